@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+# nrtd. `make run` and `make test` are the two commands; `make help` lists the rest.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/sbin
+MANDIR ?= $(PREFIX)/share/man
+
+CC ?= cc
+PKG_CONFIG ?= pkg-config
+CFLAGS ?= -O2 -g
+LIBS := hwloc libcjson yaml-0.1 libxxhash numa
+TEST_LIBS := cmocka
+
+# ---- variants: each set of knobs builds in its own folder; without knobs in build/
+empty :=
+comma := ,
+variant := $(if $(SANITIZE),-san-$(subst $(comma),-,$(SANITIZE)))$(if $(COVERAGE),-cov)$(if $(ANALYZE),-analyze)
+B := build$(if $(variant),/variant$(variant))
+
+NRTD_CPPFLAGS = -I. -I$(B)/gen -D_GNU_SOURCE -DNRTD_VERSION='"$(VERSION)"' -include common/banned.h
+NRTD_CFLAGS = -std=gnu11 -fstack-protector-strong -fPIE -ffunction-sections -fdata-sections -Wall -Wextra
+NRTD_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -Wl,--gc-sections
+WERROR := -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wold-style-definition \
+	-Wmissing-prototypes -Wredundant-decls -Wpointer-arith -Wcast-qual -Wcast-align=strict -Wwrite-strings \
+	-Wundef -Wvla -Wformat=2 -Wformat-signedness -Wnull-dereference -Wdouble-promotion \
+	-Wimplicit-fallthrough=5 -Wswitch-enum -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Walloca
+ifdef DEVELOPER
+NRTD_CFLAGS += $(WERROR)
+endif
+ifdef SANITIZE
+NRTD_CFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+NRTD_LDFLAGS += -fsanitize=$(SANITIZE)
+else
+NRTD_CPPFLAGS += $(if $(findstring -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)
+endif
+ifdef COVERAGE
+NRTD_CFLAGS += --coverage -O0
+NRTD_LDFLAGS += --coverage
+endif
+ifdef ANALYZE
+NRTD_CFLAGS += -fanalyzer
+endif
+
+LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
+LIB_LIBS := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
+TEST_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(TEST_LIBS) 2>/dev/null)
+TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
+
+# ---- what there is
+SRC := $(filter-out agent/main.c,$(sort $(wildcard common/*.c scoring/*.c agent/*.c)))
+OBJ := $(SRC:%.c=$(B)/%.o)
+HEADERS := $(sort $(wildcard common/*.h scoring/*.h agent/*.h tests/lib/*.h))
+TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
+UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+VECTORS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/vectors/*.c)))
+BENCH := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))
+FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
+
+.DEFAULT_GOAL := all
+.PHONY: all run test check-unit bench lint install dist clean help
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(B)/nrtd $(if $(VECTORS_OBJ),$(B)/vectors)
+
+run:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory $(B)/nrtd
+	@$(B)/nrtd dump
+
+test:
+	@packaging/install-deps.sh test
+	@$(MAKE) --no-print-directory check
+
+bench:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory run-bench
+
+lint:
+	@packaging/install-deps.sh lint
+	@tests/check/lint.sh
+
+help:
+	@sed -n 's/^##//p' Makefile
+
+## make run        install what is missing, build, print this machine's NodeResourceTopology
+## make test       install what is missing, build, run every test that needs no cluster
+## make all        build build/nrtd and build/vectors
+## make bench      measure speed and memory, with the goals beside them
+## make lint       formatting, spelling, manual pages, layers, analyzers
+## make install    into DESTDIR/PREFIX (default /usr/local)
+## make dist       build/nrtd-VERSION.tar.gz of the committed tree
+## knobs: DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
+## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity
+
+# ---- flags file: a change of flags rebuilds
+FLAGS := $(CC) $(CFLAGS) $(NRTD_CFLAGS) $(NRTD_CPPFLAGS) $(NRTD_LDFLAGS) $(LDFLAGS) $(LIB_CFLAGS) $(LIB_LIBS)
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
+.PHONY: FORCE
+
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(CFLAGS) \
+		-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+$(B)/libnrtd.a: $(OBJ)
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/nrtd: $(B)/agent/main.o $(B)/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
+
+$(B)/vectors: $(VECTORS_OBJ) $(B)/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
+
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) $(TEST_LDLIBS) -lm
+
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
+
+# ---- tests
+.PHONY: check units
+units: $(UNIT)
+check: all units
+	@B=$(B) tests/check/run-tests.sh
+check-unit: units
+	@B=$(B) tests/check/run-tests.sh unit
+
+.PHONY: run-bench
+run-bench: all $(BENCH)
+	@B=$(B) tests/bench/run.sh
+
+# ---- install
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8
+	install -m 755 $(B)/nrtd $(DESTDIR)$(BINDIR)/nrtd
+	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
+
+dist:
+	@mkdir -p build
+	git archive --prefix=nrtd-$(VERSION)/ -o build/nrtd-$(VERSION).tar.gz HEAD
+
+clean:
+	rm -rf build
+
+-include $(shell find $(B) -name '*.d' -not -path '*/variant*' 2>/dev/null)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Reading files under a root directory ("" = the live system), with a cap on every size.
+ */
+#include <stdbool.h>
+
+#include "common/err.h"
+#include "common/strbuf.h"
+
+#define FS_FILE_MAX (1024u * 1024u) /* cap of an ordinary configuration or state file, in bytes */
+
+/*
+ * Read the whole of root + path into `out` (appended; out->max is the cap). 0 or -errno; the error names the
+ * path. -ENOENT and -EACCES are as open(2) gives them, -EFBIG when the file is larger than the cap, -EISDIR
+ * for a directory. `out` is unchanged on failure.
+ */
+int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err);
+
+/* root + path exist (any kind of file). */
+bool fs_exists(const char *root, const char *path);

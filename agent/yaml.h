@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * YAML text <-> doc. The only file that includes libyaml is yaml.c.
+ */
+#include "agent/doc.h"
+#include "common/strbuf.h"
+
+/*
+ * Parse the first document of a YAML (or JSON) text. Plain scalars become null, bool or number by the YAML
+ * core schema as Kubernetes reads it (sigs.k8s.io/yaml), quoted ones strings. Aliases are followed with a
+ * limit. 0; -EINVAL with line and column; -ENOMEM. *ret untouched on failure.
+ */
+int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err);
+
+/* The same, document number `index` (from 0) of a stream of "---" documents. -ENOENT when there is none. */
+int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err);
+
+/* Print as block YAML; strings that would read as something else are quoted. 0 or -ENOMEM/-EFBIG. */
+int yaml_print(const struct doc *d, struct strbuf *out);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * allocation: what one container (or one pod as a whole) holds exclusively. Depends on common/ only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cpuset.h"
+#include "common/memory_state.h"
+
+struct memory_block {
+	char *type;           /* "memory", "hugepages-1Gi" */
+	uint64_t bytes;       /* of the whole block */
+	hwloc_bitmap_t nodes; /* NUMA nodes it may lie on */
+};
+
+/* Devices of one resource on one set of NUMA nodes. */
+struct device_block {
+	char *resource; /* "vendor.com/nic" */
+	char **ids;
+	size_t n_ids;
+	hwloc_bitmap_t nodes; /* empty = no affinity known */
+};
+
+struct allocation {
+	char *pod_uid;       /* "" when the source does not tell */
+	char *namespace;     /* "" when the source does not tell (state files do not) */
+	char *pod;           /* "" when the source does not tell */
+	char *container;     /* "" when the allocation is the pod's as a whole */
+	hwloc_bitmap_t cpus; /* exclusive CPUs; never NULL */
+	struct memory_block *memory;
+	size_t n_memory;
+	size_t memory_size;
+	struct device_block *devices;
+	size_t n_devices;
+	size_t devices_size;
+};
+
+/* Everything the kubelet has handed out, as one source told it. */
+struct allocations {
+	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */
+	size_t n_items;
+	size_t items_size;
+	hwloc_bitmap_t shared; /* the shared pool (defaultCpuSet); NULL = not told */
+	bool memory_known;     /* `memory` below was read and policy is Static */
+	struct memory_state memory;
+};
+
+void allocations_init(struct allocations *a);
+void allocations_release(struct allocations *a);
+
+/* Append an empty allocation (cpus = empty set, strings ""), to be filled in place. NULL = out of memory. */
+struct allocation *allocations_add(struct allocations *a);
+
+/* Bring items into their documented order. */
+void allocations_sort(struct allocations *a);

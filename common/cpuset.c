@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cpuset.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+#include "common/cleanup.h"
+
+/* One decimal id at *p, advanced past it. */
+static int parse_id(const char **p, unsigned long *ret_id)
+{
+	unsigned long id = 0;
+
+	if (!isdigit((unsigned char)**p))
+		return -EINVAL;
+	for (; isdigit((unsigned char)**p); (*p)++) {
+		id = id * 10 + (unsigned long)(**p - '0');
+		if (id > CPUSET_MAX_ID)
+			return -ERANGE;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+/* The grammar, checked before hwloc's lenient parser sees the text. */
+static int check_list(const char *list)
+{
+	const char *p = list;
+
+	while (*p) {
+		unsigned long first, last;
+		int r = parse_id(&p, &first);
+
+		if (r < 0)
+			return r;
+		if (*p == '-') {
+			p++;
+			r = parse_id(&p, &last);
+			if (r < 0)
+				return r;
+			if (last < first)
+				return -EINVAL;
+		}
+		if (*p == '\0')
+			return 0;
+		if (*p != ',' || p[1] == '\0')
+			return -EINVAL;
+		p++;
+	}
+	return 0;
+}
+
+int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
+{
+	CLEANUP(cpuset_freep)
+	hwloc_bitmap_t set = NULL;
+	int r;
+
+	r = check_list(list);
+	if (r == -ERANGE)
+		return err_set(err, r, "CPU id above %u in list '%.100s'", CPUSET_MAX_ID, list);
+	if (r < 0)
+		return err_set(err, r, "not a CPU list: '%.100s'", list);
+	set = hwloc_bitmap_alloc();
+	if (!set || (*list && hwloc_bitmap_list_sscanf(set, list) < 0))
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret_set = TAKE(set);
+	return 0;
+}
+
+char *cpuset_print(hwloc_const_bitmap_t set)
+{
+	char *text = NULL;
+
+	if (hwloc_bitmap_list_asprintf(&text, set) < 0)
+		return NULL;
+	return text;
+}
+
+size_t cpuset_size(hwloc_const_bitmap_t set)
+{
+	int n = set ? hwloc_bitmap_weight(set) : 0;
+
+	return n < 0 ? 0 : (size_t)n;
+}

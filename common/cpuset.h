@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Sets of CPU ids (and of NUMA node ids) are hwloc bitmaps; this header adds the scope guard and the
+ * strict list parser. Depends on hwloc/bitmap.h only.
+ */
+#include <hwloc/bitmap.h>
+#include <stddef.h>
+
+#include "common/err.h"
+
+/* Ids above this are refused when a list is parsed; the kernel's own limit is NR_CPUS = 8192 on x86. */
+#define CPUSET_MAX_ID 65535u
+
+static inline void cpuset_freep(hwloc_bitmap_t *set)
+{
+	hwloc_bitmap_free(*set);
+	*set = NULL;
+}
+
+/*
+ * Parse a list as the kubelet and the kernel write it: decimal ids and ranges, "0-3,8", "" = empty set.
+ * No white space, no stride, no open range, no range that runs backwards.
+ * *ret_set is a new bitmap that the caller owns. 0, -EINVAL (text not a list), -ERANGE (id above
+ * CPUSET_MAX_ID), -ENOMEM; *ret_set is untouched on failure.
+ */
+int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err);
+
+/* The same set as a list, "0-3,8"; "" for the empty set. A malloc'd string the caller owns, NULL = out of
+ * memory. cpuset_parse(cpuset_print(s)) equals s. */
+char *cpuset_print(hwloc_const_bitmap_t set);
+
+/* Number of ids in the set (0 for NULL). */
+size_t cpuset_size(hwloc_const_bitmap_t set);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Kubernetes resource.Quantity, exact. A value is a whole number of nano-units (10^-9) in 128 bits, which
+ * represents every quantity Kubernetes can: the API rounds anything finer up to a nano-unit when it parses.
+ * Rules: k8s.io/apimachinery/pkg/api/resource/quantity.go. Depends on libc only.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
+
+__extension__ typedef __int128 qty_t; /* nano-units: 1 CPU = 10^9, 1 byte = 10^9 */
+
+#define QTY_UNIT ((qty_t)1000000000)
+
+enum quantity_format {
+	QUANTITY_DECIMAL_SI,       /* 500m, 12k, 3 */
+	QUANTITY_BINARY_SI,        /* 64Mi */
+	QUANTITY_DECIMAL_EXPONENT, /* 12e3 */
+	QUANTITY_FORMAT_COUNT
+};
+
+struct quantity {
+	qty_t nano;
+	enum quantity_format format; /* how it is written, not what it means */
+};
+
+/* Longest text quantity_print() writes, with the closing NUL. */
+#define QUANTITY_TEXT_MAX 64
+
+/*
+ * Parse "[+-]DIGITS[.DIGITS][suffix]", suffix one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei, e<int>, E<int>, or
+ * none. Finer than a nano-unit is rounded away from zero; a binary quantity above 2^63-1 is capped there, as
+ * the API does. 0; -EINVAL (not a quantity); -ERANGE (outside about +-1.7e29). *ret is untouched on failure.
+ */
+int quantity_parse(const char *text, struct quantity *ret, struct err *err);
+
+/* The canonical text: no fraction, largest suffix that leaves an integer (negative binary and values that are
+ * no whole unit fall back to decimal), at most QUANTITY_TEXT_MAX bytes. Parsing it gives the same value. */
+void quantity_print(struct quantity q, char text[QUANTITY_TEXT_MAX]);
+
+/* A whole number of units written in decimal form (as a Go agent's resource.NewQuantity(v, DecimalSI)). */
+static inline struct quantity quantity_from_units(int64_t units)
+{
+	return (struct quantity){.nano = (qty_t)units * QTY_UNIT, .format = QUANTITY_DECIMAL_SI};
+}
+
+/* <0, 0, >0. Exact; the format plays no part. */
+static inline int quantity_cmp(struct quantity a, struct quantity b)
+{
+	return (a.nano > b.nano) - (a.nano < b.nano);
+}
+
+/* Exact sum and difference; the result has a's format, or b's when a is zero, as Quantity.Add/Sub do. */
+struct quantity quantity_add(struct quantity a, struct quantity b);
+struct quantity quantity_sub(struct quantity a, struct quantity b);
+
+/* Quantity.Value() and MilliValue(): units and thousandths, rounded up (away from zero), saturated to int64.
+ */
+int64_t qty_value(qty_t nano);
+int64_t qty_milli_value(qty_t nano);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/settings.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const cpu_manager_policy_names[] = {"unknown", "none", "static"};
+const char *const memory_manager_policy_names[] = {"unknown", "None", "Static"};
+const char *const topology_manager_policy_names[] = {
+        "unknown", "none", "best-effort", "restricted", "single-numa-node"};
+const char *const topology_manager_scope_names[] = {"unknown", "container", "pod"};
+const char *const setting_names[] = {
+        "cpuManagerPolicy",
+        "cpuManagerPolicyOptions",
+        "memoryManagerPolicy",
+        "topologyManagerPolicy",
+        "topologyManagerScope",
+        "topologyManagerPolicyOptions",
+        "reservedSystemCPUs",
+        "kubeReserved",
+        "systemReserved",
+        "evictionHard",
+        "reservedMemory",
+        "featureGates",
+};
+
+static_assert(sizeof(setting_names) / sizeof(*setting_names) == SETTING_COUNT, "a name for each setting");
+
+int settings_name_index(const char *const *names, size_t count, const char *text)
+{
+	for (size_t i = 1; i < count; i++)
+		if (!strcmp(names[i], text))
+			return (int)i;
+	return -1;
+}
+
+void settings_init(struct settings *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
+}
+
+void settings_release(struct settings *s)
+{
+	hwloc_bitmap_free(s->reserved_system_cpus);
+	free(s->eviction_hard_memory);
+	for (size_t i = 0; i < s->n_memory_reservations; i++)
+		free(s->memory_reservations[i].type);
+	free(s->memory_reservations);
+	free(s->cpu_options_text);
+	free(s->topology_options_text);
+	free(s->feature_gates_text);
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		free(s->from[i]);
+	settings_init(s);
+}
+
+int settings_set_from(struct settings *s, enum setting what, const char *from)
+{
+	char *copy = strdup(from);
+
+	if (!copy)
+		return -ENOMEM;
+	free(s->from[what]);
+	s->from[what] = copy;
+	return 0;
+}

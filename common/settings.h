@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * kubelet settings: policies, options, scope and reservations as the kubelet really runs.
+ * Every value may be unknown, and unknown is never the same as "none". Depends on common/ only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/cpuset.h"
+#include "common/quantity.h"
+
+enum cpu_manager_policy {
+	CPU_MANAGER_UNKNOWN,
+	CPU_MANAGER_NONE,
+	CPU_MANAGER_STATIC,
+	CPU_MANAGER_POLICY_COUNT
+};
+
+enum memory_manager_policy {
+	MEMORY_MANAGER_UNKNOWN,
+	MEMORY_MANAGER_NONE,
+	MEMORY_MANAGER_STATIC,
+	MEMORY_MANAGER_POLICY_COUNT
+};
+
+enum topology_manager_policy {
+	TOPOLOGY_MANAGER_UNKNOWN,
+	TOPOLOGY_MANAGER_NONE,
+	TOPOLOGY_MANAGER_BEST_EFFORT,
+	TOPOLOGY_MANAGER_RESTRICTED,
+	TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
+	TOPOLOGY_MANAGER_POLICY_COUNT
+};
+
+enum topology_manager_scope {
+	TOPOLOGY_SCOPE_UNKNOWN,
+	TOPOLOGY_SCOPE_CONTAINER,
+	TOPOLOGY_SCOPE_POD,
+	TOPOLOGY_SCOPE_COUNT
+};
+
+/* The kubelet's own spellings ("static", "Static", "best-effort", "container"); index 0 is "unknown". */
+extern const char *const cpu_manager_policy_names[CPU_MANAGER_POLICY_COUNT];
+extern const char *const memory_manager_policy_names[MEMORY_MANAGER_POLICY_COUNT];
+extern const char *const topology_manager_policy_names[TOPOLOGY_MANAGER_POLICY_COUNT];
+extern const char *const topology_manager_scope_names[TOPOLOGY_SCOPE_COUNT];
+
+/* Position of `text` in a name table of `count` entries (exact spelling, index 0 never matches), or -1. */
+int settings_name_index(const char *const *names, size_t count, const char *text);
+
+/* cpuManagerPolicyOptions of policy static. */
+struct cpu_manager_options {
+	bool full_pcpus_only;
+	bool distribute_cpus_across_numa;
+	bool align_by_socket;
+	bool distribute_cpus_across_cores;
+	bool strict_cpu_reservation;
+	bool prefer_align_cpus_by_uncorecache;
+};
+
+#define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u
+
+struct topology_manager_config {
+	enum topology_manager_policy policy;
+	enum topology_manager_scope scope;
+	unsigned max_numa_nodes; /* max-allowable-numa-nodes; TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES when not
+	                            set */
+	bool prefer_closest_numa_nodes;
+};
+
+/* Memory or hugepages reserved on one NUMA node (reservedMemory). */
+struct memory_reservation {
+	unsigned node;
+	char *type; /* "memory", "hugepages-1Gi" */
+	qty_t bytes;
+};
+
+/* What a value is and where it was learnt; the key of settings.from[]. */
+enum setting {
+	SETTING_CPU_MANAGER_POLICY,
+	SETTING_CPU_MANAGER_POLICY_OPTIONS,
+	SETTING_MEMORY_MANAGER_POLICY,
+	SETTING_TOPOLOGY_MANAGER_POLICY,
+	SETTING_TOPOLOGY_MANAGER_SCOPE,
+	SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS,
+	SETTING_RESERVED_SYSTEM_CPUS,
+	SETTING_KUBE_RESERVED,
+	SETTING_SYSTEM_RESERVED,
+	SETTING_EVICTION_HARD,
+	SETTING_RESERVED_MEMORY,
+	SETTING_FEATURE_GATES,
+	SETTING_COUNT
+};
+
+/* KubeletConfiguration's field names: "cpuManagerPolicy", ... */
+extern const char *const setting_names[SETTING_COUNT];
+
+struct settings {
+	enum cpu_manager_policy cpu_manager;
+	struct cpu_manager_options cpu_options;
+	enum memory_manager_policy memory_manager;
+	struct topology_manager_config topology;
+	hwloc_bitmap_t reserved_system_cpus; /* reservedSystemCPUs; NULL = not given */
+	bool reserved_cpu_known;             /* kubeReserved and systemReserved are known (possibly 0) */
+	qty_t reserved_cpu; /* their cpu, in nano-CPUs; the kubelet reserves the ceiling of it */
+	qty_t kube_reserved_memory, system_reserved_memory; /* bytes (nano-units) */
+	char *eviction_hard_memory; /* memory.available as written ("100Mi", "5%"); NULL = unknown */
+	struct memory_reservation *memory_reservations;
+	size_t n_memory_reservations;
+	size_t memory_reservations_size;
+	char *cpu_options_text; /* "full-pcpus-only=true,..." sorted by key; NULL = none set or unknown */
+	char *topology_options_text; /* the same for topologyManagerPolicyOptions */
+	char *feature_gates_text;    /* the same for featureGates */
+	char *from[SETTING_COUNT];   /* "--reserved-cpus of nrtd", "/var/lib/kubelet/config.yaml", "kubelet
+	                                default"; NULL = unknown */
+};
+
+void settings_init(struct settings *s);
+void settings_release(struct settings *s);
+
+/* Record where a value came from (replaces an earlier text). 0 or -ENOMEM. */
+int settings_set_from(struct settings *s, enum setting what, const char *from);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/strbuf.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+char strbuf_empty[1];
+
+void strbuf_release(struct strbuf *sb)
+{
+	if (sb->size > 0)
+		free(sb->text);
+	sb->text = strbuf_empty;
+	sb->len = sb->size = 0;
+	sb->error = 0;
+}
+
+void strbuf_reset(struct strbuf *sb)
+{
+	sb->len = 0;
+	sb->error = 0;
+	if (sb->size > 0)
+		sb->text[0] = '\0';
+}
+
+int strbuf_error(const struct strbuf *sb)
+{
+	return sb->error;
+}
+
+/* Room for `more` bytes and the closing NUL. */
+static bool strbuf_reserve(struct strbuf *sb, size_t more)
+{
+	size_t need, size;
+	char *text;
+
+	if (sb->error)
+		return false;
+	if (more > sb->max || sb->len > sb->max - more) {
+		sb->error = -EFBIG;
+		return false;
+	}
+	need = sb->len + more + 1;
+	if (need <= sb->size)
+		return true;
+	size = sb->size + sb->size / 2;
+	if (size < need)
+		size = need < 64 ? 64 : need;
+	text = realloc(sb->size > 0 ? sb->text : NULL, size);
+	if (!text) {
+		sb->error = -ENOMEM;
+		return false;
+	}
+	sb->text = text;
+	sb->size = size;
+	return true;
+}
+
+void strbuf_add(struct strbuf *sb, const void *data, size_t len)
+{
+	if (!strbuf_reserve(sb, len))
+		return;
+	if (len > 0)
+		memcpy(sb->text + sb->len, data, len);
+	sb->len += len;
+	sb->text[sb->len] = '\0';
+}
+
+void strbuf_addstr(struct strbuf *sb, const char *s)
+{
+	strbuf_add(sb, s, strlen(s));
+}
+
+void strbuf_addch(struct strbuf *sb, char c)
+{
+	strbuf_add(sb, &c, 1);
+}
+
+void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		sb->error = -EINVAL;
+		return;
+	}
+	if (!strbuf_reserve(sb, (size_t)n))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(sb->text + sb->len, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	sb->len += (size_t)n;
+}
+
+char *strbuf_detach(struct strbuf *sb)
+{
+	char *text;
+
+	if (sb->error)
+		return NULL;
+	text = sb->size > 0 ? sb->text : strdup("");
+	sb->text = strbuf_empty;
+	sb->len = sb->size = 0;
+	return text;
+}

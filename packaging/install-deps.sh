@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# install-deps.sh build|test|lint: install what a build, the tests or the checks need and this machine lacks.
+# On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
+# and the exit status is 1.
+set -eu
+
+# What to look for, and the Debian package that brings it: .pc module, command, or file.
+modules="hwloc=libhwloc-dev numa=libnuma-dev libcjson=libcjson-dev yaml-0.1=libyaml-dev libxxhash=libxxhash-dev"
+commands="cc=gcc ar=binutils pkg-config=pkg-config"
+files="/usr/include/stdio.h=libc6-dev"
+case "${1:-}" in
+build) ;;
+test | lint)
+	modules="$modules cmocka=libcmocka-dev"
+	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2"
+	files="$files /usr/lib/debug/.build-id=libc6-dbg"
+	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
+codespell=codespell shellcheck=shellcheck gcovr=gcovr"
+	;;
+*)
+	echo "usage: $0 build|test|lint" >&2
+	exit 2
+	;;
+esac
+
+missing=""
+add() { case " $missing " in *" $1 "*) ;; *) missing="$missing $1" ;; esac; }
+for c in $commands; do
+	command -v "${c%%=*}" >/dev/null 2>&1 || add "${c#*=}"
+done
+for m in $modules; do
+	pkg-config --exists "${m%%=*}" 2>/dev/null || add "${m#*=}"
+done
+for f in $files; do
+	[ -e "${f%%=*}" ] || add "${f#*=}"
+done
+[ -n "$missing" ] || exit 0
+missing=${missing# }
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "nrtd needs what these Debian packages hold; install their like with your package manager: $missing" >&2
+	exit 1
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	echo "nrtd needs more packages; run as root: apt-get install -y --no-install-recommends $missing" >&2
+	exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+install() {
+	# shellcheck disable=SC2086 # a list of package names
+	apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+echo "apt-get install -y --no-install-recommends $missing" >&2
+if ! install 2>/dev/null; then
+	apt-get update -qq >/dev/null
+	install
+fi

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run-tests.sh [unit|scripts]: run the unit test programs and the scripts of tests/scenario; the last line is
+# "N passed, N failed". B names the build folder, RUNNER a command put in front of each program (valgrind).
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2 CMOCKA_MESSAGE_OUTPUT=stdout
+B=${B:-build}
+what=${1:-all}
+passed=0
+failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# count NAME STATUS: a program's cmocka lines, or the "ok"/"not ok" lines of a script
+count() {
+	p=$(grep -cE '^(\[       OK \]|ok )' "$log")
+	f=$(grep -cE '^(\[  FAILED  \] [^0-9]|not ok )' "$log")
+	[ "$2" -eq 0 ] || [ "$f" -gt 0 ] || f=1
+	[ "$2" -ne 0 ] || [ "$p" -gt 0 ] || grep -qE 'SKIPPED|^skipped:' "$log" || f=1
+	passed=$((passed + p))
+	failed=$((failed + f))
+	if [ "$f" -gt 0 ]; then
+		printf 'FAIL %s (status %s)\n' "$1" "$2"
+		sed 's/^/  | /' "$log"
+	else
+		printf 'ok   %-28s %s passed\n' "$1" "$p"
+	fi
+	grep -E '^skipped:' "$log" | sort | uniq -c | sed 's/^ *\([0-9]*\) /     \1 x /'
+}
+
+if [ "$what" != scripts ]; then
+	for t in "$B"/tests/unit/test_*; do
+		case $t in *.o | *.d | *.gcno | *.gcda) continue ;; esac
+		[ -x "$t" ] || continue
+		${RUNNER:-} "$t" >"$log" 2>&1
+		count "$(basename "$t")" $?
+	done
+fi
+if [ "$what" != unit ]; then
+	for t in tests/scenario/test_*.sh; do
+		[ -x "$t" ] || continue
+		B=$B "$t" >"$log" 2>&1
+		count "$(basename "$t")" $?
+	done
+fi
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]
