@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/json.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/cleanup.h"
+
+#define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53: cJSON holds every number as a double */
+
+static void cjson_freep(cJSON **j)
+{
+	cJSON_Delete(*j);
+}
+
+static int convert_number(const cJSON *j, struct doc *ret, struct err *err)
+{
+	char text[64];
+	double v = j->valuedouble;
+
+	if (!isfinite(v) || fabs(v) > EXACT_INTEGER_MAX)
+		return err_set(err, -ERANGE, "number too large to be held exactly");
+	if (nearbyint(v) == v)
+		snprintf(text, sizeof(text), "%.0f", v);
+	else
+		snprintf(text, sizeof(text), "%.17g", v);
+	return doc_set_text(ret, DOC_NUMBER, text, strlen(text));
+}
+
+static int convert(const cJSON *j, struct doc *ret, struct err *err)
+{
+	const cJSON *item;
+
+	if (cJSON_IsNull(j))
+		return 0;
+	if (cJSON_IsBool(j))
+		return doc_set_text(
+		        ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
+	if (cJSON_IsNumber(j))
+		return convert_number(j, ret, err);
+	if (cJSON_IsString(j))
+		return doc_set_text(ret, DOC_STRING, j->valuestring, strlen(j->valuestring));
+	ret->kind = cJSON_IsArray(j) ? DOC_LIST : DOC_MAP;
+	cJSON_ArrayForEach(item, j)
+	{
+		struct doc *child = doc_add(ret, ret->kind == DOC_MAP ? item->string : NULL);
+		int r = child ? convert(item, child, err) : -ENOMEM;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Line of byte `at`, from 1, for messages. */
+static size_t line_of(const char *text, size_t at)
+{
+	size_t line = 1;
+
+	for (size_t i = 0; i < at; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
+int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	CLEANUP(cjson_freep)
+	cJSON *j = NULL;
+	CLEANUP(freep)
+	char *copy = NULL;
+	CLEANUP(doc_release)
+	struct doc d = DOC_INIT;
+	const char *end = NULL;
+	int r;
+
+	if (memchr(text, '\0', len))
+		return err_set(err, -EINVAL, "JSON text has a NUL byte");
+	copy = malloc(len + 1);
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	j = cJSON_ParseWithLengthOpts(copy, len + 1, &end, 1);
+	if (!j && len == 0)
+		return err_set(err, -EINVAL, "empty, not JSON");
+	if (!j) {
+		size_t at = end && end >= copy && end <= copy + len ? (size_t)(end - copy) : 0;
+
+		return err_set(
+		        err, -EINVAL, "not valid JSON at line %zu, byte %zu", line_of(copy, at), at + 1);
+	}
+	r = convert(j, &d, err);
+	if (r == -ENOMEM)
+		return err_set(err, r, "out of memory");
+	if (r < 0)
+		return r;
+	*ret = d;
+	d = (struct doc)DOC_INIT;
+	return 0;
+}
+
+static cJSON *to_cjson(const struct doc *d)
+{
+	CLEANUP(cjson_freep)
+	cJSON *j = NULL;
+
+	switch (d->kind) {
+	case DOC_BOOL:
+		return cJSON_CreateBool(d->text[0] == 't');
+	case DOC_NUMBER:
+		return cJSON_CreateRaw(d->text);
+	case DOC_STRING:
+		return cJSON_CreateString(d->text);
+	case DOC_LIST:
+		j = cJSON_CreateArray();
+		break;
+	case DOC_MAP:
+		j = cJSON_CreateObject();
+		break;
+	case DOC_NULL:
+	case DOC_KIND_COUNT:
+	default:
+		return cJSON_CreateNull();
+	}
+	DOC_FOREACH (item, d) {
+		cJSON *child = j ? to_cjson(item) : NULL;
+
+		if (!child)
+			return NULL;
+		if (!(d->kind == DOC_MAP ? cJSON_AddItemToObject(j, item->key, child)
+		                         : cJSON_AddItemToArray(j, child))) {
+			cJSON_Delete(child);
+			return NULL;
+		}
+	}
+	return TAKE(j);
+}
+
+/* cJSON indents with tabs and puts one behind a colon (in strings it escapes them); kubectl's layout has spaces. */
+static void add_indented(struct strbuf *out, const char *text)
+{
+	bool line_start = true;
+
+	for (; *text; text++) {
+		if (*text == '\t')
+			strbuf_addstr(out, line_start ? "  " : " ");
+		else
+			strbuf_addch(out, *text);
+		if (*text == '\n')
+			line_start = true;
+		else if (*text != '\t')
+			line_start = false;
+	}
+}
+
+static int print(const struct doc *d, bool indent, struct strbuf *out)
+{
+	CLEANUP(cjson_freep)
+	cJSON *j = to_cjson(d);
+	CLEANUP(freep)
+	char *text = NULL;
+
+	if (j)
+		text = indent ? cJSON_Print(j) : cJSON_PrintUnformatted(j);
+	if (!text)
+		return -ENOMEM;
+	if (indent)
+		add_indented(out, text);
+	else
+		strbuf_addstr(out, text);
+	if (indent)
+		strbuf_addch(out, '\n');
+	return strbuf_error(out);
+}
+
+int json_print(const struct doc *d, struct strbuf *out)
+{
+	return print(d, true, out);
+}
+
+int json_print_compact(const struct doc *d, struct strbuf *out)
+{
+	return print(d, false, out);
+}
