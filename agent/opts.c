@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/opts.h"
+
+#include <errno.h>
+#include <getopt.h>
+
+#include "common/cleanup.h"
+
+#define ON(command) (1u << COMMAND_##command)
+#define ALL         ((1u << COMMAND_COUNT) - 1)
+
+const struct command_def command_defs[COMMAND_COUNT] = {
+        [COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
+        [COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
+};
+
+const struct option_def option_defs[OPT_COUNT] = {
+        [OPT_SYSROOT] = {"--sysroot", 0, "NRTD_SYSROOT", "DIR", NULL, "", ALL,
+                "read the machine, /proc and the kubelet's files below DIR instead of /"},
+        [OPT_MACHINE] = {"--machine", 0, "NRTD_MACHINE", "FILE", NULL, NULL, ALL,
+                "take the machine from an hwloc XML file (lstopo --of xml)"},
+        [OPT_KUBELET_ROOT] = {"--kubelet-root", 0, "NRTD_KUBELET_ROOT", "DIR", NULL, NULL, ALL,
+                "the kubelet's --root-dir (default: as the running kubelet says, else /var/lib/kubelet)"},
+        [OPT_KUBELET_CONFIG] = {"--kubelet-config", 0, "NRTD_KUBELET_CONFIG", "FILE", NULL, NULL, ALL,
+                "the kubelet's configuration file, instead of looking for it"},
+        [OPT_NODE_NAME] = {"--node-name", 0, "NRTD_NODE_NAME", "NAME", NULL, NULL, ALL,
+                "name of the Node (default: NODE_NAME, then the host name)"},
+        [OPT_CPU_MANAGER_POLICY] = {"--cpu-manager-policy", 0, "NRTD_CPU_MANAGER_POLICY", "POLICY",
+                "none|static", NULL, ALL, "overrides what the kubelet's configuration says"},
+        [OPT_CPU_MANAGER_POLICY_OPTIONS] = {"--cpu-manager-policy-options", 0,
+                "NRTD_CPU_MANAGER_POLICY_OPTIONS", "K=V,...", NULL, NULL, ALL,
+                "overrides what the kubelet's configuration says"},
+        [OPT_MEMORY_MANAGER_POLICY] = {"--memory-manager-policy", 0, "NRTD_MEMORY_MANAGER_POLICY", "POLICY",
+                "None|Static", NULL, ALL, "overrides what the kubelet's configuration says"},
+        [OPT_TOPOLOGY_MANAGER_POLICY] = {"--topology-manager-policy", 0, "NRTD_TOPOLOGY_MANAGER_POLICY",
+                "POLICY", "none|best-effort|restricted|single-numa-node", NULL, ALL,
+                "overrides what the kubelet's configuration says"},
+        [OPT_TOPOLOGY_MANAGER_SCOPE] = {"--topology-manager-scope", 0, "NRTD_TOPOLOGY_MANAGER_SCOPE", "SCOPE",
+                "container|pod", NULL, ALL, "overrides what the kubelet's configuration says"},
+        [OPT_TOPOLOGY_MANAGER_POLICY_OPTIONS] = {"--topology-manager-policy-options", 0,
+                "NRTD_TOPOLOGY_MANAGER_POLICY_OPTIONS", "K=V,...", NULL, NULL, ALL,
+                "overrides what the kubelet's configuration says"},
+        [OPT_RESERVED_CPUS] = {"--reserved-cpus", 0, "NRTD_RESERVED_CPUS", "LIST", NULL, NULL, ALL,
+                "CPUs reserved for the system, \"0-1,16-17\"; overrides what the kubelet's configuration "
+                "says"},
+        [OPT_OUTPUT] = {"--output", 'o', "NRTD_OUTPUT", "FORMAT", "yaml|json", "yaml", ON(DUMP),
+                "how to print"},
+        [OPT_WHAT] = {"--what", 0, "NRTD_WHAT", "STAGE", "nrt|machine|inventory", "nrt", ON(DUMP),
+                "what to print: the object, or a stage before it"},
+        [OPT_VERBOSE] = {"--verbose", 'v', "NRTD_VERBOSE", NULL, NULL, NULL, ALL,
+                "say on stderr where each setting was found"},
+        [OPT_HELP] = {"--help", 'h', NULL, NULL, NULL, NULL, ALL, "print this"},
+        [OPT_VERSION] = {"--version", 0, NULL, NULL, NULL, NULL, ALL, "print the version"},
+};
+
+/* `text` is one of the words of "a|b|c". */
+static bool among(const char *text, const char *values)
+{
+	size_t len = strlen(text);
+
+	for (const char *p = values; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+		if (len > 0 && !strncmp(p, text, len) && (p[len] == '|' || p[len] == '\0'))
+			return true;
+	return false;
+}
+
+static int set_value(
+        struct options *o, enum option_id id, const char *value, const char *origin, struct err *err)
+{
+	const struct option_def *def = &option_defs[id];
+
+	if (def->values && !among(value, def->values))
+		return err_set(err, -EINVAL, "%s: '%.100s' is not one of %s", origin, value, def->values);
+	o->value[id] = value;
+	o->origin[id] = origin;
+	return 0;
+}
+
+/* A flag without value, from the environment: true and false as Go's ParseBool reads them; "" is false. */
+static int set_switch(
+        struct options *o, enum option_id id, const char *text, const char *origin, struct err *err)
+{
+	if (among(text, "1|t|T|TRUE|true|True"))
+		return set_value(o, id, "true", origin, err);
+	if (*text == '\0' || among(text, "0|f|F|FALSE|false|False"))
+		return 0;
+	return err_set(err, -EINVAL, "%s: '%.100s' is not true or false", origin, text);
+}
+
+static int read_environment(struct options *o, struct err *err)
+{
+	for (enum option_id id = 0; id < OPT_COUNT; id++) {
+		const struct option_def *def = &option_defs[id];
+		const char *text = def->env ? getenv(def->env) : NULL;
+		int r;
+
+		o->value[id] = def->fallback;
+		if (!text || !(def->commands & 1u << o->command))
+			continue;
+		r = def->arg ? set_value(o, id, text, def->env, err) : set_switch(o, id, text, def->env, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* getopt_long's tables for one command; `val` of a long option is its option_id + 256. */
+static void make_tables(enum command command, struct option *longs, char *letters)
+{
+	size_t n = 0;
+
+	*letters++ = ':';
+	for (enum option_id id = 0; id < OPT_COUNT; id++) {
+		const struct option_def *def = &option_defs[id];
+
+		if (command != COMMAND_COUNT && !(def->commands & 1u << command))
+			continue;
+		longs[n++] = (struct option){.name = def->flag + 2,
+		        .has_arg = def->arg ? required_argument : no_argument,
+		        .val = (int)id + 256};
+		if (!def->letter)
+			continue;
+		*letters++ = def->letter;
+		if (def->arg)
+			*letters++ = ':';
+	}
+	longs[n] = (struct option){0};
+	*letters = '\0';
+}
+
+static enum option_id option_of(int val)
+{
+	if (val >= 256)
+		return (enum option_id)(val - 256);
+	for (enum option_id id = 0; id < OPT_COUNT; id++)
+		if (option_defs[id].letter == val)
+			return id;
+	return OPT_COUNT;
+}
+
+static int flag_error(int argc, char **argv, int c, struct err *err)
+{
+	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+
+	if (optopt > 0 && optopt < 256)
+		return err_set(
+		        err, -EINVAL, c == ':' ? "flag '-%c' needs a value" : "unknown flag '-%c'", optopt);
+	if (c == ':' || optopt >= 256)
+		return err_set(err, -EINVAL,
+		        c == ':' ? "flag '%s' needs a value" : "flag '%s' takes no value", word);
+	return err_set(err, -EINVAL, "unknown flag '%s'", word);
+}
+
+static int read_flags(int argc, char **argv, struct options *o, struct err *err)
+{
+	struct option longs[OPT_COUNT + 1];
+	char letters[2 * OPT_COUNT + 2];
+	int c;
+
+	make_tables(o->command, longs, letters);
+	optind = 1;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		enum option_id id;
+		int r;
+
+		if (c == '?' || c == ':')
+			return flag_error(argc, argv, c, err);
+		id = option_of(c);
+		r = set_value(o, id, optarg ? optarg : "true", option_defs[id].flag, err);
+		if (r < 0)
+			return r;
+	}
+	if (optind < argc)
+		return err_set(err, -EINVAL, "unexpected word '%s'", argv[optind]);
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *ret, struct err *err)
+{
+	struct options o = {.command = COMMAND_COUNT};
+	int r;
+
+	if (argc < 2)
+		return err_set(err, -EINVAL, "no command; try 'nrtd --help'");
+	for (enum command c = 0; c < COMMAND_COUNT; c++)
+		if (!strcmp(argv[1], command_defs[c].name))
+			o.command = c;
+	if (o.command == COMMAND_COUNT && argv[1][0] != '-')
+		return err_set(err, -EINVAL, "unknown command '%s'; try 'nrtd --help'", argv[1]);
+	if (o.command != COMMAND_COUNT) {
+		r = read_environment(&o, err);
+		if (r < 0)
+			return r;
+		argc--;
+		argv++;
+	}
+	r = read_flags(argc, argv, &o, err);
+	if (r < 0)
+		return r;
+	if (o.command == COMMAND_COUNT && !option_set(&o, OPT_HELP) && !option_set(&o, OPT_VERSION))
+		return err_set(err, -EINVAL, "a command must come before '%s'; try 'nrtd --help'", argv[1]);
+	*ret = o;
+	return 0;
+}
+
+static void help_option(const struct option_def *def, struct strbuf *out)
+{
+	CLEANUP(strbuf_release)
+	struct strbuf left = STRBUF_INIT(512);
+
+	if (def->letter)
+		strbuf_addf(&left, "-%c, ", def->letter);
+	strbuf_addf(&left, "%s%s%s", def->flag, def->arg ? " " : "", def->arg ? def->arg : "");
+	strbuf_addf(out, "  %-26s", left.text);
+	if (left.len > 26)
+		strbuf_addf(out, "\n%28s", "");
+	strbuf_addf(out, "%s", def->help);
+	if (def->values)
+		strbuf_addf(out, " [%s]", def->values);
+	if (def->fallback && *def->fallback)
+		strbuf_addf(out, " (default %s)", def->fallback);
+	if (def->env)
+		strbuf_addf(out, " {%s}", def->env);
+	strbuf_addch(out, '\n');
+}
+
+void options_help(enum command command, struct strbuf *out)
+{
+	if (command == COMMAND_COUNT) {
+		strbuf_addstr(out, "nrtd: a node's NUMA topology for Kubernetes schedulers\n\n"
+		                   "usage: nrtd COMMAND [FLAG...]\n\ncommands:\n");
+		for (enum command c = 0; c < COMMAND_COUNT; c++)
+			strbuf_addf(out, "  %-10s%s\n", command_defs[c].name, command_defs[c].help);
+		strbuf_addstr(out, "\n'nrtd COMMAND --help' lists its flags. Manual: nrtd(8).\n");
+		return;
+	}
+	strbuf_addf(out,
+	        "nrtd %s: %s\n\nflags, with the environment variable that sets the same in braces:\n",
+	        command_defs[command].name, command_defs[command].help);
+	for (enum option_id id = 0; id < OPT_COUNT; id++)
+		if (option_defs[id].commands & 1u << command)
+			help_option(&option_defs[id], out);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Options: one table gives the flag, its environment variable, its values and its help text. Parsing, --help,
+ * the manual page's test and shell completion all read that table. Depends on common/ only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/err.h"
+#include "common/strbuf.h"
+
+enum command { COMMAND_DUMP, COMMAND_CHECK, COMMAND_COUNT };
+
+enum option_id {
+	OPT_SYSROOT,
+	OPT_MACHINE,
+	OPT_KUBELET_ROOT,
+	OPT_KUBELET_CONFIG,
+	OPT_NODE_NAME,
+	OPT_CPU_MANAGER_POLICY,
+	OPT_CPU_MANAGER_POLICY_OPTIONS,
+	OPT_MEMORY_MANAGER_POLICY,
+	OPT_TOPOLOGY_MANAGER_POLICY,
+	OPT_TOPOLOGY_MANAGER_SCOPE,
+	OPT_TOPOLOGY_MANAGER_POLICY_OPTIONS,
+	OPT_RESERVED_CPUS,
+	OPT_OUTPUT,
+	OPT_WHAT,
+	OPT_VERBOSE,
+	OPT_HELP,
+	OPT_VERSION,
+	OPT_COUNT
+};
+
+struct option_def {
+	const char *flag;     /* "--output" */
+	char letter;          /* short flag, or 0 */
+	const char *env;      /* NRTD_..., or NULL */
+	const char *arg;      /* what the value is called in help, NULL = the flag takes none */
+	const char *values;   /* "yaml|json": the only values accepted, or NULL */
+	const char *fallback; /* value when neither flag nor environment gives one, or NULL */
+	unsigned commands;    /* bit 1 << COMMAND_x for each command that takes it */
+	const char *help;
+};
+
+struct command_def {
+	const char *name;
+	const char *help;
+};
+
+extern const struct option_def option_defs[OPT_COUNT];
+extern const struct command_def command_defs[COMMAND_COUNT];
+
+struct options {
+	enum command command;
+	const char *value[OPT_COUNT];  /* points into argv, the environment or the table; NULL = not given */
+	const char *origin[OPT_COUNT]; /* the flag or the environment variable; NULL for the fallback */
+};
+
+/*
+ * Parse argv[1..]: the command, then its flags; flags beat the environment, that beats the fallback.
+ * A flag without value is "true" when given. 0; -EINVAL with a one-line text for an unknown command or flag,
+ * a bad or missing value, a stray word. `ret` is written only on success and points into argv and the
+ * environment.
+ */
+int options_parse(int argc, char **argv, struct options *ret, struct err *err);
+
+static inline bool option_set(const struct options *o, enum option_id id)
+{
+	return o->value[id] != NULL;
+}
+
+/* Help for `nrtd` as a whole (COMMAND_COUNT) or for one command. */
+void options_help(enum command command, struct strbuf *out);
