@@ -10,6 +10,8 @@
 
 #include "common/cleanup.h"
 
+#define FS_PATH_MAX ((size_t)2 * PATH_MAX) /* a root and a path below it */
+
 static int join(const char *root, const char *path, struct strbuf *out)
 {
 	strbuf_addstr(out, root);
@@ -20,7 +22,7 @@ static int join(const char *root, const char *path, struct strbuf *out)
 int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err)
 {
 	CLEANUP(strbuf_release)
-	struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
+	struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
 	CLEANUP(closep)
 	int fd = -1;
 	char chunk[16384];
@@ -65,7 +67,7 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 bool fs_exists(const char *root, const char *path)
 {
 	CLEANUP(strbuf_release)
-	struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
+	struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
 
 	return join(root, path, &full) == 0 && access(full.text, F_OK) == 0;
 }

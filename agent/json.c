@@ -138,7 +138,8 @@ static cJSON *to_cjson(const struct doc *d)
 	return TAKE(j);
 }
 
-/* cJSON indents with tabs and puts one behind a colon (in strings it escapes them); kubectl's layout has spaces. */
+/* cJSON indents with tabs and puts one behind a colon (in strings it escapes them); kubectl's layout has
+ * spaces. */
 static void add_indented(struct strbuf *out, const char *text)
 {
 	bool line_start = true;

@@ -94,22 +94,26 @@ static void names_release(struct names *n)
 
 static int names_add(struct names *n, const char *name)
 {
-	char *copy;
-	size_t at = 0;
+	CLEANUP(freep)
+	char *copy = NULL;
+	char **item;
 
-	while (at < n->n_items && strcmp(n->items[at], name) < 0)
-		at++;
-	if (at < n->n_items && !strcmp(n->items[at], name))
-		return 0;
+	for (size_t i = 0; i < n->n_items; i++)
+		if (!strcmp(n->items[i], name))
+			return 0;
 	copy = strdup(name);
-	if (!copy || vec_grow(&n->items, &n->items_size, n->n_items + 1, sizeof(*n->items)) < 0) {
-		free(copy);
+	if (!copy)
 		return -ENOMEM;
-	}
-	memmove(&n->items[at + 1], &n->items[at], (n->n_items - at) * sizeof(*n->items));
-	n->items[at] = copy;
-	n->n_items++;
+	item = vec_push(&n->items, &n->n_items, &n->items_size, sizeof(*item));
+	if (!item)
+		return -ENOMEM;
+	*item = TAKE(copy);
 	return 0;
+}
+
+static int names_cmp(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int collect_names(const struct machine *m, struct names *names)
@@ -124,6 +128,8 @@ static int collect_names(const struct machine *m, struct names *names)
 			model_hugepages_name(m->nodes[i].pools[p].page_bytes, name);
 			r = names_add(names, name);
 		}
+	if (r == 0)
+		qsort(names->items, names->n_items, sizeof(*names->items), names_cmp);
 	return r;
 }
 

@@ -10,8 +10,9 @@
 
 #include "common/cpuset.h"
 
-#define MACHINE_NONE (-1) /* "no such id": a CPU outside every NUMA node, a NUMA node outside every socket \
-	                   */
+#define MACHINE_NONE                                                                          \
+	(-1) /* "no such id": a CPU outside every NUMA node, a NUMA node outside every socket \
+	      */
 #define MACHINE_MAX_CPUS  8192
 #define MACHINE_MAX_NODES 1024
 
