@@ -35,10 +35,11 @@ int inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *re
 	if (!fresh.nodes || !fresh.resources || !fresh.amounts || !fresh.costs)
 		goto oom;
 	for (size_t i = 0; i < n_resources; i++) {
-		fresh.resources[i] = strdup(resources[i]);
-		if (!fresh.resources[i])
+		char *copy = strdup(resources[i]);
+
+		if (!copy)
 			goto oom;
-		fresh.n_resources++;
+		fresh.resources[fresh.n_resources++] = copy;
 	}
 	fresh.n_nodes = n_nodes;
 	*inv = fresh;
