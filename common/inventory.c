@@ -11,42 +11,50 @@ void inventory_init(struct inventory *inv)
 	inv->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
 }
 
+static void names_free(char **names, size_t n)
+{
+	for (size_t i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
 void inventory_release(struct inventory *inv)
 {
-	for (size_t i = 0; i < inv->n_resources; i++)
-		free(inv->resources[i]);
-	free(inv->resources);
+	names_free(inv->resources, inv->n_resources);
 	free(inv->nodes);
 	free(inv->amounts);
 	free(inv->costs);
 	inventory_init(inv);
 }
 
+static char **names_copy(const char *const *names, size_t n)
+{
+	char **copy = calloc(n + 1, sizeof(*copy));
+
+	for (size_t i = 0; copy && i < n; i++) {
+		copy[i] = strdup(names[i]);
+		if (!copy[i]) {
+			names_free(copy, n);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
 int inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources)
 {
-	struct inventory fresh;
+	struct inventory fresh = {.n_nodes = n_nodes, .n_resources = n_resources, .topology = inv->topology};
 
-	inventory_init(&fresh);
-	fresh.topology = inv->topology;
 	fresh.nodes = calloc(n_nodes + 1, sizeof(*fresh.nodes));
-	fresh.resources = calloc(n_resources + 1, sizeof(*fresh.resources));
+	fresh.resources = names_copy(resources, n_resources);
 	fresh.amounts = calloc(n_nodes * n_resources + 1, sizeof(*fresh.amounts));
 	fresh.costs = calloc(n_nodes * n_nodes + 1, sizeof(*fresh.costs));
-	if (!fresh.nodes || !fresh.resources || !fresh.amounts || !fresh.costs)
-		goto oom;
-	for (size_t i = 0; i < n_resources; i++) {
-		char *copy = strdup(resources[i]);
-
-		if (!copy)
-			goto oom;
-		fresh.resources[fresh.n_resources++] = copy;
+	if (!fresh.nodes || !fresh.resources || !fresh.amounts || !fresh.costs) {
+		inventory_release(&fresh);
+		return -ENOMEM;
 	}
-	fresh.n_nodes = n_nodes;
 	*inv = fresh;
 	return 0;
-oom:
-	inventory_release(&fresh);
-	return -ENOMEM;
 }
 
 int inventory_resource(const struct inventory *inv, const char *name)
