@@ -11,16 +11,31 @@ void inventory_init(struct inventory *inv)
 	inv->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
 }
 
-static void names_free(char **names, size_t n)
+/* The names in one allocation: the pointers, then their texts. */
+static char **names_copy(const char *const *names, size_t n)
 {
-	for (size_t i = 0; names && i < n; i++)
-		free(names[i]);
-	free(names);
+	size_t text_size = 0;
+	char **copy, *text;
+
+	for (size_t i = 0; i < n; i++)
+		text_size += strlen(names[i]) + 1;
+	copy = malloc((n + 1) * sizeof(*copy) + text_size);
+	if (!copy)
+		return NULL;
+	text = (char *)(copy + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		size_t size = strlen(names[i]) + 1;
+
+		copy[i] = memcpy(text, names[i], size);
+		text += size;
+	}
+	copy[n] = NULL;
+	return copy;
 }
 
 void inventory_release(struct inventory *inv)
 {
-	names_free(inv->resources, inv->n_resources);
+	free(inv->resources);
 	free(inv->nodes);
 	free(inv->amounts);
 	free(inv->costs);
