@@ -42,20 +42,6 @@ void inventory_release(struct inventory *inv)
 	inventory_init(inv);
 }
 
-static char **names_copy(const char *const *names, size_t n)
-{
-	char **copy = calloc(n + 1, sizeof(*copy));
-
-	for (size_t i = 0; copy && i < n; i++) {
-		copy[i] = strdup(names[i]);
-		if (!copy[i]) {
-			names_free(copy, n);
-			return NULL;
-		}
-	}
-	return copy;
-}
-
 int inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources)
 {
 	struct inventory fresh = {.n_nodes = n_nodes, .n_resources = n_resources, .topology = inv->topology};
