@@ -159,7 +159,7 @@ static bool binary_magnitude(const struct parts *parts, uqty_t *ret)
 int quantity_parse(const char *text, struct quantity *ret, struct err *err)
 {
 	const uqty_t binary_max = (uqty_t)INT64_MAX * (uqty_t)QTY_UNIT;
-	struct parts parts;
+	struct parts parts = {0};
 	uqty_t value = 0;
 	bool fits;
 

@@ -82,15 +82,24 @@ int resource_list_set(struct resource_list *l, const char *name, struct quantity
 	CLEANUP(freep)
 	char *copy = NULL;
 	size_t at = lower_bound(l, name);
+	struct resource_quantity *item;
 
 	if (at < l->n_items && !strcmp(l->items[at].name, name)) {
 		l->items[at].quantity = q;
 		return 0;
 	}
 	copy = strdup(name);
-	if (!copy || !vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*l->items)))
+	if (!copy)
 		return -ENOMEM;
-	memmove(&l->items[at + 1], &l->items[at], (l->n_items - 1 - at) * sizeof(*l->items));
-	l->items[at] = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
+	item = vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*item));
+	if (!item)
+		return -ENOMEM;
+	*item = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
+	for (; item > l->items + at; item--) {
+		struct resource_quantity moved = item[-1];
+
+		item[-1] = item[0];
+		item[0] = moved;
+	}
 	return 0;
 }
