@@ -10,7 +10,7 @@
 #include "common/vec.h"
 
 static const char *const kind_names[DOC_KIND_COUNT] = {
-        "null", "a boolean", "a number", "a string", "a list", "a map"};
+	"null", "a boolean", "a number", "a string", "a list", "a map"};
 
 void doc_release(struct doc *d)
 {
@@ -24,8 +24,7 @@ void doc_release(struct doc *d)
 
 struct doc *doc_add(struct doc *parent, const char *key)
 {
-	CLEANUP(freep)
-	char *copy = key ? strdup(key) : NULL;
+	CLEANUP(freep) char *copy = key ? strdup(key) : NULL;
 	struct doc *child;
 
 	if (!parent || (key && !copy))
@@ -133,7 +132,7 @@ static int parse_digits(const char *text, uint64_t *ret)
 		return -EINVAL;
 	for (; isdigit((unsigned char)*text); text++)
 		if (__builtin_mul_overflow(value, 10u, &value) ||
-		        __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			__builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
 			return -EINVAL;
 	if (*text)
 		return -EINVAL;

@@ -29,19 +29,17 @@ static int reserved_set(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const ch
 }
 
 int model_reserved_cpus(
-        const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err)
+	const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 
 	if (s->reserved_system_cpus) {
 		if (!hwloc_bitmap_isincluded(s->reserved_system_cpus, m->online)) {
-			CLEANUP(freep)
-			char *text = cpuset_print(s->reserved_system_cpus);
+			CLEANUP(freep) char *text = cpuset_print(s->reserved_system_cpus);
 
 			return err_set(err, -EINVAL,
-			        "%s: reserved CPUs '%s' are not all online on this machine",
-			        s->from[SETTING_RESERVED_SYSTEM_CPUS], text ? text : "");
+				"%s: reserved CPUs '%s' are not all online on this machine",
+				s->from[SETTING_RESERVED_SYSTEM_CPUS], text ? text : "");
 		}
 		set = hwloc_bitmap_dup(s->reserved_system_cpus);
 		return set ? reserved_set(ret, TAKE(set), s->from[SETTING_RESERVED_SYSTEM_CPUS]) : -ENOMEM;
@@ -49,10 +47,10 @@ int model_reserved_cpus(
 	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_cpu_known && s->reserved_cpu == 0)) {
 		set = hwloc_bitmap_alloc();
 		return set ? reserved_set(ret, TAKE(set), "no CPU is reserved as a whole under this policy")
-		           : -ENOMEM;
+			   : -ENOMEM;
 	}
 	return reserved_set(
-	        ret, NULL, "neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
+		ret, NULL, "neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
 }
 
 hwloc_bitmap_t model_exclusive_cpus(const struct allocations *a)
@@ -94,8 +92,7 @@ static void names_release(struct names *n)
 
 static int names_add(struct names *n, const char *name)
 {
-	CLEANUP(freep)
-	char *copy = NULL;
+	CLEANUP(freep) char *copy = NULL;
 	char **item;
 
 	for (size_t i = 0; i < n->n_items; i++)
@@ -146,26 +143,25 @@ static size_t count_both(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
 }
 
 static void set_amount(
-        struct inventory_amount *amount, uint64_t capacity, uint64_t allocatable, uint64_t available)
+	struct inventory_amount *amount, uint64_t capacity, uint64_t allocatable, uint64_t available)
 {
 	if (available > allocatable)
 		available = allocatable;
 	if (capacity < allocatable)
 		capacity = allocatable;
 	*amount = (struct inventory_amount){
-	        .present = true,
-	        .capacity = (qty_t)capacity * QTY_UNIT,
-	        .allocatable = (qty_t)allocatable * QTY_UNIT,
-	        .available = (qty_t)available * QTY_UNIT,
+		.present = true,
+		.capacity = (qty_t)capacity * QTY_UNIT,
+		.allocatable = (qty_t)allocatable * QTY_UNIT,
+		.available = (qty_t)available * QTY_UNIT,
 	};
 }
 
 /* CPUs are counted by set, so one that is both reserved and held is subtracted once. */
 static int fill_cpu(const struct numa_node *node, hwloc_const_bitmap_t reserved,
-        hwloc_const_bitmap_t exclusive, struct inventory_amount *amount)
+	hwloc_const_bitmap_t exclusive, struct inventory_amount *amount)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t usable = hwloc_bitmap_dup(node->cpus);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t usable = hwloc_bitmap_dup(node->cpus);
 	size_t allocatable;
 
 	if (!usable || (reserved && hwloc_bitmap_andnot(usable, usable, reserved) < 0))
@@ -197,7 +193,7 @@ static const struct memory_node *state_of(const struct allocations *a, unsigned 
 /* Memory or one hugepage size: as the memory manager's state says, else from the hardware and reservedMemory.
  */
 static void fill_memory(const struct settings *s, const struct memory_node *state, unsigned node,
-        const char *type, uint64_t capacity, uint64_t taken, struct inventory_amount *amount)
+	const char *type, uint64_t capacity, uint64_t taken, struct inventory_amount *amount)
 {
 	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
 	uint64_t reserved = reserved_memory(s, node, type) + taken;
@@ -210,8 +206,8 @@ static void fill_memory(const struct settings *s, const struct memory_node *stat
 }
 
 static int fill_node(const struct machine *m, size_t at, const struct settings *s,
-        const struct allocations *a, hwloc_const_bitmap_t reserved, hwloc_const_bitmap_t exclusive,
-        struct inventory *inv)
+	const struct allocations *a, hwloc_const_bitmap_t reserved, hwloc_const_bitmap_t exclusive,
+	struct inventory *inv)
 {
 	const struct numa_node *node = &m->nodes[at];
 	const struct memory_node *state = state_of(a, node->id);
@@ -230,11 +226,11 @@ static int fill_node(const struct machine *m, size_t at, const struct settings *
 	}
 	if (node->memory_bytes > 0)
 		fill_memory(s, state, node->id, "memory", node->memory_bytes, hugepages,
-		        inventory_amount(inv, at, (size_t)inventory_resource(inv, "memory")));
+			inventory_amount(inv, at, (size_t)inventory_resource(inv, "memory")));
 	if (hwloc_bitmap_iszero(node->cpus))
 		return 0;
 	return fill_cpu(
-	        node, reserved, exclusive, inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
+		node, reserved, exclusive, inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
 }
 
 static void fill_costs(const struct machine *m, struct inventory *inv)
@@ -244,21 +240,21 @@ static void fill_costs(const struct machine *m, struct inventory *inv)
 			unsigned d = machine_distance(m, i, j);
 
 			inv->costs[i * m->n_nodes + j] = d > 0    ? d
-			                                 : i == j ? DISTANCE_SELF
-			                                          : INVENTORY_COST_UNKNOWN;
+							 : i == j ? DISTANCE_SELF
+								  : INVENTORY_COST_UNKNOWN;
 		}
 }
 
 /* Things a reader of the object should know were not told by any source. */
 static void note_unknowns(const struct machine *m, const struct settings *s, const struct allocations *a,
-        hwloc_const_bitmap_t reserved, struct notes *notes)
+	hwloc_const_bitmap_t reserved, struct notes *notes)
 {
 	if (s->cpu_manager != CPU_MANAGER_STATIC && s->cpu_manager != CPU_MANAGER_NONE)
 		notes_add(notes, "the kubelet's CPU manager policy is not known; allocatable is what the "
-		                 "hardware has");
+				 "hardware has");
 	else if (s->cpu_manager == CPU_MANAGER_NONE)
 		notes_add(notes, "CPU manager policy is 'none': no CPU is handed out exclusively, all count "
-		                 "as available");
+				 "as available");
 	if (s->cpu_manager == CPU_MANAGER_STATIC && !reserved)
 		notes_add(notes, "the reserved CPUs are not known; none is subtracted from allocatable");
 	if (s->cpu_manager == CPU_MANAGER_STATIC && !a->shared)
@@ -268,19 +264,16 @@ static void note_unknowns(const struct machine *m, const struct settings *s, con
 	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++)
 		if (machine_node_index(m, a->memory.nodes[i].id) < 0)
 			notes_add(notes,
-			        "memory_manager_state names NUMA node %u, which this machine does not have",
-			        a->memory.nodes[i].id);
+				"memory_manager_state names NUMA node %u, which this machine does not have",
+				a->memory.nodes[i].id);
 }
 
 int model_inventory(const struct machine *m, const struct settings *s, const struct allocations *a,
-        hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes)
+	hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes)
 {
-	CLEANUP(names_release)
-	struct names names = {0};
-	CLEANUP(inventory_release)
-	struct inventory inv;
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t exclusive = model_exclusive_cpus(a);
+	CLEANUP(names_release) struct names names = {0};
+	CLEANUP(inventory_release) struct inventory inv;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t exclusive = model_exclusive_cpus(a);
 	int r;
 
 	inventory_init(&inv);

@@ -23,7 +23,7 @@ void reserved_cpus_release(struct reserved_cpus *r);
  * 0; -EINVAL (a reserved CPU that is not online), -ENOMEM. `ret` is untouched on failure.
  */
 int model_reserved_cpus(
-        const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err);
+	const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err);
 
 /*
  * The inventory. Per NUMA node (ascending id) and resource:
@@ -35,7 +35,7 @@ int model_reserved_cpus(
  * below 0. What could not be told goes to `notes`. 0 or -ENOMEM; `ret` is untouched on failure.
  */
 int model_inventory(const struct machine *m, const struct settings *s, const struct allocations *a,
-        hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes);
+	hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes);
 
 /* Every CPU that some container or pod holds exclusively; a new bitmap, NULL = out of memory. */
 hwloc_bitmap_t model_exclusive_cpus(const struct allocations *a);

@@ -50,28 +50,28 @@ static int add_attributes(struct doc *object, const struct settings *s, unsigned
 	struct doc *list = doc_add_list(object, "attributes");
 	bool topology = s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN;
 	enum topology_manager_scope scope =
-	        s->topology.scope == TOPOLOGY_SCOPE_POD ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+		s->topology.scope == TOPOLOGY_SCOPE_POD ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
 	int r = list ? 0 : -ENOMEM;
 
 	if (r == 0)
 		r = add_attribute_if(list, topology, "topologyManagerPolicy",
-		        topology_manager_policy_names[s->topology.policy]);
+			topology_manager_policy_names[s->topology.policy]);
 	if (r == 0)
 		r = add_attribute_if(
-		        list, topology, "topologyManagerScope", topology_manager_scope_names[scope]);
+			list, topology, "topologyManagerScope", topology_manager_scope_names[scope]);
 	if (r == 0)
 		r = add_max_numa_nodes(list, s, zones);
 	if (r == 0)
 		r = add_attribute_if(
-		        list, topology, "topologyManagerPolicyOptions", s->topology_options_text);
+			list, topology, "topologyManagerPolicyOptions", s->topology_options_text);
 	if (r == 0)
 		r = add_attribute_if(list, s->cpu_manager != CPU_MANAGER_UNKNOWN, "cpuManagerPolicy",
-		        cpu_manager_policy_names[s->cpu_manager]);
+			cpu_manager_policy_names[s->cpu_manager]);
 	if (r == 0)
 		r = add_attribute_if(list, true, "cpuManagerPolicyOptions", s->cpu_options_text);
 	if (r == 0)
 		r = add_attribute_if(list, s->memory_manager != MEMORY_MANAGER_UNKNOWN, "memoryManagerPolicy",
-		        memory_manager_policy_names[s->memory_manager]);
+			memory_manager_policy_names[s->memory_manager]);
 	return r;
 }
 
@@ -82,13 +82,13 @@ static int add_attributes(struct doc *object, const struct settings *s, unsigned
 static int add_topology_policies(struct doc *object, const struct settings *s)
 {
 	static const char *const entries[TOPOLOGY_MANAGER_POLICY_COUNT][3] = {
-	        [TOPOLOGY_MANAGER_NONE] = {"None", "None", NULL},
-	        [TOPOLOGY_MANAGER_BEST_EFFORT] = {"BestEffortContainerLevel", "BestEffortPodLevel",
-	                "BestEffort"},
-	        [TOPOLOGY_MANAGER_RESTRICTED] = {"RestrictedContainerLevel", "RestrictedPodLevel",
-	                "Restricted"},
-	        [TOPOLOGY_MANAGER_SINGLE_NUMA_NODE] = {"SingleNUMANodeContainerLevel",
-	                "SingleNUMANodePodLevel", NULL},
+		[TOPOLOGY_MANAGER_NONE] = {"None", "None", NULL},
+		[TOPOLOGY_MANAGER_BEST_EFFORT] = {"BestEffortContainerLevel", "BestEffortPodLevel",
+			"BestEffort"},
+		[TOPOLOGY_MANAGER_RESTRICTED] = {"RestrictedContainerLevel", "RestrictedPodLevel",
+			"Restricted"},
+		[TOPOLOGY_MANAGER_SINGLE_NUMA_NODE] = {"SingleNUMANodeContainerLevel",
+			"SingleNUMANodePodLevel", NULL},
 	};
 	const char *const *names = entries[s->topology.policy];
 	struct doc *list;
@@ -105,8 +105,7 @@ static int add_topology_policies(struct doc *object, const struct settings *s)
 
 static int add_cpus_attribute(struct doc *zone, hwloc_const_bitmap_t cpus)
 {
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(freep) char *text = NULL;
 
 	if (hwloc_bitmap_iszero(cpus))
 		return 0;
@@ -154,9 +153,9 @@ static int add_resources(struct doc *zone, const struct inventory *inv, size_t n
 			continue;
 		map = doc_add_map(list, NULL);
 		if (!doc_add_string(map, "name", inv->resources[i]) ||
-		        !add_quantity(map, "capacity", amount->capacity) ||
-		        !add_quantity(map, "allocatable", amount->allocatable) ||
-		        !add_quantity(map, "available", amount->available))
+			!add_quantity(map, "capacity", amount->capacity) ||
+			!add_quantity(map, "allocatable", amount->allocatable) ||
+			!add_quantity(map, "available", amount->available))
 			return -ENOMEM;
 	}
 	return list ? 0 : -ENOMEM;
@@ -200,13 +199,13 @@ static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 			zones = m->nodes[i].id + 1;
 		else
 			notes_add(notes, "NUMA node %u is left out: schedulers know ids up to %u only",
-			        m->nodes[i].id, NRT_MAX_NODE_ID);
+				m->nodes[i].id, NRT_MAX_NODE_ID);
 	}
 	return zones;
 }
 
 static int add_zones(
-        struct doc *object, const struct machine *m, const struct inventory *inv, unsigned n_zones)
+	struct doc *object, const struct machine *m, const struct inventory *inv, unsigned n_zones)
 {
 	struct doc *zones = doc_add_list(object, "zones");
 	int r = zones ? 0 : -ENOMEM;
@@ -225,8 +224,7 @@ static int add_zones(
 
 static int add_content_hash(struct doc *object)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(NRT_TEXT_MAX);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NRT_TEXT_MAX);
 	char hash[HASH_TEXT_SIZE];
 	int r = json_print_compact(object, &text);
 
@@ -240,16 +238,15 @@ static int add_content_hash(struct doc *object)
 }
 
 int nrt_render(const char *node_name, const struct machine *m, const struct settings *s,
-        const struct inventory *inv, struct doc *ret, struct notes *notes)
+	const struct inventory *inv, struct doc *ret, struct notes *notes)
 {
-	CLEANUP(doc_release)
-	struct doc object = {.kind = DOC_MAP};
+	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
 	unsigned n_zones = count_node_zones(m, notes);
 	int r;
 
 	if (!doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2") ||
-	        !doc_add_string(&object, "kind", "NodeResourceTopology") ||
-	        !doc_add_string(doc_add_map(&object, "metadata"), "name", node_name))
+		!doc_add_string(&object, "kind", "NodeResourceTopology") ||
+		!doc_add_string(doc_add_map(&object, "metadata"), "name", node_name))
 		return -ENOMEM;
 	r = add_topology_policies(&object, s);
 	if (r == 0)

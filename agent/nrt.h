@@ -23,4 +23,4 @@
  * attribute. 0 or -ENOMEM; `ret` is untouched on failure.
  */
 int nrt_render(const char *node_name, const struct machine *m, const struct settings *s,
-        const struct inventory *inv, struct doc *ret, struct notes *notes);
+	const struct inventory *inv, struct doc *ret, struct notes *notes);

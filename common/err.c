@@ -29,7 +29,7 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 	va_end(ap);
 	/* What does not fit is cut off at the end. */
 	if (n >= 0 && (size_t)n < sizeof(err->text) &&
-	        snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s", rest) < 0)
+		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s", rest) < 0)
 		err->text[n] = '\0';
 	return code;
 }

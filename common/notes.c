@@ -22,8 +22,7 @@ void notes_release(struct notes *n)
 
 void notes_add(struct notes *n, const char *fmt, ...)
 {
-	CLEANUP(freep)
-	char *line = NULL;
+	CLEANUP(freep) char *line = NULL;
 	char **slot = NULL;
 	va_list ap;
 	int len;

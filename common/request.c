@@ -40,8 +40,7 @@ void pod_request_release(struct pod_request *p)
 
 struct container_request *pod_request_add(struct pod_request *p, enum container_kind kind, const char *name)
 {
-	CLEANUP(freep)
-	char *copy = strdup(name);
+	CLEANUP(freep) char *copy = strdup(name);
 	struct container_request *c;
 
 	if (!copy)
@@ -79,8 +78,7 @@ const struct resource_quantity *resource_list_find(const struct resource_list *l
 
 int resource_list_set(struct resource_list *l, const char *name, struct quantity q)
 {
-	CLEANUP(freep)
-	char *copy = NULL;
+	CLEANUP(freep) char *copy = NULL;
 	size_t at = lower_bound(l, name);
 	struct resource_quantity *item;
 

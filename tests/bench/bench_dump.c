@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_dump NAME GOAL_MS GOAL_MIB PROGRAM ARG...: start the program 50 times with its output thrown away and print
- * the median wall time of the whole process and its peak resident memory, with the goals beside them (0 = none).
+ * bench_dump NAME GOAL_MS GOAL_MIB PROGRAM ARG...: start the program 50 times with its output thrown away and
+ * print the median wall time of the whole process and its peak resident memory, with the goals beside them (0
+ * = none).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,8 @@ static double run(char **argv, posix_spawn_file_actions_t *actions, long *kib)
 	pid_t pid;
 	int status;
 
-	if (posix_spawn(&pid, argv[0], actions, NULL, argv, environ) != 0 || wait4(pid, &status, 0, &usage) < 0)
+	if (posix_spawn(&pid, argv[0], actions, NULL, argv, environ) != 0 ||
+		wait4(pid, &status, 0, &usage) < 0)
 		return -1;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return -1;
@@ -71,7 +73,7 @@ int main(int argc, char **argv)
 	}
 	posix_spawn_file_actions_destroy(&actions);
 	qsort(times, RUNS, sizeof(*times), compare);
-	printf("%-28s %8.2f ms (goal %s)  %6.2f MiB peak resident (goal %s)\n", argv[1], times[RUNS / 2], argv[2],
-		(double)kib / 1024, argv[3]);
+	printf("%-28s %8.2f ms (goal %s)  %6.2f MiB peak resident (goal %s)\n", argv[1], times[RUNS / 2],
+		argv[2], (double)kib / 1024, argv[3]);
 	return 0;
 }
