@@ -266,7 +266,7 @@ static void hugepage_names_are_the_kubelet_s(void **state)
 		uint64_t bytes;
 		const char *name;
 	} cases[] = {{2u << 20, "hugepages-2Mi"}, {GIB, "hugepages-1Gi"}, {64u << 10, "hugepages-64Ki"},
-		{16 * GIB, "hugepages-16Gi"}, {32u << 20, "hugepages-32Mi"}, {1000, "hugepages-1000"}};
+		{16 * GIB, "hugepages-16Gi"}, {32u << 20, "hugepages-32Mi"}, {1000, "hugepages-1k"}};
 	char name[MODEL_RESOURCE_NAME_SIZE];
 
 	(void)state;
