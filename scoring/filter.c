@@ -15,12 +15,6 @@ static bool node_has(const struct resource_list *node, const char *name)
 	return resource_name_is_scalar(name) && resource_list_find(node, name);
 }
 
-/* Amounts of this resource are compared; shared ones of pods that are not Guaranteed are not. */
-static bool is_counted(enum qos_class qos, const char *name)
-{
-	return qos == QOS_GUARANTEED || !resource_name_is_numa_affine(name);
-}
-
 /* Positions as bits of the first position with the same NUMA node id. */
 static uint64_t ids_of(const struct fit_space *s, uint64_t positions)
 {
@@ -37,7 +31,7 @@ static bool position_suits(const struct fit_space *s, enum qos_class qos,
 {
 	if (resource < 0 || !(s->present[resource] & UINT64_C(1) << position))
 		return false;
-	return !is_counted(qos, wanted->name) ||
+	return !fit_counts(qos, wanted->name) ||
 	       *fit_available(s, (size_t)resource, position) >= wanted->quantity.nano;
 }
 
@@ -170,7 +164,7 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 			qty_t *left;
 
 			if (r < 0 || !(s->present[r] & UINT64_C(1) << position) ||
-			        wanted->quantity.nano == 0 || !is_counted(qos, wanted->name))
+			        wanted->quantity.nano == 0 || !fit_counts(qos, wanted->name))
 				continue;
 			left = fit_available(s, (size_t)r, position);
 			if (*left >= wanted->quantity.nano) {

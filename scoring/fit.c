@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/resource_name.h"
+
 #define MAX_NODES COMBINATION_MAX_NODES
 
 /* Amounts are held below this, so that no sum over all positions leaves the range of qty_t. */
@@ -163,8 +165,13 @@ void fit_subtract(struct fit_space *s, const struct resource_list *request, uint
 	}
 }
 
+bool fit_counts(enum qos_class qos, const char *resource)
+{
+	return qos == QOS_GUARANTEED || !resource_name_is_numa_affine(resource);
+}
+
 /* The positions that have every resource of the request, and its positive amounts as needs. */
-static uint64_t read_request(struct fit_space *s, const struct resource_list *request)
+static uint64_t read_request(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
 {
 	struct fit_scratch *f = s->scratch;
 	uint64_t candidates = combination_first(s->n_nodes);
@@ -177,7 +184,7 @@ static uint64_t read_request(struct fit_space *s, const struct resource_list *re
 		if (r < 0)
 			return 0;
 		candidates &= s->present[r];
-		if (wanted <= 0)
+		if (wanted <= 0 || !fit_counts(qos, request->items[i].name))
 			continue;
 		f->needs[f->n_needs].resource = (size_t)r;
 		f->needs[f->n_needs].wanted = wanted;
@@ -396,10 +403,10 @@ static bool size_may_fit(const struct fit_scratch *f, unsigned size)
 	return true;
 }
 
-struct fit fit_required(struct fit_space *s, const struct resource_list *request)
+struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
 {
 	struct fit_scratch *f = s->scratch;
-	uint64_t candidates = read_request(s, request);
+	uint64_t candidates = read_request(s, qos, request);
 	bool have_tables = false;
 
 	fill_candidates(s, candidates);

@@ -68,13 +68,17 @@ struct fit {
 	enum fit_min_distance min_distance;
 };
 
+/* Amounts of this resource are compared: shared cpu, memory and hugepages of pods that are not Guaranteed are
+ * not, for the scheduler plugin takes them to be found anywhere. */
+bool fit_counts(enum qos_class qos, const char *resource);
+
 /*
  * The fit of a request on what is left. Every resource of the request must be present at every position of
- * the combination, those of quantity 0 too; amounts compare exactly, whatever the QoS class. Among
- * combinations of the least size the least average distance wins (below DISTANCE_LIMIT, else none of them
- * counts), and of those the first in lexicographic order of positions.
+ * the combination, those of quantity 0 too; amounts that count compare exactly. Among combinations of the
+ * least size the least average distance wins (below DISTANCE_LIMIT, else none of them counts), and of those
+ * the first in lexicographic order of positions.
  */
-struct fit fit_required(struct fit_space *s, const struct resource_list *request);
+struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct resource_list *request);
 
 /* No resource of the request, by name, is present anywhere: NUMA nodes do not matter to it. */
 bool fit_is_not_numa(const struct fit_space *s, const struct resource_list *request);

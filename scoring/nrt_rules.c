@@ -2,7 +2,7 @@
 #include "scoring/nrt_rules.h"
 
 #include <ctype.h>
-#include <limits.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "scoring/combinations.h"
@@ -10,31 +10,30 @@
 #define ZONE_PREFIX    "node-"
 #define MAX_NUMA_NODES 1024
 
-/* Go's strconv.Atoi for values up to INT_MAX: optional sign, then digits only. */
-static bool parse_go_int(const char *text, int *ret)
+/* Go's strconv.Atoi: optional sign, then digits only, within int64 (its least value apart). */
+static bool parse_go_int(const char *text, int64_t *ret)
 {
 	const char *p = text + (*text == '-' || *text == '+');
-	long long value = 0;
+	int64_t value = 0;
 
 	if (*p == '\0')
 		return false;
-	for (; isdigit((unsigned char)*p); p++) {
-		value = value * 10 + (*p - '0');
-		if (value > INT_MAX)
+	for (; isdigit((unsigned char)*p); p++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		        __builtin_add_overflow(value, *p - '0', &value))
 			return false;
-	}
-	*ret = *text == '-' ? (int)-value : (int)value;
+	*ret = *text == '-' ? -value : value;
 	return *p == '\0';
 }
 
 int nrt_zone_id(const char *name)
 {
-	int id;
+	int64_t id;
 
 	if (strncmp(name, ZONE_PREFIX, strlen(ZONE_PREFIX)) != 0 ||
 	        !parse_go_int(name + strlen(ZONE_PREFIX), &id))
 		return -1;
-	return id >= 0 && id < (int)COMBINATION_MAX_NODES ? id : -1;
+	return id >= 0 && id < (int64_t)COMBINATION_MAX_NODES ? (int)id : -1;
 }
 
 void nrt_apply_policies(
@@ -66,6 +65,7 @@ void nrt_apply_attributes(
 {
 	for (size_t i = 0; i < n_attributes; i++) {
 		const char *name = attributes[i].name, *value = attributes[i].value;
+		int64_t max;
 		int index;
 
 		if (!strcmp(name, "topologyManagerScope")) {
@@ -80,9 +80,9 @@ void nrt_apply_attributes(
 				config->policy = (enum topology_manager_policy)index;
 		} else if (!strcmp(name, "topologyManagerMaxNUMANodes")) {
 			/* The plugin refuses 1, although its comment calls 1 the least value. */
-			if (parse_go_int(value, &index) && index > 1)
+			if (parse_go_int(value, &max) && max > 1)
 				config->max_numa_nodes =
-				        (unsigned)(index < MAX_NUMA_NODES ? index : MAX_NUMA_NODES);
+				        (unsigned)(max < MAX_NUMA_NODES ? max : MAX_NUMA_NODES);
 		}
 	}
 }

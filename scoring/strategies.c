@@ -145,7 +145,7 @@ static bool use_nodes(
 
 	if (fit_is_not_numa(s, request))
 		return true;
-	fit = fit_required(s, request);
+	fit = fit_required(s, QOS_GUARANTEED, request);
 	*ret_score = fit.verdict == FIT_UNKNOWN ? SCORE_UNKNOWN : 0;
 	if (fit.verdict != FIT_FOUND)
 		return false;

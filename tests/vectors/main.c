@@ -24,6 +24,8 @@ struct vectors_run {
 
 /* The first recogniser that says yes runs the file. */
 static const struct vectors_format *const formats[] = {
+        &vectors_scheduler,
+        &vectors_scheduler_scenarios,
         NULL,
 };
 

@@ -30,3 +30,7 @@ struct vectors_format {
 	bool (*recognise)(const struct vj_file *file); /* by content alone, never by the file's name */
 	void (*run)(struct vectors_run *run, const struct vj_file *file);
 };
+
+extern const struct vectors_format vectors_scheduler; /* scheduler.json */
+extern const struct vectors_format
+        vectors_scheduler_scenarios; /* scheduler_scenarios.jsonl, edge_cases.json */
