@@ -26,6 +26,7 @@ struct vectors_run {
 static const struct vectors_format *const formats[] = {
         &vectors_scheduler,
         &vectors_scheduler_scenarios,
+        &vectors_scheduler_upstream,
         NULL,
 };
 
