@@ -32,7 +32,7 @@ struct fit_scratch {
 	unsigned position[MAX_NODES]; /* of each candidate, ascending */
 	uint64_t betters[MAX_NODES];  /* per candidate: earlier ones that can always stand in for it */
 	size_t n_needs;
-	struct need *needs; /* as many as the inventory has resources */
+	struct need *needs; /* as many as the inventory has resources, and one */
 	qty_t *chosen;      /* n_needs at each depth: amounts of the chosen ones together */
 	struct level levels[MAX_NODES + 1];
 	unsigned size;       /* of the combinations being searched */
@@ -222,16 +222,44 @@ static void fill_candidates(struct fit_space *s, uint64_t candidates)
 	}
 }
 
+/*
+ * All needs together as one more: each amount as a share of what is wanted, rounded up, and held at the
+ * whole. A combination that covers every need has a whole of each. It ends branches where each need alone
+ * could still be met, but not all by the same nodes. The argument wants amounts that are not negative.
+ */
+static void add_joint_need(struct fit_scratch *f)
+{
+	const qty_t whole = (qty_t)1 << 40;
+	struct need *joint = &f->needs[f->n_needs];
+
+	if (f->n_needs < 2)
+		return;
+	joint->wanted = whole * (qty_t)f->n_needs;
+	for (unsigned i = 0; i < f->n_candidates; i++) {
+		joint->amount[i] = 0;
+		for (size_t q = 0; q < f->n_needs; q++) {
+			qty_t amount = f->needs[q].amount[i], wanted = f->needs[q].wanted;
+
+			if (amount < 0 || wanted >= QTY_MAX >> 40)
+				return;
+			joint->amount[i] += amount >= wanted ? whole : (amount * whole + wanted - 1) / wanted;
+		}
+	}
+	f->n_needs++;
+}
+
 /* The rest of the tables that only a search over combinations wants. */
 static void fill_search_tables(struct fit_space *s)
 {
 	struct fit_scratch *f = s->scratch;
 
+	add_joint_need(f);
+
 	for (size_t q = 0; q < f->n_needs; q++) {
 		struct need *need = &f->needs[q];
 		qty_t sorted[MAX_NODES];
 
-		for (unsigned i = f->n_candidates, n = 0; i-- > 1; n++) {
+		for (unsigned i = f->n_candidates, n = 0; i-- > 0; n++) {
 			insert_descending(sorted, n, need->amount[i]);
 			need->top[i][0] = 0;
 			for (unsigned r = 0; r <= n; r++)
