@@ -122,11 +122,11 @@ int request_effective_scheduler(const struct pod_request *pod, struct resource_l
 	return r;
 }
 
-/* The schedulers' and the kubelet's test of "a whole number of CPUs"; the fraction is looked at in
- * thousandths. */
-static bool is_whole_cpus(qty_t amount)
+int64_t request_whole_cpus(qty_t amount)
 {
-	return amount > 0 && (qty_t)qty_value(amount) * 1000 == qty_milli_value(amount);
+	int64_t cpus = qty_value(amount);
+
+	return amount > 0 && (qty_t)cpus * 1000 == qty_milli_value(amount) ? cpus : 0;
 }
 
 /* What one container holds of the resource in the kubelet's accounts. */
@@ -137,7 +137,7 @@ static qty_t aligned_amount(const struct container_request *c, const char *name,
 	if (!q || q->quantity.nano <= 0 || (resource_name_is_native(name) && !guaranteed))
 		return 0;
 	if (!strcmp(name, "cpu"))
-		return is_whole_cpus(q->quantity.nano) ? qty_value(q->quantity.nano) * QTY_UNIT : 0;
+		return request_whole_cpus(q->quantity.nano) * QTY_UNIT;
 	return q->quantity.nano;
 }
 
@@ -202,7 +202,7 @@ bool request_is_exclusive(enum qos_class qos, const char *resource, qty_t amount
 	if (qos != QOS_GUARANTEED || amount <= 0)
 		return false;
 	if (!strcmp(resource, "cpu"))
-		return is_whole_cpus(amount);
+		return request_whole_cpus(amount) > 0;
 	return resource_name_is_numa_affine(resource);
 }
 

@@ -36,6 +36,10 @@ int request_effective_scheduler(const struct pod_request *pod, struct resource_l
  */
 int request_effective_kubelet(const struct pod_request *pod, struct resource_list *ret);
 
+/* The CPUs in an amount that is a whole number of CPUs, to the thousandth as the kubelet and the schedulers
+ * look at it; 0 for any other amount. */
+int64_t request_whole_cpus(qty_t amount);
+
 /* Some container or init container requests a resource that is not native, in whatever quantity. */
 bool request_has_non_native(const struct pod_request *pod);
 

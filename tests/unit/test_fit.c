@@ -5,74 +5,27 @@
 
 #include "common/cleanup.h"
 #include "scoring/fit.h"
+#include "tests/lib/nodes.h"
 
 static const char *const names[] = {"cpu", "memory", "vendor.com/gpu", "vendor.com/nic"};
 
 #define N_RESOURCES ARRAY_SIZE(names)
 
-struct node {
-	struct inventory inv;
-	struct distances distances;
-	struct fit_space space;
-};
-
-static void node_shape(struct node *node, size_t n)
-{
-	inventory_init(&node->inv);
-	assert_int_equal(inventory_shape(&node->inv, n, names, N_RESOURCES), 0);
-	for (size_t i = 0; i < n; i++)
-		node->inv.nodes[i].id = (unsigned)i;
-}
-
-static void node_ready(struct node *node)
-{
-	assert_int_equal(
-	        distances_init(&node->distances, node->inv.costs, node->inv.n_nodes, DISTANCES_WORK_LIMIT),
-	        0);
-	assert_int_equal(fit_space_init(&node->space, &node->inv, &node->distances), 0);
-}
-
-static void node_release(struct node *node)
-{
-	fit_space_release(&node->space);
-	distances_release(&node->distances);
-	inventory_release(&node->inv);
-}
-
-static void set_amount(struct node *node, size_t position, const char *name, const char *available)
-{
-	int r = inventory_resource(&node->inv, name);
-	struct inventory_amount *a = inventory_amount(&node->inv, position, (size_t)r);
-	struct quantity q;
-
-	assert_int_equal(quantity_parse(available, &q, NULL), 0);
-	*a = (struct inventory_amount){
-	        .present = true, .capacity = q.nano, .allocatable = q.nano, .available = q.nano};
-}
-
-static void set_request(struct resource_list *list, const char *name, const char *amount)
-{
-	struct quantity q;
-
-	assert_int_equal(quantity_parse(amount, &q, NULL), 0);
-	assert_int_equal(resource_list_set(list, name, q), 0);
-}
-
 /* The enhancement proposal's node 1: 2 and 4 CPUs free, distance 20; two containers of 3. */
 static void proposals_first_node(void **state)
 {
 	struct resource_list request = {0};
-	struct node node;
+	struct test_node node;
 	struct fit fit;
 
 	(void)state;
-	node_shape(&node, 2);
+	test_node_shape(&node, 2, names, N_RESOURCES);
 	node.inv.costs[0] = node.inv.costs[3] = 10;
 	node.inv.costs[1] = node.inv.costs[2] = 20;
-	set_amount(&node, 0, "cpu", "2");
-	set_amount(&node, 1, "cpu", "4");
-	node_ready(&node);
-	set_request(&request, "cpu", "3");
+	test_node_set(&node, 0, "cpu", "2");
+	test_node_set(&node, 1, "cpu", "4");
+	test_node_ready(&node);
+	test_list_set(&request, "cpu", "3");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_int_equal(fit.verdict, FIT_FOUND);
 	assert_int_equal(fit.nodes, 2);
@@ -89,38 +42,38 @@ static void proposals_first_node(void **state)
 	fit_space_reset(&node.space);
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).nodes, 2);
 	resource_list_release(&request);
-	node_release(&node);
+	test_node_release(&node);
 }
 
 static void missing_resources_exclude_nodes(void **state)
 {
 	struct resource_list request = {0};
-	struct node node;
+	struct test_node node;
 
 	(void)state;
-	node_shape(&node, 2);
-	set_amount(&node, 0, "cpu", "8");
-	set_amount(&node, 1, "cpu", "2");
-	set_amount(&node, 1, "vendor.com/nic", "1");
-	node_ready(&node);
-	set_request(&request, "cpu", "8");
+	test_node_shape(&node, 2, names, N_RESOURCES);
+	test_node_set(&node, 0, "cpu", "8");
+	test_node_set(&node, 1, "cpu", "2");
+	test_node_set(&node, 1, "vendor.com/nic", "1");
+	test_node_ready(&node);
+	test_list_set(&request, "cpu", "8");
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).nodes, 1);
-	set_request(&request, "vendor.com/nic", "0"); /* by name, whatever the quantity */
+	test_list_set(&request, "vendor.com/nic", "0"); /* by name, whatever the quantity */
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).verdict, FIT_NONE);
 	/* Shared CPUs are not counted, so the node with the device suffices. */
 	assert_int_equal(fit_required(&node.space, QOS_BURSTABLE, &request).nodes, 2);
-	set_request(&request, "ephemeral-storage", "0");
+	test_list_set(&request, "ephemeral-storage", "0");
 	assert_int_equal(fit_required(&node.space, QOS_BURSTABLE, &request).verdict, FIT_NONE);
 	resource_list_release(&request);
 
 	assert_true(fit_is_not_numa(&node.space, &request));
-	set_request(&request, "ephemeral-storage", "1");
-	set_request(&request, "memory", "1"); /* a name of the inventory that no node has */
+	test_list_set(&request, "ephemeral-storage", "1");
+	test_list_set(&request, "memory", "1"); /* a name of the inventory that no node has */
 	assert_true(fit_is_not_numa(&node.space, &request));
-	set_request(&request, "cpu", "0");
+	test_list_set(&request, "cpu", "0");
 	assert_false(fit_is_not_numa(&node.space, &request));
 	resource_list_release(&request);
-	node_release(&node);
+	test_node_release(&node);
 }
 
 /* A memory-only node nearer to its CPUs than any other CPUs are: no pair of CPU nodes is at the least
@@ -129,40 +82,40 @@ static void least_distance_is_over_all_nodes(void **state)
 {
 	static const unsigned costs[] = {10, 21, 14, 24, 21, 10, 24, 14, 14, 24, 10, 26, 24, 14, 26, 10};
 	struct resource_list request = {0};
-	struct node node;
+	struct test_node node;
 	struct fit fit;
 
 	(void)state;
-	node_shape(&node, 4);
+	test_node_shape(&node, 4, names, N_RESOURCES);
 	memcpy(node.inv.costs, costs, sizeof(costs));
 	for (size_t i = 0; i < 4; i++)
-		set_amount(&node, i, "memory", "8Gi");
-	set_amount(&node, 0, "cpu", "4");
-	set_amount(&node, 1, "cpu", "4");
-	node_ready(&node);
-	set_request(&request, "cpu", "6");
+		test_node_set(&node, i, "memory", "8Gi");
+	test_node_set(&node, 0, "cpu", "4");
+	test_node_set(&node, 1, "cpu", "4");
+	test_node_ready(&node);
+	test_list_set(&request, "cpu", "6");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_int_equal(fit.nodes, 3);
 	assert_int_equal(fit.min_distance, FIT_MIN_DISTANCE_NO);
 	resource_list_release(&request);
-	node_release(&node);
+	test_node_release(&node);
 }
 
 /* ids 5, 3, 3: drained in the order of ids, and two positions of one id are one NUMA node. */
 static void ids_are_not_positions(void **state)
 {
 	struct resource_list request = {0};
-	struct node node;
+	struct test_node node;
 	struct fit fit;
 
 	(void)state;
-	node_shape(&node, 3);
+	test_node_shape(&node, 3, names, N_RESOURCES);
 	node.inv.nodes[0].id = 5;
 	node.inv.nodes[1].id = node.inv.nodes[2].id = 3;
 	for (size_t i = 0; i < 3; i++)
-		set_amount(&node, i, "cpu", "4");
-	node_ready(&node);
-	set_request(&request, "cpu", "9");
+		test_node_set(&node, i, "cpu", "4");
+	test_node_ready(&node);
+	test_list_set(&request, "cpu", "9");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_int_equal(fit.nodes, 7);
 	assert_int_equal(fit.n_nodes, 2);
@@ -170,11 +123,11 @@ static void ids_are_not_positions(void **state)
 	assert_true(*fit_available(&node.space, 0, 0) == 3 * QTY_UNIT);
 	assert_true(*fit_available(&node.space, 0, 1) == 0 && *fit_available(&node.space, 0, 2) == 0);
 	resource_list_release(&request);
-	node_release(&node);
+	test_node_release(&node);
 }
 
 /* What scheduler-plugins does, spelt out: every subset in order, averages in single precision. */
-static struct fit plain_search(const struct node *node, const struct resource_list *request)
+static struct fit plain_search(const struct test_node *node, const struct resource_list *request)
 {
 	unsigned n = (unsigned)node->inv.n_nodes;
 
@@ -218,12 +171,12 @@ static struct fit plain_search(const struct node *node, const struct resource_li
 	return (struct fit){.verdict = FIT_NONE};
 }
 
-static void random_node(uint64_t *random, struct node *node, size_t n)
+static void random_node(uint64_t *random, struct test_node *node, size_t n)
 {
 	uint64_t cost_kind = test_random(random) % 4, per_socket = 1 + test_random(random) % 4;
 	uint64_t spread = 1 + test_random(random) % 12;
 
-	node_shape(node, n);
+	test_node_shape(node, n, names, N_RESOURCES);
 	for (size_t i = 0; i < n; i++) {
 		for (size_t j = 0; j < n; j++) {
 			bool same = i / per_socket == j / per_socket;
@@ -243,7 +196,7 @@ static void random_node(uint64_t *random, struct node *node, size_t n)
 				a->available = (qty_t)(test_random(random) % spread) * QTY_UNIT;
 		}
 	}
-	node_ready(node);
+	test_node_ready(node);
 }
 
 static void random_request(uint64_t *random, struct resource_list *request, size_t n)
@@ -267,7 +220,7 @@ static void search_equals_the_plain_one(void **state)
 		size_t n = 1 + test_random(&random) % 10;
 		struct resource_list request = {0};
 		struct fit got, want;
-		struct node node;
+		struct test_node node;
 
 		random_node(&random, &node, n);
 		random_request(&random, &request, n);
@@ -282,7 +235,7 @@ static void search_equals_the_plain_one(void **state)
 		wide += got.n_nodes > 2;
 		far += got.verdict == FIT_FOUND && got.min_distance == FIT_MIN_DISTANCE_NO;
 		resource_list_release(&request);
-		node_release(&node);
+		test_node_release(&node);
 	}
 	assert_true(verdicts[FIT_NONE] > 500 && verdicts[FIT_FOUND] > 2000 && wide > 500 && far > 200);
 }
@@ -292,15 +245,15 @@ static void work_limit_gives_unknown(void **state)
 {
 	struct resource_list request = {0};
 	uint64_t random = 5;
-	struct node node;
+	struct test_node node;
 
 	(void)state;
 	random_node(&random, &node, 12);
-	set_request(&request, "cpu", "20");
-	set_request(&request, "memory", "20");
+	test_list_set(&request, "cpu", "20");
+	test_list_set(&request, "memory", "20");
 	for (size_t i = 0; i < 12; i++) {
-		set_amount(&node, i, "cpu", i % 2 ? "7" : "1");
-		set_amount(&node, i, "memory", i % 2 ? "1" : "7");
+		test_node_set(&node, i, "cpu", i % 2 ? "7" : "1");
+		test_node_set(&node, i, "memory", i % 2 ? "1" : "7");
 	}
 	fit_space_reset(&node.space);
 	node.space.work_limit = 3;
@@ -308,7 +261,7 @@ static void work_limit_gives_unknown(void **state)
 	node.space.work_limit = FIT_WORK_LIMIT;
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).verdict, FIT_FOUND);
 	resource_list_release(&request);
-	node_release(&node);
+	test_node_release(&node);
 }
 
 /* A least distance that was not found is unknown, unless the bounds settle it. */
@@ -316,18 +269,18 @@ static void unknown_least_distance(void **state)
 {
 	struct resource_list request = {0};
 	uint64_t random = 5;
-	struct node node;
+	struct test_node node;
 
 	(void)state;
 	random_node(&random, &node, 4);
 	for (size_t i = 0; i < 16; i++)
 		node.inv.costs[i] = i % 5 ? 20 : 10;
 	for (size_t i = 0; i < 4; i++)
-		set_amount(&node, i, "cpu", "2");
+		test_node_set(&node, i, "cpu", "2");
 	fit_space_release(&node.space);
 	distances_release(&node.distances);
-	node_ready(&node);
-	set_request(&request, "cpu", "4");
+	test_node_ready(&node);
+	test_list_set(&request, "cpu", "4");
 	assert_int_equal(node.distances.low[2], 60);
 	node.distances.low[2] = 50;
 	assert_int_equal(
@@ -336,48 +289,48 @@ static void unknown_least_distance(void **state)
 	assert_int_equal(
 	        fit_required(&node.space, QOS_GUARANTEED, &request).min_distance, FIT_MIN_DISTANCE_NO);
 	resource_list_release(&request);
-	node_release(&node);
+	test_node_release(&node);
 }
 
 static void sixty_four_nodes(void **state)
 {
 	struct resource_list request = {0};
-	struct node node;
+	struct test_node node;
 	struct fit fit;
 
 	(void)state;
-	node_shape(&node, 64);
+	test_node_shape(&node, 64, names, N_RESOURCES);
 	for (size_t i = 0; i < 64; i++) {
 		for (size_t j = 0; j < 64; j++)
 			node.inv.costs[i * 64 + j] = i == j ? 10 : i / 8 == j / 8 ? 12 : 32;
-		set_amount(&node, i, "cpu", i < 8 ? "1" : "4");
+		test_node_set(&node, i, "cpu", i < 8 ? "1" : "4");
 	}
-	node_ready(&node);
-	set_request(&request, "cpu", "60");
+	test_node_ready(&node);
+	test_list_set(&request, "cpu", "60");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	/* 15 nodes of 4: a whole socket and 7 of the next, the first that have 4. */
 	assert_true(fit.nodes == (combination_first(15) << 8));
 	assert_int_equal(fit.min_distance, FIT_MIN_DISTANCE_YES);
-	set_request(&request, "cpu", "232");
+	test_list_set(&request, "cpu", "232");
 	assert_true(fit_required(&node.space, QOS_GUARANTEED, &request).nodes == UINT64_MAX);
-	set_request(&request, "cpu", "233");
+	test_list_set(&request, "cpu", "233");
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).verdict, FIT_NONE);
 	resource_list_release(&request);
-	node_release(&node);
+	test_node_release(&node);
 }
 
 static void spaces_that_cannot_be(void **state)
 {
 	struct fit_space space = {.n_nodes = 9};
 	struct distances d;
-	struct node node;
+	struct test_node node;
 
 	(void)state;
-	node_shape(&node, 65);
+	test_node_shape(&node, 65, names, N_RESOURCES);
 	assert_int_equal(distances_init(&d, node.inv.costs, 3, 1), 0);
 	assert_int_equal(fit_space_init(&space, &node.inv, &d), -E2BIG);
 	inventory_release(&node.inv);
-	node_shape(&node, 4);
+	test_node_shape(&node, 4, names, N_RESOURCES);
 	assert_int_equal(fit_space_init(&space, &node.inv, &d), -EINVAL);
 	assert_int_equal(space.n_nodes, 9);
 	distances_release(&d);
@@ -387,14 +340,14 @@ static void spaces_that_cannot_be(void **state)
 static void no_nodes_at_all(void **state)
 {
 	struct resource_list request = {0};
-	struct node node;
+	struct test_node node;
 
 	(void)state;
-	node_shape(&node, 0);
-	node_ready(&node);
+	test_node_shape(&node, 0, names, N_RESOURCES);
+	test_node_ready(&node);
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).verdict, FIT_NONE);
 	assert_true(fit_is_not_numa(&node.space, &request));
-	node_release(&node);
+	test_node_release(&node);
 }
 
 int main(void)
