@@ -8,6 +8,7 @@
 #include <stdarg.h>
 
 #include "common/cleanup.h"
+#include "tests/vectors/kubelet_support.h"
 
 #define MAX_DEFECTS 32
 
@@ -24,6 +25,8 @@ struct vectors_run {
 
 /* The first recogniser that says yes runs the file. */
 static const struct vectors_format *const formats[] = {
+        &kubelet_cpu_manager_format,
+        &kubelet_topology_manager_format,
         NULL,
 };
 
