@@ -225,35 +225,25 @@ void cpu_manager_hints_again(
 		cpu_manager_hints(cm, allocated, NULL, n, ret_hints);
 }
 
-struct cpu_manager_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n)
+static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
 {
-	struct cpu_manager_fit fit = {.available = cpu_set_size(cm->topology, available)};
+	const struct node_counts *counts = ctx;
+	size_t x = 0;
+
+	*ret_capacity = *ret_free = 0;
+	for (uint64_t all = counts->all; all; all &= all - 1, x++)
+		if (nodes & all & (~all + 1)) {
+			*ret_capacity += counts->capacity[x];
+			*ret_free += counts->free[x];
+		}
+}
+
+struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n)
+{
 	struct node_counts counts;
-	struct node_mask_walk walk;
-	unsigned size = 0;
-	uint64_t mask;
 
 	count_nodes(cm, available, NULL, &counts);
-	node_mask_walk_start(&walk, counts.all);
-	while (node_mask_walk_next(&walk, &mask)) {
-		size_t capacity, free;
-		unsigned sockets;
-
-		if (walk.size != size) {
-			if (fit.min_nodes)
-				break;
-			size = walk.size;
-			fit.capacity = fit.free = 0;
-		}
-		count_subset(&counts, &walk, &capacity, &free, &sockets);
-		if (capacity >= n)
-			fit.min_nodes = size;
-		if (capacity > fit.capacity)
-			fit.capacity = capacity;
-		if (free > fit.free)
-			fit.free = free;
-	}
-	return fit;
+	return resource_fit_find(counts.all, n, count_mask, &counts);
 }
 
 enum cpu_smt_status cpu_manager_check_smt(

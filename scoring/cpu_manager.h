@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/settings.h"
 #include "scoring/cpu_assignment.h"
+#include "scoring/resource_fit.h"
 #include "scoring/topology_hint.h"
 
 struct cpu_manager {
@@ -60,13 +61,8 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 void cpu_manager_hints_again(
         const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints);
 
-/* How well n CPUs fit k NUMA nodes at most, for an explanation. */
-struct cpu_manager_fit {
-	unsigned min_nodes;    /* NUMA nodes needed when all their CPUs were free */
-	size_t capacity, free; /* of the best min_nodes nodes: CPUs, and available ones */
-	size_t available;      /* on the whole machine */
-};
-struct cpu_manager_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n);
+/* How n CPUs fit the fewest NUMA nodes, for an explanation. Same limits as for the hints. */
+struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n);
 
 enum cpu_smt_status {
 	CPU_SMT_ALIGNED,
