@@ -61,6 +61,23 @@ static int pick_reserved(struct cpu_manager *cm, size_t n)
 	return 0;
 }
 
+static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct err *err)
+{
+	CLEANUP(cpuset_freep)
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(freep)
+	char *text = NULL;
+
+	if (!set || cpu_set_to_bitmap(cm->topology, cm->reserved, set) < 0)
+		return -ENOMEM;
+	text = cpuset_print(set);
+	if (!text)
+		return -ENOMEM;
+	return err_set(err, -EINVAL,
+	        "unable to reserve the required amount of CPUs (size of %s did not equal %zu)", text,
+	        n_wanted);
+}
+
 int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
         const struct cpu_manager_options *options, enum topology_manager_policy policy,
         const struct kubelet_version *version, hwloc_const_bitmap_t reserved, size_t n_reserved,
@@ -88,9 +105,7 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 	if (r == 0)
 		cm->n_reserved = cpu_set_size(t, cm->reserved);
 	if (r == 0 && cm->n_reserved != n_reserved)
-		r = err_set(err, -EINVAL,
-		        "unable to reserve the required amount of CPUs: %zu of %zu CPUs can be reserved",
-		        cm->n_reserved, n_reserved);
+		r = refuse_reserved(cm, n_reserved, err);
 	if (r < 0) {
 		cpu_manager_release(cm);
 		return r;

@@ -69,7 +69,7 @@ static bool find_reserved(const struct kubelet_node *node, hwloc_const_bitmap_t 
 	const struct settings *s = node->settings;
 
 	*ret_set = node->reserved ? node->reserved : s->reserved_system_cpus;
-	if (*ret_set && !hwloc_bitmap_iszero(*ret_set)) {
+	if (node->reserved || (*ret_set && !hwloc_bitmap_iszero(*ret_set))) {
 		*ret_n = cpuset_size(*ret_set);
 		return true;
 	}
@@ -98,7 +98,7 @@ static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->cpu_unknown, "the CPU manager's shared pool is not known");
 	if (k->cpu_unknown.text[0])
 		return 0;
-	if (n_reserved == 0)
+	if (n_reserved == 0 && !node->reserved)
 		UNKNOWN(&k->unknown, "the kubelet would not start: policy static needs reserved CPUs");
 	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy,
 	        &node->version, reserved, n_reserved, &err);

@@ -150,7 +150,6 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 
 	merge->rules = *rules;
 	merge->best_count = 0;
-	merge->n_resources = 0;
 	merge->impossible = merge->narrowed = false;
 	merge->all_indifferent = true;
 	memset(merge->state, AGREED, n);
@@ -237,7 +236,6 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 		items = &indifferent;
 		n_items = 1;
 	}
-	merge->n_resources++;
 	for (size_t i = 0; i < n_items; i++) {
 		unsigned count = node_mask_count(items[i].nodes);
 

@@ -63,7 +63,6 @@ struct topology_merge {
 	unsigned char *state; /* [2^bits] what is known of each mask so far */
 	struct topology_rules rules;
 	unsigned best_count;
-	unsigned n_resources;
 	bool impossible;      /* a resource has no hint left: no permutation exists */
 	bool all_indifferent; /* every resource so far has a preferred "any node" */
 	bool narrowed; /* some resource named a mask, so `state` holds more than the default affinity */

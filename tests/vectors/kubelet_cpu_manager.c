@@ -40,15 +40,6 @@ static void read_machine(const vj *topology, struct machine *m)
 	}
 }
 
-static void read_set(const struct cpu_topology *t, const vj *list, bool *set)
-{
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t bitmap = vj_cpuset(list);
-
-	if (cpu_set_from_bitmap(t, bitmap, set) != cpuset_size(bitmap))
-		vj_die(list, "CPUs that the topology lacks");
-}
-
 /* Allocate under one merged hint and compare with the recorded CPUs or error. */
 static void check_allocation(struct vectors_run *run, struct kv_policy *p, const vj *c, const char *what,
         struct topology_hint hint, const vj *want)
@@ -60,7 +51,7 @@ static void check_allocation(struct vectors_run *run, struct kv_policy *p, const
 
 	if (!cpus == !error)
 		vj_die(want, "%s: neither CPUs nor an error, or both", what);
-	read_set(&p->topology, vj_need(c, "defaultCpuSet"), p->shared);
+	kv_read_set(&p->topology, vj_need(c, "defaultCpuSet"), p->shared);
 	take = cpu_manager_allocate(
 	        &p->manager, p->ws, p->shared, p->reusable, n, hint, p->scratch, p->taken);
 	kv_take_error(take, text, sizeof(text));
@@ -73,26 +64,10 @@ static void check_allocation(struct vectors_run *run, struct kv_policy *p, const
 
 static void check_smt(struct vectors_run *run, const struct kv_policy *p, const vj *c)
 {
-	size_t n = vj_unsigned(vj_need(c, "request")), physical;
 	const vj *want = vj_get(c, "smtError");
-	char text[200] = "";
+	char text[200];
 
-	switch (cpu_manager_check_smt(&p->manager, p->shared, n, &physical)) {
-	case CPU_SMT_NOT_MULTIPLE:
-		snprintf(text, sizeof(text),
-		        "SMT Alignment Error: requested %zu cpus not multiple cpus per core = %u", n,
-		        p->manager.cpus_per_core);
-		break;
-	case CPU_SMT_NOT_ENOUGH_CORES:
-		snprintf(text, sizeof(text),
-		        "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = %zu, "
-		        "requested CPUs = %zu, CPUs per core = %u",
-		        physical, n, p->manager.cpus_per_core);
-		break;
-	case CPU_SMT_ALIGNED:
-	case CPU_SMT_STATUS_COUNT:
-		break;
-	}
+	kv_smt_error(p, vj_unsigned(vj_need(c, "request")), text, sizeof(text));
 	if (strcmp(text, want ? vj_string(want) : "") != 0)
 		vectors_differ(run, "SMT: '%s', recorded '%s'", text, want ? vj_string(want) : "");
 }
@@ -132,13 +107,15 @@ static void run_case(struct vectors_run *run, const vj *topologies, const vj *c)
 	hwloc_bitmap_t reserved = vj_cpuset(vj_need(c, "reserved"));
 	struct topology_hints hints = {0};
 	struct kv_policy p = {0};
+	struct err err = {""};
 
 	read_machine(topology, &p.machine);
 	kv_set_distances(&p.machine, vj_need(c, "distances"));
-	kv_policy_init(&p, kv_cpu_options(vj_need(c, "options")), TOPOLOGY_MANAGER_UNKNOWN, reserved);
+	if (!kv_policy_init(&p, kv_cpu_options(vj_need(c, "options")), reserved, cpuset_size(reserved), &err))
+		vj_die(c, "no such static policy: %s", err.text);
 	if (topology_hints_init(&hints, (unsigned)p.machine.n_nodes) < 0)
 		vj_die(c, "out of memory");
-	read_set(&p.topology, vj_need(c, "defaultCpuSet"), p.shared);
+	kv_read_set(&p.topology, vj_need(c, "defaultCpuSet"), p.shared);
 	check_smt(run, &p, c);
 	cpu_manager_available(&p.manager, p.shared, p.available);
 	kv_check_cpus(run, "available", &p.topology, p.available, vj_string(vj_need(c, "available")));

@@ -209,24 +209,24 @@ struct cpu_manager_options kv_cpu_options(const vj *options)
 	return o;
 }
 
-void kv_policy_init(struct kv_policy *p, struct cpu_manager_options options,
-        enum topology_manager_policy policy, hwloc_const_bitmap_t reserved)
+bool kv_policy_init(struct kv_policy *p, struct cpu_manager_options options, hwloc_const_bitmap_t reserved,
+        size_t n_reserved, struct err *err)
 {
 	bool **sets[] = {&p->shared, &p->available, &p->reusable, &p->taken, &p->scratch[0], &p->scratch[1]};
 	const struct kubelet_version version = {0};
-	struct err err = {""};
 
 	if (cpu_topology_init(&p->topology, &p->machine) < 0)
 		need(NULL);
-	if (cpu_manager_init(&p->manager, &p->topology, &options, policy, &version, reserved,
-	            cpuset_size(reserved), &err) < 0)
-		vj_die(NULL, "no such static policy: %s", err.text);
+	if (cpu_manager_init(&p->manager, &p->topology, &options, TOPOLOGY_MANAGER_UNKNOWN, &version,
+	            reserved, n_reserved, err) < 0)
+		return false;
 	p->ws = cpu_workspace_new(&p->topology);
 	need(p->ws);
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
 		*sets[i] = calloc(p->topology.n_cpus + 1, sizeof(bool));
 		need(*sets[i]);
 	}
+	return true;
 }
 
 void kv_policy_release(struct kv_policy *p)
@@ -262,6 +262,38 @@ void kv_take_error(struct cpu_take take, char *text, size_t size)
 		break;
 	}
 	snprintf(text, size, "unknown");
+}
+
+void kv_smt_error(const struct kv_policy *p, size_t n, char *text, size_t size)
+{
+	size_t physical;
+
+	text[0] = '\0';
+	switch (cpu_manager_check_smt(&p->manager, p->shared, n, &physical)) {
+	case CPU_SMT_NOT_MULTIPLE:
+		snprintf(text, size,
+		        "SMT Alignment Error: requested %zu cpus not multiple cpus per core = %u", n,
+		        p->manager.cpus_per_core);
+		break;
+	case CPU_SMT_NOT_ENOUGH_CORES:
+		snprintf(text, size,
+		        "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = %zu, "
+		        "requested CPUs = %zu, CPUs per core = %u",
+		        physical, n, p->manager.cpus_per_core);
+		break;
+	case CPU_SMT_ALIGNED:
+	case CPU_SMT_STATUS_COUNT:
+		break;
+	}
+}
+
+void kv_read_set(const struct cpu_topology *t, const vj *list, bool *set)
+{
+	CLEANUP(cpuset_freep)
+	hwloc_bitmap_t bitmap = vj_cpuset(list);
+
+	if (cpu_set_from_bitmap(t, bitmap, set) != cpuset_size(bitmap))
+		vj_die(list, "CPUs that the topology lacks");
 }
 
 void kv_check_cpus(struct vectors_run *run, const char *what, const struct cpu_topology *t, const bool *got,

@@ -51,13 +51,20 @@ struct kv_policy {
 	bool *scratch[2];
 };
 
-/* machine_init() and kv_add_cpu() first; ends the program when the policy cannot be made. */
-void kv_policy_init(struct kv_policy *p, struct cpu_manager_options options,
-        enum topology_manager_policy policy, hwloc_const_bitmap_t reserved);
+/* machine_init() and kv_add_cpu() first. A NULL `reserved` lets the policy pick n_reserved CPUs. False, with
+ * the reason in *err, when the policy cannot be made; *p is to be released all the same. */
+bool kv_policy_init(struct kv_policy *p, struct cpu_manager_options options, hwloc_const_bitmap_t reserved,
+        size_t n_reserved, struct err *err);
 void kv_policy_release(struct kv_policy *p);
 
 /* The kubelet's error for a take that failed; "" when it did not. */
 void kv_take_error(struct cpu_take take, char *text, size_t size);
+
+/* The kubelet's error of full-pcpus-only for n CPUs; "" when there is none. */
+void kv_smt_error(const struct kv_policy *p, size_t n, char *text, size_t size);
+
+/* set[] = a recorded list of the topology's CPUs. */
+void kv_read_set(const struct cpu_topology *t, const vj *list, bool *set);
 
 /* Compare a set of CPUs with a recorded list. */
 void kv_check_cpus(struct vectors_run *run, const char *what, const struct cpu_topology *t, const bool *got,

@@ -25,6 +25,7 @@ struct vectors_run {
 
 /* The first recogniser that says yes runs the file. */
 static const struct vectors_format *const formats[] = {
+        &kubelet_cases_format,
         &kubelet_cpu_manager_format,
         &kubelet_topology_manager_format,
         NULL,
