@@ -8,6 +8,7 @@
 #include <stdarg.h>
 
 #include "common/cleanup.h"
+#include "tests/vectors/kubelet_support.h"
 
 #define MAX_DEFECTS 32
 
@@ -27,6 +28,9 @@ static const struct vectors_format *const formats[] = {
 	&vectors_scheduler,
 	&vectors_scheduler_scenarios,
 	&vectors_scheduler_upstream,
+	&kubelet_cases_format,
+	&kubelet_cpu_manager_format,
+	&kubelet_topology_manager_format,
 	NULL,
 };
 
