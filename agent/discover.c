@@ -22,8 +22,7 @@ static int set_offline(struct machine *m, struct kernel_cpus *cpus)
 
 static int discover_tree(const char *root, struct machine *m, struct err *err)
 {
-	CLEANUP(kernel_cpus_release)
-	struct kernel_cpus cpus = {NULL, NULL};
+	CLEANUP(kernel_cpus_release) struct kernel_cpus cpus = {NULL, NULL};
 	int r = kernel_discover(root, m, &cpus, err);
 
 	if (r == 0)
@@ -37,8 +36,7 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 
 int machine_discover(const struct machine_source *source, struct machine *ret, struct err *err)
 {
-	CLEANUP(machine_release)
-	struct machine m;
+	CLEANUP(machine_release) struct machine m;
 	int r;
 
 	machine_init(&m);

@@ -27,18 +27,18 @@ static int set_environment(const char *root)
 	const struct {
 		const char *name, *value; /* NULL = must not be set */
 	} variables[] = {
-	        {"HWLOC_FSROOT", *root ? root : NULL},  /* the other machine's files */
-	        {"HWLOC_COMPONENTS", "linux,stop"},     /* no cpuid, PCI, synthetic, XML by variable */
-	        {"HWLOC_PLUGINS_PATH", "/nonexistent"}, /* no plugin is looked for or loaded */
-	        {"HWLOC_HIDE_ERRORS", "2"},             /* no warnings on stderr */
-	        {"HWLOC_USE_NUMA_DISTANCES", "0"},      /* read by kernel_discover() */
+		{"HWLOC_FSROOT", *root ? root : NULL},  /* the other machine's files */
+		{"HWLOC_COMPONENTS", "linux,stop"},     /* no cpuid, PCI, synthetic, XML by variable */
+		{"HWLOC_PLUGINS_PATH", "/nonexistent"}, /* no plugin is looked for or loaded */
+		{"HWLOC_HIDE_ERRORS", "2"},             /* no warnings on stderr */
+		{"HWLOC_USE_NUMA_DISTANCES", "0"},      /* read by kernel_discover() */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
 		const char *now = getenv(variables[i].name), *want = variables[i].value;
 
 		if (!want ? now && unsetenv(variables[i].name) < 0
-		          : (!now || strcmp(now, want) != 0) && setenv(variables[i].name, want, 1) < 0)
+			  : (!now || strcmp(now, want) != 0) && setenv(variables[i].name, want, 1) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -47,18 +47,17 @@ static int set_environment(const char *root)
 /* A topology with the filters set, yet to be told its source and loaded. */
 static int new_topology(unsigned long flags, hwloc_topology_t *ret, struct err *err)
 {
-	CLEANUP(topology_freep)
-	hwloc_topology_t topology = NULL;
+	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
 
 	if (hwloc_topology_init(&topology) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
-	        hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-	        hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-	        hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-	        hwloc_topology_set_flags(topology, flags | HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
-	                                                   HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
-	                                                   HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS) < 0)
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+		hwloc_topology_set_flags(topology, flags | HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
+							   HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
+							   HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS) < 0)
 		return err_set(err, -EINVAL, "hwloc refuses its flags: %s", strerror(errno));
 	*ret = TAKE(topology);
 	return 0;
@@ -72,15 +71,15 @@ static int os_id(const struct hwloc_obj *obj)
 static int add_cpu(struct machine *m, const struct hwloc_obj *pu, struct err *err)
 {
 	struct cpu cpu = {.id = pu->os_index,
-	        .core = pu->os_index,
-	        .socket = MACHINE_NONE,
-	        .numa = MACHINE_NONE,
-	        .l3 = MACHINE_NONE,
-	        .uncore = MACHINE_NONE};
+		.core = pu->os_index,
+		.socket = MACHINE_NONE,
+		.numa = MACHINE_NONE,
+		.l3 = MACHINE_NONE,
+		.uncore = MACHINE_NONE};
 
 	if (pu->os_index >= MACHINE_MAX_CPUS)
 		return err_set(err, -ERANGE, "CPU %u: an id of %d or above is not supported", pu->os_index,
-		        MACHINE_MAX_CPUS);
+			MACHINE_MAX_CPUS);
 	for (const struct hwloc_obj *obj = pu->parent; obj; obj = obj->parent) {
 		if (obj->type == HWLOC_OBJ_CORE)
 			cpu.core = (unsigned)hwloc_bitmap_first(obj->cpuset);
@@ -110,8 +109,7 @@ static int add_cpus(struct machine *m, hwloc_topology_t topology, struct err *er
 
 int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 {
-	CLEANUP(topology_freep)
-	hwloc_topology_t topology = NULL;
+	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
 	int r = set_environment(root);
 
 	if (r < 0)
@@ -121,7 +119,7 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 		return r;
 	if (hwloc_topology_load(topology) < 0)
 		return err_set(
-		        err, -EINVAL, "hwloc finds no CPU topology in '%s/sys/devices/system/cpu'", root);
+			err, -EINVAL, "hwloc finds no CPU topology in '%s/sys/devices/system/cpu'", root);
 	return add_cpus(m, topology, err);
 }
 
@@ -136,7 +134,7 @@ static int add_pools(struct numa_node *node, const struct hwloc_numanode_attr_s 
 
 		if (__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
 			return err_set(
-			        err, -ERANGE, "NUMA node %u: more hugepages than there can be", node->id);
+				err, -ERANGE, "NUMA node %u: more hugepages than there can be", node->id);
 		if (vec_grow(&node->pools, &node->pools_size, node->n_pools + 1, sizeof(*node->pools)) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
 		node->pools[node->n_pools++] = pool;
@@ -151,7 +149,7 @@ static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *e
 
 	if (hwloc_bitmap_last(ids) >= MACHINE_MAX_NODES || hwloc_bitmap_weight(ids) < 0)
 		return err_set(err, -ERANGE, "NUMA node %d: an id of %d or above is not supported",
-		        hwloc_bitmap_last(ids), MACHINE_MAX_NODES);
+			hwloc_bitmap_last(ids), MACHINE_MAX_NODES);
 	for (int id = hwloc_bitmap_first(ids); id >= 0; id = hwloc_bitmap_next(ids, id)) {
 		const struct hwloc_obj *obj = hwloc_get_numanode_obj_by_os_index(topology, (unsigned)id);
 		struct numa_node *node;
@@ -163,9 +161,9 @@ static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *e
 			return err_set(err, -ENOMEM, "out of memory");
 		node = &m->nodes[m->n_nodes++];
 		*node = (struct numa_node){.id = (unsigned)id,
-		        .socket = MACHINE_NONE,
-		        .cpus = hwloc_bitmap_alloc(),
-		        .memory_bytes = obj->attr->numanode.local_memory};
+			.socket = MACHINE_NONE,
+			.cpus = hwloc_bitmap_alloc(),
+			.memory_bytes = obj->attr->numanode.local_memory};
 		if (!node->cpus)
 			return err_set(err, -ENOMEM, "out of memory");
 		if (node->memory_bytes > INT64_MAX)
@@ -213,7 +211,7 @@ static int copy_distances(struct machine *m, const struct hwloc_distances_s *mat
 
 			if (value > DISTANCE_MAX)
 				return err_set(err, -ERANGE, "NUMALatency %llu is no distance",
-				        (unsigned long long)value);
+					(unsigned long long)value);
 			if (row >= 0 && column >= 0)
 				m->distances[(size_t)row * m->n_nodes + (size_t)column] = (unsigned)value;
 		}
@@ -241,10 +239,10 @@ static int add_offline(struct machine *m, hwloc_topology_t topology, struct err 
 
 	if (hwloc_bitmap_last(all) >= MACHINE_MAX_CPUS || hwloc_bitmap_weight(all) < 0)
 		return err_set(err, -ERANGE, "CPU %d: an id of %d or above is not supported",
-		        hwloc_bitmap_last(all), MACHINE_MAX_CPUS);
+			hwloc_bitmap_last(all), MACHINE_MAX_CPUS);
 	m->offline = hwloc_bitmap_dup(all);
 	if (!m->offline ||
-	        hwloc_bitmap_andnot(m->offline, m->offline, hwloc_topology_get_topology_cpuset(topology)) < 0)
+		hwloc_bitmap_andnot(m->offline, m->offline, hwloc_topology_get_topology_cpuset(topology)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -252,10 +250,8 @@ static int add_offline(struct machine *m, hwloc_topology_t topology, struct err 
 /* Load the file's text. */
 static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 {
-	CLEANUP(topology_freep)
-	hwloc_topology_t topology = NULL;
-	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(DISCOVER_XML_MAX);
+	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(DISCOVER_XML_MAX);
 	int r = fs_read("", path, &text, err);
 
 	if (r < 0)
@@ -266,17 +262,16 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 	if (r < 0)
 		return r;
 	if (hwloc_topology_set_xmlbuffer(topology, text.text, (int)text.len + 1) < 0 ||
-	        hwloc_topology_load(topology) < 0)
+		hwloc_topology_load(topology) < 0)
 		return err_set(err, -EINVAL, "'%s' is no machine that hwloc %s reads (lstopo FILE.xml)", path,
-		        HWLOC_VERSION);
+			HWLOC_VERSION);
 	*ret = TAKE(topology);
 	return 0;
 }
 
 int discover_hwloc_xml(const char *path, struct machine *m, struct err *err)
 {
-	CLEANUP(topology_freep)
-	hwloc_topology_t topology = NULL;
+	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
 	int r = load_xml(path, &topology, err);
 
 	if (r < 0)

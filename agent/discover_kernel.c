@@ -93,8 +93,7 @@ static int parse_number(const char **p, uint64_t max, uint64_t *ret)
 /* The text just read as a set of ids below `limit`. */
 static int parse_set(const struct reader *rd, bool mask, unsigned limit, hwloc_bitmap_t *ret)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	int r = mask ? cpuset_parse_mask(rd->text.text, &set, NULL) : cpuset_parse(rd->text.text, &set, NULL);
 
 	if (r == -EINVAL)
@@ -103,7 +102,7 @@ static int parse_set(const struct reader *rd, bool mask, unsigned limit, hwloc_b
 		return no_memory(rd);
 	if (r == -ERANGE || hwloc_bitmap_last(set) >= (int)limit)
 		return err_set(rd->err, -ERANGE, "'%s%s': an id of %u or above is not supported", rd->root,
-		        rd->path, limit);
+			rd->path, limit);
 	*ret = TAKE(set);
 	return 0;
 }
@@ -121,12 +120,10 @@ static int read_set(struct reader *rd, const char *path, unsigned limit, hwloc_b
 
 /* The ids of the directories prefix<N> as a set. */
 static int list_ids(
-        const struct reader *rd, const char *dir, const char *prefix, unsigned limit, hwloc_bitmap_t *ret)
+	const struct reader *rd, const char *dir, const char *prefix, unsigned limit, hwloc_bitmap_t *ret)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
-	CLEANUP(freep)
-	uint64_t *ids = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	CLEANUP(freep) uint64_t *ids = NULL;
 	size_t n;
 	int r = fs_list_numbers(rd->root, dir, prefix, "", &ids, &n, rd->err);
 
@@ -134,7 +131,7 @@ static int list_ids(
 		return r;
 	if (n > 0 && ids[n - 1] >= limit)
 		return err_set(rd->err, -ERANGE, "'%s%s/%s%llu': an id of %u or above is not supported",
-		        rd->root, dir, prefix, (unsigned long long)ids[n - 1], limit);
+			rd->root, dir, prefix, (unsigned long long)ids[n - 1], limit);
 	set = hwloc_bitmap_alloc();
 	for (size_t i = 0; set && i < n; i++) {
 		if (hwloc_bitmap_set(set, (unsigned)ids[i]) < 0)
@@ -148,8 +145,7 @@ static int list_ids(
 
 static int read_cpus(struct reader *rd, struct kernel_cpus *cpus)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t dirs = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t dirs = NULL;
 	int r = list_ids(rd, CPU_DIR, "cpu", MACHINE_MAX_CPUS, &dirs);
 
 	if (r == 0)
@@ -193,8 +189,7 @@ static int read_memory(struct reader *rd, const char *path, uint64_t *ret_bytes)
 
 static int read_pools(struct reader *rd, const char *dir, struct numa_node *node)
 {
-	CLEANUP(freep)
-	uint64_t *sizes = NULL;
+	CLEANUP(freep) uint64_t *sizes = NULL;
 	size_t n = 0;
 	int r = fs_list_numbers(rd->root, dir, "hugepages-", "kB", &sizes, &n, rd->err);
 
@@ -217,7 +212,7 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 		if (r < 0 || *p)
 			return bad(rd, r < 0 ? r : -EINVAL, "not a number of pages", rd->text.text);
 		if (sizes[i] == 0 || __builtin_mul_overflow(sizes[i], 1024, &pool.page_bytes) ||
-		        __builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
+			__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
 			return bad(rd, -ERANGE, "more memory than there can be", rd->text.text);
 		node->pools[node->n_pools++] = pool;
 	}
@@ -284,7 +279,7 @@ static int parse_row(const struct reader *rd, unsigned *values, size_t *ret_n)
 
 /* Read every node's row into the matrix; `online` is node/online or NULL, `dirs` the node directories. */
 static int read_distances(
-        struct reader *rd, struct machine *m, hwloc_const_bitmap_t online, hwloc_const_bitmap_t dirs)
+	struct reader *rd, struct machine *m, hwloc_const_bitmap_t online, hwloc_const_bitmap_t dirs)
 {
 	unsigned values[MACHINE_MAX_NODES];
 	bool told = false;
@@ -337,10 +332,8 @@ static int read_single_node(struct reader *rd, struct machine *m)
 
 static int read_nodes(struct reader *rd, struct machine *m)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t dirs = NULL;
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t online = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t dirs = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t online = NULL;
 	int id, r = list_ids(rd, NODE_DIR, "node", MACHINE_MAX_NODES, &dirs);
 
 	if (r == -ENOENT)

@@ -12,6 +12,8 @@
 #include "common/cleanup.h"
 #include "common/vec.h"
 
+#define FS_PATH_MAX ((size_t)2 * PATH_MAX) /* a root and a path below it */
+
 static int join(const char *root, const char *path, struct strbuf *out)
 {
 	strbuf_addstr(out, root);
@@ -21,10 +23,8 @@ static int join(const char *root, const char *path, struct strbuf *out)
 
 int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
-	CLEANUP(closep)
-	int fd = -1;
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
+	CLEANUP(closep) int fd = -1;
 	char chunk[16384];
 	size_t before = out->len;
 	int r = join(root, path, &full);
@@ -52,7 +52,7 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 		r = strbuf_error(out);
 		if (r < 0) {
 			err_set(err, r, "'%s': %s", full.text,
-			        r == -EFBIG ? "larger than allowed" : "out of memory");
+				r == -EFBIG ? "larger than allowed" : "out of memory");
 			break;
 		}
 	}
@@ -88,7 +88,7 @@ static bool match_number(const char *name, const char *prefix, const char *suffi
 		return false;
 	for (; *p >= '0' && *p <= '9'; p++) {
 		if (__builtin_mul_overflow(number, 10, &number) ||
-		        __builtin_add_overflow(number, *p - '0', &number))
+			__builtin_add_overflow(number, *p - '0', &number))
 			number = UINT64_MAX;
 	}
 	if (p == digits || (*digits == '0' && p > digits + 1) || strcmp(p, suffix) != 0)
@@ -98,14 +98,11 @@ static bool match_number(const char *name, const char *prefix, const char *suffi
 }
 
 int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
-        uint64_t **ret_numbers, size_t *ret_n, struct err *err)
+	uint64_t **ret_numbers, size_t *ret_n, struct err *err)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
-	CLEANUP(closedirp)
-	DIR *dir = NULL;
-	CLEANUP(freep)
-	uint64_t *numbers = NULL;
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
+	CLEANUP(closedirp) DIR *dir = NULL;
+	CLEANUP(freep) uint64_t *numbers = NULL;
 	size_t n = 0, size = 0;
 	const struct dirent *entry;
 	int r = join(root, path, &full);
@@ -140,8 +137,7 @@ int fs_list_numbers(const char *root, const char *path, const char *prefix, cons
 
 bool fs_exists(const char *root, const char *path)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
 
 	return join(root, path, &full) == 0 && access(full.text, F_OK) == 0;
 }

@@ -26,7 +26,7 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
  * 0 or -errno as fs_read(); outputs untouched on failure.
  */
 int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
-        uint64_t **ret_numbers, size_t *ret_n, struct err *err);
+	uint64_t **ret_numbers, size_t *ret_n, struct err *err);
 
 /* root + path exist (any kind of file). */
 bool fs_exists(const char *root, const char *path);

@@ -13,8 +13,7 @@ static const struct doc *add_id(struct doc *map, const char *key, int id)
 
 static const struct doc *add_set(struct doc *map, const char *key, hwloc_const_bitmap_t set)
 {
-	CLEANUP(freep)
-	char *text = cpuset_print(set);
+	CLEANUP(freep) char *text = cpuset_print(set);
 
 	return text ? doc_add_string(map, key, text) : NULL;
 }
@@ -28,8 +27,8 @@ static int add_cpus(const struct machine *m, struct doc *top)
 		struct doc *map = doc_add_map(list, NULL);
 
 		if (!doc_add_number(map, "id", cpu->id) || !doc_add_number(map, "core", cpu->core) ||
-		        !add_id(map, "socket", cpu->socket) || !add_id(map, "numaNode", cpu->numa) ||
-		        !add_id(map, "l3Cache", cpu->l3) || !add_id(map, "uncoreCache", cpu->uncore))
+			!add_id(map, "socket", cpu->socket) || !add_id(map, "numaNode", cpu->numa) ||
+			!add_id(map, "l3Cache", cpu->l3) || !add_id(map, "uncoreCache", cpu->uncore))
 			return -ENOMEM;
 	}
 	return list ? 0 : -ENOMEM;
@@ -53,15 +52,15 @@ static int add_node(const struct numa_node *node, struct doc *list)
 	struct doc *map = doc_add_map(list, NULL), *pools;
 
 	if (!doc_add_number(map, "id", node->id) || !add_id(map, "socket", node->socket) ||
-	        !add_set(map, "cpus", node->cpus) ||
-	        !doc_add_number(map, "memoryBytes", (int64_t)node->memory_bytes))
+		!add_set(map, "cpus", node->cpus) ||
+		!doc_add_number(map, "memoryBytes", (int64_t)node->memory_bytes))
 		return -ENOMEM;
 	pools = doc_add_list(map, "hugepages");
 	for (size_t i = 0; i < node->n_pools; i++) {
 		struct doc *pool = doc_add_map(pools, NULL);
 
 		if (!doc_add_number(pool, "pageBytes", (int64_t)node->pools[i].page_bytes) ||
-		        !doc_add_number(pool, "pages", (int64_t)node->pools[i].pages))
+			!doc_add_number(pool, "pages", (int64_t)node->pools[i].pages))
 			return -ENOMEM;
 	}
 	return pools ? 0 : -ENOMEM;
@@ -101,7 +100,7 @@ int machine_to_doc(const struct machine *m, struct doc *ret)
 {
 	ret->kind = DOC_MAP;
 	if (add_cpus(m, ret) < 0 || !add_set(ret, "offlineCPUs", m->offline) || add_sockets(m, ret) < 0 ||
-	        add_nodes(m, ret) < 0 || add_distances(m, ret) < 0)
+		add_nodes(m, ret) < 0 || add_distances(m, ret) < 0)
 		return -ENOMEM;
 	return 0;
 }

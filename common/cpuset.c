@@ -54,8 +54,7 @@ static int check_list(const char *list)
 
 int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	int r;
 
 	r = check_list(list);
@@ -90,8 +89,7 @@ static int64_t parse_word(const char *digits, size_t len)
 
 int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
 	size_t base = 0; /* id of the lowest bit of the word */
 
 	if (!set)
@@ -108,7 +106,7 @@ int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err
 				continue;
 			if (base + bit > CPUSET_MAX_ID)
 				return err_set(err, -ERANGE, "CPU id above %u in mask '%.100s'",
-				        CPUSET_MAX_ID, mask);
+					CPUSET_MAX_ID, mask);
 			if (hwloc_bitmap_set(set, (unsigned)base + bit) < 0)
 				return err_set(err, -ENOMEM, "out of memory");
 		}

@@ -103,7 +103,7 @@ static int socket_of(const struct machine *m, const struct numa_node *node)
 	for (size_t i = 0; i < m->n_sockets; i++) {
 		if (hwloc_bitmap_intersects(node->cpus, m->sockets[i].cpus))
 			return hwloc_bitmap_isincluded(node->cpus, m->sockets[i].cpus) ? m->sockets[i].id
-			                                                               : MACHINE_NONE;
+										       : MACHINE_NONE;
 	}
 	return MACHINE_NONE;
 }
@@ -132,12 +132,9 @@ static void fill_uncore(struct machine *m, const size_t *threads, const size_t *
 static int derive_uncore(struct machine *m)
 {
 	size_t n_ids = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 0;
-	CLEANUP(freep)
-	size_t *threads = calloc(n_ids + 1, sizeof(*threads));
-	CLEANUP(freep)
-	size_t *cores = calloc(m->n_nodes + 1, sizeof(*cores));
-	CLEANUP(freep)
-	struct cpu **order = calloc(m->n_cpus + 1, sizeof(struct cpu *));
+	CLEANUP(freep) size_t *threads = calloc(n_ids + 1, sizeof(*threads));
+	CLEANUP(freep) size_t *cores = calloc(m->n_nodes + 1, sizeof(*cores));
+	CLEANUP(freep) struct cpu **order = calloc(m->n_cpus + 1, sizeof(struct cpu *));
 
 	if (!threads || !cores || !order)
 		return -ENOMEM;

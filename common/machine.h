@@ -59,7 +59,7 @@ struct machine {
 	hwloc_bitmap_t offline; /* CPUs the kernel knows and that are offline */
 	size_t n_cores;
 	unsigned *distances; /* n_nodes x n_nodes by position, row = from; 0 = not told. NULL = no SLIT at all
-	                      */
+			      */
 };
 
 void machine_init(struct machine *m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Notes: one-line warnings that a function leaves for its caller, who decides whether to log, print or count them.
- * Depends on libc only.
+ * Notes: one-line warnings that a function leaves for its caller, who decides whether to log, print or count
+ * them. Depends on libc only.
  */
 #include <stddef.h>
 

@@ -65,7 +65,7 @@ struct topology_manager_config {
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
 	unsigned max_numa_nodes; /* max-allowable-numa-nodes; TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES when not
-	                            set */
+				    set */
 	bool prefer_closest_numa_nodes;
 };
 
@@ -103,7 +103,8 @@ struct settings {
 	struct topology_manager_config topology;
 	hwloc_bitmap_t reserved_system_cpus; /* reservedSystemCPUs; NULL = not given */
 	bool reserved_cpu_known;             /* kubeReserved and systemReserved are known (possibly 0) */
-	qty_t reserved_cpu; /* their cpu, in nano-CPUs; the kubelet reserves the ceiling of it */
+	qty_t kube_reserved_cpu,
+		system_reserved_cpu; /* nano-CPUs; the kubelet reserves the ceiling of their sum */
 	qty_t kube_reserved_memory, system_reserved_memory; /* bytes (nano-units) */
 	char *eviction_hard_memory; /* memory.available as written ("100Mi", "5%"); NULL = unknown */
 	struct memory_reservation *memory_reservations;
@@ -113,7 +114,7 @@ struct settings {
 	char *topology_options_text; /* the same for topologyManagerPolicyOptions */
 	char *feature_gates_text;    /* the same for featureGates */
 	char *from[SETTING_COUNT];   /* "--reserved-cpus of nrtd", "/var/lib/kubelet/config.yaml", "kubelet
-	                                default"; NULL = unknown */
+					default"; NULL = unknown */
 };
 
 void settings_init(struct settings *s);

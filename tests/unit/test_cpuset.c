@@ -9,14 +9,12 @@
 static void lists_round_trip(void **state)
 {
 	static const char *const lists[] = {
-	        "", "0", "0-3", "0,2", "0-3,8", "1,3,5-7,64-127", "8191", "0-65535"};
+		"", "0", "0-3", "0,2", "0-3,8", "1,3,5-7,64-127", "8191", "0-65535"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t set = NULL;
-		CLEANUP(freep)
-		char *text = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+		CLEANUP(freep) char *text = NULL;
 
 		assert_int_equal(cpuset_parse(lists[i], &set, NULL), 0);
 		text = cpuset_print(set);
@@ -26,10 +24,8 @@ static void lists_round_trip(void **state)
 
 static void unordered_lists_are_sets(void **state)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	CLEANUP(freep) char *text = NULL;
 
 	(void)state;
 	assert_int_equal(cpuset_parse("8,0-3,2", &set, NULL), 0);
@@ -42,7 +38,7 @@ static void unordered_lists_are_sets(void **state)
 static void other_text_is_refused(void **state)
 {
 	static const char *const lists[] = {" ", "0 ", " 0", "a", "0-", "-3", "3-1", "0,", ",0", "0,,1",
-	        "0-3:2", "0x3", "0-3-5", "all", "\n"};
+		"0-3:2", "0x3", "0-3-5", "all", "\n"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -70,10 +66,8 @@ static void far_ids_are_refused(void **state)
 /* Print the set as the kernel prints a mask and read it back. */
 static void assert_mask(hwloc_const_bitmap_t set)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf mask = STRBUF_INIT(4096);
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t again = NULL;
+	CLEANUP(strbuf_release) struct strbuf mask = STRBUF_INIT(4096);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t again = NULL;
 
 	for (unsigned word = 8224 / 32; word-- > 0;) {
 		unsigned bits = 0;
@@ -92,12 +86,9 @@ static void random_sets_round_trip(void **state)
 
 	(void)state;
 	for (int n = 0; n < 2000; n++) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t set = hwloc_bitmap_alloc();
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t again = NULL;
-		CLEANUP(freep)
-		char *text = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+		CLEANUP(cpuset_freep) hwloc_bitmap_t again = NULL;
+		CLEANUP(freep) char *text = NULL;
 
 		assert_non_null(set);
 		for (uint64_t i = test_random(&random) % 40; i > 0; i--) {
@@ -118,23 +109,21 @@ static void masks_are_words_of_32_bits(void **state)
 	static const struct {
 		const char *mask, *list;
 	} cases[] = {
-	        {"", ""},
-	        {"0", ""},
-	        {"03", "0-1"},
-	        {"fffff", "0-19"},
-	        {"FF", "0-7"},
-	        {"00000000,0000ffff", "0-15"},
-	        {"1,00000000", "32"},
-	        {"0000,00000000,00000000,00ff00ff", "0-7,16-23"},
-	        {"80000000,00000001", "0,63"},
+		{"", ""},
+		{"0", ""},
+		{"03", "0-1"},
+		{"fffff", "0-19"},
+		{"FF", "0-7"},
+		{"00000000,0000ffff", "0-15"},
+		{"1,00000000", "32"},
+		{"0000,00000000,00000000,00ff00ff", "0-7,16-23"},
+		{"80000000,00000001", "0,63"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t set = NULL;
-		CLEANUP(freep)
-		char *text = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+		CLEANUP(freep) char *text = NULL;
 
 		assert_int_equal(cpuset_parse_mask(cases[i].mask, &set, NULL), 0);
 		text = cpuset_print(set);
@@ -145,7 +134,7 @@ static void masks_are_words_of_32_bits(void **state)
 static void other_masks_are_refused(void **state)
 {
 	static const char *const masks[] = {",", "0x1", "g", "-1", " 1", "1 ", "1,", ",00000001", "1,1",
-	        "1,,00000001", "123456789", "1,000000001", "0-3", "ff\n"};
+		"1,,00000001", "123456789", "1,000000001", "0-3", "ff\n"};
 	char far[65536 / 32 * 9 + 2] = "1";
 
 	(void)state;
@@ -173,13 +162,13 @@ static void other_masks_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(lists_round_trip),
-	        cmocka_unit_test(unordered_lists_are_sets),
-	        cmocka_unit_test(other_text_is_refused),
-	        cmocka_unit_test(far_ids_are_refused),
-	        cmocka_unit_test(masks_are_words_of_32_bits),
-	        cmocka_unit_test(other_masks_are_refused),
-	        cmocka_unit_test(random_sets_round_trip),
+		cmocka_unit_test(lists_round_trip),
+		cmocka_unit_test(unordered_lists_are_sets),
+		cmocka_unit_test(other_text_is_refused),
+		cmocka_unit_test(far_ids_are_refused),
+		cmocka_unit_test(masks_are_words_of_32_bits),
+		cmocka_unit_test(other_masks_are_refused),
+		cmocka_unit_test(random_sets_round_trip),
 	};
 
 	return cmocka_run_group_tests_name("cpuset", tests, NULL, NULL);
