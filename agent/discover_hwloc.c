@@ -70,12 +70,12 @@ static int os_id(const struct hwloc_obj *obj)
 
 static int add_cpu(struct machine *m, const struct hwloc_obj *pu, struct err *err)
 {
-	struct cpu cpu = {.id = pu->os_index,
-		.core = pu->os_index,
-		.socket = MACHINE_NONE,
-		.numa = MACHINE_NONE,
-		.l3 = MACHINE_NONE,
-		.uncore = MACHINE_NONE};
+	struct cpu *added, cpu = {.id = pu->os_index,
+				   .core = pu->os_index,
+				   .socket = MACHINE_NONE,
+				   .numa = MACHINE_NONE,
+				   .l3 = MACHINE_NONE,
+				   .uncore = MACHINE_NONE};
 
 	if (pu->os_index >= MACHINE_MAX_CPUS)
 		return err_set(err, -ERANGE, "CPU %u: an id of %d or above is not supported", pu->os_index,
@@ -88,9 +88,10 @@ static int add_cpu(struct machine *m, const struct hwloc_obj *pu, struct err *er
 		else if (obj->type == HWLOC_OBJ_L3CACHE)
 			cpu.l3 = os_id(obj);
 	}
-	if (vec_grow(&m->cpus, &m->cpus_size, m->n_cpus + 1, sizeof(*m->cpus)) < 0)
+	added = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*added));
+	if (!added)
 		return err_set(err, -ENOMEM, "out of memory");
-	m->cpus[m->n_cpus++] = cpu;
+	*added = cpu;
 	return 0;
 }
 
@@ -129,15 +130,16 @@ static int add_pools(struct numa_node *node, const struct hwloc_numanode_attr_s 
 {
 	/* hwloc has sorted them by size; the first is the ordinary page. */
 	for (unsigned i = 1; i < memory->page_types_len; i++) {
-		struct hugepage_pool pool = {memory->page_types[i].size, memory->page_types[i].count};
+		struct hugepage_pool *added, pool = {memory->page_types[i].size, memory->page_types[i].count};
 		uint64_t bytes;
 
 		if (__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
 			return err_set(
 				err, -ERANGE, "NUMA node %u: more hugepages than there can be", node->id);
-		if (vec_grow(&node->pools, &node->pools_size, node->n_pools + 1, sizeof(*node->pools)) < 0)
+		added = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*added));
+		if (!added)
 			return err_set(err, -ENOMEM, "out of memory");
-		node->pools[node->n_pools++] = pool;
+		*added = pool;
 	}
 	return 0;
 }
@@ -157,9 +159,9 @@ static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *e
 
 		if (!obj)
 			continue;
-		if (vec_grow(&m->nodes, &m->nodes_size, m->n_nodes + 1, sizeof(*m->nodes)) < 0)
+		node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+		if (!node)
 			return err_set(err, -ENOMEM, "out of memory");
-		node = &m->nodes[m->n_nodes++];
 		*node = (struct numa_node){.id = (unsigned)id,
 			.socket = MACHINE_NONE,
 			.cpus = hwloc_bitmap_alloc(),

@@ -221,12 +221,10 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 
 static struct numa_node *add_node(struct machine *m, unsigned id)
 {
-	struct numa_node *node;
+	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
 
-	if (vec_grow(&m->nodes, &m->nodes_size, m->n_nodes + 1, sizeof(*m->nodes)) < 0)
-		return NULL;
-	node = &m->nodes[m->n_nodes++];
-	*node = (struct numa_node){.id = id, .socket = MACHINE_NONE};
+	if (node)
+		*node = (struct numa_node){.id = id, .socket = MACHINE_NONE};
 	return node;
 }
 
