@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "agent/discover_kernel.h"
 #include "agent/fs.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
@@ -68,39 +69,61 @@ static int os_id(const struct hwloc_obj *obj)
 	return obj->os_index <= INT_MAX ? (int)obj->os_index : MACHINE_NONE;
 }
 
-static int add_cpu(struct machine *m, const struct hwloc_obj *pu, struct err *err)
+/*
+ * hwloc reads with tolerance: an id that is no number becomes 0, a package or core whose masks contradict
+ * others is dropped. So the id is read again for the first CPU of each package and for CPUs without one, and
+ * the other files that a result rests on are checked where hwloc has read them. `root` NULL = no files (XML).
+ */
+static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *core,
+	const struct hwloc_obj *package, const struct hwloc_obj *l3, struct err *err)
 {
-	struct cpu *added, cpu = {.id = pu->os_index,
-				   .core = pu->os_index,
-				   .socket = MACHINE_NONE,
-				   .numa = MACHINE_NONE,
-				   .l3 = MACHINE_NONE,
-				   .uncore = MACHINE_NONE};
+	int r = 0;
+
+	if (!root)
+		return 0;
+	if (!package || hwloc_bitmap_first(package->cpuset) == (int)cpu->id)
+		r = kernel_read_socket(root, cpu->id, &cpu->socket, err);
+	if (r == 0 && l3 && hwloc_bitmap_first(l3->cpuset) == (int)cpu->id)
+		r = kernel_check_l3(root, cpu->id, err);
+	if (r == 0 && !core)
+		r = kernel_check_siblings(root, cpu->id, err);
+	return r;
+}
+
+static int add_cpu(const char *root, struct machine *m, const struct hwloc_obj *pu, struct err *err)
+{
+	const struct hwloc_obj *core = NULL, *package = NULL, *l3 = NULL;
+	struct cpu *cpu;
 
 	if (pu->os_index >= MACHINE_MAX_CPUS)
 		return err_set(err, -ERANGE, "CPU %u: an id of %d or above is not supported", pu->os_index,
 			MACHINE_MAX_CPUS);
 	for (const struct hwloc_obj *obj = pu->parent; obj; obj = obj->parent) {
 		if (obj->type == HWLOC_OBJ_CORE)
-			cpu.core = (unsigned)hwloc_bitmap_first(obj->cpuset);
+			core = obj;
 		else if (obj->type == HWLOC_OBJ_PACKAGE)
-			cpu.socket = os_id(obj);
+			package = obj;
 		else if (obj->type == HWLOC_OBJ_L3CACHE)
-			cpu.l3 = os_id(obj);
+			l3 = obj;
 	}
-	added = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*added));
-	if (!added)
+	cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
+	if (!cpu)
 		return err_set(err, -ENOMEM, "out of memory");
-	*added = cpu;
-	return 0;
+	*cpu = (struct cpu){.id = pu->os_index,
+		.core = core ? (unsigned)hwloc_bitmap_first(core->cpuset) : pu->os_index,
+		.socket = package ? os_id(package) : MACHINE_NONE,
+		.numa = MACHINE_NONE,
+		.l3 = l3 ? os_id(l3) : MACHINE_NONE,
+		.uncore = MACHINE_NONE};
+	return check_cpu(root, cpu, core, package, l3, err);
 }
 
-static int add_cpus(struct machine *m, hwloc_topology_t topology, struct err *err)
+static int add_cpus(const char *root, struct machine *m, hwloc_topology_t topology, struct err *err)
 {
 	hwloc_obj_t pu = NULL;
 
 	while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu))) {
-		int r = add_cpu(m, pu, err);
+		int r = add_cpu(root, m, pu, err);
 
 		if (r < 0)
 			return r;
@@ -121,7 +144,7 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 	if (hwloc_topology_load(topology) < 0)
 		return err_set(
 			err, -EINVAL, "hwloc finds no CPU topology in '%s/sys/devices/system/cpu'", root);
-	return add_cpus(m, topology, err);
+	return add_cpus(root, m, topology, err);
 }
 
 /* ---- XML */
@@ -280,7 +303,7 @@ int discover_hwloc_xml(const char *path, struct machine *m, struct err *err)
 		return r;
 	r = add_offline(m, topology, err);
 	if (r == 0)
-		r = add_cpus(m, topology, err);
+		r = add_cpus(NULL, m, topology, err);
 	if (r == 0)
 		r = add_nodes(m, topology, err);
 	if (r == 0)

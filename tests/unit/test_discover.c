@@ -119,8 +119,9 @@ static void uncore_is_the_kubelets(void **state)
 		{"gpu-memory", 0, 0, 0},             /* L3 of the node: its socket, 0 */
 		{"gpu-memory", 31, 1, 8},            /* its socket, 8 */
 		{"row-missing", 7, MACHINE_NONE, 3}, /* no L3 told: the socket */
-		{"offline", 2, 0, 0},                /* 7 CPUs share it; 4 cores, CPU 2's of one thread: 4 */
-		{"offline", 4, 0, 0},                /* 4 cores of two threads: 8 */
+		{"offline", 2, 0, 0},  /* on socket 1; 7 CPUs, and 4 cores times its one thread are 4 */
+		{"offline", 4, 0, 0},  /* 4 cores times two threads are 8 */
+		{"offline", 15, 1, 0}, /* 6 CPUs, 3 cores times two threads: socket 0 */
 	};
 
 	(void)state;
@@ -188,6 +189,11 @@ static void write_tree(const char *dir)
 			{"cpu/cpu%u/topology/core_id", "0\n"},
 			{"cpu/cpu%u/topology/thread_siblings", i ? "2\n" : "1\n"},
 			{"cpu/cpu%u/topology/core_siblings", i ? "2\n" : "1\n"},
+			{"cpu/cpu%u/cache/index3/level", "3\n"},
+			{"cpu/cpu%u/cache/index3/type", "Unified\n"},
+			{"cpu/cpu%u/cache/index3/id", "%u\n"},
+			{"cpu/cpu%u/cache/index3/size", "1024K\n"},
+			{"cpu/cpu%u/cache/index3/shared_cpu_map", i ? "2\n" : "1\n"},
 			{"node/node%u/cpulist", "%u\n"},
 			{"node/node%u/cpumap", i ? "2\n" : "1\n"},
 			{"node/node%u/meminfo", "Node %u MemTotal:       1024 kB\n"},
@@ -197,8 +203,7 @@ static void write_tree(const char *dir)
 
 		for (size_t k = 0; k < ARRAY_SIZE(files); k++) {
 			CLEANUP(strbuf_release)
-			struct strbuf path = STRBUF_INIT(4096),
-				      text = STRBUF_INIT(4096);
+			struct strbuf path = STRBUF_INIT(4096), text = STRBUF_INIT(4096);
 			const char *mark = strstr(files[k].path, "%u");
 
 			strbuf_addf(&path, SYSTEM "%.*s%u%s", (int)(mark - files[k].path), files[k].path, i,
