@@ -2,10 +2,13 @@
 #include "agent/discover_hwloc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hwloc.h>
 #include <hwloc/distances.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/discover_kernel.h"
 #include "agent/fs.h"
@@ -14,6 +17,9 @@
 #include "common/vec.h"
 
 #define DISTANCE_MAX 65535u
+
+/* What a topology of XML may take to load; a thousand CPUs take 30 ms. */
+#define LOAD_SECONDS 10
 
 static void topology_freep(hwloc_topology_t *topology)
 {
@@ -45,8 +51,9 @@ static int set_environment(const char *root)
 	return 0;
 }
 
-/* A topology with the filters set, yet to be told its source and loaded. */
-static int new_topology(unsigned long flags, hwloc_topology_t *ret, struct err *err)
+/* A topology with the filters set, yet to be told its source and loaded. With `nodes`, groups are kept where
+ * NUMA nodes hang on them (a socket cut into several). */
+static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
 
@@ -56,7 +63,10 @@ static int new_topology(unsigned long flags, hwloc_topology_t *ret, struct err *
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-		hwloc_topology_set_flags(topology, flags | HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
+			nodes ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
+		hwloc_topology_set_flags(topology, (nodes ? 0 : HWLOC_TOPOLOGY_FLAG_NO_DISTANCES) |
+							   HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
 							   HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
 							   HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS) < 0)
 		return err_set(err, -EINVAL, "hwloc refuses its flags: %s", strerror(errno));
@@ -118,6 +128,27 @@ static int add_cpu(const char *root, struct machine *m, const struct hwloc_obj *
 	return check_cpu(root, cpu, core, package, l3, err);
 }
 
+/* No CPU twice, and every core named by one of them: a file may say otherwise. */
+static int check_ids(const struct machine *m, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = hwloc_bitmap_alloc();
+
+	if (!ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (hwloc_bitmap_isset(ids, m->cpus[i].id))
+			return err_set(err, -EINVAL, "CPU %u is there twice", m->cpus[i].id);
+		if (hwloc_bitmap_set(ids, m->cpus[i].id) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (!hwloc_bitmap_isset(ids, m->cpus[i].core))
+			return err_set(err, -EINVAL, "the core of CPU %u holds a CPU that is not there",
+				m->cpus[i].id);
+	}
+	return 0;
+}
+
 static int add_cpus(const char *root, struct machine *m, hwloc_topology_t topology, struct err *err)
 {
 	hwloc_obj_t pu = NULL;
@@ -128,7 +159,7 @@ static int add_cpus(const char *root, struct machine *m, hwloc_topology_t topolo
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return check_ids(m, err);
 }
 
 int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
@@ -138,7 +169,7 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
-	r = new_topology(HWLOC_TOPOLOGY_FLAG_NO_DISTANCES, &topology, err);
+	r = new_topology(false, &topology, err);
 	if (r < 0)
 		return r;
 	if (hwloc_topology_load(topology) < 0)
@@ -272,7 +303,38 @@ static int add_offline(struct machine *m, hwloc_topology_t topology, struct err 
 	return 0;
 }
 
-/* Load the file's text. */
+static bool load_text(const struct strbuf *text, hwloc_topology_t topology)
+{
+	return hwloc_topology_set_xmlbuffer(topology, text->text, (int)text->len + 1) == 0 &&
+	       hwloc_topology_load(topology) == 0;
+}
+
+/*
+ * hwloc follows what a file leaves out or mixes up until it crashes. So a child loads it first; a child that
+ * does not come back with a topology within LOAD_SECONDS is the file's fault.
+ */
+static int probe_text(const struct strbuf *text, hwloc_topology_t topology)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		if (null >= 0)
+			dup2(null, STDERR_FILENO);
+		alarm(LOAD_SECONDS);
+		_exit(load_text(text, topology) ? 0 : 1);
+	}
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EINVAL;
+}
+
 static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
@@ -283,11 +345,13 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 		return r;
 	if (set_environment("") < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = new_topology(0, &topology, err);
+	r = new_topology(true, &topology, err);
 	if (r < 0)
 		return r;
-	if (hwloc_topology_set_xmlbuffer(topology, text.text, (int)text.len + 1) < 0 ||
-		hwloc_topology_load(topology) < 0)
+	r = probe_text(&text, topology);
+	if (r < 0 && r != -EINVAL)
+		return err_set(err, r, "'%s': no child to read it: %s", path, strerror(-r));
+	if (r < 0 || !load_text(&text, topology))
 		return err_set(err, -EINVAL, "'%s' is no machine that hwloc %s reads (lstopo FILE.xml)", path,
 			HWLOC_VERSION);
 	*ret = TAKE(topology);
