@@ -13,6 +13,8 @@
 __extension__ typedef __int128 qty_t; /* nano-units: 1 CPU = 10^9, 1 byte = 10^9 */
 
 #define QTY_UNIT ((qty_t)1000000000)
+/* Largest magnitude, about 1.7e29 units; a sum beyond it stays there. */
+#define QTY_MAX ((((qty_t)1 << 126) - 1) * 2 + 1)
 
 enum quantity_format {
 	QUANTITY_DECIMAL_SI,       /* 500m, 12k, 3 */
@@ -31,13 +33,17 @@ struct quantity {
 
 /*
  * Parse "[+-]DIGITS[.DIGITS][suffix]", suffix one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei, e<int>, E<int>, or
- * none. Finer than a nano-unit is rounded away from zero; a binary quantity above 2^63-1 is capped there, as
- * the API does. 0; -EINVAL (not a quantity); -ERANGE (outside about +-1.7e29). *ret is untouched on failure.
+ * none; "5." and ".5" are quantities too. Finer than a nano-unit is rounded away from zero; a binary quantity
+ * above 2^63-1 is capped there, as the API does. 0; -EINVAL (not a quantity); -ERANGE (beyond QTY_MAX). *ret
+ * is untouched on failure.
  */
 int quantity_parse(const char *text, struct quantity *ret, struct err *err);
 
-/* The canonical text: no fraction, largest suffix that leaves an integer (negative binary and values that are
- * no whole unit fall back to decimal), at most QUANTITY_TEXT_MAX bytes. Parsing it gives the same value. */
+/*
+ * The canonical text: no fraction, the largest suffix that leaves an integer, at most QUANTITY_TEXT_MAX
+ * bytes. A binary quantity below 1024 units, or of no whole number of units, is written in decimal form.
+ * Parsing the text gives the same value, except that a binary one above 2^63-1 is capped.
+ */
 void quantity_print(struct quantity q, char text[QUANTITY_TEXT_MAX]);
 
 /* A whole number of units written in decimal form (as a Go agent's resource.NewQuantity(v, DecimalSI)). */
@@ -52,7 +58,10 @@ static inline int quantity_cmp(struct quantity a, struct quantity b)
 	return (a.nano > b.nano) - (a.nano < b.nano);
 }
 
-/* Exact sum and difference; the result has a's format, or b's when a is zero, as Quantity.Add/Sub do. */
+/* The sum, exact within +-QTY_MAX and held there beyond. */
+qty_t qty_add(qty_t a, qty_t b);
+
+/* Sum and difference; the result has a's format, or b's when a is zero, as Quantity.Add/Sub do. */
 struct quantity quantity_add(struct quantity a, struct quantity b);
 struct quantity quantity_sub(struct quantity a, struct quantity b);
 
