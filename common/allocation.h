@@ -38,14 +38,20 @@ struct allocation {
 	size_t devices_size;
 };
 
-/* Everything the kubelet has handed out, as one source told it. */
+/*
+ * Everything the kubelet has handed out, as one source told it. Containers of one pod may name the same CPU
+ * or device (the kubelet hands an init container's to the containers after it), so a pod holds the union of
+ * its items; items of different pods are disjoint.
+ */
 struct allocations {
 	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */
 	size_t n_items;
 	size_t items_size;
+	bool cpus_known;       /* the source tells who holds which CPUs (possibly nobody) */
 	hwloc_bitmap_t shared; /* the shared pool (defaultCpuSet); NULL = not told */
 	bool memory_known;     /* `memory` below was read and policy is Static */
 	struct memory_state memory;
+	bool devices_known; /* the source tells who holds which devices (possibly nobody) */
 };
 
 void allocations_init(struct allocations *a);
