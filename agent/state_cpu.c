@@ -77,15 +77,9 @@ static int no_memory(const struct reader *rd)
 
 static int add_item(struct reader *rd, const char *pod_uid, const char *container, hwloc_const_bitmap_t cpus)
 {
-	struct allocation *item = allocations_add(&rd->state->allocations);
+	struct allocation *item = allocations_add_container(&rd->state->allocations, pod_uid, container);
 
-	if (!item || hwloc_bitmap_copy(item->cpus, cpus) < 0)
-		return no_memory(rd);
-	free(item->pod_uid);
-	item->pod_uid = strdup(pod_uid);
-	free(item->container);
-	item->container = strdup(container);
-	return item->pod_uid && item->container ? 0 : no_memory(rd);
+	return item && hwloc_bitmap_copy(item->cpus, cpus) == 0 ? 0 : no_memory(rd);
 }
 
 /* Two sets that should be disjoint are not. */

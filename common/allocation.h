@@ -60,5 +60,16 @@ void allocations_release(struct allocations *a);
 /* Append an empty allocation (cpus = empty set, strings ""), to be filled in place. NULL = out of memory. */
 struct allocation *allocations_add(struct allocations *a);
 
+/* The same with pod_uid and container (copied) set. */
+struct allocation *allocations_add_container(
+        struct allocations *a, const char *pod_uid, const char *container);
+
+/*
+ * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,
+ * memory and devices appended. `a` is sorted then and `from` has no items; other members stay. 0; -ENOMEM
+ * (nothing is lost, but what is one container's may be in several items).
+ */
+int allocations_merge(struct allocations *a, struct allocations *from);
+
 /* Bring items into their documented order. */
 void allocations_sort(struct allocations *a);
