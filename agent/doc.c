@@ -6,10 +6,11 @@
 #include <inttypes.h>
 #include <strings.h>
 
+#include "common/cleanup.h"
 #include "common/vec.h"
 
 static const char *const kind_names[DOC_KIND_COUNT] = {
-        "null", "a boolean", "a number", "a string", "a list", "a map"};
+	"null", "a boolean", "a number", "a string", "a list", "a map"};
 
 void doc_release(struct doc *d)
 {
@@ -23,22 +24,15 @@ void doc_release(struct doc *d)
 
 struct doc *doc_add(struct doc *parent, const char *key)
 {
+	CLEANUP(freep) char *copy = key ? strdup(key) : NULL;
 	struct doc *child;
-	char *copy = NULL;
 
-	if (!parent)
+	if (!parent || (key && !copy))
 		return NULL;
-	if (key) {
-		copy = strdup(key);
-		if (!copy)
-			return NULL;
-	}
-	if (vec_grow(&parent->items, &parent->items_size, parent->n_items + 1, sizeof(*parent->items)) < 0) {
-		free(copy);
+	child = vec_push(&parent->items, &parent->n_items, &parent->items_size, sizeof(*child));
+	if (!child)
 		return NULL;
-	}
-	child = &parent->items[parent->n_items++];
-	*child = (struct doc){.kind = DOC_NULL, .key = copy};
+	child->key = TAKE(copy);
 	return child;
 }
 
@@ -138,7 +132,7 @@ static int parse_digits(const char *text, uint64_t *ret)
 		return -EINVAL;
 	for (; isdigit((unsigned char)*text); text++)
 		if (__builtin_mul_overflow(value, 10u, &value) ||
-		        __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			__builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
 			return -EINVAL;
 	if (*text)
 		return -EINVAL;

@@ -37,7 +37,7 @@ static int convert(const cJSON *j, struct doc *ret, struct err *err)
 		return 0;
 	if (cJSON_IsBool(j))
 		return doc_set_text(
-		        ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
+			ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
 	if (cJSON_IsNumber(j))
 		return convert_number(j, ret, err);
 	if (cJSON_IsString(j))
@@ -66,12 +66,9 @@ static size_t line_of(const char *text, size_t at)
 
 int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 {
-	CLEANUP(cjson_freep)
-	cJSON *j = NULL;
-	CLEANUP(freep)
-	char *copy = NULL;
-	CLEANUP(doc_release)
-	struct doc d = DOC_INIT;
+	CLEANUP(cjson_freep) cJSON *j = NULL;
+	CLEANUP(freep) char *copy = NULL;
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
 	const char *end = NULL;
 	int r;
 
@@ -89,7 +86,7 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 		size_t at = end && end >= copy && end <= copy + len ? (size_t)(end - copy) : 0;
 
 		return err_set(
-		        err, -EINVAL, "not valid JSON at line %zu, byte %zu", line_of(copy, at), at + 1);
+			err, -EINVAL, "not valid JSON at line %zu, byte %zu", line_of(copy, at), at + 1);
 	}
 	r = convert(j, &d, err);
 	if (r == -ENOMEM)
@@ -103,8 +100,7 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 
 static cJSON *to_cjson(const struct doc *d)
 {
-	CLEANUP(cjson_freep)
-	cJSON *j = NULL;
+	CLEANUP(cjson_freep) cJSON *j = NULL;
 
 	switch (d->kind) {
 	case DOC_BOOL:
@@ -130,7 +126,7 @@ static cJSON *to_cjson(const struct doc *d)
 		if (!child)
 			return NULL;
 		if (!(d->kind == DOC_MAP ? cJSON_AddItemToObject(j, item->key, child)
-		                         : cJSON_AddItemToArray(j, child))) {
+					 : cJSON_AddItemToArray(j, child))) {
 			cJSON_Delete(child);
 			return NULL;
 		}
@@ -138,7 +134,8 @@ static cJSON *to_cjson(const struct doc *d)
 	return TAKE(j);
 }
 
-/* cJSON indents with tabs and puts one behind a colon (in strings it escapes them); kubectl's layout has spaces. */
+/* cJSON indents with tabs and puts one behind a colon (in strings it escapes them); kubectl's layout has
+ * spaces. */
 static void add_indented(struct strbuf *out, const char *text)
 {
 	bool line_start = true;
@@ -157,10 +154,8 @@ static void add_indented(struct strbuf *out, const char *text)
 
 static int print(const struct doc *d, bool indent, struct strbuf *out)
 {
-	CLEANUP(cjson_freep)
-	cJSON *j = to_cjson(d);
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cjson_freep) cJSON *j = to_cjson(d);
+	CLEANUP(freep) char *text = NULL;
 
 	if (j)
 		text = indent ? cJSON_Print(j) : cJSON_PrintUnformatted(j);

@@ -10,47 +10,99 @@
 #define ALL         ((1u << COMMAND_COUNT) - 1)
 
 const struct command_def command_defs[COMMAND_COUNT] = {
-        [COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
-        [COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
+	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
+	[COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
 };
 
 const struct option_def option_defs[OPT_COUNT] = {
-        [OPT_SYSROOT] = {"--sysroot", 0, "NRTD_SYSROOT", "DIR", NULL, "", ALL,
-                "read the machine, /proc and the kubelet's files below DIR instead of /"},
-        [OPT_MACHINE] = {"--machine", 0, "NRTD_MACHINE", "FILE", NULL, NULL, ALL,
-                "take the machine from an hwloc XML file (lstopo --of xml)"},
-        [OPT_KUBELET_ROOT] = {"--kubelet-root", 0, "NRTD_KUBELET_ROOT", "DIR", NULL, NULL, ALL,
-                "the kubelet's --root-dir (default: as the running kubelet says, else /var/lib/kubelet)"},
-        [OPT_KUBELET_CONFIG] = {"--kubelet-config", 0, "NRTD_KUBELET_CONFIG", "FILE", NULL, NULL, ALL,
-                "the kubelet's configuration file, instead of looking for it"},
-        [OPT_NODE_NAME] = {"--node-name", 0, "NRTD_NODE_NAME", "NAME", NULL, NULL, ALL,
-                "name of the Node (default: NODE_NAME, then the host name)"},
-        [OPT_CPU_MANAGER_POLICY] = {"--cpu-manager-policy", 0, "NRTD_CPU_MANAGER_POLICY", "POLICY",
-                "none|static", NULL, ALL, "overrides what the kubelet's configuration says"},
-        [OPT_CPU_MANAGER_POLICY_OPTIONS] = {"--cpu-manager-policy-options", 0,
-                "NRTD_CPU_MANAGER_POLICY_OPTIONS", "K=V,...", NULL, NULL, ALL,
-                "overrides what the kubelet's configuration says"},
-        [OPT_MEMORY_MANAGER_POLICY] = {"--memory-manager-policy", 0, "NRTD_MEMORY_MANAGER_POLICY", "POLICY",
-                "None|Static", NULL, ALL, "overrides what the kubelet's configuration says"},
-        [OPT_TOPOLOGY_MANAGER_POLICY] = {"--topology-manager-policy", 0, "NRTD_TOPOLOGY_MANAGER_POLICY",
-                "POLICY", "none|best-effort|restricted|single-numa-node", NULL, ALL,
-                "overrides what the kubelet's configuration says"},
-        [OPT_TOPOLOGY_MANAGER_SCOPE] = {"--topology-manager-scope", 0, "NRTD_TOPOLOGY_MANAGER_SCOPE", "SCOPE",
-                "container|pod", NULL, ALL, "overrides what the kubelet's configuration says"},
-        [OPT_TOPOLOGY_MANAGER_POLICY_OPTIONS] = {"--topology-manager-policy-options", 0,
-                "NRTD_TOPOLOGY_MANAGER_POLICY_OPTIONS", "K=V,...", NULL, NULL, ALL,
-                "overrides what the kubelet's configuration says"},
-        [OPT_RESERVED_CPUS] = {"--reserved-cpus", 0, "NRTD_RESERVED_CPUS", "LIST", NULL, NULL, ALL,
-                "CPUs reserved for the system, \"0-1,16-17\"; overrides what the kubelet's configuration "
-                "says"},
-        [OPT_OUTPUT] = {"--output", 'o', "NRTD_OUTPUT", "FORMAT", "yaml|json", "yaml", ON(DUMP),
-                "how to print"},
-        [OPT_WHAT] = {"--what", 0, "NRTD_WHAT", "STAGE", "nrt|machine|inventory", "nrt", ON(DUMP),
-                "what to print: the object, or a stage before it"},
-        [OPT_VERBOSE] = {"--verbose", 'v', "NRTD_VERBOSE", NULL, NULL, NULL, ALL,
-                "say on stderr where each setting was found"},
-        [OPT_HELP] = {"--help", 'h', NULL, NULL, NULL, NULL, ALL, "print this"},
-        [OPT_VERSION] = {"--version", 0, NULL, NULL, NULL, NULL, ALL, "print the version"},
+	[OPT_SYSROOT] = {.flag = "--sysroot",
+		.commands = ALL,
+		.env = "NRTD_SYSROOT",
+		.arg = "DIR",
+		.fallback = "",
+		.help = "read the machine, /proc and the kubelet's files below DIR instead of /"},
+	[OPT_MACHINE] = {.flag = "--machine",
+		.commands = ALL,
+		.env = "NRTD_MACHINE",
+		.arg = "FILE",
+		.help = "take the machine from an hwloc XML file (lstopo --of xml)"},
+	[OPT_KUBELET_ROOT] = {.flag = "--kubelet-root",
+		.commands = ALL,
+		.env = "NRTD_KUBELET_ROOT",
+		.arg = "DIR",
+		.help = "the kubelet's --root-dir (default: as the running kubelet says, else "
+			"/var/lib/kubelet)"},
+	[OPT_KUBELET_CONFIG] = {.flag = "--kubelet-config",
+		.commands = ALL,
+		.env = "NRTD_KUBELET_CONFIG",
+		.arg = "FILE",
+		.help = "the kubelet's configuration file, instead of looking for it"},
+	[OPT_NODE_NAME] = {.flag = "--node-name",
+		.commands = ALL,
+		.env = "NRTD_NODE_NAME",
+		.arg = "NAME",
+		.help = "name of the Node (default: NODE_NAME, then the host name)"},
+	[OPT_CPU_MANAGER_POLICY] = {.flag = "--cpu-manager-policy",
+		.commands = ALL,
+		.env = "NRTD_CPU_MANAGER_POLICY",
+		.arg = "POLICY",
+		.values = "none|static",
+		.help = "overrides what the kubelet's configuration says"},
+	[OPT_CPU_MANAGER_POLICY_OPTIONS] = {.flag = "--cpu-manager-policy-options",
+		.commands = ALL,
+		.env = "NRTD_CPU_MANAGER_POLICY_OPTIONS",
+		.arg = "K=V,...",
+		.help = "overrides what the kubelet's configuration says"},
+	[OPT_MEMORY_MANAGER_POLICY] = {.flag = "--memory-manager-policy",
+		.commands = ALL,
+		.env = "NRTD_MEMORY_MANAGER_POLICY",
+		.arg = "POLICY",
+		.values = "None|Static",
+		.help = "overrides what the kubelet's configuration says"},
+	[OPT_TOPOLOGY_MANAGER_POLICY] = {.flag = "--topology-manager-policy",
+		.commands = ALL,
+		.env = "NRTD_TOPOLOGY_MANAGER_POLICY",
+		.arg = "POLICY",
+		.values = "none|best-effort|restricted|single-numa-node",
+		.help = "overrides what the kubelet's configuration says"},
+	[OPT_TOPOLOGY_MANAGER_SCOPE] = {.flag = "--topology-manager-scope",
+		.commands = ALL,
+		.env = "NRTD_TOPOLOGY_MANAGER_SCOPE",
+		.arg = "SCOPE",
+		.values = "container|pod",
+		.help = "overrides what the kubelet's configuration says"},
+	[OPT_TOPOLOGY_MANAGER_POLICY_OPTIONS] = {.flag = "--topology-manager-policy-options",
+		.commands = ALL,
+		.env = "NRTD_TOPOLOGY_MANAGER_POLICY_OPTIONS",
+		.arg = "K=V,...",
+		.help = "overrides what the kubelet's configuration says"},
+	[OPT_RESERVED_CPUS] = {.flag = "--reserved-cpus",
+		.commands = ALL,
+		.env = "NRTD_RESERVED_CPUS",
+		.arg = "LIST",
+		.help = "CPUs reserved for the system, \"0-1,16-17\"; overrides the kubelet's configuration"},
+	[OPT_OUTPUT] = {.flag = "--output",
+		.letter = 'o',
+		.commands = ON(DUMP),
+		.env = "NRTD_OUTPUT",
+		.arg = "FORMAT",
+		.values = "yaml|json",
+		.fallback = "yaml",
+		.help = "how to print"},
+	[OPT_WHAT] = {.flag = "--what",
+		.commands = ON(DUMP),
+		.env = "NRTD_WHAT",
+		.arg = "STAGE",
+		.values = "nrt|machine|inventory",
+		.fallback = "nrt",
+		.help = "what to print: the object, or a stage before it"},
+	[OPT_VERBOSE] = {.flag = "--verbose",
+		.letter = 'v',
+		.commands = ALL,
+		.env = "NRTD_VERBOSE",
+		.help = "say on stderr where each setting was found"},
+	[OPT_HELP] = {.flag = "--help", .letter = 'h', .commands = ALL, .help = "print this"},
+	[OPT_VERSION] = {.flag = "--version", .commands = ALL, .help = "print the version"},
 };
 
 /* `text` is one of the words of "a|b|c". */
@@ -65,7 +117,7 @@ static bool among(const char *text, const char *values)
 }
 
 static int set_value(
-        struct options *o, enum option_id id, const char *value, const char *origin, struct err *err)
+	struct options *o, enum option_id id, const char *value, const char *origin, struct err *err)
 {
 	const struct option_def *def = &option_defs[id];
 
@@ -78,7 +130,7 @@ static int set_value(
 
 /* A flag without value, from the environment: true and false as Go's ParseBool reads them; "" is false. */
 static int set_switch(
-        struct options *o, enum option_id id, const char *text, const char *origin, struct err *err)
+	struct options *o, enum option_id id, const char *text, const char *origin, struct err *err)
 {
 	if (among(text, "1|t|T|TRUE|true|True"))
 		return set_value(o, id, "true", origin, err);
@@ -116,8 +168,8 @@ static void make_tables(enum command command, struct option *longs, char *letter
 		if (command != COMMAND_COUNT && !(def->commands & 1u << command))
 			continue;
 		longs[n++] = (struct option){.name = def->flag + 2,
-		        .has_arg = def->arg ? required_argument : no_argument,
-		        .val = (int)id + 256};
+			.has_arg = def->arg ? required_argument : no_argument,
+			.val = (int)id + 256};
 		if (!def->letter)
 			continue;
 		*letters++ = def->letter;
@@ -144,10 +196,10 @@ static int flag_error(int argc, char **argv, int c, struct err *err)
 
 	if (optopt > 0 && optopt < 256)
 		return err_set(
-		        err, -EINVAL, c == ':' ? "flag '-%c' needs a value" : "unknown flag '-%c'", optopt);
+			err, -EINVAL, c == ':' ? "flag '-%c' needs a value" : "unknown flag '-%c'", optopt);
 	if (c == ':' || optopt >= 256)
 		return err_set(err, -EINVAL,
-		        c == ':' ? "flag '%s' needs a value" : "flag '%s' takes no value", word);
+			c == ':' ? "flag '%s' needs a value" : "flag '%s' takes no value", word);
 	return err_set(err, -EINVAL, "unknown flag '%s'", word);
 }
 
@@ -206,8 +258,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 
 static void help_option(const struct option_def *def, struct strbuf *out)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf left = STRBUF_INIT(512);
+	CLEANUP(strbuf_release) struct strbuf left = STRBUF_INIT(512);
 
 	if (def->letter)
 		strbuf_addf(&left, "-%c, ", def->letter);
@@ -229,15 +280,15 @@ void options_help(enum command command, struct strbuf *out)
 {
 	if (command == COMMAND_COUNT) {
 		strbuf_addstr(out, "nrtd: a node's NUMA topology for Kubernetes schedulers\n\n"
-		                   "usage: nrtd COMMAND [FLAG...]\n\ncommands:\n");
+				   "usage: nrtd COMMAND [FLAG...]\n\ncommands:\n");
 		for (enum command c = 0; c < COMMAND_COUNT; c++)
 			strbuf_addf(out, "  %-10s%s\n", command_defs[c].name, command_defs[c].help);
 		strbuf_addstr(out, "\n'nrtd COMMAND --help' lists its flags. Manual: nrtd(8).\n");
 		return;
 	}
 	strbuf_addf(out,
-	        "nrtd %s: %s\n\nflags, with the environment variable that sets the same in braces:\n",
-	        command_defs[command].name, command_defs[command].help);
+		"nrtd %s: %s\n\nflags, with the environment variable that sets the same in braces:\n",
+		command_defs[command].name, command_defs[command].help);
 	for (enum option_id id = 0; id < OPT_COUNT; id++)
 		if (option_defs[id].commands & 1u << command)
 			help_option(&option_defs[id], out);

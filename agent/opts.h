@@ -36,11 +36,11 @@ enum option_id {
 struct option_def {
 	const char *flag;     /* "--output" */
 	char letter;          /* short flag, or 0 */
+	unsigned commands;    /* bit 1 << COMMAND_x for each command that takes it */
 	const char *env;      /* NRTD_..., or NULL */
 	const char *arg;      /* what the value is called in help, NULL = the flag takes none */
 	const char *values;   /* "yaml|json": the only values accepted, or NULL */
 	const char *fallback; /* value when neither flag nor environment gives one, or NULL */
-	unsigned commands;    /* bit 1 << COMMAND_x for each command that takes it */
 	const char *help;
 };
 

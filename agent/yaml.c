@@ -94,9 +94,9 @@ static enum doc_kind resolve(const char *text, char *number, size_t size)
 {
 	static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
 	static const char *const trues[] = {
-	        "true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", NULL};
+		"true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", NULL};
 	static const char *const falses[] = {
-	        "false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF", NULL};
+		"false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF", NULL};
 	char plain[64];
 
 	if (one_of(text, nulls))
@@ -136,7 +136,7 @@ static int convert_scalar(struct reader *rd, const yaml_node_t *node, struct doc
 
 	if (strlen(text) != len)
 		return err_set(
-		        rd->err, -EINVAL, "line %zu: a string has a NUL byte", node->start_mark.line + 1);
+			rd->err, -EINVAL, "line %zu: a string has a NUL byte", node->start_mark.line + 1);
 	if (plain && (!node->tag || !strcmp((const char *)node->tag, YAML_STR_TAG)))
 		kind = resolve(text, number, sizeof(number));
 	if (kind == DOC_NULL)
@@ -150,14 +150,14 @@ static int convert_map(struct reader *rd, const yaml_node_t *node, int depth, st
 {
 	ret->kind = DOC_MAP;
 	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-	        pair < node->data.mapping.pairs.top; pair++) {
+		pair < node->data.mapping.pairs.top; pair++) {
 		const yaml_node_t *key = yaml_document_get_node(rd->document, pair->key);
 		struct doc *child;
 		int r;
 
 		if (!key || key->type != YAML_SCALAR_NODE)
 			return err_set(rd->err, -EINVAL, "line %zu: a key that is no scalar",
-			        node->start_mark.line + 1);
+				node->start_mark.line + 1);
 		child = doc_add(ret, (const char *)key->data.scalar.value);
 		r = child ? convert(rd, pair->value, depth + 1, child) : -ENOMEM;
 		if (r < 0)
@@ -170,7 +170,7 @@ static int convert_list(struct reader *rd, const yaml_node_t *node, int depth, s
 {
 	ret->kind = DOC_LIST;
 	for (const yaml_node_item_t *item = node->data.sequence.items.start;
-	        item < node->data.sequence.items.top; item++) {
+		item < node->data.sequence.items.top; item++) {
 		struct doc *child = doc_add(ret, NULL);
 		int r = child ? convert(rd, *item, depth + 1, child) : -ENOMEM;
 
@@ -188,7 +188,7 @@ static int convert(struct reader *rd, int index, int depth, struct doc *ret)
 		return err_set(rd->err, -EINVAL, "broken YAML document");
 	if (depth > YAML_MAX_DEPTH || ++rd->nodes > YAML_MAX_NODES)
 		return err_set(rd->err, -EINVAL, "line %zu: YAML nested or repeated too much",
-		        node->start_mark.line + 1);
+			node->start_mark.line + 1);
 	if (node->type == YAML_MAPPING_NODE)
 		return convert_map(rd, node, depth, ret);
 	if (node->type == YAML_SEQUENCE_NODE)
@@ -201,16 +201,14 @@ static int parser_error(const yaml_parser_t *parser, struct err *err)
 	if (parser->error == YAML_MEMORY_ERROR)
 		return err_set(err, -ENOMEM, "out of memory");
 	return err_set(err, -EINVAL, "not valid YAML at line %zu, column %zu: %s",
-	        parser->problem_mark.line + 1, parser->problem_mark.column + 1,
-	        parser->problem ? parser->problem : "unknown problem");
+		parser->problem_mark.line + 1, parser->problem_mark.column + 1,
+		parser->problem ? parser->problem : "unknown problem");
 }
 
 int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err)
 {
-	CLEANUP(yaml_parser_delete)
-	yaml_parser_t parser;
-	CLEANUP(doc_release)
-	struct doc d = DOC_INIT;
+	CLEANUP(yaml_parser_delete) yaml_parser_t parser;
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
 	int r = -ENOENT;
 
 	memset(&parser, 0, sizeof(parser));
@@ -247,7 +245,7 @@ int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 
 	/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. */
 	if (blank < len && (text[blank] == '{' || text[blank] == '[') &&
-	        json_parse(text, len, ret, NULL) == 0)
+		json_parse(text, len, ret, NULL) == 0)
 		return 0;
 	r = yaml_parse_nth(text, len, 0, ret, err);
 	return r == -ENOENT ? err_set(err, -EINVAL, "empty, no YAML document in it") : r;
@@ -273,7 +271,7 @@ static bool emit_text(yaml_emitter_t *emitter, const char *text, bool quoted)
 	yaml_scalar_style_t style = quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE;
 
 	return emit(emitter, &event,
-	        yaml_scalar_event_initialize(&event, NULL, NULL, value, (int)strlen(text), 1, 1, style));
+		yaml_scalar_event_initialize(&event, NULL, NULL, value, (int)strlen(text), 1, 1, style));
 }
 
 /* What stands on one line within a list: a small flat map (costs, resources, CPUs), a row of numbers
@@ -306,31 +304,30 @@ static bool emit_doc(yaml_emitter_t *emitter, const struct doc *d)
 		return emit_text(emitter, d->kind == DOC_NULL ? "null" : d->text, false);
 	if (map) {
 		yaml_mapping_style_t style =
-		        fits_one_line(d) ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE;
+			fits_one_line(d) ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE;
 
 		if (!emit(emitter, &event, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, style)))
 			return false;
 	} else {
 		yaml_sequence_style_t style =
-		        fits_one_line(d) ? YAML_FLOW_SEQUENCE_STYLE : YAML_BLOCK_SEQUENCE_STYLE;
+			fits_one_line(d) ? YAML_FLOW_SEQUENCE_STYLE : YAML_BLOCK_SEQUENCE_STYLE;
 
 		if (!emit(emitter, &event,
-		            yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, style)))
+			    yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, style)))
 			return false;
 	}
 	DOC_FOREACH (item, d)
 		if ((map && !emit_text(emitter, item->key,
-		                    resolve(item->key, scratch, sizeof(scratch)) != DOC_STRING)) ||
-		        !emit_doc(emitter, item))
+				    resolve(item->key, scratch, sizeof(scratch)) != DOC_STRING)) ||
+			!emit_doc(emitter, item))
 			return false;
 	return emit(emitter, &event,
-	        map ? yaml_mapping_end_event_initialize(&event) : yaml_sequence_end_event_initialize(&event));
+		map ? yaml_mapping_end_event_initialize(&event) : yaml_sequence_end_event_initialize(&event));
 }
 
 int yaml_print(const struct doc *d, struct strbuf *out)
 {
-	CLEANUP(yaml_emitter_delete)
-	yaml_emitter_t emitter;
+	CLEANUP(yaml_emitter_delete) yaml_emitter_t emitter;
 	yaml_event_t event;
 	bool ok;
 

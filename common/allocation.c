@@ -54,25 +54,20 @@ void allocations_release(struct allocations *a)
 
 struct allocation *allocations_add(struct allocations *a)
 {
-	struct allocation *item;
+	struct allocation *item = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*item));
 
-	if (vec_grow(&a->items, &a->items_size, a->n_items + 1, sizeof(*a->items)) < 0)
+	if (!item)
 		return NULL;
-	item = &a->items[a->n_items];
-	*item = (struct allocation){
-	        .pod_uid = strdup(""),
-	        .namespace = strdup(""),
-	        .pod = strdup(""),
-	        .container = strdup(""),
-	        .cpus = hwloc_bitmap_alloc(),
-	};
-	if (!item->pod_uid || !item->namespace || !item->pod || !item->container || !item->cpus) {
-		allocation_release(item);
-		memset(item, 0, sizeof(*item));
-		return NULL;
-	}
-	a->n_items++;
-	return item;
+	item->pod_uid = strdup("");
+	item->namespace = strdup("");
+	item->pod = strdup("");
+	item->container = strdup("");
+	item->cpus = hwloc_bitmap_alloc();
+	if (item->pod_uid && item->namespace && item->pod && item->container && item->cpus)
+		return item;
+	allocation_release(item);
+	a->n_items--;
+	return NULL;
 }
 
 struct allocation *allocations_add_container(

@@ -27,7 +27,9 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof(err->text))
-		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s", rest);
+	/* What does not fit is cut off at the end. */
+	if (n >= 0 && (size_t)n < sizeof(err->text) &&
+		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s", rest) < 0)
+		err->text[n] = '\0';
 	return code;
 }

@@ -11,10 +11,30 @@ void inventory_init(struct inventory *inv)
 	inv->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
 }
 
+/* The names in one allocation: the pointers, then their texts. */
+static char **names_copy(const char *const *names, size_t n)
+{
+	size_t text_size = 0;
+	char **copy, *text;
+
+	for (size_t i = 0; i < n; i++)
+		text_size += strlen(names[i]) + 1;
+	copy = malloc((n + 1) * sizeof(*copy) + text_size);
+	if (!copy)
+		return NULL;
+	text = (char *)(copy + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		size_t size = strlen(names[i]) + 1;
+
+		copy[i] = memcpy(text, names[i], size);
+		text += size;
+	}
+	copy[n] = NULL;
+	return copy;
+}
+
 void inventory_release(struct inventory *inv)
 {
-	for (size_t i = 0; i < inv->n_resources; i++)
-		free(inv->resources[i]);
 	free(inv->resources);
 	free(inv->nodes);
 	free(inv->amounts);
@@ -24,28 +44,18 @@ void inventory_release(struct inventory *inv)
 
 int inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources)
 {
-	struct inventory fresh;
+	struct inventory fresh = {.n_nodes = n_nodes, .n_resources = n_resources, .topology = inv->topology};
 
-	inventory_init(&fresh);
-	fresh.topology = inv->topology;
 	fresh.nodes = calloc(n_nodes + 1, sizeof(*fresh.nodes));
-	fresh.resources = calloc(n_resources + 1, sizeof(*fresh.resources));
+	fresh.resources = names_copy(resources, n_resources);
 	fresh.amounts = calloc(n_nodes * n_resources + 1, sizeof(*fresh.amounts));
 	fresh.costs = calloc(n_nodes * n_nodes + 1, sizeof(*fresh.costs));
-	if (!fresh.nodes || !fresh.resources || !fresh.amounts || !fresh.costs)
-		goto oom;
-	for (size_t i = 0; i < n_resources; i++) {
-		fresh.resources[i] = strdup(resources[i]);
-		if (!fresh.resources[i])
-			goto oom;
-		fresh.n_resources++;
+	if (!fresh.nodes || !fresh.resources || !fresh.amounts || !fresh.costs) {
+		inventory_release(&fresh);
+		return -ENOMEM;
 	}
-	fresh.n_nodes = n_nodes;
 	*inv = fresh;
 	return 0;
-oom:
-	inventory_release(&fresh);
-	return -ENOMEM;
 }
 
 int inventory_resource(const struct inventory *inv, const char *name)

@@ -25,7 +25,7 @@ struct inventory_node {
 struct inventory {
 	struct inventory_node *nodes; /* in the order of the object; the local inventory: ascending id */
 	size_t n_nodes;
-	char **resources; /* names, sorted, unique */
+	char **resources; /* names, sorted, unique; one allocation with their texts */
 	size_t n_resources;
 	struct inventory_amount *amounts; /* n_nodes rows of n_resources */
 	unsigned *costs; /* n_nodes x n_nodes by position, row = from; INVENTORY_COST_UNKNOWN = not told */
@@ -45,7 +45,7 @@ int inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *re
 int inventory_resource(const struct inventory *inv, const char *name);
 
 static inline struct inventory_amount *inventory_amount(
-        const struct inventory *inv, size_t node, size_t resource)
+	const struct inventory *inv, size_t node, size_t resource)
 {
 	return &inv->amounts[node * inv->n_resources + resource];
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "common/cleanup.h"
 #include "common/vec.h"
 
 void notes_init(struct notes *n)
@@ -21,7 +22,8 @@ void notes_release(struct notes *n)
 
 void notes_add(struct notes *n, const char *fmt, ...)
 {
-	char *line = NULL;
+	CLEANUP(freep) char *line = NULL;
+	char **slot = NULL;
 	va_list ap;
 	int len;
 
@@ -30,13 +32,14 @@ void notes_add(struct notes *n, const char *fmt, ...)
 	va_start(ap, fmt);
 	len = vasprintf(&line, fmt, ap);
 	va_end(ap);
-	if (len < 0 || vec_grow(&n->lines, &n->lines_size, n->n_lines + 1, sizeof(*n->lines)) < 0) {
-		if (len >= 0)
-			free(line);
+	if (len < 0)
+		line = NULL;
+	else
+		slot = vec_push(&n->lines, &n->n_lines, &n->lines_size, sizeof(*slot));
+	if (slot)
+		*slot = TAKE(line);
+	else
 		n->error = -ENOMEM;
-		return;
-	}
-	n->lines[n->n_lines++] = line;
 }
 
 void notes_move(struct notes *n, struct notes *from, const char *prefix)

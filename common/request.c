@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/vec.h"
 
 const char *const qos_class_names[QOS_COUNT] = {"", "BestEffort", "Burstable", "Guaranteed"};
@@ -39,15 +40,16 @@ void pod_request_release(struct pod_request *p)
 
 struct container_request *pod_request_add(struct pod_request *p, enum container_kind kind, const char *name)
 {
+	CLEANUP(freep) char *copy = strdup(name);
 	struct container_request *c;
 
-	if (vec_grow(&p->containers, &p->containers_size, p->n_containers + 1, sizeof(*p->containers)) < 0)
+	if (!copy)
 		return NULL;
-	c = &p->containers[p->n_containers];
-	*c = (struct container_request){.name = strdup(name), .kind = kind};
-	if (!c->name)
+	c = vec_push(&p->containers, &p->n_containers, &p->containers_size, sizeof(*c));
+	if (!c)
 		return NULL;
-	p->n_containers++;
+	c->name = TAKE(copy);
+	c->kind = kind;
 	return c;
 }
 
@@ -76,20 +78,26 @@ const struct resource_quantity *resource_list_find(const struct resource_list *l
 
 int resource_list_set(struct resource_list *l, const char *name, struct quantity q)
 {
+	CLEANUP(freep) char *copy = NULL;
 	size_t at = lower_bound(l, name);
-	char *copy;
+	struct resource_quantity *item;
 
 	if (at < l->n_items && !strcmp(l->items[at].name, name)) {
 		l->items[at].quantity = q;
 		return 0;
 	}
-	if (vec_grow(&l->items, &l->items_size, l->n_items + 1, sizeof(*l->items)) < 0)
-		return -ENOMEM;
 	copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;
-	memmove(&l->items[at + 1], &l->items[at], (l->n_items - at) * sizeof(*l->items));
-	l->items[at] = (struct resource_quantity){.name = copy, .quantity = q};
-	l->n_items++;
+	item = vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*item));
+	if (!item)
+		return -ENOMEM;
+	*item = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
+	for (; item > l->items + at; item--) {
+		struct resource_quantity moved = item[-1];
+
+		item[-1] = item[0];
+		item[0] = moved;
+	}
 	return 0;
 }

@@ -26,3 +26,15 @@ int vec_grow(void *array, size_t *size, size_t need, size_t item)
 	*size = want;
 	return 0;
 }
+
+void *vec_push(void *array, size_t *n_items, size_t *size, size_t item)
+{
+	char *p;
+
+	if (vec_grow(array, size, *n_items + 1, item) < 0)
+		return NULL;
+	memcpy(&p, array, sizeof(p));
+	p += (*n_items)++ * item;
+	memset(p, 0, item);
+	return p;
+}

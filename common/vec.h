@@ -17,3 +17,9 @@
  * allocated number of items is *size. New room is zeroed. 0 or -ENOMEM (array unchanged).
  */
 int vec_grow(void *array, size_t *size, size_t need, size_t item);
+
+/*
+ * Append one zeroed item: grow if needed and count it. The new item's address, valid until the next growth;
+ * NULL = out of memory (nothing changed).
+ */
+void *vec_push(void *array, size_t *n_items, size_t *size, size_t item);

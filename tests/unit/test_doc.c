@@ -14,10 +14,8 @@ typedef int parse_fn(const char *text, size_t len, struct doc *ret, struct err *
  */
 static void check_parse(parse_fn *parse, const char *text, const char *want, const char *message)
 {
-	CLEANUP(doc_release)
-	struct doc d = DOC_INIT;
-	CLEANUP(strbuf_release)
-	struct strbuf out = STRBUF_INIT(1u << 20);
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
 	struct err err = {""};
 	int r = parse(text, strlen(text), &d, &err);
 
@@ -38,12 +36,12 @@ static void check_parse(parse_fn *parse, const char *text, const char *want, con
 static void json_reads_what_json_is(void **state)
 {
 	static const char *const cases[][2] = {
-	        {"{}", "{}"},
-	        {" [1, -2, 0.5, 1e3]\n", "[1,-2,0.5,1000]"},
-	        {"{\"a\":null,\"b\":true,\"c\":\"x\\u00e9\"}", "{\"a\":null,\"b\":true,\"c\":\"x\xc3\xa9\"}"},
-	        {"9007199254740992", "9007199254740992"},
-	        {"{\"checksum\":4294967295}", "{\"checksum\":4294967295}"},
-	        {"{\"a\":{\"b\":[{}]}}", "{\"a\":{\"b\":[{}]}}"},
+		{"{}", "{}"},
+		{" [1, -2, 0.5, 1e3]\n", "[1,-2,0.5,1000]"},
+		{"{\"a\":null,\"b\":true,\"c\":\"x\\u00e9\"}", "{\"a\":null,\"b\":true,\"c\":\"x\xc3\xa9\"}"},
+		{"9007199254740992", "9007199254740992"},
+		{"{\"checksum\":4294967295}", "{\"checksum\":4294967295}"},
+		{"{\"a\":{\"b\":[{}]}}", "{\"a\":{\"b\":[{}]}}"},
 	};
 
 	(void)state;
@@ -54,13 +52,13 @@ static void json_reads_what_json_is(void **state)
 static void json_refuses_the_rest(void **state)
 {
 	static const char *const cases[][2] = {
-	        {"", "empty"},
-	        {"{", "not valid JSON"},
-	        {"{}x", "not valid JSON"},
-	        {"{} {}", "not valid JSON"},
-	        {"{\n\"a\":}", "line 2"},
-	        {"9007199254740994", "too large"},
-	        {"1e400", "too large"},
+		{"", "empty"},
+		{"{", "not valid JSON"},
+		{"{}x", "not valid JSON"},
+		{"{} {}", "not valid JSON"},
+		{"{\n\"a\":}", "line 2"},
+		{"9007199254740994", "too large"},
+		{"1e400", "too large"},
 	};
 
 	(void)state;
@@ -76,16 +74,16 @@ static void json_refuses_the_rest(void **state)
 static void yaml_resolves_as_kubernetes_does(void **state)
 {
 	static const char *const cases[][2] = {
-	        {"a: 1\nb: [x, \"2\", '3']\n", "{\"a\":1,\"b\":[\"x\",\"2\",\"3\"]}"},
-	        {"a:\nb: ~\nc: null\nd: \"\"\n", "{\"a\":null,\"b\":null,\"c\":null,\"d\":\"\"}"},
-	        {"[true, False, yes, off, \"true\"]", "[true,false,true,false,\"true\"]"},
-	        {"[0x1F, 0b101, 017, 0o17, 1_000, -0, +5]", "[31,5,15,15,1000,0,5]"},
-	        {"[1.5, .5, 1e3, 1e, 1.2.3, 0-3, 10s, 64Mi, 08]",
-	                "[1.5,.5,1e3,\"1e\",\"1.2.3\",\"0-3\",\"10s\",\"64Mi\",08]"},
-	        {"a: &x {k: v}\nb: *x\n", "{\"a\":{\"k\":\"v\"},\"b\":{\"k\":\"v\"}}"},
-	        {"---\na: 1\n---\nb: 2\n", "{\"a\":1}"},
-	        {"a: |\n  text\n", "{\"a\":\"text\\n\"}"},
-	        {"{\"a\":\t\"\\ud83d\\ude00\"}", "{\"a\":\"\xf0\x9f\x98\x80\"}"},
+		{"a: 1\nb: [x, \"2\", '3']\n", "{\"a\":1,\"b\":[\"x\",\"2\",\"3\"]}"},
+		{"a:\nb: ~\nc: null\nd: \"\"\n", "{\"a\":null,\"b\":null,\"c\":null,\"d\":\"\"}"},
+		{"[true, False, yes, off, \"true\"]", "[true,false,true,false,\"true\"]"},
+		{"[0x1F, 0b101, 017, 0o17, 1_000, -0, +5]", "[31,5,15,15,1000,0,5]"},
+		{"[1.5, .5, 1e3, 1e, 1.2.3, 0-3, 10s, 64Mi, 08]",
+			"[1.5,.5,1e3,\"1e\",\"1.2.3\",\"0-3\",\"10s\",\"64Mi\",08]"},
+		{"a: &x {k: v}\nb: *x\n", "{\"a\":{\"k\":\"v\"},\"b\":{\"k\":\"v\"}}"},
+		{"---\na: 1\n---\nb: 2\n", "{\"a\":1}"},
+		{"a: |\n  text\n", "{\"a\":\"text\\n\"}"},
+		{"{\"a\":\t\"\\ud83d\\ude00\"}", "{\"a\":\"\xf0\x9f\x98\x80\"}"},
 	};
 
 	(void)state;
@@ -96,18 +94,18 @@ static void yaml_resolves_as_kubernetes_does(void **state)
 static void yaml_refuses_the_rest(void **state)
 {
 	static const char *const cases[][2] = {
-	        {"", "empty"},
-	        {"a: [1\n", "line 2"},
-	        {"a: b: c\n", "line 1"},
-	        {"[a]: b\n", "no scalar"},
-	        {"a: *x\n", "undefined alias"},
-	        {"a: &a [*a]\n", "nested or repeated too much"},
-	        {"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c "
-	         "[*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-	         "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: "
-	         "[*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n",
-	                "nested or repeated too much"},
-	        {"a: \"\\0\"\n", "NUL byte"},
+		{"", "empty"},
+		{"a: [1\n", "line 2"},
+		{"a: b: c\n", "line 1"},
+		{"[a]: b\n", "no scalar"},
+		{"a: *x\n", "undefined alias"},
+		{"a: &a [*a]\n", "nested or repeated too much"},
+		{"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c "
+		 "[*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+		 "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: "
+		 "[*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n",
+			"nested or repeated too much"},
+		{"a: \"\\0\"\n", "NUL byte"},
 	};
 
 	(void)state;
@@ -118,14 +116,11 @@ static void yaml_refuses_the_rest(void **state)
 static void yaml_prints_what_reads_back(void **state)
 {
 	static const char *const texts[] = {"plain", "10", "0x1f", "true", "no", "null", "", "~", "1.5",
-	        "a: b", "- x", "# c", "it's", "say \"hi\"", "line\nbreak", "0-3,8", "trailing ", " leading",
-	        "64Mi", "é", "*x", "&y", "1e3", "0o17", "1_0", "@at", "%d", "!t", "tab\there"};
-	CLEANUP(doc_release)
-	struct doc d = {.kind = DOC_MAP};
-	CLEANUP(doc_release)
-	struct doc again = DOC_INIT;
-	CLEANUP(strbuf_release)
-	struct strbuf out = STRBUF_INIT(1u << 20);
+		"a: b", "- x", "# c", "it's", "say \"hi\"", "line\nbreak", "0-3,8", "trailing ", " leading",
+		"64Mi", "é", "*x", "&y", "1e3", "0o17", "1_0", "@at", "%d", "!t", "tab\there"};
+	CLEANUP(doc_release) struct doc d = {.kind = DOC_MAP};
+	CLEANUP(doc_release) struct doc again = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
 	struct err err = {""};
 	struct doc *list = doc_add_list(&d, "list");
 
@@ -146,10 +141,8 @@ static void yaml_prints_what_reads_back(void **state)
 
 static void printers_have_one_layout(void **state)
 {
-	CLEANUP(doc_release)
-	struct doc d = {.kind = DOC_MAP};
-	CLEANUP(strbuf_release)
-	struct strbuf yaml = STRBUF_INIT(4096), json = STRBUF_INIT(4096);
+	CLEANUP(doc_release) struct doc d = {.kind = DOC_MAP};
+	CLEANUP(strbuf_release) struct strbuf yaml = STRBUF_INIT(4096), json = STRBUF_INIT(4096);
 	struct doc *zones, *zone, *row;
 
 	(void)state;
@@ -165,20 +158,19 @@ static void printers_have_one_layout(void **state)
 	assert_non_null(doc_add_bool(&d, "yes", true));
 	assert_int_equal(yaml_print(&d, &yaml), 0);
 	test_assert_text("yaml", yaml.text,
-	        "kind: K\nempty: {}\nzones:\n- {name: node-0, value: \"10\"}\n- [10, -21]\n\"yes\": true\n");
+		"kind: K\nempty: {}\nzones:\n- {name: node-0, value: \"10\"}\n- [10, -21]\n\"yes\": true\n");
 	assert_int_equal(json_print(&d, &json), 0);
 	test_assert_text("json", json.text,
-	        "{\n  \"kind\": \"K\",\n  \"empty\": {\n  },\n  \"zones\": [{\n      "
-	        "\"name\": \"node-0\",\n      "
-	        "\"value\": \"10\"\n    }, [10, -21]],\n  \"yes\": true\n}\n");
+		"{\n  \"kind\": \"K\",\n  \"empty\": {\n  },\n  \"zones\": [{\n      "
+		"\"name\": \"node-0\",\n      "
+		"\"value\": \"10\"\n    }, [10, -21]],\n  \"yes\": true\n}\n");
 }
 
 static void getters_are_strict(void **state)
 {
-	CLEANUP(doc_release)
-	struct doc d = DOC_INIT;
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
 	const char *text = "{\"a\":\"1\",\"n\":18446744073709551615,\"m\":-9,\"A\":2,\"f\":1.5,\"big\":"
-	                   "184467440737095516150}";
+			   "184467440737095516150}";
 	uint64_t u = 7;
 	int64_t i = 7;
 
@@ -206,13 +198,13 @@ static void getters_are_strict(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(json_reads_what_json_is),
-	        cmocka_unit_test(json_refuses_the_rest),
-	        cmocka_unit_test(yaml_resolves_as_kubernetes_does),
-	        cmocka_unit_test(yaml_refuses_the_rest),
-	        cmocka_unit_test(yaml_prints_what_reads_back),
-	        cmocka_unit_test(printers_have_one_layout),
-	        cmocka_unit_test(getters_are_strict),
+		cmocka_unit_test(json_reads_what_json_is),
+		cmocka_unit_test(json_refuses_the_rest),
+		cmocka_unit_test(yaml_resolves_as_kubernetes_does),
+		cmocka_unit_test(yaml_refuses_the_rest),
+		cmocka_unit_test(yaml_prints_what_reads_back),
+		cmocka_unit_test(printers_have_one_layout),
+		cmocka_unit_test(getters_are_strict),
 	};
 
 	return cmocka_run_group_tests_name("doc", tests, NULL, NULL);

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/model.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "common/cleanup.h"
+#include "common/vec.h"
+
+#define DISTANCE_SELF 10u /* ACPI's SLIT: a node's distance to itself */
+
+void reserved_cpus_release(struct reserved_cpus *r)
+{
+	hwloc_bitmap_free(r->cpus);
+	free(r->from);
+	*r = (struct reserved_cpus){0};
+}
+
+static int reserved_set(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const char *from)
+{
+	char *text = strdup(from);
+
+	if (!text) {
+		hwloc_bitmap_free(cpus);
+		return -ENOMEM;
+	}
+	*ret = (struct reserved_cpus){.cpus = cpus, .from = text};
+	return 0;
+}
+
+int model_reserved_cpus(
+	const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+
+	if (s->reserved_system_cpus) {
+		if (!hwloc_bitmap_isincluded(s->reserved_system_cpus, m->online)) {
+			CLEANUP(freep) char *text = cpuset_print(s->reserved_system_cpus);
+
+			return err_set(err, -EINVAL,
+				"%s: reserved CPUs '%s' are not all online on this machine",
+				s->from[SETTING_RESERVED_SYSTEM_CPUS], text ? text : "");
+		}
+		set = hwloc_bitmap_dup(s->reserved_system_cpus);
+		return set ? reserved_set(ret, TAKE(set), s->from[SETTING_RESERVED_SYSTEM_CPUS]) : -ENOMEM;
+	}
+	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_cpu_known && s->reserved_cpu == 0)) {
+		set = hwloc_bitmap_alloc();
+		return set ? reserved_set(ret, TAKE(set), "no CPU is reserved as a whole under this policy")
+			   : -ENOMEM;
+	}
+	return reserved_set(
+		ret, NULL, "neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
+}
+
+hwloc_bitmap_t model_exclusive_cpus(const struct allocations *a)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	for (size_t i = 0; set && i < a->n_items; i++)
+		if (hwloc_bitmap_or(set, set, a->items[i].cpus) < 0) {
+			hwloc_bitmap_free(set);
+			return NULL;
+		}
+	return set;
+}
+
+void model_hugepages_name(uint64_t page_bytes, char name[MODEL_RESOURCE_NAME_SIZE])
+{
+	struct quantity q = {.nano = (qty_t)page_bytes * QTY_UNIT, .format = QUANTITY_BINARY_SI};
+	char size[QUANTITY_TEXT_MAX];
+
+	quantity_print(q, size);
+	snprintf(name, MODEL_RESOURCE_NAME_SIZE, "hugepages-%s", size);
+}
+
+/* ---- resource names: cpu, memory and every hugepage size of any node, sorted */
+
+struct names {
+	char **items;
+	size_t n_items;
+	size_t items_size;
+};
+
+static void names_release(struct names *n)
+{
+	for (size_t i = 0; i < n->n_items; i++)
+		free(n->items[i]);
+	free(n->items);
+	*n = (struct names){0};
+}
+
+static int names_add(struct names *n, const char *name)
+{
+	CLEANUP(freep) char *copy = NULL;
+	char **item;
+
+	for (size_t i = 0; i < n->n_items; i++)
+		if (!strcmp(n->items[i], name))
+			return 0;
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	item = vec_push(&n->items, &n->n_items, &n->items_size, sizeof(*item));
+	if (!item)
+		return -ENOMEM;
+	*item = TAKE(copy);
+	return 0;
+}
+
+static int names_cmp(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int collect_names(const struct machine *m, struct names *names)
+{
+	char name[MODEL_RESOURCE_NAME_SIZE];
+	int r = names_add(names, "cpu");
+
+	if (r == 0)
+		r = names_add(names, "memory");
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (size_t p = 0; r == 0 && p < m->nodes[i].n_pools; p++) {
+			model_hugepages_name(m->nodes[i].pools[p].page_bytes, name);
+			r = names_add(names, name);
+		}
+	if (r == 0)
+		qsort(names->items, names->n_items, sizeof(*names->items), names_cmp);
+	return r;
+}
+
+/* ---- amounts */
+
+static size_t count_both(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
+{
+	size_t n = 0;
+	int id;
+
+	for (id = hwloc_bitmap_first(a); id >= 0; id = hwloc_bitmap_next(a, id))
+		n += hwloc_bitmap_isset(b, (unsigned)id) > 0;
+	return n;
+}
+
+static void set_amount(
+	struct inventory_amount *amount, uint64_t capacity, uint64_t allocatable, uint64_t available)
+{
+	if (available > allocatable)
+		available = allocatable;
+	if (capacity < allocatable)
+		capacity = allocatable;
+	*amount = (struct inventory_amount){
+		.present = true,
+		.capacity = (qty_t)capacity * QTY_UNIT,
+		.allocatable = (qty_t)allocatable * QTY_UNIT,
+		.available = (qty_t)available * QTY_UNIT,
+	};
+}
+
+/* CPUs are counted by set, so one that is both reserved and held is subtracted once. */
+static int fill_cpu(const struct numa_node *node, hwloc_const_bitmap_t reserved,
+	hwloc_const_bitmap_t exclusive, struct inventory_amount *amount)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t usable = hwloc_bitmap_dup(node->cpus);
+	size_t allocatable;
+
+	if (!usable || (reserved && hwloc_bitmap_andnot(usable, usable, reserved) < 0))
+		return -ENOMEM;
+	allocatable = cpuset_size(usable);
+	set_amount(amount, cpuset_size(node->cpus), allocatable, allocatable - count_both(usable, exclusive));
+	return 0;
+}
+
+static uint64_t reserved_memory(const struct settings *s, unsigned node, const char *type)
+{
+	qty_t sum = 0;
+
+	for (size_t i = 0; i < s->n_memory_reservations; i++)
+		if (s->memory_reservations[i].node == node && !strcmp(s->memory_reservations[i].type, type))
+			sum += s->memory_reservations[i].bytes;
+	sum /= QTY_UNIT;
+	return sum > INT64_MAX ? INT64_MAX : (uint64_t)sum;
+}
+
+static const struct memory_node *state_of(const struct allocations *a, unsigned node)
+{
+	for (size_t i = 0; a->memory_known && i < a->memory.n_nodes; i++)
+		if (a->memory.nodes[i].id == node)
+			return &a->memory.nodes[i];
+	return NULL;
+}
+
+/* Memory or one hugepage size: as the memory manager's state says, else from the hardware and reservedMemory.
+ */
+static void fill_memory(const struct settings *s, const struct memory_node *state, unsigned node,
+	const char *type, uint64_t capacity, uint64_t taken, struct inventory_amount *amount)
+{
+	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
+	uint64_t reserved = reserved_memory(s, node, type) + taken;
+	uint64_t usable = capacity > reserved ? capacity - reserved : 0;
+
+	if (table)
+		set_amount(amount, capacity, table->allocatable, table->free);
+	else
+		set_amount(amount, capacity, usable, usable);
+}
+
+static int fill_node(const struct machine *m, size_t at, const struct settings *s,
+	const struct allocations *a, hwloc_const_bitmap_t reserved, hwloc_const_bitmap_t exclusive,
+	struct inventory *inv)
+{
+	const struct numa_node *node = &m->nodes[at];
+	const struct memory_node *state = state_of(a, node->id);
+	uint64_t hugepages = 0;
+
+	inv->nodes[at].id = node->id;
+	for (size_t p = 0; p < node->n_pools; p++) {
+		char name[MODEL_RESOURCE_NAME_SIZE];
+		uint64_t bytes = node->pools[p].page_bytes * node->pools[p].pages;
+		int resource;
+
+		model_hugepages_name(node->pools[p].page_bytes, name);
+		resource = inventory_resource(inv, name);
+		fill_memory(s, state, node->id, name, bytes, 0, inventory_amount(inv, at, (size_t)resource));
+		hugepages += bytes;
+	}
+	if (node->memory_bytes > 0)
+		fill_memory(s, state, node->id, "memory", node->memory_bytes, hugepages,
+			inventory_amount(inv, at, (size_t)inventory_resource(inv, "memory")));
+	if (hwloc_bitmap_iszero(node->cpus))
+		return 0;
+	return fill_cpu(
+		node, reserved, exclusive, inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
+}
+
+static void fill_costs(const struct machine *m, struct inventory *inv)
+{
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (size_t j = 0; j < m->n_nodes; j++) {
+			unsigned d = machine_distance(m, i, j);
+
+			inv->costs[i * m->n_nodes + j] = d > 0    ? d
+							 : i == j ? DISTANCE_SELF
+								  : INVENTORY_COST_UNKNOWN;
+		}
+}
+
+/* Things a reader of the object should know were not told by any source. */
+static void note_unknowns(const struct machine *m, const struct settings *s, const struct allocations *a,
+	hwloc_const_bitmap_t reserved, struct notes *notes)
+{
+	if (s->cpu_manager != CPU_MANAGER_STATIC && s->cpu_manager != CPU_MANAGER_NONE)
+		notes_add(notes, "the kubelet's CPU manager policy is not known; allocatable is what the "
+				 "hardware has");
+	else if (s->cpu_manager == CPU_MANAGER_NONE)
+		notes_add(notes, "CPU manager policy is 'none': no CPU is handed out exclusively, all count "
+				 "as available");
+	if (s->cpu_manager == CPU_MANAGER_STATIC && !reserved)
+		notes_add(notes, "the reserved CPUs are not known; none is subtracted from allocatable");
+	if (s->cpu_manager == CPU_MANAGER_STATIC && !a->shared)
+		notes_add(notes, "cpu_manager_state was not read; CPUs held exclusively are not known");
+	if (s->memory_manager == MEMORY_MANAGER_STATIC && !a->memory_known)
+		notes_add(notes, "memory_manager_state was not read; memory held exclusively is not known");
+	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++)
+		if (machine_node_index(m, a->memory.nodes[i].id) < 0)
+			notes_add(notes,
+				"memory_manager_state names NUMA node %u, which this machine does not have",
+				a->memory.nodes[i].id);
+}
+
+int model_inventory(const struct machine *m, const struct settings *s, const struct allocations *a,
+	hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes)
+{
+	CLEANUP(names_release) struct names names = {0};
+	CLEANUP(inventory_release) struct inventory inv;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t exclusive = model_exclusive_cpus(a);
+	int r;
+
+	inventory_init(&inv);
+	r = exclusive ? collect_names(m, &names) : -ENOMEM;
+	if (r == 0)
+		r = inventory_shape(&inv, m->n_nodes, (const char *const *)names.items, names.n_items);
+	for (size_t i = 0; r == 0 && i < m->n_nodes; i++)
+		r = fill_node(m, i, s, a, reserved, exclusive, &inv);
+	if (r < 0)
+		return r;
+	fill_costs(m, &inv);
+	inv.topology = s->topology;
+	note_unknowns(m, s, a, reserved, notes);
+	*ret = inv;
+	inventory_init(&inv);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The NodeResourceTopology object (topology.node.k8s.io/v1alpha2) of one node, as a document.
+ */
+#include "agent/doc.h"
+#include "common/inventory.h"
+#include "common/machine.h"
+#include "common/notes.h"
+#include "common/settings.h"
+
+#define NRT_CONTENT_HASH "nrtd.dev/content-hash"
+#define NRT_MAX_NODE_ID  63u /* readers keep NUMA ids in 64-bit masks and crash or skip beyond */
+
+/*
+ * Render the object. The rules that keep its readers well (DESIGN.md, "What is published"):
+ *   - "Node" zones first, node-<id> for every id from 0 to the highest, ascending: an id that the machine
+ * lacks becomes a zone without resources, because readers index their zone list by id;
+ *   - a NUMA node above NRT_MAX_NODE_ID cannot be published; it is left out and noted;
+ *   - then one "Socket" zone per package, without resources, so that no reader counts them twice;
+ *   - attributes each once; what is unknown is absent;
+ *   - the last attribute, nrtd.dev/content-hash, is the XXH64 of the object's compact JSON without that
+ * attribute. 0 or -ENOMEM; `ret` is untouched on failure.
+ */
+int nrt_render(const char *node_name, const struct machine *m, const struct settings *s,
+	const struct inventory *inv, struct doc *ret, struct notes *notes);

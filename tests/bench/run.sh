@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# make bench: time and memory of `nrtd dump` as a process, then every bench_* program that measures functions.
+set -eu
+B=${B:-build}
+fixtures=build/fixtures/machines
+printf 'machine: %s, %s CPUs, %s, %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
+	"$(. /etc/os-release && echo "$PRETTY_NAME")" "$(${CC:-cc} --version | head -n 1)"
+dump() { "$B/tests/bench/bench_dump" "$@"; }
+dump "dump, this machine" 10 8 "$B/nrtd" dump
+dump "dump, 2 sockets 32 CPUs" 10 8 "$B/nrtd" dump --sysroot "$fixtures/seed-2s-32cpu"
+dump "dump, 2 sockets 8 NUMA" none none "$B/nrtd" dump --sysroot "$fixtures/2s-snc4"
+dump "dump, 64 NUMA 1024 CPUs" none none "$B/nrtd" dump --sysroot "$fixtures/64-nodes"
+for b in "$B"/tests/bench/bench_*; do
+	case $b in *.o | *.d | */bench_dump) continue ;; esac
+	echo
+	"$b"
+done
+size=$(strip -o /dev/stdout "$B/nrtd" | wc -c)
+printf '\nstripped binary: %s bytes (goal under 409600)\n' "$size"

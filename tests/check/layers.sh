@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The direction rule: agent -> scoring -> common, never back; a third-party library in one file of agent/ only;
+# scoring's objects call nothing but memory, string, sorting and bitmap functions. B names the build folder.
+set -eu
+B=${B:-build}
+status=0
+bad() {
+	echo "layers: $*" >&2
+	status=1
+}
+
+for f in common/*.[ch]; do
+	! grep -nE '^#include "(agent|scoring)/' "$f" || bad "$f: common points outward"
+done
+for f in scoring/*.[ch]; do
+	[ -e "$f" ] || continue
+	! grep -nE '^#include "agent/' "$f" || bad "$f: scoring points to agent"
+	! grep -nE '^#include <(stdio|time|unistd|fcntl|sys/|pthread)' "$f" || bad "$f: scoring does I/O or reads a clock"
+done
+
+# LIBRARY HEADER: the number of files that may include it is one.
+for header in hwloc.h numa.h cjson/cJSON.h yaml.h xxhash.h; do
+	users=$(grep -lE "^#include <$header>" common/*.[ch] scoring/*.[ch] agent/*.[ch] 2>/dev/null | sort)
+	n=$(printf '%s\n' "$users" | grep -c .) || true
+	[ "$n" -le 1 ] || bad "<$header> is included by $n files: $(echo "$users" | tr '\n' ' ')"
+done
+
+# Undefined symbols of scoring must stay inside this list (and our own).
+allowed='^(mem(cpy|move|set|cmp|chr)|str(len|cmp|ncmp|chr|dup)|malloc|calloc|realloc|free|qsort|bsearch|abs|'
+allowed=$allowed'(l)?round|floor|ceil|sqrt|fabs|hwloc_bitmap_[a-z_]*|__stack_chk_fail|__(mem(cpy|move|set)|v?snprintf)_chk|v?snprintf|'
+allowed=$allowed'_GLOBAL_OFFSET_TABLE_|__(u|)(div|mod)ti3|__assert_fail|__asan_.*|__ubsan_.*|__gcov_.*)$'
+ls "$B"/scoring/*.o >/dev/null 2>&1 || exit $status
+ours=$(nm --defined-only -g "$B"/scoring/*.o "$B"/common/*.o | awk 'NF == 3 {print $3}' | sort -u)
+for o in "$B"/scoring/*.o; do
+	for s in $(nm -u "$o" | awk '{print $NF}' | sort -u); do
+		printf '%s\n' "$s" | grep -qE "$allowed" && continue
+		printf '%s\n' "$ours" | grep -qxF "$s" && continue
+		bad "$o calls '$s', which is not on scoring's list"
+	done
+	# Static data that can change: .data and .bss must be empty.
+	nm "$o" | grep -E ' [bBdD] ' | grep -vE '__(asan|ubsan|gcov)|\.str' && bad "$o has static data that can change"
+done
+exit $status

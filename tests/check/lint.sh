@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every check that needs no running program, fast ones first. Each prints its name; the first line of a failure
+# says what to do. Exit status 1 if any failed.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+status=0
+check() {
+	name=$1
+	shift
+	if "$@"; then
+		echo "ok   $name"
+	else
+		echo "FAIL $name"
+		status=1
+	fi
+}
+sources=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
+scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run)
+code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
+
+# shellcheck disable=SC2086 # lists of file names without spaces
+format() { clang-format --dry-run --Werror $sources; }
+# shellcheck disable=SC2086
+spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "fo,nd,te,ot,ue,allEd" $sources $scripts README.md HACKING.md man scoring/*.md; }
+# shellcheck disable=SC2086
+shell() { shellcheck $scripts; }
+manuals() { for m in man/*; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
+headers() {
+	for h in $(printf '%s\n' "$sources" | grep '\.h$'); do
+		printf '#include "%s"\n' "$h" | ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -I. \
+			$(pkg-config --cflags hwloc libcjson cmocka) -fsyntax-only -x c - || { echo "$h does not stand alone"; return 1; }
+	done
+}
+spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile | grep .; }
+lengths() {
+	# shellcheck disable=SC2086
+	! wc -l $sources | awk '$2 != "total" && $1 > 600 {print $2 ": " $1 " lines, 600 allowed"; bad = 1} END {exit !bad}'
+}
+build() { make -s -j"$(nproc)" DEVELOPER=1 all units; }
+layers() { tests/check/layers.sh; }
+# shellcheck disable=SC2086 # lists of words
+tidy() {
+	flags="-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen -DNRTD_VERSION=\"lint\" -include common/banned.h $(pkg-config --cflags hwloc libcjson yaml-0.1 libxxhash)"
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	printf '%s\n' $code | FLAGS=$flags xargs -P "$(nproc)" -n 6 sh -c 'clang-tidy --quiet "$@" -- $FLAGS 2>/dev/null' tidy
+}
+analyze() { make -s -j"$(nproc)" DEVELOPER=1 ANALYZE=1 CFLAGS='-O1 -g' build/variant-analyze/libnrtd.a; }
+
+check formatting format
+check spelling spelling
+check shell shell
+check manuals manuals
+check "licence lines" spdx
+check "file lengths" lengths
+check headers headers
+check "build, warnings are errors" build
+check layers layers
+check clang-tidy tidy
+check "gcc -fanalyzer" analyze
+exit $status
