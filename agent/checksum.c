@@ -213,7 +213,7 @@ static bool is_empty_map(const struct doc *value, const struct go_type *type)
 
 /* nil_fields: as in struct dump, for this struct's own fields. */
 static int render_struct(
-        struct dump *d, const struct doc *value, const struct go_type *type, const unsigned *nil_fields)
+	struct dump *d, const struct doc *value, const struct go_type *type, const unsigned *nil_fields)
 {
 	if (!is_null(value) && value->kind != DOC_MAP)
 		return -EINVAL;
@@ -258,7 +258,7 @@ static int render_scalar(struct dump *d, const struct doc *value, const struct g
 static int render(struct dump *d, const struct doc *value, const struct go_type *type)
 {
 	bool can_be_nil =
-	        is_map(type) || type->kind == GO_LIST || type->kind == GO_BYTES || type->kind == GO_POINTER;
+		is_map(type) || type->kind == GO_LIST || type->kind == GO_BYTES || type->kind == GO_POINTER;
 
 	if (can_be_nil && is_null(value)) {
 		add(d, "<nil>");
@@ -300,7 +300,7 @@ static unsigned empty_maps(const struct doc *content, const struct go_type *type
 }
 
 static int render_whole(
-        struct dump *d, const struct doc *content, const struct go_type *type, const char *name)
+	struct dump *d, const struct doc *content, const struct go_type *type, const char *name)
 {
 	add(d, "(");
 	add(d, name);
@@ -318,7 +318,7 @@ struct rendering {
 /* Go through the names and empty maps of one shape: 1 = `stored` found (in *at), 0 = not, or an error. *first
  * is set to the first rendering tried unless it is already (its type is set). */
 static int search_shape(const struct doc *content, const struct checksum_shape *shape, uint64_t stored,
-        struct rendering *first, struct rendering *at)
+	struct rendering *first, struct rendering *at)
 {
 	unsigned empty = empty_maps(content, shape->type);
 
@@ -344,7 +344,7 @@ static int search_shape(const struct doc *content, const struct checksum_shape *
 }
 
 int checksum_find(const struct doc *content, const struct checksum_shape *shapes, size_t n_shapes,
-        uint64_t stored, struct strbuf *text, struct checksum_match *ret)
+	uint64_t stored, struct strbuf *text, struct checksum_match *ret)
 {
 	struct rendering first = {0}, at = {0};
 	int r = 0;

@@ -65,7 +65,7 @@ struct checksum_match {
  * -ENOMEM; -EFBIG (`text` too small). The content must have been checked for duplicate keys.
  */
 int checksum_find(const struct doc *content, const struct checksum_shape *shapes, size_t n_shapes,
-        uint64_t stored, struct strbuf *text, struct checksum_match *ret);
+	uint64_t stored, struct strbuf *text, struct checksum_match *ret);
 
 /* The checksum of a `data` member: over "(string)" and its bytes. */
 uint32_t checksum_data(const char *data);

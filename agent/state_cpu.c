@@ -13,38 +13,38 @@ static const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
 static const struct go_type go_checksum = {.kind = GO_ZERO, .name = "checksum.Checksum"};
 static const struct go_type go_cpuset = {.kind = GO_CPUSET, .name = "cpuset.CPUSet"};
 static const struct go_type go_map_string = {
-        .kind = GO_MAP, .name = "map[string]string", .element = &go_string};
+	.kind = GO_MAP, .name = "map[string]string", .element = &go_string};
 static const struct go_type go_map_map_string = {
-        .kind = GO_MAP, .name = "map[string]map[string]string", .element = &go_map_string};
+	.kind = GO_MAP, .name = "map[string]map[string]string", .element = &go_map_string};
 
 static const struct go_field pod_entry_fields[] = {{"CPUSet", "cpuSet", &go_cpuset}};
 static const struct go_type go_pod_entry = {.kind = GO_STRUCT,
-        .name = "state.PodEntry",
-        .fields = pod_entry_fields,
-        .n_fields = ARRAY_SIZE(pod_entry_fields)};
+	.name = "state.PodEntry",
+	.fields = pod_entry_fields,
+	.n_fields = ARRAY_SIZE(pod_entry_fields)};
 static const struct go_type go_pod_entries = {
-        .kind = GO_MAP, .name = "state.PodCPUAssignments", .element = &go_pod_entry};
+	.kind = GO_MAP, .name = "state.PodCPUAssignments", .element = &go_pod_entry};
 
 static const struct go_field v1_fields[] = {{"PolicyName", "policyName", &go_string},
-        {"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_string},
-        {"Checksum", "checksum", &go_checksum}};
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_string},
+	{"Checksum", "checksum", &go_checksum}};
 static const struct go_field v2_fields[] = {{"PolicyName", "policyName", &go_string},
-        {"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
-        {"Checksum", "checksum", &go_checksum}};
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
+	{"Checksum", "checksum", &go_checksum}};
 static const struct go_field v3_fields[] = {{"PolicyName", "policyName", &go_string},
-        {"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
-        {"PodEntries", "podEntries", &go_pod_entries}, {"Checksum", "checksum", &go_checksum}};
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
+	{"PodEntries", "podEntries", &go_pod_entries}, {"Checksum", "checksum", &go_checksum}};
 static const struct go_type go_v1 = {
-        .kind = GO_STRUCT, .fields = v1_fields, .n_fields = ARRAY_SIZE(v1_fields)};
+	.kind = GO_STRUCT, .fields = v1_fields, .n_fields = ARRAY_SIZE(v1_fields)};
 static const struct go_type go_v2 = {
-        .kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
+	.kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
 static const struct go_type go_v3 = {
-        .kind = GO_STRUCT, .fields = v3_fields, .n_fields = ARRAY_SIZE(v3_fields)};
+	.kind = GO_STRUCT, .fields = v3_fields, .n_fields = ARRAY_SIZE(v3_fields)};
 
 /* Each version of the struct has been the plain one once, and kubelets since hash the older ones under that
  * name, so that an older kubelet can read the file. */
 static const char *const names[] = {"*state.CPUManagerCheckpoint", "*state.CPUManagerCheckpointV1",
-        "*state.CPUManagerCheckpointV2", "*state.CPUManagerCheckpointV3", NULL};
+	"*state.CPUManagerCheckpointV2", "*state.CPUManagerCheckpointV3", NULL};
 
 /* ---- reading */
 
@@ -105,7 +105,7 @@ static const char *holder_of(const struct reader *rd, hwloc_const_bitmap_t cpus,
 
 	for (size_t i = 0; i < a->n_items; i++)
 		if (strcmp(a->items[i].pod_uid, pod_uid) != 0 &&
-		        hwloc_bitmap_intersects(a->items[i].cpus, cpus))
+			hwloc_bitmap_intersects(a->items[i].cpus, cpus))
 			return *a->items[i].pod_uid ? a->items[i].pod_uid : a->items[i].container;
 	return "";
 }
@@ -126,7 +126,7 @@ static int take(struct reader *rd, const char *pod_uid, hwloc_const_bitmap_t cpu
 
 /* The pod's set in podEntries; NULL when the pod has none. */
 static int pod_cpus(
-        struct reader *rd, const struct doc *pod_entries, const char *pod_uid, hwloc_bitmap_t *ret)
+	struct reader *rd, const struct doc *pod_entries, const char *pod_uid, hwloc_bitmap_t *ret)
 {
 	const struct doc *entry = doc_get(pod_entries, pod_uid), *list;
 	int r;
@@ -136,7 +136,7 @@ static int pod_cpus(
 		return 0;
 	if (entry->kind != DOC_MAP)
 		return err_set(
-		        rd->err, -EINVAL, "podEntries: an object expected, not %s", doc_kind_name(entry));
+			rd->err, -EINVAL, "podEntries: an object expected, not %s", doc_kind_name(entry));
 	r = state_member(entry, "cpuSet", DOC_STRING, &list, rd->err);
 	if (r < 0)
 		return r;
@@ -270,7 +270,7 @@ static int check_machine(struct reader *rd, const struct machine *machine, struc
 	bool exist;
 
 	if (!left || hwloc_bitmap_or(left, rd->taken, rd->default_set) < 0 ||
-	        hwloc_bitmap_andnot(left, left, machine->online) < 0)
+		hwloc_bitmap_andnot(left, left, machine->online) < 0)
 		return no_memory(rd);
 	if (hwloc_bitmap_iszero(left))
 		return 0;
@@ -287,7 +287,7 @@ static int check_machine(struct reader *rd, const struct machine *machine, struc
 }
 
 static int check_sum(
-        const struct state_file *file, const struct doc *content, struct notes *notes, struct err *err)
+	const struct state_file *file, const struct doc *content, struct notes *notes, struct err *err)
 {
 	const struct doc *entries = doc_get_fold(content, "entries");
 	const struct doc *pod_entries = doc_get_fold(content, "podEntries");
@@ -314,7 +314,7 @@ static void reader_release(struct reader *rd)
 }
 
 int state_cpu_parse(const char *text, size_t len, const struct machine *machine, struct state_cpu *ret,
-        struct notes *notes, struct err *err)
+	struct notes *notes, struct err *err)
 {
 	CLEANUP(state_file_release)
 	struct state_file file = STATE_FILE_INIT;
@@ -343,7 +343,7 @@ int state_cpu_parse(const char *text, size_t len, const struct machine *machine,
 }
 
 int state_cpu_read(const char *root, const char *path, const struct machine *machine, struct state_cpu *ret,
-        struct notes *notes, struct err *err)
+	struct notes *notes, struct err *err)
 {
 	CLEANUP(strbuf_release)
 	struct strbuf text = STRBUF_INIT(STATE_CPU_FILE_MAX);

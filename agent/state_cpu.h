@@ -43,9 +43,9 @@ void state_cpu_release(struct state_cpu *s);
  * wrong and where; -EFBIG; -ENOMEM. *ret is untouched on failure.
  */
 int state_cpu_parse(const char *text, size_t len, const struct machine *machine, struct state_cpu *ret,
-        struct notes *notes, struct err *err);
+	struct notes *notes, struct err *err);
 
 /* The same for the file at root + path, errors and notes beginning with the path. -ENOENT, -EACCES, ... as
  * fs_read(). */
 int state_cpu_read(const char *root, const char *path, const struct machine *machine, struct state_cpu *ret,
-        struct notes *notes, struct err *err);
+	struct notes *notes, struct err *err);

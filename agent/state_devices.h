@@ -12,7 +12,8 @@
 #include "common/machine.h"
 #include "common/notes.h"
 
-/* Bytes. Larger than the other files' cap: it holds a plugin's whole answer for every container with devices. */
+/* Bytes. Larger than the other files' cap: it holds a plugin's whole answer for every container with devices.
+ */
 #define STATE_DEVICES_FILE_MAX (8u * 1024u * 1024u)
 
 /* The healthy devices of one resource. The file does not tell on which NUMA nodes they are. */
@@ -24,8 +25,9 @@ struct device_registration {
 };
 
 struct state_devices {
-	/* items (with devices) and devices_known are filled. A container's devices of one resource are one block
-	 * for each set of NUMA nodes, ids sorted; a device on several nodes is listed under each in the file. */
+	/* items (with devices) and devices_known are filled. A container's devices of one resource are one
+	 * block for each set of NUMA nodes, ids sorted; a device on several nodes is listed under each in the
+	 * file. */
 	struct allocations allocations;
 	struct device_registration *registered; /* sorted by resource */
 	size_t n_registered;
@@ -40,15 +42,15 @@ struct state_devices {
 void state_devices_release(struct state_devices *s);
 
 /*
- * Parse the file's text. DeviceIDs may be a map from NUMA node ("-1" = no affinity) to ids, or, before kubelet
- * 1.20, a plain list of ids without affinity. The content is taken only if it is consistent: a device is held
- * by one pod, and NUMA nodes exist in `machine` (NULL = not checked). A wrong checksum is a note then.
- * 0; -EINVAL or -ERANGE with what is wrong and where; -EFBIG; -ENOMEM. *ret is untouched on failure.
+ * Parse the file's text. DeviceIDs may be a map from NUMA node ("-1" = no affinity) to ids, or, before
+ * kubelet 1.20, a plain list of ids without affinity. The content is taken only if it is consistent: a device
+ * is held by one pod, and NUMA nodes exist in `machine` (NULL = not checked). A wrong checksum is a note
+ * then. 0; -EINVAL or -ERANGE with what is wrong and where; -EFBIG; -ENOMEM. *ret is untouched on failure.
  */
 int state_devices_parse(const char *text, size_t len, const struct machine *machine,
-        struct state_devices *ret, struct notes *notes, struct err *err);
+	struct state_devices *ret, struct notes *notes, struct err *err);
 
 /* The same for the file at root + path, errors and notes beginning with the path. -ENOENT, -EACCES, ... as
  * fs_read(). */
 int state_devices_read(const char *root, const char *path, const struct machine *machine,
-        struct state_devices *ret, struct notes *notes, struct err *err);
+	struct state_devices *ret, struct notes *notes, struct err *err);

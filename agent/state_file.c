@@ -72,7 +72,7 @@ static int find_member(const struct doc *map, const char *name, const struct doc
 			continue;
 		if (found)
 			return err_set(
-			        err, -EINVAL, "'%s' is there twice, also as '%s'", found->key, item->key);
+				err, -EINVAL, "'%s' is there twice, also as '%s'", found->key, item->key);
 		found = item;
 	}
 	*ret = found;
@@ -80,7 +80,7 @@ static int find_member(const struct doc *map, const char *name, const struct doc
 }
 
 int state_member(
-        const struct doc *map, const char *name, enum doc_kind kind, const struct doc **ret, struct err *err)
+	const struct doc *map, const char *name, enum doc_kind kind, const struct doc **ret, struct err *err)
 {
 	const struct doc *found;
 	struct doc wanted = {.kind = kind};
@@ -92,7 +92,7 @@ int state_member(
 		found = NULL;
 	if (found && found->kind != kind)
 		return err_set(err, -EINVAL, "%s: %s expected, not %s", name, doc_kind_name(&wanted),
-		        doc_kind_name(found));
+			doc_kind_name(found));
 	*ret = found;
 	return 0;
 }
@@ -137,8 +137,8 @@ const struct doc *state_file_content(const struct state_file *f)
 }
 
 int state_file_verify(const struct state_file *f, const struct doc *content,
-        const struct checksum_shape *shapes, size_t n_shapes, bool *ret_good, struct notes *notes,
-        struct err *err)
+	const struct checksum_shape *shapes, size_t n_shapes, bool *ret_good, struct notes *notes,
+	struct err *err)
 {
 	struct checksum_match match = {.matches = true};
 	int r = 0;
@@ -155,10 +155,10 @@ int state_file_verify(const struct state_file *f, const struct doc *content,
 	}
 	if (r < 0)
 		return err_set(err, r, "cannot take the checksum: %s",
-		        r == -ENOMEM ? "out of memory" : "the content is not what the kubelet writes");
+			r == -ENOMEM ? "out of memory" : "the content is not what the kubelet writes");
 	if (!match.matches)
 		notes_add(notes, "%s is %" PRIu64 ", but that of the content is %" PRIu32, f->checksum_member,
-		        f->checksum, match.computed);
+			f->checksum, match.computed);
 	*ret_good = match.matches;
 	return 0;
 }
@@ -184,7 +184,7 @@ int state_uint64(const struct doc *map, const char *name, uint64_t *ret, struct 
 		return r;
 	if (member && doc_uint64(member, &value) < 0)
 		return err_set(
-		        err, -EINVAL, "%s: an integer from 0 on expected, not %.50s", name, member->text);
+			err, -EINVAL, "%s: an integer from 0 on expected, not %.50s", name, member->text);
 	*ret = value;
 	return 0;
 }

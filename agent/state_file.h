@@ -44,15 +44,15 @@ const struct doc *state_file_content(const struct state_file *f);
  * formed.
  */
 int state_file_verify(const struct state_file *f, const struct doc *content,
-        const struct checksum_shape *shapes, size_t n_shapes, bool *ret_good, struct notes *notes,
-        struct err *err);
+	const struct checksum_shape *shapes, size_t n_shapes, bool *ret_good, struct notes *notes,
+	struct err *err);
 
 /*
  * A member of an object, its name matched without regard to case as Go does. null counts as absent. *ret is
  * NULL when it is absent. 0; -EINVAL when it is of another kind than `kind`, or there in two spellings.
  */
 int state_member(
-        const struct doc *map, const char *name, enum doc_kind kind, const struct doc **ret, struct err *err);
+	const struct doc *map, const char *name, enum doc_kind kind, const struct doc **ret, struct err *err);
 
 /* A string member; "" when absent. The text belongs to `map`. 0 or -EINVAL. */
 int state_string(const struct doc *map, const char *name, const char **ret, struct err *err);

@@ -21,51 +21,51 @@ static const struct go_type go_checksum = {.kind = GO_ZERO, .name = "checksum.Ch
 static const struct go_type go_ints = {.kind = GO_LIST, .name = "[]int", .element = &go_int};
 
 static const struct go_field table_fields[] = {{"TotalMemSize", "total", &go_uint64},
-        {"SystemReserved", "systemReserved", &go_uint64}, {"Allocatable", "allocatable", &go_uint64},
-        {"Reserved", "reserved", &go_uint64}, {"Free", "free", &go_uint64}};
+	{"SystemReserved", "systemReserved", &go_uint64}, {"Allocatable", "allocatable", &go_uint64},
+	{"Reserved", "reserved", &go_uint64}, {"Free", "free", &go_uint64}};
 static const struct go_type go_table = {
-        .kind = GO_STRUCT, .fields = table_fields, .n_fields = ARRAY_SIZE(table_fields)};
+	.kind = GO_STRUCT, .fields = table_fields, .n_fields = ARRAY_SIZE(table_fields)};
 static const struct go_type go_table_pointer = {.kind = GO_POINTER, .element = &go_table};
 static const struct go_type go_memory_map = {
-        .kind = GO_MAP, .name = "map[v1.ResourceName]*state.MemoryTable", .element = &go_table_pointer};
+	.kind = GO_MAP, .name = "map[v1.ResourceName]*state.MemoryTable", .element = &go_table_pointer};
 
 static const struct go_field node_fields[] = {{"NumberOfAssignments", "numberOfAssignments", &go_int},
-        {"MemoryMap", "memoryMap", &go_memory_map}, {"Cells", "cells", &go_ints}};
+	{"MemoryMap", "memoryMap", &go_memory_map}, {"Cells", "cells", &go_ints}};
 static const struct go_type go_node = {
-        .kind = GO_STRUCT, .fields = node_fields, .n_fields = ARRAY_SIZE(node_fields)};
+	.kind = GO_STRUCT, .fields = node_fields, .n_fields = ARRAY_SIZE(node_fields)};
 static const struct go_type go_node_pointer = {.kind = GO_POINTER, .element = &go_node};
 static const struct go_type go_nodes = {
-        .kind = GO_INT_MAP, .name = "state.NUMANodeMap", .element = &go_node_pointer};
+	.kind = GO_INT_MAP, .name = "state.NUMANodeMap", .element = &go_node_pointer};
 
 static const struct go_field block_fields[] = {{"NUMAAffinity", "numaAffinity", &go_ints},
-        {"Type", "type", &go_resource}, {"Size", "size", &go_uint64}};
+	{"Type", "type", &go_resource}, {"Size", "size", &go_uint64}};
 static const struct go_type go_block = {
-        .kind = GO_STRUCT, .fields = block_fields, .n_fields = ARRAY_SIZE(block_fields)};
+	.kind = GO_STRUCT, .fields = block_fields, .n_fields = ARRAY_SIZE(block_fields)};
 static const struct go_type go_blocks = {.kind = GO_LIST, .name = "[]state.Block", .element = &go_block};
 static const struct go_type go_containers = {.kind = GO_MAP, .element = &go_blocks};
 static const struct go_type go_entries = {
-        .kind = GO_MAP, .name = "state.ContainerMemoryAssignments", .element = &go_containers};
+	.kind = GO_MAP, .name = "state.ContainerMemoryAssignments", .element = &go_containers};
 
 static const struct go_field pod_entry_fields[] = {{"MemoryBlocks", "memoryBlocks", &go_blocks}};
 static const struct go_type go_pod_entry = {
-        .kind = GO_STRUCT, .fields = pod_entry_fields, .n_fields = ARRAY_SIZE(pod_entry_fields)};
+	.kind = GO_STRUCT, .fields = pod_entry_fields, .n_fields = ARRAY_SIZE(pod_entry_fields)};
 static const struct go_type go_pod_entries = {
-        .kind = GO_MAP, .name = "state.PodMemoryAssignments", .element = &go_pod_entry};
+	.kind = GO_MAP, .name = "state.PodMemoryAssignments", .element = &go_pod_entry};
 
 static const struct go_field v1_fields[] = {{"PolicyName", "policyName", &go_string},
-        {"MachineState", "machineState", &go_nodes}, {"Entries", "entries", &go_entries},
-        {"Checksum", "checksum", &go_checksum}};
+	{"MachineState", "machineState", &go_nodes}, {"Entries", "entries", &go_entries},
+	{"Checksum", "checksum", &go_checksum}};
 static const struct go_field v2_fields[] = {{"PolicyName", "policyName", &go_string},
-        {"MachineState", "machineState", &go_nodes}, {"Entries", "entries", &go_entries},
-        {"PodEntries", "podEntries", &go_pod_entries}, {"Checksum", "checksum", &go_checksum}};
+	{"MachineState", "machineState", &go_nodes}, {"Entries", "entries", &go_entries},
+	{"PodEntries", "podEntries", &go_pod_entries}, {"Checksum", "checksum", &go_checksum}};
 static const struct go_type go_v1 = {
-        .kind = GO_STRUCT, .fields = v1_fields, .n_fields = ARRAY_SIZE(v1_fields)};
+	.kind = GO_STRUCT, .fields = v1_fields, .n_fields = ARRAY_SIZE(v1_fields)};
 static const struct go_type go_v2 = {
-        .kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
+	.kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
 
 /* Each version of the struct is or has been the plain one, and older ones are hashed under that name. */
 static const char *const names[] = {"*state.MemoryManagerCheckpoint", "*state.MemoryManagerCheckpointV1",
-        "*state.MemoryManagerCheckpointV2", "*state.MemoryManagerCheckpointV3", NULL};
+	"*state.MemoryManagerCheckpointV2", "*state.MemoryManagerCheckpointV3", NULL};
 
 /* ---- machineState */
 
@@ -106,12 +106,12 @@ static int read_table(const struct doc *d, struct memory_table *table, struct er
 		return r;
 	if (__builtin_add_overflow(table->reserved, table->free, &sum) || sum != table->allocatable)
 		return err_set(err, -EINVAL,
-		        "reserved %" PRIu64 " and free %" PRIu64 " are not allocatable %" PRIu64,
-		        table->reserved, table->free, table->allocatable);
+			"reserved %" PRIu64 " and free %" PRIu64 " are not allocatable %" PRIu64,
+			table->reserved, table->free, table->allocatable);
 	if (__builtin_add_overflow(table->system_reserved, table->allocatable, &sum) || sum > table->total)
 		return err_set(err, -EINVAL,
-		        "systemReserved %" PRIu64 " and allocatable %" PRIu64 " exceed total %" PRIu64,
-		        table->system_reserved, table->allocatable, table->total);
+			"systemReserved %" PRIu64 " and allocatable %" PRIu64 " exceed total %" PRIu64,
+			table->system_reserved, table->allocatable, table->total);
 	return 0;
 }
 
@@ -121,7 +121,7 @@ static int read_tables(const struct doc *memory_map, struct memory_node *node, s
 	const struct doc **sorted = doc_sorted(memory_map);
 
 	if (!sorted ||
-	        vec_grow(&node->tables, &node->tables_size, memory_map->n_items, sizeof(*node->tables)) < 0)
+		vec_grow(&node->tables, &node->tables_size, memory_map->n_items, sizeof(*node->tables)) < 0)
 		return no_memory(err);
 	for (size_t i = 0; i < memory_map->n_items; i++) {
 		struct memory_table *table = &node->tables[node->n_tables];
@@ -215,7 +215,7 @@ static int read_block(const struct doc *d, struct allocation *item, struct err *
 }
 
 static int read_blocks(const struct doc *blocks, struct allocations *a, const char *pod_uid,
-        const char *container, struct err *err)
+	const char *container, struct err *err)
 {
 	struct allocation *item;
 
@@ -237,7 +237,7 @@ static int read_blocks(const struct doc *blocks, struct allocations *a, const ch
 
 /* The blocks a pod holds as a whole, NULL when it has none (as the kubelet takes an empty list, too). */
 static int pod_blocks(
-        const struct doc *pod_entries, const char *pod_uid, const struct doc **ret, struct err *err)
+	const struct doc *pod_entries, const char *pod_uid, const struct doc **ret, struct err *err)
 {
 	const struct doc *entry = doc_get(pod_entries, pod_uid), *blocks;
 	int r;
@@ -254,7 +254,7 @@ static int pod_blocks(
 }
 
 static int read_pod(
-        const struct doc *pod, const struct doc *pod_entries, struct allocations *a, struct err *err)
+	const struct doc *pod, const struct doc *pod_entries, struct allocations *a, struct err *err)
 {
 	CLEANUP(allocations_release)
 	struct allocations unused = {0};
@@ -274,7 +274,7 @@ static int read_pod(
 }
 
 static int read_entries(
-        const struct doc *entries, const struct doc *pod_entries, struct allocations *a, struct err *err)
+	const struct doc *entries, const struct doc *pod_entries, struct allocations *a, struct err *err)
 {
 	DOC_FOREACH (pod, entries) {
 		int r = read_pod(pod, pod_entries, a, err);
@@ -306,7 +306,7 @@ static const struct memory_node *find_node(const struct memory_state *state, uns
 	struct memory_node key = {.id = id};
 
 	return state->n_nodes ? bsearch(&key, state->nodes, state->n_nodes, sizeof(key), compare_nodes)
-	                      : NULL;
+			      : NULL;
 }
 
 /* Every node a block lies on has a table of its type. */
@@ -331,12 +331,12 @@ static int check_nodes(const struct memory_state *state, const struct machine *m
 
 		if (machine && machine_node_index(machine, node->id) < 0)
 			return err_set(err, -EINVAL, "machineState: node %u does not exist on this machine",
-			        node->id);
+				node->id);
 		for (int id = hwloc_bitmap_first(cells); id >= 0; id = hwloc_bitmap_next(cells, id))
 			if (!find_node(state, (unsigned)id))
 				return err_set(err, -EINVAL,
-				        "machineState: node %u: cells names node %d, which is not there",
-				        node->id, id);
+					"machineState: node %u: cells names node %d, which is not there",
+					node->id, id);
 	}
 	return 0;
 }
@@ -349,7 +349,7 @@ static int check_entries(const struct allocations *a, struct err *err)
 
 			if (r < 0)
 				return err_wrap(err, r, "pod '%.100s', container '%.100s'",
-				        a->items[i].pod_uid, a->items[i].container);
+					a->items[i].pod_uid, a->items[i].container);
 		}
 	return 0;
 }
@@ -362,7 +362,7 @@ static uint64_t held(const struct allocations *a, const char *type)
 	for (size_t i = 0; i < a->n_items; i++)
 		for (size_t b = 0; b < a->items[i].n_memory; b++)
 			if (!strcmp(a->items[i].memory[b].type, type) &&
-			        __builtin_add_overflow(sum, a->items[i].memory[b].bytes, &sum))
+				__builtin_add_overflow(sum, a->items[i].memory[b].bytes, &sum))
 				return UINT64_MAX;
 	return sum;
 }
@@ -389,9 +389,9 @@ static int check_sums(const struct allocations *a, struct err *err)
 
 			if (held(a, type) != reserved(&a->memory, type))
 				return err_set(err, -EINVAL,
-				        "containers hold %" PRIu64 " bytes of %.100s, but %" PRIu64
-				        " are reserved",
-				        held(a, type), type, reserved(&a->memory, type));
+					"containers hold %" PRIu64 " bytes of %.100s, but %" PRIu64
+					" are reserved",
+					held(a, type), type, reserved(&a->memory, type));
 		}
 	return 0;
 }
@@ -399,7 +399,7 @@ static int check_sums(const struct allocations *a, struct err *err)
 /* ---- the file */
 
 static int read_content(
-        const struct doc *content, const struct machine *machine, struct state_memory *state, struct err *err)
+	const struct doc *content, const struct machine *machine, struct state_memory *state, struct err *err)
 {
 	struct allocations *a = &state->allocations;
 	const struct doc *nodes, *entries, *pod_entries;
@@ -433,7 +433,7 @@ static int read_content(
 }
 
 static int check_sum(const struct state_file *file, const struct doc *content, const struct allocations *a,
-        struct notes *notes, struct err *err)
+	struct notes *notes, struct err *err)
 {
 	static const struct checksum_shape shapes[] = {{&go_v1, names}, {&go_v2, names}};
 	const struct doc *pod_entries = doc_get_fold(content, "podEntries");
@@ -444,12 +444,12 @@ static int check_sum(const struct state_file *file, const struct doc *content, c
 		return r;
 	r = check_sums(a, err);
 	return r < 0 ? err_wrap(err, r, "%s is wrong, and the content contradicts itself",
-	                       file->checksum_member)
-	             : 0;
+			       file->checksum_member)
+		     : 0;
 }
 
 int state_memory_parse(const char *text, size_t len, const struct machine *machine, struct state_memory *ret,
-        struct notes *notes, struct err *err)
+	struct notes *notes, struct err *err)
 {
 	CLEANUP(state_file_release)
 	struct state_file file = STATE_FILE_INIT;
@@ -464,7 +464,7 @@ int state_memory_parse(const char *text, size_t len, const struct machine *machi
 	if (r < 0)
 		return r;
 	state.allocations.memory_known =
-	        !strcmp(state.policy, memory_manager_policy_names[MEMORY_MANAGER_STATIC]);
+		!strcmp(state.policy, memory_manager_policy_names[MEMORY_MANAGER_STATIC]);
 	allocations_sort(&state.allocations);
 	*ret = state;
 	state = (struct state_memory)STATE_MEMORY_INIT;
@@ -472,7 +472,7 @@ int state_memory_parse(const char *text, size_t len, const struct machine *machi
 }
 
 int state_memory_read(const char *root, const char *path, const struct machine *machine,
-        struct state_memory *ret, struct notes *notes, struct err *err)
+	struct state_memory *ret, struct notes *notes, struct err *err)
 {
 	CLEANUP(strbuf_release)
 	struct strbuf text = STRBUF_INIT(STATE_MEMORY_FILE_MAX);

@@ -40,9 +40,9 @@ void state_memory_release(struct state_memory *s);
  * or -ERANGE with what is wrong and where; -EFBIG; -ENOMEM. *ret is untouched on failure.
  */
 int state_memory_parse(const char *text, size_t len, const struct machine *machine, struct state_memory *ret,
-        struct notes *notes, struct err *err);
+	struct notes *notes, struct err *err);
 
 /* The same for the file at root + path, errors and notes beginning with the path. -ENOENT, -EACCES, ... as
  * fs_read(). */
 int state_memory_read(const char *root, const char *path, const struct machine *machine,
-        struct state_memory *ret, struct notes *notes, struct err *err);
+	struct state_memory *ret, struct notes *notes, struct err *err);

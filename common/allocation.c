@@ -71,7 +71,7 @@ struct allocation *allocations_add(struct allocations *a)
 }
 
 struct allocation *allocations_add_container(
-        struct allocations *a, const char *pod_uid, const char *container)
+	struct allocations *a, const char *pod_uid, const char *container)
 {
 	struct allocation *item = allocations_add(a);
 	char *uid = strdup(pod_uid), *name = strdup(container);
@@ -112,9 +112,9 @@ void allocations_sort(struct allocations *a)
 static int allocation_absorb(struct allocation *to, struct allocation *from)
 {
 	if (vec_grow(&to->memory, &to->memory_size, to->n_memory + from->n_memory, sizeof(*to->memory)) < 0 ||
-	        vec_grow(&to->devices, &to->devices_size, to->n_devices + from->n_devices,
-	                sizeof(*to->devices)) < 0 ||
-	        hwloc_bitmap_or(to->cpus, to->cpus, from->cpus) < 0)
+		vec_grow(&to->devices, &to->devices_size, to->n_devices + from->n_devices,
+			sizeof(*to->devices)) < 0 ||
+		hwloc_bitmap_or(to->cpus, to->cpus, from->cpus) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->n_memory; i++)
 		to->memory[to->n_memory++] = from->memory[i];

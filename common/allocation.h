@@ -21,6 +21,7 @@ struct device_block {
 	char *resource; /* "vendor.com/nic" */
 	char **ids;
 	size_t n_ids;
+	size_t ids_size;
 	hwloc_bitmap_t nodes; /* empty = no affinity known */
 };
 
@@ -62,7 +63,7 @@ struct allocation *allocations_add(struct allocations *a);
 
 /* The same with pod_uid and container (copied) set. */
 struct allocation *allocations_add_container(
-        struct allocations *a, const char *pod_uid, const char *container);
+	struct allocations *a, const char *pod_uid, const char *container);
 
 /*
  * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,

@@ -18,7 +18,7 @@ static void add(struct allocations *a, const char *pod, const char *container, u
 		return;
 	assert_int_equal(vec_grow(&item->memory, &item->memory_size, 1, sizeof(*item->memory)), 0);
 	item->memory[item->n_memory++] =
-	        (struct memory_block){.type = strdup(type), .bytes = 1, .nodes = hwloc_bitmap_alloc()};
+		(struct memory_block){.type = strdup(type), .bytes = 1, .nodes = hwloc_bitmap_alloc()};
 }
 
 static void describe(const struct allocations *a, struct strbuf *out)
@@ -74,8 +74,8 @@ static void merging_nothing_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(merging_unites_a_container),
-	        cmocka_unit_test(merging_nothing_changes_nothing),
+		cmocka_unit_test(merging_unites_a_container),
+		cmocka_unit_test(merging_nothing_changes_nothing),
 	};
 
 	return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
