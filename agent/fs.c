@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/fs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/vec.h"
 
 #define FS_PATH_MAX ((size_t)2 * PATH_MAX) /* a root and a path below it */
 
@@ -60,6 +62,77 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 		out->error = 0;
 	}
 	return r;
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+	*dir = NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Whether `name` is prefix + number + suffix. */
+static bool match_number(const char *name, const char *prefix, const char *suffix, uint64_t *ret)
+{
+	uint64_t number = 0;
+	const char *p = name + strlen(prefix), *digits = p;
+
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return false;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (__builtin_mul_overflow(number, 10, &number) ||
+			__builtin_add_overflow(number, *p - '0', &number))
+			number = UINT64_MAX;
+	}
+	if (p == digits || (*digits == '0' && p > digits + 1) || strcmp(p, suffix) != 0)
+		return false;
+	*ret = number;
+	return true;
+}
+
+int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
+	uint64_t **ret_numbers, size_t *ret_n, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
+	CLEANUP(closedirp) DIR *dir = NULL;
+	CLEANUP(freep) uint64_t *numbers = NULL;
+	size_t n = 0, size = 0;
+	const struct dirent *entry;
+	int r = join(root, path, &full);
+
+	if (r < 0)
+		return err_set(err, r, "path too long");
+	dir = opendir(full.text);
+	if (!dir) {
+		r = -errno;
+		return err_set(err, r, "cannot open '%s': %s", full.text, strerror(-r));
+	}
+	if (vec_grow(&numbers, &size, 1, sizeof(*numbers)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (errno = 0; (entry = readdir(dir)); errno = 0) {
+		uint64_t number;
+
+		if (!match_number(entry->d_name, prefix, suffix, &number))
+			continue;
+		if (vec_grow(&numbers, &size, n + 1, sizeof(*numbers)) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+		numbers[n++] = number;
+	}
+	if (errno != 0) {
+		r = -errno;
+		return err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r));
+	}
+	qsort(numbers, n, sizeof(*numbers), by_number);
+	*ret_numbers = TAKE(numbers);
+	*ret_n = n;
+	return 0;
 }
 
 bool fs_exists(const char *root, const char *path)

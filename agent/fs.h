@@ -4,6 +4,8 @@
  * Reading files under a root directory ("" = the live system), with a cap on every size.
  */
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "common/err.h"
 #include "common/strbuf.h"
@@ -16,6 +18,15 @@
  * for a directory. `out` is unchanged on failure.
  */
 int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err);
+
+/*
+ * The numbers N of all entries of the directory root + path that are named prefix + N + suffix, N decimal
+ * without leading zeros, ascending: fs_list_numbers(root, "/sys/devices/system/node", "node", "", ...). A
+ * number beyond 64 bits reads as UINT64_MAX. *ret_numbers is malloc'd and the caller's, also for no numbers.
+ * 0 or -errno as fs_read(); outputs untouched on failure.
+ */
+int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
+	uint64_t **ret_numbers, size_t *ret_n, struct err *err);
 
 /* root + path exist (any kind of file). */
 bool fs_exists(const char *root, const char *path);

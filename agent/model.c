@@ -44,7 +44,8 @@ int model_reserved_cpus(
 		set = hwloc_bitmap_dup(s->reserved_system_cpus);
 		return set ? reserved_set(ret, TAKE(set), s->from[SETTING_RESERVED_SYSTEM_CPUS]) : -ENOMEM;
 	}
-	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_cpu_known && s->reserved_cpu == 0)) {
+	if (s->cpu_manager == CPU_MANAGER_NONE ||
+		(s->reserved_cpu_known && s->kube_reserved_cpu + s->system_reserved_cpu == 0)) {
 		set = hwloc_bitmap_alloc();
 		return set ? reserved_set(ret, TAKE(set), "no CPU is reserved as a whole under this policy")
 			   : -ENOMEM;

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <getopt.h>
 
+#include "agent/node_name.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 
 #define ON(command) (1u << COMMAND_##command)
 #define ALL         ((1u << COMMAND_COUNT) - 1)
@@ -13,6 +15,13 @@ const struct command_def command_defs[COMMAND_COUNT] = {
 	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
 	[COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
 };
+
+static int check_cpu_list(const char *value, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+
+	return cpuset_parse(value, &set, err);
+}
 
 const struct option_def option_defs[OPT_COUNT] = {
 	[OPT_SYSROOT] = {.flag = "--sysroot",
@@ -41,6 +50,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ALL,
 		.env = "NRTD_NODE_NAME",
 		.arg = "NAME",
+		.check = node_name_check,
 		.help = "name of the Node (default: NODE_NAME, then the host name)"},
 	[OPT_CPU_MANAGER_POLICY] = {.flag = "--cpu-manager-policy",
 		.commands = ALL,
@@ -80,6 +90,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ALL,
 		.env = "NRTD_RESERVED_CPUS",
 		.arg = "LIST",
+		.check = check_cpu_list,
 		.help = "CPUs reserved for the system, \"0-1,16-17\"; overrides the kubelet's configuration"},
 	[OPT_OUTPUT] = {.flag = "--output",
 		.letter = 'o',
@@ -123,6 +134,12 @@ static int set_value(
 
 	if (def->values && !among(value, def->values))
 		return err_set(err, -EINVAL, "%s: '%.100s' is not one of %s", origin, value, def->values);
+	if (def->check) {
+		int r = def->check(value, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s", origin);
+	}
 	o->value[id] = value;
 	o->origin[id] = origin;
 	return 0;

@@ -34,12 +34,13 @@ enum option_id {
 };
 
 struct option_def {
-	const char *flag;     /* "--output" */
-	char letter;          /* short flag, or 0 */
-	unsigned commands;    /* bit 1 << COMMAND_x for each command that takes it */
-	const char *env;      /* NRTD_..., or NULL */
-	const char *arg;      /* what the value is called in help, NULL = the flag takes none */
-	const char *values;   /* "yaml|json": the only values accepted, or NULL */
+	const char *flag;   /* "--output" */
+	char letter;        /* short flag, or 0 */
+	unsigned commands;  /* bit 1 << COMMAND_x for each command that takes it */
+	const char *env;    /* NRTD_..., or NULL */
+	const char *arg;    /* what the value is called in help, NULL = the flag takes none */
+	const char *values; /* "yaml|json": the only values accepted, or NULL */
+	int (*check)(const char *value, struct err *err); /* refuses other values; NULL = any text will do */
 	const char *fallback; /* value when neither flag nor environment gives one, or NULL */
 	const char *help;
 };

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 
@@ -63,6 +65,53 @@ int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 	set = hwloc_bitmap_alloc();
 	if (!set || (*list && hwloc_bitmap_list_sscanf(set, list) < 0))
 		return err_set(err, -ENOMEM, "out of memory");
+	*ret_set = TAKE(set);
+	return 0;
+}
+
+/* The value of `len` hexadecimal digits (1 to 8), or -1. */
+static int64_t parse_word(const char *digits, size_t len)
+{
+	static const char hex[] = "0123456789abcdefABCDEF";
+	int64_t value = 0;
+
+	if (len < 1 || len > 8)
+		return -1;
+	for (size_t i = 0; i < len; i++) {
+		const char *digit = memchr(hex, digits[i], sizeof(hex) - 1);
+
+		if (!digit)
+			return -1;
+		value = value * 16 + (digit - hex < 16 ? digit - hex : digit - hex - 6);
+	}
+	return value;
+}
+
+int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	size_t base = 0; /* id of the lowest bit of the word */
+
+	if (!set)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (const char *end = mask + strlen(mask); end > mask; base += 32) {
+		const char *comma = memrchr(mask, ',', (size_t)(end - mask));
+		const char *start = comma ? comma + 1 : mask;
+		int64_t word = parse_word(start, (size_t)(end - start));
+
+		if (word < 0 || (comma && (end - start != 8 || comma == mask)))
+			return err_set(err, -EINVAL, "not a CPU mask: '%.100s'", mask);
+		for (unsigned bit = 0; bit < 32; bit++) {
+			if (!(word >> bit & 1))
+				continue;
+			if (base + bit > CPUSET_MAX_ID)
+				return err_set(err, -ERANGE, "CPU id above %u in mask '%.100s'",
+					CPUSET_MAX_ID, mask);
+			if (hwloc_bitmap_set(set, (unsigned)base + bit) < 0)
+				return err_set(err, -ENOMEM, "out of memory");
+		}
+		end = comma ? comma : mask;
+	}
 	*ret_set = TAKE(set);
 	return 0;
 }

@@ -26,6 +26,13 @@ static inline void cpuset_freep(hwloc_bitmap_t *set)
  */
 int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err);
 
+/*
+ * Parse a mask as the kernel's cpumap files hold it: hexadecimal words of 32 bits, the highest first,
+ * separated by commas, "00000000,0000ffff"; "" = empty set. Every word but the first has exactly eight
+ * digits. Returns and ownership as cpuset_parse().
+ */
+int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err);
+
 /* The same set as a list, "0-3,8"; "" for the empty set. A malloc'd string the caller owns, NULL = out of
  * memory. cpuset_parse(cpuset_print(s)) equals s. */
 char *cpuset_print(hwloc_const_bitmap_t set);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/machine.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "common/cleanup.h"
+#include "common/vec.h"
 
 void machine_init(struct machine *m)
 {
@@ -25,6 +29,176 @@ void machine_release(struct machine *m)
 	machine_init(m);
 }
 
+static int by_cpu_id(const void *a, const void *b)
+{
+	const struct cpu *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_node_id(const void *a, const void *b)
+{
+	const struct numa_node *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_socket_id(const void *a, const void *b)
+{
+	const struct socket_info *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Order of CPUs by L3 cache, then id. */
+static int by_l3(const void *a, const void *b)
+{
+	const struct cpu *const *x = a, *const *y = b;
+
+	if ((*x)->l3 != (*y)->l3)
+		return (*x)->l3 < (*y)->l3 ? -1 : 1;
+	return by_cpu_id(*x, *y);
+}
+
+/* Position of the CPU in cpus[], n_cpus when it is not there. */
+static size_t cpu_index(const struct machine *m, unsigned id)
+{
+	size_t lo = 0, hi = m->n_cpus;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->cpus[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->n_cpus && m->cpus[lo].id == id ? lo : m->n_cpus;
+}
+
+/* Put a CPU into its socket's set; the sockets are in order of appearance. */
+static int add_to_socket(struct machine *m, const struct cpu *cpu)
+{
+	struct socket_info *socket = NULL;
+
+	for (size_t i = 0; i < m->n_sockets && !socket; i++) {
+		if (m->sockets[i].id == cpu->socket)
+			socket = &m->sockets[i];
+	}
+	if (!socket) {
+		if (vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets)) < 0)
+			return -ENOMEM;
+		socket = &m->sockets[m->n_sockets];
+		*socket = (struct socket_info){.id = cpu->socket, .cpus = hwloc_bitmap_alloc()};
+		if (!socket->cpus)
+			return -ENOMEM;
+		m->n_sockets++;
+	}
+	return hwloc_bitmap_set(socket->cpus, cpu->id) < 0 ? -ENOMEM : 0;
+}
+
+/* The socket that all CPUs of a node lie on, or MACHINE_NONE. */
+static int socket_of(const struct machine *m, const struct numa_node *node)
+{
+	for (size_t i = 0; i < m->n_sockets; i++) {
+		if (hwloc_bitmap_intersects(node->cpus, m->sockets[i].cpus))
+			return hwloc_bitmap_isincluded(node->cpus, m->sockets[i].cpus) ? m->sockets[i].id
+										       : MACHINE_NONE;
+	}
+	return MACHINE_NONE;
+}
+
+/* Fill uncore; `threads` is indexed by core id, `cores` by position of the NUMA node, `order` by position. */
+static void fill_uncore(struct machine *m, const size_t *threads, const size_t *cores, struct cpu **order)
+{
+	size_t end;
+
+	for (size_t i = 0; i < m->n_cpus; i++)
+		order[i] = &m->cpus[i];
+	qsort(order, m->n_cpus, sizeof(struct cpu *), by_l3);
+	for (size_t start = 0; start < m->n_cpus; start = end) {
+		for (end = start + 1; end < m->n_cpus && order[end]->l3 == order[start]->l3;)
+			end++;
+		for (size_t i = start; i < end; i++) {
+			struct cpu *cpu = order[i];
+			int node = cpu->numa < 0 ? -1 : machine_node_index(m, (unsigned)cpu->numa);
+			size_t of_node = node < 0 ? 0 : cores[node] * threads[cpu->core];
+
+			cpu->uncore = cpu->l3 < 0 || end - start == of_node ? cpu->socket : cpu->l3;
+		}
+	}
+}
+
+static int derive_uncore(struct machine *m)
+{
+	size_t n_ids = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 0;
+	CLEANUP(freep) size_t *threads = calloc(n_ids + 1, sizeof(*threads));
+	CLEANUP(freep) size_t *cores = calloc(m->n_nodes + 1, sizeof(*cores));
+	CLEANUP(freep) struct cpu **order = calloc(m->n_cpus + 1, sizeof(struct cpu *));
+
+	if (!threads || !cores || !order)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		const struct cpu *cpu = &m->cpus[i];
+		int node = cpu->numa < 0 ? -1 : machine_node_index(m, (unsigned)cpu->numa);
+
+		threads[cpu->core]++;
+		if (cpu->id == cpu->core && node >= 0)
+			cores[node]++;
+	}
+	fill_uncore(m, threads, cores, order);
+	return 0;
+}
+
+static int derive_sockets(struct machine *m)
+{
+	m->n_cores = 0;
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		const struct cpu *cpu = &m->cpus[i];
+
+		if (hwloc_bitmap_set(m->online, cpu->id) < 0)
+			return -ENOMEM;
+		if (cpu->socket != MACHINE_NONE && add_to_socket(m, cpu) < 0)
+			return -ENOMEM;
+		m->n_cores += cpu->id == cpu->core;
+	}
+	if (m->n_sockets > 0)
+		qsort(m->sockets, m->n_sockets, sizeof(*m->sockets), by_socket_id);
+	return 0;
+}
+
+/* From the last node to the first, so that the lowest has a CPU that several claim. */
+static int derive_nodes(struct machine *m)
+{
+	for (size_t i = 0; i < m->n_cpus; i++)
+		m->cpus[i].numa = MACHINE_NONE;
+	for (size_t i = m->n_nodes; i-- > 0;) {
+		struct numa_node *node = &m->nodes[i];
+
+		if (!node->cpus)
+			node->cpus = hwloc_bitmap_dup(m->online);
+		if (!node->cpus || hwloc_bitmap_and(node->cpus, node->cpus, m->online) < 0)
+			return -ENOMEM;
+		node->socket = socket_of(m, node);
+		for (int id = hwloc_bitmap_first(node->cpus); id >= 0; id = hwloc_bitmap_next(node->cpus, id))
+			m->cpus[cpu_index(m, (unsigned)id)].numa = (int)node->id;
+	}
+	return 0;
+}
+
+int machine_derive(struct machine *m)
+{
+	if (m->n_cpus > 0)
+		qsort(m->cpus, m->n_cpus, sizeof(*m->cpus), by_cpu_id);
+	if (m->n_nodes > 0)
+		qsort(m->nodes, m->n_nodes, sizeof(*m->nodes), by_node_id);
+	hwloc_bitmap_free(m->online);
+	m->online = hwloc_bitmap_alloc();
+	if (!m->online || derive_sockets(m) < 0 || derive_nodes(m) < 0)
+		return -ENOMEM;
+	return derive_uncore(m);
+}
+
 int machine_node_index(const struct machine *m, unsigned id)
 {
 	size_t lo = 0, hi = m->n_nodes;
@@ -42,17 +216,9 @@ int machine_node_index(const struct machine *m, unsigned id)
 
 const struct cpu *machine_cpu(const struct machine *m, unsigned id)
 {
-	size_t lo = 0, hi = m->n_cpus;
+	size_t i = cpu_index(m, id);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->cpus[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->n_cpus && m->cpus[lo].id == id ? &m->cpus[lo] : NULL;
+	return i < m->n_cpus ? &m->cpus[i] : NULL;
 }
 
 unsigned machine_distance(const struct machine *m, size_t from, size_t to)

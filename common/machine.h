@@ -10,9 +10,8 @@
 
 #include "common/cpuset.h"
 
-#define MACHINE_NONE                                                                          \
-	(-1) /* "no such id": a CPU outside every NUMA node, a NUMA node outside every socket \
-	      */
+/* "No such id": a CPU outside every NUMA node, a NUMA node outside every socket. */
+#define MACHINE_NONE      (-1)
 #define MACHINE_MAX_CPUS  8192
 #define MACHINE_MAX_NODES 1024
 
@@ -65,6 +64,21 @@ struct machine {
 
 void machine_init(struct machine *m);
 void machine_release(struct machine *m); /* free what it owns; the struct is as after init */
+
+/*
+ * Bring cpus[] and nodes[] into their order and fill what follows from them.
+ *
+ * Wants of cpus[] id, core (the id of one of them), socket and l3, of nodes[] all but socket, with cpus as
+ * the source lists them: CPUs that are not online are taken out, NULL stands for every CPU. Fills online,
+ * sockets, n_cores, each node's socket, each CPU's numa (the lowest node that lists it) and uncore.
+ *
+ * uncore is as the kubelet has it (cadvisor utils/sysinfo addCacheInfo, kubelet cpumanager/topology
+ * getUncoreCacheID): an L3 whose CPUs are as many as the NUMA node's cores times this core's threads is the
+ * node's and no uncore cache, then the socket id stands for it, as it does where no L3 id is known.
+ *
+ * 0; -ENOMEM, with `m` still releasable.
+ */
+int machine_derive(struct machine *m);
 
 /* Position of NUMA node `id` in nodes[], or -1. */
 int machine_node_index(const struct machine *m, unsigned id);

@@ -103,7 +103,8 @@ struct settings {
 	struct topology_manager_config topology;
 	hwloc_bitmap_t reserved_system_cpus; /* reservedSystemCPUs; NULL = not given */
 	bool reserved_cpu_known;             /* kubeReserved and systemReserved are known (possibly 0) */
-	qty_t reserved_cpu; /* their cpu, in nano-CPUs; the kubelet reserves the ceiling of it */
+	qty_t kube_reserved_cpu,
+		system_reserved_cpu; /* nano-CPUs; the kubelet reserves the ceiling of their sum */
 	qty_t kube_reserved_memory, system_reserved_memory; /* bytes (nano-units) */
 	char *eviction_hard_memory; /* memory.available as written ("100Mi", "5%"); NULL = unknown */
 	struct memory_reservation *memory_reservations;

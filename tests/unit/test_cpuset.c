@@ -63,6 +63,23 @@ static void far_ids_are_refused(void **state)
 	assert_null(set);
 }
 
+/* Print the set as the kernel prints a mask and read it back. */
+static void assert_mask(hwloc_const_bitmap_t set)
+{
+	CLEANUP(strbuf_release) struct strbuf mask = STRBUF_INIT(4096);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t again = NULL;
+
+	for (unsigned word = 8224 / 32; word-- > 0;) {
+		unsigned bits = 0;
+
+		for (unsigned bit = 32; bit-- > 0;)
+			bits = bits << 1 | (unsigned)hwloc_bitmap_isset(set, word * 32 + bit);
+		strbuf_addf(&mask, "%08x%s", bits, word > 0 ? "," : "");
+	}
+	assert_int_equal(cpuset_parse_mask(mask.text, &again, NULL), 0);
+	assert_true(hwloc_bitmap_isequal(set, again));
+}
+
 static void random_sets_round_trip(void **state)
 {
 	uint64_t random = test_seed(20261121);
@@ -83,6 +100,62 @@ static void random_sets_round_trip(void **state)
 		assert_non_null(text);
 		assert_int_equal(cpuset_parse(text, &again, NULL), 0);
 		assert_true(hwloc_bitmap_isequal(set, again));
+		assert_mask(set);
+	}
+}
+
+static void masks_are_words_of_32_bits(void **state)
+{
+	static const struct {
+		const char *mask, *list;
+	} cases[] = {
+		{"", ""},
+		{"0", ""},
+		{"03", "0-1"},
+		{"fffff", "0-19"},
+		{"FF", "0-7"},
+		{"00000000,0000ffff", "0-15"},
+		{"1,00000000", "32"},
+		{"0000,00000000,00000000,00ff00ff", "0-7,16-23"},
+		{"80000000,00000001", "0,63"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+		CLEANUP(freep) char *text = NULL;
+
+		assert_int_equal(cpuset_parse_mask(cases[i].mask, &set, NULL), 0);
+		text = cpuset_print(set);
+		test_assert_text(cases[i].mask, text, cases[i].list);
+	}
+}
+
+static void other_masks_are_refused(void **state)
+{
+	static const char *const masks[] = {",", "0x1", "g", "-1", " 1", "1 ", "1,", ",00000001", "1,1",
+		"1,,00000001", "123456789", "1,000000001", "0-3", "ff\n"};
+	char far[65536 / 32 * 9 + 2] = "1";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+		hwloc_bitmap_t set = NULL;
+		int r = cpuset_parse_mask(masks[i], &set, NULL);
+
+		if (r != -EINVAL)
+			fail_msg("'%s' gave %d", masks[i], r);
+		assert_null(set);
+	}
+	for (size_t i = 0; i < 65536 / 32; i++)
+		memcpy(far + 1 + i * 9, ",00000000", 10);
+	{
+		hwloc_bitmap_t set = NULL;
+
+		assert_int_equal(cpuset_parse_mask(far, &set, NULL), -ERANGE);
+		far[0] = '0';
+		assert_int_equal(cpuset_parse_mask(far, &set, NULL), 0);
+		assert_int_equal(cpuset_size(set), 0);
+		cpuset_freep(&set);
 	}
 }
 
@@ -93,6 +166,8 @@ int main(void)
 		cmocka_unit_test(unordered_lists_are_sets),
 		cmocka_unit_test(other_text_is_refused),
 		cmocka_unit_test(far_ids_are_refused),
+		cmocka_unit_test(masks_are_words_of_32_bits),
+		cmocka_unit_test(other_masks_are_refused),
 		cmocka_unit_test(random_sets_round_trip),
 	};
 

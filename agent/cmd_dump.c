@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/commands.h"
+
+#include <errno.h>
+
+#include "agent/inventory_doc.h"
+#include "agent/json.h"
+#include "agent/machine_doc.h"
+#include "agent/nrt.h"
+#include "agent/observe.h"
+#include "agent/settings_text.h"
+#include "agent/yaml.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define DUMP_MAX (256u << 20)
+
+static void log_notes(const struct notes *notes)
+{
+	for (size_t i = 0; i < notes->n_lines; i++)
+		log_warning("%s", notes->lines[i]);
+}
+
+static void log_settings(const struct settings *s)
+{
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
+
+		if (value)
+			log_info("setting %s='%s' from='%s'", setting_names[what], value, s->from[what]);
+		else
+			log_info("setting %s is unknown", setting_names[what]);
+	}
+}
+
+static int render(const struct options *options, struct observation *o, struct doc *ret)
+{
+	const char *what = options->value[OPT_WHAT];
+
+	if (!strcmp(what, "machine"))
+		return machine_to_doc(&o->machine, ret);
+	if (!strcmp(what, "inventory"))
+		return inventory_to_doc(o, ret);
+	return nrt_render(o->node_name, &o->machine, &o->settings, &o->inventory, ret, &o->notes);
+}
+
+static int print(const struct options *options, const struct doc *doc)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(DUMP_MAX);
+	bool json = !strcmp(options->value[OPT_OUTPUT], "json");
+	int r = json ? json_print(doc, &text) : yaml_print(doc, &text);
+
+	if (r < 0)
+		return r;
+	errno = 0;
+	if (fwrite(text.text, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int command_dump(const struct options *options)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	struct err err = {""};
+	int r;
+
+	observation_init(&o);
+	r = observe(options, &o, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return EXIT_FAILURE;
+	}
+	r = render(options, &o, &doc);
+	log_notes(&o.notes);
+	log_settings(&o.settings);
+	if (r == 0)
+		r = print(options, &doc);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The subcommands. Each takes the parsed options and returns the process's exit status: 0 fine, 1 failure, 2
+ * usage. These functions log; what they call returns its errors.
+ */
+#include "agent/opts.h"
+
+#define EXIT_USAGE 2
+
+int command_dump(const struct options *options);
+int command_check(const struct options *options);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What the kernel itself lists under sys/devices/system/{cpu,node}: the NUMA nodes, because these are what
+ * the kubelet counts (cadvisor utils/sysinfo), and which CPUs are there. hwloc leaves nodes out (GPU memory,
+ * nodes that overlap) and distances (Xeon Phi), and stops the process on content that it does not expect, so
+ * this is read first. The rule, without exception:
+ *
+ * - The NUMA nodes are the node<N> directories, with or without CPUs or memory. Where there is no directory
+ *   sys/devices/system/node (a kernel without NUMA) there is one node 0 with all CPUs, proc/meminfo's memory
+ * and sys/kernel/mm/hugepages' pools.
+ * - CPUs of a node: cpulist, or cpumap where an old kernel has no cpulist. Nodes that claim the same CPU keep
+ * it all; the CPU itself is on the lowest of them.
+ * - Memory of a node: MemTotal of its meminfo; 0 where the file is missing, as for the kubelet.
+ * - Pools: each hugepages/hugepages-<kB>kB with its nr_hugepages; a missing hugepages directory means none.
+ * - Distances: the columns of a distance row are the nodes of node/online ascending, or the node<N>
+ * directories where their number fits and that of node/online does not. A row of another length is not told,
+ * neither is a value of 0; a machine where nothing is told has no matrix.
+ *
+ * A file that is there and does not hold what it should is an error that names it.
+ */
+#include "common/machine.h"
+
+struct kernel_cpus {
+	hwloc_bitmap_t present; /* cpu/present, or the cpu<N> directories; never NULL after success */
+	hwloc_bitmap_t online;  /* cpu/online; NULL where there is no such file */
+};
+
+void kernel_cpus_release(struct kernel_cpus *c);
+
+/*
+ * Read the tree below `root` ("" = the running system): nodes[] (cpus as listed, not yet cut to those online;
+ * NULL for the one node of a kernel without NUMA) and distances of `m`, which is fresh from machine_init(),
+ * and the CPU lists. 0 or -errno: -EINVAL for content, -ERANGE for an id of MACHINE_MAX_CPUS or
+ * MACHINE_MAX_NODES and above, -EFBIG for a file larger than it can be, or as open(2). On failure both are
+ * still to be released.
+ */
+int kernel_discover(const char *root, struct machine *m, struct kernel_cpus *ret_cpus, struct err *err);
+
+/*
+ * The socket of each CPU that has none yet, from its topology/physical_package_id as the kubelet reads it;
+ * CPUs without the file or with a negative id keep none. hwloc drops a package whose CPU masks contradict
+ * each other. 0; -EINVAL for other content; -ERANGE; or as open(2).
+ */
+int kernel_complete_sockets(const char *root, struct machine *m, struct err *err);
