@@ -286,14 +286,13 @@ static int check_machine(struct reader *rd, const struct machine *machine, struc
 	return 0;
 }
 
-static int check_sum(
-	const struct state_file *file, const struct doc *content, struct notes *notes, struct err *err)
+int state_cpu_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
 {
+	const struct doc *content = state_file_content(file);
 	const struct doc *entries = doc_get_fold(content, "entries");
 	const struct doc *pod_entries = doc_get_fold(content, "podEntries");
 	struct checksum_shape shapes[3];
 	size_t n = 0;
-	bool good;
 
 	/* Which struct it was can only be told by the maps that are not empty. */
 	if (!pod_entries || pod_entries->n_items == 0) {
@@ -304,7 +303,7 @@ static int check_sum(
 	}
 	if (!is_v1(entries))
 		shapes[n++] = (struct checksum_shape){&go_v3, names};
-	return state_file_verify(file, content, shapes, n, &good, notes, err);
+	return state_file_checksum(file, content, shapes, n, text, ret);
 }
 
 static void reader_release(struct reader *rd)
@@ -322,16 +321,19 @@ int state_cpu_parse(const char *text, size_t len, const struct machine *machine,
 	struct state_cpu state = STATE_CPU_INIT;
 	CLEANUP(reader_release)
 	struct reader rd = {.state = &state, .err = err};
+	struct checksum_match match;
 	int r = state_file_parse(text, len, STATE_CPU_FILE_MAX, &file, err);
 
 	if (r == 0)
 		r = read_content(&rd, state_file_content(&file));
 	if (r == 0 && machine)
 		r = check_machine(&rd, machine, notes);
-	if (r == 0)
-		r = check_sum(&file, state_file_content(&file), notes, err);
 	if (r < 0)
 		return r;
+	r = state_cpu_checksum(&file, NULL, &match);
+	if (r < 0)
+		return err_set(err, r, "cannot take the checksum of this content");
+	state_file_verify(&file, &match, notes);
 	/* Policy none keeps no pool: its empty default set does not mean that nothing is shared. */
 	if (!hwloc_bitmap_iszero(rd.default_set) || strcmp(state.policy, "none") != 0)
 		state.allocations.shared = TAKE(rd.default_set);

@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 
+#include "agent/state_file.h"
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/machine.h"
@@ -49,3 +50,9 @@ int state_cpu_parse(const char *text, size_t len, const struct machine *machine,
  * fs_read(). */
 int state_cpu_read(const char *root, const char *path, const struct machine *machine, struct state_cpu *ret,
 	struct notes *notes, struct err *err);
+
+/*
+ * The checksum of a parsed file, whose content was found well formed, and in `text` (unless NULL) what it is
+ * taken over. 0; -EINVAL (the content is not what the kubelet writes), -ENOMEM, -EFBIG.
+ */
+int state_cpu_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);

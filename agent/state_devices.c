@@ -358,24 +358,44 @@ static int read_registered(const struct doc *registered, struct state_devices *s
 
 /* ---- the file */
 
-/* Before kubelet 1.20 DeviceIDs was a list. */
-static bool is_v1(const struct doc *entries)
+/* The kind of the entries' DeviceIDs, a map or, before kubelet 1.20, a list. DOC_NULL when no entry tells. */
+static enum doc_kind devices_kind(const struct doc *entries)
 {
 	DOC_FOREACH (entry, entries) {
 		const struct doc *devices = doc_get_fold(entry, "DeviceIDs");
 
 		if (devices && devices->kind != DOC_NULL)
-			return devices->kind == DOC_LIST;
+			return devices->kind;
 	}
-	return false;
+	return DOC_NULL;
+}
+
+int state_devices_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+{
+	static const struct checksum_shape shapes[] = {{&go_data, names}, {&go_v1_data, names}};
+	const struct doc *data = doc_get_fold(&file->top, "Data");
+	const struct doc *entries = doc_get_fold(data, "PodDeviceEntries");
+	enum doc_kind kind = entries ? devices_kind(entries) : DOC_NULL;
+
+	return state_file_checksum(
+		file, data, kind == DOC_LIST ? &shapes[1] : shapes, kind == DOC_NULL ? 2 : 1, text, ret);
+}
+
+static int check_sum(const struct state_file *file, struct notes *notes, struct err *err)
+{
+	struct checksum_match match;
+	int r = state_devices_checksum(file, NULL, &match);
+
+	if (r < 0)
+		return err_set(err, r, "cannot take the checksum of this content");
+	state_file_verify(file, &match, notes);
+	return 0;
 }
 
 static int read_content(const struct state_file *file, const struct machine *machine,
 	struct state_devices *state, struct notes *notes, struct err *err)
 {
-	static const struct checksum_shape shape = {&go_data, names}, shape_v1 = {&go_v1_data, names};
-	const struct doc *data, *entries = NULL, *registered = NULL;
-	bool good;
+	const struct doc *data, *entries, *registered;
 	int r = state_member(&file->top, "Data", DOC_MAP, &data, err);
 
 	if (r < 0)
@@ -391,10 +411,7 @@ static int read_content(const struct state_file *file, const struct machine *mac
 		r = check_holders(&state->allocations, err);
 	if (r == 0 && registered)
 		r = read_registered(registered, state, err);
-	if (r < 0)
-		return r;
-	return state_file_verify(
-		file, data, entries && is_v1(entries) ? &shape_v1 : &shape, 1, &good, notes, err);
+	return r < 0 ? r : check_sum(file, notes, err);
 }
 
 int state_devices_parse(const char *text, size_t len, const struct machine *machine,

@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 
+#include "agent/state_file.h"
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/machine.h"
@@ -54,3 +55,9 @@ int state_devices_parse(const char *text, size_t len, const struct machine *mach
  * fs_read(). */
 int state_devices_read(const char *root, const char *path, const struct machine *machine,
 	struct state_devices *ret, struct notes *notes, struct err *err);
+
+/*
+ * The checksum of a parsed file, whose content was found well formed, and in `text` (unless NULL) what it is
+ * taken over. 0; -EINVAL (the content is not what the kubelet writes), -ENOMEM, -EFBIG.
+ */
+int state_devices_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);

@@ -136,31 +136,32 @@ const struct doc *state_file_content(const struct state_file *f)
 	return f->data.kind == DOC_MAP ? &f->data : &f->top;
 }
 
-int state_file_verify(const struct state_file *f, const struct doc *content,
-	const struct checksum_shape *shapes, size_t n_shapes, bool *ret_good, struct notes *notes,
-	struct err *err)
+int state_file_checksum(const struct state_file *f, const struct doc *content,
+	const struct checksum_shape *shapes, size_t n_shapes, struct strbuf *text, struct checksum_match *ret)
 {
-	struct checksum_match match = {.matches = true};
-	int r = 0;
+	const char *data;
 
-	if (f->checksum == 0) {
-		*ret_good = true;
-		return 0;
+	if (f->data.kind != DOC_MAP)
+		return checksum_find(content, shapes, n_shapes, f->checksum, text, ret);
+	data = doc_get_fold(&f->top, "data")->text;
+	if (text) {
+		strbuf_addstr(text, "(string)");
+		strbuf_addstr(text, data);
+		if (strbuf_error(text) < 0)
+			return strbuf_error(text);
 	}
-	if (f->data.kind == DOC_MAP) {
-		match.computed = checksum_data(doc_get_fold(&f->top, "data")->text);
-		match.matches = match.computed == f->checksum;
-	} else {
-		r = checksum_find(content, shapes, n_shapes, f->checksum, NULL, &match);
-	}
-	if (r < 0)
-		return err_set(err, r, "cannot take the checksum: %s",
-			r == -ENOMEM ? "out of memory" : "the content is not what the kubelet writes");
-	if (!match.matches)
-		notes_add(notes, "%s is %" PRIu64 ", but that of the content is %" PRIu32, f->checksum_member,
-			f->checksum, match.computed);
-	*ret_good = match.matches;
+	ret->computed = checksum_data(data);
+	ret->matches = ret->computed == f->checksum;
 	return 0;
+}
+
+bool state_file_verify(const struct state_file *f, const struct checksum_match *match, struct notes *notes)
+{
+	if (f->checksum == 0 || match->matches)
+		return true;
+	notes_add(notes, "%s is %" PRIu64 ", but that of the content is %" PRIu32, f->checksum_member,
+		f->checksum, match->computed);
+	return false;
 }
 
 int state_string(const struct doc *map, const char *name, const char **ret, struct err *err)

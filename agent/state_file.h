@@ -38,14 +38,17 @@ int state_file_parse(const char *text, size_t len, size_t max, struct state_file
 const struct doc *state_file_content(const struct state_file *f);
 
 /*
- * Compare the stored checksum with that of `content` (or of the `data` string, where there is one). Checksum
- * 0 is unchecked, as for the kubelet. A wrong one is put into `notes` with both sums; *ret_good tells which
- * it was. 0, -EINVAL (the content does not have the shape), -ENOMEM. Call it after the content was found well
- * formed.
+ * The checksum of `content`, or of the `data` string where there is one, looked for as checksum_find() does.
+ * The text it is taken over is put into `text` unless that is NULL. 0, -EINVAL (the content does not have one
+ * of the shapes), -ENOMEM, -EFBIG. Call it after the content was found well formed.
  */
-int state_file_verify(const struct state_file *f, const struct doc *content,
-	const struct checksum_shape *shapes, size_t n_shapes, bool *ret_good, struct notes *notes,
-	struct err *err);
+int state_file_checksum(const struct state_file *f, const struct doc *content,
+	const struct checksum_shape *shapes, size_t n_shapes, struct strbuf *text,
+	struct checksum_match *ret);
+
+/* Whether the stored checksum is right, or 0 and so unchecked, as for the kubelet. A wrong one is put into
+ * `notes` with both sums. */
+bool state_file_verify(const struct state_file *f, const struct checksum_match *match, struct notes *notes);
 
 /*
  * A member of an object, its name matched without regard to case as Go does. null counts as absent. *ret is

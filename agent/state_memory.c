@@ -432,16 +432,26 @@ static int read_content(
 	return r;
 }
 
-static int check_sum(const struct state_file *file, const struct doc *content, const struct allocations *a,
-	struct notes *notes, struct err *err)
+int state_memory_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
 {
 	static const struct checksum_shape shapes[] = {{&go_v1, names}, {&go_v2, names}};
+	const struct doc *content = state_file_content(file);
 	const struct doc *pod_entries = doc_get_fold(content, "podEntries");
-	bool pods = pod_entries && pod_entries->n_items > 0, good;
-	int r = state_file_verify(file, content, pods ? &shapes[1] : shapes, pods ? 1 : 2, &good, notes, err);
+	bool pods = pod_entries && pod_entries->n_items > 0;
 
-	if (r < 0 || good)
-		return r;
+	return state_file_checksum(file, content, pods ? &shapes[1] : shapes, pods ? 1 : 2, text, ret);
+}
+
+static int check_sum(
+	const struct state_file *file, const struct allocations *a, struct notes *notes, struct err *err)
+{
+	struct checksum_match match;
+	int r = state_memory_checksum(file, NULL, &match);
+
+	if (r < 0)
+		return err_set(err, r, "cannot take the checksum of this content");
+	if (state_file_verify(file, &match, notes))
+		return 0;
 	r = check_sums(a, err);
 	return r < 0 ? err_wrap(err, r, "%s is wrong, and the content contradicts itself",
 			       file->checksum_member)
@@ -460,7 +470,7 @@ int state_memory_parse(const char *text, size_t len, const struct machine *machi
 	if (r == 0)
 		r = read_content(state_file_content(&file), machine, &state, err);
 	if (r == 0)
-		r = check_sum(&file, state_file_content(&file), &state.allocations, notes, err);
+		r = check_sum(&file, &state.allocations, notes, err);
 	if (r < 0)
 		return r;
 	state.allocations.memory_known =

@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 
+#include "agent/state_file.h"
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/machine.h"
@@ -46,3 +47,9 @@ int state_memory_parse(const char *text, size_t len, const struct machine *machi
  * fs_read(). */
 int state_memory_read(const char *root, const char *path, const struct machine *machine,
 	struct state_memory *ret, struct notes *notes, struct err *err);
+
+/*
+ * The checksum of a parsed file, whose content was found well formed, and in `text` (unless NULL) what it is
+ * taken over. 0; -EINVAL (the content is not what the kubelet writes), -ENOMEM, -EFBIG.
+ */
+int state_memory_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);
