@@ -167,3 +167,25 @@ const char *doc_kind_name(const struct doc *d)
 {
 	return d ? kind_names[d->kind] : "absent";
 }
+
+static int compare_keys(const void *va, const void *vb)
+{
+	const struct doc *const *a = va, *const *b = vb;
+	int r = strcmp((*a)->key, (*b)->key);
+
+	/* qsort is not stable: of equal keys the one that stands first in the document comes first. */
+	return r ? r : (*a > *b) - (*a < *b);
+}
+
+const struct doc **doc_sorted(const struct doc *map)
+{
+	const struct doc **sorted = malloc((map->n_items + 1) * sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	for (size_t i = 0; i < map->n_items; i++)
+		sorted[i] = &map->items[i];
+	if (map->n_items > 1)
+		qsort(sorted, map->n_items, sizeof(*sorted), compare_keys);
+	return sorted;
+}

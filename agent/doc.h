@@ -72,3 +72,7 @@ int doc_int64(const struct doc *d, int64_t *ret);
 
 /* "a string", "a list", ... for messages. */
 const char *doc_kind_name(const struct doc *d);
+
+/* The children of a map in byte order of their keys: a malloc'd array of n_items pointers into the map that
+ * the caller frees, NULL = out of memory (never NULL for an empty map). */
+const struct doc **doc_sorted(const struct doc *map);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/allocation.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,26 @@ struct allocation *allocations_add(struct allocations *a)
 	return NULL;
 }
 
+struct allocation *allocations_add_container(
+	struct allocations *a, const char *pod_uid, const char *container)
+{
+	struct allocation *item = allocations_add(a);
+	char *uid = strdup(pod_uid), *name = strdup(container);
+
+	if (!item || !uid || !name) {
+		free(uid);
+		free(name);
+		if (item)
+			allocation_release(&a->items[--a->n_items]);
+		return NULL;
+	}
+	free(item->pod_uid);
+	free(item->container);
+	item->pod_uid = uid;
+	item->container = name;
+	return item;
+}
+
 static int allocation_cmp(const void *va, const void *vb)
 {
 	const struct allocation *a = va, *b = vb;
@@ -85,4 +106,47 @@ void allocations_sort(struct allocations *a)
 {
 	if (a->n_items > 1)
 		qsort(a->items, a->n_items, sizeof(*a->items), allocation_cmp);
+}
+
+/* Move what `from` holds to `to`; both are of one container. 0 or -ENOMEM (nothing moved). */
+static int allocation_absorb(struct allocation *to, struct allocation *from)
+{
+	if (vec_grow(&to->memory, &to->memory_size, to->n_memory + from->n_memory, sizeof(*to->memory)) < 0 ||
+		vec_grow(&to->devices, &to->devices_size, to->n_devices + from->n_devices,
+			sizeof(*to->devices)) < 0 ||
+		hwloc_bitmap_or(to->cpus, to->cpus, from->cpus) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_memory; i++)
+		to->memory[to->n_memory++] = from->memory[i];
+	for (size_t i = 0; i < from->n_devices; i++)
+		to->devices[to->n_devices++] = from->devices[i];
+	from->n_memory = from->n_devices = 0;
+	return 0;
+}
+
+int allocations_merge(struct allocations *a, struct allocations *from)
+{
+	size_t kept = 0;
+	int r = 0;
+
+	if (vec_grow(&a->items, &a->items_size, a->n_items + from->n_items, sizeof(*a->items)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_items; i++)
+		a->items[a->n_items++] = from->items[i];
+	from->n_items = 0;
+	allocations_sort(a);
+	for (size_t i = 0; i < a->n_items; i++) {
+		struct allocation *last = kept > 0 ? &a->items[kept - 1] : NULL;
+		bool same = last && allocation_cmp(last, &a->items[i]) == 0;
+
+		if (same && allocation_absorb(last, &a->items[i]) == 0) {
+			allocation_release(&a->items[i]);
+			continue;
+		}
+		if (same)
+			r = -ENOMEM;
+		a->items[kept++] = a->items[i];
+	}
+	a->n_items = kept;
+	return r;
 }

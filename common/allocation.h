@@ -21,6 +21,7 @@ struct device_block {
 	char *resource; /* "vendor.com/nic" */
 	char **ids;
 	size_t n_ids;
+	size_t ids_size;
 	hwloc_bitmap_t nodes; /* empty = no affinity known */
 };
 
@@ -38,14 +39,20 @@ struct allocation {
 	size_t devices_size;
 };
 
-/* Everything the kubelet has handed out, as one source told it. */
+/*
+ * Everything the kubelet has handed out, as one source told it. Containers of one pod may name the same CPU
+ * or device (the kubelet hands an init container's to the containers after it), so a pod holds the union of
+ * its items; items of different pods are disjoint.
+ */
 struct allocations {
 	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */
 	size_t n_items;
 	size_t items_size;
+	bool cpus_known;       /* the source tells who holds which CPUs (possibly nobody) */
 	hwloc_bitmap_t shared; /* the shared pool (defaultCpuSet); NULL = not told */
 	bool memory_known;     /* `memory` below was read and policy is Static */
 	struct memory_state memory;
+	bool devices_known; /* the source tells who holds which devices (possibly nobody) */
 };
 
 void allocations_init(struct allocations *a);
@@ -53,6 +60,17 @@ void allocations_release(struct allocations *a);
 
 /* Append an empty allocation (cpus = empty set, strings ""), to be filled in place. NULL = out of memory. */
 struct allocation *allocations_add(struct allocations *a);
+
+/* The same with pod_uid and container (copied) set. */
+struct allocation *allocations_add_container(
+	struct allocations *a, const char *pod_uid, const char *container);
+
+/*
+ * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,
+ * memory and devices appended. `a` is sorted then and `from` has no items; other members stay. 0; -ENOMEM
+ * (nothing is lost, but what is one container's may be in several items).
+ */
+int allocations_merge(struct allocations *a, struct allocations *from);
 
 /* Bring items into their documented order. */
 void allocations_sort(struct allocations *a);

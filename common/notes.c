@@ -41,3 +41,12 @@ void notes_add(struct notes *n, const char *fmt, ...)
 	else
 		n->error = -ENOMEM;
 }
+
+void notes_move(struct notes *n, struct notes *from, const char *prefix)
+{
+	for (size_t i = 0; i < from->n_lines; i++)
+		notes_add(n, "%s: %s", prefix, from->lines[i]);
+	if (n && from->error)
+		n->error = from->error;
+	notes_release(from);
+}

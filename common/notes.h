@@ -18,3 +18,6 @@ void notes_release(struct notes *n);
 
 /* Append a line. `n` may be NULL: then nobody wants to know. */
 __attribute__((format(printf, 2, 3))) void notes_add(struct notes *n, const char *fmt, ...);
+
+/* Append the lines of `from`, each as "PREFIX: line"; `from` is empty afterwards. `n` may be NULL. */
+void notes_move(struct notes *n, struct notes *from, const char *prefix);

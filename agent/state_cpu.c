@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/state_cpu.h"
+
+#include <errno.h>
+
+#include "agent/fs.h"
+#include "agent/state_file.h"
+#include "common/cleanup.h"
+
+/* ---- the Go structs the checksum is taken over */
+
+static const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
+static const struct go_type go_checksum = {.kind = GO_ZERO, .name = "checksum.Checksum"};
+static const struct go_type go_cpuset = {.kind = GO_CPUSET, .name = "cpuset.CPUSet"};
+static const struct go_type go_map_string = {
+	.kind = GO_MAP, .name = "map[string]string", .element = &go_string};
+static const struct go_type go_map_map_string = {
+	.kind = GO_MAP, .name = "map[string]map[string]string", .element = &go_map_string};
+
+static const struct go_field pod_entry_fields[] = {{"CPUSet", "cpuSet", &go_cpuset}};
+static const struct go_type go_pod_entry = {.kind = GO_STRUCT,
+	.name = "state.PodEntry",
+	.fields = pod_entry_fields,
+	.n_fields = ARRAY_SIZE(pod_entry_fields)};
+static const struct go_type go_pod_entries = {
+	.kind = GO_MAP, .name = "state.PodCPUAssignments", .element = &go_pod_entry};
+
+static const struct go_field v1_fields[] = {{"PolicyName", "policyName", &go_string},
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_string},
+	{"Checksum", "checksum", &go_checksum}};
+static const struct go_field v2_fields[] = {{"PolicyName", "policyName", &go_string},
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
+	{"Checksum", "checksum", &go_checksum}};
+static const struct go_field v3_fields[] = {{"PolicyName", "policyName", &go_string},
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
+	{"PodEntries", "podEntries", &go_pod_entries}, {"Checksum", "checksum", &go_checksum}};
+static const struct go_type go_v1 = {
+	.kind = GO_STRUCT, .fields = v1_fields, .n_fields = ARRAY_SIZE(v1_fields)};
+static const struct go_type go_v2 = {
+	.kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
+static const struct go_type go_v3 = {
+	.kind = GO_STRUCT, .fields = v3_fields, .n_fields = ARRAY_SIZE(v3_fields)};
+
+/* Each version of the struct has been the plain one once, and kubelets since hash the older ones under that
+ * name, so that an older kubelet can read the file. */
+static const char *const names[] = {"*state.CPUManagerCheckpoint", "*state.CPUManagerCheckpointV1",
+	"*state.CPUManagerCheckpointV2", "*state.CPUManagerCheckpointV3", NULL};
+
+/* ---- reading */
+
+void state_cpu_release(struct state_cpu *s)
+{
+	free(s->policy);
+	allocations_release(&s->allocations);
+	*s = (struct state_cpu)STATE_CPU_INIT;
+}
+
+/* What is being put together, and what is known on the way. */
+struct reader {
+	struct state_cpu *state;
+	hwloc_bitmap_t default_set;
+	hwloc_bitmap_t taken; /* held by the pods read so far */
+	struct err *err;
+};
+
+static int parse_cpus(struct reader *rd, const struct doc *list, hwloc_bitmap_t *ret)
+{
+	if (list->kind != DOC_STRING)
+		return err_set(rd->err, -EINVAL, "a CPU list expected, not %s", doc_kind_name(list));
+	return cpuset_parse(list->text, ret, rd->err);
+}
+
+static int no_memory(const struct reader *rd)
+{
+	return err_set(rd->err, -ENOMEM, "out of memory");
+}
+
+static int add_item(struct reader *rd, const char *pod_uid, const char *container, hwloc_const_bitmap_t cpus)
+{
+	struct allocation *item = allocations_add_container(&rd->state->allocations, pod_uid, container);
+
+	return item && hwloc_bitmap_copy(item->cpus, cpus) == 0 ? 0 : no_memory(rd);
+}
+
+/* Two sets that should be disjoint are not. */
+static int overlap(struct reader *rd, hwloc_const_bitmap_t a, hwloc_const_bitmap_t b, const char *what)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *list = NULL;
+
+	if (!both || hwloc_bitmap_and(both, a, b) < 0)
+		return no_memory(rd);
+	list = cpuset_print(both);
+	if (!list)
+		return no_memory(rd);
+	return err_set(rd->err, -EINVAL, "CPUs %.200s are %s too", list, what);
+}
+
+/* Who else holds some of these CPUs: a pod's UID, or a container's id in v1. */
+static const char *holder_of(const struct reader *rd, hwloc_const_bitmap_t cpus, const char *pod_uid)
+{
+	const struct allocations *a = &rd->state->allocations;
+
+	for (size_t i = 0; i < a->n_items; i++)
+		if (strcmp(a->items[i].pod_uid, pod_uid) != 0 &&
+			hwloc_bitmap_intersects(a->items[i].cpus, cpus))
+			return *a->items[i].pod_uid ? a->items[i].pod_uid : a->items[i].container;
+	return "";
+}
+
+/* The pod's CPUs must be its own. */
+static int take(struct reader *rd, const char *pod_uid, hwloc_const_bitmap_t cpus)
+{
+	char what[160];
+
+	if (hwloc_bitmap_intersects(cpus, rd->default_set))
+		return overlap(rd, cpus, rd->default_set, "in the default set");
+	if (hwloc_bitmap_intersects(cpus, rd->taken)) {
+		snprintf(what, sizeof(what), "held by '%.100s'", holder_of(rd, cpus, pod_uid));
+		return overlap(rd, cpus, rd->taken, what);
+	}
+	return hwloc_bitmap_or(rd->taken, rd->taken, cpus) < 0 ? no_memory(rd) : 0;
+}
+
+/* The pod's set in podEntries; NULL when the pod has none. */
+static int pod_cpus(
+	struct reader *rd, const struct doc *pod_entries, const char *pod_uid, hwloc_bitmap_t *ret)
+{
+	const struct doc *entry = doc_get(pod_entries, pod_uid), *list;
+	int r;
+
+	*ret = NULL;
+	if (!entry)
+		return 0;
+	if (entry->kind != DOC_MAP)
+		return err_set(
+			rd->err, -EINVAL, "podEntries: an object expected, not %s", doc_kind_name(entry));
+	r = state_member(entry, "cpuSet", DOC_STRING, &list, rd->err);
+	if (r < 0)
+		return r;
+	return cpuset_parse(list ? list->text : "", ret, rd->err);
+}
+
+/* One pod's containers. `whole` is its set in podEntries, or NULL. */
+static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const_bitmap_t whole)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t together = hwloc_bitmap_alloc();
+
+	if (!together)
+		return no_memory(rd);
+	if (pod->kind != DOC_MAP)
+		return err_set(rd->err, -EINVAL, "an object expected, not %s", doc_kind_name(pod));
+	DOC_FOREACH (container, pod) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+		int r = parse_cpus(rd, container, &cpus);
+
+		if (r == 0 && whole && !hwloc_bitmap_isincluded(cpus, whole))
+			r = err_set(rd->err, -EINVAL, "its CPUs are not all the pod's");
+		if (r == 0 && !whole)
+			r = add_item(rd, pod->key, container->key, cpus);
+		if (r < 0)
+			return err_wrap(rd->err, r, "container '%.100s'", container->key);
+		if (hwloc_bitmap_or(together, together, cpus) < 0)
+			return no_memory(rd);
+	}
+	/* Within a pod containers may share CPUs: those of an init container are handed on. */
+	return whole ? 0 : take(rd, pod->key, together);
+}
+
+/* entries of v2 to v4: pod -> container -> CPUs. */
+static int read_entries(struct reader *rd, const struct doc *entries, const struct doc *pod_entries)
+{
+	DOC_FOREACH (pod, entries) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
+		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
+
+		if (r == 0)
+			r = read_containers(rd, pod, whole);
+		if (r < 0)
+			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
+	}
+	return 0;
+}
+
+static int read_pod_entries(struct reader *rd, const struct doc *pod_entries)
+{
+	DOC_FOREACH (pod, pod_entries) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
+		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
+
+		if (r == 0)
+			r = take(rd, pod->key, whole);
+		if (r == 0)
+			r = add_item(rd, pod->key, "", whole);
+		if (r < 0)
+			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
+	}
+	return 0;
+}
+
+/* entries of v1: container id -> CPUs. */
+static int read_entries_v1(struct reader *rd, const struct doc *entries)
+{
+	DOC_FOREACH (container, entries) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+		int r = parse_cpus(rd, container, &cpus);
+
+		if (r == 0)
+			r = take(rd, container->key, cpus);
+		if (r == 0)
+			r = add_item(rd, "", container->key, cpus);
+		if (r < 0)
+			return err_wrap(rd->err, r, "container '%.100s'", container->key);
+	}
+	return 0;
+}
+
+static bool is_v1(const struct doc *entries)
+{
+	return entries && entries->n_items > 0 && entries->items[0].kind == DOC_STRING;
+}
+
+static int read_content(struct reader *rd, const struct doc *content)
+{
+	const struct doc *entries, *pod_entries;
+	const char *policy, *list;
+	int r = state_string(content, "policyName", &policy, rd->err);
+
+	if (r == 0)
+		r = state_string(content, "defaultCpuSet", &list, rd->err);
+	if (r == 0)
+		r = state_member(content, "entries", DOC_MAP, &entries, rd->err);
+	if (r == 0)
+		r = state_member(content, "podEntries", DOC_MAP, &pod_entries, rd->err);
+	if (r < 0)
+		return r;
+	if (!*policy)
+		return err_set(rd->err, -EINVAL, "no policyName");
+	rd->state->policy = strdup(policy);
+	rd->taken = hwloc_bitmap_alloc();
+	if (!rd->state->policy || !rd->taken)
+		return no_memory(rd);
+	r = cpuset_parse(list, &rd->default_set, rd->err);
+	if (r < 0)
+		return err_wrap(rd->err, r, "defaultCpuSet");
+	if (is_v1(entries))
+		r = read_entries_v1(rd, entries);
+	else if (entries)
+		r = read_entries(rd, entries, pod_entries);
+	if (r < 0)
+		return err_wrap(rd->err, r, "entries");
+	r = pod_entries ? read_pod_entries(rd, pod_entries) : 0;
+	return r < 0 ? err_wrap(rd->err, r, "podEntries") : 0;
+}
+
+/* All CPUs named must be the machine's. */
+static int check_machine(struct reader *rd, const struct machine *machine, struct notes *notes)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t left = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *list = NULL;
+	bool exist;
+
+	if (!left || hwloc_bitmap_or(left, rd->taken, rd->default_set) < 0 ||
+		hwloc_bitmap_andnot(left, left, machine->online) < 0)
+		return no_memory(rd);
+	if (hwloc_bitmap_iszero(left))
+		return 0;
+	exist = machine->offline && hwloc_bitmap_isincluded(left, machine->offline);
+	if (machine->offline && !exist && hwloc_bitmap_andnot(left, left, machine->offline) < 0)
+		return no_memory(rd);
+	list = cpuset_print(left);
+	if (!list)
+		return no_memory(rd);
+	if (!exist)
+		return err_set(rd->err, -EINVAL, "CPUs %.200s do not exist on this machine", list);
+	notes_add(notes, "CPUs %.200s are offline", list);
+	return 0;
+}
+
+int state_cpu_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+{
+	const struct doc *content = state_file_content(file);
+	const struct doc *entries = doc_get_fold(content, "entries");
+	const struct doc *pod_entries = doc_get_fold(content, "podEntries");
+	struct checksum_shape shapes[3];
+	size_t n = 0;
+
+	/* Which struct it was can only be told by the maps that are not empty. */
+	if (!pod_entries || pod_entries->n_items == 0) {
+		if (!is_v1(entries))
+			shapes[n++] = (struct checksum_shape){&go_v2, names};
+		if (is_v1(entries) || !entries || entries->n_items == 0)
+			shapes[n++] = (struct checksum_shape){&go_v1, names};
+	}
+	if (!is_v1(entries))
+		shapes[n++] = (struct checksum_shape){&go_v3, names};
+	return state_file_checksum(file, content, shapes, n, text, ret);
+}
+
+static void reader_release(struct reader *rd)
+{
+	hwloc_bitmap_free(rd->default_set);
+	hwloc_bitmap_free(rd->taken);
+}
+
+int state_cpu_parse(const char *text, size_t len, const struct machine *machine, struct state_cpu *ret,
+	struct notes *notes, struct err *err)
+{
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	CLEANUP(state_cpu_release) struct state_cpu state = STATE_CPU_INIT;
+	CLEANUP(reader_release) struct reader rd = {.state = &state, .err = err};
+	struct checksum_match match;
+	int r = state_file_parse(text, len, STATE_CPU_FILE_MAX, &file, err);
+
+	if (r == 0)
+		r = read_content(&rd, state_file_content(&file));
+	if (r == 0 && machine)
+		r = check_machine(&rd, machine, notes);
+	if (r < 0)
+		return r;
+	r = state_cpu_checksum(&file, NULL, &match);
+	if (r < 0)
+		return err_set(err, r, "cannot take the checksum of this content");
+	state_file_verify(&file, &match, notes);
+	/* Policy none keeps no pool: its empty default set does not mean that nothing is shared. */
+	if (!hwloc_bitmap_iszero(rd.default_set) || strcmp(state.policy, "none") != 0)
+		state.allocations.shared = TAKE(rd.default_set);
+	state.allocations.cpus_known = true;
+	allocations_sort(&state.allocations);
+	*ret = state;
+	state = (struct state_cpu)STATE_CPU_INIT;
+	return 0;
+}
+
+int state_cpu_read(const char *root, const char *path, const struct machine *machine, struct state_cpu *ret,
+	struct notes *notes, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATE_CPU_FILE_MAX);
+	CLEANUP(notes_release) struct notes own = {0};
+	int r = fs_read(root, path, &text, err);
+
+	if (r < 0)
+		return r;
+	r = state_cpu_parse(text.text, text.len, machine, ret, &own, err);
+	notes_move(notes, &own, path);
+	return r < 0 ? err_wrap(err, r, "%s%s", root, path) : 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The memory manager's state file, memory_manager_state: per NUMA node what of each memory type is reserved
+ * and free, and the blocks containers hold. Formats v1 (kubelet 1.21) to v3 (1.37). Source of the formats:
+ * pkg/kubelet/cm/memorymanager/state/{checkpoint,state}.go, policy_static.go.
+ */
+#include <stddef.h>
+
+#include "agent/state_file.h"
+#include "common/allocation.h"
+#include "common/err.h"
+#include "common/machine.h"
+#include "common/notes.h"
+
+#define STATE_MEMORY_FILE_MAX (1024u * 1024u) /* bytes */
+
+struct state_memory {
+	char *policy; /* policyName as written: "None", "Static" */
+	/*
+	 * items (with memory blocks), memory and memory_known are filled. memory_known is false under another
+	 * policy than Static, which keeps no machine state. A block on several NUMA nodes does not tell how
+	 * much lies on each: `memory` does. A pod with memoryBlocks in podEntries is one item with container
+	 * "", and its containers' entries, which are parts of that, make no items.
+	 */
+	struct allocations allocations;
+};
+
+#define STATE_MEMORY_INIT \
+	{                 \
+		0         \
+	}
+
+void state_memory_release(struct state_memory *s);
+
+/*
+ * Parse the file's text. The content is taken only if it is consistent: all NUMA nodes named are in
+ * machineState and in `machine` (NULL = not checked), and per node and type reserved + free = allocatable and
+ * systemReserved + allocatable do not exceed total. A wrong checksum is a note if moreover the blocks add up
+ * to what is reserved (in between the kubelet's two writes a change they need not), else an error. 0; -EINVAL
+ * or -ERANGE with what is wrong and where; -EFBIG; -ENOMEM. *ret is untouched on failure.
+ */
+int state_memory_parse(const char *text, size_t len, const struct machine *machine, struct state_memory *ret,
+	struct notes *notes, struct err *err);
+
+/* The same for the file at root + path, errors and notes beginning with the path. -ENOENT, -EACCES, ... as
+ * fs_read(). */
+int state_memory_read(const char *root, const char *path, const struct machine *machine,
+	struct state_memory *ret, struct notes *notes, struct err *err);
+
+/*
+ * The checksum of a parsed file, whose content was found well formed, and in `text` (unless NULL) what it is
+ * taken over. 0; -EINVAL (the content is not what the kubelet writes), -ENOMEM, -EFBIG.
+ */
+int state_memory_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);
