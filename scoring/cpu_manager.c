@@ -74,6 +74,12 @@ static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct
 		n_wanted);
 }
 
+size_t cpu_manager_reserved_count(qty_t reserved_cpu)
+{
+	/* The kubelet takes MilliValue() first, which rounds up too. */
+	return (size_t)qty_value((qty_t)qty_milli_value(reserved_cpu) * (QTY_UNIT / 1000));
+}
+
 int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 	const struct cpu_manager_options *options, enum topology_manager_policy policy,
 	const struct kubelet_version *version, hwloc_const_bitmap_t reserved, size_t n_reserved,

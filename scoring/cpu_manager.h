@@ -33,6 +33,10 @@ struct cpu_manager {
 const char *cpu_manager_options_conflict(const struct cpu_manager_options *options,
 	enum topology_manager_policy policy, const struct cpu_topology *t);
 
+/* How many CPUs the kubelet reserves for kubeReserved and systemReserved together, in nano-CPUs: rounded up.
+ */
+size_t cpu_manager_reserved_count(qty_t reserved_cpu);
+
 /*
  * `reserved` is reservedSystemCPUs (NULL = not given; then the kubelet picks n_reserved CPUs itself, with
  * the options in force). 0; -ENOMEM; -EINVAL with the kubelet's reason when it would not start: conflicting

@@ -73,7 +73,7 @@ static bool find_reserved(const struct kubelet_node *node, hwloc_const_bitmap_t 
 		*ret_n = cpuset_size(*ret_set);
 		return true;
 	}
-	*ret_n = (size_t)qty_value((qty_t)qty_milli_value(s->kube_reserved_cpu + s->system_reserved_cpu) * (QTY_UNIT / 1000));
+	*ret_n = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
 	return s->reserved_cpu_known;
 }
 
