@@ -93,7 +93,7 @@ struct search {
 	unsigned n_blocks;
 	struct block *blocks;
 	uint64_t
-	        *between; /* n_blocks x n_blocks (stride MAX_NODES): pair distance of members of two blocks */
+		*between; /* n_blocks x n_blocks (stride MAX_NODES): pair distance of members of two blocks */
 	uint64_t work, work_limit;
 	uint64_t best;
 };
@@ -131,7 +131,7 @@ static void merge(struct search *s, unsigned a, unsigned b)
 		least[c] = UINT64_MAX;
 		for (unsigned i = c > from->size ? c - from->size : 0; i <= into->size && i <= c; i++) {
 			uint64_t sum = into->least[i] + from->least[c - i] +
-			               (uint64_t)i * (c - i) * *between(s, a, b);
+				       (uint64_t)i * (c - i) * *between(s, a, b);
 
 			least[c] = sum < least[c] ? sum : least[c];
 		}

@@ -40,9 +40,9 @@ bool combination_narrower(uint64_t a, uint64_t b);
 struct distances {
 	unsigned n;
 	uint64_t *pair;    /* n x n: both directions of a pair together; a position's own distance on the
-	                      diagonal */
+			      diagonal */
 	uint64_t *nearest; /* n x n: entry j of row x is the sum of the j least pair distances of x, j =
-	                      0..n-1 */
+			      0..n-1 */
 	uint64_t *twins;   /* per position: the earlier ones that have the same distances to everything */
 	uint64_t low[COMBINATION_MAX_NODES + 1];  /* per size: the least sum lies in low..high; */
 	uint64_t high[COMBINATION_MAX_NODES + 1]; /* equal unless the search met its work limit */

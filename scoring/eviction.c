@@ -8,9 +8,9 @@
 #include "common/cleanup.h"
 
 const char *const eviction_messages[] = {
-        "",
-        "eviction simulation in NRT is not possible:no resources to add, cannot process eviction simulation",
-        "eviction simulation in NRT is not possible:resource release request exceeds NUMA allocatable",
+	"",
+	"eviction simulation in NRT is not possible:no resources to add, cannot process eviction simulation",
+	"eviction simulation in NRT is not possible:resource release request exceeds NUMA allocatable",
 };
 
 static_assert(ARRAY_SIZE(eviction_messages) == EVICTION_VERDICT_COUNT, "a message for each verdict");
@@ -43,8 +43,7 @@ static bool add_victim(const struct inventory *inv, const struct eviction_victim
 int eviction_simulate(struct inventory *inv, const struct eviction_victim *victims, size_t n_victims)
 {
 	size_t n = inv->n_nodes * inv->n_resources;
-	CLEANUP(freep)
-	qty_t *added = calloc(n + 1, sizeof(*added));
+	CLEANUP(freep) qty_t *added = calloc(n + 1, sizeof(*added));
 	bool any = false;
 
 	if (!added)
@@ -56,7 +55,7 @@ int eviction_simulate(struct inventory *inv, const struct eviction_victim *victi
 		return EVICTION_NOTHING_TO_ADD;
 	for (size_t i = 0; i < n; i++)
 		if (added[i] != 0 && inv->amounts[i].present &&
-		        qty_add(inv->amounts[i].available, added[i]) > inv->amounts[i].allocatable)
+			qty_add(inv->amounts[i].available, added[i]) > inv->amounts[i].allocatable)
 			return EVICTION_EXCEEDS;
 	for (size_t i = 0; i < n; i++)
 		if (inv->amounts[i].present)

@@ -10,7 +10,7 @@
 static bool node_has(const struct resource_list *node, const char *name)
 {
 	if (!node || !strcmp(name, "cpu") || !strcmp(name, "memory") || !strcmp(name, "pods") ||
-	        !strcmp(name, "ephemeral-storage"))
+		!strcmp(name, "ephemeral-storage"))
 		return true;
 	return resource_name_is_scalar(name) && resource_list_find(node, name);
 }
@@ -27,7 +27,7 @@ static uint64_t ids_of(const struct fit_space *s, uint64_t positions)
 
 /* One position suits one resource of the request. */
 static bool position_suits(const struct fit_space *s, enum qos_class qos,
-        const struct resource_quantity *wanted, int resource, unsigned position)
+	const struct resource_quantity *wanted, int resource, unsigned position)
 {
 	if (resource < 0 || !(s->present[resource] & UINT64_C(1) << position))
 		return false;
@@ -37,7 +37,7 @@ static bool position_suits(const struct fit_space *s, enum qos_class qos,
 
 /* The NUMA nodes that suit one resource of the request; false when it does not depend on NUMA nodes. */
 static bool suitable(const struct fit_space *s, enum qos_class qos, const struct resource_quantity *wanted,
-        const struct resource_list *node, uint64_t *ret_ids)
+	const struct resource_list *node, uint64_t *ret_ids)
 {
 	int r = inventory_resource(s->inventory, wanted->name);
 	uint64_t set = 0;
@@ -60,7 +60,7 @@ static bool suitable(const struct fit_space *s, enum qos_class qos, const struct
  * A request that depends on no NUMA node fits even where the inventory has none; *ret_id is 0 then.
  */
 static bool find_node(const struct fit_space *s, enum qos_class qos, const struct resource_list *request,
-        const struct resource_list *node, unsigned *ret_id)
+	const struct resource_list *node, unsigned *ret_id)
 {
 	uint64_t ids = UINT64_MAX, suits;
 	bool bound = false;
@@ -88,13 +88,13 @@ static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT
 	bool bytes = !strcmp(name, "memory") || resource_name_is_hugepages(name);
 
 	quantity_print(
-	        (struct quantity){.nano = amount, .format = bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI},
-	        text);
+		(struct quantity){.nano = amount, .format = bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI},
+		text);
 }
 
 /* "; node 3 has cpu 2" or "; node 3 has no cpu": the first resource for which the position does not suit. */
 static void append_obstacle(const struct fit_space *s, enum qos_class qos,
-        const struct resource_list *request, unsigned position, char text[FILTER_DETAIL_MAX])
+	const struct resource_list *request, unsigned position, char text[FILTER_DETAIL_MAX])
 {
 	unsigned id = s->inventory->nodes[position].id;
 
@@ -120,7 +120,7 @@ static void append_obstacle(const struct fit_space *s, enum qos_class qos,
 
 /* The rest of the sentence for a person: what is wanted, and for each NUMA node what stands against it. */
 static void explain(const struct fit_space *s, enum qos_class qos, const struct resource_list *request,
-        const struct resource_list *node, char text[FILTER_DETAIL_MAX])
+	const struct resource_list *node, char text[FILTER_DETAIL_MAX])
 {
 	bool absent = false;
 
@@ -130,7 +130,7 @@ static void explain(const struct fit_space *s, enum qos_class qos, const struct 
 
 		quantity_print(request->items[i].quantity, amount);
 		text_addf(text, FILTER_DETAIL_MAX, "%s %s %s", i > 0 ? "," : "", request->items[i].name,
-		        amount);
+			amount);
 	}
 	text_addf(text, FILTER_DETAIL_MAX, " on one NUMA node");
 	for (size_t i = 0; i < request->n_items; i++) {
@@ -144,7 +144,7 @@ static void explain(const struct fit_space *s, enum qos_class qos, const struct 
 }
 
 bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resource_list *request,
-        unsigned id, char ret_reason[FILTER_REASON_MAX])
+	unsigned id, char ret_reason[FILTER_REASON_MAX])
 {
 	for (unsigned position = 0; position < s->n_nodes; position++) {
 		for (size_t i = 0; i < request->n_items && s->inventory->nodes[position].id == id; i++) {
@@ -154,7 +154,7 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 			qty_t *left;
 
 			if (r < 0 || !(s->present[r] & UINT64_C(1) << position) ||
-			        wanted->quantity.nano == 0 || !fit_counts(qos, wanted->name))
+				wanted->quantity.nano == 0 || !fit_counts(qos, wanted->name))
 				continue;
 			left = fit_available(s, (size_t)r, position);
 			if (*left >= wanted->quantity.nano) {
@@ -165,8 +165,8 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 			print_amount(wanted->name, *left, have);
 			ret_reason[0] = '\0';
 			text_addf(ret_reason, FILTER_REASON_MAX,
-			        "resource \"%.40s\" request %s exceeds NUMA %u availability %s", wanted->name,
-			        want, id, have);
+				"resource \"%.40s\" request %s exceeds NUMA %u availability %s", wanted->name,
+				want, id, have);
 			return false;
 		}
 	}
@@ -183,10 +183,10 @@ static struct filter_result reject(enum filter_verdict verdict, const char *reas
 
 /* Containers one after the other; init containers and sidecars leave nothing subtracted. */
 static struct filter_result filter_containers(
-        struct fit_space *s, const struct request_plan *plan, const struct resource_list *node)
+	struct fit_space *s, const struct request_plan *plan, const struct resource_list *node)
 {
 	static const char *const reasons[CONTAINER_KIND_COUNT] = {
-	        "cannot align init container", "cannot align sidecar container", "cannot align container"};
+		"cannot align init container", "cannot align sidecar container", "cannot align container"};
 
 	for (size_t i = 0; i < plan->pod->n_containers; i++) {
 		const struct container_request *c = &plan->pod->containers[i];
@@ -211,7 +211,7 @@ static struct filter_result filter_containers(
 }
 
 struct filter_result filter_pod(struct fit_space *s, const struct request_plan *plan,
-        const struct topology_manager_config *topology, const struct resource_list *node)
+	const struct topology_manager_config *topology, const struct resource_list *node)
 {
 	struct filter_result result = {.verdict = FILTER_PASS};
 	unsigned id;

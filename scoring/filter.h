@@ -32,7 +32,7 @@ struct filter_result {
  * the call hold what the containers left.
  */
 struct filter_result filter_pod(struct fit_space *s, const struct request_plan *plan,
-        const struct topology_manager_config *topology, const struct resource_list *node);
+	const struct topology_manager_config *topology, const struct resource_list *node);
 
 /*
  * Take a container's request out of one NUMA node's amounts, as the filter does between containers: in every
@@ -40,4 +40,4 @@ struct filter_result filter_pod(struct fit_space *s, const struct request_plan *
  * than the request (*ret_reason says which); amounts in front of it are taken then.
  */
 bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resource_list *request,
-        unsigned id, char ret_reason[FILTER_REASON_MAX]);
+	unsigned id, char ret_reason[FILTER_REASON_MAX]);

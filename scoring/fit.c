@@ -18,7 +18,7 @@ struct need {
 	qty_t wanted;
 	qty_t amount[MAX_NODES]; /* per candidate */
 	qty_t top[MAX_NODES + 1]
-	         [MAX_NODES + 1]; /* [i][r]: the r largest amounts among candidates i and later */
+		 [MAX_NODES + 1]; /* [i][r]: the r largest amounts among candidates i and later */
 };
 
 /* What the search knows at one depth: `depth` candidates chosen. */
@@ -97,7 +97,7 @@ int fit_space_init(struct fit_space *ret, const struct inventory *inv, const str
 		s.scratch->chosen = calloc((n + 1) * (s.n_resources + 1), sizeof(*s.scratch->chosen));
 	}
 	if (!s.available || !s.value || !s.present || !s.by_id || !s.same_id || !s.scratch ||
-	        !s.scratch->needs || !s.scratch->chosen) {
+		!s.scratch->needs || !s.scratch->chosen) {
 		fit_space_release(&s);
 		return -ENOMEM;
 	}
@@ -325,7 +325,7 @@ static void descend(struct fit_space *s, unsigned depth, unsigned i)
 			next->linear[x] = level->linear[x] + pair[f->position[x]];
 		for (size_t q = 0; q < f->n_needs; q++)
 			f->chosen[(depth + 1) * f->n_needs + q] =
-			        f->chosen[depth * f->n_needs + q] + f->needs[q].amount[i];
+				f->chosen[depth * f->n_needs + q] + f->needs[q].amount[i];
 		search(s, depth + 1, i + 1);
 	}
 	f->chosen_set &= ~(UINT64_C(1) << i);
@@ -347,7 +347,7 @@ static void search(struct fit_space *s, unsigned depth, unsigned from)
 		return;
 	for (unsigned x = from; x < f->n_candidates; x++) {
 		uint64_t twice = 2 * level->linear[x] +
-		                 s->distances->nearest[(size_t)f->position[x] * s->n_nodes + rest - 1];
+				 s->distances->nearest[(size_t)f->position[x] * s->n_nodes + rest - 1];
 
 		least = twice < least ? twice : least;
 	}

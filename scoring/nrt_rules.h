@@ -26,17 +26,17 @@ int nrt_zone_id(const char *name);
  * holds an unknown.
  */
 struct topology_manager_config nrt_topology_manager(const char *const *policies, size_t n_policies,
-        const struct nrt_attribute *attributes, size_t n_attributes);
+	const struct nrt_attribute *attributes, size_t n_attributes);
 
 /* The two halves of it, for values that are already there. */
 void nrt_apply_policies(
-        struct topology_manager_config *config, const char *const *policies, size_t n_policies);
+	struct topology_manager_config *config, const char *const *policies, size_t n_policies);
 void nrt_apply_attributes(
-        struct topology_manager_config *config, const struct nrt_attribute *attributes, size_t n_attributes);
+	struct topology_manager_config *config, const struct nrt_attribute *attributes, size_t n_attributes);
 
 /*
  * The pods' fingerprint: the first attribute of that name, else the annotation; NULL when there is neither.
  * *ret_exclusive_only tells that it is taken over pods with exclusive resources only.
  */
 const char *nrt_fingerprint(const struct nrt_attribute *attributes, size_t n_attributes,
-        const struct nrt_attribute *annotations, size_t n_annotations, bool *ret_exclusive_only);
+	const struct nrt_attribute *annotations, size_t n_annotations, bool *ret_exclusive_only);

@@ -48,7 +48,7 @@ bool request_has_non_native(const struct pod_request *pod);
  * the inventory has, or, in a Guaranteed pod, a whole number of CPUs, memory or hugepages.
  */
 bool request_is_exclusive(
-        enum qos_class qos, const char *resource, qty_t amount, const struct inventory *inv);
+	enum qos_class qos, const char *resource, qty_t amount, const struct inventory *inv);
 
 /* Some app container or sidecar of the pod holds something exclusively once the pod runs. */
 bool request_pod_is_exclusive(const struct pod_request *pod, const struct inventory *inv);

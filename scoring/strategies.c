@@ -7,7 +7,7 @@
 #define SCORE_MAX 100
 
 const char *const strategy_names[] = {
-        "MostAllocated", "LeastAllocated", "BalancedAllocation", "LeastNUMANodes"};
+	"MostAllocated", "LeastAllocated", "BalancedAllocation", "LeastNUMANodes"};
 
 static_assert(sizeof(strategy_names) / sizeof(*strategy_names) == STRATEGY_COUNT, "a name for each strategy");
 
@@ -37,7 +37,7 @@ static int64_t value_at(const struct fit_space *s, const char *name, unsigned po
 
 /* The weighted mean of each resource's share, a resource that does not fit counting 0. */
 static int allocated_score(const struct fit_space *s, const struct resource_list *request,
-        const struct resource_weights *weights, bool most, unsigned position)
+	const struct resource_weights *weights, bool most, unsigned position)
 {
 	qty_t sum = 0, weight_sum = 0;
 
@@ -49,7 +49,7 @@ static int allocated_score(const struct fit_space *s, const struct resource_list
 
 		weight_sum += weight;
 		if (amount == 0 || r < 0 ||
-		        q->quantity.nano > inventory_amount(s->inventory, position, (size_t)r)->available)
+			q->quantity.nano > inventory_amount(s->inventory, position, (size_t)r)->available)
 			continue;
 		sum += (qty_t)(most ? wanted : amount - wanted) * SCORE_MAX / amount * weight;
 	}
@@ -88,15 +88,15 @@ static int balanced_score(const struct fit_space *s, const struct resource_list 
 
 /* The least score above 0 over the inventory's nodes, 0 when there is none. */
 static int nodes_score(const struct fit_space *s, const struct resource_list *request, enum strategy strategy,
-        const struct resource_weights *weights)
+	const struct resource_weights *weights)
 {
 	int least = 0;
 
 	for (unsigned position = 0; position < s->n_nodes; position++) {
 		int score = strategy == STRATEGY_BALANCED_ALLOCATION
-		                    ? balanced_score(s, request, position)
-		                    : allocated_score(s, request, weights,
-		                              strategy == STRATEGY_MOST_ALLOCATED, position);
+				    ? balanced_score(s, request, position)
+				    : allocated_score(s, request, weights,
+					      strategy == STRATEGY_MOST_ALLOCATED, position);
 
 		if (score == SCORE_UNKNOWN)
 			return SCORE_UNKNOWN;
@@ -107,7 +107,7 @@ static int nodes_score(const struct fit_space *s, const struct resource_list *re
 }
 
 static int allocation_score(const struct fit_space *s, const struct request_plan *plan, bool pod_scope,
-        enum strategy strategy, const struct resource_weights *weights)
+	enum strategy strategy, const struct resource_weights *weights)
 {
 	double sum = 0;
 
@@ -139,7 +139,7 @@ struct nodes_used {
 
 /* Take one request into account; false when no combination covers it (*ret_score is the pod's score then). */
 static bool use_nodes(
-        struct fit_space *s, const struct resource_list *request, struct nodes_used *used, int *ret_score)
+	struct fit_space *s, const struct resource_list *request, struct nodes_used *used, int *ret_score)
 {
 	struct fit fit;
 
@@ -157,7 +157,7 @@ static bool use_nodes(
 }
 
 static int least_numa_nodes_score(
-        struct fit_space *s, const struct request_plan *plan, const struct topology_manager_config *topology)
+	struct fit_space *s, const struct request_plan *plan, const struct topology_manager_config *topology)
 {
 	struct nodes_used used = {.min_distance = true, .min_distance_known = true};
 	bool pod_scope = topology->scope == TOPOLOGY_SCOPE_POD;
@@ -178,8 +178,8 @@ static int least_numa_nodes_score(
 }
 
 int strategy_score(struct fit_space *s, const struct request_plan *plan,
-        const struct topology_manager_config *topology, enum strategy strategy,
-        const struct resource_weights *weights)
+	const struct topology_manager_config *topology, enum strategy strategy,
+	const struct resource_weights *weights)
 {
 	if (plan->qos != QOS_GUARANTEED)
 		return SCORE_MAX;

@@ -43,8 +43,8 @@ struct resource_weights {
  * be NULL. The space's amounts are reset first and after the call hold what the containers left.
  */
 int strategy_score(struct fit_space *s, const struct request_plan *plan,
-        const struct topology_manager_config *topology, enum strategy strategy,
-        const struct resource_weights *weights);
+	const struct topology_manager_config *topology, enum strategy strategy,
+	const struct resource_weights *weights);
 
 /* LeastNUMANodes' score of a fit: 100 less a share for each NUMA node, half a share back for the least
  * distance; never below 0. max_numa_nodes is above 0. */

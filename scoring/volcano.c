@@ -67,7 +67,7 @@ static uint64_t lowest_set(const unsigned *values, size_t n, size_t size, uint64
  * not preferred.
  */
 static struct hint best_hint(const struct volcano_node *node, const unsigned *free_cpus, uint64_t wanted,
-        enum topology_manager_policy policy)
+	enum topology_manager_policy policy)
 {
 	unsigned totals[MAX_NODES];
 	size_t n = node->n_numa, narrowest, size;
@@ -133,7 +133,7 @@ static bool has_policy(enum topology_manager_policy policy)
 
 /* What stands against the node before any CPU is counted; false when nothing does. */
 static bool is_unsuitable(const struct volcano_node *node, enum topology_manager_policy pod_policy,
-        struct volcano_result *result)
+	struct volcano_result *result)
 {
 	const char *const *names = topology_manager_policy_names;
 
@@ -143,15 +143,15 @@ static bool is_unsuitable(const struct volcano_node *node, enum topology_manager
 		text_addf(reject(result), VOLCANO_REASON_MAX, "the node's CPU manager policy is not static");
 	else if (has_policy(pod_policy) && node->policy != pod_policy)
 		text_addf(reject(result), VOLCANO_REASON_MAX,
-		        "the node's Topology Manager policy is %s, the pod wants %s", names[node->policy],
-		        names[pod_policy]);
+			"the node's Topology Manager policy is %s, the pod wants %s", names[node->policy],
+			names[pod_policy]);
 	else
 		return false;
 	return true;
 }
 
 int volcano_predicate(const struct volcano_node *node, const struct pod_request *pod, enum qos_class qos,
-        enum topology_manager_policy pod_policy, struct volcano_result *ret)
+	enum topology_manager_policy pod_policy, struct volcano_result *ret)
 {
 	unsigned free_cpus[MAX_NODES];
 	uint64_t used = 0;
@@ -181,7 +181,7 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 		hint = best_hint(node, free_cpus, wanted, node->policy);
 		if (!admits(node->policy, hint.preferred)) {
 			text_addf(reject(ret), VOLCANO_REASON_MAX,
-			        "container %.60s cannot be assigned by numa", c->name);
+				"container %.60s cannot be assigned by numa", c->name);
 			return 0;
 		}
 		used |= take(free_cpus, node->n_numa, hint.numa, wanted);
@@ -205,7 +205,7 @@ void volcano_scores(const unsigned *n_used, size_t n, int64_t weight, int64_t *r
 
 	for (size_t i = 0; i < n; i++)
 		ret_scores[i] =
-		        weight * (SCORE_MAX - (largest ? (int64_t)n_used[i] * SCORE_MAX / largest : 0));
+			weight * (SCORE_MAX - (largest ? (int64_t)n_used[i] * SCORE_MAX / largest : 0));
 }
 
 void volcano_scores_documented(const unsigned *n_used, size_t n, double weight, double *ret_scores)
@@ -214,5 +214,5 @@ void volcano_scores_documented(const unsigned *n_used, size_t n, double weight, 
 
 	for (size_t i = 0; i < n; i++)
 		ret_scores[i] =
-		        weight * (SCORE_MAX - (largest ? (double)SCORE_MAX * n_used[i] / largest : 0));
+			weight * (SCORE_MAX - (largest ? (double)SCORE_MAX * n_used[i] / largest : 0));
 }

@@ -44,7 +44,7 @@ struct volcano_result {
  * none. Free CPUs of `node` are not changed. 0; -E2BIG (more than 64 NUMA nodes).
  */
 int volcano_predicate(const struct volcano_node *node, const struct pod_request *pod, enum qos_class qos,
-        enum topology_manager_policy pod_policy, struct volcano_result *ret);
+	enum topology_manager_policy pod_policy, struct volcano_result *ret);
 
 /*
  * Scores over candidate nodes, from the number of NUMA nodes each would use: weight * (100 - 100 * n /

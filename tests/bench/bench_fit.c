@@ -25,17 +25,17 @@ struct bench {
 };
 
 static const struct bench benches[] = {
-        {"8 nodes, needs all", 8, 4, 3e3, {800, 800, 800, 800}, 100},
-        {"8 nodes, cannot fit", 8, 4, 3e3, {801, 801, 801, 801}, 100},
-        {"8 nodes, needs 3 of uneven", 8, 4, 0, {200, 200, 200, 200}, 20},
-        {"16 nodes, needs all", 16, 4, 300e3, {1600, 1600, 1600, 1600}, 100},
-        {"16 nodes, cannot fit", 16, 4, 300e3, {1601, 1601, 1601, 1601}, 100},
-        {"16 nodes, needs half of uneven", 16, 4, 0, {450, 450, 450, 450}, 20},
-        {"64 nodes, needs all", 64, 8, 5e6, {6400, 6400, 6400, 6400}, 100},
-        {"64 nodes, cannot fit", 64, 8, 5e6, {6401, 6401, 6401, 6401}, 100},
-        {"64 nodes, needs 20 of empty", 64, 8, 0, {2000, 2000, 2000, 2000}, 100},
-        {"64 nodes, needs some of uneven", 64, 8, 0, {700, 700, 700, 700}, 20},
-        {"64 nodes, needs most of uneven", 64, 8, 0, {3200, 3200, 3200, 3200}, 20},
+	{"8 nodes, needs all", 8, 4, 3e3, {800, 800, 800, 800}, 100},
+	{"8 nodes, cannot fit", 8, 4, 3e3, {801, 801, 801, 801}, 100},
+	{"8 nodes, needs 3 of uneven", 8, 4, 0, {200, 200, 200, 200}, 20},
+	{"16 nodes, needs all", 16, 4, 300e3, {1600, 1600, 1600, 1600}, 100},
+	{"16 nodes, cannot fit", 16, 4, 300e3, {1601, 1601, 1601, 1601}, 100},
+	{"16 nodes, needs half of uneven", 16, 4, 0, {450, 450, 450, 450}, 20},
+	{"64 nodes, needs all", 64, 8, 5e6, {6400, 6400, 6400, 6400}, 100},
+	{"64 nodes, cannot fit", 64, 8, 5e6, {6401, 6401, 6401, 6401}, 100},
+	{"64 nodes, needs 20 of empty", 64, 8, 0, {2000, 2000, 2000, 2000}, 100},
+	{"64 nodes, needs some of uneven", 64, 8, 0, {700, 700, 700, 700}, 20},
+	{"64 nodes, needs most of uneven", 64, 8, 0, {3200, 3200, 3200, 3200}, 20},
 };
 
 static uint64_t next_random(uint64_t *state)
@@ -60,12 +60,12 @@ static void fill_inventory(struct inventory *inv, const struct bench *b)
 		inv->nodes[i].id = (unsigned)i;
 		for (size_t j = 0; j < b->n_nodes; j++)
 			inv->costs[i * b->n_nodes + j] = i == j                                   ? 10
-			                                 : i / b->per_socket == j / b->per_socket ? 12
-			                                                                          : 32;
+							 : i / b->per_socket == j / b->per_socket ? 12
+												  : 32;
 		for (size_t r = 0; r < N_RESOURCES; r++) {
 			struct inventory_amount *a = inventory_amount(inv, i, r);
 			uint64_t percent =
-			        b->free_min_percent + next_random(&random) % (101 - b->free_min_percent);
+				b->free_min_percent + next_random(&random) % (101 - b->free_min_percent);
 
 			a->present = true;
 			a->capacity = a->allocatable = 100 * QTY_UNIT;
@@ -76,10 +76,8 @@ static void fill_inventory(struct inventory *inv, const struct bench *b)
 
 static int run(const struct bench *b)
 {
-	CLEANUP(resource_list_release)
-	struct resource_list request = {0};
-	CLEANUP(inventory_release)
-	struct inventory inv;
+	CLEANUP(resource_list_release) struct resource_list request = {0};
+	CLEANUP(inventory_release) struct inventory inv;
 	struct distances distances;
 	struct fit_space space;
 	struct fit fit = {0};
@@ -112,7 +110,7 @@ static int run(const struct bench *b)
 	printf("%s: %.0f ns/op", b->name, elapsed / (double)n);
 	if (b->goal_ns > 0)
 		printf(" (goal %.0f ns, %s)", b->goal_ns,
-		        elapsed / (double)n <= b->goal_ns ? "ok" : "missed");
+			elapsed / (double)n <= b->goal_ns ? "ok" : "missed");
 	printf("%s\n", fit.verdict == FIT_UNKNOWN ? ", work limit met" : "");
 	fit_space_release(&space);
 	distances_release(&distances);
@@ -122,8 +120,7 @@ static int run(const struct bench *b)
 /* "model name" of the first CPU, or the architecture. */
 static void print_machine(void)
 {
-	CLEANUP(fclosep)
-	FILE *f = fopen("/proc/cpuinfo", "re");
+	CLEANUP(fclosep) FILE *f = fopen("/proc/cpuinfo", "re");
 	struct utsname name;
 	char line[256];
 

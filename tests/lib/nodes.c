@@ -15,8 +15,8 @@ void test_node_shape(struct test_node *node, size_t n, const char *const *names,
 void test_node_ready(struct test_node *node)
 {
 	assert_int_equal(
-	        distances_init(&node->distances, node->inv.costs, node->inv.n_nodes, DISTANCES_WORK_LIMIT),
-	        0);
+		distances_init(&node->distances, node->inv.costs, node->inv.n_nodes, DISTANCES_WORK_LIMIT),
+		0);
 	assert_int_equal(fit_space_init(&node->space, &node->inv, &node->distances), 0);
 }
 
@@ -31,7 +31,7 @@ void test_node_init(struct test_node *node, const char *const *zones)
 
 		for (size_t i = 0; i < zone.n_items; i++)
 			assert_int_equal(
-			        resource_list_set(&names, zone.items[i].name, (struct quantity){0}), 0);
+				resource_list_set(&names, zone.items[i].name, (struct quantity){0}), 0);
 		resource_list_release(&zone);
 	}
 	assert_true(names.n_items <= ARRAY_SIZE(list));
@@ -47,7 +47,7 @@ void test_node_init(struct test_node *node, const char *const *zones)
 			qty_t amount = zone.items[r].quantity.nano;
 
 			*inventory_amount(&node->inv, i, (size_t)at) =
-			        (struct inventory_amount){true, amount, amount, amount};
+				(struct inventory_amount){true, amount, amount, amount};
 		}
 		for (size_t j = 0; j < n; j++)
 			node->inv.costs[i * n + j] = i == j ? 10 : 20;
@@ -71,7 +71,7 @@ void test_node_set(struct test_node *node, size_t position, const char *name, co
 	assert_true(r >= 0);
 	assert_int_equal(quantity_parse(amount, &q, NULL), 0);
 	*inventory_amount(&node->inv, position, (size_t)r) =
-	        (struct inventory_amount){true, q.nano, q.nano, q.nano};
+		(struct inventory_amount){true, q.nano, q.nano, q.nano};
 }
 
 void test_list_set(struct resource_list *list, const char *name, const char *amount)
@@ -85,8 +85,7 @@ void test_list_set(struct resource_list *list, const char *name, const char *amo
 
 struct resource_list test_list(const char *text)
 {
-	CLEANUP(freep)
-	char *copy = strdup(text);
+	CLEANUP(freep) char *copy = strdup(text);
 	struct resource_list list = {0};
 	char *rest = copy, *item;
 

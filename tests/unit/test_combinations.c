@@ -49,12 +49,12 @@ static void orders_are_complete(void **state)
 			for (uint64_t set = 0; set < UINT64_C(1) << n; set++)
 				want += (unsigned)__builtin_popcountll(set) == size;
 			for (last_a = a, last_b = b; combination_next_lexicographic(&a, n);
-			        last_a = a, last_b = b) {
+				last_a = a, last_b = b) {
 				assert_true(combination_next_numeric(&b, n));
 				assert_int_equal(__builtin_popcountll(a), size);
 				assert_int_equal(__builtin_popcountll(b), size);
 				assert_true(
-				        combination_precedes(last_a, a) && !combination_precedes(a, last_a));
+					combination_precedes(last_a, a) && !combination_precedes(a, last_a));
 				assert_true(b > last_b && combination_narrower(last_b, b));
 				count++;
 			}
@@ -138,7 +138,7 @@ static void random_costs(uint64_t *random, unsigned *costs, size_t n)
 	for (size_t a = 0; a < n; a++) {
 		for (size_t b = 0; b < n; b++) {
 			unsigned far = kind == 0 ? 10 + (unsigned)(test_random(random) % 245)
-			                         : 20 + (unsigned)(test_random(random) % 2);
+						 : 20 + (unsigned)(test_random(random) % 2);
 			bool same_socket = a / per_socket == b / per_socket;
 
 			costs[a * n + b] = a == b ? 10 : far;
@@ -171,8 +171,8 @@ static void least_sums_equal_enumeration(void **state)
 		for (unsigned size = 0; size <= n; size++) {
 			if (d.low[size] != least[size] || d.high[size] != least[size])
 				fail_msg("n=%zu size=%u: %llu..%llu, want %llu", n, size,
-				        (unsigned long long)d.low[size], (unsigned long long)d.high[size],
-				        (unsigned long long)least[size]);
+					(unsigned long long)d.low[size], (unsigned long long)d.high[size],
+					(unsigned long long)least[size]);
 		}
 		distances_release(&d);
 	}
@@ -268,16 +268,16 @@ static void too_many_positions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(both_orders_of_pairs),
-	        cmocka_unit_test(orders_are_complete),
-	        cmocka_unit_test(sixty_four_positions),
-	        cmocka_unit_test(kubelets_tie_break),
-	        cmocka_unit_test(sums_are_of_ordered_pairs),
-	        cmocka_unit_test(least_sums_equal_enumeration),
-	        cmocka_unit_test(limited_search_gives_bounds),
-	        cmocka_unit_test(sixty_four_nodes_in_blocks),
-	        cmocka_unit_test(sixty_four_nodes_in_a_cube),
-	        cmocka_unit_test(too_many_positions),
+		cmocka_unit_test(both_orders_of_pairs),
+		cmocka_unit_test(orders_are_complete),
+		cmocka_unit_test(sixty_four_positions),
+		cmocka_unit_test(kubelets_tie_break),
+		cmocka_unit_test(sums_are_of_ordered_pairs),
+		cmocka_unit_test(least_sums_equal_enumeration),
+		cmocka_unit_test(limited_search_gives_bounds),
+		cmocka_unit_test(sixty_four_nodes_in_blocks),
+		cmocka_unit_test(sixty_four_nodes_in_a_cube),
+		cmocka_unit_test(too_many_positions),
 	};
 
 	return cmocka_run_group_tests_name("combinations", tests, NULL, NULL);

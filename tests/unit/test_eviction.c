@@ -36,8 +36,8 @@ static void exclusive_amounts_come_back(void **state)
 	fixture(&node, &pod);
 	{
 		const struct eviction_victim victims[] = {{&pod, &pod.containers[0], 0},
-		        {&pod, &pod.containers[1], 1}, {&pod, &pod.containers[2], 0},
-		        {&pod, &pod.containers[2], -1}};
+			{&pod, &pod.containers[1], 1}, {&pod, &pod.containers[2], 0},
+			{&pod, &pod.containers[2], -1}};
 
 		assert_int_equal(eviction_simulate(&node.inv, victims, 4), EVICTION_DONE);
 	}
@@ -61,10 +61,10 @@ static void refused_simulations_change_nothing(void **state)
 	fixture(&node, &pod);
 	{
 		const struct eviction_victim nowhere[] = {
-		        {&pod, &pod.containers[2], -1}, {&pod, &pod.containers[0], 0}};
+			{&pod, &pod.containers[2], -1}, {&pod, &pod.containers[0], 0}};
 		const struct eviction_victim five[] = {{&pod, &pod.containers[2], 0},
-		        {&pod, &pod.containers[2], 0}, {&pod, &pod.containers[2], 0},
-		        {&pod, &pod.containers[1], 1}};
+			{&pod, &pod.containers[2], 0}, {&pod, &pod.containers[2], 0},
+			{&pod, &pod.containers[1], 1}};
 
 		assert_int_equal(eviction_simulate(&node.inv, NULL, 0), EVICTION_NOTHING_TO_ADD);
 		assert_int_equal(eviction_simulate(&node.inv, nowhere, 2), EVICTION_NOTHING_TO_ADD);
@@ -80,8 +80,8 @@ static void refused_simulations_change_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(exclusive_amounts_come_back),
-	        cmocka_unit_test(refused_simulations_change_nothing),
+		cmocka_unit_test(exclusive_amounts_come_back),
+		cmocka_unit_test(refused_simulations_change_nothing),
 	};
 
 	return cmocka_run_group_tests_name("eviction", tests, NULL, NULL);

@@ -22,67 +22,67 @@ struct filter_case {
 #define SINGLE TOPOLOGY_MANAGER_SINGLE_NUMA_NODE
 
 static const struct filter_case cases[] = {
-        {"fits", {"cpu=4,memory=8Gi", "cpu=4,memory=8Gi"}, {"a cpu=4,memory=1Gi", "a cpu=4,memory=1Gi"}, NULL,
-                QOS_GUARANTEED, SINGLE, false, "", ""},
-        {"pod scope adds up", {"cpu=4,memory=8Gi", "cpu=4,memory=8Gi"},
-                {"a cpu=4,memory=1Gi", "a cpu=4,memory=1Gi"}, NULL, QOS_GUARANTEED, SINGLE, true,
-                "cannot align pod",
-                "the pod needs cpu 8, memory 2Gi on one NUMA node; node 0 has cpu 4; node 1 has cpu 4"},
-        {"third container", {"cpu=4,memory=8Gi", "cpu=4,memory=8Gi"},
-                {"a cpu=4,memory=1Gi", "a cpu=3,memory=1Gi", "a cpu=2,memory=1Gi"}, NULL, QOS_GUARANTEED,
-                SINGLE, false, "cannot align container",
-                "container 'c' needs cpu 2, memory 1Gi on one NUMA node; node 0 has cpu 0; node 1 has cpu 1"},
-        {"other policies pass", {"cpu=1"}, {"a cpu=4"}, NULL, QOS_GUARANTEED, TOPOLOGY_MANAGER_RESTRICTED,
-                false, "", ""},
-        {"best effort without devices", {"cpu=1"}, {"a cpu=0"}, NULL, QOS_BEST_EFFORT, SINGLE, false, "", ""},
-        {"best effort with a device", {"v.io/d=1"}, {"a v.io/d=2"}, "v.io/d=2", QOS_BEST_EFFORT, SINGLE,
-                false, "cannot align container",
-                "container 'c' needs v.io/d 2 on one NUMA node; node 0 has v.io/d 1"},
-        {"init containers leave nothing taken", {"cpu=4,memory=8Gi"},
-                {"i cpu=4,memory=1Gi", "i cpu=4,memory=1Gi", "a cpu=4,memory=1Gi"}, NULL, QOS_GUARANTEED,
-                SINGLE, false, "", ""},
-        {"init container too large", {"cpu=4,memory=8Gi"}, {"i cpu=5,memory=1Gi"}, NULL, QOS_GUARANTEED,
-                SINGLE, false, "cannot align init container",
-                "container 'c' needs cpu 5, memory 1Gi on one NUMA node; node 0 has cpu 4"},
-        {"sidecar too large", {"cpu=4,memory=8Gi"}, {"s cpu=5,memory=1Gi"}, NULL, QOS_GUARANTEED, SINGLE,
-                false, "cannot align sidecar container",
-                "container 'c' needs cpu 5, memory 1Gi on one NUMA node; node 0 has cpu 4"},
-        {"burstable counts devices alone", {"cpu=1,memory=1Gi,v.io/d=1"}, {"a cpu=9,memory=9Gi,v.io/d=1"},
-                "v.io/d=1", QOS_BURSTABLE, SINGLE, false, "", ""},
-        {"burstable wants the key", {"memory=8Gi,v.io/d=1", "cpu=4,memory=8Gi,v.io/d=0"},
-                {"a cpu=1,memory=1Gi,v.io/d=1"}, "v.io/d=1", QOS_BURSTABLE, SINGLE, false,
-                "cannot align container",
-                "container 'c' needs cpu 1, memory 1Gi, v.io/d 1 on one NUMA node; node 0 has no cpu; "
-                "node 1 has v.io/d 0"},
-        {"memory in no zone", {"cpu=8"}, {"a cpu=1,memory=1Gi"}, NULL, QOS_GUARANTEED, SINGLE, false,
-                "cannot align container",
-                "container 'c' needs cpu 1, memory 1Gi on one NUMA node; node 0 has no memory"},
-        {"device of the host", {"cpu=8,memory=8Gi"}, {"a cpu=1,memory=1Gi,v.io/d=1"}, "v.io/d=1",
-                QOS_GUARANTEED, SINGLE, false, "", ""},
-        {"device the machine lacks", {"cpu=8,memory=8Gi"}, {"a cpu=1,memory=1Gi,v.io/d=1"}, "cpu=8",
-                QOS_GUARANTEED, SINGLE, false, "cannot align container",
-                "container 'c' needs cpu 1, memory 1Gi, v.io/d 1 on one NUMA node; the machine has no "
-                "v.io/d"},
-        {"none of a device the machine lacks", {"cpu=8,memory=8Gi"}, {"a cpu=1,memory=1Gi,v.io/d=0"}, "cpu=8",
-                QOS_GUARANTEED, SINGLE, false, "", ""},
-        {"storage exists on no node", {"cpu=8,memory=8Gi"}, {"a cpu=1,memory=1Gi,storage=1"}, "storage=9",
-                QOS_GUARANTEED, SINGLE, false, "cannot align container",
-                "container 'c' needs cpu 1, memory 1Gi, storage 1 on one NUMA node; the machine has no "
-                "storage"},
-        {"ephemeral storage always does", {"cpu=8,memory=8Gi"}, {"a cpu=1,ephemeral-storage=1,memory=1Gi"},
-                "cpu=8", QOS_GUARANTEED, SINGLE, false, "", ""},
-        {"no zones", {NULL}, {"a cpu=1,memory=1Gi"}, NULL, QOS_GUARANTEED, SINGLE, false,
-                "cannot align container", "container 'c' needs cpu 1, memory 1Gi on one NUMA node"},
-        {"no zones, host device", {NULL}, {"a v.io/d=1"}, "v.io/d=1", QOS_BEST_EFFORT, SINGLE, false, "", ""},
+	{"fits", {"cpu=4,memory=8Gi", "cpu=4,memory=8Gi"}, {"a cpu=4,memory=1Gi", "a cpu=4,memory=1Gi"}, NULL,
+		QOS_GUARANTEED, SINGLE, false, "", ""},
+	{"pod scope adds up", {"cpu=4,memory=8Gi", "cpu=4,memory=8Gi"},
+		{"a cpu=4,memory=1Gi", "a cpu=4,memory=1Gi"}, NULL, QOS_GUARANTEED, SINGLE, true,
+		"cannot align pod",
+		"the pod needs cpu 8, memory 2Gi on one NUMA node; node 0 has cpu 4; node 1 has cpu 4"},
+	{"third container", {"cpu=4,memory=8Gi", "cpu=4,memory=8Gi"},
+		{"a cpu=4,memory=1Gi", "a cpu=3,memory=1Gi", "a cpu=2,memory=1Gi"}, NULL, QOS_GUARANTEED,
+		SINGLE, false, "cannot align container",
+		"container 'c' needs cpu 2, memory 1Gi on one NUMA node; node 0 has cpu 0; node 1 has cpu 1"},
+	{"other policies pass", {"cpu=1"}, {"a cpu=4"}, NULL, QOS_GUARANTEED, TOPOLOGY_MANAGER_RESTRICTED,
+		false, "", ""},
+	{"best effort without devices", {"cpu=1"}, {"a cpu=0"}, NULL, QOS_BEST_EFFORT, SINGLE, false, "", ""},
+	{"best effort with a device", {"v.io/d=1"}, {"a v.io/d=2"}, "v.io/d=2", QOS_BEST_EFFORT, SINGLE,
+		false, "cannot align container",
+		"container 'c' needs v.io/d 2 on one NUMA node; node 0 has v.io/d 1"},
+	{"init containers leave nothing taken", {"cpu=4,memory=8Gi"},
+		{"i cpu=4,memory=1Gi", "i cpu=4,memory=1Gi", "a cpu=4,memory=1Gi"}, NULL, QOS_GUARANTEED,
+		SINGLE, false, "", ""},
+	{"init container too large", {"cpu=4,memory=8Gi"}, {"i cpu=5,memory=1Gi"}, NULL, QOS_GUARANTEED,
+		SINGLE, false, "cannot align init container",
+		"container 'c' needs cpu 5, memory 1Gi on one NUMA node; node 0 has cpu 4"},
+	{"sidecar too large", {"cpu=4,memory=8Gi"}, {"s cpu=5,memory=1Gi"}, NULL, QOS_GUARANTEED, SINGLE,
+		false, "cannot align sidecar container",
+		"container 'c' needs cpu 5, memory 1Gi on one NUMA node; node 0 has cpu 4"},
+	{"burstable counts devices alone", {"cpu=1,memory=1Gi,v.io/d=1"}, {"a cpu=9,memory=9Gi,v.io/d=1"},
+		"v.io/d=1", QOS_BURSTABLE, SINGLE, false, "", ""},
+	{"burstable wants the key", {"memory=8Gi,v.io/d=1", "cpu=4,memory=8Gi,v.io/d=0"},
+		{"a cpu=1,memory=1Gi,v.io/d=1"}, "v.io/d=1", QOS_BURSTABLE, SINGLE, false,
+		"cannot align container",
+		"container 'c' needs cpu 1, memory 1Gi, v.io/d 1 on one NUMA node; node 0 has no cpu; "
+		"node 1 has v.io/d 0"},
+	{"memory in no zone", {"cpu=8"}, {"a cpu=1,memory=1Gi"}, NULL, QOS_GUARANTEED, SINGLE, false,
+		"cannot align container",
+		"container 'c' needs cpu 1, memory 1Gi on one NUMA node; node 0 has no memory"},
+	{"device of the host", {"cpu=8,memory=8Gi"}, {"a cpu=1,memory=1Gi,v.io/d=1"}, "v.io/d=1",
+		QOS_GUARANTEED, SINGLE, false, "", ""},
+	{"device the machine lacks", {"cpu=8,memory=8Gi"}, {"a cpu=1,memory=1Gi,v.io/d=1"}, "cpu=8",
+		QOS_GUARANTEED, SINGLE, false, "cannot align container",
+		"container 'c' needs cpu 1, memory 1Gi, v.io/d 1 on one NUMA node; the machine has no "
+		"v.io/d"},
+	{"none of a device the machine lacks", {"cpu=8,memory=8Gi"}, {"a cpu=1,memory=1Gi,v.io/d=0"}, "cpu=8",
+		QOS_GUARANTEED, SINGLE, false, "", ""},
+	{"storage exists on no node", {"cpu=8,memory=8Gi"}, {"a cpu=1,memory=1Gi,storage=1"}, "storage=9",
+		QOS_GUARANTEED, SINGLE, false, "cannot align container",
+		"container 'c' needs cpu 1, memory 1Gi, storage 1 on one NUMA node; the machine has no "
+		"storage"},
+	{"ephemeral storage always does", {"cpu=8,memory=8Gi"}, {"a cpu=1,ephemeral-storage=1,memory=1Gi"},
+		"cpu=8", QOS_GUARANTEED, SINGLE, false, "", ""},
+	{"no zones", {NULL}, {"a cpu=1,memory=1Gi"}, NULL, QOS_GUARANTEED, SINGLE, false,
+		"cannot align container", "container 'c' needs cpu 1, memory 1Gi on one NUMA node"},
+	{"no zones, host device", {NULL}, {"a v.io/d=1"}, "v.io/d=1", QOS_BEST_EFFORT, SINGLE, false, "", ""},
 };
 
 static struct filter_result run_case(const struct filter_case *c, struct test_node *node)
 {
 	static const char kinds[] = "isa";
 	const struct topology_manager_config topology = {
-	        .policy = c->policy,
-	        .scope = c->pod_scope ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
-	        .max_numa_nodes = 8,
+		.policy = c->policy,
+		.scope = c->pod_scope ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
+		.max_numa_nodes = 8,
 	};
 	struct resource_list allocatable = test_list(c->allocatable ? c->allocatable : "");
 	struct pod_request pod;
@@ -93,7 +93,7 @@ static struct filter_result run_case(const struct filter_case *c, struct test_no
 	pod.qos = c->qos;
 	for (size_t i = 0; i < MAX_PARTS && c->containers[i]; i++)
 		test_pod_add(&pod, (enum container_kind)(strchr(kinds, c->containers[i][0]) - kinds),
-		        c->containers[i] + 2);
+			c->containers[i] + 2);
 	assert_int_equal(request_plan_init(&plan, &pod), 0);
 	result = filter_pod(&node->space, &plan, &topology, c->allocatable ? &allocatable : NULL);
 	request_plan_release(&plan);
@@ -115,7 +115,7 @@ static void verdicts_and_reasons(void **state)
 			test_assert_text(cases[i].name, result.reason, cases[i].reason);
 			test_assert_text(cases[i].name, result.detail, cases[i].detail);
 			assert_int_equal(
-			        result.verdict, *cases[i].reason ? FILTER_UNSCHEDULABLE : FILTER_PASS);
+				result.verdict, *cases[i].reason ? FILTER_UNSCHEDULABLE : FILTER_PASS);
 		}
 		test_node_release(&node);
 	}
@@ -125,9 +125,9 @@ static void verdicts_and_reasons(void **state)
 static void lowest_id_first(void **state)
 {
 	static const struct filter_case c = {.zones = {"cpu=4,memory=8Gi", "cpu=4,memory=8Gi"},
-	        .containers = {"a cpu=1,memory=1Gi"},
-	        .qos = QOS_GUARANTEED,
-	        .policy = SINGLE};
+		.containers = {"a cpu=1,memory=1Gi"},
+		.qos = QOS_GUARANTEED,
+		.policy = SINGLE};
 	struct test_node node;
 
 	(void)state;
@@ -146,9 +146,9 @@ static void lowest_id_first(void **state)
 static void one_id_twice(void **state)
 {
 	static const struct filter_case c = {.zones = {"cpu=2,memory=8Gi", "cpu=6,memory=8Gi"},
-	        .containers = {"a cpu=4,memory=1Gi"},
-	        .qos = QOS_GUARANTEED,
-	        .policy = SINGLE};
+		.containers = {"a cpu=4,memory=1Gi"},
+		.qos = QOS_GUARANTEED,
+		.policy = SINGLE};
 	struct filter_result result;
 	struct test_node node;
 
@@ -160,9 +160,9 @@ static void one_id_twice(void **state)
 	result = run_case(&c, &node);
 	assert_int_equal(result.verdict, FILTER_ERROR);
 	test_assert_text("reason", result.reason,
-	        "inconsistent resource accounting, resource \"cpu\" request 4 exceeds NUMA 0 availability 2");
+		"inconsistent resource accounting, resource \"cpu\" request 4 exceeds NUMA 0 availability 2");
 	test_assert_text("detail", result.detail,
-	        "NUMA node 0 is listed twice: resource \"cpu\" request 4 exceeds NUMA 0 availability 2");
+		"NUMA node 0 is listed twice: resource \"cpu\" request 4 exceeds NUMA 0 availability 2");
 	test_node_release(&node);
 }
 
@@ -171,7 +171,7 @@ static void long_details_are_cut(void **state)
 {
 	const char *zones[65] = {NULL};
 	struct filter_case c = {
-	        .containers = {"a cpu=4,memory=1Gi"}, .qos = QOS_GUARANTEED, .policy = SINGLE};
+		.containers = {"a cpu=4,memory=1Gi"}, .qos = QOS_GUARANTEED, .policy = SINGLE};
 	struct filter_result result;
 	struct test_node node;
 
@@ -188,10 +188,10 @@ static void long_details_are_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(verdicts_and_reasons),
-	        cmocka_unit_test(lowest_id_first),
-	        cmocka_unit_test(one_id_twice),
-	        cmocka_unit_test(long_details_are_cut),
+		cmocka_unit_test(verdicts_and_reasons),
+		cmocka_unit_test(lowest_id_first),
+		cmocka_unit_test(one_id_twice),
+		cmocka_unit_test(long_details_are_cut),
 	};
 
 	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);

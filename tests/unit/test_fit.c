@@ -166,9 +166,9 @@ static struct fit plain_search(const struct test_node *node, const struct resour
 		} while (combination_next_lexicographic(&set, n));
 		if (best_set)
 			return (struct fit){.verdict = FIT_FOUND,
-			        .nodes = best_set,
-			        .n_nodes = size,
-			        .min_distance = best == least ? FIT_MIN_DISTANCE_YES : FIT_MIN_DISTANCE_NO};
+				.nodes = best_set,
+				.n_nodes = size,
+				.min_distance = best == least ? FIT_MIN_DISTANCE_YES : FIT_MIN_DISTANCE_NO};
 	}
 	return (struct fit){.verdict = FIT_NONE};
 }
@@ -185,10 +185,10 @@ static void random_node(uint64_t *random, struct test_node *node, size_t n)
 			unsigned any = (unsigned)(test_random(random) % 300);
 
 			node->inv.costs[i * n + j] = cost_kind == 0   ? 0
-			                             : i == j         ? 10
-			                             : cost_kind == 1 ? 11 + any
-			                             : cost_kind == 2 ? (same ? 12 : 32)
-			                                              : 20 + any % 2;
+						     : i == j         ? 10
+						     : cost_kind == 1 ? 11 + any
+						     : cost_kind == 2 ? (same ? 12 : 32)
+								      : 20 + any % 2;
 		}
 		for (size_t r = 0; r < N_RESOURCES; r++) {
 			struct inventory_amount *a = inventory_amount(&node->inv, i, r);
@@ -208,8 +208,8 @@ static void random_request(uint64_t *random, struct resource_list *request, size
 
 	for (size_t r = 0; r < count; r++)
 		assert_int_equal(resource_list_set(request, names[r],
-		                         quantity_from_units((int64_t)(test_random(random) % most))),
-		        0);
+					 quantity_from_units((int64_t)(test_random(random) % most))),
+			0);
 }
 
 static void search_equals_the_plain_one(void **state)
@@ -229,10 +229,10 @@ static void search_equals_the_plain_one(void **state)
 		got = fit_required(&node.space, QOS_GUARANTEED, &request);
 		want = plain_search(&node, &request);
 		if (got.verdict != want.verdict || got.nodes != want.nodes ||
-		        got.min_distance != want.min_distance)
+			got.min_distance != want.min_distance)
 			fail_msg("case %d, %zu nodes: verdict %u nodes %llx near %u, want %u %llx %u", i, n,
-			        got.verdict, (unsigned long long)got.nodes, got.min_distance, want.verdict,
-			        (unsigned long long)want.nodes, want.min_distance);
+				got.verdict, (unsigned long long)got.nodes, got.min_distance, want.verdict,
+				(unsigned long long)want.nodes, want.min_distance);
 		verdicts[got.verdict]++;
 		wide += got.n_nodes > 2;
 		far += got.verdict == FIT_FOUND && got.min_distance == FIT_MIN_DISTANCE_NO;
@@ -286,10 +286,10 @@ static void unknown_least_distance(void **state)
 	assert_int_equal(node.distances.low[2], 60);
 	node.distances.low[2] = 50;
 	assert_int_equal(
-	        fit_required(&node.space, QOS_GUARANTEED, &request).min_distance, FIT_MIN_DISTANCE_UNKNOWN);
+		fit_required(&node.space, QOS_GUARANTEED, &request).min_distance, FIT_MIN_DISTANCE_UNKNOWN);
 	node.distances.high[2] = 55;
 	assert_int_equal(
-	        fit_required(&node.space, QOS_GUARANTEED, &request).min_distance, FIT_MIN_DISTANCE_NO);
+		fit_required(&node.space, QOS_GUARANTEED, &request).min_distance, FIT_MIN_DISTANCE_NO);
 	resource_list_release(&request);
 	test_node_release(&node);
 }
@@ -355,16 +355,16 @@ static void no_nodes_at_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(proposals_first_node),
-	        cmocka_unit_test(missing_resources_exclude_nodes),
-	        cmocka_unit_test(least_distance_is_over_all_nodes),
-	        cmocka_unit_test(ids_are_not_positions),
-	        cmocka_unit_test(search_equals_the_plain_one),
-	        cmocka_unit_test(work_limit_gives_unknown),
-	        cmocka_unit_test(unknown_least_distance),
-	        cmocka_unit_test(sixty_four_nodes),
-	        cmocka_unit_test(spaces_that_cannot_be),
-	        cmocka_unit_test(no_nodes_at_all),
+		cmocka_unit_test(proposals_first_node),
+		cmocka_unit_test(missing_resources_exclude_nodes),
+		cmocka_unit_test(least_distance_is_over_all_nodes),
+		cmocka_unit_test(ids_are_not_positions),
+		cmocka_unit_test(search_equals_the_plain_one),
+		cmocka_unit_test(work_limit_gives_unknown),
+		cmocka_unit_test(unknown_least_distance),
+		cmocka_unit_test(sixty_four_nodes),
+		cmocka_unit_test(spaces_that_cannot_be),
+		cmocka_unit_test(no_nodes_at_all),
 	};
 
 	return cmocka_run_group_tests_name("fit", tests, NULL, NULL);

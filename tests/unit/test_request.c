@@ -29,28 +29,28 @@ static void add_container(struct pod_request *pod, const char *text)
 static void qos_classes(void **state)
 {
 	static const struct qos_case cases[] = {
-	        {"no container", {NULL}, NULL, NULL, QOS_BEST_EFFORT},
-	        {"nothing asked", {"a -|-"}, NULL, NULL, QOS_BEST_EFFORT},
-	        {"device alone", {"a v.io/d=1|v.io/d=1"}, NULL, NULL, QOS_BEST_EFFORT},
-	        {"zero is nothing", {"a cpu=0,memory=0|cpu=0,memory=0"}, NULL, NULL, QOS_BEST_EFFORT},
-	        {"equal", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, NULL, NULL, QOS_GUARANTEED},
-	        {"equal in value", {"a cpu=1000m,memory=1Gi|cpu=1,memory=1024Mi"}, NULL, NULL,
-	                QOS_GUARANTEED},
-	        {"fractional", {"a cpu=500m,memory=1Gi|cpu=500m,memory=1Gi"}, NULL, NULL, QOS_GUARANTEED},
-	        {"lower request", {"a cpu=1,memory=1Gi|cpu=2,memory=1Gi"}, NULL, NULL, QOS_BURSTABLE},
-	        {"limit of cpu alone", {"a cpu=1|cpu=1"}, NULL, NULL, QOS_BURSTABLE},
-	        {"one without limits", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi", "a -|-"}, NULL, NULL,
-	                QOS_BURSTABLE},
-	        {"init counts", {"i cpu=1|-", "a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, NULL, NULL,
-	                QOS_BURSTABLE},
-	        {"sums are compared",
-	                {"a cpu=1,memory=1Gi|cpu=2,memory=1Gi", "a cpu=2,memory=1Gi|cpu=1,memory=1Gi"}, NULL,
-	                NULL, QOS_GUARANTEED},
-	        {"pod level", {"a -|-"}, "cpu=1,memory=1Gi", "cpu=1,memory=1Gi", QOS_GUARANTEED},
-	        {"pod level rules alone", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, "cpu=1", "",
-	                QOS_BURSTABLE},
-	        {"pod level cpu alone", {"a -|-"}, "cpu=1", "cpu=1", QOS_BURSTABLE},
-	        {"pod level empty", {"a cpu=1|cpu=1"}, "", "", QOS_BEST_EFFORT},
+		{"no container", {NULL}, NULL, NULL, QOS_BEST_EFFORT},
+		{"nothing asked", {"a -|-"}, NULL, NULL, QOS_BEST_EFFORT},
+		{"device alone", {"a v.io/d=1|v.io/d=1"}, NULL, NULL, QOS_BEST_EFFORT},
+		{"zero is nothing", {"a cpu=0,memory=0|cpu=0,memory=0"}, NULL, NULL, QOS_BEST_EFFORT},
+		{"equal", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, NULL, NULL, QOS_GUARANTEED},
+		{"equal in value", {"a cpu=1000m,memory=1Gi|cpu=1,memory=1024Mi"}, NULL, NULL,
+			QOS_GUARANTEED},
+		{"fractional", {"a cpu=500m,memory=1Gi|cpu=500m,memory=1Gi"}, NULL, NULL, QOS_GUARANTEED},
+		{"lower request", {"a cpu=1,memory=1Gi|cpu=2,memory=1Gi"}, NULL, NULL, QOS_BURSTABLE},
+		{"limit of cpu alone", {"a cpu=1|cpu=1"}, NULL, NULL, QOS_BURSTABLE},
+		{"one without limits", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi", "a -|-"}, NULL, NULL,
+			QOS_BURSTABLE},
+		{"init counts", {"i cpu=1|-", "a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, NULL, NULL,
+			QOS_BURSTABLE},
+		{"sums are compared",
+			{"a cpu=1,memory=1Gi|cpu=2,memory=1Gi", "a cpu=2,memory=1Gi|cpu=1,memory=1Gi"}, NULL,
+			NULL, QOS_GUARANTEED},
+		{"pod level", {"a -|-"}, "cpu=1,memory=1Gi", "cpu=1,memory=1Gi", QOS_GUARANTEED},
+		{"pod level rules alone", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, "cpu=1", "",
+			QOS_BURSTABLE},
+		{"pod level cpu alone", {"a -|-"}, "cpu=1", "cpu=1", QOS_BURSTABLE},
+		{"pod level empty", {"a cpu=1|cpu=1"}, "", "", QOS_BEST_EFFORT},
 	};
 
 	(void)state;
@@ -85,7 +85,7 @@ static void limits_become_requests(void **state)
 	assert_int_equal(request_default(&pod), 0);
 	assert_true(resource_list_find(&pod.containers[0].requests, "cpu")->quantity.nano == 2 * QTY_UNIT);
 	assert_true(
-	        resource_list_find(&pod.containers[0].requests, "memory")->quantity.nano == QTY_UNIT << 30);
+		resource_list_find(&pod.containers[0].requests, "memory")->quantity.nano == QTY_UNIT << 30);
 	pod_request_release(&pod);
 }
 
@@ -115,24 +115,24 @@ static void effective_requests(void **state)
 		bool pod_level;
 		const char *scheduler, *kubelet;
 	} cases[] = {
-	        {"sum", {"a cpu=1,memory=1Gi|-", "a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, false,
-	                "cpu=3,memory=1Gi,v.io/d=1", "cpu=3,memory=1Gi,v.io/d=1"},
-	        {"init", {"i cpu=5|-", "i cpu=2,memory=4Gi|-", "a cpu=1,memory=1Gi|-"}, "", QOS_GUARANTEED,
-	                false, "cpu=5,memory=4Gi", "cpu=5,memory=4Gi"},
-	        {"sidecar first", {"s cpu=2|-", "i cpu=4|-", "a cpu=3|-"}, "", QOS_GUARANTEED, false, "cpu=4",
-	                "cpu=6"},
-	        {"sidecar last", {"i cpu=4|-", "s cpu=2|-", "a cpu=1|-"}, "", QOS_GUARANTEED, false, "cpu=4",
-	                "cpu=4"},
-	        {"overhead", {"a cpu=1|-"}, "cpu=250m,memory=64Mi", QOS_GUARANTEED, false,
-	                "cpu=1250m,memory=64Mi", "cpu=1"},
-	        {"fraction", {"a cpu=1500m,memory=1Gi|-", "a cpu=2|-"}, "", QOS_GUARANTEED, false,
-	                "cpu=3500m,memory=1Gi", "cpu=2,memory=1Gi"},
-	        {"burstable", {"a cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1|-"}, "", QOS_BURSTABLE, false,
-	                "cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1", "v.io/d=1"},
-	        {"pod level", {"a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, true, "cpu=2,v.io/d=1", "v.io/d=1"},
-	        {"zero and storage", {"a cpu=2,ephemeral-storage=1Gi,v.io/d=0|-"}, "", QOS_GUARANTEED, false,
-	                "cpu=2,ephemeral-storage=1Gi,v.io/d=0", "cpu=2"},
-	        {"nothing", {NULL}, "", QOS_BEST_EFFORT, false, "", ""},
+		{"sum", {"a cpu=1,memory=1Gi|-", "a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, false,
+			"cpu=3,memory=1Gi,v.io/d=1", "cpu=3,memory=1Gi,v.io/d=1"},
+		{"init", {"i cpu=5|-", "i cpu=2,memory=4Gi|-", "a cpu=1,memory=1Gi|-"}, "", QOS_GUARANTEED,
+			false, "cpu=5,memory=4Gi", "cpu=5,memory=4Gi"},
+		{"sidecar first", {"s cpu=2|-", "i cpu=4|-", "a cpu=3|-"}, "", QOS_GUARANTEED, false, "cpu=4",
+			"cpu=6"},
+		{"sidecar last", {"i cpu=4|-", "s cpu=2|-", "a cpu=1|-"}, "", QOS_GUARANTEED, false, "cpu=4",
+			"cpu=4"},
+		{"overhead", {"a cpu=1|-"}, "cpu=250m,memory=64Mi", QOS_GUARANTEED, false,
+			"cpu=1250m,memory=64Mi", "cpu=1"},
+		{"fraction", {"a cpu=1500m,memory=1Gi|-", "a cpu=2|-"}, "", QOS_GUARANTEED, false,
+			"cpu=3500m,memory=1Gi", "cpu=2,memory=1Gi"},
+		{"burstable", {"a cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1|-"}, "", QOS_BURSTABLE, false,
+			"cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1", "v.io/d=1"},
+		{"pod level", {"a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, true, "cpu=2,v.io/d=1", "v.io/d=1"},
+		{"zero and storage", {"a cpu=2,ephemeral-storage=1Gi,v.io/d=0|-"}, "", QOS_GUARANTEED, false,
+			"cpu=2,ephemeral-storage=1Gi,v.io/d=0", "cpu=2"},
+		{"nothing", {NULL}, "", QOS_BEST_EFFORT, false, "", ""},
 	};
 
 	(void)state;
@@ -203,7 +203,7 @@ static void whole_numbers_of_cpus(void **state)
 	assert_int_equal(request_whole_cpus(3 * QTY_UNIT), 3);
 	assert_int_equal(request_whole_cpus(3 * QTY_UNIT + QTY_UNIT / 1000), 0);
 	assert_int_equal(
-	        request_whole_cpus(QTY_UNIT - 1), 1); /* rounded to the thousandth, as upstream does */
+		request_whole_cpus(QTY_UNIT - 1), 1); /* rounded to the thousandth, as upstream does */
 	assert_int_equal(request_whole_cpus(0), 0);
 	assert_int_equal(request_whole_cpus(-QTY_UNIT), 0);
 }
@@ -211,12 +211,12 @@ static void whole_numbers_of_cpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(qos_classes),
-	        cmocka_unit_test(limits_become_requests),
-	        cmocka_unit_test(effective_requests),
-	        cmocka_unit_test(exclusive_amounts),
-	        cmocka_unit_test(exclusive_pods),
-	        cmocka_unit_test(whole_numbers_of_cpus),
+		cmocka_unit_test(qos_classes),
+		cmocka_unit_test(limits_become_requests),
+		cmocka_unit_test(effective_requests),
+		cmocka_unit_test(exclusive_amounts),
+		cmocka_unit_test(exclusive_pods),
+		cmocka_unit_test(whole_numbers_of_cpus),
 	};
 
 	return cmocka_run_group_tests_name("request", tests, NULL, NULL);

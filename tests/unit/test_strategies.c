@@ -8,12 +8,12 @@
 #define MAX_PARTS 5
 
 static int score_of(struct test_node *node, const char *const *containers, bool pod_scope,
-        unsigned max_numa_nodes, enum strategy strategy, const struct resource_weights *weights)
+	unsigned max_numa_nodes, enum strategy strategy, const struct resource_weights *weights)
 {
 	const struct topology_manager_config topology = {
-	        .policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
-	        .scope = pod_scope ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
-	        .max_numa_nodes = max_numa_nodes,
+		.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
+		.scope = pod_scope ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
+		.max_numa_nodes = max_numa_nodes,
 	};
 	struct pod_request pod;
 	struct request_plan plan;
@@ -50,7 +50,7 @@ static void proposals_examples(void **state)
 			got = score_of(&node, pod, false, cases[i].max, STRATEGY_LEAST_NUMA_NODES, NULL);
 			if (got != cases[i].want[n])
 				fail_msg("node %zu of at most %u: %d, want %d", n + 1, cases[i].max, got,
-				        cases[i].want[n]);
+					cases[i].want[n]);
 			test_node_release(&node);
 		}
 	}
@@ -62,8 +62,8 @@ static void shares_of_the_scale(void **state)
 		unsigned n, max;
 		int far, near;
 	} cases[] = {{2, 8, 76, 82}, {1, 8, 88, 94}, {8, 8, 4, 10}, {1, 2, 50, 75}, {2, 2, 0, 25},
-	        {1, 16, 94, 97}, {4, 3, 0, 0}, {4, 51, 96, 96}, {4, 100, 96, 96}, {4, 101, 100, 100},
-	        {64, 8, 0, 0}};
+		{1, 16, 94, 97}, {4, 3, 0, 0}, {4, 51, 96, 96}, {4, 100, 96, 96}, {4, 101, 100, 100},
+		{64, 8, 0, 0}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -80,26 +80,26 @@ struct score_case {
 };
 
 static const struct score_case score_cases[] = {
-        {"half of each", {"cpu=4,memory=4Gi"}, {"cpu=2,memory=2Gi"}, false, {50, 50, 100, 94}},
-        {"rounded up to whole CPUs", {"cpu=3500m,memory=4Gi"}, {"cpu=1500m,memory=1Gi"}, false,
-                {37, 62, 96, 94}},
-        {"least of the nodes above 0", {"cpu=4,memory=8Gi", "cpu=8,memory=8Gi"}, {"cpu=4,memory=4Gi"}, false,
-                {50, 25, 87, 94}},
-        {"a half-fitting node counts", {"cpu=2,memory=2Gi", "cpu=8,memory=2Gi"}, {"cpu=4,memory=1Gi"}, false,
-                {25, 25, 100, 94}},
-        {"fits nowhere", {"cpu=2,memory=2Gi"}, {"cpu=4,memory=4Gi"}, false, {0, 0, 0, 0}},
-        {"mean of containers", {"cpu=4,memory=4Gi"}, {"cpu=1,memory=1Gi", "cpu=2,memory=2Gi"}, false,
-                {37, 62, 100, 94}},
-        {"pod scope adds up", {"cpu=4,memory=4Gi"}, {"cpu=1,memory=1Gi", "cpu=2,memory=2Gi"}, true,
-                {75, 25, 100, 94}},
-        {"containers are subtracted", {"cpu=4,memory=9Gi", "cpu=4,memory=9Gi"},
-                {"cpu=3,memory=1Gi", "cpu=3,memory=1Gi", "cpu=2,memory=1Gi"}, false, {38, 60, 83, 82}},
-        {"missing key counts as full", {"cpu=8"}, {"cpu=2,memory=1Gi"}, false, {12, 37, 71, 0}},
-        {"no resource", {"cpu=8"}, {""}, false, {SCORE_UNKNOWN, SCORE_UNKNOWN, SCORE_UNKNOWN, 100}},
-        {"one resource", {"cpu=8"}, {"cpu=2"}, false, {25, 75, SCORE_UNKNOWN, 94}},
-        {"one resource too large", {"cpu=8"}, {"cpu=9"}, false, {0, 0, 0, 0}},
-        {"no zones", {NULL}, {"cpu=8,memory=1"}, false, {0, 0, 0, 100}},
-        {"nothing of NUMA", {"cpu=8,memory=8Gi"}, {"v.io/d=1,v.io/e=1"}, false, {0, 0, 100, 100}},
+	{"half of each", {"cpu=4,memory=4Gi"}, {"cpu=2,memory=2Gi"}, false, {50, 50, 100, 94}},
+	{"rounded up to whole CPUs", {"cpu=3500m,memory=4Gi"}, {"cpu=1500m,memory=1Gi"}, false,
+		{37, 62, 96, 94}},
+	{"least of the nodes above 0", {"cpu=4,memory=8Gi", "cpu=8,memory=8Gi"}, {"cpu=4,memory=4Gi"}, false,
+		{50, 25, 87, 94}},
+	{"a half-fitting node counts", {"cpu=2,memory=2Gi", "cpu=8,memory=2Gi"}, {"cpu=4,memory=1Gi"}, false,
+		{25, 25, 100, 94}},
+	{"fits nowhere", {"cpu=2,memory=2Gi"}, {"cpu=4,memory=4Gi"}, false, {0, 0, 0, 0}},
+	{"mean of containers", {"cpu=4,memory=4Gi"}, {"cpu=1,memory=1Gi", "cpu=2,memory=2Gi"}, false,
+		{37, 62, 100, 94}},
+	{"pod scope adds up", {"cpu=4,memory=4Gi"}, {"cpu=1,memory=1Gi", "cpu=2,memory=2Gi"}, true,
+		{75, 25, 100, 94}},
+	{"containers are subtracted", {"cpu=4,memory=9Gi", "cpu=4,memory=9Gi"},
+		{"cpu=3,memory=1Gi", "cpu=3,memory=1Gi", "cpu=2,memory=1Gi"}, false, {38, 60, 83, 82}},
+	{"missing key counts as full", {"cpu=8"}, {"cpu=2,memory=1Gi"}, false, {12, 37, 71, 0}},
+	{"no resource", {"cpu=8"}, {""}, false, {SCORE_UNKNOWN, SCORE_UNKNOWN, SCORE_UNKNOWN, 100}},
+	{"one resource", {"cpu=8"}, {"cpu=2"}, false, {25, 75, SCORE_UNKNOWN, 94}},
+	{"one resource too large", {"cpu=8"}, {"cpu=9"}, false, {0, 0, 0, 0}},
+	{"no zones", {NULL}, {"cpu=8,memory=1"}, false, {0, 0, 0, 100}},
+	{"nothing of NUMA", {"cpu=8,memory=8Gi"}, {"v.io/d=1,v.io/e=1"}, false, {0, 0, 100, 100}},
 };
 
 static void scores_of_all_strategies(void **state)
@@ -125,7 +125,7 @@ static void weights_count(void **state)
 	static const struct resource_weight items[] = {{"cpu", 3}, {"memory", 0}};
 	static const struct resource_weights weights = {items, 2};
 	static const char *const zones[] = {"cpu=4,memory=4Gi", NULL}, *const pod[] = {
-	                                                                       "cpu=2,memory=1Gi", NULL};
+									       "cpu=2,memory=1Gi", NULL};
 	struct test_node node;
 
 	(void)state;
@@ -165,7 +165,7 @@ static void policy_and_qos_decide_first(void **state)
 static void unknown_fits_give_unknown_scores(void **state)
 {
 	static const char *const zones[] = {
-	        "cpu=4,memory=1", "cpu=1,memory=4", "cpu=4,memory=1", "cpu=1,memory=4", NULL};
+		"cpu=4,memory=1", "cpu=1,memory=4", "cpu=4,memory=1", "cpu=1,memory=4", NULL};
 	static const char *const pod[] = {"cpu=5,memory=5", NULL};
 	struct test_node node;
 
@@ -191,13 +191,13 @@ static void names_of_strategies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(proposals_examples),
-	        cmocka_unit_test(shares_of_the_scale),
-	        cmocka_unit_test(scores_of_all_strategies),
-	        cmocka_unit_test(weights_count),
-	        cmocka_unit_test(policy_and_qos_decide_first),
-	        cmocka_unit_test(unknown_fits_give_unknown_scores),
-	        cmocka_unit_test(names_of_strategies),
+		cmocka_unit_test(proposals_examples),
+		cmocka_unit_test(shares_of_the_scale),
+		cmocka_unit_test(scores_of_all_strategies),
+		cmocka_unit_test(weights_count),
+		cmocka_unit_test(policy_and_qos_decide_first),
+		cmocka_unit_test(unknown_fits_give_unknown_scores),
+		cmocka_unit_test(names_of_strategies),
 	};
 
 	return cmocka_run_group_tests_name("strategies", tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void pod_with(struct pod_request *pod, const char *const cpus[])
 }
 
 static struct volcano_result ask(
-        const struct volcano_node *node, const char *cpus, enum topology_manager_policy policy)
+	const struct volcano_node *node, const char *cpus, enum topology_manager_policy policy)
 {
 	const char *const list[] = {cpus, NULL};
 	struct volcano_result result;
@@ -40,22 +40,22 @@ static void documented_table(void **state)
 {
 	struct volcano_numa seven[] = {{16, 7}, {16, 7}}, ten[] = {{16, 7}, {16, 10}};
 	const struct volcano_node nodes[] = {
-	        {true, true, TOPOLOGY_MANAGER_BEST_EFFORT, seven, 2},
-	        {true, true, TOPOLOGY_MANAGER_RESTRICTED, seven, 2},
-	        {true, true, TOPOLOGY_MANAGER_RESTRICTED, ten, 2},
-	        {true, true, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, ten, 2},
+		{true, true, TOPOLOGY_MANAGER_BEST_EFFORT, seven, 2},
+		{true, true, TOPOLOGY_MANAGER_RESTRICTED, seven, 2},
+		{true, true, TOPOLOGY_MANAGER_RESTRICTED, ten, 2},
+		{true, true, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, ten, 2},
 	};
 	static const struct {
 		const char *cpus;
 		enum topology_manager_policy policy;
 		unsigned admitted; /* nodes, as bits */
 	} cases[] = {
-	        {"9", TOPOLOGY_MANAGER_BEST_EFFORT, 1},
-	        {"11", TOPOLOGY_MANAGER_RESTRICTED, 0},
-	        {"17", TOPOLOGY_MANAGER_RESTRICTED, 4},
-	        {"17", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, 0},
-	        {"10", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, 8},
-	        {"7", TOPOLOGY_MANAGER_RESTRICTED, 6},
+		{"9", TOPOLOGY_MANAGER_BEST_EFFORT, 1},
+		{"11", TOPOLOGY_MANAGER_RESTRICTED, 0},
+		{"17", TOPOLOGY_MANAGER_RESTRICTED, 4},
+		{"17", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, 0},
+		{"10", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, 8},
+		{"7", TOPOLOGY_MANAGER_RESTRICTED, 6},
 	};
 
 	(void)state;
@@ -67,7 +67,7 @@ static void documented_table(void **state)
 				admitted |= 1U << n;
 		if (admitted != cases[i].admitted)
 			fail_msg("%s CPUs %s: nodes %x, want %x", cases[i].cpus,
-			        topology_manager_policy_names[cases[i].policy], admitted, cases[i].admitted);
+				topology_manager_policy_names[cases[i].policy], admitted, cases[i].admitted);
 	}
 	assert_int_equal(ask(&nodes[0], "9", TOPOLOGY_MANAGER_BEST_EFFORT).numa, 3);
 	assert_int_equal(ask(&nodes[3], "10", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE).numa, 2);
@@ -196,11 +196,11 @@ static void hints_equal_enumeration(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(documented_table),
-	        cmocka_unit_test(documented_scores),
-	        cmocka_unit_test(who_is_looked_at),
-	        cmocka_unit_test(containers_share_what_is_free),
-	        cmocka_unit_test(hints_equal_enumeration),
+		cmocka_unit_test(documented_table),
+		cmocka_unit_test(documented_scores),
+		cmocka_unit_test(who_is_looked_at),
+		cmocka_unit_test(containers_share_what_is_free),
+		cmocka_unit_test(hints_equal_enumeration),
 	};
 
 	return cmocka_run_group_tests_name("volcano", tests, NULL, NULL);

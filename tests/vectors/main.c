@@ -24,10 +24,10 @@ struct vectors_run {
 
 /* The first recogniser that says yes runs the file. */
 static const struct vectors_format *const formats[] = {
-        &vectors_scheduler,
-        &vectors_scheduler_scenarios,
-        &vectors_scheduler_upstream,
-        NULL,
+	&vectors_scheduler,
+	&vectors_scheduler_scenarios,
+	&vectors_scheduler_upstream,
+	NULL,
 };
 
 void vectors_begin(struct vectors_run *run, const char *id)
@@ -86,7 +86,7 @@ static const struct vectors_format *find_format(const struct vj_file *file)
 static void print_line(const char *path, const char *format, const struct vectors_run *run)
 {
 	printf("%-6s %s (%s): %lu passed, %lu failed", run->failed ? "FAIL" : "ok", path, format, run->passed,
-	        run->failed);
+		run->failed);
 	if (run->explained > 0)
 		printf(", explained: %lu (", run->explained);
 	for (size_t i = 0; i < run->n_defects; i++)

@@ -43,7 +43,7 @@ static void share_costs(struct zones *zones)
 		for (size_t j = i + 1; j < zones->n; j++)
 			if (zones->items[j].id == zones->items[i].id)
 				memcpy(zones->items[i].cost, zones->items[j].cost,
-				        sizeof(zones->items[i].cost));
+					sizeof(zones->items[i].cost));
 }
 
 void zones_from_nrt(struct zones *zones, const vj *list)
@@ -63,9 +63,9 @@ void zones_from_nrt(struct zones *zones, const vj *list)
 			const char *resource = vj_string(vj_need(r, "name"));
 
 			need_memory(resource_list_set(
-			        &zone->available, resource, vj_quantity(vj_need(r, "available"))));
+				&zone->available, resource, vj_quantity(vj_need(r, "available"))));
 			need_memory(resource_list_set(
-			        &zone->allocatable, resource, vj_quantity(vj_need(r, "allocatable"))));
+				&zone->allocatable, resource, vj_quantity(vj_need(r, "allocatable"))));
 		}
 		VJ_FOREACH (cost, vj_get(json, "costs")) {
 			int to = nrt_zone_id(vj_string(vj_need(cost, "name")));
@@ -106,7 +106,7 @@ void node_init(struct node *node, const struct zones *zones)
 	for (size_t i = 0; i < zones->n; i++)
 		for (size_t j = 0; j < zones->items[i].available.n_items; j++)
 			need_memory(resource_list_set(
-			        &names, zones->items[i].available.items[j].name, (struct quantity){0}));
+				&names, zones->items[i].available.items[j].name, (struct quantity){0}));
 	list = calloc(names.n_items + 1, sizeof(*list));
 	for (size_t i = 0; list && i < names.n_items; i++)
 		list[i] = names.items[i].name;
@@ -121,14 +121,14 @@ void node_init(struct node *node, const struct zones *zones)
 		for (size_t r = 0; r < names.n_items; r++) {
 			struct inventory_amount *amount = inventory_amount(&node->inv, i, r);
 			const struct resource_quantity *q =
-			        resource_list_find(&zone->available, names.items[r].name);
+				resource_list_find(&zone->available, names.items[r].name);
 
 			if (!q)
 				continue;
 			amount->present = true;
 			amount->available = q->quantity.nano;
 			amount->allocatable =
-			        resource_list_find(&zone->allocatable, names.items[r].name)->quantity.nano;
+				resource_list_find(&zone->allocatable, names.items[r].name)->quantity.nano;
 		}
 	}
 	resource_list_release(&names);
@@ -149,8 +149,8 @@ static void add_containers(struct pod_request *pod, const vj *list, bool init)
 		const vj *name = vj_get(json, "name"), *restart = vj_get(json, "restartPolicy");
 		bool sidecar = init && restart && !strcmp(vj_string(restart), "Always");
 		enum container_kind kind = sidecar ? CONTAINER_SIDECAR
-		                           : init  ? CONTAINER_INIT
-		                                   : CONTAINER_APP;
+					   : init  ? CONTAINER_INIT
+						   : CONTAINER_APP;
 		struct container_request *c = pod_request_add(pod, kind, name ? vj_string(name) : "");
 
 		need_memory(c ? 0 : -1);
@@ -181,7 +181,7 @@ struct topology_manager_config config_from_json(const vj *json)
 {
 	const char *policy = vj_string(vj_need(json, "policy")), *scope = vj_string(vj_need(json, "scope"));
 	struct topology_manager_config config = {
-	        .max_numa_nodes = vj_unsigned(vj_need(json, "max_numa_nodes")),
+		.max_numa_nodes = vj_unsigned(vj_need(json, "max_numa_nodes")),
 	};
 	int p = settings_name_index(topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, policy);
 	int s = settings_name_index(topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT, scope);
@@ -235,14 +235,14 @@ struct resource_weights weights_from_map(const vj *map)
 }
 
 void check_filter(struct vectors_run *run, const struct filter_result *got, const char *code,
-        const char *reason, bool prefix)
+	const char *reason, bool prefix)
 {
 	static const char *const codes[FILTER_VERDICT_COUNT] = {"Success", "Unschedulable", "Error"};
 	bool same = prefix ? !strncmp(got->reason, reason, strlen(reason)) : !strcmp(got->reason, reason);
 
 	if (strcmp(codes[got->verdict], code) != 0 || !same)
 		vectors_differ(run, "filter: %s '%s', recorded %s '%s'", codes[got->verdict], got->reason,
-		        code, reason);
+			code, reason);
 	if ((got->verdict == FILTER_PASS) != (got->detail[0] == '\0'))
 		vectors_differ(run, "filter: %s with detail '%s'", codes[got->verdict], got->detail);
 }

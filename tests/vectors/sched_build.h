@@ -76,4 +76,4 @@ void check_score(struct vectors_run *run, const struct score_case *c, const char
 /* Compare a filter verdict with the recorded code and reason; *prefix* compares the reason's beginning only.
  */
 void check_filter(struct vectors_run *run, const struct filter_result *got, const char *code,
-        const char *reason, bool prefix);
+	const char *reason, bool prefix);

@@ -62,7 +62,7 @@ static struct acted_out act_out(const struct score_case *c, bool by_index)
 	fit_space_reset(s);
 	for (size_t i = 0; i < (pod_scope ? 1 : pod->n_containers); i++) {
 		const struct resource_list *request =
-		        pod_scope ? &c->plan->effective : &pod->containers[i].requests;
+			pod_scope ? &c->plan->effective : &pod->containers[i].requests;
 		struct fit fit;
 
 		if (fit_is_not_numa(s, request))
@@ -157,12 +157,12 @@ void check_score(struct vectors_run *run, const struct score_case *c, const char
 	/* Upstream indexes a list of 64 with the id before it looks at anything; nrtd does not take such a
 	 * zone in. */
 	defect = panics && c->zones->has_id_64 && got >= 0 && got <= 100 ? D_ID_64
-	                                                                 : find_defect(c, got, panics, score);
+									 : find_defect(c, got, panics, score);
 	if (defect)
 		vectors_explain(run, defect);
 	else if (panics)
 		vectors_differ(
-		        run, "%s: %d, recorded a panic: %s", what, got, vj_string(vj_get(want, "panic")));
+			run, "%s: %d, recorded a panic: %s", what, got, vj_string(vj_get(want, "panic")));
 	else
 		vectors_differ(run, "%s: %d, recorded %lld", what, got, (long long)score);
 }

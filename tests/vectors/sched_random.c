@@ -13,10 +13,10 @@ static void check_effective(struct vectors_run *run, const struct request_plan *
 
 	if (list.n_items != plan->effective.n_items)
 		vectors_differ(run, "effective request: %zu resources, recorded %zu", plan->effective.n_items,
-		        list.n_items);
+			list.n_items);
 	for (size_t i = 0; i < list.n_items; i++) {
 		const struct resource_quantity *got =
-		        resource_list_find(&plan->effective, list.items[i].name);
+			resource_list_find(&plan->effective, list.items[i].name);
 		char text[QUANTITY_TEXT_MAX], recorded[QUANTITY_TEXT_MAX];
 
 		if (got && quantity_cmp(got->quantity, list.items[i].quantity) == 0)
@@ -24,13 +24,13 @@ static void check_effective(struct vectors_run *run, const struct request_plan *
 		quantity_print(got ? got->quantity : (struct quantity){0}, text);
 		quantity_print(list.items[i].quantity, recorded);
 		vectors_differ(run, "effective %s: %s, recorded %s", list.items[i].name,
-		        got ? text : "absent", recorded);
+			got ? text : "absent", recorded);
 	}
 	resource_list_release(&list);
 }
 
 static void check_required(
-        struct vectors_run *run, struct node *node, const struct request_plan *plan, const vj *want)
+	struct vectors_run *run, struct node *node, const struct request_plan *plan, const vj *want)
 {
 	bool near = vj_bool(vj_need(want, "minDistance"));
 	const vj *ids = vj_get(want, "numaNodes");
@@ -44,14 +44,14 @@ static void check_required(
 	VJ_FOREACH (id, ids)
 		recorded |= UINT64_C(1) << vj_unsigned(id);
 	if (fit.verdict != (ids ? FIT_FOUND : FIT_NONE) || got != recorded ||
-	        (fit.min_distance == FIT_MIN_DISTANCE_YES) != near)
+		(fit.min_distance == FIT_MIN_DISTANCE_YES) != near)
 		vectors_differ(run, "required: verdict %u nodes %llx near %u, recorded %llx near %d",
-		        fit.verdict, (unsigned long long)got, fit.min_distance, (unsigned long long)recorded,
-		        near);
+			fit.verdict, (unsigned long long)got, fit.min_distance, (unsigned long long)recorded,
+			near);
 }
 
 static void check_both_scopes(struct vectors_run *run, struct score_case *c,
-        const struct resource_list *allocatable, const vj *expect)
+	const struct resource_list *allocatable, const vj *expect)
 {
 	for (size_t i = 0; i < 2; i++) {
 		const char *filter_key = i == 0 ? "filterContainer" : "filterPod";

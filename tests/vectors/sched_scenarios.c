@@ -6,14 +6,14 @@
 #include "tests/vectors/sched_build.h"
 
 static void check_filter_of(
-        struct vectors_run *run, struct score_case *c, const vj *allocatable, const vj *want)
+	struct vectors_run *run, struct score_case *c, const vj *allocatable, const vj *want)
 {
 	struct resource_list list = list_from_map(allocatable);
 	struct filter_result result = filter_pod(&c->node->space, c->plan, &c->topology, &list);
 
 	if (!vj_get(want, "panic"))
 		check_filter(run, &result, vj_string(vj_need(want, "code")),
-		        vj_string(vj_need(want, "reason")), false);
+			vj_string(vj_need(want, "reason")), false);
 	else if (c->zones->has_id_64 && result.verdict != FILTER_ERROR)
 		vectors_explain(run, "D1 zone id 64");
 	else

@@ -88,8 +88,8 @@ static int placed_on(const vj *placement, const vj *pod, const char *container)
 {
 	VJ_FOREACH (p, placement) {
 		if (!strcmp(vj_string(vj_need(p, "namespace")), vj_string(vj_need(pod, "namespace"))) &&
-		        !strcmp(vj_string(vj_need(p, "pod")), vj_string(vj_need(pod, "name"))) &&
-		        !strcmp(vj_string(vj_need(p, "container")), container))
+			!strcmp(vj_string(vj_need(p, "pod")), vj_string(vj_need(pod, "name"))) &&
+			!strcmp(vj_string(vj_need(p, "container")), container))
 			return (int)vj_int(vj_need(p, "numa_id"));
 	}
 	return -1;
@@ -133,14 +133,14 @@ static void run_filter(struct vectors_run *run, const vj *c)
 
 	subject_init(&s, run, c);
 	if (mode && !strcmp(vj_string(mode), "Enabled") && vj_count(vj_get(c, "victims")) > 0 &&
-	        vj_get(c, "numa_placement"))
+		vj_get(c, "numa_placement"))
 		verdict = evict(&s, c);
 	result = filter_pod(&s.node.space, &s.plan, &s.topology, &allocatable);
 	if (verdict != EVICTION_DONE)
 		check_text(run, expected, "reason", eviction_messages[verdict]);
 	else
 		check_filter(run, &result, vj_string(vj_need(expected, "code")),
-		        vj_string(prefix ? prefix : vj_need(expected, "reason")), prefix != NULL);
+			vj_string(prefix ? prefix : vj_need(expected, "reason")), prefix != NULL);
 	subject_release(&s);
 	resource_list_release(&allocatable);
 }
@@ -195,7 +195,7 @@ static void run_required(struct vectors_run *run, const vj *c)
 		want |= UINT64_C(1) << vj_unsigned(id);
 	if (fit.verdict != (ids ? FIT_FOUND : FIT_NONE) || got != want)
 		vectors_differ(run, "numa_ids: verdict %u %llx, recorded %llx", fit.verdict,
-		        (unsigned long long)got, (unsigned long long)want);
+			(unsigned long long)got, (unsigned long long)want);
 	check_bool(run, expected, "is_min_distance", fit.min_distance == FIT_MIN_DISTANCE_YES);
 	release_node(&zones, &node, &request);
 }
@@ -203,7 +203,7 @@ static void run_required(struct vectors_run *run, const vj *c)
 static void run_normalize(struct vectors_run *run, const vj *c)
 {
 	int score = strategy_normalize(vj_unsigned(vj_need(c, "numa_nodes_count")),
-	        vj_bool(vj_need(c, "is_min_distance")), vj_unsigned(vj_need(c, "max_numa_nodes")));
+		vj_bool(vj_need(c, "is_min_distance")), vj_unsigned(vj_need(c, "max_numa_nodes")));
 
 	check_int(run, vj_need(c, "expected"), "score", score);
 }
@@ -238,7 +238,7 @@ static void run_resource_name(struct vectors_run *run, const vj *c)
 	bool host_level = !strcmp(vj_string(vj_need(c, "function")), "isHostLevelResource");
 
 	check_bool(run, vj_need(c, "expected"), "result",
-	        host_level ? resource_name_is_host_level(name) : resource_name_is_numa_affine(name));
+		host_level ? resource_name_is_host_level(name) : resource_name_is_numa_affine(name));
 }
 
 /* What is left in a space against recorded [{numa_id, resources}]. */
@@ -257,7 +257,7 @@ static void check_left(struct vectors_run *run, const struct node *node, const v
 			n++;
 			if (r < 0 || *fit_available(&node->space, (size_t)r, position) != vj_quantity(q).nano)
 				vectors_differ(run, "left of %s on node %zu is not what was recorded",
-				        vj_key(q), position);
+					vj_key(q), position);
 		}
 		for (size_t r = 0; r < node->inv.n_resources; r++)
 			n -= inventory_amount(&node->inv, position, r)->present;
@@ -277,7 +277,7 @@ static void run_filter_subtract(struct vectors_run *run, const vj *c)
 
 	node_from_case(c, &zones, &node, &request);
 	filter_subtract(&node.space, qos_from_json(vj_need(c, "qos")), &request,
-	        vj_unsigned(vj_need(c, "numa_id")), reason);
+		vj_unsigned(vj_need(c, "numa_id")), reason);
 	check_text(run, expected, "error", reason);
 	check_left(run, &node, vj_need(expected, "numa_nodes"));
 	release_node(&zones, &node, &request);
@@ -336,8 +336,8 @@ static void run_name_check(struct vectors_run *run, const vj *c)
 	bool scope = !strcmp(vj_string(vj_need(c, "function")), "IsValidScope");
 	const char *value = vj_string(vj_need(c, "value"));
 	int index = scope ? settings_name_index(topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT, value)
-	                  : settings_name_index(
-	                            topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, value);
+			  : settings_name_index(
+				    topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, value);
 
 	check_bool(run, vj_need(c, "expected"), "result", index > 0);
 }
@@ -382,8 +382,8 @@ static void run_pod_check(struct vectors_run *run, const vj *c)
 	zones.items[0].allocatable = names;
 	node_init(&node, &zones);
 	got = !strcmp(vj_string(vj_need(c, "function")), "IncludeNonNative")
-	              ? request_has_non_native(&pod)
-	              : request_pod_is_exclusive(&pod, &node.inv);
+		      ? request_has_non_native(&pod)
+		      : request_pod_is_exclusive(&pod, &node.inv);
 	check_bool(run, vj_need(c, "expected"), "result", got);
 	node_release(&node);
 	resource_list_release(&names);
@@ -429,25 +429,25 @@ static const struct {
 	const char *function;
 	void (*run)(struct vectors_run *run, const vj *c);
 } functions[] = {
-        {"Filter", run_filter},
-        {"Score", run_score},
-        {"numaNodesRequired", run_required},
-        {"normalizeScore", run_normalize},
-        {"minAvgDistanceInCombinations", run_min_distance},
-        {"isHostLevelResource", run_resource_name},
-        {"isNUMAAffineResource", run_resource_name},
-        {"subtractResourcesFromNUMANodeList", run_filter_subtract},
-        {"subtractFromNUMAs", run_fit_subtract},
-        {"onlyNonNUMAResources", run_not_numa},
-        {"podFingerprintForNodeTopology", run_fingerprint},
-        {"IsValidScope", run_name_check},
-        {"IsValidPolicy", run_name_check},
-        {"updateFromAttributes", run_config},
-        {"updateFromPolicies", run_config},
-        {"TopologyManagerFromNodeResourceTopology", run_config},
-        {"IncludeNonNative", run_pod_check},
-        {"AreExclusiveForPod", run_pod_check},
-        {"GetPodEffectiveRequest", run_effective},
+	{"Filter", run_filter},
+	{"Score", run_score},
+	{"numaNodesRequired", run_required},
+	{"normalizeScore", run_normalize},
+	{"minAvgDistanceInCombinations", run_min_distance},
+	{"isHostLevelResource", run_resource_name},
+	{"isNUMAAffineResource", run_resource_name},
+	{"subtractResourcesFromNUMANodeList", run_filter_subtract},
+	{"subtractFromNUMAs", run_fit_subtract},
+	{"onlyNonNUMAResources", run_not_numa},
+	{"podFingerprintForNodeTopology", run_fingerprint},
+	{"IsValidScope", run_name_check},
+	{"IsValidPolicy", run_name_check},
+	{"updateFromAttributes", run_config},
+	{"updateFromPolicies", run_config},
+	{"TopologyManagerFromNodeResourceTopology", run_config},
+	{"IncludeNonNative", run_pod_check},
+	{"AreExclusiveForPod", run_pod_check},
+	{"GetPodEffectiveRequest", run_effective},
 };
 
 static bool recognise(const struct vj_file *file)

@@ -33,5 +33,5 @@ struct vectors_format {
 
 extern const struct vectors_format vectors_scheduler; /* scheduler.json */
 extern const struct vectors_format
-        vectors_scheduler_scenarios; /* scheduler_scenarios.jsonl, edge_cases.json */
+	vectors_scheduler_scenarios; /* scheduler_scenarios.jsonl, edge_cases.json */
 extern const struct vectors_format vectors_scheduler_upstream; /* upstream_cases.json */
