@@ -104,12 +104,18 @@ static void a_difference_is_told_in_one_line(void **state)
 /* In a mount namespace of its own: the fixture's /sys on /sys, then this program again. Exits on failure. */
 static void become_other_machine(const char *sys, const char *mode)
 {
-	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		_exit(80);
+	self[n] = '\0';
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, "") < 0)
 		_exit(77);
-	if (mount(sys, "/sys", NULL, MS_BIND, NULL) < 0)
+	if (mount(sys, "/sys", "none", MS_BIND, "") < 0)
 		_exit(78);
 	setenv(CHILD, mode, 1);
-	execl("/proc/self/exe", "test_libnuma", (char *)NULL);
+	execl(self, self, (char *)NULL);
 	_exit(79);
 }
 
