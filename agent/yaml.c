@@ -205,32 +205,50 @@ static int parser_error(const yaml_parser_t *parser, struct err *err)
 		parser->problem ? parser->problem : "unknown problem");
 }
 
-int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err)
+static const size_t all_documents = SIZE_MAX;
+
+/* Document number `index` as *d, or all of them as its list. -ENOENT when there is no such document. */
+static int load(yaml_parser_t *parser, size_t index, struct doc *d, struct err *err)
+{
+	struct reader rd = {.err = err};
+
+	if (index == all_documents)
+		d->kind = DOC_LIST;
+	for (size_t at = 0;; at++) {
+		yaml_document_t document;
+		struct doc *into = index == all_documents ? NULL : d;
+		int r = 0;
+
+		if (!yaml_parser_load(parser, &document))
+			return parser_error(parser, err);
+		if (!yaml_document_get_root_node(&document)) {
+			yaml_document_delete(&document);
+			return at > 0 && index == all_documents
+				       ? 0
+				       : err_set(err, -ENOENT, "no YAML document in it");
+		}
+		rd.document = &document;
+		if (index == all_documents)
+			into = doc_add(d, NULL);
+		if (index == all_documents || at == index)
+			r = into ? convert(&rd, 1, 0, into) : -ENOMEM;
+		yaml_document_delete(&document);
+		if (r < 0 || at == index)
+			return r == -ENOMEM ? err_set(err, r, "out of memory") : r;
+	}
+}
+
+static int parse(const char *text, size_t len, size_t index, struct doc *ret, struct err *err)
 {
 	CLEANUP(yaml_parser_delete) yaml_parser_t parser;
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
-	int r = -ENOENT;
+	int r;
 
 	memset(&parser, 0, sizeof(parser));
 	if (!yaml_parser_initialize(&parser))
 		return err_set(err, -ENOMEM, "out of memory");
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-	for (size_t at = 0; r == -ENOENT; at++) {
-		yaml_document_t document;
-		struct reader rd = {.document = &document, .err = err};
-
-		if (!yaml_parser_load(&parser, &document))
-			return parser_error(&parser, err);
-		if (!yaml_document_get_root_node(&document)) {
-			yaml_document_delete(&document);
-			return err_set(err, -ENOENT, "no YAML document in it");
-		}
-		if (at == index)
-			r = convert(&rd, 1, 0, &d);
-		yaml_document_delete(&document);
-	}
-	if (r == -ENOMEM)
-		err_set(err, r, "out of memory");
+	r = load(&parser, index, &d, err);
 	if (r < 0)
 		return r;
 	*ret = d;
@@ -238,17 +256,46 @@ int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, 
 	return 0;
 }
 
-int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err)
+int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err)
+{
+	return parse(text, len, index, ret, err);
+}
+
+/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. */
+static bool parse_json(const char *text, size_t len, struct doc *ret)
 {
 	size_t blank = strspn(text, " \t\r\n");
+
+	return blank < len && (text[blank] == '{' || text[blank] == '[') &&
+	       json_parse(text, len, ret, NULL) == 0;
+}
+
+int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	int r = parse_json(text, len, ret) ? 0 : parse(text, len, 0, ret, err);
+
+	return r == -ENOENT ? err_set(err, -EINVAL, "empty, no YAML document in it") : r;
+}
+
+int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc d = DOC_INIT, list = DOC_INIT;
+	struct doc *item;
 	int r;
 
-	/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. */
-	if (blank < len && (text[blank] == '{' || text[blank] == '[') &&
-		json_parse(text, len, ret, NULL) == 0)
-		return 0;
-	r = yaml_parse_nth(text, len, 0, ret, err);
-	return r == -ENOENT ? err_set(err, -EINVAL, "empty, no YAML document in it") : r;
+	if (!parse_json(text, len, &d)) {
+		r = parse(text, len, all_documents, ret, err);
+		return r == -ENOENT ? err_set(err, -EINVAL, "empty, no YAML document in it") : r;
+	}
+	list.kind = DOC_LIST;
+	item = doc_add(&list, NULL);
+	if (!item)
+		return err_set(err, -ENOMEM, "out of memory");
+	*item = d;
+	d = (struct doc)DOC_INIT;
+	*ret = list;
+	list = (struct doc)DOC_INIT;
+	return 0;
 }
 
 /* ---- printing */
