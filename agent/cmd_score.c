@@ -131,7 +131,7 @@ static int print(const struct options *options, const struct score_row *rows, si
 
 /* The inputs; what is wrong with them is usage. */
 static int read_inputs(const struct options *options, struct nrt_nodes *nodes, struct pod_templates *pods,
-	struct weights *weights, struct err *err)
+	const struct pod_template **ret_pod, struct weights *weights, struct err *err)
 {
 	int r;
 
@@ -144,6 +144,8 @@ static int read_inputs(const struct options *options, struct nrt_nodes *nodes, s
 	if (r == 0)
 		r = pod_input_read(options, pods, err);
 	if (r == 0)
+		r = pod_input_pick(options, pods, ret_pod, err);
+	if (r == 0)
 		r = nrt_input_read(options->value[OPT_NRT], nodes, err);
 	return r;
 }
@@ -153,6 +155,7 @@ int command_score(const struct options *options)
 	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
 	CLEANUP(weights_release) struct weights weights = {0};
+	const struct pod_template *pod = NULL;
 	CLEANUP(freep) struct score_row *rows = NULL;
 	struct progress progress = {.shown = false};
 	struct score_options how = {.rank_by = rank_by(options),
@@ -160,7 +163,7 @@ int command_score(const struct options *options)
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 		.data = &progress};
 	struct err err = {""};
-	int r = read_inputs(options, &nodes, &pods, &weights, &err);
+	int r = read_inputs(options, &nodes, &pods, &pod, &weights, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);
@@ -168,7 +171,7 @@ int command_score(const struct options *options)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
 	how.weights = (struct resource_weights){.items = weights.items, .n_items = weights.n_items};
-	r = score_report(&nodes, &pods.items[0], &how, &rows, &err);
+	r = score_report(&nodes, pod, &how, &rows, &err);
 	end_progress(&progress);
 	if (r < 0) {
 		log_error("%s", err.text);
