@@ -27,6 +27,7 @@ struct vectors_run {
 static const struct vectors_format *const formats[] = {
         &kubelet_cases_format,
         &kubelet_cpu_manager_format,
+        &kubelet_pods_format,
         &kubelet_topology_manager_format,
         NULL,
 };
