@@ -19,10 +19,8 @@ static int join(const char *root, const char *path, struct strbuf *out)
 
 int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
-	CLEANUP(closep)
-	int fd = -1;
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
+	CLEANUP(closep) int fd = -1;
 	char chunk[16384];
 	size_t before = out->len;
 	int r = join(root, path, &full);
@@ -50,7 +48,7 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 		r = strbuf_error(out);
 		if (r < 0) {
 			err_set(err, r, "'%s': %s", full.text,
-			        r == -EFBIG ? "larger than allowed" : "out of memory");
+				r == -EFBIG ? "larger than allowed" : "out of memory");
 			break;
 		}
 	}
@@ -64,8 +62,7 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 
 bool fs_exists(const char *root, const char *path)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
 
 	return join(root, path, &full) == 0 && access(full.text, F_OK) == 0;
 }

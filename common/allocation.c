@@ -59,11 +59,11 @@ struct allocation *allocations_add(struct allocations *a)
 		return NULL;
 	item = &a->items[a->n_items];
 	*item = (struct allocation){
-	        .pod_uid = strdup(""),
-	        .namespace = strdup(""),
-	        .pod = strdup(""),
-	        .container = strdup(""),
-	        .cpus = hwloc_bitmap_alloc(),
+		.pod_uid = strdup(""),
+		.namespace = strdup(""),
+		.pod = strdup(""),
+		.container = strdup(""),
+		.cpus = hwloc_bitmap_alloc(),
 	};
 	if (!item->pod_uid || !item->namespace || !item->pod || !item->container || !item->cpus) {
 		allocation_release(item);

@@ -52,8 +52,7 @@ static int check_list(const char *list)
 
 int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	int r;
 
 	r = check_list(list);

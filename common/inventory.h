@@ -45,7 +45,7 @@ int inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *re
 int inventory_resource(const struct inventory *inv, const char *name);
 
 static inline struct inventory_amount *inventory_amount(
-        const struct inventory *inv, size_t node, size_t resource)
+	const struct inventory *inv, size_t node, size_t resource)
 {
 	return &inv->amounts[node * inv->n_resources + resource];
 }

@@ -39,8 +39,8 @@ void log_line(enum log_level level, const char *fmt, ...)
 		fprintf(stderr, "<%d>%s\n", (int)level, line);
 	else
 		fprintf(stderr, "nrtd: %s%s\n",
-		        level <= LOG_LEVEL_ERROR     ? ""
-		        : level == LOG_LEVEL_WARNING ? "warning: "
-		                                     : "",
-		        line);
+			level <= LOG_LEVEL_ERROR     ? ""
+			: level == LOG_LEVEL_WARNING ? "warning: "
+						     : "",
+			line);
 }

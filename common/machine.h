@@ -10,8 +10,9 @@
 
 #include "common/cpuset.h"
 
-#define MACHINE_NONE (-1) /* "no such id": a CPU outside every NUMA node, a NUMA node outside every socket \
-	                   */
+#define MACHINE_NONE                                                                          \
+	(-1) /* "no such id": a CPU outside every NUMA node, a NUMA node outside every socket \
+	      */
 #define MACHINE_MAX_CPUS  8192
 #define MACHINE_MAX_NODES 1024
 
@@ -59,7 +60,7 @@ struct machine {
 	hwloc_bitmap_t offline; /* CPUs the kernel knows and that are offline */
 	size_t n_cores;
 	unsigned *distances; /* n_nodes x n_nodes by position, row = from; 0 = not told. NULL = no SLIT at all
-	                      */
+			      */
 };
 
 void machine_init(struct machine *m);

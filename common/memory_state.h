@@ -18,7 +18,7 @@ struct memory_node {
 	unsigned id;          /* NUMA node id */
 	unsigned assignments; /* numberOfAssignments: containers x memory types */
 	hwloc_bitmap_t
-	        cells; /* the group the node is part of; {id} or empty when it is used alone or not at all */
+		cells; /* the group the node is part of; {id} or empty when it is used alone or not at all */
 	struct memory_table *tables; /* sorted by type */
 	size_t n_tables;
 	size_t tables_size;

@@ -19,9 +19,9 @@ struct suffix {
 };
 
 static const struct suffix decimal_suffixes[] = {{"n", -9}, {"u", -6}, {"m", -3}, {"", 0}, {"k", 3}, {"M", 6},
-        {"G", 9}, {"T", 12}, {"P", 15}, {"E", 18}};
+	{"G", 9}, {"T", 12}, {"P", 15}, {"E", 18}};
 static const struct suffix binary_suffixes[] = {
-        {"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}, {"Pi", 50}, {"Ei", 60}};
+	{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}, {"Pi", 50}, {"Ei", 60}};
 
 /* A quantity's text taken apart: "-1.50Ki" is negative, digits "1" and "50", power 10, binary. */
 struct parts {
@@ -118,7 +118,7 @@ static bool decimal_magnitude(const struct parts *parts, uqty_t *ret)
 
 	for (int64_t i = 0; i < n_digits; i++) {
 		char c = i < (int64_t)parts->n_whole ? parts->whole[i]
-		                                     : parts->fraction[i - (int64_t)parts->n_whole];
+						     : parts->fraction[i - (int64_t)parts->n_whole];
 
 		if (i >= point)
 			more = more || c != '0';
@@ -177,8 +177,8 @@ int quantity_parse(const char *text, struct quantity *ret, struct err *err)
 			return err_set(err, -ERANGE, "quantity out of range: '%.100s'", text);
 	}
 	*ret = (struct quantity){
-	        .nano = parts.negative ? -(qty_t)value : (qty_t)value,
-	        .format = parts.format,
+		.nano = parts.negative ? -(qty_t)value : (qty_t)value,
+		.format = parts.format,
 	};
 	return 0;
 }
@@ -235,7 +235,7 @@ void quantity_print(struct quantity q, char text[QUANTITY_TEXT_MAX])
 		snprintf(text + n, QUANTITY_TEXT_MAX - n, "e%d", power);
 	else
 		snprintf(text + n, QUANTITY_TEXT_MAX - n, "%s",
-		        decimal_suffixes[(power + NANO_DIGITS) / 3].text);
+			decimal_suffixes[(power + NANO_DIGITS) / 3].text);
 }
 
 qty_t qty_add(qty_t a, qty_t b)
@@ -250,8 +250,8 @@ qty_t qty_add(qty_t a, qty_t b)
 struct quantity quantity_add(struct quantity a, struct quantity b)
 {
 	return (struct quantity){
-	        .nano = qty_add(a.nano, b.nano),
-	        .format = a.nano == 0 ? b.format : a.format,
+		.nano = qty_add(a.nano, b.nano),
+		.format = a.nano == 0 ? b.format : a.format,
 	};
 }
 

@@ -49,7 +49,7 @@ struct pod_request {
 	char *name;
 	enum qos_class qos; /* status.qosClass where the object has it */
 	struct container_request
-	        *containers; /* init containers and sidecars in their order, then app containers */
+		*containers; /* init containers and sidecars in their order, then app containers */
 	size_t n_containers;
 	size_t containers_size;
 	struct resource_list overhead;

@@ -9,21 +9,21 @@
 const char *const cpu_manager_policy_names[] = {"unknown", "none", "static"};
 const char *const memory_manager_policy_names[] = {"unknown", "None", "Static"};
 const char *const topology_manager_policy_names[] = {
-        "unknown", "none", "best-effort", "restricted", "single-numa-node"};
+	"unknown", "none", "best-effort", "restricted", "single-numa-node"};
 const char *const topology_manager_scope_names[] = {"unknown", "container", "pod"};
 const char *const setting_names[] = {
-        "cpuManagerPolicy",
-        "cpuManagerPolicyOptions",
-        "memoryManagerPolicy",
-        "topologyManagerPolicy",
-        "topologyManagerScope",
-        "topologyManagerPolicyOptions",
-        "reservedSystemCPUs",
-        "kubeReserved",
-        "systemReserved",
-        "evictionHard",
-        "reservedMemory",
-        "featureGates",
+	"cpuManagerPolicy",
+	"cpuManagerPolicyOptions",
+	"memoryManagerPolicy",
+	"topologyManagerPolicy",
+	"topologyManagerScope",
+	"topologyManagerPolicyOptions",
+	"reservedSystemCPUs",
+	"kubeReserved",
+	"systemReserved",
+	"evictionHard",
+	"reservedMemory",
+	"featureGates",
 };
 
 static_assert(sizeof(setting_names) / sizeof(*setting_names) == SETTING_COUNT, "a name for each setting");

@@ -65,7 +65,7 @@ struct topology_manager_config {
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
 	unsigned max_numa_nodes; /* max-allowable-numa-nodes; TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES when not
-	                            set */
+				    set */
 	bool prefer_closest_numa_nodes;
 };
 
@@ -113,7 +113,7 @@ struct settings {
 	char *topology_options_text; /* the same for topologyManagerPolicyOptions */
 	char *feature_gates_text;    /* the same for featureGates */
 	char *from[SETTING_COUNT];   /* "--reserved-cpus of nrtd", "/var/lib/kubelet/config.yaml", "kubelet
-	                                default"; NULL = unknown */
+					default"; NULL = unknown */
 };
 
 void settings_init(struct settings *s);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 void cpu_accumulator_start(
-        struct cpu_workspace *ws, struct cpu_accumulator *acc, const bool *available, long n, bool *taken)
+	struct cpu_workspace *ws, struct cpu_accumulator *acc, const bool *available, long n, bool *taken)
 {
 	const struct cpu_topology *t = ws->topology;
 
@@ -57,7 +57,7 @@ static void sort_by_free(const uint32_t *n_free, uint32_t *list, size_t n)
 
 /* All elements of a level that have a free CPU, ordered. */
 static size_t order_all(
-        struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t *list)
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t *list)
 {
 	size_t n = 0;
 
@@ -70,7 +70,7 @@ static size_t order_all(
 
 /* The elements of `child` that have a free CPU within one element of `parent`, ordered. */
 static size_t order_within(struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level child,
-        enum cpu_level parent, uint32_t element, uint32_t *list)
+	enum cpu_level parent, uint32_t element, uint32_t *list)
 {
 	const struct cpu_elements *p = &ws->topology->levels[parent];
 	const uint32_t *of = ws->topology->levels[child].of;
@@ -91,7 +91,7 @@ static size_t order_within(struct cpu_workspace *ws, const struct cpu_accumulato
 
 /* For each of the parents in turn, its children. */
 static size_t order_below(struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level child,
-        enum cpu_level parent, size_t n_parents)
+	enum cpu_level parent, size_t n_parents)
 {
 	size_t n = 0;
 
@@ -130,12 +130,12 @@ static size_t order_level(struct cpu_workspace *ws, const struct cpu_accumulator
 		return cpu_accumulator_order_numas(ws, acc);
 	case CPU_LEVEL_UNCORE:
 		return order_below(
-		        ws, acc, CPU_LEVEL_UNCORE, CPU_LEVEL_NUMA, cpu_accumulator_order_numas(ws, acc));
+			ws, acc, CPU_LEVEL_UNCORE, CPU_LEVEL_NUMA, cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_CORE:
 		return ws->numa_first ? order_below(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
-		                                order_sockets(ws, acc))
-		                      : order_below(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA,
-		                                cpu_accumulator_order_numas(ws, acc));
+						order_sockets(ws, acc))
+				      : order_below(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA,
+						cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_COUNT:
 		break;
 	}
@@ -144,7 +144,7 @@ static size_t order_level(struct cpu_workspace *ws, const struct cpu_accumulator
 
 /* Free CPUs of the elements in ws->lists[level], element by element, into ws->cpu_list. */
 static size_t list_cpus(
-        struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, size_t n_elements)
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, size_t n_elements)
 {
 	const struct cpu_elements *e = &ws->topology->levels[level];
 	size_t n = 0;
@@ -160,7 +160,7 @@ static size_t list_cpus(
 }
 
 static size_t order_cpus(
-        struct cpu_workspace *ws, const struct cpu_take_rules *rules, const struct cpu_accumulator *acc)
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const struct cpu_accumulator *acc)
 {
 	enum cpu_level level = rules->spread ? CPU_LEVEL_SOCKET : CPU_LEVEL_CORE;
 
@@ -173,17 +173,17 @@ static size_t order_cpus(
  * wrong both ways, and reproduced.
  */
 static bool is_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-        const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
+	const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
 {
 	bool own = level == CPU_LEVEL_NUMA || level == CPU_LEVEL_UNCORE || rules->version.whole_by_own_size;
 
 	return acc->n_free[level][element] == (own ? cpu_element_size(ws->topology, level, element)
-	                                           : cpu_topology_average(ws->topology, level));
+						   : cpu_topology_average(ws->topology, level));
 }
 
 /* The whole elements of a level in their order, into ws->lists[level]. */
 static size_t order_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-        const struct cpu_accumulator *acc, enum cpu_level level)
+	const struct cpu_accumulator *acc, enum cpu_level level)
 {
 	size_t n = order_level(ws, acc, level), n_whole = 0;
 
@@ -198,7 +198,7 @@ static size_t order_whole(struct cpu_workspace *ws, const struct cpu_take_rules 
  * an element listed under two parents counts twice, as in the kubelet.
  */
 static bool take_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-        struct cpu_accumulator *acc, enum cpu_level level)
+	struct cpu_accumulator *acc, enum cpu_level level)
 {
 	const struct cpu_elements *e = &ws->topology->levels[level];
 	size_t n = order_whole(ws, rules, acc, level);
@@ -218,12 +218,12 @@ static bool take_whole(struct cpu_workspace *ws, const struct cpu_take_rules *ru
 
 /* takePartialUncore(): the need's worth of cores, when their free CPUs are exactly the need. */
 static void take_partial_uncore(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-        struct cpu_accumulator *acc, uint32_t uncore)
+	struct cpu_accumulator *acc, uint32_t uncore)
 {
 	long per_core = cpu_topology_average(ws->topology, CPU_LEVEL_CORE);
 	long n_wanted = (acc->need + (rules->version.uncore_rounds_down ? 0 : per_core - 1)) / per_core;
 	size_t n_cores = order_within(
-	               ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_UNCORE, uncore, ws->lists[CPU_LEVEL_CORE]),
+		       ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_UNCORE, uncore, ws->lists[CPU_LEVEL_CORE]),
 	       n;
 	bool odd = acc->need % 2 != 0 && per_core > 1 && !rules->version.uncore_rounds_down;
 
@@ -241,7 +241,7 @@ static void take_partial_uncore(struct cpu_workspace *ws, const struct cpu_take_
 }
 
 static bool take_uncores(
-        struct cpu_workspace *ws, const struct cpu_take_rules *rules, struct cpu_accumulator *acc)
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, struct cpu_accumulator *acc)
 {
 	size_t n = order_level(ws, acc, CPU_LEVEL_UNCORE);
 	long per_uncore = cpu_topology_average(ws->topology, CPU_LEVEL_UNCORE);
@@ -258,7 +258,7 @@ static bool take_uncores(
 }
 
 struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-        const bool *available, size_t n, bool *taken)
+	const bool *available, size_t n, bool *taken)
 {
 	struct cpu_accumulator *acc = &ws->packed;
 	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};
@@ -272,7 +272,7 @@ struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_
 		return take;
 	}
 	if (take_whole(ws, rules, acc, ws->numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET) ||
-	        take_whole(ws, rules, acc, ws->numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA))
+		take_whole(ws, rules, acc, ws->numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA))
 		return take;
 	if (rules->uncore && take_uncores(ws, rules, acc))
 		return take;
@@ -289,7 +289,7 @@ struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_
 }
 
 size_t cpu_take_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, enum cpu_level level,
-        bool whole, const bool *available, const uint32_t **ret_list)
+	bool whole, const bool *available, const uint32_t **ret_list)
 {
 	cpu_accumulator_start(ws, &ws->packed, available, 0, ws->inner_taken);
 	*ret_list = ws->lists[level];
@@ -297,7 +297,7 @@ size_t cpu_take_order(struct cpu_workspace *ws, const struct cpu_take_rules *rul
 }
 
 size_t cpu_take_cpu_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
-        const uint32_t **ret_list)
+	const uint32_t **ret_list)
 {
 	cpu_accumulator_start(ws, &ws->packed, available, 0, ws->inner_taken);
 	*ret_list = ws->cpu_list;

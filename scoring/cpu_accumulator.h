@@ -32,7 +32,7 @@ struct cpu_workspace {
 
 /* Begin with `available` and nothing taken. */
 void cpu_accumulator_start(
-        struct cpu_workspace *ws, struct cpu_accumulator *acc, const bool *available, long n, bool *taken);
+	struct cpu_workspace *ws, struct cpu_accumulator *acc, const bool *available, long n, bool *taken);
 
 /* Take one CPU without counting it. */
 void cpu_accumulator_take(struct cpu_workspace *ws, struct cpu_accumulator *acc, uint32_t cpu);
@@ -42,8 +42,8 @@ size_t cpu_accumulator_order_numas(struct cpu_workspace *ws, const struct cpu_ac
 
 /* takeByTopologyNUMAPacked(), using ws->packed. */
 struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-        const bool *available, size_t n, bool *taken);
+	const bool *available, size_t n, bool *taken);
 
 /* takeByTopologyNUMADistributed(), using ws->distributed and ws->packed. */
 struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-        const bool *available, size_t n, bool *taken);
+	const bool *available, size_t n, bool *taken);

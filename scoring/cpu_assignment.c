@@ -46,13 +46,13 @@ static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout)
 	size_t sizes[CPU_LEVEL_COUNT];
 
 	sizes[CPU_LEVEL_NUMA] = sizes[CPU_LEVEL_SOCKET] =
-	        n_low > t->levels[high].n ? n_low : t->levels[high].n;
+		n_low > t->levels[high].n ? n_low : t->levels[high].n;
 	sizes[CPU_LEVEL_UNCORE] = sizes[CPU_LEVEL_CORE] = excess * t->n_cpus;
 	for (size_t i = 0; i < 2; i++) {
 		accumulators[i]->free = lay_out(layout, t->n_cpus, sizeof(bool));
 		for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
 			accumulators[i]->n_free[level] =
-			        lay_out(layout, t->levels[level].n, sizeof(uint32_t));
+				lay_out(layout, t->levels[level].n, sizeof(uint32_t));
 	}
 	ws->inner_available = lay_out(layout, t->n_cpus, sizeof(bool));
 	ws->inner_taken = lay_out(layout, t->n_cpus, sizeof(bool));
@@ -107,10 +107,10 @@ void cpu_workspace_freep(struct cpu_workspace **ws)
 }
 
 struct cpu_take cpu_take(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
-        size_t n, bool *taken)
+	size_t n, bool *taken)
 {
 	struct cpu_take take = rules->distribute ? cpu_take_distributed(ws, rules, available, n, taken)
-	                                         : cpu_take_packed(ws, rules, available, n, taken);
+						 : cpu_take_packed(ws, rules, available, n, taken);
 
 	if (take.status != CPU_TAKE_OK)
 		memset(taken, 0, ws->topology->n_cpus * sizeof(*taken));

@@ -235,9 +235,9 @@ static void take_from_numa(struct distribution *d, uint32_t numa, long n)
 	rules.uncore = false;
 	for (size_t i = 0; i < n_cpus; i++)
 		ws->inner_available[i] =
-		        d->acc->free[i] && ws->topology->levels[CPU_LEVEL_NUMA].of[i] == numa;
+			d->acc->free[i] && ws->topology->levels[CPU_LEVEL_NUMA].of[i] == numa;
 	if (cpu_take_packed(ws, &rules, ws->inner_available, (size_t)n, ws->inner_taken).status !=
-	        CPU_TAKE_OK)
+		CPU_TAKE_OK)
 		return;
 	for (uint32_t i = 0; i < n_cpus; i++)
 		if (ws->inner_taken[i]) {
@@ -275,7 +275,7 @@ static long divide_up(long a, long b)
 }
 
 struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-        const bool *available, size_t n, bool *taken)
+	const bool *available, size_t n, bool *taken)
 {
 	struct distribution d = {.ws = ws, .rules = rules, .acc = &ws->distributed};
 	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};

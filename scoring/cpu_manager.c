@@ -9,7 +9,7 @@
 #include "scoring/node_mask.h"
 
 const char *cpu_manager_options_conflict(const struct cpu_manager_options *options,
-        enum topology_manager_policy policy, const struct cpu_topology *t)
+	enum topology_manager_policy policy, const struct cpu_topology *t)
 {
 	if (options->full_pcpus_only && options->distribute_cpus_across_cores)
 		return "static policy options full-pcpus-only and distribute-cpus-across-cores can not be "
@@ -35,24 +35,22 @@ const char *cpu_manager_options_conflict(const struct cpu_manager_options *optio
 }
 
 static struct cpu_take_rules take_rules(const struct cpu_topology *t,
-        const struct cpu_manager_options *options, struct kubelet_version version)
+	const struct cpu_manager_options *options, struct kubelet_version version)
 {
 	return (struct cpu_take_rules){
-	        .spread = options->distribute_cpus_across_cores,
-	        .uncore = options->prefer_align_cpus_by_uncorecache,
-	        .distribute = options->distribute_cpus_across_numa,
-	        .group = options->full_pcpus_only ? cpu_topology_average(t, CPU_LEVEL_CORE) : 1,
-	        .version = version,
+		.spread = options->distribute_cpus_across_cores,
+		.uncore = options->prefer_align_cpus_by_uncorecache,
+		.distribute = options->distribute_cpus_across_numa,
+		.group = options->full_pcpus_only ? cpu_topology_average(t, CPU_LEVEL_CORE) : 1,
+		.version = version,
 	};
 }
 
 /* reserved[] = the CPUs the kubelet reserves when only their number is configured. */
 static int pick_reserved(struct cpu_manager *cm, size_t n)
 {
-	CLEANUP(cpu_workspace_freep)
-	struct cpu_workspace *ws = cpu_workspace_new(cm->topology);
-	CLEANUP(freep)
-	bool *all = calloc(cm->topology->n_cpus + 1, sizeof(*all));
+	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = cpu_workspace_new(cm->topology);
+	CLEANUP(freep) bool *all = calloc(cm->topology->n_cpus + 1, sizeof(*all));
 
 	if (!ws || !all)
 		return -ENOMEM;
@@ -63,10 +61,8 @@ static int pick_reserved(struct cpu_manager *cm, size_t n)
 
 static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct err *err)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = hwloc_bitmap_alloc();
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *text = NULL;
 
 	if (!set || cpu_set_to_bitmap(cm->topology, cm->reserved, set) < 0)
 		return -ENOMEM;
@@ -74,14 +70,14 @@ static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct
 	if (!text)
 		return -ENOMEM;
 	return err_set(err, -EINVAL,
-	        "unable to reserve the required amount of CPUs (size of %s did not equal %zu)", text,
-	        n_wanted);
+		"unable to reserve the required amount of CPUs (size of %s did not equal %zu)", text,
+		n_wanted);
 }
 
 int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
-        const struct cpu_manager_options *options, enum topology_manager_policy policy,
-        const struct kubelet_version *version, hwloc_const_bitmap_t reserved, size_t n_reserved,
-        struct err *err)
+	const struct cpu_manager_options *options, enum topology_manager_policy policy,
+	const struct kubelet_version *version, hwloc_const_bitmap_t reserved, size_t n_reserved,
+	struct err *err)
 {
 	const char *conflict = cpu_manager_options_conflict(options, policy, t);
 	const struct cpu_elements *cores = &t->levels[CPU_LEVEL_CORE];
@@ -147,7 +143,7 @@ struct node_counts {
 };
 
 static void count_nodes(
-        const struct cpu_manager *cm, const bool *available, const bool *reusable, struct node_counts *counts)
+	const struct cpu_manager *cm, const bool *available, const bool *reusable, struct node_counts *counts)
 {
 	const struct cpu_topology *t = cm->topology;
 	const struct cpu_elements *numas = &t->levels[CPU_LEVEL_NUMA];
@@ -174,7 +170,7 @@ static void count_nodes(
 
 /* The CPUs, available CPUs and sockets of one subset of the nodes. */
 static void count_subset(const struct node_counts *counts, const struct node_mask_walk *walk,
-        size_t *ret_capacity, size_t *ret_free, unsigned *ret_sockets)
+	size_t *ret_capacity, size_t *ret_free, unsigned *ret_sockets)
 {
 	size_t capacity = 0, free = 0;
 	uint64_t sockets = 0;
@@ -190,7 +186,7 @@ static void count_subset(const struct node_counts *counts, const struct node_mas
 }
 
 void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable, size_t n,
-        struct topology_hints *ret_hints)
+	struct topology_hints *ret_hints)
 {
 	size_t n_nodes = cm->topology->levels[CPU_LEVEL_NUMA].n;
 	size_t n_sockets = cm->topology->levels[CPU_LEVEL_SOCKET].n;
@@ -233,7 +229,7 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 }
 
 void cpu_manager_hints_again(
-        const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints)
+	const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints)
 {
 	topology_hints_clear(ret_hints);
 	if (cpu_set_size(cm->topology, allocated) == n)
@@ -262,7 +258,7 @@ struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *av
 }
 
 enum cpu_smt_status cpu_manager_check_smt(
-        const struct cpu_manager *cm, const bool *shared, size_t n, size_t *ret_physical)
+	const struct cpu_manager *cm, const bool *shared, size_t n, size_t *ret_physical)
 {
 	size_t physical = 0;
 
@@ -278,11 +274,11 @@ enum cpu_smt_status cpu_manager_check_smt(
 
 /* aligned[] = the CPUs of allocatable[] that are in the hint's NUMA nodes, or in the sockets of these. */
 static size_t align(
-        const struct cpu_manager *cm, const bool *allocatable, struct topology_hint hint, bool *aligned)
+	const struct cpu_manager *cm, const bool *allocatable, struct topology_hint hint, bool *aligned)
 {
 	const struct cpu_topology *t = cm->topology;
 	const struct cpu_elements *numas = &t->levels[CPU_LEVEL_NUMA],
-	                          *sockets = &t->levels[CPU_LEVEL_SOCKET];
+				  *sockets = &t->levels[CPU_LEVEL_SOCKET];
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->n_cpus; i++)
@@ -303,7 +299,7 @@ static size_t align(
 }
 
 struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
-        const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
+	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
 {
 	size_t n_cpus = cm->topology->n_cpus, n_taken = 0;
 	bool *allocatable = scratch[0], *part = scratch[1];
@@ -336,7 +332,7 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 }
 
 void cpu_manager_remove(
-        const struct cpu_topology *t, const bool *released, const bool *held_by_siblings, bool *shared)
+	const struct cpu_topology *t, const bool *released, const bool *held_by_siblings, bool *shared)
 {
 	for (size_t i = 0; i < t->n_cpus; i++)
 		shared[i] = shared[i] || (released[i] && !held_by_siblings[i]);

@@ -31,7 +31,7 @@ struct cpu_manager {
  * there are more sockets than NUMA nodes.
  */
 const char *cpu_manager_options_conflict(const struct cpu_manager_options *options,
-        enum topology_manager_policy policy, const struct cpu_topology *t);
+	enum topology_manager_policy policy, const struct cpu_topology *t);
 
 /*
  * `reserved` is reservedSystemCPUs (NULL = not given; then the kubelet picks n_reserved CPUs itself, with
@@ -39,9 +39,9 @@ const char *cpu_manager_options_conflict(const struct cpu_manager_options *optio
  * options, or n_reserved CPUs cannot be reserved.
  */
 int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
-        const struct cpu_manager_options *options, enum topology_manager_policy policy,
-        const struct kubelet_version *version, hwloc_const_bitmap_t reserved, size_t n_reserved,
-        struct err *err);
+	const struct cpu_manager_options *options, enum topology_manager_policy policy,
+	const struct kubelet_version *version, hwloc_const_bitmap_t reserved, size_t n_reserved,
+	struct err *err);
 void cpu_manager_release(struct cpu_manager *cm);
 
 /*
@@ -50,16 +50,16 @@ void cpu_manager_release(struct cpu_manager *cm);
  * 0, or -EINVAL with the kubelet's words ("not all reserved cpus: ..."); -ENOMEM. A NULL a->shared is empty.
  */
 int cpu_manager_check_state(
-        const struct cpu_manager *cm, const struct allocations *a, bool *shared, struct err *err);
+	const struct cpu_manager *cm, const struct allocations *a, bool *shared, struct err *err);
 
 /* generateCPUTopologyHints(): the hints for n CPUs out of `available`, given that those of `reusable` are
  * used first. At most NODE_MASK_WALK_MAX NUMA nodes with ids up to NODE_MASK_MAX_ID. */
 void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable, size_t n,
-        struct topology_hints *ret_hints);
+	struct topology_hints *ret_hints);
 
 /* The hints for a container that already holds `allocated`. */
 void cpu_manager_hints_again(
-        const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints);
+	const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints);
 
 /* How n CPUs fit the fewest NUMA nodes, for an explanation. Same limits as for the hints. */
 struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n);
@@ -73,7 +73,7 @@ enum cpu_smt_status {
 
 /* The check of full-pcpus-only; always aligned without the option. *ret_physical: CPUs that count. */
 enum cpu_smt_status cpu_manager_check_smt(
-        const struct cpu_manager *cm, const bool *shared, size_t n, size_t *ret_physical);
+	const struct cpu_manager *cm, const bool *shared, size_t n, size_t *ret_physical);
 
 /* available[] = the shared pool without the reserved CPUs. Returns its size. */
 size_t cpu_manager_available(const struct cpu_manager *cm, const bool *shared, bool *available);
@@ -85,8 +85,8 @@ size_t cpu_manager_available(const struct cpu_manager *cm, const bool *shared, b
  * sets. Allocates nothing.
  */
 struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
-        const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken);
+	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken);
 
 /* RemoveContainer(): the container's CPUs return to the shared pool, but for those its pod still holds. */
 void cpu_manager_remove(
-        const struct cpu_topology *t, const bool *released, const bool *held_by_siblings, bool *shared);
+	const struct cpu_topology *t, const bool *released, const bool *held_by_siblings, bool *shared);

@@ -30,15 +30,15 @@ static int check_init(struct check *c, const struct cpu_manager *cm, const struc
 	const struct cpu_topology *t = cm->topology;
 
 	*c = (struct check){.all = hwloc_bitmap_alloc(),
-	        .known = a->shared ? hwloc_bitmap_dup(a->shared) : hwloc_bitmap_alloc(),
-	        .reserved = hwloc_bitmap_alloc(),
-	        .overlap = hwloc_bitmap_alloc()};
+		.known = a->shared ? hwloc_bitmap_dup(a->shared) : hwloc_bitmap_alloc(),
+		.reserved = hwloc_bitmap_alloc(),
+		.overlap = hwloc_bitmap_alloc()};
 	if (!c->all || !c->known || !c->reserved || !c->overlap ||
-	        cpu_set_to_bitmap(t, cm->reserved, c->reserved) < 0)
+		cpu_set_to_bitmap(t, cm->reserved, c->reserved) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n_cpus; i++)
 		if (!(cm->options.strict_cpu_reservation && cm->reserved[i]) &&
-		        hwloc_bitmap_set(c->all, t->ids[i]) < 0)
+			hwloc_bitmap_set(c->all, t->ids[i]) < 0)
 			return -ENOMEM;
 	for (size_t i = 0; i < a->n_items; i++)
 		if (hwloc_bitmap_or(c->known, c->known, a->items[i].cpus) < 0)
@@ -55,12 +55,10 @@ static int print_sets(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b, char **ret
 }
 
 static int check_reserved(
-        const struct cpu_manager *cm, const struct check *c, hwloc_const_bitmap_t shared, struct err *err)
+	const struct cpu_manager *cm, const struct check *c, hwloc_const_bitmap_t shared, struct err *err)
 {
-	CLEANUP(freep)
-	char *one = NULL;
-	CLEANUP(freep)
-	char *two = NULL;
+	CLEANUP(freep) char *one = NULL;
+	CLEANUP(freep) char *two = NULL;
 
 	hwloc_bitmap_and(c->overlap, c->reserved, shared);
 	if (cm->options.strict_cpu_reservation) {
@@ -69,23 +67,21 @@ static int check_reserved(
 		if (print_sets(c->overlap, shared, &one, &two) < 0)
 			return -ENOMEM;
 		return err_set(err, -EINVAL,
-		        "some of strictly reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", one,
-		        two);
+			"some of strictly reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", one,
+			two);
 	}
 	if (hwloc_bitmap_isequal(c->overlap, c->reserved))
 		return 0;
 	if (print_sets(c->reserved, shared, &one, &two) < 0)
 		return -ENOMEM;
 	return err_set(
-	        err, -EINVAL, "not all reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", one, two);
+		err, -EINVAL, "not all reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", one, two);
 }
 
 static int check_assignments(const struct check *c, const struct allocations *a, struct err *err)
 {
-	CLEANUP(freep)
-	char *one = NULL;
-	CLEANUP(freep)
-	char *two = NULL;
+	CLEANUP(freep) char *one = NULL;
+	CLEANUP(freep) char *two = NULL;
 
 	for (size_t i = 0; i < a->n_items; i++) {
 		if (!hwloc_bitmap_intersects(a->shared, a->items[i].cpus))
@@ -93,22 +89,21 @@ static int check_assignments(const struct check *c, const struct allocations *a,
 		if (print_sets(a->items[i].cpus, a->shared, &one, &two) < 0)
 			return -ENOMEM;
 		return err_set(err, -EINVAL,
-		        "pod: %s, container: %s cpuset: \"%s\" overlaps with default cpuset \"%s\"",
-		        a->items[i].pod_uid, a->items[i].container, one, two);
+			"pod: %s, container: %s cpuset: \"%s\" overlaps with default cpuset \"%s\"",
+			a->items[i].pod_uid, a->items[i].container, one, two);
 	}
 	if (hwloc_bitmap_isequal(c->known, c->all))
 		return 0;
 	if (print_sets(c->all, c->known, &one, &two) < 0)
 		return -ENOMEM;
 	return err_set(err, -EINVAL,
-	        "current set of available CPUs \"%s\" doesn't match with CPUs in state \"%s\"", one, two);
+		"current set of available CPUs \"%s\" doesn't match with CPUs in state \"%s\"", one, two);
 }
 
 int cpu_manager_check_state(
-        const struct cpu_manager *cm, const struct allocations *a, bool *shared, struct err *err)
+	const struct cpu_manager *cm, const struct allocations *a, bool *shared, struct err *err)
 {
-	CLEANUP(check_release)
-	struct check c = {0};
+	CLEANUP(check_release) struct check c = {0};
 	int r = check_init(&c, cm, a);
 
 	if (r < 0)

@@ -24,7 +24,7 @@ void device_inventory_release(struct device_inventory *inventory)
 }
 
 const struct device_resource *device_inventory_find(
-        const struct device_inventory *inventory, const char *name)
+	const struct device_inventory *inventory, const char *name)
 {
 	for (size_t i = 0; i < inventory->n_resources; i++)
 		if (!strcmp(inventory->resources[i].name, name))
@@ -43,7 +43,7 @@ int device_inventory_add(struct device_inventory *inventory, const char *name, s
 		char *copy = strdup(name);
 
 		if (!copy || vec_grow(&inventory->resources, &inventory->resources_size, i + 1,
-		                     sizeof(*inventory->resources)) < 0) {
+				     sizeof(*inventory->resources)) < 0) {
 			free(copy);
 			return -ENOMEM;
 		}
@@ -51,19 +51,19 @@ int device_inventory_add(struct device_inventory *inventory, const char *name, s
 	}
 	resource = &inventory->resources[i];
 	if (vec_grow(&resource->devices, &resource->devices_size, resource->n_devices + 1,
-	            sizeof(*resource->devices)) < 0)
+		    sizeof(*resource->devices)) < 0)
 		return -ENOMEM;
 	resource->devices[resource->n_devices++] = device;
 	return 0;
 }
 
 int device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
-        const struct kubelet_version *version)
+	const struct kubelet_version *version)
 {
 	*dm = (struct device_manager){.inventory = inventory,
-	        .nodes = nodes,
-	        .first = calloc(inventory->n_resources + 1, sizeof(*dm->first)),
-	        .hints_on_every_node = version->device_hints_on_every_node};
+		.nodes = nodes,
+		.first = calloc(inventory->n_resources + 1, sizeof(*dm->first)),
+		.hints_on_every_node = version->device_hints_on_every_node};
 	if (!dm->first)
 		return -ENOMEM;
 	for (size_t r = 0; r < inventory->n_resources; r++) {
@@ -86,8 +86,8 @@ void device_manager_release(struct device_manager *dm)
 int device_books_init(struct device_books *books, const struct device_manager *dm)
 {
 	*books = (struct device_books){.allocated = calloc(dm->n_devices + 1, sizeof(bool)),
-	        .reusable = calloc(dm->n_devices + 1, sizeof(bool)),
-	        .groups = calloc(dm->n_most + 1, sizeof(*books->groups))};
+		.reusable = calloc(dm->n_devices + 1, sizeof(bool)),
+		.groups = calloc(dm->n_most + 1, sizeof(*books->groups))};
 	if (books->allocated && books->reusable && books->groups)
 		return 0;
 	device_books_release(books);
@@ -149,17 +149,17 @@ static struct grouping group_devices(const struct device_manager *dm, struct dev
 		size_t at = dm->first[r] + i;
 
 		group_device(&g, resource->devices[i].nodes,
-		        resource->devices[i].healthy && !books->allocated[at], books->reusable[at]);
+			resource->devices[i].healthy && !books->allocated[at], books->reusable[at]);
 	}
 	return g;
 }
 
 /* generateDeviceTopologyHints() */
 static void make_hints(
-        const struct device_manager *dm, const struct grouping *g, size_t n, struct topology_hints *ret_hints)
+	const struct device_manager *dm, const struct grouping *g, size_t n, struct topology_hints *ret_hints)
 {
 	uint64_t nodes =
-	        dm->hints_on_every_node || !(g->nodes & dm->nodes) ? dm->nodes : g->nodes & dm->nodes;
+		dm->hints_on_every_node || !(g->nodes & dm->nodes) ? dm->nodes : g->nodes & dm->nodes;
 	unsigned min_nodes = node_mask_count(nodes);
 	struct node_mask_walk walk;
 	uint64_t mask;
@@ -189,7 +189,7 @@ static void make_hints(
 }
 
 void device_manager_hints(const struct device_manager *dm, struct device_books *books, size_t r, size_t n,
-        struct topology_hints *ret_hints)
+	struct topology_hints *ret_hints)
 {
 	struct grouping g = group_devices(dm, books, r);
 
@@ -200,7 +200,7 @@ void device_manager_hints(const struct device_manager *dm, struct device_books *
 }
 
 void device_manager_hints_again(const struct device_manager *dm, struct device_books *books, size_t r,
-        const bool *held, size_t n, struct topology_hints *ret_hints)
+	const bool *held, size_t n, struct topology_hints *ret_hints)
 {
 	const struct device_resource *resource = &dm->inventory->resources[r];
 	struct grouping g = {.groups = books->groups};
@@ -226,7 +226,7 @@ static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 }
 
 struct resource_fit device_manager_fit(
-        const struct device_manager *dm, struct device_books *books, size_t r, size_t n)
+	const struct device_manager *dm, struct device_books *books, size_t r, size_t n)
 {
 	struct grouping g = group_devices(dm, books, r);
 
@@ -237,7 +237,7 @@ struct resource_fit device_manager_fit(
 enum turn { TURN_REUSABLE, TURN_ALIGNED, TURN_UNALIGNED, TURN_WITHOUT_NODE, TURN_NEVER };
 
 static enum turn turn_of(
-        const struct device *device, bool allocated, bool reusable, struct topology_hint hint)
+	const struct device *device, bool allocated, bool reusable, struct topology_hint hint)
 {
 	if (reusable)
 		return TURN_REUSABLE;
@@ -249,7 +249,7 @@ static enum turn turn_of(
 }
 
 enum device_take_status device_manager_allocate(const struct device_manager *dm, struct device_books *books,
-        size_t r, size_t n, struct topology_hint hint, enum container_kind kind, size_t *ret_available)
+	size_t r, size_t n, struct topology_hint hint, enum container_kind kind, size_t *ret_available)
 {
 	const struct device_resource *resource = &dm->inventory->resources[r];
 	bool *allocated = books->allocated + dm->first[r], *reusable = books->reusable + dm->first[r];

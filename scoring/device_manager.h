@@ -42,7 +42,7 @@ int device_inventory_add(struct device_inventory *inventory, const char *name, s
 
 /* The resource, or NULL. */
 const struct device_resource *device_inventory_find(
-        const struct device_inventory *inventory, const char *name);
+	const struct device_inventory *inventory, const char *name);
 
 /* Devices of one resource that are alike. */
 struct device_group {
@@ -60,7 +60,7 @@ struct device_manager {
 
 /* 0 or -ENOMEM. */
 int device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
-        const struct kubelet_version *version);
+	const struct kubelet_version *version);
 void device_manager_release(struct device_manager *dm);
 
 /* What is taken at some moment, by position among all devices. */
@@ -78,14 +78,14 @@ void device_books_reset(struct device_books *books, const struct device_manager 
  * devices has a NUMA node; none at all when there are not enough. At most NODE_MASK_WALK_MAX nodes.
  */
 void device_manager_hints(const struct device_manager *dm, struct device_books *books, size_t r, size_t n,
-        struct topology_hints *ret_hints);
+	struct topology_hints *ret_hints);
 
 /* The hints for a container that already holds the devices that are `held` (by position in the resource). */
 void device_manager_hints_again(const struct device_manager *dm, struct device_books *books, size_t r,
-        const bool *held, size_t n, struct topology_hints *ret_hints);
+	const bool *held, size_t n, struct topology_hints *ret_hints);
 
 struct resource_fit device_manager_fit(
-        const struct device_manager *dm, struct device_books *books, size_t r, size_t n);
+	const struct device_manager *dm, struct device_books *books, size_t r, size_t n);
 
 enum device_take_status {
 	DEVICE_TAKE_OK,
@@ -100,4 +100,4 @@ enum device_take_status {
  * DEVICE_TAKE_OK. *ret_available: devices that were free. Allocates nothing.
  */
 enum device_take_status device_manager_allocate(const struct device_manager *dm, struct device_books *books,
-        size_t r, size_t n, struct topology_hint hint, enum container_kind kind, size_t *ret_available);
+	size_t r, size_t n, struct topology_hint hint, enum container_kind kind, size_t *ret_available);

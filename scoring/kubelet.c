@@ -9,10 +9,10 @@
 #include "scoring/kubelet_workspace.h"
 
 const char *const kubelet_rejection_names[] = {
-        "", "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};
+	"", "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};
 
 static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names) == KUBELET_REJECTION_COUNT,
-        "a name for each rejection");
+	"a name for each rejection");
 
 /* Say why no verdict is possible; the first reason stays. */
 #define UNKNOWN(err, ...)                                    \
@@ -39,8 +39,8 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 	bool in_range = topology_nodes_from_machine(node->machine, &k->nodes);
 
 	k->rules = (struct topology_rules){.nodes = &k->nodes,
-	        .policy = config->policy,
-	        .prefer_closest = config->prefer_closest_numa_nodes};
+		.policy = config->policy,
+		.prefer_closest = config->prefer_closest_numa_nodes};
 	k->scope = config->scope;
 	if (config->policy == TOPOLOGY_MANAGER_UNKNOWN)
 		UNKNOWN(&k->unknown, "the Topology Manager's policy is not known");
@@ -50,17 +50,17 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->unknown, "the Topology Manager's scope is not known");
 	if (config->max_numa_nodes < TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
 		UNKNOWN(&k->unknown, "the kubelet would not start: max-allowable-numa-nodes %u is below %u",
-		        config->max_numa_nodes, TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
+			config->max_numa_nodes, TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 	if (node->machine->n_nodes > config->max_numa_nodes)
 		UNKNOWN(&k->unknown,
-		        "the kubelet would not start: %zu NUMA nodes, max-allowable-numa-nodes is %u",
-		        node->machine->n_nodes, config->max_numa_nodes);
+			"the kubelet would not start: %zu NUMA nodes, max-allowable-numa-nodes is %u",
+			node->machine->n_nodes, config->max_numa_nodes);
 	if (!in_range)
 		UNKNOWN(&k->unknown, "a NUMA node id exceeds %d, the most a kubelet's mask can hold",
-		        NODE_MASK_MAX_ID);
+			NODE_MASK_MAX_ID);
 	if (config->prefer_closest_numa_nodes && !k->nodes.distances_known)
 		UNKNOWN(&k->unknown,
-		        "prefer-closest-numa-nodes is set and the NUMA distances are not all known");
+			"prefer-closest-numa-nodes is set and the NUMA distances are not all known");
 }
 
 /* The CPUs that are reserved, as the kubelet is configured: a set, or (NULL) a number of them. */
@@ -101,7 +101,7 @@ static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 	if (n_reserved == 0 && !node->reserved)
 		UNKNOWN(&k->unknown, "the kubelet would not start: policy static needs reserved CPUs");
 	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy,
-	        &node->version, reserved, n_reserved, &err);
+		&node->version, reserved, n_reserved, &err);
 	if (r == -EINVAL) {
 		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
 		return 0;
@@ -124,10 +124,10 @@ static int init_memory(struct kubelet *k, const struct kubelet_node *node)
 	r = memory_manager_init(&k->memory, node->memory);
 	if (r == -ERANGE)
 		UNKNOWN(&k->memory_unknown, "a NUMA node id in the memory manager's state exceeds %d",
-		        NODE_MASK_MAX_ID);
+			NODE_MASK_MAX_ID);
 	else if (r == 0 && k->memory.n_nodes > NODE_MASK_WALK_MAX)
 		UNKNOWN(&k->memory_unknown, "memory on %zu NUMA nodes has too many combinations (at most %d)",
-		        k->memory.n_nodes, NODE_MASK_WALK_MAX);
+			k->memory.n_nodes, NODE_MASK_WALK_MAX);
 	return r == -ERANGE ? 0 : r;
 }
 
@@ -149,7 +149,7 @@ static void init_reach(struct kubelet *k)
 	k->reach &= k->nodes.all;
 	if (node_mask_count(k->reach) + (k->reach != k->nodes.all) > NODE_MASK_WALK_MAX)
 		UNKNOWN(&k->unknown, "%u NUMA nodes have too many combinations (at most %d)",
-		        node_mask_count(k->reach), NODE_MASK_WALK_MAX);
+			node_mask_count(k->reach), NODE_MASK_WALK_MAX);
 }
 
 int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
@@ -158,7 +158,7 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 
 	memset(k, 0, sizeof(*k));
 	k->pod_level_managers =
-	        gate_is_on(node->settings->feature_gates_text, "PodLevelResourceManagers=true");
+		gate_is_on(node->settings->feature_gates_text, "PodLevelResourceManagers=true");
 	init_topology(k, node);
 	r = cpu_topology_init(&k->topology, node->machine);
 	if (r == -E2BIG) {
@@ -171,7 +171,7 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 		r = init_memory(k, node);
 	if (r == 0)
 		r = device_manager_init(&k->devices, node->devices ? node->devices : &k->no_devices,
-		        k->nodes.all, &node->version);
+			k->nodes.all, &node->version);
 	if (r < 0) {
 		kubelet_release(k);
 		return r;
@@ -210,8 +210,8 @@ int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **re
 	ws->scratch[0] = ws->sets + 4 * n;
 	ws->scratch[1] = ws->sets + 5 * n;
 	if (memory_books_init(&ws->memory, &k->memory) < 0 ||
-	        device_books_init(&ws->devices, &k->devices) < 0 ||
-	        topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes)) < 0)
+		device_books_init(&ws->devices, &k->devices) < 0 ||
+		topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes)) < 0)
 		goto fail;
 	r = walkable ? topology_merge_init(&ws->merge, k->nodes.all, k->reach) : 0;
 	if (r == 0) {

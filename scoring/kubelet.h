@@ -96,7 +96,7 @@ void kubelet_workspace_freep(struct kubelet_workspace **ws);
  * nothing, but for a pod with more containers or memory types than any before.
  */
 int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
-        enum qos_class qos, struct kubelet_verdict *ret);
+	enum qos_class qos, struct kubelet_verdict *ret);
 
 /* guaranteedCPUs(): how many CPUs the container gets for itself; 0 = it runs in the shared pool. */
 size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos);

@@ -45,7 +45,7 @@ static qty_t limit_of(const struct container_request *container, const char *nam
 }
 
 size_t kubelet_devices_demanded(
-        const struct judgement *j, const struct demand *demand, size_t r, bool *ret_asked)
+	const struct judgement *j, const struct demand *demand, size_t r, bool *ret_asked)
 {
 	const char *name = j->k->devices.inventory->resources[r].name;
 	qty_t init = 0, sidecars = 0, apps = 0, sum;
@@ -79,8 +79,8 @@ static int reset(const struct judgement *j)
 	struct kubelet_workspace *ws = j->ws;
 
 	if (vec_grow(&ws->placements, &ws->placements_size, n_containers + 1, sizeof(*ws->placements)) < 0 ||
-	        vec_grow(&ws->cpus, &ws->cpus_size, n_containers * n + 1, sizeof(*ws->cpus)) < 0 ||
-	        memory_books_reset(&ws->memory, &j->k->memory, n_containers) < 0)
+		vec_grow(&ws->cpus, &ws->cpus_size, n_containers * n + 1, sizeof(*ws->cpus)) < 0 ||
+		memory_books_reset(&ws->memory, &j->k->memory, n_containers) < 0)
 		return -ENOMEM;
 	memcpy(ws->shared, j->k->shared, n * sizeof(*ws->shared));
 	memset(ws->reusable, 0, n * sizeof(*ws->reusable));
@@ -96,7 +96,7 @@ static void reject(struct judgement *j, enum kubelet_rejection rejection)
 
 /* What is demanded by a container, or by the pod when it is NULL. 0, -ENOMEM, -EINVAL as memory_needs_*. */
 static int make_demand(
-        const struct judgement *j, const struct container_request *container, struct demand *ret)
+	const struct judgement *j, const struct container_request *container, struct demand *ret)
 {
 	const struct memory_manager *mm = &j->k->memory;
 	int r = 0;
@@ -104,10 +104,10 @@ static int make_demand(
 	*ret = (struct demand){.container = container};
 	if (j->cpu)
 		ret->cpus = container ? kubelet_exclusive_cpus(container, j->qos)
-		                      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
+				      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
 	if (j->memory) {
 		r = container ? memory_needs_of_container(mm, container, &j->ws->needs)
-		              : memory_needs_of_pod(mm, j->pod, &j->ws->needs);
+			      : memory_needs_of_pod(mm, j->pod, &j->ws->needs);
 		ret->memory = r == 0;
 	}
 	return r;
@@ -143,7 +143,7 @@ static struct topology_hint merge(const struct judgement *j, const struct demand
 }
 
 static bool allocate_devices(
-        struct judgement *j, const struct demand *demand, const struct kubelet_placement *placement)
+	struct judgement *j, const struct demand *demand, const struct kubelet_placement *placement)
 {
 	const struct device_manager *dm = &j->k->devices;
 
@@ -156,7 +156,7 @@ static bool allocate_devices(
 		if (!asked)
 			continue;
 		switch (device_manager_allocate(
-		        dm, &j->ws->devices, r, n, placement->hint, demand->container->kind, &available)) {
+			dm, &j->ws->devices, r, n, placement->hint, demand->container->kind, &available)) {
 		case DEVICE_TAKE_OK:
 		case DEVICE_TAKE_STATUS_COUNT:
 			continue;
@@ -184,13 +184,13 @@ static bool check_smt(struct judgement *j, size_t n)
 		return true;
 	case CPU_SMT_NOT_MULTIPLE:
 		err_set(&j->verdict->reason, 0,
-		        "full-pcpus-only: %zu CPUs are not a multiple of the %u CPUs per core", n,
-		        cm->cpus_per_core);
+			"full-pcpus-only: %zu CPUs are not a multiple of the %u CPUs per core", n,
+			cm->cpus_per_core);
 		break;
 	case CPU_SMT_NOT_ENOUGH_CORES:
 		err_set(&j->verdict->reason, 0,
-		        "full-pcpus-only: %zu CPUs wanted, %zu free on cores without reserved CPUs", n,
-		        physical);
+			"full-pcpus-only: %zu CPUs wanted, %zu free on cores without reserved CPUs", n,
+			physical);
 		break;
 	}
 	reject(j, KUBELET_SMT_ALIGNMENT);
@@ -198,7 +198,7 @@ static bool check_smt(struct judgement *j, size_t n)
 }
 
 static bool allocate_cpus(
-        struct judgement *j, const struct demand *demand, struct kubelet_placement *placement, bool *cpus)
+	struct judgement *j, const struct demand *demand, struct kubelet_placement *placement, bool *cpus)
 {
 	struct kubelet_workspace *ws = j->ws;
 	struct cpu_take take;
@@ -208,27 +208,27 @@ static bool allocate_cpus(
 	if (!check_smt(j, demand->cpus))
 		return false;
 	take = cpu_manager_allocate(&j->k->cpu, ws->cpu, ws->shared, ws->reusable, demand->cpus,
-	        placement->hint, ws->scratch, cpus);
+		placement->hint, ws->scratch, cpus);
 	switch (take.status) {
 	case CPU_TAKE_OK:
 		break;
 	case CPU_TAKE_NOT_ENOUGH:
 		cpu_manager_available(&j->k->cpu, ws->shared, ws->available);
 		err_set(&j->verdict->reason, 0, "%zu exclusive CPUs wanted, %zu available", demand->cpus,
-		        cpu_set_size(&j->k->topology, ws->available));
+			cpu_set_size(&j->k->topology, ws->available));
 		reject(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	case CPU_TAKE_MISCOUNTED:
 		err_set(&j->verdict->reason, 0,
-		        "the kubelet fails to distribute %zu CPUs over NUMA nodes (accounting error, %ld "
-		        "remaining)",
-		        demand->cpus, take.remaining);
+			"the kubelet fails to distribute %zu CPUs over NUMA nodes (accounting error, %ld "
+			"remaining)",
+			demand->cpus, take.remaining);
 		reject(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	case CPU_TAKE_UNKNOWN:
 	case CPU_TAKE_STATUS_COUNT:
 		err_set(&j->verdict->reason, 0, "distributing %zu CPUs over NUMA nodes takes too many steps",
-		        demand->cpus);
+			demand->cpus);
 		j->verdict->answer = KUBELET_UNKNOWN;
 		return false;
 	}
@@ -241,28 +241,28 @@ static bool allocate_cpus(
 }
 
 static bool allocate_memory(
-        struct judgement *j, const struct demand *demand, struct kubelet_placement *placement)
+	struct judgement *j, const struct demand *demand, struct kubelet_placement *placement)
 {
 	struct kubelet_workspace *ws = j->ws;
 
 	if (!demand->memory)
 		return true;
 	switch (memory_manager_allocate(&j->k->memory, &ws->memory, &ws->needs, placement->hint,
-	        demand->container->kind, &ws->hints, &placement->memory_nodes)) {
+		demand->container->kind, &ws->hints, &placement->memory_nodes)) {
 	case MEMORY_TAKE_OK:
 	case MEMORY_TAKE_STATUS_COUNT:
 		return true;
 	case MEMORY_TAKE_NO_NODES:
 		err_set(&j->verdict->reason, 0,
-		        "no NUMA nodes that may be used together have enough memory free");
+			"no NUMA nodes that may be used together have enough memory free");
 		break;
 	case MEMORY_TAKE_NOT_PREFERRED:
 		err_set(&j->verdict->reason, 0,
-		        "the memory lies only on more NUMA nodes than it needs by size");
+			"the memory lies only on more NUMA nodes than it needs by size");
 		break;
 	case MEMORY_TAKE_GROUPED:
 		err_set(&j->verdict->reason, 0,
-		        "the memory of the chosen NUMA nodes is used in other groups of nodes");
+			"the memory of the chosen NUMA nodes is used in other groups of nodes");
 		break;
 	}
 	reject(j, KUBELET_UNEXPECTED_ADMISSION);
@@ -277,7 +277,7 @@ static bool place(struct judgement *j, size_t i, const struct demand *demand, st
 
 	*placement = (struct kubelet_placement){.hint = hint};
 	if (!allocate_devices(j, demand, placement) ||
-	        !allocate_cpus(j, demand, placement, &j->ws->cpus[i * n_cpus]))
+		!allocate_cpus(j, demand, placement, &j->ws->cpus[i * n_cpus]))
 		return false;
 	if (j->memory && !demand->memory) {
 		err_set(&j->verdict->reason, 0, "an amount of memory is not a whole number of bytes");
@@ -338,15 +338,15 @@ static bool can_judge(struct judgement *j)
 		cpus = cpus || kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
 	j->verdict->answer = KUBELET_UNKNOWN;
 	if (j->qos == QOS_UNKNOWN && (j->k->cpu_static || j->k->memory_static || j->k->cpu_unknown.text[0] ||
-	                                     j->k->memory_unknown.text[0])) {
+					     j->k->memory_unknown.text[0])) {
 		err_set(&j->verdict->reason, 0, "the pod's QoS class is not known");
 		return false;
 	}
 	if (j->qos == QOS_GUARANTEED && j->pod->has_pod_resources && j->k->pod_level_managers &&
-	        (j->k->cpu_static || j->k->memory_static)) {
+		(j->k->cpu_static || j->k->memory_static)) {
 		err_set(&j->verdict->reason, 0,
-		        "PodLevelResourceManagers places pods with pod-level "
-		        "resources in a way that is not modelled");
+			"PodLevelResourceManagers places pods with pod-level "
+			"resources in a way that is not modelled");
 		return false;
 	}
 	/* Without that feature gate the CPU and memory managers leave such pods alone. */
@@ -371,7 +371,7 @@ static bool can_judge(struct judgement *j)
 }
 
 int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
-        enum qos_class qos, struct kubelet_verdict *ret)
+	enum qos_class qos, struct kubelet_verdict *ret)
 {
 	struct kubelet_verdict verdict = {.answer = KUBELET_UNKNOWN};
 	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos, .verdict = &verdict};

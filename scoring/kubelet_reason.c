@@ -68,14 +68,14 @@ static void explain_alone(const struct blame *b, const char *wanted, uint64_t n,
 	print_nodes(fit.min_nodes, nodes);
 	if (fit.available < n)
 		err_set(reason, 0, "%s: %s wanted, %llu available", b->policy, wanted,
-		        (unsigned long long)fit.available);
+			(unsigned long long)fit.available);
 	else if (single && fit.min_nodes != 1)
 		err_set(reason, 0, "%s: %s need %s by size", b->policy, wanted,
-		        fit.min_nodes ? nodes : "more than all NUMA nodes");
+			fit.min_nodes ? nodes : "more than all NUMA nodes");
 	else
 		err_set(reason, 0, "%s: %s fit %s by size (%llu), but the freest %s %llu", b->policy, wanted,
-		        nodes, (unsigned long long)fit.capacity, fit.min_nodes == 1 ? "has" : "have",
-		        (unsigned long long)fit.free);
+			nodes, (unsigned long long)fit.capacity, fit.min_nodes == 1 ? "has" : "have",
+			(unsigned long long)fit.free);
 }
 
 /* Merge the resource whose hints are in the workspace. */
@@ -106,7 +106,7 @@ static void blame_resource(struct blame *b, struct amount wanted, struct resourc
 	node_mask_print(preferred, list);
 	node_mask_print(b->nodes, agreed);
 	err_set(&b->j->verdict->reason, 0, "%s: no NUMA nodes suit all: %s would go to {%s}, %s to {%s}",
-	        b->policy, b->agreed, agreed, text, list);
+		b->policy, b->agreed, agreed, text, list);
 }
 
 static void blame_memory(struct blame *b)

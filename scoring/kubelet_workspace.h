@@ -39,7 +39,7 @@ struct demand {
 
 /* How many devices of resource `r` are demanded; *ret_asked says whether the resource is named at all. */
 size_t kubelet_devices_demanded(
-        const struct judgement *j, const struct demand *demand, size_t r, bool *ret_asked);
+	const struct judgement *j, const struct demand *demand, size_t r, bool *ret_asked);
 
 /* reason = why the Topology Manager did not admit the demand. */
 void kubelet_explain_affinity(struct judgement *j, const struct demand *demand);

@@ -49,7 +49,7 @@ int memory_manager_init(struct memory_manager *mm, const struct memory_state *st
 		const struct memory_node *node = &state->nodes[i];
 
 		if (node->id > NODE_MASK_MAX_ID ||
-		        !node_mask_from_bitmap(node->cells, &mm->now.use[i].cells)) {
+			!node_mask_from_bitmap(node->cells, &mm->now.use[i].cells)) {
 			memory_manager_release(mm);
 			return -ERANGE;
 		}
@@ -57,8 +57,8 @@ int memory_manager_init(struct memory_manager *mm, const struct memory_state *st
 		mm->now.use[i].assignments = node->assignments;
 		for (size_t k = 0; k < node->n_tables; k++)
 			mm->now.amounts[i * mm->n_types + find_type(mm, node->tables[k].type)] =
-			        (struct memory_amount){.allocatable = node->tables[k].allocatable,
-			                .free = node->tables[k].free};
+				(struct memory_amount){.allocatable = node->tables[k].allocatable,
+					.free = node->tables[k].free};
 	}
 	return 0;
 }
@@ -73,8 +73,8 @@ void memory_manager_release(struct memory_manager *mm)
 int memory_books_init(struct memory_books *books, const struct memory_manager *mm)
 {
 	*books = (struct memory_books){
-	        .amounts = calloc(mm->n_nodes * mm->n_types + 1, sizeof(*books->amounts)),
-	        .use = calloc(mm->n_nodes + 1, sizeof(*books->use))};
+		.amounts = calloc(mm->n_nodes * mm->n_types + 1, sizeof(*books->amounts)),
+		.use = calloc(mm->n_nodes + 1, sizeof(*books->use))};
 	if (books->amounts && books->use)
 		return 0;
 	memory_books_release(books);
@@ -92,7 +92,7 @@ void memory_books_release(struct memory_books *books)
 int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers)
 {
 	if (vec_grow(&books->reuse, &books->reuse_size, n_containers * mm->n_types + 1,
-	            sizeof(*books->reuse)) < 0)
+		    sizeof(*books->reuse)) < 0)
 		return -ENOMEM;
 	memcpy(books->amounts, mm->now.amounts, mm->n_nodes * mm->n_types * sizeof(*books->amounts));
 	memcpy(books->use, mm->now.use, mm->n_nodes * sizeof(*books->use));
@@ -108,7 +108,7 @@ void memory_needs_release(struct memory_needs *needs)
 
 /* The need of this name, added with 0 bytes when it is new; NULL = out of memory. */
 static struct memory_need *find_need(
-        const struct memory_manager *mm, struct memory_needs *needs, const char *name)
+	const struct memory_manager *mm, struct memory_needs *needs, const char *name)
 {
 	for (size_t i = 0; i < needs->n_items; i++)
 		if (!strcmp(needs->items[i].name, name))
@@ -136,7 +136,7 @@ static bool whole_bytes(struct quantity q, uint64_t *ret_bytes)
 }
 
 int memory_needs_of_container(const struct memory_manager *mm, const struct container_request *container,
-        struct memory_needs *ret_needs)
+	struct memory_needs *ret_needs)
 {
 	ret_needs->n_items = 0;
 	for (size_t i = 0; i < container->requests.n_items; i++) {
@@ -178,7 +178,7 @@ static int peak(const struct pod_request *pod, const char *name, uint64_t *ret_b
 }
 
 int memory_needs_of_pod(
-        const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs)
+	const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs)
 {
 	ret_needs->n_items = 0;
 	for (size_t i = 0; i < pod->n_containers; i++) {
@@ -207,7 +207,7 @@ int memory_needs_of_pod(
 
 /* The amounts of one type, summed over the nodes of a mask. */
 static struct memory_amount sum_amounts(
-        const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask)
+	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask)
 {
 	struct memory_amount sum = {0, 0};
 	size_t i = 0;
@@ -245,7 +245,7 @@ static uint64_t reusable(const struct memory_books *books, uint64_t nodes, size_
  * same or disjoint. A hint also keeps single-node use away from a node in a group; allocation does not.
  */
 static bool groups_allow(
-        const struct memory_manager *mm, const struct memory_books *books, uint64_t mask, bool for_hint)
+	const struct memory_manager *mm, const struct memory_books *books, uint64_t mask, bool for_hint)
 {
 	bool single = node_mask_count(mask) == 1;
 	size_t i = 0;
@@ -264,7 +264,7 @@ static bool groups_allow(
 }
 
 void memory_manager_hints(const struct memory_manager *mm, const struct memory_books *books,
-        const struct memory_needs *needs, struct topology_hints *ret_hints)
+	const struct memory_needs *needs, struct topology_hints *ret_hints)
 {
 	unsigned min_nodes = (unsigned)mm->n_nodes;
 	struct node_mask_walk walk;
@@ -293,7 +293,7 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 }
 
 void memory_manager_hints_again(const struct memory_block *blocks, size_t n_blocks,
-        const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints)
+	const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints)
 {
 	topology_hints_clear(ret_hints);
 	ret_hints->no_preference = true;
@@ -335,7 +335,7 @@ static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 }
 
 struct resource_fit memory_manager_fit(
-        const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need)
+	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need)
 {
 	const struct fit_of_need of = {mm, books, need->type};
 
@@ -353,7 +353,7 @@ static const struct topology_hint *best_around(const struct topology_hints *hint
 		if (within & ~hint->nodes)
 			continue;
 		if (!best || (hint->preferred && !best->preferred) ||
-		        (hint->preferred == best->preferred && node_mask_narrower(hint->nodes, best->nodes)))
+			(hint->preferred == best->preferred && node_mask_narrower(hint->nodes, best->nodes)))
 			best = hint;
 	}
 	return best;
@@ -361,7 +361,7 @@ static const struct topology_hint *best_around(const struct topology_hints *hint
 
 /* updateMachineState(): charge `bytes` to the nodes in ascending order, each up to what it has free. */
 static void charge(const struct memory_manager *mm, struct memory_books *books, size_t type, uint64_t mask,
-        uint64_t bytes)
+	uint64_t bytes)
 {
 	size_t i = 0;
 
@@ -383,7 +383,7 @@ static void charge(const struct memory_manager *mm, struct memory_books *books, 
 
 /* Keep an ordinary init container's memory for reuse, or use up what there is. */
 static void update_reuse(
-        struct memory_books *books, const struct memory_need *need, uint64_t nodes, enum container_kind kind)
+	struct memory_books *books, const struct memory_need *need, uint64_t nodes, enum container_kind kind)
 {
 	struct memory_reuse *reuse = find_reuse(books, nodes, need->type);
 
@@ -403,8 +403,8 @@ static void update_reuse(
 }
 
 enum memory_take_status memory_manager_allocate(const struct memory_manager *mm, struct memory_books *books,
-        const struct memory_needs *needs, struct topology_hint hint, enum container_kind kind,
-        struct topology_hints *hints, uint64_t *ret_nodes)
+	const struct memory_needs *needs, struct topology_hint hint, enum container_kind kind,
+	struct topology_hints *hints, uint64_t *ret_nodes)
 {
 	bool enough = !hint.any_node;
 
@@ -414,7 +414,7 @@ enum memory_take_status memory_manager_allocate(const struct memory_manager *mm,
 	}
 	for (size_t i = 0; i < needs->n_items && enough; i++)
 		enough = sum_amounts(mm, books, needs->items[i].type, hint.nodes).free >=
-		         needs->items[i].bytes;
+			 needs->items[i].bytes;
 	if (!enough) {
 		const struct topology_hint *best;
 

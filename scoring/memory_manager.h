@@ -82,32 +82,32 @@ void memory_needs_release(struct memory_needs *needs);
 /* Of one container: memory and hugepages of its requests. 0; -ENOMEM; -EINVAL when an amount is no whole
  * number of bytes (the kubelet then admits no such Guaranteed pod). */
 int memory_needs_of_container(const struct memory_manager *mm, const struct container_request *container,
-        struct memory_needs *ret_needs);
+	struct memory_needs *ret_needs);
 
 /* Of a pod in scope pod: for each type that an app container asks for, the most that is held at one time. */
 int memory_needs_of_pod(
-        const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs);
+	const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs);
 
 /*
  * calculateHints(): the list is the same for each type asked for. None at all means "no preference" to the
  * kubelet, which then refuses when it allocates; that is kept. At most NODE_MASK_WALK_MAX nodes.
  */
 void memory_manager_hints(const struct memory_manager *mm, const struct memory_books *books,
-        const struct memory_needs *needs, struct topology_hints *ret_hints);
+	const struct memory_needs *needs, struct topology_hints *ret_hints);
 
 /* regenerateHints(): the hint of one need of a container that already holds these blocks; no preference when
  * they are not what all the needs ask for. */
 void memory_manager_hints_again(const struct memory_block *blocks, size_t n_blocks,
-        const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints);
+	const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints);
 
 struct resource_fit memory_manager_fit(
-        const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);
+	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);
 
 enum memory_take_status {
 	MEMORY_TAKE_OK,
 	MEMORY_TAKE_NO_NODES,      /* no NUMA nodes have enough */
 	MEMORY_TAKE_NOT_PREFERRED, /* the Topology Manager's hint is preferred, the best that has enough is
-	                              not */
+				      not */
 	MEMORY_TAKE_GROUPED,       /* the nodes belong to other groups */
 	MEMORY_TAKE_STATUS_COUNT
 };
@@ -119,5 +119,5 @@ enum memory_take_status {
  * always has). `hints` is scratch. Allocates nothing.
  */
 enum memory_take_status memory_manager_allocate(const struct memory_manager *mm, struct memory_books *books,
-        const struct memory_needs *needs, struct topology_hint hint, enum container_kind kind,
-        struct topology_hints *hints, uint64_t *ret_nodes);
+	const struct memory_needs *needs, struct topology_hint hint, enum container_kind kind,
+	struct topology_hints *hints, uint64_t *ret_nodes);

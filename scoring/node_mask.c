@@ -13,7 +13,7 @@ bool node_mask_from_bitmap(hwloc_const_bitmap_t set, uint64_t *ret_mask)
 		return true;
 	}
 	if (hwloc_bitmap_last(set) > NODE_MASK_MAX_ID ||
-	        (hwloc_bitmap_last(set) < 0 && !hwloc_bitmap_iszero(set)))
+		(hwloc_bitmap_last(set) < 0 && !hwloc_bitmap_iszero(set)))
 		return false;
 	for (id = hwloc_bitmap_first(set); id >= 0; id = hwloc_bitmap_next(set, id))
 		mask |= node_mask_of((unsigned)id);

@@ -4,7 +4,7 @@
 #include "scoring/node_mask.h"
 
 struct resource_fit resource_fit_find(
-        uint64_t nodes, uint64_t amount, resource_fit_count count, const void *ctx)
+	uint64_t nodes, uint64_t amount, resource_fit_count count, const void *ctx)
 {
 	struct resource_fit fit = {0};
 	struct node_mask_walk walk;

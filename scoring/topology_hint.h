@@ -40,7 +40,7 @@ static inline void topology_hints_add(struct topology_hints *hints, uint64_t nod
 {
 	if (hints->n_items < hints->items_size)
 		hints->items[hints->n_items++] =
-		        (struct topology_hint){.nodes = nodes, .preferred = preferred};
+			(struct topology_hint){.nodes = nodes, .preferred = preferred};
 }
 
 /* How many nodes the narrowest hint with an affinity has; 0 when none has one. */

@@ -80,7 +80,7 @@ static bool fits_better(const struct topology_rules *rules, uint64_t current, ui
 }
 
 bool topology_hint_replaces(const struct topology_rules *rules, unsigned best_count,
-        const struct topology_hint *current, const struct topology_hint *candidate)
+	const struct topology_hint *current, const struct topology_hint *candidate)
 {
 	unsigned n_current, n_candidate = node_mask_count(candidate->nodes);
 
@@ -240,7 +240,7 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 		unsigned count = node_mask_count(items[i].nodes);
 
 		if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE &&
-		        !topology_single_node_hint(items[i]))
+			!topology_single_node_hint(items[i]))
 			continue;
 		n_kept++;
 		if (items[i].any_node) {
@@ -252,7 +252,7 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 			narrowest = count;
 		named = true;
 		merge->state[table_index(merge, items[i].nodes)] |=
-		        items[i].preferred ? OFFERED | PREFERRED : OFFERED;
+			items[i].preferred ? OFFERED | PREFERRED : OFFERED;
 	}
 	if (n_kept == 0)
 		merge->impossible = true;
@@ -284,7 +284,7 @@ static bool pick(const struct topology_merge *merge, unsigned char wanted, struc
 		if ((merge->state[i] & wanted) != wanted)
 			continue;
 		if (!topology_hint_replaces(
-		            &merge->rules, merge->best_count, found ? best : NULL, &candidate))
+			    &merge->rules, merge->best_count, found ? best : NULL, &candidate))
 			continue;
 		*best = candidate;
 		found = true;
@@ -309,7 +309,7 @@ struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *r
 
 		best.preferred = true;
 		if (pick(merge, AGREED | NAMED, &named) &&
-		        topology_hint_replaces(&merge->rules, merge->best_count, &best, &named))
+			topology_hint_replaces(&merge->rules, merge->best_count, &best, &named))
 			best = named;
 	} else if (!pick(merge, AGREED | NAMED, &best) && !pick(merge, REACHED, &best)) {
 		best = (struct topology_hint){.nodes = all};

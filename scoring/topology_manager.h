@@ -48,7 +48,7 @@ bool topology_single_node_hint(struct topology_hint hint);
  * resources of the narrowest hint's size. Hints here always have an affinity, possibly empty.
  */
 bool topology_hint_replaces(const struct topology_rules *rules, unsigned best_count,
-        const struct topology_hint *current, const struct topology_hint *candidate);
+	const struct topology_hint *current, const struct topology_hint *candidate);
 
 /*
  * A merge in progress, and its tables. The tables are allocated once, for hints within `reach`, and serve any

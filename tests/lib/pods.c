@@ -22,9 +22,9 @@ static void add_amount(struct container_request *container, char *word)
 	need(equals != NULL, word);
 	*equals = '\0';
 	need(quantity_parse(equals + 1, &q, NULL) == 0 &&
-	                resource_list_set(&container->requests, word, q) == 0 &&
-	                resource_list_set(&container->limits, word, q) == 0,
-	        word);
+			resource_list_set(&container->requests, word, q) == 0 &&
+			resource_list_set(&container->limits, word, q) == 0,
+		word);
 }
 
 static struct container_request *add_container(struct pod_request *pod, const char *word)
@@ -41,8 +41,7 @@ static struct container_request *add_container(struct pod_request *pod, const ch
 
 void pod_from_text(struct pod_request *ret, const char *text)
 {
-	CLEANUP(freep)
-	char *copy = strdup(text);
+	CLEANUP(freep) char *copy = strdup(text);
 	char *rest_of_pod = copy, *part;
 
 	need(copy != NULL, text);

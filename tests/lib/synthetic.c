@@ -28,11 +28,11 @@ static struct cpu make_cpu(const struct synthetic *s, unsigned n_cores, unsigned
 	unsigned uncore = core / s->cores, numa = uncore / s->uncores;
 
 	return (struct cpu){.id = id,
-	        .core = s->siblings_adjacent ? core * s->threads : core,
-	        .socket = (int)(numa / s->numas),
-	        .numa = (int)numa,
-	        .l3 = (int)uncore,
-	        .uncore = (int)uncore};
+		.core = s->siblings_adjacent ? core * s->threads : core,
+		.socket = (int)(numa / s->numas),
+		.numa = (int)numa,
+		.l3 = (int)uncore,
+		.uncore = (int)uncore};
 }
 
 void synthetic_machine(const struct synthetic *s, struct machine *ret)
@@ -49,13 +49,13 @@ void synthetic_machine(const struct synthetic *s, struct machine *ret)
 	ret->offline = new_set();
 	for (unsigned i = 0; i < n_nodes; i++) {
 		ret->nodes[ret->n_nodes++] = (struct numa_node){.id = i,
-		        .socket = (int)(i / s->numas),
-		        .cpus = new_set(),
-		        .memory_bytes = s->memory_bytes};
+			.socket = (int)(i / s->numas),
+			.cpus = new_set(),
+			.memory_bytes = s->memory_bytes};
 		for (unsigned j = 0; j < n_nodes; j++)
 			ret->distances[i * n_nodes + j] = i == j                         ? 10
-			                                  : i / s->numas == j / s->numas ? 12
-			                                                                 : 32;
+							  : i / s->numas == j / s->numas ? 12
+											 : 32;
 	}
 	for (unsigned i = 0; i < s->sockets; i++)
 		ret->sockets[ret->n_sockets++] = (struct socket_info){.id = (int)i, .cpus = new_set()};

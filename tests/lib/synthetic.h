@@ -10,7 +10,7 @@
 struct synthetic {
 	unsigned sockets, numas, uncores, cores, threads; /* each within one of the one before */
 	bool siblings_adjacent; /* threads of a core are neighbours; else the second threads follow all cores
-	                         */
+				 */
 	uint64_t memory_bytes;  /* of each NUMA node */
 };
 

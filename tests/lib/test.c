@@ -36,8 +36,7 @@ const char *test_shared(const char *name)
 
 char *test_read_file(const char *path, size_t *ret_len)
 {
-	CLEANUP(fclosep)
-	FILE *f = fopen(path, "re");
+	CLEANUP(fclosep) FILE *f = fopen(path, "re");
 	struct strbuf text = STRBUF_INIT(256u << 20);
 	char chunk[65536];
 	size_t n;
@@ -55,8 +54,7 @@ char *test_read_file(const char *path, size_t *ret_len)
 
 void test_write_file(const char *dir, const char *path, const char *text)
 {
-	CLEANUP(freep)
-	char *full = strdup(join(dir, ".", path));
+	CLEANUP(freep) char *full = strdup(join(dir, ".", path));
 	FILE *f;
 
 	assert_non_null(full);

@@ -39,8 +39,7 @@ static void fixture_release(struct fixture *f)
 
 static void set_available(struct fixture *f, const char *list)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 
 	assert_int_equal(cpuset_parse(list, &set, NULL), 0);
 	cpu_set_from_bitmap(&f->t, set, f->available);
@@ -48,10 +47,8 @@ static void set_available(struct fixture *f, const char *list)
 
 static void assert_taken(const struct fixture *f, const char *what, const char *want)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = hwloc_bitmap_alloc();
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *text = NULL;
 
 	assert_non_null(set);
 	assert_int_equal(cpu_set_to_bitmap(&f->t, f->taken, set), 0);
@@ -70,20 +67,20 @@ static void each_way_takes_what_it_says(void **state)
 		struct cpu_take_rules rules;
 		const char *want;
 	} cases[] = {
-	        {"nothing", "0-31", 0, {.group = 1}, ""},
-	        {"whole core", "0-31", 2, {.group = 1}, "0,16"},
-	        {"rest of a core first", "1-31", 1, {.group = 1}, "16"},
-	        {"whole node", "0-31", 8, {.group = 1}, "0-3,16-19"},
-	        {"whole socket", "0-31", 16, {.group = 1}, "0-7,16-23"},
-	        {"fullest node first", "0,4-15,16,20-31", 2, {.group = 1}, "0,16"},
-	        {"spread over cores", "0-31", 4, {.spread = true, .group = 1}, "0-3"},
-	        {"uncore cache", "1-31", 4, {.uncore = true, .group = 1}, "2-3,18-19"},
-	        {"odd in an uncore cache", "0-31", 3, {.uncore = true, .group = 1}, "0-1,16"},
-	        {"odd, up to 1.33", "1-31", 3,
-	                {.uncore = true, .group = 1, .version = {.uncore_rounds_down = true}}, "1,16-17"},
-	        {"distributed over two", "0-31", 10, {.distribute = true, .group = 1}, "0-2,4-6,16-17,20-21"},
-	        {"distributed in cores", "0-31", 12, {.distribute = true, .group = 2}, "0-2,4-6,16-18,20-22"},
-	        {"not in groups: packed", "0-31", 9, {.distribute = true, .group = 2}, "0-4,16-19"},
+		{"nothing", "0-31", 0, {.group = 1}, ""},
+		{"whole core", "0-31", 2, {.group = 1}, "0,16"},
+		{"rest of a core first", "1-31", 1, {.group = 1}, "16"},
+		{"whole node", "0-31", 8, {.group = 1}, "0-3,16-19"},
+		{"whole socket", "0-31", 16, {.group = 1}, "0-7,16-23"},
+		{"fullest node first", "0,4-15,16,20-31", 2, {.group = 1}, "0,16"},
+		{"spread over cores", "0-31", 4, {.spread = true, .group = 1}, "0-3"},
+		{"uncore cache", "1-31", 4, {.uncore = true, .group = 1}, "2-3,18-19"},
+		{"odd in an uncore cache", "0-31", 3, {.uncore = true, .group = 1}, "0-1,16"},
+		{"odd, up to 1.33", "1-31", 3,
+			{.uncore = true, .group = 1, .version = {.uncore_rounds_down = true}}, "1,16-17"},
+		{"distributed over two", "0-31", 10, {.distribute = true, .group = 1}, "0-2,4-6,16-17,20-21"},
+		{"distributed in cores", "0-31", 12, {.distribute = true, .group = 2}, "0-2,4-6,16-18,20-22"},
+		{"not in groups: packed", "0-31", 9, {.distribute = true, .group = 2}, "0-4,16-19"},
 	};
 	struct fixture f;
 
@@ -92,7 +89,7 @@ static void each_way_takes_what_it_says(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		set_available(&f, cases[i].available);
 		assert_int_equal(cpu_take(f.ws, &cases[i].rules, f.available, cases[i].n, f.taken).status,
-		        CPU_TAKE_OK);
+			CPU_TAKE_OK);
 		assert_taken(&f, cases[i].what, cases[i].want);
 	}
 	fixture_release(&f);
@@ -121,11 +118,11 @@ static void too_few_are_counted(void **state)
 static void whole_cores_are_told_by_the_average(void **state)
 {
 	struct cpu cpus[] = {
-	        {.id = 0, .core = 0},
-	        {.id = 1, .core = 0},
-	        {.id = 2, .core = 2},
-	        {.id = 3, .core = 3},
-	        {.id = 4, .core = 4},
+		{.id = 0, .core = 0},
+		{.id = 1, .core = 0},
+		{.id = 2, .core = 2},
+		{.id = 3, .core = 3},
+		{.id = 4, .core = 4},
 	};
 	const struct machine m = {.cpus = cpus, .n_cpus = ARRAY_SIZE(cpus), .n_cores = 4};
 	struct cpu_take_rules rules = {.group = 1};
@@ -151,7 +148,7 @@ static struct cpu_take_rules random_rules(uint64_t *random)
 	unsigned way = (unsigned)(test_random(random) % 5);
 
 	return (struct cpu_take_rules){
-	        .spread = way == 1, .uncore = way == 2, .distribute = way >= 3, .group = way == 4 ? 2 : 1};
+		.spread = way == 1, .uncore = way == 2, .distribute = way >= 3, .group = way == 4 ? 2 : 1};
 }
 
 /* On regular machines: exactly n, out of the available ones, the same again, and n fits whenever n are there.
@@ -159,10 +156,10 @@ static struct cpu_take_rules random_rules(uint64_t *random)
 static void takes_are_exact(void **state)
 {
 	static const struct synthetic shapes[] = {
-	        {.sockets = 2, .numas = 2, .uncores = 2, .cores = 2, .threads = 2},
-	        {.sockets = 1, .numas = 1, .uncores = 3, .cores = 4, .threads = 1, .siblings_adjacent = true},
-	        {.sockets = 2, .numas = 4, .uncores = 1, .cores = 3, .threads = 2, .siblings_adjacent = true},
-	        {.sockets = 4, .numas = 1, .uncores = 2, .cores = 2, .threads = 4},
+		{.sockets = 2, .numas = 2, .uncores = 2, .cores = 2, .threads = 2},
+		{.sockets = 1, .numas = 1, .uncores = 3, .cores = 4, .threads = 1, .siblings_adjacent = true},
+		{.sockets = 2, .numas = 4, .uncores = 1, .cores = 3, .threads = 2, .siblings_adjacent = true},
+		{.sockets = 4, .numas = 1, .uncores = 2, .cores = 2, .threads = 4},
 	};
 	uint64_t random = test_seed(20261124);
 	unsigned n_ok = 0;
@@ -202,8 +199,8 @@ static void the_largest_machines_end(void **state)
 {
 	const struct synthetic large = {.sockets = 8, .numas = 8, .uncores = 2, .cores = 32, .threads = 2};
 	const struct cpu_take_rules ways[] = {{.group = 1}, {.spread = true, .group = 1},
-	        {.uncore = true, .group = 1}, {.distribute = true, .group = 1},
-	        {.distribute = true, .group = 2}};
+		{.uncore = true, .group = 1}, {.distribute = true, .group = 1},
+		{.distribute = true, .group = 2}};
 	const size_t counts[] = {1, 127, 1001, 4096, 8190};
 	struct fixture f;
 	unsigned n_unknown = 0;
@@ -256,12 +253,12 @@ static void remainders_in_parts_of_groups_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(each_way_takes_what_it_says),
-	        cmocka_unit_test(too_few_are_counted),
-	        cmocka_unit_test(whole_cores_are_told_by_the_average),
-	        cmocka_unit_test(takes_are_exact),
-	        cmocka_unit_test(the_largest_machines_end),
-	        cmocka_unit_test(remainders_in_parts_of_groups_end),
+		cmocka_unit_test(each_way_takes_what_it_says),
+		cmocka_unit_test(too_few_are_counted),
+		cmocka_unit_test(whole_cores_are_told_by_the_average),
+		cmocka_unit_test(takes_are_exact),
+		cmocka_unit_test(the_largest_machines_end),
+		cmocka_unit_test(remainders_in_parts_of_groups_end),
 	};
 
 	return cmocka_run_group_tests_name("cpu_assignment", tests, NULL, NULL);

@@ -19,11 +19,10 @@ struct fixture {
 };
 
 static void fixture_init(struct fixture *f, const struct synthetic *s, struct cpu_manager_options options,
-        const char *reserved, size_t n_reserved)
+	const char *reserved, size_t n_reserved)
 {
 	const struct kubelet_version version = {0};
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	struct err err = {""};
 	size_t n;
 
@@ -32,8 +31,8 @@ static void fixture_init(struct fixture *f, const struct synthetic *s, struct cp
 	if (reserved)
 		assert_int_equal(cpuset_parse(reserved, &set, NULL), 0);
 	assert_int_equal(cpu_manager_init(&f->cm, &f->t, &options, TOPOLOGY_MANAGER_RESTRICTED, &version, set,
-	                         reserved ? cpuset_size(set) : n_reserved, &err),
-	        0);
+				 reserved ? cpuset_size(set) : n_reserved, &err),
+		0);
 	f->ws = cpu_workspace_new(&f->t);
 	n = f->t.n_cpus;
 	f->sets = calloc(5 * n, sizeof(bool));
@@ -61,10 +60,8 @@ static void fixture_release(struct fixture *f)
 
 static void assert_set(const struct fixture *f, const char *what, const bool *set, const char *want)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t bitmap = hwloc_bitmap_alloc();
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t bitmap = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *text = NULL;
 
 	assert_non_null(bitmap);
 	assert_int_equal(cpu_set_to_bitmap(&f->t, set, bitmap), 0);
@@ -83,7 +80,7 @@ static size_t n_preferred(const struct topology_hints *hints, uint64_t mask)
 
 /* 2 sockets of 4 NUMA nodes of 4 CPUs. */
 static const struct synthetic two_by_four = {
-        .sockets = 2, .numas = 4, .uncores = 1, .cores = 4, .threads = 1};
+	.sockets = 2, .numas = 4, .uncores = 1, .cores = 4, .threads = 1};
 
 /*
  * align-by-socket (KEP-3327) on 2 sockets x 4 NUMA nodes: every hint within one socket is preferred, not only
@@ -107,8 +104,8 @@ static void align_by_socket_widens_hints_and_sources(void **state)
 	assert_int_equal(n_preferred(&f.hints, 0), f.hints.n_items);
 	/* The hint names node 1; the socket's fullest-used node (0, with 3 left) serves first. */
 	assert_int_equal(
-	        cpu_manager_allocate(&f.cm, f.ws, f.shared, NULL, 3, node_1, f.scratch, f.taken).status,
-	        CPU_TAKE_OK);
+		cpu_manager_allocate(&f.cm, f.ws, f.shared, NULL, 3, node_1, f.scratch, f.taken).status,
+		CPU_TAKE_OK);
 	assert_set(&f, "socket", f.taken, "1-3");
 	fixture_release(&f);
 
@@ -116,8 +113,8 @@ static void align_by_socket_widens_hints_and_sources(void **state)
 	cpu_manager_hints(&f.cm, f.available, NULL, 4, &f.hints);
 	assert_int_equal(n_preferred(&f.hints, 0), 7);
 	assert_int_equal(
-	        cpu_manager_allocate(&f.cm, f.ws, f.shared, NULL, 3, node_1, f.scratch, f.taken).status,
-	        CPU_TAKE_OK);
+		cpu_manager_allocate(&f.cm, f.ws, f.shared, NULL, 3, node_1, f.scratch, f.taken).status,
+		CPU_TAKE_OK);
 	assert_set(&f, "node", f.taken, "4-6");
 	assert_false(f.shared[4]);
 	fixture_release(&f);
@@ -126,23 +123,23 @@ static void align_by_socket_widens_hints_and_sources(void **state)
 static void conflicting_options_are_refused(void **state)
 {
 	static const struct synthetic nps0 = {
-	        .sockets = 1, .numas = 1, .uncores = 1, .cores = 2, .threads = 1};
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 2, .threads = 1};
 	static const struct {
 		struct cpu_manager_options options;
 		enum topology_manager_policy policy;
 		const char *part;
 	} cases[] = {
-	        {{.full_pcpus_only = true, .distribute_cpus_across_cores = true}, TOPOLOGY_MANAGER_NONE,
-	                "full-pcpus-only and distribute-cpus-across-cores"},
-	        {{.distribute_cpus_across_numa = true, .distribute_cpus_across_cores = true},
-	                TOPOLOGY_MANAGER_NONE,
-	                "distribute-cpus-across-numa and distribute-cpus-across-cores"},
-	        {{.prefer_align_cpus_by_uncorecache = true, .distribute_cpus_across_cores = true},
-	                TOPOLOGY_MANAGER_NONE, "uncorecache and distribute-cpus-across-cores"},
-	        {{.prefer_align_cpus_by_uncorecache = true, .distribute_cpus_across_numa = true},
-	                TOPOLOGY_MANAGER_NONE, "uncorecache and distribute-cpus-across-numa"},
-	        {{.align_by_socket = true}, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "single-numa-node"},
-	        {{.align_by_socket = true}, TOPOLOGY_MANAGER_RESTRICTED, "more sockets than NUMA nodes"},
+		{{.full_pcpus_only = true, .distribute_cpus_across_cores = true}, TOPOLOGY_MANAGER_NONE,
+			"full-pcpus-only and distribute-cpus-across-cores"},
+		{{.distribute_cpus_across_numa = true, .distribute_cpus_across_cores = true},
+			TOPOLOGY_MANAGER_NONE,
+			"distribute-cpus-across-numa and distribute-cpus-across-cores"},
+		{{.prefer_align_cpus_by_uncorecache = true, .distribute_cpus_across_cores = true},
+			TOPOLOGY_MANAGER_NONE, "uncorecache and distribute-cpus-across-cores"},
+		{{.prefer_align_cpus_by_uncorecache = true, .distribute_cpus_across_numa = true},
+			TOPOLOGY_MANAGER_NONE, "uncorecache and distribute-cpus-across-numa"},
+		{{.align_by_socket = true}, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "single-numa-node"},
+		{{.align_by_socket = true}, TOPOLOGY_MANAGER_RESTRICTED, "more sockets than NUMA nodes"},
 	};
 	const struct kubelet_version version = {0};
 	struct cpu_manager cm;
@@ -157,14 +154,14 @@ static void conflicting_options_are_refused(void **state)
 		struct err err = {""};
 
 		assert_int_equal(cpu_manager_init(&cm, &t, &cases[i].options, cases[i].policy, &version, NULL,
-		                         1, &err),
-		        -EINVAL);
+					 1, &err),
+			-EINVAL);
 		if (!strstr(err.text, cases[i].part))
 			fail_msg("'%s' does not say '%s'", err.text, cases[i].part);
 	}
 	assert_null(cpu_manager_options_conflict(
-	        &(struct cpu_manager_options){.full_pcpus_only = true, .distribute_cpus_across_numa = true},
-	        TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, &t));
+		&(struct cpu_manager_options){.full_pcpus_only = true, .distribute_cpus_across_numa = true},
+		TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, &t));
 	cpu_topology_release(&t);
 	machine_release(&m);
 }
@@ -190,8 +187,7 @@ static void unreservable_cpus_are_refused(void **state)
 {
 	const struct kubelet_version version = {0};
 	const struct cpu_manager_options none = {0};
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	struct err err = {""};
 	struct cpu_topology t;
 	struct cpu_manager cm;
@@ -201,14 +197,14 @@ static void unreservable_cpus_are_refused(void **state)
 	synthetic_machine(&smt, &m);
 	assert_int_equal(cpu_topology_init(&t, &m), 0);
 	assert_int_equal(
-	        cpu_manager_init(&cm, &t, &none, TOPOLOGY_MANAGER_NONE, &version, NULL, 9, &err), -EINVAL);
+		cpu_manager_init(&cm, &t, &none, TOPOLOGY_MANAGER_NONE, &version, NULL, 9, &err), -EINVAL);
 	test_assert_text("count", err.text,
-	        "unable to reserve the required amount of CPUs (size of  did not equal 9)");
+		"unable to reserve the required amount of CPUs (size of  did not equal 9)");
 	assert_int_equal(cpuset_parse("7-8", &set, NULL), 0);
 	assert_int_equal(
-	        cpu_manager_init(&cm, &t, &none, TOPOLOGY_MANAGER_NONE, &version, set, 2, &err), -EINVAL);
+		cpu_manager_init(&cm, &t, &none, TOPOLOGY_MANAGER_NONE, &version, set, 2, &err), -EINVAL);
 	test_assert_text("list", err.text,
-	        "unable to reserve the required amount of CPUs (size of 7 did not equal 2)");
+		"unable to reserve the required amount of CPUs (size of 7 did not equal 2)");
 	cpu_topology_release(&t);
 	machine_release(&m);
 }
@@ -303,20 +299,20 @@ static void state_files_are_judged_in_the_kubelets_words(void **state)
 		bool strict;
 		const char *shared, *assigned, *error, *result;
 	} cases[] = {
-	        {false, "0-7", NULL, "", "0-7"},
-	        {false, "", NULL, "", "0-7"},
-	        {true, "", NULL, "", "1-7"},
-	        {false, "", "1", "default cpuset cannot be empty", NULL},
-	        {false, "0-5", "6-7", "", "0-5"},
-	        {false, "1-7", NULL, "not all reserved cpus: \"0\" are present in defaultCpuSet: \"1-7\"",
-	                NULL},
-	        {true, "0-7", NULL,
-	                "some of strictly reserved cpus: \"0\" are present in defaultCpuSet: \"0-7\"", NULL},
-	        {false, "0-6", "6-7",
-	                "pod: uid, container: c cpuset: \"6-7\" overlaps with default cpuset \"0-6\"", NULL},
-	        {false, "0-4", "6-7",
-	                "current set of available CPUs \"0-7\" doesn't match with CPUs in state \"0-4,6-7\"",
-	                NULL},
+		{false, "0-7", NULL, "", "0-7"},
+		{false, "", NULL, "", "0-7"},
+		{true, "", NULL, "", "1-7"},
+		{false, "", "1", "default cpuset cannot be empty", NULL},
+		{false, "0-5", "6-7", "", "0-5"},
+		{false, "1-7", NULL, "not all reserved cpus: \"0\" are present in defaultCpuSet: \"1-7\"",
+			NULL},
+		{true, "0-7", NULL,
+			"some of strictly reserved cpus: \"0\" are present in defaultCpuSet: \"0-7\"", NULL},
+		{false, "0-6", "6-7",
+			"pod: uid, container: c cpuset: \"6-7\" overlaps with default cpuset \"0-6\"", NULL},
+		{false, "0-4", "6-7",
+			"current set of available CPUs \"0-7\" doesn't match with CPUs in state \"0-4,6-7\"",
+			NULL},
 	};
 
 	(void)state;
@@ -327,7 +323,7 @@ static void state_files_are_judged_in_the_kubelets_words(void **state)
 		int r;
 
 		fixture_init(&f, &smt,
-		        (struct cpu_manager_options){.strict_cpu_reservation = cases[i].strict}, "0", 0);
+			(struct cpu_manager_options){.strict_cpu_reservation = cases[i].strict}, "0", 0);
 		allocations_init(&a);
 		assert_int_equal(cpuset_parse(cases[i].shared, &a.shared, NULL), 0);
 		if (cases[i].assigned)
@@ -347,8 +343,8 @@ static void state_files_are_judged_in_the_kubelets_words(void **state)
 static void allocations_only_take(void **state)
 {
 	static const struct cpu_manager_options ways[] = {{0}, {.align_by_socket = true},
-	        {.distribute_cpus_across_numa = true}, {.prefer_align_cpus_by_uncorecache = true},
-	        {.distribute_cpus_across_cores = true}, {.full_pcpus_only = true}};
+		{.distribute_cpus_across_numa = true}, {.prefer_align_cpus_by_uncorecache = true},
+		{.distribute_cpus_across_cores = true}, {.full_pcpus_only = true}};
 	uint64_t random = test_seed(20261126);
 
 	(void)state;
@@ -356,14 +352,14 @@ static void allocations_only_take(void **state)
 		struct fixture f;
 
 		fixture_init(&f, &two_by_four, ways[turn % (int)ARRAY_SIZE(ways)], NULL,
-		        1 + test_random(&random) % 3);
+			1 + test_random(&random) % 3);
 		for (int pod = 0; pod < 8; pod++) {
 			struct topology_hint hint = {.any_node = test_random(&random) % 3 == 0,
-			        .nodes = test_random(&random) & 0xff};
+				.nodes = test_random(&random) & 0xff};
 			size_t n = 1 + test_random(&random) % 9;
 			size_t before = cpu_manager_available(&f.cm, f.shared, f.available);
 			struct cpu_take take = cpu_manager_allocate(
-			        &f.cm, f.ws, f.shared, NULL, n, hint, f.scratch, f.taken);
+				&f.cm, f.ws, f.shared, NULL, n, hint, f.scratch, f.taken);
 			bool taken_ok = take.status == CPU_TAKE_OK;
 
 			assert_int_equal(taken_ok, n <= before);
@@ -373,7 +369,7 @@ static void allocations_only_take(void **state)
 				assert_false(f.taken[i] && f.shared[i]);
 			}
 			assert_int_equal(cpu_manager_available(&f.cm, f.shared, f.available),
-			        before - (taken_ok ? n : 0));
+				before - (taken_ok ? n : 0));
 		}
 		fixture_release(&f);
 	}
@@ -382,16 +378,16 @@ static void allocations_only_take(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(align_by_socket_widens_hints_and_sources),
-	        cmocka_unit_test(conflicting_options_are_refused),
-	        cmocka_unit_test(reserved_cpus_are_picked_as_the_options_say),
-	        cmocka_unit_test(unreservable_cpus_are_refused),
-	        cmocka_unit_test(smt_alignment_counts_whole_cores),
-	        cmocka_unit_test(reused_cpus_narrow_the_hints),
-	        cmocka_unit_test(hints_again_need_the_same_number),
-	        cmocka_unit_test(a_fit_tells_size_from_freedom),
-	        cmocka_unit_test(state_files_are_judged_in_the_kubelets_words),
-	        cmocka_unit_test(allocations_only_take),
+		cmocka_unit_test(align_by_socket_widens_hints_and_sources),
+		cmocka_unit_test(conflicting_options_are_refused),
+		cmocka_unit_test(reserved_cpus_are_picked_as_the_options_say),
+		cmocka_unit_test(unreservable_cpus_are_refused),
+		cmocka_unit_test(smt_alignment_counts_whole_cores),
+		cmocka_unit_test(reused_cpus_narrow_the_hints),
+		cmocka_unit_test(hints_again_need_the_same_number),
+		cmocka_unit_test(a_fit_tells_size_from_freedom),
+		cmocka_unit_test(state_files_are_judged_in_the_kubelets_words),
+		cmocka_unit_test(allocations_only_take),
 	};
 
 	return cmocka_run_group_tests_name("cpu_manager", tests, NULL, NULL);

@@ -46,14 +46,13 @@ static void elements_are_nested(void **state)
 static void ids_may_have_holes(void **state)
 {
 	struct cpu cpus[] = {
-	        {.id = 2, .core = 2, .socket = 1, .numa = 5, .uncore = 9},
-	        {.id = 7, .core = 2, .socket = 1, .numa = 5, .uncore = 9},
-	        {.id = 8, .core = 8, .socket = -1, .numa = MACHINE_NONE, .uncore = 0},
-	        {.id = 90, .core = 90, .socket = -1, .numa = 3, .uncore = -1},
+		{.id = 2, .core = 2, .socket = 1, .numa = 5, .uncore = 9},
+		{.id = 7, .core = 2, .socket = 1, .numa = 5, .uncore = 9},
+		{.id = 8, .core = 8, .socket = -1, .numa = MACHINE_NONE, .uncore = 0},
+		{.id = 90, .core = 90, .socket = -1, .numa = 3, .uncore = -1},
 	};
 	const struct machine m = {.cpus = cpus, .n_cpus = ARRAY_SIZE(cpus)};
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	struct cpu_topology t;
 	bool flags[4];
 
@@ -91,9 +90,9 @@ static void a_machine_may_be_empty_or_too_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(elements_are_nested),
-	        cmocka_unit_test(ids_may_have_holes),
-	        cmocka_unit_test(a_machine_may_be_empty_or_too_large),
+		cmocka_unit_test(elements_are_nested),
+		cmocka_unit_test(ids_may_have_holes),
+		cmocka_unit_test(a_machine_may_be_empty_or_too_large),
 	};
 
 	return cmocka_run_group_tests_name("cpu_topology", tests, NULL, NULL);

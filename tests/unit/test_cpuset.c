@@ -9,14 +9,12 @@
 static void lists_round_trip(void **state)
 {
 	static const char *const lists[] = {
-	        "", "0", "0-3", "0,2", "0-3,8", "1,3,5-7,64-127", "8191", "0-65535"};
+		"", "0", "0-3", "0,2", "0-3,8", "1,3,5-7,64-127", "8191", "0-65535"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t set = NULL;
-		CLEANUP(freep)
-		char *text = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+		CLEANUP(freep) char *text = NULL;
 
 		assert_int_equal(cpuset_parse(lists[i], &set, NULL), 0);
 		text = cpuset_print(set);
@@ -26,10 +24,8 @@ static void lists_round_trip(void **state)
 
 static void unordered_lists_are_sets(void **state)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	CLEANUP(freep) char *text = NULL;
 
 	(void)state;
 	assert_int_equal(cpuset_parse("8,0-3,2", &set, NULL), 0);
@@ -42,7 +38,7 @@ static void unordered_lists_are_sets(void **state)
 static void other_text_is_refused(void **state)
 {
 	static const char *const lists[] = {" ", "0 ", " 0", "a", "0-", "-3", "3-1", "0,", ",0", "0,,1",
-	        "0-3:2", "0x3", "0-3-5", "all", "\n"};
+		"0-3:2", "0x3", "0-3-5", "all", "\n"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -73,12 +69,9 @@ static void random_sets_round_trip(void **state)
 
 	(void)state;
 	for (int n = 0; n < 2000; n++) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t set = hwloc_bitmap_alloc();
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t again = NULL;
-		CLEANUP(freep)
-		char *text = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+		CLEANUP(cpuset_freep) hwloc_bitmap_t again = NULL;
+		CLEANUP(freep) char *text = NULL;
 
 		assert_non_null(set);
 		for (uint64_t i = test_random(&random) % 40; i > 0; i--) {
@@ -96,11 +89,11 @@ static void random_sets_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(lists_round_trip),
-	        cmocka_unit_test(unordered_lists_are_sets),
-	        cmocka_unit_test(other_text_is_refused),
-	        cmocka_unit_test(far_ids_are_refused),
-	        cmocka_unit_test(random_sets_round_trip),
+		cmocka_unit_test(lists_round_trip),
+		cmocka_unit_test(unordered_lists_are_sets),
+		cmocka_unit_test(other_text_is_refused),
+		cmocka_unit_test(far_ids_are_refused),
+		cmocka_unit_test(random_sets_round_trip),
 	};
 
 	return cmocka_run_group_tests_name("cpuset", tests, NULL, NULL);

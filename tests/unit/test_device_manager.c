@@ -56,7 +56,7 @@ static const char *hints_text(const struct topology_hints *hints, char *text, si
 
 		node_mask_print(hints->items[i].nodes, nodes);
 		len += (size_t)snprintf(text + len, size - len, "%s{%s}%s", i ? " " : "", nodes,
-		        hints->items[i].preferred ? "*" : "");
+			hints->items[i].preferred ? "*" : "");
 	}
 	return text;
 }
@@ -70,21 +70,21 @@ static void hints_count_near_devices(void **state)
 		bool older;
 		const char *want;
 	} cases[] = {
-	        {"01", 3, 1, false, "{0}* {1}* {0-1}"},
-	        {"01", 3, 2, false, "{0-1}*"},
-	        {"01", 3, 3, false, "none"},
-	        {"--", 3, 1, false, "any"},
-	        {"0-", 3, 2, false, "none"},
-	        {"x1", 3, 2, false, "{1}* {0-1}"},
-	        {"0", 3, 1, false, "{0}*"},
-	        {"0", 3, 1, true, "{0}* {0-1}"},
-	        /* Fits one node by size, is free on two. */
-	        {"0A1B", 3, 2, false, "{0-1}"},
-	        /* An unhealthy device still makes the node large enough by size. */
-	        {"0!1", 3, 2, false, "{0-1}"},
-	        {"01", 3, 0, false, "{0}* {1}* {0-1}"},
-	        /* A node that the machine does not have. */
-	        {"09", 3, 1, false, "{0}*"},
+		{"01", 3, 1, false, "{0}* {1}* {0-1}"},
+		{"01", 3, 2, false, "{0-1}*"},
+		{"01", 3, 3, false, "none"},
+		{"--", 3, 1, false, "any"},
+		{"0-", 3, 2, false, "none"},
+		{"x1", 3, 2, false, "{1}* {0-1}"},
+		{"0", 3, 1, false, "{0}*"},
+		{"0", 3, 1, true, "{0}* {0-1}"},
+		/* Fits one node by size, is free on two. */
+		{"0A1B", 3, 2, false, "{0-1}"},
+		/* An unhealthy device still makes the node large enough by size. */
+		{"0!1", 3, 2, false, "{0-1}"},
+		{"01", 3, 0, false, "{0}* {1}* {0-1}"},
+		/* A node that the machine does not have. */
+		{"09", 3, 1, false, "{0}*"},
 	};
 
 	(void)state;
@@ -109,18 +109,18 @@ static void init_devices_are_used_again_and_bind(void **state)
 	(void)state;
 	fixture_init(&f, 3, "0011", false);
 	assert_int_equal(device_manager_allocate(&f.dm, &f.books, 0, 2, node_1, CONTAINER_INIT, &available),
-	        DEVICE_TAKE_OK);
+		DEVICE_TAKE_OK);
 	assert_true(f.books.reusable[2] && f.books.reusable[3]);
 	/* Whatever is used again must be within the hint. */
 	device_manager_hints(&f.dm, &f.books, 0, 3, &f.hints);
 	test_assert_text("hints", hints_text(&f.hints, text, sizeof(text)), "{0-1}*");
 	assert_int_equal(device_manager_allocate(&f.dm, &f.books, 0, 3, node_1, CONTAINER_APP, &available),
-	        DEVICE_TAKE_OK);
+		DEVICE_TAKE_OK);
 	assert_int_equal(available, 4);
 	assert_true(f.books.allocated[0] && !f.books.allocated[1]);
 	assert_false(f.books.reusable[2] || f.books.reusable[3]);
 	assert_int_equal(device_manager_allocate(&f.dm, &f.books, 0, 2, node_1, CONTAINER_APP, &available),
-	        DEVICE_TAKE_NOT_ENOUGH);
+		DEVICE_TAKE_NOT_ENOUGH);
 	assert_int_equal(available, 1);
 	assert_false(f.books.allocated[1]);
 	fixture_release(&f);
@@ -135,16 +135,16 @@ static void near_devices_come_first(void **state)
 	(void)state;
 	fixture_init(&f, 3, "-01x", false);
 	assert_int_equal(device_manager_allocate(&f.dm, &f.books, 0, 3, node_1, CONTAINER_APP, &available),
-	        DEVICE_TAKE_OK);
+		DEVICE_TAKE_OK);
 	assert_false(f.books.allocated[0]);
 	device_books_reset(&f.books, &f.dm);
 	assert_int_equal(device_manager_allocate(&f.dm, &f.books, 0, 1, anywhere, CONTAINER_APP, &available),
-	        DEVICE_TAKE_OK);
+		DEVICE_TAKE_OK);
 	assert_true(f.books.allocated[0]);
 	fixture_release(&f);
 	fixture_init(&f, 3, "!!", false);
 	assert_int_equal(device_manager_allocate(&f.dm, &f.books, 0, 0, node_1, CONTAINER_APP, &available),
-	        DEVICE_TAKE_NONE_HEALTHY);
+		DEVICE_TAKE_NONE_HEALTHY);
 	fixture_release(&f);
 }
 
@@ -168,10 +168,10 @@ static void fits_count_devices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(hints_count_near_devices),
-	        cmocka_unit_test(init_devices_are_used_again_and_bind),
-	        cmocka_unit_test(near_devices_come_first),
-	        cmocka_unit_test(fits_count_devices),
+		cmocka_unit_test(hints_count_near_devices),
+		cmocka_unit_test(init_devices_are_used_again_and_bind),
+		cmocka_unit_test(near_devices_come_first),
+		cmocka_unit_test(fits_count_devices),
 	};
 
 	return cmocka_run_group_tests_name("device_manager", tests, NULL, NULL);

@@ -23,7 +23,7 @@ struct fixture {
 
 /* 2 sockets of one NUMA node with 8 cores of 2 threads; CPU i and i + 16 are siblings. */
 static const struct synthetic two_nodes = {
-        .sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 2, .memory_bytes = 64 * GIB};
+	.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 2, .memory_bytes = 64 * GIB};
 
 static void add_memory(struct memory_state *s, unsigned id, uint64_t bytes)
 {
@@ -36,7 +36,7 @@ static void add_memory(struct memory_state *s, unsigned id, uint64_t bytes)
 	assert_non_null(node->tables);
 	hwloc_bitmap_set(node->cells, id);
 	node->tables[node->n_tables++] =
-	        (struct memory_table){.type = strdup("memory"), .allocatable = bytes, .free = bytes};
+		(struct memory_table){.type = strdup("memory"), .allocatable = bytes, .free = bytes};
 }
 
 static void fixture_init(struct fixture *f, const struct synthetic *s, enum topology_manager_policy policy)
@@ -59,11 +59,11 @@ static void fixture_init(struct fixture *f, const struct synthetic *s, enum topo
 		add_memory(&f->memory, f->machine.nodes[i].id, s->memory_bytes);
 	device_inventory_init(&f->devices);
 	f->node = (struct kubelet_node){.machine = &f->machine,
-	        .settings = &f->settings,
-	        .shared = f->shared,
-	        .reserved = f->reserved,
-	        .memory = &f->memory,
-	        .devices = &f->devices};
+		.settings = &f->settings,
+		.shared = f->shared,
+		.reserved = f->reserved,
+		.memory = &f->memory,
+		.devices = &f->devices};
 }
 
 static void node_ready(struct fixture *f)
@@ -97,10 +97,8 @@ static enum kubelet_answer judge(struct fixture *f, const char *text, enum qos_c
 /* The placement's CPUs as a list. */
 static void assert_cpus(const struct fixture *f, size_t i, const char *want)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = hwloc_bitmap_alloc();
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *text = NULL;
 
 	assert_true(i < f->verdict.n_placements);
 	assert_non_null(f->verdict.placements[i].cpus);
@@ -118,8 +116,8 @@ static void a_pod_is_placed_container_by_container(void **state)
 	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
 	node_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=14 memory=8Gi; app cpu=14 memory=8Gi; app cpu=500m memory=1Gi",
-	                         QOS_GUARANTEED),
-	        KUBELET_ADMITS);
+				 QOS_GUARANTEED),
+		KUBELET_ADMITS);
 	assert_int_equal(f.verdict.n_placements, 3);
 	assert_cpus(&f, 0, "1-7,17-23");
 	assert_cpus(&f, 1, "8-14,24-30");
@@ -130,8 +128,8 @@ static void a_pod_is_placed_container_by_container(void **state)
 	test_assert_text("reason", f.verdict.reason.text, "");
 	/* The third does not fit any more; the state is as before for the next pod. */
 	assert_int_equal(judge(&f, "app cpu=14 memory=8Gi; app cpu=14 memory=8Gi; app cpu=4 memory=1Gi",
-	                         QOS_GUARANTEED),
-	        KUBELET_REJECTS);
+				 QOS_GUARANTEED),
+		KUBELET_REJECTS);
 	assert_int_equal(f.verdict.container, 2);
 	assert_int_equal(f.verdict.rejection, KUBELET_TOPOLOGY_AFFINITY);
 	assert_int_equal(judge(&f, "app cpu=14 memory=8Gi", QOS_GUARANTEED), KUBELET_ADMITS);
@@ -146,28 +144,28 @@ static void reasons_have_the_numbers(void **state)
 		enum kubelet_rejection rejection;
 		const char *reason;
 	} cases[] = {
-	        {TOPOLOGY_MANAGER_RESTRICTED, "app cpu=11 memory=1Gi", "0-4,8-12,16-20,24-28",
-	                KUBELET_TOPOLOGY_AFFINITY,
-	                "restricted: 11 CPUs fit one NUMA node by size (16), but the freest has 10"},
-	        {TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=20 memory=1Gi", "0-31",
-	                KUBELET_TOPOLOGY_AFFINITY, "single-numa-node: 20 CPUs need 2 NUMA nodes by size"},
-	        {TOPOLOGY_MANAGER_RESTRICTED, "app cpu=32 memory=1Gi", "0-31", KUBELET_TOPOLOGY_AFFINITY,
-	                "restricted: 32 CPUs wanted, 31 available"},
-	        {TOPOLOGY_MANAGER_BEST_EFFORT, "app cpu=32 memory=1Gi", "0-31", KUBELET_UNEXPECTED_ADMISSION,
-	                "32 exclusive CPUs wanted, 31 available"},
-	        {TOPOLOGY_MANAGER_RESTRICTED, "app cpu=20 memory=1Gi vendor.com/nic=1", "0-31",
-	                KUBELET_TOPOLOGY_AFFINITY,
-	                "restricted: no NUMA nodes suit all: 20 CPUs would go to {0-1}, 1 vendor.com/nic to "
-	                "{1}"},
-	        {TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=1Gi vendor.com/nic=3", "0-31",
-	                KUBELET_TOPOLOGY_AFFINITY, "restricted: 3 vendor.com/nic wanted, 2 available"},
-	        {TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=200Gi", "0-31", KUBELET_UNEXPECTED_ADMISSION,
-	                "no NUMA nodes that may be used together have enough memory free"},
-	        {TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=1 memory=100Gi", "0-31",
-	                KUBELET_TOPOLOGY_AFFINITY,
-	                "single-numa-node: 107374182400 bytes of memory need 2 NUMA nodes by size"},
-	        {TOPOLOGY_MANAGER_NONE, "app cpu=1 memory=1500m", "0-31", KUBELET_UNEXPECTED_ADMISSION,
-	                "an amount of memory is not a whole number of bytes"},
+		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=11 memory=1Gi", "0-4,8-12,16-20,24-28",
+			KUBELET_TOPOLOGY_AFFINITY,
+			"restricted: 11 CPUs fit one NUMA node by size (16), but the freest has 10"},
+		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=20 memory=1Gi", "0-31",
+			KUBELET_TOPOLOGY_AFFINITY, "single-numa-node: 20 CPUs need 2 NUMA nodes by size"},
+		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=32 memory=1Gi", "0-31", KUBELET_TOPOLOGY_AFFINITY,
+			"restricted: 32 CPUs wanted, 31 available"},
+		{TOPOLOGY_MANAGER_BEST_EFFORT, "app cpu=32 memory=1Gi", "0-31", KUBELET_UNEXPECTED_ADMISSION,
+			"32 exclusive CPUs wanted, 31 available"},
+		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=20 memory=1Gi vendor.com/nic=1", "0-31",
+			KUBELET_TOPOLOGY_AFFINITY,
+			"restricted: no NUMA nodes suit all: 20 CPUs would go to {0-1}, 1 vendor.com/nic to "
+			"{1}"},
+		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=1Gi vendor.com/nic=3", "0-31",
+			KUBELET_TOPOLOGY_AFFINITY, "restricted: 3 vendor.com/nic wanted, 2 available"},
+		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=200Gi", "0-31", KUBELET_UNEXPECTED_ADMISSION,
+			"no NUMA nodes that may be used together have enough memory free"},
+		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=1 memory=100Gi", "0-31",
+			KUBELET_TOPOLOGY_AFFINITY,
+			"single-numa-node: 107374182400 bytes of memory need 2 NUMA nodes by size"},
+		{TOPOLOGY_MANAGER_NONE, "app cpu=1 memory=1500m", "0-31", KUBELET_UNEXPECTED_ADMISSION,
+			"an amount of memory is not a whole number of bytes"},
 	};
 
 	(void)state;
@@ -181,8 +179,8 @@ static void reasons_have_the_numbers(void **state)
 		f.node.shared = f.shared;
 		for (int n = 0; n < 2; n++)
 			assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
-			                         (struct device){.nodes = 2, .healthy = true}),
-			        0);
+						 (struct device){.nodes = 2, .healthy = true}),
+				0);
 		node_ready(&f);
 		assert_int_equal(judge(&f, cases[i].pod, QOS_GUARANTEED), KUBELET_REJECTS);
 		test_assert_text(cases[i].pod, f.verdict.reason.text, cases[i].reason);
@@ -202,14 +200,14 @@ static void smt_alignment_is_a_reason_of_its_own(void **state)
 	assert_int_equal(judge(&f, "app cpu=3 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
 	assert_int_equal(f.verdict.rejection, KUBELET_SMT_ALIGNMENT);
 	test_assert_text("multiple", f.verdict.reason.text,
-	        "full-pcpus-only: 3 CPUs are not a multiple of the 2 CPUs per core");
+		"full-pcpus-only: 3 CPUs are not a multiple of the 2 CPUs per core");
 	/* CPU 0 is reserved, so its sibling 16 does not count. */
 	assert_int_equal(judge(&f, "app cpu=32 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
 	test_assert_text("cores", f.verdict.reason.text,
-	        "full-pcpus-only: 32 CPUs wanted, 30 free on cores without reserved CPUs");
+		"full-pcpus-only: 32 CPUs wanted, 30 free on cores without reserved CPUs");
 	/* CPUs that an init container leaves do not count either: the kubelet's check forgets them. */
 	assert_int_equal(
-	        judge(&f, "init cpu=30 memory=1Gi; app cpu=2 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
+		judge(&f, "init cpu=30 memory=1Gi; app cpu=2 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
 	assert_int_equal(f.verdict.rejection, KUBELET_SMT_ALIGNMENT);
 	assert_int_equal(f.verdict.container, 1);
 	fixture_release(&f);
@@ -222,15 +220,15 @@ static void only_guaranteed_whole_cpus_are_exclusive(void **state)
 		enum qos_class qos;
 		size_t cpus;
 	} cases[] = {
-	        {"app cpu=2 memory=1Gi", QOS_GUARANTEED, 2},
-	        {"app cpu=2 memory=1Gi", QOS_BURSTABLE, 0},
-	        {"app cpu=2500m memory=1Gi", QOS_GUARANTEED, 0},
-	        {"app cpu=2000m memory=1Gi", QOS_GUARANTEED, 2},
-	        {"app cpu=1999999999n memory=1Gi", QOS_GUARANTEED, 2},
-	        {"app memory=1Gi", QOS_GUARANTEED, 0},
-	        {"app cpu=0 memory=1Gi", QOS_GUARANTEED, 0},
-	        {"init cpu=5; sidecar cpu=1; init cpu=6; app cpu=2; app cpu=3", QOS_GUARANTEED, 7},
-	        {"sidecar cpu=1; init cpu=2; app cpu=2; app cpu=1500m; app cpu=3", QOS_GUARANTEED, 6},
+		{"app cpu=2 memory=1Gi", QOS_GUARANTEED, 2},
+		{"app cpu=2 memory=1Gi", QOS_BURSTABLE, 0},
+		{"app cpu=2500m memory=1Gi", QOS_GUARANTEED, 0},
+		{"app cpu=2000m memory=1Gi", QOS_GUARANTEED, 2},
+		{"app cpu=1999999999n memory=1Gi", QOS_GUARANTEED, 2},
+		{"app memory=1Gi", QOS_GUARANTEED, 0},
+		{"app cpu=0 memory=1Gi", QOS_GUARANTEED, 0},
+		{"init cpu=5; sidecar cpu=1; init cpu=6; app cpu=2; app cpu=3", QOS_GUARANTEED, 7},
+		{"sidecar cpu=1; init cpu=2; app cpu=2; app cpu=1500m; app cpu=3", QOS_GUARANTEED, 6},
 	};
 
 	(void)state;
@@ -240,7 +238,7 @@ static void only_guaranteed_whole_cpus_are_exclusive(void **state)
 		pod_from_text(&pod, cases[i].pod);
 		if (kubelet_pod_exclusive_cpus(&pod, cases[i].qos) != cases[i].cpus)
 			fail_msg("'%s': %zu CPUs", cases[i].pod,
-			        kubelet_pod_exclusive_cpus(&pod, cases[i].qos));
+				kubelet_pod_exclusive_cpus(&pod, cases[i].qos));
 		pod_request_release(&pod);
 	}
 }
@@ -254,8 +252,8 @@ static void scope_pod_gives_all_containers_one_place(void **state)
 	f.settings.topology.scope = TOPOLOGY_SCOPE_POD;
 	node_ready(&f);
 	assert_int_equal(judge(&f, "init cpu=16 memory=1Gi; app cpu=8 memory=1Gi; app cpu=8 memory=1Gi",
-	                         QOS_GUARANTEED),
-	        KUBELET_ADMITS);
+				 QOS_GUARANTEED),
+		KUBELET_ADMITS);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(f.verdict.placements[i].hint.nodes, 2);
 	/* The apps use the init container's CPUs again. */
@@ -263,7 +261,7 @@ static void scope_pod_gives_all_containers_one_place(void **state)
 	assert_cpus(&f, 2, "12-15,28-31");
 	/* Each container fits one node, the pod does not. */
 	assert_int_equal(
-	        judge(&f, "app cpu=10 memory=1Gi; app cpu=10 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
+		judge(&f, "app cpu=10 memory=1Gi; app cpu=10 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
 	test_assert_text("pod", f.verdict.reason.text, "single-numa-node: 20 CPUs need 2 NUMA nodes by size");
 	fixture_release(&f);
 }
@@ -308,9 +306,9 @@ static void unknown_is_not_a_guess(void **state)
 static void nodes_that_cannot_be_judged(void **state)
 {
 	static const struct synthetic nine = {
-	        .sockets = 9, .numas = 1, .uncores = 1, .cores = 2, .threads = 1, .memory_bytes = 8 * GIB};
+		.sockets = 9, .numas = 1, .uncores = 1, .cores = 2, .threads = 1, .memory_bytes = 8 * GIB};
 	static const struct synthetic many = {
-	        .sockets = 8, .numas = 8, .uncores = 1, .cores = 64, .threads = 2, .memory_bytes = 8 * GIB};
+		.sockets = 8, .numas = 8, .uncores = 1, .cores = 64, .threads = 2, .memory_bytes = 8 * GIB};
 	struct fixture f;
 
 	(void)state;
@@ -318,7 +316,7 @@ static void nodes_that_cannot_be_judged(void **state)
 	node_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1 memory=1Gi", QOS_GUARANTEED), KUBELET_UNKNOWN);
 	test_assert_text("nine", f.verdict.reason.text,
-	        "the kubelet would not start: 9 NUMA nodes, max-allowable-numa-nodes is 8");
+		"the kubelet would not start: 9 NUMA nodes, max-allowable-numa-nodes is 8");
 	fixture_release(&f);
 
 	fixture_init(&f, &many, TOPOLOGY_MANAGER_RESTRICTED);
@@ -327,7 +325,7 @@ static void nodes_that_cannot_be_judged(void **state)
 	node_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1 memory=1Gi", QOS_GUARANTEED), KUBELET_UNKNOWN);
 	test_assert_text(
-	        "64", f.verdict.reason.text, "64 NUMA nodes have too many combinations (at most 16)");
+		"64", f.verdict.reason.text, "64 NUMA nodes have too many combinations (at most 16)");
 	fixture_release(&f);
 
 	/* Without hints to merge, 64 nodes and 8192 CPUs are no problem. */
@@ -370,19 +368,19 @@ static void many_memory_nodes_are_walked_where_it_matters(void **state)
 	f.machine.nodes = nodes;
 	for (; f.machine.n_nodes < 36; f.machine.n_nodes++)
 		nodes[f.machine.n_nodes] =
-		        (struct numa_node){.id = (unsigned)f.machine.n_nodes, .socket = MACHINE_NONE};
+			(struct numa_node){.id = (unsigned)f.machine.n_nodes, .socket = MACHINE_NONE};
 	free(f.machine.distances);
 	f.machine.distances = NULL;
 	for (unsigned id = 4; id < 8; id++)
 		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/gpu",
-		                         (struct device){.nodes = node_mask_of(id), .healthy = true}),
-		        0);
+					 (struct device){.nodes = node_mask_of(id), .healthy = true}),
+			0);
 	node_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=4 memory=1Gi", QOS_GUARANTEED), KUBELET_ADMITS);
 	assert_int_equal(f.verdict.placements[0].hint.nodes, 1);
 	assert_int_equal(judge(&f, "app cpu=4 memory=1Gi vendor.com/gpu=1", QOS_GUARANTEED), KUBELET_REJECTS);
 	assert_int_equal(
-	        judge(&f, "app cpu=500m memory=1Gi vendor.com/gpu=1", QOS_GUARANTEED), KUBELET_ADMITS);
+		judge(&f, "app cpu=500m memory=1Gi vendor.com/gpu=1", QOS_GUARANTEED), KUBELET_ADMITS);
 	assert_int_equal(f.verdict.placements[0].hint.nodes, 16);
 	fixture_release(&f);
 }
@@ -415,9 +413,9 @@ static void random_pod(uint64_t *random, char *text, size_t size)
 
 	for (size_t i = 0; i < n; i++)
 		len += (size_t)snprintf(text + len, size - len, "%s%s cpu=%u memory=%uGi%s", i ? "; " : "",
-		        i + 1 < n ? kinds[test_random(random) % 2] : "app",
-		        1 + (unsigned)(test_random(random) % 12), 1 + (unsigned)(test_random(random) % 40),
-		        test_random(random) % 3 ? "" : " vendor.com/nic=1");
+			i + 1 < n ? kinds[test_random(random) % 2] : "app",
+			1 + (unsigned)(test_random(random) % 12), 1 + (unsigned)(test_random(random) % 40),
+			test_random(random) % 3 ? "" : " vendor.com/nic=1");
 }
 
 /* An admitted pod has exactly its CPUs, on what was free, no CPU twice but for init containers'. */
@@ -436,13 +434,13 @@ static void admitted_pods_are_placed(void **state)
 
 		fixture_init(&f, &two_nodes, (enum topology_manager_policy)policy);
 		f.settings.topology.scope =
-		        test_random(&random) % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+			test_random(&random) % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
 		for (unsigned cpu = 1; cpu < 32; cpu++)
 			if (test_random(&random) % 4 == 0)
 				hwloc_bitmap_clr(f.shared, cpu);
 		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
-		                         (struct device){.nodes = 1, .healthy = true}),
-		        0);
+					 (struct device){.nodes = 1, .healthy = true}),
+			0);
 		node_ready(&f);
 		random_pod(&random, text, sizeof(text));
 		pod_from_text(&pod, text);
@@ -458,7 +456,7 @@ static void admitted_pods_are_placed(void **state)
 			assert_non_null(p->cpus);
 			assert_int_equal(cpu_set_size(&f.k.topology, p->cpus), p->exclusive_cpus);
 			assert_int_equal(p->exclusive_cpus,
-			        kubelet_exclusive_cpus(&pod.containers[i], QOS_GUARANTEED));
+				kubelet_exclusive_cpus(&pod.containers[i], QOS_GUARANTEED));
 			assert_int_not_equal(p->memory_nodes, 0);
 			if (f.settings.topology.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE)
 				assert_int_equal(node_mask_count(p->hint.nodes), 1);
@@ -479,16 +477,16 @@ static void admitted_pods_are_placed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_pod_is_placed_container_by_container),
-	        cmocka_unit_test(reasons_have_the_numbers),
-	        cmocka_unit_test(smt_alignment_is_a_reason_of_its_own),
-	        cmocka_unit_test(only_guaranteed_whole_cpus_are_exclusive),
-	        cmocka_unit_test(scope_pod_gives_all_containers_one_place),
-	        cmocka_unit_test(unknown_is_not_a_guess),
-	        cmocka_unit_test(nodes_that_cannot_be_judged),
-	        cmocka_unit_test(many_memory_nodes_are_walked_where_it_matters),
-	        cmocka_unit_test(pod_level_resources_are_left_alone),
-	        cmocka_unit_test(admitted_pods_are_placed),
+		cmocka_unit_test(a_pod_is_placed_container_by_container),
+		cmocka_unit_test(reasons_have_the_numbers),
+		cmocka_unit_test(smt_alignment_is_a_reason_of_its_own),
+		cmocka_unit_test(only_guaranteed_whole_cpus_are_exclusive),
+		cmocka_unit_test(scope_pod_gives_all_containers_one_place),
+		cmocka_unit_test(unknown_is_not_a_guess),
+		cmocka_unit_test(nodes_that_cannot_be_judged),
+		cmocka_unit_test(many_memory_nodes_are_walked_where_it_matters),
+		cmocka_unit_test(pod_level_resources_are_left_alone),
+		cmocka_unit_test(admitted_pods_are_placed),
 	};
 
 	return cmocka_run_group_tests_name("kubelet", tests, NULL, NULL);

@@ -25,9 +25,9 @@ static void make_state(struct memory_state *s, size_t n_nodes, uint64_t allocata
 		hwloc_bitmap_set(node->cells, node->id);
 		if (node->id == 0)
 			node->tables[node->n_tables++] = (struct memory_table){
-			        .type = strdup("hugepages-1Gi"), .allocatable = GIB, .free = GIB};
+				.type = strdup("hugepages-1Gi"), .allocatable = GIB, .free = GIB};
 		node->tables[node->n_tables++] = (struct memory_table){
-		        .type = strdup("memory"), .allocatable = allocatable, .free = allocatable};
+			.type = strdup("memory"), .allocatable = allocatable, .free = allocatable};
 	}
 }
 
@@ -76,13 +76,13 @@ static int need(struct fixture *f, const char *memory, const char *hugepages)
 	r = memory_needs_of_container(&f->mm, &container, &f->needs);
 	for (size_t i = 0; r == 0 && i < f->needs.n_items; i++)
 		f->needs.items[i].name =
-		        strcmp(f->needs.items[i].name, "memory") ? "hugepages-1Gi" : "memory";
+			strcmp(f->needs.items[i].name, "memory") ? "hugepages-1Gi" : "memory";
 	resource_list_release(&container.requests);
 	return r;
 }
 
 static enum memory_take_status take(
-        struct fixture *f, uint64_t nodes, bool preferred, enum container_kind kind, uint64_t *ret_nodes)
+	struct fixture *f, uint64_t nodes, bool preferred, enum container_kind kind, uint64_t *ret_nodes)
 {
 	const struct topology_hint hint = {.nodes = nodes, .any_node = nodes == 0, .preferred = preferred};
 
@@ -217,11 +217,11 @@ static void a_pod_holds_its_peak(void **state)
 		enum container_kind kind;
 		const char *memory, *hugepages;
 	} containers[] = {
-	        {CONTAINER_INIT, "1Gi", "1Gi"},
-	        {CONTAINER_SIDECAR, "2Gi", NULL},
-	        {CONTAINER_INIT, "9Gi", NULL},
-	        {CONTAINER_APP, "3Gi", NULL},
-	        {CONTAINER_APP, "4Gi", NULL},
+		{CONTAINER_INIT, "1Gi", "1Gi"},
+		{CONTAINER_SIDECAR, "2Gi", NULL},
+		{CONTAINER_INIT, "9Gi", NULL},
+		{CONTAINER_APP, "3Gi", NULL},
+		{CONTAINER_APP, "4Gi", NULL},
 	};
 	struct pod_request pod;
 	struct fixture f;
@@ -278,7 +278,7 @@ static void allocations_only_take(void **state)
 			enum memory_take_status status;
 
 			assert_int_equal(
-			        need(&f, amounts[test_random(&random) % ARRAY_SIZE(amounts)], NULL), 0);
+				need(&f, amounts[test_random(&random) % ARRAY_SIZE(amounts)], NULL), 0);
 			for (size_t i = 0; i < 3; i++)
 				before[i] = free_on(&f, i);
 			status = take(&f, test_random(&random) % 8, false, CONTAINER_APP, &nodes);
@@ -295,14 +295,14 @@ static void allocations_only_take(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(needs_are_whole_bytes),
-	        cmocka_unit_test(a_type_that_a_node_lacks_is_none),
-	        cmocka_unit_test(groups_exclude_single_nodes),
-	        cmocka_unit_test(a_small_hint_is_extended),
-	        cmocka_unit_test(init_memory_is_used_again),
-	        cmocka_unit_test(a_pod_holds_its_peak),
-	        cmocka_unit_test(ids_beyond_63_are_refused),
-	        cmocka_unit_test(allocations_only_take),
+		cmocka_unit_test(needs_are_whole_bytes),
+		cmocka_unit_test(a_type_that_a_node_lacks_is_none),
+		cmocka_unit_test(groups_exclude_single_nodes),
+		cmocka_unit_test(a_small_hint_is_extended),
+		cmocka_unit_test(init_memory_is_used_again),
+		cmocka_unit_test(a_pod_holds_its_peak),
+		cmocka_unit_test(ids_beyond_63_are_refused),
+		cmocka_unit_test(allocations_only_take),
 	};
 
 	return cmocka_run_group_tests_name("memory_manager", tests, NULL, NULL);

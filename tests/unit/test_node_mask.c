@@ -12,13 +12,13 @@ static void masks_print_as_lists(void **state)
 		uint64_t mask;
 		const char *list, *binary;
 	} cases[] = {
-	        {0, "", "00"},
-	        {1, "0", "01"},
-	        {2, "1", "10"},
-	        {3, "0-1", "11"},
-	        {4, "2", "0100"},
-	        {0xb, "0-1,3", "1011"},
-	        {UINT64_C(1) << 63, "63", "1000000000000000000000000000000000000000000000000000000000000000"},
+		{0, "", "00"},
+		{1, "0", "01"},
+		{2, "1", "10"},
+		{3, "0-1", "11"},
+		{4, "2", "0100"},
+		{0xb, "0-1,3", "1011"},
+		{UINT64_C(1) << 63, "63", "1000000000000000000000000000000000000000000000000000000000000000"},
 	};
 
 	(void)state;
@@ -47,8 +47,7 @@ static void the_longest_list_fits(void **state)
 
 static void bitmaps_beyond_63_are_refused(void **state)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
 	uint64_t mask = 7;
 
 	(void)state;
@@ -129,11 +128,11 @@ static void fits_name_the_fewest_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(masks_print_as_lists),
-	        cmocka_unit_test(the_longest_list_fits),
-	        cmocka_unit_test(bitmaps_beyond_63_are_refused),
-	        cmocka_unit_test(walks_are_complete_and_ordered),
-	        cmocka_unit_test(fits_name_the_fewest_nodes),
+		cmocka_unit_test(masks_print_as_lists),
+		cmocka_unit_test(the_longest_list_fits),
+		cmocka_unit_test(bitmaps_beyond_63_are_refused),
+		cmocka_unit_test(walks_are_complete_and_ordered),
+		cmocka_unit_test(fits_name_the_fewest_nodes),
 	};
 
 	return cmocka_run_group_tests_name("node_mask", tests, NULL, NULL);

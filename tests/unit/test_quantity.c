@@ -115,8 +115,7 @@ static size_t split_fields(char *line, char *field[MAX_FIELDS])
 
 static void recorded_results_are_equal(void **state)
 {
-	CLEANUP(freep)
-	char *text = test_read_file(test_fixture("quantity/apimachinery.txt"), NULL);
+	CLEANUP(freep) char *text = test_read_file(test_fixture("quantity/apimachinery.txt"), NULL);
 	size_t parsed = 0, pairs = 0;
 	char *rest = text, *line;
 
@@ -194,7 +193,7 @@ static void random_values_round_trip(void **state)
 	(void)state;
 	for (int n = 0; n < 100000; n++) {
 		enum quantity_format format =
-		        (enum quantity_format)(test_random(&random) % QUANTITY_FORMAT_COUNT);
+			(enum quantity_format)(test_random(&random) % QUANTITY_FORMAT_COUNT);
 		qty_t nano = (qty_t)test_random(&random) << (test_random(&random) % 63);
 		struct quantity q, again;
 		char text[QUANTITY_TEXT_MAX];
@@ -218,11 +217,11 @@ static void random_values_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(recorded_results_are_equal),
-	        cmocka_unit_test(text_without_a_digit_is_refused),
-	        cmocka_unit_test(far_exponents_are_bounded),
-	        cmocka_unit_test(sums_stay_in_range),
-	        cmocka_unit_test(random_values_round_trip),
+		cmocka_unit_test(recorded_results_are_equal),
+		cmocka_unit_test(text_without_a_digit_is_refused),
+		cmocka_unit_test(far_exponents_are_bounded),
+		cmocka_unit_test(sums_stay_in_range),
+		cmocka_unit_test(random_values_round_trip),
 	};
 
 	return cmocka_run_group_tests_name("quantity", tests, NULL, NULL);

@@ -10,17 +10,17 @@ static void names_tell_what_they_are(void **state)
 		const char *name;
 		bool hugepages, native, numa_affine, host_level, scalar;
 	} cases[] = {
-	        {"cpu", false, true, true, false, false},
-	        {"memory", false, true, true, false, false},
-	        {"hugepages-1Gi", true, true, true, false, true},
-	        {"hugepages", false, true, false, false, false},
-	        {"storage", false, true, false, true, false},
-	        {"ephemeral-storage", false, true, false, true, false},
-	        {"gpu", false, true, false, false, false},
-	        {"vendor.io/nic", false, false, false, true, true},
-	        {"requests.vendor.io/nic", false, false, false, true, false},
-	        {"scheduling.kubernetes.io/foo", false, true, false, false, true},
-	        {"attachable-volumes-csi-x", false, true, false, false, true},
+		{"cpu", false, true, true, false, false},
+		{"memory", false, true, true, false, false},
+		{"hugepages-1Gi", true, true, true, false, true},
+		{"hugepages", false, true, false, false, false},
+		{"storage", false, true, false, true, false},
+		{"ephemeral-storage", false, true, false, true, false},
+		{"gpu", false, true, false, false, false},
+		{"vendor.io/nic", false, false, false, true, true},
+		{"requests.vendor.io/nic", false, false, false, true, false},
+		{"scheduling.kubernetes.io/foo", false, true, false, false, true},
+		{"attachable-volumes-csi-x", false, true, false, false, true},
 	};
 
 	(void)state;

@@ -23,13 +23,13 @@ static struct topology_hint hint(uint64_t nodes, bool preferred)
 }
 
 static struct topology_hint merge_all(struct topology_merge *merge, const struct topology_rules *rules,
-        struct resource *resources, size_t n, bool *ret_admit)
+	struct resource *resources, size_t n, bool *ret_admit)
 {
 	topology_merge_start(merge, rules);
 	for (size_t i = 0; i < n; i++) {
 		const struct topology_hints hints = {.items = resources[i].hints,
-		        .n_items = resources[i].n,
-		        .no_preference = resources[i].no_preference};
+			.n_items = resources[i].n,
+			.no_preference = resources[i].no_preference};
 
 		topology_merge_add(merge, &hints);
 	}
@@ -64,12 +64,12 @@ static void try_permutations(struct permutation *p, size_t i, uint64_t mask, uin
 			try_permutations(p, i + 1, mask, named, preferred && h->preferred);
 		else
 			try_permutations(p, i + 1, mask & h->nodes, named ? named : h->nodes,
-			        preferred && h->preferred && (!named || named == h->nodes));
+				preferred && h->preferred && (!named || named == h->nodes));
 	}
 }
 
 static struct topology_hint merge_by_permutations(
-        const struct topology_rules *rules, const struct resource *resources, size_t n)
+	const struct topology_rules *rules, const struct resource *resources, size_t n)
 {
 	struct permutation p = {.rules = rules, .n = n, .best = {.nodes = rules->nodes->all}};
 
@@ -79,15 +79,15 @@ static struct topology_hint merge_by_permutations(
 
 		if (given.no_preference || given.n == 0)
 			given.hints[0] =
-			        (struct topology_hint){.any_node = true, .preferred = given.no_preference};
+				(struct topology_hint){.any_node = true, .preferred = given.no_preference};
 		if (given.no_preference || given.n == 0)
 			given.n = 1;
 		for (size_t k = 0; k < given.n; k++)
 			if (rules->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE ||
-			        topology_single_node_hint(given.hints[k]))
+				topology_single_node_hint(given.hints[k]))
 				list->hints[list->n++] = given.hints[k];
 		narrowest = topology_hints_narrowest(
-		        &(struct topology_hints){.items = list->hints, .n_items = list->n});
+			&(struct topology_hints){.items = list->hints, .n_items = list->n});
 		p.best_count = narrowest > p.best_count ? narrowest : p.best_count;
 	}
 	try_permutations(&p, 0, rules->nodes->all, 0, true);
@@ -131,14 +131,14 @@ static void merges_equal_the_cross_product(void **state)
 		for (unsigned a = 0; a < 64; a++)
 			for (unsigned b = 0; b < 64; b++)
 				nodes.distance[a][b] =
-				        a == b ? 10 : 10 + (uint32_t)(test_random(&random) % 4);
+					a == b ? 10 : 10 + (uint32_t)(test_random(&random) % 4);
 		/* Sometimes the machine has nodes that no hint names. */
 		reach = test_random(&random) % 2 ? nodes.all : nodes.all & test_random(&random);
 		for (size_t i = 0; i < n; i++)
 			resources[i] = random_resource(&random, reach);
 		assert_int_equal(topology_merge_init(&merge, nodes.all, reach), 0);
 		for (int policy = TOPOLOGY_MANAGER_BEST_EFFORT; policy < TOPOLOGY_MANAGER_POLICY_COUNT;
-		        policy++) {
+			policy++) {
 			struct topology_hint want, got;
 			bool admit;
 
@@ -147,11 +147,11 @@ static void merges_equal_the_cross_product(void **state)
 			want = merge_by_permutations(&rules, resources, n);
 			got = merge_all(&merge, &rules, resources, n, &admit);
 			if (got.nodes != want.nodes || got.any_node != want.any_node ||
-			        got.preferred != want.preferred ||
-			        admit != topology_policy_admits(rules.policy, want.preferred))
+				got.preferred != want.preferred ||
+				admit != topology_policy_admits(rules.policy, want.preferred))
 				fail_msg("turn %d policy %d: %llx/%d/%d, cross product %llx/%d/%d", turn,
-				        policy, (unsigned long long)got.nodes, got.any_node, got.preferred,
-				        (unsigned long long)want.nodes, want.any_node, want.preferred);
+					policy, (unsigned long long)got.nodes, got.any_node, got.preferred,
+					(unsigned long long)want.nodes, want.any_node, want.preferred);
 		}
 		topology_merge_release(&merge);
 	}
@@ -255,11 +255,11 @@ static void nodes_come_from_the_machine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(merges_equal_the_cross_product),
-	        cmocka_unit_test(known_situations),
-	        cmocka_unit_test(policy_none_merges_nothing),
-	        cmocka_unit_test(too_many_nodes_are_refused),
-	        cmocka_unit_test(nodes_come_from_the_machine),
+		cmocka_unit_test(merges_equal_the_cross_product),
+		cmocka_unit_test(known_situations),
+		cmocka_unit_test(policy_none_merges_nothing),
+		cmocka_unit_test(too_many_nodes_are_refused),
+		cmocka_unit_test(nodes_come_from_the_machine),
 	};
 
 	return cmocka_run_group_tests_name("topology_manager", tests, NULL, NULL);

@@ -87,9 +87,9 @@ static void run_compare(struct vectors_run *run, const vj *root, const vj *c)
 	}
 	/* -1 stands where it does not matter. */
 	check_choice(run,
-	        topology_hint_replaces(&rules, best_count < 0 ? 0 : (unsigned)best_count,
-	                current ? &hints[0] : NULL, &hints[1]),
-	        c);
+		topology_hint_replaces(&rules, best_count < 0 ? 0 : (unsigned)best_count,
+			current ? &hints[0] : NULL, &hints[1]),
+		c);
 }
 
 static void run_max_of_min(struct vectors_run *run, const vj *root, const vj *c)
@@ -150,7 +150,7 @@ static void run_closest(struct vectors_run *run, const vj *root, const vj *c)
 	(void)root;
 	kv_nodes(&nodes, vj_count(rows), rows);
 	check_choice(run,
-	        topology_closer(&nodes, kv_mask(vj_need(c, "current")), kv_mask(vj_need(c, "candidate"))), c);
+		topology_closer(&nodes, kv_mask(vj_need(c, "current")), kv_mask(vj_need(c, "candidate"))), c);
 }
 
 static void run_average(struct vectors_run *run, const vj *root, const vj *c)
@@ -293,7 +293,7 @@ static bool same_hints(const struct topology_hints *hints, const vj *want)
 }
 
 static void device_hints(const struct device_inventory *inventory, uint64_t nodes, const vj *c, bool older,
-        struct topology_hints *hints)
+	struct topology_hints *hints)
 {
 	const struct kubelet_version version = {.device_hints_on_every_node = older};
 	const vj *held_by_container = vj_get(c, "allocated_to_this_container");
@@ -364,7 +364,7 @@ static void run_device_allocation(struct vectors_run *run, const vj *root, const
 		vj_die(c, "out of memory");
 	device_books_reset(&books, &dm);
 	if (device_manager_allocate(&dm, &books, 0, vj_unsigned(vj_need(c, "request")), hint, CONTAINER_APP,
-	            &available) != DEVICE_TAKE_OK)
+		    &available) != DEVICE_TAKE_OK)
 		vectors_differ(run, "not allocated");
 	VJ_FOREACH (count, vj_need(c, "expected_count_per_numa")) {
 		uint64_t node = node_mask_of((unsigned)strtoul(vj_key(count), NULL, 10));
@@ -374,7 +374,7 @@ static void run_device_allocation(struct vectors_run *run, const vj *root, const
 			n += books.allocated[i] && inventory.resources[0].devices[i].nodes == node;
 		if (n != vj_unsigned(count))
 			vectors_differ(run, "%u devices of NUMA node %s, recorded %u", n, vj_key(count),
-			        vj_unsigned(count));
+				vj_unsigned(count));
 	}
 	device_books_release(&books);
 	device_manager_release(&dm);
@@ -384,7 +384,7 @@ static void run_device_allocation(struct vectors_run *run, const vj *root, const
 /* ---- memory */
 
 static void check_memory(struct vectors_run *run, const struct memory_manager *mm, const vj *c,
-        struct memory_needs *needs, struct topology_hints *hints)
+	struct memory_needs *needs, struct topology_hints *hints)
 {
 	const vj *existing = vj_get(c, "existing_blocks"), *want = vj_get(c, "expected_hints_per_resource");
 	struct memory_block blocks[8];
@@ -403,7 +403,7 @@ static void check_memory(struct vectors_run *run, const struct memory_manager *m
 		else
 			memory_manager_hints(mm, &mm->now, needs, hints);
 		kv_check_hints(
-		        run, needs->items[i].name, hints, want ? vj_need(want, needs->items[i].name) : NULL);
+			run, needs->items[i].name, hints, want ? vj_need(want, needs->items[i].name) : NULL);
 	}
 	for (size_t i = 0; i < n_blocks; i++) {
 		free(blocks[i].type);
@@ -426,7 +426,7 @@ static void run_memory_hints(struct vectors_run *run, const vj *root, const vj *
 	container = pod_request_add(&pod, CONTAINER_APP, "c");
 	kv_memory_state(vj_get(c, "machine_state"), &state);
 	if (!container || memory_manager_init(&mm, &state) < 0 ||
-	        topology_hints_init(&hints, (unsigned)state.n_nodes) < 0)
+		topology_hints_init(&hints, (unsigned)state.n_nodes) < 0)
 		vj_die(c, "out of memory");
 	VJ_FOREACH (bytes, vj_get(c, "request")) {
 		if (resource_list_set(&container->requests, vj_key(bytes), vj_quantity(bytes)) < 0)
@@ -451,32 +451,32 @@ static void run_memory_hints(struct vectors_run *run, const vj *root, const vj *
 /* ---- the file */
 
 static const struct kubelet_section sections[] = {
-        {"merge", run_merge},
-        {"compare_hints_narrowest", run_compare},
-        {"max_of_min_affinity_counts", run_max_of_min},
-        {"filter_single_numa_hints", run_filter},
-        {"can_admit", run_can_admit},
-        {"closest", run_closest},
-        {"average_distance", run_average},
-        {"bitmask_string", run_mask_string},
-        {"bitmask_add_out_of_range.bits", run_mask_out_of_range},
-        {"bitmask_and", run_mask_and},
-        {"bitmask_or", run_mask_or},
-        {"bitmask_narrower", run_mask_narrower},
-        {"bitmask_iterate_counts", run_mask_counts},
-        {"bitmask_iterate_order.order", run_mask_order},
-        {"device_hints", run_device_hints},
-        {"device_aligned_allocation", run_device_allocation},
-        {"memory_hints", run_memory_hints},
-        /* State files and sysfs: the unit tests of their readers replay these. */
-        {"cpu_manager_state", NULL},
-        {"memory_manager_state", NULL},
-        {"kubelet_internal_checkpoint", NULL},
-        {"parse_distance_line", NULL},
-        /* What the cases refer to. */
-        {"topologies", NULL},
-        {"numa_infos", NULL},
-        {"", NULL},
+	{"merge", run_merge},
+	{"compare_hints_narrowest", run_compare},
+	{"max_of_min_affinity_counts", run_max_of_min},
+	{"filter_single_numa_hints", run_filter},
+	{"can_admit", run_can_admit},
+	{"closest", run_closest},
+	{"average_distance", run_average},
+	{"bitmask_string", run_mask_string},
+	{"bitmask_add_out_of_range.bits", run_mask_out_of_range},
+	{"bitmask_and", run_mask_and},
+	{"bitmask_or", run_mask_or},
+	{"bitmask_narrower", run_mask_narrower},
+	{"bitmask_iterate_counts", run_mask_counts},
+	{"bitmask_iterate_order.order", run_mask_order},
+	{"device_hints", run_device_hints},
+	{"device_aligned_allocation", run_device_allocation},
+	{"memory_hints", run_memory_hints},
+	/* State files and sysfs: the unit tests of their readers replay these. */
+	{"cpu_manager_state", NULL},
+	{"memory_manager_state", NULL},
+	{"kubelet_internal_checkpoint", NULL},
+	{"parse_distance_line", NULL},
+	/* What the cases refer to. */
+	{"topologies", NULL},
+	{"numa_infos", NULL},
+	{"", NULL},
 };
 
 /* The section that reads this member of the file; a name may go on with ".member". */

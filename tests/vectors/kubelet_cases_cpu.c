@@ -21,7 +21,7 @@ static void read_machine(const vj *root, const vj *c, struct machine *m)
 		if (!uncore)
 			vj_die(row, "not a CPU");
 		kv_add_cpu(m, vj_unsigned(cpu), vj_unsigned(core), (int)vj_int(socket), (int)vj_int(numa),
-		        (int)vj_int(uncore));
+			(int)vj_int(uncore));
 	}
 }
 
@@ -32,15 +32,14 @@ static bool make_policy(const vj *root, const vj *c, struct kv_policy *p, struct
 	const vj *list = vj_get(c, "reserved"), *count = vj_get(c, "reserved_count");
 	const vj *given = vj_get(c, "reserved_given_as");
 	bool picked = given && !strncmp(vj_string(given), "count", 5);
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t reserved = list ? vj_cpuset(list) : hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = list ? vj_cpuset(list) : hwloc_bitmap_alloc();
 
 	if (!reserved)
 		vj_die(c, "out of memory");
 	read_machine(root, c, &p->machine);
 	return kv_policy_init(p,
-	        vj_get(c, "options") ? kv_cpu_options(vj_get(c, "options")) : (struct cpu_manager_options){0},
-	        picked ? NULL : reserved, count ? vj_unsigned(count) : cpuset_size(reserved), err);
+		vj_get(c, "options") ? kv_cpu_options(vj_get(c, "options")) : (struct cpu_manager_options){0},
+		picked ? NULL : reserved, count ? vj_unsigned(count) : cpuset_size(reserved), err);
 }
 
 static void need_policy(const vj *root, const vj *c, struct kv_policy *p)
@@ -59,7 +58,7 @@ static void check_text(struct vectors_run *run, const char *what, const char *go
 
 /* Compare element positions with recorded ids, in order, or as a sorted list. */
 static void check_order(struct vectors_run *run, const struct cpu_elements *e, const unsigned *cpu_ids,
-        const uint32_t *list, size_t n, const vj *want, bool in_order)
+	const uint32_t *list, size_t n, const vj *want, bool in_order)
 {
 	size_t i = 0;
 
@@ -79,14 +78,14 @@ static void check_order(struct vectors_run *run, const struct cpu_elements *e, c
 }
 
 static void check_level(
-        struct vectors_run *run, struct kv_policy *p, enum cpu_level level, const vj *c, const char *key)
+	struct vectors_run *run, struct kv_policy *p, enum cpu_level level, const vj *c, const char *key)
 {
 	const vj *ordered = vj_get(c, key);
 	const uint32_t *list;
 	size_t n = cpu_take_order(p->ws, &p->manager.rules, level, true, p->available, &list);
 
 	check_order(run, &p->topology.levels[level], NULL, list, n,
-	        ordered ? ordered : vj_need(c, "expected_sorted"), ordered != NULL);
+		ordered ? ordered : vj_need(c, "expected_sorted"), ordered != NULL);
 }
 
 static void run_ordering(struct vectors_run *run, const vj *root, const vj *c)
@@ -158,8 +157,8 @@ static void run_static_allocate(struct vectors_run *run, const vj *root, const v
 	kv_smt_error(&p, n, text, sizeof(text));
 	if (!text[0])
 		kv_take_error(
-		        cpu_manager_allocate(&p.manager, p.ws, p.shared, NULL, n, hint, p.scratch, p.taken),
-		        text, sizeof(text));
+			cpu_manager_allocate(&p.manager, p.ws, p.shared, NULL, n, hint, p.scratch, p.taken),
+			text, sizeof(text));
 	check_text(run, "error", text, vj_string(vj_need(c, "expected_error")));
 	kv_check_cpus(run, "taken", &p.topology, p.taken, vj_string(vj_need(c, "expected_cpus")));
 	kv_policy_release(&p);
@@ -170,12 +169,9 @@ static void run_static_uncore(struct vectors_run *run, const vj *root, const vj 
 {
 	const struct topology_hint anywhere = {.any_node = true};
 	const vj *first = vj_get(c, "expected_cpus_first_container");
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t want = vj_ids(vj_need(c, "expected_uncore_ids"));
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t got = hwloc_bitmap_alloc();
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t want = vj_ids(vj_need(c, "expected_uncore_ids"));
+	CLEANUP(cpuset_freep) hwloc_bitmap_t got = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *text = NULL;
 	struct kv_policy p = {0};
 
 	need_policy(root, c, &p);
@@ -184,7 +180,7 @@ static void run_static_uncore(struct vectors_run *run, const vj *root, const vj 
 		p.shared[i] = p.shared[i] || p.manager.reserved[i];
 	VJ_FOREACH (n, vj_need(c, "container_requests")) {
 		struct cpu_take take = cpu_manager_allocate(
-		        &p.manager, p.ws, p.shared, NULL, vj_unsigned(n), anywhere, p.scratch, p.taken);
+			&p.manager, p.ws, p.shared, NULL, vj_unsigned(n), anywhere, p.scratch, p.taken);
 		const struct cpu_elements *uncores = &p.topology.levels[CPU_LEVEL_UNCORE];
 
 		if (take.status != CPU_TAKE_OK)
@@ -253,7 +249,7 @@ static void add_container(struct pod_request *pod, enum container_kind kind, uns
 
 /* set[] = the CPUs of the placements first..last-1. */
 static void placed_cpus(
-        const struct kubelet_verdict *v, const struct cpu_topology *t, size_t first, size_t last, bool *set)
+	const struct kubelet_verdict *v, const struct cpu_topology *t, size_t first, size_t last, bool *set)
 {
 	memset(set, 0, t->n_cpus * sizeof(*set));
 	for (size_t i = first; i < last; i++)
@@ -265,14 +261,11 @@ static void placed_cpus(
 static void run_static_reuse(struct vectors_run *run, const vj *root, const vj *c)
 {
 	const vj *removed = vj_get(c, "default_after_remove");
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t shared = vj_cpuset(vj_need(c, "default_before"));
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t reserved = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = vj_cpuset(vj_need(c, "default_before"));
+	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = hwloc_bitmap_alloc();
 	struct settings settings;
 	struct kubelet_node node = {.settings = &settings, .shared = shared};
-	CLEANUP(kubelet_workspace_freep)
-	struct kubelet_workspace *ws = NULL;
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	struct kubelet_verdict verdict;
 	struct kv_policy p = {0};
 	struct pod_request pod;
@@ -282,8 +275,8 @@ static void run_static_reuse(struct vectors_run *run, const vj *root, const vj *
 	pod_request_init(&pod);
 	VJ_FOREACH (init, vj_need(c, "init"))
 		add_container(&pod,
-		        vj_bool(vj_need(init, "restartable")) ? CONTAINER_SIDECAR : CONTAINER_INIT,
-		        vj_unsigned(vj_need(init, "cpus")));
+			vj_bool(vj_need(init, "restartable")) ? CONTAINER_SIDECAR : CONTAINER_INIT,
+			vj_unsigned(vj_need(init, "cpus")));
 	VJ_FOREACH (app, vj_need(c, "app"))
 		add_container(&pod, CONTAINER_APP, vj_unsigned(app));
 	settings_init(&settings);
@@ -293,7 +286,7 @@ static void run_static_reuse(struct vectors_run *run, const vj *root, const vj *
 	node.machine = &p.machine;
 	node.reserved = reserved;
 	if (kubelet_init(&k, &node) < 0 || kubelet_workspace_new(&k, &ws) < 0 ||
-	        kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict) < 0)
+		kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict) < 0)
 		vj_die(c, "out of memory");
 	if (verdict.answer != KUBELET_ADMITS || verdict.n_placements != pod.n_containers)
 		vj_die(c, "not admitted: %s", verdict.reason.text);
@@ -348,7 +341,7 @@ static void run_pod_cpus(struct vectors_run *run, const vj *root, const vj *c)
 		const vj *cpus = vj_first(init);
 
 		add_container(
-		        &pod, vj_bool(vj_next(cpus)) ? CONTAINER_SIDECAR : CONTAINER_INIT, vj_unsigned(cpus));
+			&pod, vj_bool(vj_next(cpus)) ? CONTAINER_SIDECAR : CONTAINER_INIT, vj_unsigned(cpus));
 		qos = vj_unsigned(cpus) ? qos : QOS_BURSTABLE;
 	}
 	VJ_FOREACH (app, vj_need(c, "app")) {
@@ -393,7 +386,7 @@ static void check_counts(struct vectors_run *run, const struct kv_policy *p, con
 			n += p->taken[numas->cpus[k]];
 		if (n != vj_unsigned(count))
 			vectors_differ(run, "%s: %u CPUs on NUMA node %d, predicted %u", what, n,
-			        numas->ids[x], vj_unsigned(count));
+				numas->ids[x], vj_unsigned(count));
 		x++;
 	}
 }
@@ -435,16 +428,16 @@ static void run_emulations(struct vectors_run *run, const vj *root, const vj *c)
 }
 
 const struct kubelet_section kubelet_cpu_sections[] = {
-        {"ordering", run_ordering},
-        {"take_packed", run_take},
-        {"take_distributed", run_take},
-        {"static_policy_allocate", run_static_allocate},
-        {"static_policy_uncore", run_static_uncore},
-        {"static_policy_start", run_static_start},
-        {"static_policy_reuse", run_static_reuse},
-        {"static_policy_remove", run_static_remove},
-        {"pod_guaranteed_cpus", run_pod_cpus},
-        {"cpu_topology_hints", run_hints},
-        {"emulation_only.cases", run_emulations},
-        {"", NULL},
+	{"ordering", run_ordering},
+	{"take_packed", run_take},
+	{"take_distributed", run_take},
+	{"static_policy_allocate", run_static_allocate},
+	{"static_policy_uncore", run_static_uncore},
+	{"static_policy_start", run_static_start},
+	{"static_policy_reuse", run_static_reuse},
+	{"static_policy_remove", run_static_remove},
+	{"pod_guaranteed_cpus", run_pod_cpus},
+	{"cpu_topology_hints", run_hints},
+	{"emulation_only.cases", run_emulations},
+	{"", NULL},
 };

@@ -42,7 +42,7 @@ static void read_machine(const vj *topology, struct machine *m)
 
 /* Allocate under one merged hint and compare with the recorded CPUs or error. */
 static void check_allocation(struct vectors_run *run, struct kv_policy *p, const vj *c, const char *what,
-        struct topology_hint hint, const vj *want)
+	struct topology_hint hint, const vj *want)
 {
 	const vj *cpus = vj_get(want, "cpus"), *error = vj_get(want, "error");
 	size_t n = vj_unsigned(vj_need(c, "request"));
@@ -53,13 +53,13 @@ static void check_allocation(struct vectors_run *run, struct kv_policy *p, const
 		vj_die(want, "%s: neither CPUs nor an error, or both", what);
 	kv_read_set(&p->topology, vj_need(c, "defaultCpuSet"), p->shared);
 	take = cpu_manager_allocate(
-	        &p->manager, p->ws, p->shared, p->reusable, n, hint, p->scratch, p->taken);
+		&p->manager, p->ws, p->shared, p->reusable, n, hint, p->scratch, p->taken);
 	kv_take_error(take, text, sizeof(text));
 	if (cpus)
 		kv_check_cpus(run, what, &p->topology, p->taken, vj_string(cpus));
 	if (strcmp(text, error ? vj_string(error) : "") != 0)
 		vectors_differ(
-		        run, "%s: error '%s', recorded '%s'", what, text, error ? vj_string(error) : "");
+			run, "%s: error '%s', recorded '%s'", what, text, error ? vj_string(error) : "");
 }
 
 static void check_smt(struct vectors_run *run, const struct kv_policy *p, const vj *c)
@@ -73,13 +73,13 @@ static void check_smt(struct vectors_run *run, const struct kv_policy *p, const 
 }
 
 static void check_policies(
-        struct vectors_run *run, struct kv_policy *p, const vj *c, const struct topology_hints *hints)
+	struct vectors_run *run, struct kv_policy *p, const vj *c, const struct topology_hints *hints)
 {
 	static struct topology_nodes nodes;
 	struct topology_merge merge;
 
 	if (!topology_nodes_from_machine(&p->machine, &nodes) ||
-	        topology_merge_init(&merge, nodes.all, nodes.all) < 0)
+		topology_merge_init(&merge, nodes.all, nodes.all) < 0)
 		vj_die(c, "NUMA nodes beyond the limits");
 	VJ_FOREACH (policy, vj_need(c, "policies")) {
 		struct topology_rules rules = kv_rules(vj_key(policy), &nodes);
@@ -90,7 +90,7 @@ static void check_policies(
 		topology_merge_add(&merge, hints);
 		best = topology_merge_finish(&merge, &admit);
 		kv_check_hint(run, vj_key(policy), best, vj_need(policy, "numa"),
-		        vj_bool(vj_need(policy, "preferred")));
+			vj_bool(vj_need(policy, "preferred")));
 		if (admit != vj_bool(vj_need(policy, "admit")))
 			vectors_differ(run, "%s: admit %d, recorded %d", vj_key(policy), admit, !admit);
 		else if (admit && !vj_get(c, "smtError"))
@@ -103,8 +103,7 @@ static void run_case(struct vectors_run *run, const vj *topologies, const vj *c)
 {
 	const vj *topology = vj_need(topologies, vj_string(vj_need(c, "topology")));
 	const struct topology_hint anywhere = {.any_node = true};
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t reserved = vj_cpuset(vj_need(c, "reserved"));
+	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = vj_cpuset(vj_need(c, "reserved"));
 	struct topology_hints hints = {0};
 	struct kv_policy p = {0};
 	struct err err = {""};

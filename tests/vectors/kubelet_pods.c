@@ -32,8 +32,7 @@ struct input {
 
 static void read_machine(const vj *c, struct machine *m)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t cpus = vj_cpuset(vj_need(c, "cpus"));
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = vj_cpuset(vj_need(c, "cpus"));
 	const vj *core = vj_first(vj_need(c, "core")), *socket = vj_first(vj_need(c, "socket"));
 	const vj *numa = vj_first(vj_need(c, "numa")), *l3 = vj_first(vj_need(c, "l3"));
 
@@ -42,7 +41,7 @@ static void read_machine(const vj *c, struct machine *m)
 		if (!core || !socket || !numa || !l3)
 			vj_die(c, "fewer places than CPUs");
 		kv_add_cpu(m, (unsigned)id, vj_unsigned(core), (int)vj_int(socket), (int)vj_int(numa),
-		        (int)vj_int(l3));
+			(int)vj_int(l3));
 		core = vj_next(core);
 		socket = vj_next(socket);
 		numa = vj_next(numa);
@@ -69,16 +68,16 @@ static void read_settings(const vj *c, struct settings *s)
 
 	settings_init(s);
 	s->topology.policy = (enum topology_manager_policy)read_name(
-	        vj_need(tm, "policy"), topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT);
+		vj_need(tm, "policy"), topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT);
 	s->topology.scope = (enum topology_manager_scope)read_name(
-	        vj_need(tm, "scope"), topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT);
+		vj_need(tm, "scope"), topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT);
 	s->topology.prefer_closest_numa_nodes = vj_bool(vj_need(tm, "preferClosestNUMANodes"));
 	s->topology.max_numa_nodes = NODE_MASK_WALK_MAX;
 	s->cpu_manager = (enum cpu_manager_policy)read_name(
-	        vj_need(cm, "policy"), cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT);
+		vj_need(cm, "policy"), cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT);
 	s->cpu_options = kv_cpu_options(vj_need(cm, "options"));
 	s->memory_manager = (enum memory_manager_policy)read_name(
-	        vj_need(mm, "policy"), memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT);
+		vj_need(mm, "policy"), memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT);
 }
 
 static void read_devices(const vj *devices, struct device_inventory *ret)
@@ -87,8 +86,8 @@ static void read_devices(const vj *devices, struct device_inventory *ret)
 	VJ_FOREACH (resource, devices) {
 		VJ_FOREACH (item, resource) {
 			const struct device device = {.nodes = kv_mask(vj_need(item, "numa")),
-			        .healthy = vj_bool(vj_need(item, "healthy")),
-			        .allocated = vj_bool(vj_need(item, "allocated"))};
+				.healthy = vj_bool(vj_need(item, "healthy")),
+				.allocated = vj_bool(vj_need(item, "allocated"))};
 
 			if (device_inventory_add(ret, vj_key(resource), device) < 0)
 				vj_die(item, "out of memory");
@@ -118,8 +117,8 @@ static void read_pod(const vj *pod, struct pod_request *ret, enum qos_class *ret
 		while (kind < CONTAINER_KIND_COUNT && strcmp(kinds[kind], text) != 0)
 			kind++;
 		container = kind < CONTAINER_KIND_COUNT
-		                    ? pod_request_add(ret, (enum container_kind)kind, "container")
-		                    : NULL;
+				    ? pod_request_add(ret, (enum container_kind)kind, "container")
+				    : NULL;
 		if (!container)
 			vj_die(item, "no such kind of container");
 		read_list(vj_need(item, "requests"), &container->requests);
@@ -140,11 +139,11 @@ static void read_input(const vj *c, struct input *in)
 	in->shared = vj_cpuset(vj_need(cm, "defaultCpuSet"));
 	in->reserved = vj_cpuset(vj_need(cm, "reserved"));
 	in->node = (struct kubelet_node){.machine = &in->machine,
-	        .settings = &in->settings,
-	        .shared = in->shared,
-	        .reserved = in->reserved,
-	        .memory = &in->memory,
-	        .devices = &in->devices};
+		.settings = &in->settings,
+		.shared = in->shared,
+		.reserved = in->reserved,
+		.memory = &in->memory,
+		.devices = &in->devices};
 }
 
 static void release_input(struct input *in)
@@ -159,7 +158,7 @@ static void release_input(struct input *in)
 }
 
 static void check_placement(struct vectors_run *run, const struct kubelet *k, size_t i,
-        const struct kubelet_placement *got, const vj *want)
+	const struct kubelet_placement *got, const vj *want)
 {
 	const vj *cpus = vj_get(want, "cpus"), *memory = vj_get(want, "memory");
 	char what[32], got_nodes[NODE_MASK_TEXT_MAX], want_nodes[NODE_MASK_TEXT_MAX];
@@ -178,7 +177,7 @@ static void check_placement(struct vectors_run *run, const struct kubelet *k, si
 }
 
 static void check_verdict(struct vectors_run *run, const struct kubelet *k,
-        const struct kubelet_verdict *verdict, const vj *want)
+	const struct kubelet_verdict *verdict, const vj *want)
 {
 	enum kubelet_answer answer = vj_bool(vj_need(want, "admit")) ? KUBELET_ADMITS : KUBELET_REJECTS;
 	const char *reason = vj_string(vj_need(want, "reason"));
@@ -186,8 +185,8 @@ static void check_verdict(struct vectors_run *run, const struct kubelet *k,
 
 	if (verdict->answer != answer || strcmp(kubelet_rejection_names[verdict->rejection], reason) != 0) {
 		vectors_differ(run, "answer %d %s (%s), recorded %d %s (%s)", (int)verdict->answer,
-		        kubelet_rejection_names[verdict->rejection], verdict->reason.text, (int)answer,
-		        reason, vj_string(vj_need(want, "message")));
+			kubelet_rejection_names[verdict->rejection], verdict->reason.text, (int)answer,
+			reason, vj_string(vj_need(want, "message")));
 		return;
 	}
 	if (verdict->answer == KUBELET_REJECTS && verdict->reason.text[0] == '\0')
@@ -207,15 +206,14 @@ static void check_verdict(struct vectors_run *run, const struct kubelet *k,
 static void run_case(struct vectors_run *run, const vj *c)
 {
 	const vj *want = vj_need(c, "expect");
-	CLEANUP(kubelet_workspace_freep)
-	struct kubelet_workspace *ws = NULL;
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	static struct kubelet k;
 	struct kubelet_verdict verdict;
 	struct input in;
 
 	read_input(c, &in);
 	if (kubelet_init(&k, &in.node) < 0 || kubelet_workspace_new(&k, &ws) < 0 ||
-	        kubelet_judge(&k, ws, &in.pod, in.qos, &verdict) < 0)
+		kubelet_judge(&k, ws, &in.pod, in.qos, &verdict) < 0)
 		vj_die(c, "out of memory");
 	check_verdict(run, &k, &verdict, want);
 	kubelet_workspace_freep(&ws);

@@ -40,10 +40,10 @@ void kv_add_cpu(struct machine *m, unsigned id, unsigned core, int socket, int n
 		new_core = new_core && m->cpus[i].core != core;
 	m->n_cores += new_core;
 	if (vec_grow(&m->cpus, &m->cpus_size, m->n_cpus + 1, sizeof(*m->cpus)) < 0 ||
-	        vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets)) < 0)
+		vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets)) < 0)
 		need(NULL);
 	m->cpus[m->n_cpus++] = (struct cpu){
-	        .id = id, .core = core, .socket = socket, .numa = numa, .l3 = uncore, .uncore = uncore};
+		.id = id, .core = core, .socket = socket, .numa = numa, .l3 = uncore, .uncore = uncore};
 	if (find_socket(m, socket) < 0)
 		m->sockets[m->n_sockets++].id = socket;
 	kv_add_node(m, (unsigned)numa, socket);
@@ -135,18 +135,18 @@ static void print_hint(struct topology_hint hint, char *text, size_t size)
 
 	node_mask_print(hint.nodes, nodes);
 	snprintf(text, size, "{%s} %s", hint.any_node ? "any" : nodes,
-	        hint.preferred ? "preferred" : "not preferred");
+		hint.preferred ? "preferred" : "not preferred");
 }
 
 void kv_check_hint(struct vectors_run *run, const char *what, struct topology_hint got, const vj *want_numa,
-        bool want_preferred)
+	bool want_preferred)
 {
 	struct topology_hint want = {.any_node = vj_is_null(want_numa), .preferred = want_preferred};
 	char got_text[256], want_text[256];
 
 	want.nodes = kv_mask(want_numa);
 	if (got.any_node == want.any_node && got.preferred == want.preferred &&
-	        (got.any_node || got.nodes == want.nodes))
+		(got.any_node || got.nodes == want.nodes))
 		return;
 	print_hint(got, got_text, sizeof(got_text));
 	print_hint(want, want_text, sizeof(want_text));
@@ -154,14 +154,14 @@ void kv_check_hint(struct vectors_run *run, const char *what, struct topology_hi
 }
 
 void kv_check_hints(
-        struct vectors_run *run, const char *what, const struct topology_hints *got, const vj *want)
+	struct vectors_run *run, const char *what, const struct topology_hints *got, const vj *want)
 {
 	size_t i = 0;
 
 	if (got->no_preference != vj_is_null(want) || got->n_items != vj_count(want)) {
 		vectors_differ(run, "%s: %zu hints%s, recorded %zu%s", what, got->n_items,
-		        got->no_preference ? " (no preference)" : "", vj_count(want),
-		        vj_is_null(want) ? " (no preference)" : "");
+			got->no_preference ? " (no preference)" : "", vj_count(want),
+			vj_is_null(want) ? " (no preference)" : "");
 		return;
 	}
 	VJ_FOREACH (item, want) {
@@ -175,8 +175,7 @@ void kv_check_hints(
 struct topology_rules kv_rules(const char *text, const struct topology_nodes *nodes)
 {
 	const char *plus = strchr(text, '+');
-	CLEANUP(freep)
-	char *name = plus ? strndup(text, (size_t)(plus - text)) : strdup(text);
+	CLEANUP(freep) char *name = plus ? strndup(text, (size_t)(plus - text)) : strdup(text);
 	struct topology_rules rules = {.nodes = nodes, .prefer_closest = plus != NULL};
 	int policy;
 
@@ -195,12 +194,12 @@ struct cpu_manager_options kv_cpu_options(const vj *options)
 		const char *name;
 		bool *value;
 	} known[] = {
-	        {"full-pcpus-only", &o.full_pcpus_only},
-	        {"distribute-cpus-across-numa", &o.distribute_cpus_across_numa},
-	        {"align-by-socket", &o.align_by_socket},
-	        {"distribute-cpus-across-cores", &o.distribute_cpus_across_cores},
-	        {"strict-cpu-reservation", &o.strict_cpu_reservation},
-	        {"prefer-align-cpus-by-uncorecache", &o.prefer_align_cpus_by_uncorecache},
+		{"full-pcpus-only", &o.full_pcpus_only},
+		{"distribute-cpus-across-numa", &o.distribute_cpus_across_numa},
+		{"align-by-socket", &o.align_by_socket},
+		{"distribute-cpus-across-cores", &o.distribute_cpus_across_cores},
+		{"strict-cpu-reservation", &o.strict_cpu_reservation},
+		{"prefer-align-cpus-by-uncorecache", &o.prefer_align_cpus_by_uncorecache},
 	};
 
 	VJ_FOREACH (item, options) {
@@ -217,7 +216,7 @@ struct cpu_manager_options kv_cpu_options(const vj *options)
 }
 
 bool kv_policy_init(struct kv_policy *p, struct cpu_manager_options options, hwloc_const_bitmap_t reserved,
-        size_t n_reserved, struct err *err)
+	size_t n_reserved, struct err *err)
 {
 	bool **sets[] = {&p->shared, &p->available, &p->reusable, &p->taken, &p->scratch[0], &p->scratch[1]};
 	const struct kubelet_version version = {0};
@@ -225,7 +224,7 @@ bool kv_policy_init(struct kv_policy *p, struct cpu_manager_options options, hwl
 	if (cpu_topology_init(&p->topology, &p->machine) < 0)
 		need(NULL);
 	if (cpu_manager_init(&p->manager, &p->topology, &options, TOPOLOGY_MANAGER_UNKNOWN, &version,
-	            reserved, n_reserved, err) < 0)
+		    reserved, n_reserved, err) < 0)
 		return false;
 	p->ws = cpu_workspace_new(&p->topology);
 	need(p->ws);
@@ -257,12 +256,12 @@ void kv_take_error(struct cpu_take take, char *text, size_t size)
 		return;
 	case CPU_TAKE_NOT_ENOUGH:
 		snprintf(text, size,
-		        "not enough cpus available to satisfy request: requested=%zu, available=%zu",
-		        take.requested, take.available);
+			"not enough cpus available to satisfy request: requested=%zu, available=%zu",
+			take.requested, take.available);
 		return;
 	case CPU_TAKE_MISCOUNTED:
 		snprintf(text, size, "accounting error, %s CPUs allocated, remaining: %ld",
-		        take.remaining > 0 ? "not enough" : "too many", take.remaining);
+			take.remaining > 0 ? "not enough" : "too many", take.remaining);
 		return;
 	case CPU_TAKE_UNKNOWN:
 	case CPU_TAKE_STATUS_COUNT:
@@ -279,14 +278,14 @@ void kv_smt_error(const struct kv_policy *p, size_t n, char *text, size_t size)
 	switch (cpu_manager_check_smt(&p->manager, p->shared, n, &physical)) {
 	case CPU_SMT_NOT_MULTIPLE:
 		snprintf(text, size,
-		        "SMT Alignment Error: requested %zu cpus not multiple cpus per core = %u", n,
-		        p->manager.cpus_per_core);
+			"SMT Alignment Error: requested %zu cpus not multiple cpus per core = %u", n,
+			p->manager.cpus_per_core);
 		break;
 	case CPU_SMT_NOT_ENOUGH_CORES:
 		snprintf(text, size,
-		        "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = %zu, "
-		        "requested CPUs = %zu, CPUs per core = %u",
-		        physical, n, p->manager.cpus_per_core);
+			"SMT Alignment Error: not enough free physical CPUs: available physical CPUs = %zu, "
+			"requested CPUs = %zu, CPUs per core = %u",
+			physical, n, p->manager.cpus_per_core);
 		break;
 	case CPU_SMT_ALIGNED:
 	case CPU_SMT_STATUS_COUNT:
@@ -296,22 +295,18 @@ void kv_smt_error(const struct kv_policy *p, size_t n, char *text, size_t size)
 
 void kv_read_set(const struct cpu_topology *t, const vj *list, bool *set)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t bitmap = vj_cpuset(list);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t bitmap = vj_cpuset(list);
 
 	if (cpu_set_from_bitmap(t, bitmap, set) != cpuset_size(bitmap))
 		vj_die(list, "CPUs that the topology lacks");
 }
 
 void kv_check_cpus(struct vectors_run *run, const char *what, const struct cpu_topology *t, const bool *got,
-        const char *want)
+	const char *want)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t got_set = hwloc_bitmap_alloc();
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t want_set = NULL;
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t got_set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t want_set = NULL;
+	CLEANUP(freep) char *text = NULL;
 
 	if (!got_set || cpu_set_to_bitmap(t, got, got_set) < 0 || cpuset_parse(want, &want_set, NULL) < 0)
 		vj_die(NULL, "%s: cannot compare with '%s'", what, want);
@@ -344,8 +339,8 @@ void kv_memory_state(const vj *machine_state, struct memory_state *ret)
 		to->tables = calloc(vj_count(tables) + 1, sizeof(*to->tables));
 		VJ_FOREACH (table, tables) {
 			to->tables[to->n_tables++] = (struct memory_table){.type = strdup(vj_key(table)),
-			        .allocatable = (uint64_t)vj_int(vj_need(table, "allocatable")),
-			        .free = (uint64_t)vj_int(vj_need(table, "free"))};
+				.allocatable = (uint64_t)vj_int(vj_need(table, "allocatable")),
+				.free = (uint64_t)vj_int(vj_need(table, "free"))};
 		}
 	}
 }

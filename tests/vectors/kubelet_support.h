@@ -37,11 +37,11 @@ void kv_hints(const vj *list, struct topology_hints *ret);
 
 /* Compare a list of hints, in order, with the recorded one (either form). */
 void kv_check_hints(
-        struct vectors_run *run, const char *what, const struct topology_hints *got, const vj *want);
+	struct vectors_run *run, const char *what, const struct topology_hints *got, const vj *want);
 
 /* Compare a merged hint with a mask (or null) and a flag. */
 void kv_check_hint(struct vectors_run *run, const char *what, struct topology_hint got, const vj *want_numa,
-        bool want_preferred);
+	bool want_preferred);
 
 /* "restricted+prefer-closest-numa-nodes" */
 struct topology_rules kv_rules(const char *text, const struct topology_nodes *nodes);
@@ -62,7 +62,7 @@ struct kv_policy {
 /* machine_init() and kv_add_cpu() first. A NULL `reserved` lets the policy pick n_reserved CPUs. False, with
  * the reason in *err, when the policy cannot be made; *p is to be released all the same. */
 bool kv_policy_init(struct kv_policy *p, struct cpu_manager_options options, hwloc_const_bitmap_t reserved,
-        size_t n_reserved, struct err *err);
+	size_t n_reserved, struct err *err);
 void kv_policy_release(struct kv_policy *p);
 
 /* The kubelet's error for a take that failed; "" when it did not. */
@@ -76,4 +76,4 @@ void kv_read_set(const struct cpu_topology *t, const vj *list, bool *set);
 
 /* Compare a set of CPUs with a recorded list. */
 void kv_check_cpus(struct vectors_run *run, const char *what, const struct cpu_topology *t, const bool *got,
-        const char *want);
+	const char *want);

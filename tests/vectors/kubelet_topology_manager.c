@@ -35,7 +35,7 @@ static void run_case(struct vectors_run *run, const vj *c)
 		}
 		best = topology_merge_finish(&merge, &admit);
 		kv_check_hint(run, vj_key(policy), best, vj_need(policy, "numa"),
-		        vj_bool(vj_need(policy, "preferred")));
+			vj_bool(vj_need(policy, "preferred")));
 		if (admit != vj_bool(vj_need(policy, "admit")))
 			vectors_differ(run, "%s: admit %d, recorded %d", vj_key(policy), admit, !admit);
 	}

@@ -25,11 +25,11 @@ struct vectors_run {
 
 /* The first recogniser that says yes runs the file. */
 static const struct vectors_format *const formats[] = {
-        &kubelet_cases_format,
-        &kubelet_cpu_manager_format,
-        &kubelet_pods_format,
-        &kubelet_topology_manager_format,
-        NULL,
+	&kubelet_cases_format,
+	&kubelet_cpu_manager_format,
+	&kubelet_pods_format,
+	&kubelet_topology_manager_format,
+	NULL,
 };
 
 void vectors_begin(struct vectors_run *run, const char *id)
@@ -88,7 +88,7 @@ static const struct vectors_format *find_format(const struct vj_file *file)
 static void print_line(const char *path, const char *format, const struct vectors_run *run)
 {
 	printf("%-6s %s (%s): %lu passed, %lu failed", run->failed ? "FAIL" : "ok", path, format, run->passed,
-	        run->failed);
+		run->failed);
 	if (run->explained > 0)
 		printf(", explained: %lu (", run->explained);
 	for (size_t i = 0; i < run->n_defects; i++)

@@ -14,8 +14,7 @@
 
 void vj_die(const vj *v, const char *fmt, ...)
 {
-	CLEANUP(freep)
-	char *text = v ? vj_text(v) : NULL;
+	CLEANUP(freep) char *text = v ? vj_text(v) : NULL;
 	va_list ap;
 
 	fputs("vectors: ", stderr);
