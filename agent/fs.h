@@ -34,8 +34,5 @@ int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
 int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
 	uint64_t **ret_numbers, size_t *ret_n, struct err *err);
 
-/* The same from an open descriptor, which stays open; `name` stands for it in errors. */
-int fs_read_fd(int fd, const char *name, struct strbuf *out, struct err *err);
-
 /* root + path exist (any kind of file). */
 bool fs_exists(const char *root, const char *path);
