@@ -94,7 +94,7 @@ static void consistent_content_counts(void **state)
 			"p/c r 1@0;p/init r 1@0;", NULL},
 		{"{\"Data\":{\"PodDeviceEntries\":null,\"RegisteredDevices\":{}},\"Checksum\":9,\"BootID\":"
 		 "\"x\"}",
-			"", "Checksum is 9, but that of the content is 3467439661"},
+			"", "checksum is 9, but that of the content is 3467439661"},
 	};
 
 	(void)state;
