@@ -131,6 +131,12 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
 
 # ---- tests
+MACHINES := build/fixtures/machines/made
+$(MACHINES): $(wildcard tests/fixtures/machines/*.spec tests/fixtures/machines/make.*)
+	$(call say,MAKE)
+	$(Q)tests/fixtures/machines/make.sh $(@D) && touch $@
+$(UNIT): | $(MACHINES)
+
 .PHONY: check units
 units: $(UNIT)
 check: all units

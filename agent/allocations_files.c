@@ -37,8 +37,7 @@ static int no_memory(const struct reading *rd)
 /* kubelet_root/name, NULL = out of memory. */
 static char *path_of(const struct reading *rd, const char *name)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf path = STRBUF_INIT(PATH_MAX);
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
 
 	strbuf_addf(&path, "%s/%s", rd->kubelet_root, name);
 	return strbuf_detach(&path);
@@ -46,10 +45,8 @@ static char *path_of(const struct reading *rd, const char *name)
 
 static int read_cpus(const struct reading *rd)
 {
-	CLEANUP(state_cpu_release)
-	struct state_cpu state = STATE_CPU_INIT;
-	CLEANUP(freep)
-	char *path = path_of(rd, STATE_CPU_FILE);
+	CLEANUP(state_cpu_release) struct state_cpu state = STATE_CPU_INIT;
+	CLEANUP(freep) char *path = path_of(rd, STATE_CPU_FILE);
 	int r;
 
 	if (!path)
@@ -68,10 +65,8 @@ static int read_cpus(const struct reading *rd)
 
 static int read_memory(const struct reading *rd)
 {
-	CLEANUP(state_memory_release)
-	struct state_memory state = STATE_MEMORY_INIT;
-	CLEANUP(freep)
-	char *path = path_of(rd, STATE_MEMORY_FILE);
+	CLEANUP(state_memory_release) struct state_memory state = STATE_MEMORY_INIT;
+	CLEANUP(freep) char *path = path_of(rd, STATE_MEMORY_FILE);
 	int r;
 
 	if (!path)
@@ -91,10 +86,8 @@ static int read_memory(const struct reading *rd)
 
 static int read_devices(const struct reading *rd)
 {
-	CLEANUP(state_devices_release)
-	struct state_devices state = STATE_DEVICES_INIT;
-	CLEANUP(freep)
-	char *path = path_of(rd, STATE_DEVICES_FILE);
+	CLEANUP(state_devices_release) struct state_devices state = STATE_DEVICES_INIT;
+	CLEANUP(freep) char *path = path_of(rd, STATE_DEVICES_FILE);
 	int r;
 
 	if (!path)
@@ -111,10 +104,8 @@ static int read_devices(const struct reading *rd)
 int allocations_from_files(const char *sysroot, const char *kubelet_root, const struct machine *machine,
 	struct allocations *ret, struct state_policies *ret_policies, struct notes *notes, struct err *err)
 {
-	CLEANUP(allocations_release)
-	struct allocations a = {0};
-	CLEANUP(state_policies_release)
-	struct state_policies policies = {0};
+	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(state_policies_release) struct state_policies policies = {0};
 	const struct reading rd = {sysroot, kubelet_root, machine, &a, &policies, notes, err};
 	int r = read_cpus(&rd);
 

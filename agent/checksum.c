@@ -78,8 +78,7 @@ static bool is_null(const struct doc *value)
 
 static int render_bytes(struct dump *d, const struct doc *value)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf bytes = STRBUF_INIT(BYTES_MAX);
+	CLEANUP(strbuf_release) struct strbuf bytes = STRBUF_INIT(BYTES_MAX);
 	int r;
 
 	if (value->kind != DOC_STRING)
@@ -99,8 +98,7 @@ static int render_bytes(struct dump *d, const struct doc *value)
 
 static int render_cpuset(struct dump *d, const struct doc *value)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	const char *separator = "";
 	int r = cpuset_parse(is_null(value) ? "" : value->kind == DOC_STRING ? value->text : "?", &set, NULL);
 
@@ -149,8 +147,7 @@ static int compare_int_entries(const void *va, const void *vb)
 
 static int render_int_map(struct dump *d, const struct doc *value, const struct go_type *type)
 {
-	CLEANUP(freep)
-	struct int_entry *entries = calloc(value->n_items + 1, sizeof(*entries));
+	CLEANUP(freep) struct int_entry *entries = calloc(value->n_items + 1, sizeof(*entries));
 	int r = 0;
 
 	if (!entries)
@@ -177,8 +174,7 @@ static int render_int_map(struct dump *d, const struct doc *value, const struct 
 
 static int render_map(struct dump *d, const struct doc *value, const struct go_type *type)
 {
-	CLEANUP(freep)
-	const struct doc **sorted = NULL;
+	CLEANUP(freep) const struct doc **sorted = NULL;
 	int r;
 
 	if (value->kind != DOC_MAP)

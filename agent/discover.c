@@ -27,8 +27,6 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 
 	if (r == 0)
 		r = discover_hwloc_cpus(root, m, err);
-	if (r == 0)
-		r = kernel_complete_sockets(root, m, err);
 	if (r == 0 && set_offline(m, &cpus) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	return r;

@@ -2,17 +2,24 @@
 #include "agent/discover_hwloc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hwloc.h>
 #include <hwloc/distances.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "agent/discover_kernel.h"
 #include "agent/fs.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 
 #define DISTANCE_MAX 65535u
+
+/* What a topology of XML may take to load; a thousand CPUs take 30 ms. */
+#define LOAD_SECONDS 10
 
 static void topology_freep(hwloc_topology_t *topology)
 {
@@ -44,8 +51,9 @@ static int set_environment(const char *root)
 	return 0;
 }
 
-/* A topology with the filters set, yet to be told its source and loaded. */
-static int new_topology(unsigned long flags, hwloc_topology_t *ret, struct err *err)
+/* A topology with the filters set, yet to be told its source and loaded. With `nodes`, groups are kept where
+ * NUMA nodes hang on them (a socket cut into several). */
+static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
 
@@ -55,7 +63,10 @@ static int new_topology(unsigned long flags, hwloc_topology_t *ret, struct err *
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-		hwloc_topology_set_flags(topology, flags | HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
+			nodes ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
+		hwloc_topology_set_flags(topology, (nodes ? 0 : HWLOC_TOPOLOGY_FLAG_NO_DISTANCES) |
+							   HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
 							   HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
 							   HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS) < 0)
 		return err_set(err, -EINVAL, "hwloc refuses its flags: %s", strerror(errno));
@@ -68,43 +79,87 @@ static int os_id(const struct hwloc_obj *obj)
 	return obj->os_index <= INT_MAX ? (int)obj->os_index : MACHINE_NONE;
 }
 
-static int add_cpu(struct machine *m, const struct hwloc_obj *pu, struct err *err)
+/*
+ * hwloc reads with tolerance: an id that is no number becomes 0, a package or core whose masks contradict
+ * others is dropped. So the id is read again for the first CPU of each package and for CPUs without one, and
+ * the other files that a result rests on are checked where hwloc has read them. `root` NULL = no files (XML).
+ */
+static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *core,
+	const struct hwloc_obj *package, const struct hwloc_obj *l3, struct err *err)
 {
-	struct cpu cpu = {.id = pu->os_index,
-		.core = pu->os_index,
-		.socket = MACHINE_NONE,
-		.numa = MACHINE_NONE,
-		.l3 = MACHINE_NONE,
-		.uncore = MACHINE_NONE};
+	int r = 0;
+
+	if (!root)
+		return 0;
+	if (!package || hwloc_bitmap_first(package->cpuset) == (int)cpu->id)
+		r = kernel_read_socket(root, cpu->id, &cpu->socket, err);
+	if (r == 0 && l3 && hwloc_bitmap_first(l3->cpuset) == (int)cpu->id)
+		r = kernel_check_l3(root, cpu->id, err);
+	if (r == 0 && !core)
+		r = kernel_check_siblings(root, cpu->id, err);
+	return r;
+}
+
+static int add_cpu(const char *root, struct machine *m, const struct hwloc_obj *pu, struct err *err)
+{
+	const struct hwloc_obj *core = NULL, *package = NULL, *l3 = NULL;
+	struct cpu *cpu;
 
 	if (pu->os_index >= MACHINE_MAX_CPUS)
 		return err_set(err, -ERANGE, "CPU %u: an id of %d or above is not supported", pu->os_index,
 			MACHINE_MAX_CPUS);
 	for (const struct hwloc_obj *obj = pu->parent; obj; obj = obj->parent) {
 		if (obj->type == HWLOC_OBJ_CORE)
-			cpu.core = (unsigned)hwloc_bitmap_first(obj->cpuset);
+			core = obj;
 		else if (obj->type == HWLOC_OBJ_PACKAGE)
-			cpu.socket = os_id(obj);
+			package = obj;
 		else if (obj->type == HWLOC_OBJ_L3CACHE)
-			cpu.l3 = os_id(obj);
+			l3 = obj;
 	}
-	if (vec_grow(&m->cpus, &m->cpus_size, m->n_cpus + 1, sizeof(*m->cpus)) < 0)
+	cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
+	if (!cpu)
 		return err_set(err, -ENOMEM, "out of memory");
-	m->cpus[m->n_cpus++] = cpu;
+	*cpu = (struct cpu){.id = pu->os_index,
+		.core = core ? (unsigned)hwloc_bitmap_first(core->cpuset) : pu->os_index,
+		.socket = package ? os_id(package) : MACHINE_NONE,
+		.numa = MACHINE_NONE,
+		.l3 = l3 ? os_id(l3) : MACHINE_NONE,
+		.uncore = MACHINE_NONE};
+	return check_cpu(root, cpu, core, package, l3, err);
+}
+
+/* No CPU twice, and every core named by one of them: a file may say otherwise. */
+static int check_ids(const struct machine *m, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = hwloc_bitmap_alloc();
+
+	if (!ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (hwloc_bitmap_isset(ids, m->cpus[i].id))
+			return err_set(err, -EINVAL, "CPU %u is there twice", m->cpus[i].id);
+		if (hwloc_bitmap_set(ids, m->cpus[i].id) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (!hwloc_bitmap_isset(ids, m->cpus[i].core))
+			return err_set(err, -EINVAL, "the core of CPU %u holds a CPU that is not there",
+				m->cpus[i].id);
+	}
 	return 0;
 }
 
-static int add_cpus(struct machine *m, hwloc_topology_t topology, struct err *err)
+static int add_cpus(const char *root, struct machine *m, hwloc_topology_t topology, struct err *err)
 {
 	hwloc_obj_t pu = NULL;
 
 	while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu))) {
-		int r = add_cpu(m, pu, err);
+		int r = add_cpu(root, m, pu, err);
 
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return check_ids(m, err);
 }
 
 int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
@@ -114,13 +169,13 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
-	r = new_topology(HWLOC_TOPOLOGY_FLAG_NO_DISTANCES, &topology, err);
+	r = new_topology(false, &topology, err);
 	if (r < 0)
 		return r;
 	if (hwloc_topology_load(topology) < 0)
 		return err_set(
 			err, -EINVAL, "hwloc finds no CPU topology in '%s/sys/devices/system/cpu'", root);
-	return add_cpus(m, topology, err);
+	return add_cpus(root, m, topology, err);
 }
 
 /* ---- XML */
@@ -129,15 +184,16 @@ static int add_pools(struct numa_node *node, const struct hwloc_numanode_attr_s 
 {
 	/* hwloc has sorted them by size; the first is the ordinary page. */
 	for (unsigned i = 1; i < memory->page_types_len; i++) {
-		struct hugepage_pool pool = {memory->page_types[i].size, memory->page_types[i].count};
+		struct hugepage_pool *added, pool = {memory->page_types[i].size, memory->page_types[i].count};
 		uint64_t bytes;
 
 		if (__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
 			return err_set(
 				err, -ERANGE, "NUMA node %u: more hugepages than there can be", node->id);
-		if (vec_grow(&node->pools, &node->pools_size, node->n_pools + 1, sizeof(*node->pools)) < 0)
+		added = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*added));
+		if (!added)
 			return err_set(err, -ENOMEM, "out of memory");
-		node->pools[node->n_pools++] = pool;
+		*added = pool;
 	}
 	return 0;
 }
@@ -157,9 +213,9 @@ static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *e
 
 		if (!obj)
 			continue;
-		if (vec_grow(&m->nodes, &m->nodes_size, m->n_nodes + 1, sizeof(*m->nodes)) < 0)
+		node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+		if (!node)
 			return err_set(err, -ENOMEM, "out of memory");
-		node = &m->nodes[m->n_nodes++];
 		*node = (struct numa_node){.id = (unsigned)id,
 			.socket = MACHINE_NONE,
 			.cpus = hwloc_bitmap_alloc(),
@@ -247,7 +303,38 @@ static int add_offline(struct machine *m, hwloc_topology_t topology, struct err 
 	return 0;
 }
 
-/* Load the file's text. */
+static bool load_text(const struct strbuf *text, hwloc_topology_t topology)
+{
+	return hwloc_topology_set_xmlbuffer(topology, text->text, (int)text->len + 1) == 0 &&
+	       hwloc_topology_load(topology) == 0;
+}
+
+/*
+ * hwloc follows what a file leaves out or mixes up until it crashes. So a child loads it first; a child that
+ * does not come back with a topology within LOAD_SECONDS is the file's fault.
+ */
+static int probe_text(const struct strbuf *text, hwloc_topology_t topology)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		if (null >= 0)
+			dup2(null, STDERR_FILENO);
+		alarm(LOAD_SECONDS);
+		_exit(load_text(text, topology) ? 0 : 1);
+	}
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EINVAL;
+}
+
 static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
@@ -258,11 +345,13 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 		return r;
 	if (set_environment("") < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = new_topology(0, &topology, err);
+	r = new_topology(true, &topology, err);
 	if (r < 0)
 		return r;
-	if (hwloc_topology_set_xmlbuffer(topology, text.text, (int)text.len + 1) < 0 ||
-		hwloc_topology_load(topology) < 0)
+	r = probe_text(&text, topology);
+	if (r < 0 && r != -EINVAL)
+		return err_set(err, r, "'%s': no child to read it: %s", path, strerror(-r));
+	if (r < 0 || !load_text(&text, topology))
 		return err_set(err, -EINVAL, "'%s' is no machine that hwloc %s reads (lstopo FILE.xml)", path,
 			HWLOC_VERSION);
 	*ret = TAKE(topology);
@@ -278,7 +367,7 @@ int discover_hwloc_xml(const char *path, struct machine *m, struct err *err)
 		return r;
 	r = add_offline(m, topology, err);
 	if (r == 0)
-		r = add_cpus(m, topology, err);
+		r = add_cpus(NULL, m, topology, err);
 	if (r == 0)
 		r = add_nodes(m, topology, err);
 	if (r == 0)

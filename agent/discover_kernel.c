@@ -20,13 +20,29 @@
 /* A distance is one byte in the ACPI tables; other firmware may have more. */
 #define DISTANCE_MAX 65535u
 
-/* The file being read; one buffer serves all of them. */
+/* The file being read; one buffer serves all of them. Missing optional files leave a text in `err` that is
+ * nobody's error, so the caller's gets it only on failure. */
 struct reader {
 	const char *root;
 	char path[128]; /* below root */
 	struct strbuf text;
-	struct err *err;
+	struct err err;
 };
+
+#define READER_INIT(directory)                                                    \
+	{                                                                         \
+		.root = (directory), .text = STRBUF_INIT(FILE_MAX), .err = { "" } \
+	}
+
+static void reader_release(struct reader *rd)
+{
+	strbuf_release(&rd->text);
+}
+
+static int reader_fail(const struct reader *rd, int code, struct err *err)
+{
+	return err_set(err, code, "%s", rd->err.text);
+}
 
 void kernel_cpus_release(struct kernel_cpus *c)
 {
@@ -46,7 +62,7 @@ __attribute__((format(printf, 2, 3))) static int read_text(struct reader *rd, co
 	vsnprintf(rd->path, sizeof(rd->path), fmt, ap);
 	va_end(ap);
 	strbuf_reset(&rd->text);
-	r = fs_read(rd->root, rd->path, &rd->text, rd->err);
+	r = fs_read(rd->root, rd->path, &rd->text, &rd->err);
 	if (r < 0)
 		return r;
 	len = strlen(rd->text.text);
@@ -56,7 +72,7 @@ __attribute__((format(printf, 2, 3))) static int read_text(struct reader *rd, co
 }
 
 /* Say that the file last read is not what it should be; `sample` is where reading stopped. */
-static int bad(const struct reader *rd, int code, const char *what, const char *sample)
+static int bad(struct reader *rd, int code, const char *what, const char *sample)
 {
 	char shown[41];
 	size_t n = 0;
@@ -64,12 +80,12 @@ static int bad(const struct reader *rd, int code, const char *what, const char *
 	for (; n < sizeof(shown) - 1 && sample[n]; n++)
 		shown[n] = isprint((unsigned char)sample[n]) ? sample[n] : '?';
 	shown[n] = '\0';
-	return err_set(rd->err, code, "'%s%s': %s: '%s'", rd->root, rd->path, what, shown);
+	return err_set(&rd->err, code, "'%s%s': %s: '%s'", rd->root, rd->path, what, shown);
 }
 
-static int no_memory(const struct reader *rd)
+static int no_memory(struct reader *rd)
 {
-	return err_set(rd->err, -ENOMEM, "out of memory");
+	return err_set(&rd->err, -ENOMEM, "out of memory");
 }
 
 /* The decimal number at *p, advanced past it. -EINVAL when there is none, -ERANGE above `max`. */
@@ -91,7 +107,7 @@ static int parse_number(const char **p, uint64_t max, uint64_t *ret)
 }
 
 /* The text just read as a set of ids below `limit`. */
-static int parse_set(const struct reader *rd, bool mask, unsigned limit, hwloc_bitmap_t *ret)
+static int parse_set(struct reader *rd, bool mask, unsigned limit, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	int r = mask ? cpuset_parse_mask(rd->text.text, &set, NULL) : cpuset_parse(rd->text.text, &set, NULL);
@@ -101,7 +117,7 @@ static int parse_set(const struct reader *rd, bool mask, unsigned limit, hwloc_b
 	if (r == -ENOMEM)
 		return no_memory(rd);
 	if (r == -ERANGE || hwloc_bitmap_last(set) >= (int)limit)
-		return err_set(rd->err, -ERANGE, "'%s%s': an id of %u or above is not supported", rd->root,
+		return err_set(&rd->err, -ERANGE, "'%s%s': an id of %u or above is not supported", rd->root,
 			rd->path, limit);
 	*ret = TAKE(set);
 	return 0;
@@ -120,17 +136,17 @@ static int read_set(struct reader *rd, const char *path, unsigned limit, hwloc_b
 
 /* The ids of the directories prefix<N> as a set. */
 static int list_ids(
-	const struct reader *rd, const char *dir, const char *prefix, unsigned limit, hwloc_bitmap_t *ret)
+	struct reader *rd, const char *dir, const char *prefix, unsigned limit, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	CLEANUP(freep) uint64_t *ids = NULL;
 	size_t n;
-	int r = fs_list_numbers(rd->root, dir, prefix, "", &ids, &n, rd->err);
+	int r = fs_list_numbers(rd->root, dir, prefix, "", &ids, &n, &rd->err);
 
 	if (r < 0)
 		return r;
 	if (n > 0 && ids[n - 1] >= limit)
-		return err_set(rd->err, -ERANGE, "'%s%s/%s%llu': an id of %u or above is not supported",
+		return err_set(&rd->err, -ERANGE, "'%s%s/%s%llu': an id of %u or above is not supported",
 			rd->root, dir, prefix, (unsigned long long)ids[n - 1], limit);
 	set = hwloc_bitmap_alloc();
 	for (size_t i = 0; set && i < n; i++) {
@@ -155,9 +171,9 @@ static int read_cpus(struct reader *rd, struct kernel_cpus *cpus)
 	if (r < 0)
 		return r;
 	if (hwloc_bitmap_iszero(dirs))
-		return err_set(rd->err, -EINVAL, "'%s" CPU_DIR "' lists no CPU", rd->root);
+		return err_set(&rd->err, -EINVAL, "'%s" CPU_DIR "' lists no CPU", rd->root);
 	if (cpus->online && hwloc_bitmap_iszero(cpus->online))
-		return err_set(rd->err, -EINVAL, "'%s" CPU_DIR "/online' is empty", rd->root);
+		return err_set(&rd->err, -EINVAL, "'%s" CPU_DIR "/online' is empty", rd->root);
 	if (!cpus->present)
 		cpus->present = TAKE(dirs);
 	return 0;
@@ -191,7 +207,7 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 {
 	CLEANUP(freep) uint64_t *sizes = NULL;
 	size_t n = 0;
-	int r = fs_list_numbers(rd->root, dir, "hugepages-", "kB", &sizes, &n, rd->err);
+	int r = fs_list_numbers(rd->root, dir, "hugepages-", "kB", &sizes, &n, &rd->err);
 
 	if (r == -ENOENT)
 		return 0;
@@ -221,12 +237,10 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 
 static struct numa_node *add_node(struct machine *m, unsigned id)
 {
-	struct numa_node *node;
+	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
 
-	if (vec_grow(&m->nodes, &m->nodes_size, m->n_nodes + 1, sizeof(*m->nodes)) < 0)
-		return NULL;
-	node = &m->nodes[m->n_nodes++];
-	*node = (struct numa_node){.id = id, .socket = MACHINE_NONE};
+	if (node)
+		*node = (struct numa_node){.id = id, .socket = MACHINE_NONE};
 	return node;
 }
 
@@ -257,7 +271,7 @@ static int read_node(struct reader *rd, struct machine *m, unsigned id)
 }
 
 /* The row just read as numbers; *ret_n of them, at most MACHINE_MAX_NODES. */
-static int parse_row(const struct reader *rd, unsigned *values, size_t *ret_n)
+static int parse_row(struct reader *rd, unsigned *values, size_t *ret_n)
 {
 	const char *p = rd->text.text;
 	size_t n = 0;
@@ -343,9 +357,9 @@ static int read_nodes(struct reader *rd, struct machine *m)
 	if (r < 0)
 		return r;
 	if (hwloc_bitmap_iszero(dirs))
-		return err_set(rd->err, -EINVAL, "'%s" NODE_DIR "' lists no NUMA node", rd->root);
+		return err_set(&rd->err, -EINVAL, "'%s" NODE_DIR "' lists no NUMA node", rd->root);
 	if (online && hwloc_bitmap_iszero(online))
-		return err_set(rd->err, -EINVAL, "'%s" NODE_DIR "/online' is empty", rd->root);
+		return err_set(&rd->err, -EINVAL, "'%s" NODE_DIR "/online' is empty", rd->root);
 	for (id = hwloc_bitmap_first(dirs); id >= 0; id = hwloc_bitmap_next(dirs, id)) {
 		r = read_node(rd, m, (unsigned)id);
 		if (r < 0)
@@ -356,45 +370,72 @@ static int read_nodes(struct reader *rd, struct machine *m)
 
 int kernel_discover(const char *root, struct machine *m, struct kernel_cpus *ret_cpus, struct err *err)
 {
-	/* Missing optional files leave a text behind that is nobody's error. */
-	struct err text = {""};
-	struct reader rd = {.root = root, .text = STRBUF_INIT(FILE_MAX), .err = &text};
+	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
 	int r = read_cpus(&rd, ret_cpus);
 
 	if (r == 0)
 		r = read_nodes(&rd, m);
-	strbuf_release(&rd.text);
-	return r < 0 ? err_set(err, r, "%s", text.text) : 0;
+	return r < 0 ? reader_fail(&rd, r, err) : 0;
 }
 
-static int read_socket(struct reader *rd, struct cpu *cpu)
+/* The text just read as an id; MACHINE_NONE for a negative number. */
+static int parse_id(struct reader *rd, int *ret_id)
 {
-	int r = read_text(rd, CPU_DIR "/cpu%u/topology/physical_package_id", cpu->id);
 	const char *p = rd->text.text;
 	bool negative = *p == '-';
 	uint64_t id;
+	int r;
 
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
 	p += negative;
 	r = parse_number(&p, INT32_MAX, &id);
 	if (r < 0 || *p)
 		return bad(rd, r < 0 ? r : -EINVAL, "not an id", rd->text.text);
-	if (!negative)
-		cpu->socket = (int)id;
+	*ret_id = negative ? MACHINE_NONE : (int)id;
 	return 0;
 }
 
-int kernel_complete_sockets(const char *root, struct machine *m, struct err *err)
+int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct err *err)
 {
-	struct err text = {""};
-	struct reader rd = {.root = root, .text = STRBUF_INIT(FILE_MAX), .err = &text};
-	int r = 0;
+	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	int socket = MACHINE_NONE;
+	int r = read_text(&rd, CPU_DIR "/cpu%u/topology/physical_package_id", cpu);
 
-	for (size_t i = 0; r == 0 && i < m->n_cpus; i++) {
-		if (m->cpus[i].socket == MACHINE_NONE)
-			r = read_socket(&rd, &m->cpus[i]);
+	if (r == 0)
+		r = parse_id(&rd, &socket);
+	if (r < 0 && r != -ENOENT)
+		return reader_fail(&rd, r, err);
+	*ret_socket = socket;
+	return 0;
+}
+
+int kernel_check_l3(const char *root, unsigned cpu, struct err *err)
+{
+	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	int r, id;
+
+	/* Nearly always index3. */
+	for (unsigned i = 3; i < 13; i++) {
+		r = read_text(&rd, CPU_DIR "/cpu%u/cache/index%u/level", cpu, i % 10);
+		if (r == -ENOENT || (r == 0 && strcmp(rd.text.text, "3") != 0))
+			continue;
+		if (r == 0)
+			r = read_text(&rd, CPU_DIR "/cpu%u/cache/index%u/id", cpu, i % 10);
+		if (r == 0)
+			r = parse_id(&rd, &id);
+		return r < 0 && r != -ENOENT ? reader_fail(&rd, r, err) : 0;
 	}
-	strbuf_release(&rd.text);
-	return r < 0 ? err_set(err, r, "%s", text.text) : 0;
+	return 0;
+}
+
+int kernel_check_siblings(const char *root, unsigned cpu, struct err *err)
+{
+	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	int r = read_text(&rd, CPU_DIR "/cpu%u/topology/thread_siblings", cpu);
+
+	if (r == -ENOENT)
+		r = read_text(&rd, CPU_DIR "/cpu%u/topology/core_cpus", cpu);
+	if (r == 0)
+		r = parse_set(&rd, true, MACHINE_MAX_CPUS, &set);
+	return r < 0 && r != -ENOENT ? reader_fail(&rd, r, err) : 0;
 }

@@ -38,8 +38,14 @@ void kernel_cpus_release(struct kernel_cpus *c);
 int kernel_discover(const char *root, struct machine *m, struct kernel_cpus *ret_cpus, struct err *err);
 
 /*
- * The socket of each CPU that has none yet, from its topology/physical_package_id as the kubelet reads it;
- * CPUs without the file or with a negative id keep none. hwloc drops a package whose CPU masks contradict
- * each other. 0; -EINVAL for other content; -ERANGE; or as open(2).
+ * What a CPU's own files say, read as strictly: hwloc takes an id it cannot read for 0 and a mask it cannot
+ * read for empty. 0; -EINVAL or -ERANGE for other content, or as open(2).
+ *
+ * kernel_read_socket: topology/physical_package_id as the kubelet takes it; MACHINE_NONE where the file is
+ * missing or holds a negative number.
+ * kernel_check_l3: the id of the L3 cache, where there is one, is a number.
+ * kernel_check_siblings: topology/thread_siblings, or core_cpus, is a mask where there is one.
  */
-int kernel_complete_sockets(const char *root, struct machine *m, struct err *err);
+int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct err *err);
+int kernel_check_l3(const char *root, unsigned cpu, struct err *err);
+int kernel_check_siblings(const char *root, unsigned cpu, struct err *err);

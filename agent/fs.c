@@ -97,14 +97,36 @@ static bool match_number(const char *name, const char *prefix, const char *suffi
 	return true;
 }
 
+/* The matching names of an open directory; -errno of readdir(3). */
+static int collect_numbers(
+	DIR *dir, const char *prefix, const char *suffix, uint64_t **ret_numbers, size_t *ret_n)
+{
+	size_t n = 0, size = 8;
+	CLEANUP(freep) uint64_t *numbers = calloc(size, sizeof(*numbers));
+	const struct dirent *entry;
+
+	for (errno = 0; numbers && (entry = readdir(dir)); errno = 0) {
+		uint64_t number;
+
+		if (!match_number(entry->d_name, prefix, suffix, &number))
+			continue;
+		if (vec_grow(&numbers, &size, n + 1, sizeof(*numbers)) < 0)
+			return -ENOMEM;
+		numbers[n++] = number;
+	}
+	if (!numbers || errno != 0)
+		return numbers ? -errno : -ENOMEM;
+	qsort(numbers, n, sizeof(*numbers), by_number);
+	*ret_numbers = TAKE(numbers);
+	*ret_n = n;
+	return 0;
+}
+
 int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
 	uint64_t **ret_numbers, size_t *ret_n, struct err *err)
 {
-	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(2 * PATH_MAX);
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
 	CLEANUP(closedirp) DIR *dir = NULL;
-	CLEANUP(freep) uint64_t *numbers = NULL;
-	size_t n = 0, size = 0;
-	const struct dirent *entry;
 	int r = join(root, path, &full);
 
 	if (r < 0)
@@ -114,25 +136,8 @@ int fs_list_numbers(const char *root, const char *path, const char *prefix, cons
 		r = -errno;
 		return err_set(err, r, "cannot open '%s': %s", full.text, strerror(-r));
 	}
-	if (vec_grow(&numbers, &size, 1, sizeof(*numbers)) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (errno = 0; (entry = readdir(dir)); errno = 0) {
-		uint64_t number;
-
-		if (!match_number(entry->d_name, prefix, suffix, &number))
-			continue;
-		if (vec_grow(&numbers, &size, n + 1, sizeof(*numbers)) < 0)
-			return err_set(err, -ENOMEM, "out of memory");
-		numbers[n++] = number;
-	}
-	if (errno != 0) {
-		r = -errno;
-		return err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r));
-	}
-	qsort(numbers, n, sizeof(*numbers), by_number);
-	*ret_numbers = TAKE(numbers);
-	*ret_n = n;
-	return 0;
+	r = collect_numbers(dir, prefix, suffix, ret_numbers, ret_n);
+	return r < 0 ? err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r)) : 0;
 }
 
 bool fs_exists(const char *root, const char *path)

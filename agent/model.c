@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "scoring/cpu_manager.h"
 
 #define DISTANCE_SELF 10u /* ACPI's SLIT: a node's distance to itself */
 
@@ -28,30 +29,65 @@ static int reserved_set(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const ch
 	return 0;
 }
 
+/* The kubelet's own choice of n CPUs, under the options in force. */
+static int reserve_by_count(
+	const struct machine *m, const struct settings *s, size_t n, hwloc_bitmap_t *ret, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpu_topology_release) struct cpu_topology topology = {0};
+	CLEANUP(cpu_manager_release) struct cpu_manager manager = {0};
+	const struct kubelet_version version = {0};
+	int r;
+
+	err_set(err, 0, "out of memory");
+	if (!set)
+		return -ENOMEM;
+	r = cpu_topology_init(&topology, m);
+	if (r == 0)
+		r = cpu_manager_init(
+			&manager, &topology, &s->cpu_options, s->topology.policy, &version, NULL, n, err);
+	if (r == 0)
+		r = cpu_set_to_bitmap(&topology, manager.reserved, set);
+	if (r == 0)
+		*ret = TAKE(set);
+	return r;
+}
+
+static int reserved_as_listed(
+	const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err)
+{
+	hwloc_bitmap_t set;
+
+	if (!hwloc_bitmap_isincluded(s->reserved_system_cpus, m->online)) {
+		CLEANUP(freep) char *text = cpuset_print(s->reserved_system_cpus);
+
+		return err_set(err, -EINVAL, "%s: reserved CPUs '%s' are not all online on this machine",
+			s->from[SETTING_RESERVED_SYSTEM_CPUS], text ? text : "");
+	}
+	set = hwloc_bitmap_dup(s->reserved_system_cpus);
+	return set ? reserved_set(ret, set, s->from[SETTING_RESERVED_SYSTEM_CPUS]) : -ENOMEM;
+}
+
 int model_reserved_cpus(
 	const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	size_t n = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
+	hwloc_bitmap_t set = NULL;
+	int r;
 
-	if (s->reserved_system_cpus) {
-		if (!hwloc_bitmap_isincluded(s->reserved_system_cpus, m->online)) {
-			CLEANUP(freep) char *text = cpuset_print(s->reserved_system_cpus);
-
-			return err_set(err, -EINVAL,
-				"%s: reserved CPUs '%s' are not all online on this machine",
-				s->from[SETTING_RESERVED_SYSTEM_CPUS], text ? text : "");
-		}
-		set = hwloc_bitmap_dup(s->reserved_system_cpus);
-		return set ? reserved_set(ret, TAKE(set), s->from[SETTING_RESERVED_SYSTEM_CPUS]) : -ENOMEM;
-	}
-	if (s->cpu_manager == CPU_MANAGER_NONE ||
-		(s->reserved_cpu_known && s->kube_reserved_cpu + s->system_reserved_cpu == 0)) {
+	if (s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus))
+		return reserved_as_listed(m, s, ret, err);
+	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_cpu_known && n == 0)) {
 		set = hwloc_bitmap_alloc();
-		return set ? reserved_set(ret, TAKE(set), "no CPU is reserved as a whole under this policy")
-			   : -ENOMEM;
+		return set ? reserved_set(ret, set, "nothing reserves a CPU as a whole") : -ENOMEM;
 	}
-	return reserved_set(
-		ret, NULL, "neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
+	if (s->cpu_manager != CPU_MANAGER_STATIC || !s->reserved_cpu_known)
+		return reserved_set(ret, NULL,
+			"neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
+	r = reserve_by_count(m, s, n, &set, err);
+	if (r < 0)
+		return err_wrap(err, r, "reserving %zu CPUs as the kubelet would", n);
+	return reserved_set(ret, set, "the kubelet's choice for kubeReserved and systemReserved");
 }
 
 hwloc_bitmap_t model_exclusive_cpus(const struct allocations *a)

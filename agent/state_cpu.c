@@ -85,10 +85,8 @@ static int add_item(struct reader *rd, const char *pod_uid, const char *containe
 /* Two sets that should be disjoint are not. */
 static int overlap(struct reader *rd, hwloc_const_bitmap_t a, hwloc_const_bitmap_t b, const char *what)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t both = hwloc_bitmap_alloc();
-	CLEANUP(freep)
-	char *list = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *list = NULL;
 
 	if (!both || hwloc_bitmap_and(both, a, b) < 0)
 		return no_memory(rd);
@@ -145,16 +143,14 @@ static int pod_cpus(
 /* One pod's containers. `whole` is its set in podEntries, or NULL. */
 static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const_bitmap_t whole)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t together = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t together = hwloc_bitmap_alloc();
 
 	if (!together)
 		return no_memory(rd);
 	if (pod->kind != DOC_MAP)
 		return err_set(rd->err, -EINVAL, "an object expected, not %s", doc_kind_name(pod));
 	DOC_FOREACH (container, pod) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t cpus = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 		int r = parse_cpus(rd, container, &cpus);
 
 		if (r == 0 && whole && !hwloc_bitmap_isincluded(cpus, whole))
@@ -174,8 +170,7 @@ static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const
 static int read_entries(struct reader *rd, const struct doc *entries, const struct doc *pod_entries)
 {
 	DOC_FOREACH (pod, entries) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t whole = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
 		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
 
 		if (r == 0)
@@ -189,8 +184,7 @@ static int read_entries(struct reader *rd, const struct doc *entries, const stru
 static int read_pod_entries(struct reader *rd, const struct doc *pod_entries)
 {
 	DOC_FOREACH (pod, pod_entries) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t whole = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
 		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
 
 		if (r == 0)
@@ -207,8 +201,7 @@ static int read_pod_entries(struct reader *rd, const struct doc *pod_entries)
 static int read_entries_v1(struct reader *rd, const struct doc *entries)
 {
 	DOC_FOREACH (container, entries) {
-		CLEANUP(cpuset_freep)
-		hwloc_bitmap_t cpus = NULL;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 		int r = parse_cpus(rd, container, &cpus);
 
 		if (r == 0)
@@ -263,10 +256,8 @@ static int read_content(struct reader *rd, const struct doc *content)
 /* All CPUs named must be the machine's. */
 static int check_machine(struct reader *rd, const struct machine *machine, struct notes *notes)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t left = hwloc_bitmap_alloc();
-	CLEANUP(freep)
-	char *list = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t left = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *list = NULL;
 	bool exist;
 
 	if (!left || hwloc_bitmap_or(left, rd->taken, rd->default_set) < 0 ||
@@ -315,12 +306,9 @@ static void reader_release(struct reader *rd)
 int state_cpu_parse(const char *text, size_t len, const struct machine *machine, struct state_cpu *ret,
 	struct notes *notes, struct err *err)
 {
-	CLEANUP(state_file_release)
-	struct state_file file = STATE_FILE_INIT;
-	CLEANUP(state_cpu_release)
-	struct state_cpu state = STATE_CPU_INIT;
-	CLEANUP(reader_release)
-	struct reader rd = {.state = &state, .err = err};
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	CLEANUP(state_cpu_release) struct state_cpu state = STATE_CPU_INIT;
+	CLEANUP(reader_release) struct reader rd = {.state = &state, .err = err};
 	struct checksum_match match;
 	int r = state_file_parse(text, len, STATE_CPU_FILE_MAX, &file, err);
 
@@ -347,10 +335,8 @@ int state_cpu_parse(const char *text, size_t len, const struct machine *machine,
 int state_cpu_read(const char *root, const char *path, const struct machine *machine, struct state_cpu *ret,
 	struct notes *notes, struct err *err)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(STATE_CPU_FILE_MAX);
-	CLEANUP(notes_release)
-	struct notes own = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATE_CPU_FILE_MAX);
+	CLEANUP(notes_release) struct notes own = {0};
 	int r = fs_read(root, path, &text, err);
 
 	if (r < 0)

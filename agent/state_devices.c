@@ -181,8 +181,7 @@ static int push_id(char ***ids, size_t *n_ids, size_t *ids_size, const char *id)
 /* One block for each set of NUMA nodes that devices of the listing (sorted by id) have. */
 static int add_devices(struct allocation *item, const char *resource, const struct listing *listing)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
 
 	if (!nodes)
 		return -ENOMEM;
@@ -206,10 +205,8 @@ static int add_devices(struct allocation *item, const char *resource, const stru
 static int read_entry(
 	const struct doc *d, const struct machine *machine, struct allocations *a, struct err *err)
 {
-	CLEANUP(listing_release)
-	struct listing listing = {0};
-	CLEANUP(strbuf_release)
-	struct strbuf response = STRBUF_INIT(STATE_DEVICES_FILE_MAX);
+	CLEANUP(listing_release) struct listing listing = {0};
+	CLEANUP(strbuf_release) struct strbuf response = STRBUF_INIT(STATE_DEVICES_FILE_MAX);
 	const char *pod, *container, *resource;
 	const struct doc *devices = doc_get_fold(d, "DeviceIDs"), *encoded;
 	struct allocation *item;
@@ -240,8 +237,7 @@ static int read_entry(
 static int read_entries(
 	const struct doc *entries, const struct machine *machine, struct allocations *a, struct err *err)
 {
-	CLEANUP(allocations_release)
-	struct allocations listed = {0};
+	CLEANUP(allocations_release) struct allocations listed = {0};
 
 	DOC_FOREACH (d, entries) {
 		int r = read_entry(d, machine, &listed, err);
@@ -298,8 +294,7 @@ static int collect_holdings(const struct allocation *item, struct holdings *all)
 /* Two containers of one pod may hold a device (an init container's is handed on), two pods may not. */
 static int check_holders(const struct allocations *a, struct err *err)
 {
-	CLEANUP(holdings_release)
-	struct holdings all = {0};
+	CLEANUP(holdings_release) struct holdings all = {0};
 
 	for (size_t i = 0; i < a->n_items; i++)
 		if (collect_holdings(&a->items[i], &all) < 0)
@@ -327,8 +322,7 @@ static int compare_ids(const void *va, const void *vb)
 
 static int read_registration(const struct doc *d, struct device_registration *reg, struct err *err)
 {
-	CLEANUP(listing_release)
-	struct listing listing = {0};
+	CLEANUP(listing_release) struct listing listing = {0};
 	int r = list_ids(d, NO_AFFINITY, &listing, err);
 
 	if (r < 0)
@@ -346,8 +340,7 @@ static int read_registration(const struct doc *d, struct device_registration *re
 
 static int read_registered(const struct doc *registered, struct state_devices *state, struct err *err)
 {
-	CLEANUP(freep)
-	const struct doc **sorted = doc_sorted(registered);
+	CLEANUP(freep) const struct doc **sorted = doc_sorted(registered);
 
 	if (!sorted)
 		return no_memory(err);
@@ -423,10 +416,8 @@ static int read_content(const struct state_file *file, const struct machine *mac
 int state_devices_parse(const char *text, size_t len, const struct machine *machine,
 	struct state_devices *ret, struct notes *notes, struct err *err)
 {
-	CLEANUP(state_file_release)
-	struct state_file file = STATE_FILE_INIT;
-	CLEANUP(state_devices_release)
-	struct state_devices state = STATE_DEVICES_INIT;
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	CLEANUP(state_devices_release) struct state_devices state = STATE_DEVICES_INIT;
 	int r = state_file_parse(text, len, STATE_DEVICES_FILE_MAX, &file, err);
 
 	if (r == 0)
@@ -442,10 +433,8 @@ int state_devices_parse(const char *text, size_t len, const struct machine *mach
 int state_devices_read(const char *root, const char *path, const struct machine *machine,
 	struct state_devices *ret, struct notes *notes, struct err *err)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(STATE_DEVICES_FILE_MAX);
-	CLEANUP(notes_release)
-	struct notes own = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATE_DEVICES_FILE_MAX);
+	CLEANUP(notes_release) struct notes own = {0};
 	int r = fs_read(root, path, &text, err);
 
 	if (r < 0)

@@ -19,8 +19,7 @@ void state_file_release(struct state_file *f)
 /* No object at any depth has a key twice. */
 static int check_keys(const struct doc *d, struct err *err)
 {
-	CLEANUP(freep)
-	const struct doc **sorted = NULL;
+	CLEANUP(freep) const struct doc **sorted = NULL;
 
 	DOC_FOREACH (item, d) {
 		int r = check_keys(item, err);
@@ -41,8 +40,7 @@ static int check_keys(const struct doc *d, struct err *err)
 
 static int parse_object(const char *text, size_t len, struct doc *ret, struct err *err)
 {
-	CLEANUP(doc_release)
-	struct doc d = DOC_INIT;
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
 	int r;
 
 	if (len == 0)
@@ -99,8 +97,7 @@ int state_member(
 
 int state_file_parse(const char *text, size_t len, size_t max, struct state_file *ret, struct err *err)
 {
-	CLEANUP(state_file_release)
-	struct state_file f = STATE_FILE_INIT;
+	CLEANUP(state_file_release) struct state_file f = STATE_FILE_INIT;
 	const struct doc *data, *sum;
 	int r;
 
@@ -192,8 +189,7 @@ int state_uint64(const struct doc *map, const char *name, uint64_t *ret, struct 
 
 int state_numa_nodes(const struct doc *map, const char *name, hwloc_bitmap_t *ret, struct err *err)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t nodes = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = NULL;
 	const struct doc *list;
 	int r = state_member(map, name, DOC_LIST, &list, err);
 

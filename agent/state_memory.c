@@ -117,8 +117,7 @@ static int read_table(const struct doc *d, struct memory_table *table, struct er
 
 static int read_tables(const struct doc *memory_map, struct memory_node *node, struct err *err)
 {
-	CLEANUP(freep)
-	const struct doc **sorted = doc_sorted(memory_map);
+	CLEANUP(freep) const struct doc **sorted = doc_sorted(memory_map);
 
 	if (!sorted ||
 		vec_grow(&node->tables, &node->tables_size, memory_map->n_items, sizeof(*node->tables)) < 0)
@@ -256,8 +255,7 @@ static int pod_blocks(
 static int read_pod(
 	const struct doc *pod, const struct doc *pod_entries, struct allocations *a, struct err *err)
 {
-	CLEANUP(allocations_release)
-	struct allocations unused = {0};
+	CLEANUP(allocations_release) struct allocations unused = {0};
 	const struct doc *whole;
 	int r = pod_blocks(pod_entries, pod->key, &whole, err);
 
@@ -462,10 +460,8 @@ static int check_sum(
 int state_memory_parse(const char *text, size_t len, const struct machine *machine, struct state_memory *ret,
 	struct notes *notes, struct err *err)
 {
-	CLEANUP(state_file_release)
-	struct state_file file = STATE_FILE_INIT;
-	CLEANUP(state_memory_release)
-	struct state_memory state = STATE_MEMORY_INIT;
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	CLEANUP(state_memory_release) struct state_memory state = STATE_MEMORY_INIT;
 	int r = state_file_parse(text, len, STATE_MEMORY_FILE_MAX, &file, err);
 
 	if (r == 0)
@@ -485,10 +481,8 @@ int state_memory_parse(const char *text, size_t len, const struct machine *machi
 int state_memory_read(const char *root, const char *path, const struct machine *machine,
 	struct state_memory *ret, struct notes *notes, struct err *err)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(STATE_MEMORY_FILE_MAX);
-	CLEANUP(notes_release)
-	struct notes own = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATE_MEMORY_FILE_MAX);
+	CLEANUP(notes_release) struct notes own = {0};
 	int r = fs_read(root, path, &text, err);
 
 	if (r < 0)

@@ -13,7 +13,8 @@ case "${1:-}" in
 build) ;;
 test | lint)
 	modules="$modules cmocka=libcmocka-dev"
-	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2"
+	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2 \
+lstopo-no-graphics=hwloc-nox"
 	files="$files /usr/lib/debug/.build-id=libc6-dbg"
 	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
 codespell=codespell shellcheck=shellcheck gcovr=gcovr"

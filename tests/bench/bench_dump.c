@@ -16,8 +16,6 @@
 
 #define RUNS 50
 
-extern char **environ;
-
 static double now_ms(void)
 {
 	struct timespec t;

@@ -10,7 +10,7 @@ dump() { "$B/tests/bench/bench_dump" "$@"; }
 dump "dump, this machine" 10 8 "$B/nrtd" dump
 dump "dump, 2 sockets 32 CPUs" 10 8 "$B/nrtd" dump --sysroot "$fixtures/seed-2s-32cpu"
 dump "dump, 2 sockets 8 NUMA" none none "$B/nrtd" dump --sysroot "$fixtures/2s-snc4"
-dump "dump, 64 NUMA 1024 CPUs" none none "$B/nrtd" dump --sysroot "$fixtures/64-nodes"
+dump "dump, 64 NUMA 1024 CPUs" none none "$B/nrtd" dump --sysroot "$fixtures/64-nodes-1024-cpus"
 for b in "$B"/tests/bench/bench_*; do
 	case $b in *.o | *.d | */bench_dump) continue ;; esac
 	echo

@@ -26,6 +26,15 @@ const char *test_fixture(const char *name)
 	return join(top ? top : ".", "tests/fixtures", name);
 }
 
+const char *test_machine(const char *name)
+{
+	const char *top = getenv("NRTD_TOP"), *path = join(top ? top : ".", "build/fixtures/machines", name);
+
+	if (access(path, R_OK) != 0)
+		fail_msg("'%s' is missing; make build/fixtures/machines/made", path);
+	return path;
+}
+
 const char *test_shared(const char *name)
 {
 	const char *top = getenv("NRTD_SHARED"), *path;

@@ -17,6 +17,10 @@
  * results stay valid. The tests run from the top of the tree; NRTD_TOP overrides it. */
 const char *test_fixture(const char *name);
 
+/* The same for the tree of a machine made from tests/fixtures/machines/NAME.spec; fails the test when it was
+ * not made (make units does). */
+const char *test_machine(const char *name);
+
 /* Path of a file below the project's larger recorded sets (../shared, or NRTD_SHARED), NULL where they are
  * not. */
 const char *test_shared(const char *name);

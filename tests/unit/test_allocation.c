@@ -25,8 +25,7 @@ static void describe(const struct allocations *a, struct strbuf *out)
 {
 	for (size_t i = 0; i < a->n_items; i++) {
 		const struct allocation *item = &a->items[i];
-		CLEANUP(freep)
-		char *cpus = cpuset_print(item->cpus);
+		CLEANUP(freep) char *cpus = cpuset_print(item->cpus);
 
 		strbuf_addf(out, "%s/%s:%s", item->pod_uid, item->container, cpus);
 		for (size_t m = 0; m < item->n_memory; m++)
@@ -37,12 +36,9 @@ static void describe(const struct allocations *a, struct strbuf *out)
 
 static void merging_unites_a_container(void **state)
 {
-	CLEANUP(allocations_release)
-	struct allocations a = {0};
-	CLEANUP(allocations_release)
-	struct allocations b = {0};
-	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(4096);
+	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(allocations_release) struct allocations b = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 
 	(void)state;
 	add(&a, "q", "one", 3, NULL);
@@ -58,10 +54,8 @@ static void merging_unites_a_container(void **state)
 
 static void merging_nothing_changes_nothing(void **state)
 {
-	CLEANUP(allocations_release)
-	struct allocations a = {0};
-	CLEANUP(allocations_release)
-	struct allocations b = {0};
+	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(allocations_release) struct allocations b = {0};
 
 	(void)state;
 	assert_int_equal(allocations_merge(&a, &b), 0);

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/combinations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NODES COMBINATION_MAX_NODES
+
+uint64_t combination_first(unsigned size)
+{
+	return size == MAX_NODES ? ~UINT64_C(0) : (UINT64_C(1) << size) - 1;
+}
+
+/* `count` bits from bit `from` on. */
+static uint64_t run(unsigned from, unsigned count)
+{
+	return count == 0 ? 0 : combination_first(count) << from;
+}
+
+bool combination_next_lexicographic(uint64_t *set, unsigned n)
+{
+	unsigned tail = 0; /* members that already stand at the end */
+
+	while (tail < n && *set & UINT64_C(1) << (n - 1 - tail))
+		tail++;
+	for (unsigned i = n - tail; i-- > 0;) {
+		if (!(*set & UINT64_C(1) << i))
+			continue;
+		*set = (*set & run(0, i)) | run(i + 1, tail + 1);
+		return true;
+	}
+	return false;
+}
+
+bool combination_next_numeric(uint64_t *set, unsigned n)
+{
+	uint64_t lowest = *set & -*set, ripple = *set + lowest, next;
+
+	if (ripple == 0) /* empty, or all members stand at bit 63 */
+		return false;
+	/* The lowest run's last member has moved up; the others of the run fall to the bottom (HAKMEM 175).
+	 */
+	next = ripple | ((*set ^ ripple) >> 2) / lowest;
+	if (n < MAX_NODES && next >> n != 0)
+		return false;
+	*set = next;
+	return true;
+}
+
+bool combination_precedes(uint64_t a, uint64_t b)
+{
+	uint64_t differ = a ^ b;
+
+	return differ != 0 && (a & (differ & -differ)) != 0;
+}
+
+bool combination_narrower(uint64_t a, uint64_t b)
+{
+	int size_a = __builtin_popcountll(a), size_b = __builtin_popcountll(b);
+
+	return size_a != size_b ? size_a < size_b : a < b;
+}
+
+uint64_t distances_sum(const struct distances *d, uint64_t set)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t rest = set; rest; rest &= rest - 1) {
+		const uint64_t *row = d->pair + (size_t)__builtin_ctzll(rest) * d->n;
+
+		for (uint64_t other = rest; other; other &= other - 1)
+			sum += row[__builtin_ctzll(other)];
+	}
+	return sum;
+}
+
+/*
+ * The search for the least sums. Positions that are alike towards all others are merged into blocks: a block
+ * knows the least inner sum of c of its members for every c, so that only the number taken from each block is
+ * searched. Merging goes on between blocks, and sockets with uniform distances between them end as one block,
+ * whose table is then the answer. What is left over is searched with a lower bound.
+ */
+struct block {
+	unsigned size;
+	uint64_t least[MAX_NODES + 1]; /* sum of c members of the block */
+	uint64_t single;               /* least own distance of a member */
+	uint64_t nearest[MAX_NODES];   /* entry j: no member has j others, anywhere, at a smaller sum */
+	uint64_t not_both;             /* blocks of which this one need not be taken in part together with */
+};
+
+struct search {
+	unsigned n_blocks;
+	struct block *blocks;
+	uint64_t
+		*between; /* n_blocks x n_blocks (stride MAX_NODES): pair distance of members of two blocks */
+	uint64_t work, work_limit;
+	uint64_t best;
+};
+
+/* A choice for the blocks in front of `from`. */
+struct choice {
+	unsigned from, rest;        /* members still to be taken from block `from` on */
+	uint64_t sum;               /* of those taken */
+	uint64_t partial;           /* blocks of which some members are taken and some not */
+	uint64_t linear[MAX_NODES]; /* per later block: distances of one member to all that are taken */
+};
+
+static uint64_t *between(struct search *s, size_t a, size_t b)
+{
+	return &s->between[a * MAX_NODES + b];
+}
+
+static bool alike(struct search *s, unsigned a, unsigned b)
+{
+	for (unsigned x = 0; x < s->n_blocks; x++)
+		if (x != a && x != b && *between(s, a, x) != *between(s, b, x))
+			return false;
+	return true;
+}
+
+/* Put block b into block a and the last block into b's place. */
+static void merge(struct search *s, unsigned a, unsigned b)
+{
+	struct block *into = &s->blocks[a], *from = &s->blocks[b];
+	unsigned size = into->size + from->size, last = s->n_blocks - 1;
+	uint64_t least[MAX_NODES + 1];
+
+	for (unsigned c = 0; c <= size; c++) {
+		least[c] = UINT64_MAX;
+		for (unsigned i = c > from->size ? c - from->size : 0; i <= into->size && i <= c; i++) {
+			uint64_t sum = into->least[i] + from->least[c - i] +
+				       (uint64_t)i * (c - i) * *between(s, a, b);
+
+			least[c] = sum < least[c] ? sum : least[c];
+		}
+	}
+	memcpy(into->least, least, (size + 1) * sizeof(*least));
+	into->size = size;
+	into->single = from->single < into->single ? from->single : into->single;
+	for (size_t j = 0; j < MAX_NODES; j++)
+		if (from->nearest[j] < into->nearest[j])
+			into->nearest[j] = from->nearest[j];
+	s->blocks[b] = s->blocks[last];
+	for (unsigned x = 0; x < last; x++) {
+		*between(s, b, x) = *between(s, last, x);
+		*between(s, x, b) = *between(s, x, last);
+	}
+	s->n_blocks--;
+}
+
+static void merge_all(struct search *s)
+{
+	bool merged;
+
+	do {
+		merged = false;
+		for (unsigned a = 0; a < s->n_blocks && !merged; a++) {
+			for (unsigned b = a + 1; b < s->n_blocks && !merged; b++) {
+				if (!alike(s, a, b))
+					continue;
+				merge(s, a, b);
+				merged = true;
+			}
+		}
+	} while (merged);
+}
+
+/*
+ * Moving members from one block to another changes the sum by a concave function of their number if the inner
+ * sums bend less than the distance between the blocks. Its least value is then at an end, where one of the
+ * two is empty or full: some best choice has no such two blocks in part.
+ */
+static void find_not_both(struct search *s)
+{
+	int64_t bend[MAX_NODES];
+
+	for (unsigned b = 0; b < s->n_blocks; b++) {
+		const uint64_t *least = s->blocks[b].least;
+
+		bend[b] = INT64_MIN / 2;
+		for (unsigned c = 1; c < s->blocks[b].size; c++) {
+			int64_t second = (int64_t)(least[c + 1] + least[c - 1] - 2 * least[c]);
+
+			bend[b] = second > bend[b] ? second : bend[b];
+		}
+	}
+	for (unsigned a = 0; a < s->n_blocks; a++)
+		for (unsigned b = 0; b < a; b++)
+			if (bend[a] + bend[b] <= 2 * (int64_t)*between(s, a, b))
+				s->blocks[a].not_both |= UINT64_C(1) << b;
+}
+
+/*
+ * No way of completing the choice adds less: each member costs its distances to those taken already, its own,
+ * and half of those to the rest - 1 others.
+ */
+static uint64_t least_addition(const struct search *s, const struct choice *c)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned b = c->from; b < s->n_blocks; b++) {
+		uint64_t twice = 2 * (c->linear[b] + s->blocks[b].single) + s->blocks[b].nearest[c->rest - 1];
+
+		least = twice < least ? twice : least;
+	}
+	return (least * c->rest + 1) / 2;
+}
+
+static void search_counts(struct search *s, const struct choice *c)
+{
+	const struct block *block = &s->blocks[c->from];
+	unsigned most;
+
+	if (c->rest == 0) {
+		s->best = c->sum < s->best ? c->sum : s->best;
+		return;
+	}
+	if (c->from == s->n_blocks || ++s->work > s->work_limit)
+		return;
+	if (c->sum + least_addition(s, c) >= s->best)
+		return;
+	most = c->rest < block->size ? c->rest : block->size;
+	for (unsigned taken = most + 1; taken-- > 0;) {
+		struct choice next = {.from = c->from + 1, .rest = c->rest - taken, .partial = c->partial};
+
+		if (taken > 0 && taken < block->size) {
+			if (block->not_both & c->partial)
+				continue;
+			next.partial |= UINT64_C(1) << c->from;
+		}
+		next.sum = c->sum + block->least[taken] + taken * c->linear[c->from];
+		for (unsigned b = next.from; b < s->n_blocks; b++)
+			next.linear[b] = c->linear[b] + taken * *between(s, c->from, b);
+		search_counts(s, &next);
+	}
+}
+
+static void find_least_sums(struct distances *d, struct search *s, uint64_t work_limit)
+{
+	uint64_t total_limit = 8 * work_limit;
+
+	merge_all(s);
+	find_not_both(s);
+	d->low[0] = d->high[0] = 0;
+	for (unsigned size = 1; size <= d->n; size++) {
+		const struct choice none = {.rest = size};
+		uint64_t first = distances_sum(d, combination_first(size));
+
+		if (s->n_blocks == 1) {
+			d->low[size] = d->high[size] = s->blocks[0].least[size];
+			continue;
+		}
+		s->work = 0;
+		s->work_limit = work_limit < total_limit ? work_limit : total_limit;
+		s->best = first + 1;
+		search_counts(s, &none);
+		d->high[size] = s->best <= first ? s->best : first;
+		d->low[size] = s->work > s->work_limit ? least_addition(s, &none) : d->high[size];
+		total_limit -= s->work < total_limit ? s->work : total_limit;
+	}
+}
+
+static int compare_sums(const void *va, const void *vb)
+{
+	const uint64_t *a = va, *b = vb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static void fill_pairs(struct distances *d, const unsigned *costs)
+{
+	size_t n = d->n;
+
+	for (size_t a = 0; a < n; a++) {
+		for (size_t b = 0; b < n; b++) {
+			unsigned there = costs[a * n + b] ? costs[a * n + b] : DISTANCE_UNKNOWN;
+			unsigned back = costs[b * n + a] ? costs[b * n + a] : DISTANCE_UNKNOWN;
+
+			d->pair[a * n + b] = a == b ? there : (uint64_t)there + back;
+		}
+	}
+}
+
+static void fill_nearest(struct distances *d)
+{
+	uint64_t row[MAX_NODES];
+	size_t n = d->n;
+
+	for (size_t a = 0; a < n; a++) {
+		size_t count = 0;
+
+		for (size_t b = 0; b < n; b++)
+			if (b != a)
+				row[count++] = d->pair[a * n + b];
+		qsort(row, count, sizeof(*row), compare_sums);
+		d->nearest[a * n] = 0;
+		for (size_t j = 0; j < count; j++)
+			d->nearest[a * n + j + 1] = d->nearest[a * n + j] + row[j];
+	}
+}
+
+static bool are_twins(const struct distances *d, size_t a, size_t b)
+{
+	const uint64_t *row_a = d->pair + a * d->n, *row_b = d->pair + b * d->n;
+
+	if (row_a[a] != row_b[b])
+		return false;
+	for (size_t x = 0; x < d->n; x++)
+		if (x != a && x != b && row_a[x] != row_b[x])
+			return false;
+	return true;
+}
+
+static void fill_twins(struct distances *d)
+{
+	for (size_t a = 0; a < d->n; a++) {
+		d->twins[a] = 0;
+		for (size_t b = 0; b < a; b++)
+			if (are_twins(d, a, b))
+				d->twins[a] |= UINT64_C(1) << b;
+	}
+}
+
+static void fill_blocks(struct search *s, const struct distances *d)
+{
+	s->n_blocks = d->n;
+	for (size_t a = 0; a < d->n; a++) {
+		struct block *b = &s->blocks[a];
+
+		b->size = 1;
+		b->single = d->pair[a * d->n + a];
+		b->least[0] = 0;
+		b->least[1] = b->single;
+		memcpy(b->nearest, d->nearest + a * d->n, d->n * sizeof(*b->nearest));
+		for (size_t x = 0; x < d->n; x++)
+			*between(s, a, x) = d->pair[a * d->n + x];
+	}
+}
+
+int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint64_t work_limit)
+{
+	struct distances d = {0};
+	struct search s = {0};
+	int r = 0;
+
+	if (n > MAX_NODES)
+		return -E2BIG;
+	d.n = (unsigned)n;
+	d.pair = calloc(n * n + 1, sizeof(*d.pair));
+	d.nearest = calloc(n * n + 1, sizeof(*d.nearest));
+	d.twins = calloc(n + 1, sizeof(*d.twins));
+	s.blocks = calloc(n + 1, sizeof(*s.blocks));
+	s.between = calloc((size_t)MAX_NODES * MAX_NODES, sizeof(*s.between));
+	if (d.pair && d.nearest && d.twins && s.blocks && s.between) {
+		fill_pairs(&d, costs);
+		fill_nearest(&d);
+		fill_twins(&d);
+		fill_blocks(&s, &d);
+		find_least_sums(&d, &s, work_limit);
+		*ret = d;
+	} else {
+		distances_release(&d);
+		r = -ENOMEM;
+	}
+	free(s.blocks);
+	free(s.between);
+	return r;
+}
+
+void distances_release(struct distances *d)
+{
+	free(d->pair);
+	free(d->nearest);
+	free(d->twins);
+	memset(d, 0, sizeof(*d));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Combinations of NUMA nodes: a set of at most 64 positions of an inventory's node list as a bit mask, the
+ * orders in which the peers walk them, and the distance within one. Depends on libc only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COMBINATION_MAX_NODES 64u
+
+/* Distance of a pair that the costs do not tell, as the scheduler plugin assumes it. */
+#define DISTANCE_UNKNOWN 255u
+
+/* A combination whose average distance reaches this is never accepted by the scheduler plugin. */
+#define DISTANCE_LIMIT 256u
+
+/* The set {0, ..., size-1}, first in both orders; size <= COMBINATION_MAX_NODES. */
+uint64_t combination_first(unsigned size);
+
+/*
+ * The next set of the same size among n positions, in place; false (set unchanged) after the last one.
+ * Lexicographic is the order in which the schedulers and the kubelet generate sets: 01 02 03 12 13 23.
+ * Numeric is the order of the masks as integers, by which the kubelet breaks ties: 01 02 12 03 13 23.
+ */
+bool combination_next_lexicographic(uint64_t *set, unsigned n);
+bool combination_next_numeric(uint64_t *set, unsigned n);
+
+/* a comes before b in the order of their sorted members; both of one size. */
+bool combination_precedes(uint64_t a, uint64_t b);
+
+/* The kubelet's IsNarrowerThan: fewer members, or as many and the smaller integer. */
+bool combination_narrower(uint64_t a, uint64_t b);
+
+/*
+ * Distances between n positions, and for each size the least sum over a combination of that size. The average
+ * distance of a set of size k is sum / k^2, so within one size sums compare exactly as averages do.
+ */
+struct distances {
+	unsigned n;
+	uint64_t *pair;    /* n x n: both directions of a pair together; a position's own distance on the
+			      diagonal */
+	uint64_t *nearest; /* n x n: entry j of row x is the sum of the j least pair distances of x, j =
+			      0..n-1 */
+	uint64_t *twins;   /* per position: the earlier ones that have the same distances to everything */
+	uint64_t low[COMBINATION_MAX_NODES + 1];  /* per size: the least sum lies in low..high; */
+	uint64_t high[COMBINATION_MAX_NODES + 1]; /* equal unless the search met its work limit */
+};
+
+/* Steps the search for the least sums may take for each size; 20 positions of any costs stay below it. */
+#define DISTANCES_WORK_LIMIT 2000000u
+
+/*
+ * Prepare a cost matrix: costs[from * n + to], 0 = not told. Done once for each matrix. `work_limit` bounds
+ * the steps for one size, and eight times it those for all sizes; beyond it low < high says that the least
+ * sum is not known. 0; -E2BIG (n > COMBINATION_MAX_NODES); -ENOMEM. *ret is untouched on failure, else the
+ * caller releases it.
+ */
+int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint64_t work_limit);
+void distances_release(struct distances *d);
+
+/* The sum over all ordered pairs of a set's members, each with itself included. */
+uint64_t distances_sum(const struct distances *d, uint64_t set);
+
+/* low[] and high[] held at 255 for each pair, as the scheduler plugin holds its minimum. */
+static inline uint64_t distances_capped(uint64_t sum, unsigned size)
+{
+	uint64_t cap = (uint64_t)DISTANCE_UNKNOWN * size * size;
+
+	return sum < cap ? sum : cap;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Which CPUs the kubelet's static policy takes from a set of available ones: packed, spread over cores,
+ * aligned by uncore cache, or distributed over NUMA nodes (pkg/kubelet/cm/cpumanager/cpu_assignment.go).
+ * The choice equals the kubelet's CPU by CPU. Depends on common/ and scoring/ only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scoring/cpu_topology.h"
+#include "scoring/kubelet_version.h"
+
+struct cpu_take_rules {
+	bool spread;     /* distribute-cpus-across-cores */
+	bool uncore;     /* prefer-align-cpus-by-uncorecache; packed only */
+	bool distribute; /* distribute-cpus-across-numa */
+	unsigned group;  /* CPUs are distributed in groups of this many; 1 at least */
+	struct kubelet_version version;
+};
+
+enum cpu_take_status {
+	CPU_TAKE_OK,
+	CPU_TAKE_NOT_ENOUGH, /* "not enough cpus available to satisfy request" */
+	CPU_TAKE_MISCOUNTED, /* the kubelet's "accounting error, not enough CPUs allocated" */
+	CPU_TAKE_UNKNOWN, /* more combinations than CPU_TAKE_MAX_STEPS, or the kubelet would never return */
+	CPU_TAKE_STATUS_COUNT
+};
+
+/* Combinations of NUMA nodes (and of remainders within one) that are weighed before giving up: all there are
+ * on 12 NUMA nodes, a few milliseconds. */
+#define CPU_TAKE_MAX_STEPS (1u << 20)
+
+struct cpu_take {
+	enum cpu_take_status status;
+	size_t requested, available; /* of the call */
+	long remaining;              /* CPU_TAKE_MISCOUNTED: CPUs that were not found */
+};
+
+/* Scratch memory for taking, made once for a topology; one user at a time. */
+struct cpu_workspace;
+
+struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t); /* NULL = out of memory */
+void cpu_workspace_free(struct cpu_workspace *ws);
+void cpu_workspace_freep(struct cpu_workspace **ws);
+
+/*
+ * takeByTopology(): choose `n` of the `available` CPUs. taken[] (which may not be available[]) becomes the
+ * choice, or the empty set when the status is not CPU_TAKE_OK. Allocates nothing.
+ */
+struct cpu_take cpu_take(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
+	size_t n, bool *taken);
+
+/*
+ * The order in which elements with an available CPU are considered, as element positions in
+ * cpu_topology.levels; with `whole` only those that count as entirely free. *ret_list stays valid until the
+ * workspace is used again. Returns the length.
+ */
+size_t cpu_take_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, enum cpu_level level,
+	bool whole, const bool *available, const uint32_t **ret_list);
+
+/* The order of the single CPUs, as positions. */
+size_t cpu_take_cpu_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
+	const uint32_t **ret_list);

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * distribute-cpus-across-numa: takeByTopologyNUMADistributed of the kubelet's cpu_assignment.go (KEP-2902),
+ * with two differences: work is bounded, and the loops that never end in the kubelet end here.
+ */
+#include "scoring/cpu_accumulator.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A number of CPUs being distributed. */
+struct distribution {
+	struct cpu_workspace *ws;
+	const struct cpu_take_rules *rules;
+	struct cpu_accumulator *acc;
+	long requested, group;
+	size_t n_numas; /* in ws->numas: NUMA nodes with available CPUs, ordered */
+	unsigned steps; /* combinations looked at */
+};
+
+/*
+ * Positions of one combination, k of n, in lexicographic order. The first call starts with `started` false.
+ */
+static bool next_combination(uint32_t *at, size_t k, size_t n, bool *started)
+{
+	size_t i = k;
+
+	if (k == 0 || k > n)
+		return false;
+	if (!*started) {
+		*started = true;
+		for (i = 0; i < k; i++)
+			at[i] = (uint32_t)i;
+		return true;
+	}
+	while (i > 0 && at[i - 1] == n - k + i - 1)
+		i--;
+	if (i == 0)
+		return false;
+	at[i - 1]++;
+	for (; i < k; i++)
+		at[i] = at[i - 1] + 1;
+	return true;
+}
+
+/*
+ * The kubelet builds combinations with append() and keeps a reference to the best. Go grows a slice to 1, 2,
+ * 4, 8, ... elements, so a combination of k shares its memory with the later ones that have the same first
+ * 1, 2, 3, 5, 9, ... elements: visiting those overwrites the rest of the kept one. Decisions for four and
+ * more NUMA nodes depend on it.
+ */
+static size_t elements_of_its_own(size_t k)
+{
+	size_t own = 1;
+
+	for (size_t room = 1; room < k; room *= 2)
+		own = room + 1;
+	return own;
+}
+
+/* `visited` has just been written; let it overwrite what it shares with the kept combination. */
+static void overwrite_shared(const struct distribution *d, uint32_t *kept, const uint32_t *visited, size_t k)
+{
+	size_t own = elements_of_its_own(k);
+
+	if (!d->rules->version.separate_combinations && !memcmp(kept, visited, own * sizeof(*kept)))
+		memcpy(kept, visited, k * sizeof(*kept));
+}
+
+static double to_thousandths(double x)
+{
+	return round(x * 1000) / 1000;
+}
+
+/* The balance score: standard deviation of the CPUs left over all NUMA nodes that had some. */
+static double balance_of(const struct distribution *d, const long *left)
+{
+	const struct cpu_workspace *ws = d->ws;
+	size_t n_numas = ws->topology->levels[CPU_LEVEL_NUMA].n, n = 0;
+	double sum = 0, mean;
+
+	for (size_t x = 0; x < n_numas; x++) {
+		n += d->acc->n_free[CPU_LEVEL_NUMA][x] > 0;
+		sum += (double)left[x];
+	}
+	mean = to_thousandths(sum / (double)n);
+	sum = 0;
+	for (size_t x = 0; x < n_numas; x++)
+		if (d->acc->n_free[CPU_LEVEL_NUMA][x] > 0)
+			sum += ((double)left[x] - mean) * ((double)left[x] - mean);
+	return to_thousandths(sqrt(sum / (double)n));
+}
+
+/*
+ * Hand `remainder` CPUs out in groups, round robin over the subset. The kubelet compares the CPUs left with
+ * the remainder and may then hand out groups forever where only parts of groups are left; a subset whose
+ * groups do not suffice is passed over here. False: passed over.
+ */
+static bool hand_out(const struct distribution *d, const uint32_t *subset, size_t n, long remainder)
+{
+	struct cpu_workspace *ws = d->ws;
+	long groups = 0;
+
+	memcpy(ws->left_after, ws->left, ws->topology->levels[CPU_LEVEL_NUMA].n * sizeof(*ws->left));
+	for (size_t i = 0; i < n; i++)
+		groups += ws->left[ws->candidates[subset[i]]] / d->group;
+	if (groups * d->group < remainder)
+		return false;
+	while (remainder > 0) {
+		long before = remainder;
+
+		for (size_t i = 0; i < n && remainder > 0; i++) {
+			long *left = &ws->left_after[ws->candidates[subset[i]]];
+
+			if (*left < d->group)
+				continue;
+			*left -= d->group;
+			remainder -= d->group;
+		}
+		if (remainder == before)
+			return false; /* a node listed twice, where sockets share it */
+	}
+	return true;
+}
+
+/*
+ * The best way to take the remainder from the nodes of the combination that have a group left, as node
+ * elements in ws->local_best_subset. Returns its balance, DBL_MAX when there is none.
+ */
+static double best_remainder(struct distribution *d, size_t k, long remainder, size_t *ret_n)
+{
+	struct cpu_workspace *ws = d->ws;
+	size_t n_candidates = 0;
+	double best = DBL_MAX;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < k; i++) {
+		uint32_t x = ws->numas[ws->combo[i]];
+
+		if (ws->left[x] >= d->group)
+			ws->candidates[n_candidates++] = x;
+	}
+	if (remainder == 0)
+		return balance_of(d, ws->left);
+	for (size_t n = n_candidates; n >= 1; n--) {
+		bool started = false, kept = false;
+
+		while (next_combination(ws->subset, n, n_candidates, &started)) {
+			double balance;
+
+			if (++d->steps > CPU_TAKE_MAX_STEPS)
+				return DBL_MAX;
+			if (kept)
+				overwrite_shared(d, ws->local_best_subset, ws->subset, n);
+			if (!hand_out(d, ws->subset, n, remainder))
+				continue;
+			balance = balance_of(d, ws->left_after);
+			if (balance >= best)
+				continue;
+			best = balance;
+			kept = true;
+			*ret_n = n;
+			memcpy(ws->local_best_subset, ws->subset, n * sizeof(*ws->subset));
+		}
+	}
+	for (size_t i = 0; i < *ret_n; i++)
+		ws->local_best_subset[i] = ws->candidates[ws->local_best_subset[i]];
+	return best;
+}
+
+/* May the k nodes of ws->combo give `share` CPUs each, and the rest in groups? */
+static bool combination_serves(const struct distribution *d, size_t k, long share)
+{
+	const struct cpu_workspace *ws = d->ws;
+	long cpus = 0, groups = 0;
+	bool even = true;
+
+	for (size_t i = 0; i < k; i++) {
+		long n = d->acc->n_free[CPU_LEVEL_NUMA][ws->numas[ws->combo[i]]];
+
+		cpus += n;
+		groups += n / d->group;
+		even = even && n >= share;
+	}
+	return even && cpus >= d->requested && groups * d->group >= d->requested;
+}
+
+/*
+ * The combination of k NUMA nodes with the best balance: positions in ws->best_combo, the nodes for the
+ * remainder in ws->best_subset. False when none serves.
+ */
+static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_subset)
+{
+	struct cpu_workspace *ws = d->ws;
+	long share = d->requested / (long)k / d->group * d->group;
+	double best = DBL_MAX;
+	bool started = false, kept = false;
+
+	while (next_combination(ws->combo, k, d->n_numas, &started)) {
+		size_t n_subset;
+		double balance;
+
+		if (++d->steps > CPU_TAKE_MAX_STEPS)
+			return false;
+		if (kept)
+			overwrite_shared(d, ws->best_combo, ws->combo, k);
+		if (best == 0)
+			break;
+		if (!combination_serves(d, k, share))
+			continue;
+		for (size_t x = 0; x < ws->topology->levels[CPU_LEVEL_NUMA].n; x++)
+			ws->left[x] = d->acc->n_free[CPU_LEVEL_NUMA][x];
+		for (size_t i = 0; i < k; i++)
+			ws->left[ws->numas[ws->combo[i]]] -= share;
+		balance = best_remainder(d, k, d->requested - share * (long)k, &n_subset);
+		if (balance >= best)
+			continue;
+		best = balance;
+		kept = true;
+		memcpy(ws->best_combo, ws->combo, k * sizeof(*ws->combo));
+		memcpy(ws->best_subset, ws->local_best_subset, n_subset * sizeof(*ws->best_subset));
+		*ret_n_subset = n_subset;
+	}
+	return kept;
+}
+
+/* Take n packed CPUs from one NUMA node; nothing when it has not as many. */
+static void take_from_numa(struct distribution *d, uint32_t numa, long n)
+{
+	struct cpu_take_rules rules = *d->rules;
+	struct cpu_workspace *ws = d->ws;
+	size_t n_cpus = ws->topology->n_cpus;
+
+	rules.uncore = false;
+	for (size_t i = 0; i < n_cpus; i++)
+		ws->inner_available[i] =
+			d->acc->free[i] && ws->topology->levels[CPU_LEVEL_NUMA].of[i] == numa;
+	if (cpu_take_packed(ws, &rules, ws->inner_available, (size_t)n, ws->inner_taken).status !=
+		CPU_TAKE_OK)
+		return;
+	for (uint32_t i = 0; i < n_cpus; i++)
+		if (ws->inner_taken[i]) {
+			cpu_accumulator_take(ws, d->acc, i);
+			d->acc->need--;
+		}
+}
+
+/* Take the CPUs from the best combination and its remainder. */
+static enum cpu_take_status take_combination(struct distribution *d, size_t k, size_t n_subset)
+{
+	struct cpu_workspace *ws = d->ws;
+	long share = d->requested / (long)k / d->group * d->group, remainder = d->requested - share * (long)k;
+
+	for (size_t i = 0; i < k; i++)
+		take_from_numa(d, ws->numas[ws->best_combo[i]], share);
+	while (remainder > 0) {
+		long before = remainder;
+
+		for (size_t i = 0; i < n_subset && remainder > 0; i++) {
+			if (d->acc->n_free[CPU_LEVEL_NUMA][ws->best_subset[i]] < d->group)
+				continue;
+			take_from_numa(d, ws->best_subset[i], d->group);
+			remainder -= d->group;
+		}
+		if (remainder == before)
+			return CPU_TAKE_UNKNOWN; /* the kubelet would go round for ever */
+	}
+	return d->acc->need == 0 ? CPU_TAKE_OK : CPU_TAKE_MISCOUNTED;
+}
+
+static long divide_up(long a, long b)
+{
+	return (a + b - 1) / b;
+}
+
+struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const bool *available, size_t n, bool *taken)
+{
+	struct distribution d = {.ws = ws, .rules = rules, .acc = &ws->distributed};
+	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};
+	struct cpu_take_rules packed = *rules;
+	long n_numas = (long)ws->topology->levels[CPU_LEVEL_NUMA].n, n_free = 0, n_groups, per_numa;
+
+	packed.uncore = false;
+	d.requested = (long)n;
+	d.group = rules->group > 1 ? (long)rules->group : 1;
+	if (d.requested % d.group != 0)
+		return cpu_take_packed(ws, &packed, available, n, taken);
+	cpu_accumulator_start(ws, d.acc, available, d.requested, taken);
+	if (n == 0)
+		return take;
+	if (n > take.available) {
+		take.status = CPU_TAKE_NOT_ENOUGH;
+		return take;
+	}
+	d.n_numas = cpu_accumulator_order_numas(ws, d.acc);
+	memcpy(ws->numas, ws->lists[CPU_LEVEL_NUMA], d.n_numas * sizeof(*ws->numas));
+	for (long x = 0; x < n_numas; x++)
+		n_free += d.acc->n_free[CPU_LEVEL_NUMA][x] > 0;
+	n_groups = divide_up(d.requested, d.group);
+	per_numa = divide_up(divide_up((long)ws->topology->n_cpus, d.group), n_numas);
+	for (long k = divide_up(n_groups, per_numa); k <= n_groups && k <= n_free; k++) {
+		size_t n_subset = 0;
+		bool found = best_combination(&d, (size_t)k, &n_subset);
+
+		if (d.steps > CPU_TAKE_MAX_STEPS) {
+			take.status = CPU_TAKE_UNKNOWN;
+			return take;
+		}
+		if (!found)
+			continue;
+		take.status = take_combination(&d, (size_t)k, n_subset);
+		take.remaining = d.acc->need;
+		return take;
+	}
+	return cpu_take_packed(ws, &packed, available, n, taken);
+}

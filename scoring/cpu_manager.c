@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/cpu_manager.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "scoring/node_mask.h"
+
+const char *cpu_manager_options_conflict(const struct cpu_manager_options *options,
+	enum topology_manager_policy policy, const struct cpu_topology *t)
+{
+	if (options->full_pcpus_only && options->distribute_cpus_across_cores)
+		return "static policy options full-pcpus-only and distribute-cpus-across-cores can not be "
+		       "used "
+		       "at the same time";
+	if (options->distribute_cpus_across_numa && options->distribute_cpus_across_cores)
+		return "static policy options distribute-cpus-across-numa and distribute-cpus-across-cores "
+		       "can "
+		       "not be used at the same time";
+	if (options->prefer_align_cpus_by_uncorecache && options->distribute_cpus_across_cores)
+		return "static policy options prefer-align-cpus-by-uncorecache and "
+		       "distribute-cpus-across-cores can not be used at the same time";
+	if (options->prefer_align_cpus_by_uncorecache && options->distribute_cpus_across_numa)
+		return "static policy options prefer-align-cpus-by-uncorecache and "
+		       "distribute-cpus-across-numa can not be used at the same time";
+	if (options->align_by_socket && policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE)
+		return "static policy option align-by-socket is incompatible with Topology Manager policy "
+		       "single-numa-node";
+	if (options->align_by_socket && t->levels[CPU_LEVEL_SOCKET].n > t->levels[CPU_LEVEL_NUMA].n)
+		return "static policy option align-by-socket is not compatible with more sockets than NUMA "
+		       "nodes";
+	return NULL;
+}
+
+static struct cpu_take_rules take_rules(const struct cpu_topology *t,
+	const struct cpu_manager_options *options, struct kubelet_version version)
+{
+	return (struct cpu_take_rules){
+		.spread = options->distribute_cpus_across_cores,
+		.uncore = options->prefer_align_cpus_by_uncorecache,
+		.distribute = options->distribute_cpus_across_numa,
+		.group = options->full_pcpus_only ? cpu_topology_average(t, CPU_LEVEL_CORE) : 1,
+		.version = version,
+	};
+}
+
+/* reserved[] = the CPUs the kubelet reserves when only their number is configured. */
+static int pick_reserved(struct cpu_manager *cm, size_t n)
+{
+	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = cpu_workspace_new(cm->topology);
+	CLEANUP(freep) bool *all = calloc(cm->topology->n_cpus + 1, sizeof(*all));
+
+	if (!ws || !all)
+		return -ENOMEM;
+	memset(all, true, cm->topology->n_cpus * sizeof(*all));
+	cpu_take(ws, &cm->rules, all, n, cm->reserved);
+	return 0;
+}
+
+static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *text = NULL;
+
+	if (!set || cpu_set_to_bitmap(cm->topology, cm->reserved, set) < 0)
+		return -ENOMEM;
+	text = cpuset_print(set);
+	if (!text)
+		return -ENOMEM;
+	return err_set(err, -EINVAL,
+		"unable to reserve the required amount of CPUs (size of %s did not equal %zu)", text,
+		n_wanted);
+}
+
+size_t cpu_manager_reserved_count(qty_t reserved_cpu)
+{
+	/* The kubelet takes MilliValue() first, which rounds up too. */
+	return (size_t)qty_value((qty_t)qty_milli_value(reserved_cpu) * (QTY_UNIT / 1000));
+}
+
+int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
+	const struct cpu_manager_options *options, enum topology_manager_policy policy,
+	const struct kubelet_version *version, hwloc_const_bitmap_t reserved, size_t n_reserved,
+	struct err *err)
+{
+	const char *conflict = cpu_manager_options_conflict(options, policy, t);
+	const struct cpu_elements *cores = &t->levels[CPU_LEVEL_CORE];
+	int r = 0;
+
+	memset(cm, 0, sizeof(*cm));
+	if (conflict)
+		return err_set(err, -EINVAL, "%s", conflict);
+	cm->topology = t;
+	cm->options = *options;
+	cm->rules = take_rules(t, options, *version);
+	cm->cpus_per_core = cpu_topology_average(t, CPU_LEVEL_CORE);
+	cm->reserved = calloc(t->n_cpus + 1, sizeof(*cm->reserved));
+	cm->reserved_physical = calloc(t->n_cpus + 1, sizeof(*cm->reserved_physical));
+	if (!cm->reserved || !cm->reserved_physical)
+		r = -ENOMEM;
+	else if (reserved && !hwloc_bitmap_iszero(reserved))
+		cpu_set_from_bitmap(t, reserved, cm->reserved);
+	else
+		r = pick_reserved(cm, n_reserved);
+	if (r == 0)
+		cm->n_reserved = cpu_set_size(t, cm->reserved);
+	if (r == 0 && cm->n_reserved != n_reserved)
+		r = refuse_reserved(cm, n_reserved, err);
+	if (r < 0) {
+		cpu_manager_release(cm);
+		return r;
+	}
+	for (size_t i = 0; i < t->n_cpus; i++) {
+		uint32_t core = cores->of[i];
+
+		for (uint32_t k = cores->first[core]; cm->reserved[i] && k < cores->first[core + 1]; k++)
+			cm->reserved_physical[cores->cpus[k]] = true;
+	}
+	return 0;
+}
+
+void cpu_manager_release(struct cpu_manager *cm)
+{
+	free(cm->reserved);
+	free(cm->reserved_physical);
+	memset(cm, 0, sizeof(*cm));
+}
+
+size_t cpu_manager_available(const struct cpu_manager *cm, const bool *shared, bool *available)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cm->topology->n_cpus; i++) {
+		available[i] = shared[i] && !cm->reserved[i];
+		n += available[i];
+	}
+	return n;
+}
+
+/* Per NUMA node (by position): CPUs, available CPUs, sockets. */
+struct node_counts {
+	size_t capacity[NODE_MASK_WALK_MAX], free[NODE_MASK_WALK_MAX];
+	uint64_t sockets[NODE_MASK_WALK_MAX];
+	uint64_t all; /* the nodes' ids as a mask */
+	uint64_t reusable;
+	size_t n_reusable;
+};
+
+static void count_nodes(
+	const struct cpu_manager *cm, const bool *available, const bool *reusable, struct node_counts *counts)
+{
+	const struct cpu_topology *t = cm->topology;
+	const struct cpu_elements *numas = &t->levels[CPU_LEVEL_NUMA];
+
+	memset(counts, 0, sizeof(*counts));
+	for (size_t x = 0; x < numas->n && x < NODE_MASK_WALK_MAX; x++) {
+		uint64_t id = node_mask_of((unsigned)numas->ids[x]);
+
+		counts->all |= id;
+		counts->capacity[x] = cpu_element_size(t, CPU_LEVEL_NUMA, x);
+		for (uint32_t k = numas->first[x]; k < numas->first[x + 1]; k++) {
+			uint32_t cpu = numas->cpus[k];
+
+			counts->free[x] += available[cpu];
+			/* Only asked for with align-by-socket: no more sockets than NUMA nodes. */
+			counts->sockets[x] |= UINT64_C(1) << (t->levels[CPU_LEVEL_SOCKET].of[cpu] % 64);
+			if (reusable && reusable[cpu]) {
+				counts->reusable |= id;
+				counts->n_reusable++;
+			}
+		}
+	}
+}
+
+/* The CPUs, available CPUs and sockets of one subset of the nodes. */
+static void count_subset(const struct node_counts *counts, const struct node_mask_walk *walk,
+	size_t *ret_capacity, size_t *ret_free, unsigned *ret_sockets)
+{
+	size_t capacity = 0, free = 0;
+	uint64_t sockets = 0;
+
+	for (unsigned i = 0; i < walk->size; i++) {
+		capacity += counts->capacity[walk->at[i]];
+		free += counts->free[walk->at[i]];
+		sockets |= counts->sockets[walk->at[i]];
+	}
+	*ret_capacity = capacity;
+	*ret_free = free;
+	*ret_sockets = node_mask_count(sockets);
+}
+
+void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable, size_t n,
+	struct topology_hints *ret_hints)
+{
+	size_t n_nodes = cm->topology->levels[CPU_LEVEL_NUMA].n;
+	size_t n_sockets = cm->topology->levels[CPU_LEVEL_SOCKET].n;
+	unsigned min_nodes = (unsigned)n_nodes, per_socket = n_sockets ? (unsigned)(n_nodes / n_sockets) : 0;
+	struct node_counts counts;
+	struct node_mask_walk walk;
+	uint64_t mask;
+
+	topology_hints_clear(ret_hints);
+	count_nodes(cm, available, reusable, &counts);
+	node_mask_walk_start(&walk, counts.all);
+	while (node_mask_walk_next(&walk, &mask)) {
+		size_t capacity, free;
+		unsigned sockets;
+
+		count_subset(&counts, &walk, &capacity, &free, &sockets);
+		if (capacity >= n && walk.size < min_nodes)
+			min_nodes = walk.size;
+		if ((counts.reusable & ~mask) || counts.n_reusable + free < n)
+			continue;
+		topology_hints_add(ret_hints, mask, false);
+	}
+	for (size_t i = 0; i < ret_hints->n_items; i++) {
+		struct topology_hint *hint = &ret_hints->items[i];
+
+		hint->preferred = node_mask_count(hint->nodes) == min_nodes;
+	}
+	if (!cm->options.align_by_socket || per_socket == 0)
+		return;
+	for (size_t i = 0; i < ret_hints->n_items; i++) {
+		struct topology_hint *hint = &ret_hints->items[i];
+		uint64_t sockets = 0;
+
+		for (size_t x = 0; x < n_nodes; x++)
+			if (hint->nodes & node_mask_of((unsigned)cm->topology->levels[CPU_LEVEL_NUMA].ids[x]))
+				sockets |= counts.sockets[x];
+		if (node_mask_count(sockets) == (min_nodes + per_socket - 1) / per_socket)
+			hint->preferred = true;
+	}
+}
+
+void cpu_manager_hints_again(
+	const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints)
+{
+	topology_hints_clear(ret_hints);
+	if (cpu_set_size(cm->topology, allocated) == n)
+		cpu_manager_hints(cm, allocated, NULL, n, ret_hints);
+}
+
+static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
+{
+	const struct node_counts *counts = ctx;
+	size_t x = 0;
+
+	*ret_capacity = *ret_free = 0;
+	for (uint64_t all = counts->all; all; all &= all - 1, x++)
+		if (nodes & all & (~all + 1)) {
+			*ret_capacity += counts->capacity[x];
+			*ret_free += counts->free[x];
+		}
+}
+
+struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n)
+{
+	struct node_counts counts;
+
+	count_nodes(cm, available, NULL, &counts);
+	return resource_fit_find(counts.all, n, count_mask, &counts);
+}
+
+enum cpu_smt_status cpu_manager_check_smt(
+	const struct cpu_manager *cm, const bool *shared, size_t n, size_t *ret_physical)
+{
+	size_t physical = 0;
+
+	for (size_t i = 0; i < cm->topology->n_cpus; i++)
+		physical += shared[i] && !cm->reserved_physical[i];
+	*ret_physical = physical;
+	if (!cm->options.full_pcpus_only)
+		return CPU_SMT_ALIGNED;
+	if (cm->cpus_per_core && n % cm->cpus_per_core != 0)
+		return CPU_SMT_NOT_MULTIPLE;
+	return n > physical ? CPU_SMT_NOT_ENOUGH_CORES : CPU_SMT_ALIGNED;
+}
+
+/* aligned[] = the CPUs of allocatable[] that are in the hint's NUMA nodes, or in the sockets of these. */
+static size_t align(
+	const struct cpu_manager *cm, const bool *allocatable, struct topology_hint hint, bool *aligned)
+{
+	const struct cpu_topology *t = cm->topology;
+	const struct cpu_elements *numas = &t->levels[CPU_LEVEL_NUMA],
+				  *sockets = &t->levels[CPU_LEVEL_SOCKET];
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_cpus; i++)
+		aligned[i] = hint.nodes & node_mask_of((unsigned)numas->ids[numas->of[i]]);
+	for (size_t s = 0; cm->options.align_by_socket && s < sockets->n; s++) {
+		bool touched = false;
+
+		for (uint32_t k = sockets->first[s]; k < sockets->first[s + 1]; k++)
+			touched = touched || aligned[sockets->cpus[k]];
+		for (uint32_t k = sockets->first[s]; k < sockets->first[s + 1]; k++)
+			aligned[sockets->cpus[k]] = touched;
+	}
+	for (size_t i = 0; i < t->n_cpus; i++) {
+		aligned[i] = aligned[i] && allocatable[i];
+		n += aligned[i];
+	}
+	return n;
+}
+
+struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
+	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
+{
+	size_t n_cpus = cm->topology->n_cpus, n_taken = 0;
+	bool *allocatable = scratch[0], *part = scratch[1];
+	struct cpu_take take;
+
+	memset(taken, 0, n_cpus * sizeof(*taken));
+	cpu_manager_available(cm, shared, allocatable);
+	for (size_t i = 0; reusable && i < n_cpus; i++)
+		allocatable[i] = allocatable[i] || reusable[i];
+	if (!hint.any_node) {
+		size_t n_aligned = align(cm, allocatable, hint, part);
+
+		take = cpu_take(ws, &cm->rules, part, n < n_aligned ? n : n_aligned, taken);
+		if (take.status != CPU_TAKE_OK)
+			return take;
+		for (size_t i = 0; i < n_cpus; i++)
+			allocatable[i] = allocatable[i] && !taken[i];
+		n_taken = cpu_set_size(cm->topology, taken);
+	}
+	take = cpu_take(ws, &cm->rules, allocatable, n - n_taken, part);
+	if (take.status != CPU_TAKE_OK) {
+		memset(taken, 0, n_cpus * sizeof(*taken));
+		return take;
+	}
+	for (size_t i = 0; i < n_cpus; i++) {
+		taken[i] = taken[i] || part[i];
+		shared[i] = shared[i] && !taken[i];
+	}
+	return take;
+}
+
+void cpu_manager_remove(
+	const struct cpu_topology *t, const bool *released, const bool *held_by_siblings, bool *shared)
+{
+	for (size_t i = 0; i < t->n_cpus; i++)
+		shared[i] = shared[i] || (released[i] && !held_by_siblings[i]);
+}

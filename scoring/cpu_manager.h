@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The kubelet's CPU manager, policy static (pkg/kubelet/cm/cpumanager/policy_static.go, 1.36.2): reserved
+ * CPUs, topology hints, SMT alignment and exclusive allocation. CPUs are sets of scoring/cpu_topology.h.
+ * Depends on common/ and scoring/ only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/allocation.h"
+#include "common/err.h"
+#include "common/settings.h"
+#include "scoring/cpu_assignment.h"
+#include "scoring/resource_fit.h"
+#include "scoring/topology_hint.h"
+
+struct cpu_manager {
+	const struct cpu_topology *topology; /* outlives the manager */
+	struct cpu_manager_options options;
+	struct cpu_take_rules rules;
+	unsigned cpus_per_core;
+	bool *reserved;          /* CPUs never handed out */
+	bool *reserved_physical; /* the reserved ones and their siblings */
+	size_t n_reserved;
+};
+
+/*
+ * Why the kubelet refuses these options: a sentence in static storage, or NULL when it takes them.
+ * Mutually exclusive options; align-by-socket under Topology Manager policy single-numa-node, or where
+ * there are more sockets than NUMA nodes.
+ */
+const char *cpu_manager_options_conflict(const struct cpu_manager_options *options,
+	enum topology_manager_policy policy, const struct cpu_topology *t);
+
+/* How many CPUs the kubelet reserves for kubeReserved and systemReserved together, in nano-CPUs: rounded up.
+ */
+size_t cpu_manager_reserved_count(qty_t reserved_cpu);
+
+/*
+ * `reserved` is reservedSystemCPUs (NULL = not given; then the kubelet picks n_reserved CPUs itself, with
+ * the options in force). 0; -ENOMEM; -EINVAL with the kubelet's reason when it would not start: conflicting
+ * options, or n_reserved CPUs cannot be reserved.
+ */
+int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
+	const struct cpu_manager_options *options, enum topology_manager_policy policy,
+	const struct kubelet_version *version, hwloc_const_bitmap_t reserved, size_t n_reserved,
+	struct err *err);
+void cpu_manager_release(struct cpu_manager *cm);
+
+/*
+ * validateState(): what the kubelet makes of a cpu_manager_state file when it starts. shared[] is set to the
+ * shared pool it goes on with: the file's, or all CPUs (without the strictly reserved) for an empty one.
+ * 0, or -EINVAL with the kubelet's words ("not all reserved cpus: ..."); -ENOMEM. A NULL a->shared is empty.
+ */
+int cpu_manager_check_state(
+	const struct cpu_manager *cm, const struct allocations *a, bool *shared, struct err *err);
+
+/* generateCPUTopologyHints(): the hints for n CPUs out of `available`, given that those of `reusable` are
+ * used first. At most NODE_MASK_WALK_MAX NUMA nodes with ids up to NODE_MASK_MAX_ID. */
+void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable, size_t n,
+	struct topology_hints *ret_hints);
+
+/* The hints for a container that already holds `allocated`. */
+void cpu_manager_hints_again(
+	const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints);
+
+/* How n CPUs fit the fewest NUMA nodes, for an explanation. Same limits as for the hints. */
+struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n);
+
+enum cpu_smt_status {
+	CPU_SMT_ALIGNED,
+	CPU_SMT_NOT_MULTIPLE,     /* n is no multiple of the CPUs per core */
+	CPU_SMT_NOT_ENOUGH_CORES, /* fewer CPUs on cores without reserved siblings */
+	CPU_SMT_STATUS_COUNT
+};
+
+/* The check of full-pcpus-only; always aligned without the option. *ret_physical: CPUs that count. */
+enum cpu_smt_status cpu_manager_check_smt(
+	const struct cpu_manager *cm, const bool *shared, size_t n, size_t *ret_physical);
+
+/* available[] = the shared pool without the reserved CPUs. Returns its size. */
+size_t cpu_manager_available(const struct cpu_manager *cm, const bool *shared, bool *available);
+
+/*
+ * allocateCPUs(): take n CPUs for a container, first from the NUMA nodes of `hint` (from their sockets with
+ * align-by-socket; nowhere in particular for any_node), then from anywhere. On CPU_TAKE_OK taken[] is the
+ * result and shared[] has lost it; otherwise shared[] is unchanged and taken[] is empty. scratch: two more
+ * sets. Allocates nothing.
+ */
+struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
+	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken);
+
+/* RemoveContainer(): the container's CPUs return to the shared pool, but for those its pod still holds. */
+void cpu_manager_remove(
+	const struct cpu_topology *t, const bool *released, const bool *held_by_siblings, bool *shared);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/cpu_topology.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int level_id(const struct cpu *cpu, enum cpu_level level)
+{
+	switch (level) {
+	case CPU_LEVEL_CORE:
+		return (int)cpu->core;
+	case CPU_LEVEL_UNCORE:
+		return cpu->uncore;
+	case CPU_LEVEL_NUMA:
+		return cpu->numa;
+	case CPU_LEVEL_SOCKET:
+		return cpu->socket;
+	case CPU_LEVEL_COUNT:
+		break;
+	}
+	return MACHINE_NONE;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+long cpu_element_find(const struct cpu_topology *t, enum cpu_level level, int id)
+{
+	const struct cpu_elements *e = &t->levels[level];
+	const int *at = e->n ? bsearch(&id, e->ids, e->n, sizeof(*e->ids), compare_ints) : NULL;
+
+	return at ? at - e->ids : -1;
+}
+
+/* Fill one level from the ids its CPUs have, ids[i] being CPU i's. */
+static int init_level(struct cpu_topology *t, enum cpu_level level, const int *ids)
+{
+	struct cpu_elements *e = &t->levels[level];
+	size_t n = t->n_cpus;
+
+	e->ids = calloc(n + 1, sizeof(*e->ids));
+	e->of = calloc(n + 1, sizeof(*e->of));
+	e->first = calloc(n + 2, sizeof(*e->first));
+	e->cpus = calloc(n + 1, sizeof(*e->cpus));
+	if (!e->ids || !e->of || !e->first || !e->cpus)
+		return -ENOMEM;
+	memcpy(e->ids, ids, n * sizeof(*ids));
+	qsort(e->ids, n, sizeof(*e->ids), compare_ints);
+	for (size_t i = 0; i < n; i++)
+		if (e->n == 0 || e->ids[e->n - 1] != e->ids[i])
+			e->ids[e->n++] = e->ids[i];
+	for (size_t i = 0; i < n; i++) {
+		e->of[i] = (uint32_t)cpu_element_find(t, level, ids[i]);
+		e->first[e->of[i] + 2]++;
+	}
+	/* first[x + 1] is where the next CPU of element x goes; at the end that is where x + 1 begins. */
+	for (size_t x = 2; x < e->n + 2; x++)
+		e->first[x] += e->first[x - 1];
+	for (size_t i = 0; i < n; i++)
+		e->cpus[e->first[e->of[i] + 1]++] = (uint32_t)i;
+	return 0;
+}
+
+int cpu_topology_init(struct cpu_topology *t, const struct machine *m)
+{
+	int *ids = NULL, r = -ENOMEM;
+	size_t n = 0;
+
+	memset(t, 0, sizeof(*t));
+	if (m->n_cpus > UINT16_MAX)
+		return -E2BIG;
+	ids = calloc(m->n_cpus + 1, sizeof(*ids));
+	t->ids = calloc(m->n_cpus + 1, sizeof(*t->ids));
+	if (!ids || !t->ids)
+		goto out;
+	for (size_t i = 0; i < m->n_cpus; i++)
+		if (m->cpus[i].numa != MACHINE_NONE)
+			t->ids[t->n_cpus++] = m->cpus[i].id;
+	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++) {
+		n = 0;
+		for (size_t i = 0; i < m->n_cpus; i++)
+			if (m->cpus[i].numa != MACHINE_NONE)
+				ids[n++] = level_id(&m->cpus[i], level);
+		r = init_level(t, level, ids);
+		if (r < 0)
+			goto out;
+	}
+out:
+	free(ids);
+	if (r < 0)
+		cpu_topology_release(t);
+	return r;
+}
+
+void cpu_topology_release(struct cpu_topology *t)
+{
+	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++) {
+		free(t->levels[level].ids);
+		free(t->levels[level].of);
+		free(t->levels[level].first);
+		free(t->levels[level].cpus);
+	}
+	free(t->ids);
+	memset(t, 0, sizeof(*t));
+}
+
+uint32_t cpu_topology_average(const struct cpu_topology *t, enum cpu_level level)
+{
+	return t->levels[level].n ? (uint32_t)(t->n_cpus / t->levels[level].n) : 0;
+}
+
+size_t cpu_set_from_bitmap(const struct cpu_topology *t, hwloc_const_bitmap_t bitmap, bool *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_cpus; i++) {
+		set[i] = bitmap && hwloc_bitmap_isset(bitmap, t->ids[i]);
+		n += set[i];
+	}
+	return n;
+}
+
+int cpu_set_to_bitmap(const struct cpu_topology *t, const bool *set, hwloc_bitmap_t bitmap)
+{
+	hwloc_bitmap_zero(bitmap);
+	for (size_t i = 0; i < t->n_cpus; i++)
+		if (set[i] && hwloc_bitmap_set(bitmap, t->ids[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+size_t cpu_set_size(const struct cpu_topology *t, const bool *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_cpus; i++)
+		n += set[i];
+	return n;
+}

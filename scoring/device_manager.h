@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The kubelet's device manager (pkg/kubelet/cm/devicemanager, 1.36.2): topology hints for device-plugin
+ * resources, and which NUMA nodes devices are taken from. Which device of equals is taken is the plugin's
+ * choice, or chance; here it is the first. Depends on common/ and scoring/ only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/request.h"
+#include "scoring/kubelet_version.h"
+#include "scoring/resource_fit.h"
+#include "scoring/topology_hint.h"
+
+struct device {
+	uint64_t nodes; /* NUMA nodes it is near to; 0 = its plugin tells none */
+	bool healthy;
+	bool allocated;
+};
+
+struct device_resource {
+	char *name; /* "vendor.com/nic" */
+	struct device *devices;
+	size_t n_devices;
+	size_t devices_size;
+};
+
+/* Every device that a plugin has registered, names unique. */
+struct device_inventory {
+	struct device_resource *resources;
+	size_t n_resources;
+	size_t resources_size;
+};
+
+void device_inventory_init(struct device_inventory *inventory);
+void device_inventory_release(struct device_inventory *inventory);
+
+/* Append a device to a resource, which is made when it is new. 0 or -ENOMEM. */
+int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device);
+
+/* The resource, or NULL. */
+const struct device_resource *device_inventory_find(
+	const struct device_inventory *inventory, const char *name);
+
+/* Devices of one resource that are alike. */
+struct device_group {
+	uint64_t nodes;
+	size_t total, available, reusable;
+};
+
+struct device_manager {
+	const struct device_inventory *inventory; /* outlives the manager */
+	uint64_t nodes;                           /* the machine's */
+	size_t *first;                            /* where each resource's devices begin in the books */
+	size_t n_devices, n_most;                 /* in all; of the largest resource */
+	bool hints_on_every_node;                 /* struct kubelet_version */
+};
+
+/* 0 or -ENOMEM. */
+int device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
+	const struct kubelet_version *version);
+void device_manager_release(struct device_manager *dm);
+
+/* What is taken at some moment, by position among all devices. */
+struct device_books {
+	bool *allocated, *reusable;
+	struct device_group *groups; /* scratch */
+};
+
+int device_books_init(struct device_books *books, const struct device_manager *dm);
+void device_books_release(struct device_books *books);
+void device_books_reset(struct device_books *books, const struct device_manager *dm);
+
+/*
+ * The hints for `n` devices of resource `r` (a position in the inventory). No preference when none of its
+ * devices has a NUMA node; none at all when there are not enough. At most NODE_MASK_WALK_MAX nodes.
+ */
+void device_manager_hints(const struct device_manager *dm, struct device_books *books, size_t r, size_t n,
+	struct topology_hints *ret_hints);
+
+/* The hints for a container that already holds the devices that are `held` (by position in the resource). */
+void device_manager_hints_again(const struct device_manager *dm, struct device_books *books, size_t r,
+	const bool *held, size_t n, struct topology_hints *ret_hints);
+
+struct resource_fit device_manager_fit(
+	const struct device_manager *dm, struct device_books *books, size_t r, size_t n);
+
+enum device_take_status {
+	DEVICE_TAKE_OK,
+	DEVICE_TAKE_NOT_ENOUGH,
+	DEVICE_TAKE_NONE_HEALTHY,
+	DEVICE_TAKE_STATUS_COUNT
+};
+
+/*
+ * devicesToAllocate(): take n devices; reusable ones first, then those near the hint's nodes, then others,
+ * then those without a node. An ordinary init container's devices stay reusable. The books change only on
+ * DEVICE_TAKE_OK. *ret_available: devices that were free. Allocates nothing.
+ */
+enum device_take_status device_manager_allocate(const struct device_manager *dm, struct device_books *books,
+	size_t r, size_t n, struct topology_hint hint, enum container_kind kind, size_t *ret_available);

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/fit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/resource_name.h"
+
+#define MAX_NODES COMBINATION_MAX_NODES
+
+/* Amounts are held below this, so that no sum over all positions leaves the range of qty_t. */
+#define AMOUNT_MAX (QTY_MAX / (2 * MAX_NODES))
+
+/* One resource of which the request wants more than nothing. */
+struct need {
+	size_t resource;
+	qty_t wanted;
+	qty_t amount[MAX_NODES]; /* per candidate */
+	qty_t top[MAX_NODES + 1]
+		 [MAX_NODES + 1]; /* [i][r]: the r largest amounts among candidates i and later */
+};
+
+/* What the search knows at one depth: `depth` candidates chosen. */
+struct level {
+	uint64_t sum;               /* distance within the chosen ones */
+	uint64_t linear[MAX_NODES]; /* per candidate: its own distance and those to the chosen ones */
+};
+
+struct fit_scratch {
+	unsigned n_candidates;
+	unsigned position[MAX_NODES]; /* of each candidate, ascending */
+	uint64_t betters[MAX_NODES];  /* per candidate: earlier ones that can always stand in for it */
+	size_t n_needs;
+	struct need *needs; /* as many as the inventory has resources, and one */
+	qty_t *chosen;      /* n_needs at each depth: amounts of the chosen ones together */
+	struct level levels[MAX_NODES + 1];
+	unsigned size;       /* of the combinations being searched */
+	uint64_t chosen_set; /* candidates */
+	uint64_t best_set;   /* candidates, 0 = none yet */
+	uint64_t best_sum;   /* only less than this is looked for */
+	uint64_t enough;     /* no combination of the size has less */
+	uint64_t work, work_limit;
+};
+
+/* Positions in ascending order of id, and for each the first one of its id. */
+static void fill_ids(struct fit_space *s)
+{
+	const struct inventory_node *nodes = s->inventory->nodes;
+
+	for (unsigned i = 0; i < s->n_nodes; i++) {
+		unsigned first = 0, at = i;
+
+		while (nodes[first].id != nodes[i].id)
+			first++;
+		s->same_id[i] = UINT64_C(1) << first;
+		for (; at > 0 && nodes[i].id < nodes[s->by_id[at - 1]].id; at--)
+			s->by_id[at] = s->by_id[at - 1];
+		s->by_id[at] = i;
+	}
+}
+
+static void fill_amounts(struct fit_space *s)
+{
+	for (size_t r = 0; r < s->n_resources; r++) {
+		s->present[r] = 0;
+		for (unsigned i = 0; i < s->n_nodes; i++) {
+			const struct inventory_amount *a = inventory_amount(s->inventory, i, r);
+
+			s->value[r * s->n_nodes + i] = a->present ? qty_value(a->available) : 0;
+			if (a->present)
+				s->present[r] |= UINT64_C(1) << i;
+		}
+	}
+	fit_space_reset(s);
+}
+
+int fit_space_init(struct fit_space *ret, const struct inventory *inv, const struct distances *d)
+{
+	struct fit_space s = {.inventory = inv, .distances = d, .work_limit = FIT_WORK_LIMIT};
+	size_t n = inv->n_nodes, n_amounts = n * inv->n_resources;
+
+	if (n > MAX_NODES)
+		return -E2BIG;
+	if (d->n != n)
+		return -EINVAL;
+	s.n_nodes = (unsigned)n;
+	s.n_resources = inv->n_resources;
+	s.available = calloc(n_amounts + 1, sizeof(*s.available));
+	s.value = calloc(n_amounts + 1, sizeof(*s.value));
+	s.present = calloc(s.n_resources + 1, sizeof(*s.present));
+	s.by_id = calloc(n + 1, sizeof(*s.by_id));
+	s.same_id = calloc(n + 1, sizeof(*s.same_id));
+	s.scratch = calloc(1, sizeof(*s.scratch));
+	if (s.scratch) {
+		s.scratch->needs = calloc(s.n_resources + 1, sizeof(*s.scratch->needs));
+		s.scratch->chosen = calloc((n + 1) * (s.n_resources + 1), sizeof(*s.scratch->chosen));
+	}
+	if (!s.available || !s.value || !s.present || !s.by_id || !s.same_id || !s.scratch ||
+		!s.scratch->needs || !s.scratch->chosen) {
+		fit_space_release(&s);
+		return -ENOMEM;
+	}
+	fill_ids(&s);
+	fill_amounts(&s);
+	*ret = s;
+	return 0;
+}
+
+void fit_space_release(struct fit_space *s)
+{
+	if (s->scratch) {
+		free(s->scratch->needs);
+		free(s->scratch->chosen);
+	}
+	free(s->scratch);
+	free(s->available);
+	free(s->value);
+	free(s->present);
+	free(s->by_id);
+	free(s->same_id);
+	memset(s, 0, sizeof(*s));
+}
+
+void fit_space_reset(struct fit_space *s)
+{
+	for (size_t r = 0; r < s->n_resources; r++) {
+		for (unsigned i = 0; i < s->n_nodes; i++) {
+			qty_t amount = inventory_amount(s->inventory, i, r)->available;
+
+			if (amount > AMOUNT_MAX)
+				amount = AMOUNT_MAX;
+			*fit_available(s, r, i) = amount < -AMOUNT_MAX ? -AMOUNT_MAX : amount;
+		}
+	}
+}
+
+bool fit_is_not_numa(const struct fit_space *s, const struct resource_list *request)
+{
+	for (size_t i = 0; i < request->n_items; i++) {
+		int r = inventory_resource(s->inventory, request->items[i].name);
+
+		if (r >= 0 && s->present[r])
+			return false;
+	}
+	return true;
+}
+
+void fit_subtract(struct fit_space *s, const struct resource_list *request, uint64_t nodes)
+{
+	for (size_t i = 0; i < request->n_items; i++) {
+		int r = inventory_resource(s->inventory, request->items[i].name);
+		qty_t rest = request->items[i].quantity.nano;
+
+		for (unsigned at = 0; at < s->n_nodes && r >= 0 && rest > 0; at++) {
+			unsigned position = s->by_id[at];
+			qty_t *left = fit_available(s, (size_t)r, position);
+			qty_t taken = *left < rest ? *left : rest;
+
+			if (!(nodes & s->present[r] & UINT64_C(1) << position) || taken <= 0)
+				continue;
+			*left -= taken;
+			rest -= taken;
+		}
+	}
+}
+
+bool fit_counts(enum qos_class qos, const char *resource)
+{
+	return qos == QOS_GUARANTEED || !resource_name_is_numa_affine(resource);
+}
+
+/* The positions that have every resource of the request, and its positive amounts as needs. */
+static uint64_t read_request(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
+{
+	struct fit_scratch *f = s->scratch;
+	uint64_t candidates = combination_first(s->n_nodes);
+
+	f->n_needs = 0;
+	for (size_t i = 0; i < request->n_items; i++) {
+		int r = inventory_resource(s->inventory, request->items[i].name);
+		qty_t wanted = request->items[i].quantity.nano;
+
+		if (r < 0)
+			return 0;
+		candidates &= s->present[r];
+		if (wanted <= 0 || !fit_counts(qos, request->items[i].name))
+			continue;
+		f->needs[f->n_needs].resource = (size_t)r;
+		f->needs[f->n_needs].wanted = wanted;
+		f->n_needs++;
+	}
+	return candidates;
+}
+
+static void insert_descending(qty_t *sorted, unsigned n, qty_t value)
+{
+	for (; n > 0 && sorted[n - 1] < value; n--)
+		sorted[n] = sorted[n - 1];
+	sorted[n] = value;
+}
+
+/* Candidates and their amounts; the sums of the largest amounts of all of them, top[0]. */
+static void fill_candidates(struct fit_space *s, uint64_t candidates)
+{
+	struct fit_scratch *f = s->scratch;
+
+	f->n_candidates = 0;
+	for (uint64_t rest = candidates; rest; rest &= rest - 1)
+		f->position[f->n_candidates++] = (unsigned)__builtin_ctzll(rest);
+	for (size_t q = 0; q < f->n_needs; q++) {
+		struct need *need = &f->needs[q];
+		qty_t sorted[MAX_NODES];
+
+		for (unsigned i = 0; i < f->n_candidates; i++) {
+			need->amount[i] = *fit_available(s, need->resource, f->position[i]);
+			insert_descending(sorted, i, need->amount[i]);
+		}
+		need->top[0][0] = 0;
+		for (unsigned i = 0; i < f->n_candidates; i++)
+			need->top[0][i + 1] = need->top[0][i] + sorted[i];
+	}
+}
+
+/*
+ * All needs together as one more: each amount as a share of what is wanted, rounded up, and held at the
+ * whole. A combination that covers every need has a whole of each. It ends branches where each need alone
+ * could still be met, but not all by the same nodes. The argument wants amounts that are not negative.
+ */
+static void add_joint_need(struct fit_scratch *f)
+{
+	const qty_t whole = (qty_t)1 << 40;
+	struct need *joint = &f->needs[f->n_needs];
+
+	if (f->n_needs < 2)
+		return;
+	joint->wanted = whole * (qty_t)f->n_needs;
+	for (unsigned i = 0; i < f->n_candidates; i++) {
+		joint->amount[i] = 0;
+		for (size_t q = 0; q < f->n_needs; q++) {
+			qty_t amount = f->needs[q].amount[i], wanted = f->needs[q].wanted;
+
+			if (amount < 0 || wanted >= QTY_MAX >> 40)
+				return;
+			joint->amount[i] += amount >= wanted ? whole : (amount * whole + wanted - 1) / wanted;
+		}
+	}
+	f->n_needs++;
+}
+
+/* The rest of the tables that only a search over combinations wants. */
+static void fill_search_tables(struct fit_space *s)
+{
+	struct fit_scratch *f = s->scratch;
+
+	add_joint_need(f);
+
+	for (size_t q = 0; q < f->n_needs; q++) {
+		struct need *need = &f->needs[q];
+		qty_t sorted[MAX_NODES];
+
+		for (unsigned i = f->n_candidates, n = 0; i-- > 0; n++) {
+			insert_descending(sorted, n, need->amount[i]);
+			need->top[i][0] = 0;
+			for (unsigned r = 0; r <= n; r++)
+				need->top[i][r + 1] = need->top[i][r] + sorted[r];
+		}
+		need->top[f->n_candidates][0] = 0;
+	}
+	for (unsigned i = 0; i < f->n_candidates; i++) {
+		uint64_t twins = s->distances->twins[f->position[i]];
+
+		f->betters[i] = 0;
+		for (unsigned j = 0; j < i; j++) {
+			bool better = twins & UINT64_C(1) << f->position[j];
+
+			for (size_t q = 0; q < f->n_needs && better; q++)
+				better = f->needs[q].amount[j] >= f->needs[q].amount[i];
+			if (better)
+				f->betters[i] |= UINT64_C(1) << j;
+		}
+	}
+}
+
+enum capacity { CAPACITY_FITS, CAPACITY_SKIP, CAPACITY_STOP };
+
+/* Whether candidate i may be the next one: with the best `rest` - 1 later ones, or at least with any later.
+ */
+static enum capacity check_capacity(const struct fit_scratch *f, unsigned depth, unsigned i)
+{
+	const qty_t *chosen = f->chosen + depth * f->n_needs;
+	unsigned rest = f->size - depth;
+	enum capacity verdict = CAPACITY_FITS;
+
+	for (size_t q = 0; q < f->n_needs; q++) {
+		const struct need *need = &f->needs[q];
+
+		if (chosen[q] + need->top[i][rest] < need->wanted)
+			return CAPACITY_STOP;
+		if (chosen[q] + need->amount[i] + need->top[i + 1][rest - 1] < need->wanted)
+			verdict = CAPACITY_SKIP;
+	}
+	return verdict;
+}
+
+static void search(struct fit_space *s, unsigned depth, unsigned from);
+
+/* Choose candidate i as the one at `depth`, search on, and put it back. */
+static void descend(struct fit_space *s, unsigned depth, unsigned i)
+{
+	struct fit_scratch *f = s->scratch;
+	const struct level *level = &f->levels[depth];
+	struct level *next = &f->levels[depth + 1];
+	const uint64_t *pair = s->distances->pair + (size_t)f->position[i] * s->n_nodes;
+
+	next->sum = level->sum + level->linear[i];
+	if (next->sum >= f->best_sum)
+		return;
+	f->chosen_set |= UINT64_C(1) << i;
+	if (depth + 1 == f->size) {
+		f->best_set = f->chosen_set;
+		f->best_sum = next->sum;
+	} else {
+		for (unsigned x = i + 1; x < f->n_candidates; x++)
+			next->linear[x] = level->linear[x] + pair[f->position[x]];
+		for (size_t q = 0; q < f->n_needs; q++)
+			f->chosen[(depth + 1) * f->n_needs + q] =
+				f->chosen[depth * f->n_needs + q] + f->needs[q].amount[i];
+		search(s, depth + 1, i + 1);
+	}
+	f->chosen_set &= ~(UINT64_C(1) << i);
+}
+
+/*
+ * Depth first in lexicographic order, so that the first of the nearest combinations is met first and only
+ * strictly nearer ones replace it. Branches end where the amounts cannot suffice, where the distance cannot
+ * fall below the best, and where an earlier candidate would serve instead.
+ */
+static void search(struct fit_space *s, unsigned depth, unsigned from)
+{
+	struct fit_scratch *f = s->scratch;
+	const struct level *level = &f->levels[depth];
+	unsigned rest = f->size - depth;
+	uint64_t least = UINT64_MAX;
+
+	if (++f->work > f->work_limit)
+		return;
+	for (unsigned x = from; x < f->n_candidates; x++) {
+		uint64_t twice = 2 * level->linear[x] +
+				 s->distances->nearest[(size_t)f->position[x] * s->n_nodes + rest - 1];
+
+		least = twice < least ? twice : least;
+	}
+	for (unsigned i = from; i + rest <= f->n_candidates; i++) {
+		enum capacity capacity;
+
+		if (2 * level->sum + rest * least >= 2 * f->best_sum)
+			return;
+		if (f->best_set && f->best_sum <= f->enough)
+			return;
+		if (f->betters[i] & ~f->chosen_set)
+			continue;
+		capacity = check_capacity(f, depth, i);
+		if (capacity == CAPACITY_STOP)
+			return;
+		if (capacity == CAPACITY_FITS)
+			descend(s, depth, i);
+	}
+}
+
+/* The whole search for one size, for sums less than `below`. */
+static void search_below(struct fit_space *s, uint64_t below)
+{
+	struct fit_scratch *f = s->scratch;
+	struct level *level = &f->levels[0];
+
+	f->best_set = f->chosen_set = 0;
+	f->best_sum = below;
+	level->sum = 0;
+	for (unsigned x = 0; x < f->n_candidates; x++)
+		level->linear[x] = s->distances->pair[(size_t)f->position[x] * (s->n_nodes + 1)];
+	for (size_t q = 0; q < f->n_needs; q++)
+		f->chosen[q] = 0;
+	search(s, 0, 0);
+}
+
+/* All candidates together: the one combination of that size. */
+static void take_all(struct fit_space *s, uint64_t candidates)
+{
+	struct fit_scratch *f = s->scratch;
+	uint64_t sum = distances_sum(s->distances, candidates);
+
+	if (sum < (uint64_t)DISTANCE_LIMIT * f->size * f->size) {
+		f->best_set = combination_first(f->size);
+		f->best_sum = sum;
+	}
+}
+
+static enum fit_min_distance is_min_distance(const struct distances *d, unsigned size, uint64_t sum)
+{
+	uint64_t low = distances_capped(d->low[size], size), high = distances_capped(d->high[size], size);
+
+	if (low == high || sum <= low)
+		return sum == low ? FIT_MIN_DISTANCE_YES : FIT_MIN_DISTANCE_NO;
+	return sum > high ? FIT_MIN_DISTANCE_NO : FIT_MIN_DISTANCE_UNKNOWN;
+}
+
+static struct fit found(const struct fit_space *s)
+{
+	const struct fit_scratch *f = s->scratch;
+	struct fit fit = {.verdict = FIT_FOUND};
+	uint64_t distinct = 0;
+
+	for (uint64_t rest = f->best_set; rest; rest &= rest - 1) {
+		unsigned position = f->position[__builtin_ctzll(rest)];
+
+		fit.nodes |= UINT64_C(1) << position;
+		distinct |= s->same_id[position];
+	}
+	fit.n_nodes = (unsigned)__builtin_popcountll(distinct);
+	fit.min_distance = is_min_distance(s->distances, f->size, f->best_sum);
+	return fit;
+}
+
+/* Each need alone could be met by some combination of this size. */
+static bool size_may_fit(const struct fit_scratch *f, unsigned size)
+{
+	for (size_t q = 0; q < f->n_needs; q++)
+		if (f->needs[q].top[0][size] < f->needs[q].wanted)
+			return false;
+	return true;
+}
+
+struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
+{
+	struct fit_scratch *f = s->scratch;
+	uint64_t candidates = read_request(s, qos, request);
+	bool have_tables = false;
+
+	fill_candidates(s, candidates);
+	f->work = 0;
+	f->work_limit = s->work_limit;
+	for (unsigned size = 1; size <= f->n_candidates; size++) {
+		uint64_t limit = (uint64_t)DISTANCE_LIMIT * size * size, near = s->distances->high[size] + 1;
+
+		if (!size_may_fit(f, size))
+			continue;
+		f->size = size;
+		f->enough = s->distances->low[size];
+		f->best_set = 0;
+		if (size == f->n_candidates) {
+			take_all(s, candidates);
+		} else {
+			if (!have_tables)
+				fill_search_tables(s);
+			have_tables = true;
+			search_below(s, near < limit ? near : limit);
+			if (!f->best_set && near < limit)
+				search_below(s, limit);
+		}
+		if (f->work > f->work_limit)
+			return (struct fit){.verdict = FIT_UNKNOWN};
+		if (f->best_set)
+			return found(s);
+	}
+	return (struct fit){.verdict = FIT_NONE};
+}

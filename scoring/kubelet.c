@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/kubelet.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scoring/kubelet_workspace.h"
+
+const char *const kubelet_rejection_names[] = {
+	"", "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};
+
+static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names) == KUBELET_REJECTION_COUNT,
+	"a name for each rejection");
+
+/* Say why no verdict is possible; the first reason stays. */
+#define UNKNOWN(err, ...)                                    \
+	do {                                                 \
+		if ((err)->text[0] == '\0')                  \
+			err_set(err, -ENODATA, __VA_ARGS__); \
+	} while (0)
+
+/* Is "NAME=true" in a sorted "k=v,k=v" list? */
+static bool gate_is_on(const char *gates, const char *name_true)
+{
+	size_t n = strlen(name_true);
+
+	for (const char *at = gates ? strstr(gates, name_true) : NULL; at; at = strstr(at + 1, name_true))
+		if ((at == gates || at[-1] == ',') && (at[n] == '\0' || at[n] == ','))
+			return true;
+	return false;
+}
+
+/* What the Topology Manager needs to start, unless its policy is none. */
+static void init_topology(struct kubelet *k, const struct kubelet_node *node)
+{
+	const struct topology_manager_config *config = &node->settings->topology;
+	bool in_range = topology_nodes_from_machine(node->machine, &k->nodes);
+
+	k->rules = (struct topology_rules){.nodes = &k->nodes,
+		.policy = config->policy,
+		.prefer_closest = config->prefer_closest_numa_nodes};
+	k->scope = config->scope;
+	if (config->policy == TOPOLOGY_MANAGER_UNKNOWN)
+		UNKNOWN(&k->unknown, "the Topology Manager's policy is not known");
+	if (config->policy == TOPOLOGY_MANAGER_NONE)
+		return;
+	if (config->scope == TOPOLOGY_SCOPE_UNKNOWN)
+		UNKNOWN(&k->unknown, "the Topology Manager's scope is not known");
+	if (config->max_numa_nodes < TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
+		UNKNOWN(&k->unknown, "the kubelet would not start: max-allowable-numa-nodes %u is below %u",
+			config->max_numa_nodes, TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
+	if (node->machine->n_nodes > config->max_numa_nodes)
+		UNKNOWN(&k->unknown,
+			"the kubelet would not start: %zu NUMA nodes, max-allowable-numa-nodes is %u",
+			node->machine->n_nodes, config->max_numa_nodes);
+	if (!in_range)
+		UNKNOWN(&k->unknown, "a NUMA node id exceeds %d, the most a kubelet's mask can hold",
+			NODE_MASK_MAX_ID);
+	if (config->prefer_closest_numa_nodes && !k->nodes.distances_known)
+		UNKNOWN(&k->unknown,
+			"prefer-closest-numa-nodes is set and the NUMA distances are not all known");
+}
+
+/* The CPUs that are reserved, as the kubelet is configured: a set, or (NULL) a number of them. */
+static bool find_reserved(const struct kubelet_node *node, hwloc_const_bitmap_t *ret_set, size_t *ret_n)
+{
+	const struct settings *s = node->settings;
+
+	*ret_set = node->reserved ? node->reserved : s->reserved_system_cpus;
+	if (node->reserved || (*ret_set && !hwloc_bitmap_iszero(*ret_set))) {
+		*ret_n = cpuset_size(*ret_set);
+		return true;
+	}
+	*ret_n = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
+	return s->reserved_cpu_known;
+}
+
+static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
+{
+	hwloc_const_bitmap_t reserved;
+	struct err err = {""};
+	size_t n_reserved;
+	int r;
+
+	k->cpu_static = node->settings->cpu_manager == CPU_MANAGER_STATIC;
+	if (node->settings->cpu_manager == CPU_MANAGER_UNKNOWN)
+		UNKNOWN(&k->cpu_unknown, "the CPU manager's policy is not known");
+	k->shared = calloc(k->topology.n_cpus + 1, sizeof(*k->shared));
+	if (!k->shared)
+		return -ENOMEM;
+	if (!k->cpu_static)
+		return 0;
+	if (!find_reserved(node, &reserved, &n_reserved))
+		UNKNOWN(&k->cpu_unknown, "the CPUs reserved for the system are not known");
+	if (!node->shared)
+		UNKNOWN(&k->cpu_unknown, "the CPU manager's shared pool is not known");
+	if (k->cpu_unknown.text[0])
+		return 0;
+	if (n_reserved == 0 && !node->reserved)
+		UNKNOWN(&k->unknown, "the kubelet would not start: policy static needs reserved CPUs");
+	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy,
+		&node->version, reserved, n_reserved, &err);
+	if (r == -EINVAL) {
+		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
+		return 0;
+	}
+	cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
+	return r;
+}
+
+static int init_memory(struct kubelet *k, const struct kubelet_node *node)
+{
+	int r;
+
+	k->memory_static = node->settings->memory_manager == MEMORY_MANAGER_STATIC;
+	if (node->settings->memory_manager == MEMORY_MANAGER_UNKNOWN)
+		UNKNOWN(&k->memory_unknown, "the memory manager's policy is not known");
+	else if (k->memory_static && (!node->memory || node->memory->n_nodes == 0))
+		UNKNOWN(&k->memory_unknown, "the memory manager's state is not known");
+	if (!k->memory_static || k->memory_unknown.text[0])
+		return 0;
+	r = memory_manager_init(&k->memory, node->memory);
+	if (r == -ERANGE)
+		UNKNOWN(&k->memory_unknown, "a NUMA node id in the memory manager's state exceeds %d",
+			NODE_MASK_MAX_ID);
+	else if (r == 0 && k->memory.n_nodes > NODE_MASK_WALK_MAX)
+		UNKNOWN(&k->memory_unknown, "memory on %zu NUMA nodes has too many combinations (at most %d)",
+			k->memory.n_nodes, NODE_MASK_WALK_MAX);
+	return r == -ERANGE ? 0 : r;
+}
+
+/* The nodes hints can name, and whether their combinations can be walked. */
+static void init_reach(struct kubelet *k)
+{
+	const struct cpu_elements *numas = &k->topology.levels[CPU_LEVEL_NUMA];
+
+	if (k->rules.policy == TOPOLOGY_MANAGER_NONE)
+		return;
+	for (size_t i = 0; i < numas->n && k->cpu_static; i++)
+		k->reach |= node_mask_of((unsigned)numas->ids[i]);
+	for (size_t r = 0; r < k->devices.inventory->n_resources; r++)
+		for (size_t i = 0; i < k->devices.inventory->resources[r].n_devices; i++)
+			k->reach |= k->devices.inventory->resources[r].devices[i].nodes;
+	k->reach |= k->memory.nodes;
+	if (k->devices.hints_on_every_node && k->devices.n_devices > 0)
+		k->reach = k->nodes.all;
+	k->reach &= k->nodes.all;
+	if (node_mask_count(k->reach) + (k->reach != k->nodes.all) > NODE_MASK_WALK_MAX)
+		UNKNOWN(&k->unknown, "%u NUMA nodes have too many combinations (at most %d)",
+			node_mask_count(k->reach), NODE_MASK_WALK_MAX);
+}
+
+int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
+{
+	int r;
+
+	memset(k, 0, sizeof(*k));
+	k->pod_level_managers =
+		gate_is_on(node->settings->feature_gates_text, "PodLevelResourceManagers=true");
+	init_topology(k, node);
+	r = cpu_topology_init(&k->topology, node->machine);
+	if (r == -E2BIG) {
+		UNKNOWN(&k->unknown, "%zu CPUs are too many", node->machine->n_cpus);
+		r = 0;
+	} else if (r == 0) {
+		r = init_cpu(k, node);
+	}
+	if (r == 0)
+		r = init_memory(k, node);
+	if (r == 0)
+		r = device_manager_init(&k->devices, node->devices ? node->devices : &k->no_devices,
+			k->nodes.all, &node->version);
+	if (r < 0) {
+		kubelet_release(k);
+		return r;
+	}
+	init_reach(k);
+	return 0;
+}
+
+void kubelet_release(struct kubelet *k)
+{
+	cpu_manager_release(&k->cpu);
+	cpu_topology_release(&k->topology);
+	memory_manager_release(&k->memory);
+	device_manager_release(&k->devices);
+	free(k->shared);
+	memset(k, 0, sizeof(*k));
+}
+
+int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret)
+{
+	struct kubelet_workspace *ws = calloc(1, sizeof(*ws));
+	size_t n = k->topology.n_cpus + 1;
+	bool walkable = k->unknown.text[0] == '\0';
+	int r = -ENOMEM;
+
+	if (!ws)
+		return -ENOMEM;
+	ws->cpu = cpu_workspace_new(&k->topology);
+	ws->sets = calloc(6 * n, sizeof(*ws->sets));
+	if (!ws->cpu || !ws->sets)
+		goto fail;
+	ws->shared = ws->sets;
+	ws->reusable = ws->sets + n;
+	ws->available = ws->sets + 2 * n;
+	ws->taken = ws->sets + 3 * n;
+	ws->scratch[0] = ws->sets + 4 * n;
+	ws->scratch[1] = ws->sets + 5 * n;
+	if (memory_books_init(&ws->memory, &k->memory) < 0 ||
+		device_books_init(&ws->devices, &k->devices) < 0 ||
+		topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes)) < 0)
+		goto fail;
+	r = walkable ? topology_merge_init(&ws->merge, k->nodes.all, k->reach) : 0;
+	if (r == 0) {
+		*ret = ws;
+		return 0;
+	}
+fail:
+	kubelet_workspace_free(ws);
+	return -ENOMEM;
+}
+
+void kubelet_workspace_free(struct kubelet_workspace *ws)
+{
+	if (!ws)
+		return;
+	cpu_workspace_free(ws->cpu);
+	free(ws->sets);
+	memory_books_release(&ws->memory);
+	memory_needs_release(&ws->needs);
+	device_books_release(&ws->devices);
+	topology_hints_release(&ws->hints);
+	topology_merge_release(&ws->merge);
+	free(ws->placements);
+	free(ws->cpus);
+	free(ws);
+}
+
+void kubelet_workspace_freep(struct kubelet_workspace **ws)
+{
+	kubelet_workspace_free(*ws);
+	*ws = NULL;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Would this node's kubelet admit the pod, and where would it put it? The CPU, memory and device managers and
+ * the Topology Manager together, container by container as pkg/kubelet/cm/topologymanager/scope_*.go
+ * (1.36.2). Not asked here: whether the node has the amounts at all (OutOfcpu) - the scheduler's filter does
+ * that. Depends on common/ and scoring/ only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/err.h"
+#include "common/machine.h"
+#include "common/request.h"
+#include "common/settings.h"
+#include "scoring/cpu_manager.h"
+#include "scoring/device_manager.h"
+#include "scoring/memory_manager.h"
+#include "scoring/topology_manager.h"
+
+/* What is known of a node. All of it must outlive the struct kubelet made from it. */
+struct kubelet_node {
+	const struct machine *machine;
+	const struct settings *settings;
+	struct kubelet_version version;
+	hwloc_const_bitmap_t shared;   /* the CPU manager's shared pool (defaultCpuSet); NULL = not known */
+	hwloc_const_bitmap_t reserved; /* CPUs it reserves, when observed; NULL = from the settings */
+	const struct memory_state *memory;      /* the memory manager's state; NULL = not known */
+	const struct device_inventory *devices; /* NULL = there are none */
+};
+
+/* A node's kubelet, ready to judge any number of pods against one state of the node. Not to be moved. */
+struct kubelet {
+	struct topology_rules rules; /* its policy is unknown when the settings do not tell */
+	enum topology_manager_scope scope;
+	struct topology_nodes nodes;
+	uint64_t reach; /* NUMA nodes that a hint can name */
+	bool cpu_static, memory_static, pod_level_managers;
+	struct cpu_topology topology;
+	struct cpu_manager cpu;
+	struct memory_manager memory;
+	struct device_manager devices;
+	struct device_inventory no_devices;
+	bool *shared;
+	/* Why a verdict is not possible, "" when it is: for any pod that asks for something that is aligned;
+	 * for exclusive CPUs; for exclusive memory. */
+	struct err unknown, cpu_unknown, memory_unknown;
+};
+
+/* 0 or -ENOMEM. A node of which something is not known, or whose kubelet would not start, is no failure: the
+ * verdicts say so. */
+int kubelet_init(struct kubelet *k, const struct kubelet_node *node);
+void kubelet_release(struct kubelet *k);
+
+enum kubelet_answer { KUBELET_UNKNOWN, KUBELET_ADMITS, KUBELET_REJECTS, KUBELET_ANSWER_COUNT };
+
+/* The reason in the pod's status. */
+enum kubelet_rejection {
+	KUBELET_NOT_REJECTED,
+	KUBELET_TOPOLOGY_AFFINITY,    /* TopologyAffinityError */
+	KUBELET_SMT_ALIGNMENT,        /* SMTAlignmentError */
+	KUBELET_UNEXPECTED_ADMISSION, /* UnexpectedAdmissionError: a manager could not allocate */
+	KUBELET_REJECTION_COUNT
+};
+
+extern const char *const kubelet_rejection_names[KUBELET_REJECTION_COUNT];
+
+/* Where one container goes. */
+struct kubelet_placement {
+	struct topology_hint hint; /* what the Topology Manager decided; any_node = no affinity */
+	size_t exclusive_cpus;
+	const bool *cpus;      /* of struct kubelet.topology; NULL without exclusive CPUs */
+	uint64_t memory_nodes; /* where its memory is charged; 0 without the memory manager */
+};
+
+struct kubelet_verdict {
+	enum kubelet_answer answer;
+	enum kubelet_rejection rejection;
+	size_t container;  /* the container that is rejected; 0 for the whole pod in scope pod */
+	struct err reason; /* one sentence for a person; "" when admitted */
+	const struct kubelet_placement *placements; /* those of the pod's containers that were placed */
+	size_t n_placements;
+};
+
+/* Memory to judge in, made for one kubelet; one user at a time. */
+struct kubelet_workspace;
+
+int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret); /* 0 or -ENOMEM */
+void kubelet_workspace_free(struct kubelet_workspace *ws);
+void kubelet_workspace_freep(struct kubelet_workspace **ws);
+
+/*
+ * The verdict on one pod. `qos` is the pod's class (without it the answer is unknown unless the pod asks for
+ * devices alone). 0 or -ENOMEM. *ret points into the workspace and is valid until its next use. Allocates
+ * nothing, but for a pod with more containers or memory types than any before.
+ */
+int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, struct kubelet_verdict *ret);
+
+/* guaranteedCPUs(): how many CPUs the container gets for itself; 0 = it runs in the shared pool. */
+size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos);
+
+/* podGuaranteedCPUs(): the most exclusive CPUs that the pod's containers hold at one time. */
+size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos);

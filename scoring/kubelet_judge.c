@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/kubelet_workspace.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/vec.h"
+
+size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos)
+{
+	const struct resource_quantity *q = resource_list_find(&container->requests, "cpu");
+	qty_t value;
+
+	if (qos != QOS_GUARANTEED || !q || q->quantity.nano <= 0)
+		return 0;
+	/* isIntegralCPUAmount(): both values are rounded up, so 1.9999999 CPUs are two. */
+	value = qty_value(q->quantity.nano);
+	return value * 1000 == qty_milli_value(q->quantity.nano) ? (size_t)value : 0;
+}
+
+size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos)
+{
+	size_t init = 0, sidecars = 0, apps = 0;
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		size_t n = kubelet_exclusive_cpus(&pod->containers[i], qos);
+
+		if (pod->containers[i].kind == CONTAINER_APP)
+			apps += n;
+		else if (pod->containers[i].kind == CONTAINER_SIDECAR)
+			sidecars += n;
+		else if (sidecars + n > init)
+			init = sidecars + n;
+	}
+	return apps + sidecars > init ? apps + sidecars : init;
+}
+
+/* The limit of one resource; 0 when it is not named. */
+static qty_t limit_of(const struct container_request *container, const char *name, bool *ret_asked)
+{
+	const struct resource_quantity *q = resource_list_find(&container->limits, name);
+
+	*ret_asked = *ret_asked || q;
+	return q ? q->quantity.nano : 0;
+}
+
+size_t kubelet_devices_demanded(
+	const struct judgement *j, const struct demand *demand, size_t r, bool *ret_asked)
+{
+	const char *name = j->k->devices.inventory->resources[r].name;
+	qty_t init = 0, sidecars = 0, apps = 0, sum;
+	int64_t n;
+
+	*ret_asked = false;
+	if (demand->container) {
+		n = qty_value(limit_of(demand->container, name, ret_asked));
+		return n > 0 ? (size_t)n : 0;
+	}
+	for (size_t i = 0; i < j->pod->n_containers; i++) {
+		const struct container_request *c = &j->pod->containers[i];
+		qty_t limit = limit_of(c, name, ret_asked);
+
+		if (c->kind == CONTAINER_APP)
+			apps = qty_add(apps, limit);
+		else if (c->kind == CONTAINER_SIDECAR)
+			sidecars = qty_add(sidecars, limit);
+		else if (qty_add(sidecars, limit) > init)
+			init = qty_add(sidecars, limit);
+	}
+	sum = qty_add(apps, sidecars);
+	n = qty_value(sum > init ? sum : init);
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Put the managers into the state of the node as it is. 0 or -ENOMEM. */
+static int reset(const struct judgement *j)
+{
+	size_t n = j->k->topology.n_cpus, n_containers = j->pod->n_containers;
+	struct kubelet_workspace *ws = j->ws;
+
+	if (vec_grow(&ws->placements, &ws->placements_size, n_containers + 1, sizeof(*ws->placements)) < 0 ||
+		vec_grow(&ws->cpus, &ws->cpus_size, n_containers * n + 1, sizeof(*ws->cpus)) < 0 ||
+		memory_books_reset(&ws->memory, &j->k->memory, n_containers) < 0)
+		return -ENOMEM;
+	memcpy(ws->shared, j->k->shared, n * sizeof(*ws->shared));
+	memset(ws->reusable, 0, n * sizeof(*ws->reusable));
+	device_books_reset(&ws->devices, &j->k->devices);
+	return 0;
+}
+
+static void reject(struct judgement *j, enum kubelet_rejection rejection)
+{
+	j->verdict->answer = KUBELET_REJECTS;
+	j->verdict->rejection = rejection;
+}
+
+/* What is demanded by a container, or by the pod when it is NULL. 0, -ENOMEM, -EINVAL as memory_needs_*. */
+static int make_demand(
+	const struct judgement *j, const struct container_request *container, struct demand *ret)
+{
+	const struct memory_manager *mm = &j->k->memory;
+	int r = 0;
+
+	*ret = (struct demand){.container = container};
+	if (j->cpu)
+		ret->cpus = container ? kubelet_exclusive_cpus(container, j->qos)
+				      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
+	if (j->memory) {
+		r = container ? memory_needs_of_container(mm, container, &j->ws->needs)
+			      : memory_needs_of_pod(mm, j->pod, &j->ws->needs);
+		ret->memory = r == 0;
+	}
+	return r;
+}
+
+/* Gather the hints in the kubelet's order of providers and merge them. */
+static struct topology_hint merge(const struct judgement *j, const struct demand *demand, bool *ret_admit)
+{
+	const struct kubelet *k = j->k;
+	struct kubelet_workspace *ws = j->ws;
+
+	topology_merge_start(&ws->merge, &k->rules);
+	for (size_t r = 0; r < k->devices.inventory->n_resources; r++) {
+		bool asked;
+		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
+
+		if (!asked)
+			continue;
+		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
+		topology_merge_add(&ws->merge, &ws->hints);
+	}
+	if (demand->cpus > 0) {
+		cpu_manager_available(&k->cpu, ws->shared, ws->available);
+		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
+		topology_merge_add(&ws->merge, &ws->hints);
+	}
+	if (demand->memory) {
+		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
+		for (size_t i = 0; i < ws->needs.n_items; i++)
+			topology_merge_add(&ws->merge, &ws->hints);
+	}
+	return topology_merge_finish(&ws->merge, ret_admit);
+}
+
+static bool allocate_devices(
+	struct judgement *j, const struct demand *demand, const struct kubelet_placement *placement)
+{
+	const struct device_manager *dm = &j->k->devices;
+
+	for (size_t r = 0; r < dm->inventory->n_resources; r++) {
+		const char *name = dm->inventory->resources[r].name;
+		size_t available;
+		bool asked;
+		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
+
+		if (!asked)
+			continue;
+		switch (device_manager_allocate(
+			dm, &j->ws->devices, r, n, placement->hint, demand->container->kind, &available)) {
+		case DEVICE_TAKE_OK:
+		case DEVICE_TAKE_STATUS_COUNT:
+			continue;
+		case DEVICE_TAKE_NOT_ENOUGH:
+			err_set(&j->verdict->reason, 0, "%s: %zu wanted, %zu free", name, n, available);
+			break;
+		case DEVICE_TAKE_NONE_HEALTHY:
+			err_set(&j->verdict->reason, 0, "%s: no device is healthy", name);
+			break;
+		}
+		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		return false;
+	}
+	return true;
+}
+
+static bool check_smt(struct judgement *j, size_t n)
+{
+	const struct cpu_manager *cm = &j->k->cpu;
+	size_t physical;
+
+	switch (cpu_manager_check_smt(cm, j->ws->shared, n, &physical)) {
+	case CPU_SMT_ALIGNED:
+	case CPU_SMT_STATUS_COUNT:
+		return true;
+	case CPU_SMT_NOT_MULTIPLE:
+		err_set(&j->verdict->reason, 0,
+			"full-pcpus-only: %zu CPUs are not a multiple of the %u CPUs per core", n,
+			cm->cpus_per_core);
+		break;
+	case CPU_SMT_NOT_ENOUGH_CORES:
+		err_set(&j->verdict->reason, 0,
+			"full-pcpus-only: %zu CPUs wanted, %zu free on cores without reserved CPUs", n,
+			physical);
+		break;
+	}
+	reject(j, KUBELET_SMT_ALIGNMENT);
+	return false;
+}
+
+static bool allocate_cpus(
+	struct judgement *j, const struct demand *demand, struct kubelet_placement *placement, bool *cpus)
+{
+	struct kubelet_workspace *ws = j->ws;
+	struct cpu_take take;
+
+	if (demand->cpus == 0)
+		return true;
+	if (!check_smt(j, demand->cpus))
+		return false;
+	take = cpu_manager_allocate(&j->k->cpu, ws->cpu, ws->shared, ws->reusable, demand->cpus,
+		placement->hint, ws->scratch, cpus);
+	switch (take.status) {
+	case CPU_TAKE_OK:
+		break;
+	case CPU_TAKE_NOT_ENOUGH:
+		cpu_manager_available(&j->k->cpu, ws->shared, ws->available);
+		err_set(&j->verdict->reason, 0, "%zu exclusive CPUs wanted, %zu available", demand->cpus,
+			cpu_set_size(&j->k->topology, ws->available));
+		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		return false;
+	case CPU_TAKE_MISCOUNTED:
+		err_set(&j->verdict->reason, 0,
+			"the kubelet fails to distribute %zu CPUs over NUMA nodes (accounting error, %ld "
+			"remaining)",
+			demand->cpus, take.remaining);
+		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		return false;
+	case CPU_TAKE_UNKNOWN:
+	case CPU_TAKE_STATUS_COUNT:
+		err_set(&j->verdict->reason, 0, "distributing %zu CPUs over NUMA nodes takes too many steps",
+			demand->cpus);
+		j->verdict->answer = KUBELET_UNKNOWN;
+		return false;
+	}
+	placement->exclusive_cpus = demand->cpus;
+	placement->cpus = cpus;
+	for (size_t i = 0; i < j->k->topology.n_cpus; i++)
+		if (cpus[i])
+			ws->reusable[i] = demand->container->kind == CONTAINER_INIT;
+	return true;
+}
+
+static bool allocate_memory(
+	struct judgement *j, const struct demand *demand, struct kubelet_placement *placement)
+{
+	struct kubelet_workspace *ws = j->ws;
+
+	if (!demand->memory)
+		return true;
+	switch (memory_manager_allocate(&j->k->memory, &ws->memory, &ws->needs, placement->hint,
+		demand->container->kind, &ws->hints, &placement->memory_nodes)) {
+	case MEMORY_TAKE_OK:
+	case MEMORY_TAKE_STATUS_COUNT:
+		return true;
+	case MEMORY_TAKE_NO_NODES:
+		err_set(&j->verdict->reason, 0,
+			"no NUMA nodes that may be used together have enough memory free");
+		break;
+	case MEMORY_TAKE_NOT_PREFERRED:
+		err_set(&j->verdict->reason, 0,
+			"the memory lies only on more NUMA nodes than it needs by size");
+		break;
+	case MEMORY_TAKE_GROUPED:
+		err_set(&j->verdict->reason, 0,
+			"the memory of the chosen NUMA nodes is used in other groups of nodes");
+		break;
+	}
+	reject(j, KUBELET_UNEXPECTED_ADMISSION);
+	return false;
+}
+
+/* Allocate one container under its hint. False: the verdict is made. */
+static bool place(struct judgement *j, size_t i, const struct demand *demand, struct topology_hint hint)
+{
+	size_t n_cpus = j->k->topology.n_cpus;
+	struct kubelet_placement *placement = &j->ws->placements[i];
+
+	*placement = (struct kubelet_placement){.hint = hint};
+	if (!allocate_devices(j, demand, placement) ||
+		!allocate_cpus(j, demand, placement, &j->ws->cpus[i * n_cpus]))
+		return false;
+	if (j->memory && !demand->memory) {
+		err_set(&j->verdict->reason, 0, "an amount of memory is not a whole number of bytes");
+		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		return false;
+	}
+	return allocate_memory(j, demand, placement);
+}
+
+/* The containers one after the other. 0 or -ENOMEM; the verdict is made when something is rejected. */
+static int judge_containers(struct judgement *j)
+{
+	bool per_pod = j->k->scope == TOPOLOGY_SCOPE_POD && j->k->rules.policy != TOPOLOGY_MANAGER_NONE;
+	struct topology_hint hint = {.any_node = true};
+	struct demand demand;
+	bool admit = true;
+
+	if (per_pod) {
+		if (make_demand(j, NULL, &demand) == -ENOMEM)
+			return -ENOMEM;
+		hint = merge(j, &demand, &admit);
+	}
+	for (size_t i = 0; i < j->pod->n_containers && admit; i++) {
+		j->verdict->container = i;
+		if (make_demand(j, &j->pod->containers[i], &demand) == -ENOMEM)
+			return -ENOMEM;
+		if (!per_pod && j->k->rules.policy != TOPOLOGY_MANAGER_NONE)
+			hint = merge(j, &demand, &admit);
+		if (!admit)
+			break;
+		if (!place(j, i, &demand, hint))
+			return 0;
+		j->verdict->n_placements = i + 1;
+	}
+	j->verdict->answer = KUBELET_ADMITS;
+	if (!admit) {
+		reject(j, KUBELET_TOPOLOGY_AFFINITY);
+		kubelet_explain_affinity(j, &demand);
+	}
+	return 0;
+}
+
+/* Does the pod ask for something the managers align? And if so, is enough known? False: the verdict is made.
+ */
+static bool can_judge(struct judgement *j)
+{
+	const struct err *unknown = NULL;
+	bool devices = false, cpus = false;
+
+	for (size_t r = 0; r < j->k->devices.inventory->n_resources; r++) {
+		const struct demand all = {.container = NULL};
+		bool asked;
+
+		kubelet_devices_demanded(j, &all, r, &asked);
+		devices = devices || asked;
+	}
+	for (size_t i = 0; i < j->pod->n_containers; i++)
+		cpus = cpus || kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
+	j->verdict->answer = KUBELET_UNKNOWN;
+	if (j->qos == QOS_UNKNOWN && (j->k->cpu_static || j->k->memory_static || j->k->cpu_unknown.text[0] ||
+					     j->k->memory_unknown.text[0])) {
+		err_set(&j->verdict->reason, 0, "the pod's QoS class is not known");
+		return false;
+	}
+	if (j->qos == QOS_GUARANTEED && j->pod->has_pod_resources && j->k->pod_level_managers &&
+		(j->k->cpu_static || j->k->memory_static)) {
+		err_set(&j->verdict->reason, 0,
+			"PodLevelResourceManagers places pods with pod-level "
+			"resources in a way that is not modelled");
+		return false;
+	}
+	/* Without that feature gate the CPU and memory managers leave such pods alone. */
+	j->cpu = cpus && !j->pod->has_pod_resources && j->k->cpu_static;
+	j->memory = j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_static;
+	if (cpus && !j->pod->has_pod_resources && j->k->cpu_unknown.text[0])
+		unknown = &j->k->cpu_unknown;
+	else if (j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_unknown.text[0])
+		unknown = &j->k->memory_unknown;
+	else if ((j->cpu || j->memory || devices) && j->k->unknown.text[0])
+		unknown = &j->k->unknown;
+	if (unknown) {
+		j->verdict->reason = *unknown;
+		return false;
+	}
+	if (j->k->unknown.text[0]) {
+		/* Nothing is asked for that could be refused. */
+		j->verdict->answer = KUBELET_ADMITS;
+		return false;
+	}
+	return true;
+}
+
+int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, struct kubelet_verdict *ret)
+{
+	struct kubelet_verdict verdict = {.answer = KUBELET_UNKNOWN};
+	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos, .verdict = &verdict};
+	int r = reset(&j);
+
+	if (r == 0 && can_judge(&j))
+		r = judge_containers(&j);
+	if (r < 0)
+		return r;
+	verdict.placements = ws->placements;
+	*ret = verdict;
+	return 0;
+}

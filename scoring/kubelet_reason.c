@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why the Topology Manager did not admit: one sentence with the numbers. It looks again at what was merged.
+ */
+#include "scoring/kubelet_workspace.h"
+
+#include <string.h>
+
+/* The resources are merged again one by one; the first with which nothing is admitted is to blame. */
+struct blame {
+	struct judgement *j;
+	const char *policy;
+	char agreed[96]; /* a resource that was still admitted, "" = none yet */
+	uint64_t nodes;  /* where it would go, with the others so far */
+	bool done;       /* the reason is written */
+};
+
+/* "11 CPUs", "4 vendor.com/nic", "17179869184 bytes of memory" */
+struct amount {
+	uint64_t n;
+	const char *unit, *name;
+};
+
+static void print_amount(struct amount a, char text[128])
+{
+	struct err line = {""};
+
+	err_set(&line, 0, "%llu%s %s", (unsigned long long)a.n, a.unit, a.name);
+	memcpy(text, line.text, 127);
+	text[127] = '\0';
+}
+
+static void print_nodes(unsigned n, char text[32])
+{
+	struct err line = {""};
+
+	if (n == 1)
+		err_set(&line, 0, "one NUMA node");
+	else
+		err_set(&line, 0, "%u NUMA nodes", n);
+	memcpy(text, line.text, 31);
+	text[31] = '\0';
+}
+
+/* Is there a hint of this resource that could be admitted alone? The narrowest in *ret_nodes. */
+static bool find_preferred(const struct blame *b, uint64_t *ret_nodes)
+{
+	const struct topology_hints *hints = &b->j->ws->hints;
+	bool single = b->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, found = false;
+
+	for (size_t i = 0; i < hints->n_items; i++) {
+		if (single ? !topology_single_node_hint(hints->items[i]) : !hints->items[i].preferred)
+			continue;
+		if (!found || node_mask_narrower(hints->items[i].nodes, *ret_nodes))
+			*ret_nodes = hints->items[i].nodes;
+		found = true;
+	}
+	return found;
+}
+
+/* No hint of this resource can be admitted: say why. */
+static void explain_alone(const struct blame *b, const char *wanted, uint64_t n, struct resource_fit fit)
+{
+	struct err *reason = &b->j->verdict->reason;
+	bool single = b->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	char nodes[32];
+
+	print_nodes(fit.min_nodes, nodes);
+	if (fit.available < n)
+		err_set(reason, 0, "%s: %s wanted, %llu available", b->policy, wanted,
+			(unsigned long long)fit.available);
+	else if (single && fit.min_nodes != 1)
+		err_set(reason, 0, "%s: %s need %s by size", b->policy, wanted,
+			fit.min_nodes ? nodes : "more than all NUMA nodes");
+	else
+		err_set(reason, 0, "%s: %s fit %s by size (%llu), but the freest %s %llu", b->policy, wanted,
+			nodes, (unsigned long long)fit.capacity, fit.min_nodes == 1 ? "has" : "have",
+			(unsigned long long)fit.free);
+}
+
+/* Merge the resource whose hints are in the workspace. */
+static void blame_resource(struct blame *b, struct amount wanted, struct resource_fit fit)
+{
+	char text[128], list[NODE_MASK_TEXT_MAX], agreed[NODE_MASK_TEXT_MAX];
+	struct kubelet_workspace *ws = b->j->ws;
+	struct topology_hint best;
+	uint64_t preferred = 0;
+	bool admit;
+
+	if (b->done)
+		return;
+	topology_merge_add(&ws->merge, &ws->hints);
+	best = topology_merge_finish(&ws->merge, &admit);
+	print_amount(wanted, text);
+	if (admit) {
+		if (!b->agreed[0] && !ws->hints.no_preference)
+			memcpy(b->agreed, text, sizeof(b->agreed) - 1);
+		b->nodes = best.nodes;
+		return;
+	}
+	b->done = true;
+	if (!find_preferred(b, &preferred)) {
+		explain_alone(b, text, wanted.n, fit);
+		return;
+	}
+	node_mask_print(preferred, list);
+	node_mask_print(b->nodes, agreed);
+	err_set(&b->j->verdict->reason, 0, "%s: no NUMA nodes suit all: %s would go to {%s}, %s to {%s}",
+		b->policy, b->agreed, agreed, text, list);
+}
+
+static void blame_memory(struct blame *b)
+{
+	const struct kubelet *k = b->j->k;
+	struct kubelet_workspace *ws = b->j->ws;
+
+	for (size_t i = 0; i < ws->needs.n_items; i++) {
+		const struct memory_need *need = &ws->needs.items[i];
+		struct amount wanted = {need->bytes, " bytes of", need->name};
+
+		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
+		blame_resource(b, wanted, memory_manager_fit(&k->memory, &ws->memory, need));
+	}
+}
+
+void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
+{
+	const struct kubelet *k = j->k;
+	struct kubelet_workspace *ws = j->ws;
+	struct blame b = {.j = j, .policy = topology_manager_policy_names[k->rules.policy]};
+
+	topology_merge_start(&ws->merge, &k->rules);
+	if (demand->cpus > 0) {
+		const struct amount wanted = {demand->cpus, "", "CPUs"};
+
+		cpu_manager_available(&k->cpu, ws->shared, ws->available);
+		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
+		for (size_t i = 0; i < k->topology.n_cpus; i++)
+			ws->available[i] = ws->available[i] || ws->reusable[i];
+		blame_resource(&b, wanted, cpu_manager_fit(&k->cpu, ws->available, demand->cpus));
+	}
+	for (size_t r = 0; r < k->devices.inventory->n_resources; r++) {
+		bool asked;
+		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
+		const struct amount wanted = {n, "", k->devices.inventory->resources[r].name};
+
+		if (!asked)
+			continue;
+		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
+		blame_resource(&b, wanted, device_manager_fit(&k->devices, &ws->devices, r, n));
+	}
+	if (demand->memory)
+		blame_memory(&b);
+}

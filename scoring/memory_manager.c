@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/memory_manager.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/resource_name.h"
+#include "common/vec.h"
+
+static size_t find_type(const struct memory_manager *mm, const char *name)
+{
+	size_t i = 0;
+
+	while (i < mm->n_types && strcmp(mm->types[i], name) != 0)
+		i++;
+	return i;
+}
+
+/* The names of all types on any node. */
+static int collect_types(struct memory_manager *mm, const struct memory_state *state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < state->n_nodes; i++)
+		n += state->nodes[i].n_tables;
+	mm->types = calloc(n + 1, sizeof(*mm->types));
+	if (!mm->types)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->n_nodes; i++)
+		for (size_t k = 0; k < state->nodes[i].n_tables; k++) {
+			const char *name = state->nodes[i].tables[k].type;
+
+			if (find_type(mm, name) == mm->n_types)
+				mm->types[mm->n_types++] = name;
+		}
+	return 0;
+}
+
+int memory_manager_init(struct memory_manager *mm, const struct memory_state *state)
+{
+	memset(mm, 0, sizeof(*mm));
+	mm->n_nodes = state->n_nodes;
+	if (collect_types(mm, state) < 0 || memory_books_init(&mm->now, mm) < 0) {
+		memory_manager_release(mm);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < state->n_nodes; i++) {
+		const struct memory_node *node = &state->nodes[i];
+
+		if (node->id > NODE_MASK_MAX_ID ||
+			!node_mask_from_bitmap(node->cells, &mm->now.use[i].cells)) {
+			memory_manager_release(mm);
+			return -ERANGE;
+		}
+		mm->nodes |= node_mask_of(node->id);
+		mm->now.use[i].assignments = node->assignments;
+		for (size_t k = 0; k < node->n_tables; k++)
+			mm->now.amounts[i * mm->n_types + find_type(mm, node->tables[k].type)] =
+				(struct memory_amount){.allocatable = node->tables[k].allocatable,
+					.free = node->tables[k].free};
+	}
+	return 0;
+}
+
+void memory_manager_release(struct memory_manager *mm)
+{
+	memory_books_release(&mm->now);
+	free(mm->types);
+	memset(mm, 0, sizeof(*mm));
+}
+
+int memory_books_init(struct memory_books *books, const struct memory_manager *mm)
+{
+	*books = (struct memory_books){
+		.amounts = calloc(mm->n_nodes * mm->n_types + 1, sizeof(*books->amounts)),
+		.use = calloc(mm->n_nodes + 1, sizeof(*books->use))};
+	if (books->amounts && books->use)
+		return 0;
+	memory_books_release(books);
+	return -ENOMEM;
+}
+
+void memory_books_release(struct memory_books *books)
+{
+	free(books->amounts);
+	free(books->use);
+	free(books->reuse);
+	memset(books, 0, sizeof(*books));
+}
+
+int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers)
+{
+	if (vec_grow(&books->reuse, &books->reuse_size, n_containers * mm->n_types + 1,
+		    sizeof(*books->reuse)) < 0)
+		return -ENOMEM;
+	memcpy(books->amounts, mm->now.amounts, mm->n_nodes * mm->n_types * sizeof(*books->amounts));
+	memcpy(books->use, mm->now.use, mm->n_nodes * sizeof(*books->use));
+	books->n_reuse = 0;
+	return 0;
+}
+
+void memory_needs_release(struct memory_needs *needs)
+{
+	free(needs->items);
+	memset(needs, 0, sizeof(*needs));
+}
+
+/* The need of this name, added with 0 bytes when it is new; NULL = out of memory. */
+static struct memory_need *find_need(
+	const struct memory_manager *mm, struct memory_needs *needs, const char *name)
+{
+	for (size_t i = 0; i < needs->n_items; i++)
+		if (!strcmp(needs->items[i].name, name))
+			return &needs->items[i];
+	if (vec_grow(&needs->items, &needs->items_size, needs->n_items + 1, sizeof(*needs->items)) < 0)
+		return NULL;
+	needs->items[needs->n_items] = (struct memory_need){.name = name, .type = find_type(mm, name)};
+	return &needs->items[needs->n_items++];
+}
+
+static bool is_memory(const char *name)
+{
+	return !strcmp(name, "memory") || resource_name_is_hugepages(name);
+}
+
+/* Quantity.AsInt64(): a whole number of bytes. */
+static bool whole_bytes(struct quantity q, uint64_t *ret_bytes)
+{
+	qty_t bytes = q.nano / QTY_UNIT;
+
+	if (q.nano < 0 || q.nano % QTY_UNIT != 0 || bytes > INT64_MAX)
+		return false;
+	*ret_bytes = (uint64_t)bytes;
+	return true;
+}
+
+int memory_needs_of_container(const struct memory_manager *mm, const struct container_request *container,
+	struct memory_needs *ret_needs)
+{
+	ret_needs->n_items = 0;
+	for (size_t i = 0; i < container->requests.n_items; i++) {
+		const struct resource_quantity *q = &container->requests.items[i];
+		struct memory_need *need;
+
+		if (!is_memory(q->name))
+			continue;
+		need = find_need(mm, ret_needs, q->name);
+		if (!need)
+			return -ENOMEM;
+		if (!whole_bytes(q->quantity, &need->bytes))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* The most of one type that a pod's containers hold at one time. */
+static int peak(const struct pod_request *pod, const char *name, uint64_t *ret_bytes)
+{
+	uint64_t init = 0, sidecars = 0, apps = 0;
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct container_request *c = &pod->containers[i];
+		const struct resource_quantity *q = resource_list_find(&c->requests, name);
+		uint64_t bytes = 0;
+
+		if (q && !whole_bytes(q->quantity, &bytes))
+			return -EINVAL;
+		if (c->kind == CONTAINER_APP)
+			apps += bytes;
+		else if (c->kind == CONTAINER_SIDECAR)
+			sidecars += bytes;
+		else if (sidecars + bytes > init)
+			init = sidecars + bytes;
+	}
+	*ret_bytes = apps + sidecars > init ? apps + sidecars : init;
+	return 0;
+}
+
+int memory_needs_of_pod(
+	const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs)
+{
+	ret_needs->n_items = 0;
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct resource_list *requests = &pod->containers[i].requests;
+
+		for (size_t k = 0; k < requests->n_items; k++) {
+			struct memory_need *need;
+			uint64_t bytes;
+			int r;
+
+			if (!is_memory(requests->items[k].name))
+				continue;
+			r = peak(pod, requests->items[k].name, &bytes);
+			if (r < 0)
+				return r;
+			if (pod->containers[i].kind != CONTAINER_APP)
+				continue;
+			need = find_need(mm, ret_needs, requests->items[k].name);
+			if (!need)
+				return -ENOMEM;
+			need->bytes = bytes;
+		}
+	}
+	return 0;
+}
+
+/* The amounts of one type, summed over the nodes of a mask. */
+static struct memory_amount sum_amounts(
+	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask)
+{
+	struct memory_amount sum = {0, 0};
+	size_t i = 0;
+
+	if (type == mm->n_types)
+		return sum;
+	for (uint64_t nodes = mm->nodes; nodes; nodes &= nodes - 1, i++) {
+		const struct memory_amount *amount = &books->amounts[i * mm->n_types + type];
+
+		if (!(mask & nodes & (~nodes + 1)))
+			continue;
+		sum.allocatable += amount->allocatable;
+		sum.free += amount->free;
+	}
+	return sum;
+}
+
+static struct memory_reuse *find_reuse(const struct memory_books *books, uint64_t nodes, size_t type)
+{
+	for (size_t i = 0; i < books->n_reuse; i++)
+		if (books->reuse[i].nodes == nodes && books->reuse[i].type == type)
+			return &books->reuse[i];
+	return NULL;
+}
+
+static uint64_t reusable(const struct memory_books *books, uint64_t nodes, size_t type)
+{
+	const struct memory_reuse *reuse = find_reuse(books, nodes, type);
+
+	return reuse ? reuse->bytes : 0;
+}
+
+/*
+ * May these nodes be used together? Single-node and multi-node use exclude each other, and groups must be the
+ * same or disjoint. A hint also keeps single-node use away from a node in a group; allocation does not.
+ */
+static bool groups_allow(
+	const struct memory_manager *mm, const struct memory_books *books, uint64_t mask, bool for_hint)
+{
+	bool single = node_mask_count(mask) == 1;
+	size_t i = 0;
+
+	for (uint64_t nodes = mm->nodes; nodes; nodes &= nodes - 1, i++) {
+		const struct memory_use *use = &books->use[i];
+
+		if (!(mask & nodes & (~nodes + 1)))
+			continue;
+		if (single && for_hint && node_mask_count(use->cells) > 1)
+			return false;
+		if (!single && use->assignments > 0 && use->cells != mask)
+			return false;
+	}
+	return true;
+}
+
+void memory_manager_hints(const struct memory_manager *mm, const struct memory_books *books,
+	const struct memory_needs *needs, struct topology_hints *ret_hints)
+{
+	unsigned min_nodes = (unsigned)mm->n_nodes;
+	struct node_mask_walk walk;
+	uint64_t mask;
+
+	topology_hints_clear(ret_hints);
+	node_mask_walk_start(&walk, mm->nodes);
+	while (needs->n_items > 0 && node_mask_walk_next(&walk, &mask)) {
+		bool holds = true, has = true;
+
+		for (size_t i = 0; i < needs->n_items; i++) {
+			const struct memory_need *need = &needs->items[i];
+			struct memory_amount sum = sum_amounts(mm, books, need->type, mask);
+
+			holds = holds && sum.allocatable >= need->bytes;
+			has = has && sum.free + reusable(books, mask, need->type) >= need->bytes;
+		}
+		if (holds && walk.size < min_nodes)
+			min_nodes = walk.size;
+		if (holds && has && groups_allow(mm, books, mask, true))
+			topology_hints_add(ret_hints, mask, false);
+	}
+	for (size_t i = 0; i < ret_hints->n_items; i++)
+		ret_hints->items[i].preferred = node_mask_count(ret_hints->items[i].nodes) == min_nodes;
+	ret_hints->no_preference = ret_hints->n_items == 0;
+}
+
+void memory_manager_hints_again(const struct memory_block *blocks, size_t n_blocks,
+	const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints)
+{
+	topology_hints_clear(ret_hints);
+	ret_hints->no_preference = true;
+	if (n_blocks != needs->n_items)
+		return;
+	for (size_t b = 0; b < n_blocks; b++) {
+		size_t i = 0;
+
+		while (i < needs->n_items && strcmp(needs->items[i].name, blocks[b].type) != 0)
+			i++;
+		if (i == needs->n_items || needs->items[i].bytes != blocks[b].bytes)
+			return;
+	}
+	for (size_t b = 0; b < n_blocks; b++) {
+		uint64_t nodes;
+
+		if (strcmp(needs->items[need].name, blocks[b].type) != 0)
+			continue;
+		if (!node_mask_from_bitmap(blocks[b].nodes, &nodes))
+			return;
+		topology_hints_add(ret_hints, nodes, true);
+		ret_hints->no_preference = false;
+	}
+}
+
+struct fit_of_need {
+	const struct memory_manager *mm;
+	const struct memory_books *books;
+	size_t type;
+};
+
+static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
+{
+	const struct fit_of_need *of = ctx;
+	struct memory_amount sum = sum_amounts(of->mm, of->books, of->type, nodes);
+
+	*ret_capacity = sum.allocatable;
+	*ret_free = sum.free;
+}
+
+struct resource_fit memory_manager_fit(
+	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need)
+{
+	const struct fit_of_need of = {mm, books, need->type};
+
+	return resource_fit_find(mm->nodes, need->bytes, count_mask, &of);
+}
+
+/* findBestHint() among the hints that contain `within`: preferred first, then the narrowest. */
+static const struct topology_hint *best_around(const struct topology_hints *hints, uint64_t within)
+{
+	const struct topology_hint *best = NULL;
+
+	for (size_t i = 0; i < hints->n_items; i++) {
+		const struct topology_hint *hint = &hints->items[i];
+
+		if (within & ~hint->nodes)
+			continue;
+		if (!best || (hint->preferred && !best->preferred) ||
+			(hint->preferred == best->preferred && node_mask_narrower(hint->nodes, best->nodes)))
+			best = hint;
+	}
+	return best;
+}
+
+/* updateMachineState(): charge `bytes` to the nodes in ascending order, each up to what it has free. */
+static void charge(const struct memory_manager *mm, struct memory_books *books, size_t type, uint64_t mask,
+	uint64_t bytes)
+{
+	size_t i = 0;
+
+	for (uint64_t nodes = mm->nodes; nodes; nodes &= nodes - 1, i++) {
+		uint64_t part, *free;
+
+		if (!(mask & nodes & (~nodes + 1)))
+			continue;
+		books->use[i].assignments++;
+		books->use[i].cells = mask;
+		if (type == mm->n_types)
+			continue;
+		free = &books->amounts[i * mm->n_types + type].free;
+		part = *free < bytes ? *free : bytes;
+		*free -= part;
+		bytes -= part;
+	}
+}
+
+/* Keep an ordinary init container's memory for reuse, or use up what there is. */
+static void update_reuse(
+	struct memory_books *books, const struct memory_need *need, uint64_t nodes, enum container_kind kind)
+{
+	struct memory_reuse *reuse = find_reuse(books, nodes, need->type);
+
+	if (kind != CONTAINER_INIT) {
+		if (reuse)
+			reuse->bytes -= reuse->bytes < need->bytes ? reuse->bytes : need->bytes;
+		return;
+	}
+	if (!reuse) {
+		if (books->n_reuse == books->reuse_size)
+			return; /* not reached: memory_books_reset() made room for every container */
+		reuse = &books->reuse[books->n_reuse++];
+		*reuse = (struct memory_reuse){.nodes = nodes, .type = need->type};
+	}
+	if (need->bytes > reuse->bytes)
+		reuse->bytes = need->bytes;
+}
+
+enum memory_take_status memory_manager_allocate(const struct memory_manager *mm, struct memory_books *books,
+	const struct memory_needs *needs, struct topology_hint hint, enum container_kind kind,
+	struct topology_hints *hints, uint64_t *ret_nodes)
+{
+	bool enough = !hint.any_node;
+
+	if (needs->n_items == 0) {
+		*ret_nodes = 0;
+		return MEMORY_TAKE_OK;
+	}
+	for (size_t i = 0; i < needs->n_items && enough; i++)
+		enough = sum_amounts(mm, books, needs->items[i].type, hint.nodes).free >=
+			 needs->items[i].bytes;
+	if (!enough) {
+		const struct topology_hint *best;
+
+		memory_manager_hints(mm, books, needs, hints);
+		best = best_around(hints, hint.any_node ? 0 : hint.nodes);
+		if (!best)
+			return MEMORY_TAKE_NO_NODES;
+		if (hint.preferred && !best->preferred)
+			return MEMORY_TAKE_NOT_PREFERRED;
+		hint = *best;
+	}
+	if (!groups_allow(mm, books, hint.nodes, false))
+		return MEMORY_TAKE_GROUPED;
+	for (size_t i = 0; i < needs->n_items; i++) {
+		const struct memory_need *need = &needs->items[i];
+		uint64_t again = reusable(books, hint.nodes, need->type);
+
+		charge(mm, books, need->type, hint.nodes, need->bytes > again ? need->bytes - again : 0);
+		update_reuse(books, need, hint.nodes, kind);
+	}
+	*ret_nodes = hint.nodes;
+	return MEMORY_TAKE_OK;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The kubelet's memory manager, policy Static (pkg/kubelet/cm/memorymanager/policy_static.go, 1.36.2):
+ * topology hints and allocation of memory and hugepages, groups of NUMA nodes included. Amounts are bytes.
+ * Depends on common/ and scoring/ only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/allocation.h"
+#include "common/memory_state.h"
+#include "common/request.h"
+#include "scoring/node_mask.h"
+#include "scoring/resource_fit.h"
+#include "scoring/topology_hint.h"
+
+struct memory_amount {
+	uint64_t allocatable, free;
+};
+
+/* How a NUMA node is used so far. */
+struct memory_use {
+	unsigned assignments; /* containers x types */
+	uint64_t cells;       /* the group of nodes it belongs to */
+};
+
+/* Memory of finished init containers that the rest of their pod may use again. */
+struct memory_reuse {
+	uint64_t nodes; /* exactly these */
+	size_t type;
+	uint64_t bytes;
+};
+
+/* The manager's books: what is free at some moment. */
+struct memory_books {
+	struct memory_amount *amounts; /* [node][type] */
+	struct memory_use *use;        /* [node] */
+	struct memory_reuse *reuse;
+	size_t n_reuse;
+	size_t reuse_size;
+};
+
+struct memory_manager {
+	uint64_t nodes; /* ids; position = rank among them */
+	size_t n_nodes, n_types;
+	const char **types; /* names, the state's */
+	struct memory_books now;
+};
+
+/*
+ * From the kubelet's machine state, which must outlive the manager. 0; -ENOMEM; -ERANGE when an id exceeds
+ * NODE_MASK_MAX_ID. A type that a node lacks counts as 0 there (the kubelet would crash).
+ */
+int memory_manager_init(struct memory_manager *mm, const struct memory_state *state);
+void memory_manager_release(struct memory_manager *mm);
+
+/* A copy of the books to allocate in. 0 or -ENOMEM. */
+int memory_books_init(struct memory_books *books, const struct memory_manager *mm);
+void memory_books_release(struct memory_books *books);
+
+/* Make the books as they are now, with room to reuse the memory of `n_containers`. 0 or -ENOMEM; allocates
+ * only when there were never as many containers. */
+int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers);
+
+/* What a container or pod asks for, one item a type. */
+struct memory_need {
+	const char *name; /* the request's */
+	size_t type;      /* position in types[], or n_types when no node has it */
+	uint64_t bytes;
+};
+
+struct memory_needs {
+	struct memory_need *items;
+	size_t n_items;
+	size_t items_size;
+};
+
+void memory_needs_release(struct memory_needs *needs);
+
+/* Of one container: memory and hugepages of its requests. 0; -ENOMEM; -EINVAL when an amount is no whole
+ * number of bytes (the kubelet then admits no such Guaranteed pod). */
+int memory_needs_of_container(const struct memory_manager *mm, const struct container_request *container,
+	struct memory_needs *ret_needs);
+
+/* Of a pod in scope pod: for each type that an app container asks for, the most that is held at one time. */
+int memory_needs_of_pod(
+	const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs);
+
+/*
+ * calculateHints(): the list is the same for each type asked for. None at all means "no preference" to the
+ * kubelet, which then refuses when it allocates; that is kept. At most NODE_MASK_WALK_MAX nodes.
+ */
+void memory_manager_hints(const struct memory_manager *mm, const struct memory_books *books,
+	const struct memory_needs *needs, struct topology_hints *ret_hints);
+
+/* regenerateHints(): the hint of one need of a container that already holds these blocks; no preference when
+ * they are not what all the needs ask for. */
+void memory_manager_hints_again(const struct memory_block *blocks, size_t n_blocks,
+	const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints);
+
+struct resource_fit memory_manager_fit(
+	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);
+
+enum memory_take_status {
+	MEMORY_TAKE_OK,
+	MEMORY_TAKE_NO_NODES,      /* no NUMA nodes have enough */
+	MEMORY_TAKE_NOT_PREFERRED, /* the Topology Manager's hint is preferred, the best that has enough is
+				      not */
+	MEMORY_TAKE_GROUPED,       /* the nodes belong to other groups */
+	MEMORY_TAKE_STATUS_COUNT
+};
+
+/*
+ * Allocate(): charge the needs to the hint's nodes, or to the best ones around them when they do not suffice.
+ * An ordinary init container leaves its memory for reuse, the others use it up. The books change only on
+ * MEMORY_TAKE_OK; *ret_nodes is then where the memory lies (nowhere without needs, which a Guaranteed pod
+ * always has). `hints` is scratch. Allocates nothing.
+ */
+enum memory_take_status memory_manager_allocate(const struct memory_manager *mm, struct memory_books *books,
+	const struct memory_needs *needs, struct topology_hint hint, enum container_kind kind,
+	struct topology_hints *hints, uint64_t *ret_nodes);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/node_mask.h"
+
+#include <string.h>
+
+bool node_mask_from_bitmap(hwloc_const_bitmap_t set, uint64_t *ret_mask)
+{
+	uint64_t mask = 0;
+	int id;
+
+	if (!set) {
+		*ret_mask = 0;
+		return true;
+	}
+	if (hwloc_bitmap_last(set) > NODE_MASK_MAX_ID ||
+		(hwloc_bitmap_last(set) < 0 && !hwloc_bitmap_iszero(set)))
+		return false;
+	for (id = hwloc_bitmap_first(set); id >= 0; id = hwloc_bitmap_next(set, id))
+		mask |= node_mask_of((unsigned)id);
+	*ret_mask = mask;
+	return true;
+}
+
+/* Append a number below 100. */
+static char *put_id(char *to, unsigned id)
+{
+	if (id >= 10)
+		*to++ = (char)('0' + id / 10);
+	*to++ = (char)('0' + id % 10);
+	return to;
+}
+
+void node_mask_print(uint64_t mask, char text[NODE_MASK_TEXT_MAX])
+{
+	char *to = text;
+
+	for (unsigned id = 0; id <= NODE_MASK_MAX_ID; id++) {
+		unsigned last = id;
+
+		if (!(mask & node_mask_of(id)))
+			continue;
+		while (last < NODE_MASK_MAX_ID && (mask & node_mask_of(last + 1)))
+			last++;
+		if (to > text)
+			*to++ = ',';
+		to = put_id(to, id);
+		if (last > id) {
+			*to++ = '-';
+			to = put_id(to, last);
+		}
+		id = last;
+	}
+	*to = '\0';
+}
+
+void node_mask_print_binary(uint64_t mask, char text[NODE_MASK_BINARY_MAX])
+{
+	unsigned width = mask ? 64 - (unsigned)__builtin_clzll(mask) : 0;
+
+	width = width <= 2 ? 2 : width + width % 2;
+	for (unsigned i = 0; i < width; i++)
+		text[i] = (mask >> (width - 1 - i)) & 1 ? '1' : '0';
+	text[width] = '\0';
+}
+
+void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes)
+{
+	walk->n = walk->size = 0;
+	for (; nodes; nodes &= nodes - 1)
+		walk->ids[walk->n++] = (unsigned char)__builtin_ctzll(nodes);
+}
+
+bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
+{
+	unsigned i = walk->size;
+	uint64_t mask = 0;
+
+	/* The rightmost position that can still move to the right. */
+	while (i > 0 && walk->at[i - 1] == walk->n - (walk->size - (i - 1)))
+		i--;
+	if (i > 0) {
+		walk->at[i - 1]++;
+	} else {
+		if (walk->size == walk->n)
+			return false;
+		walk->size++;
+		walk->at[0] = 0;
+		i = 1;
+	}
+	for (; i < walk->size; i++)
+		walk->at[i] = (unsigned char)(walk->at[i - 1] + 1);
+	for (i = 0; i < walk->size; i++)
+		mask |= node_mask_of(walk->ids[walk->at[i]]);
+	*ret_mask = mask;
+	return true;
+}

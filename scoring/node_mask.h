@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A set of NUMA nodes as the kubelet's Topology Manager keeps it: one 64-bit word, bit i = NUMA node id i.
+ * Order and iteration as in k8s.io/kubernetes pkg/kubelet/cm/topologymanager/bitmask.
+ * Depends on hwloc's bitmap and libc only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hwloc/bitmap.h>
+
+/* Ids above this do not fit the kubelet's masks. */
+#define NODE_MASK_MAX_ID 63
+
+/*
+ * Walking every subset of n nodes costs 2^n steps; the kubelet itself warns above 8 nodes. Beyond this many
+ * nodes nothing is walked and the answer is "unknown".
+ */
+#define NODE_MASK_WALK_MAX 16
+
+static inline uint64_t node_mask_of(unsigned id)
+{
+	return id <= NODE_MASK_MAX_ID ? UINT64_C(1) << id : 0;
+}
+
+static inline unsigned node_mask_count(uint64_t mask)
+{
+	return (unsigned)__builtin_popcountll(mask);
+}
+
+/* IsNarrowerThan(): fewer nodes, or as many and the smaller number. */
+static inline bool node_mask_narrower(uint64_t a, uint64_t b)
+{
+	unsigned n_a = node_mask_count(a), n_b = node_mask_count(b);
+
+	return n_a == n_b ? a < b : n_a < n_b;
+}
+
+/* The bitmap's ids as a mask. False, and *ret_mask untouched, when an id exceeds NODE_MASK_MAX_ID. */
+bool node_mask_from_bitmap(hwloc_const_bitmap_t set, uint64_t *ret_mask);
+
+/* The mask as a list of ids, "0-1,3"; "" when empty. */
+#define NODE_MASK_TEXT_MAX 192
+void node_mask_print(uint64_t mask, char text[NODE_MASK_TEXT_MAX]);
+
+/* The mask as the kubelet's log writes it: binary, node 0 at the right, padded to a multiple of two digits.
+ */
+#define NODE_MASK_BINARY_MAX 65
+void node_mask_print_binary(uint64_t mask, char text[NODE_MASK_BINARY_MAX]);
+
+/*
+ * Every non-empty subset of `nodes`, in IterateBitMasks' order: by size, within a size in the lexicographic
+ * order of the ascending ids.
+ *
+ *	struct node_mask_walk walk;
+ *	node_mask_walk_start(&walk, nodes);
+ *	while (node_mask_walk_next(&walk, &mask))
+ *		...
+ *
+ * During a turn, at[0..size) holds the positions (among the ascending ids of `nodes`) of the subset's nodes.
+ */
+struct node_mask_walk {
+	unsigned char ids[64];
+	unsigned char at[64];
+	unsigned n, size;
+};
+
+void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes);
+bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask);

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/request.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/resource_name.h"
+
+int request_default(struct pod_request *pod)
+{
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		struct container_request *c = &pod->containers[i];
+
+		for (size_t j = 0; j < c->limits.n_items; j++) {
+			const struct resource_quantity *limit = &c->limits.items[j];
+
+			if (resource_list_find(&c->requests, limit->name))
+				continue;
+			if (resource_list_set(&c->requests, limit->name, limit->quantity) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* What the QoS class looks at, cpu first, memory second. */
+struct compute {
+	qty_t amount[2];
+	bool found[2];
+};
+
+static const char *const compute_names[2] = {"cpu", "memory"};
+
+/* Add a list's positive cpu and memory; true when it has both. */
+static bool compute_add(struct compute *sum, const struct resource_list *list)
+{
+	unsigned found = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct resource_quantity *q = resource_list_find(list, compute_names[i]);
+
+		if (!q || q->quantity.nano <= 0)
+			continue;
+		sum->amount[i] = qty_add(sum->amount[i], q->quantity.nano);
+		sum->found[i] = true;
+		found++;
+	}
+	return found == 2;
+}
+
+enum qos_class request_qos(const struct pod_request *pod)
+{
+	struct compute requests = {0}, limits = {0};
+	bool guaranteed = true;
+
+	if (pod->qos != QOS_UNKNOWN)
+		return pod->qos;
+	if (pod->has_pod_resources) {
+		compute_add(&requests, &pod->pod_requests);
+		guaranteed = compute_add(&limits, &pod->pod_limits) || pod->pod_limits.n_items == 0;
+	}
+	for (size_t i = 0; i < pod->n_containers && !pod->has_pod_resources; i++) {
+		compute_add(&requests, &pod->containers[i].requests);
+		if (!compute_add(&limits, &pod->containers[i].limits))
+			guaranteed = false;
+	}
+	if (!requests.found[0] && !requests.found[1] && !limits.found[0] && !limits.found[1])
+		return QOS_BEST_EFFORT;
+	for (size_t i = 0; i < 2; i++)
+		if (requests.found[i] != limits.found[i] || requests.amount[i] != limits.amount[i])
+			guaranteed = false;
+	return guaranteed ? QOS_GUARANTEED : QOS_BURSTABLE;
+}
+
+/* Add a quantity to an entry, or make the entry. */
+static int add_to(struct resource_list *list, const char *name, struct quantity q)
+{
+	const struct resource_quantity *old = resource_list_find(list, name);
+
+	return resource_list_set(list, name, old ? quantity_add(old->quantity, q) : q);
+}
+
+static int add_all(struct resource_list *sum, const struct resource_list *list)
+{
+	for (size_t i = 0; i < list->n_items; i++)
+		if (add_to(sum, list->items[i].name, list->items[i].quantity) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static int raise_all(struct resource_list *largest, const struct resource_list *list)
+{
+	for (size_t i = 0; i < list->n_items; i++) {
+		const struct resource_quantity *new = &list->items[i];
+		const struct resource_quantity *old = resource_list_find(largest, new->name);
+
+		if (old && quantity_cmp(new->quantity, old->quantity) <= 0)
+			continue;
+		if (resource_list_set(largest, new->name, new->quantity) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret)
+{
+	struct resource_list sum = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < pod->n_containers && r == 0; i++)
+		if (pod->containers[i].kind == CONTAINER_APP)
+			r = add_all(&sum, &pod->containers[i].requests);
+	for (size_t i = 0; i < pod->n_containers && r == 0; i++)
+		if (pod->containers[i].kind != CONTAINER_APP)
+			r = raise_all(&sum, &pod->containers[i].requests);
+	if (r == 0)
+		r = add_all(&sum, &pod->overhead);
+	if (r < 0)
+		resource_list_release(&sum);
+	else
+		*ret = sum;
+	return r;
+}
+
+int64_t request_whole_cpus(qty_t amount)
+{
+	int64_t cpus = qty_value(amount);
+
+	return amount > 0 && (qty_t)cpus * 1000 == qty_milli_value(amount) ? cpus : 0;
+}
+
+/* What one container holds of the resource in the kubelet's accounts. */
+static qty_t aligned_amount(const struct container_request *c, const char *name, bool guaranteed)
+{
+	const struct resource_quantity *q = resource_list_find(&c->requests, name);
+
+	if (!q || q->quantity.nano <= 0 || (resource_name_is_native(name) && !guaranteed))
+		return 0;
+	if (!strcmp(name, "cpu"))
+		return request_whole_cpus(q->quantity.nano) * QTY_UNIT;
+	return q->quantity.nano;
+}
+
+static qty_t aligned_pod_amount(const struct pod_request *pod, const char *name, bool guaranteed)
+{
+	qty_t running = 0, largest = 0;
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct container_request *c = &pod->containers[i];
+		qty_t with = qty_add(running, aligned_amount(c, name, guaranteed));
+
+		largest = with > largest ? with : largest;
+		if (c->kind != CONTAINER_INIT)
+			running = with;
+	}
+	return largest;
+}
+
+int request_effective_kubelet(const struct pod_request *pod, struct resource_list *ret)
+{
+	bool guaranteed = request_qos(pod) == QOS_GUARANTEED && !pod->has_pod_resources;
+	struct resource_list all = {0};
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct resource_list *requests = &pod->containers[i].requests;
+
+		for (size_t j = 0; j < requests->n_items; j++) {
+			const struct resource_quantity *q = &requests->items[j];
+			struct quantity sum = {.format = q->quantity.format};
+
+			if (resource_name_is_native(q->name) && !resource_name_is_numa_affine(q->name))
+				continue;
+			sum.nano = aligned_pod_amount(pod, q->name, guaranteed);
+			if (sum.nano == 0 || resource_list_find(&all, q->name))
+				continue;
+			if (resource_list_set(&all, q->name, sum) < 0) {
+				resource_list_release(&all);
+				return -ENOMEM;
+			}
+		}
+	}
+	*ret = all;
+	return 0;
+}
+
+bool request_has_non_native(const struct pod_request *pod)
+{
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct resource_list *requests = &pod->containers[i].requests;
+
+		for (size_t j = 0; j < requests->n_items; j++)
+			if (!resource_name_is_native(requests->items[j].name))
+				return true;
+	}
+	return false;
+}
+
+bool request_is_exclusive(enum qos_class qos, const char *resource, qty_t amount, const struct inventory *inv)
+{
+	if (!resource_name_is_native(resource))
+		return inventory_resource(inv, resource) >= 0;
+	if (qos != QOS_GUARANTEED || amount <= 0)
+		return false;
+	if (!strcmp(resource, "cpu"))
+		return request_whole_cpus(amount) > 0;
+	return resource_name_is_numa_affine(resource);
+}
+
+bool request_pod_is_exclusive(const struct pod_request *pod, const struct inventory *inv)
+{
+	enum qos_class qos = request_qos(pod);
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct container_request *c = &pod->containers[i];
+
+		for (size_t j = 0; j < c->requests.n_items && c->kind != CONTAINER_INIT; j++) {
+			const struct resource_quantity *q = &c->requests.items[j];
+
+			if (request_is_exclusive(qos, q->name, q->quantity.nano, inv))
+				return true;
+		}
+	}
+	return false;
+}
+
+int request_plan_init(struct request_plan *ret, const struct pod_request *pod)
+{
+	struct request_plan plan = {.pod = pod, .qos = request_qos(pod)};
+	int r = request_effective_scheduler(pod, &plan.effective);
+
+	if (r < 0)
+		return r;
+	plan.has_non_native = request_has_non_native(pod);
+	*ret = plan;
+	return 0;
+}
+
+void request_plan_release(struct request_plan *plan)
+{
+	resource_list_release(&plan->effective);
+	memset(plan, 0, sizeof(*plan));
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a pod's specification means to the schedulers and to the kubelet: QoS class, effective request,
+ * exclusiveness. Depends on common/ only.
+ */
+#include "common/inventory.h"
+#include "common/request.h"
+
+/*
+ * As the API server does when a pod is created: a container's missing request becomes its limit. To be called
+ * once on pods that come from a manifest instead of from the API. 0 or -ENOMEM.
+ */
+int request_default(struct pod_request *pod);
+
+/*
+ * The pod's QoS class: the one it carries, else computed from cpu and memory of all containers and init
+ * containers, or of the pod-level resources where it has them (k8s.io/kubernetes
+ * pkg/apis/core/v1/helper/qos).
+ */
+enum qos_class request_qos(const struct pod_request *pod);
+
+/*
+ * The request the scheduler plugin aligns in pod scope: per resource the larger of the largest init container
+ * (sidecars count as such) and the sum of the app containers, plus the pod's overhead. Pod-level resources
+ * play no part; resources of quantity 0 stay in. 0 or -ENOMEM; *ret is untouched on failure, else the caller
+ * releases it.
+ */
+int request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret);
+
+/*
+ * The amounts the kubelet's hint providers align in pod scope: per resource the larger of (each init
+ * container plus the sidecars started before it) and (app containers plus all sidecars). Without overhead; of
+ * cpu only containers of a whole number of CPUs; cpu, memory and hugepages only of Guaranteed pods without
+ * pod-level resources. Resources of amount 0 are left out. 0 or -ENOMEM; *ret as above.
+ */
+int request_effective_kubelet(const struct pod_request *pod, struct resource_list *ret);
+
+/* The CPUs in an amount that is a whole number of CPUs, to the thousandth as the kubelet and the schedulers
+ * look at it; 0 for any other amount. */
+int64_t request_whole_cpus(qty_t amount);
+
+/* Some container or init container requests a resource that is not native, in whatever quantity. */
+bool request_has_non_native(const struct pod_request *pod);
+
+/*
+ * This amount of the resource is held exclusively by a container of a pod of this QoS class: a device that
+ * the inventory has, or, in a Guaranteed pod, a whole number of CPUs, memory or hugepages.
+ */
+bool request_is_exclusive(
+	enum qos_class qos, const char *resource, qty_t amount, const struct inventory *inv);
+
+/* Some app container or sidecar of the pod holds something exclusively once the pod runs. */
+bool request_pod_is_exclusive(const struct pod_request *pod, const struct inventory *inv);
+
+/* A pod with what the per-node functions need of it, worked out once. The pod must outlive it unchanged. */
+struct request_plan {
+	const struct pod_request *pod;
+	enum qos_class qos;
+	bool has_non_native;
+	struct resource_list effective; /* as request_effective_scheduler() */
+};
+
+/* 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it. */
+int request_plan_init(struct request_plan *ret, const struct pod_request *pod);
+void request_plan_release(struct request_plan *plan);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/strategies.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define SCORE_MAX 100
+
+const char *const strategy_names[] = {
+	"MostAllocated", "LeastAllocated", "BalancedAllocation", "LeastNUMANodes"};
+
+static_assert(sizeof(strategy_names) / sizeof(*strategy_names) == STRATEGY_COUNT, "a name for each strategy");
+
+int strategy_by_name(const char *name)
+{
+	for (int i = 0; i < STRATEGY_COUNT; i++)
+		if (!strcmp(strategy_names[i], name))
+			return i;
+	return -1;
+}
+
+static int64_t weight_of(const struct resource_weights *weights, const char *name)
+{
+	for (size_t i = 0; weights && i < weights->n_items; i++)
+		if (!strcmp(weights->items[i].name, name))
+			return weights->items[i].weight < 1 ? 1 : weights->items[i].weight;
+	return 1;
+}
+
+/* A node's amount of a resource in whole units, 0 where it has none. */
+static int64_t value_at(const struct fit_space *s, const char *name, unsigned position)
+{
+	int r = inventory_resource(s->inventory, name);
+
+	return r < 0 ? 0 : s->value[(size_t)r * s->n_nodes + position];
+}
+
+/* The weighted mean of each resource's share, a resource that does not fit counting 0. */
+static int allocated_score(const struct fit_space *s, const struct resource_list *request,
+	const struct resource_weights *weights, bool most, unsigned position)
+{
+	qty_t sum = 0, weight_sum = 0;
+
+	for (size_t i = 0; i < request->n_items; i++) {
+		const struct resource_quantity *q = &request->items[i];
+		int64_t weight = weight_of(weights, q->name), amount = value_at(s, q->name, position);
+		int64_t wanted = qty_value(q->quantity.nano);
+		int r = inventory_resource(s->inventory, q->name);
+
+		weight_sum += weight;
+		if (amount == 0 || r < 0 ||
+			q->quantity.nano > inventory_amount(s->inventory, position, (size_t)r)->available)
+			continue;
+		sum += (qty_t)(most ? wanted : amount - wanted) * SCORE_MAX / amount * weight;
+	}
+	return weight_sum == 0 ? SCORE_UNKNOWN : (int)(sum / weight_sum);
+}
+
+/*
+ * 100 less the sample variance of the shares, in the plugin's floating point: gonum's stat.Variance, a
+ * corrected two-pass algorithm. The plugin's order of summation is random; here it is that of the names.
+ */
+static int balanced_score(const struct fit_space *s, const struct resource_list *request, unsigned position)
+{
+	double sum = 0, squares = 0, compensation = 0, n = (double)request->n_items, mean;
+
+	for (int pass = 0; pass < 2; pass++) {
+		mean = sum / n;
+		for (size_t i = 0; i < request->n_items; i++) {
+			const struct resource_quantity *q = &request->items[i];
+			int64_t amount = value_at(s, q->name, position);
+			double share = amount == 0 ? 1 : (double)qty_value(q->quantity.nano) / (double)amount;
+
+			if (share > 1)
+				return 0;
+			if (pass == 0) {
+				sum += share;
+				continue;
+			}
+			squares += (share - mean) * (share - mean);
+			compensation += share - mean;
+		}
+	}
+	if (request->n_items < 2)
+		return SCORE_UNKNOWN;
+	return (int)((1 - (squares - compensation * compensation / n) / (n - 1)) * SCORE_MAX);
+}
+
+/* The least score above 0 over the inventory's nodes, 0 when there is none. */
+static int nodes_score(const struct fit_space *s, const struct resource_list *request, enum strategy strategy,
+	const struct resource_weights *weights)
+{
+	int least = 0;
+
+	for (unsigned position = 0; position < s->n_nodes; position++) {
+		int score = strategy == STRATEGY_BALANCED_ALLOCATION
+				    ? balanced_score(s, request, position)
+				    : allocated_score(s, request, weights,
+					      strategy == STRATEGY_MOST_ALLOCATED, position);
+
+		if (score == SCORE_UNKNOWN)
+			return SCORE_UNKNOWN;
+		if (least == 0 || (score != 0 && score < least))
+			least = score;
+	}
+	return least;
+}
+
+static int allocation_score(const struct fit_space *s, const struct request_plan *plan, bool pod_scope,
+	enum strategy strategy, const struct resource_weights *weights)
+{
+	double sum = 0;
+
+	if (pod_scope)
+		return nodes_score(s, &plan->effective, strategy, weights);
+	for (size_t i = 0; i < plan->pod->n_containers; i++) {
+		int score = nodes_score(s, &plan->pod->containers[i].requests, strategy, weights);
+
+		if (score == SCORE_UNKNOWN)
+			return SCORE_UNKNOWN;
+		sum += score;
+	}
+	return plan->pod->n_containers == 0 ? SCORE_UNKNOWN : (int)(sum / (double)plan->pod->n_containers);
+}
+
+int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_nodes)
+{
+	int share = SCORE_MAX / (int)max_numa_nodes;
+	int score = SCORE_MAX - (int)n_nodes * share + (min_distance ? share / 2 : 0);
+
+	return score < 0 ? 0 : score;
+}
+
+/* What the requests of a pod needed so far. */
+struct nodes_used {
+	unsigned most;
+	bool min_distance, min_distance_known;
+};
+
+/* Take one request into account; false when no combination covers it (*ret_score is the pod's score then). */
+static bool use_nodes(
+	struct fit_space *s, const struct resource_list *request, struct nodes_used *used, int *ret_score)
+{
+	struct fit fit;
+
+	if (fit_is_not_numa(s, request))
+		return true;
+	fit = fit_required(s, QOS_GUARANTEED, request);
+	*ret_score = fit.verdict == FIT_UNKNOWN ? SCORE_UNKNOWN : 0;
+	if (fit.verdict != FIT_FOUND)
+		return false;
+	used->most = fit.n_nodes > used->most ? fit.n_nodes : used->most;
+	used->min_distance = used->min_distance && fit.min_distance != FIT_MIN_DISTANCE_NO;
+	used->min_distance_known = used->min_distance_known && fit.min_distance != FIT_MIN_DISTANCE_UNKNOWN;
+	fit_subtract(s, request, fit.nodes);
+	return true;
+}
+
+static int least_numa_nodes_score(
+	struct fit_space *s, const struct request_plan *plan, const struct topology_manager_config *topology)
+{
+	struct nodes_used used = {.min_distance = true, .min_distance_known = true};
+	bool pod_scope = topology->scope == TOPOLOGY_SCOPE_POD;
+	int score;
+
+	fit_space_reset(s);
+	if (pod_scope && !use_nodes(s, &plan->effective, &used, &score))
+		return score;
+	for (size_t i = 0; i < plan->pod->n_containers && !pod_scope; i++)
+		if (!use_nodes(s, &plan->pod->containers[i].requests, &used, &score))
+			return score;
+	if (used.most == 0)
+		return SCORE_MAX;
+	/* One container known to be off the least distance settles it, whatever is unknown of the others. */
+	if (used.min_distance && !used.min_distance_known)
+		return SCORE_UNKNOWN;
+	return strategy_normalize(used.most, used.min_distance, topology->max_numa_nodes);
+}
+
+int strategy_score(struct fit_space *s, const struct request_plan *plan,
+	const struct topology_manager_config *topology, enum strategy strategy,
+	const struct resource_weights *weights)
+{
+	if (plan->qos != QOS_GUARANTEED)
+		return SCORE_MAX;
+	if (strategy == STRATEGY_LEAST_NUMA_NODES)
+		return least_numa_nodes_score(s, plan, topology);
+	if (topology->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE || s->n_nodes == 0)
+		return 0;
+	return allocation_score(s, plan, topology->scope == TOPOLOGY_SCOPE_POD, strategy, weights);
+}

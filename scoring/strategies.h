@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * strategies: the score 0..100 that the scheduler plugin gives a node for a pod (NodeResourceTopologyMatch,
+ * Score), by one of its four scoring strategies.
+ */
+#include "common/settings.h"
+#include "scoring/fit.h"
+#include "scoring/request.h"
+
+enum strategy {
+	STRATEGY_MOST_ALLOCATED,
+	STRATEGY_LEAST_ALLOCATED,
+	STRATEGY_BALANCED_ALLOCATION,
+	STRATEGY_LEAST_NUMA_NODES,
+	STRATEGY_COUNT
+};
+
+/* "MostAllocated", "LeastAllocated", "BalancedAllocation", "LeastNUMANodes" */
+extern const char *const strategy_names[STRATEGY_COUNT];
+
+/* The index of a name, or -1. */
+int strategy_by_name(const char *name);
+
+/* No score can be told: a work limit was met, or the plugin's own arithmetic has no answer
+ * (scoring/DEFECTS.md). */
+#define SCORE_UNKNOWN (-1)
+
+struct resource_weight {
+	const char *name;
+	int64_t weight; /* below 1 counts as 1 */
+};
+
+/* Weights of MostAllocated and LeastAllocated; a resource that is not listed weighs 1. */
+struct resource_weights {
+	const struct resource_weight *items;
+	size_t n_items;
+};
+
+/*
+ * The score of the pod on the space's inventory under the effective Topology Manager configuration: 0..100 or
+ * SCORE_UNKNOWN. An unknown policy or scope counts as the plugin's default, none and container. `weights` may
+ * be NULL. The space's amounts are reset first and after the call hold what the containers left.
+ */
+int strategy_score(struct fit_space *s, const struct request_plan *plan,
+	const struct topology_manager_config *topology, enum strategy strategy,
+	const struct resource_weights *weights);
+
+/* LeastNUMANodes' score of a fit: 100 less a share for each NUMA node, half a share back for the least
+ * distance; never below 0. max_numa_nodes is above 0. */
+int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_nodes);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/topology_hint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "scoring/node_mask.h"
+
+int topology_hints_init(struct topology_hints *hints, unsigned n_nodes)
+{
+	size_t size = (size_t)1 << (n_nodes < NODE_MASK_WALK_MAX ? n_nodes : NODE_MASK_WALK_MAX);
+
+	*hints = (struct topology_hints){.items = calloc(size, sizeof(*hints->items)), .items_size = size};
+	return hints->items ? 0 : -ENOMEM;
+}
+
+void topology_hints_release(struct topology_hints *hints)
+{
+	free(hints->items);
+	*hints = (struct topology_hints){0};
+}
+
+unsigned topology_hints_narrowest(const struct topology_hints *hints)
+{
+	unsigned narrowest = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < hints->n_items; i++) {
+		unsigned n = node_mask_count(hints->items[i].nodes);
+
+		if (hints->items[i].any_node || (found && n >= narrowest))
+			continue;
+		narrowest = n;
+		found = true;
+	}
+	return narrowest;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/topology_manager.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of a mask while resources are added. */
+enum {
+	REACHED = 1,   /* some permutation so far ANDs to it */
+	AGREED = 2,    /* every resource so far has it as a preferred hint, or is indifferent */
+	NAMED = 4,     /* some resource has it as a preferred hint */
+	OFFERED = 8,   /* the resource being added has it as a hint */
+	PREFERRED = 16 /* ... as a preferred one */
+};
+
+bool topology_nodes_from_machine(const struct machine *m, struct topology_nodes *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->distances_known = true;
+	for (size_t from = 0; from < m->n_nodes; from++) {
+		unsigned id = m->nodes[from].id;
+
+		if (id > NODE_MASK_MAX_ID)
+			return false;
+		ret->all |= node_mask_of(id);
+		for (size_t to = 0; to < m->n_nodes; to++) {
+			unsigned distance = machine_distance(m, from, to);
+
+			if (m->nodes[to].id > NODE_MASK_MAX_ID)
+				return false;
+			ret->distance[id][m->nodes[to].id] = distance;
+			if (distance == 0 && m->n_nodes > 1)
+				ret->distances_known = false;
+		}
+	}
+	return true;
+}
+
+uint64_t topology_distance_sum(const struct topology_nodes *nodes, uint64_t mask)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t a = mask; a; a &= a - 1)
+		for (uint64_t b = mask; b; b &= b - 1)
+			sum += nodes->distance[__builtin_ctzll(a)][__builtin_ctzll(b)];
+	return sum;
+}
+
+bool topology_closer(const struct topology_nodes *nodes, uint64_t current, uint64_t candidate)
+{
+	uint64_t d_current, d_candidate;
+
+	if (node_mask_count(current) != node_mask_count(candidate))
+		return node_mask_narrower(candidate, current);
+	d_current = topology_distance_sum(nodes, current);
+	d_candidate = topology_distance_sum(nodes, candidate);
+	return d_current == d_candidate ? candidate < current : d_candidate < d_current;
+}
+
+bool topology_policy_admits(enum topology_manager_policy policy, bool preferred)
+{
+	return preferred ||
+	       (policy != TOPOLOGY_MANAGER_RESTRICTED && policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+}
+
+bool topology_single_node_hint(struct topology_hint hint)
+{
+	return hint.preferred && (hint.any_node || node_mask_count(hint.nodes) == 1);
+}
+
+/* CompareNUMAAffinityMasks(): is the candidate's mask the better one? */
+static bool fits_better(const struct topology_rules *rules, uint64_t current, uint64_t candidate)
+{
+	if (current == candidate)
+		return false;
+	if (rules->prefer_closest && rules->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE)
+		return topology_closer(rules->nodes, current, candidate);
+	return node_mask_narrower(candidate, current);
+}
+
+bool topology_hint_replaces(const struct topology_rules *rules, unsigned best_count,
+	const struct topology_hint *current, const struct topology_hint *candidate)
+{
+	unsigned n_current, n_candidate = node_mask_count(candidate->nodes);
+
+	if (n_candidate == 0)
+		return false;
+	if (!current)
+		return true;
+	if (current->preferred != candidate->preferred)
+		return candidate->preferred;
+	if (current->preferred)
+		return fits_better(rules, current->nodes, candidate->nodes);
+	/* Neither is preferred: as close to best_count nodes as possible, rather below than above. */
+	n_current = node_mask_count(current->nodes);
+	if (n_current > best_count)
+		return fits_better(rules, current->nodes, candidate->nodes);
+	if (n_current == best_count)
+		return n_candidate == best_count && fits_better(rules, current->nodes, candidate->nodes);
+	if (n_candidate > best_count)
+		return false;
+	if (n_candidate != n_current)
+		return n_candidate > n_current;
+	return fits_better(rules, current->nodes, candidate->nodes);
+}
+
+int topology_merge_init(struct topology_merge *merge, uint64_t all, uint64_t reach)
+{
+	uint64_t rest = all & ~reach;
+	size_t n;
+
+	memset(merge, 0, sizeof(*merge));
+	merge->reach = reach;
+	merge->bits = node_mask_count(reach) + (rest ? 1 : 0);
+	if (merge->bits > NODE_MASK_WALK_MAX)
+		return -E2BIG;
+	n = (size_t)1 << merge->bits;
+	merge->masks = calloc(n, sizeof(*merge->masks));
+	merge->counts = calloc(n, sizeof(*merge->counts));
+	merge->counts_b = calloc(n, sizeof(*merge->counts_b));
+	merge->state = calloc(n, 1);
+	if (!merge->masks || !merge->counts || !merge->counts_b || !merge->state) {
+		topology_merge_release(merge);
+		return -ENOMEM;
+	}
+	for (size_t i = 1; i < n; i++) {
+		size_t low = i & (~i + 1);
+		uint64_t nodes = reach;
+
+		for (size_t bit = low; bit > 1; bit >>= 1)
+			nodes &= nodes - 1;
+		merge->masks[i] = merge->masks[i - low] | (nodes ? nodes & (~nodes + 1) : rest);
+	}
+	return 0;
+}
+
+void topology_merge_release(struct topology_merge *merge)
+{
+	free(merge->masks);
+	free(merge->counts);
+	free(merge->counts_b);
+	free(merge->state);
+	memset(merge, 0, sizeof(*merge));
+}
+
+void topology_merge_start(struct topology_merge *merge, const struct topology_rules *rules)
+{
+	size_t n = (size_t)1 << merge->bits;
+
+	merge->rules = *rules;
+	merge->best_count = 0;
+	merge->impossible = merge->narrowed = false;
+	merge->all_indifferent = true;
+	memset(merge->state, AGREED, n);
+	merge->state[n - 1] |= REACHED;
+}
+
+/* Where a mask stands in the tables. */
+static size_t table_index(const struct topology_merge *merge, uint64_t mask)
+{
+	size_t index = 0;
+
+	for (mask &= merge->reach; mask; mask &= mask - 1) {
+		uint64_t below = (mask & (~mask + 1)) - 1;
+
+		index |= (size_t)1 << node_mask_count(merge->reach & below);
+	}
+	return index;
+}
+
+/* f[m] becomes the sum of f over m's supersets. */
+static void sum_over_supersets(uint64_t *f, unsigned bits)
+{
+	size_t n = (size_t)1 << bits;
+
+	for (size_t bit = 1; bit < n; bit <<= 1)
+		for (size_t base = 0; base < n; base += 2 * bit)
+			for (size_t i = base; i < base + bit; i++)
+				f[i] += f[i + bit];
+}
+
+/* The inverse of sum_over_supersets(). */
+static void undo_sum_over_supersets(uint64_t *f, unsigned bits)
+{
+	size_t n = (size_t)1 << bits;
+
+	for (size_t bit = 1; bit < n; bit <<= 1)
+		for (size_t base = 0; base < n; base += 2 * bit)
+			for (size_t i = base; i < base + bit; i++)
+				f[i] -= f[i + bit];
+}
+
+/*
+ * The set of REACHED masks becomes the set of all a AND b, a reached so far and b offered by this resource.
+ * The number of pairs (a, b) above a mask is the product of the two superset sums, at most 2^32.
+ */
+static void reach_through(struct topology_merge *merge)
+{
+	size_t n = (size_t)1 << merge->bits;
+
+	if (!merge->narrowed) {
+		for (size_t i = 0; i < n; i++) {
+			merge->state[i] &= (unsigned char)~REACHED;
+			if (merge->state[i] & OFFERED)
+				merge->state[i] |= REACHED;
+		}
+		merge->narrowed = true;
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		merge->counts[i] = merge->state[i] & REACHED ? 1 : 0;
+		merge->counts_b[i] = merge->state[i] & OFFERED ? 1 : 0;
+	}
+	sum_over_supersets(merge->counts, merge->bits);
+	sum_over_supersets(merge->counts_b, merge->bits);
+	for (size_t i = 0; i < n; i++)
+		merge->counts[i] *= merge->counts_b[i];
+	undo_sum_over_supersets(merge->counts, merge->bits);
+	for (size_t i = 0; i < n; i++) {
+		merge->state[i] &= (unsigned char)~REACHED;
+		if (merge->counts[i])
+			merge->state[i] |= REACHED;
+	}
+}
+
+void topology_merge_add(struct topology_merge *merge, const struct topology_hints *hints)
+{
+	const struct topology_hint indifferent = {.any_node = true, .preferred = hints->no_preference};
+	const struct topology_hint *items = hints->items;
+	size_t n = (size_t)1 << merge->bits, n_items = hints->n_items, n_kept = 0;
+	bool any_node = false, any_preferred = false, named = false;
+	unsigned narrowest = 0;
+
+	if (hints->no_preference || hints->n_items == 0) {
+		items = &indifferent;
+		n_items = 1;
+	}
+	for (size_t i = 0; i < n_items; i++) {
+		unsigned count = node_mask_count(items[i].nodes);
+
+		if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE &&
+			!topology_single_node_hint(items[i]))
+			continue;
+		n_kept++;
+		if (items[i].any_node) {
+			any_node = true;
+			any_preferred = any_preferred || items[i].preferred;
+			continue;
+		}
+		if (!named || count < narrowest)
+			narrowest = count;
+		named = true;
+		merge->state[table_index(merge, items[i].nodes)] |=
+			items[i].preferred ? OFFERED | PREFERRED : OFFERED;
+	}
+	if (n_kept == 0)
+		merge->impossible = true;
+	if (narrowest > merge->best_count)
+		merge->best_count = narrowest;
+	merge->all_indifferent = merge->all_indifferent && any_preferred;
+	if (any_node)
+		merge->state[n - 1] |= OFFERED;
+	if (named)
+		reach_through(merge);
+	for (size_t i = 0; i < n; i++) {
+		if (merge->state[i] & PREFERRED)
+			merge->state[i] |= NAMED;
+		else if (!any_preferred)
+			merge->state[i] &= (unsigned char)~AGREED;
+		merge->state[i] &= (unsigned char)~(OFFERED | PREFERRED);
+	}
+}
+
+/* The best of the masks whose state has all of `wanted`. */
+static bool pick(const struct topology_merge *merge, unsigned char wanted, struct topology_hint *best)
+{
+	bool preferred = wanted != REACHED, found = false;
+	size_t n = (size_t)1 << merge->bits;
+
+	for (size_t i = 1; i < n; i++) {
+		const struct topology_hint candidate = {.nodes = merge->masks[i], .preferred = preferred};
+
+		if ((merge->state[i] & wanted) != wanted)
+			continue;
+		if (!topology_hint_replaces(
+			    &merge->rules, merge->best_count, found ? best : NULL, &candidate))
+			continue;
+		*best = candidate;
+		found = true;
+	}
+	return found;
+}
+
+struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *ret_admit)
+{
+	uint64_t all = merge->rules.nodes->all;
+	struct topology_hint best = {.nodes = all};
+
+	if (merge->rules.policy == TOPOLOGY_MANAGER_NONE) {
+		*ret_admit = true;
+		return (struct topology_hint){.any_node = true};
+	}
+	if (merge->impossible) {
+		/* Not one permutation: the default affinity, not preferred. */
+	} else if (merge->all_indifferent) {
+		/* "Any node" everywhere is a preferred permutation with the default affinity. */
+		struct topology_hint named;
+
+		best.preferred = true;
+		if (pick(merge, AGREED | NAMED, &named) &&
+			topology_hint_replaces(&merge->rules, merge->best_count, &best, &named))
+			best = named;
+	} else if (!pick(merge, AGREED | NAMED, &best) && !pick(merge, REACHED, &best)) {
+		best = (struct topology_hint){.nodes = all};
+	}
+	if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && best.nodes == all)
+		best.any_node = true;
+	*ret_admit = topology_policy_admits(merge->rules.policy, best.preferred);
+	return best;
+}

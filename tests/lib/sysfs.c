@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/sysfs.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/lib/test.h"
+
+#define IDS 8192
+
+/* The text of a file below root up to a NUL byte, "" when it is missing; valid until the next call. */
+__attribute__((format(printf, 2, 3))) static char *text_of(const char *root, const char *fmt, ...)
+{
+	static char text[1 << 16];
+	char path[4096], rest[512];
+	va_list ap;
+	FILE *f;
+
+	va_start(ap, fmt);
+	vsnprintf(rest, sizeof(rest), fmt, ap);
+	va_end(ap);
+	snprintf(path, sizeof(path), "%s/sys/devices/system/%s", root, rest);
+	memset(text, 0, sizeof(text));
+	f = fopen(path, "re");
+	if (f) {
+		text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+		fclose(f);
+	}
+	return text;
+}
+
+__attribute__((format(printf, 2, 3))) static bool exists(const char *root, const char *fmt, ...)
+{
+	char path[4096], rest[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(rest, sizeof(rest), fmt, ap);
+	va_end(ap);
+	snprintf(path, sizeof(path), "%s/sys/devices/system/%s", root, rest);
+	return access(path, F_OK) == 0;
+}
+
+/* A mask, read digit by digit from its end. */
+static void mask_bits(const char *text, bool bits[IDS])
+{
+	int bit = 0;
+
+	memset(bits, 0, IDS * sizeof(*bits));
+	for (size_t i = strcspn(text, "\n"); i-- > 0;) {
+		char digit[2] = {text[i], '\0'};
+		unsigned long value;
+
+		if (text[i] == ',')
+			continue;
+		value = strtoul(digit, NULL, 16);
+		for (int k = 0; k < 4; k++, bit++) {
+			if (value >> k & 1)
+				bits[bit] = true;
+		}
+	}
+}
+
+static bool in_list(const char *list, unsigned id)
+{
+	while (*list >= '0' && *list <= '9') {
+		char *end;
+		unsigned long first = strtoul(list, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		if (id >= first && id <= last)
+			return true;
+		list = *end == ',' ? end + 1 : "";
+	}
+	return false;
+}
+
+/* Present with a topology, and neither list nor own file says offline. */
+static bool is_online(const char *root, unsigned cpu)
+{
+	if (!exists(root, "cpu/cpu%u/topology", cpu))
+		return false;
+	if (exists(root, "cpu/online"))
+		return in_list(text_of(root, "cpu/online"), cpu);
+	return *text_of(root, "cpu/cpu%u/online", cpu) != '0';
+}
+
+static void assert_cpu(const char *root, const struct cpu *cpu)
+{
+	static bool bits[IDS];
+	const char *text = text_of(root, "cpu/cpu%u/topology/physical_package_id", cpu->id);
+	unsigned core = cpu->id;
+	int l3 = MACHINE_NONE;
+
+	assert_int_equal(cpu->socket, *text && *text != '-' ? (int)strtol(text, NULL, 10) : MACHINE_NONE);
+	mask_bits(text_of(root, "cpu/cpu%u/topology/thread_siblings", cpu->id), bits);
+	for (unsigned id = cpu->id; id-- > 0;) {
+		if (bits[id] && is_online(root, id))
+			core = id;
+	}
+	assert_int_equal(cpu->core, core);
+	for (int i = 0; i < 10; i++) {
+		if (*text_of(root, "cpu/cpu%u/cache/index%d/level", cpu->id, i) != '3')
+			continue;
+		text = text_of(root, "cpu/cpu%u/cache/index%d/id", cpu->id, i);
+		if (*text)
+			l3 = (int)strtol(text, NULL, 10);
+	}
+	assert_int_equal(cpu->l3, l3);
+}
+
+static void assert_cpus(const char *root, const struct machine *m)
+{
+	size_t n = 0;
+
+	for (unsigned id = 0; id < IDS; id++) {
+		const struct cpu *cpu = machine_cpu(m, id);
+		bool online = exists(root, "cpu/cpu%u", id) && is_online(root, id);
+
+		if (online != (cpu != NULL) || online != (bool)hwloc_bitmap_isset(m->online, id))
+			fail_msg("CPU %u: online %d, in the machine %d", id, online, cpu != NULL);
+		if (!online)
+			continue;
+		assert_ptr_equal(cpu, &m->cpus[n++]);
+		assert_cpu(root, cpu);
+	}
+	assert_int_equal(m->n_cpus, n);
+}
+
+static void assert_pools(const char *root, const struct numa_node *node)
+{
+	char path[4096];
+	DIR *dir;
+	const struct dirent *entry;
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "%s/sys/devices/system/node/node%u/hugepages", root, node->id);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		unsigned long kb;
+		bool found = false;
+
+		if (sscanf(entry->d_name, "hugepages-%lukB", &kb) != 1)
+			continue;
+		n++;
+		for (size_t i = 0; i < node->n_pools; i++) {
+			found = found ||
+				(node->pools[i].page_bytes == kb * 1024 &&
+					node->pools[i].pages ==
+						strtoull(
+							text_of(root, "node/node%u/hugepages/%s/nr_hugepages",
+								node->id, entry->d_name),
+							NULL, 10));
+		}
+		if (!found)
+			fail_msg("node %u: no pool %s", node->id, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	assert_int_equal(node->n_pools, n);
+	for (size_t i = 1; i < n; i++)
+		assert_true(node->pools[i - 1].page_bytes < node->pools[i].page_bytes);
+}
+
+/* The node's row, when it has a column for each node. */
+static void assert_distances(const char *root, const struct machine *m, size_t from)
+{
+	const char *text = text_of(root, "node/node%u/distance", m->nodes[from].id);
+	unsigned values[1024] = {0};
+	size_t n = 0;
+	int used;
+
+	for (; n < 1024 && sscanf(text, "%u%n", &values[n], &used) == 1; n++)
+		text += used;
+	for (size_t to = 0; to < m->n_nodes; to++)
+		assert_int_equal(machine_distance(m, from, to), n == m->n_nodes ? values[to] : 0);
+}
+
+static void assert_node(const char *root, const struct machine *m, const struct numa_node *node)
+{
+	static bool bits[IDS];
+	const char *text = strstr(text_of(root, "node/node%u/meminfo", node->id), "MemTotal:");
+	int socket = MACHINE_NONE;
+	bool first = true;
+
+	assert_int_equal(node->memory_bytes, text ? strtoull(text + 9, NULL, 10) * 1024 : 0);
+	mask_bits(text_of(root, "node/node%u/cpumap", node->id), bits);
+	for (unsigned id = 0; id < IDS; id++) {
+		const struct cpu *cpu = machine_cpu(m, id);
+		bool here = bits[id] && cpu;
+
+		if (here != (bool)hwloc_bitmap_isset(node->cpus, id))
+			fail_msg("node %u, CPU %u: %d in cpumap, %d in the machine", node->id, id, here,
+				!here);
+		if (!here)
+			continue;
+		assert_true(cpu->numa >= 0 && (unsigned)cpu->numa <= node->id);
+		socket = first || socket == cpu->socket ? cpu->socket : MACHINE_NONE;
+		first = false;
+	}
+	assert_int_equal(node->socket, socket);
+	assert_pools(root, node);
+}
+
+void sysfs_assert_machine(const char *root, const struct machine *m)
+{
+	size_t n = 0, n_sockets = 0;
+
+	assert_cpus(root, m);
+	if (!exists(root, "node")) {
+		assert_int_equal(m->n_nodes, 1);
+		assert_int_equal(m->nodes[0].id, 0);
+		assert_true(hwloc_bitmap_isequal(m->nodes[0].cpus, m->online));
+		assert_null(m->distances);
+		return;
+	}
+	for (unsigned id = 0; id < 1024; id++) {
+		if (!exists(root, "node/node%u", id))
+			continue;
+		assert_true(n < m->n_nodes);
+		assert_int_equal(m->nodes[n].id, id);
+		assert_node(root, m, &m->nodes[n]);
+		assert_distances(root, m, n++);
+	}
+	assert_int_equal(m->n_nodes, n);
+	for (size_t i = 0; i < m->n_sockets; i++) {
+		for (size_t k = 0; k < m->n_cpus; k++) {
+			bool in = m->cpus[k].socket == m->sockets[i].id;
+
+			assert_int_equal(in, hwloc_bitmap_isset(m->sockets[i].cpus, m->cpus[k].id));
+			n_sockets += in;
+		}
+	}
+	for (size_t k = 0; k < m->n_cpus; k++)
+		n_sockets += m->cpus[k].socket == MACHINE_NONE;
+	assert_int_equal(n_sockets, m->n_cpus);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A second reader of sysfs for the tests, which shares no code with the discovery: it takes files one by one
+ * and asks the machine about each.
+ */
+#include "common/machine.h"
+
+/* Fail the test unless `m` says what the files below `root` ("" = the running system) say. */
+void sysfs_assert_machine(const char *root, const struct machine *m);

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Discovery of the machines of tests/fixtures/machines and of damaged trees. */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/discover.h"
+#include "agent/machine_doc.h"
+#include "agent/yaml.h"
+#include "common/cleanup.h"
+#include "tests/lib/sysfs.h"
+
+#define SYSTEM "sys/devices/system/"
+
+static const char *const machines[] = {"16-nodes", "2s-smt2-split", "2s-snc4", "64-nodes-1024-cpus",
+	"8-sockets", "asymmetric", "ccx", "cxl", "gpu-memory", "holes", "hugepages", "interleaved",
+	"memoryless", "no-distances", "offline", "offline-node", "one-node", "overlapping", "row-missing",
+	"seed-2s-32cpu", "without-numa"};
+
+static void discover(const char *root, struct machine *m)
+{
+	struct machine_source source = {.root = root};
+	struct err err = {""};
+	int r = machine_discover(&source, m, &err);
+
+	if (r < 0)
+		fail_msg("'%s': %d, %s", root, r, err.text);
+}
+
+static void machines_equal_their_golden_file(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
+		CLEANUP(machine_release) struct machine m;
+		CLEANUP(doc_release) struct doc doc = DOC_INIT;
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(16u << 20);
+		CLEANUP(freep) char *want = NULL;
+		char name[128];
+
+		machine_init(&m);
+		discover(test_machine(machines[i]), &m);
+		assert_int_equal(machine_to_doc(&m, &doc), 0);
+		assert_int_equal(yaml_print(&doc, &text), 0);
+		snprintf(name, sizeof(name), "machines/%s.machine.yaml", machines[i]);
+		if (getenv("NRTD_UPDATE_GOLDEN"))
+			test_write_file(".", test_fixture(name), text.text);
+		want = test_read_file(test_fixture(name), NULL);
+		if (strcmp(text.text, want) != 0)
+			fail_msg("%s differs; NRTD_UPDATE_GOLDEN=1 writes what was found:\n%s", name,
+				text.text);
+	}
+}
+
+static void machines_equal_their_files(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
+		CLEANUP(machine_release) struct machine m;
+
+		if (strcmp(machines[i], "row-missing") == 0)
+			continue;
+		machine_init(&m);
+		discover(test_machine(machines[i]), &m);
+		sysfs_assert_machine(test_machine(machines[i]), &m);
+	}
+}
+
+/* The facts a person reads in the specs. */
+static void specs_come_out_as_written(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t cpus, cores, sockets, nodes;
+		unsigned per_core;
+		const char *offline;
+	} cases[] = {
+		{"seed-2s-32cpu", 32, 16, 2, 2, 2, ""},
+		{"2s-smt2-split", 64, 32, 2, 2, 2, ""},
+		{"2s-snc4", 96, 48, 2, 8, 2, ""},
+		{"64-nodes-1024-cpus", 1024, 512, 16, 64, 2, ""},
+		{"holes", 20, 5, 3, 5, 4, ""},
+		{"offline", 13, 7, 2, 2, 1, "3,12-13"},
+		{"offline-node", 4, 4, 1, 2, 1, "4-7"},
+		{"gpu-memory", 32, 8, 2, 8, 4, ""},
+		{"without-numa", 4, 4, 1, 1, 1, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(machine_release) struct machine m;
+		CLEANUP(freep) char *offline = NULL;
+
+		machine_init(&m);
+		discover(test_machine(cases[i].name), &m);
+		assert_int_equal(m.n_cpus, cases[i].cpus);
+		assert_int_equal(m.n_cores, cases[i].cores);
+		assert_int_equal(m.n_sockets, cases[i].sockets);
+		assert_int_equal(m.n_nodes, cases[i].nodes);
+		assert_int_equal(machine_cpus_per_core(&m), cases[i].per_core);
+		offline = cpuset_print(m.offline);
+		test_assert_text(cases[i].name, offline, cases[i].offline);
+	}
+}
+
+/* kubelet: an L3 of the whole NUMA node is no uncore cache, then the socket stands for it. */
+static void uncore_is_the_kubelets(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned cpu;
+		int l3, uncore;
+	} cases[] = {
+		{"ccx", 0, 0, 0}, {"ccx", 8, 1, 1}, {"ccx", 31, 3, 3},
+		{"seed-2s-32cpu", 31, 1, 1},         /* L3 of the node: its socket, 1 */
+		{"16-nodes", 127, 15, 1},            /* the same, socket 1 holds eight nodes */
+		{"2s-snc4", 95, 1, 1},               /* L3 wider than the node: the L3 */
+		{"gpu-memory", 0, 0, 0},             /* L3 of the node: its socket, 0 */
+		{"gpu-memory", 31, 1, 8},            /* its socket, 8 */
+		{"row-missing", 7, MACHINE_NONE, 3}, /* no L3 told: the socket */
+		{"offline", 2, 0, 0},  /* on socket 1; 7 CPUs, and 4 cores times its one thread are 4 */
+		{"offline", 4, 0, 0},  /* 4 cores times two threads are 8 */
+		{"offline", 15, 1, 0}, /* 6 CPUs, 3 cores times two threads: socket 0 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(machine_release) struct machine m;
+		const struct cpu *cpu;
+
+		machine_init(&m);
+		discover(test_machine(cases[i].name), &m);
+		cpu = machine_cpu(&m, cases[i].cpu);
+		assert_non_null(cpu);
+		if (cpu->l3 != cases[i].l3 || cpu->uncore != cases[i].uncore)
+			fail_msg("%s CPU %u: L3 %d, uncore %d", cases[i].name, cpu->id, cpu->l3, cpu->uncore);
+	}
+}
+
+static void hybrid_cores_are_counted_as_the_kubelet_does(void **state)
+{
+	CLEANUP(machine_release) struct machine m;
+
+	(void)state;
+	/* Two cores of two threads and two of one share one L3 and node: 6 CPUs; 4 cores times 2 threads is
+	 * 8, 4 times 1 is 4, so no thread sees the node's own cache. */
+	machine_init(&m);
+	m.cpus = calloc(6, sizeof(*m.cpus));
+	m.nodes = calloc(1, sizeof(*m.nodes));
+	assert_true(m.cpus && m.nodes);
+	m.n_cpus = 6;
+	m.n_nodes = 1;
+	for (unsigned i = 0; i < 6; i++)
+		m.cpus[i] = (struct cpu){
+			.id = 5 - i, .core = 5 - i < 4 ? (5 - i) & ~1u : 5 - i, .socket = 7, .l3 = 3};
+	assert_int_equal(machine_derive(&m), 0);
+	assert_int_equal(m.n_cores, 4);
+	assert_int_equal(m.nodes[0].socket, 7);
+	for (unsigned i = 0; i < 6; i++) {
+		assert_int_equal(m.cpus[i].id, i);
+		assert_int_equal(m.cpus[i].numa, 0);
+		assert_int_equal(m.cpus[i].uncore, 3);
+	}
+}
+
+static void overlapping_nodes_keep_what_they_claim(void **state)
+{
+	CLEANUP(machine_release) struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	discover(test_machine("overlapping"), &m);
+	for (size_t i = 0; i < m.n_nodes; i++)
+		assert_true(hwloc_bitmap_isequal(m.nodes[i].cpus, m.online));
+	for (size_t i = 0; i < m.n_cpus; i++)
+		assert_int_equal(m.cpus[i].numa, 0);
+}
+
+/* ---- trees made by hand: two CPUs on two nodes, then one file changed */
+
+static void write_tree(const char *dir)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct {
+			const char *path, *text;
+		} files[] = {
+			{"cpu/cpu%u/topology/physical_package_id", "%u\n"},
+			{"cpu/cpu%u/topology/core_id", "0\n"},
+			{"cpu/cpu%u/topology/thread_siblings", i ? "2\n" : "1\n"},
+			{"cpu/cpu%u/topology/core_siblings", i ? "2\n" : "1\n"},
+			{"cpu/cpu%u/cache/index3/level", "3\n"},
+			{"cpu/cpu%u/cache/index3/type", "Unified\n"},
+			{"cpu/cpu%u/cache/index3/id", "%u\n"},
+			{"cpu/cpu%u/cache/index3/size", "1024K\n"},
+			{"cpu/cpu%u/cache/index3/shared_cpu_map", i ? "2\n" : "1\n"},
+			{"node/node%u/cpulist", "%u\n"},
+			{"node/node%u/cpumap", i ? "2\n" : "1\n"},
+			{"node/node%u/meminfo", "Node %u MemTotal:       1024 kB\n"},
+			{"node/node%u/distance", i ? "21 10\n" : "10 21\n"},
+			{"node/node%u/hugepages/hugepages-2048kB/nr_hugepages", "5\n"},
+		};
+
+		for (size_t k = 0; k < ARRAY_SIZE(files); k++) {
+			CLEANUP(strbuf_release)
+			struct strbuf path = STRBUF_INIT(4096),
+				      text = STRBUF_INIT(4096);
+			const char *mark = strstr(files[k].path, "%u");
+
+			strbuf_addf(&path, SYSTEM "%.*s%u%s", (int)(mark - files[k].path), files[k].path, i,
+				mark + 2);
+			mark = strstr(files[k].text, "%u");
+			if (mark)
+				strbuf_addf(&text, "%.*s%u%s", (int)(mark - files[k].text), files[k].text, i,
+					mark + 2);
+			test_write_file(dir, path.text, mark ? text.text : files[k].text);
+		}
+	}
+	test_write_file(dir, SYSTEM "cpu/online", "0-1\n");
+	test_write_file(dir, SYSTEM "cpu/present", "0-1\n");
+	test_write_file(dir, SYSTEM "node/online", "0-1\n");
+}
+
+static void content_that_is_wrong_is_refused(void **state)
+{
+	static const struct {
+		const char *path, *text; /* below SYSTEM */
+		int error;
+	} cases[] = {
+		{"cpu/online", "zero\n", -EINVAL}, {"cpu/online", "\n", -EINVAL},
+		{"cpu/online", "0-8192\n", -ERANGE}, {"cpu/present", "0-\n", -EINVAL},
+		{"cpu/present", "0-99999999999\n", -ERANGE}, {"cpu/cpu8192/online", "1\n", -ERANGE},
+		{"cpu/cpu99999999999/online", "1\n", -ERANGE},
+		{"cpu/cpu1/topology/physical_package_id", "socket\n", -EINVAL},
+		{"cpu/cpu1/topology/physical_package_id", "99999999999999999999\n", -ERANGE},
+		{"node/online", "x\n", -EINVAL}, {"node/online", "\n", -EINVAL},
+		{"node/online", "0-99999999\n", -ERANGE}, {"node/node1024/cpulist", "\n", -ERANGE},
+		{"node/node99999999/cpulist", "\n", -ERANGE}, {"node/node1/cpulist", "1;2\n", -EINVAL},
+		{"node/node1/cpulist", "1-0\n", -EINVAL}, {"node/node1/cpulist", "-1\n", -EINVAL},
+		{"node/node1/cpulist", "0-8192\n", -ERANGE}, {"node/node1/cpulist", "1\n0-1\n", -EINVAL},
+		{"node/node1/meminfo", "", -EINVAL}, {"node/node1/meminfo", "MemTotal: many kB\n", -EINVAL},
+		{"node/node1/meminfo", "MemTotal: -5 kB\n", -EINVAL},
+		{"node/node1/meminfo", "MemTotal: 12 MB\n", -EINVAL},
+		{"node/node1/meminfo", "MemTotal: 9007199254740992 kB\n", -ERANGE},
+		{"node/node1/distance", "21 abc\n", -EINVAL}, {"node/node1/distance", "21 -10\n", -EINVAL},
+		{"node/node1/distance", "21 10.5\n", -EINVAL}, {"node/node1/distance", "21 65536\n", -ERANGE},
+		{"node/node1/distance", "99999999999999999999 10\n", -ERANGE},
+		{"node/node1/hugepages/hugepages-2048kB/nr_hugepages", "", -EINVAL},
+		{"node/node1/hugepages/hugepages-2048kB/nr_hugepages", "-1\n", -EINVAL},
+		{"node/node1/hugepages/hugepages-2048kB/nr_hugepages", "5 6\n", -EINVAL},
+		{"node/node1/hugepages/hugepages-2048kB/nr_hugepages", "9223372036854775807\n", -ERANGE},
+		{"node/node1/hugepages/hugepages-1048576kB/free_hugepages", "0\n", -ENOENT},
+		{"node/node1/hugepages/hugepages-99999999999999999999kB/nr_hugepages", "1\n", -ENOENT},
+		{"node/node2/meminfo", "MemTotal: 1 kB\n", -ENOENT}, /* neither cpulist nor cpumap */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(machine_release) struct machine m;
+		struct machine_source source = {.root = dir};
+		struct err err = {""};
+		char path[256], name[256];
+		int r;
+
+		machine_init(&m);
+		write_tree(dir);
+		snprintf(path, sizeof(path), SYSTEM "%s", cases[i].path);
+		test_write_file(dir, path, cases[i].text);
+		r = machine_discover(&source, &m, &err);
+		if (r != cases[i].error)
+			fail_msg("%s '%s' gave %d: %s", cases[i].path, cases[i].text, r, err.text);
+		/* One line that names the file, or the directory with the wrong name. */
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(cases[i].path + 5, "/") + 5, cases[i].path);
+		if (!strstr(err.text, name) || strchr(err.text, '\n'))
+			fail_msg("%s: '%s'", cases[i].path, err.text);
+		assert_int_equal(m.n_cpus + m.n_nodes, 0);
+	}
+}
+
+static void a_file_too_large_is_refused(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(freep) char *text = malloc((10u << 20) + 1);
+	struct machine_source source = {.root = dir};
+	struct machine m;
+	struct err err = {""};
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, ' ', 10u << 20);
+	text[10u << 20] = '\0';
+	write_tree(dir);
+	test_write_file(dir, SYSTEM "node/node0/meminfo", text);
+	assert_int_equal(machine_discover(&source, &m, &err), -EFBIG);
+	assert_non_null(strstr(err.text, "node0/meminfo"));
+}
+
+static void what_is_missing_is_normal(void **state)
+{
+	static const char *const paths[] = {"cpu/online", "cpu/present", "node/online", "node/node1/cpulist",
+		"node/node1/cpumap", "node/node1/distance",
+		"node/node1/hugepages/hugepages-2048kB/nr_hugepages", "node/node1/meminfo"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(machine_release) struct machine m;
+		char path[512];
+
+		machine_init(&m);
+		write_tree(dir);
+		snprintf(path, sizeof(path), "%s/" SYSTEM "%s", dir, paths[i]);
+		assert_int_equal(unlink(path), 0);
+		if (strstr(paths[i], "nr_hugepages")) {
+			snprintf(path, sizeof(path), "%s/" SYSTEM "node/node1/hugepages/hugepages-2048kB",
+				dir);
+			assert_int_equal(rmdir(path), 0);
+		}
+		discover(dir, &m);
+		assert_int_equal(m.n_cpus, 2);
+		assert_int_equal(m.n_nodes, 2);
+		assert_int_equal(m.cpus[1].numa, 1);
+		assert_int_equal(hwloc_bitmap_weight(m.offline), 0);
+		assert_int_equal(m.nodes[1].memory_bytes, strstr(paths[i], "meminfo") ? 0 : 1024 * 1024);
+		assert_int_equal(m.nodes[1].n_pools, strstr(paths[i], "hugepages") ? 0 : 1);
+		assert_int_equal(machine_distance(&m, 0, 1), 21);
+		assert_int_equal(machine_distance(&m, 1, 0), strstr(paths[i], "distance") ? 0 : 21);
+	}
+}
+
+/* Columns are the nodes of node/online, also where one of them has no directory; texts may end in a NUL byte.
+ */
+static void distance_columns_are_the_online_nodes(void **state)
+{
+	static const struct {
+		const char *online, *row;
+		unsigned to_node_4;
+	} cases[] = {
+		{"0,2,4\n", "10 15 21\n", 21},
+		{"0,4\n", "10 21\n", 21},
+		{"0-4\n", "10 21\n", 21}, /* of the directories' number */
+		{"0-4\n", "10 11 12 13 21 \n", 21},
+		{"0,4\n", "10 20 30\n", 0},
+		{"0,4\n", "0\n", 0},
+		{"0,4\n", "\n", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(machine_release) struct machine m;
+		char from[512], to[512];
+
+		machine_init(&m);
+		write_tree(dir);
+		snprintf(from, sizeof(from), "%s/" SYSTEM "node/node1", dir);
+		snprintf(to, sizeof(to), "%s/" SYSTEM "node/node4", dir);
+		assert_int_equal(rename(from, to), 0);
+		test_write_file(dir, SYSTEM "node/online", cases[i].online);
+		test_write_file(dir, SYSTEM "node/node0/distance", cases[i].row);
+		test_write_file(dir, SYSTEM "node/node4/distance", "\n");
+		discover(dir, &m);
+		assert_int_equal(m.nodes[1].id, 4);
+		assert_int_equal(machine_distance(&m, 0, 1), cases[i].to_node_4);
+		assert_int_equal(m.distances != NULL, cases[i].to_node_4 != 0);
+	}
+}
+
+static void a_nul_byte_ends_the_text(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(machine_release) struct machine m;
+	char path[512];
+	FILE *f;
+
+	(void)state;
+	machine_init(&m);
+	write_tree(dir);
+	snprintf(path, sizeof(path), "%s/" SYSTEM "node/online", dir);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite("0-1\n\0", 1, 5, f), 5);
+	assert_int_equal(fclose(f), 0);
+	discover(dir, &m);
+	assert_int_equal(m.n_nodes, 2);
+}
+
+static void a_tree_without_cpus_is_refused(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	struct machine_source source = {.root = dir};
+	struct machine m;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(machine_discover(&source, &m, &err), -ENOENT);
+	assert_non_null(strstr(err.text, dir));
+	test_write_file(dir, SYSTEM "cpu/online", "0\n");
+	assert_int_equal(machine_discover(&source, &m, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "lists no CPU"));
+	test_write_file(dir, SYSTEM "cpu/cpu0/online", "1\n");
+	assert_int_equal(machine_discover(&source, &m, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "hwloc finds no CPU topology"));
+	test_write_file(dir, SYSTEM "node/online", "0\n");
+	assert_int_equal(machine_discover(&source, &m, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "lists no NUMA node"));
+}
+
+/* The environment of whoever starts the agent does not choose the machine. */
+static void hwloc_variables_of_the_environment_do_not_count(void **state)
+{
+	CLEANUP(machine_release) struct machine m;
+	CLEANUP(machine_release) struct machine live;
+
+	(void)state;
+	machine_init(&m);
+	machine_init(&live);
+	setenv("HWLOC_SYNTHETIC", "pack:3 core:5 pu:1", 1);
+	setenv("HWLOC_XMLFILE", "/nonexistent", 1);
+	setenv("HWLOC_FSROOT", test_machine("ccx"), 1);
+	setenv("HWLOC_COMPONENTS", "synthetic", 1);
+	discover(test_machine("one-node"), &m);
+	assert_int_equal(m.n_cpus, 8);
+	setenv("HWLOC_FSROOT", test_machine("ccx"), 1);
+	discover("", &live);
+	sysfs_assert_machine("", &live);
+	unsetenv("HWLOC_SYNTHETIC");
+	unsetenv("HWLOC_XMLFILE");
+}
+
+static void the_running_machine_equals_its_files(void **state)
+{
+	CLEANUP(machine_release) struct machine m;
+	CLEANUP(machine_release) struct machine null_root;
+	struct machine_source source = {NULL, NULL};
+
+	(void)state;
+	machine_init(&m);
+	machine_init(&null_root);
+	discover("", &m);
+	sysfs_assert_machine("", &m);
+	assert_int_equal(machine_discover(&source, &null_root, NULL), 0);
+	assert_int_equal(null_root.n_cpus, m.n_cpus);
+	assert_int_equal(m.n_cpus, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/* lscpu -p: CPU,Core,Socket,Node; -1 or nothing where it knows no node. */
+static void the_running_machine_equals_lscpu(void **state)
+{
+	CLEANUP(machine_release) struct machine m;
+	FILE *f = popen("LC_ALL=C lscpu -p=CPU,CORE,SOCKET,NODE 2>/dev/null", "re");
+	char line[256];
+	size_t n = 0;
+	int core_of[MACHINE_MAX_CPUS];
+
+	(void)state;
+	assert_non_null(f);
+	memset(core_of, -1, sizeof(core_of));
+	machine_init(&m);
+	discover("", &m);
+	while (fgets(line, sizeof(line), f)) {
+		unsigned id, core, socket;
+		int node = 0, fields = sscanf(line, "%u,%u,%u,%d", &id, &core, &socket, &node);
+		const struct cpu *cpu;
+
+		if (fields < 3)
+			continue;
+		cpu = machine_cpu(&m, id);
+		assert_non_null(cpu);
+		n++;
+		assert_int_equal(cpu->numa, node);
+		/* lscpu numbers cores its own way: the first CPU with a number must be the core's lowest. */
+		assert_true(core < MACHINE_MAX_CPUS);
+		if (core_of[core] < 0)
+			core_of[core] = (int)id;
+		assert_int_equal(cpu->core, core_of[core]);
+	}
+	pclose(f);
+	if (n == 0)
+		test_skip("no lscpu");
+	assert_int_equal(m.n_cpus, n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(machines_equal_their_golden_file),
+		cmocka_unit_test(machines_equal_their_files),
+		cmocka_unit_test(specs_come_out_as_written),
+		cmocka_unit_test(uncore_is_the_kubelets),
+		cmocka_unit_test(hybrid_cores_are_counted_as_the_kubelet_does),
+		cmocka_unit_test(overlapping_nodes_keep_what_they_claim),
+		cmocka_unit_test(content_that_is_wrong_is_refused),
+		cmocka_unit_test(a_file_too_large_is_refused),
+		cmocka_unit_test(what_is_missing_is_normal),
+		cmocka_unit_test(distance_columns_are_the_online_nodes),
+		cmocka_unit_test(a_nul_byte_ends_the_text),
+		cmocka_unit_test(a_tree_without_cpus_is_refused),
+		cmocka_unit_test(hwloc_variables_of_the_environment_do_not_count),
+		cmocka_unit_test(the_running_machine_equals_its_files),
+		cmocka_unit_test(the_running_machine_equals_lscpu),
+	};
+
+	return cmocka_run_group_tests_name("discover", tests, NULL, NULL);
+}

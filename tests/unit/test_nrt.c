@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include "agent/json.h"
+#include "agent/model.h"
+#include "agent/nrt.h"
+#include "agent/yaml.h"
+#include "common/cleanup.h"
+#include "common/vec.h"
+
+struct world {
+	struct machine machine;
+	struct settings settings;
+	struct inventory inventory;
+	struct notes notes;
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	machine_init(&w->machine);
+	w->machine.online = hwloc_bitmap_alloc();
+	settings_init(&w->settings);
+	inventory_init(&w->inventory);
+	notes_init(&w->notes);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	machine_release(&w->machine);
+	settings_release(&w->settings);
+	inventory_release(&w->inventory);
+	notes_release(&w->notes);
+	free(w);
+	return 0;
+}
+
+/* A NUMA node of two CPUs (none when first_cpu is negative) in a socket of its own. */
+static void add_node(struct world *w, unsigned id, int socket, int first_cpu, uint64_t memory_bytes)
+{
+	struct machine *m = &w->machine;
+	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+
+	*node = (struct numa_node){
+		.id = id, .socket = socket, .memory_bytes = memory_bytes, .cpus = hwloc_bitmap_alloc()};
+	if (first_cpu >= 0)
+		hwloc_bitmap_set_range(node->cpus, (unsigned)first_cpu, first_cpu + 1);
+	if (socket != MACHINE_NONE) {
+		struct socket_info *s = vec_push(&m->sockets, &m->n_sockets, &m->sockets_size, sizeof(*s));
+
+		*s = (struct socket_info){.id = socket, .cpus = hwloc_bitmap_dup(node->cpus)};
+	}
+}
+
+static void render(struct world *w, struct doc *ret)
+{
+	struct allocations none;
+
+	allocations_init(&none);
+	inventory_release(&w->inventory);
+	assert_int_equal(model_inventory(&w->machine, &w->settings, &none, NULL, &w->inventory, NULL), 0);
+	assert_int_equal(nrt_render("n1", &w->machine, &w->settings, &w->inventory, ret, &w->notes), 0);
+}
+
+/* The value of an attribute, NULL where there is none; fails when it is there twice. */
+static const char *attribute(const struct doc *object, const char *name)
+{
+	const struct doc *list = doc_get(object, "attributes");
+	const char *value = NULL;
+
+	assert_non_null(list);
+	DOC_FOREACH (item, list)
+		if (!strcmp(doc_string(doc_get(item, "name")), name)) {
+			assert_null(value);
+			value = doc_string(doc_get(item, "value"));
+			assert_non_null(value);
+		}
+	return value;
+}
+
+static void the_whole_object(void **state)
+{
+	static const unsigned slit[] = {10, 21, 20, 10};
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	struct world *w = *state;
+
+	add_node(w, 0, 0, 0, 1u << 30);
+	add_node(w, 1, 1, 2, 1000);
+	w->machine.distances = malloc(sizeof(slit));
+	memcpy(w->machine.distances, slit, sizeof(slit));
+	w->settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->settings.cpu_options_text = strdup("full-pcpus-only=true");
+	w->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	w->settings.topology.scope = TOPOLOGY_SCOPE_POD;
+	w->settings.memory_manager = MEMORY_MANAGER_STATIC;
+	render(w, &object);
+	assert_int_equal(yaml_print(&object, &text), 0);
+	test_assert_text("object", text.text,
+		"apiVersion: topology.node.k8s.io/v1alpha2\n"
+		"kind: NodeResourceTopology\n"
+		"metadata:\n"
+		"  name: n1\n"
+		"topologyPolicies:\n"
+		"- RestrictedPodLevel\n"
+		"- Restricted\n"
+		"attributes:\n"
+		"- {name: topologyManagerPolicy, value: restricted}\n"
+		"- {name: topologyManagerScope, value: pod}\n"
+		"- {name: cpuManagerPolicy, value: static}\n"
+		"- {name: cpuManagerPolicyOptions, value: full-pcpus-only=true}\n"
+		"- {name: memoryManagerPolicy, value: Static}\n"
+		"- {name: nrtd.dev/content-hash, value: 5a5d9720f9968038}\n"
+		"zones:\n"
+		"- name: node-0\n"
+		"  type: Node\n"
+		"  parent: socket-0\n"
+		"  attributes:\n"
+		"  - {name: cpus, value: 0-1}\n"
+		"  costs:\n"
+		"  - {name: node-0, value: 10}\n"
+		"  - {name: node-1, value: 21}\n"
+		"  resources:\n"
+		"  - {name: cpu, capacity: \"2\", allocatable: \"2\", available: \"2\"}\n"
+		"  - {name: memory, capacity: \"1073741824\", allocatable: \"1073741824\", available: "
+		"\"1073741824\"}\n"
+		"- name: node-1\n"
+		"  type: Node\n"
+		"  parent: socket-1\n"
+		"  attributes:\n"
+		"  - {name: cpus, value: 2-3}\n"
+		"  costs:\n"
+		"  - {name: node-0, value: 20}\n"
+		"  - {name: node-1, value: 10}\n"
+		"  resources:\n"
+		"  - {name: cpu, capacity: \"2\", allocatable: \"2\", available: \"2\"}\n"
+		"  - {name: memory, capacity: 1k, allocatable: 1k, available: 1k}\n"
+		"- name: socket-0\n"
+		"  type: Socket\n"
+		"  attributes:\n"
+		"  - {name: cpus, value: 0-1}\n"
+		"- name: socket-1\n"
+		"  type: Socket\n"
+		"  attributes:\n"
+		"  - {name: cpus, value: 2-3}\n");
+}
+
+static void a_hole_is_a_zone_without_resources(void **state)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	struct world *w = *state;
+	const struct doc *zones;
+
+	add_node(w, 0, MACHINE_NONE, 0, 4096);
+	add_node(w, 2, MACHINE_NONE, -1, 0); /* neither CPUs nor memory */
+	render(w, &object);
+	zones = doc_get(&object, "zones");
+	assert_int_equal(zones->n_items, 3);
+	assert_int_equal(json_print_compact(&zones->items[1], &text), 0);
+	test_assert_text("hole", text.text, "{\"name\":\"node-1\",\"type\":\"Node\"}");
+	strbuf_reset(&text);
+	assert_int_equal(json_print_compact(&zones->items[2], &text), 0);
+	test_assert_text("empty node", text.text,
+		"{\"name\":\"node-2\",\"type\":\"Node\",\"costs\":[{\"name\":\"node-2\",\"value\":10}],"
+		"\"resources\":[]}");
+	assert_int_equal(w->notes.n_lines, 0);
+}
+
+static void ids_above_63_are_left_out(void **state)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	struct world *w = *state;
+	const struct doc *zones;
+
+	add_node(w, 0, 0, 0, 4096);
+	add_node(w, 63, MACHINE_NONE, -1, 4096);
+	add_node(w, 64, MACHINE_NONE, -1, 4096);
+	add_node(w, 255, MACHINE_NONE, -1, 4096);
+	w->machine.distances = calloc(16, sizeof(unsigned));
+	for (size_t i = 0; i < 16; i++)
+		w->machine.distances[i] = 10;
+	w->settings.topology.policy = TOPOLOGY_MANAGER_NONE;
+	render(w, &object);
+	zones = doc_get(&object, "zones");
+	assert_int_equal(zones->n_items, 65); /* node-0 .. node-63 and socket-0 */
+	test_assert_text("last node", doc_string(doc_get(&zones->items[63], "name")), "node-63");
+	assert_int_equal(doc_get(&zones->items[0], "costs")->n_items, 2);
+	assert_int_equal(w->notes.n_lines, 2);
+	test_assert_text("max", attribute(&object, "topologyManagerMaxNUMANodes"), "64");
+}
+
+static void unknown_settings_are_absent(void **state)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	struct world *w = *state;
+
+	add_node(w, 0, 0, 0, 4096);
+	render(w, &object);
+	assert_null(doc_get(&object, "topologyPolicies"));
+	assert_int_equal(doc_get(&object, "attributes")->n_items, 1);
+	assert_non_null(attribute(&object, NRT_CONTENT_HASH));
+}
+
+static void every_policy_has_its_deprecated_names(void **state)
+{
+	static const struct {
+		enum topology_manager_policy policy;
+		enum topology_manager_scope scope;
+		const char *want;
+	} cases[] = {
+		{TOPOLOGY_MANAGER_NONE, TOPOLOGY_SCOPE_CONTAINER, "[\"None\"]"},
+		{TOPOLOGY_MANAGER_BEST_EFFORT, TOPOLOGY_SCOPE_CONTAINER,
+			"[\"BestEffortContainerLevel\",\"BestEffort\"]"},
+		{TOPOLOGY_MANAGER_BEST_EFFORT, TOPOLOGY_SCOPE_POD, "[\"BestEffortPodLevel\",\"BestEffort\"]"},
+		{TOPOLOGY_MANAGER_RESTRICTED, TOPOLOGY_SCOPE_CONTAINER,
+			"[\"RestrictedContainerLevel\",\"Restricted\"]"},
+		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, TOPOLOGY_SCOPE_CONTAINER,
+			"[\"SingleNUMANodeContainerLevel\"]"},
+		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, TOPOLOGY_SCOPE_POD, "[\"SingleNUMANodePodLevel\"]"},
+	};
+	struct world *w = *state;
+
+	add_node(w, 0, 0, 0, 4096);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+
+		w->settings.topology.policy = cases[i].policy;
+		w->settings.topology.scope = cases[i].scope;
+		render(w, &object);
+		assert_int_equal(json_print_compact(doc_get(&object, "topologyPolicies"), &text), 0);
+		test_assert_text("topologyPolicies", text.text, cases[i].want);
+		test_assert_text("attribute", attribute(&object, "topologyManagerPolicy"),
+			topology_manager_policy_names[cases[i].policy]);
+	}
+}
+
+static void the_maximum_of_numa_nodes_is_told_when_it_is_not_8(void **state)
+{
+	static const struct {
+		unsigned allowed, nodes;
+		const char *want;
+	} cases[] = {{8, 2, NULL}, {16, 2, "16"}, {8, 9, "9"}, {16, 12, "16"}, {100, 2, "50"}, {8, 60, "60"}};
+	struct world *w = *state;
+
+	w->settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		const char *got;
+
+		machine_release(&w->machine);
+		for (unsigned n = 0; n < cases[i].nodes; n++)
+			add_node(w, n, MACHINE_NONE, (int)n * 2, 4096);
+		w->settings.topology.max_numa_nodes = cases[i].allowed;
+		render(w, &object);
+		got = attribute(&object, "topologyManagerMaxNUMANodes");
+		if (!cases[i].want)
+			assert_null(got);
+		else
+			test_assert_text("max", got, cases[i].want);
+	}
+}
+
+static void the_hash_follows_the_content(void **state)
+{
+	CLEANUP(doc_release) struct doc first = DOC_INIT, again = DOC_INIT, other = DOC_INIT;
+	struct world *w = *state;
+
+	add_node(w, 0, 0, 0, 4096);
+	render(w, &first);
+	render(w, &again);
+	w->machine.nodes[0].memory_bytes = 8192;
+	render(w, &other);
+	assert_int_equal(strlen(attribute(&first, NRT_CONTENT_HASH)), 16);
+	assert_string_equal(attribute(&first, NRT_CONTENT_HASH), attribute(&again, NRT_CONTENT_HASH));
+	assert_string_not_equal(attribute(&first, NRT_CONTENT_HASH), attribute(&other, NRT_CONTENT_HASH));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_whole_object, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_hole_is_a_zone_without_resources, setup, teardown),
+		cmocka_unit_test_setup_teardown(ids_above_63_are_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown_settings_are_absent, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_policy_has_its_deprecated_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_maximum_of_numa_nodes_is_told_when_it_is_not_8, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_hash_follows_the_content, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("nrt", tests, NULL, NULL);
+}

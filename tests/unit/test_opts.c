@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/opts.h"
+#include "common/cleanup.h"
+
+#define WORDS_MAX 8
+
+/* Parse "nrtd" followed by the words of a line. */
+static int parse(const char *line, struct options *ret, struct err *err)
+{
+	static char text[256];
+	char *argv[WORDS_MAX + 2] = {(char[]){"nrtd"}};
+	char *save = NULL;
+	int argc = 1;
+
+	snprintf(text, sizeof(text), "%s", line);
+	for (char *word = strtok_r(text, " ", &save); word && argc <= WORDS_MAX;
+		word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+	return options_parse(argc, argv, ret, err);
+}
+
+static int clean_environment(void **state)
+{
+	(void)state;
+	for (enum option_id id = 0; id < OPT_COUNT; id++)
+		if (option_defs[id].env)
+			unsetenv(option_defs[id].env);
+	return 0;
+}
+
+static void flags_set_values(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse("dump -o json --what=machine -v --reserved-cpus 0-1", &o, NULL), 0);
+	assert_int_equal(o.command, COMMAND_DUMP);
+	test_assert_text("output", o.value[OPT_OUTPUT], "json");
+	test_assert_text("origin", o.origin[OPT_OUTPUT], "--output");
+	test_assert_text("what", o.value[OPT_WHAT], "machine");
+	test_assert_text("reserved", o.value[OPT_RESERVED_CPUS], "0-1");
+	assert_true(option_set(&o, OPT_VERBOSE));
+	assert_false(option_set(&o, OPT_HELP));
+}
+
+static void fallbacks_hold_where_nothing_is_given(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse("dump", &o, NULL), 0);
+	test_assert_text("output", o.value[OPT_OUTPUT], "yaml");
+	assert_null(o.origin[OPT_OUTPUT]);
+	test_assert_text("sysroot", o.value[OPT_SYSROOT], "");
+	assert_null(o.value[OPT_NODE_NAME]);
+}
+
+static void the_environment_stands_between_flag_and_fallback(void **state)
+{
+	struct options o;
+	struct err err = {""};
+
+	(void)state;
+	setenv("NRTD_OUTPUT", "json", 1);
+	setenv("NRTD_VERBOSE", "true", 1);
+	assert_int_equal(parse("dump", &o, NULL), 0);
+	test_assert_text("output", o.value[OPT_OUTPUT], "json");
+	test_assert_text("origin", o.origin[OPT_OUTPUT], "NRTD_OUTPUT");
+	assert_true(option_set(&o, OPT_VERBOSE));
+	assert_int_equal(parse("dump -o yaml", &o, NULL), 0);
+	test_assert_text("output", o.value[OPT_OUTPUT], "yaml");
+	setenv("NRTD_VERBOSE", "0", 1);
+	assert_int_equal(parse("dump", &o, NULL), 0);
+	assert_false(option_set(&o, OPT_VERBOSE));
+	setenv("NRTD_OUTPUT", "xml", 1);
+	assert_int_equal(parse("dump", &o, &err), -EINVAL);
+	test_assert_text("message", err.text, "NRTD_OUTPUT: 'xml' is not one of yaml|json");
+	/* A variable of a flag that the command does not take is not looked at. */
+	assert_int_equal(parse("check", &o, NULL), 0);
+	setenv("NRTD_VERBOSE", "maybe", 1);
+	assert_int_equal(parse("check", &o, &err), -EINVAL);
+	test_assert_text("message", err.text, "NRTD_VERBOSE: 'maybe' is not true or false");
+}
+
+static void bad_usage_is_named(void **state)
+{
+	static const char *const cases[][2] = {
+		{"", "no command; try 'nrtd --help'"},
+		{"bogus", "unknown command 'bogus'; try 'nrtd --help'"},
+		{"dump --bogus", "unknown flag '--bogus'"},
+		{"dump -x", "unknown flag '-x'"},
+		{"dump -o", "flag '-o' needs a value"},
+		{"dump --output", "flag '--output' needs a value"},
+		{"dump --verbose=3", "flag '--verbose=3' takes no value"},
+		{"dump -o xml", "--output: 'xml' is not one of yaml|json"},
+		{"dump --what=nr", "--what: 'nr' is not one of nrt|machine|inventory"},
+		{"dump extra", "unexpected word 'extra'"},
+		{"check -o json", "unknown flag '-o'"},
+		{"--output json", "a command must come before '--output'; try 'nrtd --help'"},
+		{"dump --node-name Upper",
+			"--node-name: 'Upper' cannot name a Node: it is no lower-case DNS name"},
+		{"dump --node-name a..b",
+			"--node-name: 'a..b' cannot name a Node: it is no lower-case DNS name"},
+		{"dump --node-name -a", "--node-name: '-a' cannot name a Node: it is no lower-case DNS name"},
+		{"dump --reserved-cpus 3-1", "--reserved-cpus: not a CPU list: '3-1'"},
+		{"dump --topology-manager-policy Restricted",
+			"--topology-manager-policy: 'Restricted' is not one of "
+			"none|best-effort|restricted|single-numa-node"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct options o;
+		struct err err = {""};
+
+		assert_int_equal(parse(cases[i][0], &o, &err), -EINVAL);
+		test_assert_text(cases[i][0], err.text, cases[i][1]);
+	}
+}
+
+static void help_and_version_need_no_command(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse("--help", &o, NULL), 0);
+	assert_int_equal(o.command, COMMAND_COUNT);
+	assert_true(option_set(&o, OPT_HELP));
+	assert_int_equal(parse("dump --help", &o, NULL), 0);
+	assert_int_equal(o.command, COMMAND_DUMP);
+}
+
+static void help_names_every_flag_and_variable(void **state)
+{
+	(void)state;
+	for (enum command c = 0; c < COMMAND_COUNT; c++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+
+		options_help(c, &text);
+		for (enum option_id id = 0; id < OPT_COUNT; id++) {
+			const struct option_def *def = &option_defs[id];
+			bool wanted = def->commands & 1u << c;
+
+			if (wanted != (strstr(text.text, def->flag) != NULL) ||
+				(wanted && def->env && !strstr(text.text, def->env)))
+				fail_msg("help of '%s' and flag '%s'", command_defs[c].name, def->flag);
+		}
+	}
+}
+
+/* Every flag and variable is in the manual; its options are written ".It Fl -flag" in mdoc. */
+static void the_manual_names_every_flag(void **state)
+{
+	CLEANUP(freep) char *manual = test_read_file(test_fixture("../../man/nrtd.8"), NULL);
+
+	(void)state;
+	for (enum option_id id = 0; id < OPT_COUNT; id++) {
+		const struct option_def *def = &option_defs[id];
+		char item[128];
+
+		snprintf(item, sizeof(item), "Fl -%s", def->flag + 2);
+		if (!strstr(manual, item))
+			fail_msg("man/nrtd.8 lacks '%s'", item);
+		if (def->env && !strstr(manual, def->env))
+			fail_msg("man/nrtd.8 lacks '%s'", def->env);
+	}
+	for (enum command c = 0; c < COMMAND_COUNT; c++) {
+		char item[64];
+
+		snprintf(item, sizeof(item), ".It Cm %s", command_defs[c].name);
+		if (!strstr(manual, item))
+			fail_msg("man/nrtd.8 lacks '%s'", item);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(flags_set_values, clean_environment, clean_environment),
+		cmocka_unit_test_setup_teardown(
+			fallbacks_hold_where_nothing_is_given, clean_environment, clean_environment),
+		cmocka_unit_test_setup_teardown(the_environment_stands_between_flag_and_fallback,
+			clean_environment, clean_environment),
+		cmocka_unit_test_setup_teardown(bad_usage_is_named, clean_environment, clean_environment),
+		cmocka_unit_test_setup_teardown(
+			help_and_version_need_no_command, clean_environment, clean_environment),
+		cmocka_unit_test(help_names_every_flag_and_variable),
+		cmocka_unit_test(the_manual_names_every_flag),
+	};
+
+	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);
+}

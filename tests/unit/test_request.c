@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include "common/cleanup.h"
+#include "scoring/request.h"
+#include "tests/lib/nodes.h"
+
+/* One pod as texts: containers are "kind requests|limits", kind i, s or a. */
+struct qos_case {
+	const char *name;
+	const char *containers[4];
+	const char *pod_requests, *pod_limits; /* NULL = no pod-level resources */
+	enum qos_class want;
+};
+
+static void add_container(struct pod_request *pod, const char *text)
+{
+	static const char kinds[] = "isa";
+	char requests[128], limits[128];
+	struct container_request *c;
+
+	assert_int_equal(sscanf(text + 2, "%127[^|]|%127s", requests, limits), 2);
+	c = pod_request_add(pod, (enum container_kind)(strchr(kinds, text[0]) - kinds), "c");
+	assert_non_null(c);
+	c->requests = test_list(strcmp(requests, "-") ? requests : "");
+	c->limits = test_list(strcmp(limits, "-") ? limits : "");
+}
+
+static void qos_classes(void **state)
+{
+	static const struct qos_case cases[] = {
+		{"no container", {NULL}, NULL, NULL, QOS_BEST_EFFORT},
+		{"nothing asked", {"a -|-"}, NULL, NULL, QOS_BEST_EFFORT},
+		{"device alone", {"a v.io/d=1|v.io/d=1"}, NULL, NULL, QOS_BEST_EFFORT},
+		{"zero is nothing", {"a cpu=0,memory=0|cpu=0,memory=0"}, NULL, NULL, QOS_BEST_EFFORT},
+		{"equal", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, NULL, NULL, QOS_GUARANTEED},
+		{"equal in value", {"a cpu=1000m,memory=1Gi|cpu=1,memory=1024Mi"}, NULL, NULL,
+			QOS_GUARANTEED},
+		{"fractional", {"a cpu=500m,memory=1Gi|cpu=500m,memory=1Gi"}, NULL, NULL, QOS_GUARANTEED},
+		{"lower request", {"a cpu=1,memory=1Gi|cpu=2,memory=1Gi"}, NULL, NULL, QOS_BURSTABLE},
+		{"limit of cpu alone", {"a cpu=1|cpu=1"}, NULL, NULL, QOS_BURSTABLE},
+		{"one without limits", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi", "a -|-"}, NULL, NULL,
+			QOS_BURSTABLE},
+		{"init counts", {"i cpu=1|-", "a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, NULL, NULL,
+			QOS_BURSTABLE},
+		{"sums are compared",
+			{"a cpu=1,memory=1Gi|cpu=2,memory=1Gi", "a cpu=2,memory=1Gi|cpu=1,memory=1Gi"}, NULL,
+			NULL, QOS_GUARANTEED},
+		{"pod level", {"a -|-"}, "cpu=1,memory=1Gi", "cpu=1,memory=1Gi", QOS_GUARANTEED},
+		{"pod level rules alone", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, "cpu=1", "",
+			QOS_BURSTABLE},
+		{"pod level cpu alone", {"a -|-"}, "cpu=1", "cpu=1", QOS_BURSTABLE},
+		{"pod level empty", {"a cpu=1|cpu=1"}, "", "", QOS_BEST_EFFORT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pod_request pod;
+		enum qos_class got;
+
+		pod_request_init(&pod);
+		for (size_t j = 0; j < ARRAY_SIZE(cases[i].containers) && cases[i].containers[j]; j++)
+			add_container(&pod, cases[i].containers[j]);
+		pod.has_pod_resources = cases[i].pod_requests != NULL;
+		if (pod.has_pod_resources) {
+			pod.pod_requests = test_list(cases[i].pod_requests);
+			pod.pod_limits = test_list(cases[i].pod_limits);
+		}
+		got = request_qos(&pod);
+		test_assert_text(cases[i].name, qos_class_names[got], qos_class_names[cases[i].want]);
+		pod.qos = QOS_BURSTABLE;
+		assert_int_equal(request_qos(&pod), QOS_BURSTABLE);
+		pod_request_release(&pod);
+	}
+}
+
+static void limits_become_requests(void **state)
+{
+	struct pod_request pod;
+
+	(void)state;
+	pod_request_init(&pod);
+	add_container(&pod, "a memory=1Gi|cpu=2,memory=2Gi");
+	assert_int_equal(request_qos(&pod), QOS_BURSTABLE);
+	assert_int_equal(request_default(&pod), 0);
+	assert_true(resource_list_find(&pod.containers[0].requests, "cpu")->quantity.nano == 2 * QTY_UNIT);
+	assert_true(
+		resource_list_find(&pod.containers[0].requests, "memory")->quantity.nano == QTY_UNIT << 30);
+	pod_request_release(&pod);
+}
+
+static void check_list(const char *name, const struct resource_list *got, const char *want_text)
+{
+	struct resource_list want = test_list(want_text);
+
+	if (got->n_items != want.n_items)
+		fail_msg("%s: %zu resources, want %s", name, got->n_items, want_text);
+	for (size_t i = 0; i < want.n_items; i++) {
+		char text[QUANTITY_TEXT_MAX], want_amount[QUANTITY_TEXT_MAX];
+
+		test_assert_text(name, got->items[i].name, want.items[i].name);
+		quantity_print(got->items[i].quantity, text);
+		quantity_print(want.items[i].quantity, want_amount);
+		test_assert_text(name, text, want_amount);
+	}
+	resource_list_release(&want);
+}
+
+/* The two effective requests differ in sidecars, overhead, fractions, QoS and zero quantities. */
+static void effective_requests(void **state)
+{
+	static const struct {
+		const char *name, *containers[5], *overhead;
+		enum qos_class qos;
+		bool pod_level;
+		const char *scheduler, *kubelet;
+	} cases[] = {
+		{"sum", {"a cpu=1,memory=1Gi|-", "a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, false,
+			"cpu=3,memory=1Gi,v.io/d=1", "cpu=3,memory=1Gi,v.io/d=1"},
+		{"init", {"i cpu=5|-", "i cpu=2,memory=4Gi|-", "a cpu=1,memory=1Gi|-"}, "", QOS_GUARANTEED,
+			false, "cpu=5,memory=4Gi", "cpu=5,memory=4Gi"},
+		{"sidecar first", {"s cpu=2|-", "i cpu=4|-", "a cpu=3|-"}, "", QOS_GUARANTEED, false, "cpu=4",
+			"cpu=6"},
+		{"sidecar last", {"i cpu=4|-", "s cpu=2|-", "a cpu=1|-"}, "", QOS_GUARANTEED, false, "cpu=4",
+			"cpu=4"},
+		{"overhead", {"a cpu=1|-"}, "cpu=250m,memory=64Mi", QOS_GUARANTEED, false,
+			"cpu=1250m,memory=64Mi", "cpu=1"},
+		{"fraction", {"a cpu=1500m,memory=1Gi|-", "a cpu=2|-"}, "", QOS_GUARANTEED, false,
+			"cpu=3500m,memory=1Gi", "cpu=2,memory=1Gi"},
+		{"burstable", {"a cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1|-"}, "", QOS_BURSTABLE, false,
+			"cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1", "v.io/d=1"},
+		{"pod level", {"a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, true, "cpu=2,v.io/d=1", "v.io/d=1"},
+		{"zero and storage", {"a cpu=2,ephemeral-storage=1Gi,v.io/d=0|-"}, "", QOS_GUARANTEED, false,
+			"cpu=2,ephemeral-storage=1Gi,v.io/d=0", "cpu=2"},
+		{"nothing", {NULL}, "", QOS_BEST_EFFORT, false, "", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct resource_list list = {0};
+		struct pod_request pod;
+
+		pod_request_init(&pod);
+		pod.qos = cases[i].qos;
+		pod.has_pod_resources = cases[i].pod_level;
+		pod.overhead = test_list(cases[i].overhead);
+		for (size_t j = 0; j < ARRAY_SIZE(cases[i].containers) && cases[i].containers[j]; j++)
+			add_container(&pod, cases[i].containers[j]);
+		assert_int_equal(request_effective_scheduler(&pod, &list), 0);
+		check_list(cases[i].name, &list, cases[i].scheduler);
+		resource_list_release(&list);
+		assert_int_equal(request_effective_kubelet(&pod, &list), 0);
+		check_list(cases[i].name, &list, cases[i].kubelet);
+		resource_list_release(&list);
+		pod_request_release(&pod);
+	}
+}
+
+static void exclusive_amounts(void **state)
+{
+	static const char *const zones[] = {"cpu=1,vendor.com/gpu=1", NULL};
+	struct test_node node;
+
+	(void)state;
+	test_node_init(&node, zones);
+	assert_true(request_is_exclusive(QOS_GUARANTEED, "cpu", 2 * QTY_UNIT, &node.inv));
+	assert_false(request_is_exclusive(QOS_GUARANTEED, "cpu", 3 * QTY_UNIT / 2, &node.inv));
+	assert_false(request_is_exclusive(QOS_GUARANTEED, "cpu", 0, &node.inv));
+	assert_false(request_is_exclusive(QOS_BURSTABLE, "cpu", 2 * QTY_UNIT, &node.inv));
+	assert_true(request_is_exclusive(QOS_GUARANTEED, "memory", 1, &node.inv));
+	assert_true(request_is_exclusive(QOS_GUARANTEED, "hugepages-2Mi", 1, &node.inv));
+	assert_false(request_is_exclusive(QOS_GUARANTEED, "ephemeral-storage", 1, &node.inv));
+	assert_true(request_is_exclusive(QOS_BEST_EFFORT, "vendor.com/gpu", QTY_UNIT, &node.inv));
+	assert_false(request_is_exclusive(QOS_GUARANTEED, "vendor.com/nic", QTY_UNIT, &node.inv));
+	test_node_release(&node);
+}
+
+static void exclusive_pods(void **state)
+{
+	static const char *const zones[] = {"cpu=1,vendor.com/gpu=1", NULL};
+	struct test_node node;
+	struct pod_request pod;
+
+	(void)state;
+	test_node_init(&node, zones);
+	pod_request_init(&pod);
+	test_pod_add(&pod, CONTAINER_INIT, "cpu=1,memory=1Gi,vendor.com/gpu=1");
+	assert_true(request_has_non_native(&pod));
+	assert_false(request_pod_is_exclusive(&pod, &node.inv));
+	pod.containers[0].kind = CONTAINER_SIDECAR;
+	assert_true(request_pod_is_exclusive(&pod, &node.inv));
+	pod_request_release(&pod);
+	test_pod_add(&pod, CONTAINER_APP, "cpu=500m");
+	assert_false(request_has_non_native(&pod));
+	assert_false(request_pod_is_exclusive(&pod, &node.inv));
+	pod_request_release(&pod);
+	test_node_release(&node);
+}
+
+static void whole_numbers_of_cpus(void **state)
+{
+	(void)state;
+	assert_int_equal(request_whole_cpus(3 * QTY_UNIT), 3);
+	assert_int_equal(request_whole_cpus(3 * QTY_UNIT + QTY_UNIT / 1000), 0);
+	assert_int_equal(
+		request_whole_cpus(QTY_UNIT - 1), 1); /* rounded to the thousandth, as upstream does */
+	assert_int_equal(request_whole_cpus(0), 0);
+	assert_int_equal(request_whole_cpus(-QTY_UNIT), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(qos_classes),
+		cmocka_unit_test(limits_become_requests),
+		cmocka_unit_test(effective_requests),
+		cmocka_unit_test(exclusive_amounts),
+		cmocka_unit_test(exclusive_pods),
+		cmocka_unit_test(whole_numbers_of_cpus),
+	};
+
+	return cmocka_run_group_tests_name("request", tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "scoring/topology_manager.h"
+#include "tests/lib/synthetic.h"
+
+#define MAX_RESOURCES 3
+
+/* One resource's hints in a table: up to four. */
+struct resource {
+	size_t n;
+	bool no_preference;
+	struct topology_hint hints[64];
+};
+
+/* A hint that names nodes. */
+static struct topology_hint hint(uint64_t nodes, bool preferred)
+{
+	return (struct topology_hint){.nodes = nodes, .preferred = preferred};
+}
+
+static struct topology_hint merge_all(struct topology_merge *merge, const struct topology_rules *rules,
+	struct resource *resources, size_t n, bool *ret_admit)
+{
+	topology_merge_start(merge, rules);
+	for (size_t i = 0; i < n; i++) {
+		const struct topology_hints hints = {.items = resources[i].hints,
+			.n_items = resources[i].n,
+			.no_preference = resources[i].no_preference};
+
+		topology_merge_add(merge, &hints);
+	}
+	return topology_merge_finish(merge, ret_admit);
+}
+
+/* The kubelet's way: every permutation, one after the other. */
+struct permutation {
+	const struct topology_rules *rules;
+	struct resource lists[MAX_RESOURCES];
+	size_t n;
+	unsigned best_count;
+	bool found;
+	struct topology_hint best;
+};
+
+static void try_permutations(struct permutation *p, size_t i, uint64_t mask, uint64_t named, bool preferred)
+{
+	const struct topology_hint candidate = {.nodes = mask, .preferred = preferred};
+
+	if (i == p->n) {
+		if (topology_hint_replaces(p->rules, p->best_count, p->found ? &p->best : NULL, &candidate)) {
+			p->best = candidate;
+			p->found = true;
+		}
+		return;
+	}
+	for (size_t k = 0; k < p->lists[i].n; k++) {
+		const struct topology_hint *h = &p->lists[i].hints[k];
+
+		if (h->any_node)
+			try_permutations(p, i + 1, mask, named, preferred && h->preferred);
+		else
+			try_permutations(p, i + 1, mask & h->nodes, named ? named : h->nodes,
+				preferred && h->preferred && (!named || named == h->nodes));
+	}
+}
+
+static struct topology_hint merge_by_permutations(
+	const struct topology_rules *rules, const struct resource *resources, size_t n)
+{
+	struct permutation p = {.rules = rules, .n = n, .best = {.nodes = rules->nodes->all}};
+
+	for (size_t i = 0; i < n; i++) {
+		struct resource given = resources[i], *list = &p.lists[i];
+		unsigned narrowest;
+
+		if (given.no_preference || given.n == 0)
+			given.hints[0] =
+				(struct topology_hint){.any_node = true, .preferred = given.no_preference};
+		if (given.no_preference || given.n == 0)
+			given.n = 1;
+		for (size_t k = 0; k < given.n; k++)
+			if (rules->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE ||
+				topology_single_node_hint(given.hints[k]))
+				list->hints[list->n++] = given.hints[k];
+		narrowest = topology_hints_narrowest(
+			&(struct topology_hints){.items = list->hints, .n_items = list->n});
+		p.best_count = narrowest > p.best_count ? narrowest : p.best_count;
+	}
+	try_permutations(&p, 0, rules->nodes->all, 0, true);
+	if (rules->policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && p.best.nodes == rules->nodes->all)
+		p.best.any_node = true;
+	return p.best;
+}
+
+static struct resource random_resource(uint64_t *random, uint64_t all)
+{
+	struct resource r = {.n = test_random(random) % 9, .no_preference = test_random(random) % 12 == 0};
+
+	for (size_t i = 0; i < r.n; i++) {
+		r.hints[i].any_node = test_random(random) % 16 == 0;
+		r.hints[i].preferred = test_random(random) % 3 == 0;
+		r.hints[i].nodes = r.hints[i].any_node ? 0 : test_random(random) & all;
+	}
+	if (r.no_preference)
+		r.n = 0;
+	return r;
+}
+
+/* Sets of masks against the cross product, with every policy, asymmetric distances and ids with holes. */
+static void merges_equal_the_cross_product(void **state)
+{
+	static const unsigned ids[] = {0, 1, 2, 5, 9, 31, 62, 63};
+	static struct topology_nodes nodes;
+	uint64_t random = test_seed(20261123);
+
+	(void)state;
+	for (int turn = 0; turn < 4000; turn++) {
+		size_t n_nodes = 1 + test_random(&random) % 5, n = test_random(&random) % (MAX_RESOURCES + 1);
+		struct resource resources[MAX_RESOURCES];
+		uint64_t reach;
+		struct topology_rules rules = {.nodes = &nodes};
+		struct topology_merge merge;
+
+		nodes.all = 0;
+		for (size_t i = 0; i < n_nodes; i++)
+			nodes.all |= node_mask_of(ids[(i + (size_t)turn) % ARRAY_SIZE(ids)]);
+		for (unsigned a = 0; a < 64; a++)
+			for (unsigned b = 0; b < 64; b++)
+				nodes.distance[a][b] =
+					a == b ? 10 : 10 + (uint32_t)(test_random(&random) % 4);
+		/* Sometimes the machine has nodes that no hint names. */
+		reach = test_random(&random) % 2 ? nodes.all : nodes.all & test_random(&random);
+		for (size_t i = 0; i < n; i++)
+			resources[i] = random_resource(&random, reach);
+		assert_int_equal(topology_merge_init(&merge, nodes.all, reach), 0);
+		for (int policy = TOPOLOGY_MANAGER_BEST_EFFORT; policy < TOPOLOGY_MANAGER_POLICY_COUNT;
+			policy++) {
+			struct topology_hint want, got;
+			bool admit;
+
+			rules.policy = (enum topology_manager_policy)policy;
+			rules.prefer_closest = test_random(&random) % 2;
+			want = merge_by_permutations(&rules, resources, n);
+			got = merge_all(&merge, &rules, resources, n, &admit);
+			if (got.nodes != want.nodes || got.any_node != want.any_node ||
+				got.preferred != want.preferred ||
+				admit != topology_policy_admits(rules.policy, want.preferred))
+				fail_msg("turn %d policy %d: %llx/%d/%d, cross product %llx/%d/%d", turn,
+					policy, (unsigned long long)got.nodes, got.any_node, got.preferred,
+					(unsigned long long)want.nodes, want.any_node, want.preferred);
+		}
+		topology_merge_release(&merge);
+	}
+}
+
+/* Consequences that an operator meets, each on two NUMA nodes. */
+static void known_situations(void **state)
+{
+	static const struct topology_nodes nodes = {.all = 3};
+	struct topology_rules restricted = {.nodes = &nodes, .policy = TOPOLOGY_MANAGER_RESTRICTED};
+	struct topology_rules single = {.nodes = &nodes, .policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE};
+	struct resource wide_cpus = {.n = 1, .hints = {hint(3, true)}};
+	struct resource node_1 = {.n = 2, .hints = {hint(2, true), hint(3, false)}};
+	struct resource fragmented = {.n = 1, .hints = {hint(3, false)}};
+	struct resource indifferent = {.no_preference = true};
+	struct topology_merge merge;
+	struct topology_hint best;
+	bool admit;
+
+	(void)state;
+	assert_int_equal(topology_merge_init(&merge, 3, 3), 0);
+	/* Preferred hints that overlap, but are not the same. */
+	best = merge_all(&merge, &restricted, (struct resource[]){wide_cpus, node_1}, 2, &admit);
+	assert_false(admit);
+	assert_int_equal(best.nodes, 3);
+	/* Fits one node by size, is free on two only. */
+	merge_all(&merge, &restricted, &fragmented, 1, &admit);
+	assert_false(admit);
+	/* No preference never hurts. */
+	best = merge_all(&merge, &single, (struct resource[]){indifferent, node_1, indifferent}, 3, &admit);
+	assert_true(admit);
+	assert_int_equal(best.nodes, 2);
+	assert_false(best.any_node);
+	/* Nobody has a preference: any node, and admitted. */
+	best = merge_all(&merge, &single, &indifferent, 1, &admit);
+	assert_true(admit);
+	assert_true(best.any_node);
+	topology_merge_release(&merge);
+}
+
+static void policy_none_merges_nothing(void **state)
+{
+	static const struct topology_nodes nodes = {.all = 3};
+	const struct topology_rules none = {.nodes = &nodes, .policy = TOPOLOGY_MANAGER_NONE};
+	struct resource impossible = {.n = 0};
+	struct topology_merge merge;
+	struct topology_hint best;
+	bool admit;
+
+	(void)state;
+	assert_int_equal(topology_merge_init(&merge, 3, 3), 0);
+	best = merge_all(&merge, &none, &impossible, 1, &admit);
+	assert_true(admit);
+	assert_true(best.any_node);
+	assert_false(best.preferred);
+	topology_merge_release(&merge);
+}
+
+static void too_many_nodes_are_refused(void **state)
+{
+	struct topology_merge merge;
+
+	(void)state;
+	assert_int_equal(topology_merge_init(&merge, UINT64_MAX, 0x1ffff), -E2BIG);
+	assert_int_equal(topology_merge_init(&merge, UINT64_MAX, 0xffff), -E2BIG);
+	assert_int_equal(topology_merge_init(&merge, 0xffff, 0xffff), 0);
+	topology_merge_release(&merge);
+	/* 36 nodes of which 15 can be named. */
+	assert_int_equal(topology_merge_init(&merge, 0xfffffffffu, 0x7fff), 0);
+	topology_merge_release(&merge);
+}
+
+static void nodes_come_from_the_machine(void **state)
+{
+	static struct topology_nodes nodes;
+	const struct synthetic s = {.sockets = 2, .numas = 2, .uncores = 1, .cores = 1, .threads = 1};
+	struct machine m;
+
+	(void)state;
+	synthetic_machine(&s, &m);
+	assert_true(topology_nodes_from_machine(&m, &nodes));
+	assert_int_equal(nodes.all, 0xf);
+	assert_true(nodes.distances_known);
+	assert_int_equal(topology_distance_sum(&nodes, 3), 10 + 12 + 12 + 10);
+	assert_true(topology_closer(&nodes, 5, 3));
+	assert_false(topology_closer(&nodes, 3, 5));
+	/* As far apart as each other: the smaller number. */
+	assert_true(topology_closer(&nodes, 9, 5));
+	/* A hole in the ids: node 3 becomes node 40, and its distances follow it. */
+	m.nodes[3].id = 40;
+	assert_true(topology_nodes_from_machine(&m, &nodes));
+	assert_int_equal(nodes.distance[2][40], 12);
+	m.distances[1] = 0;
+	assert_true(topology_nodes_from_machine(&m, &nodes));
+	assert_false(nodes.distances_known);
+	m.nodes[3].id = 64;
+	assert_false(topology_nodes_from_machine(&m, &nodes));
+	machine_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(merges_equal_the_cross_product),
+		cmocka_unit_test(known_situations),
+		cmocka_unit_test(policy_none_merges_nothing),
+		cmocka_unit_test(too_many_nodes_are_refused),
+		cmocka_unit_test(nodes_come_from_the_machine),
+	};
+
+	return cmocka_run_group_tests_name("topology_manager", tests, NULL, NULL);
+}
