@@ -89,15 +89,18 @@ void memory_books_release(struct memory_books *books)
 	memset(books, 0, sizeof(*books));
 }
 
+int memory_books_begin_pod(struct memory_books *books, const struct memory_manager *mm, size_t n_containers)
+{
+	books->n_reuse = 0;
+	return vec_grow(
+		&books->reuse, &books->reuse_size, n_containers * mm->n_types + 1, sizeof(*books->reuse));
+}
+
 int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers)
 {
-	if (vec_grow(&books->reuse, &books->reuse_size, n_containers * mm->n_types + 1,
-		    sizeof(*books->reuse)) < 0)
-		return -ENOMEM;
 	memcpy(books->amounts, mm->now.amounts, mm->n_nodes * mm->n_types * sizeof(*books->amounts));
 	memcpy(books->use, mm->now.use, mm->n_nodes * sizeof(*books->use));
-	books->n_reuse = 0;
-	return 0;
+	return memory_books_begin_pod(books, mm, n_containers);
 }
 
 void memory_needs_release(struct memory_needs *needs)
@@ -394,7 +397,7 @@ static void update_reuse(
 	}
 	if (!reuse) {
 		if (books->n_reuse == books->reuse_size)
-			return; /* not reached: memory_books_reset() made room for every container */
+			return; /* not reached: memory_books_begin_pod() made room for every container */
 		reuse = &books->reuse[books->n_reuse++];
 		*reuse = (struct memory_reuse){.nodes = nodes, .type = need->type};
 	}

@@ -64,6 +64,10 @@ void memory_books_release(struct memory_books *books);
  * only when there were never as many containers. */
 int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers);
 
+/* Go on with what is taken for another pod, which has n_containers and none of the memory to reuse. Returns
+ * as memory_books_reset(). */
+int memory_books_begin_pod(struct memory_books *books, const struct memory_manager *mm, size_t n_containers);
+
 /* What a container or pod asks for, one item a type. */
 struct memory_need {
 	const char *name; /* the request's */
