@@ -208,8 +208,7 @@ int memory_needs_of_pod(
 	return 0;
 }
 
-/* The amounts of one type, summed over the nodes of a mask. */
-static struct memory_amount sum_amounts(
+struct memory_amount memory_manager_sum(
 	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask)
 {
 	struct memory_amount sum = {0, 0};
@@ -280,7 +279,7 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 
 		for (size_t i = 0; i < needs->n_items; i++) {
 			const struct memory_need *need = &needs->items[i];
-			struct memory_amount sum = sum_amounts(mm, books, need->type, mask);
+			struct memory_amount sum = memory_manager_sum(mm, books, need->type, mask);
 
 			holds = holds && sum.allocatable >= need->bytes;
 			has = has && sum.free + reusable(books, mask, need->type) >= need->bytes;
@@ -331,7 +330,7 @@ struct fit_of_need {
 static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
 {
 	const struct fit_of_need *of = ctx;
-	struct memory_amount sum = sum_amounts(of->mm, of->books, of->type, nodes);
+	struct memory_amount sum = memory_manager_sum(of->mm, of->books, of->type, nodes);
 
 	*ret_capacity = sum.allocatable;
 	*ret_free = sum.free;
@@ -416,7 +415,7 @@ enum memory_take_status memory_manager_allocate(const struct memory_manager *mm,
 		return MEMORY_TAKE_OK;
 	}
 	for (size_t i = 0; i < needs->n_items && enough; i++)
-		enough = sum_amounts(mm, books, needs->items[i].type, hint.nodes).free >=
+		enough = memory_manager_sum(mm, books, needs->items[i].type, hint.nodes).free >=
 			 needs->items[i].bytes;
 	if (!enough) {
 		const struct topology_hint *best;

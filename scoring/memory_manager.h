@@ -104,6 +104,10 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 void memory_manager_hints_again(const struct memory_block *blocks, size_t n_blocks,
 	const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints);
 
+/* The amounts of one type (a position in types[]; nothing for n_types), summed over the nodes of a mask. */
+struct memory_amount memory_manager_sum(
+	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask);
+
 struct resource_fit memory_manager_fit(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);
 
