@@ -46,7 +46,7 @@ int admission_copies(const struct admission_node *node, const struct pod_request
 /* A container's amount of one resource, lowered. */
 struct admission_nearest {
 	bool found;
-	bool complete; /* nothing was left out for the sake of time */
+	bool complete; /* nothing was left out for the sake of time, and no verdict was unknown */
 	size_t container;
 	const char *resource; /* the pod's */
 	qty_t from, to;

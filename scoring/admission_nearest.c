@@ -222,6 +222,8 @@ static int try_amounts(
 			r = admission_judge(s->node, s->pod, s->qos, &a);
 		if (r < 0)
 			return r;
+		if (a.answer == KUBELET_UNKNOWN)
+			s->best.complete = false;
 		if (a.answer != KUBELET_ADMITS)
 			continue;
 		s->best.found = true;
