@@ -6,7 +6,10 @@
  */
 #include "agent/opts.h"
 
-#define EXIT_USAGE 2
+#define EXIT_USAGE        2
+#define EXIT_DOES_NOT_FIT 3
 
 int command_dump(const struct options *options);
 int command_check(const struct options *options);
+int command_fit(const struct options *options); /* 3: does not fit */
+int command_score(const struct options *options);

@@ -6,7 +6,9 @@
 #include <hwloc.h>
 #include <hwloc/distances.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -309,6 +311,27 @@ static bool load_text(const struct strbuf *text, hwloc_topology_t topology)
 	       hwloc_topology_load(topology) == 0;
 }
 
+/* In the child: no handler of the parent's catches the crash, nothing is printed and no core written. */
+__attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_topology_t topology)
+{
+	static const int deadly[] = {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+	const struct rlimit no_core = {0, 0};
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++) {
+		signal(deadly[i], SIG_DFL);
+		sigaddset(&set, deadly[i]);
+	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	if (null >= 0)
+		dup2(null, STDERR_FILENO);
+	alarm(LOAD_SECONDS);
+	_exit(load_text(text, topology) ? 0 : 1);
+}
+
 /*
  * hwloc follows what a file leaves out or mixes up until it crashes. So a child loads it first; a child that
  * does not come back with a topology within LOAD_SECONDS is the file's fault.
@@ -320,14 +343,8 @@ static int probe_text(const struct strbuf *text, hwloc_topology_t topology)
 
 	if (child < 0)
 		return -errno;
-	if (child == 0) {
-		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-		if (null >= 0)
-			dup2(null, STDERR_FILENO);
-		alarm(LOAD_SECONDS);
-		_exit(load_text(text, topology) ? 0 : 1);
-	}
+	if (child == 0)
+		try_text(text, topology);
 	while (waitpid(child, &status, 0) < 0) {
 		if (errno != EINTR)
 			return -errno;

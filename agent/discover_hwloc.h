@@ -24,5 +24,5 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err);
  * -EINVAL when it is no such file; -ERANGE for ids beyond the limits of common/machine.h or more memory than
  * there can be; -EFBIG above DISCOVER_XML_MAX; -ENOMEM; or as open(2).
  */
-#define DISCOVER_XML_MAX (64u * 1024u * 1024u)
+#define DISCOVER_XML_MAX ((size_t)64 << 20)
 int discover_hwloc_xml(const char *path, struct machine *m, struct err *err);

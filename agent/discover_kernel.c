@@ -15,7 +15,7 @@
 #define NODE_DIR "/sys/devices/system/node"
 
 /* Longest file read here; a cpulist of 8192 CPUs takes 40 KiB at worst. */
-#define FILE_MAX (64u * 1024u)
+#define FILE_MAX ((size_t)64 << 10)
 
 /* A distance is one byte in the ACPI tables; other firmware may have more. */
 #define DISTANCE_MAX 65535u
@@ -211,12 +211,10 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 
 	if (r == -ENOENT)
 		return 0;
-	if (r == 0 && vec_grow(&node->pools, &node->pools_size, n, sizeof(*node->pools)) < 0)
-		return no_memory(rd);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++) {
-		struct hugepage_pool pool;
+		struct hugepage_pool *added, pool;
 		const char *p;
 		uint64_t bytes;
 
@@ -230,7 +228,10 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 		if (sizes[i] == 0 || __builtin_mul_overflow(sizes[i], 1024, &pool.page_bytes) ||
 			__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
 			return bad(rd, -ERANGE, "more memory than there can be", rd->text.text);
-		node->pools[node->n_pools++] = pool;
+		added = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*added));
+		if (!added)
+			return no_memory(rd);
+		*added = pool;
 	}
 	return 0;
 }

@@ -21,21 +21,12 @@ static int join(const char *root, const char *path, struct strbuf *out)
 	return strbuf_error(out);
 }
 
-int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err)
+int fs_read_fd(int fd, const char *name, struct strbuf *out, struct err *err)
 {
-	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
-	CLEANUP(closep) int fd = -1;
 	char chunk[16384];
 	size_t before = out->len;
-	int r = join(root, path, &full);
+	int r;
 
-	if (r < 0)
-		return err_set(err, r, "path too long");
-	fd = open(full.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		r = -errno;
-		return err_set(err, r, "cannot open '%s': %s", full.text, strerror(-r));
-	}
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 
@@ -43,7 +34,7 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 			continue;
 		if (n < 0) {
 			r = -errno;
-			err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r));
+			err_set(err, r, "cannot read '%s': %s", name, strerror(-r));
 			break;
 		}
 		if (n == 0)
@@ -51,7 +42,7 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 		strbuf_add(out, chunk, (size_t)n);
 		r = strbuf_error(out);
 		if (r < 0) {
-			err_set(err, r, "'%s': %s", full.text,
+			err_set(err, r, "'%s': %s", name,
 				r == -EFBIG ? "larger than allowed" : "out of memory");
 			break;
 		}
@@ -62,6 +53,37 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 		out->error = 0;
 	}
 	return r;
+}
+
+int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
+	CLEANUP(closep) int fd = -1;
+	int r = join(root, path, &full);
+
+	if (r < 0)
+		return err_set(err, r, "path too long");
+	fd = open(full.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		r = -errno;
+		return err_set(err, r, "cannot open '%s': %s", full.text, strerror(-r));
+	}
+	return fs_read_fd(fd, full.text, out, err);
+}
+
+int fs_read_argument(const char *path, struct strbuf *out, struct err *err)
+{
+	CLEANUP(closep) int fd = -1;
+
+	if (!strcmp(path, "-"))
+		return fs_read_fd(STDIN_FILENO, "standard input", out, err);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		int r = -errno;
+
+		return err_set(err, r, "cannot open '%s': %s", path, strerror(-r));
+	}
+	return fs_read_fd(fd, path, out, err);
 }
 
 static void closedirp(DIR **dir)

@@ -10,10 +10,13 @@
 
 #define ON(command) (1u << COMMAND_##command)
 #define ALL         ((1u << COMMAND_COUNT) - 1)
+#define LOCAL       (ON(DUMP) | ON(CHECK) | ON(FIT)) /* commands that look at one machine */
 
 const struct command_def command_defs[COMMAND_COUNT] = {
 	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
 	[COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
+	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
+	[COMMAND_SCORE] = {"score", "rank nodes for a pod by their NodeResourceTopology objects"},
 };
 
 static int check_cpu_list(const char *value, struct err *err)
@@ -23,71 +26,83 @@ static int check_cpu_list(const char *value, struct err *err)
 	return cpuset_parse(value, &set, err);
 }
 
+static int check_weight(const char *value, struct err *err)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(value, &end, 10);
+	if (errno || end == value || *end || n < 1 || n > 1000000)
+		return err_set(err, -EINVAL, "'%.100s' is no whole number from 1 to 1000000", value);
+	return 0;
+}
+
 const struct option_def option_defs[OPT_COUNT] = {
 	[OPT_SYSROOT] = {.flag = "--sysroot",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_SYSROOT",
 		.arg = "DIR",
 		.fallback = "",
 		.help = "read the machine, /proc and the kubelet's files below DIR instead of /"},
 	[OPT_MACHINE] = {.flag = "--machine",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_MACHINE",
 		.arg = "FILE",
 		.help = "take the machine from an hwloc XML file (lstopo --of xml)"},
 	[OPT_KUBELET_ROOT] = {.flag = "--kubelet-root",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_KUBELET_ROOT",
 		.arg = "DIR",
 		.help = "the kubelet's --root-dir (default: as the running kubelet says, else "
 			"/var/lib/kubelet)"},
 	[OPT_KUBELET_CONFIG] = {.flag = "--kubelet-config",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_KUBELET_CONFIG",
 		.arg = "FILE",
 		.help = "the kubelet's configuration file, instead of looking for it"},
 	[OPT_NODE_NAME] = {.flag = "--node-name",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_NODE_NAME",
 		.arg = "NAME",
 		.check = node_name_check,
 		.help = "name of the Node (default: NODE_NAME, then the host name)"},
 	[OPT_CPU_MANAGER_POLICY] = {.flag = "--cpu-manager-policy",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_CPU_MANAGER_POLICY",
 		.arg = "POLICY",
 		.values = "none|static",
 		.help = "overrides what the kubelet's configuration says"},
 	[OPT_CPU_MANAGER_POLICY_OPTIONS] = {.flag = "--cpu-manager-policy-options",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_CPU_MANAGER_POLICY_OPTIONS",
 		.arg = "K=V,...",
 		.help = "overrides what the kubelet's configuration says"},
 	[OPT_MEMORY_MANAGER_POLICY] = {.flag = "--memory-manager-policy",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_MEMORY_MANAGER_POLICY",
 		.arg = "POLICY",
 		.values = "None|Static",
 		.help = "overrides what the kubelet's configuration says"},
 	[OPT_TOPOLOGY_MANAGER_POLICY] = {.flag = "--topology-manager-policy",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_TOPOLOGY_MANAGER_POLICY",
 		.arg = "POLICY",
 		.values = "none|best-effort|restricted|single-numa-node",
 		.help = "overrides what the kubelet's configuration says"},
 	[OPT_TOPOLOGY_MANAGER_SCOPE] = {.flag = "--topology-manager-scope",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_TOPOLOGY_MANAGER_SCOPE",
 		.arg = "SCOPE",
 		.values = "container|pod",
 		.help = "overrides what the kubelet's configuration says"},
 	[OPT_TOPOLOGY_MANAGER_POLICY_OPTIONS] = {.flag = "--topology-manager-policy-options",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_TOPOLOGY_MANAGER_POLICY_OPTIONS",
 		.arg = "K=V,...",
 		.help = "overrides what the kubelet's configuration says"},
 	[OPT_RESERVED_CPUS] = {.flag = "--reserved-cpus",
-		.commands = ALL,
+		.commands = LOCAL,
 		.env = "NRTD_RESERVED_CPUS",
 		.arg = "LIST",
 		.check = check_cpu_list,
@@ -107,6 +122,91 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.values = "nrt|machine|inventory",
 		.fallback = "nrt",
 		.help = "what to print: the object, or a stage before it"},
+	[OPT_FILENAME] = {.flag = "--filename",
+		.letter = 'f',
+		.commands = ON(FIT) | ON(SCORE),
+		.env = "NRTD_FILENAME",
+		.arg = "FILE",
+		.help = "the pod: a Pod or anything with a pod template, YAML or JSON; '-' is standard "
+			"input"},
+	[OPT_POD] = {.flag = "--pod",
+		.commands = ON(FIT) | ON(SCORE),
+		.env = "NRTD_POD",
+		.arg = "NAME",
+		.help = "which of the file's pod templates (default: the first)"},
+	[OPT_CPUS] = {.flag = "--cpus",
+		.commands = ON(FIT),
+		.env = "NRTD_CPUS",
+		.arg = "N",
+		.help = "ask for N CPUs"},
+	[OPT_MEMORY] = {.flag = "--memory",
+		.commands = ON(FIT),
+		.env = "NRTD_MEMORY",
+		.arg = "QUANTITY",
+		.help = "ask for memory, \"32Gi\""},
+	[OPT_HUGEPAGES_1GI] = {.flag = "--hugepages-1Gi",
+		.commands = ON(FIT),
+		.env = "NRTD_HUGEPAGES_1GI",
+		.arg = "N",
+		.help = "ask for N pages of 1 GiB, or with a suffix that much memory in them"},
+	[OPT_HUGEPAGES_2MI] = {.flag = "--hugepages-2Mi",
+		.commands = ON(FIT),
+		.env = "NRTD_HUGEPAGES_2MI",
+		.arg = "N",
+		.help = "ask for N pages of 2 MiB, or with a suffix that much memory in them"},
+	[OPT_DEVICE] = {.flag = "--device",
+		.repeats = true,
+		.commands = ON(FIT),
+		.env = "NRTD_DEVICE",
+		.arg = "NAME=N",
+		.help = "ask for N devices of a resource, \"vendor.com/nic=2\"; repeats"},
+	[OPT_RESOURCE] = {.flag = "--resource",
+		.repeats = true,
+		.commands = ON(FIT),
+		.env = "NRTD_RESOURCE",
+		.arg = "NAME=QUANTITY",
+		.help = "ask for any other resource; repeats"},
+	[OPT_FIT_OUTPUT] = {.flag = "--output",
+		.letter = 'o',
+		.commands = ON(FIT),
+		.env = "NRTD_FIT_OUTPUT",
+		.arg = "FORMAT",
+		.values = "text|json",
+		.fallback = "text",
+		.help = "how to print"},
+	[OPT_NRT] = {.flag = "--nrt",
+		.commands = ON(SCORE),
+		.env = "NRTD_NRT",
+		.arg = "FILE",
+		.help = "NodeResourceTopology objects: a file, a directory of them, '-' for standard input"},
+	[OPT_STRATEGY] = {.flag = "--strategy",
+		.commands = ON(SCORE),
+		.env = "NRTD_STRATEGY",
+		.arg = "NAME",
+		.values = "LeastNUMANodes|MostAllocated|LeastAllocated|BalancedAllocation|Volcano",
+		.fallback = "LeastNUMANodes",
+		.help = "rank by this score"},
+	[OPT_WEIGHT] = {.flag = "--weight",
+		.repeats = true,
+		.commands = ON(SCORE),
+		.env = "NRTD_WEIGHT",
+		.arg = "NAME=N",
+		.help = "weight of a resource in MostAllocated and LeastAllocated (default 1); repeats"},
+	[OPT_VOLCANO_WEIGHT] = {.flag = "--volcano-weight",
+		.commands = ON(SCORE),
+		.env = "NRTD_VOLCANO_WEIGHT",
+		.arg = "N",
+		.fallback = "1",
+		.check = check_weight,
+		.help = "weight of Volcano's numa-aware plugin"},
+	[OPT_SCORE_OUTPUT] = {.flag = "--output",
+		.letter = 'o',
+		.commands = ON(SCORE),
+		.env = "NRTD_SCORE_OUTPUT",
+		.arg = "FORMAT",
+		.values = "table|json",
+		.fallback = "table",
+		.help = "how to print"},
 	[OPT_VERBOSE] = {.flag = "--verbose",
 		.letter = 'v',
 		.commands = ALL,
@@ -140,9 +240,22 @@ static int set_value(
 		if (r < 0)
 			return err_wrap(err, r, "%s", origin);
 	}
+	if (def->repeats) {
+		if (o->n_repeated == OPTIONS_MAX_REPEATED)
+			return err_set(err, -EINVAL, "%s: given too often", origin);
+		o->repeated[o->n_repeated++] = (struct option_value){.id = id, .value = value};
+	}
 	o->value[id] = value;
 	o->origin[id] = origin;
 	return 0;
+}
+
+const char *options_next(const struct options *o, enum option_id id, size_t *pos)
+{
+	while (*pos < o->n_repeated)
+		if (o->repeated[(*pos)++].id == id)
+			return o->repeated[*pos - 1].value;
+	return NULL;
 }
 
 /* A flag without value, from the environment: true and false as Go's ParseBool reads them; "" is false. */
@@ -173,6 +286,25 @@ static int read_environment(struct options *o, struct err *err)
 	return 0;
 }
 
+/* Before a command is known (COMMAND_COUNT) every flag is. */
+static bool takes(enum command command, enum option_id id)
+{
+	return command == COMMAND_COUNT || option_defs[id].commands & 1u << command;
+}
+
+/* A flag replaces all that the environment gave. */
+static void forget_environment(struct options *o, enum option_id id)
+{
+	size_t kept = 0;
+
+	if (o->origin[id] != option_defs[id].env)
+		return;
+	for (size_t i = 0; i < o->n_repeated; i++)
+		if (o->repeated[i].id != id)
+			o->repeated[kept++] = o->repeated[i];
+	o->n_repeated = kept;
+}
+
 /* getopt_long's tables for one command; `val` of a long option is its option_id + 256. */
 static void make_tables(enum command command, struct option *longs, char *letters)
 {
@@ -182,7 +314,7 @@ static void make_tables(enum command command, struct option *longs, char *letter
 	for (enum option_id id = 0; id < OPT_COUNT; id++) {
 		const struct option_def *def = &option_defs[id];
 
-		if (command != COMMAND_COUNT && !(def->commands & 1u << command))
+		if (!takes(command, id))
 			continue;
 		longs[n++] = (struct option){.name = def->flag + 2,
 			.has_arg = def->arg ? required_argument : no_argument,
@@ -197,12 +329,12 @@ static void make_tables(enum command command, struct option *longs, char *letter
 	*letters = '\0';
 }
 
-static enum option_id option_of(int val)
+static enum option_id option_of(enum command command, int val)
 {
 	if (val >= 256)
 		return (enum option_id)(val - 256);
 	for (enum option_id id = 0; id < OPT_COUNT; id++)
-		if (option_defs[id].letter == val)
+		if (option_defs[id].letter == val && takes(command, id))
 			return id;
 	return OPT_COUNT;
 }
@@ -235,7 +367,8 @@ static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 
 		if (c == '?' || c == ':')
 			return flag_error(argc, argv, c, err);
-		id = option_of(c);
+		id = option_of(o->command, c);
+		forget_environment(o, id);
 		r = set_value(o, id, optarg ? optarg : "true", option_defs[id].flag, err);
 		if (r < 0)
 			return r;

@@ -10,7 +10,7 @@
 #include "common/err.h"
 #include "common/strbuf.h"
 
-enum command { COMMAND_DUMP, COMMAND_CHECK, COMMAND_COUNT };
+enum command { COMMAND_DUMP, COMMAND_CHECK, COMMAND_FIT, COMMAND_SCORE, COMMAND_COUNT };
 
 enum option_id {
 	OPT_SYSROOT,
@@ -27,6 +27,20 @@ enum option_id {
 	OPT_RESERVED_CPUS,
 	OPT_OUTPUT,
 	OPT_WHAT,
+	OPT_FILENAME,
+	OPT_POD,
+	OPT_CPUS,
+	OPT_MEMORY,
+	OPT_HUGEPAGES_1GI,
+	OPT_HUGEPAGES_2MI,
+	OPT_DEVICE,
+	OPT_RESOURCE,
+	OPT_FIT_OUTPUT,
+	OPT_NRT,
+	OPT_STRATEGY,
+	OPT_WEIGHT,
+	OPT_VOLCANO_WEIGHT,
+	OPT_SCORE_OUTPUT,
 	OPT_VERBOSE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -36,6 +50,7 @@ enum option_id {
 struct option_def {
 	const char *flag;   /* "--output" */
 	char letter;        /* short flag, or 0 */
+	bool repeats;       /* may be given several times; options_next() gives them all */
 	unsigned commands;  /* bit 1 << COMMAND_x for each command that takes it */
 	const char *env;    /* NRTD_..., or NULL */
 	const char *arg;    /* what the value is called in help, NULL = the flag takes none */
@@ -53,10 +68,20 @@ struct command_def {
 extern const struct option_def option_defs[OPT_COUNT];
 extern const struct command_def command_defs[COMMAND_COUNT];
 
+#define OPTIONS_MAX_REPEATED 64
+
+struct option_value {
+	enum option_id id;
+	const char *value;
+};
+
 struct options {
 	enum command command;
 	const char *value[OPT_COUNT];  /* points into argv, the environment or the table; NULL = not given */
 	const char *origin[OPT_COUNT]; /* the flag or the environment variable; NULL for the fallback */
+	struct option_value
+		repeated[OPTIONS_MAX_REPEATED]; /* every value of the flags that repeat, in order */
+	size_t n_repeated;
 };
 
 /*
@@ -71,6 +96,9 @@ static inline bool option_set(const struct options *o, enum option_id id)
 {
 	return o->value[id] != NULL;
 }
+
+/* The values of a flag that repeats, one a call: *pos starts at 0. NULL after the last. */
+const char *options_next(const struct options *o, enum option_id id, size_t *pos);
 
 /* Help for `nrtd` as a whole (COMMAND_COUNT) or for one command. */
 void options_help(enum command command, struct strbuf *out);

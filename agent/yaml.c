@@ -205,36 +205,67 @@ static int parser_error(const yaml_parser_t *parser, struct err *err)
 		parser->problem ? parser->problem : "unknown problem");
 }
 
-int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err)
+/* Append documents number first .. first + count - 1 of a stream to `list`. */
+static int parse_documents(
+	const char *text, size_t len, size_t first, size_t count, struct doc *list, struct err *err)
 {
 	CLEANUP(yaml_parser_delete) yaml_parser_t parser;
-	CLEANUP(doc_release) struct doc d = DOC_INIT;
-	int r = -ENOENT;
+	int r = 0;
 
 	memset(&parser, 0, sizeof(parser));
 	if (!yaml_parser_initialize(&parser))
 		return err_set(err, -ENOMEM, "out of memory");
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-	for (size_t at = 0; r == -ENOENT; at++) {
+	for (size_t at = 0; r == 0 && (at < first || at - first < count); at++) {
 		yaml_document_t document;
 		struct reader rd = {.document = &document, .err = err};
+		bool last;
 
 		if (!yaml_parser_load(&parser, &document))
 			return parser_error(&parser, err);
-		if (!yaml_document_get_root_node(&document)) {
-			yaml_document_delete(&document);
-			return err_set(err, -ENOENT, "no YAML document in it");
+		last = !yaml_document_get_root_node(&document);
+		if (!last && at >= first) {
+			struct doc *item = doc_add(list, NULL);
+
+			r = item ? convert(&rd, 1, 0, item) : -ENOMEM;
 		}
-		if (at == index)
-			r = convert(&rd, 1, 0, &d);
 		yaml_document_delete(&document);
+		if (last)
+			break;
 	}
-	if (r == -ENOMEM)
-		err_set(err, r, "out of memory");
+	return r == -ENOMEM ? err_set(err, r, "out of memory") : r;
+}
+
+/* The same as a list of at least one; -ENOENT when the stream does not go that far. */
+static int parse_some(
+	const char *text, size_t len, size_t first, size_t count, struct doc *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
+	int r = parse_documents(text, len, first, count, &list, err);
+
+	if (r == 0 && list.n_items == 0)
+		r = err_set(err, -ENOENT, "no YAML document in it");
 	if (r < 0)
 		return r;
-	*ret = d;
-	d = (struct doc)DOC_INIT;
+	*ret = list;
+	list = (struct doc)DOC_INIT;
+	return 0;
+}
+
+int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	return parse_some(text, len, 0, SIZE_MAX, ret, err);
+}
+
+int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc list = DOC_INIT;
+	int r = parse_some(text, len, index, 1, &list, err);
+
+	if (r < 0)
+		return r;
+	*ret = list.items[0];
+	list.items[0] = (struct doc)DOC_INIT;
 	return 0;
 }
 

@@ -101,6 +101,7 @@ struct search {
 /* A choice for the blocks in front of `from`. */
 struct choice {
 	unsigned from, rest;        /* members still to be taken from block `from` on */
+	unsigned left;              /* members those blocks have */
 	uint64_t sum;               /* of those taken */
 	uint64_t partial;           /* blocks of which some members are taken and some not */
 	uint64_t linear[MAX_NODES]; /* per later block: distances of one member to all that are taken */
@@ -216,14 +217,18 @@ static void search_counts(struct search *s, const struct choice *c)
 		s->best = c->sum < s->best ? c->sum : s->best;
 		return;
 	}
-	if (c->from == s->n_blocks || ++s->work > s->work_limit)
+	if (c->left < c->rest || ++s->work > s->work_limit)
 		return;
 	if (c->sum + least_addition(s, c) >= s->best)
 		return;
 	most = c->rest < block->size ? c->rest : block->size;
 	for (unsigned taken = most + 1; taken-- > 0;) {
-		struct choice next = {.from = c->from + 1, .rest = c->rest - taken, .partial = c->partial};
+		struct choice next; /* its linear[] is filled from next.from on, no further */
 
+		next.from = c->from + 1;
+		next.rest = c->rest - taken;
+		next.left = c->left - block->size;
+		next.partial = c->partial;
 		if (taken > 0 && taken < block->size) {
 			if (block->not_both & c->partial)
 				continue;
@@ -238,13 +243,13 @@ static void search_counts(struct search *s, const struct choice *c)
 
 static void find_least_sums(struct distances *d, struct search *s, uint64_t work_limit)
 {
-	uint64_t total_limit = 8 * work_limit;
+	uint64_t total_limit = 2 * work_limit;
 
 	merge_all(s);
 	find_not_both(s);
 	d->low[0] = d->high[0] = 0;
 	for (unsigned size = 1; size <= d->n; size++) {
-		const struct choice none = {.rest = size};
+		const struct choice none = {.rest = size, .left = d->n};
 		uint64_t first = distances_sum(d, combination_first(size));
 
 		if (s->n_blocks == 1) {

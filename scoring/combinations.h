@@ -53,7 +53,7 @@ struct distances {
 
 /*
  * Prepare a cost matrix: costs[from * n + to], 0 = not told. Done once for each matrix. `work_limit` bounds
- * the steps for one size, and eight times it those for all sizes; beyond it low < high says that the least
+ * the steps for one size, and twice it those for all sizes; beyond it low < high says that the least
  * sum is not known. 0; -E2BIG (n > COMBINATION_MAX_NODES); -ENOMEM. *ret is untouched on failure, else the
  * caller releases it.
  */

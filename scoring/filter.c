@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scoring/filter.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "common/resource_name.h"
+#include "common/text.h"
 
 /* The node has the resource at all, in the scheduler's accounts. */
 static bool node_has(const struct resource_list *node, const char *name)
@@ -92,17 +92,7 @@ static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT
 		text);
 }
 
-__attribute__((format(printf, 2, 3))) static void append(char text[FILTER_DETAIL_MAX], const char *fmt, ...)
-{
-	size_t len = strlen(text);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text + len, FILTER_DETAIL_MAX - len, fmt, ap);
-	va_end(ap);
-}
-
-/* ", node 3 has cpu 2" or ", node 3 has no cpu": the first resource for which the position does not suit. */
+/* "; node 3 has cpu 2" or "; node 3 has no cpu": the first resource for which the position does not suit. */
 static void append_obstacle(const struct fit_space *s, enum qos_class qos,
 	const struct resource_list *request, unsigned position, char text[FILTER_DETAIL_MAX])
 {
@@ -119,34 +109,34 @@ static void append_obstacle(const struct fit_space *s, enum qos_class qos,
 		if (!somewhere && resource_name_is_host_level(wanted->name))
 			continue;
 		if (!somewhere || !(s->present[r] & UINT64_C(1) << position)) {
-			append(text, "; node %u has no %s", id, wanted->name);
+			text_addf(text, FILTER_DETAIL_MAX, "; node %u has no %s", id, wanted->name);
 			return;
 		}
 		print_amount(wanted->name, *fit_available(s, (size_t)r, position), amount);
-		append(text, "; node %u has %s %s", id, wanted->name, amount);
+		text_addf(text, FILTER_DETAIL_MAX, "; node %u has %s %s", id, wanted->name, amount);
 		return;
 	}
 }
 
-/* The sentence for a person: what was wanted, and for each NUMA node what stands against it. */
+/* The rest of the sentence for a person: what is wanted, and for each NUMA node what stands against it. */
 static void explain(const struct fit_space *s, enum qos_class qos, const struct resource_list *request,
-	const struct resource_list *node, const char *what, char text[FILTER_DETAIL_MAX])
+	const struct resource_list *node, char text[FILTER_DETAIL_MAX])
 {
 	bool absent = false;
 
-	text[0] = '\0';
-	append(text, "%s needs", what);
+	text_addf(text, FILTER_DETAIL_MAX, " needs");
 	for (size_t i = 0; i < request->n_items; i++) {
 		char amount[QUANTITY_TEXT_MAX];
 
 		quantity_print(request->items[i].quantity, amount);
-		append(text, "%s %s %s", i > 0 ? "," : "", request->items[i].name, amount);
+		text_addf(text, FILTER_DETAIL_MAX, "%s %s %s", i > 0 ? "," : "", request->items[i].name,
+			amount);
 	}
-	append(text, " on one NUMA node");
+	text_addf(text, FILTER_DETAIL_MAX, " on one NUMA node");
 	for (size_t i = 0; i < request->n_items; i++) {
 		if (request->items[i].quantity.nano == 0 || node_has(node, request->items[i].name))
 			continue;
-		append(text, "; the machine has no %s", request->items[i].name);
+		text_addf(text, FILTER_DETAIL_MAX, "; the machine has no %s", request->items[i].name);
 		absent = true;
 	}
 	for (unsigned at = 0; at < s->n_nodes && !absent; at++)
@@ -173,7 +163,8 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 			}
 			quantity_print(wanted->quantity, want);
 			print_amount(wanted->name, *left, have);
-			snprintf(ret_reason, FILTER_REASON_MAX,
+			ret_reason[0] = '\0';
+			text_addf(ret_reason, FILTER_REASON_MAX,
 				"resource \"%.40s\" request %s exceeds NUMA %u availability %s", wanted->name,
 				want, id, have);
 			return false;
@@ -182,11 +173,11 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 	return true;
 }
 
-static struct filter_result reject(const char *reason)
+static struct filter_result reject(enum filter_verdict verdict, const char *reason)
 {
-	struct filter_result result = {.verdict = FILTER_UNSCHEDULABLE};
+	struct filter_result result = {.verdict = verdict};
 
-	snprintf(result.reason, sizeof(result.reason), "%s", reason);
+	text_addf(result.reason, sizeof(result.reason), "%s", reason);
 	return result;
 }
 
@@ -199,22 +190,21 @@ static struct filter_result filter_containers(
 
 	for (size_t i = 0; i < plan->pod->n_containers; i++) {
 		const struct container_request *c = &plan->pod->containers[i];
-		char inner[FILTER_REASON_MAX], what[100];
+		char inner[FILTER_REASON_MAX];
 		struct filter_result result;
 		unsigned id;
 
 		if (!find_node(s, plan->qos, &c->requests, node, &id)) {
-			result = reject(reasons[c->kind]);
-			snprintf(what, sizeof(what), "container '%.60s'", c->name);
-			explain(s, plan->qos, &c->requests, node, what, result.detail);
+			result = reject(FILTER_UNSCHEDULABLE, reasons[c->kind]);
+			text_addf(result.detail, FILTER_DETAIL_MAX, "container '%.60s'", c->name);
+			explain(s, plan->qos, &c->requests, node, result.detail);
 			return result;
 		}
 		if (c->kind != CONTAINER_APP || filter_subtract(s, plan->qos, &c->requests, id, inner))
 			continue;
-		result.verdict = FILTER_ERROR;
-		snprintf(result.reason, sizeof(result.reason), "inconsistent resource accounting, %.250s",
-			inner);
-		snprintf(result.detail, sizeof(result.detail), "NUMA node %u is listed twice: %s", id, inner);
+		result = reject(FILTER_ERROR, "inconsistent resource accounting, ");
+		text_addf(result.reason, FILTER_REASON_MAX, "%s", inner);
+		text_addf(result.detail, FILTER_DETAIL_MAX, "NUMA node %u is listed twice: %s", id, inner);
 		return result;
 	}
 	return (struct filter_result){.verdict = FILTER_PASS};
@@ -235,7 +225,8 @@ struct filter_result filter_pod(struct fit_space *s, const struct request_plan *
 		return filter_containers(s, plan, node);
 	if (find_node(s, plan->qos, &plan->effective, node, &id))
 		return result;
-	result = reject("cannot align pod");
-	explain(s, plan->qos, &plan->effective, node, "the pod", result.detail);
+	result = reject(FILTER_UNSCHEDULABLE, "cannot align pod");
+	text_addf(result.detail, FILTER_DETAIL_MAX, "the pod");
+	explain(s, plan->qos, &plan->effective, node, result.detail);
 	return result;
 }

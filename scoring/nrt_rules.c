@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scoring/nrt_rules.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@ static bool parse_go_int(const char *text, int64_t *ret)
 
 	if (*p == '\0')
 		return false;
-	for (; isdigit((unsigned char)*p); p++)
+	for (; *p >= '0' && *p <= '9'; p++)
 		if (__builtin_mul_overflow(value, 10, &value) ||
 			__builtin_add_overflow(value, *p - '0', &value))
 			return false;

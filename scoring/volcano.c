@@ -2,10 +2,9 @@
 #include "scoring/volcano.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "scoring/combinations.h"
 #include "scoring/request.h"
 
@@ -120,20 +119,35 @@ static bool admits(enum topology_manager_policy policy, bool preferred)
 	return preferred || policy == TOPOLOGY_MANAGER_BEST_EFFORT || policy == TOPOLOGY_MANAGER_NONE;
 }
 
-__attribute__((format(printf, 2, 3))) static int reject(struct volcano_result *result, const char *fmt, ...)
+/* Make the result a rejection; the place for its reason. */
+static char *reject(struct volcano_result *result)
 {
-	va_list ap;
-
 	*result = (struct volcano_result){.admitted = false};
-	va_start(ap, fmt);
-	vsnprintf(result->reason, sizeof(result->reason), fmt, ap);
-	va_end(ap);
-	return 0;
+	return result->reason;
 }
 
 static bool has_policy(enum topology_manager_policy policy)
 {
 	return policy != TOPOLOGY_MANAGER_UNKNOWN && policy != TOPOLOGY_MANAGER_NONE;
+}
+
+/* What stands against the node before any CPU is counted; false when nothing does. */
+static bool is_unsuitable(const struct volcano_node *node, enum topology_manager_policy pod_policy,
+	struct volcano_result *result)
+{
+	const char *const *names = topology_manager_policy_names;
+
+	if (!node->known)
+		text_addf(reject(result), VOLCANO_REASON_MAX, "the node's NUMA topology is not known");
+	else if (!node->cpu_static)
+		text_addf(reject(result), VOLCANO_REASON_MAX, "the node's CPU manager policy is not static");
+	else if (has_policy(pod_policy) && node->policy != pod_policy)
+		text_addf(reject(result), VOLCANO_REASON_MAX,
+			"the node's Topology Manager policy is %s, the pod wants %s", names[node->policy],
+			names[pod_policy]);
+	else
+		return false;
+	return true;
 }
 
 int volcano_predicate(const struct volcano_node *node, const struct pod_request *pod, enum qos_class qos,
@@ -149,18 +163,14 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 		*ret = (struct volcano_result){.admitted = true};
 		return 0;
 	}
-	if (!node->known)
-		return reject(ret, "the node's NUMA topology is not known");
-	if (!node->cpu_static)
-		return reject(ret, "the node's CPU manager policy is not static");
-	if (has_policy(pod_policy) && node->policy != pod_policy)
-		return reject(ret, "the node's Topology Manager policy is %s, the pod wants %s",
-			topology_manager_policy_names[node->policy],
-			topology_manager_policy_names[pod_policy]);
+	if (is_unsuitable(node, pod_policy, ret))
+		return 0;
 	for (size_t i = 0; i < node->n_numa; i++)
 		free_cpus[i] = node->numa[i].free;
-	if (has_policy(pod_policy) && largest_sum(free_cpus, node->n_numa, node->n_numa) == 0)
-		return reject(ret, "the node has no free CPU");
+	if (has_policy(pod_policy) && largest_sum(free_cpus, node->n_numa, node->n_numa) == 0) {
+		text_addf(reject(ret), VOLCANO_REASON_MAX, "the node has no free CPU");
+		return 0;
+	}
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct container_request *c = &pod->containers[i];
 		uint64_t wanted = whole_cpus(c);
@@ -169,8 +179,11 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 		if (c->kind != CONTAINER_APP || wanted == 0)
 			continue;
 		hint = best_hint(node, free_cpus, wanted, node->policy);
-		if (!admits(node->policy, hint.preferred))
-			return reject(ret, "container %.60s cannot be assigned by numa", c->name);
+		if (!admits(node->policy, hint.preferred)) {
+			text_addf(reject(ret), VOLCANO_REASON_MAX,
+				"container %.60s cannot be assigned by numa", c->name);
+			return 0;
+		}
 		used |= take(free_cpus, node->n_numa, hint.numa, wanted);
 	}
 	*ret = (struct volcano_result){.admitted = true, .numa = used};

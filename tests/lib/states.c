@@ -9,8 +9,7 @@
 
 static void add_set(struct strbuf *out, const char *before, hwloc_const_bitmap_t set)
 {
-	CLEANUP(freep)
-	char *list = cpuset_print(set);
+	CLEANUP(freep) char *list = cpuset_print(set);
 
 	assert_non_null(list);
 	strbuf_addf(out, "%s%s", before, list);
@@ -74,8 +73,7 @@ void test_notes_text(const struct notes *n, struct strbuf *out)
 
 void test_machine(struct machine *m, const char *online, const char *offline, const char *nodes)
 {
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t ids = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = NULL;
 
 	machine_init(m);
 	assert_int_equal(cpuset_parse(online, &m->online, NULL), 0);

@@ -26,12 +26,9 @@ static void drop_version(char *text)
 /* The stored checksum is found, over the text `want` (NULL = whatever). */
 static void check(const char *what, const char *json, checksum_fn *checksum, const char *want, bool matches)
 {
-	CLEANUP(state_file_release)
-	struct state_file file = STATE_FILE_INIT;
-	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(1u << 20);
-	CLEANUP(freep)
-	char *expected = want ? strdup(want) : NULL;
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 20);
+	CLEANUP(freep) char *expected = want ? strdup(want) : NULL;
 	struct checksum_match match;
 	struct err err = {""};
 
@@ -85,8 +82,7 @@ static void base64_is_strict(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(strbuf_release)
-		struct strbuf out = STRBUF_INIT(64);
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(64);
 		int r = base64_decode(cases[i].text, &out);
 
 		if ((r == 0) != (cases[i].want != NULL) || (r != 0 && r != -EINVAL))
@@ -131,10 +127,8 @@ static void recorded_files_render_alike(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char name[128];
-		CLEANUP(freep)
-		char *json = NULL;
-		CLEANUP(freep)
-		char *text = NULL;
+		CLEANUP(freep) char *json = NULL;
+		CLEANUP(freep) char *text = NULL;
 
 		snprintf(name, sizeof(name), "states/%s.json", cases[i].name);
 		json = test_read_file(test_fixture(name), NULL);
@@ -156,8 +150,7 @@ static checksum_fn *checksum_of(const char *kind)
  */
 static void random_files_match(void **state)
 {
-	CLEANUP(freep)
-	char *text = test_read_file(test_fixture("states/checksums.txt"), NULL);
+	CLEANUP(freep) char *text = test_read_file(test_fixture("states/checksums.txt"), NULL);
 	char *rest = text, *line;
 	unsigned n = 0;
 
@@ -175,8 +168,7 @@ static void random_files_match(void **state)
 
 static void a_changed_byte_is_noticed(void **state)
 {
-	CLEANUP(freep)
-	char *json = test_read_file(test_fixture("states/cpu_v2_two_pods.json"), NULL);
+	CLEANUP(freep) char *json = test_read_file(test_fixture("states/cpu_v2_two_pods.json"), NULL);
 	char *digit = strstr(json, "16-24");
 
 	(void)state;
@@ -193,8 +185,7 @@ static unsigned check_section(const struct doc *cases, const char *name, checksu
 
 	assert_non_null(section);
 	DOC_FOREACH (c, section) {
-		CLEANUP(strbuf_release)
-		struct strbuf json = STRBUF_INIT(1u << 20);
+		CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(1u << 20);
 		const struct doc *valid = doc_get(c, "checksum_valid");
 
 		assert_non_null(valid);
@@ -209,10 +200,8 @@ static unsigned check_section(const struct doc *cases, const char *name, checksu
 static void shared_cases_match(void **state)
 {
 	const char *path = test_shared("vectors/kubelet_cases.json");
-	CLEANUP(doc_release)
-	struct doc cases = DOC_INIT;
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(doc_release) struct doc cases = DOC_INIT;
+	CLEANUP(freep) char *text = NULL;
 	struct err err = {""};
 	size_t len;
 

@@ -126,6 +126,26 @@ static void ids_are_not_positions(void **state)
 	test_node_release(&node);
 }
 
+/* Every member has every resource, and together they have enough of each. */
+static bool covers(const struct test_node *node, const struct resource_list *request, uint64_t set)
+{
+	for (size_t i = 0; i < request->n_items; i++) {
+		int r = inventory_resource(&node->inv, request->items[i].name);
+		qty_t sum = 0;
+
+		for (uint64_t rest = set; rest; rest &= rest - 1) {
+			size_t position = (size_t)__builtin_ctzll(rest);
+
+			if (!inventory_amount(&node->inv, position, (size_t)r)->present)
+				return false;
+			sum += inventory_amount(&node->inv, position, (size_t)r)->available;
+		}
+		if (sum < request->items[i].quantity.nano)
+			return false;
+	}
+	return true;
+}
+
 /* What scheduler-plugins does, spelt out: every subset in order, averages in single precision. */
 static struct fit plain_search(const struct test_node *node, const struct resource_list *request)
 {
@@ -139,25 +159,7 @@ static struct fit plain_search(const struct test_node *node, const struct resour
 			float average = (float)distances_sum(&node->distances, set) / squares;
 
 			least = average < least ? average : least;
-		} while (combination_next_lexicographic(&set, n));
-		set = combination_first(size);
-		do {
-			float average = (float)distances_sum(&node->distances, set) / squares;
-			bool fits = true;
-
-			for (size_t i = 0; i < request->n_items && fits; i++) {
-				int r = inventory_resource(&node->inv, request->items[i].name);
-				qty_t sum = 0;
-
-				for (unsigned p = 0; p < n && fits; p++) {
-					if (!(set & UINT64_C(1) << p))
-						continue;
-					fits = inventory_amount(&node->inv, p, (size_t)r)->present;
-					sum += inventory_amount(&node->inv, p, (size_t)r)->available;
-				}
-				fits = fits && sum >= request->items[i].quantity.nano;
-			}
-			if (fits && average < best) {
+			if (average < best && covers(node, request, set)) {
 				best = average;
 				best_set = set;
 			}

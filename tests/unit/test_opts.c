@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "agent/opts.h"
 #include "common/cleanup.h"
@@ -59,6 +60,26 @@ static void fallbacks_hold_where_nothing_is_given(void **state)
 	assert_null(o.value[OPT_NODE_NAME]);
 }
 
+static void some_flags_repeat(void **state)
+{
+	struct options o;
+	size_t pos = 0;
+
+	(void)state;
+	setenv("NRTD_DEVICE", "a.com/x=9", 1);
+	assert_int_equal(parse("fit --device a.com/x=1 --resource b=2 --device c.com/y=3", &o, NULL), 0);
+	test_assert_text("first", options_next(&o, OPT_DEVICE, &pos), "a.com/x=1");
+	test_assert_text("second", options_next(&o, OPT_DEVICE, &pos), "c.com/y=3");
+	assert_null(options_next(&o, OPT_DEVICE, &pos));
+	pos = 0;
+	assert_int_equal(parse("fit", &o, NULL), 0);
+	test_assert_text("environment", options_next(&o, OPT_DEVICE, &pos), "a.com/x=9");
+	/* One flag, other values for another command. */
+	assert_int_equal(parse("fit -o text", &o, NULL), 0);
+	test_assert_text("output", o.value[OPT_FIT_OUTPUT], "text");
+	assert_int_equal(parse("dump -o text", &o, NULL), -EINVAL);
+}
+
 static void the_environment_stands_between_flag_and_fallback(void **state)
 {
 	struct options o;
@@ -100,6 +121,8 @@ static void bad_usage_is_named(void **state)
 		{"dump --what=nr", "--what: 'nr' is not one of nrt|machine|inventory"},
 		{"dump extra", "unexpected word 'extra'"},
 		{"check -o json", "unknown flag '-o'"},
+		{"-o json", "a command must come before '-o'; try 'nrtd --help'"},
+		{"score --volcano-weight 0", "--volcano-weight: '0' is no whole number from 1 to 1000000"},
 		{"--output json", "a command must come before '--output'; try 'nrtd --help'"},
 		{"dump --node-name Upper",
 			"--node-name: 'Upper' cannot name a Node: it is no lower-case DNS name"},
@@ -134,6 +157,15 @@ static void help_and_version_need_no_command(void **state)
 	assert_int_equal(o.command, COMMAND_DUMP);
 }
 
+/* Some option with this flag is the command's. */
+static bool is_flag_of(enum command c, const char *flag)
+{
+	for (enum option_id id = 0; id < OPT_COUNT; id++)
+		if (option_defs[id].commands & 1u << c && !strcmp(option_defs[id].flag, flag))
+			return true;
+	return false;
+}
+
 static void help_names_every_flag_and_variable(void **state)
 {
 	(void)state;
@@ -143,36 +175,54 @@ static void help_names_every_flag_and_variable(void **state)
 		options_help(c, &text);
 		for (enum option_id id = 0; id < OPT_COUNT; id++) {
 			const struct option_def *def = &option_defs[id];
-			bool wanted = def->commands & 1u << c;
+			bool own = def->commands & 1u << c;
+			char left[128];
 
-			if (wanted != (strstr(text.text, def->flag) != NULL) ||
-				(wanted && def->env && !strstr(text.text, def->env)))
+			/* "--memory QUANTITY", which "--memory-manager-policy POLICY" does not hold. */
+			snprintf(left, sizeof(left), "%s%s%s", def->flag, def->arg ? " " : "",
+				def->arg ? def->arg : "");
+			if (is_flag_of(c, def->flag) != (strstr(text.text, left) != NULL) ||
+				(own && def->env && !strstr(text.text, def->env)))
 				fail_msg("help of '%s' and flag '%s'", command_defs[c].name, def->flag);
 		}
 	}
 }
 
-/* Every flag and variable is in the manual; its options are written ".It Fl -flag" in mdoc. */
+/* The text of a command's manual: its own page, or nrtd(8) for those that have none. */
+static char *manual_of(enum command c)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "../../man/nrtd-%s.1", command_defs[c].name);
+	return test_read_file(
+		access(test_fixture(name), R_OK) == 0 ? test_fixture(name) : test_fixture("../../man/nrtd.8"),
+		NULL);
+}
+
+/* Every flag and variable is in the manual of each command that takes it, or in nrtd(8): ".It Fl -flag" in
+ * mdoc. */
 static void the_manual_names_every_flag(void **state)
 {
-	CLEANUP(freep) char *manual = test_read_file(test_fixture("../../man/nrtd.8"), NULL);
+	CLEANUP(freep) char *common = test_read_file(test_fixture("../../man/nrtd.8"), NULL);
 
 	(void)state;
-	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		const struct option_def *def = &option_defs[id];
+	for (enum command c = 0; c < COMMAND_COUNT; c++) {
+		CLEANUP(freep) char *manual = manual_of(c);
 		char item[128];
 
-		snprintf(item, sizeof(item), "Fl -%s", def->flag + 2);
-		if (!strstr(manual, item))
-			fail_msg("man/nrtd.8 lacks '%s'", item);
-		if (def->env && !strstr(manual, def->env))
-			fail_msg("man/nrtd.8 lacks '%s'", def->env);
-	}
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
-		char item[64];
+		for (enum option_id id = 0; id < OPT_COUNT; id++) {
+			const struct option_def *def = &option_defs[id];
 
+			if (!(def->commands & 1u << c))
+				continue;
+			snprintf(item, sizeof(item), "Fl -%s", def->flag + 2);
+			if (!strstr(manual, item) && !strstr(common, item))
+				fail_msg("the manual of '%s' lacks '%s'", command_defs[c].name, item);
+			if (def->env && !strstr(manual, def->env) && !strstr(common, def->env))
+				fail_msg("the manual of '%s' lacks '%s'", command_defs[c].name, def->env);
+		}
 		snprintf(item, sizeof(item), ".It Cm %s", command_defs[c].name);
-		if (!strstr(manual, item))
+		if (!strstr(common, item))
 			fail_msg("man/nrtd.8 lacks '%s'", item);
 	}
 }
@@ -185,6 +235,7 @@ int main(void)
 			fallbacks_hold_where_nothing_is_given, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(the_environment_stands_between_flag_and_fallback,
 			clean_environment, clean_environment),
+		cmocka_unit_test_setup_teardown(some_flags_repeat, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(bad_usage_is_named, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(
 			help_and_version_need_no_command, clean_environment, clean_environment),

@@ -17,16 +17,11 @@ struct state_case {
 /* 0 to 31 are online, 32 and 33 offline. */
 static void check(const char *text, size_t len, int want_r, const char *want, const char *want_notes)
 {
-	CLEANUP(machine_release)
-	struct machine machine;
-	CLEANUP(state_cpu_release)
-	struct state_cpu s = STATE_CPU_INIT;
-	CLEANUP(notes_release)
-	struct notes notes = {0};
-	CLEANUP(strbuf_release)
-	struct strbuf got = STRBUF_INIT(65536);
-	CLEANUP(strbuf_release)
-	struct strbuf noted = STRBUF_INIT(65536);
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
 	struct err err = {""};
 	int r;
 
@@ -74,8 +69,7 @@ static void every_format_is_read(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char name[64];
-		CLEANUP(freep)
-		char *text = NULL;
+		CLEANUP(freep) char *text = NULL;
 		size_t len;
 
 		snprintf(name, sizeof(name), "states/%s.json", cases[i].file);
@@ -228,8 +222,7 @@ static void numbers_have_limits(void **state)
 /* Every proper prefix of a good file is refused. */
 static void truncated_files_are_refused(void **state)
 {
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(freep) char *text = NULL;
 	size_t len;
 
 	(void)state;
@@ -247,8 +240,7 @@ static void truncated_files_are_refused(void **state)
 static void awkward_texts_are_refused(void **state)
 {
 	static const char nul[] = "{\"policyName\":\"none\0\"}";
-	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(4u << 20);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4u << 20);
 
 	(void)state;
 	check(nul, sizeof(nul) - 1, -EINVAL, "JSON text has a NUL byte", NULL);
@@ -265,14 +257,10 @@ static void awkward_texts_are_refused(void **state)
 
 static void files_are_named(void **state)
 {
-	CLEANUP(test_rmtree)
-	char *dir = test_tmpdir();
-	CLEANUP(state_cpu_release)
-	struct state_cpu s = STATE_CPU_INIT;
-	CLEANUP(notes_release)
-	struct notes notes = {0};
-	CLEANUP(strbuf_release)
-	struct strbuf noted = STRBUF_INIT(4096);
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(4096);
 	struct err err = {""};
 	char want[4096];
 
@@ -321,16 +309,11 @@ static bool refused_with_reason(const char *text)
 
 static void check_shared(const struct doc *c, unsigned *accepted)
 {
-	CLEANUP(strbuf_release)
-	struct strbuf json = STRBUF_INIT(1u << 20);
-	CLEANUP(strbuf_release)
-	struct strbuf got = STRBUF_INIT(65536);
-	CLEANUP(strbuf_release)
-	struct strbuf want = STRBUF_INIT(65536);
-	CLEANUP(state_cpu_release)
-	struct state_cpu s = STATE_CPU_INIT;
-	CLEANUP(notes_release)
-	struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(1u << 20);
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(65536);
+	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
 	const struct doc *expected = doc_get(c, "expected");
 	bool valid = !strcmp(doc_get(c, "checksum_valid")->text, "true");
 	struct err err = {""};
@@ -354,10 +337,8 @@ static void check_shared(const struct doc *c, unsigned *accepted)
 static void shared_cases_are_read(void **state)
 {
 	const char *path = test_shared("vectors/kubelet_cases.json");
-	CLEANUP(doc_release)
-	struct doc cases = DOC_INIT;
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(doc_release) struct doc cases = DOC_INIT;
+	CLEANUP(freep) char *text = NULL;
 	unsigned accepted = 0;
 	size_t len;
 

@@ -23,16 +23,11 @@ static void describe(const struct state_devices *s, struct strbuf *out)
 /* NUMA nodes 0 and 1 exist. */
 static void check(const char *text, size_t len, int want_r, const char *want, const char *want_notes)
 {
-	CLEANUP(machine_release)
-	struct machine machine;
-	CLEANUP(state_devices_release)
-	struct state_devices s = STATE_DEVICES_INIT;
-	CLEANUP(notes_release)
-	struct notes notes = {0};
-	CLEANUP(strbuf_release)
-	struct strbuf got = STRBUF_INIT(65536);
-	CLEANUP(strbuf_release)
-	struct strbuf noted = STRBUF_INIT(65536);
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(state_devices_release) struct state_devices s = STATE_DEVICES_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
 	struct err err = {""};
 	int r;
 
@@ -48,8 +43,7 @@ static void check(const char *text, size_t len, int want_r, const char *want, co
 
 static void the_recorded_file_is_read(void **state)
 {
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(freep) char *text = NULL;
 	size_t len;
 
 	(void)state;
@@ -150,8 +144,7 @@ static void damage_is_one_clear_line(void **state)
 
 static void truncated_files_are_refused(void **state)
 {
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(freep) char *text = NULL;
 	size_t len;
 
 	(void)state;
@@ -167,8 +160,7 @@ static void truncated_files_are_refused(void **state)
 
 static void huge_files_are_refused(void **state)
 {
-	CLEANUP(freep)
-	char *text = calloc(1, STATE_DEVICES_FILE_MAX + 1);
+	CLEANUP(freep) char *text = calloc(1, STATE_DEVICES_FILE_MAX + 1);
 
 	(void)state;
 	assert_non_null(text);
@@ -178,10 +170,8 @@ static void huge_files_are_refused(void **state)
 static void shared_cases_are_read(void **state)
 {
 	const char *path = test_shared("vectors/kubelet_cases.json");
-	CLEANUP(doc_release)
-	struct doc cases = DOC_INIT;
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(doc_release) struct doc cases = DOC_INIT;
+	CLEANUP(freep) char *text = NULL;
 	size_t len;
 
 	(void)state;
@@ -190,8 +180,7 @@ static void shared_cases_are_read(void **state)
 	text = test_read_file(path, &len);
 	assert_int_equal(json_parse(text, len, &cases, NULL), 0);
 	DOC_FOREACH (c, doc_get(&cases, "kubelet_internal_checkpoint")) {
-		CLEANUP(strbuf_release)
-		struct strbuf json = STRBUF_INIT(1u << 20);
+		CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(1u << 20);
 
 		assert_int_equal(json_print_compact(doc_get(c, "file"), &json), 0);
 		check(json.text, json.len, 0,

@@ -11,16 +11,11 @@
 /* NUMA nodes 0, 1 and 3 exist. */
 static void check(const char *text, size_t len, int want_r, const char *want, const char *want_notes)
 {
-	CLEANUP(machine_release)
-	struct machine machine;
-	CLEANUP(state_memory_release)
-	struct state_memory s = STATE_MEMORY_INIT;
-	CLEANUP(notes_release)
-	struct notes notes = {0};
-	CLEANUP(strbuf_release)
-	struct strbuf got = STRBUF_INIT(65536);
-	CLEANUP(strbuf_release)
-	struct strbuf noted = STRBUF_INIT(65536);
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(state_memory_release) struct state_memory s = STATE_MEMORY_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
 	struct err err = {""};
 	int r;
 
@@ -62,8 +57,7 @@ static void every_format_is_read(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char name[64];
-		CLEANUP(freep)
-		char *text = NULL;
+		CLEANUP(freep) char *text = NULL;
 		size_t len;
 
 		snprintf(name, sizeof(name), "states/%s.json", cases[i].file);
@@ -186,8 +180,7 @@ static void contradictions_need_a_good_checksum(void **state)
 
 static void truncated_files_are_refused(void **state)
 {
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(freep) char *text = NULL;
 	size_t len;
 
 	(void)state;
@@ -203,8 +196,7 @@ static void truncated_files_are_refused(void **state)
 
 static void huge_files_are_refused(void **state)
 {
-	CLEANUP(freep)
-	char *text = calloc(1, STATE_MEMORY_FILE_MAX + 1);
+	CLEANUP(freep) char *text = calloc(1, STATE_MEMORY_FILE_MAX + 1);
 
 	(void)state;
 	assert_non_null(text);
@@ -214,10 +206,8 @@ static void huge_files_are_refused(void **state)
 static void shared_cases_are_read(void **state)
 {
 	const char *path = test_shared("vectors/kubelet_cases.json");
-	CLEANUP(doc_release)
-	struct doc cases = DOC_INIT;
-	CLEANUP(freep)
-	char *text = NULL;
+	CLEANUP(doc_release) struct doc cases = DOC_INIT;
+	CLEANUP(freep) char *text = NULL;
 	size_t len;
 
 	(void)state;
@@ -226,12 +216,9 @@ static void shared_cases_are_read(void **state)
 	text = test_read_file(path, &len);
 	assert_int_equal(json_parse(text, len, &cases, NULL), 0);
 	DOC_FOREACH (c, doc_get(&cases, "memory_manager_state")) {
-		CLEANUP(strbuf_release)
-		struct strbuf json = STRBUF_INIT(1u << 20);
-		CLEANUP(state_memory_release)
-		struct state_memory s = STATE_MEMORY_INIT;
-		CLEANUP(notes_release)
-		struct notes notes = {0};
+		CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(1u << 20);
+		CLEANUP(state_memory_release) struct state_memory s = STATE_MEMORY_INIT;
+		CLEANUP(notes_release) struct notes notes = {0};
 		struct err err = {""};
 		bool valid = !strcmp(doc_get(c, "checksum_valid")->text, "true");
 

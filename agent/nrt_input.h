@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * NodeResourceTopology objects from where a person has them: a file (YAML with one or many documents, JSON, a
+ * List), a directory of such files, or "-" for standard input.
+ */
+#include "agent/nrt_doc.h"
+
+/* 0; -EINVAL (no such objects in it, or a broken one: file and reason in `err`); -errno; -ENOMEM. `ret`
+ * (zeroed) is untouched on failure. */
+int nrt_input_read(const char *path, struct nrt_nodes *ret, struct err *err);
