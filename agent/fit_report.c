@@ -247,7 +247,8 @@ static int explain_rejection(const struct question *q, const struct admission *a
 		q->settings.topology.scope == TOPOLOGY_SCOPE_POD && v->rejection == KUBELET_TOPOLOGY_AFFINITY;
 	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX], name[64];
 
-	if (!a->short_of) {
+	report->node_is_short = a->short_of != NULL;
+	if (v->answer == KUBELET_REJECTS) {
 		report->rejection = strdup(kubelet_rejection_names[v->rejection]);
 		report->reason = v->reason;
 		if (q->pod.n_containers > 1 && !whole_pod)
@@ -255,7 +256,6 @@ static int explain_rejection(const struct question *q, const struct admission *a
 				q->pod.containers[v->container].name);
 		return report->rejection ? 0 : -ENOMEM;
 	}
-	report->node_is_short = true;
 	snprintf(name, sizeof(name), "OutOf%.50s", a->short_of);
 	report->rejection = strdup(name);
 	print_amount(a->short_of, a->wanted, wanted);

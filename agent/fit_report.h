@@ -47,7 +47,7 @@ struct fit_report {
 	struct topology_manager_config topology; /* as the kubelet is set up, or as asked what if */
 	enum kubelet_answer answer;
 	char *rejection; /* the reason in the pod's status, "TopologyAffinityError"; "" when not rejected */
-	bool node_is_short; /* rejected because the whole node has too little, whatever the managers say */
+	bool node_is_short; /* the whole node has too little, whatever the managers say */
 	struct err reason;  /* one sentence, "" when admitted */
 	bool rest_fits;     /* unknown for the devices' sake alone: containers and copies are those without */
 	struct fit_container *containers; /* when admitted, or for the rest */

@@ -33,8 +33,7 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 	if (r < 0)
 		return r;
 	a.answer = a.managers.answer;
-	if (a.answer != KUBELET_REJECTS)
-		check_amounts(node, &wanted, &a);
+	check_amounts(node, &wanted, &a);
 	if (a.short_of)
 		a.answer = KUBELET_REJECTS;
 	*ret = a;

@@ -24,8 +24,9 @@ struct admission {
 };
 
 /*
- * The managers are asked first and the amounts after them, as the kubelet does; a pod that the node has too
- * little for is rejected also where the managers' verdict is not known. 0 or -ENOMEM.
+ * Admitted when the managers admit and the node has the amounts; a pod that the node has too little for is
+ * rejected also where the managers' verdict is not known. The kubelet asks the managers first, so that where
+ * both reject theirs is the reason in the pod's status. 0 or -ENOMEM.
  */
 int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission *ret);
