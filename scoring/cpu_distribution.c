@@ -77,18 +77,20 @@ static double to_thousandths(double x)
 
 /*
  * The balance score: standard deviation of the CPUs left over all NUMA nodes that had some. Whatever the
- * combination, the same number is left in all, so the mean is always the same.
+ * combination, the same number is left in all, so the mean is always the same. DBL_MAX when it is certainly
+ * not below `best`, even rounded: most are not, and the root takes time.
  */
-static double balance_of(const struct distribution *d, const long *left)
+static double balance_of(const struct distribution *d, const long *left, double best)
 {
 	const uint32_t *n_free = d->acc->n_free[CPU_LEVEL_NUMA];
 	size_t n_numas = d->ws->topology->levels[CPU_LEVEL_NUMA].n;
-	double sum = 0;
+	double sum = 0, enough = best + 0.001;
 
 	for (size_t x = 0; x < n_numas; x++)
 		if (n_free[x] > 0)
 			sum += ((double)left[x] - d->mean_left) * ((double)left[x] - d->mean_left);
-	return to_thousandths(sqrt(sum / (double)d->n_with_free));
+	sum /= (double)d->n_with_free;
+	return best < DBL_MAX && sum > enough * enough ? DBL_MAX : to_thousandths(sqrt(sum));
 }
 
 /*
@@ -141,7 +143,7 @@ static double best_remainder(struct distribution *d, size_t k, long remainder, s
 			ws->candidates[n_candidates++] = x;
 	}
 	if (remainder == 0)
-		return balance_of(d, ws->left);
+		return balance_of(d, ws->left, DBL_MAX);
 	for (size_t n = n_candidates; n >= 1; n--) {
 		bool started = false, kept = false;
 
@@ -154,7 +156,7 @@ static double best_remainder(struct distribution *d, size_t k, long remainder, s
 				overwrite_shared(d, ws->local_best_subset, ws->subset, n);
 			if (!hand_out(d, ws->subset, n, remainder))
 				continue;
-			balance = balance_of(d, ws->left_after);
+			balance = balance_of(d, ws->left_after, best);
 			if (balance >= best)
 				continue;
 			best = balance;
