@@ -32,26 +32,31 @@ const struct device_resource *device_inventory_find(
 	return NULL;
 }
 
-int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
+/* The resource of this name, made when it is new; NULL = out of memory. */
+static struct device_resource *get_resource(struct device_inventory *inventory, const char *name)
 {
-	size_t i = 0;
 	struct device_resource *resource;
 
-	while (i < inventory->n_resources && strcmp(inventory->resources[i].name, name) != 0)
-		i++;
-	if (i == inventory->n_resources) {
-		char *copy = strdup(name);
+	for (size_t i = 0; i < inventory->n_resources; i++)
+		if (!strcmp(inventory->resources[i].name, name))
+			return &inventory->resources[i];
+	if (vec_grow(&inventory->resources, &inventory->resources_size, inventory->n_resources + 1,
+	            sizeof(*inventory->resources)) < 0)
+		return NULL;
+	resource = &inventory->resources[inventory->n_resources];
+	*resource = (struct device_resource){.name = strdup(name)};
+	if (!resource->name)
+		return NULL;
+	inventory->n_resources++;
+	return resource;
+}
 
-		if (!copy || vec_grow(&inventory->resources, &inventory->resources_size, i + 1,
-		                     sizeof(*inventory->resources)) < 0) {
-			free(copy);
-			return -ENOMEM;
-		}
-		inventory->resources[inventory->n_resources++] = (struct device_resource){.name = copy};
-	}
-	resource = &inventory->resources[i];
-	if (vec_grow(&resource->devices, &resource->devices_size, resource->n_devices + 1,
-	            sizeof(*resource->devices)) < 0)
+int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
+{
+	struct device_resource *resource = get_resource(inventory, name);
+
+	if (!resource || vec_grow(&resource->devices, &resource->devices_size, resource->n_devices + 1,
+	                         sizeof(*resource->devices)) < 0)
 		return -ENOMEM;
 	resource->devices[resource->n_devices++] = device;
 	return 0;
