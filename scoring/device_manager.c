@@ -32,31 +32,34 @@ const struct device_resource *device_inventory_find(
 	return NULL;
 }
 
-/* The resource of this name, made when it is new; NULL = out of memory. */
-static struct device_resource *get_resource(struct device_inventory *inventory, const char *name)
+/* An empty resource at the end. 0 or -ENOMEM. */
+static int add_resource(struct device_inventory *inventory, const char *name)
 {
-	struct device_resource *resource;
+	struct device_resource fresh = {.name = strdup(name)};
 
-	for (size_t i = 0; i < inventory->n_resources; i++)
-		if (!strcmp(inventory->resources[i].name, name))
-			return &inventory->resources[i];
+	if (!fresh.name)
+		return -ENOMEM;
 	if (vec_grow(&inventory->resources, &inventory->resources_size, inventory->n_resources + 1,
-	            sizeof(*inventory->resources)) < 0)
-		return NULL;
-	resource = &inventory->resources[inventory->n_resources];
-	*resource = (struct device_resource){.name = strdup(name)};
-	if (!resource->name)
-		return NULL;
-	inventory->n_resources++;
-	return resource;
+	            sizeof(*inventory->resources)) < 0) {
+		free(fresh.name);
+		return -ENOMEM;
+	}
+	inventory->resources[inventory->n_resources++] = fresh;
+	return 0;
 }
 
 int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
 {
-	struct device_resource *resource = get_resource(inventory, name);
+	struct device_resource *resource;
+	size_t i = 0;
 
-	if (!resource || vec_grow(&resource->devices, &resource->devices_size, resource->n_devices + 1,
-	                         sizeof(*resource->devices)) < 0)
+	while (i < inventory->n_resources && strcmp(inventory->resources[i].name, name) != 0)
+		i++;
+	if (i == inventory->n_resources && add_resource(inventory, name) < 0)
+		return -ENOMEM;
+	resource = &inventory->resources[i];
+	if (vec_grow(&resource->devices, &resource->devices_size, resource->n_devices + 1,
+	            sizeof(*resource->devices)) < 0)
 		return -ENOMEM;
 	resource->devices[resource->n_devices++] = device;
 	return 0;
