@@ -32,31 +32,23 @@ const struct device_resource *device_inventory_find(
 	return NULL;
 }
 
-/* An empty resource at the end. 0 or -ENOMEM. */
-static int add_resource(struct device_inventory *inventory, const char *name)
-{
-	struct device_resource fresh = {.name = strdup(name)};
-
-	if (!fresh.name)
-		return -ENOMEM;
-	if (vec_grow(&inventory->resources, &inventory->resources_size, inventory->n_resources + 1,
-	            sizeof(*inventory->resources)) < 0) {
-		free(fresh.name);
-		return -ENOMEM;
-	}
-	inventory->resources[inventory->n_resources++] = fresh;
-	return 0;
-}
-
 int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
 {
-	struct device_resource *resource;
 	size_t i = 0;
+	struct device_resource *resource;
 
 	while (i < inventory->n_resources && strcmp(inventory->resources[i].name, name) != 0)
 		i++;
-	if (i == inventory->n_resources && add_resource(inventory, name) < 0)
-		return -ENOMEM;
+	if (i == inventory->n_resources) {
+		char *copy = strdup(name);
+
+		if (!copy || vec_grow(&inventory->resources, &inventory->resources_size, i + 1,
+		                     sizeof(*inventory->resources)) < 0) {
+			free(copy);
+			return -ENOMEM;
+		}
+		inventory->resources[inventory->n_resources++] = (struct device_resource){.name = copy};
+	}
 	resource = &inventory->resources[i];
 	if (vec_grow(&resource->devices, &resource->devices_size, resource->n_devices + 1,
 	            sizeof(*resource->devices)) < 0)
