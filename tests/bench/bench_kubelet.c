@@ -39,7 +39,7 @@ static void bench_merge(const char *name, unsigned n, unsigned n_resources, bool
 {
 	static struct topology_nodes nodes;
 	struct topology_rules rules = {
-	        .nodes = &nodes, .policy = TOPOLOGY_MANAGER_RESTRICTED, .prefer_closest = closest};
+		.nodes = &nodes, .policy = TOPOLOGY_MANAGER_RESTRICTED, .prefer_closest = closest};
 	struct topology_hints hints;
 	struct topology_merge merge;
 	struct node_mask_walk walk;
@@ -71,7 +71,7 @@ static void bench_merge(const char *name, unsigned n, unsigned n_resources, bool
 
 /* 2 sockets of 4 NUMA nodes of 16 cores of 2 threads: 256 CPUs. */
 static const struct synthetic large = {
-        .sockets = 2, .numas = 4, .uncores = 2, .cores = 8, .threads = 2, .memory_bytes = 64u << 20};
+	.sockets = 2, .numas = 4, .uncores = 2, .cores = 8, .threads = 2, .memory_bytes = 64u << 20};
 
 static void bench_take(const char *name, struct cpu_take_rules rules, size_t n, double goal_ns)
 {
@@ -110,10 +110,8 @@ static void bench_judge(const char *name, const char *text)
 	static struct kubelet k;
 	struct settings settings;
 	struct machine m;
-	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t reserved = check(hwloc_bitmap_alloc());
-	CLEANUP(kubelet_workspace_freep)
-	struct kubelet_workspace *ws = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = check(hwloc_bitmap_alloc());
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	struct kubelet_verdict verdict;
 	struct pod_request pod;
 	double start, elapsed;
@@ -128,10 +126,10 @@ static void bench_judge(const char *name, const char *text)
 	settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
 	pod_from_text(&pod, text);
 	if (kubelet_init(&k,
-	            &(struct kubelet_node){
-	                    .machine = &m, .settings = &settings, .shared = m.online, .reserved = reserved}) <
-	                0 ||
-	        kubelet_workspace_new(&k, &ws) < 0)
+		    &(struct kubelet_node){
+			    .machine = &m, .settings = &settings, .shared = m.online, .reserved = reserved}) <
+			0 ||
+		kubelet_workspace_new(&k, &ws) < 0)
 		abort();
 	start = now_ns();
 	do {
@@ -157,13 +155,13 @@ int main(void)
 	bench_take("256 CPUs, 100 packed", (struct cpu_take_rules){.group = 1}, 100, 50e3);
 	bench_take("256 CPUs, 24 spread", (struct cpu_take_rules){.spread = true, .group = 1}, 24, 50e3);
 	bench_take("256 CPUs, 24 by uncore cache", (struct cpu_take_rules){.uncore = true, .group = 1}, 24,
-	        50e3);
+		50e3);
 	bench_take("256 CPUs, 24 distributed", (struct cpu_take_rules){.distribute = true, .group = 1}, 24,
-	        50e3);
+		50e3);
 	bench_take("256 CPUs, 99 distributed", (struct cpu_take_rules){.distribute = true, .group = 1}, 99,
-	        50e3);
+		50e3);
 	bench_judge("256 CPUs, pod of one", "app cpu=8 memory=1Mi");
 	bench_judge("256 CPUs, pod of three",
-	        "init cpu=4 memory=1Mi; app cpu=8 memory=1Mi; app cpu=2 memory=1Mi");
+		"init cpu=4 memory=1Mi; app cpu=8 memory=1Mi; app cpu=2 memory=1Mi");
 	return 0;
 }

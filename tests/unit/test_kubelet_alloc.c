@@ -66,15 +66,15 @@ static void counting_counts(void **state)
 static void judging_allocates_nothing(void **state)
 {
 	static const struct synthetic machine = {
-	        .sockets = 2, .numas = 4, .uncores = 2, .cores = 8, .threads = 2, .memory_bytes = 1u << 30};
+		.sockets = 2, .numas = 4, .uncores = 2, .cores = 8, .threads = 2, .memory_bytes = 1u << 30};
 	static const struct cpu_manager_options ways[] = {{0}, {.full_pcpus_only = true},
-	        {.distribute_cpus_across_numa = true}, {.distribute_cpus_across_cores = true},
-	        {.align_by_socket = true}, {.prefer_align_cpus_by_uncorecache = true}};
+		{.distribute_cpus_across_numa = true}, {.distribute_cpus_across_cores = true},
+		{.align_by_socket = true}, {.prefer_align_cpus_by_uncorecache = true}};
 	static const char *const texts[] = {
-	        "app cpu=6 memory=1Mi vendor.com/nic=1",
-	        "init cpu=20 memory=1Mi; sidecar cpu=2 memory=1Mi; app cpu=44 memory=900Mi",
-	        "app cpu=300 memory=1Mi",
-	        "app cpu=2 memory=900Gi; app cpu=500m memory=1Mi",
+		"app cpu=6 memory=1Mi vendor.com/nic=1",
+		"init cpu=20 memory=1Mi; sidecar cpu=2 memory=1Mi; app cpu=44 memory=900Mi",
+		"app cpu=300 memory=1Mi",
+		"app cpu=2 memory=900Gi; app cpu=500m memory=1Mi",
 	};
 	struct device_inventory devices;
 	struct memory_node nodes[8];
@@ -97,21 +97,21 @@ static void judging_allocates_nothing(void **state)
 	device_inventory_init(&devices);
 	for (unsigned id = 0; id < 8; id++) {
 		tables[id] = (struct memory_table){.type = memory_name,
-		        .allocatable = machine.memory_bytes,
-		        .free = machine.memory_bytes};
+			.allocatable = machine.memory_bytes,
+			.free = machine.memory_bytes};
 		nodes[id] = (struct memory_node){.id = id, .tables = &tables[id], .n_tables = 1};
 		assert_int_equal(device_inventory_add(&devices, "vendor.com/nic",
-		                         (struct device){.nodes = node_mask_of(id), .healthy = true}),
-		        0);
+					 (struct device){.nodes = node_mask_of(id), .healthy = true}),
+			0);
 	}
 	for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++)
 		for (int policy = TOPOLOGY_MANAGER_NONE; policy < TOPOLOGY_MANAGER_POLICY_COUNT; policy++) {
 			const struct kubelet_node node = {.machine = &m,
-			        .settings = &settings,
-			        .shared = m.online,
-			        .reserved = reserved,
-			        .memory = &memory,
-			        .devices = &devices};
+				.settings = &settings,
+				.shared = m.online,
+				.reserved = reserved,
+				.memory = &memory,
+				.devices = &devices};
 			static struct kubelet k;
 			struct kubelet_workspace *ws;
 			struct kubelet_verdict verdict;
@@ -147,8 +147,8 @@ static void judging_allocates_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(counting_counts),
-	        cmocka_unit_test(judging_allocates_nothing),
+		cmocka_unit_test(counting_counts),
+		cmocka_unit_test(judging_allocates_nothing),
 	};
 
 	return cmocka_run_group_tests_name("kubelet_alloc", tests, NULL, NULL);
