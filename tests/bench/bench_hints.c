@@ -3,11 +3,14 @@
  * Time to make the fit frontier, to look a request up in it, and to find the exclusive-CPU ranges, with the
  * goal beside it where there is one. A line each: NAME: N unit (goal G unit, ok|missed)
  */
+#include <errno.h>
 #include <stdint.h>
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "scoring/exclusive_cpus.h"
 #include "scoring/frontier.h"
+#include "tests/lib/synthetic.h"
 
 #define N_RESOURCES 6
 
@@ -128,8 +131,68 @@ static int run(const struct bench *b)
 	return r == 0 ? measure(b, &space) : r;
 }
 
+struct ranges_bench {
+	const char *name;
+	struct synthetic machine;
+	bool full_pcpus, distribute, one_offline;
+	double goal_us;
+};
+
+/* "A few ms" for 512 CPUs. */
+static const struct ranges_bench ranges_benches[] = {
+	{"ranges, 512 CPUs, 8 nodes", {2, 4, 4, 8, 2, false, 0}, true, false, false, 5e3},
+	{"ranges, 512 CPUs, 8 nodes, one CPU offline", {2, 4, 4, 8, 2, false, 0}, true, false, true, 0},
+	{"ranges, 512 CPUs, 8 nodes, distributed", {2, 4, 4, 8, 2, false, 0}, false, true, false, 0},
+	{"ranges, 1024 CPUs, 16 nodes", {4, 4, 4, 8, 2, false, 0}, false, false, false, 0},
+};
+
+static int run_ranges(const struct ranges_bench *b)
+{
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(settings_release) struct settings settings;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = hwloc_bitmap_alloc();
+	struct kubelet_node node = {.machine = &machine, .settings = &settings};
+	double start, elapsed;
+	uint64_t n = 0;
+	int r = reserved ? 0 : -ENOMEM;
+
+	synthetic_machine(&b->machine, &machine);
+	settings_init(&settings);
+	if (b->one_offline)
+		machine.n_cpus--;
+	settings.cpu_manager = CPU_MANAGER_STATIC;
+	settings.memory_manager = MEMORY_MANAGER_NONE;
+	settings.topology.max_numa_nodes = 16;
+	settings.cpu_options.full_pcpus_only = b->full_pcpus;
+	settings.cpu_options.distribute_cpus_across_numa = b->distribute;
+	if (r == 0)
+		r = hwloc_bitmap_set(reserved, 0);
+	node.reserved = reserved;
+	node.shared = machine.online;
+	start = now_us();
+	do {
+		struct exclusive_cpus e = {0};
+
+		if (r == 0)
+			r = exclusive_cpus_init(&e, &node);
+		if (r == 0)
+			exclusive_cpus_release(&e);
+		n++;
+		elapsed = now_us() - start;
+	} while (r == 0 && elapsed < 2e5);
+	if (r == 0)
+		print_line(b->name, elapsed / (double)n, "us", b->goal_us, "");
+	return r;
+}
+
 int main(void)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(ranges_benches); i++) {
+		if (run_ranges(&ranges_benches[i]) < 0) {
+			fputs("bench_hints: out of memory\n", stderr);
+			return 1;
+		}
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(benches); i++) {
 		if (run(&benches[i]) < 0) {
 			fputs("bench_hints: out of memory\n", stderr);
