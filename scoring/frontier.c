@@ -165,7 +165,8 @@ static int make(struct making *m)
 		collect(m, 0, 0, 0, 0);
 		if (m->error < 0)
 			break;
-		qsort(m->candidates, m->n_candidates, sizeof(*m->candidates), compare_candidates);
+		if (m->n_candidates > 1)
+			qsort(m->candidates, m->n_candidates, sizeof(*m->candidates), compare_candidates);
 		for (size_t i = 0; i < m->n_candidates && m->error == 0; i++)
 			offer(m, &m->candidates[i]);
 	}
