@@ -62,6 +62,7 @@ static void files_of_flags_are_read(void **state)
 		{KIND_ENV, "KUBELET_A=\"--config=/x\\\"q\\\"\"", "config=/xq "},
 		{KIND_ENV, "KUBELET_A='--config=\"/x y\" --config-dir=/d'", "config=/x y config-dir=/d "},
 		{KIND_ENV, "KUBELET_A=-- --config=/x", ""},
+		{KIND_ENV, "KUBELET_A=- x '' --config=/x", "config=/x "},
 		{KIND_ENV, "KUBELET_A=-config=/x config --v=2 --confi=/y --configs=/z", ""},
 		{KIND_ARGS,
 			"--config=${SNAP_DATA}/c\n#--root-dir=/x\n--root-dir \"$SNAP/r\"\n--x=${OTHER}$\n",
