@@ -55,17 +55,40 @@ static void end_progress(const struct progress *p)
 /* ---- options */
 
 struct weights {
-	struct resource_weight *items;
+	struct resource_weight *items; /* names are those below */
 	size_t n_items;
 	size_t items_size;
+	char **names;
+	size_t n_names;
+	size_t names_size;
 };
 
 static void weights_release(struct weights *w)
 {
-	for (size_t i = 0; i < w->n_items; i++)
-		free((char *)(uintptr_t)w->items[i].name);
+	for (size_t i = 0; i < w->n_names; i++)
+		free(w->names[i]);
+	free(w->names);
 	free(w->items);
 	*w = (struct weights){0};
+}
+
+static int add_weight(struct weights *w, const char *name, size_t len, int64_t weight)
+{
+	CLEANUP(freep) char *copy = strndup(name, len);
+	struct resource_weight *item;
+	char **slot;
+
+	if (!copy)
+		return -ENOMEM;
+	slot = vec_push(&w->names, &w->n_names, &w->names_size, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	*slot = TAKE(copy);
+	item = vec_push(&w->items, &w->n_items, &w->items_size, sizeof(*item));
+	if (!item)
+		return -ENOMEM;
+	*item = (struct resource_weight){.name = w->names[w->n_names - 1], .weight = weight};
+	return 0;
 }
 
 /* "cpu=2", one or several with commas between them. */
@@ -76,23 +99,18 @@ static int read_weights(const struct options *options, struct weights *ret, stru
 
 	while ((text = options_next(options, OPT_WEIGHT, &pos))) {
 		while (*text) {
-			CLEANUP(freep) char *name = NULL;
-			struct resource_weight *slot;
 			size_t len = strcspn(text, "=,");
+			const char *number = text + len + (text[len] == '=');
 			char *end;
 			long n;
 
 			errno = 0;
-			n = text[len] == '=' ? strtol(text + len + 1, &end, 10) : 0;
-			if (len == 0 || text[len] != '=' || errno || end == text + len + 1 ||
-				(*end && *end != ',') || n < 0 || n > 1000000)
+			n = strtol(number, &end, 10);
+			if (len == 0 || text[len] != '=' || errno || end == number || (*end && *end != ',') ||
+				n < 0 || n > 1000000)
 				return err_set(err, -EINVAL, "--weight: '%.100s' is no NAME=N", text);
-			name = strndup(text, len);
-			slot = name ? vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*slot))
-				    : NULL;
-			if (!slot)
+			if (add_weight(ret, text, len, n) < 0)
 				return err_set(err, -ENOMEM, "out of memory");
-			*slot = (struct resource_weight){.name = TAKE(name), .weight = n};
 			text = *end ? end + 1 : end;
 		}
 	}
@@ -150,18 +168,35 @@ static int read_inputs(const struct options *options, struct nrt_nodes *nodes, s
 	return r;
 }
 
+static int rank_and_print(const struct options *options, const struct nrt_nodes *nodes,
+	const struct pod_template *pod, const struct weights *weights, struct err *err)
+{
+	CLEANUP(freep) struct score_row *rows = NULL;
+	struct progress progress = {.shown = false};
+	const struct score_options how = {
+		.weights = {.items = weights->items, .n_items = weights->n_items},
+		.rank_by = rank_by(options),
+		.volcano_weight = strtol(options->value[OPT_VOLCANO_WEIGHT], NULL, 10),
+		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+		.data = &progress,
+	};
+	int r;
+
+	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	r = score_report(nodes, pod, &how, &rows, err);
+	end_progress(&progress);
+	if (r < 0)
+		return r;
+	r = print(options, rows, nodes->n_items);
+	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
+}
+
 int command_score(const struct options *options)
 {
 	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
 	CLEANUP(weights_release) struct weights weights = {0};
 	const struct pod_template *pod = NULL;
-	CLEANUP(freep) struct score_row *rows = NULL;
-	struct progress progress = {.shown = false};
-	struct score_options how = {.rank_by = rank_by(options),
-		.volcano_weight = strtol(options->value[OPT_VOLCANO_WEIGHT], NULL, 10),
-		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
-		.data = &progress};
 	struct err err = {""};
 	int r = read_inputs(options, &nodes, &pods, &pod, &weights, &err);
 
@@ -169,18 +204,8 @@ int command_score(const struct options *options)
 		log_error("%s", err.text);
 		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &progress.start);
-	how.weights = (struct resource_weights){.items = weights.items, .n_items = weights.n_items};
-	r = score_report(&nodes, pod, &how, &rows, &err);
-	end_progress(&progress);
-	if (r < 0) {
+	r = rank_and_print(options, &nodes, pod, &weights, &err);
+	if (r < 0)
 		log_error("%s", err.text);
-		return EXIT_FAILURE;
-	}
-	r = print(options, rows, nodes.n_items);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -63,13 +63,15 @@ int kubelet_args_add(
 {
 	for (size_t i = 0; i < n_words && strcmp(words[i], "--") != 0; i++) {
 		CLEANUP(strbuf_release) struct strbuf from = STRBUF_INIT(4096);
-		const char *name = words[i] + 2, *value;
-		size_t len = strcspn(name, "=");
+		const char *name, *value;
+		size_t len;
 		char **path;
 		int what, r;
 
 		if (strncmp(words[i], "--", 2) != 0)
 			continue;
+		name = words[i] + 2;
+		len = strcspn(name, "=");
 		path = path_flag(a, name, len);
 		what = path ? -1 : settings_flag_find(name, len);
 		if (!path && what < 0)

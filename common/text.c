@@ -12,3 +12,10 @@ void text_addf(char *text, size_t size, const char *fmt, ...)
 	vsnprintf(text + len, size - len, fmt, ap);
 	va_end(ap);
 }
+
+void text_one_line(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}

@@ -8,3 +8,7 @@
 
 /* Append to the string in `text`, of `size` bytes with its closing NUL. */
 __attribute__((format(printf, 3, 4))) void text_addf(char *text, size_t size, const char *fmt, ...);
+
+/* Replace control characters by '?', so that what came from outside cannot begin a new line of a log or steer
+ * a terminal. */
+void text_one_line(char *text);

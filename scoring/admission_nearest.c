@@ -158,7 +158,7 @@ static int amounts_in_units(const struct search *s, const char *name, qty_t from
 {
 	const struct kubelet *k = s->node->kubelet;
 	const struct resource_quantity *free = resource_list_find(s->node->free, name);
-	qty_t units = (from - 1) / QTY_UNIT, most = (qty_t)(k->topology.n_cpus + k->devices.n_devices);
+	qty_t units = (from - 1) / QTY_UNIT, most = (qty_t)k->topology.n_cpus + (qty_t)k->devices.n_devices;
 	int r = 0;
 
 	if (free && free->quantity.nano / QTY_UNIT > most)

@@ -98,8 +98,10 @@ int memory_books_begin_pod(struct memory_books *books, const struct memory_manag
 
 int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers)
 {
-	memcpy(books->amounts, mm->now.amounts, mm->n_nodes * mm->n_types * sizeof(*books->amounts));
-	memcpy(books->use, mm->now.use, mm->n_nodes * sizeof(*books->use));
+	if (mm->n_nodes > 0) {
+		memcpy(books->amounts, mm->now.amounts, mm->n_nodes * mm->n_types * sizeof(*books->amounts));
+		memcpy(books->use, mm->now.use, mm->n_nodes * sizeof(*books->use));
+	}
 	return memory_books_begin_pod(books, mm, n_containers);
 }
 

@@ -6,7 +6,6 @@ set -u
 nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
 goldens=tests/fixtures/machines
-states=tests/fixtures/states
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -18,6 +17,12 @@ not_ok() {
 }
 same() { # NAME GOT WANT
 	if diff -u "$3" "$2" >"$dir/diff" 2>&1; then ok "$1"; else not_ok "$1" "$dir/diff"; fi
+}
+
+check() { # NAME COMMAND...: the command's success; what was printed last is shown when it fails
+	check_name=$1
+	shift
+	if "$@"; then ok "$check_name"; else not_ok "$check_name" "$dir/out"; fi
 }
 
 # --- goldens
@@ -38,7 +43,7 @@ printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"
 	>"$dir/seed/var/lib/kubelet/cpu_manager_state"
 "$nrtd" dump --sysroot "$dir/seed" --node-name n >"$dir/out" 2>"$dir/err"
 n=$(grep -c '{name: cpu, capacity: "16", allocatable: "16", available: "7"}' "$dir/out")
-[ "$n" -eq 2 ] && ok "seven CPUs are left on each node" || not_ok "seven CPUs are left on each node" "$dir/out"
+check "seven CPUs are left on each node" test "$n" -eq 2
 
 # --- settings from a configuration file, flags above it
 cat >"$dir/seed/var/lib/kubelet/config.yaml" <<'EOF'
@@ -53,13 +58,12 @@ systemReserved: {cpu: 500m}
 EOF
 "$nrtd" dump --sysroot "$dir/seed" --node-name n -o json >"$dir/out" 2>"$dir/err"
 for want in '"value": "restricted"' '"value": "pod"' '"value": "full-pcpus-only=true"' '"RestrictedPodLevel"'; do
-	grep -qF "$want" "$dir/out" && ok "configuration gives $want" || not_ok "configuration gives $want" "$dir/out"
+	check "configuration gives $want" grep -qF "$want" "$dir/out"
 done
 "$nrtd" dump --sysroot "$dir/seed" --node-name n --what inventory >"$dir/out" 2>"$dir/err"
-grep -q '^  cpus: "0"$' "$dir/out" && ok "one CPU is reserved as the kubelet does" ||
-	not_ok "one CPU is reserved as the kubelet does" "$dir/out"
+check "one CPU is reserved as the kubelet does" grep -q '^  cpus: "0"$' "$dir/out"
 "$nrtd" dump --sysroot "$dir/seed" --node-name n --topology-manager-policy best-effort >"$dir/out" 2>"$dir/err"
-grep -q 'value: best-effort' "$dir/out" && ok "a flag beats the file" || not_ok "a flag beats the file" "$dir/out"
+check "a flag beats the file" grep -q 'value: best-effort' "$dir/out"
 
 # --- what fails: status, one line, nothing printed
 refuse() { # NAME STATUS MESSAGE ARGS...
@@ -90,10 +94,12 @@ printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nc
 rm "$dir/seed/var/lib/kubelet/cpu_manager_state"
 refuse "bad policy in the configuration" 1 "statik" dump --sysroot "$dir/seed"
 "$nrtd" dump >/dev/full 2>"$dir/err"
-[ $? -eq 1 ] && grep -q 'cannot print' "$dir/err" && ok "a full disk is an error" || not_ok "a full disk is an error" "$dir/err"
+check "a full disk is a failure" test $? -eq 1
+check "a full disk is named" grep -q 'cannot print' "$dir/err"
 
 # --- help and version
-"$nrtd" --version | grep -q '^nrtd [0-9]' && ok "version" || not_ok "version"
-"$nrtd" dump --help | grep -q -- '--sysroot DIR' && ok "help" || not_ok "help"
-[ -d "$states" ] || not_ok "state fixtures are there"
+"$nrtd" --version >"$dir/out"
+check "version" grep -q '^nrtd [0-9]' "$dir/out"
+"$nrtd" dump --help >"$dir/out"
+check "help" grep -q -- '--sysroot DIR' "$dir/out"
 exit $failed
