@@ -177,9 +177,10 @@ run-bench: all $(BENCH)
 
 # ---- install
 install: all
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man8
 	install -m 755 $(B)/nrtd $(DESTDIR)$(BINDIR)/nrtd
-	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
+	install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1/
+	install -m 644 man/*.8 $(DESTDIR)$(MANDIR)/man8/
 
 dist:
 	@mkdir -p build
