@@ -40,11 +40,16 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 	return 0;
 }
 
-size_t admission_limit(const struct admission_node *node, size_t most, unsigned nodes)
+size_t admission_limit(
+	const struct admission_node *node, const struct pod_request *pod, size_t most, unsigned nodes)
 {
 	unsigned n = node_mask_count(node->kubelet->reach | node->kubelet->memory.nodes);
 
-	return n > nodes ? most >> (n - nodes) : most;
+	if (n > nodes)
+		most >>= n - nodes;
+	for (size_t c = pod->n_containers; c > ADMISSION_CONTAINERS; c /= 2)
+		most /= 2;
+	return most > 0 ? most : 1;
 }
 
 /* Copies that the amounts allow, counted up to `most`. */
@@ -70,7 +75,7 @@ int admission_copies(const struct admission_node *node, const struct pod_request
 	struct admission_copies copies = {0};
 	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
 	int r = request_of_node(pod, &wanted);
-	size_t limit = admission_limit(node, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), most;
+	size_t limit = admission_limit(node, pod, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), most;
 
 	if (r < 0)
 		return r;

@@ -33,15 +33,18 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 
 /*
  * Copies are counted up to this, and a search for the nearest request asks for at most so many verdicts. On
- * more NUMA nodes than ..._NODES each verdict takes long, and each further node halves the number.
+ * more NUMA nodes than ..._NODES each verdict takes long, and each further node halves the number; so does
+ * each doubling of the containers beyond ADMISSION_CONTAINERS.
  */
 #define ADMISSION_COPIES_MAX    1000u
 #define ADMISSION_COPIES_NODES  14u
 #define ADMISSION_NEAREST_MAX   4096u
 #define ADMISSION_NEAREST_NODES 11u
+#define ADMISSION_CONTAINERS    16u
 
-/* The limit `most` for this node. */
-size_t admission_limit(const struct admission_node *node, size_t most, unsigned nodes);
+/* The limit `most` for this node and pod, 1 at least. */
+size_t admission_limit(
+	const struct admission_node *node, const struct pod_request *pod, size_t most, unsigned nodes);
 
 struct admission_copies {
 	size_t n;

@@ -258,7 +258,7 @@ int admission_nearest(const struct admission_node *node, struct pod_request *pod
 	struct search s = {.node = node,
 		.pod = pod,
 		.qos = qos,
-		.limit = admission_limit(node, ADMISSION_NEAREST_MAX, ADMISSION_NEAREST_NODES),
+		.limit = admission_limit(node, pod, ADMISSION_NEAREST_MAX, ADMISSION_NEAREST_NODES),
 		.best = {.complete = true}};
 
 	for (size_t i = 0; i < pod->n_containers; i++)
