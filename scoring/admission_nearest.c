@@ -212,10 +212,11 @@ static int try_amounts(
 	for (size_t i = 0; i < amounts->n_items && is_nearer(s, name, from, amounts->items[i]); i++) {
 		struct admission a;
 
-		if (s->judged++ == s->limit) {
+		if (s->judged == s->limit) {
 			s->best.complete = false;
 			break;
 		}
+		s->judged++;
 		r = set_amount(c, name, now, amounts->items[i]);
 		now = amounts->items[i];
 		if (r == 0)

@@ -213,6 +213,8 @@ int request_of_node(const struct pod_request *pod, struct resource_list *ret)
 		for (size_t j = 0; j < requests->n_items && r == 0; j++) {
 			struct quantity sum = requests->items[j].quantity;
 
+			if (resource_list_find(&all, requests->items[j].name))
+				continue;
 			sum.nano = peak_amount(pod, requests->items[j].name, plain_amount, false);
 			r = resource_list_set(&all, requests->items[j].name, sum);
 		}
