@@ -317,6 +317,29 @@ static void copies_end_at_the_amounts_or_the_limit(void **state)
 	fixture_release(&f);
 }
 
+static void work_is_limited(void **state)
+{
+	struct strbuf text = STRBUF_INIT(1u << 20);
+	struct admission_nearest n;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+	for (unsigned i = 0; i < 2000; i++)
+		strbuf_addstr(&text, "init cpu=2 memory=1; ");
+	strbuf_addstr(&text, "app cpu=9 memory=1");
+	pod_from_text(&f.pod, text.text);
+	strbuf_release(&text);
+	open_kubelet(&f);
+	assert_int_equal(admission_limit(&f.node, &f.pod, ADMISSION_NEAREST_MAX, 11), 4096 >> 7);
+	assert_int_equal(admission_limit(&f.node, &f.pod, ADMISSION_NEAREST_MAX, 1), 4096 >> 8);
+	assert_int_equal(admission_limit(&f.node, &f.pod, 10, 1), 1);
+	assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n), 0);
+	assert_false(n.complete);
+	assert_false(n.found);
+	fixture_release(&f);
+}
+
 /* Every smaller amount of every container, the plain way. */
 static struct admission_nearest search_plainly(struct fixture *f)
 {
@@ -393,6 +416,7 @@ int main(void)
 		cmocka_unit_test(nearest_requests),
 		cmocka_unit_test(copies_are_pods_one_after_the_other),
 		cmocka_unit_test(copies_end_at_the_amounts_or_the_limit),
+		cmocka_unit_test(work_is_limited),
 		cmocka_unit_test(nearest_is_what_a_plain_search_finds),
 	};
 
