@@ -117,6 +117,9 @@ static void what_is_not_known_of_the_settings(void **state)
 	f.machine.nodes[1].id = 64;
 	assert_unknown(&f, "a NUMA node id exceeds 63");
 	f.machine.nodes[1].id = 1;
+	f.machine.nodes[0].id = 64;
+	assert_unknown(&f, "a NUMA node id exceeds 63");
+	f.machine.nodes[0].id = 0;
 
 	f.node.reserved = NULL;
 	assert_unknown(&f, "the CPUs reserved for the system are not known");
@@ -212,6 +215,10 @@ static void refusals_that_managers_make(void **state)
 	assert_verdict(&f, "init cpu=1 memory=1Gi hugepages-1Gi=2Gi; app cpu=1 memory=1Gi", QOS_GUARANTEED,
 		KUBELET_REJECTS, KUBELET_UNEXPECTED_ADMISSION,
 		"the memory lies only on more NUMA nodes than it needs by size");
+	/* None of a type that no node has is found anywhere. */
+	f.settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+	assert_verdict(&f, "app cpu=1 memory=1Gi hugepages-2Mi=0", QOS_GUARANTEED, KUBELET_ADMITS,
+		KUBELET_NOT_REJECTED, "");
 	/* No whole number of bytes, in the pod's sum. */
 	assert_verdict(&f, "app cpu=1 memory=1500m", QOS_GUARANTEED, KUBELET_REJECTS,
 		KUBELET_UNEXPECTED_ADMISSION, "an amount of memory is not a whole number of bytes");
@@ -343,7 +350,8 @@ static void single_cpus_have_an_order(void **state)
 	machine_release(&m);
 }
 
-/* 8 of 16 NUMA nodes give 3 CPUs each and 7 more: 12870 combinations with 255 ways for the rest. */
+/* 8 of 16 NUMA nodes give 3 CPUs each and 7 more: 12870 combinations, most with 255 ways for the rest. Then
+ * the same with one CPU less, so that the limit is met among the ways. */
 static void too_many_ways_to_distribute(void **state)
 {
 	static const struct synthetic wide = {
@@ -362,6 +370,8 @@ static void too_many_ways_to_distribute(void **state)
 	memset(available, true, sizeof(available));
 	assert_int_equal(cpu_take(ws, &rules, available, 31, taken).status, CPU_TAKE_UNKNOWN);
 	assert_int_equal(cpu_set_size(&t, taken), 0);
+	available[0] = false;
+	assert_int_equal(cpu_take(ws, &rules, available, 31, taken).status, CPU_TAKE_UNKNOWN);
 	cpu_workspace_free(ws);
 	cpu_topology_release(&t);
 	machine_release(&m);
