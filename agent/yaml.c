@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/yaml.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -274,7 +275,7 @@ int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 	size_t blank = 0;
 	int r;
 
-	while (blank < len && memchr(" \t\r\n", text[blank], 4))
+	while (blank < len && isspace((unsigned char)text[blank]))
 		blank++;
 	/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. */
 	if (blank < len && (text[blank] == '{' || text[blank] == '[') &&
