@@ -469,7 +469,7 @@ int state_memory_parse(const char *text, size_t len, const struct machine *machi
 	if (r < 0)
 		return r;
 	state.allocations.memory_known =
-		!strcmp(state.policy, memory_manager_policy_names[MEMORY_MANAGER_STATIC]);
+		state.policy && !strcmp(state.policy, memory_manager_policy_names[MEMORY_MANAGER_STATIC]);
 	allocations_sort(&state.allocations);
 	*ret = state;
 	state = (struct state_memory)STATE_MEMORY_INIT;

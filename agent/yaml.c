@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/yaml.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -275,7 +274,7 @@ int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 	size_t blank = 0;
 	int r;
 
-	while (blank < len && isspace((unsigned char)text[blank]))
+	while (blank < len && text[blank] && strchr(" \t\r\n", text[blank]))
 		blank++;
 	/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. */
 	if (blank < len && (text[blank] == '{' || text[blank] == '[') &&

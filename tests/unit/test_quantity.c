@@ -80,8 +80,7 @@ static void check_parse(char *const *field)
 		if (r != want)
 			fail_msg("'%s': got %d, want %d", field[1], r, want);
 		assert_true(q.nano == untouched.nano && q.format == untouched.format);
-		/* Errors are one line, so that a control character is not quoted as it is. */
-		text_one_line(field[1]);
+		text_one_line(field[1]); /* as errors show it */
 		assert_non_null(strstr(err.text, field[1]));
 		return;
 	}
