@@ -91,6 +91,7 @@ help:
 ## make test       install what is missing, build, run every test that needs no cluster
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
+## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
 ## make install    into DESTDIR/PREFIX (default /usr/local)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
@@ -143,6 +144,11 @@ check: all units
 	@B=$(B) tests/check/run-tests.sh
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
+
+# ---- the real Kubernetes code, by Go (tests/upstream)
+.PHONY: cluster
+cluster:
+	@tests/upstream/cluster.sh run
 
 .PHONY: run-bench
 run-bench: all $(BENCH)
