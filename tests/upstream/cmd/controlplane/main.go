@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -74,10 +75,9 @@ func run(dir string, timeout time.Duration, options controlplane.Options) (err e
 	case <-stop:
 	case <-time.After(timeout):
 		fmt.Println("time is over")
-	case err := <-plane.Done():
-		return fmt.Errorf("kube-apiserver ended: %w", err)
+	case err = <-plane.Ended():
 	}
-	err = plane.Stop()
+	err = errors.Join(err, plane.Stop())
 	fmt.Println("stopped")
 	return err
 }

@@ -14,26 +14,21 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
 
-// apiServer is a kube-apiserver that runs in this process.
-type apiServer struct {
-	url  string
-	done chan error // gets what Run returned, once
-}
-
 // startAPIServer starts the real kube-apiserver on a free port of the loopback, with Node and RBAC authorisation and
 // the default admission plugins plus NodeRestriction. It returns before the server is ready.
-func startAPIServer(ctx context.Context, etcdURL string, pki *authority) (*apiServer, error) {
+func (c *ControlPlane) startAPIServer(ctx context.Context) error {
+	pki := c.pki
 	for name, subject := range map[string]pkix.Name{
 		"apiserver":       {CommonName: "kube-apiserver"},
 		"service-account": {CommonName: "service-account"},
 	} {
 		if err := pki.issue(name, subject); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
 
@@ -53,7 +48,7 @@ func startAPIServer(ctx context.Context, etcdURL string, pki *authority) (*apiSe
 		"--client-ca-file=" + pki.caFile(),
 		"--tls-cert-file=" + pki.certFile("apiserver"),
 		"--tls-private-key-file=" + pki.keyFile("apiserver"),
-		"--etcd-servers=" + etcdURL,
+		"--etcd-servers=https://" + c.etcd.Clients[0].Addr().String(),
 		"--etcd-cafile=" + pki.caFile(),
 		"--etcd-certfile=" + pki.certFile("apiserver"),
 		"--etcd-keyfile=" + pki.keyFile("apiserver"),
@@ -62,20 +57,20 @@ func startAPIServer(ctx context.Context, etcdURL string, pki *authority) (*apiSe
 		"--service-account-key-file=" + pki.certFile("service-account"),
 		"--service-account-signing-key-file=" + pki.keyFile("service-account"),
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	s.SecureServing.Listener, s.SecureServing.BindPort = listener, port
 	if err := s.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
-		return nil, err
+		return err
 	}
 	completed, err := s.Complete(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("kube-apiserver options: %w", err)
+		return fmt.Errorf("kube-apiserver options: %w", err)
 	}
 	if errs := completed.Validate(); len(errs) > 0 {
-		return nil, fmt.Errorf("kube-apiserver options: %w", utilerrors.NewAggregate(errs))
+		return fmt.Errorf("kube-apiserver options: %w", utilerrors.NewAggregate(errs))
 	}
-	server := &apiServer{url: fmt.Sprintf("https://127.0.0.1:%d", port), done: make(chan error, 1)}
-	go func() { server.done <- app.Run(ctx, completed) }()
-	return server, nil
+	c.url = fmt.Sprintf("https://127.0.0.1:%d", port)
+	c.run(ctx, "kube-apiserver", func() error { return app.Run(ctx, completed) })
+	return nil
 }

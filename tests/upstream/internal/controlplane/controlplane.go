@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -21,8 +22,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// startTimeout bounds how long any part may take until it is ready.
-const startTimeout = 2 * time.Minute
+// How long the whole may take until it is ready, and until it has ended.
+const (
+	startTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
+)
 
 // Options says what a control plane holds.
 type Options struct {
@@ -38,16 +42,17 @@ type ControlPlane struct {
 	options Options
 	pki     *authority
 	etcd    *embed.Etcd
-	server  *apiServer
-	sched   chan error
+	url     string
 	cancel  context.CancelFunc
+	running sync.WaitGroup
+	ended   chan error // gets an error for each part that ends by itself
 }
 
 // Start starts etcd and the API server, registers what options name, then starts the scheduler.
 // On failure nothing is left running.
 func Start(options Options) (*ControlPlane, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &ControlPlane{options: options, cancel: cancel}
+	c := &ControlPlane{options: options, cancel: cancel, ended: make(chan error, 2)}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
@@ -65,8 +70,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if c.etcd, err = startEtcd(waitCtx, c.options.Dir, c.pki); err != nil {
 		return err
 	}
-	etcdURL := "https://" + c.etcd.Clients[0].Addr().String()
-	if c.server, err = startAPIServer(ctx, etcdURL, c.pki); err != nil {
+	if err := c.startAPIServer(ctx); err != nil {
 		return err
 	}
 	if err := c.certKubeconfig("admin", "kubernetes-admin", "system:masters"); err != nil {
@@ -101,9 +105,8 @@ func (c *ControlPlane) waitReady(ctx context.Context, client kubernetes.Interfac
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		select {
-		case err := <-c.server.done:
-			c.server.done <- err
-			return false, fmt.Errorf("kube-apiserver ended: %w", err)
+		case err := <-c.ended:
+			return false, err
 		default:
 		}
 		if last = client.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); last != nil {
@@ -122,7 +125,7 @@ func (c *ControlPlane) waitReady(ctx context.Context, client kubernetes.Interfac
 }
 
 // URL is the address of the API server.
-func (c *ControlPlane) URL() string { return c.server.url }
+func (c *ControlPlane) URL() string { return c.url }
 
 // Kubeconfig is the path of the kubeconfig of that name: "admin", "kubelet-NODE" or "agent-NODE".
 func (c *ControlPlane) Kubeconfig(name string) string {
@@ -134,34 +137,37 @@ func (c *ControlPlane) Config() (*rest.Config, error) {
 	return clientcmd.BuildConfigFromFlags("", c.Kubeconfig("admin"))
 }
 
-// Done is closed over by the caller's select: it gets an error when a part ends by itself.
-func (c *ControlPlane) Done() <-chan error { return c.server.done }
+// Ended gets an error when a part ends before Stop.
+func (c *ControlPlane) Ended() <-chan error { return c.ended }
 
-// Stop ends every part, the scheduler first and etcd last, and removes the data; logs and kubeconfigs stay.
+// run runs one part in the background. What it returns once it was told to stop is no error: kube-scheduler always
+// returns one.
+func (c *ControlPlane) run(ctx context.Context, part string, body func() error) {
+	c.running.Add(1)
+	go func() {
+		defer c.running.Done()
+		if err := body(); ctx.Err() == nil {
+			c.ended <- fmt.Errorf("%s ended: %w", part, err)
+		}
+	}()
+}
+
+// Stop ends every part, etcd last, and removes the data; logs and kubeconfigs stay.
 func (c *ControlPlane) Stop() error {
 	c.cancel()
-	var errs []error
-	if c.sched != nil {
-		errs = append(errs, await(c.sched, "kube-scheduler"))
-	}
-	if c.server != nil {
-		errs = append(errs, await(c.server.done, "kube-apiserver"))
+	stopped := make(chan struct{})
+	go func() {
+		c.running.Wait()
+		close(stopped)
+	}()
+	var err error
+	select {
+	case <-stopped:
+	case <-time.After(stopTimeout):
+		err = fmt.Errorf("the control plane did not stop within %v", stopTimeout)
 	}
 	if c.etcd != nil {
 		c.etcd.Close()
 	}
-	errs = append(errs, os.RemoveAll(filepath.Join(c.options.Dir, "etcd")))
-	return errors.Join(errs...)
-}
-
-func await(done <-chan error, what string) error {
-	select {
-	case err := <-done:
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		return nil
-	case <-time.After(time.Minute):
-		return fmt.Errorf("%s did not stop within a minute", what)
-	}
+	return errors.Join(err, os.RemoveAll(filepath.Join(c.options.Dir, "etcd")))
 }

@@ -41,8 +41,7 @@ func (c *ControlPlane) startScheduler(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("kube-scheduler: %w", err)
 	}
-	c.sched = make(chan error, 1)
-	go func() { c.sched <- app.Run(ctx, cc, scheduler) }()
+	c.run(ctx, "kube-scheduler", func() error { return app.Run(ctx, cc, scheduler) })
 	return nil
 }
 
