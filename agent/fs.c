@@ -71,6 +71,21 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 	return fs_read_fd(fd, full.text, out, err);
 }
 
+int fs_read_argument(const char *path, struct strbuf *out, struct err *err)
+{
+	CLEANUP(closep) int fd = -1;
+
+	if (!strcmp(path, "-"))
+		return fs_read_fd(STDIN_FILENO, "standard input", out, err);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		int r = -errno;
+
+		return err_set(err, r, "cannot open '%s': %s", path, strerror(-r));
+	}
+	return fs_read_fd(fd, path, out, err);
+}
+
 static void closedirp(DIR **dir)
 {
 	if (*dir)

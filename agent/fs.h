@@ -19,6 +19,12 @@
  */
 int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err);
 
+/* The rest of an open file; `name` is what errors call it. Returns and `out` as fs_read(). */
+int fs_read_fd(int fd, const char *name, struct strbuf *out, struct err *err);
+
+/* A file that the user named: waits for pipes, "-" is standard input. Returns and `out` as fs_read(). */
+int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
+
 /*
  * The numbers N of all entries of the directory root + path that are named prefix + N + suffix, N decimal
  * without leading zeros, ascending: fs_list_numbers(root, "/sys/devices/system/node", "node", "", ...). A
@@ -27,9 +33,6 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
  */
 int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
 	uint64_t **ret_numbers, size_t *ret_n, struct err *err);
-
-/* The same from an open descriptor, which stays open; `name` stands for it in errors. */
-int fs_read_fd(int fd, const char *name, struct strbuf *out, struct err *err);
 
 /* root + path exist (any kind of file). */
 bool fs_exists(const char *root, const char *path);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/fs.h"
 #include "agent/json.h"
@@ -34,17 +33,15 @@ static int add_text(const char *text, size_t len, struct nrt_nodes *nodes, struc
 static int add_file(const char *path, struct nrt_nodes *nodes, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NRT_INPUT_MAX);
-	bool stdin_wanted = !strcmp(path, "-");
 	size_t before = nodes->n_items;
-	int r = stdin_wanted ? fs_read_fd(STDIN_FILENO, "standard input", &text, err)
-			     : fs_read("", path, &text, err);
+	int r = fs_read_argument(path, &text, err);
 
 	if (r < 0)
 		return r;
 	r = add_text(text.text, text.len, nodes, err);
 	if (r == 0 && nodes->n_items == before)
 		r = err_set(err, -EINVAL, "no NodeResourceTopology in it");
-	return r < 0 ? err_wrap(err, r, "%s", stdin_wanted ? "standard input" : path) : 0;
+	return r < 0 ? err_wrap(err, r, "%s", strcmp(path, "-") ? path : "standard input") : 0;
 }
 
 static bool has_suffix(const char *name, const char *suffix)

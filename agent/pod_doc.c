@@ -33,21 +33,22 @@ static bool is_container_resource(const char *name)
 	       resource_name_is_hugepages(name) || strchr(name, '/');
 }
 
-static int read_amount(const struct doc *item, struct quantity *ret, struct err *err)
+int pod_resource_parse(const char *name, const char *text, struct quantity *ret, struct err *err)
 {
+	struct quantity q;
 	int r;
 
-	if (item->kind != DOC_STRING && item->kind != DOC_NUMBER)
-		return err_set(
-			err, -EINVAL, "%s: a quantity is expected, not %s", item->key, doc_kind_name(item));
-	r = quantity_parse(item->text, ret, err);
+	if (!is_container_resource(name))
+		return err_set(err, -EINVAL, "unknown resource '%.100s'", name);
+	r = quantity_parse(text, &q, err);
 	if (r < 0)
-		return err_wrap(err, r, "%s", item->key);
-	if (ret->nano < 0)
-		return err_set(err, -EINVAL, "%s: '%s' is negative", item->key, item->text);
-	if (strcmp(item->key, "cpu") != 0 && strcmp(item->key, "memory") != 0 &&
-		strcmp(item->key, "ephemeral-storage") != 0 && ret->nano % QTY_UNIT != 0)
-		return err_set(err, -EINVAL, "%s: '%s' is no whole number", item->key, item->text);
+		return r;
+	if (q.nano < 0)
+		return err_set(err, -EINVAL, "'%.100s' is negative", text);
+	if (strcmp(name, "cpu") != 0 && strcmp(name, "memory") != 0 &&
+		strcmp(name, "ephemeral-storage") != 0 && q.nano % QTY_UNIT != 0)
+		return err_set(err, -EINVAL, "'%.100s' is no whole number", text);
+	*ret = q;
 	return 0;
 }
 
@@ -61,13 +62,14 @@ static int read_list(const struct doc *map, struct resource_list *ret, struct er
 		struct quantity q;
 		int r;
 
-		if (!is_container_resource(item->key))
-			return err_set(err, -EINVAL, "unknown resource '%s'", item->key);
-		r = read_amount(item, &q, err);
-		if (r == 0)
-			r = resource_list_set(ret, item->key, q);
+		if (item->kind == DOC_STRING || item->kind == DOC_NUMBER)
+			r = pod_resource_parse(item->key, item->text, &q, err);
+		else
+			r = err_set(err, -EINVAL, "a quantity is expected, not %s", doc_kind_name(item));
 		if (r < 0)
-			return r;
+			return err_wrap(err, r, "%.100s", item->key);
+		if (resource_list_set(ret, item->key, q) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
 	}
 	return 0;
 }
@@ -269,7 +271,7 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 		path = "template";
 	}
 	if (!template)
-		return err_set(err, -EINVAL, "%s '%s' has no pod template", kind, name ? name : "");
+		return err_set(err, -ENOENT, "%s '%s' has no pod template", kind, name ? name : "");
 	r = add_template(template, name,
 		read_replicas(spec, doc_get(spec, "parallelism") ? "parallelism" : "replicas"), NULL, ret,
 		err);

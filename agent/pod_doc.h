@@ -26,8 +26,14 @@ void pod_templates_release(struct pod_templates *t);
 
 /*
  * Read every pod template of an object, in its order. Requests that a container leaves out become its limits,
- * as the API server does. 0; -EINVAL with one line that names the member: an object of another kind, no
- * containers, a quantity that is none or negative, a resource name the API would refuse; -ENOMEM. `ret`
- * (zeroed) is untouched on failure.
+ * as the API server does. 0; -ENOENT (an object of a kind that has no pod template); -EINVAL with one line
+ * that names the member: no Kubernetes object, no containers, a quantity that is none or negative, a resource
+ * name the API would refuse; -ENOMEM. `ret` (zeroed) is untouched on failure.
  */
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err);
+
+/*
+ * The amount of one resource of a container, checked as the API server does. 0; -EINVAL: a resource name it
+ * would refuse, no quantity, a negative one, a fraction of what comes in whole numbers; -ERANGE.
+ */
+int pod_resource_parse(const char *name, const char *text, struct quantity *ret, struct err *err);

@@ -59,7 +59,7 @@ static int ask_plugin(const struct inventory *inv, const struct request_plan *pl
 		r = fit_space_init(&space, inv, distances);
 	if (r < 0)
 		return r;
-	row->fit = fit_required(&space, &plan->effective);
+	row->fit = fit_required(&space, plan->qos, &plan->effective);
 	row->filter = filter_pod(&space, plan, &inv->topology, NULL);
 	for (enum strategy s = 0; s < STRATEGY_COUNT; s++)
 		row->scores[s] = strategy_score(&space, plan, &inv->topology, s, &options->weights);

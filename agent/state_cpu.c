@@ -133,8 +133,7 @@ static int pod_cpus(
 	if (!entry)
 		return 0;
 	if (entry->kind != DOC_MAP)
-		return err_set(
-			rd->err, -EINVAL, "podEntries: an object expected, not %s", doc_kind_name(entry));
+		return err_set(rd->err, -EINVAL, "an object expected, not %s", doc_kind_name(entry));
 	r = state_member(entry, "cpuSet", DOC_STRING, &list, rd->err);
 	if (r < 0)
 		return r;
@@ -243,14 +242,15 @@ static int read_content(struct reader *rd, const struct doc *content)
 	r = cpuset_parse(list, &rd->default_set, rd->err);
 	if (r < 0)
 		return err_wrap(rd->err, r, "defaultCpuSet");
+	/* podEntries first, so that a fault in it is found where it is told of. */
+	r = pod_entries ? read_pod_entries(rd, pod_entries) : 0;
+	if (r < 0)
+		return err_wrap(rd->err, r, "podEntries");
 	if (is_v1(entries))
 		r = read_entries_v1(rd, entries);
 	else if (entries)
 		r = read_entries(rd, entries, pod_entries);
-	if (r < 0)
-		return err_wrap(rd->err, r, "entries");
-	r = pod_entries ? read_pod_entries(rd, pod_entries) : 0;
-	return r < 0 ? err_wrap(rd->err, r, "podEntries") : 0;
+	return r < 0 ? err_wrap(rd->err, r, "entries") : 0;
 }
 
 /* All CPUs named must be the machine's. */

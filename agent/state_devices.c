@@ -115,13 +115,9 @@ static int compare_listed(const void *va, const void *vb)
 	return r ? r : (a->node > b->node) - (a->node < b->node);
 }
 
-static int list_devices(
+static int list_by_node(
 	const struct doc *devices, const struct machine *machine, struct listing *listing, struct err *err)
 {
-	if (devices->kind == DOC_LIST)
-		return list_ids(devices, NO_AFFINITY, listing, err);
-	if (devices->kind != DOC_MAP)
-		return err_set(err, -EINVAL, "an object or a list expected, not %s", doc_kind_name(devices));
 	DOC_FOREACH (ids, devices) {
 		int64_t node;
 		int r;
@@ -136,9 +132,19 @@ static int list_devices(
 		if (r < 0)
 			return err_wrap(err, r, "node %s", ids->key);
 	}
-	if (listing->n_items > 1)
-		qsort(listing->items, listing->n_items, sizeof(*listing->items), compare_listed);
 	return 0;
+}
+
+/* All of a DeviceIDs, sorted by id. */
+static int list_devices(
+	const struct doc *devices, const struct machine *machine, struct listing *listing, struct err *err)
+{
+	int r = devices->kind == DOC_MAP ? list_by_node(devices, machine, listing, err)
+					 : list_ids(devices, NO_AFFINITY, listing, err);
+
+	if (r == 0 && listing->n_items > 1)
+		qsort(listing->items, listing->n_items, sizeof(*listing->items), compare_listed);
+	return r;
 }
 
 /* The block of `item` with these nodes, made when it is not there yet. */

@@ -420,9 +420,10 @@ static int read_content(
 	r = nodes ? read_machine_state(nodes, &a->memory, err) : 0;
 	if (r < 0)
 		return err_wrap(err, r, "machineState");
-	r = entries ? read_entries(entries, pod_entries, a, err) : 0;
-	if (r == 0 && pod_entries)
-		r = read_pod_entries(pod_entries, a, err);
+	/* podEntries first, so that a fault in it is found where it is told of. */
+	r = pod_entries ? read_pod_entries(pod_entries, a, err) : 0;
+	if (r == 0 && entries)
+		r = read_entries(entries, pod_entries, a, err);
 	if (r == 0)
 		r = check_nodes(&a->memory, machine, err);
 	if (r == 0)

@@ -236,11 +236,15 @@ static int parse_documents(
 	return r == -ENOMEM ? err_set(err, r, "out of memory") : r;
 }
 
-int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *err)
+/* The same as a list of at least one; -ENOENT when the stream does not go that far. */
+static int parse_some(
+	const char *text, size_t len, size_t first, size_t count, struct doc *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
-	int r = parse_documents(text, len, 0, SIZE_MAX, &list, err);
+	int r = parse_documents(text, len, first, count, &list, err);
 
+	if (r == 0 && list.n_items == 0)
+		r = err_set(err, -ENOENT, "no YAML document in it");
 	if (r < 0)
 		return r;
 	*ret = list;
@@ -248,15 +252,18 @@ int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *er
 	return 0;
 }
 
+int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	return parse_some(text, len, 0, SIZE_MAX, ret, err);
+}
+
 int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err)
 {
-	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
-	int r = parse_documents(text, len, index, 1, &list, err);
+	CLEANUP(doc_release) struct doc list = DOC_INIT;
+	int r = parse_some(text, len, index, 1, &list, err);
 
 	if (r < 0)
 		return r;
-	if (list.n_items == 0)
-		return err_set(err, -ENOENT, "no YAML document in it");
 	*ret = list.items[0];
 	list.items[0] = (struct doc)DOC_INIT;
 	return 0;

@@ -26,7 +26,7 @@ const char *test_fixture(const char *name)
 	return join(top ? top : ".", "tests/fixtures", name);
 }
 
-const char *test_machine(const char *name)
+const char *test_machine_tree(const char *name)
 {
 	const char *top = getenv("NRTD_TOP"), *path = join(top ? top : ".", "build/fixtures/machines", name);
 

@@ -19,7 +19,7 @@ const char *test_fixture(const char *name);
 
 /* The same for the tree of a machine made from tests/fixtures/machines/NAME.spec; fails the test when it was
  * not made (make units does). */
-const char *test_machine(const char *name);
+const char *test_machine_tree(const char *name);
 
 /* Path of a file below the project's larger recorded sets (../shared, or NRTD_SHARED), NULL where they are
  * not. */

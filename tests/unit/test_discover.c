@@ -40,7 +40,7 @@ static void machines_equal_their_golden_file(void **state)
 		char name[128];
 
 		machine_init(&m);
-		discover(test_machine(machines[i]), &m);
+		discover(test_machine_tree(machines[i]), &m);
 		assert_int_equal(machine_to_doc(&m, &doc), 0);
 		assert_int_equal(yaml_print(&doc, &text), 0);
 		snprintf(name, sizeof(name), "machines/%s.machine.yaml", machines[i]);
@@ -62,8 +62,8 @@ static void machines_equal_their_files(void **state)
 		if (strcmp(machines[i], "row-missing") == 0)
 			continue;
 		machine_init(&m);
-		discover(test_machine(machines[i]), &m);
-		sysfs_assert_machine(test_machine(machines[i]), &m);
+		discover(test_machine_tree(machines[i]), &m);
+		sysfs_assert_machine(test_machine_tree(machines[i]), &m);
 	}
 }
 
@@ -93,7 +93,7 @@ static void specs_come_out_as_written(void **state)
 		CLEANUP(freep) char *offline = NULL;
 
 		machine_init(&m);
-		discover(test_machine(cases[i].name), &m);
+		discover(test_machine_tree(cases[i].name), &m);
 		assert_int_equal(m.n_cpus, cases[i].cpus);
 		assert_int_equal(m.n_cores, cases[i].cores);
 		assert_int_equal(m.n_sockets, cases[i].sockets);
@@ -130,7 +130,7 @@ static void uncore_is_the_kubelets(void **state)
 		const struct cpu *cpu;
 
 		machine_init(&m);
-		discover(test_machine(cases[i].name), &m);
+		discover(test_machine_tree(cases[i].name), &m);
 		cpu = machine_cpu(&m, cases[i].cpu);
 		assert_non_null(cpu);
 		if (cpu->l3 != cases[i].l3 || cpu->uncore != cases[i].uncore)
@@ -170,7 +170,7 @@ static void overlapping_nodes_keep_what_they_claim(void **state)
 
 	(void)state;
 	machine_init(&m);
-	discover(test_machine("overlapping"), &m);
+	discover(test_machine_tree("overlapping"), &m);
 	for (size_t i = 0; i < m.n_nodes; i++)
 		assert_true(hwloc_bitmap_isequal(m.nodes[i].cpus, m.online));
 	for (size_t i = 0; i < m.n_cpus; i++)
@@ -203,8 +203,7 @@ static void write_tree(const char *dir)
 
 		for (size_t k = 0; k < ARRAY_SIZE(files); k++) {
 			CLEANUP(strbuf_release)
-			struct strbuf path = STRBUF_INIT(4096),
-				      text = STRBUF_INIT(4096);
+			struct strbuf path = STRBUF_INIT(4096), text = STRBUF_INIT(4096);
 			const char *mark = strstr(files[k].path, "%u");
 
 			strbuf_addf(&path, SYSTEM "%.*s%u%s", (int)(mark - files[k].path), files[k].path, i,
@@ -418,11 +417,11 @@ static void hwloc_variables_of_the_environment_do_not_count(void **state)
 	machine_init(&live);
 	setenv("HWLOC_SYNTHETIC", "pack:3 core:5 pu:1", 1);
 	setenv("HWLOC_XMLFILE", "/nonexistent", 1);
-	setenv("HWLOC_FSROOT", test_machine("ccx"), 1);
+	setenv("HWLOC_FSROOT", test_machine_tree("ccx"), 1);
 	setenv("HWLOC_COMPONENTS", "synthetic", 1);
-	discover(test_machine("one-node"), &m);
+	discover(test_machine_tree("one-node"), &m);
 	assert_int_equal(m.n_cpus, 8);
-	setenv("HWLOC_FSROOT", test_machine("ccx"), 1);
+	setenv("HWLOC_FSROOT", test_machine_tree("ccx"), 1);
 	discover("", &live);
 	sysfs_assert_machine("", &live);
 	unsetenv("HWLOC_SYNTHETIC");

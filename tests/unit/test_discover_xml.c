@@ -60,9 +60,9 @@ static void files_of_lstopo_equal_their_trees(void **state)
 			"HWLOC_FSROOT='%s' HWLOC_COMPONENTS=linux,stop HWLOC_USE_NUMA_DISTANCES=7 "
 			"lstopo-no-graphics "
 			"--disallowed --of xml '%s'",
-			test_machine(machines[i]), file);
+			test_machine_tree(machines[i]), file);
 		assert_int_equal(system(command), 0);
-		tree = describe(test_machine(machines[i]), NULL);
+		tree = describe(test_machine_tree(machines[i]), NULL);
 		xml = describe(NULL, file);
 		test_assert_text(machines[i], xml, tree);
 	}

@@ -127,7 +127,7 @@ static void run_on(const char *machine, const char *mode, struct strbuf *said)
 	ssize_t n;
 	pid_t child;
 
-	snprintf(sys, sizeof(sys), "%s/sys", test_machine(machine));
+	snprintf(sys, sizeof(sys), "%s/sys", test_machine_tree(machine));
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
 	assert_true(child >= 0);

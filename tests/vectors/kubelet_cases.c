@@ -383,28 +383,6 @@ static void run_device_allocation(struct vectors_run *run, const vj *root, const
 
 /* ---- memory */
 
-static void read_memory_state(const vj *machine_state, struct memory_state *ret)
-{
-	size_t n = vj_count(machine_state);
-
-	memory_state_init(ret);
-	ret->nodes = calloc(n + 1, sizeof(*ret->nodes));
-	VJ_FOREACH (node, machine_state) {
-		struct memory_node *to = &ret->nodes[ret->n_nodes++];
-		const vj *tables = vj_need(node, "memoryMap");
-
-		to->id = (unsigned)strtoul(vj_key(node), NULL, 10);
-		to->assignments = vj_unsigned(vj_need(node, "numberOfAssignments"));
-		to->cells = vj_ids(vj_need(node, "cells"));
-		to->tables = calloc(vj_count(tables) + 1, sizeof(*to->tables));
-		VJ_FOREACH (table, tables) {
-			to->tables[to->n_tables++] = (struct memory_table){.type = strdup(vj_key(table)),
-				.allocatable = (uint64_t)vj_int(vj_need(table, "allocatable")),
-				.free = (uint64_t)vj_int(vj_need(table, "free"))};
-		}
-	}
-}
-
 static void check_memory(struct vectors_run *run, const struct memory_manager *mm, const vj *c,
 	struct memory_needs *needs, struct topology_hints *hints)
 {
@@ -446,7 +424,7 @@ static void run_memory_hints(struct vectors_run *run, const vj *root, const vj *
 	(void)root;
 	pod_request_init(&pod);
 	container = pod_request_add(&pod, CONTAINER_APP, "c");
-	read_memory_state(vj_get(c, "machine_state"), &state);
+	kv_memory_state(vj_get(c, "machine_state"), &state);
 	if (!container || memory_manager_init(&mm, &state) < 0 ||
 		topology_hints_init(&hints, (unsigned)state.n_nodes) < 0)
 		vj_die(c, "out of memory");

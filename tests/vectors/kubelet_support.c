@@ -18,6 +18,20 @@ static int find_socket(const struct machine *m, int id)
 	return -1;
 }
 
+void kv_add_node(struct machine *m, unsigned id, int socket)
+{
+	size_t at = m->n_nodes;
+
+	if (machine_node_index(m, id) >= 0)
+		return;
+	if (vec_grow(&m->nodes, &m->nodes_size, m->n_nodes + 1, sizeof(*m->nodes)) < 0)
+		need(NULL);
+	for (; at > 0 && m->nodes[at - 1].id > id; at--)
+		m->nodes[at] = m->nodes[at - 1];
+	m->nodes[at] = (struct numa_node){.id = id, .socket = socket};
+	m->n_nodes++;
+}
+
 void kv_add_cpu(struct machine *m, unsigned id, unsigned core, int socket, int numa, int uncore)
 {
 	bool new_core = true;
@@ -26,20 +40,13 @@ void kv_add_cpu(struct machine *m, unsigned id, unsigned core, int socket, int n
 		new_core = new_core && m->cpus[i].core != core;
 	m->n_cores += new_core;
 	if (vec_grow(&m->cpus, &m->cpus_size, m->n_cpus + 1, sizeof(*m->cpus)) < 0 ||
-		vec_grow(&m->nodes, &m->nodes_size, m->n_nodes + 1, sizeof(*m->nodes)) < 0 ||
 		vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets)) < 0)
 		need(NULL);
 	m->cpus[m->n_cpus++] = (struct cpu){
 		.id = id, .core = core, .socket = socket, .numa = numa, .l3 = uncore, .uncore = uncore};
 	if (find_socket(m, socket) < 0)
 		m->sockets[m->n_sockets++].id = socket;
-	if (machine_node_index(m, (unsigned)numa) < 0) {
-		size_t at = m->n_nodes++;
-
-		for (; at > 0 && m->nodes[at - 1].id > (unsigned)numa; at--)
-			m->nodes[at] = m->nodes[at - 1];
-		m->nodes[at] = (struct numa_node){.id = (unsigned)numa, .socket = socket};
-	}
+	kv_add_node(m, (unsigned)numa, socket);
 }
 
 void kv_set_distances(struct machine *m, const vj *rows)
@@ -307,4 +314,33 @@ void kv_check_cpus(struct vectors_run *run, const char *what, const struct cpu_t
 		return;
 	text = cpuset_print(got_set);
 	vectors_differ(run, "%s: CPUs %s, recorded %s", what, text ? text : "?", want);
+}
+
+void kv_memory_state(const vj *machine_state, struct memory_state *ret)
+{
+	size_t n = vj_count(machine_state);
+
+	memory_state_init(ret);
+	ret->nodes = calloc(n + 1, sizeof(*ret->nodes));
+	VJ_FOREACH (node, machine_state) {
+		unsigned id = (unsigned)strtoul(vj_key(node), NULL, 10);
+		const vj *tables = vj_need(node, "memoryMap");
+		size_t at = ret->n_nodes++;
+		struct memory_node *to;
+
+		/* The map's keys are sorted as text. */
+		for (; at > 0 && ret->nodes[at - 1].id > id; at--)
+			ret->nodes[at] = ret->nodes[at - 1];
+		to = &ret->nodes[at];
+		memset(to, 0, sizeof(*to));
+		to->id = id;
+		to->assignments = vj_unsigned(vj_need(node, "numberOfAssignments"));
+		to->cells = vj_ids(vj_need(node, "cells"));
+		to->tables = calloc(vj_count(tables) + 1, sizeof(*to->tables));
+		VJ_FOREACH (table, tables) {
+			to->tables[to->n_tables++] = (struct memory_table){.type = strdup(vj_key(table)),
+				.allocatable = (uint64_t)vj_int(vj_need(table, "allocatable")),
+				.free = (uint64_t)vj_int(vj_need(table, "free"))};
+		}
+	}
 }

@@ -4,6 +4,7 @@
  * What the kubelet formats share: machines made from recorded topologies, hints and masks as JSON.
  */
 #include "common/machine.h"
+#include "common/memory_state.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/topology_manager.h"
 #include "tests/vectors/vectors.h"
@@ -11,9 +12,16 @@
 extern const struct vectors_format kubelet_cpu_manager_format;
 extern const struct vectors_format kubelet_topology_manager_format;
 extern const struct vectors_format kubelet_cases_format;
+extern const struct vectors_format kubelet_pods_format;
 
 /* Add an online CPU to a machine under construction (ascending ids), with its NUMA node and socket. */
 void kv_add_cpu(struct machine *m, unsigned id, unsigned core, int socket, int numa, int uncore);
+
+/* The node alone, unless it is there: one without CPUs. */
+void kv_add_node(struct machine *m, unsigned id, int socket);
+
+/* The memory manager's machineState; the caller releases it. */
+void kv_memory_state(const vj *machine_state, struct memory_state *ret);
 
 /* Give the machine's nodes the distances of a list of rows, one a node in ascending order. */
 void kv_set_distances(struct machine *m, const vj *rows);

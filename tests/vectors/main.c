@@ -30,6 +30,7 @@ static const struct vectors_format *const formats[] = {
 	&vectors_scheduler_upstream,
 	&kubelet_cases_format,
 	&kubelet_cpu_manager_format,
+	&kubelet_pods_format,
 	&kubelet_topology_manager_format,
 	NULL,
 };

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/commands.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/json.h"
+#include "agent/nrt_input.h"
+#include "agent/pod_input.h"
+#include "agent/score_report.h"
+#include "agent/score_text.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/vec.h"
+
+#define SCORE_OUTPUT_MAX ((size_t)1 << 30)
+
+/* ---- a progress bar, for a person who has waited half a second already */
+
+#define PROGRESS_AFTER_MS 500
+#define PROGRESS_WIDTH    40
+
+struct progress {
+	struct timespec start;
+	bool shown;
+};
+
+static long elapsed_ms(const struct timespec *since)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
+}
+
+static void show_progress(size_t done, size_t all, void *data)
+{
+	struct progress *p = data;
+	int filled = (int)(done * PROGRESS_WIDTH / all);
+
+	if (done % 64 != 0 || elapsed_ms(&p->start) < PROGRESS_AFTER_MS)
+		return;
+	p->shown = true;
+	fprintf(stderr, "\r[%-*.*s] %zu of %zu nodes", PROGRESS_WIDTH, filled,
+		"########################################", done, all);
+}
+
+static void end_progress(const struct progress *p)
+{
+	if (p->shown)
+		fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH + 40, "");
+}
+
+/* ---- options */
+
+struct weights {
+	struct resource_weight *items;
+	size_t n_items;
+	size_t items_size;
+};
+
+static void weights_release(struct weights *w)
+{
+	for (size_t i = 0; i < w->n_items; i++)
+		free((char *)(uintptr_t)w->items[i].name);
+	free(w->items);
+	*w = (struct weights){0};
+}
+
+/* "cpu=2", one or several with commas between them. */
+static int read_weights(const struct options *options, struct weights *ret, struct err *err)
+{
+	const char *text;
+	size_t pos = 0;
+
+	while ((text = options_next(options, OPT_WEIGHT, &pos))) {
+		while (*text) {
+			CLEANUP(freep) char *name = NULL;
+			struct resource_weight *slot;
+			size_t len = strcspn(text, "=,");
+			char *end;
+			long n;
+
+			errno = 0;
+			n = text[len] == '=' ? strtol(text + len + 1, &end, 10) : 0;
+			if (len == 0 || text[len] != '=' || errno || end == text + len + 1 ||
+				(*end && *end != ',') || n < 0 || n > 1000000)
+				return err_set(err, -EINVAL, "--weight: '%.100s' is no NAME=N", text);
+			name = strndup(text, len);
+			slot = name ? vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*slot))
+				    : NULL;
+			if (!slot)
+				return err_set(err, -ENOMEM, "out of memory");
+			*slot = (struct resource_weight){.name = TAKE(name), .weight = n};
+			text = *end ? end + 1 : end;
+		}
+	}
+	return 0;
+}
+
+static int rank_by(const struct options *options)
+{
+	int strategy = strategy_by_name(options->value[OPT_STRATEGY]);
+
+	return strategy < 0 ? SCORE_BY_VOLCANO : strategy;
+}
+
+/* ---- the command */
+
+static int print(const struct options *options, const struct score_row *rows, size_t n)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SCORE_OUTPUT_MAX);
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	int r;
+
+	if (!strcmp(options->value[OPT_SCORE_OUTPUT], "json")) {
+		r = score_to_doc(rows, n, &doc);
+		if (r == 0)
+			r = json_print(&doc, &text);
+	} else {
+		r = score_table(rows, n, &text);
+	}
+	if (r < 0)
+		return r;
+	errno = 0;
+	if (fwrite(text.text, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+/* The inputs; what is wrong with them is usage. */
+static int read_inputs(const struct options *options, struct nrt_nodes *nodes, struct pod_templates *pods,
+	const struct pod_template **ret_pod, struct weights *weights, struct err *err)
+{
+	int r;
+
+	if (!option_set(options, OPT_NRT) || !option_set(options, OPT_FILENAME))
+		return err_set(err, -EINVAL, "%s is needed",
+			option_set(options, OPT_NRT) ? "-f FILE (the pod)" : "--nrt FILE (the nodes)");
+	if (!strcmp(options->value[OPT_NRT], "-") && !strcmp(options->value[OPT_FILENAME], "-"))
+		return err_set(err, -EINVAL, "--nrt and -f cannot both be standard input");
+	r = read_weights(options, weights, err);
+	if (r == 0)
+		r = pod_input_read(options, pods, err);
+	if (r == 0)
+		r = pod_input_pick(options, pods, ret_pod, err);
+	if (r == 0)
+		r = nrt_input_read(options->value[OPT_NRT], nodes, err);
+	return r;
+}
+
+int command_score(const struct options *options)
+{
+	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
+	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
+	CLEANUP(weights_release) struct weights weights = {0};
+	const struct pod_template *pod = NULL;
+	CLEANUP(freep) struct score_row *rows = NULL;
+	struct progress progress = {.shown = false};
+	struct score_options how = {.rank_by = rank_by(options),
+		.volcano_weight = strtol(options->value[OPT_VOLCANO_WEIGHT], NULL, 10),
+		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+		.data = &progress};
+	struct err err = {""};
+	int r = read_inputs(options, &nodes, &pods, &pod, &weights, &err);
+
+	if (r < 0) {
+		log_error("%s", err.text);
+		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	how.weights = (struct resource_weights){.items = weights.items, .n_items = weights.n_items};
+	r = score_report(&nodes, pod, &how, &rows, &err);
+	end_progress(&progress);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return EXIT_FAILURE;
+	}
+	r = print(options, rows, nodes.n_items);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}

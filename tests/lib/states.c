@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/states.h"
+
+#include <inttypes.h>
+
+#include "common/cleanup.h"
+#include "common/vec.h"
+#include "tests/lib/test.h"
+
+static void add_set(struct strbuf *out, const char *before, hwloc_const_bitmap_t set)
+{
+	CLEANUP(freep) char *list = cpuset_print(set);
+
+	assert_non_null(list);
+	strbuf_addf(out, "%s%s", before, list);
+}
+
+static void item_text(const struct allocation *item, struct strbuf *out)
+{
+	strbuf_addf(out, "%s/%s", item->pod_uid, item->container);
+	if (!hwloc_bitmap_iszero(item->cpus))
+		add_set(out, " cpus ", item->cpus);
+	for (size_t i = 0; i < item->n_memory; i++) {
+		strbuf_addf(out, " %s %" PRIu64, item->memory[i].type, item->memory[i].bytes);
+		add_set(out, "@", item->memory[i].nodes);
+	}
+	for (size_t i = 0; i < item->n_devices; i++) {
+		const struct device_block *block = &item->devices[i];
+
+		strbuf_addf(out, " %s ", block->resource);
+		for (size_t d = 0; d < block->n_ids; d++)
+			strbuf_addf(out, "%s%s", d ? "," : "", block->ids[d]);
+		add_set(out, "@", block->nodes);
+	}
+	strbuf_addstr(out, ";");
+}
+
+static void node_text(const struct memory_node *node, struct strbuf *out)
+{
+	strbuf_addf(out, "node %u", node->id);
+	add_set(out, " [", node->cells);
+	strbuf_addf(out, "] %u", node->assignments);
+	for (size_t t = 0; t < node->n_tables; t++) {
+		const struct memory_table *table = &node->tables[t];
+
+		strbuf_addf(out, " %s %" PRIu64 "-%" PRIu64 "=%" PRIu64 "/%" PRIu64 "+%" PRIu64, table->type,
+			table->total, table->system_reserved, table->allocatable, table->reserved,
+			table->free);
+	}
+	strbuf_addstr(out, ";");
+}
+
+void test_allocations_text(const struct allocations *a, struct strbuf *out)
+{
+	if (a->shared) {
+		add_set(out, "shared ", a->shared);
+		strbuf_addstr(out, ";");
+	}
+	for (size_t i = 0; i < a->n_items; i++)
+		item_text(&a->items[i], out);
+	for (size_t i = 0; i < a->memory.n_nodes; i++)
+		node_text(&a->memory.nodes[i], out);
+	assert_int_equal(strbuf_error(out), 0);
+}
+
+void test_notes_text(const struct notes *n, struct strbuf *out)
+{
+	for (size_t i = 0; i < n->n_lines; i++)
+		strbuf_addf(out, "%s%s", i ? "; " : "", n->lines[i]);
+	assert_int_equal(n->error, 0);
+	assert_int_equal(strbuf_error(out), 0);
+}
+
+void test_machine(struct machine *m, const char *online, const char *offline, const char *nodes)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = NULL;
+
+	machine_init(m);
+	assert_int_equal(cpuset_parse(online, &m->online, NULL), 0);
+	assert_int_equal(cpuset_parse(offline, &m->offline, NULL), 0);
+	assert_int_equal(cpuset_parse(nodes, &ids, NULL), 0);
+	for (int id = hwloc_bitmap_first(ids); id >= 0; id = hwloc_bitmap_next(ids, id)) {
+		struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+
+		assert_non_null(node);
+		node->id = (unsigned)id;
+		node->cpus = hwloc_bitmap_alloc();
+	}
+}

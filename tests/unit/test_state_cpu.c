@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/json.h"
+#include "agent/state_cpu.h"
+#include "common/cleanup.h"
+#include "tests/lib/states.h"
+
+struct state_case {
+	const char *text;  /* a state file */
+	const char *want;  /* "policy: allocations" as test_allocations_text() writes them, or the error */
+	const char *notes; /* NULL = none */
+};
+
+/* 0 to 31 are online, 32 and 33 offline. */
+static void check(const char *text, size_t len, int want_r, const char *want, const char *want_notes)
+{
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
+	struct err err = {""};
+	int r;
+
+	test_machine(&machine, "0-31", "32-33", "0-1");
+	r = state_cpu_parse(text, len, &machine, &s, &notes, &err);
+	if (r < 0) {
+		assert_null(s.policy);
+		assert_int_equal(s.allocations.n_items, 0);
+		test_assert_text(text, err.text, want);
+	} else {
+		assert_true(s.allocations.cpus_known);
+		strbuf_addf(&got, "%s: ", s.policy);
+		test_allocations_text(&s.allocations, &got);
+		test_assert_text(text, got.text, want);
+	}
+	assert_int_equal(r, want_r);
+	test_notes_text(&notes, &noted);
+	test_assert_text(text, noted.text, want_notes ? want_notes : "");
+}
+
+static void every_format_is_read(void **state)
+{
+	static const struct {
+		const char *file, *want;
+	} cases[] = {
+		{"cpu_v1", "static: shared 0-3,8-11;/"
+			   "d8a6ac7d5ad6c2ab9f2d7dd2e2bfd1a7b1e0b2a2a7c0a5d6ac7d5ad6c2ab9f2d cpus 4-5;"},
+		{"cpu_v2_none", "none: "},
+		{"cpu_v2_two_pods", "static: shared 0,10-15,25-31;"
+				    "777870b5-c64f-42f5-9296-688b9dc212ba/container-1 cpus 16-24;"
+				    "fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd/container-1 cpus 1-9;"},
+		{"cpu_v3_no_pod_level",
+			"static: shared 0-3,8-11;f13edde9-a935-44d8-80fb-a593b7b63707/app cpus 4-5;"
+			"f13edde9-a935-44d8-80fb-a593b7b63707/side cpus 6;"},
+		{"cpu_v3_pod_level",
+			"static: shared 0-3,8-11;759f450a-6734-4ccd-8918-d0e84600cd97/ cpus 12-14;"
+			"f13edde9-a935-44d8-80fb-a593b7b63707/app cpus 4-5;"
+			"f13edde9-a935-44d8-80fb-a593b7b63707/side cpus 6;"},
+		{"cpu_v4", "static: shared 0-3,8-11;759f450a-6734-4ccd-8918-d0e84600cd97/ cpus 12-14;"
+			   "f13edde9-a935-44d8-80fb-a593b7b63707/app cpus 4-5;"
+			   "f13edde9-a935-44d8-80fb-a593b7b63707/side cpus 6;"},
+		{"cpu_v4_data_only", "static: shared 0-3;p1/app cpus 4-5;"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char name[64];
+		CLEANUP(freep) char *text = NULL;
+		size_t len;
+
+		snprintf(name, sizeof(name), "states/%s.json", cases[i].file);
+		text = test_read_file(test_fixture(name), &len);
+		check(text, len, 0, cases[i].want, NULL);
+	}
+}
+
+static void consistent_content_counts(void **state)
+{
+	static const struct state_case cases[] = {
+		/* Nobody took a checksum. */
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":0}",
+			"static: shared 0-3;", NULL},
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\"}", "static: shared 0-3;", NULL},
+		/* Go matches keys in any case, ignores unknown ones and takes null for nothing. */
+		{"{\"PolicyName\":\"static\",\"DEFAULTCPUSET\":\"0\",\"later\":{\"x\":[1]},\"entries\":null}",
+			"static: shared 0;", NULL},
+		/* A policy of another name is the caller's business. */
+		{"{\"policyName\":\"other\",\"defaultCpuSet\":\"\"}", "other: shared ;", NULL},
+		/* Between the kubelet's two writes CPUs are in neither set. */
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0\",\"entries\":{\"p\":{\"c\":\"4\"}}}",
+			"static: shared 0;p/c cpus 4;", NULL},
+		/* A wrong checksum alone is a warning. */
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":7}",
+			"static: shared 0-3;", "checksum is 7, but that of the content is 611748604"},
+		{"{\"data\":\"{\\\"policyName\\\":\\\"none\\\",\\\"defaultCPUSet\\\":\\\"4-6\\\"}\","
+		 "\"checksum\":1234}",
+			"none: shared 4-6;", "checksum is 1234, but that of the content is 657950972"},
+		{"{\"data\":\"{\\\"policyName\\\":\\\"none\\\",\\\"defaultCPUSet\\\":\\\"4-6\\\"}\","
+		 "\"checksum\":0,\"dataChecksum\":1}",
+			"none: shared 4-6;", "dataChecksum is 1, but that of the content is 657950972"},
+		/* An init container's CPUs are handed on within its pod. */
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0\",\"entries\":{\"p\":{\"init\":\"4-7\","
+		 "\"c\":\"4-5\"}}}",
+			"static: shared 0;p/c cpus 4-5;p/init cpus 4-7;", NULL},
+		/* A pod's own shared pool is the entry of each container in it. */
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0\",\"entries\":{\"p\":{\"a\":\"5-6\",\"b\":"
+		 "\"5-6\"}},"
+		 "\"podEntries\":{\"p\":{\"cpuSet\":\"4-6\"},\"q\":{}}}",
+			"static: shared 0;p/ cpus 4-6;q/;", NULL},
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0,32\",\"entries\":{\"p\":{\"c\":\"4,33\"}}"
+		 "}",
+			"static: shared 0,32;p/c cpus 4,33;", "CPUs 32-33 are offline"},
+		{" {\"policyName\" : \"static\" ,\"defaultCpuSet\":\"3,1-2\"}\n", "static: shared 1-3;",
+			NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, strlen(cases[i].text), 0, cases[i].want, cases[i].notes);
+}
+
+static void damage_is_one_clear_line(void **state)
+{
+	static const struct state_case cases[] = {
+		{"", "empty", NULL},
+		{"\xef\xbb\xbf{\"policyName\":\"none\"}", "begins with a byte order mark, not with JSON",
+			NULL},
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"entr",
+			"not valid JSON at line 1, byte 47", NULL},
+		{"{\"policyName\":\"none\"}}", "not valid JSON at line 1, byte 22", NULL},
+		{"{\"policyName\":\"none\"} x", "not valid JSON at line 1, byte 23", NULL},
+		{"[]", "an object expected, not a list", NULL},
+		{"\"static\"", "an object expected, not a string", NULL},
+		{"null", "an object expected, not null", NULL},
+		{"{}", "no policyName", NULL},
+		{"{\"policyName\":\"none\",\"policyName\":\"none\"}", "key 'policyName' is there twice",
+			NULL},
+		{"{\"policyName\":\"none\",\"PolicyName\":\"none\"}",
+			"'policyName' is there twice, also as 'PolicyName'", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"p\":{\"c\":\"1\"},\"p\":{\"c\":\"2\"}}}",
+			"key 'p' is there twice", NULL},
+		{"{\"policyName\":5}", "policyName: a string expected, not a number", NULL},
+		{"{\"policyName\":\"none\",\"defaultCpuSet\":[0,1]}",
+			"defaultCpuSet: a string expected, not a list", NULL},
+		{"{\"policyName\":\"none\",\"defaultCpuSet\":\"1.3\"}",
+			"defaultCpuSet: not a CPU list: '1.3'", NULL},
+		{"{\"policyName\":\"none\",\"checksum\":\"1\"}", "checksum: a number expected, not a string",
+			NULL},
+		{"{\"policyName\":\"none\",\"checksum\":-1}",
+			"checksum: an integer from 0 on expected, not -1", NULL},
+		{"{\"policyName\":\"static\",\"entries\":[]}", "entries: a map expected, not a list", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"p\":{\"c\":\"asd\"}}}",
+			"entries: pod 'p': container 'c': not a CPU list: 'asd'", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"p\":{\"c\":4}}}",
+			"entries: pod 'p': container 'c': a CPU list expected, not a number", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"p\":[\"4\"]}}",
+			"entries: pod 'p': an object expected, not a list", NULL},
+		/* v1 and v2 do not mix. */
+		{"{\"policyName\":\"static\",\"entries\":{\"id\":\"4\",\"p\":{\"c\":\"5\"}}}",
+			"entries: container 'p': a CPU list expected, not a map", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"p\":{\"c\":\"5\"},\"id\":\"4\"}}",
+			"entries: pod 'id': an object expected, not a string", NULL},
+		{"{\"policyName\":\"static\",\"podEntries\":{\"p\":\"4\"}}",
+			"podEntries: pod 'p': an object expected, not a string", NULL},
+		{"{\"policyName\":\"static\",\"podEntries\":{\"p\":{\"cpuSet\":\"x\"}}}",
+			"podEntries: pod 'p': not a CPU list: 'x'", NULL},
+		{"{\"data\":\"{\"}", "data: not valid JSON at line 1, byte 2", NULL},
+		{"{\"data\":\"[]\"}", "data: an object expected, not a list", NULL},
+		{"{\"data\":\"\"}", "data: empty", NULL},
+		{"{\"data\":\"{}\",\"Data\":\"{}\"}", "'data' is there twice, also as 'Data'", NULL},
+		/* Right or wrong checksum, what contradicts itself does not count. */
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-4\",\"entries\":{\"p\":{\"c\":\"4-5\"}},"
+		 "\"checksum\":3}",
+			"entries: pod 'p': CPUs 4 are in the default set too", NULL},
+		{"{\"policyName\":\"none\",\"defaultCpuSet\":\"1-3\",\"entries\":{\"pod\":{\"container1\":"
+		 "\"4-6\","
+		 "\"container2\":\"1-3\"}},\"checksum\":3610638499}",
+			"entries: pod 'pod': CPUs 1-3 are in the default set too", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"p\":{\"c\":\"4-5\"},\"q\":{\"c\":\"6\",\"d\":"
+		 "\"5\"}}}",
+			"entries: pod 'q': CPUs 5 are held by 'p' too", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"p\":\"4-5\",\"q\":\"5\"}}",
+			"entries: container 'q': CPUs 5 are held by 'p' too", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"q\":{\"c\":\"4\"}},\"podEntries\":{\"p\":{"
+		 "\"cpuSet\":\"3-4\"}}}",
+			"entries: pod 'q': CPUs 4 are held by 'p' too", NULL},
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"podEntries\":{\"p\":{\"cpuSet\":\"3-"
+		 "4\"}}}",
+			"podEntries: pod 'p': CPUs 3 are in the default set too", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"p\":{\"c\":\"3-5\"}},\"podEntries\":{\"p\":{"
+		 "\"cpuSet\":\"3-4\"}}}",
+			"entries: pod 'p': container 'c': its CPUs are not all the pod's", NULL},
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"entries\":{\"p\":{\"c\":\"31-35\"}}"
+		 "}",
+			"CPUs 34-35 do not exist on this machine", NULL},
+		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-63\",\"checksum\":1058907510}",
+			"CPUs 34-63 do not exist on this machine", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, strlen(cases[i].text), -EINVAL, cases[i].want, NULL);
+}
+
+static void numbers_have_limits(void **state)
+{
+	static const struct state_case cases[] = {
+		{"{\"policyName\":\"none\",\"defaultCpuSet\":\"0-65536\"}",
+			"defaultCpuSet: CPU id above 65535 in list '0-65536'", NULL},
+		{"{\"policyName\":\"none\",\"checksum\":1e17}", "number too large to be held exactly", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, strlen(cases[i].text), -ERANGE, cases[i].want, NULL);
+}
+
+/* Every proper prefix of a good file is refused. */
+static void truncated_files_are_refused(void **state)
+{
+	CLEANUP(freep) char *text = NULL;
+	size_t len;
+
+	(void)state;
+	text = test_read_file(test_fixture("states/cpu_v3_pod_level.json"), &len);
+	for (size_t n = 0; n < len; n++) {
+		struct state_cpu s = STATE_CPU_INIT;
+		struct err err = {""};
+
+		assert_int_equal(state_cpu_parse(text, n, NULL, &s, NULL, &err), -EINVAL);
+		assert_null(s.policy);
+		assert_string_not_equal(err.text, "");
+	}
+}
+
+static void awkward_texts_are_refused(void **state)
+{
+	static const char nul[] = "{\"policyName\":\"none\0\"}";
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4u << 20);
+
+	(void)state;
+	check(nul, sizeof(nul) - 1, -EINVAL, "JSON text has a NUL byte", NULL);
+	strbuf_addstr(&text, "{\"policyName\":\"none\",\"x\":\"");
+	while (text.len <= STATE_CPU_FILE_MAX)
+		strbuf_addstr(&text, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+	strbuf_addstr(&text, "\"}");
+	check(text.text, text.len, -EFBIG, "larger than the 1048576 bytes allowed", NULL);
+	strbuf_reset(&text);
+	for (int i = 0; i < 100000; i++)
+		strbuf_addstr(&text, "{\"a\":");
+	check(text.text, text.len, -EINVAL, "not valid JSON at line 1, byte 5001", NULL);
+}
+
+static void files_are_named(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(4096);
+	struct err err = {""};
+	char want[4096];
+
+	(void)state;
+	assert_int_equal(state_cpu_read(dir, "/cpu_manager_state", NULL, &s, &notes, &err), -ENOENT);
+	test_write_file(dir, "cpu_manager_state", "{");
+	assert_int_equal(state_cpu_read(dir, "/cpu_manager_state", NULL, &s, &notes, &err), -EINVAL);
+	snprintf(want, sizeof(want), "%s/cpu_manager_state: not valid JSON at line 1, byte 2", dir);
+	test_assert_text("error", err.text, want);
+	test_write_file(dir, "cpu_manager_state",
+		"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":7}");
+	assert_int_equal(state_cpu_read(dir, "/cpu_manager_state", NULL, &s, &notes, &err), 0);
+	test_notes_text(&notes, &noted);
+	test_assert_text("note", noted.text,
+		"/cpu_manager_state: checksum is 7, but that of the content is 611748604");
+}
+
+/* ---- the kubelet's own cases and real nodes */
+
+/* "shared ...;pod/container cpus ...;" of a recorded expectation. */
+static void expected_text(const struct doc *expected, struct strbuf *out)
+{
+	const char *policy = doc_string(doc_get(expected, "policy"));
+	const char *shared = doc_string(doc_get(expected, "default"));
+	const struct doc *pods = doc_get(expected, "assignments");
+	const struct doc *ids = doc_get(expected, "by_container_id");
+
+	strbuf_addf(out, "%s: ", policy);
+	if (*shared || strcmp(policy, "none") != 0)
+		strbuf_addf(out, "shared %s;", shared);
+	if (pods)
+		DOC_FOREACH (pod, pods)
+			DOC_FOREACH (container, pod)
+				strbuf_addf(out, "%s/%s cpus %s;", pod->key, container->key, container->text);
+	if (ids)
+		DOC_FOREACH (id, ids)
+			strbuf_addf(out, "/%s cpus %s;", id->key, id->text);
+}
+
+/* What the kubelet's unit tests feed need not make sense; then the reason is one of these. */
+static bool refused_with_reason(const char *text)
+{
+	return strstr(text, "in the default set too") || strstr(text, "not a CPU list") ||
+	       strstr(text, "not all the pod's");
+}
+
+static void check_shared(const struct doc *c, unsigned *accepted)
+{
+	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(1u << 20);
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(65536);
+	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
+	const struct doc *expected = doc_get(c, "expected");
+	bool valid = !strcmp(doc_get(c, "checksum_valid")->text, "true");
+	struct err err = {""};
+
+	assert_int_equal(json_print_compact(doc_get(c, "file"), &json), 0);
+	if (state_cpu_parse(json.text, json.len, NULL, &s, &notes, &err) < 0) {
+		if (!refused_with_reason(err.text))
+			fail_msg("%s: %s", json.text, err.text);
+		return;
+	}
+	(*accepted)++;
+	assert_int_equal(notes.n_lines, valid ? 0 : 1);
+	if (expected->kind != DOC_MAP || doc_get(expected, "pod_assignments"))
+		return;
+	strbuf_addf(&got, "%s: ", s.policy);
+	test_allocations_text(&s.allocations, &got);
+	expected_text(expected, &want);
+	test_assert_text(json.text, got.text, want.text);
+}
+
+static void shared_cases_are_read(void **state)
+{
+	const char *path = test_shared("vectors/kubelet_cases.json");
+	CLEANUP(doc_release) struct doc cases = DOC_INIT;
+	CLEANUP(freep) char *text = NULL;
+	unsigned accepted = 0;
+	size_t len;
+
+	(void)state;
+	if (!path)
+		test_skip("no ../shared/vectors");
+	text = test_read_file(path, &len);
+	assert_int_equal(json_parse(text, len, &cases, NULL), 0);
+	DOC_FOREACH (c, doc_get(&cases, "cpu_manager_state"))
+		check_shared(c, &accepted);
+	assert_int_equal(accepted, 24);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_format_is_read),
+		cmocka_unit_test(consistent_content_counts),
+		cmocka_unit_test(damage_is_one_clear_line),
+		cmocka_unit_test(numbers_have_limits),
+		cmocka_unit_test(truncated_files_are_refused),
+		cmocka_unit_test(awkward_texts_are_refused),
+		cmocka_unit_test(files_are_named),
+		cmocka_unit_test(shared_cases_are_read),
+	};
+
+	return cmocka_run_group_tests_name("state_cpu", tests, NULL, NULL);
+}

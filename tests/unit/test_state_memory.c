@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/json.h"
+#include "agent/state_memory.h"
+#include "common/cleanup.h"
+#include "tests/lib/states.h"
+
+/* NUMA nodes 0, 1 and 3 exist. */
+static void check(const char *text, size_t len, int want_r, const char *want, const char *want_notes)
+{
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(state_memory_release) struct state_memory s = STATE_MEMORY_INIT;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
+	struct err err = {""};
+	int r;
+
+	test_machine(&machine, "0-3", "", "0-1,3");
+	r = state_memory_parse(text, len, &machine, &s, &notes, &err);
+	if (r < 0) {
+		assert_null(s.policy);
+		assert_int_equal(s.allocations.n_items, 0);
+		test_assert_text(text, err.text, want);
+	} else {
+		assert_int_equal(s.allocations.memory_known, !strcmp(s.policy, "Static"));
+		strbuf_addf(&got, "%s: ", s.policy);
+		test_allocations_text(&s.allocations, &got);
+		test_assert_text(text, got.text, want);
+	}
+	assert_int_equal(r, want_r);
+	test_notes_text(&notes, &noted);
+	test_assert_text(text, noted.text, want_notes ? want_notes : "");
+}
+
+#define RECORDED_NODES                                                                              \
+	"node 0 [0] 2 hugepages-1Gi 4294967296-0=4294967296/2147483648+2147483648 "                 \
+	"hugepages-2Mi 0-0=0/0+0 memory 68719476736-1073741824=63350767616/8589934592+54760833024;" \
+	"node 1 [1] 2 hugepages-1Gi 4294967296-0=4294967296/0+4294967296 hugepages-2Mi 0-0=0/0+0 "  \
+	"memory 68719476736-0=64424509440/0+64424509440;"
+#define RECORDED_BLOCKS " memory 8589934592@0 hugepages-1Gi 2147483648@0;"
+
+static void every_format_is_read(void **state)
+{
+	static const struct {
+		const char *file, *want;
+	} cases[] = {
+		{"mem_v1", "Static: 44f9b5e1-9c1e-4d4f-9a57-3c8e1e2a6c11/app" RECORDED_BLOCKS RECORDED_NODES},
+		{"mem_v2", "Static: 44f9b5e1-9c1e-4d4f-9a57-3c8e1e2a6c11/app" RECORDED_BLOCKS RECORDED_NODES},
+		/* With podEntries: the pod holds them, not the container. */
+		{"mem_v3", "Static: 44f9b5e1-9c1e-4d4f-9a57-3c8e1e2a6c11/" RECORDED_BLOCKS RECORDED_NODES},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char name[64];
+		CLEANUP(freep) char *text = NULL;
+		size_t len;
+
+		snprintf(name, sizeof(name), "states/%s.json", cases[i].file);
+		text = test_read_file(test_fixture(name), &len);
+		check(text, len, 0, cases[i].want, NULL);
+	}
+}
+
+/* A file with one node (of 100 bytes, `reserved` of them), these entries and rest. */
+#define NODE0(reserved, free)                                                                              \
+	"\"0\":{\"numberOfAssignments\":1,\"memoryMap\":{\"memory\":{\"total\":100,\"systemReserved\":10," \
+	"\"allocatable\":90,\"reserved\":" reserved ",\"free\":" free "}},\"cells\":[0]}"
+#define FILE_OF(nodes, rest)    "{\"policyName\":\"Static\",\"machineState\":{" nodes "}" rest "}"
+#define TEXT_OF(reserved, free) "node 0 [0] 1 memory 100-10=90/" reserved "+" free ";"
+
+static void consistent_content_counts(void **state)
+{
+	static const struct {
+		const char *text, *want, *notes;
+	} cases[] = {
+		{"{\"policyName\":\"None\",\"machineState\":{},\"checksum\":4236770233}", "None: ", NULL},
+		{"{\"policyName\":\"None\",\"machineState\":null}", "None: ", NULL},
+		{FILE_OF(NODE0("0", "90"), ""), "Static: " TEXT_OF("0", "90"), NULL},
+		{FILE_OF(NODE0("7", "83"), ",\"entries\":{\"p\":{\"c\":[{\"numaAffinity\":[0],\"type\":"
+					   "\"memory\",\"size\":7}],\"d\":null}}"),
+			"Static: p/c memory 7@0;" TEXT_OF("7", "83"), NULL},
+		/* machineState is written before the block is. */
+		{FILE_OF(NODE0("7", "83"), ""), "Static: " TEXT_OF("7", "83"), NULL},
+		/* A wrong checksum, but all adds up. */
+		{FILE_OF(NODE0("7", "83"), ",\"entries\":{\"p\":{\"c\":[{\"numaAffinity\":[0],\"type\":"
+					   "\"memory\",\"size\":7}]}},\"checksum\":5"),
+			"Static: p/c memory 7@0;" TEXT_OF("7", "83"),
+			"checksum is 5, but that of the content is 4259951980"},
+		/* An empty list in podEntries is no entry. */
+		{FILE_OF(NODE0("7", "83"), ",\"entries\":{\"p\":{\"c\":[{\"NumaAffinity\":[0],\"TYPE\":"
+					   "\"memory\",\"size\":7}]}},"
+					   "\"podEntries\":{\"p\":{\"memoryBlocks\":[]},\"q\":{}}"),
+			"Static: p/c memory 7@0;" TEXT_OF("7", "83"), NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, strlen(cases[i].text), 0, cases[i].want, cases[i].notes);
+}
+
+#define BLOCK_OF(block) FILE_OF(NODE0("0", "90"), ",\"entries\":{\"p\":{\"c\":[" block "]}}")
+
+static void damage_is_one_clear_line(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"", "empty"},
+		{"{}", "no policyName"},
+		{"{\"policyName\":\"Static\",\"machineState\":[]}",
+			"machineState: a map expected, not a list"},
+		{FILE_OF("\"x\":{}", ""), "machineState: 'x' is no NUMA node id"},
+		{FILE_OF("\"-1\":{}", ""), "machineState: '-1' is no NUMA node id"},
+		{FILE_OF("\"1024\":{}", ""), "machineState: '1024' is no NUMA node id"},
+		{FILE_OF("\"0\":null", ""), "machineState: node 0: an object expected, not null"},
+		{FILE_OF("\"0\":{},\"00\":{}", ""), "machineState: node 0 is there twice"},
+		{FILE_OF("\"0\":{\"numberOfAssignments\":-1}", ""),
+			"machineState: node 0: numberOfAssignments: an integer from 0 on expected, not -1"},
+		{FILE_OF("\"0\":{\"numberOfAssignments\":4294967296}", ""),
+			"machineState: node 0: numberOfAssignments: 4294967296 is too many"},
+		{FILE_OF("\"0\":{\"cells\":[\"0\"]}", ""),
+			"machineState: node 0: cells: not a list of NUMA node ids"},
+		{FILE_OF("\"0\":{\"cells\":[0,1]}", ""),
+			"machineState: node 0: cells names node 1, which is not there"},
+		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":7}}", ""),
+			"machineState: node 0: memory: an object expected, not a number"},
+		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":{\"total\":\"1Gi\"}}}", ""),
+			"machineState: node 0: memory: total: a number expected, not a string"},
+		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":{\"total\":1.5}}}", ""),
+			"machineState: node 0: memory: total: an integer from 0 on expected, not 1.5"},
+		{FILE_OF(NODE0("1", "90"), ""),
+			"machineState: node 0: memory: reserved 1 and free 90 are not allocatable 90"},
+		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":{\"total\":100,\"systemReserved\":10,"
+			 "\"allocatable\":91,"
+			 "\"reserved\":1,\"free\":90}}}",
+			 ""),
+			"machineState: node 0: memory: systemReserved 10 and allocatable 91 exceed total "
+			"100"},
+		{FILE_OF("\"2\":{}", ""), "machineState: node 2 does not exist on this machine"},
+		{BLOCK_OF("7"), "entries: pod 'p': container 'c': block 0: an object expected, not a number"},
+		{BLOCK_OF("{\"size\":\"7\"}"),
+			"entries: pod 'p': container 'c': block 0: size: a number expected, not a string"},
+		{BLOCK_OF("{\"size\":7,\"type\":\"memory\",\"numaAffinity\":[1]}"),
+			"pod 'p', container 'c': NUMA node 1 is not in machineState"},
+		{BLOCK_OF("{\"size\":7,\"type\":\"hugepages-1Gi\",\"numaAffinity\":[0]}"),
+			"pod 'p', container 'c': NUMA node 0 has no 'hugepages-1Gi'"},
+		{FILE_OF("", ",\"entries\":{\"p\":[]}"), "entries: pod 'p': an object expected, not a list"},
+		{FILE_OF("", ",\"entries\":{\"p\":{\"c\":{}}}"),
+			"entries: pod 'p': container 'c': a list expected, not a map"},
+		{FILE_OF("", ",\"podEntries\":{\"p\":[]}"),
+			"podEntries: pod 'p': an object expected, not a list"},
+		{FILE_OF("", ",\"podEntries\":{\"p\":{\"memoryBlocks\":{}}}"),
+			"podEntries: pod 'p': memoryBlocks: a list expected, not a map"},
+		{FILE_OF("", ",\"podEntries\":{\"p\":{\"memoryBlocks\":[1]}}"),
+			"podEntries: pod 'p': block 0: an object expected, not a number"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, strlen(cases[i].text), -EINVAL, cases[i].want, NULL);
+}
+
+/* A wrong checksum, and the blocks are not what machineState reserves. */
+static void contradictions_need_a_good_checksum(void **state)
+{
+	static const char text[] = FILE_OF(NODE0("7", "83"), ",\"checksum\":5");
+
+	(void)state;
+	check(text, strlen(text), -EINVAL,
+		"checksum is wrong, and the content contradicts itself: containers hold 0 bytes of memory, "
+		"but 7 "
+		"are reserved",
+		"checksum is 5, but that of the content is 534876683");
+}
+
+static void truncated_files_are_refused(void **state)
+{
+	CLEANUP(freep) char *text = NULL;
+	size_t len;
+
+	(void)state;
+	text = test_read_file(test_fixture("states/mem_v2.json"), &len);
+	for (size_t n = 0; n < len; n++) {
+		struct state_memory s = STATE_MEMORY_INIT;
+		struct err err = {""};
+
+		assert_int_equal(state_memory_parse(text, n, NULL, &s, NULL, &err), -EINVAL);
+		assert_string_not_equal(err.text, "");
+	}
+}
+
+static void huge_files_are_refused(void **state)
+{
+	CLEANUP(freep) char *text = calloc(1, STATE_MEMORY_FILE_MAX + 1);
+
+	(void)state;
+	assert_non_null(text);
+	check(text, STATE_MEMORY_FILE_MAX + 1, -EFBIG, "larger than the 1048576 bytes allowed", NULL);
+}
+
+static void shared_cases_are_read(void **state)
+{
+	const char *path = test_shared("vectors/kubelet_cases.json");
+	CLEANUP(doc_release) struct doc cases = DOC_INIT;
+	CLEANUP(freep) char *text = NULL;
+	size_t len;
+
+	(void)state;
+	if (!path)
+		test_skip("no ../shared/vectors");
+	text = test_read_file(path, &len);
+	assert_int_equal(json_parse(text, len, &cases, NULL), 0);
+	DOC_FOREACH (c, doc_get(&cases, "memory_manager_state")) {
+		CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(1u << 20);
+		CLEANUP(state_memory_release) struct state_memory s = STATE_MEMORY_INIT;
+		CLEANUP(notes_release) struct notes notes = {0};
+		struct err err = {""};
+		bool valid = !strcmp(doc_get(c, "checksum_valid")->text, "true");
+
+		assert_int_equal(json_print_compact(doc_get(c, "file"), &json), 0);
+		if (state_memory_parse(json.text, json.len, NULL, &s, &notes, &err) < 0)
+			fail_msg("%s: %s", json.text, err.text);
+		assert_int_equal(notes.n_lines, valid ? 0 : 1);
+		if (!strcmp(s.policy, "None"))
+			continue;
+		assert_int_equal(s.allocations.n_items, 1);
+		assert_int_equal(s.allocations.memory.nodes[0].tables[0].free, 1024);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_format_is_read),
+		cmocka_unit_test(consistent_content_counts),
+		cmocka_unit_test(damage_is_one_clear_line),
+		cmocka_unit_test(contradictions_need_a_good_checksum),
+		cmocka_unit_test(truncated_files_are_refused),
+		cmocka_unit_test(huge_files_are_refused),
+		cmocka_unit_test(shared_cases_are_read),
+	};
+
+	return cmocka_run_group_tests_name("state_memory", tests, NULL, NULL);
+}
