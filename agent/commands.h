@@ -13,3 +13,4 @@ int command_dump(const struct options *options);
 int command_check(const struct options *options);
 int command_fit(const struct options *options); /* 3: does not fit */
 int command_score(const struct options *options);
+int command_completion(const struct options *options);

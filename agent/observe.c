@@ -6,9 +6,8 @@
 #include "agent/allocations_files.h"
 #include "agent/discover.h"
 #include "agent/node_name.h"
+#include "agent/settings_find.h"
 #include "common/cleanup.h"
-
-#define KUBELET_ROOT "/var/lib/kubelet"
 
 void observation_init(struct observation *o)
 {
@@ -45,9 +44,29 @@ static int read_machine(const struct options *options, struct machine *ret, stru
 
 static int read_settings(const struct options *options, struct observation *o, struct err *err)
 {
-	o->kubelet_root =
-		strdup(options->value[OPT_KUBELET_ROOT] ? options->value[OPT_KUBELET_ROOT] : KUBELET_ROOT);
-	return o->kubelet_root ? 0 : err_set(err, -ENOMEM, "out of memory");
+	static const struct {
+		enum option_id option;
+		enum setting setting;
+	} flags[] = {
+		{OPT_CPU_MANAGER_POLICY, SETTING_CPU_MANAGER_POLICY},
+		{OPT_CPU_MANAGER_POLICY_OPTIONS, SETTING_CPU_MANAGER_POLICY_OPTIONS},
+		{OPT_MEMORY_MANAGER_POLICY, SETTING_MEMORY_MANAGER_POLICY},
+		{OPT_TOPOLOGY_MANAGER_POLICY, SETTING_TOPOLOGY_MANAGER_POLICY},
+		{OPT_TOPOLOGY_MANAGER_SCOPE, SETTING_TOPOLOGY_MANAGER_SCOPE},
+		{OPT_TOPOLOGY_MANAGER_POLICY_OPTIONS, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS},
+		{OPT_RESERVED_CPUS, SETTING_RESERVED_SYSTEM_CPUS},
+	};
+	struct settings_overrides overrides = {
+		.kubelet_config = options->value[OPT_KUBELET_CONFIG],
+		.kubelet_root = options->value[OPT_KUBELET_ROOT],
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		overrides.settings[flags[i].setting].value = options->value[flags[i].option];
+		overrides.settings[flags[i].setting].from = options->origin[flags[i].option];
+	}
+	return settings_find(
+		options->value[OPT_SYSROOT], &overrides, &o->settings, &o->kubelet_root, &o->notes, err);
 }
 
 static int read_allocations(const struct options *options, struct observation *o, struct err *err)

@@ -16,6 +16,7 @@ const struct command_def command_defs[COMMAND_COUNT] = {
 	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
 	[COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
 	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
+	[COMMAND_COMPLETION] = {"completion", "print a completion script for a shell"},
 	[COMMAND_SCORE] = {"score", "rank nodes for a pod by their NodeResourceTopology objects"},
 };
 
@@ -207,6 +208,13 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.values = "table|json",
 		.fallback = "table",
 		.help = "how to print"},
+	[OPT_SHELL] = {.flag = "--shell",
+		.commands = ON(COMPLETION),
+		.env = "NRTD_SHELL",
+		.arg = "SHELL",
+		.values = "bash|zsh",
+		.fallback = "bash",
+		.help = "the shell the script is for"},
 	[OPT_VERBOSE] = {.flag = "--verbose",
 		.letter = 'v',
 		.commands = ALL,

@@ -10,7 +10,7 @@
 #include "common/err.h"
 #include "common/strbuf.h"
 
-enum command { COMMAND_DUMP, COMMAND_CHECK, COMMAND_FIT, COMMAND_SCORE, COMMAND_COUNT };
+enum command { COMMAND_DUMP, COMMAND_CHECK, COMMAND_FIT, COMMAND_SCORE, COMMAND_COMPLETION, COMMAND_COUNT };
 
 enum option_id {
 	OPT_SYSROOT,
@@ -41,6 +41,7 @@ enum option_id {
 	OPT_WEIGHT,
 	OPT_VOLCANO_WEIGHT,
 	OPT_SCORE_OUTPUT,
+	OPT_SHELL,
 	OPT_VERBOSE,
 	OPT_HELP,
 	OPT_VERSION,
