@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/klog/v2"
 	"nrtd.dev/tests/upstream/internal/controlplane"
+	"nrtd.dev/tests/upstream/internal/quiet"
 )
 
 func main() {
@@ -61,7 +60,7 @@ func run(dir string, timeout time.Duration, options controlplane.Options) (err e
 		return err
 	}
 	defer log.Close()
-	logTo(log)
+	quiet.LogTo(log)
 
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
@@ -80,16 +79,4 @@ func run(dir string, timeout time.Duration, options controlplane.Options) (err e
 	err = errors.Join(err, plane.Stop())
 	fmt.Println("stopped")
 	return err
-}
-
-// logTo sends what Kubernetes logs to a file, so that standard output stays short.
-func logTo(w io.Writer) {
-	klogFlags := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(klogFlags)
-	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL", "one_output": "true"} {
-		if err := klogFlags.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	klog.SetOutput(w)
 }

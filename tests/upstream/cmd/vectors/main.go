@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"k8s.io/klog/v2"
+	"nrtd.dev/tests/upstream/internal/quiet"
 	"nrtd.dev/tests/upstream/internal/vectors"
 )
 
@@ -31,8 +32,7 @@ func main() {
 }
 
 func run(what, shape string, count int, seed uint64, out string) error {
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	quiet.LogTo(io.Discard)
 	if err := vectors.EnableAllOptions(); err != nil {
 		return err
 	}
