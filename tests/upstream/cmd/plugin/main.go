@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -28,10 +29,11 @@ func main() {
 	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
 	flag.StringVar(&s.Save, "save", "build/upstream/failures", "folder for cases that differ")
 	flag.IntVar(&s.MaxFails, "max-fails", 5, "stop after this many differing cases")
+	vectors := flag.String("vectors", "", "write what the plugin says of the cases to this file, in the format of scheduler.json, and compare nothing")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
 	defer cancel()
-	failed, err := run(ctx, *kubeconfig, *nrtd, *replay, s)
+	failed, err := run(ctx, *kubeconfig, *nrtd, *replay, *vectors, s)
 	if err != nil {
 		fmt.Println("not ok plugin:", err)
 	}
@@ -40,7 +42,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, kubeconfig, nrtd, replay string, s differential.Settings) (int, error) {
+func run(ctx context.Context, kubeconfig, nrtd, replay, vectors string, s differential.Settings) (int, error) {
 	quiet.LogTo(io.Discard)
 	fmt.Printf("plugin: seed %d, %d cases\n", s.Seed, s.Cases)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -50,6 +52,9 @@ func run(ctx context.Context, kubeconfig, nrtd, replay string, s differential.Se
 	real, err := plugin.NewReal(ctx, config)
 	if err != nil {
 		return 0, err
+	}
+	if vectors != "" {
+		return 0, write(ctx, real, s, vectors)
 	}
 	dir, err := os.MkdirTemp("", "nrtd-plugin-")
 	if err != nil {
@@ -70,4 +75,17 @@ func run(ctx context.Context, kubeconfig, nrtd, replay string, s differential.Se
 	same, differing, err := differential.Run(problem, s)
 	fmt.Printf("plugin: %d passed, %d failed\n", passed+same, failed+differing)
 	return failed + differing, err
+}
+
+// write writes vectors for the C tests.
+func write(ctx context.Context, real *plugin.Real, s differential.Settings, path string) error {
+	vectors, err := plugin.Vectors(ctx, real, s.Seed, s.Cases)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(vectors)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
