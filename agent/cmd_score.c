@@ -150,18 +150,35 @@ static int read_inputs(const struct options *options, struct nrt_nodes *nodes, s
 	return r;
 }
 
+static int rank_and_print(const struct options *options, const struct nrt_nodes *nodes,
+	const struct pod_template *pod, const struct weights *weights, struct err *err)
+{
+	CLEANUP(freep) struct score_row *rows = NULL;
+	struct progress progress = {.shown = false};
+	const struct score_options how = {
+		.weights = {.items = weights->items, .n_items = weights->n_items},
+		.rank_by = rank_by(options),
+		.volcano_weight = strtol(options->value[OPT_VOLCANO_WEIGHT], NULL, 10),
+		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+		.data = &progress,
+	};
+	int r;
+
+	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	r = score_report(nodes, pod, &how, &rows, err);
+	end_progress(&progress);
+	if (r < 0)
+		return r;
+	r = print(options, rows, nodes->n_items);
+	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
+}
+
 int command_score(const struct options *options)
 {
 	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
 	CLEANUP(weights_release) struct weights weights = {0};
 	const struct pod_template *pod = NULL;
-	CLEANUP(freep) struct score_row *rows = NULL;
-	struct progress progress = {.shown = false};
-	struct score_options how = {.rank_by = rank_by(options),
-		.volcano_weight = strtol(options->value[OPT_VOLCANO_WEIGHT], NULL, 10),
-		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
-		.data = &progress};
 	struct err err = {""};
 	int r = read_inputs(options, &nodes, &pods, &pod, &weights, &err);
 
@@ -169,18 +186,8 @@ int command_score(const struct options *options)
 		log_error("%s", err.text);
 		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &progress.start);
-	how.weights = (struct resource_weights){.items = weights.items, .n_items = weights.n_items};
-	r = score_report(&nodes, pod, &how, &rows, &err);
-	end_progress(&progress);
-	if (r < 0) {
+	r = rank_and_print(options, &nodes, pod, &weights, &err);
+	if (r < 0)
 		log_error("%s", err.text);
-		return EXIT_FAILURE;
-	}
-	r = print(options, rows, nodes.n_items);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

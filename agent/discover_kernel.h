@@ -10,7 +10,7 @@
  *   sys/devices/system/node (a kernel without NUMA) there is one node 0 with all CPUs, proc/meminfo's memory
  * and sys/kernel/mm/hugepages' pools.
  * - CPUs of a node: cpulist, or cpumap where an old kernel has no cpulist. Nodes that claim the same CPU keep
- * it all; the CPU itself is on the lowest of them.
+ * it all; the CPU itself belongs to one of them (machine_derive()).
  * - Memory of a node: MemTotal of its meminfo; 0 where the file is missing, as for the kubelet.
  * - Pools: each hugepages/hugepages-<kB>kB with its nr_hugepages; a missing hugepages directory means none.
  * - Distances: the columns of a distance row are the nodes of node/online ascending, or the node<N>

@@ -195,16 +195,22 @@ static void set_amount(
 }
 
 /* CPUs are counted by set, so one that is both reserved and held is subtracted once. */
-static int fill_cpu(const struct numa_node *node, hwloc_const_bitmap_t reserved,
+static int fill_cpu(const struct machine *m, size_t at, hwloc_const_bitmap_t reserved,
 	hwloc_const_bitmap_t exclusive, struct inventory_amount *amount)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t usable = hwloc_bitmap_dup(node->cpus);
-	size_t allocatable;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t usable = NULL;
+	size_t capacity, allocatable;
+	int r = machine_own_cpus(m, at, &usable);
 
-	if (!usable || (reserved && hwloc_bitmap_andnot(usable, usable, reserved) < 0))
+	if (r < 0)
+		return r;
+	capacity = cpuset_size(usable);
+	if (capacity == 0)
+		return 0;
+	if (reserved && hwloc_bitmap_andnot(usable, usable, reserved) < 0)
 		return -ENOMEM;
 	allocatable = cpuset_size(usable);
-	set_amount(amount, cpuset_size(node->cpus), allocatable, allocatable - count_both(usable, exclusive));
+	set_amount(amount, capacity, allocatable, allocatable - count_both(usable, exclusive));
 	return 0;
 }
 
@@ -264,10 +270,8 @@ static int fill_node(const struct machine *m, size_t at, const struct settings *
 	if (node->memory_bytes > 0)
 		fill_memory(s, state, node->id, "memory", node->memory_bytes, hugepages,
 			inventory_amount(inv, at, (size_t)inventory_resource(inv, "memory")));
-	if (hwloc_bitmap_iszero(node->cpus))
-		return 0;
-	return fill_cpu(
-		node, reserved, exclusive, inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
+	return fill_cpu(m, at, reserved, exclusive,
+		inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
 }
 
 static void fill_costs(const struct machine *m, struct inventory *inv)

@@ -27,12 +27,13 @@ int model_reserved_cpus(
 
 /*
  * The inventory. Per NUMA node (ascending id) and resource:
- *   cpu            capacity = online CPUs; allocatable = without the reserved ones; available = without those
- * held exclusively. Absent on a node without CPUs. memory         capacity = MemTotal; allocatable and
- * available as the memory manager's machine state says; without it allocatable = available = MemTotal -
- * hugepages - reservedMemory. Absent where there is none. hugepages-*    the same for each pool, a pool of
- * size 0 included. Costs are the SLIT distances; without them 10 on the diagonal and unknown elsewhere. Never
- * below 0. What could not be told goes to `notes`. 0 or -ENOMEM; `ret` is untouched on failure.
+ *   cpu            capacity = online CPUs that belong to the node; allocatable = without the reserved ones;
+ * available = without those held exclusively. Absent on a node without CPUs. memory         capacity =
+ * MemTotal; allocatable and available as the memory manager's machine state says; without it allocatable =
+ * available = MemTotal - hugepages - reservedMemory. Absent where there is none. hugepages-*    the same for
+ * each pool, a pool of size 0 included. Costs are the SLIT distances; without them 10 on the diagonal and
+ * unknown elsewhere. Never below 0. What could not be told goes to `notes`. 0 or -ENOMEM; `ret` is untouched
+ * on failure.
  */
 int model_inventory(const struct machine *m, const struct settings *s, const struct allocations *a,
 	hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes);

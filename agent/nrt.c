@@ -173,6 +173,7 @@ static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const
 static int add_node_zone(struct doc *zones, const struct machine *m, const struct inventory *inv, unsigned id)
 {
 	struct doc *zone = add_zone(zones, "node", (int)id, "Node");
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 	int at = machine_node_index(m, id), r;
 	char parent[NAME_MAX_BYTES];
 
@@ -183,7 +184,9 @@ static int add_node_zone(struct doc *zones, const struct machine *m, const struc
 		if (!doc_add_string(zone, "parent", parent))
 			return -ENOMEM;
 	}
-	r = add_cpus_attribute(zone, m->nodes[at].cpus);
+	r = machine_own_cpus(m, (size_t)at, &cpus);
+	if (r == 0)
+		r = add_cpus_attribute(zone, cpus);
 	if (r == 0)
 		r = add_costs(zone, inv, (size_t)at);
 	return r < 0 ? r : add_resources(zone, inv, (size_t)at);

@@ -312,15 +312,17 @@ static bool fits_one_line(const struct doc *d)
 	size_t width = 0;
 	bool numbers = d->kind == DOC_LIST;
 
-	if (d->key || d->n_items == 0)
-		return d->n_items == 0;
+	if (d->n_items == 0)
+		return true;
+	if (d->key && d->kind == DOC_MAP)
+		return false;
 	DOC_FOREACH (item, d) {
 		if (item->kind == DOC_LIST || item->kind == DOC_MAP)
 			return false;
 		width += strlen(item->key ? item->key : "") + strlen(item->text ? item->text : "null") + 4;
 		numbers = numbers && item->kind == DOC_NUMBER;
 	}
-	return numbers || width <= 110;
+	return numbers || (!d->key && width <= 110);
 }
 
 static bool emit_doc(yaml_emitter_t *emitter, const struct doc *d)

@@ -2,6 +2,7 @@
 #include "common/machine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/cleanup.h"
@@ -167,12 +168,22 @@ static int derive_sockets(struct machine *m)
 	return 0;
 }
 
-/* From the last node to the first, so that the lowest has a CPU that several claim. */
+/* The kubelet lists node directories by name (node0, node1, node10, node2), and the last to claim a CPU has
+ * it. */
+static bool listed_after(unsigned node, unsigned other)
+{
+	char a[16], b[16];
+
+	snprintf(a, sizeof(a), "%u", node);
+	snprintf(b, sizeof(b), "%u", other);
+	return strcmp(a, b) > 0;
+}
+
 static int derive_nodes(struct machine *m)
 {
 	for (size_t i = 0; i < m->n_cpus; i++)
 		m->cpus[i].numa = MACHINE_NONE;
-	for (size_t i = m->n_nodes; i-- > 0;) {
+	for (size_t i = 0; i < m->n_nodes; i++) {
 		struct numa_node *node = &m->nodes[i];
 
 		if (!node->cpus)
@@ -180,9 +191,32 @@ static int derive_nodes(struct machine *m)
 		if (!node->cpus || hwloc_bitmap_and(node->cpus, node->cpus, m->online) < 0)
 			return -ENOMEM;
 		node->socket = socket_of(m, node);
-		for (int id = hwloc_bitmap_first(node->cpus); id >= 0; id = hwloc_bitmap_next(node->cpus, id))
-			m->cpus[cpu_index(m, (unsigned)id)].numa = (int)node->id;
+		for (int id = hwloc_bitmap_first(node->cpus); id >= 0;
+			id = hwloc_bitmap_next(node->cpus, id)) {
+			struct cpu *cpu = &m->cpus[cpu_index(m, (unsigned)id)];
+
+			if (cpu->numa == MACHINE_NONE || listed_after(node->id, (unsigned)cpu->numa))
+				cpu->numa = (int)node->id;
+		}
 	}
+	return 0;
+}
+
+int machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_dup(m->nodes[node].cpus);
+
+	if (!set)
+		return -ENOMEM;
+	for (int id = hwloc_bitmap_first(set); id >= 0; id = hwloc_bitmap_next(set, id)) {
+		const struct cpu *cpu = machine_cpu(m, (unsigned)id);
+
+		if (cpu && cpu->numa != (int)m->nodes[node].id && hwloc_bitmap_clr(set, (unsigned)id) < 0) {
+			hwloc_bitmap_free(set);
+			return -ENOMEM;
+		}
+	}
+	*ret = set;
 	return 0;
 }
 

@@ -70,7 +70,8 @@ void machine_release(struct machine *m); /* free what it owns; the struct is as 
  *
  * Wants of cpus[] id, core (the id of one of them), socket and l3, of nodes[] all but socket, with cpus as
  * the source lists them: CPUs that are not online are taken out, NULL stands for every CPU. Fills online,
- * sockets, n_cores, each node's socket, each CPU's numa (the lowest node that lists it) and uncore.
+ * sockets, n_cores, each node's socket, each CPU's numa and uncore. Where several nodes list a CPU it
+ * belongs to the last of them in the order of their names, as for the kubelet.
  *
  * uncore is as the kubelet has it (cadvisor utils/sysinfo addCacheInfo, kubelet cpumanager/topology
  * getUncoreCacheID): an L3 whose CPUs are as many as the NUMA node's cores times this core's threads is the
@@ -91,3 +92,7 @@ unsigned machine_distance(const struct machine *m, size_t from, size_t to);
 
 /* The kubelet's CPUsPerCore: floor(CPUs / cores), 1 at least. */
 unsigned machine_cpus_per_core(const struct machine *m);
+
+/* The CPUs that belong to the node at this position: nodes[].cpus without those that belong to another node
+ * that lists them too. *ret is a new bitmap the caller owns. 0 or -ENOMEM. */
+int machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret);

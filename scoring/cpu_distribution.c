@@ -15,8 +15,10 @@ struct distribution {
 	const struct cpu_take_rules *rules;
 	struct cpu_accumulator *acc;
 	long requested, group;
-	size_t n_numas; /* in ws->numas: NUMA nodes with available CPUs, ordered */
-	unsigned steps; /* combinations looked at */
+	size_t n_numas;   /* in ws->numas: NUMA nodes with available CPUs, ordered */
+	long n_with_free; /* their number, each counted once */
+	double mean_left; /* CPUs left on each of them afterwards */
+	unsigned steps;   /* combinations looked at */
 };
 
 /*
@@ -73,23 +75,22 @@ static double to_thousandths(double x)
 	return round(x * 1000) / 1000;
 }
 
-/* The balance score: standard deviation of the CPUs left over all NUMA nodes that had some. */
-static double balance_of(const struct distribution *d, const long *left)
+/*
+ * The balance score: standard deviation of the CPUs left over all NUMA nodes that had some. Whatever the
+ * combination, the same number is left in all, so the mean is always the same. DBL_MAX when it is certainly
+ * not below `best`, even rounded: most are not, and the root takes time.
+ */
+static double balance_of(const struct distribution *d, const long *left, double best)
 {
-	const struct cpu_workspace *ws = d->ws;
-	size_t n_numas = ws->topology->levels[CPU_LEVEL_NUMA].n, n = 0;
-	double sum = 0, mean;
+	const uint32_t *n_free = d->acc->n_free[CPU_LEVEL_NUMA];
+	size_t n_numas = d->ws->topology->levels[CPU_LEVEL_NUMA].n;
+	double sum = 0, enough = best + 0.001;
 
-	for (size_t x = 0; x < n_numas; x++) {
-		n += d->acc->n_free[CPU_LEVEL_NUMA][x] > 0;
-		sum += (double)left[x];
-	}
-	mean = to_thousandths(sum / (double)n);
-	sum = 0;
 	for (size_t x = 0; x < n_numas; x++)
-		if (d->acc->n_free[CPU_LEVEL_NUMA][x] > 0)
-			sum += ((double)left[x] - mean) * ((double)left[x] - mean);
-	return to_thousandths(sqrt(sum / (double)n));
+		if (n_free[x] > 0)
+			sum += ((double)left[x] - d->mean_left) * ((double)left[x] - d->mean_left);
+	sum /= (double)d->n_with_free;
+	return best < DBL_MAX && sum > enough * enough ? DBL_MAX : to_thousandths(sqrt(sum));
 }
 
 /*
@@ -103,7 +104,7 @@ static bool hand_out(const struct distribution *d, const uint32_t *subset, size_
 	long groups = 0;
 
 	memcpy(ws->left_after, ws->left, ws->topology->levels[CPU_LEVEL_NUMA].n * sizeof(*ws->left));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && groups * d->group < remainder; i++)
 		groups += ws->left[ws->candidates[subset[i]]] / d->group;
 	if (groups * d->group < remainder)
 		return false;
@@ -142,7 +143,7 @@ static double best_remainder(struct distribution *d, size_t k, long remainder, s
 			ws->candidates[n_candidates++] = x;
 	}
 	if (remainder == 0)
-		return balance_of(d, ws->left);
+		return balance_of(d, ws->left, DBL_MAX);
 	for (size_t n = n_candidates; n >= 1; n--) {
 		bool started = false, kept = false;
 
@@ -155,7 +156,7 @@ static double best_remainder(struct distribution *d, size_t k, long remainder, s
 				overwrite_shared(d, ws->local_best_subset, ws->subset, n);
 			if (!hand_out(d, ws->subset, n, remainder))
 				continue;
-			balance = balance_of(d, ws->left_after);
+			balance = balance_of(d, ws->left_after, best);
 			if (balance >= best)
 				continue;
 			best = balance;
@@ -280,7 +281,7 @@ struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_
 	struct distribution d = {.ws = ws, .rules = rules, .acc = &ws->distributed};
 	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};
 	struct cpu_take_rules packed = *rules;
-	long n_numas = (long)ws->topology->levels[CPU_LEVEL_NUMA].n, n_free = 0, n_groups, per_numa;
+	long n_numas = (long)ws->topology->levels[CPU_LEVEL_NUMA].n, n_groups, per_numa;
 
 	packed.uncore = false;
 	d.requested = (long)n;
@@ -297,10 +298,11 @@ struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_
 	d.n_numas = cpu_accumulator_order_numas(ws, d.acc);
 	memcpy(ws->numas, ws->lists[CPU_LEVEL_NUMA], d.n_numas * sizeof(*ws->numas));
 	for (long x = 0; x < n_numas; x++)
-		n_free += d.acc->n_free[CPU_LEVEL_NUMA][x] > 0;
+		d.n_with_free += d.acc->n_free[CPU_LEVEL_NUMA][x] > 0;
+	d.mean_left = to_thousandths((double)(take.available - n) / (double)d.n_with_free);
 	n_groups = divide_up(d.requested, d.group);
 	per_numa = divide_up(divide_up((long)ws->topology->n_cpus, d.group), n_numas);
-	for (long k = divide_up(n_groups, per_numa); k <= n_groups && k <= n_free; k++) {
+	for (long k = divide_up(n_groups, per_numa); k <= n_groups && k <= d.n_with_free; k++) {
 		size_t n_subset = 0;
 		bool found = best_combination(&d, (size_t)k, &n_subset);
 

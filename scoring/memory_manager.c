@@ -94,8 +94,10 @@ int memory_books_reset(struct memory_books *books, const struct memory_manager *
 	if (vec_grow(&books->reuse, &books->reuse_size, n_containers * mm->n_types + 1,
 		    sizeof(*books->reuse)) < 0)
 		return -ENOMEM;
-	memcpy(books->amounts, mm->now.amounts, mm->n_nodes * mm->n_types * sizeof(*books->amounts));
-	memcpy(books->use, mm->now.use, mm->n_nodes * sizeof(*books->use));
+	if (mm->n_nodes > 0) {
+		memcpy(books->amounts, mm->now.amounts, mm->n_nodes * mm->n_types * sizeof(*books->amounts));
+		memcpy(books->use, mm->now.use, mm->n_nodes * sizeof(*books->use));
+	}
 	books->n_reuse = 0;
 	return 0;
 }

@@ -4,6 +4,7 @@
 set -eu
 B=${B:-build}
 fixtures=build/fixtures/machines
+# shellcheck disable=SC1091 # the system's own file
 printf 'machine: %s, %s CPUs, %s, %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
 	"$(. /etc/os-release && echo "$PRETTY_NAME")" "$(${CC:-cc} --version | head -n 1)"
 dump() { "$B/tests/bench/bench_dump" "$@"; }

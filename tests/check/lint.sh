@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every check that needs no running program, fast ones first. Each prints its name; the first line of a failure
 # says what to do. Exit status 1 if any failed.
+# shellcheck disable=SC2046,SC2086,SC2317 # lists of file names without spaces; functions called by name
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 status=0
@@ -19,11 +20,8 @@ sources=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run)
 code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 
-# shellcheck disable=SC2086 # lists of file names without spaces
 format() { clang-format --dry-run --Werror $sources; }
-# shellcheck disable=SC2086
-spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "fo,nd,te,ot,ue,allEd" $sources $scripts README.md HACKING.md man scoring/*.md; }
-# shellcheck disable=SC2086
+spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd" $sources $scripts README.md HACKING.md man scoring/*.md; }
 shell() { shellcheck $scripts; }
 manuals() { for m in man/*; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
 headers() {
@@ -34,12 +32,10 @@ headers() {
 }
 spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile | grep .; }
 lengths() {
-	# shellcheck disable=SC2086
-	! wc -l $sources | awk '$2 != "total" && $1 > 600 {print $2 ": " $1 " lines, 600 allowed"; bad = 1} END {exit !bad}'
+		! wc -l $sources | awk '$2 != "total" && $1 > 600 {print $2 ": " $1 " lines, 600 allowed"; bad = 1} END {exit !bad}'
 }
 build() { make -s -j"$(nproc)" DEVELOPER=1 all units; }
 layers() { tests/check/layers.sh; }
-# shellcheck disable=SC2086 # lists of words
 tidy() {
 	flags="-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen -DNRTD_VERSION=\"lint\" -include common/banned.h $(pkg-config --cflags hwloc libcjson yaml-0.1 libxxhash)"
 	# shellcheck disable=SC2016 # expanded by the inner shell

@@ -173,8 +173,15 @@ static void overlapping_nodes_keep_what_they_claim(void **state)
 	discover(test_machine_tree("overlapping"), &m);
 	for (size_t i = 0; i < m.n_nodes; i++)
 		assert_true(hwloc_bitmap_isequal(m.nodes[i].cpus, m.online));
+	/* The kubelet believes the last one. */
 	for (size_t i = 0; i < m.n_cpus; i++)
-		assert_int_equal(m.cpus[i].numa, 0);
+		assert_int_equal(m.cpus[i].numa, 2);
+	for (size_t i = 0; i < m.n_nodes; i++) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t own = NULL;
+
+		assert_int_equal(machine_own_cpus(&m, i, &own), 0);
+		assert_int_equal(cpuset_size(own), i == 2 ? m.n_cpus : 0);
+	}
 }
 
 /* ---- trees made by hand: two CPUs on two nodes, then one file changed */

@@ -158,6 +158,7 @@ static void the_seed_example_leaves_seven_cpus_a_node(void **state)
 	struct world *w = *state;
 
 	w->settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->machine.n_cpus = 0;
 	for (unsigned i = 0; i < 2; i++) {
 		hwloc_bitmap_zero(w->machine.nodes[i].cpus);
 		hwloc_bitmap_set_range(w->machine.nodes[i].cpus, i * 16, (int)i * 16 + 15);

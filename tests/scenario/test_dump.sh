@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `nrtd dump` as a user runs it: every fixture machine against its golden object, the stages, bad input, exit status.
+# B names the build folder; NRTD_UPDATE_GOLDEN=1 rewrites the goldens.
+set -u
+nrtd=${B:-build}/nrtd
+machines=build/fixtures/machines
+goldens=tests/fixtures/machines
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1"
+	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2"
+	failed=1
+}
+same() { # NAME GOT WANT
+	if diff -u "$3" "$2" >"$dir/diff" 2>&1; then ok "$1"; else not_ok "$1" "$dir/diff"; fi
+}
+
+check() { # NAME COMMAND...: the command's success; what was printed last is shown when it fails
+	check_name=$1
+	shift
+	if "$@"; then ok "$check_name"; else not_ok "$check_name" "$dir/out"; fi
+}
+
+# --- goldens
+for tree in "$machines"/*/; do
+	name=$(basename "$tree")
+	golden=$goldens/$name.nrt.yaml
+	"$nrtd" dump --sysroot "$tree" --node-name "$name" >"$dir/out" 2>"$dir/err" || not_ok "dump of $name" "$dir/err"
+	[ -z "${NRTD_UPDATE_GOLDEN:-}" ] || cp "$dir/out" "$golden"
+	same "object of $name" "$dir/out" "$golden"
+	"$nrtd" dump --sysroot "$tree" --node-name "$name" >"$dir/again" 2>/dev/null
+	same "second object of $name" "$dir/again" "$dir/out"
+done
+
+# --- the document's example: policy static, nothing reserved, two containers of nine CPUs
+cp -r "$machines/seed-2s-32cpu/." "$dir/seed"
+mkdir -p "$dir/seed/var/lib/kubelet"
+printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
+	>"$dir/seed/var/lib/kubelet/cpu_manager_state"
+"$nrtd" dump --sysroot "$dir/seed" --node-name n >"$dir/out" 2>"$dir/err"
+n=$(grep -c '{name: cpu, capacity: "16", allocatable: "16", available: "7"}' "$dir/out")
+check "seven CPUs are left on each node" test "$n" -eq 2
+
+# --- settings from a configuration file, flags above it
+cat >"$dir/seed/var/lib/kubelet/config.yaml" <<'EOF'
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+cpuManagerPolicyOptions: {full-pcpus-only: "true"}
+topologyManagerPolicy: restricted
+topologyManagerScope: pod
+kubeReserved: {cpu: 500m}
+systemReserved: {cpu: 500m}
+EOF
+"$nrtd" dump --sysroot "$dir/seed" --node-name n -o json >"$dir/out" 2>"$dir/err"
+for want in '"value": "restricted"' '"value": "pod"' '"value": "full-pcpus-only=true"' '"RestrictedPodLevel"'; do
+	check "configuration gives $want" grep -qF "$want" "$dir/out"
+done
+"$nrtd" dump --sysroot "$dir/seed" --node-name n --what inventory >"$dir/out" 2>"$dir/err"
+check "one CPU is reserved as the kubelet does" grep -q '^  cpus: "0"$' "$dir/out"
+"$nrtd" dump --sysroot "$dir/seed" --node-name n --topology-manager-policy best-effort >"$dir/out" 2>"$dir/err"
+check "a flag beats the file" grep -q 'value: best-effort' "$dir/out"
+
+# --- what fails: status, one line, nothing printed
+refuse() { # NAME STATUS MESSAGE ARGS...
+	name=$1 status=$2 message=$3
+	shift 3
+	"$nrtd" "$@" >"$dir/out" 2>"$dir/err"
+	got=$?
+	if [ "$got" -eq "$status" ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] &&
+		grep -qF "$message" "$dir/err"; then
+		ok "$name"
+	else
+		echo "status $got, wanted $status and '$message'" >>"$dir/err"
+		not_ok "$name" "$dir/err"
+	fi
+}
+refuse "unknown flag" 2 "nrtd: unknown flag '--bogus'" dump --bogus
+refuse "bad value" 2 "nrtd: --output: 'xml' is not one of yaml|json" dump -o xml
+refuse "no command" 2 "no command"
+refuse "sysroot without a machine" 1 "$dir/nothing" dump --sysroot "$dir/nothing"
+refuse "XML that is not there" 1 "$dir/none.xml" dump --machine "$dir/none.xml"
+refuse "kubelet configuration that is not there" 1 "/none.yaml" dump --kubelet-config /none.yaml
+printf '{"policyName":"static"' >"$dir/seed/var/lib/kubelet/cpu_manager_state"
+refuse "truncated state file" 1 "cpu_manager_state" dump --sysroot "$dir/seed"
+printf '%s' '{"policyName":"static","defaultCpuSet":"0-31","entries":{"u":{"c":"1-2"}},"checksum":1}' \
+	>"$dir/seed/var/lib/kubelet/cpu_manager_state"
+refuse "wrong sum and overlapping CPUs" 1 "cpu_manager_state" dump --sysroot "$dir/seed"
+printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: statik\n' >"$dir/seed/var/lib/kubelet/config.yaml"
+rm "$dir/seed/var/lib/kubelet/cpu_manager_state"
+refuse "bad policy in the configuration" 1 "statik" dump --sysroot "$dir/seed"
+"$nrtd" dump >/dev/full 2>"$dir/err"
+check "a full disk is a failure" test $? -eq 1
+check "a full disk is named" grep -q 'cannot print' "$dir/err"
+
+# --- help and version
+"$nrtd" --version >"$dir/out"
+check "version" grep -q '^nrtd [0-9]' "$dir/out"
+"$nrtd" dump --help >"$dir/out"
+check "help" grep -q -- '--sysroot DIR' "$dir/out"
+exit $failed
