@@ -96,6 +96,7 @@ help:
 ## make test       install what is missing, build, run every test that needs no cluster
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
+## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
 ## make coverage   lines and branches that the tests reach
 ## make fuzz-smoke run every fuzz target for FUZZ_SECONDS (default 30; needs clang)
@@ -174,6 +175,11 @@ check: all units
 	@B=$(B) tests/check/run-tests.sh
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
+
+# ---- the real Kubernetes code, by Go (tests/upstream)
+.PHONY: cluster
+cluster:
+	@tests/upstream/cluster.sh run
 
 .PHONY: run-bench
 run-bench: all $(BENCH) $(MACHINES)
