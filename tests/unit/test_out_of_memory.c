@@ -27,8 +27,9 @@ static struct machine many_cpus;
 
 static int setup(void **state)
 {
-	static const char *const zones[] = {"cpu=4,memory=8,vendor.com/nic=1",
-		"cpu=9,memory=2,vendor.com/nic=0", "cpu=1,memory=5", "cpu=2,memory=1,vendor.com/nic=2", NULL};
+	static const char *const zones[] = {"cpu=4,memory=8Ki,vendor.com/nic=1",
+		"cpu=9,memory=2Ki,vendor.com/nic=0", "cpu=1,memory=5Ki", "cpu=2,memory=1Ki,vendor.com/nic=2",
+		NULL};
 	static const struct synthetic two = {
 		.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 1 << 30};
 
