@@ -202,7 +202,7 @@ static int shorten(struct doc *d, size_t max_size, struct err *err)
 	int r = measure(d, &size);
 
 	while (r == 0 && size > max_size) {
-		if (fits->n_items == 0)
+		if (!fits || !truncated || fits->n_items == 0)
 			return err_set(err, -EFBIG,
 				"fit hints: %zu bytes without any fit, at most %zu are allowed", size,
 				max_size);

@@ -91,9 +91,11 @@ int fit_space_init(struct fit_space *ret, const struct inventory *inv, const str
 	s.present = calloc(s.n_resources + 1, sizeof(*s.present));
 	s.by_id = calloc(n + 1, sizeof(*s.by_id));
 	s.same_id = calloc(n + 1, sizeof(*s.same_id));
-	s.scratch = calloc(1, sizeof(*s.scratch));
+	/* The scratch is large and written before it is read: clearing it would cost more than a request
+	 * does. */
+	s.scratch = malloc(sizeof(*s.scratch));
 	if (s.scratch) {
-		s.scratch->needs = calloc(s.n_resources + 1, sizeof(*s.scratch->needs));
+		s.scratch->needs = malloc((s.n_resources + 1) * sizeof(*s.scratch->needs));
 		s.scratch->chosen = calloc((n + 1) * (s.n_resources + 1), sizeof(*s.scratch->chosen));
 	}
 	if (!s.available || !s.value || !s.present || !s.by_id || !s.same_id || !s.scratch ||

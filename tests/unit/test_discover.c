@@ -209,9 +209,8 @@ static void write_tree(const char *dir)
 		};
 
 		for (size_t k = 0; k < ARRAY_SIZE(files); k++) {
-			CLEANUP(strbuf_release)
-			struct strbuf path = STRBUF_INIT(4096),
-				      text = STRBUF_INIT(4096);
+			CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(4096);
+			CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 			const char *mark = strstr(files[k].path, "%u");
 
 			strbuf_addf(&path, SYSTEM "%.*s%u%s", (int)(mark - files[k].path), files[k].path, i,

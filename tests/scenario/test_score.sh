@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `nrtd score` as a user runs it: the documents' examples with the documents' numbers, every way to give it nodes,
+# bad input, and a cluster of 5000 nodes. B names the build folder.
+# shellcheck disable=SC2317 # functions called by name
+set -u
+nrtd=${B:-build}/nrtd
+examples=tests/fixtures/examples
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+check() { # NAME COMMAND...
+	name=$1
+	shift
+	if "$@"; then
+		echo "ok $name"
+	else
+		echo "not ok $name"
+		sed 's/^/# /' "$dir/out" "$dir/err"
+		failed=1
+	fi
+}
+score() { "$nrtd" score "$@" >"$dir/out" 2>"$dir/err"; }
+
+# The table's column of a node: cell NODE COLUMN
+cell() { awk -v node="$1" -v column="$2" '$1 == node {print $column}' "$dir/out"; }
+is() { [ "$(cell "$1" "$2")" = "$3" ]; }
+first_is() { [ "$(awk 'NR == 2 {print $1}' "$dir/out")" = "$1" ]; }
+
+# --- KEP 454: 94 to 82, and the node that wins comes first
+score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
+check "KEP example, node 1" is node-1 5 82
+check "KEP example, node 2" is node-2 5 94
+check "KEP example, the winner" first_is node-2
+
+# --- Volcano's table: 9 best-effort -> node 1; 11 restricted -> none; 17 restricted -> node 3; 17 single -> none
+admitted() { awk 'NR > 1 && $9 != "-" {print $1}' "$dir/out" | tr '\n' ' '; }
+only() { [ "$(admitted)" = "$1" ]; }
+score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-9-best-effort.yaml --strategy Volcano
+check "Volcano, 9 CPUs best-effort" only "node-1 "
+score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-11-restricted.yaml --strategy Volcano
+check "Volcano, 11 CPUs restricted" only ""
+score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-17-restricted.yaml --strategy Volcano
+check "Volcano, 17 CPUs restricted" only "node-3 "
+score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-17-single-numa-node.yaml --strategy Volcano
+check "Volcano, 17 CPUs single-numa-node" only ""
+score --nrt $examples/volcano-abc-nodes.yaml -f $examples/volcano-abc-pod.yaml --strategy Volcano --volcano-weight 10
+check "Volcano, node A" is node-a 9 750
+check "Volcano, node B" is node-b 9 500
+check "Volcano, node C" is node-c 9 0
+
+# --- JSON, and the same objects as a directory, on standard input, as a List
+score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json
+cp "$dir/out" "$dir/want"
+check "JSON has the score" grep -q '"LeastNUMANodes": 94,' "$dir/want"
+check "JSON has the NUMA nodes" grep -q '"numaNodes": \[0, 1\]' "$dir/want"
+mkdir "$dir/nodes"
+awk -v RS='---\n' -v dir="$dir/nodes" '{printf "%s", $0 > (dir "/node" NR ".yaml")}' $examples/kep-nodes.yaml
+score --nrt "$dir/nodes" -f $examples/kep-pod.yaml -o json
+check "a directory gives the same" cmp -s "$dir/out" "$dir/want"
+"$nrtd" score --nrt - -f $examples/kep-pod.yaml -o json <$examples/kep-nodes.yaml >"$dir/out" 2>"$dir/err"
+check "standard input gives the same" cmp -s "$dir/out" "$dir/want"
+{
+	echo 'apiVersion: v1'
+	echo 'kind: List'
+	echo 'items:'
+	sed -e '/^#/d' -e '/^---$/d' -e 's/^/  /' -e 's/^  apiVersion/- apiVersion/' $examples/kep-nodes.yaml
+} >"$dir/list.yaml"
+score --nrt "$dir/list.yaml" -f $examples/kep-pod.yaml -o json
+check "a List gives the same" cmp -s "$dir/out" "$dir/want"
+sed 's/v1alpha2/v1alpha1/; s/^attributes:/x:/; s/^- {name: topologyManagerPolicy.*/topologyPolicies: [SingleNUMANodePodLevel]/; /^- {name: topologyManagerScope/d; /^x:/d' \
+	$examples/kep-nodes.yaml >"$dir/v1alpha1.yaml"
+score --nrt "$dir/v1alpha1.yaml" -f $examples/kep-pod.yaml
+check "v1alpha1 with topologyPolicies: node 1 is filtered" is node-1 2 fail
+check "v1alpha1 with topologyPolicies: node 2 passes" is node-2 2 pass
+"$nrtd" dump 2>/dev/null >"$dir/self.yaml"
+score --nrt "$dir/self.yaml" -f $examples/kep-pod.yaml
+check "our own object is read" test $? -eq 0
+
+# --- bad input: status 2, one line, nothing printed
+refuse() { # NAME MESSAGE ARGS...
+	refuse_name=$1
+	message=$2
+	shift 2
+	score "$@"
+	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$message" "$dir/err"
+	check "$refuse_name" test $? -eq 0
+}
+pod=$examples/kep-pod.yaml
+nodes=$examples/kep-nodes.yaml
+refuse "no nodes" "--nrt FILE" -f $pod
+refuse "no pod" "-f FILE" --nrt $nodes
+refuse "file that is not there" "cannot open" --nrt "$dir/none" -f $pod
+refuse "a pod as node" "no NodeResourceTopology" --nrt $pod -f $pod
+refuse "a node as pod" "kep-nodes.yaml" --nrt $nodes -f $nodes
+refuse "bad weight" "--weight: 'cpu'" --nrt $nodes -f $pod --weight cpu
+printf '{' >"$dir/broken.json"
+refuse "not JSON" "broken.json: not valid JSON at line 1" --nrt "$dir/broken.json" -f $pod
+printf 'a: [\n' >"$dir/broken.yaml"
+refuse "not YAML" "broken.yaml: not valid YAML at line 2" --nrt "$dir/broken.yaml" -f $pod
+printf 'kind: NodeResourceTopology\nmetadata: {name: n1}\n' >"$dir/zoneless.yaml"
+refuse "no zones" "NodeResourceTopology 'n1': no zones in it" --nrt "$dir/zoneless.yaml" -f $pod
+printf 'kind: List\nitems: []\n' >"$dir/empty.yaml"
+refuse "empty list" "no NodeResourceTopology in it" --nrt "$dir/empty.yaml" -f $pod
+sed 's/available: "2"/available: "two"/' $nodes >"$dir/quantity.yaml"
+refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --nrt "$dir/quantity.yaml" -f $pod
+mkdir "$dir/nothing"
+refuse "empty directory" "holds no .yaml, .yml or .json file" --nrt "$dir/nothing" -f $pod
+yes 'a: 1' | head -n 10000 >"$dir/long.yaml"
+refuse "10 000 lines of something else" "long.yaml" --nrt "$dir/long.yaml" -f $pod
+
+# --- 5000 nodes of eight NUMA nodes, answered within a generous bound (make bench has the real number)
+awk 'BEGIN {
+	printf "{\"kind\":\"List\",\"items\":["
+	for (n = 0; n < 5000; n++) {
+		printf "%s{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"n%d\"},\"zones\":[", n ? "," : "", n
+		for (z = 0; z < 8; z++) {
+			printf "%s{\"name\":\"node-%d\",\"type\":\"Node\",\"costs\":[", z ? "," : "", z
+			for (c = 0; c < 8; c++)
+				printf "%s{\"name\":\"node-%d\",\"value\":%d}", c ? "," : "", c, c == z ? 10 : 20
+			printf "],\"resources\":[{\"name\":\"cpu\",\"capacity\":\"16\",\"allocatable\":\"16\",\"available\":\"%d\"},", (n + z) % 17
+			printf "{\"name\":\"memory\",\"capacity\":\"64Gi\",\"allocatable\":\"64Gi\",\"available\":\"64Gi\"}]}"
+		}
+		printf "]}"
+	}
+	print "]}"
+}' >"$dir/cluster.json"
+score --nrt "$dir/cluster.json" -f $pod
+check "5000 nodes: status" test $? -eq 0
+check "5000 nodes: every one ranked" test "$(wc -l <"$dir/out")" -eq 5001
+exit $failed
