@@ -22,7 +22,7 @@ static struct settings settings;
 static struct memory_state memory;
 static struct device_inventory devices;
 static struct kubelet_node kubelet_node;
-static struct pod_request pod;
+static struct pod_request pod, pod_with_resources;
 static hwloc_bitmap_t reserved, reserved_high;
 static struct machine many_cpus;
 
@@ -71,6 +71,10 @@ static int setup(void **state)
 	pod_from_text(&pod,
 		"init cpu=1 memory=4096 vendor.com/nic=1; app cpu=2 memory=4096; app cpu=2 memory=4096");
 	pod.qos = QOS_GUARANTEED;
+	pod_from_text(&pod_with_resources, "app cpu=1");
+	pod_with_resources.has_pod_resources = true;
+	pod_with_resources.pod_requests =
+		test_list("hugepages-1Gi=1,memory=1,v.io/a=1,v.io/b=1,v.io/c=1,v.io/d=1");
 	kubelet_node = (struct kubelet_node){.machine = &machine,
 		.settings = &settings,
 		.shared = machine.online,
@@ -88,6 +92,7 @@ static int teardown(void **state)
 	memory_state_release(&memory);
 	device_inventory_release(&devices);
 	pod_request_release(&pod);
+	pod_request_release(&pod_with_resources);
 	hwloc_bitmap_free(reserved);
 	hwloc_bitmap_free(reserved_high);
 	machine_release(&many_cpus);
@@ -254,7 +259,7 @@ static int do_requests(void)
 		r = request_effective_kubelet(&pod, &list);
 	resource_list_release(&list);
 	if (r == 0)
-		r = request_of_node(&pod, &list);
+		r = request_of_node(&pod_with_resources, &list);
 	resource_list_release(&list);
 	if (r == 0)
 		r = request_plan_init(&plan, &pod);
