@@ -211,4 +211,4 @@ dist:
 clean:
 	rm -rf build
 
--include $(shell find $(B) build/fuzz/obj -name '*.d' -not -path '*/variant*' 2>/dev/null)
+-include $(shell find $(B) build/fuzz/obj -name '*.d' $(if $(variant),,-not -path '*/variant*') 2>/dev/null)

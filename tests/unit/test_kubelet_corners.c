@@ -196,6 +196,72 @@ static void older_kubelets_reach_every_node(void **state)
 	fixture_release(&f);
 }
 
+/* Of a node of which much is wrong, the first reason is told. */
+static void the_first_reason_stays(void **state)
+{
+	static const struct synthetic wide = {
+		.sockets = 17, .numas = 1, .uncores = 1, .cores = 2, .threads = 1};
+	static const struct synthetic huge = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 65536, .threads = 1};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &wide);
+	f.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
+	f.settings.topology.max_numa_nodes = 7;
+	f.settings.topology.prefer_closest_numa_nodes = true;
+	f.settings.cpu_options.full_pcpus_only = f.settings.cpu_options.distribute_cpus_across_cores = true;
+	f.settings.reserved_cpu_known = true;
+	f.machine.distances[1] = 0;
+	f.machine.nodes[16].id = 64;
+	f.node.reserved = NULL;
+	assert_unknown(&f, "the Topology Manager's policy is not known");
+	f.settings.reserved_cpu_known = false;
+	f.node.shared = NULL;
+	assert_unknown(&f, "the CPUs reserved for the system are not known");
+	fixture_release(&f);
+	fixture_init(&f, &huge);
+	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic", (struct device){.nodes = 1}), 0);
+	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"the Topology Manager's scope is not known");
+	fixture_release(&f);
+}
+
+/* The gate counts by its whole name and value. */
+static void pod_level_managers_are_a_gate(void **state)
+{
+	static const struct {
+		const char *gates;
+		bool on;
+	} cases[] = {
+		{"PodLevelResourceManagers=true", true},
+		{"A=true,PodLevelResourceManagers=true", true},
+		{"A=true,PodLevelResourceManagers=true,Z=true", true},
+		{"XPodLevelResourceManagers=true", false},
+		{"PodLevelResourceManagers=trueish", false},
+		{"XPodLevelResourceManagers=true,PodLevelResourceManagers=true", true},
+		{"PodLevelResourceManagers=false", false},
+	};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct kubelet k;
+
+		free(f.settings.feature_gates_text);
+		f.settings.feature_gates_text = strdup(cases[i].gates);
+		assert_int_equal(kubelet_init(&k, &f.node), 0);
+		if (k.pod_level_managers != cases[i].on)
+			fail_msg("%s", cases[i].gates);
+		kubelet_release(&k);
+	}
+	fixture_release(&f);
+}
+
 static void refusals_that_managers_make(void **state)
 {
 	struct fixture f;
@@ -384,6 +450,8 @@ int main(void)
 		cmocka_unit_test(memory_that_masks_cannot_hold),
 		cmocka_unit_test(more_cpus_than_a_kubelet_knows),
 		cmocka_unit_test(older_kubelets_reach_every_node),
+		cmocka_unit_test(the_first_reason_stays),
+		cmocka_unit_test(pod_level_managers_are_a_gate),
 		cmocka_unit_test(refusals_that_managers_make),
 		cmocka_unit_test(devices_that_are_held),
 		cmocka_unit_test(memory_that_is_held),

@@ -7,6 +7,7 @@
 
 #include "agent/fit_hints_doc.h"
 #include "common/cleanup.h"
+#include "scoring/admission.h"
 #include "scoring/eviction.h"
 #include "scoring/fit_hints.h"
 #include "tests/lib/nodes.h"
@@ -21,14 +22,15 @@ static struct settings settings;
 static struct memory_state memory;
 static struct device_inventory devices;
 static struct kubelet_node kubelet_node;
-static struct pod_request pod;
+static struct pod_request pod, pod_with_resources;
 static hwloc_bitmap_t reserved, reserved_high;
 static struct machine many_cpus;
 
 static int setup(void **state)
 {
-	static const char *const zones[] = {"cpu=4,memory=8,vendor.com/nic=1",
-		"cpu=9,memory=2,vendor.com/nic=0", "cpu=1,memory=5", "cpu=2,memory=1,vendor.com/nic=2", NULL};
+	static const char *const zones[] = {"cpu=4,memory=8Ki,vendor.com/nic=1",
+		"cpu=9,memory=2Ki,vendor.com/nic=0", "cpu=1,memory=5Ki", "cpu=2,memory=1Ki,vendor.com/nic=2",
+		NULL};
 	static const struct synthetic two = {
 		.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 1 << 30};
 
@@ -69,6 +71,10 @@ static int setup(void **state)
 	pod_from_text(&pod,
 		"init cpu=1 memory=4096 vendor.com/nic=1; app cpu=2 memory=4096; app cpu=2 memory=4096");
 	pod.qos = QOS_GUARANTEED;
+	pod_from_text(&pod_with_resources, "app cpu=1");
+	pod_with_resources.has_pod_resources = true;
+	pod_with_resources.pod_requests =
+		test_list("hugepages-1Gi=1,memory=1,v.io/a=1,v.io/b=1,v.io/c=1,v.io/d=1");
 	kubelet_node = (struct kubelet_node){.machine = &machine,
 		.settings = &settings,
 		.shared = machine.online,
@@ -86,6 +92,7 @@ static int teardown(void **state)
 	memory_state_release(&memory);
 	device_inventory_release(&devices);
 	pod_request_release(&pod);
+	pod_request_release(&pod_with_resources);
 	hwloc_bitmap_free(reserved);
 	hwloc_bitmap_free(reserved_high);
 	machine_release(&many_cpus);
@@ -183,6 +190,44 @@ static int do_judge_containers(void)
 	return judge_in(TOPOLOGY_SCOPE_CONTAINER);
 }
 
+/* Memory lies on one NUMA node, so the CPUs must: 8 at most. */
+static int do_admission(void)
+{
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
+	CLEANUP(pod_request_release) struct pod_request own = {0};
+	CLEANUP(resource_list_release) struct resource_list free_list = {0};
+	struct admission_copies copies;
+	struct admission_nearest nearest = {.found = false};
+	struct admission_node as;
+	struct kubelet k;
+	int r = kubelet_init(&k, &kubelet_node);
+
+	if (r < 0)
+		return r;
+	as = (struct admission_node){.kubelet = &k, .free = &free_list};
+	pod_request_init(&own);
+	r = kubelet_workspace_new(&k, &ws);
+	as.ws = ws;
+	if (r == 0)
+		r = resource_list_set(&free_list, "cpu", quantity_from_units(12));
+	if (r == 0 && !pod_request_add(&own, CONTAINER_APP, "c"))
+		r = -ENOMEM;
+	if (r == 0)
+		r = resource_list_set(&own.containers[0].requests, "cpu", quantity_from_units(13));
+	if (r == 0)
+		r = resource_list_set(&own.containers[0].requests, "memory", quantity_from_units(4096));
+	if (r == 0)
+		r = admission_nearest(&as, &own, QOS_GUARANTEED, &nearest);
+	if (r == 0)
+		r = resource_list_set(&own.containers[0].requests, "cpu", quantity_from_units(2));
+	if (r == 0)
+		r = admission_copies(&as, &own, QOS_GUARANTEED, &copies);
+	if (r == 0)
+		assert_true(nearest.found && nearest.to == 8 * QTY_UNIT && copies.n == 2);
+	kubelet_release(&k);
+	return r;
+}
+
 static int do_devices(void)
 {
 	struct device_inventory copy;
@@ -212,6 +257,9 @@ static int do_requests(void)
 	pod_request_release(&other);
 	if (r == 0)
 		r = request_effective_kubelet(&pod, &list);
+	resource_list_release(&list);
+	if (r == 0)
+		r = request_of_node(&pod_with_resources, &list);
 	resource_list_release(&list);
 	if (r == 0)
 		r = request_plan_init(&plan, &pod);
@@ -336,6 +384,7 @@ static void every_allocation_may_fail(void **state)
 		{"distributed ranges", do_distributed, 60, false},
 		{"verdict in scope pod", do_judge_pod, 30, false},
 		{"verdict in scope container", do_judge_containers, 30, false},
+		{"admission", do_admission, 40, false},
 		{"devices", do_devices, 5, false},
 		{"requests", do_requests, 10, false},
 		{"eviction", do_eviction, 1, false},
