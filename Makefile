@@ -3,8 +3,11 @@
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
-BINDIR ?= $(PREFIX)/sbin
+BINDIR ?= $(PREFIX)/bin
+SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 
 CC ?= cc
 PKG_CONFIG ?= pkg-config
@@ -93,8 +96,10 @@ help:
 ## make test       install what is missing, build, run every test that needs no cluster
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
+## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
-## make fuzz-smoke  run every fuzz target for FUZZ_SECONDS (default 30; needs clang)
+## make coverage   lines and branches that the tests reach
+## make fuzz-smoke run every fuzz target for FUZZ_SECONDS (default 30; needs clang)
 ## make install    into DESTDIR/PREFIX (default /usr/local)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
@@ -171,15 +176,33 @@ check: all units
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
 
+# ---- the real Kubernetes code, by Go (tests/upstream)
+.PHONY: cluster
+cluster:
+	@tests/upstream/cluster.sh run
+
 .PHONY: run-bench
-run-bench: all $(BENCH)
+run-bench: all $(BENCH) $(MACHINES)
 	@B=$(B) tests/bench/run.sh
 
+# ---- coverage
+.PHONY: coverage
+coverage:
+	@packaging/install-deps.sh lint
+	@$(MAKE) --no-print-directory COVERAGE=1 CFLAGS='-O0 -g' check
+	@tests/check/coverage.sh
+
 # ---- install
+PAGES1 := $(sort $(wildcard man/*.1))
 install: all
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8
-	install -m 755 $(B)/nrtd $(DESTDIR)$(BINDIR)/nrtd
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(MANDIR)/man1 \
+		$(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR)
+	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
+	install -m 755 packaging/kubectl-numa $(DESTDIR)$(BINDIR)/kubectl-numa
 	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
+	$(if $(PAGES1),install -m 644 $(PAGES1) $(DESTDIR)$(MANDIR)/man1/)
+	$(B)/nrtd completion --shell bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
+	$(B)/nrtd completion --shell zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 
 dist:
 	@mkdir -p build
@@ -188,4 +211,4 @@ dist:
 clean:
 	rm -rf build
 
--include $(shell find $(B) build/fuzz/obj -name '*.d' -not -path '*/variant*' 2>/dev/null)
+-include $(shell find $(B) build/fuzz/obj -name '*.d' $(if $(variant),,-not -path '*/variant*') 2>/dev/null)

@@ -24,7 +24,6 @@ void fit_report_release(struct fit_report *report)
 		container_release(&report->containers[i]);
 	for (size_t i = 0; i < report->n_unchecked; i++)
 		free(report->unchecked[i]);
-	free(report->pod);
 	free(report->rejection);
 	free(report->containers);
 	free(report->nearest_container);
@@ -73,7 +72,6 @@ static int copy_pod(struct fit_report *report, const struct pod_request *from, s
 
 	to->qos = report->qos;
 	to->has_pod_resources = from->has_pod_resources;
-	to->name = strdup(from->name);
 	for (size_t i = 0; i < from->n_containers && r == 0; i++) {
 		const struct container_request *c = &from->containers[i];
 		struct container_request *copy = pod_request_add(to, c->kind, c->name);
@@ -88,7 +86,7 @@ static int copy_pod(struct fit_report *report, const struct pod_request *from, s
 		r = copy_list(report, &from->pod_requests, &to->pod_requests);
 	if (r == 0)
 		r = copy_list(report, &from->pod_limits, &to->pod_limits);
-	return r < 0 || !to->name ? -ENOMEM : 0;
+	return r;
 }
 
 /* ---- what the whole node has */
@@ -283,7 +281,7 @@ static int find_nearest(struct question *q, struct fit_report *report)
 
 /* ---- what an unknown Topology Manager setting would have decided */
 
-static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "unknown under",
+static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "is not known under",
 	[KUBELET_ADMITS] = "fits under",
 	[KUBELET_REJECTS] = "does not fit under"};
 
@@ -323,29 +321,43 @@ static void print_answers(
 	}
 }
 
+/* The answer under both scopes, if it is the same. */
+static int ask_both_scopes(struct question *q, struct topology_manager_config config, enum qos_class qos,
+	enum kubelet_answer *ret)
+{
+	enum kubelet_answer other = KUBELET_UNKNOWN;
+	int r;
+
+	config.scope = TOPOLOGY_SCOPE_CONTAINER;
+	r = ask_what_if(q, config, qos, ret);
+	config.scope = TOPOLOGY_SCOPE_POD;
+	if (r == 0)
+		r = ask_what_if(q, config, qos, &other);
+	if (r == 0 && other != *ret)
+		*ret = KUBELET_UNKNOWN;
+	return r;
+}
+
 /* Ask under every policy where it is not known, else under both scopes where that is not known. */
 static int explain_unknown(struct question *q, struct fit_report *report)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
 	struct topology_manager_config config = q->settings.topology;
 	enum kubelet_answer answers[TOPOLOGY_MANAGER_POLICY_COUNT] = {0};
-	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN;
+	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, settles = false;
+	bool by_scope = config.scope == TOPOLOGY_SCOPE_UNKNOWN;
 	size_t n = by_policy ? TOPOLOGY_MANAGER_POLICY_COUNT : TOPOLOGY_SCOPE_COUNT;
-	struct err unknown;
-	bool settles = false;
+	struct err unknown = report->reason;
 
-	if (!by_policy && config.scope != TOPOLOGY_SCOPE_UNKNOWN)
-		return 0;
-	if (config.scope == TOPOLOGY_SCOPE_UNKNOWN)
-		config.scope = TOPOLOGY_SCOPE_CONTAINER;
-	for (size_t i = 1; i < n; i++) {
+	for (size_t i = 1; i < n && (by_policy || by_scope); i++) {
 		int r;
 
 		if (by_policy)
 			config.policy = (enum topology_manager_policy)i;
 		else
 			config.scope = (enum topology_manager_scope)i;
-		r = ask_what_if(q, config, report->qos, &answers[i]);
+		r = by_policy && by_scope ? ask_both_scopes(q, config, report->qos, &answers[i])
+					  : ask_what_if(q, config, report->qos, &answers[i]);
 		if (r < 0)
 			return r;
 		settles = settles || answers[i] != KUBELET_UNKNOWN;
@@ -354,7 +366,6 @@ static int explain_unknown(struct question *q, struct fit_report *report)
 		return 0;
 	print_answers(
 		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
-	unknown = report->reason;
 	err_set(&report->reason, 0, "%.200s%s", unknown.text, text.text);
 	return strbuf_error(&text);
 }
@@ -400,8 +411,7 @@ static int make(const struct fit_input *in, const struct pod_request *pod, struc
 
 	report->topology = in->settings->topology;
 	report->qos = request_qos(pod);
-	report->pod = strdup(pod->name);
-	r = report->pod ? request_of_node(pod, &report->wanted) : -ENOMEM;
+	r = request_of_node(pod, &report->wanted);
 	if (r == 0)
 		r = copy_pod(report, pod, &q.pod);
 	if (r == 0)

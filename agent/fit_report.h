@@ -42,7 +42,6 @@ struct fit_scheduler {
 };
 
 struct fit_report {
-	char *pod;
 	enum qos_class qos;
 	struct topology_manager_config topology; /* as the kubelet is set up, or as asked what if */
 	enum kubelet_answer answer;

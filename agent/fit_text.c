@@ -43,6 +43,7 @@ static void add_nearest(const struct fit_report *report, struct strbuf *out)
 {
 	const struct admission_nearest *n = &report->nearest;
 	const struct resource_quantity *q;
+	char from[QUANTITY_TEXT_MAX];
 
 	if (report->answer != KUBELET_REJECTS)
 		return;
@@ -55,12 +56,8 @@ static void add_nearest(const struct fit_report *report, struct strbuf *out)
 	q = resource_list_find(&report->wanted, n->resource);
 	strbuf_addstr(out, "  would fit with ");
 	add_amount(out, n->resource, (struct quantity){.nano = n->to, .format = q->quantity.format});
-	strbuf_addstr(out, " instead of ");
-	if (!strcmp(n->resource, "cpu"))
-		strbuf_addf(out, "%lld", (long long)qty_value(n->from));
-	else
-		add_amount(
-			out, n->resource, (struct quantity){.nano = n->from, .format = q->quantity.format});
+	quantity_print((struct quantity){.nano = n->from, .format = q->quantity.format}, from);
+	strbuf_addf(out, " instead of %s", from);
 	if (report->nearest_container)
 		strbuf_addf(out, " in container '%s'", report->nearest_container);
 	strbuf_addch(out, '\n');

@@ -40,10 +40,18 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 	return 0;
 }
 
-/* Copies that the amounts allow, counted up to ADMISSION_COPIES_MAX. */
-static size_t copies_by_amounts(const struct admission_node *node, const struct resource_list *wanted)
+size_t admission_limit(const struct admission_node *node, size_t most, unsigned nodes)
 {
-	qty_t copies = ADMISSION_COPIES_MAX;
+	unsigned n = node_mask_count(node->kubelet->reach | node->kubelet->memory.nodes);
+
+	return n > nodes ? most >> (n - nodes) : most;
+}
+
+/* Copies that the amounts allow, counted up to `most`. */
+static size_t copies_by_amounts(
+	const struct admission_node *node, const struct resource_list *wanted, size_t most)
+{
+	qty_t copies = (qty_t)most;
 
 	for (size_t i = 0; i < wanted->n_items; i++) {
 		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
@@ -62,11 +70,11 @@ int admission_copies(const struct admission_node *node, const struct pod_request
 	struct admission_copies copies = {0};
 	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
 	int r = request_of_node(pod, &wanted);
-	size_t most;
+	size_t limit = admission_limit(node, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), most;
 
 	if (r < 0)
 		return r;
-	most = copies_by_amounts(node, &wanted);
+	most = copies_by_amounts(node, &wanted, limit);
 	for (size_t i = 0; i < most && verdict.answer == KUBELET_ADMITS; i++) {
 		r = i == 0 ? kubelet_judge(node->kubelet, node->ws, pod, qos, &verdict)
 			   : kubelet_judge_next(node->kubelet, node->ws, pod, qos, &verdict);
@@ -74,7 +82,7 @@ int admission_copies(const struct admission_node *node, const struct pod_request
 			return r;
 		copies.n += verdict.answer == KUBELET_ADMITS;
 	}
-	copies.at_least = copies.n == ADMISSION_COPIES_MAX || verdict.answer == KUBELET_UNKNOWN;
+	copies.at_least = copies.n == limit || verdict.answer == KUBELET_UNKNOWN;
 	*ret = copies;
 	return 0;
 }

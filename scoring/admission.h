@@ -31,8 +31,17 @@ struct admission {
 int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission *ret);
 
-/* Copies are counted up to this. */
-#define ADMISSION_COPIES_MAX 1000u
+/*
+ * Copies are counted up to this, and a search for the nearest request asks for at most so many verdicts. On
+ * more NUMA nodes than ..._NODES each verdict takes long, and each further node halves the number.
+ */
+#define ADMISSION_COPIES_MAX    1000u
+#define ADMISSION_COPIES_NODES  14u
+#define ADMISSION_NEAREST_MAX   4096u
+#define ADMISSION_NEAREST_NODES 11u
+
+/* The limit `most` for this node. */
+size_t admission_limit(const struct admission_node *node, size_t most, unsigned nodes);
 
 struct admission_copies {
 	size_t n;
@@ -52,9 +61,6 @@ struct admission_nearest {
 	const char *resource; /* the pod's */
 	qty_t from, to;
 };
-
-/* Verdicts that one search may ask for. */
-#define ADMISSION_NEAREST_MAX 4096u
 
 /*
  * The nearest request that is admitted: one container's amount of one resource lowered, all else unchanged.

@@ -28,7 +28,7 @@ struct search {
 	const struct admission_node *node;
 	struct pod_request *pod;
 	enum qos_class qos;
-	size_t judged;
+	size_t judged, limit;
 	struct admission_nearest best;
 };
 
@@ -212,7 +212,7 @@ static int try_amounts(
 	for (size_t i = 0; i < amounts->n_items && is_nearer(s, name, from, amounts->items[i]); i++) {
 		struct admission a;
 
-		if (s->judged++ == ADMISSION_NEAREST_MAX) {
+		if (s->judged++ == s->limit) {
 			s->best.complete = false;
 			break;
 		}
@@ -255,7 +255,11 @@ static int try_resource(struct search *s, size_t container, const struct resourc
 int admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
 	struct admission_nearest *ret)
 {
-	struct search s = {.node = node, .pod = pod, .qos = qos, .best = {.complete = true}};
+	struct search s = {.node = node,
+		.pod = pod,
+		.qos = qos,
+		.limit = admission_limit(node, ADMISSION_NEAREST_MAX, ADMISSION_NEAREST_NODES),
+		.best = {.complete = true}};
 
 	for (size_t i = 0; i < pod->n_containers; i++)
 		for (size_t k = 0; k < pod->containers[i].requests.n_items; k++) {

@@ -77,7 +77,7 @@ static void report(struct fixture *f)
 	assert_int_equal(fit_report_make(&in, &f->pod, &f->report), 0);
 }
 
-__attribute__((unused)) static void report_on(struct fixture *f, const char *pod)
+static void report_on(struct fixture *f, const char *pod)
 {
 	pod_request_release(&f->pod);
 	pod_from_text(&f->pod, pod);
@@ -275,11 +275,211 @@ static void agrees_with_all_recorded_decisions(void **state)
 	check_vectors(path);
 }
 
+/* ---- texts */
+
+/* 2 sockets of one NUMA node with 64Gi and 8 cores of 2 threads; CPU i and i + 16 are siblings. */
+static const struct synthetic two_nodes = {
+	.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 2, .memory_bytes = (uint64_t)64 << 30};
+
+/* CPU 0 and its sibling are reserved; ten CPUs are free on node 0 and all sixteen on node 1. */
+static void node_init(struct fixture *f)
+{
+	fixture_init(f);
+	synthetic_machine(&two_nodes, &f->machine);
+	set_shared(f, "0-5,8-21,24-31", "0,16");
+}
+
+static void assert_text(const struct fixture *f, const char *want)
+{
+	struct strbuf text = STRBUF_INIT(8192);
+
+	fit_text(&f->report, &f->inventory, &text);
+	assert_int_equal(strbuf_error(&text), 0);
+	test_assert_text("text", text.text, want);
+	strbuf_release(&text);
+}
+
+static void assert_json(const struct fixture *f, const char *want)
+{
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	struct strbuf text = STRBUF_INIT(8192);
+
+	assert_int_equal(fit_to_doc(&f->report, &doc), 0);
+	assert_int_equal(json_print_compact(&doc, &text), 0);
+	test_assert_text("json", text.text, want);
+	strbuf_release(&text);
+}
+
+static void an_admitted_pod(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	node_init(&f);
+	report_on(&f, "app cpu=4 memory=8Gi");
+	assert_text(&f,
+		"fits: 4 CPUs, 8Gi memory (Guaranteed)\n"
+		"\n"
+		"container  NUMA nodes          CPUs\n"
+		"app        0 preferred         1-2,17-18\n"
+		"\n"
+		"copies       6, one after the other\n"
+		"NUMA nodes   1 for the scheduler (0), at minimum distance\n"
+		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 94\n"
+		"kubelet      Topology Manager policy restricted, scope container\n");
+	assert_json(&f,
+		"{\"admitted\":true,\"reason\":\"\",\"rejection\":\"\",\"containers\":[{\"name\":\"app\","
+		"\"numaNodes\":[0],\"preferred\":true,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],"
+		"\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"MostAllocated\":0,"
+		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":"
+		"true,\"copies\":6,\"copiesAtLeast\":false,\"nearest\":null,\"unchecked\":[]}");
+	fixture_release(&f);
+}
+
+static void a_rejected_pod(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	node_init(&f);
+	report_on(&f, "app cpu=10 memory=1Gi; app cpu=17 memory=1Gi");
+	assert_text(&f,
+		"does not fit: 27 CPUs, 2Gi memory (Guaranteed)\n"
+		"  container 'app': restricted: 17 CPUs wanted, 16 available (TopologyAffinityError)\n"
+		"  would fit with 16 CPUs instead of 17 in container 'app'\n"
+		"\n"
+		"NUMA nodes   no set of them has what is asked for\n"
+		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 0\n"
+		"kubelet      Topology Manager policy restricted, scope container\n");
+	assert_json(&f, "{\"admitted\":false,\"reason\":\"container 'app': restricted: 17 CPUs wanted,"
+			" 16 available\",\"rejection\":\"TopologyAffinityError\",\"containers\":[],"
+			"\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"MostAllocated\":0,"
+			"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":0},"
+			"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,"
+			"\"nearest\":{\"container\":\"app\",\"resource\":\"cpu\",\"request\":\"17\","
+			"\"fits\":\"16\"},\"unchecked\":[]}");
+	report_on(&f, "app cpu=2 memory=200Gi");
+	assert_text(&f,
+		"does not fit: 2 CPUs, 200Gi memory (Guaranteed)\n"
+		"  memory: 200Gi wanted, the node has 128Gi left at most (OutOfmemory)\n"
+		"  would fit with 128Gi memory instead of 200Gi\n"
+		"\n"
+		"NUMA nodes   no set of them has what is asked for\n"
+		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 0\n"
+		"kubelet      Topology Manager policy restricted, scope container\n");
+	fixture_release(&f);
+}
+
+static void devices_are_not_checked(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	node_init(&f);
+	report_on(&f, "app cpu=4 memory=8Gi v.com/nic=1");
+	assert_text(&f,
+		"unknown: 4 CPUs, 8Gi memory, 1 v.com/nic (Guaranteed)\n"
+		"  which devices are free is not known; without v.com/nic the pod fits\n"
+		"\n"
+		"container  NUMA nodes          CPUs\n"
+		"app        0 preferred         1-2,17-18\n"
+		"\n"
+		"copies       6, one after the other, devices aside\n"
+		"NUMA nodes   1 for the scheduler (0), at minimum distance\n"
+		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 94\n"
+		"kubelet      Topology Manager policy restricted, scope container\n");
+	assert_json(&f,
+		"{\"admitted\":null,"
+		"\"reason\":\"which devices are free is not known; without v.com/nic the pod fits\","
+		"\"rejection\":\"\",\"containers\":[{\"name\":\"app\",\"numaNodes\":[0],"
+		"\"preferred\":true,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],\"numaNodes\":1,"
+		"\"minDistance\":true,\"scores\":{\"MostAllocated\":0,\"LeastAllocated\":0,"
+		"\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":true,\"copies\":6,"
+		"\"copiesAtLeast\":false,\"nearest\":null,\"unchecked\":[\"v.com/nic\"]}");
+	/* What is rejected without its devices is rejected. */
+	report_on(&f, "app cpu=40 memory=8Gi v.com/nic=1");
+	assert_int_equal(f.report.answer, KUBELET_REJECTS);
+	fixture_release(&f);
+}
+
+static void unknown_settings_say_what_depends_on_them(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	node_init(&f);
+	f.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
+	report_on(&f, "app cpu=15 memory=1Gi; app cpu=8 memory=1Gi; app cpu=1 memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
+	test_assert_text("policy", f.report.reason.text,
+		"the Topology Manager's policy is not known; fits under none, best-effort, restricted; "
+		"is not known under single-numa-node");
+	f.settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	report_on(&f, "app cpu=10 memory=1Gi; app cpu=8 memory=1Gi");
+	test_assert_text("scope", f.report.reason.text,
+		"the Topology Manager's scope is not known; fits under container; does not fit under pod");
+	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	report_on(&f, "app cpu=10 memory=1Gi");
+	test_assert_text("CPU manager", f.report.reason.text, "the CPU manager's policy is not known");
+	fixture_release(&f);
+}
+
+static void the_scheduler_may_disagree(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	node_init(&f);
+	f.settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	/* Without a memory manager the kubelet does not align memory; the plugin does. */
+	report_on(&f, "app cpu=4 memory=80Gi");
+	assert_text(&f,
+		"fits: 4 CPUs, 80Gi memory (Guaranteed)\n"
+		"\n"
+		"container  NUMA nodes          CPUs\n"
+		"app        0 preferred         1-2,17-18\n"
+		"\n"
+		"copies       1, one after the other\n"
+		"NUMA nodes   2 for the scheduler (0-1), at minimum distance\n"
+		"scores       MostAllocated 12, LeastAllocated 30, BalancedAllocation 0, LeastNUMANodes 82\n"
+		"scheduler    its NUMA filter would keep the pod away: container 'app' needs cpu 4, memory "
+		"80Gi on one NUMA node; node 0 has memory 64Gi; node 1 has memory 64Gi\n"
+		"kubelet      Topology Manager policy single-numa-node, scope container\n");
+	fixture_release(&f);
+}
+
+/* A node whose CPU manager had policy none: asked what if it were static, every CPU is in the shared pool. */
+static void a_change_to_static_begins_with_every_cpu(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	synthetic_machine(&two_nodes, &f.machine);
+	assert_int_equal(cpuset_parse("0", &f.reserved, NULL), 0);
+	f.allocations.cpus_known = true;
+	report_on(&f, "app cpu=4 memory=8Gi");
+	assert_int_equal(f.report.answer, KUBELET_ADMITS);
+	test_assert_text("CPUs", f.report.containers[0].cpus, "1-2,17-18");
+	f.allocations.cpus_known = false;
+	report(&f);
+	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
+	test_assert_text("reason", f.report.reason.text, "the CPU manager's shared pool is not known");
+	fixture_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_the_kept_decisions),
 		cmocka_unit_test(agrees_with_all_recorded_decisions),
+		cmocka_unit_test(an_admitted_pod),
+		cmocka_unit_test(a_rejected_pod),
+		cmocka_unit_test(devices_are_not_checked),
+		cmocka_unit_test(unknown_settings_say_what_depends_on_them),
+		cmocka_unit_test(the_scheduler_may_disagree),
+		cmocka_unit_test(a_change_to_static_begins_with_every_cpu),
 	};
 
 	return cmocka_run_group_tests_name("fit_report", tests, NULL, NULL);
