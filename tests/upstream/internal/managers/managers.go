@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ type Managers struct {
 	stop     []func()
 
 	mu   sync.Mutex
-	pods []*v1.Pod // those admitted and not removed
+	pods []*v1.Pod // those that are there or being admitted
 }
 
 // Start puts the managers together as the kubelet's container manager does and starts them. Their state files go to
@@ -191,20 +192,18 @@ func (m *Managers) Admit(pod *v1.Pod) *Verdict {
 	}
 	verdict := &Verdict{Pod: pod.Namespace + "/" + pod.Name, Admitted: true, Containers: []Container{}}
 	attributes := &lifecycle.PodAdmitAttributes{Pod: pod, OtherPods: m.activePods()}
+	m.add(pod) // the kubelet knows a pod before it admits it, and so it counts as active
 	for _, handler := range m.handlers {
 		if result := handler.Admit(attributes); !result.Admit {
 			verdict.Admitted, verdict.Reason, verdict.Message = false, result.Reason, result.Message
+			m.drop(verdict.Pod)
 			m.flush()
 			return verdict
 		}
 	}
-	m.mu.Lock()
-	m.pods = append(m.pods, pod)
-	m.mu.Unlock()
-	for _, container := range append(append([]v1.Container(nil), pod.Spec.InitContainers...), pod.Spec.Containers...) {
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		verdict.Containers = append(verdict.Containers, m.container(pod, container.Name))
 	}
-	m.flush()
 	return verdict
 }
 
@@ -235,17 +234,51 @@ func (m *Managers) container(pod *v1.Pod, name string) Container {
 
 // Remove takes a pod, "namespace/name", away, as when the kubelet has ended it.
 func (m *Managers) Remove(pod string) error {
+	if !m.drop(pod) {
+		return fmt.Errorf("no pod %s", pod)
+	}
+	m.flush()
+	return nil
+}
+
+func (m *Managers) add(pod *v1.Pod) {
 	m.mu.Lock()
-	for i, p := range m.pods {
-		if p.Namespace+"/"+p.Name == pod {
-			m.pods = append(m.pods[:i:i], m.pods[i+1:]...)
-			m.mu.Unlock()
-			m.flush()
-			return nil
+	defer m.mu.Unlock()
+	m.pods = append(m.pods, pod)
+}
+
+func (m *Managers) drop(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.pods)
+	m.pods = slices.DeleteFunc(m.pods, func(p *v1.Pod) bool { return p.Namespace+"/"+p.Name == name })
+	return len(m.pods) < before
+}
+
+// Seen is how much of a resource the managers say that pods hold: exclusive CPUs, memory blocks, devices. What pods use
+// of the shared pool is not in it, and in no file or socket of the kubelet either.
+func (m *Managers) Seen(name v1.ResourceName) resource.Quantity {
+	var total int64
+	for _, pod := range m.activePods() {
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			uid := string(pod.UID)
+			if name == v1.ResourceCPU {
+				total += int64(m.cpus.GetExclusiveCPUs(uid, c.Name).Size())
+			}
+			for _, block := range m.memory.GetMemory(uid, c.Name) {
+				if block.Type == name {
+					total += int64(block.Size)
+				}
+			}
+			total += int64(len(m.devices.GetDevices(uid, c.Name)[string(name)]))
 		}
 	}
-	m.mu.Unlock()
-	return fmt.Errorf("no pod %s", pod)
+	return *resource.NewQuantity(total, resource.DecimalSI)
+}
+
+// Allocatable is what the node has for pods of a resource.
+func (m *Managers) Allocatable(name v1.ResourceName) resource.Quantity {
+	return m.currentNode().Status.Allocatable[name]
 }
 
 // flush makes the managers forget pods that are gone. In a kubelet their loops and the next admission do; each drops

@@ -4,6 +4,7 @@ package managers
 
 import (
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	cadvisorapi "github.com/google/cadvisor/info/v1"
 	"github.com/google/cadvisor/utils/sysfs"
 	"github.com/google/cadvisor/utils/sysinfo"
+	"k8s.io/utils/cpuset"
 )
 
 // recorded is cadvisor's view of sysfs, redirected below a folder: the real one has its paths fixed.
@@ -29,7 +31,49 @@ func (r recorded) GetCPUsPaths(path string) ([]string, error) {
 	if !strings.HasPrefix(path, r.root) {
 		path = r.root + path
 	}
-	return r.SysFs.GetCPUsPaths(path)
+	paths, err := r.SysFs.GetCPUsPaths(path)
+	if err != nil || len(paths) > 0 || path == r.cpus() {
+		return paths, err
+	}
+	return r.linked(path), nil
+}
+
+// linked makes up the links nodeN/cpuM, which every kernel has and records of a machine often lack.
+func (r recorded) linked(node string) []string {
+	var ids []int
+	if text, err := os.ReadFile(node + "/cpulist"); err == nil {
+		list, err := cpuset.Parse(strings.Trim(string(text), "\x00\n "))
+		if err != nil {
+			return nil
+		}
+		ids = list.List()
+	} else if text, err := os.ReadFile(node + "/cpumap"); err == nil {
+		ids = maskBits(string(text))
+	}
+	var paths []string
+	for _, id := range ids {
+		path := fmt.Sprintf("%s/cpu%d", r.cpus(), id)
+		if _, err := os.Stat(path); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// maskBits are the bits of a mask as the kernel prints it: hexadecimal, the highest first, with commas.
+func maskBits(text string) []int {
+	digits := strings.ReplaceAll(strings.Trim(text, "\x00\n "), ",", "")
+	mask, ok := new(big.Int).SetString(digits, 16)
+	if !ok {
+		return nil
+	}
+	var bits []int
+	for i := range mask.BitLen() {
+		if mask.Bit(i) == 1 {
+			bits = append(bits, i)
+		}
+	}
+	return bits
 }
 
 func (r recorded) IsCPUOnline(path string) bool {
@@ -41,19 +85,8 @@ func (r recorded) IsCPUOnline(path string) bool {
 	if _, err := fmt.Sscanf(filepath.Base(path), "cpu%d", &id); err != nil {
 		return false
 	}
-	for _, part := range strings.Split(strings.Trim(string(text), "\x00\n "), ",") {
-		var first, last int
-		switch n, _ := fmt.Sscanf(part, "%d-%d", &first, &last); n {
-		case 1:
-			last = first
-		case 0:
-			continue
-		}
-		if first <= id && id <= last {
-			return true
-		}
-	}
-	return false
+	online, err := cpuset.Parse(strings.Trim(string(text), "\x00\n "))
+	return err == nil && online.Contains(id)
 }
 
 func (r recorded) GetCaches(cpu int) ([]os.FileInfo, error) {
@@ -93,14 +126,7 @@ func (r recorded) GetCacheInfo(cpu int, name string) (sysfs.CacheInfo, error) {
 	if err != nil {
 		return sysfs.CacheInfo{}, err
 	}
-	for _, digit := range string(shared) {
-		var bits int
-		if _, err := fmt.Sscanf(string(digit), "%x", &bits); err == nil {
-			for ; bits != 0; bits &= bits - 1 {
-				info.Cpus++
-			}
-		}
-	}
+	info.Cpus = len(maskBits(string(shared)))
 	return info, nil
 }
 
@@ -124,8 +150,23 @@ func MachineInfo(root string) (*cadvisorapi.MachineInfo, error) {
 		}
 	}
 	info.NumSockets = len(sockets)
+	if total, err := totalMemory(root); err == nil {
+		info.MemoryCapacity = total
+	}
 	for size, count := range pages {
 		info.HugePages = append(info.HugePages, cadvisorapi.HugePagesInfo{PageSize: size, NumPages: count})
 	}
 	return info, nil
+}
+
+// totalMemory is MemTotal of the machine's /proc/meminfo; a record of /sys alone has none, and the sum of the NUMA
+// nodes then stands for it.
+func totalMemory(root string) (uint64, error) {
+	text, err := os.ReadFile(root + "/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	var kilobytes uint64
+	_, err = fmt.Sscanf(string(text), "MemTotal: %d kB", &kilobytes)
+	return kilobytes << 10, err
 }
