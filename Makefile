@@ -96,6 +96,7 @@ help:
 ## make test       install what is missing, build, run every test that needs no cluster
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
+## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
 ## make coverage   lines and branches that the tests reach
@@ -131,6 +132,10 @@ $(B)/vectors: $(VECTORS_OBJ) $(B)/libnrtd.a
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) $(TEST_LDLIBS) -lm
+
+$(B)/tests/pictures/%: $(B)/tests/pictures/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
 	$(call say,LINK)
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) $(TEST_LDLIBS) -lm
 
@@ -175,6 +180,10 @@ check: all units
 	@B=$(B) tests/check/run-tests.sh
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
+
+.PHONY: pictures
+pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
+	$< man/pictures
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: cluster

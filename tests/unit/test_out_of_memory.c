@@ -6,11 +6,14 @@
 #include "tests/lib/test.h"
 
 #include "agent/fit_hints_doc.h"
+#include "agent/show_svg.h"
+#include "agent/show_text.h"
 #include "common/cleanup.h"
 #include "scoring/admission.h"
 #include "scoring/eviction.h"
 #include "scoring/fit_hints.h"
 #include "tests/lib/nodes.h"
+#include "tests/lib/observations.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/scarce_memory.h"
 #include "tests/lib/synthetic.h"
@@ -25,6 +28,7 @@ static struct kubelet_node kubelet_node;
 static struct pod_request pod, pod_with_resources;
 static hwloc_bitmap_t reserved, reserved_high;
 static struct machine many_cpus;
+static struct observation picture;
 
 static int setup(void **state)
 {
@@ -41,6 +45,7 @@ static int setup(void **state)
 	test_node_init(&node, zones);
 	synthetic_machine(&two, &machine);
 	synthetic_machine(&many, &many_cpus);
+	observation_of_picture(&picture);
 	settings_init(&settings);
 	settings.cpu_manager = CPU_MANAGER_STATIC;
 	settings.memory_manager = MEMORY_MANAGER_STATIC;
@@ -96,6 +101,7 @@ static int teardown(void **state)
 	hwloc_bitmap_free(reserved);
 	hwloc_bitmap_free(reserved_high);
 	machine_release(&many_cpus);
+	observation_release(&picture);
 	return 0;
 }
 
@@ -372,6 +378,28 @@ static int do_reservation_that_fails(void)
 	return 0;
 }
 
+static int do_show_text(void)
+{
+	CLEANUP(show_view_release) struct show_view v;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
+	int r;
+
+	show_view_init(&v);
+	r = show_view(&picture, &v);
+	return r < 0 ? r : show_text(&v, 80, true, true, &out);
+}
+
+static int do_show_svg(void)
+{
+	CLEANUP(show_view_release) struct show_view v;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
+	int r;
+
+	show_view_init(&v);
+	r = show_view(&picture, &v);
+	return r < 0 ? r : show_svg(&v, SHOW_SVG_WIDTH, &out);
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	static const struct {
@@ -396,6 +424,8 @@ static void every_allocation_may_fail(void **state)
 		{"state that is incomplete", do_state_incomplete, 20, false},
 		{"state of many CPUs", do_state_of_many_cpus, 20, true},
 		{"reservation that fails", do_reservation_that_fails, 10, false},
+		{"show as text", do_show_text, 100, true},
+		{"show as a picture", do_show_svg, 100, true},
 	};
 
 	(void)state;
