@@ -173,12 +173,14 @@ static bool add_shapes(struct doc *parent, const struct fit_hints *h)
 	return ok;
 }
 
+/* A member that is there. */
 static struct doc *member(struct doc *map, const char *key)
 {
-	DOC_FOREACH (item, map)
-		if (!strcmp(item->key, key))
-			return item;
-	return NULL;
+	struct doc *item = map->items;
+
+	while (strcmp(item->key, key) != 0)
+		item++;
+	return item;
 }
 
 /* The length of the compact JSON. 0 or -ENOMEM. */

@@ -8,6 +8,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
 	[COMMAND_CHECK] = command_check,
 	[COMMAND_FIT] = command_fit,
 	[COMMAND_SCORE] = command_score,
+	[COMMAND_SHOW] = command_show,
 	[COMMAND_COMPLETION] = command_completion,
 };
 

@@ -109,7 +109,7 @@ static int compare_candidates(const void *va, const void *vb)
 
 	if (a->sum != b->sum)
 		return a->sum < b->sum ? -1 : 1;
-	return combination_precedes(a->set, b->set) ? -1 : a->set != b->set;
+	return combination_precedes(b->set, a->set) - combination_precedes(a->set, b->set);
 }
 
 static void fill_amounts(const struct fit_space *s, uint64_t set, qty_t *row)

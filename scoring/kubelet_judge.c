@@ -87,7 +87,8 @@ static int begin(const struct judgement *j, bool from_start)
 		device_books_begin_pod(&ws->devices, &j->k->devices);
 		return memory_books_begin_pod(&ws->memory, &j->k->memory, n_containers);
 	}
-	memcpy(ws->shared, j->k->shared, n * sizeof(*ws->shared));
+	if (n > 0) /* without CPUs, or with too many, there is no set to copy */
+		memcpy(ws->shared, j->k->shared, n * sizeof(*ws->shared));
 	device_books_reset(&ws->devices, &j->k->devices);
 	return memory_books_reset(&ws->memory, &j->k->memory, n_containers);
 }

@@ -4,10 +4,7 @@
  * becomes more by being taken from; scores lie in 0..100; what the kubelet admits it has a place for, of free
  * CPUs that no other container of the pod has; and the exclusive-CPU ranges say what the kubelet says.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/fuzz/fuzz.h"
 
 #include "common/cleanup.h"
 #include "scoring/exclusive_cpus.h"
@@ -19,8 +16,6 @@
 
 #define MAX_NODES 7
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static const char *const names[] = {"cpu", "hugepages-1Gi", "memory", "vendor.com/gpu", "vendor.com/nic"};
 
 #define N_NAMES ARRAY_SIZE(names)
@@ -28,13 +23,6 @@ static const char *const names[] = {"cpu", "hugepages-1Gi", "memory", "vendor.co
 struct input {
 	const uint8_t *at, *end;
 };
-
-/* A broken rule aborts, so that libFuzzer keeps the input. */
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* The next byte, below n; 0 when there are no more. */
 static unsigned take(struct input *in, unsigned n)
@@ -63,7 +51,7 @@ static void take_inventory(struct input *in, struct inventory *inv)
 	size_t n = take(in, MAX_NODES + 1), n_names = take(in, N_NAMES + 1);
 	bool same_ids = take(in, 8) == 1;
 
-	require(inventory_shape(inv, n, names, n_names) == 0);
+	fuzz_require(inventory_shape(inv, n, names, n_names) == 0);
 	for (size_t i = 0; i < n; i++) {
 		inv->nodes[i].id = same_ids ? take(in, 3) : (unsigned)i;
 		for (size_t r = 0; r < n_names; r++) {
@@ -87,7 +75,7 @@ static void take_list(struct input *in, struct resource_list *ret)
 		if (take(in, 3) == 2)
 			continue;
 		q.nano = take_amount(in);
-		require(resource_list_set(ret, names[i], q) == 0);
+		fuzz_require(resource_list_set(ret, names[i], q) == 0);
 	}
 }
 
@@ -102,11 +90,11 @@ static void take_pod(struct input *in, struct pod_request *pod)
 			i + 1 == n ? CONTAINER_APP : (enum container_kind)take(in, CONTAINER_KIND_COUNT);
 		struct container_request *c = pod_request_add(pod, kind, "c");
 
-		require(c != NULL);
+		fuzz_require(c != NULL);
 		take_list(in, &c->requests);
 		for (size_t k = 0; k < c->requests.n_items; k++)
-			require(resource_list_set(&c->limits, c->requests.items[k].name,
-					c->requests.items[k].quantity) == 0);
+			fuzz_require(resource_list_set(&c->limits, c->requests.items[k].name,
+					     c->requests.items[k].quantity) == 0);
 	}
 }
 
@@ -119,18 +107,18 @@ static void check_fit(
 	size_t n = (size_t)s->n_nodes * s->n_resources;
 	CLEANUP(freep) qty_t *before = calloc(n + 1, sizeof(*before));
 
-	require(before != NULL);
-	require(search.verdict == table.verdict && search.nodes == table.nodes &&
-		search.n_nodes == table.n_nodes && search.min_distance == table.min_distance);
+	fuzz_require(before != NULL);
+	fuzz_require(search.verdict == table.verdict && search.nodes == table.nodes &&
+		     search.n_nodes == table.n_nodes && search.min_distance == table.min_distance);
 	if (search.verdict != FIT_FOUND)
 		return;
-	require(search.nodes != 0 && (search.nodes & ~combination_first(s->n_nodes)) == 0);
-	require(search.n_nodes >= 1 && search.n_nodes <= (unsigned)__builtin_popcountll(search.nodes));
+	fuzz_require(search.nodes != 0 && (search.nodes & ~combination_first(s->n_nodes)) == 0);
+	fuzz_require(search.n_nodes >= 1 && search.n_nodes <= (unsigned)__builtin_popcountll(search.nodes));
 	for (size_t i = 0; i < n; i++)
 		before[i] = s->available[i];
 	fit_subtract(s, request, search.nodes);
 	for (size_t i = 0; i < n; i++)
-		require(s->available[i] <= before[i] && s->available[i] >= 0);
+		fuzz_require(s->available[i] <= before[i] && s->available[i] >= 0);
 	fit_space_reset(s);
 }
 
@@ -139,7 +127,7 @@ static void check_scores(struct fit_space *s, const struct request_plan *plan)
 	for (enum strategy strategy = 0; strategy < STRATEGY_COUNT; strategy++) {
 		int score = strategy_score(s, plan, &s->inventory->topology, strategy, NULL);
 
-		require(score == SCORE_UNKNOWN || (score >= 0 && score <= 100));
+		fuzz_require(score == SCORE_UNKNOWN || (score >= 0 && score <= 100));
 	}
 }
 
@@ -147,7 +135,7 @@ static void check_filter(struct fit_space *s, const struct request_plan *plan)
 {
 	struct filter_result result = filter_pod(s, plan, &s->inventory->topology, NULL);
 
-	require((result.verdict == FILTER_PASS) == (result.reason[0] == '\0'));
+	fuzz_require((result.verdict == FILTER_PASS) == (result.reason[0] == '\0'));
 	fit_space_reset(s);
 }
 
@@ -162,10 +150,10 @@ static void check_scheduler(struct input *in, const struct pod_request *pod)
 
 	inventory_init(&inv);
 	take_inventory(in, &inv);
-	require(distances_init(&distances, inv.costs, inv.n_nodes, DISTANCES_WORK_LIMIT) == 0);
-	require(fit_space_init(&space, &inv, &distances) == 0);
-	require(frontier_init(&frontier, &space, &limits) == 0 && !frontier.truncated);
-	require(request_plan_init(&plan, pod) == 0);
+	fuzz_require(distances_init(&distances, inv.costs, inv.n_nodes, DISTANCES_WORK_LIMIT) == 0);
+	fuzz_require(fit_space_init(&space, &inv, &distances) == 0);
+	fuzz_require(frontier_init(&frontier, &space, &limits) == 0 && !frontier.truncated);
+	fuzz_require(request_plan_init(&plan, pod) == 0);
 	for (size_t i = 0; i < pod->n_containers; i++)
 		check_fit(&space, &frontier, plan.qos, &pod->containers[i].requests);
 	check_fit(&space, &frontier, QOS_GUARANTEED, &plan.effective);
@@ -194,24 +182,24 @@ static void check_placements(const struct kubelet *k, const struct pod_request *
 {
 	CLEANUP(freep) bool *held = calloc(k->topology.n_cpus + 1, sizeof(*held));
 
-	require(held != NULL);
-	require(verdict->answer != KUBELET_ADMITS || verdict->rejection == KUBELET_NOT_REJECTED);
-	require((verdict->answer == KUBELET_ADMITS) == (verdict->reason.text[0] == '\0'));
+	fuzz_require(held != NULL);
+	fuzz_require(verdict->answer != KUBELET_ADMITS || verdict->rejection == KUBELET_NOT_REJECTED);
+	fuzz_require((verdict->answer == KUBELET_ADMITS) == (verdict->reason.text[0] == '\0'));
 	if (verdict->answer != KUBELET_ADMITS || !k->cpu_static || k->unknown.text[0] != '\0')
 		return;
-	require(verdict->n_placements == pod->n_containers);
+	fuzz_require(verdict->n_placements == pod->n_containers);
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct kubelet_placement *p = &verdict->placements[i];
 		size_t n = kubelet_exclusive_cpus(&pod->containers[i], qos);
 
-		require(p->exclusive_cpus == n);
+		fuzz_require(p->exclusive_cpus == n);
 		if (n == 0)
 			continue;
-		require(p->cpus != NULL && cpu_set_size(&k->topology, p->cpus) == n);
+		fuzz_require(p->cpus != NULL && cpu_set_size(&k->topology, p->cpus) == n);
 		for (size_t c = 0; c < k->topology.n_cpus; c++) {
 			if (!p->cpus[c])
 				continue;
-			require(k->shared[c] && !k->cpu.reserved[c] && !held[c]);
+			fuzz_require(k->shared[c] && !k->cpu.reserved[c] && !held[c]);
 			held[c] = pod->containers[i].kind != CONTAINER_INIT;
 		}
 	}
@@ -236,13 +224,14 @@ static void check_ranges(
 	struct pod_request pod;
 	enum topology_manager_policy policy = k->rules.policy;
 
-	require(exclusive_cpus_init(&e, node) == 0);
+	fuzz_require(exclusive_cpus_init(&e, node) == 0);
 	pod_request_init(&pod);
-	require(pod_request_add(&pod, CONTAINER_APP, "c") != NULL);
-	require(resource_list_set(&pod.containers[0].requests, "cpu", quantity_from_units((int64_t)n)) == 0);
-	require(kubelet_judge(k, ws, &pod, QOS_GUARANTEED, &verdict) == 0);
+	fuzz_require(pod_request_add(&pod, CONTAINER_APP, "c") != NULL);
+	fuzz_require(
+		resource_list_set(&pod.containers[0].requests, "cpu", quantity_from_units((int64_t)n)) == 0);
+	fuzz_require(kubelet_judge(k, ws, &pod, QOS_GUARANTEED, &verdict) == 0);
 	if (k->cpu_static && policy >= TOPOLOGY_MANAGER_BEST_EFFORT && verdict.answer != KUBELET_UNKNOWN)
-		require(in_ranges(&e, policy, n) == (verdict.answer == KUBELET_ADMITS));
+		fuzz_require(in_ranges(&e, policy, n) == (verdict.answer == KUBELET_ADMITS));
 	pod_request_release(&pod);
 	exclusive_cpus_release(&e);
 }
@@ -265,7 +254,7 @@ static void check_kubelet(struct input *in, const struct pod_request *pod)
 	struct kubelet_verdict verdict;
 	struct kubelet k;
 
-	require(shared && reserved);
+	fuzz_require(shared && reserved);
 	synthetic_machine(&shape, &machine);
 	settings_init(&settings);
 	settings.cpu_manager = (enum cpu_manager_policy)(CPU_MANAGER_POLICY_COUNT - 1 - take(in, 3));
@@ -283,9 +272,9 @@ static void check_kubelet(struct input *in, const struct pod_request *pod)
 	}
 	node.shared = shared;
 	node.reserved = reserved;
-	require(kubelet_init(&k, &node) == 0);
-	require(kubelet_workspace_new(&k, &ws) == 0);
-	require(kubelet_judge(&k, ws, pod, qos, &verdict) == 0);
+	fuzz_require(kubelet_init(&k, &node) == 0);
+	fuzz_require(kubelet_workspace_new(&k, &ws) == 0);
+	fuzz_require(kubelet_judge(&k, ws, pod, qos, &verdict) == 0);
 	check_placements(&k, pod, qos, &verdict);
 	check_ranges(&node, &k, ws, 1 + take(in, 64));
 	kubelet_release(&k);

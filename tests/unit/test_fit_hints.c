@@ -171,10 +171,12 @@ static void entries_go_from_the_end(void **state)
 
 	(void)state;
 	test_node_init(&node, zones);
+	node.inv.nodes[0].id = 7; /* positions are not ids */
 	input.inventory = &node.inv;
 	assert_int_equal(fit_hints_init(&h, &input), 0);
 	assert_int_equal(h.frontier.n_entries, n_before);
 	whole = print(&h, SIZE_MAX);
+	assert_non_null(strstr(whole, "{\"numaNodes\":[1,2,7],"));
 	for (most = strlen(whole);; most--) {
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1 << 20);
 		CLEANUP(doc_release) struct doc d = DOC_INIT;

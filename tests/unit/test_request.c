@@ -156,6 +156,29 @@ static void effective_requests(void **state)
 	}
 }
 
+/* Pod-level resources replace what they name; the overhead comes on top. */
+static void amounts_of_the_node(void **state)
+{
+	struct resource_list got;
+	struct pod_request pod;
+
+	(void)state;
+	pod_request_init(&pod);
+	test_pod_add(&pod, CONTAINER_SIDECAR, "cpu=1,memory=10");
+	test_pod_add(&pod, CONTAINER_INIT, "cpu=9");
+	test_pod_add(&pod, CONTAINER_APP, "cpu=2,memory=20,v.io/d=1");
+	pod.overhead = test_list("cpu=500m");
+	assert_int_equal(request_of_node(&pod, &got), 0);
+	check_list("containers", &got, "cpu=10500m,memory=30,v.io/d=1");
+	resource_list_release(&got);
+	pod.has_pod_resources = true;
+	pod.pod_requests = test_list("cpu=4");
+	assert_int_equal(request_of_node(&pod, &got), 0);
+	check_list("pod", &got, "cpu=4500m,memory=30,v.io/d=1");
+	resource_list_release(&got);
+	pod_request_release(&pod);
+}
+
 static void exclusive_amounts(void **state)
 {
 	static const char *const zones[] = {"cpu=1,vendor.com/gpu=1", NULL};
@@ -254,6 +277,7 @@ int main(void)
 		cmocka_unit_test(qos_classes),
 		cmocka_unit_test(limits_become_requests),
 		cmocka_unit_test(effective_requests),
+		cmocka_unit_test(amounts_of_the_node),
 		cmocka_unit_test(exclusive_amounts),
 		cmocka_unit_test(exclusive_pods),
 		cmocka_unit_test(whole_numbers_of_cpus),

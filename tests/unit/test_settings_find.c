@@ -2,7 +2,9 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/settings_find.h"
@@ -279,16 +281,75 @@ static void a_kubelet_with_a_bad_configuration(void **state)
 
 /* ---- the live system */
 
-static void this_process_is_no_kubelet(void **state)
+/* A process that /proc calls "kubelet", in `dir`; it ends when *ret_pipe is closed. */
+static pid_t start_kubelet(const char *dir, int *ret_pipe)
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	assert_int_not_equal(pid, -1);
+	if (pid == 0) {
+		if (chdir(dir) == 0 && dup2(ends[0], STDIN_FILENO) == STDIN_FILENO)
+			execl("/bin/sh", "kubelet", "-c", "read x", "x", "--config=c.yaml", NULL);
+		_exit(127);
+	}
+	close(ends[0]);
+	*ret_pipe = ends[1];
+	return pid;
+}
+
+/* False when another kubelet runs besides. */
+static bool read_live_kubelet(const char *dir)
 {
 	CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
-	struct err err = {""};
-	int n = kubelet_process_find("", &p, &err);
+	CLEANUP(closep) int end = -1;
+	pid_t pid = start_kubelet(dir, &end);
+	char want[4096];
+	int n = 0;
+
+	for (int i = 0; i < 1000 && n == 0; i++) {
+		usleep(10000);
+		n = kubelet_process_find("", &p, NULL);
+	}
+	if (n == 1 && p.pid == (unsigned)pid) {
+		/* /proc tells the directory without symbolic links and "." in it. */
+		snprintf(want, sizeof(want),
+			"cpuManagerPolicy=static [%s/c.yaml]\n"
+			"topologyManagerPolicy=none [kubelet default]\n"
+			"root /var/lib/kubelet\n",
+			p.cwd);
+		check_policies("live", "", NULL, want);
+	}
+	closep(&end);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_not_equal(n, 0);
+	return n == 1 && p.pid == (unsigned)pid;
+}
+
+static bool a_kubelet_runs(void)
+{
+	CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
+
+	return kubelet_process_find("", &p, NULL) != 0;
+}
+
+static void a_live_kubelet_is_read(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = NULL;
+	bool alone = !a_kubelet_runs();
 
 	(void)state;
-	if (n < 0)
-		fail_msg("%s", err.text);
-	assert_int_not_equal(p.pid, getpid());
+	if (alone) {
+		dir = test_tmpdir();
+		test_write_file(dir, "c.yaml", HEAD "cpuManagerPolicy: static\n");
+		alone = read_live_kubelet(dir);
+		test_rmtree(&dir);
+	}
+	/* A skipped test does not come back to its cleanups, so there must be nothing left. */
+	if (!alone)
+		test_skip("another kubelet runs here");
 }
 
 /* ---- the distributions */
@@ -462,7 +523,7 @@ int main(void)
 		cmocka_unit_test(paths_of_a_process),
 		cmocka_unit_test(a_kubelet_in_a_container),
 		cmocka_unit_test(a_kubelet_with_a_bad_configuration),
-		cmocka_unit_test(this_process_is_no_kubelet),
+		cmocka_unit_test(a_live_kubelet_is_read),
 		cmocka_unit_test(every_distribution),
 		cmocka_unit_test(node_sizing_is_a_reservation),
 		cmocka_unit_test(a_named_root_has_its_configuration),

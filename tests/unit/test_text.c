@@ -20,6 +20,19 @@ static void appended_texts_are_cut(void **state)
 	test_assert_text("full", text, "ab34567");
 }
 
+static void owned_texts_are_replaced(void **state)
+{
+	CLEANUP(freep) char *owned = NULL;
+
+	(void)state;
+	assert_int_equal(text_set(&owned, "one"), 0);
+	test_assert_text("first", owned, "one");
+	assert_int_equal(text_set(&owned, owned), 0);
+	test_assert_text("itself", owned, "one");
+	assert_int_equal(text_set(&owned, "two"), 0);
+	test_assert_text("second", owned, "two");
+}
+
 static void texts_from_outside_stay_one_line(void **state)
 {
 	struct err err = {""};
@@ -39,6 +52,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(appended_texts_are_cut),
+		cmocka_unit_test(owned_texts_are_replaced),
 		cmocka_unit_test(texts_from_outside_stay_one_line),
 	};
 

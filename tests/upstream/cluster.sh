@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# cluster.sh start DIR [OPTION...] | stop DIR | run [OPTION...]: a real control plane on this machine's loopback.
+# start leaves it running in the background and returns when it is ready; stop ends it. run stays in the foreground
+# until Ctrl-C. DIR gets admin.kubeconfig and, for each node of -nodes, kubelet-NODE.kubeconfig (the node's own
+# identity) and agent-NODE.kubeconfig (a service account token bound to a pod on that node).
+# OPTIONs are those of controlplane (build/upstream/controlplane -h).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+program=$here/../../build/upstream/controlplane
+
+manifests() {
+	api=$(cd "$here" && go list -m -f '{{.Dir}}' github.com/k8stopologyawareschedwg/noderesourcetopology-api)
+	echo "$api/manifests/crd.yaml,$here/testdata/agent.yaml"
+}
+
+prepare() {
+	status=0
+	"$here/build.sh" controlplane || status=$?
+	[ "$status" -ne 77 ] || exit 77
+	[ "$status" -eq 0 ] || exit "$status"
+}
+
+case "${1:-}" in
+start)
+	dir=$2
+	shift 2
+	prepare
+	mkdir -p "$dir"
+	: >"$dir/controlplane.out"
+	"$program" -dir "$dir" -manifests "$(manifests)" -scheduler "$here/testdata/scheduler.yaml" "$@" \
+		>"$dir/controlplane.out" 2>&1 </dev/null &
+	echo $! >"$dir/controlplane.pid"
+	for _ in $(seq 300); do
+		if grep -q '^ready' "$dir/controlplane.out"; then
+			cat "$dir/controlplane.out"
+			exit 0
+		fi
+		kill -0 "$(cat "$dir/controlplane.pid")" 2>/dev/null || break
+		sleep 0.2
+	done
+	cat "$dir/controlplane.out" >&2
+	kill "$(cat "$dir/controlplane.pid")" 2>/dev/null || true
+	exit 1
+	;;
+stop)
+	pid=$(cat "$2/controlplane.pid")
+	kill "$pid" 2>/dev/null || true
+	for _ in $(seq 300); do
+		if ! kill -0 "$pid" 2>/dev/null; then
+			rm -f "$2/controlplane.pid"
+			exit 0
+		fi
+		sleep 0.2
+	done
+	echo "cluster.sh: process $pid did not stop" >&2
+	exit 1
+	;;
+run)
+	shift
+	prepare
+	exec "$program" -manifests "$(manifests)" -scheduler "$here/testdata/scheduler.yaml" "$@"
+	;;
+*)
+	sed -n 's/^# //p' "$0" >&2
+	exit 2
+	;;
+esac

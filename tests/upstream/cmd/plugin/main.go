@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// plugin compares the real NodeResourceTopologyMatch plugin with `nrtd score` on random objects and pods.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"nrtd.dev/tests/upstream/internal/differential"
+	"nrtd.dev/tests/upstream/internal/plugin"
+	"nrtd.dev/tests/upstream/internal/quiet"
+)
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "the API server the plugin reads its objects from")
+	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
+	replay := flag.String("replay", "", "folder of saved cases to compare first")
+	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
+	s := differential.Settings{Out: os.Stdout}
+	flag.IntVar(&s.Cases, "cases", 1000, "number of random cases")
+	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
+	flag.StringVar(&s.Save, "save", "build/upstream/failures", "folder for cases that differ")
+	flag.IntVar(&s.MaxFails, "max-fails", 5, "stop after this many differing cases")
+	vectors := flag.String("vectors", "", "write what the plugin says of the cases to this file, in the format of scheduler.json, and compare nothing")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
+	defer cancel()
+	failed, err := run(ctx, *kubeconfig, *nrtd, *replay, *vectors, s)
+	if err != nil {
+		fmt.Println("not ok plugin:", err)
+	}
+	if failed > 0 || err != nil {
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, kubeconfig, nrtd, replay, vectors string, s differential.Settings) (int, error) {
+	quiet.LogTo(io.Discard)
+	fmt.Printf("plugin: seed %d, %d cases\n", s.Seed, s.Cases)
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return 0, err
+	}
+	real, err := plugin.NewReal(ctx, config)
+	if err != nil {
+		return 0, err
+	}
+	if vectors != "" {
+		return 0, write(ctx, real, s, vectors)
+	}
+	dir, err := os.MkdirTemp("", "nrtd-plugin-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	under := &plugin.Nrtd{Path: nrtd, Dir: dir}
+	problem := differential.Problem[plugin.Case]{
+		Name:    "plugin",
+		Random:  plugin.Random,
+		Smaller: plugin.Smaller,
+		Compare: func(c plugin.Case) ([]string, error) { return plugin.Compare(ctx, real, under, c) },
+	}
+	passed, failed, err := differential.Replay(problem, replay, s.Out)
+	if err != nil {
+		return failed, err
+	}
+	same, differing, err := differential.Run(problem, s)
+	fmt.Printf("plugin: %d passed, %d failed\n", passed+same, failed+differing)
+	return failed + differing, err
+}
+
+// write writes vectors for the C tests.
+func write(ctx context.Context, real *plugin.Real, s differential.Settings, path string) error {
+	vectors, err := plugin.Vectors(ctx, real, s.Seed, s.Cases)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(vectors)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	_ "sigs.k8s.io/scheduler-plugins/apis/config/scheme" // the plugin's arguments in the configuration file
+	"sigs.k8s.io/scheduler-plugins/pkg/noderesourcetopology"
+	"sigs.k8s.io/yaml"
+)
+
+// startScheduler starts the real kube-scheduler with the NodeResourceTopologyMatch plugin registered; which profiles
+// use it is the configuration file's business. It serves no port.
+func (c *ControlPlane) startScheduler(ctx context.Context) error {
+	if err := c.certKubeconfig("scheduler", "system:kube-scheduler", "system:masters"); err != nil {
+		return err
+	}
+	config, err := c.schedulerConfig()
+	if err != nil {
+		return err
+	}
+	opts := options.NewOptions()
+	flags := pflag.NewFlagSet("kube-scheduler", pflag.ContinueOnError)
+	for _, f := range opts.Flags.FlagSets {
+		flags.AddFlagSet(f)
+	}
+	if err := flags.Parse([]string{
+		"--config=" + config,
+		"--secure-port=0",
+	}); err != nil {
+		return err
+	}
+	cc, scheduler, err := app.Setup(ctx, opts, app.WithPlugin(noderesourcetopology.Name, noderesourcetopology.New))
+	if err != nil {
+		return fmt.Errorf("kube-scheduler: %w", err)
+	}
+	c.run(ctx, "kube-scheduler", func() error { return app.Run(ctx, cc, scheduler) })
+	return nil
+}
+
+// schedulerConfig writes the given configuration with this control plane's kubeconfig in it: beside a file, the
+// scheduler takes neither that nor leader election from flags.
+func (c *ControlPlane) schedulerConfig() (string, error) {
+	text, err := os.ReadFile(c.options.Scheduler)
+	if err != nil {
+		return "", err
+	}
+	config := map[string]any{}
+	if err := yaml.UnmarshalStrict(text, &config); err != nil {
+		return "", fmt.Errorf("%s: %w", c.options.Scheduler, err)
+	}
+	config["clientConnection"] = map[string]any{"kubeconfig": c.Kubeconfig("scheduler")}
+	config["leaderElection"] = map[string]any{"leaderElect": false}
+	if text, err = yaml.Marshal(config); err != nil {
+		return "", err
+	}
+	path := filepath.Join(c.options.Dir, "scheduler.yaml")
+	return path, os.WriteFile(path, text, 0o600)
+}

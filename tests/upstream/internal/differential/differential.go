@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package differential asks two programs the same random questions and reports where their answers differ: the real
+// code of Kubernetes, and nrtd.
+package differential
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// Problem is a kind of question.
+type Problem[Case any] struct {
+	Name string
+	// Random draws a case.
+	Random func(r *rand.Rand) Case
+	// Compare asks both sides; it returns a line for each difference.
+	Compare func(c Case) ([]string, error)
+	// Smaller lists cases that are a bit simpler than c; each is a copy.
+	Smaller func(c Case) []Case
+}
+
+// Settings of a run.
+type Settings struct {
+	Seed     uint64
+	Cases    int
+	Save     string // folder for failing cases
+	MaxFails int    // stop after that many
+	Out      io.Writer
+}
+
+// maxShrinks bounds how many smaller cases are tried for one that failed.
+const maxShrinks = 400
+
+// saved is a case on disk, with what differed when it was written.
+type saved[Case any] struct {
+	Seed        uint64   `json:"seed"`
+	Index       int      `json:"index"`
+	Differences []string `json:"differences"`
+	Case        Case     `json:"case"`
+}
+
+// Run compares up to Cases random cases. A failing case is made as small as it gets and saved.
+func Run[Case any](p Problem[Case], s Settings) (passed, failed int, err error) {
+	for i := range s.Cases {
+		c := p.Random(rand.New(rand.NewPCG(s.Seed, uint64(i))))
+		differences, err := p.Compare(c)
+		if err != nil {
+			return passed, failed, fmt.Errorf("%s: seed %d case %d: %w", p.Name, s.Seed, i, err)
+		}
+		if len(differences) == 0 {
+			passed++
+			continue
+		}
+		failed++
+		if c, differences, err = shrink(p, c, differences); err != nil {
+			return passed, failed, err
+		}
+		path, err := save(p.Name, s, saved[Case]{s.Seed, i, differences, c})
+		if err != nil {
+			return passed, failed, err
+		}
+		fmt.Fprintf(s.Out, "not ok %s: seed %d case %d, smallest form in %s\n", p.Name, s.Seed, i, path)
+		for _, line := range differences {
+			fmt.Fprintf(s.Out, "  | %s\n", line)
+		}
+		if failed >= s.MaxFails {
+			fmt.Fprintf(s.Out, "  | stopped after %d differing cases of %d\n", failed, i+1)
+			return passed, failed, nil
+		}
+	}
+	return passed, failed, nil
+}
+
+// shrink takes the first smaller case that still differs, until none does.
+func shrink[Case any](p Problem[Case], c Case, differences []string) (Case, []string, error) {
+	tries := 0
+	for again := true; again; {
+		again = false
+		for _, smaller := range p.Smaller(c) {
+			if tries++; tries > maxShrinks {
+				return c, differences, nil
+			}
+			found, err := p.Compare(smaller)
+			if err != nil {
+				return c, differences, err
+			}
+			if len(found) > 0 {
+				c, differences, again = smaller, found, true
+				break
+			}
+		}
+	}
+	return c, differences, nil
+}
+
+func save[Case any](name string, s Settings, what saved[Case]) (string, error) {
+	if err := os.MkdirAll(s.Save, 0o755); err != nil {
+		return "", err
+	}
+	text, err := json.MarshalIndent(what, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(s.Save, fmt.Sprintf("%s-%d-%d.json", name, what.Seed, what.Index))
+	return path, os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// Replay compares the cases saved in the files of a folder; one that is missing holds none.
+func Replay[Case any](p Problem[Case], folder string, out io.Writer) (passed, failed int, err error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return passed, failed, err
+		}
+		var stored saved[Case]
+		if err := json.Unmarshal(text, &stored); err != nil {
+			return passed, failed, fmt.Errorf("%s: %w", path, err)
+		}
+		differences, err := p.Compare(stored.Case)
+		if err != nil {
+			return passed, failed, fmt.Errorf("%s: %w", path, err)
+		}
+		if len(differences) == 0 {
+			passed++
+			continue
+		}
+		failed++
+		fmt.Fprintf(out, "not ok %s: %s: %q\n", p.Name, path, differences)
+	}
+	return passed, failed, nil
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubelet plays random sequences of pods to the kubelet's own managers and asks nrtd, before each step, what
+// they will say.
+package kubelet
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeletconfigv1beta1 "k8s.io/kubelet/config/v1beta1"
+	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
+	"k8s.io/utils/ptr"
+
+	"nrtd.dev/tests/upstream/internal/managers"
+)
+
+// Case is a sequence on one machine.
+type Case struct {
+	Machine string                                     `json:"machine"` // its name
+	Config  *kubeletconfigv1beta1.KubeletConfiguration `json:"config"`
+	Devices []managers.Devices                         `json:"devices,omitempty"`
+	Steps   []Step                                     `json:"steps"`
+}
+
+// Step is one pod that comes, or one that goes (by name; a pod that was not admitted cannot).
+type Step struct {
+	Admit  *v1.Pod `json:"admit,omitempty"`
+	Remove string  `json:"remove,omitempty"`
+}
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+func chance(r *rand.Rand, percent int) bool { return r.IntN(100) < percent }
+
+// Random draws a sequence on one of the machines.
+func Random(r *rand.Rand, machines map[string]*Machine, devices bool) Case {
+	names := slices.Sorted(maps.Keys(machines))
+	name := pick(r, names...)
+	m := machines[name]
+	c := Case{Machine: name, Config: randomConfig(r, m)}
+	// The kubelet tries every combination of one hint for each resource, of up to 2^nodes hints: a few resources of an
+	// eight-node machine are all it can take.
+	more := maxHintBits / m.nodes()
+	if c.Config.MemoryManagerPolicy != "" {
+		more--
+	}
+	if devices && chance(r, 60) {
+		c.Devices = randomDevices(r, m, min(2, more-1))
+	}
+	hugepages := c.Config.MemoryManagerPolicy == "" || more-1-len(c.Devices) >= len(m.Info.HugePages)
+	var present []string
+	for i := range 1 + r.IntN(8) {
+		if len(present) > 0 && chance(r, 25) {
+			gone := r.IntN(len(present))
+			c.Steps = append(c.Steps, Step{Remove: present[gone]})
+			present = slices.Delete(present, gone, gone+1)
+			continue
+		}
+		pod := randomPod(r, m, fmt.Sprintf("pod-%d", i), hugepages, c.Devices)
+		c.Steps = append(c.Steps, Step{Admit: pod})
+		present = append(present, pod.Name)
+	}
+	return c
+}
+
+// cpuOptions are the sets of static-policy options that the kubelet accepts together.
+var cpuOptions = [][]string{
+	nil, nil,
+	{cpumanager.FullPCPUsOnlyOption},
+	{cpumanager.DistributeCPUsAcrossNUMAOption},
+	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.FullPCPUsOnlyOption},
+	{cpumanager.AlignBySocketOption},
+	{cpumanager.DistributeCPUsAcrossCoresOption},
+	{cpumanager.StrictCPUReservationOption},
+	{cpumanager.PreferAlignByUnCoreCacheOption},
+	{cpumanager.FullPCPUsOnlyOption, cpumanager.StrictCPUReservationOption},
+}
+
+func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfiguration {
+	c := &kubeletconfigv1beta1.KubeletConfiguration{
+		TypeMeta:              metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
+		FeatureGates:          map[string]bool{"CPUManagerPolicyAlphaOptions": true},
+		TopologyManagerPolicy: pick(r, "none", "best-effort", "restricted", "restricted", "single-numa-node", "single-numa-node"),
+		TopologyManagerScope:  pick(r, "container", "pod"),
+		CPUManagerPolicy:      "none",
+		SystemReserved:        map[string]string{},
+		EvictionHard:          map[string]string{"memory.available": "100Mi"},
+	}
+	c.TopologyManagerPolicyOptions = map[string]string{}
+	if chance(r, 40) {
+		c.TopologyManagerPolicyOptions[topologymanager.PreferClosestNUMANodes] = "true"
+	}
+	if m.nodes() > maxNUMANodes {
+		c.TopologyManagerPolicy = "none" // the kubelet starts with no other
+	}
+	if chance(r, 88) {
+		c.CPUManagerPolicy = "static"
+		c.CPUManagerPolicyOptions = map[string]string{}
+		for _, option := range pick(r, cpuOptions...) {
+			c.CPUManagerPolicyOptions[option] = "true"
+		}
+	}
+	few := 1 + r.IntN(min(3, max(1, m.cpus()/4)))
+	if chance(r, 60) {
+		var ids []string
+		for range few {
+			ids = append(ids, fmt.Sprint(pick(r, m.cpuIDs()...)))
+		}
+		slices.Sort(ids)
+		c.ReservedSystemCPUs = strings.Join(slices.Compact(ids), ",")
+	} else {
+		c.SystemReserved["cpu"] = pick(r, fmt.Sprint(few), fmt.Sprintf("%dm", 500+250*r.IntN(4*few)))
+	}
+	var roomy []int
+	for _, node := range m.Info.Topology {
+		if node.Memory >= 1<<30 {
+			roomy = append(roomy, node.Id)
+		}
+	}
+	if len(roomy) > 0 && chance(r, 50) {
+		c.MemoryManagerPolicy = "Static"
+		c.SystemReserved["memory"] = "412Mi" // with the eviction threshold: 512Mi
+		for _, size := range pick(r, []string{"512Mi"}, []string{"512Mi"}, []string{"200Mi", "312Mi"}) {
+			i := r.IntN(len(roomy))
+			c.ReservedMemory = append(c.ReservedMemory, kubeletconfigv1beta1.MemoryReservation{NumaNode: int32(roomy[i]),
+				Limits: v1.ResourceList{v1.ResourceMemory: resource.MustParse(size)}})
+			if roomy = slices.Delete(roomy, i, i+1); len(roomy) == 0 {
+				c.ReservedMemory[0].Limits[v1.ResourceMemory] = resource.MustParse("512Mi")
+				c.ReservedMemory = c.ReservedMemory[:1]
+				break
+			}
+		}
+	}
+	return c
+}
+
+// maxNUMANodes is the kubelet's default limit for a Topology Manager policy.
+const maxNUMANodes = 8
+
+// maxHintBits bounds the number of NUMA nodes times the number of resources with hints.
+const maxHintBits = 18
+
+// randomDevices draws up to most resources with devices near one node, sometimes near two, sometimes near none.
+func randomDevices(r *rand.Rand, m *Machine, most int) []managers.Devices {
+	var all []managers.Devices
+	for _, name := range []string{"vendor.com/nic", "vendor.com/gpu"}[:r.IntN(max(0, most)+1)] {
+		d := managers.Devices{Resource: name}
+		mode := r.IntN(4)
+		for range 1 + r.IntN(6) {
+			near := []int{pick(r, m.nodeIDs()...)}
+			switch {
+			case mode == 0, mode == 1 && chance(r, 20):
+				near = nil
+			case mode == 2 && chance(r, 25):
+				near = append(near, pick(r, m.nodeIDs()...))
+				slices.Sort(near)
+				near = slices.Compact(near)
+			}
+			d.NUMA = append(d.NUMA, near)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+func randomPod(r *rand.Rand, m *Machine, name string, hugepages bool, devices []managers.Devices) *v1.Pod {
+	pod := &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
+	guaranteed := chance(r, 82)
+	add := func(list *[]v1.Container, prefix string, count int) {
+		for i := range count {
+			*list = append(*list, randomContainer(r, m, fmt.Sprintf("%s-%d", prefix, i), guaranteed, hugepages, devices))
+		}
+	}
+	add(&pod.Spec.Containers, "app", pick(r, 1, 1, 1, 2, 3))
+	if chance(r, 22) {
+		add(&pod.Spec.InitContainers, "init", pick(r, 1, 1, 2))
+		for i := range pod.Spec.InitContainers {
+			if chance(r, 35) {
+				pod.Spec.InitContainers[i].RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
+			}
+		}
+	}
+	return pod
+}
+
+func randomContainer(r *rand.Rand, m *Machine, name string, guaranteed, hugepages bool, devices []managers.Devices) v1.Container {
+	perNode := max(1, m.cpus()/m.nodes())
+	cpus := int64(pick(r, 1, 2, 2, 3, 4, perNode/2, perNode, perNode+1, 2*perNode, 1+r.IntN(m.cpus())))
+	cpu := *resource.NewQuantity(max(cpus, 1), resource.DecimalSI)
+	if chance(r, 8) {
+		cpu = *resource.NewMilliQuantity(int64(100+r.IntN(3000)), resource.DecimalSI)
+	}
+	memory := *resource.NewQuantity(int64(1+r.IntN(64))<<24, resource.BinarySI)
+	if chance(r, 30) {
+		memory = *resource.NewQuantity(int64(m.Info.MemoryCapacity)/int64(m.nodes())*int64(1+r.IntN(12))/8, resource.BinarySI)
+	}
+	limits := v1.ResourceList{v1.ResourceCPU: cpu, v1.ResourceMemory: memory}
+	for _, pool := range m.Info.HugePages {
+		if hugepages && pool.NumPages > 0 && chance(r, 35) {
+			size := resource.NewQuantity(int64(pool.PageSize)<<10, resource.BinarySI)
+			pages := 1 + r.Int64N(int64(min(pool.NumPages, 64)))
+			limits[v1.ResourceName(v1.ResourceHugePagesPrefix+size.String())] = *resource.NewQuantity(pages*int64(pool.PageSize)<<10, resource.BinarySI)
+		}
+	}
+	for _, d := range devices {
+		if chance(r, 50) {
+			limits[v1.ResourceName(d.Resource)] = *resource.NewQuantity(int64(1+r.IntN(3)), resource.DecimalSI)
+		}
+	}
+	requests := limits.DeepCopy()
+	if !guaranteed {
+		requests[v1.ResourceCPU] = resource.MustParse("100m")
+	}
+	return v1.Container{Name: name, Image: "none", Resources: v1.ResourceRequirements{Requests: requests, Limits: limits}}
+}
+
+// Smaller lists sequences with one thing less.
+func Smaller(c Case) []Case {
+	var out []Case
+	edit := func(change func(*Case)) {
+		copied := Case{Machine: c.Machine, Config: c.Config.DeepCopy(), Devices: slices.Clone(c.Devices)}
+		for _, step := range c.Steps {
+			copied.Steps = append(copied.Steps, Step{Admit: step.Admit.DeepCopy(), Remove: step.Remove})
+		}
+		change(&copied)
+		out = append(out, copied)
+	}
+	for i := len(c.Steps) - 1; i >= 0 && len(c.Steps) > 1; i-- {
+		edit(func(c *Case) { c.Steps = slices.Delete(c.Steps, i, i+1) })
+	}
+	for i := range c.Devices {
+		edit(func(c *Case) { c.Devices = slices.Delete(c.Devices, i, i+1) })
+	}
+	for i, step := range c.Steps {
+		if step.Admit == nil {
+			continue
+		}
+		for j := range step.Admit.Spec.InitContainers {
+			edit(func(c *Case) {
+				spec := &c.Steps[i].Admit.Spec
+				spec.InitContainers = slices.Delete(spec.InitContainers, j, j+1)
+			})
+		}
+		for j, container := range step.Admit.Spec.Containers {
+			if len(step.Admit.Spec.Containers) > 1 {
+				edit(func(c *Case) {
+					spec := &c.Steps[i].Admit.Spec
+					spec.Containers = slices.Delete(spec.Containers, j, j+1)
+				})
+			}
+			for name := range container.Resources.Limits {
+				if name != v1.ResourceCPU && name != v1.ResourceMemory {
+					edit(func(c *Case) {
+						delete(c.Steps[i].Admit.Spec.Containers[j].Resources.Limits, name)
+						delete(c.Steps[i].Admit.Spec.Containers[j].Resources.Requests, name)
+					})
+				}
+			}
+		}
+	}
+	for name := range c.Config.CPUManagerPolicyOptions {
+		edit(func(c *Case) { delete(c.Config.CPUManagerPolicyOptions, name) })
+	}
+	if c.Config.TopologyManagerPolicyOptions[topologymanager.PreferClosestNUMANodes] != "" {
+		edit(func(c *Case) { delete(c.Config.TopologyManagerPolicyOptions, topologymanager.PreferClosestNUMANodes) })
+	}
+	if c.Config.MemoryManagerPolicy != "" {
+		edit(func(c *Case) {
+			c.Config.MemoryManagerPolicy, c.Config.ReservedMemory = "", nil
+			delete(c.Config.SystemReserved, "memory")
+		})
+	}
+	return out
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	"nrtd.dev/tests/upstream/internal/managers"
+	"sigs.k8s.io/yaml"
+)
+
+// Nrtd is the program under test.
+type Nrtd struct{ Path string }
+
+// run runs nrtd and returns its standard output. `nrtd fit` exits with 3 when the answer is no, with 1 when it has none.
+func (n *Nrtd) run(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, n.Path, args...).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if len(text) > 0 && (exit.ExitCode() == 1 || exit.ExitCode() == 3) {
+			return text, nil
+		}
+		return nil, fmt.Errorf("nrtd %s: %w: %s", args[0], err, exit.Stderr)
+	}
+	return text, err
+}
+
+// fit is what `nrtd fit -o json` prints, as far as it is compared.
+type fit struct {
+	Admitted   *bool
+	Reason     string
+	Rejection  string
+	Containers []managers.Container
+}
+
+// Tally counts what was compared.
+type Tally struct {
+	Sequences, Refused, Crashed, Admitted, Rejected, Unseen, Unknown int
+}
+
+func (t Tally) String() string {
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet, %d ended by its crash), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d",
+		t.Sequences, t.Refused, t.Crashed, t.Admitted, t.Rejected, t.Unseen, t.Unknown)
+}
+
+// Driver compares sequences.
+type Driver struct {
+	Nrtd     *Nrtd
+	Machines map[string]*Machine
+	Work     string // a short path: sockets live below it
+	Tally    Tally
+	runs     int
+}
+
+// Compare plays the sequence to the real managers; before each pod nrtd is asked about it, with the state files that
+// the managers have written up to then. It returns the differences of the first step that has any.
+func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err error) {
+	machine, known := d.Machines[c.Machine]
+	if !known {
+		return nil, fmt.Errorf("no machine %q here", c.Machine)
+	}
+	// nrtd looks below its sysroot for the kubelet's files. The sockets' paths have to be short: they go by a link.
+	d.runs++
+	name := fmt.Sprintf("kubelet-%d-%d", os.Getpid(), d.runs)
+	inside := filepath.Join(machine.Dir, name)
+	root := filepath.Join(d.Work, fmt.Sprint(d.runs))
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(inside)
+	if err := os.Symlink(inside, root); err != nil {
+		return nil, err
+	}
+	defer os.Remove(root)
+	m, err := start(ctx, root, machine, c)
+	if err != nil {
+		d.Tally.Refused++ // as a kubelet would not start with these settings
+		return nil, nil
+	}
+	defer func() { err = errors.Join(err, m.Stop()) }()
+	d.Tally.Sequences++
+	for i, step := range c.Steps {
+		if step.Remove != "" {
+			m.Remove("default/" + step.Remove) // it is not there if it was rejected
+			continue
+		}
+		found, err := d.compareStep(ctx, m, machine, name, step.Admit)
+		if errors.Is(err, errCrashed) {
+			d.Tally.Crashed++
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			for j := range found {
+				found[j] = fmt.Sprintf("step %d, %s: %s", i, step.Admit.Name, found[j])
+			}
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+func start(ctx context.Context, root string, machine *Machine, c Case) (*managers.Managers, error) {
+	text, err := yaml.Marshal(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(root, "config.yaml")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return nil, err
+	}
+	config, err := managers.LoadConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := managers.Start(ctx, root, machine.Info, config)
+	if err != nil {
+		return nil, err
+	}
+	for _, devices := range c.Devices {
+		if err := m.Register(ctx, devices); err != nil {
+			return nil, errors.Join(err, m.Stop())
+		}
+	}
+	return m, nil
+}
+
+func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine *Machine, root string, pod *v1.Pod) ([]string, error) {
+	text, err := json.Marshal(pod)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(m.Root, "pod.json")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return nil, err
+	}
+	text, err = d.Nrtd.run(ctx, "fit", "--sysroot", machine.Dir, "--kubelet-root", "/"+root,
+		"--kubelet-config", "/"+root+"/config.yaml", "-f", path, "-o", "json")
+	var got fit
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err != nil {
+		return []string{err.Error()}, nil
+	}
+	short := shortOf(m, pod)
+	want, died := admit(m, pod)
+	if died != "" {
+		return nil, errCrashed
+	}
+	if want.Admitted {
+		d.Tally.Admitted++
+	} else {
+		d.Tally.Rejected++
+	}
+	if got.Admitted == nil {
+		d.Tally.Unknown++
+		return nil, nil
+	}
+	lacks, isShort := strings.CutPrefix(want.Reason, "OutOf")
+	if isShort && !short[lacks] && (*got.Admitted == (len(short) == 0)) {
+		d.Tally.Unseen++
+		return nil, nil
+	}
+	if *got.Admitted != want.Admitted {
+		return []string{fmt.Sprintf("kubelet admitted %t (%s: %s), nrtd %t (%s)", want.Admitted, want.Reason, want.Message, *got.Admitted, got.Reason)}, nil
+	}
+	if !want.Admitted {
+		if got.Rejection != want.Reason {
+			return []string{fmt.Sprintf("kubelet rejects by %s (%s), nrtd by %q (%s)", want.Reason, want.Message, got.Rejection, got.Reason)}, nil
+		}
+		return nil, nil
+	}
+	return compareContainers(want.Containers, got.Containers), nil
+}
+
+// errCrashed ends a sequence: the kubelet would be gone.
+var errCrashed = errors.New("the kubelet's code panicked")
+
+// admit survives the managers' crashes; they are listed among the defects that nrtd does not copy.
+func admit(m *managers.Managers, pod *v1.Pod) (verdict *managers.Verdict, died string) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			died = fmt.Sprint(cause)
+		}
+	}()
+	return m.Admit(pod), ""
+}
+
+// shortOf names the resources of which the node has too little for the pod even if pods that hold nothing exclusively
+// used nothing: only of those can nrtd not know.
+func shortOf(m *managers.Managers, pod *v1.Pod) map[string]bool {
+	pod = pod.DeepCopy()
+	corev1defaults.SetObjectDefaults_Pod(pod)
+	short := map[string]bool{}
+	for name, amount := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
+		left := m.Allocatable(name)
+		left.Sub(m.Seen(name))
+		if left.Cmp(amount) < 0 {
+			short[string(name)] = true
+		}
+	}
+	return short
+}
+
+// compareContainers compares what the containers got, by name. Which devices of several equal ones a container gets is
+// left to the kubelet's random order, so devices are not compared.
+func compareContainers(want, got []managers.Container) []string {
+	var differences []string
+	byName := map[string]managers.Container{}
+	for _, c := range got {
+		byName[c.Name] = c
+	}
+	for _, w := range want {
+		g, told := byName[w.Name]
+		w.Devices = nil
+		if len(w.MemoryNodes) == 0 {
+			w.MemoryNodes = nil
+		}
+		if len(g.MemoryNodes) == 0 {
+			g.MemoryNodes = nil
+		}
+		if !told || !reflect.DeepEqual(w, g) {
+			differences = append(differences, fmt.Sprintf("container %s: kubelet %+v, nrtd %+v (told %t)", w.Name, w, g, told))
+		}
+	}
+	return differences
+}

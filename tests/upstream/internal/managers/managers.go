@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package managers runs the kubelet's own topology, CPU, memory and device managers and its pod-resources server, on
+// any machine's description and in a folder of its own.
+package managers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	cadvisorapi "github.com/google/cadvisor/info/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	"k8s.io/kubernetes/pkg/kubelet/cadvisor"
+	"k8s.io/kubernetes/pkg/kubelet/cm/containermap"
+	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
+	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+)
+
+// Managers are the managers of one kubelet.
+type Managers struct {
+	Root     string // the kubelet's --root-dir
+	topology topologymanager.Manager
+	cpus     cpumanager.Manager
+	memory   memorymanager.Manager
+	devices  *devicemanager.ManagerImpl
+	handlers []lifecycle.PodAdmitHandler
+	node     *v1.Node
+	stop     []func()
+
+	mu   sync.Mutex
+	pods []*v1.Pod // those that are there or being admitted
+}
+
+// Start puts the managers together as the kubelet's container manager does and starts them. Their state files go to
+// root, as does the pod-resources socket; what is there already is their state, as after a restart.
+func Start(ctx context.Context, root string, machine *cadvisorapi.MachineInfo, config *kubeletconfig.KubeletConfiguration) (*Managers, error) {
+	logger := klog.FromContext(ctx)
+	m := &Managers{Root: root}
+	for _, dir := range []string{"device-plugins", "pod-resources"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o750); err != nil {
+			return nil, err
+		}
+	}
+	capacity := cadvisor.CapacityFromMachineInfo(machine)
+	reserved, reservedCPUs, err := reservation(config, capacity)
+	if err != nil {
+		return nil, err
+	}
+	m.node = nodeOf(capacity, reserved)
+	if m.topology, err = topologymanager.NewManager(machine.Topology, config.TopologyManagerPolicy, config.TopologyManagerScope,
+		config.TopologyManagerPolicyOptions); err != nil {
+		return nil, err
+	}
+	if m.devices, err = newDeviceManager(logger, filepath.Join(root, "device-plugins", "kubelet.sock"), machine.Topology, m.topology); err != nil {
+		return nil, err
+	}
+	m.topology.AddHintProvider(logger, m.devices)
+	// The reconciler only tells a container runtime; there is none.
+	if m.cpus, err = cpumanager.NewManager(logger, config.CPUManagerPolicy, config.CPUManagerPolicyOptions, 24*time.Hour, machine,
+		reservedCPUs, reserved, root, m.topology); err != nil {
+		return nil, err
+	}
+	m.topology.AddHintProvider(logger, m.cpus)
+	if m.memory, err = memorymanager.NewManager(logger, config.MemoryManagerPolicy, machine, reserved, config.ReservedMemory, root, m.topology); err != nil {
+		return nil, err
+	}
+	m.topology.AddHintProvider(logger, m.memory)
+	m.handlers = []lifecycle.PodAdmitHandler{m.topology, lifecycle.NewPredicateAdmitHandler(
+		func(context.Context, bool) (*v1.Node, error) { return m.currentNode(), nil }, keepFailures{}, m.devices.UpdatePluginResources)}
+	if err := m.start(ctx); err != nil {
+		return nil, errors.Join(err, m.Stop())
+	}
+	return m, nil
+}
+
+func (m *Managers) start(ctx context.Context) error {
+	containers := containermap.NewContainerMap()
+	if err := m.cpus.Start(ctx, m.activePods, allReady{}, noStatus{}, noRuntime{}, containers); err != nil {
+		return err
+	}
+	if err := m.memory.Start(ctx, m.activePods, allReady{}, noStatus{}, noRuntime{}, containers); err != nil {
+		return err
+	}
+	logger := klog.FromContext(ctx)
+	m.stop = append(m.stop, func() { m.devices.Stop(logger) })
+	if err := m.devices.Start(logger, m.activePods, allReady{}, containers, sets.New[string]()); err != nil {
+		return err
+	}
+	return m.servePodResources(ctx)
+}
+
+// Stop ends the servers; the state files stay.
+func (m *Managers) Stop() error {
+	for _, stop := range m.stop {
+		stop()
+	}
+	return nil
+}
+
+func nodeOf(capacity, reserved v1.ResourceList) *v1.Node {
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
+	node.Status.Capacity = capacity.DeepCopy()
+	node.Status.Capacity[v1.ResourcePods] = resource.MustParse("1000")
+	node.Status.Allocatable = v1.ResourceList{}
+	for name, amount := range node.Status.Capacity {
+		left := amount.DeepCopy()
+		left.Sub(reserved[name])
+		if left.Sign() < 0 {
+			left.Set(0)
+		}
+		node.Status.Allocatable[name] = left
+	}
+	// Pages that are set aside are not memory for pods, as in the kubelet's node status.
+	memory := node.Status.Allocatable[v1.ResourceMemory]
+	for name, amount := range capacity {
+		if isHugePage(name) {
+			memory.Sub(amount)
+		}
+	}
+	if memory.Sign() < 0 {
+		memory.Set(0)
+	}
+	node.Status.Allocatable[v1.ResourceMemory] = memory
+	return node
+}
+
+func isHugePage(name v1.ResourceName) bool {
+	return len(name) > len(v1.ResourceHugePagesPrefix) && name[:len(v1.ResourceHugePagesPrefix)] == v1.ResourceHugePagesPrefix
+}
+
+// currentNode is the Node with the devices registered by now.
+func (m *Managers) currentNode() *v1.Node {
+	node := m.node.DeepCopy()
+	capacity, allocatable, _ := m.devices.GetCapacity()
+	for name, amount := range capacity {
+		node.Status.Capacity[name] = amount
+	}
+	for name, amount := range allocatable {
+		node.Status.Allocatable[name] = amount
+	}
+	return node
+}
+
+func (m *Managers) activePods() []*v1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]*v1.Pod(nil), m.pods...)
+}
+
+// Container is what one container of an admitted pod got.
+type Container struct {
+	Name        string              `json:"name"`
+	NUMANodes   []int               `json:"numaNodes"` // of the Topology Manager's hint, null = any
+	Preferred   bool                `json:"preferred"`
+	CPUs        string              `json:"cpus"`
+	MemoryNodes []int               `json:"memoryNUMANodes"`
+	Devices     map[string][]string `json:"devices,omitempty"`
+}
+
+// Verdict is the kubelet's answer about a pod.
+type Verdict struct {
+	Pod        string      `json:"pod"`
+	Admitted   bool        `json:"admitted"`
+	Reason     string      `json:"reason"`
+	Message    string      `json:"message"`
+	Containers []Container `json:"containers"`
+}
+
+// Admit asks the admission handlers in the kubelet's order: the managers, then what the node has in all.
+func (m *Managers) Admit(pod *v1.Pod) *Verdict {
+	pod = pod.DeepCopy()
+	corev1defaults.SetObjectDefaults_Pod(pod)
+	if pod.UID == "" {
+		pod.UID = types.UID(pod.Namespace + "-" + pod.Name)
+	}
+	verdict := &Verdict{Pod: pod.Namespace + "/" + pod.Name, Admitted: true, Containers: []Container{}}
+	attributes := &lifecycle.PodAdmitAttributes{Pod: pod, OtherPods: m.activePods()}
+	m.add(pod) // the kubelet knows a pod before it admits it, and so it counts as active
+	for _, handler := range m.handlers {
+		if result := handler.Admit(attributes); !result.Admit {
+			verdict.Admitted, verdict.Reason, verdict.Message = false, result.Reason, result.Message
+			m.drop(verdict.Pod)
+			m.flush()
+			return verdict
+		}
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		verdict.Containers = append(verdict.Containers, m.container(pod, container.Name))
+	}
+	return verdict
+}
+
+func (m *Managers) container(pod *v1.Pod, name string) Container {
+	uid := string(pod.UID)
+	hint := m.topology.GetAffinity(uid, name)
+	c := Container{Name: name, Preferred: hint.Preferred, CPUs: m.cpus.GetExclusiveCPUs(uid, name).String()}
+	if hint.NUMANodeAffinity != nil {
+		c.NUMANodes = hint.NUMANodeAffinity.GetBits()
+	}
+	nodes := sets.New[int]()
+	for _, block := range m.memory.GetMemory(uid, name) {
+		nodes.Insert(block.NUMAAffinity...)
+	}
+	c.MemoryNodes = sets.List(nodes)
+	for resource, instances := range m.devices.GetDevices(uid, name) {
+		if c.Devices == nil {
+			c.Devices = map[string][]string{}
+		}
+		ids := sets.New[string]()
+		for id := range instances {
+			ids.Insert(id)
+		}
+		c.Devices[resource] = sets.List(ids)
+	}
+	return c
+}
+
+// Remove takes a pod, "namespace/name", away, as when the kubelet has ended it.
+func (m *Managers) Remove(pod string) error {
+	if !m.drop(pod) {
+		return fmt.Errorf("no pod %s", pod)
+	}
+	m.flush()
+	return nil
+}
+
+func (m *Managers) add(pod *v1.Pod) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pods = append(m.pods, pod)
+}
+
+func (m *Managers) drop(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.pods)
+	m.pods = slices.DeleteFunc(m.pods, func(p *v1.Pod) bool { return p.Namespace+"/"+p.Name == name })
+	return len(m.pods) < before
+}
+
+// Seen is how much of a resource the managers say that pods hold: exclusive CPUs, memory blocks, devices. What pods use
+// of the shared pool is not in it, and in no file or socket of the kubelet either.
+func (m *Managers) Seen(name v1.ResourceName) resource.Quantity {
+	var total int64
+	for _, pod := range m.activePods() {
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			uid := string(pod.UID)
+			if name == v1.ResourceCPU {
+				total += int64(m.cpus.GetExclusiveCPUs(uid, c.Name).Size())
+			}
+			for _, block := range m.memory.GetMemory(uid, c.Name) {
+				if block.Type == name {
+					total += int64(block.Size)
+				}
+			}
+			total += int64(len(m.devices.GetDevices(uid, c.Name)[string(name)]))
+		}
+	}
+	return *resource.NewQuantity(total, resource.DecimalSI)
+}
+
+// Allocatable is what the node has for pods of a resource.
+func (m *Managers) Allocatable(name v1.ResourceName) resource.Quantity {
+	return m.currentNode().Status.Allocatable[name]
+}
+
+// flush makes the managers forget pods that are gone. In a kubelet their loops and the next admission do; each drops
+// stale state before it answers about hints.
+func (m *Managers) flush() {
+	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}}}
+	m.cpus.GetTopologyHints(pod, &pod.Spec.Containers[0])
+	m.memory.GetTopologyHints(pod, &pod.Spec.Containers[0])
+	m.devices.UpdateAllocatedDevices()
+}
+
+type allReady struct{}
+
+func (allReady) AddSource(string) {}
+func (allReady) AllReady() bool   { return true }
+
+type noStatus struct{}
+
+func (noStatus) GetPodStatus(types.UID) (v1.PodStatus, bool) { return v1.PodStatus{}, false }
+
+type noRuntime struct{}
+
+func (noRuntime) UpdateContainerResources(context.Context, string, *runtimeapi.ContainerResources) error {
+	return nil
+}
+
+// keepFailures lets no pod be evicted to make room for another.
+type keepFailures struct{}
+
+func (keepFailures) HandleAdmissionFailure(_ context.Context, _ *v1.Pod, reasons []lifecycle.PredicateFailureReason) ([]lifecycle.PredicateFailureReason, error) {
+	return reasons, nil
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managers
+
+import (
+	"context"
+	"path/filepath"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/cri-client/pkg/util"
+	podresourcesapi "k8s.io/kubelet/pkg/apis/podresources/v1"
+	apisgrpc "k8s.io/kubernetes/pkg/kubelet/apis/grpc"
+	"k8s.io/kubernetes/pkg/kubelet/apis/podresources"
+	kubeletutil "k8s.io/kubernetes/pkg/kubelet/util"
+)
+
+// servePodResources serves the real pod-resources API on ROOT/pod-resources/kubelet.sock, with its rate limit.
+func (m *Managers) servePodResources(ctx context.Context) error {
+	endpoint, err := kubeletutil.LocalEndpoint(filepath.Join(m.Root, "pod-resources"), podresources.Socket)
+	if err != nil {
+		return err
+	}
+	listener, err := util.CreateListener(endpoint)
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer(apisgrpc.WithRateLimiter(ctx, "podresources", podresources.DefaultQPS, podresources.DefaultBurstTokens))
+	podresourcesapi.RegisterPodResourcesListerServer(server, podresources.NewV1PodResourcesServer(ctx, podresources.PodResourcesProviders{
+		Pods: m, Devices: m, Cpus: m, Memory: m, DynamicResources: m}))
+	go server.Serve(listener)
+	m.stop = append(m.stop, server.Stop)
+	return nil
+}
+
+// GetActivePods, GetPods and the rest answer the pod-resources server as the kubelet and its container manager do.
+func (m *Managers) GetActivePods() []*v1.Pod { return m.activePods() }
+
+func (m *Managers) GetPods() []*v1.Pod { return m.activePods() }
+
+func (m *Managers) GetPodByName(namespace, name string) (*v1.Pod, bool) {
+	for _, pod := range m.activePods() {
+		if pod.Namespace == namespace && pod.Name == name {
+			return pod, true
+		}
+	}
+	return nil, false
+}
+
+func (m *Managers) UpdateAllocatedDevices() { m.devices.UpdateAllocatedDevices() }
+
+func (m *Managers) GetDevices(uid, container string) []*podresourcesapi.ContainerDevices {
+	return containerDevices(m.devices.GetDevices(uid, container))
+}
+
+func (m *Managers) GetAllocatableDevices() []*podresourcesapi.ContainerDevices {
+	return containerDevices(m.devices.GetAllocatableDevices())
+}
+
+func (m *Managers) GetCPUs(uid, container string) []int64 {
+	return wide(m.cpus.GetExclusiveCPUs(uid, container).UnsortedList())
+}
+
+func (m *Managers) GetAllocatableCPUs() []int64 {
+	return wide(m.cpus.GetAllocatableCPUs().UnsortedList())
+}
+
+func (m *Managers) GetMemory(uid, container string) []*podresourcesapi.ContainerMemory {
+	return containerMemory(m.memory.GetMemory(uid, container))
+}
+
+func (m *Managers) GetAllocatableMemory() []*podresourcesapi.ContainerMemory {
+	return containerMemory(m.memory.GetAllocatableMemory())
+}
+
+func (m *Managers) GetDynamicResources(*v1.Pod, *v1.Container) []*podresourcesapi.DynamicResource {
+	return nil
+}
+
+func wide(list []int) []int64 {
+	out := make([]int64, len(list))
+	for i, n := range list {
+		out[i] = int64(n)
+	}
+	return out
+}
