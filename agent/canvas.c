@@ -53,9 +53,9 @@ static const char *const styles[STYLE_COUNT] = {
 	[STYLE_HEAT_4] = "0;38;5;231;48;5;25",
 	[STYLE_SHADE_0] = "0;38;5;243",
 	[STYLE_SHADE_1] = "0;38;5;31",
-	[STYLE_SHADE_2] = "0;38;5;33",
-	[STYLE_SHADE_3] = "0;38;5;133",
-	[STYLE_SHADE_4] = "0;38;5;161",
+	[STYLE_SHADE_2] = "0;38;5;67",
+	[STYLE_SHADE_3] = "0;38;5;61",
+	[STYLE_SHADE_4] = "0;38;5;25",
 };
 
 void canvas_init(struct canvas *c, size_t width)
