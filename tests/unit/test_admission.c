@@ -341,6 +341,24 @@ static void work_is_limited(void **state)
 }
 
 /* Every smaller amount of every container, the plain way. */
+/* Lowering the CPUs leads to a verdict that cannot be made: then nothing is found, and that is said. */
+static void nearest_of_an_unknown_kubelet(void **state)
+{
+	struct admission_nearest n;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_UNKNOWN);
+	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	set_free(&f, "cpu", "17");
+	pod_from_text(&f.pod, "app cpu=30 memory=0");
+	open_kubelet(&f);
+	assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n), 0);
+	assert_false(n.found);
+	assert_false(n.complete);
+	fixture_release(&f);
+}
+
 static struct admission_nearest search_plainly(struct fixture *f)
 {
 	static const char *const names[] = {"cpu", "memory"};
@@ -414,6 +432,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_node_must_have_the_amounts),
 		cmocka_unit_test(nearest_requests),
+		cmocka_unit_test(nearest_of_an_unknown_kubelet),
 		cmocka_unit_test(copies_are_pods_one_after_the_other),
 		cmocka_unit_test(copies_end_at_the_amounts_or_the_limit),
 		cmocka_unit_test(work_is_limited),
