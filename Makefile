@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
+SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 
@@ -205,11 +206,12 @@ coverage:
 PAGES1 := $(sort $(wildcard man/*.1))
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(MANDIR)/man1 \
-		$(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR)
+		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR)
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
 	install -m 755 packaging/kubectl-numa $(DESTDIR)$(BINDIR)/kubectl-numa
 	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
 	$(if $(PAGES1),install -m 644 $(PAGES1) $(DESTDIR)$(MANDIR)/man1/)
+	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done
 	$(B)/nrtd completion --shell bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(B)/nrtd completion --shell zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 
