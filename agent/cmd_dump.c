@@ -21,7 +21,7 @@ static void log_notes(const struct notes *notes)
 		log_warning("%s", notes->lines[i]);
 }
 
-static void log_settings(const struct settings *s)
+void command_log_settings(const struct settings *s)
 {
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
 		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
@@ -73,7 +73,7 @@ int command_dump(const struct options *options)
 	}
 	r = render(options, &o, &doc);
 	log_notes(&o.notes);
-	log_settings(&o.settings);
+	command_log_settings(&o.settings);
 	if (r == 0)
 		r = print(options, &doc);
 	if (r < 0) {

@@ -55,17 +55,40 @@ static void end_progress(const struct progress *p)
 /* ---- options */
 
 struct weights {
-	struct resource_weight *items;
+	struct resource_weight *items; /* names are those below */
 	size_t n_items;
 	size_t items_size;
+	char **names;
+	size_t n_names;
+	size_t names_size;
 };
 
 static void weights_release(struct weights *w)
 {
-	for (size_t i = 0; i < w->n_items; i++)
-		free((char *)(uintptr_t)w->items[i].name);
+	for (size_t i = 0; i < w->n_names; i++)
+		free(w->names[i]);
+	free(w->names);
 	free(w->items);
 	*w = (struct weights){0};
+}
+
+static int add_weight(struct weights *w, const char *name, size_t len, int64_t weight)
+{
+	CLEANUP(freep) char *copy = strndup(name, len);
+	struct resource_weight *item;
+	char **slot;
+
+	if (!copy)
+		return -ENOMEM;
+	slot = vec_push(&w->names, &w->n_names, &w->names_size, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	*slot = TAKE(copy);
+	item = vec_push(&w->items, &w->n_items, &w->items_size, sizeof(*item));
+	if (!item)
+		return -ENOMEM;
+	*item = (struct resource_weight){.name = w->names[w->n_names - 1], .weight = weight};
+	return 0;
 }
 
 /* "cpu=2", one or several with commas between them. */
@@ -76,23 +99,18 @@ static int read_weights(const struct options *options, struct weights *ret, stru
 
 	while ((text = options_next(options, OPT_WEIGHT, &pos))) {
 		while (*text) {
-			CLEANUP(freep) char *name = NULL;
-			struct resource_weight *slot;
 			size_t len = strcspn(text, "=,");
+			const char *number = text + len + (text[len] == '=');
 			char *end;
 			long n;
 
 			errno = 0;
-			n = text[len] == '=' ? strtol(text + len + 1, &end, 10) : 0;
-			if (len == 0 || text[len] != '=' || errno || end == text + len + 1 ||
-				(*end && *end != ',') || n < 0 || n > 1000000)
+			n = strtol(number, &end, 10);
+			if (len == 0 || text[len] != '=' || errno || end == number || (*end && *end != ',') ||
+				n < 0 || n > 1000000)
 				return err_set(err, -EINVAL, "--weight: '%.100s' is no NAME=N", text);
-			name = strndup(text, len);
-			slot = name ? vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*slot))
-				    : NULL;
-			if (!slot)
+			if (add_weight(ret, text, len, n) < 0)
 				return err_set(err, -ENOMEM, "out of memory");
-			*slot = (struct resource_weight){.name = TAKE(name), .weight = n};
 			text = *end ? end + 1 : end;
 		}
 	}

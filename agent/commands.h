@@ -5,6 +5,7 @@
  * usage. These functions log; what they call returns its errors.
  */
 #include "agent/opts.h"
+#include "common/settings.h"
 
 #define EXIT_USAGE        2
 #define EXIT_DOES_NOT_FIT 3
@@ -12,5 +13,9 @@
 int command_dump(const struct options *options);
 int command_check(const struct options *options);
 int command_fit(const struct options *options); /* 3: does not fit */
+int command_show(const struct options *options);
 int command_score(const struct options *options);
 int command_completion(const struct options *options);
+
+/* Log what each setting is and where it was found, at the level that --verbose shows. */
+void command_log_settings(const struct settings *s);

@@ -62,7 +62,7 @@ void completion_bash(struct strbuf *out)
 			   "\tcase ${COMP_WORDS[1]}:$prev in\n");
 	for (enum command c = 0; c < COMMAND_COUNT; c++)
 		for (enum option_id id = 0; id < OPT_COUNT; id++)
-			if (is_flag_of(c, id) && option_defs[id].arg)
+			if (is_flag_of(c, id) && option_defs[id].arg && !option_defs[id].implied)
 				add_bash_values(out, c, id);
 	strbuf_addstr(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");
 	for (enum command c = 0; c < COMMAND_COUNT; c++) {
@@ -93,7 +93,7 @@ static void add_zsh_flag(struct strbuf *out, const struct option_def *def, const
 	strbuf_addf(out, "\t\t\t'%s%s[", def->repeats ? "*" : "", flag);
 	add_zsh_text(out, def->help);
 	strbuf_addch(out, ']');
-	if (def->arg) {
+	if (def->arg && !def->implied) {
 		strbuf_addch(out, ':');
 		add_zsh_text(out, def->arg);
 		strbuf_addch(out, ':');
@@ -102,7 +102,7 @@ static void add_zsh_flag(struct strbuf *out, const struct option_def *def, const
 		strbuf_addch(out, '(');
 		add_values(out, def->values, ' ');
 		strbuf_addch(out, ')');
-	} else if (def->arg) {
+	} else if (def->arg && !def->implied) {
 		strbuf_addstr(out, "_files");
 	}
 	strbuf_addstr(out, "' \\\n");

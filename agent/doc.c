@@ -179,13 +179,13 @@ static int compare_keys(const void *va, const void *vb)
 
 const struct doc **doc_sorted(const struct doc *map)
 {
-	const struct doc **sorted = malloc((map->n_items + 1) * sizeof(*sorted));
+	const struct doc **sorted = malloc((map->n_items + 1) * sizeof(void *));
 
 	if (!sorted)
 		return NULL;
 	for (size_t i = 0; i < map->n_items; i++)
 		sorted[i] = &map->items[i];
 	if (map->n_items > 1)
-		qsort(sorted, map->n_items, sizeof(*sorted), compare_keys);
+		qsort(sorted, map->n_items, sizeof(void *), compare_keys);
 	return sorted;
 }

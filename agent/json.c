@@ -29,9 +29,10 @@ static int convert_number(const cJSON *j, struct doc *ret, struct err *err)
 	return doc_set_text(ret, DOC_NUMBER, text, strlen(text));
 }
 
-static int convert(const cJSON *j, struct doc *ret, struct err *err)
+/* Move j's content to `ret`: texts change their owner (cJSON allocates with malloc unless told otherwise). */
+static int convert(cJSON *j, struct doc *ret, struct err *err)
 {
-	const cJSON *item;
+	cJSON *item;
 
 	if (cJSON_IsNull(j))
 		return 0;
@@ -40,14 +41,22 @@ static int convert(const cJSON *j, struct doc *ret, struct err *err)
 			ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
 	if (cJSON_IsNumber(j))
 		return convert_number(j, ret, err);
-	if (cJSON_IsString(j))
-		return doc_set_text(ret, DOC_STRING, j->valuestring, strlen(j->valuestring));
+	if (cJSON_IsString(j)) {
+		ret->kind = DOC_STRING;
+		ret->text = TAKE(j->valuestring);
+		return 0;
+	}
 	ret->kind = cJSON_IsArray(j) ? DOC_LIST : DOC_MAP;
 	cJSON_ArrayForEach(item, j)
 	{
-		struct doc *child = doc_add(ret, ret->kind == DOC_MAP ? item->string : NULL);
-		int r = child ? convert(item, child, err) : -ENOMEM;
+		struct doc *child = doc_add(ret, NULL);
+		int r;
 
+		if (!child)
+			return -ENOMEM;
+		if (ret->kind == DOC_MAP)
+			child->key = TAKE(item->string);
+		r = convert(item, child, err);
 		if (r < 0)
 			return r;
 	}

@@ -6,7 +6,9 @@
 static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
 	[COMMAND_DUMP] = command_dump,
 	[COMMAND_CHECK] = command_check,
+	[COMMAND_FIT] = command_fit,
 	[COMMAND_SCORE] = command_score,
+	[COMMAND_SHOW] = command_show,
 	[COMMAND_COMPLETION] = command_completion,
 };
 

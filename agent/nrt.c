@@ -30,17 +30,22 @@ static int add_attribute_if(struct doc *list, bool known, const char *name, cons
 
 /* ---- object attributes */
 
-/* What the scheduler plugin divides its score by: at least the number of Node zones; not told when it is the
- * default. */
-static int add_max_numa_nodes(struct doc *list, const struct settings *s, unsigned zones)
+unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones)
 {
 	unsigned max = s->topology.max_numa_nodes > zones ? s->topology.max_numa_nodes : zones;
+
+	if (s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
+		return TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
+	return max > MAX_NODES_CAP && zones <= MAX_NODES_CAP ? MAX_NODES_CAP : max;
+}
+
+static int add_max_numa_nodes(struct doc *list, const struct settings *s, unsigned zones)
+{
+	unsigned max = nrt_max_numa_nodes(s, zones);
 	char text[NAME_MAX_BYTES];
 
-	if (max == TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES || s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
+	if (max == TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
 		return 0;
-	if (max > MAX_NODES_CAP && zones <= MAX_NODES_CAP)
-		max = MAX_NODES_CAP;
 	snprintf(text, sizeof(text), "%u", max);
 	return add_attribute(list, "topologyManagerMaxNUMANodes", text);
 }

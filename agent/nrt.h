@@ -12,6 +12,9 @@
 #define NRT_CONTENT_HASH "nrtd.dev/content-hash"
 #define NRT_MAX_NODE_ID  63u /* readers keep NUMA ids in 64-bit masks and crash or skip beyond */
 
+/* What the scheduler plugin divides its score by, with that many Node zones: at least their number. */
+unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones);
+
 /*
  * Render the object. The rules that keep its readers well (DESIGN.md, "What is published"):
  *   - "Node" zones first, node-<id> for every id from 0 to the highest, ascending: an id that the machine

@@ -81,6 +81,26 @@ static int read_allocations(const struct options *options, struct observation *o
 	return r < 0 ? err_set(err, r, "out of memory") : 0;
 }
 
+static int make_inventory(struct observation *o, struct notes *notes, struct err *err)
+{
+	int r = model_reserved_cpus(&o->machine, &o->settings, &o->reserved, err);
+
+	if (r < 0)
+		return r;
+	r = model_inventory(
+		&o->machine, &o->settings, &o->allocations, o->reserved.cpus, &o->inventory, notes);
+	if (r < 0 || o->notes.error < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+int observe_again(struct observation *o, struct err *err)
+{
+	reserved_cpus_release(&o->reserved);
+	inventory_release(&o->inventory);
+	return make_inventory(o, NULL, err);
+}
+
 /* Every step; what was read before a failure stays in `o` for its owner to release. */
 static int read_all(const struct options *options, struct observation *o, struct err *err)
 {
@@ -92,15 +112,7 @@ static int read_all(const struct options *options, struct observation *o, struct
 		r = read_settings(options, o, err);
 	if (r == 0)
 		r = read_allocations(options, o, err);
-	if (r == 0)
-		r = model_reserved_cpus(&o->machine, &o->settings, &o->reserved, err);
-	if (r < 0)
-		return r;
-	r = model_inventory(
-		&o->machine, &o->settings, &o->allocations, o->reserved.cpus, &o->inventory, &o->notes);
-	if (r < 0 || o->notes.error < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
+	return r < 0 ? r : make_inventory(o, &o->notes, err);
 }
 
 int observe(const struct options *options, struct observation *ret, struct err *err)

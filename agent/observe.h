@@ -31,3 +31,7 @@ void observation_release(struct observation *o);
  * observation_init()) is untouched on failure.
  */
 int observe(const struct options *options, struct observation *ret, struct err *err);
+
+/* Reserved CPUs and inventory anew, after a change of the settings. 0 or -errno with one line in `err`; both
+ * are then empty. */
+int observe_again(struct observation *o, struct err *err);

@@ -5,17 +5,19 @@
 #include <getopt.h>
 
 #include "agent/node_name.h"
+#include "agent/show_text.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 
 #define ON(command) (1u << COMMAND_##command)
 #define ALL         ((1u << COMMAND_COUNT) - 1)
-#define LOCAL       (ON(DUMP) | ON(CHECK) | ON(FIT)) /* commands that look at one machine */
+#define LOCAL       (ON(DUMP) | ON(CHECK) | ON(FIT) | ON(SHOW)) /* commands that look at one machine */
 
 const struct command_def command_defs[COMMAND_COUNT] = {
 	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
 	[COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
 	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
+	[COMMAND_SHOW] = {"show", "draw the machine and who holds what of it"},
 	[COMMAND_COMPLETION] = {"completion", "print a completion script for a shell"},
 	[COMMAND_SCORE] = {"score", "rank nodes for a pod by their NodeResourceTopology objects"},
 };
@@ -27,16 +29,32 @@ static int check_cpu_list(const char *value, struct err *err)
 	return cpuset_parse(value, &set, err);
 }
 
-static int check_weight(const char *value, struct err *err)
+static int check_range(const char *value, long least, long most, struct err *err)
 {
 	char *end;
 	long n;
 
 	errno = 0;
 	n = strtol(value, &end, 10);
-	if (errno || end == value || *end || n < 1 || n > 1000000)
-		return err_set(err, -EINVAL, "'%.100s' is no whole number from 1 to 1000000", value);
+	if (errno || end == value || *end || n < least || n > most)
+		return err_set(
+			err, -EINVAL, "'%.100s' is no whole number from %ld to %ld", value, least, most);
 	return 0;
+}
+
+static int check_weight(const char *value, struct err *err)
+{
+	return check_range(value, 1, 1000000, err);
+}
+
+static int check_seconds(const char *value, struct err *err)
+{
+	return check_range(value, 1, 86400, err);
+}
+
+static int check_columns(const char *value, struct err *err)
+{
+	return check_range(value, SHOW_TEXT_MIN_WIDTH, SHOW_TEXT_MAX_WIDTH, err);
 }
 
 const struct option_def option_defs[OPT_COUNT] = {
@@ -167,6 +185,25 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_RESOURCE",
 		.arg = "NAME=QUANTITY",
 		.help = "ask for any other resource; repeats"},
+	[OPT_POLICY] = {.flag = "--policy",
+		.commands = ON(FIT),
+		.env = "NRTD_POLICY",
+		.arg = "POLICY",
+		.values = "none|best-effort|restricted|single-numa-node",
+		.help = "ask what if the Topology Manager's policy were this"},
+	[OPT_SCOPE] = {.flag = "--scope",
+		.commands = ON(FIT),
+		.env = "NRTD_SCOPE",
+		.arg = "SCOPE",
+		.values = "container|pod",
+		.help = "ask what if the Topology Manager's scope were this"},
+	[OPT_OPTION] = {.flag = "--option",
+		.repeats = true,
+		.commands = ON(FIT),
+		.env = "NRTD_OPTION",
+		.arg = "K=V",
+		.help = "ask what if a policy option of the CPU or Topology Manager were this, "
+			"\"full-pcpus-only=true\"; repeats"},
 	[OPT_FIT_OUTPUT] = {.flag = "--output",
 		.letter = 'o',
 		.commands = ON(FIT),
@@ -208,6 +245,34 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.values = "table|json",
 		.fallback = "table",
 		.help = "how to print"},
+	[OPT_SHOW_OUTPUT] = {.flag = "--output",
+		.letter = 'o',
+		.commands = ON(SHOW),
+		.env = "NRTD_SHOW_OUTPUT",
+		.arg = "FORMAT",
+		.values = "text|svg",
+		.fallback = "text",
+		.help = "for a terminal, or as a picture"},
+	[OPT_WATCH] = {.flag = "--watch",
+		.commands = ON(SHOW),
+		.env = "NRTD_WATCH",
+		.arg = "SECONDS",
+		.implied = "2",
+		.check = check_seconds,
+		.help = "draw again and again, until interrupted"},
+	[OPT_COLOR] = {.flag = "--color",
+		.commands = ON(SHOW),
+		.env = "NRTD_COLOR",
+		.arg = "WHEN",
+		.values = "auto|always|never",
+		.fallback = "auto",
+		.help = "use colours; auto: on a terminal, unless NO_COLOR is set"},
+	[OPT_WIDTH] = {.flag = "--width",
+		.commands = ON(SHOW),
+		.env = "NRTD_WIDTH",
+		.arg = "COLUMNS",
+		.check = check_columns,
+		.help = "columns of the picture (default: the terminal's; as SVG 120, 8 pixels each)"},
 	[OPT_SHELL] = {.flag = "--shell",
 		.commands = ON(COMPLETION),
 		.env = "NRTD_SHELL",
@@ -325,7 +390,9 @@ static void make_tables(enum command command, struct option *longs, char *letter
 		if (!takes(command, id))
 			continue;
 		longs[n++] = (struct option){.name = def->flag + 2,
-			.has_arg = def->arg ? required_argument : no_argument,
+			.has_arg = def->implied ? optional_argument
+				   : def->arg   ? required_argument
+						: no_argument,
 			.val = (int)id + 256};
 		if (!def->letter)
 			continue;
@@ -360,6 +427,11 @@ static int flag_error(int argc, char **argv, int c, struct err *err)
 	return err_set(err, -EINVAL, "unknown flag '%s'", word);
 }
 
+static const char *without_value(enum option_id id)
+{
+	return option_defs[id].implied ? option_defs[id].implied : "true";
+}
+
 static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 {
 	struct option longs[OPT_COUNT + 1];
@@ -377,7 +449,7 @@ static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 			return flag_error(argc, argv, c, err);
 		id = option_of(o->command, c);
 		forget_environment(o, id);
-		r = set_value(o, id, optarg ? optarg : "true", option_defs[id].flag, err);
+		r = set_value(o, id, optarg ? optarg : without_value(id), option_defs[id].flag, err);
 		if (r < 0)
 			return r;
 	}
@@ -420,13 +492,19 @@ static void help_option(const struct option_def *def, struct strbuf *out)
 
 	if (def->letter)
 		strbuf_addf(&left, "-%c, ", def->letter);
-	strbuf_addf(&left, "%s%s%s", def->flag, def->arg ? " " : "", def->arg ? def->arg : "");
+	strbuf_addstr(&left, def->flag);
+	if (def->implied)
+		strbuf_addf(&left, "[=%s]", def->arg);
+	else if (def->arg)
+		strbuf_addf(&left, " %s", def->arg);
 	strbuf_addf(out, "  %-26s", left.text);
 	if (left.len > 26)
 		strbuf_addf(out, "\n%28s", "");
 	strbuf_addf(out, "%s", def->help);
 	if (def->values)
 		strbuf_addf(out, " [%s]", def->values);
+	if (def->implied)
+		strbuf_addf(out, " (without a value %s)", def->implied);
 	if (def->fallback && *def->fallback)
 		strbuf_addf(out, " (default %s)", def->fallback);
 	if (def->env)

@@ -10,7 +10,15 @@
 #include "common/err.h"
 #include "common/strbuf.h"
 
-enum command { COMMAND_DUMP, COMMAND_CHECK, COMMAND_FIT, COMMAND_SCORE, COMMAND_COMPLETION, COMMAND_COUNT };
+enum command {
+	COMMAND_DUMP,
+	COMMAND_CHECK,
+	COMMAND_FIT,
+	COMMAND_SCORE,
+	COMMAND_SHOW,
+	COMMAND_COMPLETION,
+	COMMAND_COUNT
+};
 
 enum option_id {
 	OPT_SYSROOT,
@@ -35,12 +43,19 @@ enum option_id {
 	OPT_HUGEPAGES_2MI,
 	OPT_DEVICE,
 	OPT_RESOURCE,
+	OPT_POLICY,
+	OPT_SCOPE,
+	OPT_OPTION,
 	OPT_FIT_OUTPUT,
 	OPT_NRT,
 	OPT_STRATEGY,
 	OPT_WEIGHT,
 	OPT_VOLCANO_WEIGHT,
 	OPT_SCORE_OUTPUT,
+	OPT_SHOW_OUTPUT,
+	OPT_WATCH,
+	OPT_COLOR,
+	OPT_WIDTH,
 	OPT_SHELL,
 	OPT_VERBOSE,
 	OPT_HELP,
@@ -49,13 +64,15 @@ enum option_id {
 };
 
 struct option_def {
-	const char *flag;   /* "--output" */
-	char letter;        /* short flag, or 0 */
-	bool repeats;       /* may be given several times; options_next() gives them all */
-	unsigned commands;  /* bit 1 << COMMAND_x for each command that takes it */
-	const char *env;    /* NRTD_..., or NULL */
-	const char *arg;    /* what the value is called in help, NULL = the flag takes none */
-	const char *values; /* "yaml|json": the only values accepted, or NULL */
+	const char *flag;  /* "--output" */
+	char letter;       /* short flag, or 0 */
+	bool repeats;      /* may be given several times; options_next() gives them all */
+	unsigned commands; /* bit 1 << COMMAND_x for each command that takes it */
+	const char *env;   /* NRTD_..., or NULL */
+	const char *arg;   /* what the value is called in help, NULL = the flag takes none */
+	const char
+		*implied; /* value when the flag is given without one, "--watch" or "--watch=5"; else NULL */
+	const char *values;                               /* "yaml|json": the only values accepted, or NULL */
 	int (*check)(const char *value, struct err *err); /* refuses other values; NULL = any text will do */
 	const char *fallback; /* value when neither flag nor environment gives one, or NULL */
 	const char *help;

@@ -6,6 +6,7 @@
 #include "agent/yaml.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 #define TEXT_MAX (1024u * 1024u) /* bytes of a line of arguments */
@@ -47,29 +48,20 @@ static char **path_flag(struct kubelet_args *a, const char *name, size_t len)
 	return NULL;
 }
 
-static int set_path(char **path, const char *value, struct err *err)
-{
-	char *copy = strdup(value);
-
-	if (!copy)
-		return no_memory(err);
-	free(*path);
-	*path = copy;
-	return 0;
-}
-
 int kubelet_args_add(
 	struct kubelet_args *a, const char *const *words, size_t n_words, const char *source, struct err *err)
 {
 	for (size_t i = 0; i < n_words && strcmp(words[i], "--") != 0; i++) {
 		CLEANUP(strbuf_release) struct strbuf from = STRBUF_INIT(4096);
-		const char *name = words[i] + 2, *value;
-		size_t len = strcspn(name, "=");
+		const char *name, *value;
+		size_t len;
 		char **path;
 		int what, r;
 
 		if (strncmp(words[i], "--", 2) != 0)
 			continue;
+		name = words[i] + 2;
+		len = strcspn(name, "=");
 		path = path_flag(a, name, len);
 		what = path ? -1 : settings_flag_find(name, len);
 		if (!path && what < 0)
@@ -80,8 +72,10 @@ int kubelet_args_add(
 		strbuf_addf(&from, "--%.*s of %s", (int)len, name, source);
 		if (strbuf_error(&from) < 0)
 			return no_memory(err);
-		r = path ? set_path(path, value, err)
-			 : settings_raw_flag(&a->flags, (enum setting)what, value, from.text, err);
+		if (path)
+			r = text_set(path, value) < 0 ? no_memory(err) : 0;
+		else
+			r = settings_raw_flag(&a->flags, (enum setting)what, value, from.text, err);
 		if (r < 0)
 			return r;
 	}

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 #define TEXT_MAX     65536                         /* bytes of an option text */
@@ -294,8 +295,7 @@ static int convert_eviction(const struct conversion *c, const struct doc *value)
 		r = parse_amount(c, "memory.available", text, &amount);
 	if (r < 0)
 		return r;
-	c->s->eviction_hard_memory = strdup(text);
-	return c->s->eviction_hard_memory ? 0 : no_memory(c);
+	return text_set(&c->s->eviction_hard_memory, text) < 0 ? no_memory(c) : 0;
 }
 
 static int add_reservation(const struct conversion *c, unsigned node, const struct doc *limit)
@@ -321,8 +321,7 @@ static int add_reservation(const struct conversion *c, unsigned node, const stru
 		return no_memory(c);
 	m->node = node;
 	m->bytes = bytes;
-	m->type = strdup(limit->key);
-	return m->type ? 0 : no_memory(c);
+	return text_set(&m->type, limit->key) < 0 ? no_memory(c) : 0;
 }
 
 static int add_node(const struct conversion *c, const struct doc *item)

@@ -87,6 +87,20 @@ static char *proc_path(const char *sysroot, unsigned pid, const char *name)
 	return strbuf_detach(&path);
 }
 
+/* Both processes are in one mount namespace and have one root directory: a path means the same to them. */
+static bool same_view(unsigned pid, const struct stat *theirs)
+{
+	char link[64], their_ns[64], our_ns[64];
+	ssize_t theirs_len, ours_len;
+	struct stat ours;
+
+	snprintf(link, sizeof(link), "/proc/%u/ns/mnt", pid);
+	theirs_len = readlink(link, their_ns, sizeof(their_ns));
+	ours_len = readlink("/proc/self/ns/mnt", our_ns, sizeof(our_ns));
+	return stat("/", &ours) == 0 && theirs->st_dev == ours.st_dev && theirs->st_ino == ours.st_ino &&
+	       theirs_len == ours_len && (ours_len <= 0 || !memcmp(their_ns, our_ns, (size_t)ours_len));
+}
+
 /*
  * Live, /proc/PID/root leads into the kubelet's own mount namespace; where that is ours, or may not be
  * entered, plain paths do. In a saved tree a link leads out of it, so only a directory there counts.
@@ -95,14 +109,13 @@ static char *find_root(const char *sysroot, unsigned pid)
 {
 	CLEANUP(freep) char *link = proc_path(sysroot, pid, "root");
 	CLEANUP(freep) char *inside = proc_path(sysroot, pid, "root/.");
-	struct stat theirs, ours;
+	struct stat theirs;
 
 	if (!link || !inside)
 		return NULL;
 	if (*sysroot)
 		return strdup(lstat(link, &theirs) == 0 && S_ISDIR(theirs.st_mode) ? link : sysroot);
-	if (stat(inside, &theirs) < 0 || stat("/", &ours) < 0 ||
-		(theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino))
+	if (stat(inside, &theirs) < 0 || same_view(pid, &theirs))
 		return strdup("");
 	return TAKE(link);
 }

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 
 #define TEXT_MAX 65536 /* bytes of an origin */
 #define KEYS_MAX 1024u /* keys of one map; the kubelet knows some 200 feature gates */
@@ -76,17 +77,6 @@ int settings_flag_find(const char *name, size_t len)
 
 /* ---- origins */
 
-static int set_from(struct settings_raw *raw, enum setting what, const char *from)
-{
-	char *copy = strdup(from);
-
-	if (!copy)
-		return -ENOMEM;
-	free(raw->from[what]);
-	raw->from[what] = copy;
-	return 0;
-}
-
 /* A value that several sources made names them all, in their order. */
 static int add_from(struct settings_raw *raw, enum setting what, const char *from)
 {
@@ -95,12 +85,12 @@ static int add_from(struct settings_raw *raw, enum setting what, const char *fro
 	size_t len;
 
 	if (!had)
-		return set_from(raw, what, from);
+		return text_set(&raw->from[what], from);
 	len = strlen(from);
 	if (strlen(had) >= len && !strcmp(had + strlen(had) - len, from))
 		return 0;
 	strbuf_addf(&text, "%s, %s", had, from);
-	return strbuf_error(&text) < 0 ? -ENOMEM : set_from(raw, what, text.text);
+	return strbuf_error(&text) < 0 ? -ENOMEM : text_set(&raw->from[what], text.text);
 }
 
 /* ---- documents */
@@ -204,7 +194,7 @@ static int replace(struct settings_raw *raw, enum setting what, const struct doc
 		r = merge_keys(&copy, value, err);
 	else if (copy_value(value, &copy) < 0)
 		r = no_memory(err);
-	if (r == 0 && set_from(raw, what, from) < 0)
+	if (r == 0 && text_set(&raw->from[what], from) < 0)
 		r = no_memory(err);
 	if (r < 0)
 		return r;
@@ -387,7 +377,7 @@ int settings_raw_flag(
 	if (r < 0)
 		return err_wrap(err, r, "%s", from);
 	if (shape == SHAPE_TEXT)
-		r = set_from(raw, what, from);
+		r = text_set(&raw->from[what], from);
 	else
 		r = add_from(raw, what, from);
 	return r < 0 ? no_memory(err) : 0;

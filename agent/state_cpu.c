@@ -6,6 +6,7 @@
 #include "agent/fs.h"
 #include "agent/state_file.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 
 /* ---- the Go structs the checksum is taken over */
 
@@ -235,9 +236,8 @@ static int read_content(struct reader *rd, const struct doc *content)
 		return r;
 	if (!*policy)
 		return err_set(rd->err, -EINVAL, "no policyName");
-	rd->state->policy = strdup(policy);
 	rd->taken = hwloc_bitmap_alloc();
-	if (!rd->state->policy || !rd->taken)
+	if (text_set(&rd->state->policy, policy) < 0 || !rd->taken)
 		return no_memory(rd);
 	r = cpuset_parse(list, &rd->default_set, rd->err);
 	if (r < 0)

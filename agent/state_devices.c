@@ -7,6 +7,7 @@
 #include "agent/fs.h"
 #include "agent/state_file.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 #define NO_AFFINITY (-1) /* the key of devices whose plugin tells no NUMA node */
@@ -159,9 +160,8 @@ static struct device_block *block_for(
 	block = vec_push(&item->devices, &item->n_devices, &item->devices_size, sizeof(*block));
 	if (!block)
 		return NULL;
-	block->resource = strdup(resource);
 	block->nodes = hwloc_bitmap_dup(nodes);
-	return block->resource && block->nodes ? block : NULL;
+	return text_set(&block->resource, resource) == 0 && block->nodes ? block : NULL;
 }
 
 static int push_id(char ***ids, size_t *n_ids, size_t *ids_size, const char *id)
@@ -327,8 +327,7 @@ static int read_registration(const struct doc *d, struct device_registration *re
 
 	if (r < 0)
 		return r;
-	reg->resource = strdup(d->key);
-	if (!reg->resource)
+	if (text_set(&reg->resource, d->key) < 0)
 		return no_memory(err);
 	for (size_t i = 0; i < listing.n_items; i++)
 		if (push_id(&reg->ids, &reg->n_ids, &reg->ids_size, listing.items[i].id) < 0)

@@ -9,6 +9,7 @@
 #include "agent/state_file.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 /* ---- the Go structs the checksum is taken over */
@@ -126,8 +127,7 @@ static int read_tables(const struct doc *memory_map, struct memory_node *node, s
 		struct memory_table *table = &node->tables[node->n_tables];
 		int r;
 
-		table->type = strdup(sorted[i]->key);
-		if (!table->type)
+		if (text_set(&table->type, sorted[i]->key) < 0)
 			return no_memory(err);
 		node->n_tables++;
 		r = read_table(sorted[i], table, err);
@@ -209,8 +209,7 @@ static int read_block(const struct doc *d, struct allocation *item, struct err *
 		r = state_numa_nodes(d, "numaAffinity", &block->nodes, err);
 	if (r < 0)
 		return r;
-	block->type = strdup(type);
-	return block->type ? 0 : no_memory(err);
+	return text_set(&block->type, type) < 0 ? no_memory(err) : 0;
 }
 
 static int read_blocks(const struct doc *blocks, struct allocations *a, const char *pod_uid,
@@ -414,8 +413,7 @@ static int read_content(
 		return r;
 	if (!*policy)
 		return err_set(err, -EINVAL, "no policyName");
-	state->policy = strdup(policy);
-	if (!state->policy)
+	if (text_set(&state->policy, policy) < 0)
 		return no_memory(err);
 	r = nodes ? read_machine_state(nodes, &a->memory, err) : 0;
 	if (r < 0)
@@ -471,7 +469,7 @@ int state_memory_parse(const char *text, size_t len, const struct machine *machi
 	if (r < 0)
 		return r;
 	state.allocations.memory_known =
-		!strcmp(state.policy, memory_manager_policy_names[MEMORY_MANAGER_STATIC]);
+		state.policy && !strcmp(state.policy, memory_manager_policy_names[MEMORY_MANAGER_STATIC]);
 	allocations_sort(&state.allocations);
 	*ret = state;
 	state = (struct state_memory)STATE_MEMORY_INIT;

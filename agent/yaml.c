@@ -271,9 +271,11 @@ int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, 
 
 int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 {
-	size_t blank = strspn(text, " \t\r\n");
+	size_t blank = 0;
 	int r;
 
+	while (blank < len && text[blank] && strchr(" \t\r\n", text[blank]))
+		blank++;
 	/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. */
 	if (blank < len && (text[blank] == '{' || text[blank] == '[') &&
 		json_parse(text, len, ret, NULL) == 0)

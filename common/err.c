@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+#include "common/text.h"
+
 int err_set(struct err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -12,6 +14,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
+	text_one_line(err->text);
 	return code;
 }
 
@@ -31,5 +34,6 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 	if (n >= 0 && (size_t)n < sizeof(err->text) &&
 		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s", rest) < 0)
 		err->text[n] = '\0';
+	text_one_line(err->text);
 	return code;
 }

@@ -9,7 +9,8 @@
  *	if (r < 0)
  *		return err_wrap(err, r, "%s", path);	("PATH: unknown policy 'x'")
  *
- * `err` may be NULL everywhere. On success nothing is written.
+ * `err` may be NULL everywhere. On success nothing is written. The text is one line whatever names from
+ *outside are in it: control characters become '?'.
  */
 
 struct err {

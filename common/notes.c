@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 void notes_init(struct notes *n)
@@ -36,10 +37,12 @@ void notes_add(struct notes *n, const char *fmt, ...)
 		line = NULL;
 	else
 		slot = vec_push(&n->lines, &n->n_lines, &n->lines_size, sizeof(*slot));
-	if (slot)
+	if (slot) {
+		text_one_line(line);
 		*slot = TAKE(line);
-	else
+	} else {
 		n->error = -ENOMEM;
+	}
 }
 
 void notes_move(struct notes *n, struct notes *from, const char *prefix)

@@ -36,6 +36,26 @@ int settings_name_index(const char *const *names, size_t count, const char *text
 	return -1;
 }
 
+bool *cpu_manager_option(struct cpu_manager_options *options, const char *name)
+{
+	const struct {
+		const char *name;
+		bool *value;
+	} known[] = {
+		{"full-pcpus-only", &options->full_pcpus_only},
+		{"distribute-cpus-across-numa", &options->distribute_cpus_across_numa},
+		{"align-by-socket", &options->align_by_socket},
+		{"distribute-cpus-across-cores", &options->distribute_cpus_across_cores},
+		{"strict-cpu-reservation", &options->strict_cpu_reservation},
+		{"prefer-align-cpus-by-uncorecache", &options->prefer_align_cpus_by_uncorecache},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(known[i].name, name))
+			return known[i].value;
+	return NULL;
+}
+
 void settings_init(struct settings *s)
 {
 	memset(s, 0, sizeof(*s));

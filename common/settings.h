@@ -59,6 +59,9 @@ struct cpu_manager_options {
 	bool prefer_align_cpus_by_uncorecache;
 };
 
+/* The option with this name ("full-pcpus-only"), or NULL. */
+bool *cpu_manager_option(struct cpu_manager_options *options, const char *name);
+
 #define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u
 
 struct topology_manager_config {

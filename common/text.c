@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 
 void text_addf(char *text, size_t size, const char *fmt, ...)
@@ -11,4 +12,22 @@ void text_addf(char *text, size_t size, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + len, size - len, fmt, ap);
 	va_end(ap);
+}
+
+void text_one_line(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+int text_set(char **owned, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*owned);
+	*owned = copy;
+	return 0;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "scoring/node_mask.h"
 
 const char *cpu_manager_options_conflict(const struct cpu_manager_options *options,
 	enum topology_manager_policy policy, const struct cpu_topology *t)
@@ -240,6 +239,45 @@ void cpu_manager_hints_again(
 	topology_hints_clear(ret_hints);
 	if (cpu_set_size(cm->topology, allocated) == n)
 		cpu_manager_hints(cm, allocated, NULL, n, ret_hints);
+}
+
+void cpu_manager_widths(const struct cpu_manager *cm, const bool *available, struct cpu_widths *ret)
+{
+	struct node_counts counts;
+	struct node_mask_walk walk;
+	uint64_t mask;
+
+	memset(ret, 0, sizeof(*ret));
+	count_nodes(cm, available, NULL, &counts);
+	node_mask_walk_start(&walk, counts.all);
+	while (node_mask_walk_next(&walk, &mask)) {
+		size_t capacity, free;
+		unsigned sockets;
+
+		count_subset(&counts, &walk, &capacity, &free, &sockets);
+		if (capacity > ret->capacity[walk.size])
+			ret->capacity[walk.size] = capacity;
+		if (free > ret->free[walk.size])
+			ret->free[walk.size] = free;
+		if (free > ret->by_socket[sockets])
+			ret->by_socket[sockets] = free;
+	}
+}
+
+bool cpu_manager_has_preferred(
+	const struct cpu_manager *cm, const struct cpu_widths *widths, size_t n, unsigned *ret_nodes)
+{
+	size_t n_nodes = cm->topology->levels[CPU_LEVEL_NUMA].n;
+	size_t n_sockets = cm->topology->levels[CPU_LEVEL_SOCKET].n;
+	unsigned min_nodes = 1, per_socket = n_sockets ? (unsigned)(n_nodes / n_sockets) : 0;
+
+	while (min_nodes < n_nodes && widths->capacity[min_nodes] < n)
+		min_nodes++;
+	*ret_nodes = min_nodes;
+	if (widths->free[min_nodes] >= n)
+		return true;
+	return cm->options.align_by_socket && per_socket > 0 &&
+	       widths->by_socket[(min_nodes + per_socket - 1) / per_socket] >= n;
 }
 
 static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)

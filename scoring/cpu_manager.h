@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/settings.h"
 #include "scoring/cpu_assignment.h"
+#include "scoring/node_mask.h"
 #include "scoring/resource_fit.h"
 #include "scoring/topology_hint.h"
 
@@ -64,6 +65,21 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 /* The hints for a container that already holds `allocated`. */
 void cpu_manager_hints_again(
 	const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints);
+
+/* What cpu_manager_hints() looks at, for all numbers of CPUs at once. */
+struct cpu_widths {
+	size_t capacity[NODE_MASK_WALK_MAX + 1]; /* the most CPUs on that many NUMA nodes */
+	size_t free[NODE_MASK_WALK_MAX + 1];     /* the most available ones */
+	size_t by_socket[64 + 1]; /* the most available ones on NUMA nodes of that many sockets */
+};
+
+/* Same limits as for the hints. */
+void cpu_manager_widths(const struct cpu_manager *cm, const bool *available, struct cpu_widths *ret);
+
+/* Would the hints for n CPUs, none of them reused, have a preferred one? *ret_nodes: how many NUMA nodes the
+ * kubelet prefers for n CPUs. */
+bool cpu_manager_has_preferred(
+	const struct cpu_manager *cm, const struct cpu_widths *widths, size_t n, unsigned *ret_nodes);
 
 /* How n CPUs fit the fewest NUMA nodes, for an explanation. Same limits as for the hints. */
 struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n);

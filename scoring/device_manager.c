@@ -102,16 +102,20 @@ void device_books_release(struct device_books *books)
 	memset(books, 0, sizeof(*books));
 }
 
+void device_books_begin_pod(struct device_books *books, const struct device_manager *dm)
+{
+	memset(books->reusable, 0, dm->n_devices * sizeof(*books->reusable));
+}
+
 void device_books_reset(struct device_books *books, const struct device_manager *dm)
 {
 	for (size_t r = 0; r < dm->inventory->n_resources; r++) {
 		const struct device_resource *resource = &dm->inventory->resources[r];
 
-		for (size_t i = 0; i < resource->n_devices; i++) {
+		for (size_t i = 0; i < resource->n_devices; i++)
 			books->allocated[dm->first[r] + i] = resource->devices[i].allocated;
-			books->reusable[dm->first[r] + i] = false;
-		}
 	}
+	device_books_begin_pod(books, dm);
 }
 
 /* The groups of one resource, of which `available` and `reusable` are. */

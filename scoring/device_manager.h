@@ -73,6 +73,9 @@ int device_books_init(struct device_books *books, const struct device_manager *d
 void device_books_release(struct device_books *books);
 void device_books_reset(struct device_books *books, const struct device_manager *dm);
 
+/* Go on with what is taken for another pod, which has no devices to reuse. */
+void device_books_begin_pod(struct device_books *books, const struct device_manager *dm);
+
 /*
  * The hints for `n` devices of resource `r` (a position in the inventory). No preference when none of its
  * devices has a NUMA node; none at all when there are not enough. At most NODE_MASK_WALK_MAX nodes.

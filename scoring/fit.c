@@ -91,9 +91,11 @@ int fit_space_init(struct fit_space *ret, const struct inventory *inv, const str
 	s.present = calloc(s.n_resources + 1, sizeof(*s.present));
 	s.by_id = calloc(n + 1, sizeof(*s.by_id));
 	s.same_id = calloc(n + 1, sizeof(*s.same_id));
-	s.scratch = calloc(1, sizeof(*s.scratch));
+	/* The scratch is large and written before it is read: clearing it would cost more than a request
+	 * does. */
+	s.scratch = malloc(sizeof(*s.scratch));
 	if (s.scratch) {
-		s.scratch->needs = calloc(s.n_resources + 1, sizeof(*s.scratch->needs));
+		s.scratch->needs = malloc((s.n_resources + 1) * sizeof(*s.scratch->needs));
 		s.scratch->chosen = calloc((n + 1) * (s.n_resources + 1), sizeof(*s.scratch->chosen));
 	}
 	if (!s.available || !s.value || !s.present || !s.by_id || !s.same_id || !s.scratch ||
@@ -405,21 +407,26 @@ static enum fit_min_distance is_min_distance(const struct distances *d, unsigned
 	return sum > high ? FIT_MIN_DISTANCE_NO : FIT_MIN_DISTANCE_UNKNOWN;
 }
 
+struct fit fit_of(const struct fit_space *s, uint64_t nodes, uint64_t sum)
+{
+	struct fit fit = {.verdict = FIT_FOUND, .nodes = nodes};
+	uint64_t distinct = 0;
+
+	for (uint64_t rest = nodes; rest; rest &= rest - 1)
+		distinct |= s->same_id[__builtin_ctzll(rest)];
+	fit.n_nodes = (unsigned)__builtin_popcountll(distinct);
+	fit.min_distance = is_min_distance(s->distances, (unsigned)__builtin_popcountll(nodes), sum);
+	return fit;
+}
+
 static struct fit found(const struct fit_space *s)
 {
 	const struct fit_scratch *f = s->scratch;
-	struct fit fit = {.verdict = FIT_FOUND};
-	uint64_t distinct = 0;
+	uint64_t nodes = 0;
 
-	for (uint64_t rest = f->best_set; rest; rest &= rest - 1) {
-		unsigned position = f->position[__builtin_ctzll(rest)];
-
-		fit.nodes |= UINT64_C(1) << position;
-		distinct |= s->same_id[position];
-	}
-	fit.n_nodes = (unsigned)__builtin_popcountll(distinct);
-	fit.min_distance = is_min_distance(s->distances, f->size, f->best_sum);
-	return fit;
+	for (uint64_t rest = f->best_set; rest; rest &= rest - 1)
+		nodes |= UINT64_C(1) << f->position[__builtin_ctzll(rest)];
+	return fit_of(s, nodes, f->best_sum);
 }
 
 /* Each need alone could be met by some combination of this size. */

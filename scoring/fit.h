@@ -80,6 +80,9 @@ bool fit_counts(enum qos_class qos, const char *resource);
  */
 struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct resource_list *request);
 
+/* The answer that is this combination: `sum` is its distances_sum(). */
+struct fit fit_of(const struct fit_space *s, uint64_t nodes, uint64_t sum);
+
 /* No resource of the request, by name, is present anywhere: NUMA nodes do not matter to it. */
 bool fit_is_not_numa(const struct fit_space *s, const struct resource_list *request);
 

@@ -98,6 +98,13 @@ void kubelet_workspace_freep(struct kubelet_workspace **ws);
 int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);
 
+/*
+ * The same for a pod that comes after the one this workspace was last asked about, which was admitted and
+ * stays: as if no init container of it had finished yet.
+ */
+int kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, struct kubelet_verdict *ret);
+
 /* guaranteedCPUs(): how many CPUs the container gets for itself; 0 = it runs in the shared pool. */
 size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos);
 

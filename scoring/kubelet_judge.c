@@ -72,20 +72,25 @@ size_t kubelet_devices_demanded(
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Put the managers into the state of the node as it is. 0 or -ENOMEM. */
-static int reset(const struct judgement *j)
+/* Put the managers into the state of the node as it is, or go on with the one that the last pod left; what
+ * its finished init containers may leave is that pod's alone. 0 or -ENOMEM. */
+static int begin(const struct judgement *j, bool from_start)
 {
 	size_t n = j->k->topology.n_cpus, n_containers = j->pod->n_containers;
 	struct kubelet_workspace *ws = j->ws;
 
 	if (vec_grow(&ws->placements, &ws->placements_size, n_containers + 1, sizeof(*ws->placements)) < 0 ||
-		vec_grow(&ws->cpus, &ws->cpus_size, n_containers * n + 1, sizeof(*ws->cpus)) < 0 ||
-		memory_books_reset(&ws->memory, &j->k->memory, n_containers) < 0)
+		vec_grow(&ws->cpus, &ws->cpus_size, n_containers * n + 1, sizeof(*ws->cpus)) < 0)
 		return -ENOMEM;
-	memcpy(ws->shared, j->k->shared, n * sizeof(*ws->shared));
 	memset(ws->reusable, 0, n * sizeof(*ws->reusable));
+	if (!from_start) {
+		device_books_begin_pod(&ws->devices, &j->k->devices);
+		return memory_books_begin_pod(&ws->memory, &j->k->memory, n_containers);
+	}
+	if (n > 0) /* without CPUs, or with too many, there is no set to copy */
+		memcpy(ws->shared, j->k->shared, n * sizeof(*ws->shared));
 	device_books_reset(&ws->devices, &j->k->devices);
-	return 0;
+	return memory_books_reset(&ws->memory, &j->k->memory, n_containers);
 }
 
 static void reject(struct judgement *j, enum kubelet_rejection rejection)
@@ -370,12 +375,12 @@ static bool can_judge(struct judgement *j)
 	return true;
 }
 
-int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
-	enum qos_class qos, struct kubelet_verdict *ret)
+static int judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, bool from_start, struct kubelet_verdict *ret)
 {
 	struct kubelet_verdict verdict = {.answer = KUBELET_UNKNOWN};
 	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos, .verdict = &verdict};
-	int r = reset(&j);
+	int r = begin(&j, from_start);
 
 	if (r == 0 && can_judge(&j))
 		r = judge_containers(&j);
@@ -384,4 +389,16 @@ int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const s
 	verdict.placements = ws->placements;
 	*ret = verdict;
 	return 0;
+}
+
+int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, struct kubelet_verdict *ret)
+{
+	return judge(k, ws, pod, qos, true, ret);
+}
+
+int kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, struct kubelet_verdict *ret)
+{
+	return judge(k, ws, pod, qos, false, ret);
 }

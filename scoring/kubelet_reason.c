@@ -15,17 +15,35 @@ struct blame {
 	bool done;       /* the reason is written */
 };
 
-/* "11 CPUs", "4 vendor.com/nic", "17179869184 bytes of memory" */
+/* "11 CPUs", "4 vendor.com/nic", "16Gi memory" */
 struct amount {
 	uint64_t n;
-	const char *unit, *name;
+	bool bytes;
+	const char *name;
 };
 
-static void print_amount(struct amount a, char text[128])
+/* The number, in the form people write it in. */
+static void print_number(uint64_t n, bool bytes, char text[QUANTITY_TEXT_MAX])
 {
 	struct err line = {""};
 
-	err_set(&line, 0, "%llu%s %s", (unsigned long long)a.n, a.unit, a.name);
+	if (bytes) {
+		quantity_print(
+			(struct quantity){.nano = (qty_t)n * QTY_UNIT, .format = QUANTITY_BINARY_SI}, text);
+		return;
+	}
+	err_set(&line, 0, "%llu", (unsigned long long)n);
+	memcpy(text, line.text, QUANTITY_TEXT_MAX - 1);
+	text[QUANTITY_TEXT_MAX - 1] = '\0';
+}
+
+static void print_amount(struct amount a, char text[128])
+{
+	char number[QUANTITY_TEXT_MAX];
+	struct err line = {""};
+
+	print_number(a.n, a.bytes, number);
+	err_set(&line, 0, "%s %s", number, a.name);
 	memcpy(text, line.text, 127);
 	text[127] = '\0';
 }
@@ -59,23 +77,29 @@ static bool find_preferred(const struct blame *b, uint64_t *ret_nodes)
 }
 
 /* No hint of this resource can be admitted: say why. */
-static void explain_alone(const struct blame *b, const char *wanted, uint64_t n, struct resource_fit fit)
+static void explain_alone(const struct blame *b, struct amount a, struct resource_fit fit)
 {
 	struct err *reason = &b->j->verdict->reason;
 	bool single = b->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
-	char nodes[32];
+	char wanted[128], nodes[32], free[QUANTITY_TEXT_MAX], capacity[QUANTITY_TEXT_MAX];
 
+	print_amount(a, wanted);
 	print_nodes(fit.min_nodes, nodes);
-	if (fit.available < n)
-		err_set(reason, 0, "%s: %s wanted, %llu available", b->policy, wanted,
-			(unsigned long long)fit.available);
+	print_number(fit.available < a.n ? fit.available : fit.free, a.bytes, free);
+	print_number(fit.capacity, a.bytes, capacity);
+	if (fit.available < a.n)
+		err_set(reason, 0, "%s: %s wanted, %s available", b->policy, wanted, free);
 	else if (single && fit.min_nodes != 1)
 		err_set(reason, 0, "%s: %s need %s by size", b->policy, wanted,
 			fit.min_nodes ? nodes : "more than all NUMA nodes");
+	else if (fit.free < a.n)
+		err_set(reason, 0, "%s: %s fit %s by size (%s), but the freest %s %s", b->policy, wanted,
+			nodes, capacity, fit.min_nodes == 1 ? "has" : "have", free);
 	else
-		err_set(reason, 0, "%s: %s fit %s by size (%llu), but the freest %s %llu", b->policy, wanted,
-			nodes, (unsigned long long)fit.capacity, fit.min_nodes == 1 ? "has" : "have",
-			(unsigned long long)fit.free);
+		err_set(reason, 0,
+			"%s: %s fit %s, but not together with the other memory asked for, or with how those "
+			"are used",
+			b->policy, wanted, nodes);
 }
 
 /* Merge the resource whose hints are in the workspace. */
@@ -100,7 +124,7 @@ static void blame_resource(struct blame *b, struct amount wanted, struct resourc
 	}
 	b->done = true;
 	if (!find_preferred(b, &preferred)) {
-		explain_alone(b, text, wanted.n, fit);
+		explain_alone(b, wanted, fit);
 		return;
 	}
 	node_mask_print(preferred, list);
@@ -109,18 +133,23 @@ static void blame_resource(struct blame *b, struct amount wanted, struct resourc
 		b->policy, b->agreed, agreed, text, list);
 }
 
+/* The hints are the same for each type of memory; one that lacks room by itself is blamed before the others.
+ */
 static void blame_memory(struct blame *b)
 {
 	const struct kubelet *k = b->j->k;
 	struct kubelet_workspace *ws = b->j->ws;
 
-	for (size_t i = 0; i < ws->needs.n_items; i++) {
-		const struct memory_need *need = &ws->needs.items[i];
-		struct amount wanted = {need->bytes, " bytes of", need->name};
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < ws->needs.n_items; i++) {
+			const struct memory_need *need = &ws->needs.items[i];
+			struct resource_fit fit = memory_manager_fit(&k->memory, &ws->memory, need);
 
-		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
-		blame_resource(b, wanted, memory_manager_fit(&k->memory, &ws->memory, need));
-	}
+			if ((fit.min_nodes == 0 || fit.free < need->bytes) != (pass == 0))
+				continue;
+			memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
+			blame_resource(b, (struct amount){need->bytes, true, need->name}, fit);
+		}
 }
 
 void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
@@ -131,7 +160,7 @@ void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
 
 	topology_merge_start(&ws->merge, &k->rules);
 	if (demand->cpus > 0) {
-		const struct amount wanted = {demand->cpus, "", "CPUs"};
+		const struct amount wanted = {demand->cpus, false, demand->cpus == 1 ? "CPU" : "CPUs"};
 
 		cpu_manager_available(&k->cpu, ws->shared, ws->available);
 		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
@@ -142,7 +171,7 @@ void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
 	for (size_t r = 0; r < k->devices.inventory->n_resources; r++) {
 		bool asked;
 		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
-		const struct amount wanted = {n, "", k->devices.inventory->resources[r].name};
+		const struct amount wanted = {n, false, k->devices.inventory->resources[r].name};
 
 		if (!asked)
 			continue;

@@ -64,6 +64,10 @@ void memory_books_release(struct memory_books *books);
  * only when there were never as many containers. */
 int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers);
 
+/* Go on with what is taken for another pod, which has n_containers and none of the memory to reuse. Returns
+ * as memory_books_reset(). */
+int memory_books_begin_pod(struct memory_books *books, const struct memory_manager *mm, size_t n_containers);
+
 /* What a container or pod asks for, one item a type. */
 struct memory_need {
 	const char *name; /* the request's */
@@ -99,6 +103,10 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
  * they are not what all the needs ask for. */
 void memory_manager_hints_again(const struct memory_block *blocks, size_t n_blocks,
 	const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints);
+
+/* The amounts of one type (a position in types[]; nothing for n_types), summed over the nodes of a mask. */
+struct memory_amount memory_manager_sum(
+	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask);
 
 struct resource_fit memory_manager_fit(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);

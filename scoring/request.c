@@ -141,13 +141,24 @@ static qty_t aligned_amount(const struct container_request *c, const char *name,
 	return q->quantity.nano;
 }
 
-static qty_t aligned_pod_amount(const struct pod_request *pod, const char *name, bool guaranteed)
+static qty_t plain_amount(const struct container_request *c, const char *name, bool guaranteed)
+{
+	const struct resource_quantity *q = resource_list_find(&c->requests, name);
+
+	(void)guaranteed;
+	return q ? q->quantity.nano : 0;
+}
+
+/* The most that is held of a resource at one time. */
+static qty_t peak_amount(const struct pod_request *pod, const char *name,
+	qty_t (*amount)(const struct container_request *c, const char *name, bool guaranteed),
+	bool guaranteed)
 {
 	qty_t running = 0, largest = 0;
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct container_request *c = &pod->containers[i];
-		qty_t with = qty_add(running, aligned_amount(c, name, guaranteed));
+		qty_t with = qty_add(running, amount(c, name, guaranteed));
 
 		largest = with > largest ? with : largest;
 		if (c->kind != CONTAINER_INIT)
@@ -170,7 +181,7 @@ int request_effective_kubelet(const struct pod_request *pod, struct resource_lis
 
 			if (resource_name_is_native(q->name) && !resource_name_is_numa_affine(q->name))
 				continue;
-			sum.nano = aligned_pod_amount(pod, q->name, guaranteed);
+			sum.nano = peak_amount(pod, q->name, aligned_amount, guaranteed);
 			if (sum.nano == 0 || resource_list_find(&all, q->name))
 				continue;
 			if (resource_list_set(&all, q->name, sum) < 0) {
@@ -181,6 +192,42 @@ int request_effective_kubelet(const struct pod_request *pod, struct resource_lis
 	}
 	*ret = all;
 	return 0;
+}
+
+static int set_all(struct resource_list *list, const struct resource_list *from)
+{
+	for (size_t i = 0; i < from->n_items; i++)
+		if (resource_list_set(list, from->items[i].name, from->items[i].quantity) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+int request_of_node(const struct pod_request *pod, struct resource_list *ret)
+{
+	struct resource_list all = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < pod->n_containers && r == 0; i++) {
+		const struct resource_list *requests = &pod->containers[i].requests;
+
+		for (size_t j = 0; j < requests->n_items && r == 0; j++) {
+			struct quantity sum = requests->items[j].quantity;
+
+			if (resource_list_find(&all, requests->items[j].name))
+				continue;
+			sum.nano = peak_amount(pod, requests->items[j].name, plain_amount, false);
+			r = resource_list_set(&all, requests->items[j].name, sum);
+		}
+	}
+	if (r == 0 && pod->has_pod_resources)
+		r = set_all(&all, &pod->pod_requests);
+	if (r == 0)
+		r = add_all(&all, &pod->overhead);
+	if (r < 0)
+		resource_list_release(&all);
+	else
+		*ret = all;
+	return r;
 }
 
 bool request_has_non_native(const struct pod_request *pod)

@@ -36,6 +36,14 @@ int request_effective_scheduler(const struct pod_request *pod, struct resource_l
  */
 int request_effective_kubelet(const struct pod_request *pod, struct resource_list *ret);
 
+/*
+ * What the pod takes of the node as a whole, for the scheduler and for the kubelet's last check (OutOfcpu and
+ * the like): per resource the larger of (each init container plus the sidecars started before it) and (app
+ * containers plus all sidecars); pod-level resources replace what they name; plus the overhead
+ * (k8s.io/component-helpers/resource PodRequests). 0 or -ENOMEM; *ret as above.
+ */
+int request_of_node(const struct pod_request *pod, struct resource_list *ret);
+
 /* The CPUs in an amount that is a whole number of CPUs, to the thousandth as the kubelet and the schedulers
  * look at it; 0 for any other amount. */
 int64_t request_whole_cpus(qty_t amount);

@@ -131,50 +131,54 @@ int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_no
 	return score < 0 ? 0 : score;
 }
 
-/* What the requests of a pod needed so far. */
-struct nodes_used {
-	unsigned most;
-	bool min_distance, min_distance_known;
-};
-
-/* Take one request into account; false when no combination covers it (*ret_score is the pod's score then). */
-static bool use_nodes(
-	struct fit_space *s, const struct resource_list *request, struct nodes_used *used, int *ret_score)
+/* Take one request into account; false when it settles the pod's fit. */
+static bool add_request(struct fit_space *s, const struct resource_list *request, struct pod_fit *pod)
 {
 	struct fit fit;
 
 	if (fit_is_not_numa(s, request))
 		return true;
 	fit = fit_required(s, QOS_GUARANTEED, request);
-	*ret_score = fit.verdict == FIT_UNKNOWN ? SCORE_UNKNOWN : 0;
+	pod->verdict = fit.verdict;
 	if (fit.verdict != FIT_FOUND)
 		return false;
-	used->most = fit.n_nodes > used->most ? fit.n_nodes : used->most;
-	used->min_distance = used->min_distance && fit.min_distance != FIT_MIN_DISTANCE_NO;
-	used->min_distance_known = used->min_distance_known && fit.min_distance != FIT_MIN_DISTANCE_UNKNOWN;
+	pod->n_nodes = fit.n_nodes > pod->n_nodes ? fit.n_nodes : pod->n_nodes;
+	/* One request known to be off the least distance settles it, whatever is unknown of the others. */
+	if (fit.min_distance == FIT_MIN_DISTANCE_NO || pod->min_distance == FIT_MIN_DISTANCE_YES)
+		pod->min_distance = fit.min_distance;
 	fit_subtract(s, request, fit.nodes);
 	return true;
+}
+
+struct pod_fit strategy_pod_fit(
+	struct fit_space *s, const struct request_plan *plan, enum topology_manager_scope scope)
+{
+	struct pod_fit pod = {.verdict = FIT_FOUND, .min_distance = FIT_MIN_DISTANCE_YES};
+	bool more = plan->qos == QOS_GUARANTEED;
+
+	fit_space_reset(s);
+	if (more && scope == TOPOLOGY_SCOPE_POD) {
+		add_request(s, &plan->effective, &pod);
+		return pod;
+	}
+	for (size_t i = 0; i < plan->pod->n_containers && more; i++)
+		more = add_request(s, &plan->pod->containers[i].requests, &pod);
+	return pod;
 }
 
 static int least_numa_nodes_score(
 	struct fit_space *s, const struct request_plan *plan, const struct topology_manager_config *topology)
 {
-	struct nodes_used used = {.min_distance = true, .min_distance_known = true};
-	bool pod_scope = topology->scope == TOPOLOGY_SCOPE_POD;
-	int score;
+	struct pod_fit fit = strategy_pod_fit(s, plan, topology->scope);
 
-	fit_space_reset(s);
-	if (pod_scope && !use_nodes(s, &plan->effective, &used, &score))
-		return score;
-	for (size_t i = 0; i < plan->pod->n_containers && !pod_scope; i++)
-		if (!use_nodes(s, &plan->pod->containers[i].requests, &used, &score))
-			return score;
-	if (used.most == 0)
+	if (fit.verdict != FIT_FOUND)
+		return fit.verdict == FIT_UNKNOWN ? SCORE_UNKNOWN : 0;
+	if (fit.n_nodes == 0)
 		return SCORE_MAX;
-	/* One container known to be off the least distance settles it, whatever is unknown of the others. */
-	if (used.min_distance && !used.min_distance_known)
+	if (fit.min_distance == FIT_MIN_DISTANCE_UNKNOWN)
 		return SCORE_UNKNOWN;
-	return strategy_normalize(used.most, used.min_distance, topology->max_numa_nodes);
+	return strategy_normalize(
+		fit.n_nodes, fit.min_distance == FIT_MIN_DISTANCE_YES, topology->max_numa_nodes);
 }
 
 int strategy_score(struct fit_space *s, const struct request_plan *plan,

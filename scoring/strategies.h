@@ -46,6 +46,18 @@ int strategy_score(struct fit_space *s, const struct request_plan *plan,
 	const struct topology_manager_config *topology, enum strategy strategy,
 	const struct resource_weights *weights);
 
+/* The NUMA nodes that a pod's requests need, one after the other: what LeastNUMANodes scores. */
+struct pod_fit {
+	enum fit_verdict verdict; /* FIT_NONE: one of them is covered by no combination */
+	unsigned n_nodes;         /* the most that one needs; 0 = NUMA nodes do not matter to the pod */
+	enum fit_min_distance min_distance; /* of all of them */
+};
+
+/* As strategy_score() for the space and an unknown scope. NUMA nodes do not matter to a pod that is not
+ * Guaranteed. */
+struct pod_fit strategy_pod_fit(
+	struct fit_space *s, const struct request_plan *plan, enum topology_manager_scope scope);
+
 /* LeastNUMANodes' score of a fit: 100 less a share for each NUMA node, half a share back for the least
  * distance; never below 0. max_numa_nodes is above 0. */
 int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_nodes);

@@ -23,7 +23,7 @@ code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 format() { clang-format --dry-run --Werror $sources; }
 spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd" $sources $scripts README.md HACKING.md man scoring/*.md; }
 shell() { shellcheck $scripts; }
-manuals() { for m in man/*; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
+manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
 headers() {
 	for h in $(printf '%s\n' "$sources" | grep '\.h$'); do
 		printf '#include "%s"\n' "$h" | ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -I. \

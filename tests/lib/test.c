@@ -80,6 +80,17 @@ void test_write_file(const char *dir, const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
+void test_assert_golden(const char *fixture, const char *text)
+{
+	CLEANUP(freep) char *want = NULL;
+
+	if (getenv("NRTD_UPDATE_GOLDEN"))
+		test_write_file(".", test_fixture(fixture), text);
+	want = test_read_file(test_fixture(fixture), NULL);
+	if (strcmp(text, want) != 0)
+		fail_msg("%s differs; NRTD_UPDATE_GOLDEN=1 writes what was found:\n%s", fixture, text);
+}
+
 char *test_tmpdir(void)
 {
 	const char *tmp = getenv("TMPDIR");

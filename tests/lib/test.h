@@ -38,6 +38,10 @@ char *test_read_file(const char *path, size_t *ret_len);
 /* Write a file, making its directories. Fails the test on error. */
 void test_write_file(const char *dir, const char *path, const char *text);
 
+/* Assert that a text equals a file below tests/fixtures; with NRTD_UPDATE_GOLDEN=1 it is written there first.
+ */
+void test_assert_golden(const char *fixture, const char *text);
+
 /* A fresh temporary directory (path that the caller frees); test_rmtree removes it with all it holds. */
 char *test_tmpdir(void);
 void test_rmtree(char **dir);

@@ -36,7 +36,6 @@ static void machines_equal_their_golden_file(void **state)
 		CLEANUP(machine_release) struct machine m;
 		CLEANUP(doc_release) struct doc doc = DOC_INIT;
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(16u << 20);
-		CLEANUP(freep) char *want = NULL;
 		char name[128];
 
 		machine_init(&m);
@@ -44,12 +43,7 @@ static void machines_equal_their_golden_file(void **state)
 		assert_int_equal(machine_to_doc(&m, &doc), 0);
 		assert_int_equal(yaml_print(&doc, &text), 0);
 		snprintf(name, sizeof(name), "machines/%s.machine.yaml", machines[i]);
-		if (getenv("NRTD_UPDATE_GOLDEN"))
-			test_write_file(".", test_fixture(name), text.text);
-		want = test_read_file(test_fixture(name), NULL);
-		if (strcmp(text.text, want) != 0)
-			fail_msg("%s differs; NRTD_UPDATE_GOLDEN=1 writes what was found:\n%s", name,
-				text.text);
+		test_assert_golden(name, text.text);
 	}
 }
 
@@ -209,9 +203,8 @@ static void write_tree(const char *dir)
 		};
 
 		for (size_t k = 0; k < ARRAY_SIZE(files); k++) {
-			CLEANUP(strbuf_release)
-			struct strbuf path = STRBUF_INIT(4096),
-				      text = STRBUF_INIT(4096);
+			CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(4096);
+			CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 			const char *mark = strstr(files[k].path, "%u");
 
 			strbuf_addf(&path, SYSTEM "%.*s%u%s", (int)(mark - files[k].path), files[k].path, i,

@@ -195,6 +195,24 @@ static void getters_are_strict(void **state)
 	test_assert_text("kind", doc_kind_name(&d), "a map");
 }
 
+/* The address sanitizer and valgrind see it when a reader looks behind the text. */
+static void texts_need_no_closing_nul(void **state)
+{
+	static const char *const texts[] = {" ", "{", "[1]", "a: b", "\n- x"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		CLEANUP(freep) char *copy = malloc(strlen(texts[i]));
+		CLEANUP(doc_release) struct doc yaml = DOC_INIT;
+		CLEANUP(doc_release) struct doc json = DOC_INIT;
+
+		assert_non_null(copy);
+		memcpy(copy, texts[i], strlen(texts[i]));
+		assert_int_equal(yaml_parse(copy, strlen(texts[i]), &yaml, NULL) == 0, i > 1);
+		assert_int_equal(json_parse(copy, strlen(texts[i]), &json, NULL) == 0, i == 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +223,7 @@ int main(void)
 		cmocka_unit_test(yaml_prints_what_reads_back),
 		cmocka_unit_test(printers_have_one_layout),
 		cmocka_unit_test(getters_are_strict),
+		cmocka_unit_test(texts_need_no_closing_nul),
 	};
 
 	return cmocka_run_group_tests_name("doc", tests, NULL, NULL);

@@ -163,7 +163,7 @@ static void reasons_have_the_numbers(void **state)
 			"no NUMA nodes that may be used together have enough memory free"},
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=1 memory=100Gi", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY,
-			"single-numa-node: 107374182400 bytes of memory need 2 NUMA nodes by size"},
+			"single-numa-node: 100Gi memory need 2 NUMA nodes by size"},
 		{TOPOLOGY_MANAGER_NONE, "app cpu=1 memory=1500m", "0-31", KUBELET_UNEXPECTED_ADMISSION,
 			"an amount of memory is not a whole number of bytes"},
 	};

@@ -1,51 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Judging a pod allocates nothing once the workspace has seen a pod as large. Every allocation of this
- * program and of the libraries goes through the functions below, which count.
+ * Judging a pod allocates nothing once the workspace has seen a pod as large.
  */
 #include "tests/lib/test.h"
 
 #include "scoring/kubelet.h"
 #include "tests/lib/pods.h"
+#include "tests/lib/scarce_memory.h"
 #include "tests/lib/synthetic.h"
-
-/* The compiler would take for granted that strdup() leaves it as it is. */
-static volatile unsigned long n_allocations;
-
-#if defined(__SANITIZE_ADDRESS__)
-#define COUNTED false
-#else
-#define COUNTED true
-
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *p, size_t size);
-
-void *malloc(size_t size)
-{
-	n_allocations++;
-	return __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-	n_allocations++;
-	return __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-	n_allocations++;
-	return __libc_realloc(p, size);
-}
-#endif
 
 /* Sanitizers and valgrind put their own allocator in place. */
 static void skip_unless_counted(void)
 {
-	const char *preload = getenv("LD_PRELOAD");
-
-	if (!COUNTED || (preload && strstr(preload, "vgpreload")))
+	if (!scarce_memory_works())
 		test_skip("allocations are not counted under a sanitizer or valgrind");
 }
 

@@ -107,6 +107,27 @@ static void the_environment_stands_between_flag_and_fallback(void **state)
 	test_assert_text("message", err.text, "NRTD_VERBOSE: 'maybe' is not true or false");
 }
 
+/* "--watch" and "--watch=5"; the word after it is no value. */
+static void a_value_may_be_implied(void **state)
+{
+	struct options o;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse("show", &o, NULL), 0);
+	assert_false(option_set(&o, OPT_WATCH));
+	test_assert_text("output", o.value[OPT_SHOW_OUTPUT], "text");
+	assert_int_equal(parse("show --watch -o svg", &o, NULL), 0);
+	test_assert_text("watch", o.value[OPT_WATCH], "2");
+	test_assert_text("output", o.value[OPT_SHOW_OUTPUT], "svg");
+	assert_int_equal(parse("show --watch=5", &o, NULL), 0);
+	test_assert_text("watch", o.value[OPT_WATCH], "5");
+	assert_int_equal(parse("show --watch 5", &o, &err), -EINVAL);
+	test_assert_text("message", err.text, "unexpected word '5'");
+	assert_int_equal(parse("show --watch=0", &o, &err), -EINVAL);
+	test_assert_text("message", err.text, "--watch: '0' is no whole number from 1 to 86400");
+}
+
 static void bad_usage_is_named(void **state)
 {
 	static const char *const cases[][2] = {
@@ -179,7 +200,10 @@ static void help_names_every_flag_and_variable(void **state)
 			char left[128];
 
 			/* "--memory QUANTITY", which "--memory-manager-policy POLICY" does not hold. */
-			snprintf(left, sizeof(left), "%s%s%s", def->flag, def->arg ? " " : "",
+			snprintf(left, sizeof(left), "%s%s%s", def->flag,
+				def->implied ? "[="
+				: def->arg   ? " "
+					     : "",
 				def->arg ? def->arg : "");
 			if (is_flag_of(c, def->flag) != (strstr(text.text, left) != NULL) ||
 				(own && def->env && !strstr(text.text, def->env)))
@@ -236,6 +260,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_environment_stands_between_flag_and_fallback,
 			clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(some_flags_repeat, clean_environment, clean_environment),
+		cmocka_unit_test_setup_teardown(a_value_may_be_implied, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(bad_usage_is_named, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(
 			help_and_version_need_no_command, clean_environment, clean_environment),

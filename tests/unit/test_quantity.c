@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/quantity.h"
+#include "common/text.h"
 
 #define MAX_FIELDS 7
 
@@ -79,6 +80,7 @@ static void check_parse(char *const *field)
 		if (r != want)
 			fail_msg("'%s': got %d, want %d", field[1], r, want);
 		assert_true(q.nano == untouched.nano && q.format == untouched.format);
+		text_one_line(field[1]); /* as errors show it */
 		assert_non_null(strstr(err.text, field[1]));
 		return;
 	}

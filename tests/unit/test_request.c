@@ -156,6 +156,29 @@ static void effective_requests(void **state)
 	}
 }
 
+/* Pod-level resources replace what they name; the overhead comes on top. */
+static void amounts_of_the_node(void **state)
+{
+	struct resource_list got;
+	struct pod_request pod;
+
+	(void)state;
+	pod_request_init(&pod);
+	test_pod_add(&pod, CONTAINER_SIDECAR, "cpu=1,memory=10");
+	test_pod_add(&pod, CONTAINER_INIT, "cpu=9");
+	test_pod_add(&pod, CONTAINER_APP, "cpu=2,memory=20,v.io/d=1");
+	pod.overhead = test_list("cpu=500m");
+	assert_int_equal(request_of_node(&pod, &got), 0);
+	check_list("containers", &got, "cpu=10500m,memory=30,v.io/d=1");
+	resource_list_release(&got);
+	pod.has_pod_resources = true;
+	pod.pod_requests = test_list("cpu=4");
+	assert_int_equal(request_of_node(&pod, &got), 0);
+	check_list("pod", &got, "cpu=4500m,memory=30,v.io/d=1");
+	resource_list_release(&got);
+	pod_request_release(&pod);
+}
+
 static void exclusive_amounts(void **state)
 {
 	static const char *const zones[] = {"cpu=1,vendor.com/gpu=1", NULL};
@@ -208,12 +231,53 @@ static void whole_numbers_of_cpus(void **state)
 	assert_int_equal(request_whole_cpus(-QTY_UNIT), 0);
 }
 
+static void what_a_pod_takes_of_the_node(void **state)
+{
+	static const struct {
+		const char *containers[4];
+		const char *overhead, *pod_requests; /* NULL = none */
+		const char *want;
+	} cases[] = {
+		{{"a cpu=1,memory=1Gi|-", "a cpu=500m,memory=1Gi|-"}, NULL, NULL, "cpu=1500m,memory=2Gi"},
+		{{"i cpu=4|-", "a cpu=1,memory=1Gi|-"}, NULL, NULL, "cpu=4,memory=1Gi"},
+		{{"s cpu=1|-", "i cpu=4|-", "a cpu=2|-"}, NULL, NULL, "cpu=5"},
+		{{"i cpu=4|-", "s cpu=1|-", "a cpu=2|-"}, NULL, NULL, "cpu=4"},
+		{{"i cpu=4|-", "a cpu=2|-"}, "cpu=250m", NULL, "cpu=4250m"},
+		{{"a cpu=2,hugepages-2Mi=2Mi|-"}, "cpu=1", "cpu=8", "cpu=9,hugepages-2Mi=2Mi"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct resource_list got = {0}, want = test_list(cases[i].want);
+		struct pod_request pod;
+
+		pod_request_init(&pod);
+		for (size_t c = 0; c < ARRAY_SIZE(cases[i].containers) && cases[i].containers[c]; c++)
+			add_container(&pod, cases[i].containers[c]);
+		pod.overhead = test_list(cases[i].overhead ? cases[i].overhead : "");
+		pod.has_pod_resources = cases[i].pod_requests != NULL;
+		pod.pod_requests = test_list(cases[i].pod_requests ? cases[i].pod_requests : "");
+		assert_int_equal(request_of_node(&pod, &got), 0);
+		assert_int_equal(got.n_items, want.n_items);
+		for (size_t k = 0; k < got.n_items; k++) {
+			test_assert_text("resource", got.items[k].name, want.items[k].name);
+			if (quantity_cmp(got.items[k].quantity, want.items[k].quantity) != 0)
+				fail_msg("case %zu: %s", i, cases[i].want);
+		}
+		resource_list_release(&got);
+		resource_list_release(&want);
+		pod_request_release(&pod);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_pod_takes_of_the_node),
 		cmocka_unit_test(qos_classes),
 		cmocka_unit_test(limits_become_requests),
 		cmocka_unit_test(effective_requests),
+		cmocka_unit_test(amounts_of_the_node),
 		cmocka_unit_test(exclusive_amounts),
 		cmocka_unit_test(exclusive_pods),
 		cmocka_unit_test(whole_numbers_of_cpus),

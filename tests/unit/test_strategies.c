@@ -188,9 +188,59 @@ static void names_of_strategies(void **state)
 	assert_int_equal(strategy_by_name("mostAllocated"), -1);
 }
 
+/* One container on one node, one on two; the least sums of either size are made known or not. */
+static void one_request_off_the_least_distance_settles_it(void **state)
+{
+	static const char *const zones[] = {"cpu=4,memory=4", "cpu=4,memory=4", NULL};
+	static const struct {
+		uint64_t low[2], high[2];
+		enum fit_min_distance want;
+	} cases[] = {
+		{{10, 60}, {10, 60}, FIT_MIN_DISTANCE_YES},
+		{{9, 60}, {10, 60}, FIT_MIN_DISTANCE_UNKNOWN},
+		{{10, 59}, {10, 60}, FIT_MIN_DISTANCE_UNKNOWN},
+		{{9, 59}, {10, 60}, FIT_MIN_DISTANCE_UNKNOWN},
+		{{9, 58}, {10, 59}, FIT_MIN_DISTANCE_NO},
+		{{8, 60}, {9, 60}, FIT_MIN_DISTANCE_NO},
+		{{8, 59}, {9, 60}, FIT_MIN_DISTANCE_NO},
+	};
+	const struct topology_manager_config config = {.max_numa_nodes = 8};
+	struct request_plan plan;
+	struct pod_request pod;
+	struct test_node node;
+
+	(void)state;
+	pod_request_init(&pod);
+	test_pod_add(&pod, CONTAINER_APP, "cpu=1,memory=1");
+	test_pod_add(&pod, CONTAINER_APP, "cpu=5,memory=1");
+	test_node_init(&node, zones);
+	assert_int_equal(request_plan_init(&plan, &pod), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pod_fit fit;
+		int score;
+
+		for (size_t size = 0; size < 2; size++) {
+			node.distances.low[size + 1] = cases[i].low[size];
+			node.distances.high[size + 1] = cases[i].high[size];
+		}
+		fit = strategy_pod_fit(&node.space, &plan, TOPOLOGY_SCOPE_CONTAINER);
+		assert_int_equal(fit.verdict, FIT_FOUND);
+		assert_int_equal(fit.n_nodes, 2);
+		assert_int_equal(fit.min_distance, cases[i].want);
+		score = strategy_score(&node.space, &plan, &config, STRATEGY_LEAST_NUMA_NODES, NULL);
+		assert_int_equal(score, cases[i].want == FIT_MIN_DISTANCE_UNKNOWN ? SCORE_UNKNOWN
+					: cases[i].want == FIT_MIN_DISTANCE_YES   ? 82
+										  : 76);
+	}
+	request_plan_release(&plan);
+	pod_request_release(&pod);
+	test_node_release(&node);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_request_off_the_least_distance_settles_it),
 		cmocka_unit_test(proposals_examples),
 		cmocka_unit_test(shares_of_the_scale),
 		cmocka_unit_test(scores_of_all_strategies),

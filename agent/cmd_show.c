@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/commands.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "agent/observe.h"
+#include "agent/show_svg.h"
+#include "agent/show_text.h"
+#include "agent/terminal.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define SHOW_MAX       (256u << 20)
+#define SVG_PER_COLUMN 8 /* pixels */
+
+/* Observe and draw. 0, or -errno with one line in `err`. */
+static int draw(
+	const struct options *options, const struct terminal *terminal, struct strbuf *out, struct err *err)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(show_view_release) struct show_view view;
+	const char *columns = options->value[OPT_WIDTH];
+	size_t width = columns ? strtoul(columns, NULL, 10) * SVG_PER_COLUMN : SHOW_SVG_WIDTH;
+	int r;
+
+	observation_init(&o);
+	show_view_init(&view);
+	r = observe(options, &o, err);
+	if (r < 0)
+		return r;
+	/* A log would stand in the way of a picture that is redrawn. */
+	if (!option_set(options, OPT_WATCH))
+		command_log_settings(&o.settings);
+	r = show_view(&o, &view);
+	if (r == 0 && !strcmp(options->value[OPT_SHOW_OUTPUT], "svg"))
+		r = show_svg(&view, width, out);
+	else if (r == 0)
+		r = show_text(&view, terminal->width, terminal->colour, terminal->utf8, out);
+	return r < 0 ? err_set(err, r, "cannot draw: %s", strerror(-r)) : 0;
+}
+
+static int put(const char *text, size_t len)
+{
+	errno = 0;
+	if (fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+static void detect(const struct options *options, struct terminal *ret)
+{
+	terminal_detect(STDOUT_FILENO, options->value[OPT_COLOR], options->value[OPT_WIDTH], ret);
+}
+
+static int show_once(const struct options *options)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SHOW_MAX);
+	struct terminal terminal;
+	struct err err = {""};
+	int r;
+
+	detect(options, &terminal);
+	if (draw(options, &terminal, &text, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_FAILURE;
+	}
+	r = put(text.text, text.len);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
+
+/* ---- --watch */
+
+/* One picture. What cannot be read now may be readable the next time: the error stands in its place. */
+static int watch_once(const struct options *options, bool redraw)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SHOW_MAX);
+	CLEANUP(strbuf_release) struct strbuf frame = STRBUF_INIT(SHOW_MAX);
+	struct terminal terminal;
+	struct err err = {""};
+	int r;
+
+	detect(options, &terminal);
+	if (draw(options, &terminal, &text, &err) < 0) {
+		strbuf_reset(&text);
+		strbuf_addf(&text, "nrtd: error: %s\n", err.text);
+	}
+	if (!redraw) {
+		strbuf_addch(&text, '\n');
+		return put(text.text, text.len);
+	}
+	r = terminal_frame(text.text, terminal.height, &frame);
+	return r < 0 ? r : put(frame.text, frame.len);
+}
+
+/* Stop as the terminal's user asked, with the screen given back in the meantime. */
+static int suspend(void)
+{
+	int r = put(terminal_leave, strlen(terminal_leave));
+
+	if (r == 0 && raise(SIGSTOP) != 0)
+		r = -errno;
+	return r < 0 ? r : put(terminal_enter, strlen(terminal_enter));
+}
+
+/* Pictures until a signal says to end: 0, or -errno when one could not be printed. */
+static int watch_loop(const struct options *options, const sigset_t *signals, bool redraw)
+{
+	const struct timespec pause = {.tv_sec = strtol(options->value[OPT_WATCH], NULL, 10)};
+
+	for (;;) {
+		int r = watch_once(options, redraw), signal;
+
+		if (r < 0)
+			return r;
+		signal = sigtimedwait(signals, NULL, &pause);
+		if (signal == SIGTSTP && redraw)
+			r = suspend();
+		else if (signal > 0 && signal != SIGWINCH && signal != SIGTSTP)
+			return 0;
+		if (r < 0)
+			return r;
+	}
+}
+
+/* Signals are blocked and waited for, so no handler runs and none is missed while a picture is made. */
+static int watch(const struct options *options)
+{
+	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
+	struct terminal terminal;
+	sigset_t signals, before;
+	bool redraw;
+	int r = 0;
+
+	detect(options, &terminal);
+	redraw = terminal_can_redraw(&terminal);
+	sigemptyset(&signals);
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		if (redraw || ours[i] != SIGTSTP)
+			sigaddset(&signals, ours[i]);
+	if (sigprocmask(SIG_BLOCK, &signals, &before) < 0)
+		r = -errno;
+	if (r == 0 && redraw)
+		r = put(terminal_enter, strlen(terminal_enter));
+	if (r == 0)
+		r = watch_loop(options, &signals, redraw);
+	if (redraw && put(terminal_leave, strlen(terminal_leave)) < 0 && r == 0)
+		r = -EIO;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (r < 0)
+		log_error("cannot print: %s", strerror(-r));
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int command_show(const struct options *options)
+{
+	if (!option_set(options, OPT_WATCH))
+		return show_once(options);
+	if (strcmp(options->value[OPT_SHOW_OUTPUT], "text") != 0) {
+		log_error("%s: only text can be watched", options->origin[OPT_WATCH]);
+		return EXIT_USAGE;
+	}
+	return watch(options);
+}

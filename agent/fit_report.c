@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/fit_report.h"
+
+#include <errno.h>
+
+#include "agent/fit_scheduler.h"
+#include "agent/model.h"
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "common/strbuf.h"
+#include "common/vec.h"
+#include "scoring/request.h"
+
+static void container_release(struct fit_container *c)
+{
+	free(c->name);
+	free(c->cpus);
+	*c = (struct fit_container){0};
+}
+
+void fit_report_release(struct fit_report *report)
+{
+	for (size_t i = 0; i < report->n_containers; i++)
+		container_release(&report->containers[i]);
+	for (size_t i = 0; i < report->n_unchecked; i++)
+		free(report->unchecked[i]);
+	free(report->rejection);
+	free(report->containers);
+	free(report->nearest_container);
+	free(report->unchecked);
+	resource_list_release(&report->wanted);
+	*report = (struct fit_report){0};
+}
+
+/* ---- the pod without its devices */
+
+static int note_unchecked(struct fit_report *report, const char *name)
+{
+	CLEANUP(freep) char *copy = NULL;
+	char **slot;
+
+	for (size_t i = 0; i < report->n_unchecked; i++)
+		if (!strcmp(report->unchecked[i], name))
+			return 0;
+	copy = strdup(name);
+	slot = copy ? vec_push(&report->unchecked, &report->n_unchecked, &report->unchecked_size,
+			      sizeof(*slot))
+		    : NULL;
+	if (!slot)
+		return -ENOMEM;
+	*slot = TAKE(copy);
+	return 0;
+}
+
+static int copy_list(struct fit_report *report, const struct resource_list *from, struct resource_list *to)
+{
+	for (size_t i = 0; i < from->n_items; i++) {
+		const struct resource_quantity *q = &from->items[i];
+		int r = resource_name_is_native(q->name) ? resource_list_set(to, q->name, q->quantity)
+							 : note_unchecked(report, q->name);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Everything but devices, whose names go to the report. */
+static int copy_pod(struct fit_report *report, const struct pod_request *from, struct pod_request *to)
+{
+	int r = 0;
+
+	to->qos = report->qos;
+	to->has_pod_resources = from->has_pod_resources;
+	for (size_t i = 0; i < from->n_containers && r == 0; i++) {
+		const struct container_request *c = &from->containers[i];
+		struct container_request *copy = pod_request_add(to, c->kind, c->name);
+
+		r = copy ? copy_list(report, &c->requests, &copy->requests) : -ENOMEM;
+		if (r == 0)
+			r = copy_list(report, &c->limits, &copy->limits);
+	}
+	if (r == 0)
+		r = copy_list(report, &from->overhead, &to->overhead);
+	if (r == 0)
+		r = copy_list(report, &from->pod_requests, &to->pod_requests);
+	if (r == 0)
+		r = copy_list(report, &from->pod_limits, &to->pod_limits);
+	return r;
+}
+
+/* ---- what the whole node has */
+
+static qty_t sum_available(const struct inventory *inv, int resource)
+{
+	qty_t sum = 0;
+
+	for (size_t i = 0; i < inv->n_nodes && resource >= 0; i++)
+		sum = qty_add(sum, inventory_amount(inv, i, (size_t)resource)->available);
+	return sum;
+}
+
+/* CPUs that are online, less what the system reserves and what is held exclusively. */
+static int free_cpus(const struct fit_input *in, qty_t *ret)
+{
+	const struct settings *s = in->settings;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t held = model_exclusive_cpus(in->allocations);
+	hwloc_const_bitmap_t reserved = in->reserved ? in->reserved : s->reserved_system_cpus;
+	qty_t taken;
+
+	if (!held || hwloc_bitmap_and(held, held, in->machine->online) < 0)
+		return -ENOMEM;
+	if (reserved && hwloc_bitmap_andnot(held, held, reserved) < 0)
+		return -ENOMEM;
+	taken = (qty_t)cpuset_size(held) * QTY_UNIT;
+	if (reserved && !hwloc_bitmap_iszero(reserved))
+		taken += (qty_t)cpuset_size(reserved) * QTY_UNIT;
+	else if (s->reserved_cpu_known)
+		taken += s->kube_reserved_cpu + s->system_reserved_cpu;
+	*ret = (qty_t)in->machine->n_cpus * QTY_UNIT - taken;
+	return 0;
+}
+
+/* The most that pods can still ask for of cpu, memory and the hugepages that the pod names. Pods of the
+ * shared pool take of it too, which is not known here. */
+static int free_amounts(
+	const struct fit_input *in, const struct resource_list *wanted, struct resource_list *ret)
+{
+	struct quantity q = {.format = QUANTITY_DECIMAL_SI};
+	int r = free_cpus(in, &q.nano), memory = inventory_resource(in->inventory, "memory");
+
+	if (r == 0)
+		r = resource_list_set(ret, "cpu", q);
+	q = (struct quantity){.nano = sum_available(in->inventory, memory), .format = QUANTITY_BINARY_SI};
+	if (r == 0 && q.nano > 0)
+		r = resource_list_set(ret, "memory", q);
+	for (size_t i = 0; i < wanted->n_items && r == 0; i++) {
+		const char *name = wanted->items[i].name;
+
+		if (!resource_name_is_hugepages(name))
+			continue;
+		q.nano = sum_available(in->inventory, inventory_resource(in->inventory, name));
+		r = resource_list_set(ret, name, q);
+	}
+	return r;
+}
+
+/* ---- the kubelet's verdict */
+
+/* A kubelet that is asked about one pod. */
+struct question {
+	const struct fit_input *in;
+	struct settings settings; /* a shallow copy, to ask what if */
+	struct pod_request pod;   /* without devices */
+	struct resource_list free;
+	struct kubelet kubelet;
+	struct kubelet_workspace *ws;
+	struct admission_node node;
+};
+
+static void close_kubelet(struct question *q)
+{
+	kubelet_workspace_freep(&q->ws);
+	kubelet_release(&q->kubelet);
+}
+
+static void question_release(struct question *q)
+{
+	close_kubelet(q);
+	pod_request_release(&q->pod);
+	resource_list_release(&q->free);
+}
+
+/* Policy none keeps no pool in its state file; a kubelet that changes to static begins with every CPU in it.
+ */
+static hwloc_const_bitmap_t shared_pool(const struct question *q)
+{
+	const struct allocations *a = q->in->allocations;
+
+	if (!a->cpus_known || (a->shared && !hwloc_bitmap_iszero(a->shared)))
+		return a->shared;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!hwloc_bitmap_iszero(a->items[i].cpus))
+			return a->shared;
+	return q->in->machine->online;
+}
+
+static int open_kubelet(struct question *q)
+{
+	const struct kubelet_node node = {
+		.machine = q->in->machine,
+		.settings = &q->settings,
+		.shared = shared_pool(q),
+		.reserved = q->in->reserved,
+		.memory = q->in->allocations->memory_known ? &q->in->allocations->memory : NULL,
+	};
+	int r = kubelet_init(&q->kubelet, &node);
+
+	if (r == 0)
+		r = kubelet_workspace_new(&q->kubelet, &q->ws);
+	q->node = (struct admission_node){.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free};
+	return r;
+}
+
+/* The managers' placement of an admitted pod. */
+static int take_placements(
+	const struct question *q, const struct kubelet_verdict *v, struct fit_report *report)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	for (size_t i = 0; i < q->pod.n_containers; i++) {
+		const struct kubelet_placement anywhere = {.hint.any_node = true};
+		const struct kubelet_placement *p = i < v->n_placements ? &v->placements[i] : &anywhere;
+		struct fit_container *c = vec_push(
+			&report->containers, &report->n_containers, &report->containers_size, sizeof(*c));
+
+		if (!c || !set)
+			return -ENOMEM;
+		hwloc_bitmap_zero(set);
+		if (p->cpus && cpu_set_to_bitmap(&q->kubelet.topology, p->cpus, set) < 0)
+			return -ENOMEM;
+		c->name = strdup(q->pod.containers[i].name);
+		c->cpus = cpuset_print(set);
+		c->hint = p->hint;
+		c->memory_nodes = p->memory_nodes;
+		if (!c->name || !c->cpus)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
+{
+	bool bytes = !strcmp(name, "memory") || resource_name_is_hugepages(name);
+
+	quantity_print(
+		(struct quantity){.nano = amount, .format = bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI},
+		text);
+}
+
+static int explain_rejection(const struct question *q, const struct admission *a, struct fit_report *report)
+{
+	const struct kubelet_verdict *v = &a->managers;
+	bool whole_pod =
+		q->settings.topology.scope == TOPOLOGY_SCOPE_POD && v->rejection == KUBELET_TOPOLOGY_AFFINITY;
+	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX], name[64];
+
+	report->node_is_short = a->short_of != NULL;
+	if (v->answer == KUBELET_REJECTS) {
+		report->rejection = strdup(kubelet_rejection_names[v->rejection]);
+		report->reason = v->reason;
+		if (q->pod.n_containers > 1 && !whole_pod)
+			err_wrap(&report->reason, 0, "container '%.60s'",
+				q->pod.containers[v->container].name);
+		return report->rejection ? 0 : -ENOMEM;
+	}
+	snprintf(name, sizeof(name), "OutOf%.50s", a->short_of);
+	report->rejection = strdup(name);
+	print_amount(a->short_of, a->wanted, wanted);
+	print_amount(a->short_of, a->free, free);
+	err_set(&report->reason, 0, "%.60s: %s wanted, the node has %s left at most", a->short_of, wanted,
+		free);
+	return report->rejection ? 0 : -ENOMEM;
+}
+
+static int find_nearest(struct question *q, struct fit_report *report)
+{
+	struct admission_nearest *n = &report->nearest;
+	const struct resource_quantity *named;
+	int r = admission_nearest(&q->node, &q->pod, report->qos, n);
+
+	if (r < 0 || !n->found)
+		return r;
+	named = resource_list_find(&report->wanted, n->resource);
+	n->resource = named ? named->name : "";
+	if (q->pod.n_containers == 1)
+		return 0;
+	report->nearest_container = strdup(q->pod.containers[n->container].name);
+	return report->nearest_container ? 0 : -ENOMEM;
+}
+
+/* ---- what an unknown Topology Manager setting would have decided */
+
+static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "is not known under",
+	[KUBELET_ADMITS] = "fits under",
+	[KUBELET_REJECTS] = "does not fit under"};
+
+static int ask_what_if(struct question *q, struct topology_manager_config config, enum qos_class qos,
+	enum kubelet_answer *ret)
+{
+	struct admission a;
+	int r;
+
+	close_kubelet(q);
+	q->settings.topology = config;
+	r = open_kubelet(q);
+	if (r == 0)
+		r = admission_judge(&q->node, &q->pod, qos, &a);
+	if (r == 0)
+		*ret = a.answer;
+	return r;
+}
+
+/* "; fits under none, best-effort; does not fit under restricted, single-numa-node" */
+static void print_answers(
+	const enum kubelet_answer *answers, const char *const *names, size_t n, struct strbuf *out)
+{
+	static const enum kubelet_answer order[] = {KUBELET_ADMITS, KUBELET_REJECTS, KUBELET_UNKNOWN};
+
+	for (size_t k = 0; k < ARRAY_SIZE(order); k++) {
+		bool first = true;
+
+		for (size_t i = 1; i < n; i++) {
+			if (answers[i] != order[k])
+				continue;
+			if (first)
+				strbuf_addf(out, "; %s ", answer_words[order[k]]);
+			strbuf_addf(out, "%s%s", first ? "" : ", ", names[i]);
+			first = false;
+		}
+	}
+}
+
+/* The answer under both scopes, if it is the same. */
+static int ask_both_scopes(struct question *q, struct topology_manager_config config, enum qos_class qos,
+	enum kubelet_answer *ret)
+{
+	enum kubelet_answer other = KUBELET_UNKNOWN;
+	int r;
+
+	config.scope = TOPOLOGY_SCOPE_CONTAINER;
+	r = ask_what_if(q, config, qos, ret);
+	config.scope = TOPOLOGY_SCOPE_POD;
+	if (r == 0)
+		r = ask_what_if(q, config, qos, &other);
+	if (r == 0 && other != *ret)
+		*ret = KUBELET_UNKNOWN;
+	return r;
+}
+
+/* Ask under every policy where it is not known, else under both scopes where that is not known. */
+static int explain_unknown(struct question *q, struct fit_report *report)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
+	struct topology_manager_config config = q->settings.topology;
+	enum kubelet_answer answers[TOPOLOGY_MANAGER_POLICY_COUNT] = {0};
+	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, settles = false;
+	bool by_scope = config.scope == TOPOLOGY_SCOPE_UNKNOWN;
+	size_t n = by_policy ? TOPOLOGY_MANAGER_POLICY_COUNT : TOPOLOGY_SCOPE_COUNT;
+	struct err unknown = report->reason;
+
+	for (size_t i = 1; i < n && (by_policy || by_scope); i++) {
+		int r;
+
+		if (by_policy)
+			config.policy = (enum topology_manager_policy)i;
+		else
+			config.scope = (enum topology_manager_scope)i;
+		r = by_policy && by_scope ? ask_both_scopes(q, config, report->qos, &answers[i])
+					  : ask_what_if(q, config, report->qos, &answers[i]);
+		if (r < 0)
+			return r;
+		settles = settles || answers[i] != KUBELET_UNKNOWN;
+	}
+	if (!settles)
+		return 0;
+	print_answers(
+		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
+	err_set(&report->reason, 0, "%.200s%s", unknown.text, text.text);
+	return strbuf_error(&text);
+}
+
+/* ---- the report */
+
+static int judge(struct question *q, struct fit_report *report)
+{
+	struct admission a;
+	int r = admission_judge(&q->node, &q->pod, report->qos, &a);
+
+	if (r < 0)
+		return r;
+	report->answer = a.answer;
+	if (a.answer == KUBELET_REJECTS) {
+		r = explain_rejection(q, &a, report);
+		return r < 0 ? r : find_nearest(q, report);
+	}
+	report->rejection = strdup("");
+	if (!report->rejection)
+		return -ENOMEM;
+	if (a.answer == KUBELET_UNKNOWN) {
+		report->reason = a.managers.reason;
+		return explain_unknown(q, report);
+	}
+	r = take_placements(q, &a.managers, report);
+	if (r == 0)
+		r = admission_copies(&q->node, &q->pod, report->qos, &report->copies);
+	if (r == 0 && report->n_unchecked > 0) {
+		report->answer = KUBELET_UNKNOWN;
+		report->rest_fits = true;
+		err_set(&report->reason, 0,
+			"which devices are free is not known; without %.100s%s the pod fits",
+			report->unchecked[0], report->n_unchecked > 1 ? " and others" : "");
+	}
+	return r;
+}
+
+static int make(const struct fit_input *in, const struct pod_request *pod, struct fit_report *report)
+{
+	CLEANUP(question_release) struct question q = {.in = in, .settings = *in->settings};
+	int r;
+
+	report->topology = in->settings->topology;
+	report->qos = request_qos(pod);
+	r = request_of_node(pod, &report->wanted);
+	if (r == 0)
+		r = copy_pod(report, pod, &q.pod);
+	if (r == 0)
+		r = free_amounts(in, &report->wanted, &q.free);
+	if (r == 0)
+		r = open_kubelet(&q);
+	if (r == 0)
+		r = judge(&q, report);
+	return r < 0 ? r : fit_scheduler_make(in, &q.pod, &report->scheduler);
+}
+
+int fit_report_make(const struct fit_input *in, const struct pod_request *pod, struct fit_report *ret)
+{
+	CLEANUP(fit_report_release) struct fit_report report = {0};
+	int r = make(in, pod, &report);
+
+	if (r < 0)
+		return r;
+	*ret = report;
+	report = (struct fit_report){0};
+	return 0;
+}

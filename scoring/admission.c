@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/admission.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "scoring/request.h"
+
+/* The first amount that the node lacks. */
+static void check_amounts(
+	const struct admission_node *node, const struct resource_list *wanted, struct admission *ret)
+{
+	for (size_t i = 0; i < wanted->n_items && !ret->short_of; i++) {
+		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
+
+		if (!free || quantity_cmp(wanted->items[i].quantity, free->quantity) <= 0)
+			continue;
+		ret->short_of = free->name;
+		ret->wanted = wanted->items[i].quantity.nano;
+		ret->free = free->quantity.nano;
+	}
+}
+
+int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
+	struct admission *ret)
+{
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	struct admission a = {0};
+	int r = kubelet_judge(node->kubelet, node->ws, pod, qos, &a.managers);
+
+	if (r == 0)
+		r = request_of_node(pod, &wanted);
+	if (r < 0)
+		return r;
+	a.answer = a.managers.answer;
+	check_amounts(node, &wanted, &a);
+	if (a.short_of)
+		a.answer = KUBELET_REJECTS;
+	*ret = a;
+	return 0;
+}
+
+size_t admission_limit(
+	const struct admission_node *node, const struct pod_request *pod, size_t most, unsigned nodes)
+{
+	unsigned n = node_mask_count(node->kubelet->reach | node->kubelet->memory.nodes);
+
+	if (n > nodes)
+		most >>= n - nodes;
+	for (size_t c = pod->n_containers; c > ADMISSION_CONTAINERS; c /= 2)
+		most /= 2;
+	return most > 0 ? most : 1;
+}
+
+/* Copies that the amounts allow, counted up to `most`. */
+static size_t copies_by_amounts(
+	const struct admission_node *node, const struct resource_list *wanted, size_t most)
+{
+	qty_t copies = (qty_t)most;
+
+	for (size_t i = 0; i < wanted->n_items; i++) {
+		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
+
+		if (free && wanted->items[i].quantity.nano > 0 &&
+			free->quantity.nano / wanted->items[i].quantity.nano < copies)
+			copies = free->quantity.nano / wanted->items[i].quantity.nano;
+	}
+	return (size_t)copies;
+}
+
+int admission_copies(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
+	struct admission_copies *ret)
+{
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	struct admission_copies copies = {0};
+	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
+	int r = request_of_node(pod, &wanted);
+	size_t limit = admission_limit(node, pod, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), most;
+
+	if (r < 0)
+		return r;
+	most = copies_by_amounts(node, &wanted, limit);
+	for (size_t i = 0; i < most && verdict.answer == KUBELET_ADMITS; i++) {
+		r = i == 0 ? kubelet_judge(node->kubelet, node->ws, pod, qos, &verdict)
+			   : kubelet_judge_next(node->kubelet, node->ws, pod, qos, &verdict);
+		if (r < 0)
+			return r; /* GCOVR_EXCL_LINE: the workspace has grown for this pod before */
+		copies.n += verdict.answer == KUBELET_ADMITS;
+	}
+	copies.at_least = copies.n == limit || verdict.answer == KUBELET_UNKNOWN;
+	*ret = copies;
+	return 0;
+}

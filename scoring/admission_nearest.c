@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "common/vec.h"
+#include "scoring/admission.h"
+
+#define AMOUNTS_MAX ((size_t)1 << 18) /* distinct amounts to try, before they are judged */
+#define OTHERS_MAX  8                 /* containers whose amounts may be in the way, in any choice */
+
+/* Distinct amounts, descending. */
+struct amounts {
+	qty_t *items;
+	size_t n_items;
+	size_t items_size;
+};
+
+static void amounts_release(struct amounts *a)
+{
+	free(a->items);
+	*a = (struct amounts){0};
+}
+
+struct search {
+	const struct admission_node *node;
+	struct pod_request *pod;
+	enum qos_class qos;
+	size_t judged, limit;
+	struct admission_nearest best;
+};
+
+static int descending(const void *a, const void *b)
+{
+	const qty_t *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+static void make_distinct(struct amounts *a)
+{
+	size_t kept = 0;
+
+	if (a->n_items > 1)
+		qsort(a->items, a->n_items, sizeof(*a->items), descending);
+	for (size_t i = 0; i < a->n_items; i++)
+		if (kept == 0 || a->items[kept - 1] != a->items[i])
+			a->items[kept++] = a->items[i];
+	a->n_items = kept;
+}
+
+static int add_amount(struct amounts *a, qty_t amount)
+{
+	qty_t *item = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*item));
+
+	if (!item)
+		return -ENOMEM;
+	*item = amount;
+	return 0;
+}
+
+/* What sets of NUMA nodes hold and have free of one type of memory, and the whole node's share. */
+static int limits_of_memory(const struct search *s, const char *name, struct amounts *ret)
+{
+	const struct memory_manager *mm = &s->node->kubelet->memory;
+	const struct resource_quantity *free = resource_list_find(s->node->free, name);
+	const struct resource_quantity *overhead = resource_list_find(&s->pod->overhead, name);
+	struct node_mask_walk walk;
+	size_t type = 0;
+	uint64_t mask;
+	int r = 0;
+
+	if (free)
+		r = add_amount(ret, free->quantity.nano - (overhead ? overhead->quantity.nano : 0));
+	while (type < mm->n_types && strcmp(mm->types[type], name) != 0)
+		type++;
+	if (type == mm->n_types)
+		return r;
+	node_mask_walk_start(&walk, mm->nodes);
+	while (r == 0 && node_mask_walk_next(&walk, &mask)) {
+		struct memory_amount sum = memory_manager_sum(mm, &mm->now, type, mask);
+
+		r = add_amount(ret, (qty_t)sum.allocatable * QTY_UNIT);
+		if (r == 0)
+			r = add_amount(ret, (qty_t)sum.free * QTY_UNIT);
+	}
+	make_distinct(ret);
+	return r;
+}
+
+/* Every sum of what some other containers ask for; false when they are too many to choose from. */
+static int sums_of_others(struct search *s, size_t container, const char *name, struct amounts *ret)
+{
+	size_t n_others = 0;
+	int r = add_amount(ret, 0);
+
+	for (size_t i = 0; i < s->pod->n_containers && r == 0; i++) {
+		const struct resource_quantity *q = resource_list_find(&s->pod->containers[i].requests, name);
+		size_t n = ret->n_items;
+
+		if (i == container || !q || q->quantity.nano == 0)
+			continue;
+		if (++n_others > OTHERS_MAX) {
+			s->best.complete = false;
+			break;
+		}
+		for (size_t k = 0; k < n && r == 0; k++)
+			r = add_amount(ret, qty_add(ret->items[k], q->quantity.nano));
+	}
+	make_distinct(ret);
+	return r;
+}
+
+/* The step in which a resource can be asked for: pages, bytes. */
+static qty_t step_of(const char *name)
+{
+	struct quantity page;
+
+	if (resource_name_is_hugepages(name) &&
+		quantity_parse(name + strlen("hugepages-"), &page, NULL) == 0 && page.nano > 0)
+		return page.nano;
+	return !strcmp(name, "cpu") ? QTY_UNIT / 1000 : QTY_UNIT;
+}
+
+/* No room for another amount: most of what is there is distinct, so that sorting again would gain little. */
+static bool is_full(struct amounts *a)
+{
+	if (a->n_items < AMOUNTS_MAX)
+		return false;
+	/* GCOVR_EXCL_START: 16 unequal NUMA nodes and nine containers; the search behind it takes many
+	 * seconds */
+	make_distinct(a);
+	return a->n_items > AMOUNTS_MAX / 2;
+	/* GCOVR_EXCL_STOP */
+}
+
+/* Every amount below `from` at which a decision can change. */
+static int amounts_of_memory(
+	struct search *s, size_t container, const char *name, qty_t from, struct amounts *ret)
+{
+	CLEANUP(amounts_release) struct amounts limits = {0}, others = {0};
+	qty_t step = step_of(name);
+	bool full = false;
+	int r = limits_of_memory(s, name, &limits);
+
+	if (r == 0)
+		r = sums_of_others(s, container, name, &others);
+	for (size_t i = 0; i < limits.n_items && r == 0 && !full; i++)
+		for (size_t k = 0; k < others.n_items && r == 0 && !full; k++) {
+			qty_t amount = limits.items[i] - others.items[k];
+
+			amount -= amount % step;
+			if (amount <= 0 || amount >= from)
+				continue;
+			full = is_full(ret);
+			r = add_amount(ret, amount);
+		}
+	if (full)
+		s->best.complete = false; /* GCOVR_EXCL_LINE: see is_full() */
+	make_distinct(ret);
+	return r;
+}
+
+/* from - 1, ..., 1, without those that no node has that many of. */
+static int amounts_in_units(const struct search *s, const char *name, qty_t from, struct amounts *ret)
+{
+	const struct kubelet *k = s->node->kubelet;
+	const struct resource_quantity *free = resource_list_find(s->node->free, name);
+	qty_t units = (from - 1) / QTY_UNIT, most = (qty_t)k->topology.n_cpus + (qty_t)k->devices.n_devices;
+	int r = 0;
+
+	if (free && free->quantity.nano / QTY_UNIT > most)
+		most = free->quantity.nano / QTY_UNIT;
+	if (units > most)
+		units = most;
+	for (; units > 0 && r == 0; units--)
+		r = add_amount(ret, units * QTY_UNIT);
+	return r;
+}
+
+/* Set the request, and the limit where it is the same. */
+static int set_amount(struct container_request *c, const char *name, qty_t from, qty_t to)
+{
+	struct resource_list *lists[] = {&c->requests, &c->limits};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const struct resource_quantity *q = resource_list_find(lists[i], name);
+		struct quantity new;
+
+		if (!q || q->quantity.nano != from)
+			continue;
+		new = q->quantity;
+		new.nano = to;
+		if (resource_list_set(lists[i], name, new) < 0)
+			return -ENOMEM; /* GCOVR_EXCL_LINE: the name is there, so nothing is allocated */
+	}
+	return 0;
+}
+
+/* Is lowering `from` to `to` a smaller part than the best so far? Each pair in the resource's own steps. */
+static bool is_nearer(const struct search *s, const char *name, qty_t from, qty_t to)
+{
+	qty_t step = step_of(name);
+
+	if (!s->best.found)
+		return true;
+	return (to / step) * (s->best.from / step_of(s->best.resource)) >
+	       (s->best.to / step_of(s->best.resource)) * (from / step);
+}
+
+/* Judge the amounts from the largest on, as long as one could become the best. */
+static int try_amounts(
+	struct search *s, size_t container, const struct resource_quantity *q, const struct amounts *amounts)
+{
+	struct container_request *c = &s->pod->containers[container];
+	qty_t from = q->quantity.nano, now = from;
+	const char *name = q->name;
+	int r = 0;
+
+	for (size_t i = 0; i < amounts->n_items && is_nearer(s, name, from, amounts->items[i]); i++) {
+		struct admission a;
+
+		if (s->judged == s->limit) {
+			s->best.complete = false;
+			break;
+		}
+		s->judged++;
+		r = set_amount(c, name, now, amounts->items[i]);
+		now = amounts->items[i];
+		if (r == 0)
+			r = admission_judge(s->node, s->pod, s->qos, &a);
+		if (r < 0)
+			return r;
+		if (a.answer == KUBELET_UNKNOWN)
+			s->best.complete = false;
+		if (a.answer != KUBELET_ADMITS)
+			continue;
+		s->best.found = true;
+		s->best.container = container;
+		s->best.resource = name;
+		s->best.from = from;
+		s->best.to = now;
+		break;
+	}
+	return set_amount(c, name, now, from);
+}
+
+static int try_resource(struct search *s, size_t container, const struct resource_quantity *q)
+{
+	const struct container_request *c = &s->pod->containers[container];
+	CLEANUP(amounts_release) struct amounts amounts = {0};
+	bool exclusive = !strcmp(q->name, "cpu") && kubelet_exclusive_cpus(c, s->qos) > 0;
+	int r;
+
+	if (q->quantity.nano <= 0)
+		return 0;
+	if (exclusive || device_inventory_find(s->node->kubelet->devices.inventory, q->name))
+		r = amounts_in_units(s, q->name, q->quantity.nano, &amounts);
+	else
+		r = amounts_of_memory(s, container, q->name, q->quantity.nano, &amounts);
+	return r < 0 ? r : try_amounts(s, container, q, &amounts);
+}
+
+int admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
+	struct admission_nearest *ret)
+{
+	struct search s = {.node = node,
+		.pod = pod,
+		.qos = qos,
+		.limit = admission_limit(node, pod, ADMISSION_NEAREST_MAX, ADMISSION_NEAREST_NODES),
+		.best = {.complete = true}};
+
+	for (size_t i = 0; i < pod->n_containers; i++)
+		for (size_t k = 0; k < pod->containers[i].requests.n_items; k++) {
+			int r = try_resource(&s, i, &pod->containers[i].requests.items[k]);
+
+			if (r < 0)
+				return r;
+		}
+	*ret = s.best;
+	return 0;
+}

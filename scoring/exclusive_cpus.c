@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/exclusive_cpus.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/vec.h"
+
+/* One policy being found out. */
+struct finding {
+	const struct kubelet *k;
+	size_t step;
+	struct exclusive_cpus_admitted *ret;
+};
+
+static int add(struct finding *f, size_t n)
+{
+	struct exclusive_cpus_admitted *a = f->ret;
+	struct exclusive_cpu_range *range;
+
+	if (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].last + f->step == n) {
+		a->ranges[a->n_ranges - 1].last = n;
+		return 0;
+	}
+	range = vec_push(&a->ranges, &a->n_ranges, &a->ranges_size, sizeof(*range));
+	if (!range)
+		return -ENOMEM;
+	*range = (struct exclusive_cpu_range){.first = n, .last = n};
+	return 0;
+}
+
+/* All elements of the level have as many CPUs as the average. */
+static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
+{
+	for (size_t i = 0; i < t->levels[level].n; i++)
+		if (cpu_element_size(t, level, i) != cpu_topology_average(t, level))
+			return false;
+	return true;
+}
+
+/*
+ * Do numbers of CPUs tell whether they can be taken? A packed choice takes whole elements and then single
+ * CPUs, and succeeds whenever there are enough: provided that it takes free CPUs only. The kubelet's way to
+ * tell a whole core or socket by the machine's average takes busy ones where sizes differ. A distribution
+ * over NUMA nodes can fail although there are enough.
+ */
+static bool numbers_suffice(const struct cpu_manager *cm)
+{
+	if (cm->options.distribute_cpus_across_numa)
+		return false;
+	return cm->rules.version.whole_by_own_size ||
+	       (is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET));
+}
+
+/* The number is admitted when the hints satisfy the policy, and these follow from sums over NUMA nodes. */
+static int find_by_numbers(struct finding *f, const bool *available, size_t total)
+{
+	const struct cpu_manager *cm = &f->k->cpu;
+	enum topology_manager_policy policy = f->k->rules.policy;
+	struct cpu_widths widths;
+	int r = 0;
+
+	cpu_manager_widths(cm, available, &widths);
+	for (size_t n = f->step; n <= total && r == 0; n += f->step) {
+		unsigned n_nodes;
+		bool preferred = cpu_manager_has_preferred(cm, &widths, n, &n_nodes);
+		size_t physical;
+
+		if (policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && n_nodes > 1)
+			preferred = false;
+		if (topology_policy_admits(policy, preferred) &&
+			cpu_manager_check_smt(cm, f->k->shared, n, &physical) == CPU_SMT_ALIGNED)
+			r = add(f, n);
+	}
+	return r;
+}
+
+/* The kubelet's verdict on each number. */
+static int find_by_trying(struct finding *f)
+{
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
+	CLEANUP(pod_request_release) struct pod_request pod;
+	struct resource_list *requests;
+	int r;
+
+	pod_request_init(&pod);
+	if (!pod_request_add(&pod, CONTAINER_APP, ""))
+		return -ENOMEM;
+	requests = &pod.containers[0].requests;
+	r = resource_list_set(requests, "cpu", quantity_from_units(1));
+	if (r == 0)
+		r = kubelet_workspace_new(f->k, &ws);
+	for (size_t n = f->step; n <= f->k->topology.n_cpus && r == 0; n += f->step) {
+		struct kubelet_verdict verdict;
+
+		requests->items[0].quantity = quantity_from_units((int64_t)n);
+		r = kubelet_judge(f->k, ws, &pod, QOS_GUARANTEED, &verdict);
+		if (r == 0 && verdict.answer == KUBELET_UNKNOWN) {
+			f->ret->unknown = verdict.reason;
+			f->ret->n_ranges = 0;
+			return 0;
+		}
+		if (r == 0 && verdict.answer == KUBELET_ADMITS)
+			r = add(f, n);
+	}
+	return r;
+}
+
+/* The reason why no verdict on exclusive CPUs is possible, or NULL. */
+static const struct err *unknown(const struct kubelet *k)
+{
+	const struct err *reasons[] = {&k->cpu_unknown, &k->memory_unknown, &k->unknown};
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i]->text[0] != '\0')
+			return reasons[i];
+	return NULL;
+}
+
+static int find(const struct kubelet *k, unsigned *ret_step, struct exclusive_cpus_admitted *ret)
+{
+	CLEANUP(freep) bool *available = calloc(k->topology.n_cpus + 1, sizeof(*available));
+	struct finding f = {.k = k, .step = 1, .ret = ret};
+	size_t n_nodes = k->topology.levels[CPU_LEVEL_NUMA].n;
+
+	if (!available)
+		return -ENOMEM;
+	if (unknown(k)) {
+		ret->unknown = *unknown(k);
+		return 0;
+	}
+	if (!k->cpu_static) {
+		err_set(&ret->unknown, 0,
+			"the CPU manager's policy is none: no container gets exclusive CPUs");
+		return 0;
+	}
+	if (k->cpu.options.full_pcpus_only && k->cpu.cpus_per_core > 1)
+		f.step = k->cpu.cpus_per_core;
+	*ret_step = (unsigned)f.step;
+	if (numbers_suffice(&k->cpu))
+		return find_by_numbers(&f, available, cpu_manager_available(&k->cpu, k->shared, available));
+	if (k->cpu.options.distribute_cpus_across_numa && n_nodes > EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES) {
+		err_set(&ret->unknown, 0,
+			"distributing CPUs over %zu NUMA nodes has too many outcomes (at most %u)", n_nodes,
+			EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES);
+		return 0;
+	}
+	return find_by_trying(&f);
+}
+
+int exclusive_cpus_init(struct exclusive_cpus *ret, const struct kubelet_node *node)
+{
+	struct exclusive_cpus e = {.step = 1};
+	struct settings settings = *node->settings;
+	struct kubelet_node as = *node;
+	int r = 0;
+
+	as.settings = &settings;
+	settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
+	for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+		policy <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && r == 0; policy++) {
+		struct kubelet k;
+
+		settings.topology.policy = policy;
+		r = kubelet_init(&k, &as);
+		if (r == 0) {
+			r = find(&k, &e.step, &e.policies[policy]);
+			kubelet_release(&k);
+		}
+	}
+	if (r < 0) {
+		exclusive_cpus_release(&e);
+		return r;
+	}
+	*ret = e;
+	return 0;
+}
+
+void exclusive_cpus_release(struct exclusive_cpus *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(e->policies); i++)
+		free(e->policies[i].ranges);
+	memset(e, 0, sizeof(*e));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/fit_hints.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+
+static int score_shape(struct fit_space *s, const struct request_shape *shape, struct shape_hint *ret)
+{
+	const struct topology_manager_config *topology = &s->inventory->topology;
+	CLEANUP(request_plan_release) struct request_plan plan = {0};
+	int r = request_plan_init(&plan, shape->pod);
+
+	if (r < 0)
+		return r;
+	ret->name = shape->name;
+	ret->fit = strategy_pod_fit(s, &plan, topology->scope);
+	for (enum strategy strategy = 0; strategy < STRATEGY_COUNT; strategy++)
+		ret->scores[strategy] = strategy_score(s, &plan, topology, strategy, NULL);
+	return 0;
+}
+
+static int fill(struct fit_hints *h, const struct fit_hints_input *input, struct fit_space *s)
+{
+	int r = frontier_init(&h->frontier, s, &input->limits);
+
+	if (r == 0 && input->kubelet)
+		r = exclusive_cpus_init(&h->exclusive, input->kubelet);
+	h->has_exclusive = r == 0 && input->kubelet;
+	for (size_t i = 0; i < input->n_shapes && r == 0; i++) {
+		r = score_shape(s, &input->shapes[i], &h->shapes[i]);
+		h->n_shapes = i + 1;
+	}
+	return r;
+}
+
+int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)
+{
+	CLEANUP(distances_release) struct distances distances = {0};
+	CLEANUP(fit_space_release) struct fit_space space = {0};
+	CLEANUP(fit_hints_release) struct fit_hints h = {.inventory = input->inventory};
+	int r;
+
+	h.shapes = calloc(input->n_shapes + 1, sizeof(*h.shapes));
+	if (!h.shapes)
+		return -ENOMEM;
+	r = distances_init(
+		&distances, input->inventory->costs, input->inventory->n_nodes, DISTANCES_WORK_LIMIT);
+	if (r == 0)
+		r = fit_space_init(&space, input->inventory, &distances);
+	if (r == 0)
+		r = fill(&h, input, &space);
+	if (r < 0)
+		return r;
+	*ret = h;
+	h = (struct fit_hints){0};
+	return 0;
+}
+
+void fit_hints_release(struct fit_hints *h)
+{
+	frontier_release(&h->frontier);
+	exclusive_cpus_release(&h->exclusive);
+	free(h->shapes);
+	*h = (struct fit_hints){0};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * fit hints: what a scheduler would have to compute about this node, computed once: the fit of any request
+ * (scoring/frontier.h), the numbers of exclusive CPUs its kubelet would admit (scoring/exclusive_cpus.h), and
+ * the scores of the request shapes that the operator names. Depends on common/ and scoring/ only.
+ */
+#include "scoring/exclusive_cpus.h"
+#include "scoring/frontier.h"
+#include "scoring/strategies.h"
+
+/* A pod to be scored under a name. */
+struct request_shape {
+	const char *name;
+	const struct pod_request *pod;
+};
+
+struct shape_hint {
+	const char *name; /* the shape's own */
+	struct pod_fit fit;
+	int scores[STRATEGY_COUNT]; /* 0..100 or SCORE_UNKNOWN, all resources weighing 1 */
+};
+
+struct fit_hints {
+	const struct inventory *inventory;
+	struct frontier frontier;
+	bool has_exclusive; /* the node's kubelet was given */
+	struct exclusive_cpus exclusive;
+	struct shape_hint *shapes; /* in the order given */
+	size_t n_shapes;
+};
+
+struct fit_hints_input {
+	const struct inventory *inventory;
+	const struct kubelet_node *kubelet; /* NULL = nothing is known of it */
+	const struct request_shape *shapes;
+	size_t n_shapes;
+	struct frontier_limits limits;
+};
+
+/*
+ * 0; -E2BIG (more than COMBINATION_MAX_NODES NUMA nodes); -ENOMEM. *ret is untouched on failure, else the
+ * caller releases it before the inventory and the shapes' names go.
+ */
+int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input);
+void fit_hints_release(struct fit_hints *h);

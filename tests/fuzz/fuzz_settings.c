@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first byte says what the rest is: a configuration file, one with a drop-in behind a "\n---\n", or a
+ * file of flags of one of the three kinds.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "agent/settings_args.h"
+#include "agent/settings_file.h"
+#include "agent/settings_text.h"
+#include "common/cleanup.h"
+
+static int read_files(
+	const char *text, size_t len, bool with_drop_in, struct settings_raw *raw, struct err *err)
+{
+	static const char separator[] = "\n---\n";
+	const char *at = with_drop_in ? memmem(text, len, separator, strlen(separator)) : NULL;
+	size_t first = at ? (size_t)(at - text) : len;
+	int r = settings_file_parse(text, first, false, "config", raw, err);
+
+	if (r < 0 || !at)
+		return r;
+	first += strlen(separator);
+	return settings_file_parse(text + first, len - first, true, "drop-in", raw, err);
+}
+
+static int read_flags(const char *text, size_t len, char kind, struct settings_raw *raw, struct err *err)
+{
+	static const char *const variables[] = {"SNAP_DATA", "/data", NULL};
+	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
+	int r;
+
+	if (kind == 'e')
+		r = kubelet_args_add_env(&args, text, len, "env", err);
+	else if (kind == 'a')
+		r = kubelet_args_add_file(&args, text, len, variables, "args", err);
+	else
+		r = kubelet_args_add_k3s(&args, text, len, "k3s", err);
+	return r < 0 ? r : settings_raw_overlay(raw, &args.flags, err);
+}
+
+static void check(const struct settings *s)
+{
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		CLEANUP(freep) char *text = s->from[what] ? settings_text(s, what) : strdup("");
+
+		fuzz_require(text != NULL);
+	}
+	fuzz_require(s->topology.max_numa_nodes >= TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
+	fuzz_require(s->kube_reserved_cpu >= 0 && s->system_reserved_memory >= 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(settings_release) struct settings s;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(freep) char *text = NULL;
+	struct err err = {""};
+	int r;
+
+	settings_init(&s);
+	if (size == 0)
+		return 0;
+	text = strndup((const char *)data + 1, size - 1);
+	fuzz_require(text != NULL);
+	if (strchr("eak", data[0]) && data[0])
+		r = read_flags(text, strlen(text), (char)data[0], &raw, &err);
+	else
+		r = read_files((const char *)data + 1, size - 1, data[0] == 'd', &raw, &err);
+	if (r == 0)
+		r = settings_convert(&raw, data[0] % 2, &s, &notes, &err);
+	if (r < 0)
+		fuzz_check_line(err.text);
+	else
+		check(&s);
+	fuzz_check_notes(&notes);
+	return 0;
+}

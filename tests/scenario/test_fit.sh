@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `nrtd fit` as a user runs it: the manual's examples on the machine they speak of, settings from the kubelet's files
+# and from flags, bad input with one line and exit status 2. B names the build folder.
+set -u
+nrtd=${B:-build}/nrtd
+machines=build/fixtures/machines
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1"
+	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2"
+	failed=1
+}
+
+# The node of the manual: 32 CPUs on two NUMA nodes, CPU 0 reserved, two containers of nine CPUs.
+node=$dir/node
+cp -r "$machines/seed-2s-32cpu/." "$node"
+mkdir -p "$node/var/lib/kubelet"
+printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
+	>"$node/var/lib/kubelet/cpu_manager_state"
+cat >"$node/var/lib/kubelet/config.yaml" <<'EOF'
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+reservedSystemCPUs: "0"
+topologyManagerPolicy: restricted
+EOF
+
+# fit NAME STATUS WANT FLAG...: exit status, and the line WANT (a fixed string) on standard output or error
+fit() {
+	name=$1
+	status=$2
+	want=$3
+	shift 3
+	"$nrtd" fit --sysroot "$node" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	got=$?
+	cat "$dir/out" "$dir/err" >"$dir/all"
+	if [ "$got" -eq "$status" ] && grep -qF -- "$want" "$dir/all"; then
+		ok "fit: $name"
+	else
+		echo "status $got, want $status and '$want'" >>"$dir/all"
+		not_ok "fit: $name" "$dir/all"
+	fi
+}
+
+# --- the manual's examples, word by word
+# shellcheck disable=SC2016 # the dollar is the manual's prompt
+grep '^\$ nrtd fit --cpus' man/nrtd-fit.1 | sed 's/^\$ nrtd fit //' >"$dir/examples"
+while read -r flags; do
+	awk -v want="\$ nrtd fit $flags" '$0 == want {on = 1; next} /^\.Ed/ {on = 0} on' man/nrtd-fit.1 >"$dir/want"
+	# shellcheck disable=SC2086 # words
+	"$nrtd" fit --sysroot "$node" $flags >"$dir/out" 2>/dev/null </dev/null
+	if diff -u "$dir/want" "$dir/out" >"$dir/diff" 2>&1; then ok "manual: fit $flags"; else not_ok "manual: fit $flags" "$dir/diff"; fi
+done <"$dir/examples"
+[ "$(wc -l <"$dir/examples")" -ge 3 ] || not_ok "the manual has examples"
+
+# --- verdicts and exit status
+fit "a pod that fits" 0 "fits: 6 CPUs" --cpus 6
+fit "six CPUs of node 0" 0 "request    0 preferred         10-15" --cpus 6
+fit "a pod that does not" 3 "would fit with 7 CPUs instead of 8" --cpus 8
+fit "what if best-effort" 0 "request    0-1 not preferred   10-15,26-27" --cpus 8 --policy best-effort
+fit "what if none" 0 "request    any                 " --cpus 8 --policy none
+fit "what if full-pcpus-only" 3 "full-pcpus-only: 5 CPUs are not a multiple of the 2 CPUs per core" \
+	--cpus 5 --option full-pcpus-only=true
+fit "two options" 3 "SMTAlignmentError" --cpus 5 --option distribute-cpus-across-numa=1 --option full-pcpus-only=t
+fit "options that exclude each other" 1 "no verdict: the kubelet would not start" \
+	--cpus 5 --option full-pcpus-only=true --option distribute-cpus-across-cores=true
+fit "more than the node has" 3 "memory: 1Ti wanted, the node has" --cpus 2 --memory 1Ti --policy none
+fit "hugepages by pages" 0 "4Gi hugepages-1Gi" --hugepages-1Gi 4
+fit "hugepages that are not there" 3 "would fit with 8Gi hugepages-1Gi instead of 9Gi" --hugepages-1Gi 9
+fit "devices" 1 "which devices are free is not known" --cpus 2 --device vendor.com/nic=2
+fit "unknown policy" 1 "no verdict: the CPU manager's policy is not known" --cpus 2 --sysroot "$machines/ccx"
+
+# --- JSON
+"$nrtd" fit --sysroot "$node" --cpus 8 -o json >"$dir/out" 2>/dev/null
+if [ $? -eq 3 ] && grep -q '"admitted": false' "$dir/out" && grep -q '"fits": "7"' "$dir/out"; then
+	ok "fit: JSON of a pod that does not fit"
+else
+	not_ok "fit: JSON of a pod that does not fit" "$dir/out"
+fi
+
+# --- pods from files
+cat >"$dir/pods.yaml" <<'EOF'
+apiVersion: v1
+kind: Service
+metadata: {name: front}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  template:
+    spec:
+      containers:
+      - {name: a, resources: {limits: {cpu: 2, memory: 1Gi}}}
+      - {name: b, resources: {limits: {cpu: 6, memory: 1Gi}}}
+---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train}
+spec:
+  tasks:
+  - {name: worker, replicas: 4, template: {spec: {containers: [{name: w, resources: {limits: {cpu: 9, memory: 1Gi}}}]}}}
+EOF
+fit "a deployment's containers" 0 "b          1 preferred         26-31" -f "$dir/pods.yaml"
+fit "a Volcano task" 3 "would fit with 7 CPUs instead of 9" -f "$dir/pods.yaml" --pod worker
+"$nrtd" fit --sysroot "$node" -f - --pod worker <"$dir/pods.yaml" >"$dir/out" 2>&1
+if [ $? -eq 3 ]; then ok "fit: standard input"; else not_ok "fit: standard input" "$dir/out"; fi
+
+# bad NAME LINE FLAG...: exit status 2, nothing on standard output, exactly this one line on standard error
+bad() {
+	name=$1
+	printf 'nrtd: %s\n' "$2" >"$dir/want"
+	shift 2
+	"$nrtd" fit --sysroot "$node" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	got=$?
+	if [ $got -eq 2 ] && [ ! -s "$dir/out" ] && diff -u "$dir/want" "$dir/err" >"$dir/diff"; then
+		ok "bad input: $name"
+	else
+		echo "status $got" >>"$dir/diff"
+		not_ok "bad input: $name" "$dir/diff"
+	fi
+}
+printf 'a: [' >"$dir/broken.yaml"
+printf '{kind: Pod, spec: {containers: []}}' >"$dir/empty.yaml"
+printf '{kind: Pod, spec: {containers: [{resources: {requests: {cpu: -2}}}]}}' >"$dir/negative.yaml"
+printf '{kind: Pod, spec: {containers: [{resources: {requests: {gpu: 2}}}]}}' >"$dir/unknown.yaml"
+seq -f 'line %.0f of something else' 10000 >"$dir/long.yaml"
+seq -f '# %.0f' 200000 >"$dir/large.yaml"
+head -c 100000 /dev/urandom >"$dir/noise.yaml"
+bad "no request" "no pod: give its file with -f, or a request with flags such as --cpus and --memory"
+bad "no file" "cannot open '$dir/absent.yaml': No such file or directory" -f "$dir/absent.yaml"
+bad "a directory" "cannot read '$dir': Is a directory" -f "$dir"
+bad "not YAML" "'$dir/broken.yaml': not valid YAML at line 2, column 1: did not find expected node content" \
+	-f "$dir/broken.yaml"
+bad "no containers" "'$dir/empty.yaml': spec: no containers in it" -f "$dir/empty.yaml"
+bad "a negative amount" "'$dir/negative.yaml': spec: containers[0]: resources.requests: cpu: '-2' is negative" \
+	-f "$dir/negative.yaml"
+bad "an unknown resource" "'$dir/unknown.yaml': spec: containers[0]: resources.requests: gpu: unknown resource 'gpu'" \
+	-f "$dir/unknown.yaml"
+bad "10000 lines of something else" "'$dir/long.yaml': no Kubernetes object: it has no kind" -f "$dir/long.yaml"
+bad "a large file" "'$dir/large.yaml': larger than allowed" -f "$dir/large.yaml"
+bad "no such pod" "--pod: no pod template is named 'x', there are 'web', 'worker'" -f "$dir/pods.yaml" --pod x
+bad "two sources" "--filename and --cpus exclude each other" -f "$dir/pods.yaml" --cpus 2
+bad "a negative flag" "--cpus: '-1' is negative" --cpus -1
+bad "half a page" "--hugepages-1Gi: '512Mi' is no whole number of pages" --hugepages-1Gi 512Mi
+bad "an unknown option" "--option: unknown policy option 'fast'" --cpus 2 --option fast=true
+bad "an option without value" "--option: 'full-pcpus-only' is not K=V" --cpus 2 --option full-pcpus-only
+bad "an option that is neither" "--option: 'maybe' is not true or false" --cpus 2 --option full-pcpus-only=maybe
+bad "no policy" "--policy: 'strict' is not one of none|best-effort|restricted|single-numa-node" --cpus 2 --policy strict
+"$nrtd" fit --sysroot "$node" -f "$dir/noise.yaml" >"$dir/out" 2>"$dir/err"
+if [ $? -eq 2 ] && [ "$(wc -l <"$dir/err")" -eq 1 ]; then ok "bad input: noise"; else not_ok "bad input: noise" "$dir/err"; fi
+exit $failed

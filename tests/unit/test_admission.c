@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include "common/cleanup.h"
+#include "scoring/admission.h"
+#include "tests/lib/pods.h"
+#include "tests/lib/synthetic.h"
+
+/* A node with static CPU and memory managers, and a pod for it. */
+struct fixture {
+	struct machine machine;
+	struct settings settings;
+	struct memory_state memory;
+	hwloc_bitmap_t shared, reserved;
+	struct resource_list free;
+	struct kubelet_node known;
+	struct kubelet k;
+	struct kubelet_workspace *ws;
+	struct admission_node node;
+	struct pod_request pod;
+};
+
+static void open_kubelet(struct fixture *f)
+{
+	assert_int_equal(kubelet_init(&f->k, &f->known), 0);
+	assert_int_equal(kubelet_workspace_new(&f->k, &f->ws), 0);
+	f->node = (struct admission_node){.kubelet = &f->k, .ws = f->ws, .free = &f->free};
+}
+
+static void close_kubelet(struct fixture *f)
+{
+	kubelet_workspace_freep(&f->ws);
+	kubelet_release(&f->k);
+}
+
+static void fixture_init(struct fixture *f, const struct synthetic *s, enum topology_manager_policy policy)
+{
+	memset(f, 0, sizeof(*f));
+	synthetic_machine(s, &f->machine);
+	settings_init(&f->settings);
+	f->settings.cpu_manager = CPU_MANAGER_STATIC;
+	f->settings.memory_manager = MEMORY_MANAGER_STATIC;
+	f->settings.topology.policy = policy;
+	f->settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
+	f->shared = hwloc_bitmap_dup(f->machine.online);
+	f->reserved = hwloc_bitmap_alloc();
+	f->memory.nodes = calloc(f->machine.n_nodes, sizeof(*f->memory.nodes));
+	assert_non_null(f->shared);
+	assert_non_null(f->reserved);
+	assert_non_null(f->memory.nodes);
+	for (size_t i = 0; i < f->machine.n_nodes; i++) {
+		struct memory_node *node = &f->memory.nodes[f->memory.n_nodes++];
+
+		node->id = f->machine.nodes[i].id;
+		node->cells = hwloc_bitmap_alloc();
+		node->tables = calloc(1, sizeof(*node->tables));
+		assert_non_null(node->cells);
+		assert_non_null(node->tables);
+		hwloc_bitmap_set(node->cells, node->id);
+		node->tables[node->n_tables++] = (struct memory_table){
+			.type = strdup("memory"), .allocatable = s->memory_bytes, .free = s->memory_bytes};
+	}
+	f->known = (struct kubelet_node){.machine = &f->machine,
+		.settings = &f->settings,
+		.shared = f->shared,
+		.reserved = f->reserved,
+		.memory = &f->memory};
+}
+
+static void fixture_release(struct fixture *f)
+{
+	close_kubelet(f);
+	machine_release(&f->machine);
+	settings_release(&f->settings);
+	memory_state_release(&f->memory);
+	resource_list_release(&f->free);
+	hwloc_bitmap_free(f->shared);
+	hwloc_bitmap_free(f->reserved);
+	pod_request_release(&f->pod);
+}
+
+static void set_free(struct fixture *f, const char *name, const char *amount)
+{
+	struct quantity q;
+
+	assert_int_equal(quantity_parse(amount, &q, NULL), 0);
+	assert_int_equal(resource_list_set(&f->free, name, q), 0);
+}
+
+/* 2 sockets of one NUMA node with 4 cores of 2 threads. */
+static const struct synthetic two_nodes = {
+	.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 1000};
+
+static void the_node_must_have_the_amounts(void **state)
+{
+	struct admission a;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	f.settings.memory_manager = MEMORY_MANAGER_NONE;
+	set_free(&f, "cpu", "14500m");
+	pod_from_text(&f.pod, "init cpu=14 memory=1; app cpu=14500m memory=1");
+	open_kubelet(&f);
+	assert_int_equal(admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a), 0);
+	assert_int_equal(a.answer, KUBELET_ADMITS);
+	assert_null(a.short_of);
+	set_free(&f, "cpu", "14499m");
+	assert_int_equal(admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a), 0);
+	assert_int_equal(a.answer, KUBELET_REJECTS);
+	assert_int_equal(a.managers.answer, KUBELET_ADMITS);
+	test_assert_text("short of", a.short_of, "cpu");
+	assert_int_equal(qty_milli_value(a.wanted), 14500);
+	assert_int_equal(qty_milli_value(a.free), 14499);
+	close_kubelet(&f);
+	/* Unknown managers: too little is too little all the same, enough is not. */
+	f.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	pod_request_release(&f.pod);
+	pod_from_text(&f.pod, "app cpu=15 memory=1");
+	open_kubelet(&f);
+	assert_int_equal(admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a), 0);
+	assert_int_equal(a.answer, KUBELET_REJECTS);
+	set_free(&f, "cpu", "15");
+	assert_int_equal(admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a), 0);
+	assert_int_equal(a.answer, KUBELET_UNKNOWN);
+	fixture_release(&f);
+}
+
+static void nearest_requests(void **state)
+{
+	static const struct {
+		const char *pod;
+		enum topology_manager_policy policy;
+		const char *shared, *free_cpu, *resource; /* NULL resource = none is found */
+		size_t container;
+		int64_t to; /* thousandths */
+	} cases[] = {
+		/* 7 + 8 CPUs are free. */
+		{"app cpu=16 memory=1500", TOPOLOGY_MANAGER_RESTRICTED, "1-15", "15", "cpu", 0, 15000},
+		{"app cpu=9 memory=1", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "1-15", "15", "cpu", 0, 8000},
+		/* 3 + 4 CPUs are free, and a node has 8: 5 to 7 would have to lie on one. */
+		{"app cpu=8 memory=1", TOPOLOGY_MANAGER_RESTRICTED, "0-2,4-7", "7", "cpu", 0, 4000},
+		/* 8 + 2 CPUs are free. Either container may be the smaller one; the first is named. */
+		{"app cpu=5 memory=1; app cpu=5 memory=1", TOPOLOGY_MANAGER_RESTRICTED, "0-3,8-13", "10",
+			"cpu", 0, 3000},
+		{"app cpu=10 memory=3000", TOPOLOGY_MANAGER_RESTRICTED, "0-15", "16", "memory", 0, 2000000},
+		/* The smaller part: 1000 of 1100 bytes, not 1 of 2 CPUs. */
+		{"app cpu=2 memory=1100", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "0-15", "16", "memory", 0,
+			1000000},
+		{"app cpu=10 memory=1100", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "0-15", "16", NULL, 0, 0},
+		{"app cpu=3500m memory=1", TOPOLOGY_MANAGER_RESTRICTED, "0-15", "2300m", "cpu", 0, 2300},
+		{"app cpu=1 memory=1", TOPOLOGY_MANAGER_RESTRICTED, "", "1", NULL, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct admission_nearest n;
+		struct fixture f;
+
+		fixture_init(&f, &two_nodes, cases[i].policy);
+		hwloc_bitmap_free(f.shared);
+		assert_int_equal(cpuset_parse(cases[i].shared, &f.shared, NULL), 0);
+		f.known.shared = f.shared;
+		set_free(&f, "cpu", cases[i].free_cpu);
+		pod_from_text(&f.pod, cases[i].pod);
+		open_kubelet(&f);
+		assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n), 0);
+		assert_true(n.complete);
+		if (n.found != (cases[i].resource != NULL))
+			fail_msg("%s: found %d", cases[i].pod, n.found);
+		if (n.found) {
+			test_assert_text(cases[i].pod, n.resource, cases[i].resource);
+			if (qty_milli_value(n.to) != cases[i].to || n.container != cases[i].container)
+				fail_msg("%s: container %zu to %lld", cases[i].pod, n.container,
+					(long long)qty_milli_value(n.to));
+		}
+		fixture_release(&f);
+	}
+}
+
+/* ---- against the plain way */
+
+static unsigned below(uint64_t *random, unsigned n)
+{
+	return (unsigned)(test_random(random) % n);
+}
+
+static const enum topology_manager_policy policies[] = {TOPOLOGY_MANAGER_NONE, TOPOLOGY_MANAGER_BEST_EFFORT,
+	TOPOLOGY_MANAGER_RESTRICTED, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE};
+
+/* A small random node: 1 to 4 NUMA nodes, some CPUs and some of at most 12 bytes taken. */
+static void random_node(struct fixture *f, uint64_t *random)
+{
+	const struct synthetic s = {.sockets = 1 + below(random, 2),
+		.numas = 1 + below(random, 2),
+		.uncores = 1,
+		.cores = 1 + below(random, 3),
+		.threads = 1 + below(random, 2),
+		.memory_bytes = 12};
+	char cpus[16];
+
+	fixture_init(f, &s, policies[below(random, ARRAY_SIZE(policies))]);
+	f->settings.topology.scope = below(random, 2) ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+	f->settings.cpu_options.full_pcpus_only = below(random, 4) == 0;
+	for (size_t i = 0; i < f->machine.n_cpus; i++)
+		if (below(random, 4) == 0)
+			hwloc_bitmap_clr(f->shared, f->machine.cpus[i].id);
+	for (size_t i = 0; i < f->memory.n_nodes; i++) {
+		struct memory_table *table = &f->memory.nodes[i].tables[0];
+
+		table->allocatable -= below(random, 4);
+		table->free = below(random, (unsigned)table->allocatable + 1);
+	}
+	snprintf(cpus, sizeof(cpus), "%zu", cpuset_size(f->shared));
+	set_free(f, "cpu", cpus);
+	set_free(f, "memory", "40");
+}
+
+static void random_pod(struct fixture *f, uint64_t *random, bool init)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(512);
+	unsigned n = 1 + below(random, 3);
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *kind = i + 1 == n || !init || below(random, 2) ? "app"
+				   : below(random, 2)                      ? "init"
+									   : "sidecar";
+
+		strbuf_addf(&text, "%s%s cpu=%u memory=%u", i > 0 ? "; " : "", kind, 1 + below(random, 6),
+			1 + below(random, 20));
+	}
+	pod_from_text(&f->pod, text.text);
+}
+
+/* Take what the last verdict placed out of the node that is known. */
+static void keep(struct fixture *f, const struct kubelet_verdict *v)
+{
+	for (size_t c = 0; c < v->n_placements; c++) {
+		const struct kubelet_placement *p = &v->placements[c];
+		const struct resource_quantity *q =
+			resource_list_find(&f->pod.containers[c].requests, "memory");
+		uint64_t bytes = (uint64_t)qty_value(q->quantity.nano);
+
+		for (size_t i = 0; i < f->k.topology.n_cpus && p->cpus; i++)
+			if (p->cpus[i])
+				hwloc_bitmap_clr(f->shared, f->k.topology.ids[i]);
+		for (size_t i = 0; i < f->memory.n_nodes; i++) {
+			struct memory_node *node = &f->memory.nodes[i];
+			uint64_t part = node->tables[0].free < bytes ? node->tables[0].free : bytes;
+
+			if (!(p->memory_nodes & node_mask_of(node->id)))
+				continue;
+			node->tables[0].free -= part;
+			bytes -= part;
+			node->assignments++;
+			hwloc_bitmap_zero(node->cells);
+			for (unsigned id = 0; id <= NODE_MASK_MAX_ID; id++)
+				if (p->memory_nodes & node_mask_of(id))
+					hwloc_bitmap_set(node->cells, id);
+		}
+	}
+}
+
+static void copies_are_pods_one_after_the_other(void **state)
+{
+	uint64_t random = test_seed(4711);
+	size_t most = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < 1500; n++) {
+		struct admission_copies copies;
+		struct kubelet_verdict v;
+		struct fixture f;
+		size_t plain = 0;
+
+		random_node(&f, &random);
+		random_pod(&f, &random, false);
+		open_kubelet(&f);
+		assert_int_equal(admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies), 0);
+		for (; plain < 100; plain++) {
+			assert_int_equal(kubelet_judge(&f.k, f.ws, &f.pod, QOS_GUARANTEED, &v), 0);
+			if (v.answer != KUBELET_ADMITS)
+				break;
+			keep(&f, &v);
+			close_kubelet(&f);
+			open_kubelet(&f);
+		}
+		assert_false(copies.at_least);
+		if (copies.n != plain)
+			fail_msg("case %u: %zu copies, one by one %zu", n, copies.n, plain);
+		most = plain > most ? plain : most;
+		fixture_release(&f);
+	}
+	assert_in_range(most, 3, 99);
+}
+
+static void copies_end_at_the_amounts_or_the_limit(void **state)
+{
+	struct admission_copies copies;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	f.settings.memory_manager = MEMORY_MANAGER_NONE;
+	pod_from_text(&f.pod, "app cpu=300m memory=1");
+	open_kubelet(&f);
+	assert_int_equal(admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies), 0);
+	assert_int_equal(copies.n, ADMISSION_COPIES_MAX);
+	assert_true(copies.at_least);
+	set_free(&f, "cpu", "16");
+	assert_int_equal(admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies), 0);
+	assert_int_equal(copies.n, 53);
+	assert_false(copies.at_least);
+	fixture_release(&f);
+}
+
+static void work_is_limited(void **state)
+{
+	struct strbuf text = STRBUF_INIT(1u << 20);
+	struct admission_nearest n;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+	for (unsigned i = 0; i < 2000; i++)
+		strbuf_addstr(&text, "init cpu=2 memory=1; ");
+	strbuf_addstr(&text, "app cpu=9 memory=1");
+	pod_from_text(&f.pod, text.text);
+	strbuf_release(&text);
+	open_kubelet(&f);
+	assert_int_equal(admission_limit(&f.node, &f.pod, ADMISSION_NEAREST_MAX, 11), 4096 >> 7);
+	assert_int_equal(admission_limit(&f.node, &f.pod, ADMISSION_NEAREST_MAX, 1), 4096 >> 8);
+	assert_int_equal(admission_limit(&f.node, &f.pod, 10, 1), 1);
+	assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n), 0);
+	assert_false(n.complete);
+	assert_false(n.found);
+	fixture_release(&f);
+}
+
+/* Every smaller amount of every container, the plain way. */
+/* Lowering the CPUs leads to a verdict that cannot be made: then nothing is found, and that is said. */
+static void nearest_of_an_unknown_kubelet(void **state)
+{
+	struct admission_nearest n;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_UNKNOWN);
+	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	set_free(&f, "cpu", "17");
+	pod_from_text(&f.pod, "app cpu=30 memory=0");
+	open_kubelet(&f);
+	assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n), 0);
+	assert_false(n.found);
+	assert_false(n.complete);
+	fixture_release(&f);
+}
+
+static struct admission_nearest search_plainly(struct fixture *f)
+{
+	static const char *const names[] = {"cpu", "memory"};
+	struct admission_nearest best = {.complete = true};
+
+	for (size_t c = 0; c < f->pod.n_containers; c++)
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+			struct resource_list *lists[] = {
+				&f->pod.containers[c].requests, &f->pod.containers[c].limits};
+			struct quantity from = resource_list_find(lists[0], names[k])->quantity, q = from;
+			struct admission a = {.answer = KUBELET_REJECTS};
+
+			for (q.nano -= QTY_UNIT; q.nano > 0; q.nano -= QTY_UNIT) {
+				assert_int_equal(resource_list_set(lists[0], names[k], q), 0);
+				assert_int_equal(resource_list_set(lists[1], names[k], q), 0);
+				assert_int_equal(admission_judge(&f->node, &f->pod, QOS_GUARANTEED, &a), 0);
+				if (a.answer == KUBELET_ADMITS)
+					break;
+			}
+			if (a.answer == KUBELET_ADMITS &&
+				(!best.found ||
+					q.nano / QTY_UNIT * best.from > best.to * (from.nano / QTY_UNIT)))
+				best = (struct admission_nearest){.found = true,
+					.complete = true,
+					.container = c,
+					.resource = names[k],
+					.from = from.nano,
+					.to = q.nano};
+			assert_int_equal(resource_list_set(lists[0], names[k], from), 0);
+			assert_int_equal(resource_list_set(lists[1], names[k], from), 0);
+		}
+	return best;
+}
+
+static void nearest_is_what_a_plain_search_finds(void **state)
+{
+	uint64_t random = test_seed(815);
+	size_t n_found[2] = {0};
+
+	(void)state;
+	for (unsigned n = 0; n < 3000; n++) {
+		struct admission_nearest got, want;
+		struct admission a;
+		struct fixture f;
+
+		random_node(&f, &random);
+		random_pod(&f, &random, true);
+		open_kubelet(&f);
+		assert_int_equal(admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a), 0);
+		if (a.answer == KUBELET_REJECTS) {
+			want = search_plainly(&f);
+			assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &got), 0);
+			assert_true(got.complete);
+			if (got.found != want.found || got.to != want.to || got.container != want.container ||
+				(want.found && strcmp(got.resource, want.resource) != 0))
+				fail_msg(
+					"case %u: %d container %zu %s %lld, plainly %d container %zu %s %lld",
+					n, got.found, got.container, got.found ? got.resource : "",
+					(long long)qty_value(got.to), want.found, want.container,
+					want.found ? want.resource : "", (long long)qty_value(want.to));
+			n_found[want.found && !strcmp(want.resource, "memory")] += want.found;
+		}
+		fixture_release(&f);
+	}
+	assert_in_range(n_found[0], 100, 3000);
+	assert_in_range(n_found[1], 100, 3000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_node_must_have_the_amounts),
+		cmocka_unit_test(nearest_requests),
+		cmocka_unit_test(nearest_of_an_unknown_kubelet),
+		cmocka_unit_test(copies_are_pods_one_after_the_other),
+		cmocka_unit_test(copies_end_at_the_amounts_or_the_limit),
+		cmocka_unit_test(work_is_limited),
+		cmocka_unit_test(nearest_is_what_a_plain_search_finds),
+	};
+
+	return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/allocations_files.h"
+#include "common/cleanup.h"
+#include "tests/lib/settings.h"
+#include "tests/lib/states.h"
+
+/* Copy fixtures/states/NAME into the tree as `path`. */
+static void place(const char *dir, const char *path, const char *name)
+{
+	CLEANUP(freep) char *text = NULL;
+	char fixture[256];
+
+	snprintf(fixture, sizeof(fixture), "states/%s", name);
+	text = test_read_file(test_fixture(fixture), NULL);
+	test_write_file(dir, path, text);
+}
+
+static void absent_files_leave_their_part_unknown(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(state_policies_release) struct state_policies policies = {0};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(allocations_from_files(dir, "/k", NULL, &a, &policies, NULL, &err), 0);
+	assert_false(a.cpus_known);
+	assert_false(a.memory_known);
+	assert_false(a.devices_known);
+	assert_null(a.shared);
+	assert_null(policies.cpu);
+	assert_null(policies.memory);
+	place(dir, "k/cpu_manager_state", "cpu_v2_none.json");
+	assert_int_equal(allocations_from_files(dir, "/k", NULL, &a, &policies, NULL, &err), 0);
+	assert_true(a.cpus_known);
+	assert_int_equal(a.n_items, 0);
+	assert_null(a.shared);
+	assert_false(a.memory_known);
+	test_assert_text("policy", policies.cpu, "none");
+	test_assert_text("path", policies.cpu_path, "/k/cpu_manager_state");
+}
+
+static void the_files_are_put_together(void **state)
+{
+	static const char cpus[] =
+		"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"entries\":{"
+		"\"44f9b5e1-9c1e-4d4f-9a57-3c8e1e2a6c11\":{\"app\":\"4-5\",\"log\":\"6\"}},"
+		"\"checksum\":1}";
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(65536);
+	struct err err = {""};
+
+	(void)state;
+	test_machine(&machine, "0-31", "", "0-1");
+	test_write_file(dir, "k/cpu_manager_state", cpus);
+	place(dir, "k/memory_manager_state", "mem_v1.json");
+	place(dir, "k/device-plugins/kubelet_internal_checkpoint", "device_v2.json");
+	if (allocations_from_files(dir, "/k", &machine, &a, NULL, &notes, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(a.cpus_known && a.memory_known && a.devices_known);
+	test_allocations_text(&a, &text);
+	test_assert_text("together", text.text,
+		"shared 0-3;"
+		"44f9b5e1-9c1e-4d4f-9a57-3c8e1e2a6c11/app cpus 4-5 memory 8589934592@0 hugepages-1Gi "
+		"2147483648@0 "
+		"intel.com/sriov 0000:3b:02.1,0000:3b:02.2@0 intel.com/sriov 0000:af:02.0@1;"
+		"44f9b5e1-9c1e-4d4f-9a57-3c8e1e2a6c11/log cpus 6;"
+		"f9a3b0f4-0c34-4d8f-8e1c-6f2f1b3f0d22/gpu nvidia.com/gpu GPU-0@;"
+		"node 0 [0] 2 hugepages-1Gi 4294967296-0=4294967296/2147483648+2147483648 "
+		"hugepages-2Mi 0-0=0/0+0 memory 68719476736-1073741824=63350767616/8589934592+54760833024;"
+		"node 1 [1] 2 hugepages-1Gi 4294967296-0=4294967296/0+4294967296 hugepages-2Mi 0-0=0/0+0 "
+		"memory 68719476736-0=64424509440/0+64424509440;");
+	strbuf_reset(&text);
+	test_notes_text(&notes, &text);
+	assert_non_null(strstr(text.text, "/k/cpu_manager_state: checksum is 1, but"));
+}
+
+static void a_broken_file_is_named(void **state)
+{
+	static const struct {
+		const char *file, *want;
+	} cases[] = {
+		{"cpu_manager_state", "/k/cpu_manager_state: no policyName"},
+		{"memory_manager_state", "/k/memory_manager_state: no policyName"},
+		{"device-plugins/kubelet_internal_checkpoint",
+			"/k/device-plugins/kubelet_internal_checkpoint: no Data"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(allocations_release) struct allocations a = {0};
+		struct err err = {""};
+		char path[256];
+
+		snprintf(path, sizeof(path), "k/%s", cases[i].file);
+		test_write_file(dir, path, "{}");
+		assert_int_equal(allocations_from_files(dir, "/k", NULL, &a, NULL, NULL, &err), -EINVAL);
+		assert_non_null(strstr(err.text, dir));
+		test_assert_text(cases[i].file, err.text + strlen(dir), cases[i].want);
+		assert_int_equal(a.n_items, 0);
+	}
+}
+
+/* ---- against the settings */
+
+static void check_policies(struct settings *s, const char *cpu, const char *memory, const char *want_cpu,
+	const char *want_memory, const char *want_notes)
+{
+	CLEANUP(state_policies_release)
+	struct state_policies p = {
+		.cpu = cpu ? strdup(cpu) : NULL,
+		.cpu_path = strdup("/c"),
+		.memory = memory ? strdup(memory) : NULL,
+		.memory_path = strdup("/m"),
+	};
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(4096);
+	CLEANUP(freep) char *cpu_line = NULL;
+	CLEANUP(freep) char *memory_line = NULL;
+
+	assert_int_equal(settings_check_state(s, &p, &notes), 0);
+	cpu_line = test_setting_line(s, SETTING_CPU_MANAGER_POLICY);
+	test_assert_text("cpu", cpu_line, want_cpu);
+	memory_line = test_setting_line(s, SETTING_MEMORY_MANAGER_POLICY);
+	test_assert_text("memory", memory_line, want_memory);
+	test_notes_text(&notes, &noted);
+	test_assert_text("notes", noted.text, want_notes);
+}
+
+static void policies_fill_in_what_is_unknown(void **state)
+{
+	CLEANUP(settings_release) struct settings s;
+
+	(void)state;
+	settings_init(&s);
+	check_policies(&s, NULL, NULL, "", "", "");
+	check_policies(&s, "none", NULL, "cpuManagerPolicy=none [/c]", "", "");
+	check_policies(
+		&s, "none", "Static", "cpuManagerPolicy=none [/c]", "memoryManagerPolicy=Static [/m]", "");
+}
+
+static void policies_that_differ_are_noted(void **state)
+{
+	CLEANUP(settings_release) struct settings s;
+
+	(void)state;
+	settings_init(&s);
+	s.cpu_manager = CPU_MANAGER_STATIC;
+	assert_int_equal(settings_set_from(&s, SETTING_CPU_MANAGER_POLICY, "/config.yaml"), 0);
+	check_policies(&s, "none", "static", "cpuManagerPolicy=static [/config.yaml]", "",
+		"/c was written under cpuManagerPolicy 'none', but /config.yaml says 'static': was the "
+		"kubelet "
+		"restarted?; /m: policyName 'static' is no memoryManagerPolicy");
+	check_policies(&s, "static", NULL, "cpuManagerPolicy=static [/config.yaml]", "", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(absent_files_leave_their_part_unknown),
+		cmocka_unit_test(the_files_are_put_together),
+		cmocka_unit_test(a_broken_file_is_named),
+		cmocka_unit_test(policies_fill_in_what_is_unknown),
+		cmocka_unit_test(policies_that_differ_are_noted),
+	};
+
+	return cmocka_run_group_tests_name("allocations_files", tests, NULL, NULL);
+}

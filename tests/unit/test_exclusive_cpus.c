@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include "common/cleanup.h"
+#include "scoring/exclusive_cpus.h"
+#include "tests/lib/synthetic.h"
+
+/* A node whose parts a test changes before it asks. */
+struct fixture {
+	struct machine machine;
+	struct settings settings;
+	hwloc_bitmap_t shared, reserved;
+	struct kubelet_node node;
+};
+
+static void fixture_init(struct fixture *f, const struct synthetic *s)
+{
+	memset(f, 0, sizeof(*f));
+	synthetic_machine(s, &f->machine);
+	settings_init(&f->settings);
+	f->settings.cpu_manager = CPU_MANAGER_STATIC;
+	f->settings.memory_manager = MEMORY_MANAGER_NONE;
+	f->settings.topology.policy = TOPOLOGY_MANAGER_NONE;
+	f->settings.topology.max_numa_nodes = 16;
+	f->shared = hwloc_bitmap_dup(f->machine.online);
+	f->reserved = hwloc_bitmap_alloc();
+	assert_non_null(f->shared);
+	assert_non_null(f->reserved);
+	hwloc_bitmap_set(f->reserved, 0);
+	f->node = (struct kubelet_node){.machine = &f->machine,
+		.settings = &f->settings,
+		.shared = f->shared,
+		.reserved = f->reserved};
+}
+
+static void fixture_release(struct fixture *f)
+{
+	machine_release(&f->machine);
+	settings_release(&f->settings);
+	hwloc_bitmap_free(f->shared);
+	hwloc_bitmap_free(f->reserved);
+}
+
+/* "2-28 34-56", "unknown" */
+static void assert_ranges(
+	const struct exclusive_cpus *e, enum topology_manager_policy policy, const char *want)
+{
+	const struct exclusive_cpus_admitted *a = &e->policies[policy];
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(4096);
+
+	for (size_t i = 0; i < a->n_ranges; i++)
+		strbuf_addf(&got, "%s%zu-%zu", i ? " " : "", a->ranges[i].first, a->ranges[i].last);
+	if (a->unknown.text[0])
+		strbuf_addf(&got, "unknown: %s", a->unknown.text);
+	assert_int_equal(strbuf_error(&got), 0);
+	test_assert_text(topology_manager_policy_names[policy], got.text, want);
+}
+
+/* 2 NUMA nodes of 16 cores with 2 threads each, CPU 0 reserved, 6 CPUs of node 0 and 2 of node 1 taken. */
+static const struct synthetic two_nodes = {.sockets = 2, .numas = 1, .uncores = 1, .cores = 16, .threads = 2};
+
+static void the_documents_example(void **state)
+{
+	struct exclusive_cpus e;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes);
+	f.settings.cpu_options.full_pcpus_only = true;
+	hwloc_bitmap_set(f.reserved, 32);
+	hwloc_bitmap_clr(f.shared, 16);
+	hwloc_bitmap_clr(f.shared, 48);
+	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+	assert_int_equal(e.step, 2);
+	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT, "2-60");
+	assert_ranges(&e, TOPOLOGY_MANAGER_RESTRICTED, "2-30 34-60");
+	assert_ranges(&e, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "2-30");
+	assert_ranges(&e, TOPOLOGY_MANAGER_NONE, "");
+	exclusive_cpus_release(&e);
+	fixture_release(&f);
+}
+
+static void what_is_not_known(void **state)
+{
+	static const struct synthetic nine = {
+		.sockets = 9, .numas = 1, .uncores = 1, .cores = 2, .threads = 1};
+	struct exclusive_cpus e;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes);
+	f.settings.cpu_options.align_by_socket = true;
+	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+	assert_int_equal(e.step, 1);
+	assert_ranges(&e, TOPOLOGY_MANAGER_RESTRICTED, "1-63");
+	assert_ranges(&e, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
+		"unknown: the kubelet would not start: static policy option align-by-socket is incompatible "
+		"with Topology Manager policy single-numa-node");
+	exclusive_cpus_release(&e);
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT,
+		"unknown: the CPU manager's policy is none: no container gets exclusive CPUs");
+	exclusive_cpus_release(&e);
+	f.settings.cpu_manager = CPU_MANAGER_STATIC;
+	f.settings.memory_manager = MEMORY_MANAGER_UNKNOWN;
+	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT, "unknown: the memory manager's policy is not known");
+	exclusive_cpus_release(&e);
+	fixture_release(&f);
+
+	fixture_init(&f, &nine);
+	f.settings.cpu_options.distribute_cpus_across_numa = true;
+	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT,
+		"unknown: distributing CPUs over 9 NUMA nodes has too many outcomes (at most 8)");
+	exclusive_cpus_release(&e);
+	fixture_release(&f);
+}
+
+/* ---- against the verdict on each number */
+
+static uint64_t below(uint64_t *random, uint64_t n)
+{
+	return test_random(random) % n;
+}
+
+/* CPUs go offline, and now and then one moves to another NUMA node or socket. */
+static void spoil(uint64_t *random, struct machine *m)
+{
+	unsigned lost = below(random, 2) ? (unsigned)below(random, 30) : 0;
+	bool moves = below(random, 6) == 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (n > 0 && below(random, 100) < lost)
+			continue;
+		m->cpus[n] = m->cpus[i];
+		if (moves && below(random, 8) == 0)
+			m->cpus[n].numa = (int)below(random, m->n_nodes);
+		if (moves && below(random, 8) == 0)
+			m->cpus[n].socket = (int)below(random, m->n_sockets);
+		n++;
+	}
+	m->n_cpus = n;
+}
+
+static void random_fixture(uint64_t *random, struct fixture *f)
+{
+	const struct synthetic s = {.sockets = 1 + (unsigned)below(random, 3),
+		.numas = 1 + (unsigned)below(random, 3),
+		.uncores = 1 + (unsigned)below(random, 2),
+		.cores = 1 + (unsigned)below(random, 4),
+		.threads = 1 + (unsigned)below(random, 2),
+		.siblings_adjacent = below(random, 2)};
+	unsigned taken = (unsigned)below(random, 90);
+	struct cpu_manager_options *o = &f->settings.cpu_options;
+
+	fixture_init(f, &s);
+	spoil(random, &f->machine);
+	for (size_t i = 0; i < f->machine.n_cpus; i++) {
+		if (below(random, 100) < taken)
+			hwloc_bitmap_clr(f->shared, f->machine.cpus[i].id);
+		if (below(random, 12) == 0)
+			hwloc_bitmap_set(f->reserved, f->machine.cpus[i].id);
+	}
+	hwloc_bitmap_set(f->reserved, f->machine.cpus[0].id);
+	for (size_t i = 0; i < s.sockets * s.numas * s.uncores * s.cores * s.threads; i++)
+		if (!machine_cpu(&f->machine, (unsigned)i))
+			hwloc_bitmap_clr(f->reserved, (unsigned)i);
+	o->full_pcpus_only = below(random, 3) == 0;
+	o->distribute_cpus_across_numa = below(random, 3) == 0;
+	o->align_by_socket = below(random, 3) == 0;
+	o->distribute_cpus_across_cores = below(random, 6) == 0;
+	o->prefer_align_cpus_by_uncorecache = below(random, 4) == 0;
+	f->settings.topology.prefer_closest_numa_nodes = below(random, 2);
+	f->settings.topology.scope = below(random, 2) ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+	f->node.version.whole_by_own_size = below(random, 2);
+}
+
+static bool in_ranges(const struct exclusive_cpus *e, const struct exclusive_cpus_admitted *a, size_t n)
+{
+	for (size_t i = 0; i < a->n_ranges; i++)
+		if (n >= a->ranges[i].first && n <= a->ranges[i].last)
+			return (n - a->ranges[i].first) % e->step == 0;
+	return false;
+}
+
+/* The kubelet's verdict on one container of n CPUs, for every n of interest. */
+static void compare(struct fixture *f, const struct exclusive_cpus *e, enum topology_manager_policy policy,
+	uint64_t counts[KUBELET_ANSWER_COUNT])
+{
+	const struct exclusive_cpus_admitted *a = &e->policies[policy];
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
+	struct pod_request pod;
+	struct kubelet k;
+
+	f->settings.topology.policy = policy;
+	assert_int_equal(kubelet_init(&k, &f->node), 0);
+	assert_int_equal(kubelet_workspace_new(&k, &ws), 0);
+	pod_request_init(&pod);
+	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
+	for (size_t n = 1; n <= f->machine.n_cpus + 2; n++) {
+		struct kubelet_verdict verdict;
+
+		assert_int_equal(resource_list_set(
+					 &pod.containers[0].requests, "cpu", quantity_from_units((int64_t)n)),
+			0);
+		assert_int_equal(kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict), 0);
+		counts[verdict.answer]++;
+		if (verdict.answer == KUBELET_UNKNOWN)
+			assert_true(a->unknown.text[0] != '\0' && a->n_ranges == 0);
+		else if (a->unknown.text[0] == '\0' &&
+			 in_ranges(e, a, n) != (verdict.answer == KUBELET_ADMITS))
+			fail_msg("policy %s, %zu CPUs: the kubelet says %d (%s)",
+				topology_manager_policy_names[policy], n, (int)verdict.answer,
+				verdict.reason.text);
+	}
+	pod_request_release(&pod);
+	kubelet_release(&k);
+}
+
+static void ranges_equal_the_verdicts(void **state)
+{
+	uint64_t random = test_seed(9), counts[KUBELET_ANSWER_COUNT] = {0}, known = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 2000; round++) {
+		struct exclusive_cpus e;
+		struct fixture f;
+
+		random_fixture(&random, &f);
+		assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+		for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+			policy <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE; policy++) {
+			known += e.policies[policy].unknown.text[0] == '\0';
+			for (size_t i = 1; i < e.policies[policy].n_ranges; i++)
+				assert_true(e.policies[policy].ranges[i].first >
+					    e.policies[policy].ranges[i - 1].last + e.step);
+			compare(&f, &e, policy, counts);
+		}
+		exclusive_cpus_release(&e);
+		fixture_release(&f);
+	}
+	print_message("%llu admitted, %llu rejected, %llu unknown, %llu of 6000 policies known\n",
+		(unsigned long long)counts[KUBELET_ADMITS], (unsigned long long)counts[KUBELET_REJECTS],
+		(unsigned long long)counts[KUBELET_UNKNOWN], (unsigned long long)known);
+	assert_true(known > 3000 && counts[KUBELET_ADMITS] > 1000 && counts[KUBELET_REJECTS] > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_documents_example),
+		cmocka_unit_test(what_is_not_known),
+		cmocka_unit_test(ranges_equal_the_verdicts),
+	};
+
+	return cmocka_run_group_tests_name("exclusive_cpus", tests, NULL, NULL);
+}

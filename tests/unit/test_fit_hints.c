@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/fit_hints_doc.h"
+#include "agent/json.h"
+#include "common/cleanup.h"
+#include "tests/lib/nodes.h"
+#include "tests/lib/synthetic.h"
+
+#define NO_LIMITS                                       \
+	{                                               \
+		.entries = SIZE_MAX, .work = UINT64_MAX \
+	}
+
+static char *print(const struct fit_hints *h, size_t max_size)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1 << 20);
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
+
+	assert_int_equal(fit_hints_to_doc(h, "0123456789abcdef", max_size, &d, NULL), 0);
+	assert_int_equal(json_print_compact(&d, &text), 0);
+	return strbuf_detach(&text);
+}
+
+/* Two sockets of 32 CPUs, of which the second has a network card and the first some work. */
+static void the_whole_document(void **state)
+{
+	static const char *const zones[] = {"cpu=14,hugepages-1Gi=0,memory=64Gi",
+		"cpu=30500m,hugepages-1Gi=4Gi,memory=64Gi,vendor.com/nic=2", NULL};
+	static const struct synthetic two = {
+		.sockets = 2, .numas = 1, .uncores = 1, .cores = 16, .threads = 2};
+	CLEANUP(fit_hints_release) struct fit_hints h = {0};
+	CLEANUP(settings_release) struct settings settings;
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = NULL, reserved = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *text = NULL;
+	struct pod_request small, wide, burstable;
+	struct request_shape shapes[] = {{"small", &small}, {"wide", &wide}, {"burstable", &burstable}};
+	struct kubelet_node kubelet = {.machine = &machine, .settings = &settings};
+	struct fit_hints_input input = {
+		.kubelet = &kubelet, .shapes = shapes, .n_shapes = 3, .limits = NO_LIMITS};
+	struct test_node node;
+
+	(void)state;
+	test_node_init(&node, zones);
+	node.inv.topology = (struct topology_manager_config){
+		TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, TOPOLOGY_SCOPE_POD, 8, true};
+	synthetic_machine(&two, &machine);
+	settings_init(&settings);
+	settings.cpu_manager = CPU_MANAGER_STATIC;
+	settings.cpu_options.full_pcpus_only = true;
+	settings.memory_manager = MEMORY_MANAGER_NONE;
+	shared = hwloc_bitmap_dup(machine.online);
+	hwloc_bitmap_clr_range(shared, 1, 8);
+	hwloc_bitmap_clr_range(shared, 33, 40);
+	hwloc_bitmap_set(reserved, 0);
+	hwloc_bitmap_set(reserved, 32);
+	kubelet.shared = shared;
+	kubelet.reserved = reserved;
+	pod_request_init(&small);
+	pod_request_init(&wide);
+	pod_request_init(&burstable);
+	test_pod_add(&small, CONTAINER_APP, "cpu=4,memory=8Gi,vendor.com/nic=1");
+	test_pod_add(&wide, CONTAINER_APP, "cpu=45,memory=8Gi");
+	test_pod_add(&burstable, CONTAINER_APP, "cpu=500m");
+	input.inventory = &node.inv;
+	assert_int_equal(fit_hints_init(&h, &input), 0);
+	text = print(&h, FIT_HINTS_MAX_SIZE);
+	test_assert_text("document", text,
+		"{\"version\":1,\"nrt\":\"0123456789abcdef\","
+		"\"topologyManager\":{\"policy\":\"single-numa-node\",\"scope\":\"pod\",\"maxNUMANodes\":8,"
+		"\"preferClosestNUMANodes\":true},"
+		"\"resources\":[\"cpu\",\"hugepages-1Gi\",\"memory\",\"vendor.com/nic\"],"
+		"\"fits\":[{\"numaNodes\":[0],\"minDistance\":true,"
+		"\"available\":[\"14\",\"0\",\"68719476736\",null]},"
+		"{\"numaNodes\":[1],\"minDistance\":true,"
+		"\"available\":[\"30500m\",\"4294967296\",\"68719476736\",\"2\"]},"
+		"{\"numaNodes\":[0,1],\"minDistance\":true,"
+		"\"available\":[\"44500m\",\"4294967296\",\"137438953472\",null]}],"
+		"\"truncated\":false,"
+		"\"exclusiveCPUs\":{\"step\":2,\"best-effort\":[[2,46]],\"restricted\":[[2,46]],"
+		"\"single-numa-node\":[[2,32]]},"
+		"\"shapes\":{\"small\":{\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"LeastNUMANodes\":"
+		"94,"
+		"\"MostAllocated\":13,\"LeastAllocated\":52,\"BalancedAllocation\":78}},"
+		"\"wide\":{\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"LeastNUMANodes\":0,"
+		"\"MostAllocated\":6,\"LeastAllocated\":43,\"BalancedAllocation\":0}},"
+		"\"burstable\":{\"numaNodes\":0,\"minDistance\":true,\"scores\":{\"LeastNUMANodes\":100,"
+		"\"MostAllocated\":100,\"LeastAllocated\":100,\"BalancedAllocation\":100}}}}");
+	pod_request_release(&small);
+	pod_request_release(&wide);
+	pod_request_release(&burstable);
+	test_node_release(&node);
+}
+
+/* Policy, scope, kubelet, a least distance, a score: null or absent, never a guess. */
+static void what_is_not_known(void **state)
+{
+	static const char *const names[] = {"cpu", "memory", "vendor.com/fpga"};
+	static const struct synthetic one = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 2, .threads = 1};
+	CLEANUP(fit_hints_release) struct fit_hints h = {0};
+	CLEANUP(settings_release) struct settings settings;
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(freep) char *text = NULL;
+	struct kubelet_node kubelet = {.machine = &machine, .settings = &settings};
+	struct pod_request pod;
+	struct request_shape shape = {"odd", &pod};
+	struct fit_hints_input input = {.shapes = &shape, .n_shapes = 1, .limits = NO_LIMITS};
+	struct test_node node;
+
+	(void)state;
+	test_node_shape(&node, 2, names, ARRAY_SIZE(names));
+	node.inv.nodes[0].id = node.inv.nodes[1].id = 3;
+	test_node_set(&node, 0, "cpu", "4");
+	test_node_set(&node, 1, "cpu", "-1");
+	node.inv.topology.max_numa_nodes = 8;
+	node.inv.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	pod_request_init(&pod);
+	pod.qos = QOS_GUARANTEED; /* which the API server would not say of it */
+	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
+	input.inventory = &node.inv;
+	assert_int_equal(fit_hints_init(&h, &input), 0);
+	h.frontier.entries[0].min_distance = FIT_MIN_DISTANCE_UNKNOWN;
+	text = print(&h, FIT_HINTS_MAX_SIZE);
+	test_assert_text("document", text,
+		"{\"version\":1,\"nrt\":\"0123456789abcdef\","
+		"\"topologyManager\":{\"policy\":\"single-numa-node\",\"scope\":null,\"maxNUMANodes\":8,"
+		"\"preferClosestNUMANodes\":false},\"resources\":[\"cpu\"],"
+		"\"fits\":[{\"numaNodes\":[3],\"minDistance\":null,\"available\":[\"4\"]}],"
+		"\"truncated\":false,"
+		"\"shapes\":{\"odd\":{\"numaNodes\":0,\"minDistance\":true,\"scores\":{\"LeastNUMANodes\":"
+		"100,"
+		"\"MostAllocated\":null,\"LeastAllocated\":null,\"BalancedAllocation\":null}}}}");
+	fit_hints_release(&h);
+
+	synthetic_machine(&one, &machine);
+	settings_init(&settings);
+	input.kubelet = &kubelet;
+	input.n_shapes = 0;
+	input.limits.entries = 0;
+	node.inv.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+	assert_int_equal(fit_hints_init(&h, &input), 0);
+	free(text);
+	text = print(&h, FIT_HINTS_MAX_SIZE);
+	test_assert_text("document", text,
+		"{\"version\":1,\"nrt\":\"0123456789abcdef\","
+		"\"topologyManager\":{\"policy\":null,\"scope\":null,\"maxNUMANodes\":8,"
+		"\"preferClosestNUMANodes\":false},\"resources\":[\"cpu\"],\"fits\":[],\"truncated\":true,"
+		"\"exclusiveCPUs\":{\"step\":1,\"best-effort\":null,\"restricted\":null,"
+		"\"single-numa-node\":null},\"shapes\":{}}");
+	pod_request_release(&pod);
+	inventory_release(&node.inv);
+	test_node_shape(&node, 65, names, ARRAY_SIZE(names));
+	assert_int_equal(fit_hints_init(&h, &input), -E2BIG);
+	inventory_release(&node.inv);
+}
+
+/* Of each size from everything down to nothing: as many entries as there is room for, from the beginning. */
+static void entries_go_from_the_end(void **state)
+{
+	static const char *const zones[] = {
+		"cpu=1,vendor.com/nic=9", "cpu=2,vendor.com/nic=8", "cpu=4,vendor.com/nic=7", NULL};
+	CLEANUP(fit_hints_release) struct fit_hints h = {0};
+	CLEANUP(freep) char *whole = NULL;
+	struct fit_hints_input input = {.limits = NO_LIMITS};
+	struct test_node node;
+	size_t most, n_before = 7;
+
+	(void)state;
+	test_node_init(&node, zones);
+	node.inv.nodes[0].id = 7; /* positions are not ids */
+	input.inventory = &node.inv;
+	assert_int_equal(fit_hints_init(&h, &input), 0);
+	assert_int_equal(h.frontier.n_entries, n_before);
+	whole = print(&h, SIZE_MAX);
+	assert_non_null(strstr(whole, "{\"numaNodes\":[1,2,7],"));
+	for (most = strlen(whole);; most--) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1 << 20);
+		CLEANUP(doc_release) struct doc d = DOC_INIT;
+		struct err err = {""};
+		int r = fit_hints_to_doc(&h, "0123456789abcdef", most, &d, &err);
+		size_t n;
+
+		if (r == -EFBIG) {
+			assert_int_equal(n_before, 0);
+			assert_non_null(strstr(err.text, "without any fit"));
+			assert_int_equal(d.kind, DOC_NULL);
+			break;
+		}
+		assert_int_equal(r, 0);
+		assert_int_equal(json_print_compact(&d, &text), 0);
+		assert_true(text.len <= most);
+		n = doc_get(&d, "fits")->n_items;
+		test_assert_text("truncated", doc_get(&d, "truncated")->text, n < 7 ? "true" : "false");
+		/* One goes only where the text of before would not have had room. */
+		assert_true(n == n_before || n + 1 == n_before);
+		if (n < n_before)
+			assert_true(text.len < most || n == 0);
+		n_before = n;
+	}
+	test_node_release(&node);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_whole_document),
+		cmocka_unit_test(what_is_not_known),
+		cmocka_unit_test(entries_go_from_the_end),
+	};
+
+	return cmocka_run_group_tests_name("fit_hints", tests, NULL, NULL);
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a verdict cannot be made without, refusals that need a particular state, and the hints of containers
+ * that hold their resources already.
+ */
+#include "tests/lib/test.h"
+
+#include "common/cleanup.h"
+#include "scoring/kubelet.h"
+#include "tests/lib/pods.h"
+#include "tests/lib/synthetic.h"
+
+#define GIB ((uint64_t)1 << 30)
+
+/* A node whose parts a test changes before it asks. */
+struct fixture {
+	struct machine machine;
+	struct settings settings;
+	struct memory_state memory;
+	struct device_inventory devices;
+	hwloc_bitmap_t reserved;
+	struct kubelet_node node;
+};
+
+static const struct synthetic two = {
+	.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB};
+
+static void fixture_init(struct fixture *f, const struct synthetic *s)
+{
+	memset(f, 0, sizeof(*f));
+	synthetic_machine(s, &f->machine);
+	settings_init(&f->settings);
+	f->settings.cpu_manager = CPU_MANAGER_STATIC;
+	f->settings.memory_manager = MEMORY_MANAGER_NONE;
+	f->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	f->settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
+	device_inventory_init(&f->devices);
+	f->reserved = hwloc_bitmap_alloc();
+	assert_non_null(f->reserved);
+	hwloc_bitmap_set(f->reserved, 0);
+	f->node = (struct kubelet_node){.machine = &f->machine,
+		.settings = &f->settings,
+		.shared = f->machine.online,
+		.reserved = f->reserved,
+		.memory = &f->memory,
+		.devices = &f->devices};
+}
+
+static void fixture_release(struct fixture *f)
+{
+	machine_release(&f->machine);
+	settings_release(&f->settings);
+	memory_state_release(&f->memory);
+	device_inventory_release(&f->devices);
+	hwloc_bitmap_free(f->reserved);
+}
+
+/* n nodes with one table of hugepages and one of memory each, all of it free but for most of the pages. */
+static void add_memory(struct fixture *f, unsigned n, unsigned first_id)
+{
+	f->settings.memory_manager = MEMORY_MANAGER_STATIC;
+	f->memory.nodes = calloc(n, sizeof(*f->memory.nodes));
+	assert_non_null(f->memory.nodes);
+	for (unsigned i = 0; i < n; i++) {
+		struct memory_node *node = &f->memory.nodes[f->memory.n_nodes++];
+
+		node->id = first_id + i;
+		node->cells = hwloc_bitmap_alloc();
+		node->tables = calloc(2, sizeof(*node->tables));
+		assert_true(node->cells && node->tables);
+		node->tables[node->n_tables++] = (struct memory_table){
+			.type = strdup("hugepages-1Gi"), .allocatable = 4 * GIB, .free = GIB};
+		node->tables[node->n_tables++] = (struct memory_table){
+			.type = strdup("memory"), .allocatable = 8 * GIB, .free = 8 * GIB};
+	}
+}
+
+/* The verdict on one pod; its reason must begin with the text. */
+static void assert_verdict(struct fixture *f, const char *text, enum qos_class qos,
+	enum kubelet_answer answer, enum kubelet_rejection rejection, const char *reason)
+{
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
+	struct kubelet_verdict verdict;
+	struct pod_request pod;
+	struct kubelet k;
+
+	pod_from_text(&pod, text);
+	assert_int_equal(kubelet_init(&k, &f->node), 0);
+	assert_int_equal(kubelet_workspace_new(&k, &ws), 0);
+	assert_int_equal(kubelet_judge(&k, ws, &pod, qos, &verdict), 0);
+	if (strncmp(verdict.reason.text, reason, strlen(reason)) != 0)
+		test_assert_text(text, verdict.reason.text, reason);
+	assert_int_equal(verdict.answer, answer);
+	assert_int_equal(verdict.rejection, rejection);
+	pod_request_release(&pod);
+	kubelet_release(&k);
+}
+
+static void assert_unknown(struct fixture *f, const char *reason)
+{
+	assert_verdict(
+		f, "app cpu=2 memory=1Gi", QOS_GUARANTEED, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED, reason);
+}
+
+static void what_is_not_known_of_the_settings(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two);
+	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
+	assert_unknown(&f, "the Topology Manager's scope is not known");
+	f.settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
+	f.settings.topology.max_numa_nodes = 7;
+	assert_unknown(&f, "the kubelet would not start: max-allowable-numa-nodes 7 is below 8");
+	f.settings.topology.max_numa_nodes = 8;
+	f.machine.nodes[1].id = 64;
+	assert_unknown(&f, "a NUMA node id exceeds 63");
+	f.machine.nodes[1].id = 1;
+	f.machine.nodes[0].id = 64;
+	assert_unknown(&f, "a NUMA node id exceeds 63");
+	f.machine.nodes[0].id = 0;
+
+	f.node.reserved = NULL;
+	assert_unknown(&f, "the CPUs reserved for the system are not known");
+	f.settings.reserved_cpu_known = true;
+	assert_unknown(&f, "the kubelet would not start: policy static needs reserved CPUs");
+	f.settings.kube_reserved_cpu = QTY_UNIT / 2;
+	f.settings.system_reserved_cpu = QTY_UNIT;
+	assert_verdict(&f, "app cpu=6 memory=1Gi", QOS_GUARANTEED, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
+	assert_verdict(
+		&f, "app cpu=15 memory=1Gi", QOS_GUARANTEED, KUBELET_REJECTS, KUBELET_TOPOLOGY_AFFINITY, "");
+	assert_verdict(&f, "app cpu=1 memory=1Gi", QOS_UNKNOWN, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"the pod's QoS class is not known");
+	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	assert_verdict(&f, "app cpu=1 memory=1Gi", QOS_UNKNOWN, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"the pod's QoS class is not known");
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	f.settings.memory_manager = MEMORY_MANAGER_UNKNOWN;
+	assert_verdict(&f, "app cpu=1 memory=1Gi", QOS_UNKNOWN, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"the pod's QoS class is not known");
+	fixture_release(&f);
+}
+
+static void memory_that_masks_cannot_hold(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two);
+	add_memory(&f, 2, 63);
+	assert_unknown(&f, "a NUMA node id in the memory manager's state exceeds 63");
+	fixture_release(&f);
+	fixture_init(&f, &two);
+	add_memory(&f, 17, 0);
+	assert_unknown(&f, "memory on 17 NUMA nodes has too many combinations (at most 16)");
+	fixture_release(&f);
+}
+
+static void more_cpus_than_a_kubelet_knows(void **state)
+{
+	static const struct synthetic huge = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 65536, .threads = 1};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &huge);
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	assert_int_equal(device_inventory_add(
+				 &f.devices, "vendor.com/nic", (struct device){.nodes = 1, .healthy = true}),
+		0);
+	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"65536 CPUs are too many");
+	fixture_release(&f);
+	kubelet_workspace_free(NULL);
+}
+
+/* Up to 1.35 the hints of a device name every NUMA node, so all of them are within reach. */
+static void older_kubelets_reach_every_node(void **state)
+{
+	static const struct synthetic wide = {
+		.sockets = 17, .numas = 1, .uncores = 1, .cores = 1, .threads = 1, .memory_bytes = GIB};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &wide);
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	f.settings.topology.max_numa_nodes = 17;
+	assert_int_equal(device_inventory_add(
+				 &f.devices, "vendor.com/nic", (struct device){.nodes = 2, .healthy = true}),
+		0);
+	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
+	f.node.version.device_hints_on_every_node = true;
+	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"17 NUMA nodes have too many combinations (at most 16)");
+	fixture_release(&f);
+}
+
+/* Of a node of which much is wrong, the first reason is told. */
+static void the_first_reason_stays(void **state)
+{
+	static const struct synthetic wide = {
+		.sockets = 17, .numas = 1, .uncores = 1, .cores = 2, .threads = 1};
+	static const struct synthetic huge = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 65536, .threads = 1};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &wide);
+	f.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
+	f.settings.topology.max_numa_nodes = 7;
+	f.settings.topology.prefer_closest_numa_nodes = true;
+	f.settings.cpu_options.full_pcpus_only = f.settings.cpu_options.distribute_cpus_across_cores = true;
+	f.settings.reserved_cpu_known = true;
+	f.machine.distances[1] = 0;
+	f.machine.nodes[16].id = 64;
+	f.node.reserved = NULL;
+	assert_unknown(&f, "the Topology Manager's policy is not known");
+	f.settings.reserved_cpu_known = false;
+	f.node.shared = NULL;
+	assert_unknown(&f, "the CPUs reserved for the system are not known");
+	fixture_release(&f);
+	fixture_init(&f, &huge);
+	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic", (struct device){.nodes = 1}), 0);
+	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"the Topology Manager's scope is not known");
+	fixture_release(&f);
+}
+
+/* The gate counts by its whole name and value. */
+static void pod_level_managers_are_a_gate(void **state)
+{
+	static const struct {
+		const char *gates;
+		bool on;
+	} cases[] = {
+		{"PodLevelResourceManagers=true", true},
+		{"A=true,PodLevelResourceManagers=true", true},
+		{"A=true,PodLevelResourceManagers=true,Z=true", true},
+		{"XPodLevelResourceManagers=true", false},
+		{"PodLevelResourceManagers=trueish", false},
+		{"XPodLevelResourceManagers=true,PodLevelResourceManagers=true", true},
+		{"PodLevelResourceManagers=false", false},
+	};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct kubelet k;
+
+		free(f.settings.feature_gates_text);
+		f.settings.feature_gates_text = strdup(cases[i].gates);
+		assert_int_equal(kubelet_init(&k, &f.node), 0);
+		if (k.pod_level_managers != cases[i].on)
+			fail_msg("%s", cases[i].gates);
+		kubelet_release(&k);
+	}
+	fixture_release(&f);
+}
+
+static void refusals_that_managers_make(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two);
+	f.settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+	assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic", (struct device){.nodes = 1}), 0);
+	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_REJECTS,
+		KUBELET_UNEXPECTED_ADMISSION, "vendor.com/nic: no device is healthy");
+
+	/* The pod's hint counts no hugepages, for no app container wants any. The init container gets two
+	 * only from both nodes, though either has room for four. */
+	f.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	f.settings.topology.scope = TOPOLOGY_SCOPE_POD;
+	add_memory(&f, 2, 0);
+	assert_verdict(&f, "init cpu=1 memory=1Gi hugepages-1Gi=2Gi; app cpu=1 memory=1Gi", QOS_GUARANTEED,
+		KUBELET_REJECTS, KUBELET_UNEXPECTED_ADMISSION,
+		"the memory lies only on more NUMA nodes than it needs by size");
+	/* None of a type that no node has is found anywhere. */
+	f.settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+	assert_verdict(&f, "app cpu=1 memory=1Gi hugepages-2Mi=0", QOS_GUARANTEED, KUBELET_ADMITS,
+		KUBELET_NOT_REJECTED, "");
+	/* No whole number of bytes, in the pod's sum. */
+	assert_verdict(&f, "app cpu=1 memory=1500m", QOS_GUARANTEED, KUBELET_REJECTS,
+		KUBELET_UNEXPECTED_ADMISSION, "an amount of memory is not a whole number of bytes");
+	fixture_release(&f);
+}
+
+static void assert_hints(const struct topology_hints *hints, bool no_preference, uint64_t first, size_t n)
+{
+	assert_true(hints->no_preference == no_preference);
+	assert_int_equal(hints->n_items, n);
+	if (n == 0)
+		return;
+	assert_true(hints->items[0].nodes == first);
+	assert_true(hints->items[0].preferred);
+}
+
+static void devices_that_are_held(void **state)
+{
+	static const bool none[3] = {false, false, false}, one[3] = {false, true, false},
+			  both[3] = {true, true, false}, far[3] = {false, false, true};
+	const struct kubelet_version version = {0};
+	struct device_inventory inventory;
+	struct device_manager dm;
+	struct device_books books;
+	struct topology_hints hints;
+
+	(void)state;
+	device_inventory_init(&inventory);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(device_inventory_add(&inventory, "vendor.com/nic",
+					 (struct device){.nodes = i < 2 ? UINT64_C(1) << i : 0,
+						 .healthy = true,
+						 .allocated = true}),
+			0);
+	assert_int_equal(device_manager_init(&dm, &inventory, 3, &version), 0);
+	assert_int_equal(device_books_init(&books, &dm), 0);
+	device_books_reset(&books, &dm);
+	assert_int_equal(topology_hints_init(&hints, 2), 0);
+	device_manager_hints_again(&dm, &books, 0, one, 1, &hints);
+	assert_hints(&hints, false, 2, 2);
+	device_manager_hints_again(&dm, &books, 0, both, 2, &hints);
+	assert_hints(&hints, false, 3, 1);
+	device_manager_hints_again(&dm, &books, 0, both, 1, &hints); /* holds another number */
+	assert_hints(&hints, false, 0, 0);
+	device_manager_hints_again(&dm, &books, 0, none, 1, &hints);
+	assert_int_equal(hints.n_items, 0);
+	device_manager_hints_again(&dm, &books, 0, far, 1, &hints); /* near to no NUMA node */
+	assert_int_equal(hints.n_items, 0);
+	topology_hints_release(&hints);
+	device_books_release(&books);
+	device_manager_release(&dm);
+	device_inventory_release(&inventory);
+}
+
+static void memory_that_is_held(void **state)
+{
+	char memory[] = "memory", pages[] = "hugepages-1Gi";
+	struct memory_need items[] = {{.name = memory, .bytes = 8}, {.name = pages, .bytes = 4}};
+	struct memory_needs needs = {.items = items, .n_items = 2};
+	struct memory_block blocks[] = {{.type = pages, .bytes = 4}, {.type = memory, .bytes = 8}};
+	struct topology_hints hints;
+
+	(void)state;
+	blocks[0].nodes = hwloc_bitmap_alloc();
+	blocks[1].nodes = hwloc_bitmap_alloc();
+	assert_true(blocks[0].nodes && blocks[1].nodes);
+	hwloc_bitmap_set(blocks[0].nodes, 1);
+	hwloc_bitmap_set_range(blocks[1].nodes, 0, 1);
+	assert_int_equal(topology_hints_init(&hints, 2), 0);
+	memory_manager_hints_again(blocks, 2, &needs, 0, &hints);
+	assert_hints(&hints, false, 3, 1);
+	memory_manager_hints_again(blocks, 2, &needs, 1, &hints);
+	assert_hints(&hints, false, 2, 1);
+	memory_manager_hints_again(blocks, 1, &needs, 0, &hints);
+	assert_hints(&hints, true, 0, 0);
+	blocks[0].bytes = 5;
+	memory_manager_hints_again(blocks, 2, &needs, 0, &hints);
+	assert_hints(&hints, true, 0, 0);
+	blocks[0].bytes = 4;
+	hwloc_bitmap_set(blocks[1].nodes, 64);
+	memory_manager_hints_again(blocks, 2, &needs, 0, &hints);
+	assert_hints(&hints, true, 0, 0);
+	topology_hints_release(&hints);
+	hwloc_bitmap_free(blocks[0].nodes);
+	hwloc_bitmap_free(blocks[1].nodes);
+}
+
+static void cpus_go_back_unless_a_sibling_holds_them(void **state)
+{
+	static const bool released[16] = {false, true, true, true}, held[16] = {false, false, true};
+	bool shared[16] = {true};
+	struct cpu_topology t = {0};
+	struct machine m;
+
+	(void)state;
+	synthetic_machine(&two, &m);
+	assert_int_equal(cpu_topology_init(&t, &m), 0);
+	assert_int_equal(t.n_cpus, 16);
+	cpu_manager_remove(&t, released, held, shared);
+	for (size_t i = 0; i < 16; i++)
+		assert_true(shared[i] == (i == 0 || i == 1 || i == 3));
+	cpu_topology_release(&t);
+	machine_release(&m);
+}
+
+/* Cores with the fewest free CPUs first: with one thread of core 0 taken, its sibling leads. */
+static void single_cpus_have_an_order(void **state)
+{
+	const struct cpu_take_rules rules = {.group = 1};
+	const uint32_t *list;
+	bool available[16];
+	struct cpu_topology t = {0};
+	struct cpu_workspace *ws;
+	struct machine m;
+
+	(void)state;
+	synthetic_machine(&two, &m);
+	assert_int_equal(cpu_topology_init(&t, &m), 0);
+	ws = cpu_workspace_new(&t);
+	assert_non_null(ws);
+	memset(available, true, sizeof(available));
+	available[0] = false;
+	assert_int_equal(cpu_take_cpu_order(ws, &rules, available, &list), 15);
+	assert_int_equal(list[0], 8); /* the sibling of CPU 0 */
+	assert_int_equal(list[1], 1);
+	assert_int_equal(list[2], 9);
+	cpu_workspace_free(ws);
+	cpu_topology_release(&t);
+	machine_release(&m);
+}
+
+/* 8 of 16 NUMA nodes give 3 CPUs each and 7 more: 12870 combinations, most with 255 ways for the rest. Then
+ * the same with one CPU less, so that the limit is met among the ways. */
+static void too_many_ways_to_distribute(void **state)
+{
+	static const struct synthetic wide = {
+		.sockets = 16, .numas = 1, .uncores = 1, .cores = 4, .threads = 1};
+	const struct cpu_take_rules rules = {.distribute = true, .group = 1};
+	bool available[64], taken[64];
+	struct cpu_topology t = {0};
+	struct cpu_workspace *ws;
+	struct machine m;
+
+	(void)state;
+	synthetic_machine(&wide, &m);
+	assert_int_equal(cpu_topology_init(&t, &m), 0);
+	ws = cpu_workspace_new(&t);
+	assert_non_null(ws);
+	memset(available, true, sizeof(available));
+	assert_int_equal(cpu_take(ws, &rules, available, 31, taken).status, CPU_TAKE_UNKNOWN);
+	assert_int_equal(cpu_set_size(&t, taken), 0);
+	available[0] = false;
+	assert_int_equal(cpu_take(ws, &rules, available, 31, taken).status, CPU_TAKE_UNKNOWN);
+	cpu_workspace_free(ws);
+	cpu_topology_release(&t);
+	machine_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_known_of_the_settings),
+		cmocka_unit_test(memory_that_masks_cannot_hold),
+		cmocka_unit_test(more_cpus_than_a_kubelet_knows),
+		cmocka_unit_test(older_kubelets_reach_every_node),
+		cmocka_unit_test(the_first_reason_stays),
+		cmocka_unit_test(pod_level_managers_are_a_gate),
+		cmocka_unit_test(refusals_that_managers_make),
+		cmocka_unit_test(devices_that_are_held),
+		cmocka_unit_test(memory_that_is_held),
+		cmocka_unit_test(cpus_go_back_unless_a_sibling_holds_them),
+		cmocka_unit_test(single_cpus_have_an_order),
+		cmocka_unit_test(too_many_ways_to_distribute),
+	};
+
+	return cmocka_run_group_tests_name("kubelet_corners", tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/pod_input.h"
+#include "common/cleanup.h"
+
+#define WORDS_MAX 14
+
+/* Options of "nrtd fit" followed by the words of a line. */
+static void parse(const char *line, struct options *ret)
+{
+	static char text[512];
+	char *argv[WORDS_MAX + 3] = {(char[]){"nrtd"}, (char[]){"fit"}};
+	char *save = NULL;
+	int argc = 2;
+
+	snprintf(text, sizeof(text), "%s", line);
+	for (char *word = strtok_r(text, " ", &save); word && argc <= WORDS_MAX;
+		word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+	assert_int_equal(options_parse(argc, argv, ret, NULL), 0);
+}
+
+static int read_line(const char *line, struct pod_templates *ret, struct err *err)
+{
+	struct options o;
+
+	parse(line, &o);
+	return pod_input_read(&o, ret, err);
+}
+
+/* "cpu=4,memory=8Gi" */
+static char *list_text(const struct resource_list *list)
+{
+	struct strbuf out = STRBUF_INIT(1024);
+	char text[QUANTITY_TEXT_MAX];
+
+	for (size_t i = 0; i < list->n_items; i++) {
+		quantity_print(list->items[i].quantity, text);
+		strbuf_addf(&out, "%s%s=%s", i > 0 ? "," : "", list->items[i].name, text);
+	}
+	if (list->n_items == 0)
+		strbuf_addstr(&out, "nothing");
+	return strbuf_detach(&out);
+}
+
+static void flags_make_one_guaranteed_container(void **state)
+{
+	static const char *const cases[][2] = {
+		{"--cpus 16 --memory 32Gi", "cpu=16,memory=32Gi"},
+		{"--cpus 500m", "cpu=500m"},
+		{"--hugepages-1Gi 4 --hugepages-2Mi 3", "hugepages-1Gi=4Gi,hugepages-2Mi=6Mi"},
+		{"--hugepages-1Gi 4Gi --hugepages-2Mi 2048Ki", "hugepages-1Gi=4Gi,hugepages-2Mi=2Mi"},
+		{"--device v.com/nic=2 --device v.com/gpu=1", "v.com/gpu=1,v.com/nic=2"},
+		{"--resource hugepages-64Ki=128Ki --resource ephemeral-storage=1.5G",
+			"ephemeral-storage=1500M,hugepages-64Ki=128Ki"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(pod_templates_release) struct pod_templates t = {0};
+		CLEANUP(freep) char *requests = NULL, *limits = NULL;
+
+		assert_int_equal(read_line(cases[i][0], &t, NULL), 0);
+		assert_int_equal(t.n_items, 1);
+		assert_int_equal(t.items[0].pod.n_containers, 1);
+		assert_int_equal(t.items[0].pod.qos, QOS_GUARANTEED);
+		requests = list_text(&t.items[0].pod.containers[0].requests);
+		limits = list_text(&t.items[0].pod.containers[0].limits);
+		test_assert_text(cases[i][0], requests, cases[i][1]);
+		test_assert_text(cases[i][0], limits, cases[i][1]);
+	}
+}
+
+static void bad_flags_are_named(void **state)
+{
+	static const char *const cases[][2] = {
+		{"", "no pod: give its file with -f, or a request with flags such as --cpus and --memory"},
+		{"--cpus -1", "--cpus: '-1' is negative"},
+		{"--cpus four", "--cpus: not a quantity: 'four'"},
+		{"--memory 8x", "--memory: not a quantity: '8x'"},
+		{"--hugepages-1Gi 1.5", "--hugepages-1Gi: '1.5' is no whole number"},
+		{"--hugepages-1Gi 1500Mi", "--hugepages-1Gi: '1500Mi' is no whole number of pages"},
+		{"--hugepages-1Gi 999999999999999999999",
+			"--hugepages-1Gi: '999999999999999999999' pages are too many"},
+		{"--device nic=1", "--device: 'nic' names no device resource, \"vendor.com/nic\""},
+		{"--device v.com/nic", "--device: 'v.com/nic' is not NAME=N"},
+		{"--device v.com/nic=", "--device: not a quantity: ''"},
+		{"--device v.com/nic=1.5", "--device: '1.5' is no whole number"},
+		{"--device v.com/nic=1 --device v.com/nic=2", "--device: v.com/nic is asked for twice"},
+		{"--resource =1", "--resource: '=1' is not NAME=QUANTITY"},
+		{"--resource gpu=1", "--resource: unknown resource 'gpu'"},
+		{"--cpus 1 --resource cpu=1", "--resource: cpu is asked for twice"},
+		{"--cpus 1 --pod x", "--pod: there is no file to pick a pod from"},
+		{"--cpus 1 -f x.yaml", "--filename and --cpus exclude each other"},
+		{"-f /nonexistent/x.yaml", "cannot open '/nonexistent/x.yaml': No such file or directory"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pod_templates t = {0};
+		struct err err = {""};
+
+		assert_true(read_line(cases[i][0], &t, &err) < 0);
+		test_assert_text(cases[i][0], err.text, cases[i][1]);
+		assert_int_equal(t.n_items, 0);
+	}
+}
+
+#define POD(name, cpus)                                                                                \
+	"{kind: Pod, metadata: {name: " name "}, spec: {containers: [{name: c, resources: {requests: " \
+	"{cpu: " cpus "}}}]}}"
+#define TEMPLATE(kind, api, name, more)                                                  \
+	"{kind: " kind ", apiVersion: " api ", metadata: {name: " name "}, spec: {" more \
+	"template: {spec: {containers: [{resources: {limits: {cpu: 3, memory: 1Gi}}}]}}}}"
+
+/* What a file holds, as names and replicas; or the error behind "PATH: ". */
+static void check_file(const char *dir, const char *text, const char *want)
+{
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1024);
+	char line[256], prefix[256];
+	struct err err = {""};
+
+	test_write_file(dir, "pod.yaml", text);
+	snprintf(line, sizeof(line), "-f %s/pod.yaml", dir);
+	snprintf(prefix, sizeof(prefix), "'%s/pod.yaml': ", dir);
+	if (read_line(line, &t, &err) < 0) {
+		assert_int_equal(strncmp(err.text, prefix, strlen(prefix)), 0);
+		test_assert_text(text, err.text + strlen(prefix), want);
+		return;
+	}
+	for (size_t i = 0; i < t.n_items; i++)
+		strbuf_addf(&got, "%s%s x%llu", i > 0 ? ", " : "", t.items[i].pod.name,
+			(unsigned long long)t.items[i].replicas);
+	test_assert_text(text, got.text, want);
+}
+
+static void files_hold_pods_and_templates(void **state)
+{
+	static const char *const cases[][2] = {
+		{POD("a", "1"), "a x1"},
+		{"# only\n---\n" POD("a", "1") "\n---\n" POD("b", "2"), "a x1, b x1"},
+		{"{\"kind\":\"Pod\",\"spec\":{\"containers\":[{}]},\n\t\"metadata\":{\"name\":\"json\"}}",
+			"json x1"},
+		{TEMPLATE("Deployment", "apps/v1", "d", "replicas: 3, "), "d x3"},
+		{TEMPLATE("StatefulSet", "apps/v1", "s", ""), "s x1"},
+		{TEMPLATE("DaemonSet", "apps/v1", "ds", ""), "ds x1"},
+		{TEMPLATE("Job", "batch/v1", "j", "parallelism: 4, "), "j x4"},
+		{"{kind: Job, apiVersion: batch.volcano.sh/v1alpha1, metadata: {name: v}, spec: {tasks: "
+		 "[{name: "
+		 "t1, replicas: 2, template: {spec: {containers: [{}]}}}, {name: t2, template: {spec: "
+		 "{containers: "
+		 "[{}]}}}]}}",
+			"t1 x2, t2 x1"},
+		{"{kind: Service, metadata: {name: s}, spec: {}}\n---\n" POD("a", "1"), "a x1"},
+		{"{kind: List, items: [" POD("a", "1") ", {kind: ConfigMap, metadata: {name: c}}, " POD(
+			 "b", "1") "]}",
+			"a x1, b x1"},
+		{"{kind: PodList, items: [" POD("a", "1") "]}", "a x1"},
+		/* Nothing to read a pod from. */
+		{"", "no YAML document in it"},
+		{"---\n", "no objects in it"},
+		{"just words", "no Kubernetes object: it has no kind"},
+		{"a: [", "not valid YAML at line 2, column 1: did not find expected node content"},
+		{"kind: Service\nmetadata: {name: s}", "Service 's' has no pod template"},
+		{"kind: Pod\nspec: {containers: []}", "spec: no containers in it"},
+		{"kind: Pod", "spec: no pod spec in it"},
+		{POD("a", "-1"), "spec: containers[0]: resources.requests: cpu: '-1' is negative"},
+		{POD("a", "1x"), "spec: containers[0]: resources.requests: cpu: not a quantity: '1x'"},
+		{POD("a", "{}"),
+			"spec: containers[0]: resources.requests: cpu: a quantity is expected, not a map"},
+		{"{kind: Pod, spec: {containers: [{resources: {limits: {gpu: 1}}}]}}",
+			"spec: containers[0]: resources.limits: gpu: unknown resource 'gpu'"},
+		{POD("a", "1") "\n---\n" POD("b", "-1"),
+			"document 2: spec: containers[0]: resources.requests: cpu: '-1' is negative"},
+	};
+	char *dir = test_tmpdir();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check_file(dir, cases[i][0], cases[i][1]);
+	test_rmtree(&dir);
+}
+
+static void large_files_are_refused(void **state)
+{
+	struct strbuf text = STRBUF_INIT(POD_INPUT_MAX_BYTES + 64);
+	char *dir = test_tmpdir();
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++)
+		strbuf_addf(&text, "line%u: nothing of use\n", i);
+	check_file(dir, text.text, "no Kubernetes object: it has no kind");
+	strbuf_reset(&text);
+	for (unsigned i = 0; i <= POD_INPUT_MAX_OBJECTS; i++)
+		strbuf_addstr(&text, "--- {kind: Service}\n");
+	check_file(dir, text.text, "more than 1000 objects");
+	strbuf_reset(&text);
+	while (text.len <= POD_INPUT_MAX_BYTES)
+		strbuf_addstr(&text, "# nothing\n");
+	check_file(dir, text.text, "larger than allowed");
+	strbuf_release(&text);
+	test_rmtree(&dir);
+}
+
+static void one_template_is_picked(void **state)
+{
+	const struct pod_template *picked = NULL;
+	struct pod_templates t = {0};
+	struct err err = {""};
+	struct options o;
+	char *dir = test_tmpdir();
+	char line[256];
+
+	(void)state;
+	test_write_file(dir, "pod.yaml", POD("a", "1") "\n---\n" POD("b", "2"));
+	snprintf(line, sizeof(line), "-f %s/pod.yaml", dir);
+	parse(line, &o);
+	assert_int_equal(pod_input_read(&o, &t, NULL), 0);
+	assert_int_equal(pod_input_pick(&o, &t, &picked, NULL), 0);
+	test_assert_text("the first", picked->pod.name, "a");
+	snprintf(line, sizeof(line), "-f %s/pod.yaml --pod b", dir);
+	parse(line, &o);
+	assert_int_equal(pod_input_pick(&o, &t, &picked, NULL), 0);
+	test_assert_text("by name", picked->pod.name, "b");
+	snprintf(line, sizeof(line), "-f %s/pod.yaml --pod c", dir);
+	parse(line, &o);
+	assert_int_equal(pod_input_pick(&o, &t, &picked, &err), -EINVAL);
+	test_assert_text("no such", err.text, "--pod: no pod template is named 'c', there are 'a', 'b'");
+	pod_templates_release(&t);
+	test_rmtree(&dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flags_make_one_guaranteed_container),
+		cmocka_unit_test(bad_flags_are_named),
+		cmocka_unit_test(files_hold_pods_and_templates),
+		cmocka_unit_test(large_files_are_refused),
+		cmocka_unit_test(one_template_is_picked),
+	};
+
+	for (enum option_id id = 0; id < OPT_COUNT; id++)
+		if (option_defs[id].env)
+			unsetenv(option_defs[id].env);
+	return cmocka_run_group_tests_name("pod_input", tests, NULL, NULL);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include "agent/show.h"
+#include "common/cleanup.h"
+#include "tests/lib/observations.h"
+#include "tests/lib/synthetic.h"
+
+#define GIB ((qty_t)1 << 30)
+
+struct world {
+	struct observation o;
+	struct show_view v;
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	observation_init(&w->o);
+	show_view_init(&w->v);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	show_view_release(&w->v);
+	observation_release(&w->o);
+	free(w);
+	return 0;
+}
+
+static void look(struct world *w)
+{
+	assert_int_equal(show_view(&w->o, &w->v), 0);
+}
+
+/* The states of a node's CPUs, letters for the exclusive ones. */
+static void assert_cpus(const struct show_view *v, size_t node, const char *want)
+{
+	static const char states[] = {[SHOW_RESERVED] = '#',
+		[SHOW_SHARED] = '.',
+		[SHOW_UNKNOWN] = '?',
+		[SHOW_OFFLINE] = '-',
+		[SHOW_EXCLUSIVE] = '!'};
+	char text[256] = "";
+	const struct show_node *n = &v->nodes[node];
+
+	assert_true(n->n_cpus < sizeof(text));
+	for (size_t i = 0; i < n->n_cpus; i++)
+		text[i] = show_key(v, n->cpus[i].holder, states[n->cpus[i].state]);
+	test_assert_text("CPUs", text, want);
+}
+
+static size_t resource(const struct show_view *v, const char *name)
+{
+	for (size_t i = 0; i < v->n_resources; i++)
+		if (!strcmp(v->resources[i].name, name))
+			return i;
+	fail_msg("no resource '%s'", name);
+	return 0;
+}
+
+static void assert_amounts(const struct show_view *v, size_t node, const char *name, const char *want)
+{
+	char text[SHOW_AMOUNTS_SIZE];
+
+	show_amounts_text(v, &v->nodes[node], resource(v, name), false, text);
+	test_assert_text(name, text, want);
+}
+
+static void a_machine_under_a_kubelet(void **state)
+{
+	struct world *w = *state;
+	struct show_view *v = &w->v;
+	char text[SHOW_AMOUNTS_SIZE];
+
+	observation_of_picture(&w->o);
+	look(w);
+	test_assert_text("machine", v->machine, "2 sockets, 8 NUMA nodes, 48 cores, 96 CPUs, 256Gi memory");
+	test_assert_text("kubelet", v->kubelet,
+		"CPU manager static (full-pcpus-only=true), memory manager Static, topology manager "
+		"restricted, "
+		"scope container");
+	test_assert_text("reserved", v->reserved, "0,24,48,72");
+	assert_int_equal(v->n_groups, 2);
+	test_assert_text("title", v->groups[1].title, "socket 1");
+	assert_int_equal(v->groups[1].first, 4);
+	assert_int_equal(v->groups[1].n_nodes, 4);
+	test_assert_text("list", v->nodes[0].cpu_list, "0-5,48-53");
+	assert_int_equal(v->nodes[0].cpus[1].id, 48);
+	assert_int_equal(v->nodes[0].cpus[1].core, 0);
+	assert_cpus(v, 0, "##AAAAAAAA..");
+	assert_cpus(v, 1, "BBBBBBBB....");
+	assert_cpus(v, 3, "CCCCCCCCCCCC");
+	assert_cpus(v, 6, "..EEEE......");
+	assert_amounts(v, 0, "cpu", "2 of 10");
+	assert_amounts(v, 0, "memory", "14Gi of 30Gi");
+	assert_amounts(v, 1, "memory", "10.5Gi of 31Gi");
+	assert_amounts(v, 4, "hugepages-2Mi", "0 of 1Gi");
+	assert_amounts(v, 2, "vendor.com/gpu", "2 held");
+	assert_amounts(v, 3, "vendor.com/gpu", "");
+	show_cpus_text(v, &v->nodes[3], false, text);
+	test_assert_text("CPUs", text, "0 of 12 free");
+	assert_true(v->states[SHOW_EXCLUSIVE]);
+	assert_false(v->states[SHOW_UNKNOWN]);
+	assert_int_equal(v->n_distances, 8);
+}
+
+static void resources_come_in_order_and_have_short_names(void **state)
+{
+	static const struct holding holdings[] = {
+		{.uid = "1", .resource = "b.com/nic", .ids = {"x"}, .near = "0"},
+		{.uid = "2", .resource = "a.com/nic", .ids = {"y"}, .near = "1"},
+		{.uid = "3", .resource = "a.com/fpga", .ids = {"z"}, .near = "1"},
+	};
+	static const char *const want[][3] = {
+		{"cpu", "cpu", "cpu"},
+		{"memory", "memory", "mem"},
+		{"hugepages-64Ki", "64Ki pages", "64Ki"},
+		{"hugepages-2Mi", "2Mi pages", "2Mi"},
+		{"hugepages-32Mi", "32Mi pages", "32Mi"},
+		{"hugepages-1Gi", "1Gi pages", "1Gi"},
+		{"a.com/fpga", "fpga", "fpga"},
+		{"a.com/nic", "a.com/nic", "a.com/nic"},
+		{"b.com/nic", "b.com/nic", "b.com/nic"},
+	};
+	struct world *w = *state;
+
+	observation_of_kubelet("hugepages", "0", holdings, ARRAY_SIZE(holdings), &w->o);
+	look(w);
+	assert_int_equal(w->v.n_resources, ARRAY_SIZE(want));
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		test_assert_text("name", w->v.resources[i].name, want[i][0]);
+		test_assert_text("label", w->v.resources[i].label, want[i][1]);
+		test_assert_text("short label", w->v.resources[i].short_label, want[i][2]);
+	}
+}
+
+static void holders_are_pods_with_letters(void **state)
+{
+	static const char *const want[][2] = {
+		{"telecom/upf-0 (upf)",
+			"8 CPUs 1-4,49-52; memory 16Gi on node 0; hugepages-2Mi 512Mi on node 0; "
+			"2 vendor.com/nic on node 0"},
+		{"prod/postgres-0 (exporter, postgres)", "8 CPUs 6-9,54-57; memory 20.5Gi on node 1"},
+		{"ai/train-7f9c (worker)",
+			"24 CPUs 12-23,60-71; memory 56Gi on nodes 2-3; 2 vendor.com/gpu on node 2"},
+		{"telecom/upf-1 (upf)",
+			"8 CPUs 25-28,73-76; memory 16Gi on node 4; hugepages-2Mi 1Gi on node 4; "
+			"1 vendor.com/nic on node 4"},
+		{"pod 5a9c41d7 (main)", "4 CPUs 37-38,85-86; memory 2.5Gi on node 6"},
+	};
+	struct world *w = *state;
+
+	observation_of_picture(&w->o);
+	look(w);
+	assert_int_equal(w->v.n_holders, ARRAY_SIZE(want));
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		assert_int_equal(w->v.holders[i].key, 'A' + (int)i);
+		test_assert_text("name", w->v.holders[i].name, want[i][0]);
+		test_assert_text("holds", w->v.holders[i].holds, want[i][1]);
+	}
+}
+
+/* An init container's CPUs and devices go to the containers after it; a pod that holds nothing is none. */
+static void what_containers_of_a_pod_share_counts_once(void **state)
+{
+	static const struct holding holdings[] = {
+		{.uid = "1",
+			.container = "init",
+			.cpus = "1-2",
+			.resource = "v/d",
+			.ids = {"a", "b"},
+			.near = "0"},
+		{.uid = "1",
+			.container = "main",
+			.cpus = "1-3",
+			.resource = "v/d",
+			.ids = {"b", "c"},
+			.near = "0"},
+		{.uid = "2", .container = "idle"},
+		{.uid = "3", .container = "far", .resource = "v/d", .ids = {"d"}, .near = "0-1"},
+		{.uid = "4", .container = "none", .resource = "v/d", .ids = {"e"}},
+	};
+	struct world *w = *state;
+
+	observation_of_kubelet("cxl", "0", holdings, ARRAY_SIZE(holdings), &w->o);
+	look(w);
+	assert_int_equal(w->v.n_holders, 3);
+	test_assert_text("holds", w->v.holders[0].holds, "3 CPUs 1-3; 3 v/d on node 0");
+	test_assert_text("name", w->v.holders[0].name, "pod 1 (init, main)");
+	test_assert_text("holds", w->v.holders[1].holds, "1 v/d on nodes 0-1");
+	test_assert_text("holds", w->v.holders[2].holds, "1 v/d");
+	assert_int_equal(w->v.nodes[0].devices[resource(&w->v, "v/d")].n_holders, 3);
+	assert_int_equal(w->v.nodes[1].devices[resource(&w->v, "v/d")].n_holders, 0);
+	assert_cpus(&w->v, 0, "#AAA....");
+}
+
+static void letters_run_out(void **state)
+{
+	static struct holding holdings[70];
+	static char texts[70][2][16];
+	struct world *w = *state;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(holdings); i++) {
+		snprintf(texts[i][0], sizeof(texts[i][0]), "%03u", 999 - i);
+		snprintf(texts[i][1], sizeof(texts[i][1]), "%u", i + 1);
+		holdings[i] = (struct holding){.uid = texts[i][0], .cpus = texts[i][1]};
+	}
+	observation_of_kubelet("2s-snc4", "0", holdings, ARRAY_SIZE(holdings), &w->o);
+	look(w);
+	assert_int_equal(w->v.n_holders, 70);
+	assert_int_equal(w->v.holders[0].key, 'A');
+	assert_int_equal(w->v.holders[61].key, '9');
+	assert_int_equal(w->v.holders[62].key, SHOW_KEY_MORE);
+	test_assert_text("name", w->v.holders[69].name, "pod 930");
+}
+
+static void without_kubelet_use_is_unknown(void **state)
+{
+	struct world *w = *state;
+
+	observation_of_machine("offline", &w->o);
+	look(w);
+	assert_null(w->v.reserved);
+	test_assert_text("offline", w->v.offline, "3,12-13");
+	assert_int_equal(w->v.n_offline, 3);
+	assert_true(w->v.states[SHOW_OFFLINE]);
+	test_assert_text("first socket", w->v.groups[0].title, "socket 0");
+	assert_int_equal(w->v.nodes[0].id, 1);
+	assert_cpus(&w->v, 0, "??????");
+}
+
+static void policy_none_shares_every_cpu(void **state)
+{
+	struct world *w = *state;
+
+	observation_of_machine("one-node", &w->o);
+	w->o.settings.cpu_manager = CPU_MANAGER_NONE;
+	look(w);
+	assert_cpus(&w->v, 0, "........");
+	assert_int_equal(w->v.n_distances, 0);
+}
+
+static void nodes_without_socket_come_last(void **state)
+{
+	struct world *w = *state;
+	char text[SHOW_AMOUNTS_SIZE];
+
+	observation_of_machine("cxl", &w->o);
+	look(w);
+	assert_int_equal(w->v.n_groups, 3);
+	test_assert_text("title", w->v.groups[2].title, "no socket");
+	assert_int_equal(w->v.nodes[2].id, 2);
+	show_cpus_text(&w->v, &w->v.nodes[2], false, text);
+	test_assert_text("CPUs", text, "no CPUs");
+	assert_amounts(&w->v, 2, "hugepages-2Mi", "none");
+}
+
+/* A node over two sockets, and CPUs outside every node. */
+static void odd_machines_have_their_groups(void **state)
+{
+	const struct synthetic shape = {
+		.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 1, .memory_bytes = 1u << 30};
+	struct world *w = *state;
+	struct machine *m = &w->o.machine;
+
+	synthetic_machine(&shape, m);
+	assert_int_equal(m->n_nodes, 2);
+	assert_int_equal(hwloc_bitmap_clr_range(m->nodes[1].cpus, 0, -1), 0);
+	assert_int_equal(hwloc_bitmap_set_range(m->nodes[0].cpus, 2, 5), 0);
+	assert_int_equal(hwloc_bitmap_clr_range(m->nodes[0].cpus, 0, 1), 0);
+	assert_int_equal(machine_derive(m), 0);
+	w->o.node_name = strdup("odd");
+	look(w);
+	assert_int_equal(w->v.n_groups, 2);
+	test_assert_text("title", w->v.groups[0].title, "sockets 0-1");
+	assert_int_equal(w->v.groups[0].n_nodes, 2);
+	test_assert_text("node", w->v.nodes[0].cpu_list, "2-5");
+	assert_int_equal(w->v.nodes[1].id, MACHINE_NONE);
+	test_assert_text("homeless", w->v.nodes[1].cpu_list, "0-1,6-7");
+	test_assert_text("title", w->v.groups[1].title, "no socket");
+}
+
+static void amounts_are_rounded_down(void **state)
+{
+	static const struct {
+		enum show_kind kind;
+		qty_t units;
+		const char *text;
+	} cases[] = {
+		{SHOW_BYTES, 0, "0"},
+		{SHOW_BYTES, 1023, "1023"},
+		{SHOW_BYTES, 1024, "1Ki"},
+		{SHOW_BYTES, 1025, "1Ki"},
+		{SHOW_BYTES, 1536, "1.5Ki"},
+		{SHOW_BYTES, 32 * GIB - 1, "31.9Gi"},
+		{SHOW_BYTES, 100 * GIB + GIB / 2, "100Gi"},
+		{SHOW_BYTES, 1024 * GIB - 1, "1023Gi"},
+		{SHOW_BYTES, 1024 * GIB, "1Ti"},
+		{SHOW_BYTES, (qty_t)UINT64_MAX, "15.9Ei"},
+		{SHOW_BYTES, QTY_MAX / QTY_UNIT, "15.9Ei"},
+		{SHOW_CPUS, 12, "12"},
+		{SHOW_DEVICES, 8, "8"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[SHOW_AMOUNT_SIZE];
+
+		show_amount_text(cases[i].kind, cases[i].units * QTY_UNIT, text);
+		test_assert_text("amount", text, cases[i].text);
+	}
+}
+
+static void bars_hide_no_part(void **state)
+{
+	uint64_t random = test_seed(20261122);
+
+	(void)state;
+	for (int n = 0; n < 20000; n++) {
+		uint64_t capacity = test_random(&random) % 1000;
+		uint64_t allocatable = capacity > 0 ? test_random(&random) % (capacity + 1) : 0;
+		uint64_t available = allocatable > 0 ? test_random(&random) % (allocatable + 1) : 0;
+		const struct inventory_amount amount = {.present = true,
+			.capacity = (qty_t)capacity,
+			.allocatable = (qty_t)allocatable,
+			.available = (qty_t)available};
+		size_t width = test_random(&random) % 60;
+		struct show_bar bar = show_bar(&amount, width);
+
+		assert_int_equal(bar.reserved + bar.held + bar.free, capacity > 0 ? width : 0);
+		if (width < 3)
+			continue;
+		assert_int_equal(bar.reserved > 0, capacity > allocatable);
+		assert_int_equal(bar.held > 0, allocatable > available);
+		assert_int_equal(bar.free > 0, available > 0);
+	}
+}
+
+static void heat_has_its_ends(void **state)
+{
+	static const unsigned distances[] = {10, 12, 0, 10};
+	struct show_view v = {.distances = distances, .n_distances = 2};
+	struct show_heat heat = show_heat(&v);
+
+	(void)state;
+	assert_int_equal(heat.least, 10);
+	assert_int_equal(heat.most, 12);
+	assert_int_equal(show_heat_level(&heat, 10), 0);
+	assert_int_equal(show_heat_level(&heat, 12), SHOW_HEAT_LEVELS - 1);
+	heat.most = 254;
+	assert_int_equal(show_heat_level(&heat, 11), 1);
+	assert_int_equal(show_heat_level(&heat, 254), SHOW_HEAT_LEVELS - 1);
+	heat.most = 10;
+	assert_int_equal(show_heat_level(&heat, 10), 0);
+	assert_int_equal(show_block_distance(&v, 1, 0, 1), 12);
+	assert_int_equal(show_block_distance(&v, 1, 1, 0), 0);
+	assert_int_equal(show_block_distance(&v, 2, 0, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_machine_under_a_kubelet, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			resources_come_in_order_and_have_short_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(holders_are_pods_with_letters, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_containers_of_a_pod_share_counts_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(letters_run_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_kubelet_use_is_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(policy_none_shares_every_cpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(nodes_without_socket_come_last, setup, teardown),
+		cmocka_unit_test_setup_teardown(odd_machines_have_their_groups, setup, teardown),
+		cmocka_unit_test(amounts_are_rounded_down),
+		cmocka_unit_test(bars_hide_no_part),
+		cmocka_unit_test(heat_has_its_ends),
+	};
+
+	return cmocka_run_group_tests_name("show", tests, NULL, NULL);
+}
