@@ -97,6 +97,7 @@ help:
 ## make test       install what is missing, build, run every test that needs no cluster
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
+## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
 ## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
@@ -187,6 +188,10 @@ pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 	$< man/pictures
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
+.PHONY: conformance
+conformance: all
+	@B=$(B) tests/upstream/conformance.sh
+
 .PHONY: cluster
 cluster:
 	@tests/upstream/cluster.sh run

@@ -63,7 +63,11 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	waitCtx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 
-	var err error
+	// A control plane that was killed has left its data.
+	err := os.RemoveAll(filepath.Join(c.options.Dir, "etcd"))
+	if err != nil {
+		return err
+	}
 	if c.pki, err = newAuthority(filepath.Join(c.options.Dir, "pki")); err != nil {
 		return err
 	}

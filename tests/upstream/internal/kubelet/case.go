@@ -106,6 +106,9 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 		for _, option := range pick(r, cpuOptions...) {
 			c.CPUManagerPolicyOptions[option] = "true"
 		}
+		if m.nodes() > maxNUMANodes {
+			delete(c.CPUManagerPolicyOptions, cpumanager.DistributeCPUsAcrossNUMAOption)
+		}
 	}
 	few := 1 + r.IntN(min(3, max(1, m.cpus()/4)))
 	if chance(r, 60) {
@@ -124,7 +127,7 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 			roomy = append(roomy, node.Id)
 		}
 	}
-	if len(roomy) > 0 && chance(r, 50) {
+	if len(roomy) > 0 && m.nodes() <= maxNUMANodes && chance(r, 50) {
 		c.MemoryManagerPolicy = "Static"
 		c.SystemReserved["memory"] = "412Mi" // with the eviction threshold: 512Mi
 		for _, size := range pick(r, []string{"512Mi"}, []string{"512Mi"}, []string{"200Mi", "312Mi"}) {
@@ -141,7 +144,8 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 	return c
 }
 
-// maxNUMANodes is the kubelet's default limit for a Topology Manager policy.
+// maxNUMANodes is the kubelet's default limit for a Topology Manager policy. Without one it starts on larger machines,
+// but its memory manager and its distribution of CPUs over nodes then take time exponential in their number.
 const maxNUMANodes = 8
 
 // maxHintBits bounds the number of NUMA nodes times the number of resources with hints.

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2/helper/numanode"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 	"nrtd.dev/tests/upstream/internal/managers"
@@ -44,16 +46,17 @@ type fit struct {
 	Reason     string
 	Rejection  string
 	Containers []managers.Container
+	Unchecked  []string // device resources that nrtd did not look at
 }
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Admitted, Rejected, Unseen, Unknown int
+	Sequences, Refused, Crashed, Shared, Admitted, Rejected, Unseen, Unknown, Amounts int
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet, %d ended by its crash), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d",
-		t.Sequences, t.Refused, t.Crashed, t.Admitted, t.Rejected, t.Unseen, t.Unknown)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet, %d ended by its crash, %d by its giving a CPU to two pods), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes",
+		t.Sequences, t.Refused, t.Crashed, t.Shared, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts)
 }
 
 // Driver compares sequences.
@@ -93,11 +96,19 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 	defer func() { err = errors.Join(err, m.Stop()) }()
 	d.Tally.Sequences++
 	for i, step := range c.Steps {
+		var found []string
 		if step.Remove != "" {
 			m.Remove("default/" + step.Remove) // it is not there if it was rejected
-			continue
+		} else {
+			found, err = d.compareStep(ctx, m, machine, name, step.Admit)
 		}
-		found, err := d.compareStep(ctx, m, machine, name, step.Admit)
+		if _, shared := m.Exclusive(); shared {
+			d.Tally.Shared++
+			return found, err
+		}
+		if err == nil && len(found) == 0 {
+			found, err = d.compareAmounts(ctx, m, machine, name)
+		}
 		if errors.Is(err, errCrashed) {
 			d.Tally.Crashed++
 			return nil, nil
@@ -107,7 +118,7 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 		}
 		if len(found) > 0 {
 			for j := range found {
-				found[j] = fmt.Sprintf("step %d, %s: %s", i, step.Admit.Name, found[j])
+				found[j] = fmt.Sprintf("step %d: %s", i, found[j])
 			}
 			return found, nil
 		}
@@ -181,7 +192,8 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 		return []string{fmt.Sprintf("kubelet admitted %t (%s: %s), nrtd %t (%s)", want.Admitted, want.Reason, want.Message, *got.Admitted, got.Reason)}, nil
 	}
 	if !want.Admitted {
-		if got.Rejection != want.Reason {
+		// The first of several reasons counts, and devices come first.
+		if got.Rejection != want.Reason && len(got.Unchecked) == 0 {
 			return []string{fmt.Sprintf("kubelet rejects by %s (%s), nrtd by %q (%s)", want.Reason, want.Message, got.Rejection, got.Reason)}, nil
 		}
 		return nil, nil
@@ -216,6 +228,53 @@ func shortOf(m *managers.Managers, pod *v1.Pod) map[string]bool {
 		}
 	}
 	return short
+}
+
+// dumped is what `nrtd dump -o json` prints, as far as it is compared.
+type dumped struct {
+	Zones []struct {
+		Name, Type string
+		Resources  []struct {
+			Name                   string
+			Allocatable, Available resource.Quantity
+		}
+	}
+}
+
+// compareAmounts compares what the NUMA nodes have left with what nrtd would publish.
+func (d *Driver) compareAmounts(ctx context.Context, m *managers.Managers, machine *Machine, root string) ([]string, error) {
+	text, err := d.Nrtd.run(ctx, "dump", "--sysroot", machine.Dir, "--kubelet-root", "/"+root,
+		"--kubelet-config", "/"+root+"/config.yaml", "--node-name", "node", "-o", "json")
+	if err != nil {
+		return []string{err.Error()}, nil
+	}
+	var got dumped
+	if err := json.Unmarshal(text, &got); err != nil {
+		return nil, err
+	}
+	var differences []string
+	for _, zone := range got.Zones {
+		id, err := numanode.NameToID(zone.Name)
+		if err != nil || zone.Type != "Node" {
+			continue
+		}
+		for _, r := range zone.Resources {
+			var want map[int]managers.Amounts
+			if r.Name == string(v1.ResourceCPU) {
+				want = m.CPUs(machine.Info.Topology)
+			} else {
+				want = m.Memory(v1.ResourceName(r.Name))
+			}
+			amounts, known := want[id]
+			if known {
+				d.Tally.Amounts++
+			}
+			if seen := (managers.Amounts{Allocatable: r.Allocatable.Value(), Available: r.Available.Value()}); known && seen != amounts {
+				differences = append(differences, fmt.Sprintf("%s of %s: kubelet %+v, nrtd publishes %+v", r.Name, zone.Name, amounts, seen))
+			}
+		}
+	}
+	return differences, nil
 }
 
 // compareContainers compares what the containers got, by name. Which devices of several equal ones a container gets is

@@ -31,6 +31,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+	"k8s.io/utils/cpuset"
 )
 
 // Managers are the managers of one kubelet.
@@ -259,12 +260,13 @@ func (m *Managers) drop(name string) bool {
 // of the shared pool is not in it, and in no file or socket of the kubelet either.
 func (m *Managers) Seen(name v1.ResourceName) resource.Quantity {
 	var total int64
+	if name == v1.ResourceCPU {
+		cpus, _ := m.Exclusive()
+		return *resource.NewQuantity(int64(cpus.Size()), resource.DecimalSI)
+	}
 	for _, pod := range m.activePods() {
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 			uid := string(pod.UID)
-			if name == v1.ResourceCPU {
-				total += int64(m.cpus.GetExclusiveCPUs(uid, c.Name).Size())
-			}
 			for _, block := range m.memory.GetMemory(uid, c.Name) {
 				if block.Type == name {
 					total += int64(block.Size)
@@ -274,6 +276,56 @@ func (m *Managers) Seen(name v1.ResourceName) resource.Quantity {
 		}
 	}
 	return *resource.NewQuantity(total, resource.DecimalSI)
+}
+
+// Exclusive is the CPUs that pods hold. shared tells whether two pods hold the same one: the kubelet does that on
+// machines whose cores have different numbers of CPUs online.
+func (m *Managers) Exclusive() (cpus cpuset.CPUSet, shared bool) {
+	for _, pod := range m.activePods() {
+		own := cpuset.New()
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			own = own.Union(m.cpus.GetExclusiveCPUs(string(pod.UID), c.Name))
+		}
+		shared = shared || !cpus.Intersection(own).IsEmpty()
+		cpus = cpus.Union(own)
+	}
+	return cpus, shared
+}
+
+// Amounts are one resource of one NUMA node.
+type Amounts struct{ Allocatable, Available int64 }
+
+// CPUs is what each NUMA node has of CPUs for exclusive use; nil without the static policy.
+func (m *Managers) CPUs(nodes []cadvisorapi.Node) map[int]Amounts {
+	all := m.cpus.GetAllocatableCPUs()
+	if all.IsEmpty() {
+		return nil
+	}
+	taken, _ := m.Exclusive()
+	out := map[int]Amounts{}
+	for _, node := range nodes {
+		here := cpuset.New()
+		for _, core := range node.Cores {
+			here = here.Union(cpuset.New(core.Threads...))
+		}
+		here = here.Intersection(all)
+		out[node.Id] = Amounts{int64(here.Size()), int64(here.Difference(taken).Size())}
+	}
+	return out
+}
+
+// Memory is what each NUMA node has of a kind of memory; nil without the static policy.
+func (m *Managers) Memory(name v1.ResourceName) map[int]Amounts {
+	out := map[int]Amounts{}
+	for id, node := range m.memory.State().GetMachineState() {
+		if table, known := node.MemoryMap[name]; known {
+			out[id] = Amounts{int64(table.Allocatable), int64(table.Free)}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 // Allocatable is what the node has for pods of a resource.

@@ -13,7 +13,9 @@ import (
 	"slices"
 	"time"
 
+	topologyv1alpha2 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2"
 	"github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2/helper/numanode"
+	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 	apiconfig "sigs.k8s.io/scheduler-plugins/apis/config"
@@ -25,8 +27,8 @@ type Nrtd struct {
 	Dir  string // for its input files
 }
 
-// scoreOutput is what `nrtd score -o json` prints; a score it has no answer for is null.
-type scoreOutput struct {
+// ScoreOutput is what `nrtd score -o json` prints; a score it has no answer for is null.
+type ScoreOutput struct {
 	Nodes []struct {
 		Name   string
 		Filter struct {
@@ -37,10 +39,11 @@ type scoreOutput struct {
 	}
 }
 
-// Ask runs nrtd on the case.
-func (n *Nrtd) Ask(ctx context.Context, c Case) (*scoreOutput, error) {
-	object, pod := filepath.Join(n.Dir, "nrt.json"), filepath.Join(n.Dir, "pod.json")
-	for path, what := range map[string]any{object: c.NRT, pod: c.Pod} {
+// Ask runs nrtd on a pod and the objects of some nodes.
+func (n *Nrtd) Ask(ctx context.Context, weights map[string]int64, pod *v1.Pod, objects ...*topologyv1alpha2.NodeResourceTopology) (*ScoreOutput, error) {
+	list := map[string]any{"apiVersion": "v1", "kind": "List", "items": objects}
+	objectFile, podFile := filepath.Join(n.Dir, "nrt.json"), filepath.Join(n.Dir, "pod.json")
+	for path, what := range map[string]any{objectFile: list, podFile: pod} {
 		text, err := json.Marshal(what)
 		if err != nil {
 			return nil, err
@@ -49,8 +52,8 @@ func (n *Nrtd) Ask(ctx context.Context, c Case) (*scoreOutput, error) {
 			return nil, err
 		}
 	}
-	args := []string{"score", "--nrt", object, "-f", pod, "-o", "json"}
-	for name, weight := range weightSets[c.Weights] {
+	args := []string{"score", "--nrt", objectFile, "-f", podFile, "-o", "json"}
+	for name, weight := range weights {
 		args = append(args, "--weight", fmt.Sprintf("%s=%d", name, weight))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -59,12 +62,12 @@ func (n *Nrtd) Ask(ctx context.Context, c Case) (*scoreOutput, error) {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(text) == 0 {
 		return nil, fmt.Errorf("nrtd score: %w: %s", err, exit.Stderr)
 	}
-	output := &scoreOutput{}
+	output := &ScoreOutput{}
 	if err := json.Unmarshal(text, output); err != nil {
 		return nil, fmt.Errorf("nrtd score printed %q: %w", text, err)
 	}
-	if len(output.Nodes) != 1 {
-		return nil, fmt.Errorf("nrtd score told of %d nodes, not 1", len(output.Nodes))
+	if len(output.Nodes) != len(objects) {
+		return nil, fmt.Errorf("nrtd score told of %d nodes, not %d", len(output.Nodes), len(objects))
 	}
 	return output, nil
 }
@@ -81,7 +84,7 @@ func Compare(ctx context.Context, real *Real, nrtd *Nrtd, c Case) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	output, err := nrtd.Ask(ctx, c)
+	output, err := nrtd.Ask(ctx, weightSets[c.Weights], c.Pod, c.NRT)
 	if err != nil {
 		return []string{err.Error()}, nil
 	}
@@ -117,22 +120,34 @@ func Compare(ctx context.Context, real *Real, nrtd *Nrtd, c Case) ([]string, err
 	return differences, nil
 }
 
-// undefined tells whether the real answer rests on the plugin's use of NUMA ids as indexes into the list of zones,
-// which nrtd does not copy: it gives other results when ids are not 0, 1, 2, ... in the order of the list.
-func undefined(c Case, what string) bool {
+// nodeIDs are the NUMA ids of an object's zones in their order.
+func nodeIDs(nrt *topologyv1alpha2.NodeResourceTopology) []int {
 	var ids []int
-	for _, zone := range c.NRT.Zones {
+	for _, zone := range nrt.Zones {
 		if id, err := numanode.NameToID(zone.Name); err == nil && zone.Type == "Node" {
 			ids = append(ids, id)
 		}
 	}
-	regular := true
-	for i, id := range ids {
-		regular = regular && id == i
+	return ids
+}
+
+// Regular tells whether the NUMA ids are 0, 1, 2, ... in the order of the zones. The plugin uses ids as indexes into
+// the list of zones: with others it looks at the wrong zone or crashes, and a scheduler with it.
+func Regular(nrt *topologyv1alpha2.NodeResourceTopology) bool {
+	for i, id := range nodeIDs(nrt) {
+		if id != i {
+			return false
+		}
 	}
-	if regular {
+	return true
+}
+
+// undefined tells whether the real answer rests on ids that are not regular, which nrtd does not copy.
+func undefined(c Case, what string) bool {
+	if Regular(c.NRT) {
 		return false
 	}
+	ids := nodeIDs(c.NRT)
 	sorted := slices.Clone(ids)
 	slices.Sort(sorted)
 	unique := len(slices.Compact(sorted)) == len(ids)

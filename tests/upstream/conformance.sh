@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# conformance.sh: judge nrtd by the Kubernetes code it must agree with: the API server, the scheduler and its plugin, the
+# kubelet's managers. CASES is the number of random cases of the largest comparison, SEED repeats a run; each comparison
+# prints its seed, and cases that differ are kept, made small, in build/upstream/failures. B names the build folder.
+# Without Go it says "skipped:" and ends with 0. The last line is "N passed, N failed", counted in comparisons.
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+CASES=${CASES:-1000}
+SEED=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
+shared=${NRTD_SHARED:-../shared}
+here=tests/upstream
+programs=build/upstream
+data=$here/testdata
+status=0
+$here/build.sh || status=$?
+[ "$status" -ne 77 ] || exit 0
+[ "$status" -eq 0 ] || exit 1
+
+work=$(mktemp -d)
+trap '[ ! -e "$work/cluster/controlplane.pid" ] || $here/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+passed=0
+failed=0
+# check NAME COMMAND...: run one comparison and count it
+check() {
+	name=$1
+	shift
+	echo "== $name"
+	if "$@"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL $name"
+	fi
+}
+
+# machines: what hardware there is to try on, as folders with sys in them
+machines() {
+	tests/fixtures/machines/make.sh "$work/machines" || return 1
+	for archive in "$shared"/machines/*.tar.bz2; do
+		[ -e "$archive" ] || { echo "skipped: the recorded machines (../shared/machines) are not here"; break; }
+		mkdir "$work/machines/$(basename "$archive" .tar.bz2)"
+		tar -xjf "$archive" -C "$work/machines/$(basename "$archive" .tar.bz2)" --strip-components=1 || return 1
+	done
+}
+
+# replay WHAT OPTION...: what the kubelet's code decides in fresh cases, replayed by the C tests
+replay() {
+	what=$1
+	shift
+	"$programs/vectors" -what "$what" -seed "$SEED" -o "$work/$what.json" "$@" && "$B/vectors" "$work/$what.json"
+}
+
+replay_plugin() {
+	"$programs/plugin" -kubeconfig "$work/cluster/admin.kubeconfig" -seed "$SEED" -cases $((CASES / 3 + 1)) \
+		-vectors "$work/scheduler.json" && "$B/vectors" "$work/scheduler.json"
+}
+
+# offers COMMAND: this nrtd has the command
+offers() {
+	"$B/nrtd" "$1" --help >/dev/null 2>&1 || { echo "skipped: nrtd $1 is not in this build"; return 1; }
+}
+
+check "vectors: merges" replay merges -cases "$CASES"
+check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CASES"
+check "vectors: CPUs on uneven machines" replay cpus -shape uneven -cases "$CASES"
+check "API server" $here/accepts.sh
+
+$here/cluster.sh start "$work/cluster" -nodes node-a,node-b,node-c -timeout 12h >/dev/null || exit 1
+check "vectors: scheduler plugin" replay_plugin
+if offers score; then
+	check "plugin" "$programs/plugin" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" -cases "$CASES" \
+		-seed "$SEED" -replay $data/plugin -timeout 12h
+	check "scheduler" "$programs/schedule" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
+		-seed "$SEED" -cases $((CASES / 20 + 1))
+fi
+machines || exit 1
+if offers fit; then
+	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
+		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
