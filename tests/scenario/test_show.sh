@@ -8,6 +8,7 @@ machines=build/fixtures/machines
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
+export LC_ALL=C
 unset COLUMNS NO_COLOR NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_SHOW_OUTPUT
 ok() { echo "ok $1"; }
 not_ok() {
