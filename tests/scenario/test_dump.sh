@@ -93,7 +93,7 @@ refuse "wrong sum and overlapping CPUs" 1 "cpu_manager_state" dump --sysroot "$d
 printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: statik\n' >"$dir/seed/var/lib/kubelet/config.yaml"
 rm "$dir/seed/var/lib/kubelet/cpu_manager_state"
 refuse "bad policy in the configuration" 1 "statik" dump --sysroot "$dir/seed"
-"$nrtd" dump >/dev/full 2>"$dir/err"
+"$nrtd" dump --sysroot "$machines/one-node" >/dev/full 2>"$dir/err"
 check "a full disk is a failure" test $? -eq 1
 check "a full disk is named" grep -q 'cannot print' "$dir/err"
 
