@@ -51,12 +51,12 @@ type fit struct {
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Shared, Admitted, Rejected, Unseen, Unknown, Amounts int
+	Sequences, Refused, Crashed, Wrong, Admitted, Rejected, Unseen, Unknown, Amounts int
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet, %d ended by its crash, %d by its giving a CPU to two pods), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes",
-		t.Sequences, t.Refused, t.Crashed, t.Shared, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet, %d ended by its crash, %d by its giving a CPU twice), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes",
+		t.Sequences, t.Refused, t.Crashed, t.Wrong, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts)
 }
 
 // Driver compares sequences.
@@ -102,8 +102,8 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 		} else {
 			found, err = d.compareStep(ctx, m, machine, name, step.Admit)
 		}
-		if _, shared := m.Exclusive(); shared {
-			d.Tally.Shared++
+		if _, wrong := m.Exclusive(); wrong {
+			d.Tally.Wrong++
 			return found, err
 		}
 		if err == nil && len(found) == 0 {
@@ -193,12 +193,24 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	}
 	if !want.Admitted {
 		// The first of several reasons counts, and devices come first.
-		if got.Rejection != want.Reason && len(got.Unchecked) == 0 {
+		if !sameReason(want.Reason, got.Rejection, short) && len(got.Unchecked) == 0 {
 			return []string{fmt.Sprintf("kubelet rejects by %s (%s), nrtd by %q (%s)", want.Reason, want.Message, got.Rejection, got.Reason)}, nil
 		}
 		return nil, nil
 	}
 	return compareContainers(want.Containers, got.Containers), nil
+}
+
+// sameReason compares reasons. The kubelet looks at CPUs, then memory, then the other resources in no order: of those
+// that lack, each is as good.
+func sameReason(want, got string, short map[string]bool) bool {
+	if want == got {
+		return true
+	}
+	wanted, isShort := strings.CutPrefix(want, "OutOf")
+	said, saysShort := strings.CutPrefix(got, "OutOf")
+	first := func(name string) bool { return name == string(v1.ResourceCPU) || name == string(v1.ResourceMemory) }
+	return isShort && saysShort && !first(wanted) && !first(said) && short[said]
 }
 
 // errCrashed ends a sequence: the kubelet would be gone.

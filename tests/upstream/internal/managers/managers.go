@@ -264,32 +264,31 @@ func (m *Managers) Seen(name v1.ResourceName) resource.Quantity {
 		cpus, _ := m.Exclusive()
 		return *resource.NewQuantity(int64(cpus.Size()), resource.DecimalSI)
 	}
+	for _, node := range m.Memory(name) {
+		total += node.Allocatable - node.Available
+	}
 	for _, pod := range m.activePods() {
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			uid := string(pod.UID)
-			for _, block := range m.memory.GetMemory(uid, c.Name) {
-				if block.Type == name {
-					total += int64(block.Size)
-				}
-			}
-			total += int64(len(m.devices.GetDevices(uid, c.Name)[string(name)]))
+			total += int64(len(m.devices.GetDevices(string(pod.UID), c.Name)[string(name)]))
 		}
 	}
 	return *resource.NewQuantity(total, resource.DecimalSI)
 }
 
-// Exclusive is the CPUs that pods hold. shared tells whether two pods hold the same one: the kubelet does that on
-// machines whose cores have different numbers of CPUs online.
-func (m *Managers) Exclusive() (cpus cpuset.CPUSet, shared bool) {
+// Exclusive is the CPUs that pods hold. wrong tells whether two pods hold the same one, or one holds a CPU that is
+// reserved or in the shared pool: on machines whose cores have different numbers of CPUs (hybrid ones, or with CPUs
+// offline) the kubelet may take a core for wholly free when a part of it is, and then assigns all of it.
+func (m *Managers) Exclusive() (cpus cpuset.CPUSet, wrong bool) {
 	for _, pod := range m.activePods() {
 		own := cpuset.New()
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 			own = own.Union(m.cpus.GetExclusiveCPUs(string(pod.UID), c.Name))
 		}
-		shared = shared || !cpus.Intersection(own).IsEmpty()
+		wrong = wrong || !cpus.Intersection(own).IsEmpty()
 		cpus = cpus.Union(own)
 	}
-	return cpus, shared
+	shared := m.cpus.State().GetDefaultCPUSet()
+	return cpus, wrong || !cpus.IsSubsetOf(m.cpus.GetAllocatableCPUs()) || !cpus.Intersection(shared).IsEmpty()
 }
 
 // Amounts are one resource of one NUMA node.
