@@ -11,7 +11,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
 	"nrtd.dev/tests/upstream/internal/differential"
@@ -35,6 +37,8 @@ func main() {
 	quiet.LogTo(io.Discard)
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
 	defer cancel()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
 	failed, err := run(ctx, &kubelet.Nrtd{Path: *nrtd}, *folder, *known, *replay, *devices, s)
 	if err != nil {
 		fmt.Println("not ok kubelet:", err)

@@ -11,8 +11,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	topologyv1alpha2 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2"
@@ -43,6 +45,8 @@ func main() {
 	quiet.LogTo(io.Discard)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
 	if err := run(ctx, *kubeconfig, *nrtd, strings.Split(*nodes, ","), *cases, *seed); err != nil {
 		fmt.Println("not ok schedule:", err)
 		os.Exit(1)

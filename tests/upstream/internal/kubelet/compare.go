@@ -71,6 +71,9 @@ type Driver struct {
 // Compare plays the sequence to the real managers; before each pod nrtd is asked about it, with the state files that
 // the managers have written up to then. It returns the differences of the first step that has any.
 func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	machine, known := d.Machines[c.Machine]
 	if !known {
 		return nil, fmt.Errorf("no machine %q here", c.Machine)
