@@ -13,7 +13,7 @@ ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 CC ?= cc
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
-LIBS := hwloc libcjson yaml-0.1 libxxhash numa
+LIBS := hwloc libcjson yaml-0.1 libxxhash numa libnghttp2 libprotobuf-c libcurl libsystemd libmicrohttpd
 TEST_LIBS := cmocka
 
 # ---- variants: each set of knobs builds in its own folder; without knobs in build/
