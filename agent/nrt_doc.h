@@ -34,8 +34,8 @@ int nrt_objects_each(struct doc *object, nrt_object_fn *fn, void *data, struct e
 
 /*
  * Append one object to the struct nrt_nodes `data`. Zones that are no "Node" or not named node-<id> are
- * passed over, as every reader does. 0; -EINVAL with one line (no name, no zones, a bad quantity); -ENOMEM.
- * On failure `nodes` is as before.
+ * passed over, as every reader does. 0; -EINVAL with one line (no name, no zones, a bad quantity); -ERANGE
+ * (one too large); -ENOMEM. On failure `nodes` is as before.
  */
 int nrt_nodes_add(struct doc *object, void *data, struct err *err);
 
