@@ -111,31 +111,28 @@ static void the_order_of_pods_does_not_matter(void **state)
 /* The 259 pods of podfingerprint's own tests, where make conformance names its file. */
 static void the_upstream_list_has_its_fingerprint(void **state)
 {
-	const char *path = getenv("NRTD_PODFINGERPRINT_PODS");
-	CLEANUP(doc_release) struct doc list = DOC_INIT;
-	struct pod_ref pods[PODS_MAX];
-	char got[FINGERPRINT_SIZE];
-	size_t n = 0;
 	static const struct {
 		size_t n;
 		const char *want;
 	} cases[] = {{3, "pfp0v00176dc00ddab7e50d9"}, {4, "pfp0v00157bcbb4437246d12"},
 		{259, "pfp0v001e477a4e3b2fc0ec6"}};
+	const char *path = getenv("NRTD_PODFINGERPRINT_PODS");
+	CLEANUP(doc_release) struct doc list = DOC_INIT;
+	CLEANUP(freep) char *text = NULL;
+	struct pod_ref pods[PODS_MAX];
+	char got[FINGERPRINT_SIZE];
+	size_t len, n = 0;
 
 	(void)state;
 	if (!path)
 		test_skip("NRTD_PODFINGERPRINT_PODS does not name podfingerprint's testdata/pods.json");
-	{
-		size_t len;
-		CLEANUP(freep) char *text = test_read_file(path, &len);
-
-		assert_int_equal(json_parse(text, len, &list, NULL), 0);
-	}
+	text = test_read_file(path, &len);
+	assert_int_equal(json_parse(text, len, &list, NULL), 0);
+	assert_int_equal(list.kind, DOC_LIST);
 	assert_int_equal(list.n_items, 259);
 	DOC_FOREACH (item, &list)
-		if (list.kind == DOC_LIST)
-			pods[n++] = (struct pod_ref){.namespace = doc_get(item, "namespace")->text,
-				.name = doc_get(item, "name")->text};
+		pods[n++] = (struct pod_ref){
+			.namespace = doc_get(item, "namespace")->text, .name = doc_get(item, "name")->text};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(fingerprint_pods(pods, cases[i].n, FINGERPRINT_ALL, got), 0);
 		test_assert_text("the first pods", got, cases[i].want);
