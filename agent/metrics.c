@@ -7,7 +7,10 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "agent/fs.h"
 #include "common/cleanup.h"
+
+#define PROC_FILE_MAX 4096u
 
 /* ---- the families */
 
@@ -335,12 +338,19 @@ static void add_available(struct strbuf *out, const struct metrics *m)
 
 /* ---- this process */
 
+/* The second number of statm, in pages. */
 static int resident_bytes(double *ret)
 {
-	CLEANUP(fclosep) FILE *f = fopen("/proc/self/statm", "re");
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(PROC_FILE_MAX);
 	unsigned long pages;
+	char *end;
 
-	if (!f || fscanf(f, "%*u %lu", &pages) != 1)
+	if (fs_read("", "/proc/self/statm", &text, NULL) < 0)
+		return -ENODATA;
+	strtoul(text.text, &end, 10);
+	errno = 0;
+	pages = strtoul(end, &end, 10);
+	if (errno || *end != ' ')
 		return -ENODATA;
 	*ret = (double)pages * (double)sysconf(_SC_PAGESIZE);
 	return 0;

@@ -4,7 +4,8 @@
  * What the daemon counts and measures, as the text that Prometheus reads (exposition format 0.0.4). The
  * families are a table in metrics.c; whoever measures gives the values of their labels by index into the name
  * lists of metrics_new(), so that every series exists from the start, at 0. Each function takes the struct's
- * lock: the HTTP server's thread renders while others count. Depends on common/ only.
+ * lock: the HTTP server's thread renders while others count. Depends on
+ * common/ and agent/fs.h only.
  */
 #include <stddef.h>
 #include <stdint.h>
