@@ -74,6 +74,11 @@ fingerprint() {
 	NRTD_PODFINGERPRINT_PODS=$module/testdata/pods.json "$B/tests/unit/test_fingerprint"
 }
 
+go_tests() {
+	(cd $here && nice -n 19 go vet ./... && nice -n 19 go test ./...)
+}
+
+check "Go tests" go_tests
 check "fingerprint" fingerprint
 check "vectors: merges" replay merges -cases "$CASES"
 check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CASES"
