@@ -14,7 +14,8 @@
 
 #define TEXT_MAX           (16u << 20)
 #define BACKLOG            32
-#define CONNECTIONS_MAX    32u
+#define CONNECTIONS_MAX    64u
+#define CONNECTIONS_PER_IP 16u               /* so that one client cannot keep the kubelet's probes out */
 #define CONNECTION_BYTES   ((size_t)8 << 10) /* one request's line and headers, and our headers */
 #define IDLE_SECONDS       5u
 #define THREAD_STACK_BYTES ((size_t)128 << 10)
@@ -252,7 +253,8 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int fd, bool v6)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	daemon = s->lib.start_daemon(flags, 0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		CONNECTIONS_PER_IP, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK_BYTES, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -93,15 +93,23 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int dial(const struct world *w)
+/* A connection from 127.0.0.`host`. */
+static int dial_from(const struct world *w, unsigned host)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(http_server_port(w->server))};
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(http_server_port(w->server))};
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + host)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
-	assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &a.sin_addr), 1);
-	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &to.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	return fd;
+}
+
+static int dial(const struct world *w)
+{
+	return dial_from(w, 1);
 }
 
 static void send_text(int fd, const char *text, size_t len)
@@ -131,13 +139,18 @@ static void receive(int fd, bool (*done)(const struct strbuf *), struct strbuf *
 }
 
 /* One request on a connection of its own, and the whole reply. */
-static void ask(const struct world *w, const char *request, struct strbuf *reply)
+static void ask_from(const struct world *w, unsigned host, const char *request, struct strbuf *reply)
 {
-	CLEANUP(closep) int fd = dial(w);
+	CLEANUP(closep) int fd = dial_from(w, host);
 
 	strbuf_reset(reply);
 	send_text(fd, request, strlen(request));
 	receive(fd, NULL, reply);
+}
+
+static void ask(const struct world *w, const char *request, struct strbuf *reply)
+{
+	ask_from(w, 1, request, reply);
 }
 
 static int status_of(const struct strbuf *reply)
@@ -277,8 +290,7 @@ static void what_is_no_request_ends_the_connection(void **state)
 static void a_request_has_a_size(void **state)
 {
 	CLEANUP(strbuf_release)
-	struct strbuf request = STRBUF_INIT(REPLY_MAX),
-		      reply = STRBUF_INIT(REPLY_MAX);
+	struct strbuf request = STRBUF_INIT(REPLY_MAX), reply = STRBUF_INIT(REPLY_MAX);
 	struct world *w = *state;
 
 	strbuf_addstr(&request, "GET /metrics HTTP/1.1\r\nHost: n\r\nX-Long: ");
@@ -353,39 +365,68 @@ static void slow_clients_hold_up_nobody(void **state)
 	assert_int_equal(status_of(&reply), 200);
 }
 
-#define CLIENTS  100
-#define REQUESTS 20
+#define CLIENTS            100
+#define REQUESTS           20
+#define PER_CLIENT_ADDRESS 5 /* clients that share an address, well below the limit */
 
-static void *client(void *data)
+struct client {
+	const struct world *world;
+	unsigned host;
+	size_t good;
+};
+
+static void *run_client(void *data)
 {
-	const struct world *w = data;
+	static const char *const requests[] = {
+		"GET /healthz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n",
+		"GET /metrics HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n",
+	};
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
-	size_t good = 0;
+	struct client *c = data;
 
 	for (unsigned i = 0; i < REQUESTS; i++) {
-		get(w, i % 2 ? "/metrics" : "/healthz", &reply);
-		good += status_of(&reply) == 200;
+		ask_from(c->world, c->host, requests[i % 2], &reply);
+		c->good += status_of(&reply) == 200;
 	}
-	return good == REQUESTS ? data : NULL;
+	return NULL;
 }
 
 static void many_clients_are_served(void **state)
 {
 	struct world *w = *state;
+	struct client clients[CLIENTS];
 	pthread_t threads[CLIENTS];
-	size_t good = 0;
 
 	w->board.metrics_bytes = 20000;
-	for (size_t i = 0; i < CLIENTS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, client, w), 0);
-	for (size_t i = 0; i < CLIENTS; i++) {
-		void *ok;
-
-		assert_int_equal(pthread_join(threads[i], &ok), 0);
-		good += ok != NULL;
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		clients[i] = (struct client){.world = w, .host = 1 + i / PER_CLIENT_ADDRESS};
+		assert_int_equal(pthread_create(&threads[i], NULL, run_client, &clients[i]), 0);
 	}
-	assert_int_equal(good, CLIENTS);
+	for (size_t i = 0; i < CLIENTS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(clients[i].good, REQUESTS);
+	}
 	assert_int_equal(w->board.calls, CLIENTS * REQUESTS);
+}
+
+/* Somebody who opens more and more connections is hung up on, and others are served. */
+static void one_client_cannot_have_everything(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+	int64_t start = now_ms();
+	int greedy[40];
+
+	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
+		greedy[i] = dial_from(w, 7);
+	for (unsigned i = 0; i < 10; i++) {
+		ask_from(w, 8, "GET /healthz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", &reply);
+		assert_int_equal(status_of(&reply), 200);
+	}
+	receive(greedy[ARRAY_SIZE(greedy) - 1], NULL, &reply); /* ends at once */
+	assert_true(now_ms() - start < 2000);
+	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
+		close(greedy[i]);
 }
 
 static void it_ends_with_connections_open(void **state)
@@ -512,6 +553,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_connection_is_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(slow_clients_hold_up_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_clients_are_served, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_client_cannot_have_everything, setup, teardown),
 		cmocka_unit_test(it_ends_with_connections_open),
 		cmocka_unit_test_setup_teardown(a_port_in_use_is_said, setup, teardown),
 		cmocka_unit_test(ipv6_is_served_too),
