@@ -194,7 +194,7 @@ pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
-conformance: all
+conformance: all $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 
 .PHONY: cluster
