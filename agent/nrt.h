@@ -27,3 +27,6 @@ unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones);
  */
 int nrt_render(const char *node_name, const struct machine *m, const struct settings *s,
 	const struct inventory *inv, struct doc *ret, struct notes *notes);
+
+/* The object's attribute nrtd.dev/content-hash, NULL where it has none. Valid as long as the object. */
+const char *nrt_content_hash(const struct doc *nrt);
