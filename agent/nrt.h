@@ -45,3 +45,6 @@ struct nrt_input {
  * attribute. 0 or -ENOMEM; `ret` is untouched on failure.
  */
 int nrt_render(const struct nrt_input *in, struct doc *ret, struct notes *notes);
+
+/* The object's attribute nrtd.dev/content-hash, NULL where it has none. Valid as long as the object. */
+const char *nrt_content_hash(const struct doc *nrt);
