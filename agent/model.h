@@ -12,6 +12,7 @@
 /* CPUs that no container gets exclusively. */
 struct reserved_cpus {
 	hwloc_bitmap_t cpus; /* NULL = unknown: not even that there are none */
+	bool observed;       /* a running kubelet tells, not its configuration */
 	char *from; /* where it was learnt, or why it is unknown; never NULL after model_reserved_cpus() */
 };
 
