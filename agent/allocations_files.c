@@ -99,7 +99,7 @@ static int read_devices(const struct reading *rd)
 	if (r < 0)
 		return r;
 	rd->allocations->devices_known = true;
-	if (device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations, rd->notes) < 0)
+	if (device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations) < 0)
 		return no_memory(rd);
 	return allocations_merge(rd->allocations, &state.allocations) < 0 ? no_memory(rd) : 0;
 }

@@ -57,7 +57,6 @@ struct reading {
 	const struct machine *machine;
 	const struct device_index *held;
 	struct allocations *to;
-	struct notes *notes;
 };
 
 /* Nodes of one device into the empty set `nodes`. 0, -ENOENT when nobody tells, -ENOMEM. */
@@ -75,7 +74,6 @@ static int add_registration(const struct reading *rd, const struct device_regist
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
 	struct allocations *to = rd->to;
-	size_t unknown = 0;
 
 	if (!nodes)
 		return -ENOMEM;
@@ -86,25 +84,18 @@ static int add_registration(const struct reading *rd, const struct device_regist
 		r = find_nodes(rd, reg->resource, reg->ids[i], nodes);
 		if (r == -ENOMEM)
 			return r;
-		unknown += r < 0;
 		if (device_blocks_add(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
 			    nodes, r < 0, reg->ids[i]) < 0)
 			return -ENOMEM;
 	}
-	if (unknown > 0)
-		notes_add(rd->notes,
-			"%.100s: the NUMA nodes of %zu of %zu devices are not known without the "
-			"pod-resources "
-			"API; they are left out of the zones",
-			reg->resource, unknown, reg->n_ids);
 	return 0;
 }
 
 int device_affinity_fill(const char *sysroot, const struct machine *machine,
-	const struct state_devices *checkpoint, struct allocations *ret, struct notes *notes)
+	const struct state_devices *checkpoint, struct allocations *ret)
 {
 	CLEANUP(device_index_release) struct device_index held = {0};
-	const struct reading rd = {sysroot, machine, &held, ret, notes};
+	const struct reading rd = {sysroot, machine, &held, ret};
 	int r = device_index_held(&checkpoint->allocations, &held);
 
 	for (size_t i = 0; r == 0 && i < checkpoint->n_registered; i++)

@@ -373,6 +373,23 @@ static void fill_costs(const struct machine *m, struct inventory *inv)
 		}
 }
 
+/* One note for each resource some of whose devices are on nodes nobody tells. */
+static void note_unplaced(const struct allocations *a, struct notes *notes)
+{
+	for (size_t i = 0; i < a->n_registered; i++) {
+		const struct device_block *b = &a->registered[i];
+		size_t all = 0;
+
+		for (size_t k = 0; b->nodes_unknown && k < a->n_registered; k++)
+			all += strcmp(a->registered[k].resource, b->resource) ? 0 : a->registered[k].n_ids;
+		if (b->nodes_unknown)
+			notes_add(notes,
+				"%.100s: the NUMA nodes of %zu of %zu devices are not known without the "
+				"pod-resources API; they are left out of the zones",
+				b->resource, b->n_ids, all);
+	}
+}
+
 /* Devices that pods hold, of plugins of which nobody tells what they have. */
 static void note_uncounted(const struct allocations *a, struct notes *notes)
 {
@@ -401,8 +418,9 @@ static void note_unknowns(const struct machine *m, const struct settings *s, con
 	if (s->memory_manager == MEMORY_MANAGER_STATIC && !a->memory_known)
 		notes_add(notes, "no source tells which memory is held exclusively; none is subtracted from "
 				 "available");
-	if (a->devices_known && !a->registered_known && a->n_items > 0)
+	if (a->devices_known && !a->registered_known)
 		note_uncounted(a, notes);
+	note_unplaced(a, notes);
 	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++)
 		if (machine_node_index(m, a->memory.nodes[i].id) < 0)
 			notes_add(notes,
