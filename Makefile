@@ -67,7 +67,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
 .DEFAULT_GOAL := all
-.PHONY: all run test check-unit bench lint install dist clean help
+.PHONY: all run test deb check-unit bench lint install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -90,6 +90,10 @@ lint:
 	@packaging/install-deps.sh lint
 	@tests/check/lint.sh
 
+deb:
+	@packaging/install-deps.sh deb
+	@packaging/make-deb.sh build/deb
+
 help:
 	@sed -n 's/^##//p' Makefile
 
@@ -104,6 +108,7 @@ help:
 ## make coverage   lines and branches that the tests reach
 ## make fuzz-smoke run every fuzz target for FUZZ_SECONDS (default 30; needs clang)
 ## make install    into DESTDIR/PREFIX (default /usr/local)
+## make deb        the Debian package, into build/deb, checked by lintian
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
 ## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity

@@ -5,7 +5,7 @@
 
 #include "agent/fit_devices.h"
 #include "agent/fit_scheduler.h"
-#include "agent/model.h"
+#include "agent/node_free.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/strbuf.h"
@@ -92,62 +92,19 @@ static int copy_pod(struct fit_report *report, const struct device_inventory *de
 	return r;
 }
 
-/* ---- what the whole node has */
-
-static qty_t sum_available(const struct inventory *inv, int resource)
+static int free_devices(
+	const struct device_inventory *devices, const struct resource_list *wanted, struct resource_list *ret)
 {
-	qty_t sum = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < inv->n_nodes && resource >= 0; i++)
-		sum = qty_add(sum, inventory_amount(inv, i, (size_t)resource)->available);
-	return sum;
-}
-
-/* CPUs that are online, less what the system reserves and what is held exclusively. */
-static int free_cpus(const struct fit_input *in, qty_t *ret)
-{
-	const struct settings *s = in->settings;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t held = model_exclusive_cpus(in->allocations);
-	hwloc_const_bitmap_t reserved = in->reserved ? in->reserved : s->reserved_system_cpus;
-	qty_t taken;
-
-	if (!held || hwloc_bitmap_and(held, held, in->machine->online) < 0)
-		return -ENOMEM;
-	if (reserved && hwloc_bitmap_andnot(held, held, reserved) < 0)
-		return -ENOMEM;
-	taken = (qty_t)cpuset_size(held) * QTY_UNIT;
-	if (reserved && !hwloc_bitmap_iszero(reserved))
-		taken += (qty_t)cpuset_size(reserved) * QTY_UNIT;
-	else if (s->reserved_cpu_known)
-		taken += s->kube_reserved_cpu + s->system_reserved_cpu;
-	*ret = (qty_t)in->machine->n_cpus * QTY_UNIT - taken;
-	return 0;
-}
-
-/* The most that pods can still ask for of cpu, memory and the hugepages and devices that the pod names. Pods
- * of the shared pool take of it too, which is not known here. */
-static int free_amounts(const struct fit_input *in, const struct device_inventory *devices,
-	const struct resource_list *wanted, struct resource_list *ret)
-{
-	struct quantity q = {.format = QUANTITY_DECIMAL_SI};
-	int r = free_cpus(in, &q.nano), memory = inventory_resource(in->inventory, "memory");
-
-	if (r == 0)
-		r = resource_list_set(ret, "cpu", q);
-	q = (struct quantity){.nano = sum_available(in->inventory, memory), .format = QUANTITY_BINARY_SI};
-	if (r == 0 && q.nano > 0)
-		r = resource_list_set(ret, "memory", q);
 	for (size_t i = 0; i < wanted->n_items && r == 0; i++) {
 		const char *name = wanted->items[i].name;
 		const struct device_resource *device = device_inventory_find(devices, name);
+		struct quantity q = {.format = QUANTITY_DECIMAL_SI};
 
-		if (device)
-			r = resource_list_set(ret, name,
-				(struct quantity){.nano = (qty_t)fit_devices_free(device) * QTY_UNIT,
-					.format = QUANTITY_DECIMAL_SI});
-		if (!resource_name_is_hugepages(name))
+		if (!device)
 			continue;
-		q.nano = sum_available(in->inventory, inventory_resource(in->inventory, name));
+		q.nano = (qty_t)fit_devices_free(device) * QTY_UNIT;
 		r = resource_list_set(ret, name, q);
 	}
 	return r;
@@ -349,8 +306,12 @@ static int ask_both_scopes(struct question *q, struct topology_manager_config co
 	return r;
 }
 
-/* Ask under every policy where it is not known, else under both scopes where that is not known. */
-static int explain_unknown(struct question *q, struct fit_report *report)
+/*
+ * Ask under every policy where it is not known, else under both scopes where that is not known. Scopes that
+ * agree settle it: *ret_agreed is then true, and the question is one about scope container, the kubelet's
+ * default.
+ */
+static int explain_unknown(struct question *q, struct fit_report *report, bool *ret_agreed)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
 	struct topology_manager_config config = q->settings.topology;
@@ -375,6 +336,11 @@ static int explain_unknown(struct question *q, struct fit_report *report)
 	}
 	if (!settles)
 		return 0;
+	if (!by_policy && answers[TOPOLOGY_SCOPE_CONTAINER] == answers[TOPOLOGY_SCOPE_POD]) {
+		*ret_agreed = true;
+		config.scope = TOPOLOGY_SCOPE_CONTAINER;
+		return ask_what_if(q, config, report->qos, &answers[0]);
+	}
 	print_answers(
 		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
 	err_set(&report->reason, 0, "%.200s%s", unknown.text, text.text);
@@ -383,25 +349,53 @@ static int explain_unknown(struct question *q, struct fit_report *report)
 
 /* ---- the report */
 
+/* The managers reject the pod without its devices, but with them a container may go elsewhere and leave the
+ * others the room they need. */
+static bool devices_may_help(
+	const struct question *q, const struct admission *a, const struct fit_report *report)
+{
+	return report->n_unchecked > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
+	       q->pod.n_containers > 1 && q->settings.topology.scope != TOPOLOGY_SCOPE_POD;
+}
+
+/* The verdict to report, once scopes that agree have stood in for one that is not known. */
+static int find_verdict(struct question *q, struct fit_report *report, struct admission *ret)
+{
+	bool agreed = false;
+	int r = admission_judge(&q->node, &q->pod, report->qos, ret);
+
+	if (r < 0 || ret->answer != KUBELET_UNKNOWN)
+		return r;
+	report->reason = ret->managers.reason;
+	r = explain_unknown(q, report, &agreed);
+	if (r < 0 || !agreed)
+		return r;
+	report->reason = (struct err){""};
+	return admission_judge(&q->node, &q->pod, report->qos, ret);
+}
+
 static int judge(struct question *q, struct fit_report *report)
 {
 	struct admission a;
-	int r = admission_judge(&q->node, &q->pod, report->qos, &a);
+	int r = find_verdict(q, report, &a);
 
 	if (r < 0)
 		return r;
 	report->answer = a.answer;
-	if (a.answer == KUBELET_REJECTS) {
+	if (devices_may_help(q, &a, report)) {
+		report->answer = KUBELET_UNKNOWN;
+		err_set(&report->reason, 0,
+			"which devices are free is not known; without %.100s the pod does not fit: %.300s",
+			report->unchecked[0], a.managers.reason.text);
+	} else if (a.answer == KUBELET_REJECTS) {
 		r = explain_rejection(q, &a, report);
 		return r < 0 ? r : find_nearest(q, report);
 	}
 	report->rejection = strdup("");
 	if (!report->rejection)
 		return -ENOMEM;
-	if (a.answer == KUBELET_UNKNOWN) {
-		report->reason = a.managers.reason;
-		return explain_unknown(q, report);
-	}
+	if (report->answer == KUBELET_UNKNOWN)
+		return 0;
 	r = take_placements(q, &a.managers, report);
 	if (r == 0)
 		r = admission_copies(&q->node, &q->pod, report->qos, &report->copies);
@@ -428,7 +422,9 @@ static int make(const struct fit_input *in, const struct pod_request *pod, struc
 	if (r == 0)
 		r = copy_pod(report, &q.devices, pod, &q.pod);
 	if (r == 0)
-		r = free_amounts(in, &q.devices, &report->wanted, &q.free);
+		r = node_free_amounts(in, &report->wanted, &q.free);
+	if (r == 0)
+		r = free_devices(&q.devices, &report->wanted, &q.free);
 	if (r == 0)
 		r = open_kubelet(&q);
 	if (r == 0)

@@ -222,6 +222,8 @@ int machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
 
 int machine_derive(struct machine *m)
 {
+	bool memory_told = m->memory_bytes > 0;
+
 	if (m->n_cpus > 0)
 		qsort(m->cpus, m->n_cpus, sizeof(*m->cpus), by_cpu_id);
 	if (m->n_nodes > 0)
@@ -230,6 +232,8 @@ int machine_derive(struct machine *m)
 	m->online = hwloc_bitmap_alloc();
 	if (!m->online || derive_sockets(m) < 0 || derive_nodes(m) < 0)
 		return -ENOMEM;
+	for (size_t i = 0; i < m->n_nodes && !memory_told; i++)
+		m->memory_bytes += m->nodes[i].memory_bytes;
 	return derive_uncore(m);
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint: install what a build, the tests or the checks need and this machine lacks.
+# install-deps.sh build|test|lint|deb: install what a build, the tests, the checks or the Debian package need and this
+# machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -23,8 +24,12 @@ codespell=codespell shellcheck=shellcheck gcovr=gcovr"
 	# clang's runtime for the fuzz targets; the compiler says where it looks for it.
 	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null)=libclang-rt-dev"
 	;;
+deb)
+	modules="$modules cmocka=libcmocka-dev"
+	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
+	;;
 *)
-	echo "usage: $0 build|test|lint" >&2
+	echo "usage: $0 build|test|lint|deb" >&2
 	exit 2
 	;;
 esac

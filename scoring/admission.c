@@ -2,18 +2,27 @@
 #include "scoring/admission.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "scoring/request.h"
+
+/* The kubelet looks at cpu first, then at memory, then at the rest. */
+static int rank(const char *resource)
+{
+	return !strcmp(resource, "cpu") ? 0 : !strcmp(resource, "memory") ? 1 : 2;
+}
 
 /* The first amount that the node lacks. */
 static void check_amounts(
 	const struct admission_node *node, const struct resource_list *wanted, struct admission *ret)
 {
-	for (size_t i = 0; i < wanted->n_items && !ret->short_of; i++) {
+	for (size_t i = 0; i < wanted->n_items; i++) {
 		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
 
-		if (!free || quantity_cmp(wanted->items[i].quantity, free->quantity) <= 0)
+		if (!free || wanted->items[i].quantity.nano == 0 ||
+			quantity_cmp(wanted->items[i].quantity, free->quantity) <= 0 ||
+			(ret->short_of && rank(ret->short_of) <= rank(free->name)))
 			continue;
 		ret->short_of = free->name;
 		ret->wanted = wanted->items[i].quantity.nano;

@@ -64,6 +64,11 @@ offers() {
 	"$B/nrtd" "$1" --help >/dev/null 2>&1 || { echo "skipped: nrtd $1 is not in this build"; return 1; }
 }
 
+go_tests() {
+	(cd $here && nice -n 19 go vet ./... && nice -n 19 go test ./...)
+}
+
+check "Go tests" go_tests
 check "vectors: merges" replay merges -cases "$CASES"
 check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CASES"
 check "vectors: CPUs on uneven machines" replay cpus -shape uneven -cases "$CASES"
