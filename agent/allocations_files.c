@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "agent/device_affinity.h"
 #include "agent/state_cpu.h"
 #include "agent/state_devices.h"
 #include "agent/state_memory.h"
@@ -98,6 +99,8 @@ static int read_devices(const struct reading *rd)
 	if (r < 0)
 		return r;
 	rd->allocations->devices_known = true;
+	if (device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations) < 0)
+		return no_memory(rd);
 	return allocations_merge(rd->allocations, &state.allocations) < 0 ? no_memory(rd) : 0;
 }
 

@@ -104,7 +104,8 @@ static int answer(const struct options *options, const struct observation *o, co
 	const struct fit_input in = {.machine = &o->machine,
 		.settings = &o->settings,
 		.allocations = &o->allocations,
-		.inventory = &o->inventory};
+		.inventory = &o->inventory,
+		.reserved = o->reserved.observed ? o->reserved.cpus : NULL};
 	int r = fit_report_make(&in, pod, &report);
 
 	if (r < 0) {

@@ -12,6 +12,7 @@
 /* CPUs that no container gets exclusively. */
 struct reserved_cpus {
 	hwloc_bitmap_t cpus; /* NULL = unknown: not even that there are none */
+	bool observed;       /* a running kubelet tells, not its configuration */
 	char *from; /* where it was learnt, or why it is unknown; never NULL after model_reserved_cpus() */
 };
 
@@ -27,13 +28,19 @@ int model_reserved_cpus(
 
 /*
  * The inventory. Per NUMA node (ascending id) and resource:
- *   cpu            capacity = online CPUs that belong to the node; allocatable = without the reserved ones;
- * available = without those held exclusively. Absent on a node without CPUs. memory         capacity =
- * MemTotal; allocatable and available as the memory manager's machine state says; without it allocatable =
- * available = MemTotal - hugepages - reservedMemory. Absent where there is none. hugepages-*    the same for
- * each pool, a pool of size 0 included. Costs are the SLIT distances; without them 10 on the diagonal and
- * unknown elsewhere. Never below 0. What could not be told goes to `notes`. 0 or -ENOMEM; `ret` is untouched
- * on failure.
+ *
+ *	cpu          capacity = online CPUs that belong to the node; allocatable = without the reserved ones;
+ *	             available = without those held exclusively. Absent on a node without CPUs.
+ *	memory       capacity = MemTotal; allocatable and available as the memory manager's machine state
+ *says; without it allocatable = available = MemTotal - hugepages - reservedMemory. Absent where there is
+ *none. hugepages-*  the same for each pool, a pool of size 0 included. devices      where it is known what
+ *plugins have: every resource of which some device has an affinity, on every node. allocatable = the healthy
+ *devices near the node, available = those not held, capacity = allocatable and held ones that are no longer
+ *healthy. A device near several nodes counts on each of them, so that each number is exactly what the node
+ *could give by itself. Devices without affinity are nowhere.
+ *
+ * Costs are the SLIT distances; without them 10 on the diagonal and unknown elsewhere. Never below 0. What
+ * could not be told goes to `notes`. 0 or -ENOMEM; `ret` is untouched on failure.
  */
 int model_inventory(const struct machine *m, const struct settings *s, const struct allocations *a,
 	hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes);

@@ -2,6 +2,7 @@
 #pragma once
 /* A pod on this node by its name, as a source that knows names lists it. Depends on libc only. */
 #include <stdbool.h>
+#include <stddef.h>
 
 struct pod_ref {
 	char *namespace;
@@ -10,3 +11,6 @@ struct pod_ref {
 	 * a NUMA node. */
 	bool exclusive;
 };
+
+/* Free what `n` of them own, and the array. */
+void pod_refs_free(struct pod_ref *pods, size_t n);

@@ -143,6 +143,7 @@ static void exclusive_and_reserved_cpus_are_subtracted_as_sets(void **state)
 	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = set_of("0,4");
 
 	w->settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->allocations.cpus_known = true;
 	w->allocations.shared = set_of("0,3-4,7");
 	hold(&w->allocations, "1-2");
 	hold(&w->allocations, "2");
