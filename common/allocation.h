@@ -79,6 +79,9 @@ struct allocation *allocations_add(struct allocations *a);
 struct allocation *allocations_add_container(
 	struct allocations *a, const char *pod_uid, const char *container);
 
+/* Take the item at this position out. */
+void allocations_remove(struct allocations *a, size_t at);
+
 /*
  * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,
  * memory and devices appended. `a` is sorted then and `from` has no items; other members stay. 0; -ENOMEM

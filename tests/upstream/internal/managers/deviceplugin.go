@@ -58,7 +58,7 @@ func (p *plugin) Allocate(_ context.Context, request *pluginapi.AllocateRequest)
 func (m *Managers) Register(ctx context.Context, d Devices) error {
 	p := &plugin{done: make(chan struct{})}
 	for i, nodes := range d.NUMA {
-		device := &pluginapi.Device{ID: fmt.Sprintf("dev-%02d", i), Health: pluginapi.Healthy}
+		device := &pluginapi.Device{ID: d.ID(i), Health: pluginapi.Healthy}
 		for _, node := range nodes {
 			if device.Topology == nil {
 				device.Topology = &pluginapi.TopologyInfo{}
