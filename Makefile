@@ -55,7 +55,8 @@ TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 
 # ---- what there is
 SRC := $(filter-out agent/main.c,$(sort $(wildcard common/*.c scoring/*.c agent/*.c)))
-OBJ := $(SRC:%.c=$(B)/%.o)
+PROTO := $(sort $(wildcard agent/*.proto))
+OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 HEADERS := $(sort $(wildcard common/*.h scoring/*.h agent/*.h tests/lib/*.h))
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -125,6 +126,16 @@ $(B)/%.o: %.c $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(CFLAGS) \
 		-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+# ---- protobuf messages: generated code is not held to our warnings
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
+	@mkdir -p $(@D)
+	$(call say,PROTOC)
+	$(Q)protoc-c --proto_path=. --c_out=$(B)/gen $<
+$(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c $(B)/flags
+	$(call say,CC)
+	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(filter-out -W%,$(NRTD_CFLAGS)) $(CFLAGS) -w -c -o $@ $<
+$(SRC:%.c=$(B)/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 
 $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)

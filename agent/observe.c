@@ -59,6 +59,7 @@ static int read_settings(const struct options *options, struct observation *o, s
 	struct settings_overrides overrides = {
 		.kubelet_config = options->value[OPT_KUBELET_CONFIG],
 		.kubelet_root = options->value[OPT_KUBELET_ROOT],
+		.proc = options->value[OPT_PROC],
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {

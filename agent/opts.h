@@ -23,6 +23,7 @@ enum command {
 enum option_id {
 	OPT_SYSROOT,
 	OPT_MACHINE,
+	OPT_PROC,
 	OPT_KUBELET_ROOT,
 	OPT_KUBELET_CONFIG,
 	OPT_NODE_NAME,
