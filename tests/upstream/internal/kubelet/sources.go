@@ -26,7 +26,7 @@ type source struct {
 	api, files bool
 }
 
-var sources = []source{{"the files", false, true}}
+var sources = []source{{"the files", false, true}, {"the API", true, false}, {"both", true, true}}
 
 // dumped is what `nrtd dump -o json` prints, as far as it is compared.
 type dumped struct {
