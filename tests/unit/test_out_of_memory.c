@@ -406,7 +406,13 @@ static int do_observe_nrt(void)
 {
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	int r = nrt_render("n1", &picture.machine, &picture.settings, &picture.inventory, &object, NULL);
+	const struct nrt_input in = {.node_name = "n1",
+		.machine = &picture.machine,
+		.settings = &picture.settings,
+		.inventory = &picture.inventory,
+		.allocations = &picture.allocations,
+		.fingerprint = FINGERPRINT_NONE};
+	int r = nrt_render(&in, &object, NULL);
 
 	observation_init(&o);
 	return r < 0 ? r : observe_nrt(&object, &o, NULL);
