@@ -89,6 +89,7 @@ static int add_rest(const struct allocations *api, hwloc_const_bitmap_t cpus,
 
 	if (!item || hwloc_bitmap_andnot(item->cpus, file->cpus, cpus) < 0)
 		return -ENOMEM;
+	item->unlisted = true;
 	r = copy_devices(file, devices, item);
 	if (r == 0 && pod)
 		r = text_set(&item->namespace, pod->namespace);

@@ -156,7 +156,7 @@ int command_fit(const struct options *options)
 	if (r == 0)
 		r = set_what_if(options, &o.settings, &err);
 	if (r == 0)
-		r = observe_again(&o, &err);
+		r = observe_again(options, &o, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;

@@ -53,6 +53,18 @@ static int check_seconds(const char *value, struct err *err)
 	return check_range(value, 1, 86400, err);
 }
 
+static int check_not_empty(const char *value, struct err *err)
+{
+	return *value ? 0 : err_set(err, -EINVAL, "'' names nothing");
+}
+
+static int check_pod_resources(const char *value, struct err *err)
+{
+	if (!strcmp(value, "auto") || !strcmp(value, "none") || strchr(value, '/'))
+		return 0;
+	return err_set(err, -EINVAL, "'%.100s' is neither a path nor auto or none", value);
+}
+
 static int check_columns(const char *value, struct err *err)
 {
 	return check_range(value, SHOW_TEXT_MIN_WIDTH, SHOW_TEXT_MAX_WIDTH, err);
@@ -132,6 +144,35 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.arg = "LIST",
 		.check = check_cpu_list,
 		.help = "CPUs reserved for the system, \"0-1,16-17\"; overrides the kubelet's configuration"},
+	[OPT_POD_RESOURCES] = {.flag = "--pod-resources",
+		.commands = LOCAL,
+		.env = "NRTD_POD_RESOURCES",
+		.arg = "SOCKET|none|auto",
+		.fallback = "auto",
+		.check = check_pod_resources,
+		.help = "the kubelet's pod-resources socket; auto: pod-resources/kubelet.sock below the "
+			"kubelet's --root-dir, none with --sysroot or --machine"},
+	[OPT_STATE_FILES] = {.flag = "--state-files",
+		.commands = LOCAL,
+		.env = "NRTD_STATE_FILES",
+		.arg = "WHICH",
+		.values = "auto|none",
+		.fallback = "auto",
+		.help = "read the kubelet's state files below its --root-dir, or do not"},
+	[OPT_EXCLUDE_RESOURCES] = {.flag = "--exclude-resources",
+		.repeats = true,
+		.commands = LOCAL,
+		.env = "NRTD_EXCLUDE_RESOURCES",
+		.arg = "NAME",
+		.check = check_not_empty,
+		.help = "leave a resource out of the zones; \"vendor.com/*\" for several; repeats"},
+	[OPT_NAMESPACE] = {.flag = "--namespace",
+		.repeats = true,
+		.commands = LOCAL,
+		.env = "NRTD_NAMESPACE",
+		.arg = "NAMESPACE",
+		.check = check_not_empty,
+		.help = "only what pods of this namespace hold counts as taken in the zones; repeats"},
 	[OPT_OUTPUT] = {.flag = "--output",
 		.letter = 'o',
 		.commands = ON(DUMP),
@@ -266,6 +307,14 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.values = "text|svg",
 		.fallback = "text",
 		.help = "for a terminal, or as a picture"},
+	[OPT_CHECK_OUTPUT] = {.flag = "--output",
+		.letter = 'o',
+		.commands = ON(CHECK),
+		.env = "NRTD_CHECK_OUTPUT",
+		.arg = "FORMAT",
+		.values = "text|json",
+		.fallback = "text",
+		.help = "how to print"},
 	[OPT_WATCH] = {.flag = "--watch",
 		.commands = ON(SHOW),
 		.env = "NRTD_WATCH",

@@ -130,6 +130,13 @@ struct allocation *allocations_add_container(
 	return item;
 }
 
+void allocations_remove(struct allocations *a, size_t at)
+{
+	allocation_release(&a->items[at]);
+	a->n_items--;
+	memmove(&a->items[at], &a->items[at + 1], (a->n_items - at) * sizeof(*a->items));
+}
+
 static int allocation_cmp(const void *va, const void *vb)
 {
 	const struct allocation *a = va, *b = vb;

@@ -31,6 +31,8 @@ struct allocation {
 	char *namespace;     /* "" when the source does not tell (state files do not) */
 	char *pod;           /* "" when the source does not tell */
 	char *container;     /* "" when the allocation is the pod's as a whole */
+	bool unlisted;       /* known by the state files alone where the pod-resources API tells as well: an
+				ordinary       init container's, or of a pod that has just ended */
 	hwloc_bitmap_t cpus; /* exclusive CPUs; never NULL */
 	struct memory_block *memory;
 	size_t n_memory;
@@ -78,6 +80,9 @@ struct allocation *allocations_add(struct allocations *a);
 /* The same with pod_uid and container (copied) set. */
 struct allocation *allocations_add_container(
 	struct allocations *a, const char *pod_uid, const char *container);
+
+/* Take the item at this position out. */
+void allocations_remove(struct allocations *a, size_t at);
 
 /*
  * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,

@@ -39,10 +39,15 @@ static int add_blocks(struct device_index *index, const struct device_block *blo
 
 static void sort(struct device_index *index)
 {
-	size_t kept = 0;
-
 	if (index->n_items > 1)
 		qsort(index->items, index->n_items, sizeof(*index->items), by_name);
+}
+
+static void sort_unique(struct device_index *index)
+{
+	size_t kept = 0;
+
+	sort(index);
 	for (size_t i = 0; i < index->n_items; i++)
 		if (kept == 0 || by_name(&index->items[kept - 1], &index->items[i]) != 0)
 			index->items[kept++] = index->items[i];
@@ -56,7 +61,7 @@ int device_index_held(const struct allocations *a, struct device_index *ret)
 	for (size_t i = 0; i < a->n_items; i++)
 		if (add_blocks(&index, a->items[i].devices, a->items[i].n_devices) < 0)
 			return -ENOMEM;
-	sort(&index);
+	sort_unique(&index);
 	*ret = index;
 	index = (struct device_index){0};
 	return 0;
@@ -68,9 +73,50 @@ int device_index_registered(const struct allocations *a, struct device_index *re
 
 	if (add_blocks(&index, a->registered, a->n_registered) < 0)
 		return -ENOMEM;
-	sort(&index);
+	sort_unique(&index);
 	*ret = index;
 	index = (struct device_index){0};
+	return 0;
+}
+
+/* The blocks of sorted devices in which one may come several times. 0 or -ENOMEM. */
+static int unite(const struct device_index *index, struct device_block **blocks, size_t *n, size_t *size)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	int r = nodes ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < index->n_items && r == 0; i++) {
+		const struct device_ref *d = &index->items[i];
+
+		if (hwloc_bitmap_or(nodes, nodes, d->nodes) < 0)
+			return -ENOMEM;
+		if (i + 1 < index->n_items && by_name(d, &d[1]) == 0)
+			continue;
+		r = device_blocks_add(blocks, n, size, d->resource, nodes, d->nodes_unknown, d->id);
+		hwloc_bitmap_zero(nodes);
+	}
+	return r;
+}
+
+int device_blocks_unite(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size)
+{
+	CLEANUP(device_index_release) struct device_index index = {0};
+	struct device_block *united = NULL;
+	size_t n = 0, size = 0;
+	int r = add_blocks(&index, *blocks, *n_blocks);
+
+	if (r == 0) {
+		sort(&index);
+		r = unite(&index, &united, &n, &size);
+	}
+	if (r < 0) {
+		device_blocks_free(united, n);
+		return r;
+	}
+	device_blocks_free(*blocks, *n_blocks);
+	*blocks = united;
+	*n_blocks = n;
+	*blocks_size = size;
 	return 0;
 }
 

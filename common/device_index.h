@@ -27,6 +27,13 @@ int device_index_held(const struct allocations *a, struct device_index *ret);
 /* Every healthy device of every plugin. Returns as device_index_held(). */
 int device_index_registered(const struct allocations *a, struct device_index *ret);
 
+/*
+ * Make one block for each set of NUMA nodes of blocks that list a device once for each of its nodes, as the
+ * kubelet's pod-resources API does (cm/container_manager.go, containerDevicesFromResourceDeviceInstances). 0
+ * or -ENOMEM (blocks unchanged).
+ */
+int device_blocks_unite(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size);
+
 /* The device, or NULL. */
 const struct device_ref *device_index_find(
 	const struct device_index *index, const char *resource, const char *id);

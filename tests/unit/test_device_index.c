@@ -62,10 +62,29 @@ static void nothing_is_in_an_empty_index(void **state)
 	assert_null(device_index_find(&index, "a", "b"));
 }
 
+static void a_device_listed_once_a_node_becomes_one(void **state)
+{
+	CLEANUP(allocations_release) struct allocations a = {0};
+	struct allocation *item = allocations_add(&a);
+
+	(void)state;
+	add(item, "a/x", 0, "1");
+	add(item, "a/x", 1, "1");
+	add(item, "a/x", 1, "2");
+	add(item, "a/x", -1, "3");
+	assert_int_equal(device_blocks_unite(&item->devices, &item->n_devices, &item->devices_size), 0);
+	assert_int_equal(item->n_devices, 3);
+	assert_string_equal(item->devices[0].ids[0], "1");
+	assert_int_equal(hwloc_bitmap_weight(item->devices[0].nodes), 2);
+	assert_int_equal(hwloc_bitmap_weight(item->devices[1].nodes), 1);
+	assert_true(hwloc_bitmap_iszero(item->devices[2].nodes));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_of_one_resource_and_place_are_one_block),
+		cmocka_unit_test(a_device_listed_once_a_node_becomes_one),
 		cmocka_unit_test(every_held_device_is_found_once),
 		cmocka_unit_test(nothing_is_in_an_empty_index),
 	};

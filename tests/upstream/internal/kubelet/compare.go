@@ -14,9 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2/helper/numanode"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 	"nrtd.dev/tests/upstream/internal/managers"
@@ -28,16 +26,25 @@ type Nrtd struct{ Path string }
 
 // run runs nrtd and returns its standard output. `nrtd fit` exits with 3 when the answer is no, with 1 when it has none.
 func (n *Nrtd) run(ctx context.Context, args ...string) ([]byte, error) {
+	text, _, err := n.runBoth(ctx, args...)
+	return text, err
+}
+
+// runBoth returns what it says on standard error as well.
+func (n *Nrtd) runBoth(ctx context.Context, args ...string) ([]byte, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, n.Path, args...).Output()
+	command := exec.CommandContext(ctx, n.Path, args...)
+	var said strings.Builder
+	command.Stderr = &said
+	text, err := command.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if len(text) > 0 && (exit.ExitCode() == 1 || exit.ExitCode() == 3) {
-			return text, nil
+			return text, said.String(), nil
 		}
-		return nil, fmt.Errorf("nrtd %s: %w: %s", args[0], err, exit.Stderr)
+		return nil, "", fmt.Errorf("nrtd %s: %w: %s", args[0], err, said.String())
 	}
-	return text, err
+	return text, said.String(), err
 }
 
 // fit is what `nrtd fit -o json` prints, as far as it is compared.
@@ -91,6 +98,11 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 		return nil, err
 	}
 	defer os.Remove(root)
+	remove, err := offerPCI(machine, c.Devices)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
 	m, err := start(ctx, root, machine, c)
 	if err != nil {
 		d.Tally.Refused++ // as a kubelet would not start with these settings
@@ -100,6 +112,9 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 	d.Tally.Sequences++
 	for i, step := range c.Steps {
 		var found []string
+		if err := settle(m); err != nil {
+			return nil, err
+		}
 		if step.Remove != "" {
 			m.Remove("default/" + step.Remove) // it is not there if it was rejected
 		} else {
@@ -110,7 +125,7 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 			return found, err
 		}
 		if err == nil && len(found) == 0 {
-			found, err = d.compareAmounts(ctx, m, machine, name)
+			found, err = d.compareAmounts(ctx, m, machine, name, c.Devices)
 		}
 		if errors.Is(err, errCrashed) {
 			d.Tally.Crashed++
@@ -243,53 +258,6 @@ func shortOf(m *managers.Managers, pod *v1.Pod) map[string]bool {
 		}
 	}
 	return short
-}
-
-// dumped is what `nrtd dump -o json` prints, as far as it is compared.
-type dumped struct {
-	Zones []struct {
-		Name, Type string
-		Resources  []struct {
-			Name                   string
-			Allocatable, Available resource.Quantity
-		}
-	}
-}
-
-// compareAmounts compares what the NUMA nodes have left with what nrtd would publish.
-func (d *Driver) compareAmounts(ctx context.Context, m *managers.Managers, machine *Machine, root string) ([]string, error) {
-	text, err := d.Nrtd.run(ctx, "dump", "--sysroot", machine.Dir, "--kubelet-root", "/"+root,
-		"--kubelet-config", "/"+root+"/config.yaml", "--node-name", "node", "-o", "json")
-	if err != nil {
-		return []string{err.Error()}, nil
-	}
-	var got dumped
-	if err := json.Unmarshal(text, &got); err != nil {
-		return nil, err
-	}
-	var differences []string
-	for _, zone := range got.Zones {
-		id, err := numanode.NameToID(zone.Name)
-		if err != nil || zone.Type != "Node" {
-			continue
-		}
-		for _, r := range zone.Resources {
-			var want map[int]managers.Amounts
-			if r.Name == string(v1.ResourceCPU) {
-				want = m.CPUs(machine.Info.Topology)
-			} else {
-				want = m.Memory(v1.ResourceName(r.Name))
-			}
-			amounts, known := want[id]
-			if known {
-				d.Tally.Amounts++
-			}
-			if seen := (managers.Amounts{Allocatable: r.Allocatable.Value(), Available: r.Available.Value()}); known && seen != amounts {
-				differences = append(differences, fmt.Sprintf("%s of %s: kubelet %+v, nrtd publishes %+v", r.Name, zone.Name, amounts, seen))
-			}
-		}
-	}
-	return differences, nil
 }
 
 // compareContainers compares what the containers got, by name. Which devices of several equal ones a container gets is
