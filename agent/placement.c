@@ -214,7 +214,7 @@ int placement_encode(const struct allocations *a, const struct machine *m, unsig
 	if (!list || !counts || !p.vectors)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; r == 0 && i < a->n_items; i++)
-		if (*a->items[i].container)
+		if (*a->items[i].container && !a->items[i].unlisted)
 			r = add_container(&a->items[i], m, n_nodes, list, &n, err);
 	if (r < 0)
 		return r;
