@@ -226,7 +226,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.fallback = "text",
 		.help = "how to print"},
 	[OPT_NRT] = {.flag = "--nrt",
-		.commands = ON(SCORE),
+		.commands = ON(SCORE) | ON(SHOW),
 		.env = "NRTD_NRT",
 		.arg = "FILE",
 		.help = "NodeResourceTopology objects: a file, a directory of them, '-' for standard input"},

@@ -17,7 +17,7 @@ check() {
 	fi
 }
 sources=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
-scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run)
+scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run 'packaging/kubectl*')
 code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 
 format() { clang-format --dry-run --Werror $sources; }

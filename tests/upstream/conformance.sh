@@ -93,6 +93,7 @@ if offers score; then
 	check "scheduler" "$programs/schedule" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
 		-seed "$SEED" -cases $((CASES / 20 + 1))
 fi
+check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
 machines || exit 1
 if offers fit; then
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
