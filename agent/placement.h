@@ -27,12 +27,12 @@ void placement_release(struct placement *p);
 
 /*
  * Encode where containers lie, for NUMA node ids 0 to n_nodes - 1 (n_nodes >= 1). A container's node is that
- * of its CPUs, else of its first device that has one, else of its first memory block that has one; a
- * container without any is passed over, and so is what a pod holds as a whole and what the pod-resources API
- * does not list. It means something only under
- * the Topology Manager's policy single-numa-node, which the caller checks. 0; -EINVAL with the reason (a
- * container on several nodes or on an unknown one, a source that tells no names): then nothing may be
- * published, because readers take the whole or nothing; -ENOMEM. `ret` is untouched on failure.
+ * of its CPUs, else of its first device that has one, else of its first memory block that has one. Passed
+ * over are containers without any, what a pod holds as a whole, and what is not listed by the pod-resources
+ * API: readers count the containers that the API lists. It means something only under the Topology Manager's
+ * policy single-numa-node, which the caller checks. 0; -EINVAL with the reason (a container on several nodes
+ * or on an unknown one, a source that tells no names): then nothing may be published, because readers take
+ * the whole or nothing; -ENOMEM. `ret` is untouched on failure.
  */
 int placement_encode(const struct allocations *a, const struct machine *m, unsigned n_nodes,
 	struct placement *ret, struct err *err);

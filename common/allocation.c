@@ -168,6 +168,7 @@ static int allocation_absorb(struct allocation *to, struct allocation *from)
 	for (size_t i = 0; i < from->n_devices; i++)
 		to->devices[to->n_devices++] = from->devices[i];
 	from->n_memory = from->n_devices = 0;
+	to->unlisted = to->unlisted && from->unlisted;
 	return 0;
 }
 

@@ -27,12 +27,13 @@ struct device_block {
 };
 
 struct allocation {
-	char *pod_uid;       /* "" when the source does not tell */
-	char *namespace;     /* "" when the source does not tell (state files do not) */
-	char *pod;           /* "" when the source does not tell */
-	char *container;     /* "" when the allocation is the pod's as a whole */
-	bool unlisted;       /* known by the state files alone where the pod-resources API tells as well: an
-				ordinary       init container's, or of a pod that has just ended */
+	char *pod_uid;   /* "" when the source does not tell */
+	char *namespace; /* "" when the source does not tell (state files do not) */
+	char *pod;       /* "" when the source does not tell */
+	char *container; /* "" when the allocation is the pod's as a whole */
+	/* Only the state files tell of it while the pod-resources API, which was asked too, lists no such
+	 * container: an ordinary init container's leftovers, a pod that has just ended. */
+	bool unlisted;
 	hwloc_bitmap_t cpus; /* exclusive CPUs; never NULL */
 	struct memory_block *memory;
 	size_t n_memory;

@@ -12,12 +12,13 @@
 
 static void render(const struct observation *o, struct doc *ret)
 {
-	const struct nrt_input in = {.node_name = "n1",
+	const struct nrt_input in = {
+		.node_name = "n1",
 		.machine = &o->machine,
 		.settings = &o->settings,
 		.inventory = &o->inventory,
 		.allocations = &o->allocations,
-		.fingerprint = FINGERPRINT_NONE};
+	};
 
 	assert_int_equal(nrt_render(&in, ret, NULL), 0);
 }

@@ -306,6 +306,9 @@ static void devices_and_memory_place_a_container_too(void **state)
 	add_device(add(&w, "ns9", "nowhere", "cnt1"), -1);
 	add(&w, "ns9", "nothing", "cnt1");
 	hwloc_bitmap_set(add(&w, "ns9", "whole", "")->cpus, 8); /* a pod's own */
+	a = add(&w, "", "", "init");                            /* the API does not list it */
+	hwloc_bitmap_set_range(a->cpus, 7, 8);
+	a->unlisted = true;
 	assert_int_equal(placement_encode(&w.held, &w.machine, 2, &p, NULL), 0);
 	test_assert_text("metadata", p.metadata, "npv0v001::ve=leb89::cc=4::nn=2::bn=0");
 	print_vectors(&p, &text);
