@@ -349,17 +349,17 @@ int observe_nrt(struct doc *object, struct observation *ret, struct err *err)
 {
 	CLEANUP(observation_release) struct observation o;
 	enum cpu_manager_policy cpu_manager = CPU_MANAGER_UNKNOWN;
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 	struct doc *zones = zones_of(object);
-	int r = 0;
+	int r;
 
 	observation_init(&o);
-	if (zones)
-		r = arrange_zones(zones, err);
-	if (r == 0)
-		r = read_inventory(object, &o, &cpu_manager, err);
-	else
-		err_wrap(err, r, "NodeResourceTopology '%s'",
-			doc_string(doc_get(doc_get(object, "metadata"), "name")));
+	if (!zones)
+		return err_set(err, -EINVAL, "NodeResourceTopology '%s': no zones in it", name ? name : "");
+	r = arrange_zones(zones, err);
+	if (r < 0)
+		return err_wrap(err, r, "NodeResourceTopology '%s'", name ? name : "");
+	r = read_inventory(object, &o, &cpu_manager, err);
 	if (r < 0)
 		return r;
 	r = read_rest(object, zones, cpu_manager, &o, err);

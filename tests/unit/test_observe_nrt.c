@@ -12,7 +12,14 @@
 
 static void render(const struct observation *o, struct doc *ret)
 {
-	assert_int_equal(nrt_render("n1", &o->machine, &o->settings, &o->inventory, ret, NULL), 0);
+	const struct nrt_input in = {.node_name = "n1",
+		.machine = &o->machine,
+		.settings = &o->settings,
+		.inventory = &o->inventory,
+		.allocations = &o->allocations,
+		.fingerprint = FINGERPRINT_NONE};
+
+	assert_int_equal(nrt_render(&in, ret, NULL), 0);
 }
 
 /* What is published of a machine is what is read of its object. */
