@@ -141,7 +141,7 @@ static void bad_usage_is_named(void **state)
 		{"dump -o xml", "--output: 'xml' is not one of yaml|json"},
 		{"dump --what=nr", "--what: 'nr' is not one of nrt|machine|inventory"},
 		{"dump extra", "unexpected word 'extra'"},
-		{"check -o json", "unknown flag '-o'"},
+		{"check -f json", "unknown flag '-f'"},
 		{"-o json", "a command must come before '-o'; try 'nrtd --help'"},
 		{"score --volcano-weight 0", "--volcano-weight: '0' is no whole number from 1 to 1000000"},
 		{"--output json", "a command must come before '--output'; try 'nrtd --help'"},
