@@ -5,6 +5,7 @@
 
 #include "agent/fit_devices.h"
 #include "agent/fit_scheduler.h"
+#include "agent/model.h"
 #include "agent/node_free.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
@@ -138,26 +139,12 @@ static void question_release(struct question *q)
 	resource_list_release(&q->free);
 }
 
-/* Policy none keeps no pool in its state file; a kubelet that changes to static begins with every CPU in it.
- */
-static hwloc_const_bitmap_t shared_pool(const struct question *q)
-{
-	const struct allocations *a = q->in->allocations;
-
-	if (!a->cpus_known || (a->shared && !hwloc_bitmap_iszero(a->shared)))
-		return a->shared;
-	for (size_t i = 0; i < a->n_items; i++)
-		if (!hwloc_bitmap_iszero(a->items[i].cpus))
-			return a->shared;
-	return q->in->machine->online;
-}
-
 static int open_kubelet(struct question *q)
 {
 	const struct kubelet_node node = {
 		.machine = q->in->machine,
 		.settings = &q->settings,
-		.shared = shared_pool(q),
+		.shared = model_shared_pool(q->in->machine, q->in->allocations),
 		.reserved = q->in->reserved,
 		.memory = q->in->allocations->memory_known ? &q->in->allocations->memory : NULL,
 		.devices = &q->devices,

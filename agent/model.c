@@ -103,6 +103,16 @@ hwloc_bitmap_t model_exclusive_cpus(const struct allocations *a)
 	return set;
 }
 
+hwloc_const_bitmap_t model_shared_pool(const struct machine *m, const struct allocations *a)
+{
+	if (!a->cpus_known || (a->shared && !hwloc_bitmap_iszero(a->shared)))
+		return a->shared;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!hwloc_bitmap_iszero(a->items[i].cpus))
+			return a->shared;
+	return m->online;
+}
+
 void model_hugepages_name(uint64_t page_bytes, char name[MODEL_RESOURCE_NAME_SIZE])
 {
 	struct quantity q = {.nano = (qty_t)page_bytes * QTY_UNIT, .format = QUANTITY_BINARY_SI};

@@ -48,6 +48,13 @@ int model_inventory(const struct machine *m, const struct settings *s, const str
 /* Every CPU that some container or pod holds exclusively; a new bitmap, NULL = out of memory. */
 hwloc_bitmap_t model_exclusive_cpus(const struct allocations *a);
 
+/*
+ * The CPU manager's shared pool: as its state says; every online CPU where policy none keeps none and nobody
+ * holds a CPU, because a kubelet that changes to static begins with that. NULL = not known. It belongs to one
+ * of the arguments.
+ */
+hwloc_const_bitmap_t model_shared_pool(const struct machine *m, const struct allocations *a);
+
 /* "hugepages-2Mi" for a page size; `name` has room for MODEL_RESOURCE_NAME_SIZE bytes. */
 #define MODEL_RESOURCE_NAME_SIZE 96
 void model_hugepages_name(uint64_t page_bytes, char name[MODEL_RESOURCE_NAME_SIZE]);
