@@ -268,9 +268,13 @@ func (m *Managers) Seen(name v1.ResourceName) resource.Quantity {
 		total += node.Allocatable - node.Available
 	}
 	for _, pod := range m.activePods() {
+		ids := sets.New[string]() // the containers after an init container may have its devices
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			total += int64(len(m.devices.GetDevices(string(pod.UID), c.Name)[string(name)]))
+			for id := range m.devices.GetDevices(string(pod.UID), c.Name)[string(name)] {
+				ids.Insert(id)
+			}
 		}
+		total += int64(ids.Len())
 	}
 	return *resource.NewQuantity(total, resource.DecimalSI)
 }
