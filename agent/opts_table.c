@@ -204,7 +204,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(DUMP),
 		.env = "NRTD_WHAT",
 		.arg = "STAGE",
-		.values = "nrt|machine|inventory",
+		.values = "nrt|machine|inventory|hints",
 		.fallback = "nrt",
 		.help = "what to print: the object, or a stage before it"},
 	[OPT_FINGERPRINT] = {.flag = "--fingerprint",
