@@ -242,8 +242,10 @@ static void fill_memory(const struct settings *s, const struct memory_node *stat
 	uint64_t reserved = reserved_memory(s, node, type) + taken;
 	uint64_t usable = capacity > reserved ? capacity - reserved : 0;
 
-	if (table)
+	if (table && !memory_table_wrapped(table))
 		set_amount(amount, capacity, table->allocatable, table->free);
+	else if (table)
+		set_amount(amount, capacity, usable, usable > table->reserved ? usable - table->reserved : 0);
 	else
 		set_amount(amount, capacity, usable, usable);
 }
