@@ -97,6 +97,7 @@ struct question {
 	struct settings settings; /* a shallow copy, to ask what if */
 	struct pod_request pod;   /* without devices */
 	struct resource_list free;
+	struct resource_list unsure;
 	struct kubelet kubelet;
 	struct kubelet_workspace *ws;
 	struct admission_node node;
@@ -113,6 +114,7 @@ static void question_release(struct question *q)
 	close_kubelet(q);
 	pod_request_release(&q->pod);
 	resource_list_release(&q->free);
+	resource_list_release(&q->unsure);
 }
 
 /* Policy none keeps no pool in its state file; a kubelet that changes to static begins with every CPU in it.
@@ -142,7 +144,8 @@ static int open_kubelet(struct question *q)
 
 	if (r == 0)
 		r = kubelet_workspace_new(&q->kubelet, &q->ws);
-	q->node = (struct admission_node){.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free};
+	q->node = (struct admission_node){
+		.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free, .unsure = &q->unsure};
 	return r;
 }
 
@@ -205,6 +208,18 @@ static int explain_rejection(const struct question *q, const struct admission *a
 	err_set(&report->reason, 0, "%.60s: %s wanted, the node has %s left at most", a->short_of, wanted,
 		free);
 	return report->rejection ? 0 : -ENOMEM;
+}
+
+static void explain_unsure(const struct admission *a, struct err *reason)
+{
+	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
+
+	print_amount(a->unsure_of, a->wanted, wanted);
+	print_amount(a->unsure_of, a->free, free);
+	err_set(reason, 0,
+		"%.60s: %s wanted, the node has %s left or more: it is not known which holders are init "
+		"containers, whose amounts the kubelet may not count",
+		a->unsure_of, wanted, free);
 }
 
 static int find_nearest(struct question *q, struct fit_report *report)
@@ -343,11 +358,16 @@ static int find_verdict(struct question *q, struct fit_report *report, struct ad
 	if (r < 0 || ret->answer != KUBELET_UNKNOWN)
 		return r;
 	report->reason = ret->managers.reason;
+	if (ret->unsure_of)
+		explain_unsure(ret, &report->reason);
 	r = explain_unknown(q, report, &agreed);
 	if (r < 0 || !agreed)
 		return r;
 	report->reason = (struct err){""};
-	return admission_judge(&q->node, &q->pod, report->qos, ret);
+	r = admission_judge(&q->node, &q->pod, report->qos, ret);
+	if (r == 0 && ret->unsure_of)
+		explain_unsure(ret, &report->reason);
+	return r;
 }
 
 static int judge(struct question *q, struct fit_report *report)
@@ -396,7 +416,7 @@ static int make(const struct fit_input *in, const struct pod_request *pod, struc
 	if (r == 0)
 		r = copy_pod(report, pod, &q.pod);
 	if (r == 0)
-		r = node_free_amounts(in, &report->wanted, &q.free);
+		r = node_free_amounts(in, &report->wanted, &q.free, &q.unsure);
 	if (r == 0)
 		r = open_kubelet(&q);
 	if (r == 0)
