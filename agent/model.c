@@ -239,7 +239,7 @@ static void fill_memory(const struct settings *s, const struct memory_node *stat
 	const char *type, uint64_t capacity, uint64_t taken, struct inventory_amount *amount)
 {
 	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
-	uint64_t reserved = reserved_memory(s, node, type) + taken;
+	uint64_t reserved = (table ? table->system_reserved : reserved_memory(s, node, type)) + taken;
 	uint64_t usable = capacity > reserved ? capacity - reserved : 0;
 
 	if (table && !memory_table_wrapped(table))

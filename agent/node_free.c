@@ -24,16 +24,13 @@ static size_t pod_end(const struct allocations *a, size_t first)
 	return end;
 }
 
-/* CPUs that are online and not reserved. A CPU that two pods hold counts for each, as their requests do. */
-static int held_cpus(const struct fit_input *in, hwloc_const_bitmap_t reserved, struct held *ret)
+/* A CPU that two pods hold counts for each, and one that is reserved counts too, as their requests do. */
+static int held_cpus(const struct allocations *a, struct held *ret)
 {
-	const struct allocations *a = in->allocations;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t usable = hwloc_bitmap_dup(in->machine->online);
-	CLEANUP(cpuset_freep) hwloc_bitmap_t own = hwloc_bitmap_alloc();
 	CLEANUP(cpuset_freep) hwloc_bitmap_t pod = hwloc_bitmap_alloc();
 
 	*ret = (struct held){0};
-	if (!usable || !own || !pod || (reserved && hwloc_bitmap_andnot(usable, usable, reserved) < 0))
+	if (!pod)
 		return -ENOMEM;
 	for (size_t first = 0, end; first < a->n_items; first = end) {
 		size_t most = 0;
@@ -41,10 +38,11 @@ static int held_cpus(const struct fit_input *in, hwloc_const_bitmap_t reserved, 
 		end = pod_end(a, first);
 		hwloc_bitmap_zero(pod);
 		for (size_t i = first; i < end; i++) {
-			if (hwloc_bitmap_and(own, a->items[i].cpus, usable) < 0 ||
-				hwloc_bitmap_or(pod, pod, own) < 0)
+			size_t own = cpuset_size(a->items[i].cpus);
+
+			if (hwloc_bitmap_or(pod, pod, a->items[i].cpus) < 0)
 				return -ENOMEM;
-			most = cpuset_size(own) > most ? cpuset_size(own) : most;
+			most = own > most ? own : most;
 		}
 		ret->sum += cpuset_size(pod);
 		ret->sure += most;
@@ -94,7 +92,7 @@ static int free_cpus(const struct fit_input *in, qty_t *ret, qty_t *ret_unsure)
 	hwloc_const_bitmap_t reserved = in->reserved ? in->reserved : s->reserved_system_cpus;
 	struct held held;
 	qty_t taken;
-	int r = held_cpus(in, reserved, &held);
+	int r = held_cpus(in->allocations, &held);
 
 	if (r < 0)
 		return r;
