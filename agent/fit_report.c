@@ -120,6 +120,7 @@ struct question {
 	struct pod_request pod;   /* without devices that are not in the inventory */
 	struct device_inventory devices;
 	struct resource_list free;
+	struct resource_list unsure;
 	struct kubelet kubelet;
 	struct kubelet_workspace *ws;
 	struct admission_node node;
@@ -137,6 +138,7 @@ static void question_release(struct question *q)
 	device_inventory_release(&q->devices);
 	pod_request_release(&q->pod);
 	resource_list_release(&q->free);
+	resource_list_release(&q->unsure);
 }
 
 static int open_kubelet(struct question *q)
@@ -153,7 +155,8 @@ static int open_kubelet(struct question *q)
 
 	if (r == 0)
 		r = kubelet_workspace_new(&q->kubelet, &q->ws);
-	q->node = (struct admission_node){.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free};
+	q->node = (struct admission_node){
+		.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free, .unsure = &q->unsure};
 	return r;
 }
 
@@ -216,6 +219,18 @@ static int explain_rejection(const struct question *q, const struct admission *a
 	err_set(&report->reason, 0, "%.60s: %s wanted, the node has %s left at most", a->short_of, wanted,
 		free);
 	return report->rejection ? 0 : -ENOMEM;
+}
+
+static void explain_unsure(const struct admission *a, struct err *reason)
+{
+	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
+
+	print_amount(a->unsure_of, a->wanted, wanted);
+	print_amount(a->unsure_of, a->free, free);
+	err_set(reason, 0,
+		"%.60s: %s wanted, the node has %s left or more: it is not known which holders are init "
+		"containers, whose amounts the kubelet may not count",
+		a->unsure_of, wanted, free);
 }
 
 static int find_nearest(struct question *q, struct fit_report *report)
@@ -354,11 +369,16 @@ static int find_verdict(struct question *q, struct fit_report *report, struct ad
 	if (r < 0 || ret->answer != KUBELET_UNKNOWN)
 		return r;
 	report->reason = ret->managers.reason;
+	if (ret->unsure_of)
+		explain_unsure(ret, &report->reason);
 	r = explain_unknown(q, report, &agreed);
 	if (r < 0 || !agreed)
 		return r;
 	report->reason = (struct err){""};
-	return admission_judge(&q->node, &q->pod, report->qos, ret);
+	r = admission_judge(&q->node, &q->pod, report->qos, ret);
+	if (r == 0 && ret->unsure_of)
+		explain_unsure(ret, &report->reason);
+	return r;
 }
 
 static int judge(struct question *q, struct fit_report *report)
@@ -409,7 +429,7 @@ static int make(const struct fit_input *in, const struct pod_request *pod, struc
 	if (r == 0)
 		r = copy_pod(report, &q.devices, pod, &q.pod);
 	if (r == 0)
-		r = node_free_amounts(in, &report->wanted, &q.free);
+		r = node_free_amounts(in, &report->wanted, &q.free, &q.unsure);
 	if (r == 0)
 		r = free_devices(&q.devices, &report->wanted, &q.free);
 	if (r == 0)

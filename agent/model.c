@@ -295,11 +295,13 @@ static void fill_memory(const struct settings *s, const struct memory_node *stat
 	const char *type, uint64_t capacity, uint64_t taken, struct inventory_amount *amount)
 {
 	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
-	uint64_t reserved = reserved_memory(s, node, type) + taken;
+	uint64_t reserved = (table ? table->system_reserved : reserved_memory(s, node, type)) + taken;
 	uint64_t usable = capacity > reserved ? capacity - reserved : 0;
 
-	if (table)
+	if (table && !memory_table_wrapped(table))
 		set_amount(amount, capacity, table->allocatable, table->free);
+	else if (table)
+		set_amount(amount, capacity, usable, usable > table->reserved ? usable - table->reserved : 0);
 	else
 		set_amount(amount, capacity, usable, usable);
 }

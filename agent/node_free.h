@@ -12,6 +12,9 @@
  * node status have them) less what is held exclusively. An upper bound: pods of the shared pool take of it
  * too, which no file tells, and a reservation that is not known is not subtracted. 0 or -ENOMEM (*ret then
  * holds a part).
+ *
+ * ret_unsure: so much of them is held by containers that may be init containers. The kubelet counts the most
+ * that a pod needs at one time, and which of its containers have been init containers no file tells.
  */
-int node_free_amounts(
-	const struct fit_input *in, const struct resource_list *wanted, struct resource_list *ret);
+int node_free_amounts(const struct fit_input *in, const struct resource_list *wanted,
+	struct resource_list *ret, struct resource_list *ret_unsure);

@@ -46,7 +46,8 @@ struct allocation {
 /*
  * Everything the kubelet has handed out, as one source told it. Containers of one pod may name the same CPU
  * or device (the kubelet hands an init container's to the containers after it), so a pod holds the union of
- * its items; items of different pods are disjoint.
+ * its items; items of different pods are disjoint but for the CPUs that a kubelet gave away twice, of which
+ * the source's reader has left a note.
  */
 struct allocations {
 	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */

@@ -13,21 +13,33 @@ static int rank(const char *resource)
 	return !strcmp(resource, "cpu") ? 0 : !strcmp(resource, "memory") ? 1 : 2;
 }
 
-/* The first amount that the node lacks. */
-static void check_amounts(
-	const struct admission_node *node, const struct resource_list *wanted, struct admission *ret)
+/* What is free at least, or at most. */
+static qty_t free_of(const struct admission_node *node, const struct resource_quantity *free, bool most)
 {
+	const struct resource_quantity *unsure =
+		most && node->unsure ? resource_list_find(node->unsure, free->name) : NULL;
+
+	return qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
+}
+
+/* The first resource that the node lacks, with its amounts; NULL = it has enough of each. */
+static const char *lacking(const struct admission_node *node, const struct resource_list *wanted, bool most,
+	struct admission *ret)
+{
+	const char *found = NULL;
+
 	for (size_t i = 0; i < wanted->n_items; i++) {
 		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
+		qty_t amount = wanted->items[i].quantity.nano;
 
-		if (!free || wanted->items[i].quantity.nano == 0 ||
-			quantity_cmp(wanted->items[i].quantity, free->quantity) <= 0 ||
-			(ret->short_of && rank(ret->short_of) <= rank(free->name)))
+		if (!free || amount == 0 || amount <= free_of(node, free, most) ||
+			(found && rank(found) <= rank(free->name)))
 			continue;
-		ret->short_of = free->name;
-		ret->wanted = wanted->items[i].quantity.nano;
+		found = free->name;
+		ret->wanted = amount;
 		ret->free = free->quantity.nano;
 	}
+	return found;
 }
 
 int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
@@ -42,9 +54,13 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 	if (r < 0)
 		return r;
 	a.answer = a.managers.answer;
-	check_amounts(node, &wanted, &a);
+	a.short_of = lacking(node, &wanted, true, &a);
 	if (a.short_of)
 		a.answer = KUBELET_REJECTS;
+	else if (a.answer == KUBELET_ADMITS)
+		a.unsure_of = lacking(node, &wanted, false, &a);
+	if (a.unsure_of)
+		a.answer = KUBELET_UNKNOWN;
 	*ret = a;
 	return 0;
 }

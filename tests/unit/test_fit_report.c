@@ -6,6 +6,7 @@
 #include "agent/json.h"
 #include "agent/model.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/synthetic.h"
@@ -505,6 +506,42 @@ static void the_scheduler_may_disagree(void **state)
 	fixture_release(&f);
 }
 
+/* What a pod's containers hold counts together only if none of them was an init container. */
+static void init_containers_leave_it_open(void **state)
+{
+	struct fixture f;
+	struct allocation *other;
+
+	(void)state;
+	node_init(&f);
+	/* The pod "uid" holds 4 CPUs by one container and 10 by another, of 30. */
+	other = allocations_add_container(&f.allocations, "uid", "other");
+	assert_non_null(other);
+	assert_int_equal(hwloc_bitmap_set_range(other->cpus, 8, 17), 0);
+	assert_int_equal(hwloc_bitmap_clr(other->cpus, 16), 0);
+	assert_int_equal(hwloc_bitmap_andnot(f.allocations.shared, f.allocations.shared, other->cpus), 0);
+	report_on(&f, "app cpu=17500m memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
+	test_assert_text("reason", f.report.reason.text,
+		"cpu: 17500m wanted, the node has 17 left or more: it is not known which holders are init "
+		"containers, whose amounts the kubelet may not count");
+	report_on(&f, "app cpu=16500m memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_ADMITS);
+	report_on(&f, "app cpu=21500m memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_REJECTS);
+	test_assert_text("rejection", f.report.rejection, "OutOfcpu");
+	/* Memory is short for sure, whatever the CPUs are. */
+	report_on(&f, "app cpu=17500m memory=200Gi");
+	test_assert_text("rejection", f.report.rejection, "OutOfmemory");
+	/* Two pods that hold the same CPUs: the kubelet adds their requests up. */
+	text_set(&other->pod_uid, "uid2");
+	assert_int_equal(hwloc_bitmap_copy(other->cpus, f.allocations.items[0].cpus), 0);
+	report_on(&f, "app cpu=22500m memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_REJECTS);
+	test_assert_text("reason", f.report.reason.text, "cpu: 22500m wanted, the node has 22 left at most");
+	fixture_release(&f);
+}
+
 /* A node whose CPU manager had policy none: asked what if it were static, every CPU is in the shared pool. */
 static void a_change_to_static_begins_with_every_cpu(void **state)
 {
@@ -534,6 +571,7 @@ int main(void)
 		cmocka_unit_test(a_rejected_pod),
 		cmocka_unit_test(reservations_leave_less_memory),
 		cmocka_unit_test(the_kubelet_names_memory_before_hugepages),
+		cmocka_unit_test(init_containers_leave_it_open),
 		cmocka_unit_test(devices_are_not_checked),
 		cmocka_unit_test(unknown_settings_say_what_depends_on_them),
 		cmocka_unit_test(the_scheduler_may_disagree),

@@ -202,6 +202,32 @@ static void memory_state_beats_the_hardware(void **state)
 	assert_true(noted(w, "'none'"));
 }
 
+/* A kubelet that sees no memory on the NUMA node: what the hardware has counts. */
+static void amounts_below_zero_are_not_published(void **state)
+{
+	struct world *w = *state;
+	struct memory_node *node;
+	struct memory_table *table;
+
+	w->settings.memory_manager = MEMORY_MANAGER_STATIC;
+	w->allocations.memory_known = true;
+	node = vec_push(&w->allocations.memory.nodes, &w->allocations.memory.n_nodes,
+		&w->allocations.memory.nodes_size, sizeof(*node));
+	table = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*table));
+	*table = (struct memory_table){.type = strdup("memory"),
+		.system_reserved = GIB,
+		.allocatable = 0 - (uint64_t)GIB,
+		.reserved = 2 * GIB,
+		.free = 0 - (uint64_t)(3 * GIB)};
+	build(w, NULL);
+	check(&w->inventory, 0, "memory", 8 * GIB, 5 * GIB, 3 * GIB);
+	table->free -= 4 * GIB;
+	table->reserved += 4 * GIB;
+	inventory_release(&w->inventory);
+	build(w, NULL);
+	check(&w->inventory, 0, "memory", 8 * GIB, 5 * GIB, 0);
+}
+
 static void reserved_memory_never_goes_below_zero(void **state)
 {
 	struct world *w = *state;
@@ -346,6 +372,7 @@ int main(void)
 			exclusive_and_reserved_cpus_are_subtracted_as_sets, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_seed_example_leaves_seven_cpus_a_node, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_state_beats_the_hardware, setup, teardown),
+		cmocka_unit_test_setup_teardown(amounts_below_zero_are_not_published, setup, teardown),
 		cmocka_unit_test_setup_teardown(reserved_memory_never_goes_below_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(distances_become_costs, setup, teardown),
 		cmocka_unit_test_setup_teardown(reserved_cpus_come_from_the_settings, setup, teardown),

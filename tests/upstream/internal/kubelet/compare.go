@@ -110,6 +110,7 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 	}
 	defer func() { err = errors.Join(err, m.Stop()) }()
 	d.Tally.Sequences++
+	counted := false
 	for i, step := range c.Steps {
 		var found []string
 		if err := settle(m); err != nil {
@@ -120,9 +121,9 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 		} else {
 			found, err = d.compareStep(ctx, m, machine, name, step.Admit)
 		}
-		if _, wrong := m.Exclusive(); wrong {
+		if _, wrong := m.Exclusive(); wrong && !counted {
 			d.Tally.Wrong++
-			return found, err
+			counted = true
 		}
 		if err == nil && len(found) == 0 {
 			found, err = d.compareAmounts(ctx, m, machine, name, c.Devices)
@@ -187,7 +188,7 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	if err != nil {
 		return []string{err.Error()}, nil
 	}
-	short := shortOf(m, pod)
+	lack := lackOf(m, pod)
 	want, died := admit(m, pod)
 	if died != "" {
 		return nil, errCrashed
@@ -201,8 +202,7 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 		d.Tally.Unknown++
 		return nil, nil
 	}
-	lacks, isShort := strings.CutPrefix(want.Reason, "OutOf")
-	if isShort && !short[lacks] && (*got.Admitted == (len(short) == 0)) {
+	if lacks, isShort := strings.CutPrefix(want.Reason, "OutOf"); isShort && !lack.surely[lacks] && lack.explains(got) {
 		d.Tally.Unseen++
 		return nil, nil
 	}
@@ -211,7 +211,7 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	}
 	if !want.Admitted {
 		// The first of several reasons counts, and devices come first.
-		if !sameReason(want.Reason, got.Rejection, short) && len(got.Unchecked) == 0 {
+		if !sameReason(want.Reason, got.Rejection, lack.surely) && len(got.Unchecked) == 0 {
 			return []string{fmt.Sprintf("kubelet rejects by %s (%s), nrtd by %q (%s)", want.Reason, want.Message, got.Rejection, got.Reason)}, nil
 		}
 		return nil, nil
@@ -244,20 +244,42 @@ func admit(m *managers.Managers, pod *v1.Pod) (verdict *managers.Verdict, died s
 	return m.Admit(pod), ""
 }
 
-// shortOf names the resources of which the node has too little for the pod even if pods that hold nothing exclusively
-// used nothing: only of those can nrtd not know.
-func shortOf(m *managers.Managers, pod *v1.Pod) map[string]bool {
+// lack tells of which resources the node has too little for the pod even if pods that hold nothing exclusively used
+// nothing: only of those can nrtd know.
+type lack struct {
+	surely map[string]bool
+	maybe  map[string]bool // surely, or only if what init containers left behind counts
+}
+
+// explains tells whether the answer is right as far as nrtd can know: an admission of a pod for which there is room in
+// any case, or a rejection by a resource that is short in any case.
+func (l lack) explains(got fit) bool {
+	if *got.Admitted {
+		return len(l.maybe) == 0
+	}
+	said, saysShort := strings.CutPrefix(got.Rejection, "OutOf")
+	return saysShort && l.surely[said]
+}
+
+func lackOf(m *managers.Managers, pod *v1.Pod) lack {
 	pod = pod.DeepCopy()
 	corev1defaults.SetObjectDefaults_Pod(pod)
-	short := map[string]bool{}
+	l := lack{map[string]bool{}, map[string]bool{}}
 	for name, amount := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
-		left := m.Allocatable(name)
-		left.Sub(m.Seen(name))
-		if left.Cmp(amount) < 0 {
-			short[string(name)] = true
+		most, least := m.Held(name)
+		short := func(held int64) bool {
+			left := m.Allocatable(name)
+			left.Sub(*resource.NewQuantity(held, resource.DecimalSI))
+			return !amount.IsZero() && left.Cmp(amount) < 0
+		}
+		if short(least) {
+			l.surely[string(name)] = true
+		}
+		if short(most) {
+			l.maybe[string(name)] = true
 		}
 	}
-	return short
+	return l
 }
 
 // compareContainers compares what the containers got, by name. Which devices of several equal ones a container gets is
