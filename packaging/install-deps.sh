@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint: install what a build, the tests or the checks need and this machine lacks.
+# install-deps.sh build|test|lint|vm: install what a build, the tests or the checks need and this machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -13,6 +13,7 @@ commands="cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
 files="/usr/include/stdio.h=libc6-dev"
 case "${1:-}" in
 build) ;;
+vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
 test | lint)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2 \
@@ -24,7 +25,7 @@ codespell=codespell shellcheck=shellcheck gcovr=gcovr"
 	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null)=libclang-rt-dev"
 	;;
 *)
-	echo "usage: $0 build|test|lint" >&2
+	echo "usage: $0 build|test|lint|vm" >&2
 	exit 2
 	;;
 esac
