@@ -103,6 +103,7 @@ help:
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
 ## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
+## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
@@ -198,6 +199,14 @@ check: all units
 	@B=$(B) tests/check/run-tests.sh
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
+
+# ---- virtual machines whose NUMA layout is chosen (tests/vm)
+.PHONY: vm-test run-vm-test
+vm-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory run-vm-test
+run-vm-test: $(B)/nrtd
+	@B=$(B) tests/vm/run.sh
 
 .PHONY: pictures
 pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
