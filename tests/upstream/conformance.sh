@@ -94,6 +94,7 @@ if offers score; then
 		-seed "$SEED" -cases $((CASES / 20 + 1))
 fi
 check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
+check "access" $here/access.sh "$work/cluster"
 machines || exit 1
 if offers fit; then
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
