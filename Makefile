@@ -55,7 +55,8 @@ TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 
 # ---- what there is
 SRC := $(filter-out agent/main.c,$(sort $(wildcard common/*.c scoring/*.c agent/*.c)))
-OBJ := $(SRC:%.c=$(B)/%.o)
+PROTO := $(sort $(wildcard agent/*.proto))
+OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 HEADERS := $(sort $(wildcard common/*.h scoring/*.h agent/*.h tests/lib/*.h))
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -102,6 +103,7 @@ help:
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
 ## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
+## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
@@ -125,6 +127,16 @@ $(B)/%.o: %.c $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(CFLAGS) \
 		-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+# ---- protobuf messages: generated code is not held to our warnings
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
+	@mkdir -p $(@D)
+	$(call say,PROTOC)
+	$(Q)protoc-c --proto_path=. --c_out=$(B)/gen $<
+$(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c $(B)/flags
+	$(call say,CC)
+	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(filter-out -W%,$(NRTD_CFLAGS)) $(CFLAGS) -w -c -o $@ $<
+$(SRC:%.c=$(B)/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 
 $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
@@ -188,13 +200,21 @@ check: all units
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
 
+# ---- virtual machines whose NUMA layout is chosen (tests/vm)
+.PHONY: vm-test run-vm-test
+vm-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory run-vm-test
+run-vm-test: $(B)/nrtd
+	@B=$(B) tests/vm/run.sh
+
 .PHONY: pictures
 pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 	$< man/pictures
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
-conformance: all
+conformance: all $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 
 .PHONY: cluster
@@ -218,7 +238,7 @@ install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(MANDIR)/man1 \
 		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR)
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
-	install -m 755 packaging/kubectl-numa $(DESTDIR)$(BINDIR)/kubectl-numa
+	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
 	$(if $(PAGES1),install -m 644 $(PAGES1) $(DESTDIR)$(MANDIR)/man1/)
 	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done

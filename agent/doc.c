@@ -98,6 +98,25 @@ struct doc *doc_add_bool(struct doc *parent, const char *key, bool value)
 	return add_scalar(parent, key, DOC_BOOL, value ? "true" : "false");
 }
 
+int doc_copy(const struct doc *d, struct doc *ret)
+{
+	CLEANUP(doc_release) struct doc copy = {.kind = d->kind};
+
+	if (d->text && doc_set_text(&copy, d->kind, d->text, strlen(d->text)) < 0)
+		return -ENOMEM;
+	DOC_FOREACH (item, d) {
+		struct doc *child = doc_add(&copy, item->key);
+		char *key = child ? child->key : NULL;
+
+		if (!child || doc_copy(item, child) < 0)
+			return -ENOMEM;
+		child->key = key;
+	}
+	*ret = copy;
+	copy = (struct doc)DOC_INIT;
+	return 0;
+}
+
 static const struct doc *find(const struct doc *map, const char *key, int (*cmp)(const char *, const char *))
 {
 	if (!map || map->kind != DOC_MAP)

@@ -55,6 +55,9 @@ struct doc *doc_add(struct doc *parent, const char *key);
 /* Set a scalar's kind and text (copied, `len` bytes). 0 or -ENOMEM. */
 int doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len);
 
+/* A deep copy, without the key of `d` itself. 0 or -ENOMEM (ret untouched). */
+int doc_copy(const struct doc *d, struct doc *ret);
+
 /* ---- reading: strict getters. NULL or an error when the member is absent or of another kind. */
 
 /* The child of a map with exactly this key (the last one, as Go's decoder lets the last win), or NULL. */

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 
+#include "agent/fit_devices.h"
 #include "agent/fit_scheduler.h"
+#include "agent/model.h"
 #include "agent/node_free.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
@@ -32,7 +34,7 @@ void fit_report_release(struct fit_report *report)
 	*report = (struct fit_report){0};
 }
 
-/* ---- the pod without its devices */
+/* ---- the pod without devices of which nobody tells */
 
 static int note_unchecked(struct fit_report *report, const char *name)
 {
@@ -52,12 +54,13 @@ static int note_unchecked(struct fit_report *report, const char *name)
 	return 0;
 }
 
-static int copy_list(struct fit_report *report, const struct resource_list *from, struct resource_list *to)
+static int copy_list(struct fit_report *report, const struct device_inventory *devices,
+	const struct resource_list *from, struct resource_list *to)
 {
 	for (size_t i = 0; i < from->n_items; i++) {
 		const struct resource_quantity *q = &from->items[i];
-		int r = resource_name_is_native(q->name) ? resource_list_set(to, q->name, q->quantity)
-							 : note_unchecked(report, q->name);
+		bool known = resource_name_is_native(q->name) || device_inventory_find(devices, q->name);
+		int r = known ? resource_list_set(to, q->name, q->quantity) : note_unchecked(report, q->name);
 
 		if (r < 0)
 			return r;
@@ -65,8 +68,9 @@ static int copy_list(struct fit_report *report, const struct resource_list *from
 	return 0;
 }
 
-/* Everything but devices, whose names go to the report. */
-static int copy_pod(struct fit_report *report, const struct pod_request *from, struct pod_request *to)
+/* Everything but devices that are not in the inventory; their names go to the report. */
+static int copy_pod(struct fit_report *report, const struct device_inventory *devices,
+	const struct pod_request *from, struct pod_request *to)
 {
 	int r = 0;
 
@@ -76,16 +80,34 @@ static int copy_pod(struct fit_report *report, const struct pod_request *from, s
 		const struct container_request *c = &from->containers[i];
 		struct container_request *copy = pod_request_add(to, c->kind, c->name);
 
-		r = copy ? copy_list(report, &c->requests, &copy->requests) : -ENOMEM;
+		r = copy ? copy_list(report, devices, &c->requests, &copy->requests) : -ENOMEM;
 		if (r == 0)
-			r = copy_list(report, &c->limits, &copy->limits);
+			r = copy_list(report, devices, &c->limits, &copy->limits);
 	}
 	if (r == 0)
-		r = copy_list(report, &from->overhead, &to->overhead);
+		r = copy_list(report, devices, &from->overhead, &to->overhead);
 	if (r == 0)
-		r = copy_list(report, &from->pod_requests, &to->pod_requests);
+		r = copy_list(report, devices, &from->pod_requests, &to->pod_requests);
 	if (r == 0)
-		r = copy_list(report, &from->pod_limits, &to->pod_limits);
+		r = copy_list(report, devices, &from->pod_limits, &to->pod_limits);
+	return r;
+}
+
+static int free_devices(
+	const struct device_inventory *devices, const struct resource_list *wanted, struct resource_list *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < wanted->n_items && r == 0; i++) {
+		const char *name = wanted->items[i].name;
+		const struct device_resource *device = device_inventory_find(devices, name);
+		struct quantity q = {.format = QUANTITY_DECIMAL_SI};
+
+		if (!device)
+			continue;
+		q.nano = (qty_t)fit_devices_free(device) * QTY_UNIT;
+		r = resource_list_set(ret, name, q);
+	}
 	return r;
 }
 
@@ -95,7 +117,8 @@ static int copy_pod(struct fit_report *report, const struct pod_request *from, s
 struct question {
 	const struct fit_input *in;
 	struct settings settings; /* a shallow copy, to ask what if */
-	struct pod_request pod;   /* without devices */
+	struct pod_request pod;   /* without devices that are not in the inventory */
+	struct device_inventory devices;
 	struct resource_list free;
 	struct resource_list unsure;
 	struct kubelet kubelet;
@@ -112,23 +135,10 @@ static void close_kubelet(struct question *q)
 static void question_release(struct question *q)
 {
 	close_kubelet(q);
+	device_inventory_release(&q->devices);
 	pod_request_release(&q->pod);
 	resource_list_release(&q->free);
 	resource_list_release(&q->unsure);
-}
-
-/* Policy none keeps no pool in its state file; a kubelet that changes to static begins with every CPU in it.
- */
-static hwloc_const_bitmap_t shared_pool(const struct question *q)
-{
-	const struct allocations *a = q->in->allocations;
-
-	if (!a->cpus_known || (a->shared && !hwloc_bitmap_iszero(a->shared)))
-		return a->shared;
-	for (size_t i = 0; i < a->n_items; i++)
-		if (!hwloc_bitmap_iszero(a->items[i].cpus))
-			return a->shared;
-	return q->in->machine->online;
 }
 
 static int open_kubelet(struct question *q)
@@ -136,9 +146,10 @@ static int open_kubelet(struct question *q)
 	const struct kubelet_node node = {
 		.machine = q->in->machine,
 		.settings = &q->settings,
-		.shared = shared_pool(q),
+		.shared = model_shared_pool(q->in->machine, q->in->allocations),
 		.reserved = q->in->reserved,
 		.memory = q->in->allocations->memory_known ? &q->in->allocations->memory : NULL,
+		.devices = &q->devices,
 	};
 	int r = kubelet_init(&q->kubelet, &node);
 
@@ -414,9 +425,13 @@ static int make(const struct fit_input *in, const struct pod_request *pod, struc
 	report->qos = request_qos(pod);
 	r = request_of_node(pod, &report->wanted);
 	if (r == 0)
-		r = copy_pod(report, pod, &q.pod);
+		r = fit_devices_make(in->allocations, &q.devices);
+	if (r == 0)
+		r = copy_pod(report, &q.devices, pod, &q.pod);
 	if (r == 0)
 		r = node_free_amounts(in, &report->wanted, &q.free, &q.unsure);
+	if (r == 0)
+		r = free_devices(&q.devices, &report->wanted, &q.free);
 	if (r == 0)
 		r = open_kubelet(&q);
 	if (r == 0)

@@ -67,6 +67,9 @@ struct machine {
 void machine_init(struct machine *m);
 void machine_release(struct machine *m); /* free what it owns; the struct is as after init */
 
+/* A copy that shares nothing. 0 or -ENOMEM; `ret` (as after machine_init()) is untouched on failure. */
+int machine_copy(const struct machine *from, struct machine *ret);
+
 /*
  * Bring cpus[] and nodes[] into their order and fill what follows from them.
  *

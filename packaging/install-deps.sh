@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|deb: install what a build, the tests, the checks or the Debian package need and this
-# machine lacks.
+# install-deps.sh build|test|lint|deb|vm: install what a build, the tests, the checks, the Debian package or the virtual
+# machines need and this machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -14,6 +14,7 @@ commands="cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
 files="/usr/include/stdio.h=libc6-dev"
 case "${1:-}" in
 build) ;;
+vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
 test | lint)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2 \
@@ -29,7 +30,7 @@ deb)
 	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
 *)
-	echo "usage: $0 build|test|lint|deb" >&2
+	echo "usage: $0 build|test|lint|deb|vm" >&2
 	exit 2
 	;;
 esac

@@ -143,6 +143,7 @@ static void exclusive_and_reserved_cpus_are_subtracted_as_sets(void **state)
 	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = set_of("0,4");
 
 	w->settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->allocations.cpus_known = true;
 	w->allocations.shared = set_of("0,3-4,7");
 	hold(&w->allocations, "1-2");
 	hold(&w->allocations, "2");
@@ -303,6 +304,66 @@ static void hugepage_names_are_the_kubelet_s(void **state)
 	}
 }
 
+/* ---- devices */
+
+static void offer(
+	struct allocations *a, const char *resource, const char *nodes, bool unknown, const char *id)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = set_of(nodes);
+
+	a->registered_known = true;
+	assert_int_equal(device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource,
+				 set, unknown, id),
+		0);
+}
+
+static void take(struct allocations *a, const char *resource, const char *nodes, const char *id)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = set_of(nodes);
+	struct allocation *item = allocations_add(a);
+
+	a->devices_known = true;
+	assert_int_equal(device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, resource,
+				 set, false, id),
+		0);
+}
+
+static void devices_count_on_every_node_they_are_near(void **state)
+{
+	struct world *w = *state;
+	struct allocations *a = &w->allocations;
+
+	offer(a, "v/nic", "0", false, "n0");
+	offer(a, "v/nic", "0,4", false, "n1");
+	offer(a, "v/nic", "1", false, "n2");
+	offer(a, "v/nic", "", false, "n3");
+	offer(a, "v/far", "", false, "f0");
+	offer(a, "v/gpu", "", true, "g0");
+	offer(a, "v/gpu", "1", false, "g1");
+	take(a, "v/nic", "0,4", "n1");
+	take(a, "v/nic", "0,4", "n1"); /* an init container's, handed on */
+	take(a, "v/nic", "1", "gone"); /* no longer healthy */
+	build(w, NULL);
+	check(&w->inventory, 0, "v/nic", 2, 2, 1);
+	check(&w->inventory, 1, "v/nic", 2, 1, 1);
+	check(&w->inventory, 2, "v/nic", 1, 1, 0);
+	check(&w->inventory, 0, "v/gpu", 0, 0, 0);
+	check(&w->inventory, 1, "v/gpu", 1, 1, 1);
+	assert_int_equal(inventory_resource(&w->inventory, "v/far"), -1);
+	assert_true(noted(w, "v/gpu: the NUMA nodes of 1 of 2 devices are not known"));
+	assert_false(noted(w, "v/nic"));
+}
+
+static void held_devices_alone_make_no_zeros(void **state)
+{
+	struct world *w = *state;
+
+	take(&w->allocations, "v/nic", "0", "n1");
+	build(w, NULL);
+	assert_int_equal(inventory_resource(&w->inventory, "v/nic"), -1);
+	assert_true(noted(w, "which devices the plugins have is not known"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +377,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(distances_become_costs, setup, teardown),
 		cmocka_unit_test_setup_teardown(reserved_cpus_come_from_the_settings, setup, teardown),
 		cmocka_unit_test(hugepage_names_are_the_kubelet_s),
+		cmocka_unit_test_setup_teardown(devices_count_on_every_node_they_are_near, setup, teardown),
+		cmocka_unit_test_setup_teardown(held_devices_alone_make_no_zeros, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);

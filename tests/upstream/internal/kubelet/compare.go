@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2/helper/numanode"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -31,16 +30,25 @@ type Nrtd struct{ Path string }
 
 // run runs nrtd and returns its standard output. `nrtd fit` exits with 3 when the answer is no, with 1 when it has none.
 func (n *Nrtd) run(ctx context.Context, args ...string) ([]byte, error) {
+	text, _, err := n.runBoth(ctx, args...)
+	return text, err
+}
+
+// runBoth returns what it says on standard error as well.
+func (n *Nrtd) runBoth(ctx context.Context, args ...string) ([]byte, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, n.Path, args...).Output()
+	command := exec.CommandContext(ctx, n.Path, args...)
+	var said strings.Builder
+	command.Stderr = &said
+	text, err := command.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if len(text) > 0 && (exit.ExitCode() == 1 || exit.ExitCode() == 3) {
-			return text, nil
+			return text, said.String(), nil
 		}
-		return nil, fmt.Errorf("nrtd %s: %w: %s", args[0], err, exit.Stderr)
+		return nil, "", fmt.Errorf("nrtd %s: %w: %s", args[0], err, said.String())
 	}
-	return text, err
+	return text, said.String(), err
 }
 
 // fit is what `nrtd fit -o json` prints, as far as it is compared.
@@ -94,6 +102,11 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 		return nil, err
 	}
 	defer os.Remove(root)
+	remove, err := offerPCI(machine, c.Devices)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
 	m, err := start(ctx, root, machine, c)
 	if err != nil {
 		d.Tally.Refused++ // as a kubelet would not start with these settings
@@ -104,6 +117,9 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 	counted := false
 	for i, step := range c.Steps {
 		var found []string
+		if err := settle(m); err != nil {
+			return nil, err
+		}
 		if step.Remove != "" {
 			m.Remove("default/" + step.Remove) // it is not there if it was rejected
 		} else {
@@ -114,7 +130,7 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 			counted = true
 		}
 		if err == nil && len(found) == 0 {
-			found, err = d.compareAmounts(ctx, m, machine, name)
+			found, err = d.compareAmounts(ctx, m, machine, name, c.Devices)
 		}
 		if errors.Is(err, errCrashed) {
 			d.Tally.Crashed++
@@ -293,54 +309,6 @@ func lackOf(m *managers.Managers, pod *v1.Pod) lack {
 		}
 	}
 	return l
-}
-
-// dumped is what `nrtd dump -o json` prints, as far as it is compared.
-type dumped struct {
-	Zones []struct {
-		Name, Type string
-		Resources  []struct {
-			Name                   string
-			Allocatable, Available resource.Quantity
-		}
-	}
-}
-
-// compareAmounts compares what the NUMA nodes have left with what nrtd would publish.
-func (d *Driver) compareAmounts(ctx context.Context, m *managers.Managers, machine *Machine, root string) ([]string, error) {
-	text, err := d.Nrtd.run(ctx, "dump", "--sysroot", machine.Dir, "--kubelet-root", "/"+root,
-		"--kubelet-config", "/"+root+"/config.yaml", "--node-name", "node", "-o", "json")
-	if err != nil {
-		return []string{err.Error()}, nil
-	}
-	var got dumped
-	if err := json.Unmarshal(text, &got); err != nil {
-		return nil, err
-	}
-	var differences []string
-	for _, zone := range got.Zones {
-		id, err := numanode.NameToID(zone.Name)
-		if err != nil || zone.Type != "Node" {
-			continue
-		}
-		for _, r := range zone.Resources {
-			var want map[int]managers.Amounts
-			if r.Name == string(v1.ResourceCPU) {
-				want = m.CPUs(machine.Info.Topology)
-			} else {
-				want = m.Memory(v1.ResourceName(r.Name))
-			}
-			amounts, known := want[id]
-			known = known && amounts.Allocatable >= 0 // below 0 nrtd publishes what the machine has
-			if known {
-				d.Tally.Amounts++
-			}
-			if seen := (managers.Amounts{Allocatable: r.Allocatable.Value(), Available: r.Available.Value()}); known && seen != amounts {
-				differences = append(differences, fmt.Sprintf("%s of %s: kubelet %+v, nrtd publishes %+v", r.Name, zone.Name, amounts, seen))
-			}
-		}
-	}
-	return differences, nil
 }
 
 // compareContainers compares what the containers got, by name. Which devices of several equal ones a container gets is

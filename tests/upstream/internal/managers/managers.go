@@ -262,6 +262,7 @@ func (m *Managers) drop(name string) bool {
 func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 	for _, pod := range m.activePods() {
 		cpus := cpuset.New()
+		ids := sets.New[string]() // the containers after an init container may have its devices
 		var sum, greediest int64
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 			var own int64
@@ -275,12 +276,15 @@ func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 						own += int64(block.Size)
 					}
 				}
-				own += int64(len(m.devices.GetDevices(string(pod.UID), c.Name)[string(name)]))
 				sum += own
+				for id := range m.devices.GetDevices(string(pod.UID), c.Name)[string(name)] {
+					ids.Insert(id)
+					own++
+				}
 			}
 			greediest = max(greediest, own)
 		}
-		most += sum + int64(cpus.Size())
+		most += sum + int64(cpus.Size()) + int64(ids.Len())
 		least += greediest
 	}
 	return most, least

@@ -154,7 +154,7 @@ func MachineInfo(root string) (*cadvisorapi.MachineInfo, error) {
 	if total, err := totalMemory(root); err == nil {
 		info.MemoryCapacity = total
 	}
-	if len(pages) == 0 { // a kernel without NUMA; else records of machines seldom have the sum
+	if numa, err := fs.GetNodesPaths(); err == nil && len(numa) == 0 { // else records of machines seldom have the sum
 		if info.HugePages, err = sysinfo.GetHugePagesInfo(fs, root+"/sys/kernel/mm/hugepages/"); err != nil {
 			return nil, fmt.Errorf("%s/sys: %w", root, err)
 		}

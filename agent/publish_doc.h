@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* The documents that a publisher sends, and what it keeps of those it gets. No I/O. */
+#include <stdbool.h>
+
+#include "agent/doc.h"
+#include "agent/publish.h"
+
+/* What nrtd knows of the Node. */
+struct node_metadata {
+	char *uid;
+	struct doc annotations, labels; /* those under nrtd.dev/, as maps */
+};
+
+void node_metadata_init(struct node_metadata *m);
+void node_metadata_release(struct node_metadata *m);
+
+/* From the JSON of a Node (or of its PartialObjectMetadata). 0; -EPROTO with one line; -ENOMEM. */
+int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err);
+
+/*
+ * What the Node shall have: the request's annotations and labels, and with any of them the annotation
+ * nrtd.dev/content-hash. Maps; ret->uid is NULL. 0; -EINVAL for a key that is not under nrtd.dev/ or a value
+ * that is no string; -ENOMEM.
+ */
+int node_metadata_wanted(const struct publish_request *request, struct node_metadata *ret, struct err *err);
+
+/* The merge patch from `have` to `want`: {"metadata": {...}}, or a map without items when they are the same.
+ * The uid of `have` is in it, so that a Node created anew in between is not changed by mistake. 0 or -ENOMEM.
+ */
+int node_metadata_patch(const struct node_metadata *have, const struct node_metadata *want, struct doc *ret);
+
+/* The NRT object to apply: a copy of `nrt` with an ownerReference to the Node. 0; -EINVAL when it has no
+ * metadata; -ENOMEM. */
+int publish_object(
+	const struct doc *nrt, const char *node_name, const char *node_uid, struct doc *ret, struct err *err);
