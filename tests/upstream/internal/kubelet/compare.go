@@ -3,6 +3,7 @@
 package kubelet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/managers"
 	"sigs.k8s.io/yaml"
 )
@@ -59,12 +62,12 @@ type fit struct {
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Wrong, Admitted, Rejected, Unseen, Unknown, Amounts int
+	Sequences, Refused, Crashed, Stuck, Wrong, Admitted, Rejected, Unseen, Unknown, Amounts int
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet, %d ended by its crash, %d by its giving a CPU twice), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes",
-		t.Sequences, t.Refused, t.Crashed, t.Wrong, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes",
+		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts)
 }
 
 // Driver compares sequences.
@@ -190,9 +193,12 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 		return []string{err.Error()}, nil
 	}
 	lack := lackOf(m, pod)
-	want, died := admit(m, pod)
-	if died != "" {
-		return nil, errCrashed
+	want, err := admit(m, pod)
+	if errors.Is(err, differential.ErrStuck) {
+		d.Tally.Stuck++
+	}
+	if err != nil {
+		return nil, err
 	}
 	if want.Admitted {
 		d.Tally.Admitted++
@@ -235,14 +241,36 @@ func sameReason(want, got string, short map[string]bool) bool {
 // errCrashed ends a sequence: the kubelet would be gone.
 var errCrashed = errors.New("the kubelet's code panicked")
 
-// admit survives the managers' crashes; they are listed among the defects that nrtd does not copy.
-func admit(m *managers.Managers, pod *v1.Pod) (verdict *managers.Verdict, died string) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			died = fmt.Sprint(cause)
-		}
+// patience is how long the managers may think about a pod before they are looked at.
+const patience = 15 * time.Second
+
+// admit survives the managers' crashes, and the one endless loop that is known: the hunt for CPUs that were distributed
+// over NUMA nodes (K1 in scoring/DEFECTS.md).
+func admit(m *managers.Managers, pod *v1.Pod) (*managers.Verdict, error) {
+	verdicts := make(chan *managers.Verdict, 1)
+	go func() {
+		defer func() {
+			if recover() != nil {
+				close(verdicts)
+			}
+		}()
+		verdicts <- m.Admit(pod)
 	}()
-	return m.Admit(pod), ""
+	for {
+		select {
+		case verdict := <-verdicts:
+			if verdict == nil {
+				return nil, errCrashed
+			}
+			return verdict, nil
+		case <-time.After(patience):
+			stacks := make([]byte, 16<<20)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			if bytes.Contains(stacks, []byte("cpumanager.takeByTopologyNUMADistributed")) {
+				return nil, differential.ErrStuck
+			}
+		}
+	}
 }
 
 // lack tells of which resources the node has too little for the pod even if pods that hold nothing exclusively used

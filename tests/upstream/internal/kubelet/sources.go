@@ -87,11 +87,11 @@ func (d *Driver) compareSource(ctx context.Context, m *managers.Managers, machin
 		}
 		for _, r := range zone.Resources {
 			amounts, known := want[r.Name][id]
-			if !known {
+			delete(want[r.Name], id)
+			if !known || amounts.Allocatable < 0 { // below 0 nrtd publishes what the machine has
 				continue
 			}
 			d.Tally.Amounts++
-			delete(want[r.Name], id)
 			if seen := (managers.Amounts{Allocatable: r.Allocatable.Value(), Available: r.Available.Value()}); seen != amounts {
 				differences = append(differences, fmt.Sprintf("%s of %s: kubelet %+v, nrtd publishes %+v", r.Name, zone.Name, amounts, seen))
 			}
