@@ -75,7 +75,9 @@ fingerprint() {
 }
 
 go_tests() {
-	(cd $here && nice -n 19 go vet ./... && nice -n 19 go test ./...)
+	tests/fixtures/machines/make.sh "$work/made" || return 1
+	nrtd=$(cd "$B" && pwd)/nrtd
+	(cd $here && nice -n 19 go vet ./... && NRTD=$nrtd MACHINES=$work/made nice -n 19 go test ./...)
 }
 
 check "Go tests" go_tests
