@@ -205,7 +205,7 @@ pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
-conformance: all
+conformance: all $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 
 .PHONY: cluster
@@ -229,7 +229,7 @@ install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(MANDIR)/man1 \
 		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR)
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
-	install -m 755 packaging/kubectl-numa $(DESTDIR)$(BINDIR)/kubectl-numa
+	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
 	$(if $(PAGES1),install -m 644 $(PAGES1) $(DESTDIR)$(MANDIR)/man1/)
 	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done

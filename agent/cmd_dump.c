@@ -6,8 +6,8 @@
 #include "agent/inventory_doc.h"
 #include "agent/json.h"
 #include "agent/machine_doc.h"
-#include "agent/nrt.h"
 #include "agent/observe.h"
+#include "agent/render.h"
 #include "agent/settings_text.h"
 #include "agent/yaml.h"
 #include "common/cleanup.h"
@@ -41,7 +41,7 @@ static int render(const struct options *options, struct observation *o, struct d
 		return machine_to_doc(&o->machine, ret);
 	if (!strcmp(what, "inventory"))
 		return inventory_to_doc(o, ret);
-	return nrt_render(o->node_name, &o->machine, &o->settings, &o->inventory, ret, &o->notes);
+	return render_nrt(options, o, ret, &o->notes);
 }
 
 static int print(const struct options *options, const struct doc *doc)

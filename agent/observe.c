@@ -19,6 +19,15 @@ void observation_init(struct observation *o)
 	notes_init(&o->notes);
 }
 
+static void release_pods(struct observation *o)
+{
+	for (size_t i = 0; i < o->n_pods; i++) {
+		free(o->pods[i].namespace);
+		free(o->pods[i].name);
+	}
+	free(o->pods);
+}
+
 void observation_release(struct observation *o)
 {
 	free(o->node_name);
@@ -26,6 +35,7 @@ void observation_release(struct observation *o)
 	machine_release(&o->machine);
 	settings_release(&o->settings);
 	allocations_release(&o->allocations);
+	release_pods(o);
 	reserved_cpus_release(&o->reserved);
 	inventory_release(&o->inventory);
 	notes_release(&o->notes);

@@ -9,6 +9,7 @@
 #include "common/inventory.h"
 #include "common/machine.h"
 #include "common/notes.h"
+#include "common/pod_ref.h"
 #include "common/settings.h"
 
 struct observation {
@@ -17,6 +18,10 @@ struct observation {
 	struct machine machine;
 	struct settings settings;
 	struct allocations allocations;
+	bool pods_known; /* a source told which pods there are: only the pod-resources API does */
+	struct pod_ref *pods;
+	size_t n_pods;
+	size_t pods_size;
 	struct reserved_cpus reserved;
 	struct inventory inventory;
 	struct notes notes; /* what to warn about, in the order it was met */

@@ -91,6 +91,21 @@ static void yaml_resolves_as_kubernetes_does(void **state)
 		check_parse(yaml_parse, cases[i][0], cases[i][1], NULL);
 }
 
+static void a_stream_is_yaml_or_one_json_text(void **state)
+{
+	static const char *const cases[][2] = {
+		{"a: 1\n---\nb: 2\n", "[{\"a\":1},{\"b\":2}]"},
+		{"{\"a\": 1}\n---\n{\"b\": 2}\n", "[{\"a\":1},{\"b\":2}]"},
+		{"{\"a\":\t\"\\ud83d\\ude00\"}", "[{\"a\":\"\xf0\x9f\x98\x80\"}]"},
+		{" [1]", "[[1]]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check_parse(yaml_parse_all, cases[i][0], cases[i][1], NULL);
+	check_parse(yaml_parse_all, "{\"a\": [", NULL, "not valid YAML at line");
+}
+
 static void yaml_refuses_the_rest(void **state)
 {
 	static const char *const cases[][2] = {
@@ -219,6 +234,7 @@ int main(void)
 		cmocka_unit_test(json_reads_what_json_is),
 		cmocka_unit_test(json_refuses_the_rest),
 		cmocka_unit_test(yaml_resolves_as_kubernetes_does),
+		cmocka_unit_test(a_stream_is_yaml_or_one_json_text),
 		cmocka_unit_test(yaml_refuses_the_rest),
 		cmocka_unit_test(yaml_prints_what_reads_back),
 		cmocka_unit_test(printers_have_one_layout),

@@ -6,6 +6,8 @@
 #include "tests/lib/test.h"
 
 #include "agent/fit_hints_doc.h"
+#include "agent/nrt.h"
+#include "agent/observe_nrt.h"
 #include "agent/show_svg.h"
 #include "agent/show_text.h"
 #include "common/cleanup.h"
@@ -400,6 +402,22 @@ static int do_show_svg(void)
 	return r < 0 ? r : show_svg(&v, SHOW_SVG_WIDTH, &out);
 }
 
+static int do_observe_nrt(void)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	const struct nrt_input in = {.node_name = "n1",
+		.machine = &picture.machine,
+		.settings = &picture.settings,
+		.inventory = &picture.inventory,
+		.allocations = &picture.allocations,
+		.fingerprint = FINGERPRINT_NONE};
+	int r = nrt_render(&in, &object, NULL);
+
+	observation_init(&o);
+	return r < 0 ? r : observe_nrt(&object, &o, NULL);
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	static const struct {
@@ -426,6 +444,7 @@ static void every_allocation_may_fail(void **state)
 		{"reservation that fails", do_reservation_that_fails, 10, false},
 		{"show as text", do_show_text, 100, true},
 		{"show as a picture", do_show_svg, 100, true},
+		{"an object and what it tells", do_observe_nrt, 100, true},
 	};
 
 	(void)state;
