@@ -415,6 +415,11 @@ static int run(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 		/* A peer that went away may have answered before. */
 		if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 			return r;
+		/* nghttp2 has refused what the peer sent: the stream's part of it, or all. */
+		if (c->call.closed)
+			break;
+		if (r == 0 && !nghttp2_session_want_read(c->session))
+			return -EPROTO;
 		if (pending.len > 0 && r == 0)
 			p.events |= POLLOUT;
 		if (poll(&p, 1, wait) < 0 && errno != EINTR)

@@ -106,7 +106,7 @@ static void answer(struct grpc_server *s, int32_t stream)
 	if (a->hang_up || a->refuse) {
 		s->hang_up = true;
 		if (a->refuse)
-			must(nghttp2_submit_goaway(s->session, NGHTTP2_FLAG_NONE, stream - 2,
+			must(nghttp2_submit_goaway(s->session, NGHTTP2_FLAG_NONE, stream > 2 ? stream - 2 : 0,
 				     NGHTTP2_NO_ERROR, NULL, 0) == 0);
 		return;
 	}

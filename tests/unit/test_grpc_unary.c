@@ -153,7 +153,8 @@ static void bad_peers_get_their_own_error_each(void **state)
 		bench_init(&b);
 		s = grpc_server_start(b.path, answers, ARRAY_SIZE(answers));
 		snprintf(want, sizeof(want), "%s: %s", b.path, rows[i].text);
-		assert_int_equal(call(&b, DEADLINE_MS), rows[i].want);
+		if (call(&b, DEADLINE_MS) != rows[i].want)
+			fail_msg("%s: %s", rows[i].text, b.err.text);
 		test_assert_text(rows[i].text, b.err.text, want);
 		assert_int_equal(b.reply.status, -1);
 		/* The next call is not harmed. */
