@@ -174,11 +174,16 @@ $(UNIT): | $(MACHINES)
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 30
 FUZZ_FLAGS = $(NRTD_CPPFLAGS) $(LIB_CFLAGS) -std=gnu11 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
-FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o)
+FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o) $(PROTO:%.proto=build/fuzz/obj/%.pb-c.o)
+$(SRC:%.c=build/fuzz/obj/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,FUZZ-CC)
 	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+build/fuzz/obj/%.pb-c.o: $(B)/gen/%.pb-c.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ-CC)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -w -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 build/fuzz/libnrtd.a: $(FUZZ_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a

@@ -398,12 +398,25 @@ static void back_off(struct pod_resources_client *c)
 	c->not_before = now_ms() + c->pause_ms;
 }
 
+/* A kubelet has calls behind feature gates, and says so without a status of its own. */
+static bool is_disabled(const struct grpc_reply *reply)
+{
+	return reply->status == GRPC_UNKNOWN && strstr(reply->text.text, "disabled");
+}
+
+/* The same for a pod that Get does not find. */
+static bool is_no_pod(const struct grpc_reply *reply)
+{
+	return reply->status == GRPC_NOT_FOUND ||
+	       (reply->status == GRPC_UNKNOWN && strstr(reply->text.text, "not found"));
+}
+
 static int status_error(const struct pod_resources_client *c, const char *call,
 	const struct grpc_reply *reply, struct err *err)
 {
 	const char *why = reply->text.text;
 
-	switch (reply->status) {
+	switch (is_disabled(reply) ? GRPC_UNIMPLEMENTED : reply->status) {
 	case GRPC_UNIMPLEMENTED:
 		return err_set(err, -EOPNOTSUPP, "%s: this kubelet has no %s: %.200s", c->socket, call, why);
 	case GRPC_RESOURCE_EXHAUSTED:
@@ -479,7 +492,7 @@ int pod_resources_get(struct pod_resources_client *c, const struct machine *mach
 		return no_memory(&conversion);
 	r = call(c, "Get", request, podresources__get_pod_resources_request__pack(&message, request), &reply,
 		err);
-	if (r < 0)
+	if (r < 0 && !is_no_pod(&reply))
 		return r;
 	answer = podresources__get_pod_resources_response__unpack(
 		NULL, reply.message.len, (const uint8_t *)reply.message.text);
@@ -490,6 +503,7 @@ int pod_resources_get(struct pod_resources_client *c, const struct machine *mach
 	if (r < 0)
 		return err_wrap(err, r, "%s", c->socket);
 	note_strangers(&conversion, notes);
+	allocations_sort(&held);
 	held.cpus_known = held.devices_known = true;
 	allocations_release(ret);
 	*ret = held;
