@@ -25,11 +25,13 @@ printf '\n%s, %s CPUs, %s, %s\n%s\n%s; load %s before, %s after\n\n' \
 	"$(${CC:-cc} --version | head -n 1)" "$(sed -n 's/^# //p' "$work/times")" "$(date -u +%F)" "$before" "$(load)"
 awk -F '\t' '
 	function text(ns) {
-		return ns < 999.5 ? sprintf("%.0f ns", ns) : ns < 999.5e3 ? sprintf("%.3g us", ns / 1e3) :
-			ns < 999.5e6 ? sprintf("%.3g ms", ns / 1e6) : sprintf("%.3g s", ns / 1e9)
+		if (ns < 999.5) return sprintf("%.0f ns", ns)
+		if (ns < 999.5e3) return sprintf("%.3g us", ns / 1e3)
+		if (ns < 999.5e6) return sprintf("%.3g ms", ns / 1e6)
+		return sprintf("%.3g s", ns / 1e9)
 	}
 	BEGIN {
-		print "| median times | Go | nrtd | ratio | nrtd prepares, once a node |"
+		print "| CPU time, median | Go | nrtd | ratio | nrtd prepares, once a node |"
 		print "|---|---|---|---|---|"
 	}
 	!/^#/ {
