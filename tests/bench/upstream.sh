@@ -30,12 +30,14 @@ awk -F '\t' '
 		if (ns < 999.5e6) return sprintf("%.3g ms", ns / 1e6)
 		return sprintf("%.3g s", ns / 1e9)
 	}
+	# two digits: more would promise what timing cannot hold
+	function times(ratio) { return ratio < 9.95 ? sprintf("%.1f", ratio) : sprintf("%.0f", sprintf("%.2g", ratio) + 0) }
 	BEGIN {
 		print "| CPU time, median | Go | nrtd | ratio | nrtd prepares, once a node |"
 		print "|---|---|---|---|---|"
 	}
 	!/^#/ {
 		printf "| %s | %s | %s | %s | %s |\n", $1, text($2) ($3 == 1 ? " (one run)" : ""), text($4),
-			sprintf($2 / $4 < 9.95 ? "%.1f" : "%.0f", $2 / $4), text($5)
+			times($2 / $4), text($5)
 	}' "$work/times"
 exit "$status"
