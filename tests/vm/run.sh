@@ -50,7 +50,7 @@ make_root() {
 boot() {
 	(cd "$work/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initrd" || return 1
 	rm -f "$work/told" "$work/monitor"
-	timeout 100 nice -n 5 qemu-system-x86_64 -accel tcg -M q35 -nodefaults -no-user-config -no-reboot -display none \
+	timeout 100 qemu-system-x86_64 -accel tcg -M q35 -nodefaults -no-user-config -no-reboot -display none \
 		-serial "file:$work/console" -serial "file:$work/told" \
 		-chardev "socket,id=monitor,path=$work/monitor,server=on,wait=off" -mon chardev=monitor,mode=readline \
 		-chardev "socket,id=guest,path=$work/monitor" -serial chardev:guest \
