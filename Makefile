@@ -102,6 +102,7 @@ help:
 ## make test       install what is missing, build, run every test that needs no cluster
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
+## make bench-upstream  the real Kubernetes code's speed beside nrtd's, on the same questions (needs Go)
 ## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make pictures   draw man/pictures, which the README shows
@@ -216,6 +217,11 @@ pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 .PHONY: conformance
 conformance: all $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
+
+.PHONY: bench-upstream
+bench-upstream: $(B)/tests/bench/upstream
+	@B=$(B) tests/bench/upstream.sh
+$(B)/tests/bench/upstream: $(B)/tests/vectors/kubelet_support.o $(B)/tests/vectors/sched_build.o $(B)/tests/vectors/vectors_json.o
 
 .PHONY: cluster
 cluster:

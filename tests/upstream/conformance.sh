@@ -75,7 +75,9 @@ fingerprint() {
 }
 
 go_tests() {
-	(cd $here && nice -n 19 go vet ./... && nice -n 19 go test ./...)
+	tests/fixtures/machines/make.sh "$work/made" || return 1
+	nrtd=$(cd "$B" && pwd)/nrtd
+	(cd $here && nice -n 19 go vet ./... && NRTD=$nrtd MACHINES=$work/made nice -n 19 go test ./...)
 }
 
 check "Go tests" go_tests
@@ -94,6 +96,7 @@ if offers score; then
 		-seed "$SEED" -cases $((CASES / 20 + 1))
 fi
 check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
+check "access" $here/access.sh "$work/cluster"
 machines || exit 1
 if offers fit; then
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
