@@ -29,12 +29,14 @@ check() {
 	name=$1
 	shift
 	echo "== $name"
+	begun=$(date +%s)
 	if "$@"; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
 		echo "FAIL $name"
 	fi
+	echo "== $name: $(($(date +%s) - begun)) s"
 }
 
 # machines: what hardware there is to try on, as folders with sys in them
