@@ -21,6 +21,16 @@ static void check_devices(const struct device_block *blocks, size_t n)
 	}
 }
 
+/* A device of a container is in one block only. */
+static void check_once(const struct device_block *a, const struct device_block *b)
+{
+	if (strcmp(a->resource, b->resource) != 0)
+		return;
+	for (size_t i = 0; i < a->n_ids; i++)
+		for (size_t j = 0; j < b->n_ids; j++)
+			fuzz_require(strcmp(a->ids[i], b->ids[j]) != 0);
+}
+
 static void check_item(const struct allocation *item)
 {
 	fuzz_require(item->namespace && item->pod && item->container && *item->pod_uid == '\0');
@@ -28,6 +38,9 @@ static void check_item(const struct allocation *item)
 	for (size_t i = 0; i < item->n_memory; i++)
 		check_nodes(item->memory[i].nodes);
 	check_devices(item->devices, item->n_devices);
+	for (size_t i = 0; i < item->n_devices; i++)
+		for (size_t j = 0; j < i; j++)
+			check_once(&item->devices[i], &item->devices[j]);
 }
 
 static void check(const struct pod_resources *p)

@@ -48,6 +48,10 @@ static void containers_become_items(void **state)
 			"1{1'p' 3{1'c' 2{1'v/nic' 2'a' " NODE_1 "} 2{1'v/gpu' 2'x'} 2{1'v/nic' 2'b' " NODE_1
 			"} 2{1'v/nic' 2'c' " NODE_0 "}}}",
 			"/c v/nic a,b@1 v/gpu x@ v/nic c@0;", ""},
+		{"a device listed under each of its nodes",
+			"1{1'p' 3{1'c' 2{1'v/nic' 2'b' " NODE_1 "} 2{1'v/nic' 2'a' 2'b' " NODE_0
+			"} 2{1'v/gpu' 2'b' " NODE_0 "}}}",
+			"/c v/nic b@0-1 v/nic a@0 v/gpu b@0;", ""},
 		{"topology without nodes", "1{1'p' 3{1'c' 2{1'v/nic' 2'a' 3{}}}}", "/c v/nic a@;", ""},
 		{"nodes that cannot be",
 			"1{1'p' 3{1'c' 2{1'v/nic' 2'a' 3{1{1:7}}} 2{1'v/nic' 2'b' 3{1{} 1{1:-1}}} 2{1'v/nic' "
