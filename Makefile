@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
+SYSCONFDIR ?= /etc
 SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
@@ -253,6 +254,8 @@ install: all
 	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
 	$(if $(PAGES1),install -m 644 $(PAGES1) $(DESTDIR)$(MANDIR)/man1/)
 	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done
+	install -d $(DESTDIR)$(SYSCONFDIR)/default
+	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
 	$(B)/nrtd completion --shell bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(B)/nrtd completion --shell zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 
