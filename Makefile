@@ -145,6 +145,10 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
 	$(call say,LINK)
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
 
+$(B)/tests/upstream/%: $(B)/tests/upstream/%.o $(B)/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
+
 # ---- tests
 MACHINES := build/fixtures/machines/made
 $(MACHINES): $(wildcard tests/fixtures/machines/*.spec tests/fixtures/machines/make.*)
