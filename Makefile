@@ -55,7 +55,8 @@ TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 
 # ---- what there is
 SRC := $(filter-out agent/main.c,$(sort $(wildcard common/*.c scoring/*.c agent/*.c)))
-OBJ := $(SRC:%.c=$(B)/%.o)
+PROTO := $(sort $(wildcard agent/*.proto))
+OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 HEADERS := $(sort $(wildcard common/*.h scoring/*.h agent/*.h tests/lib/*.h))
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -67,7 +68,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
 .DEFAULT_GOAL := all
-.PHONY: all run test check-unit bench lint install dist clean help
+.PHONY: all run test deb check-unit bench lint install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -90,6 +91,10 @@ lint:
 	@packaging/install-deps.sh lint
 	@tests/check/lint.sh
 
+deb:
+	@packaging/install-deps.sh deb
+	@packaging/make-deb.sh build/deb
+
 help:
 	@sed -n 's/^##//p' Makefile
 
@@ -97,13 +102,16 @@ help:
 ## make test       install what is missing, build, run every test that needs no cluster
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
+## make bench-upstream  the real Kubernetes code's speed beside nrtd's, on the same questions (needs Go)
 ## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
+## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
 ## make coverage   lines and branches that the tests reach
 ## make fuzz-smoke run every fuzz target for FUZZ_SECONDS (default 30; needs clang)
 ## make install    into DESTDIR/PREFIX (default /usr/local)
+## make deb        the Debian package, into build/deb, checked by lintian
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
 ## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity
@@ -120,6 +128,16 @@ $(B)/%.o: %.c $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(CFLAGS) \
 		-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+# ---- protobuf messages: generated code is not held to our warnings
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
+	@mkdir -p $(@D)
+	$(call say,PROTOC)
+	$(Q)protoc-c --proto_path=. --c_out=$(B)/gen $<
+$(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c $(B)/flags
+	$(call say,CC)
+	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(filter-out -W%,$(NRTD_CFLAGS)) $(CFLAGS) -w -c -o $@ $<
+$(SRC:%.c=$(B)/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 
 $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
@@ -160,11 +178,16 @@ $(UNIT): | $(MACHINES)
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 30
 FUZZ_FLAGS = $(NRTD_CPPFLAGS) $(LIB_CFLAGS) -std=gnu11 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
-FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o)
+FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o) $(PROTO:%.proto=build/fuzz/obj/%.pb-c.o)
+$(SRC:%.c=build/fuzz/obj/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,FUZZ-CC)
 	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+build/fuzz/obj/%.pb-c.o: $(B)/gen/%.pb-c.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ-CC)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -w -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 build/fuzz/libnrtd.a: $(FUZZ_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a
@@ -187,14 +210,27 @@ check: all units
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
 
+# ---- virtual machines whose NUMA layout is chosen (tests/vm)
+.PHONY: vm-test run-vm-test
+vm-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory run-vm-test
+run-vm-test: $(B)/nrtd
+	@B=$(B) tests/vm/run.sh
+
 .PHONY: pictures
 pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 	$< man/pictures
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
-conformance: all
+conformance: all $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
+
+.PHONY: bench-upstream
+bench-upstream: $(B)/tests/bench/upstream
+	@B=$(B) tests/bench/upstream.sh
+$(B)/tests/bench/upstream: $(B)/tests/vectors/kubelet_support.o $(B)/tests/vectors/sched_build.o $(B)/tests/vectors/vectors_json.o
 
 .PHONY: cluster
 cluster:
@@ -217,7 +253,7 @@ install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(MANDIR)/man1 \
 		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR)
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
-	install -m 755 packaging/kubectl-numa $(DESTDIR)$(BINDIR)/kubectl-numa
+	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
 	$(if $(PAGES1),install -m 644 $(PAGES1) $(DESTDIR)$(MANDIR)/man1/)
 	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done

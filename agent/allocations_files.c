@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sys/stat.h>
 
+#include "agent/device_affinity.h"
+#include "agent/fs.h"
 #include "agent/state_cpu.h"
 #include "agent/state_devices.h"
 #include "agent/state_memory.h"
@@ -84,6 +87,32 @@ static int read_memory(const struct reading *rd)
 	return allocations_merge(rd->allocations, &state.allocations) < 0 ? no_memory(rd) : 0;
 }
 
+/* Seconds since the file was written; 0 when that is not known. */
+static long long age_of(const struct reading *rd, const char *path)
+{
+	char full[PATH_MAX];
+	struct stat st;
+	time_t now = time(NULL);
+
+	snprintf(full, sizeof(full), "%s%s", rd->sysroot, path);
+	return stat(full, &st) == 0 && now > st.st_mtime ? now - st.st_mtime : 0;
+}
+
+static void drop_ended_pods(const struct reading *rd, const char *file, struct allocations *a)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/" PODS_FOLDER, rd->kubelet_root);
+	if (!fs_exists(rd->sysroot, path) || age_of(rd, file) <= PODS_FOLDER_S)
+		return;
+	for (size_t i = a->n_items; i > 0; i--) {
+		snprintf(path, sizeof(path), "%s/" PODS_FOLDER "/%s", rd->kubelet_root,
+			a->items[i - 1].pod_uid);
+		if (!strchr(a->items[i - 1].pod_uid, '/') && !fs_exists(rd->sysroot, path))
+			allocations_remove(a, i - 1);
+	}
+}
+
 static int read_devices(const struct reading *rd)
 {
 	CLEANUP(state_devices_release) struct state_devices state = STATE_DEVICES_INIT;
@@ -98,6 +127,9 @@ static int read_devices(const struct reading *rd)
 	if (r < 0)
 		return r;
 	rd->allocations->devices_known = true;
+	drop_ended_pods(rd, path, &state.allocations);
+	if (device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations) < 0)
+		return no_memory(rd);
 	return allocations_merge(rd->allocations, &state.allocations) < 0 ? no_memory(rd) : 0;
 }
 

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 
+#include "agent/hints.h"
 #include "agent/inventory_doc.h"
 #include "agent/json.h"
 #include "agent/machine_doc.h"
 #include "agent/nrt.h"
 #include "agent/observe.h"
+#include "agent/render.h"
 #include "agent/settings_text.h"
 #include "agent/yaml.h"
 #include "common/cleanup.h"
@@ -33,6 +35,41 @@ void command_log_settings(const struct settings *s)
 	}
 }
 
+static int add_copy(const struct doc *from, const char *key, struct doc *to)
+{
+	struct doc *child = doc_add(to, key);
+	char *own = child ? child->key : NULL;
+	int r = child ? doc_copy(from, child) : -ENOMEM;
+
+	if (child)
+		child->key = own;
+	return r;
+}
+
+/* What the Node is to carry. */
+static int render_hints(const struct options *options, struct observation *o, struct doc *ret)
+{
+	CLEANUP(hints_config_release) struct hints_config config = {0};
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+	struct err err = {""};
+	int r = hints_config_read(options, &config, &err);
+
+	if (r < 0) {
+		log_error("%s", err.text);
+		return r;
+	}
+	r = render_nrt(options, o, &nrt, &o->notes);
+	if (r == 0)
+		r = hints_make(&config, o, nrt_content_hash(&nrt), &annotations, &labels, &o->notes);
+	if (r < 0)
+		return r;
+	ret->kind = DOC_MAP;
+	r = add_copy(&annotations, "annotations", ret);
+	return r < 0 ? r : add_copy(&labels, "labels", ret);
+}
+
 static int render(const struct options *options, struct observation *o, struct doc *ret)
 {
 	const char *what = options->value[OPT_WHAT];
@@ -41,7 +78,8 @@ static int render(const struct options *options, struct observation *o, struct d
 		return machine_to_doc(&o->machine, ret);
 	if (!strcmp(what, "inventory"))
 		return inventory_to_doc(o, ret);
-	return nrt_render(o->node_name, &o->machine, &o->settings, &o->inventory, ret, &o->notes);
+	return !strcmp(what, "hints") ? render_hints(options, o, ret)
+				      : render_nrt(options, o, ret, &o->notes);
 }
 
 static int print(const struct options *options, const struct doc *doc)

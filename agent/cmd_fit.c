@@ -104,7 +104,8 @@ static int answer(const struct options *options, const struct observation *o, co
 	const struct fit_input in = {.machine = &o->machine,
 		.settings = &o->settings,
 		.allocations = &o->allocations,
-		.inventory = &o->inventory};
+		.inventory = &o->inventory,
+		.reserved = o->reserved.observed ? o->reserved.cpus : NULL};
 	int r = fit_report_make(&in, pod, &report);
 
 	if (r < 0) {
@@ -155,7 +156,7 @@ int command_fit(const struct options *options)
 	if (r == 0)
 		r = set_what_if(options, &o.settings, &err);
 	if (r == 0)
-		r = observe_again(&o, &err);
+		r = observe_again(options, &o, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;

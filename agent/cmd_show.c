@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "agent/nrt_input.h"
 #include "agent/observe.h"
+#include "agent/observe_nrt.h"
 #include "agent/show_svg.h"
 #include "agent/show_text.h"
 #include "agent/terminal.h"
@@ -14,25 +16,44 @@
 #define SHOW_MAX       (256u << 20)
 #define SVG_PER_COLUMN 8 /* pixels */
 
-/* Observe and draw. 0, or -errno with one line in `err`. */
-static int draw(
-	const struct options *options, const struct terminal *terminal, struct strbuf *out, struct err *err)
+/* From the object that --nrt names. */
+static int look_at_object(const struct options *options, struct observation *ret, struct err *err)
 {
-	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	const char *path = options->value[OPT_NRT];
+	int r = nrt_input_choose(path, options->value[OPT_NODE_NAME], &object, err);
+
+	if (r < 0)
+		return r;
+	r = observe_nrt(&object, ret, err);
+	return r < 0 ? err_wrap(err, r, "%.100s", strcmp(path, "-") != 0 ? path : "standard input") : 0;
+}
+
+/* What there is to draw. 0; -errno with one line in `err` and `ret` untouched. */
+static int look(const struct options *options, struct observation *ret, struct err *err)
+{
+	int r;
+
+	if (option_set(options, OPT_NRT))
+		return look_at_object(options, ret, err);
+	r = observe(options, ret, err);
+	/* A log would stand in the way of a picture that is redrawn. */
+	if (r == 0 && !option_set(options, OPT_WATCH))
+		command_log_settings(&ret->settings);
+	return r;
+}
+
+/* 0, or -errno with one line in `err`. */
+static int draw(const struct options *options, const struct observation *o, const struct terminal *terminal,
+	struct strbuf *out, struct err *err)
+{
 	CLEANUP(show_view_release) struct show_view view;
 	const char *columns = options->value[OPT_WIDTH];
 	size_t width = columns ? strtoul(columns, NULL, 10) * SVG_PER_COLUMN : SHOW_SVG_WIDTH;
 	int r;
 
-	observation_init(&o);
 	show_view_init(&view);
-	r = observe(options, &o, err);
-	if (r < 0)
-		return r;
-	/* A log would stand in the way of a picture that is redrawn. */
-	if (!option_set(options, OPT_WATCH))
-		command_log_settings(&o.settings);
-	r = show_view(&o, &view);
+	r = show_view(o, &view);
 	if (r == 0 && !strcmp(options->value[OPT_SHOW_OUTPUT], "svg"))
 		r = show_svg(&view, width, out);
 	else if (r == 0)
@@ -55,13 +76,21 @@ static void detect(const struct options *options, struct terminal *ret)
 
 static int show_once(const struct options *options)
 {
+	CLEANUP(observation_release) struct observation o;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SHOW_MAX);
 	struct terminal terminal;
 	struct err err = {""};
 	int r;
 
+	observation_init(&o);
+	r = look(options, &o, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		/* A file that the user gave is usage, as for the other commands. */
+		return option_set(options, OPT_NRT) && r != -ENOMEM ? EXIT_USAGE : EXIT_FAILURE;
+	}
 	detect(options, &terminal);
-	if (draw(options, &terminal, &text, &err) < 0) {
+	if (draw(options, &o, &terminal, &text, &err) < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;
 	}
@@ -78,14 +107,19 @@ static int show_once(const struct options *options)
 /* One picture. What cannot be read now may be readable the next time: the error stands in its place. */
 static int watch_once(const struct options *options, bool redraw)
 {
+	CLEANUP(observation_release) struct observation o;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SHOW_MAX);
 	CLEANUP(strbuf_release) struct strbuf frame = STRBUF_INIT(SHOW_MAX);
 	struct terminal terminal;
 	struct err err = {""};
 	int r;
 
+	observation_init(&o);
 	detect(options, &terminal);
-	if (draw(options, &terminal, &text, &err) < 0) {
+	r = look(options, &o, &err);
+	if (r == 0)
+		r = draw(options, &o, &terminal, &text, &err);
+	if (r < 0) {
 		strbuf_reset(&text);
 		strbuf_addf(&text, "nrtd: error: %s\n", err.text);
 	}
@@ -156,13 +190,38 @@ static int watch(const struct options *options)
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Flags that go together; what the environment says of the machine is passed over when there is an object. */
+static int check_flags(const struct options *options, struct err *err)
+{
+	const unsigned machine = 1u << COMMAND_SHOW | 1u << COMMAND_DUMP;
+
+	if (option_set(options, OPT_WATCH) && strcmp(options->value[OPT_SHOW_OUTPUT], "text") != 0)
+		return err_set(err, -EINVAL, "%s: only text can be watched", options->origin[OPT_WATCH]);
+	if (!option_set(options, OPT_NRT))
+		return 0;
+	if (option_set(options, OPT_WATCH) && !strcmp(options->value[OPT_NRT], "-"))
+		return err_set(err, -EINVAL, "%s: standard input can be read only once, give %s a file",
+			options->origin[OPT_WATCH], options->origin[OPT_NRT]);
+	for (enum option_id id = 0; id < OPT_COUNT; id++) {
+		const char *origin = options->origin[id];
+
+		if (id == OPT_NODE_NAME || id == OPT_VERBOSE ||
+			(option_defs[id].commands & machine) != machine)
+			continue;
+		if (origin && !strncmp(origin, "--", 2))
+			return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_NRT],
+				origin);
+	}
+	return 0;
+}
+
 int command_show(const struct options *options)
 {
-	if (!option_set(options, OPT_WATCH))
-		return show_once(options);
-	if (strcmp(options->value[OPT_SHOW_OUTPUT], "text") != 0) {
-		log_error("%s: only text can be watched", options->origin[OPT_WATCH]);
+	struct err err = {""};
+
+	if (check_flags(options, &err) < 0) {
+		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	return watch(options);
+	return option_set(options, OPT_WATCH) ? watch(options) : show_once(options);
 }

@@ -15,6 +15,8 @@ int command_check(const struct options *options);
 int command_fit(const struct options *options); /* 3: does not fit */
 int command_show(const struct options *options);
 int command_score(const struct options *options);
+int command_run(const struct options *options);
+int command_diff(const struct options *options); /* 0 the same, 1 different, 2 trouble */
 int command_completion(const struct options *options);
 
 /* Log what each setting is and where it was found, at the level that --verbose shows. */

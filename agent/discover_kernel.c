@@ -337,12 +337,11 @@ static int read_distances(
 static int read_single_node(struct reader *rd, struct machine *m)
 {
 	struct numa_node *node = add_node(m, 0);
-	int r;
 
 	if (!node)
 		return no_memory(rd);
-	r = read_memory(rd, "/proc/meminfo", &node->memory_bytes);
-	return r < 0 ? r : read_pools(rd, "/sys/kernel/mm/hugepages", node);
+	node->memory_bytes = m->memory_bytes;
+	return read_pools(rd, "/sys/kernel/mm/hugepages", node);
 }
 
 static int read_nodes(struct reader *rd, struct machine *m)
@@ -374,6 +373,8 @@ int kernel_discover(const char *root, struct machine *m, struct kernel_cpus *ret
 	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
 	int r = read_cpus(&rd, ret_cpus);
 
+	if (r == 0)
+		r = read_memory(&rd, "/proc/meminfo", &m->memory_bytes);
 	if (r == 0)
 		r = read_nodes(&rd, m);
 	return r < 0 ? reader_fail(&rd, r, err) : 0;

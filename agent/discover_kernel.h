@@ -17,6 +17,8 @@
  * directories where their number fits and that of node/online does not. A row of another length is not told,
  * neither is a value of 0; a machine where nothing is told has no matrix.
  *
+ * The machine's whole memory is MemTotal of proc/meminfo, which need not be the sum of its nodes'.
+ *
  * A file that is there and does not hold what it should is an error that names it.
  */
 #include "common/machine.h"

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 
+#include "agent/fit_devices.h"
 #include "agent/fit_scheduler.h"
 #include "agent/model.h"
+#include "agent/node_free.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/strbuf.h"
@@ -32,7 +34,7 @@ void fit_report_release(struct fit_report *report)
 	*report = (struct fit_report){0};
 }
 
-/* ---- the pod without its devices */
+/* ---- the pod without devices of which nobody tells */
 
 static int note_unchecked(struct fit_report *report, const char *name)
 {
@@ -52,12 +54,13 @@ static int note_unchecked(struct fit_report *report, const char *name)
 	return 0;
 }
 
-static int copy_list(struct fit_report *report, const struct resource_list *from, struct resource_list *to)
+static int copy_list(struct fit_report *report, const struct device_inventory *devices,
+	const struct resource_list *from, struct resource_list *to)
 {
 	for (size_t i = 0; i < from->n_items; i++) {
 		const struct resource_quantity *q = &from->items[i];
-		int r = resource_name_is_native(q->name) ? resource_list_set(to, q->name, q->quantity)
-							 : note_unchecked(report, q->name);
+		bool known = resource_name_is_native(q->name) || device_inventory_find(devices, q->name);
+		int r = known ? resource_list_set(to, q->name, q->quantity) : note_unchecked(report, q->name);
 
 		if (r < 0)
 			return r;
@@ -65,8 +68,9 @@ static int copy_list(struct fit_report *report, const struct resource_list *from
 	return 0;
 }
 
-/* Everything but devices, whose names go to the report. */
-static int copy_pod(struct fit_report *report, const struct pod_request *from, struct pod_request *to)
+/* Everything but devices that are not in the inventory; their names go to the report. */
+static int copy_pod(struct fit_report *report, const struct device_inventory *devices,
+	const struct pod_request *from, struct pod_request *to)
 {
 	int r = 0;
 
@@ -76,70 +80,32 @@ static int copy_pod(struct fit_report *report, const struct pod_request *from, s
 		const struct container_request *c = &from->containers[i];
 		struct container_request *copy = pod_request_add(to, c->kind, c->name);
 
-		r = copy ? copy_list(report, &c->requests, &copy->requests) : -ENOMEM;
+		r = copy ? copy_list(report, devices, &c->requests, &copy->requests) : -ENOMEM;
 		if (r == 0)
-			r = copy_list(report, &c->limits, &copy->limits);
+			r = copy_list(report, devices, &c->limits, &copy->limits);
 	}
 	if (r == 0)
-		r = copy_list(report, &from->overhead, &to->overhead);
+		r = copy_list(report, devices, &from->overhead, &to->overhead);
 	if (r == 0)
-		r = copy_list(report, &from->pod_requests, &to->pod_requests);
+		r = copy_list(report, devices, &from->pod_requests, &to->pod_requests);
 	if (r == 0)
-		r = copy_list(report, &from->pod_limits, &to->pod_limits);
+		r = copy_list(report, devices, &from->pod_limits, &to->pod_limits);
 	return r;
 }
 
-/* ---- what the whole node has */
-
-static qty_t sum_available(const struct inventory *inv, int resource)
+static int free_devices(
+	const struct device_inventory *devices, const struct resource_list *wanted, struct resource_list *ret)
 {
-	qty_t sum = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < inv->n_nodes && resource >= 0; i++)
-		sum = qty_add(sum, inventory_amount(inv, i, (size_t)resource)->available);
-	return sum;
-}
-
-/* CPUs that are online, less what the system reserves and what is held exclusively. */
-static int free_cpus(const struct fit_input *in, qty_t *ret)
-{
-	const struct settings *s = in->settings;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t held = model_exclusive_cpus(in->allocations);
-	hwloc_const_bitmap_t reserved = in->reserved ? in->reserved : s->reserved_system_cpus;
-	qty_t taken;
-
-	if (!held || hwloc_bitmap_and(held, held, in->machine->online) < 0)
-		return -ENOMEM;
-	if (reserved && hwloc_bitmap_andnot(held, held, reserved) < 0)
-		return -ENOMEM;
-	taken = (qty_t)cpuset_size(held) * QTY_UNIT;
-	if (reserved && !hwloc_bitmap_iszero(reserved))
-		taken += (qty_t)cpuset_size(reserved) * QTY_UNIT;
-	else if (s->reserved_cpu_known)
-		taken += s->kube_reserved_cpu + s->system_reserved_cpu;
-	*ret = (qty_t)in->machine->n_cpus * QTY_UNIT - taken;
-	return 0;
-}
-
-/* The most that pods can still ask for of cpu, memory and the hugepages that the pod names. Pods of the
- * shared pool take of it too, which is not known here. */
-static int free_amounts(
-	const struct fit_input *in, const struct resource_list *wanted, struct resource_list *ret)
-{
-	struct quantity q = {.format = QUANTITY_DECIMAL_SI};
-	int r = free_cpus(in, &q.nano), memory = inventory_resource(in->inventory, "memory");
-
-	if (r == 0)
-		r = resource_list_set(ret, "cpu", q);
-	q = (struct quantity){.nano = sum_available(in->inventory, memory), .format = QUANTITY_BINARY_SI};
-	if (r == 0 && q.nano > 0)
-		r = resource_list_set(ret, "memory", q);
 	for (size_t i = 0; i < wanted->n_items && r == 0; i++) {
 		const char *name = wanted->items[i].name;
+		const struct device_resource *device = device_inventory_find(devices, name);
+		struct quantity q = {.format = QUANTITY_DECIMAL_SI};
 
-		if (!resource_name_is_hugepages(name))
+		if (!device)
 			continue;
-		q.nano = sum_available(in->inventory, inventory_resource(in->inventory, name));
+		q.nano = (qty_t)fit_devices_free(device) * QTY_UNIT;
 		r = resource_list_set(ret, name, q);
 	}
 	return r;
@@ -151,8 +117,10 @@ static int free_amounts(
 struct question {
 	const struct fit_input *in;
 	struct settings settings; /* a shallow copy, to ask what if */
-	struct pod_request pod;   /* without devices */
+	struct pod_request pod;   /* without devices that are not in the inventory */
+	struct device_inventory devices;
 	struct resource_list free;
+	struct resource_list unsure;
 	struct kubelet kubelet;
 	struct kubelet_workspace *ws;
 	struct admission_node node;
@@ -167,22 +135,10 @@ static void close_kubelet(struct question *q)
 static void question_release(struct question *q)
 {
 	close_kubelet(q);
+	device_inventory_release(&q->devices);
 	pod_request_release(&q->pod);
 	resource_list_release(&q->free);
-}
-
-/* Policy none keeps no pool in its state file; a kubelet that changes to static begins with every CPU in it.
- */
-static hwloc_const_bitmap_t shared_pool(const struct question *q)
-{
-	const struct allocations *a = q->in->allocations;
-
-	if (!a->cpus_known || (a->shared && !hwloc_bitmap_iszero(a->shared)))
-		return a->shared;
-	for (size_t i = 0; i < a->n_items; i++)
-		if (!hwloc_bitmap_iszero(a->items[i].cpus))
-			return a->shared;
-	return q->in->machine->online;
+	resource_list_release(&q->unsure);
 }
 
 static int open_kubelet(struct question *q)
@@ -190,15 +146,17 @@ static int open_kubelet(struct question *q)
 	const struct kubelet_node node = {
 		.machine = q->in->machine,
 		.settings = &q->settings,
-		.shared = shared_pool(q),
+		.shared = model_shared_pool(q->in->machine, q->in->allocations),
 		.reserved = q->in->reserved,
 		.memory = q->in->allocations->memory_known ? &q->in->allocations->memory : NULL,
+		.devices = &q->devices,
 	};
 	int r = kubelet_init(&q->kubelet, &node);
 
 	if (r == 0)
 		r = kubelet_workspace_new(&q->kubelet, &q->ws);
-	q->node = (struct admission_node){.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free};
+	q->node = (struct admission_node){
+		.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free, .unsure = &q->unsure};
 	return r;
 }
 
@@ -261,6 +219,18 @@ static int explain_rejection(const struct question *q, const struct admission *a
 	err_set(&report->reason, 0, "%.60s: %s wanted, the node has %s left at most", a->short_of, wanted,
 		free);
 	return report->rejection ? 0 : -ENOMEM;
+}
+
+static void explain_unsure(const struct admission *a, struct err *reason)
+{
+	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
+
+	print_amount(a->unsure_of, a->wanted, wanted);
+	print_amount(a->unsure_of, a->free, free);
+	err_set(reason, 0,
+		"%.60s: %s wanted, the node has %s left or more: it is not known which holders are init "
+		"containers, whose amounts the kubelet may not count",
+		a->unsure_of, wanted, free);
 }
 
 static int find_nearest(struct question *q, struct fit_report *report)
@@ -338,8 +308,12 @@ static int ask_both_scopes(struct question *q, struct topology_manager_config co
 	return r;
 }
 
-/* Ask under every policy where it is not known, else under both scopes where that is not known. */
-static int explain_unknown(struct question *q, struct fit_report *report)
+/*
+ * Ask under every policy where it is not known, else under both scopes where that is not known. Scopes that
+ * agree settle it: *ret_agreed is then true, and the question is one about scope container, the kubelet's
+ * default.
+ */
+static int explain_unknown(struct question *q, struct fit_report *report, bool *ret_agreed)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
 	struct topology_manager_config config = q->settings.topology;
@@ -364,6 +338,11 @@ static int explain_unknown(struct question *q, struct fit_report *report)
 	}
 	if (!settles)
 		return 0;
+	if (!by_policy && answers[TOPOLOGY_SCOPE_CONTAINER] == answers[TOPOLOGY_SCOPE_POD]) {
+		*ret_agreed = true;
+		config.scope = TOPOLOGY_SCOPE_CONTAINER;
+		return ask_what_if(q, config, report->qos, &answers[0]);
+	}
 	print_answers(
 		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
 	err_set(&report->reason, 0, "%.200s%s", unknown.text, text.text);
@@ -372,25 +351,58 @@ static int explain_unknown(struct question *q, struct fit_report *report)
 
 /* ---- the report */
 
+/* The managers reject the pod without its devices, but with them a container may go elsewhere and leave the
+ * others the room they need. */
+static bool devices_may_help(
+	const struct question *q, const struct admission *a, const struct fit_report *report)
+{
+	return report->n_unchecked > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
+	       q->pod.n_containers > 1 && q->settings.topology.scope != TOPOLOGY_SCOPE_POD;
+}
+
+/* The verdict to report, once scopes that agree have stood in for one that is not known. */
+static int find_verdict(struct question *q, struct fit_report *report, struct admission *ret)
+{
+	bool agreed = false;
+	int r = admission_judge(&q->node, &q->pod, report->qos, ret);
+
+	if (r < 0 || ret->answer != KUBELET_UNKNOWN)
+		return r;
+	report->reason = ret->managers.reason;
+	if (ret->unsure_of)
+		explain_unsure(ret, &report->reason);
+	r = explain_unknown(q, report, &agreed);
+	if (r < 0 || !agreed)
+		return r;
+	report->reason = (struct err){""};
+	r = admission_judge(&q->node, &q->pod, report->qos, ret);
+	if (r == 0 && ret->unsure_of)
+		explain_unsure(ret, &report->reason);
+	return r;
+}
+
 static int judge(struct question *q, struct fit_report *report)
 {
 	struct admission a;
-	int r = admission_judge(&q->node, &q->pod, report->qos, &a);
+	int r = find_verdict(q, report, &a);
 
 	if (r < 0)
 		return r;
 	report->answer = a.answer;
-	if (a.answer == KUBELET_REJECTS) {
+	if (devices_may_help(q, &a, report)) {
+		report->answer = KUBELET_UNKNOWN;
+		err_set(&report->reason, 0,
+			"which devices are free is not known; without %.100s the pod does not fit: %.300s",
+			report->unchecked[0], a.managers.reason.text);
+	} else if (a.answer == KUBELET_REJECTS) {
 		r = explain_rejection(q, &a, report);
 		return r < 0 ? r : find_nearest(q, report);
 	}
 	report->rejection = strdup("");
 	if (!report->rejection)
 		return -ENOMEM;
-	if (a.answer == KUBELET_UNKNOWN) {
-		report->reason = a.managers.reason;
-		return explain_unknown(q, report);
-	}
+	if (report->answer == KUBELET_UNKNOWN)
+		return 0;
 	r = take_placements(q, &a.managers, report);
 	if (r == 0)
 		r = admission_copies(&q->node, &q->pod, report->qos, &report->copies);
@@ -413,9 +425,13 @@ static int make(const struct fit_input *in, const struct pod_request *pod, struc
 	report->qos = request_qos(pod);
 	r = request_of_node(pod, &report->wanted);
 	if (r == 0)
-		r = copy_pod(report, pod, &q.pod);
+		r = fit_devices_make(in->allocations, &q.devices);
 	if (r == 0)
-		r = free_amounts(in, &report->wanted, &q.free);
+		r = copy_pod(report, &q.devices, pod, &q.pod);
+	if (r == 0)
+		r = node_free_amounts(in, &report->wanted, &q.free, &q.unsure);
+	if (r == 0)
+		r = free_devices(&q.devices, &report->wanted, &q.free);
 	if (r == 0)
 		r = open_kubelet(&q);
 	if (r == 0)

@@ -65,9 +65,9 @@ struct fit_report {
 void fit_report_release(struct fit_report *report);
 
 /*
- * The report on a pod. Which devices are free, and on which NUMA nodes, is not known yet: a pod with devices
- * is answered without them, and is unknown unless that is rejected already. Where the Topology Manager's
- * policy or scope is not known the reason says what depends on it. 0 or -ENOMEM; `ret` (zeroed) is untouched
- * on failure.
+ * The report on a pod. Where it is not told which devices of a resource are free, and on which NUMA nodes, a
+ * pod that asks for them is answered without them, and is unknown unless that is rejected already. Where the
+ * Topology Manager's policy or scope is not known the reason says what depends on it. 0 or -ENOMEM; `ret`
+ * (zeroed) is untouched on failure.
  */
 int fit_report_make(const struct fit_input *in, const struct pod_request *pod, struct fit_report *ret);

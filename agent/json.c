@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/json.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 
@@ -8,19 +9,42 @@
 
 #include "common/cleanup.h"
 
-#define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53: cJSON holds every number as a double */
+#define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53: from here on a double stands for several */
 
 static void cjson_freep(cJSON **j)
 {
 	cJSON_Delete(*j);
 }
 
-static int convert_number(const cJSON *j, struct doc *ret, struct err *err)
+/* The number at or after *at, in valid JSON; *at is moved behind it. Returns its length, *ret its start. */
+static size_t next_number(const char **at, const char **ret)
+{
+	const char *p = *at;
+
+	while (*p != '-' && !isdigit((unsigned char)*p)) {
+		if (*p++ != '"')
+			continue;
+		while (*p != '"')
+			p += *p == '\\' ? 2 : 1;
+		p++;
+	}
+	*ret = p;
+	*at = p + strspn(p, "+-.0123456789Ee");
+	return (size_t)(*at - p);
+}
+
+/* cJSON makes a double of every number; an integer too large for that is taken from the text. */
+static int convert_number(const cJSON *j, const char **at, struct doc *ret, struct err *err)
 {
 	char text[64];
 	double v = j->valuedouble;
+	const char *token;
+	size_t len = next_number(at, &token), digits = *token == '-' ? 1 : 0;
 
-	if (!isfinite(v) || fabs(v) > EXACT_INTEGER_MAX)
+	if (isfinite(v) && fabs(v) >= EXACT_INTEGER_MAX && token[digits] != '0' &&
+		strspn(token + digits, "0123456789") == len - digits)
+		return doc_set_text(ret, DOC_NUMBER, token, len);
+	if (!isfinite(v) || fabs(v) >= EXACT_INTEGER_MAX)
 		return err_set(err, -ERANGE, "number too large to be held exactly");
 	if (nearbyint(v) == v)
 		snprintf(text, sizeof(text), "%.0f", v);
@@ -29,8 +53,9 @@ static int convert_number(const cJSON *j, struct doc *ret, struct err *err)
 	return doc_set_text(ret, DOC_NUMBER, text, strlen(text));
 }
 
-/* Move j's content to `ret`: texts change their owner (cJSON allocates with malloc unless told otherwise). */
-static int convert(cJSON *j, struct doc *ret, struct err *err)
+/* Move j's content to `ret`: texts change their owner (cJSON allocates with malloc unless told otherwise).
+ * *at is where in the JSON text the next number is looked for: they come in the order of the values. */
+static int convert(cJSON *j, const char **at, struct doc *ret, struct err *err)
 {
 	cJSON *item;
 
@@ -40,7 +65,7 @@ static int convert(cJSON *j, struct doc *ret, struct err *err)
 		return doc_set_text(
 			ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
 	if (cJSON_IsNumber(j))
-		return convert_number(j, ret, err);
+		return convert_number(j, at, ret, err);
 	if (cJSON_IsString(j)) {
 		ret->kind = DOC_STRING;
 		ret->text = TAKE(j->valuestring);
@@ -56,7 +81,7 @@ static int convert(cJSON *j, struct doc *ret, struct err *err)
 			return -ENOMEM;
 		if (ret->kind == DOC_MAP)
 			child->key = TAKE(item->string);
-		r = convert(item, child, err);
+		r = convert(item, at, child, err);
 		if (r < 0)
 			return r;
 	}
@@ -78,7 +103,7 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 	CLEANUP(cjson_freep) cJSON *j = NULL;
 	CLEANUP(freep) char *copy = NULL;
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
-	const char *end = NULL;
+	const char *end = NULL, *number;
 	int r;
 
 	if (memchr(text, '\0', len))
@@ -97,7 +122,8 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 		return err_set(
 			err, -EINVAL, "not valid JSON at line %zu, byte %zu", line_of(copy, at), at + 1);
 	}
-	r = convert(j, &d, err);
+	number = copy;
+	r = convert(j, &number, &d, err);
 	if (r == -ENOMEM)
 		return err_set(err, r, "out of memory");
 	if (r < 0)

@@ -8,8 +8,8 @@
 
 /*
  * Parse one JSON text; nothing but white space may follow it. 0; -EINVAL with the place of the error;
- * -ERANGE for a number that a double cannot hold exactly (above 2^53); -ENOMEM. *ret untouched on failure,
- * else the caller releases it.
+ * -ERANGE for a number of 2^53 or more that is not written as a plain integer (those are exact at any size);
+ * -ENOMEM. *ret untouched on failure, else the caller releases it.
  */
 int json_parse(const char *text, size_t len, struct doc *ret, struct err *err);
 

@@ -100,7 +100,8 @@ int machine_to_doc(const struct machine *m, struct doc *ret)
 {
 	ret->kind = DOC_MAP;
 	if (add_cpus(m, ret) < 0 || !add_set(ret, "offlineCPUs", m->offline) || add_sockets(m, ret) < 0 ||
-		add_nodes(m, ret) < 0 || add_distances(m, ret) < 0)
+		!doc_add_number(ret, "memoryBytes", (int64_t)m->memory_bytes) || add_nodes(m, ret) < 0 ||
+		add_distances(m, ret) < 0)
 		return -ENOMEM;
 	return 0;
 }

@@ -9,6 +9,8 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
 	[COMMAND_FIT] = command_fit,
 	[COMMAND_SCORE] = command_score,
 	[COMMAND_SHOW] = command_show,
+	[COMMAND_RUN] = command_run,
+	[COMMAND_DIFF] = command_diff,
 	[COMMAND_COMPLETION] = command_completion,
 };
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "common/cleanup.h"
+#include "common/device_index.h"
 #include "common/vec.h"
 #include "scoring/cpu_manager.h"
 
@@ -102,6 +103,16 @@ hwloc_bitmap_t model_exclusive_cpus(const struct allocations *a)
 	return set;
 }
 
+hwloc_const_bitmap_t model_shared_pool(const struct machine *m, const struct allocations *a)
+{
+	if (!a->cpus_known || (a->shared && !hwloc_bitmap_iszero(a->shared)))
+		return a->shared;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!hwloc_bitmap_iszero(a->items[i].cpus))
+			return a->shared;
+	return m->online;
+}
+
 void model_hugepages_name(uint64_t page_bytes, char name[MODEL_RESOURCE_NAME_SIZE])
 {
 	struct quantity q = {.nano = (qty_t)page_bytes * QTY_UNIT, .format = QUANTITY_BINARY_SI};
@@ -111,7 +122,38 @@ void model_hugepages_name(uint64_t page_bytes, char name[MODEL_RESOURCE_NAME_SIZ
 	snprintf(name, MODEL_RESOURCE_NAME_SIZE, "hugepages-%s", size);
 }
 
-/* ---- resource names: cpu, memory and every hugepage size of any node, sorted */
+/* ---- devices */
+
+/* What is registered and what is held; empty where it is not known what is registered. */
+struct device_books {
+	struct device_index registered, held;
+};
+
+static void device_books_release(struct device_books *d)
+{
+	device_index_release(&d->registered);
+	device_index_release(&d->held);
+}
+
+static int device_books_init(struct device_books *d, const struct allocations *a)
+{
+	int r;
+
+	if (!a->registered_known)
+		return 0;
+	r = device_index_registered(a, &d->registered);
+	return r < 0 ? r : device_index_held(a, &d->held);
+}
+
+static bool has_affinity(const struct machine *m, const struct device_ref *device)
+{
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (hwloc_bitmap_isset(device->nodes, m->nodes[i].id))
+			return true;
+	return false;
+}
+
+/* ---- resource names: cpu, memory, every hugepage size of any node, devices with affinity; sorted */
 
 struct names {
 	char **items;
@@ -150,7 +192,17 @@ static int names_cmp(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int collect_names(const struct machine *m, struct names *names)
+static int add_device_names(const struct machine *m, const struct device_index *devices, struct names *names)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < devices->n_items && r == 0; i++)
+		if (has_affinity(m, &devices->items[i]))
+			r = names_add(names, devices->items[i].resource);
+	return r;
+}
+
+static int collect_names(const struct machine *m, const struct device_books *devices, struct names *names)
 {
 	char name[MODEL_RESOURCE_NAME_SIZE];
 	int r = names_add(names, "cpu");
@@ -162,6 +214,10 @@ static int collect_names(const struct machine *m, struct names *names)
 			model_hugepages_name(m->nodes[i].pools[p].page_bytes, name);
 			r = names_add(names, name);
 		}
+	if (r == 0)
+		r = add_device_names(m, &devices->registered, names);
+	if (r == 0)
+		r = add_device_names(m, &devices->held, names);
 	if (r == 0)
 		qsort(names->items, names->n_items, sizeof(*names->items), names_cmp);
 	return r;
@@ -239,11 +295,13 @@ static void fill_memory(const struct settings *s, const struct memory_node *stat
 	const char *type, uint64_t capacity, uint64_t taken, struct inventory_amount *amount)
 {
 	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
-	uint64_t reserved = reserved_memory(s, node, type) + taken;
+	uint64_t reserved = (table ? table->system_reserved : reserved_memory(s, node, type)) + taken;
 	uint64_t usable = capacity > reserved ? capacity - reserved : 0;
 
-	if (table)
+	if (table && !memory_table_wrapped(table))
 		set_amount(amount, capacity, table->allocatable, table->free);
+	else if (table)
+		set_amount(amount, capacity, usable, usable > table->reserved ? usable - table->reserved : 0);
 	else
 		set_amount(amount, capacity, usable, usable);
 }
@@ -274,6 +332,47 @@ static int fill_node(const struct machine *m, size_t at, const struct settings *
 		inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
 }
 
+/*
+ * A device that is near several nodes is counted on each, free or held: each node by itself could give it, as
+ * the kubelet's own hints have it. Held ones that are no longer healthy are capacity only.
+ */
+static void fill_devices(
+	const struct machine *m, const struct device_books *devices, struct inventory *inv, size_t resource)
+{
+	const char *name = inv->resources[resource];
+
+	for (size_t at = 0; at < m->n_nodes; at++) {
+		uint64_t free = 0, healthy = 0, gone = 0;
+
+		for (size_t i = 0; i < devices->registered.n_items; i++) {
+			const struct device_ref *d = &devices->registered.items[i];
+
+			if (strcmp(d->resource, name) != 0 || !hwloc_bitmap_isset(d->nodes, m->nodes[at].id))
+				continue;
+			healthy++;
+			free += !device_index_find(&devices->held, name, d->id);
+		}
+		for (size_t i = 0; i < devices->held.n_items; i++) {
+			const struct device_ref *d = &devices->held.items[i];
+
+			gone += !strcmp(d->resource, name) && hwloc_bitmap_isset(d->nodes, m->nodes[at].id) &&
+				!device_index_find(&devices->registered, name, d->id);
+		}
+		set_amount(inventory_amount(inv, at, resource), healthy + gone, healthy, free);
+	}
+}
+
+static bool is_device(const struct device_books *devices, const char *name)
+{
+	const struct device_index *both[] = {&devices->registered, &devices->held};
+
+	for (size_t b = 0; b < ARRAY_SIZE(both); b++)
+		for (size_t i = 0; i < both[b]->n_items; i++)
+			if (!strcmp(both[b]->items[i].resource, name))
+				return true;
+	return false;
+}
+
 static void fill_costs(const struct machine *m, struct inventory *inv)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
@@ -283,6 +382,33 @@ static void fill_costs(const struct machine *m, struct inventory *inv)
 			inv->costs[i * m->n_nodes + j] = d > 0    ? d
 							 : i == j ? DISTANCE_SELF
 								  : INVENTORY_COST_UNKNOWN;
+		}
+}
+
+/* One note for each resource some of whose devices are on nodes nobody tells. */
+static void note_unplaced(const struct allocations *a, struct notes *notes)
+{
+	for (size_t i = 0; i < a->n_registered; i++) {
+		const struct device_block *b = &a->registered[i];
+		size_t all = 0;
+
+		for (size_t k = 0; b->nodes_unknown && k < a->n_registered; k++)
+			all += strcmp(a->registered[k].resource, b->resource) ? 0 : a->registered[k].n_ids;
+		if (b->nodes_unknown)
+			notes_add(notes,
+				"%.100s: the NUMA nodes of %zu of %zu devices are not known without the "
+				"pod-resources API; they are left out of the zones",
+				b->resource, b->n_ids, all);
+	}
+}
+
+/* Devices that pods hold, of plugins of which nobody tells what they have. */
+static void note_uncounted(const struct allocations *a, struct notes *notes)
+{
+	for (size_t i = 0; i < a->n_items; i++)
+		if (a->items[i].n_devices > 0) {
+			notes_add(notes, "which devices the plugins have is not known; devices are left out");
+			return;
 		}
 }
 
@@ -298,10 +424,15 @@ static void note_unknowns(const struct machine *m, const struct settings *s, con
 				 "as available");
 	if (s->cpu_manager == CPU_MANAGER_STATIC && !reserved)
 		notes_add(notes, "the reserved CPUs are not known; none is subtracted from allocatable");
-	if (s->cpu_manager == CPU_MANAGER_STATIC && !a->shared)
-		notes_add(notes, "cpu_manager_state was not read; CPUs held exclusively are not known");
+	if (s->cpu_manager == CPU_MANAGER_STATIC && !a->cpus_known)
+		notes_add(notes, "no source tells which CPUs are held exclusively; none is subtracted from "
+				 "available");
 	if (s->memory_manager == MEMORY_MANAGER_STATIC && !a->memory_known)
-		notes_add(notes, "memory_manager_state was not read; memory held exclusively is not known");
+		notes_add(notes, "no source tells which memory is held exclusively; none is subtracted from "
+				 "available");
+	if (a->devices_known && !a->registered_known)
+		note_uncounted(a, notes);
+	note_unplaced(a, notes);
 	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++)
 		if (machine_node_index(m, a->memory.nodes[i].id) < 0)
 			notes_add(notes,
@@ -313,18 +444,24 @@ int model_inventory(const struct machine *m, const struct settings *s, const str
 	hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes)
 {
 	CLEANUP(names_release) struct names names = {0};
+	CLEANUP(device_books_release) struct device_books devices = {0};
 	CLEANUP(inventory_release) struct inventory inv;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t exclusive = model_exclusive_cpus(a);
 	int r;
 
 	inventory_init(&inv);
-	r = exclusive ? collect_names(m, &names) : -ENOMEM;
+	r = exclusive ? device_books_init(&devices, a) : -ENOMEM;
+	if (r == 0)
+		r = collect_names(m, &devices, &names);
 	if (r == 0)
 		r = inventory_shape(&inv, m->n_nodes, (const char *const *)names.items, names.n_items);
 	for (size_t i = 0; r == 0 && i < m->n_nodes; i++)
 		r = fill_node(m, i, s, a, reserved, exclusive, &inv);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < inv.n_resources; i++)
+		if (is_device(&devices, inv.resources[i]))
+			fill_devices(m, &devices, &inv, i);
 	fill_costs(m, &inv);
 	inv.topology = s->topology;
 	note_unknowns(m, s, a, reserved, notes);

@@ -5,6 +5,7 @@
 
 #include "agent/hash.h"
 #include "agent/json.h"
+#include "agent/placement.h"
 #include "common/cleanup.h"
 
 #define NRT_TEXT_MAX   (16u << 20)
@@ -50,17 +51,14 @@ static int add_max_numa_nodes(struct doc *list, const struct settings *s, unsign
 	return add_attribute(list, "topologyManagerMaxNUMANodes", text);
 }
 
-static int add_attributes(struct doc *object, const struct settings *s, unsigned zones)
+static int add_settings_attributes(struct doc *list, const struct settings *s, unsigned zones)
 {
-	struct doc *list = doc_add_list(object, "attributes");
 	bool topology = s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN;
 	enum topology_manager_scope scope =
 		s->topology.scope == TOPOLOGY_SCOPE_POD ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
-	int r = list ? 0 : -ENOMEM;
+	int r = add_attribute_if(
+		list, topology, "topologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
 
-	if (r == 0)
-		r = add_attribute_if(list, topology, "topologyManagerPolicy",
-			topology_manager_policy_names[s->topology.policy]);
 	if (r == 0)
 		r = add_attribute_if(
 			list, topology, "topologyManagerScope", topology_manager_scope_names[scope]);
@@ -78,6 +76,90 @@ static int add_attributes(struct doc *object, const struct settings *s, unsigned
 		r = add_attribute_if(list, s->memory_manager != MEMORY_MANAGER_UNKNOWN, "memoryManagerPolicy",
 			memory_manager_policy_names[s->memory_manager]);
 	return r;
+}
+
+/* ---- who is on the node */
+
+/* What is told of the pods; the empty text and no vectors where that is nothing. */
+struct identity {
+	char fingerprint[FINGERPRINT_SIZE];
+	struct placement placement;
+};
+
+static void identity_release(struct identity *id)
+{
+	placement_release(&id->placement);
+}
+
+static int find_placement(
+	const struct nrt_input *in, unsigned zones, struct placement *ret, struct notes *notes)
+{
+	struct err err = {""};
+	int r;
+
+	if (in->settings->topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE || zones == 0)
+		return 0;
+	r = placement_encode(in->allocations, in->machine, zones, ret, &err);
+	if (r == -EINVAL) {
+		notes_add(notes, "the placement of containers is left out: %s", err.text);
+		return 0;
+	}
+	return r;
+}
+
+static int find_identity(
+	const struct nrt_input *in, unsigned zones, struct identity *ret, struct notes *notes)
+{
+	const char *method = fingerprint_method_names[in->fingerprint];
+	int r;
+
+	if (in->fingerprint == FINGERPRINT_NONE)
+		return 0;
+	if (!in->pods_known) {
+		notes_add(notes,
+			"the pods' fingerprint is left out: only the pod-resources API tells pods' names");
+		return 0;
+	}
+	if (in->fingerprint == FINGERPRINT_WITH_EXCLUSIVE_RESOURCES &&
+		in->settings->memory_manager != MEMORY_MANAGER_STATIC)
+		notes_add(notes,
+			"fingerprint method '%s' without the memory manager's policy Static: schedulers "
+			"count "
+			"every Guaranteed pod that asks for memory, the kubelet does not tell them",
+			method);
+	r = fingerprint_pods(in->pods, in->n_pods, in->fingerprint, ret->fingerprint);
+	return r < 0 ? r : find_placement(in, zones, &ret->placement, notes);
+}
+
+static int add_attributes(
+	struct doc *object, const struct nrt_input *in, const struct identity *id, unsigned zones)
+{
+	struct doc *list = doc_add_list(object, "attributes");
+	bool pods = *id->fingerprint != '\0';
+	int r = list ? add_settings_attributes(list, in->settings, zones) : -ENOMEM;
+
+	if (r == 0)
+		r = add_attribute_if(list, pods, FINGERPRINT_ATTRIBUTE, id->fingerprint);
+	if (r == 0)
+		r = add_attribute_if(
+			list, pods, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[in->fingerprint]);
+	if (r == 0)
+		r = add_attribute_if(list, *id->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,
+			id->placement.metadata);
+	return r;
+}
+
+static int add_metadata(struct doc *object, const char *node_name, const struct identity *id)
+{
+	struct doc *metadata = doc_add_map(object, "metadata");
+
+	if (!doc_add_string(metadata, "name", node_name))
+		return -ENOMEM;
+	if (!*id->fingerprint)
+		return 0;
+	return doc_add_string(doc_add_map(metadata, "annotations"), FINGERPRINT_ANNOTATION, id->fingerprint)
+		       ? 0
+		       : -ENOMEM;
 }
 
 /*
@@ -108,14 +190,22 @@ static int add_topology_policies(struct doc *object, const struct settings *s)
 
 /* ---- zones */
 
-static int add_cpus_attribute(struct doc *zone, hwloc_const_bitmap_t cpus)
+/* vector: the placement's, or NULL. */
+static int add_zone_attributes(struct doc *zone, hwloc_const_bitmap_t cpus, const char *vector)
 {
 	CLEANUP(freep) char *text = NULL;
+	bool any = !hwloc_bitmap_iszero(cpus);
+	struct doc *list;
+	int r;
 
-	if (hwloc_bitmap_iszero(cpus))
+	if (!any && !vector)
 		return 0;
+	list = doc_add_list(zone, "attributes");
 	text = cpuset_print(cpus);
-	return text ? add_attribute(doc_add_list(zone, "attributes"), "cpus", text) : -ENOMEM;
+	if (!text)
+		return -ENOMEM;
+	r = add_attribute_if(list, any, "cpus", text);
+	return r < 0 ? r : add_attribute_if(list, true, PLACEMENT_VECTOR_ATTRIBUTE, vector);
 }
 
 static int add_costs(struct doc *zone, const struct inventory *inv, size_t from)
@@ -175,8 +265,10 @@ static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const
 	return doc_add_string(zone, "name", name) && doc_add_string(zone, "type", type) ? zone : NULL;
 }
 
-static int add_node_zone(struct doc *zones, const struct machine *m, const struct inventory *inv, unsigned id)
+static int add_node_zone(
+	struct doc *zones, const struct nrt_input *in, const struct placement *placement, unsigned id)
 {
+	const struct machine *m = in->machine;
 	struct doc *zone = add_zone(zones, "node", (int)id, "Node");
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 	int at = machine_node_index(m, id), r;
@@ -191,10 +283,10 @@ static int add_node_zone(struct doc *zones, const struct machine *m, const struc
 	}
 	r = machine_own_cpus(m, (size_t)at, &cpus);
 	if (r == 0)
-		r = add_cpus_attribute(zone, cpus);
+		r = add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
 	if (r == 0)
-		r = add_costs(zone, inv, (size_t)at);
-	return r < 0 ? r : add_resources(zone, inv, (size_t)at);
+		r = add_costs(zone, in->inventory, (size_t)at);
+	return r < 0 ? r : add_resources(zone, in->inventory, (size_t)at);
 }
 
 /* Number of Node zones: the highest id that can be published, plus one. */
@@ -213,17 +305,18 @@ static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 }
 
 static int add_zones(
-	struct doc *object, const struct machine *m, const struct inventory *inv, unsigned n_zones)
+	struct doc *object, const struct nrt_input *in, const struct placement *placement, unsigned n_zones)
 {
+	const struct machine *m = in->machine;
 	struct doc *zones = doc_add_list(object, "zones");
 	int r = zones ? 0 : -ENOMEM;
 
 	for (unsigned id = 0; r == 0 && id < n_zones; id++)
-		r = add_node_zone(zones, m, inv, id);
+		r = add_node_zone(zones, in, placement, id);
 	for (size_t i = 0; r == 0 && i < m->n_sockets; i++) {
 		struct doc *zone = add_zone(zones, "socket", m->sockets[i].id, "Socket");
 
-		r = zone ? add_cpus_attribute(zone, m->sockets[i].cpus) : -ENOMEM;
+		r = zone ? add_zone_attributes(zone, m->sockets[i].cpus, NULL) : -ENOMEM;
 	}
 	return r;
 }
@@ -245,22 +338,25 @@ static int add_content_hash(struct doc *object)
 	return -ENOMEM;
 }
 
-int nrt_render(const char *node_name, const struct machine *m, const struct settings *s,
-	const struct inventory *inv, struct doc *ret, struct notes *notes)
+int nrt_render(const struct nrt_input *in, struct doc *ret, struct notes *notes)
 {
 	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
-	unsigned n_zones = count_node_zones(m, notes);
-	int r;
+	CLEANUP(identity_release) struct identity id = {0};
+	unsigned n_zones = count_node_zones(in->machine, notes);
+	int r = find_identity(in, n_zones, &id, notes);
 
+	if (r < 0)
+		return r;
 	if (!doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2") ||
-		!doc_add_string(&object, "kind", "NodeResourceTopology") ||
-		!doc_add_string(doc_add_map(&object, "metadata"), "name", node_name))
+		!doc_add_string(&object, "kind", "NodeResourceTopology"))
 		return -ENOMEM;
-	r = add_topology_policies(&object, s);
+	r = add_metadata(&object, in->node_name, &id);
 	if (r == 0)
-		r = add_attributes(&object, s, n_zones);
+		r = add_topology_policies(&object, in->settings);
 	if (r == 0)
-		r = add_zones(&object, m, inv, n_zones);
+		r = add_attributes(&object, in, &id, n_zones);
+	if (r == 0)
+		r = add_zones(&object, in, &id.placement, n_zones);
 	if (r == 0)
 		r = add_content_hash(&object);
 	if (r < 0)

@@ -26,8 +26,7 @@ void nrt_nodes_release(struct nrt_nodes *n)
 
 /* ---- which zones and resources there are */
 
-/* The NUMA node id of a zone that readers keep, or -1. */
-static int zone_id(const struct doc *zone)
+int nrt_zone_node(const struct doc *zone)
 {
 	const char *type = doc_string(doc_get(zone, "type")), *name = doc_string(doc_get(zone, "name"));
 
@@ -59,7 +58,7 @@ static int collect_names(const struct doc *zones, struct names *names, size_t *r
 	DOC_FOREACH (zone, zones) {
 		const struct doc *resources = doc_get(zone, "resources");
 
-		if (zone_id(zone) < 0)
+		if (nrt_zone_node(zone) < 0)
 			continue;
 		(*ret_nodes)++;
 		if (!resources || resources->kind != DOC_LIST)
@@ -163,11 +162,11 @@ static int read_zones(const struct doc *zones, struct inventory *inv, struct err
 	if (inventory_shape(inv, n_nodes, names.items, names.n_items) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	DOC_FOREACH (zone, zones)
-		if (zone_id(zone) >= 0)
-			inv->nodes[at++].id = (unsigned)zone_id(zone);
+		if (nrt_zone_node(zone) >= 0)
+			inv->nodes[at++].id = (unsigned)nrt_zone_node(zone);
 	at = 0;
 	DOC_FOREACH (zone, zones) {
-		if (zone_id(zone) < 0)
+		if (nrt_zone_node(zone) < 0)
 			continue;
 		read_costs(zone, inv, at);
 		r = read_resources(zone, inv, at++, err);
@@ -179,37 +178,58 @@ static int read_zones(const struct doc *zones, struct inventory *inv, struct err
 
 /* ---- policies */
 
-#define MAX_ATTRIBUTES 256
+size_t nrt_attributes(const struct doc *owner, struct nrt_attribute ret[NRT_MAX_ATTRIBUTES])
+{
+	const struct doc *list = doc_get(owner, "attributes");
+	size_t n = 0;
+
+	if (!list || list->kind != DOC_LIST)
+		return 0;
+	DOC_FOREACH (item, list) {
+		const char *name = doc_string(doc_get(item, "name"));
+		const char *value = doc_string(doc_get(item, "value"));
+
+		if (name && value && n < NRT_MAX_ATTRIBUTES)
+			ret[n++] = (struct nrt_attribute){.name = name, .value = value};
+	}
+	return n;
+}
+
+void nrt_topology_settings(const struct doc *object, struct topology_manager_config *config)
+{
+	const struct doc *policies = doc_get(object, "topologyPolicies");
+	const char *first = policies && policies->n_items > 0 ? doc_string(&policies->items[0]) : NULL;
+	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
+	size_t n = nrt_attributes(object, attributes);
+
+	nrt_apply_policies(config, &first, first ? 1 : 0);
+	nrt_apply_attributes(config, attributes, n);
+}
 
 static void read_policies(const struct doc *object, struct nrt_node *node)
 {
-	const struct doc *policies = doc_get(object, "topologyPolicies"),
-			 *list = doc_get(object, "attributes");
-	struct nrt_attribute attributes[MAX_ATTRIBUTES];
-	const char *first = policies && policies->n_items > 0 ? doc_string(&policies->items[0]) : NULL;
-	size_t n = 0;
+	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
+	size_t n = nrt_attributes(object, attributes);
 
-	for (size_t i = 0; list && list->kind == DOC_LIST && i < list->n_items && n < MAX_ATTRIBUTES; i++) {
-		const char *name = doc_string(doc_get(&list->items[i], "name"));
-		const char *value = doc_string(doc_get(&list->items[i], "value"));
+	for (size_t i = 0; i < n; i++) {
 		int index;
 
-		if (!name || !value)
+		if (strcmp(attributes[i].name, "cpuManagerPolicy") != 0)
 			continue;
-		attributes[n++] = (struct nrt_attribute){.name = name, .value = value};
-		if (strcmp(name, "cpuManagerPolicy") != 0)
-			continue;
-		index = settings_name_index(cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, value);
+		index = settings_name_index(
+			cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, attributes[i].value);
 		node->cpu_manager = index > 0 ? (enum cpu_manager_policy)index : CPU_MANAGER_UNKNOWN;
 	}
-	node->inventory.topology = nrt_topology_manager(&first, first ? 1 : 0, attributes, n);
+	node->inventory.topology = nrt_topology_manager(NULL, 0, NULL, 0);
+	nrt_topology_settings(object, &node->inventory.topology);
 }
 
 /* ---- objects */
 
-static int add_object(const struct doc *object, struct nrt_nodes *nodes, struct err *err)
+int nrt_nodes_add(struct doc *object, void *data, struct err *err)
 {
 	CLEANUP(nrt_node_release) struct nrt_node node = {0};
+	struct nrt_nodes *nodes = data;
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 	struct nrt_node *slot;
 	int r;
@@ -232,17 +252,29 @@ static int add_object(const struct doc *object, struct nrt_nodes *nodes, struct 
 	return 0;
 }
 
-int nrt_nodes_add(const struct doc *object, struct nrt_nodes *nodes, struct err *err)
+/* The list in a List; a member that is there twice is its last, as doc_get() has it. */
+static struct doc *list_items(struct doc *object)
+{
+	struct doc *items = NULL;
+
+	DOC_FOREACH (member, object)
+		if (member->key && !strcmp(member->key, "items") && member->kind == DOC_LIST)
+			items = member;
+	return items;
+}
+
+int nrt_objects_each(struct doc *object, nrt_object_fn *fn, void *data, struct err *err)
 {
 	const char *kind = doc_string(doc_get(object, "kind"));
-	const struct doc *items = doc_get(object, "items");
+	struct doc *items;
 
 	if (kind && !strcmp(kind, "NodeResourceTopology"))
-		return add_object(object, nodes, err);
+		return fn(object, data, err);
 	if (!kind || (strcmp(kind, "List") != 0 && strcmp(kind, "NodeResourceTopologyList") != 0))
 		return err_set(err, -EINVAL, "no NodeResourceTopology and no List of them, but %s%s%s",
 			kind ? "a '" : "something without a kind", kind ? kind : "", kind ? "'" : "");
-	if (!items || items->kind != DOC_LIST)
+	items = list_items(object);
+	if (!items)
 		return err_set(err, -EINVAL, "a List without items");
 	DOC_FOREACH (item, items) {
 		const char *item_kind = doc_string(doc_get(item, "kind"));
@@ -251,7 +283,7 @@ int nrt_nodes_add(const struct doc *object, struct nrt_nodes *nodes, struct err 
 		/* Items of a typed list may leave their kind out. */
 		if (item_kind && strcmp(item_kind, "NodeResourceTopology") != 0)
 			return err_set(err, -EINVAL, "the List holds a '%s'", item_kind);
-		r = add_object(item, nodes, err);
+		r = fn(item, data, err);
 		if (r < 0)
 			return r;
 	}

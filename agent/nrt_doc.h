@@ -5,6 +5,7 @@
  */
 #include "agent/doc.h"
 #include "common/inventory.h"
+#include "scoring/nrt_rules.h"
 
 struct nrt_node {
 	char *name; /* the Node's */
@@ -22,9 +23,31 @@ struct nrt_nodes {
 
 void nrt_nodes_release(struct nrt_nodes *n);
 
+/* Called with one object, which it may take apart or move away. 0, or -errno that ends the reading. */
+typedef int nrt_object_fn(struct doc *object, void *data, struct err *err);
+
 /*
- * Append the object, or every object of a List, to `nodes`. Zones that are no "Node" or not named node-<id>
- * are passed over, as every reader does. 0; -EINVAL with one line (another kind, no zones, a bad quantity);
- * -ENOMEM. On failure the objects in front of the bad one are in `nodes`.
+ * Call `fn` for the object, or for every object of a List. 0; -EINVAL with one line (another kind); else what
+ * `fn` returned.
  */
-int nrt_nodes_add(const struct doc *object, struct nrt_nodes *nodes, struct err *err);
+int nrt_objects_each(struct doc *object, nrt_object_fn *fn, void *data, struct err *err);
+
+/*
+ * Append one object to the struct nrt_nodes `data`. Zones that are no "Node" or not named node-<id> are
+ * passed over, as every reader does. 0; -EINVAL with one line (no name, no zones, a bad quantity); -ERANGE
+ * (one too large); -ENOMEM. On failure `nodes` is as before.
+ */
+int nrt_nodes_add(struct doc *object, void *data, struct err *err);
+
+/* ---- parts of an object, for who wants more of it than the schedulers do */
+
+/* The NUMA node id of a zone that readers keep, or -1. */
+int nrt_zone_node(const struct doc *zone);
+
+/* The attributes of an object or a zone that have name and value, in order; texts are borrowed. Returns how
+ * many there are. */
+#define NRT_MAX_ATTRIBUTES 256
+size_t nrt_attributes(const struct doc *owner, struct nrt_attribute ret[NRT_MAX_ATTRIBUTES]);
+
+/* Change `config` to what the object says of the Topology Manager; what it does not tell stays. */
+void nrt_topology_settings(const struct doc *object, struct topology_manager_config *config);

@@ -9,3 +9,9 @@
 /* 0; -EINVAL (no such objects in it, or a broken one: file and reason in `err`); -errno; -ENOMEM. `ret`
  * (zeroed) is untouched on failure. */
 int nrt_input_read(const char *path, struct nrt_nodes *ret, struct err *err);
+
+/*
+ * The one object of the node `name`, NULL = of the only node there is. 0; -EINVAL (none or several: the text
+ * names the nodes there are); else as nrt_input_read(). `ret` is untouched on failure.
+ */
+int nrt_input_choose(const char *path, const char *name, struct doc *ret, struct err *err);

@@ -5,17 +5,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "agent/http.h"
 #include "agent/node_name.h"
 #include "agent/show_text.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/duration.h"
 
 #define ON(command) (1u << COMMAND_##command)
 #define ALL         ((1u << COMMAND_COUNT) - 1)
-#define LOCAL       (ON(DUMP) | ON(CHECK) | ON(FIT) | ON(SHOW)) /* commands that look at one machine */
+/* Commands that look at one machine, and those that publish it or would. */
+#define LOCAL   (ON(DUMP) | ON(CHECK) | ON(FIT) | ON(SHOW) | ON(RUN) | ON(DIFF))
+#define PUBLISH (ON(RUN) | ON(DIFF))
 
 const struct command_def command_defs[COMMAND_COUNT] = {
 	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
+	[COMMAND_RUN] = {"run", "keep this node's NodeResourceTopology and fit hints true on the API server"},
+	[COMMAND_DIFF] = {"diff", "compare what the API server holds with what run would write"},
 	[COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
 	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
 	[COMMAND_SHOW] = {"show", "draw the machine and who holds what of it"},
@@ -53,6 +59,31 @@ static int check_seconds(const char *value, struct err *err)
 	return check_range(value, 1, 86400, err);
 }
 
+static int check_not_empty(const char *value, struct err *err)
+{
+	return *value ? 0 : err_set(err, -EINVAL, "'' names nothing");
+}
+
+static int check_pod_resources(const char *value, struct err *err)
+{
+	if (!strcmp(value, "auto") || !strcmp(value, "none") || strchr(value, '/'))
+		return 0;
+	return err_set(err, -EINVAL, "'%.100s' is neither a path nor auto or none", value);
+}
+
+static int check_duration(const char *value, struct err *err)
+{
+	uint64_t ms;
+
+	return duration_parse(value, &ms, err);
+}
+
+/* An annotation of a megabyte is more than an object can have. */
+static int check_bytes(const char *value, struct err *err)
+{
+	return check_range(value, 1024, 262144, err);
+}
+
 static int check_columns(const char *value, struct err *err)
 {
 	return check_range(value, SHOW_TEXT_MIN_WIDTH, SHOW_TEXT_MAX_WIDTH, err);
@@ -70,6 +101,11 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_MACHINE",
 		.arg = "FILE",
 		.help = "take the machine from an hwloc XML file (lstopo --of xml)"},
+	[OPT_PROC] = {.flag = "--proc",
+		.commands = LOCAL,
+		.env = "NRTD_PROC",
+		.arg = "DIR",
+		.help = "where the host's /proc is, to find the running kubelet from a container"},
 	[OPT_KUBELET_ROOT] = {.flag = "--kubelet-root",
 		.commands = LOCAL,
 		.env = "NRTD_KUBELET_ROOT",
@@ -127,6 +163,35 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.arg = "LIST",
 		.check = check_cpu_list,
 		.help = "CPUs reserved for the system, \"0-1,16-17\"; overrides the kubelet's configuration"},
+	[OPT_POD_RESOURCES] = {.flag = "--pod-resources",
+		.commands = LOCAL,
+		.env = "NRTD_POD_RESOURCES",
+		.arg = "SOCKET|none|auto",
+		.fallback = "auto",
+		.check = check_pod_resources,
+		.help = "the kubelet's pod-resources socket; auto: pod-resources/kubelet.sock below the "
+			"kubelet's --root-dir, none with --sysroot or --machine"},
+	[OPT_STATE_FILES] = {.flag = "--state-files",
+		.commands = LOCAL,
+		.env = "NRTD_STATE_FILES",
+		.arg = "WHICH",
+		.values = "auto|none",
+		.fallback = "auto",
+		.help = "read the kubelet's state files below its --root-dir, or do not"},
+	[OPT_EXCLUDE_RESOURCES] = {.flag = "--exclude-resources",
+		.repeats = true,
+		.commands = LOCAL,
+		.env = "NRTD_EXCLUDE_RESOURCES",
+		.arg = "NAME",
+		.check = check_not_empty,
+		.help = "leave a resource out of the zones; \"vendor.com/*\" for several; repeats"},
+	[OPT_NAMESPACE] = {.flag = "--namespace",
+		.repeats = true,
+		.commands = LOCAL,
+		.env = "NRTD_NAMESPACE",
+		.arg = "NAMESPACE",
+		.check = check_not_empty,
+		.help = "only what pods of this namespace hold counts as taken in the zones; repeats"},
 	[OPT_OUTPUT] = {.flag = "--output",
 		.letter = 'o',
 		.commands = ON(DUMP),
@@ -139,9 +204,104 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(DUMP),
 		.env = "NRTD_WHAT",
 		.arg = "STAGE",
-		.values = "nrt|machine|inventory",
+		.values = "nrt|machine|inventory|hints",
 		.fallback = "nrt",
 		.help = "what to print: the object, or a stage before it"},
+	[OPT_FINGERPRINT] = {.flag = "--fingerprint",
+		.commands = ON(DUMP) | PUBLISH,
+		.env = "NRTD_FINGERPRINT",
+		.arg = "METHOD",
+		.values = "all|with-exclusive-resources|none",
+		.fallback = "all",
+		.help = "which pods the object's fingerprint covers"},
+	[OPT_KUBECONFIG] = {.flag = "--kubeconfig",
+		.commands = PUBLISH | ON(CHECK),
+		.env = "NRTD_KUBECONFIG",
+		.arg = "FILE",
+		.help = "who nrtd is to the API server (default: $KUBECONFIG, then the pod's service "
+			"account)"},
+	[OPT_CONTEXT] = {.flag = "--context",
+		.commands = PUBLISH | ON(CHECK),
+		.env = "NRTD_CONTEXT",
+		.arg = "NAME",
+		.help = "the kubeconfig's context to use instead of its current one"},
+	[OPT_API_SERVER] = {.flag = "--api-server",
+		.commands = PUBLISH | ON(CHECK),
+		.env = "NRTD_API_SERVER",
+		.arg = "URL",
+		.help = "the API server's URL instead of the one the credentials name"},
+	[OPT_DRY_RUN] = {.flag = "--dry-run",
+		.commands = ON(RUN),
+		.env = "NRTD_DRY_RUN",
+		.help = "print each change instead of writing it to the API server"},
+	[OPT_CLEANUP] = {.flag = "--cleanup",
+		.commands = ON(RUN),
+		.help = "take away what nrtd has put on the API server for this node, and end"},
+	[OPT_LOCK] = {.flag = "--lock",
+		.commands = ON(RUN),
+		.env = "NRTD_LOCK",
+		.arg = "FILE",
+		.help = "held by the one nrtd of this node that publishes (default: /run/nrtd/NODE.lock), or "
+			"none"},
+	[OPT_HTTP] = {.flag = "--http",
+		.commands = ON(RUN),
+		.env = "NRTD_HTTP",
+		.arg = "ADDRESS:PORT",
+		.check = http_listen_check,
+		.fallback = HTTP_LISTEN_DEFAULT,
+		.help = "where /healthz, /readyz and /metrics are served, or off"},
+	[OPT_COALESCE] = {.flag = "--coalesce",
+		.commands = ON(RUN),
+		.env = "NRTD_COALESCE",
+		.arg = "DURATION",
+		.check = check_duration,
+		.fallback = "50ms",
+		.help = "changes this close together are published as one"},
+	[OPT_POLL] = {.flag = "--poll",
+		.commands = ON(RUN),
+		.env = "NRTD_POLL",
+		.arg = "DURATION",
+		.check = check_duration,
+		.fallback = "10s",
+		.help = "look this often for what no file shows"},
+	[OPT_REFRESH] = {.flag = "--refresh",
+		.commands = ON(RUN),
+		.env = "NRTD_REFRESH",
+		.arg = "DURATION",
+		.check = check_duration,
+		.fallback = "10m",
+		.help = "repair this often what somebody else changed on the API server"},
+	[OPT_NODE_WRITE_INTERVAL] = {.flag = "--node-write-interval",
+		.commands = ON(RUN),
+		.env = "NRTD_NODE_WRITE_INTERVAL",
+		.arg = "DURATION",
+		.check = check_duration,
+		.fallback = "5s",
+		.help = "least time between two writes of the Node's annotations"},
+	[OPT_SHAPE] = {.flag = "--shape",
+		.repeats = true,
+		.commands = ON(DUMP) | PUBLISH,
+		.env = "NRTD_SHAPE",
+		.arg = "NAME=RESOURCE=QUANTITY,...",
+		.help = "a request whose score is published as nrtd.dev/fit-score.NAME"},
+	[OPT_SHAPE_STRATEGY] = {.flag = "--shape-strategy",
+		.commands = ON(DUMP) | PUBLISH,
+		.env = "NRTD_SHAPE_STRATEGY",
+		.arg = "STRATEGY",
+		.values = "LeastNUMANodes|MostAllocated|LeastAllocated|BalancedAllocation",
+		.fallback = "LeastNUMANodes",
+		.help = "the score that is"},
+	[OPT_FIT_HINTS_MAX] = {.flag = "--fit-hints-max",
+		.commands = ON(DUMP) | PUBLISH,
+		.env = "NRTD_FIT_HINTS_MAX",
+		.arg = "BYTES",
+		.check = check_bytes,
+		.fallback = "16384",
+		.help = "the most that the annotation nrtd.dev/fit-hints has"},
+	[OPT_LABELS] = {.flag = "--labels",
+		.commands = ON(DUMP) | PUBLISH,
+		.env = "NRTD_LABELS",
+		.help = "label the Node with nrtd.dev/max-exclusive-cpus.N-numa"},
 	[OPT_FILENAME] = {.flag = "--filename",
 		.letter = 'f',
 		.commands = ON(FIT) | ON(SCORE),
@@ -214,7 +374,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.fallback = "text",
 		.help = "how to print"},
 	[OPT_NRT] = {.flag = "--nrt",
-		.commands = ON(SCORE),
+		.commands = ON(SCORE) | ON(SHOW),
 		.env = "NRTD_NRT",
 		.arg = "FILE",
 		.help = "NodeResourceTopology objects: a file, a directory of them, '-' for standard input"},
@@ -254,6 +414,14 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.values = "text|svg",
 		.fallback = "text",
 		.help = "for a terminal, or as a picture"},
+	[OPT_CHECK_OUTPUT] = {.flag = "--output",
+		.letter = 'o',
+		.commands = ON(CHECK),
+		.env = "NRTD_CHECK_OUTPUT",
+		.arg = "FORMAT",
+		.values = "text|json",
+		.fallback = "text",
+		.help = "how to print"},
 	[OPT_WATCH] = {.flag = "--watch",
 		.commands = ON(SHOW),
 		.env = "NRTD_WATCH",

@@ -133,7 +133,7 @@ static int look(const char *sysroot, const struct settings_overrides *overrides,
 
 	if (overrides->kubelet_config)
 		return read_config(f, sysroot, overrides->kubelet_config, NULL, &none, err);
-	n = kubelet_process_find(sysroot, &process, err);
+	n = kubelet_process_find(sysroot, overrides->proc, &process, err);
 	if (n < 0)
 		return n;
 	if (n == 1)

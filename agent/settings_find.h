@@ -15,6 +15,7 @@ struct settings_overrides {
 		const char *from;  /* "--reserved-cpus of nrtd" */
 	} settings[SETTING_COUNT];
 	const char *kubelet_config; /* a KubeletConfiguration below the sysroot: then nothing is looked for */
+	const char *proc;           /* where the host's /proc is; NULL = below the sysroot */
 	const char *kubelet_root;   /* the kubelet's --root-dir, below the sysroot */
 };
 

@@ -79,11 +79,18 @@ static int split_words(const char *line, size_t len, size_t skip, struct kubelet
 
 /* ---- where its paths lead */
 
-static char *proc_path(const char *sysroot, unsigned pid, const char *name)
+/* Where to look: the folder that lists the processes, and what their paths are below. */
+struct view {
+	const char *proc;
+	const char *sysroot;
+	bool elsewhere; /* `proc` was named: its processes' own roots are not entered */
+};
+
+static char *proc_path(const struct view *v, unsigned pid, const char *name)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
 
-	strbuf_addf(&path, "%s/proc/%u/%s", sysroot, pid, name);
+	strbuf_addf(&path, "%s/%u/%s", v->proc, pid, name);
 	return strbuf_detach(&path);
 }
 
@@ -105,25 +112,27 @@ static bool same_view(unsigned pid, const struct stat *theirs)
  * Live, /proc/PID/root leads into the kubelet's own mount namespace; where that is ours, or may not be
  * entered, plain paths do. In a saved tree a link leads out of it, so only a directory there counts.
  */
-static char *find_root(const char *sysroot, unsigned pid)
+static char *find_root(const struct view *v, unsigned pid)
 {
-	CLEANUP(freep) char *link = proc_path(sysroot, pid, "root");
-	CLEANUP(freep) char *inside = proc_path(sysroot, pid, "root/.");
+	CLEANUP(freep) char *link = proc_path(v, pid, "root");
+	CLEANUP(freep) char *inside = proc_path(v, pid, "root/.");
 	struct stat theirs;
 
 	if (!link || !inside)
 		return NULL;
-	if (*sysroot)
-		return strdup(lstat(link, &theirs) == 0 && S_ISDIR(theirs.st_mode) ? link : sysroot);
+	if (v->elsewhere)
+		return strdup(v->sysroot);
+	if (*v->sysroot)
+		return strdup(lstat(link, &theirs) == 0 && S_ISDIR(theirs.st_mode) ? link : v->sysroot);
 	if (stat(inside, &theirs) < 0 || same_view(pid, &theirs))
 		return strdup("");
 	return TAKE(link);
 }
 
 /* NULL when it cannot be told. */
-static char *find_cwd(const char *sysroot, unsigned pid)
+static char *find_cwd(const struct view *v, unsigned pid)
 {
-	CLEANUP(freep) char *link = proc_path(sysroot, pid, "cwd");
+	CLEANUP(freep) char *link = proc_path(v, pid, "cwd");
 	char target[PATH_MAX];
 	ssize_t n = link ? readlink(link, target, sizeof(target)) : -1;
 
@@ -153,7 +162,7 @@ int kubelet_process_path(const struct kubelet_process *p, const char *path, char
 /* ---- looking through /proc */
 
 /* 1 and *ret filled when the process is a kubelet, 0 when not, or -ENOMEM. */
-static int look_at(const char *sysroot, unsigned pid, struct kubelet_process *ret, struct err *err)
+static int look_at(const struct view *v, unsigned pid, struct kubelet_process *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(CMDLINE_MAX);
 	CLEANUP(kubelet_process_release) struct kubelet_process p = {.pid = pid};
@@ -161,9 +170,9 @@ static int look_at(const char *sysroot, unsigned pid, struct kubelet_process *re
 	size_t skip;
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	snprintf(path, sizeof(path), "/%u/cmdline", pid);
 	/* A process that is gone, is another user's or has a boundless command line is not the kubelet. */
-	r = fs_read(sysroot, path, &line, NULL);
+	r = fs_read(v->proc, path, &line, NULL);
 	if (r == -ENOMEM)
 		return no_memory(err);
 	if (r < 0 || line.len == 0)
@@ -171,8 +180,8 @@ static int look_at(const char *sysroot, unsigned pid, struct kubelet_process *re
 	skip = program_words(line.text, line.len);
 	if (skip == 0)
 		return 0;
-	p.root = find_root(sysroot, pid);
-	p.cwd = find_cwd(sysroot, pid);
+	p.root = find_root(v, pid);
+	p.cwd = find_cwd(v, pid);
 	if (!p.root || split_words(line.text, line.len, skip, &p) < 0)
 		return no_memory(err);
 	kubelet_process_release(ret);
@@ -199,22 +208,24 @@ static void closedirp(DIR **dir)
 	*dir = NULL;
 }
 
-int kubelet_process_find(const char *sysroot, struct kubelet_process *ret, struct err *err)
+int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_process *ret, struct err *err)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
 	CLEANUP(kubelet_process_release) struct kubelet_process found = {0};
-	CLEANUP(strbuf_release) struct strbuf proc = STRBUF_INIT(PATH_MAX);
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
+	struct view view = {.sysroot = sysroot, .elsewhere = proc != NULL};
 	const struct dirent *entry;
 	int n = 0;
 
-	strbuf_addf(&proc, "%s/proc", sysroot);
-	if (strbuf_error(&proc) < 0)
-		return err_set(err, strbuf_error(&proc), "path too long");
-	dir = opendir(proc.text);
-	if (!dir && errno == ENOENT)
+	strbuf_addf(&path, "%s%s", proc ? "" : sysroot, proc ? proc : "/proc");
+	if (strbuf_error(&path) < 0)
+		return err_set(err, strbuf_error(&path), "path too long");
+	view.proc = path.text;
+	dir = opendir(path.text);
+	if (!dir && errno == ENOENT && !proc)
 		return 0;
 	if (!dir)
-		return err_set(err, -errno, "cannot read '%s': %s", proc.text, strerror(errno));
+		return err_set(err, -errno, "cannot read '%s': %s", path.text, strerror(errno));
 	while ((entry = readdir(dir))) {
 		CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
 		unsigned long pid;
@@ -223,7 +234,7 @@ int kubelet_process_find(const char *sysroot, struct kubelet_process *ret, struc
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		pid = strtoul(entry->d_name, NULL, 10);
-		r = pid <= UINT_MAX ? look_at(sysroot, (unsigned)pid, &p, err) : 0;
+		r = pid <= UINT_MAX ? look_at(&view, (unsigned)pid, &p, err) : 0;
 		if (r < 0)
 			return r;
 		if (r > 0 && (n == 0 || !same_command(&p, &found)))

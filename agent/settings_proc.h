@@ -25,9 +25,11 @@ void kubelet_process_release(struct kubelet_process *p);
  * it. Processes that vanish or may not be read are passed over. Kubelets within another process (k3s,
  * MicroK8s) are not seen here. Returns how many different ones there are (a child
  * that has not become another program yet is not one); *ret is the one with the lowest process id,
- * untouched when there is none. -ENOMEM, or what reading /proc failed with; no /proc is 0.
+ * untouched when there is none. -ENOMEM, or what reading /proc failed with; no /proc is 0. `proc`
+ * (NULL = none) is another folder to look in, as a container has the host's: the paths of its processes are
+ * then taken to be below `sysroot`; that it cannot be read is an error.
  */
-int kubelet_process_find(const char *sysroot, struct kubelet_process *ret, struct err *err);
+int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_process *ret, struct err *err);
 
 /* The absolute form, below `root`, of a path in the process's flags; a new string the caller owns. 0; -EINVAL
  * (a relative path, and the working directory is unknown); -ENOMEM. */

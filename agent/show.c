@@ -185,7 +185,8 @@ static void places_release(struct places *p)
 	hwloc_bitmap_free(p->homeless);
 }
 
-static int add_place(struct places *p, const struct machine *m, int id, hwloc_const_bitmap_t cpus, size_t row)
+static int add_place(
+	struct places *p, const struct machine *m, int id, int socket, hwloc_const_bitmap_t cpus, size_t row)
 {
 	struct place *place = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*place));
 
@@ -200,6 +201,10 @@ static int add_place(struct places *p, const struct machine *m, int id, hwloc_co
 		if (cpu && cpu->socket >= 0 && hwloc_bitmap_set(place->sockets, (unsigned)cpu->socket) < 0)
 			return -ENOMEM;
 	}
+	/* A source that does not tell CPUs may tell the socket all the same. */
+	if (hwloc_bitmap_iszero(place->sockets) && socket >= 0 &&
+		hwloc_bitmap_set(place->sockets, (unsigned)socket) < 0)
+		return -ENOMEM;
 	place->socket = hwloc_bitmap_iszero(place->sockets) ? INT_MAX : hwloc_bitmap_first(place->sockets);
 	return 0;
 }
@@ -229,17 +234,17 @@ static int find_places(const struct observation *o, struct places *ret)
 		if (m->cpus[i].numa == MACHINE_NONE && hwloc_bitmap_set(ret->homeless, m->cpus[i].id) < 0)
 			return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < m->n_nodes; i++)
-		r = add_place(ret, m, (int)m->nodes[i].id, m->nodes[i].cpus,
+		r = add_place(ret, m, (int)m->nodes[i].id, m->nodes[i].socket, m->nodes[i].cpus,
 			i < o->inventory.n_nodes ? i : SIZE_MAX);
 	if (r == 0 && !hwloc_bitmap_iszero(ret->homeless))
-		r = add_place(ret, m, MACHINE_NONE, ret->homeless, SIZE_MAX);
+		r = add_place(ret, m, MACHINE_NONE, MACHINE_NONE, ret->homeless, SIZE_MAX);
 	if (r == 0 && ret->n_items > 0)
 		qsort(ret->items, ret->n_items, sizeof(*ret->items), by_socket);
 	return r;
 }
 
 /* The group of the place's sockets: the last one, or a new one. */
-static int add_to_group(struct show_view *v, const struct places *p, size_t at)
+static int add_to_group(struct show_view *v, const struct machine *m, const struct places *p, size_t at)
 {
 	const struct place *place = &p->items[at];
 	CLEANUP(freep) char *list = NULL;
@@ -256,7 +261,7 @@ static int add_to_group(struct show_view *v, const struct places *p, size_t at)
 	g->first = at;
 	g->n_nodes = 1;
 	if (place->socket == INT_MAX)
-		g->title = strdup("no socket");
+		g->title = strdup(m->n_sockets > 0 ? "no socket" : "sockets not known");
 	else if (asprintf(&g->title, "%s %s", cpuset_size(place->sockets) > 1 ? "sockets" : "socket", list) <
 		 0)
 		g->title = NULL;
@@ -355,7 +360,7 @@ static int fill_nodes(struct show_view *v, const struct observation *o)
 		if (!node)
 			return -ENOMEM;
 		node->id = place->id;
-		r = add_to_group(v, &places, i);
+		r = add_to_group(v, &o->machine, &places, i);
 		if (r == 0)
 			r = fill_amounts(v, o, place->row, node);
 		if (r == 0)
@@ -372,8 +377,20 @@ static void add_count(struct strbuf *out, size_t n, const char *one, const char 
 		strbuf_addf(out, "%s%zu %s", out->len > 0 ? ", " : "", n, n == 1 ? one : many);
 }
 
-static int fill_machine_line(struct show_view *v, const struct machine *m)
+/* CPUs that the machine tells, or that are counted only. */
+static size_t count_cpus(const struct observation *o)
 {
+	int cpu = inventory_resource(&o->inventory, "cpu");
+	qty_t sum = 0;
+
+	for (size_t i = 0; cpu >= 0 && i < o->inventory.n_nodes; i++)
+		sum = qty_add(sum, inventory_amount(&o->inventory, i, (size_t)cpu)->capacity);
+	return show_max(o->machine.n_cpus, sum > 0 ? (size_t)(sum / QTY_UNIT) : 0);
+}
+
+static int fill_machine_line(struct show_view *v, const struct observation *o)
+{
+	const struct machine *m = &o->machine;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
 	char memory[SHOW_AMOUNT_SIZE];
 	qty_t bytes = 0;
@@ -384,8 +401,9 @@ static int fill_machine_line(struct show_view *v, const struct machine *m)
 	add_count(&out, m->n_sockets, "socket", "sockets");
 	add_count(&out, m->n_nodes, "NUMA node", "NUMA nodes");
 	add_count(&out, m->n_cores, "core", "cores");
-	add_count(&out, m->n_cpus, "CPU", "CPUs");
-	strbuf_addf(&out, ", %s memory", memory);
+	add_count(&out, count_cpus(o), "CPU", "CPUs");
+	if (bytes > 0)
+		strbuf_addf(&out, "%s%s memory", out.len > 0 ? ", " : "", memory);
 	v->machine = strbuf_detach(&out);
 	return v->machine ? 0 : -ENOMEM;
 }
@@ -412,7 +430,7 @@ static int fill_kubelet_line(struct show_view *v, const struct settings *s)
 
 static int fill_lines(struct show_view *v, const struct observation *o)
 {
-	int r = fill_machine_line(v, &o->machine);
+	int r = fill_machine_line(v, o);
 
 	if (r == 0)
 		r = fill_kubelet_line(v, &o->settings);
@@ -436,6 +454,7 @@ int show_view(const struct observation *o, struct show_view *ret)
 
 	show_view_init(&v);
 	v.node_name = o->node_name;
+	v.cores_known = o->machine.n_cores > 0;
 	v.notes = &o->notes;
 	v.distances = o->machine.distances;
 	v.distance_nodes = o->machine.nodes;

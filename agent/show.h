@@ -96,6 +96,7 @@ struct show_view {
 	size_t n_holders;
 	size_t holders_size;
 	bool states[SHOW_STATE_COUNT]; /* which occur */
+	bool cores_known;              /* else each CPU stands for itself */
 	const unsigned
 		*distances; /* n_distances x n_distances, ascending node id, row = from; 0 = not told */
 	const struct numa_node *distance_nodes; /* the nodes of its rows */
@@ -118,7 +119,8 @@ int show_view(const struct observation *o, struct show_view *ret);
 /* Threads of the core that begins at cpus[at]. */
 size_t show_core_size(const struct show_node *node, size_t at);
 
-/* Resource `at` has a line among what the node has: memory, hugepages, devices. */
+/* Resource `at` has a line among what the node has: memory, hugepages, devices, and CPUs that are counted but
+ * not told one by one. */
 bool show_has_line(const struct show_view *v, const struct show_node *node, size_t at);
 
 static inline size_t show_min(size_t a, size_t b)

@@ -85,8 +85,9 @@ size_t show_core_size(const struct show_node *node, size_t at)
 
 bool show_has_line(const struct show_view *v, const struct show_node *node, size_t at)
 {
-	return v->resources[at].kind != SHOW_CPUS &&
-	       (node->amounts[at].present || node->devices[at].n_holders > 0);
+	if (v->resources[at].kind == SHOW_CPUS)
+		return node->amounts[at].present && node->n_cpus == 0;
+	return node->amounts[at].present || node->devices[at].n_holders > 0;
 }
 
 /* part/whole of `width` cells, rounded, at least one for a part that is not 0. */

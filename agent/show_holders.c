@@ -257,14 +257,9 @@ static struct show_devices *devices_at(struct show_view *v, int node, const char
 	return NULL;
 }
 
-static int place_block(struct show_view *v, size_t holder, const struct device_block *block)
+static int place_devices(struct show_devices *devices, size_t holder, size_t n)
 {
-	struct show_devices *devices = NULL;
-	size_t n = count_devices(&v->holders[holder], block);
-
-	if (block->nodes && cpuset_size(block->nodes) == 1)
-		devices = devices_at(v, hwloc_bitmap_first(block->nodes), block->resource);
-	for (size_t i = 0; devices && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		int *slot = vec_push(
 			&devices->holders, &devices->n_holders, &devices->holders_size, sizeof(*slot));
 
@@ -273,6 +268,22 @@ static int place_block(struct show_view *v, size_t holder, const struct device_b
 		*slot = (int)holder;
 	}
 	return 0;
+}
+
+/* As the inventory has it, a device near several nodes is on each of them. */
+static int place_block(struct show_view *v, size_t holder, const struct device_block *block)
+{
+	size_t n = count_devices(&v->holders[holder], block);
+	int r = 0;
+
+	for (int id = hwloc_bitmap_first(block->nodes); id >= 0 && r == 0;
+		id = hwloc_bitmap_next(block->nodes, id)) {
+		struct show_devices *devices = devices_at(v, id, block->resource);
+
+		if (devices)
+			r = place_devices(devices, holder, n);
+	}
+	return r;
 }
 
 int show_devices_fill(struct show_view *v)

@@ -95,12 +95,13 @@ static struct layout lay_out(const struct show_view *v, size_t width)
 
 static void cpu_title(const struct show_view *v, const struct show_cpu *cpu, char title[TITLE_MAX])
 {
-	if (cpu->state == SHOW_EXCLUSIVE)
-		snprintf(title, TITLE_MAX, "CPU %u, core %u: %s", cpu->id, cpu->core,
-			v->holders[cpu->holder].name);
+	const char *use =
+		cpu->state == SHOW_EXCLUSIVE ? v->holders[cpu->holder].name : show_state_names[cpu->state];
+
+	if (v->cores_known)
+		snprintf(title, TITLE_MAX, "CPU %u, core %u: %s", cpu->id, cpu->core, use);
 	else
-		snprintf(title, TITLE_MAX, "CPU %u, core %u: %s", cpu->id, cpu->core,
-			show_state_names[cpu->state]);
+		snprintf(title, TITLE_MAX, "CPU %u: %s", cpu->id, use);
 }
 
 /* Returns the y below them; without `out` it only measures. */
@@ -158,13 +159,16 @@ static void draw_devices(struct strbuf *out, size_t x, size_t y, size_t width, c
 	const struct show_devices *devices = &node->devices[at];
 	const struct inventory_amount *amount = &node->amounts[at];
 	size_t pitch = l->cell - 2 + CELL_GAP, room = (width + CELL_GAP) / pitch;
-	size_t available = 0, reserved = 0, i;
+	size_t available = 0, reserved = 0, nameless = 0, i;
 
 	if (amount->present && amount->available > 0)
 		available = (size_t)show_min((size_t)(amount->available / QTY_UNIT), room);
 	if (amount->present && amount->capacity > amount->allocatable)
 		reserved = show_min((size_t)((amount->capacity - amount->allocatable) / QTY_UNIT), room);
-	if (reserved + devices->n_holders + available > room) {
+	if (amount->present && amount->allocatable > amount->available)
+		nameless = show_min((size_t)((amount->allocatable - amount->available) / QTY_UNIT), room);
+	nameless = nameless > devices->n_holders ? nameless - devices->n_holders : 0;
+	if (reserved + devices->n_holders + nameless + available > room) {
 		if (amount->present)
 			draw_bar(out, x, y + 4, width, amount);
 		return;
@@ -174,6 +178,8 @@ static void draw_devices(struct strbuf *out, size_t x, size_t y, size_t width, c
 	for (i = 0; i < devices->n_holders; i++, x += pitch)
 		svg_cell(out, x, y + 1, l->cell - 2, svg_holder_class(devices->holders[i]),
 			show_key(v, devices->holders[i], 0), v->holders[devices->holders[i]].name);
+	for (i = 0; i < nameless; i++, x += pitch)
+		svg_cell(out, x, y + 1, l->cell - 2, "held", 0, "held");
 	for (i = 0; i < available; i++, x += pitch)
 		svg_cell(out, x, y + 1, l->cell - 2, "free", 0, "available");
 }

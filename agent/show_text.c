@@ -131,18 +131,23 @@ static size_t whole_units(qty_t nano)
 static bool draw_devices(struct canvas *c, size_t row, size_t col, size_t width, const struct show_view *v,
 	const struct show_devices *devices, const struct inventory_amount *amount)
 {
-	size_t held = devices->n_holders, reserved = 0, available = 0;
+	size_t held = devices->n_holders, nameless = 0, reserved = 0, available = 0;
 
 	if (amount->present) {
 		reserved = whole_units(amount->capacity - amount->allocatable);
 		available = whole_units(amount->available);
+		nameless = whole_units(amount->allocatable - amount->available);
+		nameless = nameless > held ? nameless - held : 0;
 	}
-	if (held > width || reserved > width || available > width || held + reserved + available > width)
+	if (held > width || reserved > width || available > width || nameless > width ||
+		held + nameless + reserved + available > width)
 		return false;
 	canvas_fill(c, row, col, reserved, GLYPH_RESERVED, STYLE_RESERVED);
 	for (size_t i = 0; i < held; i++)
 		put_holder(c, row, col + reserved + i, v, devices->holders[i]);
-	canvas_fill(c, row, col + reserved + held, available, GLYPH_FREE, STYLE_FREE);
+	col += reserved + held;
+	canvas_fill(c, row, col, nameless, GLYPH_HELD, STYLE_HELD);
+	canvas_fill(c, row, col + nameless, available, GLYPH_FREE, STYLE_FREE);
 	return true;
 }
 
@@ -187,7 +192,7 @@ static void draw_node_head(struct canvas *c, size_t row, size_t col, const struc
 /* Lines of nodes that stand beside each other. */
 struct lines {
 	size_t cpus;      /* of the one with most */
-	bool *resources;  /* which of memory and hugepages one of them has: a line each, at the same height */
+	bool *resources;  /* which bars but devices one of them has: a line each, at the same height */
 	size_t n_devices; /* of the one with most */
 };
 
@@ -203,7 +208,7 @@ static void draw_node(struct canvas *c, size_t row, size_t col, const struct lay
 	draw_cpus(c, row, col, l->tile_width, l->gapped, v, node);
 	row += lines->cpus;
 	for (size_t i = 0; i < v->n_resources; i++) {
-		if (lines->resources[i] && node->amounts[i].present)
+		if (lines->resources[i] && show_has_line(v, node, i))
 			draw_resource(c, row, col, l, v, node, i);
 		row += lines->resources[i];
 	}
@@ -214,10 +219,18 @@ static void draw_node(struct canvas *c, size_t row, size_t col, const struct lay
 
 /* ---- all of them, socket by socket */
 
+static bool has_any_line(const struct show_view *v, size_t resource)
+{
+	for (size_t i = 0; i < v->n_nodes; i++)
+		if (show_has_line(v, &v->nodes[i], resource))
+			return true;
+	return false;
+}
+
 static void measure(const struct show_view *v, struct layout *l)
 {
 	for (size_t i = 0; i < v->n_resources; i++) {
-		if (v->resources[i].kind == SHOW_CPUS)
+		if (v->resources[i].kind == SHOW_CPUS && !has_any_line(v, i))
 			continue;
 		l->label_width = show_max(l->label_width, text_width(label_of(l, &v->resources[i])));
 		for (size_t n = 0; n < v->n_nodes; n++) {
@@ -294,7 +307,7 @@ static void count_lines(const struct show_view *v, const struct layout *l, const
 			show_max(lines->cpus, draw_cpus(NULL, 0, 0, l->tile_width, l->gapped, v, &nodes[i]));
 		for (size_t k = 0; k < v->n_resources; k++) {
 			devices += has_devices(v, &nodes[i], k);
-			if (v->resources[k].kind == SHOW_BYTES && nodes[i].amounts[k].present)
+			if (v->resources[k].kind != SHOW_DEVICES && show_has_line(v, &nodes[i], k))
 				lines->resources[k] = true;
 		}
 		lines->n_devices = show_max(lines->n_devices, devices);
@@ -385,16 +398,18 @@ static void draw_entry(
 
 static size_t draw_legend(struct canvas *c, size_t row, const struct show_view *v)
 {
-	size_t col = LABEL_WIDTH;
+	size_t col = LABEL_WIDTH, top = row;
 
-	canvas_text(c, row, 0, LABEL_WIDTH - 1, STYLE_FAINT, "CPUs");
 	for (enum show_state s = 0; s < SHOW_STATE_COUNT; s++)
 		if (v->states[s] && s != SHOW_EXCLUSIVE)
 			draw_entry(c, &row, &col, state_glyph(s), state_style(s), show_state_names[s]);
 	if (v->states[SHOW_EXCLUSIVE])
 		draw_entry(c, &row, &col, 'A', holder_style(0), "exclusive, a letter for each pod");
-	row++;
-	col = LABEL_WIDTH;
+	if (col > LABEL_WIDTH) {
+		canvas_text(c, top, 0, LABEL_WIDTH - 1, STYLE_FAINT, "CPUs");
+		row++;
+		col = LABEL_WIDTH;
+	}
 	canvas_text(c, row, 0, LABEL_WIDTH - 1, STYLE_FAINT, "bars");
 	draw_entry(c, &row, &col, GLYPH_RESERVED, STYLE_RESERVED, "reserved");
 	draw_entry(c, &row, &col, GLYPH_HELD, STYLE_HELD, "held");

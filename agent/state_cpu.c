@@ -61,6 +61,8 @@ struct reader {
 	struct state_cpu *state;
 	hwloc_bitmap_t default_set;
 	hwloc_bitmap_t taken; /* held by the pods read so far */
+	struct err clash;     /* the first place where the content contradicts itself */
+	size_t n_clashes;
 	struct err *err;
 };
 
@@ -83,44 +85,71 @@ static int add_item(struct reader *rd, const char *pod_uid, const char *containe
 	return item && hwloc_bitmap_copy(item->cpus, cpus) == 0 ? 0 : no_memory(rd);
 }
 
-/* Two sets that should be disjoint are not. */
-static int overlap(struct reader *rd, hwloc_const_bitmap_t a, hwloc_const_bitmap_t b, const char *what)
+/* "pod 'uid', container 'name'"; v1 has container ids only, a pod as a whole no container. */
+static void print_holder(const struct allocation *item, char text[160])
+{
+	bool pod = *item->pod_uid, container = *item->container;
+
+	snprintf(text, 160, "%s%.50s%s%s%s%.70s%s", pod ? "pod '" : "", item->pod_uid, pod ? "'" : "",
+		pod && container ? ", " : "", container ? "container '" : "", item->container,
+		container ? "'" : "");
+}
+
+/* CPUs of `item` that are somebody else's too. */
+static int add_clash(
+	struct reader *rd, const struct allocation *item, hwloc_const_bitmap_t cpus, const char *what)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t both = hwloc_bitmap_alloc();
 	CLEANUP(freep) char *list = NULL;
+	char holder[160];
 
-	if (!both || hwloc_bitmap_and(both, a, b) < 0)
+	if (rd->n_clashes++ > 0)
+		return 0;
+	if (!both || hwloc_bitmap_and(both, item->cpus, cpus) < 0)
 		return no_memory(rd);
 	list = cpuset_print(both);
 	if (!list)
 		return no_memory(rd);
-	return err_set(rd->err, -EINVAL, "CPUs %.200s are %s too", list, what);
+	print_holder(item, holder);
+	err_set(&rd->clash, 0, "CPUs %.60s of %s are %s", list, holder, what);
+	return 0;
 }
 
-/* Who else holds some of these CPUs: a pod's UID, or a container's id in v1. */
-static const char *holder_of(const struct reader *rd, hwloc_const_bitmap_t cpus, const char *pod_uid)
+/* The item from `first` on, one pod's, holds CPUs that a pod before holds. */
+static int add_double(struct reader *rd, const struct allocation *item, size_t first)
 {
 	const struct allocations *a = &rd->state->allocations;
+	char holder[160], what[180];
 
-	for (size_t i = 0; i < a->n_items; i++)
-		if (strcmp(a->items[i].pod_uid, pod_uid) != 0 &&
-			hwloc_bitmap_intersects(a->items[i].cpus, cpus))
-			return *a->items[i].pod_uid ? a->items[i].pod_uid : a->items[i].container;
-	return "";
+	for (size_t i = 0; i < first; i++) {
+		if (!hwloc_bitmap_intersects(a->items[i].cpus, item->cpus))
+			continue;
+		print_holder(&a->items[i], holder);
+		snprintf(what, sizeof(what), "held by %s too", holder);
+		return add_clash(rd, item, a->items[i].cpus, what);
+	}
+	return 0;
 }
 
-/* The pod's CPUs must be its own. */
-static int take(struct reader *rd, const char *pod_uid, hwloc_const_bitmap_t cpus)
+/*
+ * The items from `first` on are one pod's. Their CPUs should be nobody else's; a kubelet can nevertheless
+ * hand one out twice where cores have different numbers of CPUs (scoring/DEFECTS.md, K21), and once the first
+ * holder is gone it is in the default set, too.
+ */
+static int take(struct reader *rd, size_t first)
 {
-	char what[160];
+	const struct allocations *a = &rd->state->allocations;
+	int r = 0;
 
-	if (hwloc_bitmap_intersects(cpus, rd->default_set))
-		return overlap(rd, cpus, rd->default_set, "in the default set");
-	if (hwloc_bitmap_intersects(cpus, rd->taken)) {
-		snprintf(what, sizeof(what), "held by '%.100s'", holder_of(rd, cpus, pod_uid));
-		return overlap(rd, cpus, rd->taken, what);
+	for (size_t i = first; i < a->n_items && r == 0; i++) {
+		if (hwloc_bitmap_intersects(a->items[i].cpus, rd->default_set))
+			r = add_clash(rd, &a->items[i], rd->default_set, "in the default set too");
+		if (r == 0 && hwloc_bitmap_intersects(a->items[i].cpus, rd->taken))
+			r = add_double(rd, &a->items[i], first);
 	}
-	return hwloc_bitmap_or(rd->taken, rd->taken, cpus) < 0 ? no_memory(rd) : 0;
+	for (size_t i = first; i < a->n_items && r == 0; i++)
+		r = hwloc_bitmap_or(rd->taken, rd->taken, a->items[i].cpus) < 0 ? no_memory(rd) : 0;
+	return r;
 }
 
 /* The pod's set in podEntries; NULL when the pod has none. */
@@ -141,30 +170,40 @@ static int pod_cpus(
 	return cpuset_parse(list ? list->text : "", ret, rd->err);
 }
 
+/* A container of a pod that holds `whole`. CPUs beyond it are held, too. */
+static int add_part(struct reader *rd, const char *pod_uid, const char *container, hwloc_bitmap_t cpus,
+	hwloc_const_bitmap_t whole)
+{
+	const struct allocations *a = &rd->state->allocations;
+	int r;
+
+	if (hwloc_bitmap_isincluded(cpus, whole))
+		return 0;
+	if (hwloc_bitmap_andnot(cpus, cpus, whole) < 0)
+		return no_memory(rd);
+	r = add_item(rd, pod_uid, container, cpus);
+	return r < 0 ? r : add_clash(rd, &a->items[a->n_items - 1], cpus, "not among the pod's");
+}
+
 /* One pod's containers. `whole` is its set in podEntries, or NULL. */
 static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const_bitmap_t whole)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t together = hwloc_bitmap_alloc();
+	size_t first = rd->state->allocations.n_items;
 
-	if (!together)
-		return no_memory(rd);
 	if (pod->kind != DOC_MAP)
 		return err_set(rd->err, -EINVAL, "an object expected, not %s", doc_kind_name(pod));
 	DOC_FOREACH (container, pod) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 		int r = parse_cpus(rd, container, &cpus);
 
-		if (r == 0 && whole && !hwloc_bitmap_isincluded(cpus, whole))
-			r = err_set(rd->err, -EINVAL, "its CPUs are not all the pod's");
-		if (r == 0 && !whole)
-			r = add_item(rd, pod->key, container->key, cpus);
+		if (r == 0)
+			r = whole ? add_part(rd, pod->key, container->key, cpus, whole)
+				  : add_item(rd, pod->key, container->key, cpus);
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
-		if (hwloc_bitmap_or(together, together, cpus) < 0)
-			return no_memory(rd);
 	}
 	/* Within a pod containers may share CPUs: those of an init container are handed on. */
-	return whole ? 0 : take(rd, pod->key, together);
+	return take(rd, first);
 }
 
 /* entries of v2 to v4: pod -> container -> CPUs. */
@@ -182,16 +221,27 @@ static int read_entries(struct reader *rd, const struct doc *entries, const stru
 	return 0;
 }
 
-static int read_pod_entries(struct reader *rd, const struct doc *pod_entries)
+/* The kubelet releases a pod in three writes: its last container goes, its CPUs come back to the default set,
+ * its own entry goes. This is the state after the second. */
+static bool is_released(const struct reader *rd, const struct doc *containers, hwloc_const_bitmap_t whole)
+{
+	return (!containers || containers->n_items == 0) && !hwloc_bitmap_iszero(whole) &&
+	       hwloc_bitmap_isincluded(whole, rd->default_set);
+}
+
+static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, const struct doc *entries)
 {
 	DOC_FOREACH (pod, pod_entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
+		size_t first = rd->state->allocations.n_items;
 		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
 
-		if (r == 0)
-			r = take(rd, pod->key, whole);
+		if (r == 0 && is_released(rd, doc_get(entries, pod->key), whole))
+			continue;
 		if (r == 0)
 			r = add_item(rd, pod->key, "", whole);
+		if (r == 0)
+			r = take(rd, first);
 		if (r < 0)
 			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
 	}
@@ -203,12 +253,13 @@ static int read_entries_v1(struct reader *rd, const struct doc *entries)
 {
 	DOC_FOREACH (container, entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+		size_t first = rd->state->allocations.n_items;
 		int r = parse_cpus(rd, container, &cpus);
 
 		if (r == 0)
-			r = take(rd, container->key, cpus);
-		if (r == 0)
 			r = add_item(rd, "", container->key, cpus);
+		if (r == 0)
+			r = take(rd, first);
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
 	}
@@ -243,7 +294,7 @@ static int read_content(struct reader *rd, const struct doc *content)
 	if (r < 0)
 		return err_wrap(rd->err, r, "defaultCpuSet");
 	/* podEntries first, so that a fault in it is found where it is told of. */
-	r = pod_entries ? read_pod_entries(rd, pod_entries) : 0;
+	r = pod_entries ? read_pod_entries(rd, pod_entries, entries) : 0;
 	if (r < 0)
 		return err_wrap(rd->err, r, "podEntries");
 	if (is_v1(entries))
@@ -297,6 +348,20 @@ int state_cpu_checksum(const struct state_file *file, struct strbuf *text, struc
 	return state_file_checksum(file, content, shapes, n, text, ret);
 }
 
+/* What contradicts itself counts only where the checksum says that the kubelet wrote it so. */
+static int check_clashes(struct reader *rd, const struct checksum_match *match, struct notes *notes)
+{
+	if (rd->n_clashes == 0)
+		return 0;
+	if (!match->matches)
+		return err_set(rd->err, -EINVAL, "%s", rd->clash.text);
+	if (rd->n_clashes == 1)
+		notes_add(notes, "%s", rd->clash.text);
+	else
+		notes_add(notes, "%s; %zu more are like that", rd->clash.text, rd->n_clashes - 1);
+	return 0;
+}
+
 static void reader_release(struct reader *rd)
 {
 	hwloc_bitmap_free(rd->default_set);
@@ -321,6 +386,9 @@ int state_cpu_parse(const char *text, size_t len, const struct machine *machine,
 	r = state_cpu_checksum(&file, NULL, &match);
 	if (r < 0)
 		return err_set(err, r, "cannot take the checksum of this content");
+	r = check_clashes(&rd, &match, notes);
+	if (r < 0)
+		return r;
 	state_file_verify(&file, &match, notes);
 	/* Policy none keeps no pool: its empty default set does not mean that nothing is shared. */
 	if (!hwloc_bitmap_iszero(rd.default_set) || strcmp(state.policy, "none") != 0)

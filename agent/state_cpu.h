@@ -23,8 +23,9 @@ struct state_cpu {
 	 *
 	 * A pod that has an entry in podEntries holds those CPUs as a whole: it is one item with container
 	 * "". Its containers' entries are parts of that set which may overlap (the pod's own shared pool is
-	 * the entry of each container that runs in it), so they are checked to lie within it and make no
-	 * items.
+	 * the entry of each container that runs in it): they make no items unless they go beyond it. A pod
+	 * without containers whose CPUs are all in the default set again has been released and makes none
+	 * either.
 	 */
 	struct allocations allocations;
 };
@@ -37,11 +38,13 @@ struct state_cpu {
 void state_cpu_release(struct state_cpu *s);
 
 /*
- * Parse the file's text. The content is taken only if it is consistent: CPUs of different pods, and of the
- * default set, are disjoint, and all of them exist in `machine` (NULL = not checked; offline CPUs exist, with
- * a note). CPUs in no set at all are legal: the kubelet writes twice a change, and strictly reserved CPUs are
- * in none. A wrong checksum is a note when the content is consistent. 0; -EINVAL or -ERANGE with what is
- * wrong and where; -EFBIG; -ENOMEM. *ret is untouched on failure.
+ * Parse the file's text. All CPUs must exist in `machine` (NULL = not checked; offline CPUs exist, with a
+ * note). CPUs in no set at all are legal: the kubelet writes twice a change, and strictly reserved CPUs are
+ * in none. CPUs of different pods, and of the default set, should be disjoint, and a container's within its
+ * pod's: where they are not, one note names the first CPUs and their holders if the checksum is right (some
+ * kubelets hand out a CPU twice on hybrid machines), and the content is refused if it is not. A wrong
+ * checksum is a note when the content is consistent. 0; -EINVAL or -ERANGE with what is wrong and where;
+ * -EFBIG; -ENOMEM. *ret is untouched on failure.
  */
 int state_cpu_parse(const char *text, size_t len, const struct machine *machine, struct state_cpu *ret,
 	struct notes *notes, struct err *err);

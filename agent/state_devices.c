@@ -148,36 +148,6 @@ static int list_devices(
 	return r;
 }
 
-/* The block of `item` with these nodes, made when it is not there yet. */
-static struct device_block *block_for(
-	struct allocation *item, const char *resource, hwloc_const_bitmap_t nodes)
-{
-	struct device_block *block;
-
-	for (size_t i = 0; i < item->n_devices; i++)
-		if (hwloc_bitmap_isequal(item->devices[i].nodes, nodes))
-			return &item->devices[i];
-	block = vec_push(&item->devices, &item->n_devices, &item->devices_size, sizeof(*block));
-	if (!block)
-		return NULL;
-	block->nodes = hwloc_bitmap_dup(nodes);
-	return text_set(&block->resource, resource) == 0 && block->nodes ? block : NULL;
-}
-
-static int push_id(char ***ids, size_t *n_ids, size_t *ids_size, const char *id)
-{
-	char *copy = strdup(id), **slot = NULL;
-
-	if (copy)
-		slot = vec_push(ids, n_ids, ids_size, sizeof(*slot));
-	if (!slot) {
-		free(copy);
-		return -ENOMEM;
-	}
-	*slot = copy;
-	return 0;
-}
-
 /* One block for each set of NUMA nodes that devices of the listing (sorted by id) have. */
 static int add_devices(struct allocation *item, const char *resource, const struct listing *listing)
 {
@@ -188,14 +158,13 @@ static int add_devices(struct allocation *item, const char *resource, const stru
 	for (size_t i = 0; i < listing->n_items; i++) {
 		const struct listed *device = &listing->items[i];
 		bool last = i + 1 == listing->n_items || strcmp(device->id, device[1].id) != 0;
-		struct device_block *block;
 
 		if (device->node != NO_AFFINITY && hwloc_bitmap_set(nodes, (unsigned)device->node) < 0)
 			return -ENOMEM;
 		if (!last)
 			continue;
-		block = block_for(item, resource, nodes);
-		if (!block || push_id(&block->ids, &block->n_ids, &block->ids_size, device->id) < 0)
+		if (device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, resource, nodes,
+			    false, device->id) < 0)
 			return -ENOMEM;
 		hwloc_bitmap_zero(nodes);
 	}
@@ -330,7 +299,7 @@ static int read_registration(const struct doc *d, struct device_registration *re
 	if (text_set(&reg->resource, d->key) < 0)
 		return no_memory(err);
 	for (size_t i = 0; i < listing.n_items; i++)
-		if (push_id(&reg->ids, &reg->n_ids, &reg->ids_size, listing.items[i].id) < 0)
+		if (text_push(&reg->ids, &reg->n_ids, &reg->ids_size, listing.items[i].id) < 0)
 			return no_memory(err);
 	if (reg->n_ids > 1)
 		qsort(reg->ids, reg->n_ids, sizeof(*reg->ids), compare_ids);

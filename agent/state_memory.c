@@ -109,7 +109,8 @@ static int read_table(const struct doc *d, struct memory_table *table, struct er
 		return err_set(err, -EINVAL,
 			"reserved %" PRIu64 " and free %" PRIu64 " are not allocatable %" PRIu64,
 			table->reserved, table->free, table->allocatable);
-	if (__builtin_add_overflow(table->system_reserved, table->allocatable, &sum) || sum > table->total)
+	/* Go's arithmetic wraps: more reserved than there is makes an allocatable amount of nearly 2^64. */
+	if (table->system_reserved + table->allocatable > table->total)
 		return err_set(err, -EINVAL,
 			"systemReserved %" PRIu64 " and allocatable %" PRIu64 " exceed total %" PRIu64,
 			table->system_reserved, table->allocatable, table->total);
@@ -393,6 +394,21 @@ static int check_sums(const struct allocations *a, struct err *err)
 	return 0;
 }
 
+static void note_wrapped(const struct memory_state *state, struct notes *notes)
+{
+	for (size_t i = 0; i < state->n_nodes; i++)
+		for (size_t t = 0; t < state->nodes[i].n_tables; t++) {
+			const struct memory_table *table = &state->nodes[i].tables[t];
+
+			if (memory_table_wrapped(table))
+				notes_add(notes,
+					"node %u has %" PRIu64 " bytes of %.100s and %" PRIu64
+					" are reserved; the kubelet takes it for boundless",
+					state->nodes[i].id, table->total, table->type,
+					table->system_reserved);
+		}
+}
+
 /* ---- the file */
 
 static int read_content(
@@ -468,6 +484,7 @@ int state_memory_parse(const char *text, size_t len, const struct machine *machi
 		r = check_sum(&file, &state.allocations, notes, err);
 	if (r < 0)
 		return r;
+	note_wrapped(&state.allocations.memory, notes);
 	state.allocations.memory_known =
 		state.policy && !strcmp(state.policy, memory_manager_policy_names[MEMORY_MANAGER_STATIC]);
 	allocations_sort(&state.allocations);

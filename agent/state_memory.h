@@ -36,9 +36,11 @@ void state_memory_release(struct state_memory *s);
 /*
  * Parse the file's text. The content is taken only if it is consistent: all NUMA nodes named are in
  * machineState and in `machine` (NULL = not checked), and per node and type reserved + free = allocatable and
- * systemReserved + allocatable do not exceed total. A wrong checksum is a note if moreover the blocks add up
- * to what is reserved (in between the kubelet's two writes a change they need not), else an error. 0; -EINVAL
- * or -ERANGE with what is wrong and where; -EFBIG; -ENOMEM. *ret is untouched on failure.
+ * systemReserved + allocatable do not exceed total (an amount that wrapped around below 0 does not, either: a
+ * kubelet on a kernel without NUMA knows of no memory to reserve from, and there is a note). A wrong checksum
+ * is a note if moreover the blocks add up to what is reserved (in between the kubelet's two writes a change
+ * they need not), else an error. 0; -EINVAL or -ERANGE with what is wrong and where; -EFBIG; -ENOMEM. *ret is
+ * untouched on failure.
  */
 int state_memory_parse(const char *text, size_t len, const struct machine *machine, struct state_memory *ret,
 	struct notes *notes, struct err *err);

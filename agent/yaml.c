@@ -252,9 +252,30 @@ static int parse_some(
 	return 0;
 }
 
+/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. False when
+ * the text is no JSON. */
+static bool parse_json(const char *text, size_t len, struct doc *ret)
+{
+	size_t blank = 0;
+
+	while (blank < len && text[blank] && strchr(" \t\r\n", text[blank]))
+		blank++;
+	return blank < len && (text[blank] == '{' || text[blank] == '[') &&
+	       json_parse(text, len, ret, NULL) == 0;
+}
+
 int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *err)
 {
-	return parse_some(text, len, 0, SIZE_MAX, ret, err);
+	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
+	struct doc *item = doc_add(&list, NULL);
+
+	if (!item)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!parse_json(text, len, item))
+		return parse_some(text, len, 0, SIZE_MAX, ret, err);
+	*ret = list;
+	list = (struct doc)DOC_INIT;
+	return 0;
 }
 
 int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err)
@@ -271,14 +292,9 @@ int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, 
 
 int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 {
-	size_t blank = 0;
 	int r;
 
-	while (blank < len && text[blank] && strchr(" \t\r\n", text[blank]))
-		blank++;
-	/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. */
-	if (blank < len && (text[blank] == '{' || text[blank] == '[') &&
-		json_parse(text, len, ret, NULL) == 0)
+	if (parse_json(text, len, ret))
 		return 0;
 	r = yaml_parse_nth(text, len, 0, ret, err);
 	return r == -ENOENT ? err_set(err, -EINVAL, "empty, no YAML document in it") : r;

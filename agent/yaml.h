@@ -16,7 +16,7 @@ int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err);
 /* The same, document number `index` (from 0) of a stream of "---" documents. -ENOENT when there is none. */
 int yaml_parse_nth(const char *text, size_t len, size_t index, struct doc *ret, struct err *err);
 
-/* The same, every document of the stream, as a list. */
+/* The same, every document of the stream, as a list; a JSON text is the only one. */
 int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *err);
 
 /* Print as block YAML; strings that would read as something else are quoted. 0 or -ENOMEM/-EFBIG. */

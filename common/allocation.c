@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "common/vec.h"
 
 void allocations_init(struct allocations *a)
@@ -27,6 +28,48 @@ static void device_block_release(struct device_block *b)
 	hwloc_bitmap_free(b->nodes);
 }
 
+void memory_blocks_free(struct memory_block *blocks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		memory_block_release(&blocks[i]);
+	free(blocks);
+}
+
+void device_blocks_free(struct device_block *blocks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		device_block_release(&blocks[i]);
+	free(blocks);
+}
+
+int device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
+	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id)
+{
+	struct device_block *block = NULL;
+
+	for (size_t i = *n_blocks; i > 0 && !block; i--) {
+		struct device_block *b = &(*blocks)[i - 1];
+
+		if (b->nodes_unknown == nodes_unknown && !strcmp(b->resource, resource) &&
+			hwloc_bitmap_isequal(b->nodes, nodes))
+			block = b;
+	}
+	if (!block) {
+		struct device_block fresh = {.resource = strdup(resource),
+			.nodes = hwloc_bitmap_dup(nodes),
+			.nodes_unknown = nodes_unknown};
+
+		if (fresh.resource && fresh.nodes)
+			block = vec_push(blocks, n_blocks, blocks_size, sizeof(*block));
+		if (!block) {
+			device_block_release(&fresh);
+			return -ENOMEM;
+		}
+		*block = fresh;
+	}
+	return text_push(&block->ids, &block->n_ids, &block->ids_size, id);
+}
+
 static void allocation_release(struct allocation *a)
 {
 	free(a->pod_uid);
@@ -34,12 +77,8 @@ static void allocation_release(struct allocation *a)
 	free(a->pod);
 	free(a->container);
 	hwloc_bitmap_free(a->cpus);
-	for (size_t i = 0; i < a->n_memory; i++)
-		memory_block_release(&a->memory[i]);
-	free(a->memory);
-	for (size_t i = 0; i < a->n_devices; i++)
-		device_block_release(&a->devices[i]);
-	free(a->devices);
+	memory_blocks_free(a->memory, a->n_memory);
+	device_blocks_free(a->devices, a->n_devices);
 }
 
 void allocations_release(struct allocations *a)
@@ -49,6 +88,7 @@ void allocations_release(struct allocations *a)
 	free(a->items);
 	hwloc_bitmap_free(a->shared);
 	memory_state_release(&a->memory);
+	device_blocks_free(a->registered, a->n_registered);
 	allocations_init(a);
 }
 
@@ -90,6 +130,13 @@ struct allocation *allocations_add_container(
 	return item;
 }
 
+void allocations_remove(struct allocations *a, size_t at)
+{
+	allocation_release(&a->items[at]);
+	a->n_items--;
+	memmove(&a->items[at], &a->items[at + 1], (a->n_items - at) * sizeof(*a->items));
+}
+
 static int allocation_cmp(const void *va, const void *vb)
 {
 	const struct allocation *a = va, *b = vb;
@@ -121,6 +168,7 @@ static int allocation_absorb(struct allocation *to, struct allocation *from)
 	for (size_t i = 0; i < from->n_devices; i++)
 		to->devices[to->n_devices++] = from->devices[i];
 	from->n_memory = from->n_devices = 0;
+	to->unlisted = to->unlisted && from->unlisted;
 	return 0;
 }
 

@@ -22,14 +22,18 @@ struct device_block {
 	char **ids;
 	size_t n_ids;
 	size_t ids_size;
-	hwloc_bitmap_t nodes; /* empty = no affinity known */
+	hwloc_bitmap_t nodes; /* empty = no affinity, or not told */
+	bool nodes_unknown;   /* the source does not tell the NUMA nodes; they are empty then */
 };
 
 struct allocation {
-	char *pod_uid;       /* "" when the source does not tell */
-	char *namespace;     /* "" when the source does not tell (state files do not) */
-	char *pod;           /* "" when the source does not tell */
-	char *container;     /* "" when the allocation is the pod's as a whole */
+	char *pod_uid;   /* "" when the source does not tell */
+	char *namespace; /* "" when the source does not tell (state files do not) */
+	char *pod;       /* "" when the source does not tell */
+	char *container; /* "" when the allocation is the pod's as a whole */
+	/* Only the state files tell of it while the pod-resources API, which was asked too, lists no such
+	 * container: an ordinary init container's leftovers, a pod that has just ended. */
+	bool unlisted;
 	hwloc_bitmap_t cpus; /* exclusive CPUs; never NULL */
 	struct memory_block *memory;
 	size_t n_memory;
@@ -42,7 +46,8 @@ struct allocation {
 /*
  * Everything the kubelet has handed out, as one source told it. Containers of one pod may name the same CPU
  * or device (the kubelet hands an init container's to the containers after it), so a pod holds the union of
- * its items; items of different pods are disjoint.
+ * its items; items of different pods are disjoint but for the CPUs that a kubelet gave away twice, of which
+ * the source's reader has left a note.
  */
 struct allocations {
 	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */
@@ -52,11 +57,24 @@ struct allocations {
 	hwloc_bitmap_t shared; /* the shared pool (defaultCpuSet); NULL = not told */
 	bool memory_known;     /* `memory` below was read and policy is Static */
 	struct memory_state memory;
-	bool devices_known; /* the source tells who holds which devices (possibly nobody) */
+	bool devices_known;              /* the source tells who holds which devices (possibly nobody) */
+	bool registered_known;           /* `registered` was read (possibly there are none) */
+	struct device_block *registered; /* the healthy devices of every plugin, held or not */
+	size_t n_registered;
+	size_t registered_size;
 };
 
 void allocations_init(struct allocations *a);
 void allocations_release(struct allocations *a);
+
+/* Free what `n` blocks own, and the array. */
+void memory_blocks_free(struct memory_block *blocks, size_t n);
+void device_blocks_free(struct device_block *blocks, size_t n);
+
+/* Add a device to the vec of blocks, in the block of its resource and nodes (copied), which is made when it
+ * is new. 0 or -ENOMEM (a block without ids may have been added). */
+int device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
+	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id);
 
 /* Append an empty allocation (cpus = empty set, strings ""), to be filled in place. NULL = out of memory. */
 struct allocation *allocations_add(struct allocations *a);
@@ -64,6 +82,9 @@ struct allocation *allocations_add(struct allocations *a);
 /* The same with pod_uid and container (copied) set. */
 struct allocation *allocations_add_container(
 	struct allocations *a, const char *pod_uid, const char *container);
+
+/* Take the item at this position out. */
+void allocations_remove(struct allocations *a, size_t at);
 
 /*
  * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,

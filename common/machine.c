@@ -222,6 +222,8 @@ int machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
 
 int machine_derive(struct machine *m)
 {
+	bool memory_told = m->memory_bytes > 0;
+
 	if (m->n_cpus > 0)
 		qsort(m->cpus, m->n_cpus, sizeof(*m->cpus), by_cpu_id);
 	if (m->n_nodes > 0)
@@ -230,6 +232,8 @@ int machine_derive(struct machine *m)
 	m->online = hwloc_bitmap_alloc();
 	if (!m->online || derive_sockets(m) < 0 || derive_nodes(m) < 0)
 		return -ENOMEM;
+	for (size_t i = 0; i < m->n_nodes && !memory_told; i++)
+		m->memory_bytes += m->nodes[i].memory_bytes;
 	return derive_uncore(m);
 }
 
@@ -263,4 +267,69 @@ unsigned machine_distance(const struct machine *m, size_t from, size_t to)
 unsigned machine_cpus_per_core(const struct machine *m)
 {
 	return m->n_cores > 0 && m->n_cpus > m->n_cores ? (unsigned)(m->n_cpus / m->n_cores) : 1;
+}
+
+/* ---- copying */
+
+/* A copy of n items of `size` bytes; NULL = out of memory, never for none. */
+static void *array_copy(const void *from, size_t n, size_t size)
+{
+	void *copy = calloc(n + 1, size);
+
+	if (copy && n > 0)
+		memcpy(copy, from, n * size);
+	return copy;
+}
+
+static int copy_sets(const struct machine *from, struct machine *m)
+{
+	for (size_t i = 0; i < from->n_nodes; i++) {
+		const struct numa_node *node = &from->nodes[i];
+		struct numa_node *copy = &m->nodes[m->n_nodes++];
+
+		*copy = *node;
+		copy->cpus = hwloc_bitmap_dup(node->cpus);
+		copy->pools = array_copy(node->pools, node->n_pools, sizeof(*node->pools));
+		copy->pools_size = node->n_pools;
+		if (!copy->cpus || !copy->pools)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < from->n_sockets; i++) {
+		struct socket_info *copy = &m->sockets[m->n_sockets++];
+
+		copy->id = from->sockets[i].id;
+		copy->cpus = hwloc_bitmap_dup(from->sockets[i].cpus);
+		if (!copy->cpus)
+			return -ENOMEM;
+	}
+	m->online = hwloc_bitmap_dup(from->online);
+	m->offline = hwloc_bitmap_dup(from->offline);
+	return m->online && m->offline ? 0 : -ENOMEM;
+}
+
+int machine_copy(const struct machine *from, struct machine *ret)
+{
+	struct machine m = *from;
+	int r = -ENOMEM;
+
+	m.cpus = array_copy(from->cpus, from->n_cpus, sizeof(*from->cpus));
+	m.nodes = calloc(from->n_nodes + 1, sizeof(*from->nodes));
+	m.sockets = calloc(from->n_sockets + 1, sizeof(*from->sockets));
+	m.distances = NULL;
+	if (from->distances)
+		m.distances =
+			array_copy(from->distances, from->n_nodes * from->n_nodes, sizeof(*from->distances));
+	m.online = m.offline = NULL;
+	m.cpus_size = m.n_cpus;
+	m.nodes_size = m.n_nodes;
+	m.sockets_size = m.n_sockets;
+	m.n_nodes = m.n_sockets = 0;
+	if (m.cpus && m.nodes && m.sockets && (m.distances || !from->distances))
+		r = copy_sets(from, &m);
+	if (r < 0) {
+		machine_release(&m);
+		return r;
+	}
+	*ret = m;
+	return 0;
 }

@@ -58,6 +58,8 @@ struct machine {
 	hwloc_bitmap_t online;  /* ids of cpus[] */
 	hwloc_bitmap_t offline; /* CPUs the kernel knows and that are offline */
 	size_t n_cores;
+	uint64_t memory_bytes; /* of the whole machine: MemTotal of /proc/meminfo, else the sum of the nodes'
+				*/
 	unsigned *distances; /* n_nodes x n_nodes by position, row = from; 0 = not told. NULL = no SLIT at all
 			      */
 };
@@ -65,13 +67,17 @@ struct machine {
 void machine_init(struct machine *m);
 void machine_release(struct machine *m); /* free what it owns; the struct is as after init */
 
+/* A copy that shares nothing. 0 or -ENOMEM; `ret` (as after machine_init()) is untouched on failure. */
+int machine_copy(const struct machine *from, struct machine *ret);
+
 /*
  * Bring cpus[] and nodes[] into their order and fill what follows from them.
  *
  * Wants of cpus[] id, core (the id of one of them), socket and l3, of nodes[] all but socket, with cpus as
- * the source lists them: CPUs that are not online are taken out, NULL stands for every CPU. Fills online,
- * sockets, n_cores, each node's socket, each CPU's numa and uncore. Where several nodes list a CPU it
- * belongs to the last of them in the order of their names, as for the kubelet.
+ * the source lists them: CPUs that are not online are taken out, NULL stands for every CPU; memory_bytes may
+ * be 0 for not told. Fills memory_bytes, online, sockets, n_cores, each node's socket, each CPU's numa and
+ * uncore. Where several nodes list a CPU it belongs to the last of them in the order of their names, as for
+ * the kubelet.
  *
  * uncore is as the kubelet has it (cadvisor utils/sysinfo addCacheInfo, kubelet cpumanager/topology
  * getUncoreCacheID): an L3 whose CPUs are as many as the NUMA node's cores times this core's threads is the

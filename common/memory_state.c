@@ -30,3 +30,8 @@ const struct memory_table *memory_node_table(const struct memory_node *node, con
 			return &node->tables[i];
 	return NULL;
 }
+
+bool memory_table_wrapped(const struct memory_table *table)
+{
+	return table->allocatable > table->total;
+}

@@ -4,6 +4,7 @@
  * The memory manager's machine state: per NUMA node and memory type, what is there, reserved and free.
  * As in the kubelet's memory_manager_state file. Depends on common/cpuset.h only.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,3 +36,6 @@ void memory_state_release(struct memory_state *s);
 
 /* The table of `type` on the node, or NULL. */
 const struct memory_table *memory_node_table(const struct memory_node *node, const char *type);
+
+/* The kubelet's subtraction of what is reserved went below 0, and allocatable is near 2^64. */
+bool memory_table_wrapped(const struct memory_table *table);

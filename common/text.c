@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "common/vec.h"
+
 void text_addf(char *text, size_t size, const char *fmt, ...)
 {
 	size_t len = strlen(text);
@@ -29,5 +31,19 @@ int text_set(char **owned, const char *value)
 		return -ENOMEM;
 	free(*owned);
 	*owned = copy;
+	return 0;
+}
+
+int text_push(char ***list, size_t *n_items, size_t *size, const char *value)
+{
+	char *copy = strdup(value), **slot = NULL;
+
+	if (copy)
+		slot = vec_push(list, n_items, size, sizeof(*slot));
+	if (!slot) {
+		free(copy);
+		return -ENOMEM;
+	}
+	*slot = copy;
 	return 0;
 }

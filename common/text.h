@@ -15,3 +15,6 @@ void text_one_line(char *text);
 
 /* Replace an owned string (or NULL) by a copy of `value`. 0 or -ENOMEM (*owned unchanged). */
 int text_set(char **owned, const char *value);
+
+/* Append a copy of `value` to a vec of strings (common/vec.h). 0 or -ENOMEM (unchanged). */
+int text_push(char ***list, size_t *n_items, size_t *size, const char *value);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint: install what a build, the tests or the checks need and this machine lacks.
+# install-deps.sh build|test|lint|deb|vm: install what a build, the tests, the checks, the Debian package or the virtual
+# machines need and this machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -13,6 +14,7 @@ commands="cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
 files="/usr/include/stdio.h=libc6-dev"
 case "${1:-}" in
 build) ;;
+vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
 test | lint)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2 \
@@ -23,8 +25,12 @@ codespell=codespell shellcheck=shellcheck gcovr=gcovr"
 	# clang's runtime for the fuzz targets; the compiler says where it looks for it.
 	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null)=libclang-rt-dev"
 	;;
+deb)
+	modules="$modules cmocka=libcmocka-dev"
+	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
+	;;
 *)
-	echo "usage: $0 build|test|lint" >&2
+	echo "usage: $0 build|test|lint|deb|vm" >&2
 	exit 2
 	;;
 esac

@@ -2,23 +2,44 @@
 #include "scoring/admission.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "scoring/request.h"
 
-/* The first amount that the node lacks. */
-static void check_amounts(
-	const struct admission_node *node, const struct resource_list *wanted, struct admission *ret)
+/* The kubelet looks at cpu first, then at memory, then at the rest. */
+static int rank(const char *resource)
 {
-	for (size_t i = 0; i < wanted->n_items && !ret->short_of; i++) {
-		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
+	return !strcmp(resource, "cpu") ? 0 : !strcmp(resource, "memory") ? 1 : 2;
+}
 
-		if (!free || quantity_cmp(wanted->items[i].quantity, free->quantity) <= 0)
+/* What is free at least, or at most. */
+static qty_t free_of(const struct admission_node *node, const struct resource_quantity *free, bool most)
+{
+	const struct resource_quantity *unsure =
+		most && node->unsure ? resource_list_find(node->unsure, free->name) : NULL;
+
+	return qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
+}
+
+/* The first resource that the node lacks, with its amounts; NULL = it has enough of each. */
+static const char *lacking(const struct admission_node *node, const struct resource_list *wanted, bool most,
+	struct admission *ret)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < wanted->n_items; i++) {
+		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
+		qty_t amount = wanted->items[i].quantity.nano;
+
+		if (!free || amount == 0 || amount <= free_of(node, free, most) ||
+			(found && rank(found) <= rank(free->name)))
 			continue;
-		ret->short_of = free->name;
-		ret->wanted = wanted->items[i].quantity.nano;
+		found = free->name;
+		ret->wanted = amount;
 		ret->free = free->quantity.nano;
 	}
+	return found;
 }
 
 int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
@@ -33,9 +54,13 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 	if (r < 0)
 		return r;
 	a.answer = a.managers.answer;
-	check_amounts(node, &wanted, &a);
+	a.short_of = lacking(node, &wanted, true, &a);
 	if (a.short_of)
 		a.answer = KUBELET_REJECTS;
+	else if (a.answer == KUBELET_ADMITS)
+		a.unsure_of = lacking(node, &wanted, false, &a);
+	if (a.unsure_of)
+		a.answer = KUBELET_UNKNOWN;
 	*ret = a;
 	return 0;
 }

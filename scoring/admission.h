@@ -14,19 +14,24 @@ struct admission_node {
 	/* At most this much of the whole node can still be requested; what is not named here is not known and
 	 * not checked. */
 	const struct resource_list *free;
+	/* So much more may be free, since what init containers held need not count any more. NULL = nothing.
+	 */
+	const struct resource_list *unsure;
 };
 
 struct admission {
 	enum kubelet_answer answer;
 	struct kubelet_verdict managers; /* points into the workspace, until it is used again */
-	const char *short_of; /* the first resource that the node lacks (pod's name for it), or NULL */
-	qty_t wanted, free;   /* of it */
+	const char *short_of;  /* the first resource that the node lacks (pod's name for it), or NULL */
+	const char *unsure_of; /* nothing else is lacking, but that may be (pod's name for it), or NULL */
+	qty_t wanted, free;    /* of the one or the other */
 };
 
 /*
  * Admitted when the managers admit and the node has the amounts; a pod that the node has too little for is
  * rejected also where the managers' verdict is not known. The kubelet asks the managers first, so that where
- * both reject theirs is the reason in the pod's status. 0 or -ENOMEM.
+ * both reject theirs is the reason in the pod's status. A pod that is admitted only if some of the unsure
+ * amount is free gets no answer. 0 or -ENOMEM.
  */
 int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission *ret);

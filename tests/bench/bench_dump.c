@@ -14,7 +14,8 @@
 
 #include "common/cleanup.h"
 
-#define RUNS 50
+#define RUNS     50
+#define PAUSE_NS 25000000L /* the kubelet answers 100 calls a second, and a run makes two */
 
 static double now_ms(void)
 {
@@ -51,6 +52,7 @@ static double run(char **argv, posix_spawn_file_actions_t *actions, long *kib)
 
 int main(int argc, char **argv)
 {
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	posix_spawn_file_actions_t actions;
 	double times[RUNS];
 	long kib = 0;
@@ -68,6 +70,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "bench_dump: '%s' failed\n", argv[4]);
 			return 1;
 		}
+		nanosleep(&pause, NULL);
 	}
 	posix_spawn_file_actions_destroy(&actions);
 	qsort(times, RUNS, sizeof(*times), compare);

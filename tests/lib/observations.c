@@ -185,6 +185,27 @@ void observation_of_kubelet(const char *name, const char *reserved, const struct
 	account(ret);
 }
 
+/* Devices that a plugin has, n on a NUMA node; those that are held are among them by their ids. */
+static void register_devices(
+	struct allocations *a, const char *resource, const char *node, const char *const *ids)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = set_of(node);
+
+	a->registered_known = true;
+	for (; *ids; ids++)
+		assert_int_equal(device_blocks_add(&a->registered, &a->n_registered, &a->registered_size,
+					 resource, nodes, false, *ids),
+			0);
+}
+
+static void account_again(struct observation *o)
+{
+	reserved_cpus_release(&o->reserved);
+	inventory_release(&o->inventory);
+	notes_release(&o->notes);
+	account(o);
+}
+
 void observation_of_picture(struct observation *ret)
 {
 	static const struct holding holdings[] = {
@@ -243,4 +264,11 @@ void observation_of_picture(struct observation *ret)
 
 	observation_of_kubelet("2s-snc4", "0,24,48,72", holdings, ARRAY_SIZE(holdings), ret);
 	replace(&ret->node_name, "worker-7");
+	register_devices(&ret->allocations, "vendor.com/nic", "0",
+		(const char *const[]){"0000:17:02.0", "0000:17:02.1", "0000:17:02.2", "0000:17:02.3", NULL});
+	register_devices(&ret->allocations, "vendor.com/nic", "4",
+		(const char *const[]){"0000:ca:02.0", "0000:ca:02.1", NULL});
+	register_devices(
+		&ret->allocations, "vendor.com/gpu", "2", (const char *const[]){"gpu-0", "gpu-1", NULL});
+	account_again(ret);
 }

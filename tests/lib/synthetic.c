@@ -52,6 +52,7 @@ void synthetic_machine(const struct synthetic *s, struct machine *ret)
 			.socket = (int)(i / s->numas),
 			.cpus = new_set(),
 			.memory_bytes = s->memory_bytes};
+		ret->memory_bytes += s->memory_bytes;
 		for (unsigned j = 0; j < n_nodes; j++)
 			ret->distances[i * n_nodes + j] = i == j                         ? 10
 							  : i / s->numas == j / s->numas ? 12

@@ -45,6 +45,17 @@ printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"
 n=$(grep -c '{name: cpu, capacity: "16", allocatable: "16", available: "7"}' "$dir/out")
 check "seven CPUs are left on each node" test "$n" -eq 2
 
+# --- without the pod-resources API nobody knows the pods: no fingerprint, and a warning unless none is wanted
+! grep -q Fingerprint "$dir/out"
+check "no fingerprint without the pods' names" test $? -eq 0
+check "which is said" grep -q "fingerprint is left out" "$dir/err"
+"$nrtd" dump --sysroot "$dir/seed" --node-name n --fingerprint none >"$dir/again" 2>"$dir/err"
+same "the object without a fingerprint" "$dir/again" "$dir/out"
+! grep -q fingerprint "$dir/err"
+check "nothing is said where none is wanted" test $? -eq 0
+NRTD_FINGERPRINT=some "$nrtd" dump --sysroot "$dir/seed" --node-name n >"$dir/again" 2>"$dir/err"
+check "an unknown method is refused" test $? -eq 2
+
 # --- settings from a configuration file, flags above it
 cat >"$dir/seed/var/lib/kubelet/config.yaml" <<'EOF'
 apiVersion: kubelet.config.k8s.io/v1beta1

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The kubectl plugin with a stand-in for kubectl that prints recorded objects. The stand-in cannot show that kubectl
-# finds a cluster, nor how a real API server names the resource. B names the build folder.
+# The kubectl plugin with a stand-in for kubectl that prints recorded objects, for machines without Go. The stand-in
+# cannot show that kubectl finds the plugin and a cluster, how a real API server names the resource, nor the words of
+# its errors; tests/upstream/kubectl_numa.sh does, with the real ones. B names the build folder.
 set -u
 NRTD=$(pwd)/${B:-build}/nrtd
 export NRTD
@@ -23,20 +24,55 @@ check() { # NAME COMMAND...
 cat >"$dir/kubectl" <<'EOF'
 #!/bin/sh
 echo "$@" >"$RECORD"
-[ -z "${REFUSE:-}" ] || { echo "error: $REFUSE" >&2; exit 1; }
+case " $* " in *" node "*) [ -n "${NODE_EXISTS:-}" ]; exit ;; esac
+[ -z "${REFUSE:-}" ] || { echo "$REFUSE" >&2; exit 1; }
 cat "$OBJECTS"
 EOF
 chmod +x "$dir/kubectl"
 export KUBECTL="$dir/kubectl" RECORD="$dir/record" OBJECTS=$examples/kep-nodes.yaml
 cp $examples/kep-pod.yaml "$dir/it's a pod.yaml"
 
-packaging/kubectl-numa score -f "$dir/it's a pod.yaml" -o json -- --context east >"$dir/out" 2>"$dir/err"
+packaging/kubectl-numa score -f "$dir/it's a pod.yaml" --context east -n=x -o json -- --as me >"$dir/out" 2>"$dir/err"
+check "an unknown flag is nrtd's to refuse" test $? -eq 2
+packaging/kubectl-numa score -f "$dir/it's a pod.yaml" --context east -n x -o json -- --as me >"$dir/out" 2>"$dir/err"
 check "score" grep -q '"LeastNUMANodes": 94,' "$dir/out"
 check "kubectl is asked for the objects" grep -qx \
-	'get noderesourcetopologies.topology.node.k8s.io -o json --context east' "$dir/record"
-REFUSE='no cluster' packaging/kubectl-numa score -f $examples/kep-pod.yaml >"$dir/out" 2>"$dir/err"
-check "kubectl's failure is the plugin's" test $? -eq 1
-check "kubectl's message is shown" grep -qx 'error: no cluster' "$dir/err"
+	'get noderesourcetopologies.topology.node.k8s.io --context east -n x --as me -o json' "$dir/record"
+# says NAME STATUS LINE: what the plugin ended with, and its one line
+says() {
+	[ "$status" -eq "$2" ] && [ ! -s "$dir/out" ] && [ "$(cat "$dir/err")" = "kubectl-numa: $3" ]
+	check "$1" test $? -eq 0
+}
+plugin() {
+	packaging/kubectl-numa "$@" >"$dir/out" 2>"$dir/err"
+	status=$?
+}
+export REFUSE=''
+REFUSE='error: no cluster'
+plugin score -f $examples/kep-pod.yaml
+says "kubectl's failure is the plugin's" 1 'error: no cluster'
+REFUSE="error: the server doesn't have a resource type \"noderesourcetopologies\""
+plugin show node-1
+says "no CRD" 1 "the cluster has no NodeResourceTopology objects: the CRD noderesourcetopologies.topology.node.k8s.io is not installed"
+REFUSE='Error from server (NotFound): noderesourcetopologies.topology.node.k8s.io "node-1" not found'
+plugin show node-1
+says "no such node" 1 "no such node: 'node-1'"
+export NODE_EXISTS=yes
+plugin show node-1
+says "no object" 1 "node 'node-1' has no NodeResourceTopology object: is an exporter, such as nrtd, running there?"
+REFUSE=''
+OBJECTS=tests/fixtures/machines/2s-snc4.nrt.yaml
+plugin show 2s-snc4 --kubeconfig "$dir/a b" --width 100
+check "show" grep -q '^node  *2s-snc4$' "$dir/out"
+check "show asks for the node's object" grep -qx \
+	"get noderesourcetopologies.topology.node.k8s.io 2s-snc4 --kubeconfig $dir/a b -o json" "$dir/record"
+plugin show --width 100
+says "show without a node" 2 "name the node first: kubectl numa show NODE [FLAG...]"
+KUBECTL=$dir/absent
+plugin show 2s-snc4
+says "no kubectl" 1 "'$dir/absent' is not there: it finds the cluster"
+plugin --help
+check "--help needs neither" test "$status" -eq 0 -a -s "$dir/out"
 packaging/kubectl-numa >"$dir/out" 2>"$dir/err"
 check "usage" test $? -eq 2
 packaging/kubectl-numa bogus >"$dir/out" 2>"$dir/err"

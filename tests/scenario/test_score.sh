@@ -108,6 +108,19 @@ mkdir "$dir/nothing"
 refuse "empty directory" "holds no .yaml, .yml or .json file" --nrt "$dir/nothing" -f $pod
 yes 'a: 1' | head -n 10000 >"$dir/long.yaml"
 refuse "10 000 lines of something else" "long.yaml" --nrt "$dir/long.yaml" -f $pod
+refuse "10 000 lines of something else as pod" "'$dir/long.yaml': no Kubernetes object: it has no kind" --nrt $nodes -f "$dir/long.yaml"
+refuse "a pod that is not YAML" "'$dir/broken.yaml': not valid YAML at line 2" --nrt $nodes -f "$dir/broken.yaml"
+printf '{kind: Pod, spec: {containers: []}}' >"$dir/pod.yaml"
+refuse "a pod without containers" "spec: no containers in it" --nrt $nodes -f "$dir/pod.yaml"
+printf '{kind: Pod, spec: {containers: [{resources: {requests: {cpu: -2}}}]}}' >"$dir/pod.yaml"
+refuse "a pod that asks for less than nothing" "resources.requests: cpu: '-2' is negative" --nrt $nodes -f "$dir/pod.yaml"
+printf '{kind: Pod, spec: {containers: [{resources: {requests: {gpu: 2}}}]}}' >"$dir/pod.yaml"
+refuse "a pod with an unknown resource" "gpu: unknown resource 'gpu'" --nrt $nodes -f "$dir/pod.yaml"
+refuse "two standard inputs" "--nrt and -f cannot both be standard input" --nrt - -f -
+printf '{"kind":"Pod","metadata":{"name":"p","annotations":{"a":"\\ud83d\\ude00"}},"spec":{"containers":[{"name":"c"}]}}' \
+	>"$dir/pod.json"
+score --nrt $nodes -f "$dir/pod.json"
+check "a JSON pod with a surrogate pair is read" test $? -eq 0
 
 # --- 5000 nodes of eight NUMA nodes, answered within a generous bound (make bench has the real number)
 awk 'BEGIN {

@@ -9,7 +9,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 export LC_ALL=C
-unset COLUMNS NO_COLOR NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_SHOW_OUTPUT
+unset COLUMNS NO_COLOR NRTD_NRT NRTD_NODE_NAME NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_SHOW_OUTPUT
 ok() { echo "ok $1"; }
 not_ok() {
 	echo "not ok $1"
@@ -73,6 +73,102 @@ check "no colour into a file" sh -c "! grep -q '$(printf '\033')' '$dir/out'"
 NO_COLOR=1 "$nrtd" show --color always --sysroot "$one" >"$dir/out"
 check "--color always" grep -q "$(printf '\033\\[0;1m')" "$dir/out"
 
+# --- from an object: the picture is the machine's but for what the object does not tell
+objects=tests/fixtures/machines
+for object in "$objects"/*.nrt.yaml; do
+	machine=$(basename "$object" .nrt.yaml)
+	"$nrtd" show --nrt "$object" >"$dir/out" 2>"$dir/err" || not_ok "object of $machine" "$dir/err"
+	check "object of $machine fits 80 columns" test "$(widest "$dir/out")" -le 80
+	"$nrtd" show -o svg --nrt "$object" >"$dir/out.svg" 2>"$dir/err" || not_ok "picture of $machine's object" "$dir/err"
+	# shellcheck disable=SC2086 # a command with its arguments
+	check "picture of $machine's object is well-formed" $parser "$dir/out.svg"
+	# The same frames, heads, bars and distances; cores are not told, so the lines of CPUs are others. Objects
+	# hold no NUMA node above 63, a CPU on one NUMA node only, and always a node's distance to itself.
+	case $machine in gpu-memory | overlapping | row-missing) continue ;; esac
+	"$nrtd" show --sysroot "$machines/$machine" >"$dir/machine" 2>/dev/null
+	for picture in machine out; do
+		sed -n '/^[|+]/{ /?/!p; }; /^distances/,/^$/p' "$dir/$picture" >"$dir/$picture.parts"
+	done
+	check "object of $machine is drawn as the machine" diff -u "$dir/machine.parts" "$dir/out.parts"
+done
+nodes=tests/fixtures/examples/kep-nodes.yaml
+"$nrtd" show --nrt $nodes --node-name node-2 >"$dir/out" 2>"$dir/err"
+check "--node-name chooses" grep -q '^node  *node-2$' "$dir/out"
+check "CPUs that are not listed are a bar" grep -q '^| cpu    \.* *8 of 8 ' "$dir/out"
+check "sockets are not made up" grep -q -- '- sockets not known -' "$dir/out"
+"$nrtd" dump --sysroot "$machines/2s-snc4" -o json --cpu-manager-policy static --reserved-cpus 0,48 --node-name n1 \
+	2>/dev/null >"$dir/object.json"
+"$nrtd" show --nrt - <"$dir/object.json" >"$dir/out" 2>"$dir/err"
+check "what dump prints as JSON, from standard input" grep -q 'NUMA 0  0-5,48-53 *10 of 10 free' "$dir/out"
+check "its settings" grep -q '^kubelet  CPU manager static, memory manager unknown' "$dir/out"
+check "the state of its CPUs is not made up" grep -q '^| ???????????? ' "$dir/out"
+{
+	printf 'kind: List\nitems:\n'
+	sed 's/^/  /; s/^  apiVersion/- apiVersion/' "$objects/cxl.nrt.yaml"
+} >"$dir/list.yaml"
+"$nrtd" show --nrt "$dir/list.yaml" >"$dir/out"
+"$nrtd" show --nrt "$objects/cxl.nrt.yaml" >"$dir/want"
+check "a List of one" cmp -s "$dir/want" "$dir/out"
+sed 's/v1alpha2/v1alpha1/; s/^attributes:/topologyPolicies: [RestrictedPodLevel]\nx:/' $objects/2s-snc4.nrt.yaml >"$dir/v1alpha1.yaml"
+"$nrtd" show --nrt "$dir/v1alpha1.yaml" >"$dir/out"
+check "v1alpha1 with topologyPolicies" grep -q 'topology manager restricted' "$dir/out"
+# Zones in any order, devices of which nobody knows the holder, memory that no socket is told for.
+cat >"$dir/other.yaml" <<'END'
+apiVersion: topology.node.k8s.io/v1alpha2
+kind: NodeResourceTopology
+metadata: {name: other}
+zones:
+- {name: package-b, type: Socket}
+- {name: node-1, type: Node, parent: package-b, resources: [{name: v.com/nic, capacity: 4, allocatable: 4, available: 1}]}
+- {name: weird, type: Node}
+- {name: node-0, type: Node, resources: [{name: cpu, capacity: 4, allocatable: "4", available: "3500m"}]}
+END
+"$nrtd" show --nrt "$dir/other.yaml" >"$dir/out" 2>"$dir/err"
+check "devices held by nobody knows whom" grep -q '^| nic ===\. *1 of 4 ' "$dir/out"
+check "a socket of another name" grep -q -- '- socket 0 -' "$dir/out"
+check "a part of a CPU" grep -q '3500m of 4 free' "$dir/out"
+check "a zone that no reader knows" grep -q "zone 'weird' is left out" "$dir/out"
+
+# refuse NAME LINE ARG...: status 2, nothing printed, this one line
+refuse() {
+	refused=$1
+	printf 'nrtd: %s\n' "$2" >"$dir/want"
+	shift 2
+	"$nrtd" show "$@" >"$dir/out" 2>"$dir/err" <$nodes
+	status=$?
+	check "refused: $refused" test "$status" -eq 2 -a ! -s "$dir/out"
+	check "refused: $refused, its line" diff -u "$dir/want" "$dir/err"
+}
+bad() { # TEXT: a file with it
+	printf '%b' "$1" >"$dir/bad.yaml"
+}
+head='kind: NodeResourceTopology\nmetadata: {name: n1}\n'
+refuse "two nodes" "$nodes: 2 objects, choose one with --node-name: 'node-1', 'node-2'" --nrt $nodes
+refuse "two nodes on standard input" "standard input: 2 objects, choose one with --node-name: 'node-1', 'node-2'" --nrt -
+refuse "no such node" "$nodes: no object of node 'n3', but of 'node-1', 'node-2'" --nrt $nodes --node-name n3
+refuse "no such file" "cannot open '$dir/none': No such file or directory" --nrt "$dir/none"
+refuse "standard input watched" "--watch: standard input can be read only once, give --nrt a file" --nrt - --watch
+refuse "two machines" "--nrt and --sysroot exclude each other" --nrt $nodes --sysroot /
+bad 'a: [\n'
+refuse "not YAML" "$dir/bad.yaml: not valid YAML at line 2, column 1: did not find expected node content" --nrt "$dir/bad.yaml"
+refuse "a pod" "tests/fixtures/examples/kep-pod.yaml: no NodeResourceTopology and no List of them, but a 'Pod'" \
+	--nrt tests/fixtures/examples/kep-pod.yaml
+bad "$head"
+refuse "no zones" "$dir/bad.yaml: NodeResourceTopology 'n1': no zones in it" --nrt "$dir/bad.yaml"
+bad "${head}zones: []\n"
+refuse "empty zones" "$dir/bad.yaml: NodeResourceTopology 'n1': no zone of type Node in it" --nrt "$dir/bad.yaml"
+bad "${head}zones:\n- {name: node-0, type: Node, resources: [{name: cpu, capacity: 1, allocatable: 1, available: -1}]}\n"
+refuse "a negative quantity" "$dir/bad.yaml: NodeResourceTopology 'n1': zone 'node-0', resource 'cpu': available is negative" \
+	--nrt "$dir/bad.yaml"
+bad "${head}zones:\n- {name: node-0, type: Node, costs: []}\n- {name: node-0, type: Node, costs: []}\n"
+refuse "a zone twice" "$dir/bad.yaml: NodeResourceTopology 'n1': NUMA node 0 is there twice" --nrt "$dir/bad.yaml"
+bad "${head}zones:\n- {name: node-0, type: Node, attributes: [{name: cpus, value: 3-1}]}\n"
+refuse "a bad list of CPUs" "$dir/bad.yaml: NodeResourceTopology 'n1': zone 'node-0', attribute 'cpus': not a CPU list: '3-1'" \
+	--nrt "$dir/bad.yaml"
+yes 'a: 1' | head -n 10000 >"$dir/bad.yaml"
+refuse "10 000 lines of something else" \
+	"$dir/bad.yaml: no NodeResourceTopology and no List of them, but something without a kind" --nrt "$dir/bad.yaml"
+
 # --- wrong usage and broken sources
 usage() { # WANT ARGS...
 	want=$1
@@ -107,6 +203,29 @@ wait "$pid"
 status=$?
 check "--watch draws again" test "$(pictures)" -ge 2
 check "--watch ends well on SIGTERM" test "$status" -eq 0 -a ! -s "$dir/err"
+
+# --- --watch of an object reads the file again
+cp tests/fixtures/machines/2s-snc4.nrt.yaml "$dir/watched.yaml"
+"$nrtd" show --watch=1 --nrt "$dir/watched.yaml" >"$dir/out" 2>"$dir/err" &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	[ "$(pictures)" -ge 1 ] && break
+	sleep 0.5
+done
+cp tests/fixtures/machines/cxl.nrt.yaml "$dir/watched.yaml"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	grep -q '^node  *cxl$' "$dir/out" && break
+	sleep 0.5
+done
+rm "$dir/watched.yaml"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	grep -q '^nrtd: error: ' "$dir/out" && break
+	sleep 0.5
+done
+kill -TERM "$pid"
+wait "$pid"
+check "--watch shows another object in the file" grep -q '^node  *cxl$' "$dir/out"
+check "--watch says that the file is gone" grep -q "^nrtd: error: cannot open '$dir/watched.yaml'" "$dir/out"
 
 # --- --watch on a terminal: in place, and the screen is given back
 if script -qec true /dev/null >/dev/null 2>&1; then

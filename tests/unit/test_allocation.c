@@ -52,6 +52,22 @@ static void merging_unites_a_container(void **state)
 	test_assert_text("merged", text.text, "a/:5;p/one:1,4 memory hugepages-2Mi;p/two:2;q/one:3;");
 }
 
+static void one_that_lists_a_container_is_enough(void **state)
+{
+	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(allocations_release) struct allocations b = {0};
+
+	(void)state;
+	add(&a, "p", "both", 1, NULL);
+	add(&b, "p", "both", 2, NULL);
+	add(&b, "p", "files", 3, NULL);
+	b.items[0].unlisted = b.items[1].unlisted = true;
+	assert_int_equal(allocations_merge(&a, &b), 0);
+	assert_int_equal(a.n_items, 2);
+	assert_false(a.items[0].unlisted);
+	assert_true(a.items[1].unlisted);
+}
+
 static void merging_nothing_changes_nothing(void **state)
 {
 	CLEANUP(allocations_release) struct allocations a = {0};
@@ -69,6 +85,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merging_unites_a_container),
+		cmocka_unit_test(one_that_lists_a_container_is_enough),
 		cmocka_unit_test(merging_nothing_changes_nothing),
 	};
 

@@ -40,6 +40,9 @@ static void json_reads_what_json_is(void **state)
 		{" [1, -2, 0.5, 1e3]\n", "[1,-2,0.5,1000]"},
 		{"{\"a\":null,\"b\":true,\"c\":\"x\\u00e9\"}", "{\"a\":null,\"b\":true,\"c\":\"x\xc3\xa9\"}"},
 		{"9007199254740992", "9007199254740992"},
+		{"-9007199254740993", "-9007199254740993"},
+		{"18446744073709551615", "18446744073709551615"},
+		{"123456789012345678901234567890", "123456789012345678901234567890"},
 		{"{\"checksum\":4294967295}", "{\"checksum\":4294967295}"},
 		{"{\"a\":{\"b\":[{}]}}", "{\"a\":{\"b\":[{}]}}"},
 	};
@@ -57,7 +60,8 @@ static void json_refuses_the_rest(void **state)
 		{"{}x", "not valid JSON"},
 		{"{} {}", "not valid JSON"},
 		{"{\n\"a\":}", "line 2"},
-		{"9007199254740994", "too large"},
+		{"9007199254740994.0", "too large"},
+		{"90071992547409940e0", "too large"},
 		{"1e400", "too large"},
 	};
 
@@ -89,6 +93,21 @@ static void yaml_resolves_as_kubernetes_does(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check_parse(yaml_parse, cases[i][0], cases[i][1], NULL);
+}
+
+static void a_stream_is_yaml_or_one_json_text(void **state)
+{
+	static const char *const cases[][2] = {
+		{"a: 1\n---\nb: 2\n", "[{\"a\":1},{\"b\":2}]"},
+		{"{\"a\": 1}\n---\n{\"b\": 2}\n", "[{\"a\":1},{\"b\":2}]"},
+		{"{\"a\":\t\"\\ud83d\\ude00\"}", "[{\"a\":\"\xf0\x9f\x98\x80\"}]"},
+		{" [1]", "[[1]]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check_parse(yaml_parse_all, cases[i][0], cases[i][1], NULL);
+	check_parse(yaml_parse_all, "{\"a\": [", NULL, "not valid YAML at line");
 }
 
 static void yaml_refuses_the_rest(void **state)
@@ -219,6 +238,7 @@ int main(void)
 		cmocka_unit_test(json_reads_what_json_is),
 		cmocka_unit_test(json_refuses_the_rest),
 		cmocka_unit_test(yaml_resolves_as_kubernetes_does),
+		cmocka_unit_test(a_stream_is_yaml_or_one_json_text),
 		cmocka_unit_test(yaml_refuses_the_rest),
 		cmocka_unit_test(yaml_prints_what_reads_back),
 		cmocka_unit_test(printers_have_one_layout),

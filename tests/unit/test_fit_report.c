@@ -6,6 +6,7 @@
 #include "agent/json.h"
 #include "agent/model.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/synthetic.h"
@@ -370,6 +371,50 @@ static void a_rejected_pod(void **state)
 	fixture_release(&f);
 }
 
+/* Amounts as the kubelet's node status has them: OutOfmemory of its real code at these very bytes. */
+static void reservations_leave_less_memory(void **state)
+{
+	static const struct {
+		const char *eviction, *fits, *too_much;
+		qty_t reserved;
+	} cases[] = {
+		{NULL, "app cpu=1 memory=137438953472", "app cpu=1 memory=137438953473", 0},
+		{"100Mi", "app cpu=1 memory=137334095872", "app cpu=1 memory=137334095873", 0},
+		{"100Mi", "app cpu=1 memory=136260354048", "app cpu=1 memory=136260354049",
+			(qty_t)(1 << 30) * QTY_UNIT},
+		{"5%", "app cpu=1 memory=130567005696", "app cpu=1 memory=130567005697", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture f;
+
+		node_init(&f);
+		f.settings.kube_reserved_memory = cases[i].reserved;
+		f.settings.eviction_hard_memory = cases[i].eviction ? strdup(cases[i].eviction) : NULL;
+		report_on(&f, cases[i].fits);
+		assert_int_equal(f.report.answer, KUBELET_ADMITS);
+		report_on(&f, cases[i].too_much);
+		test_assert_text("rejection", f.report.rejection, "OutOfmemory");
+		fixture_release(&f);
+	}
+}
+
+static void the_kubelet_names_memory_before_hugepages(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	node_init(&f);
+	report_on(&f, "app cpu=100m memory=900Gi hugepages-1Gi=900Gi");
+	test_assert_text("rejection", f.report.rejection, "OutOfmemory");
+	report_on(&f, "app cpu=900 memory=900Gi");
+	test_assert_text("rejection", f.report.rejection, "TopologyAffinityError");
+	report_on(&f, "app cpu=900100m memory=900Gi");
+	test_assert_text("rejection", f.report.rejection, "OutOfcpu");
+	fixture_release(&f);
+}
+
 static void devices_are_not_checked(void **state)
 {
 	struct fixture f;
@@ -399,6 +444,12 @@ static void devices_are_not_checked(void **state)
 	/* What is rejected without its devices is rejected. */
 	report_on(&f, "app cpu=40 memory=8Gi v.com/nic=1");
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);
+	/* Unless the device may send one container elsewhere, which makes room for the other. */
+	report_on(&f, "app cpu=12 memory=1Gi v.com/nic=1; app cpu=12 memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
+	test_assert_text("reason", f.report.reason.text,
+		"which devices are free is not known; without v.com/nic the pod does not fit: restricted: "
+		"12 CPUs fit one NUMA node by size (16), but the freest has 10");
 	fixture_release(&f);
 }
 
@@ -419,6 +470,12 @@ static void unknown_settings_say_what_depends_on_them(void **state)
 	report_on(&f, "app cpu=10 memory=1Gi; app cpu=8 memory=1Gi");
 	test_assert_text("scope", f.report.reason.text,
 		"the Topology Manager's scope is not known; fits under container; does not fit under pod");
+	report_on(&f, "app cpu=10 memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_ADMITS);
+	test_assert_text("both scopes admit", f.report.containers[0].cpus, "1-5,17-21");
+	report_on(&f, "app cpu=17 memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_REJECTS);
+	test_assert_text("both scopes reject", f.report.rejection, "TopologyAffinityError");
 	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
 	report_on(&f, "app cpu=10 memory=1Gi");
 	test_assert_text("CPU manager", f.report.reason.text, "the CPU manager's policy is not known");
@@ -449,6 +506,42 @@ static void the_scheduler_may_disagree(void **state)
 	fixture_release(&f);
 }
 
+/* What a pod's containers hold counts together only if none of them was an init container. */
+static void init_containers_leave_it_open(void **state)
+{
+	struct fixture f;
+	struct allocation *other;
+
+	(void)state;
+	node_init(&f);
+	/* The pod "uid" holds 4 CPUs by one container and 10 by another, of 30. */
+	other = allocations_add_container(&f.allocations, "uid", "other");
+	assert_non_null(other);
+	assert_int_equal(hwloc_bitmap_set_range(other->cpus, 8, 17), 0);
+	assert_int_equal(hwloc_bitmap_clr(other->cpus, 16), 0);
+	assert_int_equal(hwloc_bitmap_andnot(f.allocations.shared, f.allocations.shared, other->cpus), 0);
+	report_on(&f, "app cpu=17500m memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
+	test_assert_text("reason", f.report.reason.text,
+		"cpu: 17500m wanted, the node has 17 left or more: it is not known which holders are init "
+		"containers, whose amounts the kubelet may not count");
+	report_on(&f, "app cpu=16500m memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_ADMITS);
+	report_on(&f, "app cpu=21500m memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_REJECTS);
+	test_assert_text("rejection", f.report.rejection, "OutOfcpu");
+	/* Memory is short for sure, whatever the CPUs are. */
+	report_on(&f, "app cpu=17500m memory=200Gi");
+	test_assert_text("rejection", f.report.rejection, "OutOfmemory");
+	/* Two pods that hold the same CPUs: the kubelet adds their requests up. */
+	text_set(&other->pod_uid, "uid2");
+	assert_int_equal(hwloc_bitmap_copy(other->cpus, f.allocations.items[0].cpus), 0);
+	report_on(&f, "app cpu=22500m memory=1Gi");
+	assert_int_equal(f.report.answer, KUBELET_REJECTS);
+	test_assert_text("reason", f.report.reason.text, "cpu: 22500m wanted, the node has 22 left at most");
+	fixture_release(&f);
+}
+
 /* A node whose CPU manager had policy none: asked what if it were static, every CPU is in the shared pool. */
 static void a_change_to_static_begins_with_every_cpu(void **state)
 {
@@ -476,6 +569,9 @@ int main(void)
 		cmocka_unit_test(agrees_with_all_recorded_decisions),
 		cmocka_unit_test(an_admitted_pod),
 		cmocka_unit_test(a_rejected_pod),
+		cmocka_unit_test(reservations_leave_less_memory),
+		cmocka_unit_test(the_kubelet_names_memory_before_hugepages),
+		cmocka_unit_test(init_containers_leave_it_open),
 		cmocka_unit_test(devices_are_not_checked),
 		cmocka_unit_test(unknown_settings_say_what_depends_on_them),
 		cmocka_unit_test(the_scheduler_may_disagree),

@@ -143,6 +143,7 @@ static void exclusive_and_reserved_cpus_are_subtracted_as_sets(void **state)
 	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = set_of("0,4");
 
 	w->settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->allocations.cpus_known = true;
 	w->allocations.shared = set_of("0,3-4,7");
 	hold(&w->allocations, "1-2");
 	hold(&w->allocations, "2");
@@ -199,6 +200,32 @@ static void memory_state_beats_the_hardware(void **state)
 	check(&w->inventory, 1, "hugepages-1Gi", 2 * GIB, 2 * GIB, 2 * GIB);
 	assert_true(noted(w, "NUMA node 9"));
 	assert_true(noted(w, "'none'"));
+}
+
+/* A kubelet that sees no memory on the NUMA node: what the hardware has counts. */
+static void amounts_below_zero_are_not_published(void **state)
+{
+	struct world *w = *state;
+	struct memory_node *node;
+	struct memory_table *table;
+
+	w->settings.memory_manager = MEMORY_MANAGER_STATIC;
+	w->allocations.memory_known = true;
+	node = vec_push(&w->allocations.memory.nodes, &w->allocations.memory.n_nodes,
+		&w->allocations.memory.nodes_size, sizeof(*node));
+	table = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*table));
+	*table = (struct memory_table){.type = strdup("memory"),
+		.system_reserved = GIB,
+		.allocatable = 0 - (uint64_t)GIB,
+		.reserved = 2 * GIB,
+		.free = 0 - (uint64_t)(3 * GIB)};
+	build(w, NULL);
+	check(&w->inventory, 0, "memory", 8 * GIB, 5 * GIB, 3 * GIB);
+	table->free -= 4 * GIB;
+	table->reserved += 4 * GIB;
+	inventory_release(&w->inventory);
+	build(w, NULL);
+	check(&w->inventory, 0, "memory", 8 * GIB, 5 * GIB, 0);
 }
 
 static void reserved_memory_never_goes_below_zero(void **state)
@@ -277,6 +304,66 @@ static void hugepage_names_are_the_kubelet_s(void **state)
 	}
 }
 
+/* ---- devices */
+
+static void offer(
+	struct allocations *a, const char *resource, const char *nodes, bool unknown, const char *id)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = set_of(nodes);
+
+	a->registered_known = true;
+	assert_int_equal(device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource,
+				 set, unknown, id),
+		0);
+}
+
+static void take(struct allocations *a, const char *resource, const char *nodes, const char *id)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = set_of(nodes);
+	struct allocation *item = allocations_add(a);
+
+	a->devices_known = true;
+	assert_int_equal(device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, resource,
+				 set, false, id),
+		0);
+}
+
+static void devices_count_on_every_node_they_are_near(void **state)
+{
+	struct world *w = *state;
+	struct allocations *a = &w->allocations;
+
+	offer(a, "v/nic", "0", false, "n0");
+	offer(a, "v/nic", "0,4", false, "n1");
+	offer(a, "v/nic", "1", false, "n2");
+	offer(a, "v/nic", "", false, "n3");
+	offer(a, "v/far", "", false, "f0");
+	offer(a, "v/gpu", "", true, "g0");
+	offer(a, "v/gpu", "1", false, "g1");
+	take(a, "v/nic", "0,4", "n1");
+	take(a, "v/nic", "0,4", "n1"); /* an init container's, handed on */
+	take(a, "v/nic", "1", "gone"); /* no longer healthy */
+	build(w, NULL);
+	check(&w->inventory, 0, "v/nic", 2, 2, 1);
+	check(&w->inventory, 1, "v/nic", 2, 1, 1);
+	check(&w->inventory, 2, "v/nic", 1, 1, 0);
+	check(&w->inventory, 0, "v/gpu", 0, 0, 0);
+	check(&w->inventory, 1, "v/gpu", 1, 1, 1);
+	assert_int_equal(inventory_resource(&w->inventory, "v/far"), -1);
+	assert_true(noted(w, "v/gpu: the NUMA nodes of 1 of 2 devices are not known"));
+	assert_false(noted(w, "v/nic"));
+}
+
+static void held_devices_alone_make_no_zeros(void **state)
+{
+	struct world *w = *state;
+
+	take(&w->allocations, "v/nic", "0", "n1");
+	build(w, NULL);
+	assert_int_equal(inventory_resource(&w->inventory, "v/nic"), -1);
+	assert_true(noted(w, "which devices the plugins have is not known"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,10 +372,13 @@ int main(void)
 			exclusive_and_reserved_cpus_are_subtracted_as_sets, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_seed_example_leaves_seven_cpus_a_node, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_state_beats_the_hardware, setup, teardown),
+		cmocka_unit_test_setup_teardown(amounts_below_zero_are_not_published, setup, teardown),
 		cmocka_unit_test_setup_teardown(reserved_memory_never_goes_below_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(distances_become_costs, setup, teardown),
 		cmocka_unit_test_setup_teardown(reserved_cpus_come_from_the_settings, setup, teardown),
 		cmocka_unit_test(hugepage_names_are_the_kubelet_s),
+		cmocka_unit_test_setup_teardown(devices_count_on_every_node_they_are_near, setup, teardown),
+		cmocka_unit_test_setup_teardown(held_devices_alone_make_no_zeros, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);

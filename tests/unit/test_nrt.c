@@ -6,12 +6,18 @@
 #include "agent/nrt.h"
 #include "agent/yaml.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 struct world {
 	struct machine machine;
 	struct settings settings;
 	struct inventory inventory;
+	struct allocations allocations;
+	bool pods_known;
+	struct pod_ref pods[2];
+	size_t n_pods;
+	enum fingerprint_method fingerprint;
 	struct notes notes;
 };
 
@@ -23,6 +29,7 @@ static int setup(void **state)
 	w->machine.online = hwloc_bitmap_alloc();
 	settings_init(&w->settings);
 	inventory_init(&w->inventory);
+	allocations_init(&w->allocations);
 	notes_init(&w->notes);
 	*state = w;
 	return 0;
@@ -35,6 +42,7 @@ static int teardown(void **state)
 	machine_release(&w->machine);
 	settings_release(&w->settings);
 	inventory_release(&w->inventory);
+	allocations_release(&w->allocations);
 	notes_release(&w->notes);
 	free(w);
 	return 0;
@@ -59,12 +67,22 @@ static void add_node(struct world *w, unsigned id, int socket, int first_cpu, ui
 
 static void render(struct world *w, struct doc *ret)
 {
-	struct allocations none;
+	const struct nrt_input in = {
+		.node_name = "n1",
+		.machine = &w->machine,
+		.settings = &w->settings,
+		.inventory = &w->inventory,
+		.allocations = &w->allocations,
+		.pods_known = w->pods_known,
+		.pods = w->pods,
+		.n_pods = w->n_pods,
+		.fingerprint = w->fingerprint,
+	};
 
-	allocations_init(&none);
 	inventory_release(&w->inventory);
-	assert_int_equal(model_inventory(&w->machine, &w->settings, &none, NULL, &w->inventory, NULL), 0);
-	assert_int_equal(nrt_render("n1", &w->machine, &w->settings, &w->inventory, ret, &w->notes), 0);
+	assert_int_equal(
+		model_inventory(&w->machine, &w->settings, &w->allocations, NULL, &w->inventory, NULL), 0);
+	assert_int_equal(nrt_render(&in, ret, &w->notes), 0);
 }
 
 /* The value of an attribute, NULL where there is none; fails when it is there twice. */
@@ -282,6 +300,160 @@ static void the_hash_follows_the_content(void **state)
 	assert_string_not_equal(attribute(&first, NRT_CONTENT_HASH), attribute(&other, NRT_CONTENT_HASH));
 }
 
+static const char *annotation(const struct doc *object, const char *name)
+{
+	return doc_string(doc_get(doc_get(doc_get(object, "metadata"), "annotations"), name));
+}
+
+/* Two nodes of two CPUs; a pod of two containers, one on each node, and a pod that holds nothing. */
+static void two_pods(struct world *w)
+{
+	static const char *const containers[] = {"a", "b"};
+
+	add_node(w, 0, 0, 0, 4096);
+	add_node(w, 1, 1, 2, 4096);
+	for (unsigned id = 0; id < 4; id++) {
+		struct cpu *cpu =
+			vec_push(&w->machine.cpus, &w->machine.n_cpus, &w->machine.cpus_size, sizeof(*cpu));
+
+		*cpu = (struct cpu){.id = id, .core = id, .socket = (int)id / 2, .l3 = MACHINE_NONE};
+	}
+	assert_int_equal(machine_derive(&w->machine), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct allocation *a = allocations_add_container(&w->allocations, "u1", containers[i]);
+
+		assert_int_equal(text_set(&a->namespace, "namespace1"), 0);
+		assert_int_equal(text_set(&a->pod, "pod1"), 0);
+		hwloc_bitmap_set(a->cpus, i * 2);
+	}
+	w->pods[0] = (struct pod_ref){strdup("namespace1"), strdup("pod1"), true};
+	w->pods[1] = (struct pod_ref){strdup("default"), strdup("idle"), false};
+	w->n_pods = 2;
+	w->pods_known = true;
+	w->settings.memory_manager = MEMORY_MANAGER_STATIC;
+	w->settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+}
+
+static void release_pods(struct world *w)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(w->pods); i++) {
+		free(w->pods[i].namespace);
+		free(w->pods[i].name);
+	}
+}
+
+static void the_fingerprint_is_attribute_and_annotation(void **state)
+{
+	CLEANUP(doc_release) struct doc all = DOC_INIT, exclusive = DOC_INIT, none = DOC_INIT;
+	struct world *w = *state;
+
+	two_pods(w);
+	w->fingerprint = FINGERPRINT_WITH_EXCLUSIVE_RESOURCES;
+	render(w, &exclusive);
+	test_assert_text("fingerprint", attribute(&exclusive, "nodeTopologyPodsFingerprint"),
+		"pfp0v0019e0420efb37746c6");
+	test_assert_text("method", attribute(&exclusive, "nodeTopologyPodsFingerprintMethod"),
+		"with-exclusive-resources");
+	test_assert_text("annotation", annotation(&exclusive, "topology.node.k8s.io/fingerprint"),
+		"pfp0v0019e0420efb37746c6");
+	w->fingerprint = FINGERPRINT_ALL;
+	render(w, &all);
+	test_assert_text("method", attribute(&all, "nodeTopologyPodsFingerprintMethod"), "all");
+	assert_string_not_equal(attribute(&all, "nodeTopologyPodsFingerprint"),
+		attribute(&exclusive, "nodeTopologyPodsFingerprint"));
+	assert_string_not_equal(attribute(&all, NRT_CONTENT_HASH), attribute(&exclusive, NRT_CONTENT_HASH));
+	w->fingerprint = FINGERPRINT_NONE;
+	render(w, &none);
+	assert_null(attribute(&none, "nodeTopologyPodsFingerprint"));
+	assert_null(attribute(&none, "nodeTopologyPodsFingerprintMethod"));
+	assert_null(attribute(&none, "topology.node.k8s.io/numaplacement-metadata"));
+	assert_null(doc_get(doc_get(&none, "metadata"), "annotations"));
+	assert_int_equal(w->notes.n_lines, 0);
+	release_pods(w);
+}
+
+static void no_pods_differ_from_unknown_pods(void **state)
+{
+	CLEANUP(doc_release) struct doc known = DOC_INIT, unknown = DOC_INIT;
+	struct world *w = *state;
+
+	add_node(w, 0, 0, 0, 4096);
+	w->fingerprint = FINGERPRINT_ALL;
+	w->pods_known = true;
+	render(w, &known);
+	test_assert_text(
+		"fingerprint", attribute(&known, "nodeTopologyPodsFingerprint"), "pfp0v001ef46db3751d8e999");
+	assert_int_equal(w->notes.n_lines, 0);
+	w->pods_known = false;
+	render(w, &unknown);
+	assert_null(attribute(&unknown, "nodeTopologyPodsFingerprint"));
+	assert_null(attribute(&unknown, "nodeTopologyPodsFingerprintMethod"));
+	assert_null(doc_get(doc_get(&unknown, "metadata"), "annotations"));
+	assert_int_equal(w->notes.n_lines, 1);
+	test_assert_text("note", w->notes.lines[0],
+		"the pods' fingerprint is left out: only the pod-resources API tells pods' names");
+}
+
+static void exclusive_pods_need_the_memory_manager(void **state)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	struct world *w = *state;
+
+	two_pods(w);
+	w->settings.memory_manager = MEMORY_MANAGER_NONE;
+	w->fingerprint = FINGERPRINT_WITH_EXCLUSIVE_RESOURCES;
+	render(w, &object);
+	assert_non_null(attribute(&object, "nodeTopologyPodsFingerprint"));
+	assert_int_equal(w->notes.n_lines, 1);
+	assert_non_null(strstr(w->notes.lines[0], "policy Static"));
+	release_pods(w);
+}
+
+static const struct doc *zone_vector(const struct doc *object, size_t zone)
+{
+	const struct doc *list = doc_get(&doc_get(object, "zones")->items[zone], "attributes");
+
+	DOC_FOREACH (item, list)
+		if (!strcmp(doc_string(doc_get(item, "name")), "topology.node.k8s.io/numaplacement-vector"))
+			return doc_get(item, "value");
+	return NULL;
+}
+
+static void the_placement_is_told_under_single_numa_node(void **state)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT, restricted = DOC_INIT, broken = DOC_INIT;
+	struct world *w = *state;
+
+	two_pods(w);
+	w->fingerprint = FINGERPRINT_ALL;
+	render(w, &object);
+	test_assert_text("metadata", attribute(&object, "topology.node.k8s.io/numaplacement-metadata"),
+		"npv0v001::ve=leb89::cc=2::nn=2::bn=0");
+	assert_null(zone_vector(&object, 0));
+	assert_non_null(zone_vector(&object, 1));
+	assert_int_equal(strlen(doc_string(zone_vector(&object, 1))), 1);
+
+	w->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	render(w, &restricted);
+	assert_null(attribute(&restricted, "topology.node.k8s.io/numaplacement-metadata"));
+	assert_null(zone_vector(&restricted, 1));
+	assert_int_equal(w->notes.n_lines, 0);
+
+	/* One container on both nodes: nothing of it is published, the rest is. */
+	w->settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	hwloc_bitmap_set(w->allocations.items[0].cpus, 3);
+	render(w, &broken);
+	assert_null(attribute(&broken, "topology.node.k8s.io/numaplacement-metadata"));
+	assert_null(zone_vector(&broken, 1));
+	assert_non_null(attribute(&broken, "nodeTopologyPodsFingerprint"));
+	assert_int_equal(w->notes.n_lines, 1);
+	test_assert_text("note", w->notes.lines[0],
+		"the placement of containers is left out: container 'a' of pod 'namespace1/pod1' holds CPUs "
+		"of "
+		"several NUMA nodes");
+	release_pods(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +465,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			the_maximum_of_numa_nodes_is_told_when_it_is_not_8, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_hash_follows_the_content, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_fingerprint_is_attribute_and_annotation, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_pods_differ_from_unknown_pods, setup, teardown),
+		cmocka_unit_test_setup_teardown(exclusive_pods_need_the_memory_manager, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_placement_is_told_under_single_numa_node, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("nrt", tests, NULL, NULL);

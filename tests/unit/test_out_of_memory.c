@@ -5,7 +5,12 @@
  */
 #include "tests/lib/test.h"
 
+#include <errno.h>
+
 #include "agent/fit_hints_doc.h"
+#include "agent/nrt.h"
+#include "agent/observe_nrt.h"
+#include "agent/placement.h"
 #include "agent/show_svg.h"
 #include "agent/show_text.h"
 #include "common/cleanup.h"
@@ -400,6 +405,43 @@ static int do_show_svg(void)
 	return r < 0 ? r : show_svg(&v, SHOW_SVG_WIDTH, &out);
 }
 
+static int do_observe_nrt(void)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	char namespace[] = "telecom", name[] = "upf-0";
+	const struct pod_ref pods[] = {{.namespace = namespace, .name = name, .exclusive = true}};
+	const struct nrt_input in = {
+		.node_name = "n1",
+		.machine = &picture.machine,
+		.settings = &picture.settings,
+		.inventory = &picture.inventory,
+		.allocations = &picture.allocations,
+		.pods_known = true,
+		.pods = pods,
+		.n_pods = 1,
+		.fingerprint = FINGERPRINT_ALL,
+	};
+	int r = nrt_render(&in, &object, NULL);
+
+	observation_init(&o);
+	return r < 0 ? r : observe_nrt(&object, &o, NULL);
+}
+
+/* Of each container alone, as some of them are on several NUMA nodes. */
+static int do_placement(void)
+{
+	for (size_t i = 0; i < picture.allocations.n_items; i++) {
+		const struct allocations one = {.items = &picture.allocations.items[i], .n_items = 1};
+		CLEANUP(placement_release) struct placement p = {0};
+		int r = placement_encode(&one, &picture.machine, (unsigned)picture.machine.n_nodes, &p, NULL);
+
+		if (r == -ENOMEM)
+			return r;
+	}
+	return 0;
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	static const struct {
@@ -426,6 +468,8 @@ static void every_allocation_may_fail(void **state)
 		{"reservation that fails", do_reservation_that_fails, 10, false},
 		{"show as text", do_show_text, 100, true},
 		{"show as a picture", do_show_svg, 100, true},
+		{"an object and what it tells", do_observe_nrt, 100, true},
+		{"placement of containers", do_placement, 20, true},
 	};
 
 	(void)state;

@@ -207,7 +207,7 @@ static void kubelets_are_told_from_other_processes(void **state)
 		write_process(dir, "12", cases[i].command);
 		write_process(dir, "self", "kubelet");
 		test_write_file(dir, "proc/13/status", "gone");
-		if (kubelet_process_find(dir, &p, &err) != cases[i].found)
+		if (kubelet_process_find(dir, NULL, &p, &err) != cases[i].found)
 			fail_msg("'%s' is%s a kubelet", cases[i].command, cases[i].found ? "" : " not");
 		assert_int_equal(p.pid, cases[i].found ? 12 : 0);
 	}
@@ -265,6 +265,28 @@ static void a_kubelet_in_a_container(void **state)
 		"root /proc/9/root/var/lib/kubelet\n");
 }
 
+/* As in a container that has the host's /proc and /var/lib/kubelet mounted. */
+static void proc_may_be_elsewhere(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(test_rmtree) char *host = test_tmpdir();
+	CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
+	CLEANUP(freep) char *proc = NULL;
+	struct err err = {""};
+
+	(void)state;
+	test_write_file(host, "proc/9/root/c.yaml", "");
+	write_process(host, "9", "kubelet --config=/c.yaml");
+	write_process(dir, "1", "kubelet --config=/other.yaml");
+	assert_true(asprintf(&proc, "%s/proc", host) > 0);
+	assert_int_equal(kubelet_process_find(dir, proc, &p, &err), 1);
+	assert_int_equal(p.pid, 9);
+	assert_string_equal(p.root, dir);
+	kubelet_process_release(&p);
+	assert_int_equal(kubelet_process_find(dir, "/nonexistent/proc", &p, &err), -ENOENT);
+	test_assert_text("error", err.text, "cannot read '/nonexistent/proc': No such file or directory");
+}
+
 static void a_kubelet_with_a_bad_configuration(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -311,7 +333,7 @@ static bool read_live_kubelet(const char *dir)
 
 	for (int i = 0; i < 1000 && n == 0; i++) {
 		usleep(10000);
-		n = kubelet_process_find("", &p, NULL);
+		n = kubelet_process_find("", NULL, &p, NULL);
 	}
 	if (n == 1 && p.pid == (unsigned)pid) {
 		/* /proc tells the directory without symbolic links and "." in it. */
@@ -332,7 +354,7 @@ static bool a_kubelet_runs(void)
 {
 	CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
 
-	return kubelet_process_find("", &p, NULL) != 0;
+	return kubelet_process_find("", NULL, &p, NULL) != 0;
 }
 
 static void a_live_kubelet_is_read(void **state)
@@ -522,6 +544,7 @@ int main(void)
 		cmocka_unit_test(several_kubelets_are_not_believed),
 		cmocka_unit_test(paths_of_a_process),
 		cmocka_unit_test(a_kubelet_in_a_container),
+		cmocka_unit_test(proc_may_be_elsewhere),
 		cmocka_unit_test(a_kubelet_with_a_bad_configuration),
 		cmocka_unit_test(a_live_kubelet_is_read),
 		cmocka_unit_test(every_distribution),

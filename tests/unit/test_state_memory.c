@@ -91,6 +91,16 @@ static void consistent_content_counts(void **state)
 					   "\"memory\",\"size\":7}]}},\"checksum\":5"),
 			"Static: p/c memory 7@0;" TEXT_OF("7", "83"),
 			"checksum is 5, but that of the content is 4259951980"},
+		/* A kernel without NUMA: 512Mi reserved of nothing, and a container that holds 7 bytes. */
+		{FILE_OF("\"0\":{\"numberOfAssignments\":1,\"memoryMap\":{\"memory\":{\"total\":0,"
+			 "\"systemReserved\":536870912,\"allocatable\":18446744073172680704,\"reserved\":7,"
+			 "\"free\":18446744073172680697}},\"cells\":[0]}",
+			 ",\"entries\":{\"p\":{\"c\":[{\"numaAffinity\":[0],\"type\":\"memory\","
+			 "\"size\":7}]}}"),
+			"Static: p/c memory 7@0;node 0 [0] 1 memory 0-536870912=18446744073172680704/"
+			"7+18446744073172680697;",
+			"node 0 has 0 bytes of memory and 536870912 are reserved; the kubelet takes it for "
+			"boundless"},
 		/* An empty list in podEntries is no entry. */
 		{FILE_OF(NODE0("7", "83"), ",\"entries\":{\"p\":{\"c\":[{\"NumaAffinity\":[0],\"TYPE\":"
 					   "\"memory\",\"size\":7}]}},"

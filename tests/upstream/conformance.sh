@@ -29,12 +29,14 @@ check() {
 	name=$1
 	shift
 	echo "== $name"
+	begun=$(date +%s)
 	if "$@"; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
 		echo "FAIL $name"
 	fi
+	echo "== $name: $(($(date +%s) - begun)) s"
 }
 
 # machines: what hardware there is to try on, as folders with sys in them
@@ -64,6 +66,24 @@ offers() {
 	"$B/nrtd" "$1" --help >/dev/null 2>&1 || { echo "skipped: nrtd $1 is not in this build"; return 1; }
 }
 
+# the pods of podfingerprint's own test, from the Go module
+fingerprint() {
+	module=$(cd $here && go list -m -f '{{.Dir}}' github.com/k8stopologyawareschedwg/podfingerprint)
+	if [ ! -e "$module/testdata/pods.json" ] || [ ! -x "$B/tests/unit/test_fingerprint" ]; then
+		echo "skipped: podfingerprint's testdata or $B/tests/unit/test_fingerprint is not here"
+		return 0
+	fi
+	NRTD_PODFINGERPRINT_PODS=$module/testdata/pods.json "$B/tests/unit/test_fingerprint"
+}
+
+go_tests() {
+	tests/fixtures/machines/make.sh "$work/made" || return 1
+	nrtd=$(cd "$B" && pwd)/nrtd
+	(cd $here && nice -n 19 go vet ./... && NRTD=$nrtd MACHINES=$work/made nice -n 19 go test ./...)
+}
+
+check "Go tests" go_tests
+check "fingerprint" fingerprint
 check "vectors: merges" replay merges -cases "$CASES"
 check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CASES"
 check "vectors: CPUs on uneven machines" replay cpus -shape uneven -cases "$CASES"
@@ -77,6 +97,8 @@ if offers score; then
 	check "scheduler" "$programs/schedule" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
 		-seed "$SEED" -cases $((CASES / 20 + 1))
 fi
+check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
+check "access" $here/access.sh "$work/cluster"
 machines || exit 1
 if offers fit; then
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \

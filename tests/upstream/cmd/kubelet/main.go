@@ -5,6 +5,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,6 +30,7 @@ func main() {
 	devices := flag.Bool("devices", false, "register device plugins and request their devices")
 	replay := flag.String("replay", "", "folder of saved cases to compare first")
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
+	resume := flag.String("resume", "", "what an earlier process of this run has counted (it passes it on)")
 	s := differential.Settings{Out: os.Stdout}
 	flag.IntVar(&s.Cases, "cases", 300, "number of random sequences")
 	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
@@ -39,7 +42,17 @@ func main() {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	failed, err := run(ctx, &kubelet.Nrtd{Path: *nrtd}, *folder, *known, *replay, *devices, s)
+	var before progress
+	if *resume != "" {
+		if err := json.Unmarshal([]byte(*resume), &before); err != nil {
+			fmt.Println("not ok kubelet: -resume:", err)
+			os.Exit(1)
+		}
+	}
+	failed, err := run(ctx, &kubelet.Nrtd{Path: *nrtd}, *folder, *known, *replay, *devices, s, before)
+	if stuck := (*progress)(nil); errors.As(err, &stuck) {
+		err = stuck.goOn()
+	}
 	if err != nil {
 		fmt.Println("not ok kubelet:", err)
 	}
@@ -48,8 +61,31 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, nrtd *kubelet.Nrtd, folder, known, replay string, devices bool, s differential.Settings) (int, error) {
-	fmt.Printf("kubelet: seed %d, %d sequences\n", s.Seed, s.Cases)
+// progress is what a process of this run has counted when the kubelet's code gets stuck, which ends it.
+type progress struct {
+	Seed                 uint64
+	Next, Passed, Failed int
+	Tally                kubelet.Tally
+}
+
+func (p *progress) Error() string { return fmt.Sprintf("stuck before case %d", p.Next) }
+
+// goOn replaces this process by one that continues behind the case that got stuck.
+func (p *progress) goOn() error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	// The last of several -resume counts.
+	return syscall.Exec("/proc/self/exe", append(slices.Clone(os.Args), "-resume", string(text)), os.Environ())
+}
+
+func run(ctx context.Context, nrtd *kubelet.Nrtd, folder, known, replay string, devices bool, s differential.Settings, before progress) (int, error) {
+	out := io.Writer(os.Stdout)
+	if before.Next > 0 {
+		out, replay = io.Discard, "" // all but the random cases has been there
+	}
+	fmt.Fprintf(out, "kubelet: seed %d, %d sequences\n", s.Seed, s.Cases)
 	machines, refused, err := kubelet.Machines(folder)
 	if err != nil {
 		return 0, err
@@ -60,39 +96,47 @@ func run(ctx context.Context, nrtd *kubelet.Nrtd, folder, known, replay string, 
 			return 0, err
 		}
 	}
-	passed, failed, err := compareMachines(ctx, nrtd, machines, list)
+	passed, failed, err := compareMachines(ctx, nrtd, machines, list, out)
 	if err != nil {
 		return failed, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(refused)) {
-		fmt.Printf("skipped: machine %s: the kubelet cannot read it: %v\n", name, refused[name])
+		fmt.Fprintf(out, "skipped: machine %s: the kubelet cannot read it: %v\n", name, refused[name])
 	}
 	work, err := os.MkdirTemp("", "nk-")
 	if err != nil {
 		return failed, err
 	}
 	defer os.RemoveAll(work)
-	driver := &kubelet.Driver{Nrtd: nrtd, Machines: machines, Work: work}
+	driver := &kubelet.Driver{Nrtd: nrtd, Machines: machines, Work: work, Tally: before.Tally}
 	problem := differential.Problem[kubelet.Case]{
 		Name:    "kubelet",
 		Random:  func(r *rand.Rand) kubelet.Case { return kubelet.Random(r, machines, devices) },
 		Smaller: kubelet.Smaller,
 		Compare: func(c kubelet.Case) ([]string, error) { return driver.Compare(ctx, c) },
 	}
+	if before.Next > 0 {
+		passed, failed, s.First, s.Seed = before.Passed, before.Failed, before.Next, before.Seed
+	}
 	replayed, broken, err := differential.Replay(problem, replay, s.Out)
 	if err != nil {
 		return failed, err
 	}
+	s.MaxFails -= before.Failed
 	same, differing, err := differential.Run(problem, s)
-	fmt.Printf("kubelet: %v\n", driver.Tally)
+	passed += replayed + same
 	failed += broken + differing
-	fmt.Printf("kubelet: %d passed, %d failed\n", passed+replayed+same, failed)
+	if stuck := (differential.Stuck{}); errors.As(err, &stuck) {
+		return failed, &progress{s.Seed, stuck.Next, passed, failed, driver.Tally}
+	}
+	fmt.Printf("kubelet: %v\n", driver.Tally)
+	fmt.Printf("kubelet: %d passed, %d failed\n", passed, failed)
 	return failed, err
 }
 
 // compareMachines compares what both read of each machine, and takes those that differ off the map: what is decided on
 // them would differ too.
-func compareMachines(ctx context.Context, nrtd *kubelet.Nrtd, machines map[string]*kubelet.Machine, known map[string]string) (passed, failed int, err error) {
+func compareMachines(ctx context.Context, nrtd *kubelet.Nrtd, machines map[string]*kubelet.Machine, known map[string]string, out io.Writer) (passed, failed int, err error) {
 	for _, name := range slices.Sorted(maps.Keys(machines)) {
 		differences, err := kubelet.CompareMachine(ctx, nrtd, machines[name])
 		if err != nil {
@@ -104,17 +148,17 @@ func compareMachines(ctx context.Context, nrtd *kubelet.Nrtd, machines map[strin
 		}
 		switch {
 		case expected && len(differences) > 0:
-			fmt.Printf("known: machine %s: %s\n", name, reason)
+			fmt.Fprintf(out, "known: machine %s: %s\n", name, reason)
 		case !expected && len(differences) == 0:
 			passed++
 		case expected:
 			failed++
-			fmt.Printf("not ok machine %s: listed as differing, but agrees\n", name)
+			fmt.Fprintf(out, "not ok machine %s: listed as differing, but agrees\n", name)
 		default:
 			failed++
-			fmt.Printf("not ok machine %s\n", name)
+			fmt.Fprintf(out, "not ok machine %s\n", name)
 			for _, line := range differences[:min(len(differences), 8)] {
-				fmt.Printf("  | %s\n", line)
+				fmt.Fprintf(out, "  | %s\n", line)
 			}
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"nrtd.dev/tests/upstream/internal/managers"
 	"nrtd.dev/tests/upstream/internal/quiet"
@@ -29,6 +30,7 @@ import (
 
 func main() {
 	sysroot := flag.String("sysroot", "", "folder that holds the machine's /sys (default: this machine)")
+	machine := flag.String("machine", "", "what nrtd dump --what machine -o json printed, instead of -sysroot")
 	config := flag.String("config", "", "KubeletConfiguration file")
 	root := flag.String("root", "", "the kubelet's --root-dir: state files and sockets go there")
 	log := flag.String("log", "", "file for what the managers log (default: nowhere)")
@@ -38,7 +40,7 @@ func main() {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *sysroot, *config, *root, *log); err != nil {
+	if err := run(ctx, *sysroot, *machine, *config, *root, *log); err != nil {
 		fmt.Fprintln(os.Stderr, "managers:", err)
 		os.Exit(1)
 	}
@@ -51,7 +53,7 @@ type command struct {
 	Register *managers.Devices `json:"register"`
 }
 
-func run(ctx context.Context, sysroot, configFile, root, log string) error {
+func run(ctx context.Context, sysroot, machineFile, configFile, root, log string) error {
 	if root == "" || configFile == "" {
 		return errors.New("-root and -config are needed")
 	}
@@ -64,7 +66,7 @@ func run(ctx context.Context, sysroot, configFile, root, log string) error {
 		defer f.Close()
 		quiet.LogTo(f)
 	}
-	machine, err := managers.MachineInfo(sysroot)
+	machine, err := describe(sysroot, machineFile)
 	if err != nil {
 		return err
 	}
@@ -87,6 +89,13 @@ func run(ctx context.Context, sysroot, configFile, root, log string) error {
 	case <-ctx.Done():
 	}
 	return errors.Join(err, m.Stop())
+}
+
+func describe(sysroot, machineFile string) (*cadvisorapi.MachineInfo, error) {
+	if machineFile != "" {
+		return managers.MachineInfoFromDump(machineFile)
+	}
+	return managers.MachineInfo(sysroot)
 }
 
 // serve answers line after line until the input ends.

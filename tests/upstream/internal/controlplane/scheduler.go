@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	"nrtd.dev/tests/upstream/internal/nodemetadata"
 	_ "sigs.k8s.io/scheduler-plugins/apis/config/scheme" // the plugin's arguments in the configuration file
 	"sigs.k8s.io/scheduler-plugins/pkg/noderesourcetopology"
 	"sigs.k8s.io/yaml"
 )
 
-// startScheduler starts the real kube-scheduler with the NodeResourceTopologyMatch plugin registered; which profiles
-// use it is the configuration file's business. It serves no port.
+// startScheduler starts the real kube-scheduler with the NodeResourceTopologyMatch plugin and NodeMetadata's stand-in
+// registered; which profiles use them is the configuration file's business. It serves no port.
 func (c *ControlPlane) startScheduler(ctx context.Context) error {
 	if err := c.certKubeconfig("scheduler", "system:kube-scheduler", "system:masters"); err != nil {
 		return err
@@ -37,7 +38,9 @@ func (c *ControlPlane) startScheduler(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	cc, scheduler, err := app.Setup(ctx, opts, app.WithPlugin(noderesourcetopology.Name, noderesourcetopology.New))
+	cc, scheduler, err := app.Setup(ctx, opts,
+		app.WithPlugin(noderesourcetopology.Name, noderesourcetopology.New),
+		app.WithPlugin(nodemetadata.Name, nodemetadata.New))
 	if err != nil {
 		return fmt.Errorf("kube-scheduler: %w", err)
 	}

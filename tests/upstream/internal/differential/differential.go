@@ -6,6 +6,7 @@ package differential
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -27,11 +28,21 @@ type Problem[Case any] struct {
 // Settings of a run.
 type Settings struct {
 	Seed     uint64
-	Cases    int
+	First    int    // the first case's number
+	Cases    int    // the number after the last one's
 	Save     string // folder for failing cases
 	MaxFails int    // stop after that many
 	Out      io.Writer
 }
+
+// ErrStuck is what Compare returns when the real code does not come back. Go cannot end it: the run is to go on in
+// another process.
+var ErrStuck = errors.New("the real code does not return")
+
+// Stuck ends a run at a case that got stuck; Next is the one after it.
+type Stuck struct{ Next int }
+
+func (s Stuck) Error() string { return fmt.Sprintf("%v at case %d", ErrStuck, s.Next-1) }
 
 // maxShrinks bounds how many smaller cases are tried for one that failed.
 const maxShrinks = 400
@@ -46,9 +57,12 @@ type saved[Case any] struct {
 
 // Run compares up to Cases random cases. A failing case is made as small as it gets and saved.
 func Run[Case any](p Problem[Case], s Settings) (passed, failed int, err error) {
-	for i := range s.Cases {
+	for i := s.First; i < s.Cases; i++ {
 		c := p.Random(rand.New(rand.NewPCG(s.Seed, uint64(i))))
 		differences, err := p.Compare(c)
+		if errors.Is(err, ErrStuck) {
+			return passed + 1, failed, Stuck{i + 1}
+		}
 		if err != nil {
 			return passed, failed, fmt.Errorf("%s: seed %d case %d: %w", p.Name, s.Seed, i, err)
 		}
@@ -57,7 +71,9 @@ func Run[Case any](p Problem[Case], s Settings) (passed, failed int, err error) 
 			continue
 		}
 		failed++
-		if c, differences, err = shrink(p, c, differences); err != nil {
+		c, differences, err = shrink(p, c, differences)
+		stuck := errors.Is(err, ErrStuck)
+		if err != nil && !stuck {
 			return passed, failed, err
 		}
 		path, err := save(p.Name, s, saved[Case]{s.Seed, i, differences, c})
@@ -71,6 +87,9 @@ func Run[Case any](p Problem[Case], s Settings) (passed, failed int, err error) 
 		if failed >= s.MaxFails {
 			fmt.Fprintf(s.Out, "  | stopped after %d differing cases of %d\n", failed, i+1)
 			return passed, failed, nil
+		}
+		if stuck {
+			return passed, failed, Stuck{i + 1}
 		}
 	}
 	return passed, failed, nil
@@ -110,8 +129,11 @@ func save[Case any](name string, s Settings, what saved[Case]) (string, error) {
 	return path, os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// Replay compares the cases saved in the files of a folder; one that is missing holds none.
+// Replay compares the cases saved in the files of a folder; one that is missing, or no name, holds none.
 func Replay[Case any](p Problem[Case], folder string, out io.Writer) (passed, failed int, err error) {
+	if folder == "" {
+		return 0, 0, nil
+	}
 	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
 		return 0, 0, err

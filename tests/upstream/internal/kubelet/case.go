@@ -123,7 +123,7 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 	}
 	var roomy []int
 	for _, node := range m.Info.Topology {
-		if node.Memory >= 1<<30 {
+		if node.Memory >= 1<<30 || !m.numa { // without NUMA there is nothing, and it goes below 0
 			roomy = append(roomy, node.Id)
 		}
 	}

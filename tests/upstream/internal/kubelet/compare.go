@@ -3,6 +3,7 @@
 package kubelet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,14 +12,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2/helper/numanode"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/managers"
 	"sigs.k8s.io/yaml"
 )
@@ -28,16 +31,25 @@ type Nrtd struct{ Path string }
 
 // run runs nrtd and returns its standard output. `nrtd fit` exits with 3 when the answer is no, with 1 when it has none.
 func (n *Nrtd) run(ctx context.Context, args ...string) ([]byte, error) {
+	text, _, err := n.runBoth(ctx, args...)
+	return text, err
+}
+
+// runBoth returns what it says on standard error as well.
+func (n *Nrtd) runBoth(ctx context.Context, args ...string) ([]byte, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, n.Path, args...).Output()
+	command := exec.CommandContext(ctx, n.Path, args...)
+	var said strings.Builder
+	command.Stderr = &said
+	text, err := command.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if len(text) > 0 && (exit.ExitCode() == 1 || exit.ExitCode() == 3) {
-			return text, nil
+			return text, said.String(), nil
 		}
-		return nil, fmt.Errorf("nrtd %s: %w: %s", args[0], err, exit.Stderr)
+		return nil, "", fmt.Errorf("nrtd %s: %w: %s", args[0], err, said.String())
 	}
-	return text, err
+	return text, said.String(), err
 }
 
 // fit is what `nrtd fit -o json` prints, as far as it is compared.
@@ -51,12 +63,12 @@ type fit struct {
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Wrong, Admitted, Rejected, Unseen, Unknown, Amounts int
+	Sequences, Refused, Crashed, Stuck, Wrong, Admitted, Older, Rejected, Unseen, Unknown, Amounts int
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet, %d ended by its crash, %d by its giving a CPU twice), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes",
-		t.Sequences, t.Refused, t.Crashed, t.Wrong, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice), %d pods admitted (%d elsewhere than a kubelet from 1.36 on would), %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes",
+		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Admitted, t.Older, t.Rejected, t.Unseen, t.Unknown, t.Amounts)
 }
 
 // Driver compares sequences.
@@ -91,6 +103,11 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 		return nil, err
 	}
 	defer os.Remove(root)
+	remove, err := offerPCI(machine, c.Devices)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
 	m, err := start(ctx, root, machine, c)
 	if err != nil {
 		d.Tally.Refused++ // as a kubelet would not start with these settings
@@ -98,19 +115,23 @@ func (d *Driver) Compare(ctx context.Context, c Case) (differences []string, err
 	}
 	defer func() { err = errors.Join(err, m.Stop()) }()
 	d.Tally.Sequences++
+	counted := false
 	for i, step := range c.Steps {
 		var found []string
+		if err := settle(m); err != nil {
+			return nil, err
+		}
 		if step.Remove != "" {
 			m.Remove("default/" + step.Remove) // it is not there if it was rejected
 		} else {
-			found, err = d.compareStep(ctx, m, machine, name, step.Admit)
+			found, err = d.compareStep(ctx, m, machine, name, step.Admit, c.Devices)
 		}
-		if _, wrong := m.Exclusive(); wrong {
+		if _, wrong := m.Exclusive(); wrong && !counted {
 			d.Tally.Wrong++
-			return found, err
+			counted = true
 		}
 		if err == nil && len(found) == 0 {
-			found, err = d.compareAmounts(ctx, m, machine, name)
+			found, err = d.compareAmounts(ctx, m, machine, name, c.Devices)
 		}
 		if errors.Is(err, errCrashed) {
 			d.Tally.Crashed++
@@ -154,7 +175,7 @@ func start(ctx context.Context, root string, machine *Machine, c Case) (*manager
 	return m, nil
 }
 
-func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine *Machine, root string, pod *v1.Pod) ([]string, error) {
+func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine *Machine, root string, pod *v1.Pod, devices []managers.Devices) ([]string, error) {
 	text, err := json.Marshal(pod)
 	if err != nil {
 		return nil, err
@@ -172,10 +193,13 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	if err != nil {
 		return []string{err.Error()}, nil
 	}
-	short := shortOf(m, pod)
-	want, died := admit(m, pod)
-	if died != "" {
-		return nil, errCrashed
+	lack := lackOf(m, pod)
+	want, err := admit(m, pod)
+	if errors.Is(err, differential.ErrStuck) {
+		d.Tally.Stuck++
+	}
+	if err != nil {
+		return nil, err
 	}
 	if want.Admitted {
 		d.Tally.Admitted++
@@ -186,8 +210,7 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 		d.Tally.Unknown++
 		return nil, nil
 	}
-	lacks, isShort := strings.CutPrefix(want.Reason, "OutOf")
-	if isShort && !short[lacks] && (*got.Admitted == (len(short) == 0)) {
+	if lacks, isShort := strings.CutPrefix(want.Reason, "OutOf"); isShort && !lack.surely[lacks] && lack.explains(got) {
 		d.Tally.Unseen++
 		return nil, nil
 	}
@@ -196,12 +219,37 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	}
 	if !want.Admitted {
 		// The first of several reasons counts, and devices come first.
-		if !sameReason(want.Reason, got.Rejection, short) && len(got.Unchecked) == 0 {
+		if !sameReason(want.Reason, got.Rejection, lack.surely) && len(got.Unchecked) == 0 {
 			return []string{fmt.Sprintf("kubelet rejects by %s (%s), nrtd by %q (%s)", want.Reason, want.Message, got.Rejection, got.Reason)}, nil
 		}
 		return nil, nil
 	}
-	return compareContainers(want.Containers, got.Containers), nil
+	differences := compareContainers(want.Containers, got.Containers)
+	if len(differences) > 0 && olderHints(want, pod, devices, machine) {
+		d.Tally.Older++
+		return nil, nil
+	}
+	return differences, nil
+}
+
+// olderHints tells whether the placement may hang on the kubelet's release: up to 1.35 the hints of devices range over
+// every NUMA node, later ones over those with such devices. nrtd decides as 1.36. Which hints are preferred is the same,
+// so that only a placement which is not can differ, and no verdict does.
+func olderHints(want *managers.Verdict, pod *v1.Pod, devices []managers.Devices, machine *Machine) bool {
+	if !slices.ContainsFunc(want.Containers, func(c managers.Container) bool { return !c.Preferred }) {
+		return false
+	}
+	return slices.ContainsFunc(devices, func(d managers.Devices) bool {
+		near := map[int]bool{}
+		for _, nodes := range d.NUMA {
+			for _, id := range nodes {
+				near[id] = true
+			}
+		}
+		asks := func(c v1.Container) bool { _, asked := c.Resources.Limits[v1.ResourceName(d.Resource)]; return asked }
+		return len(near) > 0 && len(near) < machine.nodes() &&
+			slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), asks)
+	})
 }
 
 // sameReason compares reasons. The kubelet looks at CPUs, then memory, then the other resources in no order: of those
@@ -219,77 +267,74 @@ func sameReason(want, got string, short map[string]bool) bool {
 // errCrashed ends a sequence: the kubelet would be gone.
 var errCrashed = errors.New("the kubelet's code panicked")
 
-// admit survives the managers' crashes; they are listed among the defects that nrtd does not copy.
-func admit(m *managers.Managers, pod *v1.Pod) (verdict *managers.Verdict, died string) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			died = fmt.Sprint(cause)
-		}
+// patience is how long the managers may think about a pod before they are looked at.
+const patience = 15 * time.Second
+
+// admit survives the managers' crashes, and the one endless loop that is known: the hunt for CPUs that were distributed
+// over NUMA nodes (K1 in scoring/DEFECTS.md).
+func admit(m *managers.Managers, pod *v1.Pod) (*managers.Verdict, error) {
+	verdicts := make(chan *managers.Verdict, 1)
+	go func() {
+		defer func() {
+			if recover() != nil {
+				close(verdicts)
+			}
+		}()
+		verdicts <- m.Admit(pod)
 	}()
-	return m.Admit(pod), ""
+	for {
+		select {
+		case verdict := <-verdicts:
+			if verdict == nil {
+				return nil, errCrashed
+			}
+			return verdict, nil
+		case <-time.After(patience):
+			stacks := make([]byte, 16<<20)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			if bytes.Contains(stacks, []byte("cpumanager.takeByTopologyNUMADistributed")) {
+				return nil, differential.ErrStuck
+			}
+		}
+	}
 }
 
-// shortOf names the resources of which the node has too little for the pod even if pods that hold nothing exclusively
-// used nothing: only of those can nrtd not know.
-func shortOf(m *managers.Managers, pod *v1.Pod) map[string]bool {
+// lack tells of which resources the node has too little for the pod even if pods that hold nothing exclusively used
+// nothing: only of those can nrtd know.
+type lack struct {
+	surely map[string]bool
+	maybe  map[string]bool // surely, or only if what init containers left behind counts
+}
+
+// explains tells whether the answer is right as far as nrtd can know: an admission of a pod for which there is room in
+// any case, or a rejection by a resource that is short in any case.
+func (l lack) explains(got fit) bool {
+	if *got.Admitted {
+		return len(l.maybe) == 0
+	}
+	said, saysShort := strings.CutPrefix(got.Rejection, "OutOf")
+	return saysShort && l.surely[said]
+}
+
+func lackOf(m *managers.Managers, pod *v1.Pod) lack {
 	pod = pod.DeepCopy()
 	corev1defaults.SetObjectDefaults_Pod(pod)
-	short := map[string]bool{}
+	l := lack{map[string]bool{}, map[string]bool{}}
 	for name, amount := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
-		left := m.Allocatable(name)
-		left.Sub(m.Seen(name))
-		if left.Cmp(amount) < 0 {
-			short[string(name)] = true
+		most, least := m.Held(name)
+		short := func(held int64) bool {
+			left := m.Allocatable(name)
+			left.Sub(*resource.NewQuantity(held, resource.DecimalSI))
+			return !amount.IsZero() && left.Cmp(amount) < 0
+		}
+		if short(least) {
+			l.surely[string(name)] = true
+		}
+		if short(most) {
+			l.maybe[string(name)] = true
 		}
 	}
-	return short
-}
-
-// dumped is what `nrtd dump -o json` prints, as far as it is compared.
-type dumped struct {
-	Zones []struct {
-		Name, Type string
-		Resources  []struct {
-			Name                   string
-			Allocatable, Available resource.Quantity
-		}
-	}
-}
-
-// compareAmounts compares what the NUMA nodes have left with what nrtd would publish.
-func (d *Driver) compareAmounts(ctx context.Context, m *managers.Managers, machine *Machine, root string) ([]string, error) {
-	text, err := d.Nrtd.run(ctx, "dump", "--sysroot", machine.Dir, "--kubelet-root", "/"+root,
-		"--kubelet-config", "/"+root+"/config.yaml", "--node-name", "node", "-o", "json")
-	if err != nil {
-		return []string{err.Error()}, nil
-	}
-	var got dumped
-	if err := json.Unmarshal(text, &got); err != nil {
-		return nil, err
-	}
-	var differences []string
-	for _, zone := range got.Zones {
-		id, err := numanode.NameToID(zone.Name)
-		if err != nil || zone.Type != "Node" {
-			continue
-		}
-		for _, r := range zone.Resources {
-			var want map[int]managers.Amounts
-			if r.Name == string(v1.ResourceCPU) {
-				want = m.CPUs(machine.Info.Topology)
-			} else {
-				want = m.Memory(v1.ResourceName(r.Name))
-			}
-			amounts, known := want[id]
-			if known {
-				d.Tally.Amounts++
-			}
-			if seen := (managers.Amounts{Allocatable: r.Allocatable.Value(), Available: r.Available.Value()}); known && seen != amounts {
-				differences = append(differences, fmt.Sprintf("%s of %s: kubelet %+v, nrtd publishes %+v", r.Name, zone.Name, amounts, seen))
-			}
-		}
-	}
-	return differences, nil
+	return l
 }
 
 // compareContainers compares what the containers got, by name. Which devices of several equal ones a container gets is

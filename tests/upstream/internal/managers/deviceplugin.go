@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func (p *plugin) Allocate(_ context.Context, request *pluginapi.AllocateRequest)
 func (m *Managers) Register(ctx context.Context, d Devices) error {
 	p := &plugin{done: make(chan struct{})}
 	for i, nodes := range d.NUMA {
-		device := &pluginapi.Device{ID: fmt.Sprintf("dev-%02d", i), Health: pluginapi.Healthy}
+		device := &pluginapi.Device{ID: d.ID(i), Health: pluginapi.Healthy}
 		for _, node := range nodes {
 			if device.Topology == nil {
 				device.Topology = &pluginapi.TopologyInfo{}
@@ -92,6 +93,8 @@ func (m *Managers) Register(ctx context.Context, d Devices) error {
 	return wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
 		capacity, _, _ := m.devices.GetCapacity()
 		count := capacity[v1.ResourceName(d.Resource)]
-		return count.Value() == int64(len(d.NUMA)), nil
+		// The device manager counts them first and writes them down then.
+		text, _ := os.ReadFile(filepath.Join(folder, "kubelet_internal_checkpoint"))
+		return count.Value() == int64(len(d.NUMA)) && strings.Contains(string(text), fmt.Sprintf("%q:[", d.Resource)), nil
 	})
 }

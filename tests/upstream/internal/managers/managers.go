@@ -256,23 +256,38 @@ func (m *Managers) drop(name string) bool {
 	return len(m.pods) < before
 }
 
-// Seen is how much of a resource the managers say that pods hold: exclusive CPUs, memory blocks, devices. What pods use
-// of the shared pool is not in it, and in no file or socket of the kubelet either.
-func (m *Managers) Seen(name v1.ResourceName) resource.Quantity {
-	var total int64
-	if name == v1.ResourceCPU {
-		cpus, _ := m.Exclusive()
-		return *resource.NewQuantity(int64(cpus.Size()), resource.DecimalSI)
-	}
-	for _, node := range m.Memory(name) {
-		total += node.Allocatable - node.Available
-	}
+// Held is how much of a resource the managers say that pods hold: exclusive CPUs, memory blocks, devices. What pods use
+// of the shared pool is not in it, and in no file or socket of the kubelet either. least counts of each pod only what
+// its greediest container holds: the others may be init containers, whose requests the kubelet may not add.
+func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 	for _, pod := range m.activePods() {
+		cpus := cpuset.New()
+		ids := sets.New[string]() // the containers after an init container may have its devices
+		var sum, greediest int64
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			total += int64(len(m.devices.GetDevices(string(pod.UID), c.Name)[string(name)]))
+			var own int64
+			if name == v1.ResourceCPU {
+				exclusive := m.cpus.GetExclusiveCPUs(string(pod.UID), c.Name)
+				cpus = cpus.Union(exclusive)
+				own = int64(exclusive.Size())
+			} else {
+				for _, block := range m.memory.GetMemory(string(pod.UID), c.Name) {
+					if block.Type == name {
+						own += int64(block.Size)
+					}
+				}
+				sum += own
+				for id := range m.devices.GetDevices(string(pod.UID), c.Name)[string(name)] {
+					ids.Insert(id)
+					own++
+				}
+			}
+			greediest = max(greediest, own)
 		}
+		most += sum + int64(cpus.Size()) + int64(ids.Len())
+		least += greediest
 	}
-	return *resource.NewQuantity(total, resource.DecimalSI)
+	return most, least
 }
 
 // Exclusive is the CPUs that pods hold. wrong tells whether two pods hold the same one, or one holds a CPU that is

@@ -133,7 +133,8 @@ func (r recorded) GetCacheInfo(cpu int, name string) (sysfs.CacheInfo, error) {
 // MachineInfo is what the kubelet knows of the machine whose /sys is below root ("" is this machine), as its own
 // library, cadvisor, reads it.
 func MachineInfo(root string) (*cadvisorapi.MachineInfo, error) {
-	nodes, cpus, err := sysinfo.GetNodesInfo(recorded{sysfs.NewRealSysFs(), root})
+	fs := recorded{sysfs.NewRealSysFs(), root}
+	nodes, cpus, err := sysinfo.GetNodesInfo(fs)
 	if err != nil {
 		return nil, fmt.Errorf("%s/sys: %w", root, err)
 	}
@@ -152,6 +153,11 @@ func MachineInfo(root string) (*cadvisorapi.MachineInfo, error) {
 	info.NumSockets = len(sockets)
 	if total, err := totalMemory(root); err == nil {
 		info.MemoryCapacity = total
+	}
+	if numa, err := fs.GetNodesPaths(); err == nil && len(numa) == 0 { // else records of machines seldom have the sum
+		if info.HugePages, err = sysinfo.GetHugePagesInfo(fs, root+"/sys/kernel/mm/hugepages/"); err != nil {
+			return nil, fmt.Errorf("%s/sys: %w", root, err)
+		}
 	}
 	for size, count := range pages {
 		info.HugePages = append(info.HugePages, cadvisorapi.HugePagesInfo{PageSize: size, NumPages: count})

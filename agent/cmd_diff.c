@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/commands.h"
+
+#include <errno.h>
+
+#include "agent/api_target.h"
+#include "agent/doc_diff.h"
+#include "agent/hints.h"
+#include "agent/json.h"
+#include "agent/nrt.h"
+#include "agent/observe.h"
+#include "agent/render.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define DIFF_MAX       (16u << 20)
+#define EXIT_DIFFERENT 1
+#define EXIT_TROUBLE   2
+#define HTTP_OK        200
+#define HTTP_NOT_FOUND 404
+
+#define NRT_PATH  "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
+#define NODE_PATH "/api/v1/nodes/"
+
+/* What the API server has there; *ret stays null when there is nothing. */
+static int fetch(
+	struct api_client *client, const char *prefix, const char *name, struct doc *ret, struct err *err)
+{
+	CLEANUP(api_response_release) struct api_response response;
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(1024);
+	struct api_request request = {.method = "GET"};
+	int r;
+
+	api_response_init(&response);
+	strbuf_addf(&path, "%s%s", prefix, name);
+	request.path = path.text;
+	r = api_client_request(client, &request, &response, err);
+	if (r < 0)
+		return r;
+	if (response.status == HTTP_NOT_FOUND)
+		return 0;
+	if (response.status != HTTP_OK)
+		return err_set(err, -EPROTO, "%s%s: the API server answers with status %d",
+			api_client_server(client), path.text, response.status);
+	r = json_parse(response.body.text, response.body.len, ret, err);
+	return r < 0 ? err_wrap(err, r, "%s%s", api_client_server(client), path.text) : 0;
+}
+
+/* The members of metadata.KEY whose names begin with the prefix. */
+static int select_keys(const struct doc *object, const char *key, const char *prefix, struct doc *ret)
+{
+	const struct doc *map = object->kind == DOC_MAP ? doc_get(object, "metadata") : NULL;
+
+	ret->kind = DOC_MAP;
+	map = map ? doc_get(map, key) : NULL;
+	if (!map)
+		return 0;
+	DOC_FOREACH (item, map)
+		if (!strncmp(item->key, prefix, strlen(prefix)) && item->kind == DOC_STRING &&
+			!doc_add_string(ret, item->key, item->text))
+			return -ENOMEM;
+	return 0;
+}
+
+/* The object: all that nrtd writes of it. */
+static size_t diff_object(const struct doc *held, const struct doc *wanted, struct strbuf *out)
+{
+	static const char *const members[] = {"topologyPolicies", "attributes", "zones"};
+	size_t n = 0;
+
+	if (held->kind != DOC_MAP)
+		return doc_diff("NodeResourceTopology", NULL, wanted, out);
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		n += doc_diff(members[i], doc_get(held, members[i]), doc_get(wanted, members[i]), out);
+	return n;
+}
+
+static int diff_node(
+	const struct doc *node, const char *key, const struct doc *wanted, size_t *n, struct strbuf *out)
+{
+	CLEANUP(doc_release) struct doc held = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(64);
+
+	if (select_keys(node, key, PUBLISH_PREFIX, &held) < 0)
+		return -ENOMEM;
+	strbuf_addf(&path, "Node.metadata.%s", key);
+	*n += doc_diff(path.text, &held, wanted, out);
+	return 0;
+}
+
+static int compare(const struct options *options, struct observation *o, size_t *ret_n, struct strbuf *out,
+	struct err *err)
+{
+	CLEANUP(api_target_release) struct api_target api = {0};
+	CLEANUP(hints_config_release) struct hints_config hints = {0};
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	CLEANUP(doc_release) struct doc node = DOC_INIT;
+	int r = hints_config_read(options, &hints, err);
+
+	if (r == 0)
+		r = api_target_open(options, o->node_name, NULL, &api, err);
+	if (r == 0)
+		r = render_nrt(options, o, &nrt, &o->notes);
+	if (r == 0)
+		r = hints_make(&hints, o, nrt_content_hash(&nrt), &annotations, &labels, &o->notes);
+	if (r == 0 && !doc_add_string(&annotations, NRT_CONTENT_HASH, nrt_content_hash(&nrt)))
+		r = -ENOMEM;
+	if (r == 0)
+		r = fetch(api.client, NRT_PATH, o->node_name, &object, err);
+	if (r == 0)
+		r = fetch(api.client, NODE_PATH, o->node_name, &node, err);
+	if (r < 0)
+		return r;
+	*ret_n = diff_object(&object, &nrt, out);
+	if (node.kind != DOC_MAP)
+		return err_set(err, -ENOENT, "there is no Node '%s'", o->node_name);
+	r = diff_node(&node, "annotations", &annotations, ret_n, out);
+	if (r == 0)
+		r = diff_node(&node, "labels", &labels, ret_n, out);
+	return r < 0 ? r : strbuf_error(out);
+}
+
+int command_diff(const struct options *options)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(DIFF_MAX);
+	struct err err = {""};
+	size_t n = 0;
+	int r;
+
+	observation_init(&o);
+	r = observe(options, &o, &err);
+	if (r == 0)
+		r = compare(options, &o, &n, &out, &err);
+	for (size_t i = 0; i < o.notes.n_lines; i++)
+		log_warning("%s", o.notes.lines[i]);
+	if (r == 0 && (fputs(out.text, stdout) < 0 || fflush(stdout) != 0))
+		r = err_set(&err, -EIO, "cannot print");
+	if (r < 0) {
+		log_error("%s", err.text[0] ? err.text : strerror(-r));
+		return EXIT_TROUBLE;
+	}
+	return n > 0 ? EXIT_DIFFERENT : EXIT_SUCCESS;
+}

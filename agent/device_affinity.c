@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/device_affinity.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "agent/fs.h"
+#include "common/cleanup.h"
+#include "common/device_index.h"
+
+#define PCI_ID_SIZE 16
+#define SYSFS_MAX   64 /* bytes of a numa_node file */
+
+/* "0000:3b:02.1", from that or "3b:02.1"; false when the id is no PCI address. */
+static bool pci_address(const char *id, char ret[PCI_ID_SIZE])
+{
+	unsigned domain = 0, bus, slot, function;
+	int used = 0;
+
+	if (sscanf(id, "%8x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &used) != 4 || id[used]) {
+		domain = 0;
+		used = 0;
+		if (sscanf(id, "%2x:%2x.%1x%n", &bus, &slot, &function, &used) != 3 || id[used])
+			return false;
+	}
+	return slot < 32 && function < 8 && domain <= 0xffffff &&
+	       snprintf(ret, PCI_ID_SIZE, "%04x:%02x:%02x.%x", domain, bus, slot, function) < PCI_ID_SIZE;
+}
+
+/* 0 and the nodes of a PCI device; -ENOENT when sysfs does not tell, -ENOMEM. */
+static int read_pci(
+	const char *sysroot, const struct machine *machine, const char *address, hwloc_bitmap_t nodes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SYSFS_MAX);
+	char path[PATH_MAX], *end;
+	long node;
+	int r;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", address);
+	r = fs_read(sysroot, path, &text, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	node = strtol(text.text, &end, 10);
+	if (end == text.text || (*end && *end != '\n') || node >= MACHINE_MAX_NODES)
+		return -ENOENT;
+	if (node < 0)
+		return 0;
+	if (machine && machine_node_index(machine, (unsigned)node) < 0)
+		return -ENOENT;
+	return hwloc_bitmap_set(nodes, (unsigned)node) < 0 ? -ENOMEM : 0;
+}
+
+/* What is the same for every device. */
+struct reading {
+	const char *sysroot;
+	const struct machine *machine;
+	const struct device_index *held;
+	struct allocations *to;
+};
+
+/* Nodes of one device into the empty set `nodes`. 0, -ENOENT when nobody tells, -ENOMEM. */
+static int find_nodes(const struct reading *rd, const char *resource, const char *id, hwloc_bitmap_t nodes)
+{
+	const struct device_ref *held = device_index_find(rd->held, resource, id);
+	char address[PCI_ID_SIZE];
+
+	if (held && !held->nodes_unknown)
+		return hwloc_bitmap_copy(nodes, held->nodes) < 0 ? -ENOMEM : 0;
+	return pci_address(id, address) ? read_pci(rd->sysroot, rd->machine, address, nodes) : -ENOENT;
+}
+
+static int add_registration(const struct reading *rd, const struct device_registration *reg)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	struct allocations *to = rd->to;
+
+	if (!nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < reg->n_ids; i++) {
+		int r;
+
+		hwloc_bitmap_zero(nodes);
+		r = find_nodes(rd, reg->resource, reg->ids[i], nodes);
+		if (r == -ENOMEM)
+			return r;
+		if (device_blocks_add(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
+			    nodes, r < 0, reg->ids[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int device_affinity_fill(const char *sysroot, const struct machine *machine,
+	const struct state_devices *checkpoint, struct allocations *ret)
+{
+	CLEANUP(device_index_release) struct device_index held = {0};
+	const struct reading rd = {sysroot, machine, &held, ret};
+	int r = device_index_held(&checkpoint->allocations, &held);
+
+	for (size_t i = 0; r == 0 && i < checkpoint->n_registered; i++)
+		r = add_registration(&rd, &checkpoint->registered[i]);
+	if (r == 0)
+		ret->registered_known = true;
+	return r;
+}

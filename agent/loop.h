@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * loop: the daemon. Event handlers mark that something may have changed and decide when the worker looks; the
+ * worker does the rest. The only file that includes libsystemd is loop.c.
+ */
+#include <stdatomic.h>
+
+#include "agent/http.h"
+#include "agent/reconcile.h"
+
+struct loop_config {
+	struct reconciler *reconciler;
+	struct metrics *metrics;
+	atomic_bool *cancel; /* set when the process is to end: requests under way give up */
+	const char *lock;    /* file; NULL = none */
+	struct http_listen http;
+	uint64_t coalesce_ms, interval_ms, poll_ms;
+};
+
+/*
+ * Run until SIGTERM or SIGINT. SIGHUP reads everything anew. Talks to the service manager where NOTIFY_SOCKET
+ * says so: READY after the first publication, RELOADING, STOPPING, STATUS, and the watchdog while loop and
+ * worker work. 0, or -errno with one line when it cannot start.
+ */
+int loop_run(const struct loop_config *config, struct err *err);

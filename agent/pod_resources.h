@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The kubelet's pod-resources API: which pods there are, what each container holds, and what could be handed
+ * out.
+ */
+#include "common/allocation.h"
+#include "common/err.h"
+#include "common/machine.h"
+#include "common/notes.h"
+#include "common/pod_ref.h"
+
+/* The kubelet's own client takes replies of this size, and as long as this. */
+#define POD_RESOURCES_REPLY_MAX   (16u << 20)
+#define POD_RESOURCES_DEADLINE_MS 2000u
+
+struct pod_resources {
+	/*
+	 * What each container holds; items without UID. A pod that holds CPUs or memory as a whole
+	 * (Kubernetes 1.37) has an item with container "" for what its containers do not name themselves.
+	 * cpus_known, devices_known.
+	 */
+	struct allocations held;
+	struct pod_ref *pods; /* every pod on the node, whether it holds something or not */
+	size_t n_pods;
+	size_t pods_size;
+	bool allocatable_known; /* false: the kubelet is too old to tell what follows */
+	hwloc_bitmap_t
+		allocatable_cpus; /* online without the reserved ones; empty under CPU manager policy none */
+	struct memory_block
+		*allocatable_memory; /* one a NUMA node and type; none under memory manager policy None */
+	size_t n_allocatable_memory;
+	size_t allocatable_memory_size;
+	struct device_block *allocatable_devices; /* every healthy device */
+	size_t n_allocatable_devices;
+	size_t allocatable_devices_size;
+};
+
+void pod_resources_init(struct pod_resources *p);
+void pod_resources_release(struct pod_resources *p);
+
+/* A connection, kept between calls, and when it may be used again after the kubelet asked for patience. */
+struct pod_resources_client;
+
+/* Nothing is opened yet. 0; -ENAMETOOLONG, -ENOMEM. */
+int pod_resources_client_new(const char *socket, struct pod_resources_client **ret);
+void pod_resources_client_free(struct pod_resources_client *c);
+void pod_resources_client_freep(struct pod_resources_client **c);
+
+/*
+ * Ask for everything (List and GetAllocatableResources). A NUMA node that `machine` (NULL = not to be
+ * checked) does not have is noted and taken for no affinity. 0; as grpc_call(); -EBUSY (the kubelet's rate
+ * limit: not asked again until a pause that doubles from 100 ms to 5 s is over), -EOPNOTSUPP (the kubelet has
+ * no such call), -EAGAIN (it answers with another failure), -EBADMSG (the bytes are no such message), -EINVAL
+ * (a CPU id that cannot be), -ENOMEM; with one line that names socket and call. `ret` (as after
+ * pod_resources_init()) is untouched on failure.
+ */
+int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
+	struct pod_resources *ret, struct notes *notes, struct err *err);
+
+/* The same from bytes: a ListPodResourcesResponse, and an AllocatableResourcesResponse (NULL = not told). */
+int pod_resources_parse(const void *list, size_t list_len, const void *allocatable, size_t allocatable_len,
+	const struct machine *machine, struct pod_resources *ret, struct notes *notes, struct err *err);
+
+/* What one pod holds (Get): its items, as in pod_resources.held; none when the kubelet does not know the pod.
+ * 0 or as pod_resources_read(); -EOPNOTSUPP before Kubernetes 1.34 or without the feature gate
+ * KubeletPodResourcesGet. */
+int pod_resources_get(struct pod_resources_client *c, const struct machine *machine, const char *namespace,
+	const char *pod, struct allocations *ret, struct notes *notes, struct err *err);

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/reconcile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <time.h>
+
+#include "agent/backoff.h"
+#include "agent/hardware_signature.h"
+#include "agent/hash.h"
+#include "agent/inventory_doc.h"
+#include "agent/json.h"
+#include "agent/nrt.h"
+#include "agent/render.h"
+#include "agent/state_cpu.h"
+#include "agent/state_devices.h"
+#include "agent/state_memory.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/vec.h"
+
+#define PICTURE_MAX (64u << 20)
+
+static const char *const source_names[] = {[RECONCILE_SETTINGS] = "kubelet-settings",
+	[RECONCILE_STATE_FILES] = "state-files",
+	[RECONCILE_POD_RESOURCES] = "pod-resources"};
+static const char *const state_names[] = {"absent", "ok"};
+static const char *const cause_names[] = {"start", "files", "timer", "reload"};
+
+const struct metrics_labels reconcile_labels = {
+	.targets = {publish_target_names, PUBLISH_TARGET_COUNT},
+	.results = {publish_outcome_names, PUBLISH_OUTCOME_COUNT},
+	.sources = {source_names, ARRAY_SIZE(source_names)},
+	.states = {state_names, ARRAY_SIZE(state_names)},
+	.causes = {cause_names, ARRAY_SIZE(cause_names)},
+};
+
+void reconciler_release(struct reconciler *r)
+{
+	sources_release(&r->sources);
+	doc_release(&r->annotations);
+	doc_release(&r->labels);
+}
+
+void reconcile_result_release(struct reconcile_result *r)
+{
+	for (size_t i = 0; i < r->n_files; i++)
+		free(r->files[i]);
+	free(r->files);
+	*r = (struct reconcile_result){0};
+}
+
+static double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+/* ---- observe */
+
+/* The machine is discovered again only when a cheap look says that it is another. */
+static void look_at_hardware(struct reconciler *r)
+{
+	uint64_t signature = hardware_signature(r->options->value[OPT_SYSROOT]);
+
+	if (r->sources.machine_known && signature != r->signature)
+		log_info("the hardware changed: CPUs, memory or hugepages came or went");
+	if (signature != r->signature)
+		sources_forget_machine(&r->sources);
+	r->signature = signature;
+}
+
+/* Log the notes of a run unless they are those of the run before. */
+static void log_notes(struct reconciler *r, const struct notes *notes)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < notes->n_lines; i++)
+		hash = hash_bytes(notes->lines[i], strlen(notes->lines[i]), hash + 1);
+	if (hash == r->noted)
+		return;
+	r->noted = hash;
+	for (size_t i = 0; i < notes->n_lines; i++)
+		log_warning("%s", notes->lines[i]);
+}
+
+static int add_file(struct reconcile_result *ret, const char *root, const char *path)
+{
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(PATH_MAX);
+	char **slot;
+
+	strbuf_addf(&full, "%s%s", root, path);
+	if (strbuf_error(&full) < 0)
+		return strbuf_error(&full);
+	for (size_t i = 0; i < ret->n_files; i++)
+		if (!strcmp(ret->files[i], full.text))
+			return 0;
+	slot = vec_push(&ret->files, &ret->n_files, &ret->files_size, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	*slot = strbuf_detach(&full);
+	if (*slot)
+		return 0;
+	ret->n_files--;
+	return -ENOMEM;
+}
+
+/* The kubelet's state, its socket, and the files its settings were found in. */
+static int list_files(
+	const struct options *options, const struct observation *o, struct reconcile_result *ret)
+{
+	static const char *const states[] = {STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE};
+	const char *sysroot = options->value[OPT_SYSROOT];
+	CLEANUP(freep) char *socket = NULL;
+	int r = observe_socket(options, o->kubelet_root, &socket);
+
+	for (size_t i = 0; i < ARRAY_SIZE(states) && r == 0; i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.3000s/%s", o->kubelet_root, states[i]);
+		r = add_file(ret, sysroot, path);
+	}
+	if (r == 0 && socket && *socket == '/')
+		r = add_file(ret, "", socket);
+	for (size_t i = 0; i < SETTING_COUNT && r == 0; i++)
+		if (o->settings.from[i] && *o->settings.from[i] == '/')
+			r = add_file(ret, sysroot, o->settings.from[i]);
+	return r;
+}
+
+static int look(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
+{
+	struct timespec start;
+	int e;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	look_at_hardware(r);
+	e = observe_with(&r->sources, r->options, o, &ret->err);
+	if (e < 0)
+		return e;
+	metrics_observe(r->metrics, METRIC_OBSERVE_SECONDS, 0, seconds_since(&start));
+	metrics_set_source(r->metrics, RECONCILE_SETTINGS, o->settings.cpu_manager != CPU_MANAGER_UNKNOWN);
+	metrics_set_source(r->metrics, RECONCILE_STATE_FILES, o->from_files);
+	metrics_set_source(r->metrics, RECONCILE_POD_RESOURCES, o->from_api);
+	for (unsigned i = 0; i < o->contradictions; i++)
+		metrics_count(r->metrics, METRIC_DISAGREEMENTS, 0, 0);
+	e = metrics_set_inventory(r->metrics, &o->inventory);
+	return e < 0 ? err_set(&ret->err, e, "out of memory") : 0;
+}
+
+/* ---- score and render */
+
+/* A number for everything the hints are computed from. */
+static int picture_hash(struct observation *o, const char *nrt_hash, uint64_t *ret)
+{
+	CLEANUP(doc_release) struct doc picture = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(PICTURE_MAX);
+	int r = inventory_to_doc(o, &picture);
+
+	if (r == 0)
+		r = json_print_compact(&picture, &text);
+	if (r < 0)
+		return r;
+	*ret = hash_bytes(nrt_hash, strlen(nrt_hash), hash_bytes(text.text, text.len, 1));
+	return 0;
+}
+
+/* The hints of what was observed; those of the last run where that was the same. */
+static int refresh_hints(struct reconciler *r, struct observation *o, const char *nrt_hash, struct err *err)
+{
+	struct doc annotations, labels;
+	uint64_t hash;
+	int e = picture_hash(o, nrt_hash, &hash);
+
+	if (e == 0 && hash != r->hints_of) {
+		e = hints_make(r->hints, o, nrt_hash, &annotations, &labels, &o->notes);
+		if (e == 0) {
+			doc_release(&r->annotations);
+			doc_release(&r->labels);
+			r->annotations = annotations;
+			r->labels = labels;
+			r->hints_of = hash;
+		}
+	}
+	return e < 0 ? err_set(err, e, "cannot compute the fit hints: %s", strerror(-e)) : 0;
+}
+
+/* ---- publish */
+
+static void count_outcome(
+	struct reconciler *r, enum publish_target target, enum publish_outcome outcome, uint64_t now_ms)
+{
+	if (outcome == PUBLISH_DEFERRED)
+		return;
+	metrics_count(r->metrics, METRIC_PUBLISHES, (unsigned)target, (unsigned)outcome);
+	if (outcome == PUBLISH_WRITTEN || outcome == PUBLISH_UNCHANGED)
+		metrics_succeeded(r->metrics, (unsigned)target, (double)now_ms / 1000);
+}
+
+static int publish(struct reconciler *r, const struct doc *nrt, uint64_t now_ms, struct reconcile_result *ret)
+{
+	const struct publish_request request = {.nrt = nrt,
+		.content_hash = nrt_content_hash(nrt),
+		.annotations = &r->annotations,
+		.labels = &r->labels};
+	struct timespec start;
+	int e;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	e = r->target.publish(r->target.ctx, &request, now_ms, &ret->publish, &ret->err);
+	if (ret->publish.nrt != PUBLISH_UNCHANGED && ret->publish.nrt != PUBLISH_DEFERRED)
+		metrics_observe(r->metrics, METRIC_PUBLISH_SECONDS, PUBLISH_NRT, seconds_since(&start));
+	count_outcome(r, PUBLISH_NRT, ret->publish.nrt, now_ms);
+	count_outcome(r, PUBLISH_NODE, ret->publish.node, now_ms);
+	ret->call_again_ms = ret->publish.call_again_ms;
+	return e;
+}
+
+static void describe(const struct observation *o, struct reconcile_result *ret)
+{
+	int cpu = inventory_resource(&o->inventory, "cpu");
+	qty_t free = 0;
+
+	for (size_t i = 0; i < o->inventory.n_nodes && cpu >= 0; i++)
+		free += inventory_amount(&o->inventory, i, (size_t)cpu)->available;
+	if (ret->err.text[0])
+		snprintf(ret->status, sizeof(ret->status), "%.150s", ret->err.text);
+	else
+		snprintf(ret->status, sizeof(ret->status), "%s: %zu NUMA nodes, %" PRId64 " CPUs available",
+			o->node_name, o->inventory.n_nodes, (int64_t)(free / QTY_UNIT));
+}
+
+/* The steps after observing. 0 or -errno with one line in ret->err. */
+static int render_and_publish(
+	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
+{
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	int e = render_nrt(r->options, o, &nrt, &o->notes);
+
+	if (e < 0)
+		return err_set(&ret->err, e, "cannot render the object: %s", strerror(-e));
+	e = refresh_hints(r, o, nrt_content_hash(&nrt), &ret->err);
+	return e < 0 ? e : publish(r, &nrt, now_ms, ret);
+}
+
+void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconcile_result *ret)
+{
+	CLEANUP(observation_release) struct observation o;
+	int e;
+
+	observation_init(&o);
+	ret->call_again_ms = UINT64_MAX;
+	if (forget) {
+		sources_release(&r->sources);
+		r->noted = r->hints_of = 0;
+		r->target.forget(r->target.ctx);
+	}
+	e = look(r, &o, ret);
+	if (e == 0) {
+		ret->err = (struct err){""}; /* what was tried in vain on the way */
+		e = list_files(r->options, &o, ret);
+	}
+	if (e < 0) {
+		r->failures++;
+		ret->call_again_ms = now_ms + backoff_ms(r->failures, hash_bytes(&now_ms, sizeof(now_ms), 0));
+		snprintf(ret->status, sizeof(ret->status), "%.150s", ret->err.text);
+		return;
+	}
+	r->failures = 0;
+	ret->observed = true;
+	e = render_and_publish(r, &o, now_ms, ret);
+	if (e < 0 && ret->call_again_ms == UINT64_MAX)
+		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;
+	log_notes(r, &o.notes);
+	describe(&o, ret);
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# make-deb.sh OUT: build the Debian package of the committed tree into OUT and check it with lintian.
+set -eu
+out=$1
+top=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+
+git -C "$top" archive --prefix=nrtd/ HEAD | tar -x -C "$work"
+cd "$work/nrtd"
+version=$(sed -n 's/^VERSION := //p' Makefile)
+mv packaging/debian debian
+packaged=$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
+if [ "$version" != "$packaged" ]; then
+	echo "make-deb.sh: the Makefile says version $version, packaging/debian/changelog $packaged" >&2
+	exit 1
+fi
+dpkg-buildpackage -us -uc -b >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+lintian --fail-on error,warning ../nrtd_*.changes
+mv ../nrtd_*.deb ../nrtd-dbgsym_*.deb "$out"
+ls "$out"

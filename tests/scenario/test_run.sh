@@ -1,0 +1,164 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `nrtd run --dry-run` as a service manager runs it, on a made-up machine: what it prints when the kubelet's files change,
+# go and come back, how it ends, who publishes when there are two, what it serves and tells systemd. What only an API
+# server can show is in tests/upstream. B names the build folder.
+set -u
+nrtd=${B:-build}/nrtd
+machines=build/fixtures/machines
+dir=$(mktemp -d)
+pid=""
+trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$dir"' EXIT
+failed=0
+export LC_ALL=C
+unset NRTD_NODE_NAME NRTD_HTTP NRTD_LOCK NRTD_SHAPE JOURNAL_STREAM NOTIFY_SOCKET WATCHDOG_USEC
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1"
+	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2" | tail -n 20
+	failed=1
+}
+check() { # NAME COMMAND...
+	name=$1
+	shift
+	if "$@" >"$dir/check" 2>&1; then ok "$name"; else not_ok "$name" "$dir/check"; fi
+}
+
+root=$dir/machine
+kubelet=$root/var/lib/kubelet
+cp -r "$machines/seed-2s-32cpu/." "$root"
+mkdir -p "$kubelet"
+state() { # state POOL ENTRIES: as the kubelet writes it, into another file that is then renamed
+	printf '{"policyName":"static","defaultCpuSet":"%s","entries":{%s},"checksum":0}' "$1" "$2" >"$kubelet/.new"
+	mv "$kubelet/.new" "$kubelet/cpu_manager_state"
+}
+printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0"\n' \
+	>"$kubelet/config.yaml"
+state 0-31 ""
+
+start() { # start FLAG...: the daemon in the background
+	: >"$dir/out"
+	: >"$dir/err"
+	"$nrtd" run --sysroot "$root" --node-name n1 "$@" >"$dir/out" 2>"$dir/err" &
+	pid=$!
+}
+# until NAME SECONDS TEXT: the text is printed within that time
+until_printed() {
+	tries=$(($2 * 50))
+	while [ $tries -gt 0 ]; do
+		if grep -q -- "$3" "$dir/out"; then
+			ok "$1"
+			return
+		fi
+		sleep 0.02
+		tries=$((tries - 1))
+	done
+	not_ok "$1" "$dir/err"
+}
+objects() { grep -c '^kind: NodeResourceTopology' "$dir/out"; }
+stop() { # stop NAME SIGNAL: it ends well within 2 seconds
+	began=$(date +%s%N)
+	kill "-$2" "$pid"
+	wait "$pid"
+	status=$?
+	took=$((($(date +%s%N) - began) / 1000000))
+	pid=""
+	if [ $status -eq 0 ] && [ $took -lt 2000 ]; then ok "$1"; else not_ok "$1 (status $status, $took ms)" "$dir/err"; fi
+}
+
+# --- changes
+start --dry-run --http off --shape small=cpu=4,memory=1Gi --poll 0
+until_printed "the object at once" 5 'name: cpu, capacity: "16", allocatable: "15", available: "15"'
+until_printed "the Node's hints" 5 'nrtd.dev/fit-score.small'
+sleep 0.3
+before=$(objects)
+check "one object for one state" test "$before" -eq 1
+state 0,5-31 '"uid-1":{"app":"1-4"}'
+until_printed "CPUs that are taken" 2 'allocatable: "15", available: "11"'
+state 0-31 ""
+sleep 1.2
+check "CPUs that come back" test "$(objects)" -eq 3
+
+i=0
+while [ $i -lt 100 ]; do # 100 changes in about 2 seconds
+	state "0,$((i % 10 + 2))-31" "\"uid-2\":{\"app\":\"1-$((i % 10 + 1))\"}"
+	sleep 0.015
+	i=$((i + 1))
+done
+state 0,3-31 '"uid-3":{"app":"1-2"}'
+until_printed "the end of a storm" 3 'allocatable: "15", available: "13"'
+sleep 0.8
+during=$(($(objects) - 3))
+check "a storm of 100 changes is at most two objects a second ($during)" test "$during" -le 12
+check "the last object is the last state" sh -c "tac '$dir/out' | grep -m 1 'name: cpu, capacity: \"16\", allocatable: \"15\"' | grep -q 'available: \"13\"'"
+
+rm -rf "$kubelet"
+sleep 1
+mkdir -p "$kubelet"
+printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0"\n' \
+	>"$kubelet/config.yaml"
+state 0,8-31 '"uid-4":{"app":"1-7"}'
+until_printed "the kubelet's folder goes and comes back" 3 'allocatable: "15", available: "8"'
+
+before=$(objects)
+kill -HUP "$pid"
+sleep 0.7
+check "SIGHUP prints everything anew" test "$(objects)" -eq $((before + 1))
+check "no file descriptor is left behind" sh -c "test \"\$(ls /proc/$pid/fd | wc -l)\" -le 16"
+stop "SIGTERM ends it" TERM
+
+# --- broken sources leave what was published
+start --dry-run --http off --poll 0
+until_printed "the object" 5 'available: "8"'
+echo '{"policyName":' >"$kubelet/.new"
+mv "$kubelet/.new" "$kubelet/cpu_manager_state"
+sleep 0.8
+check "a broken state file prints no object" test "$(objects)" -eq 1
+check "and is named" grep -q 'cpu_manager_state' "$dir/err"
+state 0,5-31 '"uid-1":{"app":"1-4"}'
+until_printed "a whole one does" 5 'available: "11"'
+stop "SIGINT ends it" INT
+
+# --- without a lock
+start --dry-run --http off --lock "$dir/lock"
+until_printed "a dry run needs no lock" 5 'available: "11"'
+stop "it ends" TERM
+
+# --- what it serves
+port=$((20000 + $$ % 20000))
+if command -v curl >/dev/null; then
+	start --dry-run --http "127.0.0.1:$port"
+	until_printed "with HTTP" 5 'available: "11"'
+	sleep 0.3
+	check "healthz" sh -c "curl -sf http://127.0.0.1:$port/healthz | grep -q '^ok'"
+	check "readyz" sh -c "curl -sf http://127.0.0.1:$port/readyz | grep -q '^ok'"
+	curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics"
+	check "metrics count the publication" grep -q '^nrtd_publishes_total{target="nrt",result="written"} 1$' "$dir/metrics"
+	check "metrics have the amounts" grep -q '^nrtd_resource_available{.*resource="cpu".*} 11$' "$dir/metrics"
+	if command -v promtool >/dev/null; then
+		check "promtool finds nothing" sh -c "promtool check metrics <'$dir/metrics'"
+	else
+		echo "skipped: promtool is not here"
+	fi
+	stop "with HTTP it ends" TERM
+else
+	echo "skipped: curl is not here"
+fi
+
+# --- wrong usage
+usage() { # usage NAME TEXT FLAG...
+	name=$1
+	text=$2
+	shift 2
+	timeout 5 "$nrtd" run --sysroot "$root" --node-name n1 "$@" >"$dir/out" 2>"$dir/err"
+	status=$?
+	if [ $status -eq 2 ] && grep -qF -- "$text" "$dir/err"; then ok "$name"; else not_ok "$name (status $status)" "$dir/err"; fi
+}
+usage "a bad duration" "is no duration" --coalesce 50
+usage "a bad address" "--http" --http here
+usage "a bad shape" "RESOURCE=QUANTITY" --dry-run --shape small=cpu
+usage "a shape without name" "does not begin with a name" --dry-run --shape cpu
+usage "a shape twice" "is there twice" --dry-run --shape a=cpu=1 --shape a=cpu=2
+timeout 5 "$nrtd" run --sysroot "$root" --node-name n1 --kubeconfig "$dir/none" --lock none >"$dir/out" 2>"$dir/err"
+check "no kubeconfig" grep -q "$dir/none" "$dir/err"
+exit $failed

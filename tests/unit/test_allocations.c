@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "agent/allocations.h"
+#include "common/cleanup.h"
+#include "tests/lib/states.h"
+
+#define HALF "{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":0}"
+#define WHOLE                                                                                       \
+	"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"entries\":{\"u\":{\"c\":\"4-5\"}}," \
+	"\"checksum\":0}"
+
+struct world {
+	char *dir;
+	struct machine machine;
+	struct allocations_answer answer;
+	struct notes notes;
+	struct err err;
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	w->dir = test_tmpdir();
+	test_machine(&w->machine, "0-5", "", "0-1");
+	allocations_answer_init(&w->answer);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	allocations_answer_release(&w->answer);
+	notes_release(&w->notes);
+	machine_release(&w->machine);
+	test_rmtree(&w->dir);
+	free(w);
+	return 0;
+}
+
+static int ask(struct world *w, struct pod_resources_client *api, bool named, bool files)
+{
+	const struct allocations_query q = {.sysroot = w->dir,
+		.kubelet_root = "/k",
+		.files = files,
+		.api = api,
+		.api_named = named,
+		.machine = &w->machine};
+
+	return allocations_read(&q, &w->answer, &w->notes, &w->err);
+}
+
+static struct pod_resources_client *client(const struct world *w, const char *name)
+{
+	struct pod_resources_client *api = NULL;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	assert_int_equal(pod_resources_client_new(path, &api), 0);
+	return api;
+}
+
+static void nothing_there_is_nothing_known(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *api = client(w, "none.sock");
+
+	assert_int_equal(ask(w, api, false, true), 0);
+	assert_false(w->answer.from_files || w->answer.from_api || w->answer.all.cpus_known);
+	assert_int_equal(w->notes.n_lines, 0);
+}
+
+static void a_named_socket_that_is_not_there_is_told(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *api = client(w, "none.sock");
+
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	assert_int_equal(ask(w, api, true, true), 0);
+	assert_true(w->answer.from_files);
+	assert_int_equal(w->notes.n_lines, 1);
+	assert_non_null(strstr(w->notes.lines[0], "none.sock"));
+	assert_non_null(strstr(w->notes.lines[0], "the state files alone are used"));
+	assert_int_equal(ask(w, api, true, false), -ENOENT);
+	assert_non_null(strstr(w->err.text, "none.sock"));
+}
+
+static void what_is_no_socket_is_told_and_broken_files_are_errors_then(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *api = client(w, "file");
+
+	test_write_file(w->dir, "file", "");
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	assert_int_equal(ask(w, api, false, true), 0);
+	assert_int_equal(w->notes.n_lines, 1);
+	test_write_file(w->dir, "k/cpu_manager_state", "{}");
+	assert_int_equal(ask(w, api, false, true), -EINVAL);
+	assert_non_null(strstr(w->err.text, "cpu_manager_state: no policyName"));
+}
+
+/* Between the kubelet's two writes CPUs 4-5 are neither in the pool nor held. */
+static void the_kubelets_second_write_is_waited_for(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(freep) char *got = NULL;
+	pid_t child;
+	int status;
+
+	test_write_file(w->dir, "k/cpu_manager_state", HALF);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		const struct timespec pause = {.tv_nsec = 8000000};
+		char from[256], to[256];
+
+		nanosleep(&pause, NULL);
+		test_write_file(w->dir, "k/.new", WHOLE);
+		snprintf(from, sizeof(from), "%s/k/.new", w->dir);
+		snprintf(to, sizeof(to), "%s/k/cpu_manager_state", w->dir);
+		_exit(rename(from, to) == 0 ? 0 : 1);
+	}
+	assert_int_equal(ask(w, NULL, false, true), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(w->answer.all.n_items, 1);
+	got = cpuset_print(w->answer.all.items[0].cpus);
+	test_assert_text("held", got, "4-5");
+}
+
+static void a_file_that_stays_so_is_taken_as_it_is(void **state)
+{
+	struct world *w = *state;
+
+	test_write_file(w->dir, "k/cpu_manager_state", HALF);
+	assert_int_equal(ask(w, NULL, false, true), 0);
+	assert_true(w->answer.all.cpus_known);
+	assert_int_equal(w->answer.all.n_items, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_there_is_nothing_known),
+		TEST(a_named_socket_that_is_not_there_is_told),
+		TEST(what_is_no_socket_is_told_and_broken_files_are_errors_then),
+		TEST(the_kubelets_second_write_is_waited_for),
+		TEST(a_file_that_stays_so_is_taken_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

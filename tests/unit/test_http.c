@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "agent/http.h"
+#include "common/cleanup.h"
+
+#define REPLY_MAX   (1u << 20)
+#define DEADLINE_MS 10000
+
+/* What the callbacks answer. */
+struct board {
+	atomic_bool healthy, ready;
+	atomic_int metrics_error;
+	atomic_uint metrics_bytes;
+	atomic_uint calls;
+	atomic_bool signals_blocked;
+};
+
+static bool healthy(void *ctx, struct strbuf *line)
+{
+	struct board *b = ctx;
+	sigset_t mask;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	b->signals_blocked = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGHUP) == 1;
+	b->calls++;
+	strbuf_addstr(line, b->healthy ? "ok" : "the loop has not turned for 20 s");
+	return b->healthy;
+}
+
+static bool ready(void *ctx, struct strbuf *line)
+{
+	struct board *b = ctx;
+
+	b->calls++;
+	strbuf_addstr(line, b->ready ? "ok" : "not published yet");
+	return b->ready;
+}
+
+static int metrics(void *ctx, struct strbuf *text)
+{
+	struct board *b = ctx;
+
+	b->calls++;
+	strbuf_addstr(text, "a_metric 1\n");
+	while (text->len < b->metrics_bytes)
+		strbuf_addstr(text, "a_metric 1\n");
+	return b->metrics_error;
+}
+
+static const struct http_callbacks callbacks = {.healthy = healthy, .ready = ready, .metrics = metrics};
+
+struct world {
+	struct board board;
+	struct http_server *server;
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct err err = {""};
+
+	w->board.healthy = true;
+	assert_int_equal(http_server_start("127.0.0.1", 0, &callbacks, &w->board, &w->server, &err), 0);
+	assert_true(http_server_port(w->server) > 0);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	http_server_free(w->server);
+	free(w);
+	return 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* A connection from 127.0.0.`host`. */
+static int dial_from(const struct world *w, unsigned host)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(http_server_port(w->server))};
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + host)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &to.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static int dial(const struct world *w)
+{
+	return dial_from(w, 1);
+}
+
+static void send_text(int fd, const char *text, size_t len)
+{
+	assert_int_equal(send(fd, text, len, MSG_NOSIGNAL), len);
+}
+
+/* Everything up to the end of the connection, or until `done` says that it is enough. */
+static void receive(int fd, bool (*done)(const struct strbuf *), struct strbuf *reply)
+{
+	int64_t deadline = now_ms() + DEADLINE_MS;
+
+	while (!done || !done(reply)) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		int left = (int)(deadline - now_ms());
+		char bytes[4096];
+		ssize_t n;
+
+		assert_true(left > 0);
+		assert_int_equal(poll(&p, 1, left), 1);
+		n = recv(fd, bytes, sizeof(bytes), 0);
+		if (n <= 0)
+			return;
+		strbuf_add(reply, bytes, (size_t)n);
+		assert_int_equal(strbuf_error(reply), 0);
+	}
+}
+
+/* One request on a connection of its own, and the whole reply. */
+static void ask_from(const struct world *w, unsigned host, const char *request, struct strbuf *reply)
+{
+	CLEANUP(closep) int fd = dial_from(w, host);
+
+	strbuf_reset(reply);
+	send_text(fd, request, strlen(request));
+	receive(fd, NULL, reply);
+}
+
+static void ask(const struct world *w, const char *request, struct strbuf *reply)
+{
+	ask_from(w, 1, request, reply);
+}
+
+static int status_of(const struct strbuf *reply)
+{
+	return strncmp(reply->text, "HTTP/1.", 7) == 0 ? (int)strtol(reply->text + 9, NULL, 10) : 0;
+}
+
+static const char *body_of(const struct strbuf *reply)
+{
+	const char *end = strstr(reply->text, "\r\n\r\n");
+
+	assert_non_null(end);
+	return end + 4;
+}
+
+static void get(const struct world *w, const char *path, struct strbuf *reply)
+{
+	CLEANUP(strbuf_release) struct strbuf request = STRBUF_INIT(4096);
+
+	strbuf_addf(&request, "GET %s HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", path);
+	ask(w, request.text, reply);
+}
+
+static void pages_answer(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+
+	get(w, "/healthz", &reply);
+	assert_int_equal(status_of(&reply), 200);
+	test_assert_text("healthz", body_of(&reply), "ok\n");
+	assert_true(w->board.signals_blocked);
+	get(w, "/readyz", &reply);
+	assert_int_equal(status_of(&reply), 503);
+	test_assert_text("readyz", body_of(&reply), "not published yet\n");
+	w->board.ready = true;
+	w->board.healthy = false;
+	get(w, "/readyz?verbose=1", &reply);
+	assert_int_equal(status_of(&reply), 200);
+	get(w, "/healthz", &reply);
+	assert_int_equal(status_of(&reply), 503);
+	test_assert_text("healthz", body_of(&reply), "the loop has not turned for 20 s\n");
+	get(w, "/metrics", &reply);
+	assert_int_equal(status_of(&reply), 200);
+	assert_non_null(strstr(reply.text, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+	test_assert_text("metrics", body_of(&reply), "a_metric 1\n");
+	w->board.metrics_error = -ENOMEM;
+	get(w, "/metrics", &reply);
+	assert_int_equal(status_of(&reply), 500);
+	test_assert_text("metrics", body_of(&reply), "");
+}
+
+static void head_has_no_body(void **state)
+{
+	static const char *const pages[] = {"/healthz", "/metrics"};
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
+		char request[128];
+
+		snprintf(request, sizeof(request), "HEAD %s HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n",
+			pages[i]);
+		ask(w, request, &reply);
+		assert_int_equal(status_of(&reply), 200);
+		assert_non_null(strstr(reply.text, i ? "Content-Length: 11\r\n" : "Content-Length: 3\r\n"));
+		test_assert_text("body", body_of(&reply), "");
+	}
+}
+
+static void the_rest_is_refused(void **state)
+{
+	static const struct {
+		const char *request;
+		int status;
+	} cases[] = {
+		{"GET / HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", 404},
+		{"GET /healthz/ HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", 404},
+		{"GET /../etc/passwd HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", 404},
+		{"POST /nowhere HTTP/1.1\r\nHost: n\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 404},
+		{"POST /metrics HTTP/1.1\r\nHost: n\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc",
+			405},
+		{"PUT /healthz HTTP/1.1\r\nHost: n\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 405},
+		{"DELETE /readyz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", 405},
+		{"OPTIONS /metrics HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", 405},
+		{"get /metrics HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", 405},
+	};
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		ask(w, cases[i].request, &reply);
+		if (status_of(&reply) != cases[i].status)
+			print_error("%s", cases[i].request);
+		assert_int_equal(status_of(&reply), cases[i].status);
+		assert_int_equal(
+			strstr(reply.text, "\r\nAllow: GET, HEAD\r\n") != NULL, cases[i].status == 405);
+	}
+	assert_int_equal(w->board.calls, 0);
+}
+
+/* Whatever is sent, no callback runs, the connection ends and the server goes on. */
+static void what_is_no_request_ends_the_connection(void **state)
+{
+	static const char *const requests[] = {
+		"\r\n\r\n\r\n\r\n",
+		"hello\r\n\r\n",
+		"GET\r\n\r\n",
+		"GET /metrics SMTP/9\r\n\r\n",
+		"GET /metrics HTTP/1.1\r\nHost: n\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+		"GET /metrics HTTP/1.1\r\nHost: n\r\nContent-Length: -1\r\n\r\n",
+		"GET /metrics HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\n\r\nhello",
+		"GET /metrics HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n\r\nzzzz\r\n",
+		"GET /metrics HTTP/1.1\r\n\r\n",
+		"\x16\x03\x01\x02\x01\x01\xfc\x03\x03\r\n\r\n",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+	};
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+		CLEANUP(closep) int fd = dial(w);
+
+		strbuf_reset(&reply);
+		send_text(fd, requests[i], strlen(requests[i]));
+		shutdown(fd, SHUT_WR);
+		receive(fd, NULL, &reply);
+		if (status_of(&reply) == 200)
+			print_error("answered: %s", requests[i]);
+		assert_int_not_equal(status_of(&reply), 200);
+	}
+	assert_int_equal(w->board.calls, 0);
+	get(w, "/healthz", &reply);
+	assert_int_equal(status_of(&reply), 200);
+}
+
+static void a_request_has_a_size(void **state)
+{
+	CLEANUP(strbuf_release)
+	struct strbuf request = STRBUF_INIT(REPLY_MAX), reply = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+
+	strbuf_addstr(&request, "GET /metrics HTTP/1.1\r\nHost: n\r\nX-Long: ");
+	while (request.len < 64u << 10)
+		strbuf_addch(&request, 'x');
+	{
+		CLEANUP(closep) int fd = dial(w);
+
+		/* The server may close before it has read everything. */
+		send(fd, request.text, request.len, MSG_NOSIGNAL);
+		receive(fd, NULL, &reply);
+	}
+	assert_int_not_equal(status_of(&reply), 200);
+	assert_int_equal(w->board.calls, 0);
+	strbuf_reset(&request);
+	strbuf_addstr(&request, "GET /");
+	while (request.len < 64u << 10)
+		strbuf_addch(&request, 'x');
+	{
+		CLEANUP(closep) int fd = dial(w);
+
+		strbuf_reset(&reply);
+		send(fd, request.text, request.len, MSG_NOSIGNAL);
+		receive(fd, NULL, &reply);
+	}
+	assert_int_not_equal(status_of(&reply), 200);
+	get(w, "/healthz", &reply);
+	assert_int_equal(status_of(&reply), 200);
+}
+
+static bool two_replies(const struct strbuf *reply)
+{
+	const char *first = strstr(reply->text, "\r\n\r\nok\n");
+
+	return first && strstr(first + 1, "\r\n\r\nok\n");
+}
+
+static void a_connection_is_kept(void **state)
+{
+	static const char request[] = "GET /healthz HTTP/1.1\r\nHost: n\r\n\r\n";
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+	CLEANUP(closep) int fd = dial(w);
+
+	send_text(fd, request, strlen(request));
+	send_text(fd, request, strlen(request));
+	receive(fd, two_replies, &reply);
+	assert_int_equal(w->board.calls, 2);
+}
+
+/* A client that sends nothing more is dropped; others are served meanwhile. */
+static void slow_clients_hold_up_nobody(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX), rest = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+	CLEANUP(closep) int silent = dial(w), half = dial(w), deaf = dial(w);
+	int64_t start = now_ms();
+
+	w->board.metrics_bytes = 8u << 20;
+	send_text(half, "GET /met", 8);
+	send_text(deaf, "GET /metrics HTTP/1.1\r\nHost: n\r\n\r\n", 35); /* and reads nothing */
+	for (unsigned i = 0; i < 20; i++) {
+		get(w, "/healthz", &reply);
+		assert_int_equal(status_of(&reply), 200);
+	}
+	assert_true(now_ms() - start < 2000);
+	receive(half, NULL, &rest); /* ends when the server hangs up */
+	receive(silent, NULL, &rest);
+	assert_true(now_ms() - start < DEADLINE_MS);
+	assert_int_not_equal(status_of(&rest), 200);
+	get(w, "/healthz", &reply);
+	assert_int_equal(status_of(&reply), 200);
+}
+
+#define CLIENTS            100
+#define REQUESTS           20
+#define PER_CLIENT_ADDRESS 5 /* clients that share an address, well below the limit */
+
+struct client {
+	const struct world *world;
+	unsigned host;
+	size_t good;
+};
+
+static void *run_client(void *data)
+{
+	static const char *const requests[] = {
+		"GET /healthz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n",
+		"GET /metrics HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n",
+	};
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct client *c = data;
+
+	for (unsigned i = 0; i < REQUESTS; i++) {
+		ask_from(c->world, c->host, requests[i % 2], &reply);
+		c->good += status_of(&reply) == 200;
+	}
+	return NULL;
+}
+
+static void many_clients_are_served(void **state)
+{
+	struct world *w = *state;
+	struct client clients[CLIENTS];
+	pthread_t threads[CLIENTS];
+
+	w->board.metrics_bytes = 20000;
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		clients[i] = (struct client){.world = w, .host = 1 + i / PER_CLIENT_ADDRESS};
+		assert_int_equal(pthread_create(&threads[i], NULL, run_client, &clients[i]), 0);
+	}
+	for (size_t i = 0; i < CLIENTS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(clients[i].good, REQUESTS);
+	}
+	assert_int_equal(w->board.calls, CLIENTS * REQUESTS);
+}
+
+/* Somebody who opens more and more connections is hung up on, and others are served. */
+static void one_client_cannot_have_everything(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct world *w = *state;
+	int64_t start = now_ms();
+	int greedy[40];
+
+	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
+		greedy[i] = dial_from(w, 7);
+	for (unsigned i = 0; i < 10; i++) {
+		ask_from(w, 8, "GET /healthz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", &reply);
+		assert_int_equal(status_of(&reply), 200);
+	}
+	receive(greedy[ARRAY_SIZE(greedy) - 1], NULL, &reply); /* ends at once */
+	assert_true(now_ms() - start < 2000);
+	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
+		close(greedy[i]);
+}
+
+static void it_ends_with_connections_open(void **state)
+{
+	struct board board = {.healthy = true};
+	struct world w = {.server = NULL};
+	struct err err = {""};
+	int64_t start;
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		CLEANUP(closep) int silent = -1, half = -1;
+
+		assert_int_equal(http_server_start("127.0.0.1", 0, &callbacks, &board, &w.server, &err), 0);
+		silent = dial(&w);
+		half = dial(&w);
+		send_text(half, "GET ", 4);
+		start = now_ms();
+		http_server_free(w.server);
+		assert_true(now_ms() - start < 1000);
+	}
+}
+
+static void a_port_in_use_is_said(void **state)
+{
+	struct world *w = *state;
+	struct http_server *other = NULL;
+	struct err err = {""};
+	char want[128];
+
+	assert_int_equal(http_server_start("127.0.0.1", http_server_port(w->server), &callbacks, &w->board,
+				 &other, &err),
+		-EADDRINUSE);
+	assert_null(other);
+	snprintf(want, sizeof(want), "HTTP: cannot listen on 127.0.0.1 port %u: Address already in use",
+		http_server_port(w->server));
+	test_assert_text("error", err.text, want);
+	assert_int_equal(
+		http_server_start("192.0.2.1", 0, &callbacks, &w->board, &other, &err), -EADDRNOTAVAIL);
+	assert_int_equal(http_server_start("localhost", 0, &callbacks, &w->board, &other, &err), -EINVAL);
+	test_assert_text("error", err.text, "HTTP: 'localhost' is no numeric address");
+	assert_null(other);
+}
+
+static bool have_ipv6(void)
+{
+	struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	CLEANUP(closep) int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0;
+}
+
+static void ipv6_is_served_too(void **state)
+{
+	struct board board = {.healthy = true};
+	struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	CLEANUP(http_server_freep) struct http_server *server = NULL;
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	CLEANUP(closep) int fd = -1;
+	static const char request[] = "GET /healthz HTTP/1.0\r\n\r\n";
+
+	(void)state;
+	if (!have_ipv6())
+		test_skip("this machine has no ::1");
+	assert_int_equal(http_server_start("::1", 0, &callbacks, &board, &server, NULL), 0);
+	a.sin6_port = htons(http_server_port(server));
+	fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	send_text(fd, request, strlen(request));
+	receive(fd, NULL, &reply);
+	assert_int_equal(status_of(&reply), 200);
+}
+
+static void addresses_parse(void **state)
+{
+	static const struct {
+		const char *text, *address;
+		unsigned port;
+	} good[] = {
+		{HTTP_LISTEN_DEFAULT, "127.0.0.1", 8095},
+		{"0.0.0.0:1", "0.0.0.0", 1},
+		{"[::1]:65535", "::1", 65535},
+		{"[::]:80", "::", 80},
+		{"[fe80:0000:0000:0000:0000:0000:192.168.100.228]:80",
+			"fe80:0000:0000:0000:0000:0000:192.168.100.228", 80},
+	};
+	static const char *const bad[] = {"", "on", "OFF", "8095", ":8095", "127.0.0.1",
+		"127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:+80", "127.0.0.1: 80",
+		"127.0.0.1:80 ", "127.0.0.1:0x50", "::1:8095", "[::1]", "[::1", "[::1:80", "[]:80", "[",
+		"[:80", "]:80", "[127.0.0.1]:80", "localhost:80", "1.2.3:80", "[::1]x:80",
+		"0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:80"};
+	struct http_listen l;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(http_listen_parse(good[i].text, &l, NULL), 0);
+		test_assert_text(good[i].text, l.address, good[i].address);
+		assert_int_equal(l.port, good[i].port);
+		assert_false(l.off);
+		assert_int_equal(http_listen_check(good[i].text, NULL), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct err err = {""};
+
+		l.port = 7;
+		if (http_listen_parse(bad[i], &l, &err) != -EINVAL)
+			print_error("taken: '%s'\n", bad[i]);
+		assert_int_equal(http_listen_parse(bad[i], &l, &err), -EINVAL);
+		assert_int_equal(l.port, 7);
+		assert_true(err.text[0]);
+	}
+	assert_int_equal(http_listen_parse("off", &l, NULL), 0);
+	assert_true(l.off);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(pages_answer, setup, teardown),
+		cmocka_unit_test_setup_teardown(head_has_no_body, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_rest_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_request_ends_the_connection, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_request_has_a_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_connection_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(slow_clients_hold_up_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_clients_are_served, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_client_cannot_have_everything, setup, teardown),
+		cmocka_unit_test(it_ends_with_connections_open),
+		cmocka_unit_test_setup_teardown(a_port_in_use_is_said, setup, teardown),
+		cmocka_unit_test(ipv6_is_served_too),
+		cmocka_unit_test(addresses_parse),
+	};
+
+	return cmocka_run_group_tests_name("http", tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/nrt.h"
+#include "agent/observe_nrt.h"
+#include "agent/show_svg.h"
+#include "agent/show_text.h"
+#include "common/cleanup.h"
+#include "tests/lib/observations.h"
+
+static void render(const struct observation *o, struct doc *ret)
+{
+	const struct nrt_input in = {
+		.node_name = "n1",
+		.machine = &o->machine,
+		.settings = &o->settings,
+		.inventory = &o->inventory,
+		.allocations = &o->allocations,
+	};
+
+	assert_int_equal(nrt_render(&in, ret, NULL), 0);
+}
+
+/* What is published of a machine is what is read of its object. */
+static void an_object_tells_what_was_published(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(observation_release) struct observation again;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	const struct machine *a = &o.machine, *b = &again.machine;
+	size_t n;
+
+	(void)state;
+	observation_init(&o);
+	observation_init(&again);
+	observation_of_picture(&o);
+	render(&o, &object);
+	assert_int_equal(observe_nrt(&object, &again, NULL), 0);
+	n = a->n_nodes;
+	test_assert_text("name", again.node_name, "n1");
+	assert_int_equal(b->n_nodes, n);
+	assert_int_equal(b->n_sockets, a->n_sockets);
+	assert_int_equal(b->n_cores, 0);
+	assert_true(hwloc_bitmap_isequal(a->online, b->online));
+	assert_memory_equal(a->distances, b->distances, n * n * sizeof(*a->distances));
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(b->nodes[i].id, a->nodes[i].id);
+		assert_int_equal(b->nodes[i].socket, a->nodes[i].socket);
+		assert_true(b->nodes[i].memory_bytes == a->nodes[i].memory_bytes);
+		assert_true(hwloc_bitmap_isequal(a->nodes[i].cpus, b->nodes[i].cpus));
+	}
+	assert_int_equal(again.inventory.n_resources, o.inventory.n_resources);
+	for (size_t i = 0; i < n * o.inventory.n_resources; i++) {
+		const struct inventory_amount *x = &o.inventory.amounts[i], *y = &again.inventory.amounts[i];
+
+		assert_true(x->present == y->present && x->capacity == y->capacity &&
+			    x->allocatable == y->allocatable && x->available == y->available);
+	}
+	assert_int_equal(again.settings.cpu_manager, o.settings.cpu_manager);
+	assert_int_equal(again.settings.memory_manager, o.settings.memory_manager);
+	assert_int_equal(again.settings.topology.policy, o.settings.topology.policy);
+	assert_int_equal(again.settings.topology.scope, o.settings.topology.scope);
+}
+
+/* ---- objects that somebody has broken */
+
+static size_t count(const struct doc *d)
+{
+	size_t n = 1;
+
+	DOC_FOREACH (item, d)
+		n += count(item);
+	return n;
+}
+
+/* Value number `at` in document order; *at is used up on the way. */
+static struct doc *find(struct doc *d, size_t *at)
+{
+	if ((*at)-- == 0)
+		return d;
+	DOC_FOREACH (item, d) {
+		struct doc *found = find(item, at);
+
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* Another kind, another text, or fewer members. */
+static void damage(struct doc *object, uint64_t *seed)
+{
+	static const char *const texts[] = {"", "-1", "node-1", "node-63", "node-64", "socket-0",
+		"socket-99999999999", "Socket", "Node", "cpus", "0-3", "65535", "1e30", "9223372036854775807",
+		"0.0000000001", "none", "hugepages-", "hugepages-0", "cpu"};
+	size_t at = (size_t)(test_random(seed) % count(object));
+	struct doc *d = find(object, &at);
+	char *key = d->key;
+
+	if (d->n_items > 0 && test_random(seed) % 2) {
+		d->n_items--;
+		doc_release(&d->items[d->n_items]);
+		return;
+	}
+	d->key = NULL;
+	doc_release(d);
+	d->key = key;
+	if (test_random(seed) % 4 > 0) {
+		const char *text = texts[test_random(seed) % ARRAY_SIZE(texts)];
+
+		assert_int_equal(doc_set_text(d, DOC_STRING, text, strlen(text)), 0);
+	}
+}
+
+static void draw(const struct observation *o)
+{
+	CLEANUP(show_view_release) struct show_view v;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(16u << 20);
+
+	show_view_init(&v);
+	assert_int_equal(show_view(o, &v), 0);
+	assert_int_equal(show_text(&v, 80, true, true, &out), 0);
+	assert_int_equal(show_svg(&v, SHOW_SVG_WIDTH, &out), 0);
+}
+
+static void a_damaged_object_is_drawn_or_refused(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+	uint64_t seed = test_seed(0x6e7274);
+	size_t drawn = 0, refused = 0;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_picture(&o);
+	for (size_t i = 0; i < 1500; i++) {
+		CLEANUP(observation_release) struct observation seen;
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		struct err err = {""};
+		int r;
+
+		observation_init(&seen);
+		render(&o, &object);
+		for (size_t hits = 1 + test_random(&seed) % 3; hits > 0; hits--)
+			damage(&object, &seed);
+		r = observe_nrt(&object, &seen, &err);
+		if (r == 0) {
+			draw(&seen);
+			drawn++;
+			continue;
+		}
+		assert_true(r == -EINVAL || r == -ERANGE);
+		assert_true(err.text[0] != '\0');
+		assert_null(seen.node_name);
+		refused++;
+	}
+	print_message("%zu drawn, %zu refused\n", drawn, refused);
+	assert_true(drawn > 100 && refused > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_object_tells_what_was_published),
+		cmocka_unit_test(a_damaged_object_is_drawn_or_refused),
+	};
+
+	return cmocka_run_group_tests_name("observe_nrt", tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/watch.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "tests/lib/test.h"
+
+struct fixture {
+	char *dir;
+	char path[3][512];
+	struct watch *w;
+};
+
+static void start(struct fixture *f)
+{
+	const char *files[3];
+	bool changed = false;
+	struct err err = {""};
+
+	f->dir = test_tmpdir();
+	snprintf(f->path[0], sizeof(f->path[0]), "%s/kubelet/cpu_manager_state", f->dir);
+	snprintf(f->path[1], sizeof(f->path[1]), "%s/kubelet/device-plugins/checkpoint", f->dir);
+	snprintf(f->path[2], sizeof(f->path[2]), "%s/kubelet/memory_manager_state", f->dir);
+	for (size_t i = 0; i < 3; i++)
+		files[i] = f->path[i];
+	assert_int_equal(watch_new(&f->w, &err), 0);
+	assert_int_equal(watch_set(f->w, files, 3, &changed, &err), 0);
+	assert_true(changed);
+	assert_int_equal(watch_set(f->w, files, 3, &changed, &err), 0);
+	assert_false(changed);
+}
+
+static void finish(struct fixture *f)
+{
+	watch_free(f->w);
+	test_rmtree(&f->dir);
+}
+
+/* Whether something is told within a moment. */
+static bool told(struct fixture *f)
+{
+	struct pollfd p = {.fd = watch_fd(f->w), .events = POLLIN};
+	struct err err = {""};
+	bool any = false, changed = true;
+
+	while (poll(&p, 1, 50) > 0) {
+		assert_int_equal(watch_read(f->w, &changed, &err), 0);
+		any = any || changed;
+	}
+	return any;
+}
+
+static void replace(const char *path)
+{
+	char other[600];
+
+	snprintf(other, sizeof(other), "%s.new", path);
+	test_write_file("", other, "x");
+	assert_int_equal(rename(other, path), 0);
+}
+
+static void make(const struct fixture *f, const char *folder)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/%s", f->dir, folder);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static void folders_come_and_go(void **state)
+{
+	struct fixture f;
+	char *folder;
+
+	(void)state;
+	start(&f);
+	assert_false(told(&f));
+	make(&f, "elsewhere");
+	assert_false(told(&f));
+	for (int i = 0; i < 3; i++) {
+		make(&f, "kubelet");
+		assert_true(told(&f));
+		replace(f.path[0]);
+		assert_true(told(&f));
+		make(&f, "kubelet/device-plugins");
+		assert_true(told(&f));
+		replace(f.path[1]);
+		assert_true(told(&f));
+		make(&f, "kubelet/pods");
+		assert_false(told(&f));
+		assert_int_equal(remove(f.path[0]), 0);
+		assert_true(told(&f));
+		folder = NULL;
+		assert_true(asprintf(&folder, "%s/kubelet", f.dir) > 0);
+		test_rmtree(&folder);
+		assert_true(told(&f));
+	}
+	finish(&f);
+}
+
+static void a_folder_is_replaced_by_another(void **state)
+{
+	struct fixture f;
+	char from[600], to[600];
+
+	(void)state;
+	start(&f);
+	make(&f, "kubelet");
+	assert_true(told(&f));
+	make(&f, "next");
+	snprintf(from, sizeof(from), "%s/kubelet", f.dir);
+	snprintf(to, sizeof(to), "%s/old", f.dir);
+	assert_int_equal(rename(from, to), 0);
+	snprintf(to, sizeof(to), "%s/next", f.dir);
+	assert_int_equal(rename(to, from), 0);
+	assert_true(told(&f));
+	replace(f.path[0]);
+	assert_true(told(&f));
+	finish(&f);
+}
+
+static void many_events_are_survived(void **state)
+{
+	struct fixture f;
+	struct err err = {""};
+	bool changed = false;
+
+	(void)state;
+	start(&f);
+	make(&f, "kubelet");
+	assert_true(told(&f));
+	/* More than the queue holds (16384 by default): the kernel then says only that events were lost. */
+	for (int i = 0; i < 9000; i++) {
+		test_write_file("", f.path[2], "x");
+		test_write_file("", f.path[0], "x");
+	}
+	assert_int_equal(watch_read(f.w, &changed, &err), 0);
+	assert_true(changed);
+	assert_false(told(&f));
+	replace(f.path[0]);
+	assert_true(told(&f));
+	finish(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(folders_come_and_go),
+		cmocka_unit_test(a_folder_is_replaced_by_another),
+		cmocka_unit_test(many_events_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include "agent/zone_filter.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+
+/* Parse a line of words; the options point into `line`. */
+static void parse(struct options *o, char *line)
+{
+	struct err err = {""};
+	char *argv[16], *save = NULL;
+	int argc = 0;
+
+	for (char *word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+
+	if (options_parse(argc, argv, o, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void resources_go_by_name_or_pattern(void **state)
+{
+	static const char *const names[] = {
+		"cpu", "hugepages-1Gi", "hugepages-2Mi", "memory", "v.com/a", "v.com/b"};
+	char line[] = "nrtd dump --exclude-resources hugepages-* --exclude-resources=v.com/a";
+	CLEANUP(inventory_release) struct inventory inv;
+	struct options options;
+
+	(void)state;
+	parse(&options, line);
+	inventory_init(&inv);
+	assert_int_equal(inventory_shape(&inv, 3, names, ARRAY_SIZE(names)), 0);
+	for (size_t n = 0; n < 3; n++)
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			inventory_amount(&inv, n, i)->capacity = (qty_t)(10 * n + i);
+	zone_filter_resources(&options, &inv);
+	assert_int_equal(inv.n_resources, 3);
+	assert_int_equal(inventory_resource(&inv, "hugepages-2Mi"), -1);
+	assert_int_equal(inventory_resource(&inv, "v.com/b"), 2);
+	for (size_t n = 0; n < 3; n++) {
+		assert_int_equal((uint64_t)inventory_amount(&inv, n, 0)->capacity, 10 * n);
+		assert_int_equal((uint64_t)inventory_amount(&inv, n, 1)->capacity, 10 * n + 3);
+		assert_int_equal((uint64_t)inventory_amount(&inv, n, 2)->capacity, 10 * n + 5);
+	}
+}
+
+static struct allocation *add(
+	struct allocations *a, const char *namespace, const char *pod, const char *cpus, uint64_t memory)
+{
+	struct allocation *item = allocations_add(a);
+	struct memory_block *block =
+		vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
+
+	assert_int_equal(text_set(&item->namespace, namespace), 0);
+	assert_int_equal(text_set(&item->pod, pod), 0);
+	hwloc_bitmap_free(item->cpus);
+	assert_int_equal(cpuset_parse(cpus, &item->cpus, NULL), 0);
+	block->type = strdup("memory");
+	block->bytes = memory;
+	assert_int_equal(cpuset_parse("0-1", &block->nodes, NULL), 0);
+	return item;
+}
+
+static void only_named_namespaces_and_nameless_pods_count(void **state)
+{
+	char line[] = "nrtd dump --namespace a --namespace b";
+	CLEANUP(allocations_release) struct allocations all = {0};
+	CLEANUP(zone_filter_view_release) struct allocations view = {0};
+	struct options options;
+
+	(void)state;
+	parse(&options, line);
+	assert_true(zone_filter_has_namespaces(&options));
+	add(&all, "a", "p", "0", 5);
+	add(&all, "c", "p", "1", 15);
+	add(&all, "", "", "2", 1);
+	all.memory_known = true;
+	for (unsigned id = 0; id < 2; id++) {
+		struct memory_node *node = vec_push(
+			&all.memory.nodes, &all.memory.n_nodes, &all.memory.nodes_size, sizeof(*node));
+		struct memory_table *t =
+			vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
+
+		node->id = id;
+		*t = (struct memory_table){.type = strdup("memory"),
+			.allocatable = 20,
+			.reserved = id ? 11 : 10,
+			.free = id ? 9 : 10};
+	}
+	assert_int_equal(zone_filter_view(&options, &all, &view), 0);
+	assert_int_equal(view.n_items, 2);
+	assert_string_equal(view.items[0].namespace, "a");
+	assert_string_equal(view.items[1].pod, "");
+	assert_int_equal(view.memory.nodes[0].tables[0].free, 20);
+	assert_int_equal(view.memory.nodes[1].tables[0].free, 14);
+	assert_int_equal(all.memory.nodes[1].tables[0].free, 9);
+	assert_int_equal(all.n_items, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(resources_go_by_name_or_pattern),
+		cmocka_unit_test(only_named_namespaces_and_nameless_pods_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kubectl_numa.sh [KUBECONFIG]: the kubectl plugin under the real kubectl against the real API server: what it draws and
+# ranks is what nrtd draws and ranks from the same objects, its --watch follows the object, every error has its line.
+# Without KUBECONFIG it starts a server of its own. B names the build folder.
+set -u
+export LC_ALL=C
+unset COLUMNS NRTD_NRT NRTD_NODE_NAME
+cd "$(dirname "$0")/../.." || exit 1
+NRTD=$(pwd)/${B:-build}/nrtd
+export NRTD
+examples=tests/fixtures/examples
+machines=tests/fixtures/machines
+work=$(mktemp -d)
+trap '[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+tests/upstream/build.sh kubectl >"$work/build" 2>&1
+status=$?
+cat "$work/build"
+[ "$status" -ne 77 ] || exit 0
+[ "$status" -eq 0 ] || exit 1
+if [ $# -gt 0 ]; then
+	cp "$1" "$work/kubeconfig"
+else
+	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a >/dev/null || exit 1
+	cp "$work/cluster/admin.kubeconfig" "$work/kubeconfig"
+fi
+mkdir "$work/bin"
+ln -s "$(pwd)/build/upstream/kubectl" "$(pwd)/packaging/kubectl-numa" "$(pwd)/packaging/kubectl_complete-numa" "$work/bin/"
+PATH=$work/bin:$PATH
+export KUBECONFIG="$work/kubeconfig"
+passed=0
+failed=0
+check() { # NAME COMMAND...
+	name=$1
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "not ok kubectl numa: $name"
+		head -n 20 "$work/out" "$work/err"
+	fi
+}
+numa() { kubectl numa "$@" >"$work/out" 2>"$work/err" </dev/null; }
+# refuse NAME STATUS LINE ARG...: exactly this line, and nothing else
+refuse() {
+	name=$1
+	want=$2
+	printf 'kubectl-numa: %s\n' "$3" >"$work/want"
+	shift 3
+	numa "$@"
+	status=$?
+	check "$name: status $want" test "$status" -eq "$want"
+	check "$name: its line" cmp -s "$work/want" "$work/err"
+	check "$name: nothing else" test ! -s "$work/out"
+}
+
+# Before there is any object, and on a server that has never heard of them.
+kubectl delete noderesourcetopologies.topology.node.k8s.io --all >/dev/null 2>&1
+refuse "no object yet" 1 \
+	"the cluster has no NodeResourceTopology objects yet: is an exporter, such as nrtd, running?" score -f $examples/kep-pod.yaml
+kubectl get crd noderesourcetopologies.topology.node.k8s.io -o yaml >"$work/crd.yaml"
+sed -i '/^  \(uid\|resourceVersion\|creationTimestamp\|generation\):/d; /^status:/,$d' "$work/crd.yaml"
+kubectl delete -f "$work/crd.yaml" >/dev/null
+refuse "no CRD" 1 "the cluster has no NodeResourceTopology objects: the CRD noderesourcetopologies.topology.node.k8s.io is not installed" \
+	score -f $examples/kep-pod.yaml
+kubectl create -f "$work/crd.yaml" >/dev/null
+kubectl wait --for condition=established --timeout 60s -f "$work/crd.yaml" >/dev/null
+
+# The documents' nodes and every fixture's object.
+tries=0
+until kubectl apply -f $examples/kep-nodes.yaml >"$work/out" 2>"$work/err" || [ $((tries += 1)) -gt 60 ]; do sleep 0.5; done
+numa score -f $examples/kep-pod.yaml
+check "score" test $? -eq 0
+"$NRTD" score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
+check "the KEP's example is ranked as from its file" cmp -s "$work/want" "$work/out"
+kubectl numa score -f - -o json --context test -n default <$examples/kep-pod.yaml >"$work/out" 2>"$work/err"
+"$NRTD" score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json >"$work/want"
+check "pod from standard input, JSON, flags of kubectl" cmp -s "$work/want" "$work/out"
+for object in "$machines"/*.nrt.yaml; do
+	name=$(basename "$object" .nrt.yaml)
+	kubectl apply -f "$object" >"$work/out" 2>"$work/err" || check "apply $name" false
+	numa show "$name" --width 100
+	check "show $name" test $? -eq 0
+	"$NRTD" show --nrt "$object" --width 100 >"$work/want"
+	check "$name is drawn as from its file" cmp -s "$work/want" "$work/out"
+done
+numa show cxl -o svg --kubeconfig "$work/kubeconfig" --cluster test --user admin
+"$NRTD" show --nrt $machines/cxl.nrt.yaml -o svg >"$work/want"
+check "show as SVG, flags of kubectl" cmp -s "$work/want" "$work/out"
+
+# A picture that follows the object, and ends with it.
+kubectl numa show node-2 --watch=1 >"$work/out" 2>"$work/err" </dev/null &
+pid=$!
+sleep 2
+sed 's/available: "8"/available: "3"/' $examples/kep-nodes.yaml | kubectl apply -f - >/dev/null
+tries=0
+until grep -q '3 of 8 free' "$work/out" || [ $((tries += 1)) -gt 30 ]; do sleep 0.5; done
+check "--watch shows the change" grep -q '3 of 8 free' "$work/out"
+kubectl delete noderesourcetopologies.topology.node.k8s.io node-2 >/dev/null
+wait $pid
+check "--watch ends when the object is gone" test $? -eq 1
+check "and says why" grep -qx "kubectl-numa: no such node: 'node-2'" "$work/err"
+
+# What goes wrong.
+refuse "no such node" 1 "no such node: 'absent'" show absent
+kubectl delete noderesourcetopologies.topology.node.k8s.io node-a >/dev/null 2>&1
+refuse "a node without object" 1 \
+	"node 'node-a' has no NodeResourceTopology object: is an exporter, such as nrtd, running there?" show node-a
+refuse "no such context" 1 "Error in configuration: context was not found for specified context: west" show cxl --context west
+refuse "no node named" 2 "name the node first: kubectl numa show NODE [FLAG...]" show
+refuse "unknown command" 2 "unknown command 'draw', there are 'show' and 'score'" draw
+refuse "a flag without value" 2 "flag '--context' needs a value" show cxl --context
+numa --help
+check "--help" grep -q '^usage: kubectl numa show NODE' "$work/out"
+NRTD=nrtd-is-absent numa show cxl
+check "no nrtd" grep -qx "kubectl-numa: 'nrtd-is-absent' is not there: it is needed on this machine too" "$work/err"
+kubectl __complete numa show '' >"$work/out" 2>"$work/err"
+check "completion names the nodes" grep -qx cxl "$work/out"
+kubectl __complete numa score --st >"$work/out" 2>"$work/err"
+check "completion names the flags" grep -qx -- --strategy "$work/out"
+
+kubectl delete noderesourcetopologies.topology.node.k8s.io --all >/dev/null
+echo "kubectl numa: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]
