@@ -115,6 +115,11 @@ enum publish_outcome publish_answer(enum publish_target target, const char *node
 		return forbidden(target, node_name, message, err);
 	if (status == 404)
 		return not_found(target, node_name, err);
+	/* The patch of a Node names the uid of the Node it is meant for. */
+	if (status == 422 && target == PUBLISH_NODE && strstr(message, "metadata.uid")) {
+		err_set(err, 0, "the Node '%.100s' was replaced by another one of this name", node_name);
+		return PUBLISH_CONFLICT;
+	}
 	outcome = status == 409 || status == 410   ? PUBLISH_CONFLICT
 		  : status == 429                  ? PUBLISH_THROTTLED
 		  : status == 408 || status == 504 ? PUBLISH_TIMEOUT

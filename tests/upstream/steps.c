@@ -12,7 +12,7 @@
  *	until STATUS METHOD PATH         repeat as the administrator until the server answers so, at most 10 s
  *	version PATH                     has the resourceVersion changed since the last look?
  *	show PATH MEMBER...              a member of an object, by names and list positions, as compact JSON
- *	say TEXT                         a heading
+ *	rename FROM TO                   put another file in the place of a file
  */
 #include <errno.h>
 #include <stdio.h>
@@ -201,6 +201,10 @@ static int step(struct driver *d, char **words, size_t n, struct err *err)
 		return show(d, rest, n - 1, err);
 	if (!strcmp(words[0], "advance")) {
 		d->now_ms += strtoull(words[1], NULL, 10);
+	} else if (!strcmp(words[0], "rename")) {
+		r = rename(words[1], words[2]) < 0 ? -errno : 0;
+		if (r < 0)
+			return err_set(err, r, "cannot rename '%s': %s", words[1], strerror(-r));
 	} else if (!strcmp(words[0], "forget")) {
 		publisher_forget(d->publisher);
 	} else if (!strcmp(words[0], "cleanup")) {
@@ -217,7 +221,7 @@ static int step(struct driver *d, char **words, size_t n, struct err *err)
 	return r;
 }
 
-/* Words by spaces; the last of `request` and `agent` (the body) and all of `say` keep theirs. */
+/* Words by spaces; the last of `request` and `agent` (the body) keeps its own. */
 static size_t split(char *line, char **words)
 {
 	size_t n = 0, body = !strncmp(line, "request ", 8) || !strncmp(line, "agent ", 6) ? 5 : LINE_WORDS;
@@ -246,10 +250,6 @@ static int run(struct driver *d, struct err *err)
 
 		if (line[len - 1] == '\n')
 			line[len - 1] = '\0';
-		if (!strncmp(line, "say ", 4)) {
-			printf("== %s\n", line + 4);
-			continue;
-		}
 		n = split(line, words);
 		r = n ? step(d, words, n, err) : 0;
 		fflush(stdout);
