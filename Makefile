@@ -224,7 +224,7 @@ pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
-conformance: all $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
+conformance: all $(B)/tests/upstream/steps $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 
 .PHONY: bench-upstream
