@@ -43,8 +43,10 @@ static void read_message(const char *body, size_t len, char message[QUOTED_MAX])
 	}
 	while (len > 0 && (body[len - 1] == '\n' || body[len - 1] == ' '))
 		len--;
-	snprintf(message, QUOTED_MAX, "%.*s", (int)(len < QUOTED_MAX ? len : QUOTED_MAX),
-		len > 0 ? body : "(no message)");
+	if (len > 0)
+		snprintf(message, QUOTED_MAX, "%.*s", (int)(len < QUOTED_MAX ? len : QUOTED_MAX), body);
+	else
+		snprintf(message, QUOTED_MAX, "(no message)");
 }
 
 static const char *what(enum publish_target target)
@@ -164,7 +166,7 @@ int publish_errno(enum publish_outcome outcome)
 		[PUBLISH_NOT_FOUND] = -ENOENT,
 		[PUBLISH_REJECTED] = -EINVAL,
 		[PUBLISH_CANCELLED] = -ECANCELED,
-		[PUBLISH_FAILED] = -ENOMEM,
+		[PUBLISH_FAILED] = -EBADMSG,
 	};
 
 	return codes[outcome];
