@@ -340,18 +340,24 @@ static int ms_until(int64_t deadline)
 	return left <= 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
+/* nghttp2 does not write to what it takes as not constant. */
+static nghttp2_nv header(const char *name, const char *value)
+{
+	const union {
+		const char *text;
+		uint8_t *bytes;
+	} n = {.text = name}, v = {.text = value};
+
+	return (nghttp2_nv){
+		.name = n.bytes, .namelen = strlen(name), .value = v.bytes, .valuelen = strlen(value)};
+}
+
 static int submit(struct grpc_channel *c, const char *method)
 {
-#define HEADER(key, text)                                                       \
-	{                                                                       \
-		.name = (uint8_t *)(uintptr_t)(key), .namelen = strlen(key),    \
-		.value = (uint8_t *)(uintptr_t)(text), .valuelen = strlen(text) \
-	}
-	const nghttp2_nv headers[] = {HEADER(":method", "POST"), HEADER(":scheme", "http"),
-		HEADER(":path", method), HEADER(":authority", "localhost"),
-		HEADER("content-type", "application/grpc"), HEADER("te", "trailers"),
-		HEADER("user-agent", "nrtd/" NRTD_VERSION)};
-#undef HEADER
+	const nghttp2_nv headers[] = {header(":method", "POST"), header(":scheme", "http"),
+		header(":path", method), header(":authority", "localhost"),
+		header("content-type", "application/grpc"), header("te", "trailers"),
+		header("user-agent", "nrtd/" NRTD_VERSION)};
 	const nghttp2_data_provider body = {.source.ptr = &c->call, .read_callback = on_read};
 
 	c->call.stream = nghttp2_submit_request(c->session, NULL, headers, ARRAY_SIZE(headers), &body, NULL);

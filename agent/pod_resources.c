@@ -532,11 +532,16 @@ int pod_resources_get(struct pod_resources_client *c, const struct machine *mach
 	CLEANUP(freep) uint8_t *request = NULL;
 	Podresources__GetPodResourcesRequest message = PODRESOURCES__GET_POD_RESOURCES_REQUEST__INIT;
 	Podresources__GetPodResourcesResponse *answer;
+	/* Packing writes to nothing that the message names. */
+	const union {
+		const char *text;
+		char *field;
+	} name = {.text = pod}, space = {.text = namespace};
 	struct conversion conversion = {.machine = machine, .err = err};
 	int r;
 
-	message.pod_name = (char *)(uintptr_t)pod;
-	message.pod_namespace = (char *)(uintptr_t) namespace;
+	message.pod_name = name.field;
+	message.pod_namespace = space.field;
 	request = malloc(podresources__get_pod_resources_request__get_packed_size(&message));
 	if (!request)
 		return no_memory(&conversion);
