@@ -50,7 +50,7 @@ static void kubeconfigs_are_read(void **state)
 			"https://[::1]:6443 - dir/ca.pem - - t -"},
 		{"server: 'https://h', certificate-authority-data: UEVN, certificate-authority: ca.pem",
 			"token: t, tokenFile: /run/t", "https://h PEM - - - - /run/t"},
-		{"server: 'https://h', certificate-authority-data: \"UE\\nVN\"",
+		{"server: 'https://h', certificate-authority-data: \"UEV\\nN\"",
 			"client-certificate: c, client-key: /k", "https://h PEM - dir/c /k - -"},
 		{"server: 'https://h', insecure-skip-tls-verify: false, certificate-authority: ''",
 			"as: '', username: null", "https://h - - - - - -"},
