@@ -164,6 +164,10 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
 	$(call say,LINK)
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
 
+$(B)/tests/upstream/%: $(B)/tests/upstream/%.o $(B)/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
+
 # ---- tests
 MACHINES := build/fixtures/machines/made
 $(MACHINES): $(wildcard tests/fixtures/machines/*.spec tests/fixtures/machines/make.*)
@@ -221,7 +225,7 @@ pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
-conformance: all $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
+conformance: all $(B)/tests/upstream/steps $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 
 .PHONY: bench-upstream
