@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# cluster.sh start DIR [OPTION...] | stop DIR | run [OPTION...]: a real control plane on this machine's loopback.
-# start leaves it running in the background and returns when it is ready; stop ends it. run stays in the foreground
+# cluster.sh start DIR [OPTION...] | kill DIR | stop DIR | run [OPTION...]: a real control plane on this machine's loopback.
+# start leaves it running in the background and returns when it is ready; stop ends it; kill does so without a chance to
+# end well, and start DIR -resume goes on at the same address with what it had. run stays in the foreground
 # until Ctrl-C. DIR gets admin.kubeconfig and, for each node of -nodes, kubelet-NODE.kubeconfig (the node's own
 # identity) and agent-NODE.kubeconfig (a service account token bound to a pod on that node).
 # OPTIONs are those of controlplane (build/upstream/controlplane -h).
@@ -41,6 +42,9 @@ start)
 	cat "$dir/controlplane.out" >&2
 	kill "$(cat "$dir/controlplane.pid")" 2>/dev/null || true
 	exit 1
+	;;
+kill)
+	kill -KILL "$(cat "$2/controlplane.pid")"
 	;;
 stop)
 	pid=$(cat "$2/controlplane.pid")

@@ -7,6 +7,7 @@ import (
 	"crypto/x509/pkix"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/spf13/pflag"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -26,7 +27,11 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 			return err
 		}
 	}
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	address, err := c.address()
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp4", address)
 	if err != nil {
 		return err
 	}
@@ -73,4 +78,16 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 	c.url = fmt.Sprintf("https://127.0.0.1:%d", port)
 	c.run(ctx, "kube-apiserver", func() error { return app.Run(ctx, completed) })
 	return nil
+}
+
+// address is where to listen: any free port, or that of the control plane before this one.
+func (c *ControlPlane) address() (string, error) {
+	if !c.options.Resume {
+		return "127.0.0.1:0", nil
+	}
+	config, err := c.Config()
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimPrefix(config.Host, "https://"), nil
 }

@@ -35,6 +35,7 @@ type Options struct {
 	Nodes     []string // nodes to register, each with its identity
 	Agent     Agent    // the service account of the agent under test
 	Scheduler string   // configuration file of the scheduler, "" for none
+	Resume    bool     // go on with what a killed control plane has left in Dir, at the same address
 }
 
 // ControlPlane is a running control plane.
@@ -63,14 +64,10 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	waitCtx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 
-	// A control plane that was killed has left its data.
-	err := os.RemoveAll(filepath.Join(c.options.Dir, "etcd"))
-	if err != nil {
+	if err := c.findAuthority(); err != nil {
 		return err
 	}
-	if c.pki, err = newAuthority(filepath.Join(c.options.Dir, "pki")); err != nil {
-		return err
-	}
+	var err error
 	if c.etcd, err = startEtcd(waitCtx, c.options.Dir, c.pki); err != nil {
 		return err
 	}
@@ -92,16 +89,37 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.waitReady(waitCtx, client); err != nil {
 		return err
 	}
+	if c.options.Resume {
+		return c.startSchedulerIfWanted(ctx)
+	}
 	if err := applyManifests(waitCtx, config, c.options.Manifests); err != nil {
 		return err
 	}
 	if err := c.registerNodes(waitCtx, client); err != nil {
 		return err
 	}
+	return c.startSchedulerIfWanted(ctx)
+}
+
+func (c *ControlPlane) startSchedulerIfWanted(ctx context.Context) error {
 	if c.options.Scheduler == "" {
 		return nil
 	}
 	return c.startScheduler(ctx)
+}
+
+// findAuthority makes a certificate authority for a control plane without data, or takes what a killed one had.
+func (c *ControlPlane) findAuthority() (err error) {
+	pki := filepath.Join(c.options.Dir, "pki")
+	if c.options.Resume {
+		c.pki, err = oldAuthority(pki)
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(c.options.Dir, "etcd")); err != nil {
+		return err
+	}
+	c.pki, err = newAuthority(pki)
+	return err
 }
 
 // waitReady waits until /readyz answers and the namespaces every cluster has exist.

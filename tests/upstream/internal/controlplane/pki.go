@@ -7,6 +7,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -26,9 +27,21 @@ type authority struct {
 	dir  string
 	cert *x509.Certificate
 	key  crypto.Signer
+	old  bool // what it has signed before is used again
 }
 
-// newAuthority makes a certificate authority and writes its certificate to DIR/ca.crt.
+// oldAuthority is the one that newAuthority has left in the folder, with every certificate that it signed.
+func oldAuthority(dir string) (*authority, error) {
+	a := &authority{dir: dir, old: true}
+	pair, err := tls.LoadX509KeyPair(a.caFile(), a.keyFile("ca"))
+	if err != nil {
+		return nil, err
+	}
+	a.cert, a.key = pair.Leaf, pair.PrivateKey.(crypto.Signer)
+	return a, nil
+}
+
+// newAuthority makes a certificate authority and writes it to DIR/ca.crt and DIR/ca.key.
 func newAuthority(dir string) (*authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -52,6 +65,13 @@ func newAuthority(dir string) (*authority, error) {
 		return nil, err
 	}
 	a := &authority{dir: dir, cert: cert, key: key}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := writePEM(a.keyFile("ca"), "PRIVATE KEY", keyDER); err != nil {
+		return nil, err
+	}
 	return a, writePEM(a.caFile(), "CERTIFICATE", der)
 }
 
@@ -61,6 +81,9 @@ func (a *authority) keyFile(name string) string  { return filepath.Join(a.dir, n
 
 // issue writes NAME.crt and NAME.key: a certificate for subject that serves on the loopback and is a client as well.
 func (a *authority) issue(name string, subject pkix.Name) error {
+	if _, err := os.Stat(a.keyFile(name)); a.old && err == nil {
+		return nil
+	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err

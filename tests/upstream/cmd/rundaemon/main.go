@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// rundaemon runs `nrtd run` against a control plane that cluster.sh has started and says of each promise whether it is
+// kept, with the numbers measured. -long gives it the times that the promises name instead of shorter ones.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/cpuset"
+	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/quiet"
+)
+
+// bench is what every test works with.
+type bench struct {
+	cluster  string // folder of the control plane
+	machines string // folder of machines, made-up and recorded
+	nrtd     string
+	dir      string
+	long     bool
+	seed     uint64
+	agents   int // nodes of the fleet
+	config   *rest.Config
+	client   kubernetes.Interface
+	dynamic  dynamic.Interface
+	watch    *daemon.Watch
+	failed   int
+}
+
+// tests in the order they run.
+var tests = []struct {
+	name string
+	run  func(*bench, context.Context) error
+}{
+	{"latency", (*bench).latency},
+	{"quiet", (*bench).quiet},
+	{"storm", (*bench).storm},
+	{"recovery", (*bench).recovery},
+	{"memory", (*bench).memory},
+	{"idle", (*bench).idle},
+	{"scheduler", (*bench).scheduler},
+	{"fleet", (*bench).fleet},
+}
+
+func main() {
+	b := &bench{}
+	flag.StringVar(&b.cluster, "cluster", "", "the control plane's folder")
+	flag.StringVar(&b.machines, "machines", "", "folder of machines")
+	flag.StringVar(&b.nrtd, "nrtd", "build/nrtd", "the program under test")
+	flag.BoolVar(&b.long, "long", false, "measure for as long as the promises say")
+	flag.Uint64Var(&b.seed, "seed", rand.Uint64N(1000000), "random seed")
+	flag.IntVar(&b.agents, "agents", 200, "number of nodes of the fleet, fleet-0 and on")
+	only := flag.String("only", "", "tests to run, separated by commas (default: all)")
+	flag.Parse()
+	quiet.LogTo(io.Discard)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := b.open(ctx); err != nil {
+		fmt.Println("not ok rundaemon:", err)
+		os.Exit(1)
+	}
+	defer os.RemoveAll(b.dir)
+	fmt.Printf("rundaemon: seed %d\n", b.seed)
+	for _, test := range tests {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), test.name) {
+			continue
+		}
+		if err := test.run(b, ctx); err != nil {
+			b.check(false, test.name, "%v", err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if b.failed > 0 || ctx.Err() != nil {
+		os.RemoveAll(b.dir)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) open(ctx context.Context) (err error) {
+	if b.dir, err = os.MkdirTemp("", "nrtd-run-"); err != nil {
+		return err
+	}
+	if b.config, err = clientcmd.BuildConfigFromFlags("", b.kubeconfig("admin")); err != nil {
+		return err
+	}
+	b.config.QPS = -1
+	if b.client, err = kubernetes.NewForConfig(b.config); err != nil {
+		return err
+	}
+	if b.dynamic, err = dynamic.NewForConfig(b.config); err != nil {
+		return err
+	}
+	b.watch = daemon.NewWatch(ctx, b.dynamic)
+	return nil
+}
+
+func (b *bench) kubeconfig(name string) string {
+	return filepath.Join(b.cluster, name+".kubeconfig")
+}
+
+// check prints one line of a result.
+func (b *bench) check(ok bool, name, format string, args ...any) {
+	word := "ok"
+	if !ok {
+		word = "not ok"
+		b.failed++
+	}
+	fmt.Printf("%s %s: %s\n", word, name, fmt.Sprintf(format, args...))
+}
+
+// twoSockets is the machine of most tests: two NUMA nodes, CPUs 0-15 and 16-31, CPU 0 reserved.
+func (b *bench) twoSockets(name string, flags ...string) (*daemon.Node, []daemon.Zone, error) {
+	node, err := daemon.New(b.dir, name, filepath.Join(b.machines, "seed-2s-32cpu"), b.nrtd, b.kubeconfig("agent-"+name), "0", flags...)
+	if err != nil {
+		return nil, nil, err
+	}
+	zones := []daemon.Zone{zone("node-0", 0, 15), zone("node-1", 16, 31)}
+	_, err = node.Hold(daemon.All(zones))
+	return node, zones, err
+}
+
+// zone is the CPUs from first to last; CPU 0 is reserved.
+func zone(name string, first, last int) daemon.Zone {
+	cpus := cpuset.New()
+	for i := first; i <= last; i++ {
+		cpus = cpus.Union(cpuset.New(i))
+	}
+	return daemon.Zone{Name: name, CPUs: cpus, Allocatable: cpus.Difference(cpuset.New(0))}
+}
+
+// of gives the first n allocatable CPUs of each zone.
+func of(zones []daemon.Zone, n ...int) []cpuset.CPUSet {
+	held := cpuset.New()
+	for i, zone := range zones {
+		held = held.Union(cpuset.New(zone.Allocatable.List()[:n[i]]...))
+	}
+	return []cpuset.CPUSet{held}
+}
+
+// started starts nrtd and waits until the object is right.
+func (b *bench) started(ctx context.Context, node *daemon.Node, zones []daemon.Zone, held []cpuset.CPUSet) (time.Time, error) {
+	if err := node.Start(); err != nil {
+		return time.Time{}, err
+	}
+	at, err := b.watch.Wait(ctx, node.Name, 20*time.Second, daemon.CPUsWrong(zones, held))
+	if err != nil {
+		err = fmt.Errorf("after the start: %w\n%s", err, node.Log())
+	}
+	return at, err
+}
+
+// pick gives what a long run takes, or what a short one does.
+func (b *bench) pick(short, long time.Duration) time.Duration {
+	if b.long {
+		return long
+	}
+	return short
+}

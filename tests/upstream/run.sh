@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh [OPTION...]: `nrtd run` against the real kube-apiserver and kube-scheduler: how soon it publishes, how often it
+# writes, what it recovers from, where pods land, 200 of it at once. OPTIONs are those of rundaemon (-only, -long, -seed).
+# Numbers of milliseconds want a machine that does nothing else. B names the build folder.
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+here=tests/upstream
+agents=${AGENTS:-200}
+$here/build.sh controlplane managers rundaemon
+status=$?
+[ "$status" -ne 77 ] || exit 0
+[ "$status" -eq 0 ] || exit 1
+work=$(mktemp -d)
+trap '[ ! -e "$work/cluster/controlplane.pid" ] || $here/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+tests/fixtures/machines/make.sh "$work/machines" || exit 1
+mkdir "$work/machines/kep"
+awk -v out="$work/machines/kep" -f tests/fixtures/machines/make.awk $here/testdata/kep.spec || exit 1
+for archive in "${NRTD_SHARED:-../shared}"/machines/*.tar.bz2; do
+	[ -e "$archive" ] || { echo "skipped: the recorded machines (../shared/machines) are not here"; break; }
+	machine=$work/machines/$(basename "$archive" .tar.bz2)
+	mkdir "$machine"
+	tar -xjf "$archive" -C "$machine" --strip-components=1 || exit 1
+done
+
+nodes=node-a,node-1,node-2
+i=0
+while [ "$i" -lt "$agents" ]; do
+	nodes=$nodes,fleet-$i
+	i=$((i + 1))
+done
+$here/cluster.sh start "$work/cluster" -nodes "$nodes" -timeout 12h >/dev/null || exit 1
+build/upstream/rundaemon -cluster "$work/cluster" -machines "$work/machines" -nrtd "$B/nrtd" -agents "$agents" "$@"
