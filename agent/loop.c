@@ -209,7 +209,7 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	(void)events;
 	if (!worker_take(l->worker, &result))
 		return 0;
-	schedule_end(&l->schedule, result.call_again_ms);
+	schedule_end(&l->schedule, result.publish.nrt == PUBLISH_WRITTEN, result.call_again_ms);
 	if (result.publish.nrt == PUBLISH_WRITTEN && l->changed)
 		metrics_observe(
 			l->config->metrics, METRIC_CHANGE_SECONDS, 0, (double)(now - l->since) / 1000);

@@ -19,8 +19,8 @@ uint64_t schedule_due(const struct schedule *s)
 		return 0;
 	if (s->marked) {
 		due = s->marked_at + s->coalesce_ms;
-		if (due < s->last_run + s->interval_ms)
-			due = s->last_run + s->interval_ms;
+		if (s->has_published && due < s->published + s->interval_ms)
+			due = s->published + s->interval_ms;
 	}
 	if (s->poll_ms > 0 && s->last_run + s->poll_ms < due)
 		due = s->last_run + s->poll_ms;
@@ -36,8 +36,12 @@ void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since)
 	s->again_at = SCHEDULE_NEVER;
 }
 
-void schedule_end(struct schedule *s, uint64_t again_at)
+void schedule_end(struct schedule *s, bool published, uint64_t again_at)
 {
+	if (published) {
+		s->published = s->last_run;
+		s->has_published = true;
+	}
 	s->running = false;
 	s->again_at = again_at;
 }

@@ -11,12 +11,14 @@
 
 struct schedule {
 	uint64_t coalesce_ms; /* marks that come this soon after the first are one change */
-	uint64_t interval_ms; /* least time from one run for a change to the next */
+	uint64_t interval_ms; /* least time from a run that published to the next for a change */
 	uint64_t poll_ms;     /* run at least this often; 0 = do not */
 	bool marked, running;
 	uint64_t marked_at; /* the first mark that no run has answered */
 	uint64_t last_run;  /* begin of the last run; valid once has_run */
 	bool has_run;
+	uint64_t published; /* begin of the last run that published; valid once has_published */
+	bool has_published;
 	uint64_t again_at; /* what the last run asked for, SCHEDULE_NEVER = nothing */
 };
 
@@ -30,5 +32,5 @@ uint64_t schedule_due(const struct schedule *s);
  */
 void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since);
 
-/* The run ended and asks to be repeated at `again_at`, changed or not. */
-void schedule_end(struct schedule *s, uint64_t again_at);
+/* The run ended, has published or not, and asks to be repeated at `again_at`, changed or not. */
+void schedule_end(struct schedule *s, bool published, uint64_t again_at);

@@ -116,8 +116,8 @@ static int compare_listed(const void *va, const void *vb)
 	return r ? r : (a->node > b->node) - (a->node < b->node);
 }
 
-static int list_by_node(
-	const struct doc *devices, const struct machine *machine, struct listing *listing, struct err *err)
+static int list_by_node(const struct doc *devices, const struct machine *machine, struct listing *listing,
+	struct notes *notes, struct err *err)
 {
 	DOC_FOREACH (ids, devices) {
 		int64_t node;
@@ -126,9 +126,13 @@ static int list_by_node(
 		if (checksum_integer_key(ids->key, &node) < 0 || node < NO_AFFINITY ||
 			node >= MACHINE_MAX_NODES)
 			return err_set(err, -EINVAL, "'%.50s' is no NUMA node id", ids->key);
-		if (machine && node >= 0 && machine_node_index(machine, (unsigned)node) < 0)
-			return err_set(
-				err, -EINVAL, "NUMA node %d does not exist on this machine", (int)node);
+		if (machine && node >= 0 && machine_node_index(machine, (unsigned)node) < 0) {
+			notes_add(notes,
+				"NUMA node %d does not exist on this machine; devices listed there are "
+				"taken for devices near none",
+				(int)node);
+			node = NO_AFFINITY;
+		}
 		r = list_ids(ids, (int)node, listing, err);
 		if (r < 0)
 			return err_wrap(err, r, "node %s", ids->key);
@@ -137,10 +141,10 @@ static int list_by_node(
 }
 
 /* All of a DeviceIDs, sorted by id. */
-static int list_devices(
-	const struct doc *devices, const struct machine *machine, struct listing *listing, struct err *err)
+static int list_devices(const struct doc *devices, const struct machine *machine, struct listing *listing,
+	struct notes *notes, struct err *err)
 {
-	int r = devices->kind == DOC_MAP ? list_by_node(devices, machine, listing, err)
+	int r = devices->kind == DOC_MAP ? list_by_node(devices, machine, listing, notes, err)
 					 : list_ids(devices, NO_AFFINITY, listing, err);
 
 	if (r == 0 && listing->n_items > 1)
@@ -171,8 +175,8 @@ static int add_devices(struct allocation *item, const char *resource, const stru
 	return 0;
 }
 
-static int read_entry(
-	const struct doc *d, const struct machine *machine, struct allocations *a, struct err *err)
+static int read_entry(const struct doc *d, const struct machine *machine, struct allocations *a,
+	struct notes *notes, struct err *err)
 {
 	CLEANUP(listing_release) struct listing listing = {0};
 	CLEANUP(strbuf_release) struct strbuf response = STRBUF_INIT(STATE_DEVICES_FILE_MAX);
@@ -196,20 +200,20 @@ static int read_entry(
 		return err_set(err, -EINVAL, "PodUID, ContainerName or ResourceName is missing");
 	if (encoded && base64_decode(encoded->text, &response) < 0)
 		return err_set(err, -EINVAL, "AllocResp is not base64");
-	r = devices ? list_devices(devices, machine, &listing, err) : 0;
+	r = devices ? list_devices(devices, machine, &listing, notes, err) : 0;
 	if (r < 0)
 		return err_wrap(err, r, "DeviceIDs");
 	item = allocations_add_container(a, pod, container);
 	return item && add_devices(item, resource, &listing) == 0 ? 0 : no_memory(err);
 }
 
-static int read_entries(
-	const struct doc *entries, const struct machine *machine, struct allocations *a, struct err *err)
+static int read_entries(const struct doc *entries, const struct machine *machine, struct allocations *a,
+	struct notes *notes, struct err *err)
 {
 	CLEANUP(allocations_release) struct allocations listed = {0};
 
 	DOC_FOREACH (d, entries) {
-		int r = read_entry(d, machine, &listed, err);
+		int r = read_entry(d, machine, &listed, notes, err);
 
 		if (r < 0)
 			return err_wrap(err, r, "PodDeviceEntries[%td]", d - entries->items);
@@ -373,7 +377,7 @@ static int read_content(const struct state_file *file, const struct machine *mac
 	if (r == 0)
 		r = state_member(data, "RegisteredDevices", DOC_MAP, &registered, err);
 	if (r == 0 && entries)
-		r = read_entries(entries, machine, &state->allocations, err);
+		r = read_entries(entries, machine, &state->allocations, notes, err);
 	if (r == 0)
 		r = check_holders(&state->allocations, err);
 	if (r == 0 && registered)

@@ -13,7 +13,7 @@ static void run(struct schedule *s, uint64_t at, uint64_t again_at)
 
 	schedule_start(s, at, &since);
 	assert_true(schedule_due(s) == SCHEDULE_NEVER);
-	schedule_end(s, again_at);
+	schedule_end(s, true, again_at);
 }
 
 static void the_first_run_is_at_once(void **state)
@@ -40,8 +40,23 @@ static void marks_are_coalesced(void **state)
 	assert_int_equal(since, 5000);
 	schedule_mark(&s, 5060); /* during the run: another change */
 	assert_true(schedule_due(&s) == SCHEDULE_NEVER);
-	schedule_end(&s, SCHEDULE_NEVER);
+	schedule_end(&s, true, SCHEDULE_NEVER);
 	assert_int_equal(schedule_due(&s), 5550);
+}
+
+/* A run that found nothing new holds the next one up for no longer than coalescing does. */
+static void only_publications_hold_back(void **state)
+{
+	struct schedule s = fresh;
+	uint64_t since;
+
+	(void)state;
+	run(&s, 1000, SCHEDULE_NEVER);
+	schedule_mark(&s, 5000);
+	schedule_start(&s, 5050, &since);
+	schedule_end(&s, false, SCHEDULE_NEVER);
+	schedule_mark(&s, 5060);
+	assert_int_equal(schedule_due(&s), 5110);
 }
 
 static void a_run_may_ask_for_another(void **state)
@@ -80,7 +95,7 @@ static void a_storm_is_bounded(void **state)
 		schedule_start(&s, now, &since);
 		assert_int_equal(since, oldest);
 		assert_true(now - oldest <= s.coalesce_ms + s.interval_ms);
-		schedule_end(&s, SCHEDULE_NEVER);
+		schedule_end(&s, true, SCHEDULE_NEVER);
 		last_run = now;
 		oldest = 0;
 		runs++;
@@ -94,6 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_run_is_at_once),
 		cmocka_unit_test(marks_are_coalesced),
+		cmocka_unit_test(only_publications_hold_back),
 		cmocka_unit_test(a_run_may_ask_for_another),
 		cmocka_unit_test(a_storm_is_bounded),
 	};
