@@ -85,7 +85,7 @@ func (b *bench) fleet(ctx context.Context) error {
 // member prepares a node on a machine whose lowest CPU is reserved.
 func (b *bench) member(ctx context.Context, r *rand.Rand, name, machine string) (*member, error) {
 	m := &member{machine: machine}
-	node, err := daemon.New(b.dir, name, filepath.Join(b.machines, machine), b.nrtd, b.kubeconfig("agent-"+name), "0", "--node-write-interval", "5s")
+	node, err := daemon.New(b.dir, name, filepath.Join(b.machines, machine), b.nrtd, b.kubeconfig("agent-"+name), "0", "--poll", "2s") // more than 128 processes of one user: some do without inotify
 	if err != nil {
 		return nil, err
 	}
