@@ -202,10 +202,11 @@ func (b *bench) measure(ctx context.Context, e exporter) error {
 // change gives a pod the last free CPU, the next time takes it away again; milliseconds until the object shows that.
 func (b *bench) change(ctx context.Context, i int, idle int64, notify string) (float64, error) {
 	pod, pods := daemon.Pod(fmt.Sprintf("pod-%d", i/2), "1"), b.client.CoreV1().Pods(metav1.NamespaceDefault)
-	pod.Spec.NodeName = node
 	want := idle
 	if i%2 == 0 { // exporters that ask the API server of a pod have to find it there
-		if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		bound := pod.DeepCopy()
+		bound.Spec.NodeName = node
+		if _, err := pods.Create(ctx, bound, metav1.CreateOptions{}); err != nil {
 			return 0, err
 		}
 		want--

@@ -137,6 +137,15 @@ func (b *bench) incidents(node *daemon.Node, zones []daemon.Zone, held *[]cpuset
 		name: "object edited", limit: refreshLimit, unchanged: true, mend: nothing,
 		begin: func(ctx context.Context) error {
 			_, err := nrts.Patch(ctx, node.Name, types.MergePatchType, []byte(`{"zones":[]}`), metav1.PatchOptions{FieldManager: "somebody"})
+			if err != nil {
+				return err
+			}
+			_, err = b.watch.Wait(ctx, node.Name, 5*time.Second, func(object *topologyv1alpha2.NodeResourceTopology) string {
+				if object == nil || len(object.Zones) > 0 {
+					return "the object is not edited yet"
+				}
+				return ""
+			})
 			return err
 		},
 	}, {
@@ -219,7 +228,8 @@ func (b *bench) expiredToken(ctx context.Context) error {
 		return err
 	}
 	defer node.Kill()
-	const lifetime = 12 // seconds; the server checks a token again after 10
+	// The server takes a token for a minute longer than it says, and remembers for 10 s that it did.
+	const lifetime = -45
 	token := filepath.Join(b.dir, "token")
 	renew := func(seconds int64) error {
 		text, err := b.token(ctx, seconds)
