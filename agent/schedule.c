@@ -19,8 +19,8 @@ uint64_t schedule_due(const struct schedule *s)
 		return 0;
 	if (s->marked) {
 		due = s->marked_at + s->coalesce_ms;
-		if (due < s->last_run + s->interval_ms)
-			due = s->last_run + s->interval_ms;
+		if (s->has_changed && due < s->last_change + s->interval_ms)
+			due = s->last_change + s->interval_ms;
 	}
 	if (s->poll_ms > 0 && s->last_run + s->poll_ms < due)
 		due = s->last_run + s->poll_ms;
@@ -30,6 +30,11 @@ uint64_t schedule_due(const struct schedule *s)
 void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since)
 {
 	*ret_since = s->marked ? s->marked_at : now;
+	/* A poll that finds nothing must not hold up the change after it. */
+	if (s->marked) {
+		s->last_change = now;
+		s->has_changed = true;
+	}
 	s->marked = false;
 	s->running = s->has_run = true;
 	s->last_run = now;

@@ -17,6 +17,8 @@ struct schedule {
 	uint64_t marked_at; /* the first mark that no run has answered */
 	uint64_t last_run;  /* begin of the last run; valid once has_run */
 	bool has_run;
+	uint64_t last_change; /* begin of the last run that answered a mark; valid once has_changed */
+	bool has_changed;
 	uint64_t again_at; /* what the last run asked for, SCHEDULE_NEVER = nothing */
 };
 
