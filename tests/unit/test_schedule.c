@@ -44,6 +44,18 @@ static void marks_are_coalesced(void **state)
 	assert_int_equal(schedule_due(&s), 5550);
 }
 
+static void a_poll_holds_up_no_change(void **state)
+{
+	struct schedule s = fresh;
+
+	(void)state;
+	schedule_mark(&s, 1000);
+	run(&s, 1000, SCHEDULE_NEVER);
+	run(&s, 11000, SCHEDULE_NEVER);
+	schedule_mark(&s, 11010);
+	assert_int_equal(schedule_due(&s), 11060);
+}
+
 static void a_run_may_ask_for_another(void **state)
 {
 	struct schedule s = fresh;
@@ -68,6 +80,7 @@ static void a_storm_is_bounded(void **state)
 
 	(void)state;
 	s.poll_ms = 0;
+	schedule_mark(&s, 0);
 	run(&s, 0, SCHEDULE_NEVER);
 	for (now = 1; now < 20000; now++) {
 		if (now < 10000 && test_random(&random) % 10 == 0) {
@@ -94,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_run_is_at_once),
 		cmocka_unit_test(marks_are_coalesced),
+		cmocka_unit_test(a_poll_holds_up_no_change),
 		cmocka_unit_test(a_run_may_ask_for_another),
 		cmocka_unit_test(a_storm_is_bounded),
 	};
