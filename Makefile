@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
+SYSCONFDIR ?= /etc
 SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
@@ -164,6 +165,10 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
 	$(call say,LINK)
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
 
+$(B)/tests/upstream/%: $(B)/tests/upstream/%.o $(B)/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
+
 # ---- tests
 MACHINES := build/fixtures/machines/made
 $(MACHINES): $(wildcard tests/fixtures/machines/*.spec tests/fixtures/machines/make.*)
@@ -175,11 +180,16 @@ $(UNIT): | $(MACHINES)
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 30
 FUZZ_FLAGS = $(NRTD_CPPFLAGS) $(LIB_CFLAGS) -std=gnu11 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
-FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o)
+FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o) $(PROTO:%.proto=build/fuzz/obj/%.pb-c.o)
+$(SRC:%.c=build/fuzz/obj/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,FUZZ-CC)
 	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+build/fuzz/obj/%.pb-c.o: $(B)/gen/%.pb-c.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ-CC)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -w -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 build/fuzz/libnrtd.a: $(FUZZ_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a
@@ -216,7 +226,7 @@ pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
-conformance: all $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
+conformance: all $(B)/tests/upstream/steps $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 
 .PHONY: bench-upstream
@@ -252,7 +262,10 @@ install: all
 	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
 	$(if $(PAGES1),install -m 644 $(PAGES1) $(DESTDIR)$(MANDIR)/man1/)
+	echo .so man1/kubectl-numa.1 >$(DESTDIR)$(MANDIR)/man1/kubectl_complete-numa.1
 	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done
+	install -d $(DESTDIR)$(SYSCONFDIR)/default
+	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
 	$(B)/nrtd completion --shell bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(B)/nrtd completion --shell zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 

@@ -19,10 +19,12 @@
 #define URL_MAX           8192u
 #define HTTP_UNAUTHORIZED 401
 
-#define CURL_FUNCTIONS(X)                                                                             \
-	X(global_init)                                                                                \
-	X(global_cleanup) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_perform) X(easy_getinfo) \
-		X(easy_strerror) X(slist_append) X(slist_free_all)
+/* clang-format off */
+#define CURL_FUNCTIONS(X)                                                     \
+	X(global_init) X(global_cleanup) X(easy_init) X(easy_cleanup)         \
+	X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror)       \
+	X(slist_append) X(slist_free_all)
+/* clang-format on */
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo

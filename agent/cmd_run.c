@@ -2,6 +2,7 @@
 #include "agent/commands.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #include "agent/api_target.h"
 #include "agent/loop.h"
@@ -99,6 +100,7 @@ int command_run(const struct options *options)
 	int r;
 
 	log_set_level(LOG_LEVEL_INFO);
+	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
 	r = prepare(&run, &err);
 	if (r == 0 && option_set(options, OPT_CLEANUP)) {
 		if (!run.api.publisher)

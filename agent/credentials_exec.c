@@ -32,7 +32,8 @@ static int parse_time(const char *text, int64_t *ret)
 {
 	struct tm tm = {0};
 	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	int hours, minutes, used = 0;
+	struct tm offset = {0};
+	const char *rest;
 	int64_t at;
 
 	if (!end)
@@ -40,9 +41,9 @@ static int parse_time(const char *text, int64_t *ret)
 	if (*end == '.')
 		end += 1 + strspn(end + 1, "0123456789");
 	at = (int64_t)timegm(&tm);
-	if ((*end == '+' || *end == '-') && sscanf(end + 1, "%2d:%2d%n", &hours, &minutes, &used) == 2 &&
-		used == 5 && end[6] == '\0')
-		at -= (*end == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+	rest = *end == '+' || *end == '-' ? strptime(end + 1, "%H:%M", &offset) : NULL;
+	if (rest && rest == end + 6 && *rest == '\0')
+		at -= (*end == '-' ? -1 : 1) * (offset.tm_hour * 3600 + offset.tm_min * 60);
 	else if (strcmp(end, "Z") != 0)
 		return -EINVAL;
 	*ret = at;

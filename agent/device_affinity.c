@@ -12,20 +12,33 @@
 #define PCI_ID_SIZE 16
 #define SYSFS_MAX   64 /* bytes of a numa_node file */
 
+/* A number of 1 to `digits` hexadecimal digits, up to the character `end`; NULL when there is none. */
+static const char *read_hex(const char *p, size_t digits, char end, unsigned long *ret)
+{
+	size_t n = strspn(p, "0123456789abcdefABCDEF");
+
+	if (n == 0 || n > digits || p[n] != end)
+		return NULL;
+	*ret = strtoul(p, NULL, 16);
+	return end ? p + n + 1 : p + n;
+}
+
 /* "0000:3b:02.1", from that or "3b:02.1"; false when the id is no PCI address. */
 static bool pci_address(const char *id, char ret[PCI_ID_SIZE])
 {
-	unsigned domain = 0, bus, slot, function;
-	int used = 0;
+	const char *first = strchr(id, ':'), *p = id;
+	unsigned long domain = 0, bus, slot, function;
 
-	if (sscanf(id, "%8x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &used) != 4 || id[used]) {
-		domain = 0;
-		used = 0;
-		if (sscanf(id, "%2x:%2x.%1x%n", &bus, &slot, &function, &used) != 3 || id[used])
-			return false;
-	}
-	return slot < 32 && function < 8 && domain <= 0xffffff &&
-	       snprintf(ret, PCI_ID_SIZE, "%04x:%02x:%02x.%x", domain, bus, slot, function) < PCI_ID_SIZE;
+	if (first && strchr(first + 1, ':'))
+		p = read_hex(p, 6, ':', &domain);
+	if (p)
+		p = read_hex(p, 2, ':', &bus);
+	if (p)
+		p = read_hex(p, 2, '.', &slot);
+	if (p)
+		p = read_hex(p, 1, '\0', &function);
+	return p && slot < 32 && function < 8 &&
+	       snprintf(ret, PCI_ID_SIZE, "%04lx:%02lx:%02lx.%lx", domain, bus, slot, function) < PCI_ID_SIZE;
 }
 
 /* 0 and the nodes of a PCI device; -ENOENT when sysfs does not tell, -ENOMEM. */

@@ -333,18 +333,31 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static int ms_until(int64_t deadline)
+{
+	int64_t left = deadline - now_ms();
+
+	return left <= 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
+}
+
+/* nghttp2 does not write to what it takes as not constant. */
+static nghttp2_nv header(const char *name, const char *value)
+{
+	const union {
+		const char *text;
+		uint8_t *bytes;
+	} n = {.text = name}, v = {.text = value};
+
+	return (nghttp2_nv){
+		.name = n.bytes, .namelen = strlen(name), .value = v.bytes, .valuelen = strlen(value)};
+}
+
 static int submit(struct grpc_channel *c, const char *method)
 {
-#define HEADER(key, text)                                                       \
-	{                                                                       \
-		.name = (uint8_t *)(uintptr_t)(key), .namelen = strlen(key),    \
-		.value = (uint8_t *)(uintptr_t)(text), .valuelen = strlen(text) \
-	}
-	const nghttp2_nv headers[] = {HEADER(":method", "POST"), HEADER(":scheme", "http"),
-		HEADER(":path", method), HEADER(":authority", "localhost"),
-		HEADER("content-type", "application/grpc"), HEADER("te", "trailers"),
-		HEADER("user-agent", "nrtd/" NRTD_VERSION)};
-#undef HEADER
+	const nghttp2_nv headers[] = {header(":method", "POST"), header(":scheme", "http"),
+		header(":path", method), header(":authority", "localhost"),
+		header("content-type", "application/grpc"), header("te", "trailers"),
+		header("user-agent", "nrtd/" NRTD_VERSION)};
 	const nghttp2_data_provider body = {.source.ptr = &c->call, .read_callback = on_read};
 
 	c->call.stream = nghttp2_submit_request(c->session, NULL, headers, ARRAY_SIZE(headers), &body, NULL);
@@ -389,8 +402,11 @@ static int receive_some(struct grpc_channel *c, uint8_t *buf)
 	return used == n ? 0 : -EPROTO;
 }
 
-/* Run the connection until the stream is closed. 0 or -errno. */
-static int run(struct grpc_channel *c, int64_t deadline)
+/*
+ * Run the connection until the stream is closed. 0 or -errno. What is there already is read even when the
+ * deadline has passed. *ret_broken: the stream is closed, but the connection is of no more use.
+ */
+static int run(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 {
 	CLEANUP(strbuf_release) struct strbuf pending = STRBUF_INIT(REQUEST_MAX * 4);
 	CLEANUP(freep) uint8_t *buf = malloc(READ_SIZE);
@@ -398,25 +414,32 @@ static int run(struct grpc_channel *c, int64_t deadline)
 	if (!buf)
 		return -ENOMEM;
 	while (!c->call.closed) {
-		int64_t left = deadline - now_ms();
+		int wait = ms_until(deadline);
 		struct pollfd p = {.fd = c->fd, .events = POLLIN};
 		int r = send_some(c, &pending);
 
-		if (r < 0)
+		/* A peer that went away may have answered before. */
+		if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 			return r;
-		if (left <= 0)
-			return -ETIMEDOUT;
-		if (pending.len > 0)
+		/* nghttp2 has refused what the peer sent: the stream's part of it, or all. */
+		if (c->call.closed)
+			break;
+		if (r == 0 && !nghttp2_session_want_read(c->session))
+			return -EPROTO;
+		if (pending.len > 0 && r == 0)
 			p.events |= POLLOUT;
-		if (poll(&p, 1, left > INT32_MAX ? INT32_MAX : (int)left) < 0 && errno != EINTR)
+		if (poll(&p, 1, wait) < 0 && errno != EINTR)
 			return -errno;
-		if (p.revents & (POLLIN | POLLHUP | POLLERR)) {
+		if (p.revents & (POLLIN | POLLHUP | POLLERR))
 			r = receive_some(c, buf);
-			if (r < 0 && !c->call.closed)
-				return r;
-		}
+		if (r < 0 && !c->call.closed)
+			return r;
+		if (wait == 0 && !c->call.closed)
+			return -ETIMEDOUT;
 	}
-	return send_some(c, &pending); /* the acknowledgements */
+	/* The acknowledgements. The reply is whole; a peer that closes after it is no failure. */
+	*ret_broken = send_some(c, &pending) < 0 || pending.len > 0;
+	return 0;
 }
 
 /* The reply of a call whose stream is closed. */
@@ -489,7 +512,7 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 	unsigned deadline_ms, struct grpc_reply *ret, struct err *err)
 {
 	int64_t deadline = now_ms() + deadline_ms;
-	bool fresh, again;
+	bool fresh, again, broken = false;
 	int r;
 
 	do {
@@ -498,10 +521,11 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 			return r;
 		r = prepare(c, method, request, len, max_reply);
 		if (r == 0)
-			r = run(c, deadline);
-		/* The peer may have closed an idle connection just now. */
-		again = (r == -ECONNRESET || r == -EPIPE) && !fresh && !c->call.heard &&
-			c->address.sun_path[0];
+			r = run(c, deadline, &broken);
+		/* The peer may have closed an idle connection just now, or have said that it would. */
+		again = (r == -ECONNRESET || r == -EPIPE ||
+				(r == 0 && c->call.reset == NGHTTP2_REFUSED_STREAM)) &&
+			!fresh && !c->call.heard && c->address.sun_path[0];
 		if (again)
 			disconnect(c);
 	} while (again);
@@ -510,7 +534,7 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 			nghttp2_http2_strerror(c->call.reset));
 	else
 		r = r < 0 ? explain(c, r, max_reply, deadline_ms, err) : take_reply(c, ret, err);
-	if (r < 0)
+	if (r < 0 || broken)
 		disconnect(c);
 	call_release(&c->call);
 	return r;

@@ -125,6 +125,56 @@ static int convert_devices(struct conversion *c, Podresources__ContainerDevices 
 	return 0;
 }
 
+static bool block_has(const struct device_block *block, const char *resource, const char *id)
+{
+	if (strcmp(block->resource, resource) != 0)
+		return false;
+	for (size_t i = 0; i < block->n_ids; i++)
+		if (!strcmp(block->ids[i], id))
+			return true;
+	return false;
+}
+
+/* Device `id` of the block `first` into `to`, with the nodes of every block that names it, unless an earlier
+ * block has brought it. 0 or -ENOMEM. */
+static int unite_device(const struct allocation *from, size_t first, const char *id, struct allocation *to)
+{
+	const char *resource = from->devices[first].resource;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+
+	for (size_t b = 0; b < from->n_devices; b++) {
+		if (b != first && !block_has(&from->devices[b], resource, id))
+			continue;
+		if (b < first)
+			return 0;
+		if (!nodes || hwloc_bitmap_or(nodes, nodes, from->devices[b].nodes) < 0)
+			return -ENOMEM;
+	}
+	return device_blocks_add(&to->devices, &to->n_devices, &to->devices_size, resource, nodes, false, id);
+}
+
+/* A container's device that is near several NUMA nodes comes once for each of them. */
+static int unite_devices(const struct conversion *c, struct allocation *item)
+{
+	struct allocation united = {0}, old = *item;
+	int r = 0;
+
+	if (item->n_devices < 2)
+		return 0;
+	for (size_t b = 0; b < old.n_devices; b++)
+		for (size_t i = 0; i < old.devices[b].n_ids && r == 0; i++)
+			r = unite_device(&old, b, old.devices[b].ids[i], &united);
+	if (r < 0) {
+		device_blocks_free(united.devices, united.n_devices);
+		return no_memory(c);
+	}
+	item->devices = united.devices;
+	item->n_devices = united.n_devices;
+	item->devices_size = united.devices_size;
+	device_blocks_free(old.devices, old.n_devices);
+	return 0;
+}
+
 static int set_text(const struct conversion *c, char **to, const char *text)
 {
 	char *copy = strdup(text_or_empty(text));
@@ -167,7 +217,7 @@ static int convert_container(struct conversion *c, const Podresources__PodResour
 	if (r == 0)
 		r = convert_devices(c, from->devices, from->n_devices, &item->devices, &item->n_devices,
 			&item->devices_size);
-	return r;
+	return r == 0 ? unite_devices(c, item) : r;
 }
 
 /* What the pod holds as a whole and none of its containers (items from `first` on) names. */
@@ -398,12 +448,25 @@ static void back_off(struct pod_resources_client *c)
 	c->not_before = now_ms() + c->pause_ms;
 }
 
+/* A kubelet has calls behind feature gates, and says so without a status of its own. */
+static bool is_disabled(const struct grpc_reply *reply)
+{
+	return reply->status == GRPC_UNKNOWN && strstr(reply->text.text, "disabled");
+}
+
+/* The same for a pod that Get does not find. */
+static bool is_no_pod(const struct grpc_reply *reply)
+{
+	return reply->status == GRPC_NOT_FOUND ||
+	       (reply->status == GRPC_UNKNOWN && strstr(reply->text.text, "not found"));
+}
+
 static int status_error(const struct pod_resources_client *c, const char *call,
 	const struct grpc_reply *reply, struct err *err)
 {
 	const char *why = reply->text.text;
 
-	switch (reply->status) {
+	switch (is_disabled(reply) ? GRPC_UNIMPLEMENTED : reply->status) {
 	case GRPC_UNIMPLEMENTED:
 		return err_set(err, -EOPNOTSUPP, "%s: this kubelet has no %s: %.200s", c->socket, call, why);
 	case GRPC_RESOURCE_EXHAUSTED:
@@ -469,17 +532,22 @@ int pod_resources_get(struct pod_resources_client *c, const struct machine *mach
 	CLEANUP(freep) uint8_t *request = NULL;
 	Podresources__GetPodResourcesRequest message = PODRESOURCES__GET_POD_RESOURCES_REQUEST__INIT;
 	Podresources__GetPodResourcesResponse *answer;
+	/* Packing writes to nothing that the message names. */
+	const union {
+		const char *text;
+		char *field;
+	} name = {.text = pod}, space = {.text = namespace};
 	struct conversion conversion = {.machine = machine, .err = err};
 	int r;
 
-	message.pod_name = (char *)(uintptr_t)pod;
-	message.pod_namespace = (char *)(uintptr_t) namespace;
+	message.pod_name = name.field;
+	message.pod_namespace = space.field;
 	request = malloc(podresources__get_pod_resources_request__get_packed_size(&message));
 	if (!request)
 		return no_memory(&conversion);
 	r = call(c, "Get", request, podresources__get_pod_resources_request__pack(&message, request), &reply,
 		err);
-	if (r < 0)
+	if (r < 0 && !is_no_pod(&reply))
 		return r;
 	answer = podresources__get_pod_resources_response__unpack(
 		NULL, reply.message.len, (const uint8_t *)reply.message.text);
@@ -490,6 +558,7 @@ int pod_resources_get(struct pod_resources_client *c, const struct machine *mach
 	if (r < 0)
 		return err_wrap(err, r, "%s", c->socket);
 	note_strangers(&conversion, notes);
+	allocations_sort(&held);
 	held.cpus_known = held.devices_known = true;
 	allocations_release(ret);
 	*ret = held;

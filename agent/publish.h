@@ -43,7 +43,7 @@ enum publish_outcome {
 	PUBLISH_NOT_FOUND,    /* 404: the CRD, or the Node, is not there */
 	PUBLISH_REJECTED,     /* any other answer: the server does not take the object */
 	PUBLISH_CANCELLED,    /* the cancel flag of the client ended the request */
-	PUBLISH_FAILED,       /* trouble on our side: out of memory */
+	PUBLISH_FAILED,       /* trouble on our side: no memory, a reply above the cap, a bad request */
 	PUBLISH_OUTCOME_COUNT
 };
 

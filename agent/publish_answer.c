@@ -43,8 +43,10 @@ static void read_message(const char *body, size_t len, char message[QUOTED_MAX])
 	}
 	while (len > 0 && (body[len - 1] == '\n' || body[len - 1] == ' '))
 		len--;
-	snprintf(message, QUOTED_MAX, "%.*s", (int)(len < QUOTED_MAX ? len : QUOTED_MAX),
-		len > 0 ? body : "(no message)");
+	if (len > 0)
+		snprintf(message, QUOTED_MAX, "%.*s", (int)(len < QUOTED_MAX ? len : QUOTED_MAX), body);
+	else
+		snprintf(message, QUOTED_MAX, "(no message)");
 }
 
 static const char *what(enum publish_target target)
@@ -115,6 +117,11 @@ enum publish_outcome publish_answer(enum publish_target target, const char *node
 		return forbidden(target, node_name, message, err);
 	if (status == 404)
 		return not_found(target, node_name, err);
+	/* The patch of a Node names the uid of the Node it is meant for. */
+	if (status == 422 && target == PUBLISH_NODE && strstr(message, "metadata.uid")) {
+		err_set(err, 0, "the Node '%.100s' was replaced by another one of this name", node_name);
+		return PUBLISH_CONFLICT;
+	}
 	outcome = status == 409 || status == 410   ? PUBLISH_CONFLICT
 		  : status == 429                  ? PUBLISH_THROTTLED
 		  : status == 408 || status == 504 ? PUBLISH_TIMEOUT
@@ -159,7 +166,7 @@ int publish_errno(enum publish_outcome outcome)
 		[PUBLISH_NOT_FOUND] = -ENOENT,
 		[PUBLISH_REJECTED] = -EINVAL,
 		[PUBLISH_CANCELLED] = -ECANCELED,
-		[PUBLISH_FAILED] = -ENOMEM,
+		[PUBLISH_FAILED] = -EBADMSG,
 	};
 
 	return codes[outcome];

@@ -18,6 +18,7 @@ static int drop_pages(struct dl_phdr_info *object, size_t size, void *data)
 	for (size_t i = 0; i < object->dlpi_phnum; i++) {
 		if (object->dlpi_phdr[i].p_type != PT_DYNAMIC)
 			continue;
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers */
 		for (const ElfW(Dyn) *d = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
 			d->d_tag != DT_NULL; d++)
 			if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && (d->d_un.d_val & DF_TEXTREL)))
@@ -30,6 +31,7 @@ static int drop_pages(struct dl_phdr_info *object, size_t size, void *data)
 
 		/* It may fail for what is no file (the vDSO); then the pages stay, which is no harm. */
 		if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) && end > first)
+			/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
 			(void)madvise((void *)first, end - first, MADV_DONTNEED);
 	}
 	return 0;

@@ -25,15 +25,19 @@ printf '\n%s, %s CPUs, %s, %s\n%s\n%s; load %s before, %s after\n\n' \
 	"$(${CC:-cc} --version | head -n 1)" "$(sed -n 's/^# //p' "$work/times")" "$(date -u +%F)" "$before" "$(load)"
 awk -F '\t' '
 	function text(ns) {
-		return ns < 999.5 ? sprintf("%.0f ns", ns) : ns < 999.5e3 ? sprintf("%.3g us", ns / 1e3) :
-			ns < 999.5e6 ? sprintf("%.3g ms", ns / 1e6) : sprintf("%.3g s", ns / 1e9)
+		if (ns < 999.5) return sprintf("%.0f ns", ns)
+		if (ns < 999.5e3) return sprintf("%.3g us", ns / 1e3)
+		if (ns < 999.5e6) return sprintf("%.3g ms", ns / 1e6)
+		return sprintf("%.3g s", ns / 1e9)
 	}
+	# two digits: more would promise what timing cannot hold
+	function times(ratio) { return ratio < 9.95 ? sprintf("%.1f", ratio) : sprintf("%.0f", sprintf("%.2g", ratio) + 0) }
 	BEGIN {
-		print "| median times | Go | nrtd | ratio | nrtd prepares, once a node |"
+		print "| CPU time, median | Go | nrtd | ratio | nrtd prepares, once a node |"
 		print "|---|---|---|---|---|"
 	}
 	!/^#/ {
 		printf "| %s | %s | %s | %s | %s |\n", $1, text($2) ($3 == 1 ? " (one run)" : ""), text($4),
-			sprintf($2 / $4 < 9.95 ? "%.1f" : "%.0f", $2 / $4), text($5)
+			times($2 / $4), text($5)
 	}' "$work/times"
 exit "$status"

@@ -21,7 +21,7 @@ scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run 'p
 code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 
 format() { clang-format --dry-run --Werror $sources; }
-spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd" $sources $scripts README.md HACKING.md MIGRATING.md man scoring/*.md; }
+spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts README.md HACKING.md MIGRATING.md man scoring/*.md; }
 shell() { shellcheck $scripts; }
 manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
 headers() {

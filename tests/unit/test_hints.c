@@ -64,9 +64,9 @@ static void a_node_carries_its_hints(void **state)
 	assert_non_null(text);
 	assert_int_equal(json_parse(text, strlen(text), &hints, &err), 0);
 	test_assert_text("hash", doc_string(doc_get(&hints, "nrt")), "0123456789abcdef");
-	/* 16 CPUs a node; of the first one is reserved, and four of each are held. */
+	/* 16 CPUs a node, less the reserved one and four of each that are held: 11 and 12, in whole cores. */
 	test_assert_text("one node", value_of(&labels, "nrtd.dev/max-exclusive-cpus.1-numa"), "12");
-	test_assert_text("two nodes", value_of(&labels, "nrtd.dev/max-exclusive-cpus.2-numa"), "23");
+	test_assert_text("two nodes", value_of(&labels, "nrtd.dev/max-exclusive-cpus.2-numa"), "22");
 	assert_int_equal(labels.n_items, 2);
 }
 

@@ -29,12 +29,14 @@ check() {
 	name=$1
 	shift
 	echo "== $name"
+	begun=$(date +%s)
 	if "$@"; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
 		echo "FAIL $name"
 	fi
+	echo "== $name: $(($(date +%s) - begun)) s"
 }
 
 # machines: what hardware there is to try on, as folders with sys in them
@@ -100,6 +102,7 @@ if offers score; then
 fi
 check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
 check "access" $here/access.sh "$work/cluster"
+check "publish" $here/publish.sh "$work/cluster"
 machines || exit 1
 if offers fit; then
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \

@@ -50,7 +50,7 @@ make_root() {
 boot() {
 	(cd "$work/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initrd" || return 1
 	rm -f "$work/told" "$work/monitor"
-	timeout 100 nice -n 5 qemu-system-x86_64 -accel tcg -M q35 -nodefaults -no-user-config -no-reboot -display none \
+	timeout 100 qemu-system-x86_64 -accel tcg -M q35 -nodefaults -no-user-config -no-reboot -display none \
 		-serial "file:$work/console" -serial "file:$work/told" \
 		-chardev "socket,id=monitor,path=$work/monitor,server=on,wait=off" -mon chardev=monitor,mode=readline \
 		-chardev "socket,id=guest,path=$work/monitor" -serial chardev:guest \
@@ -63,7 +63,7 @@ told() { tr -d '\r' <"$work/told" | sed -n "/^== $1 $2\$/,/^== /p" | grep -v '^=
 
 # machine_facts: a machine document as lines in the words of the table
 machine_facts() {
-	tr -d ' \n' | sed -E 's/^.*"offlineCPUs":"([^"]*)","sockets":\[(.*)\],"numaNodes":\[(.*)\],"distances":\[\[(.*)\]\]\}$/offline \1\n\2\n\3\nrow \4/
+	tr -d ' \n' | sed -E 's/^.*"offlineCPUs":"([^"]*)","sockets":\[(.*)\],("memoryBytes":[0-9]+,)?"numaNodes":\[(.*)\],"distances":\[\[(.*)\]\]\}$/offline \1\n\2\n\4\nrow \5/
 		s/\},\{"id"/}\n{"id"/g; s/\],\[/\nrow /g' |
 		sed -E 's/^\{"id":([0-9]+),"cpus":"([^"]*)"\}$/socket \1 \2/
 			s/^\{"id":([0-9]+),"socket":[0-9a-z]+,"cpus":"([^"]*)","memoryBytes":([0-9]+).*/node \1 \2 \3/

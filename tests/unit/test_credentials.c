@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/credentials.h"
+#include "agent/credentials_config.h"
+#include "agent/credentials_exec.h"
+#include "common/cleanup.h"
+
+#define EXEC_V1 "client.authentication.k8s.io/v1"
+
+/* A kubeconfig with these members of the cluster and the user. */
+static char *kubeconfig(const char *cluster, const char *user)
+{
+	char *text;
+
+	if (asprintf(&text,
+		    "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+		    "contexts: [{name: other, context: {cluster: nowhere}}, {name: c, context: {cluster: k, "
+		    "user: u}}]\n"
+		    "clusters: [{name: k, cluster: {%s}}]\nusers: [{name: u, user: {%s}}]\n",
+		    cluster, user) < 0)
+		fail_msg("out of memory");
+	return text;
+}
+
+static void config_freep(struct credentials_config *c)
+{
+	credentials_config_release(c);
+}
+
+static const char *or_none(const char *text)
+{
+	return text ? text : "-";
+}
+
+static void kubeconfigs_are_read(void **state)
+{
+	static const struct {
+		const char *cluster, *user;
+		const char *want; /* server ca ca_file certificate_file key_file token token_file */
+	} cases[] = {
+		{"server: 'https://h:6443/'", "", "https://h:6443 - - - - - -"},
+		{"server: 'https://[::1]:6443', certificate-authority: ca.pem", "token: t",
+			"https://[::1]:6443 - dir/ca.pem - - t -"},
+		{"server: 'https://h', certificate-authority-data: UEVN, certificate-authority: ca.pem",
+			"token: t, tokenFile: /run/t", "https://h PEM - - - - /run/t"},
+		{"server: 'https://h', certificate-authority-data: \"UEV\\nN\"",
+			"client-certificate: c, client-key: /k", "https://h PEM - dir/c /k - -"},
+		{"server: 'https://h', insecure-skip-tls-verify: false, certificate-authority: ''",
+			"as: '', username: null", "https://h - - - - - -"},
+		{"server: 'http://127.0.0.1:8001'", "", "http://127.0.0.1:8001 - - - - - -"},
+		{"server: 'http://[::1]:8001'", "", "http://[::1]:8001 - - - - - -"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(freep) char *text = kubeconfig(cases[i].cluster, cases[i].user);
+		CLEANUP(config_freep) struct credentials_config c = {0};
+		struct err err = {""};
+		char got[256];
+
+		if (kubeconfig_parse(text, strlen(text), "dir", NULL, &c, &err) < 0)
+			fail_msg("case %zu: %s", i, err.text);
+		snprintf(got, sizeof(got), "%s %s %s %s %s %s %s", c.server, or_none(c.ca),
+			or_none(c.ca_file), or_none(c.certificate_file), or_none(c.key_file),
+			or_none(c.token), or_none(c.token_file));
+		test_assert_text(cases[i].cluster, got, cases[i].want);
+	}
+}
+
+static void what_is_wrong_or_unsupported_is_said(void **state)
+{
+#define S "server: 'https://h'"
+	static const struct {
+		const char *cluster, *user, *context, *want;
+	} cases[] = {
+		{S, "", "other", "there is no cluster named 'nowhere'"},
+		{S, "", "none", "there is no context named 'none'"},
+		{"", "", NULL, "cluster 'k': there is no server"},
+		{"server: 7", "", NULL, "cluster 'k': server is a number, not a string"},
+		{"server: h", "", NULL, "cluster 'k': server 'h' is not https://HOST:PORT"},
+		{"server: 'https://u:p@h'", "", NULL,
+			"cluster 'k': server: a URL here has no user name, no query and no spaces"},
+		{"server: 'http://h'", "", NULL,
+			"cluster 'k': server 'http://h' is refused: http:// only to this host"},
+		{"server: 'http://127.0.0.1.example.com'", "", NULL,
+			"cluster 'k': server 'http://127.0.0.1.example.com' is refused: http:// only to this "
+			"host"},
+		{"server: 'http://localhost:1'", "token: t", NULL,
+			"cluster 'k': server 'http://localhost:1' is refused: credentials need https://"},
+		{S ", insecure-skip-tls-verify: true", "", NULL,
+			"cluster 'k': insecure-skip-tls-verify is refused: the token would go to whoever "
+			"answers; give "
+			"certificate-authority-data"},
+		{S ", certificate-authority-data: '*'", "", NULL,
+			"cluster 'k': certificate-authority-data is not the base64 of a PEM text"},
+		{S, "auth-provider: {name: gcp}", NULL,
+			"user 'u': auth-provider is not supported: Kubernetes 1.26 has removed it; use exec"},
+		{S, "username: x", NULL,
+			"user 'u': username is not supported: Kubernetes 1.19 has removed passwords; use a "
+			"token or a "
+			"certificate"},
+		{S, "as: x", NULL,
+			"user 'u': as is not supported: nrtd does not impersonate; give it an identity of "
+			"its own"},
+		{S, "client-certificate: c", NULL,
+			"user 'u': client-certificate and client-key come together or not at all"},
+		{S, "exec: {apiVersion: " EXEC_V1 "}", NULL, "user 'u': exec: there is no command"},
+		{S, "exec: {command: x, apiVersion: " EXEC_V1 "alpha1}", NULL,
+			"user 'u': exec: apiVersion '" EXEC_V1 "alpha1' is neither " EXEC_V1 " nor v1beta1"},
+		{S, "exec: {command: x, apiVersion: " EXEC_V1 ", interactiveMode: Always}", NULL,
+			"user 'u': exec: interactiveMode Always: nrtd has no terminal to offer"},
+		{S, "exec: {command: x, apiVersion: " EXEC_V1 ", provideClusterInfo: true}", NULL,
+			"user 'u': exec: provideClusterInfo is not supported"},
+		{S, "exec: {command: x, apiVersion: " EXEC_V1 ", args: [1]}", NULL,
+			"user 'u': exec: args has a number, not a string"},
+		{S, "exec: {command: x, apiVersion: " EXEC_V1 ", env: [{name: a}]}", NULL,
+			"user 'u': exec: env has an entry without name and value"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(freep) char *text = kubeconfig(cases[i].cluster, cases[i].user);
+		CLEANUP(config_freep) struct credentials_config c = {0};
+		struct err err = {""};
+		int r = kubeconfig_parse(text, strlen(text), "dir", cases[i].context, &c, &err);
+
+		assert_int_equal(r, -EINVAL);
+		test_assert_text(cases[i].cluster, err.text, cases[i].want);
+		assert_null(c.server);
+	}
+}
+
+static void a_service_account_has_its_places(void **state)
+{
+	static const struct {
+		const char *host, *port, *server;
+	} cases[] = {
+		{"10.96.0.1", "443", "https://10.96.0.1:443"},
+		{"fd00::1", "6443", "https://[fd00::1]:6443"},
+		{"", "443", NULL},
+		{"h", NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(config_freep) struct credentials_config c = {0};
+		int r = service_account_config("/root", cases[i].host, cases[i].port, &c, NULL);
+
+		assert_int_equal(r, cases[i].server ? 0 : -ENOENT);
+		if (!cases[i].server)
+			continue;
+		assert_string_equal(c.server, cases[i].server);
+		assert_string_equal(c.token_file, "/root/var/run/secrets/kubernetes.io/serviceaccount/token");
+		assert_string_equal(c.ca_file, "/root/var/run/secrets/kubernetes.io/serviceaccount/ca.crt");
+	}
+}
+
+/* ---- files that rotate */
+
+static char *below(const char *dir, const char *name)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		fail_msg("out of memory");
+	return path;
+}
+
+static void replace(const char *dir, const char *name, const char *text)
+{
+	CLEANUP(freep) char *fresh = below(dir, "fresh"), *path = below(dir, name);
+
+	test_write_file(dir, "fresh", text);
+	assert_int_equal(rename(fresh, path), 0);
+}
+
+static void files_that_change_are_read_again(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(freep) char *path = below(dir, "config");
+	CLEANUP(freep)
+	char *text = kubeconfig("server: 'https://h', certificate-authority: ca", "tokenFile: token");
+	CLEANUP(freep) char *other = kubeconfig("server: 'https://other'", "token: inline");
+	CLEANUP(credentials_freep) struct credentials *c = NULL;
+	struct credentials_options options = {.kubeconfig = path};
+	struct api_access a;
+	struct err err = {""};
+	uint64_t generation;
+
+	(void)state;
+	test_write_file(dir, "config", text);
+	test_write_file(dir, "ca", "CA");
+	test_write_file(dir, "token", "one\n");
+	assert_int_equal(credentials_new(&options, &c, &err), 0);
+	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
+	assert_string_equal(a.token, "one");
+	assert_string_equal(a.ca, "CA");
+	generation = a.generation;
+	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
+	assert_int_equal(a.generation, generation);
+
+	replace(dir, "token", " two ");
+	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
+	assert_string_equal(a.token, "two");
+	assert_true(a.generation != generation);
+
+	replace(dir, "token", "with\x01 control");
+	assert_int_equal(credentials_access(c, NULL, &a, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "the token has characters no token has"));
+	assert_null(strstr(err.text, "control"));
+	assert_int_equal(credentials_access(c, NULL, &a, &err), -EINVAL);
+
+	/* A kubeconfig that is broken for a moment: what it was is used no longer, what comes then is. */
+	replace(dir, "config", "contexts: 1");
+	assert_int_equal(credentials_access(c, NULL, &a, &err), -EINVAL);
+	replace(dir, "config", other);
+	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
+	assert_string_equal(a.server, "https://other");
+	assert_string_equal(a.token, "inline");
+	assert_null(a.ca);
+}
+
+static void the_first_file_of_a_list_that_exists_counts(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(freep) char *text = kubeconfig("server: 'https://listed'", "");
+	CLEANUP(freep) char *list = NULL;
+	CLEANUP(credentials_freep) struct credentials *c = NULL, *none = NULL;
+	struct credentials_options options = {.api_server = NULL};
+	struct api_access a;
+	struct err err = {""};
+
+	(void)state;
+	test_write_file(dir, "second", text);
+	if (asprintf(&list, "::%s/first:%s/second", dir, dir) < 0)
+		fail_msg("out of memory");
+	setenv("KUBECONFIG", list, 1);
+	assert_int_equal(credentials_new(&options, &c, &err), 0);
+	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
+	assert_string_equal(a.server, "https://listed");
+	unsetenv("KUBECONFIG");
+	unsetenv("KUBERNETES_SERVICE_HOST");
+	assert_int_equal(credentials_new(&options, &none, &err), -ENOENT);
+	options.api_server = "http://127.0.0.1:8001/";
+	assert_int_equal(credentials_new(&options, &none, &err), 0);
+	assert_int_equal(credentials_access(none, NULL, &a, &err), 0);
+	assert_string_equal(a.server, "http://127.0.0.1:8001");
+}
+
+/* ---- plugins */
+
+static void what_plugins_print_is_checked(void **state)
+{
+#define HEAD "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" EXEC_V1 "\",\"status\":"
+	static const struct {
+		const char *text, *token;
+		int64_t expires_s;
+		const char *error;
+	} cases[] = {
+		{HEAD "{\"token\":\"t\"}}", "t", INT64_MAX, NULL},
+		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"1970-01-02T00:00:00Z\"}}", "t", 86400,
+			NULL},
+		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"1970-01-02T00:00:00.25+01:30\"}}", "t",
+			81000, NULL},
+		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"1970-01-01T00:00:00-00:01\"}}", "t", 60,
+			NULL},
+		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}}", NULL, 0,
+			"expirationTimestamp is no time"},
+		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"1970-01-02T00:00:00\"}}", NULL, 0,
+			"expirationTimestamp is no time"},
+		{HEAD "{}}", NULL, 0, "it gave neither token nor certificate"},
+		{HEAD "{\"clientKeyData\":\"k\"}}", NULL, 0,
+			"it gave a certificate without key or a key without certificate"},
+		{"{\"kind\":\"ExecCredential\",\"apiVersion\":\"" EXEC_V1
+		 "beta1\",\"status\":{\"token\":\"t\"}}",
+			NULL, 0, "it printed no ExecCredential of " EXEC_V1},
+		{"secret", NULL, 0, "what it printed is no JSON"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct exec_credential c = {.expires_s = 0};
+		struct err err = {""};
+		int r = exec_credential_parse(cases[i].text, strlen(cases[i].text), EXEC_V1, &c, &err);
+
+		assert_int_equal(r, cases[i].error ? -EINVAL : 0);
+		if (cases[i].error) {
+			test_assert_text(cases[i].text, err.text, cases[i].error);
+			continue;
+		}
+		assert_string_equal(c.token, cases[i].token);
+		assert_true(c.expires_s == cases[i].expires_s);
+		exec_credential_release(&c);
+	}
+}
+
+static int run_script(const char *dir, const char *script, unsigned deadline_ms, const atomic_bool *cancel,
+	struct exec_credential *ret, struct err *err)
+{
+	CLEANUP(freep) char *path = below(dir, "plugin");
+	char *args[] = {(char[]){"first"}}, *env[] = {(char[]){"PLUGIN_SAYS=hello"}};
+	struct exec_config config = {.command = path,
+		.args = args,
+		.n_args = 1,
+		.env = env,
+		.n_env = 1,
+		.api_version = (char[]){EXEC_V1}};
+
+	test_write_file(dir, "plugin", script);
+	assert_int_equal(chmod(path, 0700), 0);
+	return exec_credential_run(&config, deadline_ms, cancel, ret, err);
+}
+
+static void plugins_run(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	struct exec_credential c = {.expires_s = 0};
+	struct err err = {""};
+	int r = run_script(dir,
+		"#!/bin/sh\ncase $KUBERNETES_EXEC_INFO in *'\"interactive\":false'*) ;; *) exit 9 ;; esac\n"
+		"printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" EXEC_V1
+		"\",\"status\":{\"token\":\"%s-%s\"}}' $1 $PLUGIN_SAYS\n",
+		5000, NULL, &c, &err);
+
+	(void)state;
+	if (r < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(c.token, "first-hello");
+	exec_credential_release(&c);
+	assert_int_equal(run_script(dir, "#!/bin/sh\nexit 3\n", 5000, NULL, &c, &err), -EIO);
+	assert_non_null(strstr(err.text, "failed with exit status 3"));
+}
+
+static void plugins_end_in_time(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	atomic_bool cancel = true;
+	struct exec_credential c;
+	struct err err = {""};
+	struct timespec from, to;
+
+	(void)state;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	/* The child of the shell holds the pipe, too, and has to go with it. */
+	assert_int_equal(
+		run_script(dir, "#!/bin/sh\nsleep 60 &\nsleep 60\n", 200, NULL, &c, &err), -ETIMEDOUT);
+	assert_int_equal(run_script(dir, "#!/bin/sh\nsleep 60\n", 60000, &cancel, &c, &err), -ECANCELED);
+	assert_int_equal(run_script(dir, "#!/bin/sh\nexec >&-\nsleep 60\n", 200, NULL, &c, &err), -ETIMEDOUT);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	assert_true(to.tv_sec - from.tv_sec < 20);
+}
+
+static void a_plugin_is_asked_again_when_its_answer_is_old_or_refused(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(freep) char *path = below(dir, "config");
+	CLEANUP(freep)
+	char *text = kubeconfig(
+		"server: 'https://h'", "exec: {command: ./plugin, apiVersion: " EXEC_V1 ", args: ['2100']}");
+	CLEANUP(freep) char *plugin = below(dir, "plugin");
+	CLEANUP(credentials_freep) struct credentials *c = NULL;
+	struct credentials_options options = {.kubeconfig = path};
+	struct api_access a;
+	struct err err = {""};
+
+	(void)state;
+	test_write_file(dir, "config", text);
+	/* Its token is the number of times it has run; the year its answer ends in comes from a file. */
+	test_write_file(dir, "year", "2100");
+	test_write_file(dir, "plugin",
+		"#!/bin/sh\ncd \"$(dirname \"$0\")\" && echo >>count\n"
+		"printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" EXEC_V1
+		"\",\"status\":{\"token\":\"%s\",\"expirationTimestamp\":\"%s-01-01T00:00:00Z\"}}' "
+		"\"$(wc -l <count)\" \"$(cat year)\"\n");
+	assert_int_equal(chmod(plugin, 0700), 0);
+	assert_int_equal(credentials_new(&options, &c, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		if (credentials_access(c, NULL, &a, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_string_equal(a.token, "1");
+	}
+	test_write_file(dir, "year", "2000");
+	credentials_refused(c);
+	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
+	assert_string_equal(a.token, "2");
+	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
+	assert_string_equal(a.token, "3");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kubeconfigs_are_read),
+		cmocka_unit_test(what_is_wrong_or_unsupported_is_said),
+		cmocka_unit_test(a_service_account_has_its_places),
+		cmocka_unit_test(files_that_change_are_read_again),
+		cmocka_unit_test(the_first_file_of_a_list_that_exists_counts),
+		cmocka_unit_test(what_plugins_print_is_checked),
+		cmocka_unit_test(plugins_run),
+		cmocka_unit_test(plugins_end_in_time),
+		cmocka_unit_test(a_plugin_is_asked_again_when_its_answer_is_old_or_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

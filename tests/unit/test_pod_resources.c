@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "agent/pod_resources.h"
+#include "common/cleanup.h"
+#include "tests/lib/grpc_server.h"
+#include "tests/lib/states.h"
+#include "tests/lib/wire.h"
+
+/* pods {name namespace containers{name devices{resource ids topology{nodes{id}}} cpus memory{type size
+ * topology}} cpus memory} */
+#define NODE_0    "3{1{}}"
+#define NODE_1    "3{1{1:1}}"
+#define NODES_0_1 "3{1{} 1{1:1}}"
+
+static int parse(const char *list, const char *allocatable, struct pod_resources *ret, struct notes *notes,
+	struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf a = STRBUF_INIT(1u << 20);
+	CLEANUP(strbuf_release) struct strbuf b = STRBUF_INIT(1u << 20);
+	CLEANUP(machine_release) struct machine machine;
+
+	test_machine(&machine, "0-15", "", "0-1");
+	wire_add(&a, list);
+	if (allocatable)
+		wire_add(&b, allocatable);
+	return pod_resources_parse(
+		a.text, a.len, allocatable ? b.text : NULL, b.len, &machine, ret, notes, err);
+}
+
+static void containers_become_items(void **state)
+{
+	static const struct {
+		const char *what, *list, *want, *notes;
+	} rows[] = {
+		{"no pods", "", "", ""},
+		{"nothing held", "1{1'p' 2'ns' 3{1'c'}}", "/c;", ""},
+		{"CPUs, memory, devices",
+			"1{1'p' 2'ns' 3{1'c' 3[4 5] 4{1'memory' 2:1024 " NODE_0 "} 2{1'v/nic' 2'a' " NODES_0_1
+			"}}}",
+			"/c cpus 4-5 memory 1024@0 v/nic a@0-1;", ""},
+		{"CPUs not packed, a field of the future", "1{1'p' 3{1'c' 3:4 3:5 9'new' 5{2'claim'}}}",
+			"/c cpus 4-5;", ""},
+		{"one entry a device",
+			"1{1'p' 3{1'c' 2{1'v/nic' 2'a' " NODE_1 "} 2{1'v/gpu' 2'x'} 2{1'v/nic' 2'b' " NODE_1
+			"} 2{1'v/nic' 2'c' " NODE_0 "}}}",
+			"/c v/nic a,b@1 v/gpu x@ v/nic c@0;", ""},
+		{"a device listed under each of its nodes",
+			"1{1'p' 3{1'c' 2{1'v/nic' 2'b' " NODE_1 "} 2{1'v/nic' 2'a' 2'b' " NODE_0
+			"} 2{1'v/gpu' 2'b' " NODE_0 "}}}",
+			"/c v/nic b@0-1 v/nic a@0 v/gpu b@0;", ""},
+		{"topology without nodes", "1{1'p' 3{1'c' 2{1'v/nic' 2'a' 3{}}}}", "/c v/nic a@;", ""},
+		{"nodes that cannot be",
+			"1{1'p' 3{1'c' 2{1'v/nic' 2'a' 3{1{1:7}}} 2{1'v/nic' 2'b' 3{1{} 1{1:-1}}} 2{1'v/nic' "
+			"2'c' " NODE_1 "}}}",
+			"/c v/nic a,b@ v/nic c@1;",
+			"the pod-resources API names NUMA node 7 for 'v/nic', which this machine does not "
+			"have; 2 "
+			"such answers are taken for no affinity"},
+		{"pod level, all of it shared", "1{1'p' 3{1'c'} 4[2 3] 5{1'memory' 2:4096 " NODE_1 "}}",
+			"/ cpus 2-3 memory 4096@1;/c;", ""},
+		{"pod level, some of it a container's",
+			"1{1'p' 3{1'c' 3[2] 4{1'memory' 2:1024 " NODE_1 "}} 4[2 3] 5{1'memory' 2:4096 " NODE_1
+			"}}",
+			"/ cpus 3 memory 3072@1;/c cpus 2 memory 1024@1;", ""},
+		{"pod level, all of it a container's",
+			"1{1'p' 3{1'c' 3[2] 4{1'memory' 2:1024 " NODE_1 "}} 4[2] 5{1'memory' 2:1024 " NODE_1
+			"}}",
+			"/;/c cpus 2 memory 1024@1;", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(65536);
+		CLEANUP(strbuf_release) struct strbuf said = STRBUF_INIT(65536);
+		CLEANUP(pod_resources_release) struct pod_resources p = {0};
+		CLEANUP(notes_release) struct notes notes = {0};
+		struct err err = {""};
+
+		if (parse(rows[i].list, NULL, &p, &notes, &err) < 0)
+			fail_msg("%s: %s", rows[i].what, err.text);
+		test_allocations_text(&p.held, &text);
+		test_assert_text(rows[i].what, text.text, rows[i].want);
+		test_notes_text(&notes, &said);
+		test_assert_text(rows[i].what, said.text, rows[i].notes);
+		assert_true(p.held.cpus_known && p.held.devices_known);
+		assert_false(p.allocatable_known);
+	}
+}
+
+static void pods_say_who_is_exclusive(void **state)
+{
+	static const char list[] =
+		"1{1'none' 2'a' 3{1'c'}} 1{1'cpu' 2'a' 3{1'c'} 3{1'd' 3[1]}} "
+		"1{1'free' 2'b' 3{1'c' 2{1'v/x' 2'i'} 4{1'memory' 2:5}}} "
+		"1{1'device' 2'b' 3{1'c' 2{1'v/x' 2'j' " NODE_0 "}}} "
+		"1{1'memory' 2'b' 3{1'c' 4{1'memory' 2:5 " NODE_1 "}}} 1{1'pod' 2'c' 4[3]}";
+	static const struct pod_ref want[] = {{(char *)(uintptr_t) "a", (char *)(uintptr_t) "none", false},
+		{(char *)(uintptr_t) "a", (char *)(uintptr_t) "cpu", true},
+		{(char *)(uintptr_t) "b", (char *)(uintptr_t) "free", false},
+		{(char *)(uintptr_t) "b", (char *)(uintptr_t) "device", true},
+		{(char *)(uintptr_t) "b", (char *)(uintptr_t) "memory", true},
+		{(char *)(uintptr_t) "c", (char *)(uintptr_t) "pod", true}};
+	CLEANUP(pod_resources_release) struct pod_resources p = {0};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(list, NULL, &p, NULL, &err), 0);
+	assert_int_equal(p.n_pods, ARRAY_SIZE(want));
+	for (size_t i = 0; i < p.n_pods; i++) {
+		test_assert_text("namespace", p.pods[i].namespace, want[i].namespace);
+		test_assert_text("name", p.pods[i].name, want[i].name);
+		assert_int_equal(p.pods[i].exclusive, want[i].exclusive);
+	}
+}
+
+static void what_could_be_handed_out(void **state)
+{
+	static const char allocatable[] =
+		"2[1 2 3 4 5 6 7] 1{1'v/nic' 2'a' " NODE_0 "} 1{1'v/nic' 2'b' " NODE_0
+		"} 1{1'v/nic' 2'c'} 3{1'memory' 2:4096 " NODE_1 "}";
+	CLEANUP(pod_resources_release) struct pod_resources p = {0};
+	CLEANUP(pod_resources_release) struct pod_resources none = {0};
+	CLEANUP(freep) char *cpus = NULL;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse("", allocatable, &p, NULL, &err), 0);
+	assert_true(p.allocatable_known);
+	cpus = cpuset_print(p.allocatable_cpus);
+	test_assert_text("CPUs", cpus, "1-7");
+	assert_int_equal(p.n_allocatable_memory, 1);
+	test_assert_text("type", p.allocatable_memory[0].type, "memory");
+	assert_int_equal(p.allocatable_memory[0].bytes, 4096);
+	assert_int_equal(p.n_allocatable_devices, 2);
+	assert_int_equal(p.allocatable_devices[0].n_ids, 2);
+	assert_true(hwloc_bitmap_isset(p.allocatable_devices[0].nodes, 0));
+	assert_true(hwloc_bitmap_iszero(p.allocatable_devices[1].nodes));
+	/* Policy none: told, and empty. */
+	assert_int_equal(parse("", "", &none, NULL, &err), 0);
+	assert_true(none.allocatable_known);
+	assert_true(hwloc_bitmap_iszero(none.allocatable_cpus));
+}
+
+static void damage_is_refused(void **state)
+{
+	static const struct {
+		const char *list, *allocatable;
+		int want;
+		const char *text;
+	} rows[] = {
+		{"1{1'p' 2'ns' 3{1'c' 3[-1]}}", NULL, -EINVAL, "pod 'ns/p', container 'c': -1 is no CPU"},
+		{"1{1'p' 2'ns' 3{1'c' 3[99999999]}}", NULL, -EINVAL,
+			"pod 'ns/p', container 'c': 99999999 is no CPU"},
+		{"1{1'p' 2'ns' 4[-2]}", NULL, -EINVAL, "pod 'ns/p': -2 is no CPU"},
+		{"", "2[-3]", -EINVAL, "GetAllocatableResources: -3 is no CPU"},
+		{"1'garbage'", NULL, -EBADMSG, "List: the reply is no such message"},
+		{"1:5", NULL, -EBADMSG, "List: the reply is no such message"},
+		{"", "1'garbage'", -EBADMSG, "GetAllocatableResources: the reply is no such message"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_resources p = {0};
+		struct err err = {""};
+
+		assert_int_equal(parse(rows[i].list, rows[i].allocatable, &p, NULL, &err), rows[i].want);
+		test_assert_text(rows[i].list, err.text, rows[i].text);
+		assert_null(p.pods);
+		assert_null(p.held.items);
+	}
+}
+
+/* ---- calls */
+
+struct node {
+	char *dir;
+	char socket[108];
+	struct grpc_server *server;
+	struct pod_resources_client *client;
+	struct err err;
+};
+
+static void node_init(struct node *n, const struct grpc_answer *answers, size_t n_answers)
+{
+	*n = (struct node){.dir = test_tmpdir()};
+	snprintf(n->socket, sizeof(n->socket), "%.90s/s", n->dir);
+	n->server = grpc_server_start(n->socket, answers, n_answers);
+	assert_int_equal(pod_resources_client_new(n->socket, &n->client), 0);
+}
+
+static void node_release(struct node *n)
+{
+	grpc_server_stop(n->server);
+	pod_resources_client_free(n->client);
+	test_rmtree(&n->dir);
+}
+
+static void both_calls_are_made(void **state)
+{
+	static const struct grpc_answer answers[] = {{.message = "\x0a\x03\x0a\x01p", .len = 5},
+		{.message = "\x12\x01\x07", .len = 3}, {.message = "", .len = 0}, {.status = 12},
+		{.message = "", .len = 0},
+		{.status = 2, .text = "Pods API GetAllocatableResources disabled"}};
+	struct node n;
+
+	(void)state;
+	node_init(&n, answers, ARRAY_SIZE(answers));
+	for (size_t i = 0; i < 3; i++) {
+		CLEANUP(pod_resources_release) struct pod_resources p = {0};
+
+		assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), 0);
+		assert_int_equal(p.n_pods, i == 0);
+		assert_int_equal(p.allocatable_known, i == 0);
+	}
+	test_assert_text(
+		"method", grpc_server_method(n.server), "/v1.PodResourcesLister/GetAllocatableResources");
+	assert_int_equal(grpc_server_connections(n.server), 1);
+	node_release(&n);
+}
+
+static void failures_name_socket_and_call(void **state)
+{
+	static const struct {
+		struct grpc_answer answer;
+		int want;
+		const char *text;
+	} rows[] = {
+		{{.status = 12, .text = "no"}, -EOPNOTSUPP, "this kubelet has no List: no"},
+		{{.status = 2, .text = "boom"}, -EAGAIN, "List failed with gRPC status 2: boom"},
+		{{.status = 4, .text = "slow"}, -ETIMEDOUT, "List ran out of time: slow"},
+		{{.status = 5, .text = "none"}, -ENOENT, "List: not found: none"},
+		{{.status = 8, .text = "rejected"}, -EBUSY,
+			"the kubelet's rate limit refused List; next try in 100 ms"},
+		{{.status = 14, .text = "soon"}, -EAGAIN, "the kubelet is not ready for List: soon"},
+		{{.message = "\x0a\x05p", .len = 3}, -EBADMSG, "List: the reply is no such message"},
+		{{.type = "text/html"}, -EPROTO, "not a gRPC server (HTTP status 200)"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct grpc_answer answers[] = {rows[i].answer, {.len = 0}};
+		struct pod_resources p = {0};
+		char want[256];
+		struct node n;
+
+		node_init(&n, answers, ARRAY_SIZE(answers));
+		snprintf(want, sizeof(want), "%s: %s", n.socket, rows[i].text);
+		assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), rows[i].want);
+		test_assert_text(rows[i].text, n.err.text, want);
+		assert_null(p.pods);
+		node_release(&n);
+	}
+}
+
+static void the_rate_limit_is_respected(void **state)
+{
+	static const struct grpc_answer answers[] = {{.status = 8}, {.len = 0}, {.len = 0}};
+	CLEANUP(pod_resources_release) struct pod_resources p = {0};
+	struct node n;
+
+	(void)state;
+	node_init(&n, answers, ARRAY_SIZE(answers));
+	assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), -EBUSY);
+	assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), -EBUSY);
+	assert_non_null(strstr(n.err.text, "the kubelet's rate limit refused the last call; next try in "));
+	assert_int_equal(grpc_server_calls(n.server), 1);
+	usleep(120000);
+	assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), 0);
+	assert_int_equal(grpc_server_calls(n.server), 3);
+	node_release(&n);
+}
+
+static void one_pod_can_be_asked_for(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(4096);
+	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(4096);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	CLEANUP(allocations_release) struct allocations held = {0};
+	struct grpc_answer answers[] = {{.len = 0}, {.status = 2, .text = "pod p in namespace ns not found"},
+		{.status = 5}, {.status = 2, .text = "PodResources API Get method disabled"}, {.status = 14}};
+	const void *request;
+	struct node n;
+	size_t len;
+
+	(void)state;
+	wire_add(&pod, "1{1'p' 2'ns' 3{1'd' 3[3]} 3{1'c' 3[4 5]}}");
+	answers[0].message = pod.text;
+	answers[0].len = pod.len;
+	node_init(&n, answers, ARRAY_SIZE(answers));
+	assert_int_equal(pod_resources_get(n.client, NULL, "ns", "p", &held, NULL, &n.err), 0);
+	test_allocations_text(&held, &text);
+	test_assert_text("items", text.text, "/c cpus 4-5;/d cpus 3;");
+	wire_add(&want, "1'p' 2'ns'");
+	request = grpc_server_request(n.server, &len);
+	assert_int_equal(len, 5 + want.len);
+	assert_memory_equal((const char *)request + 5, want.text, want.len);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(pod_resources_get(n.client, NULL, "ns", "p", &held, NULL, &n.err), 0);
+		assert_int_equal(held.n_items, 0);
+		assert_true(held.cpus_known);
+	}
+	assert_int_equal(pod_resources_get(n.client, NULL, "ns", "p", &held, NULL, &n.err), -EOPNOTSUPP);
+	assert_int_equal(pod_resources_get(n.client, NULL, "ns", "p", &held, NULL, &n.err), -EAGAIN);
+	node_release(&n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(containers_become_items),
+		cmocka_unit_test(pods_say_who_is_exclusive),
+		cmocka_unit_test(what_could_be_handed_out),
+		cmocka_unit_test(damage_is_refused),
+		cmocka_unit_test(both_calls_are_made),
+		cmocka_unit_test(failures_name_socket_and_call),
+		cmocka_unit_test(the_rate_limit_is_respected),
+		cmocka_unit_test(one_pod_can_be_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The publisher and the API client against an HTTP server that answers as it is told. It cannot show TLS,
+ * field ownership, admission or that an apply without effect writes nothing: tests/upstream/publish.sh asks a
+ * real server.
+ */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+#include <netinet/in.h>
+#include <microhttpd.h>
+
+#include "agent/api_client.h"
+#include "agent/backoff.h"
+#include "agent/json.h"
+#include "agent/publish.h"
+#include "agent/publish_answer.h"
+#include "agent/publish_doc.h"
+#include "common/cleanup.h"
+
+#define SCRIPT_MAX 8
+#define BODY_MAX   4096
+
+/* One answer of the server. */
+struct answer {
+	int status;
+	const char *body, *retry_after;
+	unsigned delay_ms;
+	size_t padding; /* bytes to send in place of the body */
+};
+
+struct server {
+	struct MHD_Daemon *daemon;
+	const struct answer *script; /* the last one is given again and again */
+	size_t n_script, n_requests;
+	char method[SCRIPT_MAX][8], url[SCRIPT_MAX][160], type[SCRIPT_MAX][48], body[SCRIPT_MAX][BODY_MAX];
+	char accept[128], agent[64], authorization[64];
+};
+
+struct upload {
+	size_t len;
+	char text[BODY_MAX];
+};
+
+static void note_header(struct MHD_Connection *connection, const char *name, char *to, size_t size)
+{
+	const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+
+	snprintf(to, size, "%s", value ? value : "");
+}
+
+static enum MHD_Result reply(struct MHD_Connection *connection, const struct answer *a)
+{
+	size_t len = a->padding ? a->padding : strlen(a->body);
+	char *body = calloc(1, len + 1); /* the library wants one it may write to, and frees it */
+	struct MHD_Response *response;
+	enum MHD_Result r;
+
+	if (!body)
+		return MHD_NO;
+	memcpy(body, a->body ? a->body : "", a->padding ? 0 : len);
+	response = MHD_create_response_from_buffer(len, body, MHD_RESPMEM_MUST_FREE);
+
+	if (a->delay_ms)
+		usleep(a->delay_ms * 1000);
+	if (a->retry_after)
+		MHD_add_response_header(response, "Retry-After", a->retry_after);
+	r = MHD_queue_response(connection, (unsigned)a->status, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+static enum MHD_Result on_request(void *data, struct MHD_Connection *connection, const char *url,
+	const char *method, const char *version, const char *upload, size_t *upload_len, void **state)
+{
+	struct server *s = data;
+	struct upload *u = *state;
+	size_t at;
+
+	(void)version;
+	if (!u) {
+		*state = calloc(1, sizeof(*u));
+		return *state ? MHD_YES : MHD_NO;
+	}
+	if (*upload_len) {
+		assert_true(u->len + *upload_len < BODY_MAX);
+		memcpy(u->text + u->len, upload, *upload_len);
+		u->len += *upload_len;
+		*upload_len = 0;
+		return MHD_YES;
+	}
+	at = s->n_requests < SCRIPT_MAX ? s->n_requests++ : SCRIPT_MAX - 1;
+	snprintf(s->method[at], sizeof(s->method[at]), "%s", method);
+	snprintf(s->url[at], sizeof(s->url[at]), "%s", url);
+	snprintf(s->body[at], sizeof(s->body[at]), "%s", u->text);
+	note_header(connection, "Content-Type", s->type[at], sizeof(s->type[at]));
+	note_header(connection, "Accept", s->accept, sizeof(s->accept));
+	note_header(connection, "User-Agent", s->agent, sizeof(s->agent));
+	free(u);
+	*state = NULL;
+	return reply(connection, &s->script[at < s->n_script ? at : s->n_script - 1]);
+}
+
+static void on_completed(
+	void *data, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode why)
+{
+	(void)data;
+	(void)connection;
+	(void)why;
+	free(*state);
+	*state = NULL;
+}
+
+/* What a test holds: the server and a publisher that speaks to it. */
+struct bench {
+	struct server server;
+	struct credentials *credentials;
+	struct api_client *client;
+	struct publisher *publisher;
+	atomic_bool cancel;
+	uint64_t random;
+	char url[64];
+};
+
+static uint64_t given_random(void *data)
+{
+	return ((const struct bench *)data)->random;
+}
+
+static void bench_open(struct bench *b, const struct answer *script, size_t n)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct api_client_options options = {.total_ms = 500, .reply_max = 10000, .cancel = &b->cancel};
+	struct publisher_options publisher = {
+		.node_name = "node-a", .random = given_random, .random_data = b};
+	struct credentials_options credentials = {.api_server = b->url};
+	struct err err = {""};
+
+	*b = (struct bench){.server = {.script = script, .n_script = n}};
+	b->server.daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, on_request,
+		&b->server, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, NULL, MHD_OPTION_END);
+	assert_non_null(b->server.daemon);
+	snprintf(b->url, sizeof(b->url), "http://127.0.0.1:%u",
+		MHD_get_daemon_info(b->server.daemon, MHD_DAEMON_INFO_BIND_PORT)->port);
+	unsetenv("KUBECONFIG");
+	unsetenv("KUBERNETES_SERVICE_HOST");
+	setenv("NO_PROXY", "*", 1);
+	if (credentials_new(&credentials, &b->credentials, &err) < 0 ||
+		api_client_new(b->credentials, &options, &b->client, &err) < 0 ||
+		publisher_new(b->client, &publisher, &b->publisher, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void bench_close(struct bench *b)
+{
+	publisher_free(b->publisher);
+	api_client_free(b->client);
+	credentials_free(b->credentials);
+	if (b->server.daemon)
+		MHD_stop_daemon(b->server.daemon);
+}
+
+#define NODE(uid, annotations) \
+	"{\"kind\":\"Node\",\"metadata\":{\"uid\":\"" uid "\",\"annotations\":{" annotations "}}}"
+#define STATUS(message) "{\"kind\":\"Status\",\"message\":\"" message "\"}"
+
+static struct doc parsed(const char *text)
+{
+	struct doc d = DOC_INIT;
+	struct err err = {""};
+
+	if (json_parse(text, strlen(text), &d, &err) < 0)
+		fail_msg("%s: %s", text, err.text);
+	return d;
+}
+
+/* One call with an object of this content hash and these annotations. */
+static int publish(struct bench *b, const char *hash, const char *annotations, uint64_t now_ms,
+	struct publish_result *ret, struct err *err)
+{
+	CLEANUP(doc_release)
+	struct doc nrt = parsed("{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\"}}");
+	CLEANUP(doc_release) struct doc map = parsed(annotations ? annotations : "{}");
+	struct publish_request request = {
+		.nrt = &nrt, .content_hash = hash, .annotations = annotations ? &map : NULL};
+
+	return publisher_publish(b->publisher, &request, now_ms, ret, err);
+}
+
+static void expect(struct bench *b, const char *hash, uint64_t now_ms, int r, enum publish_outcome nrt,
+	enum publish_outcome node, uint64_t again_ms)
+{
+	struct publish_result result;
+	struct err err = {""};
+	int got = publish(b, hash, NULL, now_ms, &result, &err);
+
+	if (got != r || result.nrt != nrt || result.node != node || result.call_again_ms != again_ms)
+		fail_msg("at %llu: %d nrt=%s node=%s again=%llu %s", (unsigned long long)now_ms, got,
+			publish_outcome_names[result.nrt], publish_outcome_names[result.node],
+			(unsigned long long)result.call_again_ms, err.text);
+	assert_true(got == 0 || err.text[0]);
+}
+
+/* ---- tests */
+
+static void backoff_grows_to_its_limit(void **state)
+{
+	uint64_t seed = test_seed(7);
+	static const uint64_t most[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(most); i++) {
+		assert_true(backoff_ms(i + 1, 0) == 1);
+		assert_true(backoff_ms(i + 1, most[i] - 1) == most[i]);
+		assert_true(backoff_ms(i + 1, most[i]) == 1);
+		for (int n = 0; n < 1000; n++)
+			assert_true(backoff_ms(i + 1, test_random(&seed)) <= most[i]);
+	}
+	assert_true(backoff_ms(4000000000u, 29999) == 30000);
+	assert_true(backoff_spread_ms(600000, 10, 0) == 540000);
+	assert_true(backoff_spread_ms(600000, 10, 120000) == 660000);
+}
+
+static void requests_are_as_agreed(void **state)
+{
+	static const struct answer script[] = {
+		{.status = 200, .body = NODE("u1", "\"nrtd.dev/old\":\"1\",\"a/b\":\"2\"")},
+		{.status = 201, .body = "{}"},
+		{.status = 200,
+			.body = NODE("u1", "\"nrtd.dev/new\":\"2\",\"nrtd.dev/content-hash\":\"h1\"")},
+	};
+	struct bench b;
+	struct publish_result result;
+	struct err err = {""};
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	assert_int_equal(publish(&b, "h1", "{\"nrtd.dev/new\":\"2\"}", 1000, &result, &err), 0);
+	assert_true(result.current);
+	assert_int_equal(b.server.n_requests, 3);
+	assert_string_equal(b.server.method[0], "GET");
+	assert_string_equal(b.server.url[0], "/api/v1/nodes/node-a");
+	assert_string_equal(b.server.method[1], "PATCH");
+	assert_string_equal(
+		b.server.url[1], "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a");
+	assert_string_equal(b.server.type[1], "application/apply-patch+yaml");
+	assert_string_equal(b.server.body[1],
+		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\",\"ownerReferences\":[{"
+		"\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"node-a\",\"uid\":\"u1\"}]}}");
+	assert_string_equal(b.server.type[2], "application/merge-patch+json");
+	assert_string_equal(b.server.body[2],
+		"{\"metadata\":{\"annotations\":{\"nrtd.dev/new\":\"2\",\"nrtd.dev/content-hash\":\"h1\","
+		"\"nrtd.dev/old\":null},\"uid\":\"u1\"}}");
+	assert_string_equal(b.server.agent, "nrtd/" NRTD_VERSION);
+	assert_int_equal(publish(&b, "h1", "{\"nrtd.dev/new\":\"2\"}", 2000, &result, &err), 0);
+	assert_int_equal(b.server.n_requests, 3);
+	assert_true(publisher_count(b.publisher, PUBLISH_NRT, PUBLISH_WRITTEN) == 1);
+	assert_true(publisher_count(b.publisher, PUBLISH_NRT, PUBLISH_UNCHANGED) == 1);
+	bench_close(&b);
+}
+
+static void keys_of_others_are_refused(void **state)
+{
+	static const struct answer script[] = {{.status = 200, .body = NODE("u1", "")}};
+	struct bench b;
+	struct publish_result result;
+	struct err err = {""};
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	assert_int_equal(publish(&b, "h1", "{\"example.com/a\":\"2\"}", 1000, &result, &err), -EBADMSG);
+	assert_string_equal(err.text, "'example.com/a' is no text under nrtd.dev/");
+	assert_true(result.call_again_ms > 1000);
+	bench_close(&b);
+}
+
+static void failures_are_retried_with_the_newest_state(void **state)
+{
+	static const struct answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 429, .body = STATUS("slow down"), .retry_after = "7"},
+		{.status = 503, .body = "<html>bad gateway</html>"},
+		{.status = 409, .body = STATUS("again")},
+		{.status = 200, .body = "{}"},
+	};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	b.random = 99;
+	/* The node is read; the refresh is due at 540000 + 99 from the first call. */
+	expect(&b, "h1", 1000, -EBUSY, PUBLISH_THROTTLED, PUBLISH_DEFERRED, 1000 + 7000 + 100);
+	expect(&b, "h2", 8099, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 8100);
+	expect(&b, "h2", 8100, -EIO, PUBLISH_SERVER_ERROR, PUBLISH_DEFERRED, 8200);
+	expect(&b, "h3", 8200, -EAGAIN, PUBLISH_CONFLICT, PUBLISH_DEFERRED, 8300);
+	expect(&b, "h4", 8300, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541099);
+	expect(&b, "h4", 8301, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 541099);
+	assert_int_equal(b.server.n_requests, 5);
+	bench_close(&b);
+}
+
+static void no_answer_is_told_apart(void **state)
+{
+	static const struct answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 900}};
+	static const struct answer large[] = {{.status = 200, .padding = 20000}};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, slow, 1);
+	expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_DEFERRED, PUBLISH_TIMEOUT, 1001);
+	MHD_stop_daemon(TAKE(b.server.daemon));
+	expect(&b, "h1", 2000, -ECONNREFUSED, PUBLISH_DEFERRED, PUBLISH_UNREACHABLE, 2001);
+	b.cancel = true;
+	expect(&b, "h1", 3000, -ECANCELED, PUBLISH_DEFERRED, PUBLISH_CANCELLED, 3001);
+	bench_close(&b);
+	bench_open(&b, large, 1);
+	expect(&b, "h1", 1000, -EBADMSG, PUBLISH_DEFERRED, PUBLISH_FAILED, 1001);
+	bench_close(&b);
+}
+
+static void *cancel_soon(void *data)
+{
+	usleep(100000);
+	atomic_store((atomic_bool *)data, true);
+	return NULL;
+}
+
+static void a_request_under_way_ends_when_cancelled(void **state)
+{
+	static const struct answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 2500}};
+	struct api_client_options options = {.cancel = NULL};
+	struct api_request request = {.method = "GET", .path = "/"};
+	struct api_response response;
+	struct api_client *client = NULL;
+	struct timespec from, to;
+	struct err err = {""};
+	pthread_t thread;
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, slow, 1);
+	options.cancel = &b.cancel;
+	assert_int_equal(api_client_new(b.credentials, &options, &client, &err), 0);
+	api_response_init(&response);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &b.cancel), 0);
+	assert_int_equal(api_client_request(client, &request, &response, &err), -ECANCELED);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	pthread_join(thread, NULL);
+	assert_true((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 < 1900);
+	api_response_release(&response);
+	api_client_free(client);
+	bench_close(&b);
+}
+
+static void answers_say_what_to_do(void **state)
+{
+	static const struct {
+		enum publish_target target;
+		int status;
+		const char *body;
+		enum publish_outcome outcome;
+		const char *says;
+	} cases[] = {
+		{PUBLISH_NRT, 201, "", PUBLISH_WRITTEN, ""},
+		{PUBLISH_NRT, 404, "404 page not found\n", PUBLISH_NOT_FOUND, "apply the CRD"},
+		{PUBLISH_NODE, 404, STATUS("x"), PUBLISH_NOT_FOUND, "there is no Node 'n'"},
+		{PUBLISH_NRT, 401, STATUS("Unauthorized"), PUBLISH_UNAUTHORIZED,
+			"does not know us (401: Unauthorized)"},
+		{PUBLISH_NRT, 403, STATUS("cannot patch"), PUBLISH_FORBIDDEN,
+			"apply packaging/kubernetes/rbac.yaml: cannot patch"},
+		{PUBLISH_NODE, 422, STATUS("ValidatingAdmissionPolicy 'p' denied"), PUBLISH_FORBIDDEN,
+			"an admission policy refuses the Node"},
+		{PUBLISH_NODE, 422, STATUS("metadata.uid: immutable"), PUBLISH_CONFLICT, "was replaced"},
+		{PUBLISH_NRT, 422, STATUS("bad zone"), PUBLISH_REJECTED, "answers 422"},
+		{PUBLISH_NRT, 410, STATUS("gone"), PUBLISH_CONFLICT, "answers 410"},
+		{PUBLISH_NRT, 429, "", PUBLISH_THROTTLED, "(no message)"},
+		{PUBLISH_NRT, 500, "oops\nX", PUBLISH_SERVER_ERROR, "oops?X"},
+		{PUBLISH_NRT, 504, STATUS("t"), PUBLISH_TIMEOUT, "answers 504"},
+		{PUBLISH_NRT, 302, "", PUBLISH_REJECTED, "answers 302"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err err = {""};
+		enum publish_outcome outcome = publish_answer(
+			cases[i].target, "n", cases[i].status, cases[i].body, strlen(cases[i].body), &err);
+
+		test_assert_text(cases[i].says, publish_outcome_names[outcome],
+			publish_outcome_names[cases[i].outcome]);
+		if (!strstr(err.text, cases[i].says))
+			fail_msg("'%s' lacks '%s'", err.text, cases[i].says);
+		assert_int_equal(publish_errno(outcome) < 0, outcome != PUBLISH_WRITTEN);
+	}
+}
+
+static void a_node_created_anew_gets_the_object_anew(void **state)
+{
+	static const struct answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = "{}"},
+		{.status = 200, .body = NODE("u2", "")}, /* at the refresh */
+		{.status = 200, .body = "{}"},
+	};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541000);
+	expect(&b, "h1", 541000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 1081000);
+	assert_non_null(strstr(b.server.body[3], "\"uid\":\"u2\""));
+	bench_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(backoff_grows_to_its_limit),
+		cmocka_unit_test(requests_are_as_agreed),
+		cmocka_unit_test(keys_of_others_are_refused),
+		cmocka_unit_test(failures_are_retried_with_the_newest_state),
+		cmocka_unit_test(no_answer_is_told_apart),
+		cmocka_unit_test(a_request_under_way_ends_when_cancelled),
+		cmocka_unit_test(answers_say_what_to_do),
+		cmocka_unit_test(a_node_created_anew_gets_the_object_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# publish.sh DIR: agent/publish.c against the control plane in DIR (cluster.sh start, nodes node-a and node-b), with the
+# rights and the admission policy of packaging/kubernetes. B/tests/upstream/steps goes through the lines below; what it
+# prints has to be what stands behind the arrows.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+dir=$1
+object=/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a
+node=/api/v1/nodes/node-a
+crd=/apis/apiextensions.k8s.io/v1/customresourcedefinitions/noderesourcetopologies.topology.node.k8s.io
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+hash() { sed -n 's/.*"nrtd.dev\/content-hash", *"value": *"\([0-9a-f]*\)".*/\1/p; /content-hash/{n;s/.*"value": *"\([0-9a-f]*\)".*/\1/p;}' "$1"; }
+dump() { # dump FILE OPTION...: an object of this machine
+	file=$1
+	shift
+	"$B/nrtd" dump --node-name node-a -o json "$@" 2>/dev/null >"$file" || exit 1
+}
+dump "$work/one.json" --topology-manager-policy restricted --topology-manager-scope pod
+dump "$work/two.json" --topology-manager-policy best-effort --topology-manager-scope pod
+one=$(hash "$work/one.json")
+two=$(hash "$work/two.json")
+
+# steps NAME KUBECONFIG NODE: lines "step" and "-> answer" on standard input
+steps() {
+	cat >"$work/script"
+	sed -n 's/^-> //p' "$work/script" >"$work/want"
+	grep -v '^->' "$work/script" | "$B/tests/upstream/steps" "$2" "$dir/admin.kubeconfig" "$3" >"$work/got" 2>&1
+	if cmp -s "$work/want" "$work/got"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "not ok $1"
+		diff "$work/want" "$work/got" | sed 's/^/	/'
+	fi
+}
+
+agent=$dir/agent-node-a.kubeconfig
+steps "write, leave alone, change, rate limits" "$agent" node-a <<END
+nrt $work/one.json
+publish nrtd.dev/fit-hints=x
+-> nrt=written node=written current again=+540000
+version $object
+-> new version
+publish nrtd.dev/fit-hints=x
+-> nrt=unchanged node=unchanged current again=+540000
+nrt $work/two.json
+publish nrtd.dev/fit-hints=y
+-> nrt=deferred node=deferred again=+500
+advance 500
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=deferred again=+4500
+version $object
+-> new version
+show $node metadata annotations nrtd.dev/content-hash
+-> "$one"
+advance 4500
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=written current again=+535000
+show $node metadata annotations nrtd.dev/content-hash
+-> "$two"
+show $node metadata annotations nrtd.dev/fit-hints
+-> "y"
+version $object
+-> same version
+END
+
+steps "a refresh that finds nothing to repair writes nothing" "$agent" node-a <<END
+nrt $work/two.json
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged current again=+540000
+version $object
+-> new version
+advance 540000
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged current again=+540000
+version $object
+-> same version
+END
+
+steps "edited and deleted things are repaired" "$agent" node-a <<END
+nrt $work/one.json
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=written current again=+540000
+request PATCH $object application/merge-patch+json {"zones":[],"attributes":[]}
+-> 200
+request PATCH $node application/merge-patch+json {"metadata":{"annotations":{"nrtd.dev/fit-hints":"edited","nrtd.dev/other":"x","example.com/y":"1"}}}
+-> 200
+publish nrtd.dev/fit-hints=z
+-> nrt=unchanged node=unchanged current again=+540000
+advance 540000
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=written current again=+540000
+show $object zones 0 name
+-> "node-0"
+show $node metadata annotations nrtd.dev/fit-hints
+-> "z"
+show $node metadata annotations nrtd.dev/other
+-> absent
+show $node metadata annotations example.com/y
+-> "1"
+request DELETE $object
+-> 200
+until 404 GET $object
+-> 404
+advance 540000
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=unchanged current again=+540000
+show $object metadata ownerReferences 0 name
+-> "node-a"
+END
+
+steps "a CRD that goes away and comes back" "$agent" node-a <<END
+nrt $work/one.json
+request DELETE $crd
+-> 200
+until 404 GET $object
+-> 404
+publish
+-> nrt=not_found node=deferred again=+1 error: the API server has no noderesourcetopologies of topology.node.k8s.io/v1alpha2: apply the CRD, manifests/crd.yaml of github.com/k8stopologyawareschedwg/noderesourcetopology-api
+END
+"$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" apply --server-side -k packaging/kubernetes/crd >/dev/null 2>&1 || failed=$((failed + 1))
+steps "the CRD is back" "$agent" node-a <<END
+nrt $work/one.json
+until 200 GET /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies
+-> 200
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=unchanged current again=+540000
+END
+
+steps "a Node that is deleted and registered anew" "$agent" node-a <<END
+nrt $work/one.json
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=unchanged current again=+540000
+request DELETE $node
+-> 200
+advance 540000
+publish nrtd.dev/fit-hints=z
+-> nrt=deferred node=not_found again=+1 error: there is no Node 'node-a': either its kubelet has not registered it yet, or --node-name is wrong
+advance 1
+request POST /api/v1/nodes application/json {"apiVersion":"v1","kind":"Node","metadata":{"name":"node-a"}}
+-> 201
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=written current again=+539999
+show $node metadata annotations nrtd.dev/fit-hints
+-> "z"
+END
+
+steps "a Node that is replaced between two looks" "$agent" node-a <<END
+nrt $work/one.json
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=unchanged current again=+540000
+request DELETE $node
+-> 200
+request POST /api/v1/nodes application/json {"apiVersion":"v1","kind":"Node","metadata":{"name":"node-a"}}
+-> 201
+advance 5000
+publish nrtd.dev/fit-hints=other
+-> nrt=unchanged node=conflict again=+1 error: the Node 'node-a' was replaced by another one of this name
+advance 1
+publish nrtd.dev/fit-hints=other
+-> nrt=written node=written current again=+534999
+END
+
+steps "what is ours goes, what is not stays" "$agent" node-a <<END
+nrt $work/one.json
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=written current again=+540000
+request PATCH $node application/merge-patch+json {"metadata":{"annotations":{"example.com/y":"1"}}}
+-> 200
+cleanup
+-> clean
+until 404 GET $object
+-> 404
+show $node metadata annotations
+-> {"example.com/y":"1"}
+cleanup
+-> clean
+request POST /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies application/json {"apiVersion":"topology.node.k8s.io/v1alpha2","kind":"NodeResourceTopology","metadata":{"name":"node-a"},"zones":[]}
+-> 201
+cleanup
+-> clean
+request DELETE $object
+-> 200
+END
+
+steps "another node's objects" "$dir/agent-node-b.kubeconfig" node-a <<END
+nrt $work/one.json
+publish nrtd.dev/fit-hints=z
+-> nrt=forbidden node=deferred again=+1 error: an admission policy refuses the NodeResourceTopology object of 'node-a': does nrtd run on that node? --node-name must be the one its token is bound to: noderesourcetopologies.topology.node.k8s.io "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write what is of node-a
+END
+
+# A kubeconfig whose token the server refuses, and what takes its place while the publisher holds it.
+sed 's/token: .*/token: x.y.z/' "$agent" >"$work/held.kubeconfig"
+cp "$work/held.kubeconfig" "$work/bad.kubeconfig"
+cp "$agent" "$work/good.kubeconfig"
+steps "a token that expires is replaced in the file" "$work/held.kubeconfig" node-a <<END
+nrt $work/one.json
+publish
+-> nrt=deferred node=unauthorized again=+1 error: the API server does not know us (401: Unauthorized): is the token or certificate expired, or of another cluster?
+rename $work/good.kubeconfig $work/held.kubeconfig
+advance 1
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=written current again=+539999
+rename $work/bad.kubeconfig $work/held.kubeconfig
+advance 539999
+publish nrtd.dev/fit-hints=z
+-> nrt=unauthorized node=unauthorized again=+1 error: the API server does not know us (401: Unauthorized): is the token or certificate expired, or of another cluster?
+END
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
