@@ -108,6 +108,7 @@ help:
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
+## make bench-peers  measure nrtd beside other exporters (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
 ## make coverage   lines and branches that the tests reach
 ## make fuzz-smoke run every fuzz target for FUZZ_SECONDS (default 30; needs clang)
@@ -236,6 +237,10 @@ $(B)/tests/bench/upstream: $(B)/tests/vectors/kubelet_support.o $(B)/tests/vecto
 .PHONY: cluster
 cluster:
 	@tests/upstream/cluster.sh run
+
+.PHONY: bench-peers
+bench-peers: all
+	@B=$(B) tests/upstream/peers.sh
 
 .PHONY: run-bench
 run-bench: all $(BENCH) $(MACHINES)

@@ -189,7 +189,7 @@ static int watch_files(struct loop *l, const struct reconcile_result *result)
 	struct err err = {""};
 	bool changed = false;
 
-	if (!result->observed)
+	if (!result->observed || !l->watch)
 		return 0;
 	if (watch_set(l->watch, (const char *const *)result->files, result->n_files, &changed, &err) < 0)
 		log_warning("%s", err.text);
@@ -380,7 +380,7 @@ static int add_sources(struct loop *l)
 		r = sd_event_add_signal(l->event, NULL, SIGINT, on_stop, l);
 	if (r >= 0)
 		r = sd_event_add_signal(l->event, NULL, SIGHUP, on_reload, l);
-	if (r >= 0)
+	if (r >= 0 && l->watch)
 		r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
 	if (r >= 0)
 		r = sd_event_add_time(
@@ -421,7 +421,12 @@ int loop_run(const struct loop_config *config, struct err *err)
 	};
 	int r = watch_new(&l.watch, err);
 
-	if (r < 0)
+	/* A user has few inotify instances, and on a node full of containers they are all root's. */
+	if (r == -EMFILE)
+		log_warning("%s (fs.inotify.max_user_instances); changes are found by polling alone, "
+			    "poll_ms=%" PRIu64,
+			err->text, config->poll_ms);
+	else if (r < 0)
 		return r;
 	r = add_sources(&l);
 	if (r >= 0)

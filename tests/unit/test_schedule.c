@@ -83,6 +83,7 @@ static void a_storm_is_bounded(void **state)
 
 	(void)state;
 	s.poll_ms = 0;
+	schedule_mark(&s, 0);
 	run(&s, 0, SCHEDULE_NEVER);
 	for (now = 1; now < 20000; now++) {
 		if (now < 10000 && test_random(&random) % 10 == 0) {

@@ -88,6 +88,9 @@ check "vectors: merges" replay merges -cases "$CASES"
 check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CASES"
 check "vectors: CPUs on uneven machines" replay cpus -shape uneven -cases "$CASES"
 check "API server" $here/accepts.sh
+if offers run; then
+	check "daemon" $here/run.sh -seed "$SEED"
+fi
 
 $here/cluster.sh start "$work/cluster" -nodes node-a,node-b,node-c -timeout 12h >/dev/null || exit 1
 check "vectors: scheduler plugin" replay_plugin

@@ -33,5 +33,7 @@ while [ "$i" -lt "$agents" ]; do
 	nodes=$nodes,fleet-$i
 	i=$((i + 1))
 done
+# Ahead of other programs where that is allowed, for milliseconds are measured.
+renice -n -10 -p $$ >/dev/null 2>&1
 $here/cluster.sh start "$work/cluster" -nodes "$nodes" -timeout 12h >/dev/null || exit 1
 build/upstream/rundaemon -cluster "$work/cluster" -machines "$work/machines" -nrtd "$B/nrtd" -agents "$agents" "$@"

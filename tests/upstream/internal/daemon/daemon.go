@@ -73,6 +73,9 @@ func New(dir, name, machine, nrtd, kubeconfig, reserved string, flags ...string)
 		}
 	}
 	n.log = filepath.Join(dir, name+".log")
+	if err := os.RemoveAll(n.log); err != nil {
+		return nil, err
+	}
 	return n, nil
 }
 
