@@ -106,6 +106,7 @@ help:
 ## make bench-upstream  the real Kubernetes code's speed beside nrtd's, on the same questions (needs Go)
 ## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
+## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
 ## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make bench-peers  measure nrtd beside other exporters (needs Go)
@@ -220,6 +221,11 @@ vm-test:
 run-vm-test: $(B)/nrtd
 	@B=$(B) tests/vm/run.sh
 
+# ---- the committed tree's Debian package, installed and run (tests/install)
+.PHONY: install-test
+install-test:
+	@tests/install/systemd.sh
+
 .PHONY: pictures
 pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 	$< man/pictures
@@ -276,4 +282,4 @@ dist:
 clean:
 	rm -rf build
 
--include $(shell find $(B) build/fuzz/obj -name '*.d' $(if $(variant),,-not -path '*/variant*') 2>/dev/null)
+-include $(shell find $(B) build/fuzz/obj \( -path build/install $(if $(variant),,-o -path '*/variant*') \) -prune -o -name '*.d' -print 2>/dev/null)

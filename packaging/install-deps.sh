@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|deb|vm: install what a build, the tests, the checks, the Debian package or the virtual
-# machines need and this machine lacks.
+# install-deps.sh build|test|lint|deb|install|vm: install what a build, the tests, the checks, the Debian package, its test
+# or the virtual machines need and this machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -29,8 +29,9 @@ deb)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
+install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 *)
-	echo "usage: $0 build|test|lint|deb|vm" >&2
+	echo "usage: $0 build|test|lint|deb|install|vm" >&2
 	exit 2
 	;;
 esac
