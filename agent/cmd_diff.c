@@ -19,9 +19,6 @@
 #define HTTP_OK        200
 #define HTTP_NOT_FOUND 404
 
-#define NRT_PATH  "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
-#define NODE_PATH "/api/v1/nodes/"
-
 /* What the API server has there; *ret stays null when there is nothing. */
 static int fetch(
 	struct api_client *client, const char *prefix, const char *name, struct doc *ret, struct err *err)
@@ -109,9 +106,9 @@ static int compare(const struct options *options, struct observation *o, size_t 
 	if (r == 0 && !doc_add_string(&annotations, NRT_CONTENT_HASH, nrt_content_hash(&nrt)))
 		r = -ENOMEM;
 	if (r == 0)
-		r = fetch(api.client, NRT_PATH, o->node_name, &object, err);
+		r = fetch(api.client, PUBLISH_NRT_PATH, o->node_name, &object, err);
 	if (r == 0)
-		r = fetch(api.client, NODE_PATH, o->node_name, &node, err);
+		r = fetch(api.client, PUBLISH_NODE_PATH, o->node_name, &node, err);
 	if (r < 0)
 		return r;
 	*ret_n = diff_object(&object, &nrt, out);
