@@ -66,6 +66,18 @@ void check_report_set(struct check_report *r, char **slot, const char *fmt, ...)
 	va_end(ap);
 }
 
+void check_report_line(struct check_report *r, enum check_level level, const char *source, const char *state,
+	const char *text, const char *remedy)
+{
+	struct check_item *item = check_report_add(r, level, source, "%s", text);
+
+	if (!item)
+		return;
+	item->state = state;
+	if (remedy)
+		check_report_set(r, &item->remedy, "%s", remedy);
+}
+
 enum check_level check_report_level(const struct check_report *r)
 {
 	enum check_level worst = CHECK_OK;

@@ -46,6 +46,10 @@ void check_report_release(struct check_report *r);
 __attribute__((format(printf, 4, 5))) struct check_item *check_report_add(
 	struct check_report *r, enum check_level level, const char *source, const char *fmt, ...);
 
+/* Append an item that has no path. `state` is borrowed; `remedy` may be NULL. */
+void check_report_line(struct check_report *r, enum check_level level, const char *source, const char *state,
+	const char *text, const char *remedy);
+
 /* Set a text of an item. `item` may be NULL, a failure is remembered. */
 __attribute__((format(printf, 3, 4))) void check_report_set(
 	struct check_report *r, char **slot, const char *fmt, ...);

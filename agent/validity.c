@@ -9,8 +9,9 @@
 #include "agent/json.h"
 #include "common/cleanup.h"
 
-#define TEXT_MAX  ((size_t)1 << 20)
-#define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
+#define TEXT_MAX     ((size_t)1 << 20)
+#define YEAR_10000_S INT64_C(253402300800)
+#define PEM_BEGIN    "-----BEGIN CERTIFICATE-----"
 
 /* ---- DER, as far as the beginning of a certificate needs it (X.690, section 8.1) */
 
@@ -149,6 +150,17 @@ static int decode_base64url(const char *text, size_t len, struct strbuf *out)
 	return r < 0 ? r : base64_decode(standard.text, out);
 }
 
+/* A time that a calendar has; -EINVAL for none, and for one that is not said in whole seconds. */
+static int take_claim(const struct doc *claims, const char *name, int64_t *ret)
+{
+	int64_t seconds;
+
+	if (doc_int64(doc_get(claims, name), &seconds) < 0 || seconds < 0 || seconds > YEAR_10000_S)
+		return -EINVAL;
+	*ret = seconds;
+	return 0;
+}
+
 int validity_of_token(const char *token, struct validity *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(TEXT_MAX);
@@ -166,9 +178,9 @@ int validity_of_token(const char *token, struct validity *ret)
 		return r == -ENOMEM ? r : -EINVAL;
 	if (claims.kind != DOC_MAP)
 		return -EINVAL;
-	if (doc_int64(doc_get(&claims, "nbf"), &v.from_s) < 0)
-		doc_int64(doc_get(&claims, "iat"), &v.from_s);
-	doc_int64(doc_get(&claims, "exp"), &v.until_s);
+	if (take_claim(&claims, "nbf", &v.from_s) < 0)
+		take_claim(&claims, "iat", &v.from_s);
+	take_claim(&claims, "exp", &v.until_s);
 	*ret = v;
 	return 0;
 }
