@@ -379,7 +379,8 @@ static void report_missing(struct check *c, const struct right *right, const cha
 	c->cannot_read_node |= *right->group == '\0' && !strcmp(right->verb, "get");
 }
 
-/* 1 = granted, 0 = missing, -1 = it cannot be told, and an item says so. */
+/* 1 = granted, 0 = missing; -ENODATA = the server does not tell, -EIO = it does not answer: an item says so.
+ */
 static int ask_right(struct check *c, const struct right *right)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1024);
@@ -395,14 +396,14 @@ static int ask_right(struct check *c, const struct right *right)
 		"}",
 		right->group, right->resource, right->verb, c->node_name);
 	if (!send_body(c, "right", "POST", REVIEWS_PATH, "application/json", &body))
-		return -1;
+		return -EIO;
 	review = parse_answer(c);
 	allowed = member(&review, "status", "allowed");
 	if (c->response.status != HTTP_CREATED || !allowed || allowed->kind != DOC_BOOL) {
 		err_set(&err, 0, "cannot be told: " REVIEWS_PATH " answers with status %d",
 			c->response.status);
 		check_report_line(c->report, CHECK_WARN, "right", "unknown", err.text, NULL);
-		return -1;
+		return -ENODATA;
 	}
 	if (!strcmp(allowed->text, "true"))
 		return 1;
@@ -419,9 +420,9 @@ static bool step_rights(struct check *c)
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
 		int r = ask_right(c, &rights[i]);
 
-		/* The steps after this one show what the server refuses, if it still answers. */
+		/* What it refuses without telling, the dry run shows. */
 		if (r < 0)
-			return true;
+			return r == -ENODATA;
 		if (r == 0)
 			continue;
 		if (of == rights[i].resource)

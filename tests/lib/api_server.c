@@ -13,9 +13,10 @@ struct upload {
 	char text[API_SERVER_BODY];
 };
 
-static void note_header(struct MHD_Connection *connection, const char *name, char *to, size_t size)
+static void note(
+	struct MHD_Connection *connection, enum MHD_ValueKind kind, const char *name, char *to, size_t size)
 {
-	const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+	const char *value = MHD_lookup_connection_value(connection, kind, name);
 
 	snprintf(to, size, "%s", value ? value : "");
 }
@@ -66,9 +67,10 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	snprintf(s->method[at], sizeof(s->method[at]), "%s", method);
 	snprintf(s->url[at], sizeof(s->url[at]), "%s", url);
 	snprintf(s->body[at], sizeof(s->body[at]), "%s", u->text);
-	note_header(connection, "Content-Type", s->type[at], sizeof(s->type[at]));
-	note_header(connection, "Accept", s->accept, sizeof(s->accept));
-	note_header(connection, "User-Agent", s->agent, sizeof(s->agent));
+	note(connection, MHD_GET_ARGUMENT_KIND, "dryRun", s->dry_run[at], sizeof(s->dry_run[at]));
+	note(connection, MHD_HEADER_KIND, "Content-Type", s->type[at], sizeof(s->type[at]));
+	note(connection, MHD_HEADER_KIND, "Accept", s->accept, sizeof(s->accept));
+	note(connection, MHD_HEADER_KIND, "User-Agent", s->agent, sizeof(s->agent));
 	free(u);
 	*state = NULL;
 	return reply(connection, &s->script[at < s->n_script ? at : s->n_script - 1]);

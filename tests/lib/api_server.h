@@ -25,6 +25,7 @@ struct api_server {
 	uint16_t port;
 	char method[API_SERVER_REQUESTS][8], url[API_SERVER_REQUESTS][160], type[API_SERVER_REQUESTS][48],
 		body[API_SERVER_REQUESTS][API_SERVER_BODY];
+	char dry_run[API_SERVER_REQUESTS][8]; /* the query's dryRun */
 	char accept[128], agent[64];
 };
 
