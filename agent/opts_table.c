@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/duration.h"
+#include "common/settings.h"
 
 #define ON(command) (1u << COMMAND_##command)
 #define ALL         ((1u << COMMAND_COUNT) - 1)
@@ -78,6 +79,13 @@ static int check_duration(const char *value, struct err *err)
 	return duration_parse(value, &ms, err);
 }
 
+static int check_release(const char *value, struct err *err)
+{
+	unsigned minor;
+
+	return settings_parse_release(value, &minor, err);
+}
+
 /* An annotation of a megabyte is more than an object can have. */
 static int check_bytes(const char *value, struct err *err)
 {
@@ -117,6 +125,14 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_KUBELET_CONFIG",
 		.arg = "FILE",
 		.help = "the kubelet's configuration file, instead of looking for it"},
+	[OPT_KUBELET_VERSION] = {.flag = "--kubelet-version",
+		.commands = LOCAL,
+		.env = "NRTD_KUBELET_VERSION",
+		.arg = "RELEASE",
+		.check = check_release,
+		.help = "the kubelet's release, \"v1.35.4\"; releases differ in a few decisions (default: as "
+			"the "
+			"newest known, 1.36)"},
 	[OPT_NODE_NAME] = {.flag = "--node-name",
 		.commands = LOCAL,
 		.env = "NRTD_NODE_NAME",
