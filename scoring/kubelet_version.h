@@ -21,6 +21,8 @@ struct kubelet_version {
 	bool separate_combinations;
 };
 
+#define KUBELET_MINOR_RECORDED 36u /* kubelet_version_of() takes a release that is not known for this one */
+
 /* How the kubelet of release 1.`minor` decides; 0 = not known, as the newest that was recorded. */
 static inline struct kubelet_version kubelet_version_of(unsigned minor)
 {
