@@ -130,9 +130,8 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_KUBELET_VERSION",
 		.arg = "RELEASE",
 		.check = check_release,
-		.help = "the kubelet's release, \"v1.35.4\"; releases differ in a few decisions (default: as "
-			"the "
-			"newest known, 1.36)"},
+		.help = "the kubelet's release, \"v1.35.4\"; releases differ in a few decisions (default: "
+			"the Node's for run and diff, else 1.36)"},
 	[OPT_NODE_NAME] = {.flag = "--node-name",
 		.commands = LOCAL,
 		.env = "NRTD_NODE_NAME",
