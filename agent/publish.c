@@ -158,6 +158,8 @@ static enum publish_outcome take_node(struct publisher *p, struct err *err)
 	/* Another Node of the same name: the object's owner is gone. */
 	if (!p->node.uid || strcmp(p->node.uid, node.uid) != 0)
 		free(TAKE(p->written_hash));
+	if (node.kubelet_minor == 0)
+		node.kubelet_minor = p->node.kubelet_minor; /* the answer to a write has metadata only */
 	node_metadata_release(&p->node);
 	p->node = node;
 	p->node_known = true;
@@ -166,7 +168,7 @@ static enum publish_outcome take_node(struct publisher *p, struct err *err)
 
 static enum publish_outcome read_node(struct publisher *p, struct err *err)
 {
-	struct api_request request = {.method = "GET", .path = p->node_path, .accept = PUBLISH_METADATA_ONLY};
+	struct api_request request = {.method = "GET", .path = p->node_path};
 	enum publish_outcome outcome = send_request(p, PUBLISH_NODE, &request, err);
 
 	if (outcome == PUBLISH_NOT_FOUND)
@@ -285,6 +287,12 @@ static enum publish_outcome step_nrt(
 	return outcome;
 }
 
+static bool is_for_another_kubelet(const struct publisher *p, const struct publish_request *request)
+{
+	return request->kubelet_minor > 0 && p->node.kubelet_minor > 0 &&
+	       request->kubelet_minor != p->node.kubelet_minor;
+}
+
 static enum publish_outcome step_node(
 	struct publisher *p, const struct publish_request *request, uint64_t now_ms, struct err *err)
 {
@@ -304,6 +312,8 @@ static enum publish_outcome step_node(
 	}
 	if (patch.n_items == 0)
 		return PUBLISH_UNCHANGED;
+	if (is_for_another_kubelet(p, request))
+		return PUBLISH_DEFERRED;
 	if (waits(p, PUBLISH_NODE, now_ms))
 		return PUBLISH_DEFERRED;
 	outcome = write_node(p, &patch, err);
@@ -357,6 +367,7 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	/* A write's answer may have shown that the Node is another one; then the object has to follow. */
 	result.current = is_settled(result.nrt) && is_settled(result.node) && p->written_hash;
 	result.call_again_ms = next_call(p, &result, now_ms);
+	result.kubelet_minor = p->node.kubelet_minor;
 	*ret = result;
 
 	r = publish_errno(result.nrt);

@@ -63,12 +63,16 @@ struct publish_request {
 	const char *content_hash;      /* of it (nrt_content_hash()) */
 	const struct doc *annotations; /* map of strings, keys under nrtd.dev/; NULL = none shall be there */
 	const struct doc *labels;      /* the same */
+	/* The annotations are for a kubelet of release 1.N: they are held back from a Node that has another.
+	 * 0 = for any. */
+	unsigned kubelet_minor;
 };
 
 /* What a call did. */
 struct publish_result {
 	enum publish_outcome nrt, node;
 	bool current;           /* everything wanted is on the API server */
+	unsigned kubelet_minor; /* the Node's kubelet is of release 1.N; 0 = not known */
 	uint64_t call_again_ms; /* call at this time at the latest, changed or not (clock of `now_ms`) */
 };
 

@@ -198,7 +198,7 @@ static void missing_rights_are_named(void **state)
 		BEGIN CRD_OK AGENT_OK MISSING("note", "delete", NRTS, "nrtd run --cleanup",
 			RBAC) "ok    right          noderesourcetopologies: create, patch, get; nodes: get, "
 			      "patch\n" NODE_OK "ok    dry run        the API server would take the object "
-						"and the Node's annotations\n");
+			      "and the Node's annotations\n");
 }
 
 static void what_is_not_there_is_named(void **state)
@@ -222,7 +222,7 @@ static void what_is_not_there_is_named(void **state)
 		BEGIN
 		"FAIL  CRD            topology.node.k8s.io serves v1alpha1, not v1alpha2\n" APPLY_CRD AGENT_OK
 			RIGHTS_OK "FAIL  Node           there is no Node 'node-a': either its kubelet has "
-				  "not registered it yet, "
+		"not registered it yet, "
 		"or --node-name is wrong\n" REMEDY
 		"name it by --node-name; kubectl get nodes lists the names there are\n" NOT_TRIED);
 	expect("questions that are refused", no_reviews, CHECK_FAIL,
@@ -300,14 +300,15 @@ static void the_clock_is_compared(void **state)
 static void slow_answers_end_it(void **state)
 {
 	static const struct api_answer slow[] = {
-		{.status = 200, .body = "{\"gitVersion\":\"v1.35.4\"}", .delay_ms = 2600},
-		{.status = 404, .body = "", .delay_ms = 2600}, {0}};
+		{.status = 200, .body = "{\"gitVersion\":\"v1.35.4\"}", .delay_ms = 2100},
+		{.status = 404, .body = "", .delay_ms = 2100}, {.status = 404, .body = "", .delay_ms = 2100},
+		{0}};
 
 	(void)state;
 	expect("slow", slow, CHECK_FAIL,
 		BEGIN "FAIL  CRD            the CustomResourceDefinition noderesourcetopologies.topology.node"
 		      ".k8s.io is not there\n" APPLY_CRD
-		      "warn  identity       not asked: the answers before took too long\n" REMEDY
+		      "warn  right          not asked: the answers before took too long\n" REMEDY
 		      "look at the API server's load and the way to it\n");
 }
 

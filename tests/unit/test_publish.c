@@ -38,7 +38,9 @@ static uint64_t given_random(void *data)
 
 static void bench_open(struct bench *b, const struct api_answer *script, size_t n)
 {
-	struct api_client_options options = {.total_ms = 500, .reply_max = 10000, .cancel = &b->cancel};
+	/* Little time only where an answer is to come too late: under valgrind everything is slow. */
+	struct api_client_options options = {
+		.total_ms = script->delay_ms ? 500 : 30000, .reply_max = 10000, .cancel = &b->cancel};
 	struct publisher_options publisher = {
 		.node_name = "node-a", .random = given_random, .random_data = b};
 	struct credentials_options credentials = {.api_server = b->url};
@@ -160,6 +162,52 @@ static void requests_are_as_agreed(void **state)
 	assert_int_equal(b.server.n_requests, 3);
 	assert_true(publisher_count(b.publisher, PUBLISH_NRT, PUBLISH_WRITTEN) == 1);
 	assert_true(publisher_count(b.publisher, PUBLISH_NRT, PUBLISH_UNCHANGED) == 1);
+	bench_close(&b);
+}
+
+/* Hints for another release than the Node's are not written; the caller is told which it is, and to come
+ * again. */
+static void hints_are_for_the_nodes_kubelet(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200,
+			.body = "{\"metadata\":{\"uid\":\"u1\"},\"status\":{\"nodeInfo\":{\"kubeletVersion\":"
+				"\"v1.35.4\"}}}"},
+		{.status = 201, .body = "{}"},
+		{.status = 200,
+			.body = NODE("u1", "\"nrtd.dev/new\":\"2\",\"nrtd.dev/content-hash\":\"h1\"")},
+		{.status = 200,
+			.body = NODE("u1", "\"nrtd.dev/new\":\"3\",\"nrtd.dev/content-hash\":\"h1\"")},
+	};
+	CLEANUP(doc_release) struct doc nrt = parsed("{\"metadata\":{\"name\":\"node-a\"}}");
+	CLEANUP(doc_release) struct doc map = parsed("{\"nrtd.dev/new\":\"2\"}");
+	CLEANUP(doc_release) struct doc newer = parsed("{\"nrtd.dev/new\":\"3\"}");
+	struct publish_request request = {
+		.nrt = &nrt, .content_hash = "h1", .annotations = &map, .kubelet_minor = 36};
+	struct bench b;
+	struct publish_result result;
+	struct err err = {""};
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	assert_int_equal(publisher_publish(b.publisher, &request, 1000, &result, &err), 0);
+	assert_int_equal(result.nrt, PUBLISH_WRITTEN);
+	assert_int_equal(result.node, PUBLISH_DEFERRED);
+	assert_int_equal(result.kubelet_minor, 35);
+	assert_int_equal(result.call_again_ms, 1000);
+	assert_false(result.current);
+	assert_int_equal(b.server.n_requests, 2);
+	request.kubelet_minor = 35;
+	assert_int_equal(publisher_publish(b.publisher, &request, 1001, &result, &err), 0);
+	assert_int_equal(result.node, PUBLISH_WRITTEN);
+	/* The answer to the write says no release; what is known stays. */
+	assert_int_equal(result.kubelet_minor, 35);
+	assert_true(result.current);
+	/* 0: for any. */
+	request.kubelet_minor = 0;
+	request.annotations = &newer;
+	assert_int_equal(publisher_publish(b.publisher, &request, 9000, &result, &err), 0);
+	assert_int_equal(result.node, PUBLISH_WRITTEN);
 	bench_close(&b);
 }
 
@@ -321,6 +369,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(backoff_grows_to_its_limit),
 		cmocka_unit_test(requests_are_as_agreed),
+		cmocka_unit_test(hints_are_for_the_nodes_kubelet),
 		cmocka_unit_test(keys_of_others_are_refused),
 		cmocka_unit_test(failures_are_retried_with_the_newest_state),
 		cmocka_unit_test(no_answer_is_told_apart),
