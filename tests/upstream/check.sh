@@ -67,8 +67,15 @@ for who in agent kubelet; do
 ^ok +dry run +the API server would take
 END
 done
-check "a dry run leaves nothing" 0 "$agent" </dev/null
-as_admin get noderesourcetopology node-a -o name >"$work/out" 2>&1 && bad "a dry run leaves an object"
+as_admin delete noderesourcetopology node-a --ignore-not-found >/dev/null
+node=$(as_admin get node node-a -o jsonpath='{.metadata.annotations}')
+check "a dry run" 0 "$agent" <<END
+^ok +dry run
+END
+if as_admin get noderesourcetopology node-a >"$work/out" 2>&1 || ! grep -q NotFound "$work/out" ||
+	[ "$node" != "$(as_admin get node node-a -o jsonpath='{.metadata.annotations}')" ]; then
+	bad "a dry run leaves nothing"
+fi
 
 check "another node's agent" 1 "$dir/agent-node-b.kubeconfig" <<END
 ^ok +$rights
