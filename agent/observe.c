@@ -39,7 +39,7 @@ void sources_release(struct sources *s)
 	sources_forget_machine(s);
 	free(s->socket);
 	pod_resources_client_free(s->api);
-	*s = (struct sources){0};
+	*s = (struct sources){.cancel = s->cancel};
 }
 
 void sources_forget_machine(struct sources *s)
@@ -141,7 +141,7 @@ static int open_api(struct sources *sources, const struct options *options, cons
 	if (r < 0 || (socket && sources->socket && !strcmp(socket, sources->socket)))
 		return r;
 	if (socket)
-		r = pod_resources_client_new(socket, &client);
+		r = pod_resources_client_new(socket, sources->cancel, &client);
 	if (r < 0)
 		return r;
 	pod_resources_client_free(sources->api);
