@@ -324,6 +324,7 @@ static void try_http(struct loop *l)
 		l->http_failed = true;
 		return;
 	}
+	l->http_failed = false;
 	log_info("serving /healthz, /readyz and /metrics address='%s' port=%u", listen->address,
 		http_server_port(l->http));
 }
