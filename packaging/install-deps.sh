@@ -21,7 +21,7 @@ test | lint)
 lstopo-no-graphics=hwloc-nox"
 	files="$files /usr/lib/debug/.build-id=libc6-dbg"
 	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
-codespell=codespell shellcheck=shellcheck gcovr=gcovr"
+codespell=codespell shellcheck=shellcheck rpmlint=rpmlint gcovr=gcovr"
 	# clang's runtime for the fuzz targets; the compiler says where it looks for it.
 	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null)=libclang-rt-dev"
 	;;
