@@ -109,7 +109,8 @@ prepare() {
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1
 	# What is built here are no unit tests: make test runs them.
-	check "the package is built, and lintian finds nothing" env DEB_BUILD_OPTIONS=nocheck packaging/make-deb.sh "$work/deb"
+	check "the package is built, and lintian finds nothing" env "DEB_BUILD_OPTIONS=nocheck parallel=$(nproc)" \
+		packaging/make-deb.sh "$work/deb"
 	[ -e "$(echo "$work"/deb/nrtd_*.deb)" ] || exit 1
 	make_tree || skip "debootstrap fails here: $(tail -n 1 "$work/debootstrap")"
 	answer=$(systemd-nspawn --quiet --directory=$tree --volatile=overlay --register=no --keep-unit --private-network \
@@ -319,6 +320,7 @@ test_upgrade() {
 }
 
 test_mistakes() {
+	local token
 	since=$(date +%s)
 	settings NRTD_COALESCE=50
 	check "a bad setting: it does not start" says inside sh -c 'systemctl start nrtd || echo no' -- no
@@ -328,8 +330,10 @@ test_mistakes() {
 	check "no kubeconfig yet: it does not start" says inside sh -c 'systemctl start nrtd || echo no' -- no
 	check "the journal says which" eventually 5 says journal -p err..err -- "cannot open '/etc/kubernetes/later.conf': .*"
 	check "it is tried again" says unit SubState -- auto-restart
-	cp "$work/cluster/agent-$node.kubeconfig" "$work/kubernetes/later.conf" # now a service account's
-	check "until it is there" eventually 15 running
+	check "a service account for it" kubectl apply -f packaging/kubernetes/rbac.yaml
+	token=$(kubectl create token nrtd -n nrtd --bound-object-kind Node --bound-object-name $node)
+	sed "s/token: .*/token: $token/" "$work/cluster/agent-$node.kubeconfig" >"$work/kubernetes/later.conf"
+	check "until it is there, with a token for this node" eventually 20 running
 	settings
 	inside systemctl restart nrtd
 }
