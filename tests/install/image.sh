@@ -11,6 +11,8 @@ cd "$(dirname "$0")/../.." || exit 1
 cache=build/container
 programs=build/upstream
 work=${NRTD_IMAGE_WORK:-}
+root=${root:-}
+image=${image:-}
 passed=0
 failed=0
 
@@ -81,6 +83,11 @@ prepare() {
 	build --target tools -t nrtd-tools >"$work/build" 2>&1 || skip "the compilers cannot be installed: $(tail -n 1 "$work/build")"
 }
 
+# runtime_config ACCOUNT SERVICE: from a Pod on standard input, oci.jq says what the arguments are
+runtime_config() {
+	jq -f tests/install/oci.jq --arg root "$root" --argjson image "$image" --arg account "$1" --arg service "$2" \
+		--slurpfile profiles /usr/share/containers/seccomp.json
+}
 small() {
 	local size
 	size=$(find "$root" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
@@ -113,22 +120,26 @@ one_program() { # nothing but the program can be executed, and no file is anythi
 }
 no_setuid() { ! find "$root" -perm /7022 | grep .; }
 
-# as_built ARGUMENT...: the image alone, as its own user, without any mount or network of ours
+# as_built ARGUMENTS: the image alone, as its own user, the examples mounted; ARGUMENTS is a list in JSON
 as_built() {
 	local status
 	mkdir -p "$work/plain"
-	jq -n '{metadata: {name: "plain"}, spec: {containers: [{args: $ARGS.positional, volumeMounts: [],
+	jq -n --argjson args "$1" --arg examples "$PWD/tests/fixtures/examples" '{metadata: {name: "plain"}, spec: {
+		volumes: [{name: "examples", hostPath: {path: $examples}}], containers: [{args: $args,
+		volumeMounts: [{name: "examples", mountPath: "/examples", readOnly: true}],
 		securityContext: {readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}},
-		resources: {limits: {memory: "64Mi"}, requests: {cpu: "1"}}}], volumes: []}}' --args "$@" |
-		jq -f tests/install/oci.jq --arg root "$root" --argjson image "$image" --arg account "" --arg service "127.0.0.1:1" \
-			--slurpfile profiles /usr/share/containers/seccomp.json |
+		resources: {limits: {memory: "64Mi"}, requests: {cpu: "1"}}}]}}' | runtime_config "" 127.0.0.1:1 |
 		jq '.linux.namespaces += [{type: "network"}]' >"$work/plain/config.json"
 	runc --root "$work/runc" run --bundle "$work/plain" "nrtd-plain-$$" </dev/null
 	status=$?
 	runc --root "$work/runc" delete --force "nrtd-plain-$$" 2>/dev/null
 	return $status
 }
-version() { [ "$(as_built --version)" = "$(build/nrtd --version)" ]; }
+version() { as_built '["--version"]' | diff - <(build/nrtd --version); }
+score() {
+	as_built '["score", "--nrt", "/examples/kep-nodes.yaml", "-f", "/examples/kep-pod.yaml"]' |
+		diff - <(build/nrtd score --nrt tests/fixtures/examples/kep-nodes.yaml -f tests/fixtures/examples/kep-pod.yaml)
+}
 not_root() { [ "$(jq -r .User <<<"$image")" = 65532:65532 ]; }
 
 image() {
@@ -145,7 +156,8 @@ image() {
 	check "nothing is setuid or writable for others" no_setuid
 	check "its own user is not root" not_root
 	check "it runs as that user" version
-	export NRTD_IMAGE_WORK=$work NRTD_IMAGE_ROOT=$root NRTD_IMAGE_CONFIG=$image
+	check "and ranks nodes" score
+	export NRTD_IMAGE_WORK=$work root image
 	# Host folders, network and processes of its own: the Pod's paths are taken literally, and all ends with it.
 	unshare --net --mount --pid --fork --mount-proc --kill-child "$0" pod </dev/null | tee "$work/pod"
 	passed=$((passed + $(sed -n 's/^\([0-9]*\) passed, .*/\1/p' "$work/pod" | tail -n 1)))
@@ -174,7 +186,7 @@ managers() {
 }
 managers_end() {
 	exec 3>&-
-	kill $managers_pid && wait $managers_pid
+	kill "$managers_pid" && wait "$managers_pid"
 	rm -f /var/lib/kubelet/pod-resources/kubelet.sock
 }
 node() {
@@ -215,14 +227,17 @@ folders() {
 bundle() {
 	local server
 	server=$(kubectl config view -o json | jq -r '.clusters[0].cluster.server')
-	jq -f tests/install/oci.jq --arg root "$NRTD_IMAGE_ROOT" --argjson image "$NRTD_IMAGE_CONFIG" --arg account "$work/account" \
-		--arg service "${server#https://}" --slurpfile profiles /usr/share/containers/seccomp.json "$work/pod.json" >"$work/bundle/config.json"
+	runtime_config "$work/account" "${server#https://}" <"$work/pod.json" >"$work/bundle/config.json"
 }
 in_runc() { runc --root "$work/runc" "$@"; }
+# running: $pid is the program, no longer the runtime that turns into it
+running() {
+	pid=$(in_runc state nrtd-pod | jq .pid) && [ -n "$pid" ] && grep -qx nrtd "/proc/$pid/comm"
+}
 start() {
 	in_runc run --bundle "$work/bundle" nrtd-pod >"$work/log" 2>&1 </dev/null &
 	run_pid=$!
-	eventually 10 in_runc state nrtd-pod >/dev/null && pid=$(in_runc state nrtd-pod | jq .pid) && [ -e "/proc/$pid/status" ]
+	eventually 10 running
 }
 # status NAME: a line of what the kernel says of the process
 status() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$pid/status"; }
