@@ -7,6 +7,7 @@
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
 programs=build/upstream
 chart=packaging/helm/nrtd
 manifests=packaging/kubernetes
@@ -37,7 +38,10 @@ check() {
 refused() { # refused TEXT COMMAND...: it fails, and says this
 	local text=$1
 	shift
-	! "$@" >"$work/said" 2>&1 && grep -F -- "$text" "$work/said" || { cat "$work/said" && return 1; }
+	if "$@" >"$work/said" 2>&1 || ! grep -F -- "$text" "$work/said"; then
+		cat "$work/said"
+		return 1
+	fi
 }
 
 prepare() {
@@ -150,7 +154,7 @@ nrtd_takes_them() {
 			>"$root/data/kubelet/config.yaml" || return 1
 	mapfile -t args < <(arguments "$work/all.yaml")
 	[ ${#args[@]} -gt 10 ] || return 1
-	timeout 3 build/nrtd "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1
+	timeout 3 "$B/nrtd" "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1
 	for text in 'kind: NodeResourceTopology' 'nrtd.dev/fit-score.small' 'nrtd.dev/fit-score.network' 'max-exclusive-cpus.1-numa'; do
 		grep -qF "$text" "$work/published" || { echo "no $text" && tail -n 5 "$work/published" && return 1; }
 	done
