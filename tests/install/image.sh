@@ -16,6 +16,7 @@ root=${root:-}
 image=${image:-}
 passed=0
 failed=0
+id=nrtd-${work##*.}
 
 skip() {
 	echo "skipped: $*"
@@ -133,9 +134,9 @@ as_built() {
 		securityContext: {readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}},
 		resources: {limits: {memory: "64Mi"}, requests: {cpu: "1"}}}]}}' | runtime_config "" 127.0.0.1:1 |
 		jq '.linux.namespaces += [{type: "network"}]' >"$work/plain/config.json"
-	runc --root "$work/runc" run --bundle "$work/plain" "nrtd-plain-$$" </dev/null
+	runc --root "$work/runc" run --bundle "$work/plain" "$id-plain" </dev/null
 	status=$?
-	runc --root "$work/runc" delete --force "nrtd-plain-$$" 2>/dev/null
+	runc --root "$work/runc" delete --force "$id-plain" 2>/dev/null
 	return $status
 }
 version() { as_built '["--version"]' | diff - <("$B/nrtd" --version); }
@@ -235,10 +236,10 @@ bundle() {
 in_runc() { runc --root "$work/runc" "$@"; }
 # running: $pid is the program, no longer the runtime that turns into it
 running() {
-	pid=$(in_runc state nrtd-pod | jq .pid) && [ -n "$pid" ] && grep -qx nrtd "/proc/$pid/comm"
+	pid=$(in_runc state "$id" | jq .pid) && [ -n "$pid" ] && grep -qx nrtd "/proc/$pid/comm"
 }
 start() {
-	in_runc run --bundle "$work/bundle" nrtd-pod >"$work/log" 2>&1 </dev/null &
+	in_runc run --bundle "$work/bundle" "$id" >"$work/log" 2>&1 </dev/null &
 	run_pid=$!
 	eventually 10 running
 }
@@ -259,7 +260,7 @@ mounts() {
 	done < <(jq -r '.spec.containers[0].volumeMounts[] | .mountPath + (if .readOnly then " ro" else " rw" end)' "$work/pod.json")
 }
 one_writable() { [ "$(jq -r '[.spec.containers[0].volumeMounts[] | select(.readOnly | not) | .mountPath] | join(" ")' "$work/pod.json")" = /run/nrtd ]; }
-limited() { in_runc events --stats nrtd-pod | jq -e --argjson limit $((32 * 1048576)) '.data.memory.usage.limit == $limit'; }
+limited() { in_runc events --stats "$id" | jq -e --argjson limit $((32 * 1048576)) '.data.memory.usage.limit == $limit'; }
 # free N: the object on the server says that N CPUs are free
 free() {
 	get noderesourcetopology node-a >"$work/nrt.json" 2>&1 &&
@@ -268,7 +269,7 @@ free() {
 owned() { jq -e --arg uid "$(get node node-a | jq -r .metadata.uid)" '.metadata.ownerReferences[0].uid == $uid' "$work/nrt.json"; }
 settings() { jq -e '[.attributes[] | {(.name): .value}] | add | .topologyManagerPolicy == "restricted" and .cpuManagerPolicy == "static"' "$work/nrt.json"; }
 hints() { get node node-a | jq -e '.metadata.annotations["nrtd.dev/fit-hints"] | fromjson | .fits | length > 0'; }
-same() { in_runc exec nrtd-pod /usr/sbin/nrtd diff; }
+same() { in_runc exec "$id" /usr/sbin/nrtd diff; }
 # probe NAME: as the kubelet asks
 probe() {
 	local url
@@ -279,15 +280,22 @@ probe() {
 socket_used() { curl -sS --fail --max-time 2 http://127.0.0.1:8095/metrics | grep -E '^nrtd_source_state.*pod-resources.* 1$'; }
 metrics() { curl -sS --fail --max-time 2 http://127.0.0.1:8095/metrics | grep -q '^nrtd_build_info'; }
 below_limit() {
-	in_runc events --stats nrtd-pod | jq -c .data.memory.usage
-	status VmHWM
-	[ "$(status VmHWM | tr -dc 0-9)" -lt 32768 ] && in_runc events --stats nrtd-pod | jq -e '.data.memory.usage | .failcnt == 0 and .max < .limit'
+	in_runc events --stats "$id" | jq -c .data.memory.usage
+	for name in VmHWM VmRSS RssAnon; do echo "$name $(status $name)"; done
+	[ "$(status VmHWM | tr -dc 0-9)" -lt 32768 ] && in_runc events --stats "$id" | jq -e '.data.memory.usage | .failcnt == 0 and .max < .limit'
 }
-not_killed() { ! cat /sys/fs/cgroup/memory/nrtd-pod/memory.oom_control /sys/fs/cgroup/nrtd-pod/memory.events 2>/dev/null | grep -E '^oom_kill [1-9]'; }
+# killed: how many processes of the container the kernel has killed for memory, by either version of cgroups
+killed() {
+	local path
+	path=$(sed -n 's/^[0-9]*:memory:/memory/p' "/proc/$pid/cgroup")
+	path=/sys/fs/cgroup/${path:-$(sed -n 's/^0:://p' "/proc/$pid/cgroup")}
+	cat "$path/memory.oom_control" "$path/memory.events" 2>/dev/null | sed -n 's/^oom_kill //p'
+}
+not_killed() { killed && [ "$(killed)" = 0 ]; }
 ends() {
 	local began status took
 	began=$(date +%s%N)
-	in_runc kill nrtd-pod TERM && wait "$run_pid"
+	in_runc kill "$id" TERM && wait "$run_pid"
 	status=$?
 	took=$((($(date +%s%N) - began) / 1000000))
 	echo "status $status after $took ms"
@@ -332,12 +340,12 @@ pod() {
 	check "a CPU that it hands out then is taken in the object" eventually 20 free $((cpus - 2))
 	check "its new socket is found in the folder" eventually 15 socket_used
 	check "resident memory stays below the limit" below_limit
-	echo "     $(head -n 2 "$work/out" | paste -sd' ')"
+	echo "     $(head -n 4 "$work/out" | paste -sd' ')"
 	check "it was not killed for memory" not_killed
 	check "SIGTERM ends it within 2 s, with 0" ends
 	echo "     $(head -n 1 "$work/out")"
 	check "it had nothing to complain about" quiet
-	in_runc delete --force nrtd-pod 2>/dev/null
+	in_runc delete --force "$id" 2>/dev/null
 	managers_end
 	tests/upstream/cluster.sh stop "$work/cluster"
 	echo "$passed passed, $failed failed"
@@ -348,6 +356,7 @@ if [ "${1:-}" = pod ]; then
 	exit
 fi
 work=$(mktemp -d)
+id=nrtd-${work##*.}
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 prepare
