@@ -204,6 +204,13 @@ node() {
 	END
 	managers && tests/upstream/cluster.sh start "$work/cluster" -nodes node-a,node-b -manifests "" -scheduler "" -agent other/agent
 }
+# readme_command: what the README says to type for a cluster
+readme_command() {
+	local -a command
+	read -ra command < <(sed -n 's/^    kubectl \(apply -k [^#]*\)#.*/\1/p' README.md)
+	echo "command: kubectl ${command[*]}"
+	[ ${#command[@]} -eq 3 ] && kubectl "${command[@]}"
+}
 # make_pod: what the DaemonSet's controller makes, for node-a
 make_pod() {
 	get daemonset nrtd -n nrtd | jq '{apiVersion: "v1", kind: "Pod", metadata: (.spec.template.metadata + {name: "nrtd-pod",
@@ -269,6 +276,7 @@ free() {
 owned() { jq -e --arg uid "$(get node node-a | jq -r .metadata.uid)" '.metadata.ownerReferences[0].uid == $uid' "$work/nrt.json"; }
 settings() { jq -e '[.attributes[] | {(.name): .value}] | add | .topologyManagerPolicy == "restricted" and .cpuManagerPolicy == "static"' "$work/nrt.json"; }
 hints() { get node node-a | jq -e '.metadata.annotations["nrtd.dev/fit-hints"] | fromjson | .fits | length > 0'; }
+checked() { in_runc exec "$id" /usr/sbin/nrtd check; }
 same() { in_runc exec "$id" /usr/sbin/nrtd diff; }
 # probe NAME: as the kubelet asks
 probe() {
@@ -309,7 +317,8 @@ pod() {
 	cpus=$(nproc --all)
 	node >"$work/node" 2>&1 || { cat "$work/node" && exit 1; }
 	check "kubectl apply -k packaging/kubernetes/crd" kubectl apply -k packaging/kubernetes/crd
-	check "kubectl apply -k packaging/kubernetes" kubectl apply -k packaging/kubernetes
+	check "the README's one command" readme_command
+	echo "     $(sed -n 's/^command: //p' "$work/out")"
 	kubectl wait --for condition=established --timeout 60s crd/noderesourcetopologies.topology.node.k8s.io >/dev/null
 	check "the API server takes the DaemonSet's pod" make_pod
 	check "its image is the one that the README builds" asked ".spec.containers[0].image == \"$tag\""
@@ -330,6 +339,7 @@ pod() {
 	check "it belongs to the Node" owned
 	check "the Node has the hints" eventually 10 hints
 	check "nrtd diff in the container finds no difference" same
+	check "nrtd check in the container finds nothing that is in its way" checked
 	check "the liveness probe is answered" probe livenessProbe
 	check "the readiness probe is answered" eventually 5 probe readinessProbe
 	check "metrics are answered" metrics
