@@ -86,7 +86,7 @@ void check_api(const struct options *options, const char *kubelet_root, const st
 		return;
 	}
 	if (r == 0)
-		r = pod_resources_client_new(socket, &client);
+		r = pod_resources_client_new(socket, NULL, &client);
 	if (r < 0) {
 		report->error = r;
 		return;

@@ -75,8 +75,10 @@ static int prepare(struct run *run, struct err *err)
 static int serve(struct run *run, struct err *err)
 {
 	CLEANUP(reconciler_release)
-	struct reconciler reconciler = {
-		.options = run->options, .hints = &run->hints, .metrics = run->metrics};
+	struct reconciler reconciler = {.options = run->options,
+		.hints = &run->hints,
+		.metrics = run->metrics,
+		.sources.cancel = &run->cancel};
 	struct loop_config config = {.reconciler = &reconciler,
 		.metrics = run->metrics,
 		.cancel = &run->cancel,

@@ -146,6 +146,7 @@ static int open_kubelet(struct question *q)
 	const struct kubelet_node node = {
 		.machine = q->in->machine,
 		.settings = &q->settings,
+		.version = kubelet_version_of(q->settings.kubelet_minor),
 		.shared = model_shared_pool(q->in->machine, q->in->allocations),
 		.reserved = q->in->reserved,
 		.memory = q->in->allocations->memory_known ? &q->in->allocations->memory : NULL,
@@ -212,8 +213,9 @@ static int explain_rejection(const struct question *q, const struct admission *a
 				q->pod.containers[v->container].name);
 		return report->rejection ? 0 : -ENOMEM;
 	}
+	/* Whether the managers, who are asked first, would refuse it too is not always known. */
 	snprintf(name, sizeof(name), "OutOf%.50s", a->short_of);
-	report->rejection = strdup(name);
+	report->rejection = strdup(v->answer == KUBELET_UNKNOWN ? "" : name);
 	print_amount(a->short_of, a->wanted, wanted);
 	print_amount(a->short_of, a->free, free);
 	err_set(&report->reason, 0, "%.60s: %s wanted, the node has %s left at most", a->short_of, wanted,

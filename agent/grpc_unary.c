@@ -21,6 +21,7 @@
 #define REQUEST_MAX  (64u << 10)
 #define MESSAGE_MAX  400u
 #define NOT_ANSWERED (-1)
+#define SLICE_MS     50 /* how long a raised cancel flag may go unseen */
 
 /* What is known of the call under way. */
 struct call {
@@ -43,6 +44,7 @@ struct grpc_channel {
 	dev_t dev; /* of the socket when it was connected */
 	ino_t ino;
 	nghttp2_session *session;
+	const atomic_bool *cancel; /* NULL = nobody ends a call early */
 	struct call call;
 };
 
@@ -280,7 +282,7 @@ static int channel_new(struct grpc_channel **ret)
 	return 0;
 }
 
-int grpc_channel_new(const char *socket, struct grpc_channel **ret)
+int grpc_channel_new(const char *socket, const atomic_bool *cancel, struct grpc_channel **ret)
 {
 	CLEANUP(grpc_channel_freep) struct grpc_channel *c = NULL;
 	int r = channel_new(&c);
@@ -290,6 +292,7 @@ int grpc_channel_new(const char *socket, struct grpc_channel **ret)
 	if (strlen(socket) >= sizeof(c->address.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(c->address.sun_path, socket, strlen(socket) + 1);
+	c->cancel = cancel;
 	*ret = TAKE(c);
 	return 0;
 }
@@ -414,10 +417,13 @@ static int run(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 	if (!buf)
 		return -ENOMEM;
 	while (!c->call.closed) {
-		int wait = ms_until(deadline);
+		int left = ms_until(deadline), wait = c->cancel && left > SLICE_MS ? SLICE_MS : left;
 		struct pollfd p = {.fd = c->fd, .events = POLLIN};
-		int r = send_some(c, &pending);
+		int r;
 
+		if (c->cancel && atomic_load(c->cancel))
+			return -ECANCELED;
+		r = send_some(c, &pending);
 		/* A peer that went away may have answered before. */
 		if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 			return r;
@@ -434,7 +440,7 @@ static int run(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 			r = receive_some(c, buf);
 		if (r < 0 && !c->call.closed)
 			return r;
-		if (wait == 0 && !c->call.closed)
+		if (left == 0 && !c->call.closed)
 			return -ETIMEDOUT;
 	}
 	/* The acknowledgements. The reply is whole; a peer that closes after it is no failure. */

@@ -4,6 +4,7 @@
  * grpc_unary: one gRPC call at a time over a unix socket, by HTTP/2 without TLS. The only file that knows
  * nghttp2. Whatever the peer sends is data to be checked: it ends a call with an error, never the process.
  */
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "common/err.h"
@@ -23,8 +24,9 @@ enum grpc_status {
 /* A connection, kept between calls. */
 struct grpc_channel;
 
-/* Nothing is opened yet. 0; -ENAMETOOLONG (longer than a socket's path can be), -ENOMEM. */
-int grpc_channel_new(const char *socket, struct grpc_channel **ret);
+/* Nothing is opened yet. A raised `cancel` (NULL = none; it must outlive the channel) ends a call under way.
+ * 0; -ENAMETOOLONG (longer than a socket's path can be), -ENOMEM. */
+int grpc_channel_new(const char *socket, const atomic_bool *cancel, struct grpc_channel **ret);
 /* The same over `fd`, a connected stream socket that the channel closes; it is never opened anew. */
 int grpc_channel_new_connected(int fd, struct grpc_channel **ret);
 void grpc_channel_free(struct grpc_channel *c);
@@ -50,9 +52,9 @@ void grpc_reply_release(struct grpc_reply *reply);
  * be repeated.
  *
  * 0 when the peer answered, with any status. Otherwise one line in `err` that names the socket: -ENOENT (no
- * socket), -EACCES, -ECONNREFUSED (nobody listens), -ECONNRESET (the peer went away), -ETIMEDOUT, -EMSGSIZE
- * (the reply is over the cap), -EPROTO (no gRPC server, or the reply is cut off), -ENOMEM; *ret is then
- * untouched.
+ * socket), -EACCES, -ECONNREFUSED (nobody listens), -ECONNRESET (the peer went away), -ETIMEDOUT, -ECANCELED,
+ * -EMSGSIZE (the reply is over the cap), -EPROTO (no gRPC server, or the reply is cut off), -ENOMEM; *ret is
+ * then untouched.
  */
 int grpc_call(struct grpc_channel *c, const char *method, const void *request, size_t len, size_t max_reply,
 	unsigned deadline_ms, struct grpc_reply *ret, struct err *err);

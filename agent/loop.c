@@ -324,6 +324,7 @@ static void try_http(struct loop *l)
 		l->http_failed = true;
 		return;
 	}
+	l->http_failed = false;
 	log_info("serving /healthz, /readyz and /metrics address='%s' port=%u", listen->address,
 		http_server_port(l->http));
 }
@@ -403,7 +404,7 @@ static void loop_release(struct loop *l)
 	sd_event_source_unref(l->timer);
 	sd_event_source_unref(l->tick);
 	sd_event_unref(l->event);
-	closep(&l->lock_fd);
+	lock_release(l->config->lock, &l->lock_fd);
 	pthread_mutex_destroy(&l->health.lock);
 }
 

@@ -37,7 +37,7 @@ static int reserve_by_count(
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
 	CLEANUP(cpu_topology_release) struct cpu_topology topology = {0};
 	CLEANUP(cpu_manager_release) struct cpu_manager manager = {0};
-	const struct kubelet_version version = {0};
+	const struct kubelet_version version = kubelet_version_of(s->kubelet_minor);
 	int r;
 
 	err_set(err, 0, "out of memory");

@@ -39,7 +39,7 @@ void sources_release(struct sources *s)
 	sources_forget_machine(s);
 	free(s->socket);
 	pod_resources_client_free(s->api);
-	*s = (struct sources){0};
+	*s = (struct sources){.cancel = s->cancel};
 }
 
 void sources_forget_machine(struct sources *s)
@@ -89,12 +89,20 @@ int observe_settings(const struct options *options, struct settings *ret, char *
 		.kubelet_root = options->value[OPT_KUBELET_ROOT],
 		.proc = options->value[OPT_PROC],
 	};
+	const char *release = options->value[OPT_KUBELET_VERSION];
+	unsigned minor = 0;
+	int r = release ? settings_parse_release(release, &minor, err) : 0;
 
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		overrides.settings[flags[i].setting].value = options->value[flags[i].option];
 		overrides.settings[flags[i].setting].from = options->origin[flags[i].option];
 	}
-	return settings_find(options->value[OPT_SYSROOT], &overrides, ret, ret_root, notes, err);
+	r = settings_find(options->value[OPT_SYSROOT], &overrides, ret, ret_root, notes, err);
+	if (r == 0)
+		ret->kubelet_minor = minor;
+	return r;
 }
 
 /* ---- allocations */
@@ -133,7 +141,7 @@ static int open_api(struct sources *sources, const struct options *options, cons
 	if (r < 0 || (socket && sources->socket && !strcmp(socket, sources->socket)))
 		return r;
 	if (socket)
-		r = pod_resources_client_new(socket, &client);
+		r = pod_resources_client_new(socket, sources->cancel, &client);
 	if (r < 0)
 		return r;
 	pod_resources_client_free(sources->api);

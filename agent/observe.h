@@ -3,6 +3,8 @@
 /*
  * observe: read every source once, in order, into one struct. Later stages never go back to a source.
  */
+#include <stdatomic.h>
+
 #include "agent/allocations.h"
 #include "agent/model.h"
 #include "agent/opts.h"
@@ -43,6 +45,7 @@ struct sources {
 	struct machine machine;
 	char *socket; /* what `api` is a client of */
 	struct pod_resources_client *api;
+	const atomic_bool *cancel; /* when raised, what the kubelet is asked ends; NULL = never */
 };
 
 void sources_release(struct sources *s);

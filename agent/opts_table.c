@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/duration.h"
+#include "common/settings.h"
 
 #define ON(command) (1u << COMMAND_##command)
 #define ALL         ((1u << COMMAND_COUNT) - 1)
@@ -22,7 +23,8 @@ const struct command_def command_defs[COMMAND_COUNT] = {
 	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
 	[COMMAND_RUN] = {"run", "keep this node's NodeResourceTopology and fit hints true on the API server"},
 	[COMMAND_DIFF] = {"diff", "compare what the API server holds with what run would write"},
-	[COMMAND_CHECK] = {"check", "say what every source tells, and where they disagree"},
+	[COMMAND_CHECK] = {"check",
+		"say what would stop nrtd on this host, in order, and what to do about it"},
 	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
 	[COMMAND_SHOW] = {"show", "draw the machine and who holds what of it"},
 	[COMMAND_COMPLETION] = {"completion", "print a completion script for a shell"},
@@ -78,6 +80,13 @@ static int check_duration(const char *value, struct err *err)
 	return duration_parse(value, &ms, err);
 }
 
+static int check_release(const char *value, struct err *err)
+{
+	unsigned minor;
+
+	return settings_parse_release(value, &minor, err);
+}
+
 /* An annotation of a megabyte is more than an object can have. */
 static int check_bytes(const char *value, struct err *err)
 {
@@ -117,6 +126,13 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_KUBELET_CONFIG",
 		.arg = "FILE",
 		.help = "the kubelet's configuration file, instead of looking for it"},
+	[OPT_KUBELET_VERSION] = {.flag = "--kubelet-version",
+		.commands = LOCAL,
+		.env = "NRTD_KUBELET_VERSION",
+		.arg = "RELEASE",
+		.check = check_release,
+		.help = "the kubelet's release, \"v1.35.4\"; releases differ in a few decisions (default: "
+			"the Node's for run and diff, else 1.36)"},
 	[OPT_NODE_NAME] = {.flag = "--node-name",
 		.commands = LOCAL,
 		.env = "NRTD_NODE_NAME",

@@ -402,7 +402,7 @@ struct pod_resources_client {
 	int64_t not_before;
 };
 
-int pod_resources_client_new(const char *socket, struct pod_resources_client **ret)
+int pod_resources_client_new(const char *socket, const atomic_bool *cancel, struct pod_resources_client **ret)
 {
 	CLEANUP(pod_resources_client_freep) struct pod_resources_client *c = calloc(1, sizeof(*c));
 	int r;
@@ -410,7 +410,7 @@ int pod_resources_client_new(const char *socket, struct pod_resources_client **r
 	if (!c)
 		return -ENOMEM;
 	c->socket = strdup(socket);
-	r = c->socket ? grpc_channel_new(socket, &c->channel) : -ENOMEM;
+	r = c->socket ? grpc_channel_new(socket, cancel, &c->channel) : -ENOMEM;
 	if (r == 0)
 		*ret = TAKE(c);
 	return r;

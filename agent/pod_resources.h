@@ -4,6 +4,8 @@
  * The kubelet's pod-resources API: which pods there are, what each container holds, and what could be handed
  * out.
  */
+#include <stdatomic.h>
+
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/machine.h"
@@ -42,8 +44,10 @@ void pod_resources_release(struct pod_resources *p);
 /* A connection, kept between calls, and when it may be used again after the kubelet asked for patience. */
 struct pod_resources_client;
 
-/* Nothing is opened yet. 0; -ENAMETOOLONG, -ENOMEM. */
-int pod_resources_client_new(const char *socket, struct pod_resources_client **ret);
+/* Nothing is opened yet. A raised `cancel` (NULL = none; it must outlive the client) ends a call under way.
+ * 0; -ENAMETOOLONG, -ENOMEM. */
+int pod_resources_client_new(
+	const char *socket, const atomic_bool *cancel, struct pod_resources_client **ret);
 void pod_resources_client_free(struct pod_resources_client *c);
 void pod_resources_client_freep(struct pod_resources_client **c);
 

@@ -18,12 +18,6 @@
 #define NRT_INTERVAL_MS  500u
 #define NODE_INTERVAL_MS 5000u
 #define BODY_MAX         ((size_t)1 << 20)
-#define NRT_PATH         "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
-#define NODE_PATH        "/api/v1/nodes/"
-#define MANAGER          "fieldManager=nrtd"
-
-/* A Node is tens of kilobytes, mostly its status; this has the server send no more than its metadata. */
-#define METADATA_ONLY "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 /* One of the two things that are written, and what keeps it from being written at once. */
 struct target {
@@ -86,8 +80,8 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 	p->targets[PUBLISH_NODE].interval_ms =
 		options->node_interval_ms ? options->node_interval_ms : NODE_INTERVAL_MS;
 	if (text_set(&p->node_name, options->node_name) < 0 ||
-		asprintf(&p->nrt_path, NRT_PATH "%s", options->node_name) < 0 ||
-		asprintf(&p->node_path, NODE_PATH "%s", options->node_name) < 0)
+		asprintf(&p->nrt_path, PUBLISH_NRT_PATH "%s", options->node_name) < 0 ||
+		asprintf(&p->node_path, PUBLISH_NODE_PATH "%s", options->node_name) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->options.node_name = p->node_name;
 	*ret = TAKE(p);
@@ -141,7 +135,7 @@ static enum publish_outcome send_doc(struct publisher *p, enum publish_target ta
 	int r = json_print_compact(doc, &body);
 	struct api_request request = {.method = method,
 		.path = path,
-		.accept = METADATA_ONLY,
+		.accept = PUBLISH_METADATA_ONLY,
 		.content_type = content_type,
 		.body = body.text,
 		.body_len = body.len};
@@ -164,6 +158,8 @@ static enum publish_outcome take_node(struct publisher *p, struct err *err)
 	/* Another Node of the same name: the object's owner is gone. */
 	if (!p->node.uid || strcmp(p->node.uid, node.uid) != 0)
 		free(TAKE(p->written_hash));
+	if (node.kubelet_minor == 0)
+		node.kubelet_minor = p->node.kubelet_minor; /* the answer to a write has metadata only */
 	node_metadata_release(&p->node);
 	p->node = node;
 	p->node_known = true;
@@ -172,7 +168,7 @@ static enum publish_outcome take_node(struct publisher *p, struct err *err)
 
 static enum publish_outcome read_node(struct publisher *p, struct err *err)
 {
-	struct api_request request = {.method = "GET", .path = p->node_path, .accept = METADATA_ONLY};
+	struct api_request request = {.method = "GET", .path = p->node_path};
 	enum publish_outcome outcome = send_request(p, PUBLISH_NODE, &request, err);
 
 	if (outcome == PUBLISH_NOT_FOUND)
@@ -190,7 +186,7 @@ static enum publish_outcome write_nrt(
 
 	if (r < 0)
 		return PUBLISH_FAILED;
-	if (asprintf(&path, "%s?" MANAGER "&force=true", p->nrt_path) < 0) {
+	if (asprintf(&path, "%s?" PUBLISH_MANAGER "&force=true", p->nrt_path) < 0) {
 		err_set(err, -ENOMEM, "out of memory");
 		return PUBLISH_FAILED;
 	}
@@ -207,7 +203,7 @@ static enum publish_outcome write_node(struct publisher *p, const struct doc *pa
 	CLEANUP(freep) char *path = NULL;
 	enum publish_outcome outcome;
 
-	if (asprintf(&path, "%s?" MANAGER, p->node_path) < 0) {
+	if (asprintf(&path, "%s?" PUBLISH_MANAGER, p->node_path) < 0) {
 		err_set(err, -ENOMEM, "out of memory");
 		return PUBLISH_FAILED;
 	}
@@ -291,6 +287,12 @@ static enum publish_outcome step_nrt(
 	return outcome;
 }
 
+static bool is_for_another_kubelet(const struct publisher *p, const struct publish_request *request)
+{
+	return request->kubelet_minor > 0 && p->node.kubelet_minor > 0 &&
+	       request->kubelet_minor != p->node.kubelet_minor;
+}
+
 static enum publish_outcome step_node(
 	struct publisher *p, const struct publish_request *request, uint64_t now_ms, struct err *err)
 {
@@ -310,6 +312,8 @@ static enum publish_outcome step_node(
 	}
 	if (patch.n_items == 0)
 		return PUBLISH_UNCHANGED;
+	if (is_for_another_kubelet(p, request))
+		return PUBLISH_DEFERRED;
 	if (waits(p, PUBLISH_NODE, now_ms))
 		return PUBLISH_DEFERRED;
 	outcome = write_node(p, &patch, err);
@@ -363,6 +367,7 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	/* A write's answer may have shown that the Node is another one; then the object has to follow. */
 	result.current = is_settled(result.nrt) && is_settled(result.node) && p->written_hash;
 	result.call_again_ms = next_call(p, &result, now_ms);
+	result.kubelet_minor = p->node.kubelet_minor;
 	*ret = result;
 
 	r = publish_errno(result.nrt);

@@ -21,7 +21,13 @@
 #include "agent/doc.h"
 #include "common/err.h"
 
-#define PUBLISH_PREFIX "nrtd.dev/" /* keys of the Node that are ours */
+#define PUBLISH_PREFIX    "nrtd.dev/" /* keys of the Node that are ours */
+#define PUBLISH_NRT_PATH  "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
+#define PUBLISH_NODE_PATH "/api/v1/nodes/"
+#define PUBLISH_MANAGER   "fieldManager=nrtd"
+
+/* A Node is tens of kilobytes, mostly its status; this has the server send no more than its metadata. */
+#define PUBLISH_METADATA_ONLY "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 enum publish_target {
 	PUBLISH_NRT,  /* the NodeResourceTopology object */
@@ -57,12 +63,16 @@ struct publish_request {
 	const char *content_hash;      /* of it (nrt_content_hash()) */
 	const struct doc *annotations; /* map of strings, keys under nrtd.dev/; NULL = none shall be there */
 	const struct doc *labels;      /* the same */
+	/* The annotations are for a kubelet of release 1.N: they are held back from a Node that has another.
+	 * 0 = for any. */
+	unsigned kubelet_minor;
 };
 
 /* What a call did. */
 struct publish_result {
 	enum publish_outcome nrt, node;
 	bool current;           /* everything wanted is on the API server */
+	unsigned kubelet_minor; /* the Node's kubelet is of release 1.N; 0 = not known */
 	uint64_t call_again_ms; /* call at this time at the latest, changed or not (clock of `now_ms`) */
 };
 

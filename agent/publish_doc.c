@@ -6,6 +6,7 @@
 #include "agent/json.h"
 #include "agent/nrt.h"
 #include "common/cleanup.h"
+#include "common/settings.h"
 #include "common/text.h"
 
 void node_metadata_init(struct node_metadata *m)
@@ -36,6 +37,16 @@ static int keep_ours(const struct doc *map, struct doc *ret)
 	return 0;
 }
 
+unsigned node_kubelet_minor(const struct doc *node)
+{
+	const struct doc *info = doc_get(doc_get(node, "status"), "nodeInfo");
+	const char *release = doc_string(doc_get(info, "kubeletVersion"));
+	struct err err;
+	unsigned minor;
+
+	return release && settings_parse_release(release, &minor, &err) == 0 ? minor : 0;
+}
+
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -50,6 +61,7 @@ int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret,
 	if (!uid || !*uid)
 		return err_set(err, -EPROTO, "the API server's answer is no Node");
 	node_metadata_init(ret);
+	ret->kubelet_minor = node_kubelet_minor(&object);
 	r = text_set(&ret->uid, uid);
 	if (r == 0)
 		r = keep_ours(doc_get(metadata, "annotations"), &ret->annotations);

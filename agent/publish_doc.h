@@ -10,13 +10,18 @@
 struct node_metadata {
 	char *uid;
 	struct doc annotations, labels; /* those under nrtd.dev/, as maps */
+	unsigned kubelet_minor;         /* the release of its kubelet is 1.N; 0 = not told */
 };
 
 void node_metadata_init(struct node_metadata *m);
 void node_metadata_release(struct node_metadata *m);
 
-/* From the JSON of a Node (or of its PartialObjectMetadata). 0; -EPROTO with one line; -ENOMEM. */
+/* From the JSON of a Node (or of its PartialObjectMetadata, which tells no release). 0; -EPROTO with one
+ * line; -ENOMEM. */
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err);
+
+/* N when the Node's kubelet is of release 1.N; 0 when it does not say, or nothing that can be read. */
+unsigned node_kubelet_minor(const struct doc *node);
 
 /*
  * What the Node shall have: the request's annotations and labels, and with any of them the annotation

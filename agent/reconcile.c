@@ -19,6 +19,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/vec.h"
+#include "scoring/kubelet_version.h"
 
 #define PICTURE_MAX (64u << 20)
 
@@ -164,7 +165,8 @@ static int picture_hash(struct observation *o, const char *nrt_hash, uint64_t *r
 		r = json_print_compact(&picture, &text);
 	if (r < 0)
 		return r;
-	*ret = hash_bytes(nrt_hash, strlen(nrt_hash), hash_bytes(text.text, text.len, 1));
+	*ret = hash_bytes(
+		nrt_hash, strlen(nrt_hash), hash_bytes(text.text, text.len, 1 + o->settings.kubelet_minor));
 	return 0;
 }
 
@@ -200,12 +202,14 @@ static void count_outcome(
 		metrics_succeeded(r->metrics, (unsigned)target, (double)now_ms / 1000);
 }
 
-static int publish(struct reconciler *r, const struct doc *nrt, uint64_t now_ms, struct reconcile_result *ret)
+static int publish(struct reconciler *r, const struct doc *nrt, unsigned kubelet_minor, uint64_t now_ms,
+	struct reconcile_result *ret)
 {
 	const struct publish_request request = {.nrt = nrt,
 		.content_hash = nrt_content_hash(nrt),
 		.annotations = &r->annotations,
-		.labels = &r->labels};
+		.labels = &r->labels,
+		.kubelet_minor = kubelet_minor};
 	struct timespec start;
 	int e;
 
@@ -238,12 +242,20 @@ static int render_and_publish(
 	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
 {
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	bool told = o->settings.kubelet_minor > 0;
+	unsigned minor = r->kubelet_minor > 0 ? r->kubelet_minor : KUBELET_MINOR_RECORDED;
 	int e = render_nrt(r->options, o, &nrt, &o->notes);
 
 	if (e < 0)
 		return err_set(&ret->err, e, "cannot render the object: %s", strerror(-e));
+	if (!told)
+		o->settings.kubelet_minor = minor;
 	e = refresh_hints(r, o, nrt_content_hash(&nrt), &ret->err);
-	return e < 0 ? e : publish(r, &nrt, now_ms, ret);
+	if (e == 0)
+		e = publish(r, &nrt, told ? 0 : minor, now_ms, ret);
+	if (ret->publish.kubelet_minor > 0)
+		r->kubelet_minor = ret->publish.kubelet_minor;
+	return e;
 }
 
 void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconcile_result *ret)

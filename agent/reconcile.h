@@ -34,7 +34,8 @@ struct reconciler {
 	/* The hints as computed last, and of what. */
 	uint64_t hints_of;
 	struct doc annotations, labels;
-	unsigned failures; /* of observing, in a row */
+	unsigned failures;      /* of observing, in a row */
+	unsigned kubelet_minor; /* as the Node said; 0 = it has not */
 };
 
 void reconciler_release(struct reconciler *r);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "common/cpuset.h"
+#include "common/err.h"
 #include "common/quantity.h"
 
 enum cpu_manager_policy {
@@ -113,6 +114,7 @@ struct settings {
 	struct memory_reservation *memory_reservations;
 	size_t n_memory_reservations;
 	size_t memory_reservations_size;
+	unsigned kubelet_minor; /* its release is 1.N; 0 = not known */
 	char *cpu_options_text; /* "full-pcpus-only=true,..." sorted by key; NULL = none set or unknown */
 	char *topology_options_text; /* the same for topologyManagerPolicyOptions */
 	char *feature_gates_text;    /* the same for featureGates */
@@ -122,6 +124,12 @@ struct settings {
 
 void settings_init(struct settings *s);
 void settings_release(struct settings *s);
+
+/*
+ * A kubelet's release as Kubernetes writes it ("1.35", "v1.35.4", "v1.34.1-eks-113cf36"): *ret is the minor
+ * number. 0; -EINVAL with one line for what is none, or is not 1.x; `ret` is untouched on failure.
+ */
+int settings_parse_release(const char *text, unsigned *ret, struct err *err);
 
 /* Record where a value came from (replaces an earlier text). 0 or -ENOMEM. */
 int settings_set_from(struct settings *s, enum setting what, const char *from);

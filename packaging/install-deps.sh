@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|deb|vm|container|manifests: install what a build, the tests, the checks, the Debian
-# package, the virtual machines or the tests of the container image and the manifests need and this machine lacks.
+# install-deps.sh build|test|lint|deb|install|vm|container|manifests: install what a build, the tests, the checks, the
+# Debian package, its test, the virtual machines or the tests of the container image and the manifests need and this
+# machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -33,9 +34,10 @@ deb)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
+install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq" ;;
 *)
-	echo "usage: $0 build|test|lint|deb|vm|container|manifests" >&2
+	echo "usage: $0 build|test|lint|deb|install|vm|container|manifests" >&2
 	exit 2
 	;;
 esac

@@ -20,3 +20,15 @@ struct kubelet_version {
 	 */
 	bool separate_combinations;
 };
+
+#define KUBELET_MINOR_RECORDED 36u /* kubelet_version_of() takes a release that is not known for this one */
+
+/* How the kubelet of release 1.`minor` decides; 0 = not known, as the newest that was recorded. */
+static inline struct kubelet_version kubelet_version_of(unsigned minor)
+{
+	return (struct kubelet_version){
+		.uncore_rounds_down = minor > 0 && minor <= 33,
+		.device_hints_on_every_node = minor > 0 && minor <= 35,
+		.whole_by_own_size = minor > 36,
+	};
+}

@@ -38,7 +38,7 @@ static double measure(const char *socket, unsigned pause_us, size_t *ret_pods)
 	double times[RUNS];
 	struct err err = {""};
 
-	if (pod_resources_client_new(socket, &client) < 0)
+	if (pod_resources_client_new(socket, NULL, &client) < 0)
 		return -1;
 	for (int i = -1; i < RUNS; i++) {
 		struct pod_resources p;

@@ -62,7 +62,7 @@ static struct pod_resources_client *client(const struct world *w, const char *na
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
-	assert_int_equal(pod_resources_client_new(path, &api), 0);
+	assert_int_equal(pod_resources_client_new(path, NULL, &api), 0);
 	return api;
 }
 

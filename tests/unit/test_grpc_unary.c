@@ -2,7 +2,9 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/grpc_unary.h"
@@ -20,13 +22,14 @@ struct bench {
 	struct grpc_channel *channel;
 	struct grpc_reply reply;
 	struct err err;
+	atomic_bool cancel;
 };
 
 static void bench_init(struct bench *b)
 {
 	*b = (struct bench){.dir = test_tmpdir(), .reply = GRPC_REPLY_INIT};
 	snprintf(b->path, sizeof(b->path), "%.90s/s", b->dir);
-	assert_int_equal(grpc_channel_new(b->path, &b->channel), 0);
+	assert_int_equal(grpc_channel_new(b->path, &b->cancel, &b->channel), 0);
 }
 
 static void bench_release(struct bench *b)
@@ -181,6 +184,36 @@ static void silence_ends_with_the_deadline(void **state)
 	bench_release(&b);
 }
 
+static void *cancel_soon(void *data)
+{
+	usleep(100000);
+	atomic_store((atomic_bool *)data, true);
+	return NULL;
+}
+
+static void a_call_under_way_ends_when_cancelled(void **state)
+{
+	static const struct grpc_answer answers[] = {{.silent = true}, {.message = "well", .len = 4}};
+	struct bench b;
+	struct grpc_server *s;
+	struct timespec from, to;
+	pthread_t thread;
+
+	(void)state;
+	bench_init(&b);
+	s = grpc_server_start(b.path, answers, ARRAY_SIZE(answers));
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &b.cancel), 0);
+	assert_int_equal(call(&b, DEADLINE_MS), -ECANCELED);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	pthread_join(thread, NULL);
+	assert_true(to.tv_sec - from.tv_sec <= 2);
+	b.cancel = false;
+	assert_reply(&b, "well", 4);
+	grpc_server_stop(s);
+	bench_release(&b);
+}
+
 static void a_connection_that_ended_is_opened_anew(void **state)
 {
 	static const struct grpc_answer answers[] = {{.message = "a", .len = 1, .hang_up_after = true},
@@ -245,7 +278,7 @@ static void a_socket_that_cannot_be_had_is_named(void **state)
 	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(grpc_channel_new(path, &none), -ENAMETOOLONG);
+	assert_int_equal(grpc_channel_new(path, NULL, &none), -ENAMETOOLONG);
 	assert_null(none);
 	bench_init(&b);
 	assert_no_way(&b, -ENOENT, "No such file or directory");
@@ -292,6 +325,7 @@ int main(void)
 		cmocka_unit_test(a_status_comes_with_its_words),
 		cmocka_unit_test(bad_peers_get_their_own_error_each),
 		cmocka_unit_test(silence_ends_with_the_deadline),
+		cmocka_unit_test(a_call_under_way_ends_when_cancelled),
 		cmocka_unit_test(a_connection_that_ended_is_opened_anew),
 		cmocka_unit_test(a_replaced_socket_is_noticed),
 		cmocka_unit_test(a_socket_that_cannot_be_had_is_named),

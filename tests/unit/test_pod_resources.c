@@ -189,7 +189,7 @@ static void node_init(struct node *n, const struct grpc_answer *answers, size_t 
 	*n = (struct node){.dir = test_tmpdir()};
 	snprintf(n->socket, sizeof(n->socket), "%.90s/s", n->dir);
 	n->server = grpc_server_start(n->socket, answers, n_answers);
-	assert_int_equal(pod_resources_client_new(n->socket, &n->client), 0);
+	assert_int_equal(pod_resources_client_new(n->socket, NULL, &n->client), 0);
 }
 
 static void node_release(struct node *n)
