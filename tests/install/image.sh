@@ -77,6 +77,7 @@ prepare() {
 	[ "$(id -u)" -eq 0 ] || skip "building and running containers needs root"
 	[ "$(uname -m)" = x86_64 ] || skip "the container's runtime configuration is made for x86_64, this machine is not"
 	answer=$(packaging/install-deps.sh container 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
+	answer=$(unshare --net --mount --pid --fork --mount-proc true 2>&1) || skip "namespaces cannot be had here: $answer"
 	tests/upstream/build.sh controlplane kubectl managers || status=$?
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1
@@ -147,7 +148,7 @@ score() {
 not_root() { [ "$(jq -r .User <<<"$image")" = 65532:65532 ]; }
 
 image() {
-	local container
+	local container p f
 	trap 'umount_image' EXIT
 	check "the Dockerfile builds" build -t "$tag"
 	[ "$failed" -eq 0 ] || return
@@ -163,9 +164,13 @@ image() {
 	check "and ranks nodes" score
 	export NRTD_IMAGE_WORK=$work root image
 	# Host folders, network and processes of its own: the Pod's paths are taken literally, and all ends with it.
-	unshare --net --mount --pid --fork --mount-proc --kill-child "$0" pod </dev/null | tee "$work/pod"
-	passed=$((passed + $(sed -n 's/^\([0-9]*\) passed, .*/\1/p' "$work/pod" | tail -n 1)))
-	failed=$((failed + $(sed -n 's/.* passed, \([0-9]*\) failed$/\1/p' "$work/pod" | tail -n 1)))
+	unshare --net --mount --pid --fork --mount-proc --kill-child "$0" pod </dev/null | tee "$work/pod" | grep -vE "^[0-9]+ passed, "
+	if ! read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$work/pod"); then
+		echo "FAIL the node could not be made"
+		p=0 f=1
+	fi
+	passed=$((passed + p))
+	failed=$((failed + f))
 }
 umount_image() {
 	b rm --all >/dev/null 2>&1
