@@ -107,6 +107,8 @@ help:
 ## make bench-upstream  the real Kubernetes code's speed beside nrtd's, on the same questions (needs Go)
 ## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
+## make image-test  build the container image and run it as the DaemonSet's pod says, by runc (root; needs Go)
+## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
 ## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
@@ -222,6 +224,13 @@ vm-test:
 run-vm-test: $(B)/nrtd
 	@B=$(B) tests/vm/run.sh
 
+# ---- what clusters install (tests/install)
+.PHONY: image-test manifests-test
+image-test manifests-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory $(B)/nrtd
+	@B=$(B) tests/install/$(@:-test=).sh
+
 # ---- the committed tree's Debian package, installed and run (tests/install)
 .PHONY: install-test
 install-test:
@@ -285,4 +294,4 @@ dist:
 clean:
 	rm -rf build
 
--include $(shell find $(B) build/fuzz/obj \( -path build/install $(if $(variant),,-o -path '*/variant*') \) -prune -o -name '*.d' -print 2>/dev/null)
+-include $(shell find $(addprefix $(B)/,agent common scoring tests) build/fuzz/obj -name '*.d' 2>/dev/null)

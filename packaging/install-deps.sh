@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|promtool|deb|install|vm: install what a build, the tests, the checks, the Debian package, its test
-# or the virtual machines need and this machine lacks.
+# install-deps.sh build|test|lint|promtool|deb|install|vm|container|manifests: install what a build, the tests, the checks,
+# the Debian package, its test, the virtual machines or the tests of the container image and the manifests need and this
+# machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -10,11 +11,15 @@ set -eu
 modules="hwloc=libhwloc-dev numa=libnuma-dev libcjson=libcjson-dev yaml-0.1=libyaml-dev libxxhash=libxxhash-dev
 libnghttp2=libnghttp2-dev libprotobuf-c=libprotobuf-c-dev libcurl=libcurl4-openssl-dev libsystemd=libsystemd-dev
 libmicrohttpd=libmicrohttpd-dev"
-commands="cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
+commands="make=make cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
 files="/usr/include/stdio.h=libc6-dev"
 case "${1:-}" in
 build) ;;
 vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
+container)
+	commands="$commands debootstrap=debootstrap buildah=buildah runc=runc jq=jq curl=curl ip=iproute2 unshare=util-linux"
+	files="$files /usr/share/containers/seccomp.json=golang-github-containers-common"
+	;;
 test | lint)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2 \
@@ -31,8 +36,9 @@ deb)
 	;;
 promtool) commands="$commands promtool=prometheus" ;; # a word of its own: with it comes a server
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
+manifests) commands="$commands jq=jq" ;;
 *)
-	echo "usage: $0 build|test|lint|promtool|deb|install|vm" >&2
+	echo "usage: $0 build|test|lint|promtool|deb|install|vm|container|manifests" >&2
 	exit 2
 	;;
 esac
