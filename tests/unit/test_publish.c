@@ -6,7 +6,9 @@
  */
 #include "tests/lib/test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 
 #define SCRIPT_MAX 8
 #define BODY_MAX   4096
+#define STILL_NAME "still.invalid"
 
 /* One answer of the server. */
 struct answer {
@@ -405,6 +408,61 @@ static void a_request_under_way_ends_when_cancelled(void **state)
 	bench_close(&b);
 }
 
+/* A resolver that stands still for longer than any deadline here, for one name. */
+int getaddrinfo(const char *restrict name, const char *restrict service,
+	const struct addrinfo *restrict hints, struct addrinfo **restrict ret)
+{
+	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+	void *symbol = dlsym(RTLD_NEXT, "getaddrinfo");
+
+	if (name && !strcmp(name, STILL_NAME)) {
+		sleep(4);
+		return EAI_AGAIN;
+	}
+	memcpy(&real, &symbol, sizeof(real));
+	return real(name, service, hints, ret);
+}
+
+/* Neither the deadline nor the end of the process waits for a name server that does not answer. */
+static void a_resolver_that_stands_still_holds_up_nothing(void **state)
+{
+	static const struct {
+		bool cancelled;
+		unsigned total_ms;
+		int r;
+	} cases[] = {{true, 30000, -ECANCELED}, {false, 500, -ETIMEDOUT}};
+	const struct credentials_options credentials = {.api_server = "https://" STILL_NAME ":1"};
+	const struct api_request request = {.method = "GET", .path = "/x"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		atomic_bool cancel = false;
+		const struct api_client_options options = {.total_ms = cases[i].total_ms, .cancel = &cancel};
+		struct credentials *who;
+		struct api_client *client;
+		struct api_response response;
+		struct timespec from, to;
+		struct err err = {""};
+		pthread_t thread;
+
+		assert_int_equal(credentials_new(&credentials, &who, &err), 0);
+		assert_int_equal(api_client_new(who, &options, &client, &err), 0);
+		api_response_init(&response);
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		if (cases[i].cancelled)
+			assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &cancel), 0);
+		assert_int_equal(api_client_request(client, &request, &response, &err), cases[i].r);
+		api_client_free(client);
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		if (cases[i].cancelled)
+			pthread_join(thread, NULL);
+		assert_true((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 < 1900);
+		api_response_release(&response);
+		credentials_free(who);
+	}
+	sleep(5); /* its threads end by themselves, and valgrind sees that they leave nothing */
+}
+
 static void answers_say_what_to_do(void **state)
 {
 	static const struct {
@@ -474,6 +532,7 @@ int main(void)
 		cmocka_unit_test(failures_are_retried_with_the_newest_state),
 		cmocka_unit_test(no_answer_is_told_apart),
 		cmocka_unit_test(a_request_under_way_ends_when_cancelled),
+		cmocka_unit_test(a_resolver_that_stands_still_holds_up_nothing),
 		cmocka_unit_test(answers_say_what_to_do),
 		cmocka_unit_test(a_node_created_anew_gets_the_object_anew),
 	};
