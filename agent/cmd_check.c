@@ -9,6 +9,7 @@
 #include "agent/discover.h"
 #include "agent/json.h"
 #include "agent/observe.h"
+#include "agent/settings_find.h"
 #include "agent/settings_text.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -158,7 +159,7 @@ static char *find_root(const struct options *options)
 	settings_init(&settings);
 	if (observe_settings(options, &settings, &root, NULL, NULL) < 0)
 		root = strdup(option_set(options, OPT_KUBELET_ROOT) ? options->value[OPT_KUBELET_ROOT]
-								    : "/var/lib/kubelet");
+								    : KUBELET_ROOT);
 	return root;
 }
 

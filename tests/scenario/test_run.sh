@@ -119,6 +119,47 @@ state 0,5-31 '"uid-1":{"app":"1-4"}'
 until_printed "a whole one does" 5 'available: "11"'
 stop "SIGINT ends it" INT
 
+# --- broken from the start: mended, it is read at once and not when a backoff ends
+echo '{"policyName":' >"$kubelet/.new"
+mv "$kubelet/.new" "$kubelet/cpu_manager_state"
+start --dry-run --http off --poll 0
+sleep 6
+check "a state file that is broken from the start prints no object" test "$(objects)" -eq 0
+state 0,5-31 '"uid-1":{"app":"1-4"}'
+until_printed "mended, it is read at once" 1 'available: "11"'
+stop "it ends" TERM
+
+# --- signals before there is a loop, and while a plugin does not answer
+kubeconfig() { # kubeconfig USER: of a server that is never reached
+	printf 'apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: %s}]\n' "$1" >"$dir/kubeconfig"
+}
+mkdir "$dir/lib"
+mkfifo "$dir/lib/libcurl.so.4" # whose open() takes until somebody writes
+kubeconfig '{token: t}'
+LD_LIBRARY_PATH=$dir/lib
+export LD_LIBRARY_PATH
+start --http off --lock none --kubeconfig "$dir/kubeconfig"
+unset LD_LIBRARY_PATH
+sleep 0.7
+kill -HUP "$pid"
+sleep 0.1
+timeout 5 sh -c ": >'$dir/lib/libcurl.so.4'"
+wait "$pid"
+status=$?
+pid=""
+check "SIGHUP before there is a loop does not end it (status $status)" test $status -eq 1
+check "it goes on with what it was at" grep -q 'cannot load libcurl' "$dir/err"
+kubeconfig "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: [-c, 'echo \$\$ >$dir/plugin; sleep 60']}}"
+start --http off --lock none --kubeconfig "$dir/kubeconfig"
+tries=200
+while [ ! -s "$dir/plugin" ] && [ $tries -gt 0 ]; do
+	sleep 0.05
+	tries=$((tries - 1))
+done
+check "the credential plugin runs" test -s "$dir/plugin"
+stop "SIGTERM while it does not answer" TERM
+check "the plugin has ended too" sh -c "! kill -0 \$(cat '$dir/plugin')"
+
 # --- without a lock
 start --dry-run --http off --lock "$dir/lock"
 until_printed "a dry run needs no lock" 5 'available: "11"'
