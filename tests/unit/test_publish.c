@@ -125,6 +125,7 @@ struct bench {
 	struct publisher *publisher;
 	atomic_bool cancel;
 	uint64_t random;
+	uint64_t now_ms, took_ms; /* of the call under way, and what its requests take */
 	char url[64];
 };
 
@@ -133,14 +134,24 @@ static uint64_t given_random(void *data)
 	return ((const struct bench *)data)->random;
 }
 
+static uint64_t given_clock(void *data)
+{
+	const struct bench *b = data;
+
+	return b->now_ms + b->took_ms;
+}
+
 static void bench_open(struct bench *b, const struct answer *script, size_t n)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	/* Little time only where an answer is to come too late: under valgrind everything is slow. */
 	struct api_client_options options = {
 		.total_ms = script->delay_ms ? 500 : 30000, .reply_max = 10000, .cancel = &b->cancel};
-	struct publisher_options publisher = {
-		.node_name = "node-a", .random = given_random, .random_data = b};
+	struct publisher_options publisher = {.node_name = "node-a",
+		.random = given_random,
+		.random_data = b,
+		.clock = given_clock,
+		.clock_data = b};
 	struct credentials_options credentials = {.api_server = b->url};
 	struct err err = {""};
 
@@ -193,6 +204,7 @@ static int publish(struct bench *b, const char *hash, const char *annotations, u
 	struct publish_request request = {
 		.nrt = &nrt, .content_hash = hash, .annotations = annotations ? &map : NULL};
 
+	b->now_ms = now_ms;
 	return publisher_publish(b->publisher, &request, now_ms, ret, err);
 }
 
@@ -351,6 +363,26 @@ static void failures_are_retried_with_the_newest_state(void **state)
 	expect(&b, "h4", 8300, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541099);
 	expect(&b, "h4", 8301, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 541099);
 	assert_int_equal(b.server.n_requests, 5);
+	bench_close(&b);
+}
+
+/* After a request that took 10 s a backoff of 100 ms is not over yet, nor is what Retry-After asks for. */
+static void a_backoff_begins_when_the_attempt_ends(void **state)
+{
+	static const struct answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 504, .body = STATUS("late")},
+		{.status = 429, .body = STATUS("slow down"), .retry_after = "7"},
+	};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	b.random = 99;
+	b.took_ms = 10000;
+	expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_TIMEOUT, PUBLISH_DEFERRED, 1000 + 10000 + 100);
+	expect(&b, "h1", 11099, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 11100);
+	expect(&b, "h1", 11100, -EBUSY, PUBLISH_THROTTLED, PUBLISH_DEFERRED, 11100 + 10000 + 7000 + 100);
 	bench_close(&b);
 }
 
@@ -530,6 +562,7 @@ int main(void)
 		cmocka_unit_test(hints_are_for_the_nodes_kubelet),
 		cmocka_unit_test(keys_of_others_are_refused),
 		cmocka_unit_test(failures_are_retried_with_the_newest_state),
+		cmocka_unit_test(a_backoff_begins_when_the_attempt_ends),
 		cmocka_unit_test(no_answer_is_told_apart),
 		cmocka_unit_test(a_request_under_way_ends_when_cancelled),
 		cmocka_unit_test(a_resolver_that_stands_still_holds_up_nothing),
