@@ -160,6 +160,27 @@ check "the credential plugin runs" test -s "$dir/plugin"
 stop "SIGTERM while it does not answer" TERM
 check "the plugin has ended too" sh -c "! kill -0 \$(cat '$dir/plugin')"
 
+# --- two for one node, and an API server that is not there
+kubeconfig '{token: t}'
+start --http off --lock "$dir/lock" --kubeconfig "$dir/kubeconfig"
+older=$pid
+tries=200
+while ! grep -q 127.0.0.1 "$dir/err" && [ $tries -gt 0 ]; do
+	sleep 0.05
+	tries=$((tries - 1))
+done
+mv "$dir/err" "$dir/older" # which is open: it goes on writing there
+start --http off --lock "$dir/lock" --kubeconfig "$dir/kubeconfig"
+sleep 5
+check "the younger waits and says for whom" grep -q "waiting: .*pid $older" "$dir/err"
+check "and does nothing else" test "$(grep -c 127.0.0.1 "$dir/err")" -eq 0
+check "the failure of each attempt is logged once" test "$(grep -c 127.0.0.1 "$dir/older")" -eq 1
+kill -KILL "$older"
+wait "$older" 2>/dev/null
+sleep 2
+check "it begins when the older is gone" grep -q 127.0.0.1 "$dir/err"
+stop "it ends" TERM
+
 # --- without a lock
 start --dry-run --http off --lock "$dir/lock"
 until_printed "a dry run needs no lock" 5 'available: "11"'
