@@ -72,6 +72,7 @@ until_printed "the object at once" 5 'name: cpu, capacity: "16", allocatable: "1
 until_printed "the Node's hints" 5 'nrtd.dev/fit-score.small'
 sleep 0.3
 before=$(objects)
+files=$(ls /proc/"$pid"/fd | wc -l)
 check "one object for one state" test "$before" -eq 1
 state 0,5-31 '"uid-1":{"app":"1-4"}'
 until_printed "CPUs that are taken" 2 'allocatable: "15", available: "11"'
@@ -80,6 +81,7 @@ sleep 1.2
 check "CPUs that come back" test "$(objects)" -eq 3
 
 i=0
+began=$(date +%s%N)
 while [ $i -lt 100 ]; do # 100 changes in about 2 seconds
 	state "0,$((i % 10 + 2))-31" "\"uid-2\":{\"app\":\"1-$((i % 10 + 1))\"}"
 	sleep 0.015
@@ -89,7 +91,8 @@ state 0,3-31 '"uid-3":{"app":"1-2"}'
 until_printed "the end of a storm" 3 'allocatable: "15", available: "13"'
 sleep 0.8
 during=$(($(objects) - 3))
-check "a storm of 100 changes is at most two objects a second ($during)" test "$during" -le 12
+most=$((3 + ($(date +%s%N) - began) / 500000000))
+check "a storm of 100 changes is at most two objects a second ($during, at most $most)" test "$during" -le "$most"
 check "the last object is the last state" sh -c "tac '$dir/out' | grep -m 1 'name: cpu, capacity: \"16\", allocatable: \"15\"' | grep -q 'available: \"13\"'"
 
 rm -rf "$kubelet"
@@ -100,11 +103,17 @@ printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nc
 state 0,8-31 '"uid-4":{"app":"1-7"}'
 until_printed "the kubelet's folder goes and comes back" 3 'allocatable: "15", available: "8"'
 
+sleep 0.7
 before=$(objects)
 kill -HUP "$pid"
+tries=100
+while [ "$(objects)" -eq "$before" ] && [ $tries -gt 0 ]; do
+	sleep 0.05
+	tries=$((tries - 1))
+done
 sleep 0.7
 check "SIGHUP prints everything anew" test "$(objects)" -eq $((before + 1))
-check "no file descriptor is left behind" sh -c "test \"\$(ls /proc/$pid/fd | wc -l)\" -le 16"
+check "no file descriptor is left behind" sh -c "test \"\$(ls /proc/$pid/fd | wc -l)\" -le $files"
 stop "SIGTERM ends it" TERM
 
 # --- broken sources leave what was published
