@@ -10,6 +10,7 @@ SYSCONFDIR ?= /etc
 SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 
 CC ?= cc
 PKG_CONFIG ?= pkg-config
@@ -106,6 +107,9 @@ help:
 ## make bench-upstream  the real Kubernetes code's speed beside nrtd's, on the same questions (needs Go)
 ## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
+## make image-test  build the container image and run it as the DaemonSet's pod says, by runc (root; needs Go)
+## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)
+## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
 ## make pictures   draw man/pictures, which the README shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make bench-peers  measure nrtd beside other exporters (needs Go)
@@ -220,6 +224,18 @@ vm-test:
 run-vm-test: $(B)/nrtd
 	@B=$(B) tests/vm/run.sh
 
+# ---- what clusters install (tests/install)
+.PHONY: image-test manifests-test
+image-test manifests-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory $(B)/nrtd
+	@B=$(B) tests/install/$(@:-test=).sh
+
+# ---- the committed tree's Debian package, installed and run (tests/install)
+.PHONY: install-test
+install-test:
+	@tests/install/systemd.sh
+
 .PHONY: pictures
 pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
 	$< man/pictures
@@ -257,7 +273,7 @@ coverage:
 PAGES1 := $(sort $(wildcard man/*.1))
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(MANDIR)/man1 \
-		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR)
+		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(MANIFESTDIR)/crd
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
 	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
@@ -266,6 +282,8 @@ install: all
 	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done
 	install -d $(DESTDIR)$(SYSCONFDIR)/default
 	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
+	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
+	install -m 644 packaging/kubernetes/crd/*.yaml $(DESTDIR)$(MANIFESTDIR)/crd/
 	$(B)/nrtd completion --shell bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(B)/nrtd completion --shell zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 
@@ -276,4 +294,4 @@ dist:
 clean:
 	rm -rf build
 
--include $(shell find $(B) build/fuzz/obj -name '*.d' $(if $(variant),,-not -path '*/variant*') 2>/dev/null)
+-include $(shell find $(addprefix $(B)/,agent common scoring tests) build/fuzz/obj -name '*.d' 2>/dev/null)

@@ -23,7 +23,7 @@
 #define CURL_FUNCTIONS(X)                                                     \
 	X(global_init) X(global_cleanup) X(easy_init) X(easy_cleanup)         \
 	X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror)       \
-	X(slist_append) X(slist_free_all)
+	X(slist_append) X(slist_free_all) X(easy_header) X(getdate)
 /* clang-format on */
 
 #undef curl_easy_setopt
@@ -53,7 +53,8 @@ struct api_client {
 
 void api_response_init(struct api_response *r)
 {
-	*r = (struct api_response){.retry_after_s = -1, .body = STRBUF_INIT(API_CLIENT_REPLY_MAX)};
+	*r = (struct api_response){
+		.retry_after_s = -1, .date_s = -1, .body = STRBUF_INIT(API_CLIENT_REPLY_MAX)};
 }
 
 void api_response_release(struct api_response *r)
@@ -409,6 +410,15 @@ static int describe(const struct api_client *c, CURLcode code, struct err *err)
 		err, r, "%s: %s", c->server.text, c->error[0] ? c->error : c->curl.easy_strerror(code));
 }
 
+static int64_t date_of_answer(const struct api_client *c)
+{
+	struct curl_header *date;
+
+	return c->curl.easy_header(c->easy, "Date", 0, CURLH_HEADER, -1, &date) == CURLHE_OK
+		       ? (int64_t)c->curl.getdate(date->value, NULL)
+		       : -1;
+}
+
 static int perform(struct api_client *c, const struct api_request *request, struct api_response *response,
 	struct err *err)
 {
@@ -434,6 +444,7 @@ static int perform(struct api_client *c, const struct api_request *request, stru
 	c->curl.easy_getinfo(c->easy, CURLINFO_NUM_CONNECTS, &connects);
 	response->status = (int)status;
 	response->retry_after_s = wait <= 0 ? -1 : wait > 3600 ? 3600 : (int)wait;
+	response->date_s = date_of_answer(c);
 	if (connects > 0)
 		resident_trim();
 	return 0;

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "agent/credentials.h"
 #include "common/err.h"
@@ -35,6 +36,7 @@ struct api_request {
 struct api_response {
 	int status;         /* HTTP status code */
 	int retry_after_s;  /* Retry-After in seconds; -1 = not given */
+	int64_t date_s;     /* Date in seconds since 1970; -1 = not given */
 	struct strbuf body; /* kept from one request to the next to be reused */
 };
 

@@ -11,6 +11,13 @@ void api_target_release(struct api_target *t)
 	*t = (struct api_target){0};
 }
 
+struct credentials_options api_target_credentials(const struct options *options)
+{
+	return (struct credentials_options){.api_server = options->value[OPT_API_SERVER],
+		.kubeconfig = options->value[OPT_KUBECONFIG],
+		.context = options->value[OPT_CONTEXT]};
+}
+
 static uint64_t milliseconds(const struct options *options, enum option_id id)
 {
 	uint64_t ms = 0;
@@ -23,9 +30,7 @@ static uint64_t milliseconds(const struct options *options, enum option_id id)
 int api_target_open(const struct options *options, const char *node_name, const atomic_bool *cancel,
 	struct api_target *ret, struct err *err)
 {
-	const struct credentials_options who = {.api_server = options->value[OPT_API_SERVER],
-		.kubeconfig = options->value[OPT_KUBECONFIG],
-		.context = options->value[OPT_CONTEXT]};
+	const struct credentials_options who = api_target_credentials(options);
 	const struct api_client_options how = {.cancel = cancel};
 	const struct publisher_options what = {.node_name = node_name,
 		.refresh_ms = milliseconds(options, OPT_REFRESH),

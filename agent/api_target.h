@@ -21,4 +21,7 @@ void api_target_release(struct api_target *t);
 int api_target_open(const struct options *options, const char *node_name, const atomic_bool *cancel,
 	struct api_target *ret, struct err *err);
 
+/* Who nrtd is to the API server, as the flags say. */
+struct credentials_options api_target_credentials(const struct options *options);
+
 struct target api_target(struct api_target *t);

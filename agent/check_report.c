@@ -6,10 +6,11 @@
 #include <stdarg.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 const char *const check_level_names[CHECK_LEVEL_COUNT] = {
-	[CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "FAIL"};
+	[CHECK_OK] = "ok", [CHECK_NOTE] = "note", [CHECK_WARN] = "warn", [CHECK_FAIL] = "FAIL"};
 
 void check_report_release(struct check_report *r)
 {
@@ -32,6 +33,7 @@ __attribute__((format(printf, 3, 0))) static void set_text(
 		r->error = -ENOMEM;
 		return;
 	}
+	text_one_line(text);
 	free(*slot);
 	*slot = text;
 }
@@ -64,6 +66,18 @@ void check_report_set(struct check_report *r, char **slot, const char *fmt, ...)
 	va_end(ap);
 }
 
+void check_report_line(struct check_report *r, enum check_level level, const char *source, const char *state,
+	const char *text, const char *remedy)
+{
+	struct check_item *item = check_report_add(r, level, source, "%s", text);
+
+	if (!item)
+		return;
+	item->state = state;
+	if (remedy)
+		check_report_set(r, &item->remedy, "%s", remedy);
+}
+
 enum check_level check_report_level(const struct check_report *r)
 {
 	enum check_level worst = CHECK_OK;
@@ -74,16 +88,16 @@ enum check_level check_report_level(const struct check_report *r)
 	return worst;
 }
 
-static void print_age(int64_t seconds, struct strbuf *out)
+void check_span(int64_t seconds, struct strbuf *out)
 {
 	if (seconds < 120)
-		strbuf_addf(out, ", written %" PRId64 " s ago", seconds);
+		strbuf_addf(out, "%" PRId64 " s", seconds);
 	else if (seconds < 7200)
-		strbuf_addf(out, ", written %" PRId64 " min ago", seconds / 60);
+		strbuf_addf(out, "%" PRId64 " min", seconds / 60);
 	else if (seconds < 172800)
-		strbuf_addf(out, ", written %" PRId64 " h ago", seconds / 3600);
+		strbuf_addf(out, "%" PRId64 " h", seconds / 3600);
 	else
-		strbuf_addf(out, ", written %" PRId64 " days ago", seconds / 86400);
+		strbuf_addf(out, "%" PRId64 " days", seconds / 86400);
 }
 
 void check_report_text(const struct check_report *r, struct strbuf *out)
@@ -99,8 +113,11 @@ void check_report_text(const struct check_report *r, struct strbuf *out)
 		}
 		if (item->format)
 			strbuf_addf(out, ", %s", item->format);
-		if (item->age_s >= 0)
-			print_age(item->age_s, out);
+		if (item->age_s >= 0) {
+			strbuf_addstr(out, ", written ");
+			check_span(item->age_s, out);
+			strbuf_addstr(out, " ago");
+		}
 		if (item->text && *item->text)
 			strbuf_addf(out, "%s%s", sep, item->text);
 		strbuf_addch(out, '\n');

@@ -10,12 +10,13 @@
 
 enum check_level {
 	CHECK_OK,
+	CHECK_NOTE, /* nothing is wrong, but some of what nrtd can do will not be done */
 	CHECK_WARN, /* something is not known; nrtd does what it can */
 	CHECK_FAIL, /* nrtd cannot do its work */
 	CHECK_LEVEL_COUNT
 };
 
-extern const char *const check_level_names[CHECK_LEVEL_COUNT]; /* "ok", "warn", "FAIL" */
+extern const char *const check_level_names[CHECK_LEVEL_COUNT]; /* "ok", "note", "warn", "FAIL" */
 
 #define CHECK_NO_AGE (-1)
 
@@ -45,9 +46,16 @@ void check_report_release(struct check_report *r);
 __attribute__((format(printf, 4, 5))) struct check_item *check_report_add(
 	struct check_report *r, enum check_level level, const char *source, const char *fmt, ...);
 
+/* Append an item that has no path. `state` is borrowed; `remedy` may be NULL. */
+void check_report_line(struct check_report *r, enum check_level level, const char *source, const char *state,
+	const char *text, const char *remedy);
+
 /* Set a text of an item. `item` may be NULL, a failure is remembered. */
 __attribute__((format(printf, 3, 4))) void check_report_set(
 	struct check_report *r, char **slot, const char *fmt, ...);
+
+/* A span of time as people say it: "90 s", "12 min", "5 h", "3 days". */
+void check_span(int64_t seconds, struct strbuf *out);
 
 /* The worst level. */
 enum check_level check_report_level(const struct check_report *r);

@@ -6,9 +6,12 @@
 #include "agent/check_api.h"
 #include "agent/check_files.h"
 #include "agent/check_libnuma.h"
+#include "agent/check_publish.h"
 #include "agent/discover.h"
 #include "agent/json.h"
 #include "agent/observe.h"
+#include "agent/output.h"
+#include "agent/render.h"
 #include "agent/settings_find.h"
 #include "agent/settings_text.h"
 #include "common/cleanup.h"
@@ -130,7 +133,8 @@ static void check_enough(const struct observation *o, struct check_report *repor
 			"make the state files or the pod-resources socket readable, one of both is enough");
 }
 
-static void check_observation(const struct options *options, struct check_report *report)
+/* `ret_nrt` becomes the object that would be published; it stays null when there is none. */
+static void check_observation(const struct options *options, struct check_report *report, struct doc *ret_nrt)
 {
 	CLEANUP(observation_release) struct observation o;
 	struct err err = {""};
@@ -146,6 +150,8 @@ static void check_observation(const struct options *options, struct check_report
 	if (o.from_files && o.from_api && o.contradictions == 0)
 		check_report_add(report, CHECK_OK, "comparison", "API and state files agree");
 	check_enough(&o, report);
+	if (render_nrt(options, &o, ret_nrt, &o.notes) < 0)
+		report->error = -ENOMEM;
 	for (size_t i = 0; i < o.notes.n_lines; i++)
 		check_report_add(report, CHECK_WARN, "note", "%s", o.notes.lines[i]);
 }
@@ -163,7 +169,7 @@ static char *find_root(const struct options *options)
 	return root;
 }
 
-static void check_all(const struct options *options, struct check_report *report)
+static void check_node(const struct options *options, struct check_report *report, struct doc *ret_nrt)
 {
 	CLEANUP(machine_release) struct machine machine;
 	CLEANUP(freep) char *root = find_root(options);
@@ -180,7 +186,7 @@ static void check_all(const struct options *options, struct check_report *report
 	if (strcmp(options->value[OPT_STATE_FILES], "none") != 0)
 		check_files(options->value[OPT_SYSROOT], root, &machine, report, &files);
 	check_api(options, root, &machine, report);
-	check_observation(options, report);
+	check_observation(options, report, ret_nrt);
 }
 
 static int print(const struct options *options, const struct check_report *report)
@@ -198,20 +204,17 @@ static int print(const struct options *options, const struct check_report *repor
 	}
 	if (r == 0)
 		r = strbuf_error(&text);
-	if (r < 0)
-		return r;
-	errno = 0;
-	if (fwrite(text.text, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return r < 0 ? r : output_write(text.text, text.len);
 }
 
 int command_check(const struct options *options)
 {
 	CLEANUP(check_report_release) struct check_report report = {0};
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
 	int r;
 
-	check_all(options, &report);
+	check_node(options, &report, &nrt);
+	check_publish(options, nrt.kind == DOC_MAP ? &nrt : NULL, &report);
 	r = print(options, &report);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));

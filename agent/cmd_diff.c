@@ -9,6 +9,7 @@
 #include "agent/json.h"
 #include "agent/nrt.h"
 #include "agent/observe.h"
+#include "agent/output.h"
 #include "agent/publish_doc.h"
 #include "agent/render.h"
 #include "common/cleanup.h"
@@ -19,9 +20,6 @@
 #define EXIT_TROUBLE   2
 #define HTTP_OK        200
 #define HTTP_NOT_FOUND 404
-
-#define NRT_PATH  "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
-#define NODE_PATH "/api/v1/nodes/"
 
 /* What the API server has there; *ret stays null when there is nothing. */
 static int fetch(
@@ -104,7 +102,7 @@ static int compare(const struct options *options, struct observation *o, size_t 
 	if (r == 0)
 		r = api_target_open(options, o->node_name, NULL, &api, err);
 	if (r == 0)
-		r = fetch(api.client, NODE_PATH, o->node_name, &node, err);
+		r = fetch(api.client, PUBLISH_NODE_PATH, o->node_name, &node, err);
 	if (r == 0 && o->settings.kubelet_minor == 0)
 		o->settings.kubelet_minor = node_kubelet_minor(&node); /* as nrtd run does */
 	if (r == 0)
@@ -114,7 +112,7 @@ static int compare(const struct options *options, struct observation *o, size_t 
 	if (r == 0 && !doc_add_string(&annotations, NRT_CONTENT_HASH, nrt_content_hash(&nrt)))
 		r = -ENOMEM;
 	if (r == 0)
-		r = fetch(api.client, NRT_PATH, o->node_name, &object, err);
+		r = fetch(api.client, PUBLISH_NRT_PATH, o->node_name, &object, err);
 	if (r < 0)
 		return r;
 	*ret_n = diff_object(&object, &nrt, out);
@@ -140,8 +138,11 @@ int command_diff(const struct options *options)
 		r = compare(options, &o, &n, &out, &err);
 	for (size_t i = 0; i < o.notes.n_lines; i++)
 		log_warning("%s", o.notes.lines[i]);
-	if (r == 0 && (fputs(out.text, stdout) < 0 || fflush(stdout) != 0))
-		r = err_set(&err, -EIO, "cannot print");
+	if (r == 0) {
+		r = output_write(out.text, out.len);
+		if (r < 0)
+			err_set(&err, r, "cannot print: %s", strerror(-r));
+	}
 	if (r < 0) {
 		log_error("%s", err.text[0] ? err.text : strerror(-r));
 		return EXIT_TROUBLE;

@@ -220,7 +220,7 @@ static int find(const struct credentials_options *options, struct credentials *c
 	} else if (host && *host) {
 		c->in_cluster = true;
 	} else if (!c->api_server) {
-		return err_set(err, -ENOENT,
+		return err_set(err, -ENOKEY,
 			"no credentials for the API server: give --kubeconfig FILE or KUBECONFIG, or run in "
 			"a pod with a "
 			"service account (KUBERNETES_SERVICE_HOST is not set)");
@@ -354,6 +354,15 @@ int credentials_access(
 		.proxy = c->config.proxy,
 		.generation = c->generation};
 	return 0;
+}
+
+void credentials_origin(const struct credentials *c, struct credentials_origin *ret)
+{
+	*ret = (struct credentials_origin){.kubeconfig = c->path,
+		.context = c->config.context,
+		.certificate_file = c->config.certificate_file,
+		.token_file = c->config.token_file,
+		.plugin = c->config.exec.command};
 }
 
 void credentials_refused(struct credentials *c)

@@ -37,8 +37,8 @@ struct credentials;
  * of a list are not merged); else the service account of the pod this runs in, when KUBERNETES_SERVICE_HOST
  * is set. ~/.kube/config is not looked at: a daemon does not act with a person's rights unless told to.
  *
- * *ret is the caller's, to be freed by credentials_free(). 0; -ENOENT when there are none; -EINVAL for a file
- * that is wrong or uses what is not supported; what reading files gives.
+ * *ret is the caller's, to be freed by credentials_free(). 0; -ENOKEY when there are none; -EINVAL for a
+ * file that is wrong or uses what is not supported; what reading files gives.
  */
 int credentials_new(const struct credentials_options *options, struct credentials **ret, struct err *err);
 void credentials_free(struct credentials *c);
@@ -57,6 +57,17 @@ static inline void credentials_freep(struct credentials **c)
  */
 int credentials_access(
 	struct credentials *c, const atomic_bool *cancel, struct api_access *ret, struct err *err);
+
+/* Where they come from, for a person; names only, owned by the struct credentials. NULL = no such thing. */
+struct credentials_origin {
+	const char *kubeconfig, *context; /* NULL: a pod's service account, or only an --api-server */
+	const char *certificate_file;     /* where others renew what it holds */
+	const char *token_file;
+	const char *plugin; /* command of the credential plugin */
+};
+
+/* Valid until the next credentials_access(). */
+void credentials_origin(const struct credentials *c, struct credentials_origin *ret);
 
 /* The API server refused them (401): the next credentials_access() reads every file and runs the plugin anew.
  */

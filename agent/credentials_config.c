@@ -29,9 +29,9 @@ static void free_list(char **list, size_t n)
 
 void credentials_config_release(struct credentials_config *c)
 {
-	char *texts[] = {c->server, c->tls_server_name, c->proxy, c->ca, c->ca_file, c->certificate,
-		c->certificate_file, c->key, c->key_file, c->token, c->token_file, c->exec.command,
-		c->exec.api_version, c->exec.install_hint};
+	char *texts[] = {c->context, c->server, c->tls_server_name, c->proxy, c->ca, c->ca_file,
+		c->certificate, c->certificate_file, c->key, c->key_file, c->token, c->token_file,
+		c->exec.command, c->exec.api_version, c->exec.install_hint};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
@@ -384,6 +384,8 @@ int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *
 	if (!context || !*context)
 		return err_set(err, -EINVAL, "no kubeconfig: there is no current-context");
 	r = take_context(&file, context, dir, ret, err);
+	if (r == 0 && text_set(&ret->context, context) < 0)
+		r = no_memory(err);
 	if (r < 0)
 		credentials_config_release(ret);
 	return r;

@@ -26,7 +26,8 @@ struct exec_config {
 /* Of each pair of text and file at most one is set; NULL = not given. Paths are absolute, or relative to
  * where nrtd runs when the kubeconfig's own path was. */
 struct credentials_config {
-	char *server; /* URL without a slash at the end */
+	char *context; /* of the kubeconfig; or NULL */
+	char *server;  /* URL without a slash at the end */
 	char *tls_server_name, *proxy;
 	char *ca, *ca_file;
 	char *certificate, *certificate_file;

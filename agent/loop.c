@@ -433,7 +433,7 @@ static void loop_release(struct loop *l)
 	sd_event_source_unref(l->timer);
 	sd_event_source_unref(l->tick);
 	sd_event_unref(l->event);
-	closep(&l->lock_fd);
+	lock_release(l->config->lock, &l->lock_fd);
 	pthread_mutex_destroy(&l->health.lock);
 }
 

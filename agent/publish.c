@@ -19,12 +19,6 @@
 #define NRT_INTERVAL_MS  500u
 #define NODE_INTERVAL_MS 5000u
 #define BODY_MAX         ((size_t)1 << 20)
-#define NRT_PATH         "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
-#define NODE_PATH        "/api/v1/nodes/"
-#define MANAGER          "fieldManager=nrtd"
-
-/* A Node is tens of kilobytes, mostly its status; this has the server send no more than its metadata. */
-#define METADATA_ONLY "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 /* One of the two things that are written, and what keeps it from being written at once. */
 struct target {
@@ -98,8 +92,8 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 	p->targets[PUBLISH_NODE].interval_ms =
 		options->node_interval_ms ? options->node_interval_ms : NODE_INTERVAL_MS;
 	if (text_set(&p->node_name, options->node_name) < 0 ||
-		asprintf(&p->nrt_path, NRT_PATH "%s", options->node_name) < 0 ||
-		asprintf(&p->node_path, NODE_PATH "%s", options->node_name) < 0)
+		asprintf(&p->nrt_path, PUBLISH_NRT_PATH "%s", options->node_name) < 0 ||
+		asprintf(&p->node_path, PUBLISH_NODE_PATH "%s", options->node_name) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->options.node_name = p->node_name;
 	*ret = TAKE(p);
@@ -153,7 +147,7 @@ static enum publish_outcome send_doc(struct publisher *p, enum publish_target ta
 	int r = json_print_compact(doc, &body);
 	struct api_request request = {.method = method,
 		.path = path,
-		.accept = METADATA_ONLY,
+		.accept = PUBLISH_METADATA_ONLY,
 		.content_type = content_type,
 		.body = body.text,
 		.body_len = body.len};
@@ -204,7 +198,7 @@ static enum publish_outcome write_nrt(
 
 	if (r < 0)
 		return PUBLISH_FAILED;
-	if (asprintf(&path, "%s?" MANAGER "&force=true", p->nrt_path) < 0) {
+	if (asprintf(&path, "%s?" PUBLISH_MANAGER "&force=true", p->nrt_path) < 0) {
 		err_set(err, -ENOMEM, "out of memory");
 		return PUBLISH_FAILED;
 	}
@@ -221,7 +215,7 @@ static enum publish_outcome write_node(struct publisher *p, const struct doc *pa
 	CLEANUP(freep) char *path = NULL;
 	enum publish_outcome outcome;
 
-	if (asprintf(&path, "%s?" MANAGER, p->node_path) < 0) {
+	if (asprintf(&path, "%s?" PUBLISH_MANAGER, p->node_path) < 0) {
 		err_set(err, -ENOMEM, "out of memory");
 		return PUBLISH_FAILED;
 	}

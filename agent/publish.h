@@ -21,7 +21,13 @@
 #include "agent/doc.h"
 #include "common/err.h"
 
-#define PUBLISH_PREFIX "nrtd.dev/" /* keys of the Node that are ours */
+#define PUBLISH_PREFIX    "nrtd.dev/" /* keys of the Node that are ours */
+#define PUBLISH_NRT_PATH  "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
+#define PUBLISH_NODE_PATH "/api/v1/nodes/"
+#define PUBLISH_MANAGER   "fieldManager=nrtd"
+
+/* A Node is tens of kilobytes, mostly its status; this has the server send no more than its metadata. */
+#define PUBLISH_METADATA_ONLY "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 enum publish_target {
 	PUBLISH_NRT,  /* the NodeResourceTopology object */

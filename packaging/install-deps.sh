@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|deb|vm: install what a build, the tests, the checks, the Debian package or the virtual
-# machines need and this machine lacks.
+# install-deps.sh build|test|lint|promtool|deb|install|vm|container|manifests: install what a build, the tests, the checks,
+# the Debian package, its test, the virtual machines or the tests of the container image and the manifests need and this
+# machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -10,18 +11,22 @@ set -eu
 modules="hwloc=libhwloc-dev numa=libnuma-dev libcjson=libcjson-dev yaml-0.1=libyaml-dev libxxhash=libxxhash-dev
 libnghttp2=libnghttp2-dev libprotobuf-c=libprotobuf-c-dev libcurl=libcurl4-openssl-dev libsystemd=libsystemd-dev
 libmicrohttpd=libmicrohttpd-dev"
-commands="cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
+commands="make=make cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
 files="/usr/include/stdio.h=libc6-dev"
 case "${1:-}" in
 build) ;;
 vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
+container)
+	commands="$commands debootstrap=debootstrap buildah=buildah runc=runc jq=jq curl=curl ip=iproute2 unshare=util-linux"
+	files="$files /usr/share/containers/seccomp.json=golang-github-containers-common"
+	;;
 test | lint)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2 \
 lstopo-no-graphics=hwloc-nox"
 	files="$files /usr/lib/debug/.build-id=libc6-dbg"
 	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
-codespell=codespell shellcheck=shellcheck gcovr=gcovr"
+codespell=codespell shellcheck=shellcheck rpmlint=rpmlint gcovr=gcovr"
 	# clang's runtime for the fuzz targets; the compiler says where it looks for it.
 	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null)=libclang-rt-dev"
 	;;
@@ -29,8 +34,11 @@ deb)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
+promtool) commands="$commands promtool=prometheus" ;; # a word of its own: with it comes a server
+install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
+manifests) commands="$commands jq=jq" ;;
 *)
-	echo "usage: $0 build|test|lint|deb|vm" >&2
+	echo "usage: $0 build|test|lint|promtool|deb|install|vm|container|manifests" >&2
 	exit 2
 	;;
 esac

@@ -26,7 +26,7 @@ libraries() {
 	mkdir -p "$dir$(dirname "$path")"
 	cp -L "$path" "$dir$path"
 done
-mkdir -p "$dir/usr/sbin" "$dir/etc" "$dir/tmp"
+mkdir -p "$dir/usr/sbin" "$dir/etc"
 cp "$program" "$dir/usr/sbin/nrtd"
 strip "$dir/usr/sbin/nrtd"
 printf 'root:x:0:0:root:/:/\nnobody:x:65532:65532:nobody:/:/\n' >"$dir/etc/passwd"

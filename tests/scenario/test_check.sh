@@ -3,6 +3,7 @@
 # `nrtd check` as a user runs it: each source by itself, what is missing with its remedy, exit status. B names the build
 # folder.
 set -u
+unset KUBECONFIG KUBERNETES_SERVICE_HOST NRTD_KUBECONFIG NRTD_CONTEXT NRTD_API_SERVER
 nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
 dir=$(mktemp -d)
@@ -40,6 +41,7 @@ said "^ +remedy: in a container mount the kubelet's root directory"
 said "^ok +pod-resources +not asked"
 said "^warn +setting +topologyManagerPolicy is unknown"
 said "^ok +accounting +from the hardware alone"
+said "^note +credentials +none are given, so no API server is asked"
 
 # --- files in their formats
 printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
@@ -76,4 +78,62 @@ said "remedy: in a container mount the kubelet's pod-resources directory"
 : >"$dir/file"
 run 1 --sysroot "$tree" --state-files none --pod-resources "unix://$dir/file"
 said "^warn +pod-resources +$dir/file: fails"
+
+# --- credentials and the API server; tests/upstream/check.sh asks a real one
+rm "$tree/var/lib/kubelet/cpu_manager_state"
+kubeconfig() { # kubeconfig SERVER USER: into $dir/kubeconfig
+	printf 'current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n' >"$dir/kubeconfig"
+	printf 'clusters: [{name: k, cluster: {server: "%s"}}]\nusers: [{name: u, user: {%s}}]\n' "$1" "$2" >>"$dir/kubeconfig"
+}
+run 1 --sysroot "$tree" --kubeconfig "$dir/no-such-file"
+said "^FAIL +credentials +cannot open '$dir/no-such-file': No such file"
+said "remedy: name the right file by --kubeconfig"
+kubeconfig https://127.0.0.1:1 "tokenFile: $dir/token"
+run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
+said "^FAIL +credentials +.*'$dir/token'"
+# {"exp":1000003600,"iat":1000000000}
+echo e30.eyJleHAiOjEwMDAwMDM2MDAsImlhdCI6MTAwMDAwMDAwMH0.c2ln >"$dir/token"
+run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
+said "^ok +credentials +$dir/kubeconfig: read, context 'c', a token"
+said "^FAIL +token +expired at 2001-09-09T02:46:40Z, [0-9]+ days ago"
+said "remedy: what renews it does not"
+said "^FAIL +API server +https://127.0.0.1:1: .*[Cc]onnect"
+said "remedy: nobody listens there"
+kubeconfig https://127.0.0.1:1 "client-certificate-data: aGVsbG8=, client-key-data: aGVsbG8="
+run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
+said "^FAIL +certificate +the client certificate is none in PEM"
+kubeconfig https://127.0.0.1:1 "token: opaque"
+run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig" -o json
+said '"source": "API server"'
+said '"state": "unreachable"'
+said '"level": "fail"'
+kubeconfig https://127.0.0.1:1 "as: someone"
+run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
+said "^FAIL +credentials +'$dir/kubeconfig': user 'u': as is not supported"
+said "remedy: mend the file"
+# The service account of a pod, where there is none.
+export KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT=1
+if [ ! -e /var/run/secrets/kubernetes.io/serviceaccount ]; then
+	run 1 --sysroot "$tree"
+	said "^FAIL +credentials +cannot open '/var/run/secrets/kubernetes.io/serviceaccount/"
+	said "automountServiceAccountToken must not be false"
+fi
+unset KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT
+# An address that takes connections and never answers ends it within its time.
+if command -v python3 >/dev/null; then
+	python3 -c 'import socket, sys, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+time.sleep(30)' >"$dir/port" &
+	silent=$!
+	while [ ! -s "$dir/port" ]; do sleep 0.05; done
+	began=$(date +%s)
+	run 1 --sysroot "$tree" --api-server "http://127.0.0.1:$(cat "$dir/port")"
+	took=$(($(date +%s) - began))
+	check "a silent API server costs at most 5 s ($took s)" test "$took" -le 5
+	said "^FAIL +API server +http://127.0.0.1:[0-9]+: .*timed out"
+	kill "$silent"
+else
+	echo "skipped: python3 is not here"
+fi
 exit $failed

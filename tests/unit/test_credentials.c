@@ -247,7 +247,7 @@ static void the_first_file_of_a_list_that_exists_counts(void **state)
 	assert_string_equal(a.server, "https://listed");
 	unsetenv("KUBECONFIG");
 	unsetenv("KUBERNETES_SERVICE_HOST");
-	assert_int_equal(credentials_new(&options, &none, &err), -ENOENT);
+	assert_int_equal(credentials_new(&options, &none, &err), -ENOKEY);
 	options.api_server = "http://127.0.0.1:8001/";
 	assert_int_equal(credentials_new(&options, &none, &err), 0);
 	assert_int_equal(credentials_access(none, NULL, &a, &err), 0);

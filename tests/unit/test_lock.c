@@ -2,7 +2,10 @@
 #include "agent/lock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +44,59 @@ static void the_younger_waits(void **state)
 	close(ends[1]);
 }
 
+static void nothing_is_left(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(closep) int waiting = -1;
+	char path[512];
+	int fd = -1;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/lock", dir);
+	lock_release(path, &fd);
+	assert_int_equal(lock_try(path, &fd, NULL), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	waiting = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(waiting >= 0);
+	lock_release(path, &fd);
+	assert_int_equal(fd, -1);
+	assert_int_equal(access(path, F_OK), -1);
+	/* Who holds the removed file holds nothing. */
+	assert_int_equal(flock(waiting, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(lock_try(path, &fd, NULL), 0);
+	lock_release(path, &fd);
+}
+
+/* As a pod without capabilities beside the service, whose file is its own user's. */
+static void a_file_of_another_user(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(closep) int fd = -1;
+	char path[512], want[700];
+	struct err err = {""};
+	int status, r;
+	pid_t other;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skipped: only root can be another user\n");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/lock", dir);
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(lock_try(path, &fd, NULL), 0);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	snprintf(want, sizeof(want), "'%s' is of user 0, whose nrtd holds it or did not end well", path);
+	other = fork();
+	assert_int_not_equal(other, -1);
+	if (other == 0) {
+		r = setresuid(65534, 65534, 65534) == 0 ? lock_try(path, &fd, &err) : 0;
+		_exit(r == -EWOULDBLOCK && !strcmp(err.text, want) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(other, &status, 0), other);
+	assert_int_equal(status, 0);
+}
+
 static void trouble_is_named(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -60,8 +116,9 @@ static void trouble_is_named(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_younger_waits), cmocka_unit_test(trouble_is_named)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(the_younger_waits),
+		cmocka_unit_test(nothing_is_left), cmocka_unit_test(a_file_of_another_user),
+		cmocka_unit_test(trouble_is_named)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

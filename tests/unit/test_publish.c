@@ -12,8 +12,6 @@
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
-#include <netinet/in.h>
-#include <microhttpd.h>
 
 #include "agent/api_client.h"
 #include "agent/backoff.h"
@@ -22,104 +20,13 @@
 #include "agent/publish_answer.h"
 #include "agent/publish_doc.h"
 #include "common/cleanup.h"
+#include "tests/lib/api_server.h"
 
-#define SCRIPT_MAX 8
-#define BODY_MAX   4096
 #define STILL_NAME "still.invalid"
-
-/* One answer of the server. */
-struct answer {
-	int status;
-	const char *body, *retry_after;
-	unsigned delay_ms;
-	size_t padding; /* bytes to send in place of the body */
-};
-
-struct server {
-	struct MHD_Daemon *daemon;
-	const struct answer *script; /* the last one is given again and again */
-	size_t n_script, n_requests;
-	char method[SCRIPT_MAX][8], url[SCRIPT_MAX][160], type[SCRIPT_MAX][48], body[SCRIPT_MAX][BODY_MAX];
-	char accept[128], agent[64], authorization[64];
-};
-
-struct upload {
-	size_t len;
-	char text[BODY_MAX];
-};
-
-static void note_header(struct MHD_Connection *connection, const char *name, char *to, size_t size)
-{
-	const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-
-	snprintf(to, size, "%s", value ? value : "");
-}
-
-static enum MHD_Result reply(struct MHD_Connection *connection, const struct answer *a)
-{
-	size_t len = a->padding ? a->padding : strlen(a->body);
-	char *body = calloc(1, len + 1); /* the library wants one it may write to, and frees it */
-	struct MHD_Response *response;
-	enum MHD_Result r;
-
-	if (!body)
-		return MHD_NO;
-	memcpy(body, a->body ? a->body : "", a->padding ? 0 : len);
-	response = MHD_create_response_from_buffer(len, body, MHD_RESPMEM_MUST_FREE);
-
-	if (a->delay_ms)
-		usleep(a->delay_ms * 1000);
-	if (a->retry_after)
-		MHD_add_response_header(response, "Retry-After", a->retry_after);
-	r = MHD_queue_response(connection, (unsigned)a->status, response);
-	MHD_destroy_response(response);
-	return r;
-}
-
-static enum MHD_Result on_request(void *data, struct MHD_Connection *connection, const char *url,
-	const char *method, const char *version, const char *upload, size_t *upload_len, void **state)
-{
-	struct server *s = data;
-	struct upload *u = *state;
-	size_t at;
-
-	(void)version;
-	if (!u) {
-		*state = calloc(1, sizeof(*u));
-		return *state ? MHD_YES : MHD_NO;
-	}
-	if (*upload_len) {
-		assert_true(u->len + *upload_len < BODY_MAX);
-		memcpy(u->text + u->len, upload, *upload_len);
-		u->len += *upload_len;
-		*upload_len = 0;
-		return MHD_YES;
-	}
-	at = s->n_requests < SCRIPT_MAX ? s->n_requests++ : SCRIPT_MAX - 1;
-	snprintf(s->method[at], sizeof(s->method[at]), "%s", method);
-	snprintf(s->url[at], sizeof(s->url[at]), "%s", url);
-	snprintf(s->body[at], sizeof(s->body[at]), "%s", u->text);
-	note_header(connection, "Content-Type", s->type[at], sizeof(s->type[at]));
-	note_header(connection, "Accept", s->accept, sizeof(s->accept));
-	note_header(connection, "User-Agent", s->agent, sizeof(s->agent));
-	free(u);
-	*state = NULL;
-	return reply(connection, &s->script[at < s->n_script ? at : s->n_script - 1]);
-}
-
-static void on_completed(
-	void *data, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode why)
-{
-	(void)data;
-	(void)connection;
-	(void)why;
-	free(*state);
-	*state = NULL;
-}
 
 /* What a test holds: the server and a publisher that speaks to it. */
 struct bench {
-	struct server server;
+	struct api_server server;
 	struct credentials *credentials;
 	struct api_client *client;
 	struct publisher *publisher;
@@ -141,9 +48,8 @@ static uint64_t given_clock(void *data)
 	return b->now_ms + b->took_ms;
 }
 
-static void bench_open(struct bench *b, const struct answer *script, size_t n)
+static void bench_open(struct bench *b, const struct api_answer *script, size_t n)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	/* Little time only where an answer is to come too late: under valgrind everything is slow. */
 	struct api_client_options options = {
 		.total_ms = script->delay_ms ? 500 : 30000, .reply_max = 10000, .cancel = &b->cancel};
@@ -155,13 +61,9 @@ static void bench_open(struct bench *b, const struct answer *script, size_t n)
 	struct credentials_options credentials = {.api_server = b->url};
 	struct err err = {""};
 
-	*b = (struct bench){.server = {.script = script, .n_script = n}};
-	b->server.daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, on_request,
-		&b->server, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, NULL, MHD_OPTION_END);
-	assert_non_null(b->server.daemon);
-	snprintf(b->url, sizeof(b->url), "http://127.0.0.1:%u",
-		MHD_get_daemon_info(b->server.daemon, MHD_DAEMON_INFO_BIND_PORT)->port);
+	*b = (struct bench){0};
+	api_server_start(&b->server, script, n);
+	snprintf(b->url, sizeof(b->url), "http://127.0.0.1:%u", b->server.port);
 	unsetenv("KUBECONFIG");
 	unsetenv("KUBERNETES_SERVICE_HOST");
 	setenv("NO_PROXY", "*", 1);
@@ -176,8 +78,7 @@ static void bench_close(struct bench *b)
 	publisher_free(b->publisher);
 	api_client_free(b->client);
 	credentials_free(b->credentials);
-	if (b->server.daemon)
-		MHD_stop_daemon(b->server.daemon);
+	api_server_stop(&b->server);
 }
 
 #define NODE(uid, annotations) \
@@ -244,7 +145,7 @@ static void backoff_grows_to_its_limit(void **state)
 
 static void requests_are_as_agreed(void **state)
 {
-	static const struct answer script[] = {
+	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "\"nrtd.dev/old\":\"1\",\"a/b\":\"2\"")},
 		{.status = 201, .body = "{}"},
 		{.status = 200,
@@ -284,7 +185,7 @@ static void requests_are_as_agreed(void **state)
  * again. */
 static void hints_are_for_the_nodes_kubelet(void **state)
 {
-	static const struct answer script[] = {
+	static const struct api_answer script[] = {
 		{.status = 200,
 			.body = "{\"metadata\":{\"uid\":\"u1\"},\"status\":{\"nodeInfo\":{\"kubeletVersion\":"
 				"\"v1.35.4\"}}}"},
@@ -328,7 +229,7 @@ static void hints_are_for_the_nodes_kubelet(void **state)
 
 static void keys_of_others_are_refused(void **state)
 {
-	static const struct answer script[] = {{.status = 200, .body = NODE("u1", "")}};
+	static const struct api_answer script[] = {{.status = 200, .body = NODE("u1", "")}};
 	struct bench b;
 	struct publish_result result;
 	struct err err = {""};
@@ -343,7 +244,7 @@ static void keys_of_others_are_refused(void **state)
 
 static void failures_are_retried_with_the_newest_state(void **state)
 {
-	static const struct answer script[] = {
+	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "")},
 		{.status = 429, .body = STATUS("slow down"), .retry_after = "7"},
 		{.status = 503, .body = "<html>bad gateway</html>"},
@@ -369,7 +270,7 @@ static void failures_are_retried_with_the_newest_state(void **state)
 /* After a request that took 10 s a backoff of 100 ms is not over yet, nor is what Retry-After asks for. */
 static void a_backoff_begins_when_the_attempt_ends(void **state)
 {
-	static const struct answer script[] = {
+	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "")},
 		{.status = 504, .body = STATUS("late")},
 		{.status = 429, .body = STATUS("slow down"), .retry_after = "7"},
@@ -388,14 +289,14 @@ static void a_backoff_begins_when_the_attempt_ends(void **state)
 
 static void no_answer_is_told_apart(void **state)
 {
-	static const struct answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 900}};
-	static const struct answer large[] = {{.status = 200, .padding = 20000}};
+	static const struct api_answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 900}};
+	static const struct api_answer large[] = {{.status = 200, .padding = 20000}};
 	struct bench b;
 
 	(void)state;
 	bench_open(&b, slow, 1);
 	expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_DEFERRED, PUBLISH_TIMEOUT, 1001);
-	MHD_stop_daemon(TAKE(b.server.daemon));
+	api_server_stop(&b.server);
 	expect(&b, "h1", 2000, -ECONNREFUSED, PUBLISH_DEFERRED, PUBLISH_UNREACHABLE, 2001);
 	b.cancel = true;
 	expect(&b, "h1", 3000, -ECANCELED, PUBLISH_DEFERRED, PUBLISH_CANCELLED, 3001);
@@ -414,7 +315,7 @@ static void *cancel_soon(void *data)
 
 static void a_request_under_way_ends_when_cancelled(void **state)
 {
-	static const struct answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 2500}};
+	static const struct api_answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 2500}};
 	struct api_client_options options = {.cancel = NULL};
 	struct api_request request = {.method = "GET", .path = "/"};
 	struct api_response response;
@@ -538,7 +439,7 @@ static void answers_say_what_to_do(void **state)
 
 static void a_node_created_anew_gets_the_object_anew(void **state)
 {
-	static const struct answer script[] = {
+	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "")},
 		{.status = 200, .body = "{}"},
 		{.status = 200, .body = NODE("u2", "")}, /* at the refresh */

@@ -15,6 +15,8 @@ if ! answer=$(go mod download 2>&1); then
 fi
 [ $# -gt 0 ] || set -- ./cmd/*
 mkdir -p "$top/build/upstream"
+# What the server says of itself: clients refuse a version that they do not know.
+version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
 for program; do
-	nice -n 19 go build -buildvcs=false -o "$top/build/upstream/" "./cmd/$(basename "$program")"
+	nice -n 19 go build -buildvcs=false -ldflags "-X k8s.io/component-base/version.gitVersion=$version" -o "$top/build/upstream/" "./cmd/$(basename "$program")"
 done

@@ -103,6 +103,7 @@ fi
 check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
 check "access" $here/access.sh "$work/cluster"
 check "publish" $here/publish.sh "$work/cluster"
+check "check" $here/check.sh "$work/cluster"
 machines || exit 1
 if offers fit; then
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \

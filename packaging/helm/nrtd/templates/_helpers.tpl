@@ -1,4 +1,8 @@
 {{/* SPDX-License-Identifier: Apache-2.0 */}}
+{{- /* The name of every object but the service account: the release's, made recognisable where it is not. */}}
+{{- define "nrtd.name" -}}
+{{ if contains "nrtd" .Release.Name }}{{ .Release.Name }}{{ else }}{{ printf "%s-nrtd" .Release.Name | trunc 53 }}{{ end }}
+{{- end }}
 {{- define "nrtd.selector" -}}
 app.kubernetes.io/name: nrtd
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -8,4 +12,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- with .Values.labels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}

@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# make manifests-test: packaging/kubernetes and the chart in packaging/helm before the real API server (tests/upstream): it
+# takes every object of both without a warning, both make the same objects, every value of the chart changes what it
+# renders, and the DaemonSet's pod is admitted where the manifests put it. helm is $HELM, or that of PATH, or built from its
+# Go module. Each check is a line, the last line is "N passed, N failed"; "skipped:" and 0 where something cannot be had.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+programs=build/upstream
+chart=packaging/helm/nrtd
+manifests=packaging/kubernetes
+operator=github.com/prometheus-operator/prometheus-operator@v0.85.0
+work=$(mktemp -d)
+passed=0
+failed=0
+trap '[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+skip() {
+	echo "skipped: $*"
+	exit 0
+}
+# check NAME COMMAND...: it succeeds
+check() {
+	local name=$1
+	shift
+	if "$@" >"$work/out" 2>&1; then
+		passed=$((passed + 1))
+		echo "ok   $name"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $name"
+		tail -n 15 "$work/out" | sed 's/^/	/'
+	fi
+}
+refused() { # refused TEXT COMMAND...: it fails, and says this
+	local text=$1
+	shift
+	if "$@" >"$work/said" 2>&1 || ! grep -F -- "$text" "$work/said"; then
+		cat "$work/said"
+		return 1
+	fi
+}
+
+prepare() {
+	local answer status=0
+	answer=$(packaging/install-deps.sh manifests 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
+	tests/upstream/build.sh controlplane kubectl || status=$?
+	helm=${HELM:-$(command -v helm)}
+	if [ $status -eq 0 ] && [ -z "$helm" ]; then
+		helm=$programs/helm
+		tests/upstream/helm/build.sh || status=$?
+	fi
+	[ $status -ne 77 ] || exit 0
+	[ $status -eq 0 ] || exit 1
+	export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
+	# Prometheus Operator's definition of PodMonitor, as it ships it.
+	answer=$(go mod download -json $operator 2>&1) || skip "$operator cannot be had here: $(printf '%s\n' "$answer" | tail -n 1)"
+	pod_monitor=$(jq -r .Dir <<<"$answer")/example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml
+	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a -manifests "" -scheduler "" -agent other/agent >"$work/start" 2>&1 ||
+		{ cat "$work/start" && exit 1; }
+}
+kubectl() { "$programs/kubectl" --kubeconfig "$work/cluster/admin.kubeconfig" --warnings-as-errors "$@"; }
+# render ARGUMENT...: the chart's objects as release nrtd. A helm that was built without its version takes the cluster for an
+# ancient one; it says on stderr that the definition is a link to that of packaging/kubernetes.
+render() { "$helm" template nrtd $chart -n nrtd --kube-version 1.30 "$@" 2>"$work/helm.err" || { cat "$work/helm.err" && return 1; }; }
+lint() {
+	"$helm" lint --strict $chart "$@" >"$work/lint" 2>&1
+	grep -vE '^(walk.go:|==> Linting|\[INFO\] Chart.yaml: icon is recommended|$)' "$work/lint"
+	grep -q '^1 chart(s) linted, 0 chart(s) failed' "$work/lint" && ! grep -E 'WARNING|ERROR' "$work/lint"
+}
+versions() {
+	local version
+	version=$(sed -n 's/^VERSION := //p' Makefile)
+	grep -qx "version: $version" $chart/Chart.yaml && grep -qx "appVersion: $version" $chart/Chart.yaml &&
+		grep -qx "  newTag: $version" $manifests/kustomization.yaml
+}
+
+# takes FILE|-k FOLDER: the server would take them all; what it would store is in $work/stored.json
+takes() { kubectl apply --dry-run=server -o json "$@" >"$work/stored.json"; }
+takes_chart() {
+	render "$@" >"$work/chart.yaml" && takes -f "$work/chart.yaml"
+}
+# The parts of jq programs: every object of the file, the DaemonSet among them.
+objects='(if .kind == "List" then .items[] else . end)'
+daemonset="$objects | select(.kind == \"DaemonSet\")"
+# plain: the stored objects without what the server adds and helm's labels, in order
+plain() {
+	jq -S "[$objects]"' | [.[] | select(.kind != "Namespace") | del(.status, .metadata.uid, .metadata.resourceVersion,
+		.metadata.creationTimestamp, .metadata.generation, .metadata.annotations) | walk(if type == "object" then
+		del(.["app.kubernetes.io/instance", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart"])
+		else . end)] | sort_by(.kind, .metadata.name)' "$work/stored.json"
+}
+same_objects() {
+	takes -k $manifests && plain >"$work/base.json" && takes_chart && plain >"$work/chart.json" &&
+		[ "$(jq length "$work/base.json")" -eq 6 ] && diff "$work/base.json" "$work/chart.json"
+}
+same_crd() {
+	takes -k $manifests/crd && jq -S .spec "$work/stored.json" >"$work/base.json" && takes_chart --set crd.create=true &&
+		jq -S "$objects"' | select(.kind == "CustomResourceDefinition") | .spec' "$work/stored.json" | diff "$work/base.json" -
+}
+
+# to_json FILE: values as JSON, by a chart whose only template prints them
+to_json() {
+	mkdir -p "$work/print/templates"
+	printf 'apiVersion: v2\nname: print\nversion: 0.0.1\n' >"$work/print/Chart.yaml"
+	# shellcheck disable=SC2016 # helm's template
+	printf 'values: {{ omit .Values "global" | toJson }}\n' >"$work/print/templates/values.yaml"
+	"$helm" template print "$work/print" -f "$1" | sed -n 's/^values: //p'
+}
+# leaves: the paths of the values, as lists in JSON: groups whose members are all named in the schema are gone into
+leaves() {
+	jq -c '.properties | del(.global) | to_entries[] | .key as $key
+		| if .value.properties and (.value.required | not) then .value.properties | keys[] | [$key, .] else [$key] end' $chart/values.schema.json
+}
+# one WHAT PATH: without this value in the file, something else is rendered, and the value itself is to be seen
+changes() {
+	jq -c --argjson path "$2" 'delpaths([$path])' "$work/$1.json" >"$work/without.json" &&
+		render -f "$work/without.json" >"$work/without.yaml" && ! cmp -s "$work/$1.yaml" "$work/without.yaml" || return 1
+	jq -r --argjson path "$2" 'getpath($path) | .. | scalars | select(type != "boolean" and . != null and . != "")' "$work/$1.json" |
+		while read -r value; do
+			grep -qF -- "$value" "$work/$1.yaml" || { echo "'$value' is not rendered" && return 1; }
+		done
+}
+each_value() {
+	local path what name default
+	for what in all off; do
+		to_json tests/install/values-$what.yaml >"$work/$what.json"
+		render -f tests/install/values-$what.yaml >"$work/$what.yaml" || exit 1
+	done
+	to_json $chart/values.yaml >"$work/default.json"
+	while read -r path; do
+		name=$(jq -r 'join(".")' <<<"$path")
+		# shellcheck disable=SC2016 # jq's variable
+		default=$(jq --argjson path "$path" 'getpath($path[:-1]) | has($path[-1])' "$work/default.json")
+		[ "$default" = true ] || check "value $name is in values.yaml" false
+		what=all
+		jq -e --argjson path "$path" 'getpath($path) != null' "$work/all.json" >/dev/null || what=off
+		check "value $name ($what) changes what is rendered" changes $what "$path"
+	done < <(leaves)
+	[ "$(to_json $chart/values.yaml | jq -S '[paths | .[:2] | select(all(type == "string"))] | unique' | jq -c --slurpfile all <(leaves) \
+		'map(select(. as $p | $all | any(. as $leaf | $p[:($leaf | length)] == $leaf or $leaf[:($p | length)] == $p) | not))')" = "[]" ]
+	check "every default is in the schema" test $? -eq 0
+}
+# arguments FILE: of the rendered DaemonSet, one a line
+arguments() { takes -f "$1" && jq -r "$daemonset"' | .spec.template.spec.containers[0].args[]' "$work/stored.json"; }
+nrtd_takes_them() {
+	local -a args
+	local root=$work/machines/seed-2s-32cpu
+	tests/fixtures/machines/make.sh "$work/machines" && mkdir -p "$root/data/kubelet" &&
+		printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0"\n' \
+			>"$root/data/kubelet/config.yaml" || return 1
+	mapfile -t args < <(arguments "$work/all.yaml")
+	[ ${#args[@]} -gt 10 ] || return 1
+	timeout 3 "$B/nrtd" "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1
+	for text in 'kind: NodeResourceTopology' 'nrtd.dev/fit-score.small' 'nrtd.dev/fit-score.network' 'max-exclusive-cpus.1-numa'; do
+		grep -qF "$text" "$work/published" || { echo "no $text" && tail -n 5 "$work/published" && return 1; }
+	done
+}
+other_name() {
+	"$helm" template numa $chart -n elsewhere --kube-version 1.30 --set crd.create=false 2>/dev/null >"$work/other.yaml" &&
+		! grep -nE '^  name: (numa|nrtd-own-node)$' "$work/other.yaml" && grep -q '^  name: numa-nrtd$' "$work/other.yaml" &&
+		grep -q "system:serviceaccount:elsewhere:nrtd'" "$work/other.yaml"
+}
+
+# pod NAMESPACE: what the DaemonSet's controller would make there
+pod() {
+	jq --arg namespace "$1" "$daemonset"' | {apiVersion: "v1", kind: "Pod", metadata:
+		(.spec.template.metadata + {name: "nrtd-pod", namespace: $namespace}), spec: .spec.template.spec}' "$work/stored.json" |
+		kubectl create -f -
+}
+level() { kubectl get namespace nrtd -o jsonpath='{.metadata.labels.pod-security\.kubernetes\.io/enforce}' | grep -x privileged; }
+baseline() {
+	kubectl create namespace baseline && kubectl label namespace baseline pod-security.kubernetes.io/enforce=baseline &&
+		kubectl create serviceaccount nrtd -n baseline && refused 'violates PodSecurity "baseline:latest": hostPath volumes' pod baseline
+}
+# helm_there COMMAND...: helm with the cluster
+helm_there() { "$helm" --kubeconfig "$work/cluster/admin.kubeconfig" "$@"; }
+installed() {
+	helm_there status nrtd -n tools && kubectl get daemonset nrtd -n tools && kubectl get validatingadmissionpolicy nrtd-own-node &&
+		kubectl get crd noderesourcetopologies.topology.node.k8s.io
+}
+gone() { refused "not found" kubectl get daemonset nrtd -n tools && refused "not found" kubectl get clusterrole nrtd; }
+
+prepare
+check "one version in the Makefile, the chart and the kustomization" versions
+check "helm lint" lint
+check "helm lint with every value changed" lint -f tests/install/values-all.yaml
+check "the namespace is made" kubectl apply -f $manifests/namespace.yaml
+check "kubectl apply -k $manifests, as a trial" takes -k $manifests
+check "kubectl apply -k $manifests/crd, as a trial" takes -k $manifests/crd
+check "rbac-nodes.yaml, as a trial" takes -f $manifests/rbac-nodes.yaml
+check "the chart makes the same objects" same_objects
+check "and the same definition" same_crd
+check "PodMonitor's definition" kubectl apply --server-side -f "$pod_monitor"
+kubectl wait --for condition=established --timeout 60s crd/podmonitors.monitoring.coreos.com >/dev/null
+each_value
+check "the server takes the chart with every value changed" takes_chart -f tests/install/values-all.yaml
+check "and with all turned off" takes_chart -f tests/install/values-off.yaml
+check "nrtd takes the arguments that the chart gives it" nrtd_takes_them
+check "a release of another name" other_name
+check "a misspelt value is refused" refused "imgae" render --set imgae.tag=1
+check "an interval that is none is refused" refused "intervals.poll" render --set intervals.poll=soon
+check "the namespace asks for level privileged" level
+takes -k $manifests
+check "the service account" kubectl create serviceaccount nrtd -n nrtd
+check "the DaemonSet's pod is admitted there" pod nrtd
+check "at level baseline it would not be" baseline
+kubectl delete namespace nrtd --wait=false >/dev/null
+check "helm install" helm_there install nrtd $chart -n tools --create-namespace --set crd.create=true --set podMonitor.enabled=true
+check "it is there" installed
+check "helm upgrade" helm_there upgrade nrtd $chart -n tools -f tests/install/values-all.yaml
+check "helm uninstall" helm_there uninstall nrtd -n tools
+check "nothing of it stays" gone
+check "but the definition, which others use" kubectl get crd noderesourcetopologies.topology.node.k8s.io
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
