@@ -141,6 +141,7 @@ static CURLcode set_fixed(struct api_client *c)
 		{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
 		{CURLOPT_FOLLOWLOCATION, 0},
 		{CURLOPT_NOSIGNAL, 1},
+		{CURLOPT_QUICK_EXIT, 1}, /* leave a resolver that stands still behind */
 		{CURLOPT_NOPROGRESS, 0},
 		{CURLOPT_MAXCONNECTS, 1},
 		{CURLOPT_TCP_KEEPALIVE, 1},

@@ -12,6 +12,7 @@
 #include "agent/observe.h"
 #include "agent/output.h"
 #include "agent/render.h"
+#include "agent/settings_find.h"
 #include "agent/settings_text.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -164,7 +165,7 @@ static char *find_root(const struct options *options)
 	settings_init(&settings);
 	if (observe_settings(options, &settings, &root, NULL, NULL) < 0)
 		root = strdup(option_set(options, OPT_KUBELET_ROOT) ? options->value[OPT_KUBELET_ROOT]
-								    : "/var/lib/kubelet");
+								    : KUBELET_ROOT);
 	return root;
 }
 

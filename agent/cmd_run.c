@@ -103,11 +103,15 @@ int command_run(const struct options *options)
 
 	log_set_level(LOG_LEVEL_INFO);
 	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
-	r = prepare(&run, &err);
+	r = loop_hold_signals();
+	if (r == 0)
+		r = prepare(&run, &err);
 	if (r == 0 && option_set(options, OPT_CLEANUP)) {
 		if (!run.api.publisher)
 			r = err_set(&err, -EINVAL, "--cleanup and --dry-run exclude each other");
 		else
+			r = loop_open_signals(); /* it may end at any point, to be run again */
+		if (r == 0)
 			r = publisher_cleanup(run.api.publisher, &err);
 	} else if (r == 0) {
 		r = serve(&run, &err);

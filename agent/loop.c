@@ -15,6 +15,7 @@
 #include "agent/worker.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/text.h"
 
 #define TICK_MS       1000u  /* the lock and the HTTP address are tried again, the worker is looked at */
 #define RUN_MAX_MS    90000u /* more than all deadlines of one run together */
@@ -59,6 +60,11 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+	return value > 0 ? value : otherwise;
+}
+
 /* ---- what /healthz, /readyz and /metrics say; in the HTTP server's thread */
 
 static bool healthy(void *ctx, struct strbuf *line)
@@ -85,7 +91,7 @@ static bool ready(void *ctx, struct strbuf *line)
 	waiting = l->health.waiting;
 	failing = l->health.failing_since ? now_ms() - l->health.failing_since : 0;
 	pthread_mutex_unlock(&l->health.lock);
-	ok = published && failing <= STALE_MAX_MS;
+	ok = published && failing <= or_default(l->config->stale_ms, STALE_MAX_MS);
 	if (ok)
 		strbuf_addstr(line, "ok");
 	else if (waiting)
@@ -141,7 +147,7 @@ static int proceed(struct loop *l)
 /* The same failure is logged when it begins and once a minute. */
 static void log_failure(struct loop *l, const struct err *err, uint64_t now)
 {
-	if (!strcmp(err->text, l->last_error.text) && now - l->last_error_at < REPEAT_LOG_MS)
+	if (text_same_but_numbers(err->text, l->last_error.text) && now - l->last_error_at < REPEAT_LOG_MS)
 		return;
 	log_error("%s", err->text);
 	l->last_error = *err;
@@ -160,8 +166,13 @@ static void say_outcome(struct loop *l, const struct reconcile_result *result, u
 	}
 	if (result->publish.nrt == PUBLISH_WRITTEN)
 		log_info("published after_ms=%" PRIu64, now - l->since);
-	sd_notifyf(0, "STATUS=%s", result->status);
-	if (current && (!l->ready || l->reloading)) {
+	/* Between two attempts the reason of the first still holds. */
+	if (!current && l->last_error.text[0])
+		sd_notifyf(0, "STATUS=%.150s", l->last_error.text);
+	else
+		sd_notifyf(0, "STATUS=%s", result->status);
+	/* A run that began before SIGHUP is no answer to it. */
+	if (current && !l->forget && (!l->ready || l->reloading)) {
 		sd_notify(0, "READY=1");
 		l->ready = true;
 		l->reloading = false;
@@ -173,13 +184,13 @@ static void note_health(struct loop *l, const struct reconcile_result *result, u
 	bool failed = result->err.text[0] != '\0';
 
 	pthread_mutex_lock(&l->health.lock);
-	l->health.worker_stuck = false;
 	if (result->observed && result->publish.nrt <= PUBLISH_WRITTEN && !failed)
 		l->health.published = l->health.published || result->publish.current ||
 				      result->publish.nrt == PUBLISH_WRITTEN;
-	if (!failed)
+	/* A run that waits for the end of a backoff fails in nothing and mends nothing. */
+	if (result->observed && result->publish.current)
 		l->health.failing_since = 0;
-	else if (l->health.failing_since == 0)
+	else if (failed && l->health.failing_since == 0)
 		l->health.failing_since = now;
 	pthread_mutex_unlock(&l->health.lock);
 }
@@ -189,13 +200,26 @@ static int watch_files(struct loop *l, const struct reconcile_result *result)
 	struct err err = {""};
 	bool changed = false;
 
-	if (!result->observed || !l->watch)
+	if (result->n_files == 0 || !l->watch)
 		return 0;
 	if (watch_set(l->watch, (const char *const *)result->files, result->n_files, &changed, &err) < 0)
 		log_warning("%s", err.text);
 	if (changed)
 		mark(l, CAUSE_FILES);
 	return 0;
+}
+
+/* Nothing pings the watchdog while a run has outlived all its deadlines. */
+static void look_at_worker(struct loop *l, uint64_t now)
+{
+	bool stuck = l->schedule.running && now - l->run_at > or_default(l->config->run_max_ms, RUN_MAX_MS);
+
+	if (stuck == (sd_event_get_watchdog(l->event) > 0))
+		sd_event_set_watchdog(l->event, !stuck);
+	pthread_mutex_lock(&l->health.lock);
+	l->health.heartbeat = now;
+	l->health.worker_stuck = stuck;
+	pthread_mutex_unlock(&l->health.lock);
 }
 
 static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *user)
@@ -210,6 +234,7 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	if (!worker_take(l->worker, &result))
 		return 0;
 	schedule_end(&l->schedule, result.publish.nrt == PUBLISH_WRITTEN, result.call_again_ms);
+	look_at_worker(l, now);
 	if (result.publish.nrt == PUBLISH_WRITTEN && l->changed)
 		metrics_observe(
 			l->config->metrics, METRIC_CHANGE_SECONDS, 0, (double)(now - l->since) / 1000);
@@ -325,27 +350,15 @@ static void try_http(struct loop *l)
 		return;
 	}
 	l->http_failed = false;
+	l->http_failed = false;
 	log_info("serving /healthz, /readyz and /metrics address='%s' port=%u", listen->address,
 		http_server_port(l->http));
-}
-
-/* Nothing pings the watchdog any more when a run has outlived all its deadlines. */
-static void look_at_worker(struct loop *l, uint64_t now)
-{
-	bool stuck = l->schedule.running && now - l->run_at > RUN_MAX_MS;
-
-	if (stuck)
-		sd_event_set_watchdog(l->event, false);
-	pthread_mutex_lock(&l->health.lock);
-	l->health.heartbeat = now;
-	l->health.worker_stuck = stuck;
-	pthread_mutex_unlock(&l->health.lock);
 }
 
 static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 {
 	struct loop *l = user;
-	uint64_t now = now_ms();
+	uint64_t now = now_ms(), wait = TICK_MS;
 	int r = 0;
 
 	(void)usec;
@@ -356,23 +369,39 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 		return sd_event_exit(l->event, r);
 	try_http(l);
 	/* Seldom once nothing is waited for: an idle process should not wake up every second. */
-	r = sd_event_source_set_time(
-		source, (now + (l->worker && !l->http_failed ? HEARTBEAT_MS / 2 : TICK_MS)) * 1000);
+	if (l->worker && !l->http_failed)
+		wait = or_default(l->config->look_ms, HEARTBEAT_MS / 2);
+	r = sd_event_source_set_time(source, (now + wait) * 1000);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 /* ---- set-up */
 
-static int add_sources(struct loop *l)
+static int set_signals(int how)
 {
 	sigset_t signals;
-	int r;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGHUP);
-	r = -pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	return -pthread_sigmask(how, &signals, NULL);
+}
+
+int loop_hold_signals(void)
+{
+	return set_signals(SIG_BLOCK);
+}
+
+int loop_open_signals(void)
+{
+	return set_signals(SIG_UNBLOCK);
+}
+
+static int add_sources(struct loop *l)
+{
+	int r = loop_hold_signals();
+
 	if (r == 0)
 		r = sd_event_default(&l->event);
 	if (r >= 0)

@@ -16,7 +16,18 @@ struct loop_config {
 	const char *lock;    /* file; NULL = none */
 	struct http_listen http;
 	uint64_t coalesce_ms, interval_ms, poll_ms;
+	/* For tests, 0 = what the daemon has: how often the worker is looked at, how long a run may last, for
+	 * how long failing is no reason to be unready. */
+	uint64_t look_ms, run_max_ms, stale_ms;
 };
+
+/*
+ * From here on SIGTERM, SIGINT and SIGHUP wait for loop_run(). To be called before anything else: by default
+ * they would end the process, and the first process of a container would never see them. loop_open_signals()
+ * takes it back, for what is not a daemon. 0 or -errno.
+ */
+int loop_hold_signals(void);
+int loop_open_signals(void);
 
 /*
  * Run until SIGTERM or SIGINT. SIGHUP reads everything anew. Talks to the service manager where NOTIFY_SOCKET

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "agent/backoff.h"
 #include "agent/json.h"
@@ -51,6 +52,15 @@ static uint64_t kernel_random(void *data)
 	return bits;
 }
 
+static uint64_t monotonic_ms(void *data)
+{
+	struct timespec t;
+
+	(void)data;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 static uint64_t random_bits(const struct publisher *p)
 {
 	return p->options.random(p->options.random_data);
@@ -73,6 +83,8 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 	p->options = *options;
 	if (!p->options.random)
 		p->options.random = kernel_random;
+	if (!p->options.clock)
+		p->options.clock = monotonic_ms;
 	if (!p->options.refresh_ms)
 		p->options.refresh_ms = REFRESH_MS;
 	p->targets[PUBLISH_NRT].interval_ms =
@@ -223,9 +235,9 @@ static uint64_t allowed_at(const struct target *t)
 	return spaced > t->not_before_ms ? spaced : t->not_before_ms;
 }
 
-/* Note what became of a request: success ends a backoff, failure begins or lengthens one. */
-static void settle(
-	struct publisher *p, enum publish_target target, enum publish_outcome outcome, uint64_t now_ms)
+/* Note what became of a request: success ends a backoff, failure begins or lengthens one. It is counted from
+ * now, which after a deadline is long after the call began. */
+static void settle(struct publisher *p, enum publish_target target, enum publish_outcome outcome)
 {
 	struct target *t = &p->targets[target];
 
@@ -235,7 +247,7 @@ static void settle(
 		return;
 	}
 	t->failures++;
-	t->not_before_ms = now_ms + backoff_ms(t->failures, random_bits(p));
+	t->not_before_ms = p->options.clock(p->options.clock_data) + backoff_ms(t->failures, random_bits(p));
 	if ((outcome == PUBLISH_THROTTLED || outcome == PUBLISH_SERVER_ERROR) &&
 		p->response.retry_after_s > 0)
 		t->not_before_ms += (uint64_t)p->response.retry_after_s * 1000;
@@ -267,7 +279,7 @@ static enum publish_outcome step_read(struct publisher *p, uint64_t now_ms, stru
 	if (now_ms < p->targets[PUBLISH_NODE].not_before_ms)
 		return PUBLISH_DEFERRED;
 	outcome = read_node(p, err);
-	settle(p, PUBLISH_NODE, outcome, now_ms);
+	settle(p, PUBLISH_NODE, outcome);
 	return outcome == PUBLISH_WRITTEN ? PUBLISH_UNCHANGED : outcome;
 }
 
@@ -281,7 +293,7 @@ static enum publish_outcome step_nrt(
 	if (!p->node.uid || waits(p, PUBLISH_NRT, now_ms))
 		return PUBLISH_DEFERRED;
 	outcome = write_nrt(p, want, err);
-	settle(p, PUBLISH_NRT, outcome, now_ms);
+	settle(p, PUBLISH_NRT, outcome);
 	if (outcome == PUBLISH_WRITTEN)
 		p->targets[PUBLISH_NRT].written_ms = now_ms;
 	return outcome;
@@ -307,7 +319,7 @@ static enum publish_outcome step_node(
 			err_set(err, r, "out of memory");
 	}
 	if (r < 0) {
-		settle(p, PUBLISH_NODE, PUBLISH_FAILED, now_ms);
+		settle(p, PUBLISH_NODE, PUBLISH_FAILED);
 		return PUBLISH_FAILED;
 	}
 	if (patch.n_items == 0)
@@ -317,7 +329,7 @@ static enum publish_outcome step_node(
 	if (waits(p, PUBLISH_NODE, now_ms))
 		return PUBLISH_DEFERRED;
 	outcome = write_node(p, &patch, err);
-	settle(p, PUBLISH_NODE, outcome, now_ms);
+	settle(p, PUBLISH_NODE, outcome);
 	if (outcome == PUBLISH_WRITTEN)
 		p->targets[PUBLISH_NODE].written_ms = now_ms;
 	return outcome;

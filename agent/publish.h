@@ -83,6 +83,8 @@ struct publisher_options {
 	uint64_t node_interval_ms;      /* least time between two writes of the Node; 0 = 5 s */
 	uint64_t (*random)(void *data); /* 64 random bits; NULL = the kernel's */
 	void *random_data;
+	uint64_t (*clock)(void *data); /* milliseconds, as now_ms is; NULL = CLOCK_MONOTONIC */
+	void *clock_data;
 };
 
 struct publisher;

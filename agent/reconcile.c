@@ -13,6 +13,7 @@
 #include "agent/json.h"
 #include "agent/nrt.h"
 #include "agent/render.h"
+#include "agent/settings_find.h"
 #include "agent/state_cpu.h"
 #include "agent/state_devices.h"
 #include "agent/state_memory.h"
@@ -130,6 +131,16 @@ static int list_files(
 		if (o->settings.from[i] && *o->settings.from[i] == '/')
 			r = add_file(ret, sysroot, o->settings.from[i]);
 	return r;
+}
+
+/* Before any run has told which files matter: whatever the kubelet keeps in its folder. */
+static void list_folder(struct reconciler *r, struct reconcile_result *ret)
+{
+	const char *root = r->options->value[OPT_KUBELET_ROOT];
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.3000s/", root ? root : KUBELET_ROOT);
+	add_file(ret, r->options->value[OPT_SYSROOT], path); /* else the backoff's next run looks again */
 }
 
 static int look(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
@@ -277,12 +288,14 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 	}
 	if (e < 0) {
 		r->failures++;
+		if (!r->observed)
+			list_folder(r, ret);
 		ret->call_again_ms = now_ms + backoff_ms(r->failures, hash_bytes(&now_ms, sizeof(now_ms), 0));
 		snprintf(ret->status, sizeof(ret->status), "%.150s", ret->err.text);
 		return;
 	}
 	r->failures = 0;
-	ret->observed = true;
+	ret->observed = r->observed = true;
 	e = render_and_publish(r, &o, now_ms, ret);
 	if (e < 0 && ret->call_again_ms == UINT64_MAX)
 		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;

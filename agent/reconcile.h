@@ -34,6 +34,7 @@ struct reconciler {
 	/* The hints as computed last, and of what. */
 	uint64_t hints_of;
 	struct doc annotations, labels;
+	bool observed;          /* at least once */
 	unsigned failures;      /* of observing, in a row */
 	unsigned kubelet_minor; /* as the Node said; 0 = it has not */
 };

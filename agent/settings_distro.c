@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "agent/fs.h"
+#include "agent/settings_find.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 
@@ -39,7 +40,6 @@ struct distribution {
 		{"/var/lib/kubelet/kubeadm-flags.env", FORMAT_ENV}, {"/etc/default/kubelet", FORMAT_ENV}, \
 			{"/etc/sysconfig/kubelet", FORMAT_ENV},                                           \
 	}
-#define KUBELET_ROOT "/var/lib/kubelet"
 
 /* In order: the rows whose configuration cannot be another distribution's come first. */
 static const struct distribution distributions[] = {

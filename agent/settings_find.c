@@ -12,8 +12,6 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 
-#define KUBELET_ROOT "/var/lib/kubelet"
-
 /* What a source told, before explicit values are laid over it. */
 struct finding {
 	struct settings_raw raw;

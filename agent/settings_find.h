@@ -8,6 +8,8 @@
 #include "common/notes.h"
 #include "common/settings.h"
 
+#define KUBELET_ROOT "/var/lib/kubelet" /* where the kubelet keeps its state unless it is told otherwise */
+
 /* What was said explicitly. NULL = nothing. */
 struct settings_overrides {
 	struct {

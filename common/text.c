@@ -23,6 +23,21 @@ void text_one_line(char *text)
 			*text = '?';
 }
 
+bool text_same_but_numbers(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+
+	while (*a && *b) {
+		size_t in_a = strspn(a, digits), in_b = strspn(b, digits);
+
+		if (!in_a != !in_b || (!in_a && *a != *b))
+			return false;
+		a += in_a ? in_a : 1;
+		b += in_b ? in_b : 1;
+	}
+	return *a == *b;
+}
+
 int text_set(char **owned, const char *value)
 {
 	char *copy = strdup(value);

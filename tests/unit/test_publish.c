@@ -6,7 +6,9 @@
  */
 #include "tests/lib/test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +22,8 @@
 #include "common/cleanup.h"
 #include "tests/lib/api_server.h"
 
+#define STILL_NAME "still.invalid"
+
 /* What a test holds: the server and a publisher that speaks to it. */
 struct bench {
 	struct api_server server;
@@ -28,6 +32,7 @@ struct bench {
 	struct publisher *publisher;
 	atomic_bool cancel;
 	uint64_t random;
+	uint64_t now_ms, took_ms; /* of the call under way, and what its requests take */
 	char url[64];
 };
 
@@ -36,13 +41,23 @@ static uint64_t given_random(void *data)
 	return ((const struct bench *)data)->random;
 }
 
+static uint64_t given_clock(void *data)
+{
+	const struct bench *b = data;
+
+	return b->now_ms + b->took_ms;
+}
+
 static void bench_open(struct bench *b, const struct api_answer *script, size_t n)
 {
 	/* Little time only where an answer is to come too late: under valgrind everything is slow. */
 	struct api_client_options options = {
 		.total_ms = script->delay_ms ? 500 : 30000, .reply_max = 10000, .cancel = &b->cancel};
-	struct publisher_options publisher = {
-		.node_name = "node-a", .random = given_random, .random_data = b};
+	struct publisher_options publisher = {.node_name = "node-a",
+		.random = given_random,
+		.random_data = b,
+		.clock = given_clock,
+		.clock_data = b};
 	struct credentials_options credentials = {.api_server = b->url};
 	struct err err = {""};
 
@@ -90,6 +105,7 @@ static int publish(struct bench *b, const char *hash, const char *annotations, u
 	struct publish_request request = {
 		.nrt = &nrt, .content_hash = hash, .annotations = annotations ? &map : NULL};
 
+	b->now_ms = now_ms;
 	return publisher_publish(b->publisher, &request, now_ms, ret, err);
 }
 
@@ -251,6 +267,26 @@ static void failures_are_retried_with_the_newest_state(void **state)
 	bench_close(&b);
 }
 
+/* After a request that took 10 s a backoff of 100 ms is not over yet, nor is what Retry-After asks for. */
+static void a_backoff_begins_when_the_attempt_ends(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 504, .body = STATUS("late")},
+		{.status = 429, .body = STATUS("slow down"), .retry_after = "7"},
+	};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	b.random = 99;
+	b.took_ms = 10000;
+	expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_TIMEOUT, PUBLISH_DEFERRED, 1000 + 10000 + 100);
+	expect(&b, "h1", 11099, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 11100);
+	expect(&b, "h1", 11100, -EBUSY, PUBLISH_THROTTLED, PUBLISH_DEFERRED, 11100 + 10000 + 7000 + 100);
+	bench_close(&b);
+}
+
 static void no_answer_is_told_apart(void **state)
 {
 	static const struct api_answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 900}};
@@ -303,6 +339,61 @@ static void a_request_under_way_ends_when_cancelled(void **state)
 	api_response_release(&response);
 	api_client_free(client);
 	bench_close(&b);
+}
+
+/* A resolver that stands still for longer than any deadline here, for one name. */
+int getaddrinfo(const char *restrict name, const char *restrict service,
+	const struct addrinfo *restrict hints, struct addrinfo **restrict ret)
+{
+	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+	void *symbol = dlsym(RTLD_NEXT, "getaddrinfo");
+
+	if (name && !strcmp(name, STILL_NAME)) {
+		sleep(4);
+		return EAI_AGAIN;
+	}
+	memcpy(&real, &symbol, sizeof(real));
+	return real(name, service, hints, ret);
+}
+
+/* Neither the deadline nor the end of the process waits for a name server that does not answer. */
+static void a_resolver_that_stands_still_holds_up_nothing(void **state)
+{
+	static const struct {
+		bool cancelled;
+		unsigned total_ms;
+		int r;
+	} cases[] = {{true, 30000, -ECANCELED}, {false, 500, -ETIMEDOUT}};
+	const struct credentials_options credentials = {.api_server = "https://" STILL_NAME ":1"};
+	const struct api_request request = {.method = "GET", .path = "/x"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		atomic_bool cancel = false;
+		const struct api_client_options options = {.total_ms = cases[i].total_ms, .cancel = &cancel};
+		struct credentials *who;
+		struct api_client *client;
+		struct api_response response;
+		struct timespec from, to;
+		struct err err = {""};
+		pthread_t thread;
+
+		assert_int_equal(credentials_new(&credentials, &who, &err), 0);
+		assert_int_equal(api_client_new(who, &options, &client, &err), 0);
+		api_response_init(&response);
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		if (cases[i].cancelled)
+			assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &cancel), 0);
+		assert_int_equal(api_client_request(client, &request, &response, &err), cases[i].r);
+		api_client_free(client);
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		if (cases[i].cancelled)
+			pthread_join(thread, NULL);
+		assert_true((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 < 1900);
+		api_response_release(&response);
+		credentials_free(who);
+	}
+	sleep(5); /* its threads end by themselves, and valgrind sees that they leave nothing */
 }
 
 static void answers_say_what_to_do(void **state)
@@ -372,8 +463,10 @@ int main(void)
 		cmocka_unit_test(hints_are_for_the_nodes_kubelet),
 		cmocka_unit_test(keys_of_others_are_refused),
 		cmocka_unit_test(failures_are_retried_with_the_newest_state),
+		cmocka_unit_test(a_backoff_begins_when_the_attempt_ends),
 		cmocka_unit_test(no_answer_is_told_apart),
 		cmocka_unit_test(a_request_under_way_ends_when_cancelled),
+		cmocka_unit_test(a_resolver_that_stands_still_holds_up_nothing),
 		cmocka_unit_test(answers_say_what_to_do),
 		cmocka_unit_test(a_node_created_anew_gets_the_object_anew),
 	};

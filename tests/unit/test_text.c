@@ -48,12 +48,35 @@ static void texts_from_outside_stay_one_line(void **state)
 	test_assert_text("note", notes.lines[0], "option 'a?b'");
 }
 
+static void numbers_make_no_other_text(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} cases[] = {
+		{"", "", true},
+		{"after 5001 ms", "after 12 ms", true},
+		{"after 5001 ms", "after ms", false},
+		{"code 401", "code 4010", true},
+		{"code 401", "code 401 ", false},
+		{"7", "", false},
+		{"x7", "y7", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(text_same_but_numbers(cases[i].a, cases[i].b), cases[i].same);
+		assert_int_equal(text_same_but_numbers(cases[i].b, cases[i].a), cases[i].same);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(appended_texts_are_cut),
 		cmocka_unit_test(owned_texts_are_replaced),
 		cmocka_unit_test(texts_from_outside_stay_one_line),
+		cmocka_unit_test(numbers_make_no_other_text),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -58,6 +58,11 @@ static void side_close(struct side *s)
 	api_response_release(&s->response);
 }
 
+static uint64_t told_time(void *data)
+{
+	return ((const struct driver *)data)->now_ms;
+}
+
 static uint64_t no_jitter(void *data)
 {
 	(void)data;
@@ -274,8 +279,11 @@ int main(int argc, char **argv)
 		r = side_open(&d.admin, argv[2], &err);
 	if (r == 0)
 		r = publisher_new(d.agent.client,
-			&(struct publisher_options){.node_name = argv[3], .random = no_jitter}, &d.publisher,
-			&err);
+			&(struct publisher_options){.node_name = argv[3],
+				.random = no_jitter,
+				.clock = told_time,
+				.clock_data = &d},
+			&d.publisher, &err);
 	if (r == 0)
 		r = run(&d, &err);
 	if (r < 0)

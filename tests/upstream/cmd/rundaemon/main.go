@@ -29,18 +29,19 @@ import (
 
 // bench is what every test works with.
 type bench struct {
-	cluster  string // folder of the control plane
-	machines string // folder of machines, made-up and recorded
-	nrtd     string
-	dir      string
-	long     bool
-	seed     uint64
-	agents   int // nodes of the fleet
-	config   *rest.Config
-	client   kubernetes.Interface
-	dynamic  dynamic.Interface
-	watch    *daemon.Watch
-	failed   int
+	cluster   string // folder of the control plane
+	machines  string // folder of machines, made-up and recorded
+	nrtd      string
+	dir       string
+	long      bool
+	seed      uint64
+	agents    int // nodes of the fleet
+	config    *rest.Config
+	client    kubernetes.Interface
+	dynamic   dynamic.Interface
+	watch     *daemon.Watch
+	failed    int
+	recovered map[string]bool // what recovery has tried
 }
 
 // tests in the order they run.
@@ -59,7 +60,7 @@ var tests = []struct {
 }
 
 func main() {
-	b := &bench{}
+	b := &bench{recovered: map[string]bool{}}
 	flag.StringVar(&b.cluster, "cluster", "", "the control plane's folder")
 	flag.StringVar(&b.machines, "machines", "", "folder of machines")
 	flag.StringVar(&b.nrtd, "nrtd", "build/nrtd", "the program under test")

@@ -6,9 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	topologyv1alpha2 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2"
@@ -92,6 +95,24 @@ func (b *bench) recovery(ctx context.Context) error {
 			b.check(false, "recovery", "%v", err)
 		}
 	}
+	return b.compareTable()
+}
+
+// compareTable looks that the table of what nrtd recovers from has what was shown here, and nothing else of this program.
+func (b *bench) compareTable() error {
+	const table, program = "tests/scenario/recovery.md", "| tests/upstream/run.sh: "
+	text, err := os.ReadFile(table)
+	if err != nil {
+		return err
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if _, name, found := strings.Cut(strings.TrimSuffix(line, " |\n"), program); found {
+			listed[name] = true
+		}
+	}
+	b.check(len(listed) > 0 && maps.Equal(listed, b.recovered), "recovery: table", "%s lists %d rows of this program, %d were tried %v",
+		table, len(listed), len(b.recovered), slices.Sorted(maps.Keys(b.recovered)))
 	return nil
 }
 
@@ -104,6 +125,7 @@ func logUnless(ok bool, node *daemon.Node) string {
 
 // right waits for the right object and prints how long it took from now.
 func (b *bench) right(ctx context.Context, name string, node *daemon.Node, zones []daemon.Zone, held []cpuset.CPUSet, limit time.Duration) {
+	b.recovered[name] = true
 	mended := time.Now()
 	at, err := b.watch.Wait(ctx, node.Name, limit, daemon.CPUsWrong(zones, held))
 	if err != nil {
@@ -149,7 +171,7 @@ func (b *bench) incidents(node *daemon.Node, zones []daemon.Zone, held *[]cpuset
 			return err
 		},
 	}, {
-		name: fmt.Sprintf("API server killed for %v", away), limit: backoffLimit, says: "onnect",
+		name: "API server killed", limit: backoffLimit, says: "onnect",
 		begin: func(ctx context.Context) error {
 			if err := b.clusterScript("kill", b.cluster); err != nil {
 				return err
