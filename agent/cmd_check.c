@@ -10,6 +10,7 @@
 #include "agent/discover.h"
 #include "agent/json.h"
 #include "agent/observe.h"
+#include "agent/output.h"
 #include "agent/render.h"
 #include "agent/settings_text.h"
 #include "common/cleanup.h"
@@ -202,12 +203,7 @@ static int print(const struct options *options, const struct check_report *repor
 	}
 	if (r == 0)
 		r = strbuf_error(&text);
-	if (r < 0)
-		return r;
-	errno = 0;
-	if (fwrite(text.text, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return r < 0 ? r : output_write(text.text, text.len);
 }
 
 int command_check(const struct options *options)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/commands.h"
 
-#include <errno.h>
-
 #include "agent/completion.h"
+#include "agent/output.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -12,15 +11,17 @@
 int command_completion(const struct options *options)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(COMPLETION_MAX);
+	int r;
 
 	if (!strcmp(options->value[OPT_SHELL], "zsh"))
 		completion_zsh(&text);
 	else
 		completion_bash(&text);
-	if (strbuf_error(&text) < 0 || fputs(text.text, stdout) < 0 || fflush(stdout) != 0) {
-		log_error(
-			"cannot print: %s", strerror(strbuf_error(&text) < 0 ? -strbuf_error(&text) : errno));
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
+	r = strbuf_error(&text);
+	if (r == 0)
+		r = output_write(text.text, text.len);
+	if (r == 0)
+		return EXIT_SUCCESS;
+	log_error("cannot print: %s", strerror(-r));
+	return EXIT_FAILURE;
 }

@@ -9,6 +9,7 @@
 #include "agent/json.h"
 #include "agent/nrt.h"
 #include "agent/observe.h"
+#include "agent/output.h"
 #include "agent/publish_doc.h"
 #include "agent/render.h"
 #include "common/cleanup.h"
@@ -137,8 +138,11 @@ int command_diff(const struct options *options)
 		r = compare(options, &o, &n, &out, &err);
 	for (size_t i = 0; i < o.notes.n_lines; i++)
 		log_warning("%s", o.notes.lines[i]);
-	if (r == 0 && (fputs(out.text, stdout) < 0 || fflush(stdout) != 0))
-		r = err_set(&err, -EIO, "cannot print");
+	if (r == 0) {
+		r = output_write(out.text, out.len);
+		if (r < 0)
+			err_set(&err, r, "cannot print: %s", strerror(-r));
+	}
 	if (r < 0) {
 		log_error("%s", err.text[0] ? err.text : strerror(-r));
 		return EXIT_TROUBLE;

@@ -9,6 +9,7 @@
 #include "agent/machine_doc.h"
 #include "agent/nrt.h"
 #include "agent/observe.h"
+#include "agent/output.h"
 #include "agent/render.h"
 #include "agent/settings_text.h"
 #include "agent/yaml.h"
@@ -88,12 +89,7 @@ static int print(const struct options *options, const struct doc *doc)
 	bool json = !strcmp(options->value[OPT_OUTPUT], "json");
 	int r = json ? json_print(doc, &text) : yaml_print(doc, &text);
 
-	if (r < 0)
-		return r;
-	errno = 0;
-	if (fwrite(text.text, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return r < 0 ? r : output_write(text.text, text.len);
 }
 
 int command_dump(const struct options *options)

@@ -7,6 +7,7 @@
 #include "agent/fit_text.h"
 #include "agent/json.h"
 #include "agent/observe.h"
+#include "agent/output.h"
 #include "agent/pod_input.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -90,12 +91,7 @@ static int print(const struct options *options, const struct fit_report *report,
 	}
 	if (r == 0)
 		r = strbuf_error(&text);
-	if (r < 0)
-		return r;
-	errno = 0;
-	if (fwrite(text.text, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return r < 0 ? r : output_write(text.text, text.len);
 }
 
 static int answer(const struct options *options, const struct observation *o, const struct pod_request *pod)

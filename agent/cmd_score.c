@@ -7,6 +7,7 @@
 
 #include "agent/json.h"
 #include "agent/nrt_input.h"
+#include "agent/output.h"
 #include "agent/pod_input.h"
 #include "agent/score_report.h"
 #include "agent/score_text.h"
@@ -139,12 +140,7 @@ static int print(const struct options *options, const struct score_row *rows, si
 	} else {
 		r = score_table(rows, n, &text);
 	}
-	if (r < 0)
-		return r;
-	errno = 0;
-	if (fwrite(text.text, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return r < 0 ? r : output_write(text.text, text.len);
 }
 
 /* The inputs; what is wrong with them is usage. */

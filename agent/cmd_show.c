@@ -7,6 +7,7 @@
 #include "agent/nrt_input.h"
 #include "agent/observe.h"
 #include "agent/observe_nrt.h"
+#include "agent/output.h"
 #include "agent/show_svg.h"
 #include "agent/show_text.h"
 #include "agent/terminal.h"
@@ -61,14 +62,6 @@ static int draw(const struct options *options, const struct observation *o, cons
 	return r < 0 ? err_set(err, r, "cannot draw: %s", strerror(-r)) : 0;
 }
 
-static int put(const char *text, size_t len)
-{
-	errno = 0;
-	if (fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
-}
-
 static void detect(const struct options *options, struct terminal *ret)
 {
 	terminal_detect(STDOUT_FILENO, options->value[OPT_COLOR], options->value[OPT_WIDTH], ret);
@@ -94,7 +87,7 @@ static int show_once(const struct options *options)
 		log_error("%s", err.text);
 		return EXIT_FAILURE;
 	}
-	r = put(text.text, text.len);
+	r = output_write(text.text, text.len);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
@@ -125,20 +118,20 @@ static int watch_once(const struct options *options, bool redraw)
 	}
 	if (!redraw) {
 		strbuf_addch(&text, '\n');
-		return put(text.text, text.len);
+		return output_write(text.text, text.len);
 	}
 	r = terminal_frame(text.text, terminal.height, &frame);
-	return r < 0 ? r : put(frame.text, frame.len);
+	return r < 0 ? r : output_write(frame.text, frame.len);
 }
 
 /* Stop as the terminal's user asked, with the screen given back in the meantime. */
 static int suspend(void)
 {
-	int r = put(terminal_leave, strlen(terminal_leave));
+	int r = output_write(terminal_leave, strlen(terminal_leave));
 
 	if (r == 0 && raise(SIGSTOP) != 0)
 		r = -errno;
-	return r < 0 ? r : put(terminal_enter, strlen(terminal_enter));
+	return r < 0 ? r : output_write(terminal_enter, strlen(terminal_enter));
 }
 
 /* Pictures until a signal says to end: 0, or -errno when one could not be printed. */
@@ -179,10 +172,10 @@ static int watch(const struct options *options)
 	if (sigprocmask(SIG_BLOCK, &signals, &before) < 0)
 		r = -errno;
 	if (r == 0 && redraw)
-		r = put(terminal_enter, strlen(terminal_enter));
+		r = output_write(terminal_enter, strlen(terminal_enter));
 	if (r == 0)
 		r = watch_loop(options, &signals, redraw);
-	if (redraw && put(terminal_leave, strlen(terminal_leave)) < 0 && r == 0)
+	if (redraw && output_write(terminal_leave, strlen(terminal_leave)) < 0 && r == 0)
 		r = -EIO;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)

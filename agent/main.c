@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/commands.h"
+#include "agent/output.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -19,9 +20,8 @@ static int print_help(enum command command)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
 
 	options_help(command, &text);
-	return strbuf_error(&text) == 0 && fputs(text.text, stdout) >= 0 && fflush(stdout) == 0
-		       ? EXIT_SUCCESS
-		       : EXIT_FAILURE;
+	return strbuf_error(&text) == 0 && output_write(text.text, text.len) == 0 ? EXIT_SUCCESS
+										  : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "agent/hash.h"
+#include "agent/output.h"
 #include "agent/yaml.h"
 #include "common/cleanup.h"
 
@@ -22,9 +23,11 @@ static int print_change(const struct doc *doc, uint64_t *last, enum publish_outc
 	*ret = hash == *last ? PUBLISH_UNCHANGED : PUBLISH_WRITTEN;
 	if (hash == *last)
 		return 0;
-	errno = 0;
-	if (printf("---\n%s", text.text) < 0 || fflush(stdout) != 0)
-		return err_set(err, errno ? -errno : -EIO, "cannot print: %s", strerror(errno));
+	r = output_write("---\n", 4);
+	if (r == 0)
+		r = output_write(text.text, text.len);
+	if (r < 0)
+		return err_set(err, r, "cannot print: %s", strerror(-r));
 	*last = hash;
 	return 0;
 }

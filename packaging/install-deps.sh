@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|deb|install|vm|container|manifests: install what a build, the tests, the checks, the
-# Debian package, its test, the virtual machines or the tests of the container image and the manifests need and this
-# machine lacks.
+# install-deps.sh build|test|lint|promtool|deb|install|vm|container|manifests: install what a build, the tests, the
+# checks, the Debian package, its test, the virtual machines or the tests of the container image and the manifests need
+# and this machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -26,7 +26,7 @@ test | lint)
 lstopo-no-graphics=hwloc-nox"
 	files="$files /usr/lib/debug/.build-id=libc6-dbg"
 	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
-codespell=codespell shellcheck=shellcheck gcovr=gcovr"
+codespell=codespell shellcheck=shellcheck rpmlint=rpmlint gcovr=gcovr"
 	# clang's runtime for the fuzz targets; the compiler says where it looks for it.
 	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null)=libclang-rt-dev"
 	;;
@@ -34,10 +34,11 @@ deb)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
+promtool) commands="$commands promtool=prometheus" ;; # a word of its own: with it comes a server
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq" ;;
 *)
-	echo "usage: $0 build|test|lint|deb|install|vm|container|manifests" >&2
+	echo "usage: $0 build|test|lint|promtool|deb|install|vm|container|manifests" >&2
 	exit 2
 	;;
 esac

@@ -24,6 +24,7 @@ format() { clang-format --dry-run --Werror $sources; }
 spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts README.md HACKING.md MIGRATING.md man scoring/*.md; }
 shell() { shellcheck $scripts; }
 manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
+spec() { rpmlint packaging/nrtd.spec; }
 headers() {
 	for h in $(printf '%s\n' "$sources" | grep '\.h$'); do
 		printf '#include "%s"\n' "$h" | ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -I. \
@@ -47,6 +48,7 @@ check formatting format
 check spelling spelling
 check shell shell
 check manuals manuals
+check "rpm spec" spec
 check "licence lines" spdx
 check "file lengths" lengths
 check headers headers
