@@ -184,7 +184,7 @@ umount_image() {
 kubectl() { "$programs/kubectl" --kubeconfig "$work/cluster/admin.kubeconfig" "$@"; }
 get() { kubectl get "$@" -o json; }
 
-# managers: the kubelet's, under the kubelet's name, with its folder and its socket; they end with their input
+# managers: the kubelet's, under the kubelet's name, with its folder and its socket
 managers() {
 	rm -f "$work/managers.in" && mkfifo "$work/managers.in"
 	(exec -a kubelet "$programs/managers" --root=/var/lib/kubelet --config=/var/lib/kubelet/config.yaml \
@@ -195,6 +195,7 @@ managers() {
 }
 managers_end() {
 	exec 3>&-
+	kill "$managers_pid" 2>/dev/null
 	wait "$managers_pid"
 	rm -f /var/lib/kubelet/pod-resources/kubelet.sock
 }
