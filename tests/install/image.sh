@@ -362,6 +362,7 @@ pod() {
 	check "the liveness probe is answered" probe livenessProbe
 	check "the readiness probe is answered" eventually 5 probe readinessProbe
 	check "metrics are answered" metrics
+	check "it had nothing to complain about" quiet
 	managers_end
 	check "the kubelet starts again" managers
 	jq -cn '{admit: {metadata: {name: "p", namespace: "default", uid: "p-1"}, spec: {containers: [{name: "c", resources:
@@ -373,7 +374,6 @@ pod() {
 	check "it was not killed for memory" not_killed
 	check "SIGTERM ends it within 2 s, with 0" ends
 	echo "     $(head -n 1 "$work/out")"
-	check "it had nothing to complain about" quiet
 	in_runc delete --force "$id" 2>/dev/null
 	check "the README's way to be rid of it leaves nothing" removed
 	managers_end
