@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|promtool|deb|install|vm|container|manifests: install what a build, the tests, the checks,
-# the Debian package, its test, the virtual machines or the tests of the container image and the manifests need and this
-# machine lacks.
+# install-deps.sh build|test|lint|promtool|deb|install|vm|container|manifests: install what a build, the tests, the
+# checks, the Debian package, its test, the virtual machines or the tests of the container image and the manifests need
+# and this machine lacks.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu

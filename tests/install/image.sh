@@ -195,7 +195,8 @@ managers() {
 }
 managers_end() {
 	exec 3>&-
-	kill "$managers_pid" && wait "$managers_pid"
+	kill "$managers_pid" 2>/dev/null
+	wait "$managers_pid"
 	rm -f /var/lib/kubelet/pod-resources/kubelet.sock
 }
 node() {
@@ -314,6 +315,19 @@ ends() {
 	echo "status $status after $took ms"
 	[ $status -eq 0 ] && [ $took -lt 2000 ]
 }
+# removed: what the README says to type to be rid of it. No controller is here that would empty a namespace.
+removed() {
+	local -a command
+	local n=0
+	while read -ra command; do
+		n=$((n + 1))
+		case "${command[*]}" in "delete -k"*) command+=(--wait=false) ;; esac
+		kubectl "${command[@]}" || return 1
+	done < <(sed -n '/^To be rid of it in a cluster/,/^The agent/s/^    kubectl //p' README.md)
+	[ $n -eq 3 ] && get noderesourcetopologies | jq -e '.items == []' && get nodes |
+		jq -e '[.items[].metadata.annotations // {} | keys[] | select(startswith("nrtd.dev/"))] == []' &&
+		! kubectl get daemonset nrtd -n nrtd && ! kubectl get clusterrole nrtd
+}
 # All of this machine's containers share one count of inotify instances; where that is used up, nrtd polls and says so.
 quiet() { ! grep -v fs.inotify.max_user_instances "$work/log" | grep -iE 'warn|error|refused|denied|cannot'; }
 
@@ -348,6 +362,7 @@ pod() {
 	check "the liveness probe is answered" probe livenessProbe
 	check "the readiness probe is answered" eventually 5 probe readinessProbe
 	check "metrics are answered" metrics
+	check "it had nothing to complain about" quiet
 	managers_end
 	check "the kubelet starts again" managers
 	jq -cn '{admit: {metadata: {name: "p", namespace: "default", uid: "p-1"}, spec: {containers: [{name: "c", resources:
@@ -359,8 +374,8 @@ pod() {
 	check "it was not killed for memory" not_killed
 	check "SIGTERM ends it within 2 s, with 0" ends
 	echo "     $(head -n 1 "$work/out")"
-	check "it had nothing to complain about" quiet
 	in_runc delete --force "$id" 2>/dev/null
+	check "the README's way to be rid of it leaves nothing" removed
 	managers_end
 	tests/upstream/cluster.sh stop "$work/cluster"
 	echo "$passed passed, $failed failed"
