@@ -72,7 +72,7 @@ until_printed "the object at once" 5 'name: cpu, capacity: "16", allocatable: "1
 until_printed "the Node's hints" 5 'nrtd.dev/fit-score.small'
 sleep 0.3
 before=$(objects)
-files=$(ls /proc/"$pid"/fd | wc -l)
+files=$(find /proc/"$pid"/fd -mindepth 1 | wc -l)
 check "one object for one state" test "$before" -eq 1
 state 0,5-31 '"uid-1":{"app":"1-4"}'
 until_printed "CPUs that are taken" 2 'allocatable: "15", available: "11"'
@@ -173,6 +173,7 @@ check "the plugin has ended too" sh -c "! kill -0 \$(cat '$dir/plugin')"
 if unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_inotify_instances' 2>/dev/null; then
 	state 0-31 ""
 	: >"$dir/out"
+	# shellcheck disable=SC2016 # the other shell expands it
 	B=${B:-build} root=$root dir=$dir unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_inotify_instances
 		"$B/nrtd" run --dry-run --http off --poll 0 --sysroot "$root" --node-name n1 >"$dir/out" 2>"$dir/err" &
 		sleep 3
