@@ -355,6 +355,23 @@ static void try_http(struct loop *l)
 		http_server_port(l->http));
 }
 
+/* Where no inotify instance was left when it began, one may be now. */
+static int try_watch(struct loop *l)
+{
+	struct err err = {""};
+	int r;
+
+	if (l->watch || watch_new(&l->watch, &err) < 0)
+		return 0;
+	r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
+	if (r < 0)
+		return r;
+	log_info("files are watched from now on");
+	if (l->worker)
+		mark(l, CAUSE_FILES); /* the run tells which */
+	return proceed(l);
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 {
 	struct loop *l = user;
@@ -365,6 +382,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 	look_at_worker(l, now);
 	if (!l->worker)
 		r = try_lock(l);
+	if (r == 0)
+		r = try_watch(l);
 	if (r < 0)
 		return sd_event_exit(l->event, r);
 	try_http(l);
@@ -453,8 +472,8 @@ int loop_run(const struct loop_config *config, struct err *err)
 
 	/* A user has few inotify instances, and on a node full of containers they are all root's. */
 	if (r == -EMFILE)
-		log_warning("%s (fs.inotify.max_user_instances); changes are found by polling alone, "
-			    "poll_ms=%" PRIu64,
+		log_warning("%s (fs.inotify.max_user_instances); changes are found by polling "
+			    "until there is one, poll_ms=%" PRIu64,
 			err->text, config->poll_ms);
 	else if (r < 0)
 		return r;

@@ -72,7 +72,7 @@ until_printed "the object at once" 5 'name: cpu, capacity: "16", allocatable: "1
 until_printed "the Node's hints" 5 'nrtd.dev/fit-score.small'
 sleep 0.3
 before=$(objects)
-files=$(ls /proc/"$pid"/fd | wc -l)
+files=$(find /proc/"$pid"/fd -mindepth 1 | wc -l)
 check "one object for one state" test "$before" -eq 1
 state 0,5-31 '"uid-1":{"app":"1-4"}'
 until_printed "CPUs that are taken" 2 'allocatable: "15", available: "11"'
@@ -168,6 +168,27 @@ done
 check "the credential plugin runs" test -s "$dir/plugin"
 stop "SIGTERM while it does not answer" TERM
 check "the plugin has ended too" sh -c "! kill -0 \$(cat '$dir/plugin')"
+
+# --- no inotify instance left
+if unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_inotify_instances' 2>/dev/null; then
+	state 0-31 ""
+	: >"$dir/out"
+	# shellcheck disable=SC2016 # the other shell expands it
+	B=${B:-build} root=$root dir=$dir unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_inotify_instances
+		"$B/nrtd" run --dry-run --http off --poll 0 --sysroot "$root" --node-name n1 >"$dir/out" 2>"$dir/err" &
+		sleep 3
+		echo 10 >/proc/sys/user/max_inotify_instances
+		sleep 7
+		printf "{\"policyName\":\"static\",\"defaultCpuSet\":\"0,3-31\",\"entries\":{\"u\":{\"app\":\"1-2\"}},\"checksum\":0}" >"$root/var/lib/kubelet/cpu_manager_state"
+		sleep 2
+		kill $!
+		wait $!'
+	check "without inotify it polls and says so" grep -q max_user_instances "$dir/err"
+	check "files are watched once that can be had" grep -q 'available: "13"' "$dir/out"
+	state 0,5-31 '"uid-1":{"app":"1-4"}'
+else
+	echo "skipped: user namespaces are not allowed here"
+fi
 
 # --- two for one node, and an API server that is not there
 kubeconfig '{token: t}'
