@@ -11,6 +11,7 @@
 #include "agent/publish_answer.h"
 #include "agent/publish_doc.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/text.h"
 
 #define CONNECT_MS   2000u
@@ -57,14 +58,6 @@ static void check_release(struct check *c)
 	node_metadata_release(&c->node);
 	free(c->node_name);
 	free(c->user);
-}
-
-static int64_t clock_ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* ---- requests */

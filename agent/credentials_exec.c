@@ -11,6 +11,7 @@
 #include "agent/doc.h"
 #include "agent/json.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 
@@ -96,14 +97,6 @@ int exec_credential_parse(
 }
 
 /* ---- running it */
-
-static int64_t monotonic_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Whether `entry` ("NAME=VALUE") has the name of one of the list. */
 static bool overridden(const char *entry, char *const *list, size_t n)
@@ -218,7 +211,7 @@ static int collect(int fd, int64_t deadline, const atomic_bool *cancel, struct s
 			return err_set(err, r, "%s", strerror(-r));
 		if (cancel && atomic_load(cancel))
 			return err_set(err, -ECANCELED, "cancelled");
-		if (monotonic_ms() >= deadline)
+		if (clock_ms(CLOCK_MONOTONIC) >= deadline)
 			return err_set(err, -ETIMEDOUT, "no answer in time");
 		if (r == 0)
 			continue;
@@ -249,7 +242,7 @@ static int reap(pid_t pid, int64_t deadline, const atomic_bool *cancel, int *ret
 			return err_set(err, -errno, "cannot wait for it: %s", strerror(errno));
 		if (cancel && atomic_load(cancel))
 			return err_set(err, -ECANCELED, "cancelled");
-		if (monotonic_ms() >= deadline)
+		if (clock_ms(CLOCK_MONOTONIC) >= deadline)
 			return err_set(err, -ETIMEDOUT, "no end in time");
 		nanosleep(&slice, NULL);
 	}
@@ -268,7 +261,7 @@ static int run(const struct exec_config *config, unsigned deadline_ms, const ato
 	struct strbuf *output, struct err *err)
 {
 	CLEANUP(closep) int from = -1;
-	int64_t deadline = monotonic_ms() + deadline_ms;
+	int64_t deadline = clock_ms(CLOCK_MONOTONIC) + deadline_ms;
 	int pipe_fds[2], status = 0, r;
 	pid_t pid;
 

@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define PREFIX_LEN   5u /* of a gRPC message: compressed or not, and four bytes of length */
 #define WINDOW       ((int32_t)(1u << 30))
@@ -328,17 +328,9 @@ void grpc_channel_freep(struct grpc_channel **c)
 
 /* ---- one call */
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int ms_until(int64_t deadline)
 {
-	int64_t left = deadline - now_ms();
+	int64_t left = deadline - clock_ms(CLOCK_MONOTONIC);
 
 	return left <= 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
@@ -517,7 +509,7 @@ static int prepare(
 int grpc_call(struct grpc_channel *c, const char *method, const void *request, size_t len, size_t max_reply,
 	unsigned deadline_ms, struct grpc_reply *ret, struct err *err)
 {
-	int64_t deadline = now_ms() + deadline_ms;
+	int64_t deadline = clock_ms(CLOCK_MONOTONIC) + deadline_ms;
 	bool fresh, again, broken = false;
 	int r;
 

@@ -7,13 +7,13 @@
 #include <signal.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
-#include <time.h>
 
 #include "agent/lock.h"
 #include "agent/schedule.h"
 #include "agent/watch.h"
 #include "agent/worker.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 
@@ -54,10 +54,7 @@ struct loop {
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
 }
 
 static uint64_t or_default(uint64_t value, uint64_t otherwise)

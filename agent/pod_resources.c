@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 
 #include "agent/grpc_unary.h"
 #include "agent/pod_resources.pb-c.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/vec.h"
 
 #define SERVICE      "/v1.PodResourcesLister/"
@@ -431,21 +431,13 @@ void pod_resources_client_freep(struct pod_resources_client **c)
 	*c = NULL;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* The kubelet lets 100 calls a second through, for all its clients together. */
 static void back_off(struct pod_resources_client *c)
 {
 	c->pause_ms = c->pause_ms == 0 ? PAUSE_MIN_MS : 2 * c->pause_ms;
 	if (c->pause_ms > PAUSE_MAX_MS)
 		c->pause_ms = PAUSE_MAX_MS;
-	c->not_before = now_ms() + c->pause_ms;
+	c->not_before = clock_ms(CLOCK_MONOTONIC) + c->pause_ms;
 }
 
 /* A kubelet has calls behind feature gates, and says so without a status of its own. */
@@ -491,10 +483,10 @@ static int call(struct pod_resources_client *c, const char *name, const void *re
 	char method[64];
 	int r;
 
-	if (now_ms() < c->not_before)
+	if (clock_ms(CLOCK_MONOTONIC) < c->not_before)
 		return err_set(err, -EBUSY,
 			"%s: the kubelet's rate limit refused the last call; next try in %" PRId64 " ms",
-			c->socket, c->not_before - now_ms());
+			c->socket, c->not_before - clock_ms(CLOCK_MONOTONIC));
 	snprintf(method, sizeof(method), SERVICE "%s", name);
 	r = grpc_call(c->channel, method, request, len, POD_RESOURCES_REPLY_MAX, POD_RESOURCES_DEADLINE_MS,
 		reply, err);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "agent/backoff.h"
 #include "agent/json.h"
@@ -12,6 +11,7 @@
 #include "agent/publish_answer.h"
 #include "agent/publish_doc.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/text.h"
 
 #define REFRESH_MS       600000u
@@ -54,11 +54,8 @@ static uint64_t kernel_random(void *data)
 
 static uint64_t monotonic_ms(void *data)
 {
-	struct timespec t;
-
 	(void)data;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
 }
 
 static uint64_t random_bits(const struct publisher *p)
