@@ -1,18 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run-tests.sh [unit|scripts]: run the unit test programs and the scripts of tests/scenario; the last line is
-# "N passed, N failed". B names the build folder, RUNNER a command put in front of each program (valgrind).
+# "N passed, N failed". B names the build folder, RUNNER a command put in front of each program (valgrind), JOBS how many
+# programs run at a time (default: one a CPU). The scripts run one after the other.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2 CMOCKA_MESSAGE_OUTPUT=stdout
 B=${B:-build}
 what=${1:-all}
 passed=0
 failed=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 
 # count NAME STATUS: a program's cmocka lines, or the "ok"/"not ok" lines of a script
 count() {
+	log=$logs/$1
 	p=$(grep -cE '^(\[       OK \]|ok )' "$log")
 	f=$(sed -nE 's/^\[  FAILED  \] ([0-9]+) test.*/\1/p' "$log" | tail -n 1)
 	f=$((${f:-0} + $(grep -cE '^not ok ' "$log")))
@@ -32,16 +34,24 @@ count() {
 if [ "$what" != scripts ]; then
 	for t in "$B"/tests/unit/test_*; do
 		case $t in *.o | *.d | *.gcno | *.gcda) continue ;; esac
-		[ -x "$t" ] || continue
-		${RUNNER:-} "$t" >"$log" 2>&1
-		count "$(basename "$t")" $?
-	done
+		[ ! -x "$t" ] || echo "$t"
+	done >"$logs/programs"
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	LOGS=$logs xargs -P "${JOBS:-$(nproc)}" -n 1 sh -c '
+		log=$LOGS/$(basename "$1")
+		${RUNNER:-} "$1" >"$log" 2>&1
+		echo $? >"$log.status"' sh <"$logs/programs"
+	while read -r t; do
+		name=$(basename "$t")
+		count "$name" "$(cat "$logs/$name.status")"
+	done <"$logs/programs"
 fi
 if [ "$what" != unit ]; then
 	for t in tests/scenario/test_*.sh; do
 		[ -x "$t" ] || continue
-		B=$B "$t" >"$log" 2>&1
-		count "$(basename "$t")" $?
+		name=$(basename "$t")
+		B=$B "$t" >"$logs/$name" 2>&1
+		count "$name" $?
 	done
 fi
 printf '%d passed, %d failed\n' "$passed" "$failed"
