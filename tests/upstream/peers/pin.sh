@@ -5,8 +5,9 @@
 set -eu
 NFD=v0.19.0
 RTE=v0.24.0
-# what RTE names for reading /sys is no release, and the checksum database does not have it
-GHW=v0.24.0
+# What RTE names for reading /sys is a commit behind this release that the checksum database does not have. With 0.24 it
+# builds too, but panics when it starts.
+GHW=v0.21.2
 
 cd "$(dirname "$0")"
 # pin FOLDER MODULE VERSION PROGRAM: a module that has the program as a tool
@@ -15,7 +16,7 @@ pin() {
 		cd "$1"
 		rm -f go.sum
 		printf 'module nrtd.dev/tests/upstream/peers/%s\n\ngo 1.26.0\n\ntool %s/%s\n' "$1" "$2" "$4" >go.mod
-		go mod edit -require="$2@$3" -require="github.com/jaypipes/ghw@$GHW"
+		go mod edit -require="$2@$3" -replace="github.com/jaypipes/ghw=github.com/jaypipes/ghw@$GHW"
 		go mod tidy
 	)
 }
