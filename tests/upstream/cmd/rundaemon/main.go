@@ -34,6 +34,7 @@ type bench struct {
 	nrtd      string
 	dir       string
 	long      bool
+	slack     int64
 	seed      uint64
 	agents    int // nodes of the fleet
 	config    *rest.Config
@@ -65,6 +66,7 @@ func main() {
 	flag.StringVar(&b.machines, "machines", "", "folder of machines")
 	flag.StringVar(&b.nrtd, "nrtd", "build/nrtd", "the program under test")
 	flag.BoolVar(&b.long, "long", false, "measure for as long as the promises say")
+	flag.Int64Var(&b.slack, "slack", 1, "limits of time are this many times as long, and fewer changes measured: what counts then is what happens, not how soon")
 	flag.Uint64Var(&b.seed, "seed", rand.Uint64N(1000000), "random seed")
 	flag.IntVar(&b.agents, "agents", 200, "number of nodes of the fleet, fleet-0 and on")
 	only := flag.String("only", "", "tests to run, separated by commas (default: all)")
@@ -167,6 +169,9 @@ func (b *bench) started(ctx context.Context, node *daemon.Node, zones []daemon.Z
 	}
 	return at, err
 }
+
+// within is a limit of time with the slack that was asked for.
+func (b *bench) within(limit time.Duration) time.Duration { return limit * time.Duration(b.slack) }
 
 // pick gives what a long run takes, or what a short one does.
 func (b *bench) pick(short, long time.Duration) time.Duration {

@@ -125,6 +125,7 @@ func logUnless(ok bool, node *daemon.Node) string {
 
 // right waits for the right object and prints how long it took from now.
 func (b *bench) right(ctx context.Context, name string, node *daemon.Node, zones []daemon.Zone, held []cpuset.CPUSet, limit time.Duration) {
+	limit = b.within(limit)
 	b.recovered[name] = true
 	mended := time.Now()
 	at, err := b.watch.Wait(ctx, node.Name, limit, daemon.CPUsWrong(zones, held))

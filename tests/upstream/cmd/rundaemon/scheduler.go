@@ -230,7 +230,7 @@ func (b *bench) withoutCRD(ctx context.Context, node *daemon.Node) error {
 	if err := b.createCRD(ctx, crd); err != nil {
 		return err
 	}
-	ready := waitUntil(ctx, backoffLimit, node.Ready)
+	ready := waitUntil(ctx, b.within(backoffLimit), node.Ready)
 	b.check(ready, "CRD there again: nrtd publishes", "/readyz says ready: %v, want true", ready)
 	return node.Stop()
 }
