@@ -6,16 +6,9 @@
 #include "agent/check_files.h"
 #include "agent/observe.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 static const char source[] = "pod-resources";
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 static const char *remedy_of(int r)
 {
@@ -77,7 +70,7 @@ void check_api(const struct options *options, const char *kubelet_root, const st
 	CLEANUP(pod_resources_release) struct pod_resources answer;
 	CLEANUP(notes_release) struct notes notes = {0};
 	struct err err = {""};
-	double begin = now_ms();
+	double begin = clock_s(CLOCK_MONOTONIC);
 	int r = observe_socket(options, kubelet_root, &socket);
 
 	pod_resources_init(&answer);
@@ -95,5 +88,5 @@ void check_api(const struct options *options, const char *kubelet_root, const st
 	if (r < 0)
 		report_failure(report, socket, r, &err);
 	else
-		report_answer(report, socket, &answer, now_ms() - begin);
+		report_answer(report, socket, &answer, (clock_s(CLOCK_MONOTONIC) - begin) * 1e3);
 }

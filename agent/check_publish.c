@@ -133,14 +133,6 @@ static struct doc parse_answer(struct check *c)
 	return answer;
 }
 
-/* A member of a map within a map, each of which may be missing. */
-static const struct doc *member(const struct doc *map, const char *first, const char *second)
-{
-	const struct doc *inner = map->kind == DOC_MAP ? doc_get(map, first) : NULL;
-
-	return inner && inner->kind == DOC_MAP ? doc_get(inner, second) : NULL;
-}
-
 /* ---- credentials */
 
 static bool step_credentials(struct check *c)
@@ -222,7 +214,7 @@ static bool step_server(struct check *c)
 		return false;
 	to_ms = clock_ms(CLOCK_REALTIME);
 	answer = parse_answer(c);
-	version = answer.kind == DOC_MAP ? doc_string(doc_get(&answer, "gitVersion")) : NULL;
+	version = doc_string(doc_get(&answer, "gitVersion"));
 	if (c->response.status == HTTP_FORBIDDEN || (c->response.status == HTTP_OK && version)) {
 		report_server(c, version, to_ms - from_ms);
 		report_clock(c, from_ms, to_ms);
@@ -248,13 +240,13 @@ static bool step_server(struct check *c)
 
 static bool serves_version(const struct doc *group, struct strbuf *all)
 {
-	const struct doc *versions = group->kind == DOC_MAP ? doc_get(group, "versions") : NULL;
+	const struct doc *versions = doc_get(group, "versions");
 	bool found = false;
 
 	if (!versions || versions->kind != DOC_LIST)
 		return false;
 	DOC_FOREACH (item, versions) {
-		const char *version = item->kind == DOC_MAP ? doc_string(doc_get(item, "version")) : NULL;
+		const char *version = doc_string(doc_get(item, "version"));
 
 		if (!version)
 			continue;
@@ -307,7 +299,7 @@ static bool step_identity(struct check *c)
 	if (!send_body(c, "identity", "POST", WHOAMI_PATH, "application/json", &body))
 		return false;
 	review = parse_answer(c);
-	info = member(&review, "status", "userInfo");
+	info = doc_get(doc_get(&review, "status"), "userInfo");
 	if (c->response.status != HTTP_CREATED || !info || info->kind != DOC_MAP)
 		return true;
 	groups = doc_get(info, "groups");
@@ -391,7 +383,7 @@ static int ask_right(struct check *c, const struct right *right)
 	if (!send_body(c, "right", "POST", REVIEWS_PATH, "application/json", &body))
 		return -EIO;
 	review = parse_answer(c);
-	allowed = member(&review, "status", "allowed");
+	allowed = doc_get(doc_get(&review, "status"), "allowed");
 	if (c->response.status != HTTP_CREATED || !allowed || allowed->kind != DOC_BOOL) {
 		err_set(&err, 0, "cannot be told: " REVIEWS_PATH " answers with status %d",
 			c->response.status);
@@ -400,7 +392,7 @@ static int ask_right(struct check *c, const struct right *right)
 	}
 	if (!strcmp(allowed->text, "true"))
 		return 1;
-	reason = doc_string(member(&review, "status", "reason"));
+	reason = doc_string(doc_get(doc_get(&review, "status"), "reason"));
 	report_missing(c, right, reason ? reason : "");
 	return 0;
 }

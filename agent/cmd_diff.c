@@ -45,22 +45,6 @@ static int fetch(
 	return r < 0 ? err_wrap(err, r, "%s%s", api_client_server(client), path.text) : 0;
 }
 
-/* The members of metadata.KEY whose names begin with the prefix. */
-static int select_keys(const struct doc *object, const char *key, const char *prefix, struct doc *ret)
-{
-	const struct doc *map = object->kind == DOC_MAP ? doc_get(object, "metadata") : NULL;
-
-	ret->kind = DOC_MAP;
-	map = map ? doc_get(map, key) : NULL;
-	if (!map)
-		return 0;
-	DOC_FOREACH (item, map)
-		if (!strncmp(item->key, prefix, strlen(prefix)) && item->kind == DOC_STRING &&
-			!doc_add_string(ret, item->key, item->text))
-			return -ENOMEM;
-	return 0;
-}
-
 /* The object: all that nrtd writes of it. */
 static size_t diff_object(const struct doc *held, const struct doc *wanted, struct strbuf *out)
 {
@@ -77,10 +61,10 @@ static size_t diff_object(const struct doc *held, const struct doc *wanted, stru
 static int diff_node(
 	const struct doc *node, const char *key, const struct doc *wanted, size_t *n, struct strbuf *out)
 {
-	CLEANUP(doc_release) struct doc held = DOC_INIT;
+	CLEANUP(doc_release) struct doc held = {.kind = DOC_MAP};
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(64);
 
-	if (select_keys(node, key, PUBLISH_PREFIX, &held) < 0)
+	if (publish_keep_ours(doc_get(doc_get(node, "metadata"), key), &held) < 0)
 		return -ENOMEM;
 	strbuf_addf(&path, "Node.metadata.%s", key);
 	*n += doc_diff(path.text, &held, wanted, out);

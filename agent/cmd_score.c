@@ -12,6 +12,7 @@
 #include "agent/score_report.h"
 #include "agent/score_text.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/vec.h"
 
@@ -23,24 +24,16 @@
 #define PROGRESS_WIDTH    40
 
 struct progress {
-	struct timespec start;
+	int64_t start_ms;
 	bool shown;
 };
-
-static long elapsed_ms(const struct timespec *since)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
-}
 
 static void show_progress(size_t done, size_t all, void *data)
 {
 	struct progress *p = data;
 	int filled = (int)(done * PROGRESS_WIDTH / all);
 
-	if (done % 64 != 0 || elapsed_ms(&p->start) < PROGRESS_AFTER_MS)
+	if (done % 64 != 0 || clock_ms(CLOCK_MONOTONIC) - p->start_ms < PROGRESS_AFTER_MS)
 		return;
 	p->shown = true;
 	fprintf(stderr, "\r[%-*.*s] %zu of %zu nodes", PROGRESS_WIDTH, filled,
@@ -178,7 +171,7 @@ static int rank_and_print(const struct options *options, const struct nrt_nodes 
 	};
 	int r;
 
-	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	progress.start_ms = clock_ms(CLOCK_MONOTONIC);
 	r = score_report(nodes, pod, &how, &rows, err);
 	end_progress(&progress);
 	if (r < 0)

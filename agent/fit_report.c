@@ -146,7 +146,6 @@ static int open_kubelet(struct question *q)
 	const struct kubelet_node node = {
 		.machine = q->in->machine,
 		.settings = &q->settings,
-		.version = kubelet_version_of(q->settings.kubelet_minor),
 		.shared = model_shared_pool(q->in->machine, q->in->allocations),
 		.reserved = q->in->reserved,
 		.memory = q->in->allocations->memory_known ? &q->in->allocations->memory : NULL,

@@ -224,7 +224,6 @@ static int compute(const struct hints_config *c, const struct observation *o,
 	const struct kubelet_node kubelet = {
 		.machine = &o->machine,
 		.settings = &o->settings,
-		.version = kubelet_version_of(o->settings.kubelet_minor),
 		.shared = model_shared_pool(&o->machine, &o->allocations),
 		.reserved = o->reserved.cpus,
 		.memory = o->allocations.memory_known ? &o->allocations.memory : NULL,

@@ -347,7 +347,6 @@ static void try_http(struct loop *l)
 		return;
 	}
 	l->http_failed = false;
-	l->http_failed = false;
 	log_info("serving /healthz, /readyz and /metrics address='%s' port=%u", listen->address,
 		http_server_port(l->http));
 }

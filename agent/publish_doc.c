@@ -27,7 +27,7 @@ static bool is_ours(const char *key)
 	return !strncmp(key, PUBLISH_PREFIX, strlen(PUBLISH_PREFIX));
 }
 
-static int keep_ours(const struct doc *map, struct doc *ret)
+int publish_keep_ours(const struct doc *map, struct doc *ret)
 {
 	if (map && map->kind == DOC_MAP)
 		DOC_FOREACH (item, map)
@@ -64,9 +64,9 @@ int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret,
 	ret->kubelet_minor = node_kubelet_minor(&object);
 	r = text_set(&ret->uid, uid);
 	if (r == 0)
-		r = keep_ours(doc_get(metadata, "annotations"), &ret->annotations);
+		r = publish_keep_ours(doc_get(metadata, "annotations"), &ret->annotations);
 	if (r == 0)
-		r = keep_ours(doc_get(metadata, "labels"), &ret->labels);
+		r = publish_keep_ours(doc_get(metadata, "labels"), &ret->labels);
 	if (r < 0) {
 		node_metadata_release(ret);
 		return err_set(err, r, "out of memory");

@@ -16,6 +16,10 @@ struct node_metadata {
 void node_metadata_init(struct node_metadata *m);
 void node_metadata_release(struct node_metadata *m);
 
+/* Copy the texts of a map (the Node's annotations or labels; NULL = there are none) whose keys are under
+ * nrtd.dev/ to `ret`, a map. 0 or -ENOMEM. */
+int publish_keep_ours(const struct doc *map, struct doc *ret);
+
 /* From the JSON of a Node (or of its PartialObjectMetadata, which tells no release). 0; -EPROTO with one
  * line; -ENOMEM. */
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <time.h>
 
 #include "agent/backoff.h"
 #include "agent/hardware_signature.h"
@@ -18,6 +17,7 @@
 #include "agent/state_devices.h"
 #include "agent/state_memory.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/vec.h"
 #include "scoring/kubelet_version.h"
@@ -51,14 +51,6 @@ void reconcile_result_release(struct reconcile_result *r)
 		free(r->files[i]);
 	free(r->files);
 	*r = (struct reconcile_result){0};
-}
-
-static double seconds_since(const struct timespec *start)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
 /* ---- observe */
@@ -145,15 +137,14 @@ static void list_folder(struct reconciler *r, struct reconcile_result *ret)
 
 static int look(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
 {
-	struct timespec start;
+	double start = clock_s(CLOCK_MONOTONIC);
 	int e;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	look_at_hardware(r);
 	e = observe_with(&r->sources, r->options, o, &ret->err);
 	if (e < 0)
 		return e;
-	metrics_observe(r->metrics, METRIC_OBSERVE_SECONDS, 0, seconds_since(&start));
+	metrics_observe(r->metrics, METRIC_OBSERVE_SECONDS, 0, clock_s(CLOCK_MONOTONIC) - start);
 	metrics_set_source(r->metrics, RECONCILE_SETTINGS, o->settings.cpu_manager != CPU_MANAGER_UNKNOWN);
 	metrics_set_source(r->metrics, RECONCILE_STATE_FILES, o->from_files);
 	metrics_set_source(r->metrics, RECONCILE_POD_RESOURCES, o->from_api);
@@ -221,13 +212,13 @@ static int publish(struct reconciler *r, const struct doc *nrt, unsigned kubelet
 		.annotations = &r->annotations,
 		.labels = &r->labels,
 		.kubelet_minor = kubelet_minor};
-	struct timespec start;
+	double start = clock_s(CLOCK_MONOTONIC);
 	int e;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	e = r->target.publish(r->target.ctx, &request, now_ms, &ret->publish, &ret->err);
 	if (ret->publish.nrt != PUBLISH_UNCHANGED && ret->publish.nrt != PUBLISH_DEFERRED)
-		metrics_observe(r->metrics, METRIC_PUBLISH_SECONDS, PUBLISH_NRT, seconds_since(&start));
+		metrics_observe(
+			r->metrics, METRIC_PUBLISH_SECONDS, PUBLISH_NRT, clock_s(CLOCK_MONOTONIC) - start);
 	count_outcome(r, PUBLISH_NRT, ret->publish.nrt, now_ms);
 	count_outcome(r, PUBLISH_NODE, ret->publish.node, now_ms);
 	ret->call_again_ms = ret->publish.call_again_ms;

@@ -79,6 +79,7 @@ static bool find_reserved(const struct kubelet_node *node, hwloc_const_bitmap_t 
 
 static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 {
+	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
 	hwloc_const_bitmap_t reserved;
 	struct err err = {""};
 	size_t n_reserved;
@@ -100,8 +101,8 @@ static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 		return 0;
 	if (n_reserved == 0 && !node->reserved)
 		UNKNOWN(&k->unknown, "the kubelet would not start: policy static needs reserved CPUs");
-	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy,
-		&node->version, reserved, n_reserved, &err);
+	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy, &version,
+		reserved, n_reserved, &err);
 	if (r == -EINVAL) {
 		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
 		return 0;
@@ -154,6 +155,7 @@ static void init_reach(struct kubelet *k)
 
 int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 {
+	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
 	int r;
 
 	memset(k, 0, sizeof(*k));
@@ -170,8 +172,8 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	if (r == 0)
 		r = init_memory(k, node);
 	if (r == 0)
-		r = device_manager_init(&k->devices, node->devices ? node->devices : &k->no_devices,
-			k->nodes.all, &node->version);
+		r = device_manager_init(
+			&k->devices, node->devices ? node->devices : &k->no_devices, k->nodes.all, &version);
 	if (r < 0) {
 		kubelet_release(k);
 		return r;

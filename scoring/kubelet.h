@@ -23,7 +23,6 @@
 struct kubelet_node {
 	const struct machine *machine;
 	const struct settings *settings;
-	struct kubelet_version version;
 	hwloc_const_bitmap_t shared;   /* the CPU manager's shared pool (defaultCpuSet); NULL = not known */
 	hwloc_const_bitmap_t reserved; /* CPUs it reserves, when observed; NULL = from the settings */
 	const struct memory_state *memory;      /* the memory manager's state; NULL = not known */

@@ -13,30 +13,16 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "tests/bench/bench.h"
 
 #define RUNS     50
 #define PAUSE_NS 25000000L /* the kubelet answers 100 calls a second, and a run makes two */
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* One run: its wall time, and the largest resident set so far in *kib. Negative when it failed. */
 static double run(char **argv, posix_spawn_file_actions_t *actions, long *kib)
 {
 	struct rusage usage;
-	double start = now_ms();
+	double start = bench_ms();
 	pid_t pid;
 	int status;
 
@@ -47,7 +33,7 @@ static double run(char **argv, posix_spawn_file_actions_t *actions, long *kib)
 		return -1;
 	if (usage.ru_maxrss > *kib)
 		*kib = usage.ru_maxrss;
-	return now_ms() - start;
+	return bench_ms() - start;
 }
 
 int main(int argc, char **argv)
@@ -73,8 +59,7 @@ int main(int argc, char **argv)
 		nanosleep(&pause, NULL);
 	}
 	posix_spawn_file_actions_destroy(&actions);
-	qsort(times, RUNS, sizeof(*times), compare);
-	printf("%-28s %8.2f ms (goal %s)  %6.2f MiB peak resident (goal %s)\n", argv[1], times[RUNS / 2],
-		argv[2], (double)kib / 1024, argv[3]);
+	printf("%-28s %8.2f ms (goal %s)  %6.2f MiB peak resident (goal %s)\n", argv[1],
+		bench_median(times, RUNS), argv[2], (double)kib / 1024, argv[3]);
 	return 0;
 }

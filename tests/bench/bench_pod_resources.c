@@ -3,11 +3,11 @@
  * bench_pod_resources [SOCKET]: wall time of asking the pod-resources API over a kept connection, a node of
  * 250 pods that a server in this process plays; with SOCKET the server there, without a goal. A line each.
  */
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/pod_resources.h"
 #include "common/cleanup.h"
+#include "tests/bench/bench.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/wire.h"
 
@@ -15,21 +15,6 @@
 #define PODS     250u
 #define GOAL_MS  2.0
 #define PAUSE_US 25000 /* below the rate limit of a real kubelet: 100 calls a second, two a reading */
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* Median of RUNS readings, after one that opens the connection; negative when one failed. */
 static double measure(const char *socket, unsigned pause_us, size_t *ret_pods)
@@ -42,7 +27,7 @@ static double measure(const char *socket, unsigned pause_us, size_t *ret_pods)
 		return -1;
 	for (int i = -1; i < RUNS; i++) {
 		struct pod_resources p;
-		double start = now_ms();
+		double start = bench_ms();
 
 		pod_resources_init(&p);
 		if (pod_resources_read(client, NULL, &p, NULL, &err) < 0) {
@@ -50,14 +35,13 @@ static double measure(const char *socket, unsigned pause_us, size_t *ret_pods)
 			return -1;
 		}
 		if (i >= 0)
-			times[i] = now_ms() - start;
+			times[i] = bench_ms() - start;
 		*ret_pods = p.n_pods;
 		pod_resources_release(&p);
 		if (pause_us)
 			usleep(pause_us);
 	}
-	qsort(times, RUNS, sizeof(*times), compare);
-	return times[RUNS / 2];
+	return bench_median(times, RUNS);
 }
 
 /* What a node of such pods answers: about 24 kB. */
@@ -80,7 +64,7 @@ static int bench_here(void)
 	CLEANUP(strbuf_release) struct strbuf allocatable = STRBUF_INIT(1u << 20);
 	struct grpc_answer answers[2] = {{.status = 0}};
 	struct grpc_server *server;
-	char dir[] = "/tmp/nrtd-bench-XXXXXX", path[64];
+	char path[64];
 	size_t n_pods = 0;
 	double ms;
 
@@ -88,14 +72,11 @@ static int bench_here(void)
 	wire_add(&allocatable, "2[0 1 2 3] 3{1'memory' 2:1073741824 3{1{}}}");
 	answers[0] = (struct grpc_answer){.message = list.text, .len = list.len};
 	answers[1] = (struct grpc_answer){.message = allocatable.text, .len = allocatable.len};
-	if (!mkdtemp(dir))
-		return 1;
-	snprintf(path, sizeof(path), "%s/s", dir);
+	snprintf(path, sizeof(path), "/tmp/nrtd-bench-%d", (int)getpid());
 	server = grpc_server_start(path, answers, 2);
 	ms = measure(path, 0, &n_pods);
 	grpc_server_stop(server);
 	unlink(path);
-	rmdir(dir);
 	if (ms < 0 || n_pods != PODS)
 		return 1;
 	printf("pod-resources API, %u pods, %zu bytes: %.2f ms (goal %.0f ms, %s)\n", PODS, list.len, ms,

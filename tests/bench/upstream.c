@@ -7,9 +7,9 @@
  */
 #include <stdarg.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "common/cleanup.h"
+#include "tests/bench/bench.h"
 #include "tests/vectors/kubelet_support.h"
 #include "tests/vectors/sched_build.h"
 
@@ -40,20 +40,11 @@ void vectors_explain(struct vectors_run *run, const char *defect)
 
 static double run_ns(void (*f)(void *), void *arg, unsigned calls)
 {
-	struct timespec a, b;
+	double begin = clock_s(CLOCK_THREAD_CPUTIME_ID);
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
 	for (unsigned i = 0; i < calls; i++)
 		f(arg);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-	return (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+	return (clock_s(CLOCK_THREAD_CPUTIME_ID) - begin) * 1e9;
 }
 
 /* CPU time of a call in ns, as the other side measures it: the median of several runs, each of many calls. */
@@ -66,8 +57,7 @@ static double measure(void (*f)(void *), void *arg)
 		calls *= 2;
 	for (unsigned i = 0; i < SAMPLES; i++)
 		ns[i] = run_ns(f, arg, calls) / calls;
-	qsort(ns, SAMPLES, sizeof(*ns), compare);
-	return ns[SAMPLES / 2];
+	return bench_median(ns, SAMPLES);
 }
 
 static void print_line(const vj *c, double ns, double prepare_ns)

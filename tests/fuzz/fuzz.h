@@ -25,6 +25,21 @@ static inline void fuzz_check_line(const char *line)
 		fuzz_require((unsigned char)*line >= ' ' && *line != 0x7f);
 }
 
+/* The two texts that the input stands for: a length in its first two bytes, then both. *ret_first is the
+ * first one's, the second is *size - *ret_first long. 0 when it is too short for that. */
+static inline int fuzz_split(const uint8_t **data, size_t *size, size_t *ret_first)
+{
+	size_t first;
+
+	if (*size < 2)
+		return 0;
+	first = (size_t)(*data)[0] << 8 | (*data)[1];
+	*data += 2;
+	*size -= 2;
+	*ret_first = first > *size ? *size : first;
+	return 1;
+}
+
 static inline void fuzz_check_notes(const struct notes *notes)
 {
 	fuzz_require(notes->error == 0);

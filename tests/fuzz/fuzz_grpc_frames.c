@@ -36,13 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t first;
 	int fds[2];
 
-	if (size < 2)
+	if (!fuzz_split(&data, &size, &first))
 		return 0;
-	first = (size_t)data[0] << 8 | data[1];
-	data += 2;
-	size -= 2;
-	if (first > size)
-		first = size;
 	fuzz_require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
 	fuzz_require(grpc_channel_new_connected(fds[0], &channel) == 0);
 	if (call(channel, fds[1], data, first))

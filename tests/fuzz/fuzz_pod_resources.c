@@ -63,13 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = {""};
 	size_t first;
 
-	if (size < 2)
+	if (!fuzz_split(&data, &size, &first))
 		return 0;
-	first = (size_t)data[0] << 8 | data[1];
-	data += 2;
-	size -= 2;
-	if (first > size)
-		first = size;
 	pod_resources_init(&p);
 	if (pod_resources_parse(data, first, first < size ? data + first : NULL, size - first, NULL, &p,
 		    &notes, &err) < 0) {

@@ -91,6 +91,21 @@ void test_assert_golden(const char *fixture, const char *text)
 		fail_msg("%s differs; NRTD_UPDATE_GOLDEN=1 writes what was found:\n%s", fixture, text);
 }
 
+static void *raise_soon(void *flag)
+{
+	usleep(100000);
+	atomic_store((atomic_bool *)flag, true);
+	return NULL;
+}
+
+pthread_t test_raise_soon(atomic_bool *flag)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, raise_soon, flag), 0);
+	return thread;
+}
+
 char *test_tmpdir(void)
 {
 	const char *tmp = getenv("TMPDIR");

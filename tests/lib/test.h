@@ -4,8 +4,10 @@
  * What the unit tests share: cmocka with its includes in order, temporary trees, files of tests/fixtures,
  * a seeded random generator, and "skipped: reason".
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +47,9 @@ void test_assert_golden(const char *fixture, const char *text);
 /* A fresh temporary directory (path that the caller frees); test_rmtree removes it with all it holds. */
 char *test_tmpdir(void);
 void test_rmtree(char **dir);
+
+/* A thread that raises the flag in 100 ms; the caller joins it. */
+pthread_t test_raise_soon(atomic_bool *flag);
 
 /* SplitMix64: the same seed gives the same sequence everywhere. */
 uint64_t test_random(uint64_t *state);

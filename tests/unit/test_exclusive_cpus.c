@@ -175,7 +175,7 @@ static void random_fixture(uint64_t *random, struct fixture *f)
 	o->prefer_align_cpus_by_uncorecache = below(random, 4) == 0;
 	f->settings.topology.prefer_closest_numa_nodes = below(random, 2);
 	f->settings.topology.scope = below(random, 2) ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
-	f->node.version.whole_by_own_size = below(random, 2);
+	f->settings.kubelet_minor = below(random, 2) ? 37 : 36;
 }
 
 static bool in_ranges(const struct exclusive_cpus *e, const struct exclusive_cpus_admitted *a, size_t n)

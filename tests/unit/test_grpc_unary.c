@@ -184,13 +184,6 @@ static void silence_ends_with_the_deadline(void **state)
 	bench_release(&b);
 }
 
-static void *cancel_soon(void *data)
-{
-	usleep(100000);
-	atomic_store((atomic_bool *)data, true);
-	return NULL;
-}
-
 static void a_call_under_way_ends_when_cancelled(void **state)
 {
 	static const struct grpc_answer answers[] = {{.silent = true}, {.message = "well", .len = 4}};
@@ -203,7 +196,7 @@ static void a_call_under_way_ends_when_cancelled(void **state)
 	bench_init(&b);
 	s = grpc_server_start(b.path, answers, ARRAY_SIZE(answers));
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &b.cancel), 0);
+	thread = test_raise_soon(&b.cancel);
 	assert_int_equal(call(&b, DEADLINE_MS), -ECANCELED);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	pthread_join(thread, NULL);

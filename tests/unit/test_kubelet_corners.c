@@ -190,7 +190,7 @@ static void older_kubelets_reach_every_node(void **state)
 				 &f.devices, "vendor.com/nic", (struct device){.nodes = 2, .healthy = true}),
 		0);
 	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
-	f.node.version.device_hints_on_every_node = true;
+	f.settings.kubelet_minor = 35;
 	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
 		"17 NUMA nodes have too many combinations (at most 16)");
 	fixture_release(&f);

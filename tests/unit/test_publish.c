@@ -306,13 +306,6 @@ static void no_answer_is_told_apart(void **state)
 	bench_close(&b);
 }
 
-static void *cancel_soon(void *data)
-{
-	usleep(100000);
-	atomic_store((atomic_bool *)data, true);
-	return NULL;
-}
-
 static void a_request_under_way_ends_when_cancelled(void **state)
 {
 	static const struct api_answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 2500}};
@@ -331,7 +324,7 @@ static void a_request_under_way_ends_when_cancelled(void **state)
 	assert_int_equal(api_client_new(b.credentials, &options, &client, &err), 0);
 	api_response_init(&response);
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &b.cancel), 0);
+	thread = test_raise_soon(&b.cancel);
 	assert_int_equal(api_client_request(client, &request, &response, &err), -ECANCELED);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	pthread_join(thread, NULL);
@@ -383,7 +376,7 @@ static void a_resolver_that_stands_still_holds_up_nothing(void **state)
 		api_response_init(&response);
 		clock_gettime(CLOCK_MONOTONIC, &from);
 		if (cases[i].cancelled)
-			assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &cancel), 0);
+			thread = test_raise_soon(&cancel);
 		assert_int_equal(api_client_request(client, &request, &response, &err), cases[i].r);
 		api_client_free(client);
 		clock_gettime(CLOCK_MONOTONIC, &to);
