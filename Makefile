@@ -6,10 +6,12 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/nrtd
 SYSCONFDIR ?= /etc
 SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 
 CC ?= cc
@@ -56,21 +58,25 @@ TEST_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(TEST_LIBS) 2>/dev/null)
 TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 
 # ---- what there is
-SRC := $(filter-out agent/main.c,$(sort $(wildcard common/*.c scoring/*.c agent/*.c)))
-PROTO := $(sort $(wildcard agent/*.proto))
+MAIN := agent/cli/main.c
+SRC := $(filter-out $(MAIN),$(sort $(wildcard common/*.c scoring/*.c agent/*.c agent/*/*.c)))
+PROTO := $(sort $(wildcard agent/*.proto agent/*/*.proto))
 OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
-HEADERS := $(sort $(wildcard common/*.h scoring/*.h agent/*.h tests/lib/*.h))
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 VECTORS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/vectors/*.c)))
 BENCH := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))
-FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+PICTURES := $(B)/tests/pictures/make_pictures
+# Programs of one source file: the tests' with cmocka, the others without.
+CMOCKA_PROGRAMS := $(UNIT) $(PICTURES)
+PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/steps
+PROGRAMS := $(B)/nrtd $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
 .DEFAULT_GOAL := all
-.PHONY: all run test deb check-unit bench lint install dist clean help
+.PHONY: all run test deb units check check-unit bench coverage lint map install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -93,6 +99,9 @@ lint:
 	@packaging/install-deps.sh lint
 	@tests/check/lint.sh
 
+map:
+	@tests/check/map.sh
+
 deb:
 	@packaging/install-deps.sh deb
 	@packaging/make-deb.sh build/deb
@@ -110,12 +119,14 @@ help:
 ## make image-test  build the container image and run it as the DaemonSet's pod says, by runc (root; needs Go)
 ## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
-## make pictures   draw man/pictures, which the README shows
+## make pictures   draw man/pictures, which doc/examples.md shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make bench-peers  measure nrtd beside other exporters (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
+## make map        write the modules' map in HACKING.md
 ## make coverage   lines and branches that the tests reach
 ## make fuzz-smoke run every fuzz target for FUZZ_SECONDS (default 30; needs clang)
+## make mutate     programs that are wrong on purpose, which the tests have to notice (MUTANTS=200 PART=scoring: random ones)
 ## make install    into DESTDIR/PREFIX (default /usr/local)
 ## make deb        the Debian package, into build/deb, checked by lintian
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
@@ -149,29 +160,15 @@ $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/nrtd: $(B)/agent/main.o $(B)/libnrtd.a
+$(B)/nrtd: $(MAIN:%.c=$(B)/%.o)
+$(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
+$(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
+$(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)
+$(CMOCKA_PROGRAMS): PROGRAM_LIBS = $(TEST_LDLIBS)
+$(PROGRAMS): $(B)/libnrtd.a
 	$(call say,LINK)
-	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
-
-$(B)/vectors: $(VECTORS_OBJ) $(B)/libnrtd.a
-	$(call say,LINK)
-	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
-
-$(B)/tests/unit/%: $(B)/tests/unit/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
-	$(call say,LINK)
-	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) $(TEST_LDLIBS) -lm
-
-$(B)/tests/pictures/%: $(B)/tests/pictures/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
-	$(call say,LINK)
-	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) $(TEST_LDLIBS) -lm
-
-$(B)/tests/bench/%: $(B)/tests/bench/%.o $(TESTLIB_OBJ) $(B)/libnrtd.a
-	$(call say,LINK)
-	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
-
-$(B)/tests/upstream/%: $(B)/tests/upstream/%.o $(B)/libnrtd.a
-	$(call say,LINK)
-	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS) -lm
+	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LIBS) \
+		$(PROGRAM_LIBS) -lm
 
 # ---- tests
 MACHINES := build/fixtures/machines/made
@@ -180,112 +177,37 @@ $(MACHINES): $(wildcard tests/fixtures/machines/*.spec tests/fixtures/machines/m
 	$(Q)tests/fixtures/machines/make.sh $(@D) && touch $@
 $(UNIT): | $(MACHINES)
 
-# Fuzz targets need clang; objects of their own, with coverage and both sanitizers. New inputs stay in build/.
-FUZZ_CC ?= clang
-FUZZ_SECONDS ?= 30
-FUZZ_FLAGS = $(NRTD_CPPFLAGS) $(LIB_CFLAGS) -std=gnu11 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
-FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o) $(PROTO:%.proto=build/fuzz/obj/%.pb-c.o)
-$(SRC:%.c=build/fuzz/obj/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
-build/fuzz/obj/%.o: %.c
-	@mkdir -p $(@D)
-	$(call say,FUZZ-CC)
-	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
-build/fuzz/obj/%.pb-c.o: $(B)/gen/%.pb-c.c
-	@mkdir -p $(@D)
-	$(call say,FUZZ-CC)
-	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -w -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
-build/fuzz/libnrtd.a: $(FUZZ_OBJ)
-	$(Q)rm -f $@ && ar rcs $@ $^
-build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a
-	$(call say,LINK)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) -lm
-.PHONY: fuzz fuzz-smoke
-fuzz: $(FUZZ)
-fuzz-smoke: fuzz
-	@for t in $(notdir $(FUZZ)); do mkdir -p build/fuzz/corpus/$$t; \
-		printf '  FUZZ    %s, %s s\n' $$t $(FUZZ_SECONDS); \
-		build/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -timeout=20 -print_final_stats=1 \
-			-artifact_prefix=build/fuzz/$$t- build/fuzz/corpus/$$t $$(ls -d tests/fuzz/corpus/$$t 2>/dev/null) \
-			>build/fuzz/$$t.log 2>&1 || { tail -50 build/fuzz/$$t.log; exit 1; }; \
-		grep number_of_executed_units build/fuzz/$$t.log; done
-
-.PHONY: check units
 units: $(UNIT)
 check: all units
 	@B=$(B) tests/check/run-tests.sh
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
 
-# ---- virtual machines whose NUMA layout is chosen (tests/vm)
-.PHONY: vm-test run-vm-test
-vm-test:
-	@packaging/install-deps.sh build
-	@$(MAKE) --no-print-directory run-vm-test
-run-vm-test: $(B)/nrtd
-	@B=$(B) tests/vm/run.sh
-
-# ---- what clusters install (tests/install)
-.PHONY: image-test manifests-test
-image-test manifests-test:
-	@packaging/install-deps.sh build
-	@$(MAKE) --no-print-directory $(B)/nrtd
-	@B=$(B) tests/install/$(@:-test=).sh
-
-# ---- the committed tree's Debian package, installed and run (tests/install)
-.PHONY: install-test
-install-test:
-	@tests/install/systemd.sh
-
-.PHONY: pictures
-pictures: $(B)/tests/pictures/make_pictures $(MACHINES)
-	$< man/pictures
-
-# ---- the real Kubernetes code, by Go (tests/upstream)
-.PHONY: conformance
-conformance: all $(B)/tests/upstream/steps $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
-	@B=$(B) tests/upstream/conformance.sh
-
-.PHONY: bench-upstream
-bench-upstream: $(B)/tests/bench/upstream
-	@B=$(B) tests/bench/upstream.sh
-$(B)/tests/bench/upstream: $(B)/tests/vectors/kubelet_support.o $(B)/tests/vectors/sched_build.o $(B)/tests/vectors/vectors_json.o
-
-.PHONY: cluster
-cluster:
-	@tests/upstream/cluster.sh run
-
-.PHONY: bench-peers
-bench-peers: all
-	@B=$(B) tests/upstream/peers.sh
-
-.PHONY: run-bench
-run-bench: all $(BENCH) $(MACHINES)
-	@B=$(B) tests/bench/run.sh
-
-# ---- coverage
-.PHONY: coverage
 coverage:
 	@packaging/install-deps.sh lint
 	@$(MAKE) --no-print-directory COVERAGE=1 CFLAGS='-O0 -g' check
 	@tests/check/coverage.sh
 
+include $(sort $(wildcard tests/*.mk))
+
 # ---- install
-PAGES1 := $(sort $(wildcard man/*.1))
 install: all
-	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(MANDIR)/man1 \
-		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(MANIFESTDIR)/crd
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc \
+		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR)/crd
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
 	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
-	install -m 644 man/nrtd.8 $(DESTDIR)$(MANDIR)/man8/nrtd.8
-	$(if $(PAGES1),install -m 644 $(PAGES1) $(DESTDIR)$(MANDIR)/man1/)
+	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
+	install -m 644 README.md MIGRATING.md $(DESTDIR)$(DOCDIR)/
+	install -m 644 doc/*.md $(DESTDIR)$(DOCDIR)/doc/
 	echo .so man1/kubectl-numa.1 >$(DESTDIR)$(MANDIR)/man1/kubectl_complete-numa.1
 	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done
 	install -d $(DESTDIR)$(SYSCONFDIR)/default
 	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
 	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
 	install -m 644 packaging/kubernetes/crd/*.yaml $(DESTDIR)$(MANIFESTDIR)/crd/
-	$(B)/nrtd completion --shell bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
-	$(B)/nrtd completion --shell zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
+	$(B)/nrtd completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
+	$(B)/nrtd completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
+	$(B)/nrtd completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish
 
 dist:
 	@mkdir -p build

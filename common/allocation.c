@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
 #include "common/vec.h"
 
 void allocations_init(struct allocations *a)
@@ -21,9 +20,7 @@ static void memory_block_release(struct memory_block *b)
 
 static void device_block_release(struct device_block *b)
 {
-	for (size_t i = 0; i < b->n_ids; i++)
-		free(b->ids[i]);
-	free(b->ids);
+	strv_release(&b->ids);
 	free(b->resource);
 	hwloc_bitmap_free(b->nodes);
 }
@@ -67,7 +64,7 @@ int device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *bl
 		}
 		*block = fresh;
 	}
-	return text_push(&block->ids, &block->n_ids, &block->ids_size, id);
+	return strv_push(&block->ids, id);
 }
 
 static void allocation_release(struct allocation *a)
@@ -197,4 +194,16 @@ int allocations_merge(struct allocations *a, struct allocations *from)
 	}
 	a->n_items = kept;
 	return r;
+}
+
+hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	for (size_t i = 0; set && i < a->n_items; i++)
+		if (hwloc_bitmap_or(set, set, a->items[i].cpus) < 0) {
+			hwloc_bitmap_free(set);
+			return NULL;
+		}
+	return set;
 }

@@ -9,6 +9,7 @@
 
 #include "common/cpuset.h"
 #include "common/memory_state.h"
+#include "common/strv.h"
 
 struct memory_block {
 	char *type;           /* "memory", "hugepages-1Gi" */
@@ -19,20 +20,18 @@ struct memory_block {
 /* Devices of one resource on one set of NUMA nodes. */
 struct device_block {
 	char *resource; /* "vendor.com/nic" */
-	char **ids;
-	size_t n_ids;
-	size_t ids_size;
-	hwloc_bitmap_t nodes; /* empty = no affinity, or not told */
-	bool nodes_unknown;   /* the source does not tell the NUMA nodes; they are empty then */
+	struct strv ids;
+	hwloc_bitmap_t nodes; /* empty = no affinity, or unknown */
+	bool nodes_unknown;   /* the source does not report the NUMA nodes; they are empty then */
 };
 
 struct allocation {
-	char *pod_uid;   /* "" when the source does not tell */
-	char *namespace; /* "" when the source does not tell (state files do not) */
-	char *pod;       /* "" when the source does not tell */
+	char *pod_uid;   /* "" when unknown */
+	char *namespace; /* "" when unknown (state files do not have it) */
+	char *pod;       /* "" when unknown */
 	char *container; /* "" when the allocation is the pod's as a whole */
-	/* Only the state files tell of it while the pod-resources API, which was asked too, lists no such
-	 * container: an ordinary init container's leftovers, a pod that has just ended. */
+	/* Only the state files report it while the pod-resources API, which was asked too, lists no such
+	 * container: an ordinary init container's leftovers, a pod that the kubelet does not list yet. */
 	bool unlisted;
 	hwloc_bitmap_t cpus; /* exclusive CPUs; never NULL */
 	struct memory_block *memory;
@@ -44,20 +43,20 @@ struct allocation {
 };
 
 /*
- * Everything the kubelet has handed out, as one source told it. Containers of one pod may name the same CPU
+ * Everything the kubelet has handed out, as one source reported it. Containers of one pod may name the same CPU
  * or device (the kubelet hands an init container's to the containers after it), so a pod holds the union of
- * its items; items of different pods are disjoint but for the CPUs that a kubelet gave away twice, of which
- * the source's reader has left a note.
+ * its items; items of different pods are disjoint except the CPUs that a kubelet gave away twice (the
+ * source's reader has left a note).
  */
 struct allocations {
 	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */
 	size_t n_items;
 	size_t items_size;
-	bool cpus_known;       /* the source tells who holds which CPUs (possibly nobody) */
-	hwloc_bitmap_t shared; /* the shared pool (defaultCpuSet); NULL = not told */
+	bool cpus_known;       /* the source reports who holds which CPUs (possibly nobody) */
+	hwloc_bitmap_t shared; /* the shared pool (defaultCpuSet); NULL = unknown */
 	bool memory_known;     /* `memory` below was read and policy is Static */
 	struct memory_state memory;
-	bool devices_known;              /* the source tells who holds which devices (possibly nobody) */
+	bool devices_known;              /* the source reports who holds which devices (possibly nobody) */
 	bool registered_known;           /* `registered` was read (possibly there are none) */
 	struct device_block *registered; /* the healthy devices of every plugin, held or not */
 	size_t n_registered;
@@ -95,3 +94,6 @@ int allocations_merge(struct allocations *a, struct allocations *from);
 
 /* Bring items into their documented order. */
 void allocations_sort(struct allocations *a);
+
+/* Every CPU that some container or pod holds exclusively; a new bitmap, NULL = out of memory. */
+hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a);

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Scope guards. A local that owns something carries CLEANUP(x_freep) and starts at NULL (or -1 for a
- * file descriptor); it escapes only through TAKE() or TAKE_FD(). Depends on libc only.
+ * file descriptor); a pointer escapes only through TAKE(). Depends on libc only.
  */
 #include <stdio.h>
 #include <stdlib.h>

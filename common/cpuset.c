@@ -64,7 +64,7 @@ int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 		return err_set(err, r, "not a CPU list: '%.100s'", list);
 	set = hwloc_bitmap_alloc();
 	if (!set || (*list && hwloc_bitmap_list_sscanf(set, list) < 0))
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_no_memory(err);
 	*ret_set = TAKE(set);
 	return 0;
 }
@@ -93,7 +93,7 @@ int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err
 	size_t base = 0; /* id of the lowest bit of the word */
 
 	if (!set)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_no_memory(err);
 	for (const char *end = mask + strlen(mask); end > mask; base += 32) {
 		const char *comma = memrchr(mask, ',', (size_t)(end - mask));
 		const char *start = comma ? comma + 1 : mask;
@@ -108,7 +108,7 @@ int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err
 				return err_set(err, -ERANGE, "CPU id above %u in mask '%.100s'",
 					CPUSET_MAX_ID, mask);
 			if (hwloc_bitmap_set(set, (unsigned)base + bit) < 0)
-				return err_set(err, -ENOMEM, "out of memory");
+				return err_no_memory(err);
 		}
 		end = comma ? comma : mask;
 	}

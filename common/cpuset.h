@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Sets of CPU ids (and of NUMA node ids) are hwloc bitmaps; this header adds the scope guard and the
- * strict list parser. Depends on hwloc/bitmap.h only.
+ * Sets of CPU ids (and of NUMA node ids) are hwloc bitmaps: the scope guard and the strict list parser.
+ * Depends on hwloc/bitmap.h only.
  */
 #include <hwloc/bitmap.h>
 #include <stddef.h>

@@ -25,14 +25,14 @@ static int by_name(const void *va, const void *vb)
 static int add_blocks(struct device_index *index, const struct device_block *blocks, size_t n)
 {
 	for (size_t b = 0; b < n; b++)
-		for (size_t i = 0; i < blocks[b].n_ids; i++) {
+		for (size_t i = 0; i < blocks[b].ids.n_items; i++) {
 			struct device_ref *ref =
 				vec_push(&index->items, &index->n_items, &index->items_size, sizeof(*ref));
 
 			if (!ref)
 				return -ENOMEM;
-			*ref = (struct device_ref){blocks[b].resource, blocks[b].ids[i], blocks[b].nodes,
-				blocks[b].nodes_unknown};
+			*ref = (struct device_ref){blocks[b].resource, blocks[b].ids.items[i],
+				blocks[b].nodes, blocks[b].nodes_unknown};
 		}
 	return 0;
 }

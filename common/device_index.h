@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * device_index: many devices by resource and id, to look one up and to compare what two sources tell.
+ * device_index: many devices by resource and id, to look one up and to compare what two sources report.
  * Depends on common/ only.
  */
 #include "common/allocation.h"

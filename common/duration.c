@@ -42,7 +42,8 @@ int duration_parse(const char *text, uint64_t *ret_ms, struct err *err)
 			n = n * 10 + (uint64_t)(*p - '0');
 		unit = p > digits ? read_unit(&p) : 0;
 		if (unit == 0 || n > DURATION_MAX_MS / unit)
-			return err_set(err, -EINVAL, "'%.60s' is no duration like 50ms, 10s or 1m30s", text);
+			return err_set(
+				err, -EINVAL, "'%.60s' is not a duration like 50ms, 10s or 1m30s", text);
 		sum += n * unit;
 	} while (*p);
 	if (sum > DURATION_MAX_MS)

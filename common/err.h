@@ -10,7 +10,7 @@
  *		return err_wrap(err, r, "%s", path);	("PATH: unknown policy 'x'")
  *
  * `err` may be NULL everywhere. On success nothing is written. The text is one line whatever names from
- *outside are in it: control characters become '?'.
+ * outside are in it: control characters become '?'.
  */
 
 struct err {
@@ -22,3 +22,6 @@ __attribute__((format(printf, 3, 4))) int err_set(struct err *err, int code, con
 
 /* Put "context: " in front of the text that a callee left. Returns `code`. */
 __attribute__((format(printf, 3, 4))) int err_wrap(struct err *err, int code, const char *fmt, ...);
+
+/* Say that memory ran out. Returns -ENOMEM. */
+int err_no_memory(struct err *err);

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * inventory: machine + settings + allocations = per NUMA node and resource: capacity, allocatable, available.
- * The local one is made by agent/model.c; the same struct holds a foreign node's NRT, so that the scoring
+ * The local one is made by agent/model/model.c; the same struct holds a foreign node's NRT, so that the scoring
  * core reads one thing. Depends on common/ only.
  */
 #include <stdbool.h>
@@ -28,7 +28,7 @@ struct inventory {
 	char **resources; /* names, sorted, unique; one allocation with their texts */
 	size_t n_resources;
 	struct inventory_amount *amounts; /* n_nodes rows of n_resources */
-	unsigned *costs; /* n_nodes x n_nodes by position, row = from; INVENTORY_COST_UNKNOWN = not told */
+	unsigned *costs; /* n_nodes x n_nodes by position, row = from; INVENTORY_COST_UNKNOWN = unknown */
 	struct topology_manager_config topology;
 };
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/text.h"
+
 static enum log_level max_level = LOG_LEVEL_WARNING;
 static void (*log_sink)(enum log_level level, const char *line, void *data);
 static void *log_sink_data;
@@ -30,9 +32,7 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	for (char *p = line; *p; p++)
-		if (*p == '\n')
-			*p = ' ';
+	text_one_line(line);
 	if (log_sink)
 		log_sink(level, line, log_sink_data);
 	else if (getenv("JOURNAL_STREAM"))
@@ -43,4 +43,10 @@ void log_line(enum log_level level, const char *fmt, ...)
 			: level == LOG_LEVEL_WARNING ? "warning: "
 						     : "",
 			line);
+}
+
+void log_notes(const struct notes *notes)
+{
+	for (size_t i = 0; i < notes->lines.n_items; i++)
+		log_warning("%s", notes->lines.items[i]);
 }

@@ -5,9 +5,9 @@
  * (JOURNAL_STREAM is set) each line starts with the syslog level, "<4>". Only agent/ logs; common/ and
  * scoring/ return what went wrong. Depends on libc only.
  */
-#include <stdbool.h>
+#include "common/notes.h"
 
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6 };
 
 /* Show this level and the graver ones (default: LOG_LEVEL_WARNING). */
 void log_set_level(enum log_level level);
@@ -17,7 +17,9 @@ void log_set_sink(void (*sink)(enum log_level level, const char *line, void *dat
 
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *fmt, ...);
 
+/* A warning for each note. */
+void log_notes(const struct notes *notes);
+
 #define log_error(...)   log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)

@@ -153,7 +153,6 @@ static int derive_uncore(struct machine *m)
 
 static int derive_sockets(struct machine *m)
 {
-	m->n_cores = 0;
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		const struct cpu *cpu = &m->cpus[i];
 
@@ -161,7 +160,6 @@ static int derive_sockets(struct machine *m)
 			return -ENOMEM;
 		if (cpu->socket != MACHINE_NONE && add_to_socket(m, cpu) < 0)
 			return -ENOMEM;
-		m->n_cores += cpu->id == cpu->core;
 	}
 	if (m->n_sockets > 0)
 		qsort(m->sockets, m->n_sockets, sizeof(*m->sockets), by_socket_id);
@@ -202,6 +200,50 @@ static int derive_nodes(struct machine *m)
 	return 0;
 }
 
+/* CPUs of one core, for the kubelet, beside each other; those without a NUMA node or a name are alone. */
+static int by_core_name(const void *a, const void *b)
+{
+	const struct cpu *x = *(const struct cpu *const *)a, *y = *(const struct cpu *const *)b;
+	const int keys[][2] = {{x->core_name.known, y->core_name.known}, {x->numa, y->numa},
+		{x->socket, y->socket}, {x->core_name.drawer, y->core_name.drawer},
+		{x->core_name.book, y->core_name.book}, {x->core_name.core, y->core_name.core}};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i][0] != keys[i][1])
+			return keys[i][0] < keys[i][1] ? -1 : 1;
+	return 0;
+}
+
+static int by_core_name_and_id(const void *a, const void *b)
+{
+	int r = by_core_name(a, b);
+
+	return r != 0 ? r : by_cpu_id(*(const struct cpu *const *)a, *(const struct cpu *const *)b);
+}
+
+static int derive_cores(struct machine *m)
+{
+	CLEANUP(freep) struct cpu **order = calloc(m->n_cpus + 1, sizeof(struct cpu *));
+	unsigned first = 0;
+
+	if (!order)
+		return -ENOMEM;
+	m->n_cores = 0;
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		order[i] = &m->cpus[i];
+		m->cpus[i].hardware_core = m->cpus[i].core;
+		m->n_cores += m->cpus[i].id == m->cpus[i].core;
+	}
+	qsort(order, m->n_cpus, sizeof(struct cpu *), by_core_name_and_id);
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (i == 0 || by_core_name(&order[i - 1], &order[i]) != 0)
+			first = order[i]->id;
+		if (order[i]->core_name.known && order[i]->numa != MACHINE_NONE)
+			order[i]->core = first;
+	}
+	return 0;
+}
+
 int machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_dup(m->nodes[node].cpus);
@@ -220,6 +262,19 @@ int machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
 	return 0;
 }
 
+int machine_counted_cpus(const struct machine *m, hwloc_bitmap_t *ret)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	if (!set)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_cpus; i++)
+		if (m->cpus[i].numa != MACHINE_NONE && hwloc_bitmap_set(set, m->cpus[i].id) < 0)
+			return -ENOMEM;
+	*ret = TAKE(set);
+	return 0;
+}
+
 int machine_derive(struct machine *m)
 {
 	bool memory_told = m->memory_bytes > 0;
@@ -230,7 +285,7 @@ int machine_derive(struct machine *m)
 		qsort(m->nodes, m->n_nodes, sizeof(*m->nodes), by_node_id);
 	hwloc_bitmap_free(m->online);
 	m->online = hwloc_bitmap_alloc();
-	if (!m->online || derive_sockets(m) < 0 || derive_nodes(m) < 0)
+	if (!m->online || derive_sockets(m) < 0 || derive_nodes(m) < 0 || derive_cores(m) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n_nodes && !memory_told; i++)
 		m->memory_bytes += m->nodes[i].memory_bytes;
@@ -262,11 +317,6 @@ const struct cpu *machine_cpu(const struct machine *m, unsigned id)
 unsigned machine_distance(const struct machine *m, size_t from, size_t to)
 {
 	return m->distances ? m->distances[from * m->n_nodes + to] : 0;
-}
-
-unsigned machine_cpus_per_core(const struct machine *m)
-{
-	return m->n_cores > 0 && m->n_cpus > m->n_cores ? (unsigned)(m->n_cpus / m->n_cores) : 1;
 }
 
 /* ---- copying */

@@ -15,13 +15,22 @@
 #define MACHINE_MAX_CPUS  8192
 #define MACHINE_MAX_NODES 1024
 
+/* What the kernel calls a CPU's core. It repeats in other packages, and on some machines within one. */
+struct core_name {
+	bool known;
+	int core;         /* core_id */
+	int book, drawer; /* s390: a package is in a book, that in a drawer; 0 elsewhere */
+};
+
 /* One online logical CPU (hardware thread). */
 struct cpu {
 	unsigned id;
-	unsigned core; /* the lowest CPU id among the online threads of its core: the kubelet's core id */
-	int socket;    /* physical_package_id, or MACHINE_NONE */
-	int numa;      /* NUMA node id, or MACHINE_NONE */
-	int l3;        /* id of its L3 cache (hwloc os_index, sysfs "id"), or MACHINE_NONE */
+	unsigned core;          /* the kubelet's core, named by the lowest CPU id in it: what decides */
+	unsigned hardware_core; /* the same of the core as it is: by thread siblings */
+	struct core_name core_name;
+	int socket; /* physical_package_id, or MACHINE_NONE */
+	int numa;   /* NUMA node id, or MACHINE_NONE */
+	int l3;     /* id of its L3 cache (hwloc os_index, sysfs "id"), or MACHINE_NONE */
 	int uncore; /* the kubelet's uncore cache id: l3, or socket where the L3 spans the whole NUMA node */
 };
 
@@ -57,11 +66,9 @@ struct machine {
 	size_t sockets_size;
 	hwloc_bitmap_t online;  /* ids of cpus[] */
 	hwloc_bitmap_t offline; /* CPUs the kernel knows and that are offline */
-	size_t n_cores;
-	uint64_t memory_bytes; /* of the whole machine: MemTotal of /proc/meminfo, else the sum of the nodes'
-				*/
-	unsigned *distances; /* n_nodes x n_nodes by position, row = from; 0 = not told. NULL = no SLIT at all
-			      */
+	size_t n_cores;         /* of the hardware */
+	uint64_t memory_bytes;  /* of the whole machine: MemTotal of /proc/meminfo, else the nodes' sum */
+	unsigned *distances;    /* n_nodes x n_nodes by position, row = from; 0 = unknown. NULL = no SLIT */
 };
 
 void machine_init(struct machine *m);
@@ -73,15 +80,18 @@ int machine_copy(const struct machine *from, struct machine *ret);
 /*
  * Bring cpus[] and nodes[] into their order and fill what follows from them.
  *
- * Wants of cpus[] id, core (the id of one of them), socket and l3, of nodes[] all but socket, with cpus as
- * the source lists them: CPUs that are not online are taken out, NULL stands for every CPU; memory_bytes may
- * be 0 for not told. Fills memory_bytes, online, sockets, n_cores, each node's socket, each CPU's numa and
- * uncore. Where several nodes list a CPU it belongs to the last of them in the order of their names, as for
+ * Wants of cpus[] id, core (the id of one of them, by thread siblings), core_name, socket and l3, of nodes[] all but socket, with cpus as
+ * the source lists them: CPUs that are not online are taken out, NULL means every CPU; memory_bytes may
+ * be 0 for unknown. Fills memory_bytes, online, sockets, n_cores, each node's socket, each CPU's numa,
+ * hardware_core, core and uncore. Where several nodes list a CPU it belongs to the last of them in the order of their names, as for
  * the kubelet.
+ *
+ * core is as the kubelet has it (cadvisor utils/sysinfo getCoresInfo): the CPUs of a NUMA node whose kernel gives core and
+ * package the same names. Where the names are not known it is the hardware's.
  *
  * uncore is as the kubelet has it (cadvisor utils/sysinfo addCacheInfo, kubelet cpumanager/topology
  * getUncoreCacheID): an L3 whose CPUs are as many as the NUMA node's cores times this core's threads is the
- * node's and no uncore cache, then the socket id stands for it, as it does where no L3 id is known.
+ * node's and not an uncore cache. Then the socket id replaces it, as it does where no L3 id is known.
  *
  * 0; -ENOMEM, with `m` still releasable.
  */
@@ -96,8 +106,8 @@ const struct cpu *machine_cpu(const struct machine *m, unsigned id);
 /* SLIT distance between two positions of nodes[], 0 = unknown. */
 unsigned machine_distance(const struct machine *m, size_t from, size_t to);
 
-/* The kubelet's CPUsPerCore: floor(CPUs / cores), 1 at least. */
-unsigned machine_cpus_per_core(const struct machine *m);
+/* The CPUs of all NUMA nodes: for the kubelet there are no others. *ret is a new bitmap the caller owns. 0 or -ENOMEM. */
+int machine_counted_cpus(const struct machine *m, hwloc_bitmap_t *ret);
 
 /* The CPUs that belong to the node at this position: nodes[].cpus without those that belong to another node
  * that lists them too. *ret is a new bitmap the caller owns. 0 or -ENOMEM. */

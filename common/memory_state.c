@@ -35,3 +35,15 @@ bool memory_table_wrapped(const struct memory_table *table)
 {
 	return table->allocatable > table->total;
 }
+
+uint64_t memory_state_reserved(const struct memory_state *s, const char *type)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		const struct memory_table *t = memory_node_table(&s->nodes[i], type);
+
+		sum += t ? t->reserved : 0;
+	}
+	return sum;
+}

@@ -39,3 +39,6 @@ const struct memory_table *memory_node_table(const struct memory_node *node, con
 
 /* The kubelet's subtraction of what is reserved went below 0, and allocatable is near 2^64. */
 bool memory_table_wrapped(const struct memory_table *table);
+
+/* What all nodes have reserved of the type; the API does not report how a block lies on several. */
+uint64_t memory_state_reserved(const struct memory_state *s, const char *type);

@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "common/cleanup.h"
 #include "common/text.h"
-#include "common/vec.h"
 
 void notes_init(struct notes *n)
 {
@@ -15,16 +13,13 @@ void notes_init(struct notes *n)
 
 void notes_release(struct notes *n)
 {
-	for (size_t i = 0; i < n->n_lines; i++)
-		free(n->lines[i]);
-	free(n->lines);
+	strv_release(&n->lines);
 	notes_init(n);
 }
 
 void notes_add(struct notes *n, const char *fmt, ...)
 {
-	CLEANUP(freep) char *line = NULL;
-	char **slot = NULL;
+	char *line = NULL;
 	va_list ap;
 	int len;
 
@@ -36,19 +31,15 @@ void notes_add(struct notes *n, const char *fmt, ...)
 	if (len < 0)
 		line = NULL;
 	else
-		slot = vec_push(&n->lines, &n->n_lines, &n->lines_size, sizeof(*slot));
-	if (slot) {
 		text_one_line(line);
-		*slot = TAKE(line);
-	} else {
+	if (strv_take(&n->lines, line) < 0)
 		n->error = -ENOMEM;
-	}
 }
 
 void notes_move(struct notes *n, struct notes *from, const char *prefix)
 {
-	for (size_t i = 0; i < from->n_lines; i++)
-		notes_add(n, "%s: %s", prefix, from->lines[i]);
+	for (size_t i = 0; i < from->lines.n_items; i++)
+		notes_add(n, "%s: %s", prefix, from->lines.items[i]);
 	if (n && from->error)
 		n->error = from->error;
 	notes_release(from);

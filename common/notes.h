@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Notes: one-line warnings that a function leaves for its caller, who decides whether to log, print or count
- * them. Depends on libc only.
+ * One-line warnings that a function leaves for its caller. The caller decides whether to log, print or count
+ * them.
  */
-#include <stddef.h>
+#include "common/strv.h"
 
 struct notes {
-	char **lines;
-	size_t n_lines;
-	size_t lines_size;
+	struct strv lines;
 	int error; /* 0 or -ENOMEM: sticky, a note was lost */
 };
 

@@ -255,11 +255,6 @@ struct quantity quantity_add(struct quantity a, struct quantity b)
 	};
 }
 
-struct quantity quantity_sub(struct quantity a, struct quantity b)
-{
-	return quantity_add(a, (struct quantity){.nano = -b.nano, .format = b.format});
-}
-
 static int64_t round_up(qty_t nano, qty_t unit)
 {
 	qty_t units = nano / unit;

@@ -61,10 +61,8 @@ static inline int quantity_cmp(struct quantity a, struct quantity b)
 /* The sum, exact within +-QTY_MAX and held there beyond. */
 qty_t qty_add(qty_t a, qty_t b);
 
-/* Sum and difference; the result has a's format, or b's when a is zero, as Quantity.Add/Sub do. */
+/* Sum; the result has a's format, or b's when a is zero, as Quantity.Add does. */
 struct quantity quantity_add(struct quantity a, struct quantity b);
-struct quantity quantity_sub(struct quantity a, struct quantity b);
-
 /* Quantity.Value() and MilliValue(): units and thousandths, rounded up (away from zero), saturated to int64.
  */
 int64_t qty_value(qty_t nano);

@@ -10,7 +10,7 @@
 #include "common/quantity.h"
 
 enum qos_class {
-	QOS_UNKNOWN, /* not told: compute it with request_qos() */
+	QOS_UNKNOWN, /* unknown: compute it with request_qos() */
 	QOS_BEST_EFFORT,
 	QOS_BURSTABLE,
 	QOS_GUARANTEED,
@@ -54,6 +54,7 @@ struct pod_request {
 	size_t containers_size;
 	struct resource_list overhead;
 	bool has_pod_resources; /* spec.resources is set */
+	bool has_claims; /* spec.resourceClaims is not empty: devices that are asked for in another way */
 	struct resource_list pod_requests, pod_limits;
 };
 

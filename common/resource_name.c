@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/resource_name.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "common/quantity.h"
 
 static bool has_prefix(const char *name, const char *prefix)
 {
@@ -40,4 +43,13 @@ bool resource_name_is_scalar(const char *name)
 
 	return extended || resource_name_is_hugepages(name) || is_prefixed_native(name) ||
 	       has_prefix(name, "attachable-volumes-");
+}
+
+void resource_name_of_hugepages(uint64_t page_bytes, char name[RESOURCE_NAME_HUGEPAGES_SIZE])
+{
+	struct quantity q = {.nano = (qty_t)page_bytes * QTY_UNIT, .format = QUANTITY_BINARY_SI};
+	char size[QUANTITY_TEXT_MAX];
+
+	quantity_print(q, size);
+	snprintf(name, RESOURCE_NAME_HUGEPAGES_SIZE, "hugepages-%s", size);
 }

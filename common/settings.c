@@ -63,10 +63,10 @@ int settings_parse_release(const char *text, unsigned *ret, struct err *err)
 	char *end;
 
 	if (strncmp(minor, "1.", 2) != 0 || minor[2] < '1' || minor[2] > '9')
-		return err_set(err, -EINVAL, "'%.40s' is no release of Kubernetes 1, like v1.35.4", text);
+		return err_set(err, -EINVAL, "'%.40s' is not a release of Kubernetes 1, like v1.35.4", text);
 	n = strtoul(minor + 2, &end, 10);
 	if (n > 999 || (*end && *end != '.' && *end != '+' && *end != '-'))
-		return err_set(err, -EINVAL, "'%.40s' is no release of Kubernetes 1, like v1.35.4", text);
+		return err_set(err, -EINVAL, "'%.40s' is not a release of Kubernetes 1, like v1.35.4", text);
 	*ret = (unsigned)n;
 	return 0;
 }

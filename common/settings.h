@@ -68,8 +68,7 @@ bool *cpu_manager_option(struct cpu_manager_options *options, const char *name);
 struct topology_manager_config {
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
-	unsigned max_numa_nodes; /* max-allowable-numa-nodes; TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES when not
-				    set */
+	unsigned max_numa_nodes; /* max-allowable-numa-nodes, or TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES */
 	bool prefer_closest_numa_nodes;
 };
 
@@ -80,7 +79,7 @@ struct memory_reservation {
 	qty_t bytes;
 };
 
-/* What a value is and where it was learnt; the key of settings.from[]. */
+/* What a value is and where it was found; the key of settings.from[]. */
 enum setting {
 	SETTING_CPU_MANAGER_POLICY,
 	SETTING_CPU_MANAGER_POLICY_OPTIONS,
@@ -100,6 +99,8 @@ enum setting {
 /* KubeletConfiguration's field names: "cpuManagerPolicy", ... */
 extern const char *const setting_names[SETTING_COUNT];
 
+#define KUBELET_ROOT "/var/lib/kubelet" /* where the kubelet keeps its state by default */
+
 struct settings {
 	enum cpu_manager_policy cpu_manager;
 	struct cpu_manager_options cpu_options;
@@ -107,8 +108,7 @@ struct settings {
 	struct topology_manager_config topology;
 	hwloc_bitmap_t reserved_system_cpus; /* reservedSystemCPUs; NULL = not given */
 	bool reserved_cpu_known;             /* kubeReserved and systemReserved are known (possibly 0) */
-	qty_t kube_reserved_cpu,
-		system_reserved_cpu; /* nano-CPUs; the kubelet reserves the ceiling of their sum */
+	qty_t kube_reserved_cpu, system_reserved_cpu; /* nano-CPUs; the kubelet reserves the sum's ceiling */
 	qty_t kube_reserved_memory, system_reserved_memory; /* bytes (nano-units) */
 	char *eviction_hard_memory; /* memory.available as written ("100Mi", "5%"); NULL = unknown */
 	struct memory_reservation *memory_reservations;
@@ -118,8 +118,7 @@ struct settings {
 	char *cpu_options_text; /* "full-pcpus-only=true,..." sorted by key; NULL = none set or unknown */
 	char *topology_options_text; /* the same for topologyManagerPolicyOptions */
 	char *feature_gates_text;    /* the same for featureGates */
-	char *from[SETTING_COUNT];   /* "--reserved-cpus of nrtd", "/var/lib/kubelet/config.yaml", "kubelet
-					default"; NULL = unknown */
+	char *from[SETTING_COUNT]; /* "--reserved-cpus of nrtd", "kubelet default", a path; NULL = unknown */
 };
 
 void settings_init(struct settings *s);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "common/text.h"
+
 char strbuf_empty[1];
 
 void strbuf_release(struct strbuf *sb)
@@ -69,6 +71,15 @@ void strbuf_add(struct strbuf *sb, const void *data, size_t len)
 void strbuf_addstr(struct strbuf *sb, const char *s)
 {
 	strbuf_add(sb, s, strlen(s));
+}
+
+void strbuf_add_one_line(struct strbuf *sb, const char *s)
+{
+	size_t before = sb->len;
+
+	strbuf_addstr(sb, s);
+	if (sb->len > before)
+		text_one_line(sb->text + before);
 }
 
 void strbuf_addch(struct strbuf *sb, char c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A growing string with a maximum given at birth. `text` is always a valid C string (never NULL) and
+ * A growing string with a maximum given at the start. `text` is always a valid C string (never NULL) and
  * `len` its length; the text may hold NUL bytes when it came from a file. Depends on libc only.
  *
  * Appends after a failure are no-ops, so a long render is checked once, at the end, with strbuf_error().
@@ -34,6 +34,7 @@ int strbuf_error(const struct strbuf *sb);
 void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_addstr(struct strbuf *sb, const char *s);
 void strbuf_addch(struct strbuf *sb, char c);
+void strbuf_add_one_line(struct strbuf *sb, const char *s); /* as text_one_line() leaves it */
 __attribute__((format(printf, 2, 3))) void strbuf_addf(struct strbuf *sb, const char *fmt, ...);
 
 /* The text as a malloc'd string that the caller owns; the buffer is empty afterwards. NULL on error. */

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "common/vec.h"
-
 void text_addf(char *text, size_t size, const char *fmt, ...)
 {
 	size_t len = strlen(text);
@@ -16,11 +14,68 @@ void text_addf(char *text, size_t size, const char *fmt, ...)
 	va_end(ap);
 }
 
+size_t text_utf8_length(const char *text, size_t len)
+{
+	/* By the first byte: how many follow, and what the first of them may be (Unicode, table 3-7). */
+	static const struct {
+		unsigned char first, last, follow, least, most;
+	} kinds[] = {
+		{0x00, 0x7f, 0, 0x00, 0x00},
+		{0xc2, 0xdf, 1, 0x80, 0xbf},
+		{0xe0, 0xe0, 2, 0xa0, 0xbf},
+		{0xe1, 0xec, 2, 0x80, 0xbf},
+		{0xed, 0xed, 2, 0x80, 0x9f},
+		{0xee, 0xef, 2, 0x80, 0xbf},
+		{0xf0, 0xf0, 3, 0x90, 0xbf},
+		{0xf1, 0xf3, 3, 0x80, 0xbf},
+		{0xf4, 0xf4, 3, 0x80, 0x8f},
+	};
+	const unsigned char *bytes = (const unsigned char *)text;
+
+	for (size_t k = 0; len > 0 && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		size_t n = kinds[k].follow;
+
+		if (*bytes < kinds[k].first || *bytes > kinds[k].last)
+			continue;
+		if (n >= len || (n > 0 && (bytes[1] < kinds[k].least || bytes[1] > kinds[k].most)))
+			return 0;
+		for (size_t i = 2; i <= n; i++)
+			if ((bytes[i] & 0xc0) != 0x80)
+				return 0;
+		return n + 1;
+	}
+	return 0;
+}
+
+/* A control character, of the sequence's length. */
+static bool is_control(const char *text, size_t sequence)
+{
+	unsigned char first = (unsigned char)text[0];
+
+	if (sequence == 1)
+		return first < ' ' || first == 0x7f;
+	return sequence == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0;
+}
+
+static void make_plain(char *text, size_t len, bool keep_newlines)
+{
+	for (size_t i = 0, n; i < len; i += n) {
+		size_t sequence = text_utf8_length(text + i, len - i);
+
+		n = sequence > 0 ? sequence : 1;
+		if ((sequence == 0 || is_control(text + i, sequence)) && !(keep_newlines && text[i] == '\n'))
+			memset(text + i, '?', n);
+	}
+}
+
 void text_one_line(char *text)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
+	make_plain(text, strlen(text), false);
+}
+
+void text_lines(char *text, size_t len)
+{
+	make_plain(text, len, true);
 }
 
 bool text_same_but_numbers(const char *a, const char *b)
@@ -38,6 +93,19 @@ bool text_same_but_numbers(const char *a, const char *b)
 	return *a == *b;
 }
 
+bool text_parse_bool(const char *text, bool *ret)
+{
+	static const char *const words[2][6] = {
+		{"0", "f", "F", "false", "FALSE", "False"}, {"1", "t", "T", "true", "TRUE", "True"}};
+
+	for (size_t i = 0; i < 12; i++)
+		if (!strcmp(words[i / 6][i % 6], text)) {
+			*ret = i >= 6;
+			return true;
+		}
+	return false;
+}
+
 int text_set(char **owned, const char *value)
 {
 	char *copy = strdup(value);
@@ -46,19 +114,5 @@ int text_set(char **owned, const char *value)
 		return -ENOMEM;
 	free(*owned);
 	*owned = copy;
-	return 0;
-}
-
-int text_push(char ***list, size_t *n_items, size_t *size, const char *value)
-{
-	char *copy = strdup(value), **slot = NULL;
-
-	if (copy)
-		slot = vec_push(list, n_items, size, sizeof(*slot));
-	if (!slot) {
-		free(copy);
-		return -ENOMEM;
-	}
-	*slot = copy;
 	return 0;
 }

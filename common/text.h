@@ -10,16 +10,25 @@
 /* Append to the string in `text`, of `size` bytes with its closing NUL. */
 __attribute__((format(printf, 3, 4))) void text_addf(char *text, size_t size, const char *fmt, ...);
 
-/* Replace control characters by '?', so that what came from outside cannot begin a new line of a log or steer
- * a terminal. */
+/*
+ * Text from outside must not steer a terminal or begin a line of its own: each byte of a control character (of
+ * 7 bits, DEL, of 8 bits) and of what is not UTF-8 becomes '?'.
+ */
 void text_one_line(char *text);
+
+/* The same for a text of several lines: newlines stay. */
+void text_lines(char *text, size_t len);
+
+/* Bytes of the UTF-8 sequence that `text` of `len` bytes begins with, 0 where it begins with none. */
+size_t text_utf8_length(const char *text, size_t len);
 
 /* Whether two texts differ in their decimal numbers at most: "after 5001 ms" and "after 12 ms" are the same.
  */
 bool text_same_but_numbers(const char *a, const char *b);
 
+/* Go's strconv.ParseBool: 1, t, T, true, True, TRUE, 0, f, ... False when it is none of them (*ret is
+ * untouched). */
+bool text_parse_bool(const char *text, bool *ret);
+
 /* Replace an owned string (or NULL) by a copy of `value`. 0 or -ENOMEM (*owned unchanged). */
 int text_set(char **owned, const char *value);
-
-/* Append a copy of `value` to a vec of strings (common/vec.h). 0 or -ENOMEM (unchanged). */
-int text_push(char ***list, size_t *n_items, size_t *size, const char *value);

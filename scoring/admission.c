@@ -22,7 +22,7 @@ static qty_t free_of(const struct admission_node *node, const struct resource_qu
 	return qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
 }
 
-/* The first resource that the node lacks, with its amounts; NULL = it has enough of each. */
+/* The first resource that the node has too little of, with its amounts; NULL = it has enough of each. */
 static const char *lacking(const struct admission_node *node, const struct resource_list *wanted, bool most,
 	struct admission *ret)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * admission: the kubelet's whole answer to a pod, its managers' verdict and then whether the node has the
- * amounts at all, and what is learnt by asking again: how many such pods fit, and the nearest request that
- * would. Depends on common/ and scoring/ only.
+ * admission: the kubelet's whole answer to a pod, and what is found by asking again. The answer is the
+ * managers' verdict and then whether the node has the amounts at all. Asked again, it says how many such pods
+ * fit, and the nearest request that would. Depends on common/ and scoring/ only.
  */
 #include "common/request.h"
 #include "scoring/kubelet.h"
@@ -22,8 +22,9 @@ struct admission_node {
 struct admission {
 	enum kubelet_answer answer;
 	struct kubelet_verdict managers; /* points into the workspace, until it is used again */
-	const char *short_of;  /* the first resource that the node lacks (pod's name for it), or NULL */
-	const char *unsure_of; /* nothing else is lacking, but that may be (pod's name for it), or NULL */
+	const char *
+		short_of; /* the first resource that the node has too little of (pod's name for it), or NULL */
+	const char *unsure_of; /* nothing else is short, but that may be (pod's name for it), or NULL */
 	qty_t wanted, free;    /* of the one or the other */
 };
 

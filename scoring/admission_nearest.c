@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The nearest request that the kubelet would admit: the search over amounts. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,54 +12,11 @@ uint64_t combination_first(unsigned size)
 	return size == MAX_NODES ? ~UINT64_C(0) : (UINT64_C(1) << size) - 1;
 }
 
-/* `count` bits from bit `from` on. */
-static uint64_t run(unsigned from, unsigned count)
-{
-	return count == 0 ? 0 : combination_first(count) << from;
-}
-
-bool combination_next_lexicographic(uint64_t *set, unsigned n)
-{
-	unsigned tail = 0; /* members that already stand at the end */
-
-	while (tail < n && *set & UINT64_C(1) << (n - 1 - tail))
-		tail++;
-	for (unsigned i = n - tail; i-- > 0;) {
-		if (!(*set & UINT64_C(1) << i))
-			continue;
-		*set = (*set & run(0, i)) | run(i + 1, tail + 1);
-		return true;
-	}
-	return false;
-}
-
-bool combination_next_numeric(uint64_t *set, unsigned n)
-{
-	uint64_t lowest = *set & -*set, ripple = *set + lowest, next;
-
-	if (ripple == 0) /* empty, or all members stand at bit 63 */
-		return false;
-	/* The lowest run's last member has moved up; the others of the run fall to the bottom (HAKMEM 175).
-	 */
-	next = ripple | ((*set ^ ripple) >> 2) / lowest;
-	if (n < MAX_NODES && next >> n != 0)
-		return false;
-	*set = next;
-	return true;
-}
-
 bool combination_precedes(uint64_t a, uint64_t b)
 {
 	uint64_t differ = a ^ b;
 
 	return differ != 0 && (a & (differ & -differ)) != 0;
-}
-
-bool combination_narrower(uint64_t a, uint64_t b)
-{
-	int size_a = __builtin_popcountll(a), size_b = __builtin_popcountll(b);
-
-	return size_a != size_b ? size_a < size_b : a < b;
 }
 
 uint64_t distances_sum(const struct distances *d, uint64_t set)
@@ -86,7 +43,7 @@ struct block {
 	uint64_t least[MAX_NODES + 1]; /* sum of c members of the block */
 	uint64_t single;               /* least own distance of a member */
 	uint64_t nearest[MAX_NODES];   /* entry j: no member has j others, anywhere, at a smaller sum */
-	uint64_t not_both;             /* blocks of which this one need not be taken in part together with */
+	uint64_t not_both;             /* blocks that need not be taken in part together with this one */
 };
 
 struct search {
@@ -103,7 +60,7 @@ struct choice {
 	unsigned from, rest;        /* members still to be taken from block `from` on */
 	unsigned left;              /* members those blocks have */
 	uint64_t sum;               /* of those taken */
-	uint64_t partial;           /* blocks of which some members are taken and some not */
+	uint64_t partial;           /* blocks with some members taken and some not */
 	uint64_t linear[MAX_NODES]; /* per later block: distances of one member to all that are taken */
 };
 

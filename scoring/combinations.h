@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Combinations of NUMA nodes: a set of at most 64 positions of an inventory's node list as a bit mask, the
- * orders in which the peers walk them, and the distance within one. Depends on libc only.
+ * order in which the peers walk them, and the distance within one. Depends on libc only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,28 +10,17 @@
 
 #define COMBINATION_MAX_NODES 64u
 
-/* Distance of a pair that the costs do not tell, as the scheduler plugin assumes it. */
+/* Distance of a pair that the costs do not have, as the scheduler plugin assumes it. */
 #define DISTANCE_UNKNOWN 255u
 
 /* A combination whose average distance reaches this is never accepted by the scheduler plugin. */
 #define DISTANCE_LIMIT 256u
 
-/* The set {0, ..., size-1}, first in both orders; size <= COMBINATION_MAX_NODES. */
+/* The set {0, ..., size-1}, size <= COMBINATION_MAX_NODES. */
 uint64_t combination_first(unsigned size);
-
-/*
- * The next set of the same size among n positions, in place; false (set unchanged) after the last one.
- * Lexicographic is the order in which the schedulers and the kubelet generate sets: 01 02 03 12 13 23.
- * Numeric is the order of the masks as integers, by which the kubelet breaks ties: 01 02 12 03 13 23.
- */
-bool combination_next_lexicographic(uint64_t *set, unsigned n);
-bool combination_next_numeric(uint64_t *set, unsigned n);
 
 /* a comes before b in the order of their sorted members; both of one size. */
 bool combination_precedes(uint64_t a, uint64_t b);
-
-/* The kubelet's IsNarrowerThan: fewer members, or as many and the smaller integer. */
-bool combination_narrower(uint64_t a, uint64_t b);
 
 /*
  * Distances between n positions, and for each size the least sum over a combination of that size. The average
@@ -39,10 +28,8 @@ bool combination_narrower(uint64_t a, uint64_t b);
  */
 struct distances {
 	unsigned n;
-	uint64_t *pair;    /* n x n: both directions of a pair together; a position's own distance on the
-			      diagonal */
-	uint64_t *nearest; /* n x n: entry j of row x is the sum of the j least pair distances of x, j =
-			      0..n-1 */
+	uint64_t *pair; /* n x n: both directions of a pair together; the diagonal holds a position's own */
+	uint64_t *nearest; /* n x n: entry j of row x is the sum of the j least pair distances of x, j < n */
 	uint64_t *twins;   /* per position: the earlier ones that have the same distances to everything */
 	uint64_t low[COMBINATION_MAX_NODES + 1];  /* per size: the least sum lies in low..high; */
 	uint64_t high[COMBINATION_MAX_NODES + 1]; /* equal unless the search met its work limit */
@@ -52,7 +39,7 @@ struct distances {
 #define DISTANCES_WORK_LIMIT 2000000u
 
 /*
- * Prepare a cost matrix: costs[from * n + to], 0 = not told. Done once for each matrix. `work_limit` bounds
+ * Prepare a cost matrix: costs[from * n + to], 0 = unknown. Done once for each matrix. `work_limit` bounds
  * the steps for one size, and twice it those for all sizes; beyond it low < high says that the least
  * sum is not known. 0; -E2BIG (n > COMBINATION_MAX_NODES); -ENOMEM. *ret is untouched on failure, else the
  * caller releases it.

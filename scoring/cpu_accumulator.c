@@ -121,7 +121,8 @@ static size_t order_sockets(struct cpu_workspace *ws, const struct cpu_accumulat
 }
 
 /* The order of one level, into ws->lists[level]. */
-static size_t order_level(struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level)
+size_t cpu_accumulator_order(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level)
 {
 	switch (level) {
 	case CPU_LEVEL_SOCKET:
@@ -159,12 +160,12 @@ static size_t list_cpus(
 	return n;
 }
 
-static size_t order_cpus(
+size_t cpu_accumulator_order_cpus(
 	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const struct cpu_accumulator *acc)
 {
 	enum cpu_level level = rules->spread ? CPU_LEVEL_SOCKET : CPU_LEVEL_CORE;
 
-	return list_cpus(ws, acc, level, order_level(ws, acc, level));
+	return list_cpus(ws, acc, level, cpu_accumulator_order(ws, acc, level));
 }
 
 /*
@@ -182,10 +183,10 @@ static bool is_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rule
 }
 
 /* The whole elements of a level in their order, into ws->lists[level]. */
-static size_t order_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+size_t cpu_accumulator_order_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	const struct cpu_accumulator *acc, enum cpu_level level)
 {
-	size_t n = order_level(ws, acc, level), n_whole = 0;
+	size_t n = cpu_accumulator_order(ws, acc, level), n_whole = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (is_whole(ws, rules, acc, level, ws->lists[level][i]))
@@ -201,7 +202,7 @@ static bool take_whole(struct cpu_workspace *ws, const struct cpu_take_rules *ru
 	struct cpu_accumulator *acc, enum cpu_level level)
 {
 	const struct cpu_elements *e = &ws->topology->levels[level];
-	size_t n = order_whole(ws, rules, acc, level);
+	size_t n = cpu_accumulator_order_whole(ws, rules, acc, level);
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t x = ws->lists[level][i];
@@ -243,7 +244,7 @@ static void take_partial_uncore(struct cpu_workspace *ws, const struct cpu_take_
 static bool take_uncores(
 	struct cpu_workspace *ws, const struct cpu_take_rules *rules, struct cpu_accumulator *acc)
 {
-	size_t n = order_level(ws, acc, CPU_LEVEL_UNCORE);
+	size_t n = cpu_accumulator_order(ws, acc, CPU_LEVEL_UNCORE);
 	long per_uncore = cpu_topology_average(ws->topology, CPU_LEVEL_UNCORE);
 
 	memcpy(ws->uncore_walk, ws->lists[CPU_LEVEL_UNCORE], n * sizeof(*ws->uncore_walk));
@@ -278,7 +279,7 @@ struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_
 		return take;
 	if (!rules->spread && take_whole(ws, rules, acc, CPU_LEVEL_CORE))
 		return take;
-	n_cpus = order_cpus(ws, rules, acc);
+	n_cpus = cpu_accumulator_order_cpus(ws, rules, acc);
 	for (size_t i = 0; i < n_cpus && acc->need > 0; i++) {
 		cpu_accumulator_take(ws, acc, ws->cpu_list[i]);
 		acc->need--;
@@ -286,20 +287,4 @@ struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_
 	take.remaining = acc->need;
 	take.status = acc->need > 0 ? CPU_TAKE_MISCOUNTED : CPU_TAKE_OK;
 	return take;
-}
-
-size_t cpu_take_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, enum cpu_level level,
-	bool whole, const bool *available, const uint32_t **ret_list)
-{
-	cpu_accumulator_start(ws, &ws->packed, available, 0, ws->inner_taken);
-	*ret_list = ws->lists[level];
-	return whole ? order_whole(ws, rules, &ws->packed, level) : order_level(ws, &ws->packed, level);
-}
-
-size_t cpu_take_cpu_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
-	const uint32_t **ret_list)
-{
-	cpu_accumulator_start(ws, &ws->packed, available, 0, ws->inner_taken);
-	*ret_list = ws->cpu_list;
-	return order_cpus(ws, rules, &ws->packed);
 }

@@ -19,7 +19,7 @@ struct cpu_workspace {
 	struct cpu_accumulator packed, distributed;
 	bool *inner_available, *inner_taken; /* [n_cpus] of the packed choice within a distribution */
 	uint32_t *lists[CPU_LEVEL_COUNT];    /* the order of each level; see cpu_workspace_new() */
-	uint32_t *uncore_walk;               /* a copy of the uncore order while it is made anew */
+	uint32_t *uncore_walk;               /* a copy of the uncore order while it is made again */
 	uint32_t *cpu_list;                  /* the order of the CPUs */
 	uint64_t *seen[CPU_LEVEL_COUNT];     /* turn in which an element was last listed */
 	uint64_t turn;
@@ -39,6 +39,15 @@ void cpu_accumulator_take(struct cpu_workspace *ws, struct cpu_accumulator *acc,
 
 /* NUMA nodes with a free CPU, in the order they are considered, into ws->lists[CPU_LEVEL_NUMA]. */
 size_t cpu_accumulator_order_numas(struct cpu_workspace *ws, const struct cpu_accumulator *acc);
+
+/* Elements with a free CPU, or only those that count as entirely free, in the order they are considered, into
+ * ws->lists[level]; single CPUs into ws->cpu_list. The number. */
+size_t cpu_accumulator_order(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level);
+size_t cpu_accumulator_order_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const struct cpu_accumulator *acc, enum cpu_level level);
+size_t cpu_accumulator_order_cpus(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const struct cpu_accumulator *acc);
 
 /* takeByTopologyNUMAPacked(), using ws->packed. */
 struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,

@@ -51,15 +51,3 @@ void cpu_workspace_freep(struct cpu_workspace **ws);
  */
 struct cpu_take cpu_take(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
 	size_t n, bool *taken);
-
-/*
- * The order in which elements with an available CPU are considered, as element positions in
- * cpu_topology.levels; with `whole` only those that count as entirely free. *ret_list stays valid until the
- * workspace is used again. Returns the length.
- */
-size_t cpu_take_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, enum cpu_level level,
-	bool whole, const bool *available, const uint32_t **ret_list);
-
-/* The order of the single CPUs, as positions. */
-size_t cpu_take_cpu_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
-	const uint32_t **ret_list);

@@ -11,25 +11,17 @@ const char *cpu_manager_options_conflict(const struct cpu_manager_options *optio
 	enum topology_manager_policy policy, const struct cpu_topology *t)
 {
 	if (options->full_pcpus_only && options->distribute_cpus_across_cores)
-		return "static policy options full-pcpus-only and distribute-cpus-across-cores can not be "
-		       "used "
-		       "at the same time";
+		return "static policy options full-pcpus-only and distribute-cpus-across-cores can not be used at the same time";
 	if (options->distribute_cpus_across_numa && options->distribute_cpus_across_cores)
-		return "static policy options distribute-cpus-across-numa and distribute-cpus-across-cores "
-		       "can "
-		       "not be used at the same time";
+		return "static policy options distribute-cpus-across-numa and distribute-cpus-across-cores can not be used at the same time";
 	if (options->prefer_align_cpus_by_uncorecache && options->distribute_cpus_across_cores)
-		return "static policy options prefer-align-cpus-by-uncorecache and "
-		       "distribute-cpus-across-cores can not be used at the same time";
+		return "static policy options prefer-align-cpus-by-uncorecache and distribute-cpus-across-cores can not be used at the same time";
 	if (options->prefer_align_cpus_by_uncorecache && options->distribute_cpus_across_numa)
-		return "static policy options prefer-align-cpus-by-uncorecache and "
-		       "distribute-cpus-across-numa can not be used at the same time";
+		return "static policy options prefer-align-cpus-by-uncorecache and distribute-cpus-across-numa can not be used at the same time";
 	if (options->align_by_socket && policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE)
-		return "static policy option align-by-socket is incompatible with Topology Manager policy "
-		       "single-numa-node";
+		return "static policy option align-by-socket is incompatible with Topology Manager policy single-numa-node";
 	if (options->align_by_socket && t->levels[CPU_LEVEL_SOCKET].n > t->levels[CPU_LEVEL_NUMA].n)
-		return "static policy option align-by-socket is not compatible with more sockets than NUMA "
-		       "nodes";
+		return "static policy option align-by-socket is not compatible with more sockets than NUMA nodes";
 	return NULL;
 }
 
@@ -233,14 +225,6 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 	}
 }
 
-void cpu_manager_hints_again(
-	const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints)
-{
-	topology_hints_clear(ret_hints);
-	if (cpu_set_size(cm->topology, allocated) == n)
-		cpu_manager_hints(cm, allocated, NULL, n, ret_hints);
-}
-
 void cpu_manager_widths(const struct cpu_manager *cm, const bool *available, struct cpu_widths *ret)
 {
 	struct node_counts counts;
@@ -373,11 +357,4 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 		shared[i] = shared[i] && !taken[i];
 	}
 	return take;
-}
-
-void cpu_manager_remove(
-	const struct cpu_topology *t, const bool *released, const bool *held_by_siblings, bool *shared)
-{
-	for (size_t i = 0; i < t->n_cpus; i++)
-		shared[i] = shared[i] || (released[i] && !held_by_siblings[i]);
 }

@@ -49,22 +49,10 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 	struct err *err);
 void cpu_manager_release(struct cpu_manager *cm);
 
-/*
- * validateState(): what the kubelet makes of a cpu_manager_state file when it starts. shared[] is set to the
- * shared pool it goes on with: the file's, or all CPUs (without the strictly reserved) for an empty one.
- * 0, or -EINVAL with the kubelet's words ("not all reserved cpus: ..."); -ENOMEM. A NULL a->shared is empty.
- */
-int cpu_manager_check_state(
-	const struct cpu_manager *cm, const struct allocations *a, bool *shared, struct err *err);
-
 /* generateCPUTopologyHints(): the hints for n CPUs out of `available`, given that those of `reusable` are
  * used first. At most NODE_MASK_WALK_MAX NUMA nodes with ids up to NODE_MASK_MAX_ID. */
 void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable, size_t n,
 	struct topology_hints *ret_hints);
-
-/* The hints for a container that already holds `allocated`. */
-void cpu_manager_hints_again(
-	const struct cpu_manager *cm, const bool *allocated, size_t n, struct topology_hints *ret_hints);
 
 /* What cpu_manager_hints() looks at, for all numbers of CPUs at once. */
 struct cpu_widths {
@@ -86,7 +74,7 @@ struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *av
 
 enum cpu_smt_status {
 	CPU_SMT_ALIGNED,
-	CPU_SMT_NOT_MULTIPLE,     /* n is no multiple of the CPUs per core */
+	CPU_SMT_NOT_MULTIPLE,     /* n is not a multiple of the CPUs per core */
 	CPU_SMT_NOT_ENOUGH_CORES, /* fewer CPUs on cores without reserved siblings */
 	CPU_SMT_STATUS_COUNT
 };
@@ -106,7 +94,3 @@ size_t cpu_manager_available(const struct cpu_manager *cm, const bool *shared, b
  */
 struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
 	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken);
-
-/* RemoveContainer(): the container's CPUs return to the shared pool, but for those its pod still holds. */
-void cpu_manager_remove(
-	const struct cpu_topology *t, const bool *released, const bool *held_by_siblings, bool *shared);

@@ -118,7 +118,7 @@ void device_books_reset(struct device_books *books, const struct device_manager 
 	device_books_begin_pod(books, dm);
 }
 
-/* The groups of one resource, of which `available` and `reusable` are. */
+/* The groups of one resource that `available` and `reusable` belong to. */
 struct grouping {
 	struct device_group *groups;
 	size_t n_groups;
@@ -200,20 +200,6 @@ void device_manager_hints(const struct device_manager *dm, struct device_books *
 	topology_hints_clear(ret_hints);
 	ret_hints->no_preference = g.nodes == 0;
 	if (g.nodes && g.available + g.reusable >= n)
-		make_hints(dm, &g, n, ret_hints);
-}
-
-void device_manager_hints_again(const struct device_manager *dm, struct device_books *books, size_t r,
-	const bool *held, size_t n, struct topology_hints *ret_hints)
-{
-	const struct device_resource *resource = &dm->inventory->resources[r];
-	struct grouping g = {.groups = books->groups};
-
-	for (size_t i = 0; i < resource->n_devices; i++)
-		group_device(&g, resource->devices[i].nodes, held[i], false);
-	topology_hints_clear(ret_hints);
-	ret_hints->no_preference = g.nodes == 0;
-	if (g.nodes && g.available == n)
 		make_hints(dm, &g, n, ret_hints);
 }
 

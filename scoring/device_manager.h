@@ -15,7 +15,7 @@
 #include "scoring/topology_hint.h"
 
 struct device {
-	uint64_t nodes; /* NUMA nodes it is near to; 0 = its plugin tells none */
+	uint64_t nodes; /* NUMA nodes it is near to; 0 = its plugin names none */
 	bool healthy;
 	bool allocated;
 };
@@ -82,10 +82,6 @@ void device_books_begin_pod(struct device_books *books, const struct device_mana
  */
 void device_manager_hints(const struct device_manager *dm, struct device_books *books, size_t r, size_t n,
 	struct topology_hints *ret_hints);
-
-/* The hints for a container that already holds the devices that are `held` (by position in the resource). */
-void device_manager_hints_again(const struct device_manager *dm, struct device_books *books, size_t r,
-	const bool *held, size_t n, struct topology_hints *ret_hints);
 
 struct resource_fit device_manager_fit(
 	const struct device_manager *dm, struct device_books *books, size_t r, size_t n);

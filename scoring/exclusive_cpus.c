@@ -41,9 +41,9 @@ static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
 }
 
 /*
- * Do numbers of CPUs tell whether they can be taken? A packed choice takes whole elements and then single
+ * Do numbers of CPUs show whether they can be taken? A packed choice takes whole elements and then single
  * CPUs, and succeeds whenever there are enough: provided that it takes free CPUs only. The kubelet's way to
- * tell a whole core or socket by the machine's average takes busy ones where sizes differ. A distribution
+ * recognise a whole core or socket by the machine's average takes busy ones where sizes differ. A distribution
  * over NUMA nodes can fail although there are enough.
  */
 static bool numbers_suffice(const struct cpu_manager *cm)
@@ -183,4 +183,19 @@ void exclusive_cpus_release(struct exclusive_cpus *e)
 	for (size_t i = 0; i < ARRAY_SIZE(e->policies); i++)
 		free(e->policies[i].ranges);
 	memset(e, 0, sizeof(*e));
+}
+
+void exclusive_cpus_limit(struct exclusive_cpus *e, size_t most)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(e->policies); i++) {
+		struct exclusive_cpus_admitted *a = &e->policies[i];
+
+		while (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].first > most)
+			a->n_ranges--;
+		if (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].last > most) {
+			struct exclusive_cpu_range *r = &a->ranges[a->n_ranges - 1];
+
+			r->last = most - (most - r->first) % e->step;
+		}
+	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * exclusive_cpus: the numbers of exclusive CPUs that this node's kubelet would admit right now, under each
- * policy of the Topology Manager that aligns. A number is admitted when kubelet_judge() admits the Guaranteed
- * pod of one container that asks for as many CPUs and nothing else. Depends on scoring/kubelet.h.
+ * exclusive_cpus: the numbers of exclusive CPUs that this node's kubelet would admit right now. They are
+ * given for each policy of the Topology Manager that aligns. A number is admitted when kubelet_judge() admits
+ * the Guaranteed pod of one container that asks for as many CPUs and nothing else. Depends on scoring/kubelet.h.
  */
 #include "scoring/kubelet.h"
 
@@ -32,3 +32,7 @@ struct exclusive_cpus {
  * play no part: one container gets the same in either scope. */
 int exclusive_cpus_init(struct exclusive_cpus *ret, const struct kubelet_node *node);
 void exclusive_cpus_release(struct exclusive_cpus *e);
+
+/* Take the numbers above `most` out: the managers would admit them, but the whole node has not that many left
+ * (OutOfcpu). */
+void exclusive_cpus_limit(struct exclusive_cpus *e, size_t most);

@@ -118,7 +118,7 @@ static void append_obstacle(const struct fit_space *s, enum qos_class qos,
 	}
 }
 
-/* The rest of the sentence for a person: what is wanted, and for each NUMA node what stands against it. */
+/* The rest of the sentence for a person: what is wanted, and for each NUMA node what excludes it. */
 static void explain(const struct fit_space *s, enum qos_class qos, const struct resource_list *request,
 	const struct resource_list *node, char text[FILTER_DETAIL_MAX])
 {

@@ -28,7 +28,7 @@ struct filter_result {
 /*
  * Filter the pod on the space's inventory under the effective Topology Manager configuration (an unknown
  * policy or scope counts as the plugin's default, none and container). `node` holds the node's allocatable
- * resources, of which only the names matter; NULL = every name. The space's amounts are reset first and after
+ * resources (only the names matter); NULL = every name. The space's amounts are reset first and after
  * the call hold what the containers left.
  */
 struct filter_result filter_pod(struct fit_space *s, const struct request_plan *plan,

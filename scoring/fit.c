@@ -12,7 +12,7 @@
 /* Amounts are held below this, so that no sum over all positions leaves the range of qty_t. */
 #define AMOUNT_MAX (QTY_MAX / (2 * MAX_NODES))
 
-/* One resource of which the request wants more than nothing. */
+/* One resource that the request wants more than nothing of. */
 struct need {
 	size_t resource;
 	qty_t wanted;
@@ -30,7 +30,7 @@ struct level {
 struct fit_scratch {
 	unsigned n_candidates;
 	unsigned position[MAX_NODES]; /* of each candidate, ascending */
-	uint64_t betters[MAX_NODES];  /* per candidate: earlier ones that can always stand in for it */
+	uint64_t betters[MAX_NODES];  /* per candidate: earlier ones that can always replace it */
 	size_t n_needs;
 	struct need *needs; /* as many as the inventory has resources, and one */
 	qty_t *chosen;      /* n_needs at each depth: amounts of the chosen ones together */

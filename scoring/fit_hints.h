@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * fit hints: what a scheduler would have to compute about this node, computed once: the fit of any request
+ * fit_hints: what a scheduler would have to compute about this node, computed once: the fit of any request
  * (scoring/frontier.h), the numbers of exclusive CPUs its kubelet would admit (scoring/exclusive_cpus.h), and
  * the scores of the request shapes that the operator names. Depends on common/ and scoring/ only.
  */

@@ -19,7 +19,7 @@ struct making {
 	const struct fit_space *space;
 	const struct frontier_limits *limits;
 	struct frontier *frontier;
-	uint64_t betters[MAX_NODES]; /* per position: earlier ones that can always stand in for it */
+	uint64_t betters[MAX_NODES]; /* per position: earlier ones that can always replace it */
 	struct candidate *candidates;
 	size_t n_candidates;
 	size_t candidates_size;
@@ -42,7 +42,7 @@ static bool stands_in(const struct fit_space *s, unsigned j, unsigned i)
 
 /*
  * Replacing i by an earlier j that has the same distances gives a combination of the same size and sum that
- * precedes, and that covers the first when j stands in for i. Combinations that have i without j are
+ * precedes, and that covers the first when j replaces i. Combinations that have i without j are
  * therefore covered by one that has j, and need not be looked at.
  */
 static void fill_betters(struct making *m)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * frontier: the fits of every possible request, as one table. The combinations of NUMA nodes stand in the
+ * frontier: the fits of every possible request, as one table. The combinations of NUMA nodes are in the
  * order in which the scheduler plugin accepts them: fewer nodes first, within a size by distance, then
  * lexicographic. Each has the amounts available in it. The first entry that covers a request is the answer
  * that fit_required() gives. Depends on common/ and scoring/fit.h.
  *
  * Why that is exact. Let a request be a vector with a component for each resource of the inventory: absent
  * (-1) where the request does not name the resource, otherwise the amount that counts, 0 at least. Let a
- * combination be such a vector too: absent where one of its nodes lacks the resource, otherwise the sum of
+ * combination be such a vector too: absent where one of its nodes does not have the resource, otherwise the sum of
  * the nodes' amounts, 0 at least. A combination admits a request exactly when no component of its vector is
  * below the request's:
  *   - what the request does not name is -1, which nothing is below;
@@ -27,7 +27,7 @@
  * The table T is L without each combination x that an earlier one y covers: no component of y below x's.
  * Since "not below" is transitive, y then admits every request that x admits. The first one of L that admits
  * a request is therefore never left out, so it is the first one of T that does; and T admits nothing that L
- * does not. Nor could T be shorter: each entry is the answer to the request that is its own vector, because
+ * does not. T could not be shorter either: each entry is the answer to the request that is its own vector, because
  * no earlier entry covers it.
  *
  * A table that was cut short is the beginning of T, so that what is found in it is exact as well.
@@ -48,7 +48,7 @@ struct frontier_limits {
  * are on 19 NUMA nodes. */
 #define FRONTIER_MAX_COMBINATIONS ((size_t)1 << 17)
 
-/* A resource that some node of the combination lacks. */
+/* A resource that some node of the combination does not have. */
 #define FRONTIER_ABSENT ((qty_t)-1)
 
 struct frontier {

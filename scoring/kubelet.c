@@ -192,6 +192,22 @@ void kubelet_release(struct kubelet *k)
 	memset(k, 0, sizeof(*k));
 }
 
+static void workspace_free(struct kubelet_workspace *ws)
+{
+	if (!ws)
+		return;
+	cpu_workspace_free(ws->cpu);
+	free(ws->sets);
+	memory_books_release(&ws->memory);
+	memory_needs_release(&ws->needs);
+	device_books_release(&ws->devices);
+	topology_hints_release(&ws->hints);
+	topology_merge_release(&ws->merge);
+	free(ws->placements);
+	free(ws->cpus);
+	free(ws);
+}
+
 int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret)
 {
 	struct kubelet_workspace *ws = calloc(1, sizeof(*ws));
@@ -221,28 +237,12 @@ int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **re
 		return 0;
 	}
 fail:
-	kubelet_workspace_free(ws);
+	workspace_free(ws);
 	return -ENOMEM;
-}
-
-void kubelet_workspace_free(struct kubelet_workspace *ws)
-{
-	if (!ws)
-		return;
-	cpu_workspace_free(ws->cpu);
-	free(ws->sets);
-	memory_books_release(&ws->memory);
-	memory_needs_release(&ws->needs);
-	device_books_release(&ws->devices);
-	topology_hints_release(&ws->hints);
-	topology_merge_release(&ws->merge);
-	free(ws->placements);
-	free(ws->cpus);
-	free(ws);
 }
 
 void kubelet_workspace_freep(struct kubelet_workspace **ws)
 {
-	kubelet_workspace_free(*ws);
+	workspace_free(*ws);
 	*ws = NULL;
 }

@@ -31,7 +31,7 @@ struct kubelet_node {
 
 /* A node's kubelet, ready to judge any number of pods against one state of the node. Not to be moved. */
 struct kubelet {
-	struct topology_rules rules; /* its policy is unknown when the settings do not tell */
+	struct topology_rules rules; /* its policy is unknown when the settings do not have it */
 	enum topology_manager_scope scope;
 	struct topology_nodes nodes;
 	uint64_t reach; /* NUMA nodes that a hint can name */
@@ -47,7 +47,7 @@ struct kubelet {
 	struct err unknown, cpu_unknown, memory_unknown;
 };
 
-/* 0 or -ENOMEM. A node of which something is not known, or whose kubelet would not start, is no failure: the
+/* 0 or -ENOMEM. A node that is not fully known, or whose kubelet would not start, is not a failure: the
  * verdicts say so. */
 int kubelet_init(struct kubelet *k, const struct kubelet_node *node);
 void kubelet_release(struct kubelet *k);
@@ -86,13 +86,12 @@ struct kubelet_verdict {
 struct kubelet_workspace;
 
 int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret); /* 0 or -ENOMEM */
-void kubelet_workspace_free(struct kubelet_workspace *ws);
 void kubelet_workspace_freep(struct kubelet_workspace **ws);
 
 /*
  * The verdict on one pod. `qos` is the pod's class (without it the answer is unknown unless the pod asks for
  * devices alone). 0 or -ENOMEM. *ret points into the workspace and is valid until its next use. Allocates
- * nothing, but for a pod with more containers or memory types than any before.
+ * nothing, except for a pod with more containers or memory types than any before.
  */
 int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);

@@ -1,76 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* kubelet_judge(): the managers asked container by container, and what they then hold. */
 #include "scoring/kubelet_workspace.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "common/vec.h"
-
-size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos)
-{
-	const struct resource_quantity *q = resource_list_find(&container->requests, "cpu");
-	qty_t value;
-
-	if (qos != QOS_GUARANTEED || !q || q->quantity.nano <= 0)
-		return 0;
-	/* isIntegralCPUAmount(): both values are rounded up, so 1.9999999 CPUs are two. */
-	value = qty_value(q->quantity.nano);
-	return value * 1000 == qty_milli_value(q->quantity.nano) ? (size_t)value : 0;
-}
-
-size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos)
-{
-	size_t init = 0, sidecars = 0, apps = 0;
-
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		size_t n = kubelet_exclusive_cpus(&pod->containers[i], qos);
-
-		if (pod->containers[i].kind == CONTAINER_APP)
-			apps += n;
-		else if (pod->containers[i].kind == CONTAINER_SIDECAR)
-			sidecars += n;
-		else if (sidecars + n > init)
-			init = sidecars + n;
-	}
-	return apps + sidecars > init ? apps + sidecars : init;
-}
-
-/* The limit of one resource; 0 when it is not named. */
-static qty_t limit_of(const struct container_request *container, const char *name, bool *ret_asked)
-{
-	const struct resource_quantity *q = resource_list_find(&container->limits, name);
-
-	*ret_asked = *ret_asked || q;
-	return q ? q->quantity.nano : 0;
-}
-
-size_t kubelet_devices_demanded(
-	const struct judgement *j, const struct demand *demand, size_t r, bool *ret_asked)
-{
-	const char *name = j->k->devices.inventory->resources[r].name;
-	qty_t init = 0, sidecars = 0, apps = 0, sum;
-	int64_t n;
-
-	*ret_asked = false;
-	if (demand->container) {
-		n = qty_value(limit_of(demand->container, name, ret_asked));
-		return n > 0 ? (size_t)n : 0;
-	}
-	for (size_t i = 0; i < j->pod->n_containers; i++) {
-		const struct container_request *c = &j->pod->containers[i];
-		qty_t limit = limit_of(c, name, ret_asked);
-
-		if (c->kind == CONTAINER_APP)
-			apps = qty_add(apps, limit);
-		else if (c->kind == CONTAINER_SIDECAR)
-			sidecars = qty_add(sidecars, limit);
-		else if (qty_add(sidecars, limit) > init)
-			init = qty_add(sidecars, limit);
-	}
-	sum = qty_add(apps, sidecars);
-	n = qty_value(sum > init ? sum : init);
-	return n > 0 ? (size_t)n : 0;
-}
 
 /* Put the managers into the state of the node as it is, or go on with the one that the last pod left; what
  * its finished init containers may leave is that pod's alone. 0 or -ENOMEM. */
@@ -225,8 +160,7 @@ static bool allocate_cpus(
 		return false;
 	case CPU_TAKE_MISCOUNTED:
 		err_set(&j->verdict->reason, 0,
-			"the kubelet fails to distribute %zu CPUs over NUMA nodes (accounting error, %ld "
-			"remaining)",
+			"the kubelet fails to distribute %zu CPUs over NUMA nodes (accounting error, %ld remaining)",
 			demand->cpus, take.remaining);
 		reject(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
@@ -350,8 +284,7 @@ static bool can_judge(struct judgement *j)
 	if (j->qos == QOS_GUARANTEED && j->pod->has_pod_resources && j->k->pod_level_managers &&
 		(j->k->cpu_static || j->k->memory_static)) {
 		err_set(&j->verdict->reason, 0,
-			"PodLevelResourceManagers places pods with pod-level "
-			"resources in a way that is not modelled");
+			"PodLevelResourceManagers places pods with pod-level resources in a way that is not modelled");
 		return false;
 	}
 	/* Without that feature gate the CPU and memory managers leave such pods alone. */

@@ -97,8 +97,7 @@ static void explain_alone(const struct blame *b, struct amount a, struct resourc
 			nodes, capacity, fit.min_nodes == 1 ? "has" : "have", free);
 	else
 		err_set(reason, 0,
-			"%s: %s fit %s, but not together with the other memory asked for, or with how those "
-			"are used",
+			"%s: %s fit %s, but not together with the other memory asked for, or with how those are used",
 			b->policy, wanted, nodes);
 }
 
@@ -133,7 +132,7 @@ static void blame_resource(struct blame *b, struct amount wanted, struct resourc
 		b->policy, b->agreed, agreed, text, list);
 }
 
-/* The hints are the same for each type of memory; one that lacks room by itself is blamed before the others.
+/* The hints are the same for each type of memory; one that has no room by itself is blamed before the others.
  */
 static void blame_memory(struct blame *b)
 {

@@ -7,6 +7,7 @@
 
 #include "common/resource_name.h"
 #include "common/vec.h"
+#include "scoring/request.h"
 
 static size_t find_type(const struct memory_manager *mm, const char *name)
 {
@@ -162,7 +163,7 @@ int memory_needs_of_container(const struct memory_manager *mm, const struct cont
 /* The most of one type that a pod's containers hold at one time. */
 static int peak(const struct pod_request *pod, const char *name, uint64_t *ret_bytes)
 {
-	uint64_t init = 0, sidecars = 0, apps = 0;
+	struct request_peak most = {0};
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct container_request *c = &pod->containers[i];
@@ -171,14 +172,9 @@ static int peak(const struct pod_request *pod, const char *name, uint64_t *ret_b
 
 		if (q && !whole_bytes(q->quantity, &bytes))
 			return -EINVAL;
-		if (c->kind == CONTAINER_APP)
-			apps += bytes;
-		else if (c->kind == CONTAINER_SIDECAR)
-			sidecars += bytes;
-		else if (sidecars + bytes > init)
-			init = sidecars + bytes;
+		request_peak_add(&most, c->kind, (qty_t)bytes);
 	}
-	*ret_bytes = apps + sidecars > init ? apps + sidecars : init;
+	*ret_bytes = (uint64_t)request_peak(&most);
 	return 0;
 }
 
@@ -294,33 +290,6 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 	for (size_t i = 0; i < ret_hints->n_items; i++)
 		ret_hints->items[i].preferred = node_mask_count(ret_hints->items[i].nodes) == min_nodes;
 	ret_hints->no_preference = ret_hints->n_items == 0;
-}
-
-void memory_manager_hints_again(const struct memory_block *blocks, size_t n_blocks,
-	const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints)
-{
-	topology_hints_clear(ret_hints);
-	ret_hints->no_preference = true;
-	if (n_blocks != needs->n_items)
-		return;
-	for (size_t b = 0; b < n_blocks; b++) {
-		size_t i = 0;
-
-		while (i < needs->n_items && strcmp(needs->items[i].name, blocks[b].type) != 0)
-			i++;
-		if (i == needs->n_items || needs->items[i].bytes != blocks[b].bytes)
-			return;
-	}
-	for (size_t b = 0; b < n_blocks; b++) {
-		uint64_t nodes;
-
-		if (strcmp(needs->items[need].name, blocks[b].type) != 0)
-			continue;
-		if (!node_mask_from_bitmap(blocks[b].nodes, &nodes))
-			return;
-		topology_hints_add(ret_hints, nodes, true);
-		ret_hints->no_preference = false;
-	}
 }
 
 struct fit_of_need {

@@ -51,7 +51,7 @@ struct memory_manager {
 
 /*
  * From the kubelet's machine state, which must outlive the manager. 0; -ENOMEM; -ERANGE when an id exceeds
- * NODE_MASK_MAX_ID. A type that a node lacks counts as 0 there (the kubelet would crash).
+ * NODE_MASK_MAX_ID. A type that a node does not have counts as 0 there (the kubelet would crash).
  */
 int memory_manager_init(struct memory_manager *mm, const struct memory_state *state);
 void memory_manager_release(struct memory_manager *mm);
@@ -83,7 +83,7 @@ struct memory_needs {
 
 void memory_needs_release(struct memory_needs *needs);
 
-/* Of one container: memory and hugepages of its requests. 0; -ENOMEM; -EINVAL when an amount is no whole
+/* Of one container: memory and hugepages of its requests. 0; -ENOMEM; -EINVAL when an amount is not a whole
  * number of bytes (the kubelet then admits no such Guaranteed pod). */
 int memory_needs_of_container(const struct memory_manager *mm, const struct container_request *container,
 	struct memory_needs *ret_needs);
@@ -99,11 +99,6 @@ int memory_needs_of_pod(
 void memory_manager_hints(const struct memory_manager *mm, const struct memory_books *books,
 	const struct memory_needs *needs, struct topology_hints *ret_hints);
 
-/* regenerateHints(): the hint of one need of a container that already holds these blocks; no preference when
- * they are not what all the needs ask for. */
-void memory_manager_hints_again(const struct memory_block *blocks, size_t n_blocks,
-	const struct memory_needs *needs, size_t need, struct topology_hints *ret_hints);
-
 /* The amounts of one type (a position in types[]; nothing for n_types), summed over the nodes of a mask. */
 struct memory_amount memory_manager_sum(
 	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask);
@@ -114,8 +109,7 @@ struct resource_fit memory_manager_fit(
 enum memory_take_status {
 	MEMORY_TAKE_OK,
 	MEMORY_TAKE_NO_NODES,      /* no NUMA nodes have enough */
-	MEMORY_TAKE_NOT_PREFERRED, /* the Topology Manager's hint is preferred, the best that has enough is
-				      not */
+	MEMORY_TAKE_NOT_PREFERRED, /* the Topology Manager's hint is preferred, the best with enough is not */
 	MEMORY_TAKE_GROUPED,       /* the nodes belong to other groups */
 	MEMORY_TAKE_STATUS_COUNT
 };

@@ -53,16 +53,6 @@ void node_mask_print(uint64_t mask, char text[NODE_MASK_TEXT_MAX])
 	*to = '\0';
 }
 
-void node_mask_print_binary(uint64_t mask, char text[NODE_MASK_BINARY_MAX])
-{
-	unsigned width = mask ? 64 - (unsigned)__builtin_clzll(mask) : 0;
-
-	width = width <= 2 ? 2 : width + width % 2;
-	for (unsigned i = 0; i < width; i++)
-		text[i] = (mask >> (width - 1 - i)) & 1 ? '1' : '0';
-	text[width] = '\0';
-}
-
 void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes)
 {
 	walk->n = walk->size = 0;

@@ -45,11 +45,6 @@ bool node_mask_from_bitmap(hwloc_const_bitmap_t set, uint64_t *ret_mask);
 #define NODE_MASK_TEXT_MAX 192
 void node_mask_print(uint64_t mask, char text[NODE_MASK_TEXT_MAX]);
 
-/* The mask as the kubelet's log writes it: binary, node 0 at the right, padded to a multiple of two digits.
- */
-#define NODE_MASK_BINARY_MAX 65
-void node_mask_print_binary(uint64_t mask, char text[NODE_MASK_BINARY_MAX]);
-
 /*
  * Every non-empty subset of `nodes`, in IterateBitMasks' order: by size, within a size in the lexicographic
  * order of the ascending ids.

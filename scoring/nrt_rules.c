@@ -99,21 +99,3 @@ struct topology_manager_config nrt_topology_manager(const char *const *policies,
 	nrt_apply_attributes(&config, attributes, n_attributes);
 	return config;
 }
-
-static const char *first_value(const struct nrt_attribute *list, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i].name, name))
-			return list[i].value;
-	return NULL;
-}
-
-const char *nrt_fingerprint(const struct nrt_attribute *attributes, size_t n_attributes,
-	const struct nrt_attribute *annotations, size_t n_annotations, bool *ret_exclusive_only)
-{
-	const char *value = first_value(attributes, n_attributes, "nodeTopologyPodsFingerprint");
-	const char *method = first_value(attributes, n_attributes, "nodeTopologyPodsFingerprintMethod");
-
-	*ret_exclusive_only = value && method && !strcmp(method, "with-exclusive-resources");
-	return value ? value : first_value(annotations, n_annotations, "topology.node.k8s.io/fingerprint");
-}

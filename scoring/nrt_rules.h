@@ -2,7 +2,7 @@
 #pragma once
 /*
  * How the scheduler plugin understands the names and values in a NodeResourceTopology object: zone names, the
- * effective Topology Manager configuration, where the pods' fingerprint stands. Pure functions over texts;
+ * effective Topology Manager configuration, where the pods' fingerprint is. Pure functions over texts;
  * who parses the object calls them. Depends on common/ only.
  */
 #include <stdbool.h>
@@ -33,10 +33,3 @@ void nrt_apply_policies(
 	struct topology_manager_config *config, const char *const *policies, size_t n_policies);
 void nrt_apply_attributes(
 	struct topology_manager_config *config, const struct nrt_attribute *attributes, size_t n_attributes);
-
-/*
- * The pods' fingerprint: the first attribute of that name, else the annotation; NULL when there is neither.
- * *ret_exclusive_only tells that it is taken over pods with exclusive resources only.
- */
-const char *nrt_fingerprint(const struct nrt_attribute *attributes, size_t n_attributes,
-	const struct nrt_attribute *annotations, size_t n_annotations, bool *ret_exclusive_only);

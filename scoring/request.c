@@ -72,6 +72,42 @@ enum qos_class request_qos(const struct pod_request *pod)
 	return guaranteed ? QOS_GUARANTEED : QOS_BURSTABLE;
 }
 
+static bool is_equal_and_there(const struct container_request *c, const char *name)
+{
+	const struct resource_quantity *request = resource_list_find(&c->requests, name);
+	const struct resource_quantity *limit = resource_list_find(&c->limits, name);
+
+	return request && limit && limit->quantity.nano > 0 &&
+	       quantity_cmp(request->quantity, limit->quantity) == 0;
+}
+
+bool request_gap_of(const struct pod_request *pod, struct request_gap *ret)
+{
+	struct request_gap gap = {0};
+	bool lacks[2] = {false, false};
+
+	if (request_qos(pod) != QOS_BURSTABLE || pod->has_pod_resources)
+		return false;
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct container_request *c = &pod->containers[i];
+		bool whole = true;
+
+		for (size_t k = 0; k < 2; k++) {
+			bool fine = is_equal_and_there(c, compute_names[k]);
+
+			whole = whole && fine;
+			lacks[k] = lacks[k] || !fine;
+		}
+		if (!whole && gap.n_containers++ == 0)
+			gap.container = c->name;
+	}
+	if (gap.n_containers == 0 || (gap.n_containers > 1 && lacks[0] && lacks[1]))
+		return false;
+	gap.resource = lacks[0] && lacks[1] ? "cpu and memory" : compute_names[lacks[0] ? 0 : 1];
+	*ret = gap;
+	return true;
+}
+
 /* Add a quantity to an entry, or make the entry. */
 static int add_to(struct resource_list *list, const char *name, struct quantity q)
 {
@@ -129,69 +165,23 @@ int64_t request_whole_cpus(qty_t amount)
 	return amount > 0 && (qty_t)cpus * 1000 == qty_milli_value(amount) ? cpus : 0;
 }
 
-/* What one container holds of the resource in the kubelet's accounts. */
-static qty_t aligned_amount(const struct container_request *c, const char *name, bool guaranteed)
+void request_peak_add(struct request_peak *p, enum container_kind kind, qty_t amount)
 {
-	const struct resource_quantity *q = resource_list_find(&c->requests, name);
+	qty_t with = qty_add(p->sidecars, amount);
 
-	if (!q || q->quantity.nano <= 0 || (resource_name_is_native(name) && !guaranteed))
-		return 0;
-	if (!strcmp(name, "cpu"))
-		return request_whole_cpus(q->quantity.nano) * QTY_UNIT;
-	return q->quantity.nano;
+	if (kind == CONTAINER_APP)
+		p->apps = qty_add(p->apps, amount);
+	else if (kind == CONTAINER_SIDECAR)
+		p->sidecars = with;
+	else if (with > p->init)
+		p->init = with;
 }
 
-static qty_t plain_amount(const struct container_request *c, const char *name, bool guaranteed)
+qty_t request_peak(const struct request_peak *p)
 {
-	const struct resource_quantity *q = resource_list_find(&c->requests, name);
+	qty_t running = qty_add(p->apps, p->sidecars);
 
-	(void)guaranteed;
-	return q ? q->quantity.nano : 0;
-}
-
-/* The most that is held of a resource at one time. */
-static qty_t peak_amount(const struct pod_request *pod, const char *name,
-	qty_t (*amount)(const struct container_request *c, const char *name, bool guaranteed),
-	bool guaranteed)
-{
-	qty_t running = 0, largest = 0;
-
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct container_request *c = &pod->containers[i];
-		qty_t with = qty_add(running, amount(c, name, guaranteed));
-
-		largest = with > largest ? with : largest;
-		if (c->kind != CONTAINER_INIT)
-			running = with;
-	}
-	return largest;
-}
-
-int request_effective_kubelet(const struct pod_request *pod, struct resource_list *ret)
-{
-	bool guaranteed = request_qos(pod) == QOS_GUARANTEED && !pod->has_pod_resources;
-	struct resource_list all = {0};
-
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct resource_list *requests = &pod->containers[i].requests;
-
-		for (size_t j = 0; j < requests->n_items; j++) {
-			const struct resource_quantity *q = &requests->items[j];
-			struct quantity sum = {.format = q->quantity.format};
-
-			if (resource_name_is_native(q->name) && !resource_name_is_numa_affine(q->name))
-				continue;
-			sum.nano = peak_amount(pod, q->name, aligned_amount, guaranteed);
-			if (sum.nano == 0 || resource_list_find(&all, q->name))
-				continue;
-			if (resource_list_set(&all, q->name, sum) < 0) {
-				resource_list_release(&all);
-				return -ENOMEM;
-			}
-		}
-	}
-	*ret = all;
-	return 0;
+	return running > p->init ? running : p->init;
 }
 
 static int set_all(struct resource_list *list, const struct resource_list *from)
@@ -200,6 +190,18 @@ static int set_all(struct resource_list *list, const struct resource_list *from)
 		if (resource_list_set(list, from->items[i].name, from->items[i].quantity) < 0)
 			return -ENOMEM;
 	return 0;
+}
+
+static qty_t peak_of(const struct pod_request *pod, const char *name)
+{
+	struct request_peak peak = {0};
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct resource_quantity *q = resource_list_find(&pod->containers[i].requests, name);
+
+		request_peak_add(&peak, pod->containers[i].kind, q ? q->quantity.nano : 0);
+	}
+	return request_peak(&peak);
 }
 
 int request_of_node(const struct pod_request *pod, struct resource_list *ret)
@@ -215,7 +217,7 @@ int request_of_node(const struct pod_request *pod, struct resource_list *ret)
 
 			if (resource_list_find(&all, requests->items[j].name))
 				continue;
-			sum.nano = peak_amount(pod, requests->items[j].name, plain_amount, false);
+			sum.nano = peak_of(pod, requests->items[j].name);
 			r = resource_list_set(&all, requests->items[j].name, sum);
 		}
 	}
@@ -238,34 +240,6 @@ bool request_has_non_native(const struct pod_request *pod)
 		for (size_t j = 0; j < requests->n_items; j++)
 			if (!resource_name_is_native(requests->items[j].name))
 				return true;
-	}
-	return false;
-}
-
-bool request_is_exclusive(enum qos_class qos, const char *resource, qty_t amount, const struct inventory *inv)
-{
-	if (!resource_name_is_native(resource))
-		return inventory_resource(inv, resource) >= 0;
-	if (qos != QOS_GUARANTEED || amount <= 0)
-		return false;
-	if (!strcmp(resource, "cpu"))
-		return request_whole_cpus(amount) > 0;
-	return resource_name_is_numa_affine(resource);
-}
-
-bool request_pod_is_exclusive(const struct pod_request *pod, const struct inventory *inv)
-{
-	enum qos_class qos = request_qos(pod);
-
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct container_request *c = &pod->containers[i];
-
-		for (size_t j = 0; j < c->requests.n_items && c->kind != CONTAINER_INIT; j++) {
-			const struct resource_quantity *q = &c->requests.items[j];
-
-			if (request_is_exclusive(qos, q->name, q->quantity.nano, inv))
-				return true;
-		}
 	}
 	return false;
 }

@@ -20,6 +20,19 @@ int request_default(struct pod_request *pod);
  */
 enum qos_class request_qos(const struct pod_request *pod);
 
+/* Why a Burstable pod is not Guaranteed. */
+struct request_gap {
+	size_t n_containers;   /* that have it */
+	const char *container; /* the name of the first */
+	const char *resource;  /* "cpu", "memory" or both, "cpu and memory" */
+};
+
+/*
+ * True where one container, or one resource of several, keeps the pod from being Guaranteed: it has no request and
+ * limit that are equal. False for any other pod, and for one of pod-level resources. Texts in *ret are the pod's.
+ */
+bool request_gap_of(const struct pod_request *pod, struct request_gap *ret);
+
 /*
  * The request the scheduler plugin aligns in pod scope: per resource the larger of the largest init container
  * (sidecars count as such) and the sum of the app containers, plus the pod's overhead. Pod-level resources
@@ -29,14 +42,6 @@ enum qos_class request_qos(const struct pod_request *pod);
 int request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret);
 
 /*
- * The amounts the kubelet's hint providers align in pod scope: per resource the larger of (each init
- * container plus the sidecars started before it) and (app containers plus all sidecars). Without overhead; of
- * cpu only containers of a whole number of CPUs; cpu, memory and hugepages only of Guaranteed pods without
- * pod-level resources. Resources of amount 0 are left out. 0 or -ENOMEM; *ret as above.
- */
-int request_effective_kubelet(const struct pod_request *pod, struct resource_list *ret);
-
-/*
  * What the pod takes of the node as a whole, for the scheduler and for the kubelet's last check (OutOfcpu and
  * the like): per resource the larger of (each init container plus the sidecars started before it) and (app
  * containers plus all sidecars); pod-level resources replace what they name; plus the overhead
@@ -44,22 +49,21 @@ int request_effective_kubelet(const struct pod_request *pod, struct resource_lis
  */
 int request_of_node(const struct pod_request *pod, struct resource_list *ret);
 
+/* The most of one thing that a pod's containers hold at one time: every init container runs beside the sidecars
+ * started before it, the apps run beside all sidecars. Starts at {0}; containers are added in the pod's order. */
+struct request_peak {
+	qty_t init, sidecars, apps;
+};
+
+void request_peak_add(struct request_peak *p, enum container_kind kind, qty_t amount);
+qty_t request_peak(const struct request_peak *p);
+
 /* The CPUs in an amount that is a whole number of CPUs, to the thousandth as the kubelet and the schedulers
  * look at it; 0 for any other amount. */
 int64_t request_whole_cpus(qty_t amount);
 
 /* Some container or init container requests a resource that is not native, in whatever quantity. */
 bool request_has_non_native(const struct pod_request *pod);
-
-/*
- * This amount of the resource is held exclusively by a container of a pod of this QoS class: a device that
- * the inventory has, or, in a Guaranteed pod, a whole number of CPUs, memory or hugepages.
- */
-bool request_is_exclusive(
-	enum qos_class qos, const char *resource, qty_t amount, const struct inventory *inv);
-
-/* Some app container or sidecar of the pod holds something exclusively once the pod runs. */
-bool request_pod_is_exclusive(const struct pod_request *pod, const struct inventory *inv);
 
 /* A pod with what the per-node functions need of it, worked out once. The pod must outlive it unchanged. */
 struct request_plan {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * strategies: the score 0..100 that the scheduler plugin gives a node for a pod (NodeResourceTopologyMatch,
- * Score), by one of its four scoring strategies.
+ * strategies: the score 0..100 that the scheduler plugin gives a node for a pod, by one of its strategies.
+ * There are four (NodeResourceTopologyMatch, Score).
  */
 #include "common/settings.h"
 #include "scoring/fit.h"
@@ -22,7 +22,7 @@ extern const char *const strategy_names[STRATEGY_COUNT];
 /* The index of a name, or -1. */
 int strategy_by_name(const char *name);
 
-/* No score can be told: a work limit was met, or the plugin's own arithmetic has no answer
+/* No score is known: a work limit was met, or the plugin's own arithmetic has no answer
  * (scoring/DEFECTS.md). */
 #define SCORE_UNKNOWN (-1)
 

@@ -19,19 +19,3 @@ void topology_hints_release(struct topology_hints *hints)
 	free(hints->items);
 	*hints = (struct topology_hints){0};
 }
-
-unsigned topology_hints_narrowest(const struct topology_hints *hints)
-{
-	unsigned narrowest = 0;
-	bool found = false;
-
-	for (size_t i = 0; i < hints->n_items; i++) {
-		unsigned n = node_mask_count(hints->items[i].nodes);
-
-		if (hints->items[i].any_node || (found && n >= narrowest))
-			continue;
-		narrowest = n;
-		found = true;
-	}
-	return narrowest;
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Topology hints: what a resource manager of the kubelet tells the Topology Manager about one resource.
+ * Topology hints: what a manager of the kubelet reports to the Topology Manager about one resource.
  * Depends on scoring/node_mask.h and libc only.
  */
 #include <stdbool.h>
@@ -42,6 +42,3 @@ static inline void topology_hints_add(struct topology_hints *hints, uint64_t nod
 		hints->items[hints->n_items++] =
 			(struct topology_hint){.nodes = nodes, .preferred = preferred};
 }
-
-/* How many nodes the narrowest hint with an affinity has; 0 when none has one. */
-unsigned topology_hints_narrowest(const struct topology_hints *hints);

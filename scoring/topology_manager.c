@@ -156,7 +156,7 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 	merge->state[n - 1] |= REACHED;
 }
 
-/* Where a mask stands in the tables. */
+/* The place of a mask in the tables. */
 static size_t table_index(const struct topology_merge *merge, uint64_t mask)
 {
 	size_t index = 0;

@@ -57,7 +57,7 @@ bool topology_hint_replaces(const struct topology_rules *rules, unsigned best_co
 struct topology_merge {
 	uint64_t reach;   /* nodes a hint may name */
 	unsigned bits;    /* their number, plus one when the machine has nodes beyond them */
-	uint64_t *masks;  /* [2^bits] the mask a table index stands for */
+	uint64_t *masks;  /* [2^bits] the mask of a table index */
 	uint64_t *counts; /* [2^bits] two scratch tables of the AND convolution */
 	uint64_t *counts_b;
 	unsigned char *state; /* [2^bits] what is known of each mask so far */

@@ -131,7 +131,7 @@ static bool has_policy(enum topology_manager_policy policy)
 	return policy != TOPOLOGY_MANAGER_UNKNOWN && policy != TOPOLOGY_MANAGER_NONE;
 }
 
-/* What stands against the node before any CPU is counted; false when nothing does. */
+/* What excludes the node before any CPU is counted; false when nothing does. */
 static bool is_unsuitable(const struct volcano_node *node, enum topology_manager_policy pod_policy,
 	struct volcano_result *result)
 {
@@ -206,13 +206,4 @@ void volcano_scores(const unsigned *n_used, size_t n, int64_t weight, int64_t *r
 	for (size_t i = 0; i < n; i++)
 		ret_scores[i] =
 			weight * (SCORE_MAX - (largest ? (int64_t)n_used[i] * SCORE_MAX / largest : 0));
-}
-
-void volcano_scores_documented(const unsigned *n_used, size_t n, double weight, double *ret_scores)
-{
-	unsigned largest = largest_of(n_used, n);
-
-	for (size_t i = 0; i < n; i++)
-		ret_scores[i] =
-			weight * (SCORE_MAX - (largest ? (double)SCORE_MAX * n_used[i] / largest : 0));
 }

@@ -7,7 +7,7 @@
  *
  * CPUs are counted per NUMA node, not named. That is exact for the first container and for all that fit on
  * one NUMA node. After a container that needed several, Volcano's own choice of single CPUs is not determined
- * (its comparison is no ordering); here the lowest NUMA nodes are emptied first.
+ * (its comparison is not an ordering); here the lowest NUMA nodes are emptied first.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,6 +52,3 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
  * room for n.
  */
 void volcano_scores(const unsigned *n_used, size_t n, int64_t weight, int64_t *ret_scores);
-
-/* The same by the documented formula, without cutting off. */
-void volcano_scores_documented(const unsigned *n_used, size_t n, double weight, double *ret_scores);

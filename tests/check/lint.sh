@@ -21,7 +21,8 @@ scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run 'p
 code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 
 format() { clang-format --dry-run --Werror $sources; }
-spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts README.md HACKING.md MIGRATING.md man scoring/*.md; }
+spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts README.md HACKING.md MIGRATING.md doc man scoring/*.md; }
+vocabulary() { tests/check/vocabulary.sh; }
 shell() { shellcheck $scripts; }
 manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
 spec() { rpmlint packaging/nrtd.spec; }
@@ -31,11 +32,13 @@ headers() {
 			$(pkg-config --cflags hwloc libcjson cmocka) -fsyntax-only -x c - || { echo "$h does not stand alone"; return 1; }
 	done
 }
-spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile | grep .; }
+spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile tests/*.mk | grep .; }
 lengths() {
 		! wc -l $sources | awk '$2 != "total" && $1 > 600 {print $2 ": " $1 " lines, 600 allowed"; bad = 1} END {exit !bad}'
 }
 build() { make -s -j"$(nproc)" DEVELOPER=1 all units; }
+map() { tests/check/map.sh --check; }
+symbols() { tests/check/symbols.sh; }
 layers() { tests/check/layers.sh; }
 tidy() {
 	flags="-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen -DNRTD_VERSION=\"lint\" -include common/banned.h $(pkg-config --cflags hwloc libcjson yaml-0.1 libxxhash)"
@@ -46,14 +49,18 @@ analyze() { make -s -j"$(nproc)" DEVELOPER=1 ANALYZE=1 CFLAGS='-O1 -g' build/var
 
 check formatting format
 check spelling spelling
+check "words, tests/check/vocabulary.txt" vocabulary
 check shell shell
 check manuals manuals
 check "rpm spec" spec
 check "licence lines" spdx
 check "file lengths" lengths
+check "HACKING.md's map" map
 check headers headers
 check "build, warnings are errors" build
 check layers layers
+check "functions without a caller, circles of calls" symbols
+check "the checks themselves" tests/check/test_checks.sh
 check clang-tidy tidy
 check "gcc -fanalyzer" analyze
 exit $status

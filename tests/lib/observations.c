@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/observations.h"
 
-#include "agent/discover.h"
+#include "agent/observe/discover.h"
 #include "common/cleanup.h"
+#include "common/resource_name.h"
 #include "common/vec.h"
 #include "tests/lib/test.h"
 
@@ -37,17 +38,18 @@ static void read_machine(const char *name, struct observation *o)
 	struct err err = {""};
 
 	observation_init(o);
-	if (machine_discover(&source, &o->machine, &err) < 0)
+	if (machine_discover(&source, &o->node.machine, &err) < 0)
 		fail_msg("%s", err.text);
-	o->node_name = copy(name);
+	o->node.node_name = copy(name);
 	o->kubelet_root = copy("/var/lib/kubelet");
 }
 
 static void account(struct observation *o)
 {
-	assert_int_equal(model_reserved_cpus(&o->machine, &o->settings, &o->reserved, NULL), 0);
-	assert_int_equal(model_inventory(&o->machine, &o->settings, &o->allocations, o->reserved.cpus,
-				 &o->inventory, &o->notes),
+	assert_int_equal(
+		model_reserved_cpus(&o->node.machine, &o->node.settings, &o->node.reserved, NULL), 0);
+	assert_int_equal(model_inventory(&o->node.machine, &o->node.settings, &o->node.allocations,
+				 o->node.reserved.cpus, &o->node.inventory, &o->notes),
 		0);
 }
 
@@ -78,12 +80,8 @@ static void add_devices(struct allocation *a, const struct holding *h)
 	assert_non_null(block);
 	block->resource = copy(h->resource);
 	block->nodes = set_of(h->near);
-	for (size_t i = 0; i < ARRAY_SIZE(h->ids) && h->ids[i]; i++) {
-		char **id = vec_push(&block->ids, &block->n_ids, &block->ids_size, sizeof(*id));
-
-		assert_non_null(id);
-		*id = copy(h->ids[i]);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(h->ids) && h->ids[i]; i++)
+		assert_int_equal(strv_push(&block->ids, h->ids[i]), 0);
 }
 
 static void hold(struct allocations *all, const struct holding *h)
@@ -135,32 +133,33 @@ static void add_table(struct memory_node *state, const struct allocations *all, 
 
 static void keep_memory_state(struct observation *o)
 {
-	struct memory_state *s = &o->allocations.memory;
+	struct memory_state *s = &o->node.allocations.memory;
 
-	o->allocations.memory_known = true;
-	for (size_t i = 0; i < o->machine.n_nodes; i++) {
-		const struct numa_node *node = &o->machine.nodes[i];
+	o->node.allocations.memory_known = true;
+	for (size_t i = 0; i < o->node.machine.n_nodes; i++) {
+		const struct numa_node *node = &o->node.machine.nodes[i];
 		struct memory_node *state = vec_push(&s->nodes, &s->n_nodes, &s->nodes_size, sizeof(*state));
 		uint64_t pages = 0;
 
 		assert_non_null(state);
 		state->id = node->id;
 		for (size_t p = 0; p < node->n_pools; p++) {
-			char name[MODEL_RESOURCE_NAME_SIZE];
+			char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
-			model_hugepages_name(node->pools[p].page_bytes, name);
-			add_table(state, &o->allocations, name,
+			resource_name_of_hugepages(node->pools[p].page_bytes, name);
+			add_table(state, &o->node.allocations, name,
 				node->pools[p].page_bytes * node->pools[p].pages, 0);
 			pages += node->pools[p].page_bytes * node->pools[p].pages;
 		}
-		add_table(state, &o->allocations, "memory", node->memory_bytes - pages, i == 0 ? GIB : 0);
+		add_table(
+			state, &o->node.allocations, "memory", node->memory_bytes - pages, i == 0 ? GIB : 0);
 	}
 }
 
 void observation_of_kubelet(const char *name, const char *reserved, const struct holding *holdings,
 	size_t n_holdings, struct observation *ret)
 {
-	struct settings *s = &ret->settings;
+	struct settings *s = &ret->node.settings;
 	hwloc_bitmap_t exclusive;
 
 	read_machine(name, ret);
@@ -173,13 +172,15 @@ void observation_of_kubelet(const char *name, const char *reserved, const struct
 	s->reserved_system_cpus = set_of(reserved);
 	assert_int_equal(settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "a test"), 0);
 	for (size_t i = 0; i < n_holdings; i++)
-		hold(&ret->allocations, &holdings[i]);
-	allocations_sort(&ret->allocations);
-	exclusive = model_exclusive_cpus(&ret->allocations);
-	ret->allocations.cpus_known = ret->allocations.devices_known = true;
-	ret->allocations.shared = hwloc_bitmap_dup(ret->machine.online);
+		hold(&ret->node.allocations, &holdings[i]);
+	allocations_sort(&ret->node.allocations);
+	exclusive = allocations_exclusive_cpus(&ret->node.allocations);
+	ret->node.allocations.cpus_known = ret->node.allocations.devices_known = true;
+	ret->node.allocations.shared = hwloc_bitmap_dup(ret->node.machine.online);
 	assert_non_null(exclusive);
-	assert_int_equal(hwloc_bitmap_andnot(ret->allocations.shared, ret->allocations.shared, exclusive), 0);
+	assert_int_equal(
+		hwloc_bitmap_andnot(ret->node.allocations.shared, ret->node.allocations.shared, exclusive),
+		0);
 	hwloc_bitmap_free(exclusive);
 	keep_memory_state(ret);
 	account(ret);
@@ -200,8 +201,8 @@ static void register_devices(
 
 static void account_again(struct observation *o)
 {
-	reserved_cpus_release(&o->reserved);
-	inventory_release(&o->inventory);
+	reserved_cpus_release(&o->node.reserved);
+	inventory_release(&o->node.inventory);
 	notes_release(&o->notes);
 	account(o);
 }
@@ -263,12 +264,12 @@ void observation_of_picture(struct observation *ret)
 	};
 
 	observation_of_kubelet("2s-snc4", "0,24,48,72", holdings, ARRAY_SIZE(holdings), ret);
-	replace(&ret->node_name, "worker-7");
-	register_devices(&ret->allocations, "vendor.com/nic", "0",
+	replace(&ret->node.node_name, "worker-7");
+	register_devices(&ret->node.allocations, "vendor.com/nic", "0",
 		(const char *const[]){"0000:17:02.0", "0000:17:02.1", "0000:17:02.2", "0000:17:02.3", NULL});
-	register_devices(&ret->allocations, "vendor.com/nic", "4",
+	register_devices(&ret->node.allocations, "vendor.com/nic", "4",
 		(const char *const[]){"0000:ca:02.0", "0000:ca:02.1", NULL});
 	register_devices(
-		&ret->allocations, "vendor.com/gpu", "2", (const char *const[]){"gpu-0", "gpu-1", NULL});
+		&ret->node.allocations, "vendor.com/gpu", "2", (const char *const[]){"gpu-0", "gpu-1", NULL});
 	account_again(ret);
 }

@@ -4,7 +4,8 @@
  * Observations as observe() makes them, from a machine of tests/fixtures/machines and a list of what pods
  * hold. For the tests of `nrtd show` and its pictures.
  */
-#include "agent/observe.h"
+#include "agent/model/model.h"
+#include "agent/observe/observe.h"
 
 struct holding {
 	const char *uid, *namespace, *pod, *container; /* NULL = "" */

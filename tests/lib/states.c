@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/states.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
+#include "agent/observe/state_cpu.h"
+#include "agent/observe/state_devices.h"
+#include "agent/observe/state_memory.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/test.h"
@@ -28,8 +32,8 @@ static void item_text(const struct allocation *item, struct strbuf *out)
 		const struct device_block *block = &item->devices[i];
 
 		strbuf_addf(out, " %s ", block->resource);
-		for (size_t d = 0; d < block->n_ids; d++)
-			strbuf_addf(out, "%s%s", d ? "," : "", block->ids[d]);
+		for (size_t d = 0; d < block->ids.n_items; d++)
+			strbuf_addf(out, "%s%s", d ? "," : "", block->ids.items[d]);
 		add_set(out, "@", block->nodes);
 	}
 	strbuf_addstr(out, ";");
@@ -65,8 +69,8 @@ void test_allocations_text(const struct allocations *a, struct strbuf *out)
 
 void test_notes_text(const struct notes *n, struct strbuf *out)
 {
-	for (size_t i = 0; i < n->n_lines; i++)
-		strbuf_addf(out, "%s%s", i ? "; " : "", n->lines[i]);
+	for (size_t i = 0; i < n->lines.n_items; i++)
+		strbuf_addf(out, "%s%s", i ? "; " : "", n->lines.items[i]);
 	assert_int_equal(n->error, 0);
 	assert_int_equal(strbuf_error(out), 0);
 }
@@ -85,5 +89,57 @@ void test_machine(struct machine *m, const char *online, const char *offline, co
 		assert_non_null(node);
 		node->id = (unsigned)id;
 		node->cpus = hwloc_bitmap_alloc();
+	}
+}
+
+void test_state_check(const struct test_state *t, const char *text, size_t len, int want_r, const char *want,
+	const char *want_notes)
+{
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
+	struct err err = {""};
+	int r;
+
+	test_machine(&machine, t->online, t->offline, t->nodes);
+	r = state_parse(t->kind, text, len, &machine, &s, &notes, &err);
+	if (r < 0) {
+		assert_null(s.policy);
+		assert_int_equal(s.allocations.n_items, 0);
+	}
+	assert_int_equal(s.allocations.cpus_known, r == 0 && t->kind == &state_cpu);
+	assert_int_equal(s.allocations.memory_known,
+		r == 0 && t->kind == &state_memory && !strcmp(s.policy, "Static"));
+	assert_int_equal(s.allocations.devices_known, r == 0 && t->kind == &state_devices);
+	if (s.policy)
+		strbuf_addf(&got, "%s: ", s.policy);
+	test_allocations_text(&s.allocations, &got);
+	for (size_t i = 0; i < s.n_registered; i++) {
+		strbuf_addf(&got, "%s%s", i ? ";" : "|", s.registered[i].resource);
+		for (size_t d = 0; d < s.registered[i].ids.n_items; d++)
+			strbuf_addf(&got, " %s", s.registered[i].ids.items[d]);
+	}
+	assert_int_equal(strbuf_error(&got), 0);
+	test_assert_text(text, r < 0 ? err.text : got.text, want);
+	assert_int_equal(r, want_r);
+	test_notes_text(&notes, &noted);
+	test_assert_text(text, noted.text, want_notes ? want_notes : "");
+}
+
+void test_state_prefixes(const struct state_kind *kind, const char *fixture)
+{
+	CLEANUP(freep) char *text = NULL;
+	size_t len;
+
+	text = test_read_file(test_fixture(fixture), &len);
+	for (size_t n = 0; n < len; n++) {
+		CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
+		struct err err = {""};
+
+		assert_int_equal(state_parse(kind, text, n, NULL, &s, NULL, &err), -EINVAL);
+		assert_null(s.policy);
+		assert_string_not_equal(err.text, "");
 	}
 }

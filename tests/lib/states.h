@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* What the tests of the state files share: allocations as text, and a machine by lists of ids. */
+#include "agent/observe/state_file.h"
 #include "common/allocation.h"
 #include "common/machine.h"
 #include "common/notes.h"
@@ -18,3 +19,18 @@ void test_notes_text(const struct notes *n, struct strbuf *out);
 
 /* A machine with these CPUs online and offline and these NUMA nodes; the caller releases it. */
 void test_machine(struct machine *m, const char *online, const char *offline, const char *nodes);
+
+/*
+ * Parse a text on a machine of these CPUs and NUMA nodes, as test_machine() takes them, and compare what
+ * state_parse() returns, "policy: allocations|resource ids;resource ids" (or the error), and the notes (NULL =
+ * none).
+ */
+struct test_state {
+	const struct state_kind *kind;
+	const char *online, *offline, *nodes;
+};
+void test_state_check(const struct test_state *t, const char *text, size_t len, int want_r, const char *want,
+	const char *want_notes);
+
+/* Every proper prefix of the fixture is refused, with a line that says why. */
+void test_state_prefixes(const struct state_kind *kind, const char *fixture);

@@ -100,7 +100,7 @@ static void assert_cpu(const char *root, const struct cpu *cpu)
 		if (bits[id] && is_online(root, id))
 			core = id;
 	}
-	assert_int_equal(cpu->core, core);
+	assert_int_equal(cpu->hardware_core, core);
 	for (int i = 0; i < 10; i++) {
 		if (*text_of(root, "cpu/cpu%u/cache/index%d/level", cpu->id, i) != '3')
 			continue;
@@ -178,6 +178,19 @@ static void assert_distances(const char *root, const struct machine *m, size_t f
 		assert_int_equal(machine_distance(m, from, to), n == m->n_nodes ? values[to] : 0);
 }
 
+/* The node's links, as the kubelet reads it; records that have none: its map. */
+static void node_cpus(const char *root, unsigned node, bool *bits)
+{
+	bool linked = false;
+
+	for (unsigned id = 0; id < IDS; id++) {
+		bits[id] = exists(root, "node/node%u/cpu%u", node, id);
+		linked = linked || bits[id];
+	}
+	if (!linked)
+		mask_bits(text_of(root, "node/node%u/cpumap", node), bits);
+}
+
 static void assert_node(const char *root, const struct machine *m, const struct numa_node *node)
 {
 	static bool bits[IDS];
@@ -187,7 +200,7 @@ static void assert_node(const char *root, const struct machine *m, const struct 
 	char own[16], name[16];
 
 	assert_int_equal(node->memory_bytes, text ? strtoull(text + 9, NULL, 10) * 1024 : 0);
-	mask_bits(text_of(root, "node/node%u/cpumap", node->id), bits);
+	node_cpus(root, node->id, bits);
 	for (unsigned id = 0; id < IDS; id++) {
 		const struct cpu *cpu = machine_cpu(m, id);
 		bool here = bits[id] && cpu;
@@ -215,7 +228,7 @@ void sysfs_assert_machine(const char *root, const struct machine *m)
 	assert_cpus(root, m);
 	if (!exists(root, "node")) {
 		assert_int_equal(m->n_nodes, 1);
-		assert_int_equal(m->nodes[0].id, 0);
+		assert_int_equal(m->nodes[0].id, m->n_sockets == 1 ? m->sockets[0].id : 0);
 		assert_true(hwloc_bitmap_isequal(m->nodes[0].cpus, m->online));
 		assert_null(m->distances);
 		return;

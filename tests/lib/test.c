@@ -155,3 +155,10 @@ void test_assert_text(const char *what, const char *got, const char *want)
 	if (!got || strcmp(got, want) != 0)
 		fail_msg("%s: got '%s', want '%s'", what, got ? got : "(null)", want);
 }
+
+bool test_runner(void)
+{
+	const char *runner = getenv("RUNNER");
+
+	return runner && *runner;
+}

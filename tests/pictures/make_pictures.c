@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_pictures DIR: draw what the README shows: DIR/show.txt and DIR/show.svg as `nrtd show` prints them,
+ * make_pictures DIR: draw what doc/examples.md and the README show: DIR/show.txt and DIR/show.svg as `nrtd show` prints them,
  * and DIR/show-terminal.svg, the coloured text as a dark terminal has it.
  */
-#include "agent/show_svg.h"
-#include "agent/show_text.h"
-#include "agent/svg.h"
+#include "agent/show/show.h"
+#include "agent/show/show_svg.h"
+#include "agent/show/show_text.h"
+#include "agent/show/svg.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"

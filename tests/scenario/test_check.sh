@@ -42,6 +42,24 @@ said "^ok +pod-resources +not asked"
 said "^warn +setting +topologyManagerPolicy is unknown"
 said "^ok +accounting +from the hardware alone"
 said "^note +credentials +none are given, so no API server is asked"
+said "^note +kubelet +none is seen to run"
+
+# --- a kubelet that was started before its configuration was edited
+mkdir -p "$tree/proc/7" "$tree/etc"
+printf 'kubelet\0--config=/etc/k.yaml\0' >"$tree/proc/7/cmdline"
+printf 'Uid:\t0\t0\t0\t0\nNSpid:\t7\n' >"$tree/proc/7/status"
+echo 0::/system.slice/kubelet.service >"$tree/proc/7/cgroup"
+echo "7 (kubelet) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 $((50 * $(getconf CLK_TCK))) 1 2" >"$tree/proc/7/stat"
+echo "btime $(($(date +%s) + 1000))" | sed '1i cpu 1 2' >"$tree/proc/stat"
+printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n' >"$tree/etc/k.yaml"
+run 0 --sysroot "$tree"
+said "^ok +kubelet +runs \(pid 7\)"
+! grep -q "changed after" "$dir/out"
+check "a configuration that the kubelet has read is no warning" test $? -eq 0
+echo "btime $(($(date +%s) - 1000))" | sed '1i cpu 1 2' >"$tree/proc/stat"
+run 0 --sysroot "$tree"
+said "^warn +note +'/etc/k.yaml' changed after the kubelet \(pid 7\) started"
+rm -r "$tree/proc/7" "$tree/proc/stat"
 
 # --- files in their formats
 printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
@@ -61,7 +79,7 @@ said '"level": "warn"'
 
 # --- what stops nrtd
 run 1 --sysroot "$tree" --state-files none --cpu-manager-policy static
-said "^FAIL +accounting +policy static, and no source tells which CPUs containers hold"
+said "^FAIL +accounting +policy static, and no source reports which CPUs containers hold"
 said "remedy: make the state files or the pod-resources socket readable"
 run 1 --sysroot "$dir/nothing"
 said "^FAIL +machine"
@@ -96,12 +114,12 @@ echo e30.eyJleHAiOjEwMDAwMDM2MDAsImlhdCI6MTAwMDAwMDAwMH0.c2ln >"$dir/token"
 run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
 said "^ok +credentials +$dir/kubeconfig: read, context 'c', a token"
 said "^FAIL +token +expired at 2001-09-09T02:46:40Z, [0-9]+ days ago"
-said "remedy: what renews it does not"
+said "remedy: it was not renewed: the kubelet renews"
 said "^FAIL +API server +https://127.0.0.1:1: .*[Cc]onnect"
 said "remedy: nobody listens there"
 kubeconfig https://127.0.0.1:1 "client-certificate-data: aGVsbG8=, client-key-data: aGVsbG8="
 run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
-said "^FAIL +certificate +the client certificate is none in PEM"
+said "^FAIL +certificate +the client certificate is not PEM"
 kubeconfig https://127.0.0.1:1 "token: opaque"
 run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig" -o json
 said '"source": "API server"'
@@ -110,7 +128,7 @@ said '"level": "fail"'
 kubeconfig https://127.0.0.1:1 "as: someone"
 run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
 said "^FAIL +credentials +'$dir/kubeconfig': user 'u': as is not supported"
-said "remedy: mend the file"
+said "remedy: repair the file"
 # The service account of a pod, where there is none.
 export KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT=1
 if [ ! -e /var/run/secrets/kubernetes.io/serviceaccount ]; then

@@ -53,8 +53,27 @@ check "which is said" grep -q "fingerprint is left out" "$dir/err"
 same "the object without a fingerprint" "$dir/again" "$dir/out"
 ! grep -q fingerprint "$dir/err"
 check "nothing is said where none is wanted" test $? -eq 0
+"$nrtd" dump --sysroot "$dir/seed" --node-name n --topology-manager-policy restricted >"$dir/again" 2>/dev/null
+check "the list topologyPolicies is there" grep -q "^topologyPolicies:" "$dir/again"
+NRTD_DEPRECATED_POLICIES=off "$nrtd" dump --sysroot "$dir/seed" --node-name n --topology-manager-policy restricted >"$dir/again" 2>/dev/null
+! grep -q topologyPolicies "$dir/again"
+check "unless the operator leaves it out" test $? -eq 0
+check "the attribute stays" grep -q 'topologyManagerPolicy, value: restricted' "$dir/again"
 NRTD_FINGERPRINT=some "$nrtd" dump --sysroot "$dir/seed" --node-name n >"$dir/again" 2>"$dir/err"
 check "an unknown method is refused" test $? -eq 2
+
+# --- a host whose /var/lib/kubelet is a link, as seen from a container: never out of the sysroot
+cp -r "$dir/seed" "$dir/linked"
+mkdir "$dir/linked/data"
+mv "$dir/linked/var/lib/kubelet" "$dir/linked/data/kubelet"
+ln -s /data/kubelet "$dir/linked/var/lib/kubelet"
+"$nrtd" dump --sysroot "$dir/linked" --node-name n >"$dir/again" 2>"$dir/err"
+same "the object of a host with a link to its kubelet's folder" "$dir/again" "$dir/out"
+mv "$dir/linked/sys" "$dir/linked/data/sys"
+ln -s /data/sys "$dir/linked/sys"
+"$nrtd" dump --sysroot "$dir/linked" --node-name n >"$dir/again" 2>"$dir/err"
+check "hwloc never sees another machine than the rest" test $? -eq 1
+check "which is said" grep -q "linked/sys/devices/system/cpu'.*hwloc" "$dir/err"
 
 # --- settings from a configuration file, flags above it
 cat >"$dir/seed/var/lib/kubelet/config.yaml" <<'EOF'
@@ -107,6 +126,21 @@ refuse "bad policy in the configuration" 1 "statik" dump --sysroot "$dir/seed"
 "$nrtd" dump --sysroot "$machines/one-node" >/dev/full 2>"$dir/err"
 check "a full disk is a failure" test $? -eq 1
 check "a full disk is named" grep -q 'cannot print' "$dir/err"
+
+# --- as an ordinary user
+printf '%s' '{"policyName":"none","defaultCpuSet":"","checksum":0}' >"$dir/seed/var/lib/kubelet/cpu_manager_state"
+rm "$dir/seed/var/lib/kubelet/config.yaml"
+chmod 000 "$dir/seed/var/lib/kubelet/cpu_manager_state"
+if [ "$(id -u)" -ne 0 ]; then
+	refuse "a file for root only" 1 "Permission denied; run nrtd as root" dump --sysroot "$dir/seed"
+elif command -v setpriv >/dev/null; then
+	chmod 755 "$dir" && cp "$nrtd" "$dir/nrtd"
+	setpriv --reuid 65534 --clear-groups "$dir/nrtd" dump --sysroot "$dir/seed" >"$dir/out" 2>"$dir/err"
+	check "a file for root only" test $? -eq 1
+	check "what to do about it" grep -q 'Permission denied; run nrtd as root' "$dir/err"
+else
+	echo "skipped: no setpriv, to be an ordinary user"
+fi
 
 # --- help and version
 "$nrtd" --version >"$dir/out"

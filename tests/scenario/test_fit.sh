@@ -69,6 +69,24 @@ fit "two options" 3 "SMTAlignmentError" --cpus 5 --option distribute-cpus-across
 fit "options that exclude each other" 1 "no verdict: the kubelet would not start" \
 	--cpus 5 --option full-pcpus-only=true --option distribute-cpus-across-cores=true
 fit "more than the node has" 3 "memory: 1Ti wanted, the node has" --cpus 2 --memory 1Ti --policy none
+
+# --- devices, and what is not looked at
+fit "a device of which nobody tells" 1 "which devices are free is not known" --cpus 2 --device foo/bar=1
+mkdir "$node/var/lib/kubelet/device-plugins"
+cp tests/fixtures/states/device_v2.json "$node/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+fit "a device that is not there" 3 "this node has no foo/bar" --cpus 2 --device foo/bar=1
+rm -r "$node/var/lib/kubelet/device-plugins"
+cat >"$dir/claims.yaml" <<'EOF'
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: gpu, resourceClaimName: g}], containers: [
+  {name: a, resources: {limits: {cpu: 2, memory: 1Gi}, claims: [{name: gpu}]}},
+  {name: b, resources: {limits: {cpu: 1}}}]}}
+EOF
+fit "claims" 0 "its resourceClaims were not checked" -f "$dir/claims.yaml"
+fit "which container is not Guaranteed" 0 "not Guaranteed, because container 'b' has no equal request and limit of memory" \
+	-f "$dir/claims.yaml"
+sed -i 's/resourceClaims: .*}\], containers/resourceClaims: [], containers/' "$dir/claims.yaml"
+fit "no claims" 0 "(Burstable)" -f "$dir/claims.yaml"
+if grep -q resourceClaims "$dir/out"; then not_ok "and none is spoken of" "$dir/out"; else ok "and none is spoken of"; fi
 fit "hugepages by pages" 0 "4Gi hugepages-1Gi" --hugepages-1Gi 4
 fit "hugepages that are not there" 3 "would fit with 8Gi hugepages-1Gi instead of 9Gi" --hugepages-1Gi 9
 fit "devices" 1 "which devices are free is not known" --cpus 2 --device vendor.com/nic=2
@@ -142,12 +160,12 @@ bad "a negative amount" "'$dir/negative.yaml': spec: containers[0]: resources.re
 	-f "$dir/negative.yaml"
 bad "an unknown resource" "'$dir/unknown.yaml': spec: containers[0]: resources.requests: gpu: unknown resource 'gpu'" \
 	-f "$dir/unknown.yaml"
-bad "10000 lines of something else" "'$dir/long.yaml': no Kubernetes object: it has no kind" -f "$dir/long.yaml"
+bad "10000 lines of something else" "'$dir/long.yaml': not a Kubernetes object: it has no kind" -f "$dir/long.yaml"
 bad "a large file" "'$dir/large.yaml': larger than allowed" -f "$dir/large.yaml"
 bad "no such pod" "--pod: no pod template is named 'x', there are 'web', 'worker'" -f "$dir/pods.yaml" --pod x
 bad "two sources" "--filename and --cpus exclude each other" -f "$dir/pods.yaml" --cpus 2
 bad "a negative flag" "--cpus: '-1' is negative" --cpus -1
-bad "half a page" "--hugepages-1Gi: '512Mi' is no whole number of pages" --hugepages-1Gi 512Mi
+bad "half a page" "--hugepages-1Gi: '512Mi' is not a whole number of pages" --hugepages-1Gi 512Mi
 bad "an unknown option" "--option: unknown policy option 'fast'" --cpus 2 --option fast=true
 bad "an option without value" "--option: 'full-pcpus-only' is not K=V" --cpus 2 --option full-pcpus-only
 bad "an option that is neither" "--option: 'maybe' is not true or false" --cpus 2 --option full-pcpus-only=maybe

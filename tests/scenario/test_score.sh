@@ -91,7 +91,7 @@ nodes=$examples/kep-nodes.yaml
 refuse "no nodes" "--nrt FILE" -f $pod
 refuse "no pod" "-f FILE" --nrt $nodes
 refuse "file that is not there" "cannot open" --nrt "$dir/none" -f $pod
-refuse "a pod as node" "no NodeResourceTopology" --nrt $pod -f $pod
+refuse "a pod as node" "not a NodeResourceTopology" --nrt $pod -f $pod
 refuse "a node as pod" "kep-nodes.yaml" --nrt $nodes -f $nodes
 refuse "bad weight" "--weight: 'cpu'" --nrt $nodes -f $pod --weight cpu
 printf '{' >"$dir/broken.json"
@@ -108,7 +108,7 @@ mkdir "$dir/nothing"
 refuse "empty directory" "holds no .yaml, .yml or .json file" --nrt "$dir/nothing" -f $pod
 yes 'a: 1' | head -n 10000 >"$dir/long.yaml"
 refuse "10 000 lines of something else" "long.yaml" --nrt "$dir/long.yaml" -f $pod
-refuse "10 000 lines of something else as pod" "'$dir/long.yaml': no Kubernetes object: it has no kind" --nrt $nodes -f "$dir/long.yaml"
+refuse "10 000 lines of something else as pod" "'$dir/long.yaml': not a Kubernetes object: it has no kind" --nrt $nodes -f "$dir/long.yaml"
 refuse "a pod that is not YAML" "'$dir/broken.yaml': not valid YAML at line 2" --nrt $nodes -f "$dir/broken.yaml"
 printf '{kind: Pod, spec: {containers: []}}' >"$dir/pod.yaml"
 refuse "a pod without containers" "spec: no containers in it" --nrt $nodes -f "$dir/pod.yaml"

@@ -54,6 +54,8 @@ mkdir -p "$dir/seed/var/lib/kubelet"
 printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
 	>"$dir/seed/var/lib/kubelet/cpu_manager_state"
 "$nrtd" show --sysroot "$dir/seed" >"$dir/out" 2>"$dir/err"
+"$nrtd" show -v --sysroot "$dir/seed" >/dev/null 2>"$dir/err"
+check "-v has the settings" grep -q "setting cpuManagerPolicy" "$dir/err"
 check "letters go by CPU" grep -q '^A  pod fb15e10a (container-1) *9 CPUs 1-9' "$dir/out"
 check "each pod has its letter" grep -q '^B  pod 777870b5 (container-1) *9 CPUs 16-24' "$dir/out"
 check "CPUs have their pods' letters" grep -q 'AAAAAAAAA\|A AA AA AA AA' "$dir/out"
@@ -151,7 +153,7 @@ refuse "standard input watched" "--watch: standard input can be read only once, 
 refuse "two machines" "--nrt and --sysroot exclude each other" --nrt $nodes --sysroot /
 bad 'a: [\n'
 refuse "not YAML" "$dir/bad.yaml: not valid YAML at line 2, column 1: did not find expected node content" --nrt "$dir/bad.yaml"
-refuse "a pod" "tests/fixtures/examples/kep-pod.yaml: no NodeResourceTopology and no List of them, but a 'Pod'" \
+refuse "a pod" "tests/fixtures/examples/kep-pod.yaml: not a NodeResourceTopology or a List of them, but a 'Pod'" \
 	--nrt tests/fixtures/examples/kep-pod.yaml
 bad "$head"
 refuse "no zones" "$dir/bad.yaml: NodeResourceTopology 'n1': no zones in it" --nrt "$dir/bad.yaml"
@@ -161,13 +163,13 @@ bad "${head}zones:\n- {name: node-0, type: Node, resources: [{name: cpu, capacit
 refuse "a negative quantity" "$dir/bad.yaml: NodeResourceTopology 'n1': zone 'node-0', resource 'cpu': available is negative" \
 	--nrt "$dir/bad.yaml"
 bad "${head}zones:\n- {name: node-0, type: Node, costs: []}\n- {name: node-0, type: Node, costs: []}\n"
-refuse "a zone twice" "$dir/bad.yaml: NodeResourceTopology 'n1': NUMA node 0 is there twice" --nrt "$dir/bad.yaml"
+refuse "a zone twice" "$dir/bad.yaml: NodeResourceTopology 'n1': NUMA node 0 appears twice" --nrt "$dir/bad.yaml"
 bad "${head}zones:\n- {name: node-0, type: Node, attributes: [{name: cpus, value: 3-1}]}\n"
 refuse "a bad list of CPUs" "$dir/bad.yaml: NodeResourceTopology 'n1': zone 'node-0', attribute 'cpus': not a CPU list: '3-1'" \
 	--nrt "$dir/bad.yaml"
 yes 'a: 1' | head -n 10000 >"$dir/bad.yaml"
 refuse "10 000 lines of something else" \
-	"$dir/bad.yaml: no NodeResourceTopology and no List of them, but something without a kind" --nrt "$dir/bad.yaml"
+	"$dir/bad.yaml: not a NodeResourceTopology or a List of them, but something without a kind" --nrt "$dir/bad.yaml"
 
 # --- wrong usage and broken sources
 usage() { # WANT ARGS...

@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include "agent/allocations.h"
+#include "agent/observe/allocations.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 
@@ -73,7 +74,7 @@ static void nothing_there_is_nothing_known(void **state)
 
 	assert_int_equal(ask(w, api, false, true), 0);
 	assert_false(w->answer.from_files || w->answer.from_api || w->answer.all.cpus_known);
-	assert_int_equal(w->notes.n_lines, 0);
+	assert_int_equal(w->notes.lines.n_items, 0);
 }
 
 static void a_named_socket_that_is_not_there_is_told(void **state)
@@ -84,9 +85,9 @@ static void a_named_socket_that_is_not_there_is_told(void **state)
 	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
 	assert_int_equal(ask(w, api, true, true), 0);
 	assert_true(w->answer.from_files);
-	assert_int_equal(w->notes.n_lines, 1);
-	assert_non_null(strstr(w->notes.lines[0], "none.sock"));
-	assert_non_null(strstr(w->notes.lines[0], "the state files alone are used"));
+	assert_int_equal(w->notes.lines.n_items, 1);
+	assert_non_null(strstr(w->notes.lines.items[0], "none.sock"));
+	assert_non_null(strstr(w->notes.lines.items[0], "the state files alone are used"));
 	assert_int_equal(ask(w, api, true, false), -ENOENT);
 	assert_non_null(strstr(w->err.text, "none.sock"));
 }
@@ -99,7 +100,7 @@ static void what_is_no_socket_is_told_and_broken_files_are_errors_then(void **st
 	test_write_file(w->dir, "file", "");
 	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
 	assert_int_equal(ask(w, api, false, true), 0);
-	assert_int_equal(w->notes.n_lines, 1);
+	assert_int_equal(w->notes.lines.n_items, 1);
 	test_write_file(w->dir, "k/cpu_manager_state", "{}");
 	assert_int_equal(ask(w, api, false, true), -EINVAL);
 	assert_non_null(strstr(w->err.text, "cpu_manager_state: no policyName"));
@@ -144,6 +145,53 @@ static void a_file_that_stays_so_is_taken_as_it_is(void **state)
 	assert_int_equal(w->answer.all.n_items, 0);
 }
 
+/* Nobody has given back what it lists: that a file is not there is not that nothing is held. */
+static void a_file_that_vanishes_counts_as_it_was(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(state_texts_release) struct state_texts last = {0};
+	const struct allocations_query q = {.sysroot = w->dir,
+		.kubelet_root = "/k",
+		.files = true,
+		.last = &last,
+		.machine = &w->machine};
+	char path[256];
+
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+	assert_int_equal(w->notes.lines.n_items, 0);
+	snprintf(path, sizeof(path), "%s/k/cpu_manager_state", w->dir);
+	assert_int_equal(unlink(path), 0);
+	allocations_answer_release(&w->answer);
+	assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+	assert_true(w->answer.from_files && w->answer.all.cpus_known);
+	assert_int_equal(w->answer.all.n_items, 1);
+	assert_int_equal(w->notes.lines.n_items, 1);
+	assert_non_null(strstr(w->notes.lines.items[0], "/k/cpu_manager_state: it is gone"));
+	test_write_file(w->dir, "k/cpu_manager_state", HALF);
+	allocations_answer_release(&w->answer);
+	assert_int_equal(allocations_read(&q, &w->answer, NULL, &w->err), 0);
+	assert_int_equal(w->answer.all.n_items, 0);
+}
+
+static void another_kubelets_file_is_not_remembered(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(state_texts_release) struct state_texts last = {0};
+	struct allocations_query q = {.sysroot = w->dir,
+		.kubelet_root = "/k",
+		.files = true,
+		.last = &last,
+		.machine = &w->machine};
+
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+	q.kubelet_root = "/other";
+	allocations_answer_release(&w->answer);
+	assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+	assert_false(w->answer.from_files);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -154,6 +202,8 @@ int main(void)
 		TEST(what_is_no_socket_is_told_and_broken_files_are_errors_then),
 		TEST(the_kubelets_second_write_is_waited_for),
 		TEST(a_file_that_stays_so_is_taken_as_it_is),
+		TEST(a_file_that_vanishes_counts_as_it_was),
+		TEST(another_kubelets_file_is_not_remembered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/allocations_files.h"
+#include "agent/observe/allocations_files.h"
 #include "common/cleanup.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/states.h"
@@ -27,7 +27,7 @@ static void absent_files_leave_their_part_unknown(void **state)
 	struct err err = {""};
 
 	(void)state;
-	assert_int_equal(allocations_from_files(dir, "/k", NULL, &a, &policies, NULL, &err), 0);
+	assert_int_equal(allocations_from_files(dir, "/k", NULL, NULL, &a, &policies, NULL, &err), 0);
 	assert_false(a.cpus_known);
 	assert_false(a.memory_known);
 	assert_false(a.devices_known);
@@ -35,7 +35,7 @@ static void absent_files_leave_their_part_unknown(void **state)
 	assert_null(policies.cpu);
 	assert_null(policies.memory);
 	place(dir, "k/cpu_manager_state", "cpu_v2_none.json");
-	assert_int_equal(allocations_from_files(dir, "/k", NULL, &a, &policies, NULL, &err), 0);
+	assert_int_equal(allocations_from_files(dir, "/k", NULL, NULL, &a, &policies, NULL, &err), 0);
 	assert_true(a.cpus_known);
 	assert_int_equal(a.n_items, 0);
 	assert_null(a.shared);
@@ -62,7 +62,7 @@ static void the_files_are_put_together(void **state)
 	test_write_file(dir, "k/cpu_manager_state", cpus);
 	place(dir, "k/memory_manager_state", "mem_v1.json");
 	place(dir, "k/device-plugins/kubelet_internal_checkpoint", "device_v2.json");
-	if (allocations_from_files(dir, "/k", &machine, &a, NULL, &notes, &err) < 0)
+	if (allocations_from_files(dir, "/k", &machine, NULL, &a, NULL, &notes, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_true(a.cpus_known && a.memory_known && a.devices_known);
 	test_allocations_text(&a, &text);
@@ -102,7 +102,8 @@ static void a_broken_file_is_named(void **state)
 
 		snprintf(path, sizeof(path), "k/%s", cases[i].file);
 		test_write_file(dir, path, "{}");
-		assert_int_equal(allocations_from_files(dir, "/k", NULL, &a, NULL, NULL, &err), -EINVAL);
+		assert_int_equal(
+			allocations_from_files(dir, "/k", NULL, NULL, &a, NULL, NULL, &err), -EINVAL);
 		assert_non_null(strstr(err.text, dir));
 		test_assert_text(cases[i].file, err.text + strlen(dir), cases[i].want);
 		assert_int_equal(a.n_items, 0);
@@ -158,7 +159,7 @@ static void policies_that_differ_are_noted(void **state)
 	check_policies(&s, "none", "static", "cpuManagerPolicy=static [/config.yaml]", "",
 		"/c was written under cpuManagerPolicy 'none', but /config.yaml says 'static': was the "
 		"kubelet "
-		"restarted?; /m: policyName 'static' is no memoryManagerPolicy");
+		"restarted?; /m: policyName 'static' is not a value of memoryManagerPolicy");
 	check_policies(&s, "static", NULL, "cpuManagerPolicy=static [/config.yaml]", "", "");
 }
 

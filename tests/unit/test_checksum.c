@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
-#include "agent/base64.h"
-#include "agent/checksum.h"
-#include "agent/json.h"
-#include "agent/state_cpu.h"
-#include "agent/state_devices.h"
-#include "agent/state_memory.h"
+#include "agent/base/base64.h"
+#include "agent/base/json.h"
+#include "agent/observe/checksum.h"
+#include "agent/observe/state_cpu.h"
+#include "agent/observe/state_devices.h"
+#include "agent/observe/state_memory.h"
 #include "common/cleanup.h"
 
 typedef int checksum_fn(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);

@@ -3,6 +3,7 @@
 
 #include "common/cleanup.h"
 #include "scoring/cpu_assignment.h"
+#include "tests/lib/peers.h"
 #include "tests/lib/synthetic.h"
 
 /* A machine with all that taking from it needs. */

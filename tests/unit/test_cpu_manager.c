@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/node_mask.h"
+#include "tests/lib/peers.h"
 #include "tests/lib/synthetic.h"
 
 /* A static policy over a machine, without reserved CPUs unless a test says so. */
@@ -375,6 +376,38 @@ static void allocations_only_take(void **state)
 	}
 }
 
+/* What lies behind the last CPU of each array stays as it is. */
+static void allocations_end_with_the_last_cpu(void **state)
+{
+	(void)state;
+	for (int behind = 0; behind < 2; behind++) {
+		bool shared[64], reusable[64], taken[64] = {false}, first[64] = {false}, second[64] = {false};
+		bool *scratch[2] = {first, second};
+		struct topology_hint hint = {.nodes = 1};
+		struct fixture f;
+		size_t n;
+
+		fixture_init(&f, &smt, (struct cpu_manager_options){0}, NULL, 1);
+		n = f.t.n_cpus;
+		assert_true(n < ARRAY_SIZE(shared));
+		for (size_t i = 0; i < n; i++) {
+			shared[i] = true;
+			reusable[i] = false;
+		}
+		shared[n] = taken[n] = second[n] = behind;
+		first[n] = behind;
+		reusable[n] = !behind;
+		assert_int_equal(
+			cpu_manager_allocate(&f.cm, f.ws, shared, reusable, 2, hint, scratch, taken).status,
+			CPU_TAKE_OK);
+		assert_int_equal(shared[n], behind);
+		assert_int_equal(taken[n], behind);
+		assert_int_equal(first[n], behind);
+		assert_int_equal(second[n], behind);
+		fixture_release(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +421,7 @@ int main(void)
 		cmocka_unit_test(a_fit_tells_size_from_freedom),
 		cmocka_unit_test(state_files_are_judged_in_the_kubelets_words),
 		cmocka_unit_test(allocations_only_take),
+		cmocka_unit_test(allocations_end_with_the_last_cpu),
 	};
 
 	return cmocka_run_group_tests_name("cpu_manager", tests, NULL, NULL);

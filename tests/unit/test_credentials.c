@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/credentials.h"
-#include "agent/credentials_config.h"
-#include "agent/credentials_exec.h"
+#include "agent/base/fs.h"
+#include "agent/publish/credentials.h"
+#include "agent/publish/credentials_config.h"
+#include "agent/publish/credentials_exec.h"
 #include "common/cleanup.h"
 
 #define EXEC_V1 "client.authentication.k8s.io/v1"
@@ -86,7 +89,7 @@ static void what_is_wrong_or_unsupported_is_said(void **state)
 		{"server: 7", "", NULL, "cluster 'k': server is a number, not a string"},
 		{"server: h", "", NULL, "cluster 'k': server 'h' is not https://HOST:PORT"},
 		{"server: 'https://u:p@h'", "", NULL,
-			"cluster 'k': server: a URL here has no user name, no query and no spaces"},
+			"cluster 'k': server: the URL must not have a user name, a query or spaces"},
 		{"server: 'http://h'", "", NULL,
 			"cluster 'k': server 'http://h' is refused: http:// only to this host"},
 		{"server: 'http://127.0.0.1.example.com'", "", NULL,
@@ -110,12 +113,12 @@ static void what_is_wrong_or_unsupported_is_said(void **state)
 			"user 'u': as is not supported: nrtd does not impersonate; give it an identity of "
 			"its own"},
 		{S, "client-certificate: c", NULL,
-			"user 'u': client-certificate and client-key come together or not at all"},
+			"user 'u': client-certificate and client-key must be given together"},
 		{S, "exec: {apiVersion: " EXEC_V1 "}", NULL, "user 'u': exec: there is no command"},
 		{S, "exec: {command: x, apiVersion: " EXEC_V1 "alpha1}", NULL,
 			"user 'u': exec: apiVersion '" EXEC_V1 "alpha1' is neither " EXEC_V1 " nor v1beta1"},
 		{S, "exec: {command: x, apiVersion: " EXEC_V1 ", interactiveMode: Always}", NULL,
-			"user 'u': exec: interactiveMode Always: nrtd has no terminal to offer"},
+			"user 'u': exec: interactiveMode Always: nrtd has no terminal"},
 		{S, "exec: {command: x, apiVersion: " EXEC_V1 ", provideClusterInfo: true}", NULL,
 			"user 'u': exec: provideClusterInfo is not supported"},
 		{S, "exec: {command: x, apiVersion: " EXEC_V1 ", args: [1]}", NULL,
@@ -213,7 +216,7 @@ static void files_that_change_are_read_again(void **state)
 
 	replace(dir, "token", "with\x01 control");
 	assert_int_equal(credentials_access(c, NULL, &a, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "the token has characters no token has"));
+	assert_non_null(strstr(err.text, "the token has characters that a token cannot have"));
 	assert_null(strstr(err.text, "control"));
 	assert_int_equal(credentials_access(c, NULL, &a, &err), -EINVAL);
 
@@ -272,16 +275,16 @@ static void what_plugins_print_is_checked(void **state)
 		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"1970-01-01T00:00:00-00:01\"}}", "t", 60,
 			NULL},
 		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}}", NULL, 0,
-			"expirationTimestamp is no time"},
+			"expirationTimestamp is not a time"},
 		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"1970-01-02T00:00:00\"}}", NULL, 0,
-			"expirationTimestamp is no time"},
+			"expirationTimestamp is not a time"},
 		{HEAD "{}}", NULL, 0, "it gave neither token nor certificate"},
 		{HEAD "{\"clientKeyData\":\"k\"}}", NULL, 0,
 			"it gave a certificate without key or a key without certificate"},
 		{"{\"kind\":\"ExecCredential\",\"apiVersion\":\"" EXEC_V1
 		 "beta1\",\"status\":{\"token\":\"t\"}}",
 			NULL, 0, "it printed no ExecCredential of " EXEC_V1},
-		{"secret", NULL, 0, "what it printed is no JSON"},
+		{"secret", NULL, 0, "its output is not JSON"},
 	};
 
 	(void)state;
@@ -307,10 +310,8 @@ static int run_script(const char *dir, const char *script, unsigned deadline_ms,
 	CLEANUP(freep) char *path = below(dir, "plugin");
 	char *args[] = {(char[]){"first"}}, *env[] = {(char[]){"PLUGIN_SAYS=hello"}};
 	struct exec_config config = {.command = path,
-		.args = args,
-		.n_args = 1,
-		.env = env,
-		.n_env = 1,
+		.args = {.items = args, .n_items = 1},
+		.env = {.items = env, .n_items = 1},
 		.api_version = (char[]){EXEC_V1}};
 
 	test_write_file(dir, "plugin", script);
@@ -338,6 +339,24 @@ static void plugins_run(void **state)
 	assert_non_null(strstr(err.text, "failed with exit status 3"));
 }
 
+/* What a killed plugin leaves is ours to wait for: within five seconds a child of it has ended by SIGKILL. */
+static void assert_grandchild_killed(const char *dir)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64);
+	const struct timespec slice = {.tv_nsec = 10000000};
+	int status = 0;
+	pid_t child, done = 0;
+
+	assert_int_equal(fs_read(dir, "/child", &text, NULL), 0);
+	child = (pid_t)strtol(text.text, NULL, 10);
+	for (int i = 0; i < 500 && done == 0; i++) {
+		done = waitpid(child, &status, WNOHANG);
+		nanosleep(&slice, NULL);
+	}
+	assert_int_equal(done, child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
 static void plugins_end_in_time(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -349,8 +368,11 @@ static void plugins_end_in_time(void **state)
 	(void)state;
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	/* The child of the shell holds the pipe, too, and has to go with it. */
-	assert_int_equal(
-		run_script(dir, "#!/bin/sh\nsleep 60 &\nsleep 60\n", 200, NULL, &c, &err), -ETIMEDOUT);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	assert_int_equal(run_script(dir, "#!/bin/sh\nsleep 60 &\necho $! >\"${0%/*}/child\"\nsleep 60\n",
+				 1000, NULL, &c, &err),
+		-ETIMEDOUT);
+	assert_grandchild_killed(dir);
 	assert_int_equal(run_script(dir, "#!/bin/sh\nsleep 60\n", 60000, &cancel, &c, &err), -ECANCELED);
 	assert_int_equal(run_script(dir, "#!/bin/sh\nexec >&-\nsleep 60\n", 200, NULL, &c, &err), -ETIMEDOUT);
 	clock_gettime(CLOCK_MONOTONIC, &to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/allocations_merge.h"
-#include "agent/cross_check.h"
+#include "agent/observe/allocations_merge.h"
+#include "agent/observe/cross_check.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -114,6 +114,7 @@ static void names_and_uids_meet(void **state)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 	CLEANUP(allocations_release) struct allocations api = {0};
 	CLEANUP(allocations_release) struct allocations files = {0};
+	const struct pod_evidence none = {0};
 
 	(void)state;
 	add(&api, "", "one", "c", "4-5", "");
@@ -124,6 +125,7 @@ static void names_and_uids_meet(void **state)
 	add(&files, "u1", "", "init", "4-7", "");
 	add(&files, "u2", "", "c", "", "nic1");
 	add(&files, "u9", "", "c", "8", "nic9");
+	assert_int_equal(allocations_find_uids(&api, &files, &none), 0);
 	assert_int_equal(allocations_join(&api, &files), 0);
 	for (size_t i = 0; i < api.n_items; i++)
 		strbuf_addf(&text, "%s=%s ", api.items[i].pod, api.items[i].pod_uid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/device_affinity.h"
+#include "agent/observe/device_affinity.h"
 #include "common/cleanup.h"
 #include "common/device_index.h"
 #include "tests/lib/states.h"
@@ -33,7 +33,7 @@ static void the_node_is_the_holders_or_sysfs_or_unknown(void **state)
 	};
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
 	CLEANUP(machine_release) struct machine machine;
-	CLEANUP(state_devices_release) struct state_devices checkpoint = STATE_DEVICES_INIT;
+	CLEANUP(kubelet_state_release) struct kubelet_state checkpoint = {0};
 	CLEANUP(allocations_release) struct allocations a = {0};
 	CLEANUP(device_index_release) struct device_index index = {0};
 	struct err err = {""};
@@ -46,7 +46,8 @@ static void the_node_is_the_holders_or_sysfs_or_unknown(void **state)
 	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.4/numa_node", "1\n");
 	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.5/numa_node", "7\n");
 	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.6/numa_node", "\n");
-	if (state_devices_parse(CHECKPOINT, strlen(CHECKPOINT), &machine, &checkpoint, NULL, &err) < 0)
+	if (state_parse(&state_devices, CHECKPOINT, strlen(CHECKPOINT), &machine, &checkpoint, NULL, &err) <
+		0)
 		fail_msg("%s", err.text);
 	assert_int_equal(device_affinity_fill(dir, &machine, &checkpoint, &a), 0);
 	assert_true(a.registered_known);

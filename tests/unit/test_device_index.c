@@ -26,8 +26,8 @@ static void devices_of_one_resource_and_place_are_one_block(void **state)
 	add(item, "a/x", 0, "3");
 	add(item, "b/x", 0, "1");
 	assert_int_equal(item->n_devices, 3);
-	assert_int_equal(item->devices[0].n_ids, 2);
-	assert_string_equal(item->devices[0].ids[1], "3");
+	assert_int_equal(item->devices[0].ids.n_items, 2);
+	assert_string_equal(item->devices[0].ids.items[1], "3");
 }
 
 static void every_held_device_is_found_once(void **state)
@@ -74,7 +74,7 @@ static void a_device_listed_once_a_node_becomes_one(void **state)
 	add(item, "a/x", -1, "3");
 	assert_int_equal(device_blocks_unite(&item->devices, &item->n_devices, &item->devices_size), 0);
 	assert_int_equal(item->n_devices, 3);
-	assert_string_equal(item->devices[0].ids[0], "1");
+	assert_string_equal(item->devices[0].ids.items[0], "1");
 	assert_int_equal(hwloc_bitmap_weight(item->devices[0].nodes), 2);
 	assert_int_equal(hwloc_bitmap_weight(item->devices[1].nodes), 1);
 	assert_true(hwloc_bitmap_iszero(item->devices[2].nodes));

@@ -93,8 +93,12 @@ static void hints_count_near_devices(void **state)
 		char text[256];
 
 		fixture_init(&f, cases[i].nodes, cases[i].devices, cases[i].older);
+		/* What is behind the list is not touched. */
+		for (size_t k = 0; k < 3; k++)
+			f.hints.items[k] = (struct topology_hint){.nodes = 1};
 		device_manager_hints(&f.dm, &f.books, 0, cases[i].n, &f.hints);
 		test_assert_text(cases[i].devices, hints_text(&f.hints, text, sizeof(text)), cases[i].want);
+		assert_false(f.hints.n_items < 3 && f.hints.items[f.hints.n_items].preferred);
 		fixture_release(&f);
 	}
 }

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/discover.h"
-#include "agent/machine_doc.h"
-#include "agent/yaml.h"
+#include "agent/base/yaml.h"
+#include "agent/observe/discover.h"
+#include "agent/render/machine_doc.h"
 #include "common/cleanup.h"
 #include "tests/lib/sysfs.h"
 
@@ -17,7 +17,7 @@
 static const char *const machines[] = {"16-nodes", "2s-smt2-split", "2s-snc4", "64-nodes-1024-cpus",
 	"8-sockets", "asymmetric", "ccx", "cxl", "gpu-memory", "holes", "hugepages", "interleaved",
 	"memoryless", "no-distances", "offline", "offline-node", "one-node", "overlapping", "row-missing",
-	"seed-2s-32cpu", "without-numa"};
+	"seed-2s-32cpu", "without-numa", "hidden-node", "core-ids", "books"};
 
 static void discover(const char *root, struct machine *m)
 {
@@ -62,23 +62,57 @@ static void machines_equal_their_files(void **state)
 }
 
 /* The facts a person reads in the specs. */
+/* The cores that decide are the kubelet's: of a NUMA node, by the kernel's names. */
+static void cores_are_counted_as_the_kubelet_does(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned cores[16];
+	} cases[] = {
+		{"core-ids", {0, 0, 0, 0, 4, 4, 6, 7, 8, 8, 10, 10, 12, 12, 14, 14}},
+		{"books", {0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14}},
+	};
+	CLEANUP(cpuset_freep) hwloc_bitmap_t counted = NULL;
+	CLEANUP(freep) char *list = NULL;
+	CLEANUP(machine_release) struct machine hidden;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(machine_release) struct machine m;
+
+		machine_init(&m);
+		discover(test_machine_tree(cases[i].name), &m);
+		for (unsigned id = 0; id < 16; id++) {
+			assert_int_equal(machine_cpu(&m, id)->core, cases[i].cores[id]);
+			assert_int_equal(machine_cpu(&m, id)->hardware_core, id & ~1u);
+		}
+	}
+	machine_init(&hidden);
+	discover(test_machine_tree("hidden-node"), &hidden);
+	assert_int_equal(machine_counted_cpus(&hidden, &counted), 0);
+	list = cpuset_print(counted);
+	test_assert_text("counted", list, "0-7");
+}
+
 static void specs_come_out_as_written(void **state)
 {
 	static const struct {
 		const char *name;
 		size_t cpus, cores, sockets, nodes;
-		unsigned per_core;
 		const char *offline;
 	} cases[] = {
-		{"seed-2s-32cpu", 32, 16, 2, 2, 2, ""},
-		{"2s-smt2-split", 64, 32, 2, 2, 2, ""},
-		{"2s-snc4", 96, 48, 2, 8, 2, ""},
-		{"64-nodes-1024-cpus", 1024, 512, 16, 64, 2, ""},
-		{"holes", 20, 5, 3, 5, 4, ""},
-		{"offline", 13, 7, 2, 2, 1, "3,12-13"},
-		{"offline-node", 4, 4, 1, 2, 1, "4-7"},
-		{"gpu-memory", 32, 8, 2, 8, 4, ""},
-		{"without-numa", 4, 4, 1, 1, 1, ""},
+		{"seed-2s-32cpu", 32, 16, 2, 2, ""},
+		{"2s-smt2-split", 64, 32, 2, 2, ""},
+		{"2s-snc4", 96, 48, 2, 8, ""},
+		{"64-nodes-1024-cpus", 1024, 512, 16, 64, ""},
+		{"holes", 20, 5, 3, 5, ""},
+		{"offline", 13, 7, 2, 2, "3,12-13"},
+		{"offline-node", 4, 4, 1, 2, "4-7"},
+		{"gpu-memory", 32, 8, 2, 8, ""},
+		{"without-numa", 4, 4, 1, 1, ""},
+		{"hidden-node", 16, 8, 2, 1, ""},
+		{"core-ids", 16, 8, 2, 2, ""},
+		{"books", 16, 8, 1, 1, ""},
 	};
 
 	(void)state;
@@ -92,7 +126,6 @@ static void specs_come_out_as_written(void **state)
 		assert_int_equal(m.n_cores, cases[i].cores);
 		assert_int_equal(m.n_sockets, cases[i].sockets);
 		assert_int_equal(m.n_nodes, cases[i].nodes);
-		assert_int_equal(machine_cpus_per_core(&m), cases[i].per_core);
 		offline = cpuset_print(m.offline);
 		test_assert_text(cases[i].name, offline, cases[i].offline);
 	}
@@ -488,6 +521,7 @@ int main(void)
 		cmocka_unit_test(machines_equal_their_golden_file),
 		cmocka_unit_test(machines_equal_their_files),
 		cmocka_unit_test(specs_come_out_as_written),
+		cmocka_unit_test(cores_are_counted_as_the_kubelet_does),
 		cmocka_unit_test(uncore_is_the_kubelets),
 		cmocka_unit_test(hybrid_cores_are_counted_as_the_kubelet_does),
 		cmocka_unit_test(overlapping_nodes_keep_what_they_claim),

@@ -6,7 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 
-#include "agent/discover.h"
+#include "agent/observe/discover.h"
 #include "common/cleanup.h"
 #include "tests/lib/sysfs.h"
 
@@ -24,7 +24,7 @@ static const struct recorded {
 	{"20em64t-hybrid-1p6c2t+2ca4co1t", 20, 14, 1, "0", "", "10"},
 	{"256ia64-64n2s2c", 256, 256, 128, "0-63", "", "10 22 26 30 34"},
 	{"256ppc-8n8s4t", 256, 64, 0, "0-1,4-5,8-9,12-13", "", "10 20 40"}, /* package id -1 */
-	{"2arm-2c", 2, 2, 1, "0", "", ""},
+	{"2arm-2c", 2, 2, 1, "3", "", ""},
 	{"2i386-2c-nohugepage", 2, 2, 1, "0", "", ""},
 	{"2i386-2t-hugepagesizecount", 2, 1, 1, "0", "", ""},
 	{"2pa-pcidomain32bits", 2, 2, 2, "0", "", "10"},
@@ -36,7 +36,7 @@ static const struct recorded {
 	{"4fake-4gr1nu1pu", 4, 4, 1, "0-3", "", ""},
 	{"64fake-4n2s2ca2c2t", 64, 32, 8, "0-3", "", ""},
 	{"8em64t-2s2ca2c", 8, 8, 2, "0", "", "10"},
-	{"8em64t-2s2ca2c-buggynuma", 8, 8, 2, "0-7", "", "10"}, /* every node claims every CPU */
+	{"8em64t-2s2ca2c-buggynuma", 8, 8, 2, "0-7", "", "10"}, /* every cpumap names every CPU */
 	{"8em64t-2s4c-asymcaches", 8, 8, 2, "0", "", "10"},
 	{"8ia64-2n2s2c", 8, 8, 4, "0-1", "", "10 15"},
 	{"8ia64-2s2c2t", 8, 4, 2, "0", "", ""}, /* its row is "0" */

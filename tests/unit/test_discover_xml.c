@@ -4,12 +4,13 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/discover.h"
-#include "agent/machine_doc.h"
-#include "agent/yaml.h"
+#include "agent/base/yaml.h"
+#include "agent/observe/discover.h"
+#include "agent/render/machine_doc.h"
 #include "common/cleanup.h"
 
 /* The machine as text. */
@@ -143,6 +144,46 @@ static void files_that_are_none_are_refused(void **state)
 	assert_non_null(strstr(err.text, "none.xml"));
 }
 
+static long peak_kilobytes(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return usage.ru_maxrss;
+}
+
+/* In a child, as the peak of a process never falls. */
+static void a_file_cannot_take_all_memory(void **state)
+{
+	static const char *const cases[][2] = {
+		{"type=\"PU\" os_index=\"1\"", "type=\"PU\" os_index=\"4294967294\""},
+		{"type=\"PU\" os_index=\"1\"", "type=\"PU\" os_index=\"2147483647\""},
+		{"type=\"NUMANode\" os_index=\"2\"", "type=\"NUMANode\" os_index=\"4294967294\""},
+	};
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	test_skip("the address sanitizer has memory of its own, which the limit does not see");
+#endif
+	if (test_runner())
+		test_skip("valgrind takes more memory than the limit itself");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		pid_t child = fork();
+		int status;
+
+		assert_int_not_equal(child, -1);
+		if (child == 0) {
+			struct err err = {""};
+
+			_exit(read_changed(cases[i][0], cases[i][1], &err) == -ERANGE ? 0 : 1);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+		if (peak_kilobytes() > 300 << 10)
+			fail_msg("%s: %ld kB", cases[i][1], peak_kilobytes());
+	}
+}
+
 /* Whatever is cut off or overwritten: an answer or an error, and no child left behind. */
 static void random_damage_is_survived(void **state)
 {
@@ -186,6 +227,7 @@ int main(void)
 		cmocka_unit_test(files_of_lstopo_equal_their_trees),
 		cmocka_unit_test(damaged_files_are_refused),
 		cmocka_unit_test(files_that_are_none_are_refused),
+		cmocka_unit_test(a_file_cannot_take_all_memory),
 		cmocka_unit_test(random_damage_is_survived),
 	};
 

@@ -2,10 +2,11 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <time.h>
 
-#include "agent/doc.h"
-#include "agent/json.h"
-#include "agent/yaml.h"
+#include "agent/base/doc.h"
+#include "agent/base/json.h"
+#include "agent/base/yaml.h"
 #include "common/cleanup.h"
 
 typedef int parse_fn(const char *text, size_t len, struct doc *ret, struct err *err);
@@ -72,6 +73,7 @@ static void json_refuses_the_rest(void **state)
 		struct doc d = DOC_INIT;
 
 		assert_int_equal(json_parse("{}\0{}", 5, &d, NULL), -EINVAL);
+		check_parse(json_parse, "{\n\"a\":\"\xc0\x9b\"}", NULL, "no UTF-8 at line 2");
 	}
 }
 
@@ -108,6 +110,7 @@ static void a_stream_is_yaml_or_one_json_text(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check_parse(yaml_parse_all, cases[i][0], cases[i][1], NULL);
 	check_parse(yaml_parse_all, "{\"a\": [", NULL, "not valid YAML at line");
+	check_parse(yaml_parse_all, "a: &x 1\n---\nb: *x\n", NULL, "line 3: undefined alias 'x'");
 }
 
 static void yaml_refuses_the_rest(void **state)
@@ -116,9 +119,10 @@ static void yaml_refuses_the_rest(void **state)
 		{"", "empty"},
 		{"a: [1\n", "line 2"},
 		{"a: b: c\n", "line 1"},
-		{"[a]: b\n", "no scalar"},
+		{"[a]: b\n", "not a scalar"},
 		{"a: *x\n", "undefined alias"},
-		{"a: &a [*a]\n", "nested or repeated too much"},
+		{"a: &a [*a]\n", "line 1: undefined alias 'a'"},
+		{"\"a\\0b\": 1\n", "line 1: a string has a NUL byte"},
 		{"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c "
 		 "[*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
 		 "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: "
@@ -130,6 +134,85 @@ static void yaml_refuses_the_rest(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check_parse(yaml_parse, cases[i][0], NULL, cases[i][1]);
+}
+
+/* A megabyte of what a reader could take hours for. */
+static void yaml_takes_no_time_to_refuse(void **state)
+{
+	static const struct {
+		const char *what, *again, *after; /* with `after` it is numbered */
+		const char *message;
+	} cases[] = {
+		{"lists in lists", "[", NULL, "line 1: YAML nested or repeated too much"},
+		{"maps in maps", "{a: ", NULL, "line 1: YAML nested or repeated too much"},
+		{"on a line each", "[\n", NULL, "line 102: YAML nested or repeated too much"},
+		{"lists by dashes", "- ", NULL, "line 1: YAML nested or repeated too much"},
+		{"keys of keys", "? ", NULL, "line 1: a key that is not a scalar"},
+		{"keys of lists", "[? ", NULL, "line 1: a key that is not a scalar"},
+		{"anchors", "- &a", " x\n", "line 101: YAML nested or repeated too much"},
+		{"directives", "%TAG !a", "! b\n", "more than 100 lines of %TAG"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(2u << 20);
+		CLEANUP(doc_release) struct doc d = DOC_INIT;
+		struct err err = {""};
+		clock_t begin;
+
+		for (size_t n = 0; text.len < 1u << 20; n++) {
+			strbuf_addstr(&text, cases[i].again);
+			if (cases[i].after)
+				strbuf_addf(&text, "%zu%s", n, cases[i].after);
+		}
+		begin = clock();
+		assert_int_equal(yaml_parse(text.text, text.len, &d, &err), -EINVAL);
+		if (!strstr(err.text, cases[i].message))
+			fail_msg("%s: message '%s' lacks '%s'", cases[i].what, err.text, cases[i].message);
+		if (clock() - begin > CLOCKS_PER_SEC)
+			fail_msg("%s: %ld ms", cases[i].what, (clock() - begin) * 1000 / CLOCKS_PER_SEC);
+	}
+}
+
+static void yaml_is_as_deep_and_as_long_as_it_may_be(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4u << 20);
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
+	struct err err = {""};
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		strbuf_addstr(&text, "[");
+	strbuf_addstr(&text, "x");
+	for (size_t i = 0; i < 100; i++)
+		strbuf_addstr(&text, "]");
+	assert_int_equal(yaml_parse(text.text, text.len, &d, &err), 0);
+	doc_release(&d);
+	strbuf_reset(&text);
+	while (text.len < 3u << 20)
+		strbuf_addstr(&text, "- x\n");
+	assert_int_equal(yaml_parse(text.text, text.len, &d, &err), 0);
+	assert_int_equal(d.n_items, 3u << 18);
+}
+
+/* Aliases are counted over all documents: each of these copies 13563 nodes, a stream may 100000. */
+static void yaml_limits_what_a_stream_repeats(void **state)
+{
+	static const char document[] =
+		"---\na: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+		"c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n";
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+
+	(void)state;
+	for (size_t n = 1; n <= 8; n++) {
+		CLEANUP(doc_release) struct doc d = DOC_INIT;
+		struct err err = {""};
+
+		strbuf_addstr(&text, document);
+		assert_int_equal(yaml_parse_all(text.text, text.len, &d, &err) < 0, n == 8);
+		assert_int_equal(d.n_items, n == 8 ? 0 : n);
+		assert_int_equal(n == 8, strstr(err.text, "nested or repeated too much") != NULL);
+	}
 }
 
 static void yaml_prints_what_reads_back(void **state)
@@ -185,6 +268,22 @@ static void printers_have_one_layout(void **state)
 		"\"value\": \"10\"\n    }, [10, -21]],\n  \"yes\": true\n}\n");
 }
 
+/* DEL and the control characters of 8 bits are characters of JSON, and a terminal obeys them. */
+static void json_prints_no_control_character(void **state)
+{
+	static const char text[] = "\"\\u001b\x7f\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0\xc3\xa9\"";
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
+	CLEANUP(doc_release) struct doc again = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(4096);
+
+	(void)state;
+	assert_int_equal(json_parse(text, strlen(text), &d, NULL), 0);
+	assert_int_equal(json_print_compact(&d, &out), 0);
+	test_assert_text("JSON", out.text, "\"\\u001b\\u007f\\u0080\\u009b\\u009f\xc2\xa0\xc3\xa9\"");
+	assert_int_equal(json_parse(out.text, out.len, &again, NULL), 0);
+	test_assert_text("again", again.text, d.text);
+}
+
 static void getters_are_strict(void **state)
 {
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
@@ -194,7 +293,7 @@ static void getters_are_strict(void **state)
 	int64_t i = 7;
 
 	(void)state;
-	assert_int_equal(yaml_parse_nth(text, strlen(text), 0, &d, NULL), 0);
+	assert_int_equal(yaml_parse_first(text, strlen(text), &d, NULL), 0);
 	assert_int_equal(doc_uint64(doc_get(&d, "a"), &u), -EINVAL);
 	assert_int_equal(doc_uint64(doc_get(&d, "m"), &u), -EINVAL);
 	assert_int_equal(doc_uint64(doc_get(&d, "f"), &u), -EINVAL);
@@ -240,8 +339,12 @@ int main(void)
 		cmocka_unit_test(yaml_resolves_as_kubernetes_does),
 		cmocka_unit_test(a_stream_is_yaml_or_one_json_text),
 		cmocka_unit_test(yaml_refuses_the_rest),
+		cmocka_unit_test(yaml_takes_no_time_to_refuse),
+		cmocka_unit_test(yaml_is_as_deep_and_as_long_as_it_may_be),
+		cmocka_unit_test(yaml_limits_what_a_stream_repeats),
 		cmocka_unit_test(yaml_prints_what_reads_back),
 		cmocka_unit_test(printers_have_one_layout),
+		cmocka_unit_test(json_prints_no_control_character),
 		cmocka_unit_test(getters_are_strict),
 		cmocka_unit_test(texts_need_no_closing_nul),
 	};

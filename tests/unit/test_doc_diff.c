@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/doc_diff.h"
+#include "agent/base/doc_diff.h"
 
-#include "agent/yaml.h"
+#include "agent/base/yaml.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 
@@ -29,6 +29,7 @@ static void differences(void **state)
 	check("l: [a, b]", "l: [a, c, d]", 2, "l[1]: b -> c\nl[2]: (absent) -> d\n");
 	check("{a: {b: 1}}", "{a: 1}", 1, "a: (map of 1) -> 1\n");
 	check("{a: null}", "{a: null}", 0, "");
+	check("{\"a\\nb\": \"\\e[31m\\nc\"}", "{}", 1, "a?b: ?[31m?c -> (absent)\n");
 }
 
 int main(void)

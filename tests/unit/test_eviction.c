@@ -2,8 +2,8 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
-#include "scoring/eviction.h"
 #include "tests/lib/nodes.h"
+#include "tests/lib/peers.h"
 
 static const char *const zones[] = {"cpu=8,memory=8Gi,v.io/d=2", "cpu=8,memory=8Gi", NULL};
 

@@ -248,12 +248,35 @@ static void ranges_equal_the_verdicts(void **state)
 	assert_true(known > 3000 && counts[KUBELET_ADMITS] > 1000 && counts[KUBELET_REJECTS] > 1000);
 }
 
+static void numbers_above_what_the_node_has_go(void **state)
+{
+	static const struct {
+		size_t most, n_ranges, last;
+	} cases[] = {{40, 2, 30}, {30, 2, 30}, {29, 2, 28}, {20, 2, 20}, {19, 1, 8}, {7, 1, 6}, {1, 0, 0},
+		{0, 0, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct exclusive_cpu_range ranges[] = {{2, 8}, {20, 30}};
+		struct exclusive_cpus e = {.step = 2};
+		struct exclusive_cpus_admitted *a = &e.policies[TOPOLOGY_MANAGER_RESTRICTED];
+
+		a->ranges = ranges;
+		a->n_ranges = ARRAY_SIZE(ranges);
+		exclusive_cpus_limit(&e, cases[i].most);
+		assert_int_equal(a->n_ranges, cases[i].n_ranges);
+		if (a->n_ranges > 0)
+			assert_int_equal(ranges[a->n_ranges - 1].last, cases[i].last);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_documents_example),
 		cmocka_unit_test(what_is_not_known),
 		cmocka_unit_test(ranges_equal_the_verdicts),
+		cmocka_unit_test(numbers_above_what_the_node_has_go),
 	};
 
 	return cmocka_run_group_tests_name("exclusive_cpus", tests, NULL, NULL);

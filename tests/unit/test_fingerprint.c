@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/fingerprint.h"
-#include "agent/json.h"
+#include "agent/base/json.h"
+#include "agent/render/fingerprint.h"
 #include "common/cleanup.h"
 
 #define PODS_MAX 320

@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "scoring/fit.h"
 #include "tests/lib/nodes.h"
+#include "tests/lib/peers.h"
 
 static const char *const names[] = {"cpu", "memory", "vendor.com/gpu", "vendor.com/nic"};
 

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "agent/fit_hints_doc.h"
-#include "agent/json.h"
+#include "agent/base/json.h"
+#include "agent/render/fit_hints_doc.h"
 #include "common/cleanup.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/synthetic.h"

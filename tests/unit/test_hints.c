@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/hints.h"
+#include "agent/render/hints.h"
 
 #include <errno.h>
 
-#include "agent/json.h"
+#include "agent/base/json.h"
+#include "agent/cli/stage_config.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"
@@ -18,7 +19,7 @@ static int read_config(const char *const *shapes, bool labels, struct hints_conf
 	options.origin[OPT_SHAPE] = "--shape";
 	for (; *shapes; shapes++)
 		options.repeated[options.n_repeated++] = (struct option_value){OPT_SHAPE, *shapes};
-	return hints_config_read(&options, ret, err);
+	return stage_hints(&options, ret, err);
 }
 
 static const char *value_of(const struct doc *map, const char *key)
@@ -34,8 +35,8 @@ static void observe_node(struct observation *ret)
 		.uid = "u", .container = "c", .cpus = "1-4,17-20", .nodes = "0", .memory = 1 << 20};
 
 	observation_of_kubelet("seed-2s-32cpu", "0", &held, 1, ret);
-	ret->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
-	ret->settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
+	ret->node.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	ret->node.settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
 }
 
 static void a_node_carries_its_hints(void **state)
@@ -54,7 +55,8 @@ static void a_node_carries_its_hints(void **state)
 	observation_init(&o);
 	observe_node(&o);
 	assert_int_equal(read_config(shapes, true, &config, &err), 0);
-	assert_int_equal(hints_make(&config, &o, "0123456789abcdef", &annotations, &labels, &o.notes), 0);
+	assert_int_equal(
+		hints_make(&config, &o.node, "0123456789abcdef", &annotations, &labels, &o.notes), 0);
 	test_assert_text("small", value_of(&annotations, "nrtd.dev/fit-score.small"), "94");
 	test_assert_text("big", value_of(&annotations, "nrtd.dev/fit-score.big"), "82");
 	test_assert_text("huge", value_of(&annotations, "nrtd.dev/fit-score.huge"), "0");
@@ -70,6 +72,46 @@ static void a_node_carries_its_hints(void **state)
 	assert_int_equal(labels.n_items, 2);
 }
 
+/* The scores of the shapes small, big and odd; "" = left out. */
+static void check_scores(const struct observation *o, const char *small, const char *big, const char *odd)
+{
+	static const char *const shapes[] = {"small=cpu=4,memory=1Gi", "big=cpu=20", "odd=cpu=3", NULL};
+	static const char *const keys[] = {
+		"nrtd.dev/fit-score.small", "nrtd.dev/fit-score.big", "nrtd.dev/fit-score.odd"};
+	const char *const want[] = {small, big, odd};
+	CLEANUP(hints_config_release) struct hints_config config = {0};
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+
+	assert_int_equal(read_config(shapes, false, &config, NULL), 0);
+	assert_int_equal(hints_make(&config, &o->node, "x", &annotations, &labels, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *got = value_of(&annotations, keys[i]);
+
+		test_assert_text(keys[i], got ? got : "", want[i]);
+	}
+}
+
+/* The scheduler plugin scores a node that its kubelet would refuse the pod on, and pods are lost there. */
+static void a_shape_that_the_kubelet_refuses_scores_0(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+
+	(void)state;
+	observation_init(&o);
+	observe_node(&o);
+	check_scores(&o, "94", "82", "0"); /* full-pcpus-only: no half cores */
+	o.node.settings.cpu_options.full_pcpus_only = false;
+	check_scores(&o, "94", "82", "94");
+	o.node.settings.cpu_options.full_pcpus_only = true;
+	o.node.settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	check_scores(&o, "94", "0", "0");
+	/* Nobody knows what the kubelet would say: the score stands. */
+	o.node.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+	o.node.settings.cpu_options.full_pcpus_only = false;
+	check_scores(&o, "94", "82", "94");
+}
+
 static void labels_are_off_by_default(void **state)
 {
 	static const char *const none[] = {NULL};
@@ -82,7 +124,7 @@ static void labels_are_off_by_default(void **state)
 	observation_init(&o);
 	observe_node(&o);
 	assert_int_equal(read_config(none, false, &config, NULL), 0);
-	assert_int_equal(hints_make(&config, &o, "x", &annotations, &labels, NULL), 0);
+	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL), 0);
 	assert_int_equal(labels.n_items, 0);
 	assert_int_equal(annotations.n_items, 1);
 }
@@ -122,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_carries_its_hints),
+		cmocka_unit_test(a_shape_that_the_kubelet_refuses_scores_0),
 		cmocka_unit_test(labels_are_off_by_default),
 		cmocka_unit_test(bad_shapes_are_named),
 	};

@@ -74,7 +74,7 @@ static void node_ready(struct fixture *f)
 
 static void fixture_release(struct fixture *f)
 {
-	kubelet_workspace_free(f->ws);
+	kubelet_workspace_freep(&f->ws);
 	kubelet_release(&f->k);
 	machine_release(&f->machine);
 	settings_release(&f->settings);

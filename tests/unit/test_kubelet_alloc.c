@@ -102,7 +102,7 @@ static void judging_allocates_nothing(void **state)
 			}
 			for (size_t i = 0; i < 4; i++)
 				pod_request_release(&pods[i]);
-			kubelet_workspace_free(ws);
+			kubelet_workspace_freep(&ws);
 			kubelet_release(&k);
 		}
 	device_inventory_release(&devices);

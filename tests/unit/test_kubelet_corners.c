@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "scoring/kubelet.h"
+#include "tests/lib/peers.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/synthetic.h"
 
@@ -172,7 +173,6 @@ static void more_cpus_than_a_kubelet_knows(void **state)
 	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
 		"65536 CPUs are too many");
 	fixture_release(&f);
-	kubelet_workspace_free(NULL);
 }
 
 /* Up to 1.35 the hints of a device name every NUMA node, so all of them are within reach. */

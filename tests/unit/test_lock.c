@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/lock.h"
+#include "agent/daemon/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,7 +88,8 @@ static void a_file_of_another_user(void **state)
 	assert_int_equal(chmod(dir, 0755), 0);
 	assert_int_equal(lock_try(path, &fd, NULL), 0);
 	assert_int_equal(fchmod(fd, 0600), 0);
-	snprintf(want, sizeof(want), "'%s' is of user 0, whose nrtd holds it or did not end well", path);
+	snprintf(want, sizeof(want), "'%s' belongs to user 0, whose nrtd holds it or did not end cleanly",
+		path);
 	other = fork();
 	assert_int_not_equal(other, -1);
 	if (other == 0) {
@@ -95,6 +98,38 @@ static void a_file_of_another_user(void **state)
 	}
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_int_equal(status, 0);
+}
+
+/* A write of `room` bytes at most, as on a full /run; 0 when the lock is held and its file is empty. */
+static int lock_with_room(const char *path, rlim_t room)
+{
+	const struct rlimit limit = {room, room};
+	struct stat st;
+	int fd = -1;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit) < 0 || lock_try(path, &fd, NULL) < 0)
+		return 1;
+	return fstat(fd, &st) == 0 && st.st_size == 0 ? 0 : 2;
+}
+
+static void a_full_file_system_is_no_obstacle(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	char path[512];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/lock", dir);
+	for (rlim_t room = 0; room < 2; room++) {
+		pid_t child = fork();
+		int status;
+
+		assert_int_not_equal(child, -1);
+		if (child == 0)
+			_exit(lock_with_room(path, room));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
 }
 
 static void trouble_is_named(void **state)
@@ -108,7 +143,7 @@ static void trouble_is_named(void **state)
 	snprintf(path, sizeof(path), "%s/a/b/lock", dir);
 	assert_int_equal(lock_try(path, &fd, &err), -ENOENT);
 	snprintf(want, sizeof(want),
-		"cannot make '%s/a/b': No such file or directory (--lock=none does without)", dir);
+		"cannot make '%s/a/b': No such file or directory (--lock=none uses no lock)", dir);
 	test_assert_text("no folder", err.text, want);
 	assert_int_equal(lock_try(dir, &fd, &err), -EISDIR);
 	assert_int_equal(fd, -1);
@@ -118,7 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(the_younger_waits),
 		cmocka_unit_test(nothing_is_left), cmocka_unit_test(a_file_of_another_user),
-		cmocka_unit_test(trouble_is_named)};
+		cmocka_unit_test(a_full_file_system_is_no_obstacle), cmocka_unit_test(trouble_is_named)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

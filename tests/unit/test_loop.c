@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/loop.h"
+#include "agent/cli/stage_config.h"
+#include "agent/daemon/loop.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -23,7 +24,8 @@ enum behaviour { SUCCEEDS, FAILS, WAITS };
 struct bench {
 	pthread_t thread;
 	struct options options;
-	struct hints_config hints;
+	struct reconcile_config reconcile;
+	struct stage_lists lists;
 	struct metrics *metrics;
 	struct reconciler reconciler;
 	struct loop_config config;
@@ -166,12 +168,14 @@ static int status_of(const struct bench *b, const char *path)
 	return sscanf(text, "HTTP/1.1 %d", &status) == 1 ? status : 0;
 }
 
-static bool becomes(const struct bench *b, const char *path, int status)
+/* The service manager listens meanwhile: where nobody does, a few datagrams fill its socket and the loop waits
+ * (net.unix.max_dgram_qlen is 10). */
+static bool becomes(struct bench *b, const char *path, int status)
 {
 	for (int i = 0; i < 1000; i++) {
 		if (status_of(b, path) == status)
 			return true;
-		nap();
+		listen_for(b, NULL, 10);
 	}
 	return false;
 }
@@ -191,11 +195,13 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 	for (char *word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
 	if (options_parse(argc, argv, &b->options, &err) < 0 ||
-		hints_config_read(&b->options, &b->hints, &err) < 0)
+		stage_hints(&b->options, &b->reconcile.render.hints, &err) < 0)
 		fail_msg("%s", err.text);
+	b->reconcile.observe = stage_observe(&b->options);
+	b->reconcile.model = stage_model(&b->options, &b->lists);
+	b->reconcile.render.nrt = stage_nrt(&b->options);
 	assert_int_equal(metrics_new(&reconcile_labels, &b->metrics), 0);
-	b->reconciler = (struct reconciler){.options = &b->options,
-		.hints = &b->hints,
+	b->reconciler = (struct reconciler){.config = &b->reconcile,
 		.metrics = b->metrics,
 		.target = {.ctx = b, .publish = publish, .forget = forget},
 		.sources.cancel = &b->cancel};
@@ -226,7 +232,7 @@ static void bench_close(struct bench *b)
 	close(b->notify);
 	reconciler_release(&b->reconciler);
 	metrics_free(b->metrics);
-	hints_config_release(&b->hints);
+	hints_config_release(&b->reconcile.render.hints);
 	test_rmtree(&b->dir);
 }
 
@@ -248,7 +254,7 @@ static void a_server_that_is_away_makes_it_unready(void **state)
 	assert_true(becomes(b, "/readyz", 503));
 	for (int i = 0; i < 20; i++) { /* and does not come back of itself */
 		assert_int_equal(status_of(b, "/readyz"), 503);
-		nap();
+		listen_for(b, NULL, 10);
 	}
 	assert_int_equal(status_of(b, "/healthz"), 200);
 	assert_int_equal(b->n_failures_logged, 1);

@@ -164,6 +164,25 @@ static void groups_exclude_single_nodes(void **state)
 	fixture_release(&f);
 }
 
+/* Nothing of a type that no node has: nothing is charged, the nodes are the group's all the same. */
+static void a_group_has_what_no_node_has(void **state)
+{
+	uint64_t nodes = 0;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, 3);
+	assert_int_equal(need(&f, NULL, "0"), 0);
+	f.needs.items[0].type = f.mm.n_types;
+	assert_int_equal(take(&f, 3, true, CONTAINER_APP, &nodes), MEMORY_TAKE_OK);
+	assert_int_equal(nodes, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(f.books.use[i].assignments, i < 2);
+		assert_int_equal(f.books.use[i].cells, i < 2 ? 3 : 1u << i);
+	}
+	fixture_release(&f);
+}
+
 static void a_small_hint_is_extended(void **state)
 {
 	uint64_t nodes = 0;
@@ -298,6 +317,7 @@ int main(void)
 		cmocka_unit_test(needs_are_whole_bytes),
 		cmocka_unit_test(a_type_that_a_node_lacks_is_none),
 		cmocka_unit_test(groups_exclude_single_nodes),
+		cmocka_unit_test(a_group_has_what_no_node_has),
 		cmocka_unit_test(a_small_hint_is_extended),
 		cmocka_unit_test(init_memory_is_used_again),
 		cmocka_unit_test(a_pod_holds_its_peak),

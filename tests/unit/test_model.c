@@ -3,8 +3,9 @@
 
 #include <errno.h>
 
-#include "agent/model.h"
+#include "agent/model/model.h"
 #include "common/cleanup.h"
+#include "common/resource_name.h"
 #include "common/vec.h"
 
 #define GIB (1ull << 30)
@@ -115,8 +116,8 @@ static void build(struct world *w, hwloc_const_bitmap_t reserved)
 
 static bool noted(const struct world *w, const char *text)
 {
-	for (size_t i = 0; i < w->notes.n_lines; i++)
-		if (strstr(w->notes.lines[i], text))
+	for (size_t i = 0; i < w->notes.lines.n_items; i++)
+		if (strstr(w->notes.lines.items[i], text))
 			return true;
 	return false;
 }
@@ -137,6 +138,21 @@ static void hardware_alone_gives_a_useful_inventory(void **state)
 	assert_true(noted(w, "CPU manager policy is not known"));
 }
 
+/* CPUs that came after the kubelet's start are in no set of its state. */
+static void cpus_that_the_kubelet_does_not_know_are_not_allocatable(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = set_of("0");
+
+	w->settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->allocations.cpus_known = true;
+	w->allocations.shared = set_of("0,2-3");
+	hold(&w->allocations, "1");
+	build(w, reserved);
+	check(&w->inventory, 0, "cpu", 4, 3, 2);
+	check(&w->inventory, 1, "cpu", 4, 0, 0);
+}
+
 static void exclusive_and_reserved_cpus_are_subtracted_as_sets(void **state)
 {
 	struct world *w = *state;
@@ -151,7 +167,7 @@ static void exclusive_and_reserved_cpus_are_subtracted_as_sets(void **state)
 	build(w, reserved);
 	check(&w->inventory, 0, "cpu", 4, 3, 1);
 	check(&w->inventory, 1, "cpu", 4, 3, 1);
-	assert_int_equal(w->notes.n_lines, 0);
+	assert_int_equal(w->notes.lines.n_items, 0);
 }
 
 static void the_seed_example_leaves_seven_cpus_a_node(void **state)
@@ -295,11 +311,11 @@ static void hugepage_names_are_the_kubelet_s(void **state)
 		const char *name;
 	} cases[] = {{2u << 20, "hugepages-2Mi"}, {GIB, "hugepages-1Gi"}, {64u << 10, "hugepages-64Ki"},
 		{16 * GIB, "hugepages-16Gi"}, {32u << 20, "hugepages-32Mi"}, {1000, "hugepages-1k"}};
-	char name[MODEL_RESOURCE_NAME_SIZE];
+	char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		model_hugepages_name(cases[i].bytes, name);
+		resource_name_of_hugepages(cases[i].bytes, name);
 		test_assert_text("name", name, cases[i].name);
 	}
 }
@@ -368,6 +384,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(hardware_alone_gives_a_useful_inventory, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			cpus_that_the_kubelet_does_not_know_are_not_allocatable, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			exclusive_and_reserved_cpus_are_subtracted_as_sets, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_seed_example_leaves_seven_cpus_a_node, setup, teardown),

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/json.h"
-#include "agent/model.h"
-#include "agent/nrt.h"
-#include "agent/yaml.h"
+#include "agent/base/json.h"
+#include "agent/base/yaml.h"
+#include "agent/model/model.h"
+#include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
 
 struct world {
-	struct machine machine;
-	struct settings settings;
-	struct inventory inventory;
-	struct allocations allocations;
-	bool pods_known;
-	struct pod_ref pods[2];
-	size_t n_pods;
-	enum fingerprint_method fingerprint;
+	struct node_state node;
+	struct pod_ref pods[2]; /* the state's, while it is rendered */
+	struct nrt_config config;
 	struct notes notes;
 };
 
@@ -25,11 +20,10 @@ static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 
-	machine_init(&w->machine);
-	w->machine.online = hwloc_bitmap_alloc();
-	settings_init(&w->settings);
-	inventory_init(&w->inventory);
-	allocations_init(&w->allocations);
+	node_state_init(&w->node);
+	w->config.deprecated_policies = true;
+	w->node.node_name = strdup("n1");
+	w->node.machine.online = hwloc_bitmap_alloc();
 	notes_init(&w->notes);
 	*state = w;
 	return 0;
@@ -39,10 +33,7 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 
-	machine_release(&w->machine);
-	settings_release(&w->settings);
-	inventory_release(&w->inventory);
-	allocations_release(&w->allocations);
+	node_state_release(&w->node);
 	notes_release(&w->notes);
 	free(w);
 	return 0;
@@ -51,7 +42,7 @@ static int teardown(void **state)
 /* A NUMA node of two CPUs (none when first_cpu is negative) in a socket of its own. */
 static void add_node(struct world *w, unsigned id, int socket, int first_cpu, uint64_t memory_bytes)
 {
-	struct machine *m = &w->machine;
+	struct machine *m = &w->node.machine;
 	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
 
 	*node = (struct numa_node){
@@ -67,25 +58,16 @@ static void add_node(struct world *w, unsigned id, int socket, int first_cpu, ui
 
 static void render(struct world *w, struct doc *ret)
 {
-	const struct nrt_input in = {
-		.node_name = "n1",
-		.machine = &w->machine,
-		.settings = &w->settings,
-		.inventory = &w->inventory,
-		.allocations = &w->allocations,
-		.pods_known = w->pods_known,
-		.pods = w->pods,
-		.n_pods = w->n_pods,
-		.fingerprint = w->fingerprint,
-	};
-
-	inventory_release(&w->inventory);
-	assert_int_equal(
-		model_inventory(&w->machine, &w->settings, &w->allocations, NULL, &w->inventory, NULL), 0);
-	assert_int_equal(nrt_render(&in, ret, &w->notes), 0);
+	inventory_release(&w->node.inventory);
+	assert_int_equal(model_inventory(&w->node.machine, &w->node.settings, &w->node.allocations, NULL,
+				 &w->node.inventory, NULL),
+		0);
+	w->node.pods = w->pods;
+	assert_int_equal(nrt_render(&w->node, &w->config, ret, &w->notes), 0);
+	w->node.pods = NULL;
 }
 
-/* The value of an attribute, NULL where there is none; fails when it is there twice. */
+/* The value of an attribute, NULL where there is none; fails when it appears twice. */
 static const char *attribute(const struct doc *object, const char *name)
 {
 	const struct doc *list = doc_get(object, "attributes");
@@ -110,13 +92,13 @@ static void the_whole_object(void **state)
 
 	add_node(w, 0, 0, 0, 1u << 30);
 	add_node(w, 1, 1, 2, 1000);
-	w->machine.distances = malloc(sizeof(slit));
-	memcpy(w->machine.distances, slit, sizeof(slit));
-	w->settings.cpu_manager = CPU_MANAGER_STATIC;
-	w->settings.cpu_options_text = strdup("full-pcpus-only=true");
-	w->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
-	w->settings.topology.scope = TOPOLOGY_SCOPE_POD;
-	w->settings.memory_manager = MEMORY_MANAGER_STATIC;
+	w->node.machine.distances = malloc(sizeof(slit));
+	memcpy(w->node.machine.distances, slit, sizeof(slit));
+	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->node.settings.cpu_options_text = strdup("full-pcpus-only=true");
+	w->node.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	w->node.settings.topology.scope = TOPOLOGY_SCOPE_POD;
+	w->node.settings.memory_manager = MEMORY_MANAGER_STATIC;
 	render(w, &object);
 	assert_int_equal(yaml_print(&object, &text), 0);
 	test_assert_text("object", text.text,
@@ -187,7 +169,7 @@ static void a_hole_is_a_zone_without_resources(void **state)
 	test_assert_text("empty node", text.text,
 		"{\"name\":\"node-2\",\"type\":\"Node\",\"costs\":[{\"name\":\"node-2\",\"value\":10}],"
 		"\"resources\":[]}");
-	assert_int_equal(w->notes.n_lines, 0);
+	assert_int_equal(w->notes.lines.n_items, 0);
 }
 
 static void ids_above_63_are_left_out(void **state)
@@ -200,16 +182,16 @@ static void ids_above_63_are_left_out(void **state)
 	add_node(w, 63, MACHINE_NONE, -1, 4096);
 	add_node(w, 64, MACHINE_NONE, -1, 4096);
 	add_node(w, 255, MACHINE_NONE, -1, 4096);
-	w->machine.distances = calloc(16, sizeof(unsigned));
+	w->node.machine.distances = calloc(16, sizeof(unsigned));
 	for (size_t i = 0; i < 16; i++)
-		w->machine.distances[i] = 10;
-	w->settings.topology.policy = TOPOLOGY_MANAGER_NONE;
+		w->node.machine.distances[i] = 10;
+	w->node.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
 	render(w, &object);
 	zones = doc_get(&object, "zones");
 	assert_int_equal(zones->n_items, 65); /* node-0 .. node-63 and socket-0 */
 	test_assert_text("last node", doc_string(doc_get(&zones->items[63], "name")), "node-63");
 	assert_int_equal(doc_get(&zones->items[0], "costs")->n_items, 2);
-	assert_int_equal(w->notes.n_lines, 2);
+	assert_int_equal(w->notes.lines.n_items, 2);
 	test_assert_text("max", attribute(&object, "topologyManagerMaxNUMANodes"), "64");
 }
 
@@ -249,14 +231,30 @@ static void every_policy_has_its_deprecated_names(void **state)
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
 
-		w->settings.topology.policy = cases[i].policy;
-		w->settings.topology.scope = cases[i].scope;
+		w->node.settings.topology.policy = cases[i].policy;
+		w->node.settings.topology.scope = cases[i].scope;
 		render(w, &object);
 		assert_int_equal(json_print_compact(doc_get(&object, "topologyPolicies"), &text), 0);
 		test_assert_text("topologyPolicies", text.text, cases[i].want);
 		test_assert_text("attribute", attribute(&object, "topologyManagerPolicy"),
 			topology_manager_policy_names[cases[i].policy]);
 	}
+}
+
+/* For clusters whose readers take the attributes, and log a line for the list. */
+static void the_deprecated_list_may_be_left_out(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+	add_node(w, 0, 0, 0, 4096);
+	w->node.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	w->node.settings.topology.scope = TOPOLOGY_SCOPE_POD;
+	w->config.deprecated_policies = false;
+	render(w, &object);
+	assert_null(doc_get(&object, "topologyPolicies"));
+	test_assert_text("policy", attribute(&object, "topologyManagerPolicy"), "restricted");
+	test_assert_text("scope", attribute(&object, "topologyManagerScope"), "pod");
 }
 
 static void the_maximum_of_numa_nodes_is_told_when_it_is_not_8(void **state)
@@ -267,15 +265,15 @@ static void the_maximum_of_numa_nodes_is_told_when_it_is_not_8(void **state)
 	} cases[] = {{8, 2, NULL}, {16, 2, "16"}, {8, 9, "9"}, {16, 12, "16"}, {100, 2, "50"}, {8, 60, "60"}};
 	struct world *w = *state;
 
-	w->settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+	w->node.settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 		const char *got;
 
-		machine_release(&w->machine);
+		machine_release(&w->node.machine);
 		for (unsigned n = 0; n < cases[i].nodes; n++)
 			add_node(w, n, MACHINE_NONE, (int)n * 2, 4096);
-		w->settings.topology.max_numa_nodes = cases[i].allowed;
+		w->node.settings.topology.max_numa_nodes = cases[i].allowed;
 		render(w, &object);
 		got = attribute(&object, "topologyManagerMaxNUMANodes");
 		if (!cases[i].want)
@@ -293,7 +291,7 @@ static void the_hash_follows_the_content(void **state)
 	add_node(w, 0, 0, 0, 4096);
 	render(w, &first);
 	render(w, &again);
-	w->machine.nodes[0].memory_bytes = 8192;
+	w->node.machine.nodes[0].memory_bytes = 8192;
 	render(w, &other);
 	assert_int_equal(strlen(attribute(&first, NRT_CONTENT_HASH)), 16);
 	assert_string_equal(attribute(&first, NRT_CONTENT_HASH), attribute(&again, NRT_CONTENT_HASH));
@@ -313,14 +311,14 @@ static void two_pods(struct world *w)
 	add_node(w, 0, 0, 0, 4096);
 	add_node(w, 1, 1, 2, 4096);
 	for (unsigned id = 0; id < 4; id++) {
-		struct cpu *cpu =
-			vec_push(&w->machine.cpus, &w->machine.n_cpus, &w->machine.cpus_size, sizeof(*cpu));
+		struct cpu *cpu = vec_push(&w->node.machine.cpus, &w->node.machine.n_cpus,
+			&w->node.machine.cpus_size, sizeof(*cpu));
 
 		*cpu = (struct cpu){.id = id, .core = id, .socket = (int)id / 2, .l3 = MACHINE_NONE};
 	}
-	assert_int_equal(machine_derive(&w->machine), 0);
+	assert_int_equal(machine_derive(&w->node.machine), 0);
 	for (unsigned i = 0; i < 2; i++) {
-		struct allocation *a = allocations_add_container(&w->allocations, "u1", containers[i]);
+		struct allocation *a = allocations_add_container(&w->node.allocations, "u1", containers[i]);
 
 		assert_int_equal(text_set(&a->namespace, "namespace1"), 0);
 		assert_int_equal(text_set(&a->pod, "pod1"), 0);
@@ -328,10 +326,10 @@ static void two_pods(struct world *w)
 	}
 	w->pods[0] = (struct pod_ref){strdup("namespace1"), strdup("pod1"), true};
 	w->pods[1] = (struct pod_ref){strdup("default"), strdup("idle"), false};
-	w->n_pods = 2;
-	w->pods_known = true;
-	w->settings.memory_manager = MEMORY_MANAGER_STATIC;
-	w->settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	w->node.n_pods = 2;
+	w->node.pods_known = true;
+	w->node.settings.memory_manager = MEMORY_MANAGER_STATIC;
+	w->node.settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 }
 
 static void release_pods(struct world *w)
@@ -340,6 +338,7 @@ static void release_pods(struct world *w)
 		free(w->pods[i].namespace);
 		free(w->pods[i].name);
 	}
+	w->node.n_pods = 0;
 }
 
 static void the_fingerprint_is_attribute_and_annotation(void **state)
@@ -348,7 +347,7 @@ static void the_fingerprint_is_attribute_and_annotation(void **state)
 	struct world *w = *state;
 
 	two_pods(w);
-	w->fingerprint = FINGERPRINT_WITH_EXCLUSIVE_RESOURCES;
+	w->config.fingerprint = FINGERPRINT_WITH_EXCLUSIVE_RESOURCES;
 	render(w, &exclusive);
 	test_assert_text("fingerprint", attribute(&exclusive, "nodeTopologyPodsFingerprint"),
 		"pfp0v0019e0420efb37746c6");
@@ -356,19 +355,19 @@ static void the_fingerprint_is_attribute_and_annotation(void **state)
 		"with-exclusive-resources");
 	test_assert_text("annotation", annotation(&exclusive, "topology.node.k8s.io/fingerprint"),
 		"pfp0v0019e0420efb37746c6");
-	w->fingerprint = FINGERPRINT_ALL;
+	w->config.fingerprint = FINGERPRINT_ALL;
 	render(w, &all);
 	test_assert_text("method", attribute(&all, "nodeTopologyPodsFingerprintMethod"), "all");
 	assert_string_not_equal(attribute(&all, "nodeTopologyPodsFingerprint"),
 		attribute(&exclusive, "nodeTopologyPodsFingerprint"));
 	assert_string_not_equal(attribute(&all, NRT_CONTENT_HASH), attribute(&exclusive, NRT_CONTENT_HASH));
-	w->fingerprint = FINGERPRINT_NONE;
+	w->config.fingerprint = FINGERPRINT_NONE;
 	render(w, &none);
 	assert_null(attribute(&none, "nodeTopologyPodsFingerprint"));
 	assert_null(attribute(&none, "nodeTopologyPodsFingerprintMethod"));
 	assert_null(attribute(&none, "topology.node.k8s.io/numaplacement-metadata"));
 	assert_null(doc_get(doc_get(&none, "metadata"), "annotations"));
-	assert_int_equal(w->notes.n_lines, 0);
+	assert_int_equal(w->notes.lines.n_items, 0);
 	release_pods(w);
 }
 
@@ -378,20 +377,20 @@ static void no_pods_differ_from_unknown_pods(void **state)
 	struct world *w = *state;
 
 	add_node(w, 0, 0, 0, 4096);
-	w->fingerprint = FINGERPRINT_ALL;
-	w->pods_known = true;
+	w->config.fingerprint = FINGERPRINT_ALL;
+	w->node.pods_known = true;
 	render(w, &known);
 	test_assert_text(
 		"fingerprint", attribute(&known, "nodeTopologyPodsFingerprint"), "pfp0v001ef46db3751d8e999");
-	assert_int_equal(w->notes.n_lines, 0);
-	w->pods_known = false;
+	assert_int_equal(w->notes.lines.n_items, 0);
+	w->node.pods_known = false;
 	render(w, &unknown);
 	assert_null(attribute(&unknown, "nodeTopologyPodsFingerprint"));
 	assert_null(attribute(&unknown, "nodeTopologyPodsFingerprintMethod"));
 	assert_null(doc_get(doc_get(&unknown, "metadata"), "annotations"));
-	assert_int_equal(w->notes.n_lines, 1);
-	test_assert_text("note", w->notes.lines[0],
-		"the pods' fingerprint is left out: only the pod-resources API tells pods' names");
+	assert_int_equal(w->notes.lines.n_items, 1);
+	test_assert_text("note", w->notes.lines.items[0],
+		"the pods' fingerprint is left out: only the pod-resources API reports the pods' names");
 }
 
 static void exclusive_pods_need_the_memory_manager(void **state)
@@ -400,12 +399,12 @@ static void exclusive_pods_need_the_memory_manager(void **state)
 	struct world *w = *state;
 
 	two_pods(w);
-	w->settings.memory_manager = MEMORY_MANAGER_NONE;
-	w->fingerprint = FINGERPRINT_WITH_EXCLUSIVE_RESOURCES;
+	w->node.settings.memory_manager = MEMORY_MANAGER_NONE;
+	w->config.fingerprint = FINGERPRINT_WITH_EXCLUSIVE_RESOURCES;
 	render(w, &object);
 	assert_non_null(attribute(&object, "nodeTopologyPodsFingerprint"));
-	assert_int_equal(w->notes.n_lines, 1);
-	assert_non_null(strstr(w->notes.lines[0], "policy Static"));
+	assert_int_equal(w->notes.lines.n_items, 1);
+	assert_non_null(strstr(w->notes.lines.items[0], "policy Static"));
 	release_pods(w);
 }
 
@@ -425,7 +424,7 @@ static void the_placement_is_told_under_single_numa_node(void **state)
 	struct world *w = *state;
 
 	two_pods(w);
-	w->fingerprint = FINGERPRINT_ALL;
+	w->config.fingerprint = FINGERPRINT_ALL;
 	render(w, &object);
 	test_assert_text("metadata", attribute(&object, "topology.node.k8s.io/numaplacement-metadata"),
 		"npv0v001::ve=leb89::cc=2::nn=2::bn=0");
@@ -433,21 +432,21 @@ static void the_placement_is_told_under_single_numa_node(void **state)
 	assert_non_null(zone_vector(&object, 1));
 	assert_int_equal(strlen(doc_string(zone_vector(&object, 1))), 1);
 
-	w->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	w->node.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
 	render(w, &restricted);
 	assert_null(attribute(&restricted, "topology.node.k8s.io/numaplacement-metadata"));
 	assert_null(zone_vector(&restricted, 1));
-	assert_int_equal(w->notes.n_lines, 0);
+	assert_int_equal(w->notes.lines.n_items, 0);
 
 	/* One container on both nodes: nothing of it is published, the rest is. */
-	w->settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
-	hwloc_bitmap_set(w->allocations.items[0].cpus, 3);
+	w->node.settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	hwloc_bitmap_set(w->node.allocations.items[0].cpus, 3);
 	render(w, &broken);
 	assert_null(attribute(&broken, "topology.node.k8s.io/numaplacement-metadata"));
 	assert_null(zone_vector(&broken, 1));
 	assert_non_null(attribute(&broken, "nodeTopologyPodsFingerprint"));
-	assert_int_equal(w->notes.n_lines, 1);
-	test_assert_text("note", w->notes.lines[0],
+	assert_int_equal(w->notes.lines.n_items, 1);
+	test_assert_text("note", w->notes.lines.items[0],
 		"the placement of containers is left out: container 'a' of pod 'namespace1/pod1' holds CPUs "
 		"of "
 		"several NUMA nodes");
@@ -461,6 +460,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_hole_is_a_zone_without_resources, setup, teardown),
 		cmocka_unit_test_setup_teardown(ids_above_63_are_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_settings_are_absent, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_deprecated_list_may_be_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_policy_has_its_deprecated_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			the_maximum_of_numa_nodes_is_told_when_it_is_not_8, setup, teardown),

@@ -3,6 +3,7 @@
 
 #include "common/cleanup.h"
 #include "scoring/nrt_rules.h"
+#include "tests/lib/peers.h"
 
 static void zone_names(void **state)
 {

@@ -3,24 +3,19 @@
 
 #include <errno.h>
 
-#include "agent/nrt.h"
-#include "agent/observe_nrt.h"
-#include "agent/show_svg.h"
-#include "agent/show_text.h"
+#include "agent/render/nrt.h"
+#include "agent/observe/observe_nrt.h"
+#include "agent/show/show.h"
+#include "agent/show/show_svg.h"
+#include "agent/show/show_text.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 
 static void render(const struct observation *o, struct doc *ret)
 {
-	const struct nrt_input in = {
-		.node_name = "n1",
-		.machine = &o->machine,
-		.settings = &o->settings,
-		.inventory = &o->inventory,
-		.allocations = &o->allocations,
-	};
+	static const struct nrt_config config = {.deprecated_policies = true};
 
-	assert_int_equal(nrt_render(&in, ret, NULL), 0);
+	assert_int_equal(nrt_render(&o->node, &config, ret, NULL), 0);
 }
 
 /* What is published of a machine is what is read of its object. */
@@ -29,7 +24,7 @@ static void an_object_tells_what_was_published(void **state)
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(observation_release) struct observation again;
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	const struct machine *a = &o.machine, *b = &again.machine;
+	const struct machine *a = &o.node.machine, *b = &again.node.machine;
 	size_t n;
 
 	(void)state;
@@ -39,7 +34,7 @@ static void an_object_tells_what_was_published(void **state)
 	render(&o, &object);
 	assert_int_equal(observe_nrt(&object, &again, NULL), 0);
 	n = a->n_nodes;
-	test_assert_text("name", again.node_name, "n1");
+	test_assert_text("name", again.node.node_name, "worker-7");
 	assert_int_equal(b->n_nodes, n);
 	assert_int_equal(b->n_sockets, a->n_sockets);
 	assert_int_equal(b->n_cores, 0);
@@ -51,17 +46,18 @@ static void an_object_tells_what_was_published(void **state)
 		assert_true(b->nodes[i].memory_bytes == a->nodes[i].memory_bytes);
 		assert_true(hwloc_bitmap_isequal(a->nodes[i].cpus, b->nodes[i].cpus));
 	}
-	assert_int_equal(again.inventory.n_resources, o.inventory.n_resources);
-	for (size_t i = 0; i < n * o.inventory.n_resources; i++) {
-		const struct inventory_amount *x = &o.inventory.amounts[i], *y = &again.inventory.amounts[i];
+	assert_int_equal(again.node.inventory.n_resources, o.node.inventory.n_resources);
+	for (size_t i = 0; i < n * o.node.inventory.n_resources; i++) {
+		const struct inventory_amount *x = &o.node.inventory.amounts[i],
+					      *y = &again.node.inventory.amounts[i];
 
 		assert_true(x->present == y->present && x->capacity == y->capacity &&
 			    x->allocatable == y->allocatable && x->available == y->available);
 	}
-	assert_int_equal(again.settings.cpu_manager, o.settings.cpu_manager);
-	assert_int_equal(again.settings.memory_manager, o.settings.memory_manager);
-	assert_int_equal(again.settings.topology.policy, o.settings.topology.policy);
-	assert_int_equal(again.settings.topology.scope, o.settings.topology.scope);
+	assert_int_equal(again.node.settings.cpu_manager, o.node.settings.cpu_manager);
+	assert_int_equal(again.node.settings.memory_manager, o.node.settings.memory_manager);
+	assert_int_equal(again.node.settings.topology.policy, o.node.settings.topology.policy);
+	assert_int_equal(again.node.settings.topology.scope, o.node.settings.topology.scope);
 }
 
 /* ---- objects that somebody has broken */
@@ -152,11 +148,42 @@ static void a_damaged_object_is_drawn_or_refused(void **state)
 		}
 		assert_true(r == -EINVAL || r == -ERANGE);
 		assert_true(err.text[0] != '\0');
-		assert_null(seen.node_name);
+		assert_null(seen.node.node_name);
 		refused++;
 	}
 	print_message("%zu drawn, %zu refused\n", drawn, refused);
 	assert_true(drawn > 100 && refused > 100);
+}
+
+/* ---- objects that are small and stand for much */
+
+static void cpus_are_limited(void **state)
+{
+	static const char *const lists[] = {"0-8191", "0,8192"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		CLEANUP(observation_release) struct observation o;
+		CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
+		struct doc *zone, *attributes, *attribute;
+		struct err err = {""};
+
+		observation_init(&o);
+		assert_non_null(doc_add_string(doc_add_map(&object, "metadata"), "name", "n"));
+		zone = doc_add_map(doc_add_list(&object, "zones"), NULL);
+		assert_non_null(doc_add_string(zone, "type", "Node"));
+		assert_non_null(doc_add_string(zone, "name", "node-0"));
+		attributes = doc_add_list(zone, "attributes");
+		attribute = doc_add_map(attributes, NULL);
+		assert_non_null(doc_add_string(attribute, "name", "of somebody"));
+		assert_non_null(doc_add_string(attribute, "value", "else"));
+		attribute = doc_add_map(attributes, NULL);
+		assert_non_null(doc_add_string(attribute, "name", "cpus"));
+		assert_non_null(doc_add_string(attribute, "value", lists[i]));
+		assert_int_equal(observe_nrt(&object, &o, &err), i == 0 ? 0 : -ERANGE);
+		assert_int_equal(i == 1,
+			strstr(err.text, "CPU 8192: an id of 8192 or above is not supported") != NULL);
+	}
 }
 
 int main(void)
@@ -164,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_object_tells_what_was_published),
 		cmocka_unit_test(a_damaged_object_is_drawn_or_refused),
+		cmocka_unit_test(cpus_are_limited),
 	};
 
 	return cmocka_run_group_tests_name("observe_nrt", tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/opts.h"
+#include "agent/cli/opts.h"
 #include "common/cleanup.h"
 
 #define WORDS_MAX 8
@@ -125,7 +125,47 @@ static void a_value_may_be_implied(void **state)
 	assert_int_equal(parse("show --watch 5", &o, &err), -EINVAL);
 	test_assert_text("message", err.text, "unexpected word '5'");
 	assert_int_equal(parse("show --watch=0", &o, &err), -EINVAL);
-	test_assert_text("message", err.text, "--watch: '0' is no whole number from 1 to 86400");
+	test_assert_text("message", err.text, "--watch: '0' is not a whole number from 1 to 86400");
+}
+
+static void words_for_flags(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse("help", &o, NULL), 0);
+	assert_true(o.command == COMMAND_COUNT && option_set(&o, OPT_HELP));
+	assert_int_equal(parse("help fit", &o, NULL), 0);
+	assert_true(o.command == COMMAND_FIT && option_set(&o, OPT_HELP));
+	assert_int_equal(parse("version", &o, NULL), 0);
+	assert_true(o.command == COMMAND_COUNT && option_set(&o, OPT_VERSION) && !option_set(&o, OPT_HELP));
+	assert_int_equal(parse("completion", &o, NULL), 0);
+	test_assert_text("shell", o.value[OPT_SHELL], "bash");
+	assert_int_equal(parse("completion zsh", &o, NULL), 0);
+	test_assert_text("shell", o.value[OPT_SHELL], "zsh");
+	assert_int_equal(parse("completion --shell fish", &o, NULL), 0);
+	test_assert_text("shell", o.value[OPT_SHELL], "fish");
+	setenv("NRTD_SHELL", "zsh", 1);
+	assert_int_equal(parse("completion fish", &o, NULL), 0);
+	test_assert_text("shell", o.value[OPT_SHELL], "fish");
+}
+
+/* The list of commands has a gap before each text. */
+static void the_list_of_commands_has_columns(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+
+	(void)state;
+	options_help(COMMAND_COUNT, &text);
+	for (enum command c = 0; c < COMMAND_COUNT; c++) {
+		char line[256];
+
+		snprintf(line, sizeof(line), "\n  %-12s%s\n", command_defs[c].name, command_defs[c].help);
+		assert_non_null(strstr(text.text, line));
+		assert_true(strlen(command_defs[c].name) < 12);
+	}
+	assert_non_null(strstr(text.text, "\n  help "));
+	assert_non_null(strstr(text.text, "\n  version "));
 }
 
 static void bad_usage_is_named(void **state)
@@ -133,6 +173,20 @@ static void bad_usage_is_named(void **state)
 	static const char *const cases[][2] = {
 		{"", "no command; try 'nrtd --help'"},
 		{"bogus", "unknown command 'bogus'; try 'nrtd --help'"},
+		{"fti --cpus 4", "unknown command 'fti'; did you mean fit?"},
+		{"hepl", "unknown command 'hepl'; did you mean help?"},
+		{"help fits", "unknown command 'fits'; did you mean fit?"},
+		{"help bogus", "unknown command 'bogus'; try 'nrtd --help'"},
+		{"help fit show", "unexpected word 'show'"},
+		{"version fit", "unexpected word 'fit'"},
+		{"fit --cpu 4", "unknown flag '--cpu'; did you mean --cpus?"},
+		{"fit --cpu=4", "unknown flag '--cpu=4'; did you mean --cpus?"},
+		{"fit --memroy 4Gi", "unknown flag '--memroy'; did you mean --memory?"},
+		{"dump --cpus 4", "unknown flag '--cpus'"},
+		{"dump bash", "unexpected word 'bash'"},
+		{"completion csh", "--shell: 'csh' is not one of bash|zsh|fish"},
+		{"completion bash zsh", "unexpected word 'zsh'"},
+		{"completion --shell zsh bash", "unexpected word 'bash'"},
 		{"dump --bogus", "unknown flag '--bogus'"},
 		{"dump -x", "unknown flag '-x'"},
 		{"dump -o", "flag '-o' needs a value"},
@@ -143,13 +197,14 @@ static void bad_usage_is_named(void **state)
 		{"dump extra", "unexpected word 'extra'"},
 		{"check -f json", "unknown flag '-f'"},
 		{"-o json", "a command must come before '-o'; try 'nrtd --help'"},
-		{"score --volcano-weight 0", "--volcano-weight: '0' is no whole number from 1 to 1000000"},
+		{"score --volcano-weight 0", "--volcano-weight: '0' is not a whole number from 1 to 1000000"},
 		{"--output json", "a command must come before '--output'; try 'nrtd --help'"},
 		{"dump --node-name Upper",
-			"--node-name: 'Upper' cannot name a Node: it is no lower-case DNS name"},
+			"--node-name: 'Upper' cannot name a Node: it is not a lower-case DNS name"},
 		{"dump --node-name a..b",
-			"--node-name: 'a..b' cannot name a Node: it is no lower-case DNS name"},
-		{"dump --node-name -a", "--node-name: '-a' cannot name a Node: it is no lower-case DNS name"},
+			"--node-name: 'a..b' cannot name a Node: it is not a lower-case DNS name"},
+		{"dump --node-name -a",
+			"--node-name: '-a' cannot name a Node: it is not a lower-case DNS name"},
 		{"dump --reserved-cpus 3-1", "--reserved-cpus: not a CPU list: '3-1'"},
 		{"dump --topology-manager-policy Restricted",
 			"--topology-manager-policy: 'Restricted' is not one of "
@@ -261,6 +316,8 @@ int main(void)
 			clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(some_flags_repeat, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(a_value_may_be_implied, clean_environment, clean_environment),
+		cmocka_unit_test_setup_teardown(words_for_flags, clean_environment, clean_environment),
+		cmocka_unit_test(the_list_of_commands_has_columns),
 		cmocka_unit_test_setup_teardown(bad_usage_is_named, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(
 			help_and_version_need_no_command, clean_environment, clean_environment),

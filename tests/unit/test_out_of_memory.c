@@ -7,18 +7,19 @@
 
 #include <errno.h>
 
-#include "agent/fit_hints_doc.h"
-#include "agent/nrt.h"
-#include "agent/observe_nrt.h"
-#include "agent/placement.h"
-#include "agent/show_svg.h"
-#include "agent/show_text.h"
+#include "agent/render/fit_hints_doc.h"
+#include "agent/render/nrt.h"
+#include "agent/observe/observe_nrt.h"
+#include "agent/render/placement.h"
+#include "agent/show/show.h"
+#include "agent/show/show_svg.h"
+#include "agent/show/show_text.h"
 #include "common/cleanup.h"
 #include "scoring/admission.h"
-#include "scoring/eviction.h"
 #include "scoring/fit_hints.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/observations.h"
+#include "tests/lib/peers.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/scarce_memory.h"
 #include "tests/lib/synthetic.h"
@@ -267,9 +268,6 @@ static int do_requests(void)
 		r = request_default(&other);
 	pod_request_release(&other);
 	if (r == 0)
-		r = request_effective_kubelet(&pod, &list);
-	resource_list_release(&list);
-	if (r == 0)
 		r = request_of_node(&pod_with_resources, &list);
 	resource_list_release(&list);
 	if (r == 0)
@@ -410,20 +408,15 @@ static int do_observe_nrt(void)
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	char namespace[] = "telecom", name[] = "upf-0";
-	const struct pod_ref pods[] = {{.namespace = namespace, .name = name, .exclusive = true}};
-	const struct nrt_input in = {
-		.node_name = "n1",
-		.machine = &picture.machine,
-		.settings = &picture.settings,
-		.inventory = &picture.inventory,
-		.allocations = &picture.allocations,
-		.pods_known = true,
-		.pods = pods,
-		.n_pods = 1,
-		.fingerprint = FINGERPRINT_ALL,
-	};
-	int r = nrt_render(&in, &object, NULL);
+	struct pod_ref pods[] = {{.namespace = namespace, .name = name, .exclusive = true}};
+	struct node_state state = picture.node; /* borrowed */
+	const struct nrt_config config = {.fingerprint = FINGERPRINT_ALL, .deprecated_policies = true};
+	int r;
 
+	state.pods_known = true;
+	state.pods = pods;
+	state.n_pods = 1;
+	r = nrt_render(&state, &config, &object, NULL);
 	observation_init(&o);
 	return r < 0 ? r : observe_nrt(&object, &o, NULL);
 }
@@ -431,10 +424,11 @@ static int do_observe_nrt(void)
 /* Of each container alone, as some of them are on several NUMA nodes. */
 static int do_placement(void)
 {
-	for (size_t i = 0; i < picture.allocations.n_items; i++) {
-		const struct allocations one = {.items = &picture.allocations.items[i], .n_items = 1};
+	for (size_t i = 0; i < picture.node.allocations.n_items; i++) {
+		const struct allocations one = {.items = &picture.node.allocations.items[i], .n_items = 1};
 		CLEANUP(placement_release) struct placement p = {0};
-		int r = placement_encode(&one, &picture.machine, (unsigned)picture.machine.n_nodes, &p, NULL);
+		int r = placement_encode(
+			&one, &picture.node.machine, (unsigned)picture.node.machine.n_nodes, &p, NULL);
 
 		if (r == -ENOMEM)
 			return r;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "agent/placement.h"
+#include "agent/render/placement.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -266,7 +266,7 @@ static struct device_block *add_device(struct allocation *a, int node)
 	struct device_block *d = vec_push(&a->devices, &a->n_devices, &a->devices_size, sizeof(*d));
 
 	*d = (struct device_block){.resource = strdup("vendor.com/nic"), .nodes = hwloc_bitmap_alloc()};
-	*(char **)vec_push(&d->ids, &d->n_ids, &d->ids_size, sizeof(char *)) = strdup("d0");
+	assert_int_equal(strv_push(&d->ids, "d0"), 0);
 	if (node >= 0)
 		hwloc_bitmap_set(d->nodes, (unsigned)node);
 	return d;

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/pod_input.h"
+#include "agent/cli/pod_input.h"
 #include "common/cleanup.h"
 
 #define WORDS_MAX 14
@@ -81,14 +81,15 @@ static void bad_flags_are_named(void **state)
 		{"--cpus -1", "--cpus: '-1' is negative"},
 		{"--cpus four", "--cpus: not a quantity: 'four'"},
 		{"--memory 8x", "--memory: not a quantity: '8x'"},
-		{"--hugepages-1Gi 1.5", "--hugepages-1Gi: '1.5' is no whole number"},
-		{"--hugepages-1Gi 1500Mi", "--hugepages-1Gi: '1500Mi' is no whole number of pages"},
+		{"--hugepages-1Gi 1.5", "--hugepages-1Gi: '1.5' is not a whole number"},
+		{"--hugepages-1Gi 1500Mi", "--hugepages-1Gi: '1500Mi' is not a whole number of pages"},
 		{"--hugepages-1Gi 999999999999999999999",
 			"--hugepages-1Gi: '999999999999999999999' pages are too many"},
-		{"--device nic=1", "--device: 'nic' names no device resource, \"vendor.com/nic\""},
+		{"--device nic=1",
+			"--device: 'nic' is not the name of a device resource, \"vendor.com/nic\""},
 		{"--device v.com/nic", "--device: 'v.com/nic' is not NAME=N"},
 		{"--device v.com/nic=", "--device: not a quantity: ''"},
-		{"--device v.com/nic=1.5", "--device: '1.5' is no whole number"},
+		{"--device v.com/nic=1.5", "--device: '1.5' is not a whole number"},
 		{"--device v.com/nic=1 --device v.com/nic=2", "--device: v.com/nic is asked for twice"},
 		{"--resource =1", "--resource: '=1' is not NAME=QUANTITY"},
 		{"--resource gpu=1", "--resource: unknown resource 'gpu'"},
@@ -163,7 +164,7 @@ static void files_hold_pods_and_templates(void **state)
 		/* Nothing to read a pod from. */
 		{"", "no YAML document in it"},
 		{"---\n", "no objects in it"},
-		{"just words", "no Kubernetes object: it has no kind"},
+		{"just words", "not a Kubernetes object: it has no kind"},
 		{"a: [", "not valid YAML at line 2, column 1: did not find expected node content"},
 		{"kind: Service\nmetadata: {name: s}", "Service 's' has no pod template"},
 		{"kind: Pod\nspec: {containers: []}", "spec: no containers in it"},
@@ -193,7 +194,7 @@ static void large_files_are_refused(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 10000; i++)
 		strbuf_addf(&text, "line%u: nothing of use\n", i);
-	check_file(dir, text.text, "no Kubernetes object: it has no kind");
+	check_file(dir, text.text, "not a Kubernetes object: it has no kind");
 	strbuf_reset(&text);
 	for (unsigned i = 0; i <= POD_INPUT_MAX_OBJECTS; i++)
 		strbuf_addstr(&text, "--- {kind: Service}\n");

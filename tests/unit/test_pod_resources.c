@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/pod_resources.h"
+#include "agent/observe/pod_resources.h"
 #include "common/cleanup.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"
@@ -47,11 +47,11 @@ static void containers_become_items(void **state)
 		{"one entry a device",
 			"1{1'p' 3{1'c' 2{1'v/nic' 2'a' " NODE_1 "} 2{1'v/gpu' 2'x'} 2{1'v/nic' 2'b' " NODE_1
 			"} 2{1'v/nic' 2'c' " NODE_0 "}}}",
-			"/c v/nic a,b@1 v/gpu x@ v/nic c@0;", ""},
+			"/c v/gpu x@ v/nic a,b@1 v/nic c@0;", ""},
 		{"a device listed under each of its nodes",
 			"1{1'p' 3{1'c' 2{1'v/nic' 2'b' " NODE_1 "} 2{1'v/nic' 2'a' 2'b' " NODE_0
 			"} 2{1'v/gpu' 2'b' " NODE_0 "}}}",
-			"/c v/nic b@0-1 v/nic a@0 v/gpu b@0;", ""},
+			"/c v/gpu b@0 v/nic a@0 v/nic b@0-1;", ""},
 		{"topology without nodes", "1{1'p' 3{1'c' 2{1'v/nic' 2'a' 3{}}}}", "/c v/nic a@;", ""},
 		{"nodes that cannot be",
 			"1{1'p' 3{1'c' 2{1'v/nic' 2'a' 3{1{1:7}}} 2{1'v/nic' 2'b' 3{1{} 1{1:-1}}} 2{1'v/nic' "
@@ -59,7 +59,7 @@ static void containers_become_items(void **state)
 			"/c v/nic a,b@ v/nic c@1;",
 			"the pod-resources API names NUMA node 7 for 'v/nic', which this machine does not "
 			"have; 2 "
-			"such answers are taken for no affinity"},
+			"such answers count as no affinity"},
 		{"pod level, all of it shared", "1{1'p' 3{1'c'} 4[2 3] 5{1'memory' 2:4096 " NODE_1 "}}",
 			"/ cpus 2-3 memory 4096@1;/c;", ""},
 		{"pod level, some of it a container's",
@@ -136,7 +136,7 @@ static void what_could_be_handed_out(void **state)
 	test_assert_text("type", p.allocatable_memory[0].type, "memory");
 	assert_int_equal(p.allocatable_memory[0].bytes, 4096);
 	assert_int_equal(p.n_allocatable_devices, 2);
-	assert_int_equal(p.allocatable_devices[0].n_ids, 2);
+	assert_int_equal(p.allocatable_devices[0].ids.n_items, 2);
 	assert_true(hwloc_bitmap_isset(p.allocatable_devices[0].nodes, 0));
 	assert_true(hwloc_bitmap_iszero(p.allocatable_devices[1].nodes));
 	/* Policy none: told, and empty. */
@@ -152,14 +152,14 @@ static void damage_is_refused(void **state)
 		int want;
 		const char *text;
 	} rows[] = {
-		{"1{1'p' 2'ns' 3{1'c' 3[-1]}}", NULL, -EINVAL, "pod 'ns/p', container 'c': -1 is no CPU"},
+		{"1{1'p' 2'ns' 3{1'c' 3[-1]}}", NULL, -EINVAL, "pod 'ns/p', container 'c': -1 is not a CPU"},
 		{"1{1'p' 2'ns' 3{1'c' 3[99999999]}}", NULL, -EINVAL,
-			"pod 'ns/p', container 'c': 99999999 is no CPU"},
-		{"1{1'p' 2'ns' 4[-2]}", NULL, -EINVAL, "pod 'ns/p': -2 is no CPU"},
-		{"", "2[-3]", -EINVAL, "GetAllocatableResources: -3 is no CPU"},
-		{"1'garbage'", NULL, -EBADMSG, "List: the reply is no such message"},
-		{"1:5", NULL, -EBADMSG, "List: the reply is no such message"},
-		{"", "1'garbage'", -EBADMSG, "GetAllocatableResources: the reply is no such message"},
+			"pod 'ns/p', container 'c': 99999999 is not a CPU"},
+		{"1{1'p' 2'ns' 4[-2]}", NULL, -EINVAL, "pod 'ns/p': -2 is not a CPU"},
+		{"", "2[-3]", -EINVAL, "GetAllocatableResources: -3 is not a CPU"},
+		{"1'garbage'", NULL, -EBADMSG, "List: the reply is not a valid message"},
+		{"1:5", NULL, -EBADMSG, "List: the reply is not a valid message"},
+		{"", "1'garbage'", -EBADMSG, "GetAllocatableResources: the reply is not a valid message"},
 	};
 
 	(void)state;
@@ -236,7 +236,7 @@ static void failures_name_socket_and_call(void **state)
 		{{.status = 8, .text = "rejected"}, -EBUSY,
 			"the kubelet's rate limit refused List; next try in 100 ms"},
 		{{.status = 14, .text = "soon"}, -EAGAIN, "the kubelet is not ready for List: soon"},
-		{{.message = "\x0a\x05p", .len = 3}, -EBADMSG, "List: the reply is no such message"},
+		{{.message = "\x0a\x05p", .len = 3}, -EBADMSG, "List: the reply is not a valid message"},
 		{{.type = "text/html"}, -EPROTO, "not a gRPC server (HTTP status 200)"},
 	};
 
@@ -274,40 +274,6 @@ static void the_rate_limit_is_respected(void **state)
 	node_release(&n);
 }
 
-static void one_pod_can_be_asked_for(void **state)
-{
-	CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(4096);
-	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(4096);
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
-	CLEANUP(allocations_release) struct allocations held = {0};
-	struct grpc_answer answers[] = {{.len = 0}, {.status = 2, .text = "pod p in namespace ns not found"},
-		{.status = 5}, {.status = 2, .text = "PodResources API Get method disabled"}, {.status = 14}};
-	const void *request;
-	struct node n;
-	size_t len;
-
-	(void)state;
-	wire_add(&pod, "1{1'p' 2'ns' 3{1'd' 3[3]} 3{1'c' 3[4 5]}}");
-	answers[0].message = pod.text;
-	answers[0].len = pod.len;
-	node_init(&n, answers, ARRAY_SIZE(answers));
-	assert_int_equal(pod_resources_get(n.client, NULL, "ns", "p", &held, NULL, &n.err), 0);
-	test_allocations_text(&held, &text);
-	test_assert_text("items", text.text, "/c cpus 4-5;/d cpus 3;");
-	wire_add(&want, "1'p' 2'ns'");
-	request = grpc_server_request(n.server, &len);
-	assert_int_equal(len, 5 + want.len);
-	assert_memory_equal((const char *)request + 5, want.text, want.len);
-	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(pod_resources_get(n.client, NULL, "ns", "p", &held, NULL, &n.err), 0);
-		assert_int_equal(held.n_items, 0);
-		assert_true(held.cpus_known);
-	}
-	assert_int_equal(pod_resources_get(n.client, NULL, "ns", "p", &held, NULL, &n.err), -EOPNOTSUPP);
-	assert_int_equal(pod_resources_get(n.client, NULL, "ns", "p", &held, NULL, &n.err), -EAGAIN);
-	node_release(&n);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,7 +284,6 @@ int main(void)
 		cmocka_unit_test(both_calls_are_made),
 		cmocka_unit_test(failures_name_socket_and_call),
 		cmocka_unit_test(the_rate_limit_is_respected),
-		cmocka_unit_test(one_pod_can_be_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

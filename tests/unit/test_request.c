@@ -4,6 +4,7 @@
 #include "common/cleanup.h"
 #include "scoring/request.h"
 #include "tests/lib/nodes.h"
+#include "tests/lib/peers.h"
 
 /* One pod as texts: containers are "kind requests|limits", kind i, s or a. */
 struct qos_case {
@@ -74,6 +75,42 @@ static void qos_classes(void **state)
 	}
 }
 
+/* "containers resource" */
+static void what_keeps_a_pod_from_being_guaranteed(void **state)
+{
+	static const struct {
+		const char *containers[4];
+		const char *want;
+	} cases[] = {
+		{{"a -|-"}, ""},
+		{{"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, ""},
+		{{"a cpu=1|cpu=1"}, "1 memory"},
+		{{"a cpu=1,memory=1Gi|cpu=2,memory=1Gi"}, "1 cpu"},
+		{{"a cpu=1,memory=1Gi|-"}, "1 cpu and memory"},
+		{{"a cpu=1,memory=1Gi|cpu=1,memory=1Gi", "a -|-"}, "1 cpu and memory"},
+		{{"i cpu=1|-", "a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, "1 cpu and memory"},
+		{{"a cpu=1|cpu=1", "a cpu=2|cpu=2", "a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, "2 memory"},
+		{{"a cpu=1|cpu=1", "a memory=1Gi|memory=1Gi"}, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct request_gap gap = {0};
+		struct pod_request pod;
+		char text[64] = "";
+
+		pod_request_init(&pod);
+		for (size_t c = 0; c < 4 && cases[i].containers[c]; c++)
+			add_container(&pod, cases[i].containers[c]);
+		if (request_gap_of(&pod, &gap))
+			snprintf(text, sizeof(text), "%zu %s", gap.n_containers, gap.resource);
+		test_assert_text(cases[i].containers[0], text, cases[i].want);
+		pod.has_pod_resources = true;
+		assert_false(request_gap_of(&pod, &gap));
+		pod_request_release(&pod);
+	}
+}
+
 static void limits_become_requests(void **state)
 {
 	struct pod_request pod;
@@ -106,33 +143,32 @@ static void check_list(const char *name, const struct resource_list *got, const 
 	resource_list_release(&want);
 }
 
-/* The two effective requests differ in sidecars, overhead, fractions, QoS and zero quantities. */
+/* Sidecars count as init containers; the overhead comes on top; fractions and zero quantities stay. */
 static void effective_requests(void **state)
 {
 	static const struct {
 		const char *name, *containers[5], *overhead;
 		enum qos_class qos;
 		bool pod_level;
-		const char *scheduler, *kubelet;
+		const char *want;
 	} cases[] = {
 		{"sum", {"a cpu=1,memory=1Gi|-", "a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, false,
-			"cpu=3,memory=1Gi,v.io/d=1", "cpu=3,memory=1Gi,v.io/d=1"},
+			"cpu=3,memory=1Gi,v.io/d=1"},
 		{"init", {"i cpu=5|-", "i cpu=2,memory=4Gi|-", "a cpu=1,memory=1Gi|-"}, "", QOS_GUARANTEED,
-			false, "cpu=5,memory=4Gi", "cpu=5,memory=4Gi"},
-		{"sidecar first", {"s cpu=2|-", "i cpu=4|-", "a cpu=3|-"}, "", QOS_GUARANTEED, false, "cpu=4",
-			"cpu=6"},
-		{"sidecar last", {"i cpu=4|-", "s cpu=2|-", "a cpu=1|-"}, "", QOS_GUARANTEED, false, "cpu=4",
+			false, "cpu=5,memory=4Gi"},
+		{"sidecar first", {"s cpu=2|-", "i cpu=4|-", "a cpu=3|-"}, "", QOS_GUARANTEED, false,
 			"cpu=4"},
+		{"sidecar last", {"i cpu=4|-", "s cpu=2|-", "a cpu=1|-"}, "", QOS_GUARANTEED, false, "cpu=4"},
 		{"overhead", {"a cpu=1|-"}, "cpu=250m,memory=64Mi", QOS_GUARANTEED, false,
-			"cpu=1250m,memory=64Mi", "cpu=1"},
+			"cpu=1250m,memory=64Mi"},
 		{"fraction", {"a cpu=1500m,memory=1Gi|-", "a cpu=2|-"}, "", QOS_GUARANTEED, false,
-			"cpu=3500m,memory=1Gi", "cpu=2,memory=1Gi"},
+			"cpu=3500m,memory=1Gi"},
 		{"burstable", {"a cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1|-"}, "", QOS_BURSTABLE, false,
-			"cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1", "v.io/d=1"},
-		{"pod level", {"a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, true, "cpu=2,v.io/d=1", "v.io/d=1"},
+			"cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1"},
+		{"pod level", {"a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, true, "cpu=2,v.io/d=1"},
 		{"zero and storage", {"a cpu=2,ephemeral-storage=1Gi,v.io/d=0|-"}, "", QOS_GUARANTEED, false,
-			"cpu=2,ephemeral-storage=1Gi,v.io/d=0", "cpu=2"},
-		{"nothing", {NULL}, "", QOS_BEST_EFFORT, false, "", ""},
+			"cpu=2,ephemeral-storage=1Gi,v.io/d=0"},
+		{"nothing", {NULL}, "", QOS_BEST_EFFORT, false, ""},
 	};
 
 	(void)state;
@@ -147,10 +183,7 @@ static void effective_requests(void **state)
 		for (size_t j = 0; j < ARRAY_SIZE(cases[i].containers) && cases[i].containers[j]; j++)
 			add_container(&pod, cases[i].containers[j]);
 		assert_int_equal(request_effective_scheduler(&pod, &list), 0);
-		check_list(cases[i].name, &list, cases[i].scheduler);
-		resource_list_release(&list);
-		assert_int_equal(request_effective_kubelet(&pod, &list), 0);
-		check_list(cases[i].name, &list, cases[i].kubelet);
+		check_list(cases[i].name, &list, cases[i].want);
 		resource_list_release(&list);
 		pod_request_release(&pod);
 	}
@@ -275,6 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_pod_takes_of_the_node),
 		cmocka_unit_test(qos_classes),
+		cmocka_unit_test(what_keeps_a_pod_from_being_guaranteed),
 		cmocka_unit_test(limits_become_requests),
 		cmocka_unit_test(effective_requests),
 		cmocka_unit_test(amounts_of_the_node),

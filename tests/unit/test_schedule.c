@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/schedule.h"
+#include "agent/daemon/schedule.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/test.h"

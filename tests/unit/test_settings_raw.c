@@ -3,8 +3,9 @@
 
 #include <errno.h>
 
-#include "agent/settings_file.h"
+#include "agent/observe/settings_file.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/states.h"
 
@@ -121,7 +122,7 @@ static void single_fields(void **state)
 			"evictionHard=memory.available=100Mi [kubelet default]", NULL},
 		{"featureGates: {B: true, A: off}", SETTING_FEATURE_GATES, "featureGates=A=false,B=true [f]",
 			NULL},
-		/* Of a key that is there twice the last one counts. */
+		/* Of a key that appears twice the last one counts. */
 		{"kubeReserved: {cpu: \"1\", cpu: \"2\"}", SETTING_KUBE_RESERVED,
 			"kubeReserved=cpu=2,memory=0 [f]", NULL},
 		{"kubeReserved: {cpu: \"1\"}\nkubeReserved: {memory: 1Gi}", SETTING_KUBE_RESERVED,
@@ -175,15 +176,16 @@ static void bad_values_are_one_clear_line(void **state)
 			"f: no KubeletConfiguration: kind is a list"},
 		{HEAD "mergeDefaultEvictionSettings: maybe",
 			"f: mergeDefaultEvictionSettings: a boolean expected, not a string"},
-		{HEAD "cpuManagerPolicy: statik", "f: cpuManagerPolicy: 'statik' is none of: none, static"},
+		{HEAD "cpuManagerPolicy: statik",
+			"f: cpuManagerPolicy: 'statik' is not one of: none, static"},
 		{HEAD "cpuManagerPolicy: 5", "f: cpuManagerPolicy: a string expected, not a number"},
 		{HEAD "memoryManagerPolicy: static",
-			"f: memoryManagerPolicy: 'static' is none of: None, Static"},
+			"f: memoryManagerPolicy: 'static' is not one of: None, Static"},
 		{HEAD "topologyManagerPolicy: strict",
-			"f: topologyManagerPolicy: 'strict' is none of: none, best-effort, restricted, "
+			"f: topologyManagerPolicy: 'strict' is not one of: none, best-effort, restricted, "
 			"single-numa-node"},
 		{HEAD "topologyManagerScope: Pod",
-			"f: topologyManagerScope: 'Pod' is none of: container, pod"},
+			"f: topologyManagerScope: 'Pod' is not one of: container, pod"},
 		{HEAD "cpuManagerPolicyOptions: {full-pcpus-only: true}",
 			"f: cpuManagerPolicyOptions: full-pcpus-only: a string expected, not a boolean"},
 		{HEAD "cpuManagerPolicyOptions: {full-pcpus-only: \"yes\"}",
@@ -215,13 +217,13 @@ static void bad_values_are_one_clear_line(void **state)
 		{HEAD "reservedMemory: {}", "f: reservedMemory: a list expected, not a map"},
 		{HEAD "reservedMemory: [0]", "f: reservedMemory: a map expected, not a number"},
 		{HEAD "reservedMemory: [{numaNode: -1, limits: {}}]",
-			"f: reservedMemory: numaNode: '-1' is no NUMA node id"},
+			"f: reservedMemory: numaNode: '-1' is not a NUMA node id"},
 		{HEAD "reservedMemory: [{numaNode: 0}]",
 			"f: reservedMemory: limits: a map expected, not absent"},
 		{HEAD "reservedMemory: [{numaNode: 0, limits: {memory: lots}}]",
 			"f: reservedMemory: memory: not a quantity: 'lots'"},
 		{HEAD "reservedMemory: [{numaNode: 0, limits: {memory: 1}}, {limits: {memory: 1}}]",
-			"f: reservedMemory: memory of node 0 is there twice"},
+			"f: reservedMemory: memory of node 0 appears twice"},
 		{HEAD "featureGates: {A: \"true\"}", "f: featureGates: A: a boolean expected, not a string"},
 		{HEAD "cpuManagerPolicy: [",
 			"f: not valid YAML at line 4, column 1: did not find expected node "
@@ -267,7 +269,7 @@ static void drop_ins_merge_as_the_kubelet_merges(void **state)
 	(void)state;
 	settings_init(&s);
 	if (settings_file_read("tests/fixtures", "/kubelet/config.yaml", &raw, &err) < 0 ||
-		settings_dropins_read("tests/fixtures", "/kubelet/kubelet.conf.d", &raw, &err) < 0 ||
+		settings_dropins_read("tests/fixtures", "/kubelet/kubelet.conf.d", &raw, NULL, &err) < 0 ||
 		settings_convert(&raw, true, &s, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	test_settings_text(&s, &text);
@@ -314,12 +316,12 @@ static void bad_drop_ins_are_named(void **state)
 	struct err err = {""};
 
 	(void)state;
-	assert_int_equal(settings_dropins_read(dir, "/none", &raw, &err), -ENOENT);
+	assert_int_equal(settings_dropins_read(dir, "/none", &raw, NULL, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/none': No such file or directory"));
 	test_write_file(dir, "conf.d/10-a.conf", HEAD);
 	test_write_file(dir, "conf.d/sub/20-b.conf", "cpuManagerPolicy: static\n");
 	test_write_file(dir, "conf.d/sub/README", "not read");
-	assert_int_equal(settings_dropins_read(dir, "/conf.d", &raw, &err), -EINVAL);
+	assert_int_equal(settings_dropins_read(dir, "/conf.d", &raw, NULL, &err), -EINVAL);
 	test_assert_text(
 		"error", err.text, "/conf.d/sub/20-b.conf: no KubeletConfiguration: apiVersion is absent");
 }
@@ -329,26 +331,26 @@ static void bad_drop_ins_are_named(void **state)
 static void flags_are_the_kubelets(void **state)
 {
 	static const struct {
-		enum setting what;
+		const char *flag;
 		const char *texts[2]; /* given one after the other */
 		const char *want;
 	} cases[] = {
-		{SETTING_CPU_MANAGER_POLICY, {"none", "static"}, "cpuManagerPolicy=static [x]"},
-		{SETTING_CPU_MANAGER_POLICY_OPTIONS, {"full-pcpus-only=true", "align-by-socket=1"},
+		{"cpu-manager-policy", {"none", "static"}, "cpuManagerPolicy=static [x]"},
+		{"cpu-manager-policy-options", {"full-pcpus-only=true", "align-by-socket=1"},
 			"cpuManagerPolicyOptions=align-by-socket=1,full-pcpus-only=true [x]"},
-		{SETTING_MEMORY_MANAGER_POLICY, {"Static"}, "memoryManagerPolicy=Static [x]"},
-		{SETTING_TOPOLOGY_MANAGER_POLICY, {"best-effort"}, "topologyManagerPolicy=best-effort [x]"},
-		{SETTING_TOPOLOGY_MANAGER_SCOPE, {"pod"}, "topologyManagerScope=pod [x]"},
-		{SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, {"max-allowable-numa-nodes=9"},
+		{"memory-manager-policy", {"Static"}, "memoryManagerPolicy=Static [x]"},
+		{"topology-manager-policy", {"best-effort"}, "topologyManagerPolicy=best-effort [x]"},
+		{"topology-manager-scope", {"pod"}, "topologyManagerScope=pod [x]"},
+		{"topology-manager-policy-options", {"max-allowable-numa-nodes=9"},
 			"topologyManagerPolicyOptions=max-allowable-numa-nodes=9 [x]"},
-		{SETTING_RESERVED_SYSTEM_CPUS, {"0,4-5"}, "reservedSystemCPUs=0,4-5 [x]"},
-		{SETTING_KUBE_RESERVED, {"cpu=1,memory=1Gi", "cpu=2"}, "kubeReserved=cpu=2,memory=1Gi [x]"},
-		{SETTING_SYSTEM_RESERVED, {""}, "systemReserved=cpu=0,memory=0 [x]"},
-		{SETTING_EVICTION_HARD, {"memory.available<10%,nodefs.available<5%"},
+		{"reserved-cpus", {"0,4-5"}, "reservedSystemCPUs=0,4-5 [x]"},
+		{"kube-reserved", {"cpu=1,memory=1Gi", "cpu=2"}, "kubeReserved=cpu=2,memory=1Gi [x]"},
+		{"system-reserved", {""}, "systemReserved=cpu=0,memory=0 [x]"},
+		{"eviction-hard", {"memory.available<10%,nodefs.available<5%"},
 			"evictionHard=memory.available=10% [x]"},
-		{SETTING_RESERVED_MEMORY, {"0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi", "3:memory=1"},
+		{"reserved-memory", {"0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi", "3:memory=1"},
 			"reservedMemory=0:hugepages-1Gi=2Gi;0:memory=1Gi;1:memory=1Gi;3:memory=1 [x]"},
-		{SETTING_FEATURE_GATES, {"B=T,A=0", "C=True"}, "featureGates=A=false,B=true,C=true [x]"},
+		{"feature-gates", {"B=T,A=0", "C=True"}, "featureGates=A=false,B=true,C=true [x]"},
 	};
 
 	(void)state;
@@ -356,16 +358,16 @@ static void flags_are_the_kubelets(void **state)
 		CLEANUP(settings_raw_release) struct settings_raw raw = {0};
 		CLEANUP(settings_release) struct settings s;
 		CLEANUP(freep) char *line = NULL;
-		const char *name = settings_flag_name(cases[i].what);
+		int what = settings_flag_find(cases[i].flag, strlen(cases[i].flag));
 
 		settings_init(&s);
-		assert_int_equal(settings_flag_find(name, strlen(name)), cases[i].what);
+		assert_in_range(what, 0, SETTING_COUNT - 1);
 		for (size_t t = 0; t < 2 && cases[i].texts[t]; t++)
 			assert_int_equal(
-				settings_raw_flag(&raw, cases[i].what, cases[i].texts[t], "x", NULL), 0);
+				settings_raw_flag(&raw, (enum setting)what, cases[i].texts[t], "x", NULL), 0);
 		assert_int_equal(settings_convert(&raw, false, &s, NULL, NULL), 0);
-		line = test_setting_line(&s, cases[i].what);
-		test_assert_text(name, line, cases[i].want);
+		line = test_setting_line(&s, (enum setting)what);
+		test_assert_text(cases[i].flag, line, cases[i].want);
 	}
 	assert_int_equal(settings_flag_find("cpu_manager_policy", 18), SETTING_CPU_MANAGER_POLICY);
 	assert_int_equal(settings_flag_find("cpu-manager-polic", 17), -1);
@@ -388,7 +390,7 @@ static void malformed_flags_are_one_clear_line(void **state)
 		{SETTING_RESERVED_MEMORY, "0:1:memory=1Gi",
 			"x: '0:1:memory=1Gi' is not of the form node:type=quantity"},
 		{SETTING_RESERVED_MEMORY, "a:memory=1Gi",
-			"x: reservedMemory: numaNode: 'a' is no NUMA node id"},
+			"x: reservedMemory: numaNode: 'a' is not a NUMA node id"},
 	};
 
 	(void)state;
@@ -416,9 +418,9 @@ static void booleans_are_gos(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
-		assert_true(settings_parse_bool(yes[i], &value) && value);
-		assert_true(settings_parse_bool(no[i], &value) && !value);
-		assert_false(settings_parse_bool(neither[i], &value));
+		assert_true(text_parse_bool(yes[i], &value) && value);
+		assert_true(text_parse_bool(no[i], &value) && !value);
+		assert_false(text_parse_bool(neither[i], &value));
 	}
 }
 
@@ -444,7 +446,7 @@ static void releases(void **state)
 
 		minor = 7;
 		assert_int_equal(settings_parse_release(bad[i], &minor, &err), -EINVAL);
-		assert_non_null(strstr(err.text, "is no release of Kubernetes 1"));
+		assert_non_null(strstr(err.text, "is not a release of Kubernetes 1"));
 		assert_int_equal(minor, 7);
 	}
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/show.h"
+#include "agent/show/show.h"
+#include "agent/show/show_amount.h"
+#include "agent/show/show_holders.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/synthetic.h"
@@ -242,7 +244,7 @@ static void policy_none_shares_every_cpu(void **state)
 	struct world *w = *state;
 
 	observation_of_machine("one-node", &w->o);
-	w->o.settings.cpu_manager = CPU_MANAGER_NONE;
+	w->o.node.settings.cpu_manager = CPU_MANAGER_NONE;
 	look(w);
 	assert_cpus(&w->v, 0, "........");
 	assert_int_equal(w->v.n_distances, 0);
@@ -269,7 +271,7 @@ static void odd_machines_have_their_groups(void **state)
 	const struct synthetic shape = {
 		.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 1, .memory_bytes = 1u << 30};
 	struct world *w = *state;
-	struct machine *m = &w->o.machine;
+	struct machine *m = &w->o.node.machine;
 
 	synthetic_machine(&shape, m);
 	assert_int_equal(m->n_nodes, 2);
@@ -277,7 +279,7 @@ static void odd_machines_have_their_groups(void **state)
 	assert_int_equal(hwloc_bitmap_set_range(m->nodes[0].cpus, 2, 5), 0);
 	assert_int_equal(hwloc_bitmap_clr_range(m->nodes[0].cpus, 0, 1), 0);
 	assert_int_equal(machine_derive(m), 0);
-	w->o.node_name = strdup("odd");
+	w->o.node.node_name = strdup("odd");
 	look(w);
 	assert_int_equal(w->v.n_groups, 2);
 	test_assert_text("title", w->v.groups[0].title, "sockets 0-1");
@@ -319,6 +321,19 @@ static void amounts_are_rounded_down(void **state)
 	}
 }
 
+static void assert_bar(const struct inventory_amount *amount, size_t width)
+{
+	struct show_bar bar = show_bar(amount, width);
+
+	assert_true(bar.reserved <= width && bar.held <= width && bar.free <= width);
+	assert_int_equal(bar.reserved + bar.held + bar.free, amount->capacity > 0 ? width : 0);
+	if (width < 3 || amount->capacity <= 0)
+		return;
+	assert_int_equal(bar.reserved > 0, amount->capacity > amount->allocatable);
+	assert_int_equal(bar.held > 0, amount->allocatable > amount->available);
+	assert_int_equal(bar.free > 0, amount->available > 0);
+}
+
 static void bars_hide_no_part(void **state)
 {
 	uint64_t random = test_seed(20261122);
@@ -332,15 +347,26 @@ static void bars_hide_no_part(void **state)
 			.capacity = (qty_t)capacity,
 			.allocatable = (qty_t)allocatable,
 			.available = (qty_t)available};
-		size_t width = test_random(&random) % 60;
-		struct show_bar bar = show_bar(&amount, width);
 
-		assert_int_equal(bar.reserved + bar.held + bar.free, capacity > 0 ? width : 0);
-		if (width < 3)
-			continue;
-		assert_int_equal(bar.reserved > 0, capacity > allocatable);
-		assert_int_equal(bar.held > 0, allocatable > available);
-		assert_int_equal(bar.free > 0, available > 0);
+		assert_bar(&amount, test_random(&random) % 60);
+	}
+}
+
+/* Objects of other exporters, and broken ones. */
+static void bars_of_any_amounts_have_their_width(void **state)
+{
+	static const qty_t some[] = {-QTY_MAX, -QTY_UNIT, -1, 0, 1, QTY_UNIT, 100 * QTY_UNIT, QTY_MAX};
+	const size_t n = ARRAY_SIZE(some);
+
+	(void)state;
+	for (size_t i = 0; i < n * n * n; i++) {
+		const struct inventory_amount amount = {.present = true,
+			.capacity = some[i % n],
+			.allocatable = some[i / n % n],
+			.available = some[i / n / n]};
+
+		for (size_t width = 0; width < 60; width++)
+			assert_bar(&amount, width);
 	}
 }
 
@@ -380,6 +406,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(odd_machines_have_their_groups, setup, teardown),
 		cmocka_unit_test(amounts_are_rounded_down),
 		cmocka_unit_test(bars_hide_no_part),
+		cmocka_unit_test(bars_of_any_amounts_have_their_width),
 		cmocka_unit_test(heat_has_its_ends),
 	};
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/show_svg.h"
-#include "agent/svg.h"
+#include "agent/show/show.h"
+#include "agent/show/show_svg.h"
+#include "agent/show/svg.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 
@@ -103,7 +104,7 @@ static void nothing_is_cut_off(void **state)
 				if (x + w > page_width || y + h > page_height)
 					fail_msg("%s at %zu: %.60s", machines[i], width, p);
 			}
-			assert_true(n > o.machine.n_cpus);
+			assert_true(n > o.node.machine.n_cpus);
 		}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/show_text.h"
+#include "agent/show/show.h"
+#include "agent/show/show_text.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/synthetic.h"
@@ -202,11 +203,11 @@ static void large_machines_stay_readable(void **state)
 		size_t lines = 0, cpus = 0;
 
 		observation_init(&o);
-		synthetic_machine(&shapes[i], &o.machine);
-		o.node_name = strdup("large");
-		o.settings.cpu_manager = CPU_MANAGER_NONE;
-		assert_int_equal(
-			model_inventory(&o.machine, &o.settings, &o.allocations, NULL, &o.inventory, NULL),
+		synthetic_machine(&shapes[i], &o.node.machine);
+		o.node.node_name = strdup("large");
+		o.node.settings.cpu_manager = CPU_MANAGER_NONE;
+		assert_int_equal(model_inventory(&o.node.machine, &o.node.settings, &o.node.allocations, NULL,
+					 &o.node.inventory, NULL),
 			0);
 		text = draw(&o, 80, false, false);
 		assert_fits("large", text, 80);
@@ -216,7 +217,7 @@ static void large_machines_stay_readable(void **state)
 			fail_msg("shape %zu: %zu lines", i, lines);
 		for (const char *p = strchr(text, '+'), *end = strstr(text, "CPUs     "); p && p < end; p++)
 			cpus += *p == '.';
-		assert_true(cpus >= o.machine.n_cpus);
+		assert_true(cpus >= o.node.machine.n_cpus);
 	}
 }
 

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "agent/json.h"
-#include "agent/state_cpu.h"
+#include "agent/base/json.h"
+#include "agent/observe/state_cpu.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 
@@ -17,29 +17,9 @@ struct state_case {
 /* 0 to 31 are online, 32 and 33 offline. */
 static void check(const char *text, size_t len, int want_r, const char *want, const char *want_notes)
 {
-	CLEANUP(machine_release) struct machine machine;
-	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
-	CLEANUP(notes_release) struct notes notes = {0};
-	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
-	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
-	struct err err = {""};
-	int r;
+	const struct test_state t = {&state_cpu, "0-31", "32-33", "0-1"};
 
-	test_machine(&machine, "0-31", "32-33", "0-1");
-	r = state_cpu_parse(text, len, &machine, &s, &notes, &err);
-	if (r < 0) {
-		assert_null(s.policy);
-		assert_int_equal(s.allocations.n_items, 0);
-		test_assert_text(text, err.text, want);
-	} else {
-		assert_true(s.allocations.cpus_known);
-		strbuf_addf(&got, "%s: ", s.policy);
-		test_allocations_text(&s.allocations, &got);
-		test_assert_text(text, got.text, want);
-	}
-	assert_int_equal(r, want_r);
-	test_notes_text(&notes, &noted);
-	test_assert_text(text, noted.text, want_notes ? want_notes : "");
+	test_state_check(&t, text, len, want_r, want, want_notes);
 }
 
 static void every_format_is_read(void **state)
@@ -137,12 +117,11 @@ static void damage_is_one_clear_line(void **state)
 		{"\"static\"", "an object expected, not a string", NULL},
 		{"null", "an object expected, not null", NULL},
 		{"{}", "no policyName", NULL},
-		{"{\"policyName\":\"none\",\"policyName\":\"none\"}", "key 'policyName' is there twice",
-			NULL},
+		{"{\"policyName\":\"none\",\"policyName\":\"none\"}", "key 'policyName' appears twice", NULL},
 		{"{\"policyName\":\"none\",\"PolicyName\":\"none\"}",
-			"'policyName' is there twice, also as 'PolicyName'", NULL},
+			"'policyName' appears twice, also as 'PolicyName'", NULL},
 		{"{\"policyName\":\"static\",\"entries\":{\"p\":{\"c\":\"1\"},\"p\":{\"c\":\"2\"}}}",
-			"key 'p' is there twice", NULL},
+			"key 'p' appears twice", NULL},
 		{"{\"policyName\":5}", "policyName: a string expected, not a number", NULL},
 		{"{\"policyName\":\"none\",\"defaultCpuSet\":[0,1]}",
 			"defaultCpuSet: a string expected, not a list", NULL},
@@ -171,7 +150,7 @@ static void damage_is_one_clear_line(void **state)
 		{"{\"data\":\"{\"}", "data: not valid JSON at line 1, byte 2", NULL},
 		{"{\"data\":\"[]\"}", "data: an object expected, not a list", NULL},
 		{"{\"data\":\"\"}", "data: empty", NULL},
-		{"{\"data\":\"{}\",\"Data\":\"{}\"}", "'data' is there twice, also as 'Data'", NULL},
+		{"{\"data\":\"{}\",\"Data\":\"{}\"}", "'data' appears twice, also as 'Data'", NULL},
 		/* Without the right checksum what contradicts itself does not count. */
 		{"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-4\",\"entries\":{\"p\":{\"c\":\"4-5\"}},"
 		 "\"checksum\":3}",
@@ -261,22 +240,10 @@ static void numbers_have_limits(void **state)
 		check(cases[i].text, strlen(cases[i].text), -ERANGE, cases[i].want, NULL);
 }
 
-/* Every proper prefix of a good file is refused. */
 static void truncated_files_are_refused(void **state)
 {
-	CLEANUP(freep) char *text = NULL;
-	size_t len;
-
 	(void)state;
-	text = test_read_file(test_fixture("states/cpu_v3_pod_level.json"), &len);
-	for (size_t n = 0; n < len; n++) {
-		struct state_cpu s = STATE_CPU_INIT;
-		struct err err = {""};
-
-		assert_int_equal(state_cpu_parse(text, n, NULL, &s, NULL, &err), -EINVAL);
-		assert_null(s.policy);
-		assert_string_not_equal(err.text, "");
-	}
+	test_state_prefixes(&state_cpu, "states/cpu_v3_pod_level.json");
 }
 
 static void awkward_texts_are_refused(void **state)
@@ -300,21 +267,23 @@ static void awkward_texts_are_refused(void **state)
 static void files_are_named(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
-	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
 	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(4096);
 	struct err err = {""};
 	char want[4096];
 
 	(void)state;
-	assert_int_equal(state_cpu_read(dir, "/cpu_manager_state", NULL, &s, &notes, &err), -ENOENT);
+	assert_int_equal(
+		state_read(&state_cpu, dir, "/cpu_manager_state", NULL, NULL, &s, &notes, &err), -ENOENT);
 	test_write_file(dir, "cpu_manager_state", "{");
-	assert_int_equal(state_cpu_read(dir, "/cpu_manager_state", NULL, &s, &notes, &err), -EINVAL);
+	assert_int_equal(
+		state_read(&state_cpu, dir, "/cpu_manager_state", NULL, NULL, &s, &notes, &err), -EINVAL);
 	snprintf(want, sizeof(want), "%s/cpu_manager_state: not valid JSON at line 1, byte 2", dir);
 	test_assert_text("error", err.text, want);
 	test_write_file(dir, "cpu_manager_state",
 		"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":7}");
-	assert_int_equal(state_cpu_read(dir, "/cpu_manager_state", NULL, &s, &notes, &err), 0);
+	assert_int_equal(state_read(&state_cpu, dir, "/cpu_manager_state", NULL, NULL, &s, &notes, &err), 0);
 	test_notes_text(&notes, &noted);
 	test_assert_text("note", noted.text,
 		"/cpu_manager_state: checksum is 7, but that of the content is 611748604");
@@ -354,27 +323,27 @@ static void check_shared(const struct doc *c, unsigned *accepted, unsigned *odd)
 	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(1u << 20);
 	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
 	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(65536);
-	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
 	const struct doc *expected = doc_get(c, "expected");
 	bool valid = !strcmp(doc_get(c, "checksum_valid")->text, "true");
 	struct err err = {""};
 
 	assert_int_equal(json_print_compact(doc_get(c, "file"), &json), 0);
-	if (state_cpu_parse(json.text, json.len, NULL, &s, &notes, &err) < 0) {
+	if (state_parse(&state_cpu, json.text, json.len, NULL, &s, &notes, &err) < 0) {
 		if (!refused_with_reason(err.text))
 			fail_msg("%s: %s", json.text, err.text);
 		return;
 	}
 	(*accepted)++;
-	if (valid && notes.n_lines > 0) {
-		if (!refused_with_reason(notes.lines[0]))
-			fail_msg("%s: %s", json.text, notes.lines[0]);
+	if (valid && notes.lines.n_items > 0) {
+		if (!refused_with_reason(notes.lines.items[0]))
+			fail_msg("%s: %s", json.text, notes.lines.items[0]);
 		(*odd)++;
 	}
-	assert_in_range(notes.n_lines, valid ? 0 : 1, 1);
+	assert_in_range(notes.lines.n_items, valid ? 0 : 1, 1);
 	if (expected->kind != DOC_MAP || doc_get(expected, "pod_assignments") ||
-		(valid && notes.n_lines > 0 && strstr(json.text, "podEntries")))
+		(valid && notes.lines.n_items > 0 && strstr(json.text, "podEntries")))
 		return;
 	strbuf_addf(&got, "%s: ", s.policy);
 	test_allocations_text(&s.allocations, &got);

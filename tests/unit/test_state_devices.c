@@ -3,42 +3,17 @@
 
 #include <errno.h>
 
-#include "agent/json.h"
-#include "agent/state_devices.h"
+#include "agent/base/json.h"
+#include "agent/observe/state_devices.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
-
-/* "items| resource ids...;" of a state. */
-static void describe(const struct state_devices *s, struct strbuf *out)
-{
-	test_allocations_text(&s->allocations, out);
-	for (size_t i = 0; i < s->n_registered; i++) {
-		strbuf_addf(out, "%s%s", i ? ";" : "|", s->registered[i].resource);
-		for (size_t d = 0; d < s->registered[i].n_ids; d++)
-			strbuf_addf(out, " %s", s->registered[i].ids[d]);
-	}
-	assert_int_equal(strbuf_error(out), 0);
-}
 
 /* NUMA nodes 0 and 1 exist. */
 static void check(const char *text, size_t len, int want_r, const char *want, const char *want_notes)
 {
-	CLEANUP(machine_release) struct machine machine;
-	CLEANUP(state_devices_release) struct state_devices s = STATE_DEVICES_INIT;
-	CLEANUP(notes_release) struct notes notes = {0};
-	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
-	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
-	struct err err = {""};
-	int r;
+	const struct test_state t = {&state_devices, "0-3", "", "0-1"};
 
-	test_machine(&machine, "0-3", "", "0-1");
-	r = state_devices_parse(text, len, &machine, &s, &notes, &err);
-	assert_int_equal(s.allocations.devices_known, r == 0);
-	describe(&s, &got);
-	test_assert_text(text, r < 0 ? err.text : got.text, want);
-	assert_int_equal(r, want_r);
-	test_notes_text(&notes, &noted);
-	test_assert_text(text, noted.text, want_notes ? want_notes : "");
+	test_state_check(&t, text, len, want_r, want, want_notes);
 }
 
 static void the_recorded_file_is_read(void **state)
@@ -80,9 +55,7 @@ static void consistent_content_counts(void **state)
 			"p/c r w@ r x@0-1 r y@1 r z@0;", NULL},
 		/* A node that the machine does not have: no affinity, and a note. */
 		{FILE_OF(ENTRY("p", "c", "r", "{\"0\":[\"x\"],\"7\":[\"y\"]}")), "p/c r x@0 r y@;",
-			"NUMA node 7 does not exist on this machine; devices listed there are taken for "
-			"devices near "
-			"none"},
+			"NUMA node 7 does not exist on this machine; devices listed there count as near none"},
 		/* Several resources of a container are one item. */
 		{FILE_OF(ENTRY("q", "c", "r", "{\"0\":[\"1\"]}") "," ENTRY(
 			 "p", "c", "r", "{\"0\":[\"2\"]}") "," ENTRY("q", "c", "s", "{\"1\":[\"1\"]}")),
@@ -122,9 +95,9 @@ static void damage_is_one_clear_line(void **state)
 		{FILE_OF(ENTRY("p", "c", "r", "7")),
 			"PodDeviceEntries[0]: DeviceIDs: a list of device ids expected, not a number"},
 		{FILE_OF(ENTRY("p", "c", "r", "{\"x\":[]}")),
-			"PodDeviceEntries[0]: DeviceIDs: 'x' is no NUMA node id"},
+			"PodDeviceEntries[0]: DeviceIDs: 'x' is not a NUMA node id"},
 		{FILE_OF(ENTRY("p", "c", "r", "{\"-2\":[]}")),
-			"PodDeviceEntries[0]: DeviceIDs: '-2' is no NUMA node id"},
+			"PodDeviceEntries[0]: DeviceIDs: '-2' is not a NUMA node id"},
 		{FILE_OF(ENTRY("p", "c", "r", "{\"0\":[null]}")),
 			"PodDeviceEntries[0]: DeviceIDs: node 0: a device id expected, not null"},
 		{FILE_OF("{\"PodUID\":\"p\",\"ContainerName\":\"c\",\"ResourceName\":\"r\",\"AllocResp\":"
@@ -147,18 +120,8 @@ static void damage_is_one_clear_line(void **state)
 
 static void truncated_files_are_refused(void **state)
 {
-	CLEANUP(freep) char *text = NULL;
-	size_t len;
-
 	(void)state;
-	text = test_read_file(test_fixture("states/device_v2.json"), &len);
-	for (size_t n = 0; n < len; n++) {
-		struct state_devices s = STATE_DEVICES_INIT;
-		struct err err = {""};
-
-		assert_int_equal(state_devices_parse(text, n, NULL, &s, NULL, &err), -EINVAL);
-		assert_string_not_equal(err.text, "");
-	}
+	test_state_prefixes(&state_devices, "states/device_v2.json");
 }
 
 static void huge_files_are_refused(void **state)

@@ -3,37 +3,17 @@
 
 #include <errno.h>
 
-#include "agent/json.h"
-#include "agent/state_memory.h"
+#include "agent/base/json.h"
+#include "agent/observe/state_memory.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 
 /* NUMA nodes 0, 1 and 3 exist. */
 static void check(const char *text, size_t len, int want_r, const char *want, const char *want_notes)
 {
-	CLEANUP(machine_release) struct machine machine;
-	CLEANUP(state_memory_release) struct state_memory s = STATE_MEMORY_INIT;
-	CLEANUP(notes_release) struct notes notes = {0};
-	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
-	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(65536);
-	struct err err = {""};
-	int r;
+	const struct test_state t = {&state_memory, "0-3", "", "0-1,3"};
 
-	test_machine(&machine, "0-3", "", "0-1,3");
-	r = state_memory_parse(text, len, &machine, &s, &notes, &err);
-	if (r < 0) {
-		assert_null(s.policy);
-		assert_int_equal(s.allocations.n_items, 0);
-		test_assert_text(text, err.text, want);
-	} else {
-		assert_int_equal(s.allocations.memory_known, !strcmp(s.policy, "Static"));
-		strbuf_addf(&got, "%s: ", s.policy);
-		test_allocations_text(&s.allocations, &got);
-		test_assert_text(text, got.text, want);
-	}
-	assert_int_equal(r, want_r);
-	test_notes_text(&notes, &noted);
-	test_assert_text(text, noted.text, want_notes ? want_notes : "");
+	test_state_check(&t, text, len, want_r, want, want_notes);
 }
 
 #define RECORDED_NODES                                                                              \
@@ -99,8 +79,7 @@ static void consistent_content_counts(void **state)
 			 "\"size\":7}]}}"),
 			"Static: p/c memory 7@0;node 0 [0] 1 memory 0-536870912=18446744073172680704/"
 			"7+18446744073172680697;",
-			"node 0 has 0 bytes of memory and 536870912 are reserved; the kubelet takes it for "
-			"boundless"},
+			"node 0 has 0 bytes of memory and 536870912 are reserved; the kubelet counts it as unlimited"},
 		/* An empty list in podEntries is no entry. */
 		{FILE_OF(NODE0("7", "83"), ",\"entries\":{\"p\":{\"c\":[{\"NumaAffinity\":[0],\"TYPE\":"
 					   "\"memory\",\"size\":7}]}},"
@@ -124,11 +103,11 @@ static void damage_is_one_clear_line(void **state)
 		{"{}", "no policyName"},
 		{"{\"policyName\":\"Static\",\"machineState\":[]}",
 			"machineState: a map expected, not a list"},
-		{FILE_OF("\"x\":{}", ""), "machineState: 'x' is no NUMA node id"},
-		{FILE_OF("\"-1\":{}", ""), "machineState: '-1' is no NUMA node id"},
-		{FILE_OF("\"1024\":{}", ""), "machineState: '1024' is no NUMA node id"},
+		{FILE_OF("\"x\":{}", ""), "machineState: 'x' is not a NUMA node id"},
+		{FILE_OF("\"-1\":{}", ""), "machineState: '-1' is not a NUMA node id"},
+		{FILE_OF("\"1024\":{}", ""), "machineState: '1024' is not a NUMA node id"},
 		{FILE_OF("\"0\":null", ""), "machineState: node 0: an object expected, not null"},
-		{FILE_OF("\"0\":{},\"00\":{}", ""), "machineState: node 0 is there twice"},
+		{FILE_OF("\"0\":{},\"00\":{}", ""), "machineState: node 0 appears twice"},
 		{FILE_OF("\"0\":{\"numberOfAssignments\":-1}", ""),
 			"machineState: node 0: numberOfAssignments: an integer from 0 on expected, not -1"},
 		{FILE_OF("\"0\":{\"numberOfAssignments\":4294967296}", ""),
@@ -136,7 +115,7 @@ static void damage_is_one_clear_line(void **state)
 		{FILE_OF("\"0\":{\"cells\":[\"0\"]}", ""),
 			"machineState: node 0: cells: not a list of NUMA node ids"},
 		{FILE_OF("\"0\":{\"cells\":[0,1]}", ""),
-			"machineState: node 0: cells names node 1, which is not there"},
+			"machineState: node 0: cells names node 1, which does not exist"},
 		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":7}}", ""),
 			"machineState: node 0: memory: an object expected, not a number"},
 		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":{\"total\":\"1Gi\"}}}", ""),
@@ -190,18 +169,8 @@ static void contradictions_need_a_good_checksum(void **state)
 
 static void truncated_files_are_refused(void **state)
 {
-	CLEANUP(freep) char *text = NULL;
-	size_t len;
-
 	(void)state;
-	text = test_read_file(test_fixture("states/mem_v2.json"), &len);
-	for (size_t n = 0; n < len; n++) {
-		struct state_memory s = STATE_MEMORY_INIT;
-		struct err err = {""};
-
-		assert_int_equal(state_memory_parse(text, n, NULL, &s, NULL, &err), -EINVAL);
-		assert_string_not_equal(err.text, "");
-	}
+	test_state_prefixes(&state_memory, "states/mem_v2.json");
 }
 
 static void huge_files_are_refused(void **state)
@@ -227,15 +196,15 @@ static void shared_cases_are_read(void **state)
 	assert_int_equal(json_parse(text, len, &cases, NULL), 0);
 	DOC_FOREACH (c, doc_get(&cases, "memory_manager_state")) {
 		CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(1u << 20);
-		CLEANUP(state_memory_release) struct state_memory s = STATE_MEMORY_INIT;
+		CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
 		CLEANUP(notes_release) struct notes notes = {0};
 		struct err err = {""};
 		bool valid = !strcmp(doc_get(c, "checksum_valid")->text, "true");
 
 		assert_int_equal(json_print_compact(doc_get(c, "file"), &json), 0);
-		if (state_memory_parse(json.text, json.len, NULL, &s, &notes, &err) < 0)
+		if (state_parse(&state_memory, json.text, json.len, NULL, &s, &notes, &err) < 0)
 			fail_msg("%s: %s", json.text, err.text);
-		assert_int_equal(notes.n_lines, valid ? 0 : 1);
+		assert_int_equal(notes.lines.n_items, valid ? 0 : 1);
 		if (!strcmp(s.policy, "None"))
 			continue;
 		assert_int_equal(s.allocations.n_items, 1);

@@ -6,8 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/terminal.h"
-#include "agent/text_lines.h"
+#include "agent/base/text_lines.h"
+#include "agent/show/terminal.h"
 #include "common/cleanup.h"
 
 static const char *const variables[] = {"COLUMNS", "NO_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"};

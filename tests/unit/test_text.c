@@ -36,16 +36,64 @@ static void owned_texts_are_replaced(void **state)
 static void texts_from_outside_stay_one_line(void **state)
 {
 	struct err err = {""};
-	char text[] = "a\nb\x1b[2J\t\x7f\xc3\xa9 z";
+	char text[] = "a\nb\x1b[2J\t\x7f\xc2\x9b\xc3\xa9 z";
 	CLEANUP(notes_release) struct notes notes = {0};
 
 	(void)state;
 	text_one_line(text);
-	test_assert_text("text", text, "a?b?[2J??\xc3\xa9 z");
+	test_assert_text("text", text, "a?b?[2J????\xc3\xa9 z");
 	err_wrap(&err, err_set(&err, -1, "pod '%s'", "x\ny"), "file '%s'", "\r");
 	test_assert_text("error", err.text, "file '?': pod 'x?y'");
 	notes_add(&notes, "option '%s'", "a\nb");
-	test_assert_text("note", notes.lines[0], "option 'a?b'");
+	test_assert_text("note", notes.lines.items[0], "option 'a?b'");
+}
+
+/* By the code points' ranges, of which the encodings are made here. */
+static size_t encode(unsigned code, char text[5])
+{
+	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+	memset(text, 0, 5);
+	for (size_t i = n; i-- > 1; code >>= 6)
+		text[i] = (char)(0x80 | (code & 0x3f));
+	text[0] = (char)(n == 1 ? code : (0xf00 >> n & 0xff) | code);
+	return n;
+}
+
+static void every_character_is_printed_or_not(void **state)
+{
+	static const char *const broken[] = {"\x80", "\xbf", "\xc0\x9b", "\xc1\xbf", "\xe0\x80\x9b",
+		"\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x80\x80\x9b", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+		"\xf8\x88\x80\x80", "\xfe", "\xff", "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xc3(", "\xe2\x82(",
+		"\xf0\x9f\x98("};
+	char text[8];
+
+	(void)state;
+	for (unsigned code = 1; code < 0x110000; code++) {
+		bool control = code < ' ' || (code >= 0x7f && code < 0xa0);
+		size_t n = encode(code, text);
+		char before[8];
+
+		if (code >= 0xd800 && code < 0xe000)
+			continue;
+		memcpy(before, text, sizeof(before));
+		assert_int_equal(text_utf8_length(text, n), n);
+		text_one_line(text);
+		if (strcmp(text, control ? (n == 1 ? "?" : "??") : before) != 0)
+			fail_msg("U+%04X became '%s'", code, text);
+		memcpy(text, before, sizeof(text));
+		text_lines(text, n);
+		if (code == '\n')
+			test_assert_text("newline", text, "\n");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+		snprintf(text, sizeof(text), "%s", broken[i]);
+		assert_int_equal(text_utf8_length(text, strlen(text)), 0);
+		text_one_line(text);
+		for (const char *p = text; *p; p++)
+			assert_true(*p == '?' || *p == '(');
+	}
+	assert_int_equal(text_utf8_length("", 0), 0);
 }
 
 static void numbers_make_no_other_text(void **state)
@@ -76,6 +124,7 @@ int main(void)
 		cmocka_unit_test(appended_texts_are_cut),
 		cmocka_unit_test(owned_texts_are_replaced),
 		cmocka_unit_test(texts_from_outside_stay_one_line),
+		cmocka_unit_test(every_character_is_printed_or_not),
 		cmocka_unit_test(numbers_make_no_other_text),
 	};
 

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "scoring/topology_manager.h"
+#include "tests/lib/peers.h"
 #include "tests/lib/synthetic.h"
 
 #define MAX_RESOURCES 3
@@ -240,6 +241,7 @@ static void nodes_come_from_the_machine(void **state)
 	assert_false(topology_closer(&nodes, 3, 5));
 	/* As far apart as each other: the smaller number. */
 	assert_true(topology_closer(&nodes, 9, 5));
+	assert_false(topology_closer(&nodes, 5, 5));
 	/* A hole in the ids: node 3 becomes node 40, and its distances follow it. */
 	m.nodes[3].id = 40;
 	assert_true(topology_nodes_from_machine(&m, &nodes));

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "scoring/combinations.h"
+#include "scoring/node_mask.h"
 #include "scoring/volcano.h"
 
 /* A pod of app containers with these CPU requests, "" ends the list. */
@@ -73,6 +74,17 @@ static void documented_table(void **state)
 	assert_int_equal(ask(&nodes[3], "10", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE).numa, 2);
 }
 
+/* The scores by the documented formula, without cutting off. */
+static void by_document(const unsigned *n_used, size_t n, double weight, double *ret_scores)
+{
+	unsigned largest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		largest = n_used[i] > largest ? n_used[i] : largest;
+	for (size_t i = 0; i < n; i++)
+		ret_scores[i] = weight * (100 - (largest ? (double)100 * n_used[i] / largest : 0));
+}
+
 static void documented_scores(void **state)
 {
 	static const unsigned used[] = {1, 2, 4}, thirds[] = {1, 3}, none[] = {0, 0}, same[] = {2, 2};
@@ -81,12 +93,12 @@ static void documented_scores(void **state)
 
 	(void)state;
 	volcano_scores(used, 3, 10, coded);
-	volcano_scores_documented(used, 3, 10, documented);
+	by_document(used, 3, 10, documented);
 	assert_true(coded[0] == 750 && coded[1] == 500 && coded[2] == 0);
 	assert_true(documented[0] >= 750 && documented[0] <= 750);
 	assert_true(documented[1] >= 500 && documented[1] <= 500 && documented[2] <= 0);
 	volcano_scores(thirds, 2, 1, coded);
-	volcano_scores_documented(thirds, 2, 1, documented);
+	by_document(thirds, 2, 1, documented);
 	assert_int_equal(coded[0], 67);
 	assert_true(documented[0] > 66.66 && documented[0] < 66.67);
 	volcano_scores(none, 2, 3, coded);
@@ -180,7 +192,7 @@ static void hints_equal_enumeration(void **state)
 				unused += set & UINT64_C(1) << k ? numa[k].free : 0;
 			}
 			narrowest = total >= wanted && size < narrowest ? size : narrowest;
-			if (unused >= wanted && (best == 0 || combination_narrower(set, best)))
+			if (unused >= wanted && (best == 0 || node_mask_narrower(set, best)))
 				best = set;
 		}
 		snprintf(cpus, sizeof(cpus), "%llu", (unsigned long long)wanted);

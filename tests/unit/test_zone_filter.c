@@ -1,41 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/zone_filter.h"
+#include "agent/model/zone_filter.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
-
-/* Parse a line of words; the options point into `line`. */
-static void parse(struct options *o, char *line)
-{
-	struct err err = {""};
-	char *argv[16], *save = NULL;
-	int argc = 0;
-
-	for (char *word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		argv[argc++] = word;
-
-	if (options_parse(argc, argv, o, &err) < 0)
-		fail_msg("%s", err.text);
-}
 
 static void resources_go_by_name_or_pattern(void **state)
 {
 	static const char *const names[] = {
 		"cpu", "hugepages-1Gi", "hugepages-2Mi", "memory", "v.com/a", "v.com/b"};
-	char line[] = "nrtd dump --exclude-resources hugepages-* --exclude-resources=v.com/a";
+	static const char *const patterns[] = {"hugepages-*", "v.com/a"};
+	const struct zone_filter filter = {.resources = patterns, .n_resources = ARRAY_SIZE(patterns)};
 	CLEANUP(inventory_release) struct inventory inv;
-	struct options options;
 
 	(void)state;
-	parse(&options, line);
 	inventory_init(&inv);
 	assert_int_equal(inventory_shape(&inv, 3, names, ARRAY_SIZE(names)), 0);
 	for (size_t n = 0; n < 3; n++)
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 			inventory_amount(&inv, n, i)->capacity = (qty_t)(10 * n + i);
-	zone_filter_resources(&options, &inv);
+	zone_filter_resources(&filter, &inv);
 	assert_int_equal(inv.n_resources, 3);
 	assert_int_equal(inventory_resource(&inv, "hugepages-2Mi"), -1);
 	assert_int_equal(inventory_resource(&inv, "v.com/b"), 2);
@@ -65,14 +50,12 @@ static struct allocation *add(
 
 static void only_named_namespaces_and_nameless_pods_count(void **state)
 {
-	char line[] = "nrtd dump --namespace a --namespace b";
+	static const char *const namespaces[] = {"a", "b"};
+	const struct zone_filter filter = {.namespaces = namespaces, .n_namespaces = ARRAY_SIZE(namespaces)};
 	CLEANUP(allocations_release) struct allocations all = {0};
 	CLEANUP(zone_filter_view_release) struct allocations view = {0};
-	struct options options;
 
 	(void)state;
-	parse(&options, line);
-	assert_true(zone_filter_has_namespaces(&options));
 	add(&all, "a", "p", "0", 5);
 	add(&all, "c", "p", "1", 15);
 	add(&all, "", "", "2", 1);
@@ -89,7 +72,7 @@ static void only_named_namespaces_and_nameless_pods_count(void **state)
 			.reserved = id ? 11 : 10,
 			.free = id ? 9 : 10};
 	}
-	assert_int_equal(zone_filter_view(&options, &all, &view), 0);
+	assert_int_equal(zone_filter_view(&filter, &all, &view), 0);
 	assert_int_equal(view.n_items, 2);
 	assert_string_equal(view.items[0].namespace, "a");
 	assert_string_equal(view.items[1].pod, "");

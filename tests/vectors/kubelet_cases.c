@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "scoring/device_manager.h"
 #include "scoring/memory_manager.h"
+#include "tests/lib/peers.h"
 
 static bool recognise(const struct vj_file *file)
 {

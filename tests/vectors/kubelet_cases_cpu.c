@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "scoring/kubelet.h"
+#include "tests/lib/peers.h"
 
 static void read_machine(const vj *root, const vj *c, struct machine *m)
 {

@@ -4,10 +4,10 @@
  * What the scheduler's recorded formats share: nodes and pods from their JSON, and the comparison of a score
  * or a filter verdict with the recorded one, upstream's defects included.
  */
-#include "scoring/eviction.h"
 #include "scoring/filter.h"
 #include "scoring/nrt_rules.h"
 #include "scoring/strategies.h"
+#include "tests/lib/peers.h"
 #include "tests/vectors/vectors.h"
 
 #define MAX_ZONES 65

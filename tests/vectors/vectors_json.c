@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "agent/fs.h"
+#include "agent/base/fs.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"

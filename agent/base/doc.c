@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/base/doc.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <strings.h>
+
+#include "common/cleanup.h"
+#include "common/vec.h"
+
+static const char *const kind_names[DOC_KIND_COUNT] = {
+	"null", "a boolean", "a number", "a string", "a list", "a map"};
+
+void doc_release(struct doc *d)
+{
+	for (size_t i = 0; i < d->n_items; i++)
+		doc_release(&d->items[i]);
+	free(d->items);
+	free(d->text);
+	free(d->key);
+	*d = (struct doc)DOC_INIT;
+}
+
+struct doc *doc_add(struct doc *parent, const char *key)
+{
+	CLEANUP(freep) char *copy = key ? strdup(key) : NULL;
+	struct doc *child;
+
+	if (!parent || (key && !copy))
+		return NULL;
+	child = vec_push(&parent->items, &parent->n_items, &parent->items_size, sizeof(*child));
+	if (!child)
+		return NULL;
+	child->key = TAKE(copy);
+	return child;
+}
+
+int doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	free(d->text);
+	d->text = copy;
+	d->kind = kind;
+	return 0;
+}
+
+static struct doc *add_scalar(struct doc *parent, const char *key, enum doc_kind kind, const char *text)
+{
+	struct doc *child = doc_add(parent, key);
+
+	if (child && doc_set_text(child, kind, text, strlen(text)) < 0) {
+		parent->n_items--;
+		doc_release(child);
+		return NULL;
+	}
+	return child;
+}
+
+struct doc *doc_add_map(struct doc *parent, const char *key)
+{
+	struct doc *child = doc_add(parent, key);
+
+	if (child)
+		child->kind = DOC_MAP;
+	return child;
+}
+
+struct doc *doc_add_list(struct doc *parent, const char *key)
+{
+	struct doc *child = doc_add(parent, key);
+
+	if (child)
+		child->kind = DOC_LIST;
+	return child;
+}
+
+struct doc *doc_add_string(struct doc *parent, const char *key, const char *value)
+{
+	return value ? add_scalar(parent, key, DOC_STRING, value) : NULL;
+}
+
+struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	return add_scalar(parent, key, DOC_NUMBER, text);
+}
+
+struct doc *doc_add_bool(struct doc *parent, const char *key, bool value)
+{
+	return add_scalar(parent, key, DOC_BOOL, value ? "true" : "false");
+}
+
+int doc_copy(const struct doc *d, struct doc *ret)
+{
+	CLEANUP(doc_release) struct doc copy = {.kind = d->kind};
+
+	if (d->text && doc_set_text(&copy, d->kind, d->text, strlen(d->text)) < 0)
+		return -ENOMEM;
+	DOC_FOREACH (item, d) {
+		struct doc *child = doc_add(&copy, item->key);
+		char *key = child ? child->key : NULL;
+
+		if (!child || doc_copy(item, child) < 0)
+			return -ENOMEM;
+		child->key = key;
+	}
+	*ret = copy;
+	copy = (struct doc)DOC_INIT;
+	return 0;
+}
+
+static const struct doc *find(const struct doc *map, const char *key, int (*cmp)(const char *, const char *))
+{
+	if (!map || map->kind != DOC_MAP)
+		return NULL;
+	for (size_t i = map->n_items; i > 0; i--)
+		if (map->items[i - 1].key && cmp(map->items[i - 1].key, key) == 0)
+			return &map->items[i - 1];
+	return NULL;
+}
+
+const struct doc *doc_get(const struct doc *map, const char *key)
+{
+	return find(map, key, strcmp);
+}
+
+const struct doc *doc_get_fold(const struct doc *map, const char *key)
+{
+	return find(map, key, strcasecmp);
+}
+
+const char *doc_string(const struct doc *d)
+{
+	return d && d->kind == DOC_STRING ? d->text : NULL;
+}
+
+/* Magnitude of an integer's digits, no sign, nothing behind. */
+static int parse_digits(const char *text, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*text); text++)
+		if (__builtin_mul_overflow(value, 10u, &value) ||
+			__builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			return -EINVAL;
+	if (*text)
+		return -EINVAL;
+	*ret = value;
+	return 0;
+}
+
+int doc_uint64(const struct doc *d, uint64_t *ret)
+{
+	return d && d->kind == DOC_NUMBER ? parse_digits(d->text, ret) : -EINVAL;
+}
+
+int doc_int64(const struct doc *d, int64_t *ret)
+{
+	bool negative;
+	uint64_t magnitude;
+	int r;
+
+	if (!d || d->kind != DOC_NUMBER)
+		return -EINVAL;
+	negative = d->text[0] == '-';
+	r = parse_digits(d->text + negative, &magnitude);
+	if (r < 0)
+		return r;
+	if (magnitude > (uint64_t)INT64_MAX + negative)
+		return -EINVAL;
+	*ret = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+	return 0;
+}
+
+const char *doc_kind_name(const struct doc *d)
+{
+	return d ? kind_names[d->kind] : "absent";
+}
+
+static int compare_keys(const void *va, const void *vb)
+{
+	const struct doc *const *a = va, *const *b = vb;
+	int r = strcmp((*a)->key, (*b)->key);
+
+	/* qsort is not stable: of equal keys the one that is first in the document comes first. */
+	return r ? r : (*a > *b) - (*a < *b);
+}
+
+const struct doc **doc_sorted(const struct doc *map)
+{
+	const struct doc **sorted = malloc((map->n_items + 1) * sizeof(void *));
+
+	if (!sorted)
+		return NULL;
+	for (size_t i = 0; i < map->n_items; i++)
+		sorted[i] = &map->items[i];
+	if (map->n_items > 1)
+		qsort(sorted, map->n_items, sizeof(void *), compare_keys);
+	return sorted;
+}

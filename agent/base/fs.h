@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Reading files under a root directory ("" = the live system), with a cap on every size. A link below a root
+ * is followed as by a process whose root directory it is: it never leads out of it. A path that begins with
+ * /proc/PID/root is below the root of that process in the same way.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "common/err.h"
+#include "common/strbuf.h"
+
+#define FS_FILE_MAX (1024u * 1024u) /* cap of an ordinary configuration or state file, in bytes */
+
+/* open(2) of root + path, with O_CLOEXEC: a file descriptor that the caller closes, or -errno. */
+int fs_open(const char *root, const char *path, int flags);
+
+/* stat(2) of root + path. 0 or -errno, *ret then untouched. */
+int fs_stat(const char *root, const char *path, struct stat *ret);
+
+/*
+ * root + path with the links followed that are there by now, into the empty `out`: for what takes a path and
+ * follows links by itself. "" as the root leaves that to the system. A '/' at the end stays. 0; -ELOOP,
+ * -ENAMETOOLONG, -ENOMEM.
+ */
+int fs_resolve(const char *root, const char *path, struct strbuf *out);
+
+/*
+ * Read the whole of root + path into `out` (appended; out->max is the cap). 0 or -errno; the error names the
+ * path. -ENOENT and -EACCES are as open(2) gives them, -EFBIG when the file is larger than the cap, -EISDIR
+ * for a directory. `out` is unchanged on failure.
+ */
+int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err);
+
+/* A file that the user named: waits for pipes, "-" is standard input. Returns and `out` as fs_read(). */
+int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
+
+/*
+ * The numbers N of all entries of the directory root + path that are named prefix + N + suffix, N decimal
+ * without leading zeros, ascending: fs_list_numbers(root, "/sys/devices/system/node", "node", "", ...). A
+ * number beyond 64 bits reads as UINT64_MAX. *ret_numbers is malloc'd and the caller's, also for no numbers.
+ * 0 or -errno as fs_read(); outputs untouched on failure.
+ */
+int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
+	uint64_t **ret_numbers, size_t *ret_n, struct err *err);
+
+/* root + path exist (any kind of file) and can be reached. */
+bool fs_exists(const char *root, const char *path);
+
+/* root + path certainly do not exist: one that cannot be looked at may. */
+bool fs_is_absent(const char *root, const char *path);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/base/json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/cleanup.h"
+#include "common/text.h"
+
+#define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53: from here on a double means several */
+
+static void cjson_freep(cJSON **j)
+{
+	cJSON_Delete(*j);
+}
+
+/* The number at or after *at, in valid JSON; *at is moved behind it. Returns its length, *ret its start. */
+static size_t next_number(const char **at, const char **ret)
+{
+	const char *p = *at;
+
+	while (*p != '-' && !isdigit((unsigned char)*p)) {
+		if (*p++ != '"')
+			continue;
+		while (*p != '"')
+			p += *p == '\\' ? 2 : 1;
+		p++;
+	}
+	*ret = p;
+	*at = p + strspn(p, "+-.0123456789Ee");
+	return (size_t)(*at - p);
+}
+
+/* cJSON makes a double of every number; an integer too large for that is taken from the text. */
+static int convert_number(const cJSON *j, const char **at, struct doc *ret, struct err *err)
+{
+	char text[64];
+	double v = j->valuedouble;
+	const char *token;
+	size_t len = next_number(at, &token), digits = *token == '-' ? 1 : 0;
+
+	if (isfinite(v) && fabs(v) >= EXACT_INTEGER_MAX && token[digits] != '0' &&
+		strspn(token + digits, "0123456789") == len - digits)
+		return doc_set_text(ret, DOC_NUMBER, token, len);
+	if (!isfinite(v) || fabs(v) >= EXACT_INTEGER_MAX)
+		return err_set(err, -ERANGE, "number too large to be held exactly");
+	if (nearbyint(v) == v)
+		snprintf(text, sizeof(text), "%.0f", v);
+	else
+		snprintf(text, sizeof(text), "%.17g", v);
+	return doc_set_text(ret, DOC_NUMBER, text, strlen(text));
+}
+
+/* Move j's content to `ret`: texts change their owner (cJSON allocates with malloc by default).
+ * *at is where in the JSON text the next number is looked for: they come in the order of the values. */
+static int convert(cJSON *j, const char **at, struct doc *ret, struct err *err)
+{
+	cJSON *item;
+
+	if (cJSON_IsNull(j))
+		return 0;
+	if (cJSON_IsBool(j))
+		return doc_set_text(
+			ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
+	if (cJSON_IsNumber(j))
+		return convert_number(j, at, ret, err);
+	if (cJSON_IsString(j)) {
+		ret->kind = DOC_STRING;
+		ret->text = TAKE(j->valuestring);
+		return 0;
+	}
+	ret->kind = cJSON_IsArray(j) ? DOC_LIST : DOC_MAP;
+	cJSON_ArrayForEach(item, j)
+	{
+		struct doc *child = doc_add(ret, NULL);
+		int r;
+
+		if (!child)
+			return -ENOMEM;
+		if (ret->kind == DOC_MAP)
+			child->key = TAKE(item->string);
+		r = convert(item, at, child, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Line of byte `at`, from 1, for messages. */
+static size_t line_of(const char *text, size_t at)
+{
+	size_t line = 1;
+
+	for (size_t i = 0; i < at; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
+static bool is_utf8(const char *text, size_t len, size_t *ret_bad)
+{
+	for (size_t i = 0, n; i < len; i += n) {
+		n = text_utf8_length(text + i, len - i);
+		*ret_bad = i;
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
+int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	CLEANUP(cjson_freep) cJSON *j = NULL;
+	CLEANUP(freep) char *copy = NULL;
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
+	const char *end = NULL, *number;
+	size_t at;
+	int r;
+
+	if (memchr(text, '\0', len))
+		return err_set(err, -EINVAL, "JSON text has a NUL byte");
+	if (!is_utf8(text, len, &at))
+		return err_set(err, -EINVAL, "not valid JSON: no UTF-8 at line %zu", line_of(text, at));
+	copy = malloc(len + 1);
+	if (!copy)
+		return err_no_memory(err);
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	j = cJSON_ParseWithLengthOpts(copy, len + 1, &end, 1);
+	if (!j && len == 0)
+		return err_set(err, -EINVAL, "empty, not JSON");
+	if (!j) {
+		at = end && end >= copy && end <= copy + len ? (size_t)(end - copy) : 0;
+
+		return err_set(
+			err, -EINVAL, "not valid JSON at line %zu, byte %zu", line_of(copy, at), at + 1);
+	}
+	number = copy;
+	r = convert(j, &number, &d, err);
+	if (r == -ENOMEM)
+		return err_no_memory(err);
+	if (r < 0)
+		return r;
+	*ret = d;
+	d = (struct doc)DOC_INIT;
+	return 0;
+}
+
+static cJSON *to_cjson(const struct doc *d)
+{
+	CLEANUP(cjson_freep) cJSON *j = NULL;
+
+	switch (d->kind) {
+	case DOC_BOOL:
+		return cJSON_CreateBool(d->text[0] == 't');
+	case DOC_NUMBER:
+		return cJSON_CreateRaw(d->text);
+	case DOC_STRING:
+		return cJSON_CreateString(d->text);
+	case DOC_LIST:
+		j = cJSON_CreateArray();
+		break;
+	case DOC_MAP:
+		j = cJSON_CreateObject();
+		break;
+	case DOC_NULL:
+	case DOC_KIND_COUNT:
+	default:
+		return cJSON_CreateNull();
+	}
+	DOC_FOREACH (item, d) {
+		cJSON *child = j ? to_cjson(item) : NULL;
+
+		if (!child)
+			return NULL;
+		if (!(d->kind == DOC_MAP ? cJSON_AddItemToObject(j, item->key, child)
+					 : cJSON_AddItemToArray(j, child))) {
+			cJSON_Delete(child);
+			return NULL;
+		}
+	}
+	return TAKE(j);
+}
+
+/*
+ * cJSON indents with tabs and puts one behind a colon (in strings it escapes them); kubectl's layout has spaces.
+ * It leaves DEL and the control characters of 8 bits as they are, and a terminal takes those for its own.
+ */
+static void add_printed(struct strbuf *out, const char *text)
+{
+	bool line_start = true;
+
+	for (; *text; text++) {
+		if (*text == '\t')
+			strbuf_addstr(out, line_start ? "  " : " ");
+		else if (*text == 0x7f)
+			strbuf_addstr(out, "\\u007f");
+		else if (text[0] == '\xc2' && (unsigned char)text[1] < 0xa0)
+			strbuf_addf(out, "\\u%04x", (unsigned)(unsigned char)*++text);
+		else
+			strbuf_addch(out, *text);
+		if (*text == '\n')
+			line_start = true;
+		else if (*text != '\t')
+			line_start = false;
+	}
+}
+
+static int print(const struct doc *d, bool indent, struct strbuf *out)
+{
+	CLEANUP(cjson_freep) cJSON *j = to_cjson(d);
+	CLEANUP(freep) char *text = NULL;
+
+	if (j)
+		text = indent ? cJSON_Print(j) : cJSON_PrintUnformatted(j);
+	if (!text)
+		return -ENOMEM;
+	add_printed(out, text);
+	if (indent)
+		strbuf_addch(out, '\n');
+	return strbuf_error(out);
+}
+
+int json_print(const struct doc *d, struct strbuf *out)
+{
+	return print(d, true, out);
+}
+
+int json_print_compact(const struct doc *d, struct strbuf *out)
+{
+	return print(d, false, out);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What would stop nrtd on this host, for `nrtd check`: the machine, the kubelet's files, socket and settings.
+ */
+#include "agent/check/check_report.h"
+#include "agent/model/model_node.h"
+#include "agent/observe/observe.h"
+#include "agent/publish/credentials.h"
+#include "agent/render/nrt.h"
+
+struct check_config {
+	struct observe_config observe;
+	struct model_config model;
+	struct nrt_config nrt;
+	struct credentials_options credentials;
+};
+
+/* An item for each. *ret_nrt becomes the object that would be published; it stays null when there is none. */
+void check_host(const struct check_config *config, struct check_report *report, struct doc *ret_nrt);

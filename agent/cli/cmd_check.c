@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nrtd check: every source and right once, each with its remedy. */
+#include "agent/cli/commands.h"
+
+#include "agent/base/json.h"
+#include "agent/base/output.h"
+#include "agent/check/check_api_server.h"
+#include "agent/check/check_host.h"
+#include "agent/cli/stage_config.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define CHECK_MAX (8u << 20)
+
+static int print(const struct options *options, const struct check_report *report)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CHECK_MAX);
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	int r = report->error;
+
+	if (r == 0 && !strcmp(options->value[OPT_CHECK_OUTPUT], "json")) {
+		r = check_report_doc(report, &doc);
+		if (r == 0)
+			r = json_print(&doc, &text);
+	} else if (r == 0) {
+		check_report_text(report, &text);
+	}
+	return r < 0 ? r : output_text(&text);
+}
+
+int command_check(const struct options *options)
+{
+	CLEANUP(check_report_release) struct check_report report = {0};
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	struct stage_lists lists;
+	const struct check_config config = stage_check(options, &lists);
+	int r;
+
+	check_host(&config, &report, &nrt);
+	check_api_server(
+		&config.credentials, config.observe.node_name, nrt.kind == DOC_MAP ? &nrt : NULL, &report);
+	r = print(options, &report);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return check_report_level(&report) == CHECK_FAIL ? EXIT_FAILURE : EXIT_SUCCESS;
+}

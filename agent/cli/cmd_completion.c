@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nrtd completion: the script for a shell. */
+#include "agent/cli/commands.h"
+
+#include "agent/base/output.h"
+#include "agent/cli/completion.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define COMPLETION_MAX (1u << 20)
+
+int command_completion(const struct options *options)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(COMPLETION_MAX);
+	int r;
+
+	if (!strcmp(options->value[OPT_SHELL], "zsh"))
+		completion_zsh(&text);
+	else if (!strcmp(options->value[OPT_SHELL], "fish"))
+		completion_fish(&text);
+	else
+		completion_bash(&text);
+	r = strbuf_error(&text);
+	if (r == 0)
+		r = output_write(text.text, text.len);
+	if (r == 0)
+		return EXIT_SUCCESS;
+	log_error("cannot print: %s", strerror(-r));
+	return EXIT_FAILURE;
+}

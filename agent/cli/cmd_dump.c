@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nrtd dump: what each stage makes of this node, as a document. */
+#include "agent/cli/commands.h"
+
+#include <errno.h>
+
+#include "agent/base/json.h"
+#include "agent/base/output.h"
+#include "agent/base/yaml.h"
+#include "agent/cli/look.h"
+#include "agent/cli/stage_config.h"
+#include "agent/observe/settings_text.h"
+#include "agent/render/hints.h"
+#include "agent/render/inventory_doc.h"
+#include "agent/render/machine_doc.h"
+#include "agent/render/nrt.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define DUMP_MAX (256u << 20)
+
+void command_log_settings(const struct settings *s)
+{
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
+
+		if (value)
+			log_info("setting %s='%s' from='%s'", setting_names[what], value, s->from[what]);
+		else
+			log_info("setting %s is unknown", setting_names[what]);
+	}
+}
+
+static int add_copy(const struct doc *from, const char *key, struct doc *to)
+{
+	struct doc *child = doc_add(to, key);
+	char *own = child ? child->key : NULL;
+	int r = child ? doc_copy(from, child) : -ENOMEM;
+
+	if (child)
+		child->key = own;
+	return r;
+}
+
+/* What the Node is to carry. */
+static int render_hints(const struct options *options, struct observation *o, struct doc *ret)
+{
+	CLEANUP(hints_config_release) struct hints_config config = {0};
+	const struct nrt_config object_config = stage_nrt(options);
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+	struct err err = {""};
+	int r = stage_hints(options, &config, &err);
+
+	if (r < 0) {
+		log_error("%s", err.text);
+		return r;
+	}
+	r = nrt_render(&o->node, &object_config, &nrt, &o->notes);
+	if (r == 0)
+		r = hints_make(&config, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes);
+	if (r < 0)
+		return r;
+	ret->kind = DOC_MAP;
+	r = add_copy(&annotations, "annotations", ret);
+	return r < 0 ? r : add_copy(&labels, "labels", ret);
+}
+
+static int render(const struct options *options, struct observation *o, struct doc *ret)
+{
+	const struct nrt_config object_config = stage_nrt(options);
+	const char *what = options->value[OPT_WHAT];
+
+	if (!strcmp(what, "machine"))
+		return machine_to_doc(&o->node.machine, ret);
+	if (!strcmp(what, "inventory"))
+		return inventory_to_doc(o, ret);
+	return !strcmp(what, "hints") ? render_hints(options, o, ret)
+				      : nrt_render(&o->node, &object_config, ret, &o->notes);
+}
+
+static int print(const struct options *options, const struct doc *doc)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(DUMP_MAX);
+	bool json = !strcmp(options->value[OPT_OUTPUT], "json");
+	int r = json ? json_print(doc, &text) : yaml_print(doc, &text);
+
+	return r < 0 ? r : output_text(&text);
+}
+
+int command_dump(const struct options *options)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	struct err err = {""};
+	int r;
+
+	observation_init(&o);
+	r = look(options, &o, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return EXIT_FAILURE;
+	}
+	r = render(options, &o, &doc);
+	log_notes(&o.notes);
+	command_log_settings(&o.node.settings);
+	if (r == 0)
+		r = print(options, &doc);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nrtd run: the daemon, from its flags. */
+#include "agent/cli/commands.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "agent/base/node_name.h"
+#include "agent/cli/stage_config.h"
+#include "agent/daemon/resident.h"
+#include "agent/publish/target_stdout.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define LOCK_FORMAT "/run/nrtd/%s.lock"
+
+struct run {
+	const struct options *options;
+	char *node_name;
+	char *lock; /* NULL = none */
+	struct reconcile_config config;
+	struct stage_lists lists; /* of config */
+	struct target_api api;
+	struct target_stdout printer;
+	struct metrics *metrics;
+	atomic_bool cancel;
+};
+
+static void run_release(struct run *run)
+{
+	hints_config_release(&run->config.render.hints);
+	target_api_release(&run->api);
+	metrics_free(run->metrics);
+	free(run->node_name);
+	free(run->lock);
+}
+
+/* Nothing is written in a dry run, so nobody has to wait for it. */
+static int find_lock(struct run *run, struct err *err)
+{
+	const char *lock = run->options->value[OPT_LOCK];
+
+	if ((lock && !strcmp(lock, "none")) || option_set(run->options, OPT_DRY_RUN))
+		return 0;
+	if (lock)
+		run->lock = strdup(lock);
+	else if (asprintf(&run->lock, LOCK_FORMAT, run->node_name) < 0)
+		run->lock = NULL;
+	return run->lock ? 0 : err_no_memory(err);
+}
+
+static int open_api(struct run *run, struct err *err)
+{
+	struct publish_config config = stage_publish(run->options);
+
+	config.cancel = &run->cancel;
+	config.connected = resident_trim;
+	return target_api_open(&config, run->node_name, &run->api, err);
+}
+
+static int prepare(struct run *run, struct err *err)
+{
+	struct reconcile_config *c = &run->config;
+	int r = node_name_find(run->options->value[OPT_NODE_NAME], &run->node_name, err);
+
+	c->observe = stage_observe(run->options);
+	c->model = stage_model(run->options, &run->lists);
+	c->render.nrt = stage_nrt(run->options);
+	if (r == 0)
+		r = stage_hints(run->options, &c->render.hints, err);
+	if (r == 0)
+		r = find_lock(run, err);
+	if (r == 0 && !option_set(run->options, OPT_DRY_RUN))
+		r = open_api(run, err);
+	if (r == 0)
+		r = metrics_new(&reconcile_labels, &run->metrics);
+	return r;
+}
+
+static int serve(struct run *run, struct err *err)
+{
+	CLEANUP(reconciler_release)
+	struct reconciler reconciler = {
+		.config = &run->config, .metrics = run->metrics, .sources.cancel = &run->cancel};
+	struct loop_config config = {.reconciler = &reconciler,
+		.metrics = run->metrics,
+		.cancel = &run->cancel,
+		.lock = run->lock};
+	int r = stage_daemon(run->options, &config, err);
+
+	if (r < 0)
+		return r;
+	run->printer.node_name = run->node_name;
+	reconciler.target = run->api.publisher ? target_api(&run->api) : target_stdout(&run->printer);
+	return loop_run(&config, err);
+}
+
+int command_run(const struct options *options)
+{
+	CLEANUP(run_release) struct run run = {.options = options};
+	struct err err = {""};
+	int r;
+
+	log_set_level(LOG_LEVEL_INFO);
+	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
+	r = loop_hold_signals();
+	if (r == 0)
+		r = prepare(&run, &err);
+	if (r == 0 && option_set(options, OPT_CLEANUP)) {
+		if (!run.api.publisher)
+			r = err_set(&err, -EINVAL, "--cleanup and --dry-run exclude each other");
+		else
+			r = loop_open_signals(); /* it may end at any point, to be run again */
+		if (r == 0)
+			r = publisher_cleanup(run.api.publisher, &err);
+	} else if (r == 0) {
+		r = serve(&run, &err);
+	}
+	if (r == 0)
+		return EXIT_SUCCESS;
+	log_error("%s", err.text[0] ? err.text : strerror(-r));
+	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The subcommands. Each takes the parsed options and returns the process's exit status: 0 fine, 1 failure, 2
+ * usage. These functions log; what they call returns its errors.
+ */
+#include "agent/cli/opts.h"
+#include "common/settings.h"
+
+#define EXIT_USAGE        2
+#define EXIT_DOES_NOT_FIT 3
+
+int command_dump(const struct options *options);
+int command_check(const struct options *options);
+int command_fit(const struct options *options); /* 3: does not fit */
+int command_show(const struct options *options);
+int command_score(const struct options *options);
+int command_run(const struct options *options);
+int command_diff(const struct options *options); /* 0 the same, 1 different, 2 trouble */
+int command_completion(const struct options *options);
+
+/* Log what each setting is and where it was found, at the level that --verbose shows. */
+void command_log_settings(const struct settings *s);

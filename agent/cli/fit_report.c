@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/fit_report.h"
+
+#include <errno.h>
+
+#include "agent/cli/fit_scheduler.h"
+#include "agent/model/node_free.h"
+#include "agent/model/node_kubelet.h"
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "common/strbuf.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "scoring/request.h"
+
+static void container_release(struct fit_container *c)
+{
+	free(c->name);
+	free(c->cpus);
+	*c = (struct fit_container){0};
+}
+
+void fit_report_release(struct fit_report *report)
+{
+	for (size_t i = 0; i < report->n_containers; i++)
+		container_release(&report->containers[i]);
+	strv_release(&report->unchecked);
+	free(report->rejection);
+	free(report->missing);
+	free(report->containers);
+	free(report->nearest_container);
+	resource_list_release(&report->wanted);
+	*report = (struct fit_report){0};
+}
+
+/* ---- the pod without the devices that nothing is known about */
+
+static bool is_registered(const struct allocations *a, const char *resource)
+{
+	for (size_t i = 0; i < a->n_registered; i++)
+		if (!strcmp(a->registered[i].resource, resource))
+			return true;
+	return false;
+}
+
+/* A device resource that is not in the inventory: who registers devices is known, or it is not. */
+static int note_stranger(struct fit_report *report, const struct allocations *a, const char *resource)
+{
+	if (!a->registered_known || is_registered(a, resource))
+		return strv_push_new(&report->unchecked, resource);
+	return report->missing ? 0 : text_set(&report->missing, resource);
+}
+
+static int copy_list(struct fit_report *report, const struct node_state *node,
+	const struct device_inventory *devices, const struct resource_list *from, struct resource_list *to)
+{
+	for (size_t i = 0; i < from->n_items; i++) {
+		const struct resource_quantity *q = &from->items[i];
+		bool known = resource_name_is_native(q->name) || device_inventory_find(devices, q->name);
+		int r = known ? resource_list_set(to, q->name, q->quantity)
+			      : note_stranger(report, &node->allocations, q->name);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Everything but devices that are not in the inventory; their names go to the report. */
+static int copy_pod(struct fit_report *report, const struct node_state *node,
+	const struct device_inventory *devices, const struct pod_request *from, struct pod_request *to)
+{
+	int r = 0;
+
+	to->qos = report->qos;
+	to->has_pod_resources = from->has_pod_resources;
+	for (size_t i = 0; i < from->n_containers && r == 0; i++) {
+		const struct container_request *c = &from->containers[i];
+		struct container_request *copy = pod_request_add(to, c->kind, c->name);
+
+		r = copy ? copy_list(report, node, devices, &c->requests, &copy->requests) : -ENOMEM;
+		if (r == 0)
+			r = copy_list(report, node, devices, &c->limits, &copy->limits);
+	}
+	if (r == 0)
+		r = copy_list(report, node, devices, &from->overhead, &to->overhead);
+	if (r == 0)
+		r = copy_list(report, node, devices, &from->pod_requests, &to->pod_requests);
+	if (r == 0)
+		r = copy_list(report, node, devices, &from->pod_limits, &to->pod_limits);
+	return r;
+}
+
+/* ---- the kubelet's verdict */
+
+/* A kubelet that is asked about one pod. */
+struct question {
+	const struct node_state *state;
+	struct settings settings; /* a shallow copy, to ask what if */
+	struct pod_request pod;   /* without devices that are not in the inventory */
+	struct node_kubelet asked;
+	struct resource_list free;
+	struct resource_list unsure;
+	struct kubelet kubelet;
+	struct kubelet_workspace *ws;
+	struct admission_node node;
+};
+
+static void close_kubelet(struct question *q)
+{
+	kubelet_workspace_freep(&q->ws);
+	kubelet_release(&q->kubelet);
+}
+
+static void question_release(struct question *q)
+{
+	close_kubelet(q);
+	node_kubelet_release(&q->asked);
+	pod_request_release(&q->pod);
+	resource_list_release(&q->free);
+	resource_list_release(&q->unsure);
+}
+
+static int open_kubelet(struct question *q)
+{
+	struct kubelet_node node = q->asked.node;
+	int r;
+
+	node.settings = &q->settings;
+	r = kubelet_init(&q->kubelet, &node);
+	if (r == 0)
+		r = kubelet_workspace_new(&q->kubelet, &q->ws);
+	q->node = (struct admission_node){
+		.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free, .unsure = &q->unsure};
+	return r;
+}
+
+/* The managers' placement of an admitted pod. */
+static int take_placements(
+	const struct question *q, const struct kubelet_verdict *v, struct fit_report *report)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	for (size_t i = 0; i < q->pod.n_containers; i++) {
+		const struct kubelet_placement anywhere = {.hint.any_node = true};
+		const struct kubelet_placement *p = i < v->n_placements ? &v->placements[i] : &anywhere;
+		struct fit_container *c = vec_push(
+			&report->containers, &report->n_containers, &report->containers_size, sizeof(*c));
+
+		if (!c || !set)
+			return -ENOMEM;
+		hwloc_bitmap_zero(set);
+		if (p->cpus && cpu_set_to_bitmap(&q->kubelet.topology, p->cpus, set) < 0)
+			return -ENOMEM;
+		c->name = strdup(q->pod.containers[i].name);
+		c->cpus = cpuset_print(set);
+		c->hint = p->hint;
+		c->memory_nodes = p->memory_nodes;
+		if (!c->name || !c->cpus)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
+{
+	bool bytes = !strcmp(name, "memory") || resource_name_is_hugepages(name);
+
+	quantity_print(
+		(struct quantity){.nano = amount, .format = bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI},
+		text);
+}
+
+static int explain_rejection(const struct question *q, const struct admission *a, struct fit_report *report)
+{
+	const struct kubelet_verdict *v = &a->managers;
+	bool whole_pod =
+		q->settings.topology.scope == TOPOLOGY_SCOPE_POD && v->rejection == KUBELET_TOPOLOGY_AFFINITY;
+	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX], name[64];
+
+	report->node_is_short = a->short_of != NULL;
+	if (v->answer == KUBELET_REJECTS) {
+		report->rejection = strdup(kubelet_rejection_names[v->rejection]);
+		report->reason = v->reason;
+		if (q->pod.n_containers > 1 && !whole_pod)
+			err_wrap(&report->reason, 0, "container '%.60s'",
+				q->pod.containers[v->container].name);
+		return report->rejection ? 0 : -ENOMEM;
+	}
+	/* Whether the managers, who are asked first, would refuse it too is not always known. */
+	snprintf(name, sizeof(name), "OutOf%.50s", a->short_of);
+	report->rejection = strdup(v->answer == KUBELET_UNKNOWN ? "" : name);
+	print_amount(a->short_of, a->wanted, wanted);
+	print_amount(a->short_of, a->free, free);
+	err_set(&report->reason, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted,
+		free);
+	return report->rejection ? 0 : -ENOMEM;
+}
+
+static void explain_unsure(const struct admission *a, struct err *reason)
+{
+	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
+
+	print_amount(a->unsure_of, a->wanted, wanted);
+	print_amount(a->unsure_of, a->free, free);
+	err_set(reason, 0,
+		"%.60s: %s wanted, the node has %s left or more: it is not known which holders are init containers, whose amounts the kubelet may not count",
+		a->unsure_of, wanted, free);
+}
+
+static int find_nearest(struct question *q, struct fit_report *report)
+{
+	struct admission_nearest *n = &report->nearest;
+	const struct resource_quantity *named;
+	int r = admission_nearest(&q->node, &q->pod, report->qos, n);
+
+	if (r < 0 || !n->found)
+		return r;
+	named = resource_list_find(&report->wanted, n->resource);
+	n->resource = named ? named->name : "";
+	if (q->pod.n_containers == 1)
+		return 0;
+	report->nearest_container = strdup(q->pod.containers[n->container].name);
+	return report->nearest_container ? 0 : -ENOMEM;
+}
+
+/* ---- what an unknown Topology Manager setting would have decided */
+
+static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "is not known under",
+	[KUBELET_ADMITS] = "fits under",
+	[KUBELET_REJECTS] = "does not fit under"};
+
+static int ask_what_if(struct question *q, struct topology_manager_config config, enum qos_class qos,
+	enum kubelet_answer *ret)
+{
+	struct admission a;
+	int r;
+
+	close_kubelet(q);
+	q->settings.topology = config;
+	r = open_kubelet(q);
+	if (r == 0)
+		r = admission_judge(&q->node, &q->pod, qos, &a);
+	if (r == 0)
+		*ret = a.answer;
+	return r;
+}
+
+/* "; fits under none, best-effort; does not fit under restricted, single-numa-node" */
+static void print_answers(
+	const enum kubelet_answer *answers, const char *const *names, size_t n, struct strbuf *out)
+{
+	static const enum kubelet_answer order[] = {KUBELET_ADMITS, KUBELET_REJECTS, KUBELET_UNKNOWN};
+
+	for (size_t k = 0; k < ARRAY_SIZE(order); k++) {
+		bool first = true;
+
+		for (size_t i = 1; i < n; i++) {
+			if (answers[i] != order[k])
+				continue;
+			if (first)
+				strbuf_addf(out, "; %s ", answer_words[order[k]]);
+			strbuf_addf(out, "%s%s", first ? "" : ", ", names[i]);
+			first = false;
+		}
+	}
+}
+
+/* The answer under both scopes, if it is the same. */
+static int ask_both_scopes(struct question *q, struct topology_manager_config config, enum qos_class qos,
+	enum kubelet_answer *ret)
+{
+	enum kubelet_answer other = KUBELET_UNKNOWN;
+	int r;
+
+	config.scope = TOPOLOGY_SCOPE_CONTAINER;
+	r = ask_what_if(q, config, qos, ret);
+	config.scope = TOPOLOGY_SCOPE_POD;
+	if (r == 0)
+		r = ask_what_if(q, config, qos, &other);
+	if (r == 0 && other != *ret)
+		*ret = KUBELET_UNKNOWN;
+	return r;
+}
+
+/*
+ * Ask under every policy where it is not known, else under both scopes where that is not known. Scopes that
+ * agree settle it: *ret_agreed is then true, and the question is one about scope container, the kubelet's
+ * default.
+ */
+static int explain_unknown(struct question *q, struct fit_report *report, bool *ret_agreed)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
+	struct topology_manager_config config = q->settings.topology;
+	enum kubelet_answer answers[TOPOLOGY_MANAGER_POLICY_COUNT] = {0};
+	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, settles = false;
+	bool by_scope = config.scope == TOPOLOGY_SCOPE_UNKNOWN;
+	size_t n = by_policy ? TOPOLOGY_MANAGER_POLICY_COUNT : TOPOLOGY_SCOPE_COUNT;
+	struct err unknown = report->reason;
+
+	for (size_t i = 1; i < n && (by_policy || by_scope); i++) {
+		int r;
+
+		if (by_policy)
+			config.policy = (enum topology_manager_policy)i;
+		else
+			config.scope = (enum topology_manager_scope)i;
+		r = by_policy && by_scope ? ask_both_scopes(q, config, report->qos, &answers[i])
+					  : ask_what_if(q, config, report->qos, &answers[i]);
+		if (r < 0)
+			return r;
+		settles = settles || answers[i] != KUBELET_UNKNOWN;
+	}
+	if (!settles)
+		return 0;
+	if (!by_policy && answers[TOPOLOGY_SCOPE_CONTAINER] == answers[TOPOLOGY_SCOPE_POD]) {
+		*ret_agreed = true;
+		config.scope = TOPOLOGY_SCOPE_CONTAINER;
+		return ask_what_if(q, config, report->qos, &answers[0]);
+	}
+	print_answers(
+		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
+	err_set(&report->reason, 0, "%.200s%s", unknown.text, text.text);
+	return strbuf_error(&text);
+}
+
+/* ---- the report */
+
+/* The managers reject the pod without its devices, but with them a container may go elsewhere and leave the
+ * others the room they need. */
+static bool devices_may_help(
+	const struct question *q, const struct admission *a, const struct fit_report *report)
+{
+	return report->unchecked.n_items > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
+	       q->pod.n_containers > 1 && q->settings.topology.scope != TOPOLOGY_SCOPE_POD;
+}
+
+/* The verdict to report, where scopes that agree replace one that is not known. */
+static int find_verdict(struct question *q, struct fit_report *report, struct admission *ret)
+{
+	bool agreed = false;
+	int r = admission_judge(&q->node, &q->pod, report->qos, ret);
+
+	if (r < 0 || ret->answer != KUBELET_UNKNOWN)
+		return r;
+	report->reason = ret->managers.reason;
+	if (ret->unsure_of)
+		explain_unsure(ret, &report->reason);
+	r = explain_unknown(q, report, &agreed);
+	if (r < 0 || !agreed)
+		return r;
+	report->reason = (struct err){""};
+	r = admission_judge(&q->node, &q->pod, report->qos, ret);
+	if (r == 0 && ret->unsure_of)
+		explain_unsure(ret, &report->reason);
+	return r;
+}
+
+/* The scheduler sends no such pod here; the kubelet itself would pass over what it has never heard of. */
+static int explain_missing(struct fit_report *report)
+{
+	report->answer = KUBELET_REJECTS;
+	report->node_is_short = true;
+	err_set(&report->reason, 0, "this node has no %.100s", report->missing);
+	return text_set(&report->rejection, "");
+}
+
+static int judge(struct question *q, struct fit_report *report)
+{
+	struct admission a;
+	int r = find_verdict(q, report, &a);
+
+	if (r < 0)
+		return r;
+	if (report->missing)
+		return explain_missing(report);
+	report->answer = a.answer;
+	if (devices_may_help(q, &a, report)) {
+		report->answer = KUBELET_UNKNOWN;
+		err_set(&report->reason, 0,
+			"which devices are free is not known; without %.100s the pod does not fit: %.300s",
+			report->unchecked.items[0], a.managers.reason.text);
+	} else if (a.answer == KUBELET_REJECTS) {
+		r = explain_rejection(q, &a, report);
+		return r < 0 ? r : find_nearest(q, report);
+	}
+	report->rejection = strdup("");
+	if (!report->rejection)
+		return -ENOMEM;
+	if (report->answer == KUBELET_UNKNOWN)
+		return 0;
+	r = take_placements(q, &a.managers, report);
+	if (r == 0)
+		r = admission_copies(&q->node, &q->pod, report->qos, &report->copies);
+	if (r == 0 && report->unchecked.n_items > 0) {
+		report->answer = KUBELET_UNKNOWN;
+		report->rest_fits = true;
+		err_set(&report->reason, 0,
+			"which devices are free is not known; without %.100s%s the pod fits",
+			report->unchecked.items[0], report->unchecked.n_items > 1 ? " and others" : "");
+	}
+	return r;
+}
+
+static void explain_class(const struct pod_request *pod, struct err *ret)
+{
+	struct request_gap gap;
+
+	if (!request_gap_of(pod, &gap))
+		return;
+	if (gap.n_containers == 1)
+		err_set(ret, 0,
+			"not Guaranteed, because container '%.60s' has no equal request and limit of %s",
+			gap.container, gap.resource);
+	else
+		err_set(ret, 0,
+			"not Guaranteed, because %zu containers have no equal request and limit of %s",
+			gap.n_containers, gap.resource);
+}
+
+static int make(const struct node_state *node, const struct pod_request *pod, struct fit_report *report)
+{
+	CLEANUP(question_release) struct question q = {.state = node, .settings = node->settings};
+	int r;
+
+	report->topology = node->settings.topology;
+	report->qos = request_qos(pod);
+	report->has_claims = pod->has_claims;
+	explain_class(pod, &report->gap);
+	r = request_of_node(pod, &report->wanted);
+	if (r == 0)
+		r = node_kubelet_init(&q.asked, node);
+	if (r == 0)
+		r = copy_pod(report, node, &q.asked.devices, pod, &q.pod);
+	if (r == 0)
+		r = node_free_amounts(node, &report->wanted, &q.free, &q.unsure);
+	if (r == 0)
+		r = node_kubelet_add_devices(&q.asked, &report->wanted, &q.free);
+	if (r == 0)
+		r = open_kubelet(&q);
+	if (r == 0)
+		r = judge(&q, report);
+	return r < 0 ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);
+}
+
+int fit_report_make(const struct node_state *node, const struct pod_request *pod, struct fit_report *ret)
+{
+	CLEANUP(fit_report_release) struct fit_report report = {0};
+	int r = make(node, pod, &report);
+
+	if (r < 0)
+		return r;
+	*ret = report;
+	report = (struct fit_report){0};
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * fit_report: everything `nrtd fit` says about one pod and one node, as plain data. No I/O.
+ */
+#include "common/err.h"
+#include "common/node_state.h"
+#include "common/request.h"
+#include "common/strv.h"
+#include "scoring/admission.h"
+#include "scoring/filter.h"
+#include "scoring/fit.h"
+#include "scoring/strategies.h"
+
+/* Where the kubelet would put one container. */
+struct fit_container {
+	char *name;
+	struct topology_hint hint; /* the NUMA nodes, by id; any_node = no affinity */
+	char *cpus;                /* its exclusive CPUs as a list, "" = it runs in the shared pool */
+	uint64_t memory_nodes;     /* where the memory manager charges its memory; 0 = it does not */
+};
+
+/* What the scheduler plugin makes of the published object. */
+struct fit_scheduler {
+	bool known; /* false: a NUMA node's id, or their number, is more than is published */
+	struct filter_result filter;
+	bool bound;     /* the pod asks for something that NUMA nodes have; else fit says nothing */
+	struct fit fit; /* of the pod's effective request; nodes are positions in the inventory */
+	int scores[STRATEGY_COUNT]; /* or SCORE_UNKNOWN */
+};
+
+struct fit_report {
+	enum qos_class qos;
+	struct topology_manager_config topology; /* as the kubelet is set up, or as asked what if */
+	enum kubelet_answer answer;
+	char *rejection; /* the reason in the pod's status, "TopologyAffinityError"; "" when not rejected */
+	bool node_is_short; /* the whole node has too little, whatever the managers say */
+	struct err reason;  /* one sentence, "" when admitted */
+	bool rest_fits;     /* unknown for the devices' sake alone: containers and copies are those without */
+	struct fit_container *containers; /* when admitted, or for the rest */
+	size_t n_containers;
+	size_t containers_size;
+	struct admission_copies copies;
+	struct admission_nearest nearest; /* sought when rejected; its resource is a name in `wanted` */
+	char *nearest_container;          /* the container's name where the pod has several, or NULL */
+	struct resource_list wanted;      /* what the pod takes of the node as a whole, devices included */
+	struct strv unchecked;            /* device resources that were not checked */
+	char *missing;                    /* the first device resource that the node does not have, or NULL */
+	bool has_claims;                  /* the pod's resourceClaims were not checked */
+	struct err gap; /* what keeps a Burstable pod from being Guaranteed, "" = more than one thing */
+	struct fit_scheduler scheduler;
+};
+
+void fit_report_release(struct fit_report *report);
+
+/*
+ * The report on a pod. A device resource that no plugin has registered, where the registered ones are known,
+ * is one that the node does not have: the pod does not fit. Where it is not known which devices of a resource
+ * are free, and on which NUMA nodes, a pod that asks for them is answered without them, and is unknown unless
+ * that is rejected already. Where the Topology Manager's policy or scope is not known the reason says what
+ * depends on it. 0 or -ENOMEM; `ret` (zeroed) is untouched on failure.
+ */
+int fit_report_make(const struct node_state *node, const struct pod_request *pod, struct fit_report *ret);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A fit report for a person at a terminal.
+ */
+#include "agent/cli/fit_report.h"
+#include "common/strbuf.h"
+
+/* Append the text, a few lines. What failed is in the buffer's sticky error. */
+void fit_text(const struct fit_report *report, const struct inventory *inventory, struct strbuf *out);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a command looks at: this node, observed and modelled as its flags say.
+ */
+#include "agent/cli/opts.h"
+#include "agent/observe/observe.h"
+
+/* 0 or -errno with one line in `err`; `ret` (as after observation_init()) is to be released in any case. */
+int look(const struct options *options, struct observation *ret, struct err *err);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/pod_input.h"
+
+#include <errno.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/yaml.h"
+#include "common/cleanup.h"
+#include "common/vec.h"
+
+/* The flags that make up a request, with the resource they ask for (NULL: the value names it). */
+static const struct request_flag {
+	enum option_id id;
+	const char *resource;
+	int64_t page_bytes; /* hugepages: a plain number counts pages of this size */
+} request_flags[] = {
+	{OPT_CPUS, "cpu", 0},
+	{OPT_MEMORY, "memory", 0},
+	{OPT_HUGEPAGES_1GI, "hugepages-1Gi", INT64_C(1) << 30},
+	{OPT_HUGEPAGES_2MI, "hugepages-2Mi", INT64_C(2) << 20},
+	{OPT_DEVICE, NULL, 0},
+	{OPT_RESOURCE, NULL, 0},
+};
+
+/* ---- from a file */
+
+/* Move the templates of `from` behind those of `to`. */
+static int append(struct pod_templates *to, struct pod_templates *from, struct err *err)
+{
+	if (vec_grow(&to->items, &to->items_size, to->n_items + from->n_items, sizeof(*to->items)) < 0)
+		return err_no_memory(err);
+	for (size_t i = 0; i < from->n_items; i++)
+		to->items[to->n_items++] = from->items[i];
+	from->n_items = 0;
+	return 0;
+}
+
+/* The objects of a list, those of Lists in it too; `other` keeps why an object had no template. */
+static int read_objects(const struct doc *list, const char *what, size_t *n_objects,
+	struct pod_templates *ret, struct err *other, struct err *err)
+{
+	size_t i = 0;
+
+	DOC_FOREACH (object, list) {
+		CLEANUP(pod_templates_release) struct pod_templates found = {0};
+		const struct doc *items = doc_get(object, "items");
+		const char *kind = doc_string(doc_get(object, "kind"));
+		size_t len = kind ? strlen(kind) : 0;
+		int r;
+
+		i++;
+		if (object->kind == DOC_NULL)
+			continue;
+		if (++*n_objects > POD_INPUT_MAX_OBJECTS)
+			return err_set(err, -EINVAL, "more than %u objects", POD_INPUT_MAX_OBJECTS);
+		if (items && items->kind == DOC_LIST && len >= 4 && !strcmp(kind + len - 4, "List"))
+			r = read_objects(items, "item", n_objects, ret, other, err);
+		else
+			r = pod_templates_from_doc(object, &found, err);
+		if (r == -ENOENT) {
+			*other = *err;
+			continue;
+		}
+		if (r < 0)
+			return list->n_items == 1 ? r : err_wrap(err, r, "%s %zu", what, i);
+		r = append(ret, &found, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int read_file(const char *path, struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(POD_INPUT_MAX_BYTES);
+	CLEANUP(doc_release) struct doc documents = DOC_INIT;
+	struct err other = {"no objects in it"}, why = {""};
+	size_t n_objects = 0;
+	int r = fs_read_argument(path, &text, err);
+
+	if (r < 0)
+		return r;
+	if (!strcmp(path, "-"))
+		path = "standard input";
+	r = yaml_parse_all(text.text, text.len, &documents, &why);
+	if (r == 0)
+		r = read_objects(&documents, "document", &n_objects, ret, &other, &why);
+	if (r < 0)
+		return err_set(err, r, "'%.150s': %.300s", path, why.text);
+	if (ret->n_items == 0)
+		return err_set(err, -EINVAL, "'%.150s': %.300s", path, other.text);
+	return 0;
+}
+
+/* ---- from flags */
+
+/* N pages; true when the text is a plain number. */
+static bool is_page_count(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+static int check_pages(const struct request_flag *flag, const char *text, struct quantity *q, struct err *err)
+{
+	qty_t page = (qty_t)flag->page_bytes * QTY_UNIT;
+
+	if (!is_page_count(text))
+		return q->nano % page == 0
+			       ? 0
+			       : err_set(err, -EINVAL, "'%.100s' is not a whole number of pages", text);
+	if (q->nano > QTY_MAX / flag->page_bytes)
+		return err_set(err, -ERANGE, "'%.100s' pages are too many", text);
+	q->nano *= flag->page_bytes;
+	q->format = QUANTITY_BINARY_SI;
+	return 0;
+}
+
+/* One flag's value into the container. */
+static int read_flag(
+	const struct request_flag *flag, const char *value, struct container_request *c, struct err *err)
+{
+	const char *equals = flag->resource ? NULL : strrchr(value, '=');
+	CLEANUP(freep)
+	char *name = equals           ? strndup(value, (size_t)(equals - value))
+		     : flag->resource ? strdup(flag->resource)
+				      : NULL;
+	const char *text = equals ? equals + 1 : value;
+	struct quantity q = {0};
+	int r;
+
+	if (!flag->resource && (!equals || equals == value))
+		return err_set(err, -EINVAL, "'%.100s' is not %s", value, option_defs[flag->id].arg);
+	if (!name)
+		return err_no_memory(err);
+	if (flag->id == OPT_DEVICE && !strchr(name, '/'))
+		return err_set(err, -EINVAL,
+			"'%.100s' is not the name of a device resource, \"vendor.com/nic\"", name);
+	if (resource_list_find(&c->requests, name))
+		return err_set(err, -EINVAL, "%.100s is asked for twice", name);
+	r = pod_resource_parse(name, text, &q, err);
+	if (r == 0 && flag->page_bytes > 0)
+		r = check_pages(flag, text, &q, err);
+	if (r < 0)
+		return r;
+	if (resource_list_set(&c->requests, name, q) < 0 || resource_list_set(&c->limits, name, q) < 0)
+		return err_no_memory(err);
+	return 0;
+}
+
+/* Every value of one flag. */
+static int read_values(const struct options *options, const struct request_flag *flag,
+	struct container_request *c, struct err *err)
+{
+	const char *value = options->value[flag->id];
+	size_t pos = 0;
+
+	if (option_defs[flag->id].repeats)
+		value = options_next(options, flag->id, &pos);
+	while (value) {
+		int r = read_flag(flag, value, c, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s", options->origin[flag->id]);
+		value = option_defs[flag->id].repeats ? options_next(options, flag->id, &pos) : NULL;
+	}
+	return 0;
+}
+
+static int read_flags(const struct options *options, struct pod_templates *ret, struct err *err)
+{
+	struct pod_template *t = vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*t));
+	struct container_request *c;
+
+	if (!t)
+		return err_no_memory(err);
+	pod_request_init(&t->pod);
+	t->replicas = 1;
+	t->pod.qos = QOS_GUARANTEED;
+	t->pod.name = strdup("request");
+	c = pod_request_add(&t->pod, CONTAINER_APP, "request");
+	if (!t->pod.name || !c)
+		return err_no_memory(err);
+	for (size_t i = 0; i < ARRAY_SIZE(request_flags); i++) {
+		int r = read_values(options, &request_flags[i], c, err);
+
+		if (r < 0)
+			return r;
+	}
+	if (option_set(options, OPT_POD))
+		return err_set(
+			err, -EINVAL, "%s: there is no file to pick a pod from", options->origin[OPT_POD]);
+	return c->requests.n_items > 0
+		       ? 0
+		       : err_set(err, -EINVAL,
+				 "no pod: give its file with -f, or a request with flags such as --cpus and --memory");
+}
+
+/* A pod comes from one place. */
+static int check_sources(const struct options *options, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(request_flags); i++)
+		if (option_set(options, request_flags[i].id))
+			return err_set(err, -EINVAL, "%s and %s exclude each other",
+				options->origin[OPT_FILENAME], options->origin[request_flags[i].id]);
+	return 0;
+}
+
+int pod_input_read(const struct options *options, struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	const char *path = options->value[OPT_FILENAME];
+	int r = path ? check_sources(options, err) : read_flags(options, &t, err);
+
+	if (r == 0 && path)
+		r = read_file(path, &t, err);
+	if (r < 0)
+		return r;
+	*ret = t;
+	t = (struct pod_templates){0};
+	return 0;
+}
+
+int pod_input_pick(const struct options *options, const struct pod_templates *templates,
+	const struct pod_template **ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(300);
+	const char *name = options->value[OPT_POD];
+
+	for (size_t i = 0; i < templates->n_items; i++) {
+		if (!name || !strcmp(name, templates->items[i].pod.name)) {
+			*ret = &templates->items[i];
+			return 0;
+		}
+		strbuf_addf(&names, "%s'%.60s'", i > 0 ? ", " : "", templates->items[i].pod.name);
+	}
+	return err_set(err, -EINVAL, "%s: no pod template is named '%.60s', there %s %s%s",
+		options->origin[OPT_POD], name, templates->n_items == 1 ? "is" : "are", names.text,
+		strbuf_error(&names) < 0 ? ", ..." : "");
+}

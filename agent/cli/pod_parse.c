@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/pod_parse.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "common/vec.h"
+#include "scoring/request.h"
+
+#define VOLCANO_POLICY "volcano.sh/numa-topology-policy"
+
+static void pod_template_release(struct pod_template *t)
+{
+	pod_request_release(&t->pod);
+	*t = (struct pod_template){0};
+}
+
+void pod_templates_release(struct pod_templates *t)
+{
+	for (size_t i = 0; i < t->n_items; i++)
+		pod_template_release(&t->items[i]);
+	free(t->items);
+	*t = (struct pod_templates){0};
+}
+
+/* ---- resource lists */
+
+/* cpu, memory, ephemeral-storage, hugepages-*, or a name with a domain: what the API server lets pass. */
+static bool is_container_resource(const char *name)
+{
+	return !strcmp(name, "cpu") || !strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") ||
+	       resource_name_is_hugepages(name) || strchr(name, '/');
+}
+
+int pod_resource_parse(const char *name, const char *text, struct quantity *ret, struct err *err)
+{
+	struct quantity q;
+	int r;
+
+	if (!is_container_resource(name))
+		return err_set(err, -EINVAL, "unknown resource '%.100s'", name);
+	r = quantity_parse(text, &q, err);
+	if (r < 0)
+		return r;
+	if (q.nano < 0)
+		return err_set(err, -EINVAL, "'%.100s' is negative", text);
+	if (strcmp(name, "cpu") != 0 && strcmp(name, "memory") != 0 &&
+		strcmp(name, "ephemeral-storage") != 0 && q.nano % QTY_UNIT != 0)
+		return err_set(err, -EINVAL, "'%.100s' is not a whole number", text);
+	*ret = q;
+	return 0;
+}
+
+static int read_list(const struct doc *map, struct resource_list *ret, struct err *err)
+{
+	if (!map || map->kind == DOC_NULL)
+		return 0;
+	if (map->kind != DOC_MAP)
+		return err_set(err, -EINVAL, "a map is expected, not %s", doc_kind_name(map));
+	DOC_FOREACH (item, map) {
+		struct quantity q;
+		int r;
+
+		if (item->kind == DOC_STRING || item->kind == DOC_NUMBER)
+			r = pod_resource_parse(item->key, item->text, &q, err);
+		else
+			r = err_set(err, -EINVAL, "a quantity is expected, not %s", doc_kind_name(item));
+		if (r < 0)
+			return err_wrap(err, r, "%.100s", item->key);
+		if (resource_list_set(ret, item->key, q) < 0)
+			return err_no_memory(err);
+	}
+	return 0;
+}
+
+/* `resources` of a container or of a pod. */
+static int read_resources(const struct doc *resources, struct resource_list *requests,
+	struct resource_list *limits, struct err *err)
+{
+	int r;
+
+	if (!resources || resources->kind == DOC_NULL)
+		return 0;
+	if (resources->kind != DOC_MAP)
+		return err_set(
+			err, -EINVAL, "resources: a map is expected, not %s", doc_kind_name(resources));
+	r = read_list(doc_get(resources, "requests"), requests, err);
+	if (r < 0)
+		return err_wrap(err, r, "resources.requests");
+	r = read_list(doc_get(resources, "limits"), limits, err);
+	if (r < 0)
+		return err_wrap(err, r, "resources.limits");
+	for (size_t i = 0; i < limits->n_items; i++) {
+		const struct resource_quantity *limit = &limits->items[i];
+		const struct resource_quantity *request = resource_list_find(requests, limit->name);
+
+		if (request && quantity_cmp(request->quantity, limit->quantity) > 0)
+			return err_set(
+				err, -EINVAL, "resources.requests.%s is more than its limit", limit->name);
+	}
+	return 0;
+}
+
+/* ---- containers */
+
+static int read_container(const struct doc *item, bool init, struct pod_request *pod, struct err *err)
+{
+	const char *name = doc_string(doc_get(item, "name")), *restart;
+	struct container_request *c;
+
+	if (item->kind != DOC_MAP)
+		return err_set(err, -EINVAL, "a map is expected, not %s", doc_kind_name(item));
+	restart = doc_string(doc_get(item, "restartPolicy"));
+	c = pod_request_add(pod,
+		!init                                   ? CONTAINER_APP
+		: restart && !strcmp(restart, "Always") ? CONTAINER_SIDECAR
+							: CONTAINER_INIT,
+		name ? name : "");
+	if (!c)
+		return err_no_memory(err);
+	return read_resources(doc_get(item, "resources"), &c->requests, &c->limits, err);
+}
+
+static int read_containers(const struct doc *spec, const char *key, struct pod_request *pod, struct err *err)
+{
+	const struct doc *list = doc_get(spec, key);
+	size_t i = 0;
+
+	if (!list || list->kind == DOC_NULL)
+		return 0;
+	if (list->kind != DOC_LIST)
+		return err_set(err, -EINVAL, "%s: a list is expected, not %s", key, doc_kind_name(list));
+	DOC_FOREACH (item, list) {
+		int r = read_container(item, !strcmp(key, "initContainers"), pod, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s[%zu]", key, i);
+		i++;
+	}
+	return 0;
+}
+
+static int read_spec(const struct doc *spec, struct pod_request *pod, struct err *err)
+{
+	size_t n_init;
+	int r;
+
+	if (!spec || spec->kind != DOC_MAP)
+		return err_set(err, -EINVAL, "no pod spec in it");
+	r = read_containers(spec, "initContainers", pod, err);
+	n_init = pod->n_containers;
+	if (r == 0)
+		r = read_containers(spec, "containers", pod, err);
+	if (r < 0)
+		return r;
+	if (pod->n_containers == n_init)
+		return err_set(err, -EINVAL, "no containers in it");
+	r = read_list(doc_get(spec, "overhead"), &pod->overhead, err);
+	if (r < 0)
+		return err_wrap(err, r, "overhead");
+	pod->has_claims = doc_get(spec, "resourceClaims") && doc_get(spec, "resourceClaims")->n_items > 0;
+	pod->has_pod_resources = doc_get(spec, "resources") && doc_get(spec, "resources")->kind == DOC_MAP;
+	return read_resources(doc_get(spec, "resources"), &pod->pod_requests, &pod->pod_limits, err);
+}
+
+/* ---- the object around */
+
+static enum topology_manager_policy volcano_policy(const struct doc *metadata, const struct doc *task)
+{
+	const char *text = doc_string(doc_get(task, "topologyPolicy"));
+	int index;
+
+	if (!text)
+		text = doc_string(doc_get(doc_get(metadata, "annotations"), VOLCANO_POLICY));
+	index = text ? settings_name_index(topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, text)
+		     : -1;
+	return index < 0 ? TOPOLOGY_MANAGER_UNKNOWN : (enum topology_manager_policy)index;
+}
+
+static enum qos_class read_qos(const struct doc *pod)
+{
+	const char *text = doc_string(doc_get(doc_get(pod, "status"), "qosClass"));
+
+	for (enum qos_class q = QOS_BEST_EFFORT; text && q < QOS_COUNT; q++)
+		if (!strcmp(qos_class_names[q], text))
+			return q;
+	return QOS_UNKNOWN;
+}
+
+/* One pod or template (`owner` holds metadata and spec), named `name`. */
+static int add_template(const struct doc *owner, const char *name, uint64_t replicas, const struct doc *task,
+	struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(pod_template_release) struct pod_template t = {.replicas = replicas};
+	struct pod_template *slot;
+	int r;
+
+	t.pod.name = strdup(name ? name : "");
+	if (!t.pod.name)
+		return err_no_memory(err);
+	t.pod.qos = read_qos(owner);
+	t.volcano_policy = volcano_policy(doc_get(owner, "metadata"), task);
+	r = read_spec(doc_get(owner, "spec"), &t.pod, err);
+	if (r < 0)
+		return err_wrap(err, r, "spec");
+	r = request_default(&t.pod);
+	if (r < 0)
+		return err_no_memory(err);
+	slot = vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*slot));
+	if (!slot)
+		return err_no_memory(err);
+	*slot = t;
+	t = (struct pod_template){0};
+	return 0;
+}
+
+/* How many copies: an integer where it is given and not negative, else 1. */
+static uint64_t read_replicas(const struct doc *spec, const char *key)
+{
+	uint64_t n;
+
+	return doc_uint64(doc_get(spec, key), &n) == 0 ? n : 1;
+}
+
+static int add_volcano_tasks(
+	const struct doc *job, const char *name, struct pod_templates *ret, struct err *err)
+{
+	const struct doc *tasks = doc_get(doc_get(job, "spec"), "tasks");
+	size_t i = 0;
+
+	if (!tasks || tasks->kind != DOC_LIST || tasks->n_items == 0)
+		return err_set(err, -EINVAL, "spec.tasks: no tasks in it");
+	DOC_FOREACH (task, tasks) {
+		const struct doc *template = doc_get(task, "template");
+		const char *task_name = doc_string(doc_get(task, "name"));
+		int r;
+
+		if (!template)
+			return err_set(err, -EINVAL, "spec.tasks[%zu]: no template in it", i);
+		r = add_template(template, task_name ? task_name : name, read_replicas(task, "replicas"),
+			task, ret, err);
+		if (r < 0)
+			return err_wrap(err, r, "spec.tasks[%zu].template", i);
+		i++;
+	}
+	return 0;
+}
+
+static int read_object(const struct doc *object, struct pod_templates *ret, struct err *err)
+{
+	const char *kind = doc_string(doc_get(object, "kind")),
+		   *api = doc_string(doc_get(object, "apiVersion"));
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const struct doc *spec = doc_get(object, "spec"), *template;
+	const char *path = "spec.template";
+	int r;
+
+	if (object->kind != DOC_MAP || !kind)
+		return err_set(err, -EINVAL, "not a Kubernetes object: it has no kind");
+	if (!strcmp(kind, "Pod"))
+		return add_template(object, name, 1, NULL, ret, err);
+	if (!strcmp(kind, "Job") && api && !strncmp(api, "batch.volcano.sh/", strlen("batch.volcano.sh/")))
+		return add_volcano_tasks(object, name, ret, err);
+	template = doc_get(spec, "template");
+	if (!strcmp(kind, "CronJob")) {
+		spec = doc_get(doc_get(spec, "jobTemplate"), "spec");
+		template = doc_get(spec, "template");
+		path = "spec.jobTemplate.spec.template";
+	} else if (!strcmp(kind, "PodTemplate")) {
+		template = doc_get(object, "template");
+		path = "template";
+	}
+	if (!template)
+		return err_set(err, -ENOENT, "%s '%s' has no pod template", kind, name ? name : "");
+	r = add_template(template, name,
+		read_replicas(spec, doc_get(spec, "parallelism") ? "parallelism" : "replicas"), NULL, ret,
+		err);
+	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
+}
+
+int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	int r = read_object(object, &t, err);
+
+	if (r < 0)
+		return r;
+	*ret = t;
+	t = (struct pod_templates){0};
+	return 0;
+}

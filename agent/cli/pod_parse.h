@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * From a Kubernetes object to the requests in it: a Pod, or anything with a pod template (Deployment,
+ * ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate, Volcano's Job with
+ * its tasks).
+ */
+#include "agent/base/doc.h"
+#include "common/request.h"
+#include "common/settings.h"
+
+struct pod_template {
+	struct pod_request pod;
+	uint64_t replicas; /* copies the object asks for; 1 where it does not say */
+	enum topology_manager_policy
+		volcano_policy; /* volcano.sh/numa-topology-policy, or the task's topologyPolicy */
+};
+
+struct pod_templates {
+	struct pod_template *items;
+	size_t n_items;
+	size_t items_size;
+};
+
+void pod_templates_release(struct pod_templates *t);
+
+/*
+ * Read every pod template of an object, in its order. Requests that a container leaves out become its limits,
+ * as the API server does. 0; -ENOENT (an object of a kind that has no pod template); -EINVAL with one line
+ * that names the member: no Kubernetes object, no containers, a quantity that is none or negative, a resource
+ * name the API would refuse; -ENOMEM. `ret` (zeroed) is untouched on failure.
+ */
+int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err);
+
+/*
+ * The amount of one resource of a container, checked as the API server does. 0; -EINVAL: a resource name it
+ * would refuse, no quantity, a negative one, a fraction of what comes in whole numbers; -ERANGE.
+ */
+int pod_resource_parse(const char *name, const char *text, struct quantity *ret, struct err *err);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/stage_config.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+#include "agent/cli/pod_parse.h"
+#include "common/cleanup.h"
+#include "common/duration.h"
+#include "common/vec.h"
+
+#define CHANGE_INTERVAL_MS 500u /* at most two publications a second, however much changes */
+/* An annotation's name behind the slash has 63 bytes at most. */
+#define SHAPE_NAME_MAX (63u - (sizeof("fit-score.") - 1))
+
+/* 0 where the command does not take the flag. */
+static uint64_t milliseconds(const struct options *options, enum option_id id)
+{
+	uint64_t ms = 0;
+
+	if (options->value[id])
+		duration_parse(options->value[id], &ms, NULL); /* checked with the flags */
+	return ms;
+}
+
+/* ---- observe */
+
+struct observe_config stage_observe(const struct options *options)
+{
+	static const struct {
+		enum option_id option;
+		enum setting setting;
+	} flags[] = {
+		{OPT_CPU_MANAGER_POLICY, SETTING_CPU_MANAGER_POLICY},
+		{OPT_CPU_MANAGER_POLICY_OPTIONS, SETTING_CPU_MANAGER_POLICY_OPTIONS},
+		{OPT_MEMORY_MANAGER_POLICY, SETTING_MEMORY_MANAGER_POLICY},
+		{OPT_TOPOLOGY_MANAGER_POLICY, SETTING_TOPOLOGY_MANAGER_POLICY},
+		{OPT_TOPOLOGY_MANAGER_SCOPE, SETTING_TOPOLOGY_MANAGER_SCOPE},
+		{OPT_TOPOLOGY_MANAGER_POLICY_OPTIONS, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS},
+		{OPT_RESERVED_CPUS, SETTING_RESERVED_SYSTEM_CPUS},
+	};
+	const char *release = options->value[OPT_KUBELET_VERSION];
+	struct observe_config c = {.sysroot = options->value[OPT_SYSROOT],
+		.machine_xml = options->value[OPT_MACHINE],
+		.node_name = options->value[OPT_NODE_NAME],
+		.settings = {.kubelet_config = options->value[OPT_KUBELET_CONFIG],
+			.kubelet_root = options->value[OPT_KUBELET_ROOT],
+			.proc = options->value[OPT_PROC]},
+		.pod_resources = options->value[OPT_POD_RESOURCES],
+		.pod_resources_named = options->origin[OPT_POD_RESOURCES] != NULL,
+		.state_files = strcmp(options->value[OPT_STATE_FILES], "none") != 0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		c.settings.settings[flags[i].setting].value = options->value[flags[i].option];
+		c.settings.settings[flags[i].setting].from = options->origin[flags[i].option];
+	}
+	if (release)
+		settings_parse_release(release, &c.kubelet_minor, NULL); /* checked with the flags */
+	return c;
+}
+
+/* ---- model */
+
+static size_t list(const struct options *options, enum option_id id, const char *ret[OPTIONS_MAX_REPEATED])
+{
+	const char *value;
+	size_t pos = 0, n = 0;
+
+	while (n < OPTIONS_MAX_REPEATED && (value = options_next(options, id, &pos)))
+		ret[n++] = value;
+	return n;
+}
+
+struct model_config stage_model(const struct options *options, struct stage_lists *lists)
+{
+	return (struct model_config){.reserved_named = option_set(options, OPT_RESERVED_CPUS),
+		.filter = {.resources = lists->excluded,
+			.n_resources = list(options, OPT_EXCLUDE_RESOURCES, lists->excluded),
+			.namespaces = lists->namespaces,
+			.n_namespaces = list(options, OPT_NAMESPACE, lists->namespaces),
+			.namespaces_from = options->origin[OPT_NAMESPACE]}};
+}
+
+/* ---- render */
+
+/* The flags' values are those of the table; index 0 of the fingerprint's is "none". */
+struct nrt_config stage_nrt(const struct options *options)
+{
+	const char *policies = options->value[OPT_DEPRECATED_POLICIES];
+	int method = settings_name_index(
+		fingerprint_method_names, FINGERPRINT_METHOD_COUNT, options->value[OPT_FINGERPRINT]);
+
+	return (struct nrt_config){
+		.fingerprint = method < 0 ? FINGERPRINT_NONE : (enum fingerprint_method)method,
+		.deprecated_policies = !policies || !strcmp(policies, "on"),
+	};
+}
+
+static bool is_shape_name(const char *name, size_t len)
+{
+	if (len == 0 || len > SHAPE_NAME_MAX || !isalnum((unsigned char)name[0]) ||
+		!isalnum((unsigned char)name[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr("-_.", name[i]))
+			return false;
+	return true;
+}
+
+/* One "RESOURCE=QUANTITY" of `len` bytes. */
+static int add_amount(struct container_request *c, const char *text, size_t len, struct err *err)
+{
+	CLEANUP(freep) char *pair = strndup(text, len);
+	char *equals = pair ? strchr(pair, '=') : NULL;
+	struct quantity q;
+	int r;
+
+	if (!pair)
+		return err_no_memory(err);
+	if (!equals || equals == pair)
+		return err_set(err, -EINVAL, "'%.60s' is not RESOURCE=QUANTITY", pair);
+	*equals = '\0';
+	if (resource_list_find(&c->requests, pair))
+		return err_set(err, -EINVAL, "%.60s is asked for twice", pair);
+	r = pod_resource_parse(pair, equals + 1, &q, err);
+	if (r < 0)
+		return r;
+	if (resource_list_set(&c->requests, pair, q) < 0 || resource_list_set(&c->limits, pair, q) < 0)
+		return err_no_memory(err);
+	return 0;
+}
+
+static int add_shape(struct hints_config *config, const char *text, struct err *err)
+{
+	size_t len = strcspn(text, "=");
+	struct hint_shape *shape;
+	struct container_request *container;
+	int r = 0;
+
+	if (text[len] != '=' || !is_shape_name(text, len))
+		return err_set(err, -EINVAL,
+			"'%.60s' does not begin with a name and '=': small=cpu=4,memory=8Gi", text);
+	for (size_t i = 0; i < config->n_shapes; i++)
+		if (strlen(config->shapes[i].name) == len && !memcmp(config->shapes[i].name, text, len))
+			return err_set(err, -EINVAL, "shape '%s' appears twice", config->shapes[i].name);
+	shape = vec_push(&config->shapes, &config->n_shapes, &config->shapes_size, sizeof(*shape));
+	if (!shape)
+		return err_no_memory(err);
+	pod_request_init(&shape->pod);
+	shape->name = strndup(text, len);
+	container = shape->name ? pod_request_add(&shape->pod, CONTAINER_APP, "shape") : NULL;
+	if (!container)
+		return err_no_memory(err);
+	shape->pod.qos = QOS_GUARANTEED;
+	for (const char *p = text + len; *p && r == 0;) {
+		p++;
+		len = strcspn(p, ",");
+		r = add_amount(container, p, len, err);
+		p += len;
+	}
+	return r < 0 ? err_wrap(err, r, "shape '%.60s'", shape->name) : 0;
+}
+
+int stage_hints(const struct options *options, struct hints_config *ret, struct err *err)
+{
+	CLEANUP(hints_config_release) struct hints_config c = {0};
+	const char *text;
+	size_t pos = 0;
+
+	c.strategy = (enum strategy)strategy_by_name(options->value[OPT_SHAPE_STRATEGY]);
+	c.max_size = strtoul(options->value[OPT_FIT_HINTS_MAX], NULL, 10);
+	c.labels = option_set(options, OPT_LABELS);
+	while ((text = options_next(options, OPT_SHAPE, &pos))) {
+		int r = add_shape(&c, text, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s", options->origin[OPT_SHAPE]);
+	}
+	*ret = c;
+	c = (struct hints_config){0};
+	return 0;
+}
+
+/* ---- publish */
+
+struct publish_config stage_publish(const struct options *options)
+{
+	return (struct publish_config){.credentials = {.api_server = options->value[OPT_API_SERVER],
+					       .kubeconfig = options->value[OPT_KUBECONFIG],
+					       .context = options->value[OPT_CONTEXT]},
+		.refresh_ms = milliseconds(options, OPT_REFRESH),
+		.node_interval_ms = milliseconds(options, OPT_NODE_WRITE_INTERVAL)};
+}
+
+/* ---- daemon */
+
+int stage_daemon(const struct options *options, struct loop_config *ret, struct err *err)
+{
+	int r = http_listen_parse(options->value[OPT_HTTP], &ret->http, err);
+
+	if (r < 0)
+		return r;
+	ret->coalesce_ms = milliseconds(options, OPT_COALESCE);
+	ret->interval_ms = CHANGE_INTERVAL_MS;
+	ret->poll_ms = milliseconds(options, OPT_POLL);
+	return 0;
+}
+
+/* ---- check */
+
+struct check_config stage_check(const struct options *options, struct stage_lists *lists)
+{
+	return (struct check_config){.observe = stage_observe(options),
+		.model = stage_model(options, lists),
+		.nrt = stage_nrt(options),
+		.credentials = stage_publish(options).credentials};
+}

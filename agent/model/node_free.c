@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/model/node_free.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+
+/* What pods hold of one resource, in units of it. */
+struct held {
+	uint64_t sum;  /* all of it */
+	uint64_t sure; /* of each pod at least the most that one of its containers holds */
+};
+
+/* The end of the pod whose first item is `first`: items are sorted by pod. */
+static size_t pod_end(const struct allocations *a, size_t first)
+{
+	size_t end = first + 1;
+
+	/* Version 1 of the file knows containers only. */
+	while (end < a->n_items && *a->items[first].pod_uid &&
+		!strcmp(a->items[end].pod_uid, a->items[first].pod_uid))
+		end++;
+	return end;
+}
+
+/* A CPU that two pods hold counts for each, and one that is reserved counts too, as their requests do. */
+static int held_cpus(const struct allocations *a, struct held *ret)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t pod = hwloc_bitmap_alloc();
+
+	*ret = (struct held){0};
+	if (!pod)
+		return -ENOMEM;
+	for (size_t first = 0, end; first < a->n_items; first = end) {
+		size_t most = 0;
+
+		end = pod_end(a, first);
+		hwloc_bitmap_zero(pod);
+		for (size_t i = first; i < end; i++) {
+			size_t own = cpuset_size(a->items[i].cpus);
+
+			if (hwloc_bitmap_or(pod, pod, a->items[i].cpus) < 0)
+				return -ENOMEM;
+			most = own > most ? own : most;
+		}
+		ret->sum += cpuset_size(pod);
+		ret->sure += most;
+	}
+	return 0;
+}
+
+static uint64_t block_bytes(const struct allocation *item, const char *type)
+{
+	uint64_t sum = 0;
+
+	for (size_t b = 0; b < item->n_memory; b++)
+		if (!strcmp(item->memory[b].type, type))
+			sum += item->memory[b].bytes;
+	return sum;
+}
+
+/* Memory or one hugepage size that containers hold, by the memory manager. */
+static struct held held_bytes(const struct allocations *a, const char *type)
+{
+	struct held held = {0};
+
+	for (size_t first = 0, end; a->memory_known && first < a->n_items; first = end) {
+		uint64_t most = 0;
+
+		end = pod_end(a, first);
+		for (size_t i = first; i < end; i++) {
+			uint64_t bytes = block_bytes(&a->items[i], type);
+
+			held.sum += bytes;
+			most = bytes > most ? bytes : most;
+		}
+		held.sure += most;
+	}
+	return held;
+}
+
+static qty_t unsure_of(struct held held)
+{
+	return (qty_t)(held.sum - held.sure) * QTY_UNIT;
+}
+
+/* CPUs that the kubelet counts, less what the system reserves and what is held exclusively. */
+static int free_cpus(const struct node_state *node, qty_t *ret, qty_t *ret_unsure)
+{
+	const struct settings *s = &node->settings;
+	hwloc_const_bitmap_t reserved =
+		node->reserved.observed ? node->reserved.cpus : s->reserved_system_cpus;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = NULL;
+	struct held held;
+	qty_t taken;
+	int r = held_cpus(&node->allocations, &held);
+
+	if (r < 0)
+		return r;
+	taken = (qty_t)held.sum * QTY_UNIT;
+	if (reserved && !hwloc_bitmap_iszero(reserved))
+		taken += (qty_t)cpuset_size(reserved) * QTY_UNIT;
+	else if (s->reserved_cpu_known)
+		taken += s->kube_reserved_cpu + s->system_reserved_cpu;
+	r = machine_counted_cpus(&node->machine, &all);
+	if (r < 0)
+		return r;
+	*ret = (qty_t)cpuset_size(all) * QTY_UNIT - taken;
+	*ret_unsure = unsure_of(held);
+	return 0;
+}
+
+/* evictionHard's memory.available, an amount or a share of the capacity; 0 when it is not known. */
+static qty_t eviction_threshold(const struct settings *s, qty_t capacity)
+{
+	struct quantity q;
+	const char *text = s->eviction_hard_memory;
+	size_t len = text ? strlen(text) : 0;
+
+	if (len == 0)
+		return 0;
+	if (text[len - 1] == '%') { /* the kubelet holds the share in 32 bits */
+		float share = strtof(text, NULL) / 100;
+		double bytes = (double)(int64_t)(capacity / QTY_UNIT) * (double)share;
+
+		return bytes >= 0 && bytes < (double)INT64_MAX ? (qty_t)(int64_t)bytes * QTY_UNIT : 0;
+	}
+	return quantity_parse(text, &q, NULL) == 0 ? q.nano : 0;
+}
+
+/* Memory that is not in hugepages, as the node's allocatable amount counts it. */
+static qty_t free_memory(const struct node_state *node)
+{
+	const struct settings *s = &node->settings;
+	qty_t capacity = (qty_t)node->machine.memory_bytes * QTY_UNIT, hugepages = 0;
+
+	for (size_t i = 0; i < node->machine.n_nodes; i++) {
+		const struct numa_node *numa = &node->machine.nodes[i];
+
+		for (size_t p = 0; p < numa->n_pools; p++)
+			hugepages += (qty_t)(numa->pools[p].page_bytes * numa->pools[p].pages) * QTY_UNIT;
+	}
+	return capacity - hugepages - s->kube_reserved_memory - s->system_reserved_memory -
+	       eviction_threshold(s, capacity) -
+	       (qty_t)held_bytes(&node->allocations, "memory").sum * QTY_UNIT;
+}
+
+static qty_t free_pages(const struct node_state *node, const char *name)
+{
+	int resource = inventory_resource(&node->inventory, name);
+	qty_t sum = 0;
+
+	for (size_t i = 0; i < node->inventory.n_nodes && resource >= 0; i++)
+		sum = qty_add(sum, inventory_amount(&node->inventory, i, (size_t)resource)->available);
+	return sum;
+}
+
+static int set(struct resource_list *list, const char *name, qty_t amount, enum quantity_format format)
+{
+	return resource_list_set(list, name, (struct quantity){.nano = amount, .format = format});
+}
+
+/* Memory or one hugepage size. */
+static int set_bytes(const struct node_state *node, const char *name, qty_t free, struct resource_list *ret,
+	struct resource_list *ret_unsure)
+{
+	int r = set(ret, name, free, QUANTITY_BINARY_SI);
+
+	return r < 0 ? r
+		     : set(ret_unsure, name, unsure_of(held_bytes(&node->allocations, name)),
+			       QUANTITY_BINARY_SI);
+}
+
+int node_free_amounts(const struct node_state *node, const struct resource_list *wanted,
+	struct resource_list *ret, struct resource_list *ret_unsure)
+{
+	qty_t cpus, unsure;
+	int r = free_cpus(node, &cpus, &unsure);
+
+	if (r == 0)
+		r = set(ret, "cpu", cpus, QUANTITY_DECIMAL_SI);
+	if (r == 0)
+		r = set(ret_unsure, "cpu", unsure, QUANTITY_DECIMAL_SI);
+	if (r == 0 && inventory_resource(&node->inventory, "memory") >= 0)
+		r = set_bytes(node, "memory", free_memory(node), ret, ret_unsure);
+	for (size_t i = 0; i < wanted->n_items && r == 0; i++) {
+		const char *name = wanted->items[i].name;
+
+		if (resource_name_is_hugepages(name))
+			r = set_bytes(node, name, free_pages(node, name), ret, ret_unsure);
+	}
+	return r;
+}

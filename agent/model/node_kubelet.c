@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/model/node_kubelet.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "common/device_index.h"
+#include "scoring/node_mask.h"
+
+/* ---- devices */
+
+static uint64_t mask_of(hwloc_const_bitmap_t nodes)
+{
+	uint64_t mask = 0;
+
+	for (int id = hwloc_bitmap_first(nodes); id >= 0 && id <= NODE_MASK_MAX_ID;
+		id = hwloc_bitmap_next(nodes, id))
+		mask |= node_mask_of((unsigned)id);
+	return mask;
+}
+
+/* The end of the run of one resource's devices that begins at `first`; *ret_known: all nodes are known. */
+static size_t resource_end(const struct device_index *index, size_t first, bool *ret_known)
+{
+	size_t end = first;
+
+	*ret_known = true;
+	for (; end < index->n_items && !strcmp(index->items[end].resource, index->items[first].resource);
+		end++)
+		*ret_known = *ret_known && !index->items[end].nodes_unknown;
+	return end;
+}
+
+static int list_devices(const struct allocations *a, struct device_inventory *ret)
+{
+	CLEANUP(device_index_release) struct device_index registered = {0};
+	CLEANUP(device_index_release) struct device_index held = {0};
+	CLEANUP(device_inventory_release) struct device_inventory inventory = {0};
+	int r = device_index_registered(a, &registered);
+	bool known = false;
+
+	if (r == 0)
+		r = device_index_held(a, &held);
+	for (size_t i = 0, end = 0; r == 0 && i < registered.n_items; i++) {
+		const struct device_ref *d = &registered.items[i];
+		const struct device device = {.nodes = mask_of(d->nodes),
+			.healthy = true,
+			.allocated = device_index_find(&held, d->resource, d->id) != NULL};
+
+		if (i == end)
+			end = resource_end(&registered, i, &known);
+		if (known)
+			r = device_inventory_add(&inventory, d->resource, device);
+	}
+	if (r < 0)
+		return r;
+	*ret = inventory;
+	device_inventory_init(&inventory);
+	return 0;
+}
+
+size_t node_kubelet_free_devices(const struct device_resource *resource)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < resource->n_devices; i++)
+		n += resource->devices[i].healthy && !resource->devices[i].allocated;
+	return n;
+}
+
+/* ---- the kubelet */
+
+/*
+ * The CPU manager's shared pool: as its state says; every online CPU where policy none keeps none and nobody
+ * holds a CPU, because a kubelet that changes to static begins with that. NULL = not known.
+ */
+static hwloc_const_bitmap_t shared_pool(const struct machine *m, const struct allocations *a)
+{
+	if (!a->cpus_known || (a->shared && !hwloc_bitmap_iszero(a->shared)))
+		return a->shared;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!hwloc_bitmap_iszero(a->items[i].cpus))
+			return a->shared;
+	return m->online;
+}
+
+int node_kubelet_init(struct node_kubelet *ret, const struct node_state *state)
+{
+	struct device_inventory devices = {0};
+	int r = list_devices(&state->allocations, &devices);
+
+	if (r < 0)
+		return r;
+	ret->devices = devices;
+	ret->node = (struct kubelet_node){
+		.machine = &state->machine,
+		.settings = &state->settings,
+		.shared = shared_pool(&state->machine, &state->allocations),
+		.reserved = state->reserved.observed ? state->reserved.cpus : NULL,
+		.memory = state->allocations.memory_known ? &state->allocations.memory : NULL,
+		.devices = &ret->devices,
+	};
+	return 0;
+}
+
+void node_kubelet_release(struct node_kubelet *k)
+{
+	device_inventory_release(&k->devices);
+	k->node = (struct kubelet_node){0};
+}
+
+int node_kubelet_add_devices(
+	const struct node_kubelet *k, const struct resource_list *wanted, struct resource_list *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < wanted->n_items && r == 0; i++) {
+		const char *name = wanted->items[i].name;
+		const struct device_resource *device = device_inventory_find(&k->devices, name);
+		struct quantity q = {.format = QUANTITY_DECIMAL_SI};
+
+		if (!device)
+			continue;
+		q.nano = (qty_t)node_kubelet_free_devices(device) * QTY_UNIT;
+		r = resource_list_set(ret, name, q);
+	}
+	return r;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The node's kubelet as the scoring core takes it, made from a node's state: the one way from the one to the
+ * other.
+ */
+#include "common/node_state.h"
+#include "scoring/kubelet.h"
+
+struct node_kubelet {
+	struct kubelet_node node; /* points into the state and into `devices` */
+	struct device_inventory devices;
+};
+
+/*
+ * Devices: every registered one of each resource whose devices' NUMA nodes are all known (or known to be
+ * none); of the other resources nothing can be said. Devices that some container holds are allocated.
+ *
+ * Reserved CPUs: those that a running kubelet reports; else the kubelet works them out from its settings, and
+ * would not start where its policy needs some and there are none.
+ *
+ * 0 or -ENOMEM; `ret` is untouched on failure. The state must outlive it and stay where it is; `ret` may not
+ * be moved.
+ */
+int node_kubelet_init(struct node_kubelet *ret, const struct node_state *state);
+void node_kubelet_release(struct node_kubelet *k);
+
+/* Devices of the resource that nobody holds. */
+size_t node_kubelet_free_devices(const struct device_resource *resource);
+
+/* The same for each device resource that `wanted` names, beside what node_free_amounts() gives. 0 or -ENOMEM
+ * (*ret then holds a part). */
+int node_kubelet_add_devices(
+	const struct node_kubelet *k, const struct resource_list *wanted, struct resource_list *ret);

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/allocations.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/hash.h"
+#include "agent/observe/allocations_merge.h"
+#include "agent/observe/cross_check.h"
+#include "agent/observe/memory_blocks.h"
+#include "agent/observe/allocations_ended.h"
+#include "common/cleanup.h"
+#include "common/device_index.h"
+#include "common/strbuf.h"
+
+#define READ_AGAIN_MAX  2
+#define READ_AGAIN_NS   20000000L
+#define BUSY_PAUSE_NS   120000000L  /* what the kubelet's rate limit wants */
+#define JUST_WRITTEN_NS 100000000LL /* the kubelet's two writes of one change are no further apart */
+#define TEXT_MAX        (64u << 10)
+
+/* How long after a pod's allocations its folder is made at most, unless it has to wait. */
+#define FRESH_S 15
+/* How long after them it is in the file of admitted pods at most. */
+#define SETTLED_S 2
+/* How long after its start the kubelet may not know all its pods. */
+#define YOUNG_S 30
+
+void allocations_answer_init(struct allocations_answer *a)
+{
+	memset(a, 0, sizeof(*a));
+	pod_resources_init(&a->api);
+}
+
+void allocations_answer_release(struct allocations_answer *a)
+{
+	allocations_release(&a->all);
+	state_policies_release(&a->policies);
+	pod_resources_release(&a->api);
+	allocations_answer_init(a);
+}
+
+/* ---- one moment */
+
+/* What both said, each with its own notes. r is 0, or why it did not say anything. */
+struct moment {
+	int files_r, api_r;
+	bool api_kept;   /* `api` is what it said last */
+	bool moved_on;   /* the files have changed since */
+	uint64_t before; /* what the files were before anybody was asked */
+	bool gone;       /* a file that is not there any more has spoken */
+	struct allocations files;
+	struct state_policies policies;
+	struct pod_resources api;
+	struct notes files_notes, api_notes;
+	struct err files_err, api_err;
+};
+
+static void moment_release(struct moment *m)
+{
+	allocations_release(&m->files);
+	state_policies_release(&m->policies);
+	pod_resources_release(&m->api);
+	notes_release(&m->files_notes);
+	notes_release(&m->api_notes);
+}
+
+/* The API's blocks as the memory manager's state. */
+static int complete_memory(const struct machine *machine, struct pod_resources *api, struct notes *notes)
+{
+	uint64_t over = 0;
+	int r;
+
+	if (!api->allocatable_known || api->n_allocatable_memory == 0)
+		return 0;
+	r = memory_state_from_blocks(machine, api->allocatable_memory, api->n_allocatable_memory, &api->held,
+		&api->held.memory, &over);
+	if (r < 0)
+		return r;
+	api->held.memory_known = true;
+	if (over > 0)
+		notes_add(notes,
+			"the pod-resources API lists %llu bytes of memory more than its NUMA nodes have",
+			(unsigned long long)over);
+	return 0;
+}
+
+/* The API's answer as allocations: what is registered, the memory manager's state. */
+static int complete_api(const struct machine *machine, struct moment *m)
+{
+	struct pod_resources *api = &m->api;
+	struct allocations *held = &api->held;
+
+	allocations_sort(held);
+	held->cpus_known = held->devices_known = true;
+	if (api->allocatable_known) {
+		held->registered_known = true;
+		held->registered = TAKE(api->allocatable_devices);
+		held->n_registered = api->n_allocatable_devices;
+		held->registered_size = api->allocatable_devices_size;
+		api->n_allocatable_devices = api->allocatable_devices_size = 0;
+	}
+	return complete_memory(machine, api, &m->api_notes);
+}
+
+/* A number for the state files as they are: the kubelet puts another file in the place of one. Never 0. */
+static uint64_t files_signature(const struct allocations_query *q)
+{
+	static const char *const names[] = {STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE};
+	uint64_t hash = 0;
+
+	for (size_t i = 0; q->files && i < ARRAY_SIZE(names); i++) {
+		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
+		struct stat st = {.st_ino = 0};
+		uint64_t parts[4];
+
+		strbuf_addf(&path, "%s/%s", q->kubelet_root, names[i]);
+		fs_stat(q->sysroot, path.text, &st);
+		parts[0] = st.st_ino;
+		parts[1] = (uint64_t)st.st_size;
+		parts[2] = (uint64_t)st.st_mtim.tv_sec;
+		parts[3] = (uint64_t)st.st_mtim.tv_nsec;
+		hash = hash_bytes(parts, sizeof(parts), hash + 1);
+	}
+	return hash > 0 ? hash : 1;
+}
+
+static int read_files(const struct allocations_query *q, struct state_texts *last, struct moment *m)
+{
+	int r;
+
+	allocations_release(&m->files);
+	state_policies_release(&m->policies);
+	notes_release(&m->files_notes);
+	r = allocations_from_files(q->sysroot, q->kubelet_root, q->machine, last, &m->files, &m->policies,
+		&m->files_notes, &m->files_err);
+	m->gone = r > 0;
+	m->files_r = r > 0 ? 0 : r;
+	return r == -ENOMEM ? r : 0;
+}
+
+/* ---- without the pods that have ended */
+
+/* 0 when it is not known. */
+static time_t written(const char *sysroot, const char *root, const char *name)
+{
+	char path[2 * PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%.3000s%.200s", root, name);
+	return fs_stat(sysroot, path, &st) == 0 ? st.st_mtime : 0;
+}
+
+/* It may have been written in the last seconds: it is not there, or the clock may have been set back. */
+static bool younger_than(time_t at, long seconds)
+{
+	time_t now = time(NULL);
+
+	return at > 0 && (at > now || now - at < seconds);
+}
+
+/* Whether one of the files was. */
+static bool files_younger_than(const struct allocations_query *q, long seconds)
+{
+	static const char *const files[] = {
+		"/" STATE_CPU_FILE, "/" STATE_MEMORY_FILE, "/" STATE_DEVICES_FILE};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (younger_than(written(q->sysroot, q->kubelet_root, files[i]), seconds))
+			return true;
+	return false;
+}
+
+/* By what the API lists, or listed last while the files have not changed; else by the files alone. */
+static int leave_out_ended(const struct allocations_query *q, struct moment *m)
+{
+	CLEANUP(pod_evidence_release) struct pod_evidence e = {0};
+	CLEANUP(pods_seen_release) struct pods_seen once = {0};
+	struct pods_seen *seen = q->seen ? q->seen : &once;
+	const struct pods_listed listed = {.api = &m->api.held,
+		.pods = m->api.pods,
+		.n_pods = m->api.n_pods,
+		.young = m->api_r == 0 && q->socket && younger_than(written("", q->socket, ""), YOUNG_S)};
+	bool by_api = m->api_r == 0 || (m->api_kept && !m->moved_on);
+	int r;
+
+	if (m->files_r < 0)
+		return 0;
+	r = pod_evidence_read(q->sysroot, q->kubelet_root, &e, &m->files_notes);
+	if (r < 0)
+		return r;
+	e.fresh = files_younger_than(q, FRESH_S);
+	e.settled = !files_younger_than(q, SETTLED_S);
+	r = pods_seen_update(seen, &e, &m->files);
+	e.seen = seen;
+	if (r < 0)
+		return r;
+	return by_api ? allocations_end_by_api(&m->files, &listed, &e)
+		      : allocations_end_by_files(&m->files, &e);
+}
+
+static int read_moment(const struct allocations_query *q, struct moment *m)
+{
+	int r = 0;
+
+	moment_release(m);
+	*m = (struct moment){.files_r = -ENOENT, .api_r = -ENOENT, .before = files_signature(q)};
+	pod_resources_init(&m->api);
+	if (q->files)
+		r = read_files(q, q->last, m);
+	if (r == 0 && q->api)
+		m->api_r = pod_resources_read(q->api, q->machine, &m->api, &m->api_notes, &m->api_err);
+	if (m->api_r == 0)
+		m->api_r = complete_api(q->machine, m);
+	/* Of what a file said once the API knows better. */
+	if (r == 0 && m->api_r == 0 && m->gone)
+		r = read_files(q, NULL, m);
+	if (r == 0 && m->api_r == 0)
+		r = leave_out_ended(q, m);
+	return m->api_r == -ENOMEM ? -ENOMEM : r;
+}
+
+/* ---- again, while it is being written */
+
+/* CPUs that are neither in the shared pool nor held. */
+static bool cpus_are_missing(const struct machine *machine, const struct allocations *files)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = allocations_exclusive_cpus(files);
+
+	return all && files->shared && !hwloc_bitmap_iszero(files->shared) &&
+	       hwloc_bitmap_or(all, all, files->shared) == 0 &&
+	       !hwloc_bitmap_isincluded(machine->online, all);
+}
+
+static bool just_written(const struct allocations_query *q)
+{
+	char path[PATH_MAX];
+	struct timespec now;
+	struct stat st;
+	long long age;
+
+	snprintf(path, sizeof(path), "%s/%s", q->kubelet_root, STATE_CPU_FILE);
+	if (fs_stat(q->sysroot, path, &st) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0)
+		return false;
+	age = (now.tv_sec - st.st_mtim.tv_sec) * 1000000000LL + now.tv_nsec - st.st_mtim.tv_nsec;
+	return age >= 0 && age < JUST_WRITTEN_NS;
+}
+
+/* Number of contradictions, which are in `text`; -ENOMEM. */
+static int contradictions(const struct moment *m, struct strbuf *text)
+{
+	strbuf_reset(text);
+	return m->files_r == 0 && m->api_r == 0 ? cross_check(&m->api.held, &m->files, text) : 0;
+}
+
+static int read_settled(const struct allocations_query *q, struct moment *m, struct strbuf *text)
+{
+	for (int again = 0;; again++) {
+		int n, r = read_moment(q, m);
+		const struct timespec pause = {.tv_nsec = m->api_r == -EBUSY ? BUSY_PAUSE_NS : READ_AGAIN_NS};
+		bool halfway;
+
+		if (r < 0)
+			return r;
+		n = contradictions(m, text);
+		halfway = m->files_r == 0 && cpus_are_missing(q->machine, &m->files) && just_written(q);
+		if (n < 0 || again == READ_AGAIN_MAX || (n == 0 && !halfway && m->api_r != -EBUSY))
+			return n;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* ---- what it said last */
+
+/* 0 or -ENOMEM. */
+static int recall(const struct allocations_query *q, struct moment *m)
+{
+	int r;
+
+	if (m->api_r == 0 && q->files_then)
+		*q->files_then = m->before;
+	if (m->api_r == 0 || !q->api || !q->files_then || *q->files_then == 0)
+		return 0;
+	r = pod_resources_recall(q->api, q->machine, &m->api, &m->api_notes, NULL);
+	if (r == 0)
+		r = complete_api(q->machine, m);
+	m->api_kept = r == 0;
+	m->moved_on = m->before != *q->files_then;
+	return r == -ENOMEM ? r : 0;
+}
+
+/* ---- together */
+
+static void move_allocations(struct allocations *to, struct allocations *from)
+{
+	allocations_release(to);
+	*to = *from;
+	allocations_init(from);
+}
+
+/* Which devices there are, if `from` says it. */
+static void take_registered(struct allocations *to, struct allocations *from)
+{
+	if (!from->registered_known)
+		return;
+	device_blocks_free(to->registered, to->n_registered);
+	to->registered_known = true;
+	to->registered = TAKE(from->registered);
+	to->n_registered = from->n_registered;
+	to->registered_size = from->registered_size;
+	from->n_registered = from->registered_size = 0;
+}
+
+/* The API lists more of some type than the files, less what ended, have reserved. */
+static bool holds_more_memory(const struct allocations *api, const struct allocations *files)
+{
+	for (size_t i = 0; api->memory_known && i < api->memory.n_nodes; i++)
+		for (size_t t = 0; t < api->memory.nodes[i].n_tables; t++) {
+			const char *type = api->memory.nodes[i].tables[t].type;
+
+			if (memory_state_reserved(&api->memory, type) >
+				memory_state_reserved(&files->memory, type))
+				return true;
+		}
+	return false;
+}
+
+/* The items of `api` are complete; the files report more of the rest: how memory lies in a group of NUMA nodes,
+ * and what init containers keep of it. */
+static void take_state(struct allocations *api, struct allocations *files)
+{
+	if (files->cpus_known) {
+		hwloc_bitmap_free(api->shared);
+		api->shared = TAKE(files->shared);
+	}
+	if (files->memory_known && !holds_more_memory(api, files)) {
+		memory_state_release(&api->memory);
+		api->memory = files->memory;
+		api->memory_known = true;
+		memory_state_init(&files->memory);
+	}
+	if (!api->registered_known)
+		take_registered(api, files);
+}
+
+static int put_together(struct moment *m, struct allocations_answer *a)
+{
+	a->from_files = m->files_r == 0 &&
+			(m->files.cpus_known || m->files.devices_known || m->policies.memory != NULL);
+	a->from_api = m->api_r == 0 || m->api_kept;
+	a->api_kept = m->api_kept;
+	a->policies = m->policies;
+	m->policies = (struct state_policies){0};
+	if (!a->from_api) {
+		move_allocations(&a->all, &m->files);
+		return 0;
+	}
+	if (a->from_files && m->moved_on) {
+		/* The kubelet goes on without its API: its files say who holds what, the API which devices there
+		 * are. */
+		take_registered(&m->files, &m->api.held);
+		move_allocations(&m->api.held, &m->files);
+	} else if (a->from_files) {
+		int r = allocations_join(&m->api.held, &m->files);
+
+		if (r < 0)
+			return r;
+		take_state(&m->api.held, &m->files);
+	}
+	move_allocations(&a->all, &m->api.held);
+	a->api = m->api;
+	pod_resources_init(&m->api);
+	return 0;
+}
+
+/* What to say of sources that failed. 0, or -errno when that leaves none. */
+static int judge_failures(
+	const struct allocations_query *q, const struct moment *m, struct notes *notes, struct err *err)
+{
+	bool absent = m->api_r == -ENOENT && !q->api_named;
+
+	if (m->files_r < 0 && q->files && m->api_r < 0)
+		return err_set(err, m->files_r, "%s", m->files_err.text);
+	if (!q->files && q->api && m->api_r < 0 && !absent && !m->api_kept)
+		return err_set(err, m->api_r, "%s", m->api_err.text);
+	if (m->files_r < 0 && q->files)
+		notes_add(notes, "%s; the pod-resources API alone is used", m->files_err.text);
+	if (m->api_kept)
+		notes_add(notes, "%s; what the API said last still holds", m->api_err.text);
+	else if (m->api_r < 0 && q->api && !absent)
+		notes_add(notes, "%s; the state files alone are used", m->api_err.text);
+	return 0;
+}
+
+int allocations_read(const struct allocations_query *q, struct allocations_answer *ret, struct notes *notes,
+	struct err *err)
+{
+	CLEANUP(moment_release) struct moment m = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+	CLEANUP(allocations_answer_release) struct allocations_answer a;
+	int n = read_settled(q, &m, &text), r;
+
+	allocations_answer_init(&a);
+	if (n < 0)
+		return err_no_memory(err);
+	if (recall(q, &m) < 0 || (m.api_r < 0 && leave_out_ended(q, &m) < 0))
+		return err_no_memory(err);
+	r = judge_failures(q, &m, notes, err);
+	if (r < 0)
+		return r;
+	if (n > 0)
+		notes_add(notes, "the pod-resources API and the state files disagree: %s", text.text);
+	notes_move(notes, &m.api_notes, "pod-resources");
+	a.contradictions = (unsigned)n;
+	if (put_together(&m, &a) < 0)
+		return err_no_memory(err);
+	for (size_t i = 0; i < m.files_notes.lines.n_items; i++)
+		notes_add(notes, "%s", m.files_notes.lines.items[i]);
+	*ret = a;
+	allocations_answer_init(&a);
+	return 0;
+}

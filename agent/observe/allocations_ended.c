@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/allocations_ended.h"
+
+#include <errno.h>
+
+#include "agent/observe/allocations_merge.h"
+#include "agent/observe/memory_blocks.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+
+/* ---- giving back */
+
+int allocations_give_back(struct allocations *a, const bool *ended)
+{
+	for (size_t i = 0; i < a->n_items; i++) {
+		const struct allocation *item = &a->items[i];
+		int r = ended[i] && a->shared ? hwloc_bitmap_or(a->shared, a->shared, item->cpus) : 0;
+
+		for (size_t b = 0; r == 0 && ended[i] && b < item->n_memory; b++)
+			r = memory_state_give_back(&a->memory, &item->memory[b]);
+		if (r < 0)
+			return -ENOMEM;
+	}
+	for (size_t i = a->n_items; i > 0; i--)
+		if (ended[i - 1])
+			allocations_remove(a, i - 1);
+	return 0;
+}
+
+/* ---- by the files */
+
+int allocations_end_by_files(struct allocations *files, const struct pod_evidence *e)
+{
+	CLEANUP(freep) bool *ended = calloc(files->n_items + 1, sizeof(*ended));
+
+	if (!ended)
+		return -ENOMEM;
+	for (size_t i = 0; i < files->n_items; i++)
+		ended[i] = pod_evidence_gone(e, files->items[i].pod_uid);
+	return allocations_give_back(files, ended);
+}
+
+/* ---- by the API */
+
+static bool is_of(const struct allocation *item, const char *namespace, const char *name)
+{
+	return !strcmp(item->namespace, namespace) && !strcmp(item->pod, name);
+}
+
+static bool is_listed(const struct pods_listed *l, const struct pod_log *log)
+{
+	for (size_t i = 0; i < l->n_pods; i++)
+		if (!strcmp(l->pods[i].namespace, log->namespace) && !strcmp(l->pods[i].name, log->name))
+			return true;
+	return false;
+}
+
+/* Items of the named pod get the UID; false when they have another. */
+static int set_uid(struct allocations *api, const struct pod_log *log, bool *ret_is)
+{
+	*ret_is = true;
+	for (size_t i = 0; i < api->n_items; i++) {
+		struct allocation *item = &api->items[i];
+
+		if (!is_of(item, log->namespace, log->name))
+			continue;
+		if (*item->pod_uid && strcmp(item->pod_uid, log->uid) != 0)
+			*ret_is = false;
+		else if (!*item->pod_uid && text_set(&item->pod_uid, log->uid) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool holds_something(const struct allocation *item)
+{
+	return item->n_memory > 0 || item->n_devices > 0 || !hwloc_bitmap_iszero(item->cpus);
+}
+
+/* A container of this name would be listed with what it holds. */
+static bool names_a_container(const struct allocations *files, const char *uid, const struct allocation *item)
+{
+	for (size_t i = 0; i < files->n_items; i++)
+		if (!strcmp(files->items[i].pod_uid, uid) &&
+			!strcmp(files->items[i].container, item->container))
+			return true;
+	return false;
+}
+
+/* The pod with this UID can be the one listed under this name: by init containers alone it may hold
+ * something. */
+static bool may_be(const struct pods_listed *l, const struct pod_ref *pod, const struct allocations *files,
+	const char *uid, const struct pod_evidence *e)
+{
+	if (pod_evidence_has_logs(e, pod->namespace, pod->name))
+		return false;
+	for (size_t i = 0; i < l->api->n_items; i++) {
+		const struct allocation *item = &l->api->items[i];
+
+		if (is_of(item, pod->namespace, pod->name) &&
+			(*item->pod_uid || holds_something(item) || names_a_container(files, uid, item)))
+			return false;
+	}
+	return true;
+}
+
+static bool may_be_listed(const struct pods_listed *l, const struct allocations *files, const char *uid,
+	const struct pod_evidence *e)
+{
+	for (size_t i = 0; i < l->n_pods; i++)
+		if (may_be(l, &l->pods[i], files, uid, e))
+			return true;
+	return false;
+}
+
+static int has_ended(const struct pods_listed *l, const struct allocations *files, const char *uid,
+	const struct pod_evidence *e, bool *ret)
+{
+	const struct pod_log *log = pod_evidence_log(e, uid);
+	bool is = false;
+	int r = 0;
+
+	*ret = false;
+	if (!*uid || allocations_pod_with(l->api, uid))
+		return 0;
+	if (log && is_listed(l, log))
+		r = set_uid(l->api, log, &is);
+	if (r < 0 || is)
+		return r;
+	if (l->young || (!log && may_be_listed(l, files, uid, e)))
+		*ret = pod_evidence_gone(e, uid);
+	else
+		*ret = true;
+	return 0;
+}
+
+int allocations_end_by_api(
+	struct allocations *files, const struct pods_listed *l, const struct pod_evidence *e)
+{
+	CLEANUP(freep) bool *ended = calloc(files->n_items + 1, sizeof(*ended));
+	int r = ended ? allocations_find_uids(l->api, files, e) : -ENOMEM;
+
+	for (size_t i = 0; i < files->n_items && r == 0; i++)
+		if (i > 0 && !strcmp(files->items[i].pod_uid, files->items[i - 1].pod_uid))
+			ended[i] = ended[i - 1];
+		else
+			r = has_ended(l, files, files->items[i].pod_uid, e, &ended[i]);
+	return r == 0 ? allocations_give_back(files, ended) : r;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/discover.h"
+
+#include <errno.h>
+
+#include "agent/observe/discover_hwloc.h"
+#include "agent/observe/discover_kernel.h"
+#include "common/cleanup.h"
+
+/* Offline: present, not in the list of those online, and not loaded where there is no such list. */
+static int set_offline(struct machine *m, struct kernel_cpus *cpus)
+{
+	m->offline = TAKE(cpus->present);
+	if (cpus->online && hwloc_bitmap_andnot(m->offline, m->offline, cpus->online) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (hwloc_bitmap_clr(m->offline, m->cpus[i].id) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_core_names(const char *root, struct machine *m, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < m->n_cpus && r == 0; i++)
+		r = kernel_read_core(root, m->cpus[i].id, &m->cpus[i].core_name, err);
+	return r;
+}
+
+/* Without NUMA in the kernel the kubelet makes a NUMA node of each package and gives it the package's id. */
+static void name_single_node(struct machine *m)
+{
+	int package = m->n_cpus > 0 ? m->cpus[0].socket : MACHINE_NONE;
+
+	for (size_t i = 0; i < m->n_cpus; i++)
+		if (m->cpus[i].socket != package)
+			return;
+	if (m->n_nodes == 1 && !m->nodes[0].cpus && package >= 0 && package < MACHINE_MAX_NODES)
+		m->nodes[0].id = (unsigned)package;
+}
+
+static int discover_tree(const char *root, struct machine *m, struct err *err)
+{
+	CLEANUP(kernel_cpus_release) struct kernel_cpus cpus = {NULL, NULL};
+	int r = kernel_discover(root, m, &cpus, err);
+
+	if (r == 0)
+		r = discover_hwloc_cpus(root, m, err);
+	if (r == 0)
+		r = read_core_names(root, m, err);
+	name_single_node(m);
+	if (r == 0 && set_offline(m, &cpus) < 0)
+		r = err_no_memory(err);
+	return r;
+}
+
+int machine_discover(const struct machine_source *source, struct machine *ret, struct err *err)
+{
+	CLEANUP(machine_release) struct machine m;
+	int r;
+
+	machine_init(&m);
+	if (source->xml)
+		r = discover_hwloc_xml(source->xml, &m, err);
+	else
+		r = discover_tree(source->root ? source->root : "", &m, err);
+	if (r < 0)
+		return r;
+	if (machine_derive(&m) < 0)
+		return err_no_memory(err);
+	*ret = m;
+	machine_init(&m);
+	return 0;
+}

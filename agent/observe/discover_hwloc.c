@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/discover_hwloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hwloc.h>
+#include <hwloc/distances.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/base/fs.h"
+#include "agent/observe/discover_kernel.h"
+#include "common/cleanup.h"
+#include "common/strbuf.h"
+#include "common/vec.h"
+
+#define DISTANCE_MAX 65535u
+
+/* What a topology of XML may take to load; a thousand CPUs take 30 ms. */
+#define LOAD_SECONDS 10
+/* And in memory beyond what the process has: for each byte of the text, and for itself. hwloc makes bitmaps of
+ * 512 MB where an id is 2^32 - 2. */
+#define LOAD_BYTES_EACH 16u
+#define LOAD_BYTES      (256u << 20)
+
+static void topology_freep(hwloc_topology_t *topology)
+{
+	if (*topology)
+		hwloc_topology_destroy(*topology);
+	*topology = NULL;
+}
+
+/* What hwloc 2 offers no call for. A variable of the caller's environment never changes the result. */
+static int set_environment(const char *root)
+{
+	const struct {
+		const char *name, *value; /* NULL = must not be set */
+	} variables[] = {
+		{"HWLOC_FSROOT", *root ? root : NULL},  /* the other machine's files */
+		{"HWLOC_COMPONENTS", "linux,stop"},     /* no cpuid, PCI, synthetic, XML by variable */
+		{"HWLOC_PLUGINS_PATH", "/nonexistent"}, /* no plugin is looked for or loaded */
+		{"HWLOC_HIDE_ERRORS", "2"},             /* no warnings on stderr */
+		{"HWLOC_USE_NUMA_DISTANCES", "0"},      /* read by kernel_discover() */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		const char *now = getenv(variables[i].name), *want = variables[i].value;
+
+		if (!want ? now && unsetenv(variables[i].name) < 0
+			  : (!now || strcmp(now, want) != 0) && setenv(variables[i].name, want, 1) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A topology with the filters set; its source is still to be set and loaded. With `nodes`, groups are kept where
+ * NUMA nodes hang on them (a socket cut into several). */
+static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
+{
+	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
+
+	if (hwloc_topology_init(&topology) < 0)
+		return err_no_memory(err);
+	if (hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
+			nodes ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
+		hwloc_topology_set_flags(topology, (nodes ? 0 : HWLOC_TOPOLOGY_FLAG_NO_DISTANCES) |
+							   HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
+							   HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
+							   HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS) < 0)
+		return err_set(err, -EINVAL, "hwloc refuses its flags: %s", strerror(errno));
+	*ret = TAKE(topology);
+	return 0;
+}
+
+static int os_id(const struct hwloc_obj *obj)
+{
+	return obj->os_index <= INT_MAX ? (int)obj->os_index : MACHINE_NONE;
+}
+
+/*
+ * hwloc reads with tolerance: an id that is not a number becomes 0, a package or core whose masks contradict
+ * others is dropped. So the id is read again for the first CPU of each package and for CPUs without one, and
+ * the other files that a result rests on are checked where hwloc has read them. `root` NULL = no files (XML).
+ */
+static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *core,
+	const struct hwloc_obj *package, const struct hwloc_obj *l3, struct err *err)
+{
+	int r = 0;
+
+	if (!root)
+		return 0;
+	if (!package || hwloc_bitmap_first(package->cpuset) == (int)cpu->id)
+		r = kernel_read_socket(root, cpu->id, &cpu->socket, err);
+	if (r == 0 && l3 && hwloc_bitmap_first(l3->cpuset) == (int)cpu->id)
+		r = kernel_check_l3(root, cpu->id, err);
+	if (r == 0 && !core)
+		r = kernel_check_siblings(root, cpu->id, err);
+	return r;
+}
+
+static int add_cpu(const char *root, struct machine *m, const struct hwloc_obj *pu, struct err *err)
+{
+	const struct hwloc_obj *core = NULL, *package = NULL, *l3 = NULL;
+	struct cpu *cpu;
+
+	if (pu->os_index >= MACHINE_MAX_CPUS)
+		return err_set(err, -ERANGE, "CPU %u: an id of %d or above is not supported", pu->os_index,
+			MACHINE_MAX_CPUS);
+	for (const struct hwloc_obj *obj = pu->parent; obj; obj = obj->parent) {
+		if (obj->type == HWLOC_OBJ_CORE)
+			core = obj;
+		else if (obj->type == HWLOC_OBJ_PACKAGE)
+			package = obj;
+		else if (obj->type == HWLOC_OBJ_L3CACHE)
+			l3 = obj;
+	}
+	cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
+	if (!cpu)
+		return err_no_memory(err);
+	*cpu = (struct cpu){.id = pu->os_index,
+		.core = core ? (unsigned)hwloc_bitmap_first(core->cpuset) : pu->os_index,
+		.socket = package ? os_id(package) : MACHINE_NONE,
+		.numa = MACHINE_NONE,
+		.l3 = l3 ? os_id(l3) : MACHINE_NONE,
+		.uncore = MACHINE_NONE};
+	return check_cpu(root, cpu, core, package, l3, err);
+}
+
+/* No CPU twice, and every core named by one of them: a file may say otherwise. */
+static int check_ids(const struct machine *m, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = hwloc_bitmap_alloc();
+
+	if (!ids)
+		return err_no_memory(err);
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (hwloc_bitmap_isset(ids, m->cpus[i].id))
+			return err_set(err, -EINVAL, "CPU %u appears twice", m->cpus[i].id);
+		if (hwloc_bitmap_set(ids, m->cpus[i].id) < 0)
+			return err_no_memory(err);
+	}
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (!hwloc_bitmap_isset(ids, m->cpus[i].core))
+			return err_set(err, -EINVAL, "the core of CPU %u holds a CPU that does not exist",
+				m->cpus[i].id);
+	}
+	return 0;
+}
+
+static int add_cpus(const char *root, struct machine *m, hwloc_topology_t topology, struct err *err)
+{
+	hwloc_obj_t pu = NULL;
+
+	while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu))) {
+		int r = add_cpu(root, m, pu, err);
+
+		if (r < 0)
+			return r;
+	}
+	return check_ids(m, err);
+}
+
+/* hwloc follows links out of the root, which would make a machine of two. */
+static int check_links(const char *root, struct err *err)
+{
+	static const char *const folders[] = {"/sys/devices/system/cpu", "/sys/devices/system/node"};
+
+	for (size_t i = 0; *root && i < ARRAY_SIZE(folders); i++) {
+		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT((size_t)2 * PATH_MAX);
+		struct stat below, seen;
+		int r = fs_stat(root, folders[i], &below);
+
+		strbuf_addf(&path, "%s%s", root, folders[i]);
+		if (strbuf_error(&path) < 0)
+			return err_set(err, strbuf_error(&path), "path too long");
+		if (stat(path.text, &seen) < 0) {
+			if (r < 0)
+				continue;
+		} else if (r == 0 && below.st_dev == seen.st_dev && below.st_ino == seen.st_ino) {
+			continue;
+		}
+		return err_set(err, -EXDEV,
+			"'%s': a link on the way leads out of the root, and hwloc follows it", path.text);
+	}
+	return 0;
+}
+
+int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
+{
+	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
+	int r = set_environment(root);
+
+	if (r < 0)
+		return err_no_memory(err);
+	r = check_links(root, err);
+	if (r < 0)
+		return r;
+	r = new_topology(false, &topology, err);
+	if (r < 0)
+		return r;
+	if (hwloc_topology_load(topology) < 0)
+		return err_set(
+			err, -EINVAL, "hwloc finds no CPU topology in '%s/sys/devices/system/cpu'", root);
+	return add_cpus(root, m, topology, err);
+}
+
+/* ---- XML */
+
+static int add_pools(struct numa_node *node, const struct hwloc_numanode_attr_s *memory, struct err *err)
+{
+	/* hwloc has sorted them by size; the first is the ordinary page. */
+	for (unsigned i = 1; i < memory->page_types_len; i++) {
+		struct hugepage_pool *added, pool = {memory->page_types[i].size, memory->page_types[i].count};
+		uint64_t bytes;
+
+		if (__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
+			return err_set(
+				err, -ERANGE, "NUMA node %u: more hugepages than there can be", node->id);
+		added = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*added));
+		if (!added)
+			return err_no_memory(err);
+		*added = pool;
+	}
+	return 0;
+}
+
+/* Append the NUMA nodes in the kernel's order, without CPUs. */
+static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *err)
+{
+	hwloc_const_bitmap_t ids = hwloc_topology_get_complete_nodeset(topology);
+
+	if (hwloc_bitmap_last(ids) >= MACHINE_MAX_NODES || hwloc_bitmap_weight(ids) < 0)
+		return err_set(err, -ERANGE, "NUMA node %d: an id of %d or above is not supported",
+			hwloc_bitmap_last(ids), MACHINE_MAX_NODES);
+	for (int id = hwloc_bitmap_first(ids); id >= 0; id = hwloc_bitmap_next(ids, id)) {
+		const struct hwloc_obj *obj = hwloc_get_numanode_obj_by_os_index(topology, (unsigned)id);
+		struct numa_node *node;
+		int r;
+
+		if (!obj)
+			continue;
+		node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+		if (!node)
+			return err_no_memory(err);
+		*node = (struct numa_node){.id = (unsigned)id,
+			.socket = MACHINE_NONE,
+			.cpus = hwloc_bitmap_alloc(),
+			.memory_bytes = obj->attr->numanode.local_memory};
+		if (!node->cpus)
+			return err_no_memory(err);
+		if (node->memory_bytes > INT64_MAX)
+			return err_set(err, -ERANGE, "NUMA node %d: more memory than there can be", id);
+		r = add_pools(node, &obj->attr->numanode, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The node that hwloc takes for a CPU's own. */
+static const struct hwloc_obj *default_node(const struct hwloc_obj *pu)
+{
+	for (const struct hwloc_obj *obj = pu; obj; obj = obj->parent) {
+		if (obj->memory_first_child)
+			return obj->memory_first_child;
+	}
+	return NULL;
+}
+
+static int place_cpus(struct machine *m, hwloc_topology_t topology, struct err *err)
+{
+	hwloc_obj_t pu = NULL;
+
+	while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu))) {
+		const struct hwloc_obj *obj = default_node(pu);
+		int node = obj ? machine_node_index(m, obj->os_index) : -1;
+
+		if (node >= 0 && hwloc_bitmap_set(m->nodes[node].cpus, pu->os_index) < 0)
+			return err_no_memory(err);
+	}
+	return 0;
+}
+
+static int copy_distances(struct machine *m, const struct hwloc_distances_s *matrix, struct err *err)
+{
+	unsigned n = matrix->nbobjs;
+
+	for (unsigned from = 0; from < n; from++) {
+		for (unsigned to = 0; to < n; to++) {
+			hwloc_uint64_t value = matrix->values[from * n + to];
+			int row = machine_node_index(m, matrix->objs[from]->os_index);
+			int column = machine_node_index(m, matrix->objs[to]->os_index);
+
+			if (value > DISTANCE_MAX)
+				return err_set(err, -ERANGE, "NUMALatency %llu is not a distance",
+					(unsigned long long)value);
+			if (row >= 0 && column >= 0)
+				m->distances[(size_t)row * m->n_nodes + (size_t)column] = (unsigned)value;
+		}
+	}
+	return 0;
+}
+
+static int add_distances(struct machine *m, hwloc_topology_t topology, struct err *err)
+{
+	struct hwloc_distances_s *matrix = NULL;
+	unsigned n = 1;
+	int r;
+
+	if (hwloc_distances_get_by_name(topology, "NUMALatency", &n, &matrix, 0) < 0 || n == 0 || !matrix)
+		return 0;
+	m->distances = calloc(m->n_nodes * m->n_nodes, sizeof(*m->distances));
+	r = m->distances ? copy_distances(m, matrix, err) : err_no_memory(err);
+	hwloc_distances_release(topology, matrix);
+	return r;
+}
+
+static int add_offline(struct machine *m, hwloc_topology_t topology, struct err *err)
+{
+	hwloc_const_bitmap_t all = hwloc_topology_get_complete_cpuset(topology);
+
+	if (hwloc_bitmap_last(all) >= MACHINE_MAX_CPUS || hwloc_bitmap_weight(all) < 0)
+		return err_set(err, -ERANGE, "CPU %d: an id of %d or above is not supported",
+			hwloc_bitmap_last(all), MACHINE_MAX_CPUS);
+	m->offline = hwloc_bitmap_dup(all);
+	if (!m->offline ||
+		hwloc_bitmap_andnot(m->offline, m->offline, hwloc_topology_get_topology_cpuset(topology)) < 0)
+		return err_no_memory(err);
+	return 0;
+}
+
+static bool load_text(const struct strbuf *text, hwloc_topology_t topology)
+{
+	return hwloc_topology_set_xmlbuffer(topology, text->text, (int)text->len + 1) == 0 &&
+	       hwloc_topology_load(topology) == 0;
+}
+
+/* hwloc goes on where a bitmap cannot be made; the object keeps its id. */
+static bool has_ids_below(hwloc_topology_t topology, hwloc_obj_type_t type, unsigned end)
+{
+	for (hwloc_obj_t obj = NULL; (obj = hwloc_get_next_obj_by_type(topology, type, obj));)
+		if (obj->os_index >= end)
+			return false;
+	return true;
+}
+
+static bool limit_memory(size_t more)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	unsigned long pages, page = (unsigned long)sysconf(_SC_PAGESIZE);
+	struct rlimit limit;
+
+	if (fs_read("", "/proc/self/statm", &text, NULL) < 0)
+		return false;
+	pages = strtoul(text.text, NULL, 10);
+	limit.rlim_cur = limit.rlim_max = pages * page + more;
+	return pages > 0 && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+/* In the child: no handler of the parent's catches the crash, nothing is printed and no core written. */
+__attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_topology_t topology)
+{
+	static const int deadly[] = {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+	const struct rlimit no_core = {0, 0};
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++) {
+		signal(deadly[i], SIG_DFL);
+		sigaddset(&set, deadly[i]);
+	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	if (null >= 0)
+		dup2(null, STDERR_FILENO);
+	alarm(LOAD_SECONDS);
+	if (!limit_memory(LOAD_BYTES + LOAD_BYTES_EACH * text->len) || !load_text(text, topology))
+		_exit(EINVAL);
+	_exit(has_ids_below(topology, HWLOC_OBJ_PU, MACHINE_MAX_CPUS) &&
+				has_ids_below(topology, HWLOC_OBJ_NUMANODE, MACHINE_MAX_NODES)
+			? 0
+			: ERANGE);
+}
+
+/*
+ * hwloc follows what a file leaves out or mixes up until it crashes. So a child loads it first; a child that
+ * does not come back with a topology within LOAD_SECONDS, and within its memory, is the file's fault.
+ * 0; -EINVAL; -ERANGE for an id that is too large; -errno where there is no child.
+ */
+static int probe_text(const struct strbuf *text, hwloc_topology_t topology)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		return -errno;
+	if (child == 0)
+		try_text(text, topology);
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == ERANGE))
+		return -WEXITSTATUS(status);
+	return -EINVAL;
+}
+
+static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
+{
+	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(DISCOVER_XML_MAX);
+	int r = fs_read("", path, &text, err);
+
+	if (r < 0)
+		return r;
+	if (set_environment("") < 0)
+		return err_no_memory(err);
+	r = new_topology(true, &topology, err);
+	if (r < 0)
+		return r;
+	r = probe_text(&text, topology);
+	if (r == -ERANGE)
+		return err_set(err, r,
+			"'%s': ids of %d and above are not supported for CPUs, of %d for NUMA nodes", path,
+			MACHINE_MAX_CPUS, MACHINE_MAX_NODES);
+	if (r < 0 && r != -EINVAL)
+		return err_set(err, r, "'%s': cannot start a process to read it: %s", path, strerror(-r));
+	if (r < 0 || !load_text(&text, topology))
+		return err_set(err, -EINVAL, "'%s' is not a machine that hwloc %s can read (lstopo FILE.xml)",
+			path, HWLOC_VERSION);
+	*ret = TAKE(topology);
+	return 0;
+}
+
+int discover_hwloc_xml(const char *path, struct machine *m, struct err *err)
+{
+	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
+	int r = load_xml(path, &topology, err);
+
+	if (r < 0)
+		return r;
+	r = add_offline(m, topology, err);
+	if (r == 0)
+		r = add_cpus(NULL, m, topology, err);
+	if (r == 0)
+		r = add_nodes(m, topology, err);
+	if (r == 0)
+		r = place_cpus(m, topology, err);
+	if (r == 0)
+		r = add_distances(m, topology, err);
+	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
+}

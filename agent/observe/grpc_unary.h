@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * grpc_unary: one gRPC call at a time over a unix socket, by HTTP/2 without TLS. The only file that knows
+ * nghttp2. Whatever the peer sends is data to be checked: it ends a call with an error, never the process.
+ */
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "common/err.h"
+#include "common/strbuf.h"
+
+/* Statuses of gRPC that callers distinguish. */
+enum grpc_status {
+	GRPC_OK = 0,
+	GRPC_UNKNOWN = 2,
+	GRPC_DEADLINE_EXCEEDED = 4,
+	GRPC_NOT_FOUND = 5,
+	GRPC_RESOURCE_EXHAUSTED = 8,
+	GRPC_UNIMPLEMENTED = 12,
+	GRPC_UNAVAILABLE = 14,
+};
+
+/* A connection, kept between calls. */
+struct grpc_channel;
+
+/* Nothing is opened yet. A raised `cancel` (NULL = none; it must outlive the channel) ends a call under way.
+ * 0; -ENAMETOOLONG (longer than a socket's path can be), -ENOMEM. */
+int grpc_channel_new(const char *socket, const atomic_bool *cancel, struct grpc_channel **ret);
+/* The same over `fd`, a connected stream socket that the channel closes; it is never opened again. */
+int grpc_channel_new_connected(int fd, struct grpc_channel **ret);
+void grpc_channel_free(struct grpc_channel *c);
+void grpc_channel_freep(struct grpc_channel **c);
+
+struct grpc_reply {
+	struct strbuf message; /* the reply's bytes, when status is GRPC_OK */
+	int status;            /* enum grpc_status, or another number that gRPC defines */
+	struct err text;       /* the peer's words for a status that is not GRPC_OK */
+};
+
+#define GRPC_REPLY_INIT                                 \
+	{                                               \
+		.message = STRBUF_INIT(0), .status = -1 \
+	}
+
+void grpc_reply_release(struct grpc_reply *reply);
+
+/*
+ * Call `method` ("/package.Service/Method") with the `len` bytes of an encoded message, and wait for the
+ * whole reply: at most `max_reply` bytes, at most `deadline_ms` milliseconds in all. A connection that the
+ * peer has closed, or whose socket has been replaced since, is opened again first; the calls are ones that may
+ * be repeated.
+ *
+ * 0 when the peer answered, with any status. Otherwise one line in `err` that names the socket: -ENOENT (no
+ * socket), -EACCES, -ECONNREFUSED (nobody listens), -ECONNRESET (the peer went away), -ETIMEDOUT, -ECANCELED,
+ * -EMSGSIZE (the reply is over the cap), -EPROTO (no gRPC server, or the reply is cut off), -ENOMEM; *ret is
+ * then untouched.
+ */
+int grpc_call(struct grpc_channel *c, const char *method, const void *request, size_t len, size_t max_reply,
+	unsigned deadline_ms, struct grpc_reply *ret, struct err *err);

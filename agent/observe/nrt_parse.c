@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/nrt_parse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/machine.h"
+#include "common/vec.h"
+#include "scoring/nrt_rules.h"
+
+static void nrt_node_release(struct nrt_node *n)
+{
+	free(n->name);
+	inventory_release(&n->inventory);
+	*n = (struct nrt_node){0};
+}
+
+void nrt_nodes_release(struct nrt_nodes *n)
+{
+	for (size_t i = 0; i < n->n_items; i++)
+		nrt_node_release(&n->items[i]);
+	free(n->items);
+	*n = (struct nrt_nodes){0};
+}
+
+/* ---- which zones and resources there are */
+
+int nrt_zone_node(const struct doc *zone)
+{
+	const char *type = doc_string(doc_get(zone, "type")), *name = doc_string(doc_get(zone, "name"));
+
+	return type && name && !strcmp(type, "Node") ? nrt_zone_id(name) : -1;
+}
+
+struct names {
+	const char **items; /* borrowed */
+	size_t n_items;
+	size_t items_size;
+};
+
+static void names_release(struct names *n)
+{
+	free(n->items);
+}
+
+static int names_cmp(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Every resource name of the Node zones, sorted, each once; and the number of those zones. */
+static int collect_names(const struct doc *zones, struct names *names, size_t *ret_nodes, struct err *err)
+{
+	size_t kept = 0;
+
+	*ret_nodes = 0;
+	DOC_FOREACH (zone, zones) {
+		const struct doc *resources = doc_get(zone, "resources");
+
+		if (nrt_zone_node(zone) < 0)
+			continue;
+		(*ret_nodes)++;
+		if (!resources || resources->kind != DOC_LIST)
+			continue;
+		DOC_FOREACH (item, resources) {
+			const char *name = doc_string(doc_get(item, "name")), **slot;
+
+			if (!name)
+				return err_set(err, -EINVAL, "zone '%s': a resource without a name",
+					doc_string(doc_get(zone, "name")));
+			slot = vec_push(&names->items, &names->n_items, &names->items_size, sizeof(*slot));
+			if (!slot)
+				return err_no_memory(err);
+			*slot = name;
+		}
+	}
+	if (names->n_items > 0)
+		qsort(names->items, names->n_items, sizeof(*names->items), names_cmp);
+	for (size_t i = 0; i < names->n_items; i++)
+		if (i == 0 || strcmp(names->items[i], names->items[kept - 1]) != 0)
+			names->items[kept++] = names->items[i];
+	names->n_items = kept;
+	return 0;
+}
+
+/* ---- amounts and costs */
+
+static int read_amount(const struct doc *resource, const char *key, qty_t *ret, struct err *err)
+{
+	const struct doc *d = doc_get(resource, key);
+	struct quantity q;
+	int r;
+
+	if (!d || (d->kind != DOC_STRING && d->kind != DOC_NUMBER))
+		return err_set(err, -EINVAL, "%s: a quantity is expected, not %s", key, doc_kind_name(d));
+	r = quantity_parse(d->text, &q, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", key);
+	*ret = q.nano;
+	return 0;
+}
+
+static int read_resources(const struct doc *zone, struct inventory *inv, size_t at, struct err *err)
+{
+	const struct doc *resources = doc_get(zone, "resources");
+
+	if (!resources || resources->kind != DOC_LIST)
+		return 0;
+	DOC_FOREACH (item, resources) {
+		const char *name = doc_string(doc_get(item, "name"));
+		int resource = inventory_resource(inv, name);
+		struct inventory_amount *amount = inventory_amount(inv, at, (size_t)resource);
+		int r = read_amount(item, "capacity", &amount->capacity, err);
+
+		if (r == 0)
+			r = read_amount(item, "allocatable", &amount->allocatable, err);
+		if (r == 0)
+			r = read_amount(item, "available", &amount->available, err);
+		if (r < 0)
+			return err_wrap(
+				err, r, "zone '%s', resource '%s'", doc_string(doc_get(zone, "name")), name);
+		amount->present = true;
+	}
+	return 0;
+}
+
+/* The costs by name; a name that does not name a zone of the object is passed over. */
+static void read_costs(const struct doc *zone, struct inventory *inv, size_t at)
+{
+	const struct doc *costs = doc_get(zone, "costs");
+
+	if (!costs || costs->kind != DOC_LIST)
+		return;
+	DOC_FOREACH (item, costs) {
+		const char *name = doc_string(doc_get(item, "name"));
+		int id = name ? nrt_zone_id(name) : -1;
+		uint64_t value;
+
+		if (id < 0 || doc_uint64(doc_get(item, "value"), &value) < 0)
+			continue;
+		for (size_t to = 0; to < inv->n_nodes; to++)
+			if (inv->nodes[to].id == (unsigned)id)
+				inv->costs[at * inv->n_nodes + to] =
+					value > UINT32_MAX ? UINT32_MAX : (unsigned)value;
+	}
+}
+
+static int read_zones(const struct doc *zones, struct inventory *inv, struct err *err)
+{
+	CLEANUP(names_release) struct names names = {0};
+	size_t n_nodes, at = 0;
+	int r;
+
+	if (!zones || zones->kind != DOC_LIST)
+		return err_set(err, -EINVAL, "no zones in it");
+	r = collect_names(zones, &names, &n_nodes, err);
+	if (r < 0)
+		return r;
+	if (n_nodes == 0)
+		return err_set(err, -EINVAL, "no zone of type Node in it");
+	if (n_nodes > MACHINE_MAX_NODES || names.n_items > NRT_MAX_RESOURCES)
+		return err_set(err, -EINVAL,
+			"%zu zones of type Node with %zu resources, %d and %d are supported", n_nodes,
+			names.n_items, MACHINE_MAX_NODES, NRT_MAX_RESOURCES);
+	if (inventory_shape(inv, n_nodes, names.items, names.n_items) < 0)
+		return err_no_memory(err);
+	DOC_FOREACH (zone, zones)
+		if (nrt_zone_node(zone) >= 0)
+			inv->nodes[at++].id = (unsigned)nrt_zone_node(zone);
+	at = 0;
+	DOC_FOREACH (zone, zones) {
+		if (nrt_zone_node(zone) < 0)
+			continue;
+		read_costs(zone, inv, at);
+		r = read_resources(zone, inv, at++, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- policies */
+
+size_t nrt_attributes(const struct doc *owner, struct nrt_attribute ret[NRT_MAX_ATTRIBUTES])
+{
+	const struct doc *list = doc_get(owner, "attributes");
+	size_t n = 0;
+
+	if (!list || list->kind != DOC_LIST)
+		return 0;
+	DOC_FOREACH (item, list) {
+		const char *name = doc_string(doc_get(item, "name"));
+		const char *value = doc_string(doc_get(item, "value"));
+
+		if (name && value && n < NRT_MAX_ATTRIBUTES)
+			ret[n++] = (struct nrt_attribute){.name = name, .value = value};
+	}
+	return n;
+}
+
+void nrt_topology_settings(const struct doc *object, struct topology_manager_config *config)
+{
+	const struct doc *policies = doc_get(object, "topologyPolicies");
+	const char *first = policies && policies->n_items > 0 ? doc_string(&policies->items[0]) : NULL;
+	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
+	size_t n = nrt_attributes(object, attributes);
+
+	nrt_apply_policies(config, &first, first ? 1 : 0);
+	nrt_apply_attributes(config, attributes, n);
+}
+
+static void read_policies(const struct doc *object, struct nrt_node *node)
+{
+	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
+	size_t n = nrt_attributes(object, attributes);
+
+	for (size_t i = 0; i < n; i++) {
+		int index;
+
+		if (strcmp(attributes[i].name, "cpuManagerPolicy") != 0)
+			continue;
+		index = settings_name_index(
+			cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, attributes[i].value);
+		node->cpu_manager = index > 0 ? (enum cpu_manager_policy)index : CPU_MANAGER_UNKNOWN;
+	}
+	node->inventory.topology = nrt_topology_manager(NULL, 0, NULL, 0);
+	nrt_topology_settings(object, &node->inventory.topology);
+}
+
+/* ---- objects */
+
+int nrt_nodes_add(struct doc *object, void *data, struct err *err)
+{
+	CLEANUP(nrt_node_release) struct nrt_node node = {0};
+	struct nrt_nodes *nodes = data;
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	struct nrt_node *slot;
+	int r;
+
+	inventory_init(&node.inventory);
+	if (!name)
+		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
+	node.name = strdup(name);
+	if (!node.name)
+		return err_no_memory(err);
+	r = read_zones(doc_get(object, "zones"), &node.inventory, err);
+	if (r < 0)
+		return err_wrap(err, r, "NodeResourceTopology '%s'", name);
+	read_policies(object, &node);
+	slot = vec_push(&nodes->items, &nodes->n_items, &nodes->items_size, sizeof(*slot));
+	if (!slot)
+		return err_no_memory(err);
+	*slot = node;
+	node = (struct nrt_node){0};
+	return 0;
+}
+
+/* The list in a List; of a member that appears twice the last counts, as doc_get() has it. */
+static struct doc *list_items(struct doc *object)
+{
+	struct doc *items = NULL;
+
+	DOC_FOREACH (member, object)
+		if (member->key && !strcmp(member->key, "items") && member->kind == DOC_LIST)
+			items = member;
+	return items;
+}
+
+int nrt_objects_each(struct doc *object, nrt_object_fn *fn, void *data, struct err *err)
+{
+	const char *kind = doc_string(doc_get(object, "kind"));
+	struct doc *items;
+
+	if (kind && !strcmp(kind, "NodeResourceTopology"))
+		return fn(object, data, err);
+	if (!kind || (strcmp(kind, "List") != 0 && strcmp(kind, "NodeResourceTopologyList") != 0))
+		return err_set(err, -EINVAL, "not a NodeResourceTopology or a List of them, but %s%s%s",
+			kind ? "a '" : "something without a kind", kind ? kind : "", kind ? "'" : "");
+	items = list_items(object);
+	if (!items)
+		return err_set(err, -EINVAL, "a List without items");
+	DOC_FOREACH (item, items) {
+		const char *item_kind = doc_string(doc_get(item, "kind"));
+		int r;
+
+		/* Items of a typed list may leave their kind out. */
+		if (item_kind && strcmp(item_kind, "NodeResourceTopology") != 0)
+			return err_set(err, -EINVAL, "the List holds a '%s'", item_kind);
+		r = fn(item, data, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

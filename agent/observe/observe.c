@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/observe.h"
+
+#include <errno.h>
+
+#include "agent/base/node_name.h"
+#include "agent/observe/discover.h"
+#include "common/cleanup.h"
+
+void observation_init(struct observation *o)
+{
+	memset(o, 0, sizeof(*o));
+	node_state_init(&o->node);
+	notes_init(&o->notes);
+}
+
+void observation_release(struct observation *o)
+{
+	node_state_release(&o->node);
+	free(o->kubelet_root);
+	notes_release(&o->notes);
+	observation_init(o);
+}
+
+void sources_release(struct sources *s)
+{
+	sources_forget_machine(s);
+	state_texts_release(&s->state_files);
+	pods_seen_release(&s->pods_seen);
+	free(s->socket);
+	pod_resources_client_free(s->api);
+	settings_finding_release(&s->settings);
+	*s = (struct sources){.cancel = s->cancel};
+}
+
+void sources_forget_machine(struct sources *s)
+{
+	if (s->machine_known)
+		machine_release(&s->machine);
+	s->machine_known = false;
+}
+
+static int read_machine(
+	struct sources *sources, const struct observe_config *config, struct machine *ret, struct err *err)
+{
+	const struct machine_source source = {.root = config->sysroot, .xml = config->machine_xml};
+
+	if (!sources->machine_known) {
+		int r;
+
+		machine_init(&sources->machine);
+		r = machine_discover(&source, &sources->machine, err);
+		if (r < 0)
+			return r;
+		sources->machine_known = true;
+	}
+	return machine_copy(&sources->machine, ret) < 0 ? err_no_memory(err) : 0;
+}
+
+static int read_settings(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
+{
+	int r = settings_find(config->sysroot, &config->settings, &sources->settings, &o->node.settings,
+		&o->kubelet_root, &o->settings_kept, &o->notes, err);
+
+	if (r == 0)
+		o->node.settings.kubelet_minor = config->kubelet_minor;
+	return r;
+}
+
+int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,
+	struct notes *notes, struct err *err)
+{
+	int r = settings_find(config->sysroot, &config->settings, NULL, ret, ret_root, NULL, notes, err);
+
+	if (r == 0)
+		ret->kubelet_minor = config->kubelet_minor;
+	return r;
+}
+
+/* ---- allocations */
+
+#define UNIX_SCHEME "unix://"
+
+int observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret)
+{
+	const char *value = config->pod_resources;
+	bool elsewhere = *config->sysroot || config->machine_xml;
+	char *socket = NULL;
+
+	if (!strcmp(value, "none") || (!strcmp(value, "auto") && elsewhere)) {
+		*ret = NULL;
+		return 0;
+	}
+	if (!strncmp(value, UNIX_SCHEME, strlen(UNIX_SCHEME)))
+		value += strlen(UNIX_SCHEME);
+	if (strcmp(value, "auto") != 0)
+		socket = strdup(value);
+	else if (asprintf(&socket, "%s/pod-resources/kubelet.sock", kubelet_root) < 0)
+		socket = NULL;
+	if (!socket)
+		return -ENOMEM;
+	*ret = socket;
+	return 0;
+}
+
+/* The client for the socket, kept while that stays the same. */
+static int open_api(struct sources *sources, const struct observe_config *config, const char *kubelet_root)
+{
+	CLEANUP(freep) char *socket = NULL;
+	struct pod_resources_client *client = NULL;
+	int r = observe_socket(config, kubelet_root, &socket);
+
+	if (r < 0 || (socket && sources->socket && !strcmp(socket, sources->socket)))
+		return r;
+	if (socket)
+		r = pod_resources_client_new(socket, sources->cancel, &client);
+	if (r < 0)
+		return r;
+	pod_resources_client_free(sources->api);
+	free(sources->socket);
+	sources->api = client;
+	sources->files_then = 0;
+	sources->socket = TAKE(socket);
+	return 0;
+}
+
+/* The managers' policies, where nothing else has them: the API lists what is allocatable of CPUs and memory
+ * under the static policies only. */
+static int settings_from_api(struct settings *s, const struct pod_resources *api)
+{
+	static const char from[] = "the pod-resources API";
+	int r = 0;
+
+	if (!api->allocatable_known)
+		return 0;
+	if (s->cpu_manager == CPU_MANAGER_UNKNOWN) {
+		s->cpu_manager =
+			hwloc_bitmap_iszero(api->allocatable_cpus) ? CPU_MANAGER_NONE : CPU_MANAGER_STATIC;
+		r = settings_set_from(s, SETTING_CPU_MANAGER_POLICY, from);
+	}
+	if (r == 0 && s->memory_manager == MEMORY_MANAGER_UNKNOWN) {
+		s->memory_manager =
+			api->n_allocatable_memory > 0 ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
+		r = settings_set_from(s, SETTING_MEMORY_MANAGER_POLICY, from);
+	}
+	return r;
+}
+
+static void take_answer(struct allocations_answer *a, struct observation *o)
+{
+	o->from_files = a->from_files;
+	o->from_api = a->from_api;
+	o->api_kept = a->api_kept;
+	o->contradictions = a->contradictions;
+	o->node.allocations = a->all;
+	allocations_init(&a->all);
+	o->node.pods_known = a->from_api;
+	o->node.pods = TAKE(a->api.pods);
+	o->node.n_pods = a->api.n_pods;
+	o->node.pods_size = a->api.pods_size;
+	a->api.n_pods = a->api.pods_size = 0;
+	if (a->from_api && a->api.allocatable_known)
+		o->node.allocatable_cpus = TAKE(a->api.allocatable_cpus);
+}
+
+static int read_allocations(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
+{
+	CLEANUP(allocations_answer_release) struct allocations_answer a;
+	struct allocations_query q = {.sysroot = config->sysroot,
+		.kubelet_root = o->kubelet_root,
+		.files = config->state_files,
+		.api_named = config->pod_resources_named,
+		.files_then = &sources->files_then,
+		.last = &sources->state_files,
+		.seen = &sources->pods_seen,
+		.machine = &o->node.machine};
+	int r = open_api(sources, config, o->kubelet_root);
+
+	allocations_answer_init(&a);
+	if (r < 0)
+		return err_no_memory(err);
+	q.api = sources->api;
+	q.socket = sources->socket;
+	r = allocations_read(&q, &a, &o->notes, err);
+	if (r < 0)
+		return r;
+	r = settings_check_state(&o->node.settings, &a.policies, &o->notes);
+	if (r == 0 && a.from_api)
+		r = settings_from_api(&o->node.settings, &a.api);
+	take_answer(&a, o);
+	return r < 0 ? err_no_memory(err) : 0;
+}
+
+/* Every step; what was read before a failure stays in `o` for its owner to release. */
+static int read_all(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
+{
+	int r = node_name_find(config->node_name, &o->node.node_name, err);
+
+	if (r == 0)
+		r = read_machine(sources, config, &o->node.machine, err);
+	if (r == 0)
+		r = read_settings(sources, config, o, err);
+	if (r == 0)
+		r = read_allocations(sources, config, o, err);
+	return r;
+}
+
+int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,
+	struct err *err)
+{
+	CLEANUP(observation_release) struct observation o;
+	int r;
+
+	observation_init(&o);
+	r = read_all(sources, config, &o, err);
+	if (r < 0)
+		return r;
+	*ret = o;
+	observation_init(&o);
+	return 0;
+}
+
+int observe(const struct observe_config *config, struct observation *ret, struct err *err)
+{
+	CLEANUP(sources_release) struct sources sources = {0};
+
+	return observe_with(&sources, config, ret, err);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/observe_nrt.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "agent/observe/nrt_parse.h"
+#include "common/cleanup.h"
+#include "common/vec.h"
+
+#define SOCKET_PREFIX "socket-"
+#define SOCKET_MAX    65535
+
+/* ---- zones */
+
+static struct doc *zones_of(struct doc *object)
+{
+	struct doc *zones = NULL;
+
+	DOC_FOREACH (member, object)
+		if (member->key && !strcmp(member->key, "zones") && member->kind == DOC_LIST)
+			zones = member;
+	return zones;
+}
+
+static bool is_type(const struct doc *zone, const char *want)
+{
+	const char *type = doc_string(doc_get(zone, "type"));
+
+	return type && !strcmp(type, want);
+}
+
+/* Exporters list every id up to the highest, because readers index the list by id; such a zone has a name
+ * only.
+ */
+static bool is_filler(const struct doc *zone)
+{
+	return nrt_zone_node(zone) >= 0 && !doc_get(zone, "resources") && !doc_get(zone, "attributes") &&
+	       !doc_get(zone, "costs");
+}
+
+/* NUMA nodes by id, then what is none. */
+static int by_node(const void *va, const void *vb)
+{
+	int a = nrt_zone_node(va), b = nrt_zone_node(vb);
+
+	if (a < 0 || b < 0)
+		return (a < 0) - (b < 0);
+	return (a > b) - (a < b);
+}
+
+/* Without fillers, in order; each NUMA node once. */
+static int arrange_zones(struct doc *zones, struct err *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < zones->n_items; i++) {
+		if (is_filler(&zones->items[i]))
+			doc_release(&zones->items[i]);
+		else
+			zones->items[kept++] = zones->items[i];
+	}
+	zones->n_items = kept;
+	if (kept > 1)
+		qsort(zones->items, kept, sizeof(*zones->items), by_node);
+	for (size_t i = 1; i < kept; i++) {
+		int id = nrt_zone_node(&zones->items[i]);
+
+		if (id >= 0 && id == nrt_zone_node(&zones->items[i - 1]))
+			return err_set(err, -EINVAL, "NUMA node %d appears twice", id);
+	}
+	return 0;
+}
+
+/* The attribute "cpus" of a zone; an empty set, and *ret_told false, where it has none. */
+static int zone_cpus(const struct doc *zone, bool *ret_told, hwloc_bitmap_t *ret, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
+	size_t n = nrt_attributes(zone, attributes);
+	const char *list = "";
+	int r;
+
+	*ret_told = false;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(attributes[i].name, "cpus") != 0)
+			continue;
+		list = attributes[i].value;
+		*ret_told = true;
+	}
+	r = cpuset_parse(list, &cpus, err);
+	if (r == 0 && hwloc_bitmap_last(cpus) >= MACHINE_MAX_CPUS)
+		r = err_set(err, -ERANGE, "CPU %d: an id of %d or above is not supported",
+			hwloc_bitmap_last(cpus), MACHINE_MAX_CPUS);
+	if (r < 0)
+		return err_wrap(err, r, "zone '%.60s', attribute 'cpus'", doc_string(doc_get(zone, "name")));
+	*ret = TAKE(cpus);
+	return 0;
+}
+
+/* ---- sockets */
+
+/* The id in the name of a Socket zone, "socket-1"; of one named otherwise its position; else MACHINE_NONE. */
+static int socket_id(const struct doc *zones, const char *name)
+{
+	int at = 0;
+
+	if (name && !strncmp(name, SOCKET_PREFIX, strlen(SOCKET_PREFIX))) {
+		const char *digits = name + strlen(SOCKET_PREFIX);
+		unsigned long id = strtoul(digits, NULL, 10);
+
+		if (*digits && strspn(digits, "0123456789") == strlen(digits) && id <= SOCKET_MAX)
+			return (int)id;
+	}
+	DOC_FOREACH (zone, zones) {
+		const char *other = doc_string(doc_get(zone, "name"));
+
+		if (!is_type(zone, "Socket"))
+			continue;
+		if (name && other && !strcmp(name, other))
+			return at;
+		at++;
+	}
+	return MACHINE_NONE;
+}
+
+/* The socket with this id has these CPUs too. */
+static int add_socket(struct machine *m, int id, hwloc_const_bitmap_t cpus)
+{
+	struct socket_info *s = NULL;
+
+	for (size_t i = 0; i < m->n_sockets && !s; i++)
+		if (m->sockets[i].id == id)
+			s = &m->sockets[i];
+	if (!s) {
+		s = vec_push(&m->sockets, &m->n_sockets, &m->sockets_size, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		s->id = id;
+		s->cpus = hwloc_bitmap_alloc();
+	}
+	return s->cpus && hwloc_bitmap_or(s->cpus, s->cpus, cpus) == 0 ? 0 : -ENOMEM;
+}
+
+static int socket_of_cpu(const struct machine *m, unsigned id)
+{
+	for (size_t i = 0; i < m->n_sockets; i++)
+		if (hwloc_bitmap_isset(m->sockets[i].cpus, id))
+			return m->sockets[i].id;
+	return MACHINE_NONE;
+}
+
+/* ---- the machine */
+
+/* One zone's part: a NUMA node, a socket, and their CPUs added to `all`. */
+static int add_zone(struct observation *o, const struct doc *zones, const struct doc *zone,
+	hwloc_bitmap_t all, struct err *err)
+{
+	const char *name = doc_string(doc_get(zone, "name")), *parent = doc_string(doc_get(zone, "parent"));
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	struct machine *m = &o->node.machine;
+	int node = nrt_zone_node(zone), socket, r;
+	struct numa_node *slot;
+	bool told;
+
+	if (node < 0 && !is_type(zone, "Socket")) {
+		if (is_type(zone, "Node"))
+			notes_add(&o->notes,
+				"zone '%s' is left out: schedulers know the names node-0 to node-63 only",
+				name ? name : "");
+		return 0;
+	}
+	r = zone_cpus(zone, &told, &cpus, err);
+	if (r < 0)
+		return r;
+	socket = socket_id(zones, node >= 0 ? parent : name);
+	if (hwloc_bitmap_or(all, all, cpus) < 0 || (socket >= 0 && add_socket(m, socket, cpus) < 0))
+		return -ENOMEM;
+	if (node < 0)
+		return 0;
+	slot = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	slot->id = (unsigned)node;
+	slot->cpus = TAKE(cpus);
+	return 0;
+}
+
+/* What no derivation can know: the socket of a NUMA node whose CPUs are unknown, its memory. */
+static void finish_nodes(struct observation *o, const struct doc *zones)
+{
+	int memory = inventory_resource(&o->node.inventory, "memory");
+
+	for (size_t i = 0; i < o->node.machine.n_nodes; i++) {
+		struct numa_node *node = &o->node.machine.nodes[i];
+		qty_t bytes = memory < 0 ? 0
+					 : inventory_amount(&o->node.inventory, i, (size_t)memory)->capacity /
+						   QTY_UNIT;
+
+		if (node->socket == MACHINE_NONE && hwloc_bitmap_iszero(node->cpus))
+			node->socket = socket_id(zones, doc_string(doc_get(&zones->items[i], "parent")));
+		node->memory_bytes = bytes > (qty_t)UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
+	}
+}
+
+/* The costs, unless only those of a NUMA node to itself are known. */
+static int copy_distances(const struct inventory *inv, struct machine *m)
+{
+	size_t n = inv->n_nodes;
+	bool told = false;
+
+	for (size_t i = 0; i < n * n; i++)
+		told = told || (i / n != i % n && inv->costs[i] != INVENTORY_COST_UNKNOWN);
+	if (!told)
+		return 0;
+	m->distances = calloc(n * n, sizeof(*m->distances));
+	if (!m->distances)
+		return -ENOMEM;
+	memcpy(m->distances, inv->costs, n * n * sizeof(*m->distances));
+	return 0;
+}
+
+/* The inventory is there already; its nodes are the first zones. */
+static int make_machine(const struct doc *zones, struct observation *o, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = hwloc_bitmap_alloc();
+	struct machine *m = &o->node.machine;
+	int r = all ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < zones->n_items; i++)
+		r = add_zone(o, zones, &zones->items[i], all, err);
+	if (r < 0)
+		return r;
+	for (int id = hwloc_bitmap_first(all); id >= 0; id = hwloc_bitmap_next(all, id)) {
+		struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
+
+		if (!cpu)
+			return -ENOMEM;
+		*cpu = (struct cpu){.id = (unsigned)id,
+			.core = (unsigned)id,
+			.socket = socket_of_cpu(m, (unsigned)id),
+			.numa = MACHINE_NONE,
+			.l3 = MACHINE_NONE};
+	}
+	r = machine_derive(m);
+	if (r < 0)
+		return r;
+	m->n_cores = 0;
+	finish_nodes(o, zones);
+	return copy_distances(&o->node.inventory, m);
+}
+
+/* ---- amounts and settings */
+
+static int check_amounts(const struct inventory *inv, struct err *err)
+{
+	for (size_t i = 0; i < inv->n_nodes * inv->n_resources; i++) {
+		const struct inventory_amount *a = &inv->amounts[i];
+
+		if (a->capacity < 0 || a->allocatable < 0 || a->available < 0)
+			return err_set(err, -EINVAL, "zone 'node-%u', resource '%s': %s is negative",
+				inv->nodes[i / inv->n_resources].id, inv->resources[i % inv->n_resources],
+				a->capacity < 0      ? "capacity"
+				: a->allocatable < 0 ? "allocatable"
+						     : "available");
+	}
+	return 0;
+}
+
+static int read_settings(const struct doc *object, enum cpu_manager_policy cpu_manager, struct settings *s)
+{
+	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
+	size_t n = nrt_attributes(object, attributes);
+	char **text;
+	int index;
+
+	s->cpu_manager = cpu_manager;
+	nrt_topology_settings(object, &s->topology);
+	for (size_t i = 0; i < n; i++) {
+		text = NULL;
+		if (!strcmp(attributes[i].name, "memoryManagerPolicy")) {
+			index = settings_name_index(memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT,
+				attributes[i].value);
+			s->memory_manager =
+				index > 0 ? (enum memory_manager_policy)index : MEMORY_MANAGER_UNKNOWN;
+		} else if (!strcmp(attributes[i].name, "cpuManagerPolicyOptions")) {
+			text = &s->cpu_options_text;
+		} else if (!strcmp(attributes[i].name, "topologyManagerPolicyOptions")) {
+			text = &s->topology_options_text;
+		}
+		if (!text)
+			continue;
+		free(*text);
+		*text = strdup(attributes[i].value);
+		if (!*text)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void note_unknowns(struct observation *o)
+{
+	size_t silent = 0;
+
+	for (size_t i = 0; i < o->node.machine.n_nodes; i++) {
+		int cpu = inventory_resource(&o->node.inventory, "cpu");
+
+		silent += hwloc_bitmap_iszero(o->node.machine.nodes[i].cpus) && cpu >= 0 &&
+			  inventory_amount(&o->node.inventory, i, (size_t)cpu)->capacity > 0;
+	}
+	notes_add(&o->notes, "drawn from a NodeResourceTopology object: it does not say who holds what");
+	if (silent > 0)
+		notes_add(&o->notes, "zones without the attribute 'cpus': their CPUs are counted, not drawn");
+}
+
+/* ---- all of it */
+
+/* The name and the amounts, by the reader that `nrtd score` has. */
+static int read_inventory(
+	struct doc *object, struct observation *o, enum cpu_manager_policy *ret_cpu_manager, struct err *err)
+{
+	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
+	int r = nrt_nodes_add(object, &nodes, err);
+
+	if (r < 0)
+		return r;
+	o->node.node_name = TAKE(nodes.items[0].name);
+	o->node.inventory = nodes.items[0].inventory;
+	inventory_init(&nodes.items[0].inventory);
+	*ret_cpu_manager = nodes.items[0].cpu_manager;
+	return 0;
+}
+
+/* With a name and with zones, as read_inventory() has seen to. */
+static int read_rest(const struct doc *object, const struct doc *zones, enum cpu_manager_policy cpu_manager,
+	struct observation *o, struct err *err)
+{
+	int r = check_amounts(&o->node.inventory, err);
+
+	if (r == 0)
+		r = make_machine(zones, o, err);
+	if (r == 0)
+		r = read_settings(object, cpu_manager, &o->node.settings);
+	if (r == 0 && cpu_manager == CPU_MANAGER_NONE) {
+		/* Then no CPU is kept from anybody. */
+		o->node.reserved.cpus = hwloc_bitmap_alloc();
+		r = o->node.reserved.cpus ? 0 : -ENOMEM;
+	}
+	if (r == 0)
+		note_unknowns(o);
+	return r == 0 && o->notes.error < 0 ? -ENOMEM : r;
+}
+
+int observe_nrt(struct doc *object, struct observation *ret, struct err *err)
+{
+	CLEANUP(observation_release) struct observation o;
+	enum cpu_manager_policy cpu_manager = CPU_MANAGER_UNKNOWN;
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	struct doc *zones = zones_of(object);
+	int r;
+
+	observation_init(&o);
+	if (!zones)
+		return err_set(err, -EINVAL, "NodeResourceTopology '%s': no zones in it", name ? name : "");
+	r = arrange_zones(zones, err);
+	if (r < 0)
+		return err_wrap(err, r, "NodeResourceTopology '%s'", name ? name : "");
+	r = read_inventory(object, &o, &cpu_manager, err);
+	if (r < 0)
+		return r;
+	r = read_rest(object, zones, cpu_manager, &o, err);
+	if (r == -ENOMEM)
+		return err_no_memory(err);
+	if (r < 0)
+		return err_wrap(err, r, "NodeResourceTopology '%s'", o.node.node_name);
+	*ret = o;
+	observation_init(&o);
+	return 0;
+}

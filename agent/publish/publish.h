@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What nrtd keeps true on the API server for its node: the NodeResourceTopology object and the annotations
+ * and labels of the Node under nrtd.dev/. A publisher remembers what it last wrote and when; it keeps no
+ * queue: the caller calls with its newest state, whenever that may have changed and when the last call asked
+ * for it.
+ *
+ * The object is written by server-side apply (field manager nrtd, forced: nrtd owns its lists whole) and
+ * carries an ownerReference to the Node. A refresh applies it once more without looking first: one request
+ * both finds and repairs whatever was edited or deleted, and an apply that changes nothing makes the API
+ * server write nothing (no new resourceVersion, no event for watchers). The Node's metadata is read at the
+ * start and at each refresh, and changed by a merge patch that names keys under nrtd.dev/ only, null for
+ * those that are to vanish.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/publish/api_client.h"
+#include "agent/publish/publish_answer.h"
+#include "agent/publish/publish_doc.h"
+#include "common/err.h"
+
+#define PUBLISH_NRT_PATH  "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
+#define PUBLISH_NODE_PATH "/api/v1/nodes/"
+#define PUBLISH_MANAGER   "fieldManager=nrtd"
+
+/* A Node is tens of kilobytes, mostly its status; this has the server send no more than its metadata. */
+#define PUBLISH_METADATA_ONLY "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
+/* What a call did. */
+struct publish_result {
+	enum publish_outcome nrt, node;
+	bool current;           /* everything wanted is on the API server */
+	unsigned kubelet_minor; /* the Node's kubelet is of release 1.N; 0 = not known */
+	uint64_t call_again_ms; /* call at this time at the latest, changed or not (clock of `now_ms`) */
+};
+
+struct publisher_options {
+	const char *node_name;
+	uint64_t refresh_ms;            /* 0 = 10 min; each is 10 % shorter to 10 % longer by chance */
+	uint64_t nrt_interval_ms;       /* least time between two writes of the object; 0 = 500 ms */
+	uint64_t node_interval_ms;      /* least time between two writes of the Node; 0 = 5 s */
+	uint64_t (*random)(void *data); /* 64 random bits; NULL = the kernel's */
+	void *random_data;
+	uint64_t (*clock)(void *data); /* milliseconds, as now_ms is; NULL = CLOCK_MONOTONIC */
+	void *clock_data;
+};
+
+struct publisher;
+
+/* A publisher that knows nothing yet of what is there. `client` must outlive it; the options are copied. *ret
+ * is the caller's, to be freed by publisher_free(). 0; -EINVAL for a node name no Node can have; -ENOMEM. */
+int publisher_new(struct api_client *client, const struct publisher_options *options, struct publisher **ret,
+	struct err *err);
+void publisher_free(struct publisher *p);
+
+static inline void publisher_freep(struct publisher **p)
+{
+	publisher_free(*p);
+	*p = NULL;
+}
+
+/*
+ * Bring the API server to `request`, as far as rate limits and backoff allow at `now_ms` (a clock that never
+ * goes back, CLOCK_MONOTONIC in milliseconds). Blocks for as long as the requests take, at most three of
+ * them. *ret is always filled. 0; -errno when something failed that this call tried, with one line that says
+ * what is missing and what to do about it (the caller logs it; the retry is in ret->call_again_ms). A call
+ * during a backoff tries nothing and gives 0.
+ */
+int publisher_publish(struct publisher *p, const struct publish_request *request, uint64_t now_ms,
+	struct publish_result *ret, struct err *err);
+
+/* Forget what was written and every rate limit and backoff: the next call reads and writes everything
+ * (SIGHUP, the kubelet registered the Node again). Counts stay. */
+void publisher_forget(struct publisher *p);
+
+/*
+ * Take away what nrtd has put there: the Node's annotations and labels under nrtd.dev/, and the NRT object
+ * when nrtd wrote it last (it then has the attribute nrtd.dev/content-hash). What is not there is fine. 0;
+ * -errno with one line.
+ */
+int publisher_cleanup(struct publisher *p, struct err *err);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/render/inventory_doc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "agent/observe/settings_text.h"
+#include "common/cleanup.h"
+
+/* A string, or null when there is none. */
+static bool add_text(struct doc *map, const char *key, const char *text)
+{
+	return text ? doc_add_string(map, key, text) != NULL : doc_add(map, key) != NULL;
+}
+
+static bool add_set(struct doc *map, const char *key, hwloc_const_bitmap_t set)
+{
+	CLEANUP(freep) char *text = set ? cpuset_print(set) : NULL;
+
+	return set && !text ? false : add_text(map, key, text);
+}
+
+static bool add_bytes(struct doc *map, const char *key, uint64_t bytes)
+{
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%" PRIu64, bytes);
+	struct doc *d = doc_add(map, key);
+
+	return d && doc_set_text(d, DOC_NUMBER, text, (size_t)n) == 0;
+}
+
+static bool add_amount(struct doc *map, const char *key, qty_t nano)
+{
+	struct quantity q = {.nano = nano, .format = QUANTITY_DECIMAL_SI};
+	char text[QUANTITY_TEXT_MAX];
+
+	quantity_print(q, text);
+	return doc_add_string(map, key, text);
+}
+
+static bool add_settings(struct doc *top, const struct settings *s)
+{
+	struct doc *list = doc_add_list(top, "settings");
+
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
+		struct doc *map = doc_add_map(list, NULL);
+
+		if (s->from[what] && !value)
+			return false;
+		if (!doc_add_string(map, "name", setting_names[what]) || !add_text(map, "value", value) ||
+			!add_text(map, "from", s->from[what]))
+			return false;
+	}
+	return list;
+}
+
+static bool add_node(struct doc *list, const struct inventory *inv, size_t at)
+{
+	struct doc *node = doc_add_map(list, NULL), *resources, *costs;
+
+	if (!doc_add_number(node, "id", inv->nodes[at].id))
+		return false;
+	resources = doc_add_list(node, "resources");
+	for (size_t i = 0; i < inv->n_resources; i++) {
+		const struct inventory_amount *amount = inventory_amount(inv, at, i);
+		struct doc *map;
+
+		if (!amount->present)
+			continue;
+		map = doc_add_map(resources, NULL);
+		if (!doc_add_string(map, "name", inv->resources[i]) ||
+			!add_amount(map, "capacity", amount->capacity) ||
+			!add_amount(map, "allocatable", amount->allocatable) ||
+			!add_amount(map, "available", amount->available))
+			return false;
+	}
+	costs = doc_add_list(node, "costs");
+	for (size_t to = 0; to < inv->n_nodes; to++)
+		if (!doc_add_number(costs, NULL, inv->costs[at * inv->n_nodes + to]))
+			return false;
+	return costs;
+}
+
+static bool add_memory_blocks(struct doc *map, const struct allocation *a)
+{
+	struct doc *list = doc_add_list(map, "memory");
+
+	for (size_t i = 0; i < a->n_memory; i++) {
+		struct doc *block = doc_add_map(list, NULL);
+
+		if (!doc_add_string(block, "type", a->memory[i].type) ||
+			!add_bytes(block, "bytes", a->memory[i].bytes) ||
+			!add_set(block, "numaNodes", a->memory[i].nodes))
+			return false;
+	}
+	return list;
+}
+
+static bool add_device_blocks(struct doc *map, const struct allocation *a)
+{
+	struct doc *list = doc_add_list(map, "devices");
+
+	for (size_t i = 0; i < a->n_devices; i++) {
+		struct doc *block = doc_add_map(list, NULL), *ids;
+
+		if (!doc_add_string(block, "resource", a->devices[i].resource) ||
+			!add_set(block, "numaNodes", a->devices[i].nodes))
+			return false;
+		ids = doc_add_list(block, "ids");
+		for (size_t d = 0; d < a->devices[i].ids.n_items; d++)
+			if (!doc_add_string(ids, NULL, a->devices[i].ids.items[d]))
+				return false;
+	}
+	return list;
+}
+
+static bool add_allocations(struct doc *top, const struct allocations *all)
+{
+	struct doc *list = doc_add_list(top, "allocations");
+
+	for (size_t i = 0; i < all->n_items; i++) {
+		const struct allocation *a = &all->items[i];
+		struct doc *map = doc_add_map(list, NULL);
+
+		if (!doc_add_string(map, "podUID", a->pod_uid) ||
+			!doc_add_string(map, "namespace", a->namespace) ||
+			!doc_add_string(map, "pod", a->pod) ||
+			!doc_add_string(map, "container", a->container) || !add_set(map, "cpus", a->cpus) ||
+			!add_memory_blocks(map, a) || !add_device_blocks(map, a))
+			return false;
+	}
+	return list;
+}
+
+int inventory_to_doc(const struct observation *o, struct doc *ret)
+{
+	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
+	struct doc *reserved, *nodes;
+
+	if (!doc_add_string(&top, "node", o->node.node_name) ||
+		!doc_add_string(&top, "kubeletRoot", o->kubelet_root) ||
+		!add_settings(&top, &o->node.settings))
+		return -ENOMEM;
+	reserved = doc_add_map(&top, "reservedCPUs");
+	if (!add_set(reserved, "cpus", o->node.reserved.cpus) ||
+		!add_text(reserved, "from", o->node.reserved.from) ||
+		!add_set(&top, "sharedCPUs", o->node.allocations.shared))
+		return -ENOMEM;
+	nodes = doc_add_list(&top, "numaNodes");
+	for (size_t i = 0; i < o->node.inventory.n_nodes; i++)
+		if (!add_node(nodes, &o->node.inventory, i))
+			return -ENOMEM;
+	if (!add_allocations(&top, &o->node.allocations))
+		return -ENOMEM;
+	*ret = top;
+	top = (struct doc)DOC_INIT;
+	return 0;
+}

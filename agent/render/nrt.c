@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/render/nrt.h"
+
+#include <errno.h>
+
+#include "agent/base/hash.h"
+#include "agent/base/json.h"
+#include "agent/render/placement.h"
+#include "common/cleanup.h"
+
+#define NRT_TEXT_MAX   (16u << 20)
+#define NAME_MAX_BYTES 32
+#define MAX_NODES_CAP  50u /* scheduler-plugins gives no distance bonus when the value passes 50 */
+
+static void zone_name(char name[NAME_MAX_BYTES], const char *prefix, int id)
+{
+	snprintf(name, NAME_MAX_BYTES, "%s-%d", prefix, id);
+}
+
+static int add_attribute(struct doc *list, const char *name, const char *value)
+{
+	struct doc *map = doc_add_map(list, NULL);
+
+	return doc_add_string(map, "name", name) && doc_add_string(map, "value", value) ? 0 : -ENOMEM;
+}
+
+static int add_attribute_if(struct doc *list, bool known, const char *name, const char *value)
+{
+	return known && value ? add_attribute(list, name, value) : 0;
+}
+
+/* ---- object attributes */
+
+unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones)
+{
+	unsigned max = s->topology.max_numa_nodes > zones ? s->topology.max_numa_nodes : zones;
+
+	if (s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
+		return TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
+	return max > MAX_NODES_CAP && zones <= MAX_NODES_CAP ? MAX_NODES_CAP : max;
+}
+
+static int add_max_numa_nodes(struct doc *list, const struct settings *s, unsigned zones)
+{
+	unsigned max = nrt_max_numa_nodes(s, zones);
+	char text[NAME_MAX_BYTES];
+
+	if (max == TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
+		return 0;
+	snprintf(text, sizeof(text), "%u", max);
+	return add_attribute(list, "topologyManagerMaxNUMANodes", text);
+}
+
+static int add_settings_attributes(struct doc *list, const struct settings *s, unsigned zones)
+{
+	bool topology = s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN;
+	enum topology_manager_scope scope =
+		s->topology.scope == TOPOLOGY_SCOPE_POD ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+	int r = add_attribute_if(
+		list, topology, "topologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
+
+	if (r == 0)
+		r = add_attribute_if(
+			list, topology, "topologyManagerScope", topology_manager_scope_names[scope]);
+	if (r == 0)
+		r = add_max_numa_nodes(list, s, zones);
+	if (r == 0)
+		r = add_attribute_if(
+			list, topology, "topologyManagerPolicyOptions", s->topology_options_text);
+	if (r == 0)
+		r = add_attribute_if(list, s->cpu_manager != CPU_MANAGER_UNKNOWN, "cpuManagerPolicy",
+			cpu_manager_policy_names[s->cpu_manager]);
+	if (r == 0)
+		r = add_attribute_if(list, true, "cpuManagerPolicyOptions", s->cpu_options_text);
+	if (r == 0)
+		r = add_attribute_if(list, s->memory_manager != MEMORY_MANAGER_UNKNOWN, "memoryManagerPolicy",
+			memory_manager_policy_names[s->memory_manager]);
+	return r;
+}
+
+/* ---- who is on the node */
+
+/* What is published of the pods; the empty text and no vectors where that is nothing. */
+struct identity {
+	enum fingerprint_method method;
+	char fingerprint[FINGERPRINT_SIZE];
+	struct placement placement;
+};
+
+static void identity_release(struct identity *id)
+{
+	placement_release(&id->placement);
+}
+
+static int find_placement(
+	const struct node_state *node, unsigned zones, struct placement *ret, struct notes *notes)
+{
+	struct err err = {""};
+	int r;
+
+	if (node->settings.topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE || zones == 0)
+		return 0;
+	r = placement_encode(&node->allocations, &node->machine, zones, ret, &err);
+	if (r == -EINVAL) {
+		notes_add(notes, "the placement of containers is left out: %s", err.text);
+		return 0;
+	}
+	return r;
+}
+
+static int find_identity(const struct node_state *node, enum fingerprint_method fingerprint, unsigned zones,
+	struct identity *ret, struct notes *notes)
+{
+	const char *method = fingerprint_method_names[fingerprint];
+	int r;
+
+	if (fingerprint == FINGERPRINT_NONE)
+		return 0;
+	if (!node->pods_known) {
+		notes_add(notes,
+			"the pods' fingerprint is left out: only the pod-resources API reports the pods' names");
+		return 0;
+	}
+	if (fingerprint == FINGERPRINT_WITH_EXCLUSIVE_RESOURCES &&
+		node->settings.memory_manager != MEMORY_MANAGER_STATIC)
+		notes_add(notes,
+			"fingerprint method '%s' without the memory manager's policy Static: schedulers count every Guaranteed pod that asks for memory, but the kubelet does not report them",
+			method);
+	ret->method = fingerprint;
+	r = fingerprint_pods(node->pods, node->n_pods, fingerprint, ret->fingerprint);
+	return r < 0 ? r : find_placement(node, zones, &ret->placement, notes);
+}
+
+static int add_attributes(
+	struct doc *object, const struct node_state *node, const struct identity *id, unsigned zones)
+{
+	struct doc *list = doc_add_list(object, "attributes");
+	bool pods = *id->fingerprint != '\0';
+	int r = list ? add_settings_attributes(list, &node->settings, zones) : -ENOMEM;
+
+	if (r == 0)
+		r = add_attribute_if(list, pods, FINGERPRINT_ATTRIBUTE, id->fingerprint);
+	if (r == 0)
+		r = add_attribute_if(
+			list, pods, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[id->method]);
+	if (r == 0)
+		r = add_attribute_if(list, *id->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,
+			id->placement.metadata);
+	return r;
+}
+
+static int add_metadata(struct doc *object, const char *node_name, const struct identity *id)
+{
+	struct doc *metadata = doc_add_map(object, "metadata");
+
+	if (!doc_add_string(metadata, "name", node_name))
+		return -ENOMEM;
+	if (!*id->fingerprint)
+		return 0;
+	return doc_add_string(doc_add_map(metadata, "annotations"), FINGERPRINT_ANNOTATION, id->fingerprint)
+		       ? 0
+		       : -ENOMEM;
+}
+
+/*
+ * The deprecated field. Readers of entry 0 (scheduler-plugins, KAI) take the "...Level" names, Koordinator
+ * scans for the plain ones, so two entries serve both.
+ */
+static int add_topology_policies(struct doc *object, const struct settings *s)
+{
+	static const char *const entries[TOPOLOGY_MANAGER_POLICY_COUNT][3] = {
+		[TOPOLOGY_MANAGER_NONE] = {"None", "None", NULL},
+		[TOPOLOGY_MANAGER_BEST_EFFORT] = {"BestEffortContainerLevel", "BestEffortPodLevel",
+			"BestEffort"},
+		[TOPOLOGY_MANAGER_RESTRICTED] = {"RestrictedContainerLevel", "RestrictedPodLevel",
+			"Restricted"},
+		[TOPOLOGY_MANAGER_SINGLE_NUMA_NODE] = {"SingleNUMANodeContainerLevel",
+			"SingleNUMANodePodLevel", NULL},
+	};
+	const char *const *names = entries[s->topology.policy];
+	struct doc *list;
+
+	if (s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
+		return 0;
+	list = doc_add_list(object, "topologyPolicies");
+	if (!doc_add_string(list, NULL, names[s->topology.scope == TOPOLOGY_SCOPE_POD]))
+		return -ENOMEM;
+	return names[2] && !doc_add_string(list, NULL, names[2]) ? -ENOMEM : 0;
+}
+
+/* ---- zones */
+
+/* vector: the placement's, or NULL. */
+static int add_zone_attributes(struct doc *zone, hwloc_const_bitmap_t cpus, const char *vector)
+{
+	CLEANUP(freep) char *text = NULL;
+	bool any = !hwloc_bitmap_iszero(cpus);
+	struct doc *list;
+	int r;
+
+	if (!any && !vector)
+		return 0;
+	list = doc_add_list(zone, "attributes");
+	text = cpuset_print(cpus);
+	if (!text)
+		return -ENOMEM;
+	r = add_attribute_if(list, any, "cpus", text);
+	return r < 0 ? r : add_attribute_if(list, true, PLACEMENT_VECTOR_ATTRIBUTE, vector);
+}
+
+static int add_costs(struct doc *zone, const struct inventory *inv, size_t from)
+{
+	struct doc *list = doc_add_list(zone, "costs");
+
+	for (size_t to = 0; to < inv->n_nodes; to++) {
+		unsigned cost = inv->costs[from * inv->n_nodes + to];
+		char name[NAME_MAX_BYTES];
+		struct doc *map;
+
+		if (cost == INVENTORY_COST_UNKNOWN || inv->nodes[to].id > NRT_MAX_NODE_ID)
+			continue;
+		zone_name(name, "node", (int)inv->nodes[to].id);
+		map = doc_add_map(list, NULL);
+		if (!doc_add_string(map, "name", name) || !doc_add_number(map, "value", cost))
+			return -ENOMEM;
+	}
+	return list ? 0 : -ENOMEM;
+}
+
+static bool add_quantity(struct doc *map, const char *key, qty_t nano)
+{
+	struct quantity q = {.nano = nano, .format = QUANTITY_DECIMAL_SI};
+	char text[QUANTITY_TEXT_MAX];
+
+	quantity_print(q, text);
+	return doc_add_string(map, key, text);
+}
+
+static int add_resources(struct doc *zone, const struct inventory *inv, size_t node)
+{
+	struct doc *list = doc_add_list(zone, "resources");
+
+	for (size_t i = 0; i < inv->n_resources; i++) {
+		const struct inventory_amount *amount = inventory_amount(inv, node, i);
+		struct doc *map;
+
+		if (!amount->present)
+			continue;
+		map = doc_add_map(list, NULL);
+		if (!doc_add_string(map, "name", inv->resources[i]) ||
+			!add_quantity(map, "capacity", amount->capacity) ||
+			!add_quantity(map, "allocatable", amount->allocatable) ||
+			!add_quantity(map, "available", amount->available))
+			return -ENOMEM;
+	}
+	return list ? 0 : -ENOMEM;
+}
+
+static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const char *type)
+{
+	struct doc *zone = doc_add_map(zones, NULL);
+	char name[NAME_MAX_BYTES];
+
+	zone_name(name, prefix, id);
+	return doc_add_string(zone, "name", name) && doc_add_string(zone, "type", type) ? zone : NULL;
+}
+
+static int add_node_zone(
+	struct doc *zones, const struct node_state *node, const struct placement *placement, unsigned id)
+{
+	const struct machine *m = &node->machine;
+	struct doc *zone = add_zone(zones, "node", (int)id, "Node");
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	int at = machine_node_index(m, id), r;
+	char parent[NAME_MAX_BYTES];
+
+	if (!zone || at < 0)
+		return zone ? 0 : -ENOMEM;
+	if (m->nodes[at].socket != MACHINE_NONE) {
+		zone_name(parent, "socket", m->nodes[at].socket);
+		if (!doc_add_string(zone, "parent", parent))
+			return -ENOMEM;
+	}
+	r = machine_own_cpus(m, (size_t)at, &cpus);
+	if (r == 0)
+		r = add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
+	if (r == 0)
+		r = add_costs(zone, &node->inventory, (size_t)at);
+	return r < 0 ? r : add_resources(zone, &node->inventory, (size_t)at);
+}
+
+/* Number of Node zones: the highest id that can be published, plus one. */
+static unsigned count_node_zones(const struct machine *m, struct notes *notes)
+{
+	unsigned zones = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		if (m->nodes[i].id <= NRT_MAX_NODE_ID)
+			zones = m->nodes[i].id + 1;
+		else
+			notes_add(notes, "NUMA node %u is left out: schedulers know ids up to %u only",
+				m->nodes[i].id, NRT_MAX_NODE_ID);
+	}
+	return zones;
+}
+
+static int add_zones(struct doc *object, const struct node_state *node, const struct placement *placement,
+	unsigned n_zones)
+{
+	const struct machine *m = &node->machine;
+	struct doc *zones = doc_add_list(object, "zones");
+	int r = zones ? 0 : -ENOMEM;
+
+	for (unsigned id = 0; r == 0 && id < n_zones; id++)
+		r = add_node_zone(zones, node, placement, id);
+	for (size_t i = 0; r == 0 && i < m->n_sockets; i++) {
+		struct doc *zone = add_zone(zones, "socket", m->sockets[i].id, "Socket");
+
+		r = zone ? add_zone_attributes(zone, m->sockets[i].cpus, NULL) : -ENOMEM;
+	}
+	return r;
+}
+
+/* ---- the object */
+
+static int add_content_hash(struct doc *object)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NRT_TEXT_MAX);
+	char hash[HASH_TEXT_SIZE];
+	int r = json_print_compact(object, &text);
+
+	if (r < 0)
+		return r;
+	hash_text(text.text, text.len, hash);
+	DOC_FOREACH (item, object)
+		if (!strcmp(item->key, "attributes"))
+			return add_attribute(item, NRT_CONTENT_HASH, hash);
+	return -ENOMEM;
+}
+
+int nrt_render(
+	const struct node_state *node, const struct nrt_config *config, struct doc *ret, struct notes *notes)
+{
+	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
+	CLEANUP(identity_release) struct identity id = {0};
+	unsigned n_zones = count_node_zones(&node->machine, notes);
+	int r = find_identity(node, config->fingerprint, n_zones, &id, notes);
+
+	if (r < 0)
+		return r;
+	if (!doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2") ||
+		!doc_add_string(&object, "kind", "NodeResourceTopology"))
+		return -ENOMEM;
+	r = add_metadata(&object, node->node_name, &id);
+	if (r == 0 && config->deprecated_policies)
+		r = add_topology_policies(&object, &node->settings);
+	if (r == 0)
+		r = add_attributes(&object, node, &id, n_zones);
+	if (r == 0)
+		r = add_zones(&object, node, &id.placement, n_zones);
+	if (r == 0)
+		r = add_content_hash(&object);
+	if (r < 0)
+		return r;
+	*ret = object;
+	object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+const char *nrt_content_hash(const struct doc *nrt)
+{
+	const struct doc *attributes = doc_get(nrt, "attributes");
+
+	if (!attributes || attributes->kind != DOC_LIST)
+		return NULL;
+	DOC_FOREACH (item, attributes) {
+		const char *name = doc_string(doc_get(item, "name"));
+
+		if (name && !strcmp(name, NRT_CONTENT_HASH))
+			return doc_string(doc_get(item, "value"));
+	}
+	return NULL;
+}

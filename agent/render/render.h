@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * How the operator wants a node's state rendered.
+ */
+#include "agent/render/hints.h"
+#include "agent/render/nrt.h"
+
+struct render_config {
+	struct nrt_config nrt;     /* the object */
+	struct hints_config hints; /* the Node's annotations and labels */
+};

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/show/show.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "agent/show/show_amount.h"
+#include "agent/show/show_holders.h"
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "common/strbuf.h"
+#include "common/vec.h"
+
+#define LINE_MAX_BYTES \
+	(1u << 20) /* of one line of text; a CPU list of every second of 8192 CPUs has 25 KiB */
+
+void show_view_init(struct show_view *v)
+{
+	*v = (struct show_view){0};
+}
+
+static void node_release(struct show_node *n, size_t n_resources)
+{
+	for (size_t i = 0; n->devices && i < n_resources; i++)
+		free(n->devices[i].holders);
+	free(n->devices);
+	free(n->amounts);
+	free(n->cpus);
+	free(n->cpu_list);
+}
+
+void show_view_release(struct show_view *v)
+{
+	for (size_t i = 0; i < v->n_nodes; i++)
+		node_release(&v->nodes[i], v->n_resources);
+	for (size_t i = 0; i < v->n_groups; i++)
+		free(v->groups[i].title);
+	for (size_t i = 0; i < v->n_resources; i++) {
+		free(v->resources[i].label);
+		free(v->resources[i].short_label);
+	}
+	show_holders_release(v);
+	free(v->nodes);
+	free(v->groups);
+	free(v->resources);
+	free(v->machine);
+	free(v->kubelet);
+	free(v->reserved);
+	free(v->offline);
+	show_view_init(v);
+}
+
+/* ---- resources */
+
+static bool has_any(const struct inventory *inv, size_t resource)
+{
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		if (inventory_amount(inv, i, resource)->capacity > 0)
+			return true;
+	return false;
+}
+
+static enum show_kind kind_of(const char *name)
+{
+	if (!strcmp(name, "cpu"))
+		return SHOW_CPUS;
+	return !strcmp(name, "memory") || resource_name_is_hugepages(name) ? SHOW_BYTES : SHOW_DEVICES;
+}
+
+static int add_resource(struct show_view *v, const char *name)
+{
+	struct show_resource *r;
+
+	for (size_t i = 0; i < v->n_resources; i++)
+		if (!strcmp(v->resources[i].name, name))
+			return 0;
+	r = vec_push(&v->resources, &v->n_resources, &v->resources_size, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->name = name;
+	r->kind = kind_of(name);
+	return 0;
+}
+
+/* 0 for memory, so that it comes before the hugepages. */
+static qty_t page_size(const struct show_resource *r)
+{
+	struct quantity q = {0};
+
+	if (resource_name_is_hugepages(r->name) && quantity_parse(strchr(r->name, '-') + 1, &q, NULL) < 0)
+		return QTY_MAX;
+	return q.nano;
+}
+
+static int by_kind(const void *va, const void *vb)
+{
+	const struct show_resource *a = va, *b = vb;
+	qty_t x = page_size(a), y = page_size(b);
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return x != y ? (x < y ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+static const char *base_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+/* A device goes by the part behind its vendor, unless two have the same. */
+static int label_device(const struct show_view *v, struct show_resource *r)
+{
+	const char *label = base_name(r->name);
+
+	for (size_t i = 0; i < v->n_resources; i++)
+		if (&v->resources[i] != r && !strcmp(base_name(v->resources[i].name), base_name(r->name)))
+			label = r->name;
+	r->label = strdup(label);
+	r->short_label = strdup(label);
+	return r->label && r->short_label ? 0 : -ENOMEM;
+}
+
+static int label_resource(const struct show_view *v, struct show_resource *r)
+{
+	if (r->kind == SHOW_DEVICES)
+		return label_device(v, r);
+	if (resource_name_is_hugepages(r->name)) {
+		r->short_label = strdup(strchr(r->name, '-') + 1);
+		if (!r->short_label || asprintf(&r->label, "%s pages", r->short_label) < 0) {
+			r->label = NULL;
+			return -ENOMEM;
+		}
+		return 0;
+	}
+	r->label = strdup(r->name);
+	r->short_label = strdup(r->kind == SHOW_CPUS ? r->name : "mem");
+	return r->label && r->short_label ? 0 : -ENOMEM;
+}
+
+/* What the inventory counts and what pods hold; hugepage pools without a page on any node are left out. */
+static int fill_resources(struct show_view *v, const struct observation *o)
+{
+	const struct inventory *inv = &o->node.inventory;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < inv->n_resources; i++)
+		if (!resource_name_is_hugepages(inv->resources[i]) || has_any(inv, i))
+			r = add_resource(v, inv->resources[i]);
+	for (size_t i = 0; i < o->node.allocations.n_items; i++) {
+		const struct allocation *a = &o->node.allocations.items[i];
+
+		for (size_t d = 0; r == 0 && d < a->n_devices; d++)
+			r = add_resource(v, a->devices[d].resource);
+	}
+	if (v->n_resources > 0)
+		qsort(v->resources, v->n_resources, sizeof(*v->resources), by_kind);
+	for (size_t i = 0; r == 0 && i < v->n_resources; i++)
+		r = label_resource(v, &v->resources[i]);
+	return r;
+}
+
+/* ---- NUMA nodes and their sockets */
+
+/* The place of a node in the picture. */
+struct place {
+	int id;
+	int socket;                /* lowest of its CPUs' sockets, INT_MAX = none */
+	hwloc_bitmap_t sockets;    /* all of them */
+	hwloc_const_bitmap_t cpus; /* borrowed */
+	size_t row;                /* in the inventory; SIZE_MAX = none */
+};
+
+struct places {
+	struct place *items;
+	size_t n_items;
+	size_t items_size;
+	hwloc_bitmap_t homeless; /* CPUs outside every NUMA node */
+};
+
+static void places_release(struct places *p)
+{
+	for (size_t i = 0; i < p->n_items; i++)
+		hwloc_bitmap_free(p->items[i].sockets);
+	free(p->items);
+	hwloc_bitmap_free(p->homeless);
+}
+
+static int add_place(
+	struct places *p, const struct machine *m, int id, int socket, hwloc_const_bitmap_t cpus, size_t row)
+{
+	struct place *place = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*place));
+
+	if (!place)
+		return -ENOMEM;
+	*place = (struct place){.id = id, .cpus = cpus, .row = row, .sockets = hwloc_bitmap_alloc()};
+	if (!place->sockets)
+		return -ENOMEM;
+	for (int c = hwloc_bitmap_first(cpus); c >= 0; c = hwloc_bitmap_next(cpus, c)) {
+		const struct cpu *cpu = machine_cpu(m, (unsigned)c);
+
+		if (cpu && cpu->socket >= 0 && hwloc_bitmap_set(place->sockets, (unsigned)cpu->socket) < 0)
+			return -ENOMEM;
+	}
+	/* A source without CPUs may still have the socket. */
+	if (hwloc_bitmap_iszero(place->sockets) && socket >= 0 &&
+		hwloc_bitmap_set(place->sockets, (unsigned)socket) < 0)
+		return -ENOMEM;
+	place->socket = hwloc_bitmap_iszero(place->sockets) ? INT_MAX : hwloc_bitmap_first(place->sockets);
+	return 0;
+}
+
+static int by_socket(const void *va, const void *vb)
+{
+	const struct place *a = va, *b = vb;
+	int r = hwloc_bitmap_compare(a->sockets, b->sockets);
+
+	if (a->socket != b->socket)
+		return a->socket < b->socket ? -1 : 1;
+	if (r != 0)
+		return r;
+	/* The CPUs outside every node, whose id is -1, come last. */
+	return (unsigned)a->id < (unsigned)b->id ? -1 : (unsigned)a->id > (unsigned)b->id;
+}
+
+static int find_places(const struct observation *o, struct places *ret)
+{
+	const struct machine *m = &o->node.machine;
+	int r = 0;
+
+	ret->homeless = hwloc_bitmap_alloc();
+	if (!ret->homeless)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_cpus; i++)
+		if (m->cpus[i].numa == MACHINE_NONE && hwloc_bitmap_set(ret->homeless, m->cpus[i].id) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < m->n_nodes; i++)
+		r = add_place(ret, m, (int)m->nodes[i].id, m->nodes[i].socket, m->nodes[i].cpus,
+			i < o->node.inventory.n_nodes ? i : SIZE_MAX);
+	if (r == 0 && !hwloc_bitmap_iszero(ret->homeless))
+		r = add_place(ret, m, MACHINE_NONE, MACHINE_NONE, ret->homeless, SIZE_MAX);
+	if (r == 0 && ret->n_items > 0)
+		qsort(ret->items, ret->n_items, sizeof(*ret->items), by_socket);
+	return r;
+}
+
+/* The group of the place's sockets: the last one, or a new one. */
+static int add_to_group(struct show_view *v, const struct machine *m, const struct places *p, size_t at)
+{
+	const struct place *place = &p->items[at];
+	CLEANUP(freep) char *list = NULL;
+	struct show_group *g;
+
+	if (at > 0 && hwloc_bitmap_isequal(place->sockets, p->items[at - 1].sockets)) {
+		v->groups[v->n_groups - 1].n_nodes++;
+		return 0;
+	}
+	g = vec_push(&v->groups, &v->n_groups, &v->groups_size, sizeof(*g));
+	list = cpuset_print(place->sockets);
+	if (!g || !list)
+		return -ENOMEM;
+	g->first = at;
+	g->n_nodes = 1;
+	if (place->socket == INT_MAX)
+		g->title = strdup(m->n_sockets > 0 ? "no socket" : "sockets not known");
+	else if (asprintf(&g->title, "%s %s", cpuset_size(place->sockets) > 1 ? "sockets" : "socket", list) <
+		 0)
+		g->title = NULL;
+	return g->title ? 0 : -ENOMEM;
+}
+
+/* ---- CPUs */
+
+static int by_core(const void *va, const void *vb)
+{
+	const struct show_cpu *a = va, *b = vb;
+
+	if (a->core != b->core)
+		return a->core < b->core ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static enum show_state state_of(const struct observation *o, unsigned id, int holder)
+{
+	if (holder != SHOW_NOBODY)
+		return SHOW_EXCLUSIVE;
+	if (o->node.reserved.cpus && hwloc_bitmap_isset(o->node.reserved.cpus, id))
+		return SHOW_RESERVED;
+	if (o->node.settings.cpu_manager == CPU_MANAGER_NONE ||
+		(o->node.allocations.shared && hwloc_bitmap_isset(o->node.allocations.shared, id)))
+		return SHOW_SHARED;
+	return SHOW_UNKNOWN;
+}
+
+static int fill_cpus(struct show_view *v, const struct observation *o, const int *holder_of,
+	hwloc_const_bitmap_t cpus, struct show_node *node)
+{
+	node->cpu_list = cpuset_print(cpus);
+	node->cpus = calloc(cpuset_size(cpus) + 1, sizeof(*node->cpus));
+	if (!node->cpu_list || !node->cpus)
+		return -ENOMEM;
+	for (int id = hwloc_bitmap_first(cpus); id >= 0; id = hwloc_bitmap_next(cpus, id)) {
+		const struct cpu *cpu = machine_cpu(&o->node.machine, (unsigned)id);
+		struct show_cpu *c = &node->cpus[node->n_cpus];
+
+		if (!cpu)
+			continue;
+		*c = (struct show_cpu){
+			.id = cpu->id, .core = cpu->hardware_core, .holder = holder_of[cpu->id]};
+		c->state = state_of(o, c->id, c->holder);
+		v->states[c->state] = true;
+		node->n_cpus++;
+	}
+	if (node->n_cpus > 1)
+		qsort(node->cpus, node->n_cpus, sizeof(*node->cpus), by_core);
+	return 0;
+}
+
+/* The holder of each CPU id up to the highest one; the caller frees it. NULL = out of memory. */
+static int *map_holders(const struct show_view *v, const struct machine *m)
+{
+	size_t n = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 1;
+	int *map = malloc(n * sizeof(*map));
+
+	if (!map)
+		return NULL;
+	for (size_t id = 0; id < n; id++)
+		map[id] = SHOW_NOBODY;
+	for (size_t h = 0; h < v->n_holders; h++)
+		for (int id = hwloc_bitmap_first(v->holders[h].cpus); id >= 0 && (size_t)id < n;
+			id = hwloc_bitmap_next(v->holders[h].cpus, id))
+			map[id] = (int)h;
+	return map;
+}
+
+static int fill_amounts(
+	const struct show_view *v, const struct observation *o, size_t row, struct show_node *node)
+{
+	node->amounts = calloc(v->n_resources + 1, sizeof(*node->amounts));
+	node->devices = calloc(v->n_resources + 1, sizeof(*node->devices));
+	if (!node->amounts || !node->devices)
+		return -ENOMEM;
+	for (size_t i = 0; row != SIZE_MAX && i < v->n_resources; i++) {
+		int at = inventory_resource(&o->node.inventory, v->resources[i].name);
+
+		if (at >= 0)
+			node->amounts[i] = *inventory_amount(&o->node.inventory, row, (size_t)at);
+	}
+	return 0;
+}
+
+static int fill_nodes(struct show_view *v, const struct observation *o)
+{
+	CLEANUP(places_release) struct places places = {0};
+	CLEANUP(freep) int *holder_of = map_holders(v, &o->node.machine);
+	int r = holder_of ? find_places(o, &places) : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < places.n_items; i++) {
+		const struct place *place = &places.items[i];
+		struct show_node *node = vec_push(&v->nodes, &v->n_nodes, &v->nodes_size, sizeof(*node));
+
+		if (!node)
+			return -ENOMEM;
+		node->id = place->id;
+		r = add_to_group(v, &o->node.machine, &places, i);
+		if (r == 0)
+			r = fill_amounts(v, o, place->row, node);
+		if (r == 0)
+			r = fill_cpus(v, o, holder_of, place->cpus, node);
+	}
+	return r;
+}
+
+/* ---- the lines of text */
+
+static void add_count(struct strbuf *out, size_t n, const char *one, const char *many)
+{
+	if (n > 0)
+		strbuf_addf(out, "%s%zu %s", out->len > 0 ? ", " : "", n, n == 1 ? one : many);
+}
+
+/* CPUs that the machine lists, or that are counted only. */
+static size_t count_cpus(const struct observation *o)
+{
+	int cpu = inventory_resource(&o->node.inventory, "cpu");
+	qty_t sum = 0;
+
+	for (size_t i = 0; cpu >= 0 && i < o->node.inventory.n_nodes; i++)
+		sum = qty_add(sum, inventory_amount(&o->node.inventory, i, (size_t)cpu)->capacity);
+	return show_max(o->node.machine.n_cpus, sum > 0 ? (size_t)(sum / QTY_UNIT) : 0);
+}
+
+static int fill_machine_line(struct show_view *v, const struct observation *o)
+{
+	const struct machine *m = &o->node.machine;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
+	char memory[SHOW_AMOUNT_SIZE];
+	qty_t bytes = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		bytes = qty_add(bytes, (qty_t)m->nodes[i].memory_bytes * QTY_UNIT);
+	show_amount_text(SHOW_BYTES, bytes, memory);
+	add_count(&out, m->n_sockets, "socket", "sockets");
+	add_count(&out, m->n_nodes, "NUMA node", "NUMA nodes");
+	add_count(&out, m->n_cores, "core", "cores");
+	add_count(&out, count_cpus(o), "CPU", "CPUs");
+	if (bytes > 0)
+		strbuf_addf(&out, "%s%s memory", out.len > 0 ? ", " : "", memory);
+	v->machine = strbuf_detach(&out);
+	return v->machine ? 0 : -ENOMEM;
+}
+
+static void add_options(struct strbuf *out, const char *options)
+{
+	if (options && *options)
+		strbuf_addf(out, " (%s)", options);
+}
+
+static int fill_kubelet_line(struct show_view *v, const struct settings *s)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
+
+	strbuf_addf(&out, "CPU manager %s", cpu_manager_policy_names[s->cpu_manager]);
+	add_options(&out, s->cpu_options_text);
+	strbuf_addf(&out, ", memory manager %s", memory_manager_policy_names[s->memory_manager]);
+	strbuf_addf(&out, ", topology manager %s", topology_manager_policy_names[s->topology.policy]);
+	add_options(&out, s->topology_options_text);
+	strbuf_addf(&out, ", scope %s", topology_manager_scope_names[s->topology.scope]);
+	v->kubelet = strbuf_detach(&out);
+	return v->kubelet ? 0 : -ENOMEM;
+}
+
+static int fill_lines(struct show_view *v, const struct observation *o)
+{
+	int r = fill_machine_line(v, o);
+
+	if (r == 0)
+		r = fill_kubelet_line(v, &o->node.settings);
+	if (r < 0)
+		return r;
+	v->n_offline = cpuset_size(o->node.machine.offline);
+	v->states[SHOW_OFFLINE] = v->n_offline > 0;
+	v->offline = o->node.machine.offline ? cpuset_print(o->node.machine.offline) : strdup("");
+	if (o->node.reserved.cpus) {
+		v->reserved = cpuset_print(o->node.reserved.cpus);
+		if (!v->reserved)
+			return -ENOMEM;
+	}
+	return v->offline ? 0 : -ENOMEM;
+}
+
+int show_view(const struct observation *o, struct show_view *ret)
+{
+	CLEANUP(show_view_release) struct show_view v;
+	int r;
+
+	show_view_init(&v);
+	v.node_name = o->node.node_name;
+	v.cores_known = o->node.machine.n_cores > 0;
+	v.notes = &o->notes;
+	v.distances = o->node.machine.distances;
+	v.distance_nodes = o->node.machine.nodes;
+	v.n_distances =
+		o->node.machine.distances && o->node.machine.n_nodes > 1 ? o->node.machine.n_nodes : 0;
+	r = fill_resources(&v, o);
+	if (r == 0)
+		r = show_holders_fill(&v, &o->node.allocations);
+	if (r == 0)
+		r = fill_nodes(&v, o);
+	if (r == 0)
+		r = show_devices_fill(&v);
+	if (r == 0)
+		r = fill_lines(&v, o);
+	if (r < 0)
+		return r;
+	*ret = v;
+	show_view_init(&v);
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/show/svg.h"
+
+#include "agent/base/text_lines.h"
+
+void svg_escape(struct strbuf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (text_is_continuation(*text))
+			continue;
+		switch (*text) {
+		case '&':
+			strbuf_addstr(out, "&amp;");
+			break;
+		case '<':
+			strbuf_addstr(out, "&lt;");
+			break;
+		case '>':
+			strbuf_addstr(out, "&gt;");
+			break;
+		case '"':
+			strbuf_addstr(out, "&quot;");
+			break;
+		default:
+			strbuf_addch(out, text_printable(*text));
+		}
+	}
+}
+
+void svg_rect(struct strbuf *out, struct svg_box box, const char *class, const char *title)
+{
+	strbuf_addf(out, "<rect class=\"%s\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"", class, box.x,
+		box.y, box.width, box.height);
+	if (!title) {
+		strbuf_addstr(out, "/>\n");
+		return;
+	}
+	strbuf_addstr(out, "><title>");
+	svg_escape(out, title);
+	strbuf_addstr(out, "</title></rect>\n");
+}
+
+void svg_text(struct strbuf *out, size_t x, size_t y, const char *class, const char *text)
+{
+	strbuf_addf(out, "<text class=\"%s\" x=\"%zu\" y=\"%zu\">", class, x, y);
+	svg_escape(out, text);
+	strbuf_addstr(out, "</text>\n");
+}

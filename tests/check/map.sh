@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# map.sh [--check]: write HACKING.md's map of the modules between its two markers; with --check say what is out of date.
+# A module is a header, or a C file without one. Its line is the first sentence of the comment at its head, to the colon
+# where it is long.
+set -eu
+LENGTH=100 # of a sentence at most
+begin='<!-- make map: begin -->'
+end='<!-- make map: end -->'
+
+# The line of one module; a failure says what its file lacks.
+line() {
+	awk -v length_max="$LENGTH" '
+		function fail(why) { print FILENAME ": " why >"/dev/stderr"; failed = 1; exit 1 }
+		/SPDX-License-Identifier/ || /^#pragma once$/ || /^$/ { next }
+		!inside && !/^\/\*/ { exit }
+		{
+			inside = 1
+			done = /\*\//
+			sub(/^[ \t]*\/?\*+[ \t]*/, "")
+			sub(/[ \t]*\*+\/.*$/, "")
+			text = text (text == "" || $0 == "" ? "" : " ") $0
+			if (done || $0 == "" && text != "") exit
+		}
+		END {
+			if (failed) exit 1
+			n = split(FILENAME, part, "/")
+			name = part[n]
+			stem = name
+			sub(/\.[ch]$/, "", stem)
+			if (text == "") fail("no comment at its head says what the module is")
+			first = text
+			if (index(first, stem ": ") == 1) first = toupper(substr(first, length(stem) + 3, 1)) substr(first, length(stem) + 4)
+			if (match(first, /[.?]( |$)/)) first = substr(first, 1, RSTART - 1)
+			if (length(first) > length_max && match(first, /: /) > 20) first = substr(first, 1, RSTART - 1)
+			sub(/:$/, "", first)
+			if (length(first) > length_max)
+				fail("the first sentence has " length(first) " characters, " length_max " allowed: " first)
+			printf "  %-22s %s\n", name, first
+		}' "$1"
+}
+
+map() {
+	echo '```text'
+	while read -r folder what; do
+		printed='' status=0
+		for f in "$folder"*.[ch]; do
+			case $f in *.c) [ ! -e "${f%.c}.h" ] || continue ;; esac
+			[ -e "$f" ] || continue
+			[ -n "$printed" ] || printf '%s  %s\n' "$folder" "$what"
+			printed=1
+			line "$f" || status=1
+		done
+		[ "$status" -eq 0 ] || touch "$new.bad"
+	done <"$(dirname "$0")/folders"
+	echo '```'
+	[ ! -e "$new.bad" ]
+}
+
+if [ "$(grep -cxF -e "$begin" -e "$end" HACKING.md)" -ne 2 ]; then
+	echo "map.sh: HACKING.md lacks the markers '$begin' and '$end'" >&2
+	exit 1
+fi
+new=$(mktemp)
+trap 'rm -f "$new" "$new.map" "$new.bad"' EXIT
+map >"$new.map"
+awk -v begin="$begin" -v end="$end" -v map="$new.map" '
+	$0 == end { inside = 0 }
+	!inside
+	$0 == begin { inside = 1; while ((getline text < map) > 0) print text }' HACKING.md >"$new"
+if [ "${1:-}" = --check ]; then
+	diff -u HACKING.md "$new" || {
+		echo "HACKING.md's map is out of date: make map" >&2
+		exit 1
+	}
+else
+	cat "$new" >HACKING.md
+fi

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# symbols.sh: what the objects of the product say of one another. A public function or table that nrtd is linked without,
+# and that its own file does not use, is called by tests alone or by nobody. Then circles of calls between files.
+# B names the build folder, which has nrtd with its symbols.
+set -eu
+export LC_ALL=C
+B=${B:-build}
+here=$(dirname "$0")
+status=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# SYMBOL REASON: nrtd is linked without it, and it is public all the same.
+sort >"$work/excused" <<'END'
+canvas_style_sgr make_pictures draws with the colours that the terminal gets
+frontier_find what a reader of the annotation does: the table is held to fit_required() by it
+grpc_channel_new_connected the fuzz target talks over a pair of sockets
+log_set_sink tests hear what is logged
+END
+
+find common scoring agent -name '*.c' | sort >"$work/sources"
+while read -r source; do
+	[ -e "$B/${source%.c}.o" ] || { echo "symbols: $source is not built" >&2 && exit 1; }
+	nm -g "$B/${source%.c}.o" | awk -v module="${source%.c}" 'NF == 3 {print "has", module, $3} NF == 2 && $1 == "U" {print "wants", module, $2}'
+done <"$work/sources" >"$work/symbols"
+
+nm --defined-only "$B/nrtd" | awk '{print $NF}' | sort -u >"$work/linked"
+awk '$1 == "has" {print $3, $2}' "$work/symbols" | sort | join -v 1 - "$work/linked" >"$work/dropped"
+join -v 1 "$work/dropped" "$work/excused" >"$work/unexcused"
+while read -r symbol module; do
+	# Without comments; inlined into its own file it is in use.
+	uses=$(${CC:-cc} -fpreprocessed -dD -E -P "$module.c" 2>/dev/null | grep -owF "$symbol" | wc -l)
+	[ "$uses" -le 1 ] || continue
+	echo "symbols: $module.c: nrtd does not call $symbol" >&2
+	status=1
+done <"$work/unexcused"
+if [ "$here" = tests/check ] && join -v 1 "$work/excused" "$work/dropped" | grep .; then
+	echo "symbols: these need no excuse" >&2
+	status=1
+fi
+
+awk '
+	$1 == "has" { of[$3] = $2 }
+	$1 == "wants" { wants[++n] = $2; what[n] = $3 }
+	END { for (i = 1; i <= n; i++) if (what[i] in of && of[what[i]] != wants[i]) print wants[i], of[what[i]] }
+' "$work/symbols" | sort -u >"$work/calls"
+"$here/circles.sh" "symbols: files call each other in a circle" <"$work/calls" || status=1
+exit $status

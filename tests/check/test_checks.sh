@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# test_checks.sh: each check of this folder has to fail on a small tree that breaks its rule, and name the file.
+set -u
+checks=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+# A tree in which every check is content.
+fresh() {
+	rm -rf "$work/tree" && mkdir -p "$work/tree"/{common,scoring,agent/base,agent/model,agent/cli,build} && cd "$work/tree" || exit 1
+	printf '/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n/* Numbers. */\nint number(void);\n' >common/number.h
+	printf '#include "common/number.h"\nint number(void)\n{\n\treturn 1;\n}\n' >common/number.c
+	printf '/* Files. */\nint file(void);\n' >agent/base/file.h
+	printf '#include "agent/base/file.h"\n#include "common/number.h"\nint file(void)\n{\n\treturn number();\n}\n' >agent/base/file.c
+	printf '/* The start. */\n#include "agent/base/file.h"\nint main(void)\n{\n\treturn file();\n}\n' >agent/cli/main.c
+	printf '<!-- make map: begin -->\n<!-- make map: end -->\n' >HACKING.md
+	"$checks/map.sh"
+}
+compile() {
+	local c
+	while read -r c; do
+		mkdir -p "build/$(dirname "$c")" && cc -I. -ffunction-sections -c -o "build/${c%.c}.o" "$c" || exit 1
+	done < <(find common scoring agent -name '*.c')
+	find build -name '*.o' -exec cc -Wl,--gc-sections -o build/nrtd {} +
+}
+# content CHECK, refused TEXT CHECK: what the check has to say of the tree
+content() {
+	"$@" >"$work/log" 2>&1 && return
+	echo "$*: refuses a tree without fault" && cat "$work/log"
+	status=1
+}
+refused() {
+	local text=$1
+	shift
+	if "$@" >"$work/log" 2>&1 || ! grep -qF "$text" "$work/log"; then
+		echo "$*: does not say '$text'" && cat "$work/log"
+		status=1
+	fi
+}
+
+fresh && compile
+content "$checks/includes.sh"
+content "$checks/map.sh" --check
+content "$checks/symbols.sh"
+
+fresh && echo '#include "agent/cli/main.h"' >>agent/base/file.c
+refused "agent/base/file includes agent/cli/main: agent/cli/ comes after agent/base/" "$checks/includes.sh"
+fresh && echo '#include "common/number.h"' >agent/old.c
+refused "agent/old: agent/ is not in tests/check/folders" "$checks/includes.sh"
+fresh && mkdir agent/attic && echo '#include "common/number.h"' >agent/attic/old.c
+refused "agent/attic/ is not in tests/check/folders" "$checks/includes.sh"
+fresh && echo '#include "agent/base/text.h"' >>agent/base/file.c && echo '#include "agent/base/file.h"' >agent/base/text.h
+refused "agent/base/text" "$checks/includes.sh"
+
+fresh && echo 'int text(void);' >agent/base/text.h
+refused "agent/base/text.h: no comment at its head" "$checks/map.sh" --check
+fresh && printf '/* Texts. */\n' >agent/base/text.h
+refused "+  text.h " "$checks/map.sh" --check
+
+fresh && printf 'int forgotten(void)\n{\n\treturn 2;\n}\n' >>agent/base/file.c && compile
+refused "agent/base/file.c: nrtd does not call forgotten" "$checks/symbols.sh"
+fresh && printf '#include "agent/base/file.h"\nint number(void)\n{\n\treturn file() + 2;\n}\n' >common/number.c && compile
+refused "common/number" "$checks/symbols.sh"
+
+fresh && { printf 'int file(void)\n{\n\tint n = 0;\n\n' && yes '	n += 1;' | head -n 80 && printf '\treturn n;\n}\n'; } >agent/base/file.c
+refused "readability-function-size" clang-tidy --quiet --config-file "$checks/../../.clang-tidy" agent/base/file.c -- -I.
+
+# Where nothing is installed, what the checks need is named.
+for tool in clang-format clang-tidy libclang-rt-dev shellcheck; do
+	refused "$tool" env PATH="$work/nothing" /bin/sh "$checks/../../packaging/install-deps.sh" lint
+done
+exit $status

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fuzz targets need clang; objects of their own, with coverage and both sanitizers. New inputs stay in build/.
+FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 30
+FUZZ_FLAGS = $(NRTD_CPPFLAGS) $(LIB_CFLAGS) -std=gnu11 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
+FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o) $(PROTO:%.proto=build/fuzz/obj/%.pb-c.o)
+$(SRC:%.c=build/fuzz/obj/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
+build/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ-CC)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+build/fuzz/obj/%.pb-c.o: $(B)/gen/%.pb-c.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ-CC)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -w -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+build/fuzz/libnrtd.a: $(FUZZ_OBJ)
+	$(Q)rm -f $@ && ar rcs $@ $^
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a
+	$(call say,LINK)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) -lm
+.PHONY: fuzz fuzz-smoke
+fuzz: $(FUZZ)
+fuzz-smoke: fuzz
+	@for t in $(notdir $(FUZZ)); do mkdir -p build/fuzz/corpus/$$t; \
+		printf '  FUZZ    %s, %s s\n' $$t $(FUZZ_SECONDS); \
+		build/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -timeout=20 -print_final_stats=1 \
+			-artifact_prefix=build/fuzz/$$t- build/fuzz/corpus/$$t $$(ls -d tests/fuzz/corpus/$$t 2>/dev/null) \
+			>build/fuzz/$$t.log 2>&1 || { tail -50 build/fuzz/$$t.log; exit 1; }; \
+		grep number_of_executed_units build/fuzz/$$t.log; done

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# ---- virtual machines whose NUMA layout is chosen (tests/vm)
+.PHONY: vm-test run-vm-test
+vm-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory run-vm-test
+run-vm-test: $(B)/nrtd
+	@B=$(B) tests/vm/run.sh
+
+# ---- what clusters install (tests/install)
+.PHONY: image-test manifests-test
+image-test manifests-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory $(B)/nrtd
+	@B=$(B) tests/install/$(@:-test=).sh
+
+# ---- the committed tree's Debian package, installed and run (tests/install)
+.PHONY: install-test
+install-test:
+	@tests/install/systemd.sh

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/fit_fixture.h"
+
+#include "agent/model/model.h"
+#include "tests/lib/pods.h"
+#include "tests/lib/test.h"
+
+void fit_fixture_init(struct fit_fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	node_state_init(&f->node);
+	f->node.settings.cpu_manager = CPU_MANAGER_STATIC;
+	f->node.settings.memory_manager = MEMORY_MANAGER_NONE;
+	f->node.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	f->node.settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
+}
+
+void fit_fixture_release(struct fit_fixture *f)
+{
+	fit_report_release(&f->report);
+	pod_request_release(&f->pod);
+	node_state_release(&f->node);
+}
+
+void fit_fixture_set_shared(struct fit_fixture *f, const char *shared, const char *reserved)
+{
+	struct allocation *held;
+
+	hwloc_bitmap_free(f->node.reserved.cpus);
+	f->node.reserved.cpus = NULL;
+	assert_int_equal(cpuset_parse(reserved, &f->node.reserved.cpus, NULL), 0);
+	f->node.reserved.observed = true;
+	assert_int_equal(cpuset_parse(shared, &f->node.allocations.shared, NULL), 0);
+	held = allocations_add_container(&f->node.allocations, "uid", "holder");
+	assert_non_null(held);
+	hwloc_bitmap_andnot(held->cpus, f->node.machine.online, f->node.allocations.shared);
+	hwloc_bitmap_andnot(held->cpus, held->cpus, f->node.reserved.cpus);
+	f->node.allocations.cpus_known = true;
+}
+
+void fit_fixture_report(struct fit_fixture *f)
+{
+	fit_report_release(&f->report);
+	inventory_release(&f->node.inventory);
+	assert_int_equal(model_inventory(&f->node.machine, &f->node.settings, &f->node.allocations,
+				 f->node.reserved.cpus, &f->node.inventory, NULL),
+		0);
+	assert_int_equal(fit_report_make(&f->node, &f->pod, &f->report), 0);
+}
+
+void fit_fixture_report_on(struct fit_fixture *f, const char *pod)
+{
+	pod_request_release(&f->pod);
+	pod_from_text(&f->pod, pod);
+	fit_fixture_report(f);
+}

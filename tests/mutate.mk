@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# ---- wrong programs, which the tests have to notice (tests/check/mutate.sh)
+.PHONY: mutate
+mutate:
+	@tests/check/mutate.sh
+
+# Programs that load the library, and before it another one, for a mutant of one of its files.
+SHARED_PROGRAMS := $(patsubst $(B)/%,$(B)/shared/%,$(UNIT) $(B)/nrtd $(B)/vectors)
+.PHONY: shared mutant-commands
+shared: $(SHARED_PROGRAMS)
+$(B)/shared/libnrtd.so: $(B)/libnrtd.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -shared $(filter -fsanitize%,$(NRTD_LDFLAGS)) -o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive $(LIB_LIBS) -lm
+$(B)/shared/libmutant.so:
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -o $@ -x c /dev/null
+$(B)/shared/nrtd: $(MAIN:%.c=$(B)/%.o)
+$(B)/shared/vectors: $(VECTORS_OBJ)
+$(patsubst $(B)/%,$(B)/shared/%,$(UNIT)): $(B)/shared/%: $(B)/%.o $(TESTLIB_OBJ)
+$(SHARED_PROGRAMS): $(B)/shared/libnrtd.so $(B)/shared/libmutant.so
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -pie $(filter -fsanitize%,$(NRTD_LDFLAGS)) -o $@ $(filter %.o,$^) -Wl,--no-as-needed -L$(B)/shared -lmutant -lnrtd \
+		$(LIB_LIBS) $(TEST_LDLIBS) -lm
+# How a file is compiled, and linked to be libmutant.so: two lines.
+mutant-commands:
+	@printf '%s\n' '$(subst ','\'',$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(NRTD_CFLAGS) $(CFLAGS) -w -c)' \
+		'$(subst ','\'',$(CC) -shared $(filter -fsanitize%,$(NRTD_LDFLAGS)))'

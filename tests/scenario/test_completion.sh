@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The scripts of `nrtd completion`, in the shells themselves as far as they are here: what is offered where. B names the
+# build folder.
+set -u
+nrtd=$(realpath "${B:-build}/nrtd")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+check() { # NAME WANT GOT: the words WANT are among GOT
+	local word
+	for word in $2; do
+		if ! grep -qxF -- "$word" <<<"$3"; then
+			echo "not ok $1: no $word in $3"
+			failed=1
+			return
+		fi
+	done
+	echo "ok $1"
+}
+for shell in bash zsh fish; do
+	"$nrtd" completion $shell >"$dir/$shell" || failed=1
+	"$nrtd" completion --shell $shell | cmp -s - "$dir/$shell" || { echo "not ok --shell $shell" && failed=1; }
+done
+# shellcheck source=/dev/null
+source "$dir/bash"
+offered() { # WORD...: what bash offers for the last
+	COMP_WORDS=(nrtd "$@")
+	COMP_CWORD=$#
+	COMPREPLY=()
+	_nrtd
+	printf '%s\n' "${COMPREPLY[@]}"
+}
+check "bash: commands" "dump run fit help version" "$(offered "")"
+check "bash: flags" "--cpus --output -o" "$(offered fit -)"
+check "bash: values" "text svg" "$(offered show -o "")"
+check "bash: shells" "bash zsh fish" "$(offered completion "")"
+check "bash: help" "fit show" "$(offered help "")"
+if command -v zsh >/dev/null; then
+	if zsh -n "$dir/zsh"; then echo "ok zsh reads its script"; else echo "not ok zsh" && failed=1; fi
+else
+	echo "skipped: zsh is not here"
+fi
+if command -v fish >/dev/null; then
+	offered() { fish --no-config -c "source $dir/fish; complete -C '$1'" | cut -f 1; }
+	check "fish: commands" "dump run fit help version" "$(offered "nrtd ")"
+	check "fish: flags" "--cpus --output" "$(offered "nrtd fit --")"
+	check "fish: values" "text svg" "$(offered "nrtd show --output ")"
+	check "fish: shells" "bash zsh fish" "$(offered "nrtd completion ")"
+	check "fish: help" "fit show" "$(offered "nrtd help ")"
+else
+	echo "skipped: fish is not here"
+fi
+[ $failed -eq 0 ]

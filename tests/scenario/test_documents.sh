@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the documents show is what nrtd prints: README's excerpt, the examples, the names in nrtd-object(7). README's commands
+# are the guide's, HACKING's example is in the source, and links lead somewhere. B names the build folder.
+set -u
+export LC_ALL=C
+nrtd=${B:-build}/nrtd
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1"
+	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2"
+	failed=1
+}
+same() { # NAME GOT WANT
+	if diff -u "$3" "$2" >"$dir/diff" 2>&1; then ok "$1"; else not_ok "$1" "$dir/diff"; fi
+}
+none() { # NAME FILE: the file is empty
+	if [ -s "$2" ]; then not_ok "$1" "$2"; else ok "$1"; fi
+}
+
+# The node of the examples: 32 CPUs on two NUMA nodes, CPU 0 reserved, two containers of nine CPUs.
+node=$dir/node
+cp -r build/fixtures/machines/seed-2s-32cpu "$node"
+mkdir -p "$node/var/lib/kubelet"
+printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
+	>"$node/var/lib/kubelet/cpu_manager_state"
+cat >"$node/var/lib/kubelet/config.yaml" <<'EOF'
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+reservedSystemCPUs: "0"
+topologyManagerPolicy: restricted
+EOF
+
+# --- README
+sed 1,150d README.md >"$dir/out"
+none "README has 150 lines at most" "$dir/out"
+sed -n '/^## Install/,/^## Where/s/^    //p' README.md >"$dir/commands"
+[ "$(wc -l <"$dir/commands")" -eq 3 ] || not_ok "README installs in three ways" "$dir/commands"
+while read -r command; do
+	if grep -qF -- "    $command" doc/install.md; then ok "the guide has: $command"; else not_ok "the guide has: $command"; fi
+done <"$dir/commands"
+"$nrtd" dump --sysroot "$node" --node-name worker-1 >"$dir/object" 2>/dev/null
+awk '/^```yaml/ {on = 1; next} /^```/ {on = 0} on && !/^ *\.\.\.$/' README.md >"$dir/excerpt"
+awk 'NR == FNR {want[++n] = $0; next} $0 == want[at + 1] {at++} END {for (i = at + 1; i <= n; i++) print want[i]}' \
+	"$dir/excerpt" "$dir/object" >"$dir/out"
+none "README's excerpt is in the object, line by line" "$dir/out"
+[ -s "$dir/excerpt" ] || not_ok "README has an excerpt"
+
+# --- the examples that have an output, to its end or to "..."
+awk -v dir="$dir" '
+	/^    \$ / {n++; print substr($0, 7) >(dir "/example." n); blank = 0; want = dir "/want." n; next}
+	want && /^    / {while (blank > 0) {print "" >want; blank--}; print substr($0, 5) >want; next}
+	want && /^$/ {blank++; next}
+	{want = ""; blank = 0}' doc/examples.md
+examples=0
+for example in "$dir"/example.*; do
+	want=$dir/want.${example##*.}
+	[ -s "$want" ] || continue
+	read -r command <"$example"
+	case $command in *"\\") continue ;; esac
+	examples=$((examples + 1))
+	# shellcheck disable=SC2086 # words
+	case $command in
+	build/nrtd\ *) "$nrtd" ${command#* } >"$dir/all" 2>"$dir/err" ;;
+	*) "$nrtd" ${command#* } --sysroot "$node" >"$dir/all" 2>"$dir/err" ;;
+	esac
+	if [ "$(tail -n 1 "$want")" = ... ]; then
+		sed -i '$d' "$want"
+		head -n "$(wc -l <"$want")" "$dir/all" >"$dir/out"
+	else
+		cp "$dir/all" "$dir/out"
+	fi
+	same "example: $command" "$dir/out" "$want"
+done
+[ $examples -ge 3 ] || not_ok "doc/examples.md has examples"
+
+# --- nrtd-object(7) names whatever is printed
+page=man/nrtd-object.7
+"$nrtd" dump --sysroot "$node" --topology-manager-policy-options max-allowable-numa-nodes=12 \
+	--cpu-manager-policy-options full-pcpus-only=true >"$dir/object" 2>"$dir/err"
+sed -nE 's/^(  )?(- |  - )\{name: ([A-Za-z./-]+), value.*/\3/p' "$dir/object" | grep -v '^node-' | sort -u >"$dir/names"
+[ "$(wc -l <"$dir/names")" -ge 8 ] || not_ok "the object has attributes" "$dir/object"
+"$nrtd" dump --what hints --labels --shape small=cpu=4,memory=8Gi --sysroot "$node" --node-name worker-1 >"$dir/hints" 2>"$dir/err"
+grep -oE '"[A-Za-z]+":' "$dir/hints" | tr -d '":' | sort -u >>"$dir/names"
+sed -nE 's/^  (nrtd\.dev\/[a-z-]+).*/\1/p' "$dir/hints" | sort -u >>"$dir/names"
+while read -r name; do
+	[ "$name" = small ] || grep -qF -- "$name" $page || echo "$name"
+done <"$dir/names" >"$dir/out"
+none "nrtd-object(7) has every name" "$dir/out"
+tr -d ' \n' <"$dir/hints" | sed 's/"hugepages[^"]*",//g; s/"4294967296","2147483648",//g; s/"8589934592","4294967296",//' >"$dir/got"
+sed -n '/^annotations:/,/^\.Ed/p' $page | grep -v '^\.Ed' | tr -d ' \n' >"$dir/want"
+same "nrtd-object(7) has the hints of its example" "$dir/got" "$dir/want"
+
+# --- HACKING's example is in the source, line by line
+source=$(find agent -name fs.c)
+awk '/^```c/ {on = 1; next} /^```/ {on = 0} on' HACKING.md >"$dir/want"
+[ -s "$dir/want" ] || not_ok "HACKING has an example"
+grep -vxF -f "$source" "$dir/want" >"$dir/out"
+none "HACKING's example is in the source" "$dir/out"
+
+# --- links between files
+for file in README.md HACKING.md MIGRATING.md doc/*.md; do
+	grep -oE '\]\([^)]+\)' "$file" | sed -E 's/^\]\(//; s/\)$//' | grep -v '^http' | while read -r link; do
+		target=$(dirname "$file")/${link%%#*}
+		[ -e "$target" ] || echo "$file: no $target"
+		case $link in
+		*.md\#*) sed -nE 's/^## //p' "$target" | tr 'A-Z ' 'a-z-' | tr -d ,. | grep -qxF "${link#*#}" || echo "$file: no $link" ;;
+		esac
+	done
+done >"$dir/out"
+none "links lead somewhere" "$dir/out"
+exit $failed

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/observe/allocations_ended.h"
+#include "agent/observe/state_memory.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "tests/lib/states.h"
+
+/* A node on which the files list pods, and what shows that they are there. */
+struct world {
+	char *dir;
+	struct allocations files, api;
+	struct pod_ref *pods;
+	size_t n_pods, pods_size;
+	struct pod_evidence evidence;
+	struct pods_seen seen;
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	w->dir = test_tmpdir();
+	w->files.cpus_known = true;
+	w->files.shared = hwloc_bitmap_alloc();
+	test_write_file(w->dir, "k/pods/other/x", "");
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	allocations_release(&w->files);
+	allocations_release(&w->api);
+	pod_refs_free(w->pods, w->n_pods);
+	pod_evidence_release(&w->evidence);
+	pods_seen_release(&w->seen);
+	test_rmtree(&w->dir);
+	free(w);
+	return 0;
+}
+
+static struct allocation *add(struct allocations *a, const char *uid, const char *container)
+{
+	struct allocation *item = allocations_add_container(a, uid, container);
+
+	assert_non_null(item);
+	return item;
+}
+
+static void hold_cpus(struct allocation *item, const char *cpus)
+{
+	assert_int_equal(hwloc_bitmap_list_sscanf(item->cpus, cpus), 0);
+}
+
+static void hold_memory(struct allocation *item, uint64_t bytes, const char *nodes)
+{
+	struct memory_block *block =
+		vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
+
+	block->type = strdup("memory");
+	block->bytes = bytes;
+	block->nodes = hwloc_bitmap_alloc();
+	assert_int_equal(hwloc_bitmap_list_sscanf(block->nodes, nodes), 0);
+}
+
+static void hold_device(struct allocation *item, const char *id)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t none = hwloc_bitmap_alloc();
+
+	assert_int_equal(device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, "v/nic",
+				 none, false, id),
+		0);
+}
+
+/* A container that the API lists; the item to fill. */
+static struct allocation *list(struct world *w, const char *pod, const char *container)
+{
+	struct pod_ref *ref = NULL;
+	struct allocation *item = add(&w->api, "", container);
+
+	assert_int_equal(text_set(&item->namespace, "ns"), 0);
+	assert_int_equal(text_set(&item->pod, pod), 0);
+	for (size_t i = 0; i < w->n_pods; i++)
+		if (!strcmp(w->pods[i].name, pod))
+			return item;
+	ref = vec_push(&w->pods, &w->n_pods, &w->pods_size, sizeof(*ref));
+	ref->namespace = strdup("ns");
+	ref->name = strdup(pod);
+	return item;
+}
+
+static void look(struct world *w, bool fresh, bool settled)
+{
+	pod_evidence_release(&w->evidence);
+	assert_int_equal(pod_evidence_read(w->dir, "/k", &w->evidence, NULL), 0);
+	w->evidence.fresh = fresh;
+	w->evidence.settled = settled;
+	assert_int_equal(pods_seen_update(&w->seen, &w->evidence, &w->files), 0);
+	w->evidence.seen = &w->seen;
+}
+
+static void by_files(struct world *w, const char *want)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+
+	assert_int_equal(allocations_end_by_files(&w->files, &w->evidence), 0);
+	test_allocations_text(&w->files, &text);
+	test_assert_text("left", text.text, want);
+}
+
+static void by_api(struct world *w, bool young, const char *want)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	const struct pods_listed listed = {&w->api, w->pods, w->n_pods, young};
+
+	allocations_sort(&w->files);
+	allocations_sort(&w->api);
+	look(w, false, true);
+	assert_int_equal(allocations_end_by_api(&w->files, &listed, &w->evidence), 0);
+	test_allocations_text(&w->files, &text);
+	test_assert_text("left", text.text, want);
+}
+
+static void admit(struct world *w, const char *uid)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"data\":\"{\\\"entries\\\":{\\\"%s\\\":{}}}\",\"checksum\":1}", uid);
+	test_write_file(w->dir, "k/allocated_pods_state", text);
+}
+
+/* ---- giving back */
+
+/* Two containers share nodes 0 and 1 and the first goes: the kubelet takes it from node 0 as far as that
+ * reaches. */
+static void a_group_gives_back_as_the_kubelets_does(void **state)
+{
+	static const char file[] =
+		"{\"policyName\":\"Static\",\"machineState\":{"
+		"\"0\":{\"numberOfAssignments\":2,\"memoryMap\":{\"memory\":{\"total\":100,"
+		"\"systemReserved\":0,\"allocatable\":100,\"reserved\":100,\"free\":0}},\"cells\":[0,1]},"
+		"\"1\":{\"numberOfAssignments\":2,\"memoryMap\":{\"memory\":{\"total\":100,"
+		"\"systemReserved\":0,\"allocatable\":100,\"reserved\":60,\"free\":40}},\"cells\":[0,1]}},"
+		"\"entries\":{\"a\":{\"c\":[{\"numaAffinity\":[0,1],\"type\":\"memory\",\"size\":120}]},"
+		"\"b\":{\"c\":[{\"numaAffinity\":[0,1],\"type\":\"memory\",\"size\":40}]}},\"checksum\":0}";
+	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(state_parse(&state_memory, file, strlen(file), NULL, &s, NULL, &err), 0);
+	assert_int_equal(allocations_give_back(&s.allocations, (const bool[]){true, false}), 0);
+	test_allocations_text(&s.allocations, &text);
+	test_assert_text("one gone", text.text,
+		"b/c memory 40@0-1;node 0 [0-1] 1 memory 100-0=100/0+100;"
+		"node 1 [0-1] 1 memory 100-0=100/40+60;");
+	assert_int_equal(allocations_give_back(&s.allocations, (const bool[]){true}), 0);
+	strbuf_reset(&text);
+	test_allocations_text(&s.allocations, &text);
+	test_assert_text("both gone", text.text,
+		"node 0 [0] 0 memory 100-0=100/0+100;node 1 [1] 0 memory 100-0=100/0+100;");
+}
+
+/* ---- by the files */
+
+static void a_pod_without_folder_has_ended_and_its_cpus_are_shared(void **state)
+{
+	struct world *w = *state;
+
+	hold_cpus(add(&w->files, "gone", "c"), "4-5");
+	hold_cpus(add(&w->files, "there", "c"), "6");
+	test_write_file(w->dir, "k/pods/there/x", "");
+	look(w, false, true);
+	by_files(w, "shared 4-5;there/c cpus 6;");
+}
+
+static void without_folders_nothing_is_known_to_have_ended(void **state)
+{
+	struct world *w = *state;
+
+	test_rmtree(&w->dir);
+	w->dir = test_tmpdir();
+	hold_device(add(&w->files, "u", "c"), "nic0");
+	look(w, false, true);
+	by_files(w, "shared ;u/c v/nic nic0@;");
+}
+
+/* The network plugin is down: the pod is admitted and nothing is made for it yet, however long. */
+static void a_pod_that_waits_for_its_folder_holds_what_it_has(void **state)
+{
+	struct world *w = *state;
+	char *folder = NULL;
+
+	hold_device(add(&w->files, "u", "c"), "nic0");
+	admit(w, "u");
+	look(w, true, false);
+	by_files(w, "shared ;u/c v/nic nic0@;");
+	look(w, false, true);
+	by_files(w, "shared ;u/c v/nic nic0@;");
+	test_write_file(w->dir, "k/pods/u/x", "");
+	look(w, false, true);
+	by_files(w, "shared ;u/c v/nic nic0@;");
+	assert_true(asprintf(&folder, "%s/k/pods/u", w->dir) > 0);
+	test_rmtree(&folder);
+	look(w, true, false);
+	by_files(w, "shared ;");
+}
+
+/* The managers had given a device to its first container when the second was refused. */
+static void a_refused_pod_holds_nothing(void **state)
+{
+	struct world *w = *state;
+
+	hold_device(add(&w->files, "refused", "c"), "nic0");
+	admit(w, "other");
+	look(w, true, false);
+	by_files(w, "shared ;refused/c v/nic nic0@;");
+	look(w, true, true);
+	by_files(w, "shared ;");
+}
+
+static void a_folder_that_cannot_be_looked_at_may_be_there(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(freep) char *folder = NULL;
+	bool root = geteuid() == 0;
+
+	hold_device(add(&w->files, "u", "c"), "nic0");
+	assert_true(asprintf(&folder, "%s/k/pods", w->dir) > 0);
+	assert_int_equal(chmod(w->dir, 0755), 0);
+	assert_int_equal(chmod(folder, 0), 0);
+	assert_true(!root || seteuid(65534) == 0);
+	look(w, false, true);
+	by_files(w, "shared ;u/c v/nic nic0@;");
+	assert_true(!root || seteuid(0) == 0);
+	assert_int_equal(chmod(folder, 0755), 0);
+}
+
+/* ---- by the API */
+
+/* The kubelet keeps its folder until it is deleted; it lists it no longer. */
+static void a_completed_pod_holds_nothing(void **state)
+{
+	struct world *w = *state;
+	struct allocation *item = add(&w->files, "done", "c");
+
+	hold_cpus(item, "4");
+	hold_device(item, "nic0");
+	hold_device(list(w, "p", "c"), "nic1");
+	hold_device(add(&w->files, "running", "c"), "nic1");
+	test_write_file(w->dir, "k/pods/done/x", "");
+	test_write_file(w->dir, "k/pods/running/x", "");
+	by_api(w, false, "shared 4;running/c v/nic nic1@;");
+	test_assert_text("its UID", w->api.items[0].pod_uid, "running");
+}
+
+static void what_init_containers_of_listed_pods_hold_is_kept(void **state)
+{
+	struct world *w = *state;
+
+	hold_device(list(w, "p", "c"), "nic1");
+	list(w, "q", "c"); /* holds something by an init container only */
+	hold_device(add(&w->files, "p-uid", "c"), "nic1");
+	hold_device(add(&w->files, "p-uid", "init"), "nic2");
+	hold_device(add(&w->files, "q-uid", "init"), "nic3");
+	test_write_file(w->dir, "k/pods/q-uid/x", "");
+	by_api(w, false, "shared ;p-uid/c v/nic nic1@;p-uid/init v/nic nic2@;q-uid/init v/nic nic3@;");
+}
+
+/* A pod that has ended under another name cannot be the one that is listed and holds nothing. */
+static void logs_tell_a_completed_pod_from_one_with_init_containers(void **state)
+{
+	struct world *w = *state;
+
+	list(w, "q", "c");
+	hold_device(add(&w->files, "q-uid", "init"), "nic3");
+	hold_device(add(&w->files, "done", "main"), "nic4");
+	test_write_file(w->dir, "k/pods/q-uid/x", "");
+	test_write_file(w->dir, "k/pods/done/x", "");
+	test_write_file(w->dir, "var/log/pods/ns_q_q-uid/x", "");
+	test_write_file(w->dir, "var/log/pods/ns_job_done/x", "");
+	by_api(w, false, "shared ;q-uid/init v/nic nic3@;");
+	test_assert_text("its UID", w->api.items[0].pod_uid, "q-uid");
+}
+
+/* A pod of the same name was there before; logs of both are. */
+static void the_older_pod_of_a_name_has_ended(void **state)
+{
+	struct world *w = *state;
+
+	hold_device(list(w, "q", "c"), "nic1");
+	hold_device(add(&w->files, "new", "c"), "nic1");
+	hold_device(add(&w->files, "old", "c"), "nic2");
+	test_write_file(w->dir, "var/log/pods/ns_q_new/x", "");
+	test_write_file(w->dir, "var/log/pods/ns_q_old/x", "");
+	by_api(w, false, "shared ;new/c v/nic nic1@;");
+}
+
+/* Replicas hold the same memory and no CPU: as many are held as are listed, of those that are there. */
+static void of_equal_pods_as_many_are_held_as_are_listed(void **state)
+{
+	struct world *w = *state;
+
+	hold_memory(list(w, "one", "c"), 10, "0");
+	hold_memory(list(w, "two", "c"), 10, "0");
+	hold_memory(add(&w->files, "a", "c"), 10, "0");
+	hold_memory(add(&w->files, "b", "c"), 10, "0");
+	hold_memory(add(&w->files, "c", "c"), 10, "0");
+	hold_memory(add(&w->files, "d", "c"), 10, "1");
+	test_write_file(w->dir, "k/pods/b/x", "");
+	test_write_file(w->dir, "k/pods/c/x", "");
+	by_api(w, false, "shared ;b/c memory 10@0;c/c memory 10@0;");
+}
+
+/* It has its state from its files and hears of its pods one after the other. */
+static void a_kubelet_that_has_just_started_may_list_a_pod_later(void **state)
+{
+	struct world *w = *state;
+
+	hold_cpus(add(&w->files, "later", "c"), "4");
+	hold_cpus(add(&w->files, "gone", "c"), "5");
+	test_write_file(w->dir, "k/pods/later/x", "");
+	by_api(w, true, "shared 5;later/c cpus 4;");
+	by_api(w, false, "shared 4-5;");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_group_gives_back_as_the_kubelets_does),
+		TEST(a_pod_without_folder_has_ended_and_its_cpus_are_shared),
+		TEST(without_folders_nothing_is_known_to_have_ended),
+		TEST(a_pod_that_waits_for_its_folder_holds_what_it_has),
+		TEST(a_refused_pod_holds_nothing),
+		TEST(a_folder_that_cannot_be_looked_at_may_be_there),
+		TEST(a_completed_pod_holds_nothing),
+		TEST(what_init_containers_of_listed_pods_hold_is_kept),
+		TEST(logs_tell_a_completed_pod_from_one_with_init_containers),
+		TEST(the_older_pod_of_a_name_has_ended),
+		TEST(of_equal_pods_as_many_are_held_as_are_listed),
+		TEST(a_kubelet_that_has_just_started_may_list_a_pod_later),
+	};
+
+	return cmocka_run_group_tests_name("allocations_ended", tests, NULL, NULL);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `nrtd check` says of publishing, against a server that answers as it is told; tests/upstream/check.sh
+ * asks a real one.
+ */
+#include "tests/lib/test.h"
+
+#include <unistd.h>
+
+#include "agent/base/json.h"
+#include "agent/check/check_api_server.h"
+#include "common/cleanup.h"
+#include "tests/lib/api_server.h"
+
+#define VERSION                                                       \
+	{                                                             \
+		.status = 200, .body = "{\"gitVersion\":\"v1.35.4\"}" \
+	}
+#define CRD                                                                                      \
+	{                                                                                        \
+		.status = 200,                                                                   \
+		.body = "{\"versions\":[{\"version\":\"v1alpha1\"},{\"version\":\"v1alpha2\"}]}" \
+	}
+#define WHO(user, group)                                                                 \
+	{                                                                                \
+		.status = 201, .body = "{\"status\":{\"userInfo\":{\"username\":\"" user \
+				       "\",\"groups\":[\"a\",\"" group "\"]}}}"          \
+	}
+#define AGENT WHO("system:serviceaccount:nrtd:nrtd", "b")
+#define YES                                                              \
+	{                                                                \
+		.status = 201, .body = "{\"status\":{\"allowed\":true}}" \
+	}
+#define NO                                                                                         \
+	{                                                                                          \
+		.status = 201, .body = "{\"status\":{\"allowed\":false,\"reason\":\"no\\nrole\"}}" \
+	}
+#define NODE                                                                               \
+	{                                                                                  \
+		.status = 200, .body = "{\"kind\":\"Node\",\"metadata\":{\"uid\":\"u1\"}}" \
+	}
+#define TAKEN                               \
+	{                                   \
+		.status = 200, .body = "{}" \
+	}
+#define SAYS(code, text)                                                                   \
+	{                                                                                  \
+		.status = (code), .body = "{\"kind\":\"Status\",\"message\":\"" text "\"}" \
+	}
+#define SERVER_OK "ok    API server     URL: reached, v1.35.4, no TLS, answered in N ms\n"
+#define CLOCK     "note  clock          not compared: the answer has no Date\n"
+#define BEGIN     "ok    credentials    none\n" SERVER_OK CLOCK
+#define CRD_OK    "ok    CRD            topology.node.k8s.io serves v1alpha1, v1alpha2\n"
+#define AGENT_OK  "ok    identity       system:serviceaccount:nrtd:nrtd\n"
+#define RIGHTS_OK \
+	"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch\n"
+#define NODE_OK   "ok    Node           'node-a' is registered\n"
+#define NOT_TRIED "note  dry run        not tried: it needs what is missing above\n"
+#define REMEDY    "                     remedy: "
+
+/* Replace what differs from run to run: the URL by URL, the time that an answer took by N. */
+static void mask(const char *text, const char *url, struct strbuf *out)
+{
+	static const char took[] = "answered in ";
+
+	while (*text) {
+		if (!strncmp(text, url, strlen(url))) {
+			strbuf_addstr(out, "URL");
+			text += strlen(url);
+		} else if (!strncmp(text, took, strlen(took))) {
+			strbuf_addf(out, "%sN", took);
+			text += strlen(took);
+			text += strspn(text, "0123456789");
+		} else {
+			strbuf_addch(out, *text++);
+		}
+	}
+}
+
+/* Ask a server with this script; its address is in `s` and what there is to say, masked, in `out`. */
+static void check_with(const struct api_answer *script, size_t n, struct api_server *s,
+	struct check_report *report, struct strbuf *out)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	static const char object[] =
+		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\"},\"attributes\":[{"
+		"\"name\":\"nrtd.dev/content-hash\",\"value\":\"0123\"}]}";
+	char url[64];
+	const struct credentials_options who = {.api_server = url};
+
+	assert_int_equal(json_parse(object, strlen(object), &nrt, NULL), 0);
+	api_server_start(s, script, n);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", s->port);
+	check_api_server(&who, "node-a", &nrt, report);
+	api_server_stop(s);
+	assert_int_equal(report->error, 0);
+	check_report_text(report, &text);
+	mask(text.text, url, out);
+}
+
+static void expect(
+	const char *name, const struct api_answer *script, enum check_level level, const char *want)
+{
+	CLEANUP(check_report_release) struct check_report report = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	struct api_server s;
+	size_t n = 0;
+
+	while (script[n].status)
+		n++;
+	check_with(script, n, &s, &report, &text);
+	test_assert_text(name, text.text, want);
+	assert_int_equal(check_report_level(&report), level);
+	assert_int_equal(s.n_requests, n);
+}
+
+static void nothing_stops_it(void **state)
+{
+	static const struct api_answer script[] = {
+		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN};
+	static const struct {
+		size_t at;
+		const char *method, *url, *body;
+	} requests[] = {
+		{0, "GET", "/version", ""},
+		{1, "GET", "/apis/topology.node.k8s.io", ""},
+		{2, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+			"{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}"},
+		{4, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+			"{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
+			"\"spec\":{\"resourceAttributes\":{\"group\":\"topology.node.k8s.io\",\"resource\":"
+			"\"noderesourcetopologies\",\"verb\":\"patch\",\"name\":\"node-a\"}}}"},
+		{9, "GET", "/api/v1/nodes/node-a", ""},
+		{10, "PATCH", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a",
+			"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\","
+			"\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"node-a\","
+			"\"uid\":\"u1\"}]},\"attributes\":[{\"name\":\"nrtd.dev/content-hash\",\"value\":"
+			"\"0123\"}]}"},
+		{11, "PATCH", "/api/v1/nodes/node-a",
+			"{\"metadata\":{\"annotations\":{\"nrtd.dev/content-hash\":\"0123\"}}}"},
+	};
+	CLEANUP(check_report_release) struct check_report report = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	struct api_server s;
+
+	(void)state;
+	check_with(script, ARRAY_SIZE(script), &s, &report, &text);
+	test_assert_text("text", text.text,
+		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK
+		"ok    dry run        the API server would take the object and the Node's annotations\n");
+	assert_int_equal(s.n_requests, ARRAY_SIZE(script));
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+		test_assert_text("method", s.method[requests[i].at], requests[i].method);
+		test_assert_text("url", s.url[requests[i].at], requests[i].url);
+		test_assert_text("body", s.body[requests[i].at], requests[i].body);
+	}
+	/* What must not change anything there. */
+	for (size_t at = 10; at < 12; at++)
+		test_assert_text("dry run", s.dry_run[at], "All");
+}
+
+/* Required affinity on nrtd's labels, where the Node has them. */
+static void pods_that_require_a_label_are_named(void **state)
+{
+#define LABELLED                                                                                   \
+	{                                                                                          \
+		.status = 200,                                                                     \
+		.body = "{\"kind\":\"Node\",\"metadata\":{\"uid\":\"u1\",\"labels\":{\"a\":\"b\"," \
+			"\"nrtd.dev/max-exclusive-cpus.1-numa\":\"4\"}}}"                          \
+	}
+#define POD(name, spec)       "{\"metadata\":{\"namespace\":\"d\",\"name\":\"" name "\"},\"spec\":{" spec "}}"
+#define AFFINITY(when, terms) "\"affinity\":{\"nodeAffinity\":{\"" when "\":" terms "}}"
+#define TERM(label)           "{\"matchExpressions\":[{\"key\":\"x\"},{\"key\":\"" label "\",\"operator\":\"Gt\"}]}"
+#define REQUIRED              "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED             "preferredDuringSchedulingIgnoredDuringExecution"
+#define OURS                  "nrtd.dev/max-exclusive-cpus.1-numa"
+#define UP_TO_NODE            VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, LABELLED
+#define FOUND                 BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK
+#define DRY_OK                "ok    dry run        the API server would take the object and the Node's annotations\n"
+	static const struct api_answer some[] = {UP_TO_NODE,
+		{.status = 200,
+			.body = "{\"metadata\":{\"continue\":\"next-1\"},\"items\":[" POD(
+				"one", AFFINITY(REQUIRED, "{\"nodeSelectorTerms\":[" TERM("y") "," TERM(
+								  OURS) "]}")) "," POD("fine",
+				AFFINITY(PREFERRED,
+					"[{\"weight\":1,\"preference\":" TERM(OURS) "}]")) "," POD("other",
+				AFFINITY(REQUIRED, "{\"nodeSelectorTerms\":[" TERM("y") "]}")) "]}"},
+		{.status = 200,
+			.body = "{\"items\":[" POD("two", "\"nodeSelector\":{\"" OURS "\":\"4\"}") "," POD(
+				"bare", "") "]}"},
+		TAKEN, TAKEN, {.status = 0}};
+	static const struct api_answer none[] = {UP_TO_NODE,
+		{.status = 200, .body = "{\"items\":[" POD("bare", "") "]}"}, TAKEN, TAKEN, {.status = 0}};
+	static const struct api_answer unseen[] = {
+		UP_TO_NODE, SAYS(403, "pods is forbidden"), TAKEN, TAKEN, {.status = 0}};
+
+	(void)state;
+	expect("some", some, CHECK_WARN,
+		FOUND
+		"warn  affinity       2 pods require nrtd's labels: d/one, d/two\n" REMEDY
+		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have "
+		"lowered a label that they require\n" DRY_OK);
+	expect("none", none, CHECK_NOTE, FOUND "ok    affinity       no pod requires nrtd's labels\n" DRY_OK);
+	expect("unseen", unseen, CHECK_NOTE,
+		FOUND
+		"note  affinity       the Node's pods cannot be listed: whether one requires nrtd's labels is "
+		"not known\n" DRY_OK);
+}
+
+static void missing_rights_are_named(void **state)
+{
+#define MISSING(level, verb, resource, why, remedy) \
+	level "  right          missing: " verb " " resource ", for " why ": no?role\n" REMEDY remedy "\n"
+#define NRTS "noderesourcetopologies.topology.node.k8s.io"
+#define ALL_MISSING(remedy, node_remedy)                                         \
+	MISSING("FAIL", "create", NRTS, "nrtd run", remedy)                      \
+	MISSING("FAIL", "patch", NRTS, "nrtd run", remedy)                       \
+	MISSING("warn", "get", NRTS, "nrtd diff and nrtd run --cleanup", remedy) \
+	MISSING("note", "delete", NRTS, "nrtd run --cleanup", remedy)            \
+	MISSING("FAIL", "get", "nodes", "nrtd run", node_remedy)                 \
+	MISSING("FAIL", "patch", "nodes", "nrtd run", node_remedy)
+#define RBAC  "kubectl apply -f packaging/kubernetes/rbac.yaml"
+#define NODES "kubectl apply -f packaging/kubernetes/rbac-nodes.yaml"
+#define OWN   "a node's identity may do so on its own Node only: name that by --node-name"
+#define BIND  RBAC ", then kubectl create clusterrolebinding NAME --clusterrole=nrtd --user=jane"
+	static const struct api_answer agent[] = {VERSION, CRD, AGENT, NO, NO, NO, NO, NO, NO, {0}};
+	static const struct api_answer node[] = {
+		VERSION, CRD, WHO("system:node:x", "system:nodes"), NO, NO, NO, NO, NO, NO, {0}};
+	static const struct api_answer jane[] = {
+		VERSION, CRD, WHO("jane", "b"), YES, YES, YES, YES, YES, NO, NODE, {0}};
+	static const struct api_answer cleanup[] = {
+		VERSION, CRD, AGENT, YES, YES, YES, NO, YES, YES, NODE, TAKEN, TAKEN, {0}};
+
+	(void)state;
+	expect("an agent", agent, CHECK_FAIL, BEGIN CRD_OK AGENT_OK ALL_MISSING(RBAC, RBAC) NOT_TRIED);
+	expect("a node", node, CHECK_FAIL,
+		BEGIN CRD_OK "ok    identity       system:node:x\n" ALL_MISSING(NODES, OWN) NOT_TRIED);
+	expect("a person", jane, CHECK_FAIL,
+		BEGIN CRD_OK "ok    identity       jane\n" MISSING("FAIL", "patch", "nodes", "nrtd run",
+			BIND) "ok    right          noderesourcetopologies: create, patch, get, delete; "
+			      "nodes: get\n" NODE_OK NOT_TRIED);
+	expect("what only --cleanup needs", cleanup, CHECK_NOTE,
+		BEGIN CRD_OK AGENT_OK MISSING("note", "delete", NRTS, "nrtd run --cleanup",
+			RBAC) "ok    right          noderesourcetopologies: create, patch, get; nodes: get, "
+			      "patch\n" NODE_OK "ok    dry run        the API server would take the object "
+			      "and the Node's annotations\n");
+}
+
+static void what_is_not_there_is_named(void **state)
+{
+#define APPLY_CRD REMEDY "kubectl apply --server-side -k packaging/kubernetes/crd\n"
+	static const struct api_answer no_crd[] = {VERSION, {.status = 404, .body = "404 page not found\n"},
+		SAYS(404, "x"), YES, YES, YES, YES, YES, YES, NODE, {0}};
+	static const struct api_answer old_crd[] = {VERSION,
+		{.status = 200, .body = "{\"versions\":[{\"version\":\"v1alpha1\"},7,{}]}"}, AGENT, YES, YES,
+		YES, YES, YES, YES, SAYS(404, "x"), {0}};
+	static const struct api_answer no_reviews[] = {VERSION, SAYS(403, "x"), SAYS(403, "x"),
+		SAYS(403, "x"), NODE, TAKEN, SAYS(422, "ValidatingAdmissionPolicy 'p' denied"), {0}};
+	static const struct api_answer refused[] = {VERSION, CRD, {.status = 201, .body = "[]"},
+		{.status = 201, .body = "{\"status\":7}"}, NODE, SAYS(422, "zones: too many"), {0}};
+
+	(void)state;
+	expect("no CRD", no_crd, CHECK_FAIL,
+		BEGIN "FAIL  CRD            the CustomResourceDefinition noderesourcetopologies.topology.node"
+		      ".k8s.io is missing\n" APPLY_CRD RIGHTS_OK NODE_OK NOT_TRIED);
+	expect("an old CRD and no Node", old_crd, CHECK_FAIL,
+		BEGIN
+		"FAIL  CRD            topology.node.k8s.io serves v1alpha1, not v1alpha2\n" APPLY_CRD AGENT_OK
+			RIGHTS_OK "FAIL  Node           there is no Node 'node-a': either its kubelet has "
+		"not registered it yet, "
+		"or --node-name is wrong\n" REMEDY
+		"name it by --node-name; kubectl get nodes lists the names\n" NOT_TRIED);
+	expect("questions that are refused", no_reviews, CHECK_FAIL,
+		BEGIN
+		"warn  CRD            not known: /apis/topology.node.k8s.io answers with status 403\n"
+		"warn  right          not known: /apis/authorization.k8s.io/v1/"
+		"selfsubjectaccessreviews answers with status 403\n" NODE_OK
+		"FAIL  dry run        an admission policy refuses the Node of 'node-a': does nrtd run on "
+		"that node? --node-name must be the one its token is bound to: ValidatingAdmissionPolicy "
+		"'p' denied\n");
+	expect("answers of another kind", refused, CHECK_FAIL,
+		BEGIN CRD_OK "warn  right          not known: /apis/authorization.k8s.io/v1/"
+			     "selfsubjectaccessreviews answers with status 201\n" NODE_OK
+			     "FAIL  dry run        the API server answers 422 for the NodeResourceTopology "
+			     "object of 'node-a': zones: too many\n");
+}
+
+static void what_is_no_api_server_is_told(void **state)
+{
+	static const struct api_answer unknown[] = {SAYS(401, "Unauthorized"), {0}};
+	static const struct api_answer page[] = {{.status = 200, .body = "<html>"}, {0}};
+	static const struct api_answer broken[] = {SAYS(503, "starting"), {0}};
+	static const struct api_answer large[] = {{.status = 200, .padding = 2000000}, {0}};
+
+	(void)state;
+	expect("401", unknown, CHECK_FAIL,
+		"ok    credentials    none\n"
+		"FAIL  API server     the API server does not accept the credentials (401: Unauthorized): has the token or "
+		"certificate expired, or is it from another cluster?\n" REMEDY
+		"use credentials that this cluster has issued and that have not expired\n" CLOCK);
+	expect("a page", page, CHECK_FAIL,
+		"ok    credentials    none\n"
+		"FAIL  API server     URL/version answers with status 200 and no version\n" REMEDY
+		"is this the URL of a Kubernetes API server?\n");
+	expect("503", broken, CHECK_FAIL,
+		"ok    credentials    none\n"
+		"FAIL  API server     URL/version answers with status 503\n" REMEDY
+		"the API server is not healthy: look at its log and /readyz\n");
+	expect("too much", large, CHECK_FAIL,
+		"ok    credentials    none\n"
+		"FAIL  API server     URL: answer larger than 1048576 bytes\n");
+}
+
+/* The line about the clock of a server that is this far behind ours. */
+static void expect_clock(int64_t ahead_s, const char *date, const char *want)
+{
+	CLEANUP(check_report_release) struct check_report report = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	time_t server = time(NULL) - ahead_s;
+	struct api_answer answer = SAYS(401, "x");
+	struct api_server s;
+	struct tm tm;
+	char stamp[64];
+
+	gmtime_r(&server, &tm);
+	strftime(stamp, sizeof(stamp), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	answer.date = date ? date : stamp;
+	check_with(&answer, 1, &s, &report, &text);
+	if (!strstr(text.text, want))
+		fail_msg("'%s' is not in:\n%s", want, text.text);
+}
+
+static void the_clock_is_compared(void **state)
+{
+	(void)state;
+	expect_clock(0, NULL, "ok    clock          agrees with the API server's\n");
+	expect_clock(4, NULL, "ok    clock");
+	expect_clock(90, NULL, "warn  clock          ");
+	expect_clock(-90, NULL, " s behind the API server's\n" REMEDY "let chrony or systemd-timesyncd");
+	expect_clock(3630, NULL, "FAIL  clock          60 min ahead of the API server's\n" REMEDY);
+	expect_clock(-3630, NULL, "FAIL  clock          60 min behind the API server's\n");
+	expect_clock(0, "yesterday", CLOCK);
+}
+
+static void slow_answers_end_it(void **state)
+{
+	static const struct api_answer slow[] = {
+		{.status = 200, .body = "{\"gitVersion\":\"v1.35.4\"}", .delay_ms = 2100},
+		{.status = 404, .body = "", .delay_ms = 2100}, {.status = 404, .body = "", .delay_ms = 2100},
+		{0}};
+
+	(void)state;
+	expect("slow", slow, CHECK_FAIL,
+		BEGIN "FAIL  CRD            the CustomResourceDefinition noderesourcetopologies.topology.node"
+		      ".k8s.io is missing\n" APPLY_CRD
+		      "warn  right          not asked: the earlier answers took too long\n" REMEDY
+		      "look at the API server's load and the network path to it\n");
+}
+
+static void without_credentials_it_is_a_note(void **state)
+{
+	CLEANUP(check_report_release) struct check_report report = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	const struct credentials_options who = {0};
+
+	(void)state;
+	check_api_server(&who, "node-a", NULL, &report);
+	assert_int_equal(check_report_level(&report), CHECK_NOTE);
+	assert_int_equal(check_report_doc(&report, &doc), 0);
+	assert_int_equal(json_print_compact(&doc, &text), 0);
+	test_assert_text("json", text.text,
+		"{\"level\":\"note\",\"sources\":[{\"level\":\"note\",\"source\":\"credentials\",\"path\":"
+		"null,"
+		"\"state\":\"absent\",\"format\":null,\"ageSeconds\":null,\"text\":\"none are given, so no "
+		"API "
+		"server is asked; only run and diff need them\",\"remedy\":\"give --kubeconfig FILE (on many "
+		"nodes /etc/kubernetes/kubelet.conf), or run in a pod with a service account\"}]}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_stops_it),
+		cmocka_unit_test(pods_that_require_a_label_are_named),
+		cmocka_unit_test(missing_rights_are_named),
+		cmocka_unit_test(what_is_not_there_is_named),
+		cmocka_unit_test(what_is_no_api_server_is_told),
+		cmocka_unit_test(the_clock_is_compared),
+		cmocka_unit_test(slow_answers_end_it),
+		cmocka_unit_test(without_credentials_it_is_a_note),
+	};
+
+	unsetenv("KUBECONFIG");
+	unsetenv("KUBERNETES_SERVICE_HOST");
+	setenv("NO_PROXY", "*", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

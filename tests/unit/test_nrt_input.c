@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/cli/nrt_input.h"
+#include "common/cleanup.h"
+#include "common/machine.h"
+
+#define TEXT_MAX (64u << 20)
+
+/* Reads the text as a file; the error is without the file's name. */
+static int read_text(const struct strbuf *text, struct nrt_nodes *ret, struct err *err)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	char file[256];
+	int r;
+
+	assert_int_equal(strbuf_error(text), 0);
+	test_write_file(dir, "nrt.json", text->text);
+	snprintf(file, sizeof(file), "%s/nrt.json", dir);
+	r = nrt_input_read(file, ret, err);
+	if (r < 0) {
+		assert_memory_equal(err->text, file, strlen(file));
+		memmove(err->text, err->text + strlen(file) + 2, strlen(err->text) - strlen(file) - 1);
+	}
+	return r;
+}
+
+/* An object of so many zones, all of one name, the first with so many resources. */
+static void add_object(struct strbuf *text, size_t n_zones, size_t n_resources)
+{
+	strbuf_addstr(text, "{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"a\"},\"zones\":[");
+	for (size_t zone = 0; zone < n_zones; zone++) {
+		strbuf_addf(
+			text, "%s{\"type\":\"Node\",\"name\":\"node-7\",\"resources\":[", zone ? "," : "");
+		for (size_t i = 0; zone == 0 && i < n_resources; i++)
+			strbuf_addf(text,
+				"%s{\"name\":\"r%zu\",\"capacity\":\"1\",\"allocatable\":\"1\",\"available\":\"1\"}",
+				i ? "," : "", i);
+		strbuf_addstr(text, "]}");
+	}
+	strbuf_addstr(text, "]}");
+}
+
+/* A matrix is made of zones by zones, and one of zones by resources. */
+static void an_object_has_a_size(void **state)
+{
+	static const struct {
+		size_t zones, resources;
+		const char *message;
+	} cases[] = {
+		{MACHINE_MAX_NODES, 1, NULL},
+		{1, NRT_MAX_RESOURCES, NULL},
+		{MACHINE_MAX_NODES + 1, 1,
+			"NodeResourceTopology 'a': 1025 zones of type Node with 1 resources, 1024 and 1024 are "
+			"supported"},
+		{1, NRT_MAX_RESOURCES + 1,
+			"NodeResourceTopology 'a': 1 zones of type Node with 1025 resources, 1024 and 1024 are "
+			"supported"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+		CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
+		struct err err = {""};
+
+		add_object(&text, cases[i].zones, cases[i].resources);
+		assert_int_equal(read_text(&text, &nodes, &err), cases[i].message ? -EINVAL : 0);
+		test_assert_text("error", err.text, cases[i].message ? cases[i].message : "");
+		assert_int_equal(nodes.n_items, cases[i].message ? 0 : 1);
+	}
+}
+
+static void a_list_has_a_size(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
+	struct err err = {""};
+
+	(void)state;
+	strbuf_addstr(&text, "{\"kind\":\"List\",\"items\":[");
+	for (size_t i = 0; i <= NRT_INPUT_MAX_OBJECTS; i++) {
+		strbuf_addstr(&text, i ? "," : "");
+		add_object(&text, 1, 0);
+	}
+	strbuf_addstr(&text, "]}");
+	assert_int_equal(read_text(&text, &nodes, &err), -EINVAL);
+	test_assert_text("error", err.text, "more than 100000 objects");
+	assert_int_equal(nodes.n_items, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_object_has_a_size),
+		cmocka_unit_test(a_list_has_a_size),
+	};
+
+	return cmocka_run_group_tests_name("nrt_input", tests, NULL, NULL);
+}

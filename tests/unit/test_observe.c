@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/observe.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/observe/discover.h"
+#include "agent/model/model_node.h"
+#include "agent/render/nrt.h"
+#include "agent/base/yaml.h"
+#include "common/cleanup.h"
+#include "tests/lib/grpc_server.h"
+#include "tests/lib/states.h"
+#include "tests/lib/test.h"
+#include "tests/lib/wire.h"
+
+/*
+ * A node with a kubelet: policies by file and by flag, one container with CPUs, memory and a device, another pod
+ * with nothing, and of three devices two free. Both sources say it.
+ */
+#define HEAD "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+#define CONFIG \
+	HEAD "cpuManagerPolicy: static\nmemoryManagerPolicy: Static\ntopologyManagerPolicy: restricted\n"
+#define COMMAND "kubelet\0--config=/etc/k.yaml\0--topology-manager-policy=single-numa-node\0--reserved-cpus=0"
+#define NODE_0  "3{1{}}"
+#define NODE_1  "3{1{1:1}}"
+#define REST    "4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31"
+
+static const char list[] = "1{1'p' 2'ns' 3{1'c' 3[1 2] 4{1'memory' 2:4294967296 " NODE_0
+			   "} 2{1'v/nic' 2'a' " NODE_0 "}}} 1{1'q' 2'ns' 3{1'd'}}";
+static const char allocatable[] =
+	"2[1 2 3 " REST "] 1{1'v/nic' 2'a' " NODE_0 "} 1{1'v/nic' 2'b' " NODE_0 "} 1{1'v/nic' 2'e' " NODE_1
+	"} 3{1'memory' 2:130996502528 " NODE_0 "} 3{1'memory' 2:130996502528 " NODE_1 "}";
+
+struct world {
+	char *dir, *socket;
+	struct sources sources;
+	struct observe_config config;
+	struct grpc_server *server;
+	struct strbuf replies[2];
+	struct grpc_answer answers[2];
+	/* The last observation: the object, the notes. */
+	struct strbuf object, notes;
+	bool settings_kept, api_kept;
+};
+
+static void write_state(const struct world *w, const char *pool, const char *entries)
+{
+	CLEANUP(freep) char *text = NULL;
+
+	assert_true(
+		asprintf(&text,
+			"{\"policyName\":\"static\",\"defaultCpuSet\":\"%s\",\"entries\":{%s},\"checksum\":0}",
+			pool, entries) > 0);
+	test_write_file(w->dir, "var/lib/kubelet/cpu_manager_state", text);
+}
+
+/* A kubelet that was started `age` seconds ago, or will have been. */
+static void write_kubelet(const struct world *w, const char *command, size_t len, unsigned start, int age)
+{
+	CLEANUP(freep) char *text = NULL;
+	CLEANUP(fclosep) FILE *f = NULL;
+	char path[512];
+	long hz = sysconf(_SC_CLK_TCK);
+
+	test_write_file(w->dir, "proc/7/cmdline", "");
+	snprintf(path, sizeof(path), "%s/proc/7/cmdline", w->dir);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite(command, 1, len, f), len);
+	test_write_file(w->dir, "proc/7/status", "Uid:\t0\t0\t0\t0\nNSpid:\t7\n");
+	test_write_file(w->dir, "proc/7/cgroup", "0::/system.slice/kubelet.service\n");
+	assert_true(asprintf(&text, "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 %ld 1 2\n",
+			    (long)start * hz) > 0);
+	test_write_file(w->dir, "proc/7/stat", text);
+	freep(&text);
+	assert_true(asprintf(&text, "cpu 1 2\nbtime %lld\nprocesses 9\n",
+			    (long long)time(NULL) - age - (long long)start) > 0);
+	test_write_file(w->dir, "proc/stat", text);
+}
+
+static void end_kubelet(const struct world *w)
+{
+	static const char *const files[] = {"cmdline", "status", "cgroup", "stat"};
+	char path[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/proc/7/%s", w->dir, files[i]);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+static void serve(struct world *w, const char *pods, const char *could_be)
+{
+	const char *const texts[] = {pods, could_be};
+
+	for (size_t i = 0; i < 2; i++) {
+		strbuf_release(&w->replies[i]);
+		wire_add(&w->replies[i], texts[i]);
+		w->answers[i] = (struct grpc_answer){.message = w->replies[i].text, .len = w->replies[i].len};
+	}
+	w->server = grpc_server_start(w->socket, w->answers, 2);
+}
+
+static void stop_serving(struct world *w)
+{
+	if (w->server)
+		grpc_server_stop(w->server);
+	w->server = NULL;
+}
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	const struct machine_source source = {.root = test_machine_tree("seed-2s-32cpu")};
+
+	assert_non_null(w);
+	w->dir = test_tmpdir();
+	assert_true(asprintf(&w->socket, "%s/kubelet.sock", w->dir) > 0);
+	w->replies[0] = w->replies[1] = (struct strbuf)STRBUF_INIT(1u << 16);
+	w->object = w->notes = (struct strbuf)STRBUF_INIT(1u << 16);
+	assert_int_equal(machine_discover(&source, &w->sources.machine, NULL), 0);
+	w->sources.machine_known = true;
+	w->config = (struct observe_config){.sysroot = w->dir,
+		.node_name = "n",
+		.pod_resources = w->socket,
+		.pod_resources_named = true,
+		.state_files = true};
+	test_write_file(w->dir, "etc/k.yaml", CONFIG);
+	/* What a node without a kubelet's process would be taken to have. */
+	test_write_file(w->dir, "var/lib/kubelet/config.yaml", HEAD "cpuManagerPolicy: none\n");
+	test_write_file(w->dir, "var/lib/kubelet/pods/u/containers", "");
+	write_state(w, "0,3-31", "\"u\":{\"c\":\"1-2\"}");
+	test_write_file(w->dir, "var/lib/kubelet/memory_manager_state",
+		"{\"policyName\":\"Static\",\"machineState\":{\"0\":{\"numberOfAssignments\":1,\"memoryMap\":{\"memory\":"
+		"{\"total\":137438953472,\"systemReserved\":0,\"allocatable\":130996502528,"
+		"\"reserved\":4294967296,\"free\":126701535232}},\"cells\":[0]},\"1\":{\"numberOfAssignments\":0,"
+		"\"memoryMap\":{\"memory\":{\"total\":137438953472,\"systemReserved\":0,\"allocatable\":130996502528,"
+		"\"reserved\":0,\"free\":130996502528}},\"cells\":[1]}},\"entries\":{\"u\":{\"c\":[{\"numaAffinity\":"
+		"[0],\"type\":\"memory\",\"size\":4294967296}]}},\"checksum\":0}");
+	test_write_file(w->dir, "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
+		"{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"u\",\"ContainerName\":\"c\",\"ResourceName\":\"v/nic\","
+		"\"DeviceIDs\":{\"0\":[\"a\"]},\"AllocResp\":\"\"}],\"RegisteredDevices\":{\"v/nic\":[\"a\",\"b\",\"e\"]}},"
+		"\"Checksum\":0}");
+	write_kubelet(w, COMMAND, sizeof(COMMAND), 50, -100);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	stop_serving(w);
+	sources_release(&w->sources);
+	for (size_t i = 0; i < 2; i++)
+		strbuf_release(&w->replies[i]);
+	strbuf_release(&w->object);
+	strbuf_release(&w->notes);
+	free(w->socket);
+	test_rmtree(&w->dir);
+	free(w);
+	return 0;
+}
+
+/* What `sources` know, as it would be published. */
+static void look_with(struct world *w, struct sources *sources)
+{
+	static const struct model_config model = {.reserved_named = false};
+	static const struct nrt_config config = {.fingerprint = FINGERPRINT_ALL};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	struct err err = {""};
+
+	observation_init(&o);
+	if (observe_with(sources, &w->config, &o, &err) < 0 ||
+		model_node(&model, &o.node, &o.notes, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(nrt_render(&o.node, &config, &nrt, &o.notes), 0);
+	strbuf_reset(&w->object);
+	strbuf_reset(&w->notes);
+	assert_int_equal(yaml_print(&nrt, &w->object), 0);
+	test_notes_text(&o.notes, &w->notes);
+	w->settings_kept = o.settings_kept;
+	w->api_kept = o.api_kept;
+}
+
+static void look(struct world *w)
+{
+	look_with(w, &w->sources);
+}
+
+static void assert_has(const struct strbuf *text, const char *part)
+{
+	if (!strstr(text->text, part))
+		fail_msg("no '%s' in:\n%s", part, text->text);
+}
+
+static void assert_whole(const struct world *w)
+{
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}");
+	assert_has(&w->object, "{name: v/nic, capacity: \"2\", allocatable: \"2\", available: \"1\"}");
+	assert_has(&w->object, "{name: v/nic, capacity: \"1\", allocatable: \"1\", available: \"1\"}");
+	assert_has(&w->object, "available: \"126701535232\"}");
+	assert_has(&w->object, "{name: topologyManagerPolicy, value: single-numa-node}");
+	assert_has(&w->object, "nodeTopologyPodsFingerprint");
+}
+
+/* Killed or stopped: either of the two ways in which its API does not answer. */
+static void a_kubelet_that_is_killed_changes_nothing(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(freep) char *before = NULL;
+
+	serve(w, list, allocatable);
+	look(w);
+	test_assert_text("notes", w->notes.text, "");
+	assert_false(w->settings_kept || w->api_kept);
+	assert_whole(w);
+	before = strdup(w->object.text);
+	stop_serving(w);
+	end_kubelet(w);
+	for (int i = 0; i < 2; i++) {
+		look(w);
+		test_assert_text("killed", w->object.text, before);
+		assert_true(w->settings_kept && w->api_kept);
+		assert_has(&w->notes, "the kubelet (pid 7) does not run: its settings still count");
+		assert_has(&w->notes, "; what the API said last still holds");
+	}
+	/* Its socket is gone, too. */
+	assert_int_equal(unlink(w->socket), 0);
+	w->config.pod_resources_named = false;
+	look(w);
+	test_assert_text("no socket", w->object.text, before);
+	assert_has(&w->notes, "; what the API said last still holds");
+}
+
+static void a_kubelet_that_stands_still_changes_nothing(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(freep) char *before = NULL;
+
+	serve(w, list, allocatable);
+	look(w);
+	assert_whole(w);
+	before = strdup(w->object.text);
+	stop_serving(w);
+	w->answers[0] = (struct grpc_answer){.silent = true};
+	w->server = grpc_server_start(w->socket, w->answers, 1);
+	look(w);
+	test_assert_text("stopped", w->object.text, before);
+	assert_true(w->api_kept && !w->settings_kept);
+	stop_serving(w);
+	serve(w, list, allocatable);
+	look(w);
+	test_assert_text("goes on", w->object.text, before);
+	test_assert_text("notes", w->notes.text, "");
+}
+
+static void a_kubelet_that_comes_back_is_believed(void **state)
+{
+	static const char again[] =
+		"kubelet\0--config=/etc/k.yaml\0--topology-manager-policy=restricted\0--reserved-cpus=0";
+	struct world *w = *state;
+
+	serve(w, list, allocatable);
+	look(w);
+	stop_serving(w);
+	end_kubelet(w);
+	look(w);
+	assert_whole(w);
+	write_kubelet(w, again, sizeof(again), 90, -100);
+	serve(w, list,
+		"2[1 2 3 " REST "] 1{1'v/nic' 2'a' " NODE_0 "} 3{1'memory' 2:130996502528 " NODE_0 "}");
+	look(w);
+	assert_false(w->settings_kept || w->api_kept);
+	assert_null(strstr(w->notes.text, "still holds"));
+	assert_has(&w->object, "{name: topologyManagerPolicy, value: restricted}");
+	assert_has(&w->object, "{name: v/nic, capacity: \"1\", allocatable: \"1\", available: \"0\"}");
+}
+
+/* Its files say that the kubelet goes on, although its API does not. */
+static void files_that_go_on_are_followed(void **state)
+{
+	struct world *w = *state;
+
+	serve(w, list, allocatable);
+	look(w);
+	stop_serving(w);
+	test_write_file(w->dir, "var/lib/kubelet/pods/v/containers", "");
+	write_state(w, "0,6-31", "\"u\":{\"c\":\"1-2\"},\"v\":{\"d\":\"3-5\"}");
+	look(w);
+	assert_true(w->api_kept);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"10\"}");
+	assert_has(&w->object, "{name: v/nic, capacity: \"2\", allocatable: \"2\", available: \"1\"}");
+	assert_has(&w->object, "{name: v/nic, capacity: \"1\", allocatable: \"1\", available: \"1\"}");
+	assert_has(&w->object, "available: \"126701535232\"}");
+	assert_has(&w->object, "nodeTopologyPodsFingerprint");
+	write_state(w, "0-2,6-31", "\"v\":{\"d\":\"3-5\"}");
+	look(w);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"12\"}");
+}
+
+static void who_asks_once_remembers_nothing(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(sources_release) struct sources fresh = {.machine_known = true};
+
+	serve(w, list, allocatable);
+	look(w);
+	stop_serving(w);
+	end_kubelet(w);
+	assert_int_equal(machine_copy(&w->sources.machine, &fresh.machine), 0);
+	look_with(w, &fresh);
+	assert_false(w->settings_kept || w->api_kept);
+	assert_has(&w->notes, "the state files alone are used");
+	assert_has(&w->object, "{name: cpuManagerPolicy, value: none}");
+}
+
+/* ---- files that the kubelet has not read */
+
+/* Until files that are written now are told from those that were there by their times. */
+static void let_a_second_pass(void)
+{
+	const time_t now = time(NULL);
+
+	while (time(NULL) == now)
+		usleep(10000);
+}
+
+static void a_file_counts_when_the_kubelet_has_read_it(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(sources_release) struct sources fresh = {.machine_known = true};
+	CLEANUP(freep) char *before = NULL;
+
+	serve(w, list, allocatable);
+	write_kubelet(w, COMMAND, sizeof(COMMAND), 50, 1);
+	look(w);
+	test_assert_text("notes", w->notes.text, "");
+	before = strdup(w->object.text);
+	let_a_second_pass();
+	test_write_file(w->dir, "etc/k.yaml", HEAD "cpuManagerPolicy: none\n");
+	look(w);
+	test_assert_text("edited", w->object.text, before);
+	test_assert_text("notes", w->notes.text,
+		"'/etc/k.yaml' changed after the kubelet (pid 7) started: until it is restarted, the settings from "
+		"before hold");
+	/* One who comes later can only warn. */
+	assert_int_equal(machine_copy(&w->sources.machine, &fresh.machine), 0);
+	look_with(w, &fresh);
+	assert_has(&w->object, "{name: cpuManagerPolicy, value: none}");
+	assert_has(&w->notes,
+		"'/etc/k.yaml' changed after the kubelet (pid 7) started, which may run with other settings: "
+		"restart it");
+	/* Restarted. */
+	write_kubelet(w, COMMAND, sizeof(COMMAND), 190, -40);
+	look(w);
+	assert_has(&w->object, "{name: cpuManagerPolicy, value: none}");
+	assert_null(strstr(w->notes.text, "changed"));
+}
+
+/* A drop-in that comes, one that is changed and one that goes. */
+static void so_do_drop_ins(void **state)
+{
+	static const char command[] =
+		"kubelet\0--config=/etc/k.yaml\0--config-dir=/etc/k.d\0--reserved-cpus=0";
+	static const struct {
+		const char *file, *text, *named; /* text NULL = it goes */
+	} cases[] = {
+		{"etc/k.d/20.conf", HEAD "topologyManagerPolicy: none\n", "'/etc/k.d' changed"},
+		{"etc/k.d/10.conf", HEAD "topologyManagerPolicy: none\n", "'/etc/k.d/10.conf' changed"},
+		{"etc/k.d/sub/30.conf", NULL, "'/etc/k.d/sub' changed"},
+	};
+	struct world *w = *state;
+
+	serve(w, list, allocatable);
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(freep) char *before = NULL;
+		char path[512];
+
+		test_write_file(w->dir, "etc/k.d/10.conf", HEAD "topologyManagerPolicy: best-effort\n");
+		test_write_file(w->dir, "etc/k.d/sub/30.conf", HEAD "topologyManagerScope: pod\n");
+		write_kubelet(w, command, sizeof(command), 200 + i, 1);
+		look(w);
+		test_assert_text("notes", w->notes.text, "");
+		before = strdup(w->object.text);
+		let_a_second_pass();
+		snprintf(path, sizeof(path), "%s/%s", w->dir, cases[i].file);
+		if (cases[i].text)
+			test_write_file(w->dir, cases[i].file, cases[i].text);
+		else
+			assert_int_equal(unlink(path), 0);
+		look(w);
+		test_assert_text("not read", w->object.text, before);
+		assert_has(&w->notes, cases[i].named);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_kubelet_that_is_killed_changes_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_kubelet_that_stands_still_changes_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_kubelet_that_comes_back_is_believed, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_asks_once_remembers_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_counts_when_the_kubelet_has_read_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(so_do_drop_ins, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fit hints and `nrtd fit` answer one question by one node state: how many exclusive CPUs would this node's
+ * kubelet admit? Asked on every machine of tests/fixtures/machines, however its reserved CPUs are known.
+ */
+#include "tests/lib/test.h"
+
+#include <glob.h>
+#include <inttypes.h>
+
+#include "agent/base/json.h"
+#include "agent/cli/fit_report.h"
+#include "agent/model/model_node.h"
+#include "agent/render/hints.h"
+#include "common/cleanup.h"
+#include "tests/lib/observations.h"
+#include "tests/lib/pods.h"
+
+enum reservation { OBSERVED, LISTED, COUNTED, NOTHING, NOT_KNOWN, RESERVATION_COUNT };
+
+static const char *const reservation_names[RESERVATION_COUNT] = {
+	"observed", "listed", "counted", "nothing reserved", "not known"};
+
+/* A node with the static policy; a pod holds the last two CPUs, which the kubelet reserves last. */
+static void make_node(const char *machine, enum reservation how, enum topology_manager_policy policy,
+	enum topology_manager_scope scope, struct observation *ret)
+{
+	const struct model_config config = {0};
+	struct node_state *node = &ret->node;
+	struct settings *s = &node->settings;
+	struct err err = {""};
+
+	observation_of_machine(machine, ret);
+	s->cpu_manager = CPU_MANAGER_STATIC;
+	s->memory_manager = MEMORY_MANAGER_NONE;
+	s->topology.policy = policy;
+	s->topology.scope = scope;
+	s->reserved_cpu_known = how != NOT_KNOWN;
+	if (how == COUNTED)
+		s->kube_reserved_cpu = QTY_UNIT + QTY_UNIT / 2;
+	if (how == LISTED) {
+		assert_int_equal(cpuset_parse("0", &s->reserved_system_cpus, NULL), 0);
+		assert_int_equal(settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "a test"), 0);
+	}
+	if (how == OBSERVED) {
+		node->allocatable_cpus = hwloc_bitmap_dup(node->machine.online);
+		assert_non_null(node->allocatable_cpus);
+		hwloc_bitmap_clr(node->allocatable_cpus, 0);
+	}
+	node->allocations.cpus_known = true;
+	node->allocations.shared = hwloc_bitmap_dup(node->machine.online);
+	assert_non_null(node->allocations.shared);
+	if (node->machine.n_cpus > 4) {
+		struct allocation *item = allocations_add_container(&node->allocations, "u", "c");
+
+		assert_non_null(item);
+		hwloc_bitmap_set(item->cpus, node->machine.cpus[node->machine.n_cpus - 1].id);
+		hwloc_bitmap_set(item->cpus, node->machine.cpus[node->machine.n_cpus - 2].id);
+		hwloc_bitmap_andnot(node->allocations.shared, node->allocations.shared, item->cpus);
+	}
+	reserved_cpus_release(&node->reserved);
+	inventory_release(&node->inventory);
+	if (model_node(&config, node, &ret->notes, &err) < 0)
+		fail_msg("%s: %s", machine, err.text);
+}
+
+/* What the hints say of `n` CPUs: the ranges of the node's policy, null where they are not known. */
+static enum kubelet_answer by_hints(
+	const struct doc *exclusive, enum topology_manager_policy policy, uint64_t n)
+{
+	const struct doc *ranges = doc_get(exclusive, topology_manager_policy_names[policy]);
+	uint64_t step = 0;
+
+	if (!ranges || ranges->kind != DOC_LIST)
+		return KUBELET_UNKNOWN;
+	assert_int_equal(doc_uint64(doc_get(exclusive, "step"), &step), 0);
+	DOC_FOREACH (range, ranges) {
+		uint64_t first = 0, last = 0;
+
+		assert_int_equal(range->n_items, 2);
+		assert_int_equal(doc_uint64(&range->items[0], &first), 0);
+		assert_int_equal(doc_uint64(&range->items[1], &last), 0);
+		if (n >= first && n <= last && (n - first) % step == 0)
+			return KUBELET_ADMITS;
+	}
+	return KUBELET_REJECTS;
+}
+
+/* More than the whole node has is refused even where the managers' verdict is not known. */
+static enum kubelet_answer by_fit(
+	const struct node_state *node, uint64_t n, bool *ret_short, struct err *ret_reason)
+{
+	CLEANUP(fit_report_release) struct fit_report report = {0};
+	CLEANUP(pod_request_release) struct pod_request pod = {0};
+	char text[64];
+
+	snprintf(text, sizeof(text), "app cpu=%" PRIu64 " memory=1Mi", n);
+	pod_from_text(&pod, text);
+	assert_int_equal(fit_report_make(node, &pod, &report), 0);
+	*ret_short = report.node_is_short;
+	*ret_reason = report.reason;
+	return report.answer;
+}
+
+/* Few or all numbers of CPUs, the smallest and the largest among them. */
+static size_t compare(const struct observation *o, const char *what, size_t *known)
+{
+	const struct hints_config config = {.max_size = 1u << 20};
+	enum topology_manager_policy policy = o->node.settings.topology.policy;
+	size_t most = o->node.machine.n_cpus + 1, stride = most > 24 ? most / 24 : 1, asked = 0;
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+	CLEANUP(doc_release) struct doc hints = DOC_INIT;
+	const char *text;
+
+	assert_int_equal(hints_make(&config, &o->node, "x", &annotations, &labels, NULL), 0);
+	text = doc_string(doc_get(&annotations, "nrtd.dev/fit-hints"));
+	assert_non_null(text);
+	assert_int_equal(json_parse(text, strlen(text), &hints, NULL), 0);
+	for (uint64_t n = 1; n <= most; n += n < 4 || n + stride > most ? 1 : stride) {
+		enum kubelet_answer hinted = by_hints(doc_get(&hints, "exclusiveCPUs"), policy, n);
+		bool node_is_short = false;
+		struct err reason;
+		enum kubelet_answer asked_for = by_fit(&o->node, n, &node_is_short, &reason);
+
+		if (hinted != asked_for && !(node_is_short && hinted == KUBELET_UNKNOWN))
+			fail_msg("%s, %s: %" PRIu64 " CPUs: the hints say %d, fit says %d (%s)", what,
+				topology_manager_policy_names[policy], n, (int)hinted, (int)asked_for,
+				reason.text);
+		*known += hinted != KUBELET_UNKNOWN;
+		asked++;
+	}
+	return asked;
+}
+
+static void sweep(const char *machine)
+{
+	size_t known[RESERVATION_COUNT] = {0};
+
+	for (enum reservation how = 0; how < RESERVATION_COUNT; how++)
+		for (enum topology_manager_policy p = TOPOLOGY_MANAGER_BEST_EFFORT;
+			p <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE; p++) {
+			CLEANUP(observation_release) struct observation o;
+			char what[160];
+
+			make_node(machine, how, p, TOPOLOGY_SCOPE_CONTAINER, &o);
+			snprintf(what, sizeof(what), "%s, reserved CPUs %s", machine, reservation_names[how]);
+			assert_true(compare(&o, what, &known[how]) > 0);
+		}
+	/* Without reserved CPUs the kubelet does not start. */
+	assert_int_equal(known[NOTHING], 0);
+	assert_int_equal(known[NOT_KNOWN], 0);
+	assert_int_equal(known[OBSERVED] > 0, known[LISTED] > 0);
+}
+
+static void hints_and_fit_agree_on_every_machine(void **state)
+{
+	const char *top = getenv("NRTD_TOP");
+	CLEANUP(freep) char *pattern = NULL;
+	size_t n = 0;
+	glob_t g;
+
+	(void)state;
+	assert_true(asprintf(&pattern, "%s/tests/fixtures/machines/*.spec", top ? top : ".") > 0);
+	assert_int_equal(glob(pattern, 0, NULL, &g), 0);
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		CLEANUP(freep) char *name = strdup(strrchr(g.gl_pathv[i], '/') + 1);
+
+		assert_non_null(name);
+		*strrchr(name, '.') = '\0';
+		if (!strcmp(name, "64-nodes-1024-cpus")) /* a verdict takes long there */
+			continue;
+		sweep(name);
+		n++;
+	}
+	globfree(&g);
+	assert_true(n >= 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hints_and_fit_agree_on_every_machine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/strv.h"
+
+#include <errno.h>
+
+#include "tests/lib/test.h"
+
+static void grows_and_holds_copies(void **state)
+{
+	struct strv v = {0};
+	char text[8];
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		snprintf(text, sizeof(text), "%02d", 39 - i);
+		assert_int_equal(strv_push(&v, text), 0);
+	}
+	assert_int_equal(v.n_items, 40);
+	assert_string_equal(v.items[0], "39");
+	strv_sort(&v);
+	assert_string_equal(v.items[0], "00");
+	assert_string_equal(v.items[39], "39");
+	strv_release(&v);
+	assert_int_equal(v.n_items, 0);
+	strv_sort(&v);
+	strv_release(&v);
+}
+
+static void takes_what_was_allocated(void **state)
+{
+	struct strv v = {0};
+
+	(void)state;
+	assert_int_equal(strv_take(&v, strdup("a")), 0);
+	assert_int_equal(strv_take(&v, NULL), -ENOMEM);
+	assert_int_equal(v.n_items, 1);
+	strv_release(&v);
+}
+
+static void has_a_string_once(void **state)
+{
+	struct strv v = {0};
+
+	(void)state;
+	assert_false(strv_contains(&v, "a"));
+	assert_int_equal(strv_push_new(&v, "a"), 0);
+	assert_int_equal(strv_push_new(&v, "b"), 0);
+	assert_int_equal(strv_push_new(&v, "a"), 0);
+	assert_int_equal(v.n_items, 2);
+	assert_true(strv_contains(&v, "b"));
+	strv_release(&v);
+}
+
+static void compares_in_order(void **state)
+{
+	struct strv a = {0}, b = {0};
+
+	(void)state;
+	assert_true(strv_equal(&a, &b));
+	assert_int_equal(strv_push(&a, "x"), 0);
+	assert_false(strv_equal(&a, &b));
+	assert_int_equal(strv_push(&b, "y"), 0);
+	assert_false(strv_equal(&a, &b));
+	assert_int_equal(strv_push(&a, "y"), 0);
+	assert_int_equal(strv_push(&b, "x"), 0);
+	assert_false(strv_equal(&a, &b));
+	strv_sort(&b);
+	assert_true(strv_equal(&a, &b));
+	strv_release(&a);
+	strv_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(grows_and_holds_copies),
+		cmocka_unit_test(takes_what_was_allocated),
+		cmocka_unit_test(has_a_string_once),
+		cmocka_unit_test(compares_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# ---- the real Kubernetes code, by Go (tests/upstream)
+.PHONY: conformance
+conformance: all $(B)/tests/upstream/steps $(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
+	@B=$(B) tests/upstream/conformance.sh
+
+.PHONY: bench-upstream
+bench-upstream: $(B)/tests/bench/upstream
+	@B=$(B) tests/bench/upstream.sh
+$(B)/tests/bench/upstream: $(B)/tests/vectors/kubelet_support.o $(B)/tests/vectors/sched_build.o $(B)/tests/vectors/vectors_json.o
+
+.PHONY: cluster
+cluster:
+	@tests/upstream/cluster.sh run
+
+.PHONY: bench-peers
+bench-peers: all
+	@B=$(B) tests/upstream/peers.sh
