@@ -3,8 +3,11 @@
 /* What the fuzz targets share. A broken rule aborts, so that libFuzzer keeps the input. */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/notes.h"
@@ -43,6 +46,21 @@ static inline int fuzz_split(const uint8_t **data, size_t *size, size_t *ret_fir
 static inline void fuzz_check_notes(const struct notes *notes)
 {
 	fuzz_require(notes->error == 0);
-	for (size_t i = 0; i < notes->n_lines; i++)
-		fuzz_check_line(notes->lines[i]);
+	for (size_t i = 0; i < notes->lines.n_items; i++)
+		fuzz_check_line(notes->lines.items[i]);
+}
+
+/* A file that holds the input, for functions that want a path. It is the same each time. */
+static inline const char *fuzz_file(const uint8_t *data, size_t size)
+{
+	static char path[40];
+	static int fd = -1;
+
+	if (fd < 0) {
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+		fuzz_require(fd >= 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	}
+	fuzz_require(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+	return path;
 }

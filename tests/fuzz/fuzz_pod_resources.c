@@ -2,7 +2,7 @@
 /* Protobuf to model: the first two bytes say how long the List is, GetAllocatableResources is the rest. */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/pod_resources.h"
+#include "agent/observe/pod_resources.h"
 #include "common/cleanup.h"
 
 static void check_nodes(hwloc_const_bitmap_t nodes)
@@ -14,7 +14,7 @@ static void check_devices(const struct device_block *blocks, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		check_nodes(blocks[i].nodes);
-		fuzz_require(blocks[i].n_ids > 0);
+		fuzz_require(blocks[i].ids.n_items > 0);
 		for (size_t j = 0; j < i; j++)
 			fuzz_require(strcmp(blocks[i].resource, blocks[j].resource) != 0 ||
 				     !hwloc_bitmap_isequal(blocks[i].nodes, blocks[j].nodes));
@@ -26,9 +26,9 @@ static void check_once(const struct device_block *a, const struct device_block *
 {
 	if (strcmp(a->resource, b->resource) != 0)
 		return;
-	for (size_t i = 0; i < a->n_ids; i++)
-		for (size_t j = 0; j < b->n_ids; j++)
-			fuzz_require(strcmp(a->ids[i], b->ids[j]) != 0);
+	for (size_t i = 0; i < a->ids.n_items; i++)
+		for (size_t j = 0; j < b->ids.n_items; j++)
+			fuzz_require(strcmp(a->ids.items[i], b->ids.items[j]) != 0);
 }
 
 static void check_item(const struct allocation *item)
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (pod_resources_parse(data, first, first < size ? data + first : NULL, size - first, NULL, &p,
 		    &notes, &err) < 0) {
 		fuzz_check_line(err.text);
-		fuzz_require(p.n_pods == 0 && p.held.n_items == 0 && notes.n_lines == 0);
+		fuzz_require(p.n_pods == 0 && p.held.n_items == 0 && notes.lines.n_items == 0);
 	} else {
 		fuzz_check_notes(&notes);
 		check(&p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/state_cpu.h"
+#include "agent/observe/state_cpu.h"
 #include "common/cleanup.h"
 
 /* No CPU is in the pool and held, or held by two pods. */
@@ -26,11 +26,11 @@ static void check_disjoint(const struct allocations *a)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(state_cpu_release) struct state_cpu s = STATE_CPU_INIT;
+	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
 	struct err err = {""};
 
-	if (state_cpu_parse((const char *)data, size, NULL, &s, &notes, &err) < 0) {
+	if (state_parse(&state_cpu, (const char *)data, size, NULL, &s, &notes, &err) < 0) {
 		fuzz_check_line(err.text);
 		fuzz_require(!s.policy && s.allocations.n_items == 0);
 		return 0;

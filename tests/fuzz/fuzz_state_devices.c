@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/state_devices.h"
+#include "agent/observe/state_devices.h"
 #include "common/cleanup.h"
 
 static void check_items(const struct allocations *a)
@@ -12,17 +12,17 @@ static void check_items(const struct allocations *a)
 		fuzz_require(i == 0 || strcmp(a->items[i - 1].pod_uid, item->pod_uid) < 0 ||
 			     strcmp(a->items[i - 1].container, item->container) < 0);
 		for (size_t b = 0; b < item->n_devices; b++)
-			fuzz_require(item->devices[b].n_ids > 0 && *item->devices[b].resource);
+			fuzz_require(item->devices[b].ids.n_items > 0 && *item->devices[b].resource);
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(state_devices_release) struct state_devices s = STATE_DEVICES_INIT;
+	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
 	struct err err = {""};
 
-	if (state_devices_parse((const char *)data, size, NULL, &s, &notes, &err) < 0) {
+	if (state_parse(&state_devices, (const char *)data, size, NULL, &s, &notes, &err) < 0) {
 		fuzz_check_line(err.text);
 		fuzz_require(!s.allocations.devices_known && s.n_registered == 0);
 		return 0;

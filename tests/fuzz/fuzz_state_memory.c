@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/state_memory.h"
+#include "agent/observe/state_memory.h"
 #include "common/cleanup.h"
 
 static void check_nodes(const struct memory_state *state)
@@ -22,11 +22,11 @@ static void check_nodes(const struct memory_state *state)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(state_memory_release) struct state_memory s = STATE_MEMORY_INIT;
+	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
 	struct err err = {""};
 
-	if (state_memory_parse((const char *)data, size, NULL, &s, &notes, &err) < 0) {
+	if (state_parse(&state_memory, (const char *)data, size, NULL, &s, &notes, &err) < 0) {
 		fuzz_check_line(err.text);
 		fuzz_require(!s.policy && s.allocations.n_items == 0);
 		return 0;

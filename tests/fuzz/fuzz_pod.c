@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file with a pod, or with objects that hold pods, as -f reads it.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "agent/cli/pod_input.h"
+#include "common/cleanup.h"
+#include "scoring/request.h"
+
+/* Amounts are none below zero and a name is there once, in order. */
+static void check_list(const struct resource_list *list)
+{
+	for (size_t i = 0; i < list->n_items; i++) {
+		fuzz_require(list->items[i].quantity.nano >= 0);
+		fuzz_require(i == 0 || strcmp(list->items[i - 1].name, list->items[i].name) < 0);
+	}
+}
+
+static void check_pod(const struct pod_template *t)
+{
+	CLEANUP(request_plan_release) struct request_plan plan = {0};
+	bool apps = false;
+
+	fuzz_require(t->pod.n_containers > 0);
+	fuzz_require(request_qos(&t->pod) > QOS_UNKNOWN && request_qos(&t->pod) < QOS_COUNT);
+	for (size_t i = 0; i < t->pod.n_containers; i++) {
+		const struct container_request *c = &t->pod.containers[i];
+
+		check_list(&c->requests);
+		check_list(&c->limits);
+		fuzz_require(c->kind == CONTAINER_APP || !apps);
+		apps = apps || c->kind == CONTAINER_APP;
+	}
+	fuzz_require(apps);
+	check_list(&t->pod.overhead);
+	fuzz_require(request_plan_init(&plan, &t->pod) == 0);
+	check_list(&plan.effective);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
+	struct options options = {.command = COMMAND_FIT};
+	const struct pod_template *first = NULL;
+	struct err err = {""};
+
+	options.value[OPT_FILENAME] = fuzz_file(data, size);
+	options.origin[OPT_FILENAME] = "-f";
+	if (pod_input_read(&options, &pods, &err) < 0) {
+		fuzz_check_line(err.text);
+		fuzz_require(pods.n_items == 0);
+		return 0;
+	}
+	fuzz_require(pod_input_pick(&options, &pods, &first, &err) == 0 && first == pods.items);
+	for (size_t i = 0; i < pods.n_items; i++)
+		check_pod(&pods.items[i]);
+	return 0;
+}
