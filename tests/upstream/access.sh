@@ -65,19 +65,63 @@ for who in agent kubelet; do
 		as $who-node-a delete noderesourcetopology node-b
 	ok "$who deletes its own object" as $who-node-a delete noderesourcetopology node-a
 done
-ok "own annotation" as agent-node-a annotate node node-a --overwrite nrtd.dev/fit-score.x=1
-ok "own annotation, changed" as agent-node-a annotate node node-a --overwrite nrtd.dev/fit-score.x=2
-ok "own annotation, removed" as agent-node-a annotate node node-a nrtd.dev/fit-score.x-
-ok "own label" as agent-node-a label node node-a --overwrite nrtd.dev/max-exclusive-cpus.1-numa=4
-refused "another Node's annotation" "may not write what is of node-b" \
-	as agent-node-a annotate node node-b nrtd.dev/fit-score.x=1
+annotate() { # annotate WHO NODE ARGUMENT...: as the manager that nrtd is
+	who=$1
+	node=$2
+	shift 2
+	as "$who" annotate node "$node" --overwrite --field-manager nrtd "$@"
+}
+patch() { # patch WHO METADATA: of node-a
+	as "$1" patch node node-a --type merge --field-manager nrtd -p "{\"metadata\":$2}"
+}
+patch_as() { # patch_as MANAGER METADATA: an agent by another name
+	as agent-node-a patch node node-a --type merge --field-manager "$1" -p "{\"metadata\":$2}"
+}
+managers() { as admin get node node-a --show-managed-fields -o jsonpath='{.metadata.managedFields[*].manager}'; }
+ok "own annotation" annotate agent-node-a node-a nrtd.dev/fit-score.x=1
+ok "own annotation, changed" annotate agent-node-a node-a nrtd.dev/fit-score.x=2
+ok "own annotation, removed" annotate agent-node-a node-a nrtd.dev/fit-score.x-
+ok "own label" as agent-node-a label node node-a --overwrite --field-manager nrtd nrtd.dev/max-exclusive-cpus.1-numa=4
+refused "another Node's annotation" "may not write what is of node-b" annotate agent-node-a node-b nrtd.dev/fit-score.x=1
 ok "an annotation that is not ours" as admin annotate node node-a --overwrite example.com/x=1
-refused "a foreign annotation, changed" "only annotations under nrtd.dev/" \
-	as agent-node-a annotate node node-a --overwrite example.com/x=2
-refused "a foreign annotation, removed" "only annotations under nrtd.dev/" \
-	as agent-node-a annotate node node-a example.com/x-
-refused "a foreign label" "only labels under nrtd.dev/" as agent-node-a label node node-a example.com/x=1
-refused "a taint" "may not change a Node's spec" as agent-node-a taint node node-a x=y:NoSchedule
+refused "a foreign annotation, changed" "only annotations under nrtd.dev/" annotate agent-node-a node-a example.com/x=2
+refused "a foreign annotation, removed" "only annotations under nrtd.dev/" annotate agent-node-a node-a example.com/x-
+refused "a foreign label" "only labels under nrtd.dev/" \
+	as agent-node-a label node node-a --field-manager nrtd example.com/x=1
+refused "a taint" "may not change a Node's spec" as agent-node-a taint node node-a --field-manager nrtd x=y:NoSchedule
+refused "a cordon" "may not change a Node's spec" as agent-node-a patch node node-a --type merge --field-manager nrtd \
+	-p '{"spec":{"unschedulable":true}}'
+
+# What else of a Node's metadata can be changed.
+bookkeeping="may not change a Node's finalizers or ownerReferences"
+owner='{"apiVersion":"v1","kind":"Namespace","name":"default","uid":"1b3b1e5c-0d7e-4b0e-8d8e-6f6f6f6f6f6f"}'
+refused "a finalizer" "$bookkeeping" patch agent-node-a '{"finalizers":["example.com/keep"]}'
+ok "a finalizer of somebody else" patch admin '{"finalizers":["example.com/keep"]}'
+refused "the finalizer, removed" "$bookkeeping" patch agent-node-a '{"finalizers":null}'
+ok "own annotation beside it" annotate agent-node-a node-a nrtd.dev/fit-score.x=3
+ok "the finalizer is gone" patch admin '{"finalizers":null}'
+refused "an owner" "$bookkeeping" patch agent-node-a "{\"ownerReferences\":[$owner]}"
+others="may not change the managedFields of others"
+refused "managedFields, emptied" "$others" patch agent-node-a '{"managedFields":[{}]}'
+refused "managedFields, written" "$others" patch agent-node-a '{"managedFields":[{"manager":"nrtd","operation":"Update",
+	"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{"f:kubernetes.io/hostname":{}}}}}]}'
+refused "in another manager's name" "$others" patch_as kubelet '{"annotations":{"nrtd.dev/fit-score.x":"4"}}'
+ok "our annotation by somebody else" as admin annotate node node-a --overwrite --field-manager somebody nrtd.dev/fit-score.y=1
+ok "taken over" annotate agent-node-a node-a nrtd.dev/fit-score.y=2
+ok "somebody manages nothing of it" sh -c "! echo '$(managers)' | grep -w somebody"
+# More managers than the server keeps apart, and nrtd is the last of them: it puts the oldest into one entry.
+ok "nrtd has nothing there" annotate agent-node-a node-a nrtd.dev/fit-score.x- nrtd.dev/fit-score.y-
+ok "and no label" as agent-node-a label node node-a --field-manager nrtd nrtd.dev/max-exclusive-cpus.1-numa-
+n=0
+while [ "$(managers | wc -w)" -lt 10 ] && [ $n -lt 10 ]; do
+	n=$((n + 1))
+	as admin annotate node node-a --overwrite --field-manager "m$n" "example.com/m$n=1" >/dev/null
+done
+ok "ten are kept apart" sh -c "! echo '$(managers)' | grep -w 'nrtd\|ancient-changes'"
+ok "own annotation beside ten managers" annotate agent-node-a node-a nrtd.dev/fit-score.z=1
+ok "the oldest are one" sh -c "echo '$(managers)' | grep -w ancient-changes"
+ok "own annotation after that" annotate agent-node-a node-a nrtd.dev/fit-score.z=2
+refused "managedFields of many, emptied" "$others" patch agent-node-a '{"managedFields":[{}]}'
 refused "a token of no node" "bound to no node" sh -c "token=\$($kubectl --kubeconfig $dir/admin.kubeconfig create token nrtd -n nrtd) &&
 	printf '%s' \"\$(sed '/client-certificate-data\\|client-key-data/d; s/^\\( *\\)user:\\( *{}\\)*\$/\\1user:\\n\\1  token: TOKEN/' $dir/admin.kubeconfig)\" | sed \"s/TOKEN/\$token/\" >$work/token.kubeconfig &&
 	$kubectl --kubeconfig $work/token.kubeconfig apply --server-side --force-conflicts --field-manager nrtd -f $work/object.yaml"

@@ -100,7 +100,7 @@ sed "s/token: .*/token: ${token%%.*}.$claims.${token##*.}/" "$agent" >"$work/exp
 check "an expired token" 1 "$work/expired.kubeconfig" <<END
 ^FAIL +token +expired at 2001-09-09T01:46:40Z
 ^ +remedy: put a new one into the kubeconfig
-^FAIL +API server +the API server does not know us \(401: Unauthorized\)
+^FAIL +API server +the API server does not accept the credentials \(401: Unauthorized\)
 END
 other=$(base64 -w 0 "$dir/pki/admin.crt")
 sed "s/certificate-authority-data: .*/certificate-authority-data: $other/" "$agent" >"$work/other.kubeconfig"
@@ -137,7 +137,7 @@ until_status 0
 as_admin delete crd $nrts >/dev/null
 until_status 1
 check "no CRD" 1 "$agent" <<END
-^FAIL +CRD +the CustomResourceDefinition $nrts is not there
+^FAIL +CRD +the CustomResourceDefinition $nrts is missing
 ^ +remedy: kubectl apply --server-side -k packaging/kubernetes/crd$
 ^ok +$rights
 ^note +dry run +not tried

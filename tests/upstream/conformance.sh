@@ -39,9 +39,13 @@ check() {
 	echo "== $name: $(($(date +%s) - begun)) s"
 }
 
-# machines: what hardware there is to try on, as folders with sys in them
+# machines: what hardware there is to try on, as folders with sys in them; those of $data are what kept cases need
 machines() {
 	tests/fixtures/machines/make.sh "$work/machines" || return 1
+	for spec in "$data"/*.spec; do
+		machine=$work/machines/$(basename "$spec" .spec)
+		mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || return 1
+	done
 	for archive in "$shared"/machines/*.tar.bz2; do
 		[ -e "$archive" ] || { echo "skipped: the recorded machines (../shared/machines) are not here"; break; }
 		mkdir "$work/machines/$(basename "$archive" .tar.bz2)"
@@ -109,6 +113,11 @@ machines || exit 1
 if offers fit; then
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
 		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h
+fi
+if offers run; then
+	# Beside other programs a second says nothing.
+	check "invariant" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" -machines "$work/machines" \
+		-steps "$CASES" -seed "$SEED" -slack 5
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# publish.sh DIR: agent/publish.c against the control plane in DIR (cluster.sh start, nodes node-a and node-b), with the
+# publish.sh DIR: agent/publish/publish.c against the control plane in DIR (cluster.sh start, nodes node-a and node-b), with the
 # rights and the admission policy of packaging/kubernetes. B/tests/upstream/steps goes through the lines below; what it
 # prints has to be what stands behind the arrows.
 set -u
@@ -121,6 +121,8 @@ request DELETE $crd
 -> 200
 until 404 GET $object
 -> 404
+until 404 GET $crd
+-> 404
 publish
 -> nrt=not_found node=deferred again=+1 error: the API server has no noderesourcetopologies of topology.node.k8s.io/v1alpha2: apply the CRD, manifests/crd.yaml of github.com/k8stopologyawareschedwg/noderesourcetopology-api
 END
@@ -202,7 +204,7 @@ cp "$agent" "$work/good.kubeconfig"
 steps "a token that expires is replaced in the file" "$work/held.kubeconfig" node-a <<END
 nrt $work/one.json
 publish
--> nrt=deferred node=unauthorized again=+1 error: the API server does not know us (401: Unauthorized): is the token or certificate expired, or of another cluster?
+-> nrt=deferred node=unauthorized again=+1 error: the API server does not accept the credentials (401: Unauthorized): has the token or certificate expired, or is it from another cluster?
 rename $work/good.kubeconfig $work/held.kubeconfig
 advance 1
 publish nrtd.dev/fit-hints=z
@@ -210,7 +212,7 @@ publish nrtd.dev/fit-hints=z
 rename $work/bad.kubeconfig $work/held.kubeconfig
 advance 539999
 publish nrtd.dev/fit-hints=z
--> nrt=unauthorized node=unauthorized again=+1 error: the API server does not know us (401: Unauthorized): is the token or certificate expired, or of another cluster?
+-> nrt=unauthorized node=unauthorized again=+1 error: the API server does not accept the credentials (401: Unauthorized): has the token or certificate expired, or is it from another cluster?
 END
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/fs.h"
-#include "agent/json.h"
-#include "agent/nrt.h"
-#include "agent/publish.h"
+#include "agent/base/fs.h"
+#include "agent/base/json.h"
+#include "agent/publish/publish.h"
+#include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 

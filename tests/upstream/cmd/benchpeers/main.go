@@ -216,7 +216,7 @@ func (b *bench) change(ctx context.Context, i int, idle int64, notify string) (f
 		if _, err := b.managers.Admit(pod); err != nil {
 			return 0, err
 		}
-	} else if err := b.managers.Remove(pod); err != nil {
+	} else if err := b.managers.Drop(pod); err != nil {
 		return 0, err
 	}
 	if notify != "" {

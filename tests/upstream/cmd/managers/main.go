@@ -4,7 +4,14 @@
 // kubelet. It reads one JSON object a line from standard input and answers each with one line:
 //
 //	{"admit": POD}                    the verdict, and what each container got
-//	{"remove": "namespace/name"}      {"removed": ...}
+//	{"drop": "namespace/name"}        {"dropped": ...}; the pod has ended and is deleted. The state files keep what it
+//	                                  held until the next pod comes, as a kubelet's do
+//	{"complete": "namespace/name"}    {"completed": ...}; it has ended and is not deleted
+//	{"tidyCPUs": true}                {"tidied": "cpus"}; the CPU manager's loop, which runs every 10 s in a kubelet
+//	{"returned": {"namespace/name": UID}}   {"returned": true}; with -restart: all pods of before have been admitted again,
+//	                                  these are completed, the kubelet forgets the rest
+//	{"serve": true}                   {"serving": true}; the pod-resources socket is replaced
+//	{"free": {"api": true, "files": true}}   {RESOURCE: {NUMA node: {"Allocatable": n, "Available": n}}}, as these sources tell
 //	{"register": {"resource": "vendor.com/nic", "numa": [[0], [0, 1], []]}}   a device plugin; a list of NUMA nodes a device
 //
 // It ends with its input, on SIGTERM, or when its time is over.
@@ -24,6 +31,7 @@ import (
 
 	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"nrtd.dev/tests/upstream/internal/managers"
 	"nrtd.dev/tests/upstream/internal/quiet"
 )
@@ -33,6 +41,7 @@ func main() {
 	machine := flag.String("machine", "", "what nrtd dump --what machine -o json printed, instead of -sysroot")
 	config := flag.String("config", "", "KubeletConfiguration file")
 	root := flag.String("root", "", "the kubelet's --root-dir: state files and sockets go there")
+	restart := flag.Bool("restart", false, "the kubelet has pods from before")
 	log := flag.String("log", "", "file for what the managers log (default: nowhere)")
 	timeout := flag.Duration("timeout", time.Hour, "stop by itself after this time")
 	flag.Parse()
@@ -40,7 +49,7 @@ func main() {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *sysroot, *machine, *config, *root, *log); err != nil {
+	if err := run(ctx, *sysroot, *machine, *config, *root, *log, *restart); err != nil {
 		fmt.Fprintln(os.Stderr, "managers:", err)
 		os.Exit(1)
 	}
@@ -48,12 +57,17 @@ func main() {
 
 // command is one line of input.
 type command struct {
-	Admit    *v1.Pod           `json:"admit"`
-	Remove   string            `json:"remove"`
-	Register *managers.Devices `json:"register"`
+	Admit    *v1.Pod                    `json:"admit"`
+	Drop     string                     `json:"drop"`
+	Complete string                     `json:"complete"`
+	TidyCPUs bool                       `json:"tidyCPUs"`
+	Register *managers.Devices          `json:"register"`
+	Returned *map[string]types.UID      `json:"returned"`
+	Serve    bool                       `json:"serve"`
+	Free     *struct{ API, Files bool } `json:"free"`
 }
 
-func run(ctx context.Context, sysroot, machineFile, configFile, root, log string) error {
+func run(ctx context.Context, sysroot, machineFile, configFile, root, log string, restart bool) error {
 	if root == "" || configFile == "" {
 		return errors.New("-root and -config are needed")
 	}
@@ -74,7 +88,11 @@ func run(ctx context.Context, sysroot, machineFile, configFile, root, log string
 	if err != nil {
 		return err
 	}
-	m, err := managers.Start(ctx, root, machine, config)
+	start := managers.Start
+	if restart {
+		start = managers.Restart
+	}
+	m, err := start(ctx, root, machine, config)
 	if err != nil {
 		return err
 	}
@@ -83,7 +101,7 @@ func run(ctx context.Context, sysroot, machineFile, configFile, root, log string
 		return err
 	}
 	done := make(chan error, 1)
-	go func() { done <- serve(ctx, m, out) }()
+	go func() { done <- serve(ctx, m, machine, out) }()
 	select {
 	case err = <-done:
 	case <-ctx.Done():
@@ -99,7 +117,8 @@ func describe(sysroot, machineFile string) (*cadvisorapi.MachineInfo, error) {
 }
 
 // serve answers line after line until the input ends.
-func serve(ctx context.Context, m *managers.Managers, out *json.Encoder) error {
+func serve(ctx context.Context, m *managers.Managers, machine *cadvisorapi.MachineInfo, out *json.Encoder) error {
+	var devices []managers.Devices
 	in := json.NewDecoder(os.Stdin)
 	for {
 		var c command
@@ -113,9 +132,21 @@ func serve(ctx context.Context, m *managers.Managers, out *json.Encoder) error {
 		switch {
 		case c.Admit != nil:
 			answer = m.Admit(c.Admit)
-		case c.Remove != "":
-			answer, err = map[string]string{"removed": c.Remove}, m.Remove(c.Remove)
+		case c.Drop != "":
+			answer, err = map[string]string{"dropped": c.Drop}, m.Drop(c.Drop)
+		case c.Complete != "":
+			answer, err = map[string]string{"completed": c.Complete}, m.Complete(c.Complete)
+		case c.TidyCPUs:
+			m.TidyCPUs()
+			answer = map[string]string{"tidied": "cpus"}
+		case c.Returned != nil:
+			answer, err = map[string]bool{"returned": true}, m.Returned(*c.Returned)
+		case c.Serve:
+			answer, err = map[string]bool{"serving": true}, m.ServePodResources(ctx)
+		case c.Free != nil:
+			answer = m.Free(machine, devices, c.Free.API, c.Free.Files)
 		case c.Register != nil:
+			devices = append(devices, *c.Register)
 			answer, err = map[string]string{"registered": c.Register.Resource}, m.Register(ctx, *c.Register)
 		default:
 			err = errors.New("a line that says nothing")

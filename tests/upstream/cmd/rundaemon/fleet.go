@@ -52,7 +52,7 @@ func (b *bench) fleet(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.allRight(ctx, fleet, time.Minute); err != nil {
+	if err := b.allRight(ctx, fleet, b.within(time.Minute)); err != nil {
 		return fmt.Errorf("after the start: %w", err)
 	}
 	fmt.Printf("fleet: %d nodes on %d machines, all published %.1f s after the first start\n", len(fleet), min(len(fleet), len(names)),
@@ -70,7 +70,7 @@ func (b *bench) fleet(ctx context.Context) error {
 		time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
 	}
 	writes := 0
-	err = b.allRight(ctx, fleet, 10*time.Second)
+	err = b.allRight(ctx, fleet, b.within(10*time.Second))
 	for _, m := range fleet {
 		writes += len(b.watch.Writes(m.node.Name, begin))
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -50,7 +51,33 @@ func Settings(reserved string) []string {
 		"--topology-manager-policy", "best-effort", "--topology-manager-scope", "container"}
 }
 
-// New makes DIR/NAME with links to the machine's sys and proc, and no kubelet directory yet.
+// copyTree makes a copy of the folder that shares its files: nrtd follows no link out of its sysroot.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		copied := filepath.Join(to, below)
+		switch {
+		case entry.IsDir():
+			return os.MkdirAll(copied, 0o755)
+		case entry.Type()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, copied)
+		default:
+			return os.Link(path, copied)
+		}
+	})
+}
+
+// New makes DIR/NAME with the machine's sys and proc, and no kubelet directory yet.
 func New(dir, name, machine, nrtd, kubeconfig, reserved string, flags ...string) (*Node, error) {
 	n := &Node{Name: name, Dir: filepath.Join(dir, name), Nrtd: nrtd, Kubeconfig: kubeconfig,
 		Settings: Settings(reserved), Flags: flags}
@@ -61,14 +88,11 @@ func New(dir, name, machine, nrtd, kubeconfig, reserved string, flags ...string)
 		return nil, err
 	}
 	for _, part := range []string{"sys", "proc"} {
-		from, err := filepath.Abs(filepath.Join(machine, part))
-		if err != nil {
-			return nil, err
-		}
+		from := filepath.Join(machine, part)
 		if _, err := os.Stat(from); err != nil {
 			continue // some recorded machines have no proc
 		}
-		if err := os.Symlink(from, filepath.Join(n.Dir, part)); err != nil {
+		if err := copyTree(from, filepath.Join(n.Dir, part)); err != nil {
 			return nil, err
 		}
 	}

@@ -26,8 +26,14 @@ type Managers struct {
 
 // StartManagers starts them with their state in root, for the machine in sysroot ("" is this one).
 func StartManagers(program, sysroot, root, config string) (*Managers, error) {
-	m := &Managers{process: exec.Command(program, "-root", root, "-config", config, "-sysroot", sysroot, "-timeout", "12h")}
-	m.process.Stderr = os.Stderr
+	return StartManagersWith(os.Stderr, program, sysroot, root, config)
+}
+
+// StartManagersWith does so with further flags; what they say when they crash goes to stderr.
+func StartManagersWith(stderr io.Writer, program, sysroot, root, config string, flags ...string) (*Managers, error) {
+	m := &Managers{process: exec.Command(program, append([]string{"-root", root, "-config", config, "-sysroot", sysroot,
+		"-timeout", "12h"}, flags...)...)}
+	m.process.Stderr = stderr
 	m.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var err error
 	if m.in, err = m.process.StdinPipe(); err != nil {
@@ -55,26 +61,13 @@ func (m *Managers) Kill() {
 	m.process.Wait()
 }
 
-// Admit gives the pod's only container its CPUs.
-func (m *Managers) Admit(pod *v1.Pod) (cpuset.CPUSet, error) {
-	var answer struct {
-		Admitted   bool
-		Message    string
-		Containers []struct{ CPUs string }
-	}
-	if err := m.ask(map[string]any{"admit": pod}, &answer); err != nil {
-		return cpuset.New(), err
-	}
-	if !answer.Admitted || len(answer.Containers) != 1 {
-		return cpuset.New(), fmt.Errorf("managers do not admit %s: %s", pod.Name, answer.Message)
-	}
-	return cpuset.Parse(answer.Containers[0].CPUs)
-}
+// Signal sends them a signal.
+func (m *Managers) Signal(signal syscall.Signal) { m.process.Process.Signal(signal) }
 
-// Remove takes a pod away.
-func (m *Managers) Remove(pod *v1.Pod) error {
+// Register starts a device plugin with a device for each list of NUMA nodes.
+func (m *Managers) Register(resource string, numa [][]int) error {
 	var answer struct{ Error string }
-	if err := m.ask(map[string]any{"remove": pod.Namespace + "/" + pod.Name}, &answer); err != nil {
+	if err := m.Ask(map[string]any{"register": map[string]any{"resource": resource, "numa": numa}}, &answer); err != nil {
 		return err
 	}
 	if answer.Error != "" {
@@ -83,7 +76,36 @@ func (m *Managers) Remove(pod *v1.Pod) error {
 	return nil
 }
 
-func (m *Managers) ask(line map[string]any, answer any) error {
+// Admit gives the pod's only container its CPUs.
+func (m *Managers) Admit(pod *v1.Pod) (cpuset.CPUSet, error) {
+	var answer struct {
+		Admitted   bool
+		Message    string
+		Containers []struct{ CPUs string }
+	}
+	if err := m.Ask(map[string]any{"admit": pod}, &answer); err != nil {
+		return cpuset.New(), err
+	}
+	if !answer.Admitted || len(answer.Containers) != 1 {
+		return cpuset.New(), fmt.Errorf("managers do not admit %s: %s", pod.Name, answer.Message)
+	}
+	return cpuset.Parse(answer.Containers[0].CPUs)
+}
+
+// Drop ends and deletes a pod.
+func (m *Managers) Drop(pod *v1.Pod) error {
+	var answer struct{ Error string }
+	if err := m.Ask(map[string]any{"drop": pod.Namespace + "/" + pod.Name}, &answer); err != nil {
+		return err
+	}
+	if answer.Error != "" {
+		return fmt.Errorf("managers: %s", answer.Error)
+	}
+	return nil
+}
+
+// Ask sends a line and reads the answer.
+func (m *Managers) Ask(line map[string]any, answer any) error {
 	if err := json.NewEncoder(m.in).Encode(line); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type Settings struct {
 	Cases    int    // the number after the last one's
 	Save     string // folder for failing cases
 	MaxFails int    // stop after that many
+	Shrinks  int    // how many smaller cases are tried for one that failed; 0 = maxShrinks
 	Out      io.Writer
 }
 
@@ -44,7 +45,7 @@ type Stuck struct{ Next int }
 
 func (s Stuck) Error() string { return fmt.Sprintf("%v at case %d", ErrStuck, s.Next-1) }
 
-// maxShrinks bounds how many smaller cases are tried for one that failed.
+// maxShrinks is how many smaller cases are tried unless Settings says it.
 const maxShrinks = 400
 
 // saved is a case on disk, with what differed when it was written.
@@ -71,7 +72,7 @@ func Run[Case any](p Problem[Case], s Settings) (passed, failed int, err error) 
 			continue
 		}
 		failed++
-		c, differences, err = shrink(p, c, differences)
+		c, differences, err = shrink(p, c, differences, s.Shrinks)
 		stuck := errors.Is(err, ErrStuck)
 		if err != nil && !stuck {
 			return passed, failed, err
@@ -96,12 +97,15 @@ func Run[Case any](p Problem[Case], s Settings) (passed, failed int, err error) 
 }
 
 // shrink takes the first smaller case that still differs, until none does.
-func shrink[Case any](p Problem[Case], c Case, differences []string) (Case, []string, error) {
+func shrink[Case any](p Problem[Case], c Case, differences []string, most int) (Case, []string, error) {
 	tries := 0
+	if most == 0 {
+		most = maxShrinks
+	}
 	for again := true; again; {
 		again = false
 		for _, smaller := range p.Smaller(c) {
-			if tries++; tries > maxShrinks {
+			if tries++; tries > most {
 				return c, differences, nil
 			}
 			found, err := p.Compare(smaller)

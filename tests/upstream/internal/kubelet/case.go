@@ -30,40 +30,73 @@ type Case struct {
 	Steps   []Step                                     `json:"steps"`
 }
 
-// Step is one pod that comes, or one that goes (by name; a pod that was not admitted cannot).
+// Step is one pod that comes, or one that goes (by name; a pod that was not admitted cannot): it ends and is deleted, or
+// it ends and stays until it is deleted.
 type Step struct {
-	Admit  *v1.Pod `json:"admit,omitempty"`
-	Remove string  `json:"remove,omitempty"`
+	Admit    *v1.Pod `json:"admit,omitempty"`
+	Remove   string  `json:"remove,omitempty"`
+	Complete string  `json:"complete,omitempty"`
+	TidyCPUs bool    `json:"tidyCPUs,omitempty"` // afterwards the CPU manager's loop comes round
 }
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 func chance(r *rand.Rand, percent int) bool { return r.IntN(100) < percent }
 
-// Random draws a sequence on one of the machines.
-func Random(r *rand.Rand, machines map[string]*Machine, devices bool) Case {
+// Node is a kubelet's settings and devices on one of the machines, drawn at random.
+type Node struct {
+	Machine   string
+	Config    *kubeletconfigv1beta1.KubeletConfiguration
+	Devices   []managers.Devices
+	machine   *Machine
+	hugepages bool // pods may ask for some
+}
+
+// RandomNode draws one.
+func RandomNode(r *rand.Rand, machines map[string]*Machine, devices bool) Node {
 	names := slices.Sorted(maps.Keys(machines))
 	name := pick(r, names...)
 	m := machines[name]
-	c := Case{Machine: name, Config: randomConfig(r, m)}
+	n := Node{Machine: name, Config: randomConfig(r, m), machine: m}
 	// The kubelet tries every combination of one hint for each resource, of up to 2^nodes hints: a few resources of an
 	// eight-node machine are all it can take.
 	more := maxHintBits / m.nodes()
-	if c.Config.MemoryManagerPolicy != "" {
+	if n.Config.MemoryManagerPolicy != "" {
 		more--
 	}
 	if devices && chance(r, 60) {
-		c.Devices = randomDevices(r, m, min(2, more-1))
+		n.Devices = randomDevices(r, m, min(2, more-1))
 	}
-	hugepages := c.Config.MemoryManagerPolicy == "" || more-1-len(c.Devices) >= len(m.Info.HugePages)
+	n.hugepages = n.Config.MemoryManagerPolicy == "" || more-1-len(n.Devices) >= len(m.Info.HugePages)
+	return n
+}
+
+// Pod draws a pod for it.
+func (n *Node) Pod(r *rand.Rand, name string) *v1.Pod {
+	return randomPod(r, n.machine, name, n.hugepages, n.Devices)
+}
+
+// OtherConfig draws other settings for the machine.
+func (n *Node) OtherConfig(r *rand.Rand) *kubeletconfigv1beta1.KubeletConfiguration {
+	return randomConfig(r, n.machine)
+}
+
+// Random draws a sequence on one of the machines.
+func Random(r *rand.Rand, machines map[string]*Machine, devices bool) Case {
+	n := RandomNode(r, machines, devices)
+	c := Case{Machine: n.Machine, Config: n.Config, Devices: n.Devices}
 	var present []string
 	for i := range 1 + r.IntN(8) {
 		if len(present) > 0 && chance(r, 25) {
 			gone := r.IntN(len(present))
-			c.Steps = append(c.Steps, Step{Remove: present[gone]})
+			if chance(r, 35) {
+				c.Steps = append(c.Steps, Step{Complete: present[gone], TidyCPUs: chance(r, 30)})
+				continue
+			}
+			c.Steps = append(c.Steps, Step{Remove: present[gone], TidyCPUs: chance(r, 30)})
 			present = slices.Delete(present, gone, gone+1)
 			continue
 		}
-		pod := randomPod(r, m, fmt.Sprintf("pod-%d", i), hugepages, c.Devices)
+		pod := n.Pod(r, fmt.Sprintf("pod-%d", i))
 		c.Steps = append(c.Steps, Step{Admit: pod})
 		present = append(present, pod.Name)
 	}
@@ -232,7 +265,7 @@ func Smaller(c Case) []Case {
 	edit := func(change func(*Case)) {
 		copied := Case{Machine: c.Machine, Config: c.Config.DeepCopy(), Devices: slices.Clone(c.Devices)}
 		for _, step := range c.Steps {
-			copied.Steps = append(copied.Steps, Step{Admit: step.Admit.DeepCopy(), Remove: step.Remove})
+			copied.Steps = append(copied.Steps, Step{Admit: step.Admit.DeepCopy(), Remove: step.Remove, Complete: step.Complete, TidyCPUs: step.TidyCPUs})
 		}
 		change(&copied)
 		out = append(out, copied)

@@ -159,7 +159,7 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 		return nil, err
 	}
 	defer os.Remove(root)
-	remove, err := offerPCI(machine, c.Devices)
+	remove, err := OfferPCI(machine.Dir, c.Devices)
 	defer remove()
 	if err != nil {
 		return nil, err
@@ -174,13 +174,19 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 	counted := false
 	for i, step := range c.Steps {
 		var found []string
-		if err := settle(m); err != nil {
+		if err := settle(m, machine); err != nil {
 			return nil, err
 		}
-		if step.Remove != "" {
-			m.Remove("default/" + step.Remove) // it is not there if it was rejected
-		} else {
+		switch {
+		case step.Remove != "":
+			m.Drop("default/" + step.Remove) // it is not there if it was rejected
+		case step.Complete != "":
+			m.Complete("default/" + step.Complete)
+		default:
 			found, err = d.compareStep(ctx, m, machine, name, step.Admit)
+		}
+		if step.TidyCPUs {
+			m.TidyCPUs()
 		}
 		if _, wrong := m.Exclusive(); wrong && !counted {
 			d.Tally.Wrong++
@@ -240,8 +246,12 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return nil, err
 	}
-	text, err = d.Nrtd.run(ctx, "fit", "--sysroot", machine.Dir, "--kubelet-root", "/"+root,
-		"--kubelet-config", "/"+root+"/config.yaml", "--kubelet-version", release(), "-f", path, "-o", "json")
+	args := []string{"fit", "--sysroot", machine.Dir, "--kubelet-root", "/" + root,
+		"--kubelet-config", "/" + root + "/config.yaml", "--kubelet-version", release(), "-f", path, "-o", "json"}
+	if len(m.Completed()) > 0 { // the files do not tell that they have ended
+		args = append(args, "--pod-resources", socketOf(m))
+	}
+	text, err = d.Nrtd.run(ctx, args...)
 	var got fit
 	if err == nil {
 		err = json.Unmarshal(text, &got)

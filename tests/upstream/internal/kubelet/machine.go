@@ -93,8 +93,8 @@ func Known(path string) (map[string]string, error) {
 // nrtdMachine is what `nrtd dump --what machine -o json` prints, as far as the kubelet knows the same.
 type nrtdMachine struct {
 	CPUs []struct {
-		ID, Core, Socket, NUMANode int
-		UncoreCache                *int
+		ID, Core                      int
+		Socket, NUMANode, UncoreCache *int // null: none
 	}
 	NUMANodes []struct {
 		ID          int
@@ -122,18 +122,25 @@ func CompareMachine(ctx context.Context, nrtd *Nrtd, m *Machine) ([]string, erro
 	}
 	var differences []string
 	differ := func(format string, values ...any) { differences = append(differences, fmt.Sprintf(format, values...)) }
-	if len(got.CPUs) != want.NumCPUs {
-		differ("the kubelet counts %d CPUs, nrtd %d", want.NumCPUs, len(got.CPUs))
+	id := func(told *int) int {
+		if told == nil {
+			return -1
+		}
+		return *told
 	}
+	counted := 0
 	for _, cpu := range got.CPUs {
 		real, known := want.CPUDetails[cpu.ID]
-		uncore := -1
-		if cpu.UncoreCache != nil {
-			uncore = *cpu.UncoreCache
+		if cpu.NUMANode == nil && !known {
+			continue // nrtd shows it, and neither counts it
 		}
-		if seen := (topology.CPUInfo{NUMANodeID: cpu.NUMANode, SocketID: cpu.Socket, CoreID: cpu.Core, UncoreCacheID: uncore}); !known || seen != real {
+		counted++
+		if seen := (topology.CPUInfo{NUMANodeID: id(cpu.NUMANode), SocketID: id(cpu.Socket), CoreID: cpu.Core, UncoreCacheID: id(cpu.UncoreCache)}); !known || seen != real {
 			differ("CPU %d: kubelet %+v (known %t), nrtd %+v", cpu.ID, real, known, seen)
 		}
+	}
+	if counted != want.NumCPUs {
+		differ("the kubelet counts %d CPUs, nrtd %d", want.NumCPUs, counted)
 	}
 	if len(got.NUMANodes) != len(m.Info.Topology) {
 		differ("%d NUMA nodes for the kubelet, %d for nrtd", len(m.Info.Topology), len(got.NUMANodes))

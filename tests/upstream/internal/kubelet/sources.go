@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2/helper/numanode"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"nrtd.dev/tests/upstream/internal/managers"
 )
@@ -42,11 +41,14 @@ type dumped struct {
 // compareAmounts compares what the NUMA nodes have left with what nrtd would publish, from each source alone and from
 // both.
 func (d *Driver) compareAmounts(ctx context.Context, m *managers.Managers, machine *Machine, root string, devices []managers.Devices) ([]string, error) {
-	if err := settle(m); err != nil {
+	if err := settle(m, machine); err != nil {
 		return nil, err
 	}
 	var differences []string
 	for _, s := range sources {
+		if !s.api && len(m.Completed()) > 0 {
+			continue // the files do not tell that they have ended
+		}
 		found, err := d.compareSource(ctx, m, machine, root, devices, s)
 		if err != nil {
 			return nil, err
@@ -62,7 +64,7 @@ func (d *Driver) compareSource(ctx context.Context, m *managers.Managers, machin
 	args := []string{"dump", "--sysroot", machine.Dir, "--kubelet-root", "/" + root,
 		"--kubelet-config", "/" + root + "/config.yaml", "--node-name", "node", "-o", "json"}
 	if s.api {
-		args = append(args, "--pod-resources", filepath.Join(m.Root, "pod-resources", "kubelet.sock"))
+		args = append(args, "--pod-resources", socketOf(m))
 	}
 	if !s.files {
 		args = append(args, "--state-files", "none")
@@ -79,7 +81,7 @@ func (d *Driver) compareSource(ctx context.Context, m *managers.Managers, machin
 	if err := json.Unmarshal(text, &got); err != nil {
 		return nil, err
 	}
-	want := expected(m, machine, devices, s)
+	want := m.Free(machine.Info, devices, s.api, s.files)
 	for _, zone := range got.Zones {
 		id, err := numanode.NameToID(zone.Name)
 		if err != nil || zone.Type != "Node" {
@@ -108,56 +110,36 @@ func (d *Driver) compareSource(ctx context.Context, m *managers.Managers, machin
 	return differences, nil
 }
 
-// expected is what the managers have, by resource and NUMA node, as far as the source can tell it.
-func expected(m *managers.Managers, machine *Machine, devices []managers.Devices, s source) map[string]map[int]managers.Amounts {
-	want := map[string]map[int]managers.Amounts{}
-	if cpus := m.CPUsTold(machine.Info.Topology, !s.files); cpus != nil {
-		want[string(v1.ResourceCPU)] = cpus
-	}
-	names := []string{string(v1.ResourceMemory)}
-	for _, pool := range machine.Info.HugePages {
-		names = append(names, v1.ResourceHugePagesPrefix+resource.NewQuantity(int64(pool.PageSize)<<10, resource.BinarySI).String())
-	}
-	for _, name := range names {
-		// The API tells blocks: how one lies on several NUMA nodes, and what init containers keep, is not in it.
-		if memory := m.Memory(v1.ResourceName(name)); memory != nil && (s.files || m.MemoryToldByBlocks()) {
-			want[name] = memory
-		}
-	}
-	for _, d := range devices {
-		if s.api || d.OneNodeAtMost() {
-			want[d.Resource] = m.DevicesByNode(d.Resource, machine.nodeIDs(), !s.files)
-		}
-	}
-	return want
+func socketOf(m *managers.Managers) string {
+	return filepath.Join(m.Root, "pod-resources", "kubelet.sock")
 }
 
-// settle makes the kubelet's root what it is some time after the last change: a folder for each pod, and a checkpoint of
-// devices that is not brand new. The device manager leaves a pod that has ended in it.
-func settle(m *managers.Managers) error {
-	folder := filepath.Join(m.Root, "pods")
-	if err := os.RemoveAll(folder); err != nil {
+// settle makes the node what it is some time after the last change: folders of logs for the pods that are there, a kubelet
+// that has not just started, and state files that are not brand new.
+func settle(m *managers.Managers, machine *Machine) error {
+	logs := filepath.Join(machine.Dir, "var/log/pods")
+	if err := os.RemoveAll(logs); err != nil {
 		return err
 	}
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return err
-	}
-	for _, pod := range m.GetActivePods() {
-		if err := os.Mkdir(filepath.Join(folder, string(pod.UID)), 0o755); err != nil {
+	for _, pod := range append(m.GetActivePods(), m.Completed()...) {
+		name := fmt.Sprintf("%s_%s_%s", pod.Namespace, pod.Name, pod.UID)
+		if err := os.MkdirAll(filepath.Join(logs, name), 0o755); err != nil {
 			return err
 		}
 	}
 	earlier := time.Now().Add(-time.Minute)
-	err := os.Chtimes(filepath.Join(m.Root, "device-plugins", "kubelet_internal_checkpoint"), earlier, earlier)
-	if os.IsNotExist(err) {
-		return nil
+	for _, path := range []string{socketOf(m), filepath.Join(m.Root, "cpu_manager_state"), filepath.Join(m.Root, "memory_manager_state"),
+		filepath.Join(m.Root, "device-plugins", "kubelet_internal_checkpoint")} {
+		if err := os.Chtimes(path, earlier, earlier); err != nil && !os.IsNotExist(err) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
-// offerPCI tells sysfs the NUMA nodes of devices, as far as it can: of one device one. The folders go with the case.
-func offerPCI(machine *Machine, devices []managers.Devices) (func(), error) {
-	folder := filepath.Join(machine.Dir, "sys/bus/pci/devices")
+// OfferPCI tells sysfs the NUMA nodes of devices, as far as it can, in the machine's folder: of one device one. The function removes them.
+func OfferPCI(dir string, devices []managers.Devices) (func(), error) {
+	folder := filepath.Join(dir, "sys/bus/pci/devices")
 	var made []string
 	remove := func() {
 		for _, path := range made {

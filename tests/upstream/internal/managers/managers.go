@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	cadvisorapi "github.com/google/cadvisor/info/v1"
@@ -23,12 +25,14 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/klog/v2"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	allocationstate "k8s.io/kubernetes/pkg/kubelet/allocation/state"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubelet/cadvisor"
 	"k8s.io/kubernetes/pkg/kubelet/cm/containermap"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
+	memorystate "k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 	"k8s.io/utils/cpuset"
@@ -45,16 +49,34 @@ type Managers struct {
 	node     *v1.Node
 	stop     []func()
 
-	mu   sync.Mutex
-	pods []*v1.Pod // those that are there or being admitted
+	mu        sync.Mutex
+	pods      []*v1.Pod // those that are there or being admitted
+	completed []*v1.Pod // those that have ended and are not deleted
+
+	admitted allocationstate.State // as the kubelet's allocation manager keeps it
+	cleaner  memorymanager.Policy  // gives memory back in copies of the state; nil without the static policy
+
+	returning  atomic.Bool // not all pods of before the restart have come back
+	stopServer func()      // ends the pod-resources server
 }
 
 // Start puts the managers together as the kubelet's container manager does and starts them. Their state files go to
 // root, as does the pod-resources socket; what is there already is their state, as after a restart.
 func Start(ctx context.Context, root string, machine *cadvisorapi.MachineInfo, config *kubeletconfig.KubeletConfiguration) (*Managers, error) {
-	logger := klog.FromContext(ctx)
+	return start(ctx, &Managers{Root: root}, machine, config)
+}
+
+// Restart does the same for a kubelet that has pods from before: until Returned is called it has not heard of all of
+// them, and cleans up nothing.
+func Restart(ctx context.Context, root string, machine *cadvisorapi.MachineInfo, config *kubeletconfig.KubeletConfiguration) (*Managers, error) {
 	m := &Managers{Root: root}
-	for _, dir := range []string{"device-plugins", "pod-resources"} {
+	m.returning.Store(true)
+	return start(ctx, m, machine, config)
+}
+
+func start(ctx context.Context, m *Managers, machine *cadvisorapi.MachineInfo, config *kubeletconfig.KubeletConfiguration) (*Managers, error) {
+	logger, root := klog.FromContext(ctx), m.Root
+	for _, dir := range []string{"device-plugins", "pod-resources", "pods"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o750); err != nil {
 			return nil, err
 		}
@@ -83,6 +105,15 @@ func Start(ctx context.Context, root string, machine *cadvisorapi.MachineInfo, c
 		return nil, err
 	}
 	m.topology.AddHintProvider(logger, m.memory)
+	if config.MemoryManagerPolicy == string(memorymanager.PolicyTypeStatic) {
+		some := map[int]map[v1.ResourceName]uint64{0: {v1.ResourceMemory: 1}} // it insists; giving back does not look at it
+		if m.cleaner, err = memorymanager.NewPolicyStatic(logger, machine, some, m.topology); err != nil {
+			return nil, err
+		}
+	}
+	if m.admitted, err = allocationstate.NewStateCheckpoint(root, "allocated_pods_state"); err != nil {
+		return nil, err
+	}
 	m.handlers = []lifecycle.PodAdmitHandler{m.topology, lifecycle.NewPredicateAdmitHandler(
 		func(context.Context, bool) (*v1.Node, error) { return m.currentNode(), nil }, keepFailures{}, m.devices.UpdatePluginResources)}
 	if err := m.start(ctx); err != nil {
@@ -93,22 +124,25 @@ func Start(ctx context.Context, root string, machine *cadvisorapi.MachineInfo, c
 
 func (m *Managers) start(ctx context.Context) error {
 	containers := containermap.NewContainerMap()
-	if err := m.cpus.Start(ctx, m.activePods, allReady{}, noStatus{}, noRuntime{}, containers); err != nil {
+	if err := m.cpus.Start(ctx, m.activePods, m, noStatus{}, noRuntime{}, containers); err != nil {
 		return err
 	}
-	if err := m.memory.Start(ctx, m.activePods, allReady{}, noStatus{}, noRuntime{}, containers); err != nil {
+	if err := m.memory.Start(ctx, m.activePods, m, noStatus{}, noRuntime{}, containers); err != nil {
 		return err
 	}
 	logger := klog.FromContext(ctx)
 	m.stop = append(m.stop, func() { m.devices.Stop(logger) })
-	if err := m.devices.Start(logger, m.activePods, allReady{}, containers, sets.New[string]()); err != nil {
+	if err := m.devices.Start(logger, m.activePods, m, containers, sets.New[string]()); err != nil {
 		return err
 	}
-	return m.servePodResources(ctx)
+	return m.ServePodResources(ctx)
 }
 
 // Stop ends the servers; the state files stay.
 func (m *Managers) Stop() error {
+	if m.stopServer != nil {
+		m.stopServer()
+	}
 	for _, stop := range m.stop {
 		stop()
 	}
@@ -197,11 +231,11 @@ func (m *Managers) Admit(pod *v1.Pod) *Verdict {
 	for _, handler := range m.handlers {
 		if result := handler.Admit(attributes); !result.Admit {
 			verdict.Admitted, verdict.Reason, verdict.Message = false, result.Reason, result.Message
-			m.drop(verdict.Pod)
-			m.flush()
+			m.take(verdict.Pod) // what its first containers got stays in the files for now
 			return verdict
 		}
 	}
+	m.there(pod)
 	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		verdict.Containers = append(verdict.Containers, m.container(pod, container.Name))
 	}
@@ -233,13 +267,54 @@ func (m *Managers) container(pod *v1.Pod, name string) Container {
 	return c
 }
 
-// Remove takes a pod, "namespace/name", away, as when the kubelet has ended it.
-func (m *Managers) Remove(pod string) error {
-	if !m.drop(pod) {
-		return fmt.Errorf("no pod %s", pod)
+// there makes what shows on the node that the kubelet has a pod.
+func (m *Managers) there(pod *v1.Pod) {
+	if err := os.MkdirAll(m.folder(pod), 0o750); err != nil {
+		panic(err)
 	}
-	m.flush()
+	if err := m.admitted.SetPodResourceInfo(pod.UID, allocationstate.PodResourceInfo{}); err != nil {
+		panic(err)
+	}
+}
+
+func (m *Managers) folder(pod *v1.Pod) string { return filepath.Join(m.Root, "pods", string(pod.UID)) }
+
+// Drop takes a pod, "namespace/name", away, as when it is deleted: the kubelet has ended it and forgotten it. What it
+// held stays in the state files: a kubelet cleans them when it next decides about a pod.
+func (m *Managers) Drop(name string) error {
+	pod := m.take(name)
+	if pod == nil {
+		return fmt.Errorf("no pod %s", name)
+	}
+	if err := m.admitted.RemovePod(pod.UID); err != nil {
+		return err
+	}
+	return os.RemoveAll(m.folder(pod))
+}
+
+// Complete ends a pod that is not deleted: it holds nothing any more and its folder stays.
+func (m *Managers) Complete(name string) error {
+	pod := m.takeActive(name)
+	if pod == nil {
+		return fmt.Errorf("no active pod %s", name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.completed = append(m.completed, pod)
 	return nil
+}
+
+// TidyCPUs is what the CPU manager's loop does every 10 s: it takes pods that have ended out of its state.
+func (m *Managers) TidyCPUs() {
+	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}}}
+	m.cpus.GetTopologyHints(pod, &pod.Spec.Containers[0])
+}
+
+// Completed lists the pods that have ended and are not deleted.
+func (m *Managers) Completed() []*v1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.completed)
 }
 
 func (m *Managers) add(pod *v1.Pod) {
@@ -248,12 +323,27 @@ func (m *Managers) add(pod *v1.Pod) {
 	m.pods = append(m.pods, pod)
 }
 
-func (m *Managers) drop(name string) bool {
+// take takes a pod out of the list it is in; nil if it is in none.
+func (m *Managers) take(name string) *v1.Pod {
+	if pod := m.takeActive(name); pod != nil {
+		return pod
+	}
+	return m.takeFrom(&m.completed, name)
+}
+
+func (m *Managers) takeActive(name string) *v1.Pod { return m.takeFrom(&m.pods, name) }
+
+func (m *Managers) takeFrom(list *[]*v1.Pod, name string) (taken *v1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before := len(m.pods)
-	m.pods = slices.DeleteFunc(m.pods, func(p *v1.Pod) bool { return p.Namespace+"/"+p.Name == name })
-	return len(m.pods) < before
+	*list = slices.DeleteFunc(*list, func(p *v1.Pod) bool {
+		if p.Namespace+"/"+p.Name != name {
+			return false
+		}
+		taken = p
+		return true
+	})
+	return taken
 }
 
 // Held is how much of a resource the managers say that pods hold: exclusive CPUs, memory blocks, devices. What pods use
@@ -328,10 +418,29 @@ func (m *Managers) CPUs(nodes []cadvisorapi.Node) map[int]Amounts {
 	return out
 }
 
-// Memory is what each NUMA node has of a kind of memory; nil without the static policy.
+// Memory is what each NUMA node has of a kind of memory when the next pod comes; nil without the static policy. It is
+// the policy's own code that gives back what pods held that have ended.
 func (m *Managers) Memory(name v1.ResourceName) map[int]Amounts {
+	if m.cleaner == nil {
+		return nil
+	}
+	logger := klog.Background()
+	after := memorystate.NewMemoryState(logger)
+	after.SetMachineState(m.memory.State().GetMachineState())
+	after.SetMemoryAssignments(m.memory.State().GetMemoryAssignments())
+	active := sets.New[string]()
+	for _, pod := range m.activePods() {
+		active.Insert(string(pod.UID))
+	}
+	for uid, containers := range m.memory.State().GetMemoryAssignments() {
+		for container := range containers {
+			if !active.Has(uid) {
+				m.cleaner.RemoveContainer(logger, after, uid, container)
+			}
+		}
+	}
 	out := map[int]Amounts{}
-	for id, node := range m.memory.State().GetMachineState() {
+	for id, node := range after.GetMachineState() {
 		if table, known := node.MemoryMap[name]; known {
 			out[id] = Amounts{int64(table.Allocatable), int64(table.Free)}
 		}
@@ -347,19 +456,40 @@ func (m *Managers) Allocatable(name v1.ResourceName) resource.Quantity {
 	return m.currentNode().Status.Allocatable[name]
 }
 
-// flush makes the managers forget pods that are gone. In a kubelet their loops and the next admission do; each drops
-// stale state before it answers about hints.
-func (m *Managers) flush() {
-	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}}}
-	m.cpus.GetTopologyHints(pod, &pod.Spec.Containers[0])
-	m.memory.GetTopologyHints(pod, &pod.Spec.Containers[0])
-	m.devices.UpdateAllocatedDevices()
+// AddSource and AllReady tell the managers whether the kubelet has heard of all its pods.
+func (m *Managers) AddSource(string) {}
+
+func (m *Managers) AllReady() bool { return !m.returning.Load() }
+
+// Returned ends a restart: the pods that have been admitted by now and those named here ("namespace/name", with their
+// UIDs), which are completed, are all there are. The kubelet forgets the others.
+func (m *Managers) Returned(completed map[string]types.UID) error {
+	known := sets.New[types.UID]()
+	for _, pod := range m.activePods() {
+		known.Insert(pod.UID)
+	}
+	m.mu.Lock()
+	for name, uid := range completed {
+		namespace, name, _ := strings.Cut(name, "/")
+		m.completed = append(m.completed, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}})
+		known.Insert(uid)
+	}
+	m.mu.Unlock()
+	m.returning.Store(false)
+	m.admitted.RemoveOrphanedPods(known)
+	folders, err := os.ReadDir(filepath.Join(m.Root, "pods"))
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if !known.Has(types.UID(folder.Name())) {
+			if err := os.RemoveAll(filepath.Join(m.Root, "pods", folder.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
-
-type allReady struct{}
-
-func (allReady) AddSource(string) {}
-func (allReady) AllReady() bool   { return true }
 
 type noStatus struct{}
 

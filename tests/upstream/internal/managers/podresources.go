@@ -15,8 +15,12 @@ import (
 	kubeletutil "k8s.io/kubernetes/pkg/kubelet/util"
 )
 
-// servePodResources serves the real pod-resources API on ROOT/pod-resources/kubelet.sock, with its rate limit.
-func (m *Managers) servePodResources(ctx context.Context) error {
+// ServePodResources serves the real pod-resources API on ROOT/pod-resources/kubelet.sock, with its rate limit. A server
+// that is there ends; its socket is replaced.
+func (m *Managers) ServePodResources(ctx context.Context) error {
+	if m.stopServer != nil {
+		m.stopServer()
+	}
 	endpoint, err := kubeletutil.LocalEndpoint(filepath.Join(m.Root, "pod-resources"), podresources.Socket)
 	if err != nil {
 		return err
@@ -29,7 +33,7 @@ func (m *Managers) servePodResources(ctx context.Context) error {
 	podresourcesapi.RegisterPodResourcesListerServer(server, podresources.NewV1PodResourcesServer(ctx, podresources.PodResourcesProviders{
 		Pods: m, Devices: m, Cpus: m, Memory: m, DynamicResources: m}))
 	go server.Serve(listener)
-	m.stop = append(m.stop, server.Stop)
+	m.stopServer = server.Stop
 	return nil
 }
 
