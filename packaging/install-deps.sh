@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # install-deps.sh build|test|lint|promtool|deb|install|vm|container|manifests: install what a build, the tests, the
 # checks, the Debian package, its test, the virtual machines or the tests of the container image and the manifests need
-# and this machine lacks.
+# and this machine does not have.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
@@ -26,9 +26,9 @@ test | lint)
 lstopo-no-graphics=hwloc-nox"
 	files="$files /usr/lib/debug/.build-id=libc6-dbg"
 	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
-codespell=codespell shellcheck=shellcheck rpmlint=rpmlint gcovr=gcovr"
+codespell=codespell shellcheck=shellcheck rpmlint=rpmlint rpm=rpm gcovr=gcovr"
 	# clang's runtime for the fuzz targets; the compiler says where it looks for it.
-	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null)=libclang-rt-dev"
+	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null || :)=libclang-rt-dev"
 	;;
 deb)
 	modules="$modules cmocka=libcmocka-dev"

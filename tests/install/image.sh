@@ -52,9 +52,8 @@ b() { buildah --root "$cache/storage" --runroot "$work/runroot" --storage-driver
 make_tree() {
 	local mirror
 	[ ! -e $cache/root.done ] || return 0
-	mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[.*\] \)\{0,1\}\(http[^ ]*\) .*/\2/p' \
-		/etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -n 1)
-	echo "     debootstrap bookworm from ${mirror:=http://deb.debian.org/debian}, once"
+	mirror=$(tests/install/mirror.sh 2>"$work/debootstrap") || return 1
+	echo "     debootstrap bookworm from $mirror, once"
 	mkdir -p $cache && rm -rf $cache/root
 	debootstrap --variant=minbase bookworm $cache/root "$mirror" >"$work/debootstrap" 2>&1 || return 1
 	rm -f $cache/root/var/cache/apt/archives/*.deb
@@ -86,8 +85,8 @@ prepare() {
 	build --target tools -t nrtd-tools >"$work/build" 2>&1 || skip "the compilers cannot be installed: $(tail -n 1 "$work/build")"
 }
 
-# the image's name, as the README builds it
-tag=$(sed -nE 's/.*docker build -f packaging\/container\/Dockerfile -t ([^ `]+) .*/\1/p' README.md | head -n 1)
+# the image's name, as doc/install.md builds it
+tag=$(sed -nE 's/.*docker build -f packaging\/container\/Dockerfile -t ([^ `]+) .*/\1/p' doc/install.md | head -n 1)
 # runtime_config ACCOUNT SERVICE: from a Pod on standard input, oci.jq says what the arguments are
 runtime_config() {
 	jq -f tests/install/oci.jq --arg root "$root" --argjson image "$image" --arg account "$1" --arg service "$2" \
@@ -210,10 +209,10 @@ node() {
 	END
 	managers && tests/upstream/cluster.sh start "$work/cluster" -nodes node-a,node-b -manifests "" -scheduler "" -agent other/agent
 }
-# readme_command: what the README says to type for a cluster
-readme_command() {
+# guide_command: what doc/install.md says to type for a cluster
+guide_command() {
 	local -a command
-	read -ra command < <(sed -n 's/^    kubectl \(apply -k [^#]*\)#.*/\1/p' README.md)
+	read -ra command < <(sed -n 's/^    kubectl \(apply -k [^#]*\)#.*/\1/p' doc/install.md)
 	echo "command: kubectl ${command[*]}"
 	[ ${#command[@]} -eq 3 ] && kubectl "${command[@]}"
 }
@@ -315,7 +314,7 @@ ends() {
 	echo "status $status after $took ms"
 	[ $status -eq 0 ] && [ $took -lt 2000 ]
 }
-# removed: what the README says to type to be rid of it. No controller is here that would empty a namespace.
+# removed: what doc/install.md says to type to uninstall it. No controller is here that would empty a namespace.
 removed() {
 	local -a command
 	local n=0
@@ -323,7 +322,7 @@ removed() {
 		n=$((n + 1))
 		case "${command[*]}" in "delete -k"*) command+=(--wait=false) ;; esac
 		kubectl "${command[@]}" || return 1
-	done < <(sed -n '/^To be rid of it in a cluster/,/^The agent/s/^    kubectl //p' README.md)
+	done < <(sed -n '/^## Uninstalling from a cluster/,$s/^    kubectl //p' doc/install.md)
 	[ $n -eq 3 ] && get noderesourcetopologies | jq -e '.items == []' && get nodes |
 		jq -e '[.items[].metadata.annotations // {} | keys[] | select(startswith("nrtd.dev/"))] == []' &&
 		! kubectl get daemonset nrtd -n nrtd && ! kubectl get clusterrole nrtd
@@ -336,11 +335,11 @@ pod() {
 	cpus=$(nproc --all)
 	node >"$work/node" 2>&1 || { cat "$work/node" && exit 1; }
 	check "kubectl apply -k packaging/kubernetes/crd" kubectl apply -k packaging/kubernetes/crd
-	check "the README's one command" readme_command
+	check "the guide's one command" guide_command
 	echo "     $(sed -n 's/^command: //p' "$work/out")"
 	kubectl wait --for condition=established --timeout 60s crd/noderesourcetopologies.topology.node.k8s.io >/dev/null
 	check "the API server takes the DaemonSet's pod" make_pod
-	check "its image is the one that the README builds" asked ".spec.containers[0].image == \"$tag\""
+	check "its image is the one that the guide builds" asked ".spec.containers[0].image == \"$tag\""
 	check "a token that is bound to the pod" account
 	check "the folders of the host" folders
 	check "the runtime's configuration of the pod" bundle
@@ -375,7 +374,7 @@ pod() {
 	check "SIGTERM ends it within 2 s, with 0" ends
 	echo "     $(head -n 1 "$work/out")"
 	in_runc delete --force "$id" 2>/dev/null
-	check "the README's way to be rid of it leaves nothing" removed
+	check "uninstalling as the guide says leaves nothing" removed
 	managers_end
 	tests/upstream/cluster.sh stop "$work/cluster"
 	echo "$passed passed, $failed failed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make install-test: the Debian package under a real systemd: built, checked, installed by the README's own commands in a
+# make install-test: the Debian package under a real systemd: built, checked, installed by doc/install.md's own commands in a
 # Debian tree that systemd-nspawn has booted, with the kubelet's managers and the real API server (tests/upstream) beside
 # it; started, reloaded, hung, misconfigured, upgraded, cleaned up, purged. Each check is a line, the last line is
 # "N passed, N failed". build/install keeps the tree. What cannot be had here is said by "skipped:", and the end is 0.
@@ -82,13 +82,12 @@ silent() { # silent COMMAND...: it succeeds and prints nothing
 # make_tree: $tree, a Debian system with systemd and what the package depends on and nothing else
 make_tree() {
 	local mirror packages
-	mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[.*\] \)\{0,1\}\(http[^ ]*\) .*/\2/p' \
-		/etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -n 1)
 	packages=systemd,systemd-sysv,dbus,sudo,man-db,$(dpkg-deb -f "$work"/deb/nrtd_*.deb Depends |
 		sed 's/([^)]*)//g; s/|[^,]*//g; s/ //g')
 	tree=$cache/root
 	[ "$(cat $cache/packages 2>/dev/null)" != "$VERSION_CODENAME $packages" ] || return 0
-	echo "     debootstrap $VERSION_CODENAME from ${mirror:=http://deb.debian.org/debian}, once"
+	mirror=$(tests/install/mirror.sh 2>"$work/debootstrap") || return 1
+	echo "     debootstrap $VERSION_CODENAME from $mirror, once"
 	mkdir -p $cache && rm -rf $tree $cache/packages
 	debootstrap --variant=minbase --include="$packages" "$VERSION_CODENAME" $tree "$mirror" >"$work/debootstrap" 2>&1 || return 1
 	rm -f $tree/etc/hostname $tree/var/cache/apt/archives/*.deb
@@ -187,11 +186,11 @@ within() { # within MILLISECONDS COMMAND...: it succeeds and takes no longer
 	begun=$((($(date +%s%N) - begun) / 1000000))
 	[ $begun -le "$limit" ] || { echo "it took $begun ms" && return 1; }
 }
-settings() { # settings LINE...: what is in /etc/default/nrtd behind what the package and README put there
+settings() { # settings LINE...: what is in /etc/default/nrtd behind what the package and the guide put there
 	inside sed -i '/^# tests/,/^$/d' /etc/default/nrtd && printf '%s\n' '# tests' "$@" '' | inside tee -a /etc/default/nrtd >/dev/null
 }
-readme() { # readme BEGIN END: README's indented lines from the one that begins so
-	awk -v begin="$1" '/^    / { if (index($0, "    " begin) == 1) found = 1; if (found) print substr($0, 5); next } found { exit }' README.md
+guide() { # guide BEGIN: doc/install.md's indented lines from the one that begins so
+	awk -v begin="$1" '/^    / { if (index($0, "    " begin) == 1) found = 1; if (found) print substr($0, 5); next } found { exit }' doc/install.md
 }
 
 literally() { printf '%s\n' "${2:-}" | inside sh -c "cd /srv/nrtd && $1"; } # literally LINE [ANSWER]: one of them, on the node
@@ -222,12 +221,12 @@ left() { # left: what a purge has not taken away
 test_install() {
 	local lines line
 	files >"$work/files"
-	mapfile -t lines < <(readme "kubectl apply -f")
+	mapfile -t lines < <(guide "kubectl apply -f")
 	for line in "${lines[@]}"; do
-		check "README: $line" literally_near "$line"
+		check "the guide: $line" literally_near "$line"
 	done
-	mapfile -t lines < <(readme "sudo apt install")
-	check "README: ${lines[0]}" literally "${lines[0]}"
+	mapfile -t lines < <(guide "sudo apt install")
+	check "the guide: ${lines[0]}" literally "${lines[0]}"
 	check "nobody has said who it is: not enabled" says inside systemctl is-enabled nrtd -- disabled
 	check "nor started" says unit ActiveState -- inactive
 	check "systemd-analyze verify" silent inside systemd-analyze verify nrtd.service
@@ -235,8 +234,8 @@ test_install() {
 		inside systemd-analyze security --offline=true --threshold=15 /lib/systemd/system/nrtd.service
 	check "the manual" says inside man -w nrtd -- '/usr/share/man/.*nrtd.8.gz'
 	since=$(date +%s)
-	check "README: ${lines[1]}" literally "${lines[1]}"
-	check "README: ${lines[2]}" literally "${lines[2]}"
+	check "the guide: ${lines[1]}" literally "${lines[1]}"
+	check "the guide: ${lines[2]}" literally "${lines[2]}"
 }
 
 test_running() {
@@ -259,12 +258,12 @@ test_running() {
 	check "a second one waits for it" says second -- \
 		"nrtd: warning: waiting: '/run/nrtd/$node.lock' is held by another nrtd, pid $pid"
 	check "and one without capabilities, as in a pod" says second setpriv --bounding-set=-all --inh-caps=-all -- \
-		"nrtd: warning: waiting: '/run/nrtd/$node.lock' is of user 6[0-9]{4}, whose nrtd holds it or did not end well"
+		"nrtd: warning: waiting: '/run/nrtd/$node.lock' belongs to user 6[0-9]{4}, whose nrtd holds it or did not end cleanly"
 	before=$(available)
 	if [ "$before" -gt 0 ]; then
 		kubelet "$pod" >"$work/admitted"
 		check "a pod takes a CPU" eventually 5 says available -- $((before - 1))
-		kubelet '{"remove":"default/p"}' >/dev/null
+		kubelet '{"drop":"default/p"}' >/dev/null
 		check "and gives it back" eventually 5 says available -- "$before"
 	else
 		echo "skipped: a pod that takes a CPU: the machine has one CPU only"
@@ -275,7 +274,7 @@ test_reload() {
 	local pid
 	pid=$(unit MainPID)
 	check "reload" inside systemctl reload nrtd
-	check "it says so" eventually 5 says journal -- 'SIGHUP: everything is read anew'
+	check "it says so" eventually 5 says journal -- 'SIGHUP: everything is read again'
 	check "and goes on" eventually 5 running
 	check "as the same process" says unit MainPID -- "$pid"
 	check "the journal has it as information" eventually 5 says journal -p info..info -- 'published after_ms=[0-9]+'
@@ -324,7 +323,7 @@ test_mistakes() {
 	since=$(date +%s)
 	settings NRTD_COALESCE=50
 	check "a bad setting: it does not start" says inside sh -c 'systemctl start nrtd || echo no' -- no
-	check "the journal has the error" eventually 5 says journal -p err..err -- "NRTD_COALESCE: '50' is no duration .*"
+	check "the journal has the error" eventually 5 says journal -p err..err -- "NRTD_COALESCE: '50' is not a duration .*"
 	check "and it is left at that" settled failed
 	settings NRTD_KUBECONFIG=/etc/kubernetes/later.conf
 	check "no kubeconfig yet: it does not start" says inside sh -c 'systemctl start nrtd || echo no' -- no
@@ -340,14 +339,14 @@ test_mistakes() {
 
 test_removal() {
 	local lines
-	mapfile -t lines < <(readme "sudo systemctl disable")
-	check "README: ${lines[0]}" literally "${lines[0]}"
-	check "README: ${lines[1]}" literally "${lines[1]}"
+	mapfile -t lines < <(guide "sudo systemctl disable")
+	check "the guide: ${lines[0]}" literally "${lines[0]}"
+	check "the guide: ${lines[1]}" literally "${lines[1]}"
 	check "the object is gone" silent kubectl get noderesourcetopologies -o name
 	check "the Node has nothing of it" silent node_words
-	check "README: ${lines[2]}" literally "${lines[2]}" y
+	check "the guide: ${lines[2]}" literally "${lines[2]}" y
 	check "nothing is left" silent left
-	mapfile -t lines < <(readme "sudo apt install")
+	mapfile -t lines < <(guide "sudo apt install")
 	check "installed again" literally "${lines[0]} && ${lines[1]} && ${lines[2]}"
 	check "and purged while it runs" literally "sudo apt purge nrtd" y
 	check "nothing is left" silent left
