@@ -4,8 +4,7 @@
 #include <errno.h>
 
 #include "agent/cli/fit_scheduler.h"
-#include "agent/model/node_free.h"
-#include "agent/model/node_kubelet.h"
+#include "agent/model/node_asker.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/strbuf.h"
@@ -95,44 +94,14 @@ static int copy_pod(struct fit_report *report, const struct node_state *node,
 
 /* A kubelet that is asked about one pod. */
 struct question {
-	const struct node_state *state;
-	struct settings settings; /* a shallow copy, to ask what if */
-	struct pod_request pod;   /* without devices that are not in the inventory */
-	struct node_kubelet asked;
-	struct resource_list free;
-	struct resource_list unsure;
-	struct kubelet kubelet;
-	struct kubelet_workspace *ws;
-	struct admission_node node;
+	struct node_asker asker;
+	struct pod_request pod; /* without devices that are not in the inventory */
 };
-
-static void close_kubelet(struct question *q)
-{
-	kubelet_workspace_freep(&q->ws);
-	kubelet_release(&q->kubelet);
-}
 
 static void question_release(struct question *q)
 {
-	close_kubelet(q);
-	node_kubelet_release(&q->asked);
+	node_asker_release(&q->asker);
 	pod_request_release(&q->pod);
-	resource_list_release(&q->free);
-	resource_list_release(&q->unsure);
-}
-
-static int open_kubelet(struct question *q)
-{
-	struct kubelet_node node = q->asked.node;
-	int r;
-
-	node.settings = &q->settings;
-	r = kubelet_init(&q->kubelet, &node);
-	if (r == 0)
-		r = kubelet_workspace_new(&q->kubelet, &q->ws);
-	q->node = (struct admission_node){
-		.kubelet = &q->kubelet, .ws = q->ws, .free = &q->free, .unsure = &q->unsure};
-	return r;
 }
 
 /* The managers' placement of an admitted pod. */
@@ -150,7 +119,7 @@ static int take_placements(
 		if (!c || !set)
 			return -ENOMEM;
 		hwloc_bitmap_zero(set);
-		if (p->cpus && cpu_set_to_bitmap(&q->kubelet.topology, p->cpus, set) < 0)
+		if (p->cpus && cpu_set_to_bitmap(&q->asker.kubelet.topology, p->cpus, set) < 0)
 			return -ENOMEM;
 		c->name = strdup(q->pod.containers[i].name);
 		c->cpus = cpuset_print(set);
@@ -174,8 +143,8 @@ static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT
 static int explain_rejection(const struct question *q, const struct admission *a, struct fit_report *report)
 {
 	const struct kubelet_verdict *v = &a->managers;
-	bool whole_pod =
-		q->settings.topology.scope == TOPOLOGY_SCOPE_POD && v->rejection == KUBELET_TOPOLOGY_AFFINITY;
+	bool whole_pod = q->asker.settings.topology.scope == TOPOLOGY_SCOPE_POD &&
+			 v->rejection == KUBELET_TOPOLOGY_AFFINITY;
 	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX], name[64];
 
 	report->node_is_short = a->short_of != NULL;
@@ -212,7 +181,7 @@ static int find_nearest(struct question *q, struct fit_report *report)
 {
 	struct admission_nearest *n = &report->nearest;
 	const struct resource_quantity *named;
-	int r = admission_nearest(&q->node, &q->pod, report->qos, n);
+	int r = admission_nearest(&q->asker.node, &q->pod, report->qos, n);
 
 	if (r < 0 || !n->found)
 		return r;
@@ -230,17 +199,14 @@ static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "is not known und
 	[KUBELET_ADMITS] = "fits under",
 	[KUBELET_REJECTS] = "does not fit under"};
 
-static int ask_what_if(struct question *q, struct topology_manager_config config, enum qos_class qos,
-	enum kubelet_answer *ret)
+static int ask_what_if(
+	struct question *q, const struct topology_manager_config *config, enum kubelet_answer *ret)
 {
 	struct admission a;
-	int r;
+	int r = node_asker_what_if(&q->asker, config);
 
-	close_kubelet(q);
-	q->settings.topology = config;
-	r = open_kubelet(q);
 	if (r == 0)
-		r = admission_judge(&q->node, &q->pod, qos, &a);
+		r = node_asker_judge(&q->asker, &q->pod, &a);
 	if (r == 0)
 		*ret = a.answer;
 	return r;
@@ -267,17 +233,17 @@ static void print_answers(
 }
 
 /* The answer under both scopes, if it is the same. */
-static int ask_both_scopes(struct question *q, struct topology_manager_config config, enum qos_class qos,
-	enum kubelet_answer *ret)
+static int ask_both_scopes(
+	struct question *q, struct topology_manager_config config, enum kubelet_answer *ret)
 {
 	enum kubelet_answer other = KUBELET_UNKNOWN;
 	int r;
 
 	config.scope = TOPOLOGY_SCOPE_CONTAINER;
-	r = ask_what_if(q, config, qos, ret);
+	r = ask_what_if(q, &config, ret);
 	config.scope = TOPOLOGY_SCOPE_POD;
 	if (r == 0)
-		r = ask_what_if(q, config, qos, &other);
+		r = ask_what_if(q, &config, &other);
 	if (r == 0 && other != *ret)
 		*ret = KUBELET_UNKNOWN;
 	return r;
@@ -291,7 +257,7 @@ static int ask_both_scopes(struct question *q, struct topology_manager_config co
 static int explain_unknown(struct question *q, struct fit_report *report, bool *ret_agreed)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
-	struct topology_manager_config config = q->settings.topology;
+	struct topology_manager_config config = q->asker.settings.topology;
 	enum kubelet_answer answers[TOPOLOGY_MANAGER_POLICY_COUNT] = {0};
 	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, settles = false;
 	bool by_scope = config.scope == TOPOLOGY_SCOPE_UNKNOWN;
@@ -305,8 +271,8 @@ static int explain_unknown(struct question *q, struct fit_report *report, bool *
 			config.policy = (enum topology_manager_policy)i;
 		else
 			config.scope = (enum topology_manager_scope)i;
-		r = by_policy && by_scope ? ask_both_scopes(q, config, report->qos, &answers[i])
-					  : ask_what_if(q, config, report->qos, &answers[i]);
+		r = by_policy && by_scope ? ask_both_scopes(q, config, &answers[i])
+					  : ask_what_if(q, &config, &answers[i]);
 		if (r < 0)
 			return r;
 		settles = settles || answers[i] != KUBELET_UNKNOWN;
@@ -316,7 +282,7 @@ static int explain_unknown(struct question *q, struct fit_report *report, bool *
 	if (!by_policy && answers[TOPOLOGY_SCOPE_CONTAINER] == answers[TOPOLOGY_SCOPE_POD]) {
 		*ret_agreed = true;
 		config.scope = TOPOLOGY_SCOPE_CONTAINER;
-		return ask_what_if(q, config, report->qos, &answers[0]);
+		return ask_what_if(q, &config, &answers[0]);
 	}
 	print_answers(
 		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
@@ -332,14 +298,14 @@ static bool devices_may_help(
 	const struct question *q, const struct admission *a, const struct fit_report *report)
 {
 	return report->unchecked.n_items > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
-	       q->pod.n_containers > 1 && q->settings.topology.scope != TOPOLOGY_SCOPE_POD;
+	       q->pod.n_containers > 1 && q->asker.settings.topology.scope != TOPOLOGY_SCOPE_POD;
 }
 
 /* The verdict to report, where scopes that agree replace one that is not known. */
 static int find_verdict(struct question *q, struct fit_report *report, struct admission *ret)
 {
 	bool agreed = false;
-	int r = admission_judge(&q->node, &q->pod, report->qos, ret);
+	int r = node_asker_judge(&q->asker, &q->pod, ret);
 
 	if (r < 0 || ret->answer != KUBELET_UNKNOWN)
 		return r;
@@ -350,7 +316,7 @@ static int find_verdict(struct question *q, struct fit_report *report, struct ad
 	if (r < 0 || !agreed)
 		return r;
 	report->reason = (struct err){""};
-	r = admission_judge(&q->node, &q->pod, report->qos, ret);
+	r = node_asker_judge(&q->asker, &q->pod, ret);
 	if (r == 0 && ret->unsure_of)
 		explain_unsure(ret, &report->reason);
 	return r;
@@ -391,7 +357,7 @@ static int judge(struct question *q, struct fit_report *report)
 		return 0;
 	r = take_placements(q, &a.managers, report);
 	if (r == 0)
-		r = admission_copies(&q->node, &q->pod, report->qos, &report->copies);
+		r = admission_copies(&q->asker.node, &q->pod, report->qos, &report->copies);
 	if (r == 0 && report->unchecked.n_items > 0) {
 		report->answer = KUBELET_UNKNOWN;
 		report->rest_fits = true;
@@ -420,7 +386,7 @@ static void explain_class(const struct pod_request *pod, struct err *ret)
 
 static int make(const struct node_state *node, const struct pod_request *pod, struct fit_report *report)
 {
-	CLEANUP(question_release) struct question q = {.state = node, .settings = node->settings};
+	CLEANUP(question_release) struct question q = {0};
 	int r;
 
 	report->topology = node->settings.topology;
@@ -429,15 +395,9 @@ static int make(const struct node_state *node, const struct pod_request *pod, st
 	explain_class(pod, &report->gap);
 	r = request_of_node(pod, &report->wanted);
 	if (r == 0)
-		r = node_kubelet_init(&q.asked, node);
+		r = node_asker_init(&q.asker, node);
 	if (r == 0)
-		r = copy_pod(report, node, &q.asked.devices, pod, &q.pod);
-	if (r == 0)
-		r = node_free_amounts(node, &report->wanted, &q.free, &q.unsure);
-	if (r == 0)
-		r = node_kubelet_add_devices(&q.asked, &report->wanted, &q.free);
-	if (r == 0)
-		r = open_kubelet(&q);
+		r = copy_pod(report, node, &q.asker.known.devices, pod, &q.pod);
 	if (r == 0)
 		r = judge(&q, report);
 	return r < 0 ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);

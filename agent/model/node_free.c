@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
-#include "common/resource_name.h"
 
 /* What pods hold of one resource, in units of it. */
 struct held {
@@ -146,16 +145,6 @@ static qty_t free_memory(const struct node_state *node)
 	       (qty_t)held_bytes(&node->allocations, "memory").sum * QTY_UNIT;
 }
 
-static qty_t free_pages(const struct node_state *node, const char *name)
-{
-	int resource = inventory_resource(&node->inventory, name);
-	qty_t sum = 0;
-
-	for (size_t i = 0; i < node->inventory.n_nodes && resource >= 0; i++)
-		sum = qty_add(sum, inventory_amount(&node->inventory, i, (size_t)resource)->available);
-	return sum;
-}
-
 static int set(struct resource_list *list, const char *name, qty_t amount, enum quantity_format format)
 {
 	return resource_list_set(list, name, (struct quantity){.nano = amount, .format = format});
@@ -172,8 +161,8 @@ static int set_bytes(const struct node_state *node, const char *name, qty_t free
 			       QUANTITY_BINARY_SI);
 }
 
-int node_free_amounts(const struct node_state *node, const struct resource_list *wanted,
-	struct resource_list *ret, struct resource_list *ret_unsure)
+int node_free_amounts(
+	const struct node_state *node, struct resource_list *ret, struct resource_list *ret_unsure)
 {
 	qty_t cpus, unsure;
 	int r = free_cpus(node, &cpus, &unsure);
@@ -184,11 +173,16 @@ int node_free_amounts(const struct node_state *node, const struct resource_list 
 		r = set(ret_unsure, "cpu", unsure, QUANTITY_DECIMAL_SI);
 	if (r == 0 && inventory_resource(&node->inventory, "memory") >= 0)
 		r = set_bytes(node, "memory", free_memory(node), ret, ret_unsure);
-	for (size_t i = 0; i < wanted->n_items && r == 0; i++) {
-		const char *name = wanted->items[i].name;
-
-		if (resource_name_is_hugepages(name))
-			r = set_bytes(node, name, free_pages(node, name), ret, ret_unsure);
-	}
 	return r;
+}
+
+int node_free_pages(const struct node_state *node, const char *name, struct resource_list *ret,
+	struct resource_list *ret_unsure)
+{
+	int resource = inventory_resource(&node->inventory, name);
+	qty_t sum = 0;
+
+	for (size_t i = 0; i < node->inventory.n_nodes && resource >= 0; i++)
+		sum = qty_add(sum, inventory_amount(&node->inventory, i, (size_t)resource)->available);
+	return set_bytes(node, name, sum, ret, ret_unsure);
 }

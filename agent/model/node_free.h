@@ -8,14 +8,17 @@
 #include "common/request.h"
 
 /*
- * cpu, memory and the hugepages that `wanted` names: the node's allocatable amounts (capacity less
- * kubeReserved, systemReserved and evictionHard, as the kubelet's GetNodeAllocatableReservation() and its
- * node status have them) less what is held exclusively. An upper bound: pods of the shared pool take of it
- * too, which no file shows, and a reservation that is not known is not subtracted. 0 or -ENOMEM (*ret then
- * holds a part).
+ * cpu and memory: the node's allocatable amounts (capacity less kubeReserved, systemReserved and evictionHard, as
+ * the kubelet's GetNodeAllocatableReservation() and its node status have them) less what is held exclusively. An
+ * upper bound: pods of the shared pool take of it too, which no file shows, and a reservation that is not known is
+ * not subtracted. They are set in *ret. 0 or -ENOMEM (*ret then holds a part).
  *
  * ret_unsure: so much of them is held by containers that may be init containers. The kubelet counts the most
  * that a pod needs at one time, and no file shows which of its containers have been init containers.
  */
-int node_free_amounts(const struct node_state *node, const struct resource_list *wanted,
-	struct resource_list *ret, struct resource_list *ret_unsure);
+int node_free_amounts(
+	const struct node_state *node, struct resource_list *ret, struct resource_list *ret_unsure);
+
+/* The same for the hugepages of this name ("hugepages-1Gi"); 0 where the node has none. */
+int node_free_pages(const struct node_state *node, const char *name, struct resource_list *ret,
+	struct resource_list *ret_unsure);

@@ -59,15 +59,6 @@ static int list_devices(const struct allocations *a, struct device_inventory *re
 	return 0;
 }
 
-size_t node_kubelet_free_devices(const struct device_resource *resource)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < resource->n_devices; i++)
-		n += resource->devices[i].healthy && !resource->devices[i].allocated;
-	return n;
-}
-
 /* ---- the kubelet */
 
 /*
@@ -109,20 +100,26 @@ void node_kubelet_release(struct node_kubelet *k)
 	k->node = (struct kubelet_node){0};
 }
 
-int node_kubelet_add_devices(
-	const struct node_kubelet *k, const struct resource_list *wanted, struct resource_list *ret)
+/* Devices that nobody holds. */
+static size_t free_devices(const struct device_resource *resource)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < resource->n_devices; i++)
+		n += resource->devices[i].healthy && !resource->devices[i].allocated;
+	return n;
+}
+
+int node_kubelet_add_devices(const struct node_kubelet *k, struct resource_list *ret)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < wanted->n_items && r == 0; i++) {
-		const char *name = wanted->items[i].name;
-		const struct device_resource *device = device_inventory_find(&k->devices, name);
-		struct quantity q = {.format = QUANTITY_DECIMAL_SI};
+	for (size_t i = 0; i < k->devices.n_resources && r == 0; i++) {
+		const struct device_resource *device = &k->devices.resources[i];
+		const struct quantity q = {
+			.nano = (qty_t)free_devices(device) * QTY_UNIT, .format = QUANTITY_DECIMAL_SI};
 
-		if (!device)
-			continue;
-		q.nano = (qty_t)node_kubelet_free_devices(device) * QTY_UNIT;
-		r = resource_list_set(ret, name, q);
+		r = resource_list_set(ret, device->name, q);
 	}
 	return r;
 }

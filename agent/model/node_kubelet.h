@@ -25,10 +25,6 @@ struct node_kubelet {
 int node_kubelet_init(struct node_kubelet *ret, const struct node_state *state);
 void node_kubelet_release(struct node_kubelet *k);
 
-/* Devices of the resource that nobody holds. */
-size_t node_kubelet_free_devices(const struct device_resource *resource);
-
-/* The same for each device resource that `wanted` names, beside what node_free_amounts() gives. 0 or -ENOMEM
- * (*ret then holds a part). */
-int node_kubelet_add_devices(
-	const struct node_kubelet *k, const struct resource_list *wanted, struct resource_list *ret);
+/* Set for each device resource how many nobody holds, beside what node_free_amounts() gives. 0 or -ENOMEM (*ret
+ * then holds a part). */
+int node_kubelet_add_devices(const struct node_kubelet *k, struct resource_list *ret);

@@ -4,12 +4,10 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/model/node_free.h"
-#include "agent/model/node_kubelet.h"
+#include "agent/model/node_asker.h"
 #include "agent/render/fit_hints_doc.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
-#include "scoring/admission.h"
 
 #define SCORE_PREFIX "nrtd.dev/fit-score."
 
@@ -50,60 +48,20 @@ static int add_fit_hints(const struct hints_config *c, const struct fit_hints *h
 	return doc_add_string(annotations, FIT_HINTS_ANNOTATION, text.text) ? 0 : -ENOMEM;
 }
 
-/* The node's kubelet, to be asked about one shape after the other. */
-struct judge {
-	const struct node_state *state;
-	const struct node_kubelet *node;
-	struct kubelet kubelet;
-	struct kubelet_workspace *ws;
-};
-
-static void judge_release(struct judge *j)
-{
-	kubelet_workspace_freep(&j->ws);
-	kubelet_release(&j->kubelet);
-}
-
-static int judge_shape(const struct judge *j, const struct pod_request *pod, enum kubelet_answer *ret)
-{
-	CLEANUP(resource_list_release) struct resource_list wanted = {0};
-	CLEANUP(resource_list_release) struct resource_list free = {0};
-	CLEANUP(resource_list_release) struct resource_list unsure = {0};
-	const struct admission_node node = {
-		.kubelet = &j->kubelet, .ws = j->ws, .free = &free, .unsure = &unsure};
-	struct admission a;
-	int r = request_of_node(pod, &wanted);
-
-	if (r == 0)
-		r = node_free_amounts(j->state, &wanted, &free, &unsure);
-	if (r == 0)
-		r = node_kubelet_add_devices(j->node, &wanted, &free);
-	if (r == 0)
-		r = admission_judge(&node, pod, request_qos(pod), &a);
-	if (r == 0)
-		*ret = a.answer;
-	return r;
-}
-
 /* What each shape's score says of the node; 0 where the kubelet would refuse it, whatever the score says. */
-static int add_scores(const struct hints_config *c, const struct fit_hints *h, const struct node_state *state,
-	const struct node_kubelet *kubelet, struct doc *annotations)
+static int add_scores(const struct hints_config *c, const struct fit_hints *h, struct node_asker *asker,
+	struct doc *annotations)
 {
-	CLEANUP(judge_release) struct judge judge = {.state = state, .node = kubelet};
-	int r = h->n_shapes > 0 ? kubelet_init(&judge.kubelet, &kubelet->node) : 0;
-
-	if (r == 0 && h->n_shapes > 0)
-		r = kubelet_workspace_new(&judge.kubelet, &judge.ws);
-	for (size_t i = 0; i < h->n_shapes && r == 0; i++) {
+	for (size_t i = 0; i < h->n_shapes; i++) {
 		const struct shape_hint *shape = &h->shapes[i];
 		int score = shape->scores[c->strategy];
-		enum kubelet_answer answer = KUBELET_UNKNOWN;
+		struct admission a;
 		char key[128], text[16];
+		int r = node_asker_judge(asker, &c->shapes[i].pod, &a);
 
-		r = judge_shape(&judge, &c->shapes[i].pod, &answer);
 		if (r < 0)
 			return r;
-		if (answer == KUBELET_REJECTS || shape->fit.verdict == FIT_NONE)
+		if (a.answer == KUBELET_REJECTS || shape->fit.verdict == FIT_NONE)
 			score = 0;
 		else if (shape->fit.verdict == FIT_UNKNOWN || score == SCORE_UNKNOWN)
 			continue;
@@ -112,7 +70,7 @@ static int add_scores(const struct hints_config *c, const struct fit_hints *h, c
 		if (!doc_add_string(annotations, key, text))
 			return -ENOMEM;
 	}
-	return r;
+	return 0;
 }
 
 /* The most CPUs that are free on some `n` NUMA nodes or fewer; false when the table does not show it. */
@@ -176,31 +134,21 @@ static int add_labels(const struct fit_hints *h, enum topology_manager_policy po
 }
 
 /* The kubelet admits no more CPUs than the whole node has left, whatever its managers could do. */
-static int limit_to_free(const struct node_state *node, struct exclusive_cpus *exclusive)
+static void limit_to_free(const struct node_asker *asker, struct exclusive_cpus *exclusive)
 {
-	CLEANUP(resource_list_release) struct resource_list free = {0};
-	CLEANUP(resource_list_release) struct resource_list unsure = {0};
-	const struct resource_list nothing = {0};
-	const struct resource_quantity *cpus, *more;
-	qty_t most;
-	int r = node_free_amounts(node, &nothing, &free, &unsure);
+	const struct resource_quantity *cpus = resource_list_find(&asker->free, "cpu");
+	const struct resource_quantity *more = resource_list_find(&asker->unsure, "cpu");
+	qty_t most = cpus->quantity.nano + more->quantity.nano;
 
-	if (r < 0)
-		return r;
-	cpus = resource_list_find(&free, "cpu");
-	more = resource_list_find(&unsure, "cpu");
-	most = cpus->quantity.nano + more->quantity.nano;
 	exclusive_cpus_limit(exclusive, most > 0 ? (size_t)(most / QTY_UNIT) : 0);
-	return 0;
 }
 
-static int compute(const struct hints_config *c, const struct node_state *node,
-	const struct kubelet_node *kubelet, struct fit_hints *ret)
+static int compute(const struct hints_config *c, const struct node_asker *asker, struct fit_hints *ret)
 {
 	CLEANUP(freep) struct request_shape *shapes = calloc(c->n_shapes + 1, sizeof(*shapes));
 	const struct fit_hints_input input = {
-		.inventory = &node->inventory,
-		.kubelet = kubelet,
+		.inventory = &asker->state->inventory,
+		.kubelet = &asker->known.node,
 		.shapes = shapes,
 		.n_shapes = c->n_shapes,
 		.limits = {.entries = FRONTIER_MAX_ENTRIES, .work = FRONTIER_WORK_LIMIT},
@@ -212,11 +160,8 @@ static int compute(const struct hints_config *c, const struct node_state *node,
 	for (size_t i = 0; i < c->n_shapes; i++)
 		shapes[i] = (struct request_shape){.name = c->shapes[i].name, .pod = &c->shapes[i].pod};
 	r = fit_hints_init(ret, &input);
-	if (r < 0)
-		return r;
-	r = limit_to_free(node, &ret->exclusive);
-	if (r < 0)
-		fit_hints_release(ret);
+	if (r == 0)
+		limit_to_free(asker, &ret->exclusive);
 	return r;
 }
 
@@ -225,16 +170,16 @@ int hints_make(const struct hints_config *c, const struct node_state *node, cons
 {
 	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
 	CLEANUP(doc_release) struct doc labels = {.kind = DOC_MAP};
-	CLEANUP(node_kubelet_release) struct node_kubelet kubelet = {0};
+	CLEANUP(node_asker_release) struct node_asker asker = {0};
 	struct fit_hints h;
-	int r = node_kubelet_init(&kubelet, node);
+	int r = node_asker_init(&asker, node);
 
 	if (r == 0)
-		r = compute(c, node, &kubelet.node, &h);
+		r = compute(c, &asker, &h);
 	if (r == 0) {
 		r = add_fit_hints(c, &h, nrt_hash, &annotations, notes);
 		if (r == 0)
-			r = add_scores(c, &h, node, &kubelet, &annotations);
+			r = add_scores(c, &h, &asker, &annotations);
 		if (r == 0 && c->labels)
 			r = add_labels(&h, node->settings.topology.policy, &labels);
 		fit_hints_release(&h);

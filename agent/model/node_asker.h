@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A node's kubelet, ready to be asked about any number of pods: the one way from a node's state to verdicts. It
+ * serves the commands, the hints and the view of a cluster.
+ */
+#include "agent/model/node_kubelet.h"
+#include "common/node_state.h"
+#include "scoring/admission.h"
+
+struct node_asker {
+	const struct node_state *state;
+	struct settings settings; /* a shallow copy, to ask what if */
+	struct node_kubelet known;
+	struct resource_list free, unsure; /* what pods can still ask of the whole node: node_free.h */
+	struct kubelet kubelet;
+	struct kubelet_workspace *ws;
+	struct admission_node node; /* for admission_copies() and admission_nearest(), after a judge */
+};
+
+/* 0 or -ENOMEM; `a` is then as {0}. The state must outlive it unchanged. Not to be moved. */
+int node_asker_init(struct node_asker *a, const struct node_state *state);
+void node_asker_release(struct node_asker *a);
+
+/* From here on the Topology Manager is set up like this, whatever the node's settings say. 0 or -ENOMEM (`a` can
+ * then only be released). */
+int node_asker_what_if(struct node_asker *a, const struct topology_manager_config *config);
+
+/* The kubelet's answer to a pod of class request_qos(), as admission_judge(). 0 or -ENOMEM. */
+int node_asker_judge(struct node_asker *a, const struct pod_request *pod, struct admission *ret);
