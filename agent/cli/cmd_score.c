@@ -8,7 +8,7 @@
 
 #include "agent/base/json.h"
 #include "agent/base/output.h"
-#include "agent/cli/nrt_input.h"
+#include "agent/cluster/nrt_input.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/score_report.h"
 #include "agent/cli/score_text.h"

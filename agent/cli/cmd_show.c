@@ -6,8 +6,8 @@
 #include <signal.h>
 
 #include "agent/cli/look.h"
-#include "agent/cli/nrt_input.h"
-#include "agent/observe/observe_nrt.h"
+#include "agent/cluster/nrt_input.h"
+#include "agent/cluster/observe_nrt.h"
 #include "agent/base/output.h"
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"

@@ -4,7 +4,7 @@
  * pod_input: the pod that a command is asked about, from -f FILE or from flags.
  */
 #include "agent/cli/opts.h"
-#include "agent/cli/pod_parse.h"
+#include "agent/cluster/pod_parse.h"
 
 /* The file may have this many bytes, and hold this many objects. */
 #define POD_INPUT_MAX_BYTES   (1024u * 1024u)

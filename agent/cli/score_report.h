@@ -3,8 +3,8 @@
 /*
  * What every scheduler would say of one pod on each of many nodes, ranked.
  */
-#include "agent/cli/pod_parse.h"
-#include "agent/observe/nrt_parse.h"
+#include "agent/cluster/pod_parse.h"
+#include "agent/cluster/nrt_parse.h"
 #include "scoring/filter.h"
 #include "scoring/strategies.h"
 #include "scoring/volcano.h"

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "agent/cli/pod_parse.h"
+#include "agent/cluster/pod_parse.h"
 #include "common/cleanup.h"
 #include "common/duration.h"
 #include "common/vec.h"

@@ -5,8 +5,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/base/json.h"
-#include "agent/cli/nrt_input.h"
-#include "agent/observe/observe_nrt.h"
+#include "agent/cluster/nrt_input.h"
+#include "agent/cluster/observe_nrt.h"
 #include "agent/cli/score_text.h"
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"

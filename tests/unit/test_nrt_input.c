@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/cli/nrt_input.h"
+#include "agent/cluster/nrt_input.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "agent/render/nrt.h"
-#include "agent/observe/observe_nrt.h"
+#include "agent/cluster/observe_nrt.h"
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"
 #include "agent/show/show_text.h"

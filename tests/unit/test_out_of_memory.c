@@ -9,7 +9,7 @@
 
 #include "agent/render/fit_hints_doc.h"
 #include "agent/render/nrt.h"
-#include "agent/observe/observe_nrt.h"
+#include "agent/cluster/observe_nrt.h"
 #include "agent/render/placement.h"
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/observe/nrt_parse.h"
+#include "agent/cluster/nrt_parse.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cli/pod_parse.h"
+#include "agent/cluster/pod_parse.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
  * NodeResourceTopology objects from where a person has them: a file (YAML with one or many documents, JSON, a
  * List), a directory of such files, or "-" for standard input.
  */
-#include "agent/observe/nrt_parse.h"
+#include "agent/cluster/nrt_parse.h"
 
 #define NRT_INPUT_MAX_OBJECTS 100000 /* Kubernetes supports 5000 nodes */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/observe/observe_nrt.h"
+#include "agent/cluster/observe_nrt.h"
 
 #include <errno.h>
 #include <limits.h>
 
-#include "agent/observe/nrt_parse.h"
+#include "agent/cluster/nrt_parse.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 

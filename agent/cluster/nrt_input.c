@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cli/nrt_input.h"
+#include "agent/cluster/nrt_input.h"
 
 #include <dirent.h>
 #include <errno.h>
