@@ -62,10 +62,12 @@ static int find_by_numbers(struct finding *f, const bool *available, size_t tota
 	struct cpu_widths widths;
 	int r = 0;
 
-	cpu_manager_widths(cm, available, &widths);
+	if (policy != TOPOLOGY_MANAGER_NONE)
+		cpu_manager_widths(cm, available, &widths);
 	for (size_t n = f->step; n <= total && r == 0; n += f->step) {
 		unsigned n_nodes;
-		bool preferred = cpu_manager_has_preferred(cm, &widths, n, &n_nodes);
+		bool preferred = policy == TOPOLOGY_MANAGER_NONE ||
+				 cpu_manager_has_preferred(cm, &widths, n, &n_nodes);
 		size_t physical;
 
 		if (policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && n_nodes > 1)
@@ -77,21 +79,28 @@ static int find_by_numbers(struct finding *f, const bool *available, size_t tota
 	return r;
 }
 
+/* A pod of one container that asks for n CPUs. */
+static int make_pod(size_t n, struct pod_request *ret)
+{
+	pod_request_init(ret);
+	if (!pod_request_add(ret, CONTAINER_APP, ""))
+		return -ENOMEM;
+	return resource_list_set(&ret->containers[0].requests, "cpu", quantity_from_units((int64_t)n));
+}
+
 /* The kubelet's verdict on each number. */
 static int find_by_trying(struct finding *f)
 {
 	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	CLEANUP(pod_request_release) struct pod_request pod;
 	struct resource_list *requests;
-	int r;
+	int r = make_pod(1, &pod);
 
-	pod_request_init(&pod);
-	if (!pod_request_add(&pod, CONTAINER_APP, ""))
-		return -ENOMEM;
-	requests = &pod.containers[0].requests;
-	r = resource_list_set(requests, "cpu", quantity_from_units(1));
 	if (r == 0)
 		r = kubelet_workspace_new(f->k, &ws);
+	if (r < 0)
+		return r;
+	requests = &pod.containers[0].requests;
 	for (size_t n = f->step; n <= f->k->topology.n_cpus && r == 0; n += f->step) {
 		struct kubelet_verdict verdict;
 
@@ -119,14 +128,12 @@ static const struct err *unknown(const struct kubelet *k)
 	return NULL;
 }
 
-static int find(const struct kubelet *k, unsigned *ret_step, struct exclusive_cpus_admitted *ret)
+/* The ranges and what they follow from, into `ret`, which says why where they are not known. */
+static int find(const struct kubelet *k, bool *available, struct exclusive_cpus_admitted *ret)
 {
-	CLEANUP(freep) bool *available = calloc(k->topology.n_cpus + 1, sizeof(*available));
 	struct finding f = {.k = k, .step = 1, .ret = ret};
 	size_t n_nodes = k->topology.levels[CPU_LEVEL_NUMA].n;
 
-	if (!available)
-		return -ENOMEM;
 	if (unknown(k)) {
 		ret->unknown = *unknown(k);
 		return 0;
@@ -138,16 +145,35 @@ static int find(const struct kubelet *k, unsigned *ret_step, struct exclusive_cp
 	}
 	if (k->cpu.options.full_pcpus_only && k->cpu.cpus_per_core > 1)
 		f.step = k->cpu.cpus_per_core;
-	*ret_step = (unsigned)f.step;
-	if (numbers_suffice(&k->cpu))
-		return find_by_numbers(&f, available, cpu_manager_available(&k->cpu, k->shared, available));
+	ret->step = (unsigned)f.step;
 	if (k->cpu.options.distribute_cpus_across_numa && n_nodes > EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES) {
 		err_set(&ret->unknown, 0,
 			"distributing CPUs over %zu NUMA nodes has too many outcomes (at most %u)", n_nodes,
 			EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES);
 		return 0;
 	}
-	return find_by_trying(&f);
+	if (!numbers_suffice(&k->cpu))
+		return find_by_trying(&f);
+	return find_by_numbers(&f, available, cpu_manager_available(&k->cpu, k->shared, available));
+}
+
+int exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret)
+{
+	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted found = {.step = 1};
+	CLEANUP(freep) bool *available = calloc(k->topology.n_cpus + 1, sizeof(*available));
+	int r = available ? find(k, available, &found) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	*ret = found;
+	found = (struct exclusive_cpus_admitted){0};
+	return 0;
+}
+
+void exclusive_cpus_admitted_release(struct exclusive_cpus_admitted *a)
+{
+	free(a->ranges);
+	*a = (struct exclusive_cpus_admitted){0};
 }
 
 int exclusive_cpus_init(struct exclusive_cpus *ret, const struct kubelet_node *node)
@@ -159,16 +185,18 @@ int exclusive_cpus_init(struct exclusive_cpus *ret, const struct kubelet_node *n
 
 	as.settings = &settings;
 	settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
-	for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+	for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_NONE;
 		policy <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && r == 0; policy++) {
 		struct kubelet k;
 
 		settings.topology.policy = policy;
 		r = kubelet_init(&k, &as);
 		if (r == 0) {
-			r = find(&k, &e.step, &e.policies[policy]);
+			r = exclusive_cpus_find(&k, &e.policies[policy]);
 			kubelet_release(&k);
 		}
+		if (r == 0 && e.policies[policy].step > e.step)
+			e.step = e.policies[policy].step;
 	}
 	if (r < 0) {
 		exclusive_cpus_release(&e);
@@ -181,8 +209,68 @@ int exclusive_cpus_init(struct exclusive_cpus *ret, const struct kubelet_node *n
 void exclusive_cpus_release(struct exclusive_cpus *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(e->policies); i++)
-		free(e->policies[i].ranges);
+		exclusive_cpus_admitted_release(&e->policies[i]);
 	memset(e, 0, sizeof(*e));
+}
+
+size_t exclusive_cpus_largest(const struct exclusive_cpus_admitted *a, size_t most)
+{
+	size_t best = 0;
+
+	for (size_t i = 0; i < a->n_ranges && a->ranges[i].first <= most; i++) {
+		size_t last = a->ranges[i].last < most ? a->ranges[i].last : most;
+
+		best = last - (last - a->ranges[i].first) % a->step;
+	}
+	return best;
+}
+
+/* Of no core some CPUs are available and others not. */
+static bool cores_are_whole(const struct cpu_topology *t, const bool *available)
+{
+	const struct cpu_elements *cores = &t->levels[CPU_LEVEL_CORE];
+
+	for (size_t c = 0; c < cores->n; c++)
+		for (uint32_t i = cores->first[c]; i + 1 < cores->first[c + 1]; i++)
+			if (available[cores->cpus[i]] != available[cores->cpus[i + 1]])
+				return false;
+	return true;
+}
+
+/* The smallest pods, until one is refused. */
+static int usable_by_trying(
+	const struct kubelet *k, struct kubelet_workspace *ws, size_t n, size_t *ret_usable)
+{
+	CLEANUP(pod_request_release) struct pod_request pod;
+	struct kubelet_verdict verdict = {.answer = KUBELET_REJECTS};
+	size_t usable = 0;
+	int r = make_pod(n, &pod);
+
+	if (r == 0)
+		r = kubelet_judge(k, ws, &pod, QOS_GUARANTEED, &verdict);
+	while (r == 0 && verdict.answer == KUBELET_ADMITS) {
+		usable += n;
+		r = kubelet_judge_next(k, ws, &pod, QOS_GUARANTEED, &verdict);
+	}
+	*ret_usable = usable;
+	return r;
+}
+
+int exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
+	const struct exclusive_cpus_admitted *a, size_t *ret)
+{
+	CLEANUP(freep) bool *available = calloc(k->topology.n_cpus + 1, sizeof(*available));
+	size_t total;
+
+	if (!available)
+		return -ENOMEM;
+	total = cpu_manager_available(&k->cpu, k->shared, available);
+	if (a->n_ranges > 0 &&
+		!(numbers_suffice(&k->cpu) && a->ranges[0].first == a->step &&
+			(!k->cpu.options.full_pcpus_only || cores_are_whole(&k->topology, available))))
+		return usable_by_trying(k, ws, a->ranges[0].first, ret);
+	*ret = a->n_ranges > 0 ? total : 0;
+	return 0;
 }
 
 void exclusive_cpus_limit(struct exclusive_cpus *e, size_t most)

@@ -2,8 +2,9 @@
 #pragma once
 /*
  * exclusive_cpus: the numbers of exclusive CPUs that this node's kubelet would admit right now. They are
- * given for each policy of the Topology Manager that aligns. A number is admitted when kubelet_judge() admits
- * the Guaranteed pod of one container that asks for as many CPUs and nothing else. Depends on scoring/kubelet.h.
+ * given for each policy of the Topology Manager, or for a kubelet as it is. A number is admitted when
+ * kubelet_judge() admits the Guaranteed pod of one container that asks for as many CPUs and nothing else.
+ * Depends on scoring/kubelet.h.
  */
 #include "scoring/kubelet.h"
 
@@ -16,11 +17,12 @@ struct exclusive_cpus_admitted {
 	struct exclusive_cpu_range *ranges; /* ascending, as long as can be */
 	size_t n_ranges;
 	size_t ranges_size;
+	unsigned step; /* CPUs per core under full-pcpus-only, else 1 */
 };
 
 struct exclusive_cpus {
-	unsigned step; /* CPUs per core under full-pcpus-only, else 1 */
-	/* Of best-effort, restricted and single-numa-node; the others stay empty. */
+	unsigned step; /* the policies' */
+	/* That of an unknown policy stays empty. */
 	struct exclusive_cpus_admitted policies[TOPOLOGY_MANAGER_POLICY_COUNT];
 };
 
@@ -32,6 +34,24 @@ struct exclusive_cpus {
  * play no part: one container gets the same in either scope. */
 int exclusive_cpus_init(struct exclusive_cpus *ret, const struct kubelet_node *node);
 void exclusive_cpus_release(struct exclusive_cpus *e);
+
+/*
+ * The numbers of this kubelet, in the scope and under the policy that it has; what is said above of the scope
+ * holds. 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it.
+ */
+int exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret);
+void exclusive_cpus_admitted_release(struct exclusive_cpus_admitted *a);
+
+/* The largest number admitted that is not above `most`, 0 = there is none. */
+size_t exclusive_cpus_largest(const struct exclusive_cpus_admitted *a, size_t most);
+
+/*
+ * How many CPUs the smallest pods admitted would hold together, one after the other until the kubelet refuses one:
+ * what of the free CPUs is of use at all. `a` is what exclusive_cpus_find() gave for `k`, and known. 0 or
+ * -ENOMEM.
+ */
+int exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
+	const struct exclusive_cpus_admitted *a, size_t *ret);
 
 /* Take the numbers above `most` out: the managers would admit them, but the whole node has not that many left
  * (OutOfcpu). */

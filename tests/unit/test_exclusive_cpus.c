@@ -75,7 +75,7 @@ static void the_documents_example(void **state)
 	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT, "2-60");
 	assert_ranges(&e, TOPOLOGY_MANAGER_RESTRICTED, "2-30 34-60");
 	assert_ranges(&e, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "2-30");
-	assert_ranges(&e, TOPOLOGY_MANAGER_NONE, "");
+	assert_ranges(&e, TOPOLOGY_MANAGER_NONE, "2-60");
 	exclusive_cpus_release(&e);
 	fixture_release(&f);
 }
@@ -220,6 +220,35 @@ static void compare(struct fixture *f, const struct exclusive_cpus *e, enum topo
 	kubelet_release(&k);
 }
 
+/* Pods of the smallest size until the kubelet refuses one: what is usable of the free CPUs. */
+static void compare_usable(struct fixture *f, const struct exclusive_cpus_admitted *a)
+{
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
+	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
+	struct pod_request pod;
+	struct kubelet k;
+	size_t held = 0, usable;
+
+	assert_int_equal(kubelet_init(&k, &f->node), 0);
+	assert_int_equal(kubelet_workspace_new(&k, &ws), 0);
+	pod_request_init(&pod);
+	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
+	assert_int_equal(resource_list_set(&pod.containers[0].requests, "cpu",
+				 quantity_from_units(a->n_ranges > 0 ? (int64_t)a->ranges[0].first : 1)),
+		0);
+	assert_int_equal(kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict), 0);
+	while (a->n_ranges > 0 && verdict.answer == KUBELET_ADMITS) {
+		held += a->step;
+		assert_int_equal(kubelet_judge_next(&k, ws, &pod, QOS_GUARANTEED, &verdict), 0);
+	}
+	assert_int_equal(exclusive_cpus_usable(&k, ws, a, &usable), 0);
+	if (held != usable)
+		fail_msg("policy %s: small pods hold %zu CPUs, not %zu",
+			topology_manager_policy_names[k.rules.policy], held, usable);
+	pod_request_release(&pod);
+	kubelet_release(&k);
+}
+
 static void ranges_equal_the_verdicts(void **state)
 {
 	uint64_t random = test_seed(9), counts[KUBELET_ANSWER_COUNT] = {0}, known = 0;
@@ -231,18 +260,20 @@ static void ranges_equal_the_verdicts(void **state)
 
 		random_fixture(&random, &f);
 		assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
-		for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_BEST_EFFORT;
+		for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_NONE;
 			policy <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE; policy++) {
 			known += e.policies[policy].unknown.text[0] == '\0';
 			for (size_t i = 1; i < e.policies[policy].n_ranges; i++)
 				assert_true(e.policies[policy].ranges[i].first >
 					    e.policies[policy].ranges[i - 1].last + e.step);
 			compare(&f, &e, policy, counts);
+			if (e.policies[policy].unknown.text[0] == '\0')
+				compare_usable(&f, &e.policies[policy]);
 		}
 		exclusive_cpus_release(&e);
 		fixture_release(&f);
 	}
-	print_message("%llu admitted, %llu rejected, %llu unknown, %llu of 6000 policies known\n",
+	print_message("%llu admitted, %llu rejected, %llu unknown, %llu of 8000 policies known\n",
 		(unsigned long long)counts[KUBELET_ADMITS], (unsigned long long)counts[KUBELET_REJECTS],
 		(unsigned long long)counts[KUBELET_UNKNOWN], (unsigned long long)known);
 	assert_true(known > 3000 && counts[KUBELET_ADMITS] > 1000 && counts[KUBELET_REJECTS] > 1000);
