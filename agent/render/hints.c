@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
+#include "agent/model/largest_pod.h"
 #include "agent/model/node_asker.h"
 #include "agent/render/fit_hints_doc.h"
 #include "common/cleanup.h"
@@ -73,74 +74,23 @@ static int add_scores(const struct hints_config *c, const struct fit_hints *h, s
 	return 0;
 }
 
-/* The most CPUs that are free on some `n` NUMA nodes or fewer; false when the table does not show it. */
-static bool cpus_on_nodes(const struct frontier *f, size_t cpu, unsigned n, size_t *ret)
+static int add_labels(const struct fit_hints *h, const struct node_asker *asker, struct doc *labels)
 {
-	bool beyond = !f->truncated;
-	qty_t most = 0;
+	const struct exclusive_cpus_admitted *admitted =
+		&h->exclusive.policies[asker->settings.topology.policy];
+	size_t n;
 
-	for (size_t i = 0; i < f->n_entries; i++) {
-		if (f->entries[i].n_nodes > n)
-			beyond = true;
-		else if (frontier_amount(f, i, cpu) > most)
-			most = frontier_amount(f, i, cpu);
-	}
-	*ret = (size_t)(most / QTY_UNIT);
-	return beyond;
-}
-
-/* The largest number not above `most` that the kubelet would admit now. */
-static bool largest_admitted(
-	const struct exclusive_cpus *e, enum topology_manager_policy policy, size_t most, size_t *ret)
-{
-	const struct exclusive_cpus_admitted *a = &e->policies[policy];
-	size_t best = 0;
-
-	if (policy == TOPOLOGY_MANAGER_UNKNOWN || a->unknown.text[0])
-		return false;
-	if (policy == TOPOLOGY_MANAGER_NONE) {
-		*ret = most - most % e->step;
-		return true;
-	}
-	for (size_t i = 0; i < a->n_ranges; i++) {
-		size_t last = a->ranges[i].last < most ? a->ranges[i].last : most;
-
-		if (last >= a->ranges[i].first)
-			best = last - (last - a->ranges[i].first) % e->step;
-	}
-	*ret = best;
-	return true;
-}
-
-static int add_labels(const struct fit_hints *h, enum topology_manager_policy policy, struct doc *labels)
-{
-	int cpu = inventory_resource(h->inventory, "cpu");
-	size_t most, n;
-
-	if (cpu < 0 || !h->has_exclusive)
-		return 0;
 	for (unsigned i = 1; i <= h->inventory->n_nodes && i <= HINTS_MAX_NUMA_LABELS; i++) {
 		char key[64], text[24];
 
-		if (!cpus_on_nodes(&h->frontier, (size_t)cpu, i, &most) ||
-			!largest_admitted(&h->exclusive, policy, most, &n))
-			continue;
+		if (!largest_pod(asker, admitted, i, &n))
+			break;
 		snprintf(key, sizeof(key), HINTS_LABEL_PREFIX "%u-numa", i);
 		snprintf(text, sizeof(text), "%zu", n);
 		if (!doc_add_string(labels, key, text))
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-/* The kubelet admits no more CPUs than the whole node has left, whatever its managers could do. */
-static void limit_to_free(const struct node_asker *asker, struct exclusive_cpus *exclusive)
-{
-	const struct resource_quantity *cpus = resource_list_find(&asker->free, "cpu");
-	const struct resource_quantity *more = resource_list_find(&asker->unsure, "cpu");
-	qty_t most = cpus->quantity.nano + more->quantity.nano;
-
-	exclusive_cpus_limit(exclusive, most > 0 ? (size_t)(most / QTY_UNIT) : 0);
 }
 
 static int compute(const struct hints_config *c, const struct node_asker *asker, struct fit_hints *ret)
@@ -161,7 +111,7 @@ static int compute(const struct hints_config *c, const struct node_asker *asker,
 		shapes[i] = (struct request_shape){.name = c->shapes[i].name, .pod = &c->shapes[i].pod};
 	r = fit_hints_init(ret, &input);
 	if (r == 0)
-		limit_to_free(asker, &ret->exclusive);
+		exclusive_cpus_limit(&ret->exclusive, largest_pod_limit(asker));
 	return r;
 }
 
@@ -181,7 +131,7 @@ int hints_make(const struct hints_config *c, const struct node_state *node, cons
 		if (r == 0)
 			r = add_scores(c, &h, &asker, &annotations);
 		if (r == 0 && c->labels)
-			r = add_labels(&h, node->settings.topology.policy, &labels);
+			r = add_labels(&h, &asker, &labels);
 		fit_hints_release(&h);
 	} else if (r == -E2BIG) {
 		notes_add(notes, "fit hints are left out: %zu NUMA nodes are too many",
