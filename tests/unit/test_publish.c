@@ -448,6 +448,23 @@ static void a_node_created_anew_gets_the_object_anew(void **state)
 	bench_close(&b);
 }
 
+static void of_a_key_that_a_node_has_twice_the_last_counts(void **state)
+{
+	static const char text[] =
+		"{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"nrtd.dev/a\":\"1\",\"other\":\"x\",\"nrtd.dev/a\":\"2\"}}}";
+	CLEANUP(node_metadata_release) struct node_metadata have;
+	CLEANUP(doc_release) struct doc patch = DOC_INIT;
+	struct err err = {""};
+
+	(void)state;
+	node_metadata_init(&have);
+	assert_int_equal(node_metadata_parse(text, sizeof(text) - 1, &have, &err), 0);
+	assert_int_equal(have.annotations.n_items, 1);
+	assert_string_equal(have.annotations.items[0].text, "2");
+	assert_int_equal(node_metadata_patch(&have, &have, &patch), 0);
+	assert_int_equal(patch.n_items, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +479,7 @@ int main(void)
 		cmocka_unit_test(a_resolver_that_stands_still_holds_up_nothing),
 		cmocka_unit_test(answers_say_what_to_do),
 		cmocka_unit_test(a_node_created_anew_gets_the_object_anew),
+		cmocka_unit_test(of_a_key_that_a_node_has_twice_the_last_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
