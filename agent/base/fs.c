@@ -233,19 +233,21 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 	return read_fd(fd, full.text, out, err);
 }
 
+int fs_open_argument(const char *path, struct err *err)
+{
+	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC)
+					: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno)) : fd;
+}
+
 int fs_read_argument(const char *path, struct strbuf *out, struct err *err)
 {
-	CLEANUP(closep) int fd = -1;
+	CLEANUP(closep) int fd = fs_open_argument(path, err);
 
-	if (!strcmp(path, "-"))
-		return read_fd(STDIN_FILENO, "standard input", out, err);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		int r = -errno;
-
-		return err_set(err, r, "cannot open '%s': %s", path, strerror(-r));
-	}
-	return read_fd(fd, path, out, err);
+	if (fd < 0)
+		return fd;
+	return read_fd(fd, strcmp(path, "-") != 0 ? path : "standard input", out, err);
 }
 
 static void closedirp(DIR **dir)

@@ -35,7 +35,11 @@ int fs_resolve(const char *root, const char *path, struct strbuf *out);
  */
 int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err);
 
-/* A file that the user named: waits for pipes, "-" is standard input. Returns and `out` as fs_read(). */
+/* A file that the user named, for reading: waits for pipes, "-" is standard input. A file descriptor that the
+ * caller closes, or -errno. */
+int fs_open_argument(const char *path, struct err *err);
+
+/* The whole of one. Returns and `out` as fs_read(). */
 int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
 
 /*

@@ -351,8 +351,30 @@ static int check_directives(const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-/* Append the first `count` documents of a stream to `list`. */
-static int parse_documents(const char *text, size_t len, size_t count, struct doc *list, struct err *err)
+/* What is done with the documents of a stream: the first `count` are appended to a list, or each is handed over.
+ */
+struct consumer {
+	size_t count;
+	yaml_fn *fn; /* NULL = they stay in the list */
+	void *data;
+};
+
+/* The documents that are complete, away from the list. */
+static int consume(const struct consumer *to, struct doc *list, struct err *err)
+{
+	struct doc document = list->n_items > 0 && to->fn ? list->items[0] : (struct doc)DOC_INIT;
+	int r;
+
+	if (!to->fn || list->n_items == 0)
+		return 0;
+	list->n_items = 0;
+	r = to->fn(&document, to->data, err);
+	doc_release(&document);
+	return r;
+}
+
+static int parse_documents(
+	const char *text, size_t len, const struct consumer *to, struct doc *list, struct err *err)
 {
 	CLEANUP(reader_release) struct reader rd = {.err = err};
 	int r = check_directives(text, len, err);
@@ -370,7 +392,10 @@ static int parse_documents(const char *text, size_t len, size_t count, struct do
 		if (r < 0 || event.type == YAML_STREAM_END_EVENT)
 			break;
 		r = read_event(&rd, &event, list);
-		if (event.type == YAML_DOCUMENT_END_EVENT && list->n_items == count)
+		if (event.type != YAML_DOCUMENT_END_EVENT || r < 0)
+			continue;
+		r = consume(to, list, err);
+		if (list->n_items == to->count)
 			break;
 	}
 	return r == -ENOMEM ? err_no_memory(err) : r;
@@ -380,7 +405,8 @@ static int parse_documents(const char *text, size_t len, size_t count, struct do
 static int parse_some(const char *text, size_t len, size_t count, struct doc *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
-	int r = parse_documents(text, len, count, &list, err);
+	const struct consumer stay = {.count = count};
+	int r = parse_documents(text, len, &stay, &list, err);
 
 	if (r == 0 && list.n_items == 0)
 		r = err_set(err, -ENOENT, "no YAML document in it");
@@ -415,6 +441,14 @@ int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *er
 	*ret = list;
 	list = (struct doc)DOC_INIT;
 	return 0;
+}
+
+int yaml_parse_each(const char *text, size_t len, yaml_fn *fn, void *data, struct err *err)
+{
+	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
+	const struct consumer to = {.count = SIZE_MAX, .fn = fn, .data = data};
+
+	return parse_documents(text, len, &to, &list, err);
 }
 
 int yaml_parse_first(const char *text, size_t len, struct doc *ret, struct err *err)

@@ -19,5 +19,12 @@ int yaml_parse_first(const char *text, size_t len, struct doc *ret, struct err *
 /* The same, every document of the stream, as a list; a JSON text is the only one. */
 int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *err);
 
+/* Called with one document, which it may take apart. 0, or -errno that ends the reading. */
+typedef int yaml_fn(struct doc *document, void *data, struct err *err);
+
+/* Every document of the stream to `fn`, one at a time; none is no failure. Returns as yaml_parse(), or what `fn`
+ * returned. */
+int yaml_parse_each(const char *text, size_t len, yaml_fn *fn, void *data, struct err *err);
+
 /* Print as block YAML; strings that would read as something else are quoted. 0 or -ENOMEM/-EFBIG. */
 int yaml_print(const struct doc *d, struct strbuf *out);

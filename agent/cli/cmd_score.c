@@ -8,7 +8,7 @@
 
 #include "agent/base/json.h"
 #include "agent/base/output.h"
-#include "agent/cluster/nrt_input.h"
+#include "agent/cluster/object_input.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/score_report.h"
 #include "agent/cli/score_text.h"
@@ -128,6 +128,12 @@ static int print(const struct options *options, const struct score_row *rows, si
 	return r < 0 ? r : output_text(&text);
 }
 
+static int add_node(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	(void)kind;
+	return nrt_nodes_add(object, data, err);
+}
+
 /* The inputs; what is wrong with them is usage. */
 static int read_inputs(const struct options *options, struct nrt_nodes *nodes, struct pod_templates *pods,
 	const struct pod_template **ret_pod, struct weights *weights, struct err *err)
@@ -145,7 +151,7 @@ static int read_inputs(const struct options *options, struct nrt_nodes *nodes, s
 	if (r == 0)
 		r = pod_input_pick(options, pods, ret_pod, err);
 	if (r == 0)
-		r = nrt_input_read(options->value[OPT_NRT], nodes, err);
+		r = object_input_read(options->value[OPT_NRT], 1u << OBJECT_NRT, add_node, nodes, err);
 	return r;
 }
 

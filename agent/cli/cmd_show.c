@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "agent/cli/look.h"
-#include "agent/cluster/nrt_input.h"
+#include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
 #include "agent/base/output.h"
 #include "agent/show/show.h"
@@ -24,7 +24,7 @@ static int look_at_object(const struct options *options, struct observation *ret
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	const char *path = options->value[OPT_NRT];
-	int r = nrt_input_choose(path, options->value[OPT_NODE_NAME], &object, err);
+	int r = object_input_choose(path, options->value[OPT_NODE_NAME], &object, err);
 
 	if (r < 0)
 		return r;

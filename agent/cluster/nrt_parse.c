@@ -231,10 +231,9 @@ static void read_policies(const struct doc *object, struct nrt_node *node)
 
 /* ---- objects */
 
-int nrt_nodes_add(struct doc *object, void *data, struct err *err)
+int nrt_nodes_add(const struct doc *object, struct nrt_nodes *nodes, struct err *err)
 {
 	CLEANUP(nrt_node_release) struct nrt_node node = {0};
-	struct nrt_nodes *nodes = data;
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 	struct nrt_node *slot;
 	int r;
@@ -254,43 +253,5 @@ int nrt_nodes_add(struct doc *object, void *data, struct err *err)
 		return err_no_memory(err);
 	*slot = node;
 	node = (struct nrt_node){0};
-	return 0;
-}
-
-/* The list in a List; of a member that appears twice the last counts, as doc_get() has it. */
-static struct doc *list_items(struct doc *object)
-{
-	struct doc *items = NULL;
-
-	DOC_FOREACH (member, object)
-		if (member->key && !strcmp(member->key, "items") && member->kind == DOC_LIST)
-			items = member;
-	return items;
-}
-
-int nrt_objects_each(struct doc *object, nrt_object_fn *fn, void *data, struct err *err)
-{
-	const char *kind = doc_string(doc_get(object, "kind"));
-	struct doc *items;
-
-	if (kind && !strcmp(kind, "NodeResourceTopology"))
-		return fn(object, data, err);
-	if (!kind || (strcmp(kind, "List") != 0 && strcmp(kind, "NodeResourceTopologyList") != 0))
-		return err_set(err, -EINVAL, "not a NodeResourceTopology or a List of them, but %s%s%s",
-			kind ? "a '" : "something without a kind", kind ? kind : "", kind ? "'" : "");
-	items = list_items(object);
-	if (!items)
-		return err_set(err, -EINVAL, "a List without items");
-	DOC_FOREACH (item, items) {
-		const char *item_kind = doc_string(doc_get(item, "kind"));
-		int r;
-
-		/* Items of a typed list may leave their kind out. */
-		if (item_kind && strcmp(item_kind, "NodeResourceTopology") != 0)
-			return err_set(err, -EINVAL, "the List holds a '%s'", item_kind);
-		r = fn(item, data, err);
-		if (r < 0)
-			return r;
-	}
 	return 0;
 }

@@ -23,24 +23,15 @@ struct nrt_nodes {
 
 void nrt_nodes_release(struct nrt_nodes *n);
 
-/* Called with one object, which it may take apart or move away. 0, or -errno that ends the reading. */
-typedef int nrt_object_fn(struct doc *object, void *data, struct err *err);
-
-/*
- * Call `fn` for the object, or for every object of a List. 0; -EINVAL with one line (another kind); else what
- * `fn` returned.
- */
-int nrt_objects_each(struct doc *object, nrt_object_fn *fn, void *data, struct err *err);
-
 #define NRT_MAX_RESOURCES 1024 /* names in an object: a matrix of NUMA nodes by them is made */
 
 /*
- * Append one object to the struct nrt_nodes `data`. Zones that are not of type "Node" or not named node-<id> are
+ * Append one object. Zones that are not of type "Node" or not named node-<id> are
  * passed over, as every reader does. 0; -EINVAL with one line (no name, no zones, more than MACHINE_MAX_NODES
  * zones or NRT_MAX_RESOURCES resources, a bad quantity); -ERANGE
  * (one too large); -ENOMEM. On failure `nodes` is as before.
  */
-int nrt_nodes_add(struct doc *object, void *data, struct err *err);
+int nrt_nodes_add(const struct doc *object, struct nrt_nodes *nodes, struct err *err);
 
 /* ---- parts of an object, for who wants more of it than the schedulers do */
 

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/base/json.h"
-#include "agent/cluster/nrt_input.h"
+#include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
 #include "agent/cli/score_text.h"
 #include "agent/show/show.h"
@@ -36,6 +36,12 @@ static void check_row(const struct score_row *row)
 			     (row->scores[s] >= 0 && row->scores[s] <= 100));
 }
 
+static int add_node(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	fuzz_require(kind == OBJECT_NRT);
+	return nrt_nodes_add(object, data, err);
+}
+
 /* Every node has its row, those that pass are first, and both texts can be made. */
 static void score(const char *path, const struct pod_template *pod, int rank_by)
 {
@@ -46,7 +52,7 @@ static void score(const char *path, const struct pod_template *pod, int rank_by)
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	const struct score_options how = {.rank_by = rank_by, .volcano_weight = 1};
 	struct err err = {""};
-	int r = nrt_input_read(path, &nodes, &err);
+	int r = object_input_read(path, 1u << OBJECT_NRT, add_node, &nodes, &err);
 
 	if (r == 0)
 		r = score_report(&nodes, pod, &how, &rows, &err);
@@ -71,7 +77,7 @@ static void show(const char *path, uint8_t how)
 	CLEANUP(show_view_release) struct show_view view;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(OUTPUT_MAX);
 	struct err err = {""};
-	int r = nrt_input_choose(path, NULL, &object, &err);
+	int r = object_input_choose(path, NULL, &object, &err);
 
 	observation_init(&o);
 	show_view_init(&view);

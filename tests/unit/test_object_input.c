@@ -3,14 +3,30 @@
 
 #include <errno.h>
 
-#include "agent/cluster/nrt_input.h"
+#include "agent/cluster/object_input.h"
+#include "agent/cluster/nrt_parse.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 
 #define TEXT_MAX (64u << 20)
 
+static int add_node(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	assert_int_equal(kind, OBJECT_NRT);
+	return nrt_nodes_add(object, data, err);
+}
+
+static int count_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	(void)object;
+	(void)data;
+	(void)err;
+	assert_int_equal(kind, OBJECT_NRT);
+	return 0;
+}
+
 /* Reads the text as a file; the error is without the file's name. */
-static int read_text(const struct strbuf *text, struct nrt_nodes *ret, struct err *err)
+static int read_text(const struct strbuf *text, object_fn *fn, void *data, struct err *err)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
 	char file[256];
@@ -19,7 +35,7 @@ static int read_text(const struct strbuf *text, struct nrt_nodes *ret, struct er
 	assert_int_equal(strbuf_error(text), 0);
 	test_write_file(dir, "nrt.json", text->text);
 	snprintf(file, sizeof(file), "%s/nrt.json", dir);
-	r = nrt_input_read(file, ret, err);
+	r = object_input_read(file, 1u << OBJECT_NRT, fn, data, err);
 	if (r < 0) {
 		assert_memory_equal(err->text, file, strlen(file));
 		memmove(err->text, err->text + strlen(file) + 2, strlen(err->text) - strlen(file) - 1);
@@ -67,7 +83,7 @@ static void an_object_has_a_size(void **state)
 		struct err err = {""};
 
 		add_object(&text, cases[i].zones, cases[i].resources);
-		assert_int_equal(read_text(&text, &nodes, &err), cases[i].message ? -EINVAL : 0);
+		assert_int_equal(read_text(&text, add_node, &nodes, &err), cases[i].message ? -EINVAL : 0);
 		test_assert_text("error", err.text, cases[i].message ? cases[i].message : "");
 		assert_int_equal(nodes.n_items, cases[i].message ? 0 : 1);
 	}
@@ -76,19 +92,17 @@ static void an_object_has_a_size(void **state)
 static void a_list_has_a_size(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
-	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
 	struct err err = {""};
 
 	(void)state;
 	strbuf_addstr(&text, "{\"kind\":\"List\",\"items\":[");
-	for (size_t i = 0; i <= NRT_INPUT_MAX_OBJECTS; i++) {
+	for (size_t i = 0; i <= OBJECT_INPUT_MAX; i++) {
 		strbuf_addstr(&text, i ? "," : "");
 		add_object(&text, 1, 0);
 	}
 	strbuf_addstr(&text, "]}");
-	assert_int_equal(read_text(&text, &nodes, &err), -EINVAL);
-	test_assert_text("error", err.text, "more than 100000 objects");
-	assert_int_equal(nodes.n_items, 0);
+	assert_int_equal(read_text(&text, count_object, NULL, &err), -EINVAL);
+	test_assert_text("error", err.text, "more than 200000 objects");
 }
 
 int main(void)
@@ -98,5 +112,5 @@ int main(void)
 		cmocka_unit_test(a_list_has_a_size),
 	};
 
-	return cmocka_run_group_tests_name("nrt_input", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("object_input", tests, NULL, NULL);
 }

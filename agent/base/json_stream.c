@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/base/json_stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+#include "common/cleanup.h"
+
+enum state {
+	BETWEEN,    /* documents */
+	DOCUMENT,   /* in one, outside of its items */
+	FIRST_ITEM, /* behind the '[': an item or the end */
+	NEXT_ITEM,  /* behind a comma: an item */
+	BEHIND_ITEM,
+	ITEM, /* in one */
+};
+
+void json_stream_init(struct json_stream *s, json_stream_fn *fn, void *data)
+{
+	*s = (struct json_stream){
+		.fn = fn,
+		.data = data,
+		.text = STRBUF_INIT(JSON_STREAM_PART_MAX),
+		.around = STRBUF_INIT(JSON_STREAM_PART_MAX),
+		.list = DOC_INIT,
+		.line = 1,
+	};
+}
+
+void json_stream_release(struct json_stream *s)
+{
+	strbuf_release(&s->text);
+	strbuf_release(&s->around);
+	doc_release(&s->list);
+}
+
+/* ---- what has been cut out */
+
+/* Of `text` to the caller; the errors of an item say which one it is. */
+static int hand_over(struct json_stream *s, enum json_stream_part what, struct err *err)
+{
+	CLEANUP(doc_release) struct doc part = DOC_INIT;
+	const struct strbuf *text = what == JSON_STREAM_ITEM ? &s->text : &s->around;
+	int r = strbuf_error(text);
+
+	if (r == -EFBIG)
+		return err_set(err, r, "line %zu: an object of more than %zu bytes",
+			what == JSON_STREAM_ITEM ? s->begin_line : s->document_line, JSON_STREAM_PART_MAX);
+	if (r < 0)
+		return err_no_memory(err);
+	r = json_parse(text->text, text->len, &part, err);
+	if (r < 0 && what == JSON_STREAM_ITEM)
+		return err_wrap(err, r, "item %zu, which begins at line %zu", s->n_items, s->begin_line);
+	if (r < 0)
+		return s->document_line > 1
+			       ? err_wrap(err, r, "the object that begins at line %zu", s->document_line)
+			       : r;
+	return s->fn(what, &part, what == JSON_STREAM_ITEM ? &s->list : NULL, s->data, err);
+}
+
+static int end_document(struct json_stream *s, struct err *err)
+{
+	int r = hand_over(s, s->in_list ? JSON_STREAM_LIST : JSON_STREAM_DOCUMENT, err);
+
+	doc_release(&s->list);
+	strbuf_reset(&s->around);
+	s->state = BETWEEN;
+	return r;
+}
+
+/* What is known of the List before its items: `around` up to here, with an end. */
+static int begin_items(struct json_stream *s, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(JSON_STREAM_PART_MAX);
+	int r;
+
+	if (s->in_list)
+		return err_set(err, -EINVAL, "line %zu: a List with two members 'items'", s->line);
+	strbuf_add(&text, s->around.text, s->around.len);
+	strbuf_addstr(&text, "]}");
+	r = strbuf_error(&text);
+	if (r == 0)
+		r = json_parse(text.text, text.len, &s->list, err);
+	s->in_list = true;
+	s->state = FIRST_ITEM;
+	s->n_items = 0;
+	return r;
+}
+
+/* ---- one byte outside of items */
+
+static int open_document(struct json_stream *s, char ch, struct err *err)
+{
+	if (ch != '{')
+		return err_set(err, -EINVAL, "not valid JSON at line %zu: an object is expected", s->line);
+	s->state = DOCUMENT;
+	s->depth = 1;
+	s->in_list = s->is_items = false;
+	s->wants_key = true;
+	s->document_line = s->line;
+	strbuf_addch(&s->around, ch);
+	return 0;
+}
+
+static void read_in_string(struct json_stream *s, char ch)
+{
+	static const char items[] = "\"items\"";
+
+	if (s->escaped || ch == '\\') {
+		s->escaped = !s->escaped;
+		return;
+	}
+	if (ch != '"')
+		return;
+	s->in_string = false;
+	if (s->depth > 1 || !s->wants_key)
+		return;
+	s->wants_key = false;
+	s->is_items = s->around.len - s->key == strlen(items) &&
+		      !memcmp(s->around.text + s->key, items, strlen(items));
+}
+
+static int read_document(struct json_stream *s, char ch, struct err *err)
+{
+	strbuf_addch(&s->around, ch);
+	if (s->in_string) {
+		read_in_string(s, ch);
+		return 0;
+	}
+	switch (ch) {
+	case '"':
+		s->in_string = true;
+		s->key = s->around.len - 1;
+		break;
+	case '[':
+		if (s->depth == 1 && s->is_items)
+			return begin_items(s, err);
+		s->depth++;
+		break;
+	case '{':
+		s->depth++;
+		break;
+	case ',':
+		if (s->depth == 1) {
+			s->wants_key = true;
+			s->is_items = false;
+		}
+		break;
+	case ']':
+	case '}':
+		if (--s->depth == 0)
+			return end_document(s, err);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* Before or behind an item. */
+static int read_between_items(struct json_stream *s, char ch, struct err *err)
+{
+	if (ch == ',' && s->state == BEHIND_ITEM) {
+		s->state = NEXT_ITEM;
+	} else if (ch == ']' && s->state != NEXT_ITEM) {
+		strbuf_addch(&s->around, ch);
+		s->state = DOCUMENT;
+		s->depth = 1;
+	} else if (ch == '{' && s->state != BEHIND_ITEM) {
+		s->n_items++;
+		s->begin_line = s->line;
+		s->depth = 1;
+		s->state = ITEM;
+		strbuf_reset(&s->text);
+		strbuf_addch(&s->text, ch);
+	} else {
+		return err_set(err, -EINVAL,
+			"not valid JSON at line %zu: an object%s is expected in the List", s->line,
+			s->state == NEXT_ITEM    ? ""
+			: s->state == FIRST_ITEM ? " or ']'"
+						 : " after a comma, or ']',");
+	}
+	return 0;
+}
+
+static bool is_blank(char ch)
+{
+	return ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n';
+}
+
+static int read_byte(struct json_stream *s, char ch, struct err *err)
+{
+	s->line += ch == '\n';
+	if (s->state == DOCUMENT)
+		return read_document(s, ch, err);
+	if (is_blank(ch))
+		return 0;
+	return s->state == BETWEEN ? open_document(s, ch, err) : read_between_items(s, ch, err);
+}
+
+/* ---- items: nearly all of the text */
+
+/* As much of an item as there is: its bytes, counted. */
+static size_t read_item(struct json_stream *s, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && s->depth > 0) {
+		char ch = text[i++];
+
+		s->line += ch == '\n';
+		if (s->escaped)
+			s->escaped = false;
+		else if (s->in_string && ch == '\\')
+			s->escaped = true;
+		else if (ch == '"')
+			s->in_string = !s->in_string;
+		else if (s->in_string)
+			continue;
+		else if (ch == '{' || ch == '[')
+			s->depth++;
+		else if (ch == '}' || ch == ']')
+			s->depth--;
+	}
+	strbuf_add(&s->text, text, i);
+	return i;
+}
+
+int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct err *err)
+{
+	size_t i = 0;
+	int r = 0;
+
+	while (i < len && r == 0) {
+		if (s->state == ITEM) {
+			i += read_item(s, text + i, len - i);
+			if (s->depth > 0 && strbuf_error(&s->text) == 0)
+				break;
+			s->state = BEHIND_ITEM;
+			r = hand_over(s, JSON_STREAM_ITEM, err);
+		} else {
+			r = read_byte(s, text[i++], err);
+			if (r == 0 && strbuf_error(&s->around) < 0)
+				r = hand_over(s, JSON_STREAM_DOCUMENT, err);
+		}
+	}
+	return r;
+}
+
+int json_stream_end(struct json_stream *s, struct err *err)
+{
+	CLEANUP(doc_release) struct doc part = DOC_INIT;
+	int r;
+
+	if (s->state == BETWEEN)
+		return 0;
+	if (s->in_list)
+		return err_set(err, -EINVAL,
+			"not valid JSON: the text ends at line %zu within a List, %s %zu", s->line,
+			s->state == ITEM ? "in item" : "behind item", s->n_items);
+	/* An object that has no end: the parser says where it stopped. */
+	r = json_parse(s->around.text, s->around.len, &part, err);
+	return r < 0 ? r : err_set(err, -EINVAL, "not valid JSON: the text ends within an object");
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/object_input.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/json_stream.h"
+#include "agent/base/yaml.h"
+#include "common/cleanup.h"
+
+#define YAML_TEXT_MAX ((size_t)1 << 30)
+#define CHUNK_BYTES   65536
+
+static const char *const kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod"};
+
+/* What is done with each object. */
+struct sink {
+	unsigned kinds;
+	object_fn *fn;
+	void *data;
+	size_t n_objects; /* so far */
+};
+
+/* ---- of which kind an object is */
+
+/* "NodeResourceTopology", "Node or Pod": what may be there. */
+static void print_kinds(unsigned kinds, char text[64])
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < OBJECT_KIND_COUNT; i++)
+		if (kinds >> i & 1)
+			len += (size_t)snprintf(
+				text + len, 64 - len, "%s%s", len > 0 ? " or " : "", kind_names[i]);
+}
+
+/* The kind of that name among those that may be there, or -1; `len` bytes of the name count. */
+static int find_kind(const struct sink *sink, const char *name, size_t len)
+{
+	for (int i = 0; i < OBJECT_KIND_COUNT; i++)
+		if (sink->kinds >> i & 1 && strlen(kind_names[i]) == len &&
+			!strncmp(kind_names[i], name, len))
+			return i;
+	return -1;
+}
+
+/* A List of anything, or one of the objects that may be there: NodeResourceTopologyList. */
+static bool is_list(const struct sink *sink, const char *kind)
+{
+	size_t len = strlen(kind);
+
+	return !strcmp(kind, "List") ||
+	       (len > 4 && !strcmp(kind + len - 4, "List") && find_kind(sink, kind, len - 4) >= 0);
+}
+
+static int refuse(const struct sink *sink, const char *kind, struct err *err)
+{
+	char kinds[64];
+
+	print_kinds(sink->kinds, kinds);
+	return err_set(err, -EINVAL, "not a %s or a List of them, but %s%.60s%s", kinds,
+		kind ? "a '" : "something without a kind", kind ? kind : "", kind ? "'" : "");
+}
+
+static int take(struct sink *sink, int kind, struct doc *object, struct err *err)
+{
+	if (++sink->n_objects > OBJECT_INPUT_MAX)
+		return err_set(err, -EINVAL, "more than %d objects", OBJECT_INPUT_MAX);
+	return sink->fn((enum object_kind)kind, object, sink->data, err);
+}
+
+/* An item of a List. Those of a typed list may leave their kind out. */
+static int take_item(struct sink *sink, const char *list_kind, struct doc *item, struct err *err)
+{
+	const char *kind = doc_string(doc_get(item, "kind"));
+	size_t len = list_kind ? strlen(list_kind) : 0;
+	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1;
+
+	if (kind && found < 0)
+		return err_set(err, -EINVAL, "the List holds a '%.60s'", kind);
+	if (!kind && len > 4)
+		found = find_kind(sink, list_kind, len - 4);
+	if (found < 0 && (sink->kinds & (sink->kinds - 1)) == 0)
+		found = __builtin_ctz(sink->kinds);
+	if (found < 0)
+		return err_set(err, -EINVAL, "the List holds something without a kind");
+	return take(sink, found, item, err);
+}
+
+/* The list in a List; of a member that appears twice the last counts, as doc_get() has it. */
+static struct doc *list_items(struct doc *object)
+{
+	struct doc *items = NULL;
+
+	DOC_FOREACH (member, object)
+		if (member->key && !strcmp(member->key, "items") && member->kind == DOC_LIST)
+			items = member;
+	return items;
+}
+
+/* A document as a whole. */
+static int take_document(struct sink *sink, struct doc *object, struct err *err)
+{
+	const char *kind = doc_string(doc_get(object, "kind"));
+	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1, r = 0;
+	struct doc *items;
+
+	if (found >= 0)
+		return take(sink, found, object, err);
+	if (!kind || !is_list(sink, kind))
+		return refuse(sink, kind, err);
+	items = list_items(object);
+	if (!items)
+		return err_set(err, -EINVAL, "a List without items");
+	for (size_t i = 0; i < items->n_items && r == 0; i++)
+		r = take_item(sink, kind, &items->items[i], err);
+	return r;
+}
+
+/* ---- texts */
+
+static int take_part(
+	enum json_stream_part what, struct doc *part, const struct doc *list, void *data, struct err *err)
+{
+	struct sink *sink = data;
+	const char *kind = doc_string(doc_get(what == JSON_STREAM_ITEM ? list : part, "kind"));
+
+	if (what == JSON_STREAM_ITEM)
+		return kind && !is_list(sink, kind) ? refuse(sink, kind, err)
+						    : take_item(sink, kind, part, err);
+	if (what == JSON_STREAM_LIST && (!kind || !is_list(sink, kind)))
+		return refuse(sink, kind, err);
+	return what == JSON_STREAM_LIST ? 0 : take_document(sink, part, err);
+}
+
+static int take_yaml(struct doc *document, void *data, struct err *err)
+{
+	return document->kind == DOC_NULL ? 0 : take_document(data, document, err);
+}
+
+/* Up to `size` bytes; 0 at the end. */
+static ssize_t read_chunk(int fd, char *chunk, size_t size, struct err *err)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, chunk, size);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? err_set(err, -errno, "cannot read: %s", strerror(errno)) : n;
+}
+
+/* The rest of a JSON text, of which `n` bytes are in the chunk. */
+static int read_json(int fd, char *chunk, ssize_t n, struct sink *sink, struct err *err)
+{
+	CLEANUP(json_stream_release) struct json_stream stream;
+	int r = 0;
+
+	json_stream_init(&stream, take_part, sink);
+	while (n > 0 && r == 0) {
+		r = json_stream_feed(&stream, chunk, (size_t)n, err);
+		if (r == 0)
+			n = read_chunk(fd, chunk, CHUNK_BYTES, err);
+	}
+	if (r == 0 && n < 0)
+		r = (int)n;
+	return r < 0 ? r : json_stream_end(&stream, err);
+}
+
+/* YAML is read as a whole, and parsed a document at a time. */
+static int read_yaml(int fd, char *chunk, ssize_t n, struct sink *sink, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(YAML_TEXT_MAX);
+
+	for (; n > 0; n = read_chunk(fd, chunk, CHUNK_BYTES, err)) {
+		strbuf_add(&text, chunk, (size_t)n);
+		if (strbuf_error(&text) == -EFBIG)
+			return err_set(err, -EFBIG, "larger than allowed");
+		if (strbuf_error(&text) < 0)
+			return err_no_memory(err);
+	}
+	return n < 0 ? (int)n : yaml_parse_each(text.text, text.len, take_yaml, sink, err);
+}
+
+/* What the text begins with says what it is: an object of JSON begins with a brace. */
+static int read_text(int fd, struct sink *sink, struct err *err)
+{
+	char chunk[CHUNK_BYTES];
+	ssize_t n, blank;
+
+	do {
+		n = read_chunk(fd, chunk, sizeof(chunk), err);
+		for (blank = 0; blank < n && strchr(" \t\r\n", chunk[blank]) && chunk[blank];)
+			blank++;
+	} while (n > 0 && blank == n);
+	if (n < 0)
+		return (int)n;
+	return n > 0 && chunk[blank] == '{' ? read_json(fd, chunk, n, sink, err)
+					    : read_yaml(fd, chunk, n, sink, err);
+}
+
+static int add_file(const char *path, struct sink *sink, struct err *err)
+{
+	CLEANUP(closep) int fd = fs_open_argument(path, err);
+	size_t before = sink->n_objects;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = read_text(fd, sink, err);
+	if (r == 0 && sink->n_objects == before && sink->kinds & 1u << OBJECT_NRT)
+		r = err_set(err, -EINVAL, "no NodeResourceTopology in it");
+	return r < 0 ? err_wrap(err, r, "%s", strcmp(path, "-") ? path : "standard input") : 0;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), s = strlen(suffix);
+
+	return n > s && !strcmp(name + n - s, suffix);
+}
+
+static int is_object_file(const struct dirent *entry)
+{
+	const char *name = entry->d_name;
+
+	return name[0] != '.' &&
+	       (has_suffix(name, ".yaml") || has_suffix(name, ".yml") || has_suffix(name, ".json"));
+}
+
+static int add_directory(const char *path, struct sink *sink, struct err *err)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(path, &entries, is_object_file, alphasort), r = 0;
+
+	if (n < 0)
+		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	if (n == 0)
+		r = err_set(err, -EINVAL, "'%s' holds no .yaml, .yml or .json file", path);
+	for (int i = 0; i < n; i++) {
+		char file[PATH_MAX];
+
+		if (r == 0 &&
+			snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name) >= (int)sizeof(file))
+			r = err_set(err, -ENAMETOOLONG, "path too long below '%s'", path);
+		if (r == 0)
+			r = add_file(file, sink, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	struct sink sink = {.kinds = kinds, .fn = fn, .data = data};
+	struct stat st;
+	bool directory = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+
+	return directory ? add_directory(path, &sink, err) : add_file(path, &sink, err);
+}
+
+/* ---- one object of several */
+
+#define NAMES_MAX 300 /* bytes of names in an error's text */
+
+struct choice {
+	const char *name; /* NULL: whichever there is */
+	struct doc object;
+	size_t n_found;
+	struct strbuf names; /* of all, as far as they fit */
+	size_t n_names;
+};
+
+static void choice_release(struct choice *c)
+{
+	doc_release(&c->object);
+	strbuf_release(&c->names);
+}
+
+static int choose(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct choice *c = data;
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+
+	(void)kind;
+	if (!name)
+		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
+	strbuf_addf(&c->names, "%s'%.60s'", c->n_names++ > 0 ? ", " : "", name);
+	if (c->name && strcmp(c->name, name) != 0)
+		return 0;
+	if (c->n_found++ == 0) {
+		c->object = *object;
+		*object = (struct doc)DOC_INIT;
+	}
+	return 0;
+}
+
+int object_input_choose(const char *path, const char *name, struct doc *ret, struct err *err)
+{
+	CLEANUP(choice_release) struct choice c = {.name = name, .names = STRBUF_INIT(NAMES_MAX)};
+	int r = object_input_read(path, 1u << OBJECT_NRT, choose, &c, err);
+	const char *source = strcmp(path, "-") != 0 ? path : "standard input", *more;
+
+	if (r < 0)
+		return r;
+	more = strbuf_error(&c.names) < 0 ? ", ..." : "";
+	if (c.n_found > 1 && name)
+		return err_set(err, -EINVAL, "%.100s: %zu objects of node '%.60s'", source, c.n_found, name);
+	if (c.n_found > 1)
+		return err_set(err, -EINVAL, "%.100s: %zu objects, choose one with --node-name: %s%s", source,
+			c.n_found, c.names.text, more);
+	if (c.n_found == 0)
+		return err_set(err, -EINVAL, "%.100s: no object of node '%.60s', but of %s%s", source, name,
+			c.names.text, more);
+	*ret = c.object;
+	c.object = (struct doc)DOC_INIT;
+	return 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON in pieces: the same parts wherever the pieces end, and what is no JSON is refused.
+ */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/base/json.h"
+#include "agent/base/json_stream.h"
+#include "common/cleanup.h"
+
+#define TEXT_MAX (80u << 20)
+
+/* Each part as a line: what it is, the List's kind, the part. */
+static int note(
+	enum json_stream_part what, struct doc *part, const struct doc *list, void *data, struct err *err)
+{
+	static const char *const words[JSON_STREAM_PART_COUNT] = {"item", "list", "document"};
+	struct strbuf *out = data;
+	const char *kind = doc_string(doc_get(list, "kind"));
+
+	assert_int_equal(part->kind, DOC_MAP);
+	assert_int_equal(what == JSON_STREAM_ITEM, list != NULL);
+	strbuf_addf(out, "%s %s ", words[what], kind ? kind : "-");
+	assert_int_equal(json_print_compact(part, out), 0);
+	strbuf_addch(out, '\n');
+	return doc_get(part, "stop") ? err_set(err, -ECANCELED, "stopped") : 0;
+}
+
+static int feed(const char *text, size_t len, size_t piece, struct strbuf *out, struct err *err)
+{
+	CLEANUP(json_stream_release) struct json_stream stream;
+	int r = 0;
+
+	json_stream_init(&stream, note, out);
+	for (size_t at = 0; at < len && r == 0; at += piece)
+		r = json_stream_feed(&stream, text + at, len - at < piece ? len - at : piece, err);
+	return r < 0 ? r : json_stream_end(&stream, err);
+}
+
+/* In pieces of every size up to 9, of two sizes around a chunk's, and as a whole. */
+static void check(const char *text, int want, const char *parts, const char *message)
+{
+	static const size_t pieces[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 4096, SIZE_MAX / 2};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
+		struct err err = {""};
+
+		assert_int_equal(feed(text, strlen(text), pieces[i], &out, &err), want);
+		test_assert_text(text, out.text, parts);
+		test_assert_text("message", err.text, message);
+	}
+}
+
+static void parts_are_cut_out(void **state)
+{
+	static const struct {
+		const char *text, *parts;
+	} cases[] = {
+		{"", ""},
+		{" \n\t\r ", ""},
+		{"{}", "document - {}\n"},
+		{"{}{} \n {\"a\":[{},[1]]}", "document - {}\ndocument - {}\ndocument - {\"a\":[{},[1]]}\n"},
+		{"{\"kind\":\"List\",\"items\":[]}", "list - {\"kind\":\"List\",\"items\":[]}\n"},
+		/* The List's kind is there when it comes before the items. */
+		{"{\"kind\":\"PodList\",\"items\":[{\"a\":1}]}",
+			"item PodList {\"a\":1}\nlist - {\"kind\":\"PodList\",\"items\":[]}\n"},
+		{"{\"items\" : [ {\"a\":1} , {} ] , \"kind\":\"List\"}",
+			"item - {\"a\":1}\nitem - {}\nlist - {\"items\":[],\"kind\":\"List\"}\n"},
+		/* What looks like JSON in strings is text. */
+		{"{\"items\":[{\"}],[{\\\"\":\"\\\\\",\"b\":\"]}\\\\\\\"[\"}]}",
+			"item - {\"}],[{\\\"\":\"\\\\\",\"b\":\"]}\\\\\\\"[\"}\nlist - {\"items\":[]}\n"},
+		{"{\"a\\\"items\":[{}],\"b\":\"items\",\"c\":{\"items\":[{}]}}",
+			"document - {\"a\\\"items\":[{}],\"b\":\"items\",\"c\":{\"items\":[{}]}}\n"},
+		/* No list, no List. */
+		{"{\"items\":7}", "document - {\"items\":7}\n"},
+		{"{\"items\":{\"items\":[{}]}}", "document - {\"items\":{\"items\":[{}]}}\n"},
+		{"{\"items\":[{\"items\":[{}]}]}{}",
+			"item - {\"items\":[{}]}\nlist - {\"items\":[]}\ndocument - {}\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, 0, cases[i].parts, "");
+}
+
+static void what_is_no_json_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *parts, *message;
+	} cases[] = {
+		{"[]", "", "not valid JSON at line 1: an object is expected"},
+		{"{}\n,{}", "document - {}\n", "not valid JSON at line 2: an object is expected"},
+		{"{", "", "not valid JSON at line 1, byte 2"},
+		{"{\"a\":\"", "", "not valid JSON at line 1, byte 7"},
+		{"{\"a\":1]", "", "not valid JSON at line 1, byte 7"},
+		{"{}\n\n{\"a\"}", "document - {}\n",
+			"the object that begins at line 3: not valid JSON at line 1, byte 5"},
+		{"{\"items\":[", "", "not valid JSON: the text ends at line 1 within a List, behind item 0"},
+		{"{\"items\":[{}", "item - {}\n",
+			"not valid JSON: the text ends at line 1 within a List, behind item 1"},
+		{"{\"items\":[{},\n{\"a\":", "item - {}\n",
+			"not valid JSON: the text ends at line 2 within a List, in item 2"},
+		{"{\"items\":[{}]", "item - {}\n",
+			"not valid JSON: the text ends at line 1 within a List, behind item 1"},
+		{"{\"items\":[1]}", "", "not valid JSON at line 1: an object or ']' is expected in the List"},
+		{"{\"items\":[{},]}", "item - {}\n",
+			"not valid JSON at line 1: an object is expected in the List"},
+		{"{\"items\":[{}{}]}", "item - {}\n",
+			"not valid JSON at line 1: an object after a comma, or ']', is expected in the List"},
+		{"{\"items\":[{},\n{\"a\":nul}]}", "item - {}\n",
+			"item 2, which begins at line 2: not valid JSON at line 1, byte 6"},
+		{"{\"items\":[{\"a\":1]]}", "",
+			"item 1, which begins at line 1: not valid JSON at line 1, byte 7"},
+		{"{\"kind\" \"List\",\"items\":[{}]}", "", "not valid JSON at line 1, byte 9"},
+		{"{\"items\":[{}],\"items\":[]}", "item - {}\n", "line 1: a List with two members 'items'"},
+		{"{\"items\":[{}]x}", "item - {}\n", "not valid JSON at line 1, byte 12"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, -EINVAL, cases[i].parts, cases[i].message);
+}
+
+static void the_caller_can_stop_it(void **state)
+{
+	(void)state;
+	check("{\"items\":[{},{\"stop\":1},{}]}", -ECANCELED, "item - {}\nitem - {\"stop\":1}\n", "stopped");
+}
+
+/* Nesting costs no stack here, and the parser has a limit. */
+static void nesting_is_harmless(void **state)
+{
+	enum { DEPTH = 200000 };
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
+	struct err err = {""};
+
+	(void)state;
+	strbuf_addstr(&text, "{\"items\":[{\"a\":");
+	for (size_t i = 0; i < DEPTH; i++)
+		strbuf_addch(&text, '[');
+	for (size_t i = 0; i < DEPTH; i++)
+		strbuf_addch(&text, ']');
+	strbuf_addstr(&text, "}]}");
+	assert_int_equal(feed(text.text, text.len, 65536, &out, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "item 1, which begins at line 1: not valid JSON"));
+	/* Without an end. */
+	err = (struct err){""};
+	assert_int_equal(feed(text.text, DEPTH, 65536, &out, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "within a List, in item 1"));
+	err = (struct err){""};
+	memcpy(text.text, "{\"other\":[{\"a\":", 15);
+	assert_int_equal(feed(text.text, text.len, 65536, &out, &err), -EINVAL);
+}
+
+/* A part that has no end is not read for ever. */
+static void a_part_has_a_size(void **state)
+{
+	static const char *const begins[] = {"{\"items\":[{\"", "{\""};
+	static char chunk[65536];
+
+	(void)state;
+	memset(chunk, 'a', sizeof(chunk));
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
+		CLEANUP(json_stream_release) struct json_stream stream;
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
+		struct err err = {""};
+		size_t n = 0;
+		int r;
+
+		json_stream_init(&stream, note, &out);
+		r = json_stream_feed(&stream, begins[i], strlen(begins[i]), &err);
+		for (; r == 0 && n <= JSON_STREAM_PART_MAX; n += sizeof(chunk))
+			r = json_stream_feed(&stream, chunk, sizeof(chunk), &err);
+		assert_int_equal(r, -EFBIG);
+		test_assert_text("message", err.text, "line 1: an object of more than 67108864 bytes");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_are_cut_out),
+		cmocka_unit_test(what_is_no_json_is_refused),
+		cmocka_unit_test(the_caller_can_stop_it),
+		cmocka_unit_test(nesting_is_harmless),
+		cmocka_unit_test(a_part_has_a_size),
+	};
+
+	return cmocka_run_group_tests_name("json_stream", tests, NULL, NULL);
+}
