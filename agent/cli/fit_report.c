@@ -34,31 +34,22 @@ void fit_report_release(struct fit_report *report)
 
 /* ---- the pod without the devices that nothing is known about */
 
-static bool is_registered(const struct allocations *a, const char *resource)
-{
-	for (size_t i = 0; i < a->n_registered; i++)
-		if (!strcmp(a->registered[i].resource, resource))
-			return true;
-	return false;
-}
-
-/* A device resource that is not in the inventory: who registers devices is known, or it is not. */
-static int note_stranger(struct fit_report *report, const struct allocations *a, const char *resource)
-{
-	if (!a->registered_known || is_registered(a, resource))
-		return strv_push_new(&report->unchecked, resource);
-	return report->missing ? 0 : text_set(&report->missing, resource);
-}
-
-static int copy_list(struct fit_report *report, const struct node_state *node,
-	const struct device_inventory *devices, const struct resource_list *from, struct resource_list *to)
+static int copy_list(struct fit_report *report, const struct node_asker *asker,
+	const struct resource_list *from, struct resource_list *to)
 {
 	for (size_t i = 0; i < from->n_items; i++) {
 		const struct resource_quantity *q = &from->items[i];
-		bool known = resource_name_is_native(q->name) || device_inventory_find(devices, q->name);
-		int r = known ? resource_list_set(to, q->name, q->quantity)
-			      : note_stranger(report, &node->allocations, q->name);
+		enum node_device device = resource_name_is_native(q->name)
+						  ? NODE_DEVICE_KNOWN
+						  : node_kubelet_device(&asker->known, asker->state, q->name);
+		int r = 0;
 
+		if (device == NODE_DEVICE_KNOWN)
+			r = resource_list_set(to, q->name, q->quantity);
+		else if (device == NODE_DEVICE_UNKNOWN)
+			r = strv_push_new(&report->unchecked, q->name);
+		else if (!report->missing)
+			r = text_set(&report->missing, q->name);
 		if (r < 0)
 			return r;
 	}
@@ -66,8 +57,8 @@ static int copy_list(struct fit_report *report, const struct node_state *node,
 }
 
 /* Everything but devices that are not in the inventory; their names go to the report. */
-static int copy_pod(struct fit_report *report, const struct node_state *node,
-	const struct device_inventory *devices, const struct pod_request *from, struct pod_request *to)
+static int copy_pod(struct fit_report *report, const struct node_asker *asker, const struct pod_request *from,
+	struct pod_request *to)
 {
 	int r = 0;
 
@@ -77,16 +68,16 @@ static int copy_pod(struct fit_report *report, const struct node_state *node,
 		const struct container_request *c = &from->containers[i];
 		struct container_request *copy = pod_request_add(to, c->kind, c->name);
 
-		r = copy ? copy_list(report, node, devices, &c->requests, &copy->requests) : -ENOMEM;
+		r = copy ? copy_list(report, asker, &c->requests, &copy->requests) : -ENOMEM;
 		if (r == 0)
-			r = copy_list(report, node, devices, &c->limits, &copy->limits);
+			r = copy_list(report, asker, &c->limits, &copy->limits);
 	}
 	if (r == 0)
-		r = copy_list(report, node, devices, &from->overhead, &to->overhead);
+		r = copy_list(report, asker, &from->overhead, &to->overhead);
 	if (r == 0)
-		r = copy_list(report, node, devices, &from->pod_requests, &to->pod_requests);
+		r = copy_list(report, asker, &from->pod_requests, &to->pod_requests);
 	if (r == 0)
-		r = copy_list(report, node, devices, &from->pod_limits, &to->pod_limits);
+		r = copy_list(report, asker, &from->pod_limits, &to->pod_limits);
 	return r;
 }
 
@@ -397,7 +388,7 @@ static int make(const struct node_state *node, const struct pod_request *pod, st
 	if (r == 0)
 		r = node_asker_init(&q.asker, node);
 	if (r == 0)
-		r = copy_pod(report, node, &q.asker.known.devices, pod, &q.pod);
+		r = copy_pod(report, &q.asker, pod, &q.pod);
 	if (r == 0)
 		r = judge(&q, report);
 	return r < 0 ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);

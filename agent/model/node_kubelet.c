@@ -123,3 +123,16 @@ int node_kubelet_add_devices(const struct node_kubelet *k, struct resource_list 
 	}
 	return r;
 }
+
+enum node_device node_kubelet_device(
+	const struct node_kubelet *k, const struct node_state *state, const char *resource)
+{
+	const struct allocations *a = &state->allocations;
+
+	if (device_inventory_find(&k->devices, resource))
+		return NODE_DEVICE_KNOWN;
+	for (size_t i = 0; i < a->n_registered; i++)
+		if (!strcmp(a->registered[i].resource, resource))
+			return NODE_DEVICE_UNKNOWN;
+	return a->registered_known ? NODE_DEVICE_ABSENT : NODE_DEVICE_UNKNOWN;
+}

@@ -28,3 +28,14 @@ void node_kubelet_release(struct node_kubelet *k);
 /* Set for each device resource how many nobody holds, beside what node_free_amounts() gives. 0 or -ENOMEM (*ret
  * then holds a part). */
 int node_kubelet_add_devices(const struct node_kubelet *k, struct resource_list *ret);
+
+/* What is known of a device resource that a pod names: which of its devices are free, and on which NUMA nodes. */
+enum node_device {
+	NODE_DEVICE_KNOWN,
+	NODE_DEVICE_ABSENT, /* the node has none: no plugin has registered it */
+	NODE_DEVICE_UNKNOWN,
+	NODE_DEVICE_COUNT
+};
+
+enum node_device node_kubelet_device(
+	const struct node_kubelet *k, const struct node_state *state, const char *resource);
