@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/list_row.h"
+
+#include <errno.h>
+
+#include "agent/model/largest_pod.h"
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "common/vec.h"
+#include "scoring/request.h"
+
+/* ---- what is there */
+
+static unsigned whole(qty_t nano)
+{
+	return nano <= 0 ? 0 : nano / QTY_UNIT > UINT32_MAX ? UINT32_MAX : (unsigned)(nano / QTY_UNIT);
+}
+
+static int fill_numa(struct list_row *row, const struct inventory *inv)
+{
+	int cpu = inventory_resource(inv, "cpu");
+
+	row->numa = calloc(inv->n_nodes + 1, sizeof(*row->numa));
+	if (!row->numa)
+		return -ENOMEM;
+	row->n_numa = inv->n_nodes;
+	for (size_t i = 0; i < inv->n_nodes; i++) {
+		struct list_numa *numa = &row->numa[i];
+		const struct inventory_amount *amount =
+			cpu >= 0 ? inventory_amount(inv, i, (size_t)cpu) : NULL;
+
+		numa->id = inv->nodes[i].id;
+		if (!amount || !amount->present)
+			continue;
+		numa->has_cpus = true;
+		numa->free = whole(amount->available);
+		numa->allocatable = whole(amount->allocatable);
+		row->free += numa->free;
+		row->allocatable += numa->allocatable;
+	}
+	return 0;
+}
+
+static int by_resource(const void *a, const void *b)
+{
+	return strcmp(((const struct list_device *)a)->resource, ((const struct list_device *)b)->resource);
+}
+
+static int fill_devices(struct list_row *row, const struct device_inventory *devices)
+{
+	row->devices = calloc(devices->n_resources + 1, sizeof(*row->devices));
+	if (!row->devices)
+		return -ENOMEM;
+	for (size_t i = 0; i < devices->n_resources; i++) {
+		const struct device_resource *resource = &devices->resources[i];
+		struct list_device *device = &row->devices[i];
+
+		device->resource = strdup(resource->name);
+		if (!device->resource)
+			return -ENOMEM;
+		row->n_devices++;
+		for (size_t d = 0; d < resource->n_devices; d++) {
+			device->healthy += resource->devices[d].healthy;
+			device->free += resource->devices[d].healthy && !resource->devices[d].allocated;
+		}
+	}
+	qsort(row->devices, row->n_devices, sizeof(*row->devices), by_resource);
+	return 0;
+}
+
+/* ---- what the kubelet would admit */
+
+static struct list_number rest(size_t free, size_t used)
+{
+	return (struct list_number){.known = true, .n = free > used ? free - used : 0};
+}
+
+/* What is known of the devices that are asked for: the least of each. */
+static enum node_device devices_of(const struct node_asker *asker, const struct resource_list *wanted)
+{
+	enum node_device worst = NODE_DEVICE_KNOWN;
+
+	for (size_t i = 0; i < wanted->n_items && worst != NODE_DEVICE_ABSENT; i++) {
+		const char *name = wanted->items[i].name;
+		enum node_device device = resource_name_is_native(name)
+						  ? NODE_DEVICE_KNOWN
+						  : node_kubelet_device(&asker->known, asker->state, name);
+
+		if (device != NODE_DEVICE_KNOWN)
+			worst = device;
+	}
+	return worst;
+}
+
+/* The free CPUs that copies of the shape leave. */
+static int strand_by_shape(struct list_row *row, struct node_asker *asker, const struct pod_request *shape)
+{
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	const struct resource_quantity *cpus;
+	struct admission_copies copies = {0};
+	struct admission first = {.answer = KUBELET_REJECTS};
+	enum node_device devices;
+	int r = request_of_node(shape, &wanted);
+
+	cpus = resource_list_find(&wanted, "cpu");
+	devices = devices_of(asker, &wanted);
+	if (r < 0 || !cpus || cpus->quantity.nano <= 0 || devices == NODE_DEVICE_UNKNOWN)
+		return r;
+	if (devices == NODE_DEVICE_KNOWN)
+		r = node_asker_judge(asker, shape, &first);
+	if (r == 0 && first.answer == KUBELET_ADMITS)
+		r = admission_copies(&asker->node, shape, request_qos(shape), &copies);
+	if (r == 0 && first.answer != KUBELET_UNKNOWN && !copies.at_least)
+		row->stranded = rest(row->free, whole(cpus->quantity.nano * (qty_t)copies.n));
+	return r;
+}
+
+/* The free CPUs that the smallest pods leave. */
+static int strand(
+	struct list_row *row, const struct node_asker *asker, const struct exclusive_cpus_admitted *admitted)
+{
+	size_t usable, limit = largest_pod_limit(asker);
+	int r = exclusive_cpus_usable(&asker->kubelet, asker->ws, admitted, &usable);
+
+	if (r == 0)
+		row->stranded = rest(row->free, usable < limit ? usable : limit);
+	return r;
+}
+
+static int fill_verdicts(struct list_row *row, struct node_asker *asker, const struct pod_request *shape)
+{
+	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
+	int r = exclusive_cpus_find(&asker->kubelet, &admitted);
+
+	if (r < 0)
+		return r;
+	row->unknown = strdup(admitted.unknown.text);
+	if (!row->unknown)
+		return -ENOMEM;
+	for (unsigned i = 0; i < LIST_LARGEST; i++)
+		row->largest[i].known = largest_pod(asker, &admitted, i + 1, &row->largest[i].n);
+	if (shape)
+		return strand_by_shape(row, asker, shape);
+	return *row->unknown ? 0 : strand(row, asker, &admitted);
+}
+
+int list_row_fill(struct list_row *row, struct node_asker *asker, const struct pod_request *shape)
+{
+	int r = fill_numa(row, &asker->state->inventory);
+
+	row->policy = asker->settings.topology.policy;
+	row->scope = asker->settings.topology.scope;
+	if (r == 0)
+		r = fill_devices(row, &asker->known.devices);
+	return r < 0 ? r : fill_verdicts(row, asker, shape);
+}
+
+static void devices_release(struct list_device *devices, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(devices[i].resource);
+	free(devices);
+}
+
+void list_row_release(struct list_row *row)
+{
+	free(row->name);
+	free(row->exporter);
+	free(row->unknown);
+	free(row->numa);
+	devices_release(row->devices, row->n_devices);
+	*row = (struct list_row){0};
+}
+
+/* ---- totals */
+
+static int add_device(struct list_totals *t, const struct list_device *device)
+{
+	struct list_device *sum = bsearch(device, t->devices, t->n_devices, sizeof(*t->devices), by_resource);
+
+	if (!sum) {
+		char *resource = strdup(device->resource);
+
+		sum = resource ? vec_push(&t->devices, &t->n_devices, &t->devices_size, sizeof(*t->devices))
+			       : NULL;
+		if (!sum) {
+			free(resource);
+			return -ENOMEM;
+		}
+		*sum = (struct list_device){resource, device->free, device->healthy};
+		qsort(t->devices, t->n_devices, sizeof(*t->devices), by_resource);
+		return 0;
+	}
+	sum->free += device->free;
+	sum->healthy += device->healthy;
+	return 0;
+}
+
+int list_totals(const struct list_row *rows, size_t n, struct list_totals *ret)
+{
+	CLEANUP(list_totals_release) struct list_totals t = {.n_nodes = n};
+	int r = 0;
+
+	for (const struct list_row *row = rows; row < rows + n && r == 0; row++) {
+		t.n_estimated += row->estimated;
+		t.free += row->free;
+		t.allocatable += row->allocatable;
+		t.stranded.known |= row->stranded.known;
+		t.stranded.n += row->stranded.n;
+		for (unsigned i = 0; i < LIST_LARGEST; i++) {
+			t.largest[i].known |= row->largest[i].known;
+			if (row->largest[i].n > t.largest[i].n)
+				t.largest[i].n = row->largest[i].n;
+		}
+		for (size_t d = 0; d < row->n_devices && r == 0; d++)
+			r = add_device(&t, &row->devices[d]);
+	}
+	if (r < 0)
+		return r;
+	*ret = t;
+	t = (struct list_totals){0};
+	return 0;
+}
+
+void list_totals_release(struct list_totals *t)
+{
+	devices_release(t->devices, t->n_devices);
+	*t = (struct list_totals){0};
+}
