@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/zone_state.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "common/vec.h"
+
+/* Whole units of one resource in one zone; available <= allocatable <= capacity. */
+struct units {
+	uint64_t capacity, allocatable, available;
+};
+
+/* Not more than what MACHINE_MAX_NODES of them add up to in 63 bits. */
+static uint64_t whole(qty_t amount)
+{
+	const qty_t most = INT64_MAX / MACHINE_MAX_NODES;
+	qty_t units = amount / QTY_UNIT;
+
+	return units <= 0 ? 0 : (uint64_t)(units > most ? most : units);
+}
+
+static struct units units_of(const struct inventory *inv, size_t at, int resource)
+{
+	const struct inventory_amount *a;
+	struct units u = {0};
+
+	if (resource < 0)
+		return u;
+	a = inventory_amount(inv, at, (size_t)resource);
+	if (!a->present)
+		return u;
+	u = (struct units){whole(a->capacity), whole(a->allocatable), whole(a->available)};
+	if (u.allocatable < u.available)
+		u.allocatable = u.available;
+	if (u.capacity < u.allocatable)
+		u.capacity = u.allocatable;
+	return u;
+}
+
+/* The zones that are NUMA nodes; a zone without any resource fills a gap in the ids. */
+struct zones {
+	const struct zone_facts *facts;
+	const struct inventory *inv;
+	size_t *order; /* positions in the inventory, by ascending id */
+	size_t n;
+	int cpu; /* the resource, or -1 */
+};
+
+static void zones_release(struct zones *z)
+{
+	free(z->order);
+}
+
+static bool is_empty(const struct inventory *inv, size_t at)
+{
+	for (size_t r = 0; r < inv->n_resources; r++)
+		if (inventory_amount(inv, at, r)->present)
+			return false;
+	return true;
+}
+
+static int by_id(const void *va, const void *vb, void *data)
+{
+	const struct inventory *inv = data;
+	unsigned a = inv->nodes[*(const size_t *)va].id, b = inv->nodes[*(const size_t *)vb].id;
+
+	return (a > b) - (a < b);
+}
+
+static int zones_init(struct zones *z, const struct zone_facts *facts, struct err *err)
+{
+	const struct inventory *inv = facts->inventory;
+	uint64_t cpus = 0;
+
+	*z = (struct zones){.facts = facts, .inv = inv, .cpu = inventory_resource(inv, "cpu")};
+	z->order = calloc(inv->n_nodes + 1, sizeof(*z->order));
+	if (!z->order)
+		return err_no_memory(err);
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		if (!is_empty(inv, i))
+			z->order[z->n++] = i;
+	if (z->n > 0)
+		qsort_r(z->order, z->n, sizeof(*z->order), by_id, facts->inventory);
+	for (size_t i = 0; i < z->n; i++) {
+		uint64_t own = units_of(inv, z->order[i], z->cpu).capacity;
+
+		if (i > 0 && inv->nodes[z->order[i]].id == inv->nodes[z->order[i - 1]].id)
+			return err_set(
+				err, -EINVAL, "NUMA node %u appears twice", inv->nodes[z->order[i]].id);
+		cpus = own > MACHINE_MAX_CPUS ? own : cpus + own;
+		if (cpus > MACHINE_MAX_CPUS)
+			return err_set(err, -ERANGE, "%llu CPUs, at most %d are supported",
+				(unsigned long long)cpus, MACHINE_MAX_CPUS);
+	}
+	return 0;
+}
+
+/* ---- CPUs */
+
+/* The zones list as many CPUs as they count, and none twice. */
+static int ids_agree(const struct zones *z, bool *ret)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t seen = hwloc_bitmap_alloc();
+	bool agree = z->facts->cpus != NULL;
+
+	if (!seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < z->n && agree; i++) {
+		hwloc_const_bitmap_t own = z->facts->cpus[z->order[i]];
+
+		agree = own && cpuset_size(own) == units_of(z->inv, z->order[i], z->cpu).capacity &&
+			hwloc_bitmap_last(own) < MACHINE_MAX_CPUS && !hwloc_bitmap_intersects(seen, own);
+		if (agree && hwloc_bitmap_or(seen, seen, own) < 0)
+			return -ENOMEM;
+	}
+	*ret = agree;
+	return 0;
+}
+
+static int add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned node)
+{
+	struct machine *m = &s->machine;
+	struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
+
+	if (!cpu)
+		return -ENOMEM;
+	*cpu = (struct cpu){
+		.id = id, .core = core, .socket = (int)node, .numa = MACHINE_NONE, .l3 = MACHINE_NONE};
+	return hwloc_bitmap_set(m->nodes[m->n_nodes - 1].cpus, id) < 0 ? -ENOMEM : 0;
+}
+
+/* One NUMA node: its first CPUs are reserved, its last ones available. */
+static int add_node(const struct zones *z, size_t at, bool listed, unsigned *next, struct node_state *s,
+	hwloc_bitmap_t held)
+{
+	const struct units u = units_of(z->inv, at, z->cpu);
+	struct machine *m = &s->machine;
+	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+	int listed_id = -1;
+	unsigned core = 0;
+
+	if (!node)
+		return -ENOMEM;
+	node->id = z->inv->nodes[at].id;
+	node->cpus = hwloc_bitmap_alloc();
+	node->memory_bytes = units_of(z->inv, at, inventory_resource(z->inv, "memory")).capacity;
+	for (uint64_t i = 0; i < u.capacity && node->cpus; i++) {
+		bool reserved = i < u.capacity - u.allocatable, free = i >= u.capacity - u.available;
+		unsigned id =
+			listed ? (unsigned)(listed_id = hwloc_bitmap_next(z->facts->cpus[at], listed_id))
+			       : (*next)++;
+
+		if (i % 2 == 0 || !z->facts->full_pcpus_only)
+			core = id;
+		if (add_cpu(s, id, core, node->id) < 0 ||
+			(reserved && hwloc_bitmap_set(s->reserved.cpus, id) < 0) ||
+			((reserved || free) && hwloc_bitmap_set(s->allocations.shared, id) < 0) ||
+			(!reserved && !free && hwloc_bitmap_set(held, id) < 0))
+			return -ENOMEM;
+	}
+	return node->cpus ? 0 : -ENOMEM;
+}
+
+/* The costs between NUMA nodes. */
+static int copy_distances(const struct zones *z, struct machine *m)
+{
+	m->distances = calloc(z->n * z->n + 1, sizeof(*m->distances));
+	if (!m->distances)
+		return -ENOMEM;
+	for (size_t i = 0; i < z->n; i++)
+		for (size_t j = 0; j < z->n; j++)
+			m->distances[i * z->n + j] =
+				z->inv->costs[z->order[i] * z->inv->n_nodes + z->order[j]];
+	return 0;
+}
+
+static int make_machine(const struct zones *z, struct node_state *s, hwloc_bitmap_t held)
+{
+	bool listed = false;
+	unsigned next = 0;
+	int r = ids_agree(z, &listed);
+
+	for (size_t i = 0; i < z->n && r == 0; i++)
+		r = add_node(z, z->order[i], listed, &next, s, held);
+	if (r == 0)
+		r = machine_derive(&s->machine);
+	return r == 0 ? copy_distances(z, &s->machine) : r;
+}
+
+/* ---- memory */
+
+static bool is_memory(const char *resource)
+{
+	return !strcmp(resource, "memory") || resource_name_is_hugepages(resource);
+}
+
+/* Some memory or hugepages are not available; what is set aside as hugepages is not memory. */
+static bool looks_static(const struct zones *z)
+{
+	for (size_t i = 0; i < z->n; i++) {
+		uint64_t capacity = 0, pages = 0, available = 0;
+
+		for (size_t r = 0; r < z->inv->n_resources; r++) {
+			struct units u = units_of(z->inv, z->order[i], (int)r);
+
+			if (resource_name_is_hugepages(z->inv->resources[r])) {
+				pages += u.capacity;
+				if (u.available < u.capacity)
+					return true;
+			} else if (is_memory(z->inv->resources[r])) {
+				capacity = u.capacity;
+				available = u.available;
+			}
+		}
+		if (pages < capacity && available < capacity - pages)
+			return true;
+	}
+	return false;
+}
+
+static int add_table(struct memory_node *node, const char *type, struct units u)
+{
+	struct memory_table *t = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	*t = (struct memory_table){.type = strdup(type),
+		.total = u.capacity,
+		.system_reserved = u.capacity - u.allocatable,
+		.allocatable = u.allocatable,
+		.reserved = u.allocatable - u.available,
+		.free = u.available};
+	node->assignments += t->reserved > 0;
+	return t->type ? 0 : -ENOMEM;
+}
+
+static int add_block(struct allocation *holder, const char *type, uint64_t bytes, unsigned node)
+{
+	struct memory_block *b;
+
+	if (bytes == 0)
+		return 0;
+	b = vec_push(&holder->memory, &holder->n_memory, &holder->memory_size, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	*b = (struct memory_block){.type = strdup(type), .bytes = bytes, .nodes = hwloc_bitmap_alloc()};
+	return b->type && b->nodes && hwloc_bitmap_set(b->nodes, node) == 0 ? 0 : -ENOMEM;
+}
+
+/* The memory manager's tables: a NUMA node whose memory is held is one that is used by itself. */
+static int make_memory(const struct zones *z, struct node_state *s, struct allocation *holder)
+{
+	struct memory_state *m = &s->allocations.memory;
+
+	s->allocations.memory_known = true;
+	for (size_t i = 0; i < z->n; i++) {
+		unsigned id = z->inv->nodes[z->order[i]].id;
+		struct memory_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+
+		if (!node)
+			return -ENOMEM;
+		node->id = id;
+		node->cells = hwloc_bitmap_alloc();
+		if (!node->cells || hwloc_bitmap_set(node->cells, id) < 0)
+			return -ENOMEM;
+		for (size_t r = 0; r < z->inv->n_resources; r++) {
+			const char *type = z->inv->resources[r];
+			struct units u = units_of(z->inv, z->order[i], (int)r);
+
+			if (is_memory(type) &&
+				(add_table(node, type, u) < 0 ||
+					add_block(holder, type, u.allocatable - u.available, id) < 0))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* ---- devices */
+
+static int add_device(struct node_state *s, struct allocation *holder, const char *resource, unsigned node,
+	uint64_t i, bool held)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	struct allocations *a = &s->allocations;
+	char id[48];
+
+	if (!nodes || hwloc_bitmap_set(nodes, node) < 0)
+		return -ENOMEM;
+	snprintf(id, sizeof(id), "node-%u/%llu", node, (unsigned long long)i);
+	if (device_blocks_add(
+		    &a->registered, &a->n_registered, &a->registered_size, resource, nodes, false, id) < 0)
+		return -ENOMEM;
+	return !held ? 0
+		     : device_blocks_add(&holder->devices, &holder->n_devices, &holder->devices_size,
+			       resource, nodes, false, id);
+}
+
+static int make_devices(
+	const struct zones *z, struct node_state *s, struct allocation *holder, struct err *err)
+{
+	uint64_t all = 0;
+
+	s->allocations.devices_known = true;
+	for (size_t r = 0; r < z->inv->n_resources; r++) {
+		const char *name = z->inv->resources[r];
+
+		for (size_t i = 0; i < z->n && !resource_name_is_native(name); i++) {
+			struct units u = units_of(z->inv, z->order[i], (int)r);
+
+			all = u.allocatable > ZONE_STATE_MAX_DEVICES ? u.allocatable : all + u.allocatable;
+			if (all > ZONE_STATE_MAX_DEVICES)
+				return err_set(err, -ERANGE, "%.100s: %llu devices, at most %d are supported",
+					name, (unsigned long long)all, ZONE_STATE_MAX_DEVICES);
+			for (uint64_t d = 0; d < u.allocatable; d++)
+				if (add_device(s, holder, name, z->inv->nodes[z->order[i]].id, d,
+					    d >= u.available) < 0)
+					return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* ---- settings */
+
+static bool distances_known(const struct machine *m)
+{
+	for (size_t i = 0; i < m->n_nodes * m->n_nodes; i++)
+		if (m->distances[i] == INVENTORY_COST_UNKNOWN)
+			return false;
+	return true;
+}
+
+/* The kubelet runs, so it is set up in a way in which it can. */
+static void make_settings(const struct zones *z, struct node_state *s)
+{
+	const struct zone_facts *f = z->facts;
+	struct settings *to = &s->settings;
+	bool exclusive = z->inv->topology.policy != TOPOLOGY_MANAGER_NONE || f->full_pcpus_only;
+	int memory = inventory_resource(z->inv, "memory");
+
+	to->topology = z->inv->topology;
+	if (to->topology.max_numa_nodes < z->n)
+		to->topology.max_numa_nodes = (unsigned)z->n;
+	to->topology.prefer_closest_numa_nodes =
+		to->topology.prefer_closest_numa_nodes && distances_known(&s->machine);
+	to->cpu_options.full_pcpus_only = f->full_pcpus_only;
+	to->cpu_manager = f->cpu_manager ? f->cpu_manager : exclusive ? CPU_MANAGER_STATIC : CPU_MANAGER_NONE;
+	to->memory_manager = f->memory_manager ? f->memory_manager
+			     : looks_static(z) ? MEMORY_MANAGER_STATIC
+					       : MEMORY_MANAGER_NONE;
+	for (size_t i = 0; i < z->n; i++) {
+		struct units u = units_of(z->inv, z->order[i], memory);
+		bool counted = to->memory_manager == MEMORY_MANAGER_STATIC; /* what is held, by its blocks */
+
+		to->system_reserved_memory +=
+			(qty_t)(u.capacity - (counted ? u.allocatable : u.available)) * QTY_UNIT;
+	}
+}
+
+static int make(const struct zones *z, struct node_state *s, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t held = hwloc_bitmap_alloc();
+	struct allocation *holder = allocations_add(&s->allocations);
+	int r;
+
+	s->allocations.cpus_known = true;
+	s->allocations.shared = hwloc_bitmap_alloc();
+	s->reserved = (struct reserved_cpus){
+		.cpus = hwloc_bitmap_alloc(), .observed = true, .from = strdup("the zones")};
+	if (!held || !holder || !s->allocations.shared || !s->reserved.cpus || !s->reserved.from)
+		return -ENOMEM;
+	r = make_machine(z, s, held);
+	if (r == 0)
+		make_settings(z, s);
+	if (r == 0 && hwloc_bitmap_copy(holder->cpus, held) < 0)
+		r = -ENOMEM;
+	if (r == 0 && s->settings.memory_manager == MEMORY_MANAGER_STATIC)
+		r = make_memory(z, s, holder);
+	return r == 0 ? make_devices(z, s, holder, err) : r;
+}
+
+int zone_state_make(
+	const char *node_name, const struct zone_facts *facts, struct node_state *ret, struct err *err)
+{
+	CLEANUP(zones_release) struct zones zones = {0};
+	CLEANUP(node_state_release) struct node_state s;
+	int r = zones_init(&zones, facts, err);
+
+	node_state_init(&s);
+	if (r < 0)
+		return r;
+	s.node_name = strdup(node_name);
+	r = s.node_name ? make(&zones, &s, err) : -ENOMEM;
+	if (r < 0)
+		return r == -ENOMEM ? err_no_memory(err) : r;
+	s.inventory = *facts->inventory;
+	inventory_init(facts->inventory);
+	*ret = s;
+	node_state_init(&s);
+	return 0;
+}
