@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NodeResourceTopology objects: what score and show make of a file of them. The first byte chooses how.
+ * NodeResourceTopology objects: what score and show make of a file of them. The first byte chooses how. No name of
+ * theirs is markup in the picture or a control character in a text.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -12,6 +13,7 @@
 #include "agent/show/show_svg.h"
 #include "agent/show/show_text.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 
 #define OUTPUT_MAX ((size_t)256 << 20)
 
@@ -28,6 +30,95 @@ static void make_pod(struct pod_template *t)
 	t->replicas = 1;
 }
 
+/* ---- what is printed */
+
+/* UTF-8 in lines, without control characters of 7 or 8 bits. */
+static void check_text(const char *text, size_t len)
+{
+	for (size_t i = 0, n; i < len; i += n) {
+		unsigned char ch = (unsigned char)text[i];
+
+		n = ch == '\n' ? 1 : text_utf8_length(text + i, len - i);
+		fuzz_require(n > 0);
+		fuzz_require(ch == '\n' || (ch >= ' ' && ch != 0x7f));
+		fuzz_require(ch != 0xc2 || (unsigned char)text[i + 1] >= 0xa0);
+	}
+}
+
+/* Whether one of the words, each between spaces, is the text. */
+static bool is_one_of(const char *words, const char *text, size_t len)
+{
+	for (const char *at = words; (at = strchr(at, ' ')); at++)
+		if (!strncmp(at + 1, text, len) && at[1 + len] == ' ')
+			return true;
+	return false;
+}
+
+static const char *past_name(const char *at)
+{
+	return at + strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+}
+
+/* What begins with '<' is an element of ours with attributes of ours, or the end of the last that is open. */
+static const char *check_tag(const char *at, const char *open[], size_t *depth)
+{
+	const char *name = at + 1 + (at[1] == '/'), *end = past_name(name);
+	size_t len = (size_t)(end - name);
+
+	fuzz_require(is_one_of(" svg title desc style defs pattern path rect text ", name, len));
+	if (at[1] == '/') {
+		fuzz_require(*depth > 0 && *end == '>');
+		(*depth)--;
+		fuzz_require(
+			past_name(open[*depth]) == open[*depth] + len && !strncmp(open[*depth], name, len));
+		return end + 1;
+	}
+	while (*end == ' ') {
+		const char *attribute = end + 1;
+
+		end = past_name(attribute);
+		fuzz_require(is_one_of(" xmlns width height viewBox role aria-labelledby id class x y d "
+				       "patternUnits patternTransform ",
+			attribute, (size_t)(end - attribute)));
+		fuzz_require(end[0] == '=' && end[1] == '"');
+		end += 2;
+		end += strcspn(end, "\"<>&");
+		fuzz_require(*end == '"');
+		end++;
+	}
+	if (*end == '/') {
+		fuzz_require(end[1] == '>');
+		return end + 2;
+	}
+	fuzz_require(*end == '>' && *depth < 8);
+	open[(*depth)++] = name;
+	return end + 1;
+}
+
+/* XML of our elements and printable ASCII; what else would be markup is escaped. */
+static void check_svg(const struct strbuf *svg)
+{
+	const char *open[8], *at = svg->text;
+	size_t depth = 0;
+
+	check_text(svg->text, svg->len);
+	fuzz_require(strlen(svg->text) == svg->len && *at == '<' && !strstr(at, "<script"));
+	while (*at) {
+		if (*at == '<') {
+			at = check_tag(at, open, &depth);
+		} else if (*at == '&') {
+			fuzz_require(is_one_of(" amp; lt; gt; quot; ", at + 1, strcspn(at + 1, ";") + 1));
+			at++;
+		} else {
+			fuzz_require(*at != '>' && (*at == '\n' || (*at >= ' ' && *at <= '~')));
+			at++;
+		}
+	}
+	fuzz_require(depth == 0);
+}
+
+/* ---- score */
+
 static void check_row(const struct score_row *row)
 {
 	fuzz_require((row->filter.verdict == FILTER_PASS) == (row->filter.reason[0] == '\0'));
@@ -42,7 +133,16 @@ static int add_node(enum object_kind kind, struct doc *object, void *data, struc
 	return nrt_nodes_add(object, data, err);
 }
 
-/* Every node has its row, those that pass are first, and both texts can be made. */
+static size_t count_lines(const struct strbuf *text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < text->len; i++)
+		n += text->text[i] == '\n';
+	return n;
+}
+
+/* Every node has its row and line, those that pass are first, and both texts can be made. */
 static void score(const char *path, const struct pod_template *pod, int rank_by)
 {
 	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
@@ -67,8 +167,13 @@ static void score(const char *path, const struct pod_template *pod, int rank_by)
 			     rows[i - 1].filter.verdict == FILTER_PASS);
 	}
 	fuzz_require(score_table(rows, nodes.n_items, &table) == 0);
+	check_text(table.text, table.len);
+	fuzz_require(count_lines(&table) == nodes.n_items + 1);
 	fuzz_require(score_to_doc(rows, nodes.n_items, &doc) == 0 && json_print(&doc, &json) == 0);
+	check_text(json.text, json.len);
 }
+
+/* ---- show */
 
 static void show(const char *path, uint8_t how)
 {
@@ -89,10 +194,13 @@ static void show(const char *path, uint8_t how)
 	}
 	fuzz_check_notes(&o.notes);
 	fuzz_require(show_view(&o, &view) == 0);
-	if (how & 1)
+	if (how & 1) {
 		fuzz_require(show_svg(&view, SHOW_SVG_MIN_WIDTH + how * 8u, &out) == 0);
-	else
+		check_svg(&out);
+	} else {
 		fuzz_require(show_text(&view, SHOW_TEXT_MIN_WIDTH + how, false, how & 2, &out) == 0);
+		check_text(out.text, out.len);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
