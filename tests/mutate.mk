@@ -16,7 +16,7 @@ $(B)/shared/libmutant.so:
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ -x c /dev/null
 $(B)/shared/nrtd: $(MAIN:%.c=$(B)/%.o)
-$(B)/shared/vectors: $(VECTORS_OBJ)
+$(B)/shared/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(patsubst $(B)/%,$(B)/shared/%,$(UNIT)): $(B)/shared/%: $(B)/%.o $(TESTLIB_OBJ)
 $(SHARED_PROGRAMS): $(B)/shared/libnrtd.so $(B)/shared/libmutant.so
 	@mkdir -p $(@D)
