@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <hwloc.h>
 #include <hwloc/distances.h>
+#include <hwloc/export.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -337,9 +339,10 @@ static int add_offline(struct machine *m, hwloc_topology_t topology, struct err 
 	return 0;
 }
 
-static bool load_text(const struct strbuf *text, hwloc_topology_t topology)
+/* `size` includes the closing NUL. */
+static bool load_text(const char *text, size_t size, hwloc_topology_t topology)
 {
-	return hwloc_topology_set_xmlbuffer(topology, text->text, (int)text->len + 1) == 0 &&
+	return size <= INT_MAX && hwloc_topology_set_xmlbuffer(topology, text, (int)size) == 0 &&
 	       hwloc_topology_load(topology) == 0;
 }
 
@@ -365,8 +368,30 @@ static bool limit_memory(size_t more)
 	return pages > 0 && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
+static bool ids_are_small(hwloc_topology_t topology)
+{
+	return has_ids_below(topology, HWLOC_OBJ_PU, MACHINE_MAX_CPUS) &&
+	       has_ids_below(topology, HWLOC_OBJ_NUMANODE, MACHINE_MAX_NODES) &&
+	       hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(topology)) < MACHINE_MAX_CPUS &&
+	       hwloc_bitmap_last(hwloc_topology_get_complete_nodeset(topology)) < MACHINE_MAX_NODES;
+}
+
+/* What hwloc has made of it, as it would write it itself. */
+static bool write_text(hwloc_topology_t topology, int fd)
+{
+	char *text;
+	int len;
+	bool ok;
+
+	if (hwloc_topology_export_xmlbuffer(topology, &text, &len, 0) < 0)
+		return false;
+	ok = write(fd, text, (size_t)len) == len;
+	hwloc_free_xmlbuffer(topology, text);
+	return ok;
+}
+
 /* In the child: no handler of the parent's catches the crash, nothing is printed and no core written. */
-__attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_topology_t topology)
+__attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_topology_t topology, int fd)
 {
 	static const int deadly[] = {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
 	const struct rlimit no_core = {0, 0};
@@ -383,20 +408,21 @@ __attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_
 	if (null >= 0)
 		dup2(null, STDERR_FILENO);
 	alarm(LOAD_SECONDS);
-	if (!limit_memory(LOAD_BYTES + LOAD_BYTES_EACH * text->len) || !load_text(text, topology))
+	if (!limit_memory(LOAD_BYTES + LOAD_BYTES_EACH * text->len) ||
+		!load_text(text->text, text->len + 1, topology))
 		_exit(EINVAL);
-	_exit(has_ids_below(topology, HWLOC_OBJ_PU, MACHINE_MAX_CPUS) &&
-				has_ids_below(topology, HWLOC_OBJ_NUMANODE, MACHINE_MAX_NODES)
-			? 0
-			: ERANGE);
+	if (!ids_are_small(topology))
+		_exit(ERANGE);
+	_exit(write_text(topology, fd) ? 0 : EINVAL);
 }
 
 /*
- * hwloc follows what a file leaves out or mixes up until it crashes. So a child loads it first; a child that
- * does not come back with a topology within LOAD_SECONDS, and within its memory, is the file's fault.
- * 0; -EINVAL; -ERANGE for an id that is too large; -errno where there is no child.
+ * hwloc follows what a file leaves out or mixes up until it crashes, and takes memory for what it then drops. So a
+ * child loads it first, and writes what it got to `fd`; a child that does not come back with a topology within
+ * LOAD_SECONDS, and within its memory, is the file's fault. 0; -EINVAL; -ERANGE for an id that is too large; -errno
+ * where there is no child.
  */
-static int probe_text(const struct strbuf *text, hwloc_topology_t topology)
+static int probe_text(const struct strbuf *text, hwloc_topology_t topology, int fd)
 {
 	int status;
 	pid_t child = fork();
@@ -404,7 +430,7 @@ static int probe_text(const struct strbuf *text, hwloc_topology_t topology)
 	if (child < 0)
 		return -errno;
 	if (child == 0)
-		try_text(text, topology);
+		try_text(text, topology, fd);
 	while (waitpid(child, &status, 0) < 0) {
 		if (errno != EINTR)
 			return -errno;
@@ -412,6 +438,28 @@ static int probe_text(const struct strbuf *text, hwloc_topology_t topology)
 	if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == ERANGE))
 		return -WEXITSTATUS(status);
 	return -EINVAL;
+}
+
+/* Load a text by way of a child. Returns as probe_text(). */
+static int load_safely(const struct strbuf *text, hwloc_topology_t topology)
+{
+	CLEANUP(closep) int fd = memfd_create("machine", MFD_CLOEXEC);
+	off_t size;
+	char *map;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = probe_text(text, topology, fd);
+	if (r < 0)
+		return r;
+	size = lseek(fd, 0, SEEK_END);
+	map = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	if (map == MAP_FAILED)
+		return -EINVAL;
+	r = load_text(map, (size_t)size, topology) ? 0 : -EINVAL;
+	munmap(map, (size_t)size);
+	return r;
 }
 
 static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
@@ -427,14 +475,14 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 	r = new_topology(true, &topology, err);
 	if (r < 0)
 		return r;
-	r = probe_text(&text, topology);
+	r = load_safely(&text, topology);
 	if (r == -ERANGE)
 		return err_set(err, r,
 			"'%s': ids of %d and above are not supported for CPUs, of %d for NUMA nodes", path,
 			MACHINE_MAX_CPUS, MACHINE_MAX_NODES);
 	if (r < 0 && r != -EINVAL)
 		return err_set(err, r, "'%s': cannot start a process to read it: %s", path, strerror(-r));
-	if (r < 0 || !load_text(&text, topology))
+	if (r < 0)
 		return err_set(err, -EINVAL, "'%s' is not a machine that hwloc %s can read (lstopo FILE.xml)",
 			path, HWLOC_VERSION);
 	*ret = TAKE(topology);

@@ -155,10 +155,15 @@ static long peak_kilobytes(void)
 /* In a child, as the peak of a process never falls. */
 static void a_file_cannot_take_all_memory(void **state)
 {
-	static const char *const cases[][2] = {
-		{"type=\"PU\" os_index=\"1\"", "type=\"PU\" os_index=\"4294967294\""},
-		{"type=\"PU\" os_index=\"1\"", "type=\"PU\" os_index=\"2147483647\""},
-		{"type=\"NUMANode\" os_index=\"2\"", "type=\"NUMANode\" os_index=\"4294967294\""},
+	static const struct {
+		const char *old, *new;
+		int error;
+	} cases[] = {
+		{"type=\"PU\" os_index=\"1\"", "type=\"PU\" os_index=\"4294967294\"", -ERANGE},
+		{"type=\"PU\" os_index=\"1\"", "type=\"PU\" os_index=\"2147483647\"", -ERANGE},
+		{"type=\"NUMANode\" os_index=\"2\"", "type=\"NUMANode\" os_index=\"4294967294\"", -ERANGE},
+		{"type=\"PU\" os_index=\"1\" cpuset=\"0x00000002\"", "type=\"PU\" cpuset=\"0x0\"",
+			0}, /* hwloc makes a bitmap up to no id, and drops the CPU */
 	};
 
 	(void)state;
@@ -175,12 +180,12 @@ static void a_file_cannot_take_all_memory(void **state)
 		if (child == 0) {
 			struct err err = {""};
 
-			_exit(read_changed(cases[i][0], cases[i][1], &err) == -ERANGE ? 0 : 1);
+			_exit(read_changed(cases[i].old, cases[i].new, &err) == cases[i].error ? 0 : 1);
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_int_equal(status, 0);
 		if (peak_kilobytes() > 300 << 10)
-			fail_msg("%s: %ld kB", cases[i][1], peak_kilobytes());
+			fail_msg("%s: %ld kB", cases[i].new, peak_kilobytes());
 	}
 }
 
