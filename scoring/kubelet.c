@@ -21,9 +21,11 @@ static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names)
 			err_set(err, -ENODATA, __VA_ARGS__); \
 	} while (0)
 
-/* Is "NAME=true" in a sorted "k=v,k=v" list? */
-static bool gate_is_on(const char *gates, const char *name_true)
+/* Is NAME=true in their list, "k=v,k=v"? */
+bool kubelet_has_pod_level_managers(const struct settings *settings)
 {
+	static const char name_true[] = KUBELET_POD_LEVEL_MANAGERS "=true";
+	const char *gates = settings->feature_gates_text;
 	size_t n = strlen(name_true);
 
 	for (const char *at = gates ? strstr(gates, name_true) : NULL; at; at = strstr(at + 1, name_true))
@@ -159,8 +161,7 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	int r;
 
 	memset(k, 0, sizeof(*k));
-	k->pod_level_managers =
-		gate_is_on(node->settings->feature_gates_text, "PodLevelResourceManagers=true");
+	k->pod_level_managers = kubelet_has_pod_level_managers(node->settings);
 	init_topology(k, node);
 	r = cpu_topology_init(&k->topology, node->machine);
 	if (r == -E2BIG) {

@@ -110,18 +110,17 @@ static int free_cpus(const struct node_state *node, qty_t *ret, qty_t *ret_unsur
 	return 0;
 }
 
-/* evictionHard's memory.available, an amount or a share of the capacity; 0 when it is not known. */
-static qty_t eviction_threshold(const struct settings *s, qty_t capacity)
+qty_t node_free_eviction_threshold(const struct node_state *node)
 {
 	struct quantity q;
-	const char *text = s->eviction_hard_memory;
+	const char *text = node->settings.eviction_hard_memory;
 	size_t len = text ? strlen(text) : 0;
 
 	if (len == 0)
 		return 0;
 	if (text[len - 1] == '%') { /* the kubelet holds the share in 32 bits */
 		float share = strtof(text, NULL) / 100;
-		double bytes = (double)(int64_t)(capacity / QTY_UNIT) * (double)share;
+		double bytes = (double)(int64_t)node->machine.memory_bytes * (double)share;
 
 		return bytes >= 0 && bytes < (double)INT64_MAX ? (qty_t)(int64_t)bytes * QTY_UNIT : 0;
 	}
@@ -141,7 +140,7 @@ static qty_t free_memory(const struct node_state *node)
 			hugepages += (qty_t)(numa->pools[p].page_bytes * numa->pools[p].pages) * QTY_UNIT;
 	}
 	return capacity - hugepages - s->kube_reserved_memory - s->system_reserved_memory -
-	       eviction_threshold(s, capacity) -
+	       node_free_eviction_threshold(node) -
 	       (qty_t)held_bytes(&node->allocations, "memory").sum * QTY_UNIT;
 }
 

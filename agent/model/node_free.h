@@ -22,3 +22,7 @@ int node_free_amounts(
 /* The same for the hugepages of this name ("hugepages-1Gi"); 0 where the node has none. */
 int node_free_pages(const struct node_state *node, const char *name, struct resource_list *ret,
 	struct resource_list *ret_unsure);
+
+/* What evictionHard keeps free of memory.available, in nano-units of a byte: an amount, or a share of the machine's
+ * memory. 0 when it is not known. */
+qty_t node_free_eviction_threshold(const struct node_state *node);

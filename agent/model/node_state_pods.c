@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds what, as a section of the node state: pods by their hashes, containers in their order. */
+#include "agent/model/node_state_sections.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/model/node_state_text.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+
+#define HASH_CHARS (NODE_STATE_HASH_SIZE - 2) /* without '#' and the closing NUL */
+
+/* ---- writing */
+
+struct printed_item {
+	char uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE]; /* "" = not known */
+	const struct allocation *item;
+};
+
+/* A state that was parsed has hashes already; no UID and no name begins with their mark. */
+static void name_item(const struct allocation *item, struct printed_item *ret)
+{
+	*ret = (struct printed_item){.item = item};
+	if (*item->pod_uid == '#')
+		snprintf(ret->uid, sizeof(ret->uid), "%s", item->pod_uid);
+	else if (*item->pod_uid)
+		node_state_hash_uid(item->pod_uid, ret->uid);
+	if (*item->pod == '#')
+		snprintf(ret->pod, sizeof(ret->pod), "%s", item->pod);
+	else if (*item->pod)
+		node_state_hash_pod(item->namespace, item->pod, ret->pod);
+}
+
+static bool same_pod(const struct printed_item *a, const struct printed_item *b)
+{
+	return !strcmp(a->uid, b->uid) && !strcmp(a->pod, b->pod);
+}
+
+/* By the hashes, then as they are listed. */
+static int by_hash(const void *va, const void *vb)
+{
+	const struct printed_item *a = va, *b = vb;
+	int r = strcmp(a->uid, b->uid);
+
+	if (r == 0)
+		r = strcmp(a->pod, b->pod);
+	return r != 0 ? r : (a->item > b->item) - (a->item < b->item);
+}
+
+static bool holds_something(const struct allocation *a)
+{
+	return a->n_memory > 0 || a->n_devices > 0 || !hwloc_bitmap_iszero(a->cpus);
+}
+
+/* All that hold something, in the order of the text. A new array; NULL = out of memory. */
+static struct printed_item *sort_items(const struct allocations *a, size_t *ret_n)
+{
+	struct printed_item *items = calloc(a->n_items + 1, sizeof(*items));
+	size_t n = 0;
+
+	for (size_t i = 0; items && i < a->n_items; i++)
+		if (holds_something(&a->items[i]))
+			name_item(&a->items[i], &items[n++]);
+	if (items && n > 0)
+		qsort(items, n, sizeof(*items), by_hash);
+	*ret_n = n;
+	return items;
+}
+
+static void add_blocks(const struct node_state_printer *p, const struct allocation *item)
+{
+	for (size_t i = 0; i < item->n_memory; i++) {
+		const struct memory_block *b = &item->memory[i];
+
+		strbuf_addch(p->out, '/');
+		text_add_letters(p->out, 'a', node_state_type(p, b->type));
+		text_add_bytes(p->out, b->bytes);
+		strbuf_addch(p->out, '@');
+		text_add_set(p->out, b->nodes, MACHINE_MAX_NODES - 1);
+	}
+}
+
+/* The position of a held device among its resource's. */
+static size_t device_position(const struct node_state_printer *p, size_t resource, const char *id)
+{
+	const struct printed_resource *d = &p->printed[resource];
+	const char *name = p->resources.items[resource];
+	const struct device_ref *at = device_index_find(&p->registered, name, id);
+
+	if (at)
+		return (size_t)(at - p->registered.items) - d->first;
+	at = device_index_find(&p->gone, name, id);
+	return at ? d->n + (size_t)(at - p->gone.items) - d->first_gone : SIZE_MAX;
+}
+
+/* The devices of one resource; none: nothing. 0 or -ENOMEM. */
+static int add_devices(const struct node_state_printer *p, const struct allocation *item, size_t resource)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+
+	for (size_t b = 0; b < item->n_devices; b++) {
+		const struct device_block *block = &item->devices[b];
+
+		if (strcmp(block->resource, p->resources.items[resource]) != 0)
+			continue;
+		if (!set)
+			set = hwloc_bitmap_alloc();
+		for (size_t i = 0; i < block->ids.n_items; i++) {
+			size_t at = device_position(p, resource, block->ids.items[i]);
+
+			if (!set || at == SIZE_MAX || hwloc_bitmap_set(set, (unsigned)at) < 0)
+				return -ENOMEM;
+		}
+	}
+	if (!set || hwloc_bitmap_iszero(set))
+		return 0;
+	strbuf_addch(p->out, '/');
+	text_add_letters(p->out, 'A', resource);
+	text_add_set(p->out, set, NODE_STATE_MAX_DEVICES - 1);
+	return 0;
+}
+
+static void add_item(const struct node_state_printer *p, const struct allocation *item)
+{
+	int r = 0;
+
+	text_add_set(p->out, item->cpus, MACHINE_MAX_CPUS - 1);
+	add_blocks(p, item);
+	for (size_t i = 0; i < p->resources.n_items && item->n_devices > 0 && r == 0; i++)
+		r = add_devices(p, item, i);
+	if (r < 0)
+		p->out->error = r;
+}
+
+static void add_hash(struct strbuf *out, const char *hash)
+{
+	strbuf_addstr(out, *hash ? hash + 1 : "-");
+}
+
+static bool print_pods(const struct node_state_printer *p)
+{
+	size_t n;
+	CLEANUP(freep) struct printed_item *items = sort_items(&p->state->allocations, &n);
+
+	if (!items) {
+		p->out->error = -ENOMEM;
+		return false;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0 && same_pod(&items[i - 1], &items[i])) {
+			strbuf_addch(p->out, '+');
+		} else {
+			strbuf_addstr(p->out, i > 0 ? "|" : "");
+			add_hash(p->out, items[i].uid);
+			strbuf_addch(p->out, '.');
+			add_hash(p->out, items[i].pod);
+			strbuf_addch(p->out, ':');
+		}
+		add_item(p, items[i].item);
+	}
+	return n > 0;
+}
+
+/* ---- reading */
+
+/* "-" or a hash without its mark. */
+static void read_hash(struct text_reader *r, char ret[NODE_STATE_HASH_SIZE])
+{
+	size_t n = strspn(r->at, NODE_STATE_HASH_DIGITS);
+
+	*ret = '\0';
+	if (n == 1 && text_reader_skip(r, '-'))
+		return;
+	if (n != HASH_CHARS) {
+		text_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);
+		return;
+	}
+	snprintf(ret, NODE_STATE_HASH_SIZE, "#%.*s", HASH_CHARS, r->at);
+	r->at += HASH_CHARS;
+}
+
+static void read_block(struct node_state_parser *p, struct allocation *item)
+{
+	struct text_reader *r = &p->reader;
+	size_t type = text_reader_letters(r, 'a', p->types.n_items);
+	uint64_t bytes = text_reader_bytes(r);
+	struct memory_block *block;
+
+	text_reader_expect(r, '@');
+	if (r->error)
+		return;
+	block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
+	if (!block) {
+		text_reader_no_memory(r);
+		return;
+	}
+	block->bytes = bytes;
+	block->type = strdup(p->types.items[type]);
+	block->nodes = text_reader_set(r, MACHINE_MAX_NODES - 1);
+	if (!block->type)
+		text_reader_no_memory(r);
+}
+
+/* Add a device to the item: to its last block where that is of the same run. 0 or -ENOMEM. */
+static int hold_device(
+	struct node_state_parser *p, struct allocation *item, size_t resource, size_t at, bool same)
+{
+	const struct parsed_run *run = &p->runs[p->run_of[p->first_device[resource] + at]];
+	struct device_block *block;
+	char id[NODE_STATE_ID_SIZE];
+
+	if (!same) {
+		block = vec_push(&item->devices, &item->n_devices, &item->devices_size, sizeof(*block));
+		if (!block)
+			return -ENOMEM;
+		block->nodes_unknown = run->nodes_unknown;
+		block->resource = strdup(p->resources.items[resource]);
+		block->nodes = hwloc_bitmap_dup(run->nodes);
+		if (!block->resource || !block->nodes)
+			return -ENOMEM;
+	}
+	block = &item->devices[item->n_devices - 1];
+	node_state_id(at, id);
+	return strv_push(&block->ids, id);
+}
+
+static void read_devices(struct node_state_parser *p, struct allocation *item)
+{
+	struct text_reader *r = &p->reader;
+	size_t resource = text_reader_letters(r, 'A', p->resources.n_items), first, n;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	int last = -1;
+
+	if (r->error)
+		return;
+	first = p->first_device[resource];
+	n = p->first_device[resource + 1] - first;
+	set = text_reader_set(r, (unsigned)n - 1);
+	if (r->error)
+		return;
+	p->n_held += (size_t)hwloc_bitmap_weight(set);
+	if (p->n_held > NODE_STATE_MAX_HELD)
+		text_reader_fail(r, "more than %u devices are held", NODE_STATE_MAX_HELD);
+	for (int at = hwloc_bitmap_first(set); at >= 0 && !r->error; at = hwloc_bitmap_next(set, at)) {
+		bool same = last >= 0 && p->run_of[first + (size_t)last] == p->run_of[first + (size_t)at];
+
+		if (hold_device(p, item, resource, (size_t)at, same) < 0)
+			text_reader_no_memory(r);
+		last = at;
+	}
+}
+
+static void read_container(struct node_state_parser *p, const char *uid, const char *pod, size_t n)
+{
+	struct text_reader *r = &p->reader;
+	struct allocation *item;
+	char name[NODE_STATE_ID_SIZE];
+
+	node_state_id(n, name);
+	item = allocations_add_container(&p->state.allocations, uid, name);
+	if (!item || text_set(&item->pod, pod) < 0) {
+		text_reader_no_memory(r);
+		return;
+	}
+	hwloc_bitmap_free(item->cpus);
+	item->cpus = text_reader_set(r, MACHINE_MAX_CPUS - 1);
+	while (!r->error && text_reader_skip(r, '/'))
+		if (*r->at >= 'A' && *r->at <= 'Z')
+			read_devices(p, item);
+		else
+			read_block(p, item);
+}
+
+static void read_pod(struct node_state_parser *p)
+{
+	struct text_reader *r = &p->reader;
+	const struct allocations *a = &p->state.allocations;
+	char uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE];
+	size_t n = 0;
+
+	read_hash(r, uid);
+	text_reader_expect(r, '.');
+	read_hash(r, pod);
+	text_reader_expect(r, ':');
+	if (a->n_items > 0 && !r->error) {
+		const struct allocation *last = &a->items[a->n_items - 1];
+		int order = strcmp(last->pod_uid, uid);
+
+		if (order > 0 || (order == 0 && strcmp(last->pod, pod) >= 0))
+			text_reader_fail(r, "pods are not in ascending order");
+	}
+	if (r->error)
+		return;
+	do
+		read_container(p, uid, pod, n++);
+	while (!r->error && text_reader_skip(r, '+'));
+}
+
+static void parse_pods(struct node_state_parser *p)
+{
+	do
+		read_pod(p);
+	while (!p->reader.error && text_reader_skip(&p->reader, '|'));
+}
+
+const struct node_state_section node_state_pods_sections[] = {
+	{"pods", false, print_pods, parse_pods},
+	{0},
+};
