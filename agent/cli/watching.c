@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/watching.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/output.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+void watching_terminal(const struct options *options, struct terminal *ret)
+{
+	terminal_detect(STDOUT_FILENO, options->value[OPT_COLOR], options->value[OPT_WIDTH], ret);
+}
+
+static int picture(const struct options *options, watching_fn *draw, bool redraw)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
+	CLEANUP(strbuf_release) struct strbuf frame = STRBUF_INIT(WATCHING_MAX);
+	struct terminal terminal;
+	struct err err = {""};
+	int r;
+
+	watching_terminal(options, &terminal);
+	r = draw(options, &terminal, &text, &err);
+	if (r < 0) {
+		strbuf_reset(&text);
+		strbuf_addf(&text, "nrtd: error: %s\n", err.text);
+	}
+	if (!redraw) {
+		strbuf_addch(&text, '\n');
+		return output_write(text.text, text.len);
+	}
+	r = terminal_frame(text.text, terminal.height, &frame);
+	return r < 0 ? r : output_write(frame.text, frame.len);
+}
+
+/* Stop as the terminal's user asked, with the screen given back in the meantime. */
+static int suspend(void)
+{
+	int r = output_write(terminal_leave, strlen(terminal_leave));
+
+	if (r == 0 && raise(SIGSTOP) != 0)
+		r = -errno;
+	return r < 0 ? r : output_write(terminal_enter, strlen(terminal_enter));
+}
+
+/* Pictures until a signal says to end: 0, or -errno when one could not be printed. */
+static int watch_loop(const struct options *options, watching_fn *draw, const sigset_t *signals, bool redraw)
+{
+	const struct timespec pause = {.tv_sec = strtol(options->value[OPT_WATCH], NULL, 10)};
+
+	for (;;) {
+		int r = picture(options, draw, redraw), signal;
+
+		if (r < 0)
+			return r;
+		signal = sigtimedwait(signals, NULL, &pause);
+		if (signal == SIGTSTP && redraw)
+			r = suspend();
+		else if (signal > 0 && signal != SIGWINCH && signal != SIGTSTP)
+			return 0;
+		if (r < 0)
+			return r;
+	}
+}
+
+/* Signals are blocked and waited for, so no handler runs and none is missed while a picture is made. */
+int watching(const struct options *options, watching_fn *draw)
+{
+	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
+	struct terminal terminal;
+	sigset_t signals, before;
+	bool redraw;
+	int r = 0;
+
+	watching_terminal(options, &terminal);
+	redraw = terminal_can_redraw(&terminal);
+	sigemptyset(&signals);
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		if (redraw || ours[i] != SIGTSTP)
+			sigaddset(&signals, ours[i]);
+	if (sigprocmask(SIG_BLOCK, &signals, &before) < 0)
+		r = -errno;
+	if (r == 0 && redraw)
+		r = output_write(terminal_enter, strlen(terminal_enter));
+	if (r == 0)
+		r = watch_loop(options, draw, &signals, redraw);
+	if (redraw && output_write(terminal_leave, strlen(terminal_leave)) < 0 && r == 0)
+		r = -EIO;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (r < 0)
+		log_error("cannot print: %s", strerror(-r));
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
