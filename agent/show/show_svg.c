@@ -353,9 +353,9 @@ static size_t draw_body(struct strbuf *out, size_t width, const struct show_view
 /* The text for a reader who does not see the picture. */
 static void describe(struct strbuf *out, const struct show_view *v)
 {
-	svg_escape(out, v->machine);
+	strbuf_addstr(out, v->machine);
 	strbuf_addstr(out, ". ");
-	svg_escape(out, v->kubelet);
+	strbuf_addstr(out, v->kubelet);
 	strbuf_addstr(out, ". Available of allocatable:");
 	for (size_t n = 0; n < v->n_nodes; n++) {
 		strbuf_addf(out, " NUMA node %d:", v->nodes[n].id);
@@ -366,7 +366,7 @@ static void describe(struct strbuf *out, const struct show_view *v)
 			if (!*text)
 				continue;
 			strbuf_addch(out, ' ');
-			svg_escape(out, v->resources[i].label);
+			strbuf_addstr(out, v->resources[i].label);
 			strbuf_addf(out, " %s;", text);
 		}
 	}
@@ -375,21 +375,14 @@ static void describe(struct strbuf *out, const struct show_view *v)
 int show_svg(const struct show_view *v, size_t width, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
-	struct svg_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
+	CLEANUP(strbuf_release) struct strbuf title = STRBUF_INIT(BODY_MAX);
+	CLEANUP(strbuf_release) struct strbuf description = STRBUF_INIT(BODY_MAX);
+	struct svg_page page = {.style = style_sheet, .body = &body, .description = &description};
 
+	page.width = show_max(width, SHOW_SVG_MIN_WIDTH);
 	page.height = draw_body(&body, page.width, v);
-	strbuf_addf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
-		"viewBox=\"0 0 %zu %zu\" role=\"img\" aria-labelledby=\"nrtd-title nrtd-desc\">\n"
-		"<title id=\"nrtd-title\">NUMA topology of ",
-		page.width, page.height, page.width, page.height);
-	svg_escape(out, v->node_name);
-	strbuf_addstr(out, "</title>\n<desc id=\"nrtd-desc\">");
-	describe(out, v);
-	strbuf_addstr(out, "</desc>\n");
-	strbuf_addstr(out, style_sheet);
-	svg_rect(out, page, "page", NULL);
-	strbuf_add(out, body.text, body.len);
-	strbuf_addstr(out, "</svg>\n");
-	return strbuf_error(&body) < 0 ? strbuf_error(&body) : strbuf_error(out);
+	strbuf_addf(&title, "NUMA topology of %s", v->node_name);
+	describe(&description, v);
+	page.title = title.text;
+	return strbuf_error(&title) < 0 ? strbuf_error(&title) : svg_document(&page, out);
 }

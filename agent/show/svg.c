@@ -46,3 +46,25 @@ void svg_text(struct strbuf *out, size_t x, size_t y, const char *class, const c
 	svg_escape(out, text);
 	strbuf_addstr(out, "</text>\n");
 }
+
+int svg_document(const struct svg_page *page, struct strbuf *out)
+{
+	const struct svg_box box = {0, 0, page->width, page->height};
+
+	strbuf_addf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
+		"viewBox=\"0 0 %zu %zu\" role=\"img\" aria-labelledby=\"nrtd-title nrtd-desc\">\n"
+		"<title id=\"nrtd-title\">",
+		box.width, box.height, box.width, box.height);
+	svg_escape(out, page->title);
+	strbuf_addstr(out, "</title>\n<desc id=\"nrtd-desc\">");
+	svg_escape(out, page->description->text);
+	strbuf_addstr(out, "</desc>\n");
+	strbuf_addstr(out, page->style);
+	svg_rect(out, box, "page", NULL);
+	strbuf_add(out, page->body->text, page->body->len);
+	strbuf_addstr(out, "</svg>\n");
+	if (strbuf_error(page->body) < 0)
+		return strbuf_error(page->body);
+	return strbuf_error(page->description) < 0 ? strbuf_error(page->description) : strbuf_error(out);
+}

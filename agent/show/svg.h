@@ -19,3 +19,15 @@ void svg_rect(struct strbuf *out, struct svg_box box, const char *class, const c
 
 /* A line of text whose base line begins at (x, y), or ends there where the class anchors it so. */
 void svg_text(struct strbuf *out, size_t x, size_t y, const char *class, const char *text);
+
+/* A document, complete in itself: no scripts, no fonts or pictures from elsewhere. */
+struct svg_page {
+	size_t width, height;
+	const char *title;                /* what it is a picture of */
+	const struct strbuf *description; /* the text for a reader who does not see it */
+	const char *style;                /* its <style> element, and definitions */
+	const struct strbuf *body;        /* elements, drawn on a rectangle of class "page" */
+};
+
+/* 0, -ENOMEM, or -EFBIG when a buffer is too small. */
+int svg_document(const struct svg_page *page, struct strbuf *out);
