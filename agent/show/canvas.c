@@ -29,6 +29,15 @@ static const struct {
 	[GLYPH_SHADE_2 - GLYPH_FIRST] = {"▒", '+'},
 	[GLYPH_SHADE_3 - GLYPH_FIRST] = {"▓", '*'},
 	[GLYPH_SHADE_4 - GLYPH_FIRST] = {"█", '#'},
+	[GLYPH_LEVEL_0 - GLYPH_FIRST] = {"·", '.'},
+	[GLYPH_LEVEL_0 + 1 - GLYPH_FIRST] = {"▁", '_'},
+	[GLYPH_LEVEL_0 + 2 - GLYPH_FIRST] = {"▂", '_'},
+	[GLYPH_LEVEL_0 + 3 - GLYPH_FIRST] = {"▃", '-'},
+	[GLYPH_LEVEL_0 + 4 - GLYPH_FIRST] = {"▄", '-'},
+	[GLYPH_LEVEL_0 + 5 - GLYPH_FIRST] = {"▅", '='},
+	[GLYPH_LEVEL_0 + 6 - GLYPH_FIRST] = {"▆", '='},
+	[GLYPH_LEVEL_0 + 7 - GLYPH_FIRST] = {"▇", '#'},
+	[GLYPH_LEVEL_8 - GLYPH_FIRST] = {"█", '#'},
 };
 
 static const char *const styles[STYLE_COUNT] = {

@@ -30,6 +30,8 @@ enum canvas_glyph {
 	GLYPH_SHADE_2,
 	GLYPH_SHADE_3,
 	GLYPH_SHADE_4,
+	GLYPH_LEVEL_0, /* nine heights of a bar of one character, least first */
+	GLYPH_LEVEL_8 = GLYPH_LEVEL_0 + 8,
 	GLYPH_END
 };
 

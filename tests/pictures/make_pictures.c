@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * make_pictures DIR: draw what doc/examples.md and the README show: DIR/show.txt and DIR/show.svg as `nrtd show` prints them,
- * and DIR/show-terminal.svg, the coloured text as a dark terminal has it.
+ * DIR/list.svg as `nrtd list` does, and DIR/show-terminal.svg and DIR/list-terminal.svg, their coloured text as a dark
+ * terminal has it.
  */
+#include "agent/show/list_svg.h"
+#include "agent/show/list_text.h"
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"
 #include "agent/show/show_text.h"
 #include "agent/show/svg.h"
 #include "common/cleanup.h"
+#include "tests/lib/list_rows.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"
 
@@ -107,30 +111,26 @@ static void add_word(struct strbuf *out, const struct canvas *c, size_t row, siz
 	strbuf_addstr(out, "</text>\n");
 }
 
-static void terminal_svg(const struct show_view *v, struct strbuf *out)
+static void terminal_svg(const struct canvas *c, const char *title, struct strbuf *out)
 {
-	CLEANUP(canvas_release) struct canvas c;
-	size_t width = 2 * MARGIN + TERMINAL_WIDTH * CELL_WIDTH, height;
+	size_t width = 2 * MARGIN + c->width * CELL_WIDTH, height = 2 * MARGIN + c->height * CELL_HEIGHT;
 
-	canvas_init(&c, TERMINAL_WIDTH);
-	assert_int_equal(show_text_draw(v, true, &c), 0);
-	height = 2 * MARGIN + c.height * CELL_HEIGHT;
 	strbuf_addf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu "
 		"%zu\" "
 		"role=\"img\" font-family=\"'DejaVu Sans Mono',Menlo,Consolas,monospace\" "
 		"font-size=\"13.29\" "
 		"fill=\"#d8dee9\">\n"
-		"<title>nrtd show in a terminal</title>\n"
+		"<title>%s in a terminal</title>\n"
 		"<rect width=\"100%%\" height=\"100%%\" rx=\"8\" fill=\"#16191d\"/>\n",
-		width, height, width, height);
-	for (size_t row = 0; row < c.height; row++) {
-		for (size_t col = 0; col < c.width; col++)
-			add_background(out, &c, row, col);
-		for (size_t col = 0, n; col<c.width; col += n> 0 ? n : 1) {
-			n = word_length(&c, row, col);
+		width, height, width, height, title);
+	for (size_t row = 0; row < c->height; row++) {
+		for (size_t col = 0; col < c->width; col++)
+			add_background(out, c, row, col);
+		for (size_t col = 0, n; col<c->width; col += n> 0 ? n : 1) {
+			n = word_length(c, row, col);
 			if (n > 0)
-				add_word(out, &c, row, col, n);
+				add_word(out, c, row, col, n);
 		}
 	}
 	strbuf_addstr(out, "</svg>\n");
@@ -143,24 +143,52 @@ static void write_picture(const char *dir, const char *name, struct strbuf *text
 	strbuf_reset(text);
 }
 
-int main(int argc, char **argv)
+static void draw_show(const char *dir)
 {
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(show_view_release) struct show_view v;
+	CLEANUP(canvas_release) struct canvas c;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PICTURE_MAX);
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: make_pictures DIR\n");
-		return 2;
-	}
 	observation_of_picture(&o);
 	show_view_init(&v);
 	assert_int_equal(show_view(&o, &v), 0);
 	assert_int_equal(show_text(&v, 80, false, true, &out), 0);
-	write_picture(argv[1], "show.txt", &out);
+	write_picture(dir, "show.txt", &out);
 	assert_int_equal(show_svg(&v, SHOW_SVG_WIDTH, &out), 0);
-	write_picture(argv[1], "show.svg", &out);
-	terminal_svg(&v, &out);
-	write_picture(argv[1], "show-terminal.svg", &out);
+	write_picture(dir, "show.svg", &out);
+	canvas_init(&c, TERMINAL_WIDTH);
+	assert_int_equal(show_text_draw(&v, true, &c), 0);
+	terminal_svg(&c, "nrtd show", &out);
+	write_picture(dir, "show-terminal.svg", &out);
+}
+
+static void draw_list(const char *dir)
+{
+	static const struct list_look look = {.headers = true, .bars = true};
+	CLEANUP(canvas_release) struct canvas c;
+	CLEANUP(list_totals_release) struct list_totals totals = {0};
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PICTURE_MAX);
+	struct list_row rows[TEST_LIST_PICTURE];
+
+	test_list_picture(rows);
+	assert_int_equal(list_totals(rows, TEST_LIST_PICTURE, &totals), 0);
+	assert_int_equal(list_svg(rows, TEST_LIST_PICTURE, &totals, SHOW_SVG_WIDTH, &out), 0);
+	write_picture(dir, "list.svg", &out);
+	assert_int_equal(list_text_draw(rows, TEST_LIST_PICTURE, &totals, &look, &c), 0);
+	terminal_svg(&c, "kubectl numa top", &out);
+	write_picture(dir, "list-terminal.svg", &out);
+	for (size_t i = 0; i < TEST_LIST_PICTURE; i++)
+		list_row_release(&rows[i]);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: make_pictures DIR\n");
+		return 2;
+	}
+	draw_show(argv[1]);
+	draw_list(argv[1]);
 	return 0;
 }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/show/list_text.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "tests/lib/list_rows.h"
+#include "tests/lib/test.h"
+
+static void check(const struct list_look *look, bool utf8, const char *golden)
+{
+	CLEANUP(canvas_release) struct canvas c;
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1 << 20);
+	CLEANUP(list_totals_release) struct list_totals totals = {0};
+	struct list_row rows[TEST_LIST_ROWS];
+
+	test_list_rows(rows);
+	assert_int_equal(list_totals(rows, TEST_LIST_ROWS, &totals), 0);
+	assert_int_equal(list_text_draw(rows, TEST_LIST_ROWS, &totals, look, &c), 0);
+	assert_int_equal(canvas_print(&c, false, utf8, &got), 0);
+	test_assert_golden(golden, got.text);
+	test_list_rows_release(rows);
+}
+
+static void tables_equal_their_golden_files(void **state)
+{
+	(void)state;
+	check(&(struct list_look){.headers = true}, false, "list/plain.txt");
+	check(&(struct list_look){.headers = false}, false, "list/no-headers.txt");
+	check(&(struct list_look){.headers = true, .wide = true}, false, "list/wide.txt");
+	check(&(struct list_look){.headers = true, .bars = true, .width = 200}, true, "list/terminal.txt");
+	check(&(struct list_look){.headers = true, .bars = true, .width = 200}, false, "list/ascii.txt");
+	check(&(struct list_look){.headers = true, .bars = true, .width = 80}, true, "list/narrow.txt");
+}
+
+static void nothing_at_all(void **state)
+{
+	static const struct list_look look = {.headers = true, .bars = true};
+	CLEANUP(canvas_release) struct canvas c;
+	struct list_totals totals = {0};
+
+	(void)state;
+	assert_int_equal(list_text_draw(NULL, 0, &totals, &look, &c), 0);
+	assert_int_equal(c.height, 3);
+}
+
+/* The order of the rows node-10, node-2, edge-1, far and the one of a strange name, each by its first letters. */
+static void rows_are_sorted(void **state)
+{
+	static const struct {
+		const char *column, *want;
+	} cases[] = {
+		{"node", "\033[2J edge-1 far node-2 node-10"},
+		{"FREE", "far node-10 node-2 edge-1 \033[2J"},
+		{"numa", "far node-10 node-2 edge-1 \033[2J"},
+		{"1-NUMA", "far node-2 node-10 \033[2J edge-1"},
+		{"2-numa", "far node-10 node-2 \033[2J edge-1"},
+		{"stranded", "far node-10 node-2 \033[2J edge-1"},
+		{"Age", "far node-2 node-10 \033[2J edge-1"},
+		{"policy", "far edge-1 node-10 node-2 \033[2J"},
+		{"scope", "node-10 node-2 \033[2J edge-1 far"},
+		{"exporter", "edge-1 far node-2 node-10 \033[2J"},
+		{"devices", "node-10 \033[2J node-2 edge-1 far"},
+		{"allocatable", "far node-10 node-2 edge-1 \033[2J"},
+		{"basis", "\033[2J edge-1 node-2 node-10 far"},
+	};
+	struct list_row rows[TEST_LIST_ROWS];
+	enum list_column column;
+	struct err err = {""};
+
+	(void)state;
+	test_list_rows(rows);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1024);
+
+		assert_int_equal(list_column_find(cases[i].column, &column, &err), 0);
+		list_sort(rows, TEST_LIST_ROWS, column);
+		for (size_t k = 0; k < TEST_LIST_ROWS; k++)
+			strbuf_addf(&got, "%s%.*s", k > 0 ? " " : "", rows[k].name[0] == '\033' ? 4 : 20,
+				rows[k].name);
+		test_assert_text(cases[i].column, got.text, cases[i].want);
+	}
+	assert_int_equal(list_column_find("size", &column, &err), -EINVAL);
+	test_assert_text("an unknown column", err.text,
+		"no column 'size', there are NODE, POLICY, SCOPE, NUMA, FREE, 1-NUMA, 2-NUMA, STRANDED, AGE, "
+		"EXPORTER, DEVICES, ALLOCATABLE, BASIS");
+	test_list_rows_release(rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_equal_their_golden_files),
+		cmocka_unit_test(nothing_at_all),
+		cmocka_unit_test(rows_are_sorted),
+	};
+
+	return cmocka_run_group_tests_name("list_text", tests, NULL, NULL);
+}
