@@ -346,11 +346,13 @@ static bool load_text(const char *text, size_t size, hwloc_topology_t topology)
 	       hwloc_topology_load(topology) == 0;
 }
 
-/* hwloc goes on where a bitmap cannot be made; the object keeps its id. */
-static bool has_ids_below(hwloc_topology_t topology, hwloc_obj_type_t type, unsigned end)
+/* hwloc goes on where a bitmap cannot be made; the object keeps its id, and may be in none of hwloc's levels. */
+static bool has_small_ids(hwloc_topology_t topology, hwloc_obj_t parent)
 {
-	for (hwloc_obj_t obj = NULL; (obj = hwloc_get_next_obj_by_type(topology, type, obj));)
-		if (obj->os_index >= end)
+	for (hwloc_obj_t obj = NULL; (obj = hwloc_get_next_child(topology, parent, obj));)
+		if ((obj->type == HWLOC_OBJ_PU && obj->os_index >= MACHINE_MAX_CPUS) ||
+			(obj->type == HWLOC_OBJ_NUMANODE && obj->os_index >= MACHINE_MAX_NODES) ||
+			!has_small_ids(topology, obj))
 			return false;
 	return true;
 }
@@ -370,8 +372,7 @@ static bool limit_memory(size_t more)
 
 static bool ids_are_small(hwloc_topology_t topology)
 {
-	return has_ids_below(topology, HWLOC_OBJ_PU, MACHINE_MAX_CPUS) &&
-	       has_ids_below(topology, HWLOC_OBJ_NUMANODE, MACHINE_MAX_NODES) &&
+	return has_small_ids(topology, hwloc_get_root_obj(topology)) &&
 	       hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(topology)) < MACHINE_MAX_CPUS &&
 	       hwloc_bitmap_last(hwloc_topology_get_complete_nodeset(topology)) < MACHINE_MAX_NODES;
 }

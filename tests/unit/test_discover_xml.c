@@ -164,6 +164,10 @@ static void a_file_cannot_take_all_memory(void **state)
 		{"type=\"NUMANode\" os_index=\"2\"", "type=\"NUMANode\" os_index=\"4294967294\"", -ERANGE},
 		{"type=\"PU\" os_index=\"1\" cpuset=\"0x00000002\"", "type=\"PU\" cpuset=\"0x0\"",
 			0}, /* hwloc makes a bitmap up to no id, and drops the CPU */
+		{"gp_index=\"7\"/>",
+			"gp_index=\"7\"><object type=\"PU\" cpuset=\"0x2\" complete_cpuset=\"0x2\" "
+			"nodeset=\"0x5\" complete_nodeset=\"0x5\" gp_index=\"77\"/></object>",
+			-ERANGE}, /* it keeps this one, and lists it nowhere */
 	};
 
 	(void)state;
