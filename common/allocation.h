@@ -29,6 +29,7 @@ struct allocation {
 	char *pod_uid;   /* "" when unknown */
 	char *namespace; /* "" when unknown (state files do not have it) */
 	char *pod;       /* "" when unknown */
+	bool named_by_logs; /* both are those of the pod's folder of logs: for people, not for what is published */
 	char *container; /* "" when the allocation is the pod's as a whole */
 	/* Only the state files report it while the pod-resources API, which was asked too, lists no such
 	 * container: an ordinary init container's leftovers, a pod that the kubelet does not list yet. */

@@ -34,7 +34,7 @@ void zone_filter_resources(const struct zone_filter *filter, struct inventory *i
 
 static bool counts(const struct zone_filter *filter, const struct allocation *item)
 {
-	if (!*item->pod)
+	if (!*item->pod || item->named_by_logs)
 		return true;
 	for (size_t i = 0; i < filter->n_namespaces; i++)
 		if (!strcmp(filter->namespaces[i], item->namespace))

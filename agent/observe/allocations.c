@@ -196,8 +196,10 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	e.seen = seen;
 	if (r < 0)
 		return r;
-	return by_api ? allocations_end_by_api(&m->files, &listed, &e)
-		      : allocations_end_by_files(&m->files, &e);
+	if (by_api)
+		return allocations_end_by_api(&m->files, &listed, &e);
+	r = allocations_end_by_files(&m->files, &e);
+	return r < 0 ? r : pod_evidence_name(&e, &m->files);
 }
 
 static int read_moment(const struct allocations_query *q, struct moment *m)

@@ -13,6 +13,7 @@
 #include "agent/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 static void pod_log_release(struct pod_log *l)
@@ -226,6 +227,35 @@ const struct pod_log *pod_evidence_log(const struct pod_evidence *e, const char 
 		if (!strcmp(e->logs[i].uid, uid))
 			return &e->logs[i];
 	return NULL;
+}
+
+static const struct pod_log *only_log(const struct pod_evidence *e, const char *uid)
+{
+	const struct pod_log *found = NULL;
+
+	for (size_t i = 0; i < e->n_logs; i++) {
+		if (strcmp(e->logs[i].uid, uid) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = &e->logs[i];
+	}
+	return found;
+}
+
+int pod_evidence_name(const struct pod_evidence *e, struct allocations *files)
+{
+	for (size_t i = 0; i < files->n_items; i++) {
+		struct allocation *item = &files->items[i];
+		const struct pod_log *log = only_log(e, item->pod_uid);
+
+		if (!log || !*log->namespace || !*log->name || *item->pod)
+			continue;
+		if (text_set(&item->namespace, log->namespace) < 0 || text_set(&item->pod, log->name) < 0)
+			return -ENOMEM;
+		item->named_by_logs = true;
+	}
+	return 0;
 }
 
 bool pod_evidence_has_logs(const struct pod_evidence *e, const char *namespace, const char *name)

@@ -128,7 +128,7 @@ static int add_container(const struct allocation *a, const struct machine *m, un
 		return r;
 	if ((unsigned)node >= n_nodes || machine_node_index(m, (unsigned)node) < 0)
 		return refuse(a, "lies on a NUMA node that is not published", err);
-	if (!*a->namespace || !*a->pod)
+	if (!*a->namespace || !*a->pod || a->named_by_logs)
 		return err_set(err, -EINVAL, "the names of the pods that hold something are not known");
 	c.node = (unsigned)node;
 	r = placement_hash(a->namespace, a->pod, a->container, &c.hash);

@@ -192,6 +192,34 @@ static void another_kubelets_file_is_not_remembered(void **state)
 	assert_false(w->answer.from_files);
 }
 
+/* The files know UIDs; the folder of a pod's logs has all three. */
+static void pods_get_their_names_from_their_logs(void **state)
+{
+	static const struct {
+		const char *logs, *namespace, *pod;
+	} cases[] = {
+		{"ns_web_other", "", ""}, {"ns_web_u", "ns", "web"},
+		{"ns_web-1_u", "", ""}, /* two folders: which one is not known */
+	};
+	struct world *w = *state;
+	char path[256];
+
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct allocation *item;
+
+		snprintf(path, sizeof(path), "var/log/pods/%s/x", cases[i].logs);
+		test_write_file(w->dir, path, "");
+		allocations_answer_release(&w->answer);
+		assert_int_equal(ask(w, NULL, false, true), 0);
+		assert_int_equal(w->answer.all.n_items, 1);
+		item = w->answer.all.items;
+		test_assert_text(cases[i].logs, item->namespace, cases[i].namespace);
+		test_assert_text(cases[i].logs, item->pod, cases[i].pod);
+		assert_int_equal(item->named_by_logs, *cases[i].pod != '\0');
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -204,6 +232,7 @@ int main(void)
 		TEST(a_file_that_stays_so_is_taken_as_it_is),
 		TEST(a_file_that_vanishes_counts_as_it_was),
 		TEST(another_kubelets_file_is_not_remembered),
+		TEST(pods_get_their_names_from_their_logs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

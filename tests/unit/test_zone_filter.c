@@ -58,6 +58,7 @@ static void only_named_namespaces_and_nameless_pods_count(void **state)
 	(void)state;
 	add(&all, "a", "p", "0", 5);
 	add(&all, "c", "p", "1", 15);
+	add(&all, "c", "q", "3", 0)->named_by_logs = true; /* such a name decides nothing that is published */
 	add(&all, "", "", "2", 1);
 	all.memory_known = true;
 	for (unsigned id = 0; id < 2; id++) {
@@ -73,13 +74,14 @@ static void only_named_namespaces_and_nameless_pods_count(void **state)
 			.free = id ? 9 : 10};
 	}
 	assert_int_equal(zone_filter_view(&filter, &all, &view), 0);
-	assert_int_equal(view.n_items, 2);
+	assert_int_equal(view.n_items, 3);
 	assert_string_equal(view.items[0].namespace, "a");
-	assert_string_equal(view.items[1].pod, "");
+	assert_string_equal(view.items[1].pod, "q");
+	assert_string_equal(view.items[2].pod, "");
 	assert_int_equal(view.memory.nodes[0].tables[0].free, 20);
 	assert_int_equal(view.memory.nodes[1].tables[0].free, 14);
 	assert_int_equal(all.memory.nodes[1].tables[0].free, 9);
-	assert_int_equal(all.n_items, 3);
+	assert_int_equal(all.n_items, 4);
 }
 
 int main(void)
