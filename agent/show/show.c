@@ -166,7 +166,7 @@ static int fill_resources(struct show_view *v, const struct observation *o)
 /* The place of a node in the picture. */
 struct place {
 	int id;
-	int socket;                /* lowest of its CPUs' sockets, INT_MAX = none */
+	int socket;                /* lowest of its CPUs' sockets by logical index, INT_MAX = none */
 	hwloc_bitmap_t sockets;    /* all of them */
 	hwloc_const_bitmap_t cpus; /* borrowed */
 	size_t row;                /* in the inventory; SIZE_MAX = none */
@@ -176,7 +176,9 @@ struct places {
 	struct place *items;
 	size_t n_items;
 	size_t items_size;
-	hwloc_bitmap_t homeless; /* CPUs outside every NUMA node */
+	hwloc_bitmap_t homeless;            /* CPUs outside every NUMA node */
+	const struct socket_info **sockets; /* by logical index, borrowed */
+	size_t n_sockets;                   /* 0 = a socket's id serves as its index */
 };
 
 static void places_release(struct places *p)
@@ -184,7 +186,48 @@ static void places_release(struct places *p)
 	for (size_t i = 0; i < p->n_items; i++)
 		hwloc_bitmap_free(p->items[i].sockets);
 	free(p->items);
+	free(p->sockets);
 	hwloc_bitmap_free(p->homeless);
+}
+
+static int by_first_cpu(const void *va, const void *vb)
+{
+	const struct socket_info *const *a = va, *const *b = vb;
+	int x = hwloc_bitmap_first((*a)->cpus), y = hwloc_bitmap_first((*b)->cpus);
+
+	return (x > y) - (x < y);
+}
+
+static bool has_socket(const struct machine *m, int id)
+{
+	for (size_t i = 0; i < m->n_sockets; i++)
+		if (m->sockets[i].id == id)
+			return true;
+	return false;
+}
+
+/* lstopo counts sockets in the order of their CPUs. A source may have sockets without CPUs. */
+static int order_sockets(const struct machine *m, struct places *p)
+{
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (m->nodes[i].socket >= 0 && !has_socket(m, m->nodes[i].socket))
+			return 0;
+	p->sockets = calloc(m->n_sockets + 1, sizeof(*p->sockets));
+	if (!p->sockets)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_sockets; i++)
+		p->sockets[p->n_sockets++] = &m->sockets[i];
+	if (p->n_sockets > 0)
+		qsort(p->sockets, p->n_sockets, sizeof(*p->sockets), by_first_cpu);
+	return 0;
+}
+
+static unsigned logical_socket(const struct places *p, int id)
+{
+	for (unsigned i = 0; i < p->n_sockets; i++)
+		if (p->sockets[i]->id == id)
+			return i;
+	return (unsigned)id;
 }
 
 static int add_place(
@@ -200,12 +243,13 @@ static int add_place(
 	for (int c = hwloc_bitmap_first(cpus); c >= 0; c = hwloc_bitmap_next(cpus, c)) {
 		const struct cpu *cpu = machine_cpu(m, (unsigned)c);
 
-		if (cpu && cpu->socket >= 0 && hwloc_bitmap_set(place->sockets, (unsigned)cpu->socket) < 0)
+		if (cpu && cpu->socket >= 0 &&
+			hwloc_bitmap_set(place->sockets, logical_socket(p, cpu->socket)) < 0)
 			return -ENOMEM;
 	}
 	/* A source without CPUs may still have the socket. */
 	if (hwloc_bitmap_iszero(place->sockets) && socket >= 0 &&
-		hwloc_bitmap_set(place->sockets, (unsigned)socket) < 0)
+		hwloc_bitmap_set(place->sockets, logical_socket(p, socket)) < 0)
 		return -ENOMEM;
 	place->socket = hwloc_bitmap_iszero(place->sockets) ? INT_MAX : hwloc_bitmap_first(place->sockets);
 	return 0;
@@ -227,7 +271,7 @@ static int by_socket(const void *va, const void *vb)
 static int find_places(const struct observation *o, struct places *ret)
 {
 	const struct machine *m = &o->node.machine;
-	int r = 0;
+	int r = order_sockets(m, ret);
 
 	ret->homeless = hwloc_bitmap_alloc();
 	if (!ret->homeless)
@@ -245,11 +289,34 @@ static int find_places(const struct observation *o, struct places *ret)
 	return r;
 }
 
+/* "socket 0"; where logical index and id differ both, as lstopo writes them: "socket L#1 (P#36)". NULL = out of memory. */
+static char *title_of(const struct places *p, hwloc_const_bitmap_t sockets)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = hwloc_bitmap_alloc();
+	CLEANUP(freep) char *indexes = cpuset_print(sockets), *id_list = NULL;
+	const char *plural = cpuset_size(sockets) > 1 ? "s" : "";
+	char *title = NULL;
+
+	for (int i = hwloc_bitmap_first(sockets); ids && i >= 0; i = hwloc_bitmap_next(sockets, i)) {
+		int id = p->n_sockets > 0 ? p->sockets[i]->id : i;
+
+		if (hwloc_bitmap_set(ids, (unsigned)id) < 0)
+			return NULL;
+	}
+	id_list = ids ? cpuset_print(ids) : NULL;
+	if (!indexes || !id_list)
+		return NULL;
+	if (hwloc_bitmap_isequal(ids, sockets)
+			? asprintf(&title, "socket%s %s", plural, indexes) < 0
+			: asprintf(&title, "socket%s L#%s (P#%s)", plural, indexes, id_list) < 0)
+		return NULL;
+	return title;
+}
+
 /* The group of the place's sockets: the last one, or a new one. */
 static int add_to_group(struct show_view *v, const struct machine *m, const struct places *p, size_t at)
 {
 	const struct place *place = &p->items[at];
-	CLEANUP(freep) char *list = NULL;
 	struct show_group *g;
 
 	if (at > 0 && hwloc_bitmap_isequal(place->sockets, p->items[at - 1].sockets)) {
@@ -257,16 +324,14 @@ static int add_to_group(struct show_view *v, const struct machine *m, const stru
 		return 0;
 	}
 	g = vec_push(&v->groups, &v->n_groups, &v->groups_size, sizeof(*g));
-	list = cpuset_print(place->sockets);
-	if (!g || !list)
+	if (!g)
 		return -ENOMEM;
 	g->first = at;
 	g->n_nodes = 1;
 	if (place->socket == INT_MAX)
 		g->title = strdup(m->n_sockets > 0 ? "no socket" : "sockets not known");
-	else if (asprintf(&g->title, "%s %s", cpuset_size(place->sockets) > 1 ? "sockets" : "socket", list) <
-		 0)
-		g->title = NULL;
+	else
+		g->title = title_of(p, place->sockets);
 	return g->title ? 0 : -ENOMEM;
 }
 
@@ -276,6 +341,8 @@ static int by_core(const void *va, const void *vb)
 {
 	const struct show_cpu *a = va, *b = vb;
 
+	if (a->l3_rank != b->l3_rank)
+		return a->l3_rank < b->l3_rank ? -1 : 1;
 	if (a->core != b->core)
 		return a->core < b->core ? -1 : 1;
 	return (a->id > b->id) - (a->id < b->id);
@@ -293,6 +360,26 @@ static enum show_state state_of(const struct observation *o, unsigned id, int ho
 	return SHOW_UNKNOWN;
 }
 
+/* L3 caches in the order of their CPUs, which come in ascending order. Those of a node that has one are of no interest. */
+static void rank_l3(struct show_node *node)
+{
+	size_t n = 0;
+	bool known = true;
+
+	for (size_t i = 0; i < node->n_cpus; i++) {
+		size_t first = 0;
+
+		while (node->cpus[first].l3 != node->cpus[i].l3)
+			first++;
+		node->cpus[i].l3_rank = first < i ? node->cpus[first].l3_rank : n++;
+		known = known && node->cpus[i].l3 != MACHINE_NONE;
+	}
+	for (size_t i = 0; i < node->n_cpus && (n < 2 || !known); i++) {
+		node->cpus[i].l3 = MACHINE_NONE;
+		node->cpus[i].l3_rank = 0;
+	}
+}
+
 static int fill_cpus(struct show_view *v, const struct observation *o, const int *holder_of,
 	hwloc_const_bitmap_t cpus, struct show_node *node)
 {
@@ -306,12 +393,16 @@ static int fill_cpus(struct show_view *v, const struct observation *o, const int
 
 		if (!cpu)
 			continue;
-		*c = (struct show_cpu){
-			.id = cpu->id, .core = cpu->hardware_core, .holder = holder_of[cpu->id]};
+		*c = (struct show_cpu){.id = cpu->id,
+			.core = cpu->hardware_core,
+			.l3 = cpu->l3,
+			.holder = holder_of[cpu->id]};
 		c->state = state_of(o, c->id, c->holder);
 		v->states[c->state] = true;
 		node->n_cpus++;
 	}
+	rank_l3(node);
+	v->l3_borders = v->l3_borders || (node->n_cpus > 0 && node->cpus[0].l3 != MACHINE_NONE);
 	if (node->n_cpus > 1)
 		qsort(node->cpus, node->n_cpus, sizeof(*node->cpus), by_core);
 	return 0;

@@ -84,6 +84,11 @@ size_t show_core_size(const struct show_node *node, size_t at)
 	return n;
 }
 
+bool show_is_l3_first(const struct show_node *node, size_t at)
+{
+	return at == 0 || node->cpus[at].l3_rank != node->cpus[at - 1].l3_rank;
+}
+
 bool show_has_line(const struct show_view *v, const struct show_node *node, size_t at)
 {
 	if (v->resources[at].kind == SHOW_CPUS)

@@ -10,6 +10,9 @@ extern const char *const show_state_names[SHOW_STATE_COUNT]; /* "use not known",
 /* Threads of the core that begins at cpus[at]. */
 size_t show_core_size(const struct show_node *node, size_t at);
 
+/* cpus[at] is the first of its L3 cache: there is a border before it, unless it is the first of its node. */
+bool show_is_l3_first(const struct show_node *node, size_t at);
+
 /* Resource `at` has a line among what the node has: memory, hugepages, devices, and CPUs that are counted but
  * not listed one by one. */
 bool show_has_line(const struct show_view *v, const struct show_node *node, size_t at);

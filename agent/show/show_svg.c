@@ -19,6 +19,8 @@
 #define DENSE_CELL  12
 #define CELL_GAP    2
 #define CORE_GAP    6
+#define L3_GAP      12 /* between L3 caches of a NUMA node, with their borders */
+#define L3_PAD      3  /* from a border to the CPUs within */
 #define BAR_HEIGHT  10
 #define TITLE_MAX   256
 #define BODY_MAX    (64u << 20)
@@ -39,6 +41,7 @@ static const char style_sheet[] =
 	".page{fill:#fff;stroke:#d1d9e0}.socket{fill:#f6f8fa;stroke:#d1d9e0}.node{fill:#fff;stroke:#d1d9e0}\n"
 	".free{fill:#e3f4ec;stroke:#3d8b68}.held{fill:#57779a;stroke:#57779a}\n"
 	".reserved{fill:url(#nrtd-reserved);stroke:#6e7781}.hatch{stroke:#6e7781;stroke-width:2}\n"
+	".l3{fill:none;stroke:#8c959f;rx:4px}\n"
 	".unknown{fill:none;stroke:#6e7781;stroke-dasharray:2 2}\n"
 	".note{fill:#9a4a00}\n"
 	".h0{fill:#0969b8}.h1{fill:#b84a00}.h2{fill:#8d4b9e}.h3{fill:#7a6200}.h4{fill:#00708a}.h5{fill:#b0305c}\n"
@@ -48,7 +51,7 @@ static const char style_sheet[] =
 	"text{fill:#e6edf3}.faint{fill:#9198a1}.note{fill:#f0a35c}.key,.light{fill:#fff}.dark{fill:#10243a}\n"
 	".page{fill:#0d1117;stroke:#3d444d}.socket{fill:#151b23;stroke:#3d444d}.node{fill:#0d1117;stroke:#3d444d}\n"
 	".free{fill:#12352a;stroke:#3fa37a}.held{fill:#6d8fb5;stroke:#6d8fb5}\n"
-	".unknown,.reserved,.hatch{stroke:#9198a1}\n"
+	".unknown,.reserved,.hatch{stroke:#9198a1}.l3{stroke:#656c76}\n"
 	"}\n"
 	"</style>\n"
 	"<defs><pattern id=\"nrtd-reserved\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
@@ -96,41 +99,84 @@ static void cpu_title(const struct show_view *v, const struct show_cpu *cpu, cha
 	const char *use =
 		cpu->state == SHOW_EXCLUSIVE ? v->holders[cpu->holder].name : show_state_names[cpu->state];
 
+	char core[32] = "", l3[32] = "";
+
 	if (v->cores_known)
-		snprintf(title, TITLE_MAX, "CPU %u, core %u: %s", cpu->id, cpu->core, use);
-	else
-		snprintf(title, TITLE_MAX, "CPU %u: %s", cpu->id, use);
+		snprintf(core, sizeof(core), ", core %u", cpu->core);
+	if (cpu->l3 != MACHINE_NONE)
+		snprintf(l3, sizeof(l3), ", L3 cache %d", cpu->l3);
+	snprintf(title, TITLE_MAX, "CPU %u%s%s: %s", cpu->id, core, l3, use);
 }
 
-/* Returns the y below them; without `out` it only measures. */
+/* Where a cell is: right of the left edge, and the line's y. */
+struct cursor {
+	size_t left, y;
+};
+
+/* On to cpus[at], of the same L3 cache as the one before. A core stays on one line where it fits. */
+static void advance(
+	const struct layout *l, const struct show_node *node, size_t at, size_t width, struct cursor *c)
+{
+	bool first = node->cpus[at].core != node->cpus[at - 1].core;
+	size_t core = first ? show_core_size(node, at) * (l->cell + CELL_GAP) - CELL_GAP : l->cell;
+
+	c->left += l->cell + (first ? CORE_GAP : CELL_GAP);
+	if (c->left + core > width) {
+		c->left = 0;
+		c->y += l->cell + CORE_GAP;
+	}
+}
+
+/* The L3 cache that begins at cpus[at], from the left edge on: its width and height. */
+static struct svg_box measure_l3(
+	const struct layout *l, const struct show_node *node, size_t at, size_t width)
+{
+	struct cursor c = {0};
+	size_t most = l->cell;
+
+	while (++at < node->n_cpus && !show_is_l3_first(node, at)) {
+		advance(l, node, at, width, &c);
+		most = show_max(most, c.left + l->cell);
+	}
+	return (struct svg_box){0, 0, most, c.y + l->cell};
+}
+
+/* Returns the y below them; without `out` it only measures. Each L3 cache is on one line, or on lines of its own. */
 static size_t draw_cpus(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
 	const struct show_view *v, const struct show_node *node)
 {
-	size_t left = 0;
+	struct svg_box l3 = {0};
+	struct cursor c = {.y = y};
 
 	for (size_t i = 0; i < node->n_cpus; i++) {
 		const struct show_cpu *cpu = &node->cpus[i];
-		bool first = i == 0 || cpu->core != cpu[-1].core;
-		size_t core = first ? show_core_size(node, i) * (l->cell + CELL_GAP) - CELL_GAP : l->cell;
 		char title[TITLE_MAX];
 
-		if (i > 0)
-			left += l->cell + (first ? CORE_GAP : CELL_GAP);
-		/* A core stays on one line where it fits. */
-		if (left > 0 && left + core > width) {
-			left = 0;
-			y += l->cell + CORE_GAP;
+		if (!show_is_l3_first(node, i)) {
+			advance(l, node, i, width, &c);
+		} else {
+			bool tall = l3.height > l->cell;
+
+			l3 = measure_l3(l, node, i, width);
+			c.left += i > 0 ? l->cell + L3_GAP : 0;
+			if (i > 0 && (tall || c.left + l3.width > width))
+				c = (struct cursor){0, c.y + l->cell + L3_GAP};
+			if (out && cpu->l3 != MACHINE_NONE)
+				svg_rect(out,
+					(struct svg_box){x + c.left - L3_PAD, c.y - L3_PAD,
+						l3.width + 2 * L3_PAD, l3.height + 2 * L3_PAD},
+					"l3", NULL);
 		}
 		if (!out)
 			continue;
 		cpu_title(v, cpu, title);
 		if (cpu->state == SHOW_EXCLUSIVE)
-			svg_cell(out, x + left, y, l->cell, svg_holder_class(cpu->holder),
+			svg_cell(out, x + c.left, c.y, l->cell, svg_holder_class(cpu->holder),
 				show_key(v, cpu->holder, 0), title);
 		else
-			svg_cell(out, x + left, y, l->cell, svg_state_class(cpu->state), 0, title);
+			svg_cell(out, x + c.left, c.y, l->cell, svg_state_class(cpu->state), 0, title);
 	}
-	return node->n_cpus > 0 ? y + l->cell + CORE_GAP : y;
+	return node->n_cpus > 0 ? c.y + l->cell + CORE_GAP : c.y;
 }
 
 /* ---- memory, hugepages, devices */

@@ -82,6 +82,8 @@ size_t svg_legend(struct strbuf *out, size_t x, size_t y, size_t width, const st
 			legend_entry(out, &left, y, svg_state_class(state), 0, show_state_names[state]);
 	if (v->states[SHOW_EXCLUSIVE])
 		legend_entry(out, &left, y, svg_holder_class(0), 'A', "exclusive, a letter for each pod");
+	if (v->l3_borders)
+		legend_entry(out, &left, y, "l3", 0, "L3 cache");
 	if (left + bars > x + width) {
 		left = x;
 		y += SVG_LINE + 4;

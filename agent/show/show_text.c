@@ -78,18 +78,32 @@ static void put_holder(struct canvas *c, size_t row, size_t col, const struct sh
 	canvas_put(c, row, col, (unsigned char)show_key(v, holder, ' '), holder_style(holder));
 }
 
-/* The CPUs of a node from (row, col) on; a core stays on one line where it fits. Returns the lines. Without
- * a canvas it only counts. */
+/* Columns of the CPUs of the L3 cache that begins at cpus[at]. */
+static size_t l3_width(const struct show_node *node, size_t at, bool gapped)
+{
+	size_t width = 1;
+
+	while (++at < node->n_cpus && !show_is_l3_first(node, at))
+		width += gapped && node->cpus[at].core != node->cpus[at - 1].core ? 2 : 1;
+	return width;
+}
+
+/* The CPUs of a node from (row, col) on; a core stays on one line where it fits, and so does an L3 cache. Returns the
+ * lines. Without a canvas it only counts. */
 static size_t draw_cpus(struct canvas *c, size_t row, size_t col, size_t width, bool gapped,
 	const struct show_view *v, const struct show_node *node)
 {
 	size_t line = 0, x = 0;
 
 	for (size_t at = 0, n; at < node->n_cpus; at += n) {
+		bool border = at > 0 && show_is_l3_first(node, at);
+
 		n = gapped ? show_core_size(node, at) : 1;
-		if (x > 0 && gapped)
+		if (border && c && x < width)
+			canvas_put(c, row + line, col + x, GLYPH_VERTICAL, STYLE_FAINT);
+		if (x > 0 && (gapped || border))
 			x++;
-		if (x > 0 && x + n > width) {
+		if (x > 0 && x + (border ? l3_width(node, at, gapped) : n) > width) {
 			line++;
 			x = 0;
 		}
@@ -407,6 +421,8 @@ static size_t draw_legend(struct canvas *c, size_t row, const struct show_view *
 			draw_entry(c, &row, &col, state_glyph(s), state_style(s), show_state_names[s]);
 	if (v->states[SHOW_EXCLUSIVE])
 		draw_entry(c, &row, &col, 'A', holder_style(0), "exclusive, a letter for each pod");
+	if (v->l3_borders)
+		draw_entry(c, &row, &col, GLYPH_VERTICAL, STYLE_FAINT, "between L3 caches");
 	if (col > LABEL_WIDTH) {
 		canvas_text(c, top, 0, LABEL_WIDTH - 1, STYLE_FAINT, "CPUs");
 		row++;

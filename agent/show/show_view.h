@@ -26,7 +26,9 @@ enum show_state {
 
 struct show_cpu {
 	unsigned id;
-	unsigned core; /* lowest CPU id of its core */
+	unsigned core;  /* lowest CPU id of its core */
+	int l3;         /* id of its L3 cache where its NUMA node has several, else MACHINE_NONE */
+	size_t l3_rank; /* their order; 0 where its NUMA node has not several */
 	enum show_state state;
 	int holder; /* index into holders[]; SHOW_NOBODY unless the state is SHOW_EXCLUSIVE */
 };
@@ -51,7 +53,7 @@ struct show_devices {
 struct show_node {
 	int id;                /* NUMA node id; MACHINE_NONE for the CPUs outside every NUMA node */
 	char *cpu_list;        /* "0-5,48-53"; "" without CPUs */
-	struct show_cpu *cpus; /* by core, then id */
+	struct show_cpu *cpus; /* by L3 cache, core, id */
 	size_t n_cpus;
 	struct inventory_amount
 		*amounts;             /* one per resources[]; devices nobody has counted are not present */
@@ -60,7 +62,7 @@ struct show_node {
 
 /* NUMA nodes of the same socket (or the same sockets, or none). */
 struct show_group {
-	char *title;  /* "socket 0", "sockets 0-1", "no socket" */
+	char *title;  /* "socket 0", "socket L#1 (P#36)", "sockets 0-1", "no socket" */
 	size_t first; /* of nodes[] */
 	size_t n_nodes;
 };
@@ -98,6 +100,7 @@ struct show_view {
 	size_t holders_size;
 	bool states[SHOW_STATE_COUNT]; /* which occur */
 	bool cores_known;              /* else each CPU is alone */
+	bool l3_borders;               /* a NUMA node has several L3 caches */
 	const unsigned *distances; /* n_distances x n_distances, ascending node id, row = from; 0 = unknown */
 	const struct numa_node *distance_nodes; /* the nodes of its rows */
 	size_t n_distances;                     /* 0 = the machine has none, or has one node */

@@ -37,6 +37,7 @@ static int teardown(void **state)
 
 static void look(struct world *w)
 {
+	show_view_release(&w->v);
 	assert_int_equal(show_view(&w->o, &w->v), 0);
 }
 
@@ -234,9 +235,11 @@ static void without_kubelet_use_is_unknown(void **state)
 	test_assert_text("offline", w->v.offline, "3,12-13");
 	assert_int_equal(w->v.n_offline, 3);
 	assert_true(w->v.states[SHOW_OFFLINE]);
-	test_assert_text("first socket", w->v.groups[0].title, "socket 0");
-	assert_int_equal(w->v.nodes[0].id, 1);
-	assert_cpus(&w->v, 0, "??????");
+	/* The kernel calls the socket of the first CPUs 1. */
+	test_assert_text("first socket", w->v.groups[0].title, "socket L#0 (P#1)");
+	test_assert_text("second socket", w->v.groups[1].title, "socket L#1 (P#0)");
+	assert_int_equal(w->v.nodes[1].id, 1);
+	assert_cpus(&w->v, 1, "??????");
 }
 
 static void policy_none_shares_every_cpu(void **state)
@@ -288,6 +291,59 @@ static void odd_machines_have_their_groups(void **state)
 	assert_int_equal(w->v.nodes[1].id, MACHINE_NONE);
 	test_assert_text("homeless", w->v.nodes[1].cpu_list, "0-1,6-7");
 	test_assert_text("title", w->v.groups[1].title, "no socket");
+}
+
+static void sockets_with_gaps_have_both_numbers(void **state)
+{
+	struct world *w = *state;
+	struct machine *m = &w->o.node.machine;
+	const struct synthetic shape = {
+		.sockets = 2, .numas = 1, .uncores = 1, .cores = 2, .threads = 1, .memory_bytes = 1u << 30};
+
+	synthetic_machine(&shape, m);
+	m->cpus[2].socket = m->cpus[3].socket = m->sockets[1].id = m->nodes[1].socket = 36;
+	w->o.node.node_name = strdup("gaps");
+	look(w);
+	assert_int_equal(w->v.n_groups, 2);
+	test_assert_text("first", w->v.groups[0].title, "socket 0");
+	test_assert_text("second", w->v.groups[1].title, "socket L#1 (P#36)");
+	/* Where a socket has no CPU, lstopo's order is not known. */
+	hwloc_bitmap_zero(m->nodes[0].cpus);
+	m->nodes[0].socket = 40;
+	look(w);
+	assert_int_equal(w->v.n_groups, 2);
+	test_assert_text("first", w->v.groups[0].title, "socket 36");
+	test_assert_text("second", w->v.groups[1].title, "socket 40");
+}
+
+/* L3 caches that share the cores in turn: each one's CPUs are together, the first one's first. */
+static void cpus_are_sorted_by_l3_cache(void **state)
+{
+	static const int l3_of[] = {7, 3, 7, 3};
+	static const unsigned want[] = {0, 2, 1, 3};
+	struct world *w = *state;
+	struct machine *m = &w->o.node.machine;
+	const struct synthetic shape = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 4, .threads = 1, .memory_bytes = 1u << 30};
+
+	synthetic_machine(&shape, m);
+	w->o.node.node_name = strdup("caches");
+	look(w);
+	assert_false(w->v.l3_borders);
+	assert_int_equal(w->v.nodes[0].cpus[3].l3, MACHINE_NONE);
+	for (size_t i = 0; i < 4; i++)
+		m->cpus[i].l3 = l3_of[i];
+	look(w);
+	assert_true(w->v.l3_borders);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(w->v.nodes[0].cpus[i].id, want[i]);
+		assert_int_equal(w->v.nodes[0].cpus[i].l3, l3_of[want[i]]);
+		assert_int_equal(show_is_l3_first(&w->v.nodes[0], i), i % 2 == 0);
+	}
+	m->cpus[1].l3 = MACHINE_NONE; /* then borders are not known */
+	look(w);
+	assert_false(w->v.l3_borders);
+	assert_int_equal(w->v.nodes[0].cpus[1].id, 1);
 }
 
 static void amounts_are_rounded_down(void **state)
@@ -404,6 +460,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(policy_none_shares_every_cpu, setup, teardown),
 		cmocka_unit_test_setup_teardown(nodes_without_socket_come_last, setup, teardown),
 		cmocka_unit_test_setup_teardown(odd_machines_have_their_groups, setup, teardown),
+		cmocka_unit_test_setup_teardown(sockets_with_gaps_have_both_numbers, setup, teardown),
+		cmocka_unit_test_setup_teardown(cpus_are_sorted_by_l3_cache, setup, teardown),
 		cmocka_unit_test(amounts_are_rounded_down),
 		cmocka_unit_test(bars_hide_no_part),
 		cmocka_unit_test(bars_of_any_amounts_have_their_width),

@@ -39,6 +39,7 @@ static void pictures_equal_their_golden_files(void **state)
 	} cases[] = {
 		{"", "../../man/pictures/show.svg", SHOW_SVG_WIDTH},
 		{"offline", "show/offline-480.svg", SHOW_SVG_MIN_WIDTH},
+		{"ccx", "show/ccx.svg", 800},
 		{"cxl", "show/cxl.svg", SHOW_SVG_WIDTH},
 	};
 
