@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "agent/model/model.h"
+#include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
 
 /* The CPUs that the kubelet does not allocate, as it reports itself: it knows better than its configuration,
@@ -53,7 +54,7 @@ static int find_shared(struct node_state *node)
 
 static int count_zones(const struct model_config *config, struct node_state *node, struct notes *notes)
 {
-	CLEANUP(zone_filter_view_release) struct allocations view = {0};
+	CLEANUP(allocations_view_release) struct allocations view = {0};
 	const struct zone_filter *filter = &config->filter;
 	bool filtered = filter->n_namespaces > 0;
 	int r = filtered ? zone_filter_view(filter, &node->allocations, &view) : 0;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 
-#include "agent/observe/memory_blocks.h"
+#include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
 
 static bool is_excluded(const struct zone_filter *filter, const char *name)
@@ -42,67 +42,13 @@ static bool counts(const struct zone_filter *filter, const struct allocation *it
 	return false;
 }
 
-static int copy_memory(const struct memory_state *from, struct memory_state *to)
-{
-	to->nodes = calloc(from->n_nodes + 1, sizeof(*to->nodes));
-	if (!to->nodes)
-		return -ENOMEM;
-	for (size_t i = 0; i < from->n_nodes; i++) {
-		const struct memory_node *node = &from->nodes[i];
-		struct memory_node *copy = &to->nodes[to->n_nodes++];
-
-		*copy = (struct memory_node){.id = node->id, .assignments = node->assignments};
-		copy->cells = node->cells ? hwloc_bitmap_dup(node->cells) : NULL;
-		copy->tables = calloc(node->n_tables + 1, sizeof(*copy->tables));
-		if ((node->cells && !copy->cells) || !copy->tables)
-			return -ENOMEM;
-		for (size_t t = 0; t < node->n_tables; t++) {
-			copy->tables[t] = node->tables[t];
-			copy->n_tables = t + 1;
-			copy->tables[t].type = strdup(node->tables[t].type);
-			if (!copy->tables[t].type)
-				return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
 int zone_filter_view(const struct zone_filter *filter, const struct allocations *all, struct allocations *ret)
 {
-	CLEANUP(memory_state_release) struct memory_state memory;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = all->shared ? hwloc_bitmap_dup(all->shared) : NULL;
-	CLEANUP(freep) struct allocation *items = calloc(all->n_items + 1, sizeof(*items));
-	size_t n = 0;
+	CLEANUP(freep) bool *gone = calloc(all->n_items + 1, sizeof(*gone));
 
-	memory_state_init(&memory);
-	if (!items || (all->shared && !shared) || copy_memory(&all->memory, &memory) < 0)
+	if (!gone)
 		return -ENOMEM;
-	for (size_t i = 0; i < all->n_items; i++) {
-		const struct allocation *item = &all->items[i];
-
-		if (counts(filter, item)) {
-			items[n++] = *item;
-			continue;
-		}
-		if (shared && hwloc_bitmap_or(shared, shared, item->cpus) < 0)
-			return -ENOMEM;
-		for (size_t b = 0; b < item->n_memory; b++)
-			if (memory_state_give_back(&memory, &item->memory[b]) < 0)
-				return -ENOMEM;
-	}
-	*ret = *all;
-	ret->items = TAKE(items);
-	ret->shared = TAKE(shared);
-	ret->n_items = ret->items_size = n;
-	ret->memory = memory;
-	memory_state_init(&memory);
-	return 0;
-}
-
-void zone_filter_view_release(struct allocations *view)
-{
-	free(view->items);
-	hwloc_bitmap_free(view->shared);
-	memory_state_release(&view->memory);
-	allocations_init(view);
+	for (size_t i = 0; i < all->n_items; i++)
+		gone[i] = !counts(filter, &all->items[i]);
+	return allocations_view_without(all, gone, ret);
 }

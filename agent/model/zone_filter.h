@@ -23,9 +23,7 @@ void zone_filter_resources(const struct zone_filter *filter, struct inventory *i
 /*
  * The allocations, reduced to what counts as held: items of the namespaces that are asked for, and those
  * whose pod's namespace is unknown (what is certainly taken is never shown as free). Memory that the
- * other pods hold is given back to the machine state. *ret borrows everything from `all` but its items array
- * and its memory state; zone_filter_view_release() frees these. 0 or -ENOMEM.
+ * other pods hold is given back to the machine state. A view as allocations_view_without() makes it. 0 or -ENOMEM.
  */
 int zone_filter_view(
 	const struct zone_filter *filter, const struct allocations *all, struct allocations *ret);
-void zone_filter_view_release(struct allocations *view);

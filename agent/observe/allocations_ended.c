@@ -10,21 +10,85 @@
 
 /* ---- giving back */
 
+/* What the item held becomes free. */
+static int take_back(const struct allocation *item, hwloc_bitmap_t shared, struct memory_state *memory)
+{
+	int r = shared ? hwloc_bitmap_or(shared, shared, item->cpus) : 0;
+
+	for (size_t b = 0; r == 0 && b < item->n_memory; b++)
+		r = memory_state_give_back(memory, &item->memory[b]);
+	return r < 0 ? -ENOMEM : 0;
+}
+
 int allocations_give_back(struct allocations *a, const bool *ended)
 {
-	for (size_t i = 0; i < a->n_items; i++) {
-		const struct allocation *item = &a->items[i];
-		int r = ended[i] && a->shared ? hwloc_bitmap_or(a->shared, a->shared, item->cpus) : 0;
-
-		for (size_t b = 0; r == 0 && ended[i] && b < item->n_memory; b++)
-			r = memory_state_give_back(&a->memory, &item->memory[b]);
-		if (r < 0)
+	for (size_t i = 0; i < a->n_items; i++)
+		if (ended[i] && take_back(&a->items[i], a->shared, &a->memory) < 0)
 			return -ENOMEM;
-	}
 	for (size_t i = a->n_items; i > 0; i--)
 		if (ended[i - 1])
 			allocations_remove(a, i - 1);
 	return 0;
+}
+
+/* ---- the same as a view */
+
+static int copy_memory(const struct memory_state *from, struct memory_state *to)
+{
+	to->nodes = calloc(from->n_nodes + 1, sizeof(*to->nodes));
+	if (!to->nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_nodes; i++) {
+		const struct memory_node *node = &from->nodes[i];
+		struct memory_node *copy = &to->nodes[to->n_nodes++];
+
+		*copy = (struct memory_node){.id = node->id, .assignments = node->assignments};
+		copy->cells = node->cells ? hwloc_bitmap_dup(node->cells) : NULL;
+		copy->tables = calloc(node->n_tables + 1, sizeof(*copy->tables));
+		if ((node->cells && !copy->cells) || !copy->tables)
+			return -ENOMEM;
+		for (size_t t = 0; t < node->n_tables; t++) {
+			copy->tables[t] = node->tables[t];
+			copy->n_tables = t + 1;
+			copy->tables[t].type = strdup(node->tables[t].type);
+			if (!copy->tables[t].type)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int allocations_view_without(const struct allocations *all, const bool *gone, struct allocations *ret)
+{
+	CLEANUP(memory_state_release) struct memory_state memory;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = all->shared ? hwloc_bitmap_dup(all->shared) : NULL;
+	CLEANUP(freep) struct allocation *items = calloc(all->n_items + 1, sizeof(*items));
+	size_t n = 0;
+
+	memory_state_init(&memory);
+	if (!items || (all->shared && !shared) || copy_memory(&all->memory, &memory) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->n_items; i++) {
+		if (!gone[i])
+			items[n++] = all->items[i];
+		else if (take_back(&all->items[i], shared, &memory) < 0)
+			return -ENOMEM;
+	}
+	*ret = *all;
+	ret->items = TAKE(items);
+	ret->shared = TAKE(shared);
+	ret->n_items = ret->items_size = n;
+	ret->memory = memory;
+	memory_state_init(&memory);
+	return 0;
+}
+
+void allocations_view_release(struct allocations *view)
+{
+	free(view->items);
+	hwloc_bitmap_free(view->shared);
+	memory_state_release(&view->memory);
+	allocations_init(view);
 }
 
 /* ---- by the files */

@@ -18,6 +18,13 @@
 int allocations_give_back(struct allocations *a, const bool *ended);
 
 /*
+ * The same as a view: `all` is unchanged, and *ret borrows everything from it but the items array, the shared pool
+ * and the memory state. allocations_view_release() frees these. 0 or -ENOMEM (*ret untouched).
+ */
+int allocations_view_without(const struct allocations *all, const bool *gone, struct allocations *ret);
+void allocations_view_release(struct allocations *view);
+
+/*
  * By the files alone: a pod has ended when the kubelet has forgotten it (pod_evidence_gone()). A pod that is
  * completed and not deleted looks like a running one. 0 or -ENOMEM.
  */

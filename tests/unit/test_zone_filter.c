@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/model/zone_filter.h"
+#include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -53,7 +54,7 @@ static void only_named_namespaces_and_nameless_pods_count(void **state)
 	static const char *const namespaces[] = {"a", "b"};
 	const struct zone_filter filter = {.namespaces = namespaces, .n_namespaces = ARRAY_SIZE(namespaces)};
 	CLEANUP(allocations_release) struct allocations all = {0};
-	CLEANUP(zone_filter_view_release) struct allocations view = {0};
+	CLEANUP(allocations_view_release) struct allocations view = {0};
 
 	(void)state;
 	add(&all, "a", "p", "0", 5);
