@@ -6,6 +6,7 @@
 
 #include "agent/base/json.h"
 #include "agent/base/output.h"
+#include "agent/base/yaml.h"
 #include "agent/cli/fit_doc.h"
 #include "agent/cli/fit_text.h"
 #include "agent/cli/pod_input.h"
@@ -13,6 +14,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/vec.h"
 
 #define FIT_TEXT_MAX (8u << 20)
 
@@ -73,13 +75,14 @@ static int print(const struct options *options, const struct fit_report *report,
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	int r = 0;
 
-	if (!strcmp(options->value[OPT_FIT_OUTPUT], "json")) {
-		r = fit_to_doc(report, &doc);
-		if (r == 0)
-			r = json_print(&doc, &text);
-	} else {
+	if (!strcmp(options->value[OPT_FIT_OUTPUT], "text"))
 		fit_text(report, inv, &text);
-	}
+	else
+		r = fit_to_doc(report, &doc);
+	if (r == 0 && !strcmp(options->value[OPT_FIT_OUTPUT], "json"))
+		r = json_print(&doc, &text);
+	else if (r == 0 && !strcmp(options->value[OPT_FIT_OUTPUT], "yaml"))
+		r = yaml_print(&doc, &text);
 	return r < 0 ? r : output_text(&text);
 }
 
@@ -88,6 +91,8 @@ static int answer(const struct options *options, const struct observation *o, co
 	CLEANUP(fit_report_release) struct fit_report report = {0};
 	int r = fit_report_make(&o->node, pod, &report);
 
+	if (r == 0 && option_set(options, OPT_WHAT_FREES))
+		r = fit_report_add_frees(&o->node, pod, &report);
 	if (r < 0) {
 		log_error("out of memory");
 		return EXIT_FAILURE;
@@ -102,6 +107,19 @@ static int answer(const struct options *options, const struct observation *o, co
 	return report.answer == KUBELET_ADMITS    ? EXIT_SUCCESS
 	       : report.answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT
 						  : EXIT_FAILURE;
+}
+
+/* The pods of --without-pod end. */
+static int take_pods(const struct options *options, struct allocations *a, struct err *err)
+{
+	const char *names[OPTIONS_MAX_REPEATED];
+	size_t n = 0, pos = 0;
+	int r;
+
+	while (n < ARRAY_SIZE(names) && (names[n] = options_next(options, OPT_WITHOUT_POD, &pos)))
+		n++;
+	r = n > 0 ? what_frees_take(a, names, n, err) : 0;
+	return r < 0 ? err_wrap(err, r, "%s", options->origin[OPT_WITHOUT_POD]) : 0;
 }
 
 /* What the command line asks for, before anything is observed: bad usage is said first. */
@@ -138,6 +156,8 @@ int command_fit(const struct options *options)
 	r = observe(&config, &o, &err);
 	if (r == 0)
 		r = set_what_if(options, &o.node.settings, &err);
+	if (r == 0)
+		r = take_pods(options, &o.node.allocations, &err);
 	if (r == 0)
 		r = model_node(&model, &o.node, &o.notes, &err);
 	if (r < 0) {

@@ -80,6 +80,35 @@ static bool add_nearest(const struct fit_report *report, struct doc *top)
 	       add_amount(map, "fits", n->to, q->quantity.format);
 }
 
+static bool add_frees(const struct what_frees *w, struct doc *top)
+{
+	static const char *const words[WHAT_FREES_ANSWER_COUNT] = {[WHAT_FREES_UNKNOWN] = "unknown",
+		[WHAT_FREES_NOTHING] = "fits",
+		[WHAT_FREES_SET] = "set",
+		[WHAT_FREES_NO_SET] = "none"};
+	struct doc *map, *list;
+
+	if (w->answer == WHAT_FREES_NOT_ASKED)
+		return doc_add(top, "whatFrees");
+	map = doc_add_map(top, "whatFrees");
+	if (!doc_add_string(map, "answer", words[w->answer]))
+		return false;
+	list = doc_add_list(map, "pods");
+	for (size_t i = 0; i < w->n_pods; i++) {
+		const struct freed_pod *p = &w->pods[i];
+		struct doc *pod = doc_add_map(list, NULL);
+
+		if (!doc_add_string(pod, "namespace", p->namespace) ||
+			!doc_add_string(pod, "name", p->name) || !doc_add_string(pod, "uid", p->uid) ||
+			!doc_add_number(pod, "cpus", (int64_t)p->cpus))
+			return false;
+	}
+	if (!list)
+		return false;
+	return w->answer == WHAT_FREES_SET ? doc_add_bool(map, "smallest", !w->gave_up)
+					   : doc_add(map, "smallest");
+}
+
 static bool add_all(const struct fit_report *report, struct doc *top)
 {
 	bool counted = report->answer != KUBELET_UNKNOWN || report->rest_fits;
@@ -94,6 +123,8 @@ static bool add_all(const struct fit_report *report, struct doc *top)
 		return false;
 	if (!(counted ? doc_add_number(top, "copies", (int64_t)report->copies.n) : doc_add(top, "copies")) ||
 		!doc_add_bool(top, "copiesAtLeast", report->copies.at_least) || !add_nearest(report, top))
+		return false;
+	if (!add_frees(&report->frees, top))
 		return false;
 	unchecked = doc_add_list(top, "unchecked");
 	for (size_t i = 0; i < report->unchecked.n_items; i++)

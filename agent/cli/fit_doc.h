@@ -15,6 +15,8 @@
  *   numaNodes, minDistance, scores (by strategy), schedulerPasses   what the scheduler's plugin makes of it
  *   copies, copiesAtLeast
  *   nearest     container (null where there is one only), resource, request, fits
+ *   whatFrees   answer ("set", "none", "fits", "unknown"), pods (namespace, name, uid, cpus), smallest (of a set; false
+ *               where the search gave up); null where it was not asked for
  *   unchecked   names of device resources that were not checked, and "resourceClaims" where the pod has them
  * 0 or -ENOMEM; `ret` is untouched on failure.
  */

@@ -24,6 +24,7 @@ void fit_report_release(struct fit_report *report)
 	for (size_t i = 0; i < report->n_containers; i++)
 		container_release(&report->containers[i]);
 	strv_release(&report->unchecked);
+	what_frees_release(&report->frees);
 	free(report->rejection);
 	free(report->missing);
 	free(report->containers);
@@ -403,5 +404,16 @@ int fit_report_make(const struct node_state *node, const struct pod_request *pod
 		return r;
 	*ret = report;
 	report = (struct fit_report){0};
+	return 0;
+}
+
+int fit_report_add_frees(
+	const struct node_state *node, const struct pod_request *pod, struct fit_report *report)
+{
+	if (report->answer == KUBELET_REJECTS && !report->missing)
+		return what_frees_find(node, pod, NULL, &report->frees);
+	report->frees.answer = report->missing                    ? WHAT_FREES_NO_SET
+			       : report->answer == KUBELET_ADMITS ? WHAT_FREES_NOTHING
+								  : WHAT_FREES_UNKNOWN;
 	return 0;
 }

@@ -3,6 +3,7 @@
 /*
  * fit_report: everything `nrtd fit` says about one pod and one node, as plain data. No I/O.
  */
+#include "agent/model/what_frees.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
@@ -49,6 +50,7 @@ struct fit_report {
 	bool has_claims;                  /* the pod's resourceClaims were not checked */
 	struct err gap; /* what keeps a Burstable pod from being Guaranteed, "" = more than one thing */
 	struct fit_scheduler scheduler;
+	struct what_frees frees; /* where it was asked for */
 };
 
 void fit_report_release(struct fit_report *report);
@@ -61,3 +63,7 @@ void fit_report_release(struct fit_report *report);
  * depends on it. 0 or -ENOMEM; `ret` (zeroed) is untouched on failure.
  */
 int fit_report_make(const struct node_state *node, const struct pod_request *pod, struct fit_report *ret);
+
+/* Add which pods would have to go, where the pod of this report does not fit. 0 or -ENOMEM. */
+int fit_report_add_frees(
+	const struct node_state *node, const struct pod_request *pod, struct fit_report *report);

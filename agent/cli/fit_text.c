@@ -83,6 +83,39 @@ static void add_nearest(const struct fit_report *report, struct strbuf *out)
 	strbuf_addch(out, '\n');
 }
 
+/* "default/web", "UID ..." or, of an object, a hash */
+static void add_pod(const struct freed_pod *p, struct strbuf *out)
+{
+	strbuf_addstr(out, "    ");
+	if (*p->name) {
+		strbuf_add_one_line(out, p->namespace);
+		strbuf_addstr(out, *p->namespace ? "/" : "");
+		strbuf_add_one_line(out, p->name);
+	} else {
+		strbuf_addstr(out, "UID ");
+		strbuf_add_one_line(out, p->uid);
+	}
+	strbuf_addf(out, ", %zu CPU%s\n", p->cpus, p->cpus == 1 ? "" : "s");
+}
+
+static void add_frees(const struct what_frees *w, struct strbuf *out)
+{
+	if (w->answer == WHAT_FREES_NO_SET && w->movable > 0)
+		strbuf_addf(out,
+			"  no pods to move: without all %zu that hold some of it the node is too small\n",
+			w->movable);
+	else if (w->answer == WHAT_FREES_NO_SET)
+		strbuf_addstr(out, "  no pods to move: none is known to hold some of it\n");
+	if (w->answer != WHAT_FREES_SET)
+		return;
+	strbuf_addf(out, "  would fit without %zu pod%s:\n", w->n_pods, w->n_pods == 1 ? "" : "s");
+	for (size_t i = 0; i < w->n_pods; i++)
+		add_pod(&w->pods[i], out);
+	if (w->gave_up)
+		strbuf_addf(out, "  the search ended after %zu verdicts; there may be a smaller set\n",
+			w->verdicts);
+}
+
 static void add_hint(struct topology_hint hint, struct strbuf *out)
 {
 	char nodes[NODE_MASK_TEXT_MAX];
@@ -186,6 +219,7 @@ void fit_text(const struct fit_report *report, const struct inventory *inventory
 
 	add_verdict(report, out);
 	add_nearest(report, out);
+	add_frees(&report->frees, out);
 	add_containers(report, out);
 	strbuf_addch(out, '\n');
 	if (report->answer == KUBELET_ADMITS || report->rest_fits)

@@ -7,6 +7,7 @@
 
 #include "agent/model/frees_bounds.h"
 #include "agent/model/model.h"
+#include "agent/model/node_state_text.h"
 #include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
@@ -434,37 +435,36 @@ int what_frees_find(const struct node_state *state, const struct pod_request *po
 
 /* ---- what if they were gone */
 
+/* By its NAMESPACE/NAME or its UID, or by the hash of these where the item has only that. */
 static bool is_named(const struct allocation *item, const char *name)
 {
-	size_t n = strlen(item->namespace);
+	const char *slash = strchr(name, '/');
+	char namespace[256] = "", uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE] = "";
 
-	return (*item->pod_uid && !strcmp(item->pod_uid, name)) ||
-	       (*item->pod && !strncmp(name, item->namespace, n) && name[n] == '/' &&
-		       !strcmp(name + n + 1, item->pod));
+	node_state_hash_uid(name, uid);
+	if (slash && (size_t)(slash - name) < sizeof(namespace)) {
+		memcpy(namespace, name, (size_t)(slash - name));
+		node_state_hash_pod(namespace, slash + 1, pod);
+	}
+	return (*item->pod_uid && (!strcmp(item->pod_uid, name) || !strcmp(item->pod_uid, uid))) ||
+	       (*pod && !strcmp(item->pod, pod)) || (*item->pod == '#' && !strcmp(item->pod, name)) ||
+	       (*pod && *item->pod && !strcmp(item->namespace, namespace) && !strcmp(item->pod, slash + 1));
 }
 
-int what_frees_without(
-	struct node_state *state, const char *const *names, size_t n_names, const char **ret_missing)
+int what_frees_take(struct allocations *a, const char *const *names, size_t n_names, struct err *err)
 {
-	struct allocations *a = &state->allocations;
 	CLEANUP(freep) bool *gone = calloc(a->n_items + 1, sizeof(*gone));
-	int r = gone ? 0 : -ENOMEM;
 
-	*ret_missing = NULL;
-	for (size_t k = 0; k < n_names && r == 0; k++) {
+	if (!gone)
+		return err_no_memory(err);
+	for (size_t k = 0; k < n_names; k++) {
 		bool found = false;
 
 		for (size_t i = 0; i < a->n_items; i++)
 			if (is_named(&a->items[i], names[k]))
 				gone[i] = found = true;
-		if (!found && !*ret_missing)
-			*ret_missing = names[k];
+		if (!found)
+			return err_set(err, -ENOENT, "no pod '%.300s' holds anything exclusively", names[k]);
 	}
-	if (r == 0)
-		r = allocations_give_back(a, gone);
-	if (r < 0)
-		return r;
-	inventory_release(&state->inventory);
-	return model_inventory(
-		&state->machine, &state->settings, a, state->reserved.cpus, &state->inventory, NULL);
+	return allocations_give_back(a, gone) < 0 ? err_no_memory(err) : 0;
 }

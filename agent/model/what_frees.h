@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The fewest pods that must go from a node so that its kubelet admits another: a search, each step of which is the
+ * The fewest pods that must go from a node so that its kubelet admits another. Each step of the search is the
  * kubelet's own decision on the node without some pods.
  */
+#include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
 
@@ -21,7 +22,7 @@ enum what_frees_answer {
 
 /* A pod that is to go. */
 struct freed_pod {
-	char *namespace, *name; /* "" when not known */
+	char *namespace, *name; /* "" when not known; a hash where the state is of an object */
 	char *uid;              /* "" when not known */
 	size_t cpus;            /* that it holds */
 };
@@ -53,9 +54,8 @@ int what_frees_find(const struct node_state *state, const struct pod_request *po
 	struct what_frees *ret);
 
 /*
- * Take pods out of the state as if they had ended: those whose NAMESPACE/NAME or UID is in `names`. *ret_missing is
- * the first that holds nothing, or NULL. The state is then modelled again. 0 or -ENOMEM (the state can then only be
- * released).
+ * Take pods out as if they had ended: those whose NAMESPACE/NAME or UID, or the hash of it, is in `names`. For a state that is not modelled
+ * yet. 0; -ENOENT with one line for a name that holds nothing exclusively (nothing is changed); -ENOMEM (the
+ * allocations can then only be released).
  */
-int what_frees_without(
-	struct node_state *state, const char *const *names, size_t n_names, const char **ret_missing);
+int what_frees_take(struct allocations *a, const char *const *names, size_t n_names, struct err *err);

@@ -70,6 +70,24 @@ fit "options that exclude each other" 1 "no verdict: the kubelet would not start
 	--cpus 5 --option full-pcpus-only=true --option distribute-cpus-across-cores=true
 fit "more than the node has" 3 "memory: 1Ti wanted, the node has" --cpus 2 --memory 1Ti --policy none
 
+# --- which pods would have to go
+a=777870b5-c64f-42f5-9296-688b9dc212ba
+b=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd
+fit "who would have to go" 3 "UID $a, 9 CPUs" --cpus 11 --what-frees
+fit "one pod is enough" 3 "would fit without 1 pod:" --cpus 16 --what-frees
+fit "both of them" 3 "would fit without 2 pods:" --cpus 25 --what-frees
+fit "nobody, the node is too small" 3 "no pods to move: without all 2 that hold some of it the node is too small" \
+	--cpus 40 --what-frees
+fit "nobody holds memory" 3 "no pods to move: none is known to hold some of it" --memory 1Ti --what-frees
+fit "nobody has to go" 0 "fits: 7 CPUs" --cpus 7 --what-frees
+fit "without one pod" 0 "request    1 preferred         16-26" --cpus 11 --without-pod $a
+fit "without the other" 0 "request    0 preferred         1-11" --cpus 11 --without-pod $b
+fit "without both" 0 "request    0-1 preferred       " --cpus 20 --without-pod $a --without-pod $b
+fit "without somebody else" 1 "--without-pod: no pod 'default/web' holds anything exclusively" --cpus 11 \
+	--without-pod default/web
+fit "as YAML" 3 "  - {namespace: \"\", name: \"\", uid: $a, cpus: 9}" --cpus 11 --what-frees -o yaml
+fit "as JSON" 3 '"smallest": true' --cpus 11 --what-frees -o json
+
 # --- devices, and what is not looked at
 fit "a device of which nobody tells" 1 "which devices are free is not known" --cpus 2 --device foo/bar=1
 mkdir "$node/var/lib/kubelet/device-plugins"

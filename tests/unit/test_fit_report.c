@@ -66,7 +66,7 @@ static void an_admitted_pod(void **state)
 		"\"numaNodes\":[0],\"preferred\":true,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],"
 		"\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"MostAllocated\":0,"
 		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":"
-		"true,\"copies\":6,\"copiesAtLeast\":false,\"nearest\":null,\"unchecked\":[]}");
+		"true,\"copies\":6,\"copiesAtLeast\":false,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[]}");
 	fit_fixture_release(&f);
 }
 
@@ -91,7 +91,7 @@ static void a_rejected_pod(void **state)
 			"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":0},"
 			"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,"
 			"\"nearest\":{\"container\":\"app\",\"resource\":\"cpu\",\"request\":\"17\","
-			"\"fits\":\"16\"},\"unchecked\":[]}");
+			"\"fits\":\"16\"},\"whatFrees\":null,\"unchecked\":[]}");
 	fit_fixture_report_on(&f, "app cpu=2 memory=200Gi");
 	assert_text(&f,
 		"does not fit: 2 CPUs, 200Gi memory (Guaranteed)\n"
@@ -238,7 +238,7 @@ static void devices_are_not_checked(void **state)
 		"\"preferred\":true,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],\"numaNodes\":1,"
 		"\"minDistance\":true,\"scores\":{\"MostAllocated\":0,\"LeastAllocated\":0,"
 		"\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":true,\"copies\":6,"
-		"\"copiesAtLeast\":false,\"nearest\":null,\"unchecked\":[\"v.com/nic\"]}");
+		"\"copiesAtLeast\":false,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[\"v.com/nic\"]}");
 	/* What is rejected without its devices is rejected. */
 	fit_fixture_report_on(&f, "app cpu=40 memory=8Gi v.com/nic=1");
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
+#include <errno.h>
+
 #include "agent/model/node_asker.h"
+#include "agent/model/node_state_text.h"
 #include "agent/model/what_frees.h"
 #include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"
 
@@ -134,9 +138,11 @@ static void a_verdict_that_is_not_known(void **state)
 
 static void pods_that_are_named_go(void **state)
 {
-	static const char *const names[] = {"default/p0", "p2", "default/none", "p1"};
+	static const char *const names[] = {"default/p0", "p2", "default/none"};
+	const char *p1 = "default/p1";
+	char hash[NODE_STATE_HASH_SIZE];
 	struct node_sim sim;
-	const char *missing;
+	struct err err = {""};
 
 	(void)state;
 	node_sim_init(&sim, &small);
@@ -144,14 +150,20 @@ static void pods_that_are_named_go(void **state)
 	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi"));
 	assert_true(node_sim_begin(&sim, "app cpu=4 memory=1Gi"));
 	assert_frees(&sim, "app cpu=7 memory=1Gi", "p0: 7 CPUs");
-	assert_int_equal(what_frees_without(&sim.state, names, 3, &missing), 0);
-	assert_string_equal(missing, "default/none");
+	assert_int_equal(what_frees_take(&sim.state.allocations, names, 3, &err), -ENOENT);
+	assert_string_equal(err.text, "no pod 'default/none' holds anything exclusively");
+	assert_int_equal(sim.state.allocations.n_items, 3);
+	assert_int_equal(what_frees_take(&sim.state.allocations, names, 2, &err), 0);
 	assert_int_equal(sim.state.allocations.n_items, 1);
-	assert_int_equal(inventory_amount(&sim.state.inventory, 0, 0)->available / QTY_UNIT, 7);
-	assert_int_equal(inventory_amount(&sim.state.inventory, 1, 0)->available / QTY_UNIT, 5);
+	assert_string_equal(sim.state.allocations.items[0].pod, "p1");
+	assert_int_equal(cpuset_size(sim.state.allocations.shared), 13);
 	assert_frees(&sim, "app cpu=7 memory=1Gi", "nothing");
-	assert_int_equal(what_frees_without(&sim.state, names + 3, 1, &missing), 0);
-	assert_null(missing);
+	assert_frees(&sim, "app cpu=8 memory=1Gi", "p1: 3 CPUs");
+	node_state_hash_pod("default", "p1", hash); /* as the object has it */
+	assert_int_equal(text_set(&sim.state.allocations.items[0].pod, hash), 0);
+	sim.state.allocations.items[0].namespace[0] = sim.state.allocations.items[0].pod_uid[0] = '\0';
+	assert_int_equal(what_frees_take(&sim.state.allocations, names + 2, 1, &err), -ENOENT);
+	assert_int_equal(what_frees_take(&sim.state.allocations, &p1, 1, &err), 0);
 	assert_int_equal(sim.state.allocations.n_items, 0);
 	node_sim_release(&sim);
 }
