@@ -87,12 +87,14 @@ struct model_config stage_model(const struct options *options, struct stage_list
 struct nrt_config stage_nrt(const struct options *options)
 {
 	const char *policies = options->value[OPT_DEPRECATED_POLICIES];
+	const char *state = options->value[OPT_NODE_STATE];
 	int method = settings_name_index(
 		fingerprint_method_names, FINGERPRINT_METHOD_COUNT, options->value[OPT_FINGERPRINT]);
 
 	return (struct nrt_config){
 		.fingerprint = method < 0 ? FINGERPRINT_NONE : (enum fingerprint_method)method,
 		.deprecated_policies = !policies || !strcmp(policies, "on"),
+		.node_state = !state || !strcmp(state, "on"),
 	};
 }
 

@@ -10,7 +10,7 @@
 #include "common/resource_name.h"
 #include "common/vec.h"
 
-/* ---- what is known at all */
+/* ---- what is not known at all */
 
 struct fact {
 	const char *name;
@@ -24,19 +24,27 @@ static const struct fact facts[] = {
 	{"registered", offsetof(struct allocations, registered_known)},
 };
 
-static bool print_known(const struct node_state_printer *p)
+static bool print_unknown(const struct node_state_printer *p)
 {
 	const char *base = (const char *)&p->state->allocations, *comma = "";
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
-		if (*(const bool *)(base + facts[i].offset)) {
+		if (!*(const bool *)(base + facts[i].offset)) {
 			strbuf_addf(p->out, "%s%s", comma, facts[i].name);
 			comma = ",";
 		}
 	return *comma != '\0';
 }
 
-static void parse_known(struct node_state_parser *p)
+void node_state_know_all(struct node_state_parser *p)
+{
+	char *base = (char *)&p->state.allocations;
+
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		*(bool *)(base + facts[i].offset) = true;
+}
+
+static void parse_unknown(struct node_state_parser *p)
 {
 	char *base = (char *)&p->state.allocations;
 	struct text_reader *r = &p->reader;
@@ -49,7 +57,7 @@ static void parse_known(struct node_state_parser *p)
 		if (i == ARRAY_SIZE(facts))
 			text_reader_fail(r, "an unknown word");
 		else
-			*(bool *)(base + facts[i].offset) = true;
+			*(bool *)(base + facts[i].offset) = false;
 	} while (!r->error && text_reader_skip(r, ','));
 }
 
@@ -504,7 +512,7 @@ static void parse_devices(struct node_state_parser *p)
 }
 
 const struct node_state_section node_state_held_sections[] = {
-	{"known", false, print_known, parse_known},
+	{"unknown", false, print_unknown, parse_unknown},
 	{"shared", false, print_shared, parse_shared},
 	{"types", false, print_types, parse_types},
 	{"numa-reserved", false, print_numa_reserved, parse_numa_reserved},

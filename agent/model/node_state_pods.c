@@ -69,16 +69,40 @@ static struct printed_item *sort_items(const struct allocations *a, size_t *ret_
 	return items;
 }
 
+/* The NUMA nodes of the item's CPUs: where its memory is unless the text says otherwise. NULL = out of memory. */
+static hwloc_bitmap_t nodes_of_cpus(const struct machine *m, const struct allocation *item)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+
+	for (int id = hwloc_bitmap_first(item->cpus); id >= 0 && nodes;
+		id = hwloc_bitmap_next(item->cpus, id)) {
+		const struct cpu *cpu = machine_cpu(m, (unsigned)id);
+
+		if (cpu && cpu->numa != MACHINE_NONE && hwloc_bitmap_set(nodes, (unsigned)cpu->numa) < 0)
+			return NULL;
+	}
+	return TAKE(nodes);
+}
+
 static void add_blocks(const struct node_state_printer *p, const struct allocation *item)
 {
+	CLEANUP(cpuset_freep) hwloc_bitmap_t near = NULL;
+
+	if (item->n_memory > 0)
+		near = nodes_of_cpus(&p->state->machine, item);
+	if (item->n_memory > 0 && !near)
+		p->out->error = -ENOMEM;
 	for (size_t i = 0; i < item->n_memory; i++) {
 		const struct memory_block *b = &item->memory[i];
 
 		strbuf_addch(p->out, '/');
-		text_add_letters(p->out, 'a', node_state_type(p, b->type));
+		if (strcmp(b->type, "memory") != 0)
+			text_add_letters(p->out, 'a', node_state_type(p, b->type));
 		text_add_bytes(p->out, b->bytes);
-		strbuf_addch(p->out, '@');
-		text_add_set(p->out, b->nodes, MACHINE_MAX_NODES - 1);
+		if (!near || !hwloc_bitmap_isequal(near, b->nodes)) {
+			strbuf_addch(p->out, '@');
+			text_add_set(p->out, b->nodes, MACHINE_MAX_NODES - 1);
+		}
 	}
 }
 
@@ -136,7 +160,7 @@ static void add_item(const struct node_state_printer *p, const struct allocation
 
 static void add_hash(struct strbuf *out, const char *hash)
 {
-	strbuf_addstr(out, *hash ? hash + 1 : "-");
+	strbuf_addstr(out, *hash ? hash + 1 : "?");
 }
 
 static bool print_pods(const struct node_state_printer *p)
@@ -154,7 +178,6 @@ static bool print_pods(const struct node_state_printer *p)
 		} else {
 			strbuf_addstr(p->out, i > 0 ? "|" : "");
 			add_hash(p->out, items[i].uid);
-			strbuf_addch(p->out, '.');
 			add_hash(p->out, items[i].pod);
 			strbuf_addch(p->out, ':');
 		}
@@ -165,15 +188,13 @@ static bool print_pods(const struct node_state_printer *p)
 
 /* ---- reading */
 
-/* "-" or a hash without its mark. */
+/* "?" or a hash without its mark. */
 static void read_hash(struct text_reader *r, char ret[NODE_STATE_HASH_SIZE])
 {
-	size_t n = strspn(r->at, NODE_STATE_HASH_DIGITS);
-
 	*ret = '\0';
-	if (n == 1 && text_reader_skip(r, '-'))
+	if (text_reader_skip(r, '?'))
 		return;
-	if (n != HASH_CHARS) {
+	if (strspn(r->at, NODE_STATE_HASH_DIGITS) < HASH_CHARS) {
 		text_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);
 		return;
 	}
@@ -181,14 +202,15 @@ static void read_hash(struct text_reader *r, char ret[NODE_STATE_HASH_SIZE])
 	r->at += HASH_CHARS;
 }
 
-static void read_block(struct node_state_parser *p, struct allocation *item)
+/* near: the NUMA nodes of the item's CPUs. */
+static void read_block(struct node_state_parser *p, struct allocation *item, hwloc_const_bitmap_t near)
 {
 	struct text_reader *r = &p->reader;
-	size_t type = text_reader_letters(r, 'a', p->types.n_items);
+	bool other = *r->at >= 'a' && *r->at <= 'z';
+	size_t type = other ? text_reader_letters(r, 'a', p->types.n_items) : 0;
 	uint64_t bytes = text_reader_bytes(r);
 	struct memory_block *block;
 
-	text_reader_expect(r, '@');
 	if (r->error)
 		return;
 	block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
@@ -197,9 +219,12 @@ static void read_block(struct node_state_parser *p, struct allocation *item)
 		return;
 	}
 	block->bytes = bytes;
-	block->type = strdup(p->types.items[type]);
-	block->nodes = text_reader_set(r, MACHINE_MAX_NODES - 1);
-	if (!block->type)
+	block->type = strdup(other ? p->types.items[type] : "memory");
+	if (text_reader_skip(r, '@'))
+		block->nodes = text_reader_set(r, MACHINE_MAX_NODES - 1);
+	else
+		block->nodes = hwloc_bitmap_dup(near);
+	if (!block->type || !block->nodes)
 		text_reader_no_memory(r);
 }
 
@@ -255,6 +280,7 @@ static void read_devices(struct node_state_parser *p, struct allocation *item)
 static void read_container(struct node_state_parser *p, const char *uid, const char *pod, size_t n)
 {
 	struct text_reader *r = &p->reader;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t near = NULL;
 	struct allocation *item;
 	char name[NODE_STATE_ID_SIZE];
 
@@ -266,11 +292,17 @@ static void read_container(struct node_state_parser *p, const char *uid, const c
 	}
 	hwloc_bitmap_free(item->cpus);
 	item->cpus = text_reader_set(r, MACHINE_MAX_CPUS - 1);
+	p->n_held_cpus += cpuset_size(item->cpus);
+	if (p->n_held_cpus > NODE_STATE_MAX_HELD)
+		text_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
+	near = r->error ? NULL : nodes_of_cpus(&p->state.machine, item);
+	if (!near)
+		text_reader_no_memory(r);
 	while (!r->error && text_reader_skip(r, '/'))
 		if (*r->at >= 'A' && *r->at <= 'Z')
 			read_devices(p, item);
 		else
-			read_block(p, item);
+			read_block(p, item, near);
 }
 
 static void read_pod(struct node_state_parser *p)
@@ -281,7 +313,6 @@ static void read_pod(struct node_state_parser *p)
 	size_t n = 0;
 
 	read_hash(r, uid);
-	text_reader_expect(r, '.');
 	read_hash(r, pod);
 	text_reader_expect(r, ':');
 	if (a->n_items > 0 && !r->error) {

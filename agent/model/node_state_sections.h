@@ -49,7 +49,7 @@ struct node_state_parser {
 	struct strv types, resources;
 	size_t *first_device; /* per resource, and one behind the last: positions in run_of[] */
 	uint32_t *run_of;     /* per device: its run */
-	size_t n_devices, run_of_size, n_held;
+	size_t n_devices, run_of_size, n_held, n_held_cpus;
 	struct parsed_run *runs;
 	size_t n_runs, runs_size;
 };
@@ -71,6 +71,9 @@ extern const struct node_state_section node_state_machine_sections[];
 extern const struct node_state_section node_state_held_sections[];
 
 extern const struct node_state_section node_state_pods_sections[];
+
+/* All is known, unless a section says otherwise. */
+void node_state_know_all(struct node_state_parser *p);
 
 /* All of the machine's sections have been read: fill what follows from them. */
 void node_state_finish_machine(struct node_state_parser *p);

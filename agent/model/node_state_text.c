@@ -245,6 +245,7 @@ int node_state_parse(const char *text, struct node_state *ret, struct err *err)
 	int r;
 
 	node_state_init(&p.state);
+	node_state_know_all(&p);
 	if (strnlen(text, NODE_STATE_TEXT_MAX + 1) > NODE_STATE_TEXT_MAX)
 		return err_set(err, -EINVAL, "the node state is longer than %u bytes", NODE_STATE_TEXT_MAX);
 	r = check_version(&p.reader);

@@ -5,6 +5,7 @@
 
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
+#include "agent/model/node_state_text.h"
 #include "agent/render/placement.h"
 #include "common/cleanup.h"
 
@@ -22,6 +23,15 @@ static int add_attribute(struct doc *list, const char *name, const char *value)
 	struct doc *map = doc_add_map(list, NULL);
 
 	return doc_add_string(map, "name", name) && doc_add_string(map, "value", value) ? 0 : -ENOMEM;
+}
+
+/* The same of the object, whose list is there. */
+static int add_object_attribute(struct doc *object, const char *name, const char *value)
+{
+	DOC_FOREACH (item, object)
+		if (!strcmp(item->key, "attributes"))
+			return add_attribute(item, name, value);
+	return -ENOMEM;
 }
 
 static int add_attribute_if(struct doc *list, bool known, const char *name, const char *value)
@@ -147,6 +157,22 @@ static int add_attributes(
 		r = add_attribute_if(list, *id->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,
 			id->placement.metadata);
 	return r;
+}
+
+/* ---- what decides the kubelet's verdict */
+
+static int add_node_state(struct doc *object, const struct node_state *node, struct notes *notes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
+	int r = node_state_print(node, &text);
+
+	if (r == -EFBIG) {
+		notes_add(notes,
+			"the node state is left out: it is longer than %u bytes, or an id in it is too large",
+			NODE_STATE_TEXT_MAX);
+		return 0;
+	}
+	return r < 0 ? r : add_object_attribute(object, NODE_STATE_ATTRIBUTE, text.text);
 }
 
 static int add_metadata(struct doc *object, const char *node_name, const struct identity *id)
@@ -332,10 +358,7 @@ static int add_content_hash(struct doc *object)
 	if (r < 0)
 		return r;
 	hash_text(text.text, text.len, hash);
-	DOC_FOREACH (item, object)
-		if (!strcmp(item->key, "attributes"))
-			return add_attribute(item, NRT_CONTENT_HASH, hash);
-	return -ENOMEM;
+	return add_object_attribute(object, NRT_CONTENT_HASH, hash);
 }
 
 int nrt_render(
@@ -356,6 +379,8 @@ int nrt_render(
 		r = add_topology_policies(&object, &node->settings);
 	if (r == 0)
 		r = add_attributes(&object, node, &id, n_zones);
+	if (r == 0 && config->node_state)
+		r = add_node_state(&object, node, notes);
 	if (r == 0)
 		r = add_zones(&object, node, &id.placement, n_zones);
 	if (r == 0)

@@ -15,6 +15,7 @@
 struct nrt_config {
 	enum fingerprint_method fingerprint;
 	bool deprecated_policies; /* with the list topologyPolicies */
+	bool node_state;          /* with the attribute nrtd.dev/node-state */
 };
 
 /* What the scheduler plugin divides its score by, with that many Node zones: at least their number. */
@@ -31,6 +32,8 @@ unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones);
  *     and noted when the pods are not known;
  *   - with it, under policy single-numa-node, the placement of containers (agent/render/placement.h); left out and
  *     noted when it is not known;
+ *   - with the node state (agent/model/node_state_text.h) where that is wanted; left out and noted when it is too
+ *     long;
  *   - the last attribute, nrtd.dev/content-hash, is the XXH64 of the object's compact JSON without that
  *     attribute.
  * 0 or -ENOMEM; `ret` is untouched on failure.

@@ -115,20 +115,21 @@ static uint64_t held_on(const struct allocations *all, unsigned node, const char
 	return sum;
 }
 
+/* pages: what of the total is set aside as hugepages. */
 static void add_table(struct memory_node *state, const struct allocations *all, const char *type,
-	uint64_t total, uint64_t reserved)
+	uint64_t total, uint64_t pages, uint64_t reserved)
 {
 	struct memory_table *t = vec_push(&state->tables, &state->n_tables, &state->tables_size, sizeof(*t));
 	uint64_t held = held_on(all, state->id, type);
 
 	assert_non_null(t);
-	assert_true(held + reserved <= total);
+	assert_true(held + reserved + pages <= total);
 	*t = (struct memory_table){.type = copy(type),
 		.total = total,
 		.system_reserved = reserved,
-		.allocatable = total - reserved,
+		.allocatable = total - pages - reserved,
 		.reserved = held,
-		.free = total - reserved - held};
+		.free = total - pages - reserved - held};
 }
 
 static void keep_memory_state(struct observation *o)
@@ -148,11 +149,10 @@ static void keep_memory_state(struct observation *o)
 
 			resource_name_of_hugepages(node->pools[p].page_bytes, name);
 			add_table(state, &o->node.allocations, name,
-				node->pools[p].page_bytes * node->pools[p].pages, 0);
+				node->pools[p].page_bytes * node->pools[p].pages, 0, 0);
 			pages += node->pools[p].page_bytes * node->pools[p].pages;
 		}
-		add_table(
-			state, &o->node.allocations, "memory", node->memory_bytes - pages, i == 0 ? GIB : 0);
+		add_table(state, &o->node.allocations, "memory", node->memory_bytes, pages, i == 0 ? GIB : 0);
 	}
 }
 

@@ -55,6 +55,10 @@ same "the object without a fingerprint" "$dir/again" "$dir/out"
 check "nothing is said where none is wanted" test $? -eq 0
 "$nrtd" dump --sysroot "$dir/seed" --node-name n --topology-manager-policy restricted >"$dir/again" 2>/dev/null
 check "the list topologyPolicies is there" grep -q "^topologyPolicies:" "$dir/again"
+check "and the node state" grep -q "nrtd.dev/node-state" "$dir/again"
+"$nrtd" dump --sysroot "$dir/seed" --node-name n --node-state off >"$dir/again" 2>/dev/null
+! grep -q node-state "$dir/again"
+check "unless it is off" test $? -eq 0
 NRTD_DEPRECATED_POLICIES=off "$nrtd" dump --sysroot "$dir/seed" --node-name n --topology-manager-policy restricted >"$dir/again" 2>/dev/null
 ! grep -q topologyPolicies "$dir/again"
 check "unless the operator leaves it out" test $? -eq 0

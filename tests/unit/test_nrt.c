@@ -257,6 +257,42 @@ static void the_deprecated_list_may_be_left_out(void **state)
 	test_assert_text("scope", attribute(&object, "topologyManagerScope"), "pod");
 }
 
+/* The attribute is part of what the content hash is made of. */
+static void the_node_state_may_be_left_out(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(doc_release) struct doc without = DOC_INIT;
+	CLEANUP(doc_release) struct doc with = DOC_INIT;
+
+	add_node(w, 0, 0, -1, 4096);
+	render(w, &without);
+	assert_null(attribute(&without, "nrtd.dev/node-state"));
+	w->config.node_state = true;
+	render(w, &with);
+	test_assert_text("node state", attribute(&with, "nrtd.dev/node-state"),
+		"1;cpu=?;memory=?;topology=?,?,8;ram=0;nodes=0:4k;cores=;sockets=;numa=;uncore="
+		";unknown=cpus,memory,devices,registered");
+	assert_string_not_equal(nrt_content_hash(&with), nrt_content_hash(&without));
+}
+
+/* A text that no reader takes is not written, and that is said. */
+static void a_node_state_that_is_too_long_is_left_out(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+	w->config.node_state = true;
+	add_node(w, 0, 0, -1, 4096);
+	w->node.allocations.shared = hwloc_bitmap_alloc();
+	hwloc_bitmap_set(w->node.allocations.shared, MACHINE_MAX_CPUS);
+	render(w, &object);
+	assert_null(attribute(&object, "nrtd.dev/node-state"));
+	assert_non_null(nrt_content_hash(&object));
+	assert_true(w->notes.lines.n_items > 0);
+	assert_non_null(
+		strstr(w->notes.lines.items[w->notes.lines.n_items - 1], "the node state is left out"));
+}
+
 static void the_maximum_of_numa_nodes_is_told_when_it_is_not_8(void **state)
 {
 	static const struct {
@@ -461,6 +497,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ids_above_63_are_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_settings_are_absent, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_deprecated_list_may_be_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_node_state_may_be_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_node_state_that_is_too_long_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_policy_has_its_deprecated_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			the_maximum_of_numa_nodes_is_told_when_it_is_not_8, setup, teardown),
