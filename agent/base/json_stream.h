@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * JSON text in pieces of any size, cut into documents and the items of Lists, which are parsed one at a time. A
+ * JSON text in pieces of any size, cut into documents and items of Lists. Those are parsed one at a time. A
  * List as kubectl prints it is a map whose member "items" is a list; it is never in memory as a whole.
  */
 #include <stdint.h>
@@ -12,7 +12,7 @@
 enum json_stream_part {
 	JSON_STREAM_ITEM,     /* an item of a List, always a map */
 	JSON_STREAM_LIST,     /* the List itself, after its items; its member "items" is empty */
-	JSON_STREAM_DOCUMENT, /* a document that is no List, always a map */
+	JSON_STREAM_DOCUMENT, /* another document, always a map */
 	JSON_STREAM_PART_COUNT
 };
 
@@ -47,7 +47,7 @@ void json_stream_init(struct json_stream *s, json_stream_fn *fn, void *data);
 void json_stream_release(struct json_stream *s);
 
 /*
- * More of the text. 0; -EINVAL with one line (no JSON, an item that is no map); -EFBIG; what json_parse() and
+ * More of the text. 0; -EINVAL with one line (no JSON, an item of another kind); -EFBIG; what json_parse() and
  * `fn` return. After a failure the stream can only be released.
  */
 int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct err *err);

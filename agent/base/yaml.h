@@ -22,7 +22,7 @@ int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *er
 /* Called with one document, which it may take apart. 0, or -errno that ends the reading. */
 typedef int yaml_fn(struct doc *document, void *data, struct err *err);
 
-/* Every document of the stream to `fn`, one at a time; none is no failure. Returns as yaml_parse(), or what `fn`
+/* Every document of the stream to `fn`, one at a time; an empty stream has none. Returns as yaml_parse(), or what `fn`
  * returned. */
 int yaml_parse_each(const char *text, size_t len, yaml_fn *fn, void *data, struct err *err);
 

@@ -89,7 +89,7 @@ static int print(const struct options *options, const struct fit_report *report,
 static int answer(const struct options *options, const struct observation *o, const struct pod_request *pod)
 {
 	CLEANUP(fit_report_release) struct fit_report report = {0};
-	int r = fit_report_make(&o->node, pod, &report);
+	int r = fit_report_make(&o->node, pod, FIT_ALL, NULL, &report);
 
 	if (r == 0 && option_set(options, OPT_WHAT_FREES))
 		r = fit_report_add_frees(&o->node, pod, &report);

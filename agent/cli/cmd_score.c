@@ -3,50 +3,19 @@
 #include "agent/cli/commands.h"
 
 #include <errno.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "agent/base/json.h"
 #include "agent/base/output.h"
-#include "agent/cluster/object_input.h"
+#include "agent/base/yaml.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/score_report.h"
 #include "agent/cli/score_text.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/strv.h"
 #include "common/vec.h"
 
 #define SCORE_OUTPUT_MAX ((size_t)1 << 30)
-
-/* ---- a progress bar, for a person who has waited half a second already */
-
-#define PROGRESS_AFTER_MS 500
-#define PROGRESS_WIDTH    40
-
-struct progress {
-	int64_t start_ms;
-	bool shown;
-};
-
-static void show_progress(size_t done, size_t all, void *data)
-{
-	struct progress *p = data;
-	int filled = (int)(done * PROGRESS_WIDTH / all);
-
-	if (done % 64 != 0 || clock_ms(CLOCK_MONOTONIC) - p->start_ms < PROGRESS_AFTER_MS)
-		return;
-	p->shown = true;
-	fprintf(stderr, "\r[%-*.*s] %zu of %zu nodes", PROGRESS_WIDTH, filled,
-		"########################################", done, all);
-}
-
-static void end_progress(const struct progress *p)
-{
-	if (p->shown)
-		fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH + 40, "");
-}
 
 /* ---- options */
 
@@ -103,96 +72,96 @@ static int read_weights(const struct options *options, struct weights *ret, stru
 	return 0;
 }
 
-static int rank_by(const struct options *options)
+static struct score_options how(const struct options *options, const struct weights *weights)
 {
+	static const char *const sorts[SCORE_SORT_COUNT] = {"rank", "name", "score"};
 	int strategy = strategy_by_name(options->value[OPT_STRATEGY]);
+	struct score_options ret = {
+		.weights = {.items = weights->items, .n_items = weights->n_items},
+		.strategy = strategy < 0 ? SCORE_BY_VOLCANO : strategy,
+		.volcano_weight = strtol(options->value[OPT_VOLCANO_WEIGHT], NULL, 10),
+	};
 
-	return strategy < 0 ? SCORE_BY_VOLCANO : strategy;
+	for (enum score_sort s = 0; s < SCORE_SORT_COUNT; s++)
+		if (!strcmp(sorts[s], options->value[OPT_SCORE_SORT]))
+			ret.sort = s;
+	return ret;
 }
 
 /* ---- the command */
 
-static int print(const struct options *options, const struct score_row *rows, size_t n)
+static int print(const struct options *options, const struct score_report *report)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SCORE_OUTPUT_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	int r;
+	const char *output = options->value[OPT_SCORE_OUTPUT];
+	int r = 0;
 
-	if (!strcmp(options->value[OPT_SCORE_OUTPUT], "json")) {
-		r = score_to_doc(rows, n, &doc);
+	if (!strcmp(output, "json") || !strcmp(output, "yaml")) {
+		r = score_to_doc(report, &doc);
 		if (r == 0)
-			r = json_print(&doc, &text);
+			r = !strcmp(output, "json") ? json_print(&doc, &text) : yaml_print(&doc, &text);
+	} else if (!strcmp(output, "name")) {
+		score_names(report, &text);
 	} else {
-		r = score_table(rows, n, &text);
+		r = score_table(report, !strcmp(output, "wide"), !option_set(options, OPT_NO_HEADERS), &text);
 	}
 	return r < 0 ? r : output_text(&text);
 }
 
-static int add_node(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
-	(void)kind;
-	return nrt_nodes_add(object, data, err);
+	if (node->odd)
+		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
+	return score_report_add(data, node, err);
 }
 
-/* The inputs; what is wrong with them is usage. */
-static int read_inputs(const struct options *options, struct nrt_nodes *nodes, struct pod_templates *pods,
-	const struct pod_template **ret_pod, struct weights *weights, struct err *err)
+/* What is wrong with the inputs is usage. */
+static int make(const struct options *options, struct pod_templates *pods, struct weights *weights,
+	struct score_report *report, struct err *err)
 {
+	const struct pod_template *pod = NULL;
+	struct score_options options_of;
 	int r;
 
-	if (!option_set(options, OPT_NRT) || !option_set(options, OPT_FILENAME))
-		return err_set(err, -EINVAL, "%s is needed",
-			option_set(options, OPT_NRT) ? "-f FILE (the pod)" : "--nrt FILE (the nodes)");
-	if (!strcmp(options->value[OPT_NRT], "-") && !strcmp(options->value[OPT_FILENAME], "-"))
+	if (!option_set(options, OPT_NRT))
+		return err_set(err, -EINVAL, "--nrt FILE (the nodes) is needed");
+	if (option_set(options, OPT_FILENAME) && !strcmp(options->value[OPT_NRT], "-") &&
+		!strcmp(options->value[OPT_FILENAME], "-"))
 		return err_set(err, -EINVAL, "--nrt and -f cannot both be standard input");
 	r = read_weights(options, weights, err);
 	if (r == 0)
 		r = pod_input_read(options, pods, err);
 	if (r == 0)
-		r = pod_input_pick(options, pods, ret_pod, err);
-	if (r == 0)
-		r = object_input_read(options->value[OPT_NRT], 1u << OBJECT_NRT, add_node, nodes, err);
-	return r;
-}
-
-static int rank_and_print(const struct options *options, const struct nrt_nodes *nodes,
-	const struct pod_template *pod, const struct weights *weights, struct err *err)
-{
-	CLEANUP(freep) struct score_row *rows = NULL;
-	struct progress progress = {.shown = false};
-	const struct score_options how = {
-		.weights = {.items = weights->items, .n_items = weights->n_items},
-		.rank_by = rank_by(options),
-		.volcano_weight = strtol(options->value[OPT_VOLCANO_WEIGHT], NULL, 10),
-		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
-		.data = &progress,
-	};
-	int r;
-
-	progress.start_ms = clock_ms(CLOCK_MONOTONIC);
-	r = score_report(nodes, pod, &how, &rows, err);
-	end_progress(&progress);
+		r = pod_input_pick(options, pods, &pod, err);
 	if (r < 0)
 		return r;
-	r = print(options, rows, nodes->n_items);
-	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
+	options_of = how(options, weights);
+	if (score_report_init(report, pod, &options_of) < 0)
+		return err_no_memory(err);
+	r = cluster_nodes_each(options->value[OPT_NRT], add_node, report, err);
+	return r == 0 && score_report_rank(report) < 0 ? err_no_memory(err) : r;
 }
 
 int command_score(const struct options *options)
 {
-	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
 	CLEANUP(weights_release) struct weights weights = {0};
-	const struct pod_template *pod = NULL;
+	CLEANUP(score_report_release) struct score_report report = {0};
 	struct err err = {""};
-	int r = read_inputs(options, &nodes, &pods, &pod, &weights, &err);
+	int r = make(options, &pods, &weights, &report, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);
 		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	}
-	r = rank_and_print(options, &nodes, pod, &weights, &err);
-	if (r < 0)
-		log_error("%s", err.text);
-	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	r = print(options, &report);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	for (size_t i = 0; i < report.n_rows; i++)
+		if (score_row_takes(&report.rows[i], report.options.strategy))
+			return EXIT_SUCCESS;
+	return EXIT_DOES_NOT_FIT;
 }

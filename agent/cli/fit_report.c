@@ -87,6 +87,7 @@ static int copy_pod(struct fit_report *report, const struct node_asker *asker, c
 /* A kubelet that is asked about one pod. */
 struct question {
 	struct node_asker asker;
+	unsigned parts;
 	struct pod_request pod; /* without devices that are not in the inventory */
 };
 
@@ -340,15 +341,16 @@ static int judge(struct question *q, struct fit_report *report)
 			report->unchecked.items[0], a.managers.reason.text);
 	} else if (a.answer == KUBELET_REJECTS) {
 		r = explain_rejection(q, &a, report);
-		return r < 0 ? r : find_nearest(q, report);
+		return r < 0 || !(q->parts & FIT_NEAREST) ? r : find_nearest(q, report);
 	}
 	report->rejection = strdup("");
 	if (!report->rejection)
 		return -ENOMEM;
 	if (report->answer == KUBELET_UNKNOWN)
 		return 0;
-	r = take_placements(q, &a.managers, report);
-	if (r == 0)
+	if (q->parts & FIT_PLACEMENTS)
+		r = take_placements(q, &a.managers, report);
+	if (r == 0 && q->parts & FIT_COPIES)
 		r = admission_copies(&q->asker.node, &q->pod, report->qos, &report->copies);
 	if (r == 0 && report->unchecked.n_items > 0) {
 		report->answer = KUBELET_UNKNOWN;
@@ -376,9 +378,10 @@ static void explain_class(const struct pod_request *pod, struct err *ret)
 			gap.n_containers, gap.resource);
 }
 
-static int make(const struct node_state *node, const struct pod_request *pod, struct fit_report *report)
+static int make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
+	const struct resource_list *most, struct fit_report *report)
 {
-	CLEANUP(question_release) struct question q = {0};
+	CLEANUP(question_release) struct question q = {.parts = parts};
 	int r;
 
 	report->topology = node->settings.topology;
@@ -388,17 +391,20 @@ static int make(const struct node_state *node, const struct pod_request *pod, st
 	r = request_of_node(pod, &report->wanted);
 	if (r == 0)
 		r = node_asker_init(&q.asker, node);
+	if (r == 0 && most)
+		r = node_asker_limit(&q.asker, most);
 	if (r == 0)
 		r = copy_pod(report, &q.asker, pod, &q.pod);
 	if (r == 0)
 		r = judge(&q, report);
-	return r < 0 ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);
+	return r < 0 || !(parts & FIT_SCHEDULER) ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);
 }
 
-int fit_report_make(const struct node_state *node, const struct pod_request *pod, struct fit_report *ret)
+int fit_report_make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
+	const struct resource_list *most, struct fit_report *ret)
 {
 	CLEANUP(fit_report_release) struct fit_report report = {0};
-	int r = make(node, pod, &report);
+	int r = make(node, pod, parts, most, &report);
 
 	if (r < 0)
 		return r;

@@ -55,14 +55,25 @@ struct fit_report {
 
 void fit_report_release(struct fit_report *report);
 
+/* What is worked out beside the verdict and its reason; each takes its time. */
+enum fit_part {
+	FIT_PLACEMENTS = 1, /* containers */
+	FIT_COPIES = 2,
+	FIT_NEAREST = 4,
+	FIT_SCHEDULER = 8,
+	FIT_ALL = 15
+};
+
 /*
- * The report on a pod. A device resource that no plugin has registered, where the registered ones are known,
+ * The report on a pod, with these parts; the members of others are as zeroed. `most`: so much, and no more, of
+ * the whole node can still be requested, where that is known from elsewhere; NULL = it is not. A device resource that no plugin has registered, where the registered ones are known,
  * is one that the node does not have: the pod does not fit. Where it is not known which devices of a resource
  * are free, and on which NUMA nodes, a pod that asks for them is answered without them, and is unknown unless
  * that is rejected already. Where the Topology Manager's policy or scope is not known the reason says what
  * depends on it. 0 or -ENOMEM; `ret` (zeroed) is untouched on failure.
  */
-int fit_report_make(const struct node_state *node, const struct pod_request *pod, struct fit_report *ret);
+int fit_report_make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
+	const struct resource_list *most, struct fit_report *ret);
 
 /* Add which pods would have to go, where the pod of this report does not fit. 0 or -ENOMEM. */
 int fit_report_add_frees(

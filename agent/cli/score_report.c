@@ -5,35 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/cli/fit_report.h"
 #include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "scoring/node_mask.h"
 #include "scoring/request.h"
 
 /* ---- one node */
 
-/* The costs prepared for the last node; a cluster has few kinds of machines. */
-struct distance_cache {
-	struct distances distances;
-	unsigned *costs;
-	size_t n;
-	bool filled;
-};
-
-static void distance_cache_release(struct distance_cache *c)
+static void distances_forget(struct score_distances *c)
 {
 	if (c->filled)
 		distances_release(&c->distances);
 	free(c->costs);
-	*c = (struct distance_cache){0};
+	*c = (struct score_distances){0};
 }
 
-static int distance_cache_get(
-	struct distance_cache *c, const struct inventory *inv, const struct distances **ret)
+static int distances_for(struct score_distances *c, const struct inventory *inv, const struct distances **ret)
 {
 	size_t bytes = inv->n_nodes * inv->n_nodes * sizeof(*inv->costs);
 	int r;
 
 	if (!c->filled || c->n != inv->n_nodes || memcmp(c->costs, inv->costs, bytes) != 0) {
-		distance_cache_release(c);
+		distances_forget(c);
 		c->costs = malloc(bytes + 1);
 		if (!c->costs)
 			return -ENOMEM;
@@ -48,22 +43,38 @@ static int distance_cache_get(
 	return 0;
 }
 
-static int ask_plugin(const struct inventory *inv, const struct request_plan *plan,
-	const struct score_options *options, struct distance_cache *cache, struct score_row *row)
+static uint64_t ids_of(const struct inventory *inv, uint64_t positions)
+{
+	uint64_t ids = 0;
+
+	for (; positions; positions &= positions - 1)
+		ids |= node_mask_of(inv->nodes[__builtin_ctzll(positions)].id);
+	return ids;
+}
+
+static int ask_plugin(struct score_report *report, const struct inventory *inv, struct score_row *row)
 {
 	CLEANUP(fit_space_release) struct fit_space space = {0};
+	const struct request_plan *plan = &report->plan;
 	const struct distances *distances = NULL;
-	int r = distance_cache_get(cache, inv, &distances);
+	struct filter_result filter;
+	struct fit fit;
+	int r = distances_for(&report->cache, inv, &distances);
 
 	if (r == 0)
 		r = fit_space_init(&space, inv, distances);
 	if (r < 0)
 		return r;
-	row->fit = fit_required(&space, plan->qos, &plan->effective);
-	row->filter = filter_pod(&space, plan, &inv->topology, NULL);
+	fit = fit_required(&space, plan->qos, &plan->effective);
+	row->fit = fit.verdict;
+	row->numa = fit.verdict == FIT_FOUND ? ids_of(inv, fit.nodes) : 0;
+	row->min_distance = fit.min_distance;
+	filter = filter_pod(&space, plan, &inv->topology, NULL);
+	row->passes = filter.verdict == FILTER_PASS;
 	for (enum strategy s = 0; s < STRATEGY_COUNT; s++)
-		row->scores[s] = strategy_score(&space, plan, &inv->topology, s, &options->weights);
-	return 0;
+		row->scores[s] = strategy_score(&space, plan, &inv->topology, s, &report->options.weights);
+	r = text_set(&row->filter_reason, filter.reason);
+	return r < 0 ? r : text_set(&row->filter_detail, filter.detail[0] ? filter.detail : filter.reason);
 }
 
 static unsigned whole(qty_t nano)
@@ -71,11 +82,11 @@ static unsigned whole(qty_t nano)
 	return nano <= 0 ? 0 : nano / QTY_UNIT > UINT32_MAX ? UINT32_MAX : (unsigned)(nano / QTY_UNIT);
 }
 
-static int ask_volcano(const struct nrt_node *node, const struct pod_template *pod, enum qos_class qos,
-	struct score_row *row)
+static int ask_volcano(
+	const struct score_report *report, const struct cluster_node *node, struct score_row *row)
 {
-	const struct inventory *inv = &node->inventory;
-	int cpu = inventory_resource(inv, "cpu");
+	const struct inventory *inv = &node->state.inventory;
+	int cpu = inventory_resource(inv, "cpu"), r;
 	struct volcano_numa numa[COMBINATION_MAX_NODES];
 	struct volcano_node v = {
 		.known = true,
@@ -83,6 +94,7 @@ static int ask_volcano(const struct nrt_node *node, const struct pod_template *p
 		.policy = inv->topology.policy,
 		.numa = numa,
 	};
+	struct volcano_result result;
 
 	for (size_t i = 0; cpu >= 0 && i < inv->n_nodes && v.n_numa < COMBINATION_MAX_NODES; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
@@ -91,10 +103,85 @@ static int ask_volcano(const struct nrt_node *node, const struct pod_template *p
 			numa[v.n_numa++] = (struct volcano_numa){
 				.total = whole(amount->capacity), .free = whole(amount->available)};
 	}
-	return volcano_predicate(&v, &pod->pod, qos, pod->volcano_policy, &row->volcano);
+	r = volcano_predicate(&v, &report->pod->pod, report->plan.qos, report->pod->volcano_policy, &result);
+	if (r < 0)
+		return r;
+	row->volcano_admits = result.admitted;
+	row->volcano_used = (unsigned)__builtin_popcountll(result.numa);
+	return text_set(&row->volcano_reason, result.reason);
+}
+
+/* The verdict alone: where the containers would go and what else would fit is what `nrtd fit` says. */
+static int ask_kubelet(
+	const struct score_report *report, const struct cluster_node *node, struct score_row *row)
+{
+	CLEANUP(fit_report_release) struct fit_report fit = {0};
+	int r;
+
+	row->basis = node->basis;
+	if (node->basis == CLUSTER_UNKNOWN) {
+		r = text_set(&row->rejection, "");
+		return r < 0 ? r : text_set(&row->kubelet_reason, node->why.text);
+	}
+	r = fit_report_make(&node->state, &report->pod->pod, 0, NULL, &fit);
+	if (r < 0)
+		return r;
+	row->kubelet = fit.answer;
+	row->rejection = TAKE(fit.rejection);
+	return text_set(&row->kubelet_reason, fit.reason.text);
 }
 
 /* ---- all of them */
+
+static void row_release(struct score_row *row)
+{
+	free(row->name);
+	free(row->rejection);
+	free(row->kubelet_reason);
+	free(row->filter_reason);
+	free(row->filter_detail);
+	free(row->volcano_reason);
+	*row = (struct score_row){0};
+}
+
+int score_report_init(
+	struct score_report *report, const struct pod_template *pod, const struct score_options *options)
+{
+	*report = (struct score_report){.pod = pod, .options = *options};
+	return request_plan_init(&report->plan, &pod->pod);
+}
+
+void score_report_release(struct score_report *report)
+{
+	for (size_t i = 0; i < report->n_rows; i++)
+		row_release(&report->rows[i]);
+	free(report->rows);
+	distances_forget(&report->cache);
+	request_plan_release(&report->plan);
+	*report = (struct score_report){0};
+}
+
+int score_report_add(struct score_report *report, const struct cluster_node *node, struct err *err)
+{
+	CLEANUP(row_release) struct score_row row = {.volcano_score = SCORE_REPORT_NONE};
+	struct score_row *slot;
+	int r = text_set(&row.name, node->state.node_name);
+
+	if (r == 0)
+		r = ask_plugin(report, &node->state.inventory, &row);
+	if (r == 0)
+		r = ask_volcano(report, node, &row);
+	if (r == 0)
+		r = ask_kubelet(report, node, &row);
+	if (r == -E2BIG)
+		return err_set(err, r, "node '%s' has more than %u zones", row.name, COMBINATION_MAX_NODES);
+	slot = r == 0 ? vec_push(&report->rows, &report->n_rows, &report->rows_size, sizeof(*slot)) : NULL;
+	if (!slot)
+		return err_no_memory(err);
+	*slot = row;
+	row = (struct score_row){0};
+	return 0;
+}
 
 static int score_volcano(struct score_row *rows, size_t n, int64_t weight)
 {
@@ -105,62 +192,53 @@ static int score_volcano(struct score_row *rows, size_t n, int64_t weight)
 	if (!used || !scores)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (rows[i].volcano.admitted)
-			used[n_admitted++] = (unsigned)__builtin_popcountll(rows[i].volcano.numa);
+		if (rows[i].volcano_admits)
+			used[n_admitted++] = rows[i].volcano_used;
 	volcano_scores(used, n_admitted, weight, scores);
 	for (size_t i = 0; i < n; i++)
-		rows[i].volcano_score = rows[i].volcano.admitted ? scores[at++] : SCORE_REPORT_NONE;
+		rows[i].volcano_score = rows[i].volcano_admits ? scores[at++] : SCORE_REPORT_NONE;
 	return 0;
 }
 
-static int compare_plugin(const struct score_row *a, const struct score_row *b, int strategy)
+int64_t score_row_score(const struct score_row *row, int strategy)
 {
-	bool pass_a = a->filter.verdict == FILTER_PASS, pass_b = b->filter.verdict == FILTER_PASS;
+	return strategy == SCORE_BY_VOLCANO ? row->volcano_score : row->scores[strategy];
+}
 
-	if (pass_a != pass_b)
-		return pass_a ? -1 : 1;
-	return (b->scores[strategy] > a->scores[strategy]) - (b->scores[strategy] < a->scores[strategy]);
+static bool passes(const struct score_row *row, int strategy)
+{
+	return strategy == SCORE_BY_VOLCANO ? row->volcano_admits : row->passes;
+}
+
+bool score_row_takes(const struct score_row *row, int strategy)
+{
+	return passes(row, strategy) && row->kubelet != KUBELET_REJECTS;
 }
 
 static int compare_rows(const void *va, const void *vb, void *data)
 {
+	static const int order[KUBELET_ANSWER_COUNT] = {
+		[KUBELET_ADMITS] = 0, [KUBELET_UNKNOWN] = 1, [KUBELET_REJECTS] = 2};
 	const struct score_row *a = va, *b = vb;
 	const struct score_options *options = data;
-	int r;
+	int64_t score_a = score_row_score(a, options->strategy),
+		score_b = score_row_score(b, options->strategy);
+	int r = 0;
 
-	if (options->rank_by == SCORE_BY_VOLCANO)
-		r = (b->volcano_score > a->volcano_score) - (b->volcano_score < a->volcano_score);
-	else
-		r = compare_plugin(a, b, options->rank_by);
-	return r ? r : strcmp(a->node->name, b->node->name);
+	if (options->sort == SCORE_SORT_RANK)
+		r = order[a->kubelet] - order[b->kubelet];
+	if (r == 0 && options->sort == SCORE_SORT_RANK)
+		r = passes(b, options->strategy) - passes(a, options->strategy);
+	if (r == 0 && options->sort != SCORE_SORT_NAME)
+		r = (score_b > score_a) - (score_b < score_a);
+	return r ? r : strverscmp(a->name, b->name);
 }
 
-int score_report(const struct nrt_nodes *nodes, const struct pod_template *pod,
-	const struct score_options *options, struct score_row **ret_rows, struct err *err)
+int score_report_rank(struct score_report *report)
 {
-	CLEANUP(distance_cache_release) struct distance_cache cache = {0};
-	CLEANUP(request_plan_release) struct request_plan plan = {0};
-	CLEANUP(freep) struct score_row *rows = calloc(nodes->n_items + 1, sizeof(*rows));
-	struct score_options copy = *options;
-	int r = rows ? request_plan_init(&plan, &pod->pod) : -ENOMEM;
+	int r = score_volcano(report->rows, report->n_rows, report->options.volcano_weight);
 
-	for (size_t i = 0; r == 0 && i < nodes->n_items; i++) {
-		rows[i].node = &nodes->items[i];
-		r = ask_plugin(&nodes->items[i].inventory, &plan, options, &cache, &rows[i]);
-		if (r == 0)
-			r = ask_volcano(&nodes->items[i], pod, plan.qos, &rows[i]);
-		if (r == -E2BIG)
-			return err_set(err, r, "node '%s' has more than %u zones", nodes->items[i].name,
-				COMBINATION_MAX_NODES);
-		if (options->progress)
-			options->progress(i + 1, nodes->n_items, options->data);
-	}
-	if (r == 0)
-		r = score_volcano(rows, nodes->n_items, options->volcano_weight);
-	if (r < 0)
-		return err_no_memory(err);
-	if (nodes->n_items > 1)
-		qsort_r(rows, nodes->n_items, sizeof(*rows), compare_rows, &copy);
-	*ret_rows = TAKE(rows);
-	return 0;
+	if (r == 0 && report->n_rows > 1)
+		qsort_r(report->rows, report->n_rows, sizeof(*report->rows), compare_rows, &report->options);
+	return r;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What every scheduler would say of one pod on each of many nodes, ranked.
+ * What every scheduler and each node's kubelet would say of one pod on each of many nodes, ranked.
  */
+#include "agent/cluster/cluster_node.h"
 #include "agent/cluster/pod_parse.h"
-#include "agent/cluster/nrt_parse.h"
 #include "scoring/filter.h"
+#include "scoring/kubelet.h"
 #include "scoring/strategies.h"
 #include "scoring/volcano.h"
 
@@ -14,30 +15,72 @@
 /* Ranks after scoring strategies of the plugin: Volcano's. */
 #define SCORE_BY_VOLCANO STRATEGY_COUNT
 
+/* One node, small: thousands of them are kept. */
 struct score_row {
-	const struct nrt_node *node;
-	struct filter_result filter; /* NodeResourceTopologyMatch's */
-	struct fit fit;              /* of the pod's effective request; positions in the node's zones */
-	int scores[STRATEGY_COUNT];  /* SCORE_REPORT_NONE where the plugin's arithmetic has no answer */
-	struct volcano_result volcano;
+	char *name;
+	enum kubelet_answer kubelet;
+	char *rejection; /* the reason in the pod's status, "" when not rejected by the kubelet's managers */
+	char *kubelet_reason; /* one sentence, "" when admitted */
+	enum cluster_basis basis;
+	bool passes;                         /* NodeResourceTopologyMatch's filter */
+	char *filter_reason, *filter_detail; /* the plugin's message, and with amounts; "" when it passes */
+	enum fit_verdict fit;                /* of the pod's effective request */
+	uint64_t numa;                       /* the ids it found */
+	enum fit_min_distance min_distance;
+	int scores[STRATEGY_COUNT]; /* SCORE_REPORT_NONE where the plugin's arithmetic has no answer */
+	bool volcano_admits;
+	unsigned volcano_used; /* NUMA nodes */
+	char *volcano_reason;
 	int64_t volcano_score; /* SCORE_REPORT_NONE when Volcano rejects the node */
 };
+
+enum score_sort { SCORE_SORT_RANK, SCORE_SORT_NAME, SCORE_SORT_SCORE, SCORE_SORT_COUNT };
 
 struct score_options {
 	struct resource_weights weights;
 	int64_t volcano_weight;
-	int rank_by;                                           /* enum strategy, or SCORE_BY_VOLCANO */
-	void (*progress)(size_t done, size_t all, void *data); /* NULL = nobody looks */
-	void *data;
+	int strategy; /* enum strategy, or SCORE_BY_VOLCANO */
+	enum score_sort sort;
 };
 
+/* The costs prepared for the last node; a cluster has few kinds of machines. */
+struct score_distances {
+	struct distances distances;
+	unsigned *costs;
+	size_t n;
+	bool filled;
+};
+
+struct score_report {
+	const struct pod_template *pod;
+	struct score_options options;
+	struct request_plan plan;
+	struct score_distances cache;
+	struct score_row *rows;
+	size_t n_rows;
+	size_t rows_size;
+};
+
+/* The pod must outlive the report. 0 or -ENOMEM; `report` is to be released in either case. */
+int score_report_init(
+	struct score_report *report, const struct pod_template *pod, const struct score_options *options);
+void score_report_release(struct score_report *report);
+
 /*
- * One row a node, best first: nodes that pass before those that do not, then the higher score, then the name.
- * *ret_rows (nodes->n_items of them) is malloc'd and the caller's; it points into `nodes`. 0; -E2BIG (more
- * than 64 zones); -ENOMEM.
- *
- * A node whose exporter does not publish the CPU manager's policy counts as static for Volcano, which would else
- * see none of them.
+ * A row for the node. One whose exporter does not publish the CPU manager's policy counts as static for Volcano,
+ * which would else see none of them. 0; -E2BIG (more than 64 zones); -ENOMEM.
  */
-int score_report(const struct nrt_nodes *nodes, const struct pod_template *pod,
-	const struct score_options *options, struct score_row **ret_rows, struct err *err);
+int score_report_add(struct score_report *report, const struct cluster_node *node, struct err *err);
+
+/*
+ * Volcano's scores, which depend on all nodes; and the order. SCORE_SORT_RANK: first nodes whose kubelet admits the
+ * pod, then those whose kubelet's answer is not known; within these nodes that the scheduler lets pass before others,
+ * then the higher score, then the name as people sort it, node2 before node10. 0 or -ENOMEM.
+ */
+int score_report_rank(struct score_report *report);
+
+/* The score that ranks the row. */
+int64_t score_row_score(const struct score_row *row, int strategy);
+
+/* The scheduler lets the pod onto the node, and the kubelet does not reject it. */
+bool score_row_takes(const struct score_row *row, int strategy);

@@ -4,149 +4,124 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "agent/cli/table.h"
 #include "common/cleanup.h"
 
-/* ---- cells of the table */
+/* The order in which the strategies are shown. */
+static const enum strategy shown[] = {STRATEGY_LEAST_NUMA_NODES, STRATEGY_MOST_ALLOCATED,
+	STRATEGY_LEAST_ALLOCATED, STRATEGY_BALANCED_ALLOCATION};
 
-enum column {
-	COLUMN_NODE,
-	COLUMN_FILTER,
-	COLUMN_NUMA_NODES,
-	COLUMN_MIN_DISTANCE,
-	COLUMN_LEAST_NUMA_NODES,
-	COLUMN_MOST_ALLOCATED,
-	COLUMN_LEAST_ALLOCATED,
-	COLUMN_BALANCED_ALLOCATION,
-	COLUMN_VOLCANO,
-	COLUMN_COUNT
-};
-
-static const char *const titles[COLUMN_COUNT] = {"NODE", "FILTER", "NUMA NODES", "MIN DISTANCE",
-	"LeastNUMANodes", "MostAllocated", "LeastAllocated", "BalancedAllocation", "Volcano"};
-
-static const enum strategy column_strategies[COLUMN_COUNT] = {
-	[COLUMN_LEAST_NUMA_NODES] = STRATEGY_LEAST_NUMA_NODES,
-	[COLUMN_MOST_ALLOCATED] = STRATEGY_MOST_ALLOCATED,
-	[COLUMN_LEAST_ALLOCATED] = STRATEGY_LEAST_ALLOCATED,
-	[COLUMN_BALANCED_ALLOCATION] = STRATEGY_BALANCED_ALLOCATION,
-};
-
-static const char *const min_distance_words[FIT_MIN_DISTANCE_COUNT] = {"no", "yes", "unknown"};
-
-/* The NUMA node ids of a fit with commas between them. */
-static void add_ids(const struct score_row *row, struct strbuf *out)
+static const char *strategy_title(int strategy)
 {
-	const struct inventory *inv = &row->node->inventory;
-	bool first = true;
+	return strategy == SCORE_BY_VOLCANO ? "Volcano" : strategy_names[strategy];
+}
 
-	for (size_t i = 0; i < inv->n_nodes; i++) {
-		if (!(row->fit.nodes >> i & 1))
+void kubelet_word(enum kubelet_answer answer, const char *rejection, enum cluster_basis basis, char ret[64])
+{
+	const char *word = answer == KUBELET_ADMITS    ? "admit"
+			   : answer == KUBELET_UNKNOWN ? "?"
+			   : *rejection                ? rejection
+						       : "reject";
+
+	snprintf(ret, 64, "%s%s", basis == CLUSTER_ESTIMATED ? "~" : "", word);
+}
+
+/* ---- the table */
+
+static int add_headings(const struct score_report *report, bool wide, struct table *t)
+{
+	static const char *const first[] = {"NODE", "KUBELET", "FILTER", "NUMA NODES", "MIN DISTANCE"};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(first) && r == 0; i++)
+		r = table_add(t, first[i]);
+	if (!wide && r == 0)
+		r = table_add(t, strategy_title(report->options.strategy));
+	for (size_t i = 0; i < ARRAY_SIZE(shown) && wide && r == 0; i++)
+		r = table_add(t, strategy_title((int)shown[i]));
+	if (wide && r == 0)
+		r = table_add(t, strategy_title(SCORE_BY_VOLCANO));
+	t->n_columns = t->cells.n_items + 1;
+	return r < 0 ? r : table_add(t, "REASON");
+}
+
+static int add_ids(const struct score_row *row, struct table *t)
+{
+	CLEANUP(strbuf_release) struct strbuf ids = STRBUF_INIT(1024);
+
+	for (uint64_t left = row->numa; left; left &= left - 1)
+		strbuf_addf(&ids, "%s%d", ids.len > 0 ? "," : "", __builtin_ctzll(left));
+	return table_add(t, row->fit == FIT_UNKNOWN ? "unknown" : ids.text);
+}
+
+static int add_score(int64_t score, struct table *t)
+{
+	return score == SCORE_REPORT_NONE ? table_add(t, "") : table_addf(t, "%" PRId64, score);
+}
+
+/* Why the node does not take the pod; each that was asked may have something to say. */
+static int add_reasons(
+	const struct score_report *report, const struct score_row *row, bool wide, struct table *t)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	bool volcano = wide || report->options.strategy == SCORE_BY_VOLCANO;
+
+	if (row->kubelet != KUBELET_ADMITS)
+		strbuf_addstr(&text, row->kubelet_reason);
+	if (!row->passes)
+		strbuf_addf(&text, "%sfilter: %s", text.len > 0 ? "; " : "",
+			wide ? row->filter_detail : row->filter_reason);
+	if (!row->volcano_admits && volcano)
+		strbuf_addf(&text, "%sVolcano: %s", text.len > 0 ? "; " : "", row->volcano_reason);
+	return strbuf_error(&text) < 0 ? strbuf_error(&text) : table_add(t, text.text);
+}
+
+static int add_row(const struct score_report *report, const struct score_row *row, bool wide, struct table *t)
+{
+	static const char *const distances[FIT_MIN_DISTANCE_COUNT] = {"no", "yes", "unknown"};
+	char word[64];
+	int r = table_add(t, row->name);
+
+	kubelet_word(row->kubelet, row->rejection, row->basis, word);
+	if (r == 0)
+		r = table_add(t, word);
+	if (r == 0)
+		r = table_add(t, row->passes ? "pass" : "fail");
+	if (r == 0)
+		r = add_ids(row, t);
+	if (r == 0)
+		r = table_add(t, row->fit == FIT_FOUND ? distances[row->min_distance] : "");
+	if (r == 0 && !wide)
+		r = add_score(score_row_score(row, report->options.strategy), t);
+	for (size_t i = 0; i < ARRAY_SIZE(shown) && wide && r == 0; i++)
+		r = add_score(row->scores[shown[i]], t);
+	if (r == 0 && wide)
+		r = add_score(row->volcano_score, t);
+	return r < 0 ? r : add_reasons(report, row, wide, t);
+}
+
+int score_table(const struct score_report *report, bool wide, bool headings, struct strbuf *out)
+{
+	CLEANUP(table_release) struct table t = {0};
+	int r = add_headings(report, wide, &t);
+
+	for (size_t i = 0; i < report->n_rows && r == 0; i++)
+		r = add_row(report, &report->rows[i], wide, &t);
+	if (r < 0)
+		return r;
+	table_print(&t, headings, out);
+	return strbuf_error(out);
+}
+
+void score_names(const struct score_report *report, struct strbuf *out)
+{
+	for (size_t i = 0; i < report->n_rows; i++) {
+		if (!score_row_takes(&report->rows[i], report->options.strategy))
 			continue;
-		strbuf_addf(out, "%s%u", first ? "" : ",", inv->nodes[i].id);
-		first = false;
-	}
-}
-
-static void add_score(int64_t score, struct strbuf *out)
-{
-	if (score == SCORE_REPORT_NONE)
-		strbuf_addstr(out, "-");
-	else
-		strbuf_addf(out, "%" PRId64, score);
-}
-
-static void add_cell(const struct score_row *row, enum column column, struct strbuf *out)
-{
-	bool found = row->fit.verdict == FIT_FOUND;
-
-	switch (column) {
-	case COLUMN_NODE:
-		strbuf_add_one_line(out, row->node->name);
-		break;
-	case COLUMN_FILTER:
-		strbuf_addstr(out, row->filter.verdict == FILTER_PASS ? "pass" : "fail");
-		break;
-	case COLUMN_NUMA_NODES:
-		if (found && row->fit.nodes)
-			add_ids(row, out);
-		else
-			strbuf_addstr(out, row->fit.verdict == FIT_UNKNOWN ? "unknown" : "-");
-		break;
-	case COLUMN_MIN_DISTANCE:
-		strbuf_addstr(out, found ? min_distance_words[row->fit.min_distance] : "-");
-		break;
-	case COLUMN_VOLCANO:
-		add_score(row->volcano_score, out);
-		break;
-	case COLUMN_LEAST_NUMA_NODES:
-	case COLUMN_MOST_ALLOCATED:
-	case COLUMN_LEAST_ALLOCATED:
-	case COLUMN_BALANCED_ALLOCATION:
-	case COLUMN_COUNT:
-	default:
-		add_score(row->scores[column_strategies[column]], out);
-		break;
-	}
-}
-
-static void pad(struct strbuf *out, size_t written, size_t width)
-{
-	for (; written < width; written++)
-		strbuf_addch(out, ' ');
-}
-
-/* Why the node does not take the pod; both schedulers may have something to say. */
-static void add_reasons(const struct score_row *row, struct strbuf *out)
-{
-	const char *detail = row->filter.detail[0] ? row->filter.detail : row->filter.reason;
-
-	if (row->filter.verdict != FILTER_PASS) {
-		strbuf_addstr(out, "  ");
-		strbuf_add_one_line(out, detail);
-	}
-	if (!row->volcano.admitted) {
-		strbuf_addstr(out, row->filter.verdict != FILTER_PASS ? "; Volcano: " : "  Volcano: ");
-		strbuf_add_one_line(out, row->volcano.reason);
-	}
-}
-
-int score_table(const struct score_row *rows, size_t n, struct strbuf *out)
-{
-	CLEANUP(strbuf_release) struct strbuf cell = STRBUF_INIT(4096);
-	size_t widths[COLUMN_COUNT];
-
-	for (enum column c = 0; c < COLUMN_COUNT; c++) {
-		widths[c] = strlen(titles[c]);
-		for (size_t i = 0; i < n; i++) {
-			strbuf_reset(&cell);
-			add_cell(&rows[i], c, &cell);
-			if (cell.len > widths[c])
-				widths[c] = cell.len;
-		}
-	}
-	for (enum column c = 0; c < COLUMN_COUNT; c++) {
-		strbuf_addf(out, "%s%s", c > 0 ? "  " : "", titles[c]);
-		if (c + 1 < COLUMN_COUNT)
-			pad(out, strlen(titles[c]), widths[c]);
-	}
-	strbuf_addch(out, '\n');
-	for (size_t i = 0; i < n; i++) {
-		bool reasons = rows[i].filter.verdict != FILTER_PASS || !rows[i].volcano.admitted;
-
-		for (enum column c = 0; c < COLUMN_COUNT; c++) {
-			size_t before;
-
-			strbuf_addstr(out, c > 0 ? "  " : "");
-			before = out->len;
-			add_cell(&rows[i], c, out);
-			if (c + 1 < COLUMN_COUNT || reasons)
-				pad(out, out->len - before, widths[c]);
-		}
-		if (reasons)
-			add_reasons(&rows[i], out);
+		strbuf_addstr(out, "node/");
+		strbuf_add_one_line(out, report->rows[i].name);
 		strbuf_addch(out, '\n');
 	}
-	return strbuf_error(out);
 }
 
 /* ---- the document */
@@ -159,20 +134,19 @@ static bool add_score_member(struct doc *scores, const char *name, int64_t score
 
 static bool add_numa_nodes(struct doc *map, const struct score_row *row)
 {
-	const struct inventory *inv = &row->node->inventory;
 	struct doc *list;
 
-	if (row->fit.verdict != FIT_FOUND)
+	if (row->fit != FIT_FOUND)
 		return doc_add(map, "numaNodes") &&
-		       (row->fit.verdict == FIT_UNKNOWN ? doc_add(map, "minDistance")
-							: doc_add_bool(map, "minDistance", false));
+		       (row->fit == FIT_UNKNOWN ? doc_add(map, "minDistance")
+						: doc_add_bool(map, "minDistance", false));
 	list = doc_add_list(map, "numaNodes");
-	for (size_t i = 0; i < inv->n_nodes; i++)
-		if (row->fit.nodes >> i & 1 && !doc_add_number(list, NULL, inv->nodes[i].id))
+	for (uint64_t left = row->numa; left; left &= left - 1)
+		if (!doc_add_number(list, NULL, __builtin_ctzll(left)))
 			return false;
-	if (row->fit.min_distance == FIT_MIN_DISTANCE_UNKNOWN)
-		return doc_add(map, "minDistance");
-	return doc_add_bool(map, "minDistance", row->fit.min_distance == FIT_MIN_DISTANCE_YES);
+	if (!list || row->min_distance == FIT_MIN_DISTANCE_UNKNOWN)
+		return list && doc_add(map, "minDistance");
+	return doc_add_bool(map, "minDistance", row->min_distance == FIT_MIN_DISTANCE_YES);
 }
 
 static bool add_verdict(struct doc *map, const char *key, const char *flag, bool yes, const char *reason)
@@ -182,32 +156,40 @@ static bool add_verdict(struct doc *map, const char *key, const char *flag, bool
 	return doc_add_bool(verdict, flag, yes) && doc_add_string(verdict, "reason", reason);
 }
 
-static bool add_row(struct doc *list, const struct score_row *row)
+static bool add_kubelet(struct doc *map, const struct score_row *row)
 {
-	static const enum strategy order[] = {STRATEGY_LEAST_NUMA_NODES, STRATEGY_MOST_ALLOCATED,
-		STRATEGY_LEAST_ALLOCATED, STRATEGY_BALANCED_ALLOCATION};
+	static const char *const answers[KUBELET_ANSWER_COUNT] = {"unknown", "admit", "reject"};
+	struct doc *kubelet = doc_add_map(map, "kubelet");
+
+	return doc_add_string(kubelet, "answer", answers[row->kubelet]) &&
+	       doc_add_string(kubelet, "rejection", row->rejection) &&
+	       doc_add_string(kubelet, "reason", row->kubelet_reason) &&
+	       doc_add_string(kubelet, "basis", cluster_basis_names[row->basis]);
+}
+
+static bool add_node(struct doc *list, const struct score_row *row)
+{
 	struct doc *map = doc_add_map(list, NULL), *scores;
 
-	if (!doc_add_string(map, "name", row->node->name) ||
-		!add_verdict(
-			map, "filter", "passed", row->filter.verdict == FILTER_PASS, row->filter.reason) ||
+	if (!doc_add_string(map, "name", row->name) || !add_kubelet(map, row) ||
+		!add_verdict(map, "filter", "passed", row->passes, row->filter_reason) ||
 		!add_numa_nodes(map, row))
 		return false;
 	scores = doc_add_map(map, "scores");
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
-		if (!add_score_member(scores, strategy_names[order[i]], row->scores[order[i]]))
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
+		if (!add_score_member(scores, strategy_names[shown[i]], row->scores[shown[i]]))
 			return false;
 	return add_score_member(scores, "Volcano", row->volcano_score) &&
-	       add_verdict(map, "volcano", "admitted", row->volcano.admitted, row->volcano.reason);
+	       add_verdict(map, "volcano", "admitted", row->volcano_admits, row->volcano_reason);
 }
 
-int score_to_doc(const struct score_row *rows, size_t n, struct doc *ret)
+int score_to_doc(const struct score_report *report, struct doc *ret)
 {
 	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
 	struct doc *list = doc_add_list(&top, "nodes");
 
-	for (size_t i = 0; list && i < n; i++)
-		if (!add_row(list, &rows[i]))
+	for (size_t i = 0; list && i < report->n_rows; i++)
+		if (!add_node(list, &report->rows[i]))
 			return -ENOMEM;
 	if (!list)
 		return -ENOMEM;

@@ -5,14 +5,25 @@
 #include "agent/cli/score_report.h"
 #include "common/strbuf.h"
 
-/* Columns as wide as what is in them; a node that does not pass has its reason at the end. 0 or
- * -ENOMEM/-EFBIG. */
-int score_table(const struct score_row *rows, size_t n, struct strbuf *out);
+/*
+ * What the kubelet says, as one word: "admit", the reason in the pod's status ("TopologyAffinityError"), "reject"
+ * where it has none, "?" where the answer is not known; with "~" before an estimate.
+ */
+void kubelet_word(enum kubelet_answer answer, const char *rejection, enum cluster_basis basis, char ret[64]);
 
 /*
- * {"nodes": [{"name", "filter": {"passed", "reason"}, "numaNodes": [ids] or null, "minDistance", "scores":
- * {"LeastNUMANodes", "MostAllocated", "LeastAllocated", "BalancedAllocation", "Volcano"}, "volcano":
- * {"admitted", "reason"}}]}; a score that is not known, and minDistance when it is unknown, is null. 0 or
- * -ENOMEM.
+ * A row a node. `wide`: the scores of every strategy and Volcano's, the amounts in the reasons. 0 or -ENOMEM/-EFBIG.
  */
-int score_to_doc(const struct score_row *rows, size_t n, struct doc *ret);
+int score_table(const struct score_report *report, bool wide, bool headings, struct strbuf *out);
+
+/* "node/NAME" of each node that takes the pod, a line each, in the report's order. */
+void score_names(const struct score_report *report, struct strbuf *out);
+
+/*
+ * {"nodes": [{"name", "kubelet": {"answer", "rejection", "reason", "basis"}, "filter": {"passed", "reason"},
+ * "numaNodes": [ids] or null, "minDistance", "scores": {"LeastNUMANodes", "MostAllocated", "LeastAllocated",
+ * "BalancedAllocation", "Volcano"}, "volcano": {"admitted", "reason"}}]}; answer is "admit", "reject" or
+ * "unknown", basis "exact", "estimated" or "unknown". A score that is not known, and minDistance when it is
+ * unknown, is null. 0 or -ENOMEM.
+ */
+int score_to_doc(const struct score_report *report, struct doc *ret);

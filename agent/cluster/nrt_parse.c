@@ -10,21 +10,6 @@
 #include "common/vec.h"
 #include "scoring/nrt_rules.h"
 
-static void nrt_node_release(struct nrt_node *n)
-{
-	free(n->name);
-	inventory_release(&n->inventory);
-	*n = (struct nrt_node){0};
-}
-
-void nrt_nodes_release(struct nrt_nodes *n)
-{
-	for (size_t i = 0; i < n->n_items; i++)
-		nrt_node_release(&n->items[i]);
-	free(n->items);
-	*n = (struct nrt_nodes){0};
-}
-
 /* ---- which zones and resources there are */
 
 int nrt_zone_node(const struct doc *zone)
@@ -211,47 +196,48 @@ void nrt_topology_settings(const struct doc *object, struct topology_manager_con
 	nrt_apply_attributes(config, attributes, n);
 }
 
-static void read_policies(const struct doc *object, struct nrt_node *node)
+const char *nrt_attribute(const struct doc *object, const char *name)
 {
 	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
-	size_t n = nrt_attributes(object, attributes);
+	const char *value = NULL;
 
-	for (size_t i = 0; i < n; i++) {
-		int index;
+	for (size_t i = 0, n = nrt_attributes(object, attributes); i < n; i++)
+		if (!strcmp(attributes[i].name, name))
+			value = attributes[i].value;
+	return value;
+}
 
-		if (strcmp(attributes[i].name, "cpuManagerPolicy") != 0)
-			continue;
-		index = settings_name_index(
-			cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, attributes[i].value);
-		node->cpu_manager = index > 0 ? (enum cpu_manager_policy)index : CPU_MANAGER_UNKNOWN;
-	}
-	node->inventory.topology = nrt_topology_manager(NULL, 0, NULL, 0);
-	nrt_topology_settings(object, &node->inventory.topology);
+enum cpu_manager_policy nrt_cpu_manager(const struct doc *object)
+{
+	const char *text = nrt_attribute(object, "cpuManagerPolicy");
+	int index = text ? settings_name_index(cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, text) : -1;
+
+	return index > 0 ? (enum cpu_manager_policy)index : CPU_MANAGER_UNKNOWN;
+}
+
+enum memory_manager_policy nrt_memory_manager(const struct doc *object)
+{
+	const char *text = nrt_attribute(object, "memoryManagerPolicy");
+	int index = text ? settings_name_index(memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT, text)
+			 : -1;
+
+	return index > 0 ? (enum memory_manager_policy)index : MEMORY_MANAGER_UNKNOWN;
 }
 
 /* ---- objects */
 
-int nrt_nodes_add(const struct doc *object, struct nrt_nodes *nodes, struct err *err)
+int nrt_inventory(const struct doc *object, struct inventory *ret, struct err *err)
 {
-	CLEANUP(nrt_node_release) struct nrt_node node = {0};
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
-	struct nrt_node *slot;
+	CLEANUP(inventory_release) struct inventory inv;
 	int r;
 
-	inventory_init(&node.inventory);
-	if (!name)
-		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
-	node.name = strdup(name);
-	if (!node.name)
-		return err_no_memory(err);
-	r = read_zones(doc_get(object, "zones"), &node.inventory, err);
+	inventory_init(&inv);
+	r = read_zones(doc_get(object, "zones"), &inv, err);
 	if (r < 0)
-		return err_wrap(err, r, "NodeResourceTopology '%s'", name);
-	read_policies(object, &node);
-	slot = vec_push(&nodes->items, &nodes->n_items, &nodes->items_size, sizeof(*slot));
-	if (!slot)
-		return err_no_memory(err);
-	*slot = node;
-	node = (struct nrt_node){0};
+		return r;
+	inv.topology = nrt_topology_manager(NULL, 0, NULL, 0);
+	nrt_topology_settings(object, &inv.topology);
+	*ret = inv;
+	inventory_init(&inv);
 	return 0;
 }

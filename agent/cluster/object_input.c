@@ -24,7 +24,7 @@ struct sink {
 	size_t n_objects; /* so far */
 };
 
-/* ---- of which kind an object is */
+/* ---- kinds */
 
 /* "NodeResourceTopology", "Node or Pod": what may be there. */
 static void print_kinds(unsigned kinds, char text[64])
@@ -152,7 +152,7 @@ static ssize_t read_chunk(int fd, char *chunk, size_t size, struct err *err)
 	return n < 0 ? err_set(err, -errno, "cannot read: %s", strerror(errno)) : n;
 }
 
-/* The rest of a JSON text, of which `n` bytes are in the chunk. */
+/* The rest of a JSON text; its first `n` bytes are in the chunk. */
 static int read_json(int fd, char *chunk, ssize_t n, struct sink *sink, struct err *err)
 {
 	CLEANUP(json_stream_release) struct json_stream stream;

@@ -267,27 +267,21 @@ static int check_amounts(const struct inventory *inv, struct err *err)
 	return 0;
 }
 
-static int read_settings(const struct doc *object, enum cpu_manager_policy cpu_manager, struct settings *s)
+static int read_settings(const struct doc *object, struct settings *s)
 {
 	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
 	size_t n = nrt_attributes(object, attributes);
 	char **text;
-	int index;
 
-	s->cpu_manager = cpu_manager;
+	s->cpu_manager = nrt_cpu_manager(object);
+	s->memory_manager = nrt_memory_manager(object);
 	nrt_topology_settings(object, &s->topology);
 	for (size_t i = 0; i < n; i++) {
 		text = NULL;
-		if (!strcmp(attributes[i].name, "memoryManagerPolicy")) {
-			index = settings_name_index(memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT,
-				attributes[i].value);
-			s->memory_manager =
-				index > 0 ? (enum memory_manager_policy)index : MEMORY_MANAGER_UNKNOWN;
-		} else if (!strcmp(attributes[i].name, "cpuManagerPolicyOptions")) {
+		if (!strcmp(attributes[i].name, "cpuManagerPolicyOptions"))
 			text = &s->cpu_options_text;
-		} else if (!strcmp(attributes[i].name, "topologyManagerPolicyOptions")) {
+		else if (!strcmp(attributes[i].name, "topologyManagerPolicyOptions"))
 			text = &s->topology_options_text;
-		}
 		if (!text)
 			continue;
 		free(*text);
@@ -316,32 +310,30 @@ static void note_unknowns(struct observation *o)
 /* ---- all of it */
 
 /* The name and the amounts, by the reader that `nrtd score` has. */
-static int read_inventory(
-	struct doc *object, struct observation *o, enum cpu_manager_policy *ret_cpu_manager, struct err *err)
+static int read_inventory(const struct doc *object, const char *name, struct observation *o, struct err *err)
 {
-	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
-	int r = nrt_nodes_add(object, &nodes, err);
+	int r;
 
+	if (!name)
+		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
+	r = nrt_inventory(object, &o->node.inventory, err);
 	if (r < 0)
-		return r;
-	o->node.node_name = TAKE(nodes.items[0].name);
-	o->node.inventory = nodes.items[0].inventory;
-	inventory_init(&nodes.items[0].inventory);
-	*ret_cpu_manager = nodes.items[0].cpu_manager;
-	return 0;
+		return err_wrap(err, r, "NodeResourceTopology '%s'", name);
+	o->node.node_name = strdup(name);
+	return o->node.node_name ? 0 : err_no_memory(err);
 }
 
 /* With a name and with zones, as read_inventory() has seen to. */
-static int read_rest(const struct doc *object, const struct doc *zones, enum cpu_manager_policy cpu_manager,
-	struct observation *o, struct err *err)
+static int read_rest(
+	const struct doc *object, const struct doc *zones, struct observation *o, struct err *err)
 {
 	int r = check_amounts(&o->node.inventory, err);
 
 	if (r == 0)
 		r = make_machine(zones, o, err);
 	if (r == 0)
-		r = read_settings(object, cpu_manager, &o->node.settings);
-	if (r == 0 && cpu_manager == CPU_MANAGER_NONE) {
+		r = read_settings(object, &o->node.settings);
+	if (r == 0 && o->node.settings.cpu_manager == CPU_MANAGER_NONE) {
 		/* Then no CPU is kept from anybody. */
 		o->node.reserved.cpus = hwloc_bitmap_alloc();
 		r = o->node.reserved.cpus ? 0 : -ENOMEM;
@@ -354,7 +346,6 @@ static int read_rest(const struct doc *object, const struct doc *zones, enum cpu
 int observe_nrt(struct doc *object, struct observation *ret, struct err *err)
 {
 	CLEANUP(observation_release) struct observation o;
-	enum cpu_manager_policy cpu_manager = CPU_MANAGER_UNKNOWN;
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 	struct doc *zones = zones_of(object);
 	int r;
@@ -365,10 +356,10 @@ int observe_nrt(struct doc *object, struct observation *ret, struct err *err)
 	r = arrange_zones(zones, err);
 	if (r < 0)
 		return err_wrap(err, r, "NodeResourceTopology '%s'", name ? name : "");
-	r = read_inventory(object, &o, &cpu_manager, err);
+	r = read_inventory(object, name, &o, err);
 	if (r < 0)
 		return r;
-	r = read_rest(object, zones, cpu_manager, &o, err);
+	r = read_rest(object, zones, &o, err);
 	if (r == -ENOMEM)
 		return err_no_memory(err);
 	if (r < 0)

@@ -58,6 +58,28 @@ int node_asker_what_if(struct node_asker *a, const struct topology_manager_confi
 	return open_kubelet(a);
 }
 
+/* Which holders are init containers does not matter where every pod's requests are known. */
+int node_asker_limit(struct node_asker *a, const struct resource_list *most)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < most->n_items && r == 0; i++) {
+		const char *name = most->items[i].name;
+		const struct resource_quantity *free = resource_list_find(&a->free, name);
+		const struct resource_quantity *unsure = resource_list_find(&a->unsure, name);
+		struct quantity q = most->items[i].quantity;
+		qty_t own = !free ? QTY_MAX
+				  : qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
+
+		if (own < q.nano)
+			q.nano = own;
+		r = resource_list_set(&a->free, name, q);
+		if (r == 0 && unsure)
+			r = resource_list_set(&a->unsure, name, (struct quantity){.format = q.format});
+	}
+	return r;
+}
+
 /* The free pages of each size that is named for the first time; a node without such pages has 0 of them. */
 static int add_pages(struct node_asker *a, const struct resource_list *wanted)
 {

@@ -26,5 +26,11 @@ void node_asker_release(struct node_asker *a);
  * then only be released). */
 int node_asker_what_if(struct node_asker *a, const struct topology_manager_config *config);
 
+/*
+ * So much of the whole node can still be requested, as is known from elsewhere: what it has allocatable less what its
+ * pods ask for, those of the shared pool too. The state's own numbers count where they are lower. 0 or -ENOMEM.
+ */
+int node_asker_limit(struct node_asker *a, const struct resource_list *most);
+
 /* The kubelet's answer to a pod of class request_qos(), as admission_judge(). 0 or -ENOMEM. */
 int node_asker_judge(struct node_asker *a, const struct pod_request *pod, struct admission *ret);

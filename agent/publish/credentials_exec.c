@@ -10,6 +10,7 @@
 
 #include "agent/base/doc.h"
 #include "agent/base/json.h"
+#include "agent/base/timestamp.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/strbuf.h"
@@ -27,29 +28,6 @@ void exec_credential_release(struct exec_credential *c)
 }
 
 /* ---- what it printed */
-
-/* RFC 3339 as Kubernetes writes it, "2026-11-21T08:00:00Z", also with a fraction or an offset. */
-static int parse_time(const char *text, int64_t *ret)
-{
-	struct tm tm = {0};
-	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	struct tm offset = {0};
-	const char *rest;
-	int64_t at;
-
-	if (!end)
-		return -EINVAL;
-	if (*end == '.')
-		end += 1 + strspn(end + 1, "0123456789");
-	at = (int64_t)timegm(&tm);
-	rest = *end == '+' || *end == '-' ? strptime(end + 1, "%H:%M", &offset) : NULL;
-	if (rest && rest == end + 6 && *rest == '\0')
-		at -= (*end == '-' ? -1 : 1) * (offset.tm_hour * 3600 + offset.tm_min * 60);
-	else if (strcmp(end, "Z") != 0)
-		return -EINVAL;
-	*ret = at;
-	return 0;
-}
 
 static int take(const struct doc *status, const char *key, char **ret)
 {
@@ -75,7 +53,7 @@ int exec_credential_parse(
 		return err_set(err, -EINVAL, "it printed no ExecCredential of %s", api_version);
 	status = doc_get(&output, "status");
 	expires = doc_string(doc_get(status, "expirationTimestamp"));
-	if (expires && parse_time(expires, &c.expires_s) < 0)
+	if (expires && timestamp_parse(expires, &c.expires_s) < 0)
 		return err_set(err, -EINVAL, "expirationTimestamp is not a time");
 	r = take(status, "token", &c.token);
 	if (r == 0)

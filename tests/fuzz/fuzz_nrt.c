@@ -6,6 +6,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/base/json.h"
+#include "agent/cluster/cluster_node.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
 #include "agent/cli/score_text.h"
@@ -121,16 +122,17 @@ static void check_svg(const struct strbuf *svg)
 
 static void check_row(const struct score_row *row)
 {
-	fuzz_require((row->filter.verdict == FILTER_PASS) == (row->filter.reason[0] == '\0'));
+	fuzz_require(row->passes == (row->filter_reason[0] == '\0'));
 	for (enum strategy s = 0; s < STRATEGY_COUNT; s++)
 		fuzz_require(row->scores[s] == SCORE_REPORT_NONE ||
 			     (row->scores[s] >= 0 && row->scores[s] <= 100));
+	fuzz_require(row->basis != CLUSTER_UNKNOWN || row->kubelet == KUBELET_UNKNOWN);
 }
 
-static int add_node(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
-	fuzz_require(kind == OBJECT_NRT);
-	return nrt_nodes_add(object, data, err);
+	fuzz_require((node->basis == CLUSTER_EXACT) == (node->why.text[0] == '\0'));
+	return score_report_add(data, node, err);
 }
 
 static size_t count_lines(const struct strbuf *text)
@@ -142,34 +144,35 @@ static size_t count_lines(const struct strbuf *text)
 	return n;
 }
 
-/* Every node has its row and line, those that pass are first, and both texts can be made. */
-static void score(const char *path, const struct pod_template *pod, int rank_by)
+/* Every node has its row and line, those that the kubelet admits are first, and all texts can be made. */
+static void score(const char *path, const struct pod_template *pod, int strategy)
 {
-	CLEANUP(nrt_nodes_release) struct nrt_nodes nodes = {0};
-	CLEANUP(freep) struct score_row *rows = NULL;
+	CLEANUP(score_report_release) struct score_report report = {0};
 	CLEANUP(strbuf_release) struct strbuf table = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const struct score_options how = {.rank_by = rank_by, .volcano_weight = 1};
+	const struct score_options how = {.strategy = strategy, .volcano_weight = 1};
 	struct err err = {""};
-	int r = object_input_read(path, 1u << OBJECT_NRT, add_node, &nodes, &err);
+	int r;
 
+	fuzz_require(score_report_init(&report, pod, &how) == 0);
+	r = cluster_nodes_each(path, add_node, &report, &err);
 	if (r == 0)
-		r = score_report(&nodes, pod, &how, &rows, &err);
+		r = score_report_rank(&report);
 	if (r < 0) {
 		fuzz_check_line(err.text);
 		return;
 	}
-	fuzz_require(nodes.n_items > 0);
-	for (size_t i = 0; i < nodes.n_items; i++) {
-		check_row(&rows[i]);
-		fuzz_require(rank_by == SCORE_BY_VOLCANO || i == 0 || rows[i].filter.verdict != FILTER_PASS ||
-			     rows[i - 1].filter.verdict == FILTER_PASS);
+	fuzz_require(report.n_rows > 0);
+	for (size_t i = 0; i < report.n_rows; i++) {
+		check_row(&report.rows[i]);
+		fuzz_require(i == 0 || report.rows[i].kubelet != KUBELET_ADMITS ||
+			     report.rows[i - 1].kubelet == KUBELET_ADMITS);
 	}
-	fuzz_require(score_table(rows, nodes.n_items, &table) == 0);
+	fuzz_require(score_table(&report, strategy & 1, true, &table) == 0);
 	check_text(table.text, table.len);
-	fuzz_require(count_lines(&table) == nodes.n_items + 1);
-	fuzz_require(score_to_doc(rows, nodes.n_items, &doc) == 0 && json_print(&doc, &json) == 0);
+	fuzz_require(count_lines(&table) == report.n_rows + 1);
+	fuzz_require(score_to_doc(&report, &doc) == 0 && json_print(&doc, &json) == 0);
 	check_text(json.text, json.len);
 }
 

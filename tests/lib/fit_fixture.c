@@ -45,7 +45,7 @@ void fit_fixture_report(struct fit_fixture *f)
 	assert_int_equal(model_inventory(&f->node.machine, &f->node.settings, &f->node.allocations,
 				 f->node.reserved.cpus, &f->node.inventory, NULL),
 		0);
-	assert_int_equal(fit_report_make(&f->node, &f->pod, &f->report), 0);
+	assert_int_equal(fit_report_make(&f->node, &f->pod, FIT_ALL, NULL, &f->report), 0);
 }
 
 void fit_fixture_report_on(struct fit_fixture *f, const char *pod)

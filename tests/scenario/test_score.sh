@@ -29,12 +29,12 @@ first_is() { [ "$(awk 'NR == 2 {print $1}' "$dir/out")" = "$1" ]; }
 
 # --- KEP 454: 94 to 82, and the node that wins comes first
 score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
-check "KEP example, node 1" is node-1 5 82
-check "KEP example, node 2" is node-2 5 94
+check "KEP example, node 1" is node-1 6 82
+check "KEP example, node 2" is node-2 6 94
 check "KEP example, the winner" first_is node-2
 
 # --- Volcano's table: 9 best-effort -> node 1; 11 restricted -> none; 17 restricted -> node 3; 17 single -> none
-admitted() { awk 'NR > 1 && $9 != "-" {print $1}' "$dir/out" | tr '\n' ' '; }
+admitted() { awk 'NR > 1 && $6 != "-" {print $1}' "$dir/out" | tr '\n' ' '; }
 only() { [ "$(admitted)" = "$1" ]; }
 score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-9-best-effort.yaml --strategy Volcano
 check "Volcano, 9 CPUs best-effort" only "node-1 "
@@ -45,9 +45,9 @@ check "Volcano, 17 CPUs restricted" only "node-3 "
 score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-17-single-numa-node.yaml --strategy Volcano
 check "Volcano, 17 CPUs single-numa-node" only ""
 score --nrt $examples/volcano-abc-nodes.yaml -f $examples/volcano-abc-pod.yaml --strategy Volcano --volcano-weight 10
-check "Volcano, node A" is node-a 9 750
-check "Volcano, node B" is node-b 9 500
-check "Volcano, node C" is node-c 9 0
+check "Volcano, node A" is node-a 6 750
+check "Volcano, node B" is node-b 6 500
+check "Volcano, node C" is node-c 6 0
 
 # --- JSON, and the same objects as a directory, on standard input, as a List
 score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json
@@ -71,11 +71,30 @@ check "a List gives the same" cmp -s "$dir/out" "$dir/want"
 sed 's/v1alpha2/v1alpha1/; s/^attributes:/x:/; s/^- {name: topologyManagerPolicy.*/topologyPolicies: [SingleNUMANodePodLevel]/; /^- {name: topologyManagerScope/d; /^x:/d' \
 	$examples/kep-nodes.yaml >"$dir/v1alpha1.yaml"
 score --nrt "$dir/v1alpha1.yaml" -f $examples/kep-pod.yaml
-check "v1alpha1 with topologyPolicies: node 1 is filtered" is node-1 2 fail
-check "v1alpha1 with topologyPolicies: node 2 passes" is node-2 2 pass
+check "v1alpha1 with topologyPolicies: node 1 is filtered" is node-1 3 fail
+check "v1alpha1 with topologyPolicies: node 2 passes" is node-2 3 pass
 "$nrtd" dump --sysroot build/fixtures/machines/2s-snc4 2>/dev/null >"$dir/self.yaml"
 score --nrt "$dir/self.yaml" -f $examples/kep-pod.yaml
+[ $? -ne 2 ]
 check "our own object is read" test $? -eq 0
+
+# --- what to print, and in which order
+score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o name
+check "-o name: the nodes that take the pod, the best first" test "$(cat "$dir/out")" = "$(printf 'node/node-2\nnode/node-1')"
+score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o yaml
+check "-o yaml" grep -q '^    LeastNUMANodes: 94$' "$dir/out"
+score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o wide
+check "-o wide has every strategy" grep -q 'LeastNUMANodes  MostAllocated  LeastAllocated  BalancedAllocation  Volcano  REASON$' "$dir/out"
+score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml --no-headers --sort-by name
+check "--no-headers, --sort-by name" test "$(awk '{print $1}' "$dir/out" | tr '\n' ' ')" = "node-1 node-2 "
+score --nrt $examples/kep-nodes.yaml --cpus 5
+check "a request without a file" is node-1 6 82
+score --nrt $examples/kep-nodes.yaml --cpus 500
+check "no node takes the pod: status 3" test $? -eq 3
+check "the kubelet's reason" is node-1 2 '~UnexpectedAdmissionError'
+sed 's/^  name: node-2$/  name: node-10/; s/^  name: node-1$/  name: node-9/' $examples/kep-nodes.yaml >"$dir/names.yaml"
+score --nrt "$dir/names.yaml" --cpus 1 --sort-by name
+check "node-9 is before node-10" first_is node-9
 
 # --- bad input: status 2, one line, nothing printed
 refuse() { # NAME MESSAGE ARGS...
@@ -89,7 +108,7 @@ refuse() { # NAME MESSAGE ARGS...
 pod=$examples/kep-pod.yaml
 nodes=$examples/kep-nodes.yaml
 refuse "no nodes" "--nrt FILE" -f $pod
-refuse "no pod" "-f FILE" --nrt $nodes
+refuse "no pod" "give its file with -f" --nrt $nodes
 refuse "file that is not there" "cannot open" --nrt "$dir/none" -f $pod
 refuse "a pod as node" "not a NodeResourceTopology" --nrt $pod -f $pod
 refuse "a node as pod" "kep-nodes.yaml" --nrt $nodes -f $nodes

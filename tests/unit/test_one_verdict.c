@@ -96,7 +96,7 @@ static enum kubelet_answer by_fit(
 
 	snprintf(text, sizeof(text), "app cpu=%" PRIu64 " memory=1Mi", n);
 	pod_from_text(&pod, text);
-	assert_int_equal(fit_report_make(node, &pod, &report), 0);
+	assert_int_equal(fit_report_make(node, &pod, FIT_ALL, NULL, &report), 0);
 	*ret_short = report.node_is_short;
 	*ret_reason = report.reason;
 	return report.answer;

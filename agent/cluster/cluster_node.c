@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/cluster_node.h"
+
+#include <errno.h>
+
+#include "agent/base/timestamp.h"
+#include "agent/cluster/nrt_parse.h"
+#include "agent/cluster/object_input.h"
+#include "agent/cluster/zone_state.h"
+#include "agent/model/model_node.h"
+#include "agent/model/node_state_text.h"
+#include "agent/render/nrt.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+
+const char *const cluster_basis_names[CLUSTER_BASIS_COUNT] = {"unknown", "estimated", "exact"};
+
+void cluster_node_release(struct cluster_node *n)
+{
+	node_state_release(&n->state);
+	free(n->exporter);
+	n->exporter = NULL;
+}
+
+/* ---- who wrote the object, and when */
+
+/* The entry of metadata.managedFields that was written last; *ret_s is when, 0 where there is none. The order of the
+ * entries is not that of the writes. */
+static const char *last_manager(const struct doc *metadata, int64_t *ret_s)
+{
+	const struct doc *list = doc_get(metadata, "managedFields");
+	const char *manager = NULL;
+
+	*ret_s = 0;
+	if (!list || list->kind != DOC_LIST)
+		return NULL;
+	DOC_FOREACH (entry, list) {
+		const char *time = doc_string(doc_get(entry, "time"));
+		int64_t at;
+
+		if (!time || timestamp_parse(time, &at) < 0 || at <= *ret_s)
+			continue;
+		*ret_s = at;
+		manager = doc_string(doc_get(entry, "manager"));
+	}
+	return manager;
+}
+
+/* nrtd by its attribute, others by their annotations and by the name under which they write. */
+static const char *find_exporter(const struct doc *object, const struct doc *metadata, const char *manager)
+{
+	const struct doc *annotations = doc_get(metadata, "annotations");
+
+	if (nrt_content_hash(object))
+		return "nrtd";
+	if (doc_get(annotations, "k8stopoawareschedwg/rte-update"))
+		return "resource-topology-exporter";
+	if (doc_get(annotations, "node.koordinator.sh/cpu-topology"))
+		return "koordlet";
+	if (manager && !strcmp(manager, "node-feature-discovery-topology-updater"))
+		return "nfd-topology-updater";
+	return manager ? manager : "";
+}
+
+static int read_origin(const struct doc *object, struct cluster_node *n)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
+	const char *manager = last_manager(metadata, &n->written_s);
+
+	return text_set(&n->exporter, find_exporter(object, metadata, manager));
+}
+
+/* ---- what its kubelet would say */
+
+/* The object's own node state. */
+static int read_exact(const char *text, struct node_state *ret, struct err *err)
+{
+	static const struct model_config config = {.reserved_named = false};
+	CLEANUP(node_state_release) struct node_state state;
+	int r;
+
+	node_state_init(&state);
+	r = node_state_parse(text, &state, err);
+	if (r == 0)
+		r = model_node(&config, &state, NULL, err);
+	if (r < 0)
+		return r;
+	*ret = state;
+	node_state_init(&state);
+	return 0;
+}
+
+static int read_estimate(const struct doc *object, const char *name, struct inventory *inventory,
+	struct node_state *ret, struct err *err)
+{
+	const char *options = nrt_attribute(object, "cpuManagerPolicyOptions");
+	const struct zone_facts facts = {
+		.inventory = inventory,
+		.cpu_manager = nrt_cpu_manager(object),
+		.memory_manager = nrt_memory_manager(object),
+		.full_pcpus_only = options && strstr(options, "full-pcpus-only=true"),
+	};
+
+	return zone_state_make(name, &facts, ret, err);
+}
+
+/* The state; its inventory is that of the zones in any case. 0 or -ENOMEM. */
+static int read_state(
+	const struct doc *object, const char *name, struct inventory *inventory, struct cluster_node *n)
+{
+	const char *text = nrt_attribute(object, NODE_STATE_ATTRIBUTE);
+	struct err why = {""};
+	int r = text ? read_exact(text, &n->state, &why)
+		     : err_set(&n->why, -ENOENT, "the object has no node state");
+
+	if (r == -ENOMEM)
+		return r;
+	if (r == 0) {
+		n->basis = CLUSTER_EXACT;
+		inventory_release(&n->state.inventory);
+		n->state.inventory = *inventory;
+		inventory_init(inventory);
+		return text_set(&n->state.node_name, name);
+	}
+	if (text) {
+		n->odd = true;
+		err_set(&n->why, r, "%s: %.200s",
+			r == -ENOTSUP ? "its node state is of a newer version of nrtd" : "damaged node state",
+			why.text);
+	}
+	r = read_estimate(object, name, inventory, &n->state, &why);
+	if (r == -ENOMEM)
+		return r;
+	if (r == 0) {
+		n->basis = CLUSTER_ESTIMATED;
+		return 0;
+	}
+	n->why = why;
+	n->state.inventory = *inventory;
+	inventory_init(inventory);
+	return text_set(&n->state.node_name, name);
+}
+
+int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err)
+{
+	CLEANUP(cluster_node_release) struct cluster_node n = {.basis = CLUSTER_UNKNOWN};
+	CLEANUP(inventory_release) struct inventory inventory;
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	int r;
+
+	node_state_init(&n.state);
+	inventory_init(&inventory);
+	if (!name || !*name)
+		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
+	r = nrt_inventory(object, &inventory, err);
+	if (r < 0)
+		return err_wrap(err, r, "NodeResourceTopology '%.100s'", name);
+	n.cpu_manager = nrt_cpu_manager(object);
+	r = read_state(object, name, &inventory, &n);
+	if (r == 0)
+		r = read_origin(object, &n);
+	if (r < 0)
+		return err_no_memory(err);
+	*ret = n;
+	n = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
+	node_state_init(&n.state);
+	return 0;
+}
+
+/* ---- all of them */
+
+struct reading {
+	cluster_node_fn *fn;
+	void *data;
+};
+
+static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	CLEANUP(cluster_node_release) struct cluster_node node = {.basis = CLUSTER_UNKNOWN};
+	const struct reading *reading = data;
+	int r;
+
+	(void)kind;
+	node_state_init(&node.state);
+	r = cluster_node_read(object, &node, err);
+	return r < 0 ? r : reading->fn(&node, reading->data, err);
+}
+
+int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err)
+{
+	struct reading reading = {.fn = fn, .data = data};
+
+	return object_input_read(path, 1u << OBJECT_NRT, take_object, &reading, err);
+}
