@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nrtd fit: would this node admit the pod, and where would it go? */
-#include "agent/cli/commands.h"
+#include "agent/cli/cmd_fit.h"
 
 #include <errno.h>
 
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
+#include "agent/cli/commands.h"
 #include "agent/cli/fit_doc.h"
 #include "agent/cli/fit_text.h"
 #include "agent/cli/pod_input.h"
@@ -49,7 +50,7 @@ static int set_option(struct settings *s, const char *text, struct err *err)
 }
 
 /* The settings as asked for. The values of --policy and --scope were checked with the flags. */
-static int set_what_if(const struct options *options, struct settings *s, struct err *err)
+int fit_what_if(const struct options *options, struct settings *s, struct err *err)
 {
 	const char *policy = options->value[OPT_POLICY], *scope = options->value[OPT_SCOPE], *text;
 	size_t pos = 0;
@@ -73,17 +74,27 @@ static int print(const struct options *options, const struct fit_report *report,
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FIT_TEXT_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	const char *output = options->value[OPT_FIT_OUTPUT];
 	int r = 0;
 
-	if (!strcmp(options->value[OPT_FIT_OUTPUT], "text"))
+	if (!strcmp(output, "text"))
 		fit_text(report, inv, &text);
 	else
 		r = fit_to_doc(report, &doc);
-	if (r == 0 && !strcmp(options->value[OPT_FIT_OUTPUT], "json"))
+	if (r == 0 && !strcmp(output, "json"))
 		r = json_print(&doc, &text);
-	else if (r == 0 && !strcmp(options->value[OPT_FIT_OUTPUT], "yaml"))
+	else if (r == 0 && !strcmp(output, "yaml"))
 		r = yaml_print(&doc, &text);
 	return r < 0 ? r : output_text(&text);
+}
+
+int fit_status(const struct fit_report *report)
+{
+	if (report->answer == KUBELET_UNKNOWN)
+		log_error("no verdict: %s", report->reason.text);
+	return report->answer == KUBELET_ADMITS    ? EXIT_SUCCESS
+	       : report->answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT
+						   : EXIT_FAILURE;
 }
 
 static int answer(const struct options *options, const struct observation *o, const struct pod_request *pod)
@@ -102,11 +113,23 @@ static int answer(const struct options *options, const struct observation *o, co
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	if (report.answer == KUBELET_UNKNOWN)
-		log_error("no verdict: %s", report.reason.text);
-	return report.answer == KUBELET_ADMITS    ? EXIT_SUCCESS
-	       : report.answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT
-						  : EXIT_FAILURE;
+	return fit_status(&report);
+}
+
+/* What is for many nodes only. */
+static int check_flags(const struct options *options, struct err *err)
+{
+	static const enum option_id many[] = {OPT_NODES, OPT_PODS, OPT_REPLICAS, OPT_NO_HEADERS};
+	const char *output = options->value[OPT_FIT_OUTPUT];
+
+	if (option_set(options, OPT_NRT))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		if (option_set(options, many[i]))
+			return err_set(err, -EINVAL, "%s goes with --nrt", options->origin[many[i]]);
+	if (!strcmp(output, "wide") || !strcmp(output, "name"))
+		return err_set(err, -EINVAL, "--output %s goes with --nrt", output);
+	return 0;
 }
 
 /* The pods of --without-pod end. */
@@ -130,7 +153,9 @@ static int read_request(const struct options *options, struct pod_templates *tem
 	int r;
 
 	settings_init(&scratch);
-	r = set_what_if(options, &scratch, err);
+	r = check_flags(options, err);
+	if (r == 0)
+		r = fit_what_if(options, &scratch, err);
 	if (r == 0)
 		r = pod_input_read(options, templates, err);
 	return r < 0 ? r : pod_input_pick(options, templates, ret_picked, err);
@@ -153,9 +178,11 @@ int command_fit(const struct options *options)
 		log_error("%s", err.text);
 		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	}
+	if (option_set(options, OPT_NRT))
+		return fit_nrt(options, &picked->pod);
 	r = observe(&config, &o, &err);
 	if (r == 0)
-		r = set_what_if(options, &o.node.settings, &err);
+		r = fit_what_if(options, &o.node.settings, &err);
 	if (r == 0)
 		r = take_pods(options, &o.node.allocations, &err);
 	if (r == 0)

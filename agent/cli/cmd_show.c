@@ -96,11 +96,9 @@ static int show_once(const struct options *options)
 	return EXIT_SUCCESS;
 }
 
-/* Flags that go together; what the environment says of the machine is passed over when there is an object. */
+/* Flags that go together. */
 static int check_flags(const struct options *options, struct err *err)
 {
-	const unsigned machine = 1u << COMMAND_SHOW | 1u << COMMAND_DUMP;
-
 	if (option_set(options, OPT_WATCH) && strcmp(options->value[OPT_SHOW_OUTPUT], "text") != 0)
 		return err_set(err, -EINVAL, "%s: only text can be watched", options->origin[OPT_WATCH]);
 	if (!option_set(options, OPT_NRT))
@@ -108,17 +106,7 @@ static int check_flags(const struct options *options, struct err *err)
 	if (option_set(options, OPT_WATCH) && !strcmp(options->value[OPT_NRT], "-"))
 		return err_set(err, -EINVAL, "%s: standard input can be read only once, give %s a file",
 			options->origin[OPT_WATCH], options->origin[OPT_NRT]);
-	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		const char *origin = options->origin[id];
-
-		if (id == OPT_NODE_NAME || id == OPT_VERBOSE ||
-			(option_defs[id].commands & machine) != machine)
-			continue;
-		if (origin && !strncmp(origin, "--", 2))
-			return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_NRT],
-				origin);
-	}
-	return 0;
+	return look_excludes(options, err);
 }
 
 int command_show(const struct options *options)

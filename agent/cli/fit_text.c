@@ -56,11 +56,25 @@ static void add_verdict(const struct fit_report *report, struct strbuf *out)
 	strbuf_addch(out, '\n');
 }
 
+void fit_text_nearest(const struct fit_report *report, struct strbuf *out)
+{
+	const struct admission_nearest *n = &report->nearest;
+	const struct resource_quantity *q = resource_list_find(&report->wanted, n->resource);
+	char from[QUANTITY_TEXT_MAX];
+
+	add_amount(out, n->resource, (struct quantity){.nano = n->to, .format = q->quantity.format});
+	quantity_print((struct quantity){.nano = n->from, .format = q->quantity.format}, from);
+	strbuf_addf(out, " instead of %s", from);
+	if (report->nearest_container) {
+		strbuf_addstr(out, " in container '");
+		strbuf_add_one_line(out, report->nearest_container);
+		strbuf_addch(out, '\'');
+	}
+}
+
 static void add_nearest(const struct fit_report *report, struct strbuf *out)
 {
 	const struct admission_nearest *n = &report->nearest;
-	const struct resource_quantity *q;
-	char from[QUANTITY_TEXT_MAX];
 
 	if (report->answer != KUBELET_REJECTS || report->missing)
 		return;
@@ -70,16 +84,8 @@ static void add_nearest(const struct fit_report *report, struct strbuf *out)
 				    : "no smaller amount of one resource is known that would do");
 		return;
 	}
-	q = resource_list_find(&report->wanted, n->resource);
 	strbuf_addstr(out, "  would fit with ");
-	add_amount(out, n->resource, (struct quantity){.nano = n->to, .format = q->quantity.format});
-	quantity_print((struct quantity){.nano = n->from, .format = q->quantity.format}, from);
-	strbuf_addf(out, " instead of %s", from);
-	if (report->nearest_container) {
-		strbuf_addstr(out, " in container '");
-		strbuf_add_one_line(out, report->nearest_container);
-		strbuf_addch(out, '\'');
-	}
+	fit_text_nearest(report, out);
 	strbuf_addch(out, '\n');
 }
 

@@ -6,5 +6,8 @@
 #include "agent/cli/fit_report.h"
 #include "common/strbuf.h"
 
+/* "12 CPUs instead of 16", of a report that has found a nearest request. */
+void fit_text_nearest(const struct fit_report *report, struct strbuf *out);
+
 /* Append the text, a few lines. What failed is in the buffer's sticky error. */
 void fit_text(const struct fit_report *report, const struct inventory *inventory, struct strbuf *out);

@@ -2,6 +2,7 @@
 #include "agent/cli/look.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/cli/stage_config.h"
@@ -15,6 +16,23 @@ static int add_remedy(int r, struct err *err)
 		return r;
 	why = *err;
 	return err_set(err, r, "%.400s; run nrtd as root, or with CAP_DAC_READ_SEARCH", why.text);
+}
+
+int look_excludes(const struct options *options, struct err *err)
+{
+	const unsigned machine = 1u << COMMAND_SHOW | 1u << COMMAND_DUMP | 1u << COMMAND_FIT;
+
+	for (enum option_id id = 0; id < OPT_COUNT; id++) {
+		const char *origin = options->origin[id];
+
+		if (id == OPT_NODE_NAME || id == OPT_VERBOSE ||
+			(option_defs[id].commands & machine) != machine)
+			continue;
+		if (origin && !strncmp(origin, "--", 2))
+			return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_NRT],
+				origin);
+	}
+	return 0;
 }
 
 int look(const struct options *options, struct observation *ret, struct err *err)

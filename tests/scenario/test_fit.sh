@@ -190,4 +190,57 @@ bad "an option that is neither" "--option: 'maybe' is not true or false" --cpus 
 bad "no policy" "--policy: 'strict' is not one of none|best-effort|restricted|single-numa-node" --cpus 2 --policy strict
 "$nrtd" fit --sysroot "$node" -f "$dir/noise.yaml" >"$dir/out" 2>"$dir/err"
 if [ $? -eq 2 ] && [ "$(wc -l <"$dir/err")" -eq 1 ]; then ok "bad input: noise"; else not_ok "bad input: noise" "$dir/err"; fi
+# --- a cluster of one: this node's object
+"$nrtd" dump --sysroot "$node" --node-name w10 2>/dev/null >"$dir/w10.yaml"
+cluster() { # NAME STATUS WANT FLAG...
+	name=$1
+	status=$2
+	want=$3
+	shift 3
+	"$nrtd" fit "$@" >"$dir/out" 2>"$dir/err" <"$dir/w10.yaml"
+	got=$?
+	cat "$dir/out" "$dir/err" >"$dir/all"
+	if [ "$got" -eq "$status" ] && grep -qF -- "$want" "$dir/all"; then
+		ok "cluster: $name"
+	else
+		echo "status $got, want $status and '$want'" >>"$dir/all"
+		not_ok "cluster: $name" "$dir/all"
+	fi
+}
+cluster "it fits" 0 "fits 1 of 1 node, 2 copies" --nrt "$dir/w10.yaml" --cpus 6
+cluster "standard input" 0 "fits 1 of 1 node, 2 copies" --nrt - --cpus 6
+cluster "it does not" 3 "TopologyAffinityError  0" --nrt "$dir/w10.yaml" --cpus 8
+cluster "what would" 3 "7 CPUs instead of 8" --nrt "$dir/w10.yaml" --cpus 8
+cluster "what if" 0 "admit" --nrt "$dir/w10.yaml" --cpus 8 --policy best-effort
+cluster "enough" 0 "2 replicas: enough" --nrt "$dir/w10.yaml" --cpus 6 --replicas 2
+cluster "not enough" 3 "3 replicas: not enough, there is room for 2" --nrt "$dir/w10.yaml" --cpus 6 --replicas 3
+cluster "names" 0 "node/w10" --nrt "$dir/w10.yaml" --cpus 6 -o name
+cluster "wide" 0 "restricted  container" --nrt "$dir/w10.yaml" --cpus 6 -o wide
+cluster "JSON" 0 '"copies": 2,' --nrt "$dir/w10.yaml" --cpus 6 -o json
+cluster "YAML" 0 'fits: 1' --nrt "$dir/w10.yaml" --cpus 6 -o yaml
+cluster "no headings" 0 w10 --nrt "$dir/w10.yaml" --cpus 6 --no-headers
+[ "$(wc -l <"$dir/out")" -eq 1 ] || not_ok "and no totals" "$dir/out"
+cluster "another node" 2 "w10.yaml: no object of node 'w1'" --nrt "$dir/w10.yaml" --cpus 6 --node-name w1
+cluster "pods without nodes" 2 "what the nodes have is not known without --nodes" \
+	--nrt "$dir/w10.yaml" --cpus 6 --pods tests/fixtures/examples/kep-pod.yaml
+cluster "an object and a machine" 2 "--nrt and --sysroot exclude each other" --nrt "$dir/w10.yaml" --sysroot / --cpus 6
+cluster "one standard input" 2 "cannot both be standard input" --nrt - --nodes - --cpus 6
+cluster "a flag for a cluster" 2 "--replicas goes with --nrt" --sysroot "$node" --cpus 6 --replicas 2
+cat >"$dir/pods.json" <<'EOF'
+{"kind":"List","items":[{"kind":"Node","metadata":{"name":"w10"},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}},
+{"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w10","containers":[{"name":"c","resources":{"requests":{"cpu":"26"}}}]}}]}
+EOF
+cluster "what other pods ask for" 3 "OutOfcpu" --nrt "$dir/w10.yaml" --nodes "$dir/pods.json" --cpus 6
+sed -e '/name: nrtd.dev\/node-state,/d' -e 's/^attributes:/&\n- {name: nrtd.dev\/node-state, value: "1 nonsense"}/' \
+	"$dir/w10.yaml" >"$dir/damaged.yaml"
+cluster "a damaged node state" 0 "node 'w10': damaged node state" --nrt "$dir/damaged.yaml" --cpus 6
+cluster "is an estimate" 0 "~admit" --nrt "$dir/damaged.yaml" --cpus 6
+# The node itself, and its object.
+if grep -q nrtd.dev/node-state "$dir/w10.yaml"; then
+	for cpus in 1 6 7 8 13 500; do
+		"$nrtd" fit --sysroot "$node" --cpus $cpus >"$dir/want" 2>/dev/null
+		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus 2>/dev/null | grep -v '^basis  ' >"$dir/out"
+		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: $cpus CPUs as on the node"; else not_ok "cluster: $cpus CPUs as on the node" "$dir/diff"; fi
+	done
+fi
 exit $failed

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/cluster_fit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cli/fit_text.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+
+static void row_release(struct cluster_fit_row *row)
+{
+	free(row->name);
+	free(row->exporter);
+	free(row->why);
+	free(row->rejection);
+	free(row->reason);
+	free(row->nearest);
+	*row = (struct cluster_fit_row){0};
+}
+
+void cluster_fit_release(struct cluster_fit *fit)
+{
+	for (size_t i = 0; i < fit->n_rows; i++)
+		row_release(&fit->rows[i]);
+	free(fit->rows);
+	*fit = (struct cluster_fit){0};
+}
+
+/* ---- one node */
+
+static int reject(struct cluster_fit_row *row, const char *rejection, const char *reason)
+{
+	row->answer = KUBELET_REJECTS;
+	row->copies = (struct admission_copies){0};
+	return text_set(&row->rejection, rejection) < 0 ? -ENOMEM : text_set(&row->reason, reason);
+}
+
+/* What the Node object alone decides: how many more pods there may be, and whether any. */
+static int apply_node(
+	const struct cluster_use *use, const struct resource_list *free, struct cluster_fit_row *row)
+{
+	const struct resource_quantity *pods = resource_list_find(free, "pods");
+	size_t room = pods ? (size_t)(pods->quantity.nano / QTY_UNIT) : SIZE_MAX;
+
+	row->unschedulable = use->unschedulable;
+	if (row->answer == KUBELET_REJECTS)
+		return 0;
+	if (room == 0)
+		return reject(row, "OutOfpods", "the node has as many pods as it may have");
+	if (use->unschedulable)
+		return reject(row, "Unschedulable", "the node is cordoned: schedulers send no pod there");
+	if (row->copies.n > room)
+		row->copies = (struct admission_copies){.n = room};
+	return 0;
+}
+
+static int take_report(struct fit_report *report, struct cluster_fit_row *row)
+{
+	CLEANUP(strbuf_release) struct strbuf nearest = STRBUF_INIT(300);
+
+	row->answer = report->answer;
+	row->rejection = TAKE(report->rejection);
+	if (report->answer == KUBELET_ADMITS)
+		row->copies = report->copies;
+	row->any_node = true;
+	for (size_t i = 0; i < report->n_containers; i++)
+		if (!report->containers[i].hint.any_node) {
+			row->any_node = false;
+			row->numa |= report->containers[i].hint.nodes;
+		}
+	if (report->nearest.found)
+		fit_text_nearest(report, &nearest);
+	return text_set(&row->reason, report->reason.text) < 0 ? -ENOMEM
+							       : text_set(&row->nearest, nearest.text);
+}
+
+/* The answer to a node whose state is known, or estimated. */
+static int ask(const struct cluster_fit *fit, const struct cluster_node *node, struct cluster_fit_row *row)
+{
+	CLEANUP(fit_report_release) struct fit_report report = {0};
+	CLEANUP(resource_list_release) struct resource_list free = {0};
+	const struct cluster_use *use =
+		fit->usage ? cluster_usage_find(fit->usage, node->state.node_name) : NULL;
+	bool known = use && use->known;
+	int r = known ? cluster_use_free(use, &free) : 0;
+
+	if (r == 0)
+		r = fit_report_make(&node->state, fit->pod, FIT_PLACEMENTS | FIT_COPIES | FIT_NEAREST,
+			known ? &free : NULL, &report);
+	if (r == 0)
+		r = take_report(&report, row);
+	return r < 0 || !known ? r : apply_node(use, &free, row);
+}
+
+static int describe(const struct cluster_node *node, struct cluster_fit_row *row)
+{
+	int r = text_set(&row->name, node->state.node_name);
+
+	row->basis = node->basis;
+	row->policy = node->state.settings.topology.policy;
+	row->scope = node->state.settings.topology.scope;
+	if (r == 0)
+		r = text_set(&row->exporter, node->exporter);
+	if (r == 0)
+		r = text_set(&row->why, node->why.text);
+	if (r == 0)
+		r = text_set(&row->rejection, "");
+	if (r == 0)
+		r = text_set(&row->reason, node->basis == CLUSTER_UNKNOWN ? node->why.text : "");
+	return r < 0 ? r : text_set(&row->nearest, "");
+}
+
+int cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node)
+{
+	CLEANUP(row_release) struct cluster_fit_row row = {.answer = KUBELET_UNKNOWN};
+	struct cluster_fit_row *slot;
+	int r = describe(node, &row);
+
+	if (r == 0 && node->basis != CLUSTER_UNKNOWN) {
+		free(row.rejection);
+		row.rejection = NULL;
+		r = ask(fit, node, &row);
+	}
+	slot = r == 0 ? vec_push(&fit->rows, &fit->n_rows, &fit->rows_size, sizeof(*slot)) : NULL;
+	if (!slot)
+		return -ENOMEM;
+	fit->n_admit += row.answer == KUBELET_ADMITS;
+	fit->n_unknown += row.answer == KUBELET_UNKNOWN;
+	fit->n_estimated += row.basis == CLUSTER_ESTIMATED;
+	fit->copies += row.copies.n;
+	fit->at_least = fit->at_least || row.copies.at_least || row.answer == KUBELET_UNKNOWN;
+	*slot = row;
+	row = (struct cluster_fit_row){0};
+	return 0;
+}
+
+/* ---- all of them */
+
+static int compare_rows(const void *va, const void *vb)
+{
+	static const int order[KUBELET_ANSWER_COUNT] = {
+		[KUBELET_ADMITS] = 0, [KUBELET_UNKNOWN] = 1, [KUBELET_REJECTS] = 2};
+	const struct cluster_fit_row *a = va, *b = vb;
+
+	if (a->answer != b->answer)
+		return order[a->answer] - order[b->answer];
+	if (a->copies.n != b->copies.n)
+		return a->copies.n > b->copies.n ? -1 : 1;
+	return strverscmp(a->name, b->name);
+}
+
+void cluster_fit_finish(struct cluster_fit *fit, size_t replicas)
+{
+	size_t left = replicas;
+
+	if (fit->n_rows > 1)
+		qsort(fit->rows, fit->n_rows, sizeof(*fit->rows), compare_rows);
+	for (size_t i = 0; i < fit->n_rows; i++) {
+		struct cluster_fit_row *row = &fit->rows[i];
+
+		row->replicas = row->copies.n < left ? row->copies.n : left;
+		left -= row->replicas;
+	}
+	fit->wanted = replicas;
+	fit->placed = replicas - left;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nrtd fit --nrt: would the kubelets of a cluster's nodes admit the pod, and how many of it? */
+#include "agent/cli/cmd_fit.h"
+
+#include <errno.h>
+
+#include "agent/base/json.h"
+#include "agent/base/output.h"
+#include "agent/base/yaml.h"
+#include "agent/cli/cluster_fit_text.h"
+#include "agent/cli/commands.h"
+#include "agent/cli/fit_doc.h"
+#include "agent/cli/fit_text.h"
+#include "agent/cli/look.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define OUTPUT_MAX ((size_t)1 << 30)
+
+struct asked {
+	const struct options *options;
+	const struct pod_request *pod;
+	struct cluster_usage usage;
+	struct cluster_fit fit;
+	const char *only; /* the one node that is asked for, or NULL */
+	bool found;
+	struct fit_report report; /* of that */
+	struct cluster_node node;
+};
+
+static void asked_release(struct asked *a)
+{
+	fit_report_release(&a->report);
+	cluster_node_release(&a->node);
+	cluster_fit_release(&a->fit);
+	cluster_usage_release(&a->usage);
+}
+
+/* ---- the nodes */
+
+static int ask_one(struct asked *a, struct cluster_node *node)
+{
+	CLEANUP(resource_list_release) struct resource_list free = {0};
+	const struct cluster_use *use = cluster_usage_find(&a->usage, node->state.node_name);
+	bool known = use && use->known;
+	int r = known ? cluster_use_free(use, &free) : 0;
+
+	a->found = true;
+	a->node = *node;
+	*node = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
+	node_state_init(&node->state);
+	if (r == 0)
+		r = fit_report_make(&a->node.state, a->pod, FIT_ALL, known ? &free : NULL, &a->report);
+	if (r == 0 && option_set(a->options, OPT_WHAT_FREES))
+		r = fit_report_add_frees(&a->node.state, a->pod, &a->report);
+	return r;
+}
+
+static int take_node(struct cluster_node *node, void *data, struct err *err)
+{
+	struct asked *a = data;
+	int r = 0;
+
+	if (a->only && (a->found || strcmp(a->only, node->state.node_name) != 0))
+		return 0;
+	if (node->odd)
+		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
+	r = fit_what_if(a->options, &node->state.settings, err);
+	if (r < 0)
+		return r;
+	r = a->only ? ask_one(a, node) : cluster_fit_add(&a->fit, node);
+	return r < 0 ? err_no_memory(err) : 0;
+}
+
+/* ---- what is printed */
+
+static int print_doc(const struct options *options, const struct doc *doc, struct strbuf *out)
+{
+	return !strcmp(options->value[OPT_FIT_OUTPUT], "json") ? json_print(doc, out) : yaml_print(doc, out);
+}
+
+static bool wants_doc(const struct options *options)
+{
+	return !strcmp(options->value[OPT_FIT_OUTPUT], "json") ||
+	       !strcmp(options->value[OPT_FIT_OUTPUT], "yaml");
+}
+
+static int print_one(const struct asked *a)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	const char *basis = cluster_basis_names[a->node.basis];
+	int r = 0;
+
+	if (wants_doc(a->options)) {
+		r = fit_to_doc(&a->report, &doc);
+		if (r == 0 && (!doc_add_string(&doc, "basis", basis) ||
+				      !doc_add_string(&doc, "why", a->node.why.text)))
+			r = -ENOMEM;
+		if (r == 0)
+			r = print_doc(a->options, &doc, &text);
+	} else {
+		fit_text(&a->report, &a->node.state.inventory, &text);
+		strbuf_addf(&text, "basis        %s%s", basis, a->node.why.text[0] ? ": " : "");
+		strbuf_add_one_line(&text, a->node.why.text);
+		strbuf_addch(&text, '\n');
+	}
+	return r < 0 ? r : output_text(&text);
+}
+
+static int print_all(const struct asked *a)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	const char *output = a->options->value[OPT_FIT_OUTPUT];
+	int r = 0;
+
+	if (wants_doc(a->options)) {
+		r = cluster_fit_to_doc(&a->fit, &doc);
+		if (r == 0)
+			r = print_doc(a->options, &doc, &text);
+	} else if (!strcmp(output, "name")) {
+		cluster_fit_names(&a->fit, &text);
+	} else {
+		r = cluster_fit_table(
+			&a->fit, !strcmp(output, "wide"), !option_set(a->options, OPT_NO_HEADERS), &text);
+	}
+	return r < 0 ? r : output_text(&text);
+}
+
+static int status_of_all(const struct asked *a)
+{
+	bool fits = a->fit.n_admit > 0 && a->fit.placed == a->fit.wanted;
+
+	if (!fits && a->fit.at_least)
+		log_error("no verdict: there may be room for more than %zu cop%s", a->fit.copies,
+			a->fit.copies == 1 ? "y" : "ies");
+	return fits ? EXIT_SUCCESS : a->fit.at_least ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;
+}
+
+/* ---- the command */
+
+static int read_usage(struct asked *a, struct err *err)
+{
+	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
+		if (option_set(a->options, files[i]))
+			r = cluster_usage_read(&a->usage, a->options->value[files[i]], err);
+	if (r == 0 && option_set(a->options, OPT_PODS) && a->usage.n_nodes == 0)
+		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",
+			a->options->origin[OPT_PODS]);
+	return r;
+}
+
+/* Standard input is read once; and who is to go is asked of one node. */
+static int check_inputs(const struct options *options, struct err *err)
+{
+	static const enum option_id files[] = {OPT_NRT, OPT_FILENAME, OPT_NODES, OPT_PODS};
+	enum option_id first = OPT_COUNT;
+
+	if (option_set(options, OPT_WITHOUT_POD))
+		return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_NRT],
+			options->origin[OPT_WITHOUT_POD]);
+	if (option_set(options, OPT_WHAT_FREES) && !option_set(options, OPT_NODE_NAME))
+		return err_set(err, -EINVAL, "%s is for one node: name it", options->origin[OPT_WHAT_FREES]);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (!option_set(options, files[i]) || strcmp(options->value[files[i]], "-") != 0)
+			continue;
+		if (first != OPT_COUNT)
+			return err_set(err, -EINVAL, "%s and %s cannot both be standard input",
+				options->origin[first], options->origin[files[i]]);
+		first = files[i];
+	}
+	return look_excludes(options, err);
+}
+
+static int ask(struct asked *a, struct err *err)
+{
+	int r = check_inputs(a->options, err);
+
+	if (r == 0)
+		r = read_usage(a, err);
+	if (r == 0)
+		r = cluster_nodes_each(a->options->value[OPT_NRT], take_node, a, err);
+	if (r == 0 && a->only && !a->found)
+		r = err_set(err, -EINVAL, "%.100s: no object of node '%.60s'", a->options->value[OPT_NRT],
+			a->only);
+	return r;
+}
+
+int fit_nrt(const struct options *options, const struct pod_request *pod)
+{
+	CLEANUP(asked_release)
+	struct asked a = {.options = options, .pod = pod, .only = options->value[OPT_NODE_NAME]};
+	const char *replicas = options->value[OPT_REPLICAS];
+	struct err err = {""};
+	int r;
+
+	node_state_init(&a.node.state);
+	a.fit = (struct cluster_fit){.pod = pod, .usage = &a.usage};
+	r = ask(&a, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
+	}
+	cluster_fit_finish(&a.fit, replicas ? strtoul(replicas, NULL, 10) : 0);
+	r = a.only ? print_one(&a) : print_all(&a);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return a.only ? fit_status(&a.report) : status_of_all(&a);
+}

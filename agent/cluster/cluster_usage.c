@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/cluster_usage.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cluster/object_input.h"
+#include "agent/cluster/pod_parse.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "scoring/request.h"
+
+static void use_free(void *item)
+{
+	struct cluster_use *use = item;
+
+	free(use->name);
+	resource_list_release(&use->allocatable);
+	resource_list_release(&use->requested);
+	free(use);
+}
+
+static void use_freep(struct cluster_use **use)
+{
+	if (*use)
+		use_free(*use);
+}
+
+void cluster_usage_release(struct cluster_usage *u)
+{
+	tdestroy(u->by_name, use_free);
+	*u = (struct cluster_usage){0};
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct cluster_use *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, const char *name)
+{
+	CLEANUP(freep) char *copy = strdup(name);
+	const struct cluster_use key = {.name = copy};
+	struct cluster_use *const *found = copy ? tfind(&key, &u->by_name, by_name) : NULL;
+
+	return found ? *found : NULL;
+}
+
+/* The node of that name, made where there is none yet; NULL = out of memory. */
+static struct cluster_use *find_or_add(struct cluster_usage *u, const char *name)
+{
+	CLEANUP(use_freep) struct cluster_use *use = calloc(1, sizeof(*use));
+	struct cluster_use **found;
+
+	if (!use || text_set(&use->name, name) < 0)
+		return NULL;
+	found = tsearch(use, &u->by_name, by_name);
+	if (!found)
+		return NULL;
+	if (*found == use)
+		return TAKE(use);
+	return *found;
+}
+
+/* ---- Nodes */
+
+static int read_allocatable(const struct doc *map, struct resource_list *ret, struct err *err)
+{
+	if (!map || map->kind != DOC_MAP)
+		return 0;
+	DOC_FOREACH (item, map) {
+		struct quantity q;
+		int r = item->kind == DOC_STRING || item->kind == DOC_NUMBER
+				? quantity_parse(item->text, &q, err)
+				: err_set(err, -EINVAL, "a quantity is expected, not %s",
+					  doc_kind_name(item));
+
+		if (r < 0)
+			return err_wrap(err, r, "status.allocatable.%.60s", item->key);
+		if (resource_list_set(ret, item->key, q) < 0)
+			return err_no_memory(err);
+	}
+	return 0;
+}
+
+static int add_node(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
+{
+	const struct doc *unschedulable = doc_get(doc_get(object, "spec"), "unschedulable");
+	struct cluster_use *use = find_or_add(u, name);
+	int r;
+
+	if (!use)
+		return err_no_memory(err);
+	u->n_nodes += !use->known;
+	use->known = true;
+	use->unschedulable =
+		unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
+	r = read_allocatable(doc_get(doc_get(object, "status"), "allocatable"), &use->allocatable, err);
+	return r < 0 ? err_wrap(err, r, "Node '%.60s'", name) : 0;
+}
+
+/* ---- Pods */
+
+static int add_amounts(const struct resource_list *more, struct resource_list *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < more->n_items && r == 0; i++) {
+		const struct resource_quantity *have = resource_list_find(to, more->items[i].name);
+		struct quantity q = more->items[i].quantity;
+
+		q.nano = qty_add(q.nano, have ? have->quantity.nano : 0);
+		r = resource_list_set(to, more->items[i].name, q);
+	}
+	return r;
+}
+
+static bool has_ended(const struct doc *pod)
+{
+	const char *phase = doc_string(doc_get(doc_get(pod, "status"), "phase"));
+
+	return phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
+}
+
+static int add_pod(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	const char *node = doc_string(doc_get(doc_get(object, "spec"), "nodeName"));
+	const char *namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
+	struct cluster_use *use;
+	int r;
+
+	if (!node || !*node || has_ended(object))
+		return 0;
+	r = pod_templates_from_doc(object, &pods, err);
+	if (r < 0)
+		return err_wrap(err, r, "Pod '%.60s/%.60s'", namespace ? namespace : "", name);
+	use = find_or_add(u, node);
+	if (!use || request_of_node(&pods.items[0].pod, &wanted) < 0 ||
+		add_amounts(&wanted, &use->requested) < 0)
+		return err_no_memory(err);
+	use->n_pods++;
+	return 0;
+}
+
+/* An item of a typed list has no kind of its own. */
+static int set_kind(struct doc *object)
+{
+	return doc_get(object, "kind") || doc_add_string(object, "kind", "Pod") ? 0 : -ENOMEM;
+}
+
+static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+
+	if (!name)
+		return err_set(err, -EINVAL, "a %s without a name", kind == OBJECT_NODE ? "Node" : "Pod");
+	if (kind == OBJECT_NODE)
+		return add_node(data, object, name, err);
+	return set_kind(object) < 0 ? err_no_memory(err) : add_pod(data, object, name, err);
+}
+
+int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *err)
+{
+	return object_input_read(path, 1u << OBJECT_NODE | 1u << OBJECT_POD, take_object, u, err);
+}
+
+/* ---- what is left */
+
+int cluster_use_free(const struct cluster_use *use, struct resource_list *ret)
+{
+	CLEANUP(resource_list_release) struct resource_list free = {0};
+
+	for (size_t i = 0; i < use->allocatable.n_items; i++) {
+		const struct resource_quantity *a = &use->allocatable.items[i];
+		const struct resource_quantity *taken = resource_list_find(&use->requested, a->name);
+		qty_t held = !strcmp(a->name, "pods") ? (qty_t)use->n_pods * QTY_UNIT
+			     : taken                  ? taken->quantity.nano
+						      : 0;
+		struct quantity q = a->quantity;
+
+		q.nano = q.nano > held ? q.nano - held : 0;
+		if (resource_list_set(&free, a->name, q) < 0)
+			return -ENOMEM;
+	}
+	*ret = free;
+	free = (struct resource_list){0};
+	return 0;
+}

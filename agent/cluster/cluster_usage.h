@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What the pods of each node ask for, and what the node has allocatable, from Node and Pod objects. Kubelet and scheduler
+ * compare the two for the node as a whole.
+ */
+#include "common/err.h"
+#include "common/request.h"
+
+/* One node. */
+struct cluster_use {
+	char *name;
+	bool known;         /* there is a Node object; else only pods name it */
+	bool unschedulable; /* its spec says so: schedulers send no new pod there */
+	struct resource_list allocatable;
+	struct resource_list requested; /* by the pods that have not ended, in all */
+	size_t n_pods;
+};
+
+struct cluster_usage {
+	void *by_name;  /* of tsearch(3), struct cluster_use */
+	size_t n_nodes; /* Node objects */
+};
+
+void cluster_usage_release(struct cluster_usage *u);
+
+/*
+ * Add the Nodes and Pods of a file, a directory or standard input ("-"), one object at a time. Of a Node its name,
+ * status.allocatable and spec.unschedulable are looked at (not labels and taints), of a Pod its requests,
+ * spec.nodeName and status.phase; pods without a node, and those that have ended, are passed over. Returns as
+ * object_input_read(); -EINVAL also for a quantity or a pod that cannot be read, with its name. After a failure `u`
+ * can only be released.
+ */
+int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *err);
+
+/* The node of that name, or NULL. */
+const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, const char *name);
+
+/*
+ * So much of a known node can still be requested: allocatable less requested, 0 at least. A node has room for a number of
+ * pods too; it is the resource "pods". 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it.
+ */
+int cluster_use_free(const struct cluster_use *use, struct resource_list *ret);
