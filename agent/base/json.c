@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include <cjson/cJSON.h>
@@ -16,6 +17,12 @@ static void cjson_freep(cJSON **j)
 {
 	cJSON_Delete(*j);
 }
+
+/* Where the numbers are in the JSON text: they come in the order of the values. */
+struct numbers {
+	const char *at;
+	size_t n_passed; /* behind `at`, and converted already */
+};
 
 /* The number at or after *at, in valid JSON; *at is moved behind it. Returns its length, *ret its start. */
 static size_t next_number(const char **at, const char **ret)
@@ -35,28 +42,40 @@ static size_t next_number(const char **at, const char **ret)
 }
 
 /* cJSON makes a double of every number; an integer too large for that is taken from the text. */
-static int convert_number(const cJSON *j, const char **at, struct doc *ret, struct err *err)
+static int convert_large(const cJSON *j, struct numbers *numbers, struct doc *ret, struct err *err)
+{
+	const char *token = numbers->at;
+	size_t len = 0, digits;
+
+	for (size_t i = 0; i <= numbers->n_passed; i++)
+		len = next_number(&numbers->at, &token);
+	numbers->n_passed = 0;
+	digits = *token == '-' ? 1 : 0;
+	if (isfinite(j->valuedouble) && token[digits] != '0' &&
+		strspn(token + digits, "0123456789") == len - digits)
+		return doc_set_text(ret, DOC_NUMBER, token, len);
+	return err_set(err, -ERANGE, "number too large to be held exactly");
+}
+
+static int convert_number(const cJSON *j, struct numbers *numbers, struct doc *ret, struct err *err)
 {
 	char text[64];
 	double v = j->valuedouble;
-	const char *token;
-	size_t len = next_number(at, &token), digits = *token == '-' ? 1 : 0;
+	int len;
 
-	if (isfinite(v) && fabs(v) >= EXACT_INTEGER_MAX && token[digits] != '0' &&
-		strspn(token + digits, "0123456789") == len - digits)
-		return doc_set_text(ret, DOC_NUMBER, token, len);
 	if (!isfinite(v) || fabs(v) >= EXACT_INTEGER_MAX)
-		return err_set(err, -ERANGE, "number too large to be held exactly");
-	if (nearbyint(v) == v)
-		snprintf(text, sizeof(text), "%.0f", v);
+		return convert_large(j, numbers, ret, err);
+	numbers->n_passed++;
+	if (nearbyint(v) == v && (v != 0 || !signbit(v)))
+		len = snprintf(text, sizeof(text), "%" PRId64, (int64_t)v);
 	else
-		snprintf(text, sizeof(text), "%.17g", v);
-	return doc_set_text(ret, DOC_NUMBER, text, strlen(text));
+		len = snprintf(text, sizeof(text), nearbyint(v) == v ? "%.0f" : "%.17g", v);
+	return doc_set_text(ret, DOC_NUMBER, text, (size_t)len);
 }
 
 /* Move j's content to `ret`: texts change their owner (cJSON allocates with malloc by default).
- * *at is where in the JSON text the next number is looked for: they come in the order of the values. */
-static int convert(cJSON *j, const char **at, struct doc *ret, struct err *err)
+ */
+static int convert(cJSON *j, struct numbers *numbers, struct doc *ret, struct err *err)
 {
 	cJSON *item;
 
@@ -66,7 +85,7 @@ static int convert(cJSON *j, const char **at, struct doc *ret, struct err *err)
 		return doc_set_text(
 			ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
 	if (cJSON_IsNumber(j))
-		return convert_number(j, at, ret, err);
+		return convert_number(j, numbers, ret, err);
 	if (cJSON_IsString(j)) {
 		ret->kind = DOC_STRING;
 		ret->text = TAKE(j->valuestring);
@@ -82,7 +101,7 @@ static int convert(cJSON *j, const char **at, struct doc *ret, struct err *err)
 			return -ENOMEM;
 		if (ret->kind == DOC_MAP)
 			child->key = TAKE(item->string);
-		r = convert(item, at, child, err);
+		r = convert(item, numbers, child, err);
 		if (r < 0)
 			return r;
 	}
@@ -99,10 +118,26 @@ static size_t line_of(const char *text, size_t at)
 	return line;
 }
 
+/* Bytes of ASCII that the text begins with, in whole words. */
+static size_t ascii_length(const char *text, size_t len)
+{
+	size_t i = 0;
+	uint64_t word;
+
+	for (; i + sizeof(word) <= len; i += sizeof(word)) {
+		memcpy(&word, text + i, sizeof(word));
+		if (word & UINT64_C(0x8080808080808080))
+			break;
+	}
+	return i;
+}
+
 static bool is_utf8(const char *text, size_t len, size_t *ret_bad)
 {
 	for (size_t i = 0, n; i < len; i += n) {
-		n = text_utf8_length(text + i, len - i);
+		n = ascii_length(text + i, len - i);
+		if (n == 0)
+			n = text_utf8_length(text + i, len - i);
 		*ret_bad = i;
 		if (n == 0)
 			return false;
@@ -115,7 +150,8 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 	CLEANUP(cjson_freep) cJSON *j = NULL;
 	CLEANUP(freep) char *copy = NULL;
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
-	const char *end = NULL, *number;
+	const char *end = NULL;
+	struct numbers numbers;
 	size_t at;
 	int r;
 
@@ -137,8 +173,8 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 		return err_set(
 			err, -EINVAL, "not valid JSON at line %zu, byte %zu", line_of(copy, at), at + 1);
 	}
-	number = copy;
-	r = convert(j, &number, &d, err);
+	numbers = (struct numbers){.at = copy};
+	r = convert(j, &numbers, &d, err);
 	if (r == -ENOMEM)
 		return err_no_memory(err);
 	if (r < 0)

@@ -201,14 +201,23 @@ static int read_byte(struct json_stream *s, char ch, struct err *err)
 
 /* ---- items: nearly all of the text */
 
+/* The bytes that matter when brackets are counted. */
+static const bool is_mark[256] = {
+	['"'] = true, ['\\'] = true, ['\n'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
+
 /* As much of an item as there is: its bytes, counted. */
 static size_t read_item(struct json_stream *s, const char *text, size_t len)
 {
 	size_t i = 0;
 
 	while (i < len && s->depth > 0) {
-		char ch = text[i++];
+		char ch;
 
+		while (!s->escaped && i < len && !is_mark[(unsigned char)text[i]])
+			i++;
+		if (i == len)
+			break;
+		ch = text[i++];
 		s->line += ch == '\n';
 		if (s->escaped)
 			s->escaped = false;
