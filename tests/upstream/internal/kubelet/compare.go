@@ -71,16 +71,17 @@ type fit struct {
 	Rejection  string
 	Containers []managers.Container
 	Unchecked  []string // device resources that nrtd did not look at
+	WhatFrees  *whatFrees
 }
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, Amounts int
+	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, Amounts, Freed, Fewer int
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes",
-		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer",
+		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts, t.Freed, t.Fewer)
 }
 
 // Driver compares sequences.
@@ -146,19 +147,11 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 	if !known {
 		return nil, fmt.Errorf("no machine %q here", c.Machine)
 	}
-	// nrtd looks below its sysroot for the kubelet's files. The sockets' paths have to be short: they go by a link.
-	d.runs++
-	name := fmt.Sprintf("kubelet-%d-%d", os.Getpid(), d.runs)
-	inside := filepath.Join(machine.Dir, name)
-	root := filepath.Join(d.Work, fmt.Sprint(d.runs))
-	if err := os.Mkdir(inside, 0o755); err != nil {
+	name, root, removeFolders, err := d.folders(machine)
+	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(inside)
-	if err := os.Symlink(inside, root); err != nil {
-		return nil, err
-	}
-	defer os.Remove(root)
+	defer removeFolders()
 	remove, err := OfferPCI(machine.Dir, c.Devices)
 	defer remove()
 	if err != nil {
@@ -172,6 +165,7 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 	defer func() { err = errors.Join(err, m.Stop()) }()
 	d.Tally.Sequences++
 	counted := false
+	var refused *v1.Pod
 	for i, step := range c.Steps {
 		var found []string
 		if err := settle(m, machine); err != nil {
@@ -183,7 +177,11 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 		case step.Complete != "":
 			m.Complete("default/" + step.Complete)
 		default:
-			found, err = d.compareStep(ctx, m, machine, name, step.Admit)
+			var admitted bool
+			found, admitted, err = d.compareStep(ctx, m, machine, name, step.Admit)
+			if !admitted {
+				refused = step.Admit
+			}
 		}
 		if step.TidyCPUs {
 			m.TidyCPUs()
@@ -209,7 +207,34 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 			return found, nil
 		}
 	}
-	return nil, nil
+	if refused == nil || counted {
+		return nil, nil
+	}
+	differences, err = d.compareFrees(ctx, m, machine, name, c, refused)
+	if errors.Is(err, errCrashed) {
+		d.Tally.Crashed++
+		return nil, nil
+	}
+	return differences, err
+}
+
+// folders makes the kubelet's root directory below the machine, where nrtd looks for it, and a link to it: the paths of
+// sockets have to be short. It returns the directory's name and the link.
+func (d *Driver) folders(machine *Machine) (name, root string, remove func(), err error) {
+	d.runs++
+	name = fmt.Sprintf("kubelet-%d-%d", os.Getpid(), d.runs)
+	inside := filepath.Join(machine.Dir, name)
+	root = filepath.Join(d.Work, fmt.Sprint(d.runs))
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		return "", "", nil, err
+	}
+	if err := os.Symlink(inside, root); err != nil {
+		return "", "", nil, errors.Join(err, os.RemoveAll(inside))
+	}
+	return name, root, func() {
+		os.Remove(root)
+		os.RemoveAll(inside)
+	}, nil
 }
 
 func start(ctx context.Context, root string, machine *Machine, c Case) (*managers.Managers, error) {
@@ -237,27 +262,32 @@ func start(ctx context.Context, root string, machine *Machine, c Case) (*manager
 	return m, nil
 }
 
-func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine *Machine, root string, pod *v1.Pod) ([]string, error) {
+// ask is what `nrtd fit` says of the pod.
+func (d *Driver) ask(ctx context.Context, m *managers.Managers, machine *Machine, root string, pod *v1.Pod, more ...string) (got fit, err error) {
 	text, err := json.Marshal(pod)
 	if err != nil {
-		return nil, err
+		return got, err
 	}
 	path := filepath.Join(m.Root, "pod.json")
 	if err := os.WriteFile(path, text, 0o644); err != nil {
-		return nil, err
+		return got, err
 	}
 	args := []string{"fit", "--sysroot", machine.Dir, "--kubelet-root", "/" + root,
 		"--kubelet-config", "/" + root + "/config.yaml", "--kubelet-version", release(), "-f", path, "-o", "json"}
 	if len(m.Completed()) > 0 { // the files do not tell that they have ended
 		args = append(args, "--pod-resources", socketOf(m))
 	}
-	text, err = d.Nrtd.run(ctx, args...)
-	var got fit
-	if err == nil {
-		err = json.Unmarshal(text, &got)
-	}
+	text, err = d.Nrtd.run(ctx, append(args, more...)...)
 	if err != nil {
-		return []string{err.Error()}, nil
+		return got, err
+	}
+	return got, json.Unmarshal(text, &got)
+}
+
+func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine *Machine, root string, pod *v1.Pod) (differences []string, admitted bool, err error) {
+	got, err := d.ask(ctx, m, machine, root, pod)
+	if err != nil {
+		return []string{err.Error()}, false, nil
 	}
 	lack := lackOf(m, pod)
 	want, err := admit(m, pod)
@@ -265,7 +295,7 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 		d.Tally.Stuck++
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if want.Admitted {
 		d.Tally.Admitted++
@@ -274,23 +304,23 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	}
 	if got.Admitted == nil {
 		d.Tally.Unknown++
-		return nil, nil
+		return nil, want.Admitted, nil
 	}
 	if lacks, isShort := strings.CutPrefix(want.Reason, "OutOf"); isShort && !lack.surely[lacks] && lack.explains(got) {
 		d.Tally.Unseen++
-		return nil, nil
+		return nil, want.Admitted, nil
 	}
 	if *got.Admitted != want.Admitted {
-		return []string{fmt.Sprintf("kubelet admitted %t (%s: %s), nrtd %t (%s)", want.Admitted, want.Reason, want.Message, *got.Admitted, got.Reason)}, nil
+		return []string{fmt.Sprintf("kubelet admitted %t (%s: %s), nrtd %t (%s)", want.Admitted, want.Reason, want.Message, *got.Admitted, got.Reason)}, want.Admitted, nil
 	}
 	if !want.Admitted {
 		// The first of several reasons counts, and devices come first.
 		if !sameReason(want.Reason, got.Rejection, lack.surely) && len(got.Unchecked) == 0 {
-			return []string{fmt.Sprintf("kubelet rejects by %s (%s), nrtd by %q (%s)", want.Reason, want.Message, got.Rejection, got.Reason)}, nil
+			return []string{fmt.Sprintf("kubelet rejects by %s (%s), nrtd by %q (%s)", want.Reason, want.Message, got.Rejection, got.Reason)}, want.Admitted, nil
 		}
-		return nil, nil
+		return nil, want.Admitted, nil
 	}
-	return compareContainers(want.Containers, got.Containers), nil
+	return compareContainers(want.Containers, got.Containers), true, nil
 }
 
 // sameReason compares reasons. The kubelet looks at CPUs, then memory, then the other resources in no order: of those

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"nrtd.dev/tests/upstream/internal/managers"
+)
+
+// whatFrees is what `nrtd fit --what-frees` answers.
+type whatFrees struct {
+	Answer   string
+	Smallest *bool
+	Pods     []struct{ Namespace, Name, UID string }
+}
+
+// mostFreed is how many pods a set may have whose smaller sets are tried too: each is a sequence of its own.
+const mostFreed = 3
+
+// compareFrees asks nrtd, at the end of a sequence, which pods would have to go so that a pod that was refused is
+// admitted. They go, and the managers must admit it. On a node of its own each is left there, and they must refuse it.
+func (d *Driver) compareFrees(ctx context.Context, m *managers.Managers, machine *Machine, root string, c Case, pod *v1.Pod) ([]string, error) {
+	if err := settle(m, machine); err != nil {
+		return nil, err
+	}
+	pod = pod.DeepCopy()
+	pod.Name = "asked"
+	got, err := d.ask(ctx, m, machine, root, pod, "--what-frees")
+	if err != nil {
+		return []string{err.Error()}, nil
+	}
+	if got.WhatFrees == nil || got.WhatFrees.Answer != "set" {
+		return nil, nil
+	}
+	names := []string{}
+	for _, freed := range got.WhatFrees.Pods {
+		at := slices.IndexFunc(m.GetActivePods(), func(p *v1.Pod) bool {
+			return (freed.UID != "" && string(p.UID) == freed.UID) || (p.Namespace == freed.Namespace && p.Name == freed.Name)
+		})
+		if at < 0 {
+			return []string{fmt.Sprintf("nrtd would move %v, which is not there", freed)}, nil
+		}
+		there := m.GetActivePods()[at]
+		names = append(names, there.Namespace+"/"+there.Name)
+	}
+	for _, name := range names {
+		if err := m.Drop(name); err != nil {
+			return nil, err
+		}
+	}
+	unseen := len(lackOf(m, pod).maybe) > 0
+	want, err := admit(m, pod)
+	if err != nil {
+		return nil, err
+	}
+	if !want.Admitted && (unseen || strings.HasPrefix(want.Reason, "OutOf")) {
+		return nil, nil // what pods use of the shared pool is not known to nrtd
+	}
+	d.Tally.Freed++
+	if !want.Admitted {
+		return []string{fmt.Sprintf("without %v the kubelet still refuses the pod: %s: %s", names, want.Reason, want.Message)}, nil
+	}
+	if len(names) > mostFreed || len(c.Devices) > 0 || got.WhatFrees.Smallest == nil || !*got.WhatFrees.Smallest {
+		return nil, nil
+	}
+	for i := range names {
+		fewer := slices.Delete(slices.Clone(names), i, i+1)
+		admitted, err := d.admitsWithout(ctx, machine, c, fewer, pod)
+		if err != nil {
+			return nil, err
+		}
+		d.Tally.Fewer++
+		if admitted {
+			return []string{fmt.Sprintf("nrtd would move %v, the kubelet admits the pod without %v", names, fewer)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// admitsWithout plays the sequence on a node of its own, ends these pods, and asks the managers about the pod.
+func (d *Driver) admitsWithout(ctx context.Context, machine *Machine, c Case, gone []string, pod *v1.Pod) (admitted bool, err error) {
+	_, root, remove, err := d.folders(machine)
+	if err != nil {
+		return false, err
+	}
+	defer remove()
+	m, err := start(ctx, root, machine, c)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, m.Stop()) }()
+	for _, step := range c.Steps {
+		switch {
+		case step.Remove != "":
+			m.Drop("default/" + step.Remove)
+		case step.Complete != "":
+			m.Complete("default/" + step.Complete)
+		default:
+			if _, err := admit(m, step.Admit); err != nil {
+				return false, err
+			}
+		}
+		if step.TidyCPUs {
+			m.TidyCPUs()
+		}
+	}
+	for _, name := range gone {
+		if err := m.Drop(name); err != nil {
+			return false, err
+		}
+	}
+	verdict, err := admit(m, pod)
+	return err == nil && verdict.Admitted, err
+}
