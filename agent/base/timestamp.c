@@ -2,6 +2,8 @@
 #include "agent/base/timestamp.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -25,4 +27,18 @@ int timestamp_parse(const char *text, int64_t *ret)
 		return -EINVAL;
 	*ret = at;
 	return 0;
+}
+
+void timestamp_print_age(int64_t s, char ret[AGE_TEXT_MAX])
+{
+	if (s < 0)
+		snprintf(ret, AGE_TEXT_MAX, "-");
+	else if (s < 120)
+		snprintf(ret, AGE_TEXT_MAX, "%" PRId64 "s", s);
+	else if (s < 120 * 60)
+		snprintf(ret, AGE_TEXT_MAX, "%" PRId64 "m", s / 60);
+	else if (s < (int64_t)48 * 3600)
+		snprintf(ret, AGE_TEXT_MAX, "%" PRId64 "h", s / 3600);
+	else
+		snprintf(ret, AGE_TEXT_MAX, "%" PRId64 "d", s / 86400);
 }

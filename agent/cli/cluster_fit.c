@@ -39,8 +39,8 @@ static int reject(struct cluster_fit_row *row, const char *rejection, const char
 }
 
 /* What the Node object alone decides: how many more pods there may be, and whether any. */
-static int apply_node(
-	const struct cluster_use *use, const struct resource_list *free, struct cluster_fit_row *row)
+static int apply_node(const struct cluster_fit *fit, const struct cluster_use *use,
+	const struct resource_list *free, struct cluster_fit_row *row)
 {
 	const struct resource_quantity *pods = resource_list_find(free, "pods");
 	size_t room = pods ? (size_t)(pods->quantity.nano / QTY_UNIT) : SIZE_MAX;
@@ -50,7 +50,7 @@ static int apply_node(
 		return 0;
 	if (room == 0)
 		return reject(row, "OutOfpods", "the node has as many pods as it may have");
-	if (use->unschedulable)
+	if (use->unschedulable && !fit->kubelets_only)
 		return reject(row, "Unschedulable", "the node is cordoned: schedulers send no pod there");
 	if (row->copies.n > room)
 		row->copies = (struct admission_copies){.n = room};
@@ -92,7 +92,7 @@ static int ask(const struct cluster_fit *fit, const struct cluster_node *node, s
 			known ? &free : NULL, &report);
 	if (r == 0)
 		r = take_report(&report, row);
-	return r < 0 || !known ? r : apply_node(use, &free, row);
+	return r < 0 || !known ? r : apply_node(fit, use, &free, row);
 }
 
 static int describe(const struct cluster_node *node, struct cluster_fit_row *row)

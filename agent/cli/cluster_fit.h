@@ -28,6 +28,7 @@ struct cluster_fit_row {
 struct cluster_fit {
 	const struct pod_request *pod;
 	const struct cluster_usage *usage; /* NULL = only the objects are known */
+	bool kubelets_only;                /* a node that is unschedulable is one like the others */
 	struct cluster_fit_row *rows;
 	size_t n_rows;
 	size_t rows_size;
@@ -41,7 +42,7 @@ void cluster_fit_release(struct cluster_fit *fit);
 
 /*
  * A row for the node. Where its Node and its pods are known the whole node's amounts are what they leave. A node that is
- * unschedulable counts as one that does not take the pod. 0 or -ENOMEM.
+ * unschedulable counts as one that does not take the pod, unless `kubelets_only`. 0 or -ENOMEM.
  */
 int cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node);
 

@@ -154,26 +154,19 @@ static int read_usage(struct asked *a, struct err *err)
 	return r;
 }
 
-/* Standard input is read once; and who is to go is asked of one node. */
+/* Who is to go is asked of one node. */
 static int check_inputs(const struct options *options, struct err *err)
 {
 	static const enum option_id files[] = {OPT_NRT, OPT_FILENAME, OPT_NODES, OPT_PODS};
-	enum option_id first = OPT_COUNT;
+	int r;
 
 	if (option_set(options, OPT_WITHOUT_POD))
 		return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_NRT],
 			options->origin[OPT_WITHOUT_POD]);
 	if (option_set(options, OPT_WHAT_FREES) && !option_set(options, OPT_NODE_NAME))
 		return err_set(err, -EINVAL, "%s is for one node: name it", options->origin[OPT_WHAT_FREES]);
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		if (!option_set(options, files[i]) || strcmp(options->value[files[i]], "-") != 0)
-			continue;
-		if (first != OPT_COUNT)
-			return err_set(err, -EINVAL, "%s and %s cannot both be standard input",
-				options->origin[first], options->origin[files[i]]);
-		first = files[i];
-	}
-	return look_excludes(options, err);
+	r = options_stdin_once(options, files, ARRAY_SIZE(files), err);
+	return r < 0 ? r : look_excludes(options, err);
 }
 
 static int ask(struct asked *a, struct err *err)

@@ -362,7 +362,7 @@ static int judge(struct question *q, struct fit_report *report)
 	return r;
 }
 
-static void explain_class(const struct pod_request *pod, struct err *ret)
+void fit_explain_class(const struct pod_request *pod, struct err *ret)
 {
 	struct request_gap gap;
 
@@ -387,7 +387,7 @@ static int make(const struct node_state *node, const struct pod_request *pod, un
 	report->topology = node->settings.topology;
 	report->qos = request_qos(pod);
 	report->has_claims = pod->has_claims;
-	explain_class(pod, &report->gap);
+	fit_explain_class(pod, &report->gap);
 	r = request_of_node(pod, &report->wanted);
 	if (r == 0)
 		r = node_asker_init(&q.asker, node);

@@ -78,3 +78,6 @@ int fit_report_make(const struct node_state *node, const struct pod_request *pod
 /* Add which pods would have to go, where the pod of this report does not fit. 0 or -ENOMEM. */
 int fit_report_add_frees(
 	const struct node_state *node, const struct pod_request *pod, struct fit_report *report);
+
+/* What keeps a Burstable pod from being Guaranteed, as struct fit_report has it; else *ret is left as it is. */
+void fit_explain_class(const struct pod_request *pod, struct err *ret);

@@ -17,15 +17,14 @@ static void add_amount(struct strbuf *out, const char *name, struct quantity q)
 	}
 }
 
-static void add_request(const struct fit_report *report, struct strbuf *out)
+void fit_text_request(const struct resource_list *wanted, enum qos_class qos, struct strbuf *out)
 {
-	for (size_t i = 0; i < report->wanted.n_items; i++) {
+	for (size_t i = 0; i < wanted->n_items; i++) {
 		if (i > 0)
 			strbuf_addstr(out, ", ");
-		add_amount(out, report->wanted.items[i].name, report->wanted.items[i].quantity);
+		add_amount(out, wanted->items[i].name, wanted->items[i].quantity);
 	}
-	strbuf_addf(
-		out, "%s(%s)", report->wanted.n_items > 0 ? " " : "nothing ", qos_class_names[report->qos]);
+	strbuf_addf(out, "%s(%s)", wanted->n_items > 0 ? " " : "nothing ", qos_class_names[qos]);
 }
 
 static void add_line(struct strbuf *out, const char *text)
@@ -41,7 +40,7 @@ static void add_verdict(const struct fit_report *report, struct strbuf *out)
 		[KUBELET_UNKNOWN] = "unknown", [KUBELET_ADMITS] = "fits", [KUBELET_REJECTS] = "does not fit"};
 
 	strbuf_addf(out, "%s: ", words[report->answer]);
-	add_request(report, out);
+	fit_text_request(&report->wanted, report->qos, out);
 	strbuf_addch(out, '\n');
 	if (report->gap.text[0])
 		add_line(out, report->gap.text);

@@ -6,6 +6,9 @@
 #include "agent/cli/fit_report.h"
 #include "common/strbuf.h"
 
+/* "16 CPUs, 32Gi memory (Guaranteed)" */
+void fit_text_request(const struct resource_list *wanted, enum qos_class qos, struct strbuf *out);
+
 /* "12 CPUs instead of 16", of a report that has found a nearest request. */
 void fit_text_nearest(const struct fit_report *report, struct strbuf *out);
 

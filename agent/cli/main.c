@@ -10,6 +10,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
 	[COMMAND_CHECK] = command_check,
 	[COMMAND_FIT] = command_fit,
 	[COMMAND_SCORE] = command_score,
+	[COMMAND_WHY] = command_why,
 	[COMMAND_SHOW] = command_show,
 	[COMMAND_RUN] = command_run,
 	[COMMAND_DIFF] = command_diff,

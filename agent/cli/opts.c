@@ -368,3 +368,18 @@ void options_help(enum command command, struct strbuf *out)
 		if (option_defs[id].commands & 1u << command)
 			help_option(&option_defs[id], out);
 }
+
+int options_stdin_once(const struct options *o, const enum option_id *ids, size_t n_ids, struct err *err)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < n_ids; i++) {
+		if (!option_set(o, ids[i]) || strcmp(o->value[ids[i]], "-") != 0)
+			continue;
+		if (first)
+			return err_set(err, -EINVAL, "%s and %s cannot both be standard input", first,
+				o->origin[ids[i]]);
+		first = o->origin[ids[i]];
+	}
+	return 0;
+}

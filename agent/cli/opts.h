@@ -15,6 +15,7 @@ enum command {
 	COMMAND_CHECK,
 	COMMAND_FIT,
 	COMMAND_SCORE,
+	COMMAND_WHY,
 	COMMAND_SHOW,
 	COMMAND_RUN,
 	COMMAND_DIFF,
@@ -78,12 +79,14 @@ enum option_id {
 	OPT_NRT,
 	OPT_NODES,
 	OPT_PODS,
+	OPT_EVENTS,
 	OPT_REPLICAS,
 	OPT_STRATEGY,
 	OPT_WEIGHT,
 	OPT_VOLCANO_WEIGHT,
 	OPT_SCORE_OUTPUT,
 	OPT_SCORE_SORT,
+	OPT_WHY_OUTPUT,
 	OPT_NO_HEADERS,
 	OPT_SHOW_OUTPUT,
 	OPT_CHECK_OUTPUT,
@@ -153,6 +156,9 @@ static inline bool option_set(const struct options *o, enum option_id id)
 
 /* The values of a flag that repeats, one a call: *pos starts at 0. NULL after the last. */
 const char *options_next(const struct options *o, enum option_id id, size_t *pos);
+
+/* At most one of these may name standard input ("-"), which is read once. 0; -EINVAL with one line. */
+int options_stdin_once(const struct options *o, const enum option_id *ids, size_t n_ids, struct err *err);
 
 /* Help for `nrtd` as a whole (COMMAND_COUNT) or for one command. */
 void options_help(enum command command, struct strbuf *out);

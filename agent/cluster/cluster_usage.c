@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cluster/object_input.h"
 #include "agent/cluster/pod_parse.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -154,15 +153,20 @@ static int set_kind(struct doc *object)
 	return doc_get(object, "kind") || doc_add_string(object, "kind", "Pod") ? 0 : -ENOMEM;
 }
 
-static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc *object, struct err *err)
 {
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 
 	if (!name)
 		return err_set(err, -EINVAL, "a %s without a name", kind == OBJECT_NODE ? "Node" : "Pod");
 	if (kind == OBJECT_NODE)
-		return add_node(data, object, name, err);
-	return set_kind(object) < 0 ? err_no_memory(err) : add_pod(data, object, name, err);
+		return add_node(u, object, name, err);
+	return set_kind(object) < 0 ? err_no_memory(err) : add_pod(u, object, name, err);
+}
+
+static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	return cluster_usage_add(data, kind, object, err);
 }
 
 int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *err)

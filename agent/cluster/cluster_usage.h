@@ -4,6 +4,7 @@
  * What the pods of each node ask for, and what the node has allocatable, from Node and Pod objects. Kubelet and scheduler
  * compare the two for the node as a whole.
  */
+#include "agent/cluster/object_input.h"
 #include "common/err.h"
 #include "common/request.h"
 
@@ -32,6 +33,9 @@ void cluster_usage_release(struct cluster_usage *u);
  * can only be released.
  */
 int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *err);
+
+/* The same for one object, a Node or a Pod. */
+int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc *object, struct err *err);
 
 /* The node of that name, or NULL. */
 const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, const char *name);

@@ -14,7 +14,7 @@
 #define YAML_TEXT_MAX ((size_t)1 << 30)
 #define CHUNK_BYTES   65536
 
-static const char *const kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod"};
+static const char *const kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod", "Event"};
 
 /* What is done with each object. */
 struct sink {
@@ -61,8 +61,8 @@ static int refuse(const struct sink *sink, const char *kind, struct err *err)
 	char kinds[64];
 
 	print_kinds(sink->kinds, kinds);
-	return err_set(err, -EINVAL, "not a %s or a List of them, but %s%.60s%s", kinds,
-		kind ? "a '" : "something without a kind", kind ? kind : "", kind ? "'" : "");
+	return err_set(err, -EINVAL, "not %s %s or a List of them, but %s%.60s%s", *kinds == 'E' ? "an" : "a",
+		kinds, kind ? "a '" : "something without a kind", kind ? kind : "", kind ? "'" : "");
 }
 
 static int take(struct sink *sink, int kind, struct doc *object, struct err *err)

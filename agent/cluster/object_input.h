@@ -6,7 +6,7 @@
  */
 #include "agent/base/doc.h"
 
-enum object_kind { OBJECT_NRT, OBJECT_NODE, OBJECT_POD, OBJECT_KIND_COUNT };
+enum object_kind { OBJECT_NRT, OBJECT_NODE, OBJECT_POD, OBJECT_EVENT, OBJECT_KIND_COUNT };
 
 /* Called with one object, which it may take apart or move away. 0, or -errno that ends the reading. */
 typedef int object_fn(enum object_kind kind, struct doc *object, void *data, struct err *err);

@@ -2,10 +2,10 @@
 #include "agent/show/list_text.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "agent/base/text_lines.h"
+#include "agent/base/timestamp.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 
@@ -37,19 +37,12 @@ static void add_name(struct strbuf *out, const char *name)
 	strbuf_addstr(out, *name ? name : "-");
 }
 
-/* "12s", "5m", "3h", "2d": the largest unit of which there are two, as kubectl has ages. */
 static void add_age(struct strbuf *out, int64_t s)
 {
-	if (s < 0)
-		strbuf_addch(out, '-');
-	else if (s < 120)
-		strbuf_addf(out, "%" PRId64 "s", s);
-	else if (s < 120 * 60)
-		strbuf_addf(out, "%" PRId64 "m", s / 60);
-	else if (s < (int64_t)48 * 3600)
-		strbuf_addf(out, "%" PRId64 "h", s / 3600);
-	else
-		strbuf_addf(out, "%" PRId64 "d", s / 86400);
+	char text[AGE_TEXT_MAX];
+
+	timestamp_print_age(s, text);
+	strbuf_addstr(out, text);
 }
 
 static void add_devices(struct strbuf *out, const struct list_device *devices, size_t n)

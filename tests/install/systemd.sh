@@ -177,11 +177,7 @@ available() { # how many exclusive CPUs the object says are there
 }
 running() { [ "$(unit ActiveState) $(unit SubState)" = "active running" ]; }
 settled() { [ "$(unit ActiveState)" = "$1" ]; }
-restarted() { # restarted PID: it runs, as another process; between the two MainPID is 0
-	local now
-	now=$(unit MainPID)
-	[ "$now" != 0 ] && [ "$now" != "$1" ] && running
-}
+restarted() { running && [ "$(unit MainPID)" != "$1" ]; } # restarted PID: it runs, as another process
 within() { # within MILLISECONDS COMMAND...: it succeeds and takes no longer
 	local begun limit=$1
 	begun=$(date +%s%N)

@@ -112,6 +112,35 @@ run "a picture" show --nrt "$dir/nrt.json" -o svg
 picture "a picture has no script"
 said "the picture has its names" '&lt;script&gt;'
 
+# --- what became of a pod: names, messages, labels, taints and events
+fate() { # fate NAME STATUS: a pod of everything that is printed
+	printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","namespace":"%s","uid":"%s","ownerReferences":[{"kind":"%s","name":"%s"}]},"spec":{"nodeName":"%s","nodeSelector":{"%s":"%s"},"containers":[{"name":"%s","resources":{"limits":{"cpu":"2","memory":"1Gi","%s/dev":"2"}}},{"name":"%s2","resources":{"limits":{"cpu":"64"}}}]},"status":{%s,"reason":"%s","message":"%s","conditions":[{"type":"PodScheduled","status":"False","message":"%s"}]}}' \
+		"$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$2" "$1" "$1" "$1"
+}
+for kind in evil raw broken; do
+	name=${!kind}
+	printf '{"kind":"List","items":[{"kind":"Event","involvedObject":{"kind":"Pod","namespace":"%s","name":"%s"},"type":"%s","reason":"%s","message":"%s","source":{"component":"%s"},"lastTimestamp":"%s"}]}' \
+		"$name" "$name" "$name" "$name" "$name" "$name" "$name" >"$dir/events.json"
+	printf '{"kind":"Node","metadata":{"name":"%s","labels":{"a":"%s"}},"spec":{"taints":[{"key":"%s","value":"%s","effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"1","%s/dev":"1"}}}' \
+		"$name" "$name" "$name" "$name" "$name" >"$dir/tainted.json"
+	printf '{"kind":"Node","metadata":{"name":"%s"},"status":{"allocatable":{"cpu":"64","memory":"64Gi","%s/dev":"1"}}}' \
+		"$name" "$name" >"$dir/small.json"
+	for phase in Pending Failed Running Succeeded "$name"; do
+		fate "$name" "\"phase\":\"$phase\"" >"$dir/fate.json"
+		for nodes in tainted small nrt; do
+			for output in text json yaml; do
+				run "why of $kind that is $phase, nodes $nodes, as $output" why --nrt "$dir/nrt.json" -f "$dir/fate.json" \
+					--nodes "$dir/$nodes.json" --events "$dir/events.json" -o $output
+			done
+		done
+		[ "$phase" != Pending ] || [ $kind != evil ] || run "why, to see its names" why --nrt "$dir/nrt.json" -f "$dir/fate.json" \
+			--nodes "$dir/tainted.json" --events "$dir/events.json"
+		[ "$phase" != Pending ] || [ $kind != evil ] || said "why quotes the event" 'e?]0;owned?'
+	done
+	run "why of files that are not there" why --nrt "$name" -f "$name"
+	run "why of a List" why --nrt "$dir/list.json" -f "$dir/pods.json" --node-name "$name"
+done
+
 # --- the kubelet's files
 for kind in evil broken; do
 	name=${!kind}
@@ -157,7 +186,7 @@ printf 'apiVersion: v1\nkind: Config\ncurrent-context: "%s"\ncontexts:\n- name: 
 	"$evil" "$evil" "$evil" "$evil" "$evil" "$evil" "$evil" "$evil" >"$dir/kubeconfig"
 for name in "$raw" "$broken"; do
 	run "an unknown command" "$name"
-	for command in run dump show fit score check diff completion; do
+	for command in run dump show fit score why check diff completion; do
 		run "$command with an unknown flag" $command "--$name"
 		run "$command with an argument" $command "$name"
 	done

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/why_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cluster/pod_bar.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "scoring/request.h"
+
+static void bar_release(struct why_bar *bar)
+{
+	free(bar->node);
+	free(bar->text);
+	*bar = (struct why_bar){0};
+}
+
+void why_report_release(struct why_report *r)
+{
+	for (size_t i = 0; i < r->n_bars; i++)
+		bar_release(&r->bars[i]);
+	free(r->bars);
+	doc_release(&r->object);
+	pod_templates_release(&r->templates);
+	pod_fate_release(&r->fate);
+	resource_list_release(&r->wanted);
+	pod_events_release(&r->events);
+	cluster_usage_release(&r->usage);
+	strv_release(&r->not_looked_at);
+	cluster_fit_release(&r->fit);
+	pod_held_release(&r->held);
+	*r = (struct why_report){0};
+}
+
+/* ---- the pod */
+
+/* What its class and amounts mean to the Topology Manager. */
+static void explain_alignment(const struct why_report *r, struct err *ret)
+{
+	bool devices = request_has_non_native(r->pod);
+	size_t cpus = kubelet_pod_exclusive_cpus(r->pod, r->qos);
+
+	if (r->qos != QOS_GUARANTEED)
+		err_set(ret, 0, "its CPUs and memory are shared with other pods; the Topology Manager %s",
+			devices ? "aligns its devices alone"
+				: "has nothing of it to align and does not refuse it");
+	else if (r->pod->has_pod_resources)
+		err_set(ret, 0,
+			"pod-level resources: kubelets give it CPUs of its own only with the feature gate %s",
+			KUBELET_POD_LEVEL_MANAGERS);
+	else if (cpus > 0)
+		err_set(ret, 0,
+			"the Topology Manager aligns %zu exclusive CPU%s%s, and memory where the memory manager is Static",
+			cpus, cpus == 1 ? "" : "s", devices ? ", its devices" : "");
+	else
+		err_set(ret, 0,
+			"no container asks for whole CPUs, so none are exclusive; the Topology Manager aligns %smemory where the memory manager is Static",
+			devices ? "its devices, and " : "");
+}
+
+int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
+{
+	CLEANUP(why_report_release) struct why_report r = {.own_basis = CLUSTER_UNKNOWN};
+	int error = pod_fate_read(pod, &r.fate, err);
+
+	/* An item of a typed list has no kind of its own. */
+	if (error == 0 && !doc_get(pod, "kind") && !doc_add_string(pod, "kind", "Pod"))
+		return err_no_memory(err);
+	if (error == 0)
+		error = pod_templates_from_doc(pod, &r.templates, err);
+	if (error < 0)
+		return r.fate.name ? err_wrap(err, error, "Pod '%.60s/%.60s'", r.fate.namespace, r.fate.name)
+				   : error;
+	r.pod = &r.templates.items[0].pod;
+	r.qos = request_qos(r.pod);
+	if (request_of_node(r.pod, &r.wanted) < 0 || pod_bar_others(pod, &r.not_looked_at) < 0)
+		return err_no_memory(err);
+	fit_explain_class(r.pod, &r.gap);
+	explain_alignment(&r, &r.aligned);
+	r.object = *pod;
+	*pod = (struct doc)DOC_INIT;
+	*ret = r;
+	r = (struct why_report){0};
+	return 0;
+}
+
+bool why_report_asks(const struct why_report *r)
+{
+	return r->fate.stage != POD_BOUND && r->fate.stage != POD_RUNS;
+}
+
+/* ---- the nodes */
+
+static int add_bar(struct why_report *r, const struct doc *node)
+{
+	CLEANUP(bar_release) struct why_bar bar = {0};
+	struct why_bar *slot;
+
+	if (pod_bar_find(&r->object, node, &bar.text) < 0)
+		return -ENOMEM;
+	if (!*bar.text)
+		return 0;
+	bar.node = strdup(doc_string(doc_get(doc_get(node, "metadata"), "name")));
+	slot = bar.node ? vec_push(&r->bars, &r->n_bars, &r->bars_size, sizeof(*slot)) : NULL;
+	if (!slot)
+		return -ENOMEM;
+	*slot = bar;
+	bar = (struct why_bar){0};
+	return 0;
+}
+
+int why_report_add_object(struct why_report *r, enum object_kind kind, struct doc *object, struct err *err)
+{
+	int error = cluster_usage_add(&r->usage, kind, object, err);
+
+	if (error == 0 && kind == OBJECT_NODE && add_bar(r, object) < 0)
+		error = err_no_memory(err);
+	return error;
+}
+
+int why_report_add_node(struct why_report *r, const struct cluster_node *node)
+{
+	const struct pod_fate *fate = &r->fate;
+
+	if (!strcmp(fate->node, node->state.node_name)) {
+		r->own_seen = true;
+		r->own_basis = node->basis;
+		pod_held_release(&r->held);
+		if (node->basis == CLUSTER_EXACT &&
+			pod_held_find(&node->state, fate->namespace, fate->name, fate->uid, &r->held) < 0)
+			return -ENOMEM;
+	}
+	if (!why_report_asks(r))
+		return 0;
+	r->fit.pod = r->pod;
+	r->fit.usage = &r->usage;
+	r->fit.kubelets_only = true;
+	return cluster_fit_add(&r->fit, node);
+}
+
+/* ---- all of them */
+
+static int by_node(const void *va, const void *vb)
+{
+	const struct why_bar *a = va, *b = vb;
+
+	return strcmp(a->node, b->node);
+}
+
+static int is_of(const void *node, const void *bar)
+{
+	return strcmp(node, ((const struct why_bar *)bar)->node);
+}
+
+const char *why_report_bar(const struct why_report *r, const char *node)
+{
+	const struct why_bar *found =
+		r->n_bars > 0 ? bsearch(node, r->bars, r->n_bars, sizeof(*r->bars), is_of) : NULL;
+	const struct cluster_use *use;
+
+	if (found || r->usage.n_nodes == 0)
+		return found ? found->text : "";
+	use = cluster_usage_find(&r->usage, node);
+	return use && use->known ? "" : "there is no such Node";
+}
+
+/* The row's place among the others. */
+static int rank(const struct why_report *r, const struct cluster_fit_row *row)
+{
+	static const int order[KUBELET_ANSWER_COUNT] = {
+		[KUBELET_ADMITS] = 1, [KUBELET_UNKNOWN] = 2, [KUBELET_REJECTS] = 3};
+
+	if (r->fate.stage == POD_REFUSED && !strcmp(row->name, r->fate.node))
+		return 0;
+	return *why_report_bar(r, row->name) ? 4 : order[row->answer];
+}
+
+static int compare_rows(const void *va, const void *vb, void *data)
+{
+	const struct cluster_fit_row *a = va, *b = vb;
+	int of_a = rank(data, a), of_b = rank(data, b);
+
+	if (of_a != of_b)
+		return of_a - of_b;
+	if (a->copies.n != b->copies.n)
+		return a->copies.n > b->copies.n ? -1 : 1;
+	return strverscmp(a->name, b->name);
+}
+
+void why_report_finish(struct why_report *r)
+{
+	if (r->n_bars > 1)
+		qsort(r->bars, r->n_bars, sizeof(*r->bars), by_node);
+	if (r->fit.n_rows > 1)
+		qsort_r(r->fit.rows, r->fit.n_rows, sizeof(*r->fit.rows), compare_rows, r);
+	r->takes = r->unknown = r->estimated = 0;
+	for (size_t i = 0; i < r->fit.n_rows; i++) {
+		const struct cluster_fit_row *row = &r->fit.rows[i];
+
+		if (*why_report_bar(r, row->name))
+			continue;
+		r->takes += row->answer == KUBELET_ADMITS;
+		r->estimated += row->answer == KUBELET_ADMITS && row->basis == CLUSTER_ESTIMATED;
+		r->unknown += row->answer == KUBELET_UNKNOWN;
+	}
+}

@@ -1,0 +1,167 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `nrtd why` as a user runs it: a pod that waits, was refused, runs or has ended, before three nodes. Each node's answer is
+# what `nrtd fit` says on that node; the manual's example; bad input. B names the build folder.
+set -u
+nrtd=${B:-build}/nrtd
+machines=build/fixtures/machines
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1"
+	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2"
+	failed=1
+}
+
+# --- three nodes of 32 CPUs on two NUMA nodes, CPU 0 reserved, two pods of nine CPUs; w1 has another policy
+node=$dir/node
+cp -r "$machines/seed-2s-32cpu/." "$node"
+mkdir -p "$node/var/lib/kubelet"
+printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
+	>"$node/var/lib/kubelet/cpu_manager_state"
+cat >"$node/var/lib/kubelet/config.yaml" <<'END'
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+reservedSystemCPUs: "0"
+topologyManagerPolicy: restricted
+END
+policy() { [ "$1" = w1 ] && echo best-effort || echo restricted; }
+for name in w10 w2 w1; do
+	"$nrtd" dump --sysroot "$node" --node-name $name --topology-manager-policy "$(policy $name)" 2>/dev/null
+	echo ---
+done >"$dir/nrt.yaml"
+[ "$(grep -c nrtd.dev/node-state "$dir/nrt.yaml")" -eq 3 ] || not_ok "the objects carry the node state"
+cat >"$dir/nodes.json" <<'END'
+{"kind":"List","items":[
+{"kind":"Node","metadata":{"name":"w10","labels":{"disk":"ssd"}},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}},
+{"kind":"Node","metadata":{"name":"w1","labels":{"disk":"ssd"}},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}},
+{"kind":"Node","metadata":{"name":"w2","labels":{"disk":"hdd"}},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}}]}
+END
+ago() { date -u -d "@$(($(date +%s) - $1))" +%Y-%m-%dT%H:%M:%SZ; }
+event() { # REASON MESSAGE SOURCE COUNT SECONDS
+	printf '{"kind":"Event","involvedObject":{"kind":"Pod","namespace":"ai","name":"ml-0"},"type":"Warning","reason":"%s","message":"%s","source":{"component":"%s"},"count":%s,"lastTimestamp":"%s"}' \
+		"$1" "$2" "$3" "$4" "$(ago "$5")"
+}
+printf '{"kind":"List","items":[%s,%s,%s]}' \
+	"$(event FailedScheduling '0/3 nodes are available' default-scheduler 3 1050)" \
+	"$(event TopologyAffinityError 'Resources cannot be allocated with Topology locality' kubelet 1 510)" \
+	"$(event FailedScheduling '0/3 nodes are available' default-scheduler 1 1200)" >"$dir/events.json"
+uid=777870b5-c64f-42f5-9296-688b9dc212ba
+pod() { # CPUS SPEC STATUS
+	printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"ml-0","namespace":"ai","uid":"%s","ownerReferences":[{"kind":"ReplicaSet","name":"ml"}]},"spec":{%s"containers":[{"name":"app","resources":{"limits":{"cpu":"%s","memory":"2Gi"}}}]},"status":{%s}}' \
+		"$uid" "$2" "$1" "$3"
+}
+waits='"phase":"Pending"'
+refused='"phase":"Failed","reason":"TopologyAffinityError","message":"Pod was rejected: Resources cannot be allocated with Topology locality"'
+
+# why NAME STATUS WANT FLAG...: exit status, and the line WANT (a fixed string) on standard output or error; -f is pod.json
+why() {
+	name=$1
+	status=$2
+	want=$3
+	shift 3
+	"$nrtd" why "$@" >"$dir/out" 2>"$dir/err" <"$dir/nrt.yaml"
+	got=$?
+	cat "$dir/out" "$dir/err" >"$dir/all"
+	if [ "$got" -eq "$status" ] && grep -qF -- "$want" "$dir/all"; then
+		ok "$name"
+	else
+		echo "status $got, want $status and '$want'" >>"$dir/all"
+		not_ok "$name" "$dir/all"
+	fi
+}
+has() { # NAME TEXT
+	if grep -qF -- "$2" "$dir/out"; then ok "$1"; else not_ok "$1: $2" "$dir/all"; fi
+}
+rows() { awk '/^NODE/ {on = 1; next} /^$/ {on = 0} on {print $1}' "$dir/out" | tr '\n' ' '; }
+order() { # NAME ROWS
+	if [ "$(rows)" = "$2" ]; then ok "$1"; else not_ok "$1: $(rows)" "$dir/all"; fi
+}
+
+# --- each node's answer is the node's own
+for cpus in 1 6 7 8 13 14 40; do
+	pod $cpus "" "$waits" >"$dir/pod.json"
+	takes=0
+	for name in w1 w2 w10; do
+		"$nrtd" fit --sysroot "$node" --topology-manager-policy "$(policy $name)" -f "$dir/pod.json" >"$dir/out" 2>/dev/null
+		[ $? -eq 0 ] && echo "$name admit" && takes=$((takes + 1)) && continue
+		echo "$name $(sed -n 's/.*(\([A-Za-z]*\))$/\1/p' "$dir/out" | grep -v Guaranteed)"
+	done >"$dir/want"
+	takes=$(grep -c admit "$dir/want")
+	why "$cpus CPUs" "$([ "$takes" -gt 0 ] && echo 0 || echo 3)" "$takes of 3 nodes would take it" \
+		-f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+	awk '/^NODE/ {on = 1; next} /^$/ {on = 0} on {print $1, $2}' "$dir/out" | sort >"$dir/got"
+	sort "$dir/want" >"$dir/sorted"
+	if diff "$dir/sorted" "$dir/got" >"$dir/diff"; then ok "$cpus CPUs: as nrtd fit on each node"; else not_ok "$cpus CPUs: as nrtd fit on each node" "$dir/diff"; fi
+done
+
+# --- one that was refused, with all there is to read
+pod 8 '"nodeName":"w10","nodeSelector":{"disk":"ssd"},"volumes":[{"persistentVolumeClaim":{"claimName":"x"}}],' "$refused" >"$dir/pod.json"
+why "refused" 0 "was refused by the kubelet of node 'w10': TopologyAffinityError" \
+	-f "$dir/pod.json" --nrt - --nodes "$dir/nodes.json" --events "$dir/events.json"
+order "its node first" "w10 w1 w2 "
+has "what it would take" "it would take 7 CPUs instead of 8"
+# The manual's example; three dots end what the manual leaves out.
+sed -n '/^\$ kubectl numa why ml-0/,/^\.Ed/p' man/nrtd-why.1 | sed -e '1d;$d' -e 's/ *\.\.\.$//' -e '/^$/d' >"$dir/example"
+[ -s "$dir/example" ] || not_ok "the manual has an example"
+while IFS= read -r line; do
+	grep -qF -- "$line" "$dir/out" || not_ok "the manual's line: $line" "$dir/all"
+done <"$dir/example"
+why "refused, as JSON" 0 '"stage": "refused",' -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --events "$dir/events.json" -o json
+has "an event counts once" '"count": 4,'
+why "refused, as YAML" 0 'stage: refused' -f "$dir/pod.json" --nrt "$dir/nrt.yaml" -o yaml
+has "events that were not read" 'events: null'
+why "one node" 3 "0 of 1 node would take such a pod now" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --node-name w2
+pod 6 '"nodeName":"w10",' "$refused" >"$dir/pod.json"
+why "it would be taken now" 0 "that kubelet would take such a pod now" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+pod 6 '"nodeName":"gone",' "$refused" >"$dir/pod.json"
+why "its node has no object" 0 "that node was not asked again: there is no object of it" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+
+# --- the others
+pod 9 '"nodeName":"w10",' '"phase":"Running"' >"$dir/pod.json"
+why "runs" 0 "runs on node 'w10'" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+has "what it holds" "it holds CPUs 16-24"
+has "where it lies" "it lies on NUMA node 1"
+pod 9 '"nodeName":"w10",' "$waits" >"$dir/pod.json"
+why "bound" 0 "is bound to node 'w10', whose kubelet has not refused it" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+pod 8 '"nodeName":"w10",' '"phase":"Succeeded"' >"$dir/pod.json"
+why "ended" 0 "has ended: Succeeded" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+pod 8 '' "$waits,\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"message\":\"0/3 nodes\"}]" >"$dir/pod.json"
+why "waits" 0 'scheduler: "0/3 nodes"' -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+sed 's/"cpu":"8",//' "$dir/pod.json" >"$dir/burstable.json"
+why "not Guaranteed" 0 "has no equal request and limit of cpu" -f "$dir/burstable.json" --nrt "$dir/nrt.yaml"
+has "nothing to align" "has nothing of it to align and does not refuse it"
+cat >"$dir/pods.json" <<'END'
+{"kind":"List","items":[{"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w1","containers":[{"name":"c","resources":{"requests":{"cpu":"24"}}}]}}]}
+END
+why "what other pods ask for" 3 "w1    OutOfcpu" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --nodes "$dir/nodes.json" --pods "$dir/pods.json"
+sed "s,nrtd.dev/node-state,example.com/other," "$dir/nrt.yaml" >"$dir/zones.yaml"
+why "an estimate" 0 "(1 estimated, ~)" -f "$dir/pod.json" --nrt "$dir/zones.yaml"
+sed 's/"memory":"2Gi"/"vendor.com\/nic":"1"/' "$dir/pod.json" >"$dir/nic.json"
+why "not known" 1 "0 of 3 nodes would take it; of 3 it is not known" -f "$dir/nic.json" --nrt "$dir/zones.yaml"
+
+# --- bad input: one line, status 2
+bad() { # NAME LINE FLAG...
+	name=$1
+	line=$2
+	shift 2
+	why "bad input: $name" 2 "$line" "$@"
+	[ "$(wc -l <"$dir/err")" -eq 1 ] && [ ! -s "$dir/out" ] || not_ok "bad input: $name: one line" "$dir/all"
+}
+bad "no pod" "--filename FILE (the Pod) is needed" --nrt "$dir/nrt.yaml"
+bad "no nodes" "--nrt FILE (the nodes) is needed" -f "$dir/pod.json"
+bad "one standard input" "--filename and --nrt cannot both be standard input" -f - --nrt -
+bad "nodes are no pod" "nodes.json: the List holds a 'Node'" -f "$dir/nodes.json" --nrt "$dir/nrt.yaml"
+bad "a file that is not there" "cannot open '$dir/absent'" -f "$dir/absent" --nrt "$dir/nrt.yaml"
+printf '{"kind":"List","items":[%s,%s]}' "$(cat "$dir/pod.json")" "$(cat "$dir/pod.json")" >"$dir/two.json"
+bad "two pods" "two.json: several Pods, one is expected" -f "$dir/two.json" --nrt "$dir/nrt.yaml"
+echo '{"kind":"List","items":[]}' >"$dir/empty.json"
+bad "no pod in it" "empty.json: no Pod in it" -f "$dir/empty.json" --nrt "$dir/nrt.yaml"
+bad "another node" "nrt.yaml: no object of node 'w9'" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --node-name w9
+bad "no events" "pod.json: not an Event or a List of them, but a 'Pod'" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --events "$dir/pod.json"
+bad "pods without nodes" "what the nodes have is not known without --nodes" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --pods "$dir/pods.json"
+why "no events at all" 0 "no events: Kubernetes keeps them for an hour" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --events "$dir/empty.json"
+exit $failed

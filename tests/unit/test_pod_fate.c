@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a pod's own objects say: what became of it, its events, and what keeps it away from a node.
+ */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/base/yaml.h"
+#include "agent/cluster/pod_bar.h"
+#include "agent/cluster/pod_events.h"
+#include "agent/cluster/pod_fate.h"
+#include "common/cleanup.h"
+
+static void parse(const char *text, struct doc *ret)
+{
+	struct err err = {""};
+
+	if (yaml_parse(text, strlen(text), ret, &err) < 0)
+		fail_msg("%s: %s", err.text, text);
+}
+
+/* ---- what became of it */
+
+static void a_pod_is_at_one_stage(void **state)
+{
+	static const struct {
+		const char *spec, *status;
+		enum pod_stage stage;
+	} cases[] = {
+		{"{}", "{}", POD_WAITS},
+		{"{}", "{phase: Pending}", POD_WAITS},
+		{"{nodeName: w1}", "{phase: Pending}", POD_BOUND},
+		{"{nodeName: w1}", "{phase: Pending, containerStatuses: [{state: {waiting: {reason: x}}}]}",
+			POD_BOUND},
+		{"{nodeName: w1}", "{phase: Pending, initContainerStatuses: [{state: {running: {}}}]}",
+			POD_RUNS},
+		{"{nodeName: w1}", "{phase: Running}", POD_RUNS},
+		{"{nodeName: w1}", "{phase: Failed, reason: TopologyAffinityError}", POD_REFUSED},
+		{"{nodeName: w1}", "{phase: Failed, reason: OutOfcpu, message: Pod was rejected}",
+			POD_REFUSED},
+		{"{nodeName: w1}",
+			"{phase: Failed, reason: UnexpectedAdmissionError, containerStatuses: [{state: {waiting: {}}}]}",
+			POD_REFUSED},
+		/* It ran, and was evicted; it ended by itself; it never had a node. */
+		{"{nodeName: w1}",
+			"{phase: Failed, reason: Evicted, containerStatuses: [{state: {terminated: {}}}]}",
+			POD_ENDED},
+		{"{nodeName: w1}",
+			"{phase: Failed, reason: Evicted, containerStatuses: [{state: {waiting: {}}, lastState: {terminated: {}}}]}",
+			POD_ENDED},
+		{"{nodeName: w1}", "{phase: Failed}", POD_ENDED},
+		{"{nodeName: w1}", "{phase: Succeeded}", POD_ENDED},
+		{"{}", "{phase: Failed, reason: x}", POD_ENDED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc pod = DOC_INIT;
+		CLEANUP(pod_fate_release) struct pod_fate fate = {0};
+		char text[512];
+
+		snprintf(text, sizeof(text), "{kind: Pod, metadata: {name: p}, spec: %s, status: %s}",
+			cases[i].spec, cases[i].status);
+		parse(text, &pod);
+		assert_int_equal(pod_fate_read(&pod, &fate, NULL), 0);
+		test_assert_text(text, pod_stage_names[fate.stage], pod_stage_names[cases[i].stage]);
+	}
+}
+
+static void a_pod_has_its_texts(void **state)
+{
+	CLEANUP(doc_release) struct doc pod = DOC_INIT, nameless = DOC_INIT;
+	CLEANUP(pod_fate_release) struct pod_fate fate = {0}, none = {0};
+	struct err err = {""};
+
+	(void)state;
+	parse("{metadata: {name: p, uid: u, ownerReferences: [{kind: Job, name: j}, {kind: Job, name: k}]}, "
+	      "spec: {schedulingGates: [{name: g}]}, status: {phase: Pending, conditions: ["
+	      "{type: Ready, status: 'False', message: not ready}, "
+	      "{type: PodScheduled, status: 'False', message: 0/3 nodes are available}]}}",
+		&pod);
+	assert_int_equal(pod_fate_read(&pod, &fate, NULL), 0);
+	assert_string_equal(fate.namespace, "default");
+	assert_string_equal(fate.uid, "u");
+	assert_string_equal(fate.owner, "Job 'j'");
+	assert_string_equal(fate.scheduler, "0/3 nodes are available");
+	assert_string_equal(fate.node, "");
+	assert_true(fate.gated);
+	parse("{kind: Pod, metadata: {}, spec: {}}", &nameless);
+	assert_int_equal(pod_fate_read(&nameless, &none, &err), -EINVAL);
+	assert_string_equal(err.text, "a Pod without a name");
+	assert_null(none.name);
+}
+
+/* ---- its events */
+
+static const char events_text[] =
+	"kind: List\n"
+	"items:\n"
+	"- {kind: Event, involvedObject: {kind: Pod, namespace: ns, name: p, uid: u}, type: Warning, reason: "
+	"FailedScheduling, message: 3 Insufficient cpu, source: {component: default-scheduler}, count: 3, "
+	"firstTimestamp: '2026-11-22T04:00:00Z', lastTimestamp: '2026-11-22T04:10:00Z'}\n"
+	/* the same again, as events.k8s.io/v1 has it */
+	"- {kind: Event, regarding: {kind: Pod, namespace: ns, name: p}, type: Warning, reason: FailedScheduling, "
+	"note: 3 Insufficient cpu, reportingController: default-scheduler, eventTime: "
+	"'2026-11-22T04:20:00.5Z', series: {count: 2, lastObservedTime: '2026-11-22T04:30:00Z'}}\n"
+	"- {kind: Event, involvedObject: {kind: Pod, namespace: ns, name: p}, type: Warning, reason: "
+	"TopologyAffinityError, message: no locality, source: {component: kubelet}, lastTimestamp: "
+	"'2026-11-22T04:40:00Z'}\n"
+	"- {kind: Event, involvedObject: {kind: Pod, namespace: ns, name: p}, reason: Odd, count: -1}\n"
+	/* another pod of the name, other pods, other objects */
+	"- {kind: Event, involvedObject: {kind: Pod, namespace: ns, name: p, uid: older}, reason: A}\n"
+	"- {kind: Event, involvedObject: {kind: Pod, namespace: ns, name: q}, reason: B}\n"
+	"- {kind: Event, involvedObject: {kind: Pod, namespace: other, name: p}, reason: C}\n"
+	"- {kind: Event, involvedObject: {kind: Job, namespace: ns, name: p}, reason: D}\n"
+	"- {kind: Event}\n";
+
+static void events_are_those_of_the_pod(void **state)
+{
+	char namespace[] = "ns", name[] = "p", uid[] = "u";
+	const struct pod_fate pod = {.namespace = namespace, .name = name, .uid = uid};
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(pod_events_release) struct pod_events events = {0};
+	struct err err = {""};
+	char path[256];
+
+	(void)state;
+	test_write_file(dir, "events.yaml", events_text);
+	snprintf(path, sizeof(path), "%s/events.yaml", dir);
+	if (pod_events_read(path, &pod, &events, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(events.n_items, 3);
+	assert_string_equal(events.items[0].reason, "TopologyAffinityError");
+	assert_string_equal(events.items[0].source, "kubelet");
+	assert_int_equal(events.items[0].count, 1);
+	assert_string_equal(events.items[1].message, "3 Insufficient cpu");
+	assert_string_equal(events.items[1].source, "default-scheduler");
+	assert_int_equal(events.items[1].count, 5);
+	assert_int_equal(events.items[0].last_s - events.items[1].last_s, 600);
+	assert_string_equal(events.items[2].reason, "Odd");
+	assert_int_equal(events.items[2].count, 1);
+	assert_int_equal(events.items[2].last_s, 0);
+}
+
+static void what_holds_no_events_is_refused(void **state)
+{
+	char empty[] = "", name[] = "p";
+	const struct pod_fate pod = {.namespace = name, .name = name, .uid = empty};
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(pod_events_release) struct pod_events events = {0};
+	struct err err = {""};
+	char path[256];
+
+	(void)state;
+	test_write_file(dir, "events.yaml", "kind: Pod\nmetadata: {name: p}\n");
+	snprintf(path, sizeof(path), "%s/events.yaml", dir);
+	assert_int_equal(pod_events_read(path, &pod, &events, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "events.yaml: not an Event or a List of them, but a 'Pod'"));
+	assert_int_equal(events.n_items, 0);
+}
+
+/* ---- what keeps it away */
+
+static void nodes_keep_pods_away(void **state)
+{
+	static const struct {
+		const char *pod, *node, *bar;
+	} cases[] = {
+		{"{}", "{}", ""},
+		{"{}", "{spec: {unschedulable: true}}", "cordoned"},
+		{"{}", "{spec: {unschedulable: false}}", ""},
+		{"{}", "{spec: {unschedulable: 'true'}}", ""},
+		{"{tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoSchedule}]}",
+			"{spec: {unschedulable: true}}", ""},
+		{"{tolerations: [{operator: Exists}]}",
+			"{spec: {unschedulable: true, taints: [{key: a, effect: NoExecute}]}}", ""},
+		{"{}", "{spec: {taints: [{key: a, value: b, effect: NoSchedule}]}}",
+			"taint a=b:NoSchedule is not tolerated"},
+		{"{}", "{spec: {taints: [{key: a, effect: NoExecute}]}}",
+			"taint a:NoExecute is not tolerated"},
+		{"{}", "{spec: {taints: [{key: a, effect: PreferNoSchedule}]}}", ""},
+		{"{tolerations: [{key: a, value: b}]}",
+			"{spec: {taints: [{key: a, value: b, effect: NoSchedule}]}}", ""},
+		{"{tolerations: [{key: a, operator: Equal, value: c}]}",
+			"{spec: {taints: [{key: a, value: b, effect: NoSchedule}]}}",
+			"taint a=b:NoSchedule is not tolerated"},
+		{"{tolerations: [{key: a, operator: Exists, effect: NoExecute}]}",
+			"{spec: {taints: [{key: a, value: b, effect: NoSchedule}]}}",
+			"taint a=b:NoSchedule is not tolerated"},
+		{"{tolerations: [{key: b, operator: Exists}]}",
+			"{spec: {taints: [{key: a, effect: NoSchedule}]}}",
+			"taint a:NoSchedule is not tolerated"},
+		{"{tolerations: [{key: a, operator: Exists}]}",
+			"{spec: {taints: [{key: a, effect: NoSchedule}, {key: b, effect: NoSchedule}]}}",
+			"taint b:NoSchedule is not tolerated"},
+		/* An operator of a newer release: nothing is claimed. */
+		{"{tolerations: [{key: a, operator: Gt, value: '5'}]}",
+			"{spec: {taints: [{key: a, value: '7', effect: NoSchedule}]}}", ""},
+		{"{nodeSelector: {disk: ssd}}", "{metadata: {labels: {disk: ssd}}}", ""},
+		{"{nodeSelector: {disk: ssd}}", "{metadata: {labels: {disk: hdd}}}",
+			"nodeSelector disk=ssd does not match"},
+		{"{nodeSelector: {disk: ssd}}", "{metadata: {}}", "nodeSelector disk=ssd does not match"},
+		{"{nodeSelector: {a: b, disk: ssd}}", "{metadata: {labels: {a: b}}}",
+			"nodeSelector disk=ssd does not match"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc pod = DOC_INIT, node = DOC_INIT;
+		CLEANUP(freep) char *bar = NULL;
+		char text[512];
+
+		snprintf(text, sizeof(text), "{spec: %s}", cases[i].pod);
+		parse(text, &pod);
+		parse(cases[i].node, &node);
+		assert_int_equal(pod_bar_find(&pod, &node, &bar), 0);
+		test_assert_text(cases[i].node, bar, cases[i].bar);
+	}
+}
+
+static void the_rest_is_named(void **state)
+{
+	CLEANUP(doc_release) struct doc none = DOC_INIT, all = DOC_INIT;
+	CLEANUP(strv_release) struct strv names = {0};
+	static const char *const want[] = {"node affinity", "pod affinity", "topology spread", "volumes",
+		"host ports", "resource claims"};
+
+	(void)state;
+	parse("{spec: {volumes: [{emptyDir: {}}, {configMap: {}}], affinity: {nodeAffinity: "
+	      "{preferredDuringSchedulingIgnoredDuringExecution: [{}]}}, containers: [{ports: [{containerPort: 80}]}]}}",
+		&none);
+	assert_int_equal(pod_bar_others(&none, &names), 0);
+	assert_int_equal(names.n_items, 0);
+	parse("{spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+	      "{nodeSelectorTerms: []}}, podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}, topologySpreadConstraints: [{maxSkew: 1}], "
+	      "volumes: [{emptyDir: {}}, {persistentVolumeClaim: {claimName: c}}], containers: [{ports: [{hostPort: "
+	      "80}]}], resourceClaims: [{name: r}]}}",
+		&all);
+	assert_int_equal(pod_bar_others(&all, &names), 0);
+	assert_int_equal(names.n_items, ARRAY_SIZE(want));
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+		assert_string_equal(names.items[i], want[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pod_is_at_one_stage),
+		cmocka_unit_test(a_pod_has_its_texts),
+		cmocka_unit_test(events_are_those_of_the_pod),
+		cmocka_unit_test(what_holds_no_events_is_refused),
+		cmocka_unit_test(nodes_keep_pods_away),
+		cmocka_unit_test(the_rest_is_named),
+	};
+
+	return cmocka_run_group_tests_name("pod_fate", tests, NULL, NULL);
+}

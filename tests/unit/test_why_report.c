@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `nrtd why` reports as data: the nodes' own answers, what keeps the pod away from them, its node first, and
+ * where a pod that runs lies.
+ */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/base/yaml.h"
+#include "agent/cli/why_text.h"
+#include "agent/model/model_node.h"
+#include "agent/model/node_state_text.h"
+#include "common/cleanup.h"
+#include "tests/lib/node_sim.h"
+#include "tests/lib/scarce_memory.h"
+
+#define N_NODES 5
+
+/* ---- five nodes: w0 is empty, each next one has a pod more; pods are default/p0, p1, ... */
+
+static struct cluster_node nodes[N_NODES];
+
+/* As a reader of the published object has it. */
+static void publish(const struct node_state *from, const char *name, struct cluster_node *ret)
+{
+	static const struct model_config config = {.reserved_named = false};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
+	struct err err = {""};
+
+	assert_int_equal(node_state_print(from, &text), 0);
+	*ret = (struct cluster_node){.basis = CLUSTER_EXACT, .exporter = strdup("nrtd")};
+	assert_int_equal(node_state_parse(text.text, &ret->state, NULL), 0);
+	if (model_node(&config, &ret->state, NULL, &err) < 0)
+		fail_msg("%s", err.text);
+	ret->state.node_name = strdup(name);
+	assert_non_null(ret->state.node_name);
+}
+
+static int setup(void **state)
+{
+	const struct node_sim_setup one = {
+		.machine = {.sockets = 2,
+			.numas = 1,
+			.uncores = 1,
+			.cores = 8,
+			.threads = 1,
+			.memory_bytes = (uint64_t)32 << 30},
+		.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
+		.scope = TOPOLOGY_SCOPE_CONTAINER,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_NODES; i++) {
+		struct node_sim sim;
+		char name[16];
+
+		node_sim_init(&sim, &one);
+		for (size_t pod = 0; pod < i; pod++)
+			assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi"));
+		snprintf(name, sizeof(name), "w%zu", i);
+		publish(&sim.state, name, &nodes[i]);
+		node_sim_release(&sim);
+	}
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_NODES; i++)
+		cluster_node_release(&nodes[i]);
+	return 0;
+}
+
+/* ---- a pod and its report */
+
+#define APP "containers: [{name: app, resources: {limits: {cpu: 5, memory: 1Gi}}}]"
+
+static int init(struct why_report *report, const char *text)
+{
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	int r = yaml_parse(text, strlen(text), &pod, NULL);
+
+	return r < 0 ? r : why_report_init(report, &pod, NULL);
+}
+
+static void begin(struct why_report *report, const char *name, const char *spec, const char *status)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "{kind: Pod, metadata: {name: %s}, spec: {%s}, status: {%s}}", name,
+		spec, status);
+	if (init(report, text) < 0)
+		fail_msg("%s", text);
+}
+
+static void add_node(struct why_report *report, const char *text)
+{
+	CLEANUP(doc_release) struct doc node = DOC_INIT;
+
+	assert_int_equal(yaml_parse(text, strlen(text), &node, NULL), 0);
+	assert_int_equal(why_report_add_object(report, OBJECT_NODE, &node, NULL), 0);
+}
+
+static int ask(struct why_report *report)
+{
+	for (size_t i = 0; i < N_NODES; i++) {
+		int r = why_report_add_node(report, &nodes[i]);
+
+		if (r < 0)
+			return r;
+	}
+	why_report_finish(report);
+	return 0;
+}
+
+static void assert_order(const struct why_report *report, const char *const want[N_NODES])
+{
+	assert_int_equal(report->fit.n_rows, N_NODES);
+	for (size_t i = 0; i < N_NODES; i++)
+		assert_string_equal(report->fit.rows[i].name, want[i]);
+}
+
+/* Each node's row is what the node itself answers. */
+static size_t assert_answers(const struct why_report *report)
+{
+	size_t admit = 0;
+
+	for (size_t i = 0; i < N_NODES; i++) {
+		const struct cluster_fit_row *row = &report->fit.rows[i];
+		CLEANUP(fit_report_release) struct fit_report want = {0};
+
+		assert_int_equal(
+			fit_report_make(&nodes[row->name[1] - '0'].state, report->pod, FIT_ALL, NULL, &want),
+			0);
+		assert_int_equal(row->answer, want.answer);
+		test_assert_text(row->name, row->rejection, want.rejection);
+		admit += want.answer == KUBELET_ADMITS;
+	}
+	return admit;
+}
+
+/* ---- tests */
+
+static void a_pod_that_waits(void **state)
+{
+	static const char *const order[N_NODES] = {"w0", "w1", "w2", "w3", "w4"};
+	CLEANUP(why_report_release) struct why_report report = {0};
+
+	(void)state;
+	begin(&report, "p", APP, "phase: Pending");
+	assert_true(why_report_asks(&report));
+	assert_int_equal(ask(&report), 0);
+	assert_order(&report, order);
+	assert_int_equal(report.takes, assert_answers(&report));
+	assert_true(report.takes > 0 && report.takes < N_NODES);
+	assert_string_equal(report.fit.rows[4].rejection, "TopologyAffinityError");
+	assert_string_equal(report.fit.rows[4].nearest, "2 CPUs instead of 5");
+	assert_string_equal(report.aligned.text,
+		"the Topology Manager aligns 5 exclusive CPUs, and memory where the memory manager is Static");
+	assert_false(report.own_seen);
+}
+
+/* The node that refused it comes first, also where it would take it now. */
+static void a_pod_that_was_refused(void **state)
+{
+	static const char *const hosts[] = {"w4", "w1"};
+	static const char *const orders[][N_NODES] = {
+		{"w4", "w0", "w1", "w2", "w3"}, {"w1", "w0", "w2", "w3", "w4"}};
+	static const char *const lines[] = {"that kubelet now: TopologyAffinityError",
+		"that kubelet would take such a pod now: what it has free has changed since"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		CLEANUP(why_report_release) struct why_report report = {0};
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
+		char spec[256];
+
+		snprintf(spec, sizeof(spec), "nodeName: %s, " APP, hosts[i]);
+		begin(&report, "p", spec, "phase: Failed, reason: TopologyAffinityError");
+		assert_int_equal(ask(&report), 0);
+		assert_order(&report, orders[i]);
+		assert_int_equal(report.takes, assert_answers(&report));
+		assert_int_equal(why_text(&report, &out), 0);
+		assert_non_null(strstr(out.text, lines[i]));
+	}
+}
+
+static void schedulers_keep_it_away(void **state)
+{
+	static const char *const order[N_NODES] = {"w2", "w3", "w4", "w0", "w1"};
+	CLEANUP(why_report_release) struct why_report report = {0};
+	size_t all;
+
+	(void)state;
+	begin(&report, "p", "nodeSelector: {a: b}, " APP, "phase: Pending");
+	add_node(&report, "{metadata: {name: w1, labels: {a: c}}}");
+	add_node(&report, "{metadata: {name: w0}, spec: {unschedulable: true}}");
+	add_node(&report, "{metadata: {name: w3, labels: {a: b}}}");
+	add_node(&report,
+		"{metadata: {name: w2, labels: {a: b}}, status: {allocatable: {cpu: 16, memory: 8Gi}}}");
+	add_node(&report, "{metadata: {name: w4, labels: {a: b}}, status: {allocatable: {cpu: 1}}}");
+	assert_int_equal(ask(&report), 0);
+	assert_order(&report, order);
+	all = report.takes;
+	assert_string_equal(why_report_bar(&report, "w0"), "cordoned");
+	assert_string_equal(why_report_bar(&report, "w1"), "nodeSelector a=b does not match");
+	assert_string_equal(why_report_bar(&report, "w2"), "");
+	assert_string_equal(why_report_bar(&report, "w9"), "there is no such Node");
+	/* What the kubelet says of a node that is cordoned stays its own. */
+	assert_int_equal(report.fit.rows[3].answer, KUBELET_ADMITS);
+	assert_int_equal(report.fit.n_admit, all + 2);
+}
+
+/* It holds CPUs 7-9 of w4, or whatever its node gave it; no node is asked. */
+static void a_pod_that_runs(void **state)
+{
+	CLEANUP(why_report_release) struct why_report report = {0}, other = {0}, lost = {0};
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
+	const struct node_state *w4 = &nodes[4].state;
+
+	(void)state;
+	begin(&report, "p2", "nodeName: w4, " APP, "phase: Running");
+	assert_false(why_report_asks(&report));
+	assert_int_equal(ask(&report), 0);
+	assert_int_equal(report.fit.n_rows, 0);
+	assert_true(report.own_seen && report.held.found);
+	assert_int_equal(hwloc_bitmap_weight(report.held.cpus), 3);
+	assert_int_equal(hwloc_bitmap_weight(report.held.numa), 1);
+	for (int id = hwloc_bitmap_first(report.held.cpus); id >= 0;
+		id = hwloc_bitmap_next(report.held.cpus, id))
+		assert_true(hwloc_bitmap_isset(
+			report.held.numa, (unsigned)machine_cpu(&w4->machine, (unsigned)id)->numa));
+	assert_int_equal(why_text(&report, &out), 0);
+	assert_non_null(strstr(out.text, "it lies on NUMA node "));
+	/* One that holds nothing, and one whose node has no object. */
+	begin(&other, "shared", "nodeName: w4, containers: [{name: c}]", "phase: Running");
+	assert_int_equal(ask(&other), 0);
+	assert_true(other.own_seen && !other.held.found);
+	begin(&lost, "p2", "nodeName: w9, " APP, "phase: Pending");
+	assert_int_equal(ask(&lost), 0);
+	assert_int_equal(lost.fate.stage, POD_BOUND);
+	assert_false(lost.own_seen);
+}
+
+static void what_its_class_means(void **state)
+{
+	static const struct {
+		const char *containers, *gap, *aligned;
+	} cases[] = {
+		{"{name: a, resources: {limits: {cpu: 1500m, memory: 1Gi}}}", "",
+			"no container asks for whole CPUs, so none are exclusive; the Topology Manager aligns memory "
+			"where the memory manager is Static"},
+		{"{name: a, resources: {limits: {cpu: 1, memory: 1Gi, v.com/nic: 1}}}", "",
+			"the Topology Manager aligns 1 exclusive CPU, its devices, and memory where the memory "
+			"manager is Static"},
+		{"{name: a, resources: {limits: {cpu: 4, memory: 1Gi}}}, {name: b, resources: {limits: {cpu: 1}}}",
+			"not Guaranteed, because container 'b' has no equal request and limit of memory",
+			"its CPUs and memory are shared with other pods; the Topology Manager has nothing of it to "
+			"align and does not refuse it"},
+		{"{name: a, resources: {limits: {v.com/nic: 1}}}", "",
+			"its CPUs and memory are shared with other pods; the Topology Manager aligns its devices "
+			"alone"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(why_report_release) struct why_report report = {0};
+		char spec[256];
+
+		snprintf(spec, sizeof(spec), "containers: [%s]", cases[i].containers);
+		begin(&report, "p", spec, "");
+		test_assert_text(cases[i].containers, report.gap.text, cases[i].gap);
+		test_assert_text(cases[i].containers, report.aligned.text, cases[i].aligned);
+	}
+}
+
+/* ---- memory that runs out */
+
+static int make(void)
+{
+	static const char pod[] = "{kind: Pod, metadata: {name: p}, spec: {nodeName: w4, " APP
+				  ", nodeSelector: {a: b}, hostname: h}, status: {phase: Failed, reason: r}}";
+	CLEANUP(why_report_release) struct why_report report = {0};
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	CLEANUP(doc_release) struct doc node = DOC_INIT;
+	int r = init(&report, pod);
+
+	if (r == 0)
+		r = yaml_parse("{metadata: {name: w2}}", strlen("{metadata: {name: w2}}"), &node, NULL);
+	if (r == 0)
+		r = why_report_add_object(&report, OBJECT_NODE, &node, NULL);
+	if (r == 0)
+		r = why_report_add_node(&report, &nodes[4]);
+	if (r == 0)
+		r = why_report_add_node(&report, &nodes[0]);
+	if (r < 0)
+		return r;
+	why_report_finish(&report);
+	r = why_text(&report, &out);
+	return r < 0 ? r : why_to_doc(&report, &doc);
+}
+
+static void memory_runs_out(void **state)
+{
+	unsigned long before;
+	int r = -ENOMEM;
+
+	(void)state;
+	if (!scarce_memory_works())
+		test_skip("a sanitizer or valgrind has its own allocator");
+	assert_int_equal(make(), 0);
+	for (unsigned long nth = 1; r < 0; nth++) {
+		long alive = n_alive;
+
+		before = n_allocations;
+		refused_one = before + nth;
+		r = make();
+		refused_one = 0;
+		assert_int_equal(n_alive, alive);
+		if (r < 0 && r != -ENOMEM)
+			fail_msg("allocation %lu: %d", nth, r);
+		if (r == 0 && n_allocations >= before + nth)
+			r = -ENOMEM; /* it did without */
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pod_that_waits),
+		cmocka_unit_test(a_pod_that_was_refused),
+		cmocka_unit_test(schedulers_keep_it_away),
+		cmocka_unit_test(a_pod_that_runs),
+		cmocka_unit_test(what_its_class_means),
+		cmocka_unit_test(memory_runs_out),
+	};
+
+	return cmocka_run_group_tests_name("why_report", tests, setup, teardown);
+}
