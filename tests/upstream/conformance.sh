@@ -112,7 +112,8 @@ check "check" $here/check.sh "$work/cluster"
 machines || exit 1
 if offers fit; then
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
-		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h
+		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h \
+		-verdict "$B/tests/upstream/verdict" -kubeconfig "$work/cluster/admin.kubeconfig"
 fi
 if offers run; then
 	# Beside other programs a second says nothing.

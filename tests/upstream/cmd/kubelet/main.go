@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+	"nrtd.dev/tests/upstream/internal/apply"
 	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/kubelet"
 	"nrtd.dev/tests/upstream/internal/quiet"
@@ -27,6 +29,8 @@ func main() {
 	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
 	folder := flag.String("machines", "", "folder of machines, each a folder with sys in it")
 	known := flag.String("known", "", "list of machines that are known to differ")
+	verdict := flag.String("verdict", "", "tests/upstream/verdict: pods are judged by the published object too")
+	kubeconfig := flag.String("kubeconfig", "", "an API server that stores some of these objects")
 	devices := flag.Bool("devices", false, "register device plugins and request their devices")
 	replay := flag.String("replay", "", "folder of saved cases to compare first")
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
@@ -49,7 +53,12 @@ func main() {
 			os.Exit(1)
 		}
 	}
-	failed, err := run(ctx, &kubelet.Nrtd{Path: *nrtd}, *folder, *known, *replay, *devices, s, before)
+	driver := &kubelet.Driver{Nrtd: &kubelet.Nrtd{Path: *nrtd}, Verdict: *verdict, Tally: before.Tally}
+	if err := connect(driver, *kubeconfig); err != nil {
+		fmt.Println("not ok kubelet:", err)
+		os.Exit(1)
+	}
+	failed, err := run(ctx, driver, *folder, *known, *replay, *devices, s, before)
 	if stuck := (*progress)(nil); errors.As(err, &stuck) {
 		err = stuck.goOn()
 	}
@@ -59,6 +68,19 @@ func main() {
 	if failed > 0 || err != nil {
 		os.Exit(1)
 	}
+}
+
+// connect gives the driver the API server, if there is one.
+func connect(driver *kubelet.Driver, kubeconfig string) error {
+	if kubeconfig == "" {
+		return nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	driver.Server, err = apply.NewClient(config)
+	return err
 }
 
 // progress is what a process of this run has counted when the kubelet's code gets stuck, which ends it.
@@ -80,7 +102,7 @@ func (p *progress) goOn() error {
 	return syscall.Exec("/proc/self/exe", append(slices.Clone(os.Args), "-resume", string(text)), os.Environ())
 }
 
-func run(ctx context.Context, nrtd *kubelet.Nrtd, folder, known, replay string, devices bool, s differential.Settings, before progress) (int, error) {
+func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay string, devices bool, s differential.Settings, before progress) (int, error) {
 	out := io.Writer(os.Stdout)
 	if before.Next > 0 {
 		out, replay = io.Discard, "" // all but the random cases has been there
@@ -96,7 +118,7 @@ func run(ctx context.Context, nrtd *kubelet.Nrtd, folder, known, replay string, 
 			return 0, err
 		}
 	}
-	passed, failed, err := compareMachines(ctx, nrtd, machines, list, out)
+	passed, failed, err := compareMachines(ctx, driver.Nrtd, machines, list, out)
 	if err != nil {
 		return failed, err
 	}
@@ -108,7 +130,7 @@ func run(ctx context.Context, nrtd *kubelet.Nrtd, folder, known, replay string, 
 		return failed, err
 	}
 	defer os.RemoveAll(work)
-	driver := &kubelet.Driver{Nrtd: nrtd, Machines: machines, Work: work, Tally: before.Tally}
+	driver.Machines, driver.Work = machines, work
 	problem := differential.Problem[kubelet.Case]{
 		Name:    "kubelet",
 		Random:  func(r *rand.Rand) kubelet.Case { return kubelet.Random(r, machines, devices) },

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	"nrtd.dev/tests/upstream/internal/apply"
 	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/managers"
 	"sigs.k8s.io/yaml"
@@ -72,23 +73,26 @@ type fit struct {
 	Containers []managers.Container
 	Unchecked  []string // device resources that nrtd did not look at
 	WhatFrees  *whatFrees
+	said       []byte // all of it
 }
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, Amounts, Freed, Fewer int
+	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, Amounts, Freed, Fewer, Objects, Stored int
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer",
-		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts, t.Freed, t.Fewer)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer; %d verdicts from the published object alone (%d of them stored by the API server and read back)",
+		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts, t.Freed, t.Fewer, t.Objects, t.Stored)
 }
 
 // Driver compares sequences.
 type Driver struct {
 	Nrtd     *Nrtd
 	Machines map[string]*Machine
-	Work     string // a short path: sockets live below it
+	Work     string        // a short path: sockets live below it
+	Verdict  string        // tests/upstream/verdict, or nothing
+	Server   *apply.Client // stores some of the objects, or nil
 	Tally    Tally
 	runs     int
 }
@@ -272,22 +276,30 @@ func (d *Driver) ask(ctx context.Context, m *managers.Managers, machine *Machine
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return got, err
 	}
-	args := []string{"fit", "--sysroot", machine.Dir, "--kubelet-root", "/" + root,
-		"--kubelet-config", "/" + root + "/config.yaml", "--kubelet-version", release(), "-f", path, "-o", "json"}
-	if len(m.Completed()) > 0 { // the files do not tell that they have ended
-		args = append(args, "--pod-resources", socketOf(m))
-	}
-	text, err = d.Nrtd.run(ctx, append(args, more...)...)
+	got.said, err = d.Nrtd.run(ctx, slices.Concat([]string{"fit", "-f", path}, look(m, machine, root), more)...)
 	if err != nil {
 		return got, err
 	}
-	return got, json.Unmarshal(text, &got)
+	return got, json.Unmarshal(got.said, &got)
+}
+
+// look is where nrtd finds the kubelet, and how it prints.
+func look(m *managers.Managers, machine *Machine, root string) []string {
+	args := []string{"--sysroot", machine.Dir, "--kubelet-root", "/" + root,
+		"--kubelet-config", "/" + root + "/config.yaml", "--kubelet-version", release(), "-o", "json"}
+	if len(m.Completed()) > 0 { // the files do not tell that they have ended
+		args = append(args, "--pod-resources", socketOf(m))
+	}
+	return args
 }
 
 func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine *Machine, root string, pod *v1.Pod) (differences []string, admitted bool, err error) {
 	got, err := d.ask(ctx, m, machine, root, pod)
 	if err != nil {
 		return []string{err.Error()}, false, nil
+	}
+	if found, err := d.compareObject(ctx, m, look(m, machine, root), got.said); err != nil || len(found) > 0 {
+		return found, false, err
 	}
 	lack := lackOf(m, pod)
 	want, err := admit(m, pod)

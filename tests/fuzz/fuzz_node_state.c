@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node state from somebody else's object: what is read is printed, reads the same again, and can be modelled and
+ * asked.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <errno.h>
+
+#include "agent/model/model_node.h"
+#include "agent/model/node_asker.h"
+#include "agent/model/node_state_text.h"
+#include "common/cleanup.h"
+
+static char *print(const struct node_state *state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
+	int r = node_state_print(state, &text);
+	char *out;
+
+	/* What is read is longer where the writer would have shortened it. */
+	fuzz_require(r == 0 || r == -EFBIG);
+	if (r < 0)
+		return NULL;
+	out = strbuf_detach(&text);
+	fuzz_require(out != NULL);
+	return out;
+}
+
+static void check_again(const struct node_state *state)
+{
+	CLEANUP(freep) char *first = print(state);
+	CLEANUP(freep) char *second = NULL;
+	struct node_state again;
+	struct err err = {""};
+
+	if (!first)
+		return;
+	fuzz_require(node_state_parse(first, &again, &err) == 0);
+	second = print(&again);
+	node_state_release(&again);
+	fuzz_require(second && !strcmp(first, second));
+}
+
+/* Few NUMA nodes: the managers' walks take exponential time, in the kubelet too. */
+static void ask(const struct node_state *state)
+{
+	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(pod_request_release) struct pod_request pod = {0};
+	struct container_request *c = pod_request_add(&pod, CONTAINER_APP, "app");
+	static const struct quantity amount = {.nano = 2 * QTY_UNIT};
+	struct admission answer;
+
+	if (state->machine.n_nodes > 6 || state->machine.n_cpus > 256 ||
+		state->allocations.memory.n_nodes > 6)
+		return;
+	fuzz_require(c != NULL);
+	for (int limits = 0; limits < 2; limits++) {
+		struct resource_list *list = limits ? &c->limits : &c->requests;
+
+		fuzz_require(resource_list_set(list, "cpu", amount) == 0);
+		fuzz_require(resource_list_set(list, "memory", amount) == 0);
+		fuzz_require(resource_list_set(list, "vendor.com/nic", amount) == 0);
+	}
+	fuzz_require(node_asker_init(&asker, state) == 0);
+	fuzz_require(node_asker_judge(&asker, &pod, &answer) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(freep) char *text = strndup((const char *)data, size);
+	const struct model_config config = {0};
+	struct node_state state;
+	struct err err = {""};
+	int r;
+
+	fuzz_require(text != NULL);
+	r = node_state_parse(text, &state, &err);
+	if (r < 0) {
+		fuzz_require(r == -EINVAL || r == -ENOTSUP);
+		fuzz_check_line(err.text);
+		return 0;
+	}
+	check_again(&state);
+	r = model_node(&config, &state, &notes, &err);
+	if (r < 0)
+		fuzz_check_line(err.text);
+	else
+		ask(&state);
+	node_state_release(&state);
+	return 0;
+}
