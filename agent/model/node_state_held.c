@@ -380,13 +380,15 @@ static bool same_nodes(const struct device_ref *a, const struct device_ref *b)
 	       (a->nodes_unknown || hwloc_bitmap_isequal(a->nodes, b->nodes));
 }
 
-static void add_runs(struct strbuf *out, const struct device_ref *devices, size_t n)
+static void add_runs(struct strbuf *out, const struct device_index *index, size_t first, size_t n)
 {
-	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && same_nodes(&devices[i], &devices[end]);)
+	for (size_t i = first, end; i < first + n; i = end) {
+		const struct device_ref *d = &index->items[i];
+
+		for (end = i + 1; end < first + n && same_nodes(d, &index->items[end]);)
 			end++;
-		strbuf_addstr(out, i > 0 ? "/" : "");
-		add_run(out, &devices[i], end - i);
+		strbuf_addstr(out, i > first ? "/" : "");
+		add_run(out, d, end - i);
 	}
 }
 
@@ -398,10 +400,10 @@ static bool print_devices(const struct node_state_printer *p)
 		strbuf_addstr(p->out, i > 0 ? "|" : "");
 		text_add_name(p->out, p->resources.items[i]);
 		strbuf_addch(p->out, ':');
-		add_runs(p->out, p->registered.items + d->first, d->n);
+		add_runs(p->out, &p->registered, d->first, d->n);
 		if (d->n_gone > 0) {
 			strbuf_addch(p->out, '!');
-			add_runs(p->out, p->gone.items + d->first_gone, d->n_gone);
+			add_runs(p->out, &p->gone, d->first_gone, d->n_gone);
 		}
 	}
 	return p->resources.n_items > 0;
