@@ -66,6 +66,8 @@ static size_t cpu_index(const struct machine *m, unsigned id)
 {
 	size_t lo = 0, hi = m->n_cpus;
 
+	if (id < hi && m->cpus[id].id == id) /* nearly always: no CPU is offline */
+		return id;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 

@@ -188,17 +188,29 @@ static bool print_pods(const struct node_state_printer *p)
 
 /* ---- reading */
 
+static bool is_hash_digit(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+	       c == '_';
+}
+
 /* "?" or a hash without its mark. */
 static void read_hash(struct text_reader *r, char ret[NODE_STATE_HASH_SIZE])
 {
+	size_t n = 0;
+
 	*ret = '\0';
 	if (text_reader_skip(r, '?'))
 		return;
-	if (strspn(r->at, NODE_STATE_HASH_DIGITS) < HASH_CHARS) {
+	while (n < HASH_CHARS && is_hash_digit(r->at[n]))
+		n++;
+	if (n < HASH_CHARS) {
 		text_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);
 		return;
 	}
-	snprintf(ret, NODE_STATE_HASH_SIZE, "#%.*s", HASH_CHARS, r->at);
+	ret[0] = '#';
+	memcpy(ret + 1, r->at, HASH_CHARS);
+	ret[HASH_CHARS + 1] = '\0';
 	r->at += HASH_CHARS;
 }
 

@@ -84,9 +84,6 @@ void node_state_finish_shared(struct node_state_parser *p);
 /* Position of a memory type. */
 size_t node_state_type(const struct node_state_printer *p, const char *name);
 
-/* The URL-safe base64 alphabet. */
-#define NODE_STATE_HASH_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-
 /* The id of a parsed device, from its position: in the same order. */
-#define NODE_STATE_ID_SIZE 16
+#define NODE_STATE_ID_SIZE 7
 void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE]);

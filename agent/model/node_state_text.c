@@ -20,7 +20,7 @@ static const struct node_state_section *const all_sections[] = {node_state_setti
 /* Six bits a character, the highest first. */
 static void add_digits(uint64_t hash, char ret[NODE_STATE_HASH_SIZE])
 {
-	static const char digits[] = NODE_STATE_HASH_DIGITS;
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 	ret[0] = '#';
 	for (unsigned i = 1; i < NODE_STATE_HASH_SIZE - 1; i++)
@@ -43,7 +43,9 @@ void node_state_hash_pod(const char *namespace, const char *name, char ret[NODE_
 
 void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE])
 {
-	snprintf(ret, NODE_STATE_ID_SIZE, "%06zu", position);
+	ret[NODE_STATE_ID_SIZE - 1] = '\0';
+	for (size_t i = NODE_STATE_ID_SIZE - 1; i > 0; i--, position /= 10)
+		ret[i - 1] = (char)('0' + position % 10);
 }
 
 /* ---- printing */
@@ -196,17 +198,16 @@ static int check_version(struct text_reader *r)
 static void parse_section(struct node_state_parser *p, const struct node_state_section *section)
 {
 	struct text_reader *r = &p->reader;
-	const char *end;
-	char start[40];
+	size_t len = strlen(section->name);
 
-	snprintf(start, sizeof(start), ";%s=", section->name);
 	r->section = section->name;
-	if (text_reader_skip_word(r, start))
+	if (*r->at == ';' && !strncmp(r->at + 1, section->name, len) && r->at[len + 1] == '=') {
+		r->at += len + 2;
 		section->parse(p);
-	else if (section->required)
+	} else if (section->required) {
 		text_reader_fail(r, "the section is missing");
-	end = r->at;
-	if (*end && *end != ';')
+	}
+	if (*r->at && *r->at != ';')
 		text_reader_fail(r, "more than a value");
 }
 
