@@ -84,10 +84,11 @@ order() { # NAME ROWS
 # --- each node's answer is the node's own
 for cpus in 1 6 7 8 13 14 40; do
 	pod $cpus "" "$waits" >"$dir/pod.json"
-	takes=0
 	for name in w1 w2 w10; do
-		"$nrtd" fit --sysroot "$node" --topology-manager-policy "$(policy $name)" -f "$dir/pod.json" >"$dir/out" 2>/dev/null
-		[ $? -eq 0 ] && echo "$name admit" && takes=$((takes + 1)) && continue
+		if "$nrtd" fit --sysroot "$node" --topology-manager-policy "$(policy $name)" -f "$dir/pod.json" >"$dir/out" 2>/dev/null; then
+			echo "$name admit"
+			continue
+		fi
 		echo "$name $(sed -n 's/.*(\([A-Za-z]*\))$/\1/p' "$dir/out" | grep -v Guaranteed)"
 	done >"$dir/want"
 	takes=$(grep -c admit "$dir/want")
@@ -149,7 +150,7 @@ bad() { # NAME LINE FLAG...
 	line=$2
 	shift 2
 	why "bad input: $name" 2 "$line" "$@"
-	[ "$(wc -l <"$dir/err")" -eq 1 ] && [ ! -s "$dir/out" ] || not_ok "bad input: $name: one line" "$dir/all"
+	if [ "$(wc -l <"$dir/err")" -ne 1 ] || [ -s "$dir/out" ]; then not_ok "bad input: $name: one line" "$dir/all"; fi
 }
 bad "no pod" "--filename FILE (the Pod) is needed" --nrt "$dir/nrt.yaml"
 bad "no nodes" "--nrt FILE (the nodes) is needed" -f "$dir/pod.json"
