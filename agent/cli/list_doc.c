@@ -76,7 +76,7 @@ static bool add_row(struct doc *list, const struct list_row *row)
 	if (!map || !add_text(map, "name", row->name) || !add_text(map, "exporter", row->exporter) ||
 		!(row->age_s < 0 ? doc_add(map, "ageSeconds")
 				 : doc_add_number(map, "ageSeconds", row->age_s)) ||
-		!doc_add_string(map, "basis", row->estimated ? "estimated" : "exact") ||
+		!doc_add_string(map, "basis", cluster_basis_names[row->basis]) ||
 		!add_text(map, "reason", row->unknown))
 		return false;
 	manager = doc_add_map(map, "topologyManager");

@@ -11,6 +11,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
 	[COMMAND_FIT] = command_fit,
 	[COMMAND_SCORE] = command_score,
 	[COMMAND_WHY] = command_why,
+	[COMMAND_LIST] = command_list,
 	[COMMAND_SHOW] = command_show,
 	[COMMAND_RUN] = command_run,
 	[COMMAND_DIFF] = command_diff,

@@ -205,6 +205,15 @@ static int check_sources(const struct options *options, struct err *err)
 	return 0;
 }
 
+bool pod_input_given(const struct options *options)
+{
+	bool given = option_set(options, OPT_FILENAME) || option_set(options, OPT_POD);
+
+	for (size_t i = 0; i < ARRAY_SIZE(request_flags) && !given; i++)
+		given = option_set(options, request_flags[i].id);
+	return given;
+}
+
 int pod_input_read(const struct options *options, struct pod_templates *ret, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};

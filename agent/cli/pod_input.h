@@ -10,6 +10,9 @@
 #define POD_INPUT_MAX_BYTES   (1024u * 1024u)
 #define POD_INPUT_MAX_OBJECTS 1000u
 
+/* A pod is asked about: by a file, or by one of the flags that make up a request. */
+bool pod_input_given(const struct options *options);
+
 /*
  * With --filename: every pod template of the file, in its order. The file is YAML or JSON, may hold several
  * documents and Lists of objects; objects without a pod template are passed over as long as some other has

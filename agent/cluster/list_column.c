@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cluster/list_column.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "common/cleanup.h"
-#include "common/strbuf.h"
 
 const char *const list_column_names[] = {"NODE", "POLICY", "SCOPE", "NUMA", "FREE", "1-NUMA", "2-NUMA",
 	"STRANDED", "AGE", "EXPORTER", "DEVICES", "ALLOCATABLE", "BASIS"};
@@ -15,18 +11,13 @@ const char *const list_column_names[] = {"NODE", "POLICY", "SCOPE", "NUMA", "FRE
 _Static_assert(sizeof(list_column_names) / sizeof(*list_column_names) == LIST_COLUMN_COUNT,
 	"a name for each column");
 
-int list_column_find(const char *name, enum list_column *ret, struct err *err)
+enum list_column list_column_find(const char *name)
 {
-	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(512);
+	enum list_column c = 0;
 
-	for (enum list_column c = 0; c < LIST_COLUMN_COUNT; c++) {
-		if (!strcasecmp(name, list_column_names[c])) {
-			*ret = c;
-			return 0;
-		}
-		strbuf_addf(&names, "%s%s", c > 0 ? ", " : "", list_column_names[c]);
-	}
-	return err_set(err, -EINVAL, "no column '%.60s', there are %s", name, names.text);
+	while (c < LIST_COLUMN_COUNT && strcasecmp(name, list_column_names[c]) != 0)
+		c++;
+	return c;
 }
 
 /* What a column is ordered by, the most first; -1 = unknown. */
@@ -81,7 +72,7 @@ static const char *text(const struct list_row *row, enum list_column column)
 		return topology_manager_scope_names[row->scope];
 	if (column == LIST_EXPORTER)
 		return row->exporter;
-	return column == LIST_BASIS && row->estimated ? "estimated" : "";
+	return column == LIST_BASIS ? cluster_basis_names[row->basis] : "";
 }
 
 static int compare(const void *va, const void *vb, void *data)

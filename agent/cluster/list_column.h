@@ -4,7 +4,6 @@
  * The columns of `nrtd list`: their names and the order that each gives the rows.
  */
 #include "agent/cluster/list_row.h"
-#include "common/err.h"
 
 enum list_column {
 	LIST_NODE,
@@ -27,8 +26,8 @@ enum list_column {
 
 extern const char *const list_column_names[LIST_COLUMN_COUNT]; /* "NODE", "1-NUMA", ... */
 
-/* The column of this name, in any case. 0; -EINVAL with the names there are. */
-int list_column_find(const char *name, enum list_column *ret, struct err *err);
+/* The column of this name, in any case; LIST_COLUMN_COUNT = there is none. */
+enum list_column list_column_find(const char *name);
 
 /*
  * Bring the rows into the order of a column: numbers descending, the unknown ones last; texts ascending; the oldest

@@ -202,7 +202,7 @@ int list_totals(const struct list_row *rows, size_t n, struct list_totals *ret)
 	int r = 0;
 
 	for (const struct list_row *row = rows; row < rows + n && r == 0; row++) {
-		t.n_estimated += row->estimated;
+		t.n_estimated += row->basis == CLUSTER_ESTIMATED;
 		t.free += row->free;
 		t.allocatable += row->allocatable;
 		t.stranded.known |= row->stranded.known;

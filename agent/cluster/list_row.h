@@ -5,8 +5,8 @@
  */
 #include <stdint.h>
 
+#include "agent/cluster/cluster_node.h"
 #include "agent/model/node_asker.h"
-#include "common/err.h"
 
 struct list_numa {
 	unsigned id;
@@ -31,8 +31,8 @@ struct list_row {
 	char *name;
 	char *exporter; /* "" = unknown */
 	int64_t age_s;  /* -1 = unknown */
-	bool estimated; /* judged by the zones, not by the node's state */
-	char *unknown;  /* why the kubelet's numbers are not known, "" when they are */
+	enum cluster_basis basis;
+	char *unknown; /* why the kubelet's numbers are not known, "" when they are */
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
 	struct list_numa *numa; /* in the order of the inventory */
@@ -46,7 +46,7 @@ struct list_row {
 
 /*
  * The numbers of a node into `row` (zeroed, or with the members set that come from the object: name, exporter,
- * age_s, estimated, which stay). Stranded are the free CPUs that remain when as many pods like `shape` as
+ * age_s, basis, which stay). Stranded are the free CPUs that remain when as many pods like `shape` as
  * the kubelet admits are placed one after the other; without a shape (NULL) pods of the fewest exclusive CPUs
  * that it admits. Not known for a shape that asks for no CPUs.
  *

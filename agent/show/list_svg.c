@@ -129,9 +129,9 @@ static void draw_numbers(struct strbuf *out, size_t x, size_t y, const struct li
 	char texts[N_NUMBERS][24];
 
 	snprintf(texts[0], sizeof(texts[0]), "%u/%u", row->free, row->allocatable);
-	number_text(&row->largest[0], row->estimated, texts[1]);
-	number_text(&row->largest[1], row->estimated, texts[2]);
-	number_text(&row->stranded, row->estimated, texts[3]);
+	number_text(&row->largest[0], row->basis == CLUSTER_ESTIMATED, texts[1]);
+	number_text(&row->largest[1], row->basis == CLUSTER_ESTIMATED, texts[2]);
+	number_text(&row->stranded, row->basis == CLUSTER_ESTIMATED, texts[3]);
 	for (size_t i = 0; i < N_NUMBERS; i++)
 		svg_text(out, x + number_edges[i], y, "mono r", texts[i]);
 }
@@ -220,7 +220,8 @@ static void totals_text(const struct list_totals *t, struct strbuf *out)
 		strbuf_addf(out, "; %s %u of %u free", t->devices[i].resource, t->devices[i].free,
 			t->devices[i].healthy);
 	if (t->n_estimated > 0)
-		strbuf_addf(out, "; %zu of the nodes are estimated (~)", t->n_estimated);
+		strbuf_addf(out, "; %zu of the nodes %s estimated (~)", t->n_estimated,
+			t->n_estimated == 1 ? "is" : "are");
 }
 
 static size_t draw_legend(struct strbuf *out, size_t y)

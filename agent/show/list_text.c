@@ -90,10 +90,10 @@ static void add_cell(struct strbuf *out, const struct list_row *row, enum list_c
 		break;
 	case LIST_ONE_NUMA:
 	case LIST_TWO_NUMA:
-		add_number(out, &row->largest[column - LIST_ONE_NUMA], row->estimated);
+		add_number(out, &row->largest[column - LIST_ONE_NUMA], row->basis == CLUSTER_ESTIMATED);
 		break;
 	case LIST_STRANDED:
-		add_number(out, &row->stranded, row->estimated);
+		add_number(out, &row->stranded, row->basis == CLUSTER_ESTIMATED);
 		break;
 	case LIST_AGE:
 		add_age(out, row->age_s);
@@ -105,7 +105,7 @@ static void add_cell(struct strbuf *out, const struct list_row *row, enum list_c
 		add_devices(out, row->devices, row->n_devices);
 		break;
 	case LIST_BASIS:
-		strbuf_addstr(out, row->estimated ? "estimated" : "exact");
+		strbuf_addstr(out, cluster_basis_names[row->basis]);
 		break;
 	case LIST_COLUMN_COUNT:
 		break;

@@ -38,8 +38,11 @@ static void add_device(struct list_row *row, const char *resource, unsigned free
 
 static void add_row(struct list_row *row, const char *name, const char *exporter, const char *unknown)
 {
-	*row = (struct list_row){
-		.name = copy(name), .exporter = copy(exporter), .unknown = copy(unknown), .age_s = -1};
+	*row = (struct list_row){.name = copy(name),
+		.exporter = copy(exporter),
+		.unknown = copy(unknown),
+		.age_s = -1,
+		.basis = CLUSTER_EXACT};
 }
 
 static void add_verdicts(struct list_row *row, size_t one, size_t two, size_t stranded)
@@ -72,7 +75,7 @@ void test_list_rows(struct list_row rows[TEST_LIST_ROWS])
 	add_row(&rows[3], "far", "nfd-topology-updater", "");
 	add_numa(&rows[3], "100/128 -");
 	add_verdicts(&rows[3], 100, 100, 4);
-	rows[3].estimated = true;
+	rows[3].basis = CLUSTER_ESTIMATED;
 	rows[3].policy = TOPOLOGY_MANAGER_BEST_EFFORT;
 	rows[3].age_s = 172800;
 	add_row(&rows[4], "\033[2Jbad\xc3\xa9<&\"", "x\ny", "");
@@ -102,7 +105,8 @@ static void fill(struct list_row *row, const struct observation *o)
 
 static void name_row(struct list_row *row, const char *name, const char *exporter, int64_t age_s)
 {
-	*row = (struct list_row){.name = copy(name), .exporter = copy(exporter), .age_s = age_s};
+	*row = (struct list_row){
+		.name = copy(name), .exporter = copy(exporter), .age_s = age_s, .basis = CLUSTER_EXACT};
 }
 
 /* A node of 2s-snc4: NUMA node k has the cores 6k to 6k+5, whose second threads are 48 above. */
@@ -161,5 +165,5 @@ void test_list_picture(struct list_row rows[TEST_LIST_PICTURE])
 	observation_init(&o);
 	observation_of_kubelet("seed-2s-32cpu", "0,16", &held, 1, &o);
 	fill(&rows[n], &o);
-	rows[n].estimated = true;
+	rows[n].basis = CLUSTER_ESTIMATED;
 }

@@ -153,7 +153,7 @@ static void devices_and_totals(void **state)
 	observation_init(&o);
 	observe_node(&o);
 	row_of(&o, NULL, &rows[1]);
-	rows[1].estimated = true;
+	rows[1].basis = CLUSTER_ESTIMATED;
 	assert_int_equal(list_totals(rows, 2, &totals), 0);
 	assert_int_equal(totals.n_nodes, 2);
 	assert_int_equal(totals.n_estimated, 1);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nrtd list: what each node of a cluster has free, once or again and again. */
+#include "agent/cli/commands.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "agent/base/json.h"
+#include "agent/base/output.h"
+#include "agent/base/yaml.h"
+#include "agent/cli/list_doc.h"
+#include "agent/cli/pod_input.h"
+#include "agent/cli/watching.h"
+#include "agent/cluster/cluster_node.h"
+#include "agent/show/list_svg.h"
+#include "agent/show/list_text.h"
+#include "agent/show/show_svg.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/vec.h"
+
+#define SVG_PER_COLUMN 8 /* pixels */
+
+/* ---- the rows */
+
+struct rows {
+	struct list_row *items;
+	size_t n_items;
+	size_t items_size;
+	const struct pod_request *shape; /* whose stranded CPUs are counted, or NULL */
+	int64_t now_s;
+	bool quiet; /* a log would spoil a picture that is redrawn */
+};
+
+static void rows_release(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->n_items; i++)
+		list_row_release(&rows->items[i]);
+	free(rows->items);
+	*rows = (struct rows){0};
+}
+
+static int64_t age(const struct rows *rows, const struct cluster_node *node)
+{
+	if (node->written_s <= 0)
+		return -1;
+	return rows->now_s > node->written_s ? rows->now_s - node->written_s : 0;
+}
+
+static int add_node(struct cluster_node *node, void *data, struct err *err)
+{
+	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	struct rows *rows = data;
+	struct list_row *row;
+	int r;
+
+	if (node->odd && !rows->quiet)
+		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
+	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
+	if (!row)
+		return err_no_memory(err);
+	row->basis = node->basis;
+	row->age_s = age(rows, node);
+	row->name = strdup(node->state.node_name);
+	row->exporter = TAKE(node->exporter);
+	r = row->name && row->exporter ? node_asker_init(&asker, &node->state) : -ENOMEM;
+	if (r == 0)
+		r = list_row_fill(row, &asker, rows->shape);
+	if (r == 0 && node->basis == CLUSTER_UNKNOWN && !*row->unknown) {
+		free(row->unknown);
+		row->unknown = strdup(node->why.text);
+		r = row->unknown ? 0 : -ENOMEM;
+	}
+	return r < 0 ? err_no_memory(err) : 0;
+}
+
+/* The rows in the order that is asked for, and their totals. What is wrong with the inputs is usage. */
+static int read_rows(
+	const struct options *options, struct rows *rows, struct list_totals *totals, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
+	const struct pod_template *pod = NULL;
+	int r = 0;
+
+	if (pod_input_given(options)) {
+		r = pod_input_read(options, &pods, err);
+		if (r == 0)
+			r = pod_input_pick(options, &pods, &pod, err);
+	}
+	if (r < 0)
+		return r;
+	rows->shape = pod ? &pod->pod : NULL;
+	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
+	rows->quiet = option_set(options, OPT_WATCH);
+	r = cluster_nodes_each(options->value[OPT_NRT], add_node, rows, err);
+	rows->shape = NULL;
+	if (r < 0)
+		return r;
+	list_sort(rows->items, rows->n_items, list_column_find(options->value[OPT_LIST_SORT]));
+	return list_totals(rows->items, rows->n_items, totals) < 0 ? err_no_memory(err) : 0;
+}
+
+/* ---- printing */
+
+static int print_doc(
+	const struct rows *rows, const struct list_totals *totals, const char *output, struct strbuf *out)
+{
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	int r = list_to_doc(rows->items, rows->n_items, totals, &doc);
+
+	if (r < 0)
+		return r;
+	return !strcmp(output, "json") ? json_print(&doc, out) : yaml_print(&doc, out);
+}
+
+static int print_table(const struct options *options, const struct rows *rows,
+	const struct list_totals *totals, const struct terminal *terminal, struct strbuf *out)
+{
+	CLEANUP(canvas_release) struct canvas c = {0};
+	const struct list_look look = {
+		.wide = !strcmp(options->value[OPT_LIST_OUTPUT], "wide"),
+		.headers = !option_set(options, OPT_NO_HEADERS),
+		.bars = terminal->is_terminal,
+		.width = terminal->is_terminal ? terminal->width : 0,
+	};
+	int r = list_text_draw(rows->items, rows->n_items, totals, &look, &c);
+
+	return r < 0 ? r : canvas_print(&c, terminal->colour, terminal->utf8, out);
+}
+
+static int picture(
+	const struct options *options, const struct terminal *terminal, struct strbuf *out, struct err *err)
+{
+	CLEANUP(rows_release) struct rows rows = {0};
+	CLEANUP(list_totals_release) struct list_totals totals = {0};
+	const char *output = options->value[OPT_LIST_OUTPUT], *columns = options->value[OPT_WIDTH];
+	int r = read_rows(options, &rows, &totals, err);
+
+	if (r < 0)
+		return r;
+	if (!strcmp(output, "svg"))
+		r = list_svg(rows.items, rows.n_items, &totals,
+			columns ? strtoul(columns, NULL, 10) * SVG_PER_COLUMN : SHOW_SVG_WIDTH, out);
+	else if (!strcmp(output, "json") || !strcmp(output, "yaml"))
+		r = print_doc(&rows, &totals, output, out);
+	else
+		r = print_table(options, &rows, &totals, terminal, out);
+	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
+}
+
+static int list_once(const struct options *options)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
+	struct terminal terminal;
+	struct err err = {""};
+	int r;
+
+	watching_terminal(options, &terminal);
+	r = picture(options, &terminal, &text, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return r == -ENOMEM || r == -EFBIG ? EXIT_FAILURE : EXIT_USAGE;
+	}
+	r = output_write(text.text, text.len);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
+
+/* Flags that go together. */
+static int check_flags(const struct options *options, struct err *err)
+{
+	const char *output = options->value[OPT_LIST_OUTPUT], *watch = options->origin[OPT_WATCH];
+	const char *nrt = options->value[OPT_NRT], *pod = options->value[OPT_FILENAME];
+	bool both = nrt && pod && !strcmp(nrt, "-") && !strcmp(pod, "-");
+
+	if (!nrt)
+		return err_set(err, -EINVAL, "--nrt FILE (the nodes) is needed");
+	if (both)
+		return err_set(err, -EINVAL, "--nrt and -f cannot both be standard input");
+	if (!option_set(options, OPT_WATCH))
+		return 0;
+	if (strcmp(output, "table") != 0 && strcmp(output, "wide") != 0)
+		return err_set(err, -EINVAL, "%s: only a table can be watched", watch);
+	if (!strcmp(nrt, "-") || (pod && !strcmp(pod, "-")))
+		return err_set(
+			err, -EINVAL, "%s: standard input can be read only once, give it a file", watch);
+	return 0;
+}
+
+int command_list(const struct options *options)
+{
+	struct err err = {""};
+
+	if (check_flags(options, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	return option_set(options, OPT_WATCH) ? watching(options, picture) : list_once(options);
+}
