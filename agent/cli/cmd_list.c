@@ -152,6 +152,7 @@ static int picture(
 static int list_once(const struct options *options)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
+	const char *output = options->value[OPT_LIST_OUTPUT];
 	struct terminal terminal;
 	struct err err = {""};
 	int r;
@@ -162,7 +163,9 @@ static int list_once(const struct options *options)
 		log_error("%s", err.text);
 		return r == -ENOMEM || r == -EFBIG ? EXIT_FAILURE : EXIT_USAGE;
 	}
-	r = output_write(text.text, text.len);
+	/* A table and a picture have no text in them that could steer a terminal. */
+	r = !strcmp(output, "json") || !strcmp(output, "yaml") ? output_text(&text)
+							       : output_write(text.text, text.len);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;

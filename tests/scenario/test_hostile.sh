@@ -101,6 +101,12 @@ for nrt in nrt quantity raw broken kind list; do
 			run "score of $nrt for $pod as $output" score --nrt "$dir/$nrt.json" -f "$dir/$pod.json" -o $output
 		done
 	done
+	for output in table wide json yaml svg; do
+		run "list of $nrt as $output" list --nrt "$dir/$nrt.json" -o $output
+	done
+	for pod in pod pod-raw pod-broken pod-quantity; do
+		run "list of $nrt for $pod" list --nrt "$dir/$nrt.json" -f "$dir/$pod.json"
+	done
 	for output in text svg; do
 		run "show of $nrt as $output" show --nrt "$dir/$nrt.json" -o $output
 	done
@@ -108,6 +114,10 @@ for nrt in nrt quantity raw broken kind list; do
 done
 run "score, to see its names" score --nrt "$dir/nrt.json" -f "$dir/pod.json"
 said "score names the node" 'e?]0;owned?'
+run "list, to see its names" list --nrt "$dir/nrt.json"
+said "list names the node" 'e?]0;owned?'
+run "a picture of many" list --nrt "$dir/list.json" -o svg
+picture "a picture of many has no script"
 run "a picture" show --nrt "$dir/nrt.json" -o svg
 picture "a picture has no script"
 said "the picture has its names" '&lt;script&gt;'
@@ -186,7 +196,7 @@ printf 'apiVersion: v1\nkind: Config\ncurrent-context: "%s"\ncontexts:\n- name: 
 	"$evil" "$evil" "$evil" "$evil" "$evil" "$evil" "$evil" "$evil" >"$dir/kubeconfig"
 for name in "$raw" "$broken"; do
 	run "an unknown command" "$name"
-	for command in run dump show fit score why check diff completion; do
+	for command in run dump show fit score list why check diff completion; do
 		run "$command with an unknown flag" $command "--$name"
 		run "$command with an argument" $command "$name"
 	done
@@ -196,6 +206,8 @@ for name in "$raw" "$broken"; do
 		done
 	done
 	run "score of a file that is not there" score --nrt "$name" -f "$name"
+	run "list of a file that is not there" list --nrt "$name"
+	run "list by an unknown column" list --nrt "$dir/nrt.json" --sort-by "$name"
 	run "fit of a file that is not there" fit -f "$name"
 	run "fit with resources" fit --cpus 1 --device "$name/dev=1"
 	run "show of a width" show --width "$name"

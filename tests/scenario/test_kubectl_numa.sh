@@ -68,6 +68,28 @@ check "show asks for the node's object" grep -qx \
 	"get noderesourcetopologies.topology.node.k8s.io 2s-snc4 --kubeconfig $dir/a b -o json" "$dir/record"
 plugin show --width 100
 says "show without a node" 2 "name the node first: kubectl numa show NODE [FLAG...]"
+plugin show 2s-snc4 other
+says "show of two nodes" 2 "show draws one node"
+OBJECTS=$examples/kep-nodes.yaml
+plugin top --no-headers --sort-by free -n x
+check "top" test "$(awk '{print $1}' "$dir/out" | tr '\n' ' ')" = "node-2 node-1 "
+check "top asks for every object" grep -qx 'get noderesourcetopologies.topology.node.k8s.io -n x -o json' "$dir/record"
+plugin top node-1 "it's 2" -o json -- --as me
+check "top of nodes" grep -q '"name": "node-1",' "$dir/out"
+check "top asks for these" grep -qx \
+	"get noderesourcetopologies.topology.node.k8s.io node-1 it's 2 --as me -o json" "$dir/record"
+"$NRTD" list --nrt "$OBJECTS" >"$dir/want"
+plugin top
+check "top prints what nrtd list does" cmp -s "$dir/out" "$dir/want"
+printf '{\n    "apiVersion": "v1",\n    "items": [],\n    "kind": "List"\n}\n' >"$dir/none.json"
+OBJECTS=$dir/none.json
+plugin top
+says "no object yet" 1 "the cluster has no NodeResourceTopology objects yet: is an exporter, such as nrtd, running?"
+REFUSE='Error from server (NotFound): noderesourcetopologies.topology.node.k8s.io "b" not found'
+plugin top a b
+says "of two nodes one is not there" 1 "$REFUSE"
+REFUSE=''
+OBJECTS=$examples/kep-nodes.yaml
 KUBECTL=$dir/absent
 plugin show 2s-snc4
 says "no kubectl" 1 "'$dir/absent' is not there: it finds the cluster"

@@ -1,0 +1,159 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `nrtd list` as a user runs it: what it says is what nrtd fit says of the same node, every way to give it nodes and a
+# shape, all outputs, bad input, --watch, and a cluster of 5000 nodes. B names the build folder.
+# shellcheck disable=SC2317 # functions called by name
+set -u
+nrtd=${B:-build}/nrtd
+examples=tests/fixtures/examples
+machines=build/fixtures/machines
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+export LC_ALL=C
+unset COLUMNS NO_COLOR NRTD_NRT NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_LIST_OUTPUT NRTD_LIST_SORT_BY NRTD_NO_HEADERS NRTD_CPUS
+check() { # NAME COMMAND...
+	name=$1
+	shift
+	if "$@"; then
+		echo "ok $name"
+	else
+		echo "not ok $name"
+		head -n 30 "$dir/out" "$dir/err" | sed 's/^/# /'
+		failed=1
+	fi
+}
+list() { "$nrtd" list "$@" >"$dir/out" 2>"$dir/err"; }
+# The table's column of a node: is NODE COLUMN VALUE
+cell() { awk -v node="$1" -v column="$2" '$1 == node {print $column}' "$dir/out"; }
+is() { [ "$(cell "$1" "$2")" = "$3" ]; }
+names() { awk '{print $1}' "$dir/out" | tr '\n' ' '; }
+
+# --- the largest pods are those that nrtd fit admits on the same machine: no pod is larger
+cp -r "$machines/seed-2s-32cpu/." "$dir/seed"
+mkdir -p "$dir/seed/var/lib/kubelet"
+printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
+	>"$dir/seed/var/lib/kubelet/cpu_manager_state"
+on_node() { # POLICY COMMAND [ARG...]
+	policy=$1
+	shift
+	"$nrtd" "$@" --sysroot "$dir/seed" --node-name seed --cpu-manager-policy static --memory-manager-policy None \
+		--topology-manager-policy "$policy" --topology-manager-scope container --reserved-cpus 0 2>/dev/null
+}
+for policy in none best-effort restricted single-numa-node; do
+	on_node $policy dump -o json >"$dir/seed.json"
+	list --nrt "$dir/seed.json" --no-headers
+	numbers=$(tr -d '~' <"$dir/out" | awk '{print $5, $6, $7, $8}')
+	free=${numbers%%/*}
+	set -- $numbers
+	for n in "$2" "$3"; do
+		on_node $policy fit --cpus "$n" --memory 1Mi >"$dir/out"
+		check "$policy: fit admits the largest pod, $n CPUs" test $? -eq 0
+	done
+	for n in $(seq $(($3 + 1)) "$free"); do
+		on_node $policy fit --cpus "$n" --memory 1Mi >"$dir/out"
+		check "$policy: fit refuses $n CPUs" test $? -eq 3
+	done
+	check "$policy: nothing is stranded" test "$4" -eq 0
+	copies=$(on_node $policy fit --cpus 3 --memory 1Mi -o json | sed -n 's/^ *"n": \([0-9]*\),*$/\1/p; s/^ *"copies": \([0-9]*\),*$/\1/p' | head -n 1)
+	list --nrt "$dir/seed.json" --no-headers --cpus 3 --memory 1Mi
+	check "$policy: pods of 3 CPUs strand what $copies copies leave" \
+		test "$(tr -d '~' <"$dir/out" | awk '{print $8}')" -eq $((free - 3 * copies))
+done
+
+# --- every way to give it nodes and a shape, every output
+list --nrt $examples/kep-nodes.yaml
+cp "$dir/out" "$dir/want"
+check "free CPUs of each NUMA node" is node-1 4 2,4
+check "free of allocatable" is node-1 5 6/16
+check "zones alone are an estimate" is node-1 7 '~6'
+check "and that is said" grep -q '^~ estimated by the zones' "$dir/out"
+check "totals" grep -q '^2 nodes  *22/32  *8  *16  *~0$' "$dir/out"
+"$nrtd" list --nrt - <$examples/kep-nodes.yaml >"$dir/out" 2>"$dir/err"
+check "standard input gives the same" cmp -s "$dir/out" "$dir/want"
+list --nrt $examples/kep-nodes.yaml --no-headers --sort-by free
+check "--no-headers, --sort-by free" test "$(names)" = "node-2 node-1 "
+sed 's/^  name: node-2$/  name: node-10/; s/^  name: node-1$/  name: node-9/' $examples/kep-nodes.yaml >"$dir/names.yaml"
+list --nrt "$dir/names.yaml" --no-headers
+check "node-9 is before node-10" test "$(names)" = "node-9 node-10 "
+list --nrt $examples/kep-nodes.yaml --cpus 3
+check "a shape by flags" is node-2 8 '~1'
+list --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
+check "a shape from a file" is node-2 8 '~4'
+list --nrt $examples/kep-nodes.yaml -o wide
+check "-o wide" grep -q 'ALLOCATABLE  BASIS$' "$dir/out"
+list --nrt $examples/kep-nodes.yaml -o json
+check "-o json" grep -q '"largestPods": \[4, 6\]' "$dir/out"
+list --nrt $examples/kep-nodes.yaml -o yaml
+check "-o yaml" grep -q '^    stranded: 0$' "$dir/out"
+list --nrt $examples/kep-nodes.yaml -o svg
+check "-o svg" grep -q '<title>node-1, NUMA node 0: 2 of 8 CPUs free</title>' "$dir/out"
+list --nrt $examples/kep-nodes.yaml --color always
+check "--color always" grep -q "$(printf '\033')\[0;1m" "$dir/out"
+
+# --- bad input: status 2, one line, nothing printed
+refuse() { # NAME MESSAGE ARGS...
+	refuse_name=$1
+	message=$2
+	shift 2
+	list "$@"
+	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$message" "$dir/err"
+	check "$refuse_name" test $? -eq 0
+}
+nodes=$examples/kep-nodes.yaml
+refuse "no nodes" "--nrt FILE"
+refuse "file that is not there" "cannot open" --nrt "$dir/none"
+refuse "a pod as node" "not a NodeResourceTopology" --nrt $examples/kep-pod.yaml
+refuse "a node as shape" "kep-nodes.yaml" --nrt $nodes -f $nodes
+refuse "an unknown column" "--sort-by" --nrt $nodes --sort-by size
+refuse "two standard inputs" "cannot both be standard input" --nrt - -f -
+refuse "standard input watched" "--watch: standard input can be read only once" --nrt - --watch
+refuse "a shape on standard input watched" "--watch: standard input can be read only once" --nrt $nodes -f - --watch
+refuse "a picture watched" "--watch: only a table can be watched" --nrt $nodes -o svg --watch
+sed 's/available: "2"/available: "two"/' $nodes >"$dir/quantity.yaml"
+refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --nrt "$dir/quantity.yaml"
+
+# --- --watch reads the file again
+cp $nodes "$dir/watched.yaml"
+"$nrtd" list --watch=1 --nrt "$dir/watched.yaml" >"$dir/out" 2>"$dir/err" &
+pid=$!
+until_said() { # TEXT: within half a minute
+	for _ in $(seq 60); do
+		grep -q "$1" "$dir/out" && return 0
+		sleep 0.5
+	done
+	return 1
+}
+check "--watch draws" until_said '^node-1 '
+sed 's/^  name: node-1$/  name: node-3/' $nodes >"$dir/changed.yaml"
+mv "$dir/changed.yaml" "$dir/watched.yaml"
+check "--watch shows what has changed" until_said '^node-3 '
+rm "$dir/watched.yaml"
+check "--watch says that the file is gone" until_said "^nrtd: error: cannot open '$dir/watched.yaml'"
+kill -TERM "$pid"
+wait "$pid"
+check "--watch ends well on SIGTERM" test $? -eq 0
+
+# --- 5000 nodes of eight NUMA nodes (make bench has times and memory)
+awk 'BEGIN {
+	printf "{\"kind\":\"List\",\"items\":["
+	for (n = 0; n < 5000; n++) {
+		printf "%s{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"n%d\"},", n ? "," : "", n
+		printf "\"attributes\":[{\"name\":\"topologyManagerPolicy\",\"value\":\"restricted\"},{\"name\":\"topologyManagerScope\",\"value\":\"container\"}],\"zones\":["
+		for (z = 0; z < 8; z++) {
+			printf "%s{\"name\":\"node-%d\",\"type\":\"Node\",\"costs\":[", z ? "," : "", z
+			for (c = 0; c < 8; c++)
+				printf "%s{\"name\":\"node-%d\",\"value\":%d}", c ? "," : "", c, c == z ? 10 : 20
+			printf "],\"resources\":[{\"name\":\"cpu\",\"capacity\":\"16\",\"allocatable\":\"16\",\"available\":\"%d\"},", (n + z) % 17
+			printf "{\"name\":\"memory\",\"capacity\":\"64Gi\",\"allocatable\":\"64Gi\",\"available\":\"64Gi\"}]}"
+		}
+		printf "]}"
+	}
+	print "]}"
+}' >"$dir/cluster.json"
+list --nrt "$dir/cluster.json" --no-headers
+check "5000 nodes: a line for each" test "$(wc -l <"$dir/out")" -eq 5000
+check "5000 nodes: the last" is n4999 4 1,2,3,4,5,6,7,8
+list --nrt "$dir/cluster.json" -o svg
+check "5000 nodes: a cell for each NUMA node" test "$(grep -c '<title>n[0-9]*, NUMA node' "$dir/out")" -eq 40000
+exit $failed
