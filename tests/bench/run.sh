@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make bench: time and memory of `nrtd dump` as a process, then every bench_* program that measures functions.
+# make bench: time and memory of `nrtd dump` and `nrtd list` as processes, then every bench_* program that measures
+# functions.
 set -eu
 B=${B:-build}
 fixtures=build/fixtures/machines
@@ -28,6 +29,23 @@ tests/bench/pods.sh "$work" sh -c '
 	pods "files"
 	pods "API" --pod-resources "$socket" --state-files none
 	pods "both" --pod-resources "$socket"' || [ $? -eq 77 ]
+# A cluster of nodes with eight NUMA nodes, as kubectl gets their objects.
+object=$("$B/nrtd" dump --sysroot "$fixtures/2s-snc4" --node-name the-node --cpu-manager-policy static --reserved-cpus 0,48 \
+	--topology-manager-policy restricted --topology-manager-scope container --memory-manager-policy None -o json 2>"$work/err" |
+	tr -s ' \n' ' ')
+for n in 1000 5000; do
+	awk -v n=$n -v object="$object" 'BEGIN {
+		printf "{\"kind\":\"List\",\"items\":["
+		for (i = 0; i < n; i++) {
+			node = object
+			gsub(/the-node/, "node-" i, node)
+			printf "%s%s", (i ? "," : ""), node
+		}
+		print "]}"
+	}' >"$work/cluster-$n.json"
+done
+dump "list, 1000 nodes of 8 NUMA" 500 48 "$B/nrtd" list --nrt "$work/cluster-1000.json"
+dump "list, 5000 nodes of 8 NUMA" 1000 128 "$B/nrtd" list --nrt "$work/cluster-5000.json"
 for b in "$B"/tests/bench/bench_*; do
 	case $b in *.o | *.d | */bench_dump) continue ;; esac
 	echo
