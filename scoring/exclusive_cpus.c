@@ -176,43 +176,6 @@ void exclusive_cpus_admitted_release(struct exclusive_cpus_admitted *a)
 	*a = (struct exclusive_cpus_admitted){0};
 }
 
-int exclusive_cpus_init(struct exclusive_cpus *ret, const struct kubelet_node *node)
-{
-	struct exclusive_cpus e = {.step = 1};
-	struct settings settings = *node->settings;
-	struct kubelet_node as = *node;
-	int r = 0;
-
-	as.settings = &settings;
-	settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
-	for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_NONE;
-		policy <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && r == 0; policy++) {
-		struct kubelet k;
-
-		settings.topology.policy = policy;
-		r = kubelet_init(&k, &as);
-		if (r == 0) {
-			r = exclusive_cpus_find(&k, &e.policies[policy]);
-			kubelet_release(&k);
-		}
-		if (r == 0 && e.policies[policy].step > e.step)
-			e.step = e.policies[policy].step;
-	}
-	if (r < 0) {
-		exclusive_cpus_release(&e);
-		return r;
-	}
-	*ret = e;
-	return 0;
-}
-
-void exclusive_cpus_release(struct exclusive_cpus *e)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(e->policies); i++)
-		exclusive_cpus_admitted_release(&e->policies[i]);
-	memset(e, 0, sizeof(*e));
-}
-
 size_t exclusive_cpus_largest(const struct exclusive_cpus_admitted *a, size_t most)
 {
 	size_t best = 0;
@@ -273,17 +236,13 @@ int exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
 	return 0;
 }
 
-void exclusive_cpus_limit(struct exclusive_cpus *e, size_t most)
+void exclusive_cpus_limit(struct exclusive_cpus_admitted *a, size_t most)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(e->policies); i++) {
-		struct exclusive_cpus_admitted *a = &e->policies[i];
+	while (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].first > most)
+		a->n_ranges--;
+	if (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].last > most) {
+		struct exclusive_cpu_range *r = &a->ranges[a->n_ranges - 1];
 
-		while (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].first > most)
-			a->n_ranges--;
-		if (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].last > most) {
-			struct exclusive_cpu_range *r = &a->ranges[a->n_ranges - 1];
-
-			r->last = most - (most - r->first) % e->step;
-		}
+		r->last = most - (most - r->first) % a->step;
 	}
 }

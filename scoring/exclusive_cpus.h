@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * exclusive_cpus: the numbers of exclusive CPUs that this node's kubelet would admit right now. They are
- * given for each policy of the Topology Manager, or for a kubelet as it is. A number is admitted when
+ * exclusive_cpus: the numbers of exclusive CPUs that a kubelet would admit right now. A number is admitted when
  * kubelet_judge() admits the Guaranteed pod of one container that asks for as many CPUs and nothing else.
  * Depends on scoring/kubelet.h.
  */
@@ -20,25 +19,12 @@ struct exclusive_cpus_admitted {
 	unsigned step; /* CPUs per core under full-pcpus-only, else 1 */
 };
 
-struct exclusive_cpus {
-	unsigned step; /* the policies' */
-	/* That of an unknown policy stays empty. */
-	struct exclusive_cpus_admitted policies[TOPOLOGY_MANAGER_POLICY_COUNT];
-};
-
 /* With distribute-cpus-across-numa each number is tried out; on more NUMA nodes with CPUs than this that
  * takes too long and the ranges are not known. */
 #define EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES 8u
 
-/* 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it. The node's own policy and scope
- * play no part: one container gets the same in either scope. */
-int exclusive_cpus_init(struct exclusive_cpus *ret, const struct kubelet_node *node);
-void exclusive_cpus_release(struct exclusive_cpus *e);
-
-/*
- * The numbers of this kubelet, in the scope and under the policy that it has; what is said above of the scope
- * holds. 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it.
- */
+/* 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it. The scope plays no part, but has to be
+ * known: one container gets the same in either. */
 int exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret);
 void exclusive_cpus_admitted_release(struct exclusive_cpus_admitted *a);
 
@@ -55,4 +41,4 @@ int exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
 
 /* Take the numbers above `most` out: the managers would admit them, but the whole node has not that many left
  * (OutOfcpu). */
-void exclusive_cpus_limit(struct exclusive_cpus *e, size_t most);
+void exclusive_cpus_limit(struct exclusive_cpus_admitted *a, size_t most);

@@ -6,7 +6,8 @@
 
 #include "common/cleanup.h"
 
-static int score_shape(struct fit_space *s, const struct request_shape *shape, struct shape_hint *ret)
+static int score_shape(struct fit_space *s, const struct request_shape *shape, enum strategy strategy,
+	struct shape_hint *ret)
 {
 	const struct topology_manager_config *topology = &s->inventory->topology;
 	CLEANUP(request_plan_release) struct request_plan plan = {0};
@@ -16,8 +17,7 @@ static int score_shape(struct fit_space *s, const struct request_shape *shape, s
 		return r;
 	ret->name = shape->name;
 	ret->fit = strategy_pod_fit(s, &plan, topology->scope);
-	for (enum strategy strategy = 0; strategy < STRATEGY_COUNT; strategy++)
-		ret->scores[strategy] = strategy_score(s, &plan, topology, strategy, NULL);
+	ret->score = strategy_score(s, &plan, topology, strategy, NULL);
 	return 0;
 }
 
@@ -26,10 +26,10 @@ static int fill(struct fit_hints *h, const struct fit_hints_input *input, struct
 	int r = frontier_init(&h->frontier, s, &input->limits);
 
 	if (r == 0 && input->kubelet)
-		r = exclusive_cpus_init(&h->exclusive, input->kubelet);
+		r = exclusive_cpus_find(input->kubelet, &h->exclusive);
 	h->has_exclusive = r == 0 && input->kubelet;
 	for (size_t i = 0; i < input->n_shapes && r == 0; i++) {
-		r = score_shape(s, &input->shapes[i], &h->shapes[i]);
+		r = score_shape(s, &input->shapes[i], input->strategy, &h->shapes[i]);
 		h->n_shapes = i + 1;
 	}
 	return r;
@@ -61,7 +61,7 @@ int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)
 void fit_hints_release(struct fit_hints *h)
 {
 	frontier_release(&h->frontier);
-	exclusive_cpus_release(&h->exclusive);
+	exclusive_cpus_admitted_release(&h->exclusive);
 	free(h->shapes);
 	*h = (struct fit_hints){0};
 }

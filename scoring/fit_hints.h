@@ -3,7 +3,7 @@
 /*
  * fit_hints: what a scheduler would have to compute about this node, computed once: the fit of any request
  * (scoring/frontier.h), the numbers of exclusive CPUs its kubelet would admit (scoring/exclusive_cpus.h), and
- * the scores of the request shapes that the operator names. Depends on common/ and scoring/ only.
+ * the score of the request shapes that the operator names. Depends on common/ and scoring/ only.
  */
 #include "scoring/exclusive_cpus.h"
 #include "scoring/frontier.h"
@@ -18,23 +18,24 @@ struct request_shape {
 struct shape_hint {
 	const char *name; /* the shape's own */
 	struct pod_fit fit;
-	int scores[STRATEGY_COUNT]; /* 0..100 or SCORE_UNKNOWN, all resources weighing 1 */
+	int score; /* 0..100 or SCORE_UNKNOWN, all resources weighing 1 */
 };
 
 struct fit_hints {
 	const struct inventory *inventory;
 	struct frontier frontier;
 	bool has_exclusive; /* the node's kubelet was given */
-	struct exclusive_cpus exclusive;
+	struct exclusive_cpus_admitted exclusive;
 	struct shape_hint *shapes; /* in the order given */
 	size_t n_shapes;
 };
 
 struct fit_hints_input {
 	const struct inventory *inventory;
-	const struct kubelet_node *kubelet; /* NULL = nothing is known of it */
+	const struct kubelet *kubelet; /* NULL = nothing is known of it */
 	const struct request_shape *shapes;
 	size_t n_shapes;
+	enum strategy strategy; /* of the shapes' scores */
 	struct frontier_limits limits;
 };
 

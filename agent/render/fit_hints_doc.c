@@ -2,6 +2,7 @@
 #include "agent/render/fit_hints_doc.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "agent/base/json.h"
 #include "common/cleanup.h"
@@ -77,24 +78,32 @@ static bool add_ids(struct doc *map, const struct inventory *inv, uint64_t posit
 	return list != NULL;
 }
 
+/* A plain number, "30.5", whose digits are exact. */
+static bool add_amount(struct doc *list, qty_t nano)
+{
+	struct doc *number = doc_add(list, NULL);
+	char text[64];
+	int len = snprintf(text, sizeof(text), "%" PRId64, (int64_t)(nano / QTY_UNIT));
+
+	if (nano % QTY_UNIT != 0) {
+		len += snprintf(
+			text + len, sizeof(text) - (size_t)len, ".%09" PRId64, (int64_t)(nano % QTY_UNIT));
+		while (text[len - 1] == '0')
+			len--;
+	}
+	return number && doc_set_text(number, DOC_NUMBER, text, (size_t)len) == 0;
+}
+
 static bool add_amounts(struct doc *map, const struct frontier *f, size_t entry)
 {
 	struct doc *list = doc_add_list(map, "available");
 	bool ok = list != NULL;
 
 	for (size_t r = 0; r < f->inventory->n_resources && ok; r++) {
-		struct quantity amount = {
-			.nano = frontier_amount(f, entry, r), .format = QUANTITY_DECIMAL_SI};
-		char text[QUANTITY_TEXT_MAX];
+		qty_t amount = frontier_amount(f, entry, r);
 
-		if (!is_anywhere(f->inventory, r))
-			continue;
-		if (amount.nano == FRONTIER_ABSENT) {
-			ok = add_null(list, NULL);
-			continue;
-		}
-		quantity_print(amount, text);
-		ok = doc_add_string(list, NULL, text) != NULL;
+		if (is_anywhere(f->inventory, r))
+			ok = amount == FRONTIER_ABSENT ? add_null(list, NULL) : add_amount(list, amount);
 	}
 	return ok;
 }
@@ -113,13 +122,14 @@ static bool add_fits(struct doc *parent, const struct frontier *f)
 	return ok && doc_add_bool(parent, "truncated", f->truncated);
 }
 
-static bool add_ranges(struct doc *map, const char *policy, const struct exclusive_cpus_admitted *a)
+static bool add_exclusive_cpus(struct doc *parent, const struct exclusive_cpus_admitted *a)
 {
-	struct doc *list;
+	struct doc *map = doc_add_map(parent, "exclusiveCPUs"), *list;
+	bool ok = doc_add_number(map, "step", a->step) != NULL;
 
 	if (a->unknown.text[0] != '\0')
-		return add_null(map, policy);
-	list = doc_add_list(map, policy);
+		return ok && add_null(map, "ranges");
+	list = doc_add_list(map, "ranges");
 	for (size_t i = 0; i < a->n_ranges && list; i++) {
 		struct doc *pair = doc_add_list(list, NULL);
 
@@ -127,50 +137,7 @@ static bool add_ranges(struct doc *map, const char *policy, const struct exclusi
 			!doc_add_number(pair, NULL, (int64_t)a->ranges[i].last))
 			return false;
 	}
-	return list != NULL;
-}
-
-static bool add_exclusive_cpus(struct doc *parent, const struct exclusive_cpus *e)
-{
-	struct doc *map = doc_add_map(parent, "exclusiveCPUs");
-	bool ok = doc_add_number(map, "step", e->step) != NULL;
-
-	for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_BEST_EFFORT;
-		policy <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && ok; policy++)
-		ok = add_ranges(map, topology_manager_policy_names[policy], &e->policies[policy]);
-	return ok;
-}
-
-static bool add_shape(struct doc *parent, const struct shape_hint *shape)
-{
-	/* In the order in which LeastNUMANodes, the strategy that asks for NUMA nodes, comes first. */
-	static const enum strategy order[STRATEGY_COUNT] = {STRATEGY_LEAST_NUMA_NODES,
-		STRATEGY_MOST_ALLOCATED, STRATEGY_LEAST_ALLOCATED, STRATEGY_BALANCED_ALLOCATION};
-	struct doc *map = doc_add_map(parent, shape->name), *scores;
-	bool ok = shape->fit.verdict == FIT_FOUND
-			  ? doc_add_number(map, "numaNodes", shape->fit.n_nodes) &&
-				    add_min_distance(map, shape->fit.min_distance)
-			  : add_null(map, "numaNodes") && add_null(map, "minDistance");
-
-	scores = ok ? doc_add_map(map, "scores") : NULL;
-	ok = scores != NULL;
-	for (size_t i = 0; i < STRATEGY_COUNT && ok; i++) {
-		int score = shape->scores[order[i]];
-
-		ok = score == SCORE_UNKNOWN ? add_null(scores, strategy_names[order[i]])
-					    : doc_add_number(scores, strategy_names[order[i]], score) != NULL;
-	}
-	return ok;
-}
-
-static bool add_shapes(struct doc *parent, const struct fit_hints *h)
-{
-	struct doc *map = doc_add_map(parent, "shapes");
-	bool ok = map != NULL;
-
-	for (size_t i = 0; i < h->n_shapes && ok; i++)
-		ok = add_shape(map, &h->shapes[i]);
-	return ok;
+	return ok && list;
 }
 
 /* A member that is there. */
@@ -223,10 +190,9 @@ int fit_hints_to_doc(
 	CLEANUP(doc_release) struct doc d = {.kind = DOC_MAP};
 	int r;
 
-	if (!doc_add_number(&d, "version", 1) || !doc_add_string(&d, "nrt", nrt_hash) ||
+	if (!doc_add_number(&d, "version", FIT_HINTS_VERSION) || !doc_add_string(&d, "nrt", nrt_hash) ||
 		!add_topology_manager(&d, &h->inventory->topology) || !add_resources(&d, h->inventory) ||
-		!add_fits(&d, &h->frontier) || (h->has_exclusive && !add_exclusive_cpus(&d, &h->exclusive)) ||
-		!add_shapes(&d, h))
+		!add_fits(&d, &h->frontier) || (h->has_exclusive && !add_exclusive_cpus(&d, &h->exclusive)))
 		return err_no_memory(err);
 	r = shorten(&d, max_size, err);
 	if (r < 0)

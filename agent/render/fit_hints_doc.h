@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The fit hints as the document in the node annotation nrtd.dev/fit-hints, version 1:
+ * The fit hints as the document in the node annotation nrtd.dev/fit-hints, version 2:
  *
- *	version            1
+ *	version            2; a reader passes over a version that it does not know
  *	nrt                content hash of the NodeResourceTopology object it was computed from
  *	topologyManager    {policy, scope, maxNUMANodes, preferClosestNUMANodes}; policy, scope null = unknown
  *	resources          names of what some NUMA node has; a request of none of them needs no NUMA node,
  *	                   one of these and of others fits nowhere
  *	fits               [{numaNodes, minDistance, available}]: the first entry that has every resource of a
  *	                   request in its amount (null: not even in amount 0) is its fit; minDistance null =
- *	                   unknown
+ *	                   unknown; amounts are CPUs, bytes and devices
  *	truncated          entries are missing at the end: what none covers may fit or not
- *	exclusiveCPUs      {step, "best-effort": [[first, last], ...] or null = unknown, ...}; absent when
- *	                   nothing is known of the kubelet
- *	shapes             {name: {numaNodes, minDistance, scores}}; numaNodes 0 = NUMA nodes do not matter to
- *	                   the pod, null = it does not fit, or unknown; a score null = unknown
+ *	exclusiveCPUs      {step, ranges: [[first, last], ...] or null = unknown}, what the kubelet would admit as it
+ *	                   is; absent when nothing is known of it
+ *
+ * Version 1 had the amounts as quantities, the ranges of three policies, and the shapes' scores.
  */
 #include "agent/base/doc.h"
 #include "common/err.h"
 #include "scoring/fit_hints.h"
 
 #define FIT_HINTS_ANNOTATION "nrtd.dev/fit-hints"
+#define FIT_HINTS_VERSION    2
 
 /* Bytes of the compact JSON, unless configured otherwise. */
 #define FIT_HINTS_MAX_SIZE ((size_t)16 * 1024)

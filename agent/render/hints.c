@@ -55,7 +55,7 @@ static int add_scores(const struct hints_config *c, const struct fit_hints *h, s
 {
 	for (size_t i = 0; i < h->n_shapes; i++) {
 		const struct shape_hint *shape = &h->shapes[i];
-		int score = shape->scores[c->strategy];
+		int score = shape->score;
 		struct admission a;
 		char key[128], text[16];
 		int r = node_asker_judge(asker, &c->shapes[i].pod, &a);
@@ -76,14 +76,12 @@ static int add_scores(const struct hints_config *c, const struct fit_hints *h, s
 
 static int add_labels(const struct fit_hints *h, const struct node_asker *asker, struct doc *labels)
 {
-	const struct exclusive_cpus_admitted *admitted =
-		&h->exclusive.policies[asker->settings.topology.policy];
 	size_t n;
 
 	for (unsigned i = 1; i <= h->inventory->n_nodes && i <= HINTS_MAX_NUMA_LABELS; i++) {
 		char key[64], text[24];
 
-		if (!largest_pod(asker, admitted, i, &n))
+		if (!largest_pod(asker, &h->exclusive, i, &n))
 			break;
 		snprintf(key, sizeof(key), HINTS_LABEL_PREFIX "%u-numa", i);
 		snprintf(text, sizeof(text), "%zu", n);
@@ -98,9 +96,10 @@ static int compute(const struct hints_config *c, const struct node_asker *asker,
 	CLEANUP(freep) struct request_shape *shapes = calloc(c->n_shapes + 1, sizeof(*shapes));
 	const struct fit_hints_input input = {
 		.inventory = &asker->state->inventory,
-		.kubelet = &asker->known.node,
+		.kubelet = &asker->kubelet,
 		.shapes = shapes,
 		.n_shapes = c->n_shapes,
+		.strategy = c->strategy,
 		.limits = {.entries = FRONTIER_MAX_ENTRIES, .work = FRONTIER_WORK_LIMIT},
 	};
 	int r;

@@ -162,6 +162,8 @@ static int run_ranges(const struct ranges_bench *b)
 		machine.n_cpus--;
 	settings.cpu_manager = CPU_MANAGER_STATIC;
 	settings.memory_manager = MEMORY_MANAGER_NONE;
+	settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
 	settings.topology.max_numa_nodes = 16;
 	settings.cpu_options.full_pcpus_only = b->full_pcpus;
 	settings.cpu_options.distribute_cpus_across_numa = b->distribute;
@@ -171,12 +173,16 @@ static int run_ranges(const struct ranges_bench *b)
 	node.shared = machine.online;
 	start = now_us();
 	do {
-		struct exclusive_cpus e = {0};
+		struct exclusive_cpus_admitted a = {0};
+		struct kubelet k;
 
 		if (r == 0)
-			r = exclusive_cpus_init(&e, &node);
-		if (r == 0)
-			exclusive_cpus_release(&e);
+			r = kubelet_init(&k, &node);
+		if (r == 0) {
+			r = exclusive_cpus_find(&k, &a);
+			kubelet_release(&k);
+		}
+		exclusive_cpus_admitted_release(&a);
 		n++;
 		elapsed = now_us() - start;
 	} while (r == 0 && elapsed < 2e5);

@@ -205,35 +205,31 @@ static void check_placements(const struct kubelet *k, const struct pod_request *
 	}
 }
 
-static bool in_ranges(const struct exclusive_cpus *e, enum topology_manager_policy policy, size_t n)
+static bool in_ranges(const struct exclusive_cpus_admitted *a, size_t n)
 {
-	const struct exclusive_cpus_admitted *a = &e->policies[policy];
-
 	for (size_t i = 0; i < a->n_ranges; i++)
 		if (n >= a->ranges[i].first && n <= a->ranges[i].last)
-			return (n - a->ranges[i].first) % e->step == 0;
+			return (n - a->ranges[i].first) % a->step == 0;
 	return false;
 }
 
 /* One container of n CPUs and nothing else. */
-static void check_ranges(
-	const struct kubelet_node *node, const struct kubelet *k, struct kubelet_workspace *ws, size_t n)
+static void check_ranges(const struct kubelet *k, struct kubelet_workspace *ws, size_t n)
 {
-	struct exclusive_cpus e;
+	struct exclusive_cpus_admitted a;
 	struct kubelet_verdict verdict;
 	struct pod_request pod;
-	enum topology_manager_policy policy = k->rules.policy;
 
-	fuzz_require(exclusive_cpus_init(&e, node) == 0);
+	fuzz_require(exclusive_cpus_find(k, &a) == 0);
 	pod_request_init(&pod);
 	fuzz_require(pod_request_add(&pod, CONTAINER_APP, "c") != NULL);
 	fuzz_require(
 		resource_list_set(&pod.containers[0].requests, "cpu", quantity_from_units((int64_t)n)) == 0);
 	fuzz_require(kubelet_judge(k, ws, &pod, QOS_GUARANTEED, &verdict) == 0);
-	if (k->cpu_static && policy >= TOPOLOGY_MANAGER_BEST_EFFORT && verdict.answer != KUBELET_UNKNOWN)
-		fuzz_require(in_ranges(&e, policy, n) == (verdict.answer == KUBELET_ADMITS));
+	if (k->cpu_static && a.unknown.text[0] == '\0' && verdict.answer != KUBELET_UNKNOWN)
+		fuzz_require(in_ranges(&a, n) == (verdict.answer == KUBELET_ADMITS));
 	pod_request_release(&pod);
-	exclusive_cpus_release(&e);
+	exclusive_cpus_admitted_release(&a);
 }
 
 static void check_kubelet(struct input *in, const struct pod_request *pod)
@@ -276,7 +272,7 @@ static void check_kubelet(struct input *in, const struct pod_request *pod)
 	fuzz_require(kubelet_workspace_new(&k, &ws) == 0);
 	fuzz_require(kubelet_judge(&k, ws, pod, qos, &verdict) == 0);
 	check_placements(&k, pod, qos, &verdict);
-	check_ranges(&node, &k, ws, 1 + take(in, 64));
+	check_ranges(&k, ws, 1 + take(in, 64));
 	kubelet_release(&k);
 }
 

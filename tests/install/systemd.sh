@@ -247,7 +247,7 @@ test_running() {
 	check "with what the kubelet's command line says" \
 		says nrt '{.attributes[?(@.name=="topologyManagerPolicy")].value}' -- restricted
 	check "and the Node's hints" says kubectl get node $node -o 'jsonpath={.metadata.annotations.nrtd\.dev/fit-hints}' -- \
-		'\{"version":1,.*'
+		'\{"version":2,.*'
 	for source in kubelet-settings state-files pod-resources; do
 		check "it reads: $source" says near curl -s http://127.0.0.1:8095/metrics -- \
 			"nrtd_source_state\\{source=\"$source\",state=\"ok\"\\} 1"

@@ -21,6 +21,7 @@ static void fixture_init(struct fixture *f, const struct synthetic *s)
 	f->settings.cpu_manager = CPU_MANAGER_STATIC;
 	f->settings.memory_manager = MEMORY_MANAGER_NONE;
 	f->settings.topology.policy = TOPOLOGY_MANAGER_NONE;
+	f->settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
 	f->settings.topology.max_numa_nodes = 16;
 	f->shared = hwloc_bitmap_dup(f->machine.online);
 	f->reserved = hwloc_bitmap_alloc();
@@ -39,6 +40,34 @@ static void fixture_release(struct fixture *f)
 	settings_release(&f->settings);
 	hwloc_bitmap_free(f->shared);
 	hwloc_bitmap_free(f->reserved);
+}
+
+/* The numbers under each policy. */
+struct exclusive_cpus {
+	struct exclusive_cpus_admitted policies[TOPOLOGY_MANAGER_POLICY_COUNT];
+};
+
+static void find_all(struct exclusive_cpus *ret, struct fixture *f)
+{
+	struct topology_manager_config own = f->settings.topology;
+
+	memset(ret, 0, sizeof(*ret));
+	for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_NONE;
+		policy <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE; policy++) {
+		struct kubelet k;
+
+		f->settings.topology.policy = policy;
+		assert_int_equal(kubelet_init(&k, &f->node), 0);
+		assert_int_equal(exclusive_cpus_find(&k, &ret->policies[policy]), 0);
+		kubelet_release(&k);
+	}
+	f->settings.topology = own;
+}
+
+static void release_all(struct exclusive_cpus *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(e->policies); i++)
+		exclusive_cpus_admitted_release(&e->policies[i]);
 }
 
 /* "2-28 34-56", "unknown" */
@@ -70,13 +99,13 @@ static void the_documents_example(void **state)
 	hwloc_bitmap_set(f.reserved, 32);
 	hwloc_bitmap_clr(f.shared, 16);
 	hwloc_bitmap_clr(f.shared, 48);
-	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
-	assert_int_equal(e.step, 2);
+	find_all(&e, &f);
+	assert_int_equal(e.policies[TOPOLOGY_MANAGER_RESTRICTED].step, 2);
 	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT, "2-60");
 	assert_ranges(&e, TOPOLOGY_MANAGER_RESTRICTED, "2-30 34-60");
 	assert_ranges(&e, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "2-30");
 	assert_ranges(&e, TOPOLOGY_MANAGER_NONE, "2-60");
-	exclusive_cpus_release(&e);
+	release_all(&e);
 	fixture_release(&f);
 }
 
@@ -90,31 +119,31 @@ static void what_is_not_known(void **state)
 	(void)state;
 	fixture_init(&f, &two_nodes);
 	f.settings.cpu_options.align_by_socket = true;
-	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
-	assert_int_equal(e.step, 1);
+	find_all(&e, &f);
+	assert_int_equal(e.policies[TOPOLOGY_MANAGER_RESTRICTED].step, 1);
 	assert_ranges(&e, TOPOLOGY_MANAGER_RESTRICTED, "1-63");
 	assert_ranges(&e, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
 		"unknown: the kubelet would not start: static policy option align-by-socket is incompatible "
 		"with Topology Manager policy single-numa-node");
-	exclusive_cpus_release(&e);
+	release_all(&e);
 	f.settings.cpu_manager = CPU_MANAGER_NONE;
-	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+	find_all(&e, &f);
 	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT,
 		"unknown: the CPU manager's policy is none: no container gets exclusive CPUs");
-	exclusive_cpus_release(&e);
+	release_all(&e);
 	f.settings.cpu_manager = CPU_MANAGER_STATIC;
 	f.settings.memory_manager = MEMORY_MANAGER_UNKNOWN;
-	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+	find_all(&e, &f);
 	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT, "unknown: the memory manager's policy is not known");
-	exclusive_cpus_release(&e);
+	release_all(&e);
 	fixture_release(&f);
 
 	fixture_init(&f, &nine);
 	f.settings.cpu_options.distribute_cpus_across_numa = true;
-	assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+	find_all(&e, &f);
 	assert_ranges(&e, TOPOLOGY_MANAGER_BEST_EFFORT,
 		"unknown: distributing CPUs over 9 NUMA nodes has too many outcomes (at most 8)");
-	exclusive_cpus_release(&e);
+	release_all(&e);
 	fixture_release(&f);
 }
 
@@ -178,11 +207,11 @@ static void random_fixture(uint64_t *random, struct fixture *f)
 	f->settings.kubelet_minor = below(random, 2) ? 37 : 36;
 }
 
-static bool in_ranges(const struct exclusive_cpus *e, const struct exclusive_cpus_admitted *a, size_t n)
+static bool in_ranges(const struct exclusive_cpus_admitted *a, size_t n)
 {
 	for (size_t i = 0; i < a->n_ranges; i++)
 		if (n >= a->ranges[i].first && n <= a->ranges[i].last)
-			return (n - a->ranges[i].first) % e->step == 0;
+			return (n - a->ranges[i].first) % a->step == 0;
 	return false;
 }
 
@@ -210,8 +239,7 @@ static void compare(struct fixture *f, const struct exclusive_cpus *e, enum topo
 		counts[verdict.answer]++;
 		if (verdict.answer == KUBELET_UNKNOWN)
 			assert_true(a->unknown.text[0] != '\0' && a->n_ranges == 0);
-		else if (a->unknown.text[0] == '\0' &&
-			 in_ranges(e, a, n) != (verdict.answer == KUBELET_ADMITS))
+		else if (a->unknown.text[0] == '\0' && in_ranges(a, n) != (verdict.answer == KUBELET_ADMITS))
 			fail_msg("policy %s, %zu CPUs: the kubelet says %d (%s)",
 				topology_manager_policy_names[policy], n, (int)verdict.answer,
 				verdict.reason.text);
@@ -259,18 +287,18 @@ static void ranges_equal_the_verdicts(void **state)
 		struct fixture f;
 
 		random_fixture(&random, &f);
-		assert_int_equal(exclusive_cpus_init(&e, &f.node), 0);
+		find_all(&e, &f);
 		for (enum topology_manager_policy policy = TOPOLOGY_MANAGER_NONE;
 			policy <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE; policy++) {
 			known += e.policies[policy].unknown.text[0] == '\0';
 			for (size_t i = 1; i < e.policies[policy].n_ranges; i++)
 				assert_true(e.policies[policy].ranges[i].first >
-					    e.policies[policy].ranges[i - 1].last + e.step);
+					    e.policies[policy].ranges[i - 1].last + e.policies[policy].step);
 			compare(&f, &e, policy, counts);
 			if (e.policies[policy].unknown.text[0] == '\0')
 				compare_usable(&f, &e.policies[policy]);
 		}
-		exclusive_cpus_release(&e);
+		release_all(&e);
 		fixture_release(&f);
 	}
 	print_message("%llu admitted, %llu rejected, %llu unknown, %llu of 8000 policies known\n",
@@ -289,15 +317,13 @@ static void numbers_above_what_the_node_has_go(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct exclusive_cpu_range ranges[] = {{2, 8}, {20, 30}};
-		struct exclusive_cpus e = {.step = 2};
-		struct exclusive_cpus_admitted *a = &e.policies[TOPOLOGY_MANAGER_RESTRICTED];
+		struct exclusive_cpus_admitted a = {
+			.step = 2, .ranges = ranges, .n_ranges = ARRAY_SIZE(ranges)};
 
-		a->ranges = ranges;
-		a->n_ranges = ARRAY_SIZE(ranges);
-		exclusive_cpus_limit(&e, cases[i].most);
-		assert_int_equal(a->n_ranges, cases[i].n_ranges);
-		if (a->n_ranges > 0)
-			assert_int_equal(ranges[a->n_ranges - 1].last, cases[i].last);
+		exclusive_cpus_limit(&a, cases[i].most);
+		assert_int_equal(a.n_ranges, cases[i].n_ranges);
+		if (a.n_ranges > 0)
+			assert_int_equal(ranges[a.n_ranges - 1].last, cases[i].last);
 	}
 }
 

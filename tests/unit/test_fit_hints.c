@@ -38,9 +38,13 @@ static void the_whole_document(void **state)
 	CLEANUP(freep) char *text = NULL;
 	struct pod_request small, wide, burstable;
 	struct request_shape shapes[] = {{"small", &small}, {"wide", &wide}, {"burstable", &burstable}};
-	struct kubelet_node kubelet = {.machine = &machine, .settings = &settings};
-	struct fit_hints_input input = {
-		.kubelet = &kubelet, .shapes = shapes, .n_shapes = 3, .limits = NO_LIMITS};
+	CLEANUP(kubelet_release) struct kubelet kubelet = {0};
+	struct kubelet_node known = {.machine = &machine, .settings = &settings};
+	struct fit_hints_input input = {.kubelet = &kubelet,
+		.shapes = shapes,
+		.n_shapes = 3,
+		.strategy = STRATEGY_BALANCED_ALLOCATION,
+		.limits = NO_LIMITS};
 	struct test_node node;
 
 	(void)state;
@@ -57,8 +61,10 @@ static void the_whole_document(void **state)
 	hwloc_bitmap_clr_range(shared, 33, 40);
 	hwloc_bitmap_set(reserved, 0);
 	hwloc_bitmap_set(reserved, 32);
-	kubelet.shared = shared;
-	kubelet.reserved = reserved;
+	settings.topology = node.inv.topology;
+	known.shared = shared;
+	known.reserved = reserved;
+	assert_int_equal(kubelet_init(&kubelet, &known), 0);
 	pod_request_init(&small);
 	pod_request_init(&wide);
 	pod_request_init(&burstable);
@@ -69,33 +75,28 @@ static void the_whole_document(void **state)
 	assert_int_equal(fit_hints_init(&h, &input), 0);
 	text = print(&h, FIT_HINTS_MAX_SIZE);
 	test_assert_text("document", text,
-		"{\"version\":1,\"nrt\":\"0123456789abcdef\","
+		"{\"version\":2,\"nrt\":\"0123456789abcdef\","
 		"\"topologyManager\":{\"policy\":\"single-numa-node\",\"scope\":\"pod\",\"maxNUMANodes\":8,"
 		"\"preferClosestNUMANodes\":true},"
 		"\"resources\":[\"cpu\",\"hugepages-1Gi\",\"memory\",\"vendor.com/nic\"],"
-		"\"fits\":[{\"numaNodes\":[0],\"minDistance\":true,"
-		"\"available\":[\"14\",\"0\",\"68719476736\",null]},"
-		"{\"numaNodes\":[1],\"minDistance\":true,"
-		"\"available\":[\"30500m\",\"4294967296\",\"68719476736\",\"2\"]},"
+		"\"fits\":[{\"numaNodes\":[0],\"minDistance\":true,\"available\":[14,0,68719476736,null]},"
+		"{\"numaNodes\":[1],\"minDistance\":true,\"available\":[30.5,4294967296,68719476736,2]},"
 		"{\"numaNodes\":[0,1],\"minDistance\":true,"
-		"\"available\":[\"44500m\",\"4294967296\",\"137438953472\",null]}],"
+		"\"available\":[44.5,4294967296,137438953472,null]}],"
 		"\"truncated\":false,"
-		"\"exclusiveCPUs\":{\"step\":2,\"best-effort\":[[2,46]],\"restricted\":[[2,46]],"
-		"\"single-numa-node\":[[2,32]]},"
-		"\"shapes\":{\"small\":{\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"LeastNUMANodes\":"
-		"94,"
-		"\"MostAllocated\":13,\"LeastAllocated\":52,\"BalancedAllocation\":78}},"
-		"\"wide\":{\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"LeastNUMANodes\":0,"
-		"\"MostAllocated\":6,\"LeastAllocated\":43,\"BalancedAllocation\":0}},"
-		"\"burstable\":{\"numaNodes\":0,\"minDistance\":true,\"scores\":{\"LeastNUMANodes\":100,"
-		"\"MostAllocated\":100,\"LeastAllocated\":100,\"BalancedAllocation\":100}}}}");
+		"\"exclusiveCPUs\":{\"step\":2,\"ranges\":[[2,32]]}}");
+	assert_int_equal(h.n_shapes, 3);
+	assert_int_equal(h.shapes[0].score, 78);
+	assert_int_equal(h.shapes[1].score, 0);
+	assert_int_equal(h.shapes[1].fit.verdict, FIT_NONE);
+	assert_int_equal(h.shapes[2].score, 100);
 	pod_request_release(&small);
 	pod_request_release(&wide);
 	pod_request_release(&burstable);
 	test_node_release(&node);
 }
 
-/* Policy, scope, kubelet, a least distance, a score: null or absent, never a guess. */
+/* Policy, scope, kubelet, a least distance: null or absent, never a guess. */
 static void what_is_not_known(void **state)
 {
 	static const char *const names[] = {"cpu", "memory", "vendor.com/fpga"};
@@ -105,10 +106,12 @@ static void what_is_not_known(void **state)
 	CLEANUP(settings_release) struct settings settings;
 	CLEANUP(machine_release) struct machine machine;
 	CLEANUP(freep) char *text = NULL;
-	struct kubelet_node kubelet = {.machine = &machine, .settings = &settings};
+	CLEANUP(kubelet_release) struct kubelet kubelet = {0};
+	struct kubelet_node known = {.machine = &machine, .settings = &settings};
 	struct pod_request pod;
 	struct request_shape shape = {"odd", &pod};
-	struct fit_hints_input input = {.shapes = &shape, .n_shapes = 1, .limits = NO_LIMITS};
+	struct fit_hints_input input = {
+		.shapes = &shape, .n_shapes = 1, .strategy = STRATEGY_MOST_ALLOCATED, .limits = NO_LIMITS};
 	struct test_node node;
 
 	(void)state;
@@ -126,18 +129,17 @@ static void what_is_not_known(void **state)
 	h.frontier.entries[0].min_distance = FIT_MIN_DISTANCE_UNKNOWN;
 	text = print(&h, FIT_HINTS_MAX_SIZE);
 	test_assert_text("document", text,
-		"{\"version\":1,\"nrt\":\"0123456789abcdef\","
+		"{\"version\":2,\"nrt\":\"0123456789abcdef\","
 		"\"topologyManager\":{\"policy\":\"single-numa-node\",\"scope\":null,\"maxNUMANodes\":8,"
 		"\"preferClosestNUMANodes\":false},\"resources\":[\"cpu\"],"
-		"\"fits\":[{\"numaNodes\":[3],\"minDistance\":null,\"available\":[\"4\"]}],"
-		"\"truncated\":false,"
-		"\"shapes\":{\"odd\":{\"numaNodes\":0,\"minDistance\":true,\"scores\":{\"LeastNUMANodes\":"
-		"100,"
-		"\"MostAllocated\":null,\"LeastAllocated\":null,\"BalancedAllocation\":null}}}}");
+		"\"fits\":[{\"numaNodes\":[3],\"minDistance\":null,\"available\":[4]}],"
+		"\"truncated\":false}");
+	assert_int_equal(h.shapes[0].score, SCORE_UNKNOWN);
 	fit_hints_release(&h);
 
 	synthetic_machine(&one, &machine);
 	settings_init(&settings);
+	assert_int_equal(kubelet_init(&kubelet, &known), 0);
 	input.kubelet = &kubelet;
 	input.n_shapes = 0;
 	input.limits.entries = 0;
@@ -146,11 +148,10 @@ static void what_is_not_known(void **state)
 	free(text);
 	text = print(&h, FIT_HINTS_MAX_SIZE);
 	test_assert_text("document", text,
-		"{\"version\":1,\"nrt\":\"0123456789abcdef\","
+		"{\"version\":2,\"nrt\":\"0123456789abcdef\","
 		"\"topologyManager\":{\"policy\":null,\"scope\":null,\"maxNUMANodes\":8,"
 		"\"preferClosestNUMANodes\":false},\"resources\":[\"cpu\"],\"fits\":[],\"truncated\":true,"
-		"\"exclusiveCPUs\":{\"step\":1,\"best-effort\":null,\"restricted\":null,"
-		"\"single-numa-node\":null},\"shapes\":{}}");
+		"\"exclusiveCPUs\":{\"step\":1,\"ranges\":null}}");
 	pod_request_release(&pod);
 	inventory_release(&node.inv);
 	test_node_shape(&node, 65, names, ARRAY_SIZE(names));

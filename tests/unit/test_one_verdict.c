@@ -64,11 +64,10 @@ static void make_node(const char *machine, enum reservation how, enum topology_m
 		fail_msg("%s: %s", machine, err.text);
 }
 
-/* What the hints say of `n` CPUs: the ranges of the node's policy, null where they are not known. */
-static enum kubelet_answer by_hints(
-	const struct doc *exclusive, enum topology_manager_policy policy, uint64_t n)
+/* What the hints say of `n` CPUs: null where the ranges are not known. */
+static enum kubelet_answer by_hints(const struct doc *exclusive, uint64_t n)
 {
-	const struct doc *ranges = doc_get(exclusive, topology_manager_policy_names[policy]);
+	const struct doc *ranges = doc_get(exclusive, "ranges");
 	uint64_t step = 0;
 
 	if (!ranges || ranges->kind != DOC_LIST)
@@ -118,7 +117,7 @@ static size_t compare(const struct observation *o, const char *what, size_t *kno
 	assert_non_null(text);
 	assert_int_equal(json_parse(text, strlen(text), &hints, NULL), 0);
 	for (uint64_t n = 1; n <= most; n += n < 4 || n + stride > most ? 1 : stride) {
-		enum kubelet_answer hinted = by_hints(doc_get(&hints, "exclusiveCPUs"), policy, n);
+		enum kubelet_answer hinted = by_hints(doc_get(&hints, "exclusiveCPUs"), n);
 		bool node_is_short = false;
 		struct err reason;
 		enum kubelet_answer asked_for = by_fit(&o->node, n, &node_is_short, &reason);
@@ -138,7 +137,7 @@ static void sweep(const char *machine)
 	size_t known[RESERVATION_COUNT] = {0};
 
 	for (enum reservation how = 0; how < RESERVATION_COUNT; how++)
-		for (enum topology_manager_policy p = TOPOLOGY_MANAGER_BEST_EFFORT;
+		for (enum topology_manager_policy p = TOPOLOGY_MANAGER_NONE;
 			p <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE; p++) {
 			CLEANUP(observation_release) struct observation o;
 			char what[160];

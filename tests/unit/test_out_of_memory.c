@@ -141,13 +141,18 @@ static int do_fit_hints(void)
 	CLEANUP(fit_hints_release) struct fit_hints h = {0};
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
 	struct request_shape shape = {"small", &pod};
+	struct kubelet k;
 	struct fit_hints_input input = {.inventory = &node.inv,
-		.kubelet = &kubelet_node,
+		.kubelet = &k,
 		.shapes = &shape,
 		.n_shapes = 1,
 		.limits = {.entries = SIZE_MAX, .work = UINT64_MAX}};
-	int r = fit_hints_init(&h, &input);
+	int r = kubelet_init(&k, &kubelet_node);
 
+	if (r < 0)
+		return r;
+	r = fit_hints_init(&h, &input);
+	kubelet_release(&k);
 	if (r < 0) {
 		assert_null(h.shapes);
 		return r;
@@ -160,14 +165,18 @@ static int do_distributed(void)
 {
 	struct settings other = settings;
 	struct kubelet_node as = kubelet_node;
-	struct exclusive_cpus e;
+	struct exclusive_cpus_admitted a = {0};
+	struct kubelet k;
 	int r;
 
 	as.settings = &other;
 	other.cpu_options.distribute_cpus_across_numa = true;
-	r = exclusive_cpus_init(&e, &as);
-	if (r == 0)
-		exclusive_cpus_release(&e);
+	r = kubelet_init(&k, &as);
+	if (r < 0)
+		return r;
+	r = exclusive_cpus_find(&k, &a);
+	exclusive_cpus_admitted_release(&a);
+	kubelet_release(&k);
 	return r;
 }
 
@@ -445,7 +454,7 @@ static void every_allocation_may_fail(void **state)
 		bool sorts;
 	} jobs[] = {
 		{"fit hints", do_fit_hints, 200, false},
-		{"distributed ranges", do_distributed, 60, false},
+		{"distributed ranges", do_distributed, 40, false},
 		{"verdict in scope pod", do_judge_pod, 30, false},
 		{"verdict in scope container", do_judge_containers, 30, false},
 		{"admission", do_admission, 40, false},
