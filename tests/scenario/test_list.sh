@@ -41,21 +41,22 @@ on_node() { # POLICY COMMAND [ARG...]
 		--topology-manager-policy "$policy" --topology-manager-scope container --reserved-cpus 0 2>/dev/null
 }
 for policy in none best-effort restricted single-numa-node; do
-	on_node $policy dump -o json >"$dir/seed.json"
+	on_node "$policy" dump -o json >"$dir/seed.json"
 	list --nrt "$dir/seed.json" --no-headers
 	numbers=$(tr -d '~' <"$dir/out" | awk '{print $5, $6, $7, $8}')
 	free=${numbers%%/*}
+	# shellcheck disable=SC2086 # four numbers
 	set -- $numbers
 	for n in "$2" "$3"; do
-		on_node $policy fit --cpus "$n" --memory 1Mi >"$dir/out"
+		on_node "$policy" fit --cpus "$n" --memory 1Mi >"$dir/out"
 		check "$policy: fit admits the largest pod, $n CPUs" test $? -eq 0
 	done
 	for n in $(seq $(($3 + 1)) "$free"); do
-		on_node $policy fit --cpus "$n" --memory 1Mi >"$dir/out"
+		on_node "$policy" fit --cpus "$n" --memory 1Mi >"$dir/out"
 		check "$policy: fit refuses $n CPUs" test $? -eq 3
 	done
 	check "$policy: nothing is stranded" test "$4" -eq 0
-	copies=$(on_node $policy fit --cpus 3 --memory 1Mi -o json | sed -n 's/^ *"n": \([0-9]*\),*$/\1/p; s/^ *"copies": \([0-9]*\),*$/\1/p' | head -n 1)
+	copies=$(on_node "$policy" fit --cpus 3 --memory 1Mi -o json | sed -n 's/^ *"n": \([0-9]*\),*$/\1/p; s/^ *"copies": \([0-9]*\),*$/\1/p' | head -n 1)
 	list --nrt "$dir/seed.json" --no-headers --cpus 3 --memory 1Mi
 	check "$policy: pods of 3 CPUs strand what $copies copies leave" \
 		test "$(tr -d '~' <"$dir/out" | awk '{print $8}')" -eq $((free - 3 * copies))
