@@ -165,21 +165,22 @@ static void count_nodes(
 	}
 }
 
-/* The CPUs, available CPUs and sockets of one subset of the nodes. */
-static void count_subset(const struct node_counts *counts, const struct node_mask_walk *walk,
-	size_t *ret_capacity, size_t *ret_free, unsigned *ret_sockets)
-{
-	size_t capacity = 0, free = 0;
-	uint64_t sockets = 0;
+/* Of the first 0.. nodes of a subset: CPUs, available CPUs and sockets. */
+struct subset_sums {
+	size_t capacity[NODE_MASK_WALK_MAX + 1], free[NODE_MASK_WALK_MAX + 1];
+	uint64_t sockets[NODE_MASK_WALK_MAX + 1];
+};
 
-	for (unsigned i = 0; i < walk->size; i++) {
-		capacity += counts->capacity[walk->at[i]];
-		free += counts->free[walk->at[i]];
-		sockets |= counts->sockets[walk->at[i]];
+/* The same for the subset of this turn; returns its size. */
+static unsigned count_subset(
+	const struct node_counts *counts, const struct node_mask_walk *walk, struct subset_sums *sums)
+{
+	for (unsigned i = walk->kept; i < walk->size; i++) {
+		sums->capacity[i + 1] = sums->capacity[i] + counts->capacity[walk->at[i]];
+		sums->free[i + 1] = sums->free[i] + counts->free[walk->at[i]];
+		sums->sockets[i + 1] = sums->sockets[i] | counts->sockets[walk->at[i]];
 	}
-	*ret_capacity = capacity;
-	*ret_free = free;
-	*ret_sockets = node_mask_count(sockets);
+	return walk->size;
 }
 
 void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable, size_t n,
@@ -189,6 +190,7 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 	size_t n_sockets = cm->topology->levels[CPU_LEVEL_SOCKET].n;
 	unsigned min_nodes = (unsigned)n_nodes, per_socket = n_sockets ? (unsigned)(n_nodes / n_sockets) : 0;
 	struct node_counts counts;
+	struct subset_sums sums = {0};
 	struct node_mask_walk walk;
 	uint64_t mask;
 
@@ -196,13 +198,11 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 	count_nodes(cm, available, reusable, &counts);
 	node_mask_walk_start(&walk, counts.all);
 	while (node_mask_walk_next(&walk, &mask)) {
-		size_t capacity, free;
-		unsigned sockets;
+		unsigned size = count_subset(&counts, &walk, &sums);
 
-		count_subset(&counts, &walk, &capacity, &free, &sockets);
-		if (capacity >= n && walk.size < min_nodes)
-			min_nodes = walk.size;
-		if ((counts.reusable & ~mask) || counts.n_reusable + free < n)
+		if (sums.capacity[size] >= n && size < min_nodes)
+			min_nodes = size;
+		if ((counts.reusable & ~mask) || counts.n_reusable + sums.free[size] < n)
 			continue;
 		topology_hints_add(ret_hints, mask, false);
 	}
@@ -228,6 +228,7 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 void cpu_manager_widths(const struct cpu_manager *cm, const bool *available, struct cpu_widths *ret)
 {
 	struct node_counts counts;
+	struct subset_sums sums = {0};
 	struct node_mask_walk walk;
 	uint64_t mask;
 
@@ -235,16 +236,15 @@ void cpu_manager_widths(const struct cpu_manager *cm, const bool *available, str
 	count_nodes(cm, available, NULL, &counts);
 	node_mask_walk_start(&walk, counts.all);
 	while (node_mask_walk_next(&walk, &mask)) {
-		size_t capacity, free;
-		unsigned sockets;
+		unsigned size = count_subset(&counts, &walk, &sums);
+		unsigned sockets = node_mask_count(sums.sockets[size]);
 
-		count_subset(&counts, &walk, &capacity, &free, &sockets);
-		if (capacity > ret->capacity[walk.size])
-			ret->capacity[walk.size] = capacity;
-		if (free > ret->free[walk.size])
-			ret->free[walk.size] = free;
-		if (free > ret->by_socket[sockets])
-			ret->by_socket[sockets] = free;
+		if (sums.capacity[size] > ret->capacity[size])
+			ret->capacity[size] = sums.capacity[size];
+		if (sums.free[size] > ret->free[size])
+			ret->free[size] = sums.free[size];
+		if (sums.free[size] > ret->by_socket[sockets])
+			ret->by_socket[sockets] = sums.free[size];
 	}
 }
 

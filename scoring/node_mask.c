@@ -55,7 +55,8 @@ void node_mask_print(uint64_t mask, char text[NODE_MASK_TEXT_MAX])
 
 void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes)
 {
-	walk->n = walk->size = 0;
+	walk->n = walk->size = walk->kept = 0;
+	walk->masks[0] = 0;
 	for (; nodes; nodes &= nodes - 1)
 		walk->ids[walk->n++] = (unsigned char)__builtin_ctzll(nodes);
 }
@@ -63,7 +64,6 @@ void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes)
 bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
 {
 	unsigned i = walk->size;
-	uint64_t mask = 0;
 
 	/* The rightmost position that can still move to the right. */
 	while (i > 0 && walk->at[i - 1] == walk->n - (walk->size - (i - 1)))
@@ -77,10 +77,11 @@ bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
 		walk->at[0] = 0;
 		i = 1;
 	}
+	walk->kept = i - 1;
 	for (; i < walk->size; i++)
 		walk->at[i] = (unsigned char)(walk->at[i - 1] + 1);
-	for (i = 0; i < walk->size; i++)
-		mask |= node_mask_of(walk->ids[walk->at[i]]);
-	*ret_mask = mask;
+	for (i = walk->kept; i < walk->size; i++)
+		walk->masks[i + 1] = walk->masks[i] | node_mask_of(walk->ids[walk->at[i]]);
+	*ret_mask = walk->masks[walk->size];
 	return true;
 }

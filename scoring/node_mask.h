@@ -27,7 +27,11 @@ static inline uint64_t node_mask_of(unsigned id)
 
 static inline unsigned node_mask_count(uint64_t mask)
 {
-	return (unsigned)__builtin_popcountll(mask);
+	/* Inline: without the processor's own instruction the compiler calls a function. */
+	mask -= mask >> 1 & UINT64_C(0x5555555555555555);
+	mask = (mask & UINT64_C(0x3333333333333333)) + (mask >> 2 & UINT64_C(0x3333333333333333));
+	mask = (mask + (mask >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (unsigned)(mask * UINT64_C(0x0101010101010101) >> 56);
 }
 
 /* IsNarrowerThan(): fewer nodes, or as many and the smaller number. */
@@ -54,12 +58,14 @@ void node_mask_print(uint64_t mask, char text[NODE_MASK_TEXT_MAX]);
  *	while (node_mask_walk_next(&walk, &mask))
  *		...
  *
- * During a turn, at[0..size) holds the positions (among the ascending ids of `nodes`) of the subset's nodes.
+ * During a turn, at[0..size) holds the positions (among the ascending ids of `nodes`) of the subset's nodes; those
+ * of at[0..kept) are the same as in the turn before, so that sums over them need not be made again.
  */
 struct node_mask_walk {
 	unsigned char ids[64];
 	unsigned char at[64];
-	unsigned n, size;
+	unsigned n, size, kept;
+	uint64_t masks[65]; /* of the first 0.. nodes of the subset */
 };
 
 void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes);

@@ -161,6 +161,9 @@ static size_t table_index(const struct topology_merge *merge, uint64_t mask)
 {
 	size_t index = 0;
 
+	/* Ids without holes are their own places. */
+	if (!(merge->reach & (merge->reach + 1)))
+		return (size_t)(mask & merge->reach);
 	for (mask &= merge->reach; mask; mask &= mask - 1) {
 		uint64_t below = (mask & (~mask + 1)) - 1;
 
