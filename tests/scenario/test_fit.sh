@@ -231,7 +231,7 @@ cat >"$dir/pods.json" <<'EOF'
 {"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w10","containers":[{"name":"c","resources":{"requests":{"cpu":"26"}}}]}}]}
 EOF
 cluster "what other pods ask for" 3 "OutOfcpu" --nrt "$dir/w10.yaml" --nodes "$dir/pods.json" --cpus 6
-sed -e '/name: nrtd.dev\/node-state,/d' -e 's/^attributes:/&\n- {name: nrtd.dev\/node-state, value: "1 nonsense"}/' \
+sed -e 's/nrtd.dev\/node-state/example.com\/other/' -e 's/^attributes:/&\n- {name: nrtd.dev\/node-state, value: "1 nonsense"}/' \
 	"$dir/w10.yaml" >"$dir/damaged.yaml"
 cluster "a damaged node state" 0 "node 'w10': damaged node state" --nrt "$dir/damaged.yaml" --cpus 6
 cluster "is an estimate" 0 "~admit" --nrt "$dir/damaged.yaml" --cpus 6

@@ -25,6 +25,14 @@ cat >"$dir/kubectl" <<'EOF'
 #!/bin/sh
 echo "$@" >"$RECORD"
 case " $* " in *" node "*) [ -n "${NODE_EXISTS:-}" ]; exit ;; esac
+case " $* " in
+*" nodes "* | *" pods "*)
+	echo "$@" >>"$RECORD.rest"
+	[ -z "${FORBID:-}" ] || { echo "$FORBID" >&2; exit 1; }
+	case " $* " in *" nodes "*) cat "$NODES" ;; *) cat "$PODS" ;; esac
+	exit
+	;;
+esac
 [ -z "${REFUSE:-}" ] || { echo "$REFUSE" >&2; exit 1; }
 cat "$OBJECTS"
 EOF
@@ -47,6 +55,38 @@ plugin() {
 	packaging/kubectl-numa "$@" >"$dir/out" 2>"$dir/err"
 	status=$?
 }
+# --- fit: the nodes' objects, the Nodes and the Pods
+export NODES="$dir/nodes.json" PODS="$dir/pods.json" FORBID=''
+cat >"$NODES" <<'EOF'
+{"kind":"List","items":[{"kind":"Node","metadata":{"name":"node-1"},"status":{"allocatable":{"cpu":"16","memory":"128Gi","pods":"110"}}},
+{"kind":"Node","metadata":{"name":"node-2"},"status":{"allocatable":{"cpu":"16","memory":"128Gi","pods":"110"}}}]}
+EOF
+cat >"$PODS" <<'EOF'
+{"kind":"List","items":[{"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"node-2","containers":[{"name":"c","resources":{"requests":{"cpu":"15"}}}]}}]}
+EOF
+plugin fit -f "$dir/it's a pod.yaml" --context east -- --as me
+check "fit" grep -q '^fits 1 of 2 nodes' "$dir/out"
+check "fit counts what other pods ask for" grep -q '^node-2  ~OutOfcpu ' "$dir/out"
+cat >"$dir/want" <<'EOF'
+get nodes --context east --as me -o json
+get pods --all-namespaces --context east --as me -o json
+EOF
+check "kubectl is asked for Nodes and Pods" cmp -s "$dir/want" "$dir/record.rest"
+rm "$dir/record.rest"
+plugin fit --cpus 4 --objects-only -o name
+check "fit --objects-only" test "$(tr '\n' ' ' <"$dir/out")" = "node/node-2 node/node-1 "
+check "asks for nothing else" test ! -e "$dir/record.rest"
+FORBID='Error from server (Forbidden): nodes is forbidden'
+plugin fit --cpus 4 -o name
+check "who may not list Nodes has an answer" test "$status" -eq 0 -a "$(wc -l <"$dir/out")" -eq 2
+check "and a line" grep -qxF "kubectl-numa: what other pods ask for is not counted: $FORBID" "$dir/err"
+FORBID=''
+plugin fit --cpus 500
+check "fit: no node" test "$status" -eq 3
+rm "$dir/record.rest"
+plugin fit node-2 --cpus 4
+check "fit of one node" grep -q '^basis        estimated' "$dir/out"
+check "its pods alone are fetched" grep -qx 'get pods --all-namespaces --field-selector=spec.nodeName=node-2 -o json' "$dir/record.rest"
 export REFUSE=''
 REFUSE='error: no cluster'
 plugin score -f $examples/kep-pod.yaml
