@@ -22,6 +22,7 @@ struct asked {
 	const struct pod_request *pod;
 	struct cluster_usage usage;
 	struct cluster_fit fit;
+	size_t n_odd;     /* nodes whose node state cannot be read */
 	const char *only; /* the one node that is asked for, or NULL */
 	bool found;
 	struct fit_report report; /* of that */
@@ -63,8 +64,7 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 
 	if (a->only && (a->found || strcmp(a->only, node->state.node_name) != 0))
 		return 0;
-	if (node->odd)
-		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
+	look_warn_odd(node, &a->n_odd);
 	r = fit_what_if(a->options, &node->state.settings, err);
 	if (r < 0)
 		return r;
@@ -177,6 +177,7 @@ static int ask(struct asked *a, struct err *err)
 		r = read_usage(a, err);
 	if (r == 0)
 		r = cluster_nodes_each(a->options->value[OPT_NRT], take_node, a, err);
+	look_warn_odd_rest(a->n_odd);
 	if (r == 0 && a->only && !a->found)
 		r = err_set(err, -EINVAL, "%.100s: no object of node '%.60s'", a->options->value[OPT_NRT],
 			a->only);

@@ -9,6 +9,7 @@
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/list_doc.h"
+#include "agent/cli/look.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/cluster_node.h"
@@ -30,7 +31,8 @@ struct rows {
 	size_t items_size;
 	const struct pod_request *shape; /* whose stranded CPUs are counted, or NULL */
 	int64_t now_s;
-	bool quiet; /* a log would spoil a picture that is redrawn */
+	bool quiet;   /* a log would spoil a picture that is redrawn */
+	size_t n_odd; /* nodes whose node state cannot be read */
 };
 
 static void rows_release(struct rows *rows)
@@ -55,8 +57,8 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	struct list_row *row;
 	int r;
 
-	if (node->odd && !rows->quiet)
-		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
+	if (!rows->quiet)
+		look_warn_odd(node, &rows->n_odd);
 	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
 	if (!row)
 		return err_no_memory(err);
@@ -94,6 +96,7 @@ static int read_rows(
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
 	rows->quiet = option_set(options, OPT_WATCH);
 	r = cluster_nodes_each(options->value[OPT_NRT], add_node, rows, err);
+	look_warn_odd_rest(rows->n_odd);
 	rows->shape = NULL;
 	if (r < 0)
 		return r;

@@ -7,6 +7,7 @@
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
+#include "agent/cli/look.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/score_report.h"
 #include "agent/cli/score_text.h"
@@ -109,11 +110,17 @@ static int print(const struct options *options, const struct score_report *repor
 	return r < 0 ? r : output_text(&text);
 }
 
+struct adding {
+	struct score_report *report;
+	size_t n_odd; /* nodes whose node state cannot be read */
+};
+
 static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
-	if (node->odd)
-		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
-	return score_report_add(data, node, err);
+	struct adding *adding = data;
+
+	look_warn_odd(node, &adding->n_odd);
+	return score_report_add(adding->report, node, err);
 }
 
 /* What is wrong with the inputs is usage. */
@@ -122,6 +129,7 @@ static int make(const struct options *options, struct pod_templates *pods, struc
 {
 	const struct pod_template *pod = NULL;
 	struct score_options options_of;
+	struct adding adding = {0};
 	int r;
 
 	if (!option_set(options, OPT_NRT))
@@ -139,7 +147,9 @@ static int make(const struct options *options, struct pod_templates *pods, struc
 	options_of = how(options, weights);
 	if (score_report_init(report, pod, &options_of) < 0)
 		return err_no_memory(err);
-	r = cluster_nodes_each(options->value[OPT_NRT], add_node, report, err);
+	adding.report = report;
+	r = cluster_nodes_each(options->value[OPT_NRT], add_node, &adding, err);
+	look_warn_odd_rest(adding.n_odd);
 	return r == 0 && score_report_rank(report) < 0 ? err_no_memory(err) : r;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/cli/stage_config.h"
+#include "common/log.h"
 
 /* The kubelet's files and its socket are for root only. */
 static int add_remedy(int r, struct err *err)
@@ -33,6 +34,20 @@ int look_excludes(const struct options *options, struct err *err)
 				origin);
 	}
 	return 0;
+}
+
+#define ODD_NAMED 5
+
+void look_warn_odd(const struct cluster_node *node, size_t *n)
+{
+	if (node->odd && ++*n <= ODD_NAMED)
+		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
+}
+
+void look_warn_odd_rest(size_t n)
+{
+	if (n > ODD_NAMED)
+		log_warning("and %zu other nodes whose node state cannot be read", n - ODD_NAMED);
 }
 
 int look(const struct options *options, struct observation *ret, struct err *err)

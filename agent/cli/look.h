@@ -4,11 +4,19 @@
  * What a command looks at: this node, observed and modelled as its flags say.
  */
 #include "agent/cli/opts.h"
+#include "agent/cluster/cluster_node.h"
 #include "agent/observe/observe.h"
 
 /* With --nrt a machine is looked at by its object: -EINVAL with one line when a flag names another source for it. What
  * the environment says of the machine is passed over. */
 int look_excludes(const struct options *options, struct err *err);
+
+/* A warning for a node whose object has a node state that cannot be read: the first few are named, the others
+ * counted in *n. */
+void look_warn_odd(const struct cluster_node *node, size_t *n);
+
+/* And how many others there were. */
+void look_warn_odd_rest(size_t n);
 
 /* 0 or -errno with one line in `err`; `ret` (as after observation_init()) is to be released in any case. */
 int look(const struct options *options, struct observation *ret, struct err *err);

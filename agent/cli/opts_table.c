@@ -468,7 +468,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 	[OPT_SCORE_SORT] = {.flag = "--sort-by",
 		.commands = ON(SCORE),
 		.env = "NRTD_SCORE_SORT_BY",
-		.arg = "WHAT",
+		.arg = "COLUMN",
 		.values = "rank|name|score",
 		.fallback = "rank",
 		.help = "order of the nodes; rank: the kubelet's answer, the filter, the score"},

@@ -30,22 +30,13 @@ tests/bench/pods.sh "$work" sh -c '
 	pods "API" --pod-resources "$socket" --state-files none
 	pods "both" --pod-resources "$socket"' || [ $? -eq 77 ]
 # A cluster of nodes with eight NUMA nodes, as kubectl gets their objects.
-object=$("$B/nrtd" dump --sysroot "$fixtures/2s-snc4" --node-name the-node --cpu-manager-policy static --reserved-cpus 0,48 \
-	--topology-manager-policy restricted --topology-manager-scope container --memory-manager-policy None -o json 2>"$work/err" |
-	tr -s ' \n' ' ')
-for n in 1000 5000; do
-	awk -v n=$n -v object="$object" 'BEGIN {
-		printf "{\"kind\":\"List\",\"items\":["
-		for (i = 0; i < n; i++) {
-			node = object
-			gsub(/the-node/, "node-" i, node)
-			printf "%s%s", (i ? "," : ""), node
-		}
-		print "]}"
-	}' >"$work/cluster-$n.json"
-done
+for n in 1000 5000; do "$B/tests/bench/bench_cluster" $n "$work/cluster-$n.json"; done
 dump "list, 1000 nodes of 8 NUMA" 500 48 "$B/nrtd" list --nrt "$work/cluster-1000.json"
 dump "list, 5000 nodes of 8 NUMA" 1000 128 "$B/nrtd" list --nrt "$work/cluster-5000.json"
+for command in score fit; do
+	dump "$command, 1000 nodes of 8 NUMA" 500 48 "$B/nrtd" $command --nrt "$work/cluster-1000.json" --cpus 4 --memory 1Gi
+	dump "$command, 5000 nodes of 8 NUMA" 1000 128 "$B/nrtd" $command --nrt "$work/cluster-5000.json" --cpus 4 --memory 1Gi
+done
 for b in "$B"/tests/bench/bench_*; do
 	case $b in *.o | *.d | */bench_dump) continue ;; esac
 	echo
