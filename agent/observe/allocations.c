@@ -215,9 +215,6 @@ static int read_moment(const struct allocations_query *q, struct moment *m)
 		m->api_r = pod_resources_read(q->api, q->machine, &m->api, &m->api_notes, &m->api_err);
 	if (m->api_r == 0)
 		m->api_r = complete_api(q->machine, m);
-	/* Of what a file said once the API knows better. */
-	if (r == 0 && m->api_r == 0 && m->gone)
-		r = read_files(q, NULL, m);
 	if (r == 0 && m->api_r == 0)
 		r = leave_out_ended(q, m);
 	return m->api_r == -ENOMEM ? -ENOMEM : r;
@@ -256,6 +253,19 @@ static int contradictions(const struct moment *m, struct strbuf *text)
 	return m->files_r == 0 && m->api_r == 0 ? cross_check(&m->api.held, &m->files, text) : 0;
 }
 
+/*
+ * The kubelet writes a file whole with each change, so that a file that was removed said what still holds: also
+ * what the API does not list. Where the API contradicts it, it does not hold any more.
+ */
+static int forget_gone(const struct allocations_query *q, struct moment *m, struct strbuf *text)
+{
+	int r = read_files(q, NULL, m);
+
+	if (r == 0)
+		r = leave_out_ended(q, m);
+	return r < 0 ? r : contradictions(m, text);
+}
+
 static int read_settled(const struct allocations_query *q, struct moment *m, struct strbuf *text)
 {
 	for (int again = 0;; again++) {
@@ -268,7 +278,7 @@ static int read_settled(const struct allocations_query *q, struct moment *m, str
 		n = contradictions(m, text);
 		halfway = m->files_r == 0 && cpus_are_missing(q->machine, &m->files) && just_written(q);
 		if (n < 0 || again == READ_AGAIN_MAX || (n == 0 && !halfway && m->api_r != -EBUSY))
-			return n;
+			return n > 0 && m->gone ? forget_gone(q, m, text) : n;
 		nanosleep(&pause, NULL);
 	}
 }

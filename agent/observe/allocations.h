@@ -49,7 +49,7 @@ void allocations_answer_release(struct allocations_answer *a);
  * named. Both are read again, twice at most and 20 ms apart, while they contradict each other or, just after
  * the kubelet wrote it, CPUs are missing in cpu_manager_state: it writes that twice a change. So are they
  * when the kubelet's rate limit turned the question down. State files that were there before and are gone
- * count as they were (allocations_from_files()) unless the API answers. A contradiction that stays is one
+ * count as they were (allocations_from_files()) unless the API contradicts them. A contradiction that stays is one
  * note with both values. 0; -errno with one line when no source is left that could be read (that files or
  * socket are absent is not that: then nothing is known); `ret` is untouched on failure.
  */

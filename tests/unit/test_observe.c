@@ -237,6 +237,34 @@ static void a_kubelet_that_is_killed_changes_nothing(void **state)
 	assert_has(&w->notes, "; what the API said last still holds");
 }
 
+/* Init container i keeps CPU 3 for its pod; the API does not list it. */
+static void a_file_that_is_gone_still_says_what_the_api_does_not(void **state)
+{
+	static const char four[] = "1{1'p' 2'ns' 3{1'c' 3[1 2 4 5] 4{1'memory' 2:4294967296 " NODE_0
+				   "} 2{1'v/nic' 2'a' " NODE_0 "}}}";
+	struct world *w = *state;
+	CLEANUP(freep) char *before = NULL;
+	char path[512];
+
+	write_state(w, "0,4-31", "\"u\":{\"c\":\"1-2\",\"i\":\"3\"}");
+	serve(w, list, allocatable);
+	look(w);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"12\"}");
+	before = strdup(w->object.text);
+	snprintf(path, sizeof(path), "%s/var/lib/kubelet/cpu_manager_state", w->dir);
+	assert_int_equal(unlink(path), 0);
+	for (int i = 0; i < 2; i++) {
+		look(w);
+		test_assert_text("gone", w->object.text, before);
+		assert_has(&w->notes, "cpu_manager_state: it is gone");
+	}
+	/* Until the API says otherwise: then nothing of it holds. */
+	stop_serving(w);
+	serve(w, four, allocatable);
+	look(w);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"11\"}");
+}
+
 static void a_kubelet_that_stands_still_changes_nothing(void **state)
 {
 	struct world *w = *state;
@@ -403,6 +431,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_kubelet_that_is_killed_changes_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_file_that_is_gone_still_says_what_the_api_does_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_kubelet_that_stands_still_changes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_kubelet_that_comes_back_is_believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),

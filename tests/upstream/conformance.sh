@@ -117,6 +117,8 @@ if offers fit; then
 fi
 if offers run; then
 	# Beside other programs a second says nothing.
+	check "invariant: kept" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" -machines "$work/machines" \
+		-replay $data/invariant -slack 5
 	check "invariant" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" -machines "$work/machines" \
 		-steps "$CASES" -seed "$SEED" -slack 5
 fi
