@@ -50,6 +50,9 @@ struct moment {
 	bool moved_on;   /* the files have changed since */
 	uint64_t before; /* what the files were before anybody was asked */
 	bool gone;       /* a file that is not there any more has spoken */
+	/* Before or after what they are of was read: the kubelet was started just now; a file is fresh, and not
+	 * settled. */
+	bool young, fresh, unsettled;
 	struct allocations files;
 	struct state_policies policies;
 	struct pod_resources api;
@@ -172,6 +175,14 @@ static bool files_younger_than(const struct allocations_query *q, long seconds)
 	return false;
 }
 
+/* Asked before and after reading, which may take long: what was read is of some moment in between. */
+static void note_ages(const struct allocations_query *q, struct moment *m)
+{
+	m->young = m->young || (q->socket && younger_than(written("", q->socket, ""), YOUNG_S));
+	m->fresh = m->fresh || files_younger_than(q, FRESH_S);
+	m->unsettled = m->unsettled || files_younger_than(q, SETTLED_S);
+}
+
 /* By what the API lists, or listed last while the files have not changed; else by the files alone. */
 static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 {
@@ -181,7 +192,7 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	const struct pods_listed listed = {.api = &m->api.held,
 		.pods = m->api.pods,
 		.n_pods = m->api.n_pods,
-		.young = m->api_r == 0 && q->socket && younger_than(written("", q->socket, ""), YOUNG_S)};
+		.young = m->api_r == 0 && m->young};
 	bool by_api = m->api_r == 0 || (m->api_kept && !m->moved_on);
 	int r;
 
@@ -190,8 +201,9 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	r = pod_evidence_read(q->sysroot, q->kubelet_root, &e, &m->files_notes);
 	if (r < 0)
 		return r;
-	e.fresh = files_younger_than(q, FRESH_S);
-	e.settled = !files_younger_than(q, SETTLED_S);
+	note_ages(q, m);
+	e.fresh = m->fresh;
+	e.settled = !m->unsettled;
 	r = pods_seen_update(seen, &e, &m->files);
 	e.seen = seen;
 	if (r < 0)
@@ -209,6 +221,7 @@ static int read_moment(const struct allocations_query *q, struct moment *m)
 	moment_release(m);
 	*m = (struct moment){.files_r = -ENOENT, .api_r = -ENOENT, .before = files_signature(q)};
 	pod_resources_init(&m->api);
+	note_ages(q, m);
 	if (q->files)
 		r = read_files(q, q->last, m);
 	if (r == 0 && q->api)
