@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/model/node_state_text.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

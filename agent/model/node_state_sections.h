@@ -3,6 +3,7 @@
 /*
  * Inside of node_state_text.h: the sections that the text consists of.
  */
+#include "agent/model/node_state_names.h"
 #include "agent/model/text_reader.h"
 #include "common/device_index.h"
 #include "common/node_state.h"
@@ -83,7 +84,3 @@ void node_state_finish_shared(struct node_state_parser *p);
 
 /* Position of a memory type. */
 size_t node_state_type(const struct node_state_printer *p, const char *name);
-
-/* The id of a parsed device, from its position: in the same order. */
-#define NODE_STATE_ID_SIZE 7
-void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE]);

@@ -6,6 +6,7 @@
  * It carries all that decides what the node's kubelet admits, and no more (nrtd-object(7) has the grammar). A
  * state that was parsed is given to the same functions as the node's own, so it gives the same verdicts.
  */
+#include "agent/model/node_state_names.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/strbuf.h"
@@ -33,12 +34,3 @@ int node_state_print(const struct node_state *state, struct strbuf *out);
  * 0; -ENOTSUP: written by a newer version; -EINVAL: damaged; each with one line; -ENOMEM.
  */
 int node_state_parse(const char *text, struct node_state *ret, struct err *err);
-
-/*
- * How a pod is named in the text: '#' (in the struct only) and 6 characters of the URL-safe base64 alphabet for
- * the 36 highest bits of XXH64, the highest first; of the UID, and of "NAMESPACE/NAME". To be compared with
- * pod_uid and pod of an allocation that was parsed. Two pods may share one by chance.
- */
-#define NODE_STATE_HASH_SIZE 8
-void node_state_hash_uid(const char *uid, char ret[NODE_STATE_HASH_SIZE]);
-void node_state_hash_pod(const char *namespace, const char *name, char ret[NODE_STATE_HASH_SIZE]);

@@ -3,7 +3,6 @@
  * CPU time to print and to read the node state of one node with 8 NUMA nodes, 96 CPUs and 48 exclusive pods. A line each:
  * NAME: N us (goal G us, ok|missed)
  */
-#include <errno.h>
 
 #include "agent/model/model_node.h"
 #include "agent/model/node_state_text.h"
