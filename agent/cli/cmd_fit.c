@@ -103,7 +103,7 @@ static int answer(const struct options *options, const struct observation *o, co
 	int r = fit_report_make(&o->node, pod, FIT_ALL, NULL, &report);
 
 	if (r == 0 && option_set(options, OPT_WHAT_FREES))
-		r = fit_report_add_frees(&o->node, pod, &report);
+		r = fit_report_add_frees(&o->node, pod, NULL, &report);
 	if (r < 0) {
 		log_error("out of memory");
 		return EXIT_FAILURE;

@@ -14,6 +14,7 @@
 #include "agent/cli/look.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/text.h"
 
 #define OUTPUT_MAX ((size_t)1 << 30)
 
@@ -39,6 +40,38 @@ static void asked_release(struct asked *a)
 
 /* ---- the nodes */
 
+/* The holders get their pods' names, and what the pods ask for is what comes free with them. 0 or -ENOMEM. */
+static int name_holders(
+	const struct cluster_use *use, struct allocations *held, const struct resource_list **requests)
+{
+	int r = 0;
+
+	for (size_t i = 0; use && i < held->n_items && r == 0; i++) {
+		struct allocation *item = &held->items[i];
+		const struct cluster_pod *pod = cluster_use_pod(use, item);
+
+		if (!pod)
+			continue;
+		requests[i] = &pod->requests;
+		r = text_set(&item->namespace, pod->namespace);
+		if (r == 0)
+			r = text_set(&item->pod, pod->name);
+		if (r == 0)
+			r = text_set(&item->pod_uid, pod->uid);
+	}
+	return r;
+}
+
+static int find_frees(struct asked *a, const struct cluster_use *use, const struct resource_list *most)
+{
+	struct allocations *held = &a->node.state.allocations;
+	CLEANUP(freep) const struct resource_list **requests = calloc(held->n_items + 1, sizeof(*requests));
+	const struct what_frees_known known = {.most = most, .requests = requests};
+	int r = requests ? name_holders(use, held, requests) : -ENOMEM;
+
+	return r < 0 ? r : fit_report_add_frees(&a->node.state, a->pod, &known, &a->report);
+}
+
 static int ask_one(struct asked *a, struct cluster_node *node)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
@@ -53,7 +86,7 @@ static int ask_one(struct asked *a, struct cluster_node *node)
 	if (r == 0)
 		r = fit_report_make(&a->node.state, a->pod, FIT_ALL, known ? &free : NULL, &a->report);
 	if (r == 0 && option_set(a->options, OPT_WHAT_FREES))
-		r = fit_report_add_frees(&a->node.state, a->pod, &a->report);
+		r = find_frees(a, use, known ? &free : NULL);
 	return r;
 }
 
@@ -193,6 +226,7 @@ int fit_nrt(const struct options *options, const struct pod_request *pod)
 	int r;
 
 	node_state_init(&a.node.state);
+	a.usage.only = a.only;
 	a.fit = (struct cluster_fit){.pod = pod, .usage = &a.usage};
 	r = ask(&a, &err);
 	if (r < 0) {

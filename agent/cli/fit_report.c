@@ -413,11 +413,11 @@ int fit_report_make(const struct node_state *node, const struct pod_request *pod
 	return 0;
 }
 
-int fit_report_add_frees(
-	const struct node_state *node, const struct pod_request *pod, struct fit_report *report)
+int fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
+	const struct what_frees_known *known, struct fit_report *report)
 {
 	if (report->answer == KUBELET_REJECTS && !report->missing)
-		return what_frees_find(node, pod, NULL, &report->frees);
+		return what_frees_find(node, pod, known, &report->frees);
 	report->frees.answer = report->missing                    ? WHAT_FREES_NO_SET
 			       : report->answer == KUBELET_ADMITS ? WHAT_FREES_NOTHING
 								  : WHAT_FREES_UNKNOWN;

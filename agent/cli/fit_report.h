@@ -75,9 +75,9 @@ enum fit_part {
 int fit_report_make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
 	const struct resource_list *most, struct fit_report *ret);
 
-/* Add which pods would have to go, where the pod of this report does not fit. 0 or -ENOMEM. */
-int fit_report_add_frees(
-	const struct node_state *node, const struct pod_request *pod, struct fit_report *report);
+/* Add which pods would have to go, where the pod of this report does not fit. `known` may be NULL. 0 or -ENOMEM. */
+int fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
+	const struct what_frees_known *known, struct fit_report *report);
 
 /* What keeps a Burstable pod from being Guaranteed, as struct fit_report has it; else *ret is left as it is. */
 void fit_explain_class(const struct pod_request *pod, struct err *ret);

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "agent/cluster/pod_parse.h"
+#include "agent/model/node_state_text.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "scoring/request.h"
 
 static void use_free(void *item)
@@ -18,6 +20,13 @@ static void use_free(void *item)
 	free(use->name);
 	resource_list_release(&use->allocatable);
 	resource_list_release(&use->requested);
+	for (size_t i = 0; i < use->n_listed; i++) {
+		free(use->pods[i].namespace);
+		free(use->pods[i].name);
+		free(use->pods[i].uid);
+		resource_list_release(&use->pods[i].requests);
+	}
+	free(use->pods);
 	free(use);
 }
 
@@ -125,6 +134,22 @@ static bool has_ended(const struct doc *pod)
 	return phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
 }
 
+static int list_pod(struct cluster_use *use, const struct doc *metadata, struct resource_list *requests)
+{
+	const char *namespace = doc_string(doc_get(metadata, "namespace"));
+	const char *uid = doc_string(doc_get(metadata, "uid"));
+	struct cluster_pod *p = vec_push(&use->pods, &use->n_listed, &use->pods_size, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->namespace = strdup(namespace ? namespace : "");
+	p->name = strdup(doc_string(doc_get(metadata, "name")));
+	p->uid = strdup(uid ? uid : "");
+	p->requests = *requests;
+	*requests = (struct resource_list){0};
+	return p->namespace && p->name && p->uid ? 0 : -ENOMEM;
+}
+
 static int add_pod(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
@@ -144,6 +169,8 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 		add_amounts(&wanted, &use->requested) < 0)
 		return err_no_memory(err);
 	use->n_pods++;
+	if (u->only && !strcmp(u->only, node) && list_pod(use, doc_get(object, "metadata"), &wanted) < 0)
+		return err_no_memory(err);
 	return 0;
 }
 
@@ -172,6 +199,27 @@ static int take_object(enum object_kind kind, struct doc *object, void *data, st
 int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *err)
 {
 	return object_input_read(path, 1u << OBJECT_NODE | 1u << OBJECT_POD, take_object, u, err);
+}
+
+/* ---- whose it is */
+
+static bool is_of(const struct allocation *item, const struct cluster_pod *p)
+{
+	char uid[NODE_STATE_HASH_SIZE], name[NODE_STATE_HASH_SIZE];
+
+	node_state_hash_uid(p->uid, uid);
+	node_state_hash_pod(p->namespace, p->name, name);
+	return (*item->pod_uid && (!strcmp(item->pod_uid, uid) || !strcmp(item->pod_uid, p->uid))) ||
+	       (*item->pod && (!strcmp(item->pod, name) || (!strcmp(item->namespace, p->namespace) &&
+								   !strcmp(item->pod, p->name))));
+}
+
+const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const struct allocation *item)
+{
+	for (size_t i = 0; i < use->n_listed; i++)
+		if (is_of(item, &use->pods[i]))
+			return &use->pods[i];
+	return NULL;
 }
 
 /* ---- what is left */

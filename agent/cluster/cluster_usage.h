@@ -5,8 +5,15 @@
  * compare the two for the node as a whole.
  */
 #include "agent/cluster/object_input.h"
+#include "common/allocation.h"
 #include "common/err.h"
 #include "common/request.h"
+
+/* A pod of the node that is asked for. */
+struct cluster_pod {
+	char *namespace, *name, *uid;
+	struct resource_list requests; /* of the node as a whole */
+};
 
 /* One node. */
 struct cluster_use {
@@ -16,11 +23,15 @@ struct cluster_use {
 	struct resource_list allocatable;
 	struct resource_list requested; /* by the pods that have not ended, in all */
 	size_t n_pods;
+	struct cluster_pod *pods; /* only of the node that is asked for */
+	size_t n_listed;
+	size_t pods_size;
 };
 
 struct cluster_usage {
-	void *by_name;  /* of tsearch(3), struct cluster_use */
-	size_t n_nodes; /* Node objects */
+	const char *only; /* the node whose pods are listed one by one, or NULL; borrowed */
+	void *by_name;    /* of tsearch(3), struct cluster_use */
+	size_t n_nodes;   /* Node objects */
 };
 
 void cluster_usage_release(struct cluster_usage *u);
@@ -39,6 +50,10 @@ int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc
 
 /* The node of that name, or NULL. */
 const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, const char *name);
+
+/* The listed pod that the item belongs to, by name and UID or by the hashes of these that an object carries; NULL =
+ * none is. */
+const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const struct allocation *item);
 
 /*
  * So much of a known node can still be requested: allocatable less requested, 0 at least. A node has room for a number of

@@ -27,6 +27,7 @@ void what_frees_release(struct what_frees *w)
 struct search {
 	const struct node_state *state;
 	const struct pod_request *pod;
+	struct what_frees_known known;
 	struct holder *holders;
 	size_t n_holders;
 	size_t holders_size;
@@ -154,8 +155,9 @@ static int by_cpus(const void *va, const void *vb, void *data)
 	return c ? c : strcmp(x->pod_uid, y->pod_uid);
 }
 
-static int list_holders(struct search *s, const bool *stays)
+static int list_holders(struct search *s)
 {
+	const bool *stays = s->known.stays;
 	const struct allocations *a = &s->state->allocations;
 	const struct machine *m = &s->state->machine;
 
@@ -207,9 +209,9 @@ static int pick_holders(struct search *s, const struct node_asker *asker)
 	return frees_bounds_init(&s->bounds, asker, s->pod, s->holders, kept);
 }
 
-static int search_init(struct search *s, const struct node_asker *asker, const bool *stays)
+static int search_init(struct search *s, const struct node_asker *asker)
 {
-	int r = list_holders(s, stays);
+	int r = list_holders(s);
 
 	if (r == 0)
 		r = pick_holders(s, asker);
@@ -221,15 +223,38 @@ static int search_init(struct search *s, const struct node_asker *asker, const b
 
 /* ---- the kubelet, asked on the node without the chosen pods */
 
-static int ask_without(const struct node_state *state, const struct pod_request *pod, const bool *gone,
-	enum kubelet_answer *ret)
+/* What can be requested of the whole node once the chosen pods are gone. */
+static int limit_without(const struct search *s, struct node_asker *asker)
+{
+	CLEANUP(resource_list_release) struct resource_list most = {0};
+	int r = 0;
+
+	for (size_t i = 0; s->known.most && i < s->known.most->n_items && r == 0; i++) {
+		const struct resource_quantity *q = &s->known.most->items[i];
+		struct quantity left = q->quantity;
+
+		for (size_t h = 0; h < s->n_holders; h++) {
+			const struct resource_list *own =
+				s->known.requests ? s->known.requests[s->holders[h].first] : NULL;
+			const struct resource_quantity *more =
+				own && s->chosen[h] ? resource_list_find(own, q->name) : NULL;
+
+			left.nano = qty_add(left.nano, more ? more->quantity.nano : 0);
+		}
+		r = resource_list_set(&most, q->name, left);
+	}
+	return r < 0 || !s->known.most ? r : node_asker_limit(asker, &most);
+}
+
+static int ask_without(const struct search *s, enum kubelet_answer *ret)
 {
 	CLEANUP(allocations_view_release) struct allocations view = {0};
 	CLEANUP(inventory_release) struct inventory inventory;
 	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	const struct node_state *state = s->state;
 	struct node_state without = *state; /* borrows */
 	struct admission a;
-	int r = allocations_view_without(&state->allocations, gone, &view);
+	int r = allocations_view_without(&state->allocations, s->gone, &view);
 
 	inventory_init(&inventory);
 	if (r == 0)
@@ -240,7 +265,9 @@ static int ask_without(const struct node_state *state, const struct pod_request 
 	if (r == 0)
 		r = node_asker_init(&asker, &without);
 	if (r == 0)
-		r = node_asker_judge(&asker, pod, &a);
+		r = limit_without(s, &asker);
+	if (r == 0)
+		r = node_asker_judge(&asker, s->pod, &a);
 	if (r == 0)
 		*ret = a.answer;
 	return r;
@@ -257,7 +284,7 @@ static int try(struct search *s, bool *ret)
 		for (size_t i = s->holders[h].first; i < s->holders[h].end && s->chosen[h]; i++)
 			s->gone[i] = true;
 	s->verdicts++;
-	r = ask_without(s->state, s->pod, s->gone, &answer);
+	r = ask_without(s, &answer);
 	if (r == 0)
 		*ret = answer == KUBELET_ADMITS;
 	return r;
@@ -380,10 +407,10 @@ static int take_best(const struct search *s, struct what_frees *w)
 }
 
 /* The node refuses the pod. */
-static int search(struct search *s, const struct node_asker *asker, const bool *stays, struct what_frees *w)
+static int search(struct search *s, const struct node_asker *asker, struct what_frees *w)
 {
 	bool enough = false;
-	int r = search_init(s, asker, stays);
+	int r = search_init(s, asker);
 
 	if (r < 0)
 		return r;
@@ -409,23 +436,42 @@ static int search(struct search *s, const struct node_asker *asker, const bool *
 	return r;
 }
 
-int what_frees_find(const struct node_state *state, const struct pod_request *pod, const bool *stays,
-	struct what_frees *ret)
+/* The verdict on the node as it is. */
+static int ask_now(const struct search *s, enum kubelet_answer *ret)
+{
+	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	struct admission a;
+	int r = node_asker_init(&asker, s->state);
+
+	if (r == 0 && s->known.most)
+		r = node_asker_limit(&asker, s->known.most);
+	if (r == 0)
+		r = node_asker_judge(&asker, s->pod, &a);
+	if (r == 0)
+		*ret = a.answer;
+	return r;
+}
+
+int what_frees_find(const struct node_state *state, const struct pod_request *pod,
+	const struct what_frees_known *known, struct what_frees *ret)
 {
 	CLEANUP(what_frees_release) struct what_frees w = {0};
 	CLEANUP(search_release) struct search s = {.state = state, .pod = pod};
+	/* The bounds are of what is held exclusively, so what is known beside the state does not limit them. */
 	CLEANUP(node_asker_release) struct node_asker asker = {0};
-	struct admission a;
+	enum kubelet_answer answer = KUBELET_UNKNOWN;
 	int r = node_asker_init(&asker, state);
 
+	if (known)
+		s.known = *known;
 	if (r == 0)
-		r = node_asker_judge(&asker, pod, &a);
+		r = ask_now(&s, &answer);
 	if (r < 0)
 		return r;
-	if (a.answer == KUBELET_REJECTS)
-		r = search(&s, &asker, stays, &w);
+	if (answer == KUBELET_REJECTS)
+		r = search(&s, &asker, &w);
 	else
-		w.answer = a.answer == KUBELET_ADMITS ? WHAT_FREES_NOTHING : WHAT_FREES_UNKNOWN;
+		w.answer = answer == KUBELET_ADMITS ? WHAT_FREES_NOTHING : WHAT_FREES_UNKNOWN;
 	if (r < 0)
 		return r;
 	*ret = w;

@@ -40,18 +40,26 @@ struct what_frees {
 
 void what_frees_release(struct what_frees *w);
 
+/* What is known beside the state. Zeroed = nothing. */
+struct what_frees_known {
+	const bool *stays;                /* by item of the allocations: its pod may not go; NULL = all may */
+	const struct resource_list *most; /* as node_asker_limit() takes it, or NULL */
+	/* By item: what its pod asks for in all, which comes to `most` when it goes; NULL = not known. */
+	const struct resource_list *const *requests;
+};
+
 /*
  * The smallest set by the number of pods, then by the CPUs that they hold. Only pods that hold something of what
- * `pod` asks for are proposed, none whose name and UID are both unknown, and none that `stays`, by item of the
- * allocations (NULL = all may go). What a pod held is given back as the kubelet's managers do.
+ * `pod` asks for are proposed, none whose name and UID are both unknown, and none that stays. What a pod held is given
+ * back as the kubelet's managers do. `known` may be NULL.
  *
  * It is first asked whether the node without all of them admits the pod. A kubelet that would refuse a pod on the
  * emptier node and admit it on the fuller one, which happens to pods of several containers, gets no set then.
  *
  * 0 or -ENOMEM; `ret` (zeroed) is untouched on failure.
  */
-int what_frees_find(const struct node_state *state, const struct pod_request *pod, const bool *stays,
-	struct what_frees *ret);
+int what_frees_find(const struct node_state *state, const struct pod_request *pod,
+	const struct what_frees_known *known, struct what_frees *ret);
 
 /*
  * Take pods out as if they had ended: those whose NAMESPACE/NAME or UID, or the hash of it, is in `names`. For a state that is not modelled

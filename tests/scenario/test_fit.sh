@@ -210,6 +210,27 @@ cluster() { # NAME STATUS WANT FLAG...
 cluster "it fits" 0 "fits 1 of 1 node, 2 copies" --nrt "$dir/w10.yaml" --cpus 6
 cluster "standard input" 0 "fits 1 of 1 node, 2 copies" --nrt - --cpus 6
 cluster "it does not" 3 "TopologyAffinityError  0" --nrt "$dir/w10.yaml" --cpus 8
+cat >"$dir/held.yaml" <<EOF
+apiVersion: v1
+kind: List
+items: [
+  {apiVersion: v1, kind: Node, metadata: {name: w10}, status: {allocatable: {cpu: "31", memory: 60Gi, pods: "110"}}},
+  {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, uid: $a}, spec: {nodeName: w10, containers: [
+    {name: c, resources: {limits: {cpu: 9, memory: 1Gi}}}, {name: d, resources: {limits: {cpu: 500m, memory: 1Gi}}}]}},
+  {apiVersion: v1, kind: Pod, metadata: {name: b, namespace: default, uid: $b}, spec: {nodeName: w10, containers: [
+    {name: c, resources: {limits: {cpu: 9, memory: 1Gi}}}]}},
+  {apiVersion: v1, kind: Pod, metadata: {name: shared, namespace: default, uid: x}, spec: {nodeName: w10, containers: [
+    {name: c, resources: {limits: {cpu: 3, memory: 1Gi}, requests: {cpu: 3, memory: 1Mi}}}]}}]
+EOF
+cluster "who would have to go" 3 "    UID #" --nrt "$dir/w10.yaml" --node-name w10 --cpus 11 --what-frees
+cluster "by name" 3 "    default/a, 9 CPUs" --nrt "$dir/w10.yaml" --node-name w10 --nodes "$dir/held.yaml" --cpus 11 \
+	--what-frees
+# 31 CPUs less 9.5, 9 and 3 are 9.5: with a 19, with b 18.5
+cluster "what a pod asks of the shared pool comes free with it" 3 "    default/a, 9 CPUs" --nrt "$dir/w10.yaml" \
+	--node-name w10 --nodes "$dir/held.yaml" --cpus 19 --policy none --what-frees
+cluster "pods of the shared pool are not to move" 3 \
+	"no pods to move: without all 2 that hold some of it the node is too small" --nrt "$dir/w10.yaml" \
+	--node-name w10 --nodes "$dir/held.yaml" --cpus 29 --policy none --what-frees
 cluster "what would" 3 "7 CPUs instead of 8" --nrt "$dir/w10.yaml" --cpus 8
 cluster "what if" 0 "admit" --nrt "$dir/w10.yaml" --cpus 8 --policy best-effort
 cluster "enough" 0 "2 replicas: enough" --nrt "$dir/w10.yaml" --cpus 6 --replicas 2

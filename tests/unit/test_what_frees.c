@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/node_sim.h"
+#include "tests/lib/nodes.h"
 #include "tests/lib/pods.h"
 
 /* 2 NUMA nodes of 8 CPUs; CPU 0 is reserved. */
@@ -25,10 +26,11 @@ static const struct node_sim_setup small = {.machine = {.sockets = 2,
 static void find_stays(
 	const struct node_sim *sim, const char *text, const bool *stays, struct what_frees *ret)
 {
+	const struct what_frees_known known = {.stays = stays};
 	struct pod_request pod;
 
 	pod_from_text(&pod, text);
-	assert_int_equal(what_frees_find(&sim->state, &pod, stays, ret), 0);
+	assert_int_equal(what_frees_find(&sim->state, &pod, &known, ret), 0);
 	pod_request_release(&pod);
 }
 
@@ -122,6 +124,40 @@ static void who_may_not_go(void **state)
 	for (size_t i = 0; i < 3; i++)
 		sim.state.allocations.items[i].pod_uid[0] = '\0';
 	assert_frees(&sim, "app cpu=4 memory=1Gi", "no set");
+	node_sim_release(&sim);
+}
+
+/* What pods ask for of the shared pool is known from elsewhere: so much of the node is taken too. */
+static void the_node_as_a_whole(void **state)
+{
+	struct resource_list most = {0}, small_pod = {0}, large_pod = {0};
+	const struct resource_list *requests[2] = {&small_pod, &large_pod};
+	const struct what_frees_known known = {.most = &most, .requests = requests};
+	struct what_frees w = {0};
+	struct pod_request pod;
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi"));
+	most = test_list("cpu=2500m");
+	small_pod = test_list("cpu=2");
+	large_pod = test_list("cpu=3500m"); /* half a CPU of it in the shared pool */
+	pod_from_text(&pod, "app cpu=6 memory=1Gi");
+	assert_frees(&sim, "app cpu=6 memory=1Gi", "nothing");
+	assert_int_equal(what_frees_find(&sim.state, &pod, &known, &w), 0);
+	assert_int_equal(w.n_pods, 1);
+	assert_string_equal(w.pods[0].name, "p1");
+	what_frees_release(&w);
+	requests[1] = NULL;
+	assert_int_equal(what_frees_find(&sim.state, &pod, &known, &w), 0);
+	assert_int_equal(w.answer, WHAT_FREES_NO_SET);
+	what_frees_release(&w);
+	pod_request_release(&pod);
+	resource_list_release(&most);
+	resource_list_release(&small_pod);
+	resource_list_release(&large_pod);
 	node_sim_release(&sim);
 }
 
@@ -328,6 +364,7 @@ int main(void)
 		cmocka_unit_test(known_sets),
 		cmocka_unit_test(fewer_pods_before_fewer_cpus),
 		cmocka_unit_test(who_may_not_go),
+		cmocka_unit_test(the_node_as_a_whole),
 		cmocka_unit_test(a_verdict_that_is_not_known),
 		cmocka_unit_test(pods_that_are_named_go),
 		cmocka_unit_test(as_good_as_every_subset),
