@@ -106,6 +106,7 @@ if offers score; then
 		-seed "$SEED" -cases $((CASES / 20 + 1))
 fi
 check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
+check "kubectl why" $here/kubectl_why.sh "$work/cluster/admin.kubeconfig"
 check "access" $here/access.sh "$work/cluster"
 check "publish" $here/publish.sh "$work/cluster"
 check "check" $here/check.sh "$work/cluster"
