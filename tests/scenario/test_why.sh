@@ -119,7 +119,7 @@ why "one node" 3 "0 of 1 node would take such a pod now" -f "$dir/pod.json" --nr
 pod 6 '"nodeName":"w10",' "$refused" >"$dir/pod.json"
 why "it would be taken now" 0 "that kubelet would take such a pod now" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
 pod 6 '"nodeName":"gone",' "$refused" >"$dir/pod.json"
-why "its node has no object" 0 "that node was not asked again: there is no object of it" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+why "its node has no object" 0 "that kubelet is not among those asked now" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
 
 # --- the others
 pod 9 '"nodeName":"w10",' '"phase":"Running"' >"$dir/pod.json"
