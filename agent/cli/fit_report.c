@@ -400,12 +400,46 @@ static int make(const struct node_state *node, const struct pod_request *pod, un
 	return r < 0 || !(parts & FIT_SCHEDULER) ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);
 }
 
+/* Whether other NUMA nodes, as many, are certainly closer to each other. */
+static bool is_remote(const struct inventory *inv, const struct distances *d, uint64_t ids)
+{
+	uint64_t set = 0;
+	unsigned n = node_mask_count(ids);
+
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		if (inv->nodes[i].id <= NODE_MASK_MAX_ID && (ids & node_mask_of(inv->nodes[i].id)))
+			set |= (uint64_t)1 << i;
+	return n > 1 && node_mask_count(set) == n && distances_capped(distances_sum(d, set), n) > d->high[n];
+}
+
+static int find_remote(const struct inventory *inv, struct fit_report *report)
+{
+	CLEANUP(distances_release) struct distances distances = {0};
+	bool any = false;
+	int r;
+
+	for (size_t i = 0; i < report->n_containers; i++)
+		any |= !report->containers[i].hint.any_node &&
+		       node_mask_count(report->containers[i].hint.nodes) > 1;
+	if (!any || inv->n_nodes > COMBINATION_MAX_NODES)
+		return 0;
+	r = distances_init(&distances, inv->costs, inv->n_nodes, DISTANCES_WORK_LIMIT);
+	for (size_t i = 0; r == 0 && i < report->n_containers; i++) {
+		struct fit_container *c = &report->containers[i];
+
+		c->remote = !c->hint.any_node && is_remote(inv, &distances, c->hint.nodes);
+	}
+	return r;
+}
+
 int fit_report_make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
 	const struct resource_list *most, struct fit_report *ret)
 {
 	CLEANUP(fit_report_release) struct fit_report report = {0};
 	int r = make(node, pod, parts, most, &report);
 
+	if (r == 0)
+		r = find_remote(&node->inventory, &report);
 	if (r < 0)
 		return r;
 	*ret = report;

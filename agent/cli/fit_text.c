@@ -121,17 +121,19 @@ static void add_frees(const struct what_frees *w, struct strbuf *out)
 			w->verdicts);
 }
 
-static void add_hint(struct topology_hint hint, struct strbuf *out)
+static void add_hint(const struct fit_container *c, struct strbuf *out)
 {
 	char nodes[NODE_MASK_TEXT_MAX];
 
-	if (hint.any_node) {
+	if (c->hint.any_node) {
 		strbuf_addf(out, "%-20s", "any");
 		return;
 	}
-	node_mask_print(hint.nodes, nodes);
+	node_mask_print(c->hint.nodes, nodes);
 	strbuf_addf(out, "%s%-*s", nodes, strlen(nodes) < 20 ? (int)(20 - strlen(nodes)) : 1,
-		hint.preferred ? " preferred" : " not preferred");
+		!c->hint.preferred ? " not preferred"
+		: c->remote        ? " remote"
+				   : " preferred");
 }
 
 /* A row for each container, if the kubelet places them. */
@@ -150,7 +152,7 @@ static void add_containers(const struct fit_report *report, struct strbuf *out)
 
 		strbuf_add_one_line(out, c->name);
 		strbuf_addf(out, "%*s", (int)(width - strlen(c->name)) + 2, "");
-		add_hint(c->hint, out);
+		add_hint(c, out);
 		strbuf_addstr(out, *c->cpus ? c->cpus : "shared pool");
 		node_mask_print(c->memory_nodes, nodes);
 		if (c->memory_nodes)

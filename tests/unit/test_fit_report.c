@@ -63,7 +63,7 @@ static void an_admitted_pod(void **state)
 		"kubelet      Topology Manager policy restricted, scope container\n");
 	assert_json(&f,
 		"{\"admitted\":true,\"reason\":\"\",\"rejection\":\"\",\"containers\":[{\"name\":\"app\","
-		"\"numaNodes\":[0],\"preferred\":true,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],"
+		"\"numaNodes\":[0],\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],"
 		"\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"MostAllocated\":0,"
 		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":"
 		"true,\"copies\":6,\"copiesAtLeast\":false,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[]}");
@@ -235,7 +235,7 @@ static void devices_are_not_checked(void **state)
 		"{\"admitted\":null,"
 		"\"reason\":\"which devices are free is not known; without v.com/nic the pod fits\","
 		"\"rejection\":\"\",\"containers\":[{\"name\":\"app\",\"numaNodes\":[0],"
-		"\"preferred\":true,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],\"numaNodes\":1,"
+		"\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],\"numaNodes\":1,"
 		"\"minDistance\":true,\"scores\":{\"MostAllocated\":0,\"LeastAllocated\":0,"
 		"\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":true,\"copies\":6,"
 		"\"copiesAtLeast\":false,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[\"v.com/nic\"]}");
@@ -362,6 +362,44 @@ static void a_change_to_static_begins_with_every_cpu(void **state)
 	fit_fixture_release(&f);
 }
 
+/* Four NUMA nodes of 4 CPUs, two and two near each other; the kubelet takes the lowest two with enough, however far. */
+static void remote_numa_nodes_are_not_called_preferred(void **state)
+{
+	static const struct synthetic shape = {.sockets = 4,
+		.numas = 1,
+		.uncores = 1,
+		.cores = 4,
+		.threads = 1,
+		.memory_bytes = (uint64_t)64 << 30};
+	struct fit_fixture f;
+
+	(void)state;
+	fit_fixture_init(&f);
+	synthetic_machine(&shape, &f.node.machine);
+	free(f.node.machine.distances);
+	f.node.machine.distances = calloc(16, sizeof(unsigned));
+	for (unsigned i = 0; i < 16; i++)
+		f.node.machine.distances[i] = i / 4 == i % 4 ? 10 : i / 8 == i % 4 / 2 ? 12 : 30;
+	fit_fixture_set_shared(&f, "1-3,8-15", "0"); /* node 1 is held */
+	fit_fixture_report_on(&f, "app cpu=6 memory=8Gi");
+	assert_true(says(&f, "app        0,2 remote"));
+	assert_true(says(&f, "\"numaNodes\":[0,2],\"preferred\":false,\"remote\":true,"));
+	f.node.settings.topology.prefer_closest_numa_nodes = true;
+	fit_fixture_report(&f);
+	assert_true(says(&f, "app        2-3 preferred"));
+	assert_true(says(&f, "\"numaNodes\":[2,3],\"preferred\":true,\"remote\":false,"));
+	/* One NUMA node is remote from nothing. */
+	fit_fixture_report_on(&f, "app cpu=3 memory=8Gi");
+	assert_true(says(&f, "app        0 preferred"));
+	/* Without distances none is closer. */
+	f.node.settings.topology.prefer_closest_numa_nodes = false;
+	free(f.node.machine.distances);
+	f.node.machine.distances = NULL;
+	fit_fixture_report_on(&f, "app cpu=6 memory=8Gi");
+	assert_true(says(&f, "app        0,2 preferred"));
+	fit_fixture_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +414,7 @@ int main(void)
 		cmocka_unit_test(unknown_settings_say_what_depends_on_them),
 		cmocka_unit_test(the_scheduler_may_disagree),
 		cmocka_unit_test(a_change_to_static_begins_with_every_cpu),
+		cmocka_unit_test(remote_numa_nodes_are_not_called_preferred),
 	};
 
 	return cmocka_run_group_tests_name("fit_report", tests, NULL, NULL);
