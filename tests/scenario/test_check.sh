@@ -74,6 +74,10 @@ for format in 3_pod_level 4; do
 	run 0 --sysroot "$tree" -o json
 	said "\"format\": \"v${format%%_*}\""
 done
+printf '{"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c","ResourceName":"v.com/d","DeviceIDs":["a"],"AllocResp":""}],"RegisteredDevices":{"v.com/d":["a"]}},"Checksum":0}' \
+	>"$tree/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+run 0 --sysroot "$tree" -o json
+said '"format": "v1"'
 said '"state": "absent"'
 said '"level": "warn"'
 

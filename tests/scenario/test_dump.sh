@@ -117,6 +117,10 @@ refuse "unknown flag" 2 "nrtd: unknown flag '--bogus'" dump --bogus
 refuse "bad value" 2 "nrtd: --output: 'xml' is not one of yaml|json" dump -o xml
 refuse "no command" 2 "no command"
 refuse "sysroot without a machine" 1 "$dir/nothing" dump --sysroot "$dir/nothing"
+long=$(printf '%0253d' 0 | tr 0 a)
+refuse "a name of 254 bytes" 2 "must have 1 to 253 bytes" dump --sysroot "$dir/seed" --node-name "a$long"
+"$nrtd" dump --sysroot "$dir/seed" --node-name "$long" >"$dir/out" 2>"$dir/err"
+check "a name of 253 bytes" grep -q "name: $long" "$dir/out"
 refuse "XML that is not there" 1 "$dir/none.xml" dump --machine "$dir/none.xml"
 refuse "kubelet configuration that is not there" 1 "/none.yaml" dump --kubelet-config /none.yaml
 printf '{"policyName":"static"' >"$dir/seed/var/lib/kubelet/cpu_manager_state"

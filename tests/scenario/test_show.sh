@@ -151,6 +151,7 @@ refuse "no such node" "$nodes: no object of node 'n3', but of 'node-1', 'node-2'
 refuse "no such file" "cannot open '$dir/none': No such file or directory" --nrt "$dir/none"
 refuse "standard input watched" "--watch: standard input can be read only once, give --nrt a file" --nrt - --watch
 refuse "two machines" "--nrt and --sysroot exclude each other" --nrt $nodes --sysroot /
+refuse "two kubelets" "--nrt and --state-files exclude each other" --nrt $nodes --state-files none
 bad 'a: [\n'
 refuse "not YAML" "$dir/bad.yaml: not valid YAML at line 2, column 1: did not find expected node content" --nrt "$dir/bad.yaml"
 refuse "a pod" "tests/fixtures/examples/kep-pod.yaml: not a NodeResourceTopology or a List of them, but a 'Pod'" \

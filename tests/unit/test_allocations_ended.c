@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/observe/allocations_ended.h"
+#include "agent/observe/allocations_merge.h"
 #include "agent/observe/state_memory.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -322,6 +323,20 @@ static void of_equal_pods_as_many_are_held_as_are_listed(void **state)
 }
 
 /* It has its state from its files and hears of its pods one after the other. */
+/* A pod of the files is the API's when each container holds the same; one that is not there holds nothing. */
+static void a_pod_without_the_container_is_another_one(void **state)
+{
+	struct world *w = *state;
+
+	hold_memory(add(&w->files, "u", "other"), 5, "0");
+	hold_memory(list(w, "p", "c"), 5, "0");
+	allocations_sort(&w->files);
+	allocations_sort(&w->api);
+	look(w, false, true);
+	assert_int_equal(allocations_find_uids(&w->api, &w->files, &w->evidence), 0);
+	test_assert_text("UID", w->api.items[0].pod_uid, "");
+}
+
 static void a_kubelet_that_has_just_started_may_list_a_pod_later(void **state)
 {
 	struct world *w = *state;
@@ -349,6 +364,7 @@ int main(void)
 		TEST(logs_tell_a_completed_pod_from_one_with_init_containers),
 		TEST(the_older_pod_of_a_name_has_ended),
 		TEST(of_equal_pods_as_many_are_held_as_are_listed),
+		TEST(a_pod_without_the_container_is_another_one),
 		TEST(a_kubelet_that_has_just_started_may_list_a_pod_later),
 	};
 

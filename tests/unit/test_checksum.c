@@ -71,6 +71,7 @@ static void base64_is_strict(void **state)
 		{"Zg=", NULL},
 		{"Zh==", NULL}, /* unused bits set */
 		{"Zm9=", NULL},
+		{"Zm9vZh==", NULL},
 		{"Z===", NULL},
 		{"====", NULL},
 		{"Zg==Zg==", NULL},

@@ -319,6 +319,22 @@ static int run_script(const char *dir, const char *script, unsigned deadline_ms,
 	return exec_credential_run(&config, deadline_ms, cancel, ret, err);
 }
 
+static void a_plugin_that_is_not_there_is_named_with_its_hint(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(credentials_config_release) struct credentials_config config = {0};
+	CLEANUP(freep)
+	char *text = kubeconfig("server: 'https://h'",
+		"exec: {command: /none/plugin, installHint: 'apt install plugin', apiVersion: " EXEC_V1 "}");
+	struct exec_credential c = {.expires_s = 0};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(kubeconfig_parse(text, strlen(text), dir, NULL, &config, &err), 0);
+	assert_true(exec_credential_run(&config.exec, 30000, NULL, &c, &err) < 0);
+	assert_non_null(strstr(err.text, "No such file or directory; apt install plugin"));
+}
+
 static void plugins_run(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -432,6 +448,7 @@ int main(void)
 		cmocka_unit_test(files_that_change_are_read_again),
 		cmocka_unit_test(the_first_file_of_a_list_that_exists_counts),
 		cmocka_unit_test(what_plugins_print_is_checked),
+		cmocka_unit_test(a_plugin_that_is_not_there_is_named_with_its_hint),
 		cmocka_unit_test(plugins_run),
 		cmocka_unit_test(plugins_end_in_time),
 		cmocka_unit_test(a_plugin_is_asked_again_when_its_answer_is_old_or_refused),

@@ -8,6 +8,7 @@
 
 #include "agent/base/yaml.h"
 #include "agent/observe/discover.h"
+#include "agent/observe/discover_kernel.h"
 #include "agent/render/machine_doc.h"
 #include "common/cleanup.h"
 #include "tests/lib/sysfs.h"
@@ -252,6 +253,17 @@ static void write_tree(const char *dir)
 	test_write_file(dir, SYSTEM "cpu/online", "0-1\n");
 	test_write_file(dir, SYSTEM "cpu/present", "0-1\n");
 	test_write_file(dir, SYSTEM "node/online", "0-1\n");
+}
+
+static void a_cpu_without_package_has_no_socket(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	struct err err = {""};
+	int socket = 7;
+
+	(void)state;
+	assert_int_equal(kernel_read_socket(dir, 0, &socket, &err), 0);
+	assert_int_equal(socket, MACHINE_NONE);
 }
 
 static void content_that_is_wrong_is_refused(void **state)
@@ -525,6 +537,7 @@ int main(void)
 		cmocka_unit_test(uncore_is_the_kubelets),
 		cmocka_unit_test(hybrid_cores_are_counted_as_the_kubelet_does),
 		cmocka_unit_test(overlapping_nodes_keep_what_they_claim),
+		cmocka_unit_test(a_cpu_without_package_has_no_socket),
 		cmocka_unit_test(content_that_is_wrong_is_refused),
 		cmocka_unit_test(a_file_too_large_is_refused),
 		cmocka_unit_test(what_is_missing_is_normal),

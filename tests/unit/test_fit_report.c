@@ -213,6 +213,35 @@ static void what_is_said_beside_the_verdict(void **state)
 	fit_fixture_release(&f);
 }
 
+static void every_container_has_its_line(void **state)
+{
+	struct fit_fixture f;
+
+	(void)state;
+	node_init(&f);
+	fit_fixture_report_on(&f, "app cpu=4 memory=8Gi; app cpu=2 memory=1Gi");
+	assert_int_equal(f.report.n_containers, 2);
+	assert_true(says(&f, "1-2,17-18\n"));
+	assert_true(says(&f, "3,19\n"));
+	assert_true(says(&f, "\"cpus\":\"1-2,17-18\""));
+	assert_true(says(&f, "\"cpus\":\"3,19\""));
+	fit_fixture_release(&f);
+}
+
+/* A pod that names its resources as a whole, devices that nobody knows among them. */
+static void what_the_whole_pod_asks_for_counts(void **state)
+{
+	struct fit_fixture f;
+
+	(void)state;
+	node_init(&f);
+	pod_from_text(&f.pod, "app cpu=1 memory=1Gi");
+	assert_int_equal(resource_list_set(&f.pod.pod_requests, "v.com/nic", quantity_from_units(1)), 0);
+	fit_fixture_report(&f);
+	assert_true(says(&f, "\"unchecked\":[\"v.com/nic\"]"));
+	fit_fixture_release(&f);
+}
+
 static void devices_are_not_checked(void **state)
 {
 	struct fit_fixture f;
@@ -410,6 +439,8 @@ int main(void)
 		cmocka_unit_test(init_containers_leave_it_open),
 		cmocka_unit_test(devices_that_the_node_does_not_have),
 		cmocka_unit_test(what_is_said_beside_the_verdict),
+		cmocka_unit_test(every_container_has_its_line),
+		cmocka_unit_test(what_the_whole_pod_asks_for_counts),
 		cmocka_unit_test(devices_are_not_checked),
 		cmocka_unit_test(unknown_settings_say_what_depends_on_them),
 		cmocka_unit_test(the_scheduler_may_disagree),

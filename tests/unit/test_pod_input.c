@@ -169,6 +169,8 @@ static void files_hold_pods_and_templates(void **state)
 		{"kind: Service\nmetadata: {name: s}", "Service 's' has no pod template"},
 		{"kind: Pod\nspec: {containers: []}", "spec: no containers in it"},
 		{"kind: Pod", "spec: no pod spec in it"},
+		{"{kind: Job, apiVersion: batch.volcano.sh/v1alpha1, spec: {tasks: []}}",
+			"spec.tasks: no tasks in it"},
 		{POD("a", "-1"), "spec: containers[0]: resources.requests: cpu: '-1' is negative"},
 		{POD("a", "1x"), "spec: containers[0]: resources.requests: cpu: not a quantity: '1x'"},
 		{POD("a", "{}"),

@@ -47,6 +47,7 @@ static void files_of_flags_are_read(void **state)
 	} cases[] = {
 		{KIND_ENV, "", ""},
 		{KIND_ENV, "KUBELET_EXTRA_ARGS=", ""},
+		{KIND_ENV, "PATH=--config=/x", ""},
 		{KIND_ENV, "KUBELET_EXTRA_ARGS=--cpu-manager-policy=static\n", "policy=static "},
 		{KIND_ENV, "KUBELET_KUBEADM_ARGS=\"--x=y --cpu-manager-policy static --config '/a b'\"\n",
 			"policy=static config=/a b "},

@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "agent/observe/settings_file.h"
 #include "common/cleanup.h"
@@ -326,6 +327,27 @@ static void bad_drop_ins_are_named(void **state)
 		"error", err.text, "/conf.d/sub/20-b.conf: no KubeletConfiguration: apiVersion is absent");
 }
 
+/* The folders below are walked without going into them: paths may begin where the process is. */
+static void drop_ins_below_a_relative_root_are_read(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(strv_release) struct strv files = {0};
+	CLEANUP(freep) char *before = getcwd(NULL, 0);
+	struct err err = {""};
+	int r;
+
+	(void)state;
+	test_write_file(dir, "root/conf.d/a/10.conf", HEAD);
+	test_write_file(dir, "root/conf.d/b/20.conf", HEAD);
+	assert_int_equal(chdir(dir), 0);
+	r = settings_dropins_read("root", "/conf.d", &raw, &files, &err);
+	assert_int_equal(chdir(before), 0);
+	if (r < 0)
+		fail_msg("%s", err.text);
+	assert_true(files.n_items >= 2);
+}
+
 /* ---- flags */
 
 static void flags_are_the_kubelets(void **state)
@@ -463,6 +485,7 @@ int main(void)
 		cmocka_unit_test(drop_ins_merge_as_the_kubelet_merges),
 		cmocka_unit_test(drop_ins_keep_default_thresholds),
 		cmocka_unit_test(bad_drop_ins_are_named),
+		cmocka_unit_test(drop_ins_below_a_relative_root_are_read),
 		cmocka_unit_test(flags_are_the_kubelets),
 		cmocka_unit_test(malformed_flags_are_one_clear_line),
 		cmocka_unit_test(booleans_are_gos),

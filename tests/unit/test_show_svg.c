@@ -109,6 +109,27 @@ static void nothing_is_cut_off(void **state)
 		}
 }
 
+/* A device that is not allocatable has a cell without a letter. */
+static void reserved_devices_have_no_letter(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(freep) char *before = NULL, *after = NULL;
+	struct inventory *inv;
+	int nic;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_picture(&o);
+	before = draw(&o, SHOW_SVG_WIDTH);
+	inv = &o.node.inventory;
+	nic = inventory_resource(inv, "vendor.com/nic");
+	assert_true(nic >= 0);
+	inventory_amount(inv, 0, (size_t)nic)->capacity += QTY_UNIT;
+	after = draw(&o, SHOW_SVG_WIDTH);
+	assert_int_equal(count(after, "not allocatable"), count(before, "not allocatable") + 1);
+	assert_int_equal(count(after, "<text"), count(before, "<text"));
+}
+
 static void text_is_escaped(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(4096);
@@ -124,6 +145,7 @@ int main(void)
 		cmocka_unit_test(pictures_equal_their_golden_files),
 		cmocka_unit_test(every_cpu_and_distance_is_there),
 		cmocka_unit_test(nothing_is_cut_off),
+		cmocka_unit_test(reserved_devices_have_no_letter),
 		cmocka_unit_test(text_is_escaped),
 	};
 

@@ -65,6 +65,38 @@ static void texts_equal_their_golden_files(void **state)
 	}
 }
 
+/* One core of two threads and two of one: the spaces say so. Devices that are held and not listed are held. */
+static void odd_cores_and_nameless_devices_are_drawn(void **state)
+{
+	static const struct synthetic shape = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 4, .threads = 1, .memory_bytes = 1u << 30};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(freep) char *cores = NULL, *devices = NULL;
+	struct inventory *inv;
+	int nic;
+
+	(void)state;
+	observation_init(&o);
+	synthetic_machine(&shape, &o.node.machine);
+	o.node.node_name = strdup("odd");
+	for (unsigned i = 0; i < 4; i++)
+		o.node.machine.cpus[i].hardware_core = i > 1 ? i : 0;
+	cores = draw(&o, 80, false, false);
+	assert_non_null(strstr(cores, "| ?? ? ? "));
+	observation_release(&o);
+
+	observation_init(&o);
+	observation_of_picture(&o);
+	inv = &o.node.inventory;
+	nic = inventory_resource(inv, "vendor.com/nic");
+	assert_true(nic >= 0);
+	assert_int_equal(inventory_amount(inv, 0, (size_t)nic)->available / QTY_UNIT, 2);
+	inventory_amount(inv, 0, (size_t)nic)->available = QTY_UNIT;
+	inventory_amount(inv, 0, (size_t)nic)->capacity += QTY_UNIT;
+	devices = draw(&o, 80, false, false);
+	assert_non_null(strstr(devices, "#AA=. "));
+}
+
 /* Every line of the text: at most `width` columns, no trailing space. */
 static void assert_fits(const char *what, const char *text, size_t width)
 {
@@ -226,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_equal_their_golden_files),
+		cmocka_unit_test(odd_cores_and_nameless_devices_are_drawn),
 		cmocka_unit_test(every_machine_fits_every_width),
 		cmocka_unit_test(ascii_is_ascii_and_complete),
 		cmocka_unit_test(colours_only_add),
