@@ -4,6 +4,7 @@
 // kubelet. It reads one JSON object a line from standard input and answers each with one line:
 //
 //	{"admit": POD}                    the verdict, and what each container got
+//	{"admit": POD, "dieAt": 2}        the process is killed before the second time that a manager allocates
 //	{"drop": "namespace/name"}        {"dropped": ...}; the pod has ended and is deleted. The state files keep what it
 //	                                  held until the next pod comes, as a kubelet's do
 //	{"complete": "namespace/name"}    {"completed": ...}; it has ended and is not deleted
@@ -58,6 +59,7 @@ func main() {
 // command is one line of input.
 type command struct {
 	Admit    *v1.Pod                    `json:"admit"`
+	DieAt    int                        `json:"dieAt"`
 	Drop     string                     `json:"drop"`
 	Complete string                     `json:"complete"`
 	TidyCPUs bool                       `json:"tidyCPUs"`
@@ -131,7 +133,9 @@ func serve(ctx context.Context, m *managers.Managers, machine *cadvisorapi.Machi
 		var err error
 		switch {
 		case c.Admit != nil:
+			m.DieAt(c.DieAt)
 			answer = m.Admit(c.Admit)
+			m.DieAt(0)
 		case c.Drop != "":
 			answer, err = map[string]string{"dropped": c.Drop}, m.Drop(c.Drop)
 		case c.Complete != "":

@@ -61,6 +61,13 @@ func (m *Managers) Kill() {
 	m.process.Wait()
 }
 
+// Killed waits for their end and tells whether SIGKILL was it.
+func (m *Managers) Killed() bool {
+	m.process.Wait()
+	status, ok := m.process.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
 // Signal sends them a signal.
 func (m *Managers) Signal(signal syscall.Signal) { m.process.Process.Signal(signal) }
 

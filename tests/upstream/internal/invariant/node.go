@@ -133,6 +133,17 @@ func (n *node) admit(pod *v1.Pod) (bool, error) {
 	return verdict.Admitted, nil
 }
 
+// admitAndDie asks for a verdict and has the kubelet killed on the way to it, before the at-th time that a manager
+// allocates. died is false when there were fewer.
+func (n *node) admitAndDie(pod *v1.Pod, at int) (admitted, died bool, err error) {
+	var verdict struct{ Admitted bool }
+	err = n.ask(map[string]any{"admit": pod, "dieAt": at}, &verdict)
+	if errors.Is(err, io.EOF) && n.kubelet.Killed() {
+		return false, true, n.kill()
+	}
+	return verdict.Admitted, false, err
+}
+
 // kill kills the kubelet; its files and its socket stay as they are.
 func (n *node) kill() error {
 	n.kubelet.Kill()

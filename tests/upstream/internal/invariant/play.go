@@ -30,9 +30,9 @@ const (
 
 // Tally counts what was tried.
 type Tally struct {
-	Sequences, GivenUp, Steps, Admitted, Rejected, Restarts, Objects, Equal, Bounded int
-	Done                                                                             map[string]int
-	Times                                                                            map[string]Times // by source
+	Sequences, GivenUp, Steps, Admitted, Rejected, Cut, Restarts, Objects, Equal, Bounded int
+	Done                                                                                  map[string]int
+	Times                                                                                 map[string]Times // by source
 }
 
 // Times are the longest.
@@ -43,8 +43,8 @@ func (t Times) String() string {
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d steps of %d sequences (%d ended by the kubelet's code), %v; %d pods admitted, %d rejected; %d objects; %d times equal, at most after %v; %d times only bounded",
-		t.Steps, t.Sequences, t.GivenUp, t.Done, t.Admitted, t.Rejected, t.Objects, t.Equal, t.Times, t.Bounded)
+	return fmt.Sprintf("%d steps of %d sequences (%d ended by the kubelet's code), %v; %d pods admitted, %d rejected, %d cut off; %d objects; %d times equal, at most after %v; %d times only bounded",
+		t.Steps, t.Sequences, t.GivenUp, t.Done, t.Admitted, t.Rejected, t.Cut, t.Objects, t.Equal, t.Times, t.Bounded)
 }
 
 // Driver plays sequences.
@@ -70,6 +70,7 @@ type player struct {
 	want   Amounts              // what the kubelet has free
 	also   Amounts              // what it had free on the way there
 	lost   bool                 // nothing that nrtd reads tells of the pods that are to come back to a kubelet that starts
+	torn   bool                 // an admission was cut off: until the kubelet is back nobody decides who has what it gave
 	judged int                  // objects
 	newest *object
 }
@@ -258,6 +259,8 @@ func (p *player) doRunning(step Step) (bool, error) {
 			p.Tally.Rejected++
 		}
 		return true, err
+	case cut:
+		return true, p.doCut(step)
 	case tidy:
 		return true, p.ask(map[string]any{"tidyCPUs": true}, &struct{}{})
 	case serve:
@@ -279,10 +282,33 @@ func (p *player) doRunning(step Step) (bool, error) {
 	return true, p.ask(map[string]any{step.Do: fullName(step.Name)}, &struct{}{})
 }
 
+// doCut kills the kubelet in the middle of an admission. The pod is there when it comes back, unless it was deleted.
+func (p *player) doCut(step Step) error {
+	admitted, died, err := p.admitAndDie(step.Pod, step.At)
+	switch {
+	case err != nil:
+		return err
+	case died:
+		p.torn = true
+		p.Tally.Cut++
+		if !step.Gone {
+			p.active = append(p.active, step.Pod)
+		}
+	case admitted:
+		p.active = append(p.active, step.Pod)
+		p.Tally.Admitted++
+	default:
+		p.Tally.Rejected++
+	}
+	p.since[step.Pod.Name] = time.Now()
+	return nil
+}
+
 func (p *player) doStart(do string) (bool, error) {
 	if p.now != dead {
 		return false, nil
 	}
+	p.torn = false
 	p.Tally.Restarts++
 	p.lost = p.sequence.Source == api
 	for _, path := range stateFiles {
@@ -339,8 +365,11 @@ func (p *player) judge(bound Amounts) ([]string, error) {
 	return nil, nil
 }
 
-// tellsAll tells whether nrtd's source can tell what the kubelet has free: the files do not say that a pod is completed.
-func (p *player) tellsAll() bool { return p.sequence.Source != files || len(p.completed) == 0 }
+// tellsAll tells whether nrtd's source can tell what the kubelet has free: the files do not say that a pod is completed,
+// or that the one in them was not admitted.
+func (p *player) tellsAll() bool {
+	return !p.torn && (p.sequence.Source != files || len(p.completed) == 0)
+}
 
 // await waits until the newest object is as the kubelet's managers have it. On the way none may have more than the bound.
 func (p *player) await(what string, bound Amounts) ([]string, error) {

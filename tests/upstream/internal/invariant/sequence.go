@@ -28,8 +28,10 @@ type Sequence struct {
 // Step is one thing that happens.
 type Step struct {
 	Do     string                                     `json:"do"`
-	Pod    *v1.Pod                                    `json:"pod,omitempty"`    // admit
+	Pod    *v1.Pod                                    `json:"pod,omitempty"`    // admit, cut
 	Name   string                                     `json:"name,omitempty"`   // drop, complete: the pod; delete: the file
+	At     int                                        `json:"at,omitempty"`     // cut: before the At-th allocation of a manager
+	Gone   bool                                       `json:"gone,omitempty"`   // cut: the pod is deleted before the kubelet is back
 	Config *kubeletconfigv1beta1.KubeletConfiguration `json:"config,omitempty"` // edit
 	Wait   int                                        `json:"wait,omitempty"`   // milliseconds that nothing happens afterwards
 }
@@ -44,6 +46,7 @@ const (
 	pause    = "pause"    // the kubelet is stopped (SIGSTOP)
 	resume   = "resume"   // and goes on
 	kill     = "kill"     // the kubelet is killed (SIGKILL)
+	cut      = "cut"      // a pod comes, and the kubelet is killed in the middle of its admission
 	restart  = "restart"  // the kubelet starts again, with the settings it had
 	adopt    = "adopt"    // it starts again with the file that was edited; the node was drained for that
 	edit     = "edit"     // its configuration file is edited
@@ -63,7 +66,7 @@ var stateFiles = []string{"cpu_manager_state", "memory_manager_state", "device-p
 
 // likely are the steps that may follow while the kubelet runs, is stopped, or is dead, each as often as it is drawn.
 var likely = map[condition]map[string]int{
-	running: {admit: 42, drop: 22, complete: 6, tidy: 4, serve: 3, pause: 6, kill: 7, edit: 4, remove: 6, quietly: 2},
+	running: {admit: 42, drop: 22, complete: 6, tidy: 4, serve: 3, pause: 6, kill: 7, cut: 5, edit: 4, remove: 6, quietly: 2},
 	paused:  {resume: 60, kill: 10, edit: 10, remove: 12, quietly: 8},
 	dead:    {restart: 56, adopt: 8, edit: 10, remove: 14, quietly: 12},
 }
@@ -81,7 +84,7 @@ func (c condition) after(do string) condition {
 	switch do {
 	case pause:
 		return paused
-	case kill:
+	case kill, cut:
 		return dead
 	case resume, restart, adopt:
 		return running
@@ -143,7 +146,10 @@ func Random(r *rand.Rand, machines map[string]*kubelet.Machine, steps int) Seque
 		case restart, adopt:
 			edited = false
 		}
-		if step.Do == admit {
+		if step.Do == cut {
+			step.At, step.Gone = 1+r.IntN(4), r.IntN(3) == 0
+		}
+		if step.Do == admit || step.Do == cut {
 			step.Pod = n.Pod(r, fmt.Sprintf("pod-%d", i))
 			present = append(present, step.Pod.Name)
 		}

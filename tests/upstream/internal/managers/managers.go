@@ -42,6 +42,7 @@ import (
 type Managers struct {
 	Root     string // the kubelet's --root-dir
 	topology topologymanager.Manager
+	dieAt    int // see DieAt
 	cpus     cpumanager.Manager
 	memory   memorymanager.Manager
 	devices  *devicemanager.ManagerImpl
@@ -94,17 +95,17 @@ func start(ctx context.Context, m *Managers, machine *cadvisorapi.MachineInfo, c
 	if m.devices, err = newDeviceManager(logger, filepath.Join(root, "device-plugins", "kubelet.sock"), machine.Topology, m.topology); err != nil {
 		return nil, err
 	}
-	m.topology.AddHintProvider(logger, m.devices)
+	m.topology.AddHintProvider(logger, mortal{m.devices, m})
 	// The reconciler only tells a container runtime; there is none.
 	if m.cpus, err = cpumanager.NewManager(logger, config.CPUManagerPolicy, config.CPUManagerPolicyOptions, 24*time.Hour, machine,
 		reservedCPUs, reserved, root, m.topology); err != nil {
 		return nil, err
 	}
-	m.topology.AddHintProvider(logger, m.cpus)
+	m.topology.AddHintProvider(logger, mortal{m.cpus, m})
 	if m.memory, err = memorymanager.NewManager(logger, config.MemoryManagerPolicy, machine, reserved, config.ReservedMemory, root, m.topology); err != nil {
 		return nil, err
 	}
-	m.topology.AddHintProvider(logger, m.memory)
+	m.topology.AddHintProvider(logger, mortal{m.memory, m})
 	if config.MemoryManagerPolicy == string(memorymanager.PolicyTypeStatic) {
 		some := map[int]map[v1.ResourceName]uint64{0: {v1.ResourceMemory: 1}} // it insists; giving back does not look at it
 		if m.cleaner, err = memorymanager.NewPolicyStatic(logger, machine, some, m.topology); err != nil {
