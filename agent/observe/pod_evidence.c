@@ -249,7 +249,7 @@ int pod_evidence_name(const struct pod_evidence *e, struct allocations *files)
 		struct allocation *item = &files->items[i];
 		const struct pod_log *log = only_log(e, item->pod_uid);
 
-		if (!log || !*log->namespace || !*log->name || *item->pod)
+		if (!log || !*log->namespace || !*log->name)
 			continue;
 		if (text_set(&item->namespace, log->namespace) < 0 || text_set(&item->pod, log->name) < 0)
 			return -ENOMEM;

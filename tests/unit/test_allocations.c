@@ -2,6 +2,8 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,6 +222,60 @@ static void pods_get_their_names_from_their_logs(void **state)
 	}
 }
 
+static void set_age(const struct world *w, const char *path, long seconds)
+{
+	char full[256];
+	struct timespec times[2];
+
+	clock_gettime(CLOCK_REALTIME, &times[0]);
+	times[0].tv_sec -= seconds;
+	times[1] = times[0];
+	snprintf(full, sizeof(full), "%s/%s", w->dir, path);
+	assert_int_equal(utimensat(AT_FDCWD, full, times, 0), 0);
+}
+
+/* It has no folder, and is not among those that were admitted, which the kubelet writes last. */
+static void a_pod_of_fresh_files_may_be_on_its_way(void **state)
+{
+	struct world *w = *state;
+
+	test_write_file(w->dir, "k/pods/other/x", "");
+	test_write_file(
+		w->dir, "k/allocated_pods_state", "{\"data\":\"{\\\"entries\\\":{}}\",\"checksum\":1}");
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	set_age(w, "k/cpu_manager_state", -3600); /* in the future: young, however long this takes */
+	assert_int_equal(ask(w, NULL, false, true), 0);
+	assert_int_equal(w->answer.all.n_items, 1);
+	set_age(w, "k/cpu_manager_state", 60);
+	allocations_answer_release(&w->answer);
+	assert_int_equal(ask(w, NULL, false, true), 0);
+	assert_int_equal(w->answer.all.n_items, 0);
+}
+
+/* A folder of logs without a namespace or a name names nobody. */
+static void folders_without_a_name_name_nobody(void **state)
+{
+	static const char *const logs[] = {"_web_u", "ns__u", "u", "ns_u", "ns_web_"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
+		struct world *w = NULL;
+		void *own = NULL;
+		char path[256];
+
+		assert_int_equal(setup(&own), 0);
+		w = own;
+		test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+		snprintf(path, sizeof(path), "var/log/pods/%s/x", logs[i]);
+		test_write_file(w->dir, path, "");
+		assert_int_equal(ask(w, NULL, false, true), 0);
+		assert_int_equal(w->answer.all.n_items, 1);
+		assert_false(w->answer.all.items[0].named_by_logs);
+		test_assert_text(logs[i], w->answer.all.items[0].namespace, "");
+		teardown(&own);
+	}
+	(void)state;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -233,6 +289,8 @@ int main(void)
 		TEST(a_file_that_vanishes_counts_as_it_was),
 		TEST(another_kubelets_file_is_not_remembered),
 		TEST(pods_get_their_names_from_their_logs),
+		TEST(a_pod_of_fresh_files_may_be_on_its_way),
+		cmocka_unit_test(folders_without_a_name_name_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

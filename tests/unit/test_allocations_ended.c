@@ -229,6 +229,32 @@ static void a_refused_pod_holds_nothing(void **state)
 	by_files(w, "shared ;");
 }
 
+/* Without the file of admitted pods it waits as long as the files are fresh; for one who looks once, too. */
+static void without_admitted_pods_none_waits_for_long(void **state)
+{
+	struct world *w = *state;
+
+	hold_device(add(&w->files, "u", "c"), "nic0");
+	look(w, true, false);
+	by_files(w, "shared ;u/c v/nic nic0@;");
+	look(w, false, false);
+	by_files(w, "shared ;");
+	pods_seen_release(&w->seen);
+	hold_device(add(&w->files, "u", "c"), "nic0");
+	admit(w, "u");
+	look(w, false, false);
+	by_files(w, "shared ;");
+}
+
+static void a_uid_that_is_a_path_is_no_folder(void **state)
+{
+	struct world *w = *state;
+
+	hold_device(add(&w->files, "a/b", "c"), "nic0");
+	look(w, false, true);
+	by_files(w, "shared ;a/b/c v/nic nic0@;");
+}
+
 static void a_folder_that_cannot_be_looked_at_may_be_there(void **state)
 {
 	struct world *w = *state;
@@ -322,7 +348,68 @@ static void of_equal_pods_as_many_are_held_as_are_listed(void **state)
 	by_api(w, false, "shared ;b/c memory 10@0;c/c memory 10@0;");
 }
 
-/* It has its state from its files and hears of its pods one after the other. */
+/* Pod u has a folder, and containers init and app in the files; p is listed. */
+static void u_may_be_p(struct world *w)
+{
+	hold_cpus(add(&w->files, "u", "app"), "4");
+	hold_cpus(add(&w->files, "u", "init"), "5");
+	test_write_file(w->dir, "k/pods/u/x", "");
+}
+
+/* A container that holds something would have been found by it, and one of the same name would be listed with it. */
+static void a_listed_pod_that_holds_something_is_another_one(void **state)
+{
+	struct world *w = *state;
+
+	for (int holds = 0; holds < 5; holds++) {
+		struct allocation *item;
+
+		u_may_be_p(w);
+		item = list(w, "p", holds == 4 ? "app" : "main");
+		if (holds == 1)
+			hold_cpus(item, "1");
+		else if (holds == 2)
+			hold_memory(item, 10, "0");
+		else if (holds == 3)
+			hold_device(item, "nic0");
+		by_api(w, false, holds == 0 ? "shared ;u/app cpus 4;u/init cpus 5;" : "shared 4-5;");
+		allocations_release(&w->files);
+		allocations_release(&w->api);
+		w->files.cpus_known = true;
+		w->files.shared = hwloc_bitmap_alloc();
+	}
+}
+
+/* The other pod of that name is in another namespace and holds something. */
+static void pods_of_one_name_are_told_apart_by_their_namespaces(void **state)
+{
+	struct world *w = *state;
+	struct allocation *other;
+
+	u_may_be_p(w);
+	list(w, "p", "main");
+	other = add(&w->api, "", "main");
+	assert_int_equal(text_set(&other->namespace, "elsewhere"), 0);
+	assert_int_equal(text_set(&other->pod, "p"), 0);
+	hold_cpus(other, "1");
+	/* Its logs name a pod of a third namespace, which is not listed. */
+	hold_cpus(add(&w->files, "third", "c"), "6");
+	test_write_file(w->dir, "k/pods/third/x", "");
+	test_write_file(w->dir, "var/log/pods/third_p_third/x", "");
+	by_api(w, false, "shared 6;u/app cpus 4;u/init cpus 5;");
+}
+
+/* The listed pod has logs of its own, under another UID. */
+static void a_listed_pod_with_logs_of_its_own_is_another_one(void **state)
+{
+	struct world *w = *state;
+
+	u_may_be_p(w);
+	list(w, "p", "main");
+	test_write_file(w->dir, "var/log/pods/ns_p_p-uid/x", "");
+	by_api(w, false, "shared 4-5;");
+}
+
 /* A pod of the files is the API's when each container holds the same; one that is not there holds nothing. */
 static void a_pod_without_the_container_is_another_one(void **state)
 {
@@ -337,6 +424,7 @@ static void a_pod_without_the_container_is_another_one(void **state)
 	test_assert_text("UID", w->api.items[0].pod_uid, "");
 }
 
+/* It has its state from its files and hears of its pods one after the other. */
 static void a_kubelet_that_has_just_started_may_list_a_pod_later(void **state)
 {
 	struct world *w = *state;
@@ -358,12 +446,17 @@ int main(void)
 		TEST(without_folders_nothing_is_known_to_have_ended),
 		TEST(a_pod_that_waits_for_its_folder_holds_what_it_has),
 		TEST(a_refused_pod_holds_nothing),
+		TEST(without_admitted_pods_none_waits_for_long),
+		TEST(a_uid_that_is_a_path_is_no_folder),
 		TEST(a_folder_that_cannot_be_looked_at_may_be_there),
 		TEST(a_completed_pod_holds_nothing),
 		TEST(what_init_containers_of_listed_pods_hold_is_kept),
 		TEST(logs_tell_a_completed_pod_from_one_with_init_containers),
 		TEST(the_older_pod_of_a_name_has_ended),
 		TEST(of_equal_pods_as_many_are_held_as_are_listed),
+		TEST(a_listed_pod_that_holds_something_is_another_one),
+		TEST(pods_of_one_name_are_told_apart_by_their_namespaces),
+		TEST(a_listed_pod_with_logs_of_its_own_is_another_one),
 		TEST(a_pod_without_the_container_is_another_one),
 		TEST(a_kubelet_that_has_just_started_may_list_a_pod_later),
 	};
