@@ -86,11 +86,11 @@ fails() {
 	*.c)
 		program=$(basename "$1" .c)
 		make -s -C "$tree" "build/tests/unit/$program" >"$work/log" 2>&1 || return 2
-		! (cd "$tree" && CMOCKA_TEST_FILTER=$2 timeout 120 "build/tests/unit/$program") >"$work/log" 2>&1
+		! (cd "$tree" && CMOCKA_TEST_FILTER=$2 timeout -k 5 120 "build/tests/unit/$program") >"$work/log" 2>&1
 		;;
 	*)
 		make -s -C "$tree" build/nrtd >"$work/log" 2>&1 || return 2
-		(cd "$tree" && timeout 300 "$1") >"$work/log" 2>&1
+		(cd "$tree" && timeout -k 5 300 "$1") >"$work/log" 2>&1
 		grep -qF "not ok $2" "$work/log"
 		;;
 	esac
@@ -207,7 +207,7 @@ look_at_programs() {
 twice() {
 	local scratch=$1 seconds=$2
 	shift 2
-	! timeout "$seconds" "$@" >"$scratch/log" 2>&1 </dev/null && ! timeout "$seconds" "$@" >"$scratch/log" 2>&1 </dev/null
+	! timeout -k 5 "$seconds" "$@" >"$scratch/log" 2>&1 </dev/null && ! timeout -k 5 "$seconds" "$@" >"$scratch/log" 2>&1 </dev/null
 }
 # try_mutant SLOT FILE OFFSET LENGTH NEW: prints "killed by ...", "survived" or "does not compile"
 try_mutant() {

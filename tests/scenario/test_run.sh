@@ -173,7 +173,7 @@ check "SIGHUP before there is a loop does not end it (status $status)" test $sta
 check "it goes on with what it was at" grep -q 'cannot load libcurl' "$dir/err"
 kubeconfig "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: [-c, 'echo \$\$ >$dir/plugin; sleep 60']}}"
 start --http off --lock none --kubeconfig "$dir/kubeconfig"
-tries=200
+tries=600
 while [ ! -s "$dir/plugin" ] && [ $tries -gt 0 ]; do
 	sleep 0.05
 	tries=$((tries - 1))
