@@ -113,11 +113,11 @@ says "show of two nodes" 2 "show draws one node"
 OBJECTS=$examples/kep-nodes.yaml
 plugin top --no-headers --sort-by free -n x
 check "top" test "$(awk '{print $1}' "$dir/out" | tr '\n' ' ')" = "node-2 node-1 "
-check "top asks for every object" grep -qx 'get noderesourcetopologies.topology.node.k8s.io -n x -o json' "$dir/record"
+check "top asks for every object" grep -qx 'get noderesourcetopologies.topology.node.k8s.io --show-managed-fields -n x -o json' "$dir/record"
 plugin top node-1 "it's 2" -o json -- --as me
 check "top of nodes" grep -q '"name": "node-1",' "$dir/out"
 check "top asks for these" grep -qx \
-	"get noderesourcetopologies.topology.node.k8s.io node-1 it's 2 --as me -o json" "$dir/record"
+	"get noderesourcetopologies.topology.node.k8s.io node-1 it's 2 --show-managed-fields --as me -o json" "$dir/record"
 "$NRTD" list --nrt "$OBJECTS" >"$dir/want"
 plugin top
 check "top prints what nrtd list does" cmp -s "$dir/out" "$dir/want"

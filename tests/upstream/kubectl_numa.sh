@@ -90,6 +90,19 @@ numa show cxl -o svg --kubeconfig "$work/kubeconfig" --cluster test --user admin
 "$NRTD" show --nrt $machines/cxl.nrt.yaml -o svg >"$work/want"
 check "show as SVG, flags of kubectl" cmp -s "$work/want" "$work/out"
 
+# The cluster as a whole, and some of its nodes.
+kubectl get noderesourcetopologies.topology.node.k8s.io -o json >"$work/all.json"
+numa top -o svg
+"$NRTD" list --nrt "$work/all.json" -o svg >"$work/want"
+check "top draws what nrtd list draws of the objects" cmp -s "$work/want" "$work/out"
+numa top --no-headers
+check "top has a line for each object" test "$(wc -l <"$work/out")" -eq "$(kubectl get noderesourcetopologies.topology.node.k8s.io -o name | wc -l)"
+check "top knows when each was written" test "$(awk '$9 == "-"' "$work/out" | wc -l)" -eq 0
+numa top cxl 2s-snc4 --no-headers --sort-by free
+check "top of two nodes" test "$(awk '{print $1}' "$work/out" | tr '\n' ' ')" = "2s-snc4 cxl "
+numa top cxl absent
+check "top of a node that is not there" grep -q '"absent" not found$' "$work/err"
+
 # A picture that follows the object, and ends with it.
 kubectl numa show node-2 --watch=1 >"$work/out" 2>"$work/err" </dev/null &
 pid=$!
@@ -118,6 +131,8 @@ NRTD=nrtd-is-absent numa show cxl
 check "no nrtd" grep -qx "kubectl-numa: 'nrtd-is-absent' is not there: it is needed on this machine too" "$work/err"
 kubectl __complete numa show '' >"$work/out" 2>"$work/err"
 check "completion names the nodes" grep -qx cxl "$work/out"
+kubectl __complete numa top cxl '' >"$work/out" 2>"$work/err"
+check "completion names the nodes for top" grep -qx 2s-snc4 "$work/out"
 kubectl __complete numa score --st >"$work/out" 2>"$work/err"
 check "completion names the flags" grep -qx -- --strategy "$work/out"
 
