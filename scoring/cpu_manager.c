@@ -225,6 +225,50 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 	}
 }
 
+/* The fewest nodes that have n CPUs, as their number; as all nodes where none have. */
+static unsigned fewest_nodes(const struct node_counts *counts, size_t n_nodes, size_t n)
+{
+	size_t left[NODE_MASK_WALK_MAX], sum = 0;
+	unsigned k = 0;
+
+	memcpy(left, counts->capacity, sizeof(left));
+	while (sum < n && k < n_nodes) {
+		size_t largest = 0;
+
+		for (size_t x = 1; x < n_nodes; x++)
+			if (left[x] > left[largest])
+				largest = x;
+		sum += left[largest];
+		left[largest] = 0;
+		k++;
+	}
+	return k > 0 ? k : 1;
+}
+
+bool cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable,
+	size_t n, struct topology_hints *ret_hints)
+{
+	size_t n_nodes = cm->topology->levels[CPU_LEVEL_NUMA].n;
+	struct node_counts counts;
+	struct subset_sums sums = {0};
+	struct node_mask_walk walk;
+	uint64_t mask;
+	unsigned size;
+
+	topology_hints_clear(ret_hints);
+	if (cm->options.align_by_socket || n_nodes == 0 || n_nodes > NODE_MASK_WALK_MAX)
+		return false;
+	count_nodes(cm, available, reusable, &counts);
+	size = fewest_nodes(&counts, n_nodes, n);
+	node_mask_walk_start_at(&walk, counts.all, size);
+	while (node_mask_walk_next(&walk, &mask) && walk.size == size) {
+		count_subset(&counts, &walk, &sums);
+		if (!(counts.reusable & ~mask) && counts.n_reusable + sums.free[size] >= n)
+			topology_hints_add(ret_hints, mask, true);
+	}
+	return ret_hints->n_items > 0;
+}
+
 void cpu_manager_widths(const struct cpu_manager *cm, const bool *available, struct cpu_widths *ret)
 {
 	struct node_counts counts;

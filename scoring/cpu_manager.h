@@ -54,6 +54,13 @@ void cpu_manager_release(struct cpu_manager *cm);
 void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable, size_t n,
 	struct topology_hints *ret_hints);
 
+/*
+ * Of these hints the preferred ones alone. They decide where no other manager has hints: any of them is better than
+ * all others. False when there are none, or for the option align-by-socket: then ask cpu_manager_hints().
+ */
+bool cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable,
+	size_t n, struct topology_hints *ret_hints);
+
 /* What cpu_manager_hints() looks at, for all numbers of CPUs at once. */
 struct cpu_widths {
 	size_t capacity[NODE_MASK_WALK_MAX + 1]; /* the most CPUs on that many NUMA nodes */

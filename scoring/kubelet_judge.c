@@ -59,6 +59,8 @@ static struct topology_hint merge(const struct judgement *j, const struct demand
 	const struct kubelet *k = j->k;
 	struct kubelet_workspace *ws = j->ws;
 
+	bool alone = !demand->memory;
+
 	topology_merge_start(&ws->merge, &k->rules);
 	for (size_t r = 0; r < k->devices.inventory->n_resources; r++) {
 		bool asked;
@@ -66,12 +68,15 @@ static struct topology_hint merge(const struct judgement *j, const struct demand
 
 		if (!asked)
 			continue;
+		alone = false;
 		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 	if (demand->cpus > 0) {
 		cpu_manager_available(&k->cpu, ws->shared, ws->available);
-		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
+		if (!alone || !cpu_manager_preferred_hints(
+				      &k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints))
+			cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 	if (demand->memory) {

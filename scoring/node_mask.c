@@ -61,6 +61,15 @@ void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes)
 		walk->ids[walk->n++] = (unsigned char)__builtin_ctzll(nodes);
 }
 
+/* As behind the last of the smaller subsets. */
+void node_mask_walk_start_at(struct node_mask_walk *walk, uint64_t nodes, unsigned size)
+{
+	node_mask_walk_start(walk, nodes);
+	walk->size = size - 1 < walk->n ? size - 1 : walk->n;
+	for (unsigned i = 0; i < walk->size; i++)
+		walk->at[i] = (unsigned char)(walk->n - walk->size + i);
+}
+
 bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
 {
 	unsigned i = walk->size;

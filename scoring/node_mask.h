@@ -69,4 +69,8 @@ struct node_mask_walk {
 };
 
 void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes);
+
+/* Begin with the subsets of `size` nodes, 1 at least. */
+void node_mask_walk_start_at(struct node_mask_walk *walk, uint64_t nodes, unsigned size);
+
 bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask);

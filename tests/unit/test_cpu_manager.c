@@ -244,6 +244,46 @@ static void reused_cpus_narrow_the_hints(void **state)
 	fixture_release(&f);
 }
 
+/* At random: those of all hints that are preferred, in the same order; or none of them are. */
+static void preferred_hints_are_those_of_all(void **state)
+{
+	uint64_t random = test_seed(7);
+	struct topology_hints some;
+	struct fixture f;
+	size_t n_found = 0;
+
+	(void)state;
+	fixture_init(&f, &two_by_four, (struct cpu_manager_options){0}, "0", 0);
+	assert_int_equal(topology_hints_init(&some, 8), 0);
+	for (size_t turn = 0; turn < 2000; turn++) {
+		size_t n = 1 + test_random(&random) % 34, at = 0;
+		uint64_t share = 1 + test_random(&random) % 8;
+		bool found;
+
+		for (size_t i = 0; i < f.t.n_cpus; i++) {
+			f.available[i] = test_random(&random) % 8 < share;
+			f.scratch[0][i] = turn % 3 == 0 && !f.available[i] && test_random(&random) % 16 == 0;
+		}
+		cpu_manager_hints(&f.cm, f.available, f.scratch[0], n, &f.hints);
+		found = cpu_manager_preferred_hints(&f.cm, f.available, f.scratch[0], n, &some);
+		n_found += found;
+		assert_int_equal(found, n_preferred(&f.hints, 0) > 0);
+		for (size_t i = 0; i < f.hints.n_items; i++) {
+			if (!f.hints.items[i].preferred)
+				continue;
+			assert_true(at < some.n_items && some.items[at].preferred);
+			assert_true(some.items[at++].nodes == f.hints.items[i].nodes);
+		}
+		assert_int_equal(at, some.n_items);
+	}
+	assert_in_range(n_found, 200, 1800);
+	topology_hints_release(&some);
+	fixture_release(&f);
+	fixture_init(&f, &two_by_four, (struct cpu_manager_options){.align_by_socket = true}, "0", 0);
+	assert_false(cpu_manager_preferred_hints(&f.cm, f.available, NULL, 2, &f.hints));
+	fixture_release(&f);
+}
+
 static void hints_again_need_the_same_number(void **state)
 {
 	struct fixture f;
@@ -417,6 +457,7 @@ int main(void)
 		cmocka_unit_test(unreservable_cpus_are_refused),
 		cmocka_unit_test(smt_alignment_counts_whole_cores),
 		cmocka_unit_test(reused_cpus_narrow_the_hints),
+		cmocka_unit_test(preferred_hints_are_those_of_all),
 		cmocka_unit_test(hints_again_need_the_same_number),
 		cmocka_unit_test(a_fit_tells_size_from_freedom),
 		cmocka_unit_test(state_files_are_judged_in_the_kubelets_words),
