@@ -78,6 +78,13 @@ check "the KEP's example is ranked as from its file" cmp -s "$work/want" "$work/
 kubectl numa score -f - -o json --context test -n default <$examples/kep-pod.yaml >"$work/out" 2>"$work/err"
 "$NRTD" score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json >"$work/want"
 check "pod from standard input, JSON, flags of kubectl" cmp -s "$work/want" "$work/out"
+numa fit -f $examples/kep-pod.yaml --objects-only
+check "fit" test $? -eq 0
+"$NRTD" fit --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
+check "the KEP's example fits as from its file" cmp -s "$work/want" "$work/out"
+numa fit -f $examples/kep-pod.yaml -o name
+check "fit with the server's Nodes and Pods" test "$(sort "$work/out" | tr '\n' ' ')" = "node/node-1 node/node-2 "
+check "which it lists without a word" test ! -s "$work/err"
 for object in "$machines"/*.nrt.yaml; do
 	name=$(basename "$object" .nrt.yaml)
 	kubectl apply -f "$object" >"$work/out" 2>"$work/err" || check "apply $name" false
