@@ -74,6 +74,8 @@ static void parts_are_cut_out(void **state)
 			"item - {\"}],[{\\\"\":\"\\\\\",\"b\":\"]}\\\\\\\"[\"}\nlist - {\"items\":[]}\n"},
 		{"{\"a\\\"items\":[{}],\"b\":\"items\",\"c\":{\"items\":[{}]}}",
 			"document - {\"a\\\"items\":[{}],\"b\":\"items\",\"c\":{\"items\":[{}]}}\n"},
+		{"{\"items\":[{\"a\":\"\\n\",\"b\":\"\\u0041\"}]}",
+			"item - {\"a\":\"\\n\",\"b\":\"A\"}\nlist - {\"items\":[]}\n"},
 		/* No list, no List. */
 		{"{\"items\":7}", "document - {\"items\":7}\n"},
 		{"{\"items\":{\"items\":[{}]}}", "document - {\"items\":{\"items\":[{}]}}\n"},
