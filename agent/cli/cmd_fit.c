@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nrtd fit: would this node admit the pod, and where would it go? */
-#include "agent/cli/cmd_fit.h"
+#include "agent/cli/commands.h"
 
 #include <errno.h>
 
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
-#include "agent/cli/commands.h"
+#include "agent/cli/cmd_fit_nrt.h"
 #include "agent/cli/fit_doc.h"
 #include "agent/cli/fit_text.h"
+#include "agent/cli/fit_what_if.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/stage_config.h"
 #include "common/cleanup.h"
@@ -18,57 +19,6 @@
 #include "common/vec.h"
 
 #define FIT_TEXT_MAX (8u << 20)
-
-/* One K=V of --option. */
-static int set_option(struct settings *s, const char *text, struct err *err)
-{
-	const char *equals = strchr(text, '=');
-	CLEANUP(freep) char *name = equals ? strndup(text, (size_t)(equals - text)) : NULL;
-	bool *value;
-	char *end;
-	unsigned long n;
-
-	if (!equals)
-		return err_set(err, -EINVAL, "'%.60s' is not K=V", text);
-	if (!name)
-		return err_no_memory(err);
-	if (!strcmp(name, "max-allowable-numa-nodes")) {
-		errno = 0;
-		n = strtoul(equals + 1, &end, 10);
-		if (errno || *end || equals[1] < '0' || equals[1] > '9' || n > MACHINE_MAX_NODES)
-			return err_set(err, -EINVAL, "'%.60s' is not a number of NUMA nodes", text);
-		s->topology.max_numa_nodes = (unsigned)n;
-		return 0;
-	}
-	value = !strcmp(name, "prefer-closest-numa-nodes") ? &s->topology.prefer_closest_numa_nodes
-							   : cpu_manager_option(&s->cpu_options, name);
-	if (!value)
-		return err_set(err, -EINVAL, "unknown policy option '%.60s'", name);
-	return text_parse_bool(equals + 1, value)
-		       ? 0
-		       : err_set(err, -EINVAL, "'%.60s' is not true or false", equals + 1);
-}
-
-/* The settings as asked for. The values of --policy and --scope were checked with the flags. */
-int fit_what_if(const struct options *options, struct settings *s, struct err *err)
-{
-	const char *policy = options->value[OPT_POLICY], *scope = options->value[OPT_SCOPE], *text;
-	size_t pos = 0;
-
-	if (policy)
-		s->topology.policy = (enum topology_manager_policy)settings_name_index(
-			topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, policy);
-	if (scope)
-		s->topology.scope = (enum topology_manager_scope)settings_name_index(
-			topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT, scope);
-	while ((text = options_next(options, OPT_OPTION, &pos))) {
-		int r = set_option(s, text, err);
-
-		if (r < 0)
-			return err_wrap(err, r, "%s", options->origin[OPT_OPTION]);
-	}
-	return 0;
-}
 
 static int print(const struct options *options, const struct fit_report *report, const struct inventory *inv)
 {
@@ -86,15 +36,6 @@ static int print(const struct options *options, const struct fit_report *report,
 	else if (r == 0 && !strcmp(output, "yaml"))
 		r = yaml_print(&doc, &text);
 	return r < 0 ? r : output_text(&text);
-}
-
-int fit_status(const struct fit_report *report)
-{
-	if (report->answer == KUBELET_UNKNOWN)
-		log_error("no verdict: %s", report->reason.text);
-	return report->answer == KUBELET_ADMITS    ? EXIT_SUCCESS
-	       : report->answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT
-						   : EXIT_FAILURE;
 }
 
 static int answer(const struct options *options, const struct observation *o, const struct pod_request *pod)

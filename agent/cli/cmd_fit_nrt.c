@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nrtd fit --nrt: would the kubelets of a cluster's nodes admit the pod, and how many of it? */
-#include "agent/cli/cmd_fit.h"
+#include "agent/cli/cmd_fit_nrt.h"
 
 #include <errno.h>
 
@@ -11,6 +11,7 @@
 #include "agent/cli/commands.h"
 #include "agent/cli/fit_doc.h"
 #include "agent/cli/fit_text.h"
+#include "agent/cli/fit_what_if.h"
 #include "agent/cli/look.h"
 #include "common/cleanup.h"
 #include "common/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What the two ways of `nrtd fit` share: this machine, and a cluster's nodes.
+ * What both ways of `nrtd fit` share: the settings as asked for, and the exit status of an answer.
  */
 #include "agent/cli/fit_report.h"
 #include "agent/cli/opts.h"
@@ -11,6 +11,3 @@ int fit_what_if(const struct options *options, struct settings *s, struct err *e
 
 /* The exit status of the answer; why there is none is logged. */
 int fit_status(const struct fit_report *report);
-
-/* The command with --nrt. Returns its exit status. */
-int fit_nrt(const struct options *options, const struct pod_request *pod);
