@@ -24,8 +24,8 @@ static int parse_id(const char **p, unsigned long *ret_id)
 	return 0;
 }
 
-/* The grammar, checked before hwloc's lenient parser sees the text. */
-static int check_list(const char *list)
+/* hwloc's own parser reads "08" as octal, and then as every CPU from 0 on. */
+static int parse_list(const char *list, hwloc_bitmap_t set)
 {
 	const char *p = list;
 
@@ -35,6 +35,7 @@ static int check_list(const char *list)
 
 		if (r < 0)
 			return r;
+		last = first;
 		if (*p == '-') {
 			p++;
 			r = parse_id(&p, &last);
@@ -43,6 +44,8 @@ static int check_list(const char *list)
 			if (last < first)
 				return -EINVAL;
 		}
+		if (hwloc_bitmap_set_range(set, (unsigned)first, (int)last) < 0)
+			return -ENOMEM;
 		if (*p == '\0')
 			return 0;
 		if (*p != ',' || p[1] == '\0')
@@ -54,17 +57,15 @@ static int check_list(const char *list)
 
 int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
-	int r;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	int r = set ? parse_list(list, set) : -ENOMEM;
 
-	r = check_list(list);
+	if (r == -ENOMEM)
+		return err_no_memory(err);
 	if (r == -ERANGE)
 		return err_set(err, r, "CPU id above %u in list '%.100s'", CPUSET_MAX_ID, list);
 	if (r < 0)
 		return err_set(err, r, "not a CPU list: '%.100s'", list);
-	set = hwloc_bitmap_alloc();
-	if (!set || (*list && hwloc_bitmap_list_sscanf(set, list) < 0))
-		return err_no_memory(err);
 	*ret_set = TAKE(set);
 	return 0;
 }

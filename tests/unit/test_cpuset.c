@@ -35,6 +35,18 @@ static void unordered_lists_are_sets(void **state)
 	assert_int_equal(cpuset_size(NULL), 0);
 }
 
+/* As the kubelet's strconv.Atoi(). */
+static void zeros_in_front_change_nothing(void **state)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	CLEANUP(freep) char *text = NULL;
+
+	(void)state;
+	assert_int_equal(cpuset_parse("010,08-9,0020-00021", &set, NULL), 0);
+	text = cpuset_print(set);
+	test_assert_text("list", text, "8-10,20-21");
+}
+
 static void other_text_is_refused(void **state)
 {
 	static const char *const lists[] = {" ", "0 ", " 0", "a", "0-", "-3", "3-1", "0,", ",0", "0,,1",
@@ -164,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_round_trip),
 		cmocka_unit_test(unordered_lists_are_sets),
+		cmocka_unit_test(zeros_in_front_change_nothing),
 		cmocka_unit_test(other_text_is_refused),
 		cmocka_unit_test(far_ids_are_refused),
 		cmocka_unit_test(masks_are_words_of_32_bits),
