@@ -17,7 +17,7 @@
 struct fit_container {
 	char *name;
 	struct topology_hint hint; /* the NUMA nodes, by id; any_node = no affinity */
-	bool remote; /* others, as many, are closer to each other; the kubelet may prefer them all the same */
+	bool remote; /* others, as many, are closer to each other; the kubelet may still prefer them */
 	char *cpus;  /* its exclusive CPUs as a list, "" = it runs in the shared pool */
 	uint64_t memory_nodes; /* where the memory manager charges its memory; 0 = it does not */
 };

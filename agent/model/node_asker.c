@@ -68,8 +68,8 @@ int node_asker_limit(struct node_asker *a, const struct resource_list *most)
 		const struct resource_quantity *free = resource_list_find(&a->free, name);
 		const struct resource_quantity *unsure = resource_list_find(&a->unsure, name);
 		struct quantity q = most->items[i].quantity;
-		qty_t own = !free ? QTY_MAX
-				  : qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
+		qty_t own =
+			!free ? QTY_MAX : qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
 
 		if (own < q.nano)
 			q.nano = own;

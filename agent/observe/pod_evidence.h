@@ -80,7 +80,7 @@ bool pod_evidence_gone(const struct pod_evidence *e, const char *uid);
 /* The pod's name by its logs, or NULL. */
 const struct pod_log *pod_evidence_log(const struct pod_evidence *e, const char *uid);
 
-/* Name the pods of which exactly one folder of logs has the UID: the state files know no names. 0 or -ENOMEM. */
+/* Name each pod whose UID exactly one folder of logs has: the state files know no names. 0 or -ENOMEM. */
 int pod_evidence_name(const struct pod_evidence *e, struct allocations *files);
 
 /* Some pod of this name has logs. */
