@@ -81,7 +81,7 @@ static int read_allocatable(const struct doc *map, struct resource_list *ret, st
 	if (!map || map->kind != DOC_MAP)
 		return 0;
 	DOC_FOREACH (item, map) {
-		struct quantity q;
+		struct quantity q = {.nano = 0};
 		int r = item->kind == DOC_STRING || item->kind == DOC_NUMBER
 				? quantity_parse(item->text, &q, err)
 				: err_set(err, -EINVAL, "a quantity is expected, not %s",
