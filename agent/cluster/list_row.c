@@ -64,7 +64,8 @@ static int fill_devices(struct list_row *row, const struct device_inventory *dev
 			device->free += resource->devices[d].healthy && !resource->devices[d].allocated;
 		}
 	}
-	qsort(row->devices, row->n_devices, sizeof(*row->devices), by_resource);
+	if (row->n_devices > 0)
+		qsort(row->devices, row->n_devices, sizeof(*row->devices), by_resource);
 	return 0;
 }
 
@@ -176,7 +177,9 @@ void list_row_release(struct list_row *row)
 
 static int add_device(struct list_totals *t, const struct list_device *device)
 {
-	struct list_device *sum = bsearch(device, t->devices, t->n_devices, sizeof(*t->devices), by_resource);
+	struct list_device *sum =
+		t->n_devices > 0 ? bsearch(device, t->devices, t->n_devices, sizeof(*t->devices), by_resource)
+				 : NULL;
 
 	if (!sum) {
 		char *resource = strdup(device->resource);
