@@ -163,10 +163,12 @@ static int do_fit_hints(void)
 /* Each number of CPUs is tried out where they are distributed. */
 static int do_distributed(void)
 {
+	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	struct settings other = settings;
 	struct kubelet_node as = kubelet_node;
 	struct exclusive_cpus_admitted a = {0};
 	struct kubelet k;
+	size_t usable;
 	int r;
 
 	as.settings = &other;
@@ -175,6 +177,10 @@ static int do_distributed(void)
 	if (r < 0)
 		return r;
 	r = exclusive_cpus_find(&k, &a);
+	if (r == 0)
+		r = kubelet_workspace_new(&k, &ws);
+	if (r == 0)
+		r = exclusive_cpus_usable(&k, ws, &a, &usable);
 	exclusive_cpus_admitted_release(&a);
 	kubelet_release(&k);
 	return r;
