@@ -26,7 +26,7 @@ static bool add_containers(const struct fit_report *report, struct doc *top)
 
 		if (!doc_add_string(map, "name", c->name) ||
 			!add_nodes(map, "numaNodes", !c->hint.any_node, c->hint.nodes) ||
-			!doc_add_bool(map, "preferred", c->hint.preferred && !c->remote) ||
+			!doc_add_bool(map, "preferred", c->hint.preferred) ||
 			!doc_add_bool(map, "remote", c->remote) || !doc_add_string(map, "cpus", c->cpus) ||
 			!add_nodes(map, "memoryNUMANodes", c->memory_nodes != 0, c->memory_nodes))
 			return false;

@@ -10,7 +10,7 @@
  * Members, null where something is not known or does not apply:
  *   admitted    true, false, null
  *   reason      a sentence, "" when admitted; rejection: the kubelet's word for it
- *   containers  name, numaNodes (ids; null = no affinity), preferred (never where remote), remote (others, as
+ *   containers  name, numaNodes (ids; null = no affinity), preferred (the kubelet's word for its hint), remote (others, as
  *               many, are closer to each other), cpus (a list; "" = the shared pool), memoryNUMANodes (ids;
  *               null = the memory manager has no say); empty unless admitted
  *   numaNodes, minDistance, scores (by strategy), schedulerPasses   what the scheduler's plugin makes of it

@@ -151,7 +151,8 @@ nrtd_takes_them() {
 	local root=$work/machines/seed-2s-32cpu
 	tests/fixtures/machines/make.sh "$work/machines" && mkdir -p "$root/data/kubelet" &&
 		printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0"\n' \
-			>"$root/data/kubelet/config.yaml" || return 1
+			>"$root/data/kubelet/config.yaml" &&
+		echo '{"policyName":"static","defaultCpuSet":"0-31","checksum":0}' >"$root/data/kubelet/cpu_manager_state" || return 1
 	mapfile -t args < <(arguments "$work/all.yaml")
 	[ ${#args[@]} -gt 10 ] || return 1
 	timeout 3 "$B/nrtd" "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1

