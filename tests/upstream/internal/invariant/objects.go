@@ -160,16 +160,16 @@ func (o Amounts) higher(bound Amounts) string {
 	return ""
 }
 
-// different names the first amount that is another, "" if none is. Below 0 nrtd publishes what the machine has (K13 in
-// scoring/DEFECTS.md).
-func (o Amounts) different(want Amounts) string {
+// different names the first amount that is another, "" if none is; of what is available only if that is asked. Below 0
+// nrtd publishes what the machine has (K13 in scoring/DEFECTS.md).
+func (o Amounts) different(want Amounts, available bool) string {
 	for name, nodes := range want {
 		for id, w := range nodes {
 			got, there := o[name][id]
 			if id > maxPublishedID || w.Allocatable < 0 || (!there && w == managers.Amounts{}) {
 				continue
 			}
-			if got != w {
+			if got.Allocatable != w.Allocatable || (available && got != w) {
 				return fmt.Sprintf("%s of node %d: published %+v (is there: %t), the kubelet has %+v", name, id, got, there, w)
 			}
 		}

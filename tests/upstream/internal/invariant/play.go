@@ -385,8 +385,8 @@ func (p *player) await(what string, bound Amounts) ([]string, error) {
 			wrong = p.newest.amounts.higher(p.want)
 			if wrong != "" {
 				high = took
-			} else if p.tellsAll() {
-				wrong = p.newest.amounts.different(p.want)
+			} else {
+				wrong = p.newest.amounts.different(p.want, p.tellsAll())
 			}
 			// An object of what nrtd saw on the way may be still to come.
 			if wrong == "" && (p.lost || !p.tellsAll()) && took < 2*poll+grace {
