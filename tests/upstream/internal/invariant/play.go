@@ -375,7 +375,14 @@ func (p *player) tellsAll() bool {
 func (p *player) await(what string, bound Amounts) ([]string, error) {
 	begun := time.Now()
 	high := time.Duration(0)
-	for {
+	for settled := begun; ; {
+		// A device plugin's registration has its manager write a file later than the start that it belongs to.
+		if time.Since(settled) > 2*poll {
+			settled = time.Now()
+			if err := p.settle(); err != nil {
+				return nil, err
+			}
+		}
 		if wrong, err := p.judge(bound); len(wrong) > 0 || err != nil {
 			return wrong, err
 		}
