@@ -12,6 +12,7 @@
 #include <curl/curl.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/text.h"
 
 #define CURL_LIBRARY "libcurl.so.4"
@@ -33,6 +34,17 @@ struct curl_functions {
 #undef X
 };
 
+/* Where the body of a 2xx goes. */
+struct stream {
+	api_stream_fn *fn; /* NULL: into the reply, as every other body */
+	void *data;
+	struct err *err;
+	int r;            /* what fn returned; after a failure it is not called again */
+	int64_t idle_ms;  /* 0 = never ends for that */
+	int64_t moved_ms; /* when something came, by the monotonic clock */
+	bool idle;        /* ended for that */
+};
+
 struct api_client {
 	struct curl_functions curl;
 	CURL *easy;
@@ -46,6 +58,7 @@ struct api_client {
 	struct strbuf *reply; /* of the request under way */
 	size_t reply_max;
 	bool too_large;
+	struct stream stream; /* of the request under way */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -104,10 +117,25 @@ static CURLcode set_blob(struct api_client *c, CURLoption option, const char *pe
 	return c->curl.easy_setopt(c->easy, option, pem ? &blob : NULL);
 }
 
+static bool is_streamed(const struct api_client *c)
+{
+	long status = 0;
+
+	if (!c->stream.fn)
+		return false;
+	c->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status >= 200 && status < 300;
+}
+
 static size_t on_data(char *data, size_t size, size_t n, void *client)
 {
 	struct api_client *c = client;
 
+	c->stream.moved_ms = clock_ms(CLOCK_MONOTONIC);
+	if (is_streamed(c)) {
+		c->stream.r = c->stream.fn(data, size * n, c->stream.data, c->stream.err);
+		return c->stream.r < 0 ? 0 : size * n;
+	}
 	if (c->reply->len + size * n > c->reply_max) {
 		c->too_large = true;
 		return 0;
@@ -118,13 +146,15 @@ static size_t on_data(char *data, size_t size, size_t n, void *client)
 
 static int on_progress(void *client, curl_off_t a, curl_off_t b, curl_off_t d, curl_off_t e)
 {
-	const struct api_client *c = client;
+	struct api_client *c = client;
 
 	(void)a;
 	(void)b;
 	(void)d;
 	(void)e;
-	return c->options.cancel && atomic_load(c->options.cancel);
+	c->stream.idle =
+		c->stream.idle_ms && clock_ms(CLOCK_MONOTONIC) - c->stream.moved_ms >= c->stream.idle_ms;
+	return c->stream.idle || (c->options.cancel && atomic_load(c->options.cancel));
 }
 
 static CURLcode set_fixed(struct api_client *c)
@@ -144,7 +174,6 @@ static CURLcode set_fixed(struct api_client *c)
 		{CURLOPT_MAXCONNECTS, 1},
 		{CURLOPT_TCP_KEEPALIVE, 1},
 		{CURLOPT_CONNECTTIMEOUT_MS, (long)c->options.connect_ms},
-		{CURLOPT_TIMEOUT_MS, (long)c->options.total_ms},
 	};
 	CURLcode code = CURLE_OK;
 
@@ -349,6 +378,8 @@ static CURLcode set_request(
 	if (strbuf_error(&url) < 0)
 		return CURLE_URL_MALFORMAT;
 	code = set_text(c, CURLOPT_URL, url.text);
+	if (code == CURLE_OK)
+		code = set_long(c, CURLOPT_TIMEOUT_MS, c->stream.fn ? 0 : (long)c->options.total_ms);
 	/* HTTPGET takes back the body of the request before this one. */
 	if (code == CURLE_OK)
 		code = set_long(c, CURLOPT_HTTPGET, 1);
@@ -384,6 +415,10 @@ static int to_errno(const struct api_client *c, CURLcode code)
 
 	if (c->too_large)
 		return -EFBIG;
+	if (c->stream.r < 0)
+		return c->stream.r;
+	if (c->stream.idle)
+		return -ETIMEDOUT;
 	if (code == CURLE_WRITE_ERROR)
 		return -ENOMEM;
 	if (code == CURLE_COULDNT_CONNECT) {
@@ -400,8 +435,13 @@ static int describe(const struct api_client *c, CURLcode code, struct err *err)
 {
 	int r = to_errno(c, code);
 
-	if (r == -EFBIG)
+	if (c->stream.r < 0)
+		return r;
+	if (c->too_large)
 		return err_set(err, r, "%s: answer larger than %zu bytes", c->server.text, c->reply_max);
+	if (c->stream.idle)
+		return err_set(err, r, "%s: nothing came for %lld s", c->server.text,
+			(long long)(c->stream.idle_ms / 1000));
 	if (r == -ECANCELED)
 		return err_set(err, r, "%s: request cancelled", c->server.text);
 	return err_set(
@@ -417,8 +457,8 @@ static int64_t date_of_answer(const struct api_client *c)
 		       : -1;
 }
 
-static int perform(struct api_client *c, const struct api_request *request, struct api_response *response,
-	struct err *err)
+static int perform(struct api_client *c, const struct api_request *request, api_stream_fn *fn, void *data,
+	struct api_response *response, struct err *err)
 {
 	struct curl_slist *headers = NULL;
 	long status = 0, connects = 0;
@@ -429,6 +469,11 @@ static int perform(struct api_client *c, const struct api_request *request, stru
 	response->body.max = c->reply_max;
 	c->reply = &response->body;
 	c->too_large = false;
+	c->stream = (struct stream){.fn = fn,
+		.data = data,
+		.err = err,
+		.idle_ms = fn ? request->idle_ms : 0,
+		.moved_ms = clock_ms(CLOCK_MONOTONIC)};
 	c->error[0] = '\0';
 	code = add_headers(c, request, &headers) ? set_request(c, request, headers) : CURLE_OUT_OF_MEMORY;
 	if (code == CURLE_OK)
@@ -448,20 +493,26 @@ static int perform(struct api_client *c, const struct api_request *request, stru
 	return 0;
 }
 
-int api_client_request(struct api_client *c, const struct api_request *request, struct api_response *response,
-	struct err *err)
+int api_client_stream(struct api_client *c, const struct api_request *request, api_stream_fn *fn, void *data,
+	struct api_response *response, struct err *err)
 {
 	uint64_t before;
 	int r = use_access(c, err);
 
 	if (r == 0)
-		r = perform(c, request, response, err);
+		r = perform(c, request, fn, data, response, err);
 	if (r < 0 || response->status != HTTP_UNAUTHORIZED)
 		return r;
 	credentials_refused(c->credentials);
 	before = c->generation;
 	r = use_access(c, err);
-	return r < 0 || c->generation == before ? r : perform(c, request, response, err);
+	return r < 0 || c->generation == before ? r : perform(c, request, fn, data, response, err);
+}
+
+int api_client_request(struct api_client *c, const struct api_request *request, struct api_response *response,
+	struct err *err)
+{
+	return api_client_stream(c, request, NULL, NULL, response, err);
 }
 
 const char *api_client_server(const struct api_client *c)

@@ -32,6 +32,7 @@ struct api_request {
 	const char *content_type; /* of the body; NULL without one */
 	const char *body;
 	size_t body_len;
+	unsigned idle_ms; /* of api_client_stream(): it ends when nothing came for so long; 0 = never */
 };
 
 /* Status codes that callers look at. */
@@ -40,7 +41,10 @@ enum {
 	HTTP_CREATED = 201,
 	HTTP_UNAUTHORIZED = 401,
 	HTTP_FORBIDDEN = 403,
-	HTTP_NOT_FOUND = 404
+	HTTP_NOT_FOUND = 404,
+	HTTP_CONFLICT = 409,
+	HTTP_GONE = 410,
+	HTTP_TOO_MANY_REQUESTS = 429
 };
 
 struct api_response {
@@ -80,6 +84,20 @@ static inline void api_client_freep(struct api_client **c)
  */
 int api_client_request(struct api_client *c, const struct api_request *request, struct api_response *response,
 	struct err *err);
+
+/* Called with each piece of a body as it comes. 0, or -errno, which ends the request. */
+typedef int api_stream_fn(const char *piece, size_t len, void *data, struct err *err);
+
+/*
+ * The same for an answer of any length that may take any time, as of a watch: the body of a 2xx goes to `fn`, every
+ * other one to `response` as there. The deadline of a whole request does not count, that of connecting does.
+ *
+ * 0: the answer came to its end. Otherwise what api_client_request() returns, -ETIMEDOUT also after
+ * request->idle_ms without a byte, -ECONNRESET also when the answer was cut off; or what `fn` returned, with its
+ * text. A failure may come after any number of pieces.
+ */
+int api_client_stream(struct api_client *c, const struct api_request *request, api_stream_fn *fn, void *data,
+	struct api_response *response, struct err *err);
 
 /* The server's URL as last used, "" before the first request. Valid until the next request. */
 const char *api_client_server(const struct api_client *c);
