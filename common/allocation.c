@@ -146,6 +146,12 @@ static int allocation_cmp(const void *va, const void *vb)
 	return r != 0 ? r : strcmp(a->container, b->container);
 }
 
+bool allocation_same_pod(const struct allocation *a, const struct allocation *b)
+{
+	return !strcmp(a->pod_uid, b->pod_uid) && !strcmp(a->namespace, b->namespace) &&
+	       !strcmp(a->pod, b->pod);
+}
+
 void allocations_sort(struct allocations *a)
 {
 	if (a->n_items > 1)

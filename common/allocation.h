@@ -93,6 +93,9 @@ void allocations_remove(struct allocations *a, size_t at);
  */
 int allocations_merge(struct allocations *a, struct allocations *from);
 
+/* Whether both are known by the same UID and name. A pod's items follow each other. */
+bool allocation_same_pod(const struct allocation *a, const struct allocation *b);
+
 /* Bring items into their documented order. */
 void allocations_sort(struct allocations *a);
 

@@ -5,10 +5,12 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
+#include "agent/base/node_name.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/cmd_fit_nrt.h"
 #include "agent/cli/fit_doc.h"
+#include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_text.h"
 #include "agent/cli/fit_what_if.h"
 #include "agent/cli/pod_input.h"
@@ -38,18 +40,44 @@ static int print(const struct options *options, const struct fit_report *report,
 	return r < 0 ? r : output_text(&text);
 }
 
-static int answer(const struct options *options, const struct observation *o, const struct pod_request *pod)
+/* A pod, and this node. */
+struct asked {
+	const struct options *options;
+	struct pod_templates templates;
+	const struct pod_request *pod;
+	char *node_name;
+	struct gone_pods gone;
+	struct cluster_usage usage; /* of this node */
+	struct observation o;
+};
+
+static void asked_release(struct asked *a)
+{
+	pod_templates_release(&a->templates);
+	free(a->node_name);
+	cluster_usage_release(&a->usage);
+	gone_pods_release(&a->gone);
+	observation_release(&a->o);
+}
+
+static int answer(struct asked *a)
 {
 	CLEANUP(fit_report_release) struct fit_report report = {0};
-	int r = fit_report_make(&o->node, pod, FIT_ALL, NULL, &report);
+	CLEANUP(resource_list_release) struct resource_list free = {0};
+	struct node_state *node = &a->o.node;
+	const struct cluster_use *use = cluster_usage_find(&a->usage, node->node_name);
+	bool known = use && use->known;
+	int r = known ? cluster_use_free(use, &free) : 0;
 
-	if (r == 0 && option_set(options, OPT_WHAT_FREES))
-		r = fit_report_add_frees(&o->node, pod, NULL, &report);
+	if (r == 0)
+		r = fit_report_make(node, a->pod, FIT_ALL, known ? &free : NULL, &report);
+	if (r == 0)
+		r = fit_pods_add_frees(a->options, use, known ? &free : NULL, node, a->pod, &report);
 	if (r < 0) {
 		log_error("out of memory");
 		return EXIT_FAILURE;
 	}
-	r = print(options, &report, &o->node.inventory);
+	r = print(a->options, &report, &node->inventory);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
@@ -57,12 +85,16 @@ static int answer(const struct options *options, const struct observation *o, co
 	return fit_status(&report);
 }
 
-/* What is for many nodes only. */
+/* What goes together, and what is for many nodes only. */
 static int check_flags(const struct options *options, struct err *err)
 {
-	static const enum option_id many[] = {OPT_NODES, OPT_PODS, OPT_REPLICAS, OPT_NO_HEADERS};
+	static const enum option_id files[] = {OPT_FILENAME, OPT_NODES, OPT_PODS};
+	static const enum option_id many[] = {OPT_REPLICAS, OPT_NO_HEADERS};
 	const char *output = options->value[OPT_FIT_OUTPUT];
 
+	if (option_set(options, OPT_BELOW_PRIORITY) && !option_set(options, OPT_WHAT_FREES))
+		return err_set(
+			err, -EINVAL, "%s goes with --what-frees", options->origin[OPT_BELOW_PRIORITY]);
 	if (option_set(options, OPT_NRT))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
@@ -70,68 +102,99 @@ static int check_flags(const struct options *options, struct err *err)
 			return err_set(err, -EINVAL, "%s goes with --nrt", options->origin[many[i]]);
 	if (!strcmp(output, "wide") || !strcmp(output, "name"))
 		return err_set(err, -EINVAL, "--output %s goes with --nrt", output);
-	return 0;
+	return options_stdin_once(options, files, ARRAY_SIZE(files), err);
 }
 
-/* The pods of --without-pod end. */
-static int take_pods(const struct options *options, struct allocations *a, struct err *err)
+/* What Nodes and Pods say of this node. */
+static int read_usage(struct asked *a, struct err *err)
 {
-	const char *names[OPTIONS_MAX_REPEATED];
-	size_t n = 0, pos = 0;
+	const struct options *options = a->options;
+	const struct cluster_use *use;
 	int r;
 
-	while (n < ARRAY_SIZE(names) && (names[n] = options_next(options, OPT_WITHOUT_POD, &pos)))
-		n++;
-	r = n > 0 ? what_frees_take(a, names, n, err) : 0;
-	return r < 0 ? err_wrap(err, r, "%s", options->origin[OPT_WITHOUT_POD]) : 0;
+	if (!option_set(options, OPT_NODES) && !option_set(options, OPT_PODS))
+		return 0;
+	r = node_name_find(options->value[OPT_NODE_NAME], &a->node_name, err);
+	if (r < 0)
+		return r;
+	a->usage.only = a->node_name;
+	r = fit_pods_read(options, &a->usage, err);
+	use = cluster_usage_find(&a->usage, a->node_name);
+	if (r == 0 && option_set(options, OPT_NODES) && (!use || !use->known))
+		r = err_set(err, -EINVAL, "%s: no Node '%.100s', which is this machine's name (--node-name)",
+			options->origin[OPT_NODES], a->node_name);
+	return r;
 }
 
 /* What the command line asks for, before anything is observed: bad usage is said first. */
-static int read_request(const struct options *options, struct pod_templates *templates,
-	const struct pod_template **ret_picked, struct err *err)
+static int read_request(struct asked *a, struct err *err)
 {
 	CLEANUP(settings_release) struct settings scratch;
+	const struct pod_template *picked = NULL;
 	int r;
 
 	settings_init(&scratch);
-	r = check_flags(options, err);
+	r = check_flags(a->options, err);
 	if (r == 0)
-		r = fit_what_if(options, &scratch, err);
+		r = fit_what_if(a->options, &scratch, err);
 	if (r == 0)
-		r = pod_input_read(options, templates, err);
-	return r < 0 ? r : pod_input_pick(options, templates, ret_picked, err);
+		r = pod_input_read(a->options, &a->templates, err);
+	if (r == 0)
+		r = pod_input_pick(a->options, &a->templates, &picked, err);
+	if (r < 0)
+		return r;
+	a->pod = &picked->pod;
+	return option_set(a->options, OPT_NRT) ? 0 : read_usage(a, err);
+}
+
+/* The pods of --without-pod end. */
+static int take_pods(struct asked *a, struct err *err)
+{
+	int r = gone_pods_take(&a->gone, &a->o.node.allocations);
+
+	if (r < 0)
+		return err_no_memory(err);
+	r = gone_pods_check(&a->gone, err);
+	return r < 0 ? err_wrap(err, r, "%s", a->options->origin[OPT_WITHOUT_POD]) : 0;
+}
+
+/* The node as it is now, or as it would be. */
+static int look_at_node(struct asked *a, struct err *err)
+{
+	const struct observe_config config = stage_observe(a->options);
+	struct stage_lists lists;
+	const struct model_config model = stage_model(a->options, &lists);
+	struct node_state *node = &a->o.node;
+	int r = observe(&config, &a->o, err);
+
+	if (r == 0)
+		r = fit_what_if(a->options, &node->settings, err);
+	if (r == 0)
+		r = take_pods(a, err);
+	return r < 0 ? r : model_node(&model, node, &a->o.notes, err);
 }
 
 int command_fit(const struct options *options)
 {
-	CLEANUP(pod_templates_release) struct pod_templates templates = {0};
-	CLEANUP(observation_release) struct observation o;
-	const struct observe_config config = stage_observe(options);
-	const struct pod_template *picked = NULL;
-	struct stage_lists lists;
-	const struct model_config model = stage_model(options, &lists);
+	CLEANUP(asked_release) struct asked a = {.options = options};
 	struct err err = {""};
 	int r;
 
-	observation_init(&o);
-	r = read_request(options, &templates, &picked, &err);
+	observation_init(&a.o);
+	a.usage.gone = &a.gone;
+	fit_pods_gone(options, &a.gone);
+	r = read_request(&a, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	}
 	if (option_set(options, OPT_NRT))
-		return fit_nrt(options, &picked->pod);
-	r = observe(&config, &o, &err);
-	if (r == 0)
-		r = fit_what_if(options, &o.node.settings, &err);
-	if (r == 0)
-		r = take_pods(options, &o.node.allocations, &err);
-	if (r == 0)
-		r = model_node(&model, &o.node, &o.notes, &err);
+		return fit_nrt(options, a.pod);
+	r = look_at_node(&a, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;
 	}
-	log_notes(&o.notes);
-	return answer(options, &o, &picked->pod);
+	log_notes(&a.o.notes);
+	return answer(&a);
 }

@@ -10,6 +10,7 @@
 #include "agent/cli/cluster_fit_text.h"
 #include "agent/cli/commands.h"
 #include "agent/cli/fit_doc.h"
+#include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_text.h"
 #include "agent/cli/fit_what_if.h"
 #include "agent/cli/look.h"
@@ -22,6 +23,7 @@
 struct asked {
 	const struct options *options;
 	const struct pod_request *pod;
+	struct gone_pods gone;
 	struct cluster_usage usage;
 	struct cluster_fit fit;
 	size_t n_odd;     /* nodes whose node state cannot be read */
@@ -37,41 +39,10 @@ static void asked_release(struct asked *a)
 	cluster_node_release(&a->node);
 	cluster_fit_release(&a->fit);
 	cluster_usage_release(&a->usage);
+	gone_pods_release(&a->gone);
 }
 
 /* ---- the nodes */
-
-/* The holders get their pods' names, and what the pods ask for is what comes free with them. 0 or -ENOMEM. */
-static int name_holders(
-	const struct cluster_use *use, struct allocations *held, const struct resource_list **requests)
-{
-	int r = 0;
-
-	for (size_t i = 0; use && i < held->n_items && r == 0; i++) {
-		struct allocation *item = &held->items[i];
-		const struct cluster_pod *pod = cluster_use_pod(use, item);
-
-		if (!pod)
-			continue;
-		requests[i] = &pod->requests;
-		r = text_set(&item->namespace, pod->namespace);
-		if (r == 0)
-			r = text_set(&item->pod, pod->name);
-		if (r == 0)
-			r = text_set(&item->pod_uid, pod->uid);
-	}
-	return r;
-}
-
-static int find_frees(struct asked *a, const struct cluster_use *use, const struct resource_list *most)
-{
-	struct allocations *held = &a->node.state.allocations;
-	CLEANUP(freep) const struct resource_list **requests = calloc(held->n_items + 1, sizeof(*requests));
-	const struct what_frees_known known = {.most = most, .requests = requests};
-	int r = requests ? name_holders(use, held, requests) : -ENOMEM;
-
-	return r < 0 ? r : fit_report_add_frees(&a->node.state, a->pod, &known, &a->report);
-}
 
 static int ask_one(struct asked *a, struct cluster_node *node)
 {
@@ -86,9 +57,19 @@ static int ask_one(struct asked *a, struct cluster_node *node)
 	node_state_init(&node->state);
 	if (r == 0)
 		r = fit_report_make(&a->node.state, a->pod, FIT_ALL, known ? &free : NULL, &a->report);
-	if (r == 0 && option_set(a->options, OPT_WHAT_FREES))
-		r = find_frees(a, use, known ? &free : NULL);
-	return r;
+	return r < 0 ? r
+		     : fit_pods_add_frees(
+			       a->options, use, known ? &free : NULL, &a->node.state, a->pod, &a->report);
+}
+
+/* The Pods say that one which is taken to be gone is here, and what it holds is not known. */
+static void warn_held(const struct asked *a, const struct cluster_node *node)
+{
+	const struct cluster_use *use = cluster_usage_find(&a->usage, node->state.node_name);
+
+	if (use && use->has_gone && node->basis != CLUSTER_EXACT)
+		log_warning("node '%s': its object does not say who holds what; that counts as held",
+			node->state.node_name);
 }
 
 static int take_node(struct cluster_node *node, void *data, struct err *err)
@@ -102,6 +83,10 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 	r = fit_what_if(a->options, &node->state.settings, err);
 	if (r < 0)
 		return r;
+	warn_held(a, node);
+	r = cluster_node_without(node, &a->gone);
+	if (r < 0)
+		return err_no_memory(err);
 	r = a->only ? ask_one(a, node) : cluster_fit_add(&a->fit, node);
 	return r < 0 ? err_no_memory(err) : 0;
 }
@@ -174,33 +159,26 @@ static int status_of_all(const struct asked *a)
 
 /* ---- the command */
 
-static int read_usage(struct asked *a, struct err *err)
-{
-	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
-		if (option_set(a->options, files[i]))
-			r = cluster_usage_read(&a->usage, a->options->value[files[i]], err);
-	if (r == 0 && option_set(a->options, OPT_PODS) && a->usage.n_nodes == 0)
-		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",
-			a->options->origin[OPT_PODS]);
-	return r;
-}
-
 /* Who is to go is asked of one node. */
 static int check_inputs(const struct options *options, struct err *err)
 {
 	static const enum option_id files[] = {OPT_NRT, OPT_FILENAME, OPT_NODES, OPT_PODS};
 	int r;
 
-	if (option_set(options, OPT_WITHOUT_POD))
-		return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_NRT],
-			options->origin[OPT_WITHOUT_POD]);
 	if (option_set(options, OPT_WHAT_FREES) && !option_set(options, OPT_NODE_NAME))
 		return err_set(err, -EINVAL, "%s is for one node: name it", options->origin[OPT_WHAT_FREES]);
 	r = options_stdin_once(options, files, ARRAY_SIZE(files), err);
 	return r < 0 ? r : look_excludes(options, err);
+}
+
+/* Each pod that is to be gone is known to some object. */
+static int check_gone(const struct asked *a, struct err *err)
+{
+	int r = gone_pods_check(&a->gone, err);
+
+	if (r < 0 && a->only && a->node.basis != CLUSTER_EXACT)
+		r = err_set(err, r, "the object of node '%.60s' does not say who holds what", a->only);
+	return r < 0 ? err_wrap(err, r, "%s", a->options->origin[OPT_WITHOUT_POD]) : 0;
 }
 
 static int ask(struct asked *a, struct err *err)
@@ -208,14 +186,14 @@ static int ask(struct asked *a, struct err *err)
 	int r = check_inputs(a->options, err);
 
 	if (r == 0)
-		r = read_usage(a, err);
+		r = fit_pods_read(a->options, &a->usage, err);
 	if (r == 0)
 		r = cluster_nodes_each(a->options->value[OPT_NRT], take_node, a, err);
 	look_warn_odd_rest(a->n_odd);
 	if (r == 0 && a->only && !a->found)
 		r = err_set(err, -EINVAL, "%.100s: no object of node '%.60s'", a->options->value[OPT_NRT],
 			a->only);
-	return r;
+	return r < 0 ? r : check_gone(a, err);
 }
 
 int fit_nrt(const struct options *options, const struct pod_request *pod)
@@ -228,6 +206,8 @@ int fit_nrt(const struct options *options, const struct pod_request *pod)
 
 	node_state_init(&a.node.state);
 	a.usage.only = a.only;
+	a.usage.gone = &a.gone;
+	fit_pods_gone(options, &a.gone);
 	a.fit = (struct cluster_fit){.pod = pod, .usage = &a.usage};
 	r = ask(&a, &err);
 	if (r < 0) {

@@ -80,7 +80,18 @@ static bool add_nearest(const struct fit_report *report, struct doc *top)
 	       add_amount(map, "fits", n->to, q->quantity.format);
 }
 
-static bool add_frees(const struct what_frees *w, struct doc *top)
+/* How many stay for their priority's sake. */
+static bool add_priority(const struct fit_priority *p, struct doc *map)
+{
+	if (!p->asked)
+		return doc_add(map, "belowPriority") && doc_add(map, "notBelow") &&
+		       doc_add(map, "priorityUnknown");
+	return doc_add_number(map, "belowPriority", p->below) &&
+	       doc_add_number(map, "notBelow", (int64_t)p->n_not_below) &&
+	       doc_add_number(map, "priorityUnknown", (int64_t)p->n_unknown);
+}
+
+static bool add_frees(const struct what_frees *w, const struct fit_priority *priority, struct doc *top)
 {
 	static const char *const words[WHAT_FREES_ANSWER_COUNT] = {[WHAT_FREES_UNKNOWN] = "unknown",
 		[WHAT_FREES_NOTHING] = "fits",
@@ -105,8 +116,10 @@ static bool add_frees(const struct what_frees *w, struct doc *top)
 	}
 	if (!list)
 		return false;
-	return w->answer == WHAT_FREES_SET ? doc_add_bool(map, "smallest", !w->gave_up)
-					   : doc_add(map, "smallest");
+	if (!(w->answer == WHAT_FREES_SET ? doc_add_bool(map, "smallest", !w->gave_up)
+					  : doc_add(map, "smallest")))
+		return false;
+	return add_priority(priority, map);
 }
 
 static bool add_all(const struct fit_report *report, struct doc *top)
@@ -124,7 +137,7 @@ static bool add_all(const struct fit_report *report, struct doc *top)
 	if (!(counted ? doc_add_number(top, "copies", (int64_t)report->copies.n) : doc_add(top, "copies")) ||
 		!doc_add_bool(top, "copiesAtLeast", report->copies.at_least) || !add_nearest(report, top))
 		return false;
-	if (!add_frees(&report->frees, top))
+	if (!add_frees(&report->frees, &report->priority, top))
 		return false;
 	unchecked = doc_add_list(top, "unchecked");
 	for (size_t i = 0; i < report->unchecked.n_items; i++)

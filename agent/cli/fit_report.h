@@ -31,6 +31,14 @@ struct fit_scheduler {
 	int scores[STRATEGY_COUNT]; /* or SCORE_UNKNOWN */
 };
 
+/* Who may go, by --below-priority. */
+struct fit_priority {
+	bool asked;
+	int32_t below;      /* pods of this priority stay, and those of a higher one */
+	size_t n_not_below; /* pods that hold something and stay */
+	size_t n_unknown;   /* and those that stay because their priority is not known */
+};
+
 struct fit_report {
 	enum qos_class qos;
 	struct topology_manager_config topology; /* as the kubelet is set up, or as asked what if */
@@ -52,6 +60,7 @@ struct fit_report {
 	struct err gap; /* what keeps a Burstable pod from being Guaranteed, "" = more than one thing */
 	struct fit_scheduler scheduler;
 	struct what_frees frees; /* where it was asked for */
+	struct fit_priority priority;
 };
 
 void fit_report_release(struct fit_report *report);

@@ -103,22 +103,52 @@ static void add_pod(const struct freed_pod *p, struct strbuf *out)
 	strbuf_addf(out, ", %zu CPU%s\n", p->cpus, p->cpus == 1 ? "" : "s");
 }
 
-static void add_frees(const struct what_frees *w, struct strbuf *out)
+static void add_staying(size_t n, const char *why, struct strbuf *out)
 {
-	if (w->answer == WHAT_FREES_NO_SET && w->movable > 0)
+	if (n > 0)
+		strbuf_addf(out, "  %zu pod%s stay%s: %s\n", n, n == 1 ? "" : "s", n == 1 ? "s" : "", why);
+}
+
+/* Whose priority keeps them there. */
+static void add_priority(const struct fit_priority *p, struct strbuf *out)
+{
+	char why[64];
+
+	snprintf(why, sizeof(why), "of priority %d or more", (int)p->below);
+	add_staying(p->n_not_below, why, out);
+	add_staying(p->n_unknown, "of unknown priority", out);
+}
+
+static void add_no_set(const struct what_frees *w, bool some_stay, struct strbuf *out)
+{
+	if (w->movable > 0)
 		strbuf_addf(out,
-			"  no pods to move: without all %zu that hold some of it the node is too small\n",
-			w->movable);
-	else if (w->answer == WHAT_FREES_NO_SET)
-		strbuf_addstr(out, "  no pods to move: none is known to hold some of it\n");
-	if (w->answer != WHAT_FREES_SET)
-		return;
+			"  no pods to move: without all %zu that hold some of it%s the node is too small\n",
+			w->movable, some_stay ? " and may go" : "");
+	else
+		strbuf_addf(out, "  no pods to move: none%s is known to hold some of it\n",
+			some_stay ? " that may go" : "");
+}
+
+static void add_set(const struct what_frees *w, struct strbuf *out)
+{
 	strbuf_addf(out, "  would fit without %zu pod%s:\n", w->n_pods, w->n_pods == 1 ? "" : "s");
 	for (size_t i = 0; i < w->n_pods; i++)
 		add_pod(&w->pods[i], out);
 	if (w->gave_up)
 		strbuf_addf(out, "  the search ended after %zu verdicts; there may be a smaller set\n",
 			w->verdicts);
+}
+
+static void add_frees(const struct what_frees *w, const struct fit_priority *p, struct strbuf *out)
+{
+	if (w->answer == WHAT_FREES_NO_SET)
+		add_no_set(w, p->n_not_below + p->n_unknown > 0, out);
+	else if (w->answer == WHAT_FREES_SET)
+		add_set(w, out);
+	else
+		return;
+	add_priority(p, out);
 }
 
 static void add_hint(const struct fit_container *c, struct strbuf *out)
@@ -226,7 +256,7 @@ void fit_text(const struct fit_report *report, const struct inventory *inventory
 
 	add_verdict(report, out);
 	add_nearest(report, out);
-	add_frees(&report->frees, out);
+	add_frees(&report->frees, &report->priority, out);
 	add_containers(report, out);
 	strbuf_addch(out, '\n');
 	if (report->answer == KUBELET_ADMITS || report->rest_fits)

@@ -65,6 +65,12 @@ static int check_seconds(const char *value, struct err *err)
 	return check_range(value, 1, 86400, err);
 }
 
+/* 32 bits, as a pod has it. */
+static int check_priority(const char *value, struct err *err)
+{
+	return check_range(value, INT32_MIN, INT32_MAX, err);
+}
+
 static int check_not_empty(const char *value, struct err *err)
 {
 	return *value ? 0 : err_set(err, -EINVAL, "'' is not a name");
@@ -396,6 +402,12 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(FIT),
 		.env = "NRTD_WHAT_FREES",
 		.help = "where the pod does not fit, name the fewest pods that would have to go"},
+	[OPT_BELOW_PRIORITY] = {.flag = "--below-priority",
+		.commands = ON(FIT),
+		.env = "NRTD_BELOW_PRIORITY",
+		.arg = "N",
+		.check = check_priority,
+		.help = "with --what-frees: only pods of a priority below N may go, by --pods"},
 	[OPT_WITHOUT_POD] = {.flag = "--without-pod",
 		.repeats = true,
 		.commands = ON(FIT),
@@ -415,12 +427,12 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(FIT) | ON(WHY),
 		.env = "NRTD_NODES",
 		.arg = "FILE",
-		.help = "with --nrt: the Node objects, for what each node has allocatable"},
+		.help = "the Node objects, for what each node has allocatable"},
 	[OPT_PODS] = {.flag = "--pods",
 		.commands = ON(FIT) | ON(WHY),
 		.env = "NRTD_PODS",
 		.arg = "FILE",
-		.help = "with --nrt and --nodes: the Pod objects, for what is requested on each node"},
+		.help = "the Pod objects: what is requested on each node, with --nodes, and the pods' names and priorities"},
 	[OPT_EVENTS] = {.flag = "--events",
 		.commands = ON(WHY),
 		.env = "NRTD_EVENTS",

@@ -7,6 +7,7 @@
 #include "agent/cluster/nrt_parse.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/zone_state.h"
+#include "agent/model/model.h"
 #include "agent/model/model_node.h"
 #include "agent/model/node_state_text.h"
 #include "agent/render/nrt.h"
@@ -164,6 +165,26 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 	*ret = n;
 	n = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
 	node_state_init(&n.state);
+	return 0;
+}
+
+int cluster_node_without(struct cluster_node *n, struct gone_pods *gone)
+{
+	CLEANUP(inventory_release) struct inventory inventory;
+	struct node_state *state = &n->state;
+	size_t before = state->allocations.n_items;
+	int r = n->basis == CLUSTER_EXACT ? gone_pods_take(gone, &state->allocations) : 0;
+
+	if (r < 0 || state->allocations.n_items == before)
+		return r;
+	inventory_init(&inventory);
+	r = model_inventory(&state->machine, &state->settings, &state->allocations, state->reserved.cpus,
+		&inventory, NULL);
+	if (r < 0)
+		return r;
+	inventory_release(&state->inventory);
+	state->inventory = inventory;
+	inventory_init(&inventory);
 	return 0;
 }
 

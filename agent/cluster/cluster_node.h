@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
+#include "agent/model/gone_pods.h"
 #include "common/err.h"
 #include "common/node_state.h"
 
@@ -39,6 +40,12 @@ void cluster_node_release(struct cluster_node *n);
  * nrt_inventory() refuses); -ERANGE; -ENOMEM. `ret` is untouched on failure, else to be released.
  */
 int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err);
+
+/*
+ * Take pods out as if they had ended, and count the zones again. Only an exact node is known to hold something of a pod;
+ * others stay as they are. 0 or -ENOMEM (the node can then only be released).
+ */
+int cluster_node_without(struct cluster_node *n, struct gone_pods *gone);
 
 /* Called with one node, which it may take parts away from. 0, or -errno that ends the reading. */
 typedef int cluster_node_fn(struct cluster_node *node, void *data, struct err *err);

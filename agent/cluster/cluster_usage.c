@@ -134,8 +134,22 @@ static bool has_ended(const struct doc *pod)
 	return phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
 }
 
-static int list_pod(struct cluster_use *use, const struct doc *metadata, struct resource_list *requests)
+/* 0 where the pod has neither a priority nor a class; the API server gives it one where it has a class. */
+static bool read_priority(const struct doc *spec, int32_t *ret)
 {
+	const struct doc *given = doc_get(spec, "priority");
+	const char *class = doc_string(doc_get(spec, "priorityClassName"));
+	int64_t n = 0;
+
+	if (given && given->kind != DOC_NULL ? doc_int64(given, &n) < 0 : class && *class)
+		return false;
+	*ret = (int32_t)n;
+	return n == *ret;
+}
+
+static int list_pod(struct cluster_use *use, const struct doc *object, struct resource_list *requests)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
 	const char *namespace = doc_string(doc_get(metadata, "namespace"));
 	const char *uid = doc_string(doc_get(metadata, "uid"));
 	struct cluster_pod *p = vec_push(&use->pods, &use->n_listed, &use->pods_size, sizeof(*p));
@@ -145,9 +159,23 @@ static int list_pod(struct cluster_use *use, const struct doc *metadata, struct 
 	p->namespace = strdup(namespace ? namespace : "");
 	p->name = strdup(doc_string(doc_get(metadata, "name")));
 	p->uid = strdup(uid ? uid : "");
+	p->priority_known = read_priority(doc_get(object, "spec"), &p->priority);
 	p->requests = *requests;
 	*requests = (struct resource_list){0};
 	return p->namespace && p->name && p->uid ? 0 : -ENOMEM;
+}
+
+/* The pod is taken to be gone; where one node is asked for, of that. */
+static int find_gone(const struct cluster_usage *u, const struct doc *metadata, const char *node, bool *ret)
+{
+	const char *namespace = doc_string(doc_get(metadata, "namespace"));
+	const char *uid = doc_string(doc_get(metadata, "uid"));
+
+	*ret = false;
+	if (!u->gone || (u->only && strcmp(u->only, node) != 0))
+		return 0;
+	return gone_pods_find(u->gone, namespace ? namespace : "", doc_string(doc_get(metadata, "name")),
+		uid ? uid : "", ret);
 }
 
 static int add_pod(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
@@ -157,6 +185,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	const char *node = doc_string(doc_get(doc_get(object, "spec"), "nodeName"));
 	const char *namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
 	struct cluster_use *use;
+	bool gone;
 	int r;
 
 	if (!node || !*node || has_ended(object))
@@ -165,11 +194,15 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", namespace ? namespace : "", name);
 	use = find_or_add(u, node);
-	if (!use || request_of_node(&pods.items[0].pod, &wanted) < 0 ||
-		add_amounts(&wanted, &use->requested) < 0)
+	if (!use || find_gone(u, doc_get(object, "metadata"), node, &gone) < 0)
+		return err_no_memory(err);
+	use->has_gone |= gone;
+	if (gone)
+		return 0;
+	if (request_of_node(&pods.items[0].pod, &wanted) < 0 || add_amounts(&wanted, &use->requested) < 0)
 		return err_no_memory(err);
 	use->n_pods++;
-	if (u->only && !strcmp(u->only, node) && list_pod(use, doc_get(object, "metadata"), &wanted) < 0)
+	if (u->only && !strcmp(u->only, node) && list_pod(use, object, &wanted) < 0)
 		return err_no_memory(err);
 	return 0;
 }

@@ -5,6 +5,7 @@
  * compare the two for the node as a whole.
  */
 #include "agent/cluster/object_input.h"
+#include "agent/model/gone_pods.h"
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/request.h"
@@ -12,6 +13,8 @@
 /* A pod of the node that is asked for. */
 struct cluster_pod {
 	char *namespace, *name, *uid;
+	bool priority_known; /* false: the pod names a class, and nobody has looked up its value */
+	int32_t priority;
 	struct resource_list requests; /* of the node as a whole */
 };
 
@@ -20,6 +23,7 @@ struct cluster_use {
 	char *name;
 	bool known;         /* there is a Node object; else only pods name it */
 	bool unschedulable; /* its spec says so: schedulers send no new pod there */
+	bool has_gone;      /* one of its pods is taken to be gone */
 	struct resource_list allocatable;
 	struct resource_list requested; /* by the pods that have not ended, in all */
 	size_t n_pods;
@@ -29,9 +33,10 @@ struct cluster_use {
 };
 
 struct cluster_usage {
-	const char *only; /* the node whose pods are listed one by one, or NULL; borrowed */
-	void *by_name;    /* of tsearch(3), struct cluster_use */
-	size_t n_nodes;   /* Node objects */
+	const char *only;       /* the node whose pods are listed one by one, or NULL; borrowed */
+	struct gone_pods *gone; /* pods that are left out; NULL = none; borrowed */
+	void *by_name;          /* of tsearch(3), struct cluster_use */
+	size_t n_nodes;         /* Node objects */
 };
 
 void cluster_usage_release(struct cluster_usage *u);
@@ -39,7 +44,8 @@ void cluster_usage_release(struct cluster_usage *u);
 /*
  * Add the Nodes and Pods of a file, a directory or standard input ("-"), one object at a time. Of a Node its name,
  * status.allocatable and spec.unschedulable are looked at (not labels and taints), of a Pod its requests,
- * spec.nodeName and status.phase; pods without a node, and those that have ended, are passed over. Returns as
+ * spec.nodeName, spec.priority and status.phase; pods without a node, and those that have ended, are passed over. A
+ * pod without a priority has 0, as for the scheduler. Returns as
  * object_input_read(); -EINVAL also for a quantity or a pod that cannot be read, with its name. After a failure `u`
  * can only be released.
  */

@@ -7,7 +7,6 @@
 
 #include "agent/model/frees_bounds.h"
 #include "agent/model/model.h"
-#include "agent/model/node_state_text.h"
 #include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
@@ -60,12 +59,6 @@ static void search_release(struct search *s)
 }
 
 /* ---- who holds something */
-
-static bool is_same_pod(const struct allocation *a, const struct allocation *b)
-{
-	return !strcmp(a->pod_uid, b->pod_uid) && !strcmp(a->namespace, b->namespace) &&
-	       !strcmp(a->pod, b->pod);
-}
 
 static void add_set(struct strbuf *out, const char *before, hwloc_const_bitmap_t set)
 {
@@ -171,7 +164,7 @@ static int list_holders(struct search *s)
 		bool stay = !*item->pod_uid && !*item->pod;
 		struct holder *h;
 
-		for (end = first; end < a->n_items && is_same_pod(item, &a->items[end]); end++)
+		for (end = first; end < a->n_items && allocation_same_pod(item, &a->items[end]); end++)
 			stay = stay || (stays && stays[end]);
 		if (stay)
 			continue;
@@ -477,40 +470,4 @@ int what_frees_find(const struct node_state *state, const struct pod_request *po
 	*ret = w;
 	w = (struct what_frees){0};
 	return 0;
-}
-
-/* ---- what if they were gone */
-
-/* By its NAMESPACE/NAME or its UID, or by the hash of these where the item has only that. */
-static bool is_named(const struct allocation *item, const char *name)
-{
-	const char *slash = strchr(name, '/');
-	char namespace[256] = "", uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE] = "";
-
-	node_state_hash_uid(name, uid);
-	if (slash && (size_t)(slash - name) < sizeof(namespace)) {
-		memcpy(namespace, name, (size_t)(slash - name));
-		node_state_hash_pod(namespace, slash + 1, pod);
-	}
-	return (*item->pod_uid && (!strcmp(item->pod_uid, name) || !strcmp(item->pod_uid, uid))) ||
-	       (*pod && !strcmp(item->pod, pod)) || (*item->pod == '#' && !strcmp(item->pod, name)) ||
-	       (*pod && *item->pod && !strcmp(item->namespace, namespace) && !strcmp(item->pod, slash + 1));
-}
-
-int what_frees_take(struct allocations *a, const char *const *names, size_t n_names, struct err *err)
-{
-	CLEANUP(freep) bool *gone = calloc(a->n_items + 1, sizeof(*gone));
-
-	if (!gone)
-		return err_no_memory(err);
-	for (size_t k = 0; k < n_names; k++) {
-		bool found = false;
-
-		for (size_t i = 0; i < a->n_items; i++)
-			if (is_named(&a->items[i], names[k]))
-				gone[i] = found = true;
-		if (!found)
-			return err_set(err, -ENOENT, "no pod '%.300s' holds anything exclusively", names[k]);
-	}
-	return allocations_give_back(a, gone) < 0 ? err_no_memory(err) : 0;
 }

@@ -4,7 +4,6 @@
  * The fewest pods that must go from a node so that its kubelet admits another. Each step of the search is the
  * kubelet's own decision on the node without some pods.
  */
-#include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
 
@@ -60,10 +59,3 @@ struct what_frees_known {
  */
 int what_frees_find(const struct node_state *state, const struct pod_request *pod,
 	const struct what_frees_known *known, struct what_frees *ret);
-
-/*
- * Take pods out as if they had ended: those whose NAMESPACE/NAME or UID, or the hash of it, is in `names`. For a state that is not modelled
- * yet. 0; -ENOENT with one line for a name that holds nothing exclusively (nothing is changed); -ENOMEM (the
- * allocations can then only be released).
- */
-int what_frees_take(struct allocations *a, const char *const *names, size_t n_names, struct err *err);

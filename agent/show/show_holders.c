@@ -23,12 +23,6 @@ void show_holders_release(struct show_view *v)
 	v->n_holders = v->holders_size = 0;
 }
 
-static bool same_pod(const struct allocation *a, const struct allocation *b)
-{
-	return !strcmp(a->pod_uid, b->pod_uid) && !strcmp(a->namespace, b->namespace) &&
-	       !strcmp(a->pod, b->pod);
-}
-
 static bool holds_something(const struct allocation *a)
 {
 	return !hwloc_bitmap_iszero(a->cpus) || a->n_memory > 0 || a->n_devices > 0;
@@ -231,7 +225,8 @@ int show_holders_fill(struct show_view *v, const struct allocations *a)
 	for (size_t first = 0, end; first < a->n_items; first = end) {
 		bool any = false;
 
-		for (end = first; end < a->n_items && same_pod(&a->items[first], &a->items[end]); end++)
+		for (end = first; end < a->n_items && allocation_same_pod(&a->items[first], &a->items[end]);
+			end++)
 			any = any || holds_something(&a->items[end]);
 		if (any && add_holder(v, &a->items[first], end - first) < 0)
 			return -ENOMEM;

@@ -88,6 +88,43 @@ fit "without somebody else" 1 "--without-pod: no pod 'default/web' holds anythin
 fit "as YAML" 3 "  - {namespace: \"\", name: \"\", uid: $a, cpus: 9}" --cpus 11 --what-frees -o yaml
 fit "as JSON" 3 '"smallest": true' --cpus 11 --what-frees -o json
 
+# --- who may go: by the priorities of the Pods, here of a node that says who is who by itself
+cat >"$dir/held.yaml" <<EOF
+apiVersion: v1
+kind: List
+items: [
+  {apiVersion: v1, kind: Node, metadata: {name: w10}, status: {allocatable: {cpu: "31", memory: 60Gi, pods: "110"}}},
+  {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, uid: $a}, spec: {nodeName: w10, priority: 100, containers: [
+    {name: c, resources: {limits: {cpu: 9, memory: 1Gi}}}, {name: d, resources: {limits: {cpu: 500m, memory: 1Gi}}}]}},
+  {apiVersion: v1, kind: Pod, metadata: {name: b, namespace: default, uid: $b}, spec: {nodeName: w10, containers: [
+    {name: c, resources: {limits: {cpu: 9, memory: 1Gi}}}]}},
+  {apiVersion: v1, kind: Pod, metadata: {name: shared, namespace: default, uid: x}, spec: {nodeName: w10, containers: [
+    {name: c, resources: {limits: {cpu: 3, memory: 1Gi}, requests: {cpu: 3, memory: 1Mi}}}]}}]
+EOF
+sed -e '/kind: Node/d' -e 's/name: b, namespace: default, uid: [^}]*}, spec: {/&priorityClassName: low, /' "$dir/held.yaml" >"$dir/class.yaml"
+sed '/kind: Node/d' "$dir/held.yaml" >"$dir/pods-only.yaml"
+fit "the pod by its name" 3 "    default/a, 9 CPUs" --cpus 11 --what-frees --pods "$dir/held.yaml" --node-name w10
+fit "only a pod below a priority" 3 "    default/b, 9 CPUs" --cpus 11 --what-frees --pods "$dir/held.yaml" \
+	--node-name w10 --below-priority 100
+fit "and who stays" 3 "  1 pod stays: of priority 100 or more" --cpus 11 --what-frees --pods "$dir/held.yaml" \
+	--node-name w10 --below-priority 100
+fit "nobody is below" 3 "  no pods to move: none that may go is known to hold some of it" --cpus 11 --what-frees \
+	--pods "$dir/held.yaml" --node-name w10 --below-priority 0
+fit "too few are below" 3 "  no pods to move: without all 1 that hold some of it and may go the node is too small" \
+	--cpus 25 --what-frees --pods "$dir/held.yaml" --node-name w10 --below-priority 100
+fit "everybody is below" 3 "would fit without 2 pods:" --cpus 25 --what-frees --pods "$dir/held.yaml" \
+	--node-name w10 --below-priority 101
+fit "a class without a number" 3 "  1 pod stays: of unknown priority" --cpus 11 --what-frees --pods "$dir/class.yaml" \
+	--node-name w10 --below-priority 101
+fit "no Pods, no priorities" 3 "  2 pods stay: of unknown priority" --cpus 11 --what-frees --below-priority 100
+fit "priorities as JSON" 3 '"notBelow": 1,' --cpus 11 --what-frees --pods "$dir/held.yaml" --node-name w10 \
+	--below-priority 100 -o json
+fit "not asked for" 3 'notBelow: null' --cpus 11 --what-frees -o yaml
+fit "what the node's other pods ask for" 3 "cpu: 10 wanted, the node has at most 9500m left (OutOfcpu)" --cpus 10 --policy none \
+	--nodes "$dir/held.yaml" --node-name w10
+fit "and without one of them" 0 "fits: 10 CPUs" --cpus 10 --policy none --nodes "$dir/held.yaml" --node-name w10 \
+	--without-pod default/shared
+
 # --- devices, and what is not looked at
 fit "a device of which nobody tells" 1 "which devices are free is not known" --cpus 2 --device foo/bar=1
 mkdir "$node/var/lib/kubelet/device-plugins"
@@ -210,18 +247,6 @@ cluster() { # NAME STATUS WANT FLAG...
 cluster "it fits" 0 "fits 1 of 1 node, 2 copies" --nrt "$dir/w10.yaml" --cpus 6
 cluster "standard input" 0 "fits 1 of 1 node, 2 copies" --nrt - --cpus 6
 cluster "it does not" 3 "TopologyAffinityError  0" --nrt "$dir/w10.yaml" --cpus 8
-cat >"$dir/held.yaml" <<EOF
-apiVersion: v1
-kind: List
-items: [
-  {apiVersion: v1, kind: Node, metadata: {name: w10}, status: {allocatable: {cpu: "31", memory: 60Gi, pods: "110"}}},
-  {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, uid: $a}, spec: {nodeName: w10, containers: [
-    {name: c, resources: {limits: {cpu: 9, memory: 1Gi}}}, {name: d, resources: {limits: {cpu: 500m, memory: 1Gi}}}]}},
-  {apiVersion: v1, kind: Pod, metadata: {name: b, namespace: default, uid: $b}, spec: {nodeName: w10, containers: [
-    {name: c, resources: {limits: {cpu: 9, memory: 1Gi}}}]}},
-  {apiVersion: v1, kind: Pod, metadata: {name: shared, namespace: default, uid: x}, spec: {nodeName: w10, containers: [
-    {name: c, resources: {limits: {cpu: 3, memory: 1Gi}, requests: {cpu: 3, memory: 1Mi}}}]}}]
-EOF
 cluster "who would have to go" 3 "    UID #" --nrt "$dir/w10.yaml" --node-name w10 --cpus 11 --what-frees
 cluster "by name" 3 "    default/a, 9 CPUs" --nrt "$dir/w10.yaml" --node-name w10 --nodes "$dir/held.yaml" --cpus 11 \
 	--what-frees
@@ -231,6 +256,24 @@ cluster "what a pod asks of the shared pool comes free with it" 3 "    default/a
 cluster "pods of the shared pool are not to move" 3 \
 	"no pods to move: without all 2 that hold some of it the node is too small" --nrt "$dir/w10.yaml" \
 	--node-name w10 --nodes "$dir/held.yaml" --cpus 29 --policy none --what-frees
+cluster "only a pod below a priority" 3 "    default/b, 9 CPUs" --nrt "$dir/w10.yaml" --node-name w10 --nodes "$dir/held.yaml" \
+	--cpus 11 --what-frees --below-priority 100
+cluster "priorities need no Nodes" 3 "    default/b, 9 CPUs" --nrt "$dir/w10.yaml" --node-name w10 --pods "$dir/pods-only.yaml" \
+	--cpus 11 --what-frees --below-priority 100
+cluster "an object has no priorities" 3 "  2 pods stay: of unknown priority" --nrt "$dir/w10.yaml" --node-name w10 --cpus 11 \
+	--what-frees --below-priority 100
+# as if somebody were gone
+cluster "without one pod" 0 "fits 1 of 1 node, 1 copy" --nrt "$dir/w10.yaml" --cpus 11 --without-pod $a
+cluster "by the hash that it is listed by" 0 "request    0 preferred         1-11" --nrt "$dir/w10.yaml" --node-name w10 --cpus 11 \
+	--without-pod "$("$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus 25 --without-pod $a --what-frees | sed -n 's/^ *UID \(#[^,]*\),.*/\1/p')"
+cluster "by a name that the Pods know" 0 "request    0 preferred         1-11" --nrt "$dir/w10.yaml" --node-name w10 \
+	--nodes "$dir/held.yaml" --cpus 11 --without-pod default/b
+cluster "and what it asks of the shared pool" 0 "fits 1 of 1 node" --nrt "$dir/w10.yaml" --nodes "$dir/held.yaml" --cpus 19 \
+	--policy none --without-pod default/a
+cluster "a pod of the shared pool" 0 "fits 1 of 1 node" --nrt "$dir/w10.yaml" --nodes "$dir/held.yaml" --cpus 10 \
+	--policy none --without-pod default/shared
+cluster "without somebody else" 2 "--without-pod: no pod 'default/web' holds anything exclusively" --nrt "$dir/w10.yaml" \
+	--cpus 11 --without-pod default/web
 cluster "what would" 3 "7 CPUs instead of 8" --nrt "$dir/w10.yaml" --cpus 8
 cluster "what if" 0 "admit" --nrt "$dir/w10.yaml" --cpus 8 --policy best-effort
 cluster "enough" 0 "2 replicas: enough" --nrt "$dir/w10.yaml" --cpus 6 --replicas 2
@@ -246,6 +289,11 @@ cluster "pods without nodes" 2 "what the nodes have is not known without --nodes
 	--nrt "$dir/w10.yaml" --cpus 6 --pods tests/fixtures/examples/kep-pod.yaml
 cluster "an object and a machine" 2 "--nrt and --sysroot exclude each other" --nrt "$dir/w10.yaml" --sysroot / --cpus 6
 cluster "one standard input" 2 "cannot both be standard input" --nrt - --nodes - --cpus 6
+bad "a priority for nothing" "--below-priority goes with --what-frees" --cpus 6 --below-priority 5
+bad "no priority" "--below-priority: 'high' is not a whole number from -2147483648 to 2147483647" --cpus 6 --below-priority high
+bad "another node's Node" "--nodes: no Node 'w11', which is this machine's name (--node-name)" --cpus 6 --node-name w11 \
+	--nodes "$dir/held.yaml"
+bad "Pods for nothing" "--pods: what the nodes have is not known without --nodes" --cpus 6 --node-name w10 --pods "$dir/class.yaml"
 cluster "a flag for a cluster" 2 "--replicas goes with --nrt" --sysroot "$node" --cpus 6 --replicas 2
 cat >"$dir/pods.json" <<'EOF'
 {"kind":"List","items":[{"kind":"Node","metadata":{"name":"w10"},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}},
@@ -256,12 +304,19 @@ sed -e 's/nrtd.dev\/node-state/example.com\/other/' -e 's/^attributes:/&\n- {nam
 	"$dir/w10.yaml" >"$dir/damaged.yaml"
 cluster "a damaged node state" 0 "node 'w10': damaged node state" --nrt "$dir/damaged.yaml" --cpus 6
 cluster "is an estimate" 0 "~admit" --nrt "$dir/damaged.yaml" --cpus 6
+cluster "and does not say who is who" 2 "--without-pod: the object of node 'w10' does not say who holds what" \
+	--nrt "$dir/damaged.yaml" --node-name w10 --cpus 6 --without-pod $a
+cluster "what it holds is held" 0 "node 'w10': its object does not say who holds what; that counts as held" \
+	--nrt "$dir/damaged.yaml" --nodes "$dir/held.yaml" --cpus 6 --without-pod $a
 # The node itself, and its object.
 if grep -q nrtd.dev/node-state "$dir/w10.yaml"; then
 	for cpus in 1 6 7 8 13 500; do
 		"$nrtd" fit --sysroot "$node" --cpus $cpus >"$dir/want" 2>/dev/null
 		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus 2>/dev/null | grep -v '^basis  ' >"$dir/out"
 		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: $cpus CPUs as on the node"; else not_ok "cluster: $cpus CPUs as on the node" "$dir/diff"; fi
+		"$nrtd" fit --sysroot "$node" --cpus $cpus --without-pod $b >"$dir/want" 2>/dev/null
+		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus --without-pod $b 2>/dev/null | grep -v '^basis  ' >"$dir/out"
+		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: without a pod too"; else not_ok "cluster: without a pod, $cpus CPUs" "$dir/diff"; fi
 	done
 fi
 exit $failed

@@ -87,6 +87,12 @@ rm "$dir/record.rest"
 plugin fit node-2 --cpus 4
 check "fit of one node" grep -q '^basis        estimated' "$dir/out"
 check "its pods alone are fetched" grep -qx 'get pods --all-namespaces --field-selector=spec.nodeName=node-2,status.phase!=Succeeded,status.phase!=Failed -o json' "$dir/record.rest"
+plugin fit node-2 --cpus 500 --what-frees --below-priority 10
+check "fit: who would have to go" grep -q '^  no pods to move: ' "$dir/out"
+sed -i 's/"metadata":{"name":"p"}/"metadata":{"name":"p","namespace":"x"}/' "$PODS"
+plugin fit -f "$dir/it's a pod.yaml" --without-pod x/p
+check "fit: without a pod its requests are free" grep -q '^fits 2 of 2 nodes' "$dir/out"
+check "and what it may hold is not" grep -q "node 'node-2': its object does not say who holds what" "$dir/err"
 export REFUSE=''
 REFUSE='error: no cluster'
 plugin score -f $examples/kep-pod.yaml

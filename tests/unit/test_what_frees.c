@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/model/gone_pods.h"
 #include "agent/model/node_asker.h"
 #include "agent/model/node_state_text.h"
 #include "agent/model/what_frees.h"
@@ -172,35 +173,57 @@ static void a_verdict_that_is_not_known(void **state)
 	node_sim_release(&sim);
 }
 
+/* Takes out the pod of that name, or by that hash or UID. Whether there was one. */
+static bool take(struct node_sim *sim, const char *name)
+{
+	struct gone_pods gone = {.names = {name}, .n = 1};
+	struct err err = {""};
+	int r;
+
+	assert_int_equal(gone_pods_take(&gone, &sim->state.allocations), 0);
+	r = gone_pods_check(&gone, &err);
+	gone_pods_release(&gone);
+	assert_true(r == 0 || (r == -ENOENT && strstr(err.text, name)));
+	return r == 0;
+}
+
 static void pods_that_are_named_go(void **state)
 {
-	static const char *const names[] = {"default/p0", "p2", "default/none"};
-	const char *p1 = "default/p1";
-	char hash[NODE_STATE_HASH_SIZE];
+	char pod[NODE_STATE_HASH_SIZE], uid[NODE_STATE_HASH_SIZE], full[NODE_STATE_HASH_SIZE];
+	struct allocations *held;
 	struct node_sim sim;
-	struct err err = {""};
 
 	(void)state;
 	node_sim_init(&sim, &small);
+	held = &sim.state.allocations;
 	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
-	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=1 memory=1Gi"));
 	assert_true(node_sim_begin(&sim, "app cpu=4 memory=1Gi"));
 	assert_frees(&sim, "app cpu=7 memory=1Gi", "p0: 7 CPUs");
-	assert_int_equal(what_frees_take(&sim.state.allocations, names, 3, &err), -ENOENT);
-	assert_string_equal(err.text, "no pod 'default/none' holds anything exclusively");
-	assert_int_equal(sim.state.allocations.n_items, 3);
-	assert_int_equal(what_frees_take(&sim.state.allocations, names, 2, &err), 0);
-	assert_int_equal(sim.state.allocations.n_items, 1);
-	assert_string_equal(sim.state.allocations.items[0].pod, "p1");
-	assert_int_equal(cpuset_size(sim.state.allocations.shared), 13);
+	assert_false(take(&sim, "default/none"));
+	assert_false(take(&sim, "other/p0"));
+	assert_false(take(&sim, "/"));
+	assert_false(take(&sim, ""));
+	assert_int_equal(held->n_items, 4);
+	assert_true(take(&sim, "default/p0"));
+	node_state_hash_uid("p3", full); /* as --what-frees prints it of an object */
+	assert_true(take(&sim, full));
+	assert_int_equal(held->n_items, 2);
+	assert_int_equal(cpuset_size(held->shared), 13);
 	assert_frees(&sim, "app cpu=7 memory=1Gi", "nothing");
-	assert_frees(&sim, "app cpu=8 memory=1Gi", "p1: 3 CPUs");
-	node_state_hash_pod("default", "p1", hash); /* as the object has it */
-	assert_int_equal(text_set(&sim.state.allocations.items[0].pod, hash), 0);
-	sim.state.allocations.items[0].namespace[0] = sim.state.allocations.items[0].pod_uid[0] = '\0';
-	assert_int_equal(what_frees_take(&sim.state.allocations, names + 2, 1, &err), -ENOENT);
-	assert_int_equal(what_frees_take(&sim.state.allocations, &p1, 1, &err), 0);
-	assert_int_equal(sim.state.allocations.n_items, 0);
+	assert_frees(&sim, "app cpu=8 memory=1Gi", "p1 p2: 3 CPUs");
+	node_state_hash_pod("default", "p1", pod); /* as the object has them */
+	node_state_hash_uid("p2", uid);
+	assert_int_equal(text_set(&held->items[0].pod, pod), 0);
+	held->items[0].namespace[0] = held->items[0].pod_uid[0] = '\0';
+	assert_int_equal(text_set(&held->items[1].pod_uid, uid), 0);
+	held->items[1].namespace[0] = held->items[1].pod[0] = '\0';
+	assert_false(take(&sim, "default/p2"));
+	assert_false(take(&sim, "p1"));
+	assert_true(take(&sim, "p2"));
+	assert_true(take(&sim, "default/p1"));
+	assert_int_equal(held->n_items, 0);
 	node_sim_release(&sim);
 }
 

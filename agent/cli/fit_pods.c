@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/fit_pods.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+
+void fit_pods_gone(const struct options *options, struct gone_pods *ret)
+{
+	const char *name;
+	size_t pos = 0;
+
+	while (ret->n < ARRAY_SIZE(ret->names) && (name = options_next(options, OPT_WITHOUT_POD, &pos)))
+		ret->names[ret->n++] = name;
+}
+
+int fit_pods_read(const struct options *options, struct cluster_usage *u, struct err *err)
+{
+	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
+		if (option_set(options, files[i]))
+			r = cluster_usage_read(u, options->value[files[i]], err);
+	if (r == 0 && option_set(options, OPT_PODS) && u->n_nodes == 0 &&
+		!option_set(options, OPT_WHAT_FREES))
+		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",
+			options->origin[OPT_PODS]);
+	return r;
+}
+
+/* ---- who may go */
+
+/* By item of the allocations. */
+struct holders {
+	const struct cluster_pod **pods; /* NULL where it is not known which it is */
+	const struct resource_list **requests;
+	bool *stays;
+};
+
+static void holders_release(struct holders *h)
+{
+	free(h->pods);
+	free(h->requests);
+	free(h->stays);
+}
+
+static int holders_init(struct holders *h, size_t n)
+{
+	h->pods = calloc(n + 1, sizeof(*h->pods));
+	h->requests = calloc(n + 1, sizeof(*h->requests));
+	h->stays = calloc(n + 1, sizeof(*h->stays));
+	return h->pods && h->requests && h->stays ? 0 : -ENOMEM;
+}
+
+/* The holders get their pods' names, and what the pods ask for is what comes free with them. */
+static int find_pods(const struct cluster_use *use, struct allocations *held, struct holders *h)
+{
+	int r = 0;
+
+	for (size_t i = 0; use && i < held->n_items && r == 0; i++) {
+		struct allocation *item = &held->items[i];
+		const struct cluster_pod *pod = cluster_use_pod(use, item);
+
+		if (!pod)
+			continue;
+		h->pods[i] = pod;
+		h->requests[i] = &pod->requests;
+		r = text_set(&item->namespace, pod->namespace);
+		if (r == 0)
+			r = text_set(&item->pod, pod->name);
+		if (r == 0)
+			r = text_set(&item->pod_uid, pod->uid);
+	}
+	return r;
+}
+
+/* Who has this priority or more stays, and who may have. */
+static void hold_back(const struct allocations *held, struct holders *h, struct fit_priority *ret)
+{
+	for (size_t i = 0; i < held->n_items; i++) {
+		const struct cluster_pod *pod = h->pods[i];
+		bool known = pod && pod->priority_known, first = i == 0;
+
+		h->stays[i] = !known || pod->priority >= ret->below;
+		if (i > 0)
+			first = !allocation_same_pod(&held->items[i - 1], &held->items[i]);
+		ret->n_unknown += first && !known;
+		ret->n_not_below += first && known && h->stays[i];
+	}
+}
+
+int fit_pods_add_frees(const struct options *options, const struct cluster_use *use,
+	const struct resource_list *most, struct node_state *state, const struct pod_request *pod,
+	struct fit_report *report)
+{
+	CLEANUP(holders_release) struct holders h = {0};
+	const char *below = options->value[OPT_BELOW_PRIORITY];
+	struct what_frees_known known = {.most = most};
+	int r;
+
+	if (!option_set(options, OPT_WHAT_FREES))
+		return 0;
+	r = holders_init(&h, state->allocations.n_items);
+	if (r == 0)
+		r = find_pods(use, &state->allocations, &h);
+	if (r < 0)
+		return r;
+	known.requests = h.requests;
+	if (below) {
+		report->priority.asked = true;
+		report->priority.below = (int32_t)strtol(below, NULL, 10);
+		hold_back(&state->allocations, &h, &report->priority);
+		known.stays = h.stays;
+	}
+	return fit_report_add_frees(state, pod, &known, report);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What both ways of `nrtd fit` take from Node and Pod objects: what is requested, who may go, and who is gone.
+ */
+#include "agent/cli/fit_report.h"
+#include "agent/cli/opts.h"
+#include "agent/cluster/cluster_usage.h"
+
+/* The pods of --without-pod. */
+void fit_pods_gone(const struct options *options, struct gone_pods *ret);
+
+/*
+ * Add what --nodes and --pods name. 0 or as cluster_usage_read(); -EINVAL with one line for Pods that can have no part
+ * in the answer.
+ */
+int fit_pods_read(const struct options *options, struct cluster_usage *u, struct err *err);
+
+/*
+ * Add to the report which pods would have to go, by --what-frees and --below-priority, if that is asked for. `use` (NULL
+ * = nothing is known) gives the holders in `state` their names, what they ask for of the shared pool, and their
+ * priorities. `most` as for fit_report_make(). 0 or -ENOMEM.
+ */
+int fit_pods_add_frees(const struct options *options, const struct cluster_use *use,
+	const struct resource_list *most, struct node_state *state, const struct pod_request *pod,
+	struct fit_report *report);
