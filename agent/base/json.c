@@ -268,3 +268,39 @@ int json_print_compact(const struct doc *d, struct strbuf *out)
 {
 	return print(d, false, out);
 }
+
+/* Bytes that the text begins with and that mean themselves. */
+static size_t plain_length(const char *text)
+{
+	const char *p = text;
+
+	while (*p >= ' ' && *p <= '~' && *p != '"' && *p != '\\')
+		p++;
+	return (size_t)(p - text);
+}
+
+void json_add_string(struct strbuf *out, const char *text)
+{
+	strbuf_addch(out, '"');
+	while (*text) {
+		size_t n = plain_length(text);
+
+		strbuf_add(out, text, n);
+		text += n;
+		if (!*text)
+			break;
+		n = text_utf8_length(text, strnlen(text, 4));
+		if (*text == '"' || *text == '\\')
+			strbuf_addf(out, "\\%c", *text);
+		else if (n == 1)
+			strbuf_addf(out, "\\u%04x", (unsigned)(unsigned char)*text);
+		else if (n == 0)
+			strbuf_addstr(out, "\\ufffd");
+		else if (text[0] == '\xc2' && (unsigned char)text[1] < 0xa0)
+			strbuf_addf(out, "\\u%04x", (unsigned)(unsigned char)text[1]);
+		else
+			strbuf_add(out, text, n);
+		text += n > 0 ? n : 1;
+	}
+	strbuf_addch(out, '"');
+}

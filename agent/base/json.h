@@ -18,3 +18,7 @@ int json_print(const struct doc *d, struct strbuf *out);
 
 /* Print on one line without spaces and without a closing newline. */
 int json_print_compact(const struct doc *d, struct strbuf *out);
+
+/* Append a string with its quotes. Control characters are escaped, also those that a terminal would take for its
+ * own; what is not UTF-8 becomes U+FFFD, as in Go. */
+void json_add_string(struct strbuf *out, const char *text);

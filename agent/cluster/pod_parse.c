@@ -10,7 +10,7 @@
 
 #define VOLCANO_POLICY "volcano.sh/numa-topology-policy"
 
-static void pod_template_release(struct pod_template *t)
+void pod_template_release(struct pod_template *t)
 {
 	pod_request_release(&t->pod);
 	*t = (struct pod_template){0};

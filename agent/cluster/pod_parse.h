@@ -22,6 +22,7 @@ struct pod_templates {
 	size_t items_size;
 };
 
+void pod_template_release(struct pod_template *t);
 void pod_templates_release(struct pod_templates *t);
 
 /*

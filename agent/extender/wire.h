@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a scheduler asks an extender and what it is answered: k8s.io/kube-scheduler/extender/v1 as JSON <-> structs.
+ * The types there have no JSON tags, and members are found whatever their case, as in Go. No locks, no state.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/json_scan.h"
+#include "agent/cluster/pod_parse.h"
+#include "common/err.h"
+#include "common/strbuf.h"
+
+#define WIRE_SCORE_MAX 10
+
+/* The pod that is to be placed. Texts are "" where they are absent. */
+struct wire_pod {
+	char *uid, *namespace, *name;
+	int32_t priority; /* 0 where it is absent */
+	struct pod_template template;
+};
+
+/* ExtenderArgs, of filter and prioritize. */
+struct wire_args {
+	struct wire_pod pod;
+	char **names; /* NodeNames, or the names of Nodes.items */
+	size_t n_names;
+	/* The items of Nodes by position as `names`: pieces of the text that was parsed, which has to stay as long.
+	 * NULL when NodeNames was given (nodeCacheCapable: true). */
+	struct json_piece *nodes;
+	char *texts; /* what `names` points into */
+};
+
+/*
+ * 0; -EINVAL with one line: no JSON, no pod, a pod that pod_templates_from_doc() refuses, a node without a name;
+ * -ENOMEM. `ret` is untouched on failure, else to be released. Of the items of Nodes no more is read than the name.
+ */
+int wire_args_parse(const char *text, size_t len, struct wire_args *ret, struct err *err);
+
+void wire_args_release(struct wire_args *a);
+
+/* What is answered about a node. */
+struct wire_verdict {
+	const char *reason; /* why it is not for this pod; NULL = the node passes */
+	bool unresolvable;  /* and no preemption would change that */
+};
+
+/*
+ * ExtenderFilterResult about each of args->names. NodeNames, or Nodes when Nodes was asked, is a list of those that
+ * pass, never null; an item of Nodes goes back as it came. FailedNodes and FailedAndUnresolvableNodes have the
+ * reasons when no node passes, else they are empty: nobody reads them then. 0; -ENOMEM or -EFBIG of `out`.
+ */
+int wire_filter_print(const struct wire_args *args, const struct wire_verdict *verdicts, struct strbuf *out);
+
+/* An ExtenderFilterResult with Error: the scheduler does not place the pod now, and tries again. */
+int wire_error_print(const char *message, struct strbuf *out);
+
+/* HostPriorityList: a score of 0 to WIRE_SCORE_MAX for each of args->names. Returns as above. */
+int wire_priorities_print(const struct wire_args *args, const int *scores, struct strbuf *out);
+
+/* The pods that would be evicted from a node. */
+struct wire_victims {
+	char *node;
+	char **uids;
+	size_t n_uids;
+	int64_t pdb_violations; /* PodDisruptionBudgets that this violates */
+};
+
+/* ExtenderPreemptionArgs. */
+struct wire_preemption {
+	struct wire_pod pod;
+	struct wire_victims *items;
+	size_t n_items;
+};
+
+/* From NodeNameToMetaVictims (nodeCacheCapable: true), else from NodeNameToVictims. As wire_args_parse(). */
+int wire_preemption_parse(const char *text, size_t len, struct wire_preemption *ret, struct err *err);
+
+void wire_preemption_release(struct wire_preemption *p);
+
+/* ExtenderPreemptionResult: the nodes that are left, each with its victims. Returns as wire_filter_print(). */
+int wire_preemption_print(const struct wire_victims *items, size_t n_items, struct strbuf *out);

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a scheduler sends and is answered, as JSON.
+ */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/base/json.h"
+#include "agent/extender/wire.h"
+#include "common/cleanup.h"
+#include "tests/lib/scarce_memory.h"
+
+#define REPLY_MAX (1u << 20)
+#define POD                                                                                               \
+	"{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u-1\",\"creationTimestamp\":null}," \
+	"\"spec\":{\"priority\":-7,\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":"   \
+	"\"4\",\"memory\":\"1Gi\"},\"requests\":{\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{"      \
+	"\"phase\":\"Pending\",\"qosClass\":\"Guaranteed\"}}"
+#define BARE_POD "{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}"
+
+static void parse_args(const char *text, struct wire_args *ret)
+{
+	struct err err = {""};
+
+	if (wire_args_parse(text, strlen(text), ret, &err) < 0)
+		fail_msg("%s: %s", err.text, text);
+}
+
+/* "a b c" */
+static void assert_names(const struct wire_args *a, const char *want)
+{
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(REPLY_MAX);
+
+	for (size_t i = 0; i < a->n_names; i++)
+		strbuf_addf(&got, "%s%s", i > 0 ? " " : "", a->names[i]);
+	test_assert_text("names", got.text, want);
+}
+
+static void a_request_by_names_is_read(void **state)
+{
+	CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+	const struct resource_quantity *cpu;
+
+	(void)state;
+	parse_args("{\"Pod\":" POD ",\"Nodes\":null,\"NodeNames\":[\"n1\",\"n2\",\"n3\"]}\n", &a);
+	assert_names(&a, "n1 n2 n3");
+	assert_null(a.nodes);
+	test_assert_text("uid", a.pod.uid, "u-1");
+	test_assert_text("namespace", a.pod.namespace, "ns");
+	test_assert_text("name", a.pod.name, "p");
+	assert_int_equal(a.pod.priority, -7);
+	assert_int_equal(a.pod.template.pod.n_containers, 1);
+	assert_int_equal(a.pod.template.pod.qos, QOS_GUARANTEED);
+	cpu = resource_list_find(&a.pod.template.pod.containers[0].requests, "cpu");
+	assert_non_null(cpu);
+	assert_true(cpu->quantity.nano == 4 * QTY_UNIT);
+}
+
+static void whole_nodes_are_read_by_their_names(void **state)
+{
+	static const char n2[] =
+		"{ \"metadata\" : {\"labels\":{\"name\":\"x\"},\"name\":\"n2\"},"
+		"\"status\":{\"images\":[{\"names\":[\"]}\\\"\"],\"size\":18446744073709551615}]}}";
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPLY_MAX);
+	CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+
+	(void)state;
+	strbuf_addf(&text,
+		"{\"Pod\":%s,\"Nodes\":{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"n1\"}} , %s]},"
+		"\"NodeNames\":null}",
+		BARE_POD, n2);
+	parse_args(text.text, &a);
+	assert_names(&a, "n1 n2");
+	assert_non_null(a.nodes);
+	assert_int_equal(a.nodes[1].len, strlen(n2));
+	assert_memory_equal(a.nodes[1].text, n2, strlen(n2));
+}
+
+static void no_nodes_are_no_names(void **state)
+{
+	static const struct {
+		const char *text;
+		bool whole;
+	} cases[] = {
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":null,\"NodeNames\":[]}", false},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":null,\"NodeNames\":null}", false},
+		{"{\"Pod\":" BARE_POD "}", false},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"metadata\":{},\"items\":null},\"NodeNames\":null}",
+			true},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"metadata\":{},\"items\":[]},\"NodeNames\":null}", true},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":{}}", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
+		CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+
+		parse_args(cases[i].text, &a);
+		assert_int_equal(a.n_names, 0);
+		assert_int_equal(a.nodes != NULL, cases[i].whole);
+		assert_int_equal(wire_filter_print(&a, NULL, &out), 0);
+		test_assert_text(cases[i].text, out.text,
+			cases[i].whole ? "{\"Nodes\":{\"items\":[]},\"NodeNames\":null,\"FailedNodes\":{},"
+					 "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}"
+				       : "{\"NodeNames\":[],\"Nodes\":null,\"FailedNodes\":{},"
+					 "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
+	}
+}
+
+static void members_are_found_as_go_finds_them(void **state)
+{
+	static const char *const cases[] = {
+		"{\"pod\":" BARE_POD ",\"nodenames\":[\"a\",\"b\"]}",
+		" {\n\"NODENAMES\" : [ \"a\" ,\t\"b\" ] , \"Pod\" :\r\n" BARE_POD "} ",
+		"{\"NodeNames\":[\"x\"],\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",\"b\"]}",
+		"{\"Later\":{\"NodeNames\":[\"}\",[]]},\"More\":-1.5e9,\"On\":true,\"S\":\"\\\"}\",\"Pod\":" BARE_POD
+		",\"NodeNames\":[\"\\u0061\",\"b\"]}",
+		"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"x\"}}]},"
+		"\"NodeNames\":[\"a\",\"b\"]}",
+		"{\"Pod\":" BARE_POD ",\"Nodes\":{\"Items\":[{\"Metadata\":{\"Name\":\"a\"}},"
+		"{\"metadata\":{\"name\":\"b\"}}]}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+
+		parse_args(cases[i], &a);
+		assert_names(&a, "a b");
+		assert_int_equal(a.pod.template.pod.n_containers, 1);
+		test_assert_text("uid", a.pod.uid, "");
+		test_assert_text("name", a.pod.name, "");
+		assert_int_equal(a.pod.priority, 0);
+	}
+}
+
+static void what_is_no_request_is_one_line(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"", "not a JSON object"},
+		{"[]", "not a JSON object"},
+		{"{", "not a JSON object"},
+		{"{}{}", "not a JSON object"},
+		{"{}", "Pod: a map is expected, not null"},
+		{"{\"Pod\":null,\"NodeNames\":[]}", "Pod: a map is expected, not null"},
+		{"{\"Pod\":[]}", "Pod: a map is expected, not a list"},
+		{"{\"Pod\":{\"spec\":}}", "Pod: not valid JSON at line 1, byte 9"},
+		{"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"}}}",
+			"pod 'n/p': spec: no pod spec in it"},
+		{"{\"Pod\":{\"metadata\":{\"name\":\"\\u001b[2J\"},\"spec\":{}}}",
+			"pod '/?[2J': spec: no containers in it"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":{}}", "NodeNames: a list is expected"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",]}", "NodeNames[1]: not valid JSON"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\" \"b\"]}", "NodeNames[1]: not valid JSON"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",null]}", "no name of a node at position 1"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\"]}", "no name of a node at position 0"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\\x\"]}", "no name of a node at position 0"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\xff\"]}", "no name of a node at position 0"},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":[]}", "Nodes: no list of nodes"},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":7}}", "Nodes.items: a list is expected"},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{}]}}", "Nodes.items[0]: no Node with a name"},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":7}}]}}",
+			"no name of a node at position 0"},
+		{"{\"Pod\":" BARE_POD ",}", "not valid JSON at byte 46"},
+		{"{Pod:1}", "not valid JSON at byte 2"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wire_args a = {.n_names = 77};
+		struct err err = {""};
+
+		assert_int_equal(wire_args_parse(cases[i].text, strlen(cases[i].text), &a, &err), -EINVAL);
+		test_assert_text(cases[i].text, err.text, cases[i].want);
+		assert_int_equal(a.n_names, 77);
+	}
+}
+
+/* Every beginning of a text is read without a byte behind it. */
+static void a_text_that_ends_early_is_no_request(void **state)
+{
+	static const char *const texts[] = {
+		"{\"Pod\":" POD ",\"Nodes\":null,\"NodeNames\":[\"n\\u0031\",\"n2\"]}",
+		"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"n1\"}}]}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		for (size_t len = 0; len < strlen(texts[i]); len++) {
+			CLEANUP(freep) char *cut = malloc(len + 1);
+			struct wire_args a = {.names = NULL};
+
+			memcpy(cut, texts[i], len);
+			cut = realloc(cut, len ? len : 1);
+			assert_int_equal(wire_args_parse(cut, len, &a, NULL), -EINVAL);
+		}
+}
+
+static void the_nodes_that_pass_are_named(void **state)
+{
+	static const char by_names[] =
+		"{\"Pod\":" BARE_POD ",\"Nodes\":null,\"NodeNames\":[\"a\",\"b\",\"c\"]}";
+	static const char whole[] =
+		"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}},"
+		"{\"metadata\":{\"name\":\"b\"},\"x\":1.50},{\"metadata\":{\"name\":\"c\"}}]}}";
+	static const struct wire_verdict some[] = {{NULL, false}, {"full", false}, {NULL, false}};
+	static const struct wire_verdict one[] = {{"full", true}, {NULL, false}, {"full", false}};
+	static const struct wire_verdict none[] = {
+		{"9 \"CPUs\"", false}, {"too small\n", true}, {"\xff", false}};
+#define REST ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}"
+#define FAILED                                                                                           \
+	",\"FailedNodes\":{\"a\":\"9 \\\"CPUs\\\"\",\"c\":\"\\ufffd\"},\"FailedAndUnresolvableNodes\":{" \
+	"\"b\":\"too small\\u000a\"},\"Error\":\"\"}"
+	static const struct {
+		const char *text;
+		const struct wire_verdict *verdicts;
+		const char *want;
+	} cases[] = {
+		{by_names, some, "{\"NodeNames\":[\"a\",\"c\"],\"Nodes\":null" REST},
+		{by_names, one, "{\"NodeNames\":[\"b\"],\"Nodes\":null" REST},
+		{by_names, none, "{\"NodeNames\":[],\"Nodes\":null" FAILED},
+		{whole, one,
+			"{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"b\"},\"x\":1.50}]},\"NodeNames\":null" REST},
+		{whole, none, "{\"Nodes\":{\"items\":[]},\"NodeNames\":null" FAILED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
+		CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+		CLEANUP(doc_release) struct doc reply = DOC_INIT;
+
+		parse_args(cases[i].text, &a);
+		assert_int_equal(wire_filter_print(&a, cases[i].verdicts, &out), 0);
+		test_assert_text(cases[i].text, out.text, cases[i].want);
+		assert_int_equal(json_parse(out.text, out.len, &reply, NULL), 0);
+	}
+#undef REST
+#undef FAILED
+}
+
+static void errors_and_scores_are_printed(void **state)
+{
+	static const int scores[] = {0, 10};
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX), small = STRBUF_INIT(10);
+	CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+
+	(void)state;
+	assert_int_equal(wire_error_print("not \"ready\"", &out), 0);
+	test_assert_text("error", out.text,
+		"{\"NodeNames\":null,\"Nodes\":null,\"FailedNodes\":null,\"FailedAndUnresolvableNodes\":null,"
+		"\"Error\":\"not \\\"ready\\\"\"}");
+	strbuf_reset(&out);
+	parse_args("{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",\"b\"]}", &a);
+	assert_int_equal(wire_priorities_print(&a, scores, &out), 0);
+	test_assert_text("scores", out.text, "[{\"Host\":\"a\",\"Score\":0},{\"Host\":\"b\",\"Score\":10}]");
+	assert_int_equal(wire_priorities_print(&a, scores, &small), -EFBIG);
+}
+
+static void strings_are_escaped(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"", "\"\""},
+		{"a b", "\"a b\""},
+		{"\"\\/", "\"\\\"\\\\/\""},
+		{"\x01\x1f\x7f", "\"\\u0001\\u001f\\u007f\""},
+		{"\xc2\x85|\xc2\xa0", "\"\\u0085|\xc2\xa0\""},
+		{"\xe2\x82\xac", "\"\xe2\x82\xac\""},
+		{"a\xe2\x82", "\"a\\ufffd\\ufffd\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
+
+		json_add_string(&out, cases[i].text);
+		test_assert_text(cases[i].text, out.text, cases[i].want);
+	}
+}
+
+/* ---- preemption */
+
+static void victims_are_read_both_ways(void **state)
+{
+	static const char *const cases[] = {
+		"{\"Pod\":" POD ",\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":["
+		"{\"UID\":\"a\"},{\"UID\":\"b\"}],\"NumPDBViolations\":2},\"n2\":{\"Pods\":null}}}",
+		"{\"Pod\":" POD ",\"NodeNameToVictims\":{\"n1\":{\"Pods\":[{\"metadata\":{\"uid\":\"a\"}},"
+		"{\"metadata\":{\"uid\":\"b\"},\"UID\":\"x\"}],\"NumPDBViolations\":2},\"n2\":{\"Pods\":[]}},"
+		"\"NodeNameToMetaVictims\":null}",
+		"{\"nodenametometavictims\":{\"n1\":{\"pods\":[{\"uid\":\"a\"},{\"uid\":\"b\"}],"
+		"\"numpdbviolations\":2},\"n2\":{}},\"pod\":" POD "}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(wire_preemption_release) struct wire_preemption p = {.items = NULL};
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
+		struct err err = {""};
+
+		if (wire_preemption_parse(cases[i], strlen(cases[i]), &p, &err) < 0)
+			fail_msg("%s: %s", err.text, cases[i]);
+		test_assert_text("uid", p.pod.uid, "u-1");
+		assert_int_equal(p.pod.priority, -7);
+		assert_int_equal(p.n_items, 2);
+		assert_int_equal(wire_preemption_print(p.items, p.n_items, &out), 0);
+		test_assert_text(cases[i], out.text,
+			"{\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"a\"},{\"UID\":\"b\"}],"
+			"\"NumPDBViolations\":2},\"n2\":{\"Pods\":[],\"NumPDBViolations\":0}}}");
+	}
+}
+
+static void no_victims_are_an_empty_map(void **state)
+{
+	static const char text[] = "{\"Pod\":" BARE_POD "}";
+	CLEANUP(wire_preemption_release) struct wire_preemption p = {.items = NULL};
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
+
+	(void)state;
+	assert_int_equal(wire_preemption_parse(text, strlen(text), &p, NULL), 0);
+	assert_int_equal(p.n_items, 0);
+	assert_int_equal(wire_preemption_print(NULL, 0, &out), 0);
+	test_assert_text("reply", out.text, "{\"NodeNameToMetaVictims\":{}}");
+}
+
+static void what_is_no_preemption_is_one_line(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"", "empty, not JSON"},
+		{"[]", "not a JSON object"},
+		{"{}", "no Pod in it"},
+		{"{\"Pod\":null}", "Pod: a map is expected, not null"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNameToVictims\":[]}", "victims: a map is expected, not a list"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNameToVictims\":{\"n\":null}}", "no victims of the node 'n'"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNameToMetaVictims\":{\"n\":{\"NumPDBViolations\":0.5}}}",
+			"no victims of the node 'n'"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNameToMetaVictims\":{\"n\":{\"Pods\":[{\"UID\":\"a\"},null]}}}",
+			"a victim on the node 'n' has no UID"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wire_preemption p = {.n_items = 77};
+		struct err err = {""};
+
+		assert_int_equal(
+			wire_preemption_parse(cases[i].text, strlen(cases[i].text), &p, &err), -EINVAL);
+		test_assert_text(cases[i].text, err.text, cases[i].want);
+		assert_int_equal(p.n_items, 77);
+	}
+}
+
+/* Each allocation fails in turn: -ENOMEM, and nothing is left. */
+static void no_memory_is_said(void **state)
+{
+	static const char args[] = "{\"Pod\":" POD ",\"NodeNames\":[\"a\",\"\\u0062\"]}";
+	static const char whole[] =
+		"{\"Pod\":" POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}";
+	static const char victims[] =
+		"{\"Pod\":" POD ",\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"a\"}]}}}";
+
+	(void)state;
+	if (!scarce_memory_works())
+		test_skip("another allocator");
+	for (unsigned kind = 0; kind < 3; kind++) {
+		int r = -ENOMEM;
+
+		for (unsigned long refuse = 1; r < 0; refuse++) {
+			struct wire_args a = {.names = NULL};
+			struct wire_preemption p = {.items = NULL};
+			long alive = n_alive;
+
+			n_allocations = 0;
+			refused_one = refuse;
+			r = kind == 0   ? wire_args_parse(args, strlen(args), &a, NULL)
+			    : kind == 1 ? wire_args_parse(whole, strlen(whole), &a, NULL)
+					: wire_preemption_parse(victims, strlen(victims), &p, NULL);
+			refused_one = 0;
+			/* cJSON does not say whether memory or the text was the reason. */
+			assert_true(r == 0 || r == -ENOMEM || r == -EINVAL);
+			wire_args_release(&a);
+			wire_preemption_release(&p);
+			assert_int_equal(n_alive, alive);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_by_names_is_read),
+		cmocka_unit_test(whole_nodes_are_read_by_their_names),
+		cmocka_unit_test(no_nodes_are_no_names),
+		cmocka_unit_test(members_are_found_as_go_finds_them),
+		cmocka_unit_test(what_is_no_request_is_one_line),
+		cmocka_unit_test(a_text_that_ends_early_is_no_request),
+		cmocka_unit_test(the_nodes_that_pass_are_named),
+		cmocka_unit_test(errors_and_scores_are_printed),
+		cmocka_unit_test(strings_are_escaped),
+		cmocka_unit_test(victims_are_read_both_ways),
+		cmocka_unit_test(no_victims_are_an_empty_map),
+		cmocka_unit_test(what_is_no_preemption_is_one_line),
+		cmocka_unit_test(no_memory_is_said),
+	};
+
+	return cmocka_run_group_tests_name("extender_wire", tests, NULL, NULL);
+}
