@@ -189,10 +189,7 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	CLEANUP(pod_evidence_release) struct pod_evidence e = {0};
 	CLEANUP(pods_seen_release) struct pods_seen once = {0};
 	struct pods_seen *seen = q->seen ? q->seen : &once;
-	const struct pods_listed listed = {.api = &m->api.held,
-		.pods = m->api.pods,
-		.n_pods = m->api.n_pods,
-		.young = m->api_r == 0 && m->young};
+	struct pods_listed listed = {.api = &m->api.held, .pods = m->api.pods, .n_pods = m->api.n_pods};
 	bool by_api = m->api_r == 0 || (m->api_kept && !m->moved_on);
 	int r;
 
@@ -202,6 +199,7 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	if (r < 0)
 		return r;
 	note_ages(q, m);
+	listed.young = m->api_r == 0 && m->young;
 	e.fresh = m->fresh;
 	e.settled = !m->unsettled;
 	r = pods_seen_update(seen, &e, &m->files);

@@ -101,6 +101,8 @@ static void answer(struct grpc_server *s, int32_t stream)
 	nghttp2_nv headers[4] = {header(":status", a->http_status ? a->http_status : "200"),
 		header("content-type", a->type ? a->type : "application/grpc")};
 
+	if (a->meanwhile)
+		a->meanwhile(a->data);
 	if (a->silent)
 		return;
 	if (a->hang_up || a->refuse) {

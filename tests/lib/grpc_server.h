@@ -24,9 +24,11 @@ struct grpc_answer {
 	const char *text;        /* grpc-message, as it is sent; NULL = none */
 	const void *message;
 	size_t len;
-	size_t declared; /* length that the prefix tells; 0 = the true one */
-	bool compressed; /* the prefix says so */
-	size_t chunk;    /* bytes a DATA frame; 0 = as many as fit */
+	size_t declared;               /* length that the prefix tells; 0 = the true one */
+	bool compressed;               /* the prefix says so */
+	size_t chunk;                  /* bytes a DATA frame; 0 = as many as fit */
+	void (*meanwhile)(void *data); /* called before it is answered; NULL = nothing */
+	void *data;
 };
 
 struct grpc_server;

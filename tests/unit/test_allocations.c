@@ -9,9 +9,12 @@
 
 #include "agent/observe/allocations.h"
 #include "common/cleanup.h"
+#include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"
+#include "tests/lib/wire.h"
 
-#define HALF "{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":0}"
+#define HALF          "{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":0}"
+#define NONE_ADMITTED "{\"data\":\"{\\\"entries\\\":{}}\",\"checksum\":1}"
 #define WHOLE                                                                                       \
 	"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"entries\":{\"u\":{\"c\":\"4-5\"}}," \
 	"\"checksum\":0}"
@@ -240,8 +243,7 @@ static void a_pod_of_fresh_files_may_be_on_its_way(void **state)
 	struct world *w = *state;
 
 	test_write_file(w->dir, "k/pods/other/x", "");
-	test_write_file(
-		w->dir, "k/allocated_pods_state", "{\"data\":\"{\\\"entries\\\":{}}\",\"checksum\":1}");
+	test_write_file(w->dir, "k/allocated_pods_state", NONE_ADMITTED);
 	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
 	set_age(w, "k/cpu_manager_state", -3600); /* in the future: young, however long this takes */
 	assert_int_equal(ask(w, NULL, false, true), 0);
@@ -250,6 +252,77 @@ static void a_pod_of_fresh_files_may_be_on_its_way(void **state)
 	allocations_answer_release(&w->answer);
 	assert_int_equal(ask(w, NULL, false, true), 0);
 	assert_int_equal(w->answer.all.n_items, 0);
+}
+
+/* How old the socket and the state file are, in seconds; what is young is of the future, however long this takes. */
+struct ages {
+	const struct world *w;
+	long socket, file;
+};
+#define OLD   100
+#define YOUNG (-3600)
+
+static void set_ages(void *data)
+{
+	const struct ages *ages = data;
+
+	set_age(ages->w, "socket", ages->socket);
+	set_age(ages->w, "k/cpu_manager_state", ages->file);
+}
+
+/* The API lists no pod, of which there is one in the files: is it not there any more, or not there yet? */
+static void ages_before_and_after_the_answer_count(void **state)
+{
+	static const struct {
+		const char *name;
+		bool folder;
+		struct ages before, after;
+		size_t held;
+	} cases[] = {
+		{"an old kubelet", true, {NULL, OLD, OLD}, {NULL, OLD, OLD}, 0},
+		{"it grows old meanwhile", true, {NULL, YOUNG, OLD}, {NULL, OLD, OLD}, 1},
+		{"it is started anew meanwhile", true, {NULL, OLD, OLD}, {NULL, YOUNG, OLD}, 1},
+		{"a young kubelet, a pod without a folder", false, {NULL, YOUNG, OLD}, {NULL, YOUNG, OLD}, 0},
+		{"its file grows old meanwhile", false, {NULL, YOUNG, YOUNG}, {NULL, YOUNG, OLD}, 1},
+		{"its file is written meanwhile", false, {NULL, YOUNG, OLD}, {NULL, YOUNG, YOUNG}, 1},
+	};
+	struct world *w = *state;
+	CLEANUP(strbuf_release) struct strbuf allocatable = STRBUF_INIT(1024);
+	CLEANUP(strbuf_release) struct strbuf socket = STRBUF_INIT(256), listener = STRBUF_INIT(256);
+
+	wire_add(&allocatable, "2[0 1 2 3 4 5]");
+	strbuf_addf(&socket, "%s/socket", w->dir);
+	strbuf_addf(&listener, "%s/kubelet.sock", w->dir);
+	test_write_file(w->dir, "socket", "");
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	test_write_file(w->dir, "k/allocated_pods_state", NONE_ADMITTED);
+	test_write_file(w->dir, "k/pods/other/x", "");
+	for (size_t i = ARRAY_SIZE(cases); i-- > 0;) {
+		CLEANUP(pod_resources_client_freep)
+		struct pod_resources_client *api = client(w, "kubelet.sock");
+		struct ages before = cases[i].before, after = cases[i].after;
+		const struct grpc_answer answers[] = {{.meanwhile = set_ages, .data = &after},
+			{.message = allocatable.text, .len = allocatable.len}};
+		struct grpc_server *server = grpc_server_start(listener.text, answers, ARRAY_SIZE(answers));
+		const struct allocations_query q = {.sysroot = w->dir,
+			.kubelet_root = "/k",
+			.files = true,
+			.api = api,
+			.socket = socket.text,
+			.machine = &w->machine};
+
+		before.w = after.w = w;
+		set_ages(&before);
+		if (cases[i].folder)
+			test_write_file(w->dir, "k/pods/u/x", "");
+		assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+		assert_int_equal(grpc_server_calls(server), 2);
+		grpc_server_stop(server);
+		assert_true(w->answer.from_api && w->answer.from_files);
+		if (w->answer.all.n_items != cases[i].held)
+			fail_msg("%s: %zu containers hold something", cases[i].name, w->answer.all.n_items);
+		allocations_answer_release(&w->answer);
+	}
 }
 
 /* A folder of logs without a namespace or a name names nobody. */
@@ -290,6 +363,7 @@ int main(void)
 		TEST(another_kubelets_file_is_not_remembered),
 		TEST(pods_get_their_names_from_their_logs),
 		TEST(a_pod_of_fresh_files_may_be_on_its_way),
+		TEST(ages_before_and_after_the_answer_count),
 		cmocka_unit_test(folders_without_a_name_name_nobody),
 	};
 
