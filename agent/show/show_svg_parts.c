@@ -130,7 +130,7 @@ static struct matrix measure(const struct show_view *v, size_t width)
 	m.cell_height = m.numbers ? 22 : 12;
 	if (m.numbers)
 		return m;
-	while (m.n_cells > BLOCKS_MAX || (m.block > 1 && m.n_cells * SMALL_CELL + m.label_width > width)) {
+	while (m.n_cells > BLOCKS_MAX || m.n_cells * SMALL_CELL + m.label_width > width) {
 		m.block++;
 		m.n_cells = (v->n_distances + m.block - 1) / m.block;
 	}

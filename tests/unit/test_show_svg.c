@@ -3,6 +3,7 @@
 
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"
+#include "agent/show/show_svg_parts.h"
 #include "agent/show/svg.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
@@ -109,6 +110,24 @@ static void nothing_is_cut_off(void **state)
 		}
 }
 
+/* Whatever the number of NUMA nodes: those that have no cell of their own share one. */
+static void the_matrix_is_no_wider_than_there_is_room(void **state)
+{
+	enum { MOST = 300 };
+	CLEANUP(freep) unsigned *distances = calloc(MOST * MOST, sizeof(*distances));
+	struct show_view v = {.distances = distances};
+	static const size_t sizes[] = {1, 2, 16, 17, 88, 89, 90, 127, 128, 129, 256, 257, MOST};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (size_t width = 456; width <= 2000; width += 193) {
+			v.n_distances = sizes[i];
+			if (svg_matrix_width(&v, width) > width)
+				fail_msg("%zu NUMA nodes: %zu wide, there is room for %zu", sizes[i],
+					svg_matrix_width(&v, width), width);
+		}
+}
+
 /* A device that is not allocatable has a cell without a letter. */
 static void reserved_devices_have_no_letter(void **state)
 {
@@ -145,6 +164,7 @@ int main(void)
 		cmocka_unit_test(pictures_equal_their_golden_files),
 		cmocka_unit_test(every_cpu_and_distance_is_there),
 		cmocka_unit_test(nothing_is_cut_off),
+		cmocka_unit_test(the_matrix_is_no_wider_than_there_is_room),
 		cmocka_unit_test(reserved_devices_have_no_letter),
 		cmocka_unit_test(text_is_escaped),
 	};
