@@ -104,6 +104,7 @@ static void a_stream_is_yaml_or_one_json_text(void **state)
 		{"{\"a\": 1}\n---\n{\"b\": 2}\n", "[{\"a\":1},{\"b\":2}]"},
 		{"{\"a\":\t\"\\ud83d\\ude00\"}", "[{\"a\":\"\xf0\x9f\x98\x80\"}]"},
 		{" [1]", "[[1]]"},
+		{"\n\t\r {\"a\":\"\\ud83d\\ude00\"}", "[{\"a\":\"\xf0\x9f\x98\x80\"}]"},
 	};
 
 	(void)state;
