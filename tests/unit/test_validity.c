@@ -72,6 +72,104 @@ static void certificates_are_read(void **state)
 	}
 }
 
+static unsigned nibble(char c)
+{
+	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* The bytes of `hex`, which may have spaces, as a certificate's text. */
+static void print_pem(const char *hex, struct strbuf *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned char bytes[128] = {0};
+	size_t n = 0;
+
+	for (const char *p = hex; *p; p++)
+		if (*p != ' ') {
+			assert_true(n < sizeof(bytes) - 3);
+			bytes[n++] = (unsigned char)(nibble(p[0]) << 4 | nibble(p[1]));
+			p++;
+		}
+	strbuf_addstr(out, BEGIN);
+	for (size_t i = 0; i < n; i += 3) {
+		unsigned word = (unsigned)bytes[i] << 16 | (unsigned)bytes[i + 1] << 8 | bytes[i + 2];
+
+		for (size_t j = 0; j < 4; j++)
+			strbuf_addch(out, j <= n - i ? digits[word >> (18 - 6 * j) & 63] : '=');
+	}
+	strbuf_addstr(out, "\n" END);
+}
+
+/* Serial number 1, no algorithm, no issuer; two times. */
+#define FIRST "02 01 01 30 00 30 00"
+#define FROM  "17 0d 37 30 30 31 30 31 30 30 30 30 30 30 5a" /* 700101000000Z */
+#define UNTIL "17 0d 37 30 30 31 30 31 30 30 30 31 30 30 5a" /* 700101000100Z */
+
+/* The same in other bytes, and what is nearly one. */
+static void the_bytes_of_a_certificate_are_read_strictly(void **state)
+{
+	static const struct {
+		const char *name, *hex;
+		int r;
+		int64_t from_s, until_s;
+	} cases[] = {
+		{"the shortest", "30 29 30 27" FIRST "30 1e" FROM UNTIL, 0, 0, 60},
+		{"a length in one byte more", "30 81 29 30 27" FIRST "30 1e" FROM UNTIL, 0, 0, 60},
+		{"in two more", "30 82 00 29 30 27" FIRST "30 1e" FROM UNTIL, 0, 0, 60},
+		{"in three more", "30 83 00 00 29 30 27" FIRST "30 1e" FROM UNTIL, 0, 0, 60},
+		{"in four more", "30 84 00 00 00 29 30 27" FIRST "30 1e" FROM UNTIL, -EINVAL, 0, 0},
+		{"a length in none", "30 80 30 27" FIRST "30 1e" FROM UNTIL, -EINVAL, 0, 0},
+		{"nothing but its length, of three bytes", "30 83 00 00 00", -EINVAL, 0, 0},
+		{"a length that is cut off", "30 82 00", -EINVAL, 0, 0},
+		{"one byte less than there should be",
+			"30 29 30 27" FIRST "30 1e" FROM "17 0d 37 30 30 31 30 31 30 30 30 31 30 30", -EINVAL,
+			0, 0},
+		{"an empty time behind another one", "30 1c 30 1a" FIRST "30 11" FROM "17 00", -EINVAL, 0, 0},
+		{"no second time", "30 1a 30 18" FIRST "30 0f" FROM, -EINVAL, 0, 0},
+		{"half of its head", "30 1b 30 19" FIRST "30 10" FROM "17", -EINVAL, 0, 0},
+		{"a text in place of a time",
+			"30 29 30 27" FIRST "30 1e" FROM "13 0d 37 30 30 31 30 31 30 30 30 31 30 30 5a",
+			-EINVAL, 0, 0},
+		{"the other kind of time, too short",
+			"30 29 30 27" FIRST "30 1e" FROM "18 0d 37 30 30 31 30 31 30 30 30 31 30 30 5a",
+			-EINVAL, 0, 0},
+		{"a UTC time as long as the other kind",
+			"30 2b 30 29" FIRST "30 20" FROM "17 0f 31 39 37 30 30 31 30 31 30 30 30 31 30 30 5a",
+			-EINVAL, 0, 0},
+		{"of another zone",
+			"30 29 30 27" FIRST "30 1e" FROM "17 0d 37 30 30 31 30 31 30 30 30 31 30 30 41",
+			-EINVAL, 0, 0},
+		{"with a letter",
+			"30 29 30 27" FIRST "30 1e" FROM "17 0d 37 30 30 31 30 31 30 30 30 31 4f 30 5a",
+			-EINVAL, 0, 0},
+		{"without seconds", "30 27 30 25" FIRST "30 1c" FROM "17 0b 37 30 30 31 30 31 30 30 30 31 5a",
+			-EINVAL, 0, 0},
+		{"the year 1950",
+			"30 29 30 27" FIRST "30 1e" FROM "17 0d 35 30 30 31 30 31 30 30 30 30 30 30 5a", 0, 0,
+			-631152000},
+		{"the year 2049",
+			"30 29 30 27" FIRST "30 1e" FROM "17 0d 34 39 30 31 30 31 30 30 30 30 30 30 5a", 0, 0,
+			2493072000},
+		{"the year 1951",
+			"30 29 30 27" FIRST "30 1e" FROM "17 0d 35 31 30 31 30 31 30 30 30 30 30 30 5a", 0, 0,
+			-599616000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf pem = STRBUF_INIT(1024);
+		struct validity v = {7, 8};
+		int r;
+
+		print_pem(cases[i].hex, &pem);
+		r = validity_of_certificate(pem.text, &v);
+		if (r != cases[i].r || v.from_s != (r < 0 ? 7 : cases[i].from_s) ||
+			v.until_s != (r < 0 ? 8 : cases[i].until_s))
+			fail_msg("%s: %d, %lld to %lld", cases[i].name, r, (long long)v.from_s,
+				(long long)v.until_s);
+	}
+}
+
 /* Whatever is changed in one, it stays within its bytes (the sanitizers look), and a refusal changes nothing.
  */
 static void damaged_certificates_are_survived(void **state)
@@ -190,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(certificates_are_read),
+		cmocka_unit_test(the_bytes_of_a_certificate_are_read_strictly),
 		cmocka_unit_test(damaged_certificates_are_survived),
 		cmocka_unit_test(tokens_are_read),
 		cmocka_unit_test(an_end_that_is_near_is_judged),
