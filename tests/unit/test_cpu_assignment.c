@@ -96,6 +96,40 @@ static void each_way_takes_what_it_says(void **state)
 	fixture_release(&f);
 }
 
+/* What is left over after equal shares: from the nodes whose rests are then closest to each other. */
+static void a_remainder_is_taken_where_it_evens_out(void **state)
+{
+	static const struct cpu_take_rules rules = {.distribute = true, .group = 1};
+	static const struct {
+		unsigned numas;
+		const char *what, *available;
+		size_t n;
+		const char *want;
+	} cases[] = {
+		/* After 7 from each: 1, 3 and 4 are left. */
+		{3, "one, of the node with most", "0-7,12-21,24-34", 22, "0-6,12-18,24-31"},
+		/* 0, 0, 1 and 3: from both that have something, as from the last alone, which is looked at later. */
+		{4, "three, of a node that has one left", "0-6,12-18,24-31,36-45", 31,
+			"0-6,12-18,24-31,36-44"},
+		/* 1, 1, 3 and 5. */
+		{4, "three, all of one node", "0-7,12-19,24-33,36-47", 31, "0-6,12-18,24-30,36-45"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct synthetic nodes = {
+			.sockets = 1, .numas = cases[i].numas, .uncores = 1, .cores = 12, .threads = 1};
+		struct fixture f;
+
+		fixture_init(&f, &nodes);
+		set_available(&f, cases[i].available);
+		assert_int_equal(
+			cpu_take(f.ws, &rules, f.available, cases[i].n, f.taken).status, CPU_TAKE_OK);
+		assert_taken(&f, cases[i].what, cases[i].want);
+		fixture_release(&f);
+	}
+}
+
 static void too_few_are_counted(void **state)
 {
 	const struct cpu_take_rules rules[] = {{.group = 1}, {.distribute = true, .group = 1}};
@@ -255,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_way_takes_what_it_says),
+		cmocka_unit_test(a_remainder_is_taken_where_it_evens_out),
 		cmocka_unit_test(too_few_are_counted),
 		cmocka_unit_test(whole_cores_are_told_by_the_average),
 		cmocka_unit_test(takes_are_exact),
