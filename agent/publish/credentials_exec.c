@@ -255,8 +255,7 @@ static int run(const struct exec_config *config, unsigned deadline_ms, const ato
 		r = reap(pid, deadline, cancel, &status, err);
 	if (r < 0) {
 		kill(-pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			continue;
+		(void)TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
 		return r;
 	}
 	return check_status(status, err);

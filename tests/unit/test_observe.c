@@ -350,6 +350,33 @@ static void who_asks_once_remembers_nothing(void **state)
 /* ---- files that the kubelet has not read */
 
 /* Until files that are written now are told from those that were there by their times. */
+static void the_socket_is_found_by_its_flag(void **state)
+{
+	static const struct {
+		const char *value, *sysroot, *xml, *want;
+	} cases[] = {
+		{"auto", "", NULL, "/k/pod-resources/kubelet.sock"},
+		{"auto", "/root", NULL, NULL}, /* another machine's */
+		{"auto", "", "m.xml", NULL},
+		{"none", "", NULL, NULL},
+		{"/run/a.sock", "", NULL, "/run/a.sock"},
+		{"unix:///run/a.sock", "/root", "m.xml", "/run/a.sock"},
+		{"zauto", "", NULL, "zauto"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct observe_config config = {.pod_resources = cases[i].value,
+			.sysroot = cases[i].sysroot,
+			.machine_xml = cases[i].xml};
+		CLEANUP(freep) char *socket = NULL;
+
+		assert_int_equal(observe_socket(&config, "/k", &socket), 0);
+		test_assert_text(
+			cases[i].value, socket ? socket : "none", cases[i].want ? cases[i].want : "none");
+	}
+}
+
 static void let_a_second_pass(void)
 {
 	const time_t now = time(NULL);
@@ -430,6 +457,7 @@ static void so_do_drop_ins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_socket_is_found_by_its_flag),
 		cmocka_unit_test_setup_teardown(a_kubelet_that_is_killed_changes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_file_that_is_gone_still_says_what_the_api_does_not, setup, teardown),
