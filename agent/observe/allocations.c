@@ -163,24 +163,29 @@ static bool younger_than(time_t at, long seconds)
 	return at > 0 && (at > now || now - at < seconds);
 }
 
-/* Whether one of the files was. */
-static bool files_younger_than(const struct allocations_query *q, long seconds)
+/* When the kubelet last wrote one of its files; 0 when none is there. */
+static time_t files_written(const struct allocations_query *q)
 {
 	static const char *const files[] = {
 		"/" STATE_CPU_FILE, "/" STATE_MEMORY_FILE, "/" STATE_DEVICES_FILE};
+	time_t last = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (younger_than(written(q->sysroot, q->kubelet_root, files[i]), seconds))
-			return true;
-	return false;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		time_t at = written(q->sysroot, q->kubelet_root, files[i]);
+
+		last = at > last ? at : last;
+	}
+	return last;
 }
 
 /* Asked before and after reading, which may take long: what was read is of some moment in between. */
 static void note_ages(const struct allocations_query *q, struct moment *m)
 {
+	time_t last = files_written(q);
+
 	m->young = m->young || (q->socket && younger_than(written("", q->socket, ""), YOUNG_S));
-	m->fresh = m->fresh || files_younger_than(q, FRESH_S);
-	m->unsettled = m->unsettled || files_younger_than(q, SETTLED_S);
+	m->fresh = m->fresh || younger_than(last, FRESH_S);
+	m->unsettled = m->unsettled || younger_than(last, SETTLED_S);
 }
 
 /* By what the API lists, or listed last while the files have not changed; else by the files alone. */
