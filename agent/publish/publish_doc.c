@@ -27,26 +27,14 @@ static bool is_ours(const char *key)
 	return !strncmp(key, PUBLISH_PREFIX, strlen(PUBLISH_PREFIX));
 }
 
-/* Of a key that appears twice the last counts, as for the API server. */
-static bool is_last(const struct doc *map, size_t at)
-{
-	for (size_t i = at + 1; i < map->n_items; i++)
-		if (!strcmp(map->items[i].key, map->items[at].key))
-			return false;
-	return true;
-}
-
 int publish_keep_ours(const struct doc *map, struct doc *ret)
 {
 	if (!map || map->kind != DOC_MAP)
 		return 0;
-	for (size_t i = 0; i < map->n_items; i++) {
-		const struct doc *item = &map->items[i];
-
-		if (is_ours(item->key) && doc_string(item) && is_last(map, i) &&
+	DOC_FOREACH (item, map)
+		if (is_ours(item->key) && doc_string(item) && item == doc_get(map, item->key) &&
 			!doc_add_string(ret, item->key, item->text))
 			return -ENOMEM;
-	}
 	return 0;
 }
 
