@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/observations.h"
 
+#include <glob.h>
+
 #include "agent/observe/discover.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
@@ -9,6 +11,21 @@
 
 #define GIB (1ull << 30)
 #define MIB (1ull << 20)
+
+void observation_machines(struct strv *ret)
+{
+	CLEANUP(freep) char *pattern = strdup(test_fixture("machines/*.spec"));
+	glob_t g;
+
+	assert_non_null(pattern);
+	assert_int_equal(glob(pattern, 0, NULL, &g), 0);
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		*strrchr(g.gl_pathv[i], '.') = '\0';
+		assert_int_equal(strv_push_new(ret, strrchr(g.gl_pathv[i], '/') + 1), 0);
+	}
+	globfree(&g);
+	assert_true(ret->n_items >= 20);
+}
 
 static char *copy(const char *text)
 {

@@ -6,6 +6,7 @@
  */
 #include "agent/model/model.h"
 #include "agent/observe/observe.h"
+#include "common/strv.h"
 
 struct holding {
 	const char *uid, *namespace, *pod, *container; /* NULL = "" */
@@ -16,6 +17,9 @@ struct holding {
 	const char *ids[8];
 	const char *near; /* their NUMA nodes; NULL = not known */
 };
+
+/* The names of every machine of tests/fixtures/machines, at least 20; to be released. */
+void observation_machines(struct strv *ret);
 
 /* The machine NAME alone, as on a computer without kubelet. Fails the test on any error. */
 void observation_of_machine(const char *name, struct observation *ret);
