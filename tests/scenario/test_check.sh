@@ -6,20 +6,7 @@ set -u
 unset KUBECONFIG KUBERNETES_SERVICE_HOST NRTD_KUBECONFIG NRTD_CONTEXT NRTD_API_SERVER
 nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-check() { # NAME COMMAND...: the command's success; what was printed last is shown when it fails
-	check_name=$1
-	shift
-	if "$@"; then
-		echo "ok $check_name"
-	else
-		echo "not ok $check_name"
-		sed 's/^/# /' "$dir/out"
-		failed=1
-	fi
-}
+. tests/lib/scenario.sh
 run() { # STATUS ARGS...
 	want=$1
 	shift

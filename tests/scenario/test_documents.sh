@@ -5,15 +5,7 @@
 set -u
 export LC_ALL=C
 nrtd=${B:-build}/nrtd
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1"
-	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2"
-	failed=1
-}
+. tests/lib/scenario.sh
 same() { # NAME GOT WANT
 	if diff -u "$3" "$2" >"$dir/diff" 2>&1; then ok "$1"; else not_ok "$1" "$dir/diff"; fi
 }
@@ -23,17 +15,7 @@ none() { # NAME FILE: the file is empty
 
 # The node of the examples: 32 CPUs on two NUMA nodes, CPU 0 reserved, two containers of nine CPUs.
 node=$dir/node
-cp -r build/fixtures/machines/seed-2s-32cpu "$node"
-mkdir -p "$node/var/lib/kubelet"
-printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
-	>"$node/var/lib/kubelet/cpu_manager_state"
-cat >"$node/var/lib/kubelet/config.yaml" <<'EOF'
-apiVersion: kubelet.config.k8s.io/v1beta1
-kind: KubeletConfiguration
-cpuManagerPolicy: static
-reservedSystemCPUs: "0"
-topologyManagerPolicy: restricted
-EOF
+example_node "$node"
 
 # --- README
 sed 1,150d README.md >"$dir/out"

@@ -6,23 +6,9 @@ set -u
 nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
 goldens=tests/fixtures/machines
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1"
-	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2"
-	failed=1
-}
+. tests/lib/scenario.sh
 same() { # NAME GOT WANT
 	if diff -u "$3" "$2" >"$dir/diff" 2>&1; then ok "$1"; else not_ok "$1" "$dir/diff"; fi
-}
-
-check() { # NAME COMMAND...: the command's success; what was printed last is shown when it fails
-	check_name=$1
-	shift
-	if "$@"; then ok "$check_name"; else not_ok "$check_name" "$dir/out"; fi
 }
 
 # --- goldens

@@ -5,17 +5,7 @@
 set -u
 nrtd=${B:-build}/nrtd
 command -v python3 >/dev/null || { echo "skipped: python3 is not here"; exit 0; }
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@"; then echo "ok $name"; else
-		echo "not ok $name"
-		failed=1
-	fi
-}
+. tests/lib/scenario.sh
 sed -n '/^def numa_nodes/,/^\.Ed/p' man/nrtd-object.7 | grep -v '^\.Ed' >"$dir/reader.py"
 check "the manual has the program" test "$(grep -c '^def ' "$dir/reader.py")" -eq 2
 cat >>"$dir/reader.py" <<'END'

@@ -7,20 +7,7 @@ set -u
 NRTD=$(pwd)/${B:-build}/nrtd
 export NRTD
 examples=tests/fixtures/examples
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@"; then
-		echo "ok $name"
-	else
-		echo "not ok $name"
-		sed 's/^/# /' "$dir/out" "$dir/err"
-		failed=1
-	fi
-}
+. tests/lib/scenario.sh
 cat >"$dir/kubectl" <<'EOF'
 #!/bin/sh
 echo "$@" >"$RECORD"

@@ -5,20 +5,7 @@
 set -u
 NRTD=$(pwd)/${B:-build}/nrtd
 export NRTD
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@"; then
-		echo "ok $name"
-	else
-		echo "not ok $name"
-		sed 's/^/# /' "$dir/out" "$dir/err"
-		failed=1
-	fi
-}
+. tests/lib/scenario.sh
 # The stand-in prints the file of the resource it is asked for, unless that is in $FORBID.
 cat >"$dir/kubectl" <<'END'
 #!/bin/sh

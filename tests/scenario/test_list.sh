@@ -7,22 +7,9 @@ set -u
 nrtd=${B:-build}/nrtd
 examples=tests/fixtures/examples
 machines=build/fixtures/machines
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
+. tests/lib/scenario.sh
 export LC_ALL=C
 unset COLUMNS NO_COLOR NRTD_NRT NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_LIST_OUTPUT NRTD_LIST_SORT_BY NRTD_NO_HEADERS NRTD_CPUS
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@"; then
-		echo "ok $name"
-	else
-		echo "not ok $name"
-		head -n 30 "$dir/out" "$dir/err" | sed 's/^/# /'
-		failed=1
-	fi
-}
 list() { "$nrtd" list "$@" >"$dir/out" 2>"$dir/err"; }
 # The table's column of a node: is NODE COLUMN VALUE
 cell() { awk -v node="$1" -v column="$2" '$1 == node {print $column}' "$dir/out"; }

@@ -6,20 +6,7 @@
 set -u
 nrtd=${B:-build}/nrtd
 examples=tests/fixtures/examples
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@"; then
-		echo "ok $name"
-	else
-		echo "not ok $name"
-		sed 's/^/# /' "$dir/out" "$dir/err"
-		failed=1
-	fi
-}
+. tests/lib/scenario.sh
 score() { "$nrtd" score "$@" >"$dir/out" 2>"$dir/err"; }
 
 # The table's column of a node: cell NODE COLUMN

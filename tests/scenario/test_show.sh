@@ -5,17 +5,9 @@
 set -u
 nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
+. tests/lib/scenario.sh
 export LC_ALL=C
 unset COLUMNS NO_COLOR NRTD_NRT NRTD_NODE_NAME NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_SHOW_OUTPUT
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1"
-	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2"
-	failed=1
-}
 check() { # NAME COMMAND...
 	name=$1
 	shift
