@@ -4,45 +4,10 @@
 # ranks is what nrtd draws and ranks from the same objects, its --watch follows the object, every error has its line.
 # Without KUBECONFIG it starts a server of its own. B names the build folder.
 set -u
-export LC_ALL=C
-unset COLUMNS NRTD_NRT NRTD_NODE_NAME
 cd "$(dirname "$0")/../.." || exit 1
-NRTD=$(pwd)/${B:-build}/nrtd
-export NRTD
+. tests/upstream/kubectl.sh
 examples=tests/fixtures/examples
 machines=tests/fixtures/machines
-work=$(mktemp -d)
-trap '[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
-tests/upstream/build.sh kubectl >"$work/build" 2>&1
-status=$?
-cat "$work/build"
-[ "$status" -ne 77 ] || exit 0
-[ "$status" -eq 0 ] || exit 1
-if [ $# -gt 0 ]; then
-	cp "$1" "$work/kubeconfig"
-else
-	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a >/dev/null || exit 1
-	cp "$work/cluster/admin.kubeconfig" "$work/kubeconfig"
-fi
-mkdir "$work/bin"
-ln -s "$(pwd)/build/upstream/kubectl" "$(pwd)/packaging/kubectl-numa" "$(pwd)/packaging/kubectl_complete-numa" "$work/bin/"
-PATH=$work/bin:$PATH
-export KUBECONFIG="$work/kubeconfig"
-passed=0
-failed=0
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "not ok kubectl numa: $name"
-		head -n 20 "$work/out" "$work/err"
-	fi
-}
-numa() { kubectl numa "$@" >"$work/out" 2>"$work/err" </dev/null; }
 # refuse NAME STATUS LINE ARG...: exactly this line, and nothing else
 refuse() {
 	name=$1

@@ -5,44 +5,9 @@
 # plugin must name that node first, and of each node what its managers said. Without KUBECONFIG it starts a server of its
 # own. B names the build folder.
 set -u
-export LC_ALL=C HWLOC_HIDE_ERRORS=2
-unset COLUMNS NRTD_NRT NRTD_NODE_NAME
 cd "$(dirname "$0")/../.." || exit 1
-NRTD=$(pwd)/${B:-build}/nrtd
-export NRTD
-programs=build/upstream
-work=$(mktemp -d)
-trap '[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
-tests/upstream/build.sh kubectl managers >"$work/build" 2>&1
-status=$?
-cat "$work/build"
-[ "$status" -ne 77 ] || exit 0
-[ "$status" -eq 0 ] || exit 1
+. tests/upstream/kubectl.sh
 nodes="why-1 why-2 why-3 why-4"
-if [ $# -gt 0 ]; then
-	cp "$1" "$work/kubeconfig"
-else
-	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a >/dev/null || exit 1
-	cp "$work/cluster/admin.kubeconfig" "$work/kubeconfig"
-fi
-mkdir "$work/bin"
-ln -s "$(pwd)/$programs/kubectl" "$(pwd)/packaging/kubectl-numa" "$work/bin/"
-PATH=$work/bin:$PATH
-export KUBECONFIG="$work/kubeconfig"
-passed=0
-failed=0
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "not ok kubectl numa why: $name"
-		head -n 40 "$work/out" "$work/err"
-	fi
-}
 
 # A pod of exclusive CPUs, as the managers take it.
 spec() { printf '"spec":{"containers":[{"name":"c","image":"x","resources":{"requests":{"cpu":"%s","memory":"1Gi"},"limits":{"cpu":"%s","memory":"1Gi"}}}]}' "$1" "$1"; }
@@ -126,7 +91,7 @@ refused=0
 for cpus in 1 6 7 13 15 31; do
 	ask_managers $cpus
 	store $cpus "$first" "$refusal"
-	kubectl numa why asked >"$work/out" 2>"$work/err" </dev/null
+	numa why asked
 	status=$?
 	takes=$(grep -c ' admit$' "$work/want")
 	check "$cpus CPUs: status" test $status -eq "$([ "$takes" -gt 0 ] && echo 0 || echo 3)"
@@ -139,7 +104,7 @@ for cpus in 1 6 7 13 15 31; do
 	check "$cpus CPUs: its node is first" test "$(head -n 1 "$work/rows")" = "$(grep "^$first " "$work/want")"
 	check "$cpus CPUs: its node is named" grep -qx "pod default/asked was refused by the kubelet of node '$first': TopologyAffinityError" "$work/out"
 	check "$cpus CPUs: the event" grep -q '^[0-9]*s  *1  *TopologyAffinityError  kubelet  Resources cannot be allocated' "$work/out"
-	kubectl numa why asked "$first" -o json >"$work/out" 2>"$work/err" </dev/null
+	numa why asked "$first" -o json
 	check "$cpus CPUs: that node alone" test $? -eq 3
 done
 check "pods were refused" test $refused -ge 3
