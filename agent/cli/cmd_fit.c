@@ -13,6 +13,7 @@
 #include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_text.h"
 #include "agent/cli/fit_what_if.h"
+#include "agent/cli/look.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/stage_config.h"
 #include "common/cleanup.h"
@@ -118,7 +119,7 @@ static int read_usage(struct asked *a, struct err *err)
 	if (r < 0)
 		return r;
 	a->usage.only = a->node_name;
-	r = fit_pods_read(options, &a->usage, err);
+	r = look_usage(options, &a->usage, err);
 	use = cluster_usage_find(&a->usage, a->node_name);
 	if (r == 0 && option_set(options, OPT_NODES) && (!use || !use->known))
 		r = err_set(err, -EINVAL, "%s: no Node '%.100s', which is this machine's name (--node-name)",

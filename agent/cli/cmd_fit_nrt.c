@@ -186,7 +186,7 @@ static int ask(struct asked *a, struct err *err)
 	int r = check_inputs(a->options, err);
 
 	if (r == 0)
-		r = fit_pods_read(a->options, &a->usage, err);
+		r = look_usage(a->options, &a->usage, err);
 	if (r == 0)
 		r = cluster_nodes_each(a->options->value[OPT_NRT], take_node, a, err);
 	look_warn_odd_rest(a->n_odd);

@@ -30,6 +30,7 @@ struct rows {
 	size_t n_items;
 	size_t items_size;
 	const struct pod_request *shape; /* whose stranded CPUs are counted, or NULL */
+	struct cluster_usage usage;      /* what is requested of the nodes, where that is known */
 	int64_t now_s;
 	bool quiet;   /* a log would spoil a picture that is redrawn */
 	size_t n_odd; /* nodes whose node state cannot be read */
@@ -40,6 +41,7 @@ static void rows_release(struct rows *rows)
 	for (size_t i = 0; i < rows->n_items; i++)
 		list_row_release(&rows->items[i]);
 	free(rows->items);
+	cluster_usage_release(&rows->usage);
 	*rows = (struct rows){0};
 }
 
@@ -48,6 +50,20 @@ static int64_t age(const struct rows *rows, const struct cluster_node *node)
 	if (node->written_s <= 0)
 		return -1;
 	return rows->now_s > node->written_s ? rows->now_s - node->written_s : 0;
+}
+
+/* What the node's pods leave of it; nothing where there are as many as it may have. */
+static int limit(const struct rows *rows, struct node_asker *asker)
+{
+	CLEANUP(resource_list_release) struct resource_list free = {0};
+	const struct cluster_use *use = cluster_usage_find(&rows->usage, asker->state->node_name);
+	const struct resource_quantity *room;
+	int r = use && use->known ? cluster_use_free(use, &free) : 0;
+
+	room = resource_list_find(&free, "pods");
+	if (r == 0 && room && room->quantity.nano == 0)
+		r = resource_list_set(&free, "cpu", (struct quantity){0});
+	return r < 0 ? r : node_asker_limit(asker, &free);
 }
 
 static int add_node(struct cluster_node *node, void *data, struct err *err)
@@ -67,6 +83,8 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	row->name = strdup(node->state.node_name);
 	row->exporter = TAKE(node->exporter);
 	r = row->name && row->exporter ? node_asker_init(&asker, &node->state) : -ENOMEM;
+	if (r == 0)
+		r = limit(rows, &asker);
 	if (r == 0)
 		r = list_row_fill(row, &asker, rows->shape);
 	if (r == 0 && node->basis == CLUSTER_UNKNOWN && !*row->unknown) {
@@ -95,7 +113,9 @@ static int read_rows(
 	rows->shape = pod ? &pod->pod : NULL;
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
 	rows->quiet = option_set(options, OPT_WATCH);
-	r = cluster_nodes_each(options->value[OPT_NRT], add_node, rows, err);
+	r = look_usage(options, &rows->usage, err);
+	if (r == 0)
+		r = cluster_nodes_each(options->value[OPT_NRT], add_node, rows, err);
 	look_warn_odd_rest(rows->n_odd);
 	rows->shape = NULL;
 	if (r < 0)
@@ -180,20 +200,20 @@ static int list_once(const struct options *options)
 static int check_flags(const struct options *options, struct err *err)
 {
 	const char *output = options->value[OPT_LIST_OUTPUT], *watch = options->origin[OPT_WATCH];
-	const char *nrt = options->value[OPT_NRT], *pod = options->value[OPT_FILENAME];
-	bool both = nrt && pod && !strcmp(nrt, "-") && !strcmp(pod, "-");
+	static const enum option_id files[] = {OPT_NRT, OPT_FILENAME, OPT_NODES, OPT_PODS};
 
-	if (!nrt)
+	int r = options_stdin_once(options, files, ARRAY_SIZE(files), err);
+
+	if (!option_set(options, OPT_NRT))
 		return err_set(err, -EINVAL, "--nrt FILE (the nodes) is needed");
-	if (both)
-		return err_set(err, -EINVAL, "--nrt and -f cannot both be standard input");
-	if (!option_set(options, OPT_WATCH))
-		return 0;
+	if (r < 0 || !option_set(options, OPT_WATCH))
+		return r;
 	if (strcmp(output, "table") != 0 && strcmp(output, "wide") != 0)
 		return err_set(err, -EINVAL, "%s: only a table can be watched", watch);
-	if (!strcmp(nrt, "-") || (pod && !strcmp(pod, "-")))
-		return err_set(
-			err, -EINVAL, "%s: standard input can be read only once, give it a file", watch);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (option_set(options, files[i]) && !strcmp(options->value[files[i]], "-"))
+			return err_set(err, -EINVAL,
+				"%s: standard input can be read only once, give it a file", watch);
 	return 0;
 }
 

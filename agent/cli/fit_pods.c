@@ -18,21 +18,6 @@ void fit_pods_gone(const struct options *options, struct gone_pods *ret)
 		ret->names[ret->n++] = name;
 }
 
-int fit_pods_read(const struct options *options, struct cluster_usage *u, struct err *err)
-{
-	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
-		if (option_set(options, files[i]))
-			r = cluster_usage_read(u, options->value[files[i]], err);
-	if (r == 0 && option_set(options, OPT_PODS) && u->n_nodes == 0 &&
-		!option_set(options, OPT_WHAT_FREES))
-		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",
-			options->origin[OPT_PODS]);
-	return r;
-}
-
 /* ---- who may go */
 
 /* By item of the allocations. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What both ways of `nrtd fit` take from Node and Pod objects: what is requested, who may go, and who is gone.
+ * What both ways of `nrtd fit` take from Pod objects: who may go, and who is gone.
  */
 #include "agent/cli/fit_report.h"
 #include "agent/cli/opts.h"
@@ -9,12 +9,6 @@
 
 /* The pods of --without-pod. */
 void fit_pods_gone(const struct options *options, struct gone_pods *ret);
-
-/*
- * Add what --nodes and --pods name. 0 or as cluster_usage_read(); -EINVAL with one line for Pods that can have no part
- * in the answer.
- */
-int fit_pods_read(const struct options *options, struct cluster_usage *u, struct err *err);
 
 /*
  * Add to the report which pods would have to go, by --what-frees and --below-priority, if that is asked for. `use` (NULL

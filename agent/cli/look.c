@@ -7,6 +7,7 @@
 
 #include "agent/cli/stage_config.h"
 #include "common/log.h"
+#include "common/cleanup.h"
 
 /* The kubelet's files and its socket are for root only. */
 static int add_remedy(int r, struct err *err)
@@ -48,6 +49,21 @@ void look_warn_odd_rest(size_t n)
 {
 	if (n > ODD_NAMED)
 		log_warning("and %zu other nodes whose node state cannot be read", n - ODD_NAMED);
+}
+
+int look_usage(const struct options *options, struct cluster_usage *u, struct err *err)
+{
+	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
+		if (option_set(options, files[i]))
+			r = cluster_usage_read(u, options->value[files[i]], err);
+	if (r == 0 && option_set(options, OPT_PODS) && u->n_nodes == 0 &&
+		!option_set(options, OPT_WHAT_FREES))
+		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",
+			options->origin[OPT_PODS]);
+	return r;
 }
 
 int look(const struct options *options, struct observation *ret, struct err *err)

@@ -10,7 +10,6 @@ examples=tests/fixtures/examples
 . tests/lib/scenario.sh
 cat >"$dir/kubectl" <<'EOF'
 #!/bin/sh
-echo "$@" >"$RECORD"
 case " $* " in *" node "*) [ -n "${NODE_EXISTS:-}" ]; exit ;; esac
 case " $* " in
 *" nodes "* | *" pods "*)
@@ -20,6 +19,7 @@ case " $* " in
 	exit
 	;;
 esac
+echo "$@" >"$RECORD"
 [ -z "${REFUSE:-}" ] || { echo "$REFUSE" >&2; exit 1; }
 cat "$OBJECTS"
 EOF
@@ -112,8 +112,18 @@ check "top of nodes" grep -q '"name": "node-1",' "$dir/out"
 check "top asks for these" grep -qx \
 	"get noderesourcetopologies.topology.node.k8s.io node-1 it's 2 --show-managed-fields --as me -o json" "$dir/record"
 "$NRTD" list --nrt "$OBJECTS" >"$dir/want"
-plugin top
-check "top prints what nrtd list does" cmp -s "$dir/out" "$dir/want"
+rm "$dir/record.rest"
+plugin top --objects-only
+check "top of the objects prints what nrtd list does" cmp -s "$dir/out" "$dir/want"
+check "and asks for nothing else" test ! -e "$dir/record.rest"
+"$NRTD" list --nrt "$OBJECTS" --nodes "$NODES" --pods "$PODS" >"$dir/want"
+plugin top -n x
+check "top counts what pods ask for" cmp -s "$dir/out" "$dir/want"
+cat >"$dir/want" <<'EOF'
+get nodes -n x -o json
+get pods --all-namespaces --field-selector=status.phase!=Succeeded,status.phase!=Failed -n x -o json
+EOF
+check "top asks for Nodes and Pods" cmp -s "$dir/want" "$dir/record.rest"
 printf '{\n    "apiVersion": "v1",\n    "items": [],\n    "kind": "List"\n}\n' >"$dir/none.json"
 OBJECTS=$dir/none.json
 plugin top

@@ -6,7 +6,6 @@
 set -u
 nrtd=${B:-build}/nrtd
 examples=tests/fixtures/examples
-machines=build/fixtures/machines
 . tests/lib/scenario.sh
 export LC_ALL=C
 unset COLUMNS NO_COLOR NRTD_NRT NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_LIST_OUTPUT NRTD_LIST_SORT_BY NRTD_NO_HEADERS NRTD_CPUS
@@ -17,10 +16,7 @@ is() { [ "$(cell "$1" "$2")" = "$3" ]; }
 names() { awk '{print $1}' "$dir/out" | tr '\n' ' '; }
 
 # --- the largest pods are those that nrtd fit admits on the same machine: no pod is larger
-cp -r "$machines/seed-2s-32cpu/." "$dir/seed"
-mkdir -p "$dir/seed/var/lib/kubelet"
-printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
-	>"$dir/seed/var/lib/kubelet/cpu_manager_state"
+example_node "$dir/seed"
 on_node() { # POLICY COMMAND [ARG...]
 	policy=$1
 	shift
@@ -79,6 +75,23 @@ check "-o svg" grep -q '<title>node-1, NUMA node 0: 2 of 8 CPUs free</title>' "$
 list --nrt $examples/kep-nodes.yaml --color always
 check "--color always" grep -q "$(printf '\033')\[0;1m" "$dir/out"
 
+# --- what the nodes' pods ask for: node-2 has room for one more CPU, node-1 for no more pods
+cat >"$dir/held.json" <<'EOF'
+{"kind":"List","items":[{"kind":"Node","metadata":{"name":"node-1"},"status":{"allocatable":{"cpu":"16","memory":"128Gi","pods":"1"}}},
+{"kind":"Node","metadata":{"name":"node-2"},"status":{"allocatable":{"cpu":"16","memory":"128Gi","pods":"110"}}},
+{"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"node-1","containers":[{"name":"c"}]}},
+{"kind":"Pod","metadata":{"name":"q"},"spec":{"nodeName":"node-2","containers":[{"name":"c","resources":{"requests":{"cpu":"14500m"}}}]}}]}
+EOF
+list --nrt $examples/kep-nodes.yaml --nodes "$dir/held.json"
+check "the largest pod is what requests leave" is node-2 7 '~1'
+check "the rest is stranded" is node-2 8 '~15'
+check "the zones' free CPUs stay" is node-2 5 16/16
+check "no room for pods, no largest pod" is node-1 7 '~0'
+check "and all is stranded" is node-1 8 '~6'
+sed -n '/kind":"Pod/{s/,$//;s/\]}$//;p;q}' "$dir/held.json" >"$dir/pod.json"
+list --nrt $examples/kep-nodes.yaml --nodes "$dir/held.json" --cpus 1
+check "a shape too: one copy" is node-2 8 '~15'
+
 # --- bad input: status 2, one line, nothing printed
 refuse() { # NAME MESSAGE ARGS...
 	refuse_name=$1
@@ -97,6 +110,8 @@ refuse "an unknown column" "--sort-by" --nrt $nodes --sort-by size
 refuse "two standard inputs" "cannot both be standard input" --nrt - -f -
 refuse "standard input watched" "--watch: standard input can be read only once" --nrt - --watch
 refuse "a shape on standard input watched" "--watch: standard input can be read only once" --nrt $nodes -f - --watch
+refuse "Pods without Nodes" "--pods: what the nodes have is not known without --nodes" --nrt $nodes --pods "$dir/pod.json"
+refuse "Nodes on standard input watched" "--watch: standard input can be read only once" --nrt $nodes --nodes - --watch
 refuse "a picture watched" "--watch: only a table can be watched" --nrt $nodes -o svg --watch
 sed 's/available: "2"/available: "two"/' $nodes >"$dir/quantity.yaml"
 refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --nrt "$dir/quantity.yaml"
