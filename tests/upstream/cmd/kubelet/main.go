@@ -36,11 +36,14 @@ func main() {
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	resume := flag.String("resume", "", "what an earlier process of this run has counted (it passes it on)")
 	s := differential.Settings{Out: os.Stdout}
-	flag.IntVar(&s.Cases, "cases", 300, "number of random sequences")
+	cases := flag.Int("cases", 300, "number of random sequences")
+	flag.IntVar(&s.First, "first", 0, "number of the first sequence, to repeat one of a run")
 	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
 	flag.StringVar(&s.Save, "save", "build/upstream/failures", "folder for cases that differ")
 	flag.IntVar(&s.MaxFails, "max-fails", 5, "stop after this many differing cases")
+	flag.IntVar(&s.Shrinks, "shrinks", 0, "how many smaller sequences are tried for one that differs (0 = 400, -1 = none)")
 	flag.Parse()
+	s.Cases = s.First + *cases
 	quiet.LogTo(io.Discard)
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
 	defer cancel()
@@ -107,7 +110,7 @@ func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay stri
 	if before.Next > 0 {
 		out, replay = io.Discard, "" // all but the random cases has been there
 	}
-	fmt.Fprintf(out, "kubelet: seed %d, %d sequences\n", s.Seed, s.Cases)
+	fmt.Fprintf(out, "kubelet: seed %d, %d sequences from number %d\n", s.Seed, s.Cases-s.First, s.First)
 	machines, refused, err := kubelet.Machines(folder)
 	if err != nil {
 		return 0, err

@@ -32,7 +32,7 @@ type Settings struct {
 	Cases    int    // the number after the last one's
 	Save     string // folder for failing cases
 	MaxFails int    // stop after that many
-	Shrinks  int    // how many smaller cases are tried for one that failed; 0 = maxShrinks
+	Shrinks  int    // how many smaller cases are tried for one that failed; 0 = maxShrinks, below = none
 	Out      io.Writer
 }
 

@@ -259,6 +259,22 @@ func randomContainer(r *rand.Rand, m *Machine, name string, guaranteed, hugepage
 	return v1.Container{Name: name, Image: "none", Resources: v1.ResourceRequirements{Requests: requests, Limits: limits}}
 }
 
+// askNoMore takes a resource out of every pod. No pod asks for a device that its node does not have: no scheduler binds
+// it there, and the kubelet itself would leave the device out and admit the pod.
+func (c *Case) askNoMore(name v1.ResourceName) {
+	for _, step := range c.Steps {
+		if step.Admit == nil {
+			continue
+		}
+		for _, list := range [][]v1.Container{step.Admit.Spec.InitContainers, step.Admit.Spec.Containers} {
+			for _, container := range list {
+				delete(container.Resources.Limits, name)
+				delete(container.Resources.Requests, name)
+			}
+		}
+	}
+}
+
 // Smaller lists sequences with one thing less.
 func Smaller(c Case) []Case {
 	var out []Case
@@ -273,8 +289,11 @@ func Smaller(c Case) []Case {
 	for i := len(c.Steps) - 1; i >= 0 && len(c.Steps) > 1; i-- {
 		edit(func(c *Case) { c.Steps = slices.Delete(c.Steps, i, i+1) })
 	}
-	for i := range c.Devices {
-		edit(func(c *Case) { c.Devices = slices.Delete(c.Devices, i, i+1) })
+	for i, d := range c.Devices {
+		edit(func(c *Case) {
+			c.Devices = slices.Delete(c.Devices, i, i+1)
+			c.askNoMore(v1.ResourceName(d.Resource))
+		})
 	}
 	for i, step := range c.Steps {
 		if step.Admit == nil {
