@@ -120,30 +120,120 @@ static bool same_holdings(const struct allocations *api, size_t i, const struct 
 	return any;
 }
 
-/*
- * Of several the one that the kubelet has not forgotten, then the one with most containers: an init
- * container's leftovers rather count as held.
- */
-static const char *find_holder(const struct allocations *api, size_t i, const struct allocations *files,
-	const struct pod_evidence *e)
+/* A pod of the files that may be one of the API's. */
+struct file_pod {
+	size_t first;              /* its first item */
+	size_t weight;             /* of those that cannot all be listed the heavier are */
+	const struct pod_log *log; /* or NULL */
+};
+
+/* By the pod's first item in the API. */
+struct pairing {
+	const struct allocations *api, *files;
+	const struct file_pod **holders; /* which pod of the files it is, or NULL */
+	bool *tried;                     /* scratch */
+};
+
+static void pairing_release(struct pairing *p)
 {
-	const char *best = NULL;
-	size_t best_score = 0;
+	free(p->holders);
+	free(p->tried);
+}
 
-	for (size_t f = 0, end; f < files->n_items; f = end) {
-		const char *uid = files->items[f].pod_uid;
-		size_t score;
+static bool may_be(const struct pairing *p, size_t i, const struct file_pod *pod)
+{
+	const struct allocation *item = &p->api->items[i];
 
-		end = end_of_pod(files, f);
-		if (!*uid || allocations_pod_with(api, uid) || !same_holdings(api, i, files, f))
+	if (pod->log &&
+		(strcmp(pod->log->namespace, item->namespace) != 0 || strcmp(pod->log->name, item->pod) != 0))
+		return false;
+	return !*item->pod_uid && same_holdings(p->api, i, p->files, pod->first);
+}
+
+/* Find a pod of the API for this one; another that has it goes elsewhere, if it can. */
+static bool place(struct pairing *p, const struct file_pod *pod)
+{
+	for (size_t i = 0, end; i < p->api->n_items; i = end) {
+		end = end_of_pod(p->api, i);
+		if (p->tried[i] || !may_be(p, i, pod))
 			continue;
-		score = end - f + (pod_evidence_gone(e, uid) ? 0 : files->n_items);
-		if (score > best_score) {
-			best = uid;
-			best_score = score;
+		p->tried[i] = true;
+		if (!p->holders[i] || place(p, p->holders[i])) {
+			p->holders[i] = pod;
+			return true;
 		}
 	}
-	return best;
+	return false;
+}
+
+/*
+ * A pod that the kubelet has not forgotten rather is listed than one that it has; then one with logs; then the one
+ * with most containers: an init container's leftovers rather count as held.
+ */
+static size_t weigh(const struct allocations *files, const struct file_pod *pod, const struct pod_evidence *e)
+{
+	size_t weight = end_of_pod(files, pod->first) - pod->first;
+
+	if (pod->log)
+		weight += files->n_items;
+	if (!pod_evidence_gone(e, files->items[pod->first].pod_uid))
+		weight += 2 * files->n_items;
+	return weight;
+}
+
+static int by_weight(const void *va, const void *vb)
+{
+	const struct file_pod *a = va, *b = vb;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* Those whose name is not known yet, the heaviest first. Room for `files->n_items` is in `ret`. */
+static size_t list_file_pods(const struct allocations *api, const struct allocations *files,
+	const struct pod_evidence *e, struct file_pod *ret)
+{
+	size_t n = 0;
+
+	for (size_t f = 0; f < files->n_items; f = end_of_pod(files, f)) {
+		const char *uid = files->items[f].pod_uid;
+
+		if (!*uid || allocations_pod_with(api, uid))
+			continue;
+		ret[n] = (struct file_pod){.first = f, .log = pod_evidence_log(e, uid)};
+		ret[n].weight = weigh(files, &ret[n], e);
+		n++;
+	}
+	if (n > 0)
+		qsort(ret, n, sizeof(*ret), by_weight);
+	return n;
+}
+
+/* As many pods of the API as can be get the UID of one that holds the same; of those with most weight. */
+static int find_uids_by_memory(
+	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
+{
+	CLEANUP(freep) struct file_pod *pods = calloc(files->n_items + 1, sizeof(*pods));
+	CLEANUP(pairing_release)
+	struct pairing p = {.api = api,
+		.files = files,
+		.holders = calloc(api->n_items + 1, sizeof(*p.holders)),
+		.tried = calloc(api->n_items + 1, sizeof(*p.tried))};
+	size_t n;
+	int r = 0;
+
+	if (!pods || !p.holders || !p.tried)
+		return -ENOMEM;
+	n = list_file_pods(api, files, e, pods);
+	for (size_t k = 0; k < n; k++) {
+		memset(p.tried, 0, api->n_items * sizeof(*p.tried));
+		place(&p, &pods[k]);
+	}
+	for (size_t i = 0; i < api->n_items && r == 0; i++)
+		if (p.holders[i])
+			r = set_uid(api, &api->items[i], files->items[p.holders[i]->first].pod_uid);
+	return r;
 }
 
 int allocations_find_uids(
@@ -151,14 +241,7 @@ int allocations_find_uids(
 {
 	int r = find_uids_by_proof(api, files);
 
-	for (size_t i = 0, end; i < api->n_items && r == 0; i = end) {
-		const char *uid = *api->items[i].pod_uid ? NULL : find_holder(api, i, files, e);
-
-		end = end_of_pod(api, i);
-		if (uid)
-			r = set_uid(api, &api->items[i], uid);
-	}
-	return r;
+	return r == 0 ? find_uids_by_memory(api, files, e) : r;
 }
 
 /* ---- what only the files list */

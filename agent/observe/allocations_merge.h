@@ -8,9 +8,9 @@
 
 /*
  * Give a pod of `api` (by name, sorted) the UID of the pod of `files` that is the same: one of its containers
- * holds the same CPUs or devices under the same name; else all that hold memory hold the same. Of several
- * pods that hold the same memory it is one that the kubelet has not forgotten. The order of items is kept. 0
- * or -ENOMEM.
+ * holds the same CPUs or devices under the same name; else all that hold memory hold the same, and no log gives
+ * that UID to a pod of another name. Where several pods hold the same memory, as many of `api` as can be find one
+ * of `files`, rather those that the kubelet has not forgotten. The order of items is kept. 0 or -ENOMEM.
  */
 int allocations_find_uids(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e);

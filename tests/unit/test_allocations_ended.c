@@ -424,6 +424,83 @@ static void a_pod_without_the_container_is_another_one(void **state)
 	test_assert_text("UID", w->api.items[0].pod_uid, "");
 }
 
+/* The pod that the API lists has got this UID. */
+static void assert_uid(const struct world *w, const char *pod, const char *want)
+{
+	for (size_t i = 0; i < w->api.n_items; i++)
+		if (!strcmp(w->api.items[i].pod, pod))
+			test_assert_text(pod, w->api.items[i].pod_uid, want);
+}
+
+/* Two pods have an equal container, one of them a sidecar as well, which looks like what an init container left. */
+static void a_pod_with_a_sidecar_is_not_a_smaller_one(void **state)
+{
+	struct world *w = *state;
+
+	hold_memory(add(&w->files, "a", "app"), 5, "0");
+	hold_memory(add(&w->files, "b", "app"), 5, "0");
+	hold_memory(add(&w->files, "b", "sidecar"), 7, "0");
+	hold_memory(list(w, "p", "app"), 5, "0");
+	hold_memory(list(w, "q", "app"), 5, "0");
+	hold_memory(list(w, "q", "sidecar"), 7, "0");
+	by_api(w, false, "shared ;a/app memory 5@0;b/app memory 5@0;b/sidecar memory 7@0;");
+	assert_uid(w, "p", "a");
+	assert_uid(w, "q", "b");
+}
+
+/* As above, and what a third pod's init container left hides from the sums that one pod is missing. */
+static void nor_where_leftovers_are_as_much(void **state)
+{
+	struct world *w = *state;
+
+	hold_memory(add(&w->files, "c", "app"), 5, "0");
+	hold_memory(add(&w->files, "c", "init"), 9, "0");
+	hold_memory(list(w, "r", "app"), 5, "0");
+	hold_memory(add(&w->files, "a", "app"), 5, "0");
+	hold_memory(add(&w->files, "b", "app"), 5, "0");
+	hold_memory(add(&w->files, "b", "sidecar"), 7, "0");
+	hold_memory(list(w, "p", "app"), 5, "0");
+	hold_memory(list(w, "q", "app"), 5, "0");
+	hold_memory(list(w, "q", "sidecar"), 7, "0");
+	by_api(w, false,
+		"shared ;a/app memory 5@0;b/app memory 5@0;b/sidecar memory 7@0;c/app memory 5@0;"
+		"c/init memory 9@0;");
+	assert_uid(w, "q", "b");
+}
+
+/* What the init container left belongs to the pod that had it. */
+static void logs_tell_pods_that_hold_the_same_apart(void **state)
+{
+	struct world *w = *state;
+
+	hold_memory(add(&w->files, "a", "app"), 5, "0");
+	hold_memory(add(&w->files, "b", "app"), 5, "0");
+	hold_memory(add(&w->files, "b", "init"), 7, "0");
+	hold_memory(list(w, "p", "app"), 5, "0");
+	hold_memory(list(w, "q", "app"), 5, "0");
+	test_write_file(w->dir, "var/log/pods/ns_p_a/x", "");
+	test_write_file(w->dir, "var/log/pods/ns_q_b/x", "");
+	by_api(w, false, "shared ;a/app memory 5@0;b/app memory 5@0;b/init memory 7@0;");
+	assert_uid(w, "p", "a");
+	assert_uid(w, "q", "b");
+}
+
+/* A pod that has ended held the same, and the kubelet has not forgotten it; its logs name another. */
+static void logs_of_another_name_are_of_another_pod(void **state)
+{
+	struct world *w = *state;
+
+	hold_memory(add(&w->files, "ended", "app"), 5, "0");
+	hold_memory(add(&w->files, "ended", "init"), 7, "0");
+	hold_memory(add(&w->files, "u", "app"), 5, "0");
+	hold_memory(list(w, "p", "app"), 5, "0");
+	test_write_file(w->dir, "k/pods/ended/x", "");
+	test_write_file(w->dir, "k/pods/u/x", "");
+	test_write_file(w->dir, "var/log/pods/ns_other_ended/x", "");
+	by_api(w, false, "shared ;u/app memory 5@0;");
+	assert_uid(w, "p", "u");
+}
+
 /* It has its state from its files and hears of its pods one after the other. */
 static void a_kubelet_that_has_just_started_may_list_a_pod_later(void **state)
 {
@@ -458,6 +535,10 @@ int main(void)
 		TEST(pods_of_one_name_are_told_apart_by_their_namespaces),
 		TEST(a_listed_pod_with_logs_of_its_own_is_another_one),
 		TEST(a_pod_without_the_container_is_another_one),
+		TEST(a_pod_with_a_sidecar_is_not_a_smaller_one),
+		TEST(nor_where_leftovers_are_as_much),
+		TEST(logs_tell_pods_that_hold_the_same_apart),
+		TEST(logs_of_another_name_are_of_another_pod),
 		TEST(a_kubelet_that_has_just_started_may_list_a_pod_later),
 	};
 
