@@ -17,9 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// configPath is the kubelet's configuration file on its node.
-const configPath = "/var/lib/kubelet/config.yaml"
-
 // errKubelet ends a sequence: the kubelet's code has crashed, does not answer or does not start.
 var errKubelet = errors.New("the kubelet's code gave up")
 
@@ -82,16 +79,16 @@ func (n *node) writeConfig(config *kubeletconfigv1beta1.KubeletConfiguration) er
 	if err := os.WriteFile(temporary, text, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(temporary, filepath.Join(n.Dir, configPath))
+	return os.Rename(temporary, filepath.Join(n.Dir, daemon.ConfigPath))
 }
 
 // start starts the kubelet with the file that is there. The pods of before are admitted again; told is called after each.
 func (n *node) start(told func() error) error {
 	n.pid++
-	if err := writeProcess(n.Dir, n.pid); err != nil {
+	if err := n.ShowKubelet(n.pid); err != nil {
 		return err
 	}
-	kubelet, err := daemon.StartManagersWith(io.Discard, n.program, n.machine, n.Kubelet(), filepath.Join(n.Dir, configPath), "-restart")
+	kubelet, err := daemon.StartManagersWith(io.Discard, n.program, n.machine, n.Kubelet(), filepath.Join(n.Dir, daemon.ConfigPath), "-restart")
 	if err != nil {
 		return fmt.Errorf("%w: %w", errKubelet, err)
 	}

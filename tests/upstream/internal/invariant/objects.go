@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -195,25 +194,4 @@ func most(all ...Amounts) Amounts {
 		}
 	}
 	return out
-}
-
-// writeProcess makes the entry of a kubelet in a node's /proc.
-func writeProcess(node string, pid int) error {
-	folder := filepath.Join(node, "proc", fmt.Sprint(pid))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	boot := time.Now().Add(-time.Hour).Unix()
-	for path, text := range map[string]string{
-		"../stat": fmt.Sprintf("cpu 0\nbtime %d\n", boot),
-		"stat":    fmt.Sprintf("%d (kubelet) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0\n", pid, 100*(time.Now().Unix()-boot)+int64(pid%100)),
-		"status":  "Name:\tkubelet\nUid:\t0\t0\t0\t0\nNSpid:\t" + fmt.Sprint(pid) + "\n",
-		"cgroup":  "0::/system.slice/kubelet.service\n",
-		"cmdline": "/usr/bin/kubelet\x00--config\x00" + configPath + "\x00--root-dir\x00/var/lib/kubelet\x00",
-	} {
-		if err := os.WriteFile(filepath.Join(folder, path), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
