@@ -121,6 +121,8 @@ help:
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
 ## make pictures   draw man/pictures, which doc/examples.md shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
+## make outcome    how many pods kubelets refuse under several ways to schedule, a table and a plot (needs Go; OUTCOME="-seeds 3")
+## make bench-extender  how soon nrtd extender answers about a pod with 500 and 5000 nodes (needs Go)
 ## make bench-peers  measure nrtd beside other exporters (needs Go)
 ## make lint       formatting, spelling, manual pages, layers, analyzers
 ## make map        write the modules' map in HACKING.md

@@ -16,3 +16,12 @@ cluster:
 .PHONY: bench-peers
 bench-peers: all
 	@B=$(B) tests/upstream/peers.sh
+
+# OUTCOME: options, as "-seeds 3 -workloads cpus"
+.PHONY: outcome
+outcome: all
+	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)
+
+.PHONY: bench-extender
+bench-extender: all
+	@B=$(B) tests/upstream/extender_load.sh

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# cluster.sh start DIR [OPTION...] | kill DIR | stop DIR | run [OPTION...]: a real control plane on this machine's loopback.
+# cluster.sh start DIR [OPTION...] | kill DIR | stop DIR | run [OPTION...] | manifests: a real control plane on this
+# machine's loopback.
 # start leaves it running in the background and returns when it is ready; stop ends it; kill does so without a chance to
 # end well, and start DIR -resume goes on at the same address with what it had. run stays in the foreground
-# until Ctrl-C. DIR gets admin.kubeconfig and, for each node of -nodes, kubelet-NODE.kubeconfig (the node's own
-# identity) and agent-NODE.kubeconfig (a service account token bound to a pod on that node).
+# until Ctrl-C; manifests prints what each applies at its start. DIR gets admin.kubeconfig and, for each node of
+# -nodes, kubelet-NODE.kubeconfig (the node's own identity) and agent-NODE.kubeconfig (a service account token bound to a
+# pod on that node).
 # OPTIONs are those of controlplane (build/upstream/controlplane -h).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -63,6 +65,9 @@ run)
 	shift
 	(prepare) || { [ $? -eq 77 ] && exit 0 || exit 1; }
 	exec "$program" -manifests "$(manifests)" -scheduler "$here/testdata/scheduler.yaml" "$@"
+	;;
+manifests)
+	manifests
 	;;
 *)
 	sed -n 's/^# //p' "$0" >&2

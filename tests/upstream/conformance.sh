@@ -123,5 +123,8 @@ if offers run; then
 	check "invariant" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" -machines "$work/machines" \
 		-steps "$CASES" -seed "$SEED" -slack 5
 fi
+if offers extender; then
+	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

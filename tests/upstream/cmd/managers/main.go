@@ -13,6 +13,7 @@
 //	                                  these are completed, the kubelet forgets the rest
 //	{"serve": true}                   {"serving": true}; the pod-resources socket is replaced
 //	{"free": {"api": true, "files": true}}   {RESOURCE: {NUMA node: {"Allocatable": n, "Available": n}}}, as these sources tell
+//	{"node": true}                    the node's status as the kubelet reports it: what it has, what of it is for pods
 //	{"register": {"resource": "vendor.com/nic", "numa": [[0], [0, 1], []]}}   a device plugin; a list of NUMA nodes a device
 //
 // It ends with its input, on SIGTERM, or when its time is over.
@@ -67,6 +68,7 @@ type command struct {
 	Returned *map[string]types.UID      `json:"returned"`
 	Serve    bool                       `json:"serve"`
 	Free     *struct{ API, Files bool } `json:"free"`
+	Node     bool                       `json:"node"`
 }
 
 func run(ctx context.Context, sysroot, machineFile, configFile, root, log string, restart bool) error {
@@ -149,6 +151,8 @@ func serve(ctx context.Context, m *managers.Managers, machine *cadvisorapi.Machi
 			answer, err = map[string]bool{"serving": true}, m.ServePodResources(ctx)
 		case c.Free != nil:
 			answer = m.Free(machine, devices, c.Free.API, c.Free.Files)
+		case c.Node:
+			answer = m.NodeStatus()
 		case c.Register != nil:
 			devices = append(devices, *c.Register)
 			answer, err = map[string]string{"registered": c.Register.Resource}, m.Register(ctx, *c.Register)

@@ -194,6 +194,9 @@ func (m *Managers) currentNode() *v1.Node {
 	return node
 }
 
+// NodeStatus is what the kubelet would report of the node: capacity and allocatable, with the devices registered by now.
+func (m *Managers) NodeStatus() v1.NodeStatus { return m.currentNode().Status }
+
 func (m *Managers) activePods() []*v1.Pod {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// extenderload asks `nrtd extender --nrt FILE` about one pod after the other, as a scheduler does: filter, then prioritize
+// with the nodes that it names. It prints how long that takes with many nodes, and the memory that nrtd has then.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	topologyv1alpha2 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	"k8s.io/utils/cpuset"
+	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/outcome"
+)
+
+// variants is how many different states the nodes are in.
+const variants = 16
+
+type load struct {
+	nrtd    string
+	machine string
+	dir     string
+	pods    int
+	answer  string
+	seed    uint64
+}
+
+func main() {
+	l := &load{}
+	flag.StringVar(&l.nrtd, "nrtd", "build/nrtd", "the program under test")
+	flag.StringVar(&l.machine, "machine", "", "folder of the machine that every node is")
+	flag.IntVar(&l.pods, "pods", 2000, "pods to ask about")
+	flag.StringVar(&l.answer, "answer", "best", "nrtd extender's --answer")
+	flag.Uint64Var(&l.seed, "seed", 1, "random seed")
+	counts := flag.String("nodes", "500,5000", "numbers of nodes, one after the other")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := l.run(ctx, strings.Split(*counts, ",")); err != nil {
+		fmt.Fprintln(os.Stderr, "extenderload:", err)
+		os.Exit(1)
+	}
+}
+
+func (l *load) run(ctx context.Context, counts []string) (err error) {
+	if l.dir, err = os.MkdirTemp("", "nrtd-load-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(l.dir)
+	objects, err := l.objects(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d pods a line, one at a time, --answer=%s, load %s\n", l.pods, l.answer, daemon.Load())
+	for _, text := range counts {
+		count, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		if err := l.ask(ctx, objects, count); err != nil {
+			return fmt.Errorf("%d nodes: %w", count, err)
+		}
+	}
+	return nil
+}
+
+// objects are what nrtd publishes of the machine with different pods on it.
+func (l *load) objects(ctx context.Context) (list []*topologyv1alpha2.NodeResourceTopology, err error) {
+	r := rand.New(rand.NewPCG(l.seed, 5))
+	for i := range variants {
+		node, err := daemon.New(l.dir, fmt.Sprintf("variant-%d", i), l.machine, l.nrtd, "", "0")
+		if err != nil {
+			return nil, err
+		}
+		node.Settings = []string{"--cpu-manager-policy", "static", "--reserved-cpus", "0", "--memory-manager-policy", "None",
+			"--topology-manager-policy", "restricted", "--topology-manager-scope", "pod"}
+		empty, err := node.Dump(ctx)
+		if err != nil {
+			return nil, err
+		}
+		zones, err := daemon.ZonesOf(empty, cpuset.New(0))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := node.Hold(daemon.All(zones), daemon.Draw(r, zones)...); err != nil {
+			return nil, err
+		}
+		object, err := node.Dump(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, object)
+	}
+	return list, nil
+}
+
+// write writes a file of so many objects and returns the nodes' names.
+func write(path string, objects []*topologyv1alpha2.NodeResourceTopology, count int) (names []string, err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list := topologyv1alpha2.NodeResourceTopologyList{}
+	list.APIVersion, list.Kind = "v1", "List"
+	for i := range count {
+		object := *objects[i%len(objects)]
+		object.Name = fmt.Sprintf("node-%04d.example.com", i)
+		names = append(names, object.Name)
+		list.Items = append(list.Items, object)
+	}
+	return names, json.NewEncoder(f).Encode(list)
+}
+
+// ask asks about every pod and prints a line.
+func (l *load) ask(ctx context.Context, objects []*topologyv1alpha2.NodeResourceTopology, count int) error {
+	path := filepath.Join(l.dir, "objects.json")
+	names, err := write(path, objects, count)
+	if err != nil {
+		return err
+	}
+	extender, err := outcome.StartExtender(ctx, l.nrtd, filepath.Join(l.dir, "extender.log"), "--nrt", path, "--answer", l.answer)
+	if err != nil {
+		return err
+	}
+	defer extender.Stop()
+	r := rand.New(rand.NewPCG(l.seed, 6))
+	var filter, prioritize, both []time.Duration
+	placed := 0
+	for i := range l.pods {
+		slot := outcome.Workloads[0].DrawSlot(r)
+		pod := slot.Pod(fmt.Sprintf("pod-%d", i))
+		pod.UID = types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i))
+		begun := time.Now()
+		var answer extenderv1.ExtenderFilterResult
+		if err := post(ctx, extender.URL("filter"), pod, names, &answer); err != nil {
+			return err
+		}
+		filtered := time.Now()
+		if answer.Error != "" || answer.NodeNames == nil {
+			return fmt.Errorf("filter: error %q, nodes %v", answer.Error, answer.NodeNames)
+		}
+		if len(*answer.NodeNames) > 1 { // a scheduler asks only then
+			var scores extenderv1.HostPriorityList
+			if err := post(ctx, extender.URL("prioritize"), pod, *answer.NodeNames, &scores); err != nil {
+				return err
+			}
+		}
+		if len(*answer.NodeNames) > 0 {
+			placed++
+		}
+		filter = append(filter, filtered.Sub(begun))
+		prioritize = append(prioritize, time.Since(filtered))
+		both = append(both, time.Since(begun))
+	}
+	rss, err := extender.RSS()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d nodes: filter p50 %s p99 %s max %s, with prioritize p50 %s p99 %s max %s; %d of %d pods fit; RSS %.1f MiB\n", count,
+		ms(filter, 0.5), ms(filter, 0.99), ms(filter, 1), ms(both, 0.5), ms(both, 0.99), ms(both, 1), placed, l.pods, daemon.MiB(rss))
+	return nil
+}
+
+func ms(times []time.Duration, quantile float64) string {
+	return fmt.Sprintf("%.2f ms", outcome.Quantile(times, quantile).Seconds()*1000)
+}
+
+// post asks as the scheduler's HTTP extender does.
+func post(ctx context.Context, url string, pod *v1.Pod, names []string, answer any) error {
+	text, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s: %.200s", url, response.Status, body)
+	}
+	return json.Unmarshal(body, answer)
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// outcome plays the same workloads against several ways to schedule, with the kubelet's own managers as the judge, and
+// prints what came of it: a table for each workload, and a plot.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/outcome"
+	"nrtd.dev/tests/upstream/internal/quiet"
+)
+
+func main() {
+	d := &outcome.Driver{}
+	flag.StringVar(&d.Nrtd, "nrtd", "build/nrtd", "the program under test")
+	flag.StringVar(&d.Programs, "programs", "build/upstream", "folder of this module's programs")
+	flag.StringVar(&d.Manifests, "manifests", "", "what the control plane applies at the start, separated by commas")
+	flag.StringVar(&d.Machines, "machines", "", "folder that has one for each kind of machine")
+	flag.IntVar(&d.Pods, "pods", 640, "pods wanted in a run")
+	flag.IntVar(&d.Burst, "burst", 8, "pods that come together")
+	flag.DurationVar(&d.Every, "every", 500*time.Millisecond, "time from burst to burst")
+	flag.DurationVar(&d.Patience, "patience", 2*time.Second, "how long a burst waits until the pods of the one before run")
+	flag.DurationVar(&d.Again, "again", 100*time.Millisecond, "time from a refusal to the next pod")
+	flag.IntVar(&d.Tries, "tries", 10, "after so many refusals nobody makes another pod")
+	flag.DurationVar(&d.Drain, "drain", 15*time.Second, "how long pods may wait after the last burst")
+	flag.Float64Var(&d.Share, "share", 0.77, "of the nodes' CPUs, memory and devices that is asked for at most")
+	flag.BoolVar(&d.Kill, "kill-extender", false, "kill nrtd extender in the middle of each run and start it again")
+	each := flag.Int("each", 6, "nodes of each kind")
+	ways := flag.String("ways", names(outcome.Ways, func(w outcome.Way) string { return w.Name }), "ways to schedule, separated by commas")
+	workloads := flag.String("workloads", names(outcome.Workloads, func(w outcome.Workload) string { return w.Name }), "workloads, separated by commas")
+	seed := flag.Uint64("seed", 1, "the first random seed")
+	seeds := flag.Int("seeds", 1, "number of seeds")
+	quick := flag.Bool("quick", false, "two ways, one workload, fewer pods")
+	judge := flag.Bool("judge", false, "fail when nrtd extender does not do what it promises")
+	plot := flag.String("plot", "", "file for the plot")
+	flag.Parse()
+	quiet.LogTo(io.Discard)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if *quick {
+		shorten()
+	}
+	d.Nodes = outcome.NodesOf(*each)
+	results, err := run(ctx, d, *ways, *workloads, *seed, *seeds)
+	if err == nil {
+		fmt.Print("\n", outcome.Table(results))
+		if *plot != "" {
+			err = os.WriteFile(*plot, []byte(outcome.Plot(results)), 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "outcome:", err)
+		os.Exit(1)
+	}
+	if wrong := outcome.Judge(results); *judge && len(wrong) > 0 {
+		fmt.Println("not ok", strings.Join(wrong, "\nnot ok "))
+		os.Exit(1)
+	}
+}
+
+// shorten makes a run short where the command line does not say how long it is to be.
+func shorten() {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range map[string]string{"ways": "stock,extender", "workloads": "cpus", "each": "2", "pods": "120", "every": "250ms",
+		"drain": "5s"} {
+		if !given[name] {
+			if err := flag.Set(name, value); err != nil {
+				panic(err)
+			}
+		}
+	}
+}
+
+func names[T any](list []T, name func(T) string) string {
+	var all []string
+	for _, one := range list {
+		all = append(all, name(one))
+	}
+	return strings.Join(all, ",")
+}
+
+func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string, seed uint64, seeds int) (results []*outcome.Result, err error) {
+	if d.Work, err = os.MkdirTemp("", "no-"); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(d.Work)
+	ways, err := outcome.WaysNamed(strings.Split(wayNames, ","))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range strings.Split(workloadNames, ",") {
+		i := slices.IndexFunc(outcome.Workloads, func(w outcome.Workload) bool { return w.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no workload is called %q", name)
+		}
+		workload := &outcome.Workloads[i]
+		for s := range uint64(seeds) {
+			for _, way := range ways {
+				begun := time.Now()
+				result, err := d.Play(ctx, way, workload, seed+s)
+				if err != nil {
+					return nil, fmt.Errorf("%s, %s, seed %d: %w", name, way.Name, seed+s, err)
+				}
+				results = append(results, result)
+				fmt.Printf("%s, seed %d, %s: %.0f refused of 1000 bound (%s), %d of %d slots placed, %.1f s, load %s\n", name, seed+s, way.Name,
+					result.PerThousand(), result.Reasons(), result.Placed, result.Slots, time.Since(begun).Seconds(), daemon.Load())
+			}
+		}
+	}
+	return results, nil
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/cpuset"
+	"k8s.io/utils/ptr"
+	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/kubelet"
+	"nrtd.dev/tests/upstream/internal/managers"
+)
+
+// tidyEvery is how often the kubelet's CPU manager looks after its state by itself.
+const tidyEvery = 10 * time.Second
+
+// node is one node: its folder with `nrtd run`, and its kubelet, which is the real managers in a process of their own and
+// a loop that tells them of pods and the API server of their verdicts.
+type node struct {
+	*daemon.Node
+	kind     *Kind
+	client   kubernetes.Interface
+	managers *daemon.Managers
+	admitted func(pod *v1.Pod, numaNodes int)
+	failed   func(error)
+	tasks    chan func(context.Context) error
+	known    map[types.UID]bool // pods that it was asked about; true = admitted and there
+}
+
+// startKubelet starts the node's managers, with their state in the node's folder.
+func (n *node) startKubelet(w *Workload, programs, machine string) error {
+	config := filepath.Join(n.Dir, daemon.ConfigPath)
+	if err := os.MkdirAll(n.Kubelet(), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(config, []byte(n.kind.config(w)), 0o644); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(n.Dir, "proc/stat")); err != nil { // a link to the machine's
+		return err
+	}
+	if err := n.ShowKubelet(1000); err != nil {
+		return err
+	}
+	var err error
+	if n.managers, err = daemon.StartManagers(filepath.Join(programs, "managers"), machine, n.Kubelet(), config); err != nil {
+		return err
+	}
+	if w.Devices && len(n.kind.nics) > 0 {
+		devices := managers.Devices{Resource: string(nic), NUMA: n.kind.nics}
+		if _, err := kubelet.OfferPCI(n.Dir, []managers.Devices{devices}); err != nil {
+			return err
+		}
+		if err := n.managers.Register(devices.Resource, devices.NUMA); err != nil {
+			return err
+		}
+	}
+	// This kubelet has been running for a while: for half a minute after a start nrtd waits for pods that come back.
+	earlier := time.Now().Add(-time.Hour)
+	return os.Chtimes(n.socket(), earlier, earlier)
+}
+
+func (n *node) socket() string { return filepath.Join(n.Kubelet(), "pod-resources/kubelet.sock") }
+
+// report writes what the node has to its Node, as a kubelet does.
+func (n *node) report(ctx context.Context) error {
+	status := v1.NodeStatus{}
+	if err := n.managers.Ask(map[string]any{"node": true}, &status); err != nil {
+		return err
+	}
+	for _, amounts := range []v1.ResourceList{status.Capacity, status.Allocatable} {
+		delete(amounts, v1.ResourcePods)
+	}
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"capacity": status.Capacity, "allocatable": status.Allocatable}})
+	if err != nil {
+		return err
+	}
+	_, err = n.client.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
+
+// run does what comes, one thing after the other.
+func (n *node) run(ctx context.Context) {
+	tidy := time.NewTicker(tidyEvery)
+	defer tidy.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case task := <-n.tasks:
+			err = task(ctx)
+		case <-tidy.C:
+			err = n.managers.Ask(map[string]any{"tidyCPUs": true}, &struct{}{})
+		}
+		if err != nil && ctx.Err() == nil {
+			n.failed(fmt.Errorf("%s: %w", n.Name, err))
+		}
+	}
+}
+
+// saw takes a pod of the node as the API server has it now.
+func (n *node) saw(pod *v1.Pod) {
+	n.tasks <- func(ctx context.Context) error {
+		there, known := n.known[pod.UID]
+		switch {
+		case pod.DeletionTimestamp != nil && known:
+			return n.remove(ctx, pod, there)
+		case pod.DeletionTimestamp == nil && !known:
+			return n.admit(ctx, pod)
+		}
+		return nil
+	}
+}
+
+// finish ends a pod that runs, as if its process had exited.
+func (n *node) finish(pod *v1.Pod) {
+	n.tasks <- func(ctx context.Context) error {
+		if !n.known[pod.UID] {
+			return nil
+		}
+		var answer struct{ Error string }
+		if err := n.managers.Ask(map[string]any{"complete": fullName(pod)}, &answer); err != nil {
+			return err
+		}
+		if answer.Error != "" {
+			return fmt.Errorf("complete %s: %s", pod.Name, answer.Error)
+		}
+		return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodSucceeded})
+	}
+}
+
+// admit asks the managers and tells the API server what they say.
+func (n *node) admit(ctx context.Context, pod *v1.Pod) error {
+	var verdict managers.Verdict
+	asked := pod.DeepCopy()
+	asked.ManagedFields, asked.Spec.NodeName = nil, "" // the managers' node has another name
+	if err := n.managers.Ask(map[string]any{"admit": asked}, &verdict); err != nil {
+		return err
+	}
+	n.known[pod.UID] = verdict.Admitted
+	if !verdict.Admitted {
+		return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodFailed, Reason: verdict.Reason, Message: verdict.Message})
+	}
+	if err := os.MkdirAll(n.logs(pod), 0o755); err != nil {
+		return err
+	}
+	taken := cpuset.New()
+	for _, container := range verdict.Containers {
+		cpus, err := cpuset.Parse(container.CPUs)
+		if err != nil {
+			return err
+		}
+		taken = taken.Union(cpus)
+	}
+	n.admitted(pod, n.kind.numaNodes(taken))
+	return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodRunning, StartTime: ptr.To(metav1.Now()),
+		Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: metav1.Now()}}})
+}
+
+// remove ends what is left of a pod that is being deleted, and deletes it.
+func (n *node) remove(ctx context.Context, pod *v1.Pod, there bool) error {
+	delete(n.known, pod.UID)
+	if there {
+		var answer struct{ Error string }
+		if err := n.managers.Ask(map[string]any{"drop": fullName(pod)}, &answer); err != nil {
+			return err
+		}
+		if answer.Error != "" {
+			return fmt.Errorf("drop %s: %s", pod.Name, answer.Error)
+		}
+		if err := os.RemoveAll(n.logs(pod)); err != nil {
+			return err
+		}
+	}
+	err := n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0)),
+		Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+func (n *node) setStatus(ctx context.Context, pod *v1.Pod, status v1.PodStatus) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
+	if err != nil {
+		return err
+	}
+	_, err = n.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// logs is the folder of the pod's logs, which the kubelet makes when it starts a pod.
+func (n *node) logs(pod *v1.Pod) string {
+	return filepath.Join(n.Dir, "var/log/pods", fmt.Sprintf("%s_%s_%s", pod.Namespace, pod.Name, pod.UID))
+}
+
+func fullName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// stop ends the daemon and the kubelet.
+func (n *node) stop() {
+	n.Kill()
+	if n.managers != nil {
+		n.managers.Kill()
+	}
+}

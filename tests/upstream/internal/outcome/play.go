@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	topologyv1alpha2 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"nrtd.dev/tests/upstream/internal/daemon"
+)
+
+// Driver plays runs, one after the other.
+type Driver struct {
+	Nrtd      string
+	Programs  string // the folder of this module's programs
+	Manifests string // what the control plane applies at the start
+	Machines  string // has a folder for each kind
+	Work      string // a short path: sockets live below it
+	Nodes     []*Kind
+	Pods      int
+	Burst     int           // pods that come together
+	Every     time.Duration // time from burst to burst
+	Patience  time.Duration // how long a burst waits for the pods of the one before
+	Again     time.Duration // from a refusal to the next pod
+	Tries     int           // after so many refusals nobody makes another pod
+	Drain     time.Duration // how long pods may wait after the last burst
+	Share     float64       // of the CPUs, memory and devices that is asked for at most
+	Kill      bool          // nrtd extender is killed in the middle of the run and started again
+	runs      int
+}
+
+// play is one run.
+type play struct {
+	*Driver
+	way      *Way
+	workload *Workload
+	dir      string
+	plane    *process
+	client   kubernetes.Interface
+	watch    *daemon.Watch
+	nodes    map[string]*node
+	extender *Extender
+	slots    *slots
+	failures chan error
+}
+
+// Play plays one run.
+func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uint64) (result *Result, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.runs++
+	p := &play{Driver: d, way: &way, workload: workload, dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), nodes: map[string]*node{},
+		failures: make(chan error, 100)}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(p.dir)
+	defer p.stop()
+	if err := p.start(ctx); err != nil {
+		return nil, err
+	}
+	p.slots = newSlots(p.way, workload.Draw(seed, d.Pods, d.Burst, d.Share, d.Nodes), p.client, d.Again, d.Tries, p.failed)
+	if err := p.follow(ctx); err != nil {
+		return nil, err
+	}
+	if way.Extender {
+		p.extender, err = StartExtender(ctx, p.Nrtd, filepath.Join(p.dir, "extender.log"), "--kubeconfig", p.kubeconfig("admin"), "--lease", "none")
+		if err != nil {
+			return nil, err
+		}
+	}
+	scheduler, err := startScheduler(d.Programs, way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer scheduler.kill()
+	if err := p.warmUp(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, scheduler.said())
+	}
+	if err := p.bursts(ctx); err != nil {
+		return nil, err
+	}
+	result = p.slots.finished()
+	result.Workload, result.Seed = workload.Name, seed
+	if p.extender != nil {
+		if result.ExtenderRSS, err = p.extender.RSS(); err != nil {
+			return nil, err
+		}
+	}
+	if result.Searches, err = stopScheduler(scheduler); err != nil {
+		return nil, err
+	}
+	return result, p.failure()
+}
+
+func (p *play) kubeconfig(name string) string { return filepath.Join(p.dir, name+".kubeconfig") }
+
+// failed keeps what went wrong with the experiment itself.
+func (p *play) failed(err error) {
+	select {
+	case p.failures <- err:
+	default:
+	}
+}
+
+func (p *play) failure() error {
+	var errs []error
+	for len(p.failures) > 0 {
+		errs = append(errs, <-p.failures)
+	}
+	return errors.Join(errs...)
+}
+
+func (p *play) stop() {
+	if p.extender != nil {
+		p.extender.Stop()
+	}
+	for _, n := range p.nodes {
+		n.stop()
+	}
+	if p.plane != nil {
+		p.plane.kill()
+	}
+}
+
+// start starts the control plane and the nodes, and waits until each has published.
+func (p *play) start(ctx context.Context) (err error) {
+	names := NodeNames(p.Nodes)
+	if p.plane, err = startPlane(p.Programs, p.Manifests, p.dir, names); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig("admin"))
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	if p.client, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	p.watch = daemon.NewWatch(ctx, objects)
+	for i, kind := range p.Nodes {
+		if err := p.startNode(ctx, names[i], kind); err != nil {
+			return fmt.Errorf("%s: %w", names[i], err)
+		}
+	}
+	for _, name := range names {
+		if err := p.published(ctx, p.nodes[name]); err != nil {
+			return fmt.Errorf("%w\n%s", err, p.nodes[name].Log())
+		}
+	}
+	return nil
+}
+
+func (p *play) startNode(ctx context.Context, name string, kind *Kind) error {
+	machine := filepath.Join(p.Machines, kind.Machine)
+	tree, err := daemon.New(p.dir, name, machine, p.Nrtd, p.kubeconfig("agent-"+name), "0")
+	if err != nil {
+		return err
+	}
+	n := &node{Node: tree, kind: kind, client: p.client, failed: p.failed, tasks: make(chan func(context.Context) error, 10000),
+		known: map[types.UID]bool{}, admitted: func(pod *v1.Pod, numaNodes int) { p.slots.admitted(pod, numaNodes) }}
+	p.nodes[name] = n
+	if err := n.startKubelet(p.workload, p.Programs, machine); err != nil {
+		return err
+	}
+	if err := n.report(ctx); err != nil {
+		return err
+	}
+	tree.Settings = nil // it finds the kubelet
+	tree.Flags = append([]string{"--pod-resources", n.socket()}, p.way.Flags...)
+	return tree.Start()
+}
+
+// published waits for the node's object, and for what is to be on the Node.
+func (p *play) published(ctx context.Context, n *node) error {
+	if _, err := p.watch.Wait(ctx, n.Name, readyTimeout, func(object *topologyv1alpha2.NodeResourceTopology) string {
+		if object == nil || len(object.Zones) == 0 {
+			return "nothing is published"
+		}
+		return ""
+	}); err != nil || !p.way.hints {
+		return err
+	}
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		object, err := p.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+		return err == nil && object.Annotations["nrtd.dev/content-hash"] != "", err
+	})
+	if err != nil {
+		return fmt.Errorf("%s has no annotations of nrtd: %w", n.Name, err)
+	}
+	return nil
+}
+
+// follow brings every pod's state to its slot and to its node.
+func (p *play) follow(ctx context.Context) error {
+	for _, n := range p.nodes {
+		go n.run(ctx)
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(p.client, 0, informers.WithNamespace(metav1.NamespaceDefault))
+	informer := factory.Core().V1().Pods().Informer()
+	saw := func(object any) {
+		pod := object.(*v1.Pod)
+		p.slots.saw(ctx, pod)
+		if n := p.nodes[pod.Spec.NodeName]; n != nil {
+			n.saw(pod)
+		}
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    saw,
+		UpdateFunc: func(_, object any) { saw(object) },
+		DeleteFunc: func(object any) {
+			if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = last.Obj
+			}
+			pod := object.(*v1.Pod).DeepCopy()
+			pod.DeletionTimestamp = ptr.To(metav1.Now())
+			if n := p.nodes[pod.Spec.NodeName]; n != nil {
+				n.saw(pod)
+			}
+		},
+	}); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return errors.New("the pods cannot be watched")
+	}
+	return nil
+}
+
+// warmUp waits until the scheduler says of a pod that no node is for it.
+func (p *play) warmUp(ctx context.Context) error {
+	pods := p.client.CoreV1().Pods(metav1.NamespaceDefault)
+	probe := (&Slot{MilliCPUs: 1000, Memory: gib}).Pod("probe")
+	probe.Spec.NodeSelector = map[string]string{"test.nrtd.dev/none": "such"}
+	if _, err := pods.Create(ctx, probe, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		pod, err := pods.Get(ctx, probe.Name, metav1.GetOptions{})
+		return err == nil && len(pod.Status.Conditions) > 0, err
+	})
+	if err != nil {
+		return fmt.Errorf("the scheduler does not look at pods: %w", err)
+	}
+	return pods.Delete(ctx, probe.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))})
+}
+
+// bursts plays the workload: the next burst comes when the pods of the last run and some time has passed, or more than
+// that. Then it waits until every slot that is left has its pod, or the time for that is over.
+func (p *play) bursts(ctx context.Context) error {
+	count := (p.Pods + p.Burst - 1) / p.Burst
+	for number := range count {
+		if err := p.slots.burst(ctx, number, p.finish); err != nil {
+			return err
+		}
+		if p.Kill && p.extender != nil && number == count/2 {
+			p.extender.Stop()
+			if err := p.extender.Start(); err != nil {
+				return err
+			}
+		}
+		soonest := time.After(p.Every)
+		if err := p.settle(ctx, number, p.Patience); err != nil {
+			return err
+		}
+		<-soonest
+	}
+	return p.settle(ctx, 0, p.Drain)
+}
+
+// settle waits for the slots that came since a burst, no longer than given.
+func (p *play) settle(ctx context.Context, since int, longest time.Duration) error {
+	late := time.NewTimer(longest)
+	defer late.Stop()
+	for !p.slots.settled(since) {
+		select {
+		case <-p.slots.news:
+		case <-late.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// finish has a pod end by itself.
+func (p *play) finish(pod *v1.Pod) { p.nodes[pod.Spec.NodeName].finish(pod) }
+
+func (p *play) extenderAddress() string {
+	if p.extender == nil {
+		return ""
+	}
+	return p.extender.address
+}

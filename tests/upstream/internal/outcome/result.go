@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Result is what one way did with one workload.
+type Result struct {
+	Way, Workload string
+	Seed          uint64
+	Slots         int
+	Bound         int            // pods that the scheduler bound
+	Refused       map[string]int // of these, by the kubelet's reason
+	Placed, Never int            // slots
+	Exclusive     int            // pods with exclusive CPUs that run or ran
+	OneNUMA       int            // of these, on one NUMA node
+	Waits         []time.Duration
+	Searches      Searches
+	ExtenderRSS   int64
+}
+
+// RefusedInAll is the number of pods that kubelets refused.
+func (r *Result) RefusedInAll() (n int) {
+	for _, count := range r.Refused {
+		n += count
+	}
+	return n
+}
+
+// PerThousand is refusals per 1000 pods bound.
+func (r *Result) PerThousand() float64 { return 1000 * ratio(r.RefusedInAll(), r.Bound) }
+
+// OneNUMAShare is the share of the pods with exclusive CPUs that got them on one NUMA node.
+func (r *Result) OneNUMAShare() float64 { return ratio(r.OneNUMA, r.Exclusive) }
+
+// Wait is a quantile of the time from a slot's begin until its pod ran, or until it ended without.
+func (r *Result) Wait(quantile float64) time.Duration { return Quantile(r.Waits, quantile) }
+
+// Quantile of some times; 0 of none.
+func Quantile(times []time.Duration, quantile float64) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[min(int(quantile*float64(len(sorted))), len(sorted)-1)]
+}
+
+// PodsPerSecond is how many pods the scheduler finds a node for in a second in which it does nothing else.
+func (r *Result) PodsPerSecond() float64 {
+	if r.Searches.SearchedSeconds == 0 {
+		return 0
+	}
+	return float64(r.Searches.Attempts) / r.Searches.SearchedSeconds
+}
+
+// Reasons lists why pods were refused.
+func (r *Result) Reasons() string {
+	var list []string
+	for _, reason := range slices.Sorted(maps.Keys(r.Refused)) {
+		list = append(list, fmt.Sprintf("%s %d", reason, r.Refused[reason]))
+	}
+	return strings.Join(list, ", ")
+}
+
+// add adds a run with another seed.
+func (r *Result) add(o *Result) {
+	r.Slots += o.Slots
+	r.Bound += o.Bound
+	r.Placed += o.Placed
+	r.Never += o.Never
+	r.Exclusive += o.Exclusive
+	r.OneNUMA += o.OneNUMA
+	r.Waits = append(r.Waits, o.Waits...)
+	r.Searches.Attempts += o.Searches.Attempts
+	r.Searches.SearchedSeconds += o.Searches.SearchedSeconds
+	r.ExtenderRSS = max(r.ExtenderRSS, o.ExtenderRSS)
+	for reason, count := range o.Refused {
+		r.Refused[reason] += count
+	}
+}
+
+// Sum is the runs of one way and workload together; nil of none.
+func Sum(results []*Result, way, workload string) (sum *Result) {
+	for _, r := range results {
+		if r.Way != way || r.Workload != workload {
+			continue
+		}
+		if sum == nil {
+			sum = &Result{Way: way, Workload: workload, Refused: map[string]int{}}
+		}
+		sum.add(r)
+	}
+	return sum
+}
+
+func ratio(a, b int) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// mostRefused is how many of 1000 pods bound kubelets may refuse where nrtd extender chooses the node.
+const mostRefused = 1.0
+
+// Judge compares the extender with what it promises: hardly a refusal, and at least as many pods placed as without it.
+func Judge(results []*Result) (wrong []string) {
+	for _, workload := range Workloads {
+		ours, theirs := Sum(results, "extender", workload.Name), Sum(results, "stock", workload.Name)
+		if ours == nil {
+			continue
+		}
+		if refused := ours.PerThousand(); refused > mostRefused {
+			wrong = append(wrong, fmt.Sprintf("%s: kubelets refused %.1f of 1000 pods that nrtd extender had chosen a node for (%s), at most %.0f are right",
+				workload.Name, refused, ours.Reasons(), mostRefused))
+		}
+		if theirs != nil && ours.Placed < theirs.Placed {
+			wrong = append(wrong, fmt.Sprintf("%s: %d pods placed with nrtd extender, %d without", workload.Name, ours.Placed, theirs.Placed))
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+)
+
+// slotState is a slot and the pod that it has now.
+type slotState struct {
+	Slot
+	begun   time.Time // zero = not yet
+	pod     *v1.Pod   // the newest, as the API server had it last; nil before it has one
+	attempt int
+	placed  bool      // a pod of it ran
+	givenUp bool      // kubelets refused too many of its pods
+	ended   time.Time // zero = not yet
+}
+
+// slots are a workload's, and what makes and deletes their pods: what a ReplicaSet's controller does.
+type slots struct {
+	way    *Way
+	client kubernetes.Interface
+	again  time.Duration // how long after a refusal the next pod comes
+	tries  int           // after so many refusals none
+	failed func(error)
+
+	mu     sync.Mutex
+	list   []*slotState
+	byName map[string]*slotState
+	bound  map[types.UID]bool
+	over   map[types.UID]bool // refused
+	result *Result
+	timers sync.WaitGroup
+	news   chan struct{} // gets something when a slot has changed
+}
+
+func newSlots(way *Way, list []Slot, client kubernetes.Interface, again time.Duration, tries int, failed func(error)) *slots {
+	s := &slots{way: way, client: client, again: again, tries: tries, failed: failed, byName: map[string]*slotState{}, bound: map[types.UID]bool{},
+		over: map[types.UID]bool{}, result: &Result{Way: way.Name, Slots: len(list), Refused: map[string]int{}}, news: make(chan struct{}, 1)}
+	for _, slot := range list {
+		s.list = append(s.list, &slotState{Slot: slot})
+	}
+	return s
+}
+
+// burst makes those slots end that end before it, then begins those that come with it.
+func (s *slots) burst(ctx context.Context, number int, finish func(*v1.Pod)) error {
+	s.mu.Lock()
+	var ending, coming []*slotState
+	var names []string
+	for i, slot := range s.list {
+		if slot.End == number && number > 0 {
+			slot.ended = time.Now()
+			ending = append(ending, slot)
+		}
+		if slot.Burst == number {
+			slot.begun = time.Now()
+			coming = append(coming, slot)
+			names = append(names, podName(i, 0))
+			s.byName[podName(i, 0)] = slot
+		}
+	}
+	s.mu.Unlock()
+	for _, slot := range ending {
+		if err := s.end(ctx, slot, finish); err != nil {
+			return err
+		}
+	}
+	for i, slot := range coming {
+		if err := s.create(ctx, slot, names[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end takes a slot's pod away, or has it end by itself and be deleted a little later.
+func (s *slots) end(ctx context.Context, slot *slotState, finish func(*v1.Pod)) error {
+	s.mu.Lock()
+	pod := slot.pod
+	runs := pod != nil && pod.Status.Phase == v1.PodRunning
+	s.mu.Unlock()
+	if pod == nil {
+		return nil
+	}
+	if slot.Finishes && runs {
+		finish(pod)
+		s.later(2*time.Second, func() { s.failedUnlessGone(s.delete(ctx, pod)) })
+		return nil
+	}
+	return s.delete(ctx, pod)
+}
+
+func (s *slots) delete(ctx context.Context, pod *v1.Pod) error {
+	err := s.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+func (s *slots) create(ctx context.Context, slot *slotState, name string) error {
+	pod := slot.Slot.Pod(name)
+	if s.way.prepare != nil {
+		s.way.prepare(pod, &slot.Slot)
+	}
+	made, err := s.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create %s: %w", name, err)
+	}
+	s.saw(ctx, made)
+	return nil
+}
+
+func (s *slots) later(after time.Duration, do func()) {
+	s.timers.Add(1)
+	time.AfterFunc(after, func() {
+		defer s.timers.Done()
+		do()
+	})
+}
+
+func (s *slots) failedUnlessGone(err error) {
+	if err != nil {
+		s.failed(err)
+	}
+}
+
+// saw takes a pod as the API server has it now.
+func (s *slots) saw(ctx context.Context, pod *v1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot := s.byName[pod.Name]
+	if slot == nil {
+		return
+	}
+	if newer(pod, slot.pod) {
+		slot.pod = pod
+	}
+	if pod.Spec.NodeName != "" && !s.bound[pod.UID] {
+		s.bound[pod.UID] = true
+		s.result.Bound++
+	}
+	if pod.Status.Phase == v1.PodRunning && !slot.placed {
+		slot.placed = true
+		s.result.Placed++
+		s.result.Waits = append(s.result.Waits, time.Since(slot.begun))
+	}
+	if pod.Status.Phase == v1.PodFailed && !s.over[pod.UID] {
+		s.over[pod.UID] = true
+		s.result.Refused[pod.Status.Reason]++
+		s.later(s.again, func() { s.replace(ctx, slot, pod) })
+	}
+	s.tell()
+}
+
+// tell wakes who waits for a change.
+func (s *slots) tell() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// newer tells whether a is a later state than b: the create's answer may come after the watch's events.
+func newer(a, b *v1.Pod) bool {
+	if b == nil || a.UID != b.UID {
+		return b == nil || !a.CreationTimestamp.Before(&b.CreationTimestamp)
+	}
+	return len(a.ResourceVersion) > len(b.ResourceVersion) || (len(a.ResourceVersion) == len(b.ResourceVersion) && a.ResourceVersion > b.ResourceVersion)
+}
+
+// replace makes the next pod of a slot whose pod was refused, and deletes that.
+func (s *slots) replace(ctx context.Context, slot *slotState, refused *v1.Pod) {
+	if ctx.Err() != nil {
+		return
+	}
+	s.failedUnlessGone(s.delete(ctx, refused))
+	s.mu.Lock()
+	if slot.attempt+1 >= s.tries {
+		slot.givenUp = true
+		s.tell()
+	}
+	if slot.givenUp || !slot.ended.IsZero() || slot.pod.UID != refused.UID {
+		s.mu.Unlock()
+		return
+	}
+	slot.attempt++
+	name := podName(s.indexOf(slot), slot.attempt)
+	s.byName[name] = slot
+	s.mu.Unlock()
+	s.failedUnlessGone(s.create(ctx, slot, name))
+}
+
+func (s *slots) indexOf(slot *slotState) int {
+	for i := range s.list {
+		if s.list[i] == slot {
+			return i
+		}
+	}
+	panic("no such slot")
+}
+
+// admitted notes where a pod with exclusive CPUs is.
+func (s *slots) admitted(pod *v1.Pod, numaNodes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName[pod.Name] == nil || numaNodes == 0 {
+		return
+	}
+	s.result.Exclusive++
+	if numaNodes == 1 {
+		s.result.OneNUMA++
+	}
+}
+
+// settled tells whether every slot since that burst which has begun and not ended has its pod, or nobody makes one.
+func (s *slots) settled(since int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, slot := range s.list {
+		if slot.Burst >= since && !slot.begun.IsZero() && slot.ended.IsZero() && !slot.placed && !slot.givenUp {
+			return false
+		}
+	}
+	return true
+}
+
+// finished is the result once nothing more will come. A slot that never had its pod counts with the time that it waited.
+func (s *slots) finished() *Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, slot := range s.list {
+		if slot.placed {
+			continue
+		}
+		s.result.Never++
+		if slot.ended.IsZero() {
+			slot.ended = time.Now()
+		}
+		s.result.Waits = append(s.result.Waits, slot.ended.Sub(slot.begun))
+	}
+	return s.result
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Way is a way to schedule.
+type Way struct {
+	Name  string
+	Title string
+	// Flags are what `nrtd run` gets more than its defaults.
+	Flags []string
+	// Extender: `nrtd extender` runs beside the scheduler.
+	Extender bool
+	// hints: the scheduler needs what nrtd writes to Nodes.
+	hints    bool
+	profiles string
+	// prepare puts into a pod what its owner has to write for this way.
+	prepare func(pod *v1.Pod, s *Slot)
+}
+
+const (
+	oneNUMA  = "nrtd.dev/max-exclusive-cpus.1-numa"
+	profileN = "fit-score-%d"
+	// The client's default of 50 requests a second would be what is measured.
+	client = "clientConnection: {qps: 5000, burst: 10000}\n"
+	head   = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n" + client
+	stock  = "profiles:\n- schedulerName: default-scheduler\n"
+)
+
+// match is a profile in which NodeResourceTopologyMatch filters and alone scores.
+const match = `profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint:
+      enabled:
+      - name: NodeResourceTopologyMatch
+        weight: 1
+    score:
+      disabled:
+      - name: "*"
+      enabled:
+      - name: NodeResourceTopologyMatch
+        weight: 1
+  pluginConfig:
+  - name: NodeResourceTopologyMatch
+    args:
+      scoringStrategy: {type: LeastNUMANodes}
+      cacheResyncPeriodSeconds: %d
+`
+
+// Ways in the order of the table.
+var Ways = []Way{
+	{Name: "stock", Title: "stock kube-scheduler", profiles: stock},
+	{Name: "labels", Title: "labels, preferred affinity", profiles: stock, Flags: []string{"--labels"}, hints: true, prepare: prefer},
+	{Name: "nodemetadata", Title: "NodeMetadata on fit-score", profiles: byScore(), Flags: shapes(), hints: true,
+		prepare: func(pod *v1.Pod, s *Slot) {
+			if s.Guaranteed {
+				pod.Spec.SchedulerName = fmt.Sprintf(profileN, s.CPUs())
+			}
+		}},
+	{Name: "passthrough", Title: "NodeResourceTopologyMatch, no cache", profiles: fmt.Sprintf(match, 0)},
+	{Name: "overreserve", Title: "NodeResourceTopologyMatch, cache", profiles: fmt.Sprintf(match, 5)},
+	{Name: "extender", Title: "nrtd extender", profiles: stock, Extender: true},
+}
+
+// WaysNamed are some of them.
+func WaysNamed(names []string) (ways []Way, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(Ways, func(w Way) bool { return w.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no way is called %q", name)
+		}
+		ways = append(ways, Ways[i])
+	}
+	return ways, nil
+}
+
+// prefer asks for a node whose largest NUMA node by free CPUs has enough.
+func prefer(pod *v1.Pod, s *Slot) {
+	if !s.Guaranteed {
+		return
+	}
+	pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{
+		{Weight: 100, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
+			{Key: oneNUMA, Operator: v1.NodeSelectorOpGt, Values: []string{fmt.Sprint(s.CPUs() - 1)}}}}}}}}
+}
+
+// shapes has nrtd score each size of pod.
+func shapes() (flags []string) {
+	for _, size := range sizes {
+		flags = append(flags, "--shape", fmt.Sprintf("c%d=cpu=%d,memory=256Mi", size.cpus, size.cpus))
+	}
+	return flags
+}
+
+// byScore has a profile for each.
+func byScore() string {
+	var b strings.Builder
+	b.WriteString(stock)
+	for _, size := range sizes {
+		fmt.Fprintf(&b, `- schedulerName: `+profileN+`
+  plugins:
+    score:
+      disabled:
+      - name: "*"
+      enabled:
+      - name: NodeMetadata
+        weight: 1
+  pluginConfig:
+  - name: NodeMetadata
+    args:
+      metadataKey: nrtd.dev/fit-score.c%d
+      metadataSource: Annotation
+      metadataType: Number
+      scoringStrategy: Highest
+`, size.cpus, size.cpus)
+	}
+	return b.String()
+}
+
+// configuration is the scheduler's configuration file; extender is where that answers.
+func (w *Way) configuration(extender string) string {
+	text := head
+	if w.Extender {
+		text += fmt.Sprintf(`percentageOfNodesToScore: 100
+extenders:
+- urlPrefix: http://%s
+  filterVerb: filter
+  prioritizeVerb: prioritize
+  preemptVerb: preempt
+  weight: 1
+  nodeCacheCapable: true
+  httpTimeout: 5s
+`, extender)
+	}
+	return text + w.profiles
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# outcome.sh [OPTION...]: what becomes of the same pods under several ways to schedule, with the real kube-apiserver,
+# kube-scheduler and kubelet managers: a table, and a plot in build/upstream/outcome.svg. OPTIONs are those of outcome
+# (-quick, -seeds 3, -ways stock,extender, -workloads cpus, -kill-extender). B names the build folder.
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+here=tests/upstream
+$here/build.sh controlplane scheduler managers outcome
+status=$?
+[ "$status" -ne 77 ] || exit 0
+[ "$status" -eq 0 ] || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+for spec in "$here"/testdata/outcome/*.spec; do
+	machine=$work/$(basename "$spec" .spec)
+	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1
+done
+build/upstream/outcome -nrtd "$B/nrtd" -machines "$work" -manifests "$($here/cluster.sh manifests)" \
+	-plot build/upstream/outcome.svg "$@"
