@@ -127,21 +127,36 @@ static bool is_streamed(const struct api_client *c)
 	return status >= 200 && status < 300;
 }
 
+static size_t hand_on(struct api_client *c, const char *piece, size_t len)
+{
+	c->stream.r = c->stream.fn(piece, len, c->stream.data, c->stream.err);
+	return c->stream.r < 0 ? 0 : len;
+}
+
 static size_t on_data(char *data, size_t size, size_t n, void *client)
 {
 	struct api_client *c = client;
 
 	c->stream.moved_ms = clock_ms(CLOCK_MONOTONIC);
-	if (is_streamed(c)) {
-		c->stream.r = c->stream.fn(data, size * n, c->stream.data, c->stream.err);
-		return c->stream.r < 0 ? 0 : size * n;
-	}
+	if (is_streamed(c))
+		return hand_on(c, data, size * n);
 	if (c->reply->len + size * n > c->reply_max) {
 		c->too_large = true;
 		return 0;
 	}
 	strbuf_add(c->reply, data, size * n);
 	return strbuf_error(c->reply) < 0 ? 0 : size * n;
+}
+
+/* A line of the answer's head; the last one is empty. */
+static size_t on_header(char *data, size_t size, size_t n, void *client)
+{
+	struct api_client *c = client;
+
+	c->stream.moved_ms = clock_ms(CLOCK_MONOTONIC);
+	if (size * n == 2 && !memcmp(data, "\r\n", 2) && is_streamed(c))
+		hand_on(c, "", 0);
+	return c->stream.r < 0 ? 0 : size * n;
 }
 
 static int on_progress(void *client, curl_off_t a, curl_off_t b, curl_off_t d, curl_off_t e)
@@ -171,6 +186,7 @@ static CURLcode set_fixed(struct api_client *c)
 		{CURLOPT_NOSIGNAL, 1},
 		{CURLOPT_QUICK_EXIT, 1}, /* do not wait for a resolver that hangs */
 		{CURLOPT_NOPROGRESS, 0},
+		{CURLOPT_SUPPRESS_CONNECT_HEADERS, 1}, /* a proxy's */
 		{CURLOPT_MAXCONNECTS, 1},
 		{CURLOPT_TCP_KEEPALIVE, 1},
 		{CURLOPT_CONNECTTIMEOUT_MS, (long)c->options.connect_ms},
@@ -187,6 +203,10 @@ static CURLcode set_fixed(struct api_client *c)
 		code = c->curl.easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_data);
 	if (code == CURLE_OK)
 		code = c->curl.easy_setopt(c->easy, CURLOPT_WRITEDATA, (void *)c);
+	if (code == CURLE_OK)
+		code = c->curl.easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header);
+	if (code == CURLE_OK)
+		code = c->curl.easy_setopt(c->easy, CURLOPT_HEADERDATA, (void *)c);
 	if (code == CURLE_OK)
 		code = c->curl.easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
 	if (code == CURLE_OK)

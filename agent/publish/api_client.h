@@ -85,7 +85,7 @@ static inline void api_client_freep(struct api_client **c)
 int api_client_request(struct api_client *c, const struct api_request *request, struct api_response *response,
 	struct err *err);
 
-/* Called with each piece of a body as it comes. 0, or -errno, which ends the request. */
+/* Called when an answer with a body for it begins, without a byte, and with each piece of that as it comes. 0, or -errno, which ends the request. */
 typedef int api_stream_fn(const char *piece, size_t len, void *data, struct err *err);
 
 /*

@@ -18,9 +18,10 @@ struct bench {
 	struct api_client *client;
 	struct api_response response;
 	struct strbuf got; /* the pieces, one after the other */
-	int refuses;       /* what a piece is answered with */
-	bool cancels;      /* at the first piece */
-	bool goes_on;      /* the server may, after each */
+	unsigned n_begun;
+	int refuses;  /* what a piece is answered with */
+	bool cancels; /* at the first piece */
+	bool goes_on; /* the server may, after each */
 	atomic_bool cancel;
 	char url[64];
 	struct err err;
@@ -55,6 +56,7 @@ static int keep(const char *piece, size_t len, void *data, struct err *err)
 {
 	struct bench *b = data;
 
+	b->n_begun += len == 0;
 	strbuf_add(&b->got, piece, len);
 	atomic_store(&b->cancel, b->cancels);
 	if (b->goes_on)
@@ -74,6 +76,7 @@ static int stream(struct bench *b, unsigned idle_ms)
 
 static const char *const three[] = {"one ", API_SERVER_WAIT, "two ", API_SERVER_WAIT, "three", NULL};
 static const char *const stalled[] = {"one ", "two", API_SERVER_WAIT, "three", NULL};
+static const char *const silent[] = {API_SERVER_WAIT, "late", NULL};
 static const char *const cut[] = {"one ", "tw", API_SERVER_CUT, NULL};
 
 /* The server sends the second piece when the first one has been handed on: nothing is collected. The cap of a
@@ -94,6 +97,28 @@ static void pieces_come_as_they_are_sent(void **state)
 	assert_string_equal(b.server.query[0], "watch=true");
 	assert_int_equal(stream(&b, 30000), 0);
 	assert_int_equal(b.got.len, 100000);
+	bench_close(&b);
+}
+
+/* A watch of what does not change has a head and nothing else for a long time. */
+static void the_beginning_is_reported(void **state)
+{
+	static const struct api_answer script[] = {{.status = 200, .pieces = silent},
+		{.status = 404, .body = "no"}, {.status = 200, .pieces = silent}};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script), 0);
+	b.goes_on = true;
+	assert_int_equal(stream(&b, 30000), 0);
+	assert_int_equal(b.n_begun, 1);
+	assert_string_equal(b.got.text, "late");
+	assert_int_equal(stream(&b, 30000), 0);
+	assert_int_equal(b.n_begun, 1);
+	b.refuses = -EBADMSG;
+	assert_int_equal(stream(&b, 30000), -EBADMSG);
+	assert_int_equal(b.n_begun, 2);
+	assert_int_equal(b.got.len, 0);
 	bench_close(&b);
 }
 
@@ -167,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_come_as_they_are_sent),
+		cmocka_unit_test(the_beginning_is_reported),
 		cmocka_unit_test(no_deadline_but_for_silence),
 		cmocka_unit_test(a_connection_that_is_cut_is_no_end),
 		cmocka_unit_test(other_answers_are_replies),
