@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent/base/thread.h"
 #include "common/cleanup.h"
 
 struct worker {
@@ -51,20 +51,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct worker *w)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	r = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (r == 0) {
-		r = pthread_create(&w->thread, NULL, work, w);
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-	}
-	return -r;
-}
-
 int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *err)
 {
 	struct worker *w = calloc(1, sizeof(*w));
@@ -78,7 +64,7 @@ int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *e
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
 	if (r == 0)
-		r = start_thread(w);
+		r = thread_start(&w->thread, work, w);
 	if (r == 0) {
 		*ret = w;
 		return 0;

@@ -15,3 +15,6 @@ uint64_t backoff_ms(unsigned failures, uint64_t random);
 
 /* A period that is `percent` shorter to `percent` longer than `period_ms` by chance. */
 uint64_t backoff_spread_ms(uint64_t period_ms, unsigned percent, uint64_t random);
+
+/* 64 random bits of the kernel, for jitter: 0 where it has none yet. */
+uint64_t backoff_random(void);

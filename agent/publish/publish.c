@@ -2,7 +2,6 @@
 #include "agent/publish/publish.h"
 
 #include <errno.h>
-#include <sys/random.h>
 
 #include "agent/base/json.h"
 #include "agent/base/node_name.h"
@@ -40,13 +39,8 @@ struct publisher {
 
 static uint64_t kernel_random(void *data)
 {
-	uint64_t bits = 0;
-
 	(void)data;
-	/* Jitter only: 0 where the kernel has none yet is as good a number. */
-	if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) != (ssize_t)sizeof(bits))
-		bits = 0;
-	return bits;
+	return backoff_random();
 }
 
 static uint64_t monotonic_ms(void *data)

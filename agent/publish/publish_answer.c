@@ -7,8 +7,6 @@
 #include "agent/base/json.h"
 #include "common/cleanup.h"
 
-#define QUOTED_MAX 300 /* bytes of an answer that errors quote */
-
 const char *const publish_object_names[] = {"nrt", "node"};
 static_assert(ARRAY_SIZE(publish_object_names) == PUBLISH_OBJECT_COUNT, "a name for each object");
 
@@ -30,23 +28,23 @@ const char *const publish_outcome_names[] = {
 };
 static_assert(ARRAY_SIZE(publish_outcome_names) == PUBLISH_OUTCOME_COUNT, "a name for each outcome");
 
-/* What the server says: the message of its Status object, else the beginning of the text. */
-static void read_message(const char *body, size_t len, char message[QUOTED_MAX])
+void publish_message(const char *body, size_t len, char ret[PUBLISH_MESSAGE_MAX])
 {
 	CLEANUP(doc_release) struct doc status = DOC_INIT;
 	const char *text;
 
 	if (json_parse(body, len, &status, NULL) == 0) {
 		text = doc_string(doc_get(&status, "message"));
-		snprintf(message, QUOTED_MAX, "%s", text ? text : "(no message)");
+		snprintf(ret, PUBLISH_MESSAGE_MAX, "%s", text ? text : "(no message)");
 		return;
 	}
 	while (len > 0 && (body[len - 1] == '\n' || body[len - 1] == ' '))
 		len--;
 	if (len > 0)
-		snprintf(message, QUOTED_MAX, "%.*s", (int)(len < QUOTED_MAX ? len : QUOTED_MAX), body);
+		snprintf(ret, PUBLISH_MESSAGE_MAX, "%.*s",
+			(int)(len < PUBLISH_MESSAGE_MAX ? len : PUBLISH_MESSAGE_MAX), body);
 	else
-		snprintf(message, QUOTED_MAX, "(no message)");
+		snprintf(ret, PUBLISH_MESSAGE_MAX, "(no message)");
 }
 
 static const char *what(enum publish_object object)
@@ -97,12 +95,12 @@ static enum publish_outcome not_found(enum publish_object object, const char *no
 enum publish_outcome publish_answer(enum publish_object object, const char *node_name, int status,
 	const char *body, size_t len, struct err *err)
 {
-	char message[QUOTED_MAX];
+	char message[PUBLISH_MESSAGE_MAX];
 	enum publish_outcome outcome;
 
 	if (status >= 200 && status < 300)
 		return PUBLISH_WRITTEN;
-	read_message(body, len, message);
+	publish_message(body, len, message);
 	if (status == 401)
 		return unauthorized(message, err);
 	if (status == 403 || (status == 422 && is_policy(message)))

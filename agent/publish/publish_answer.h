@@ -33,6 +33,11 @@ enum publish_outcome {
 extern const char *const publish_object_names[PUBLISH_OBJECT_COUNT];
 extern const char *const publish_outcome_names[PUBLISH_OUTCOME_COUNT];
 
+#define PUBLISH_MESSAGE_MAX 300
+
+/* What an answer's body says in words: the message of a Status object, else the beginning of the text. */
+void publish_message(const char *body, size_t len, char ret[PUBLISH_MESSAGE_MAX]);
+
 /*
  * The outcome of an answer with this status code and body (a Status object, or whatever is between us and
  * the server sends). PUBLISH_WRITTEN for 2xx; else one line in `err` that says what is missing or wrong and
