@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One attempt after the other: a list, or a watch from where the list or the watch before it ended. What became of it
+ * decides which comes next and when.
+ */
+#include "agent/extender/reflector.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "agent/base/json_stream.h"
+#include "agent/base/thread.h"
+#include "agent/publish/api_client.h"
+#include "agent/publish/backoff.h"
+#include "agent/publish/publish_answer.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/text.h"
+
+#define PAGE       500u
+#define WATCH_S    300u
+#define IDLE_MS    90000u
+#define PATH_BYTES 8000u
+#define LOOK_MS    50 /* how often a wait looks whether it is cancelled */
+#define AWAY_MAX \
+	8 /* failures in a row: an API server that was away for long may be one restored from a copy */
+#define SHORT_MS 1000 /* a watch that ends sooner without a word is none */
+
+/* What became of an attempt. */
+enum outcome {
+	OUTCOME_DONE,    /* the list is complete, the watch was in order */
+	OUTCOME_EXPIRED, /* 410: the list or the watch is too old, list again */
+	OUTCOME_AWAY,    /* no answer, an answer that was cut off, 429, 5xx: the same again */
+	OUTCOME_REFUSED, /* any other answer: list again */
+	OUTCOME_BROKEN,  /* what came, or what it was handed to: list again */
+	OUTCOME_CANCELLED
+};
+
+struct counters {
+	_Atomic uint64_t lists, watches, objects, events, bookmarks, expired, errors;
+};
+
+struct reflector {
+	pthread_t thread;
+	struct reflector_options options; /* its texts are `path` and `query` */
+	char *path, *query;
+	const char *name; /* "pods" */
+	struct reflector_events events;
+	void *ctx;
+	const atomic_bool *cancel;
+	struct credentials *credentials;
+	struct api_client *client;
+	struct api_response response;
+	struct counters counts;
+	bool listed;    /* a watch is next */
+	char *version;  /* resourceVersion of the list, or of the last event or bookmark */
+	char *next;     /* token of the list's next page; NULL = the last one */
+	bool in_watch;  /* of the attempt under way: */
+	bool opened;    /* the answer has begun */
+	bool delivered; /* an event or a bookmark came */
+	bool page_ended;
+	bool silent;       /* it began, and then nothing came for too long */
+	int refused;       /* code of an ERROR event; 0 = none */
+	unsigned failures; /* in a row */
+	unsigned said;     /* bits of the outcomes that have their line */
+	bool is_lost;      /* a line says so */
+	struct json_stream *stream;
+};
+
+/* ---- what comes */
+
+static void alive(const struct reflector *r)
+{
+	r->events.alive(r->ctx);
+}
+
+/* The end of a page: a List, or a document without items, which is one where the list is null. */
+static int end_page(struct reflector *r, const struct doc *list, struct err *err)
+{
+	const struct doc *metadata = doc_get(list, "metadata");
+	const char *version = doc_string(doc_get(metadata, "resourceVersion"));
+	const char *next = doc_string(doc_get(metadata, "continue"));
+
+	if (r->page_ended || !version)
+		return err_set(err, -EBADMSG, "the API server's answer is not a list");
+	r->page_ended = true;
+	free(TAKE(r->next));
+	if (text_set(&r->version, version) < 0 || (next && *next && text_set(&r->next, next) < 0))
+		return err_no_memory(err);
+	return 0;
+}
+
+static int hand_over(struct reflector *r, int (*fn)(void *ctx, struct doc *object), struct doc *object,
+	_Atomic uint64_t *count, struct err *err)
+{
+	int x = fn(r->ctx, object);
+
+	if (x < 0)
+		return err_set(err, -EBADMSG, "cannot take an object: %s", strerror(-x));
+	atomic_fetch_add(count, 1);
+	return 0;
+}
+
+static int on_list_part(
+	enum json_stream_part what, struct doc *part, const struct doc *list, void *data, struct err *err)
+{
+	struct reflector *r = data;
+
+	(void)list;
+	return what == JSON_STREAM_ITEM ? hand_over(r, r->events.object, part, &r->counts.objects, err)
+					: end_page(r, part, err);
+}
+
+static int on_error_event(struct reflector *r, const struct doc *status, struct err *err)
+{
+	const char *message = doc_string(doc_get(status, "message"));
+	int64_t code = 0;
+
+	if (doc_int64(doc_get(status, "code"), &code) < 0 || code < 1 || code > 999)
+		code = 500;
+	r->refused = (int)code;
+	return err_set(err, -EREMOTEIO, "the API server ended the watch (%d): %.*s", r->refused,
+		PUBLISH_MESSAGE_MAX, message ? message : "(no message)");
+}
+
+static int on_change(struct reflector *r, const char *type, struct doc *object, struct err *err)
+{
+	const char *given = doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion"));
+	CLEANUP(freep) char *version = given ? strdup(given) : NULL; /* the object may be taken apart */
+	int x = 0;
+
+	if (!version)
+		return given ? err_no_memory(err)
+			     : err_set(err, -EBADMSG, "an object without a resourceVersion");
+	if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED"))
+		x = hand_over(r, r->events.object, object, &r->counts.events, err);
+	else if (!strcmp(type, "DELETED"))
+		x = hand_over(r, r->events.gone, object, &r->counts.events, err);
+	else if (!strcmp(type, "BOOKMARK"))
+		atomic_fetch_add(&r->counts.bookmarks, 1);
+	else
+		x = err_set(err, -EBADMSG, "an event of the unknown type '%.40s'", type);
+	if (x < 0)
+		return x;
+	free(r->version);
+	r->version = TAKE(version);
+	return 0;
+}
+
+static void is_well(struct reflector *r)
+{
+	r->failures = 0;
+	r->said = 0;
+}
+
+static int on_event(
+	enum json_stream_part what, struct doc *part, const struct doc *list, void *data, struct err *err)
+{
+	struct reflector *r = data;
+	const char *type = doc_string(doc_get(part, "type"));
+	struct doc *object = NULL;
+	int x;
+
+	(void)list;
+	DOC_FOREACH (member, part)
+		if (member->key && !strcmp(member->key, "object") && member->kind == DOC_MAP)
+			object = member;
+	if (what != JSON_STREAM_DOCUMENT || !type || !object)
+		return err_set(err, -EBADMSG, "the API server's answer is not a watch");
+	if (!strcmp(type, "ERROR"))
+		return on_error_event(r, object, err);
+	x = on_change(r, type, object, err);
+	if (x < 0)
+		return x;
+	r->delivered = true;
+	is_well(r);
+	alive(r);
+	return 0;
+}
+
+/* The answer has begun. */
+static void open_answer(struct reflector *r)
+{
+	r->opened = true;
+	alive(r);
+	if (!r->in_watch)
+		return;
+	atomic_fetch_add(&r->counts.watches, 1);
+	if (r->is_lost)
+		log_info("%s are watched again", r->name);
+	r->is_lost = false;
+}
+
+static int on_piece(const char *piece, size_t len, void *data, struct err *err)
+{
+	struct reflector *r = data;
+
+	if (len == 0) {
+		open_answer(r);
+		return 0;
+	}
+	return json_stream_feed(r->stream, piece, len, err);
+}
+
+/* ---- attempts */
+
+static enum outcome by_status(int status)
+{
+	return status == HTTP_GONE                                     ? OUTCOME_EXPIRED
+	       : status == HTTP_TOO_MANY_REQUESTS || status / 100 == 5 ? OUTCOME_AWAY
+								       : OUTCOME_REFUSED;
+}
+
+static enum outcome by_errno(int x)
+{
+	enum publish_outcome outcome = publish_no_answer(x);
+
+	return outcome == PUBLISH_CANCELLED                                   ? OUTCOME_CANCELLED
+	       : outcome == PUBLISH_TIMEOUT || outcome == PUBLISH_UNREACHABLE ? OUTCOME_AWAY
+									      : OUTCOME_BROKEN;
+}
+
+static void begin_attempt(struct reflector *r, bool in_watch)
+{
+	r->in_watch = in_watch;
+	r->opened = r->delivered = r->page_ended = r->silent = false;
+	r->refused = 0;
+	r->response.retry_after_s = -1;
+}
+
+/* One request, its answer handed to `fn` in parts. */
+static enum outcome request(struct reflector *r, const char *path, json_stream_fn *fn, struct err *err)
+{
+	CLEANUP(json_stream_release) struct json_stream stream;
+	struct api_request get = {.method = "GET", .path = path, .idle_ms = r->options.idle_ms};
+	char message[PUBLISH_MESSAGE_MAX];
+	int x;
+
+	json_stream_init(&stream, fn, r);
+	r->stream = &stream;
+	x = api_client_stream(r->client, &get, on_piece, r, &r->response, err);
+	r->silent = x == -ETIMEDOUT && r->opened;
+	if (x < 0)
+		return by_errno(x);
+	if (!r->opened) {
+		publish_message(r->response.body.text, r->response.body.len, message);
+		err_set(err, 0, "the API server answers %d: %s", r->response.status, message);
+		return by_status(r->response.status);
+	}
+	return json_stream_end(&stream, err) < 0 ? OUTCOME_AWAY : OUTCOME_DONE;
+}
+
+/* A value of the query. */
+static void add_escaped(struct strbuf *path, const char *name, const char *value)
+{
+	strbuf_addf(path, "&%s=", name);
+	for (; *value; value++) {
+		unsigned char ch = (unsigned char)*value;
+		bool plain = (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') ||
+			     (ch >= 'a' && ch <= 'z') || strchr("-._~", ch);
+
+		strbuf_addf(path, plain ? "%c" : "%%%02X", ch);
+	}
+}
+
+static enum outcome get(struct reflector *r, struct strbuf *path, json_stream_fn *fn, struct err *err)
+{
+	if (*r->query)
+		strbuf_addf(path, "&%s", r->query);
+	if (strbuf_error(path) < 0) {
+		err_set(err, 0, "the request would be longer than %u bytes", PATH_BYTES);
+		return OUTCOME_BROKEN;
+	}
+	return request(r, path->text, fn, err);
+}
+
+static enum outcome list_page(struct reflector *r, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	enum outcome outcome;
+
+	begin_attempt(r, false);
+	strbuf_addf(&path, "%s?limit=%u", r->path, r->options.page);
+	if (r->next)
+		add_escaped(&path, "continue", r->next);
+	outcome = get(r, &path, on_list_part, err);
+	if (outcome != OUTCOME_DONE || r->page_ended)
+		return outcome;
+	err_set(err, 0, "the API server's answer is empty");
+	return OUTCOME_BROKEN;
+}
+
+static enum outcome list(struct reflector *r, struct err *err)
+{
+	enum outcome outcome;
+	int x;
+
+	begin_attempt(r, false);
+	x = r->events.begin(r->ctx);
+	free(TAKE(r->next));
+	do
+		outcome = x < 0 ? OUTCOME_BROKEN : list_page(r, err);
+	while (outcome == OUTCOME_DONE && r->next);
+	if (outcome == OUTCOME_DONE)
+		x = r->events.end(r->ctx);
+	if (x < 0) {
+		err_set(err, x, "cannot take the list: %s", strerror(-x));
+		return OUTCOME_BROKEN;
+	}
+	if (outcome == OUTCOME_DONE) {
+		atomic_fetch_add(&r->counts.lists, 1);
+		r->listed = true;
+	}
+	return outcome;
+}
+
+static enum outcome watch(struct reflector *r, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	int64_t from = clock_ms(CLOCK_MONOTONIC);
+	enum outcome outcome;
+
+	begin_attempt(r, true);
+	strbuf_addf(&path, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", r->path,
+		r->options.watch_s);
+	add_escaped(&path, "resourceVersion", r->version);
+	outcome = get(r, &path, on_event, err);
+	if (r->refused)
+		return r->refused == HTTP_GONE ? OUTCOME_EXPIRED : OUTCOME_REFUSED;
+	if (r->silent) {
+		/* The connection is dead, or a server without a bookmark has nothing to say: ask again. */
+		is_well(r);
+		return OUTCOME_DONE;
+	}
+	if (outcome != OUTCOME_DONE)
+		return outcome;
+	if (!r->delivered && clock_ms(CLOCK_MONOTONIC) - from < SHORT_MS) {
+		err_set(err, 0, "the API server ends each watch at once");
+		return OUTCOME_AWAY;
+	}
+	alive(r);
+	is_well(r);
+	return OUTCOME_DONE;
+}
+
+/* ---- one after the other */
+
+static bool is_cancelled(const struct reflector *r)
+{
+	return atomic_load(r->cancel);
+}
+
+static void wait_ms(const struct reflector *r, uint64_t ms)
+{
+	int64_t until = clock_ms(CLOCK_MONOTONIC) + (int64_t)ms;
+
+	for (int64_t left = (int64_t)ms; left > 0 && !is_cancelled(r);
+		left = until - clock_ms(CLOCK_MONOTONIC))
+		usleep((useconds_t)(left < LOOK_MS ? left : LOOK_MS) * 1000);
+}
+
+/* A line for each loss, and one more when it is of another kind; none for each attempt. */
+static void say_loss(struct reflector *r, enum outcome outcome, const struct err *err)
+{
+	if (r->said & 1u << outcome)
+		return;
+	r->said |= 1u << outcome;
+	if (outcome == OUTCOME_EXPIRED) {
+		log_info("%s are listed again: %s", r->name, err->text);
+		return;
+	}
+	log_warning("cannot %s %s, trying again: %s", r->in_watch ? "watch" : "list", r->name, err->text);
+	r->is_lost = true;
+}
+
+static void settle(struct reflector *r, enum outcome outcome, const struct err *err)
+{
+	uint64_t wait;
+
+	atomic_fetch_add(outcome == OUTCOME_EXPIRED ? &r->counts.expired : &r->counts.errors, 1);
+	r->listed = r->listed && outcome == OUTCOME_AWAY && r->failures < AWAY_MAX;
+	say_loss(r, outcome, err);
+	if (r->failures++ == 0 && outcome == OUTCOME_EXPIRED)
+		return;
+	wait = backoff_ms(r->failures, r->options.random());
+	if (r->response.retry_after_s > 0)
+		wait += (uint64_t)r->response.retry_after_s * 1000;
+	wait_ms(r, wait);
+}
+
+static void *run(void *arg)
+{
+	struct reflector *r = arg;
+
+	while (!is_cancelled(r)) {
+		struct err err = {""};
+		enum outcome outcome = r->listed ? watch(r, &err) : list(r, &err);
+
+		if (outcome != OUTCOME_DONE && outcome != OUTCOME_CANCELLED)
+			settle(r, outcome, &err);
+	}
+	return NULL;
+}
+
+/* ---- life */
+
+static void release(struct reflector *r)
+{
+	if (!r)
+		return;
+	api_client_free(r->client);
+	credentials_free(r->credentials);
+	api_response_release(&r->response);
+	free(r->path);
+	free(r->query);
+	free(r->version);
+	free(r->next);
+	free(r);
+}
+
+static void releasep(struct reflector **r)
+{
+	release(*r);
+}
+
+static int take_options(struct reflector *r, const struct reflector_options *options, struct err *err)
+{
+	if (text_set(&r->path, options->path) < 0 ||
+		text_set(&r->query, options->query ? options->query : "") < 0)
+		return err_no_memory(err);
+	r->name = strrchr(r->path, '/') + 1;
+	r->options.random = options->random ? options->random : backoff_random;
+	r->options.page = options->page ? options->page : PAGE;
+	r->options.watch_s = options->watch_s ? options->watch_s : WATCH_S;
+	r->options.idle_ms = options->idle_ms ? options->idle_ms : IDLE_MS;
+	return 0;
+}
+
+int reflector_new(const struct reflector_options *options, const struct credentials_options *credentials,
+	const struct reflector_events *events, void *ctx, const atomic_bool *cancel, struct reflector **ret,
+	struct err *err)
+{
+	const struct api_client_options how = {.cancel = cancel};
+	CLEANUP(releasep) struct reflector *r = calloc(1, sizeof(*r));
+	int x;
+
+	if (!r)
+		return err_no_memory(err);
+	api_response_init(&r->response);
+	r->events = *events;
+	r->ctx = ctx;
+	r->cancel = cancel;
+	x = take_options(r, options, err);
+	if (x == 0)
+		x = credentials_new(credentials, &r->credentials, err);
+	if (x == 0)
+		x = api_client_new(r->credentials, &how, &r->client, err);
+	if (x < 0)
+		return x;
+	x = thread_start(&r->thread, run, r);
+	if (x < 0)
+		return err_set(err, x, "cannot start a thread: %s", strerror(-x));
+	*ret = TAKE(r);
+	return 0;
+}
+
+void reflector_free(struct reflector *r)
+{
+	if (!r)
+		return;
+	pthread_join(r->thread, NULL);
+	release(r);
+}
+
+void reflector_counts(const struct reflector *r, struct reflector_counts *ret)
+{
+	const struct counters *c = &r->counts;
+
+	*ret = (struct reflector_counts){.lists = atomic_load(&c->lists),
+		.watches = atomic_load(&c->watches),
+		.objects = atomic_load(&c->objects),
+		.events = atomic_load(&c->events),
+		.bookmarks = atomic_load(&c->bookmarks),
+		.expired = atomic_load(&c->expired),
+		.errors = atomic_load(&c->errors)};
+}
