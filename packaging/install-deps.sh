@@ -10,7 +10,7 @@ set -eu
 # What to look for, and the Debian package that brings it: .pc module, command, or file.
 modules="hwloc=libhwloc-dev numa=libnuma-dev libcjson=libcjson-dev yaml-0.1=libyaml-dev libxxhash=libxxhash-dev
 libnghttp2=libnghttp2-dev libprotobuf-c=libprotobuf-c-dev libcurl=libcurl4-openssl-dev libsystemd=libsystemd-dev
-libmicrohttpd=libmicrohttpd-dev"
+libmicrohttpd=libmicrohttpd-dev gnutls=libgnutls28-dev"
 commands="make=make cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
 files="/usr/include/stdio.h=libc6-dev"
 case "${1:-}" in

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/daemon/http.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,110 +12,35 @@
 #include "common/cleanup.h"
 
 #define TEXT_MAX           (16u << 20)
-#define BACKLOG            128
 #define CONNECTIONS_KEPT   48u /* of more the oldest ends, so that nobody keeps the kubelet's probes out */
 #define CONNECTIONS_MAX    64u /* the library takes several before it ends one */
 #define CONNECTION_BYTES   ((size_t)8 << 10) /* one request's line and headers, and our headers */
 #define IDLE_SECONDS       2u
 #define THREAD_STACK_BYTES ((size_t)128 << 10)
+#define PIECE_BYTES        ((size_t)1 << 10)   /* as the library has it */
+#define POST_BYTES         ((size_t)256 << 10) /* of a connection, where bodies come in pieces */
+#define POST_PIECE_BYTES   ((size_t)64 << 10)
+#define POST_STACK_BYTES   ((size_t)1 << 20)
+#define TLS_PRIORITIES     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define CONTENT_TYPE       "text/plain; charset=utf-8"
+#define CONTENT_TYPE_JSON  "application/json"
 #define CONTENT_TYPE_PROM  "text/plain; version=0.0.4; charset=utf-8"
 #define LIBRARY            "libmicrohttpd.so.12"
 #define LIBRARY_REMEDY     "install libmicrohttpd, or give --http=off"
-
-/* ---- the address */
-
-static int parse_port(const char *text, uint16_t *ret)
-{
-	unsigned long port;
-	char *end;
-
-	errno = 0;
-	port = strtoul(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || port == 0 || port > UINT16_MAX)
-		return -EINVAL;
-	*ret = (uint16_t)port;
-	return 0;
-}
-
-int http_listen_parse(const char *text, struct http_listen *ret, struct err *err)
-{
-	const char *colon = strrchr(text, ':');
-	bool v6 = *text == '[';
-	struct http_listen l = {.off = !strcmp(text, "off")};
-	struct in6_addr parsed;
-	size_t len;
-
-	if (l.off) {
-		*ret = l;
-		return 0;
-	}
-	if (!colon || parse_port(colon + 1, &l.port) < 0)
-		return err_set(err, -EINVAL, "'%.100s' is not ADDRESS:PORT or 'off'", text);
-	len = (size_t)(colon - text);
-	if (v6 && text[len - 1] == ']') {
-		text++;
-		len -= 2;
-	}
-	if (len >= sizeof(l.address))
-		return err_set(err, -EINVAL, "'%.100s' is not an address", text);
-	memcpy(l.address, text, len);
-	if (inet_pton(v6 ? AF_INET6 : AF_INET, l.address, &parsed) != 1)
-		return err_set(err, -EINVAL,
-			"'%.100s' is not a numeric address; IPv6 addresses are in brackets", l.address);
-	*ret = l;
-	return 0;
-}
-
-int http_listen_check(const char *text, struct err *err)
-{
-	struct http_listen ignored;
-
-	return http_listen_parse(text, &ignored, err);
-}
-
-/* A listening socket on a numeric address of either family. */
-static int listen_on(const char *address, uint16_t port, bool *ret_v6, struct err *err)
-{
-	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	bool is_v6 = inet_pton(AF_INET6, address, &v6.sin6_addr) == 1;
-	const void *sockaddr = is_v6 ? (const void *)&v6 : &v4;
-	CLEANUP(closep) int fd = -1;
-	int on = 1, r;
-
-	if (!is_v6 && inet_pton(AF_INET, address, &v4.sin_addr) != 1)
-		return err_set(err, -EINVAL, "HTTP: '%.100s' is not a numeric address", address);
-	fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-		bind(fd, sockaddr, is_v6 ? sizeof(v6) : sizeof(v4)) < 0 || listen(fd, BACKLOG) < 0)
-		return err_set(
-			err, -errno, "HTTP: cannot listen on %s port %u: %s", address, port, strerror(errno));
-	*ret_v6 = is_v6;
-	r = fd;
-	fd = -1;
-	return r;
-}
-
-static uint16_t local_port(int fd)
-{
-	struct sockaddr_in6 a = {0}; /* its port is where that of the other family is */
-	socklen_t len = sizeof(a);
-
-	return getsockname(fd, (struct sockaddr *)&a, &len) < 0 ? 0 : ntohs(a.sin6_port);
-}
 
 /* ---- the library; the types of its functions are those of its header */
 
 struct library {
 	void *handle;
 	__typeof__(&MHD_start_daemon) start_daemon;
+	__typeof__(&MHD_quiesce_daemon) quiesce_daemon;
 	__typeof__(&MHD_stop_daemon) stop_daemon;
 	__typeof__(&MHD_create_response_from_buffer) create_response_from_buffer;
 	__typeof__(&MHD_add_response_header) add_response_header;
 	__typeof__(&MHD_queue_response) queue_response;
 	__typeof__(&MHD_destroy_response) destroy_response;
 	__typeof__(&MHD_get_connection_info) get_connection_info;
+	__typeof__(&MHD_lookup_connection_value) lookup_connection_value;
 };
 
 #define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "MHD_" #name))
@@ -128,10 +52,10 @@ static int library_load(struct library *ret, struct err *err)
 
 	if (!lib.handle)
 		return err_set(err, -ENOENT, "HTTP: %s; " LIBRARY_REMEDY, dlerror());
-	if (!LOAD(&lib, start_daemon) || !LOAD(&lib, stop_daemon) ||
+	if (!LOAD(&lib, start_daemon) || !LOAD(&lib, quiesce_daemon) || !LOAD(&lib, stop_daemon) ||
 		!LOAD(&lib, create_response_from_buffer) || !LOAD(&lib, add_response_header) ||
 		!LOAD(&lib, queue_response) || !LOAD(&lib, destroy_response) ||
-		!LOAD(&lib, get_connection_info)) {
+		!LOAD(&lib, get_connection_info) || !LOAD(&lib, lookup_connection_value)) {
 		dlclose(lib.handle);
 		return err_set(err, -ENOENT, "HTTP: a function is missing in " LIBRARY "; " LIBRARY_REMEDY);
 	}
@@ -141,34 +65,46 @@ static int library_load(struct library *ret, struct err *err)
 
 struct http_server {
 	struct library lib;
-	struct MHD_Daemon *daemon;
 	struct http_callbacks callbacks;
+	struct http_options options;
 	void *ctx;
 	uint16_t port;
+	bool v6;
+	int fd; /* listens; the library has duplicates of it */
+	struct http_tls tls;
+	struct front *front;
+};
+
+/* What one start of the library serves. */
+struct front {
+	const struct http_server *server;
+	struct MHD_Daemon *daemon;
 	struct client {
 		bool open;
-		int fd; /* -1 = its end has begun */
+		bool known; /* has shown a certificate that counts */
+		int fd;     /* -1 = its end has begun */
 		uint64_t number;
 	} clients[CONNECTIONS_MAX];
 	size_t n_clients; /* whose end has not begun */
 	uint64_t n_accepted;
+	size_t body_bytes; /* of all bodies under way */
 };
 
 /* ---- connections: all of this runs in the library's thread */
 
-static void drop(struct http_server *s, struct client *c)
+static void drop(struct front *f, struct client *c)
 {
 	c->fd = -1;
-	s->n_clients--;
+	f->n_clients--;
 }
 
 /* The library sees the end of its input, and closes. */
-static void end_oldest(struct http_server *s)
+static void end_oldest(struct front *f)
 {
 	struct client *oldest = NULL;
 
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
-		struct client *c = &s->clients[i];
+		struct client *c = &f->clients[i];
 
 		if (c->open && c->fd >= 0 && (!oldest || c->number < oldest->number))
 			oldest = c;
@@ -176,42 +112,42 @@ static void end_oldest(struct http_server *s)
 	if (!oldest)
 		return;
 	shutdown(oldest->fd, SHUT_RDWR);
-	drop(s, oldest);
+	drop(f, oldest);
 }
 
-static void count_client(struct http_server *s, int fd, void **context)
+static void count_client(struct front *f, int fd, void **context)
 {
 	size_t i = 0;
 
-	if (s->n_clients >= CONNECTIONS_KEPT)
-		end_oldest(s);
-	while (i < CONNECTIONS_MAX && s->clients[i].open)
+	if (f->n_clients >= CONNECTIONS_KEPT)
+		end_oldest(f);
+	while (i < CONNECTIONS_MAX && f->clients[i].open)
 		i++;
 	if (i == CONNECTIONS_MAX)
 		return;
-	s->clients[i] = (struct client){.open = true, .fd = fd, .number = s->n_accepted++};
-	s->n_clients++;
-	*context = &s->clients[i];
+	f->clients[i] = (struct client){.open = true, .fd = fd, .number = f->n_accepted++};
+	f->n_clients++;
+	*context = &f->clients[i];
 }
 
 /* A connection begins, or has ended and its socket is about to be closed. */
 static void notice(void *data, struct MHD_Connection *connection, void **context,
 	enum MHD_ConnectionNotificationCode what)
 {
-	struct http_server *s = data;
+	struct front *f = data;
 	const union MHD_ConnectionInfo *info;
 	struct client *c = *context;
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (c && c->fd >= 0)
-			drop(s, c);
+			drop(f, c);
 		if (c)
 			c->open = false;
 		return;
 	}
-	info = s->lib.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	info = f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
-		count_client(s, info->connect_fd, context);
+		count_client(f, info->connect_fd, context);
 }
 
 /* ---- answering */
@@ -245,20 +181,23 @@ static void answer_metrics(const struct http_server *s, struct answer *a)
 	a->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
+static bool is_page(const char *path)
+{
+	return !strcmp(path, "/healthz") || !strcmp(path, "/readyz") || !strcmp(path, "/metrics");
+}
+
 static void answer_path(const struct http_server *s, const char *path, bool readable, struct answer *a)
 {
-	bool healthz = !strcmp(path, "/healthz"), readyz = !strcmp(path, "/readyz");
-
-	if (!healthz && !readyz && strcmp(path, "/metrics") != 0) {
+	if (!is_page(path)) {
 		a->status = MHD_HTTP_NOT_FOUND;
 		strbuf_addstr(&a->text, "there are /healthz, /readyz and /metrics\n");
 	} else if (!readable) {
 		a->status = MHD_HTTP_METHOD_NOT_ALLOWED;
 		a->allow = true;
 		strbuf_addstr(&a->text, "GET and HEAD only\n");
-	} else if (healthz) {
+	} else if (!strcmp(path, "/healthz")) {
 		answer_state(s, s->callbacks.healthy, a);
-	} else if (readyz) {
+	} else if (!strcmp(path, "/readyz")) {
 		answer_state(s, s->callbacks.ready, a);
 	} else {
 		answer_metrics(s, a);
@@ -287,86 +226,299 @@ static enum MHD_Result send_answer(
 	return r;
 }
 
+/* ---- POST: the body is kept until it has ended */
+
+struct upload {
+	struct strbuf body;
+};
+
+static bool client_is_known(const struct front *f, struct MHD_Connection *connection)
+{
+	const struct library *lib = &f->server->lib;
+	const union MHD_ConnectionInfo *info =
+		lib->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct client *c = info ? info->socket_context : NULL;
+	bool known;
+
+	if (!f->server->options.tls.client_ca || (c && c->known))
+		return true;
+	info = lib->get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	known = info && http_tls_client_is_known(info->tls_session);
+	if (c)
+		c->known = known;
+	return known;
+}
+
+/* As it says of itself; a body in chunks does not. */
+static bool is_too_large(const struct front *f, struct MHD_Connection *connection)
+{
+	const char *text = f->server->lib.lookup_connection_value(
+		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return text && strtoull(text, NULL, 10) > f->server->options.body_max;
+}
+
+/* The scheduler's connections are old: who asks is among the last to be hung up on. */
+static void note_use(struct front *f, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct client *c = info ? info->socket_context : NULL;
+
+	if (c)
+		c->number = f->n_accepted++;
+}
+
+/* Refused before the body comes, or begun. */
+static enum MHD_Result begin_upload(
+	struct front *f, struct MHD_Connection *connection, struct answer *a, void **request)
+{
+	struct upload *u;
+
+	note_use(f, connection);
+	if (!client_is_known(f, connection)) {
+		a->status = MHD_HTTP_FORBIDDEN;
+		strbuf_addstr(&a->text, "no certificate of the client CA\n");
+		return send_answer(f->server, connection, a);
+	}
+	if (is_too_large(f, connection)) {
+		a->status = MHD_HTTP_CONTENT_TOO_LARGE;
+		strbuf_addf(&a->text, "at most %zu bytes\n", f->server->options.body_max);
+		return send_answer(f->server, connection, a);
+	}
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return MHD_NO;
+	u->body = (struct strbuf)STRBUF_INIT(f->server->options.body_max);
+	*request = u;
+	return MHD_YES;
+}
+
+static enum MHD_Result add_body(struct front *f, struct upload *u, const char *body, size_t *len)
+{
+	if (f->body_bytes + *len > 2 * f->server->options.body_max)
+		return MHD_NO;
+	strbuf_add(&u->body, body, *len);
+	if (strbuf_error(&u->body) < 0)
+		return MHD_NO;
+	f->body_bytes += *len;
+	*len = 0;
+	return MHD_YES;
+}
+
+static enum MHD_Result handle_post(struct front *f, struct MHD_Connection *connection, const char *path,
+	const char *body, size_t *body_len, void **request)
+{
+	const struct http_server *s = f->server;
+	CLEANUP(release_answer)
+	struct answer a = {.content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX + s->options.body_max)};
+	const struct upload *u = *request;
+
+	if (!u)
+		return begin_upload(f, connection, &a, request);
+	if (*body_len > 0)
+		return add_body(f, *request, body, body_len);
+	a.content_type = CONTENT_TYPE_JSON;
+	a.status = (unsigned)s->callbacks.post(s->ctx, path, u->body.text, u->body.len, &a.text);
+	if (strbuf_error(&a.text) < 0) {
+		strbuf_reset(&a.text);
+		a.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+	}
+	return send_answer(s, connection, &a);
+}
+
+/* A request has been answered, or its connection ends. */
+static void completed(
+	void *data, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how)
+{
+	struct front *f = data;
+	struct upload *u = *request;
+
+	(void)connection;
+	(void)how;
+	*request = NULL;
+	if (!u || (void *)u == data)
+		return;
+	f->body_bytes -= u->body.len;
+	strbuf_release(&u->body);
+	free(u);
+}
+
 /* Called when a request's headers are there, then for each piece of its body, then at its end. MHD_NO closes
  * the connection. */
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
-	const struct http_server *s = data;
+	struct front *f = data;
 	bool readable = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
 	CLEANUP(release_answer)
 	struct answer a = {
 		.status = MHD_HTTP_OK, .content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX)};
 
 	(void)version;
-	(void)body;
+	if (f->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path))
+		return handle_post(f, connection, path, body, body_len, request);
 	if (!*request && readable) {
 		*request = data;
 		return MHD_YES;
 	}
 	if (*body_len > 0)
 		return MHD_NO; /* no request of ours has a body */
-	answer_path(s, path, readable, &a);
-	return send_answer(s, connection, &a);
+	answer_path(f->server, path, readable, &a);
+	return send_answer(f->server, connection, &a);
 }
 
 /* ---- life */
 
-/* The library's thread inherits the signal mask: signals are the business of the caller's threads. */
-static struct MHD_Daemon *start_daemon(struct http_server *s, int fd, bool v6)
+static void front_free(struct front *f)
 {
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | (v6 ? MHD_USE_IPv6 : 0u);
+	const struct library *lib;
+
+	if (!f)
+		return;
+	lib = &f->server->lib;
+	if (f->daemon) {
+		CLEANUP(closep) int fd = lib->quiesce_daemon(f->daemon);
+
+		lib->stop_daemon(f->daemon);
+	}
+	free(f);
+}
+
+static void front_freep(struct front **f)
+{
+	front_free(*f);
+	*f = NULL;
+}
+
+/* What differs with TLS. */
+static void add_tls(const struct http_tls *tls, char *priorities, struct MHD_OptionItem *items)
+{
+	size_t n = 0;
+
+	if (tls->certificate.len > 0) {
+		items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate.text};
+		items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key.text};
+		items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities};
+	}
+	if (tls->client_ca.len > 0)
+		items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, tls->client_ca.text};
+	items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+}
+
+/* The library's thread inherits the signal mask: signals are the business of the caller's threads. */
+static struct MHD_Daemon *start_daemon(struct front *f, int fd, const struct http_tls *tls)
+{
+	const struct http_server *s = f->server;
+	bool posts = s->callbacks.post != NULL;
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (s->v6 ? MHD_USE_IPv6 : 0u) |
+			 (tls->certificate.len > 0 ? MHD_USE_TLS : 0u);
+	unsigned idle = s->options.idle_seconds > 0 ? s->options.idle_seconds : IDLE_SECONDS;
+	char priorities[] = TLS_PRIORITIES;
+	struct MHD_OptionItem items[5];
 	struct MHD_Daemon *daemon;
 	sigset_t all, before;
 
+	add_tls(tls, priorities, items);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	daemon = s->lib.start_daemon(flags, 0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_NOTIFY_CONNECTION, notice, s,
-		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_STACK_SIZE,
-		THREAD_STACK_BYTES, MHD_OPTION_END);
+	daemon = s->lib.start_daemon(flags, 0, NULL, NULL, handle, f, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_NOTIFY_CONNECTION, notice, f,
+		MHD_OPTION_NOTIFY_COMPLETED, completed, f, MHD_OPTION_CONNECTION_TIMEOUT, idle,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, posts ? POST_BYTES : CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, posts ? POST_PIECE_BYTES : PIECE_BYTES,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_STACK_SIZE,
+		posts ? POST_STACK_BYTES : THREAD_STACK_BYTES, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return daemon;
 }
 
-int http_server_start(const char *address, uint16_t port, const struct http_callbacks *callbacks, void *ctx,
-	struct http_server **ret, struct err *err)
+/* Serve on the server's socket with what is in `tls`. */
+static int front_start(
+	const struct http_server *s, const struct http_tls *tls, struct front **ret, struct err *err)
 {
-	CLEANUP(http_server_freep) struct http_server *s = calloc(1, sizeof(*s));
-	CLEANUP(closep) int fd = -1;
-	bool v6 = false;
-	int r;
+	CLEANUP(front_freep) struct front *f = calloc(1, sizeof(*f));
+	CLEANUP(closep) int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 
-	if (!s)
+	if (!f)
 		return err_no_memory(err);
-	s->callbacks = *callbacks;
-	s->ctx = ctx;
-	r = library_load(&s->lib, err);
-	if (r < 0)
-		return r;
-	fd = listen_on(address, port, &v6, err);
+	f->server = s;
 	if (fd < 0)
-		return fd;
-	s->port = local_port(fd);
-	s->daemon = start_daemon(s, fd, v6);
-	if (!s->daemon) {
+		return err_set(err, -errno, "HTTP: cannot listen: %s", strerror(errno));
+	f->daemon = start_daemon(f, fd, tls);
+	if (!f->daemon) {
 		/* It has closed the socket on most of its ways to fail. */
 		if (fcntl(fd, F_GETFD) < 0)
 			fd = -1;
 		return err_set(err, -ENOMEM, "HTTP: cannot start the server's thread");
 	}
-	fd = -1; /* the server's now */
+	fd = -1; /* the library's now */
+	*ret = TAKE(f);
+	return 0;
+}
+
+int http_server_start(const char *address, uint16_t port, const struct http_options *options,
+	const struct http_callbacks *callbacks, void *ctx, struct http_server **ret, struct err *err)
+{
+	CLEANUP(http_server_freep) struct http_server *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_no_memory(err);
+	s->fd = -1;
+	s->callbacks = *callbacks;
+	if (options)
+		s->options = *options;
+	s->ctx = ctx;
+	http_tls_init(&s->tls);
+	r = library_load(&s->lib, err);
+	if (r == 0)
+		r = http_tls_read(&s->options.tls, &s->tls, err);
+	if (r == 0)
+		r = http_tls_check(&s->tls, &s->options.tls, err);
+	if (r < 0)
+		return r;
+	s->fd = http_listen_open(address, port, &s->v6, err);
+	if (s->fd < 0)
+		return s->fd;
+	s->port = http_listen_port(s->fd);
+	r = front_start(s, &s->tls, &s->front, err);
+	if (r < 0)
+		return r;
 	*ret = TAKE(s);
 	return 0;
+}
+
+int http_server_renew(struct http_server *s, struct err *err)
+{
+	CLEANUP(http_tls_release) struct http_tls tls;
+	struct front *front;
+	int r;
+
+	http_tls_init(&tls);
+	r = http_tls_read(&s->options.tls, &tls, err);
+	if (r < 0 || http_tls_equal(&tls, &s->tls))
+		return r;
+	r = http_tls_check(&tls, &s->options.tls, err);
+	if (r == 0)
+		r = front_start(s, &tls, &front, err);
+	if (r < 0)
+		return r;
+	front_free(s->front);
+	s->front = front;
+	http_tls_release(&s->tls);
+	s->tls = tls;
+	http_tls_init(&tls);
+	return 1;
 }
 
 void http_server_free(struct http_server *s)
 {
 	if (!s)
 		return;
-	if (s->daemon)
-		s->lib.stop_daemon(s->daemon);
+	front_free(s->front);
+	closep(&s->fd);
+	http_tls_release(&s->tls);
 	if (s->lib.handle)
 		dlclose(s->lib.handle);
 	free(s);

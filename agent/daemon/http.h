@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The HTTP endpoint: GET and HEAD of /healthz, /readyz and /metrics, nothing else. libmicrohttpd serves it in
- * a thread of its own, and http.c is the only file that includes it; the library is loaded when the server
- * starts, because it and the libraries behind it would cost every command more than a millisecond at start.
+ * The HTTP endpoint: GET and HEAD of /healthz, /readyz and /metrics, POST where the caller takes it.
+ * libmicrohttpd serves it in a thread of its own, and http.c is the only file that includes it; the library is loaded
+ * when the server starts, because it and the libraries behind it would cost every command more than a millisecond at
+ * start.
  */
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/daemon/http_listen.h"
+#include "agent/daemon/http_tls.h"
 #include "common/err.h"
 #include "common/strbuf.h"
-
-#define HTTP_LISTEN_DEFAULT "127.0.0.1:8095"
-
-/* What --http says. */
-struct http_listen {
-	bool off;
-	char address[INET6_ADDRSTRLEN]; /* without brackets */
-	uint16_t port;
-};
-
-/* Parse "127.0.0.1:8095", "[::1]:8095" or "off": addresses are numeric. 0 or -EINVAL; `ret` is untouched on
- * failure. */
-int http_listen_parse(const char *text, struct http_listen *ret, struct err *err);
-
-/* The same as the check of an option. */
-int http_listen_check(const char *text, struct err *err);
 
 /* Called in the server's thread, so they take a lock for what the rest of the process changes; they must not
  * block. */
@@ -34,17 +20,40 @@ struct http_callbacks {
 	bool (*healthy)(void *ctx, struct strbuf *line); /* the process works; `line` says why not, or "ok" */
 	bool (*ready)(void *ctx, struct strbuf *line);   /* what is published is there and fresh */
 	int (*metrics)(void *ctx, struct strbuf *text);  /* 0 or -errno */
+	/*
+	 * A POST to another path than the three, with its whole body (and a NUL behind it). Returns the HTTP status;
+	 * `reply` goes out as application/json. NULL = there is no such path.
+	 */
+	int (*post)(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);
+};
+
+struct http_options {
+	/*
+	 * With a client CA only a client that shows a certificate of it is answered a POST (403 otherwise). GET is
+	 * answered to everybody: the kubelet's probes have no certificate.
+	 */
+	struct http_tls_files tls;
+	unsigned idle_seconds; /* after which a connection ends; 0 = 2. Go's clients keep one for 90 s. */
+	size_t body_max;       /* bytes of a POST's body; all bodies under way together have twice that */
 };
 
 struct http_server;
 
 /*
- * Start serving on a numeric address; port 0 takes a free one. The callbacks are copied and get `ctx`. Every
- * signal stays with the threads of the caller. *ret is the caller's, to be ended by http_server_free(). 0;
- * -errno with one line: the library is not there (-ENOENT), no such address, port in use, out of memory.
+ * Start serving on a numeric address; port 0 takes a free one. `options` NULL = plain HTTP, idle for 2 s at most. The
+ * callbacks and options are copied, not the paths of files, and the callbacks get `ctx`. Every signal stays with the
+ * threads of the caller. *ret is the caller's, to be ended by http_server_free(). 0; -errno with one line: a library
+ * is not there (-ENOENT), no such address, port in use, a file that cannot be read or used (http_tls.h), out of memory.
  */
-int http_server_start(const char *address, uint16_t port, const struct http_callbacks *callbacks, void *ctx,
-	struct http_server **ret, struct err *err);
+int http_server_start(const char *address, uint16_t port, const struct http_options *options,
+	const struct http_callbacks *callbacks, void *ctx, struct http_server **ret, struct err *err);
+
+/*
+ * Read the files of TLS again. Where something in them has changed, new connections get it, and the old ones end; an
+ * answer under way is finished. To be called now and then. 1 when they have changed; 0; -errno as from
+ * http_server_start(), and the server goes on with what it has.
+ */
+int http_server_renew(struct http_server *s, struct err *err);
 
 /* Finish the answer under way, close every connection, end the thread. NULL is fine. */
 void http_server_free(struct http_server *s);

@@ -340,7 +340,7 @@ static void try_http(struct loop *l)
 
 	if (listen->off || l->http)
 		return;
-	if (http_server_start(listen->address, listen->port, &callbacks, l, &l->http, &err) < 0) {
+	if (http_server_start(listen->address, listen->port, NULL, &callbacks, l, &l->http, &err) < 0) {
 		if (!l->http_failed)
 			log_warning("%s; trying again", err.text);
 		l->http_failed = true;

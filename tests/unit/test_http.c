@@ -12,9 +12,9 @@
 
 #include "agent/daemon/http.h"
 #include "common/cleanup.h"
+#include "tests/lib/http_client.h"
 
-#define REPLY_MAX   (1u << 20)
-#define DEADLINE_MS 10000
+#define REPLY_MAX (1u << 20)
 
 /* What the callbacks answer. */
 struct board {
@@ -70,7 +70,7 @@ static int setup(void **state)
 	struct err err = {""};
 
 	w->board.healthy = true;
-	assert_int_equal(http_server_start("127.0.0.1", 0, &callbacks, &w->board, &w->server, &err), 0);
+	assert_int_equal(http_server_start("127.0.0.1", 0, NULL, &callbacks, &w->board, &w->server, &err), 0);
 	assert_true(http_server_port(w->server) > 0);
 	*state = w;
 	return 0;
@@ -85,26 +85,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* A connection from 127.0.0.`host`. */
 static int dial_from(const struct world *w, unsigned host)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(http_server_port(w->server))};
-	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + host)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &to.sin_addr), 1);
-	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-	return fd;
+	return http_dial(host, http_server_port(w->server));
 }
 
 static int dial(const struct world *w)
@@ -112,58 +95,14 @@ static int dial(const struct world *w)
 	return dial_from(w, 1);
 }
 
-static void send_text(int fd, const char *text, size_t len)
-{
-	assert_int_equal(send(fd, text, len, MSG_NOSIGNAL), len);
-}
-
-/* Everything up to the end of the connection, or until `done` says that it is enough. */
-static void receive(int fd, bool (*done)(const struct strbuf *), struct strbuf *reply)
-{
-	int64_t deadline = now_ms() + DEADLINE_MS;
-
-	while (!done || !done(reply)) {
-		struct pollfd p = {.fd = fd, .events = POLLIN};
-		int left = (int)(deadline - now_ms());
-		char bytes[4096];
-		ssize_t n;
-
-		assert_true(left > 0);
-		assert_int_equal(poll(&p, 1, left), 1);
-		n = recv(fd, bytes, sizeof(bytes), 0);
-		if (n <= 0)
-			return;
-		strbuf_add(reply, bytes, (size_t)n);
-		assert_int_equal(strbuf_error(reply), 0);
-	}
-}
-
-/* One request on a connection of its own, and the whole reply. */
 static void ask_from(const struct world *w, unsigned host, const char *request, struct strbuf *reply)
 {
-	CLEANUP(closep) int fd = dial_from(w, host);
-
-	strbuf_reset(reply);
-	send_text(fd, request, strlen(request));
-	receive(fd, NULL, reply);
+	http_ask(host, http_server_port(w->server), request, strlen(request), reply);
 }
 
 static void ask(const struct world *w, const char *request, struct strbuf *reply)
 {
 	ask_from(w, 1, request, reply);
-}
-
-static int status_of(const struct strbuf *reply)
-{
-	return strncmp(reply->text, "HTTP/1.", 7) == 0 ? (int)strtol(reply->text + 9, NULL, 10) : 0;
-}
-
-static const char *body_of(const struct strbuf *reply)
-{
-	const char *end = strstr(reply->text, "\r\n\r\n");
-
-	assert_non_null(end);
-	return end + 4;
 }
 
 static void get(const struct world *w, const char *path, struct strbuf *reply)
@@ -180,27 +119,27 @@ static void pages_answer(void **state)
 	struct world *w = *state;
 
 	get(w, "/healthz", &reply);
-	assert_int_equal(status_of(&reply), 200);
-	test_assert_text("healthz", body_of(&reply), "ok\n");
+	assert_int_equal(http_status(&reply), 200);
+	test_assert_text("healthz", http_body(&reply), "ok\n");
 	assert_true(w->board.signals_blocked);
 	get(w, "/readyz", &reply);
-	assert_int_equal(status_of(&reply), 503);
-	test_assert_text("readyz", body_of(&reply), "not published yet\n");
+	assert_int_equal(http_status(&reply), 503);
+	test_assert_text("readyz", http_body(&reply), "not published yet\n");
 	w->board.ready = true;
 	w->board.healthy = false;
 	get(w, "/readyz?verbose=1", &reply);
-	assert_int_equal(status_of(&reply), 200);
+	assert_int_equal(http_status(&reply), 200);
 	get(w, "/healthz", &reply);
-	assert_int_equal(status_of(&reply), 503);
-	test_assert_text("healthz", body_of(&reply), "the loop has not turned for 20 s\n");
+	assert_int_equal(http_status(&reply), 503);
+	test_assert_text("healthz", http_body(&reply), "the loop has not turned for 20 s\n");
 	get(w, "/metrics", &reply);
-	assert_int_equal(status_of(&reply), 200);
+	assert_int_equal(http_status(&reply), 200);
 	assert_non_null(strstr(reply.text, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
-	test_assert_text("metrics", body_of(&reply), "a_metric 1\n");
+	test_assert_text("metrics", http_body(&reply), "a_metric 1\n");
 	w->board.metrics_error = -ENOMEM;
 	get(w, "/metrics", &reply);
-	assert_int_equal(status_of(&reply), 500);
-	test_assert_text("metrics", body_of(&reply), "");
+	assert_int_equal(http_status(&reply), 500);
+	test_assert_text("metrics", http_body(&reply), "");
 }
 
 static void head_has_no_body(void **state)
@@ -215,9 +154,9 @@ static void head_has_no_body(void **state)
 		snprintf(request, sizeof(request), "HEAD %s HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n",
 			pages[i]);
 		ask(w, request, &reply);
-		assert_int_equal(status_of(&reply), 200);
+		assert_int_equal(http_status(&reply), 200);
 		assert_non_null(strstr(reply.text, i ? "Content-Length: 11\r\n" : "Content-Length: 3\r\n"));
-		test_assert_text("body", body_of(&reply), "");
+		test_assert_text("body", http_body(&reply), "");
 	}
 }
 
@@ -243,9 +182,9 @@ static void the_rest_is_refused(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		ask(w, cases[i].request, &reply);
-		if (status_of(&reply) != cases[i].status)
+		if (http_status(&reply) != cases[i].status)
 			print_error("%s", cases[i].request);
-		assert_int_equal(status_of(&reply), cases[i].status);
+		assert_int_equal(http_status(&reply), cases[i].status);
 		assert_int_equal(
 			strstr(reply.text, "\r\nAllow: GET, HEAD\r\n") != NULL, cases[i].status == 405);
 	}
@@ -275,16 +214,16 @@ static void what_is_no_request_ends_the_connection(void **state)
 		CLEANUP(closep) int fd = dial(w);
 
 		strbuf_reset(&reply);
-		send_text(fd, requests[i], strlen(requests[i]));
+		http_send(fd, requests[i], strlen(requests[i]));
 		shutdown(fd, SHUT_WR);
-		receive(fd, NULL, &reply);
-		if (status_of(&reply) == 200)
+		http_receive(fd, NULL, &reply);
+		if (http_status(&reply) == 200)
 			print_error("answered: %s", requests[i]);
-		assert_int_not_equal(status_of(&reply), 200);
+		assert_int_not_equal(http_status(&reply), 200);
 	}
 	assert_int_equal(w->board.calls, 0);
 	get(w, "/healthz", &reply);
-	assert_int_equal(status_of(&reply), 200);
+	assert_int_equal(http_status(&reply), 200);
 }
 
 static void a_request_has_a_size(void **state)
@@ -301,9 +240,9 @@ static void a_request_has_a_size(void **state)
 
 		/* The server may close before it has read everything. */
 		send(fd, request.text, request.len, MSG_NOSIGNAL);
-		receive(fd, NULL, &reply);
+		http_receive(fd, NULL, &reply);
 	}
-	assert_int_not_equal(status_of(&reply), 200);
+	assert_int_not_equal(http_status(&reply), 200);
 	assert_int_equal(w->board.calls, 0);
 	strbuf_reset(&request);
 	strbuf_addstr(&request, "GET /");
@@ -314,11 +253,11 @@ static void a_request_has_a_size(void **state)
 
 		strbuf_reset(&reply);
 		send(fd, request.text, request.len, MSG_NOSIGNAL);
-		receive(fd, NULL, &reply);
+		http_receive(fd, NULL, &reply);
 	}
-	assert_int_not_equal(status_of(&reply), 200);
+	assert_int_not_equal(http_status(&reply), 200);
 	get(w, "/healthz", &reply);
-	assert_int_equal(status_of(&reply), 200);
+	assert_int_equal(http_status(&reply), 200);
 }
 
 static bool two_replies(const struct strbuf *reply)
@@ -335,9 +274,9 @@ static void a_connection_is_kept(void **state)
 	struct world *w = *state;
 	CLEANUP(closep) int fd = dial(w);
 
-	send_text(fd, request, strlen(request));
-	send_text(fd, request, strlen(request));
-	receive(fd, two_replies, &reply);
+	http_send(fd, request, strlen(request));
+	http_send(fd, request, strlen(request));
+	http_receive(fd, two_replies, &reply);
 	assert_int_equal(w->board.calls, 2);
 }
 
@@ -347,22 +286,22 @@ static void slow_clients_hold_up_nobody(void **state)
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX), rest = STRBUF_INIT(REPLY_MAX);
 	struct world *w = *state;
 	CLEANUP(closep) int silent = dial(w), half = dial(w), deaf = dial(w);
-	int64_t start = now_ms();
+	int64_t start = http_now_ms();
 
 	w->board.metrics_bytes = 8u << 20;
-	send_text(half, "GET /met", 8);
-	send_text(deaf, "GET /metrics HTTP/1.1\r\nHost: n\r\n\r\n", 35); /* and reads nothing */
+	http_send(half, "GET /met", 8);
+	http_send(deaf, "GET /metrics HTTP/1.1\r\nHost: n\r\n\r\n", 35); /* and reads nothing */
 	for (unsigned i = 0; i < 20; i++) {
 		get(w, "/healthz", &reply);
-		assert_int_equal(status_of(&reply), 200);
+		assert_int_equal(http_status(&reply), 200);
 	}
-	assert_true(now_ms() - start < 2000);
-	receive(half, NULL, &rest); /* ends when the server hangs up */
-	receive(silent, NULL, &rest);
-	assert_true(now_ms() - start < 4500);
-	assert_int_not_equal(status_of(&rest), 200);
+	assert_true(http_now_ms() - start < 2000);
+	http_receive(half, NULL, &rest); /* ends when the server hangs up */
+	http_receive(silent, NULL, &rest);
+	assert_true(http_now_ms() - start < 4500);
+	assert_int_not_equal(http_status(&rest), 200);
 	get(w, "/healthz", &reply);
-	assert_int_equal(status_of(&reply), 200);
+	assert_int_equal(http_status(&reply), 200);
 }
 
 #define CLIENTS            40 /* no more than are kept */
@@ -386,7 +325,7 @@ static void *run_client(void *data)
 
 	for (unsigned i = 0; i < REQUESTS; i++) {
 		ask_from(c->world, c->host, requests[i % 2], &reply);
-		c->good += status_of(&reply) == 200;
+		c->good += http_status(&reply) == 200;
 	}
 	return NULL;
 }
@@ -426,15 +365,16 @@ static void idle_connections_keep_out_nobody(void **state)
 
 		for (size_t n = 0; n < cases[i].connections; n++)
 			idle[n] = dial_from(w, 1 + (unsigned)n % cases[i].hosts);
-		start = now_ms();
+		start = http_now_ms();
 		for (unsigned n = 0; n < 10; n++) {
 			get(w, "/healthz", &reply);
-			assert_int_equal(status_of(&reply), 200);
+			assert_int_equal(http_status(&reply), 200);
 		}
-		if (now_ms() - start > 1000)
-			fail_msg("%zu connections: %d ms", cases[i].connections, (int)(now_ms() - start));
+		if (http_now_ms() - start > 1000)
+			fail_msg(
+				"%zu connections: %d ms", cases[i].connections, (int)(http_now_ms() - start));
 		strbuf_reset(&reply);
-		receive(idle[0], NULL, &reply); /* where it is not among the oldest, by its time */
+		http_receive(idle[0], NULL, &reply); /* where it is not among the oldest, by its time */
 		for (size_t n = 0; n < cases[i].connections; n++)
 			close(idle[n]);
 	}
@@ -451,13 +391,14 @@ static void it_ends_with_connections_open(void **state)
 	for (unsigned i = 0; i < 5; i++) {
 		CLEANUP(closep) int silent = -1, half = -1;
 
-		assert_int_equal(http_server_start("127.0.0.1", 0, &callbacks, &board, &w.server, &err), 0);
+		assert_int_equal(
+			http_server_start("127.0.0.1", 0, NULL, &callbacks, &board, &w.server, &err), 0);
 		silent = dial(&w);
 		half = dial(&w);
-		send_text(half, "GET ", 4);
-		start = now_ms();
+		http_send(half, "GET ", 4);
+		start = http_now_ms();
 		http_server_free(w.server);
-		assert_true(now_ms() - start < 1000);
+		assert_true(http_now_ms() - start < 1000);
 	}
 }
 
@@ -468,16 +409,17 @@ static void a_port_in_use_is_said(void **state)
 	struct err err = {""};
 	char want[128];
 
-	assert_int_equal(http_server_start("127.0.0.1", http_server_port(w->server), &callbacks, &w->board,
-				 &other, &err),
+	assert_int_equal(http_server_start("127.0.0.1", http_server_port(w->server), NULL, &callbacks,
+				 &w->board, &other, &err),
 		-EADDRINUSE);
 	assert_null(other);
 	snprintf(want, sizeof(want), "HTTP: cannot listen on 127.0.0.1 port %u: Address already in use",
 		http_server_port(w->server));
 	test_assert_text("error", err.text, want);
 	assert_int_equal(
-		http_server_start("192.0.2.1", 0, &callbacks, &w->board, &other, &err), -EADDRNOTAVAIL);
-	assert_int_equal(http_server_start("localhost", 0, &callbacks, &w->board, &other, &err), -EINVAL);
+		http_server_start("192.0.2.1", 0, NULL, &callbacks, &w->board, &other, &err), -EADDRNOTAVAIL);
+	assert_int_equal(
+		http_server_start("localhost", 0, NULL, &callbacks, &w->board, &other, &err), -EINVAL);
 	test_assert_text("error", err.text, "HTTP: 'localhost' is not a numeric address");
 	assert_null(other);
 }
@@ -502,13 +444,13 @@ static void ipv6_is_served_too(void **state)
 	(void)state;
 	if (!have_ipv6())
 		test_skip("this machine has no ::1");
-	assert_int_equal(http_server_start("::1", 0, &callbacks, &board, &server, NULL), 0);
+	assert_int_equal(http_server_start("::1", 0, NULL, &callbacks, &board, &server, NULL), 0);
 	a.sin6_port = htons(http_server_port(server));
 	fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-	send_text(fd, request, strlen(request));
-	receive(fd, NULL, &reply);
-	assert_int_equal(status_of(&reply), 200);
+	http_send(fd, request, strlen(request));
+	http_receive(fd, NULL, &reply);
+	assert_int_equal(http_status(&reply), 200);
 }
 
 static void addresses_parse(void **state)
