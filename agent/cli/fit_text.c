@@ -55,6 +55,16 @@ static void add_verdict(const struct fit_report *report, struct strbuf *out)
 	strbuf_addch(out, '\n');
 }
 
+/* What the answer leaves open. */
+static void add_unchecked(const struct fit_report *report, struct strbuf *out)
+{
+	if (report->unchecked.n_items == 0)
+		return;
+	strbuf_addstr(out, " (not checked: ");
+	strbuf_add_one_line(out, report->unchecked.items[0]);
+	strbuf_addf(out, "%s)", report->unchecked.n_items > 1 ? " and others" : "");
+}
+
 void fit_text_nearest(const struct fit_report *report, struct strbuf *out)
 {
 	const struct admission_nearest *n = &report->nearest;
@@ -69,6 +79,7 @@ void fit_text_nearest(const struct fit_report *report, struct strbuf *out)
 		strbuf_add_one_line(out, report->nearest_container);
 		strbuf_addch(out, '\'');
 	}
+	add_unchecked(report, out);
 }
 
 static void add_nearest(const struct fit_report *report, struct strbuf *out)
@@ -140,15 +151,28 @@ static void add_set(const struct what_frees *w, struct strbuf *out)
 			w->verdicts);
 }
 
-static void add_frees(const struct what_frees *w, const struct fit_priority *p, struct strbuf *out)
+static void add_unknown_set(const struct fit_report *report, struct strbuf *out)
 {
+	if (report->answer != KUBELET_REJECTS)
+		return;
+	strbuf_addstr(out, "  which pods would have to go is not known");
+	add_unchecked(report, out);
+	strbuf_addch(out, '\n');
+}
+
+static void add_frees(const struct fit_report *report, struct strbuf *out)
+{
+	const struct what_frees *w = &report->frees;
+	const struct fit_priority *p = &report->priority;
+
+	if (w->answer == WHAT_FREES_UNKNOWN)
+		add_unknown_set(report, out);
 	if (w->answer == WHAT_FREES_NO_SET)
 		add_no_set(w, p->n_not_below + p->n_unknown > 0, out);
-	else if (w->answer == WHAT_FREES_SET)
+	if (w->answer == WHAT_FREES_SET)
 		add_set(w, out);
-	else
-		return;
-	add_priority(p, out);
+	if (w->answer == WHAT_FREES_NO_SET || w->answer == WHAT_FREES_SET)
+		add_priority(p, out);
 }
 
 static void add_hint(const struct fit_container *c, struct strbuf *out)
@@ -256,7 +280,7 @@ void fit_text(const struct fit_report *report, const struct inventory *inventory
 
 	add_verdict(report, out);
 	add_nearest(report, out);
-	add_frees(&report->frees, &report->priority, out);
+	add_frees(report, out);
 	add_containers(report, out);
 	strbuf_addch(out, '\n');
 	if (report->answer == KUBELET_ADMITS || report->rest_fits)

@@ -9,8 +9,10 @@
 #include "agent/model/model.h"
 #include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
+#include "common/resource_name.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
+#include "scoring/request.h"
 
 void what_frees_release(struct what_frees *w)
 {
@@ -266,18 +268,23 @@ static int ask_without(const struct search *s, enum kubelet_answer *ret)
 	return r;
 }
 
-/* Whether the chosen pods are enough. */
-static int try(struct search *s, bool *ret)
+/* The verdict without the chosen pods. */
+static int ask_chosen(struct search *s, enum kubelet_answer *ret)
 {
-	enum kubelet_answer answer;
-	int r;
-
 	memset(s->gone, 0, s->state->allocations.n_items * sizeof(*s->gone));
 	for (size_t h = 0; h < s->n_holders; h++)
 		for (size_t i = s->holders[h].first; i < s->holders[h].end && s->chosen[h]; i++)
 			s->gone[i] = true;
 	s->verdicts++;
-	r = ask_without(s, &answer);
+	return ask_without(s, ret);
+}
+
+/* Whether the chosen pods are enough. */
+static int try(struct search *s, bool *ret)
+{
+	enum kubelet_answer answer;
+	int r = ask_chosen(s, &answer);
+
 	if (r == 0)
 		*ret = answer == KUBELET_ADMITS;
 	return r;
@@ -399,19 +406,46 @@ static int take_best(const struct search *s, struct what_frees *w)
 	return 0;
 }
 
+/* The pod asks for a device that is not known, which verdicts pass over. */
+static int is_in_part_unknown(const struct search *s, const struct node_asker *asker, bool *ret)
+{
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	int r = request_of_node(s->pod, &wanted);
+
+	*ret = false;
+	for (size_t i = 0; i < wanted.n_items && r == 0; i++)
+		*ret = *ret || (!resource_name_is_native(wanted.items[i].name) &&
+				       node_kubelet_device(&asker->known, s->state, wanted.items[i].name) ==
+					       NODE_DEVICE_UNKNOWN);
+	return r;
+}
+
+/* Whether some set is enough, by the verdict without all who may go. A device that verdicts pass over can make the
+ * answer no, and of a pod with several containers also yes: one goes elsewhere and leaves another its room. */
+static int begin(struct search *s, const struct node_asker *asker, enum what_frees_answer *ret)
+{
+	enum kubelet_answer answer = KUBELET_REJECTS;
+	bool in_part = false;
+	int r = is_in_part_unknown(s, asker, &in_part);
+
+	memset(s->chosen, 1, s->n_holders * sizeof(*s->chosen));
+	if (r == 0 && s->n_holders > 0)
+		r = ask_chosen(s, &answer);
+	if (answer == KUBELET_UNKNOWN || (in_part && (answer == KUBELET_ADMITS || s->pod->n_containers > 1)))
+		*ret = WHAT_FREES_UNKNOWN;
+	else
+		*ret = answer == KUBELET_ADMITS ? WHAT_FREES_SET : WHAT_FREES_NO_SET;
+	return r;
+}
+
 /* The node refuses the pod. */
 static int search(struct search *s, const struct node_asker *asker, struct what_frees *w)
 {
-	bool enough = false;
 	int r = search_init(s, asker);
 
-	if (r < 0)
-		return r;
-	memset(s->chosen, 1, s->n_holders * sizeof(*s->chosen));
-	if (s->n_holders > 0)
-		r = try(s, &enough);
-	if (r == 0 && enough) {
-		w->answer = WHAT_FREES_SET;
+	if (r == 0)
+		r = begin(s, asker, &w->answer);
+	if (r == 0 && w->answer == WHAT_FREES_SET) {
 		keep_best(s);
 		r = shrink(s, true);
 		if (r == 0)
@@ -420,8 +454,6 @@ static int search(struct search *s, const struct node_asker *asker, struct what_
 			r = find(s);
 		if (r == 0)
 			r = take_best(s, w);
-	} else {
-		w->answer = WHAT_FREES_NO_SET;
 	}
 	w->gave_up = s->gave_up;
 	w->movable = s->n_holders;

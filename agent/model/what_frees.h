@@ -12,7 +12,7 @@
 
 enum what_frees_answer {
 	WHAT_FREES_NOT_ASKED,
-	WHAT_FREES_UNKNOWN, /* the kubelet's verdict is not known */
+	WHAT_FREES_UNKNOWN, /* the kubelet's verdict is not known, now or without these pods */
 	WHAT_FREES_NOTHING, /* the pod is admitted as it is */
 	WHAT_FREES_SET,
 	WHAT_FREES_NO_SET, /* the node is too small: it refuses the pod also without all of them */
@@ -53,7 +53,8 @@ struct what_frees_known {
  * back as the kubelet's managers do. `known` may be NULL.
  *
  * It is first asked whether the node without all of them admits the pod. A kubelet that would refuse a pod on the
- * emptier node and admit it on the fuller one, which happens to pods of several containers, gets no set then.
+ * emptier node and admit it on the fuller one, which happens to pods of several containers, gets no set then. A
+ * pod that asks for a device resource whose free devices are not known gets none either: the answer is not known.
  *
  * 0 or -ENOMEM; `ret` (zeroed) is untouched on failure.
  */

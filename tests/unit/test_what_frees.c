@@ -173,6 +173,38 @@ static void a_verdict_that_is_not_known(void **state)
 	node_sim_release(&sim);
 }
 
+/* A device of which nothing is known may keep the pod out although nobody else is left. */
+static void nobody_goes_for_a_device_that_is_not_known(void **state)
+{
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	sim.state.allocations.registered_known = false;
+	assert_frees(&sim, "app cpu=4 memory=1Gi", "p1: 7 CPUs");
+	assert_frees(&sim, "app cpu=4 memory=1Gi v.com/other=1", "unknown");
+	assert_frees(&sim, "app cpu=9 memory=1Gi v.com/other=1", "no set");
+	/* It may send one container elsewhere, which leaves another its room. */
+	assert_frees(&sim, "app cpu=9 memory=1Gi v.com/other=1; app cpu=1 memory=1Gi", "unknown");
+	node_sim_release(&sim);
+}
+
+/* The node is full of pods whatever the settings are; without them it depends on the settings. */
+static void a_verdict_that_is_not_known_without_them(void **state)
+{
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	sim.state.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	assert_frees(&sim, "app cpu=6 memory=1Gi", "unknown");
+	node_sim_release(&sim);
+}
+
 /* Takes out the pod of that name, or by that hash or UID. Whether there was one. */
 static bool take(struct node_sim *sim, const char *name)
 {
@@ -389,6 +421,8 @@ int main(void)
 		cmocka_unit_test(who_may_not_go),
 		cmocka_unit_test(the_node_as_a_whole),
 		cmocka_unit_test(a_verdict_that_is_not_known),
+		cmocka_unit_test(nobody_goes_for_a_device_that_is_not_known),
+		cmocka_unit_test(a_verdict_that_is_not_known_without_them),
 		cmocka_unit_test(pods_that_are_named_go),
 		cmocka_unit_test(as_good_as_every_subset),
 	};
