@@ -16,7 +16,8 @@
 #define TITLE_SIZE 512
 #define BODY_MAX   (64u << 20)
 
-/* Colours: from the held ones of `nrtd show` to its free ones, in even steps of lightness. */
+/* Colours: from the held ones of `nrtd show` to its free ones, in even steps of lightness; on a dark page what is held is
+ * the lighter one. */
 static const char style_sheet[] =
 	"<style>\n"
 	"text{font:12px sans-serif;fill:#1f2328}\n"
@@ -27,8 +28,9 @@ static const char style_sheet[] =
 	".s0{fill:#57779a}.s1{fill:#86a3bd}.s2{fill:#a9c2cf}.s3{fill:#c5dbdd}.s4{fill:#d8ece6}.s5{fill:#effaf4}\n"
 	".none{fill:none;stroke-dasharray:2 2}.dark{fill:#10243a}.light{fill:#fff}\n"
 	"@media (prefers-color-scheme:dark){\n"
-	"text{fill:#e6edf3}.faint{fill:#9198a1}.dark{fill:#10243a}.light{fill:#fff}\n"
-	".page{fill:#0d1117;stroke:#3d444d}\n"
+	"text{fill:#e6edf3}.faint{fill:#9198a1}.dark{fill:#fff}.light{fill:#10243a}\n"
+	".page{fill:#0d1117;stroke:#3d444d}.s0,.s1,.s2,.s3,.s4,.s5,.none{stroke:#6d8fb5}\n"
+	".s0{fill:#8fb0d6}.s1{fill:#4c7094}.s2{fill:#3d607b}.s3{fill:#2e5061}.s4{fill:#204246}.s5{fill:#12352a}\n"
 	"}\n"
 	"</style>\n";
 
