@@ -252,6 +252,31 @@ static void fill_memory(const struct settings *s, const struct memory_node *stat
 		set_amount(amount, capacity, usable, usable);
 }
 
+bool model_free_pages(const struct machine *m, const struct settings *s, const struct allocations *a,
+	const char *name, qty_t *ret)
+{
+	bool known = false;
+	qty_t sum = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (size_t p = 0; p < m->nodes[i].n_pools; p++) {
+			const struct hugepage_pool *pool = &m->nodes[i].pools[p];
+			struct inventory_amount amount = {0};
+			char own[RESOURCE_NAME_HUGEPAGES_SIZE];
+
+			resource_name_of_hugepages(pool->page_bytes, own);
+			if (strcmp(own, name) != 0)
+				continue;
+			known = true;
+			fill_memory(s, state_of(a, m->nodes[i].id), m->nodes[i].id, name,
+				pool->page_bytes * pool->pages, 0, &amount);
+			sum = qty_add(sum, amount.available);
+		}
+	if (known)
+		*ret = sum;
+	return known;
+}
+
 static int fill_node(const struct machine *m, size_t at, const struct settings *s,
 	const struct allocations *a, const struct cpu_books *cpus, struct inventory *inv)
 {

@@ -15,6 +15,13 @@ int model_reserved_cpus(
 	const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err);
 
 /*
+ * Hugepages of this name ("hugepages-1Gi") that are free on all NUMA nodes together, as in the inventory, in bytes. False
+ * when the machine has no pool of that size.
+ */
+bool model_free_pages(const struct machine *m, const struct settings *s, const struct allocations *a,
+	const char *name, qty_t *ret);
+
+/*
  * The inventory. Per NUMA node (ascending id) and resource:
  *
  *	cpu          capacity = online CPUs that belong to the node; allocatable = without the reserved ones, and

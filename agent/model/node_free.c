@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/model/model.h"
 #include "common/cleanup.h"
 
 /* What pods hold of one resource, in units of it. */
@@ -170,7 +171,7 @@ int node_free_amounts(
 		r = set(ret, "cpu", cpus, QUANTITY_DECIMAL_SI);
 	if (r == 0)
 		r = set(ret_unsure, "cpu", unsure, QUANTITY_DECIMAL_SI);
-	if (r == 0 && inventory_resource(&node->inventory, "memory") >= 0)
+	if (r == 0 && node->machine.memory_bytes > 0)
 		r = set_bytes(node, "memory", free_memory(node), ret, ret_unsure);
 	return r;
 }
@@ -181,6 +182,8 @@ int node_free_pages(const struct node_state *node, const char *name, struct reso
 	int resource = inventory_resource(&node->inventory, name);
 	qty_t sum = 0;
 
+	if (model_free_pages(&node->machine, &node->settings, &node->allocations, name, &sum))
+		return set_bytes(node, name, sum, ret, ret_unsure);
 	for (size_t i = 0; i < node->inventory.n_nodes && resource >= 0; i++)
 		sum = qty_add(sum, inventory_amount(&node->inventory, i, (size_t)resource)->available);
 	return set_bytes(node, name, sum, ret, ret_unsure);

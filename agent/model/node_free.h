@@ -19,7 +19,8 @@
 int node_free_amounts(
 	const struct node_state *node, struct resource_list *ret, struct resource_list *ret_unsure);
 
-/* The same for the hugepages of this name ("hugepages-1Gi"); 0 where the node has none. */
+/* The same for the hugepages of this name ("hugepages-1Gi"); 0 where the node has none. They are the machine's, whatever
+ * the zones leave out; the zones' where nothing else is known of the machine. */
 int node_free_pages(const struct node_state *node, const char *name, struct resource_list *ret,
 	struct resource_list *ret_unsure);
 

@@ -107,6 +107,17 @@ fit "what the node's other pods ask for" 3 "cpu: 10 wanted, the node has at most
 fit "and without one of them" 0 "fits: 10 CPUs" --cpus 10 --policy none --nodes "$dir/held.yaml" --node-name w10 \
 	--without-pod default/shared
 
+# --- what is left out of the zones is still the machine's
+"$nrtd" dump --sysroot "$node" --node-name w11 --exclude-resources 'hugepages-*' --exclude-resources memory >"$dir/w11.yaml" 2>/dev/null
+if grep -q 'name: \(hugepages\|memory$\)' "$dir/w11.yaml"; then not_ok "they are left out" "$dir/w11.yaml"; else ok "they are left out"; fi
+for pages in 4 9; do
+	[ $pages -eq 4 ] && status=0 || status=3
+	fit "hugepages that the zones leave out, $pages" $status "${pages}Gi hugepages-1Gi" --hugepages-1Gi $pages --exclude-resources 'hugepages-*'
+	"$nrtd" fit --nrt "$dir/w11.yaml" --node-name w11 --hugepages-1Gi $pages >"$dir/out" 2>"$dir/err"
+	if [ $? -eq $status ]; then ok "the same of the object"; else not_ok "the same of the object" "$dir/out"; fi
+done
+fit "memory that the zones leave out" 3 "memory: 1Ti wanted, the node has" --cpus 2 --memory 1Ti --policy none --exclude-resources memory
+
 # --- devices, and what is not looked at
 fit "a device of which nobody tells" 1 "which devices are free is not known" --cpus 2 --device foo/bar=1
 mkdir "$node/var/lib/kubelet/device-plugins"
