@@ -99,26 +99,6 @@ static int zones_init(struct zones *z, const struct zone_facts *facts, struct er
 
 /* ---- CPUs */
 
-/* The zones list as many CPUs as they count, and none twice. */
-static int ids_agree(const struct zones *z, bool *ret)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t seen = hwloc_bitmap_alloc();
-	bool agree = z->facts->cpus != NULL;
-
-	if (!seen)
-		return -ENOMEM;
-	for (size_t i = 0; i < z->n && agree; i++) {
-		hwloc_const_bitmap_t own = z->facts->cpus[z->order[i]];
-
-		agree = own && cpuset_size(own) == units_of(z->inv, z->order[i], z->cpu).capacity &&
-			hwloc_bitmap_last(own) < MACHINE_MAX_CPUS && !hwloc_bitmap_intersects(seen, own);
-		if (agree && hwloc_bitmap_or(seen, seen, own) < 0)
-			return -ENOMEM;
-	}
-	*ret = agree;
-	return 0;
-}
-
 static int add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned node)
 {
 	struct machine *m = &s->machine;
@@ -132,13 +112,12 @@ static int add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned no
 }
 
 /* One NUMA node: its first CPUs are reserved, its last ones available. */
-static int add_node(const struct zones *z, size_t at, bool listed, unsigned *next, struct node_state *s,
-	hwloc_bitmap_t held)
+static int add_node(
+	const struct zones *z, size_t at, unsigned *next, struct node_state *s, hwloc_bitmap_t held)
 {
 	const struct units u = units_of(z->inv, at, z->cpu);
 	struct machine *m = &s->machine;
 	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
-	int listed_id = -1;
 	unsigned core = 0;
 
 	if (!node)
@@ -148,9 +127,7 @@ static int add_node(const struct zones *z, size_t at, bool listed, unsigned *nex
 	node->memory_bytes = units_of(z->inv, at, inventory_resource(z->inv, "memory")).capacity;
 	for (uint64_t i = 0; i < u.capacity && node->cpus; i++) {
 		bool reserved = i < u.capacity - u.allocatable, free = i >= u.capacity - u.available;
-		unsigned id =
-			listed ? (unsigned)(listed_id = hwloc_bitmap_next(z->facts->cpus[at], listed_id))
-			       : (*next)++;
+		unsigned id = (*next)++;
 
 		if (i % 2 == 0 || !z->facts->full_pcpus_only)
 			core = id;
@@ -178,12 +155,11 @@ static int copy_distances(const struct zones *z, struct machine *m)
 
 static int make_machine(const struct zones *z, struct node_state *s, hwloc_bitmap_t held)
 {
-	bool listed = false;
 	unsigned next = 0;
-	int r = ids_agree(z, &listed);
+	int r = 0;
 
 	for (size_t i = 0; i < z->n && r == 0; i++)
-		r = add_node(z, z->order[i], listed, &next, s, held);
+		r = add_node(z, z->order[i], &next, s, held);
 	if (r == 0)
 		r = machine_derive(&s->machine);
 	return r == 0 ? copy_distances(z, &s->machine) : r;

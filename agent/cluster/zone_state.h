@@ -10,9 +10,6 @@
 /* What an object says of its node. */
 struct zone_facts {
 	struct inventory *inventory; /* its Node zones and its effective Topology Manager settings */
-	/* The CPUs of each node of the inventory, by position, where the zones list them; NULL, or a NULL of one
-	 * node, = not listed. Ids are used only where they agree with the amounts. */
-	const hwloc_const_bitmap_t *cpus;
 	enum cpu_manager_policy cpu_manager;       /* or unknown */
 	bool full_pcpus_only;                      /* the object says so */
 	enum memory_manager_policy memory_manager; /* or unknown */
@@ -23,7 +20,7 @@ struct zone_facts {
 /*
  * Make a state that the zones would show. Each CPU is a core (under full-pcpus-only each two), each NUMA node a
  * socket, and each zone's devices are near that NUMA node alone. As many CPUs, bytes and devices are free as the zones
- * have available; one nameless container holds the rest of what is allocatable. Zones that have nothing are left out,
+ * have available, by ids of no meaning; one nameless container holds the rest of what is allocatable. Zones that have nothing are left out,
  * since they fill gaps in the ids. The kubelet is of the newest release; it reserves what is not allocatable.
  *
  * A CPU manager that is not known is taken for static where the Topology Manager aligns or full-pcpus-only is set,

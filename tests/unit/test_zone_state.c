@@ -54,13 +54,6 @@ static void assert_answer(const struct node_state *state, const char *text, enum
 	pod_request_release(&pod);
 }
 
-static void assert_set(hwloc_const_bitmap_t set, const char *want)
-{
-	CLEANUP(freep) char *text = cpuset_print(set);
-
-	assert_string_equal(text, want);
-}
-
 static const unsigned two[] = {0, 1};
 static const struct amounts cpus_only[] = {{"cpu", 16, 15, 8}};
 
@@ -96,33 +89,6 @@ static void each_policy_decides(void **state)
 		assert_answer(&s, "app cpu=6 memory=1Gi; app cpu=6 memory=1Gi", cases[i].two_of_six);
 		assert_answer(&s, "init cpu=17 memory=1Gi; app cpu=1 memory=1Gi", KUBELET_REJECTS);
 	}
-}
-
-/* Where the zones list as many CPUs as they count, these are the CPUs; else they are numbered. */
-static void ids_are_the_listed_ones_where_they_agree(void **state)
-{
-	hwloc_bitmap_t cpus[2] = {NULL, NULL};
-
-	(void)state;
-	assert_int_equal(cpuset_parse("0-7,16-23", &cpus[0], NULL), 0);
-	assert_int_equal(cpuset_parse("8-15,24-31", &cpus[1], NULL), 0);
-	for (unsigned round = 0; round < 3; round++) {
-		CLEANUP(node_state_release) struct node_state s;
-		const hwloc_const_bitmap_t listed[] = {cpus[0], cpus[1]};
-		struct inventory zones;
-		const struct zone_facts facts = {.inventory = &zones, .cpus = round ? listed : NULL};
-
-		if (round == 2) /* one CPU is in both */
-			hwloc_bitmap_set(cpus[1], 0), hwloc_bitmap_clr(cpus[1], 8);
-		make_zones(two, 2, cpus_only, 1, &zones);
-		assert_int_equal(zone_state_make("n", &facts, &s, NULL), 0);
-		assert_int_equal(s.machine.n_cpus, 32);
-		assert_set(s.machine.nodes[1].cpus, round == 1 ? "8-15,24-31" : "16-31");
-		assert_set(s.reserved.cpus, round == 1 ? "0,8" : "0,16");
-		assert_set(s.allocations.shared, round == 1 ? "0,8,16-31" : "0,8-16,24-31");
-	}
-	hwloc_bitmap_free(cpus[0]);
-	hwloc_bitmap_free(cpus[1]);
 }
 
 /* Zones that fill gaps are no NUMA nodes; the order of the zones does not matter. */
@@ -257,7 +223,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_policy_decides),
-		cmocka_unit_test(ids_are_the_listed_ones_where_they_agree),
 		cmocka_unit_test(holes_and_order),
 		cmocka_unit_test(many_numa_nodes),
 		cmocka_unit_test(memory_counts_by_numa_node_where_it_is_held),
