@@ -42,3 +42,15 @@ void timestamp_print_age(int64_t s, char ret[AGE_TEXT_MAX])
 	else
 		snprintf(ret, AGE_TEXT_MAX, "%" PRId64 "d", s / 86400);
 }
+
+void timestamp_print_micro(int64_t us, char ret[TIMESTAMP_MICRO_MAX])
+{
+	int64_t fraction = (us % 1000000 + 1000000) % 1000000;
+	time_t seconds = (time_t)((us - fraction) / 1000000);
+	struct tm tm = {0};
+	size_t len;
+
+	gmtime_r(&seconds, &tm);
+	len = strftime(ret, TIMESTAMP_MICRO_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(ret + len, TIMESTAMP_MICRO_MAX - len, ".%06" PRId64 "Z", fraction);
+}

@@ -13,3 +13,7 @@ int timestamp_parse(const char *text, int64_t *ret);
  * age that is not known. */
 #define AGE_TEXT_MAX 24
 void timestamp_print_age(int64_t seconds, char ret[AGE_TEXT_MAX]);
+
+/* Microseconds since the epoch as "2026-11-21T08:00:00.000000Z", Kubernetes' MicroTime. */
+#define TIMESTAMP_MICRO_MAX 40
+void timestamp_print_micro(int64_t us, char ret[TIMESTAMP_MICRO_MAX]);

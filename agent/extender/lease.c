@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of things is that of k8s.io/client-go/tools/leaderelection. Each write names the resourceVersion that it
+ * replaces, so of two replicas that both find the Lease expired one gets a conflict.
+ */
+#include "agent/extender/lease.h"
+
+#include <errno.h>
+
+#include "agent/base/json.h"
+#include "agent/base/timestamp.h"
+#include "agent/publish/api_client.h"
+#include "agent/publish/backoff.h"
+#include "agent/publish/publish_answer.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/text.h"
+
+#define DURATION_S 15u
+#define RETRY_MS   2000u
+#define GIVE_UP_MS 2000u
+#define BODY_MAX   ((size_t)1 << 20)
+#define NO_TIME    INT64_MIN
+
+struct lease {
+	struct lease_options options;
+	char *namespace, *name, *identity;
+	char *folder, *path; /* of all Leases of the namespace, of this one */
+	struct credentials *credentials;
+	struct api_client *client;
+	struct api_response response;
+	struct doc object;     /* as last seen; null = never, or there is none */
+	char *spec;            /* of it, as text; NULL = of none */
+	int64_t observed_ms;   /* when that spec was first seen */
+	char *holder;          /* of it, "" = nobody */
+	_Atomic int64_t until; /* held until then; NO_TIME = not held */
+};
+
+static int64_t now(const struct lease *l)
+{
+	return l->options.clock(l->options.clock_data);
+}
+
+static bool is_ours(const struct lease *l)
+{
+	return !strcmp(l->holder, l->identity);
+}
+
+/* ---- the object */
+
+static struct doc *member(struct doc *map, const char *key)
+{
+	struct doc *found = NULL;
+
+	DOC_FOREACH (m, map)
+		if (m->key && !strcmp(m->key, key))
+			found = m;
+	return found ? found : doc_add(map, key);
+}
+
+static int set(struct doc *map, const char *key, enum doc_kind kind, const char *text)
+{
+	struct doc *m = member(map, key);
+
+	return m ? doc_set_text(m, kind, text, strlen(text)) : -ENOMEM;
+}
+
+static int set_number(struct doc *map, const char *key, int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	return set(map, key, DOC_NUMBER, text);
+}
+
+static int64_t number_of(const struct doc *map, const char *key, int64_t otherwise)
+{
+	int64_t value;
+
+	return doc_int64(doc_get(map, key), &value) == 0 && value >= 0 ? value : otherwise;
+}
+
+/* Who holds it from now on, in `object`. "" gives it up: then it is free after a second at the latest. */
+static int set_holder(const struct lease *l, const char *holder, struct doc *object)
+{
+	struct doc *spec = member(object, "spec");
+	bool taken = *holder && strcmp(holder, l->holder) != 0;
+	int64_t transitions = number_of(spec, "leaseTransitions", 0);
+	struct timespec t;
+	char time[TIMESTAMP_MICRO_MAX];
+	int r = spec ? 0 : -ENOMEM;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	timestamp_print_micro((int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000, time);
+	if (r == 0)
+		spec->kind = DOC_MAP;
+	if (r == 0)
+		r = set(spec, "holderIdentity", DOC_STRING, holder);
+	if (r == 0)
+		r = set_number(spec, "leaseDurationSeconds", *holder ? l->options.duration_s : 1);
+	if (r == 0 && (taken || !*holder))
+		r = set(spec, "acquireTime", DOC_STRING, time);
+	if (r == 0)
+		r = set(spec, "renewTime", DOC_STRING, time);
+	/* The first holder of all is no transition. */
+	return r == 0 ? set_number(spec, "leaseTransitions", transitions + (taken && l->spec)) : r;
+}
+
+static int new_object(const struct lease *l, struct doc *object)
+{
+	struct doc *metadata;
+
+	object->kind = DOC_MAP;
+	if (!doc_add_string(object, "apiVersion", "coordination.k8s.io/v1") ||
+		!doc_add_string(object, "kind", "Lease"))
+		return -ENOMEM;
+	metadata = doc_add_map(object, "metadata");
+	return doc_add_string(metadata, "name", l->name) &&
+			       doc_add_string(metadata, "namespace", l->namespace)
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void forget(struct lease *l)
+{
+	doc_release(&l->object);
+	free(TAKE(l->spec));
+	*l->holder = '\0';
+}
+
+/* Take over the object that the last answer holds. */
+static int observe(struct lease *l, struct err *err)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf spec = STRBUF_INIT(BODY_MAX);
+	const char *holder;
+	int r = json_parse(l->response.body.text, l->response.body.len, &object, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "lease '%s/%s'", l->namespace, l->name);
+	if (!doc_string(doc_get(doc_get(&object, "metadata"), "resourceVersion")))
+		return err_set(err, -EBADMSG, "the API server's answer is not a Lease");
+	if (doc_get(&object, "spec"))
+		r = json_print_compact(doc_get(&object, "spec"), &spec);
+	holder = doc_string(doc_get(doc_get(&object, "spec"), "holderIdentity"));
+	if (r == 0)
+		r = text_set(&l->holder, holder ? holder : "");
+	if (r == 0 && (!l->spec || strcmp(l->spec, spec.text) != 0)) {
+		l->observed_ms = now(l);
+		r = text_set(&l->spec, spec.text);
+	}
+	if (r < 0)
+		return err_no_memory(err);
+	doc_release(&l->object);
+	l->object = object;
+	object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* ---- requests */
+
+/* 0 with the answer in `response`; -errno when there is none. */
+static int ask(struct lease *l, struct api_client *client, const char *method, const char *path,
+	const struct doc *body, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(BODY_MAX);
+	struct api_request request = {.method = method, .path = path};
+
+	if (body) {
+		if (json_print_compact(body, &text) < 0)
+			return err_no_memory(err);
+		request.content_type = "application/json";
+		request.body = text.text;
+		request.body_len = text.len;
+	}
+	return api_client_request(client, &request, &l->response, err);
+}
+
+static int refused(const struct lease *l, struct err *err)
+{
+	char message[PUBLISH_MESSAGE_MAX];
+	int status = l->response.status;
+
+	publish_message(l->response.body.text, l->response.body.len, message);
+	return err_set(err, status == HTTP_FORBIDDEN || status == HTTP_UNAUTHORIZED ? -EACCES : -EIO,
+		"the API server answers %d for lease '%s/%s': %s", status, l->namespace, l->name, message);
+}
+
+static bool succeeded(const struct lease *l)
+{
+	return l->response.status == HTTP_OK || l->response.status == HTTP_CREATED;
+}
+
+/* Write that we hold it: over the object as last seen, or a first one. -EAGAIN when somebody was faster. */
+static int write_held(struct lease *l, struct err *err)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	bool first = l->object.kind == DOC_NULL;
+	int64_t from = now(l);
+	int r = first ? new_object(l, &object) : doc_copy(&l->object, &object);
+
+	if (r == 0)
+		r = set_holder(l, l->identity, &object);
+	if (r < 0)
+		return err_no_memory(err);
+	r = ask(l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
+	if (r < 0)
+		return r;
+	if (l->response.status == HTTP_CONFLICT || (!first && l->response.status == HTTP_NOT_FOUND))
+		return -EAGAIN;
+	if (!succeeded(l))
+		return refused(l, err);
+	/* Others count from when they see this write, which is not before it was sent. */
+	atomic_store(&l->until, from + (int64_t)l->options.deadline_ms);
+	return observe(l, err);
+}
+
+/* 0, also when there is none. */
+static int read_lease(struct lease *l, struct err *err)
+{
+	int r = ask(l, l->client, "GET", l->path, NULL, err);
+
+	if (r < 0)
+		return r;
+	if (l->response.status == HTTP_NOT_FOUND) {
+		forget(l);
+		return 0;
+	}
+	return succeeded(l) ? observe(l, err) : refused(l, err);
+}
+
+/* By the record that was last seen somebody else holds it. */
+static bool is_taken(const struct lease *l)
+{
+	int64_t duration_s = number_of(doc_get(&l->object, "spec"), "leaseDurationSeconds", 0);
+
+	if (!*l->holder || is_ours(l))
+		return false;
+	if (duration_s == 0)
+		duration_s = l->options.duration_s;
+	return now(l) < l->observed_ms + duration_s * 1000;
+}
+
+/* ---- steps */
+
+bool lease_held(const struct lease *l)
+{
+	int64_t until = atomic_load(&l->until);
+
+	return until != NO_TIME && now(l) < until;
+}
+
+static int acquire_or_renew(struct lease *l, struct err *err)
+{
+	int r;
+
+	/* What we wrote ourselves need not be read first. */
+	if (lease_held(l) && is_ours(l)) {
+		r = write_held(l, err);
+		if (r != -EAGAIN)
+			return r;
+	}
+	r = read_lease(l, err);
+	if (r < 0)
+		return r;
+	if (!is_ours(l))
+		atomic_store(&l->until, NO_TIME);
+	if (is_taken(l))
+		return 0;
+	r = write_held(l, err);
+	return r == -EAGAIN ? 0 : r;
+}
+
+int lease_step(struct lease *l, struct lease_state *ret, struct err *err)
+{
+	int r = acquire_or_renew(l, err);
+	int64_t wait = (int64_t)l->options.retry_ms;
+
+	ret->held = lease_held(l);
+	/* Those who wait for it do not all come at once. */
+	if (!ret->held)
+		wait = (int64_t)backoff_spread_ms((uint64_t)wait, 50, backoff_random());
+	ret->call_again_ms = now(l) + wait;
+	ret->holder = l->holder;
+	return r;
+}
+
+int lease_give_up(struct lease *l, struct err *err)
+{
+	const struct api_client_options how = {.total_ms = GIVE_UP_MS, .connect_ms = GIVE_UP_MS};
+	CLEANUP(api_client_freep) struct api_client *client = NULL;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	bool held = lease_held(l) && is_ours(l);
+	int r;
+
+	atomic_store(&l->until, NO_TIME);
+	if (!held)
+		return 0;
+	r = doc_copy(&l->object, &object);
+	if (r == 0)
+		r = set_holder(l, "", &object);
+	if (r < 0)
+		return err_no_memory(err);
+	/* The client of the steps is cancelled by now. */
+	r = api_client_new(l->credentials, &how, &client, err);
+	if (r == 0)
+		r = ask(l, client, "PUT", l->path, &object, err);
+	return r == 0 && !succeeded(l) ? refused(l, err) : r;
+}
+
+/* ---- life */
+
+static int64_t monotonic_ms(void *data)
+{
+	(void)data;
+	return clock_ms(CLOCK_MONOTONIC);
+}
+
+static int take_options(struct lease *l, const struct lease_options *options, struct err *err)
+{
+	l->options = *options;
+	if (!l->options.duration_s)
+		l->options.duration_s = DURATION_S;
+	if (!l->options.deadline_ms)
+		l->options.deadline_ms = l->options.duration_s * 1000 / 3 * 2;
+	if (!l->options.retry_ms)
+		l->options.retry_ms = RETRY_MS;
+	if (!l->options.clock)
+		l->options.clock = monotonic_ms;
+	if (text_set(&l->namespace, options->namespace) < 0 || text_set(&l->name, options->name) < 0 ||
+		text_set(&l->identity, options->identity) < 0 || text_set(&l->holder, "") < 0 ||
+		asprintf(&l->folder, "/apis/coordination.k8s.io/v1/namespaces/%s/leases", l->namespace) < 0 ||
+		asprintf(&l->path, "%s/%s", l->folder, l->name) < 0)
+		return err_no_memory(err);
+	return 0;
+}
+
+int lease_new(const struct lease_options *options, const struct credentials_options *credentials,
+	const atomic_bool *cancel, struct lease **ret, struct err *err)
+{
+	CLEANUP(lease_freep) struct lease *l = calloc(1, sizeof(*l));
+	struct api_client_options how = {.cancel = cancel};
+	int r;
+
+	if (!l)
+		return err_no_memory(err);
+	api_response_init(&l->response);
+	atomic_store(&l->until, NO_TIME);
+	r = take_options(l, options, err);
+	how.total_ms = l->options.deadline_ms / 2;
+	if (r == 0)
+		r = credentials_new(credentials, &l->credentials, err);
+	if (r == 0)
+		r = api_client_new(l->credentials, &how, &l->client, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE(l);
+	return 0;
+}
+
+void lease_free(struct lease *l)
+{
+	if (!l)
+		return;
+	api_client_free(l->client);
+	credentials_free(l->credentials);
+	api_response_release(&l->response);
+	doc_release(&l->object);
+	free(l->spec);
+	free(l->holder);
+	free(l->namespace);
+	free(l->name);
+	free(l->identity);
+	free(l->folder);
+	free(l->path);
+	free(l);
+}
