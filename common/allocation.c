@@ -67,7 +67,7 @@ int device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *bl
 	return strv_push(&block->ids, id);
 }
 
-static void allocation_release(struct allocation *a)
+void allocation_release(struct allocation *a)
 {
 	free(a->pod_uid);
 	free(a->namespace);

@@ -64,6 +64,8 @@ struct allocations {
 	size_t registered_size;
 };
 
+void allocation_release(struct allocation *a);
+
 void allocations_init(struct allocations *a);
 void allocations_release(struct allocations *a);
 

@@ -101,3 +101,17 @@ int resource_list_set(struct resource_list *l, const char *name, struct quantity
 	}
 	return 0;
 }
+
+int resource_list_add(struct resource_list *l, const struct resource_list *more, int times)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < more->n_items && r == 0; i++) {
+		const struct resource_quantity *have = resource_list_find(l, more->items[i].name);
+		struct quantity q = more->items[i].quantity;
+
+		q.nano = qty_add(q.nano * times, have ? have->quantity.nano : 0);
+		r = resource_list_set(l, more->items[i].name, q);
+	}
+	return r;
+}

@@ -69,5 +69,8 @@ void resource_list_release(struct resource_list *l);
 /* Set `name` to `q` (replacing), keeping the order. 0 or -ENOMEM. */
 int resource_list_set(struct resource_list *l, const char *name, struct quantity q);
 
+/* Add the amounts of `more`, `times` times (-1 takes them away again). 0 or -ENOMEM (part of them may be added). */
+int resource_list_add(struct resource_list *l, const struct resource_list *more, int times);
+
 /* The entry, or NULL. */
 const struct resource_quantity *resource_list_find(const struct resource_list *l, const char *name);

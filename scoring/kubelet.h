@@ -103,6 +103,17 @@ int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const s
 int kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);
 
+/* Whether a device (by its position in resource `r` of the node's devices) is taken after the pods that this workspace
+ * was asked about. */
+bool kubelet_device_taken(
+	const struct kubelet *k, const struct kubelet_workspace *ws, size_t r, size_t device);
+
+/*
+ * The CPUs that can still be handed out on each NUMA node, after the pods that this workspace was asked about: ret[i]
+ * belongs to the NUMA node k->topology.levels[CPU_LEVEL_NUMA].ids[i]. All 0 without the static policy.
+ */
+void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, size_t *ret);
+
 /* guaranteedCPUs(): how many CPUs the container gets for itself; 0 = it runs in the shared pool. */
 size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos);
 

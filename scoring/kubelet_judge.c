@@ -340,3 +340,22 @@ int kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, co
 {
 	return judge(k, ws, pod, qos, false, ret);
 }
+
+void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, size_t *ret)
+{
+	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
+
+	for (size_t i = 0; i < numa->n; i++)
+		ret[i] = 0;
+	if (!k->cpu_static || k->cpu_unknown.text[0])
+		return;
+	cpu_manager_available(&k->cpu, ws->shared, ws->available);
+	for (size_t c = 0; c < k->topology.n_cpus; c++)
+		ret[numa->of[c]] += ws->available[c];
+}
+
+bool kubelet_device_taken(
+	const struct kubelet *k, const struct kubelet_workspace *ws, size_t r, size_t device)
+{
+	return ws->devices.allocated[k->devices.first[r] + device];
+}

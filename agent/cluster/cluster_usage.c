@@ -76,8 +76,10 @@ static struct cluster_use *find_or_add(struct cluster_usage *u, const char *name
 
 /* ---- Nodes */
 
-static int read_allocatable(const struct doc *map, struct resource_list *ret, struct err *err)
+int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err)
 {
+	const struct doc *map = doc_get(doc_get(node, "status"), "allocatable");
+
 	if (!map || map->kind != DOC_MAP)
 		return 0;
 	DOC_FOREACH (item, map) {
@@ -107,25 +109,11 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 	use->known = true;
 	use->unschedulable =
 		unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
-	r = read_allocatable(doc_get(doc_get(object, "status"), "allocatable"), &use->allocatable, err);
+	r = cluster_allocatable(object, &use->allocatable, err);
 	return r < 0 ? err_wrap(err, r, "Node '%.60s'", name) : 0;
 }
 
 /* ---- Pods */
-
-static int add_amounts(const struct resource_list *more, struct resource_list *to)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < more->n_items && r == 0; i++) {
-		const struct resource_quantity *have = resource_list_find(to, more->items[i].name);
-		struct quantity q = more->items[i].quantity;
-
-		q.nano = qty_add(q.nano, have ? have->quantity.nano : 0);
-		r = resource_list_set(to, more->items[i].name, q);
-	}
-	return r;
-}
 
 static bool has_ended(const struct doc *pod)
 {
@@ -199,7 +187,8 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	use->has_gone |= gone;
 	if (gone)
 		return 0;
-	if (request_of_node(&pods.items[0].pod, &wanted) < 0 || add_amounts(&wanted, &use->requested) < 0)
+	if (request_of_node(&pods.items[0].pod, &wanted) < 0 ||
+		resource_list_add(&use->requested, &wanted, 1) < 0)
 		return err_no_memory(err);
 	use->n_pods++;
 	if (u->only && !strcmp(u->only, node) && list_pod(use, object, &wanted) < 0)

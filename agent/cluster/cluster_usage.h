@@ -54,6 +54,9 @@ int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *er
 /* The same for one object, a Node or a Pod. */
 int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc *object, struct err *err);
 
+/* status.allocatable of a Node into `ret`. 0; -EINVAL with one line; -ENOMEM (`ret` then holds a part). */
+int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err);
+
 /* The node of that name, or NULL. */
 const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, const char *name);
 

@@ -92,8 +92,7 @@ static void set_reserved(struct memory_node *node)
 	}
 }
 
-/* 0 or -ENOMEM; what found no room is added to *over. */
-static int charge(struct memory_state *state, const struct memory_block *block, uint64_t *over)
+int memory_state_charge(struct memory_state *state, const struct memory_block *block, uint64_t *over)
 {
 	uint64_t left = block->bytes;
 
@@ -150,7 +149,7 @@ static int charge_all(struct memory_state *state, const struct allocations *held
 			const struct memory_block *block = &held->items[i].memory[b];
 
 			if (!hwloc_bitmap_iszero(block->nodes) && (cpuset_size(block->nodes) > 1) == groups)
-				r = charge(state, block, over);
+				r = memory_state_charge(state, block, over);
 		}
 	return r;
 }

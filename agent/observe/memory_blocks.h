@@ -14,6 +14,10 @@
  */
 int memory_state_give_back(struct memory_state *state, const struct memory_block *block);
 
+/* Put a block in: its nodes reserve of the type what they have free, in ascending order, until its size is reached. What
+ * found no room is added to *over. 0 or -ENOMEM. */
+int memory_state_charge(struct memory_state *state, const struct memory_block *block, uint64_t *over);
+
 /*
  * Per node of the machine and type (memory, each hugepage pool): allocatable as the blocks `allocatable` say
  * (0 where none does), total as the hardware has it, reserved and free after the blocks of `held` are
