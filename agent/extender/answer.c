@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/extender/verdicts.h"
+#include "common/cleanup.h"
+
+#define NO_NODE  "nothing is known of this node"
+#define NOT_BEST "another node was chosen"
+#define POLICY   "the pod's annotation volcano.sh/numa-topology-policy asks for another policy than the node's"
+
+void answer_release(struct answer *a, struct book *b)
+{
+	free(a->verdicts);
+	free(a->scores);
+	shapes_drop(&b->shapes, a->shape);
+	*a = (struct answer){0};
+}
+
+static int begin(struct book *b, struct wire_args *args, struct answer *ret)
+{
+	ret->verdicts = calloc(args->n_names + 1, sizeof(*ret->verdicts));
+	ret->scores = calloc(args->n_names + 1, sizeof(*ret->scores));
+	if (!ret->verdicts || !ret->scores)
+		return -ENOMEM;
+	ret->counts.n_asked = args->n_names;
+	return shapes_take(&b->shapes, &args->pod.template.pod, &ret->shape);
+}
+
+/* ---- each node */
+
+/* What is found of one name. */
+struct candidate {
+	struct book_node *node;        /* NULL = not known */
+	const struct verdict *verdict; /* NULL as well */
+};
+
+static enum strategy strategy_of(const struct answer_config *config)
+{
+	return config->strategy == ANSWER_BY_VOLCANO ? STRATEGY_LEAST_NUMA_NODES
+						     : (enum strategy)config->strategy;
+}
+
+/* Volcano sends a pod with a policy of its own only to nodes of that policy. */
+static bool volcano_bars(
+	const struct answer_config *config, const struct wire_pod *pod, const struct book_node *node)
+{
+	enum topology_manager_policy policy = pod->template.volcano_policy;
+
+	return config->strategy == ANSWER_BY_VOLCANO && policy != TOPOLOGY_MANAGER_UNKNOWN &&
+	       policy != TOPOLOGY_MANAGER_NONE && node->has_object &&
+	       node->object.state.inventory.topology.policy != policy;
+}
+
+/* Why the node is not for the pod, NULL = it may be; unknown ones are noted apart. */
+static int look(struct book *b, const struct answer_config *config, const struct wire_pod *pod,
+	struct shape *shape, struct candidate *c, const char **ret_reason)
+{
+	int r = 0;
+
+	*ret_reason = NULL;
+	if (!c->node) {
+		*ret_reason = NO_NODE;
+		return 0;
+	}
+	if (volcano_bars(config, pod, c->node)) {
+		*ret_reason = POLICY;
+		return 0;
+	}
+	r = verdict_of(b, shape, c->node, strategy_of(config), &c->verdict);
+	if (r == 0 && c->verdict->answer != KUBELET_ADMITS)
+		*ret_reason = c->verdict->reason;
+	return r;
+}
+
+static bool is_unknown(const struct candidate *c)
+{
+	return !c->node || (c->verdict && c->verdict->answer == KUBELET_UNKNOWN);
+}
+
+static bool better(const struct candidate *a, const struct candidate *b)
+{
+	const struct verdict *x = a->verdict, *y = b->verdict;
+
+	if (x->score != y->score)
+		return x->score > y->score;
+	if (x->left != y->left)
+		return x->left < y->left;
+	if (x->free != y->free)
+		return x->free < y->free;
+	return strverscmp(a->node->name, b->node->name) < 0;
+}
+
+/* Every name with its verdict, and the best. `unknown` has room for a flag for each. */
+static int look_at_all(struct book *b, const struct answer_config *config, const struct wire_args *args,
+	struct answer *ret, bool *unknown, struct candidate *best, size_t *ret_best)
+{
+	struct book_node *after = NULL;
+
+	for (size_t i = 0; i < args->n_names; i++) {
+		struct candidate c = {.node = book_find(b, args->names[i], &after)};
+		int r = look(b, config, &args->pod, ret->shape, &c, &ret->verdicts[i].reason);
+
+		if (r < 0)
+			return r;
+		unknown[i] = is_unknown(&c);
+		ret->counts.n_unknown += unknown[i];
+		if (ret->verdicts[i].reason)
+			continue;
+		ret->counts.n_taking++;
+		ret->scores[i] = c.verdict->score * WIRE_SCORE_MAX / 100;
+		if (!best->node || better(&c, best)) {
+			*best = c;
+			*ret_best = i;
+		}
+	}
+	return 0;
+}
+
+/* Nodes that nobody knows come after all others: they are taken where there is no other. */
+static void pass_unknown(const struct answer_config *config, struct answer *ret, const bool *unknown)
+{
+	if (!config->pass_unknown || (ret->counts.n_taking > 0 && !config->all))
+		return;
+	for (size_t i = 0; i < ret->counts.n_asked; i++)
+		if (unknown[i])
+			ret->verdicts[i].reason = NULL;
+}
+
+static int promise(struct book *b, const struct wire_pod *pod, struct shape *shape, struct book_node *node,
+	uint64_t now_ms)
+{
+	const struct book_promise promise = {.uid = pod->uid,
+		.namespace = pod->namespace,
+		.name = pod->name,
+		.shape = shape,
+		.priority = pod->priority};
+
+	int r = book_promise(b, &promise, node, now_ms);
+
+	return r < 0 ? r : verdicts_settle(node);
+}
+
+int answer_filter(struct book *b, const struct answer_config *config, struct wire_args *args, uint64_t now_ms,
+	struct answer *ret)
+{
+	CLEANUP(freep) bool *unknown = calloc(args->n_names + 1, sizeof(*unknown));
+	struct candidate best = {0};
+	size_t at = 0;
+	int r = unknown ? begin(b, args, ret) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	if (!ret->shape->aligned) {
+		ret->counts.n_taking = ret->counts.n_passing = args->n_names;
+		return 0;
+	}
+	book_unpromise(b, args->pod.uid);
+	r = look_at_all(b, config, args, ret, unknown, &best, &at);
+	if (r < 0)
+		return r;
+	pass_unknown(config, ret, unknown);
+	for (size_t i = 0; i < args->n_names; i++)
+		ret->counts.n_passing += !ret->verdicts[i].reason;
+	if (config->all || !best.node)
+		return 0;
+	for (size_t i = 0; i < args->n_names; i++)
+		if (i != at && !ret->verdicts[i].reason)
+			ret->verdicts[i].reason = NOT_BEST;
+	ret->counts.n_passing = 1;
+	ret->counts.node = best.node->name;
+	return promise(b, &args->pod, ret->shape, best.node, now_ms);
+}
+
+int answer_prioritize(
+	struct book *b, const struct answer_config *config, struct wire_args *args, struct answer *ret)
+{
+	CLEANUP(freep) bool *unknown = calloc(args->n_names + 1, sizeof(*unknown));
+	struct candidate best = {0};
+	size_t at = 0;
+	int r = unknown ? begin(b, args, ret) : -ENOMEM;
+
+	return r < 0 || !ret->shape->aligned ? r : look_at_all(b, config, args, ret, unknown, &best, &at);
+}
+
+/* ---- preemption */
+
+/* The node's pod of lowest priority, below that of `pod`, that is not yet gone; n_pods = there is none. */
+static size_t find_lowest(const struct book_node *node, const bool *gone, int32_t below)
+{
+	size_t found = node->n_pods;
+
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct book_pod *pod = node->pods[i];
+
+		if (gone[i] || !pod->bound || !pod->shape->aligned || pod->priority >= below)
+			continue;
+		if (found == node->n_pods || pod->priority < node->pods[found]->priority)
+			found = i;
+	}
+	return found;
+}
+
+static int add_victim(struct wire_victims *v, const char *uid)
+{
+	char **uids = reallocarray(v->uids, v->n_uids + 1, sizeof(*uids));
+
+	if (!uids)
+		return -ENOMEM;
+	v->uids = uids;
+	uids[v->n_uids] = strdup(uid);
+	if (!uids[v->n_uids])
+		return -ENOMEM;
+	v->n_uids++;
+	return 0;
+}
+
+/* Of the victims that were added those stay after all whom the kubelet need not lose: the last added first. */
+static int reprieve(const struct book_node *node, const struct shape *shape, const size_t *added,
+	size_t n_added, bool *gone)
+{
+	for (size_t i = n_added; i > 0; i--) {
+		enum kubelet_answer answer;
+		int r;
+
+		gone[added[i - 1]] = false;
+		r = verdict_without(shape, node, gone, &answer);
+		if (r < 0)
+			return r;
+		gone[added[i - 1]] = answer != KUBELET_ADMITS;
+	}
+	return 0;
+}
+
+/* Whether the node's kubelet takes the pod without the victims, who may become more. */
+static int try_node(const struct book_node *node, const struct shape *shape, int32_t priority,
+	struct wire_victims *v, enum kubelet_answer *ret)
+{
+	CLEANUP(freep) bool *gone = calloc(node->n_pods + 1, sizeof(*gone));
+	CLEANUP(freep) size_t *added = calloc(node->n_pods + 1, sizeof(*added));
+	size_t n_added = 0, next = 0;
+	int r = gone && added ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < node->n_pods && r == 0; i++)
+		for (size_t k = 0; k < v->n_uids; k++)
+			gone[i] = gone[i] || !strcmp(node->pods[i]->uid, v->uids[k]);
+	while (r == 0) {
+		r = verdict_without(shape, node, gone, ret);
+		if (r < 0 || *ret != KUBELET_REJECTS)
+			break;
+		next = find_lowest(node, gone, priority);
+		if (next == node->n_pods)
+			return 0;
+		gone[next] = true;
+		added[n_added++] = next;
+	}
+	if (r == 0 && *ret == KUBELET_ADMITS)
+		r = reprieve(node, shape, added, n_added, gone);
+	for (size_t i = 0; i < n_added && r == 0; i++)
+		if (gone[added[i]])
+			r = add_victim(v, node->pods[added[i]]->uid);
+	return r;
+}
+
+int answer_preempt(
+	struct book *b, const struct answer_config *config, struct wire_preemption *args, size_t *ret_kept)
+{
+	struct shape *shape;
+	struct book_node *after = NULL;
+	size_t kept = 0;
+	int r = shapes_take(&b->shapes, &args->pod.template.pod, &shape);
+
+	if (r < 0)
+		return r;
+	book_unpromise(b, args->pod.uid);
+	for (size_t i = 0; i < args->n_items && r == 0; i++) {
+		struct wire_victims item = args->items[i];
+		struct book_node *node = book_find(b, item.node, &after);
+		enum kubelet_answer answer = shape->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
+
+		if (node && shape->aligned)
+			r = try_node(node, shape, args->pod.priority, &args->items[i], &answer);
+		if (answer == KUBELET_REJECTS || (answer == KUBELET_UNKNOWN && !config->pass_unknown))
+			continue;
+		item = args->items[kept];
+		args->items[kept++] = args->items[i];
+		args->items[i] = item;
+	}
+	*ret_kept = kept;
+	shapes_drop(&b->shapes, shape);
+	return r;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a scheduler is answered: which nodes' kubelets take the pod, which of them is the best, and whose eviction
+ * makes a kubelet take it. What is answered is promised.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/extender/book.h"
+#include "agent/extender/wire.h"
+#include "scoring/strategies.h"
+
+#define ANSWER_BY_VOLCANO STRATEGY_COUNT
+
+struct answer_config {
+	/* How the nodes that take the pod are ranked: an enum strategy, or ANSWER_BY_VOLCANO: a pod with the annotation
+	 * volcano.sh/numa-topology-policy goes only to nodes of that policy, and there by LeastNUMANodes. */
+	int strategy;
+	bool all;          /* every node that takes the pod is answered, and nothing promised */
+	bool pass_unknown; /* nodes of which nothing is known take every pod, after all others */
+};
+
+/* What became of a question, for people. */
+struct answer_counts {
+	size_t n_asked, n_taking, n_unknown, n_passing;
+	const char *node; /* that was promised, NULL = none; valid as long as the book is locked */
+};
+
+struct answer {
+	struct wire_verdict *verdicts; /* by name; reasons are valid as long as the book is locked */
+	int *scores;                   /* 0 to WIRE_SCORE_MAX */
+	struct answer_counts counts;
+	struct shape *shape; /* kept, so that the reasons stay */
+};
+
+void answer_release(struct answer *a, struct book *b);
+
+/*
+ * The answer to /filter. A pod that no kubelet has to align is taken by all nodes. For another one `args` gets the
+ * best node by default: it is promised to the pod, instead of what it was promised before. Unknown nodes are taken
+ * if there is no other.
+ *
+ * Among nodes of the same score the one wins on whose NUMA nodes the least remains free, then the fullest, then the
+ * first by name: so the largest aligned places stay where they are. 0 or -ENOMEM; `ret` (zeroed) is to be released in
+ * either case.
+ */
+int answer_filter(struct book *b, const struct answer_config *config, struct wire_args *args, uint64_t now_ms,
+	struct answer *ret);
+
+/* The answer to /prioritize: scores alone, and nothing is promised. Returns as above. */
+int answer_prioritize(
+	struct book *b, const struct answer_config *config, struct wire_args *args, struct answer *ret);
+
+/*
+ * The answer to /preempt. Of `args` the first *ret_kept nodes are left: their kubelets take the pod once the victims are
+ * gone. Where the scheduler's victims are not enough, the node's pods of lower priority are added, those of the lowest
+ * first, and none that the kubelet need not lose. The other nodes are behind them. 0 or -ENOMEM.
+ */
+int answer_preempt(
+	struct book *b, const struct answer_config *config, struct wire_preemption *args, size_t *ret_kept);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What is known of the cluster: nodes as they published themselves, the pods on them, and promises. A promise is a pod
+ * that was given a node and that the node's object does not show yet. Fed with objects as they come.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/doc.h"
+#include "agent/cluster/cluster_node.h"
+#include "agent/extender/shape.h"
+#include "agent/model/node_state_names.h"
+#include "common/err.h"
+
+enum book_kind { BOOK_NRT, BOOK_NODE, BOOK_POD, BOOK_KIND_COUNT };
+
+/* How a pod is recognised in a node's state. */
+struct book_names {
+	char uid[NODE_STATE_HASH_SIZE], name[NODE_STATE_HASH_SIZE];
+};
+
+struct book_node;
+
+/* A pod that has a node, or is promised one. */
+struct book_pod {
+	char *uid;
+	char *full_name; /* NAMESPACE/NAME */
+	struct book_names names;
+	struct shape *shape;
+	struct book_node *node;
+	struct allocation *held; /* what its node's kubelet will have given it; NULL = not worked out */
+	bool bound;              /* else it is a promise, which ends at `until_ms` */
+	uint64_t until_ms;
+	uint64_t bound_ms; /* when it was first seen to be bound; 0 = it ran by then */
+	int32_t priority;
+	uint64_t round; /* the list in which it was seen last */
+};
+
+/* Its node's kubelet refused a pod of this shape. */
+struct book_refusal {
+	struct shape *shape;
+	char *reason;      /* the pod's status.reason */
+	uint64_t until_ms; /* so long no such pod goes there again */
+};
+
+struct book_node {
+	char *name;
+	size_t slot;      /* among the book's nodes */
+	uint64_t version; /* another one whenever a verdict may be another */
+	bool has_object;
+	struct cluster_node object;
+	uint64_t object_ms; /* when the object came */
+	char *content_hash; /* of the object, "" where it has none */
+	bool has_node;      /* there is a Node */
+	struct resource_list allocatable;
+	struct resource_list requested; /* by the pods below, in all */
+	struct book_pod **pods;         /* in the order of their coming */
+	size_t n_pods;
+	size_t pods_size;
+	/* Pods that have ended or were deleted, and that the object may still show. */
+	struct book_names *ended;
+	size_t n_ended;
+	size_t ended_size;
+	struct book_refusal *refusals;
+	size_t n_refusals;
+	size_t refusals_size;
+	struct book_node *next_asked; /* the one that was asked for behind this one */
+	uint64_t round[BOOK_POD];     /* the lists in which its object and its Node were seen last */
+};
+
+struct book_config {
+	uint64_t promise_ms; /* a promise ends after it, unless its pod is bound */
+	uint64_t refusal_ms;
+};
+
+struct book {
+	struct book_config config;
+	struct shapes shapes;
+	void *nodes_by_name, *pods_by_uid; /* of tsearch(3) */
+	struct book_node **nodes;          /* by slot; NULL = free */
+	size_t n_nodes;                    /* slots */
+	size_t nodes_size;
+	struct book_node *first_asked;
+	uint64_t version;
+	uint64_t round[BOOK_KIND_COUNT];               /* lists so far */
+	size_t n_objects, n_exact, n_pods, n_promises; /* for people */
+	uint64_t n_refused, n_expired;                 /* since the start */
+};
+
+void book_init(struct book *b, const struct book_config *config);
+void book_release(struct book *b);
+
+/*
+ * A list of a kind begins; what it does not name until it ends is gone. Promises stay: their pods may be younger than
+ * the list.
+ */
+void book_list_begin(struct book *b, enum book_kind kind);
+int book_list_end(struct book *b, enum book_kind kind, struct err *err); /* 0 or -ENOMEM */
+
+/*
+ * An object as it is now, or as it was when it was deleted. 0; -EINVAL with one line that names it (what was known of
+ * it before stays); -ENOMEM.
+ */
+int book_object(struct book *b, enum book_kind kind, struct doc *object, uint64_t now_ms, struct err *err);
+int book_gone(struct book *b, enum book_kind kind, const struct doc *object, struct err *err);
+
+/* The node of that name, NULL = there is none. It is found at once where it is asked for behind the same as last time. */
+struct book_node *book_find(struct book *b, const char *name, struct book_node **after);
+
+/* What a promise is about. */
+struct book_promise {
+	const char *uid, *namespace, *name;
+	struct shape *shape; /* a user of it is added */
+	int32_t priority;
+};
+
+/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node. 0 or -ENOMEM. */
+int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms);
+
+/* Take back the promise to the pod, if there is one. */
+void book_unpromise(struct book *b, const char *uid);
+
+/* Promises and refusals whose time has passed end. */
+void book_expire(struct book *b, uint64_t now_ms);
+
+/* The pod's `held` is not known any more. */
+void book_forget_held(struct book_pod *pod);
+
+/* Whether these are the names of the pod that holds the item of a state. */
+bool book_names_match(const struct book_names *names, const struct allocation *item);

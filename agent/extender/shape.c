@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/shape.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/strbuf.h"
+#include "common/text.h"
+#include "scoring/request.h"
+
+#define KEY_MAX ((size_t)1 << 20)
+
+static void shape_free(void *item)
+{
+	struct shape *shape = item;
+
+	for (size_t i = 0; i < shape->verdicts_size; i++)
+		free(shape->verdicts[i].reason);
+	free(shape->verdicts);
+	pod_request_release(&shape->pod);
+	resource_list_release(&shape->wanted);
+	free(shape->key);
+	free(shape);
+}
+
+static void shape_freep(struct shape **shape)
+{
+	if (*shape)
+		shape_free(*shape);
+}
+
+void shapes_release(struct shapes *s)
+{
+	tdestroy(s->by_key, shape_free);
+	*s = (struct shapes){0};
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct shape *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+/* ---- the key */
+
+static void add_list(struct strbuf *out, const char *what, const struct resource_list *list)
+{
+	strbuf_addf(out, "%s", what);
+	for (size_t i = 0; i < list->n_items; i++)
+		strbuf_addf(out, " %s=%" PRId64 "e9+%" PRId64, list->items[i].name,
+			(int64_t)(list->items[i].quantity.nano / QTY_UNIT),
+			(int64_t)(list->items[i].quantity.nano % QTY_UNIT));
+}
+
+static int make_key(const struct pod_request *pod, char **ret)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KEY_MAX);
+
+	strbuf_addf(&text, "%u %d %d", pod->qos, pod->has_pod_resources, pod->has_claims);
+	add_list(&text, ";overhead", &pod->overhead);
+	add_list(&text, ";requests", &pod->pod_requests);
+	add_list(&text, ";limits", &pod->pod_limits);
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct container_request *c = &pod->containers[i];
+
+		strbuf_addf(&text, ";%u %s", c->kind, c->name);
+		add_list(&text, " requests", &c->requests);
+		add_list(&text, " limits", &c->limits);
+	}
+	*ret = strbuf_error(&text) == 0 ? strdup(text.text) : NULL;
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* ---- the shape */
+
+static int fill(struct shape *shape, struct pod_request *pod)
+{
+	shape->pod = *pod;
+	pod_request_init(pod);
+	shape->qos = request_qos(&shape->pod);
+	shape->cpus = kubelet_pod_exclusive_cpus(&shape->pod, shape->qos);
+	shape->aligned = shape->qos == QOS_GUARANTEED || request_has_non_native(&shape->pod);
+	return request_of_node(&shape->pod, &shape->wanted);
+}
+
+int shapes_take(struct shapes *s, struct pod_request *pod, struct shape **ret)
+{
+	CLEANUP(shape_freep) struct shape *shape = calloc(1, sizeof(*shape));
+	struct shape **found;
+
+	if (!shape || text_set(&pod->name, "") < 0 || make_key(pod, &shape->key) < 0)
+		return -ENOMEM;
+	found = tfind(shape, &s->by_key, by_key);
+	if (!found) {
+		if (fill(shape, pod) < 0)
+			return -ENOMEM;
+		found = tsearch(shape, &s->by_key, by_key);
+		if (!found)
+			return -ENOMEM;
+		s->n++;
+		TAKE(shape);
+	}
+	*ret = *found;
+	(*ret)->users++;
+	return 0;
+}
+
+void shapes_drop(struct shapes *s, struct shape *shape)
+{
+	if (!shape || --shape->users > 0)
+		return;
+	tdelete(shape, &s->by_key, by_key);
+	s->n--;
+	shape_free(shape);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What pods ask for, each such request once: pods of one Deployment share it, and so do the verdicts on it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/cluster/cluster_node.h"
+#include "common/request.h"
+#include "scoring/kubelet.h"
+
+struct verdict;
+
+/* What the kubelet of one node would say to it (agent/extender/verdicts.h). */
+struct verdict {
+	uint64_t version; /* of the node that it is about; 0 = there is none yet */
+	enum kubelet_answer answer;
+	enum cluster_basis basis; /* unknown: nothing is known of the node, and the answer is unknown */
+	char *reason;             /* one sentence, NULL when admitted */
+	unsigned numa_nodes;      /* that the kubelet would use; 0 = it does not choose any */
+	int score;                /* 0 to 100, by the strategy */
+	size_t left;              /* CPUs that then remain free on these NUMA nodes */
+	size_t free;              /* and on the whole node */
+};
+
+struct shape {
+	struct pod_request pod; /* without a name */
+	enum qos_class qos;
+	struct resource_list wanted; /* of the node as a whole: request_of_node() */
+	size_t cpus; /* the most exclusive CPUs at one time, where the CPU manager is static */
+	/* A kubelet may have to align something of it: it is Guaranteed, or asks for devices. All other pods are
+	 * of no concern to the kubelet's managers. */
+	bool aligned;
+	char *key;                /* all of the above as text */
+	size_t users;             /* who keeps it */
+	struct verdict *verdicts; /* by the node's slot; of verdicts.c */
+	size_t verdicts_size;
+};
+
+/* All of them. */
+struct shapes {
+	void *by_key; /* of tsearch(3), struct shape */
+	size_t n;
+};
+
+void shapes_release(struct shapes *s);
+
+/* The shape of a pod, made where there is none yet; `pod` is taken apart then. It counts a user more. 0 or -ENOMEM. */
+int shapes_take(struct shapes *s, struct pod_request *pod, struct shape **ret);
+
+/* One user less; without any it is freed. NULL is fine. */
+void shapes_drop(struct shapes *s, struct shape *shape);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/extender_cluster.h"
+
+#include "agent/model/node_asker.h"
+#include "agent/render/nrt.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "tests/lib/pods.h"
+#include "tests/lib/test.h"
+
+const struct answer_config answer_best = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+const struct answer_config answer_all = {.strategy = STRATEGY_LEAST_NUMA_NODES, .all = true};
+
+static const struct book_config book_config = {.promise_ms = 60000, .refusal_ms = 30000};
+
+void extender_cluster_init(
+	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed)
+{
+	*c = (struct extender_cluster){.seed = seed};
+	book_init(&c->book, &book_config);
+	for (size_t i = 0; i < CLUSTER_NODES; i++) {
+		node_sim_init(&c->sims[i], &setups[i]);
+		snprintf(c->names[i], sizeof(c->names[i]), "node-%zu", i);
+		c->asked[i] = c->names[i];
+		assert_int_equal(text_set(&c->sims[i].state.node_name, c->names[i]), 0);
+	}
+}
+
+void extender_cluster_release(struct extender_cluster *c)
+{
+	book_release(&c->book);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		node_sim_release(&c->sims[i]);
+}
+
+/* The node's object as it is now. */
+void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms)
+{
+	static const struct nrt_config nrt = {.node_state = true};
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	struct err err = {""};
+
+	assert_int_equal(nrt_render(&c->sims[node].state, &nrt, &object, NULL), 0);
+	if (book_object(&c->book, BOOK_NRT, &object, now_ms, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* ---- pods as objects */
+
+static void add_resources(struct doc *container, const struct resource_list *list)
+{
+	struct doc *resources = doc_add_map(container, "resources");
+	static const char *const kinds[] = {"requests", "limits"};
+
+	for (size_t k = 0; k < 2; k++) {
+		struct doc *to = doc_add_map(resources, kinds[k]);
+
+		for (size_t i = 0; i < list->n_items; i++) {
+			char text[QUANTITY_TEXT_MAX];
+
+			quantity_print(list->items[i].quantity, text);
+			doc_add_string(to, list->items[i].name, text);
+		}
+	}
+}
+
+/* `node` NULL = it has none yet; `phase` NULL = "Pending". */
+static void pod_object(
+	const struct cluster_pod_sim *pod, const char *node, const char *phase, struct doc *ret)
+{
+	CLEANUP(pod_request_release) struct pod_request request;
+	struct doc *metadata, *spec, *status;
+
+	pod_from_text(&request, pod->text);
+	*ret = (struct doc){.kind = DOC_MAP};
+	metadata = doc_add_map(ret, "metadata");
+	doc_add_string(metadata, "name", pod->name);
+	doc_add_string(metadata, "namespace", "default");
+	doc_add_string(metadata, "uid", pod->name);
+	spec = doc_add_map(ret, "spec");
+	doc_add_number(spec, "priority", pod->priority);
+	if (node)
+		doc_add_string(spec, "nodeName", node);
+	for (int init = 1; init >= 0; init--) {
+		struct doc *list = doc_add_list(spec, init ? "initContainers" : "containers");
+
+		for (size_t i = 0; i < request.n_containers; i++) {
+			const struct container_request *r = &request.containers[i];
+			struct doc *container;
+
+			if ((r->kind != CONTAINER_APP) != init)
+				continue;
+			container = doc_add_map(list, NULL);
+			doc_add_string(container, "name", r->name);
+			if (r->kind == CONTAINER_SIDECAR)
+				doc_add_string(container, "restartPolicy", "Always");
+			add_resources(container, &r->requests);
+		}
+	}
+	status = doc_add_map(ret, "status");
+	assert_non_null(doc_add_string(status, "phase", phase ? phase : "Pending"));
+	if (phase && !strcmp(phase, "Failed"))
+		assert_non_null(doc_add_string(status, "reason", "TopologyAffinityError"));
+}
+
+void extender_cluster_report(
+	struct extender_cluster *c, struct cluster_pod_sim *pod, const char *phase, uint64_t now_ms)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	struct err err = {""};
+
+	pod_object(pod, c->names[pod->node], phase, &object);
+	if (book_object(&c->book, BOOK_POD, &object, now_ms, &err) < 0)
+		fail_msg("%s", err.text);
+	pod->reported = true;
+}
+
+void extender_cluster_report_gone(struct extender_cluster *c, const struct cluster_pod_sim *pod)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+	pod_object(pod, c->names[pod->node], NULL, &object);
+	assert_int_equal(book_gone(&c->book, BOOK_POD, &object, NULL), 0);
+}
+
+struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text)
+{
+	struct cluster_pod_sim *pod = &c->pods[c->n_pods];
+
+	assert_true(c->n_pods < CLUSTER_PODS);
+	*pod = (struct cluster_pod_sim){.text = text};
+	snprintf(pod->name, sizeof(pod->name), "p%zu", c->n_pods++);
+	return pod;
+}
+
+bool extender_cluster_begin(struct extender_cluster *c, struct cluster_pod_sim *pod, size_t node)
+{
+	pod->node = node;
+	c->sims[node].n_begun = (unsigned)(pod - c->pods); /* its name there */
+	return node_sim_begin(&c->sims[node], pod->text);
+}
+
+/* ---- questions */
+
+void extender_cluster_args(
+	struct extender_cluster *c, const struct cluster_pod_sim *pod, struct wire_args *ret)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	CLEANUP(pod_templates_release) struct pod_templates templates = {0};
+	struct err err = {""};
+
+	pod_object(pod, NULL, NULL, &object);
+	assert_non_null(doc_add_string(&object, "kind", "Pod"));
+	if (pod_templates_from_doc(&object, &templates, &err) < 0)
+		fail_msg("%s", err.text);
+	*ret = (struct wire_args){.names = c->asked, .n_names = CLUSTER_NODES};
+	ret->pod.uid = strdup(pod->name);
+	ret->pod.namespace = strdup("default");
+	ret->pod.name = strdup(pod->name);
+	ret->pod.priority = pod->priority;
+	ret->pod.template = templates.items[0];
+	templates.n_items = 0;
+}
+
+void extender_cluster_args_release(struct wire_args *args)
+{
+	free(args->pod.uid);
+	free(args->pod.namespace);
+	free(args->pod.name);
+	pod_template_release(&args->pod.template);
+}
+
+/* Which nodes pass, a bit each; the answer's counts where wanted. */
+unsigned extender_cluster_ask(struct extender_cluster *c, const struct answer_config *how,
+	const struct cluster_pod_sim *pod, uint64_t now_ms)
+{
+	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	struct answer a = {0};
+	unsigned passing = 0;
+
+	extender_cluster_args(c, pod, &args);
+	assert_int_equal(answer_filter(&c->book, how, &args, now_ms, &a), 0);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		passing |= a.verdicts[i].reason ? 0 : 1u << i;
+	answer_release(&a, &c->book);
+	return passing;
+}
+
+/* Whether the node's own kubelet would admit the pod now. */
+bool extender_cluster_admits(const struct extender_cluster *c, size_t node, const char *text)
+{
+	struct node_asker asker;
+	struct pod_request pod;
+	struct admission a;
+
+	pod_from_text(&pod, text);
+	assert_int_equal(node_asker_init(&asker, &c->sims[node].state), 0);
+	assert_int_equal(node_asker_judge(&asker, &pod, &a), 0);
+	node_asker_release(&asker);
+	pod_request_release(&pod);
+	return a.answer == KUBELET_ADMITS;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A few simulated nodes, and the extender's book of them: for tests of what schedulers are answered. Objects and pods
+ * come to the book only when the test has them reported.
+ */
+#include "agent/extender/answer.h"
+#include "tests/lib/node_sim.h"
+
+#define CLUSTER_NODES 4
+#define CLUSTER_PODS  200
+
+extern const struct answer_config answer_best, answer_all;
+
+struct cluster_pod_sim {
+	char name[16];    /* and its UID */
+	const char *text; /* tests/lib/pods.h */
+	size_t node;
+	int priority;
+	bool reported, ended;
+};
+
+struct extender_cluster {
+	struct book book;
+	struct node_sim sims[CLUSTER_NODES];
+	char names[CLUSTER_NODES][16]; /* "node-0" */
+	char *asked[CLUSTER_NODES];
+	struct cluster_pod_sim pods[CLUSTER_PODS];
+	size_t n_pods;
+	uint64_t seed;
+};
+
+/* A promise ends after 60 s, a refusal counts for 30 s. */
+void extender_cluster_init(
+	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed);
+void extender_cluster_release(struct extender_cluster *c);
+
+/* The node's object as it is now. */
+void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms);
+
+/* A pod "pN" of that text, which nobody knows yet. */
+struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text);
+
+/* The pod begins on its simulated node. Returns whether its kubelet admits it. */
+bool extender_cluster_begin(struct extender_cluster *c, struct cluster_pod_sim *pod, size_t node);
+
+/* The pod as the API server has it: with its node and in this phase; NULL = Pending. */
+void extender_cluster_report(
+	struct extender_cluster *c, struct cluster_pod_sim *pod, const char *phase, uint64_t now_ms);
+void extender_cluster_report_gone(struct extender_cluster *c, const struct cluster_pod_sim *pod);
+
+/* What a scheduler asks about the pod; to be released by extender_cluster_args_release(). */
+void extender_cluster_args(
+	struct extender_cluster *c, const struct cluster_pod_sim *pod, struct wire_args *ret);
+void extender_cluster_args_release(struct wire_args *args);
+
+/* Which nodes pass /filter, a bit each. */
+unsigned extender_cluster_ask(struct extender_cluster *c, const struct answer_config *how,
+	const struct cluster_pod_sim *pod, uint64_t now_ms);
+
+/* Whether the node's own kubelet would admit the pod now. */
+bool extender_cluster_admits(const struct extender_cluster *c, size_t node, const char *text);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the extender answers is what the nodes' kubelets do: pods come and end on simulated nodes whose objects come
+ * late, and no pod is sent to a node that refuses it, nor kept from one that would take it.
+ */
+#include "tests/lib/test.h"
+
+#include "common/cleanup.h"
+#include "tests/lib/extender_cluster.h"
+
+#define N_STEPS 150
+#define N_CASES 40
+#define GIB     ((uint64_t)1 << 30)
+
+static unsigned draw(struct extender_cluster *c, unsigned n)
+{
+	return (unsigned)(test_random(&c->seed) % n);
+}
+
+/* ---- what comes at random */
+
+static const char *const texts[] = {
+	"app cpu=2 memory=1Gi",
+	"app cpu=5 memory=2Gi",
+	"app cpu=9 memory=1Gi",
+	"app cpu=12 memory=3Gi",
+	"app cpu=1 memory=1Gi; app cpu=3 memory=1Gi",
+	"init cpu=6; app cpu=2 memory=1Gi",
+	"app cpu=2 memory=6Gi vendor.com/nic=1",
+	"app cpu=4 memory=1Gi vendor.com/nic=2",
+	"app cpu=500m memory=5Gi",
+	"app cpu=4",
+};
+
+/* Each node is of another kind. */
+static void draw_setups(struct node_sim_setup setups[CLUSTER_NODES], uint64_t *seed)
+{
+	static const struct synthetic machines[] = {
+		{.sockets = 2, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 16 * GIB},
+		{.sockets = 2, .numas = 1, .uncores = 2, .cores = 8, .threads = 1, .memory_bytes = 32 * GIB},
+		{.sockets = 2, .numas = 4, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 8 * GIB},
+	};
+
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		setups[i] = (struct node_sim_setup){.machine = machines[test_random(seed) % 3],
+			.policy = test_random(seed) % 2 ? TOPOLOGY_MANAGER_RESTRICTED
+							: TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
+			.scope = test_random(seed) % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
+			.full_pcpus_only = test_random(seed) % 4 == 0,
+			.memory_static = test_random(seed) % 2,
+			.pages_1gi = 1,
+			.nics = 2,
+			.near = 1};
+}
+
+static void begin_pod(struct extender_cluster *c, size_t step)
+{
+	struct cluster_pod_sim *pod = extender_cluster_pod(c, texts[draw(c, ARRAY_SIZE(texts))]);
+	unsigned passing = extender_cluster_ask(c, &answer_best, pod, 0), count = 0;
+
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		count += passing >> i & 1;
+	if (count == 1) {
+		size_t node = (size_t)__builtin_ctz(passing);
+
+		if (!extender_cluster_begin(c, pod, node))
+			fail_msg("step %zu: %s refuses %s", step, c->names[node], pod->text);
+		return;
+	}
+	c->n_pods--;
+	if (count > 1) /* of no concern to the managers */
+		assert_int_equal(passing, (1u << CLUSTER_NODES) - 1);
+	for (size_t i = 0; i < CLUSTER_NODES && count == 0; i++)
+		if (extender_cluster_admits(c, i, pod->text))
+			fail_msg("step %zu: %s is kept from %s", step, pod->text, c->names[i]);
+}
+
+static void end_pod(struct extender_cluster *c)
+{
+	struct cluster_pod_sim *pod = c->n_pods > 0 ? &c->pods[draw(c, (unsigned)c->n_pods)] : NULL;
+	struct allocations *a = pod ? &c->sims[pod->node].state.allocations : NULL;
+
+	if (!pod || pod->ended || !pod->reported)
+		return;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!strcmp(a->items[i].pod_uid, pod->name)) {
+			node_sim_end(&c->sims[pod->node], i);
+			break;
+		}
+	pod->ended = true;
+	if (draw(c, 2))
+		extender_cluster_report(c, pod, "Succeeded", 0);
+	extender_cluster_report_gone(c, pod);
+}
+
+/* Pods are reported in any order, but all in the end; an object comes now and then. */
+static void step(struct extender_cluster *c, size_t i)
+{
+	struct cluster_pod_sim *pod = c->n_pods > 0 ? &c->pods[draw(c, (unsigned)c->n_pods)] : NULL;
+
+	switch (draw(c, 6)) {
+	case 0:
+		extender_cluster_publish(c, draw(c, CLUSTER_NODES), 0);
+		break;
+	case 1:
+		end_pod(c);
+		break;
+	case 2:
+		if (pod && !pod->ended)
+			extender_cluster_report(c, pod, draw(c, 2) ? "Running" : NULL, 0);
+		break;
+	default:
+		begin_pod(c, i);
+	}
+}
+
+static void no_pod_is_sent_where_it_is_refused(void **state)
+{
+	uint64_t seed = 15;
+
+	(void)state;
+	for (size_t n = 0; n < N_CASES; n++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct node_sim_setup setups[CLUSTER_NODES];
+
+		draw_setups(setups, &seed);
+		extender_cluster_init(&c, setups, seed);
+		for (size_t i = 0; i < CLUSTER_NODES; i++)
+			extender_cluster_publish(&c, i, 0);
+		for (size_t i = 0; i < N_STEPS; i++)
+			step(&c, i);
+		assert_true(c.n_pods > 10);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_pod_is_sent_where_it_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
