@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/service.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cluster/object_input.h"
+#include "agent/extender/stats.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+static const char *const kind_names[BOOK_KIND_COUNT] = {"NodeResourceTopologies", "Nodes", "Pods"};
+
+struct service {
+	struct service_config config;
+	pthread_mutex_t lock; /* of all below */
+	struct book book;
+	struct stats stats;
+	bool listed[BOOK_KIND_COUNT]; /* completely, once */
+	uint64_t alive_ms[BOOK_KIND_COUNT];
+	bool from_file, leads, was_ready;
+};
+
+static uint64_t now_ms(void)
+{
+	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
+}
+
+int service_new(const struct service_config *config, struct service **ret)
+{
+	CLEANUP(freep) struct service *s = calloc(1, sizeof(*s));
+
+	if (!s || pthread_mutex_init(&s->lock, NULL) != 0)
+		return -ENOMEM;
+	s->config = *config;
+	s->leads = !config->waits_to_lead;
+	book_init(&s->book, &config->book);
+	*ret = TAKE(s);
+	return 0;
+}
+
+void service_free(struct service *s)
+{
+	if (!s)
+		return;
+	book_release(&s->book);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+static void unlock(struct service **s)
+{
+	pthread_mutex_unlock(&(*s)->lock);
+}
+
+/* Until the end of the block. */
+#define LOCKED(s)                                              \
+	CLEANUP(unlock)                                        \
+	__attribute__((unused)) struct service *locked_ = (s); \
+	pthread_mutex_lock(&locked_->lock)
+
+/* ---- what is known */
+
+int service_list_begin(struct service *s, enum book_kind kind)
+{
+	LOCKED(s);
+	book_list_begin(&s->book, kind);
+	return 0;
+}
+
+/* One object that cannot be read must not keep the others away. */
+static int tolerate(int r, const struct err *err)
+{
+	if (r == -ENOMEM || r == 0)
+		return r;
+	log_warning("%s", err->text);
+	return 0;
+}
+
+int service_object(struct service *s, enum book_kind kind, struct doc *object)
+{
+	struct err err = {""};
+	LOCKED(s);
+
+	return tolerate(book_object(&s->book, kind, object, now_ms(), &err), &err);
+}
+
+int service_gone(struct service *s, enum book_kind kind, const struct doc *object)
+{
+	struct err err = {""};
+	LOCKED(s);
+
+	return tolerate(book_gone(&s->book, kind, object, &err), &err);
+}
+
+int service_list_end(struct service *s, enum book_kind kind)
+{
+	struct err err = {""};
+	LOCKED(s);
+
+	s->listed[kind] = true;
+	return tolerate(book_list_end(&s->book, kind, &err), &err);
+}
+
+void service_alive(struct service *s, enum book_kind kind)
+{
+	LOCKED(s);
+	s->alive_ms[kind] = now_ms();
+}
+
+void service_lead(struct service *s, bool leads)
+{
+	LOCKED(s);
+	s->leads = leads;
+}
+
+static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	static const enum book_kind kinds[OBJECT_KIND_COUNT] = {
+		[OBJECT_NRT] = BOOK_NRT, [OBJECT_NODE] = BOOK_NODE, [OBJECT_POD] = BOOK_POD};
+	struct service *s = data;
+
+	return book_object(&s->book, kinds[kind], object, now_ms(), err);
+}
+
+int service_load(struct service *s, const char *path, struct err *err)
+{
+	LOCKED(s);
+
+	s->from_file = true;
+	return object_input_read(
+		path, 1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD, take_object, s, err);
+}
+
+/* ---- whether it answers */
+
+/* Since when nothing came of the API server, of the kind that is silent for the longest. */
+static uint64_t silent_ms(const struct service *s)
+{
+	uint64_t now = now_ms(), longest = 0;
+
+	for (size_t k = 0; k < BOOK_KIND_COUNT && !s->from_file; k++)
+		if (now - s->alive_ms[k] > longest)
+			longest = now - s->alive_ms[k];
+	return longest;
+}
+
+static bool is_stale(const struct service *s)
+{
+	return silent_ms(s) > s->config.max_stale_ms;
+}
+
+/* Why no question is answered, "" when they are. */
+static void find_reason(const struct service *s, struct strbuf *line)
+{
+	for (size_t k = 0; k < BOOK_KIND_COUNT && !s->from_file; k++)
+		if (!s->listed[k]) {
+			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
+			return;
+		}
+	if (!s->leads)
+		strbuf_addf(line, "another replica holds the lease");
+}
+
+bool service_healthy(void *ctx, struct strbuf *line)
+{
+	(void)ctx;
+	strbuf_addf(line, "ok");
+	return true;
+}
+
+bool service_ready(void *ctx, struct strbuf *line)
+{
+	struct service *s = ctx;
+	size_t before = line->len;
+	LOCKED(s);
+
+	find_reason(s, line);
+	if (line->len == before && is_stale(s))
+		strbuf_addf(line, "nothing came from the API server for %llu s",
+			(unsigned long long)silent_ms(s) / 1000);
+	if (line->len > before)
+		return false;
+	strbuf_addf(line, "ok");
+	return true;
+}
+
+void service_tick(struct service *s)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+	bool ready = service_ready(s, &line);
+	LOCKED(s);
+
+	if (ready != s->was_ready)
+		log_info("%s: %s", ready ? "ready" : "not ready",
+			ready ? "questions are answered" : line.text);
+	s->was_ready = ready;
+	book_expire(&s->book, now_ms());
+}
+
+/* ---- questions */
+
+static enum result filter(struct service *s, struct wire_args *args, struct strbuf *reply)
+{
+	struct answer answer = {0};
+	enum result result;
+	LOCKED(s);
+
+	if (is_stale(s) && s->config.stale_open) {
+		answer.verdicts = calloc(args->n_names + 1, sizeof(*answer.verdicts));
+		result = answer.verdicts ? RESULT_STALE : RESULT_FAILED;
+	} else if (answer_filter(&s->book, &s->config.answer, args, now_ms(), &answer) < 0) {
+		result = RESULT_FAILED;
+	} else {
+		result = answer.counts.node            ? RESULT_PROMISED
+			 : answer.counts.n_passing > 0 ? RESULT_PASSED
+						       : RESULT_REFUSED;
+		s->stats.unknown_nodes += answer.counts.n_unknown;
+		if (s->config.log_answers)
+			log_info("pod '%s/%s': %zu nodes asked, %zu take it%s%s", args->pod.namespace, args->pod.name,
+			answer.counts.n_asked, answer.counts.n_taking,
+			answer.counts.node ? ", promised " : "",
+			answer.counts.node ? answer.counts.node : "");
+	}
+	if (result != RESULT_FAILED && wire_filter_print(args, answer.verdicts, reply) < 0)
+		result = RESULT_FAILED;
+	answer_release(&answer, &s->book);
+	return result;
+}
+
+static enum result prioritize(struct service *s, struct wire_args *args, struct strbuf *reply)
+{
+	struct answer answer = {0};
+	enum result result = RESULT_PASSED;
+	LOCKED(s);
+
+	if (answer_prioritize(&s->book, &s->config.answer, args, &answer) < 0 ||
+		wire_priorities_print(args, answer.scores, reply) < 0)
+		result = RESULT_FAILED;
+	answer_release(&answer, &s->book);
+	return result;
+}
+
+static enum result preempt(
+	struct service *s, const char *body, size_t len, struct strbuf *reply, struct err *err)
+{
+	CLEANUP(wire_preemption_release) struct wire_preemption args = {0};
+	size_t kept = 0;
+	int r = wire_preemption_parse(body, len, &args, err);
+	LOCKED(s);
+
+	if (r < 0)
+		return r == -EINVAL ? RESULT_BAD : RESULT_FAILED;
+	if (answer_preempt(&s->book, &s->config.answer, &args, &kept) < 0 ||
+		wire_preemption_print(args.items, kept, reply) < 0)
+		return RESULT_FAILED;
+	return kept > 0 ? RESULT_PASSED : RESULT_REFUSED;
+}
+
+static enum result answer_verb(struct service *s, enum verb verb, const char *body, size_t len,
+	struct strbuf *reply, struct err *err)
+{
+	CLEANUP(wire_args_release) struct wire_args args = {0};
+	int r;
+
+	if (verb == VERB_PREEMPT)
+		return preempt(s, body, len, reply, err);
+	r = wire_args_parse(body, len, &args, err);
+	if (r < 0)
+		return r == -EINVAL ? RESULT_BAD : RESULT_FAILED;
+	return verb == VERB_FILTER ? filter(s, &args, reply) : prioritize(s, &args, reply);
+}
+
+/* Why there is no answer now, in *ret_text. */
+static bool may_answer(struct service *s, struct strbuf *ret_text)
+{
+	LOCKED(s);
+
+	find_reason(s, ret_text);
+	if (ret_text->len == 0 && is_stale(s) && !s->config.stale_open)
+		strbuf_addf(ret_text, "nothing came from the API server for %llu s",
+			(unsigned long long)silent_ms(s) / 1000);
+	return ret_text->len == 0;
+}
+
+#define STATUS_OK          200
+#define STATUS_BAD         400
+#define STATUS_NOT_FOUND   404
+#define STATUS_FAILED      500
+#define STATUS_UNAVAILABLE 503
+
+int service_post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply)
+{
+	struct service *s = ctx;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
+	double begun = clock_s(CLOCK_MONOTONIC);
+	struct err err = {""};
+	enum result result;
+	enum verb verb = 0;
+
+	while (verb < VERB_COUNT && (*path != '/' || strcmp(path + 1, verb_names[verb]) != 0))
+		verb++;
+	if (verb == VERB_COUNT)
+		return STATUS_NOT_FOUND;
+	if (!may_answer(s, &text)) {
+		wire_error_print(text.text, reply);
+		result = RESULT_STALE;
+	} else {
+		result = answer_verb(s, verb, body, len, reply, &err);
+		if (result == RESULT_BAD)
+			wire_error_print(err.text, reply);
+	}
+	LOCKED(s);
+	stats_count(&s->stats, verb, result, clock_s(CLOCK_MONOTONIC) - begun);
+	if (text.len > 0)
+		return STATUS_UNAVAILABLE;
+	return result == RESULT_BAD ? STATUS_BAD : result == RESULT_FAILED ? STATUS_FAILED : STATUS_OK;
+}
+
+/* ---- numbers */
+
+int service_metrics(void *ctx, struct strbuf *text)
+{
+	static const char prefix[] = "nrtd_extender_";
+	struct service *s = ctx;
+	LOCKED(s);
+	const struct book *b = &s->book;
+	const struct {
+		const char *name, *type, *help;
+		double value;
+	} families[] = {
+		{"objects", "gauge", "NodeResourceTopology objects.", (double)b->n_objects},
+		{"exact_objects", "gauge", "Of these, objects that carry their node's own state.",
+			(double)b->n_exact},
+		{"pods", "gauge", "Pods that have a node, or are promised one.", (double)b->n_pods},
+		{"promises", "gauge", "Promises to pods that are not bound yet.", (double)b->n_promises},
+		{"promises_expired_total", "counter", "Promises whose pods were not bound in time.",
+			(double)b->n_expired},
+		{"refusals_total", "counter", "Pods that a node's kubelet refused.", (double)b->n_refused},
+		{"silence_seconds", "gauge", "How long nothing came from the API server.",
+			(double)silent_ms(s) / 1000},
+	};
+
+	stats_print(&s->stats, text);
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s%s", prefix, families[i].name);
+		stats_print_one(text, name, families[i].type, families[i].help, families[i].value);
+	}
+	return strbuf_error(text);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/stats.h"
+
+#include <inttypes.h>
+
+const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
+
+static const char *const result_names[RESULT_COUNT] = {
+	"promised", "passed", "refused", "bad-request", "stale", "failed"};
+
+static const double bounds[STATS_BUCKETS] = {0.0001, 0.0005, 0.001, 0.002, 0.005, 0.02, 0.1, 1};
+
+void stats_count(struct stats *s, enum verb verb, enum result result, double seconds)
+{
+	size_t i = 0;
+
+	while (i < STATS_BUCKETS && seconds > bounds[i])
+		i++;
+	s->buckets[verb][i]++;
+	s->seconds[verb] += seconds;
+	s->requests[verb][result]++;
+}
+
+static void print_head(struct strbuf *out, const char *name, const char *type, const char *help)
+{
+	strbuf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void stats_print_one(struct strbuf *out, const char *name, const char *type, const char *help, double value)
+{
+	print_head(out, name, type, help);
+	strbuf_addf(out, "%s %.17g\n", name, value);
+}
+
+void stats_print(const struct stats *s, struct strbuf *out)
+{
+	print_head(out, "nrtd_extender_requests_total", "counter",
+		"Questions of schedulers, by what was answered.");
+	for (size_t v = 0; v < VERB_COUNT; v++)
+		for (size_t r = 0; r < RESULT_COUNT; r++)
+			strbuf_addf(out,
+				"nrtd_extender_requests_total{verb=\"%s\",result=\"%s\"} %" PRIu64 "\n",
+				verb_names[v], result_names[r], s->requests[v][r]);
+	print_head(out, "nrtd_extender_request_seconds", "histogram", "From a question to its answer.");
+	for (size_t v = 0; v < VERB_COUNT; v++) {
+		uint64_t n = 0;
+
+		for (size_t i = 0; i < STATS_BUCKETS; i++) {
+			n += s->buckets[v][i];
+			strbuf_addf(out,
+				"nrtd_extender_request_seconds_bucket{verb=\"%s\",le=\"%g\"} %" PRIu64 "\n",
+				verb_names[v], bounds[i], n);
+		}
+		n += s->buckets[v][STATS_BUCKETS];
+		strbuf_addf(out,
+			"nrtd_extender_request_seconds_bucket{verb=\"%s\",le=\"+Inf\"} %" PRIu64 "\n"
+			"nrtd_extender_request_seconds_sum{verb=\"%s\"} %.9g\n"
+			"nrtd_extender_request_seconds_count{verb=\"%s\"} %" PRIu64 "\n",
+			verb_names[v], n, verb_names[v], s->seconds[v], verb_names[v], n);
+	}
+	stats_print_one(out, "nrtd_extender_unknown_nodes_total", "counter",
+		"Nodes that were asked about and have no object, or one that says nothing.",
+		(double)s->unknown_nodes);
+}
