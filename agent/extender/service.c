@@ -220,10 +220,10 @@ static enum result filter(struct service *s, struct wire_args *args, struct strb
 						       : RESULT_REFUSED;
 		s->stats.unknown_nodes += answer.counts.n_unknown;
 		if (s->config.log_answers)
-			log_info("pod '%s/%s': %zu nodes asked, %zu take it%s%s", args->pod.namespace, args->pod.name,
-			answer.counts.n_asked, answer.counts.n_taking,
-			answer.counts.node ? ", promised " : "",
-			answer.counts.node ? answer.counts.node : "");
+			log_info("pod '%s/%s': %zu nodes asked, %zu take it%s%s", args->pod.namespace,
+				args->pod.name, answer.counts.n_asked, answer.counts.n_taking,
+				answer.counts.node ? ", promised " : "",
+				answer.counts.node ? answer.counts.node : "");
 	}
 	if (result != RESULT_FAILED && wire_filter_print(args, answer.verdicts, reply) < 0)
 		result = RESULT_FAILED;
