@@ -20,11 +20,23 @@ type whatFrees struct {
 	Pods     []struct{ Namespace, Name, UID string }
 }
 
+func (w *whatFrees) String() string {
+	if w == nil {
+		return "nobody"
+	}
+	return fmt.Sprintf("%s %v", w.Answer, w.Pods)
+}
+
+// agrees tells whether an answer is one that may be given by those who know less than the other.
+func (w *whatFrees) agrees(more *whatFrees) bool {
+	return w == nil || w.Answer == "unknown" || (more != nil && w.Answer == more.Answer && len(w.Pods) == len(more.Pods))
+}
+
 // mostFreed is how many pods a set may have whose smaller sets are tried too: each is a sequence of its own.
 const mostFreed = 3
 
 // compareFrees asks nrtd, at the end of a sequence, which pods would have to go so that a pod that was refused is
-// admitted. They go, and the managers must admit it. On a node of its own each is left there, and they must refuse it.
+// admitted. Where the node has devices it is asked by the files alone and with the API. They go, and the managers must admit it. On a node of its own each is left there, and they must refuse it.
 func (d *Driver) compareFrees(ctx context.Context, m *managers.Managers, machine *Machine, root string, c Case, pod *v1.Pod) ([]string, error) {
 	if err := settle(m, machine); err != nil {
 		return nil, err
@@ -34,6 +46,15 @@ func (d *Driver) compareFrees(ctx context.Context, m *managers.Managers, machine
 	got, err := d.ask(ctx, m, machine, root, pod, "--what-frees")
 	if err != nil {
 		return []string{err.Error()}, nil
+	}
+	if len(c.Devices) > 0 { // the files alone do not tell where the devices are that nobody holds
+		alone := got
+		if got, err = d.ask(ctx, m, machine, root, pod, "--what-frees", "--pod-resources", socketOf(m)); err != nil {
+			return []string{err.Error()}, nil
+		}
+		if !alone.WhatFrees.agrees(got.WhatFrees) {
+			return []string{fmt.Sprintf("nrtd would move %v by the files alone, %v by the API", alone.WhatFrees, got.WhatFrees)}, nil
+		}
 	}
 	if got.WhatFrees == nil || got.WhatFrees.Answer != "set" {
 		return nil, nil
