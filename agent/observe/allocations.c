@@ -50,6 +50,7 @@ struct moment {
 	bool moved_on;   /* the files have changed since */
 	uint64_t before; /* what the files were before anybody was asked */
 	bool gone;       /* a file that is not there any more has spoken */
+	bool others;     /* and what it said was said under other settings */
 	/* Before or after what they are of was read: the kubelet was started just now; a file is fresh, and not
 	 * settled. */
 	bool young, fresh, unsettled;
@@ -139,6 +140,9 @@ static int read_files(const struct allocations_query *q, struct state_texts *las
 	r = allocations_from_files(q->sysroot, q->kubelet_root, q->machine, last, &m->files, &m->policies,
 		&m->files_notes, &m->files_err);
 	m->gone = r > 0;
+	if (last && r >= 0 && !last->gone)
+		last->settings = q->settings;
+	m->others = last && last->settings != q->settings;
 	m->files_r = r > 0 ? 0 : r;
 	return r == -ENOMEM ? r : 0;
 }
@@ -188,7 +192,11 @@ static void note_ages(const struct allocations_query *q, struct moment *m)
 	m->unsettled = m->unsettled || younger_than(last, SETTLED_S);
 }
 
-/* By what the API lists, or listed last while the files have not changed; else by the files alone. */
+/*
+ * By what the API lists, or listed last while the files have not changed; else by the files alone. No folder
+ * says anything while no kubelet runs, or one that was started with other settings has not said yet what it
+ * has: what was handed out before is kept as it was.
+ */
 static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 {
 	CLEANUP(pod_evidence_release) struct pod_evidence e = {0};
@@ -211,6 +219,8 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	e.seen = seen;
 	if (r < 0)
 		return r;
+	if (m->api_r < 0 && (q->down || m->others))
+		freep(&e.folders);
 	if (by_api)
 		return allocations_end_by_api(&m->files, &listed, &e);
 	r = allocations_end_by_files(&m->files, &e);

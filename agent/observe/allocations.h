@@ -13,10 +13,12 @@ struct allocations_query {
 	const char *sysroot, *kubelet_root; /* where the state files are */
 	bool files;                         /* read them */
 	struct state_texts *last;           /* what they said before; NULL = not kept; borrowed */
-	struct pods_seen *seen;             /* their pods' folders; NULL = not kept; borrowed */
-	struct pod_resources_client *api;   /* NULL = do not ask it; borrowed */
-	const char *socket;                 /* its path; NULL = not known */
-	bool api_named;                     /* the socket was named: that it is not there is worth a note */
+	uint64_t settings;      /* a number for what the kubelet reserves: another, other settings */
+	bool down;              /* the kubelet does not run: no pod ends */
+	struct pods_seen *seen; /* their pods' folders; NULL = not kept; borrowed */
+	struct pod_resources_client *api; /* NULL = do not ask it; borrowed */
+	const char *socket;               /* its path; NULL = not known */
+	bool api_named;                   /* the socket was named: that it is not there is worth a note */
 	/*
 	 * One who asks again and again: what the state files were when the API answered last, 0 at first. Then
 	 * an API that does not answer counts as it did last. NULL = asked once; borrowed.

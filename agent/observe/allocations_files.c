@@ -136,6 +136,8 @@ int allocations_from_files(const char *sysroot, const char *kubelet_root, const 
 
 	if (r == 0)
 		r = read_memory(&rd);
+	if (r == 0 && last)
+		last->gone = gone;
 	if (r == 0)
 		r = read_devices(&rd);
 	if (r < 0)

@@ -29,6 +29,8 @@ void state_policies_release(struct state_policies *p);
 struct state_texts {
 	char *root;
 	char *cpu, *memory, *devices; /* NULL = never read */
+	bool gone;         /* the file of CPUs or of memory is: a kubelet that starts writes both */
+	uint64_t settings; /* the reader's number for the kubelet's settings when they were there */
 };
 
 void state_texts_release(struct state_texts *t);

@@ -3,9 +3,12 @@
 
 #include <errno.h>
 
+#include "agent/base/hash.h"
 #include "agent/base/node_name.h"
 #include "agent/observe/discover.h"
 #include "common/cleanup.h"
+
+#define READ_AGAIN_MAX 2 /* a kubelet came or went in between */
 
 void observation_init(struct observation *o)
 {
@@ -80,6 +83,34 @@ int observe_settings(const struct observe_config *config, struct settings *ret, 
 
 /* ---- allocations */
 
+static uint64_t add_text(const char *text, uint64_t hash)
+{
+	return text ? hash_bytes(text, strlen(text) + 1, hash) : hash + 1;
+}
+
+/* A number for which managers allocate, and what is reserved: with another one the same allocations leave another
+ * rest. 0 or -ENOMEM. */
+static int number_of(const struct settings *s, uint64_t *ret)
+{
+	CLEANUP(freep) char *cpus = s->reserved_system_cpus ? cpuset_print(s->reserved_system_cpus) : NULL;
+	const qty_t reserved[] = {(qty_t)s->cpu_manager, (qty_t)s->memory_manager, s->kube_reserved_cpu,
+		s->system_reserved_cpu, s->kube_reserved_memory, s->system_reserved_memory};
+	uint64_t hash = hash_bytes(reserved, sizeof(reserved), 0);
+
+	if (s->reserved_system_cpus && !cpus)
+		return -ENOMEM;
+	hash = add_text(cpus, hash);
+	hash = add_text(s->eviction_hard_memory, hash);
+	for (size_t i = 0; i < s->n_memory_reservations; i++) {
+		const struct memory_reservation *m = &s->memory_reservations[i];
+		const qty_t amount[] = {(qty_t)m->node, m->bytes};
+
+		hash = add_text(m->type, hash_bytes(amount, sizeof(amount), hash));
+	}
+	*ret = hash;
+	return 0;
+}
+
 #define UNIX_SCHEME "unix://"
 
 int observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret)
@@ -147,7 +178,8 @@ static int settings_from_api(struct settings *s, const struct pod_resources *api
 	return r;
 }
 
-static void take_answer(struct allocations_answer *a, struct observation *o)
+/* Which CPUs are allocatable is not taken from an answer that was given under other settings. */
+static void take_answer(struct allocations_answer *a, bool other_settings, struct observation *o)
 {
 	o->from_files = a->from_files;
 	o->from_api = a->from_api;
@@ -160,7 +192,7 @@ static void take_answer(struct allocations_answer *a, struct observation *o)
 	o->node.n_pods = a->api.n_pods;
 	o->node.pods_size = a->api.pods_size;
 	a->api.n_pods = a->api.pods_size = 0;
-	if (a->from_api && a->api.allocatable_known)
+	if (a->from_api && a->api.allocatable_known && !other_settings)
 		o->node.allocatable_cpus = TAKE(a->api.allocatable_cpus);
 }
 
@@ -175,10 +207,13 @@ static int read_allocations(
 		.files_then = &sources->files_then,
 		.last = &sources->state_files,
 		.seen = &sources->pods_seen,
+		.down = settings_kubelet_is_down(&sources->settings),
 		.machine = &o->node.machine};
 	int r = open_api(sources, config, o->kubelet_root);
 
 	allocations_answer_init(&a);
+	if (r == 0)
+		r = number_of(&o->node.settings, &q.settings);
 	if (r < 0)
 		return err_no_memory(err);
 	q.api = sources->api;
@@ -186,10 +221,12 @@ static int read_allocations(
 	r = allocations_read(&q, &a, &o->notes, err);
 	if (r < 0)
 		return r;
+	if (!a.api_kept)
+		sources->api_settings = q.settings;
 	r = settings_check_state(&o->node.settings, &a.policies, &o->notes);
 	if (r == 0 && a.from_api)
 		r = settings_from_api(&o->node.settings, &a.api);
-	take_answer(&a, o);
+	take_answer(&a, sources->api_settings != q.settings, o);
 	return r < 0 ? err_no_memory(err) : 0;
 }
 
@@ -212,12 +249,18 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 	struct err *err)
 {
 	CLEANUP(observation_release) struct observation o;
-	int r;
 
 	observation_init(&o);
-	r = read_all(sources, config, &o, err);
-	if (r < 0)
-		return r;
+	for (int again = 0;; again++) {
+		int r = read_all(sources, config, &o, err);
+
+		if (r < 0)
+			return r;
+		if (again == READ_AGAIN_MAX ||
+			settings_kubelet_is_same(config->sysroot, &config->settings, &sources->settings))
+			break;
+		observation_release(&o);
+	}
 	*ret = o;
 	observation_init(&o);
 	return 0;

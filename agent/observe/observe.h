@@ -43,7 +43,8 @@ void observation_release(struct observation *o);
  */
 struct sources {
 	struct settings_finding settings; /* of the kubelet that ran last */
-	uint64_t files_then;              /* what the state files were when the API answered last */
+	uint64_t api_settings; /* a number for what the kubelet reserved when the API answered last */
+	uint64_t files_then;   /* what the state files were when the API answered last */
 	bool machine_known;
 	struct machine machine;
 	struct state_texts state_files; /* what they said last */
@@ -60,7 +61,8 @@ void sources_forget_machine(struct sources *s);
 
 /*
  * Name, machine, kubelet settings, allocations. An absent source leaves its part unknown with a note; a
- * broken one is an error unless another reports the same. 0 or -errno with one line in `err`; `ret` (as after
+ * broken one is an error unless another reports the same. Settings and allocations are one kubelet's: when it
+ * came or went meanwhile, all is read again, twice at most. 0 or -errno with one line in `err`; `ret` (as after
  * observation_init()) is untouched on failure.
  */
 int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,

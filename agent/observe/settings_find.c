@@ -231,6 +231,7 @@ static int look(const char *sysroot, const struct settings_overrides *overrides,
 	n = kubelet_process_find(sysroot, overrides->proc, &process, notes, err);
 	if (n < 0)
 		return n;
+	f->n_running = (unsigned)n;
 	note_number(last, n, &process, notes);
 	if (last && (n != 1 || same_process(last, &process))) {
 		*ret_last = true;
@@ -274,10 +275,31 @@ int settings_find(const char *sysroot, const struct settings_overrides *override
 		note_changed(from_last ? last : &f, notes);
 	if (ret_kept)
 		*ret_kept = kept;
+	if (last)
+		last->n_running = f.n_running;
 	if (last && f.pid) {
 		settings_finding_release(last);
 		*last = f;
 		f = (struct settings_finding){.found = false};
 	}
 	return 0;
+}
+
+/* ---- whose it is */
+
+bool settings_kubelet_is_down(const struct settings_finding *last)
+{
+	return last->pid > 0 && last->n_running == 0;
+}
+
+bool settings_kubelet_is_same(
+	const char *sysroot, const struct settings_overrides *overrides, const struct settings_finding *last)
+{
+	CLEANUP(kubelet_process_release) struct kubelet_process process = {0};
+
+	if (last->pid == 0 || last->n_running > 1 || overrides->kubelet_config)
+		return true;
+	if (last->n_running == 1)
+		return kubelet_process_runs(sysroot, overrides->proc, last->pid, last->start);
+	return kubelet_process_find(sysroot, overrides->proc, &process, NULL, NULL) <= 0;
 }

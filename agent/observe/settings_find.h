@@ -39,7 +39,8 @@ struct settings_finding {
 	time_t start_time;
 	char *files_root; /* what the paths in `files` are below */
 	struct strv files;
-	bool changed; /* one of them was no more what the kubelet had read when it was read here */
+	unsigned n_running; /* how many kubelets ran when it was looked for last; of `last` below */
+	bool changed;       /* one of them was no more what the kubelet had read when it was read here */
 };
 
 void settings_finding_release(struct settings_finding *f);
@@ -58,3 +59,13 @@ void settings_finding_release(struct settings_finding *f);
 int settings_find(const char *sysroot, const struct settings_overrides *overrides,
 	struct settings_finding *last, struct settings *ret, char **ret_root, bool *ret_kept,
 	struct notes *notes, struct err *err);
+
+/* A kubelet that ran before does not run now, by what settings_find() saw last. */
+bool settings_kubelet_is_down(const struct settings_finding *last);
+
+/*
+ * Whether what runs is what settings_find() saw last: what was read in between is then one kubelet's. Of a kubelet
+ * that was never seen, and of several, nothing is asked.
+ */
+bool settings_kubelet_is_same(
+	const char *sysroot, const struct settings_overrides *overrides, const struct settings_finding *last);

@@ -335,17 +335,29 @@ static int add_found(struct found *f, struct kubelet_process *p)
 	return 0;
 }
 
-int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_process *ret,
-	struct notes *notes, struct err *err)
+static struct view view_of(const char *sysroot, const char *proc)
 {
-	CLEANUP(found_release) struct found found = {.items = NULL};
-	CLEANUP(freep) uint64_t *pids = NULL;
-	const struct view view = {
+	return (struct view){
 		.root = proc ? proc : sysroot,
 		.dir = proc ? "" : "/proc",
 		.sysroot = sysroot,
 		.elsewhere = proc != NULL,
 	};
+}
+
+bool kubelet_process_runs(const char *sysroot, const char *proc, unsigned pid, uint64_t start)
+{
+	const struct view view = view_of(sysroot, proc);
+
+	return read_start(&view, pid) == start;
+}
+
+int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_process *ret,
+	struct notes *notes, struct err *err)
+{
+	CLEANUP(found_release) struct found found = {.items = NULL};
+	CLEANUP(freep) uint64_t *pids = NULL;
+	const struct view view = view_of(sysroot, proc);
 	size_t n_pids = 0;
 	unsigned refused = 0;
 	const char *reason = NULL;

@@ -4,6 +4,7 @@
  * The running kubelet, found by its command line in /proc. Anybody may call a process "kubelet": it is the
  * node's only when it is root's, in the PID namespace that /proc is of, and in no pod's control group.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -36,6 +37,10 @@ void kubelet_process_release(struct kubelet_process *p);
  */
 int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_process *ret,
 	struct notes *notes, struct err *err);
+
+/* Whether the process still runs that kubelet_process_find() found there: one that has the same id is not it
+ * when it was started at another time. */
+bool kubelet_process_runs(const char *sysroot, const char *proc, unsigned pid, uint64_t start);
 
 /* The absolute form, below `root`, of a path in the process's flags; a new string the caller owns. 0; -EINVAL
  * (a relative path, and the working directory is unknown); -ENOMEM. */

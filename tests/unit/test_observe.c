@@ -309,6 +309,93 @@ static void a_kubelet_that_comes_back_is_believed(void **state)
 	assert_has(&w->object, "{name: v/nic, capacity: \"1\", allocatable: \"1\", available: \"0\"}");
 }
 
+/* ---- one kubelet after the other */
+
+static const char other_settings[] =
+	"kubelet\0--config=/etc/k.yaml\0--topology-manager-policy=restricted\0--reserved-cpus=0-1";
+
+static void start_another(void *data)
+{
+	write_kubelet(data, other_settings, sizeof(other_settings), 90, -100);
+}
+
+static void remove_folder_of_pod(const struct world *w)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/var/lib/kubelet/pods/u/containers", w->dir);
+	assert_int_equal(unlink(path), 0);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(rmdir(path), 0);
+}
+
+/* It was drained, and has written its file; its API does not answer yet. */
+static void another_kubelet_has_its_own_reserved_cpus(void **state)
+{
+	struct world *w = *state;
+
+	serve(w, list, allocatable);
+	look(w);
+	assert_whole(w);
+	stop_serving(w);
+	end_kubelet(w);
+	start_another(w);
+	remove_folder_of_pod(w);
+	write_state(w, "0-31", "");
+	look(w);
+	assert_true(w->api_kept && !w->settings_kept);
+	assert_has(&w->object, "{name: topologyManagerPolicy, value: restricted}");
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"14\", available: \"14\"}");
+}
+
+/* Nobody gives back what a pod held while no kubelet runs, or one that has not written its file yet. */
+static void no_pod_ends_between_two_kubelets(void **state)
+{
+	struct world *w = *state;
+	char path[512];
+
+	serve(w, list, allocatable);
+	look(w);
+	stop_serving(w);
+	end_kubelet(w);
+	snprintf(path, sizeof(path), "%s/var/lib/kubelet/cpu_manager_state", w->dir);
+	assert_int_equal(unlink(path), 0);
+	remove_folder_of_pod(w);
+	look(w);
+	assert_whole(w);
+	start_another(w);
+	look(w);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"14\", available: \"13\"}");
+	assert_has(&w->object, "available: \"126701535232\"}");
+	write_state(w, "0-31", "");
+	look(w);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"14\", available: \"14\"}");
+	assert_has(&w->object, "available: \"130996502528\"}");
+}
+
+/* Between the look for its settings and the question what it has: it comes, or another takes its place. */
+static void a_look_is_of_one_kubelet(void **state)
+{
+	struct world *w = *state;
+
+	for (int none_before = 0; none_before < 2; none_before++) {
+		write_kubelet(w, COMMAND, sizeof(COMMAND), 50, -100);
+		serve(w, list, allocatable);
+		look(w);
+		assert_whole(w);
+		stop_serving(w);
+		if (none_before)
+			end_kubelet(w);
+		w->answers[0].meanwhile = start_another;
+		w->answers[0].data = w;
+		w->server = grpc_server_start(w->socket, w->answers, 2);
+		look(w);
+		assert_false(w->settings_kept || w->api_kept);
+		assert_has(&w->object, "{name: topologyManagerPolicy, value: restricted}");
+		stop_serving(w);
+	}
+}
+
 /* Its files say that the kubelet goes on, although its API does not. */
 static void files_that_go_on_are_followed(void **state)
 {
@@ -463,6 +550,9 @@ int main(void)
 			a_file_that_is_gone_still_says_what_the_api_does_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_kubelet_that_stands_still_changes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_kubelet_that_comes_back_is_believed, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_kubelet_has_its_own_reserved_cpus, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_pod_ends_between_two_kubelets, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_look_is_of_one_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_once_remembers_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_counts_when_the_kubelet_has_read_it, setup, teardown),
