@@ -19,6 +19,7 @@ int command_why(const struct options *options); /* 3: no node takes the pod */
 int command_list(const struct options *options);
 int command_run(const struct options *options);
 int command_diff(const struct options *options); /* 0 the same, 1 different, 2 trouble */
+int command_extender(const struct options *options);
 int command_completion(const struct options *options);
 
 /* Log what each setting is and where it was found, at the level that --verbose shows. */

@@ -15,6 +15,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
 	[COMMAND_SHOW] = command_show,
 	[COMMAND_RUN] = command_run,
 	[COMMAND_DIFF] = command_diff,
+	[COMMAND_EXTENDER] = command_extender,
 	[COMMAND_COMPLETION] = command_completion,
 };
 

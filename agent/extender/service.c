@@ -21,7 +21,8 @@ struct service {
 	struct stats stats;
 	bool listed[BOOK_KIND_COUNT]; /* completely, once */
 	uint64_t alive_ms[BOOK_KIND_COUNT];
-	bool from_file, leads, was_ready;
+	const struct lease *lease;
+	bool from_file, was_ready;
 };
 
 static uint64_t now_ms(void)
@@ -29,14 +30,14 @@ static uint64_t now_ms(void)
 	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
 }
 
-int service_new(const struct service_config *config, struct service **ret)
+int service_new(const struct service_config *config, const struct lease *lease, struct service **ret)
 {
 	CLEANUP(freep) struct service *s = calloc(1, sizeof(*s));
 
 	if (!s || pthread_mutex_init(&s->lock, NULL) != 0)
 		return -ENOMEM;
 	s->config = *config;
-	s->leads = !config->waits_to_lead;
+	s->lease = lease;
 	book_init(&s->book, &config->book);
 	*ret = TAKE(s);
 	return 0;
@@ -111,12 +112,6 @@ void service_alive(struct service *s, enum book_kind kind)
 	s->alive_ms[kind] = now_ms();
 }
 
-void service_lead(struct service *s, bool leads)
-{
-	LOCKED(s);
-	s->leads = leads;
-}
-
 static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	static const enum book_kind kinds[OBJECT_KIND_COUNT] = {
@@ -161,7 +156,7 @@ static void find_reason(const struct service *s, struct strbuf *line)
 			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
 			return;
 		}
-	if (!s->leads)
+	if (s->lease && !lease_held(s->lease))
 		strbuf_addf(line, "another replica holds the lease");
 }
 

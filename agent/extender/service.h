@@ -11,6 +11,7 @@
 #include "agent/base/doc.h"
 #include "agent/extender/answer.h"
 #include "agent/extender/book.h"
+#include "agent/extender/lease.h"
 #include "common/err.h"
 #include "common/strbuf.h"
 
@@ -20,13 +21,13 @@ struct service_config {
 	uint64_t max_stale_ms; /* so long it answers from what it has when the API server is away */
 	bool stale_open;       /* after that every node passes; else every question gets an error */
 	bool log_answers;      /* a line for each question about a pod */
-	bool waits_to_lead;    /* it answers only after service_lead(true) */
 };
 
 struct service;
 
-/* *ret is the caller's, to be freed by service_free(). 0 or -ENOMEM. */
-int service_new(const struct service_config *config, struct service **ret);
+/* It answers only while `lease` is held, which outlives it; NULL = always. *ret is the caller's, to be freed by
+ * service_free(). 0 or -ENOMEM. */
+int service_new(const struct service_config *config, const struct lease *lease, struct service **ret);
 void service_free(struct service *s);
 
 static inline void service_freep(struct service **s)
@@ -46,7 +47,6 @@ int service_object(struct service *s, enum book_kind kind, struct doc *object);
 int service_gone(struct service *s, enum book_kind kind, const struct doc *object);
 int service_list_end(struct service *s, enum book_kind kind);
 void service_alive(struct service *s, enum book_kind kind); /* the API server answers */
-void service_lead(struct service *s, bool leads);
 
 /* To be called about once a second: promises end, and a change of readiness is logged. */
 void service_tick(struct service *s);

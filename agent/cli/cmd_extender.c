@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nrtd extender: a scheduler's questions, answered. */
+#include "agent/cli/commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "agent/cli/stage_config.h"
+#include "agent/daemon/loop.h"
+#include "agent/extender/extender.h"
+#include "common/cleanup.h"
+#include "common/duration.h"
+#include "common/log.h"
+
+#define REFUSAL_MS 30000u
+
+static uint64_t duration_of(const struct options *options, enum option_id option)
+{
+	uint64_t ms = 0;
+
+	duration_parse(options->value[option], &ms, NULL); /* has been checked */
+	return ms;
+}
+
+static bool is(const struct options *options, enum option_id option, const char *value)
+{
+	return !strcmp(options->value[option], value);
+}
+
+/* "NAMESPACE/NAME", or none. */
+static int read_lease(const char *text, struct extender_config *config, char **ret_namespace, struct err *err)
+{
+	const char *slash = strchr(text, '/');
+
+	if (!strcmp(text, "none"))
+		return 0;
+	if (!slash || slash == text || !slash[1] || strchr(slash + 1, '/'))
+		return err_set(err, -EINVAL, "--lease: '%.100s' is not NAMESPACE/NAME or none", text);
+	*ret_namespace = strndup(text, (size_t)(slash - text));
+	if (!*ret_namespace)
+		return err_no_memory(err);
+	config->lease_namespace = *ret_namespace;
+	config->lease_name = slash + 1;
+	return 0;
+}
+
+static int read_config(
+	const struct options *options, struct extender_config *c, char **ret_namespace, struct err *err)
+{
+	const char *strategy = options->value[OPT_EXTENDER_STRATEGY];
+	struct publish_config publish = stage_publish(options);
+	int r;
+
+	c->nrt = options->value[OPT_NRT];
+	c->credentials = publish.credentials;
+	c->tls = (struct http_tls_files){.certificate = options->value[OPT_TLS_CERT],
+		.key = options->value[OPT_TLS_KEY],
+		.client_ca = options->value[OPT_TLS_CLIENT_CA]};
+	c->service = (struct service_config){
+		.answer = {.strategy = !strcmp(strategy, "Volcano") ? ANSWER_BY_VOLCANO
+								    : strategy_by_name(strategy),
+			.all = is(options, OPT_ANSWER, "all"),
+			.pass_unknown = is(options, OPT_UNKNOWN, "pass")},
+		.book = {.promise_ms = duration_of(options, OPT_PROMISE_TIMEOUT), .refusal_ms = REFUSAL_MS},
+		.max_stale_ms = duration_of(options, OPT_MAX_STALE),
+		.stale_open = is(options, OPT_STALE, "open"),
+		.log_answers = option_set(options, OPT_VERBOSE),
+	};
+	r = http_listen_parse(options->value[OPT_EXTENDER_HTTP], &c->http, err);
+	if (r == 0 && c->http.off)
+		r = err_set(err, -EINVAL, "--http: the extender has to listen somewhere");
+	if (r == 0)
+		r = read_lease(options->value[OPT_LEASE], c, ret_namespace, err);
+	if (r == 0 && c->nrt && c->lease_name)
+		r = err_set(err, -EINVAL, "--lease and --nrt exclude each other");
+	return r;
+}
+
+int command_extender(const struct options *options)
+{
+	static atomic_bool cancel;
+	CLEANUP(freep) char *namespace = NULL;
+	struct extender_config config = {0};
+	struct err err = {""};
+	int r;
+
+	log_set_level(LOG_LEVEL_INFO);
+	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
+	r = loop_hold_signals();
+	if (r == 0)
+		r = read_config(options, &config, &namespace, &err);
+	if (r == 0)
+		r = extender_run(&config, &cancel, &err);
+	if (r == 0)
+		return EXIT_SUCCESS;
+	log_error("%s", err.text[0] ? err.text : strerror(-r));
+	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+}

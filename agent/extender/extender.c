@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/extender.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/extender/lease.h"
+#include "agent/extender/reflector.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+#define TICK_MS      1000u
+#define RENEW_MS     10000u             /* the files of TLS are looked at this often */
+#define IDLE_SECONDS 120u               /* Go's clients keep a connection for 90 s */
+#define BODY_MAX     ((size_t)64 << 20) /* whole Nodes of 5000 */
+
+/* Where the objects of each kind are. */
+static const char *const paths[BOOK_KIND_COUNT] = {
+	"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "/api/v1/nodes", "/api/v1/pods"};
+
+/* One kind's reflector, and whom its events are for. */
+struct feed {
+	struct service *service;
+	enum book_kind kind;
+	struct reflector *reflector;
+};
+
+struct extender {
+	const struct extender_config *config;
+	struct service *service;
+	struct feed feeds[BOOK_KIND_COUNT];
+	struct lease *lease;
+	struct http_server *http;
+	atomic_bool *cancel;
+};
+
+/* Whoever calls into the service ends before it does. */
+static void extender_release(struct extender *x)
+{
+	atomic_store(x->cancel, true);
+	http_server_free(x->http);
+	for (size_t k = 0; k < BOOK_KIND_COUNT; k++)
+		reflector_free(x->feeds[k].reflector);
+	lease_free(x->lease);
+	service_free(x->service);
+}
+
+/* ---- events */
+
+static int on_begin(void *ctx)
+{
+	struct feed *feed = ctx;
+
+	return service_list_begin(feed->service, feed->kind);
+}
+
+static int on_object(void *ctx, struct doc *object)
+{
+	struct feed *feed = ctx;
+
+	return service_object(feed->service, feed->kind, object);
+}
+
+static int on_gone(void *ctx, struct doc *object)
+{
+	struct feed *feed = ctx;
+
+	return service_gone(feed->service, feed->kind, object);
+}
+
+static int on_end(void *ctx)
+{
+	struct feed *feed = ctx;
+
+	return service_list_end(feed->service, feed->kind);
+}
+
+static void on_alive(void *ctx)
+{
+	struct feed *feed = ctx;
+
+	service_alive(feed->service, feed->kind);
+}
+
+static const struct reflector_events events = {
+	.begin = on_begin, .object = on_object, .gone = on_gone, .end = on_end, .alive = on_alive};
+
+/* ---- start */
+
+static int watch_all(struct extender *x, struct err *err)
+{
+	int r = 0;
+
+	for (size_t k = 0; k < BOOK_KIND_COUNT && r == 0; k++) {
+		const struct reflector_options options = {.path = paths[k]};
+
+		x->feeds[k] = (struct feed){.service = x->service, .kind = (enum book_kind)k};
+		r = reflector_new(&options, &x->config->credentials, &events, &x->feeds[k], x->cancel,
+			&x->feeds[k].reflector, err);
+	}
+	return r;
+}
+
+/* Another one in each process: the name of the host, which in a pod is the pod's, and a number by chance. */
+static int open_lease(struct extender *x, struct err *err)
+{
+	char host[HOST_NAME_MAX + 1] = "", identity[HOST_NAME_MAX + 24];
+	const struct lease_options options = {
+		.namespace = x->config->lease_namespace, .name = x->config->lease_name, .identity = identity};
+	uint64_t number;
+
+	if (!x->config->lease_name)
+		return 0;
+	if (gethostname(host, sizeof(host) - 1) < 0 ||
+		getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return err_set(err, -errno, "no identity for the lease: %s", strerror(errno));
+	snprintf(identity, sizeof(identity), "%s_%016" PRIx64, host, number);
+	return lease_new(&options, &x->config->credentials, x->cancel, &x->lease, err);
+}
+
+static int serve(struct extender *x, struct err *err)
+{
+	static const struct http_callbacks callbacks = {.healthy = service_healthy,
+		.ready = service_ready,
+		.metrics = service_metrics,
+		.post = service_post};
+	const struct http_listen *at = &x->config->http;
+	const struct http_options options = {
+		.tls = x->config->tls, .idle_seconds = IDLE_SECONDS, .body_max = BODY_MAX};
+	int r = http_server_start(at->address, at->port, &options, &callbacks, x->service, &x->http, err);
+
+	if (r == 0)
+		log_info("listening on %s port %u", at->address, http_server_port(x->http));
+	return r;
+}
+
+static int start(struct extender *x, struct err *err)
+{
+	int r = open_lease(x, err);
+
+	if (r < 0)
+		return r;
+	if (service_new(&x->config->service, x->lease, &x->service) < 0)
+		return err_no_memory(err);
+	if (x->config->nrt)
+		r = service_load(x->service, x->config->nrt, err);
+	else
+		r = watch_all(x, err);
+	return r < 0 ? r : serve(x, err);
+}
+
+/* ---- until the end */
+
+/* Whether the process is to end, after at most so long. */
+static bool wait_for_signal(uint64_t ms)
+{
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+	sigset_t signals;
+	int got;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	got = sigtimedwait(&signals, NULL, &timeout);
+	return got == SIGTERM || got == SIGINT;
+}
+
+static void renew_tls(struct extender *x)
+{
+	struct err err = {""};
+	int r = http_server_renew(x->http, &err);
+
+	if (r > 0)
+		log_info("the certificate has changed and is used");
+	else if (r < 0)
+		log_warning("%s; the old certificate is still used", err.text);
+}
+
+/* Returns when it is to be looked at again. */
+static uint64_t keep_lease(struct extender *x)
+{
+	bool held = lease_held(x->lease);
+	struct lease_state state;
+	struct err err = {""};
+	int r = lease_step(x->lease, &state, &err);
+
+	if (r < 0)
+		log_warning("%s", err.text);
+	if (state.held != held)
+		log_info("the lease '%s' is held by '%s'", x->config->lease_name, state.holder);
+	return (uint64_t)state.call_again_ms;
+}
+
+static void run(struct extender *x)
+{
+	uint64_t renewed = 0, wait = 0;
+
+	while (!wait_for_signal(wait)) {
+		uint64_t now = (uint64_t)clock_ms(CLOCK_MONOTONIC);
+
+		wait = TICK_MS;
+		if (x->lease) {
+			uint64_t again = keep_lease(x);
+
+			now = (uint64_t)clock_ms(CLOCK_MONOTONIC);
+			if (again < now + wait)
+				wait = again > now ? again - now : 0;
+		}
+		if (now >= renewed + RENEW_MS) {
+			renew_tls(x);
+			renewed = now;
+		}
+		service_tick(x->service);
+	}
+}
+
+int extender_run(const struct extender_config *config, atomic_bool *cancel, struct err *err)
+{
+	CLEANUP(extender_release) struct extender x = {.config = config, .cancel = cancel};
+	struct err ignored = {""};
+	int r = start(&x, err);
+
+	if (r < 0)
+		return r;
+	run(&x);
+	atomic_store(cancel, true);
+	if (x.lease && lease_give_up(x.lease, &ignored) < 0)
+		log_warning("the lease is not given up: %s", ignored.text);
+	return 0;
+}
