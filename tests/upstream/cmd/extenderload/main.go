@@ -25,13 +25,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
-	"k8s.io/utils/cpuset"
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/outcome"
 )
-
-// variants is how many different states the nodes are in.
-const variants = 16
 
 type load struct {
 	nrtd    string
@@ -64,7 +60,7 @@ func (l *load) run(ctx context.Context, counts []string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(l.dir)
-	objects, err := l.objects(ctx)
+	objects, err := outcome.Objects(ctx, l.dir, l.machine, l.nrtd, l.seed)
 	if err != nil {
 		return err
 	}
@@ -79,36 +75,6 @@ func (l *load) run(ctx context.Context, counts []string) (err error) {
 		}
 	}
 	return nil
-}
-
-// objects are what nrtd publishes of the machine with different pods on it.
-func (l *load) objects(ctx context.Context) (list []*topologyv1alpha2.NodeResourceTopology, err error) {
-	r := rand.New(rand.NewPCG(l.seed, 5))
-	for i := range variants {
-		node, err := daemon.New(l.dir, fmt.Sprintf("variant-%d", i), l.machine, l.nrtd, "", "0")
-		if err != nil {
-			return nil, err
-		}
-		node.Settings = []string{"--cpu-manager-policy", "static", "--reserved-cpus", "0", "--memory-manager-policy", "None",
-			"--topology-manager-policy", "restricted", "--topology-manager-scope", "pod"}
-		empty, err := node.Dump(ctx)
-		if err != nil {
-			return nil, err
-		}
-		zones, err := daemon.ZonesOf(empty, cpuset.New(0))
-		if err != nil {
-			return nil, err
-		}
-		if _, err := node.Hold(daemon.All(zones), daemon.Draw(r, zones)...); err != nil {
-			return nil, err
-		}
-		object, err := node.Dump(ctx)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, object)
-	}
-	return list, nil
 }
 
 // write writes a file of so many objects and returns the nodes' names.

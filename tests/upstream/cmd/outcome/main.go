@@ -41,6 +41,7 @@ func main() {
 	workloads := flag.String("workloads", names(outcome.Workloads, func(w outcome.Workload) string { return w.Name }), "workloads, separated by commas")
 	seed := flag.Uint64("seed", 1, "the first random seed")
 	seeds := flag.Int("seeds", 1, "number of seeds")
+	scale := flag.Int("scale", 0, "instead: how many pods a second each way binds on so many nodes")
 	quick := flag.Bool("quick", false, "two ways, one workload, fewer pods")
 	judge := flag.Bool("judge", false, "fail when nrtd extender does not do what it promises")
 	plot := flag.String("plot", "", "file for the plot")
@@ -52,6 +53,13 @@ func main() {
 		shorten()
 	}
 	d.Nodes = outcome.NodesOf(*each)
+	if *scale > 0 {
+		if err := measure(ctx, d, *ways, *scale, *seed, *seeds); err != nil {
+			fmt.Fprintln(os.Stderr, "outcome:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	results, err := run(ctx, d, *ways, *workloads, *seed, *seeds)
 	if err == nil {
 		fmt.Print("\n", outcome.Table(results))
@@ -120,4 +128,26 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 		}
 	}
 	return results, nil
+}
+
+// measure prints how many pods a second each way binds, in turn for each seed.
+func measure(ctx context.Context, d *outcome.Driver, wayNames string, nodes int, seed uint64, seeds int) (err error) {
+	if d.Work, err = os.MkdirTemp("", "no-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(d.Work)
+	ways, err := outcome.WaysNamed(strings.Split(wayNames, ","))
+	if err != nil {
+		return err
+	}
+	for s := range uint64(seeds) {
+		for _, way := range ways {
+			rate, err := d.Scale(ctx, way, nodes, seed+s)
+			if err != nil {
+				return fmt.Errorf("%s: %w", way.Name, err)
+			}
+			fmt.Printf("%d nodes, %d pods, seed %d, %s: %.0f pods/s, load %s\n", nodes, d.Pods, seed+s, way.Name, rate, daemon.Load())
+		}
+	}
+	return nil
 }

@@ -53,7 +53,7 @@ func (c *ControlPlane) registerNodes(ctx context.Context, client kubernetes.Inte
 		return err
 	}
 	for _, name := range c.options.Nodes {
-		if err := registerNode(ctx, client, name); err != nil {
+		if err := RegisterNode(ctx, client, name); err != nil {
 			return fmt.Errorf("register node %s: %w", name, err)
 		}
 		if err := c.certKubeconfig("kubelet-"+name, "system:node:"+name, "system:nodes"); err != nil {
@@ -85,8 +85,8 @@ func ensureServiceAccount(ctx context.Context, client kubernetes.Interface, name
 	return nil
 }
 
-// registerNode makes a Node that is ready and has room; a scenario that schedules sets its own amounts.
-func registerNode(ctx context.Context, client kubernetes.Interface, name string) error {
+// RegisterNode makes a Node that is ready and has room; a scenario that schedules sets its own amounts.
+func RegisterNode(ctx context.Context, client kubernetes.Interface, name string) error {
 	nodes := client.CoreV1().Nodes()
 	node, err := nodes.Create(ctx, &v1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{v1.LabelHostname: name}}}, metav1.CreateOptions{})

@@ -78,11 +78,8 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	if err := p.follow(ctx); err != nil {
 		return nil, err
 	}
-	if way.Extender {
-		p.extender, err = StartExtender(ctx, p.Nrtd, filepath.Join(p.dir, "extender.log"), "--kubeconfig", p.kubeconfig("admin"), "--lease", "none")
-		if err != nil {
-			return nil, err
-		}
+	if err := p.startExtender(ctx); err != nil {
+		return nil, err
 	}
 	scheduler, err := startScheduler(d.Programs, way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
 	if err != nil {
@@ -215,8 +212,6 @@ func (p *play) follow(ctx context.Context) error {
 	for _, n := range p.nodes {
 		go n.run(ctx)
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(p.client, 0, informers.WithNamespace(metav1.NamespaceDefault))
-	informer := factory.Core().V1().Pods().Informer()
 	saw := func(object any) {
 		pod := object.(*v1.Pod)
 		p.slots.saw(ctx, pod)
@@ -224,7 +219,7 @@ func (p *play) follow(ctx context.Context) error {
 			n.saw(pod)
 		}
 	}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	return p.followPods(ctx, cache.ResourceEventHandlerFuncs{
 		AddFunc:    saw,
 		UpdateFunc: func(_, object any) { saw(object) },
 		DeleteFunc: func(object any) {
@@ -237,7 +232,14 @@ func (p *play) follow(ctx context.Context) error {
 				n.saw(pod)
 			}
 		},
-	}); err != nil {
+	})
+}
+
+// followPods calls the functions with every pod, one after the other, from now on.
+func (p *play) followPods(ctx context.Context, functions cache.ResourceEventHandlerFuncs) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(p.client, 0, informers.WithNamespace(metav1.NamespaceDefault))
+	informer := factory.Core().V1().Pods().Informer()
+	if _, err := informer.AddEventHandler(functions); err != nil {
 		return err
 	}
 	factory.Start(ctx.Done())
@@ -306,6 +308,14 @@ func (p *play) settle(ctx context.Context, since int, longest time.Duration) err
 
 // finish has a pod end by itself.
 func (p *play) finish(pod *v1.Pod) { p.nodes[pod.Spec.NodeName].finish(pod) }
+
+// startExtender starts `nrtd extender` where the way has it.
+func (p *play) startExtender(ctx context.Context) (err error) {
+	if p.way.Extender {
+		p.extender, err = StartExtender(ctx, p.Nrtd, filepath.Join(p.dir, "extender.log"), "--kubeconfig", p.kubeconfig("admin"), "--lease", "none")
+	}
+	return err
+}
 
 func (p *play) extenderAddress() string {
 	if p.extender == nil {

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	topologyv1alpha2 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/cpuset"
+	"nrtd.dev/tests/upstream/internal/controlplane"
+	"nrtd.dev/tests/upstream/internal/daemon"
+)
+
+// variants is how many different states Objects are in.
+const variants = 16
+
+// Objects are what nrtd publishes of a machine with different pods on it; folders for them are made below dir.
+func Objects(ctx context.Context, dir, machine, nrtd string, seed uint64) (list []*topologyv1alpha2.NodeResourceTopology, err error) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	for i := range variants {
+		node, err := daemon.New(dir, fmt.Sprintf("variant-%d", i), machine, nrtd, "", "0")
+		if err != nil {
+			return nil, err
+		}
+		node.Settings = []string{"--cpu-manager-policy", "static", "--reserved-cpus", "0", "--memory-manager-policy", "None",
+			"--topology-manager-policy", "restricted", "--topology-manager-scope", "pod"}
+		empty, err := node.Dump(ctx)
+		if err != nil {
+			return nil, err
+		}
+		zones, err := daemon.ZonesOf(empty, cpuset.New(0))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := node.Hold(daemon.All(zones), daemon.Draw(r, zones)...); err != nil {
+			return nil, err
+		}
+		object, err := node.Dump(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, object)
+	}
+	return list, nil
+}
+
+// clients is how many requests are under way when a large cluster is made.
+const clients = 32
+
+// parallel calls f for 0 to count-1.
+func parallel(count int, f func(i int) error) error {
+	next := make(chan int)
+	errs := make([]error, clients)
+	var done sync.WaitGroup
+	for c := range clients {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for i := range next {
+				if errs[c] == nil {
+					errs[c] = f(i)
+				}
+			}
+		}()
+	}
+	for i := range count {
+		next <- i
+	}
+	close(next)
+	done.Wait()
+	return errors.Join(errs...)
+}
+
+// Scale has a way bind pods that are all there before the scheduler starts, on many nodes of the kind o8x8 without
+// kubelets. It returns how many it binds in a second, from the first to the last.
+func (d *Driver) Scale(ctx context.Context, way Way, nodes int, seed uint64) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.runs++
+	p := &play{Driver: d, way: &way, workload: &Workloads[0], dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), failures: make(chan error, 1)}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(p.dir)
+	defer p.stop()
+	var err error
+	if p.plane, err = startPlane(d.Programs, d.Manifests, p.dir, nil); err != nil {
+		return 0, err
+	}
+	if err := p.populate(ctx, nodes, seed); err != nil {
+		return 0, err
+	}
+	times := make(chan time.Time, d.Pods)
+	if err := p.countBound(ctx, times); err != nil {
+		return 0, err
+	}
+	if err := p.startExtender(ctx); err != nil {
+		return 0, err
+	}
+	scheduler, err := startScheduler(d.Programs, way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer scheduler.kill()
+	var first, last time.Time
+	late := time.After(readyTimeout + time.Duration(d.Pods)*time.Second)
+	for i := range d.Pods {
+		select {
+		case last = <-times:
+			if i == 0 {
+				first = last
+			}
+		case <-late:
+			return 0, fmt.Errorf("%d of %d pods are bound: %s", i, d.Pods, scheduler.said())
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return float64(d.Pods-1) / last.Sub(first).Seconds(), nil
+}
+
+// populate makes the nodes, their objects and the pods.
+func (p *play) populate(ctx context.Context, nodes int, seed uint64) error {
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig("admin"))
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	if p.client, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	objects, err := Objects(ctx, p.dir, filepath.Join(p.Machines, "o8x8"), p.Nrtd, seed)
+	if err != nil {
+		return err
+	}
+	if err := parallel(nodes, func(i int) error {
+		name := fmt.Sprintf("node-%04d", i)
+		if err := controlplane.RegisterNode(ctx, p.client, name); err != nil {
+			return err
+		}
+		object := objects[i%len(objects)].DeepCopy()
+		object.Name = name
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+		if err != nil {
+			return err
+		}
+		_, err = client.Resource(daemon.Resource).Create(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(seed, 6))
+	var pods []*v1.Pod
+	for i := range p.Pods {
+		slot := p.workload.DrawSlot(r)
+		pod := slot.Pod(podName(i, 0))
+		if p.way.prepare != nil {
+			p.way.prepare(pod, &slot)
+		}
+		pods = append(pods, pod)
+	}
+	return parallel(len(pods), func(i int) error {
+		_, err := p.client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pods[i], metav1.CreateOptions{})
+		return err
+	})
+}
+
+// countBound sends the time at which it hears of each pod that is bound.
+func (p *play) countBound(ctx context.Context, times chan<- time.Time) error {
+	bound := map[string]bool{}
+	saw := func(object any) {
+		if pod := object.(*v1.Pod); pod.Spec.NodeName != "" && !bound[pod.Name] {
+			bound[pod.Name] = true
+			times <- time.Now()
+		}
+	}
+	return p.followPods(ctx, cache.ResourceEventHandlerFuncs{AddFunc: saw, UpdateFunc: func(_, object any) { saw(object) }})
+}
