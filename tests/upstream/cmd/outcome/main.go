@@ -42,6 +42,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the first random seed")
 	seeds := flag.Int("seeds", 1, "number of seeds")
 	scale := flag.Int("scale", 0, "instead: how many pods a second each way binds on so many nodes")
+	rounds := flag.Int("release", 0, "instead: how soon a pod that waits is bound after so many releases")
 	quick := flag.Bool("quick", false, "two ways, one workload, fewer pods")
 	judge := flag.Bool("judge", false, "fail when nrtd extender does not do what it promises")
 	plot := flag.String("plot", "", "file for the plot")
@@ -53,8 +54,8 @@ func main() {
 		shorten()
 	}
 	d.Nodes = outcome.NodesOf(*each)
-	if *scale > 0 {
-		if err := measure(ctx, d, *ways, *scale, *seed, *seeds); err != nil {
+	if *scale > 0 || *rounds > 0 {
+		if err := measure(ctx, d, *ways, *scale, *rounds, *seed, *seeds); err != nil {
 			fmt.Fprintln(os.Stderr, "outcome:", err)
 			os.Exit(1)
 		}
@@ -130,8 +131,8 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 	return results, nil
 }
 
-// measure prints how many pods a second each way binds, in turn for each seed.
-func measure(ctx context.Context, d *outcome.Driver, wayNames string, nodes int, seed uint64, seeds int) (err error) {
+// measure prints how many pods a second each way binds, or how soon after a release, in turn for each seed.
+func measure(ctx context.Context, d *outcome.Driver, wayNames string, nodes, rounds int, seed uint64, seeds int) (err error) {
 	if d.Work, err = os.MkdirTemp("", "no-"); err != nil {
 		return err
 	}
@@ -142,11 +143,21 @@ func measure(ctx context.Context, d *outcome.Driver, wayNames string, nodes int,
 	}
 	for s := range uint64(seeds) {
 		for _, way := range ways {
-			rate, err := d.Scale(ctx, way, nodes, seed+s)
-			if err != nil {
-				return fmt.Errorf("%s: %w", way.Name, err)
+			if nodes > 0 {
+				rate, err := d.Scale(ctx, way, nodes, seed+s)
+				if err != nil {
+					return fmt.Errorf("%s: %w", way.Name, err)
+				}
+				fmt.Printf("%d nodes, %d pods, seed %d, %s: %.0f pods/s, load %s\n", nodes, d.Pods, seed+s, way.Name, rate, daemon.Load())
 			}
-			fmt.Printf("%d nodes, %d pods, seed %d, %s: %.0f pods/s, load %s\n", nodes, d.Pods, seed+s, way.Name, rate, daemon.Load())
+			if rounds > 0 {
+				times, err := d.Release(ctx, way, rounds, seed+s)
+				if err != nil {
+					return fmt.Errorf("%s: %w", way.Name, err)
+				}
+				fmt.Printf("%d releases, seed %d, %s: bound after p50 %.2f s, p99 %.2f s, max %.2f s, load %s\n", rounds, seed+s, way.Name,
+					outcome.Quantile(times, 0.5).Seconds(), outcome.Quantile(times, 0.99).Seconds(), outcome.Quantile(times, 1).Seconds(), daemon.Load())
+			}
 		}
 	}
 	return nil

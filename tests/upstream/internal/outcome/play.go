@@ -55,54 +55,94 @@ type play struct {
 	watch    *daemon.Watch
 	nodes    map[string]*node
 	extender *Extender
-	slots    *slots
-	failures chan error
+	// saw is called with each state of each pod, admitted with each that a kubelet admits and the number of NUMA nodes
+	// of its exclusive CPUs.
+	saw       func(pod *v1.Pod)
+	admitted  func(pod *v1.Pod, numaNodes int)
+	slots     *slots
+	scheduler *process
+	failures  chan error
+}
+
+// newPlay makes a run and its folder.
+func (d *Driver) newPlay(way *Way, workload *Workload) (*play, error) {
+	d.runs++
+	p := &play{Driver: d, way: way, workload: workload, dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), nodes: map[string]*node{},
+		failures: make(chan error, 100)}
+	return p, os.MkdirAll(p.dir, 0o700)
+}
+
+// close ends everything and removes the folder.
+func (p *play) close() {
+	if p.scheduler != nil {
+		p.scheduler.kill()
+	}
+	if p.extender != nil {
+		p.extender.Stop()
+	}
+	for _, n := range p.nodes {
+		n.stop()
+	}
+	if p.plane != nil {
+		p.plane.kill()
+	}
+	os.RemoveAll(p.dir)
 }
 
 // Play plays one run.
-func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uint64) (result *Result, err error) {
+func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uint64) (*Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d.runs++
-	p := &play{Driver: d, way: &way, workload: workload, dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), nodes: map[string]*node{},
-		failures: make(chan error, 100)}
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+	p, err := d.newPlay(&way, workload)
+	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(p.dir)
-	defer p.stop()
+	defer p.close()
 	if err := p.start(ctx); err != nil {
 		return nil, err
 	}
 	p.slots = newSlots(p.way, workload.Draw(seed, d.Pods, d.Burst, d.Share, d.Nodes), p.client, d.Again, d.Tries, p.failed)
-	if err := p.follow(ctx); err != nil {
+	p.saw = func(pod *v1.Pod) { p.slots.saw(ctx, pod) }
+	p.admitted = p.slots.admitted
+	if err := p.schedule(ctx); err != nil {
 		return nil, err
-	}
-	if err := p.startExtender(ctx); err != nil {
-		return nil, err
-	}
-	scheduler, err := startScheduler(d.Programs, way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer scheduler.kill()
-	if err := p.warmUp(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, scheduler.said())
 	}
 	if err := p.bursts(ctx); err != nil {
 		return nil, err
 	}
-	result = p.slots.finished()
+	result := p.slots.finished()
 	result.Workload, result.Seed = workload.Name, seed
 	if p.extender != nil {
 		if result.ExtenderRSS, err = p.extender.RSS(); err != nil {
 			return nil, err
 		}
 	}
-	if result.Searches, err = stopScheduler(scheduler); err != nil {
+	if result.Searches, err = stopScheduler(p.scheduler); err != nil {
 		return nil, err
 	}
 	return result, p.failure()
+}
+
+// schedule has the nodes' kubelets work and the scheduler schedule.
+func (p *play) schedule(ctx context.Context) error {
+	if err := p.follow(ctx); err != nil {
+		return err
+	}
+	if err := p.startExtender(ctx); err != nil {
+		return err
+	}
+	if err := p.startScheduler(); err != nil {
+		return err
+	}
+	if err := p.warmUp(ctx); err != nil {
+		return fmt.Errorf("%w: %s", err, p.scheduler.said())
+	}
+	return nil
+}
+
+func (p *play) startScheduler() (err error) {
+	p.scheduler, err = startScheduler(p.Programs, p.way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
+	return err
 }
 
 func (p *play) kubeconfig(name string) string { return filepath.Join(p.dir, name+".kubeconfig") }
@@ -121,18 +161,6 @@ func (p *play) failure() error {
 		errs = append(errs, <-p.failures)
 	}
 	return errors.Join(errs...)
-}
-
-func (p *play) stop() {
-	if p.extender != nil {
-		p.extender.Stop()
-	}
-	for _, n := range p.nodes {
-		n.stop()
-	}
-	if p.plane != nil {
-		p.plane.kill()
-	}
 }
 
 // start starts the control plane and the nodes, and waits until each has published.
@@ -174,7 +202,7 @@ func (p *play) startNode(ctx context.Context, name string, kind *Kind) error {
 		return err
 	}
 	n := &node{Node: tree, kind: kind, client: p.client, failed: p.failed, tasks: make(chan func(context.Context) error, 10000),
-		known: map[types.UID]bool{}, admitted: func(pod *v1.Pod, numaNodes int) { p.slots.admitted(pod, numaNodes) }}
+		known: map[types.UID]bool{}, admitted: func(pod *v1.Pod, numaNodes int) { p.admitted(pod, numaNodes) }}
 	p.nodes[name] = n
 	if err := n.startKubelet(p.workload, p.Programs, machine); err != nil {
 		return err
@@ -214,7 +242,7 @@ func (p *play) follow(ctx context.Context) error {
 	}
 	saw := func(object any) {
 		pod := object.(*v1.Pod)
-		p.slots.saw(ctx, pod)
+		p.saw(pod)
 		if n := p.nodes[pod.Spec.NodeName]; n != nil {
 			n.saw(pod)
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -91,14 +90,11 @@ func parallel(count int, f func(i int) error) error {
 func (d *Driver) Scale(ctx context.Context, way Way, nodes int, seed uint64) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d.runs++
-	p := &play{Driver: d, way: &way, workload: &Workloads[0], dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), failures: make(chan error, 1)}
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+	p, err := d.newPlay(&way, &Workloads[0])
+	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(p.dir)
-	defer p.stop()
-	var err error
+	defer p.close()
 	if p.plane, err = startPlane(d.Programs, d.Manifests, p.dir, nil); err != nil {
 		return 0, err
 	}
@@ -112,11 +108,9 @@ func (d *Driver) Scale(ctx context.Context, way Way, nodes int, seed uint64) (fl
 	if err := p.startExtender(ctx); err != nil {
 		return 0, err
 	}
-	scheduler, err := startScheduler(d.Programs, way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
-	if err != nil {
+	if err := p.startScheduler(); err != nil {
 		return 0, err
 	}
-	defer scheduler.kill()
 	var first, last time.Time
 	late := time.After(readyTimeout + time.Duration(d.Pods)*time.Second)
 	for i := range d.Pods {
@@ -126,7 +120,7 @@ func (d *Driver) Scale(ctx context.Context, way Way, nodes int, seed uint64) (fl
 				first = last
 			}
 		case <-late:
-			return 0, fmt.Errorf("%d of %d pods are bound: %s", i, d.Pods, scheduler.said())
+			return 0, fmt.Errorf("%d of %d pods are bound: %s", i, d.Pods, p.scheduler.said())
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
