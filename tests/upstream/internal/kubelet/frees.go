@@ -47,7 +47,7 @@ func (d *Driver) compareFrees(ctx context.Context, m *managers.Managers, machine
 	if err != nil {
 		return []string{err.Error()}, nil
 	}
-	if len(c.Devices) > 0 { // the files alone do not tell where the devices are that nobody holds
+	if len(c.Devices) > 0 { // the files alone do not say where the devices are that nobody holds
 		alone := got
 		if got, err = d.ask(ctx, m, machine, root, pod, "--what-frees", "--pod-resources", socketOf(m)); err != nil {
 			return []string{err.Error()}, nil
