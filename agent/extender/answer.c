@@ -111,6 +111,7 @@ static int look_at_all(struct book *b, const struct answer_config *config, const
 		if (ret->verdicts[i].reason)
 			continue;
 		ret->counts.n_taking++;
+		ret->counts.n_aligning += c.verdict->numa_nodes > 0;
 		ret->scores[i] = c.verdict->score * WIRE_SCORE_MAX / 100;
 		if (!best->node || better(&c, best)) {
 			*best = c;
@@ -120,10 +121,10 @@ static int look_at_all(struct book *b, const struct answer_config *config, const
 	return 0;
 }
 
-/* Nodes that nobody knows come after all others: they are taken where there is no other. */
+/* Nodes that nobody knows come after those whose kubelet is known to align the pod. */
 static void pass_unknown(const struct answer_config *config, struct answer *ret, const bool *unknown)
 {
-	if (!config->pass_unknown || (ret->counts.n_taking > 0 && !config->all))
+	if (!config->pass_unknown || (ret->counts.n_aligning > 0 && !config->all))
 		return;
 	for (size_t i = 0; i < ret->counts.n_asked; i++)
 		if (unknown[i])
@@ -165,7 +166,7 @@ int answer_filter(struct book *b, const struct answer_config *config, struct wir
 	pass_unknown(config, ret, unknown);
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
-	if (config->all || !best.node)
+	if (config->all || ret->counts.n_aligning == 0)
 		return 0;
 	for (size_t i = 0; i < args->n_names; i++)
 		if (i != at && !ret->verdicts[i].reason)

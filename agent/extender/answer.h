@@ -25,7 +25,8 @@ struct answer_config {
 /* What became of a question, for people. */
 struct answer_counts {
 	size_t n_asked, n_taking, n_unknown, n_passing;
-	const char *node; /* that was promised, NULL = none; valid as long as the book is locked */
+	size_t n_aligning; /* of those that take it, nodes whose kubelet chooses NUMA nodes for it */
+	const char *node;  /* that was promised, NULL = none; valid as long as the book is locked */
 };
 
 struct answer {
@@ -38,8 +39,8 @@ struct answer {
 void answer_release(struct answer *a, struct book *b);
 
 /*
- * The answer to /filter. A pod that no kubelet has to align is taken by all nodes. For another one `args` gets the
- * best node by default: it is promised to the pod, instead of what it was promised before. Unknown nodes are taken
+ * The answer to /filter. A pod that no kubelet has to align goes to all nodes. Another one gets the best node by default:
+ * it is promised to the pod, instead of what it was promised before. Unknown nodes are taken
  * if there is no other.
  *
  * Among nodes of the same score the one wins on whose NUMA nodes the least remains free, then the fullest, then the

@@ -136,7 +136,7 @@ static struct book_node *find_or_add(struct book *b, const char *name)
 	return TAKE(node);
 }
 
-/* A node of which nothing is known any more goes. */
+/* A node goes when nothing is known of it any more. */
 static void drop_if_empty(struct book *b, struct book_node *node)
 {
 	if (node->has_object || node->has_node || node->n_pods > 0)

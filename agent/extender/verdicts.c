@@ -200,8 +200,9 @@ static int outlook_init(struct outlook *o, const struct book_node *node, const b
 
 /* ---- how good the place is */
 
-/* The NUMA nodes that the kubelet would use, by id. */
-static uint64_t nodes_of(const struct kubelet *k, const struct kubelet_verdict *v)
+/* The NUMA nodes that the kubelet would use, by id. Of devices alone its hint says so; a pod that asks for nothing of the
+ * managers has a hint as well, which means nothing. */
+static uint64_t nodes_of(const struct kubelet *k, const struct shape *shape, const struct kubelet_verdict *v)
 {
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
 	uint64_t nodes = 0, hinted = 0;
@@ -215,7 +216,7 @@ static uint64_t nodes_of(const struct kubelet *k, const struct kubelet_verdict *
 		nodes |= p->memory_nodes;
 		hinted |= p->hint.any_node ? 0 : p->hint.nodes;
 	}
-	return nodes ? nodes : hinted;
+	return nodes || !request_has_non_native(&shape->pod) ? nodes : hinted;
 }
 
 /* No set of as many NUMA nodes is closer together. */
@@ -266,7 +267,7 @@ static int rank(struct outlook *o, const struct shape *shape, const struct kubel
 {
 	const struct kubelet *k = &o->asker.kubelet;
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
-	uint64_t nodes = nodes_of(k, managers);
+	uint64_t nodes = nodes_of(k, shape, managers);
 	CLEANUP(freep) size_t *free_cpus = calloc(numa->n + 1, sizeof(*free_cpus));
 	const struct inventory *inv = &o->node.inventory;
 	unsigned most = inv->topology.max_numa_nodes;

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# nrtd extender: a scheduler's questions over HTTP, answered from a file.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+# shellcheck source=tests/lib/scenario.sh
+. tests/lib/scenario.sh
+command -v curl >/dev/null || { echo "skipped: curl is not here"; exit 0; }
+export HWLOC_HIDE_ERRORS=2
+pid=
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$dir"' EXIT
+
+example_node "$dir/node"
+for name in node-1 node-2; do
+	"$B/nrtd" dump --sysroot "$dir/node" --node-name $name 2>/dev/null && echo ---
+done >"$dir/nodes.yaml"
+
+# start FLAG...: the extender, on a free port
+start() {
+	"$B/nrtd" extender --nrt "$dir/nodes.yaml" --http 127.0.0.1:"$port" -v "$@" 2>"$dir/log" &
+	pid=$!
+	for _ in $(seq 300); do
+		curl -sf "127.0.0.1:$port/readyz" >"$dir/out" 2>"$dir/err" && return 0
+		kill -0 $pid 2>/dev/null || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
+stop() {
+	kill "$pid" && wait "$pid"
+	status=$?
+	pid=
+	return $status
+}
+
+# ask VERB UID CPUS NODE...: what a scheduler asks with nodeCacheCapable
+ask() {
+	verb=$1 uid=$2 cpus=$3
+	shift 3
+	names=$(printf '"%s",' "$@")
+	printf '{"Pod":{"metadata":{"name":"%s","namespace":"default","uid":"%s"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%s","memory":"1Gi"},"limits":{"cpu":"%s","memory":"1Gi"}}}]}},"Nodes":null,"NodeNames":[%s]}' \
+		"$uid" "$uid" "$cpus" "$cpus" "${names%,}" |
+		curl -s -w '\n%{http_code}\n' --data-binary @- "127.0.0.1:$port/$verb" >"$dir/out" 2>"$dir/err"
+}
+
+says() { grep -qF -- "$1" "$dir/out"; }
+logs() { grep -qF -- "$1" "$dir/log"; }
+
+port=$(awk 'BEGIN { srand(); print 20000 + int(rand() * 20000) }')
+check "starts from a file and is ready" start
+# Each node has 6 and 7 CPUs free on its NUMA nodes.
+ask filter a 6 node-1 node-2
+check "one node is answered" says '"NodeNames":["node-1"]'
+ask filter b 6 node-1 node-2
+check "it fills the NUMA node that it fits best" says '"NodeNames":["node-2"]'
+ask filter c 6 node-1 node-2
+check "what is promised counts" says '"NodeNames":["node-1"]'
+ask filter d 8 node-1 node-2
+check "no node is an empty list" says '"NodeNames":[]'
+check "the kubelet's reason is given" says 'restricted: '
+ask filter b 6 node-1 node-2
+check "a question again replaces its promise" says '"NodeNames":["node-2"]'
+ask filter e 500m node-1 node-2 node-9
+check "a pod without exclusive CPUs goes anywhere" says '"NodeNames":["node-1","node-2","node-9"]'
+ask prioritize f 6 node-1 node-2
+check "prioritize gives scores" says '{"Host":"node-2","Score":9}'
+check "a node that is full has none" says '{"Host":"node-1","Score":0}'
+printf '{"Pod":{"metadata":{"name":"g","namespace":"default","uid":"g"},"spec":{"priority":9,"containers":[{"name":"app","resources":{"limits":{"cpu":"8","memory":"1Gi"}}}]}},"NodeNameToMetaVictims":{"node-1":{"Pods":[{"UID":"777870b5-c64f-42f5-9296-688b9dc212ba"}]}}}' |
+	curl -s "127.0.0.1:$port/preempt" --data-binary @- >"$dir/out" 2>"$dir/err"
+check "preempt answers" says '"NodeNameToMetaVictims"'
+echo nonsense | curl -s -w '%{http_code}' "127.0.0.1:$port/filter" --data-binary @- >"$dir/out" 2>"$dir/err"
+check "what is no question is refused" says '400'
+curl -s -w '%{http_code}' "127.0.0.1:$port/bind" -d '{}' >"$dir/out" 2>"$dir/err"
+check "there is no bind" says '404'
+curl -s "127.0.0.1:$port/metrics" >"$dir/out" 2>"$dir/err"
+check "promises are counted" says 'nrtd_extender_requests_total{verb="filter",result="promised"} 4'
+check "and so are those that hold" says 'nrtd_extender_promises 3'
+check "with --verbose each question is logged" logs "pod 'default/a': 2 nodes asked, 2 take it, promised node-1"
+check "SIGTERM ends it well" stop
+
+check "starts with --answer all and --unknown fail" start --answer all --unknown fail
+ask filter a 6 node-1 node-2 node-9
+check "all nodes that take the pod are answered" says '"NodeNames":["node-1","node-2"]'
+ask filter b 6 node-9
+check "an unknown node is refused" says '"node-9":"nothing is known of this node"'
+check "it ends" stop
+
+"$B/nrtd" extender --nrt "$dir/none.yaml" >"$dir/out" 2>&1
+check "a file that is not there is named" says "$dir/none.yaml"
+"$B/nrtd" extender --nrt "$dir/nodes.yaml" --lease a/b >"$dir/out" 2>&1
+check "a file needs no lease" says '--lease and --nrt exclude each other'
+"$B/nrtd" extender --nrt "$dir/nodes.yaml" --lease b >"$dir/out" 2>&1
+check "a lease has a namespace" says "'b' is not NAMESPACE/NAME"
+exit $failed
