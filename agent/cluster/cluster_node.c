@@ -173,11 +173,12 @@ int cluster_node_without(struct cluster_node *n, struct gone_pods *gone)
 	CLEANUP(inventory_release) struct inventory inventory;
 	struct node_state *state = &n->state;
 	size_t before = state->allocations.n_items;
-	int r = n->basis == CLUSTER_EXACT ? gone_pods_take(gone, &state->allocations) : 0;
+	int r;
 
+	inventory_init(&inventory);
+	r = n->basis == CLUSTER_EXACT ? gone_pods_take(gone, &state->allocations) : 0;
 	if (r < 0 || state->allocations.n_items == before)
 		return r;
-	inventory_init(&inventory);
 	r = model_inventory(&state->machine, &state->settings, &state->allocations, state->reserved.cpus,
 		&inventory, NULL);
 	if (r < 0)
