@@ -98,6 +98,15 @@ static void *raise_soon(void *flag)
 	return NULL;
 }
 
+/* cmocka has the function, but does not look at the environment. */
+__attribute__((constructor)) static void take_filter(void)
+{
+	const char *filter = getenv("CMOCKA_TEST_FILTER");
+
+	if (filter)
+		cmocka_set_test_filter(filter);
+}
+
 pthread_t test_raise_soon(atomic_bool *flag)
 {
 	pthread_t thread;
