@@ -102,7 +102,7 @@ static int set_holder(const struct lease *l, const char *holder, struct doc *obj
 		r = set(spec, "acquireTime", DOC_STRING, time);
 	if (r == 0)
 		r = set(spec, "renewTime", DOC_STRING, time);
-	/* The first holder of all is no transition. */
+	/* The first holder of all is not a transition. */
 	return r == 0 ? set_number(spec, "leaseTransitions", transitions + (taken && l->spec)) : r;
 }
 

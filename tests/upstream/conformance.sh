@@ -123,6 +123,7 @@ if offers run; then
 	check "invariant" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" -machines "$work/machines" \
 		-steps "$CASES" -seed "$SEED" -slack 5
 fi
+check "follow" $here/follow.sh
 if offers extender; then
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
 fi
