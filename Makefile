@@ -195,7 +195,7 @@ include $(sort $(wildcard tests/*.mk))
 # ---- install
 install: all
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc \
-		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR)/crd
+		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR)
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
 	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
@@ -206,7 +206,8 @@ install: all
 	install -d $(DESTDIR)$(SYSCONFDIR)/default
 	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
 	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
-	install -m 644 packaging/kubernetes/crd/*.yaml $(DESTDIR)$(MANIFESTDIR)/crd/
+	for d in crd extender extender/scheduler; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
+		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
 	$(B)/nrtd completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(B)/nrtd completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 	$(B)/nrtd completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish

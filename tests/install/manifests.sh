@@ -47,7 +47,7 @@ refused() { # refused TEXT COMMAND...: it fails, and says this
 prepare() {
 	local answer status=0
 	answer=$(packaging/install-deps.sh manifests 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
-	tests/upstream/build.sh controlplane kubectl || status=$?
+	tests/upstream/build.sh controlplane kubectl scheduler || status=$?
 	helm=${HELM:-$(command -v helm)}
 	if [ $status -eq 0 ] && [ -z "$helm" ]; then
 		helm=$programs/helm
@@ -74,7 +74,7 @@ lint() {
 versions() {
 	local version
 	version=$(sed -n 's/^VERSION := //p' Makefile)
-	grep -qx "version: $version" $chart/Chart.yaml && grep -qx "appVersion: $version" $chart/Chart.yaml &&
+	grep -qx "  newTag: $version" $manifests/extender/kustomization.yaml && grep -qx "version: $version" $chart/Chart.yaml && grep -qx "appVersion: $version" $chart/Chart.yaml &&
 		grep -qx "  newTag: $version" $manifests/kustomization.yaml
 }
 
@@ -183,6 +183,67 @@ installed() {
 	helm_there status nrtd -n tools && kubectl get daemonset nrtd -n tools && kubectl get validatingadmissionpolicy nrtd-own-node &&
 		kubectl get crd noderesourcetopologies.topology.node.k8s.io
 }
+# ---- the extender
+
+# The kustomizations of the extender and of the second scheduler beside what the chart adds for them; the name of the
+# ConfigMap has a hash in one and not in the other, and the chart's has fewer comments.
+same_extender() {
+	local part filter='[.[] | select(.kind != "ConfigMap") | walk(if type == "object" then del(.configMap, .["nrtd.dev/config"])
+		| if .annotations == {} then del(.annotations) else . end else . end)]'
+	for part in extender extender/scheduler; do
+		takes -k "$manifests/$part" && plain | jq -S "$filter" >"$work/$(basename $part).json" || return 1
+	done
+	takes_chart && plain >"$work/chart.json" &&
+		takes_chart --kube-version 1.35.4 --set extender.enabled=true --set numaAware.enabled=true && plain >"$work/more.json" &&
+		jq -S -s '[.[0][] as $o | select(.[1] | any(.kind == $o.kind and .metadata.name == $o.metadata.name) | not) | $o]
+			| sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/more.json" "$work/chart.json" | jq -S "$filter" >"$work/added.json" &&
+		jq -S -s 'add | sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/extender.json" "$work/scheduler.json" >"$work/base.json" &&
+		[ "$(jq length "$work/base.json")" -eq 16 ] && diff "$work/base.json" "$work/added.json"
+}
+# can ALLOWED VERB GROUP RESOURCE [NAMESPACE [NAME]]: whether the extender's service account may do this
+can() {
+	local allowed
+	allowed=$(jq -n --arg verb "$2" --arg group "$3" --arg resource "${4%%/*}" --arg sub "$(cut -s -d/ -f2 <<<"$4")" --arg namespace "${5:-}" \
+		--arg name "${6:-}" '{apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview",
+			spec: {user: "system:serviceaccount:nrtd:nrtd-extender", resourceAttributes: {verb: $verb, group: $group,
+			resource: $resource, subresource: $sub, namespace: $namespace, name: $name}}}' |
+		kubectl create -f - -o jsonpath='{.status.allowed}')
+	[ "$allowed" = "$1" ] || { echo "allowed is '$allowed': $*" && return 1; }
+}
+least_privilege() {
+	local kind verb
+	kubectl apply -k $manifests/extender || return 1
+	for kind in " nodes" " pods" "topology.node.k8s.io noderesourcetopologies"; do
+		for verb in get list watch; do can true $verb "${kind% *}" "${kind#* }" || return 1; done
+		for verb in create update patch delete; do can false $verb "${kind% *}" "${kind#* }" || return 1; done
+	done
+	for verb in get update; do
+		can true $verb coordination.k8s.io leases nrtd nrtd-extender && can false $verb coordination.k8s.io leases nrtd other || return 1
+	done
+	can true create coordination.k8s.io leases nrtd && can false create coordination.k8s.io leases default &&
+		can false list coordination.k8s.io leases nrtd && can false list "" secrets && can false create "" pods/binding &&
+		can false create "" pods/eviction && can false list "" events && kubectl delete -k $manifests/extender
+}
+# scheduler_takes FILE: kube-scheduler begins with this configuration; certificates are where it says, made here
+scheduler_takes() {
+	sed "s#/tls/#$work/tls/#; s#/etc/kubernetes/nrtd-extender/#$work/tls/#" "$1" >"$work/scheduler.yaml" && mkdir -p "$work/scheduler" &&
+		"$programs/scheduler" -config "$work/scheduler.yaml" -kubeconfig "$work/cluster/admin.kubeconfig" -dir "$work/scheduler" </dev/null
+}
+make_certificates() {
+	mkdir -p "$work/tls" && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=any -days 2 \
+		-keyout "$work/tls/tls.key" -out "$work/tls/tls.crt" && cp "$work/tls/tls.key" "$work/tls/client.key" &&
+		cp "$work/tls/tls.crt" "$work/tls/client.crt" && cp "$work/tls/tls.crt" "$work/tls/ca.crt"
+}
+chart_scheduler() { # with the chart's configuration too
+	render -f tests/install/values-all.yaml >"$work/chart.yaml" && takes -f "$work/chart.yaml" &&
+		jq -r "$objects"' | select(.kind == "ConfigMap") | .data["config.yaml"]' "$work/stored.json" >"$work/config.yaml" &&
+		grep -q 'percentageOfNodesToScore: 100' "$work/config.yaml" && scheduler_takes "$work/config.yaml"
+}
+misspelt() {
+	sed 's/nodeCacheCapable/nodeCacheCapabel/' $manifests/extender/own-scheduler.yaml >"$work/misspelt.yaml" &&
+		refused 'unknown field "extenders[0].nodeCacheCapabel"' scheduler_takes "$work/misspelt.yaml"
+}
+
 gone() { refused "not found" kubectl get daemonset nrtd -n tools && refused "not found" kubectl get clusterrole nrtd; }
 
 prepare
@@ -197,6 +258,15 @@ check "the chart makes the same objects" same_objects
 check "and the same definition" same_crd
 check "PodMonitor's definition" kubectl apply --server-side -f "$pod_monitor"
 kubectl wait --for condition=established --timeout 60s crd/podmonitors.monitoring.coreos.com >/dev/null
+check "the extender: kubectl apply -k $manifests/extender, as a trial" takes -k $manifests/extender
+check "the second scheduler, as a trial" takes -k $manifests/extender/scheduler
+check "the chart makes the same objects of both" same_extender
+check "the extender's account may read three kinds and write one Lease" least_privilege
+check "certificates" make_certificates
+check "kube-scheduler takes the second one's configuration" scheduler_takes $manifests/extender/scheduler/config.yaml
+check "and that for the cluster's own" scheduler_takes $manifests/extender/own-scheduler.yaml
+check "and the chart's" chart_scheduler
+check "but not a misspelt one" misspelt
 each_value
 check "the server takes the chart with every value changed" takes_chart -f tests/install/values-all.yaml
 check "and with all turned off" takes_chart -f tests/install/values-off.yaml

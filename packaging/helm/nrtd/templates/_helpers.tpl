@@ -16,3 +16,18 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
+{{- define "nrtd.extender.selector" -}}
+app.kubernetes.io/name: nrtd-extender
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+{{- /* The chart's labels with another name. */}}
+{{- define "nrtd.extender.labels" -}}
+{{ include "nrtd.labels" . | replace "app.kubernetes.io/name: nrtd\n" "app.kubernetes.io/name: nrtd-extender\n" }}
+{{- end }}
+{{- define "nrtd.scheduler.selector" -}}
+app.kubernetes.io/name: {{ .Values.numaAware.name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+{{- define "nrtd.scheduler.labels" -}}
+{{ include "nrtd.labels" . | replace "app.kubernetes.io/name: nrtd\n" (printf "app.kubernetes.io/name: %s\n" .Values.numaAware.name) }}
+{{- end }}
