@@ -128,6 +128,27 @@ if [ ! -e /var/run/secrets/kubernetes.io/serviceaccount ]; then
 	said "automountServiceAccountToken must not be false"
 fi
 unset KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT
+# A server with TLS, which says its release and nothing else.
+if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -keyout "$dir/key" -out "$dir/cert" -days 2 \
+	-subj /CN=server -addext subjectAltName=IP:127.0.0.1 2>"$dir/out"; then
+	echo '{"gitVersion":"v1.35.4"}' >"$dir/version"
+	(cd "$dir" && exec timeout 120 openssl s_server -accept 127.0.0.1:0 -WWW -key key -cert cert </dev/null >served 2>&1) &
+	server=$!
+	tries=600
+	while ! grep -qs '^ACCEPT' "$dir/served" && [ $tries -gt 0 ]; do
+		sleep 0.05
+		tries=$((tries - 1))
+	done
+	kubeconfig "https://127.0.0.1:$(sed -n 's/^ACCEPT .*://p' "$dir/served")" "token: opaque"
+	run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
+	said "^FAIL +API server +https://127.0.0.1:[0-9]+: .*certificate"
+	sed -i "s|server: |certificate-authority: '$dir/cert', server: |" "$dir/kubeconfig"
+	run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
+	said "^ok +API server +https://127.0.0.1:[0-9]+: reached, v1.35.4, its certificate is trusted"
+	kill "$server"
+else
+	echo "skipped: openssl is not here"
+fi
 # An address that takes connections and never answers ends it within its time.
 if command -v python3 >/dev/null; then
 	python3 -c 'import socket, sys, time
