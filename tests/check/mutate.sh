@@ -147,7 +147,7 @@ try_upstream() {
 			continue
 		fi
 		result=survived
-		! grep -q "^not ok" "$work/log" || result=killed
+		! grep "^not ok" "$work/log" | grep -qF -- "${shown#*: }" || result=killed
 		note "$row" "$result"
 		count "$row" "$result"
 	done

@@ -76,7 +76,7 @@ topologyManagerPolicy: best-effort
 		return err
 	}
 	defer func() { managers.Kill() }()
-	if _, err := b.started(ctx, node, zones, nil); err != nil {
+	if err := b.alone(ctx, node, zones, nil); err != nil {
 		return err
 	}
 	pod := daemon.Pod("kept", "3")

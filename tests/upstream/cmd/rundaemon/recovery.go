@@ -65,7 +65,7 @@ func (b *bench) recovery(ctx context.Context) error {
 	}
 	defer node.Kill()
 	held := []cpuset.CPUSet{}
-	if _, err := b.started(ctx, node, zones, held); err != nil {
+	if err := b.alone(ctx, node, zones, held); err != nil {
 		return err
 	}
 	for i, incident := range b.incidents(node, zones, &held) {
@@ -300,7 +300,7 @@ func (b *bench) expiredToken(ctx context.Context) error {
 	if err := renew(lifetime); err != nil {
 		return err
 	}
-	if _, err := b.started(ctx, node, zones, nil); err != nil {
+	if err := b.alone(ctx, node, zones, nil); err != nil {
 		return err
 	}
 	// A refused refresh shows that the server does not take it any more.
@@ -350,7 +350,8 @@ func (b *bench) token(ctx context.Context, seconds int64) (string, error) {
 
 // lateKubelet starts nrtd before there is any directory of the kubelet, then takes that away and brings it back.
 func (b *bench) lateKubelet(ctx context.Context) error {
-	node, zones, err := b.twoSockets("node-a")
+	// Without what makes it look again for another reason.
+	node, zones, err := b.twoSockets("node-a", "--poll", "0", "--node-write-interval", "1h")
 	if err != nil {
 		return err
 	}
@@ -358,7 +359,11 @@ func (b *bench) lateKubelet(ctx context.Context) error {
 	if err := os.RemoveAll(node.Kubelet()); err != nil {
 		return err
 	}
-	if _, err := b.started(ctx, node, zones, nil); err != nil {
+	if err := b.alone(ctx, node, zones, nil); err != nil {
+		return err
+	}
+	// The start's last run is over.
+	if err := sleep(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	held := of(zones, 5, 6)
