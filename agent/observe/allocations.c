@@ -193,9 +193,9 @@ static void note_ages(const struct allocations_query *q, struct moment *m)
 }
 
 /*
- * By what the API lists, or listed last while the files have not changed; else by the files alone. No folder
- * says anything while no kubelet runs, or one that was started with other settings has not said yet what it
- * has: what was handed out before is kept as it was.
+ * By what the API lists, or listed last while the files have not changed; else by the files alone. Nobody
+ * gives back what a pod has while no kubelet runs, or one that was started with other settings has not said yet
+ * what it has.
  */
 static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 {
@@ -220,7 +220,7 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	if (r < 0)
 		return r;
 	if (m->api_r < 0 && (q->down || m->others))
-		freep(&e.folders);
+		e.unattended = true;
 	if (by_api)
 		return allocations_end_by_api(&m->files, &listed, &e);
 	r = allocations_end_by_files(&m->files, &e);

@@ -213,7 +213,7 @@ bool pod_evidence_gone(const struct pod_evidence *e, const char *uid)
 	if (find_folder(e, uid) != FOLDER_ABSENT)
 		return false;
 	if (seen && seen->had_folder)
-		return true;
+		return !e->unattended;
 	if (e->settled && e->admitted_known && !strv_contains(&e->admitted, uid))
 		return true;
 	return !e->fresh && !(seen && e->admitted_known);

@@ -56,6 +56,7 @@ struct pod_evidence {
 	/* The reader's: how long ago allocations were written last. `fresh`: so lately that a pod's folder
 	 * may still be to come; `settled`: so long ago that the file of admitted pods was written, too. */
 	bool fresh, settled;
+	bool unattended;              /* no kubelet looks after the folders: that one has gone says nothing */
 	const struct pods_seen *seen; /* as of now; borrowed */
 };
 

@@ -2,6 +2,7 @@
 #include "agent/observe/observe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -373,6 +374,29 @@ static void no_pod_ends_between_two_kubelets(void **state)
 	assert_has(&w->object, "available: \"130996502528\"}");
 }
 
+/* The kubelet turned pod v down, and was killed before it cleaned up: v never had a folder. */
+static void a_pod_that_was_turned_down_holds_nothing_without_a_kubelet(void **state)
+{
+	static const char *const files[] = {
+		"cpu_manager_state", "memory_manager_state", "device-plugins/kubelet_internal_checkpoint"};
+	const struct timespec earlier[2] = {{.tv_sec = time(NULL) - 60}, {.tv_sec = time(NULL) - 60}};
+	struct world *w = *state;
+	char path[512];
+
+	w->config.pod_resources = "none";
+	write_state(w, "0,6-31", "\"u\":{\"c\":\"1-2\"},\"v\":{\"d\":\"3-5\"}");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/var/lib/kubelet/%s", w->dir, files[i]);
+		assert_int_equal(utimensat(AT_FDCWD, path, earlier, 0), 0);
+	}
+	look(w);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}");
+	end_kubelet(w);
+	look(w);
+	assert_true(w->settings_kept);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}");
+}
+
 /* Between the look for its settings and the question what it has: it comes, or another takes its place. */
 static void a_look_is_of_one_kubelet(void **state)
 {
@@ -552,6 +576,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_kubelet_that_comes_back_is_believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_kubelet_has_its_own_reserved_cpus, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_pod_ends_between_two_kubelets, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_pod_that_was_turned_down_holds_nothing_without_a_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_look_is_of_one_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_once_remembers_nothing, setup, teardown),
