@@ -215,12 +215,11 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	listed.young = m->api_r == 0 && m->young;
 	e.fresh = m->fresh;
 	e.settled = !m->unsettled;
+	e.unattended = m->api_r < 0 && (q->down || m->others);
 	r = pods_seen_update(seen, &e, &m->files);
 	e.seen = seen;
 	if (r < 0)
 		return r;
-	if (m->api_r < 0 && (q->down || m->others))
-		e.unattended = true;
 	if (by_api)
 		return allocations_end_by_api(&m->files, &listed, &e);
 	r = allocations_end_by_files(&m->files, &e);

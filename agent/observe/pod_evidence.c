@@ -194,6 +194,8 @@ int pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const st
 		if (!slot)
 			return -ENOMEM;
 		slot->had_folder = folder == FOLDER_THERE || (before && before->had_folder);
+		slot->ended = folder != FOLDER_THERE && before && before->ended;
+		slot->ended = slot->ended || (slot->had_folder && folder == FOLDER_ABSENT && !e->unattended);
 		slot->uid = strdup(uid);
 		if (!slot->uid) {
 			now.n_pods--;
@@ -213,7 +215,7 @@ bool pod_evidence_gone(const struct pod_evidence *e, const char *uid)
 	if (find_folder(e, uid) != FOLDER_ABSENT)
 		return false;
 	if (seen && seen->had_folder)
-		return !e->unattended;
+		return seen->ended;
 	if (e->settled && e->admitted_known && !strv_contains(&e->admitted, uid))
 		return true;
 	return !e->fresh && !(seen && e->admitted_known);

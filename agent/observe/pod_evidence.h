@@ -34,6 +34,7 @@ struct pod_log {
 struct pod_seen {
 	char *uid;
 	bool had_folder;
+	bool ended; /* the folder has gone while a kubelet looked after it */
 };
 
 struct pods_seen {
@@ -56,7 +57,7 @@ struct pod_evidence {
 	/* The reader's: how long ago allocations were written last. `fresh`: so lately that a pod's folder
 	 * may still be to come; `settled`: so long ago that the file of admitted pods was written, too. */
 	bool fresh, settled;
-	bool unattended;              /* no kubelet looks after the folders: that one has gone says nothing */
+	bool unattended;              /* no kubelet looks after the folders: that one goes now says nothing */
 	const struct pods_seen *seen; /* as of now; borrowed */
 };
 

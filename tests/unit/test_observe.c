@@ -374,8 +374,9 @@ static void no_pod_ends_between_two_kubelets(void **state)
 	assert_has(&w->object, "available: \"130996502528\"}");
 }
 
-/* The kubelet turned pod v down, and was killed before it cleaned up: v never had a folder. */
-static void a_pod_that_was_turned_down_holds_nothing_without_a_kubelet(void **state)
+/* The kubelet turned pod v down, which never had a folder, and pod u has ended; it was killed before it cleaned
+ * up. */
+static void what_was_free_is_free_without_a_kubelet(void **state)
 {
 	static const char *const files[] = {
 		"cpu_manager_state", "memory_manager_state", "device-plugins/kubelet_internal_checkpoint"};
@@ -391,10 +392,16 @@ static void a_pod_that_was_turned_down_holds_nothing_without_a_kubelet(void **st
 	}
 	look(w);
 	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}");
-	end_kubelet(w);
+	remove_folder_of_pod(w);
 	look(w);
-	assert_true(w->settings_kept);
-	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}");
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"15\"}");
+	end_kubelet(w);
+	for (int i = 0; i < 2; i++) {
+		look(w);
+		assert_true(w->settings_kept);
+		assert_has(
+			&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"15\"}");
+	}
 }
 
 /* Between the look for its settings and the question what it has: it comes, or another takes its place. */
@@ -576,8 +583,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_kubelet_that_comes_back_is_believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_kubelet_has_its_own_reserved_cpus, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_pod_ends_between_two_kubelets, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_pod_that_was_turned_down_holds_nothing_without_a_kubelet, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_free_is_free_without_a_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_look_is_of_one_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_once_remembers_nothing, setup, teardown),
