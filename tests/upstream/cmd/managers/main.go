@@ -12,6 +12,7 @@
 //	{"returned": {"namespace/name": UID}}   {"returned": true}; with -restart: all pods of before have been admitted again,
 //	                                  these are completed, the kubelet forgets the rest
 //	{"serve": true}                   {"serving": true}; the pod-resources socket is replaced
+//	{"lists": true}                   {"lists": n}; how often the pod-resources API was asked for the pods
 //	{"free": {"api": true, "files": true}}   {RESOURCE: {NUMA node: {"Allocatable": n, "Available": n}}}, as these sources tell
 //	{"node": true}                    the node's status as the kubelet reports it: what it has, what of it is for pods
 //	{"register": {"resource": "vendor.com/nic", "numa": [[0], [0, 1], []]}}   a device plugin; a list of NUMA nodes a device
@@ -67,6 +68,7 @@ type command struct {
 	Register *managers.Devices          `json:"register"`
 	Returned *map[string]types.UID      `json:"returned"`
 	Serve    bool                       `json:"serve"`
+	Lists    bool                       `json:"lists"`
 	Free     *struct{ API, Files bool } `json:"free"`
 	Node     bool                       `json:"node"`
 }
@@ -149,6 +151,8 @@ func serve(ctx context.Context, m *managers.Managers, machine *cadvisorapi.Machi
 			answer, err = map[string]bool{"returned": true}, m.Returned(*c.Returned)
 		case c.Serve:
 			answer, err = map[string]bool{"serving": true}, m.ServePodResources(ctx)
+		case c.Lists:
+			answer = map[string]int64{"lists": m.Lists()}
 		case c.Free != nil:
 			answer = m.Free(machine, devices, c.Free.API, c.Free.Files)
 		case c.Node:

@@ -32,6 +32,7 @@ type node struct {
 	now      condition
 	pid      int // the last kubelet's, in the node's /proc
 	started  time.Time
+	lists    int64 // how often the kubelet had been asked for its pods when it last had something that did not last
 	kubelet  *daemon.Managers
 
 	config    *kubeletconfigv1beta1.KubeletConfiguration // that the kubelet was started with
@@ -115,7 +116,34 @@ func (n *node) start(told func() error) error {
 			return err
 		}
 	}
-	return n.ask(map[string]any{"returned": n.completed}, &struct{}{})
+	if err := n.ask(map[string]any{"returned": n.completed}, &struct{}{}); err != nil {
+		return err
+	}
+	return n.passing()
+}
+
+// asked is how often nrtd has asked the kubelet for its pods.
+func (n *node) asked() (int64, error) {
+	var answer struct{ Lists int64 }
+	return answer.Lists, n.ask(map[string]any{"lists": true}, &answer)
+}
+
+// passing notes that until now the kubelet has said things that do not hold any more: a device that is not registered yet,
+// what a pod got that it then turned down.
+func (n *node) passing() (err error) {
+	n.lists, err = n.asked()
+	return err
+}
+
+// heard waits until nrtd has asked for the pods and got the whole answer since then. What a kubelet says last before it ends
+// holds until it is back.
+func (n *node) heard(limit time.Duration) error {
+	for end := time.Now().Add(limit); n.sequence.Source != files && n.now == running && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if lists, err := n.asked(); err != nil || lists >= n.lists+2 {
+			return err
+		}
+	}
+	return nil
 }
 
 // admit asks the kubelet for a verdict on a pod.
@@ -124,10 +152,11 @@ func (n *node) admit(pod *v1.Pod) (bool, error) {
 	if err := n.ask(map[string]any{"admit": pod}, &verdict); err != nil {
 		return false, err
 	}
-	if verdict.Admitted {
-		n.active = append(n.active, pod)
+	if !verdict.Admitted {
+		return false, n.passing()
 	}
-	return verdict.Admitted, nil
+	n.active = append(n.active, pod)
+	return true, nil
 }
 
 // admitAndDie asks for a verdict and has the kubelet killed on the way to it, before the at-th time that a manager

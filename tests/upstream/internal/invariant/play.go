@@ -228,7 +228,13 @@ func (p *player) do(step Step) (bool, error) {
 	case quietly:
 		return true, nil
 	case kill:
-		return p.now != dead, p.killUnlessDead()
+		if p.now == dead {
+			return false, nil
+		}
+		if err := p.heard(quiet * time.Duration(p.Slack)); err != nil {
+			return false, err
+		}
+		return true, p.kill()
 	}
 	if p.now != running {
 		return false, nil
@@ -236,17 +242,13 @@ func (p *player) do(step Step) (bool, error) {
 	return p.doRunning(step)
 }
 
-func (p *player) killUnlessDead() error {
-	if p.now == dead {
-		return nil
-	}
-	return p.kill()
-}
-
 // doRunning does what takes a kubelet that runs.
 func (p *player) doRunning(step Step) (bool, error) {
 	switch step.Do {
 	case pause:
+		if err := p.heard(quiet * time.Duration(p.Slack)); err != nil {
+			return false, err
+		}
 		p.now = paused
 		p.kubelet.Signal(syscall.SIGSTOP)
 		return true, nil
@@ -299,6 +301,7 @@ func (p *player) doCut(step Step) error {
 		p.Tally.Admitted++
 	default:
 		p.Tally.Rejected++
+		return p.passing()
 	}
 	p.since[step.Pod.Name] = time.Now()
 	return nil

@@ -57,8 +57,9 @@ type Managers struct {
 	admitted allocationstate.State // as the kubelet's allocation manager keeps it
 	cleaner  memorymanager.Policy  // gives memory back in copies of the state; nil without the static policy
 
-	returning  atomic.Bool // not all pods of before the restart have come back
-	stopServer func()      // ends the pod-resources server
+	returning  atomic.Bool  // not all pods of before the restart have come back
+	lists      atomic.Int64 // how often the pod-resources server was asked for the pods
+	stopServer func()       // ends the pod-resources server
 }
 
 // Start puts the managers together as the kubelet's container manager does and starts them. Their state files go to

@@ -38,9 +38,15 @@ func (m *Managers) ServePodResources(ctx context.Context) error {
 }
 
 // GetActivePods, GetPods and the rest answer the pod-resources server as the kubelet and its container manager do.
-func (m *Managers) GetActivePods() []*v1.Pod { return m.activePods() }
+func (m *Managers) GetActivePods() []*v1.Pod {
+	m.lists.Add(1)
+	return m.activePods()
+}
 
-func (m *Managers) GetPods() []*v1.Pod { return m.activePods() }
+func (m *Managers) GetPods() []*v1.Pod { return m.GetActivePods() }
+
+// Lists is how often the pod-resources server has been asked which pods there are.
+func (m *Managers) Lists() int64 { return m.lists.Load() }
 
 func (m *Managers) GetPodByName(namespace, name string) (*v1.Pod, bool) {
 	for _, pod := range m.activePods() {
