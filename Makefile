@@ -69,7 +69,8 @@ BENCH := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(sort $(wildcard tests/b
 PICTURES := $(B)/tests/pictures/make_pictures
 # Programs of one source file: the tests' with cmocka, the others without.
 CMOCKA_PROGRAMS := $(UNIT) $(PICTURES)
-PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict
+PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict \
+	$(B)/tests/upstream/extender_wire
 PROGRAMS := $(B)/nrtd $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 
 Q := $(if $(V),,@)
