@@ -150,6 +150,49 @@ static void check_pod(const char *path, const struct node_sim *sims, const char 
 	pod_request_release(&pod);
 }
 
+/* ---- as if pods were gone */
+
+struct without {
+	struct cluster_fit fit;
+	struct gone_pods gone;
+};
+
+static int take_node_without(struct cluster_node *node, void *data, struct err *err)
+{
+	struct without *w = data;
+
+	assert_int_equal(cluster_node_without(node, &w->gone), 0);
+	return take_node(node, &w->fit, err);
+}
+
+/* The objects without two pods of each node say what the nodes say once these have ended. */
+static void check_without(const char *path, struct node_sim *sims, const char *text)
+{
+	struct without w = {.gone = {.names = {"default/p0", "default/p3"}, .n = 2}};
+	struct pod_request pod;
+	struct err err = {""};
+	size_t admit = 0;
+
+	pod_from_text(&pod, text);
+	w.fit.pod = &pod;
+	if (cluster_nodes_each(path, take_node_without, &w, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(gone_pods_check(&w.gone, NULL), 0);
+	for (size_t i = 0; i < N_NODES; i++) {
+		for (size_t at = sims[i].state.allocations.n_items; at > 0; at--) {
+			const char *name = sims[i].state.allocations.items[at - 1].pod;
+
+			if (!strcmp(name, "p0") || !strcmp(name, "p3"))
+				node_sim_end(&sims[i], at - 1);
+		}
+		admit += check_row(&sims[i].state, &pod, &w.fit);
+	}
+	print_message("%s: without two pods fits %zu of %d nodes\n", text, admit, N_NODES);
+	cluster_fit_release(&w.fit);
+	gone_pods_release(&w.gone);
+	pod_request_release(&pod);
+}
+
 static void the_objects_say_what_the_nodes_say(void **state)
 {
 	static const char *const pods[] = {"app cpu=2 memory=1Gi", "app cpu=6 memory=2Gi",
@@ -173,6 +216,8 @@ static void the_objects_say_what_the_nodes_say(void **state)
 	snprintf(path, sizeof(path), "%s/nrt.json", dir);
 	for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
 		check_pod(path, sims, pods[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
+		check_without(path, sims, pods[i]);
 	for (size_t i = 0; i < N_NODES; i++)
 		node_sim_release(&sims[i]);
 }
