@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # kubectl_why.sh [KUBECONFIG]: `kubectl numa why` under the real kubectl against the real API server. On four nodes the
 # kubelet's real managers admit or refuse each pod; the one that a node refused is stored as that kubelet leaves it. The
-# plugin must name that node first, and of each node what its managers said. Without KUBECONFIG it starts a server of its
-# own. B names the build folder.
+# plugin must name that node first, and of each node what its managers said. `kubectl numa fit` must name the pod that has
+# to go by the server's priorities, and the managers admit the other without it. Without KUBECONFIG it starts a server of
+# its own. B names the build folder.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/upstream/kubectl.sh
@@ -11,7 +12,9 @@ nodes="why-1 why-2 why-3 why-4"
 
 # A pod of exclusive CPUs, as the managers take it.
 spec() { printf '"spec":{"containers":[{"name":"c","image":"x","resources":{"requests":{"cpu":"%s","memory":"1Gi"},"limits":{"cpu":"%s","memory":"1Gi"}}}]}' "$1" "$1"; }
-admit() { printf '{"admit":{"metadata":{"name":"%s","namespace":"default","uid":"%s"},%s,"status":{"qosClass":"Guaranteed"}}}\n' "$1" "$1" "$(spec "$2")"; }
+admit() { # NAME CPUS [UID]
+	printf '{"admit":{"metadata":{"name":"%s","namespace":"default","uid":"%s"},%s,"status":{"qosClass":"Guaranteed"}}}\n' "$1" "${3:-$1}" "$(spec "$2")"
+}
 # What has been admitted on each node: one has room on both NUMA nodes, one on one, two on none for the larger pods.
 fillers() {
 	case $1 in
@@ -109,6 +112,35 @@ for cpus in 1 6 7 13 15 31; do
 done
 check "pods were refused" test $refused -ge 3
 kubectl delete pod asked --force --grace-period 0 >/dev/null 2>&1
+
+# Who would have to go from why-3, by the priorities that the server gives its pods.
+node=why-3
+kubectl create priorityclass low --value=10 >/dev/null
+kubectl create priorityclass high --value=1000 >/dev/null
+for name in low high; do
+	printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s"},%s}' $name "$(spec 9)" |
+		sed "s/\"spec\":{/&\"nodeName\":\"$node\",\"priorityClassName\":\"$name\",/" >"$work/pod.json"
+	kubectl create -f "$work/pod.json" >"$work/out" 2>"$work/err" || check "create the pod $name" false
+	admit $name 9 "$(kubectl get pod $name -o 'jsonpath={.metadata.uid}')" >"$work/admit-$name"
+done
+cat "$work/admit-low" "$work/admit-high" | managers $node held >"$work/$node/began" 2>"$work/err"
+"$NRTD" dump --sysroot "$work/$node" --kubelet-root /held --kubelet-config /config.yaml --node-name $node 2>/dev/null |
+	kubectl apply -f - >"$work/out" 2>"$work/err"
+numa fit $node --cpus 15 --memory 1Gi --what-frees --below-priority 100
+check "what frees: the pod of low priority" grep -qx '    default/low, 9 CPUs' "$work/out"
+check "what frees: the other stays" grep -qx '  1 pod stays: of priority 100 or more' "$work/out"
+{ cat "$work/admit-high"; admit asked 15; } | managers $node freed 2>/dev/null | grep '"pod":"default/asked"' >"$work/out"
+check "the managers say so too" grep -q '"admitted":true' "$work/out"
+numa fit $node --cpus 15 --memory 1Gi --what-frees --below-priority 10
+check "what frees: nobody below the lowest" grep -qx '  2 pods stay: of priority 10 or more' "$work/out"
+numa fit $node --cpus 15 --memory 1Gi
+check "with both it does not fit" test $? -eq 3
+numa fit $node --cpus 15 --memory 1Gi --without-pod default/low
+check "without one it fits" test $? -eq 0
+numa top $node --no-headers
+check "top: the largest pod" test "$(awk '{print $6}' "$work/out")" = 7
+kubectl delete pod low high --force --grace-period 0 >/dev/null 2>&1
+kubectl delete priorityclass low high >/dev/null 2>&1
 for node in $nodes; do
 	kubectl delete noderesourcetopologies.topology.node.k8s.io/"$node" node/"$node" >/dev/null 2>&1
 done
