@@ -37,6 +37,7 @@ struct extender {
 	struct service *service;
 	struct feed feeds[BOOK_KIND_COUNT];
 	struct lease *lease;
+	bool lease_lost; /* it cannot be read or written, and a line says so */
 	struct http_server *http;
 	atomic_bool *cancel;
 };
@@ -125,16 +126,74 @@ static int open_lease(struct extender *x, struct err *err)
 	return lease_new(&options, &x->config->credentials, x->cancel, &x->lease, err);
 }
 
+/* ---- the server's callbacks */
+
+static bool is_healthy(void *ctx, struct strbuf *line)
+{
+	const struct extender *x = ctx;
+
+	return service_healthy(x->service, line);
+}
+
+static bool is_ready(void *ctx, struct strbuf *line)
+{
+	const struct extender *x = ctx;
+
+	return service_ready(x->service, line);
+}
+
+static void print_watches(const struct extender *x, struct strbuf *text)
+{
+	strbuf_addstr(text,
+		"# HELP nrtd_extender_watch_total What has happened to the lists and watches of each kind.\n"
+		"# TYPE nrtd_extender_watch_total counter\n");
+	for (size_t k = 0; k < BOOK_KIND_COUNT; k++) {
+		struct reflector_counts c;
+
+		reflector_counts(x->feeds[k].reflector, &c);
+		const struct {
+			const char *what;
+			uint64_t n;
+		} counts[] = {{"list", c.lists}, {"watch", c.watches}, {"object", c.objects},
+			{"event", c.events}, {"bookmark", c.bookmarks}, {"expired", c.expired},
+			{"error", c.errors}};
+
+		for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+			strbuf_addf(text, "nrtd_extender_watch_total{kind=\"%s\",what=\"%s\"} %" PRIu64 "\n",
+				strrchr(paths[k], '/') + 1, counts[i].what, counts[i].n);
+	}
+}
+
+static int print_metrics(void *ctx, struct strbuf *text)
+{
+	const struct extender *x = ctx;
+	int r = service_metrics(x->service, text);
+
+	if (r == 0 && !x->config->nrt)
+		print_watches(x, text);
+	if (r == 0 && x->lease)
+		strbuf_addf(text,
+			"# HELP nrtd_extender_lease_held Whether this replica holds the lease.\n"
+			"# TYPE nrtd_extender_lease_held gauge\nnrtd_extender_lease_held %d\n",
+			lease_held(x->lease));
+	return r < 0 ? r : strbuf_error(text);
+}
+
+static int answer(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply)
+{
+	const struct extender *x = ctx;
+
+	return service_post(x->service, path, body, len, reply);
+}
+
 static int serve(struct extender *x, struct err *err)
 {
-	static const struct http_callbacks callbacks = {.healthy = service_healthy,
-		.ready = service_ready,
-		.metrics = service_metrics,
-		.post = service_post};
+	static const struct http_callbacks callbacks = {
+		.healthy = is_healthy, .ready = is_ready, .metrics = print_metrics, .post = answer};
 	const struct http_listen *at = &x->config->http;
 	const struct http_options options = {
 		.tls = x->config->tls, .idle_seconds = IDLE_SECONDS, .body_max = BODY_MAX};
-	int r = http_server_start(at->address, at->port, &options, &callbacks, x->service, &x->http, err);
+	int r = http_server_start(at->address, at->port, &options, &callbacks, x, &x->http, err);
 
 	if (r == 0)
 		log_info("listening on %s port %u", at->address, http_server_port(x->http));
@@ -193,8 +252,12 @@ static uint64_t keep_lease(struct extender *x)
 	struct err err = {""};
 	int r = lease_step(x->lease, &state, &err);
 
-	if (r < 0)
+	/* One line for the loss, one for its end. */
+	if (r < 0 && !x->lease_lost)
 		log_warning("%s", err.text);
+	if (r == 0 && x->lease_lost)
+		log_info("the lease '%s' can be read again", x->config->lease_name);
+	x->lease_lost = r < 0;
 	if (state.held != held)
 		log_info("the lease '%s' is held by '%s'", x->config->lease_name, state.holder);
 	return (uint64_t)state.call_again_ms;
