@@ -20,7 +20,7 @@ static bool share_a_device(const struct allocation *a, const struct allocation *
 	return false;
 }
 
-/* CPUs and devices are held by one pod only. */
+/* CPUs and devices are held by one pod only, but for the CPUs that a kubelet gives away twice. */
 static bool same_container(const struct allocation *api, const struct allocation *file)
 {
 	if (strcmp(api->container, file->container) != 0)
@@ -45,23 +45,36 @@ static int set_uid(struct allocations *api, const struct allocation *of, const c
 	return r;
 }
 
-static int find_uids_by_proof(struct allocations *api, const struct allocations *files)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < api->n_items; i++)
-		for (size_t f = 0; f < files->n_items && r == 0 && !*api->items[i].pod_uid; f++)
-			if (same_container(&api->items[i], &files->items[f]))
-				r = set_uid(api, &api->items[i], files->items[f].pod_uid);
-	return r;
-}
-
 const struct allocation *allocations_pod_with(const struct allocations *api, const char *uid)
 {
 	for (size_t i = 0; i < api->n_items && *uid; i++)
 		if (!strcmp(api->items[i].pod_uid, uid))
 			return &api->items[i];
 	return NULL;
+}
+
+/* The pod of the files that has this UID is another one: its logs name another, or the UID is another's by now. */
+static bool is_of_another(const struct allocations *api, const struct allocation *item, const char *uid,
+	const struct pod_evidence *e)
+{
+	const struct allocation *owner = allocations_pod_with(api, uid);
+	const struct pod_log *log = pod_evidence_log(e, uid);
+
+	return (owner && !same_pod(owner, item)) ||
+	       (log && (strcmp(log->namespace, item->namespace) != 0 || strcmp(log->name, item->pod) != 0));
+}
+
+static int find_uids_by_proof(
+	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < api->n_items; i++)
+		for (size_t f = 0; f < files->n_items && r == 0 && !*api->items[i].pod_uid; f++)
+			if (same_container(&api->items[i], &files->items[f]) &&
+				!is_of_another(api, &api->items[i], files->items[f].pod_uid, e))
+				r = set_uid(api, &api->items[i], files->items[f].pod_uid);
+	return r;
 }
 
 /* ---- pods that hold memory alone: several may hold the same */
@@ -239,7 +252,7 @@ static int find_uids_by_memory(
 int allocations_find_uids(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
-	int r = find_uids_by_proof(api, files);
+	int r = find_uids_by_proof(api, files, e);
 
 	return r == 0 ? find_uids_by_memory(api, files, e) : r;
 }

@@ -485,6 +485,37 @@ static void logs_tell_pods_that_hold_the_same_apart(void **state)
 	assert_uid(w, "q", "b");
 }
 
+/* A kubelet gives CPU 0 of some machines away twice: what the init container left does not go with the pod that has its
+ * CPU as well. */
+static void two_pods_with_one_cpu_are_two(void **state)
+{
+	struct world *w = *state;
+
+	hold_cpus(add(&w->files, "a", "app"), "0");
+	hold_cpus(add(&w->files, "b", "app"), "0");
+	hold_cpus(add(&w->files, "b", "init"), "0-3");
+	hold_cpus(list(w, "p", "app"), "0");
+	hold_cpus(list(w, "q", "app"), "0");
+	test_write_file(w->dir, "k/pods/b/x", "");
+	by_api(w, false, "shared ;a/app cpus 0;b/app cpus 0;b/init cpus 0-3;");
+	assert_uid(w, "p", "a");
+	assert_uid(w, "q", "b");
+}
+
+static void logs_tell_pods_with_one_cpu_apart(void **state)
+{
+	struct world *w = *state;
+
+	hold_cpus(add(&w->files, "a", "app"), "0");
+	hold_cpus(add(&w->files, "b", "app"), "0");
+	hold_cpus(list(w, "p", "app"), "0");
+	hold_cpus(list(w, "q", "app"), "0");
+	test_write_file(w->dir, "var/log/pods/ns_q_a/x", "");
+	by_api(w, false, "shared ;a/app cpus 0;b/app cpus 0;");
+	assert_uid(w, "p", "b");
+	assert_uid(w, "q", "a");
+}
+
 /* A pod that has ended held the same, and the kubelet has not forgotten it; its logs name another. */
 static void logs_of_another_name_are_of_another_pod(void **state)
 {
@@ -538,6 +569,8 @@ int main(void)
 		TEST(a_pod_with_a_sidecar_is_not_a_smaller_one),
 		TEST(nor_where_leftovers_are_as_much),
 		TEST(logs_tell_pods_that_hold_the_same_apart),
+		TEST(two_pods_with_one_cpu_are_two),
+		TEST(logs_tell_pods_with_one_cpu_apart),
 		TEST(logs_of_another_name_are_of_another_pod),
 		TEST(a_kubelet_that_has_just_started_may_list_a_pod_later),
 	};
