@@ -40,6 +40,7 @@ type Driver struct {
 	Tries     int           // after so many refusals nobody makes another pod
 	Drain     time.Duration // how long pods may wait after the last burst
 	Share     float64       // of the CPUs, memory and devices that is asked for at most
+	Replicas  int           // of nrtd extender
 	Kill      bool          // nrtd extender is killed in the middle of the run and started again
 	runs      int
 }
@@ -47,14 +48,15 @@ type Driver struct {
 // play is one run.
 type play struct {
 	*Driver
-	way      *Way
-	workload *Workload
-	dir      string
-	plane    *process
-	client   kubernetes.Interface
-	watch    *daemon.Watch
-	nodes    map[string]*node
-	extender *Extender
+	way       *Way
+	workload  *Workload
+	dir       string
+	plane     *process
+	client    kubernetes.Interface
+	watch     *daemon.Watch
+	nodes     map[string]*node
+	extenders []*Extender
+	service   *service
 	// saw is called with each state of each pod, admitted with each that a kubelet admits and the number of NUMA nodes
 	// of its exclusive CPUs.
 	saw       func(pod *v1.Pod)
@@ -77,8 +79,10 @@ func (p *play) close() {
 	if p.scheduler != nil {
 		p.scheduler.kill()
 	}
-	if p.extender != nil {
-		p.extender.Stop()
+	for _, e := range p.extenders {
+		if e.process.Process != nil {
+			e.Stop()
+		}
 	}
 	for _, n := range p.nodes {
 		n.stop()
@@ -112,10 +116,12 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	}
 	result := p.slots.finished()
 	result.Workload, result.Seed = workload.Name, seed
-	if p.extender != nil {
-		if result.ExtenderRSS, err = p.extender.RSS(); err != nil {
-			return nil, err
+	for _, e := range p.extenders {
+		rss, err := e.RSS()
+		if err != nil {
+			return nil, fmt.Errorf("nrtd extender: %w: %s", err, e.said())
 		}
+		result.ExtenderRSS = max(result.ExtenderRSS, rss)
 	}
 	if result.Searches, err = stopScheduler(p.scheduler); err != nil {
 		return nil, err
@@ -303,9 +309,8 @@ func (p *play) bursts(ctx context.Context) error {
 		if err := p.slots.burst(ctx, number, p.finish); err != nil {
 			return err
 		}
-		if p.Kill && p.extender != nil && number == count/2 {
-			p.extender.Stop()
-			if err := p.extender.Start(); err != nil {
+		if p.Kill && number == count/2 {
+			if err := p.killExtender(); err != nil {
 				return err
 			}
 		}
@@ -337,17 +342,56 @@ func (p *play) settle(ctx context.Context, since int, longest time.Duration) err
 // finish has a pod end by itself.
 func (p *play) finish(pod *v1.Pod) { p.nodes[pod.Spec.NodeName].finish(pod) }
 
-// startExtender starts `nrtd extender` where the way has it.
+// lease is what several replicas of `nrtd extender` hold one after the other.
+const lease = metav1.NamespaceDefault + "/nrtd-extender"
+
+// startExtender starts `nrtd extender` where the way has it; of several replicas one answers.
 func (p *play) startExtender(ctx context.Context) (err error) {
-	if p.way.Extender {
-		p.extender, err = StartExtender(ctx, p.Nrtd, filepath.Join(p.dir, "extender.log"), "--kubeconfig", p.kubeconfig("admin"), "--lease", "none")
+	if !p.way.Extender {
+		return nil
 	}
+	held := "none"
+	if p.Replicas > 1 {
+		held = lease
+	}
+	for i := range p.Replicas {
+		e, err := newExtender(p.Nrtd, filepath.Join(p.dir, fmt.Sprintf("extender-%d.log", i)), "--kubeconfig", p.kubeconfig("admin"), "--lease", held)
+		if err != nil {
+			return err
+		}
+		p.extenders = append(p.extenders, e)
+		if err := e.Start(); err != nil {
+			return err
+		}
+		if i == 0 { // the others wait for their turn
+			if err := e.await(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	p.service, err = serve(ctx, p.extenders)
 	return err
 }
 
 func (p *play) extenderAddress() string {
-	if p.extender == nil {
+	if p.service == nil {
 		return ""
 	}
-	return p.extender.address
+	if len(p.extenders) == 1 {
+		return p.extenders[0].address
+	}
+	return p.service.Addr().String()
+}
+
+// killExtender kills the one that answers, as a crash does, and starts it again.
+func (p *play) killExtender() error {
+	if p.service == nil {
+		return nil
+	}
+	e := p.service.active()
+	if e == nil {
+		return errors.New("no nrtd extender is ready")
+	}
+	e.Stop()
+	return e.Start()
 }

@@ -126,13 +126,18 @@ type Extender struct {
 	address string
 }
 
-// StartExtender starts it on a free port and waits until it is ready. What it logs goes to a file.
-func StartExtender(ctx context.Context, nrtd, log string, flags ...string) (*Extender, error) {
+// newExtender is one that has not been started, on a free port. What it logs goes to a file.
+func newExtender(nrtd, log string, flags ...string) (*Extender, error) {
 	address, err := freeAddress()
+	return &Extender{process: &process{Cmd: &exec.Cmd{}, log: log}, nrtd: nrtd, flags: flags, address: address}, err
+}
+
+// StartExtender starts one and waits until it is ready.
+func StartExtender(ctx context.Context, nrtd, log string, flags ...string) (*Extender, error) {
+	e, err := newExtender(nrtd, log, flags...)
 	if err != nil {
 		return nil, err
 	}
-	e := &Extender{process: &process{log: log}, nrtd: nrtd, flags: flags, address: address}
 	if err := e.Start(); err != nil {
 		return nil, err
 	}
@@ -143,9 +148,12 @@ func StartExtender(ctx context.Context, nrtd, log string, flags ...string) (*Ext
 	return e, nil
 }
 
-// Start starts it again, on its address.
-func (e *Extender) Start() (err error) {
-	e.process, err = start(e.log, e.nrtd, append([]string{"extender", "--http", e.address}, e.flags...)...)
+// Start starts it on its address, again if need be.
+func (e *Extender) Start() error {
+	started, err := start(e.log, e.nrtd, append([]string{"extender", "--http", e.address}, e.flags...)...)
+	if err == nil {
+		e.process = started
+	}
 	return err
 }
 
