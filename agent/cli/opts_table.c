@@ -553,7 +553,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.arg = "WHETHER",
 		.values = "pass|fail",
 		.fallback = "pass",
-		.help = "whether a node of which nothing is known may get a pod that no other takes"},
+		.help = "whether an unknown node, without an object that says anything, may get a pod that no other takes"},
 	[OPT_PROMISE_TIMEOUT] = {.flag = "--promise-timeout",
 		.commands = ON(EXTENDER),
 		.env = "NRTD_PROMISE_TIMEOUT",

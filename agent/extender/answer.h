@@ -19,7 +19,7 @@ struct answer_config {
 	 * volcano.sh/numa-topology-policy goes only to nodes of that policy, and there by LeastNUMANodes. */
 	int strategy;
 	bool all;          /* every node that takes the pod is answered, and nothing promised */
-	bool pass_unknown; /* nodes of which nothing is known take every pod, after all others */
+	bool pass_unknown; /* unknown nodes take every pod, after all others */
 };
 
 /* What became of a question, for people. */

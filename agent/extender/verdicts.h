@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What the kubelets of the book's nodes would say to a shape, found once and again when the node is another.
+ * What each node's kubelet would say to a shape, found again only when the node has changed.
  */
 #include <stddef.h>
 #include <stdint.h>

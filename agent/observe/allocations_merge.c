@@ -20,7 +20,7 @@ static bool share_a_device(const struct allocation *a, const struct allocation *
 	return false;
 }
 
-/* CPUs and devices are held by one pod only, but for the CPUs that a kubelet gives away twice. */
+/* CPUs and devices are held by one pod only, except the CPUs that a kubelet gives away twice. */
 static bool same_container(const struct allocation *api, const struct allocation *file)
 {
 	if (strcmp(api->container, file->container) != 0)
