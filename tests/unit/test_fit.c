@@ -285,6 +285,11 @@ static void unknown_least_distance(void **state)
 	test_node_ready(&node);
 	test_list_set(&request, "cpu", "4");
 	assert_int_equal(node.distances.low[2], 60);
+	assert_int_equal(node.distances.high[2], 60);
+	node.distances.high[2] = 70;
+	assert_int_equal(
+		fit_required(&node.space, QOS_GUARANTEED, &request).min_distance, FIT_MIN_DISTANCE_YES);
+	node.distances.high[2] = 60;
 	node.distances.low[2] = 50;
 	assert_int_equal(
 		fit_required(&node.space, QOS_GUARANTEED, &request).min_distance, FIT_MIN_DISTANCE_UNKNOWN);

@@ -426,6 +426,7 @@ static void too_many_ways_to_distribute(void **state)
 	bool available[64], taken[64];
 	struct cpu_topology t = {0};
 	struct cpu_workspace *ws;
+	struct fixture f;
 	struct machine m;
 
 	(void)state;
@@ -441,6 +442,12 @@ static void too_many_ways_to_distribute(void **state)
 	cpu_workspace_free(ws);
 	cpu_topology_release(&t);
 	machine_release(&m);
+	fixture_init(&f, &wide);
+	f.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
+	f.settings.cpu_options.distribute_cpus_across_numa = true;
+	assert_verdict(&f, "app cpu=31 memory=1Gi", QOS_GUARANTEED, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"distributing 31 CPUs over NUMA nodes takes too many steps");
+	fixture_release(&f);
 }
 
 int main(void)

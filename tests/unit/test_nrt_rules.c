@@ -65,8 +65,8 @@ static void last_valid_attribute_wins(void **state)
 	static const struct nrt_attribute attributes[] = {{"topologyManagerPolicy", "restricted"},
 		{"topologyManagerPolicy", "best-effort"}, {"topologyManagerPolicy", "Restricted"},
 		{"topologyManagerPolicy", "unknown"}, {"topologyManagerScope", "container"},
-		{"topologyManagerScope", "Pod"}, {"topologymanagerscope", "pod"},
-		{"topologyManagerMaxNUMANodes", "16"}};
+		{"topologyManagerScope", "unknown"}, {"topologyManagerScope", "Pod"},
+		{"topologymanagerscope", "pod"}, {"topologyManagerMaxNUMANodes", "16"}};
 
 	(void)state;
 	check("all", nrt_topology_manager(policies, 1, attributes, ARRAY_SIZE(attributes)),

@@ -87,7 +87,8 @@ static void by_document(const unsigned *n_used, size_t n, double weight, double 
 
 static void documented_scores(void **state)
 {
-	static const unsigned used[] = {1, 2, 4}, thirds[] = {1, 3}, none[] = {0, 0}, same[] = {2, 2};
+	static const unsigned used[] = {1, 2, 4}, thirds[] = {1, 3}, none[] = {0, 0}, same[] = {2, 2},
+			      down[] = {4, 1};
 	int64_t coded[3];
 	double documented[3];
 
@@ -105,6 +106,8 @@ static void documented_scores(void **state)
 	assert_true(coded[0] == 300 && coded[1] == 300);
 	volcano_scores(same, 2, 1, coded);
 	assert_true(coded[0] == 0 && coded[1] == 0);
+	volcano_scores(down, 2, 1, coded);
+	assert_true(coded[0] == 0 && coded[1] == 75);
 }
 
 static void who_is_looked_at(void **state)
