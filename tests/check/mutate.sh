@@ -17,6 +17,7 @@ equivalent=$top/tests/check/mutants.equivalent
 work=$top/build/mutate
 tree=$work/tree
 shared=build/mutant # in the tree: what loads the library
+scripts="dump fit score show check completion documents"
 killed=0
 survived=0
 pids=()
@@ -203,6 +204,20 @@ look_at_programs() {
 	echo "$state" >"$work/timed"
 }
 
+# look_at_scripts: they pass when nothing is wrong; else they would kill every mutant
+look_at_scripts() {
+	local program
+	[ "$state" != "$(cat "$work/passed" 2>/dev/null)" ] || return 0
+	for program in $scripts; do
+		if (cd "$tree" && B=$shared/shared LD_LIBRARY_PATH=$tree/$shared/shared twice "$work" 600 "tests/scenario/test_$program.sh"); then
+			echo "test_$program.sh fails when nothing is wrong"
+			grep '^not ok' "$work/log"
+			exit 1
+		fi
+	done
+	echo "$state" >"$work/passed"
+}
+
 # twice SCRATCH SECONDS COMMAND...: it fails, and not because others use the machine
 twice() {
 	local scratch=$1 seconds=$2
@@ -224,7 +239,7 @@ try_mutant() {
 	for program in tests/fixtures/vectors/*.json*; do
 		twice "$slot" 120 "$shared/shared/vectors" "$program" && echo "killed by $program" && return
 	done
-	for program in dump fit score show check completion documents; do
+	for program in $scripts; do
 		B=$shared/shared twice "$slot" 300 "tests/scenario/test_$program.sh" && echo "killed by test_$program.sh" && return
 	done
 	echo survived
@@ -285,6 +300,7 @@ try_mutants() {
 	make -s -C "$tree" CFLAGS='-O0 -fPIC' B=$shared units shared >"$work/log" 2>&1 || { tail -n 5 "$work/log" && exit 1; }
 	{ read -r compile && read -r link; } < <(make -s -C "$tree" CFLAGS='-O0 -fPIC' B=$shared mutant-commands)
 	look_at_programs
+	look_at_scripts
 	for part in ${PART:-scoring agent}; do
 		try_part "$part"
 	done
