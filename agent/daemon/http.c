@@ -230,6 +230,8 @@ static enum MHD_Result send_answer(
 
 struct upload {
 	struct strbuf body;
+	bool stranger; /* nothing is kept, and the answer is no: who still sends would not see an earlier one */
+	size_t n_dropped; /* bytes */
 };
 
 static bool client_is_known(const struct front *f, struct MHD_Connection *connection)
@@ -269,18 +271,13 @@ static void note_use(struct front *f, struct MHD_Connection *connection)
 		c->number = f->n_accepted++;
 }
 
-/* Refused before the body comes, or begun. */
+/* Refused before the body comes where it is too large, or begun. */
 static enum MHD_Result begin_upload(
 	struct front *f, struct MHD_Connection *connection, struct answer *a, void **request)
 {
 	struct upload *u;
 
 	note_use(f, connection);
-	if (!client_is_known(f, connection)) {
-		a->status = MHD_HTTP_FORBIDDEN;
-		strbuf_addstr(&a->text, "no certificate of the client CA\n");
-		return send_answer(f->server, connection, a);
-	}
 	if (is_too_large(f, connection)) {
 		a->status = MHD_HTTP_CONTENT_TOO_LARGE;
 		strbuf_addf(&a->text, "at most %zu bytes\n", f->server->options.body_max);
@@ -290,12 +287,18 @@ static enum MHD_Result begin_upload(
 	if (!u)
 		return MHD_NO;
 	u->body = (struct strbuf)STRBUF_INIT(f->server->options.body_max);
+	u->stranger = !client_is_known(f, connection);
 	*request = u;
 	return MHD_YES;
 }
 
 static enum MHD_Result add_body(struct front *f, struct upload *u, const char *body, size_t *len)
 {
+	if (u->stranger) {
+		u->n_dropped += *len;
+		*len = 0;
+		return u->n_dropped > f->server->options.body_max ? MHD_NO : MHD_YES;
+	}
 	if (f->body_bytes + *len > 2 * f->server->options.body_max)
 		return MHD_NO;
 	strbuf_add(&u->body, body, *len);
@@ -318,6 +321,11 @@ static enum MHD_Result handle_post(struct front *f, struct MHD_Connection *conne
 		return begin_upload(f, connection, &a, request);
 	if (*body_len > 0)
 		return add_body(f, *request, body, body_len);
+	if (u->stranger) {
+		a.status = MHD_HTTP_FORBIDDEN;
+		strbuf_addstr(&a.text, "no certificate of the client CA\n");
+		return send_answer(s, connection, &a);
+	}
 	a.content_type = CONTENT_TYPE_JSON;
 	a.status = (unsigned)s->callbacks.post(s->ctx, path, u->body.text, u->body.len, &a.text);
 	if (strbuf_error(&a.text) < 0) {

@@ -502,7 +502,7 @@ static void files_that_do_not_do_are_named(void **state)
 
 	if (!w->dir)
 		test_skip("no openssl");
-	test_write_file(w->dir, "junk", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+	test_write_file(w->dir, "junk", "no certificate\n");
 	snprintf(certificate, sizeof(certificate), "%s", file(w, "server.pem"));
 	snprintf(key, sizeof(key), "%s", file(w, "server.key"));
 	snprintf(ca, sizeof(ca), "%s", file(w, "client-ca.pem"));
