@@ -126,6 +126,11 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 				results = append(results, result)
 				fmt.Printf("%s, seed %d, %s: %.0f refused of 1000 bound (%s), %d of %d slots placed, %.1f s, load %s\n", name, seed+s, way.Name,
 					result.PerThousand(), result.Reasons(), result.Placed, result.Slots, time.Since(begun).Seconds(), daemon.Load())
+				if way.Extender { // there should be none
+					for _, story := range result.Stories {
+						fmt.Println("   ", story)
+					}
+				}
 			}
 		}
 	}

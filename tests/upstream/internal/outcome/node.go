@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -33,9 +34,34 @@ type node struct {
 	client   kubernetes.Interface
 	managers *daemon.Managers
 	admitted func(pod *v1.Pod, numaNodes int)
+	refused  func(story string)
 	failed   func(error)
 	tasks    chan func(context.Context) error
 	known    map[types.UID]bool // pods that it was asked about; true = admitted and there
+	lately   []happening
+}
+
+// happening is what became of a pod on the node.
+type happening struct {
+	at   time.Time
+	what string
+}
+
+// remembered is how many of them are kept.
+const remembered = 8
+
+func (n *node) happened(format string, args ...any) {
+	n.lately = append(n.lately, happening{time.Now(), fmt.Sprintf(format, args...)})
+	n.lately = n.lately[max(0, len(n.lately)-remembered):]
+}
+
+// story is what happened on the node lately, the newest last.
+func (n *node) story() string {
+	var list []string
+	for _, h := range n.lately {
+		list = append(list, fmt.Sprintf("%.2f s ago %s", time.Since(h.at).Seconds(), h.what))
+	}
+	return strings.Join(list, "; ")
 }
 
 // startKubelet starts the node's managers, with their state in the node's folder.
@@ -137,6 +163,7 @@ func (n *node) finish(pod *v1.Pod) {
 		if answer.Error != "" {
 			return fmt.Errorf("complete %s: %s", pod.Name, answer.Error)
 		}
+		n.happened("completed %s", asking(pod))
 		return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodSucceeded})
 	}
 }
@@ -151,6 +178,9 @@ func (n *node) admit(ctx context.Context, pod *v1.Pod) error {
 	}
 	n.known[pod.UID] = verdict.Admitted
 	if !verdict.Admitted {
+		n.happened("refused %s", asking(pod))
+		n.refused(fmt.Sprintf("%s on %s, made %s: %s: %s; %s", asking(pod), n.Name, pod.CreationTimestamp.Format("15:04:05"), verdict.Reason,
+			verdict.Message, n.story()))
 		return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodFailed, Reason: verdict.Reason, Message: verdict.Message})
 	}
 	if err := os.MkdirAll(n.logs(pod), 0o755); err != nil {
@@ -164,6 +194,7 @@ func (n *node) admit(ctx context.Context, pod *v1.Pod) error {
 		}
 		taken = taken.Union(cpus)
 	}
+	n.happened("admitted %s: CPUs %v", asking(pod), taken)
 	n.admitted(pod, n.kind.numaNodes(taken))
 	return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodRunning, StartTime: ptr.To(metav1.Now()),
 		Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: metav1.Now()}}})
@@ -180,6 +211,7 @@ func (n *node) remove(ctx context.Context, pod *v1.Pod, there bool) error {
 		if answer.Error != "" {
 			return fmt.Errorf("drop %s: %s", pod.Name, answer.Error)
 		}
+		n.happened("dropped %s", asking(pod))
 		if err := os.RemoveAll(n.logs(pod)); err != nil {
 			return err
 		}
@@ -207,6 +239,16 @@ func (n *node) setStatus(ctx context.Context, pod *v1.Pod, status v1.PodStatus) 
 // logs is the folder of the pod's logs, which the kubelet makes when it starts a pod.
 func (n *node) logs(pod *v1.Pod) string {
 	return filepath.Join(n.Dir, "var/log/pods", fmt.Sprintf("%s_%s_%s", pod.Namespace, pod.Name, pod.UID))
+}
+
+// asking names the pod and what it asks for.
+func asking(pod *v1.Pod) string {
+	requests := pod.Spec.Containers[0].Resources.Requests
+	text := fmt.Sprintf("%s (cpu %s, memory %s", pod.Name, requests.Cpu(), requests.Memory())
+	if nics := requests[nic]; !nics.IsZero() {
+		text += ", nic " + nics.String()
+	}
+	return text + ")"
 }
 
 func fullName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

@@ -61,6 +61,7 @@ type play struct {
 	// of its exclusive CPUs.
 	saw       func(pod *v1.Pod)
 	admitted  func(pod *v1.Pod, numaNodes int)
+	refused   func(story string)
 	slots     *slots
 	scheduler *process
 	failures  chan error
@@ -107,7 +108,7 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	}
 	p.slots = newSlots(p.way, workload.Draw(seed, d.Pods, d.Burst, d.Share, d.Nodes), p.client, d.Again, d.Tries, p.failed)
 	p.saw = func(pod *v1.Pod) { p.slots.saw(ctx, pod) }
-	p.admitted = p.slots.admitted
+	p.admitted, p.refused = p.slots.admitted, p.slots.refused
 	if err := p.schedule(ctx); err != nil {
 		return nil, err
 	}
@@ -208,7 +209,8 @@ func (p *play) startNode(ctx context.Context, name string, kind *Kind) error {
 		return err
 	}
 	n := &node{Node: tree, kind: kind, client: p.client, failed: p.failed, tasks: make(chan func(context.Context) error, 10000),
-		known: map[types.UID]bool{}, admitted: func(pod *v1.Pod, numaNodes int) { p.admitted(pod, numaNodes) }}
+		known: map[types.UID]bool{}, admitted: func(pod *v1.Pod, numaNodes int) { p.admitted(pod, numaNodes) },
+		refused: func(story string) { p.refused(story) }}
 	p.nodes[name] = n
 	if err := n.startKubelet(p.workload, p.Programs, machine); err != nil {
 		return err

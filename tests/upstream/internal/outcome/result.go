@@ -23,6 +23,7 @@ type Result struct {
 	Waits         []time.Duration
 	Searches      Searches
 	ExtenderRSS   int64
+	Stories       []string // of each refusal
 }
 
 // RefusedInAll is the number of pods that kubelets refused.

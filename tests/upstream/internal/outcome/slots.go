@@ -224,6 +224,13 @@ func (s *slots) admitted(pod *v1.Pod, numaNodes int) {
 	}
 }
 
+// refused keeps what is known of a refusal.
+func (s *slots) refused(story string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result.Stories = append(s.result.Stories, story)
+}
+
 // settled tells whether every slot since that burst which has begun and not ended has its pod, or nobody makes one.
 func (s *slots) settled(since int) bool {
 	s.mu.Lock()
