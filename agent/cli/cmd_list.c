@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "agent/base/json.h"
-#include "agent/base/output.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/list_doc.h"
 #include "agent/cli/look.h"
@@ -19,6 +18,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 #define SVG_PER_COLUMN 8 /* pixels */
@@ -132,9 +132,11 @@ static int print_doc(
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	int r = list_to_doc(rows->items, rows->n_items, totals, &doc);
 
-	if (r < 0)
-		return r;
-	return !strcmp(output, "json") ? json_print(&doc, out) : yaml_print(&doc, out);
+	if (r == 0)
+		r = !strcmp(output, "json") ? json_print(&doc, out) : yaml_print(&doc, out);
+	if (r == 0)
+		text_lines(out->text, out->len);
+	return r;
 }
 
 static int print_table(const struct options *options, const struct rows *rows,
@@ -172,30 +174,6 @@ static int picture(
 	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
 }
 
-static int list_once(const struct options *options)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
-	const char *output = options->value[OPT_LIST_OUTPUT];
-	struct terminal terminal;
-	struct err err = {""};
-	int r;
-
-	watching_terminal(options, &terminal);
-	r = picture(options, &terminal, &text, &err);
-	if (r < 0) {
-		log_error("%s", err.text);
-		return r == -ENOMEM || r == -EFBIG ? EXIT_FAILURE : EXIT_USAGE;
-	}
-	/* A table and a picture have no text in them that could steer a terminal. */
-	r = !strcmp(output, "json") || !strcmp(output, "yaml") ? output_text(&text)
-							       : output_write(text.text, text.len);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
-}
-
 /* Flags that go together. */
 static int check_flags(const struct options *options, struct err *err)
 {
@@ -225,5 +203,5 @@ int command_list(const struct options *options)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	return option_set(options, OPT_WATCH) ? watching(options, picture) : list_once(options);
+	return watching(options, picture);
 }

@@ -8,7 +8,6 @@
 #include "agent/cli/watching.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
-#include "agent/base/output.h"
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"
 #include "agent/show/show_text.h"
@@ -74,28 +73,6 @@ static int picture(
 	return r < 0 ? r : draw(options, &o, terminal, out, err);
 }
 
-static int show_once(const struct options *options)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
-	struct terminal terminal;
-	struct err err = {""};
-	int r;
-
-	watching_terminal(options, &terminal);
-	r = picture(options, &terminal, &text, &err);
-	if (r < 0) {
-		log_error("%s", err.text);
-		/* A file that the user gave is usage, as for the other commands. */
-		return option_set(options, OPT_NRT) && r != -ENOMEM ? EXIT_USAGE : EXIT_FAILURE;
-	}
-	r = output_write(text.text, text.len);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
-}
-
 /* Flags that go together. */
 static int check_flags(const struct options *options, struct err *err)
 {
@@ -117,5 +94,5 @@ int command_show(const struct options *options)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	return option_set(options, OPT_WATCH) ? watching(options, picture) : show_once(options);
+	return watching(options, picture);
 }

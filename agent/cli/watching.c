@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include "agent/base/output.h"
+#include "agent/cli/commands.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
-void watching_terminal(const struct options *options, struct terminal *ret)
+#define WATCHING_MAX (256u << 20) /* bytes of a picture */
+
+static void find_terminal(const struct options *options, struct terminal *ret)
 {
 	terminal_detect(STDOUT_FILENO, options->value[OPT_COLOR], options->value[OPT_WIDTH], ret);
 }
@@ -24,7 +27,7 @@ static int picture(const struct options *options, watching_fn *draw, bool redraw
 	struct err err = {""};
 	int r;
 
-	watching_terminal(options, &terminal);
+	find_terminal(options, &terminal);
 	r = draw(options, &terminal, &text, &err);
 	if (r < 0) {
 		strbuf_reset(&text);
@@ -68,8 +71,27 @@ static int watch_loop(const struct options *options, watching_fn *draw, const si
 	}
 }
 
+static int draw_once(const struct options *options, watching_fn *draw)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
+	struct terminal terminal;
+	struct err err = {""};
+	int r;
+
+	find_terminal(options, &terminal);
+	r = draw(options, &terminal, &text, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return option_set(options, OPT_NRT) && r != -ENOMEM ? EXIT_USAGE : EXIT_FAILURE;
+	}
+	r = output_write(text.text, text.len);
+	if (r < 0)
+		log_error("cannot print: %s", strerror(-r));
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 /* Signals are blocked and waited for, so no handler runs and none is missed while a picture is made. */
-int watching(const struct options *options, watching_fn *draw)
+static int draw_again(const struct options *options, watching_fn *draw)
 {
 	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
 	struct terminal terminal;
@@ -77,7 +99,7 @@ int watching(const struct options *options, watching_fn *draw)
 	bool redraw;
 	int r = 0;
 
-	watching_terminal(options, &terminal);
+	find_terminal(options, &terminal);
 	redraw = terminal_can_redraw(&terminal);
 	sigemptyset(&signals);
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
@@ -95,4 +117,9 @@ int watching(const struct options *options, watching_fn *draw)
 	if (r < 0)
 		log_error("cannot print: %s", strerror(-r));
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int watching(const struct options *options, watching_fn *draw)
+{
+	return option_set(options, OPT_WATCH) ? draw_again(options, draw) : draw_once(options, draw);
 }
