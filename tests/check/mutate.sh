@@ -7,7 +7,8 @@
 # first that fails. Those that survive are listed, but for the ones that mutants.equivalent explains.
 # ROW='The object is deleted' tries that row alone. JOBS is the number of mutants at a time. What was found is kept in
 # build/mutate while neither the sources nor the tests change, so an interrupted run goes on. The rows that
-# tests/upstream/run.sh shows share one control plane, and are skipped without Go. The last line is "N killed, N survived".
+# tests/upstream/run.sh shows share one control plane; they and those of other scripts there are skipped without Go. The
+# last line is "N killed, N survived".
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2 CMOCKA_MESSAGE_OUTPUT=stdout MALLOC_PERTURB_=173
 cd "$(dirname "$0")/../.." || exit 1
@@ -90,8 +91,8 @@ fails() {
 		! (cd "$tree" && CMOCKA_TEST_FILTER=$2 timeout -k 5 120 "build/tests/unit/$program") >"$work/log" 2>&1
 		;;
 	*)
-		make -s -C "$tree" build/nrtd >"$work/log" 2>&1 || return 2
-		(cd "$tree" && timeout -k 5 300 "$1") >"$work/log" 2>&1
+		make -s -C "$tree" build/nrtd build/tests/upstream/steps build/fixtures/machines/made >"$work/log" 2>&1 || return 2
+		(cd "$tree" && timeout -k 5 600 "$1") >"$work/log" 2>&1
 		grep -qF "not ok $2" "$work/log"
 		;;
 	esac
@@ -155,6 +156,11 @@ try_upstream() {
 	tests/upstream/cluster.sh stop "$work/cluster"
 }
 
+# with_go: the control plane can be built; it is not built again in the copy
+with_go() {
+	tests/upstream/build.sh controlplane && mkdir -p "$tree/build" && ln -sfn "$top/build/upstream" "$tree/build/upstream"
+}
+
 try_rows() {
 	local row upstream=()
 	changed=()
@@ -163,6 +169,7 @@ try_rows() {
 		case $(shown_by "$row") in
 		"") count "$row" "not in the table" ;;
 		tests/upstream/run.sh*) upstream+=("$row") ;;
+		tests/upstream/*) with_go && try_row "$row" ;;
 		*) try_row "$row" ;;
 		esac
 	done < <(list_rows)

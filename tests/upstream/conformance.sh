@@ -124,6 +124,7 @@ if offers run; then
 		-steps "$CASES" -seed "$SEED" -slack 5
 fi
 check "follow" $here/follow.sh
+check "extender's faults" $here/extender_faults.sh
 check "extender's wire format" "$programs/extenderwire" -program "$B/tests/upstream/extender_wire" -cases $((CASES / 5 + 1)) -seed "$SEED"
 if offers extender; then
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"

@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# extender_faults.sh: `nrtd extender` beside the real API server, which is killed, forgets, and comes back; objects that go;
+# replicas that end. B names the build folder.
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+here=tests/upstream
+# shellcheck source=tests/lib/scenario.sh
+. tests/lib/scenario.sh
+command -v curl >/dev/null || { echo "skipped: curl is not here"; exit 0; }
+$here/build.sh controlplane
+status=$?
+[ "$status" -ne 77 ] || exit 0
+[ "$status" -eq 0 ] && [ -x "$B/tests/upstream/steps" ] || exit 1
+pids=
+cluster=$dir/cluster
+trap 'kill $pids 2>/dev/null; [ ! -e "$cluster/controlplane.pid" ] || $here/cluster.sh stop "$cluster"; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+$here/cluster.sh start "$cluster" -nodes node-a,node-b -timeout 1h >/dev/null || exit 1
+admin=$cluster/admin.kubeconfig
+nrts=/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies
+pods=/api/v1/namespaces/default/pods
+
+again() { $here/cluster.sh start "$cluster" -resume -nodes node-a,node-b -timeout 1h >"$dir/resume.out" 2>&1 || { cat "$dir/resume.out" && exit 1; }; }
+# as_admin: requests on standard input
+as_admin() { "$B/tests/upstream/steps" "$admin" "$admin" node-a >"$dir/steps.out" 2>"$dir/steps.err"; }
+# begin NAME FLAG...: an extender; its process is $pid, its port $port
+port=$((20000 + $$ % 10000))
+begin() {
+	name=$1
+	shift
+	port=$((port + 1))
+	"$B/nrtd" extender --kubeconfig "$admin" --http "127.0.0.1:$port" --unknown fail "$@" 2>"$dir/$name.log" &
+	pid=$!
+	pids="$pids $pid"
+}
+# within COMMAND...: it succeeds within 90 s
+within() {
+	for _ in $(seq 900); do
+		! "$@" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+ready() { curl -sf -m 5 "127.0.0.1:$1/readyz" >"$dir/out"; }
+# takes PORT UID CPUS NODE: whether a pod may go there
+takes() {
+	printf '{"Pod":{"metadata":{"name":"%s","namespace":"default","uid":"%s"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%s","memory":"1Gi"},"limits":{"cpu":"%s","memory":"1Gi"}}}]}},"Nodes":null,"NodeNames":["%s"]}' \
+		"$2" "$2" "$3" "$3" "$4" | curl -s -m 10 --data-binary @- "127.0.0.1:$1/filter" >"$dir/out" && grep -qF "\"NodeNames\":[\"$4\"]" "$dir/out"
+}
+refuses() { ! takes "$@" && grep -qF '"NodeNames":[]' "$dir/out"; }
+# refused_when_known PORT CPUS NODE: a pod of another name each time, which leaves no promise where it is refused
+asked=0
+refused_when_known() {
+	asked=$((asked + 1))
+	refuses "$1" "probe-$asked" "$2" "$3"
+}
+
+# Each node has 6 and 7 CPUs free on its NUMA nodes.
+example_node "$dir/node"
+for name in node-a node-b; do
+	"$B/nrtd" dump --sysroot "$dir/node" --node-name $name -o json 2>"$dir/err" | tr -d '\n' >"$dir/$name.json"
+	printf 'request POST %s application/json %s\n' "$nrts" "$(cat "$dir/$name.json")"
+done | as_admin
+begin one
+one=$pid at=$port
+check "the extender is ready" within ready "$at"
+check "a pod gets a node" takes "$at" first 7 node-a
+
+# ---- the API server
+$here/cluster.sh kill "$cluster"
+lost() { grep -q 'cannot watch noderesourcetopologies' "$dir/one.log"; }
+check "a killed API server is said" within lost
+check "it answers with what it has meanwhile" takes "$at" second 6 node-b
+again
+echo "request DELETE $nrts/node-b" | as_admin
+unknown() { refuses "$at" third 1 node-b; }
+check "extender: API server killed" within unknown
+check "and what was promised is still promised" refuses "$at" fourth 7 node-a
+
+# While it does not look, the API server is killed, an object changes, and the API server is killed again: what the extender
+# knows is older than what the new one remembers.
+kill -STOP "$one"
+for step in change forget; do
+	$here/cluster.sh kill "$cluster"
+	again
+	[ $step = forget ] || printf 'request POST %s application/json %s\n' "$nrts" "$(cat "$dir/node-b.json")" | as_admin
+done
+kill -CONT "$one"
+check "extender: what it watches is too old" within takes "$at" third 6 node-b
+too_old() { grep -q 'noderesourcetopologies are listed again: .*too old' "$dir/one.log"; }
+check "which the API server says (410)" too_old
+measures() { curl -s -m 10 "127.0.0.1:$1/metrics" >"$dir/out" && grep -qE "$2" "$dir/out"; }
+check "and is counted" measures "$at" 'watch_total.kind="noderesourcetopologies",what="expired". [1-9]'
+
+# ---- objects
+echo "request DELETE $nrts/node-b" | as_admin
+check "extender: an object is deleted" within unknown
+printf 'request POST %s application/json %s\n' "$nrts" "$(cat "$dir/node-b.json")" | as_admin
+check "and made again" within takes "$at" third 6 node-b
+
+# ---- its own end
+# bound NAME NODE: a pod of 7 CPUs that is bound
+bound() {
+	echo "request POST $pods application/json {\"metadata\":{\"name\":\"$1\"},\"spec\":{\"nodeName\":\"$2\",\"automountServiceAccountToken\":false,\"containers\":[{\"name\":\"app\",\"image\":\"x\",\"resources\":{\"requests\":{\"cpu\":\"7\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"7\",\"memory\":\"1Gi\"}}}]}}"
+}
+bound running node-b | as_admin
+kill -KILL "$one"
+taken() { refused_when_known "$1" 7 node-b; }
+begin two --lease default/nrtd
+two=$pid at=$port
+check "with the lease it is ready" within ready "$at"
+check "extender: killed and started again" taken "$at"
+check "what is free is answered" takes "$at" fifth 6 node-b
+
+begin three --lease default/nrtd
+three=$pid other=$port
+waits() { curl -s -m 5 "127.0.0.1:$other/readyz" | grep -q 'another replica holds the lease'; }
+check "another replica waits" within waits
+silent() { ! takes "$other" sixth 1 node-a && grep -q 'another replica holds the lease' "$dir/out"; }
+check "and does not answer" silent
+kill -KILL "$two"
+check "extender: of two replicas the one with the lease is killed" within ready "$other"
+check "the other one knows the pods" taken "$other"
+begin four --lease default/nrtd
+last=$port
+kill "$three" && wait "$three"
+check "extender: of two replicas the one with the lease is ended" within ready "$last"
+exit $failed
