@@ -249,8 +249,11 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 	struct err *err)
 {
 	CLEANUP(observation_release) struct observation o;
+	CLEANUP(pods_seen_release) struct pods_seen seen = {0};
 
 	observation_init(&o);
+	if (pods_seen_copy(&sources->pods_seen, &seen) < 0)
+		return err_no_memory(err);
 	for (int again = 0;; again++) {
 		int r = read_all(sources, config, &o, err);
 
@@ -260,6 +263,9 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 			settings_kubelet_is_same(config->sysroot, &config->settings, &sources->settings))
 			break;
 		observation_release(&o);
+		pods_seen_release(&sources->pods_seen);
+		if (pods_seen_copy(&seen, &sources->pods_seen) < 0)
+			return err_no_memory(err);
 	}
 	*ret = o;
 	observation_init(&o);

@@ -170,6 +170,25 @@ void pods_seen_release(struct pods_seen *s)
 	*s = (struct pods_seen){0};
 }
 
+int pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret)
+{
+	CLEANUP(pods_seen_release) struct pods_seen copy = {0};
+
+	for (size_t i = 0; i < s->n_pods; i++) {
+		struct pod_seen *slot = vec_push(&copy.pods, &copy.n_pods, &copy.pods_size, sizeof(*slot));
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = s->pods[i];
+		slot->uid = strdup(s->pods[i].uid);
+		if (!slot->uid)
+			return -ENOMEM;
+	}
+	*ret = copy;
+	copy = (struct pods_seen){0};
+	return 0;
+}
+
 static const struct pod_seen *find_seen(const struct pods_seen *s, const char *uid)
 {
 	for (size_t i = 0; s && i < s->n_pods; i++)

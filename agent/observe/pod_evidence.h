@@ -45,6 +45,9 @@ struct pods_seen {
 
 void pods_seen_release(struct pods_seen *s);
 
+/* `ret` must be empty. 0 or -ENOMEM; it is then empty. */
+int pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret);
+
 /* Zeroed shows nothing, so no pod is gone. */
 struct pod_evidence {
 	const char *sysroot;  /* borrowed */

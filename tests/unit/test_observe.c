@@ -320,6 +320,14 @@ static void start_another(void *data)
 	write_kubelet(data, other_settings, sizeof(other_settings), 90, -100);
 }
 
+static void remove_cpu_state(const struct world *w)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/var/lib/kubelet/cpu_manager_state", w->dir);
+	assert_int_equal(unlink(path), 0);
+}
+
 static void remove_folder_of_pod(const struct world *w)
 {
 	char path[512];
@@ -353,14 +361,12 @@ static void another_kubelet_has_its_own_reserved_cpus(void **state)
 static void no_pod_ends_between_two_kubelets(void **state)
 {
 	struct world *w = *state;
-	char path[512];
 
 	serve(w, list, allocatable);
 	look(w);
 	stop_serving(w);
 	end_kubelet(w);
-	snprintf(path, sizeof(path), "%s/var/lib/kubelet/cpu_manager_state", w->dir);
-	assert_int_equal(unlink(path), 0);
+	remove_cpu_state(w);
 	remove_folder_of_pod(w);
 	look(w);
 	assert_whole(w);
@@ -427,6 +433,29 @@ static void a_look_is_of_one_kubelet(void **state)
 	}
 }
 
+static void drain(void *data)
+{
+	end_kubelet(data);
+	remove_cpu_state(data);
+	remove_folder_of_pod(data);
+}
+
+/* What was seen with the kubelet that went meanwhile is not taken for what it did. */
+static void a_look_that_is_made_again_remembers_nothing(void **state)
+{
+	struct world *w = *state;
+
+	serve(w, list, allocatable);
+	look(w);
+	stop_serving(w);
+	w->answers[0] = (struct grpc_answer){.status = 2, .text = "ends", .meanwhile = drain, .data = w};
+	w->answers[1] = (struct grpc_answer){.status = 2, .text = "has ended"};
+	w->server = grpc_server_start(w->socket, w->answers, 2);
+	look(w);
+	assert_true(w->settings_kept && w->api_kept);
+	assert_whole(w);
+}
+
 /* Its files say that the kubelet goes on, although its API does not. */
 static void files_that_go_on_are_followed(void **state)
 {
@@ -468,33 +497,6 @@ static void who_asks_once_remembers_nothing(void **state)
 /* ---- files that the kubelet has not read */
 
 /* Until files that are written now are told from those that were there by their times. */
-static void the_socket_is_found_by_its_flag(void **state)
-{
-	static const struct {
-		const char *value, *sysroot, *xml, *want;
-	} cases[] = {
-		{"auto", "", NULL, "/k/pod-resources/kubelet.sock"},
-		{"auto", "/root", NULL, NULL}, /* another machine's */
-		{"auto", "", "m.xml", NULL},
-		{"none", "", NULL, NULL},
-		{"/run/a.sock", "", NULL, "/run/a.sock"},
-		{"unix:///run/a.sock", "/root", "m.xml", "/run/a.sock"},
-		{"zauto", "", NULL, "zauto"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct observe_config config = {.pod_resources = cases[i].value,
-			.sysroot = cases[i].sysroot,
-			.machine_xml = cases[i].xml};
-		CLEANUP(freep) char *socket = NULL;
-
-		assert_int_equal(observe_socket(&config, "/k", &socket), 0);
-		test_assert_text(
-			cases[i].value, socket ? socket : "none", cases[i].want ? cases[i].want : "none");
-	}
-}
-
 static void let_a_second_pass(void)
 {
 	const time_t now = time(NULL);
@@ -575,7 +577,6 @@ static void so_do_drop_ins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_socket_is_found_by_its_flag),
 		cmocka_unit_test_setup_teardown(a_kubelet_that_is_killed_changes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_file_that_is_gone_still_says_what_the_api_does_not, setup, teardown),
@@ -585,6 +586,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_pod_ends_between_two_kubelets, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_free_is_free_without_a_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_look_is_of_one_kubelet, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_look_that_is_made_again_remembers_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_once_remembers_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_counts_when_the_kubelet_has_read_it, setup, teardown),
