@@ -46,11 +46,11 @@ void allocations_answer_release(struct allocations_answer *a)
 /* What both said, each with its own notes. r is 0, or why it did not say anything. */
 struct moment {
 	int files_r, api_r;
-	bool api_kept;   /* `api` is what it said last */
-	bool moved_on;   /* the files have changed since */
-	uint64_t before; /* what the files were before anybody was asked */
-	bool gone;       /* a file that is not there any more has spoken */
-	bool others;     /* and what it said was said under other settings */
+	bool api_kept;             /* `api` is what it said last */
+	bool moved_on;             /* the files have changed since */
+	struct state_files before; /* what the files were before anybody was asked */
+	bool gone;                 /* a file that is not there any more has spoken */
+	bool others;               /* and what it said was said under other settings */
 	/* Before or after what they are of was read: the kubelet was started just now; a file is fresh, and not
 	 * settled. */
 	bool young, fresh, unsettled;
@@ -108,26 +108,37 @@ static int complete_api(const struct machine *machine, struct moment *m)
 	return complete_memory(machine, api, &m->api_notes);
 }
 
-/* A number for the state files as they are: the kubelet puts another file in the place of one. Never 0. */
-static uint64_t files_signature(const struct allocations_query *q)
+/* The kubelet puts another file in the place of one. */
+static struct state_files look_at_files(const struct allocations_query *q)
 {
 	static const char *const names[] = {STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE};
-	uint64_t hash = 0;
+	struct state_files now = {.known = true};
 
+	static_assert(ARRAY_SIZE(names) == ARRAY_SIZE(now.files), "one each");
 	for (size_t i = 0; q->files && i < ARRAY_SIZE(names); i++) {
 		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
-		struct stat st = {.st_ino = 0};
+		struct stat st;
 		uint64_t parts[4];
 
 		strbuf_addf(&path, "%s/%s", q->kubelet_root, names[i]);
-		fs_stat(q->sysroot, path.text, &st);
+		if (fs_stat(q->sysroot, path.text, &st) < 0)
+			continue;
 		parts[0] = st.st_ino;
 		parts[1] = (uint64_t)st.st_size;
 		parts[2] = (uint64_t)st.st_mtim.tv_sec;
 		parts[3] = (uint64_t)st.st_mtim.tv_nsec;
-		hash = hash_bytes(parts, sizeof(parts), hash + 1);
+		now.files[i] = hash_bytes(parts, sizeof(parts), i);
 	}
-	return hash > 0 ? hash : 1;
+	return now;
+}
+
+/* The kubelet has written one. That one has gone is not its doing: it counts as it was. */
+static bool is_written(const struct state_files *then, const struct state_files *now)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(now->files); i++)
+		if (now->files[i] > 0 && now->files[i] != then->files[i])
+			return true;
+	return false;
 }
 
 static int read_files(const struct allocations_query *q, struct state_texts *last, struct moment *m)
@@ -231,7 +242,7 @@ static int read_moment(const struct allocations_query *q, struct moment *m)
 	int r = 0;
 
 	moment_release(m);
-	*m = (struct moment){.files_r = -ENOENT, .api_r = -ENOENT, .before = files_signature(q)};
+	*m = (struct moment){.files_r = -ENOENT, .api_r = -ENOENT, .before = look_at_files(q)};
 	pod_resources_init(&m->api);
 	note_ages(q, m);
 	if (q->files)
@@ -317,13 +328,13 @@ static int recall(const struct allocations_query *q, struct moment *m)
 
 	if (m->api_r == 0 && q->files_then)
 		*q->files_then = m->before;
-	if (m->api_r == 0 || !q->api || !q->files_then || *q->files_then == 0)
+	if (m->api_r == 0 || !q->api || !q->files_then || !q->files_then->known)
 		return 0;
 	r = pod_resources_recall(q->api, q->machine, &m->api, &m->api_notes, NULL);
 	if (r == 0)
 		r = complete_api(q->machine, m);
 	m->api_kept = r == 0;
-	m->moved_on = m->before != *q->files_then;
+	m->moved_on = is_written(q->files_then, &m->before);
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -8,6 +8,12 @@
 #include "agent/observe/pod_resources.h"
 #include "agent/observe/pod_evidence.h"
 
+/* Which files there were: a number for each as it was, 0 = it was not there. */
+struct state_files {
+	bool known;
+	uint64_t files[3];
+};
+
 /* Whom to ask. */
 struct allocations_query {
 	const char *sysroot, *kubelet_root; /* where the state files are */
@@ -20,10 +26,10 @@ struct allocations_query {
 	const char *socket;               /* its path; NULL = not known */
 	bool api_named;                   /* the socket was named: that it is not there is worth a note */
 	/*
-	 * One who asks again and again: what the state files were when the API answered last, 0 at first. Then
-	 * an API that does not answer counts as it did last. NULL = asked once; borrowed.
+	 * One who asks again and again: what the state files were when the API answered last, zeroed at first.
+	 * Then an API that does not answer counts as it did last. NULL = asked once; borrowed.
 	 */
-	uint64_t *files_then;
+	struct state_files *files_then;
 	const struct machine *machine;
 };
 

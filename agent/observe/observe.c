@@ -151,7 +151,7 @@ static int open_api(struct sources *sources, const struct observe_config *config
 	pod_resources_client_free(sources->api);
 	free(sources->socket);
 	sources->api = client;
-	sources->files_then = 0;
+	sources->files_then.known = false;
 	sources->socket = TAKE(socket);
 	return 0;
 }

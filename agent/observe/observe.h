@@ -43,8 +43,8 @@ void observation_release(struct observation *o);
  */
 struct sources {
 	struct settings_finding settings; /* of the kubelet that ran last */
-	uint64_t api_settings; /* a number for what the kubelet reserved when the API answered last */
-	uint64_t files_then;   /* what the state files were when the API answered last */
+	uint64_t api_settings;         /* a number for what the kubelet reserved when the API answered last */
+	struct state_files files_then; /* what the state files were when the API answered last */
 	bool machine_known;
 	struct machine machine;
 	struct state_texts state_files; /* what they said last */
