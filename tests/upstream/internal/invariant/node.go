@@ -32,7 +32,8 @@ type node struct {
 	now      condition
 	pid      int // the last kubelet's, in the node's /proc
 	started  time.Time
-	lists    int64 // how often the kubelet had been asked for its pods when it last had something that did not last
+	decided  time.Time // when the kubelet last did so about a pod
+	lists    int64     // how often the kubelet had been asked for its pods when it last had something that did not last
 	kubelet  *daemon.Managers
 
 	config    *kubeletconfigv1beta1.KubeletConfiguration // that the kubelet was started with
@@ -152,6 +153,7 @@ func (n *node) admit(pod *v1.Pod) (bool, error) {
 	if err := n.ask(map[string]any{"admit": pod}, &verdict); err != nil {
 		return false, err
 	}
+	n.decided = time.Now()
 	if !verdict.Admitted {
 		return false, n.passing()
 	}

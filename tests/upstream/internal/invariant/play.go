@@ -220,6 +220,8 @@ func (p *player) do(step Step) (bool, error) {
 		time.Sleep(time.Until(p.started.Add(lifetime)))
 		return true, p.writeConfig(step.Config)
 	case remove:
+		// The kubelet writes a file twice a change, and what nrtd read last of it holds.
+		time.Sleep(time.Until(p.decided.Add(lifetime)))
 		err := os.Remove(p.path(step.Name))
 		if os.IsNotExist(err) {
 			return false, nil
@@ -327,7 +329,9 @@ func (p *player) doStart(do string) (bool, error) {
 		if !errors.Is(err, errKubelet) {
 			return true, err
 		}
-		// It does not start with such a file; somebody puts the old one back.
+		// It does not start with such a file; somebody puts the old one back. What nrtd makes of that one's settings
+		// until the next is there is nobody's.
+		p.also, p.lost = Amounts{}, true
 		if err := os.RemoveAll(filepath.Join(p.Dir, "proc", fmt.Sprint(p.pid))); err != nil {
 			return false, err
 		}
