@@ -83,8 +83,8 @@ func main() {
 func shorten() {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"ways": "stock,extender", "workloads": "cpus", "each": "2", "pods": "120", "every": "250ms",
-		"drain": "5s"} {
+	for name, value := range map[string]string{"ways": "stock,extender", "workloads": "cpus", "each": "2", "pods": "120", "every": "250ms", "share": "0.65", "patience": "10s",
+		"drain": "30s"} {
 		if !given[name] {
 			if err := flag.Set(name, value); err != nil {
 				panic(err)
