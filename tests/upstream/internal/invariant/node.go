@@ -137,8 +137,11 @@ func (n *node) passing() (err error) {
 }
 
 // heard waits until nrtd has asked for the pods and got the whole answer since then. What a kubelet says last before it ends
-// holds until it is back.
+// holds until it is back. So does its file of devices, which lists those of a plugin a little after its registration.
 func (n *node) heard(limit time.Duration) error {
+	if n.sequence.Source == files && len(n.sequence.Devices) > 0 {
+		time.Sleep(time.Until(n.started.Add(limit)))
+	}
 	for end := time.Now().Add(limit); n.sequence.Source != files && n.now == running && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if lists, err := n.asked(); err != nil || lists >= n.lists+2 {
 			return err
