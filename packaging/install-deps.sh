@@ -36,7 +36,7 @@ deb)
 	;;
 promtool) commands="$commands promtool=prometheus" ;; # a word of its own: with it comes a server
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
-manifests) commands="$commands jq=jq" ;;
+manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
 	echo "usage: $0 build|test|lint|promtool|deb|install|vm|container|manifests" >&2
 	exit 2

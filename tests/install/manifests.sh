@@ -230,7 +230,7 @@ scheduler_takes() {
 		"$programs/scheduler" -config "$work/scheduler.yaml" -kubeconfig "$work/cluster/admin.kubeconfig" -dir "$work/scheduler" </dev/null
 }
 make_certificates() {
-	mkdir -p "$work/tls" && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=any -days 2 \
+	mkdir -p "$work/tls" && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=any -addext subjectAltName=DNS:any -days 2 \
 		-keyout "$work/tls/tls.key" -out "$work/tls/tls.crt" && cp "$work/tls/tls.key" "$work/tls/client.key" &&
 		cp "$work/tls/tls.crt" "$work/tls/client.crt" && cp "$work/tls/tls.crt" "$work/tls/ca.crt"
 }
@@ -238,6 +238,32 @@ chart_scheduler() { # with the chart's configuration too
 	render -f tests/install/values-all.yaml >"$work/chart.yaml" && takes -f "$work/chart.yaml" &&
 		jq -r "$objects"' | select(.kind == "ConfigMap") | .data["config.yaml"]' "$work/stored.json" >"$work/config.yaml" &&
 		grep -q 'percentageOfNodesToScore: 100' "$work/config.yaml" && scheduler_takes "$work/config.yaml"
+}
+# ask_extender [OPTION...]: the status of its answer about a pod
+ask_extender() {
+	curl -s -o "$work/answer" -w '%{http_code}' --cacert "$work/tls/ca.crt" "$@" --resolve any:18096:127.0.0.1 https://any:18096/filter \
+		-d '{"Pod":{"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"c"}]}},"NodeNames":["node-a"]}'
+}
+holder() { kubectl get lease nrtd-extender -n tools -o jsonpath='{.spec.holderIdentity}'; }
+# As the chart's Deployment starts it, with the rights of its service account: ready, holds the Lease, answers its clients.
+extender_runs() {
+	local -a args
+	local token extender status=1
+	mapfile -t args < <(kubectl get deployment nrtd-extender -n tools -o json | jq -r '.spec.template.spec.containers[0].args[]' |
+		sed "s#/tls/#$work/tls/#; s#0\.0\.0\.0:#127.0.0.1:#")
+	token=$(kubectl create token nrtd-extender -n tools) && kubectl config view --raw -o json |
+		jq --arg token "$token" '.users[].user = {token: $token}' >"$work/extender.kubeconfig" || return 1
+	"$B/nrtd" "${args[@]}" --kubeconfig "$work/extender.kubeconfig" 2>"$work/extender.log" &
+	extender=$!
+	for _ in $(seq 300); do
+		[ "$(curl -sk -o /dev/null -w '%{http_code}' https://127.0.0.1:18096/readyz)" = 200 ] && break
+		sleep 0.1
+	done
+	[ -n "$(holder)" ] && [ "$(ask_extender)" = 403 ] && [ "$(ask_extender --cert "$work/tls/tls.crt" --key "$work/tls/tls.key")" = 200 ] &&
+		grep -F '"NodeNames":["node-a"]' "$work/answer" && status=0
+	kill $extender && wait $extender && [ -z "$(holder)" ] || status=1
+	[ $status -eq 0 ] || cat "$work/extender.log"
+	return $status
 }
 misspelt() {
 	sed 's/nodeCacheCapable/nodeCacheCapabel/' $manifests/extender/own-scheduler.yaml >"$work/misspelt.yaml" &&
@@ -283,6 +309,7 @@ kubectl delete namespace nrtd --wait=false >/dev/null
 check "helm install" helm_there install nrtd $chart -n tools --create-namespace --set crd.create=true --set podMonitor.enabled=true
 check "it is there" installed
 check "helm upgrade" helm_there upgrade nrtd $chart -n tools -f tests/install/values-all.yaml
+check "the extender runs as the chart starts it, with its account's rights" extender_runs
 check "helm uninstall" helm_there uninstall nrtd -n tools
 check "nothing of it stays" gone
 check "but the definition, which others use" kubectl get crd noderesourcetopologies.topology.node.k8s.io
