@@ -230,7 +230,7 @@ static enum MHD_Result send_answer(
 
 struct upload {
 	struct strbuf body;
-	bool stranger; /* nothing is kept, and the answer is no: who still sends would not see an earlier one */
+	bool stranger; /* nothing is kept, and it is answered 403 at its end: who still sends would not see an earlier one */
 	size_t n_dropped; /* bytes */
 };
 
