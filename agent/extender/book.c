@@ -95,6 +95,17 @@ static int by_uid(const void *a, const void *b)
 	return strcmp(x->uid, y->uid);
 }
 
+/* For a member of a key, which is only compared. */
+static char *key_text(const char *text)
+{
+	union {
+		const char *in;
+		char *out;
+	} u = {.in = text};
+
+	return u.out;
+}
+
 static void touch(struct book *b, struct book_node *node)
 {
 	node->version = ++b->version;
@@ -102,7 +113,7 @@ static void touch(struct book *b, struct book_node *node)
 
 static struct book_node *find_node(const struct book *b, const char *name)
 {
-	const struct book_node key = {.name = (char *)(uintptr_t)name};
+	const struct book_node key = {.name = key_text(name)};
 	struct book_node *const *found = tfind(&key, &b->nodes_by_name, by_name);
 
 	return found ? *found : NULL;
@@ -166,20 +177,9 @@ struct book_node *book_find(struct book *b, const char *name, struct book_node *
 
 /* ---- who holds what */
 
-bool book_names_match(const struct book_names *names, const struct allocation *item)
-{
-	return *item->pod_uid && *names->uid ? !strcmp(item->pod_uid, names->uid)
-					     : *item->pod && !strcmp(item->pod, names->name);
-}
-
 static bool is_shown(const struct book_node *node, const struct book_names *names)
 {
-	const struct allocations *a = &node->object.state.allocations;
-
-	for (size_t i = 0; node->has_object && i < a->n_items; i++)
-		if (book_names_match(names, &a->items[i]))
-			return true;
-	return false;
+	return node->has_object && book_names_shown(names, &node->object.state.allocations);
 }
 
 /* Those who have ended and are not shown any more are forgotten. */
@@ -243,7 +243,7 @@ static void leave(struct book *b, struct book_pod *pod)
 
 static struct book_pod *find_pod(const struct book *b, const char *uid)
 {
-	const struct book_pod key = {.uid = (char *)(uintptr_t)uid};
+	const struct book_pod key = {.uid = key_text(uid)};
 	struct book_pod *const *found = tfind(&key, &b->pods_by_uid, by_uid);
 
 	return found ? *found : NULL;
@@ -303,7 +303,7 @@ static int add_pod(struct book *b, const struct book_pod *like, struct book_node
 int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms)
 {
 	CLEANUP(freep) char *full_name = NULL;
-	struct book_pod like = {.uid = (char *)(uintptr_t)promise->uid,
+	struct book_pod like = {.uid = key_text(promise->uid),
 		.shape = promise->shape,
 		.until_ms = now_ms + b->config.promise_ms,
 		.priority = promise->priority};
@@ -317,8 +317,7 @@ int book_promise(struct book *b, const struct book_promise *promise, struct book
 		return -ENOMEM;
 	}
 	like.full_name = full_name;
-	node_state_hash_uid(promise->uid, like.names.uid);
-	node_state_hash_pod(promise->namespace, promise->name, like.names.name);
+	like.names = book_names_of(promise->uid, promise->namespace, promise->name);
 	if (add_pod(b, &like, node) < 0)
 		return -ENOMEM;
 	promise->shape->users++;
@@ -442,15 +441,6 @@ static int note_refusal(struct book *b, struct book_pod *pod, const char *reason
 	return 0;
 }
 
-/* The kubelet names a static pod by the hash of its file; the API has the UID of the mirror. */
-static const char *kubelet_uid(const struct doc *metadata, const char *uid)
-{
-	const struct doc *annotations = doc_get(metadata, "annotations");
-	const char *mirror = doc_string(doc_get(annotations, "kubernetes.io/config.mirror"));
-
-	return mirror ? mirror : uid;
-}
-
 /* The pod has a node: it is put there with what it asks for now. */
 static int place_pod(
 	struct book *b, struct doc *object, const struct pod_fate *fate, uint64_t now_ms, struct err *err)
@@ -484,8 +474,7 @@ static int place_pod(
 	}
 	doc_int64(doc_get(doc_get(object, "spec"), "priority"), &priority);
 	like.priority = (int32_t)priority;
-	node_state_hash_uid(kubelet_uid(metadata, fate->uid), like.names.uid);
-	node_state_hash_pod(fate->namespace, fate->name, like.names.name);
+	like.names = book_names_of(book_names_kubelets_uid(metadata, fate->uid), fate->namespace, fate->name);
 	if (have)
 		remove_pod(b, have);
 	node = find_or_add(b, fate->node);

@@ -10,16 +10,11 @@
 
 #include "agent/base/doc.h"
 #include "agent/cluster/cluster_node.h"
+#include "agent/extender/book_names.h"
 #include "agent/extender/shape.h"
-#include "agent/model/node_state_names.h"
 #include "common/err.h"
 
 enum book_kind { BOOK_NRT, BOOK_NODE, BOOK_POD, BOOK_KIND_COUNT };
-
-/* How a pod is recognised in a node's state. */
-struct book_names {
-	char uid[NODE_STATE_HASH_SIZE], name[NODE_STATE_HASH_SIZE];
-};
 
 struct book_node;
 
@@ -127,6 +122,3 @@ void book_expire(struct book *b, uint64_t now_ms);
 
 /* The pod's `held` is not known any more. */
 void book_forget_held(struct book_pod *pod);
-
-/* Whether these are the names of the pod that holds the item of a state. */
-bool book_names_match(const struct book_names *names, const struct allocation *item);
