@@ -449,8 +449,11 @@ static int place_pod(
 	CLEANUP(freep) char *full_name = NULL;
 	const struct doc *metadata = doc_get(object, "metadata");
 	struct book_pod *have = find_pod(b, fate->uid);
+	/* The kubelet sets the start when it has admitted the pod. */
+	bool arrived = doc_get(doc_get(object, "status"), "startTime") || fate->stage == POD_RUNS;
 	struct book_pod like = {.uid = fate->uid,
 		.bound = true,
+		.arrived = arrived,
 		.bound_ms = fate->stage == POD_RUNS ? 0 : now_ms,
 		.round = b->round[BOOK_POD]};
 	struct book_node *node;
@@ -467,8 +470,11 @@ static int place_pod(
 	if (have && have->shape == like.shape && !strcmp(have->node->name, fate->node)) {
 		shapes_drop(&b->shapes, like.shape);
 		b->n_promises -= !have->bound;
+		have->bound_ms = have->bound ? have->bound_ms : now_ms;
 		have->bound = true;
-		have->bound_ms = now_ms;
+		if (arrived && !have->arrived)
+			touch(b, have->node);
+		have->arrived = arrived;
 		have->round = b->round[BOOK_POD];
 		return 0;
 	}

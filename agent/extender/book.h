@@ -28,6 +28,7 @@ struct book_pod {
 	struct allocation *held; /* what its node's kubelet will have given it; NULL = not worked out */
 	bool bound;              /* else it is a promise, which ends at `until_ms` */
 	uint64_t until_ms;
+	bool arrived;      /* its node's kubelet has it: it came before whoever is promised now */
 	uint64_t bound_ms; /* when it was first seen to be bound; 0 = it ran by then */
 	int32_t priority;
 	uint64_t round; /* the list in which it was seen last */

@@ -271,7 +271,7 @@ static void run(struct extender *x)
 		uint64_t now = (uint64_t)clock_ms(CLOCK_MONOTONIC);
 
 		wait = TICK_MS;
-		if (x->lease) {
+		if (x->lease && service_listed(x->service)) {
 			uint64_t again = keep_lease(x);
 
 			now = (uint64_t)clock_ms(CLOCK_MONOTONIC);

@@ -160,6 +160,13 @@ static void find_reason(const struct service *s, struct strbuf *line)
 		strbuf_addf(line, "another replica holds the lease");
 }
 
+bool service_listed(struct service *s)
+{
+	LOCKED(s);
+
+	return s->from_file || (s->listed[BOOK_NRT] && s->listed[BOOK_NODE] && s->listed[BOOK_POD]);
+}
+
 bool service_healthy(void *ctx, struct strbuf *line)
 {
 	(void)ctx;
@@ -174,7 +181,7 @@ bool service_ready(void *ctx, struct strbuf *line)
 	LOCKED(s);
 
 	find_reason(s, line);
-	if (line->len == before && is_stale(s))
+	if (line->len == before && is_stale(s) && !s->config.stale_open)
 		strbuf_addf(line, "nothing came from the API server for %llu s",
 			(unsigned long long)silent_ms(s) / 1000);
 	if (line->len > before)

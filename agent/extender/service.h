@@ -48,6 +48,9 @@ int service_gone(struct service *s, enum book_kind kind, const struct doc *objec
 int service_list_end(struct service *s, enum book_kind kind);
 void service_alive(struct service *s, enum book_kind kind); /* the API server answers */
 
+/* All three lists were complete once: what this replica knows is enough to answer. */
+bool service_listed(struct service *s);
+
 /* To be called about once a second: promises end, and a change of readiness is logged. */
 void service_tick(struct service *s);
 
@@ -55,7 +58,7 @@ void service_tick(struct service *s);
 
 bool service_healthy(void *ctx, struct strbuf *line);
 
-/* All three lists are complete, nobody else leads, and the API server answers. */
+/* All three lists are complete, nobody else leads, and the API server answers, or it does not matter. */
 bool service_ready(void *ctx, struct strbuf *line);
 int service_metrics(void *ctx, struct strbuf *text);
 int service_post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);

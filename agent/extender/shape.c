@@ -110,11 +110,23 @@ int shapes_take(struct shapes *s, struct pod_request *pod, struct shape **ret)
 	return 0;
 }
 
-void shapes_drop(struct shapes *s, struct shape *shape)
+static void discard(struct shapes *s, struct shape *shape)
 {
-	if (!shape || --shape->users > 0)
+	shape->idle = false;
+	if (shape->users > 0)
 		return;
 	tdelete(shape, &s->by_key, by_key);
 	s->n--;
 	shape_free(shape);
+}
+
+void shapes_drop(struct shapes *s, struct shape *shape)
+{
+	if (!shape || --shape->users > 0 || shape->idle)
+		return;
+	if (s->idle[s->next])
+		discard(s, s->idle[s->next]);
+	s->idle[s->next] = shape;
+	s->next = (s->next + 1) % SHAPES_IDLE;
+	shape->idle = true;
 }

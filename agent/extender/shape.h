@@ -35,14 +35,19 @@ struct shape {
 	bool aligned;
 	char *key;                /* all of the above as text */
 	size_t users;             /* who keeps it */
+	bool idle;                /* it is among those that are kept without any */
 	struct verdict *verdicts; /* by the node's slot; of verdicts.c */
 	size_t verdicts_size;
 };
+
+#define SHAPES_IDLE 64u /* are kept without a user: pods that wait are asked about again and again */
 
 /* All of them. */
 struct shapes {
 	void *by_key; /* of tsearch(3), struct shape */
 	size_t n;
+	struct shape *idle[SHAPES_IDLE]; /* a ring of those that had no user once, the next to go at `next` */
+	size_t next;
 };
 
 void shapes_release(struct shapes *s);
@@ -50,5 +55,5 @@ void shapes_release(struct shapes *s);
 /* The shape of a pod, made where there is none yet; `pod` is taken apart then. It counts a user more. 0 or -ENOMEM. */
 int shapes_take(struct shapes *s, struct pod_request *pod, struct shape **ret);
 
-/* One user less; without any it is freed. NULL is fine. */
+/* One user less; without any it is freed some time later. NULL is fine. */
 void shapes_drop(struct shapes *s, struct shape *shape);

@@ -109,24 +109,34 @@ static void sort_out(const struct book_node *node, const bool *without, bool *go
 	}
 }
 
-/* What the pod gets on the node as it is behind those before. A pod that is refused there gets nothing. */
-static int work_out(const struct node_outlook *before, struct book_pod *pod)
+/* Whether the kubelet admits the shape on the node as it is behind those before, and what it gets: to be released when it
+ * is admitted. */
+static int try_shape(const struct node_outlook *before, const struct shape *shape, struct allocation *ret,
+	bool *ret_admits)
 {
 	CLEANUP(node_asker_release) struct node_asker asker = {0};
-	CLEANUP(freep) struct allocation *held = calloc(1, sizeof(*held));
 	struct node_state state = before->state;
 	struct admission a;
-	int r = held ? 0 : -ENOMEM;
+	int r;
 
 	state.allocations = before->view;
+	r = node_asker_init(&asker, &state);
 	if (r == 0)
-		r = node_asker_init(&asker, &state);
-	if (r == 0)
-		r = node_asker_judge(&asker, &pod->shape->pod, &a);
-	if (r < 0 || a.managers.answer != KUBELET_ADMITS)
-		return r;
-	r = node_outlook_item(&asker, &pod->shape->pod, &a.managers, held);
+		r = node_asker_judge(&asker, &shape->pod, &a);
 	if (r < 0)
+		return r;
+	*ret_admits = a.managers.answer == KUBELET_ADMITS;
+	return *ret_admits ? node_outlook_item(&asker, &shape->pod, &a.managers, ret) : 0;
+}
+
+/* What the pod gets behind those before. A pod that is refused there gets nothing. */
+static int work_out(const struct node_outlook *before, struct book_pod *pod)
+{
+	CLEANUP(freep) struct allocation *held = calloc(1, sizeof(*held));
+	bool admits = false;
+	int r = held ? try_shape(before, pod->shape, held, &admits) : -ENOMEM;
+
+	if (r < 0 || !admits)
 		return r;
 	book_forget_held(pod);
 	pod->held = TAKE(held);
@@ -196,6 +206,114 @@ static int outlook_init(struct outlook *o, const struct book_node *node, const b
 	if (r == 0)
 		r = node_asker_init(&o->asker, &o->node.state);
 	return r < 0 ? r : limit(o, node, without);
+}
+
+/* ---- pods that are on their way, in another order */
+
+#define ORDERS_MAX 24u /* of 4 different shapes */
+
+struct arrivals {
+	const struct shape **order;
+	size_t n;
+	struct allocation *items; /* what each gets */
+	size_t n_items;
+};
+
+static void arrivals_release(struct arrivals *a)
+{
+	for (size_t i = 0; i < a->n_items; i++)
+		allocation_release(&a->items[i]);
+	free(a->items);
+	free(a->order);
+}
+
+/* Whether each is admitted when they come in this order. */
+static int try_order(const struct book_node *node, const bool *gone, struct arrivals *a, bool *ret)
+{
+	CLEANUP(node_outlook_release) struct node_outlook o = {0};
+	int r = node_outlook_init(&o, &node->object.state, gone);
+
+	*ret = true;
+	while (a->n_items > 0)
+		allocation_release(&a->items[--a->n_items]);
+	for (size_t i = 0; i < a->n && r == 0; i++) {
+		r = try_shape(&o, a->order[i], &a->items[i], ret);
+		if (r < 0 || !*ret)
+			return r;
+		a->n_items = i + 1;
+		r = node_outlook_add(&o, &a->items[i]);
+	}
+	return r;
+}
+
+static void swap(const struct shape **a, const struct shape **b)
+{
+	const struct shape *was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* The next order of the shapes, by their addresses; false when that was the last. Equal shapes are not told apart. */
+static bool next_order(const struct shape **order, size_t n)
+{
+	size_t i = n, k = n;
+
+	while (i > 1 && order[i - 2] >= order[i - 1])
+		i--;
+	if (i < 2)
+		return false;
+	while (order[k - 1] <= order[i - 2])
+		k--;
+	swap(&order[i - 2], &order[k - 1]);
+	for (k = n; i < k; i++, k--)
+		swap(&order[i - 1], &order[k - 1]);
+	return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct shape *const *x = a, *const *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * Pods are bound side by side, so a kubelet may get them in another order than they were promised; and one that ended
+ * meanwhile may have made room that an earlier one takes. The shape goes to the node only if all are admitted in every
+ * order of those on their way, behind those who have arrived. False where there are too many orders.
+ */
+static int in_any_order(const struct book_node *node, const struct shape *shape, bool *ret)
+{
+	CLEANUP(freep) bool *gone = calloc(node->object.state.allocations.n_items + 1, sizeof(*gone));
+	CLEANUP(freep) bool *added = calloc(node->n_pods + 1, sizeof(*added));
+	CLEANUP(arrivals_release)
+	struct arrivals a = {.order = calloc(node->n_pods + 1, sizeof(*a.order)),
+		.items = calloc(node->n_pods + 1, sizeof(*a.items))};
+	size_t arrived = 0;
+	int r = 0;
+
+	*ret = true;
+	if (!gone || !added || !a.order || !a.items)
+		return -ENOMEM;
+	sort_out(node, NULL, gone, added);
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < node->n_pods; i++)
+			if (added[i] && node->pods[i]->arrived == (turn == 0)) {
+				a.order[a.n++] = node->pods[i]->shape;
+				arrived += turn == 0;
+			}
+	if (a.n == 0)
+		return 0;
+	a.order[a.n++] = shape;
+	qsort(a.order + arrived, a.n - arrived, sizeof(*a.order), by_address);
+	for (unsigned n = 0; n < ORDERS_MAX && r == 0 && *ret; n++) {
+		r = try_order(node, gone, &a, ret);
+		if (r == 0 && *ret && !next_order(a.order + arrived, a.n - arrived))
+			return 0;
+	}
+	*ret = false;
+	return r;
 }
 
 /* ---- how good the place is */
@@ -325,6 +443,7 @@ static int judge(const struct book_node *node, struct shape *shape, enum strateg
 	CLEANUP(outlook_release) struct outlook o = {0};
 	const struct book_refusal *refusal = find_refusal(node, shape);
 	struct admission a;
+	bool sure = true;
 	int r;
 
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
@@ -349,7 +468,14 @@ static int judge(const struct book_node *node, struct shape *shape, enum strateg
 	v->answer = a.answer;
 	if (a.answer != KUBELET_ADMITS)
 		return explain(&a, shape, &v->reason);
-	return rank(&o, shape, &a.managers, strategy, v);
+	r = rank(&o, shape, &a.managers, strategy, v);
+	if (r == 0)
+		r = in_any_order(node, shape, &sure);
+	if (r < 0 || sure)
+		return r;
+	v->answer = KUBELET_REJECTS;
+	v->reason = strdup("it depends on which of the pods on their way there comes first");
+	return v->reason ? 0 : -ENOMEM;
 }
 
 int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum strategy strategy,

@@ -2,6 +2,7 @@
 #include "tests/lib/extender_cluster.h"
 
 #include "agent/model/node_asker.h"
+#include "agent/model/node_free.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -42,6 +43,26 @@ void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t 
 
 	assert_int_equal(nrt_render(&c->sims[node].state, &nrt, &object, NULL), 0);
 	if (book_object(&c->book, BOOK_NRT, &object, now_ms, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+void extender_cluster_report_node(struct extender_cluster *c, size_t node)
+{
+	CLEANUP(resource_list_release) struct resource_list free = {0}, unsure = {0};
+	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
+	struct doc *allocatable;
+	struct err err = {""};
+
+	assert_int_equal(node_free_amounts(&c->sims[node].state, &free, &unsure), 0);
+	doc_add_string(doc_add_map(&object, "metadata"), "name", c->names[node]);
+	allocatable = doc_add_map(doc_add_map(&object, "status"), "allocatable");
+	for (size_t i = 0; i < free.n_items; i++) {
+		char text[QUANTITY_TEXT_MAX];
+
+		quantity_print(free.items[i].quantity, text);
+		assert_non_null(doc_add_string(allocatable, free.items[i].name, text));
+	}
+	if (book_object(&c->book, BOOK_NODE, &object, 0, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -113,6 +134,7 @@ void extender_cluster_report(
 	if (book_object(&c->book, BOOK_POD, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 	pod->reported = true;
+	pod->runs = phase && !strcmp(phase, "Running");
 }
 
 void extender_cluster_report_gone(struct extender_cluster *c, const struct cluster_pod_sim *pod)
@@ -136,6 +158,7 @@ struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const c
 bool extender_cluster_begin(struct extender_cluster *c, struct cluster_pod_sim *pod, size_t node)
 {
 	pod->node = node;
+	pod->begun = true;
 	c->sims[node].n_begun = (unsigned)(pod - c->pods); /* its name there */
 	return node_sim_begin(&c->sims[node], pod->text);
 }

@@ -17,7 +17,7 @@ struct cluster_pod_sim {
 	const char *text; /* tests/lib/pods.h */
 	size_t node;
 	int priority;
-	bool reported, ended;
+	bool begun, reported, runs, ended; /* on the node; to the book; as running, or not any more */
 };
 
 struct extender_cluster {
@@ -37,6 +37,9 @@ void extender_cluster_release(struct extender_cluster *c);
 
 /* The node's object as it is now. */
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms);
+
+/* Its Node, which has allocatable what the simulated node has free. */
+void extender_cluster_report_node(struct extender_cluster *c, size_t node);
 
 /* A pod "pN" of that text, which nobody knows yet. */
 struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text);
