@@ -28,8 +28,19 @@ static bool is(const struct options *options, enum option_id option, const char 
 	return !strcmp(options->value[option], value);
 }
 
+/* The configuration, and what of it is not the command line's. */
+struct setup {
+	struct extender_config config;
+	char *namespace;
+};
+
+static void setup_release(struct setup *setup)
+{
+	free(setup->namespace);
+}
+
 /* "NAMESPACE/NAME", or none. */
-static int read_lease(const char *text, struct extender_config *config, char **ret_namespace, struct err *err)
+static int read_lease(const char *text, struct setup *setup, struct err *err)
 {
 	const char *slash = strchr(text, '/');
 
@@ -37,17 +48,17 @@ static int read_lease(const char *text, struct extender_config *config, char **r
 		return 0;
 	if (!slash || slash == text || !slash[1] || strchr(slash + 1, '/'))
 		return err_set(err, -EINVAL, "--lease: '%.100s' is not NAMESPACE/NAME or none", text);
-	*ret_namespace = strndup(text, (size_t)(slash - text));
-	if (!*ret_namespace)
+	setup->namespace = strndup(text, (size_t)(slash - text));
+	if (!setup->namespace)
 		return err_no_memory(err);
-	config->lease_namespace = *ret_namespace;
-	config->lease_name = slash + 1;
+	setup->config.lease_namespace = setup->namespace;
+	setup->config.lease_name = slash + 1;
 	return 0;
 }
 
-static int read_config(
-	const struct options *options, struct extender_config *c, char **ret_namespace, struct err *err)
+static int read_config(const struct options *options, struct setup *setup, struct err *err)
 {
+	struct extender_config *c = &setup->config;
 	const char *strategy = options->value[OPT_EXTENDER_STRATEGY];
 	struct publish_config publish = stage_publish(options);
 	int r;
@@ -71,7 +82,7 @@ static int read_config(
 	if (r == 0 && c->http.off)
 		r = err_set(err, -EINVAL, "--http: the extender has to listen somewhere");
 	if (r == 0)
-		r = read_lease(options->value[OPT_LEASE], c, ret_namespace, err);
+		r = read_lease(options->value[OPT_LEASE], setup, err);
 	if (r == 0 && c->nrt && c->lease_name)
 		r = err_set(err, -EINVAL, "--lease and --nrt exclude each other");
 	return r;
@@ -80,8 +91,7 @@ static int read_config(
 int command_extender(const struct options *options)
 {
 	static atomic_bool cancel;
-	CLEANUP(freep) char *namespace = NULL;
-	struct extender_config config = {0};
+	CLEANUP(setup_release) struct setup setup = {.namespace = NULL};
 	struct err err = {""};
 	int r;
 
@@ -89,9 +99,9 @@ int command_extender(const struct options *options)
 	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
 	r = loop_hold_signals();
 	if (r == 0)
-		r = read_config(options, &config, &namespace, &err);
+		r = read_config(options, &setup, &err);
 	if (r == 0)
-		r = extender_run(&config, &cancel, &err);
+		r = extender_run(&setup.config, &cancel, &err);
 	if (r == 0)
 		return EXIT_SUCCESS;
 	log_error("%s", err.text[0] ? err.text : strerror(-r));

@@ -2,17 +2,10 @@
 /* The tables of opts.h: every command and every flag. */
 #include "agent/cli/opts.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "agent/base/node_name.h"
+#include "agent/cli/opts_check.h"
 #include "agent/daemon/http.h"
 #include "agent/extender/extender.h"
-#include "agent/show/show_text.h"
-#include "common/cleanup.h"
-#include "common/cpuset.h"
-#include "common/duration.h"
-#include "common/settings.h"
 
 #define ON(command) (1u << COMMAND_##command)
 #define ALL         ((1u << COMMAND_COUNT) - 1)
@@ -37,79 +30,6 @@ const struct command_def command_defs[COMMAND_COUNT] = {
 	[COMMAND_SCORE] = {"score", "rank nodes for a pod by their NodeResourceTopology objects"},
 	[COMMAND_WHY] = {"why", "say what became of a pod, and which nodes' kubelets would take it"},
 };
-
-static int check_cpu_list(const char *value, struct err *err)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
-
-	return cpuset_parse(value, &set, err);
-}
-
-static int check_range(const char *value, long least, long most, struct err *err)
-{
-	char *end;
-	long n;
-
-	errno = 0;
-	n = strtol(value, &end, 10);
-	if (errno || end == value || *end || n < least || n > most)
-		return err_set(
-			err, -EINVAL, "'%.100s' is not a whole number from %ld to %ld", value, least, most);
-	return 0;
-}
-
-static int check_weight(const char *value, struct err *err)
-{
-	return check_range(value, 1, 1000000, err);
-}
-
-static int check_seconds(const char *value, struct err *err)
-{
-	return check_range(value, 1, 86400, err);
-}
-
-/* 32 bits, as a pod has it. */
-static int check_priority(const char *value, struct err *err)
-{
-	return check_range(value, INT32_MIN, INT32_MAX, err);
-}
-
-static int check_not_empty(const char *value, struct err *err)
-{
-	return *value ? 0 : err_set(err, -EINVAL, "'' is not a name");
-}
-
-static int check_pod_resources(const char *value, struct err *err)
-{
-	if (!strcmp(value, "auto") || !strcmp(value, "none") || strchr(value, '/'))
-		return 0;
-	return err_set(err, -EINVAL, "'%.100s' is neither a path nor auto or none", value);
-}
-
-static int check_duration(const char *value, struct err *err)
-{
-	uint64_t ms;
-
-	return duration_parse(value, &ms, err);
-}
-
-static int check_release(const char *value, struct err *err)
-{
-	unsigned minor;
-
-	return settings_parse_release(value, &minor, err);
-}
-
-/* An annotation of a megabyte is more than an object can have. */
-static int check_bytes(const char *value, struct err *err)
-{
-	return check_range(value, 1024, 262144, err);
-}
-
-static int check_columns(const char *value, struct err *err)
-{
-	return check_range(value, SHOW_TEXT_MIN_WIDTH, SHOW_TEXT_MAX_WIDTH, err);
-}
 
 const struct option_def option_defs[OPT_COUNT] = {
 	[OPT_SYSROOT] = {.flag = "--sysroot",
@@ -142,7 +62,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = LOCAL,
 		.env = "NRTD_KUBELET_VERSION",
 		.arg = "RELEASE",
-		.check = check_release,
+		.check = option_check_release,
 		.help = "the kubelet's release, \"v1.35.4\"; releases differ in a few decisions (default: the Node's for run and diff, else 1.36)"},
 	[OPT_NODE_NAME] = {.flag = "--node-name",
 		.commands = LOCAL | ON(WHY),
@@ -188,14 +108,14 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = LOCAL,
 		.env = "NRTD_RESERVED_CPUS",
 		.arg = "LIST",
-		.check = check_cpu_list,
+		.check = option_check_cpu_list,
 		.help = "CPUs reserved for the system, \"0-1,16-17\"; override the kubelet's configuration"},
 	[OPT_POD_RESOURCES] = {.flag = "--pod-resources",
 		.commands = LOCAL,
 		.env = "NRTD_POD_RESOURCES",
 		.arg = "SOCKET|none|auto",
 		.fallback = "auto",
-		.check = check_pod_resources,
+		.check = option_check_pod_resources,
 		.help = "the kubelet's pod-resources socket; auto: pod-resources/kubelet.sock below the kubelet's --root-dir, none with --sysroot or --machine"},
 	[OPT_STATE_FILES] = {.flag = "--state-files",
 		.commands = LOCAL,
@@ -209,14 +129,14 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = LOCAL,
 		.env = "NRTD_EXCLUDE_RESOURCES",
 		.arg = "NAME",
-		.check = check_not_empty,
+		.check = option_check_not_empty,
 		.help = "leave a resource out of the zones; \"vendor.com/*\" for several; repeats"},
 	[OPT_NAMESPACE] = {.flag = "--namespace",
 		.repeats = true,
 		.commands = LOCAL,
 		.env = "NRTD_NAMESPACE",
 		.arg = "NAMESPACE",
-		.check = check_not_empty,
+		.check = option_check_not_empty,
 		.help = "count as taken in the zones only what pods of this namespace hold; repeats"},
 	[OPT_OUTPUT] = {.flag = "--output",
 		.letter = 'o',
@@ -292,28 +212,28 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(RUN),
 		.env = "NRTD_COALESCE",
 		.arg = "DURATION",
-		.check = check_duration,
+		.check = option_check_duration,
 		.fallback = "50ms",
 		.help = "changes this close together are published as one"},
 	[OPT_POLL] = {.flag = "--poll",
 		.commands = ON(RUN),
 		.env = "NRTD_POLL",
 		.arg = "DURATION",
-		.check = check_duration,
+		.check = option_check_duration,
 		.fallback = "10s",
 		.help = "look this often for what no file shows"},
 	[OPT_REFRESH] = {.flag = "--refresh",
 		.commands = ON(RUN),
 		.env = "NRTD_REFRESH",
 		.arg = "DURATION",
-		.check = check_duration,
+		.check = option_check_duration,
 		.fallback = "10m",
 		.help = "apply the object this often, which repairs what somebody changed"},
 	[OPT_NODE_WRITE_INTERVAL] = {.flag = "--node-write-interval",
 		.commands = ON(RUN),
 		.env = "NRTD_NODE_WRITE_INTERVAL",
 		.arg = "DURATION",
-		.check = check_duration,
+		.check = option_check_duration,
 		.fallback = "5s",
 		.help = "least time between two writes of the Node's annotations"},
 	[OPT_SHAPE] = {.flag = "--shape",
@@ -333,7 +253,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(DUMP) | PUBLISH,
 		.env = "NRTD_FIT_HINTS_MAX",
 		.arg = "BYTES",
-		.check = check_bytes,
+		.check = option_check_bytes,
 		.fallback = "16384",
 		.help = "the largest size of the annotation nrtd.dev/fit-hints"},
 	[OPT_LABELS] = {.flag = "--labels",
@@ -409,14 +329,14 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(FIT),
 		.env = "NRTD_BELOW_PRIORITY",
 		.arg = "N",
-		.check = check_priority,
+		.check = option_check_priority,
 		.help = "with --what-frees: only pods of a priority below N may go, by --pods"},
 	[OPT_WITHOUT_POD] = {.flag = "--without-pod",
 		.repeats = true,
 		.commands = ON(FIT),
 		.env = "NRTD_WITHOUT_POD",
 		.arg = "NAMESPACE/NAME",
-		.check = check_not_empty,
+		.check = option_check_not_empty,
 		.help = "answer as if this pod were gone, by its name or its UID; repeats"},
 	[OPT_FIT_OUTPUT] = {.flag = "--output",
 		.letter = 'o',
@@ -445,7 +365,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(FIT),
 		.env = "NRTD_REPLICAS",
 		.arg = "N",
-		.check = check_weight,
+		.check = option_check_weight,
 		.help = "with --nrt: whether N such pods fit the nodes together, and where they would go"},
 	[OPT_NRT] = {.flag = "--nrt",
 		.commands = ON(SCORE) | ON(SHOW) | ON(FIT) | ON(WHY) | ON(LIST) | ON(EXTENDER),
@@ -470,7 +390,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_VOLCANO_WEIGHT",
 		.arg = "N",
 		.fallback = "1",
-		.check = check_weight,
+		.check = option_check_weight,
 		.help = "weight of Volcano's numa-aware plugin"},
 	[OPT_SCORE_OUTPUT] = {.flag = "--output",
 		.letter = 'o',
@@ -558,14 +478,14 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(EXTENDER),
 		.env = "NRTD_PROMISE_TIMEOUT",
 		.arg = "DURATION",
-		.check = check_duration,
+		.check = option_check_duration,
 		.fallback = "1m",
 		.help = "a promise to a pod that is not bound ends after this"},
 	[OPT_MAX_STALE] = {.flag = "--max-stale",
 		.commands = ON(EXTENDER),
 		.env = "NRTD_MAX_STALE",
 		.arg = "DURATION",
-		.check = check_duration,
+		.check = option_check_duration,
 		.fallback = "2m",
 		.help = "answer from what is known for so long when the API server is away"},
 	[OPT_STALE] = {.flag = "--stale",
@@ -606,7 +526,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_WATCH",
 		.arg = "SECONDS",
 		.implied = "2",
-		.check = check_seconds,
+		.check = option_check_seconds,
 		.help = "draw again and again, until interrupted"},
 	[OPT_COLOR] = {.flag = "--color",
 		.commands = ON(SHOW) | ON(LIST),
@@ -619,7 +539,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(SHOW) | ON(LIST),
 		.env = "NRTD_WIDTH",
 		.arg = "COLUMNS",
-		.check = check_columns,
+		.check = option_check_columns,
 		.help = "columns of the picture (default: the terminal's; as SVG 120, 8 pixels each)"},
 	[OPT_SHELL] = {.flag = "--shell",
 		.commands = ON(COMPLETION),

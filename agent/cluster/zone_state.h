@@ -9,9 +9,9 @@
 
 /* What an object says of its node. */
 struct zone_facts {
-	struct inventory *inventory; /* its Node zones and its effective Topology Manager settings */
-	enum cpu_manager_policy cpu_manager;       /* or unknown */
-	bool full_pcpus_only;                      /* the object says so */
+	struct inventory *inventory;         /* its Node zones and its effective Topology Manager settings */
+	enum cpu_manager_policy cpu_manager; /* or unknown */
+	bool full_pcpus_only;                /* the object says so */
 	enum memory_manager_policy memory_manager; /* or unknown */
 };
 

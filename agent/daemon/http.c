@@ -500,7 +500,7 @@ int http_server_start(const char *address, uint16_t port, const struct http_opti
 int http_server_renew(struct http_server *s, struct err *err)
 {
 	CLEANUP(http_tls_release) struct http_tls tls;
-	struct front *front;
+	struct front *front = NULL;
 	int r;
 
 	http_tls_init(&tls);

@@ -254,7 +254,7 @@ static void swap(const struct shape **a, const struct shape **b)
 	*b = was;
 }
 
-/* The next order of the shapes, by their addresses; false when that was the last. Equal shapes are not told apart. */
+/* The next order of the shapes, by their addresses; false when that was the last. Equal shapes count as one. */
 static bool next_order(const struct shape **order, size_t n)
 {
 	size_t i = n, k = n;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # nrtd extender: a scheduler's questions over HTTP, answered from a file.
+# shellcheck disable=SC2317 # functions called by name
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
@@ -22,7 +23,7 @@ start() {
 	pid=$!
 	for _ in $(seq 300); do
 		curl -sf "127.0.0.1:$port/readyz" >"$dir/out" 2>"$dir/err" && return 0
-		kill -0 $pid 2>/dev/null || return 1
+		kill -0 "$pid" 2>/dev/null || return 1
 		sleep 0.1
 	done
 	return 1
@@ -32,7 +33,7 @@ stop() {
 	kill "$pid" && wait "$pid"
 	status=$?
 	pid=
-	return $status
+	return "$status"
 }
 
 # ask VERB UID CPUS NODE...: what a scheduler asks with nodeCacheCapable

@@ -112,9 +112,9 @@ fit "and without one of them" 0 "fits: 10 CPUs" --cpus 10 --policy none --nodes 
 if grep -q 'name: \(hugepages\|memory$\)' "$dir/w11.yaml"; then not_ok "they are left out" "$dir/w11.yaml"; else ok "they are left out"; fi
 for pages in 4 9; do
 	[ $pages -eq 4 ] && status=0 || status=3
-	fit "hugepages that the zones leave out, $pages" $status "${pages}Gi hugepages-1Gi" --hugepages-1Gi $pages --exclude-resources 'hugepages-*'
+	fit "hugepages that the zones leave out, $pages" "$status" "${pages}Gi hugepages-1Gi" --hugepages-1Gi $pages --exclude-resources 'hugepages-*'
 	"$nrtd" fit --nrt "$dir/w11.yaml" --node-name w11 --hugepages-1Gi $pages >"$dir/out" 2>"$dir/err"
-	if [ $? -eq $status ]; then ok "the same of the object"; else not_ok "the same of the object" "$dir/out"; fi
+	if [ $? -eq "$status" ]; then ok "the same of the object"; else not_ok "the same of the object" "$dir/out"; fi
 done
 fit "memory that the zones leave out" 3 "memory: 1Ti wanted, the node has" --cpus 2 --memory 1Ti --policy none --exclude-resources memory
 

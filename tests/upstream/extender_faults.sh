@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # extender_faults.sh: `nrtd extender` beside the real API server, which is killed, forgets, and comes back; objects that go;
 # replicas that end. B names the build folder.
+# shellcheck disable=SC2317 # functions called by name
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1

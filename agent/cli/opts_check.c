@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/opts_check.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/show/show_text.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/duration.h"
+#include "common/settings.h"
+
+int option_check_cpu_list(const char *value, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+
+	return cpuset_parse(value, &set, err);
+}
+
+static int check_range(const char *value, long least, long most, struct err *err)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(value, &end, 10);
+	if (errno || end == value || *end || n < least || n > most)
+		return err_set(
+			err, -EINVAL, "'%.100s' is not a whole number from %ld to %ld", value, least, most);
+	return 0;
+}
+
+int option_check_weight(const char *value, struct err *err)
+{
+	return check_range(value, 1, 1000000, err);
+}
+
+int option_check_seconds(const char *value, struct err *err)
+{
+	return check_range(value, 1, 86400, err);
+}
+
+/* 32 bits, as a pod has it. */
+int option_check_priority(const char *value, struct err *err)
+{
+	return check_range(value, INT32_MIN, INT32_MAX, err);
+}
+
+int option_check_not_empty(const char *value, struct err *err)
+{
+	return *value ? 0 : err_set(err, -EINVAL, "'' is not a name");
+}
+
+int option_check_pod_resources(const char *value, struct err *err)
+{
+	if (!strcmp(value, "auto") || !strcmp(value, "none") || strchr(value, '/'))
+		return 0;
+	return err_set(err, -EINVAL, "'%.100s' is neither a path nor auto or none", value);
+}
+
+int option_check_duration(const char *value, struct err *err)
+{
+	uint64_t ms;
+
+	return duration_parse(value, &ms, err);
+}
+
+int option_check_release(const char *value, struct err *err)
+{
+	unsigned minor;
+
+	return settings_parse_release(value, &minor, err);
+}
+
+/* An annotation of a megabyte is more than an object can have. */
+int option_check_bytes(const char *value, struct err *err)
+{
+	return check_range(value, 1024, 262144, err);
+}
+
+int option_check_columns(const char *value, struct err *err)
+{
+	return check_range(value, SHOW_TEXT_MIN_WIDTH, SHOW_TEXT_MAX_WIDTH, err);
+}
