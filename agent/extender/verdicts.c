@@ -91,6 +91,13 @@ static void mark(const struct allocations *a, const struct book_names *names, bo
 		gone[i] = gone[i] || book_names_match(names, &a->items[i]);
 }
 
+/* The kubelet's managers have nothing to give it: no object will ever show it. */
+static bool holds_nothing(const struct book_pod *pod)
+{
+	return pod->held && hwloc_bitmap_iszero(pod->held->cpus) && pod->held->n_memory == 0 &&
+	       pod->held->n_devices == 0;
+}
+
 /* Which items of the object do not count, and which pods are added; without[i] belongs to node->pods[i]. */
 static void sort_out(const struct book_node *node, const bool *without, bool *gone, bool *added)
 {
@@ -103,7 +110,7 @@ static void sort_out(const struct book_node *node, const bool *without, bool *go
 		enum shown shown = pod->shape->aligned ? find_shown(node, pod) : SHOWN_ALL;
 		bool leaves = without && without[i];
 
-		added[i] = !leaves && shown != SHOWN_ALL;
+		added[i] = !leaves && shown != SHOWN_ALL && !holds_nothing(pod);
 		if (leaves || shown == SHOWN_PART)
 			mark(a, &pod->names, gone);
 	}
@@ -469,7 +476,7 @@ static int judge(const struct book_node *node, struct shape *shape, enum strateg
 	if (a.answer != KUBELET_ADMITS)
 		return explain(&a, shape, &v->reason);
 	r = rank(&o, shape, &a.managers, strategy, v);
-	if (r == 0)
+	if (r == 0 && v->numa_nodes > 0)
 		r = in_any_order(node, shape, &sure);
 	if (r < 0 || sure)
 		return r;

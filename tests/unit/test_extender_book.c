@@ -215,6 +215,25 @@ static void a_list_says_what_is_gone(void **state)
 	assert_int_equal(ask_one(&c, extender_cluster_pod(&c, "app cpu=2 memory=1Gi"), 0), 2);
 }
 
+/* Guaranteed pods of less than a CPU: no object shows them, and their order does not matter. */
+static void pods_that_hold_nothing_are_not_waited_for(void **state)
+{
+	static const char *const texts[] = {"app cpu=100m memory=1Gi", "app cpu=200m memory=1Gi",
+		"app cpu=300m memory=1Gi", "app cpu=400m memory=1Gi", "app cpu=500m memory=1Gi"};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init(&c, &plain);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		for (size_t node = 0; node < CLUSTER_NODES; node++) {
+			struct cluster_pod_sim *pod = extender_cluster_pod(&c, texts[i]);
+
+			pod->node = node;
+			extender_cluster_report(&c, pod, NULL, 0);
+		}
+	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
+}
+
 static void ties_go_to_the_fullest_place(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -434,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_refused_is_not_asked_again_at_once),
 		cmocka_unit_test(an_object_from_the_middle_of_an_admission_shows_only_a_part),
 		cmocka_unit_test(a_list_says_what_is_gone),
+		cmocka_unit_test(pods_that_hold_nothing_are_not_waited_for),
 		cmocka_unit_test(ties_go_to_the_fullest_place),
 		cmocka_unit_test(unknown_nodes_come_last),
 		cmocka_unit_test(a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy),
