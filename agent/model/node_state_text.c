@@ -30,7 +30,7 @@ static int collect_types(const struct node_state *s, struct strv *types)
 	const struct allocations *a = &s->allocations;
 	int r = 0;
 
-	for (size_t i = 0; i < a->memory.n_nodes; i++)
+	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++)
 		for (size_t t = 0; t < a->memory.nodes[i].n_tables && r == 0; t++)
 			r = strv_push_new(types, a->memory.nodes[i].tables[t].type);
 	for (size_t i = 0; i < a->n_items; i++)

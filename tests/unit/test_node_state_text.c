@@ -470,6 +470,27 @@ static void short_texts_cost_little(void **state)
 	assert_non_null(strstr(err.text, "longer than"));
 }
 
+/* Tables that the text itself calls unknown are not printed, and neither are the names of their types. */
+static void what_is_unknown_is_not_printed(void **state)
+{
+	static const char text[] =
+		"1;cpu=static;memory=Static;topology=single-numa-node,pod,8;ram=3k;nodes=0:4k;cores=0-3/2=0+2;sockets=0-3=0;"
+		"numa=0-3=0;uncore=0-3=0;unknown=memory;shared=3;types=hugepages-2Mi,memory;memory-nodes=0@0-1*3::1g/18944m|1@1-1*1::/2g";
+	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(4096), second = STRBUF_INIT(4096);
+	CLEANUP(node_state_release) struct node_state node, again;
+	struct err err = {""};
+
+	(void)state;
+	if (node_state_parse(text, &node, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(node_state_print(&node, &first), 0);
+	assert_null(strstr(first.text, "hugepages"));
+	if (node_state_parse(first.text, &again, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(node_state_print(&again, &second), 0);
+	assert_string_equal(first.text, second.text);
+}
+
 static void a_newer_version_is_not_damage(void **state)
 {
 	struct node_state parsed;
@@ -504,6 +525,7 @@ int main(void)
 		cmocka_unit_test(flipped_bytes_are_refused_or_sane),
 		cmocka_unit_test(hostile_texts_are_refused_with_a_word),
 		cmocka_unit_test(short_texts_cost_little),
+		cmocka_unit_test(what_is_unknown_is_not_printed),
 		cmocka_unit_test(a_newer_version_is_not_damage),
 		cmocka_unit_test(hashes_are_the_documented_ones),
 	};

@@ -210,8 +210,8 @@ static unsigned count_of(const char *text, const char *what)
 
 static void pages_then_events(void **state)
 {
-	static const char *const events[] = {EVENT("ADDED", "d", "10"), "{\"type\":\"MODIFIED\",\"o",
-		"bject\":" META("a", "12") "}" EVENT("DELETED", "b", "13"), EVENT("BOOKMARK", "", "20"), NULL};
+	static const char *const events[] = {EVENT("ADDED", "d", "10"), "{\"type\":\"MODIFIED\",\"object\"",
+		":" META("a", "12") "}" EVENT("DELETED", "b", "13"), EVENT("BOOKMARK", "", "20"), NULL};
 	static const struct api_answer script[] = {
 		{.status = 200, .body = LIST("9", "n/+", META("a", "3") "," META("b", "4"))},
 		{.status = 200, .body = LIST("9", "", META("c", "5"))}, {.status = 200, .pieces = events},
