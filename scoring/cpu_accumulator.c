@@ -143,7 +143,10 @@ size_t cpu_accumulator_order(
 	return 0; /* GCOVR_EXCL_LINE */
 }
 
-/* Free CPUs of the elements in ws->lists[level], element by element, into ws->cpu_list. */
+/*
+ * Free CPUs of the elements in ws->lists[level], element by element, into ws->cpu_list. Where elements are not nested some
+ * are listed several times, and their CPUs with them; nobody takes more than as many as there are.
+ */
 static size_t list_cpus(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, size_t n_elements)
 {
@@ -154,7 +157,7 @@ static size_t list_cpus(
 		uint32_t x = ws->lists[level][i];
 
 		for (uint32_t k = e->first[x]; k < e->first[x + 1]; k++)
-			if (acc->free[e->cpus[k]])
+			if (acc->free[e->cpus[k]] && n < ws->topology->n_cpus)
 				ws->cpu_list[n++] = e->cpus[k];
 	}
 	return n;

@@ -61,7 +61,7 @@ static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout)
 		ws->seen[level] = lay_out(layout, t->levels[level].n, sizeof(uint64_t));
 	}
 	ws->uncore_walk = lay_out(layout, sizes[CPU_LEVEL_UNCORE], sizeof(uint32_t));
-	ws->cpu_list = lay_out(layout, excess * t->n_cpus, sizeof(uint32_t));
+	ws->cpu_list = lay_out(layout, t->n_cpus, sizeof(uint32_t));
 	ws->combo = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
 	ws->best_combo = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
 	ws->subset = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/model/model_node.h"
 #include "agent/model/node_state_text.h"
 #include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
@@ -491,6 +492,24 @@ static void what_is_unknown_is_not_printed(void **state)
 	assert_string_equal(first.text, second.text);
 }
 
+/* Sockets, NUMA nodes and cores that lie across each other: their CPUs are listed several times. The sanitizers look. */
+static void levels_that_are_not_nested_stay_in_their_place(void **state)
+{
+	static const char text[] =
+		"1;kubelet=36;cpu=static,full-pcpus-only;memory=Static;topology=restricted,container,8;rese"
+		"rved-cpu=1;reserved-memory=0Gi;eviction=100Mi;ram=375g;pages=2m,1g;nodes=0:192000m:0:16|1:"
+		"192000m:0:16;distances=~10,21,10;cores=0-31/1=0,32-63/1=0;sockets=0-31/16=0,32-63/19=1;num"
+		"a=0-31/16=0,32-63/17=0;uncore=0-31/16=0,32-63/16=0;shared=rest";
+	static const struct model_config config = {.reserved_named = false};
+	CLEANUP(node_state_release) struct node_state node;
+	struct err err = {""};
+
+	(void)state;
+	if (node_state_parse(text, &node, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(model_node(&config, &node, NULL, &err), 0);
+}
+
 static void a_newer_version_is_not_damage(void **state)
 {
 	struct node_state parsed;
@@ -526,6 +545,7 @@ int main(void)
 		cmocka_unit_test(hostile_texts_are_refused_with_a_word),
 		cmocka_unit_test(short_texts_cost_little),
 		cmocka_unit_test(what_is_unknown_is_not_printed),
+		cmocka_unit_test(levels_that_are_not_nested_stay_in_their_place),
 		cmocka_unit_test(a_newer_version_is_not_damage),
 		cmocka_unit_test(hashes_are_the_documented_ones),
 	};
