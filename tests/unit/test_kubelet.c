@@ -136,6 +136,30 @@ static void a_pod_is_placed_container_by_container(void **state)
 	fixture_release(&f);
 }
 
+static void what_remains_is_counted_by_numa_node(void **state)
+{
+	struct fixture f;
+	size_t left[2];
+
+	(void)state;
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	node_ready(&f);
+	assert_int_equal(
+		judge(&f, "app cpu=14 memory=8Gi; app cpu=4 memory=8Gi", QOS_GUARANTEED), KUBELET_ADMITS);
+	kubelet_free_cpus(&f.k, f.ws, left);
+	assert_int_equal(left[0], 1); /* CPU 0 is reserved */
+	assert_int_equal(left[1], 12);
+	fixture_release(&f);
+	/* Nobody counts where CPUs are shared. */
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	node_ready(&f);
+	judge(&f, "app cpu=14 memory=8Gi", QOS_GUARANTEED);
+	kubelet_free_cpus(&f.k, f.ws, left);
+	assert_int_equal(left[0] + left[1], 0);
+	fixture_release(&f);
+}
+
 static void reasons_have_the_numbers(void **state)
 {
 	static const struct {
@@ -478,6 +502,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pod_is_placed_container_by_container),
+		cmocka_unit_test(what_remains_is_counted_by_numa_node),
 		cmocka_unit_test(reasons_have_the_numbers),
 		cmocka_unit_test(smt_alignment_is_a_reason_of_its_own),
 		cmocka_unit_test(only_guaranteed_whole_cpus_are_exclusive),
