@@ -168,7 +168,7 @@ static int find_gone(const struct cluster_usage *u, const struct doc *metadata, 
 
 static int add_pod(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
 {
-	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
+	CLEANUP(pod_template_release) struct pod_template template = {0};
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const char *node = doc_string(doc_get(doc_get(object, "spec"), "nodeName"));
 	const char *namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
@@ -178,7 +178,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 
 	if (!node || !*node || has_ended(object))
 		return 0;
-	r = pod_templates_from_doc(object, &pods, err);
+	r = pod_template_from_pod(object, &template, err);
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", namespace ? namespace : "", name);
 	use = find_or_add(u, node);
@@ -187,19 +187,12 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	use->has_gone |= gone;
 	if (gone)
 		return 0;
-	if (request_of_node(&pods.items[0].pod, &wanted) < 0 ||
-		resource_list_add(&use->requested, &wanted, 1) < 0)
+	if (request_of_node(&template.pod, &wanted) < 0 || resource_list_add(&use->requested, &wanted, 1) < 0)
 		return err_no_memory(err);
 	use->n_pods++;
 	if (u->only && !strcmp(u->only, node) && list_pod(use, object, &wanted) < 0)
 		return err_no_memory(err);
 	return 0;
-}
-
-/* An item of a typed list has no kind of its own. */
-static int set_kind(struct doc *object)
-{
-	return doc_get(object, "kind") || doc_add_string(object, "kind", "Pod") ? 0 : -ENOMEM;
 }
 
 int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc *object, struct err *err)
@@ -210,7 +203,7 @@ int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc
 		return err_set(err, -EINVAL, "a %s without a name", kind == OBJECT_NODE ? "Node" : "Pod");
 	if (kind == OBJECT_NODE)
 		return add_node(u, object, name, err);
-	return set_kind(object) < 0 ? err_no_memory(err) : add_pod(u, object, name, err);
+	return add_pod(u, object, name, err);
 }
 
 static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)

@@ -290,3 +290,15 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 	t = (struct pod_templates){0};
 	return 0;
 }
+
+int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	int r = add_template(pod, doc_string(doc_get(doc_get(pod, "metadata"), "name")), 1, NULL, &t, err);
+
+	if (r < 0)
+		return r;
+	*ret = t.items[0];
+	t.n_items = 0;
+	return 0;
+}

@@ -33,6 +33,10 @@ void pod_templates_release(struct pod_templates *t);
  */
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err);
 
+/* The one of a Pod, whose kind is not looked at: items of lists and what schedulers send have none. Returns as above but
+ * -ENOENT; pod_template_release() releases it. */
+int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err);
+
 /*
  * The amount of one resource of a container, checked as the API server does. 0; -EINVAL: a resource name it
  * would refuse, no quantity, a negative one, a fraction of what comes in whole numbers; -ERANGE.

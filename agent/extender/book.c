@@ -445,7 +445,7 @@ static int note_refusal(struct book *b, struct book_pod *pod, const char *reason
 static int place_pod(
 	struct book *b, struct doc *object, const struct pod_fate *fate, uint64_t now_ms, struct err *err)
 {
-	CLEANUP(pod_templates_release) struct pod_templates templates = {0};
+	CLEANUP(pod_template_release) struct pod_template template = {0};
 	CLEANUP(freep) char *full_name = NULL;
 	const struct doc *metadata = doc_get(object, "metadata");
 	struct book_pod *have = find_pod(b, fate->uid);
@@ -460,12 +460,10 @@ static int place_pod(
 	int64_t priority = 0;
 	int r;
 
-	if (!doc_get(object, "kind") && !doc_add_string(object, "kind", "Pod"))
-		return err_no_memory(err);
-	r = pod_templates_from_doc(object, &templates, err);
+	r = pod_template_from_pod(object, &template, err);
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", fate->namespace, fate->name);
-	if (shapes_take(&b->shapes, &templates.items[0].pod, &like.shape) < 0)
+	if (shapes_take(&b->shapes, &template.pod, &like.shape) < 0)
 		return err_no_memory(err);
 	if (have && have->shape == like.shape && !strcmp(have->node->name, fate->node)) {
 		shapes_drop(&b->shapes, like.shape);

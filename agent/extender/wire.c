@@ -27,25 +27,7 @@ static char *copy_text(const struct doc *d)
 	return strdup(text ? text : "");
 }
 
-/* The type of a Pod in extender/v1 has no kind of its own on the wire. */
-static int read_template(struct doc *pod, struct pod_template *ret, struct err *err)
-{
-	CLEANUP(pod_templates_release) struct pod_templates found = {0};
-	int r;
-
-	if (!doc_add_string(pod, "kind", "Pod"))
-		return err_no_memory(err);
-	r = pod_templates_from_doc(pod, &found, err);
-	if (r < 0)
-		return r;
-	assert(found.n_items == 1);
-	*ret = found.items[0];
-	found.n_items = 0;
-	return 0;
-}
-
-/* `pod` gets a kind. */
-static int read_pod(struct doc *pod, struct wire_pod *ret, struct err *err)
+static int read_pod(const struct doc *pod, struct wire_pod *ret, struct err *err)
 {
 	CLEANUP(pod_release) struct wire_pod p = {0};
 	const struct doc *metadata = doc_get(pod, "metadata");
@@ -62,7 +44,7 @@ static int read_pod(struct doc *pod, struct wire_pod *ret, struct err *err)
 	if (doc_int64(doc_get(doc_get(pod, "spec"), "priority"), &priority) == 0 && priority >= INT32_MIN &&
 		priority <= INT32_MAX)
 		p.priority = (int32_t)priority;
-	r = read_template(pod, &p.template, err);
+	r = pod_template_from_pod(pod, &p.template, err);
 	if (r < 0)
 		return err_wrap(err, r, "pod '%.100s/%.100s'", p.namespace, p.name);
 	*ret = p;
