@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "agent/cluster/pod_parse.h"
-#include "agent/model/node_state_text.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -139,18 +138,20 @@ static int list_pod(struct cluster_use *use, const struct doc *object, struct re
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *namespace = doc_string(doc_get(metadata, "namespace"));
-	const char *uid = doc_string(doc_get(metadata, "uid"));
 	struct cluster_pod *p = vec_push(&use->pods, &use->n_listed, &use->pods_size, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
 	p->namespace = strdup(namespace ? namespace : "");
 	p->name = strdup(doc_string(doc_get(metadata, "name")));
-	p->uid = strdup(uid ? uid : "");
+	p->uid = strdup(pod_names_kubelets_uid(metadata));
 	p->priority_known = read_priority(doc_get(object, "spec"), &p->priority);
 	p->requests = *requests;
 	*requests = (struct resource_list){0};
-	return p->namespace && p->name && p->uid ? 0 : -ENOMEM;
+	if (!p->namespace || !p->name || !p->uid)
+		return -ENOMEM;
+	p->names = pod_names_of(p->uid, p->namespace, p->name);
+	return 0;
 }
 
 /* The pod is taken to be gone; where one node is asked for, of that. */
@@ -218,21 +219,10 @@ int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *er
 
 /* ---- whose it is */
 
-static bool is_of(const struct allocation *item, const struct cluster_pod *p)
-{
-	char uid[NODE_STATE_HASH_SIZE], name[NODE_STATE_HASH_SIZE];
-
-	node_state_hash_uid(p->uid, uid);
-	node_state_hash_pod(p->namespace, p->name, name);
-	return (*item->pod_uid && (!strcmp(item->pod_uid, uid) || !strcmp(item->pod_uid, p->uid))) ||
-	       (*item->pod && (!strcmp(item->pod, name) || (!strcmp(item->namespace, p->namespace) &&
-								   !strcmp(item->pod, p->name))));
-}
-
 const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const struct allocation *item)
 {
 	for (size_t i = 0; i < use->n_listed; i++)
-		if (is_of(item, &use->pods[i]))
+		if (pod_names_match(&use->pods[i].names, item))
 			return &use->pods[i];
 	return NULL;
 }

@@ -6,13 +6,15 @@
  */
 #include "agent/cluster/object_input.h"
 #include "agent/model/gone_pods.h"
+#include "agent/model/pod_names.h"
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/request.h"
 
 /* A pod of the node that is asked for. */
 struct cluster_pod {
-	char *namespace, *name, *uid;
+	char *namespace, *name, *uid; /* the kubelet's UID */
+	struct pod_names names;
 	bool priority_known; /* false: the pod names a class, and nobody has looked up its value */
 	int32_t priority;
 	struct resource_list requests; /* of the node as a whole */

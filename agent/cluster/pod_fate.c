@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/model/pod_names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 
@@ -15,6 +16,7 @@ void pod_fate_release(struct pod_fate *f)
 	free(f->namespace);
 	free(f->name);
 	free(f->uid);
+	free(f->kubelet_uid);
 	free(f->node);
 	free(f->phase);
 	free(f->reason);
@@ -105,6 +107,8 @@ static int read_texts(
 		r = set(&f->name, metadata, "name");
 	if (r == 0)
 		r = set(&f->uid, metadata, "uid");
+	if (r == 0)
+		r = text_set(&f->kubelet_uid, pod_names_kubelets_uid(metadata));
 	if (r == 0)
 		r = set(&f->node, spec, "nodeName");
 	if (r == 0)

@@ -21,6 +21,7 @@ extern const char *const pod_stage_names[POD_STAGE_COUNT]; /* "waits", "bound", 
 struct pod_fate {
 	enum pod_stage stage;
 	char *namespace, *name, *uid;
+	char *kubelet_uid; /* a static pod's is another one than in its object: pod_names_kubelets_uid() */
 	char *node;
 	char *phase, *reason, *message; /* of its status */
 	char *scheduler;                /* the message of its condition PodScheduled, while that is false */

@@ -3,6 +3,7 @@
 /*
  * What a pod holds exclusively on its node, and on which NUMA nodes, by the node's state.
  */
+#include "agent/model/pod_names.h"
 #include "common/node_state.h"
 
 struct pod_held {
@@ -13,9 +14,5 @@ struct pod_held {
 
 void pod_held_release(struct pod_held *h);
 
-/*
- * Of a state that was read from an object: pods are found by the hashes of their UIDs and names, which two may share
- * by chance. 0 or -ENOMEM; `ret` is untouched on failure.
- */
-int pod_held_find(const struct node_state *state, const char *namespace, const char *name, const char *uid,
-	struct pod_held *ret);
+/* 0 or -ENOMEM; `ret` is untouched on failure. */
+int pod_held_find(const struct node_state *state, const struct pod_names *names, struct pod_held *ret);

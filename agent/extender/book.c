@@ -177,9 +177,9 @@ struct book_node *book_find(struct book *b, const char *name, struct book_node *
 
 /* ---- who holds what */
 
-static bool is_shown(const struct book_node *node, const struct book_names *names)
+static bool is_shown(const struct book_node *node, const struct pod_names *names)
 {
-	return node->has_object && book_names_shown(names, &node->object.state.allocations);
+	return node->has_object && pod_names_shown(names, &node->object.state.allocations);
 }
 
 /* Those who have ended and are not shown any more are forgotten. */
@@ -199,7 +199,7 @@ static void forget_ended_name(struct book_node *node, const char *name)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < node->n_ended; i++)
-		if (strcmp(node->ended[i].name, name) != 0)
+		if (strcmp(node->ended[i].pod, name) != 0)
 			node->ended[kept++] = node->ended[i];
 	node->n_ended = kept;
 }
@@ -217,7 +217,7 @@ static int arrive(struct book *b, struct book_pod *pod, struct book_node *node)
 		return -ENOMEM;
 	}
 	*slot = pod;
-	forget_ended_name(node, pod->names.name);
+	forget_ended_name(node, pod->names.pod);
 	pod->node = node;
 	b->n_promises += !pod->bound;
 	touch(b, node);
@@ -265,7 +265,7 @@ static void remove_pod(struct book *b, struct book_pod *pod)
 static int end_pod(struct book *b, struct book_pod *pod)
 {
 	struct book_node *node = pod->node;
-	struct book_names *slot;
+	struct pod_names *slot;
 
 	if (pod->bound && is_shown(node, &pod->names)) {
 		slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
@@ -317,7 +317,7 @@ int book_promise(struct book *b, const struct book_promise *promise, struct book
 		return -ENOMEM;
 	}
 	like.full_name = full_name;
-	like.names = book_names_of(promise->uid, promise->namespace, promise->name);
+	like.names = pod_names_of(promise->uid, promise->namespace, promise->name);
 	if (add_pod(b, &like, node) < 0)
 		return -ENOMEM;
 	promise->shape->users++;
@@ -447,7 +447,6 @@ static int place_pod(
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
 	CLEANUP(freep) char *full_name = NULL;
-	const struct doc *metadata = doc_get(object, "metadata");
 	struct book_pod *have = find_pod(b, fate->uid);
 	/* The kubelet sets the start when it has admitted the pod. */
 	bool arrived = doc_get(doc_get(object, "status"), "startTime") || fate->stage == POD_RUNS;
@@ -478,7 +477,7 @@ static int place_pod(
 	}
 	doc_int64(doc_get(doc_get(object, "spec"), "priority"), &priority);
 	like.priority = (int32_t)priority;
-	like.names = book_names_of(book_names_kubelets_uid(metadata, fate->uid), fate->namespace, fate->name);
+	like.names = pod_names_of(fate->kubelet_uid, fate->namespace, fate->name);
 	if (have)
 		remove_pod(b, have);
 	node = find_or_add(b, fate->node);

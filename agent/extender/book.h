@@ -10,7 +10,7 @@
 
 #include "agent/base/doc.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/extender/book_names.h"
+#include "agent/model/pod_names.h"
 #include "agent/extender/shape.h"
 #include "common/err.h"
 
@@ -22,7 +22,7 @@ struct book_node;
 struct book_pod {
 	char *uid;
 	char *full_name; /* NAMESPACE/NAME */
-	struct book_names names;
+	struct pod_names names;
 	struct shape *shape;
 	struct book_node *node;
 	struct allocation *held; /* what its node's kubelet will have given it; NULL = not worked out */
@@ -56,7 +56,7 @@ struct book_node {
 	size_t n_pods;
 	size_t pods_size;
 	/* Pods that have ended or were deleted, and that the object may still show. */
-	struct book_names *ended;
+	struct pod_names *ended;
 	size_t n_ended;
 	size_t ended_size;
 	struct book_refusal *refusals;

@@ -69,7 +69,7 @@ static enum shown find_shown(const struct book_node *node, const struct book_pod
 	for (size_t i = 0; i < state->allocations.n_items; i++) {
 		const struct allocation *item = &state->allocations.items[i];
 
-		if (!book_names_match(&pod->names, item))
+		if (!pod_names_match(&pod->names, item))
 			continue;
 		found = true;
 		memory = memory || item->n_memory > 0;
@@ -85,10 +85,10 @@ static enum shown find_shown(const struct book_node *node, const struct book_pod
 	return devices < devices_wanted(pod->shape) ? SHOWN_PART : SHOWN_ALL;
 }
 
-static void mark(const struct allocations *a, const struct book_names *names, bool *gone)
+static void mark(const struct allocations *a, const struct pod_names *names, bool *gone)
 {
 	for (size_t i = 0; i < a->n_items; i++)
-		gone[i] = gone[i] || book_names_match(names, &a->items[i]);
+		gone[i] = gone[i] || pod_names_match(names, &a->items[i]);
 }
 
 /* The kubelet's managers have nothing to give it: no object will ever show it. */
@@ -148,7 +148,7 @@ static int work_out(const struct node_outlook *before, struct book_pod *pod)
 	book_forget_held(pod);
 	pod->held = TAKE(held);
 	if (text_set(&pod->held->pod_uid, pod->names.uid) < 0 ||
-		text_set(&pod->held->pod, pod->names.name) < 0) {
+		text_set(&pod->held->pod, pod->names.pod) < 0) {
 		book_forget_held(pod);
 		return -ENOMEM;
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/model/pod_names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -14,37 +15,23 @@
 /* ---- writing */
 
 struct printed_item {
-	char uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE]; /* "" = not known */
+	struct pod_names names;
 	const struct allocation *item;
 };
 
-/* A state that was parsed has hashes already; no UID and no name begins with their mark. */
-static void name_item(const struct allocation *item, struct printed_item *ret)
-{
-	*ret = (struct printed_item){.item = item};
-	if (*item->pod_uid == '#')
-		snprintf(ret->uid, sizeof(ret->uid), "%s", item->pod_uid);
-	else if (*item->pod_uid)
-		node_state_hash_uid(item->pod_uid, ret->uid);
-	if (*item->pod == '#')
-		snprintf(ret->pod, sizeof(ret->pod), "%s", item->pod);
-	else if (*item->pod)
-		node_state_hash_pod(item->namespace, item->pod, ret->pod);
-}
-
 static bool same_pod(const struct printed_item *a, const struct printed_item *b)
 {
-	return !strcmp(a->uid, b->uid) && !strcmp(a->pod, b->pod);
+	return !strcmp(a->names.uid, b->names.uid) && !strcmp(a->names.pod, b->names.pod);
 }
 
 /* By the hashes, then as they are listed. */
 static int by_hash(const void *va, const void *vb)
 {
 	const struct printed_item *a = va, *b = vb;
-	int r = strcmp(a->uid, b->uid);
+	int r = strcmp(a->names.uid, b->names.uid);
 
 	if (r == 0)
-		r = strcmp(a->pod, b->pod);
+		r = strcmp(a->names.pod, b->names.pod);
 	return r != 0 ? r : (a->item > b->item) - (a->item < b->item);
 }
 
@@ -61,7 +48,7 @@ static struct printed_item *sort_items(const struct allocations *a, size_t *ret_
 
 	for (size_t i = 0; items && i < a->n_items; i++)
 		if (holds_something(&a->items[i]))
-			name_item(&a->items[i], &items[n++]);
+			items[n++] = (struct printed_item){pod_names_of_item(&a->items[i]), &a->items[i]};
 	if (items && n > 0)
 		qsort(items, n, sizeof(*items), by_hash);
 	*ret_n = n;
@@ -176,8 +163,8 @@ static bool print_pods(const struct node_state_printer *p)
 			strbuf_addch(p->out, '+');
 		} else {
 			strbuf_addstr(p->out, i > 0 ? "|" : "");
-			add_hash(p->out, items[i].uid);
-			add_hash(p->out, items[i].pod);
+			add_hash(p->out, items[i].names.uid);
+			add_hash(p->out, items[i].names.pod);
 			strbuf_addch(p->out, ':');
 		}
 		add_item(p, items[i].item);
