@@ -2,6 +2,7 @@
 #include "scoring/cpu_topology.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,46 @@ long cpu_element_find(const struct cpu_topology *t, enum cpu_level level, int id
 	return at ? at - e->ids : -1;
 }
 
+/* Find the elements: sort the ids, and look each CPU's up. */
+static void sort_elements(struct cpu_topology *t, enum cpu_level level, const int *ids)
+{
+	struct cpu_elements *e = &t->levels[level];
+
+	memcpy(e->ids, ids, t->n_cpus * sizeof(*ids));
+	qsort(e->ids, t->n_cpus, sizeof(*e->ids), compare_ints);
+	for (size_t i = 0; i < t->n_cpus; i++)
+		if (e->n == 0 || e->ids[e->n - 1] != e->ids[i])
+			e->ids[e->n++] = e->ids[i];
+	for (size_t i = 0; i < t->n_cpus; i++)
+		e->of[i] = (uint32_t)cpu_element_find(t, level, ids[i]);
+}
+
+/* The same where the ids are close together, as they mostly are: sort them by a table of all ids. e->first, which is
+ * all 0, is it meanwhile. False: they are not. */
+static bool count_elements(struct cpu_topology *t, enum cpu_level level, const int *ids)
+{
+	struct cpu_elements *e = &t->levels[level];
+	int low = INT_MAX, high = INT_MIN;
+
+	for (size_t i = 0; i < t->n_cpus; i++) {
+		low = ids[i] < low ? ids[i] : low;
+		high = ids[i] > high ? ids[i] : high;
+	}
+	if (t->n_cpus == 0 || (int64_t)high - low >= (int64_t)t->n_cpus)
+		return false;
+	for (size_t i = 0; i < t->n_cpus; i++)
+		e->first[ids[i] - low] = 1;
+	for (int id = low; id <= high; id++)
+		if (e->first[id - low]) {
+			e->first[id - low] = (uint32_t)e->n;
+			e->ids[e->n++] = id;
+		}
+	for (size_t i = 0; i < t->n_cpus; i++)
+		e->of[i] = e->first[ids[i] - low];
+	memset(e->first, 0, t->n_cpus * sizeof(*e->first));
+	return true;
+}
+
 /* Fill one level from the ids its CPUs have, ids[i] being CPU i's. */
 static int init_level(struct cpu_topology *t, enum cpu_level level, const int *ids)
 {
@@ -49,15 +90,10 @@ static int init_level(struct cpu_topology *t, enum cpu_level level, const int *i
 	e->cpus = calloc(n + 1, sizeof(*e->cpus));
 	if (!e->ids || !e->of || !e->first || !e->cpus)
 		return -ENOMEM;
-	memcpy(e->ids, ids, n * sizeof(*ids));
-	qsort(e->ids, n, sizeof(*e->ids), compare_ints);
+	if (!count_elements(t, level, ids))
+		sort_elements(t, level, ids);
 	for (size_t i = 0; i < n; i++)
-		if (e->n == 0 || e->ids[e->n - 1] != e->ids[i])
-			e->ids[e->n++] = e->ids[i];
-	for (size_t i = 0; i < n; i++) {
-		e->of[i] = (uint32_t)cpu_element_find(t, level, ids[i]);
 		e->first[e->of[i] + 2]++;
-	}
 	/* first[x + 1] is where the next CPU of element x goes; at the end that is where x + 1 begins. */
 	for (size_t x = 2; x < e->n + 2; x++)
 		e->first[x] += e->first[x - 1];

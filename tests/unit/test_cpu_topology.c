@@ -73,6 +73,38 @@ static void ids_may_have_holes(void **state)
 	cpu_topology_release(&t);
 }
 
+/* They are found in another way, but the elements are the same. */
+static void ids_may_be_far_apart(void **state)
+{
+	const struct synthetic s = {.sockets = 2, .numas = 2, .uncores = 2, .cores = 3, .threads = 2};
+	struct cpu_topology near, far;
+	struct machine m;
+
+	(void)state;
+	synthetic_machine(&s, &m);
+	assert_int_equal(cpu_topology_init(&near, &m), 0);
+	for (size_t i = 0; i < m.n_cpus; i++) {
+		m.cpus[i].core *= 1000;
+		m.cpus[i].uncore *= 1000;
+		m.cpus[i].numa *= 1000;
+		m.cpus[i].socket *= 1000;
+	}
+	assert_int_equal(cpu_topology_init(&far, &m), 0);
+	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++) {
+		const struct cpu_elements *a = &near.levels[level], *b = &far.levels[level];
+
+		assert_int_equal(a->n, b->n);
+		for (size_t x = 0; x < a->n; x++)
+			assert_int_equal(a->ids[x] * 1000, b->ids[x]);
+		assert_memory_equal(a->of, b->of, near.n_cpus * sizeof(*a->of));
+		assert_memory_equal(a->first, b->first, (a->n + 1) * sizeof(*a->first));
+		assert_memory_equal(a->cpus, b->cpus, near.n_cpus * sizeof(*a->cpus));
+	}
+	cpu_topology_release(&near);
+	cpu_topology_release(&far);
+	machine_release(&m);
+}
+
 static void a_machine_may_be_empty_or_too_large(void **state)
 {
 	const struct machine none = {0}, huge = {.n_cpus = 65536};
@@ -92,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elements_are_nested),
 		cmocka_unit_test(ids_may_have_holes),
+		cmocka_unit_test(ids_may_be_far_apart),
 		cmocka_unit_test(a_machine_may_be_empty_or_too_large),
 	};
 
