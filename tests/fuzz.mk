@@ -22,9 +22,4 @@ build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a
 .PHONY: fuzz fuzz-smoke
 fuzz: $(FUZZ)
 fuzz-smoke: fuzz
-	@for t in $(notdir $(FUZZ)); do mkdir -p build/fuzz/corpus/$$t; \
-		printf '  FUZZ    %s, %s s\n' $$t $(FUZZ_SECONDS); \
-		build/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -timeout=20 -print_final_stats=1 \
-			-artifact_prefix=build/fuzz/$$t- build/fuzz/corpus/$$t $$(ls -d tests/fuzz/corpus/$$t 2>/dev/null) \
-			>build/fuzz/$$t.log 2>&1 || { tail -50 build/fuzz/$$t.log; exit 1; }; \
-		grep number_of_executed_units build/fuzz/$$t.log; done
+	@printf '%s\n' $(notdir $(FUZZ)) | xargs -P $$(nproc) -n 1 tests/fuzz/smoke.sh $(FUZZ_SECONDS)

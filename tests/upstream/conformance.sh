@@ -1,9 +1,10 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # conformance.sh: judge nrtd by the Kubernetes code it must agree with: the API server, the scheduler and its plugin, the
 # kubelet's managers. CASES is the number of random cases of the largest comparison, SEED repeats a run; each comparison
 # prints its seed, and cases that differ are kept, made small, in build/upstream/failures. B names the build folder.
-# Without Go it says "skipped:" and ends with 0. The last line is "N passed, N failed", counted in comparisons.
+# Without Go it says "skipped:" and ends with 0. Comparisons wait more than they work, so two rows of them go on at a time;
+# the second row's output comes last. The last line is "N passed, N failed", counted in comparisons.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1
@@ -20,10 +21,10 @@ $here/build.sh || status=$?
 [ "$status" -eq 0 ] || exit 1
 
 work=$(mktemp -d)
-trap '[ ! -e "$work/cluster/controlplane.pid" ] || $here/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
+row=
+trap 'set +m; [ -z "$row" ] || kill -- "-$row" 2>/dev/null; [ ! -e "$work/cluster/controlplane.pid" ] || $here/cluster.sh stop "$work/cluster"; wait; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
-passed=0
-failed=0
+touch "$work/passed" "$work/failed"
 # check NAME COMMAND...: run one comparison and count it
 check() {
 	name=$1
@@ -31,9 +32,9 @@ check() {
 	echo "== $name"
 	begun=$(date +%s)
 	if "$@"; then
-		passed=$((passed + 1))
+		echo "$name" >>"$work/passed"
 	else
-		failed=$((failed + 1))
+		echo "$name" >>"$work/failed"
 		echo "FAIL $name"
 	fi
 	echo "== $name: $(($(date +%s) - begun)) s"
@@ -65,11 +66,6 @@ replay_plugin() {
 		-vectors "$work/scheduler.json" && "$B/vectors" "$work/scheduler.json"
 }
 
-# offers COMMAND: this nrtd has the command
-offers() {
-	"$B/nrtd" "$1" --help >/dev/null 2>&1 || { echo "skipped: nrtd $1 is not in this build"; return 1; }
-}
-
 # the pods of podfingerprint's own test, from the Go module
 fingerprint() {
 	module=$(cd $here && go list -m -f '{{.Dir}}' github.com/k8stopologyawareschedwg/podfingerprint)
@@ -86,48 +82,54 @@ go_tests() {
 	(cd $here && nice -n 19 go vet ./... && NRTD=$nrtd MACHINES=$work/made nice -n 19 go test ./...)
 }
 
+# each with a control plane of its own; beside other programs milliseconds say nothing, run.sh by itself judges them
+by_themselves() {
+	check "daemon" $here/run.sh -seed "$SEED" -slack 10
+	check "follow" $here/follow.sh
+	check "extender's faults" $here/extender_faults.sh
+	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
+	return 0
+}
+
+on_one_control_plane() {
+	$here/cluster.sh start "$work/cluster" -nodes node-a,node-b,node-c -timeout 12h >/dev/null || return 1
+	check "vectors: scheduler plugin" replay_plugin
+	check "plugin" "$programs/plugin" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
+		-cases "$CASES" -seed "$SEED" -replay $data/plugin -timeout 12h
+	check "scheduler" "$programs/schedule" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
+		-seed "$SEED" -cases $((CASES / 20 + 1))
+	check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
+	check "kubectl why" $here/kubectl_why.sh "$work/cluster/admin.kubeconfig"
+	check "access" $here/access.sh "$work/cluster"
+	check "publish" $here/publish.sh "$work/cluster"
+	check "check" $here/check.sh "$work/cluster"
+	machines || return 1
+	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
+		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h \
+		-verdict "$B/tests/upstream/verdict" -kubeconfig "$work/cluster/admin.kubeconfig"
+	# Beside other programs a second says nothing.
+	check "invariant: kept" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" \
+		-machines "$work/machines" -replay $data/invariant -slack 5
+	check "invariant" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" \
+		-machines "$work/machines" -steps "$CASES" -seed "$SEED" -slack 5
+}
+
 check "Go tests" go_tests
 check "fingerprint" fingerprint
 check "vectors: merges" replay merges -cases "$CASES"
 check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CASES"
 check "vectors: CPUs on uneven machines" replay cpus -shape uneven -cases "$CASES"
 check "API server" $here/accepts.sh
-if offers run; then
-	# Beside other programs milliseconds say nothing; run.sh by itself judges them.
-	check "daemon" $here/run.sh -seed "$SEED" -slack 10
-fi
-
-$here/cluster.sh start "$work/cluster" -nodes node-a,node-b,node-c -timeout 12h >/dev/null || exit 1
-check "vectors: scheduler plugin" replay_plugin
-if offers score; then
-	check "plugin" "$programs/plugin" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" -cases "$CASES" \
-		-seed "$SEED" -replay $data/plugin -timeout 12h
-	check "scheduler" "$programs/schedule" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
-		-seed "$SEED" -cases $((CASES / 20 + 1))
-fi
-check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"
-check "kubectl why" $here/kubectl_why.sh "$work/cluster/admin.kubeconfig"
-check "access" $here/access.sh "$work/cluster"
-check "publish" $here/publish.sh "$work/cluster"
-check "check" $here/check.sh "$work/cluster"
-machines || exit 1
-if offers fit; then
-	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
-		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h \
-		-verdict "$B/tests/upstream/verdict" -kubeconfig "$work/cluster/admin.kubeconfig"
-fi
-if offers run; then
-	# Beside other programs a second says nothing.
-	check "invariant: kept" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" -machines "$work/machines" \
-		-replay $data/invariant -slack 5
-	check "invariant" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" -machines "$work/machines" \
-		-steps "$CASES" -seed "$SEED" -slack 5
-fi
-check "follow" $here/follow.sh
-check "extender's faults" $here/extender_faults.sh
-check "extender's wire format" "$programs/extenderwire" -program "$B/tests/upstream/extender_wire" -cases $((CASES / 5 + 1)) -seed "$SEED"
-if offers extender; then
-	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
-fi
-echo "$passed passed, $failed failed"
+check "extender's wire format" "$programs/extenderwire" -program "$B/tests/upstream/extender_wire" \
+	-cases $((CASES / 5 + 1)) -seed "$SEED"
+set -m # a process group of its own
+by_themselves >"$work/by_themselves.log" 2>&1 </dev/null &
+row=$!
+set +m
+on_one_control_plane || check "one control plane" false
+wait "$row" || check "what has a control plane of its own" false
+row=
+cat "$work/by_themselves.log"
+failed=$(wc -l <"$work/failed")
+echo "$(wc -l <"$work/passed") passed, $failed failed"
 [ "$failed" -eq 0 ]
