@@ -245,7 +245,7 @@ static unsigned fewest_nodes(const struct node_counts *counts, size_t n_nodes, s
 	return k > 0 ? k : 1;
 }
 
-bool cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable,
+int cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable,
 	size_t n, struct topology_hints *ret_hints)
 {
 	size_t n_nodes = cm->topology->levels[CPU_LEVEL_NUMA].n;
@@ -257,7 +257,7 @@ bool cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *avail
 
 	topology_hints_clear(ret_hints);
 	if (cm->options.align_by_socket || n_nodes == 0 || n_nodes > NODE_MASK_WALK_MAX)
-		return false;
+		return -ENOTSUP;
 	count_nodes(cm, available, reusable, &counts);
 	size = fewest_nodes(&counts, n_nodes, n);
 	node_mask_walk_start_at(&walk, counts.all, size);

@@ -55,10 +55,12 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 	struct topology_hints *ret_hints);
 
 /*
- * Of these hints the preferred ones alone. They decide where no other manager has hints: any of them is better than
- * all others. False when there are none, or for the option align-by-socket: then ask cpu_manager_hints().
+ * Of these hints the preferred ones alone: those of the fewest NUMA nodes that have n CPUs by size. They decide where no
+ * other manager has hints, as any of them is better than all others; and where there are none, no hint that the managers
+ * agree on is preferred. 1: there are; 0: there are none; -ENOTSUP: with the option align-by-socket, or too many NUMA
+ * nodes; then ask cpu_manager_hints().
  */
-bool cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable,
+int cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable,
 	size_t n, struct topology_hints *ret_hints);
 
 /* What cpu_manager_hints() looks at, for all numbers of CPUs at once. */

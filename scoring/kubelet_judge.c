@@ -53,30 +53,62 @@ static int make_demand(
 	return r;
 }
 
-/* Gather the hints in the kubelet's order of providers and merge them. */
+/* Has only the CPU manager hints? */
+static bool cpus_alone(const struct judgement *j, const struct demand *demand)
+{
+	bool others = demand->memory;
+
+	for (size_t r = 0; r < j->k->devices.inventory->n_resources && !others; r++)
+		kubelet_devices_demanded(j, demand, r, &others);
+	return !others;
+}
+
+/*
+ * What the preferred hints of the CPUs alone decide: that the managers agree on one of them, or that they cannot agree
+ * on any preferred hint. False: all hints are needed.
+ */
+static bool merge_preferred(
+	const struct judgement *j, const struct demand *demand, struct topology_hint *ret, bool *ret_admit)
+{
+	const struct kubelet *k = j->k;
+	struct kubelet_workspace *ws = j->ws;
+	int some;
+
+	cpu_manager_available(&k->cpu, ws->shared, ws->available);
+	some = cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
+	if (some == 0 && !topology_policy_admits(k->rules.policy, false)) {
+		*ret = (struct topology_hint){.any_node = true};
+		*ret_admit = false;
+		return true;
+	}
+	if (some <= 0 || !cpus_alone(j, demand))
+		return false;
+	topology_merge_add(&ws->merge, &ws->hints);
+	*ret = topology_merge_finish(&ws->merge, ret_admit);
+	return true;
+}
+
+/* Gather the hints in the kubelet's order of providers and merge them. A hint that is not admitted means nothing. */
 static struct topology_hint merge(const struct judgement *j, const struct demand *demand, bool *ret_admit)
 {
 	const struct kubelet *k = j->k;
 	struct kubelet_workspace *ws = j->ws;
-
-	bool alone = !demand->memory;
+	struct topology_hint hint;
 
 	topology_merge_start(&ws->merge, &k->rules);
+	if (demand->cpus > 0 && merge_preferred(j, demand, &hint, ret_admit))
+		return hint;
 	for (size_t r = 0; r < k->devices.inventory->n_resources; r++) {
 		bool asked;
 		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
 
 		if (!asked)
 			continue;
-		alone = false;
 		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 	if (demand->cpus > 0) {
-		cpu_manager_available(&k->cpu, ws->shared, ws->available);
-		if (!alone || !cpu_manager_preferred_hints(
-				      &k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints))
-			cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
+		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 	if (demand->memory) {

@@ -151,6 +151,29 @@ static void blame_memory(struct blame *b)
 		}
 }
 
+static void blame_cpus(struct blame *b, size_t n)
+{
+	const struct kubelet *k = b->j->k;
+	struct kubelet_workspace *ws = b->j->ws;
+	const struct amount wanted = {n, false, n == 1 ? "CPU" : "CPUs"};
+	struct resource_fit fit;
+	int some;
+
+	cpu_manager_available(&k->cpu, ws->shared, ws->available);
+	some = cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
+	if (some != 0)
+		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
+	for (size_t i = 0; i < k->topology.n_cpus; i++)
+		ws->available[i] = ws->available[i] || ws->reusable[i];
+	fit = cpu_manager_fit(&k->cpu, ws->available, n);
+	if (some != 0) {
+		blame_resource(b, wanted, fit);
+		return;
+	}
+	b->done = true;
+	explain_alone(b, wanted, fit);
+}
+
 void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
 {
 	const struct kubelet *k = j->k;
@@ -158,15 +181,8 @@ void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
 	struct blame b = {.j = j, .policy = topology_manager_policy_names[k->rules.policy]};
 
 	topology_merge_start(&ws->merge, &k->rules);
-	if (demand->cpus > 0) {
-		const struct amount wanted = {demand->cpus, false, demand->cpus == 1 ? "CPU" : "CPUs"};
-
-		cpu_manager_available(&k->cpu, ws->shared, ws->available);
-		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
-		for (size_t i = 0; i < k->topology.n_cpus; i++)
-			ws->available[i] = ws->available[i] || ws->reusable[i];
-		blame_resource(&b, wanted, cpu_manager_fit(&k->cpu, ws->available, demand->cpus));
-	}
+	if (demand->cpus > 0)
+		blame_cpus(&b, demand->cpus);
 	for (size_t r = 0; r < k->devices.inventory->n_resources; r++) {
 		bool asked;
 		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
