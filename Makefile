@@ -167,7 +167,7 @@ $(B)/nrtd: $(MAIN:%.c=$(B)/%.o)
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)
-$(CMOCKA_PROGRAMS): PROGRAM_LIBS = $(TEST_LDLIBS)
+$(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: PROGRAM_LIBS = $(TEST_LDLIBS)
 $(PROGRAMS): $(B)/libnrtd.a
 	$(call say,LINK)
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LIBS) \
@@ -181,7 +181,8 @@ $(MACHINES): $(wildcard tests/fixtures/machines/*.spec tests/fixtures/machines/m
 $(UNIT): | $(MACHINES)
 
 units: $(UNIT)
-check: all units
+# The benchmarks are built so that they do not rot.
+check: all units $(BENCH)
 	@B=$(B) tests/check/run-tests.sh
 check-unit: units
 	@B=$(B) tests/check/run-tests.sh unit
