@@ -83,6 +83,7 @@ static int read_config(const struct options *options, struct setup *setup, struc
 		r = err_set(err, -EINVAL, "--http: the extender has to listen somewhere");
 	if (r == 0)
 		r = read_lease(options->value[OPT_LEASE], setup, err);
+	c->advertise = options->value[OPT_ADVERTISE];
 	if (r == 0 && c->nrt && c->lease_name)
 		r = err_set(err, -EINVAL, "--lease and --nrt exclude each other");
 	return r;

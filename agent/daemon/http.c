@@ -220,6 +220,8 @@ static enum MHD_Result send_answer(
 	r = s->lib.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, a->content_type);
 	if (r == MHD_YES && a->allow)
 		r = s->lib.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	if (r == MHD_YES && a->status == MHD_HTTP_TEMPORARY_REDIRECT)
+		r = s->lib.add_response_header(response, MHD_HTTP_HEADER_LOCATION, text);
 	if (r == MHD_YES)
 		r = s->lib.queue_response(connection, a->status, response);
 	s->lib.destroy_response(response);
@@ -332,6 +334,8 @@ static enum MHD_Result handle_post(struct front *f, struct MHD_Connection *conne
 		strbuf_reset(&a.text);
 		a.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
 	}
+	if (a.status == MHD_HTTP_TEMPORARY_REDIRECT)
+		a.content_type = CONTENT_TYPE;
 	return send_answer(s, connection, &a);
 }
 

@@ -22,7 +22,8 @@ struct http_callbacks {
 	int (*metrics)(void *ctx, struct strbuf *text);  /* 0 or -errno */
 	/*
 	 * A POST to another path than the three, with its whole body (and a NUL behind it). Returns the HTTP status;
-	 * `reply` goes out as application/json. NULL = there is no such path.
+	 * `reply` goes out as application/json; with 307 it is the URL that the client is to ask instead. NULL = there is no
+	 * such path.
 	 */
 	int (*post)(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);
 };

@@ -58,6 +58,15 @@ int http_listen_check(const char *text, struct err *err)
 	return http_listen_parse(text, &ignored, err);
 }
 
+int http_listen_check_address(const char *text, struct err *err)
+{
+	struct in6_addr parsed;
+
+	if (inet_pton(AF_INET, text, &parsed) == 1 || inet_pton(AF_INET6, text, &parsed) == 1)
+		return 0;
+	return err_set(err, -EINVAL, "'%.100s' is not a numeric address", text);
+}
+
 int http_listen_open(const char *address, uint16_t port, bool *ret_v6, struct err *err)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};

@@ -25,6 +25,9 @@ int http_listen_parse(const char *text, struct http_listen *ret, struct err *err
 /* The same as the check of an option. */
 int http_listen_check(const char *text, struct err *err);
 
+/* The check of an option that is an address alone: numeric, without brackets. */
+int http_listen_check_address(const char *text, struct err *err);
+
 /*
  * A listening socket on a numeric address of either family; port 0 takes a free one. The caller closes it. -errno with
  * one line: no such address, port in use.

@@ -10,13 +10,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/thread.h"
 #include "agent/extender/lease.h"
 #include "agent/extender/reflector.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/text.h"
 
 #define TICK_MS      1000u
+#define LOOK_MS      50u                /* how often the keeper of the lease looks whether it is cancelled */
 #define RENEW_MS     10000u             /* the files of TLS are looked at this often */
 #define IDLE_SECONDS 120u               /* Go's clients keep a connection for 90 s */
 #define BODY_MAX     ((size_t)64 << 20) /* whole Nodes of 5000 */
@@ -37,20 +40,32 @@ struct extender {
 	struct service *service;
 	struct feed feeds[BOOK_KIND_COUNT];
 	struct lease *lease;
-	bool lease_lost; /* it cannot be read or written, and a line says so */
+	pthread_t keeper; /* keeps it: a request may take a while, and signals do not wait for it */
+	bool is_kept;     /* `keeper` runs */
+	bool lease_lost;  /* it cannot be read or written, and a line says so */
+	char *holder;     /* as last said */
 	struct http_server *http;
 	atomic_bool *cancel;
 };
+
+static void stop_keeper(struct extender *x)
+{
+	if (x->is_kept)
+		pthread_join(x->keeper, NULL);
+	x->is_kept = false;
+}
 
 /* Whoever calls into the service ends before it does. */
 static void extender_release(struct extender *x)
 {
 	atomic_store(x->cancel, true);
 	http_server_free(x->http);
+	stop_keeper(x);
 	for (size_t k = 0; k < BOOK_KIND_COUNT; k++)
 		reflector_free(x->feeds[k].reflector);
 	lease_free(x->lease);
 	service_free(x->service);
+	free(x->holder);
 }
 
 /* ---- events */
@@ -109,12 +124,29 @@ static int watch_all(struct extender *x, struct err *err)
 	return r;
 }
 
+/* ---- the lease */
+
+/* Where schedulers reach this replica. False when nothing says it: it listens on every address. */
+static bool find_url(const struct extender_config *c, char *ret, size_t size)
+{
+	const char *address = c->advertise ? c->advertise : c->http.address;
+	bool v6 = strchr(address, ':');
+
+	if (!strcmp(address, "0.0.0.0") || !strcmp(address, "::"))
+		return false;
+	snprintf(ret, size, "%s://%s%s%s:%u", c->tls.certificate ? "https" : "http", v6 ? "[" : "", address,
+		v6 ? "]" : "", c->http.port);
+	return true;
+}
+
 /* Another one in each process: the name of the host, which in a pod is the pod's, and a number by chance. */
 static int open_lease(struct extender *x, struct err *err)
 {
-	char host[HOST_NAME_MAX + 1] = "", identity[HOST_NAME_MAX + 24];
-	const struct lease_options options = {
-		.namespace = x->config->lease_namespace, .name = x->config->lease_name, .identity = identity};
+	char host[HOST_NAME_MAX + 1] = "", identity[HOST_NAME_MAX + 24], url[INET6_ADDRSTRLEN + 24];
+	const struct lease_options options = {.namespace = x->config->lease_namespace,
+		.name = x->config->lease_name,
+		.identity = identity,
+		.url = find_url(x->config, url, sizeof(url)) ? url : NULL};
 	uint64_t number;
 
 	if (!x->config->lease_name)
@@ -124,6 +156,43 @@ static int open_lease(struct extender *x, struct err *err)
 		return err_set(err, -errno, "no identity for the lease: %s", strerror(errno));
 	snprintf(identity, sizeof(identity), "%s_%016" PRIx64, host, number);
 	return lease_new(&options, &x->config->credentials, x->cancel, &x->lease, err);
+}
+
+/* Returns when it is to be looked at again. */
+static int64_t step_lease(struct extender *x)
+{
+	struct lease_state state;
+	struct err err = {""};
+	int r = lease_step(x->lease, &state, &err);
+
+	if (r == -ECANCELED)
+		return state.call_again_ms;
+	/* One line for the loss, one for its end. */
+	if (r < 0 && !x->lease_lost)
+		log_warning("%s", err.text);
+	if (r == 0 && x->lease_lost)
+		log_info("the lease '%s' can be read again", x->config->lease_name);
+	x->lease_lost = r < 0;
+	if (*state.holder && (!x->holder || strcmp(x->holder, state.holder) != 0))
+		log_info("the lease '%s' is held by '%s'%s", x->config->lease_name, state.holder,
+			state.held ? ", which is this replica" : "");
+	if (text_set(&x->holder, state.holder) < 0 || service_led_by(x->service, state.holder, state.url) < 0)
+		log_warning("%s", strerror(ENOMEM));
+	return state.call_again_ms;
+}
+
+static void *keep_lease(void *arg)
+{
+	struct extender *x = arg;
+	int64_t next = 0;
+
+	while (!atomic_load(x->cancel)) {
+		if (clock_ms(CLOCK_MONOTONIC) >= next && service_listed(x->service))
+			next = step_lease(x);
+		else
+			usleep(LOOK_MS * 1000);
+	}
+	return NULL;
 }
 
 /* ---- the server's callbacks */
@@ -212,7 +281,13 @@ static int start(struct extender *x, struct err *err)
 		r = service_load(x->service, x->config->nrt, err);
 	else
 		r = watch_all(x, err);
-	return r < 0 ? r : serve(x, err);
+	if (r == 0)
+		r = serve(x, err);
+	if (r < 0 || !x->lease)
+		return r;
+	r = thread_start(&x->keeper, keep_lease, x);
+	x->is_kept = r == 0;
+	return r < 0 ? err_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
 /* ---- until the end */
@@ -244,46 +319,19 @@ static void renew_tls(struct extender *x)
 		log_warning("%s; the old certificate is still used", err.text);
 }
 
-/* Returns when it is to be looked at again. */
-static uint64_t keep_lease(struct extender *x)
-{
-	bool held = lease_held(x->lease);
-	struct lease_state state;
-	struct err err = {""};
-	int r = lease_step(x->lease, &state, &err);
-
-	/* One line for the loss, one for its end. */
-	if (r < 0 && !x->lease_lost)
-		log_warning("%s", err.text);
-	if (r == 0 && x->lease_lost)
-		log_info("the lease '%s' can be read again", x->config->lease_name);
-	x->lease_lost = r < 0;
-	if (state.held != held)
-		log_info("the lease '%s' is held by '%s'", x->config->lease_name, state.holder);
-	return (uint64_t)state.call_again_ms;
-}
-
 static void run(struct extender *x)
 {
-	uint64_t renewed = 0, wait = 0;
+	uint64_t renewed = 0;
 
-	while (!wait_for_signal(wait)) {
+	do {
 		uint64_t now = (uint64_t)clock_ms(CLOCK_MONOTONIC);
 
-		wait = TICK_MS;
-		if (x->lease && service_listed(x->service)) {
-			uint64_t again = keep_lease(x);
-
-			now = (uint64_t)clock_ms(CLOCK_MONOTONIC);
-			if (again < now + wait)
-				wait = again > now ? again - now : 0;
-		}
 		if (now >= renewed + RENEW_MS) {
 			renew_tls(x);
 			renewed = now;
 		}
 		service_tick(x->service);
-	}
+	} while (!wait_for_signal(TICK_MS));
 }
 
 int extender_run(const struct extender_config *config, atomic_bool *cancel, struct err *err)
@@ -296,6 +344,7 @@ int extender_run(const struct extender_config *config, atomic_bool *cancel, stru
 		return r;
 	run(&x);
 	atomic_store(cancel, true);
+	stop_keeper(&x);
 	if (x.lease && lease_give_up(x.lease, &ignored) < 0)
 		log_warning("the lease is not given up: %s", ignored.text);
 	return 0;

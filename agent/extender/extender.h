@@ -21,6 +21,8 @@ struct extender_config {
 	struct http_tls_files tls;
 	const char *lease_namespace,
 		*lease_name; /* of the Lease that one replica holds; NULL = there is none */
+	const char *
+		advertise; /* the address at which schedulers reach this replica; NULL = where it listens, if that is one */
 };
 
 /*

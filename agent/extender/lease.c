@@ -18,8 +18,9 @@
 
 #define DURATION_S 15u
 #define RETRY_MS   2000u
-#define GIVE_UP_MS 2000u
+#define GIVE_UP_MS 1000u
 #define BODY_MAX   ((size_t)1 << 20)
+#define URL_MAX    300u
 #define NO_TIME    INT64_MIN
 
 struct lease {
@@ -271,6 +272,19 @@ static int acquire_or_renew(struct lease *l, struct err *err)
 	return r == -EAGAIN ? 0 : r;
 }
 
+/* Behind the identity and an '@'. It goes out as it is, so nothing else may be in it. */
+static const char *url_of(const char *holder)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/-[]";
+	const char *at = strrchr(holder, '@');
+	const char *url = at ? at + 1 : "";
+	size_t len = strlen(url);
+
+	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+		return NULL;
+	return len <= URL_MAX && strspn(url, allowed) == len ? url : NULL;
+}
+
 int lease_step(struct lease *l, struct lease_state *ret, struct err *err)
 {
 	int r = acquire_or_renew(l, err);
@@ -282,6 +296,7 @@ int lease_step(struct lease *l, struct lease_state *ret, struct err *err)
 		wait = (int64_t)backoff_spread_ms((uint64_t)wait, 50, backoff_random());
 	ret->call_again_ms = now(l) + wait;
 	ret->holder = l->holder;
+	ret->url = is_taken(l) ? url_of(l->holder) : NULL;
 	return r;
 }
 
@@ -328,7 +343,8 @@ static int take_options(struct lease *l, const struct lease_options *options, st
 	if (!l->options.clock)
 		l->options.clock = monotonic_ms;
 	if (text_set(&l->namespace, options->namespace) < 0 || text_set(&l->name, options->name) < 0 ||
-		text_set(&l->identity, options->identity) < 0 || text_set(&l->holder, "") < 0 ||
+		asprintf(&l->identity, options->url ? "%s@%s" : "%s", options->identity, options->url) < 0 ||
+		text_set(&l->holder, "") < 0 ||
 		asprintf(&l->folder, "/apis/coordination.k8s.io/v1/namespaces/%s/leases", l->namespace) < 0 ||
 		asprintf(&l->path, "%s/%s", l->folder, l->name) < 0)
 		return err_no_memory(err);

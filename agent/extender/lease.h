@@ -15,7 +15,8 @@
 struct lease_options {
 	const char *namespace, *name; /* of the Lease object; valid names */
 	const char *identity;         /* of this process, another one in each */
-	unsigned duration_s;          /* after which another replica may take it; 0 = 15 */
+	const char *url; /* where it answers, which the Lease says behind the identity; NULL = it does not */
+	unsigned duration_s; /* after which another replica may take it; 0 = 15 */
 	unsigned
 		deadline_ms; /* without a renewal, after which it is not held any more; 0 = two thirds of that */
 	unsigned retry_ms;            /* between two steps; 0 = 2000 */
@@ -44,6 +45,8 @@ struct lease_state {
 	bool held;
 	int64_t call_again_ms; /* by the clock */
 	const char *holder;    /* as last seen, "" = nobody; valid until the next step */
+	const char
+		*url; /* where another one that holds it now answers; NULL = none does, or it does not say */
 };
 
 /*
@@ -56,6 +59,6 @@ int lease_step(struct lease *l, struct lease_state *ret, struct err *err);
 /* Whether it is held at this moment, from any thread. It ends by itself, before another replica may take it. */
 bool lease_held(const struct lease *l);
 
-/* Give it up, so that another replica takes it at once. Blocks for 2 s at most, *cancel raised or not. 0 when it was
+/* Give it up, so that another replica takes it at once. Blocks for 1 s at most, *cancel raised or not. 0 when it was
  * not held. */
 int lease_give_up(struct lease *l, struct err *err);

@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/text.h"
 
 static const char *const kind_names[BOOK_KIND_COUNT] = {"NodeResourceTopologies", "Nodes", "Pods"};
 
@@ -22,6 +23,8 @@ struct service {
 	bool listed[BOOK_KIND_COUNT]; /* completely, once */
 	uint64_t alive_ms[BOOK_KIND_COUNT];
 	const struct lease *lease;
+	char *holder; /* of the lease, "" = nobody; for people */
+	char *url;    /* where it answers, when it is another replica; "" = not known */
 	bool from_file, was_ready;
 };
 
@@ -32,12 +35,15 @@ static uint64_t now_ms(void)
 
 int service_new(const struct service_config *config, const struct lease *lease, struct service **ret)
 {
-	CLEANUP(freep) struct service *s = calloc(1, sizeof(*s));
+	CLEANUP(service_freep) struct service *s = calloc(1, sizeof(*s));
 
-	if (!s || pthread_mutex_init(&s->lock, NULL) != 0)
+	if (!s)
 		return -ENOMEM;
+	pthread_mutex_init(&s->lock, NULL);
 	s->config = *config;
 	s->lease = lease;
+	if (text_set(&s->holder, "") < 0 || text_set(&s->url, "") < 0)
+		return -ENOMEM;
 	book_init(&s->book, &config->book);
 	*ret = TAKE(s);
 	return 0;
@@ -49,6 +55,8 @@ void service_free(struct service *s)
 		return;
 	book_release(&s->book);
 	pthread_mutex_destroy(&s->lock);
+	free(s->holder);
+	free(s->url);
 	free(s);
 }
 
@@ -148,7 +156,7 @@ static bool is_stale(const struct service *s)
 	return silent_ms(s) > s->config.max_stale_ms;
 }
 
-/* Why no question is answered, "" when they are. */
+/* Why no question is answered or sent on, "" when they are. */
 static void find_reason(const struct service *s, struct strbuf *line)
 {
 	for (size_t k = 0; k < BOOK_KIND_COUNT && !s->from_file; k++)
@@ -156,8 +164,28 @@ static void find_reason(const struct service *s, struct strbuf *line)
 			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
 			return;
 		}
-	if (s->lease && !lease_held(s->lease))
-		strbuf_addf(line, "another replica holds the lease");
+	if (!s->lease || lease_held(s->lease) || *s->url)
+		return;
+	if (*s->holder)
+		strbuf_addf(line, "'%s' has the lease, and it is not known where that answers", s->holder);
+	else
+		strbuf_addf(line, "nobody holds the lease");
+}
+
+/* To whom questions are to be sent, NULL = they are answered here. */
+static const char *sent_on(const struct service *s)
+{
+	return s->lease && !lease_held(s->lease) && *s->url ? s->url : NULL;
+}
+
+int service_led_by(struct service *s, const char *holder, const char *url)
+{
+	LOCKED(s);
+
+	if (text_set(&s->holder, holder) < 0 || text_set(&s->url, url ? url : "") < 0)
+		return -ENOMEM;
+	text_one_line(s->holder);
+	return 0;
 }
 
 bool service_listed(struct service *s)
@@ -186,7 +214,10 @@ bool service_ready(void *ctx, struct strbuf *line)
 			(unsigned long long)silent_ms(s) / 1000);
 	if (line->len > before)
 		return false;
-	strbuf_addf(line, "ok");
+	if (sent_on(s))
+		strbuf_addf(line, "ok: '%s' holds the lease, and questions are sent on to it", s->holder);
+	else
+		strbuf_addf(line, "ok");
 	return true;
 }
 
@@ -198,7 +229,9 @@ void service_tick(struct service *s)
 
 	if (ready != s->was_ready)
 		log_info("%s: %s", ready ? "ready" : "not ready",
-			ready ? "questions are answered" : line.text);
+			!ready       ? line.text
+			: sent_on(s) ? "questions are sent on to who holds the lease"
+				     : "questions are answered");
 	s->was_ready = ready;
 	book_expire(&s->book, now_ms());
 }
@@ -276,19 +309,24 @@ static enum result answer_verb(struct service *s, enum verb verb, const char *bo
 	return verb == VERB_FILTER ? filter(s, &args, reply) : prioritize(s, &args, reply);
 }
 
-/* Why there is no answer now, in *ret_text. */
-static bool may_answer(struct service *s, struct strbuf *ret_text)
+/* Why there is no answer now, in *ret_text, or to whom the question is sent on, in *ret_url. Both are empty when it is
+ * answered here. */
+static void find_answerer(struct service *s, struct strbuf *ret_text, struct strbuf *ret_url)
 {
+	const char *url;
 	LOCKED(s);
 
 	find_reason(s, ret_text);
-	if (ret_text->len == 0 && is_stale(s) && !s->config.stale_open)
+	url = ret_text->len == 0 ? sent_on(s) : NULL;
+	if (url)
+		strbuf_addstr(ret_url, url);
+	else if (ret_text->len == 0 && is_stale(s) && !s->config.stale_open)
 		strbuf_addf(ret_text, "nothing came from the API server for %llu s",
 			(unsigned long long)silent_ms(s) / 1000);
-	return ret_text->len == 0;
 }
 
 #define STATUS_OK          200
+#define STATUS_SENT_ON     307
 #define STATUS_BAD         400
 #define STATUS_NOT_FOUND   404
 #define STATUS_FAILED      500
@@ -298,6 +336,7 @@ int service_post(void *ctx, const char *path, const char *body, size_t len, stru
 {
 	struct service *s = ctx;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
+	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(1024);
 	double begun = clock_s(CLOCK_MONOTONIC);
 	struct err err = {""};
 	enum result result;
@@ -307,7 +346,11 @@ int service_post(void *ctx, const char *path, const char *body, size_t len, stru
 		verb++;
 	if (verb == VERB_COUNT)
 		return STATUS_NOT_FOUND;
-	if (!may_answer(s, &text)) {
+	find_answerer(s, &text, &url);
+	if (url.len > 0) {
+		strbuf_addf(reply, "%s%s", url.text, path);
+		result = RESULT_SENT_ON;
+	} else if (text.len > 0) {
 		wire_error_print(text.text, reply);
 		result = RESULT_STALE;
 	} else {
@@ -319,6 +362,8 @@ int service_post(void *ctx, const char *path, const char *body, size_t len, stru
 	stats_count(&s->stats, verb, result, clock_s(CLOCK_MONOTONIC) - begun);
 	if (text.len > 0)
 		return STATUS_UNAVAILABLE;
+	if (result == RESULT_SENT_ON)
+		return STATUS_SENT_ON;
 	return result == RESULT_BAD ? STATUS_BAD : result == RESULT_FAILED ? STATUS_FAILED : STATUS_OK;
 }
 

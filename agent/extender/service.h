@@ -25,7 +25,8 @@ struct service_config {
 
 struct service;
 
-/* It answers only while `lease` is held, which outlives it; NULL = always. *ret is the caller's, to be freed by
+/* It answers only while `lease` is held, which outlives it; NULL = always. Meanwhile questions are sent on to who holds it.
+ * *ret is the caller's, to be freed by
  * service_free(). 0 or -ENOMEM. */
 int service_new(const struct service_config *config, const struct lease *lease, struct service **ret);
 void service_free(struct service *s);
@@ -51,6 +52,10 @@ void service_alive(struct service *s, enum book_kind kind); /* the API server an
 /* All three lists were complete once: what this replica knows is enough to answer. */
 bool service_listed(struct service *s);
 
+/* Who holds the lease ("" = nobody), and where it answers unless that is this replica (NULL = not known). From any thread.
+ * 0 or -ENOMEM. */
+int service_led_by(struct service *s, const char *holder, const char *url);
+
 /* To be called about once a second: promises end, and a change of readiness is logged. */
 void service_tick(struct service *s);
 
@@ -58,7 +63,8 @@ void service_tick(struct service *s);
 
 bool service_healthy(void *ctx, struct strbuf *line);
 
-/* All three lists are complete, nobody else leads, and the API server answers, or it does not matter. */
+/* All three lists are complete, the lease is held or questions can be sent on, and the API server answers, or it does not
+ * matter. */
 bool service_ready(void *ctx, struct strbuf *line);
 int service_metrics(void *ctx, struct strbuf *text);
 int service_post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);

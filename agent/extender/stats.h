@@ -14,7 +14,8 @@ enum result {
 	RESULT_PASSED,   /* several nodes, or all of a pod that needs nothing for itself */
 	RESULT_REFUSED,  /* no node */
 	RESULT_BAD,      /* the question cannot be read */
-	RESULT_STALE,    /* the API server is away for too long */
+	RESULT_STALE,    /* the API server is away for too long, or nobody holds the lease */
+	RESULT_SENT_ON,  /* to the replica that holds the lease */
 	RESULT_FAILED,   /* out of memory */
 	RESULT_COUNT
 };

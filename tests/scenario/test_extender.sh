@@ -94,4 +94,6 @@ check "a file that is not there is named" says "$dir/none.yaml"
 check "a file needs no lease" says '--lease and --nrt exclude each other'
 "$B/nrtd" extender --nrt "$dir/nodes.yaml" --lease b >"$dir/out" 2>&1
 check "a lease has a namespace" says "'b' is not NAMESPACE/NAME"
+"$B/nrtd" extender --nrt "$dir/nodes.yaml" --advertise '[::1]' >"$dir/out" 2>&1
+check "an address has no brackets" says "'[::1]' is not a numeric address"
 exit $failed

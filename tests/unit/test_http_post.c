@@ -52,6 +52,10 @@ static int post(void *ctx, const char *path, const char *body, size_t len, struc
 			strbuf_addstr(reply, "0123456789");
 		return 200;
 	}
+	if (!strcmp(path, "/elsewhere")) {
+		strbuf_addf(reply, "http://127.0.0.1:%u/filter", http_server_port(w->server));
+		return 307;
+	}
 	if (strcmp(path, "/filter") != 0) {
 		strbuf_addstr(reply, "no such verb");
 		return 404;
@@ -173,6 +177,23 @@ static void a_body_comes_in_pieces(void **state)
 		test_assert_text("reply", http_body(&reply), want);
 	}
 	assert_int_equal(w->calls, ARRAY_SIZE(sizes));
+}
+
+/* 307: the URL that the callback wrote is the header Location. */
+static void a_client_is_sent_elsewhere(void **state)
+{
+	static const char request[] = "POST /elsewhere HTTP/1.1\r\nHost: n\r\nConnection: close\r\n"
+				      "Content-Length: 5\r\n\r\nhello";
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	const struct world *w = *state;
+	char want[64];
+
+	ask(w, request, strlen(request), &reply);
+	assert_int_equal(http_status(&reply), 307);
+	snprintf(want, sizeof(want), "\r\nLocation: http://127.0.0.1:%u/filter\r\n",
+		http_server_port(w->server));
+	assert_non_null(strstr(reply.text, want));
+	assert_non_null(strstr(reply.text, "\r\nContent-Type: text/plain"));
 }
 
 /* Refused before it comes, or where it does not say its size when it is there. */
@@ -524,6 +545,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_body_is_answered, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_client_is_sent_elsewhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_body_comes_in_pieces, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_body_has_a_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(bodies_have_a_size_together, setup, teardown),

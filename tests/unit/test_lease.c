@@ -30,10 +30,13 @@ static int64_t given_clock(void *data)
 	return b.now_ms;
 }
 
-static void bench_open(const struct api_answer *script, size_t n)
+static void bench_open_as(const char *url, const struct api_answer *script, size_t n)
 {
-	static const struct lease_options options = {
-		.namespace = "kube-system", .name = "nrtd", .identity = "me", .clock = given_clock};
+	const struct lease_options options = {.namespace = "kube-system",
+		.name = "nrtd",
+		.identity = "me",
+		.url = url,
+		.clock = given_clock};
 	struct credentials_options credentials = {.api_server = b.url};
 
 	memset(&b, 0, sizeof(b));
@@ -44,6 +47,11 @@ static void bench_open(const struct api_answer *script, size_t n)
 	setenv("NO_PROXY", "*", 1);
 	if (lease_new(&options, &credentials, &b.cancel, &b.lease, &b.err) < 0)
 		fail_msg("%s", b.err.text);
+}
+
+static void bench_open(const struct api_answer *script, size_t n)
+{
+	bench_open_as(NULL, script, n);
 }
 
 static int teardown(void **state)
@@ -295,6 +303,49 @@ static void it_is_given_up_at_the_end(void **state)
 	assert_int_equal(step(2000), -ECANCELED);
 }
 
+static void expect_url(int64_t later_ms, const char *url)
+{
+	assert_int_equal(step(later_ms), 0);
+	test_assert_text("url", b.state.url ? b.state.url : "none", url);
+}
+
+/* Behind the identity is where it answers; only what can be in such an address is one. */
+static void the_holder_says_where_it_answers(void **state)
+{
+	static const struct api_answer script[] = {OK(LEASE("1", "it@https://[fd00::1]:8096", "1")),
+		OK(LEASE("2", "it", "2")), OK(LEASE("3", "a@b@http://10.0.0.1:80", "3")),
+		OK(LEASE("4", "it@10.0.0.1:80", "4")), OK(LEASE("5", "it@http://a\r\nb", "5")),
+		OK(LEASE("5", "it@http://a\r\nb", "5")), MINE("6"), OK(LEASE("7", "it@http://h", "7")),
+		OK(LEASE("8", "me@http://[::1]:9", "8"))};
+
+	(void)state;
+	bench_open_as("http://[::1]:9", script, ARRAY_SIZE(script));
+	expect_url(0, "https://[fd00::1]:8096");
+	expect_url(1000, "none");
+	expect_url(1000, "http://10.0.0.1:80");
+	expect_url(1000, "none");
+	expect_url(1000, "none");
+	expect_url(15000, "none");
+	request_is(6, "PUT", PATH, "holderIdentity", "me@http://[::1]:9");
+	expect_url(1000, "http://h");
+	expect_url(1000, "none"); /* its own */
+}
+
+/* Nobody is sent to one whose time has passed, whether or not it can be taken. */
+static void where_an_expired_holder_answered_is_not_said(void **state)
+{
+	static const struct api_answer script[] = {OK(LEASE("1", "it@http://h", "1"))};
+
+	(void)state;
+	bench_open(script, ARRAY_SIZE(script));
+	expect_url(0, "http://h");
+	api_server_stop(&b.server);
+	assert_int_equal(step(14000), -ECONNREFUSED);
+	assert_string_equal(b.state.url, "http://h");
+	assert_int_equal(step(1000), -ECONNREFUSED);
+	assert_null(b.state.url);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +359,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_conflict_with_oneself_is_none, teardown),
 		cmocka_unit_test_teardown(refusals_are_named, teardown),
 		cmocka_unit_test_teardown(it_is_given_up_at_the_end, teardown),
+		cmocka_unit_test_teardown(the_holder_says_where_it_answers, teardown),
+		cmocka_unit_test_teardown(where_an_expired_holder_answered_is_not_said, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,10 +46,11 @@ within() {
 	return 1
 }
 ready() { curl -sf -m 5 "127.0.0.1:$1/readyz" >"$dir/out"; }
-# takes PORT UID CPUS NODE: whether a pod may go there
+# takes PORT UID CPUS NODE: whether a pod may go there; $follow: L where another replica may answer
+follow=
 takes() {
 	printf '{"Pod":{"metadata":{"name":"%s","namespace":"default","uid":"%s"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%s","memory":"1Gi"},"limits":{"cpu":"%s","memory":"1Gi"}}}]}},"Nodes":null,"NodeNames":["%s"]}' \
-		"$2" "$2" "$3" "$3" "$4" | curl -s -m 10 --data-binary @- "127.0.0.1:$1/filter" >"$dir/out" && grep -qF "\"NodeNames\":[\"$4\"]" "$dir/out"
+		"$2" "$2" "$3" "$3" "$4" | curl "-s$follow" -m 10 --data-binary @- "127.0.0.1:$1/filter" >"$dir/out" && grep -qF "\"NodeNames\":[\"$4\"]" "$dir/out"
 }
 refuses() { ! takes "$@" && grep -qF '"NodeNames":[]' "$dir/out"; }
 # refused_when_known PORT CPUS NODE: a pod of another name each time, which leaves no promise where it is refused
@@ -118,15 +119,30 @@ check "what is free is answered" takes "$at" fifth 6 node-b
 
 begin three --lease default/nrtd
 three=$pid other=$port
-waits() { curl -s -m 5 "127.0.0.1:$other/readyz" | grep -q 'another replica holds the lease'; }
-check "another replica waits" within waits
-silent() { ! takes "$other" sixth 1 node-a && grep -q 'another replica holds the lease' "$dir/out"; }
-check "and does not answer" silent
+sends_on() { ready "$1" && grep -q 'holds the lease, and questions are sent on to it' "$dir/out"; }
+check "another replica is ready too" within sends_on "$other"
+says_holder() { grep -q "the lease 'nrtd' is held by '.*@http://127.0.0.1:$at'" "$dir/three.log"; }
+check "and says once who holds the lease" says_holder
+told() { [ "$(curl -s -m 10 -d '{}' -o "$dir/out" -w '%{http_code} %{redirect_url}' "127.0.0.1:$other/filter")" = "307 http://127.0.0.1:$at/filter" ]; }
+check "a question to it goes to who holds the lease" told
+follow=L
+check "and is answered there" takes "$other" sixth 1 node-a
+follow=
 kill -KILL "$two"
-check "extender: of two replicas the one with the lease is killed" within ready "$other"
+check "extender: of two replicas the one with the lease is killed" within takes "$other" sixth 1 node-a
 check "the other one knows the pods" taken "$other"
 begin four --lease default/nrtd
-last=$port
+four=$pid last=$port
+check "a third one waits" within sends_on "$last"
 kill "$three" && wait "$three"
-check "extender: of two replicas the one with the lease is ended" within ready "$last"
+check "extender: of two replicas the one with the lease is ended" within takes "$last" sixth 1 node-a
+
+# The API server does not answer: what waits for it is cut off, it does not come to its time-out.
+kill -STOP "$(cat "$cluster/controlplane.pid")"
+sleep 3
+ends() {
+	kill "$four" && wait "$four" && grep -q 'the lease is not given up' "$dir/four.log" && ! grep "lease 'nrtd'.*timed out" "$dir/four.log"
+}
+check "extender: ended while the API server hangs" ends
+kill -CONT "$(cat "$cluster/controlplane.pid")"
 exit $failed

@@ -3,7 +3,8 @@
  * extender_wire [CERTIFICATE KEY CLIENT-CA]: a server as `nrtd extender`'s on a free port, which it prints, until its standard
  * input ends. For tests/upstream/cmd/extenderwire. What it answers follows from names alone: a node whose name begins with
  * "no" fails, with its name backwards as the reason, and one that begins with "never" is beyond preemption too; its score is
- * the length of its name modulo 11. /describe answers the error that says what was read.
+ * the length of its name modulo 11. /describe answers the error that says what was read. A question about /to/PORT/VERB is
+ * sent on to the server on that port.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -116,10 +117,14 @@ static int preempt(const char *body, size_t len, struct strbuf *reply, struct er
 static int post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply)
 {
 	CLEANUP(wire_args_release) struct wire_args args = {.names = NULL};
+	const char *scheme = ctx;
 	struct err err = {""};
 	int r;
 
-	(void)ctx;
+	if (begins(path, "/to/")) {
+		strbuf_addf(reply, "%s://127.0.0.1:%s", scheme, path + strlen("/to/"));
+		return 307;
+	}
 	if (!strcmp(path, "/preempt")) {
 		r = preempt(body, len, reply, &err);
 	} else {
@@ -140,11 +145,13 @@ int main(int argc, char **argv)
 		.healthy = ok, .ready = ok, .metrics = no_metrics, .post = post};
 	CLEANUP(http_server_freep) struct http_server *server = NULL;
 	struct http_options options = {.idle_seconds = 60, .body_max = BODY_MAX};
+	static char http[] = "http", https[] = "https";
 	struct err err = {""};
 
 	if (argc == 4)
 		options.tls = (struct http_tls_files){argv[1], argv[2], argv[3]};
-	if (http_server_start("127.0.0.1", 0, &options, &callbacks, NULL, &server, &err) < 0) {
+	if (http_server_start("127.0.0.1", 0, &options, &callbacks, argc == 4 ? https : http, &server, &err) <
+		0) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}

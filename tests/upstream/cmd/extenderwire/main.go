@@ -2,7 +2,7 @@
 
 // extenderwire has the scheduler's own client of extenders ask the server of `nrtd extender` (build/tests/upstream/extender_wire):
 // the pods, nodes and victims that it sends are read as they are, and what is answered it understands; over HTTP, and over
-// HTTPS with and without a certificate that counts.
+// HTTPS with and without a certificate that counts. A question that is sent on to another server arrives there whole.
 package main
 
 import (
@@ -84,7 +84,46 @@ func run(program string, cases int, random *rand.Rand) error {
 		}
 	}
 	fmt.Printf("%d questions of each kind, by names and whole, by HTTP and HTTPS: read and answered\n", cases)
+	if err := compareSentOn(program, plain, cases, in, random); err != nil {
+		return fmt.Errorf("sent on: %w", err)
+	}
 	return secure.strangers(in)
+}
+
+// compareSentOn asks servers that send every question on to another one. That one's certificate has the Service's name
+// alone, not the address at which it is asked.
+func compareSentOn(program string, plain *server, cases int, in func(string) string, random *rand.Rand) error {
+	named, err := start(program, in("named.crt"), in("named.key"), in("ca.crt"))
+	if err != nil {
+		return err
+	}
+	defer named.end()
+	first, err := start(program, in("named.crt"), in("named.key"), in("ca.crt"))
+	if err != nil {
+		return err
+	}
+	defer first.end()
+	settings := config.Extender{NodeCacheCapable: true, Weight: 1}
+	through := &server{port: plain.port + "/to/" + plain.port}
+	for range cases {
+		if err := through.compare(settings, random); err != nil {
+			return fmt.Errorf("HTTP: %w", err)
+		}
+	}
+	settings.EnableHTTPS = true
+	settings.TLSConfig = &config.ExtenderTLSConfig{ServerName: serviceName, CAFile: in("ca.crt"), CertFile: in("client.crt"), KeyFile: in("client.key")}
+	through.port = first.port + "/to/" + named.port
+	for range cases {
+		if err := through.compare(settings, random); err != nil {
+			return fmt.Errorf("HTTPS: %w", err)
+		}
+	}
+	fmt.Printf("%d questions of each kind, sent on by HTTP and HTTPS: read and answered\n", cases)
+	settings.TLSConfig.ServerName = ""
+	if err := through.compare(settings, random); err == nil || !strings.Contains(err.Error(), "certificate") {
+		return fmt.Errorf("without serverName the address is not in the certificate, but: %v", err)
+	}
+	return nil
 }
 
 // ---- the server
@@ -92,7 +131,7 @@ func run(program string, cases int, random *rand.Rand) error {
 type server struct {
 	command *exec.Cmd
 	stop    func() error
-	port    string
+	port    string // and the path behind it
 }
 
 func start(program string, arguments ...string) (*server, error) {
@@ -371,6 +410,9 @@ func (s *server) strangers(in func(string) string) error {
 
 // ---- certificates
 
+// serviceName is in the certificate of a server that is behind a Service.
+const serviceName = "nrtd-extender.nrtd.svc"
+
 func makeCertificates(dir string) error {
 	authority, other := &signer{}, &signer{}
 	for _, c := range []struct {
@@ -382,6 +424,7 @@ func makeCertificates(dir string) error {
 		{"ca", authority, authority, x509.ExtKeyUsageAny},
 		{"other", other, other, x509.ExtKeyUsageAny},
 		{"server", authority, nil, x509.ExtKeyUsageServerAuth},
+		{"named", authority, nil, x509.ExtKeyUsageServerAuth},
 		{"client", authority, nil, x509.ExtKeyUsageClientAuth},
 		{"stranger", other, nil, x509.ExtKeyUsageClientAuth},
 	} {
@@ -406,6 +449,9 @@ func makeCertificate(path string, by, makes *signer, usage x509.ExtKeyUsage) err
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: filepath.Base(path)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{usage}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true,
+	}
+	if template.Subject.CommonName == "named" {
+		template.IPAddresses, template.DNSNames = nil, []string{serviceName}
 	}
 	if makes != nil {
 		template.IsCA, template.ExtKeyUsage, template.KeyUsage = true, nil, x509.KeyUsageCertSign

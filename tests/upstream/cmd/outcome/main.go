@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -25,6 +26,7 @@ func main() {
 	d := &outcome.Driver{}
 	flag.StringVar(&d.Nrtd, "nrtd", "build/nrtd", "the program under test")
 	flag.StringVar(&d.Programs, "programs", "build/upstream", "folder of this module's programs")
+	flag.StringVar(&d.Scheduler, "scheduler", "", "the kube-scheduler, if not that of this module")
 	flag.StringVar(&d.Manifests, "manifests", "", "what the control plane applies at the start, separated by commas")
 	flag.StringVar(&d.Machines, "machines", "", "folder that has one for each kind of machine")
 	flag.IntVar(&d.Pods, "pods", 640, "pods wanted in a run")
@@ -48,6 +50,9 @@ func main() {
 	judge := flag.Bool("judge", false, "fail when nrtd extender does not do what it promises")
 	plot := flag.String("plot", "", "file for the plot")
 	flag.Parse()
+	if d.Scheduler == "" {
+		d.Scheduler = filepath.Join(d.Programs, "scheduler")
+	}
 	quiet.LogTo(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

@@ -28,6 +28,7 @@ import (
 type Driver struct {
 	Nrtd      string
 	Programs  string // the folder of this module's programs
+	Scheduler string // the scheduler that all ways have
 	Manifests string // what the control plane applies at the start
 	Machines  string // has a folder for each kind
 	Work      string // a short path: sockets live below it
@@ -148,7 +149,7 @@ func (p *play) schedule(ctx context.Context) error {
 }
 
 func (p *play) startScheduler() (err error) {
-	p.scheduler, err = startScheduler(p.Programs, p.way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
+	p.scheduler, err = startScheduler(p.Scheduler, p.way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
 	return err
 }
 
@@ -365,10 +366,8 @@ func (p *play) startExtender(ctx context.Context) (err error) {
 		if err := e.Start(); err != nil {
 			return err
 		}
-		if i == 0 { // the others wait for their turn
-			if err := e.await(ctx); err != nil {
-				return err
-			}
+		if err := e.await(ctx); err != nil {
+			return err
 		}
 	}
 	p.service, err = serve(ctx, p.extenders)
@@ -390,9 +389,9 @@ func (p *play) killExtender() error {
 	if p.service == nil {
 		return nil
 	}
-	e := p.service.active()
+	e := p.service.holder()
 	if e == nil {
-		return errors.New("no nrtd extender is ready")
+		return errors.New("no nrtd extender holds the lease")
 	}
 	e.Stop()
 	return e.Start()

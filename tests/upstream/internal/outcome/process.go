@@ -85,13 +85,13 @@ func startPlane(programs, manifests, dir string, nodes []string) (*process, erro
 	return p, nil
 }
 
-// startScheduler starts kube-scheduler; it is not ready yet.
-func startScheduler(programs, configuration, kubeconfig, dir string) (*process, error) {
+// startScheduler starts a kube-scheduler; it is not ready yet.
+func startScheduler(program, configuration, kubeconfig, dir string) (*process, error) {
 	path := filepath.Join(dir, "scheduler-way.yaml")
 	if err := os.WriteFile(path, []byte(configuration), 0o644); err != nil {
 		return nil, err
 	}
-	return start(filepath.Join(dir, "scheduler.err"), filepath.Join(programs, "scheduler"), "-config", path, "-kubeconfig", kubeconfig, "-dir", dir)
+	return start(filepath.Join(dir, "scheduler.err"), program, "-config", path, "-kubeconfig", kubeconfig, "-dir", dir)
 }
 
 // Searches is what the scheduler counted.
@@ -177,6 +177,17 @@ func (e *Extender) ready() bool {
 	}
 	answer.Body.Close()
 	return answer.StatusCode == http.StatusOK
+}
+
+// holdsLease asks /metrics.
+func (e *Extender) holdsLease() bool {
+	answer, err := (&http.Client{Timeout: 2 * time.Second}).Get(e.URL("metrics"))
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return err == nil && strings.Contains(string(text), "\nnrtd_extender_lease_held 1\n")
 }
 
 // await waits until it is ready.

@@ -6,13 +6,15 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync/atomic"
 )
 
-// service sends each connection to a replica of `nrtd extender` that is ready, as a Service of Kubernetes does. One that is
-// there stays with its replica.
+// service sends each connection to a replica of `nrtd extender` that is ready, one after the other, as a Service of
+// Kubernetes does. One that is there stays with its replica.
 type service struct {
 	net.Listener
 	replicas []*Extender
+	next     atomic.Uint64
 }
 
 // serve begins to listen; it ends with ctx.
@@ -22,7 +24,7 @@ func serve(ctx context.Context, replicas []*Extender) (*service, error) {
 		return nil, err
 	}
 	context.AfterFunc(ctx, func() { listener.Close() })
-	s := &service{listener, replicas}
+	s := &service{Listener: listener, replicas: replicas}
 	go func() {
 		for {
 			from, err := listener.Accept()
@@ -35,10 +37,21 @@ func serve(ctx context.Context, replicas []*Extender) (*service, error) {
 	return s, nil
 }
 
-// active is a replica that is ready; nil of none.
-func (s *service) active() *Extender {
+// any is a replica that is ready; nil of none.
+func (s *service) any() *Extender {
+	first := s.next.Add(1)
+	for i := range s.replicas {
+		if replica := s.replicas[(first+uint64(i))%uint64(len(s.replicas))]; replica.ready() {
+			return replica
+		}
+	}
+	return nil
+}
+
+// holder is the replica that answers; nil of none.
+func (s *service) holder() *Extender {
 	for _, replica := range s.replicas {
-		if replica.ready() {
+		if len(s.replicas) == 1 || replica.holdsLease() {
 			return replica
 		}
 	}
@@ -47,7 +60,7 @@ func (s *service) active() *Extender {
 
 func (s *service) forward(from net.Conn) {
 	defer from.Close()
-	replica := s.active()
+	replica := s.any()
 	if replica == nil {
 		return
 	}
