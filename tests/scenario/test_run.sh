@@ -56,6 +56,16 @@ until_printed() {
 	not_ok "$1" "$dir/err"
 }
 objects() { grep -c '^kind: NodeResourceTopology' "$dir/out"; }
+# shellcheck disable=SC2317 # called by name
+test_objects() { test "$(objects)" "$@"; }
+# wait_for COMMAND...: it succeeds within 30 s
+wait_for() {
+	for _ in $(seq 600); do
+		! "$@" || return 0
+		sleep 0.05
+	done
+	return 1
+}
 stop() { # stop NAME SIGNAL: it ends well within 2 seconds
 	began=$(date +%s%N)
 	kill "-$2" "$pid"
@@ -68,16 +78,16 @@ stop() { # stop NAME SIGNAL: it ends well within 2 seconds
 
 # --- changes
 start --dry-run --http off --shape small=cpu=4,memory=1Gi --poll 0
-until_printed "the object at once" 5 'name: cpu, capacity: "16", allocatable: "15", available: "15"'
-until_printed "the Node's hints" 5 'nrtd.dev/fit-score.small'
+until_printed "the object at once" 30 'name: cpu, capacity: "16", allocatable: "15", available: "15"'
+until_printed "the Node's hints" 30 'nrtd.dev/fit-score.small'
 sleep 0.3
 before=$(objects)
 files=$(find /proc/"$pid"/fd -mindepth 1 | wc -l)
 check "one object for one state" test "$before" -eq 1
 state 0,5-31 '"uid-1":{"app":"1-4"}'
-until_printed "CPUs that are taken" 2 'allocatable: "15", available: "11"'
+until_printed "CPUs that are taken" 30 'allocatable: "15", available: "11"'
 state 0-31 ""
-sleep 1.2
+wait_for test_objects -ge 3
 check "CPUs that come back" test "$(objects)" -eq 3
 
 i=0
@@ -101,14 +111,14 @@ mkdir -p "$kubelet"
 printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0"\n' \
 	>"$kubelet/config.yaml"
 state 0,13-31 '"uid-4":{"app":"1-12"}'
-until_printed "the kubelet's folder goes and comes back" 3 'allocatable: "15", available: "3"'
+until_printed "the kubelet's folder goes and comes back" 30 'allocatable: "15", available: "3"'
 
 mv "$kubelet" "$root/data"
 ln -s /data "$kubelet"
 kubelet=$root/data
 sleep 1.2
 state 0,14-31 '"uid-5":{"app":"1-13"}'
-until_printed "the kubelet's folder is a link now: what happens behind it" 3 'allocatable: "15", available: "2"'
+until_printed "the kubelet's folder is a link now: what happens behind it" 30 'allocatable: "15", available: "2"'
 kubelet=$root/var/lib/kubelet
 rm "$kubelet"
 mv "$root/data" "$kubelet"
@@ -118,11 +128,7 @@ state 0,8-31 '"uid-4":{"app":"1-7"}'
 sleep 0.7
 before=$(objects)
 kill -HUP "$pid"
-tries=100
-while [ "$(objects)" -eq "$before" ] && [ $tries -gt 0 ]; do
-	sleep 0.05
-	tries=$((tries - 1))
-done
+wait_for test_objects -gt "$before"
 sleep 0.7
 check "SIGHUP prints everything anew" test "$(objects)" -eq $((before + 1))
 check "no file descriptor is left behind" sh -c "test \"\$(ls /proc/$pid/fd | wc -l)\" -le $files"
@@ -130,14 +136,13 @@ stop "SIGTERM ends it" TERM
 
 # --- broken sources leave what was published
 start --dry-run --http off --poll 0
-until_printed "the object" 5 'available: "8"'
+until_printed "the object" 30 'available: "8"'
 echo '{"policyName":' >"$kubelet/.new"
 mv "$kubelet/.new" "$kubelet/cpu_manager_state"
-sleep 0.8
+check "a broken state file is named" wait_for grep -q 'cpu_manager_state' "$dir/err"
 check "a broken state file prints no object" test "$(objects)" -eq 1
-check "and is named" grep -q 'cpu_manager_state' "$dir/err"
 state 0,5-31 '"uid-1":{"app":"1-4"}'
-until_printed "a whole one does" 5 'available: "11"'
+until_printed "a whole one does" 30 'available: "11"'
 stop "SIGINT ends it" INT
 
 # --- broken from the start: mended, it is read at once and not when a backoff ends
@@ -148,7 +153,7 @@ sleep 6
 check "a state file that is broken from the start prints no object" test "$(objects)" -eq 0
 check "mended, it is read at once: its folder is watched" grep -qs '^inotify wd' /proc/"$pid"/fdinfo/*
 state 0,5-31 '"uid-1":{"app":"1-4"}'
-until_printed "mended, it is read at once" 1 'available: "11"'
+until_printed "mended, it is read at once" 30 'available: "11"'
 stop "it ends" TERM
 
 # --- signals before there is a loop, and while a plugin does not answer
@@ -173,12 +178,7 @@ check "SIGHUP before there is a loop does not end it (status $status)" test $sta
 check "it goes on with what it was at" grep -q 'cannot load libcurl' "$dir/err"
 kubeconfig "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: [-c, 'echo \$\$ >$dir/plugin; sleep 60']}}"
 start --http off --lock none --kubeconfig "$dir/kubeconfig"
-tries=600
-while [ ! -s "$dir/plugin" ] && [ $tries -gt 0 ]; do
-	sleep 0.05
-	tries=$((tries - 1))
-done
-check "the credential plugin runs" test -s "$dir/plugin"
+check "the credential plugin runs" wait_for test -s "$dir/plugin"
 stop "SIGTERM while it does not answer" TERM
 check "the plugin has ended too" sh -c "! kill -0 \$(cat '$dir/plugin')"
 
@@ -207,11 +207,7 @@ fi
 kubeconfig '{token: t}'
 start --http off --lock "$dir/lock" --kubeconfig "$dir/kubeconfig"
 older=$pid
-tries=200
-while ! grep -q 127.0.0.1 "$dir/err" && [ $tries -gt 0 ]; do
-	sleep 0.05
-	tries=$((tries - 1))
-done
+wait_for grep -q 127.0.0.1 "$dir/err"
 mv "$dir/err" "$dir/older" # which is open: it goes on writing there
 start --http off --lock "$dir/lock" --kubeconfig "$dir/kubeconfig"
 sleep 5
@@ -220,20 +216,19 @@ check "and does nothing else" test "$(grep -c 127.0.0.1 "$dir/err")" -eq 0
 check "the failure of each attempt is logged once" test "$(grep -c 127.0.0.1 "$dir/older")" -eq 1
 kill -KILL "$older"
 wait "$older" 2>/dev/null
-sleep 2
-check "it begins when the older is gone" grep -q 127.0.0.1 "$dir/err"
+check "it begins when the older is gone" wait_for grep -q 127.0.0.1 "$dir/err"
 stop "it ends" TERM
 
 # --- without a lock
 start --dry-run --http off --lock "$dir/lock"
-until_printed "a dry run needs no lock" 5 'available: "11"'
+until_printed "a dry run needs no lock" 30 'available: "11"'
 stop "it ends" TERM
 
 # --- what it serves
 port=$((20000 + $$ % 20000))
 if command -v curl >/dev/null; then
 	start --dry-run --http "127.0.0.1:$port"
-	until_printed "with HTTP" 5 'available: "11"'
+	until_printed "with HTTP" 30 'available: "11"'
 	sleep 0.3
 	check "healthz" sh -c "curl -sf http://127.0.0.1:$port/healthz | grep -q '^ok'"
 	check "readyz" sh -c "curl -sf http://127.0.0.1:$port/readyz | grep -q '^ok'"
