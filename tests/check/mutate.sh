@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # make mutate: programs that are wrong on purpose, in a copy of the tracked files below build/mutate; the tests have to
 # fail. First a mutation for each row of tests/scenario/recovery.md, from recovery.mutations beside it: the row's own test
-# has to fail. Then, with MUTANTS=N, random changes of one token in PART=scoring or agent (default: both), drawn by SEED,
-# until N have been tried: the unit tests that link the file, the recorded decisions and the commands' scripts, up to the
-# first that fails. Those that survive are listed, but for the ones that mutants.equivalent explains.
-# ROW='The object is deleted' tries that row alone. JOBS is the number of mutants at a time. What was found is kept in
-# build/mutate while neither the sources nor the tests change, so an interrupted run goes on. The rows that
-# tests/upstream/run.sh shows share one control plane; they and those of other scripts there are skipped without Go. The
-# last line is "N killed, N survived".
+# has to fail. Then, with MUTANTS=N, random changes of one token in PART=scoring or agent (default: both) or in folders and
+# files below them, drawn by SEED, until N have been tried: the unit tests that link the file, the recorded decisions and
+# the commands' scripts, up to the first that fails. Those that survive are listed, but for the ones that
+# mutants.equivalent explains.
+# A row is killed when its test fails in a check of its own (not in a crash) and, in a script, no other fails before it.
+# What failed is printed. ROW='The extender*' tries those rows alone. JOBS is the number of mutants at a time. What was
+# found is kept in build/mutate while neither the sources nor the tests change, so an interrupted run goes on. The rows
+# that tests/upstream/run.sh shows share one control plane; they and those of other scripts there are skipped without Go.
+# The last line is "N killed, N survived".
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2 CMOCKA_MESSAGE_OUTPUT=stdout MALLOC_PERTURB_=173
 cd "$(dirname "$0")/../.." || exit 1
@@ -18,7 +20,7 @@ equivalent=$top/tests/check/mutants.equivalent
 work=$top/build/mutate
 tree=$work/tree
 shared=build/mutant # in the tree: what loads the library
-scripts="dump fit score show check completion documents"
+scripts="dump fit score show check list why hints extender completion documents"
 killed=0
 survived=0
 pids=()
@@ -51,8 +53,9 @@ note() { printf '%s\t%s\t%s\n' "$state" "$1" "$2" >>"$work/known"; } # note NAME
 count() { # count NAME RESULT
 	case $2 in
 	killed*) killed=$((killed + 1)) ;;
-	*) survived=$((survived + 1)) && echo "$2: $1" ;;
+	*) survived=$((survived + 1)) ;;
 	esac
+	echo "$1: $2"
 }
 
 # ---- the rows
@@ -81,35 +84,67 @@ restore() {
 	done
 	changed=()
 }
-# fails FILE NAME: the row's test, in the copy
-fails() {
+# run_test FILE NAME: in the copy, into $work/log; 2 when it does not compile
+run_test() {
 	local program
 	case $1 in
 	*.c)
 		program=$(basename "$1" .c)
 		make -s -C "$tree" "build/tests/unit/$program" >"$work/log" 2>&1 || return 2
-		! (cd "$tree" && CMOCKA_TEST_FILTER=$2 timeout -k 5 120 "build/tests/unit/$program") >"$work/log" 2>&1
+		(cd "$tree" && CMOCKA_TEST_FILTER=$2 timeout -k 5 120 "build/tests/unit/$program") >"$work/log" 2>&1 </dev/null
 		;;
 	*)
 		make -s -C "$tree" build/nrtd build/tests/upstream/steps build/fixtures/machines/made >"$work/log" 2>&1 || return 2
-		(cd "$tree" && timeout -k 5 600 "$1") >"$work/log" 2>&1
-		grep -qF "not ok $2" "$work/log"
+		(cd "$tree" && timeout -k 5 900 "$1") >"$work/log" 2>&1 </dev/null
+		;;
+	esac
+	[ $? -ne 124 ] || echo "not ok (it does not end)" >>"$work/log"
+}
+# passes FILE NAME: when nothing is wrong, the test is there, and of a unit test it alone is run
+passes() {
+	case $1 in
+	*.c)
+		run_test "$1" "$2" && [ "$(sed -n 's/^\[ *OK \] //p' "$work/log")" = "$2" ]
+		;;
+	*)
+		# one run for all rows of a script
+		[ "$(head -n 1 "$work/right-${1//\//-}" 2>/dev/null)" = "$state" ] ||
+			{ run_test "$1" && { echo "$state" && cat "$work/log"; } >"$work/right-${1//\//-}"; } || return 1
+		grep -q "^ok ${2//[\[.*]/.}" "$work/right-${1//\//-}"
+		;;
+	esac
+}
+# fails FILE NAME: the test fails, by a check of its own before any other of its script; prints the first that failed
+fails() {
+	run_test "$1" "$2" || { tail -n 5 "$work/log" && return 2; }
+	case $1 in
+	*.c) awk -v name="$2" '/ERROR/ && !error { error = $0; sub(/.*ERROR[ :\]-]*/, "", error) }
+			/\[ *LINE *\] --- / && !line { line = $0; sub(/.*\[ *LINE *\] --- /, "", line); sub(/: error.*/, "", line) }
+			/^not ok / { error = $0 }
+			/^\[ *FAILED *\] / && $NF == name { failed = 1 }
+			END { if (line error != "") print line ": " substr(error, 1, 100); exit !(failed && line) }' "$work/log" ;;
+	*)
+		grep -m 1 '^not ok ' "$work/log"
+		[[ $(grep -m 1 '^not ok ' "$work/log") == "not ok $2"* ]]
 		;;
 	esac
 }
 
 # try_row ROW: with the test of its own
 try_row() {
-	local row=$1 shown result=survived status
+	local row=$1 shown result why
 	result=$(known "$row")
 	if [ -z "$result" ]; then
 		shown=$(shown_by "$row")
-		if mutate "$row"; then
-			fails "${shown%%: *}" "${shown#*: }"
-			status=$?
-			result=survived
-			[ $status -ne 0 ] || result=killed
-			[ $status -ne 2 ] || { result="does not compile" && tail -n 5 "$work/log"; }
+		if ! passes "${shown%%: *}" "${shown#*: }"; then
+			result="its test does not pass when nothing is wrong"
+		elif mutate "$row"; then
+			why=$(fails "${shown%%: *}" "${shown#*: }")
+			case $? in
+			0) result="killed by $why" ;;
+			1) result="survived${why:+, but for $why}" ;;
+			*) result="does not compile" && echo "$why" ;;
+			esac
 		else
 			result="does not apply"
 		fi
@@ -148,8 +183,9 @@ try_upstream() {
 			! grep '^not ok' "$work/log" || return 1
 			continue
 		fi
-		result=survived
-		! grep "^not ok" "$work/log" | grep -qF -- "${shown#*: }" || result=killed
+		why=$(grep -m 1 '^not ok' "$work/log")
+		result="survived${why:+, but for $why}"
+		[[ $why != *"${shown#*: }"* ]] || result="killed by $why"
 		note "$row" "$result"
 		count "$row" "$result"
 	done
@@ -165,7 +201,8 @@ try_rows() {
 	local row upstream=()
 	changed=()
 	while read -r row; do
-		[ -z "${ROW:-}" ] || [ "$row" = "$ROW" ] || continue
+		# shellcheck disable=SC2254 # a pattern
+		case $row in ${ROW:-*}) ;; *) continue ;; esac
 		case $(shown_by "$row") in
 		"") count "$row" "not in the table" ;;
 		tests/upstream/run.sh*) upstream+=("$row") ;;
@@ -284,22 +321,22 @@ worker() { # worker SLOT JOBS PART: every JOBS-th mutant
 }
 
 try_part() { # try_part PART
-	local jobs=${JOBS:-$(nproc)} slot
+	local jobs=${JOBS:-$(nproc)} slot part=${1//\//_}
 	echo "== $MUTANTS mutants of $1, seed ${SEED:=1}"
-	(cd "$tree" && find "$1" -name '*.c') | awk -F / "{ print \$NF, \$0 }" | sort | cut -d " " -f 2 | (cd "$tree" && xargs "$top/tests/check/mutants.pl" list "$SEED") >"$work/list-$1"
-	rm -f "$work/results-$1"-* "$work/tried-$1"-*
+	(cd "$tree" && find "$1" -name '*.c') | awk -F / "{ print \$NF, \$0 }" | sort | cut -d " " -f 2 | (cd "$tree" && xargs "$top/tests/check/mutants.pl" list "$SEED") >"$work/list-$part"
+	rm -f "$work/results-$part"-* "$work/tried-$part"-*
 	for ((slot = 0; slot < jobs; slot++)); do
-		echo 0 >"$work/tried-$1-$slot"
-		worker "$slot" "$jobs" "$1" &
+		echo 0 >"$work/tried-$part-$slot"
+		worker "$slot" "$jobs" "$part" &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
 	pids=()
-	sort "$work/results-$1"-* >"$work/results-$1"
-	sed -n 's/^survived\t/survived: /p' "$work/results-$1"
-	echo "== $1: $(grep -c ^killed "$work/results-$1") killed, $(grep -c ^explained "$work/results-$1") explained, $(grep -c ^survived "$work/results-$1") survived"
-	killed=$((killed + $(grep -c ^killed "$work/results-$1")))
-	survived=$((survived + $(grep -c ^survived "$work/results-$1")))
+	sort "$work/results-$part"-* >"$work/results-$part"
+	sed -n 's/^survived\t/survived: /p' "$work/results-$part"
+	echo "== $1: $(grep -c ^killed "$work/results-$part") killed, $(grep -c ^explained "$work/results-$part") explained, $(grep -c ^survived "$work/results-$part") survived"
+	killed=$((killed + $(grep -c ^killed "$work/results-$part")))
+	survived=$((survived + $(grep -c ^survived "$work/results-$part")))
 }
 
 try_mutants() {
