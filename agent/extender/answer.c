@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/extender/emptied.h"
 #include "agent/extender/verdicts.h"
 #include "common/cleanup.h"
 
@@ -57,22 +58,22 @@ static bool volcano_bars(
 
 /* Why the node is not for the pod, NULL = it may be; unknown ones are noted apart. */
 static int look(struct book *b, const struct answer_config *config, const struct wire_pod *pod,
-	struct shape *shape, struct candidate *c, const char **ret_reason)
+	struct shape *shape, struct candidate *c, struct wire_verdict *ret)
 {
 	int r = 0;
 
-	*ret_reason = NULL;
+	*ret = (struct wire_verdict){NULL, false};
 	if (!c->node) {
-		*ret_reason = NO_NODE;
+		ret->reason = NO_NODE;
 		return 0;
 	}
 	if (volcano_bars(config, pod, c->node)) {
-		*ret_reason = POLICY;
+		*ret = (struct wire_verdict){POLICY, true};
 		return 0;
 	}
 	r = verdict_of(b, shape, c->node, strategy_of(config), &c->verdict);
 	if (r == 0 && c->verdict->answer != KUBELET_ADMITS)
-		*ret_reason = c->verdict->reason;
+		ret->reason = c->verdict->reason;
 	return r;
 }
 
@@ -102,7 +103,7 @@ static int look_at_all(struct book *b, const struct answer_config *config, const
 
 	for (size_t i = 0; i < args->n_names; i++) {
 		struct candidate c = {.node = book_find(b, args->names[i], &after)};
-		int r = look(b, config, &args->pod, ret->shape, &c, &ret->verdicts[i].reason);
+		int r = look(b, config, &args->pod, ret->shape, &c, &ret->verdicts[i]);
 
 		if (r < 0)
 			return r;
@@ -166,6 +167,8 @@ int answer_filter(struct book *b, const struct answer_config *config, struct wir
 	pass_unknown(config, ret, unknown);
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
+	if (ret->counts.n_passing == 0)
+		return emptied_mark(b, args, ret->shape, ret->verdicts);
 	if (config->all || ret->counts.n_aligning == 0)
 		return 0;
 	for (size_t i = 0; i < args->n_names; i++)

@@ -41,7 +41,7 @@ void answer_release(struct answer *a, struct book *b);
 /*
  * The answer to /filter. A pod that no kubelet has to align goes to all nodes. Another one gets the best node by default:
  * it is promised to the pod, instead of what it was promised before. Unknown nodes are taken
- * if there is no other.
+ * if there is no other. Where no node is answered, those are named on which no preemption helps.
  *
  * Among nodes of the same score the one wins on whose NUMA nodes the least remains free, then the fullest, then the
  * first by name: so the largest aligned places stay where they are. 0 or -ENOMEM; `ret` (zeroed) is to be released in

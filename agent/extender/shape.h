@@ -23,6 +23,8 @@ struct verdict {
 	int score;                /* 0 to 100, by the strategy */
 	size_t left;              /* CPUs that then remain free on these NUMA nodes */
 	size_t free;              /* and on the whole node */
+	bool emptied;  /* it was also asked of the node without its pods (agent/extender/emptied.h): */
+	bool hopeless; /* refused there too */
 };
 
 struct shape {

@@ -61,6 +61,9 @@ check "what is promised counts" says '"NodeNames":["node-1"]'
 ask filter d 8 node-1 node-2
 check "no node is an empty list" says '"NodeNames":[]'
 check "the kubelet's reason is given" says 'restricted: '
+check "preemption may help there" says '"FailedAndUnresolvableNodes":{}'
+ask filter d 64 node-1 node-2
+check "a node that is too small is beyond preemption" says '"FailedNodes":{},"FailedAndUnresolvableNodes":{"node-1":"'
 ask filter b 6 node-1 node-2
 check "a question again replaces its promise" says '"NodeNames":["node-2"]'
 ask filter e 500m node-1 node-2 node-9

@@ -196,7 +196,7 @@ func errorOf(err error) error {
 
 // Kill ends the daemon without any ceremony.
 func (n *Node) Kill() {
-	if n.process != nil {
+	if n.process != nil && n.process.Process != nil {
 		n.process.Process.Kill()
 		n.process.Wait()
 		n.process = nil
