@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # outcome.sh [OPTION...]: what becomes of the same pods under several ways to schedule, with the real kube-apiserver,
 # kube-scheduler and kubelet managers: a table, and a plot in build/upstream/outcome.svg. OPTIONs are those of outcome
-# (-quick, -seeds 3, -ways stock,extender, -workloads cpus, -kill-extender). B names the build folder.
+# (-quick, -seeds 3, -ways stock,extender, -workloads cpus, -kill-extender, -scheduler PROGRAM). B names the build folder.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1
