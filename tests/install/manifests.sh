@@ -265,6 +265,11 @@ extender_runs() {
 	[ $status -eq 0 ] || cat "$work/extender.log"
 	return $status
 }
+monitored() {
+	takes_chart --set extender.enabled=true --set podMonitor.enabled=true && plain |
+		jq -e '[.[] | select(.kind == "PodMonitor")] | length == 2 and (map(.spec.podMetricsEndpoints[0] |
+			select(.scheme == "https" and .tlsConfig.serverName == "nrtd-extender.nrtd.svc")) | length == 1)'
+}
 misspelt() {
 	sed 's/nodeCacheCapable/nodeCacheCapabel/' $manifests/extender/own-scheduler.yaml >"$work/misspelt.yaml" &&
 		refused 'unknown field "extenders[0].nodeCacheCapabel"' scheduler_takes "$work/misspelt.yaml"
@@ -294,6 +299,7 @@ check "and that for the cluster's own" scheduler_takes $manifests/extender/own-s
 check "and the chart's" chart_scheduler
 check "but not a misspelt one" misspelt
 each_value
+check "the extender's metrics are asked for over HTTPS" monitored
 check "the server takes the chart with every value changed" takes_chart -f tests/install/values-all.yaml
 check "and with all turned off" takes_chart -f tests/install/values-off.yaml
 check "nrtd takes the arguments that the chart gives it" nrtd_takes_them
