@@ -76,6 +76,16 @@ const struct resource_quantity *resource_list_find(const struct resource_list *l
 	return at < l->n_items && !strcmp(l->items[at].name, name) ? &l->items[at] : NULL;
 }
 
+bool resource_list_equal(const struct resource_list *a, const struct resource_list *b)
+{
+	bool equal = a->n_items == b->n_items;
+
+	for (size_t i = 0; i < a->n_items && equal; i++)
+		equal = !strcmp(a->items[i].name, b->items[i].name) &&
+			a->items[i].quantity.nano == b->items[i].quantity.nano;
+	return equal;
+}
+
 int resource_list_set(struct resource_list *l, const char *name, struct quantity q)
 {
 	CLEANUP(freep) char *copy = NULL;

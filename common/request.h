@@ -72,5 +72,8 @@ int resource_list_set(struct resource_list *l, const char *name, struct quantity
 /* Add the amounts of `more`, `times` times (-1 takes them away again). 0 or -ENOMEM (part of them may be added). */
 int resource_list_add(struct resource_list *l, const struct resource_list *more, int times);
 
+/* Whether both have the same names with the same amounts, however they are written. */
+bool resource_list_equal(const struct resource_list *a, const struct resource_list *b);
+
 /* The entry, or NULL. */
 const struct resource_quantity *resource_list_find(const struct resource_list *l, const char *name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/extender/emptied.h"
+#include "agent/extender/forecast.h"
 #include "agent/extender/verdicts.h"
 #include "common/cleanup.h"
 
@@ -141,9 +142,7 @@ static int promise(struct book *b, const struct wire_pod *pod, struct shape *sha
 		.shape = shape,
 		.priority = pod->priority};
 
-	int r = book_promise(b, &promise, node, now_ms);
-
-	return r < 0 ? r : verdicts_settle(node);
+	return forecast_promise(b, &promise, node, now_ms);
 }
 
 int answer_filter(struct book *b, const struct answer_config *config, struct wire_args *args, uint64_t now_ms,
@@ -223,15 +222,15 @@ static int add_victim(struct wire_victims *v, const char *uid)
 }
 
 /* Of the victims that were added those stay after all whom the kubelet need not lose: the last added first. */
-static int reprieve(const struct book_node *node, const struct shape *shape, const size_t *added,
-	size_t n_added, bool *gone)
+static int reprieve(struct book *b, const struct book_node *node, const struct shape *shape,
+	const size_t *added, size_t n_added, bool *gone)
 {
 	for (size_t i = n_added; i > 0; i--) {
 		enum kubelet_answer answer;
 		int r;
 
 		gone[added[i - 1]] = false;
-		r = verdict_without(shape, node, gone, &answer);
+		r = verdict_without(b, shape, node, gone, &answer);
 		if (r < 0)
 			return r;
 		gone[added[i - 1]] = answer != KUBELET_ADMITS;
@@ -240,7 +239,7 @@ static int reprieve(const struct book_node *node, const struct shape *shape, con
 }
 
 /* Whether the node's kubelet takes the pod without the victims, who may become more. */
-static int try_node(const struct book_node *node, const struct shape *shape, int32_t priority,
+static int try_node(struct book *b, const struct book_node *node, const struct shape *shape, int32_t priority,
 	struct wire_victims *v, enum kubelet_answer *ret)
 {
 	CLEANUP(freep) bool *gone = calloc(node->n_pods + 1, sizeof(*gone));
@@ -252,7 +251,7 @@ static int try_node(const struct book_node *node, const struct shape *shape, int
 		for (size_t k = 0; k < v->n_uids; k++)
 			gone[i] = gone[i] || !strcmp(node->pods[i]->uid, v->uids[k]);
 	while (r == 0) {
-		r = verdict_without(shape, node, gone, ret);
+		r = verdict_without(b, shape, node, gone, ret);
 		if (r < 0 || *ret != KUBELET_REJECTS)
 			break;
 		next = find_lowest(node, gone, priority);
@@ -262,7 +261,7 @@ static int try_node(const struct book_node *node, const struct shape *shape, int
 		added[n_added++] = next;
 	}
 	if (r == 0 && *ret == KUBELET_ADMITS)
-		r = reprieve(node, shape, added, n_added, gone);
+		r = reprieve(b, node, shape, added, n_added, gone);
 	for (size_t i = 0; i < n_added && r == 0; i++)
 		if (gone[added[i]])
 			r = add_victim(v, node->pods[added[i]]->uid);
@@ -286,7 +285,7 @@ int answer_preempt(
 		enum kubelet_answer answer = shape->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
 
 		if (node && shape->aligned)
-			r = try_node(node, shape, args->pod.priority, &args->items[i], &answer);
+			r = try_node(b, node, shape, args->pod.priority, &args->items[i], &answer);
 		if (answer == KUBELET_REJECTS || (answer == KUBELET_UNKNOWN && !config->pass_unknown))
 			continue;
 		item = args->items[kept];

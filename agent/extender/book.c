@@ -75,6 +75,7 @@ void book_release(struct book *b)
 	tdestroy(b->pods_by_uid, pod_free);
 	tdestroy(b->nodes_by_name, node_free);
 	free(b->nodes);
+	outlooks_release(&b->outlooks);
 	shapes_release(&b->shapes);
 	*b = (struct book){0};
 }
@@ -109,6 +110,15 @@ static char *key_text(const char *text)
 static void touch(struct book *b, struct book_node *node)
 {
 	node->version = ++b->version;
+}
+
+/* The pod came or went. Of pods that the kubelet's managers have nothing to do with only the amounts count. */
+static void touch_for(struct book *b, struct book_node *node, const struct shape *shape)
+{
+	if (shape->aligned)
+		touch(b, node);
+	else
+		node->amounts = ++b->version;
 }
 
 static struct book_node *find_node(const struct book *b, const char *name)
@@ -194,13 +204,15 @@ static void forget_ended(struct book_node *node)
 }
 
 /* A new pod of the name of one that has ended: an item without a UID is the new one's. */
-static void forget_ended_name(struct book_node *node, const char *name)
+static void forget_ended_name(struct book *b, struct book_node *node, const char *name)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < node->n_ended; i++)
 		if (strcmp(node->ended[i].pod, name) != 0)
 			node->ended[kept++] = node->ended[i];
+	if (kept < node->n_ended)
+		touch(b, node);
 	node->n_ended = kept;
 }
 
@@ -217,10 +229,10 @@ static int arrive(struct book *b, struct book_pod *pod, struct book_node *node)
 		return -ENOMEM;
 	}
 	*slot = pod;
-	forget_ended_name(node, pod->names.pod);
+	forget_ended_name(b, node, pod->names.pod);
 	pod->node = node;
 	b->n_promises += !pod->bound;
-	touch(b, node);
+	touch_for(b, node, pod->shape);
 	return 0;
 }
 
@@ -238,7 +250,7 @@ static void leave(struct book *b, struct book_pod *pod)
 			break;
 		}
 	b->n_promises -= !pod->bound;
-	touch(b, node);
+	touch_for(b, node, pod->shape);
 }
 
 static struct book_pod *find_pod(const struct book *b, const char *uid)
@@ -272,6 +284,7 @@ static int end_pod(struct book *b, struct book_pod *pod)
 		if (!slot)
 			return -ENOMEM;
 		*slot = pod->names;
+		touch(b, node);
 	}
 	remove_pod(b, pod);
 	return 0;
@@ -300,7 +313,8 @@ static int add_pod(struct book *b, const struct book_pod *like, struct book_node
 
 /* ---- promises */
 
-int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms)
+int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms,
+	struct book_pod **ret)
 {
 	CLEANUP(freep) char *full_name = NULL;
 	struct book_pod like = {.uid = key_text(promise->uid),
@@ -309,6 +323,7 @@ int book_promise(struct book *b, const struct book_promise *promise, struct book
 		.priority = promise->priority};
 	const struct book_pod *have = find_pod(b, promise->uid);
 
+	*ret = NULL;
 	if (have && have->bound)
 		return 0;
 	book_unpromise(b, promise->uid);
@@ -321,6 +336,7 @@ int book_promise(struct book *b, const struct book_promise *promise, struct book
 	if (add_pod(b, &like, node) < 0)
 		return -ENOMEM;
 	promise->shape->users++;
+	*ret = find_pod(b, promise->uid);
 	return 0;
 }
 
@@ -411,6 +427,8 @@ static int take_node(struct book *b, struct book_node *node, const struct doc *o
 
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", node->name);
+	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
+		return 0; /* its kubelet writes it every few minutes */
 	resource_list_release(&node->allocatable);
 	node->allocatable = allocatable;
 	allocatable = (struct resource_list){0};
@@ -469,7 +487,7 @@ static int place_pod(
 		b->n_promises -= !have->bound;
 		have->bound_ms = have->bound ? have->bound_ms : now_ms;
 		have->bound = true;
-		if (arrived && !have->arrived)
+		if (arrived && !have->arrived && have->shape->aligned)
 			touch(b, have->node);
 		have->arrived = arrived;
 		have->round = b->round[BOOK_POD];

@@ -11,6 +11,7 @@
 #include "agent/base/doc.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/model/pod_names.h"
+#include "agent/extender/outlook.h"
 #include "agent/extender/shape.h"
 #include "common/err.h"
 
@@ -45,6 +46,9 @@ struct book_node {
 	char *name;
 	size_t slot;      /* among the book's nodes */
 	uint64_t version; /* another one whenever a verdict may be another */
+	/* Another one whenever only what is requested of the whole node is another: of pods that its kubelet's managers
+	 * have nothing to do with. */
+	uint64_t amounts;
 	bool has_object;
 	struct cluster_node object;
 	uint64_t object_ms; /* when the object came */
@@ -79,8 +83,9 @@ struct book {
 	size_t n_nodes;                    /* slots */
 	size_t nodes_size;
 	struct book_node *first_asked;
-	uint64_t version;
-	uint64_t round[BOOK_KIND_COUNT];               /* lists so far */
+	struct outlooks outlooks;        /* of forecast.c */
+	uint64_t version;                /* the last that was given to a node: none is given twice */
+	uint64_t round[BOOK_KIND_COUNT]; /* lists so far */
 	size_t n_objects, n_exact, n_pods, n_promises; /* for people */
 	uint64_t n_refused, n_expired;                 /* since the start */
 };
@@ -112,8 +117,10 @@ struct book_promise {
 	int32_t priority;
 };
 
-/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node. 0 or -ENOMEM. */
-int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms);
+/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node: *ret is NULL then,
+ * else the pod. 0 or -ENOMEM. */
+int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms,
+	struct book_pod **ret);
 
 /* Take back the promise to the pod, if there is one. */
 void book_unpromise(struct book *b, const char *uid);

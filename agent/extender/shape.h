@@ -16,6 +16,8 @@ struct verdict;
 /* What the kubelet of one node would say to it (agent/extender/verdicts.h). */
 struct verdict {
 	uint64_t version; /* of the node that it is about; 0 = there is none yet */
+	uint64_t amounts; /* of the node as well */
+	bool by_amounts;  /* the managers' answer is another one: the node has too little, or perhaps */
 	enum kubelet_answer answer;
 	enum cluster_basis basis; /* unknown: nothing is known of the node, and the answer is unknown */
 	char *reason;             /* one sentence, NULL when admitted */

@@ -10,20 +10,16 @@
 #include "scoring/strategies.h"
 
 /*
- * The verdict on the shape of the node's kubelet, as it will be when it has all pods that are bound or promised to
- * the node, and none that has ended. What the object shows in part is not taken from it: the pod is placed again.
+ * The verdict on the shape of the node's kubelet, as it will be: forecast().
  *
  * *ret is valid until the next call for the shape. 0 or -ENOMEM.
  */
 int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum strategy strategy,
 	const struct verdict **ret);
 
-/* Work out now what the node's newest pod gets there, before others end. 0 or -ENOMEM. */
-int verdicts_settle(struct book_node *node);
-
 /*
  * Whether the kubelet would admit the shape without some of the node's pods as well: gone[i] belongs to node->pods[i]
  * and may be NULL. 0 or -ENOMEM.
  */
-int verdict_without(
-	const struct shape *shape, const struct book_node *node, const bool *gone, enum kubelet_answer *ret);
+int verdict_without(struct book *b, const struct shape *shape, const struct book_node *node, const bool *gone,
+	enum kubelet_answer *ret);

@@ -307,9 +307,29 @@ static void what_a_pod_takes_of_the_node(void **state)
 	}
 }
 
+static void lists_are_equal_by_names_and_amounts(void **state)
+{
+	CLEANUP(resource_list_release) struct resource_list a = {0}, b = {0};
+	const struct quantity one = {.nano = QTY_UNIT},
+			      bytes = {.nano = QTY_UNIT, .format = QUANTITY_BINARY_SI};
+
+	(void)state;
+	assert_true(resource_list_equal(&a, &b));
+	assert_int_equal(resource_list_set(&a, "cpu", one), 0);
+	assert_false(resource_list_equal(&a, &b));
+	assert_int_equal(resource_list_set(&b, "memory", one), 0);
+	assert_false(resource_list_equal(&a, &b));
+	assert_int_equal(resource_list_set(&b, "cpu", bytes), 0);
+	assert_int_equal(resource_list_set(&a, "memory", bytes), 0);
+	assert_true(resource_list_equal(&a, &b));
+	assert_int_equal(resource_list_set(&a, "memory", (struct quantity){.nano = 2}), 0);
+	assert_false(resource_list_equal(&a, &b));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_are_equal_by_names_and_amounts),
 		cmocka_unit_test(what_a_pod_takes_of_the_node),
 		cmocka_unit_test(qos_classes),
 		cmocka_unit_test(what_keeps_a_pod_from_being_guaranteed),

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the extender keeps of a node until that changes: the same is found when nothing is kept. */
+#include "tests/lib/test.h"
+
+#include "agent/extender/verdicts.h"
+#include "common/cleanup.h"
+#include "tests/lib/extender_cluster.h"
+#include "tests/lib/pods.h"
+
+#define N_CASES 5
+#define N_STEPS 150
+#define N_TEXTS ARRAY_SIZE(texts)
+#define GIB     ((uint64_t)1 << 30)
+
+/* The last two are no concern of a kubelet's managers, but they take of the whole node. */
+static const char *const texts[] = {
+	"app cpu=2 memory=1Gi",
+	"app cpu=5 memory=2Gi",
+	"app cpu=1 memory=1Gi; app cpu=3 memory=1Gi",
+	"init cpu=6 memory=4Gi; app cpu=2 memory=1Gi",
+	"app cpu=2 memory=6Gi vendor.com/nic=1",
+	"app cpu=500m memory=15Gi",
+	"app cpu=6",
+	"app memory=24Gi",
+};
+
+static const struct node_sim_setup setup = {
+	.machine =
+		{.sockets = 2, .numas = 2, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 16 * GIB},
+	.policy = TOPOLOGY_MANAGER_RESTRICTED,
+	.scope = TOPOLOGY_SCOPE_POD,
+	.memory_static = true,
+	.nics = 2,
+	.near = 1};
+
+/* A verdict without what points into the book. */
+struct copy {
+	enum kubelet_answer answer;
+	unsigned numa_nodes;
+	int score;
+	size_t left, free;
+	char reason[200];
+};
+
+static void judge(struct extender_cluster *c, struct shape *shape, const char *name, struct copy *ret)
+{
+	struct book_node *after = NULL, *node = book_find(&c->book, name, &after);
+	const struct verdict *v;
+
+	assert_int_equal(verdict_of(&c->book, shape, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);
+	memset(ret, 0, sizeof(*ret));
+	ret->answer = v->answer;
+	ret->numa_nodes = v->numa_nodes;
+	ret->score = v->score;
+	ret->left = v->left;
+	ret->free = v->free;
+	snprintf(ret->reason, sizeof(ret->reason), "%s", v->reason ? v->reason : "");
+}
+
+static void judge_all(struct extender_cluster *c, struct shape *const *shapes, struct copy *ret)
+{
+	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++)
+		judge(c, shapes[i % N_TEXTS], c->names[i / N_TEXTS], &ret[i]);
+}
+
+static bool same_place(const struct copy *a, const struct copy *b)
+{
+	return a->numa_nodes == b->numa_nodes && a->score == b->score && a->left == b->left &&
+	       a->free == b->free;
+}
+
+/* Every verdict, as it is kept and as it is found anew; and what was made for it likewise. */
+static void compare(struct extender_cluster *c, struct shape *const *shapes, size_t step)
+{
+	struct copy kept[N_TEXTS * CLUSTER_NODES], anew[N_TEXTS * CLUSTER_NODES];
+
+	judge_all(c, shapes, kept);
+	for (size_t i = 0; i < N_TEXTS; i++)
+		for (size_t k = 0; k < shapes[i]->verdicts_size; k++)
+			shapes[i]->verdicts[k].version = 0;
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		outlooks_forget(&c->book.outlooks, i);
+	judge_all(c, shapes, anew);
+	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++)
+		if (kept[i].answer != anew[i].answer ||
+			(kept[i].answer == KUBELET_ADMITS && !same_place(&kept[i], &anew[i])))
+			fail_msg("step %zu, %s on %s: kept %u \"%s\", anew %u \"%s\"", step,
+				texts[i % N_TEXTS], c->names[i / N_TEXTS], kept[i].answer, kept[i].reason,
+				anew[i].answer, anew[i].reason);
+}
+
+static void step(struct extender_cluster *c, size_t i)
+{
+	unsigned what = (unsigned)(test_random(&c->seed) % 12);
+	size_t node = test_random(&c->seed) % CLUSTER_NODES;
+	struct cluster_pod_sim *pod = c->n_pods > 0 ? &c->pods[test_random(&c->seed) % c->n_pods] : NULL;
+
+	if (what == 0) {
+		extender_cluster_publish(c, node, i);
+	} else if (what == 1) {
+		extender_cluster_report_node(c, node);
+	} else if (what < 5 && pod && !pod->ended) {
+		extender_cluster_report_gone(c, pod);
+		pod->ended = true;
+	} else if (what < 7 && pod && !pod->ended) {
+		extender_cluster_report(c, pod, what == 5 ? "Running" : NULL, i);
+	} else if (what < 9 && pod && !pod->ended && !pod->begun) {
+		extender_cluster_begin(c, pod, pod->node);
+	} else {
+		pod = extender_cluster_pod(c, texts[test_random(&c->seed) % N_TEXTS]);
+		pod->node = node;
+		if (what == 9 || !extender_cluster_ask(c, &answer_best, pod, i))
+			extender_cluster_report(c, pod, NULL, i);
+	}
+}
+
+static void what_is_kept_is_what_is_found_anew(void **state)
+{
+	uint64_t seed = test_seed(1);
+
+	(void)state;
+	for (size_t n = 0; n < N_CASES; n++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
+		struct shape *shapes[N_TEXTS];
+
+		setups[1].memory_static = setups[2].memory_static = false;
+		extender_cluster_init(&c, setups, seed++);
+		for (size_t i = 0; i < N_TEXTS; i++) {
+			struct pod_request pod;
+
+			pod_from_text(&pod, texts[i]);
+			assert_int_equal(shapes_take(&c.book.shapes, &pod, &shapes[i]), 0);
+			pod_request_release(&pod);
+		}
+		for (size_t i = 0; i < CLUSTER_NODES; i++) {
+			extender_cluster_report_node(&c, i);
+			extender_cluster_publish(&c, i, 0);
+		}
+		for (size_t i = 0; i < N_STEPS; i++) {
+			step(&c, i);
+			compare(&c, shapes, i);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_kept_is_what_is_found_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
