@@ -100,10 +100,8 @@ static bool better(const struct candidate *a, const struct candidate *b)
 static int look_at_all(struct book *b, const struct answer_config *config, const struct wire_args *args,
 	struct answer *ret, bool *unknown, struct candidate *best, size_t *ret_best)
 {
-	struct book_node *after = NULL;
-
 	for (size_t i = 0; i < args->n_names; i++) {
-		struct candidate c = {.node = book_find(b, args->names[i], &after)};
+		struct candidate c = {.node = book_find(b, args->names[i])};
 		int r = look(b, config, &args->pod, ret->shape, &c, &ret->verdicts[i]);
 
 		if (r < 0)
@@ -272,7 +270,6 @@ int answer_preempt(
 	struct book *b, const struct answer_config *config, struct wire_preemption *args, size_t *ret_kept)
 {
 	struct shape *shape;
-	struct book_node *after = NULL;
 	size_t kept = 0;
 	int r = shapes_take(&b->shapes, &args->pod.template.pod, &shape);
 
@@ -281,7 +278,7 @@ int answer_preempt(
 	book_unpromise(b, args->pod.uid);
 	for (size_t i = 0; i < args->n_items && r == 0; i++) {
 		struct wire_victims item = args->items[i];
-		struct book_node *node = book_find(b, item.node, &after);
+		struct book_node *node = book_find(b, item.node);
 		enum kubelet_answer answer = shape->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
 
 		if (node && shape->aligned)

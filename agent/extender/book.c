@@ -73,7 +73,9 @@ void book_init(struct book *b, const struct book_config *config)
 void book_release(struct book *b)
 {
 	tdestroy(b->pods_by_uid, pod_free);
-	tdestroy(b->nodes_by_name, node_free);
+	for (size_t i = 0; i < b->n_nodes; i++)
+		node_freep(&b->nodes[i]);
+	name_table_release(&b->nodes_by_name);
 	free(b->nodes);
 	outlooks_release(&b->outlooks);
 	shapes_release(&b->shapes);
@@ -81,13 +83,6 @@ void book_release(struct book *b)
 }
 
 /* ---- nodes */
-
-static int by_name(const void *a, const void *b)
-{
-	const struct book_node *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
 
 static int by_uid(const void *a, const void *b)
 {
@@ -121,12 +116,9 @@ static void touch_for(struct book *b, struct book_node *node, const struct shape
 		node->amounts = ++b->version;
 }
 
-static struct book_node *find_node(const struct book *b, const char *name)
+struct book_node *book_find(const struct book *b, const char *name)
 {
-	const struct book_node key = {.name = key_text(name)};
-	struct book_node *const *found = tfind(&key, &b->nodes_by_name, by_name);
-
-	return found ? *found : NULL;
+	return name_table_find(&b->nodes_by_name, name);
 }
 
 static int find_slot(struct book *b, size_t *ret)
@@ -144,13 +136,13 @@ static int find_slot(struct book *b, size_t *ret)
 static struct book_node *find_or_add(struct book *b, const char *name)
 {
 	CLEANUP(node_freep) struct book_node *node = NULL;
-	struct book_node *found = find_node(b, name);
+	struct book_node *found = book_find(b, name);
 
 	if (found)
 		return found;
 	node = calloc(1, sizeof(*node));
 	if (!node || text_set(&node->name, name) < 0 || text_set(&node->content_hash, "") < 0 ||
-		find_slot(b, &node->slot) < 0 || !tsearch(node, &b->nodes_by_name, by_name))
+		find_slot(b, &node->slot) < 0 || name_table_add(&b->nodes_by_name, node->name, node) < 0)
 		return NULL;
 	b->nodes[node->slot] = node;
 	touch(b, node);
@@ -164,25 +156,9 @@ static void drop_if_empty(struct book *b, struct book_node *node)
 		return;
 	while (node->n_refusals > 0)
 		shapes_drop(&b->shapes, node->refusals[--node->n_refusals].shape);
-	for (size_t i = 0; i < b->n_nodes; i++)
-		if (b->nodes[i] && b->nodes[i]->next_asked == node)
-			b->nodes[i]->next_asked = NULL;
-	if (b->first_asked == node)
-		b->first_asked = NULL;
 	b->nodes[node->slot] = NULL;
-	tdelete(node, &b->nodes_by_name, by_name);
+	name_table_remove(&b->nodes_by_name, node->name);
 	node_free(node);
-}
-
-struct book_node *book_find(struct book *b, const char *name, struct book_node **after)
-{
-	struct book_node **link = *after ? &(*after)->next_asked : &b->first_asked;
-
-	if (!*link || strcmp((*link)->name, name) != 0)
-		*link = find_node(b, name);
-	if (*link)
-		*after = *link;
-	return *after && !strcmp((*after)->name, name) ? *after : NULL;
 }
 
 /* ---- who holds what */
@@ -572,7 +548,7 @@ int book_gone(struct book *b, enum book_kind kind, const struct doc *object, str
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *name = doc_string(doc_get(metadata, "name")), *uid = doc_string(doc_get(metadata, "uid"));
-	struct book_node *node = name && kind != BOOK_POD ? find_node(b, name) : NULL;
+	struct book_node *node = name && kind != BOOK_POD ? book_find(b, name) : NULL;
 	struct book_pod *pod = uid && kind == BOOK_POD ? find_pod(b, uid) : NULL;
 
 	if (node)

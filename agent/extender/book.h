@@ -14,6 +14,7 @@
 #include "agent/extender/outlook.h"
 #include "agent/extender/shape.h"
 #include "common/err.h"
+#include "common/name_table.h"
 
 enum book_kind { BOOK_NRT, BOOK_NODE, BOOK_POD, BOOK_KIND_COUNT };
 
@@ -66,8 +67,7 @@ struct book_node {
 	struct book_refusal *refusals;
 	size_t n_refusals;
 	size_t refusals_size;
-	struct book_node *next_asked; /* the one that was asked for behind this one */
-	uint64_t round[BOOK_POD];     /* the lists in which its object and its Node were seen last */
+	uint64_t round[BOOK_POD]; /* the lists in which its object and its Node were seen last */
 };
 
 struct book_config {
@@ -78,11 +78,11 @@ struct book_config {
 struct book {
 	struct book_config config;
 	struct shapes shapes;
-	void *nodes_by_name, *pods_by_uid; /* of tsearch(3) */
-	struct book_node **nodes;          /* by slot; NULL = free */
-	size_t n_nodes;                    /* slots */
+	struct name_table nodes_by_name;
+	void *pods_by_uid;        /* of tsearch(3) */
+	struct book_node **nodes; /* by slot; NULL = free */
+	size_t n_nodes;           /* slots */
 	size_t nodes_size;
-	struct book_node *first_asked;
 	struct outlooks outlooks;        /* of forecast.c */
 	uint64_t version;                /* the last that was given to a node: none is given twice */
 	uint64_t round[BOOK_KIND_COUNT]; /* lists so far */
@@ -107,8 +107,8 @@ int book_list_end(struct book *b, enum book_kind kind, struct err *err); /* 0 or
 int book_object(struct book *b, enum book_kind kind, struct doc *object, uint64_t now_ms, struct err *err);
 int book_gone(struct book *b, enum book_kind kind, const struct doc *object, struct err *err);
 
-/* The node of that name, NULL = there is none. It is found at once where it is asked for behind the same as last time. */
-struct book_node *book_find(struct book *b, const char *name, struct book_node **after);
+/* The node of that name, NULL = there is none. */
+struct book_node *book_find(const struct book *b, const char *name);
 
 /* What a promise is about. */
 struct book_promise {

@@ -47,11 +47,10 @@ int emptied_refuses(const struct book_node *node, const struct shape *shape, boo
 int emptied_mark(
 	struct book *b, const struct wire_args *args, struct shape *shape, struct wire_verdict *verdicts)
 {
-	struct book_node *after = NULL;
 	unsigned n = 0;
 
 	for (size_t i = 0; i < args->n_names; i++) {
-		const struct book_node *node = book_find(b, args->names[i], &after);
+		const struct book_node *node = book_find(b, args->names[i]);
 		struct verdict *v =
 			node && node->slot < shape->verdicts_size ? &shape->verdicts[node->slot] : NULL;
 

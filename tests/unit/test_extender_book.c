@@ -297,13 +297,12 @@ static void a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy(void **s
 static int score_on(
 	struct extender_cluster *c, const char *node, struct wire_args *args, enum strategy strategy)
 {
-	struct book_node *after = NULL;
 	const struct verdict *v;
 	struct shape *shape;
 	int score;
 
 	assert_int_equal(shapes_take(&c->book.shapes, &args->pod.template.pod, &shape), 0);
-	assert_int_equal(verdict_of(&c->book, shape, book_find(&c->book, node, &after), strategy, &v), 0);
+	assert_int_equal(verdict_of(&c->book, shape, book_find(&c->book, node), strategy, &v), 0);
 	assert_int_equal(v->answer, KUBELET_ADMITS);
 	score = v->score;
 	shapes_drop(&c->book.shapes, shape);

@@ -44,7 +44,7 @@ struct copy {
 
 static void judge(struct extender_cluster *c, struct shape *shape, const char *name, struct copy *ret)
 {
-	struct book_node *after = NULL, *node = book_find(&c->book, name, &after);
+	struct book_node *node = book_find(&c->book, name);
 	const struct verdict *v;
 
 	assert_int_equal(verdict_of(&c->book, shape, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);

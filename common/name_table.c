@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/name_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SIZE 64u
+
+/* FNV-1a. */
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+void name_table_release(struct name_table *t)
+{
+	free(t->entries);
+	*t = (struct name_table){0};
+}
+
+/* The entry of the name, or the empty one where it would be. */
+static struct name_entry *find(const struct name_table *t, const char *name, uint32_t hash)
+{
+	size_t at = hash & (t->size - 1);
+
+	while (t->entries[at].name && (t->entries[at].hash != hash || strcmp(t->entries[at].name, name) != 0))
+		at = (at + 1) & (t->size - 1);
+	return &t->entries[at];
+}
+
+void *name_table_find(const struct name_table *t, const char *name)
+{
+	return t->size > 0 ? find(t, name, hash_of(name))->value : NULL;
+}
+
+static int grow(struct name_table *t)
+{
+	struct name_table larger = {.size = t->size > 0 ? 2 * t->size : FIRST_SIZE, .n = t->n};
+
+	larger.entries = calloc(larger.size, sizeof(*larger.entries));
+	if (!larger.entries)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->size; i++)
+		if (t->entries[i].name)
+			*find(&larger, t->entries[i].name, t->entries[i].hash) = t->entries[i];
+	free(t->entries);
+	*t = larger;
+	return 0;
+}
+
+int name_table_add(struct name_table *t, const char *name, void *value)
+{
+	uint32_t hash = hash_of(name);
+
+	if (2 * (t->n + 1) > t->size && grow(t) < 0)
+		return -ENOMEM;
+	*find(t, name, hash) = (struct name_entry){.name = name, .hash = hash, .value = value};
+	t->n++;
+	return 0;
+}
+
+/* What lies behind the gap and belongs before it moves there. */
+void name_table_remove(struct name_table *t, const char *name)
+{
+	struct name_entry *gap = t->size > 0 ? find(t, name, hash_of(name)) : NULL;
+	size_t mask = t->size - 1;
+
+	if (!gap || !gap->name)
+		return;
+	t->n--;
+	for (size_t at = (size_t)(gap - t->entries + 1) & mask; t->entries[at].name; at = (at + 1) & mask) {
+		size_t home = t->entries[at].hash & mask, hole = (size_t)(gap - t->entries);
+
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			*gap = t->entries[at];
+			gap = &t->entries[at];
+		}
+	}
+	*gap = (struct name_entry){0};
+}
