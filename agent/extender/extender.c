@@ -126,13 +126,14 @@ static int watch_all(struct extender *x, struct err *err)
 
 /* ---- the lease */
 
-/* Where schedulers reach this replica. False when nothing says it: it listens on every address. */
+/* Where schedulers reach this replica. False when nothing says it: it listens on every address, or to its own host. */
 static bool find_url(const struct extender_config *c, char *ret, size_t size)
 {
 	const char *address = c->advertise ? c->advertise : c->http.address;
 	bool v6 = strchr(address, ':');
 
-	if (!strcmp(address, "0.0.0.0") || !strcmp(address, "::"))
+	if (!c->advertise && (!strcmp(address, "0.0.0.0") || !strcmp(address, "::") ||
+				     !strncmp(address, "127.", 4) || !strcmp(address, "::1")))
 		return false;
 	snprintf(ret, size, "%s://%s%s%s:%u", c->tls.certificate ? "https" : "http", v6 ? "[" : "", address,
 		v6 ? "]" : "", c->http.port);

@@ -22,7 +22,7 @@ struct extender_config {
 	const char *lease_namespace,
 		*lease_name; /* of the Lease that one replica holds; NULL = there is none */
 	const char *
-		advertise; /* the address at which schedulers reach this replica; NULL = where it listens, if that is one */
+		advertise; /* the address at which schedulers reach this replica; NULL = where it listens, if others reach that */
 };
 
 /*

@@ -230,12 +230,24 @@ static int read_lease(struct lease *l, struct err *err)
 	return succeeded(l) ? observe(l, err) : refused(l, err);
 }
 
+/* Held by an earlier process in this one's place: what is different is the number between '_' and '@'. */
+static bool is_predecessors(const struct lease *l)
+{
+	const char *at = strrchr(l->identity, '@'), *its_at = strrchr(l->holder, '@');
+	const char *number = at ? memrchr(l->identity, '_', (size_t)(at - l->identity)) : NULL;
+	const char *its_number = its_at ? memrchr(l->holder, '_', (size_t)(its_at - l->holder)) : NULL;
+
+	return l->options.url && number && its_number && !strcmp(at, its_at) &&
+	       number - l->identity == its_number - l->holder &&
+	       !strncmp(l->identity, l->holder, (size_t)(number - l->identity));
+}
+
 /* By the record that was last seen somebody else holds it. */
 static bool is_taken(const struct lease *l)
 {
 	int64_t duration_s = number_of(doc_get(&l->object, "spec"), "leaseDurationSeconds", 0);
 
-	if (!*l->holder || is_ours(l))
+	if (!*l->holder || is_ours(l) || is_predecessors(l))
 		return false;
 	if (duration_s == 0)
 		duration_s = l->options.duration_s;

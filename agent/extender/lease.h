@@ -14,7 +14,7 @@
 
 struct lease_options {
 	const char *namespace, *name; /* of the Lease object; valid names */
-	const char *identity;         /* of this process, another one in each */
+	const char *identity;         /* of this process, another one in each: HOST_NUMBER */
 	const char *url; /* where it answers, which the Lease says behind the identity; NULL = it does not */
 	unsigned duration_s; /* after which another replica may take it; 0 = 15 */
 	unsigned
@@ -50,7 +50,8 @@ struct lease_state {
 };
 
 /*
- * Acquire it where it is free or has expired, renew it where it is held. Blocks for at most half of the deadline for
+ * Acquire it where it is free or has expired, renew it where it is held. One that a process of the same host and url holds
+ * is free: its port is this one's by now. Blocks for at most half of the deadline for
  * each of three requests. `ret` is always filled. 0; -errno with one line when the API server does not answer
  * or refuses: it may still be held.
  */

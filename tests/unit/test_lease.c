@@ -30,11 +30,11 @@ static int64_t given_clock(void *data)
 	return b.now_ms;
 }
 
-static void bench_open_as(const char *url, const struct api_answer *script, size_t n)
+static void bench_open_as(const char *identity, const char *url, const struct api_answer *script, size_t n)
 {
 	const struct lease_options options = {.namespace = "kube-system",
 		.name = "nrtd",
-		.identity = "me",
+		.identity = identity,
 		.url = url,
 		.clock = given_clock};
 	struct credentials_options credentials = {.api_server = b.url};
@@ -51,7 +51,7 @@ static void bench_open_as(const char *url, const struct api_answer *script, size
 
 static void bench_open(const struct api_answer *script, size_t n)
 {
-	bench_open_as(NULL, script, n);
+	bench_open_as("me", NULL, script, n);
 }
 
 static int teardown(void **state)
@@ -319,7 +319,7 @@ static void the_holder_says_where_it_answers(void **state)
 		OK(LEASE("8", "me@http://[::1]:9", "8"))};
 
 	(void)state;
-	bench_open_as("http://[::1]:9", script, ARRAY_SIZE(script));
+	bench_open_as("me", "http://[::1]:9", script, ARRAY_SIZE(script));
 	expect_url(0, "https://[fd00::1]:8096");
 	expect_url(1000, "none");
 	expect_url(1000, "http://10.0.0.1:80");
@@ -346,6 +346,32 @@ static void where_an_expired_holder_answered_is_not_said(void **state)
 	assert_null(b.state.url);
 }
 
+#define HERE "http://10.0.0.7:8096"
+
+/* Its port is ours by now, so it has ended. */
+static void what_was_held_in_this_place_is_taken_at_once(void **state)
+{
+	static const struct api_answer script[] = {
+		OK(LEASE("1", "host_7@" HERE, "1")), OK(LEASE("2", "host_8@" HERE, "2"))};
+	static const struct api_answer others[][1] = {{OK(LEASE("1", "other_7@" HERE, "1"))},
+		{OK(LEASE("1", "hos_7@" HERE, "1"))}, {OK(LEASE("1", "host_7@http://10.0.0.7:80", "1"))},
+		{OK(LEASE("1", "host_7", "1"))}, {OK(LEASE("1", "host@" HERE, "1"))}};
+
+	(void)state;
+	bench_open_as("host_8", HERE, script, ARRAY_SIZE(script));
+	expect(0, 0, true, "host_8@" HERE);
+	teardown(NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		bench_open_as("host_8", HERE, others[i], 1);
+		assert_int_equal(step(0), 0);
+		assert_false(b.state.held);
+		assert_int_equal(b.server.n_requests, 1);
+		teardown(NULL);
+	}
+	bench_open_as("host_8", NULL, script, 1); /* which says nothing of its place */
+	expect(0, 0, false, "host_7@" HERE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +387,7 @@ int main(void)
 		cmocka_unit_test_teardown(it_is_given_up_at_the_end, teardown),
 		cmocka_unit_test_teardown(the_holder_says_where_it_answers, teardown),
 		cmocka_unit_test_teardown(where_an_expired_holder_answered_is_not_said, teardown),
+		cmocka_unit_test_teardown(what_was_held_in_this_place_is_taken_at_once, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ begin() {
 	name=$1
 	shift
 	port=$((port + 1))
-	"$B/nrtd" extender --kubeconfig "$admin" --http "127.0.0.1:$port" --unknown fail "$@" 2>"$dir/$name.log" &
+	"$B/nrtd" extender --kubeconfig "$admin" --http "127.0.0.1:$port" --advertise 127.0.0.1 --unknown fail "$@" 2>"$dir/$name.log" &
 	pid=$!
 	pids="$pids $pid"
 }
@@ -66,7 +66,7 @@ for name in node-a node-b; do
 	"$B/nrtd" dump --sysroot "$dir/node" --node-name $name -o json 2>"$dir/err" | tr -d '\n' >"$dir/$name.json"
 	printf 'request POST %s application/json %s\n' "$nrts" "$(cat "$dir/$name.json")"
 done | as_admin
-begin one
+begin one --promise-timeout 30m
 one=$pid at=$port
 check "the extender is ready" within ready "$at"
 check "a pod gets a node" takes "$at" first 7 node-a

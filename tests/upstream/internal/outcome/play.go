@@ -358,7 +358,8 @@ func (p *play) startExtender(ctx context.Context) (err error) {
 		held = lease
 	}
 	for i := range p.Replicas {
-		e, err := newExtender(p.Nrtd, filepath.Join(p.dir, fmt.Sprintf("extender-%d.log", i)), "--kubeconfig", p.kubeconfig("admin"), "--lease", held)
+		e, err := newExtender(p.Nrtd, filepath.Join(p.dir, fmt.Sprintf("extender-%d.log", i)), "--kubeconfig", p.kubeconfig("admin"), "--lease", held,
+			"--advertise", "127.0.0.1")
 		if err != nil {
 			return err
 		}
