@@ -9,7 +9,9 @@
 #include "common/duration.h"
 #include "common/vec.h"
 
-#define CHANGE_INTERVAL_MS 500u /* at most two publications a second, however much changes */
+/* Publications of changes: two at once, for the two ends of an admission, and two a second, however much changes. */
+#define CHANGE_INTERVAL_MS 500u
+#define CHANGE_BURST       2u
 /* An annotation's name behind the slash has 63 bytes at most. */
 #define SHAPE_NAME_MAX (63u - (sizeof("fit-score.") - 1))
 
@@ -203,7 +205,7 @@ int stage_daemon(const struct options *options, struct loop_config *ret, struct 
 	if (r < 0)
 		return r;
 	ret->coalesce_ms = milliseconds(options, OPT_COALESCE);
-	ret->interval_ms = CHANGE_INTERVAL_MS;
+	ret->changes = (struct budget){.interval_ms = CHANGE_INTERVAL_MS, .burst = CHANGE_BURST};
 	ret->poll_ms = milliseconds(options, OPT_POLL);
 	return 0;
 }

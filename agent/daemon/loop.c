@@ -458,7 +458,7 @@ int loop_run(const struct loop_config *config, struct err *err)
 	struct loop l = {
 		.config = config,
 		.schedule = {.coalesce_ms = config->coalesce_ms,
-			.interval_ms = config->interval_ms,
+			.changes = config->changes,
 			.poll_ms = config->poll_ms,
 			.again_at = SCHEDULE_NEVER},
 		.health = {.lock = PTHREAD_MUTEX_INITIALIZER, .heartbeat = now_ms()},

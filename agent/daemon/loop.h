@@ -6,6 +6,7 @@
  */
 #include <stdatomic.h>
 
+#include "agent/base/budget.h"
 #include "agent/daemon/http.h"
 #include "agent/daemon/reconcile.h"
 
@@ -15,7 +16,8 @@ struct loop_config {
 	atomic_bool *cancel; /* set when the process is to end: requests under way give up */
 	const char *lock;    /* file; NULL = none */
 	struct http_listen http;
-	uint64_t coalesce_ms, interval_ms, poll_ms;
+	uint64_t coalesce_ms, poll_ms; /* see struct schedule */
+	struct budget changes;
 	/* For tests, 0 = what the daemon has: how often the worker is looked at, how long a run may last, for
 	 * how long it may fail and still be ready. */
 	uint64_t look_ms, run_max_ms, stale_ms;

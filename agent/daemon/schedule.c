@@ -9,6 +9,13 @@ void schedule_mark(struct schedule *s, uint64_t now)
 	s->marked_at = now;
 }
 
+static uint64_t latest(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t of_two = a > b ? a : b;
+
+	return of_two > c ? of_two : c;
+}
+
 uint64_t schedule_due(const struct schedule *s)
 {
 	uint64_t due = SCHEDULE_NEVER;
@@ -18,9 +25,7 @@ uint64_t schedule_due(const struct schedule *s)
 	if (!s->has_run)
 		return 0;
 	if (s->marked) {
-		due = s->marked_at + s->coalesce_ms;
-		if (s->has_published && due < s->published + s->interval_ms)
-			due = s->published + s->interval_ms;
+		due = latest(s->marked_at, s->last_run + s->coalesce_ms, budget_at(&s->changes));
 	}
 	if (s->poll_ms > 0 && s->last_run + s->poll_ms < due)
 		due = s->last_run + s->poll_ms;
@@ -38,10 +43,8 @@ void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since)
 
 void schedule_end(struct schedule *s, bool published, uint64_t again_at)
 {
-	if (published) {
-		s->published = s->last_run;
-		s->has_published = true;
-	}
+	if (published)
+		budget_take(&s->changes, s->last_run);
 	s->running = false;
 	s->again_at = again_at;
 }

@@ -7,25 +7,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/base/budget.h"
+
 #define SCHEDULE_NEVER UINT64_MAX
 
 struct schedule {
-	uint64_t coalesce_ms; /* marks that come this soon after the first are one change */
-	uint64_t interval_ms; /* least time from a run that published to the next for a change */
-	uint64_t poll_ms;     /* run at least this often; 0 = do not */
+	uint64_t coalesce_ms;  /* marks that come this soon after a run began wait for each other */
+	struct budget changes; /* of runs that publish a change */
+	uint64_t poll_ms;      /* run at least this often; 0 = do not */
 	bool marked, running;
 	uint64_t marked_at; /* the first mark that no run has answered */
 	uint64_t last_run;  /* beginning of the last run; valid once has_run */
 	bool has_run;
-	uint64_t published; /* beginning of the last run that published; valid once has_published */
-	bool has_published;
 	uint64_t again_at; /* what the last run asked for, SCHEDULE_NEVER = nothing */
 };
 
 /* Something may have changed. */
 void schedule_mark(struct schedule *s, uint64_t now);
 
-/* The time from which on a run is due; SCHEDULE_NEVER while one is under way. */
+/*
+ * The time from which on a run is due; SCHEDULE_NEVER while one is under way. The first mark is answered at once: while a
+ * pod is admitted each file that the kubelet writes takes something away, so what lies between two of them is nearer to
+ * the truth than what is published. What follows is gathered.
+ */
 uint64_t schedule_due(const struct schedule *s);
 
 /* A run begins; it answers every mark so far. *ret_since is the time of the first of them, `now` without any.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/base/budget.h"
 #include "agent/base/json.h"
 #include "agent/base/node_name.h"
 #include "agent/publish/backoff.h"
@@ -14,14 +15,15 @@
 #define REFRESH_MS       600000u
 #define REFRESH_PERCENT  10u
 #define NRT_INTERVAL_MS  500u
+#define NRT_BURST        2u
 #define NODE_INTERVAL_MS 5000u
+#define NODE_BURST       6u
 #define BODY_MAX         ((size_t)1 << 20)
 
 /* One of the two things that are written, and what keeps it from being written at once. */
 struct kept_object {
 	uint64_t not_before_ms; /* backoff, or what Retry-After said */
-	uint64_t written_ms;    /* when it was last written; 0 = not yet */
-	uint64_t interval_ms;
+	struct budget writes;
 	unsigned failures; /* in a row */
 };
 
@@ -75,10 +77,12 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 		p->options.clock = monotonic_ms;
 	if (!p->options.refresh_ms)
 		p->options.refresh_ms = REFRESH_MS;
-	p->objects[PUBLISH_NRT].interval_ms =
-		options->nrt_interval_ms ? options->nrt_interval_ms : NRT_INTERVAL_MS;
-	p->objects[PUBLISH_NODE].interval_ms =
-		options->node_interval_ms ? options->node_interval_ms : NODE_INTERVAL_MS;
+	p->objects[PUBLISH_NRT].writes = (struct budget){
+		.interval_ms = options->nrt_interval_ms ? options->nrt_interval_ms : NRT_INTERVAL_MS,
+		.burst = NRT_BURST};
+	p->objects[PUBLISH_NODE].writes = (struct budget){
+		.interval_ms = options->node_interval_ms ? options->node_interval_ms : NODE_INTERVAL_MS,
+		.burst = NODE_BURST};
 	if (text_set(&p->node_name, options->node_name) < 0 ||
 		asprintf(&p->nrt_path, PUBLISH_NRT_PATH "%s", options->node_name) < 0 ||
 		asprintf(&p->node_path, PUBLISH_NODE_PATH "%s", options->node_name) < 0)
@@ -106,7 +110,9 @@ void publisher_forget(struct publisher *p)
 	p->node_known = false;
 	free(TAKE(p->written_hash));
 	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT; i++)
-		p->objects[i] = (struct kept_object){.interval_ms = p->objects[i].interval_ms};
+		p->objects[i] =
+			(struct kept_object){.writes = {.interval_ms = p->objects[i].writes.interval_ms,
+						     .burst = p->objects[i].writes.burst}};
 }
 
 /* ---- one request */
@@ -213,7 +219,7 @@ static enum publish_outcome write_node(struct publisher *p, const struct doc *pa
 
 static uint64_t allowed_at(const struct kept_object *t)
 {
-	uint64_t spaced = t->written_ms ? t->written_ms + t->interval_ms : 0;
+	uint64_t spaced = budget_at(&t->writes);
 
 	return spaced > t->not_before_ms ? spaced : t->not_before_ms;
 }
@@ -278,7 +284,7 @@ static enum publish_outcome step_nrt(
 	outcome = write_nrt(p, want, err);
 	settle(p, PUBLISH_NRT, outcome);
 	if (outcome == PUBLISH_WRITTEN)
-		p->objects[PUBLISH_NRT].written_ms = now_ms;
+		budget_take(&p->objects[PUBLISH_NRT].writes, now_ms);
 	return outcome;
 }
 
@@ -314,7 +320,7 @@ static enum publish_outcome step_node(
 	outcome = write_node(p, &patch, err);
 	settle(p, PUBLISH_NODE, outcome);
 	if (outcome == PUBLISH_WRITTEN)
-		p->objects[PUBLISH_NODE].written_ms = now_ms;
+		budget_take(&p->objects[PUBLISH_NODE].writes, now_ms);
 	return outcome;
 }
 

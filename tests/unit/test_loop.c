@@ -210,7 +210,7 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 		.cancel = &b->cancel,
 		.http = {.address = "127.0.0.1", .port = free_port()},
 		.coalesce_ms = 5,
-		.interval_ms = 10,
+		.changes = {.interval_ms = 10, .burst = 1},
 		.poll_ms = 50,
 		.look_ms = 50,
 		.run_max_ms = 300,

@@ -287,6 +287,40 @@ static void a_backoff_begins_when_the_attempt_ends(void **state)
 	bench_close(&b);
 }
 
+/* The object twice and the Node six times at once, then at their intervals. */
+static void writes_have_a_budget(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = "{}"}, /* the object */
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = "{}"}, /* the object again, with nothing for the Node */
+		{.status = 200, .body = "{}"},
+	};
+	struct bench b;
+	struct publish_result result;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(
+			publish(&b, "h1", "{\"nrtd.dev/a\":\"b\"}", i < 7 ? 1000 : 6000, &result, NULL), 0);
+		assert_int_equal(result.node, i == 6 ? PUBLISH_DEFERRED : PUBLISH_WRITTEN);
+		if (i == 6)
+			assert_int_equal(result.call_again_ms, 6000);
+	}
+	expect(&b, "h2", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541000);
+	expect(&b, "h3", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541000);
+	expect(&b, "h4", 6000, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 6500);
+	bench_close(&b);
+}
+
 static void no_answer_is_told_apart(void **state)
 {
 	static const struct api_answer slow[] = {{.status = 200, .body = "{}", .delay_ms = 900}};
@@ -474,6 +508,7 @@ int main(void)
 		cmocka_unit_test(keys_of_others_are_refused),
 		cmocka_unit_test(failures_are_retried_with_the_newest_state),
 		cmocka_unit_test(a_backoff_begins_when_the_attempt_ends),
+		cmocka_unit_test(writes_have_a_budget),
 		cmocka_unit_test(no_answer_is_told_apart),
 		cmocka_unit_test(a_request_under_way_ends_when_cancelled),
 		cmocka_unit_test(a_resolver_that_stands_still_holds_up_nothing),
