@@ -23,9 +23,12 @@ static int print_change(const struct doc *doc, uint64_t *last, enum publish_outc
 	*ret = hash == *last ? PUBLISH_UNCHANGED : PUBLISH_WRITTEN;
 	if (hash == *last)
 		return 0;
+	/* The end is marked: a reader of a pipe sees that all of the document has come. */
 	r = output_write("---\n", 4);
 	if (r == 0)
 		r = output_write(text.text, text.len);
+	if (r == 0)
+		r = output_write("...\n", 4);
 	if (r < 0)
 		return err_set(err, r, "cannot print: %s", strerror(-r));
 	*last = hash;

@@ -84,6 +84,7 @@ sleep 0.3
 before=$(objects)
 files=$(find /proc/"$pid"/fd -mindepth 1 | wc -l)
 check "one object for one state" test "$before" -eq 1
+check "documents begin and end" test "$(grep -cx -e --- "$dir/out") $(grep -cx '\.\.\.' "$dir/out") $(tail -n 1 "$dir/out")" = "2 2 ..."
 state 0,5-31 '"uid-1":{"app":"1-4"}'
 until_printed "CPUs that are taken" 30 'allocatable: "15", available: "11"'
 state 0-31 ""

@@ -3,7 +3,6 @@
 package invariant
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -61,31 +60,27 @@ func publish(log, program string, flags ...string) (*publisher, error) {
 	return p, nil
 }
 
-// pauseOfText is how long nothing may come within a document.
-const pauseOfText = 4 * time.Millisecond
+// endOfDocument is the line behind a document that is whole.
+const endOfDocument = "\n...\n"
 
-// read takes the documents off the pipe. Nothing says that one is whole; it is when no more comes.
+// read takes the documents off the pipe.
 func (p *publisher) read(out *os.File) {
 	defer out.Close()
-	var text bytes.Buffer
-	var at time.Time // when its last part came
+	text := ""
 	part := make([]byte, 1<<16)
 	for {
-		if text.Len() > 0 {
-			out.SetReadDeadline(time.Now().Add(pauseOfText))
-		} else {
-			out.SetReadDeadline(time.Time{})
-		}
 		n, err := out.Read(part)
-		if n > 0 {
-			at = time.Now()
-			text.Write(part[:n])
+		at := time.Now()
+		text += string(part[:n])
+		for {
+			document, rest, whole := strings.Cut(text, endOfDocument)
+			if !whole {
+				break
+			}
+			p.take(document, at)
+			text = rest
 		}
 		if err != nil {
-			p.take(text.String(), at)
-			text.Reset()
-		}
-		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			p.mu.Lock()
 			p.failure = errors.Join(p.failure, fmt.Errorf("nrtd has ended: %w", err))
 			p.mu.Unlock()
@@ -94,16 +89,14 @@ func (p *publisher) read(out *os.File) {
 	}
 }
 
-func (p *publisher) take(text string, at time.Time) {
+func (p *publisher) take(document string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, document := range strings.Split(text, "---\n") {
-		var got topologyv1alpha2.NodeResourceTopology
-		if err := yaml.Unmarshal([]byte(document), &got); err != nil {
-			p.failure = errors.Join(p.failure, fmt.Errorf("nrtd printed %.200q: %w", document, err))
-		} else if got.Kind == "NodeResourceTopology" {
-			p.objects = append(p.objects, object{at, amountsOf(&got)})
-		}
+	var got topologyv1alpha2.NodeResourceTopology
+	if err := yaml.Unmarshal([]byte(document), &got); err != nil {
+		p.failure = errors.Join(p.failure, fmt.Errorf("nrtd printed %.200q: %w", document, err))
+	} else if got.Kind == "NodeResourceTopology" {
+		p.objects = append(p.objects, object{at, amountsOf(&got)})
 	}
 }
 
