@@ -162,7 +162,7 @@ try_upstream() {
 		if [ -n "$result" ]; then count "$row" "$result"; else left+=("$row"); fi
 	done
 	[ ${#left[@]} -gt 0 ] || return 0
-	tests/upstream/build.sh controlplane managers rundaemon || status=$?
+	UPSTREAM_BUILT='' tests/upstream/build.sh controlplane managers rundaemon || status=$?
 	[ $status -ne 77 ] || return 0
 	[ $status -eq 0 ] || return 1
 	rm -rf "$work/upstream" && mkdir -p "$work/upstream" && ln -s "$top/build/upstream" "$work/upstream/upstream"
@@ -192,9 +192,10 @@ try_upstream() {
 	tests/upstream/cluster.sh stop "$work/cluster"
 }
 
-# with_go: the control plane can be built; it is not built again in the copy
+# with_go: the control plane can be built; it is not built again in the copy, where Go would take it for another program
 with_go() {
-	tests/upstream/build.sh controlplane && mkdir -p "$tree/build" && ln -sfn "$top/build/upstream" "$tree/build/upstream"
+	tests/upstream/build.sh controlplane && mkdir -p "$tree/build" && ln -sfn "$top/build/upstream" "$tree/build/upstream" &&
+		export UPSTREAM_BUILT=1
 }
 
 try_rows() {

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # build.sh [PROGRAM...]: build the programs of tests/upstream/cmd (all, or those named) into build/upstream.
 # Exit status 77, after a line that begins with "skipped:", when this machine has no Go or cannot get the modules.
+# With UPSTREAM_BUILT they are there already: a caller that tries many programs of nrtd has built them once.
 set -eu
+[ -z "${UPSTREAM_BUILT:-}" ] || exit 0
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)
 if ! command -v go >/dev/null 2>&1; then
