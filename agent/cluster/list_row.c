@@ -64,8 +64,7 @@ static int fill_devices(struct list_row *row, const struct device_inventory *dev
 			device->free += resource->devices[d].healthy && !resource->devices[d].allocated;
 		}
 	}
-	if (row->n_devices > 0)
-		qsort(row->devices, row->n_devices, sizeof(*row->devices), by_resource);
+	qsort(row->devices, row->n_devices, sizeof(*row->devices), by_resource);
 	return 0;
 }
 

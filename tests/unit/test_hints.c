@@ -129,6 +129,28 @@ static void labels_are_off_by_default(void **state)
 	assert_int_equal(annotations.n_items, 1);
 }
 
+static void hints_that_are_too_large_are_left_out(void **state)
+{
+	static const char *const shapes[] = {"small=cpu=4,memory=1Gi", NULL};
+	CLEANUP(hints_config_release) struct hints_config config = {0};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+
+	(void)state;
+	observation_init(&o);
+	observe_node(&o);
+	assert_int_equal(read_config(shapes, true, &config, NULL), 0);
+	config.max_size = 32;
+	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, &o.notes), 0);
+	assert_int_equal(annotations.n_items, 1);
+	test_assert_text("small", value_of(&annotations, "nrtd.dev/fit-score.small"), "94");
+	assert_int_equal(labels.n_items, 2);
+	assert_int_equal(o.notes.lines.n_items, 1);
+	assert_non_null(strstr(o.notes.lines.items[0], "fit hints are left out: "));
+	assert_non_null(strstr(o.notes.lines.items[0], "at most 32 are allowed"));
+}
+
 static void bad_shapes_are_named(void **state)
 {
 	static const struct {
@@ -166,6 +188,7 @@ int main(void)
 		cmocka_unit_test(a_node_carries_its_hints),
 		cmocka_unit_test(a_shape_that_the_kubelet_refuses_scores_0),
 		cmocka_unit_test(labels_are_off_by_default),
+		cmocka_unit_test(hints_that_are_too_large_are_left_out),
 		cmocka_unit_test(bad_shapes_are_named),
 	};
 

@@ -51,6 +51,26 @@ static void what_is_there(void **state)
 	test_assert_text("known", row.unknown, "");
 }
 
+/* A zone that says nothing of CPUs has none that are free. */
+static void a_numa_node_without_cpus(void **state)
+{
+	CLEANUP(list_row_release) struct list_row row = {0};
+	CLEANUP(observation_release) struct observation o;
+	struct inventory_amount *amount;
+
+	(void)state;
+	observation_init(&o);
+	observe_node(&o);
+	amount = inventory_amount(&o.node.inventory, 1, (size_t)inventory_resource(&o.node.inventory, "cpu"));
+	amount->present = false;
+	row_of(&o, NULL, &row);
+	assert_true(row.numa[0].has_cpus);
+	assert_false(row.numa[1].has_cpus);
+	assert_int_equal(row.numa[1].id, 1);
+	assert_int_equal(row.free, 11);
+	assert_int_equal(row.allocatable, 15);
+}
+
 static void the_largest_pods(void **state)
 {
 	static const struct {
@@ -172,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_there),
+		cmocka_unit_test(a_numa_node_without_cpus),
 		cmocka_unit_test(the_largest_pods),
 		cmocka_unit_test(what_is_stranded),
 		cmocka_unit_test(what_is_not_known),

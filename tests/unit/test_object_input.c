@@ -115,11 +115,63 @@ static void a_list_has_a_size(void **state)
 	test_assert_text("error", err.text, "more than 200000 objects");
 }
 
+/* The names of the nodes, in the order in which they are read. */
+static int add_name(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	(void)kind;
+	(void)err;
+	strbuf_addf(data, "%s ", doc_string(doc_get(doc_get(object, "metadata"), "name")));
+	return 0;
+}
+
+static void write_object(const char *dir, const char *file, const char *node)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		"{\"kind\": \"NodeResourceTopology\", \"metadata\": {\"name\": \"%s\"}, \"zones\": []}",
+		node);
+	test_write_file(dir, file, text);
+}
+
+static void a_folder_is_read_by_its_files_names(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(test_rmtree) char *other = test_tmpdir();
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(256);
+	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(512);
+	struct err err = {""};
+
+	(void)state;
+	write_object(dir, "b.yaml", "yaml");
+	write_object(dir, "c.yml", "yml");
+	write_object(dir, "a.json", "json");
+	write_object(dir, ".json", "hidden");
+	write_object(dir, ".d.json", "hidden");
+	test_write_file(dir, "e.txt", "{");
+	test_write_file(dir, "json", "{");
+	test_write_file(dir, "f.json.gz", "{");
+	assert_int_equal(object_input_read(dir, 1u << OBJECT_NRT, add_name, &names, &err), 0);
+	test_assert_text("names", names.text, "json yaml yml ");
+
+	test_write_file(other, "e.txt", "{");
+	assert_int_equal(object_input_read(other, 1u << OBJECT_NRT, add_name, &names, &err), -EINVAL);
+	strbuf_addf(&want, "'%s' holds no .yaml, .yml or .json file", other);
+	test_assert_text("none", err.text, want.text);
+	/* One broken file ends it, with its name. */
+	test_write_file(dir, "b.yaml", "kind: [");
+	strbuf_reset(&names);
+	assert_int_equal(object_input_read(dir, 1u << OBJECT_NRT, add_name, &names, &err), -EINVAL);
+	test_assert_text("names", names.text, "json ");
+	assert_non_null(strstr(err.text, "/b.yaml: "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_object_has_a_size),
 		cmocka_unit_test(a_list_has_a_size),
+		cmocka_unit_test(a_folder_is_read_by_its_files_names),
 	};
 
 	return cmocka_run_group_tests_name("object_input", tests, NULL, NULL);

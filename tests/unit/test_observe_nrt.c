@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/base/json.h"
 #include "agent/render/nrt.h"
 #include "agent/cluster/observe_nrt.h"
 #include "agent/show/show.h"
@@ -58,6 +59,26 @@ static void an_object_tells_what_was_published(void **state)
 	assert_int_equal(again.node.settings.memory_manager, o.node.settings.memory_manager);
 	assert_int_equal(again.node.settings.topology.policy, o.node.settings.topology.policy);
 	assert_int_equal(again.node.settings.topology.scope, o.node.settings.topology.scope);
+	assert_int_equal(again.notes.lines.n_items, 1);
+	test_assert_text("note", again.notes.lines.items[0],
+		"drawn from a NodeResourceTopology object: it does not say who holds what");
+}
+
+static void an_object_without_cpus_says_so(void **state)
+{
+	static const char text[] =
+		"{\"metadata\":{\"name\":\"n\"},\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\",\"resources\":"
+		"[{\"name\":\"cpu\",\"capacity\":\"4\",\"allocatable\":\"4\",\"available\":\"4\"}]}]}";
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+	(void)state;
+	observation_init(&o);
+	assert_int_equal(json_parse(text, sizeof(text) - 1, &object, NULL), 0);
+	assert_int_equal(observe_nrt(&object, &o, NULL), 0);
+	assert_int_equal(o.notes.lines.n_items, 2);
+	test_assert_text("note", o.notes.lines.items[1],
+		"zones without the attribute 'cpus': their CPUs are counted, not drawn");
 }
 
 /* ---- objects that somebody has broken */
@@ -190,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_object_tells_what_was_published),
+		cmocka_unit_test(an_object_without_cpus_says_so),
 		cmocka_unit_test(a_damaged_object_is_drawn_or_refused),
 		cmocka_unit_test(cpus_are_limited),
 	};
