@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# cluster.sh start DIR [OPTION...] | kill DIR | stop DIR | run [OPTION...] | manifests: a real control plane on this
+# cluster.sh start DIR [OPTION...] | kill DIR | compact DIR | stop DIR | run [OPTION...] | manifests: a real control plane on this
 # machine's loopback.
 # start leaves it running in the background and returns when it is ready; stop ends it; kill does so without a chance to
-# end well, and start DIR -resume goes on at the same address with what it had. run stays in the foreground
+# end well, and start DIR -resume goes on at the same address with what it had. compact has etcd forget all but what is there
+# now. run stays in the foreground
 # until Ctrl-C; manifests prints what each applies at its start. DIR gets admin.kubeconfig and, for each node of
 # -nodes, kubelet-NODE.kubeconfig (the node's own identity) and agent-NODE.kubeconfig (a service account token bound to a
 # pod on that node).
@@ -47,6 +48,14 @@ start)
 	;;
 kill)
 	kill -KILL "$(cat "$2/controlplane.pid")"
+	;;
+compact)
+	kill -USR1 "$(cat "$2/controlplane.pid")"
+	for _ in $(seq 300); do
+		! grep '^compacted [0-9]* <nil>' "$2/controlplane.out" || exit 0
+		sleep 0.2
+	done
+	exit 1
 	;;
 stop)
 	pid=$(cat "$2/controlplane.pid")

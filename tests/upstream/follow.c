@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * follow KUBECONFIG PATH [PAGE]: what a reflector hands on, a line each: "begin", "object NAME", "gone NAME", "end".
+ * follow KUBECONFIG PATH [PAGE [STOP]]: what a reflector hands on, a line each: "begin", "object NAME", "gone NAME", "end".
+ * With the STOPth object it stops itself until SIGCONT.
  * follow KUBECONFIG lease NAMESPACE/NAME IDENTITY: takes part in a lease: "held" or "not held" when that changes.
  *
  * Until SIGTERM or SIGINT; then how often what has happened, or the lease is given up.
@@ -41,8 +42,12 @@ static int on_begin(void *ctx)
 
 static int on_object(void *ctx, struct doc *object)
 {
-	(void)ctx;
-	return say("object", object);
+	unsigned long *left = ctx;
+	int r = say("object", object);
+
+	if (*left > 0 && --*left == 0)
+		raise(SIGSTOP);
+	return r;
 }
 
 static int on_gone(void *ctx, struct doc *object)
@@ -62,14 +67,14 @@ static void on_alive(void *ctx)
 	(void)ctx;
 }
 
-static int follow(
-	const struct credentials_options *credentials, const char *path, unsigned page, struct err *err)
+static int follow(const struct credentials_options *credentials, const char *path, unsigned page,
+	unsigned long stop, struct err *err)
 {
 	static const struct reflector_events events = {on_begin, on_object, on_gone, on_end, on_alive};
 	const struct reflector_options options = {.path = path, .page = page};
 	struct reflector *reflector;
 	struct reflector_counts c;
-	int r = reflector_new(&options, credentials, &events, NULL, &cancel, &reflector, err);
+	int r = reflector_new(&options, credentials, &events, &stop, &cancel, &reflector, err);
 
 	if (r < 0)
 		return r;
@@ -122,8 +127,8 @@ int main(int argc, char **argv)
 	struct err err = {""};
 	int r;
 
-	if (!is_lease && argc != 3 && argc != 4) {
-		fputs("usage: follow KUBECONFIG PATH [PAGE] | follow KUBECONFIG lease NAMESPACE/NAME IDENTITY\n",
+	if (!is_lease && (argc < 3 || argc > 5)) {
+		fputs("usage: follow KUBECONFIG PATH [PAGE [STOP]] | follow KUBECONFIG lease NAMESPACE/NAME IDENTITY\n",
 			stderr);
 		return 2;
 	}
@@ -132,7 +137,7 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	r = is_lease ? take_part(&credentials, argv[3], argv[4], &err)
 		     : follow(&credentials, argv[2], argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0,
-			       &err);
+			       argc > 4 ? strtoul(argv[4], NULL, 10) : 0, &err);
 	if (r < 0)
 		fprintf(stderr, "follow: %s\n", err.text);
 	return r < 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // controlplane runs etcd, kube-apiserver and kube-scheduler in one process, on the loopback, until it is told to stop
-// by SIGINT or SIGTERM, or its time is over.
+// by SIGINT or SIGTERM, or its time is over. SIGUSR1 has etcd forget all revisions but the last.
 package main
 
 import (
@@ -71,11 +71,20 @@ func run(dir string, timeout time.Duration, options controlplane.Options) (err e
 		return err
 	}
 	fmt.Printf("ready %s in %.1f s\nexport KUBECONFIG=%s\n", plane.URL(), time.Since(started).Seconds(), plane.Kubeconfig("admin"))
-	select {
-	case <-stop:
-	case <-time.After(timeout):
-		fmt.Println("time is over")
-	case err = <-plane.Ended():
+	compact := make(chan os.Signal, 1)
+	signal.Notify(compact, syscall.SIGUSR1)
+	for late, ended := time.After(timeout), false; !ended; {
+		select {
+		case <-compact:
+			revision, err := plane.Compact()
+			fmt.Println("compacted", revision, err)
+			continue
+		case <-stop:
+		case <-late:
+			fmt.Println("time is over")
+		case err = <-plane.Ended():
+		}
+		ended = true
 	}
 	err = errors.Join(err, plane.Stop())
 	fmt.Println("stopped")

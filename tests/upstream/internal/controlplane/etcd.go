@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 )
@@ -50,4 +51,11 @@ func startEtcd(ctx context.Context, dir string, pki *authority) (*embed.Etcd, er
 		etcd.Close()
 		return nil, fmt.Errorf("etcd was not ready in time: %w", ctx.Err())
 	}
+}
+
+// Compact has etcd forget all revisions before the last, which it returns.
+func (c *ControlPlane) Compact() (int64, error) {
+	revision := c.etcd.Server.KV().Rev()
+	_, err := c.etcd.Server.Compact(context.Background(), &etcdserverpb.CompactionRequest{Revision: revision, Physical: true})
+	return revision, err
 }
