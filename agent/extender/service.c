@@ -156,6 +156,12 @@ static bool is_stale(const struct service *s)
 	return silent_ms(s) > s->config.max_stale_ms;
 }
 
+/* What it has is too old, and it is to answer as if it were not there. */
+static bool is_open(const struct service *s)
+{
+	return s->config.stale_open && is_stale(s);
+}
+
 /* Why no question is answered or sent on, "" when they are. */
 static void find_reason(const struct service *s, struct strbuf *line)
 {
@@ -244,7 +250,7 @@ static enum result filter(struct service *s, struct wire_args *args, struct strb
 	enum result result;
 	LOCKED(s);
 
-	if (is_stale(s) && s->config.stale_open) {
+	if (is_open(s)) {
 		answer.verdicts = calloc(args->n_names + 1, sizeof(*answer.verdicts));
 		result = answer.verdicts ? RESULT_STALE : RESULT_FAILED;
 	} else if (answer_filter(&s->book, &s->config.answer, args, now_ms(), &answer) < 0) {
@@ -272,8 +278,13 @@ static enum result prioritize(struct service *s, struct wire_args *args, struct 
 	enum result result = RESULT_PASSED;
 	LOCKED(s);
 
-	if (answer_prioritize(&s->book, &s->config.answer, args, &answer) < 0 ||
-		wire_priorities_print(args, answer.scores, reply) < 0)
+	if (is_open(s)) { /* no node before another */
+		answer.scores = calloc(args->n_names + 1, sizeof(*answer.scores));
+		result = answer.scores ? RESULT_STALE : RESULT_FAILED;
+	} else if (answer_prioritize(&s->book, &s->config.answer, args, &answer) < 0) {
+		result = RESULT_FAILED;
+	}
+	if (result != RESULT_FAILED && wire_priorities_print(args, answer.scores, reply) < 0)
 		result = RESULT_FAILED;
 	answer_release(&answer, &s->book);
 	return result;
@@ -289,6 +300,9 @@ static enum result preempt(
 
 	if (r < 0)
 		return r == -EINVAL ? RESULT_BAD : RESULT_FAILED;
+	if (is_open(s)) /* the scheduler's own victims */
+		return wire_preemption_print(args.items, args.n_items, reply) < 0 ? RESULT_FAILED
+										  : RESULT_STALE;
 	if (answer_preempt(&s->book, &s->config.answer, &args, &kept) < 0 ||
 		wire_preemption_print(args.items, kept, reply) < 0)
 		return RESULT_FAILED;
