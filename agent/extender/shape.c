@@ -10,17 +10,25 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "scoring/request.h"
 
 #define KEY_MAX ((size_t)1 << 20)
+
+static void forget_verdicts(struct shape *shape)
+{
+	for (size_t i = 0; i < shape->verdicts_size; i++)
+		free(shape->verdicts[i].reason);
+	free(shape->verdicts);
+	shape->verdicts = NULL;
+	shape->verdicts_size = 0;
+}
 
 static void shape_free(void *item)
 {
 	struct shape *shape = item;
 
-	for (size_t i = 0; i < shape->verdicts_size; i++)
-		free(shape->verdicts[i].reason);
-	free(shape->verdicts);
+	forget_verdicts(shape);
 	pod_request_release(&shape->pod);
 	resource_list_release(&shape->wanted);
 	free(shape->key);
@@ -117,6 +125,9 @@ static void discard(struct shapes *s, struct shape *shape)
 		return;
 	tdelete(shape, &s->by_key, by_key);
 	s->n--;
+	for (size_t i = 0; i < SHAPES_JUDGED; i++)
+		if (s->judged[i] == shape)
+			s->judged[i] = NULL;
 	shape_free(shape);
 }
 
@@ -129,4 +140,29 @@ void shapes_drop(struct shapes *s, struct shape *shape)
 	s->idle[s->next] = shape;
 	s->next = (s->next + 1) % SHAPES_IDLE;
 	shape->idle = true;
+}
+
+/* An empty place among those with verdicts, or that of the one that was asked about the longest ago. */
+static struct shape **find_place(struct shapes *s)
+{
+	struct shape **found = &s->judged[0];
+
+	for (size_t i = 1; i < SHAPES_JUDGED && *found; i++)
+		if (!s->judged[i] || s->judged[i]->asked < (*found)->asked)
+			found = &s->judged[i];
+	return found;
+}
+
+int shapes_make_room(struct shapes *s, struct shape *shape, size_t n_nodes)
+{
+	struct shape **place;
+
+	shape->asked = ++s->n_asked;
+	if (shape->verdicts_size == 0) {
+		place = find_place(s);
+		if (*place)
+			forget_verdicts(*place);
+		*place = shape;
+	}
+	return vec_grow(&shape->verdicts, &shape->verdicts_size, n_nodes, sizeof(*shape->verdicts));
 }

@@ -40,16 +40,20 @@ struct shape {
 	char *key;                /* all of the above as text */
 	size_t users;             /* who keeps it */
 	bool idle;                /* it is among those that are kept without any */
+	uint64_t asked;           /* when it was asked about last, by the count of such questions */
 	struct verdict *verdicts; /* by the node's slot; of verdicts.c */
 	size_t verdicts_size;
 };
 
-#define SHAPES_IDLE 64u /* are kept without a user: pods that wait are asked about again and again */
+#define SHAPES_IDLE   64u /* are kept without a user: pods that wait are asked about again and again */
+#define SHAPES_JUDGED 64u /* have verdicts: up to 1 MB each, of 5000 nodes with reasons */
 
 /* All of them. */
 struct shapes {
 	void *by_key; /* of tsearch(3), struct shape */
 	size_t n;
+	struct shape *judged[SHAPES_JUDGED]; /* those that have verdicts */
+	uint64_t n_asked;
 	struct shape *idle[SHAPES_IDLE]; /* a ring of those that had no user once, the next to go at `next` */
 	size_t next;
 };
@@ -61,3 +65,7 @@ int shapes_take(struct shapes *s, struct pod_request *pod, struct shape **ret);
 
 /* One user less; without any it is freed some time later. NULL is fine. */
 void shapes_drop(struct shapes *s, struct shape *shape);
+
+/* Room for verdicts of so many nodes. The shape that was not asked about for the longest time may lose its own: so many have
+ * any as SHAPES_JUDGED says. 0 or -ENOMEM. */
+int shapes_make_room(struct shapes *s, struct shape *shape, size_t n_nodes);

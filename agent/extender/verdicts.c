@@ -7,7 +7,6 @@
 
 #include "agent/extender/forecast.h"
 #include "common/cleanup.h"
-#include "common/vec.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
 
@@ -223,7 +222,7 @@ int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum
 	struct verdict *slot, fresh = {.version = node->version};
 	int r;
 
-	if (vec_grow(&shape->verdicts, &shape->verdicts_size, b->n_nodes, sizeof(*slot)) < 0)
+	if (shapes_make_room(&b->shapes, shape, b->n_nodes) < 0)
 		return -ENOMEM;
 	slot = &shape->verdicts[node->slot];
 	if (!is_right(slot, node, shape)) {

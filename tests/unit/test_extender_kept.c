@@ -144,10 +144,48 @@ static void what_is_kept_is_what_is_found_anew(void **state)
 	}
 }
 
+/* Pods of more shapes than may have verdicts, all of which stay: verdicts of those asked about last are kept. */
+static void not_every_shape_keeps_its_verdicts(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
+	struct shape *shapes[2 * SHAPES_JUDGED];
+	struct copy copies[2 * SHAPES_JUDGED];
+
+	(void)state;
+	extender_cluster_init(&c, setups, 1);
+	extender_cluster_publish(&c, 0, 0);
+	for (size_t round = 0; round < 3; round++) {
+		size_t n_judged = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+			struct pod_request pod;
+			struct copy copy;
+			char text[32];
+
+			snprintf(text, sizeof(text), "app cpu=%zu memory=%zuMi", i % 8 + 1, i + 1);
+			pod_from_text(&pod, text);
+			assert_int_equal(shapes_take(&c.book.shapes, &pod, &shapes[i]), 0);
+			pod_request_release(&pod);
+			judge(&c, shapes[0], c.names[0], &copy);
+			judge(&c, shapes[i], c.names[0], &copy);
+			if (round > 0)
+				assert_memory_equal(&copy, &copies[i], sizeof(copy));
+			copies[i] = copy;
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+			n_judged += shapes[i]->verdicts_size > 0;
+		assert_int_equal(n_judged, SHAPES_JUDGED);
+		assert_true(shapes[0]->verdicts_size > 0);
+		assert_true(shapes[ARRAY_SIZE(shapes) - SHAPES_JUDGED + 1]->verdicts_size > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_kept_is_what_is_found_anew),
+		cmocka_unit_test(not_every_shape_keeps_its_verdicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
