@@ -273,6 +273,39 @@ static void unknown_nodes_come_last(void **state)
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=500m"), 0), NODES);
 }
 
+/* What is logged of a question. */
+static void what_became_of_a_question_is_counted(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(extender_cluster_args_release) struct wire_args args, small;
+	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
+	struct answer a = {0};
+
+	(void)state;
+	setups[2].policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	extender_cluster_init(&c, setups, 1);
+	for (size_t i = 0; i + 1 < CLUSTER_NODES; i++)
+		extender_cluster_publish(&c, i, 0);
+	/* More than a NUMA node has: node-2 refuses it, and of node-3 nothing is known. */
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=10 memory=1Gi"), &args);
+	assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &a), 0);
+	assert_int_equal(a.counts.n_asked, CLUSTER_NODES);
+	assert_int_equal(a.counts.n_taking, 2);
+	assert_int_equal(a.counts.n_aligning, 2);
+	assert_int_equal(a.counts.n_unknown, 1);
+	assert_int_equal(a.counts.n_passing, 1);
+	test_assert_text("node", a.counts.node, "node-0");
+	answer_release(&a, &c.book);
+
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=500m"), &small);
+	a = (struct answer){0};
+	assert_int_equal(answer_filter(&c.book, &answer_best, &small, 0, &a), 0);
+	assert_int_equal(a.counts.n_taking, CLUSTER_NODES);
+	assert_int_equal(a.counts.n_passing, CLUSTER_NODES);
+	assert_null(a.counts.node);
+	answer_release(&a, &c.book);
+}
+
 static void a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy(void **state)
 {
 	static const struct answer_config volcano = {.strategy = ANSWER_BY_VOLCANO, .all = true};
@@ -455,6 +488,7 @@ int main(void)
 		cmocka_unit_test(pods_that_hold_nothing_are_not_waited_for),
 		cmocka_unit_test(ties_go_to_the_fullest_place),
 		cmocka_unit_test(unknown_nodes_come_last),
+		cmocka_unit_test(what_became_of_a_question_is_counted),
 		cmocka_unit_test(a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy),
 		cmocka_unit_test(scores_follow_the_strategy),
 		cmocka_unit_test(prioritize_gives_ten_levels_and_promises_nothing),

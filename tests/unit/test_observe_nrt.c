@@ -207,6 +207,67 @@ static void cpus_are_limited(void **state)
 	}
 }
 
+/* A node with one zone and two sockets, whose zone says so much of its CPUs, and in which socket it is. */
+static int observe_one(const char *amounts, const char *socket, struct observation *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		"{\"metadata\":{\"name\":\"n\"},\"zones\":[{\"type\":\"Socket\",\"name\":\"other\"},"
+		"{\"type\":\"Socket\",\"name\":\"%s\"},{\"type\":\"Node\",\"name\":\"node-0\",\"parent\":\"%s\","
+		"\"attributes\":[{\"name\":\"cpus\",\"value\":\"0-3\"}],\"resources\":[{\"name\":\"cpu\",%s}]}]}",
+		socket, socket, amounts);
+	assert_int_equal(json_parse(text, strlen(text), &object, NULL), 0);
+	observation_init(ret);
+	return observe_nrt(&object, ret, err);
+}
+
+#define AMOUNTS "\"capacity\":\"4\",\"allocatable\":\"4\",\"available\":\"4\""
+
+static void amounts_are_not_negative(void **state)
+{
+	static const struct {
+		const char *amounts, *what;
+	} cases[] = {
+		{"\"capacity\":\"-4\",\"allocatable\":\"4\",\"available\":\"4\"", "capacity"},
+		{"\"capacity\":\"4\",\"allocatable\":\"-4\",\"available\":\"4\"", "allocatable"},
+		{"\"capacity\":\"4\",\"allocatable\":\"4\",\"available\":\"-4\"", "available"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(observation_release) struct observation o;
+		char want[128];
+		struct err err = {""};
+
+		snprintf(want, sizeof(want),
+			"NodeResourceTopology 'n': zone 'node-0', resource 'cpu': %s is negative",
+			cases[i].what);
+		assert_int_equal(observe_one(cases[i].amounts, "socket-1", &o, &err), -EINVAL);
+		test_assert_text("error", err.text, want);
+	}
+}
+
+/* By the number in its name; else by its place among the sockets. */
+static void sockets_have_numbers(void **state)
+{
+	static const struct {
+		const char *name;
+		int id;
+	} cases[] = {{"socket-7", 7}, {"socket-65535", 65535}, {"socket-65536", 1}, {"socket-7a", 1},
+		{"socket-", 1}, {"left", 1}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(observation_release) struct observation o;
+
+		assert_int_equal(observe_one(AMOUNTS, cases[i].name, &o, NULL), 0);
+		if (o.node.machine.nodes[0].socket != cases[i].id)
+			fail_msg("%s: %d", cases[i].name, o.node.machine.nodes[0].socket);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +275,8 @@ int main(void)
 		cmocka_unit_test(an_object_without_cpus_says_so),
 		cmocka_unit_test(a_damaged_object_is_drawn_or_refused),
 		cmocka_unit_test(cpus_are_limited),
+		cmocka_unit_test(amounts_are_not_negative),
+		cmocka_unit_test(sockets_have_numbers),
 	};
 
 	return cmocka_run_group_tests_name("observe_nrt", tests, NULL, NULL);

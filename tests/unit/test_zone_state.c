@@ -84,6 +84,8 @@ static void each_policy_decides(void **state)
 		assert_int_equal(zone_state_make("n", &facts, &s, NULL), 0);
 		assert_int_equal(zones.n_nodes, 0); /* it has moved */
 		assert_string_equal(s.node_name, "n");
+		assert_int_equal(hwloc_bitmap_first(s.machine.nodes[0].cpus), 0);
+		assert_int_equal(hwloc_bitmap_last(s.machine.nodes[1].cpus), 31);
 		assert_answer(&s, "app cpu=8 memory=1Gi", KUBELET_ADMITS);
 		assert_answer(&s, "app cpu=9 memory=1Gi", cases[i].nine);
 		assert_answer(&s, "app cpu=6 memory=1Gi; app cpu=6 memory=1Gi", cases[i].two_of_six);
