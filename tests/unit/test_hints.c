@@ -127,6 +127,8 @@ static void labels_are_off_by_default(void **state)
 	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL), 0);
 	assert_int_equal(labels.n_items, 0);
 	assert_int_equal(annotations.n_items, 1);
+	hints_config_release(&config);
+	assert_null(config.shapes);
 }
 
 static void hints_that_are_too_large_are_left_out(void **state)
