@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # extender_load.sh [OPTION...]: how soon `nrtd extender` answers about a pod, with 500 and with 5000 nodes of 8 NUMA nodes
-# each, and the memory it has then. OPTIONs are those of extenderload. B names the build folder.
+# and 20 pods each, and the memory it has then. OPTIONs are those of extenderload. B names the build folder.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // extenderload asks `nrtd extender --nrt FILE` about one pod after the other, as a scheduler does: filter, then prioritize
-// with the nodes that it names. It prints how long that takes with many nodes, and the memory that nrtd has then.
+// with the nodes that it names. It prints how long that takes with many nodes that have pods already, and the memory that
+// nrtd has then.
 package main
 
 import (
@@ -23,6 +24,8 @@ import (
 
 	topologyv1alpha2 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"nrtd.dev/tests/upstream/internal/daemon"
@@ -34,6 +37,7 @@ type load struct {
 	machine string
 	dir     string
 	pods    int
+	bound   int
 	answer  string
 	seed    uint64
 }
@@ -43,6 +47,7 @@ func main() {
 	flag.StringVar(&l.nrtd, "nrtd", "build/nrtd", "the program under test")
 	flag.StringVar(&l.machine, "machine", "", "folder of the machine that every node is")
 	flag.IntVar(&l.pods, "pods", 2000, "pods to ask about")
+	flag.IntVar(&l.bound, "bound", 20, "Burstable pods that each node has; with them there are Nodes")
 	flag.StringVar(&l.answer, "answer", "best", "nrtd extender's --answer")
 	flag.Uint64Var(&l.seed, "seed", 1, "random seed")
 	counts := flag.String("nodes", "500,5000", "numbers of nodes, one after the other")
@@ -77,28 +82,55 @@ func (l *load) run(ctx context.Context, counts []string) (err error) {
 	return nil
 }
 
-// write writes a file of so many objects and returns the nodes' names.
-func write(path string, objects []*topologyv1alpha2.NodeResourceTopology, count int) (names []string, err error) {
+// write writes a file of so many objects, with Nodes and the pods that are there already, and returns the nodes' names.
+func (l *load) write(path string, objects []*topologyv1alpha2.NodeResourceTopology, count int) (names []string, err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	list := topologyv1alpha2.NodeResourceTopologyList{}
-	list.APIVersion, list.Kind = "v1", "List"
+	list := struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Items      []any  `json:"items"`
+	}{"v1", "List", nil}
 	for i := range count {
 		object := *objects[i%len(objects)]
 		object.Name = fmt.Sprintf("node-%04d.example.com", i)
 		names = append(names, object.Name)
 		list.Items = append(list.Items, object)
+		if l.bound > 0 {
+			list.Items = append(list.Items, node(object.Name))
+		}
+		for k := range l.bound {
+			slot := outcome.Slot{MilliCPUs: 100, Memory: 64 << 20}
+			list.Items = append(list.Items, bound(slot.Pod(fmt.Sprintf("deployment-7d9c5b8f6d-%06d", i*l.bound+k)), object.Name))
+		}
 	}
 	return names, json.NewEncoder(f).Encode(list)
+}
+
+// node is a Node of the machine o8x8.
+func node(name string) *v1.Node {
+	n := &v1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: name}}
+	n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("64"), v1.ResourceMemory: resource.MustParse("256Gi"), v1.ResourcePods: resource.MustParse("110")}
+	return n
+}
+
+// bound is the pod as it runs on a node.
+func bound(pod *v1.Pod, node string) *v1.Pod {
+	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	pod.UID = types.UID("bound-" + pod.Name)
+	pod.Namespace = metav1.NamespaceDefault
+	pod.Spec.NodeName = node
+	pod.Status.Phase = v1.PodRunning
+	return pod
 }
 
 // ask asks about every pod and prints a line.
 func (l *load) ask(ctx context.Context, objects []*topologyv1alpha2.NodeResourceTopology, count int) error {
 	path := filepath.Join(l.dir, "objects.json")
-	names, err := write(path, objects, count)
+	names, err := l.write(path, objects, count)
 	if err != nil {
 		return err
 	}
@@ -140,7 +172,7 @@ func (l *load) ask(ctx context.Context, objects []*topologyv1alpha2.NodeResource
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d nodes: filter p50 %s p99 %s max %s, with prioritize p50 %s p99 %s max %s; %d of %d pods fit; RSS %.1f MiB\n", count,
+	fmt.Printf("%d nodes, %d pods on them: filter p50 %s p99 %s max %s, with prioritize p50 %s p99 %s max %s; %d of %d pods fit; RSS %.1f MiB\n", count, count*l.bound,
 		ms(filter, 0.5), ms(filter, 0.99), ms(filter, 1), ms(both, 0.5), ms(both, 0.99), ms(both, 1), placed, l.pods, daemon.MiB(rss))
 	return nil
 }
