@@ -84,6 +84,18 @@ static int by_address(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* Whether the shapes, which are sorted, have more orders than are tried: n! / (n1! n2! ...) of runs of equal ones. */
+static bool too_many_orders(const struct shape *const *order, size_t n)
+{
+	size_t orders = 1, run = 0;
+
+	for (size_t i = 0; i < n && orders <= ORDERS_MAX; i++) {
+		run = i > 0 && order[i] == order[i - 1] ? run + 1 : 1;
+		orders = orders * (i + 1) / run;
+	}
+	return orders > ORDERS_MAX;
+}
+
 int arrivals_admit(struct arrivals *a, const struct shape *shape, bool *ret)
 {
 	size_t n = a->n + 1;
@@ -92,17 +104,18 @@ int arrivals_admit(struct arrivals *a, const struct shape *shape, bool *ret)
 	*ret = true;
 	if (a->n == 0)
 		return 0;
-	if (!a->asked)
-		r = node_asker_init(&a->asker, &a->state);
-	a->asked = r == 0;
 	memcpy(a->tried, a->order, a->n * sizeof(*a->order));
 	a->tried[a->n] = shape;
 	qsort(a->tried + a->n_arrived, n - a->n_arrived, sizeof(*a->tried), by_address);
-	for (unsigned i = 0; i < ORDERS_MAX && r == 0 && *ret; i++) {
+	*ret = !too_many_orders(a->tried + a->n_arrived, n - a->n_arrived);
+	if (*ret && !a->asked) {
+		r = node_asker_init(&a->asker, &a->state);
+		a->asked = r == 0;
+	}
+	while (r == 0 && *ret) {
 		r = try_order(a, n, ret);
 		if (r == 0 && *ret && !next_order(a->tried + a->n_arrived, n - a->n_arrived))
-			return 0;
+			break;
 	}
-	*ret = false;
 	return r;
 }

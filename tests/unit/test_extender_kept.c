@@ -181,10 +181,35 @@ static void not_every_shape_keeps_its_verdicts(void **state)
 	}
 }
 
+/* Alike pods come in one order, however many they are; of 4 different ones there are 24, and 120 of 5. */
+static void so_many_orders_are_tried(void **state)
+{
+	static const char *const different[] = {"app cpu=1 memory=1Mi", "app cpu=1 memory=2Mi",
+		"app cpu=1 memory=3Mi", "app cpu=1 memory=4Mi", "app cpu=1 memory=5Mi"};
+	static const struct answer_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+
+	(void)state;
+	for (unsigned alike = 0; alike < 2; alike++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
+
+		setups[0].memory_static = false;
+		extender_cluster_init(&c, setups, 1);
+		extender_cluster_publish(&c, 0, 0);
+		for (size_t i = 0; i < ARRAY_SIZE(different); i++) {
+			const char *text = different[alike ? 0 : i];
+
+			assert_int_equal(extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, text), 0),
+				alike || i < 4);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_kept_is_what_is_found_anew),
+		cmocka_unit_test(so_many_orders_are_tried),
 		cmocka_unit_test(not_every_shape_keeps_its_verdicts),
 	};
 
