@@ -374,15 +374,20 @@ static bool holds_more_memory(const struct allocations *api, const struct alloca
 	return false;
 }
 
-/* The items of `api` are complete; the files report more of the rest: how memory lies in a group of NUMA nodes,
- * and what init containers keep of it. */
-static void take_state(struct allocations *api, struct allocations *files)
+/* The files report how memory lies in a group of NUMA nodes, and what init containers keep of it. */
+static bool files_know_memory(const struct allocations *api, const struct allocations *files)
+{
+	return files->memory_known && !holds_more_memory(api, files);
+}
+
+/* The items of `api` are complete; the files report more of the rest. */
+static void take_state(struct allocations *api, struct allocations *files, bool memory)
 {
 	if (files->cpus_known) {
 		hwloc_bitmap_free(api->shared);
 		api->shared = TAKE(files->shared);
 	}
-	if (files->memory_known && !holds_more_memory(api, files)) {
+	if (memory) {
 		memory_state_release(&api->memory);
 		api->memory = files->memory;
 		api->memory_known = true;
@@ -410,11 +415,12 @@ static int put_together(struct moment *m, struct allocations_answer *a)
 		take_registered(&m->files, &m->api.held);
 		move_allocations(&m->api.held, &m->files);
 	} else if (a->from_files) {
-		int r = allocations_join(&m->api.held, &m->files);
+		bool memory = files_know_memory(&m->api.held, &m->files);
+		int r = allocations_join(&m->api.held, &m->files, memory);
 
 		if (r < 0)
 			return r;
-		take_state(&m->api.held, &m->files);
+		take_state(&m->api.held, &m->files, memory);
 	}
 	move_allocations(&a->all, &m->api.held);
 	a->api = m->api;

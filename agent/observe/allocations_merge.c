@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "common/device_index.h"
 #include "common/text.h"
+#include "common/vec.h"
 
 /* Both report this container when they have one device of it in common: pods share none. */
 static bool share_a_device(const struct allocation *a, const struct allocation *b)
@@ -275,18 +276,80 @@ static int copy_devices(const struct allocation *from, const struct device_index
 	return r;
 }
 
+static int copy_memory(const struct allocation *from, struct allocation *to)
+{
+	for (size_t i = 0; i < from->n_memory; i++) {
+		const struct memory_block *block = &from->memory[i];
+		struct memory_block *copy =
+			vec_push(&to->memory, &to->n_memory, &to->memory_size, sizeof(*copy));
+
+		if (!copy)
+			return -ENOMEM;
+		*copy = (struct memory_block){.type = strdup(block->type),
+			.bytes = block->bytes,
+			.nodes = hwloc_bitmap_dup(block->nodes)};
+		if (!copy->type || !copy->nodes)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* No pod of the API that holds memory may be one of the files that has another name. */
+static bool knows_all_holders(const struct allocations *api)
+{
+	for (size_t i = 0; i < api->n_items; i++)
+		if (api->items[i].n_memory > 0 && !*api->items[i].pod_uid)
+			return false;
+	return true;
+}
+
+/* The API does not list the memory of this container, under no name: an init container keeps it, or the pod is being
+ * admitted. */
+static bool lacks_memory(const struct allocations *api, const struct allocation *file)
+{
+	bool listed = false;
+
+	if (file->n_memory == 0)
+		return false;
+	for (size_t i = 0; i < api->n_items; i++) {
+		const struct allocation *item = &api->items[i];
+
+		if (strcmp(item->pod_uid, file->pod_uid) != 0)
+			continue;
+		if (!strcmp(item->container, file->container))
+			return false;
+		listed = true;
+	}
+	return listed || knows_all_holders(api);
+}
+
+/* What only the files list: less than the CPUs and devices of the API. */
+struct joining {
+	const struct allocations *api;
+	hwloc_bitmap_t cpus;
+	struct device_index devices;
+	bool memory; /* that of the files counts */
+};
+
+static void joining_release(struct joining *j)
+{
+	hwloc_bitmap_free(j->cpus);
+	device_index_release(&j->devices);
+}
+
 /* What the API does not list of one container. */
-static int add_rest(const struct allocations *api, hwloc_const_bitmap_t cpus,
-	const struct device_index *devices, const struct allocation *file, struct allocations *rest)
+static int add_rest(const struct joining *j, const struct allocation *file, struct allocations *rest)
 {
 	struct allocation *item = allocations_add_container(rest, file->pod_uid, file->container);
-	const struct allocation *pod = allocations_pod_with(api, file->pod_uid);
+	const struct allocation *pod = allocations_pod_with(j->api, file->pod_uid);
 	int r;
 
-	if (!item || hwloc_bitmap_andnot(item->cpus, file->cpus, cpus) < 0)
+	if (!item || hwloc_bitmap_andnot(item->cpus, file->cpus, j->cpus) < 0)
 		return -ENOMEM;
 	item->unlisted = true;
-	r = copy_devices(file, devices, item);
+	r = copy_devices(file, &j->devices, item);
+	if (r == 0 && j->memory && lacks_memory(j->api, file))
+		r = copy_memory(file, item);
 	if (r == 0 && pod)
 		r = text_set(&item->namespace, pod->namespace);
 	if (r == 0 && pod)
@@ -294,26 +357,25 @@ static int add_rest(const struct allocations *api, hwloc_const_bitmap_t cpus,
 	return r;
 }
 
-static bool lists_all(
-	hwloc_const_bitmap_t cpus, const struct device_index *devices, const struct allocation *file)
+static bool lists_all(const struct joining *j, const struct allocation *file)
 {
 	for (size_t b = 0; b < file->n_devices; b++)
 		for (size_t i = 0; i < file->devices[b].ids.n_items; i++)
 			if (!device_index_find(
-				    devices, file->devices[b].resource, file->devices[b].ids.items[i]))
+				    &j->devices, file->devices[b].resource, file->devices[b].ids.items[i]))
 				return false;
-	return hwloc_bitmap_isincluded(file->cpus, cpus);
+	return hwloc_bitmap_isincluded(file->cpus, j->cpus) && !(j->memory && lacks_memory(j->api, file));
 }
 
-int allocations_join(struct allocations *api, const struct allocations *files)
+int allocations_join(struct allocations *api, const struct allocations *files, bool memory)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = allocations_exclusive_cpus(api);
-	CLEANUP(device_index_release) struct device_index devices = {0};
+	CLEANUP(joining_release)
+	struct joining j = {.api = api, .cpus = allocations_exclusive_cpus(api), .memory = memory};
 	CLEANUP(allocations_release) struct allocations rest = {0};
-	int r = cpus ? device_index_held(api, &devices) : -ENOMEM;
+	int r = j.cpus ? device_index_held(api, &j.devices) : -ENOMEM;
 
 	for (size_t f = 0; f < files->n_items && r == 0; f++)
-		if (!lists_all(cpus, &devices, &files->items[f]))
-			r = add_rest(api, cpus, &devices, &files->items[f], &rest);
+		if (!lists_all(&j, &files->items[f]))
+			r = add_rest(&j, &files->items[f], &rest);
 	return r == 0 ? allocations_merge(api, &rest) : r;
 }

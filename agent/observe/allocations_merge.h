@@ -20,6 +20,7 @@ const struct allocation *allocations_pod_with(const struct allocations *a, const
 
 /*
  * Complete `api` (sorted afterwards) from `files`: what only the files hold is added, with the pod's name
- * where the UID is known in `api`. Memory is the API's. 0 or -ENOMEM.
+ * where the UID is known in `api`. Of memory only where `memory` says that the files' state of it counts: what an init
+ * container keeps is its pod's. 0 or -ENOMEM.
  */
-int allocations_join(struct allocations *api, const struct allocations *files);
+int allocations_join(struct allocations *api, const struct allocations *files, bool memory);

@@ -126,7 +126,7 @@ static void names_and_uids_meet(void **state)
 	add(&files, "u2", "", "c", "", "nic1");
 	add(&files, "u9", "", "c", "8", "nic9");
 	assert_int_equal(allocations_find_uids(&api, &files, &none), 0);
-	assert_int_equal(allocations_join(&api, &files), 0);
+	assert_int_equal(allocations_join(&api, &files, false), 0);
 	for (size_t i = 0; i < api.n_items; i++)
 		strbuf_addf(&text, "%s=%s ", api.items[i].pod, api.items[i].pod_uid);
 	test_assert_text("pods", text.text, "three= one=u1 one=u1 one=u1 two=u2 =u9 ");
@@ -136,11 +136,67 @@ static void names_and_uids_meet(void **state)
 		"/c;u1/c cpus 4-5;u1/init cpus 6-7;u1/sidecar;u2/c v/nic nic1@;u9/c cpus 8 v/nic nic9@;");
 }
 
+/* A pod of `a` holds this much of node 0. */
+static void hold_memory(struct allocations *a, const char *uid, const char *container, uint64_t bytes)
+{
+	for (size_t i = 0; i < a->n_items; i++) {
+		struct allocation *item = &a->items[i];
+		struct memory_block *block;
+
+		if (strcmp(item->pod_uid, uid) != 0 || strcmp(item->container, container) != 0)
+			continue;
+		block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
+		assert_non_null(block);
+		*block = (struct memory_block){
+			.type = strdup("memory"), .bytes = bytes, .nodes = hwloc_bitmap_alloc()};
+		assert_non_null(block->type);
+		assert_true(block->nodes && hwloc_bitmap_set(block->nodes, 0) == 0);
+	}
+}
+
+/* What an init container keeps is its pod's: it comes free with the pod. The memory of a container that the API lists is
+ * the API's, and that of a pod which may be one of the API's without UID is nobody's twice. */
+static void memory_of_init_containers(void **state)
+{
+	static const struct {
+		bool memory, nameless;
+		const char *text;
+	} cases[] = {
+		{true, false, "u1/c cpus 4-5 memory 100@0;u1/init memory 40@0;u9/c memory 7@0;"},
+		{true, true, "/c memory 5@0;u1/c cpus 4-5 memory 100@0;u1/init memory 40@0;"},
+		{false, false, "u1/c cpus 4-5 memory 100@0;"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+		CLEANUP(allocations_release) struct allocations api = {0};
+		CLEANUP(allocations_release) struct allocations files = {0};
+
+		add(&api, "u1", "one", "c", "4-5", "");
+		hold_memory(&api, "u1", "c", 100);
+		if (cases[i].nameless) {
+			add(&api, "", "two", "c", "", "");
+			hold_memory(&api, "", "c", 5);
+		}
+		add(&files, "u1", "", "c", "4-5", "");
+		hold_memory(&files, "u1", "c", 120);
+		add(&files, "u1", "", "init", "4-5", "");
+		hold_memory(&files, "u1", "init", 40);
+		add(&files, "u9", "", "c", "", "");
+		hold_memory(&files, "u9", "c", 7);
+		assert_int_equal(allocations_join(&api, &files, cases[i].memory), 0);
+		test_allocations_text(&api, &text);
+		test_assert_text("holders", text.text, cases[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_contradictions_are_told),
 		cmocka_unit_test(names_and_uids_meet),
+		cmocka_unit_test(memory_of_init_containers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
