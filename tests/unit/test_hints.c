@@ -131,6 +131,23 @@ static void labels_are_off_by_default(void **state)
 	assert_null(config.shapes);
 }
 
+static void many_numa_nodes_have_a_label_each_up_to_a_limit(void **state)
+{
+	static const char *const none[] = {NULL};
+	CLEANUP(hints_config_release) struct hints_config config = {0};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_kubelet("16-nodes", "0", NULL, 0, &o);
+	o.node.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
+	assert_int_equal(read_config(none, true, &config, NULL), 0);
+	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL), 0);
+	assert_int_equal(labels.n_items, HINTS_MAX_NUMA_LABELS);
+}
+
 static void hints_that_are_too_large_are_left_out(void **state)
 {
 	static const char *const shapes[] = {"small=cpu=4,memory=1Gi", NULL};
@@ -190,6 +207,7 @@ int main(void)
 		cmocka_unit_test(a_node_carries_its_hints),
 		cmocka_unit_test(a_shape_that_the_kubelet_refuses_scores_0),
 		cmocka_unit_test(labels_are_off_by_default),
+		cmocka_unit_test(many_numa_nodes_have_a_label_each_up_to_a_limit),
 		cmocka_unit_test(hints_that_are_too_large_are_left_out),
 		cmocka_unit_test(bad_shapes_are_named),
 	};
