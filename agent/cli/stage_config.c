@@ -10,7 +10,7 @@
 #include "common/vec.h"
 
 /* Publications of changes: two at once, for the two ends of an admission, and two a second, however much changes. */
-#define CHANGE_INTERVAL_MS 525u /* in 10 s as many as one each 500 ms */
+#define CHANGE_INTERVAL_MS 550u /* in 10 s as many as one each 500 ms */
 #define CHANGE_BURST       2u
 /* An annotation's name behind the slash has 63 bytes at most. */
 #define SHAPE_NAME_MAX (63u - (sizeof("fit-score.") - 1))

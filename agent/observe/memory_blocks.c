@@ -108,7 +108,9 @@ int memory_state_charge(struct memory_state *state, const struct memory_block *b
 		table->reserved += part;
 		left -= part;
 		node->assignments++;
-		if (hwloc_bitmap_copy(node->cells, block->nodes) < 0)
+		if (!node->cells)
+			node->cells = hwloc_bitmap_alloc();
+		if (!node->cells || hwloc_bitmap_copy(node->cells, block->nodes) < 0)
 			return -ENOMEM;
 	}
 	*over += left;
