@@ -5,6 +5,7 @@
 
 #include "agent/model/model.h"
 #include "common/cleanup.h"
+#include "scoring/cpu_manager.h"
 
 /* What pods hold of one resource, in units of it. */
 struct held {
@@ -85,28 +86,35 @@ static qty_t unsure_of(struct held held)
 	return (qty_t)(held.sum - held.sure) * QTY_UNIT;
 }
 
+/*
+ * What the system reserves: so many CPUs as reservedSystemCPUs lists, else kubeReserved and systemReserved together, which
+ * need not be whole CPUs. Where the kubelet reports another number of CPUs than these make, they are another kubelet's.
+ */
+static qty_t reserved_cpu(const struct node_state *node)
+{
+	const struct settings *s = &node->settings;
+	hwloc_const_bitmap_t set = node->reserved.observed ? node->reserved.cpus : s->reserved_system_cpus;
+	bool listed = s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus);
+	qty_t sum = s->kube_reserved_cpu + s->system_reserved_cpu;
+
+	if (s->reserved_cpu_known && !listed && (!set || cpuset_size(set) == cpu_manager_reserved_count(sum)))
+		return sum;
+	return set ? (qty_t)cpuset_size(set) * QTY_UNIT : 0;
+}
+
 /* CPUs that the kubelet counts, less what the system reserves and what is held exclusively. */
 static int free_cpus(const struct node_state *node, qty_t *ret, qty_t *ret_unsure)
 {
-	const struct settings *s = &node->settings;
-	hwloc_const_bitmap_t reserved =
-		node->reserved.observed ? node->reserved.cpus : s->reserved_system_cpus;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = NULL;
 	struct held held;
-	qty_t taken;
 	int r = held_cpus(&node->allocations, &held);
 
 	if (r < 0)
 		return r;
-	taken = (qty_t)held.sum * QTY_UNIT;
-	if (reserved && !hwloc_bitmap_iszero(reserved))
-		taken += (qty_t)cpuset_size(reserved) * QTY_UNIT;
-	else if (s->reserved_cpu_known)
-		taken += s->kube_reserved_cpu + s->system_reserved_cpu;
 	r = machine_counted_cpus(&node->machine, &all);
 	if (r < 0)
 		return r;
-	*ret = (qty_t)cpuset_size(all) * QTY_UNIT - taken;
+	*ret = ((qty_t)cpuset_size(all) - (qty_t)held.sum) * QTY_UNIT - reserved_cpu(node);
 	*ret_unsure = unsure_of(held);
 	return 0;
 }
