@@ -86,6 +86,7 @@ check "and what was promised is still promised" refuses "$at" fourth 7 node-a
 # knows is older than what the new one remembers.
 kill -STOP "$one"
 for step in change forget; do
+	[ $step = change ] || $here/cluster.sh compact "$cluster" >"$dir/out"
 	$here/cluster.sh kill "$cluster"
 	again
 	[ $step = forget ] || printf 'request POST %s application/json %s\n' "$nrts" "$(cat "$dir/node-b.json")" | as_admin
