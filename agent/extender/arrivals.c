@@ -101,8 +101,8 @@ int arrivals_admit(struct arrivals *a, const struct shape *shape, bool *ret)
 	size_t n = a->n + 1;
 	int r = 0;
 
-	*ret = true;
-	if (a->n == 0)
+	*ret = a->n == 0 || !a->open;
+	if (a->n == 0 || a->open)
 		return 0;
 	memcpy(a->tried, a->order, a->n * sizeof(*a->order));
 	a->tried[a->n] = shape;

@@ -12,6 +12,7 @@
 struct arrivals {
 	const struct shape **order; /* those who have arrived, in their order; then the others */
 	size_t n, n_arrived;
+	bool open; /* what the kubelet has when they come is not known: none more is admitted */
 	const struct shape **tried;  /* scratch: an order of all and one more */
 	struct node_outlook without; /* the node without them; only where there are any */
 	struct node_state state;     /* its state, which the asker points to */
@@ -32,6 +33,6 @@ void arrivals_add(struct arrivals *a, const struct shape *shape, bool arrived);
 /*
  * Pods are bound side by side, so a kubelet may get them in another order than they were promised; and one that ended
  * meanwhile may have made room that an earlier one takes. *ret: all and the shape are admitted in every order of those on
- * their way, behind those who have arrived. False where there are too many orders. 0 or -ENOMEM.
+ * their way, behind those who have arrived. False where there are too many orders, or `open`. 0 or -ENOMEM.
  */
 int arrivals_admit(struct arrivals *a, const struct shape *shape, bool *ret);

@@ -174,7 +174,7 @@ static void forget_ended(struct book_node *node)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < node->n_ended; i++)
-		if (is_shown(node, &node->ended[i]))
+		if (is_shown(node, &node->ended[i].names))
 			node->ended[kept++] = node->ended[i];
 	node->n_ended = kept;
 }
@@ -185,7 +185,7 @@ static void forget_ended_name(struct book *b, struct book_node *node, const char
 	size_t kept = 0;
 
 	for (size_t i = 0; i < node->n_ended; i++)
-		if (strcmp(node->ended[i].pod, name) != 0)
+		if (strcmp(node->ended[i].names.pod, name) != 0)
 			node->ended[kept++] = node->ended[i];
 	if (kept < node->n_ended)
 		touch(b, node);
@@ -209,6 +209,8 @@ static int arrive(struct book *b, struct book_pod *pod, struct book_node *node)
 	pod->node = node;
 	b->n_promises += !pod->bound;
 	touch_for(b, node, pod->shape);
+	pod->since = b->version;
+	pod->arrived_at = pod->arrived ? b->version : 0;
 	return 0;
 }
 
@@ -253,14 +255,14 @@ static void remove_pod(struct book *b, struct book_pod *pod)
 static int end_pod(struct book *b, struct book_pod *pod)
 {
 	struct book_node *node = pod->node;
-	struct pod_names *slot;
+	struct book_ended *slot;
 
 	if (pod->bound && is_shown(node, &pod->names)) {
 		slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
 		if (!slot)
 			return -ENOMEM;
-		*slot = pod->names;
 		touch(b, node);
+		*slot = (struct book_ended){.names = pod->names, .at = b->version};
 	}
 	remove_pod(b, pod);
 	return 0;
@@ -463,8 +465,11 @@ static int place_pod(
 		b->n_promises -= !have->bound;
 		have->bound_ms = have->bound ? have->bound_ms : now_ms;
 		have->bound = true;
-		if (arrived && !have->arrived && have->shape->aligned)
-			touch(b, have->node);
+		if (arrived && !have->arrived) {
+			if (have->shape->aligned)
+				touch(b, have->node);
+			have->arrived_at = b->version;
+		}
 		have->arrived = arrived;
 		have->round = b->round[BOOK_POD];
 		return 0;

@@ -30,10 +30,18 @@ struct book_pod {
 	struct allocation *held; /* what its node's kubelet will have given it; NULL = not worked out */
 	bool bound;              /* else it is a promise, which ends at `until_ms` */
 	uint64_t until_ms;
-	bool arrived;      /* its node's kubelet has it: it came before whoever is promised now */
+	bool arrived; /* its node's kubelet has it: it came before whoever is promised now */
+	/* The book's versions at which it was promised or seen, and at which it had arrived: what came first? */
+	uint64_t since, arrived_at;
 	uint64_t bound_ms; /* when it was first seen to be bound; 0 = it ran by then */
 	int32_t priority;
 	uint64_t round; /* the list in which it was seen last */
+};
+
+/* A pod that has ended or was deleted, and that its node's object may still show. */
+struct book_ended {
+	struct pod_names names;
+	uint64_t at; /* the book's version then */
 };
 
 /* Its node's kubelet refused a pod of this shape. */
@@ -60,8 +68,7 @@ struct book_node {
 	struct book_pod **pods;         /* in the order of their coming */
 	size_t n_pods;
 	size_t pods_size;
-	/* Pods that have ended or were deleted, and that the object may still show. */
-	struct pod_names *ended;
+	struct book_ended *ended;
 	size_t n_ended;
 	size_t ended_size;
 	struct book_refusal *refusals;

@@ -106,7 +106,7 @@ static int sort_out(const struct book_node *node, const bool *without, struct so
 	if (!ret->gone || !ret->added)
 		return -ENOMEM;
 	for (size_t i = 0; i < node->n_ended; i++)
-		mark(a, &node->ended[i], ret->gone);
+		mark(a, &node->ended[i].names, ret->gone);
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct book_pod *pod = node->pods[i];
 		enum shown shown = pod->shape->aligned ? find_shown(node, pod) : SHOWN_ALL;
@@ -220,11 +220,44 @@ static int make(struct outlook *o, const struct book_node *node, const bool *wit
 	return r < 0 ? r : limit(o, node, without);
 }
 
+/* So many of those who have ended were there when the pod was promised, and may have been when it came. */
+static size_t ended_on_its_way(const struct book_node *node, const struct book_pod *pod)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->n_ended; i++) {
+		uint64_t at = node->ended[i].at;
+
+		n += at > pod->since && (!pod->arrived || pod->arrived_at > at);
+	}
+	return n;
+}
+
+/*
+ * Whether it is open what the kubelet had when those on their way came. That all of them came before the end of a pod is
+ * looked at, and that all came after it; what lies between two ends, or between two who come, is not.
+ */
+static bool ends_on_the_way(const struct book_node *node, const struct sorting *s)
+{
+	size_t pods = 0, ends = 0;
+
+	for (size_t i = 0; i < node->n_pods; i++) {
+		size_t n = s->added[i] && !holds_nothing(node->pods[i])
+				   ? ended_on_its_way(node, node->pods[i])
+				   : 0;
+
+		pods += n > 0;
+		ends = n > ends ? n : ends;
+	}
+	return pods * ends > 1;
+}
+
 /* Those who are added are on their way, but those whom the managers have nothing to give to. */
 static int make_arrivals(struct outlook *o, const struct book_node *node, const struct sorting *s)
 {
 	int r = arrivals_init(&o->arrivals, &node->object.state, s->gone, s->n_added);
 
+	o->arrivals.open = ends_on_the_way(node, s);
 	for (unsigned turn = 0; turn < 2 && r == 0; turn++)
 		for (size_t i = 0; i < node->n_pods; i++) {
 			const struct book_pod *pod = node->pods[i];

@@ -205,11 +205,47 @@ static void so_many_orders_are_tried(void **state)
 	}
 }
 
+/* What ends while a pod is on its way was there when it came, or was not: both are looked at. Of two that end, one may have
+ * been there and the other not. */
+static void pods_end_while_another_is_on_its_way(void **state)
+{
+	static const struct {
+		size_t ends;
+		bool arrived, passes;
+	} cases[] = {{1, false, true}, {2, false, false}, {2, true, true}};
+	static const struct answer_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
+		struct cluster_pod_sim *pods[2], *late;
+
+		setups[0].memory_static = false;
+		extender_cluster_init(&c, setups, 1);
+		for (size_t k = 0; k < 2; k++) {
+			pods[k] = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
+			assert_true(extender_cluster_begin(&c, pods[k], 0));
+			extender_cluster_report(&c, pods[k], "Running", 0);
+		}
+		extender_cluster_publish(&c, 0, 0);
+		late = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
+		assert_true(extender_cluster_ask(&c, &strict, late, 0));
+		extender_cluster_report(&c, late, cases[i].arrived ? "Running" : NULL, 0);
+		for (size_t k = 0; k < cases[i].ends; k++)
+			extender_cluster_report_gone(&c, pods[k]);
+		assert_int_equal(extender_cluster_ask(
+					 &c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0),
+			cases[i].passes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_kept_is_what_is_found_anew),
 		cmocka_unit_test(so_many_orders_are_tried),
+		cmocka_unit_test(pods_end_while_another_is_on_its_way),
 		cmocka_unit_test(not_every_shape_keeps_its_verdicts),
 	};
 
