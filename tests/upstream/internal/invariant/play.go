@@ -221,7 +221,7 @@ func (p *player) do(step Step) (bool, error) {
 		return true, p.writeConfig(step.Config)
 	case remove:
 		// The kubelet writes a file twice a change, and what nrtd read last of it holds.
-		time.Sleep(time.Until(p.decided.Add(lifetime)))
+		time.Sleep(time.Until(p.decided.Add(3 * lifetime)))
 		err := os.Remove(p.path(step.Name))
 		if os.IsNotExist(err) {
 			return false, nil
@@ -266,6 +266,7 @@ func (p *player) doRunning(step Step) (bool, error) {
 	case cut:
 		return true, p.doCut(step)
 	case tidy:
+		p.decided = time.Now()
 		return true, p.ask(map[string]any{"tidyCPUs": true}, &struct{}{})
 	case serve:
 		return true, p.ask(map[string]any{"serve": true}, &struct{}{})
