@@ -12,10 +12,10 @@ cat >"$dir/kubectl" <<'EOF'
 #!/bin/sh
 case " $* " in *" node "*) [ -n "${NODE_EXISTS:-}" ]; exit ;; esac
 case " $* " in
-*" nodes "* | *" pods "*)
+*" nodes "* | *" pods "* | *" /api/v1/"*)
 	echo "$@" >>"$RECORD.rest"
 	[ -z "${FORBID:-}" ] || { echo "$FORBID" >&2; exit 1; }
-	case " $* " in *" nodes "*) cat "$NODES" ;; *) cat "$PODS" ;; esac
+	case " $* " in *" nodes "* | *"/nodes "*) cat "$NODES" ;; *) cat "$PODS" ;; esac
 	exit
 	;;
 esac
@@ -106,7 +106,7 @@ says "show of two nodes" 2 "show draws one node"
 OBJECTS=$examples/kep-nodes.yaml
 plugin top --no-headers --sort-by free -n x
 check "top" test "$(awk '{print $1}' "$dir/out" | tr '\n' ' ')" = "node-2 node-1 "
-check "top asks for every object" grep -qx 'get noderesourcetopologies.topology.node.k8s.io --show-managed-fields -n x -o json' "$dir/record"
+check "top asks for every object" grep -qx 'get --raw /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies -n x' "$dir/record"
 plugin top node-1 "it's 2" -o json -- --as me
 check "top of nodes" grep -q '"name": "node-1",' "$dir/out"
 check "top asks for these" grep -qx \
@@ -120,8 +120,8 @@ check "and asks for nothing else" test ! -e "$dir/record.rest"
 plugin top -n x
 check "top counts what pods ask for" cmp -s "$dir/out" "$dir/want"
 cat >"$dir/want" <<'EOF'
-get nodes -n x -o json
-get pods --all-namespaces --field-selector=status.phase!=Succeeded,status.phase!=Failed -n x -o json
+get --raw /api/v1/nodes -n x
+get --raw /api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed -n x
 EOF
 check "top asks for Nodes and Pods" cmp -s "$dir/want" "$dir/record.rest"
 printf '{\n    "apiVersion": "v1",\n    "items": [],\n    "kind": "List"\n}\n' >"$dir/none.json"
