@@ -268,6 +268,14 @@ static int end_pod(struct book *b, struct book_pod *pod)
 	return 0;
 }
 
+/* A new string; NULL = out of memory. */
+static char *full_name_of(const char *namespace, const char *name)
+{
+	char *text = NULL;
+
+	return asprintf(&text, "%s/%s", namespace, name) < 0 ? NULL : text;
+}
+
 /* A pod that is new here. `shape` moves to it on success. */
 static int add_pod(struct book *b, const struct book_pod *like, struct book_node *node)
 {
@@ -305,10 +313,9 @@ int book_promise(struct book *b, const struct book_promise *promise, struct book
 	if (have && have->bound)
 		return 0;
 	book_unpromise(b, promise->uid);
-	if (asprintf(&full_name, "%s/%s", promise->namespace, promise->name) < 0) {
-		full_name = NULL;
+	full_name = full_name_of(promise->namespace, promise->name);
+	if (!full_name)
 		return -ENOMEM;
-	}
 	like.full_name = full_name;
 	like.names = pod_names_of(promise->uid, promise->namespace, promise->name);
 	if (add_pod(b, &like, node) < 0)
@@ -480,8 +487,7 @@ static int place_pod(
 	if (have)
 		remove_pod(b, have);
 	node = find_or_add(b, fate->node);
-	if (node && asprintf(&full_name, "%s/%s", fate->namespace, fate->name) < 0)
-		full_name = NULL;
+	full_name = full_name_of(fate->namespace, fate->name);
 	like.full_name = full_name;
 	if (!node || !full_name || add_pod(b, &like, node) < 0) {
 		shapes_drop(&b->shapes, like.shape);
