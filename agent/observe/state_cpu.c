@@ -138,7 +138,7 @@ static int take(struct reader *rd, size_t first)
 	return r;
 }
 
-/* The pod's set in podEntries; NULL when the pod has none. */
+/* The pod's set in podEntries; NULL when the pod has none. Items without a UID are version 1's, of any pod. */
 static int pod_cpus(
 	struct reader *rd, const struct doc *pod_entries, const char *pod_uid, hwloc_bitmap_t *ret)
 {
@@ -146,6 +146,8 @@ static int pod_cpus(
 	int r;
 
 	*ret = NULL;
+	if (!*pod_uid)
+		return err_set(rd->err, -EINVAL, "its UID is empty");
 	if (!entry)
 		return 0;
 	if (entry->kind != DOC_MAP)

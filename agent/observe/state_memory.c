@@ -228,6 +228,8 @@ static int pod_blocks(
 	int r;
 
 	*ret = NULL;
+	if (!*pod_uid)
+		return err_set(err, -EINVAL, "its UID is empty");
 	if (!entry)
 		return 0;
 	if (entry->kind != DOC_MAP)

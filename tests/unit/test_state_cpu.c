@@ -138,6 +138,8 @@ static void damage_is_one_clear_line(void **state)
 			"entries: pod 'p': container 'c': a CPU list expected, not a number", NULL},
 		{"{\"policyName\":\"static\",\"entries\":{\"p\":[\"4\"]}}",
 			"entries: pod 'p': an object expected, not a list", NULL},
+		{"{\"policyName\":\"static\",\"entries\":{\"\":{\"a\":\"4\",\"b\":\"4-5\"}}}",
+			"entries: pod '': its UID is empty", NULL},
 		/* v1 and v2 do not mix. */
 		{"{\"policyName\":\"static\",\"entries\":{\"id\":\"4\",\"p\":{\"c\":\"5\"}}}",
 			"entries: container 'p': a CPU list expected, not a map", NULL},

@@ -139,6 +139,7 @@ static void damage_is_one_clear_line(void **state)
 		{BLOCK_OF("{\"size\":7,\"type\":\"hugepages-1Gi\",\"numaAffinity\":[0]}"),
 			"pod 'p', container 'c': NUMA node 0 has no 'hugepages-1Gi'"},
 		{FILE_OF("", ",\"entries\":{\"p\":[]}"), "entries: pod 'p': an object expected, not a list"},
+		{FILE_OF("", ",\"entries\":{\"\":{}}"), "entries: pod '': its UID is empty"},
 		{FILE_OF("", ",\"entries\":{\"p\":{\"c\":{}}}"),
 			"entries: pod 'p': container 'c': a list expected, not a map"},
 		{FILE_OF("", ",\"podEntries\":{\"p\":[]}"),
