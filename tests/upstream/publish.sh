@@ -51,23 +51,39 @@ publish nrtd.dev/fit-hints=x
 -> nrt=unchanged node=unchanged current again=+540000
 nrt $work/two.json
 publish nrtd.dev/fit-hints=y
--> nrt=deferred node=deferred again=+500
-advance 500
-publish nrtd.dev/fit-hints=y
--> nrt=written node=deferred again=+4500
+-> nrt=written node=written current again=+540000
 version $object
 -> new version
 show $node metadata annotations nrtd.dev/content-hash
--> "$one"
-advance 4500
+-> "$two"
+nrt $work/one.json
 publish nrtd.dev/fit-hints=y
--> nrt=unchanged node=written current again=+535000
+-> nrt=deferred node=deferred again=+500
+advance 500
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=written current again=+539500
+show $node metadata annotations nrtd.dev/content-hash
+-> "$one"
+publish nrtd.dev/fit-hints=a
+-> nrt=unchanged node=written current again=+539500
+publish nrtd.dev/fit-hints=b
+-> nrt=unchanged node=written current again=+539500
+publish nrtd.dev/fit-hints=c
+-> nrt=unchanged node=written current again=+539500
+version $object
+-> new version
+publish nrtd.dev/fit-hints=d
+-> nrt=unchanged node=deferred again=+4500
+advance 4500
+nrt $work/two.json
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=written current again=+535000
 show $node metadata annotations nrtd.dev/content-hash
 -> "$two"
 show $node metadata annotations nrtd.dev/fit-hints
 -> "y"
 version $object
--> same version
+-> new version
 END
 
 steps "a refresh that finds nothing to repair writes nothing" "$agent" node-a <<END
