@@ -76,6 +76,13 @@ const struct resource_quantity *resource_list_find(const struct resource_list *l
 	return at < l->n_items && !strcmp(l->items[at].name, name) ? &l->items[at] : NULL;
 }
 
+qty_t resource_list_amount(const struct resource_list *l, const char *name)
+{
+	const struct resource_quantity *q = resource_list_find(l, name);
+
+	return q ? q->quantity.nano : 0;
+}
+
 bool resource_list_equal(const struct resource_list *a, const struct resource_list *b)
 {
 	bool equal = a->n_items == b->n_items;
@@ -117,10 +124,9 @@ int resource_list_add(struct resource_list *l, const struct resource_list *more,
 	int r = 0;
 
 	for (size_t i = 0; i < more->n_items && r == 0; i++) {
-		const struct resource_quantity *have = resource_list_find(l, more->items[i].name);
 		struct quantity q = more->items[i].quantity;
 
-		q.nano = qty_add(q.nano * times, have ? have->quantity.nano : 0);
+		q.nano = qty_add(q.nano * times, resource_list_amount(l, more->items[i].name));
 		r = resource_list_set(l, more->items[i].name, q);
 	}
 	return r;

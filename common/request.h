@@ -75,5 +75,8 @@ int resource_list_add(struct resource_list *l, const struct resource_list *more,
 /* Whether both have the same names with the same amounts, however they are written. */
 bool resource_list_equal(const struct resource_list *a, const struct resource_list *b);
 
+/* The amount of that name in nano-units, 0 where there is none. */
+qty_t resource_list_amount(const struct resource_list *l, const char *name);
+
 /* The entry, or NULL. */
 const struct resource_quantity *resource_list_find(const struct resource_list *l, const char *name);

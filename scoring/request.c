@@ -196,11 +196,9 @@ static qty_t peak_of(const struct pod_request *pod, const char *name)
 {
 	struct request_peak peak = {0};
 
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct resource_quantity *q = resource_list_find(&pod->containers[i].requests, name);
-
-		request_peak_add(&peak, pod->containers[i].kind, q ? q->quantity.nano : 0);
-	}
+	for (size_t i = 0; i < pod->n_containers; i++)
+		request_peak_add(&peak, pod->containers[i].kind,
+			resource_list_amount(&pod->containers[i].requests, name));
 	return request_peak(&peak);
 }
 

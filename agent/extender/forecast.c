@@ -189,16 +189,11 @@ static int limit(struct outlook *o, const struct book_node *node, const bool *wi
 		return 0;
 	for (size_t i = 0; i < most.n_items; i++) {
 		struct resource_quantity *q = &most.items[i];
-		const struct resource_quantity *taken = resource_list_find(&node->requested, q->name);
-		qty_t held = taken ? taken->quantity.nano : 0;
+		qty_t held = resource_list_amount(&node->requested, q->name);
 
-		for (size_t k = 0; without && k < node->n_pods; k++) {
-			const struct resource_quantity *back =
-				without[k] ? resource_list_find(&node->pods[k]->shape->wanted, q->name)
-					   : NULL;
-
-			held -= back ? back->quantity.nano : 0;
-		}
+		for (size_t k = 0; without && k < node->n_pods; k++)
+			if (without[k])
+				held -= resource_list_amount(&node->pods[k]->shape->wanted, q->name);
 		q->quantity.nano = q->quantity.nano > held ? q->quantity.nano - held : 0;
 	}
 	return r < 0 ? r : node_asker_limit(&o->asker, &most);

@@ -183,13 +183,6 @@ static int judge(struct book *b, const struct book_node *node, struct shape *sha
 
 /* ---- whether it is still right */
 
-static qty_t amount_of(const struct resource_list *list, const char *name)
-{
-	const struct resource_quantity *q = resource_list_find(list, name);
-
-	return q ? q->quantity.nano : 0;
-}
-
 /* The node as a whole has what the shape asks for. */
 static bool has_room(const struct book_node *node, const struct shape *shape)
 {
@@ -199,7 +192,7 @@ static bool has_room(const struct book_node *node, const struct shape *shape)
 
 		if (most && wanted->quantity.nano > 0 &&
 			wanted->quantity.nano >
-				most->quantity.nano - amount_of(&node->requested, wanted->name))
+				most->quantity.nano - resource_list_amount(&node->requested, wanted->name))
 			return false;
 	}
 	return true;
