@@ -24,9 +24,8 @@ uint64_t schedule_due(const struct schedule *s)
 		return SCHEDULE_NEVER;
 	if (!s->has_run)
 		return 0;
-	if (s->marked) {
+	if (s->marked)
 		due = latest(s->marked_at, s->last_run + s->coalesce_ms, budget_at(&s->changes));
-	}
 	if (s->poll_ms > 0 && s->last_run + s->poll_ms < due)
 		due = s->last_run + s->poll_ms;
 	return s->again_at < due ? s->again_at : due;

@@ -294,7 +294,7 @@ static int copy_memory(const struct allocation *from, struct allocation *to)
 	return 0;
 }
 
-/* No pod of the API that holds memory may be one of the files that has another name. */
+/* Every pod of the API that holds memory has its UID: none of them is another of the files. */
 static bool knows_all_holders(const struct allocations *api)
 {
 	for (size_t i = 0; i < api->n_items; i++)
@@ -303,32 +303,13 @@ static bool knows_all_holders(const struct allocations *api)
 	return true;
 }
 
-/* The API does not list the memory of this container, under no name: an init container keeps it, or the pod is being
- * admitted. */
-static bool lacks_memory(const struct allocations *api, const struct allocation *file)
-{
-	bool listed = false;
-
-	if (file->n_memory == 0)
-		return false;
-	for (size_t i = 0; i < api->n_items; i++) {
-		const struct allocation *item = &api->items[i];
-
-		if (strcmp(item->pod_uid, file->pod_uid) != 0)
-			continue;
-		if (!strcmp(item->container, file->container))
-			return false;
-		listed = true;
-	}
-	return listed || knows_all_holders(api);
-}
-
-/* What only the files list: less than the CPUs and devices of the API. */
+/* What the API lists. */
 struct joining {
 	const struct allocations *api;
 	hwloc_bitmap_t cpus;
 	struct device_index devices;
-	bool memory; /* that of the files counts */
+	bool all_holders_known; /* of memory */
+	bool memory;            /* that of the files counts */
 };
 
 static void joining_release(struct joining *j)
@@ -337,8 +318,29 @@ static void joining_release(struct joining *j)
 	device_index_release(&j->devices);
 }
 
+/* The API does not list the memory of this container, under no name: an init container keeps it, or the pod is being
+ * admitted. */
+static bool lacks_memory(const struct joining *j, const struct allocation *file)
+{
+	bool listed = false;
+
+	if (!j->memory || file->n_memory == 0)
+		return false;
+	for (size_t i = 0; i < j->api->n_items; i++) {
+		const struct allocation *item = &j->api->items[i];
+
+		if (strcmp(item->pod_uid, file->pod_uid) != 0)
+			continue;
+		if (!strcmp(item->container, file->container))
+			return false;
+		listed = true;
+	}
+	return listed || j->all_holders_known;
+}
+
 /* What the API does not list of one container. */
-static int add_rest(const struct joining *j, const struct allocation *file, struct allocations *rest)
+static int add_rest(
+	const struct joining *j, const struct allocation *file, bool memory, struct allocations *rest)
 {
 	struct allocation *item = allocations_add_container(rest, file->pod_uid, file->container);
 	const struct allocation *pod = allocations_pod_with(j->api, file->pod_uid);
@@ -348,7 +350,7 @@ static int add_rest(const struct joining *j, const struct allocation *file, stru
 		return -ENOMEM;
 	item->unlisted = true;
 	r = copy_devices(file, &j->devices, item);
-	if (r == 0 && j->memory && lacks_memory(j->api, file))
+	if (r == 0 && memory)
 		r = copy_memory(file, item);
 	if (r == 0 && pod)
 		r = text_set(&item->namespace, pod->namespace);
@@ -357,25 +359,31 @@ static int add_rest(const struct joining *j, const struct allocation *file, stru
 	return r;
 }
 
-static bool lists_all(const struct joining *j, const struct allocation *file)
+static bool lists_all_but_memory(const struct joining *j, const struct allocation *file)
 {
 	for (size_t b = 0; b < file->n_devices; b++)
 		for (size_t i = 0; i < file->devices[b].ids.n_items; i++)
 			if (!device_index_find(
 				    &j->devices, file->devices[b].resource, file->devices[b].ids.items[i]))
 				return false;
-	return hwloc_bitmap_isincluded(file->cpus, j->cpus) && !(j->memory && lacks_memory(j->api, file));
+	return hwloc_bitmap_isincluded(file->cpus, j->cpus);
 }
 
 int allocations_join(struct allocations *api, const struct allocations *files, bool memory)
 {
 	CLEANUP(joining_release)
-	struct joining j = {.api = api, .cpus = allocations_exclusive_cpus(api), .memory = memory};
+	struct joining j = {.api = api,
+		.cpus = allocations_exclusive_cpus(api),
+		.all_holders_known = knows_all_holders(api),
+		.memory = memory};
 	CLEANUP(allocations_release) struct allocations rest = {0};
 	int r = j.cpus ? device_index_held(api, &j.devices) : -ENOMEM;
 
-	for (size_t f = 0; f < files->n_items && r == 0; f++)
-		if (!lists_all(&j, &files->items[f]))
-			r = add_rest(&j, &files->items[f], &rest);
+	for (size_t f = 0; f < files->n_items && r == 0; f++) {
+		bool lacks = lacks_memory(&j, &files->items[f]);
+
+		if (lacks || !lists_all_but_memory(&j, &files->items[f]))
+			r = add_rest(&j, &files->items[f], lacks, &rest);
+	}
 	return r == 0 ? allocations_merge(api, &rest) : r;
 }

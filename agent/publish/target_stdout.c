@@ -14,21 +14,22 @@
 static int print_change(const struct doc *doc, uint64_t *last, enum publish_outcome *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
-	int r = yaml_print(doc, &text);
 	uint64_t hash;
+	int r;
 
+	/* The end is marked: a reader of a pipe sees that all of the document has come. */
+	strbuf_addstr(&text, "---\n");
+	r = yaml_print(doc, &text);
+	strbuf_addstr(&text, "...\n");
+	if (r == 0)
+		r = strbuf_error(&text);
 	if (r < 0)
 		return err_set(err, r, "cannot print: %s", strerror(-r));
 	hash = hash_bytes(text.text, text.len, 0);
 	*ret = hash == *last ? PUBLISH_UNCHANGED : PUBLISH_WRITTEN;
 	if (hash == *last)
 		return 0;
-	/* The end is marked: a reader of a pipe sees that all of the document has come. */
-	r = output_write("---\n", 4);
-	if (r == 0)
-		r = output_write(text.text, text.len);
-	if (r == 0)
-		r = output_write("...\n", 4);
+	r = output_write(text.text, text.len);
 	if (r < 0)
 		return err_set(err, r, "cannot print: %s", strerror(-r));
 	*last = hash;
