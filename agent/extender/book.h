@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
+#include "agent/base/name_table.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/model/pod_names.h"
 #include "agent/extender/outlook.h"
 #include "agent/extender/shape.h"
+#include "agent/model/pod_names.h"
 #include "common/err.h"
-#include "common/name_table.h"
 
 enum book_kind { BOOK_NRT, BOOK_NODE, BOOK_POD, BOOK_KIND_COUNT };
 

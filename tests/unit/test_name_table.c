@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/name_table.h"
+#include "agent/base/name_table.h"
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"

@@ -8,7 +8,7 @@
 
 struct name_entry {
 	const char *name; /* NULL = empty */
-	uint32_t hash;
+	uint64_t hash;
 	void *value;
 };
 

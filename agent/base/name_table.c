@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/name_table.h"
+#include "agent/base/name_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/hash.h"
+
 #define FIRST_SIZE 64u
 
-/* FNV-1a. */
-static uint32_t hash_of(const char *name)
+static uint64_t hash_of(const char *name)
 {
-	uint32_t hash = 2166136261u;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
-	return hash;
+	return hash_bytes(name, strlen(name), 0);
 }
 
 void name_table_release(struct name_table *t)
@@ -24,7 +21,7 @@ void name_table_release(struct name_table *t)
 }
 
 /* The entry of the name, or the empty one where it would be. */
-static struct name_entry *find(const struct name_table *t, const char *name, uint32_t hash)
+static struct name_entry *find(const struct name_table *t, const char *name, uint64_t hash)
 {
 	size_t at = hash & (t->size - 1);
 
@@ -55,7 +52,7 @@ static int grow(struct name_table *t)
 
 int name_table_add(struct name_table *t, const char *name, void *value)
 {
-	uint32_t hash = hash_of(name);
+	uint64_t hash = hash_of(name);
 
 	if (2 * (t->n + 1) > t->size && grow(t) < 0)
 		return -ENOMEM;
