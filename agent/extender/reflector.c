@@ -377,17 +377,12 @@ static void say_loss(struct reflector *r, enum outcome outcome, const struct err
 
 static void settle(struct reflector *r, enum outcome outcome, const struct err *err)
 {
-	uint64_t wait;
-
 	atomic_fetch_add(outcome == OUTCOME_EXPIRED ? &r->counts.expired : &r->counts.errors, 1);
 	r->listed = r->listed && outcome == OUTCOME_AWAY && r->failures < AWAY_MAX;
 	say_loss(r, outcome, err);
 	if (r->failures++ == 0 && outcome == OUTCOME_EXPIRED)
 		return;
-	wait = backoff_ms(r->failures, r->options.random());
-	if (r->response.retry_after_s > 0)
-		wait += (uint64_t)r->response.retry_after_s * 1000;
-	wait_ms(r, wait);
+	wait_ms(r, backoff_after_ms(r->failures, r->response.retry_after_s, r->options.random()));
 }
 
 static void *run(void *arg)

@@ -13,6 +13,12 @@
  */
 uint64_t backoff_ms(unsigned failures, uint64_t random);
 
+/*
+ * The same for a server that asked to be left alone for `retry_after_s` seconds (0 and less: it did not): so long, and by
+ * chance up to half as long on top, where that is more. Those who were sent away together do not come back together.
+ */
+uint64_t backoff_after_ms(unsigned failures, int retry_after_s, uint64_t random);
+
 /* A period that is `percent` shorter to `percent` longer than `period_ms` by chance. */
 uint64_t backoff_spread_ms(uint64_t period_ms, unsigned percent, uint64_t random);
 

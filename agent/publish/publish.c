@@ -224,10 +224,17 @@ static uint64_t allowed_at(const struct kept_object *t)
 	return spaced > t->not_before_ms ? spaced : t->not_before_ms;
 }
 
+/* It says nothing about the object: the server would do the same to any other request. */
+static bool concerns_both(enum publish_outcome outcome)
+{
+	return outcome == PUBLISH_UNREACHABLE || outcome == PUBLISH_TIMEOUT || outcome == PUBLISH_THROTTLED;
+}
+
 /* Note what became of a request: success ends a backoff, failure begins or lengthens one. It is counted from
  * now, which after a deadline is long after the call began. */
 static void settle(struct publisher *p, enum publish_object object, enum publish_outcome outcome)
 {
+	bool asks = outcome == PUBLISH_THROTTLED || outcome == PUBLISH_SERVER_ERROR;
 	struct kept_object *t = &p->objects[object];
 
 	if (outcome == PUBLISH_WRITTEN) {
@@ -236,10 +243,12 @@ static void settle(struct publisher *p, enum publish_object object, enum publish
 		return;
 	}
 	t->failures++;
-	t->not_before_ms = p->options.clock(p->options.clock_data) + backoff_ms(t->failures, random_bits(p));
-	if ((outcome == PUBLISH_THROTTLED || outcome == PUBLISH_SERVER_ERROR) &&
-		p->response.retry_after_s > 0)
-		t->not_before_ms += (uint64_t)p->response.retry_after_s * 1000;
+	t->not_before_ms =
+		p->options.clock(p->options.clock_data) +
+		backoff_after_ms(t->failures, asks ? p->response.retry_after_s : 0, random_bits(p));
+	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT && concerns_both(outcome); i++)
+		if (p->objects[i].not_before_ms < t->not_before_ms)
+			p->objects[i].not_before_ms = t->not_before_ms;
 }
 
 static bool waits(const struct publisher *p, enum publish_object object, uint64_t now_ms)
@@ -249,13 +258,21 @@ static bool waits(const struct publisher *p, enum publish_object object, uint64_
 
 /* ---- the steps of publisher_publish() */
 
+/* The first interval is any part of a whole one: nodes that start together do not refresh together. */
+static uint64_t refresh_interval(const struct publisher *p)
+{
+	uint64_t random = random_bits(p), whole = p->options.refresh_ms;
+
+	return p->refresh_at_ms ? backoff_spread_ms(whole, REFRESH_PERCENT, random) : whole - random % whole;
+}
+
 static void step_refresh(struct publisher *p, uint64_t now_ms)
 {
 	if (p->refresh_at_ms && now_ms < p->refresh_at_ms)
 		return;
 	p->node_known = false;
 	free(TAKE(p->written_hash));
-	p->refresh_at_ms = now_ms + backoff_spread_ms(p->options.refresh_ms, REFRESH_PERCENT, random_bits(p));
+	p->refresh_at_ms = now_ms + refresh_interval(p);
 }
 
 /* The Node has to be read before anything else: the object refers to its uid. */

@@ -39,7 +39,8 @@ struct publish_result {
 
 struct publisher_options {
 	const char *node_name;
-	uint64_t refresh_ms;       /* 0 = 10 min; each is 10 % shorter to 10 % longer by chance */
+	uint64_t
+		refresh_ms; /* 0 = 10 min; each is 10 % shorter to 10 % longer by chance, the first any part of it */
 	uint64_t nrt_interval_ms;  /* writes of the object: two at once, then one in this time; 0 = 500 ms */
 	uint64_t node_interval_ms; /* of the Node: six at once, then one in this time; 0 = 5 s */
 	uint64_t (*random)(void *data); /* 64 random bits; NULL = the kernel's */

@@ -15,7 +15,6 @@
 
 #include "agent/base/json.h"
 #include "agent/publish/api_client.h"
-#include "agent/publish/backoff.h"
 #include "agent/publish/publish.h"
 #include "agent/publish/publish_answer.h"
 #include "agent/publish/publish_doc.h"
@@ -124,24 +123,6 @@ static void expect(struct bench *b, const char *hash, uint64_t now_ms, int r, en
 }
 
 /* ---- tests */
-
-static void backoff_grows_to_its_limit(void **state)
-{
-	uint64_t seed = test_seed(7);
-	static const uint64_t most[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};
-
-	(void)state;
-	for (unsigned i = 0; i < ARRAY_SIZE(most); i++) {
-		assert_true(backoff_ms(i + 1, 0) == 1);
-		assert_true(backoff_ms(i + 1, most[i] - 1) == most[i]);
-		assert_true(backoff_ms(i + 1, most[i]) == 1);
-		for (int n = 0; n < 1000; n++)
-			assert_true(backoff_ms(i + 1, test_random(&seed)) <= most[i]);
-	}
-	assert_true(backoff_ms(4000000000u, 29999) == 30000);
-	assert_true(backoff_spread_ms(600000, 10, 0) == 540000);
-	assert_true(backoff_spread_ms(600000, 10, 120000) == 660000);
-}
 
 static void requests_are_as_agreed(void **state)
 {
@@ -256,13 +237,13 @@ static void failures_are_retried_with_the_newest_state(void **state)
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
 	b.random = 99;
-	/* The node is read; the refresh is due at 540000 + 99 from the first call. */
+	/* The node is read; the first refresh is due at 600000 - 99 from the first call. */
 	expect(&b, "h1", 1000, -EBUSY, PUBLISH_THROTTLED, PUBLISH_DEFERRED, 1000 + 7000 + 100);
 	expect(&b, "h2", 8099, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 8100);
 	expect(&b, "h2", 8100, -EIO, PUBLISH_SERVER_ERROR, PUBLISH_DEFERRED, 8200);
 	expect(&b, "h3", 8200, -EAGAIN, PUBLISH_CONFLICT, PUBLISH_DEFERRED, 8300);
-	expect(&b, "h4", 8300, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541099);
-	expect(&b, "h4", 8301, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 541099);
+	expect(&b, "h4", 8300, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 600901);
+	expect(&b, "h4", 8301, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 600901);
 	assert_int_equal(b.server.n_requests, 5);
 	bench_close(&b);
 }
@@ -315,9 +296,66 @@ static void writes_have_a_budget(void **state)
 		if (i == 6)
 			assert_int_equal(result.call_again_ms, 6000);
 	}
-	expect(&b, "h2", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541000);
-	expect(&b, "h3", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541000);
+	expect(&b, "h2", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	expect(&b, "h3", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
 	expect(&b, "h4", 6000, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 6500);
+	bench_close(&b);
+}
+
+/* Ten nodes that differ in what chance gives them, evenly. */
+static void nodes_that_start_together_do_not_refresh_together(void **state)
+{
+	static const struct api_answer script[] = {{.status = 200, .body = NODE("u1", "")}};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	for (uint64_t i = 0; i < 10; i++) {
+		struct publisher_options options = {.node_name = "node-a",
+			.random = given_random,
+			.random_data = &b,
+			.clock = given_clock,
+			.clock_data = &b};
+		uint64_t first = 1000 + 600000 - i * 60000;
+
+		publisher_freep(&b.publisher);
+		assert_int_equal(publisher_new(b.client, &options, &b.publisher, NULL), 0);
+		b.random = 600000 * 1000 + i * 60000;
+		expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, first);
+		expect(&b, "h1", first - 1, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, first);
+		b.random = 60000;
+		expect(&b, "h1", first, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, first + 600000);
+	}
+	bench_close(&b);
+}
+
+/* A server that is away or busy gets one request an attempt: what it does to the first it would do to the second. */
+static void a_server_that_is_away_is_asked_once(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = "{}"},
+		{.status = 429,
+			.body = STATUS("slow down"),
+			.retry_after = "7"},             /* the Node at the refresh */
+		{.status = 500, .body = STATUS("oops")}, /* the Node again */
+		{.status = 200, .body = "{}"},           /* and all the same the object */
+		{.status = 200, .body = NODE("u1", "")},
+	};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	expect(&b, "h1", 601000, -EBUSY, PUBLISH_DEFERRED, PUBLISH_THROTTLED, 608001);
+	expect(&b, "h2", 602000, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 608001);
+	assert_int_equal(b.server.n_requests, 3);
+	expect(&b, "h2", 608001, -EIO, PUBLISH_WRITTEN, PUBLISH_SERVER_ERROR, 608002);
+	expect(&b, "h2", 608002, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 1141000);
+	assert_int_equal(b.server.n_requests, 6);
+	api_server_stop(&b.server);
+	expect(&b, "h3", 610000, -ECONNREFUSED, PUBLISH_UNREACHABLE, PUBLISH_DEFERRED, 610001);
+	expect(&b, "h3", 1141000, -ECONNREFUSED, PUBLISH_DEFERRED, PUBLISH_UNREACHABLE, 1141001);
 	bench_close(&b);
 }
 
@@ -476,8 +514,8 @@ static void a_node_created_anew_gets_the_object_anew(void **state)
 
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
-	expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 541000);
-	expect(&b, "h1", 541000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 1081000);
+	expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	expect(&b, "h1", 601000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 1141000);
 	assert_non_null(strstr(b.server.body[3], "\"uid\":\"u2\""));
 	bench_close(&b);
 }
@@ -502,13 +540,14 @@ static void of_a_key_that_a_node_has_twice_the_last_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(backoff_grows_to_its_limit),
 		cmocka_unit_test(requests_are_as_agreed),
 		cmocka_unit_test(hints_are_for_the_nodes_kubelet),
 		cmocka_unit_test(keys_of_others_are_refused),
 		cmocka_unit_test(failures_are_retried_with_the_newest_state),
 		cmocka_unit_test(a_backoff_begins_when_the_attempt_ends),
 		cmocka_unit_test(writes_have_a_budget),
+		cmocka_unit_test(nodes_that_start_together_do_not_refresh_together),
+		cmocka_unit_test(a_server_that_is_away_is_asked_once),
 		cmocka_unit_test(no_answer_is_told_apart),
 		cmocka_unit_test(a_request_under_way_ends_when_cancelled),
 		cmocka_unit_test(a_resolver_that_stands_still_holds_up_nothing),
