@@ -52,6 +52,15 @@ ifdef ANALYZE
 NRTD_CFLAGS += -fanalyzer -Wno-analyzer-malloc-leak
 endif
 
+# What people run and the daemon does not is made small, the rest fast.
+SMALL := agent/show/% agent/check/% agent/cli/%
+optimized = $(if $(filter $(SMALL),$<),$(CFLAGS:-O2=-Os),$(CFLAGS))
+# The loader of glibc 2.36 reads a table of relocations that is a twentieth as large; of 2023's linkers those for x86 write it.
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
+NRTD_LDFLAGS += $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
+	awk -F '[ .]' '$$2 > 2 || $$3 >= 36 { print "-Wl,-z,pack-relative-relocs" }')
+endif
+
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
 LIB_LIBS := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
 TEST_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(TEST_LIBS) 2>/dev/null)
@@ -137,7 +146,7 @@ help:
 ## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity
 
 # ---- flags file: a change of flags rebuilds
-FLAGS := $(CC) $(CFLAGS) $(NRTD_CFLAGS) $(NRTD_CPPFLAGS) $(NRTD_LDFLAGS) $(LDFLAGS) $(LIB_CFLAGS) $(LIB_LIBS)
+FLAGS := $(CC) $(CFLAGS) $(SMALL) $(NRTD_CFLAGS) $(NRTD_CPPFLAGS) $(NRTD_LDFLAGS) $(LDFLAGS) $(LIB_CFLAGS) $(LIB_LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
@@ -146,7 +155,7 @@ $(B)/flags: FORCE
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(CFLAGS) \
+	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(optimized) \
 		-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 # ---- protobuf messages: generated code is not held to our warnings
