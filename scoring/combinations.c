@@ -46,13 +46,12 @@ struct block {
 	uint64_t not_both;             /* blocks that need not be taken in part together with this one */
 };
 
-struct search {
-	unsigned n_blocks;
-	struct block *blocks;
-	uint64_t
-		*between; /* n_blocks x n_blocks (stride MAX_NODES): pair distance of members of two blocks */
+struct distances_scratch {
+	unsigned n, n_blocks;
+	uint64_t *between; /* n_blocks x n_blocks (stride n): pair distance of members of two blocks */
 	uint64_t work, work_limit;
 	uint64_t best;
+	struct block blocks[]; /* n */
 };
 
 /* A choice for the blocks in front of `from`. */
@@ -64,12 +63,12 @@ struct choice {
 	uint64_t linear[MAX_NODES]; /* per later block: distances of one member to all that are taken */
 };
 
-static uint64_t *between(struct search *s, size_t a, size_t b)
+static uint64_t *between(struct distances_scratch *s, size_t a, size_t b)
 {
-	return &s->between[a * MAX_NODES + b];
+	return &s->between[a * s->n + b];
 }
 
-static bool alike(struct search *s, unsigned a, unsigned b)
+static bool alike(struct distances_scratch *s, unsigned a, unsigned b)
 {
 	for (unsigned x = 0; x < s->n_blocks; x++)
 		if (x != a && x != b && *between(s, a, x) != *between(s, b, x))
@@ -78,7 +77,7 @@ static bool alike(struct search *s, unsigned a, unsigned b)
 }
 
 /* Put block b into block a and the last block into b's place. */
-static void merge(struct search *s, unsigned a, unsigned b)
+static void merge(struct distances_scratch *s, unsigned a, unsigned b)
 {
 	struct block *into = &s->blocks[a], *from = &s->blocks[b];
 	unsigned size = into->size + from->size, last = s->n_blocks - 1;
@@ -96,7 +95,7 @@ static void merge(struct search *s, unsigned a, unsigned b)
 	memcpy(into->least, least, (size + 1) * sizeof(*least));
 	into->size = size;
 	into->single = from->single < into->single ? from->single : into->single;
-	for (size_t j = 0; j < MAX_NODES; j++)
+	for (size_t j = 0; j < s->n; j++)
 		if (from->nearest[j] < into->nearest[j])
 			into->nearest[j] = from->nearest[j];
 	s->blocks[b] = s->blocks[last];
@@ -107,7 +106,7 @@ static void merge(struct search *s, unsigned a, unsigned b)
 	s->n_blocks--;
 }
 
-static void merge_all(struct search *s)
+static void merge_all(struct distances_scratch *s)
 {
 	bool merged;
 
@@ -129,7 +128,7 @@ static void merge_all(struct search *s)
  * sums bend less than the distance between the blocks. Its least value is then at an end, where one of the
  * two is empty or full: some best choice has no such two blocks in part.
  */
-static void find_not_both(struct search *s)
+static void find_not_both(struct distances_scratch *s)
 {
 	int64_t bend[MAX_NODES];
 
@@ -153,7 +152,7 @@ static void find_not_both(struct search *s)
  * No way of completing the choice adds less: each member costs its distances to those taken already, its own,
  * and half of those to the rest - 1 others.
  */
-static uint64_t least_addition(const struct search *s, const struct choice *c)
+static uint64_t least_addition(const struct distances_scratch *s, const struct choice *c)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -165,7 +164,7 @@ static uint64_t least_addition(const struct search *s, const struct choice *c)
 	return (least * c->rest + 1) / 2;
 }
 
-static void search_counts(struct search *s, const struct choice *c)
+static void search_counts(struct distances_scratch *s, const struct choice *c)
 {
 	const struct block *block = &s->blocks[c->from];
 	unsigned most;
@@ -198,19 +197,19 @@ static void search_counts(struct search *s, const struct choice *c)
 	}
 }
 
-static void find_least_sums(struct distances *d, struct search *s, uint64_t work_limit)
+static void find_least_sums(struct distances *d)
 {
-	uint64_t total_limit = 2 * work_limit;
+	struct distances_scratch *s = d->scratch;
+	uint64_t work_limit = d->work_limit, total_limit = 2 * work_limit;
 
 	merge_all(s);
 	find_not_both(s);
-	d->low[0] = d->high[0] = 0;
-	for (unsigned size = 1; size <= d->n; size++) {
+	for (unsigned size = 2; size <= d->n; size++) {
 		const struct choice none = {.rest = size, .left = d->n};
 		uint64_t first = distances_sum(d, combination_first(size));
 
-		if (s->n_blocks == 1) {
-			d->low[size] = d->high[size] = s->blocks[0].least[size];
+		if (s->n_blocks == 1 || size == d->n) {
+			d->low[size] = d->high[size] = size == d->n ? first : s->blocks[0].least[size];
 			continue;
 		}
 		s->work = 0;
@@ -223,25 +222,28 @@ static void find_least_sums(struct distances *d, struct search *s, uint64_t work
 	}
 }
 
-static int compare_sums(const void *va, const void *vb)
-{
-	const uint64_t *a = va, *b = vb;
-
-	return (*a > *b) - (*a < *b);
-}
-
 static void fill_pairs(struct distances *d, const unsigned *costs)
 {
 	size_t n = d->n;
 
 	for (size_t a = 0; a < n; a++) {
-		for (size_t b = 0; b < n; b++) {
+		for (size_t b = 0; b < a; b++) {
 			unsigned there = costs[a * n + b] ? costs[a * n + b] : DISTANCE_UNKNOWN;
 			unsigned back = costs[b * n + a] ? costs[b * n + a] : DISTANCE_UNKNOWN;
 
-			d->pair[a * n + b] = a == b ? there : (uint64_t)there + back;
+			d->pair[a * n + b] = d->pair[b * n + a] = (uint64_t)there + back;
 		}
+		d->pair[a * n + a] = costs[a * n + a] ? costs[a * n + a] : DISTANCE_UNKNOWN;
 	}
+}
+
+/* The sizes 0 and 1. */
+static void fill_singles(struct distances *d)
+{
+	d->low[0] = d->high[0] = 0;
+	for (size_t a = 0; a < d->n; a++)
+		if (a == 0 || d->pair[a * d->n + a] < d->low[1])
+			d->low[1] = d->high[1] = d->pair[a * d->n + a];
 }
 
 static void fill_nearest(struct distances *d)
@@ -252,10 +254,16 @@ static void fill_nearest(struct distances *d)
 	for (size_t a = 0; a < n; a++) {
 		size_t count = 0;
 
-		for (size_t b = 0; b < n; b++)
-			if (b != a)
-				row[count++] = d->pair[a * n + b];
-		qsort(row, count, sizeof(*row), compare_sums);
+		for (size_t b = 0; b < n; b++) {
+			size_t at = count;
+
+			if (b == a)
+				continue;
+			for (; at > 0 && d->pair[a * n + b] < row[at - 1]; at--)
+				row[at] = row[at - 1];
+			row[at] = d->pair[a * n + b];
+			count++;
+		}
 		d->nearest[a * n] = 0;
 		for (size_t j = 0; j < count; j++)
 			d->nearest[a * n + j + 1] = d->nearest[a * n + j] + row[j];
@@ -284,9 +292,9 @@ static void fill_twins(struct distances *d)
 	}
 }
 
-static void fill_blocks(struct search *s, const struct distances *d)
+static void fill_blocks(struct distances_scratch *s, const struct distances *d)
 {
-	s->n_blocks = d->n;
+	s->n = s->n_blocks = d->n;
 	for (size_t a = 0; a < d->n; a++) {
 		struct block *b = &s->blocks[a];
 
@@ -294,46 +302,47 @@ static void fill_blocks(struct search *s, const struct distances *d)
 		b->single = d->pair[a * d->n + a];
 		b->least[0] = 0;
 		b->least[1] = b->single;
+		b->not_both = 0;
 		memcpy(b->nearest, d->nearest + a * d->n, d->n * sizeof(*b->nearest));
-		for (size_t x = 0; x < d->n; x++)
-			*between(s, a, x) = d->pair[a * d->n + x];
 	}
+	memcpy(s->between, d->pair, (size_t)d->n * d->n * sizeof(*s->between));
+}
+
+void distances_search(struct distances *d)
+{
+	if (d->searched)
+		return;
+	fill_nearest(d);
+	fill_twins(d);
+	fill_blocks(d->scratch, d);
+	find_least_sums(d);
+	d->searched = true;
 }
 
 int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint64_t work_limit)
 {
-	struct distances d = {0};
-	struct search s = {0};
-	int r = 0;
+	struct distances_scratch *s;
+	uint64_t *memory;
 
 	if (n > MAX_NODES)
 		return -E2BIG;
-	d.n = (unsigned)n;
-	d.pair = calloc(n * n + 1, sizeof(*d.pair));
-	d.nearest = calloc(n * n + 1, sizeof(*d.nearest));
-	d.twins = calloc(n + 1, sizeof(*d.twins));
-	s.blocks = calloc(n + 1, sizeof(*s.blocks));
-	s.between = calloc((size_t)MAX_NODES * MAX_NODES, sizeof(*s.between));
-	if (d.pair && d.nearest && d.twins && s.blocks && s.between) {
-		fill_pairs(&d, costs);
-		fill_nearest(&d);
-		fill_twins(&d);
-		fill_blocks(&s, &d);
-		find_least_sums(&d, &s, work_limit);
-		*ret = d;
-	} else {
-		distances_release(&d);
-		r = -ENOMEM;
-	}
-	free(s.blocks);
-	free(s.between);
-	return r;
+	/* One block, written before it is read: a single question costs less than clearing it. */
+	s = malloc(sizeof(*s) + n * sizeof(*s->blocks) + (3 * n * n + n) * sizeof(*memory));
+	if (!s)
+		return -ENOMEM;
+	memory = (uint64_t *)&s->blocks[n];
+	*ret = (struct distances){.n = (unsigned)n, .work_limit = work_limit, .scratch = s};
+	ret->pair = memory;
+	ret->nearest = ret->pair + n * n;
+	ret->twins = ret->nearest + n * n;
+	s->between = ret->twins + n;
+	fill_pairs(ret, costs);
+	fill_singles(ret);
+	return 0;
 }
 
 void distances_release(struct distances *d)
 {
-	free(d->pair);
-	free(d->nearest);
-	free(d->twins);
+	free(d->scratch);
 	memset(d, 0, sizeof(*d));
 }

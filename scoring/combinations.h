@@ -24,28 +24,35 @@ bool combination_precedes(uint64_t a, uint64_t b);
 
 /*
  * Distances between n positions, and for each size the least sum over a combination of that size. The average
- * distance of a set of size k is sum / k^2, so within one size sums compare exactly as averages do.
+ * distance of a set of size k is sum / k^2, so within one size sums compare exactly as averages do. What is said of
+ * sizes above 1 takes longer to find than a single question to answer: it waits for distances_search().
  */
 struct distances {
 	unsigned n;
 	uint64_t *pair; /* n x n: both directions of a pair together; the diagonal holds a position's own */
-	uint64_t *nearest; /* n x n: entry j of row x is the sum of the j least pair distances of x, j < n */
-	uint64_t *twins;   /* per position: the earlier ones that have the same distances to everything */
 	uint64_t low[COMBINATION_MAX_NODES + 1];  /* per size: the least sum lies in low..high; */
 	uint64_t high[COMBINATION_MAX_NODES + 1]; /* equal unless the search met its work limit */
+	/* Below, and of low[] and high[] the sizes above 1: after distances_search(). */
+	uint64_t *nearest; /* n x n: entry j of row x is the sum of the j least pair distances of x, j < n */
+	uint64_t *twins;   /* per position: the earlier ones that have the same distances to everything */
+	bool searched;
+	uint64_t work_limit;
+	struct distances_scratch *scratch;
 };
 
 /* Steps the search for the least sums may take for each size; 20 positions of any costs stay below it. */
 #define DISTANCES_WORK_LIMIT 2000000u
 
 /*
- * Prepare a cost matrix: costs[from * n + to], 0 = unknown. Done once for each matrix. `work_limit` bounds
- * the steps for one size, and twice it those for all sizes; beyond it low < high says that the least
- * sum is not known. 0; -E2BIG (n > COMBINATION_MAX_NODES); -ENOMEM. *ret is untouched on failure, else the
- * caller releases it.
+ * Take a cost matrix: costs[from * n + to], 0 = unknown. `work_limit` bounds the steps of distances_search() for
+ * one size, and twice it those for all sizes; beyond it low < high says that the least sum is not known. 0; -E2BIG
+ * (n > COMBINATION_MAX_NODES); -ENOMEM. *ret is untouched on failure, else the caller releases it.
  */
 int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint64_t work_limit);
 void distances_release(struct distances *d);
+
+/* Find what a question about more than one position needs, unless it was found before. Allocates nothing. */
+void distances_search(struct distances *d);
 
 /* The sum over all ordered pairs of a set's members, each with itself included. */
 uint64_t distances_sum(const struct distances *d, uint64_t set);

@@ -16,9 +16,8 @@
 struct need {
 	size_t resource;
 	qty_t wanted;
-	qty_t amount[MAX_NODES]; /* per candidate */
-	qty_t top[MAX_NODES + 1]
-		 [MAX_NODES + 1]; /* [i][r]: the r largest amounts among candidates i and later */
+	qty_t *amount; /* per candidate */
+	qty_t *top;    /* see top() */
 };
 
 /* What the search knows at one depth: `depth` candidates chosen. */
@@ -33,6 +32,7 @@ struct fit_scratch {
 	uint64_t betters[MAX_NODES];  /* per candidate: earlier ones that can always replace it */
 	size_t n_needs;
 	struct need *needs; /* as many as the inventory has resources, and one */
+	size_t stride;      /* of need.top[]: one more than there are positions */
 	qty_t *chosen;      /* n_needs at each depth: amounts of the chosen ones together */
 	struct level levels[MAX_NODES + 1];
 	unsigned size;       /* of the combinations being searched */
@@ -43,13 +43,20 @@ struct fit_scratch {
 	uint64_t work, work_limit;
 };
 
+/* The sums of the 0, 1, 2, ... largest amounts among candidates i and later. */
+static qty_t *top(const struct fit_scratch *f, const struct need *need, size_t i)
+{
+	return need->top + i * f->stride;
+}
+
 /* Positions in ascending order of id, and for each the first one of its id. */
 static void fill_ids(struct fit_space *s)
 {
 	const struct inventory_node *nodes = s->inventory->nodes;
 
 	for (unsigned i = 0; i < s->n_nodes; i++) {
-		unsigned first = 0, at = i;
+		bool last = i == 0 || nodes[i].id > nodes[s->by_id[i - 1]].id;
+		unsigned first = last ? i : 0, at = i;
 
 		while (nodes[first].id != nodes[i].id)
 			first++;
@@ -64,45 +71,55 @@ static void fill_amounts(struct fit_space *s)
 {
 	for (size_t r = 0; r < s->n_resources; r++) {
 		s->present[r] = 0;
-		for (unsigned i = 0; i < s->n_nodes; i++) {
-			const struct inventory_amount *a = inventory_amount(s->inventory, i, r);
-
-			s->value[r * s->n_nodes + i] = a->present ? qty_value(a->available) : 0;
-			if (a->present)
+		for (unsigned i = 0; i < s->n_nodes; i++)
+			if (inventory_amount(s->inventory, i, r)->present)
 				s->present[r] |= UINT64_C(1) << i;
-		}
 	}
 	fit_space_reset(s);
 }
 
-int fit_space_init(struct fit_space *ret, const struct inventory *inv, const struct distances *d)
+/* The scratch and all arrays in one block that is written before it is read: clearing it would cost more than a
+ * request does. What needs the widest alignment lies in front. */
+static bool allocate(struct fit_space *s)
+{
+	size_t n = s->n_nodes, n_needs = s->n_resources + 1, stride = n + 1;
+	size_t amounts = s->n_resources * n + stride * n_needs + n_needs * (n + stride * stride);
+	size_t words = s->n_resources + n;
+	qty_t *at = malloc(amounts * sizeof(*at) + n_needs * sizeof(struct need) + sizeof(*s->scratch) +
+			   words * sizeof(uint64_t) + n * sizeof(*s->by_id));
+	struct need *needs = (struct need *)(at + amounts);
+	struct fit_scratch *f = (struct fit_scratch *)(needs + n_needs);
+
+	if (!at)
+		return false;
+	s->scratch = f;
+	s->present = (uint64_t *)(f + 1);
+	s->same_id = s->present + s->n_resources;
+	s->by_id = (unsigned *)(s->same_id + n);
+	s->available = at;
+	f->stride = stride;
+	f->needs = needs;
+	f->chosen = at + s->n_resources * n;
+	at = f->chosen + stride * n_needs;
+	for (size_t q = 0; q < n_needs; q++, at += n + stride * stride) {
+		needs[q].amount = at;
+		needs[q].top = at + n;
+	}
+	return true;
+}
+
+int fit_space_init(struct fit_space *ret, const struct inventory *inv, struct distances *d)
 {
 	struct fit_space s = {.inventory = inv, .distances = d, .work_limit = FIT_WORK_LIMIT};
-	size_t n = inv->n_nodes, n_amounts = n * inv->n_resources;
 
-	if (n > MAX_NODES)
+	if (inv->n_nodes > MAX_NODES)
 		return -E2BIG;
-	if (d->n != n)
+	if (d->n != inv->n_nodes)
 		return -EINVAL;
-	s.n_nodes = (unsigned)n;
+	s.n_nodes = d->n;
 	s.n_resources = inv->n_resources;
-	s.available = calloc(n_amounts + 1, sizeof(*s.available));
-	s.value = calloc(n_amounts + 1, sizeof(*s.value));
-	s.present = calloc(s.n_resources + 1, sizeof(*s.present));
-	s.by_id = calloc(n + 1, sizeof(*s.by_id));
-	s.same_id = calloc(n + 1, sizeof(*s.same_id));
-	/* The scratch is large and written before it is read: clearing it would cost more than a request
-	 * does. */
-	s.scratch = malloc(sizeof(*s.scratch));
-	if (s.scratch) {
-		s.scratch->needs = malloc((s.n_resources + 1) * sizeof(*s.scratch->needs));
-		s.scratch->chosen = calloc((n + 1) * (s.n_resources + 1), sizeof(*s.scratch->chosen));
-	}
-	if (!s.available || !s.value || !s.present || !s.by_id || !s.same_id || !s.scratch ||
-		!s.scratch->needs || !s.scratch->chosen) {
-		fit_space_release(&s);
+	if (!allocate(&s))
 		return -ENOMEM;
-	}
 	fill_ids(&s);
 	fill_amounts(&s);
 	*ret = s;
@@ -111,16 +128,7 @@ int fit_space_init(struct fit_space *ret, const struct inventory *inv, const str
 
 void fit_space_release(struct fit_space *s)
 {
-	if (s->scratch) {
-		free(s->scratch->needs);
-		free(s->scratch->chosen);
-	}
-	free(s->scratch);
 	free(s->available);
-	free(s->value);
-	free(s->present);
-	free(s->by_id);
-	free(s->same_id);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -218,9 +226,9 @@ static void fill_candidates(struct fit_space *s, uint64_t candidates)
 			need->amount[i] = *fit_available(s, need->resource, f->position[i]);
 			insert_descending(sorted, i, need->amount[i]);
 		}
-		need->top[0][0] = 0;
+		need->top[0] = 0;
 		for (unsigned i = 0; i < f->n_candidates; i++)
-			need->top[0][i + 1] = need->top[0][i] + sorted[i];
+			need->top[i + 1] = need->top[i] + sorted[i];
 	}
 }
 
@@ -262,12 +270,14 @@ static void fill_search_tables(struct fit_space *s)
 		qty_t sorted[MAX_NODES];
 
 		for (unsigned i = f->n_candidates, n = 0; i-- > 0; n++) {
+			qty_t *sums = top(f, need, i);
+
 			insert_descending(sorted, n, need->amount[i]);
-			need->top[i][0] = 0;
+			sums[0] = 0;
 			for (unsigned r = 0; r <= n; r++)
-				need->top[i][r + 1] = need->top[i][r] + sorted[r];
+				sums[r + 1] = sums[r] + sorted[r];
 		}
-		need->top[f->n_candidates][0] = 0;
+		top(f, need, f->n_candidates)[0] = 0;
 	}
 	for (unsigned i = 0; i < f->n_candidates; i++) {
 		uint64_t twins = s->distances->twins[f->position[i]];
@@ -297,9 +307,9 @@ static enum capacity check_capacity(const struct fit_scratch *f, unsigned depth,
 	for (size_t q = 0; q < f->n_needs; q++) {
 		const struct need *need = &f->needs[q];
 
-		if (chosen[q] + need->top[i][rest] < need->wanted)
+		if (chosen[q] + top(f, need, i)[rest] < need->wanted)
 			return CAPACITY_STOP;
-		if (chosen[q] + need->amount[i] + need->top[i + 1][rest - 1] < need->wanted)
+		if (chosen[q] + need->amount[i] + top(f, need, i + 1)[rest - 1] < need->wanted)
 			verdict = CAPACITY_SKIP;
 	}
 	return verdict;
@@ -390,7 +400,8 @@ static void search_below(struct fit_space *s, uint64_t below)
 static void take_all(struct fit_space *s, uint64_t candidates)
 {
 	struct fit_scratch *f = s->scratch;
-	uint64_t sum = distances_sum(s->distances, candidates);
+	uint64_t sum =
+		f->size == s->n_nodes ? s->distances->low[f->size] : distances_sum(s->distances, candidates);
 
 	if (sum < (uint64_t)DISTANCE_LIMIT * f->size * f->size) {
 		f->best_set = combination_first(f->size);
@@ -433,21 +444,50 @@ static struct fit found(const struct fit_space *s)
 static bool size_may_fit(const struct fit_scratch *f, unsigned size)
 {
 	for (size_t q = 0; q < f->n_needs; q++)
-		if (f->needs[q].top[0][size] < f->needs[q].wanted)
+		if (f->needs[q].top[size] < f->needs[q].wanted)
 			return false;
 	return true;
 }
 
-struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
+static bool holds(const struct fit_space *s, unsigned position)
+{
+	const struct fit_scratch *f = s->scratch;
+
+	for (size_t q = 0; q < f->n_needs; q++)
+		if (*fit_available(s, f->needs[q].resource, position) < f->needs[q].wanted)
+			return false;
+	return true;
+}
+
+/* The nearest of the candidates that hold the request alone, the first of those; a combination of one. */
+static uint64_t find_single(const struct fit_space *s, uint64_t candidates, uint64_t *ret_sum)
+{
+	uint64_t best = 0;
+
+	*ret_sum = DISTANCE_LIMIT;
+	for (; candidates; candidates &= candidates - 1) {
+		unsigned position = (unsigned)__builtin_ctzll(candidates);
+		uint64_t own = s->distances->pair[(size_t)position * (s->n_nodes + 1)];
+
+		if (own < *ret_sum && holds(s, position)) {
+			best = UINT64_C(1) << position;
+			*ret_sum = own;
+		}
+	}
+	return best;
+}
+
+/* Combinations of two and more candidates. */
+static struct fit find_several(struct fit_space *s, uint64_t candidates)
 {
 	struct fit_scratch *f = s->scratch;
-	uint64_t candidates = read_request(s, qos, request);
 	bool have_tables = false;
 
+	distances_search(s->distances);
 	fill_candidates(s, candidates);
 	f->work = 0;
 	f->work_limit = s->work_limit;
-	for (unsigned size = 1; size <= f->n_candidates; size++) {
+	for (unsigned size = 2; size <= f->n_candidates; size++) {
 		uint64_t limit = (uint64_t)DISTANCE_LIMIT * size * size, near = s->distances->high[size] + 1;
 
 		if (!size_may_fit(f, size))
@@ -471,4 +511,15 @@ struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct re
 			return found(s);
 	}
 	return (struct fit){.verdict = FIT_NONE};
+}
+
+struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
+{
+	uint64_t candidates = read_request(s, qos, request), sum, single = find_single(s, candidates, &sum);
+
+	if (single)
+		return fit_of(s, single, sum);
+	if (!(candidates & (candidates - 1)))
+		return (struct fit){.verdict = FIT_NONE};
+	return find_several(s, candidates);
 }

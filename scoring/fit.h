@@ -15,11 +15,10 @@
  */
 struct fit_space {
 	const struct inventory *inventory;
-	const struct distances *distances;
+	struct distances *distances;
 	unsigned n_nodes;
 	size_t n_resources;
 	qty_t *available;    /* n_resources rows of n_nodes: what is left */
-	int64_t *value;      /* the same at the beginning, in Quantity.Value() */
 	uint64_t *present;   /* per resource: the positions that have it */
 	unsigned *by_id;     /* positions in ascending order of NUMA node id */
 	uint64_t *same_id;   /* per position: the lowest position with its id, as a bit */
@@ -31,11 +30,11 @@ struct fit_space {
 #define FIT_WORK_LIMIT 1000000u
 
 /*
- * `inv` and `d` (of the inventory's costs) must outlive the space, unchanged. 0; -E2BIG (more than
- * COMBINATION_MAX_NODES nodes); -EINVAL (d is of another number of nodes); -ENOMEM. *ret is untouched on
- * failure, else the caller releases it.
+ * `inv` and `d` (of the inventory's costs) must outlive the space, unchanged except by distances_search(), which a
+ * question calls that one NUMA node does not answer. 0; -E2BIG (more than COMBINATION_MAX_NODES nodes); -EINVAL (d
+ * is of another number of nodes); -ENOMEM. *ret is untouched on failure, else the caller releases it.
  */
-int fit_space_init(struct fit_space *ret, const struct inventory *inv, const struct distances *d);
+int fit_space_init(struct fit_space *ret, const struct inventory *inv, struct distances *d);
 void fit_space_release(struct fit_space *s);
 
 /* Forget what was subtracted: available amounts are the inventory's again. */
@@ -80,7 +79,8 @@ bool fit_counts(enum qos_class qos, const char *resource);
  */
 struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct resource_list *request);
 
-/* The answer that is this combination: `sum` is its distances_sum(). */
+/* The answer that is this combination: `sum` is its distances_sum(). After distances_search() where it has more
+ * than one position. */
 struct fit fit_of(const struct fit_space *s, uint64_t nodes, uint64_t sum);
 
 /* No resource of the request, by name, is present anywhere: NUMA nodes do not matter to it. */

@@ -32,7 +32,9 @@ static int64_t value_at(const struct fit_space *s, const char *name, unsigned po
 {
 	int r = inventory_resource(s->inventory, name);
 
-	return r < 0 ? 0 : s->value[(size_t)r * s->n_nodes + position];
+	const struct inventory_amount *a = r < 0 ? NULL : inventory_amount(s->inventory, position, (size_t)r);
+
+	return a && a->present ? qty_value(a->available) : 0;
 }
 
 /* The weighted mean of each resource's share, a resource that does not fit counting 0. */

@@ -424,6 +424,8 @@ static int find_remote(const struct inventory *inv, struct fit_report *report)
 	if (!any || inv->n_nodes > COMBINATION_MAX_NODES)
 		return 0;
 	r = distances_init(&distances, inv->costs, inv->n_nodes, DISTANCES_WORK_LIMIT);
+	if (r == 0)
+		distances_search(&distances);
 	for (size_t i = 0; r == 0 && i < report->n_containers; i++) {
 		struct fit_container *c = &report->containers[i];
 

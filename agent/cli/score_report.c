@@ -22,7 +22,7 @@ static void distances_forget(struct score_distances *c)
 	*c = (struct score_distances){0};
 }
 
-static int distances_for(struct score_distances *c, const struct inventory *inv, const struct distances **ret)
+static int distances_for(struct score_distances *c, const struct inventory *inv, struct distances **ret)
 {
 	size_t bytes = inv->n_nodes * inv->n_nodes * sizeof(*inv->costs);
 	int r;
@@ -56,7 +56,7 @@ static int ask_plugin(struct score_report *report, const struct inventory *inv, 
 {
 	CLEANUP(fit_space_release) struct fit_space space = {0};
 	const struct request_plan *plan = &report->plan;
-	const struct distances *distances = NULL;
+	struct distances *distances = NULL;
 	struct filter_result filter;
 	struct fit fit;
 	int r = distances_for(&report->cache, inv, &distances);

@@ -49,6 +49,7 @@ static int is_closest(const struct inventory *inv, uint64_t nodes, bool *ret)
 		if (nodes & node_mask_of(inv->nodes[i].id))
 			positions |= UINT64_C(1) << i;
 	size = node_mask_count(positions);
+	distances_search(&d);
 	*ret = distances_sum(&d, positions) <= d.low[size];
 	return 0;
 }

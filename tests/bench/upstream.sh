@@ -33,7 +33,7 @@ awk -F '\t' '
 	# two digits: more would promise what timing cannot hold
 	function times(ratio) { return ratio < 9.95 ? sprintf("%.1f", ratio) : sprintf("%.0f", sprintf("%.2g", ratio) + 0) }
 	BEGIN {
-		print "| CPU time, median | Go | nrtd | ratio | nrtd prepares, once a node |"
+		print "| CPU time, median | Go | nrtd, cold: prepares and answers | ratio | nrtd, warm |"
 		print "|---|---|---|---|---|"
 	}
 	!/^#/ {

@@ -87,6 +87,7 @@ static void kubelets_tie_break(void **state)
 static void prepare(struct distances *d, const unsigned *costs, size_t n)
 {
 	assert_int_equal(distances_init(d, costs, n, DISTANCES_WORK_LIMIT), 0);
+	distances_search(d);
 }
 
 static void sums_are_of_ordered_pairs(void **state)
@@ -180,6 +181,7 @@ static void limited_search_gives_bounds(void **state)
 
 		random_costs(&random, costs, 11);
 		assert_int_equal(distances_init(&d, costs, 11, 20), 0);
+		distances_search(&d);
 		brute_force(&d, least);
 		for (unsigned size = 0; size <= 11; size++) {
 			assert_true(d.low[size] <= least[size] && least[size] <= d.high[size]);
@@ -210,6 +212,7 @@ static void sixty_four_nodes_in_blocks(void **state)
 		for (size_t b = 0; b < 64; b++)
 			costs[a * 64 + b] = a == b ? 10 : a / 8 == b / 8 ? 12 : 32;
 	assert_int_equal(distances_init(&d, costs, 64, 0), 0);
+	distances_search(&d);
 	for (unsigned size = 1; size <= 64; size++) {
 		assert_int_equal(d.low[size], blocks_by_hand(size));
 		assert_int_equal(d.high[size], blocks_by_hand(size));
@@ -250,6 +253,7 @@ static void too_many_positions(void **state)
 	assert_int_equal(distances_init(&d, costs, 65, 1), -E2BIG);
 	assert_int_equal(d.n, 7);
 	assert_int_equal(distances_init(&d, costs, 0, 1), 0);
+	distances_search(&d);
 	distances_release(&d);
 }
 

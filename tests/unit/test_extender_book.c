@@ -372,6 +372,18 @@ static void scores_follow_the_strategy(void **state)
 	}
 }
 
+/* Two NUMA nodes of 8 are 100 - 2 * 12, and half a step more where no two are closer to each other. */
+static void the_closest_numa_nodes_score_more(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(extender_cluster_args_release) struct wire_args args;
+
+	(void)state;
+	init(&c, &plain);
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=10 memory=1Gi"), &args);
+	assert_int_equal(score_on(&c, "node-0", &args, STRATEGY_LEAST_NUMA_NODES), 82);
+}
+
 static void prioritize_gives_ten_levels_and_promises_nothing(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -491,6 +503,7 @@ int main(void)
 		cmocka_unit_test(what_became_of_a_question_is_counted),
 		cmocka_unit_test(a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy),
 		cmocka_unit_test(scores_follow_the_strategy),
+		cmocka_unit_test(the_closest_numa_nodes_score_more),
 		cmocka_unit_test(prioritize_gives_ten_levels_and_promises_nothing),
 		cmocka_unit_test(nobody_is_evicted_in_vain),
 		cmocka_unit_test(victims_that_are_enough_stay_as_they_are),

@@ -284,6 +284,7 @@ static void unknown_least_distance(void **state)
 	distances_release(&node.distances);
 	test_node_ready(&node);
 	test_list_set(&request, "cpu", "4");
+	distances_search(&node.distances);
 	assert_int_equal(node.distances.low[2], 60);
 	assert_int_equal(node.distances.high[2], 60);
 	node.distances.high[2] = 70;
@@ -296,6 +297,56 @@ static void unknown_least_distance(void **state)
 	node.distances.high[2] = 55;
 	assert_int_equal(
 		fit_required(&node.space, QOS_GUARANTEED, &request).min_distance, FIT_MIN_DISTANCE_NO);
+	resource_list_release(&request);
+	test_node_release(&node);
+}
+
+/* One node that holds the request is chosen by its own distance, and the distances to others are not looked at. */
+static void single_nodes(void **state)
+{
+	static const char *const zones[] = {"cpu=2", "cpu=4", "cpu=4", "cpu=4", NULL};
+	struct resource_list request = {0};
+	struct test_node node;
+	struct fit fit;
+
+	(void)state;
+	test_node_init(&node, zones);
+	for (unsigned i = 0; i < 4; i++)
+		node.inv.costs[i * 5] = i == 0 ? 9 : i == 1 ? 11 : 10;
+	fit_space_release(&node.space);
+	distances_release(&node.distances);
+	test_node_ready(&node);
+	test_list_set(&request, "cpu", "1");
+	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
+	assert_true(fit.nodes == 1 && fit.n_nodes == 1 && fit.min_distance == FIT_MIN_DISTANCE_YES);
+	test_list_set(&request, "cpu", "3");
+	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
+	assert_true(fit.nodes == 4 && fit.n_nodes == 1 && fit.min_distance == FIT_MIN_DISTANCE_NO);
+	assert_false(node.distances.searched);
+	test_list_set(&request, "cpu", "5");
+	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
+	assert_true(fit.nodes == 5 && fit.n_nodes == 2 && fit.min_distance == FIT_MIN_DISTANCE_YES);
+	assert_true(node.distances.searched);
+	resource_list_release(&request);
+	test_node_release(&node);
+}
+
+/* A node so far from itself is never chosen: neither alone nor in the only pair. */
+static void single_nodes_too_far(void **state)
+{
+	static const char *const zones[] = {"cpu=4", "cpu=4", NULL};
+	struct resource_list request = {0};
+	struct test_node node;
+
+	(void)state;
+	test_node_init(&node, zones);
+	for (unsigned i = 0; i < 4; i++)
+		node.inv.costs[i] = DISTANCE_LIMIT;
+	fit_space_release(&node.space);
+	distances_release(&node.distances);
+	test_node_ready(&node);
+	test_list_set(&request, "cpu", "1");
+	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).verdict, FIT_NONE);
 	resource_list_release(&request);
 	test_node_release(&node);
 }
@@ -368,6 +419,8 @@ int main(void)
 		cmocka_unit_test(search_equals_the_plain_one),
 		cmocka_unit_test(work_limit_gives_unknown),
 		cmocka_unit_test(unknown_least_distance),
+		cmocka_unit_test(single_nodes),
+		cmocka_unit_test(single_nodes_too_far),
 		cmocka_unit_test(sixty_four_nodes),
 		cmocka_unit_test(spaces_that_cannot_be),
 		cmocka_unit_test(no_nodes_at_all),

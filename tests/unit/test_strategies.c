@@ -191,7 +191,7 @@ static void names_of_strategies(void **state)
 /* One container on one node, one on two; the least sums of either size are made known or not. */
 static void one_request_off_the_least_distance_settles_it(void **state)
 {
-	static const char *const zones[] = {"cpu=4,memory=4", "cpu=4,memory=4", NULL};
+	static const char *const zones[] = {"cpu=4,memory=4", "cpu=4,memory=4", "vendor.com/nic=1", NULL};
 	static const struct {
 		uint64_t low[2], high[2];
 		enum fit_min_distance want;
@@ -215,6 +215,7 @@ static void one_request_off_the_least_distance_settles_it(void **state)
 	test_pod_add(&pod, CONTAINER_APP, "cpu=5,memory=1");
 	test_node_init(&node, zones);
 	assert_int_equal(request_plan_init(&plan, &pod), 0);
+	distances_search(&node.distances);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct pod_fit fit;
 		int score;
