@@ -7,7 +7,6 @@
 
 #include "agent/base/node_name.h"
 #include "agent/cli/stage_config.h"
-#include "agent/daemon/resident.h"
 #include "agent/publish/target_stdout.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -54,7 +53,6 @@ static int open_api(struct run *run, struct err *err)
 	struct publish_config config = stage_publish(run->options);
 
 	config.cancel = &run->cancel;
-	config.connected = resident_trim;
 	return target_api_open(&config, run->node_name, &run->api, err);
 }
 

@@ -9,6 +9,7 @@
 #include <systemd/sd-event.h>
 
 #include "agent/daemon/lock.h"
+#include "agent/daemon/resident.h"
 #include "agent/daemon/schedule.h"
 #include "agent/daemon/watch.h"
 #include "agent/daemon/worker.h"
@@ -45,6 +46,7 @@ struct loop {
 	struct health health;
 	int lock_fd;
 	bool forget, ready, reloading, http_failed, lock_waited;
+	bool asked;      /* a run has sent a request since resident memory was given back */
 	uint64_t since;  /* first sign of the change that the run under way answers */
 	bool changed;    /* the run answers one */
 	uint64_t run_at; /* beginning of the run under way */
@@ -232,6 +234,8 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 		return 0;
 	schedule_end(&l->schedule, result.publish.nrt == PUBLISH_WRITTEN, result.call_again_ms);
 	look_at_worker(l, now);
+	l->asked =
+		l->asked || result.publish.nrt > PUBLISH_DEFERRED || result.publish.node > PUBLISH_DEFERRED;
 	if (result.publish.nrt == PUBLISH_WRITTEN && l->changed)
 		metrics_observe(
 			l->config->metrics, METRIC_CHANGE_SECONDS, 0, (double)(now - l->since) / 1000);
@@ -368,6 +372,15 @@ static int try_watch(struct loop *l)
 	return proceed(l);
 }
 
+/* A request touches a third of what is resident. It is given back when no change waits for its object. */
+static void give_back(struct loop *l)
+{
+	if (!l->asked || l->schedule.running || l->schedule.marked)
+		return;
+	resident_trim();
+	l->asked = false;
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 {
 	struct loop *l = user;
@@ -376,6 +389,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 
 	(void)usec;
 	look_at_worker(l, now);
+	give_back(l);
 	if (!l->worker)
 		r = try_lock(l);
 	if (r == 0)

@@ -4,7 +4,7 @@
 
 /*
  * Give back what is resident without being needed: free heap, and pages of programs and libraries that hold
- * nothing but what their files hold. Loading a library or starting a TLS connection touches many of the
- * latter once; those used again come back from the page cache.
+ * nothing but what their files hold. Loading a library or a request by TLS touches many of the latter; those
+ * used again come back from the page cache.
  */
 void resident_trim(void);

@@ -481,7 +481,7 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 	struct api_response *response, struct err *err)
 {
 	struct curl_slist *headers = NULL;
-	long status = 0, connects = 0;
+	long status = 0;
 	curl_off_t wait = 0;
 	CURLcode code;
 
@@ -504,12 +504,9 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 		return describe(c, code, err);
 	c->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	c->curl.easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &wait);
-	c->curl.easy_getinfo(c->easy, CURLINFO_NUM_CONNECTS, &connects);
 	response->status = (int)status;
 	response->retry_after_s = wait <= 0 ? -1 : wait > 3600 ? 3600 : (int)wait;
 	response->date_s = date_of_answer(c);
-	if (connects > 0 && c->options.connected)
-		c->options.connected();
 	return 0;
 }
 

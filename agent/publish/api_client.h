@@ -22,7 +22,6 @@ struct api_client_options {
 	unsigned total_ms;         /* deadline of a whole request; 0 = API_CLIENT_TOTAL_MS */
 	size_t reply_max;          /* cap of a reply in bytes; 0 = API_CLIENT_REPLY_MAX */
 	const atomic_bool *cancel; /* a request under way ends soon after it becomes true; NULL = never */
-	void (*connected)(void);   /* called after a request that opened a connection; NULL = nothing */
 };
 
 struct api_request {

@@ -12,7 +12,7 @@ void target_api_release(struct target_api *t)
 int target_api_open(
 	const struct publish_config *config, const char *node_name, struct target_api *ret, struct err *err)
 {
-	const struct api_client_options how = {.cancel = config->cancel, .connected = config->connected};
+	const struct api_client_options how = {.cancel = config->cancel};
 	const struct publisher_options what = {.node_name = node_name,
 		.refresh_ms = config->refresh_ms,
 		.node_interval_ms = config->node_interval_ms};

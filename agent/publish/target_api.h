@@ -11,7 +11,6 @@ struct publish_config {
 	struct credentials_options credentials;
 	uint64_t refresh_ms, node_interval_ms; /* see struct publisher_options */
 	const atomic_bool *cancel;             /* ends requests under way when raised; NULL = never */
-	void (*connected)(void); /* called after a request that opened a connection; NULL = nothing */
 };
 
 struct target_api {

@@ -14,12 +14,13 @@
 
 #include "agent/cli/stage_config.h"
 #include "agent/daemon/loop.h"
+#include "agent/daemon/resident.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
 #define HEARD_MAX (256u << 10)
 
-enum behaviour { SUCCEEDS, FAILS, WAITS };
+enum behaviour { SUCCEEDS, WRITES, FAILS, WAITS };
 
 struct bench {
 	pthread_t thread;
@@ -38,6 +39,14 @@ struct bench {
 	char *dir;
 	int result;
 };
+
+static atomic_uint n_trims;
+
+/* In place of the daemon's. */
+void resident_trim(void)
+{
+	n_trims++;
+}
 
 static void nap(void)
 {
@@ -62,6 +71,8 @@ static int publish(void *ctx, const struct publish_request *request, uint64_t no
 	if (b->behaviour == WAITS)
 		while (!b->cancel && b->n_released < call)
 			nap();
+	if (b->behaviour == WRITES)
+		ret->nrt = PUBLISH_WRITTEN;
 	if (b->behaviour != FAILS)
 		return 0;
 	*ret = (struct publish_result){
@@ -310,12 +321,46 @@ static void a_reload_is_answered_by_a_run_after_it(void **state)
 	bench_close(b);
 }
 
+/* So many more runs. */
+static void let_run(struct bench *b, unsigned n)
+{
+	for (unsigned until = b->n_calls + n; b->n_calls < until;)
+		listen_for(b, NULL, 10);
+}
+
+static void memory_is_given_back_after_requests(void **state)
+{
+	CLEANUP(freep) struct bench *b = calloc(1, sizeof(*b));
+	bool still = false;
+	unsigned before;
+
+	(void)state;
+	n_trims = 0;
+	bench_open(b, SUCCEEDS);
+	let_run(b, 10);
+	assert_int_equal(n_trims, 0);
+	b->behaviour = WRITES;
+	for (int i = 0; i < 3000 && n_trims == 0; i++)
+		listen_for(b, NULL, 10);
+	assert_true(n_trims > 0);
+	b->behaviour = SUCCEEDS;
+	/* Once for the last of the runs that wrote. */
+	for (int i = 0; i < 5 && !still; i++) {
+		before = n_trims;
+		let_run(b, 10);
+		still = n_trims == before;
+	}
+	assert_true(still);
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_server_that_is_away_makes_it_unready),
 		cmocka_unit_test(the_watchdog_rests_while_a_run_does_not_end),
 		cmocka_unit_test(a_reload_is_answered_by_a_run_after_it),
+		cmocka_unit_test(memory_is_given_back_after_requests),
 	};
 
 	return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

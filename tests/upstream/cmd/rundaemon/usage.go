@@ -13,6 +13,7 @@ import (
 
 const (
 	memoryLimit = 12 << 20
+	restLimit   = 7 << 20   // with nothing to do
 	memoryDrift = 256 << 10 // the allocator's own
 	idleLimit   = 0.001     // of one core
 )
@@ -69,6 +70,20 @@ func (b *bench) memory(ctx context.Context) error {
 		return fmt.Errorf("%w\n%s", err, node.Log())
 	}
 	return node.Stop()
+}
+
+// rests waits until a process that has nothing to do has given its memory back.
+func (b *bench) rests(node *daemon.Node) error {
+	for until := time.Now().Add(b.within(30 * time.Second)); ; time.Sleep(time.Second) {
+		usage, err := daemon.UsageOf(node.PID())
+		if err != nil {
+			return err
+		}
+		if usage.RSS < restLimit || time.Now().After(until) {
+			b.check(usage.RSS < restLimit, "memory at rest", "RSS %.2f MiB, PSS %.2f MiB (limit 7 MiB)", daemon.MiB(usage.RSS), daemon.MiB(usage.PSS))
+			return nil
+		}
+	}
 }
 
 // idle measures CPU time with the defaults while nothing happens. The kernel counts it in hundredths of a second.

@@ -212,5 +212,8 @@ func (b *bench) storm(ctx context.Context) error {
 	// Half a second between two publications, and one publication.
 	last := b.within(700 * time.Millisecond)
 	b.check(late <= last, "storm: the last change", "right %.1f ms after it (limit %v)", ms(late), last)
+	if err := b.rests(node); err != nil {
+		return err
+	}
 	return node.Stop()
 }
