@@ -261,17 +261,17 @@ static bool take_uncores(
 	return false;
 }
 
-struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-	const bool *available, size_t n, bool *taken)
+/* The choice from an accumulator that has `available` free CPUs and has just been started with n. */
+static struct cpu_take take_packed(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, size_t available, size_t n)
 {
 	struct cpu_accumulator *acc = &ws->packed;
-	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};
+	struct cpu_take take = {.requested = n, .available = available};
 	size_t n_cpus;
 
-	cpu_accumulator_start(ws, acc, available, (long)n, taken);
 	if (n == 0)
 		return take;
-	if (n > take.available) {
+	if (n > available) {
 		take.status = CPU_TAKE_NOT_ENOUGH;
 		return take;
 	}
@@ -290,4 +290,34 @@ struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_
 	take.remaining = acc->need;
 	take.status = acc->need > 0 ? CPU_TAKE_MISCOUNTED : CPU_TAKE_OK;
 	return take;
+}
+
+struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const bool *available, size_t n, bool *taken)
+{
+	cpu_accumulator_start(ws, &ws->packed, available, (long)n, taken);
+	return take_packed(ws, rules, cpu_set_size(ws->topology, available), n);
+}
+
+struct cpu_take cpu_take_packed_within(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const bool *available, uint32_t numa, size_t n, bool *taken)
+{
+	const struct cpu_topology *t = ws->topology;
+	const struct cpu_elements *numas = &t->levels[CPU_LEVEL_NUMA];
+	struct cpu_accumulator *acc = &ws->packed;
+
+	memset(acc->free, 0, t->n_cpus * sizeof(*acc->free));
+	memset(taken, 0, t->n_cpus * sizeof(*taken));
+	acc->taken = taken;
+	acc->need = (long)n;
+	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
+		memset(acc->n_free[level], 0, t->levels[level].n * sizeof(*acc->n_free[level]));
+	for (uint32_t k = numas->first[numa]; k < numas->first[numa + 1]; k++) {
+		uint32_t cpu = numas->cpus[k];
+
+		acc->free[cpu] = available[cpu];
+		for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
+			acc->n_free[level][t->levels[level].of[cpu]] += available[cpu];
+	}
+	return take_packed(ws, rules, acc->n_free[CPU_LEVEL_NUMA][numa], n);
 }

@@ -17,11 +17,11 @@ struct cpu_workspace {
 	const struct cpu_topology *topology;
 	bool numa_first; /* NUMA nodes are above the sockets, or equal to them */
 	struct cpu_accumulator packed, distributed;
-	bool *inner_available, *inner_taken; /* [n_cpus] of the packed choice within a distribution */
-	uint32_t *lists[CPU_LEVEL_COUNT];    /* the order of each level; see cpu_workspace_new() */
-	uint32_t *uncore_walk;               /* a copy of the uncore order while it is made again */
-	uint32_t *cpu_list;                  /* the order of the CPUs */
-	uint64_t *seen[CPU_LEVEL_COUNT];     /* turn in which an element was last listed */
+	bool *inner_taken;                /* [n_cpus] of the packed choice within a distribution */
+	uint32_t *lists[CPU_LEVEL_COUNT]; /* the order of each level; see cpu_workspace_new() */
+	uint32_t *uncore_walk;            /* a copy of the uncore order while it is made again */
+	uint32_t *cpu_list;               /* the order of the CPUs */
+	uint64_t *seen[CPU_LEVEL_COUNT];  /* turn in which an element was last listed */
 	uint64_t turn;
 	/* Distribution over NUMA nodes; each [n NUMA nodes]. */
 	uint32_t *combo, *best_combo, *subset, *best_subset, *local_best_subset;
@@ -52,6 +52,10 @@ size_t cpu_accumulator_order_cpus(
 /* takeByTopologyNUMAPacked(), using ws->packed. */
 struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	const bool *available, size_t n, bool *taken);
+
+/* The same of those available CPUs that are on one NUMA node, by its element. */
+struct cpu_take cpu_take_packed_within(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const bool *available, uint32_t numa, size_t n, bool *taken);
 
 /* takeByTopologyNUMADistributed(), using ws->distributed and ws->packed. */
 struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,

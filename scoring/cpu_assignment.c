@@ -54,7 +54,6 @@ static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout)
 			accumulators[i]->n_free[level] =
 				lay_out(layout, t->levels[level].n, sizeof(uint32_t));
 	}
-	ws->inner_available = lay_out(layout, t->n_cpus, sizeof(bool));
 	ws->inner_taken = lay_out(layout, t->n_cpus, sizeof(bool));
 	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++) {
 		ws->lists[level] = lay_out(layout, sizes[level], sizeof(uint32_t));
@@ -70,7 +69,7 @@ static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout)
 	ws->numas = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
 	ws->candidates = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
 	ws->left = lay_out(layout, n_numas, sizeof(long));
-	ws->left_after = lay_out(layout, n_numas, sizeof(long));
+	ws->left_after = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(long));
 }
 
 struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t)

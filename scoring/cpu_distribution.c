@@ -18,6 +18,7 @@ struct distribution {
 	size_t n_numas;   /* in ws->numas: NUMA nodes with available CPUs, ordered */
 	long n_with_free; /* their number, each counted once */
 	double mean_left; /* CPUs left on each of them afterwards */
+	int64_t squares;  /* their free CPUs squared, summed over all of them */
 	unsigned steps;   /* combinations looked at */
 };
 
@@ -75,30 +76,56 @@ static double to_thousandths(double x)
 	return round(x * 1000) / 1000;
 }
 
+/* A balance, and what tells without any root that another one is not better. */
+struct balance {
+	double score;    /* the kubelet's; DBL_MAX = none */
+	int64_t squares; /* the CPUs left squared, summed over the NUMA nodes */
+	bool settled;    /* any other balance of these squares has this score */
+};
+
+static const struct balance no_balance = {.score = DBL_MAX, .squares = INT64_MAX};
+
 /*
- * The balance score: standard deviation of the CPUs left over all NUMA nodes that had some. Whatever the
- * combination, the same number is left in all, so the mean is always the same. DBL_MAX when it is certainly
- * not below `best`, even rounded: most are not, and the root takes time.
+ * Whether a balance of these squares may have a lower score than `best`. Whatever the combination, the same number
+ * is left in all, so the score rises with the squares. Of equal squares, the order of summation changes the root by
+ * less than a ten-millionth of a thousandth, and the score only where the root is as near to where rounding turns.
  */
-static double balance_of(const struct distribution *d, const long *left, double best)
+static bool may_be_below(const struct balance *best, int64_t squares)
+{
+	return squares < best->squares || (squares == best->squares && !best->settled);
+}
+
+/* The balance score of ws->left_after: the standard deviation over all NUMA nodes that had free CPUs, rounded. */
+static struct balance balance_of(const struct distribution *d, int64_t squares)
 {
 	const uint32_t *n_free = d->acc->n_free[CPU_LEVEL_NUMA];
+	const long *left = d->ws->left_after;
 	size_t n_numas = d->ws->topology->levels[CPU_LEVEL_NUMA].n;
-	double sum = 0, enough = best + 0.001;
+	struct balance b = {.squares = squares};
+	double sum = 0, root;
 
 	for (size_t x = 0; x < n_numas; x++)
 		if (n_free[x] > 0)
 			sum += ((double)left[x] - d->mean_left) * ((double)left[x] - d->mean_left);
-	sum /= (double)d->n_with_free;
-	return best < DBL_MAX && sum > enough * enough ? DBL_MAX : to_thousandths(sqrt(sum));
+	root = sqrt(sum / (double)d->n_with_free);
+	b.score = to_thousandths(root);
+	b.settled = fabs(root * 1000 - floor(root * 1000) - 0.5) > 1e-5;
+	return b;
+}
+
+/* What the squares grow by when n of `left` CPUs are taken. */
+static int64_t growth(long left, long n)
+{
+	return (int64_t)n * (n - 2 * left);
 }
 
 /*
- * Hand `remainder` CPUs out in groups, round robin over the subset. The kubelet compares the CPUs left with
- * the remainder and may then hand out groups forever where only parts of groups are left; a subset whose
- * groups do not suffice is passed over here. False: passed over.
+ * Hand `remainder` CPUs out in groups, round robin over the subset, from ws->left into ws->left_after, whose squares
+ * *squares becomes. The kubelet compares the CPUs left with the remainder and may then hand out groups forever where
+ * only parts of groups are left; a subset whose groups do not suffice is passed over here. False: passed over.
  */
-static bool hand_out(const struct distribution *d, const uint32_t *subset, size_t n, long remainder)
+static bool hand_out(
+	const struct distribution *d, const uint32_t *subset, size_t n, long remainder, int64_t *squares)
 {
 	struct cpu_workspace *ws = d->ws;
 	long groups = 0;
@@ -116,6 +143,7 @@ static bool hand_out(const struct distribution *d, const uint32_t *subset, size_
 
 			if (*left < d->group)
 				continue;
+			*squares += growth(*left, d->group);
 			*left -= d->group;
 			remainder -= d->group;
 		}
@@ -125,15 +153,83 @@ static bool hand_out(const struct distribution *d, const uint32_t *subset, size_
 	return true;
 }
 
-/*
- * The best way to take the remainder from the nodes of the combination that have a group left, as node
- * elements in ws->local_best_subset. Returns its balance, DBL_MAX when there is none.
- */
-static double best_remainder(struct distribution *d, size_t k, long remainder, size_t *ret_n)
+/* No way of handing out `remainder` CPUs leaves fewer squares: each group is taken where most is left. */
+static int64_t least_squares(
+	const struct distribution *d, size_t n_candidates, long remainder, int64_t squares)
 {
 	struct cpu_workspace *ws = d->ws;
+
+	for (size_t i = 0; i < n_candidates; i++)
+		ws->left_after[i] = ws->left[ws->candidates[i]];
+	for (; remainder > 0; remainder -= d->group) {
+		long *most = ws->left_after;
+
+		for (size_t i = 1; i < n_candidates; i++)
+			if (ws->left_after[i] > *most)
+				most = &ws->left_after[i];
+		squares += growth(*most, d->group);
+		*most -= d->group;
+	}
+	return squares;
+}
+
+/* What visiting all that follow would make of the kept subset, which is the best there can be. */
+static void overwrite_all_shared(const struct distribution *d, uint32_t *kept, size_t n, size_t n_candidates)
+{
+	if (d->rules->version.separate_combinations)
+		return;
+	for (size_t i = elements_of_its_own(n); i < n; i++)
+		kept[i] = (uint32_t)(n_candidates - n + i);
+}
+
+/*
+ * The subsets of n candidates: the first with a lower score than *best becomes the best, in ws->local_best_subset.
+ * None has fewer squares than `least`. False when the work limit is met.
+ */
+static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, long remainder,
+	int64_t squares, int64_t least, struct balance *best, size_t *ret_n)
+{
+	struct cpu_workspace *ws = d->ws;
+	bool started = false, kept = false;
+
+	while (next_combination(ws->subset, n, n_candidates, &started)) {
+		int64_t left_squares = squares;
+		struct balance balance;
+
+		if (++d->steps > CPU_TAKE_MAX_STEPS)
+			return false;
+		if (kept)
+			overwrite_shared(d, ws->local_best_subset, ws->subset, n);
+		if (!hand_out(d, ws->subset, n, remainder, &left_squares) ||
+			!may_be_below(best, left_squares))
+			continue;
+		balance = balance_of(d, left_squares);
+		if (balance.score >= best->score)
+			continue;
+		*best = balance;
+		kept = true;
+		*ret_n = n;
+		memcpy(ws->local_best_subset, ws->subset, n * sizeof(*ws->subset));
+		if (!may_be_below(best, least)) {
+			overwrite_all_shared(d, ws->local_best_subset, n, n_candidates);
+			break;
+		}
+	}
+	return true;
+}
+
+/*
+ * The best way to take the remainder from the nodes of the combination that have a group left, where it is better than
+ * *best: then that becomes *best, and the nodes, as elements, are in ws->local_best_subset. `squares` are those of
+ * ws->left. True when it is better.
+ */
+static bool best_remainder(struct distribution *d, size_t k, long remainder, int64_t squares,
+	struct balance *best, size_t *ret_n)
+{
+	struct cpu_workspace *ws = d->ws;
+	double before = best->score;
 	size_t n_candidates = 0;
-	double best = DBL_MAX;
+	int64_t least;
 
 	*ret_n = 0;
 	for (size_t i = 0; i < k; i++) {
@@ -142,32 +238,23 @@ static double best_remainder(struct distribution *d, size_t k, long remainder, s
 		if (ws->left[x] >= d->group)
 			ws->candidates[n_candidates++] = x;
 	}
-	if (remainder == 0)
-		return balance_of(d, ws->left, DBL_MAX);
-	for (size_t n = n_candidates; n >= 1; n--) {
-		bool started = false, kept = false;
+	if (remainder > 0 && n_candidates == 0)
+		return false;
+	least = least_squares(d, n_candidates, remainder, squares);
+	if (remainder == 0 && may_be_below(best, squares)) {
+		struct balance balance;
 
-		while (next_combination(ws->subset, n, n_candidates, &started)) {
-			double balance;
-
-			if (++d->steps > CPU_TAKE_MAX_STEPS)
-				return DBL_MAX;
-			if (kept)
-				overwrite_shared(d, ws->local_best_subset, ws->subset, n);
-			if (!hand_out(d, ws->subset, n, remainder))
-				continue;
-			balance = balance_of(d, ws->left_after, best);
-			if (balance >= best)
-				continue;
-			best = balance;
-			kept = true;
-			*ret_n = n;
-			memcpy(ws->local_best_subset, ws->subset, n * sizeof(*ws->subset));
-		}
+		memcpy(ws->left_after, ws->left, ws->topology->levels[CPU_LEVEL_NUMA].n * sizeof(*ws->left));
+		balance = balance_of(d, squares);
+		if (balance.score < best->score)
+			*best = balance;
 	}
+	for (size_t n = n_candidates; remainder > 0 && n >= 1 && may_be_below(best, least); n--)
+		if (!try_subsets(d, n, n_candidates, remainder, squares, least, best, ret_n))
+			return false;
 	for (size_t i = 0; i < *ret_n; i++)
 		ws->local_best_subset[i] = ws->candidates[ws->local_best_subset[i]];
-	return best;
+	return best->score < before;
 }
 
 /* May the k nodes of ws->combo give `share` CPUs each, and the rest in groups? */
@@ -194,30 +281,33 @@ static bool combination_serves(const struct distribution *d, size_t k, long shar
 static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_subset)
 {
 	struct cpu_workspace *ws = d->ws;
+	const uint32_t *n_free = d->acc->n_free[CPU_LEVEL_NUMA];
 	long share = d->requested / (long)k / d->group * d->group;
-	double best = DBL_MAX;
+	struct balance best = no_balance;
 	bool started = false, kept = false;
 
 	while (next_combination(ws->combo, k, d->n_numas, &started)) {
+		int64_t squares = d->squares;
 		size_t n_subset;
-		double balance;
 
 		if (++d->steps > CPU_TAKE_MAX_STEPS)
 			return false;
 		if (kept)
 			overwrite_shared(d, ws->best_combo, ws->combo, k);
-		if (best == 0)
+		if (best.score == 0)
 			break;
 		if (!combination_serves(d, k, share))
 			continue;
 		for (size_t x = 0; x < ws->topology->levels[CPU_LEVEL_NUMA].n; x++)
-			ws->left[x] = d->acc->n_free[CPU_LEVEL_NUMA][x];
-		for (size_t i = 0; i < k; i++)
-			ws->left[ws->numas[ws->combo[i]]] -= share;
-		balance = best_remainder(d, k, d->requested - share * (long)k, &n_subset);
-		if (balance >= best)
+			ws->left[x] = n_free[x];
+		for (size_t i = 0; i < k; i++) {
+			long *left = &ws->left[ws->numas[ws->combo[i]]];
+
+			squares += growth(*left, share);
+			*left -= share;
+		}
+		if (!best_remainder(d, k, d->requested - share * (long)k, squares, &best, &n_subset))
 			continue;
-		best = balance;
 		kept = true;
 		memcpy(ws->best_combo, ws->combo, k * sizeof(*ws->combo));
 		memcpy(ws->best_subset, ws->local_best_subset, n_subset * sizeof(*ws->best_subset));
@@ -231,16 +321,13 @@ static void take_from_numa(struct distribution *d, uint32_t numa, long n)
 {
 	struct cpu_take_rules rules = *d->rules;
 	struct cpu_workspace *ws = d->ws;
-	size_t n_cpus = ws->topology->n_cpus;
 
 	rules.uncore = false;
-	for (size_t i = 0; i < n_cpus; i++)
-		ws->inner_available[i] =
-			d->acc->free[i] && ws->topology->levels[CPU_LEVEL_NUMA].of[i] == numa;
-	if (cpu_take_packed(ws, &rules, ws->inner_available, (size_t)n, ws->inner_taken).status !=
+	if (cpu_take_packed_within(ws, &rules, d->acc->free, numa, (size_t)n, ws->inner_taken).status !=
 		CPU_TAKE_OK)
 		return;
-	for (uint32_t i = 0; i < n_cpus; i++)
+	/* Not only those of the node: a core that counts as whole is taken with what it has elsewhere. */
+	for (uint32_t i = 0; i < ws->topology->n_cpus; i++)
 		if (ws->inner_taken[i]) {
 			cpu_accumulator_take(ws, d->acc, i);
 			d->acc->need--;
@@ -297,8 +384,12 @@ struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_
 	}
 	d.n_numas = cpu_accumulator_order_numas(ws, d.acc);
 	memcpy(ws->numas, ws->lists[CPU_LEVEL_NUMA], d.n_numas * sizeof(*ws->numas));
-	for (long x = 0; x < n_numas; x++)
-		d.n_with_free += d.acc->n_free[CPU_LEVEL_NUMA][x] > 0;
+	for (long x = 0; x < n_numas; x++) {
+		int64_t n_free = d.acc->n_free[CPU_LEVEL_NUMA][x];
+
+		d.n_with_free += n_free > 0;
+		d.squares += n_free * n_free;
+	}
 	d.mean_left = to_thousandths((double)(take.available - n) / (double)d.n_with_free);
 	n_groups = divide_up(d.requested, d.group);
 	per_numa = divide_up(divide_up((long)ws->topology->n_cpus, d.group), n_numas);

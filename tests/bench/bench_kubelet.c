@@ -157,9 +157,9 @@ int main(void)
 	bench_take("256 CPUs, 24 by uncore cache", (struct cpu_take_rules){.uncore = true, .group = 1}, 24,
 		50e3);
 	bench_take("256 CPUs, 24 distributed", (struct cpu_take_rules){.distribute = true, .group = 1}, 24,
-		50e3);
+		20e3);
 	bench_take("256 CPUs, 99 distributed", (struct cpu_take_rules){.distribute = true, .group = 1}, 99,
-		50e3);
+		20e3);
 	bench_judge("256 CPUs, pod of one", "app cpu=8 memory=1Mi");
 	bench_judge("256 CPUs, pod of three",
 		"init cpu=4 memory=1Mi; app cpu=8 memory=1Mi; app cpu=2 memory=1Mi");
