@@ -23,6 +23,11 @@ bench-peers: all
 outcome: all
 	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)
 
+# SCALE: numbers of agents and options, as "30,300 -churn 1m"; SHORT=1
+.PHONY: scale
+scale: all
+	@B=$(B) tests/upstream/scale.sh $(SCALE)
+
 .PHONY: bench-extender
 bench-extender: all
 	@B=$(B) tests/upstream/extender_load.sh

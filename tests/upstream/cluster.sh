@@ -34,7 +34,7 @@ start)
 	"$program" -dir "$dir" -manifests "$(manifests)" -scheduler "$here/testdata/scheduler.yaml" "$@" \
 		>"$dir/controlplane.out" 2>&1 </dev/null &
 	echo $! >"$dir/controlplane.pid"
-	for _ in $(seq 300); do
+	for _ in $(seq 1500); do # a node takes some 15 ms
 		if grep -q '^ready' "$dir/controlplane.out"; then
 			cat "$dir/controlplane.out"
 			exit 0

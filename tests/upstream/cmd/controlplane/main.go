@@ -25,11 +25,13 @@ func main() {
 	nodes := flag.String("nodes", "node-a", "names of the nodes to register, separated by commas")
 	agent := flag.String("agent", "nrtd/nrtd", "namespace/name of the agent's service account")
 	scheduler := flag.String("scheduler", "", "configuration file of kube-scheduler (default: no scheduler)")
+	audit := flag.String("audit", "", "audit policy: a line for each request it tells of, in audit.log of -dir (default: none)")
 	resume := flag.Bool("resume", false, "go on with what a killed control plane has left in -dir, at the same address")
 	timeout := flag.Duration("timeout", time.Hour, "stop by itself after this time")
 	flag.Parse()
 	if err := run(*dir, *timeout, controlplane.Options{
-		Manifests: list(*manifests), Nodes: list(*nodes), Scheduler: *scheduler, Agent: agentOf(*agent), Resume: *resume}); err != nil {
+		Manifests: list(*manifests), Nodes: list(*nodes), Scheduler: *scheduler, Agent: agentOf(*agent), Audit: *audit,
+		Resume: *resume}); err != nil {
 		fmt.Fprintln(os.Stderr, "controlplane:", err)
 		os.Exit(1)
 	}

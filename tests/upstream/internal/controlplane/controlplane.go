@@ -24,7 +24,7 @@ import (
 
 // How long the whole may take until it is ready, and until it has ended.
 const (
-	startTimeout = 2 * time.Minute
+	startTimeout = 5 * time.Minute
 	stopTimeout  = time.Minute
 )
 
@@ -35,6 +35,7 @@ type Options struct {
 	Nodes     []string // nodes to register, each with its identity
 	Agent     Agent    // the service account of the agent under test
 	Scheduler string   // configuration file of the scheduler, "" for none
+	Audit     string   // audit policy, for a file of requests; "" for none
 	Resume    bool     // go on with what a killed control plane has left in Dir, at the same address
 }
 
