@@ -37,6 +37,11 @@ int option_check_weight(const char *value, struct err *err)
 	return check_range(value, 1, 1000000, err);
 }
 
+int option_check_burst(const char *value, struct err *err)
+{
+	return check_range(value, 1, 1000, err);
+}
+
 int option_check_seconds(const char *value, struct err *err)
 {
 	return check_range(value, 1, 86400, err);

@@ -7,6 +7,7 @@
 
 int option_check_cpu_list(const char *value, struct err *err);
 int option_check_weight(const char *value, struct err *err);
+int option_check_burst(const char *value, struct err *err);
 int option_check_seconds(const char *value, struct err *err);
 int option_check_priority(const char *value, struct err *err);
 int option_check_not_empty(const char *value, struct err *err);

@@ -193,7 +193,8 @@ struct publish_config stage_publish(const struct options *options)
 					       .kubeconfig = options->value[OPT_KUBECONFIG],
 					       .context = options->value[OPT_CONTEXT]},
 		.refresh_ms = milliseconds(options, OPT_REFRESH),
-		.node_interval_ms = milliseconds(options, OPT_NODE_WRITE_INTERVAL)};
+		.node_interval_ms = milliseconds(options, OPT_NODE_WRITE_INTERVAL),
+		.node_burst = (unsigned)strtoul(options->value[OPT_NODE_WRITE_BURST], NULL, 10)};
 }
 
 /* ---- daemon */

@@ -82,7 +82,7 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 		.burst = NRT_BURST};
 	p->objects[PUBLISH_NODE].writes = (struct budget){
 		.interval_ms = options->node_interval_ms ? options->node_interval_ms : NODE_INTERVAL_MS,
-		.burst = NODE_BURST};
+		.burst = options->node_burst ? options->node_burst : NODE_BURST};
 	if (text_set(&p->node_name, options->node_name) < 0 ||
 		asprintf(&p->nrt_path, PUBLISH_NRT_PATH "%s", options->node_name) < 0 ||
 		asprintf(&p->node_path, PUBLISH_NODE_PATH "%s", options->node_name) < 0)

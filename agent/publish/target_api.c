@@ -15,7 +15,8 @@ int target_api_open(
 	const struct api_client_options how = {.cancel = config->cancel};
 	const struct publisher_options what = {.node_name = node_name,
 		.refresh_ms = config->refresh_ms,
-		.node_interval_ms = config->node_interval_ms};
+		.node_interval_ms = config->node_interval_ms,
+		.node_burst = config->node_burst};
 	int r = credentials_new(&config->credentials, &ret->credentials, err);
 
 	if (r == 0)

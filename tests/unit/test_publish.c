@@ -302,6 +302,33 @@ static void writes_have_a_budget(void **state)
 	bench_close(&b);
 }
 
+/* As many writes of the Node at once as the options say. */
+static void a_node_has_as_many_writes_at_once_as_it_may(void **state)
+{
+	static const struct api_answer script[] = {{.status = 200, .body = NODE("u1", "")}};
+	struct bench b;
+	struct publish_result result;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	for (unsigned burst = 1; burst <= 7; burst += 2) {
+		struct publisher_options options = {.node_name = "node-a",
+			.node_interval_ms = 3000,
+			.node_burst = burst,
+			.random = given_random,
+			.random_data = &b};
+
+		publisher_freep(&b.publisher);
+		assert_int_equal(publisher_new(b.client, &options, &b.publisher, NULL), 0);
+		for (unsigned i = 0; i <= burst; i++) {
+			assert_int_equal(publish(&b, "h1", "{\"nrtd.dev/a\":\"b\"}", 1000, &result, NULL), 0);
+			assert_int_equal(result.node, i < burst ? PUBLISH_WRITTEN : PUBLISH_DEFERRED);
+		}
+		assert_int_equal(result.call_again_ms, 4000);
+	}
+	bench_close(&b);
+}
+
 /* Ten nodes that differ in what chance gives them, evenly. */
 static void nodes_that_start_together_do_not_refresh_together(void **state)
 {
@@ -546,6 +573,7 @@ int main(void)
 		cmocka_unit_test(failures_are_retried_with_the_newest_state),
 		cmocka_unit_test(a_backoff_begins_when_the_attempt_ends),
 		cmocka_unit_test(writes_have_a_budget),
+		cmocka_unit_test(a_node_has_as_many_writes_at_once_as_it_may),
 		cmocka_unit_test(nodes_that_start_together_do_not_refresh_together),
 		cmocka_unit_test(a_server_that_is_away_is_asked_once),
 		cmocka_unit_test(no_answer_is_told_apart),
