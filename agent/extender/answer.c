@@ -96,7 +96,33 @@ static bool better(const struct candidate *a, const struct candidate *b)
 	return strverscmp(a->node->name, b->node->name) < 0;
 }
 
-/* Every name with its verdict, and the best. `unknown` has room for a flag for each. */
+/* The node takes the pod: it is the best so far, is not, or only seemed to take it. */
+static int compare(struct book *b, struct answer *ret, size_t i, const struct candidate *c, bool confirm,
+	struct candidate *best, size_t *ret_best)
+{
+	bool is_best = !best->node || better(c, best);
+	int r = is_best || confirm ? verdict_confirm(b, ret->shape, c->node) : 0;
+
+	if (r < 0)
+		return r;
+	if (c->verdict->answer != KUBELET_ADMITS) {
+		ret->verdicts[i].reason = c->verdict->reason;
+		return 0;
+	}
+	ret->counts.n_taking++;
+	ret->counts.n_aligning += c->verdict->numa_nodes > 0;
+	ret->scores[i] = c->verdict->score * WIRE_SCORE_MAX / 100;
+	if (is_best) {
+		*best = *c;
+		*ret_best = i;
+	}
+	return 0;
+}
+
+/*
+ * Every name with its verdict, and the best. Where only the best is asked for, only what is better than those before is
+ * confirmed. `unknown` has room for a flag for each.
+ */
 static int look_at_all(struct book *b, const struct answer_config *config, const struct wire_args *args,
 	struct answer *ret, bool *unknown, struct candidate *best, size_t *ret_best)
 {
@@ -108,15 +134,10 @@ static int look_at_all(struct book *b, const struct answer_config *config, const
 			return r;
 		unknown[i] = is_unknown(&c);
 		ret->counts.n_unknown += unknown[i];
-		if (ret->verdicts[i].reason)
-			continue;
-		ret->counts.n_taking++;
-		ret->counts.n_aligning += c.verdict->numa_nodes > 0;
-		ret->scores[i] = c.verdict->score * WIRE_SCORE_MAX / 100;
-		if (!best->node || better(&c, best)) {
-			*best = c;
-			*ret_best = i;
-		}
+		if (!ret->verdicts[i].reason)
+			r = compare(b, ret, i, &c, config->all, best, ret_best);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

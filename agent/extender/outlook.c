@@ -37,9 +37,13 @@ struct outlook *outlooks_find(const struct outlooks *o, size_t slot, uint64_t ve
 	return kept ? kept : check(o->last, version, amounts);
 }
 
-void outlooks_keep(struct outlooks *o, size_t slot, struct outlook *outlook)
+void outlooks_keep(struct outlooks *o, struct outlook *outlook)
 {
-	struct outlook **place = outlook->arrivals.n > 0 ? &o->kept[slot % OUTLOOKS_KEPT] : &o->last;
+	struct outlook **place = &o->kept[outlook->slot % OUTLOOKS_KEPT];
+	const struct outlook *there = *place;
+
+	if (there && there->slot != outlook->slot && there->arrivals.n > 0 && outlook->arrivals.n == 0)
+		place = &o->last;
 
 	discard(place);
 	*place = outlook;

@@ -139,7 +139,6 @@ static int judge_state(struct book *b, const struct book_node *node, const struc
 {
 	struct outlook *o;
 	struct admission a;
-	bool sure = true;
 	int r = forecast(b, node, &o);
 
 	if (r == 0)
@@ -150,14 +149,7 @@ static int judge_state(struct book *b, const struct book_node *node, const struc
 	v->by_amounts = a.answer != a.managers.answer;
 	if (a.answer != KUBELET_ADMITS)
 		return explain(&a, shape, &v->reason);
-	r = rank(o, shape, &a.managers, strategy, v);
-	if (r == 0 && v->numa_nodes > 0)
-		r = arrivals_admit(&o->arrivals, shape, &sure);
-	if (r < 0 || sure)
-		return r;
-	v->answer = KUBELET_REJECTS;
-	v->reason = strdup("it depends on which of the pods on their way there comes first");
-	return v->reason ? 0 : -ENOMEM;
+	return rank(o, shape, &a.managers, strategy, v);
 }
 
 static int judge(struct book *b, const struct book_node *node, struct shape *shape, enum strategy strategy,
@@ -230,6 +222,30 @@ int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum
 	}
 	slot->amounts = node->amounts;
 	*ret = slot;
+	return 0;
+}
+
+int verdict_confirm(struct book *b, struct shape *shape, const struct book_node *node)
+{
+	struct verdict *v = &shape->verdicts[node->slot];
+	struct outlook *o;
+	bool sure = true;
+	int r;
+
+	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
+		return 0;
+	r = forecast(b, node, &o);
+	if (r == 0)
+		r = arrivals_admit(&o->arrivals, shape, &sure);
+	if (r < 0)
+		return r;
+	if (!sure) {
+		v->reason = strdup("it depends on which of the pods on their way there comes first");
+		if (!v->reason)
+			return -ENOMEM;
+		v->answer = KUBELET_REJECTS;
+	}
+	v->confirmed = true;
 	return 0;
 }
 

@@ -10,12 +10,19 @@
 #include "scoring/strategies.h"
 
 /*
- * The verdict on the shape of the node's kubelet, as it will be: forecast().
+ * The verdict on the shape of the node's kubelet, as it will be: forecast(). One that admits is to be confirmed before the
+ * node is given to a pod.
  *
  * *ret is valid until the next call for the shape. 0 or -ENOMEM.
  */
 int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum strategy strategy,
 	const struct verdict **ret);
+
+/*
+ * The verdict that verdict_of() has just found becomes a refusal where the kubelet admits the shape in some orders only
+ * of the pods on their way: arrivals_admit(). That costs more than the verdict. 0 or -ENOMEM.
+ */
+int verdict_confirm(struct book *b, struct shape *shape, const struct book_node *node);
 
 /*
  * Whether the kubelet would admit the shape without some of the node's pods as well: gone[i] belongs to node->pods[i]

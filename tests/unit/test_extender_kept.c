@@ -48,6 +48,7 @@ static void judge(struct extender_cluster *c, struct shape *shape, const char *n
 	const struct verdict *v;
 
 	assert_int_equal(verdict_of(&c->book, shape, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);
+	assert_int_equal(verdict_confirm(&c->book, shape, node), 0);
 	memset(ret, 0, sizeof(*ret));
 	ret->answer = v->answer;
 	ret->numa_nodes = v->numa_nodes;
@@ -240,11 +241,44 @@ static void pods_end_while_another_is_on_its_way(void **state)
 	}
 }
 
+/* node-0 is the fuller one and passes. What node-1 has when its pod comes is open: it does not pass,
+ * although it is not the best. */
+static void an_open_node_passes_nobody(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
+	struct cluster_pod_sim *pods[5], *late;
+	const struct answer_config every = {.strategy = STRATEGY_LEAST_NUMA_NODES, .all = true};
+
+	(void)state;
+	setups[0].memory_static = setups[1].memory_static = false;
+	extender_cluster_init(&c, setups, 1);
+	for (size_t k = 0; k < ARRAY_SIZE(pods); k++) {
+		pods[k] = extender_cluster_pod(&c, k < 2 ? "app cpu=2 memory=1Mi" : "app cpu=3 memory=1Mi");
+		assert_true(extender_cluster_begin(&c, pods[k], k < 2));
+		extender_cluster_report(&c, pods[k], "Running", 0);
+	}
+	extender_cluster_publish(&c, 0, 0);
+	extender_cluster_publish(&c, 1, 0);
+	late = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
+	late->node = 1;
+	extender_cluster_report(&c, late, NULL, 0);
+	for (size_t k = 0; k < 2; k++) {
+		assert_int_equal(
+			extender_cluster_ask(&c, &every, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0),
+			3);
+		extender_cluster_report_gone(&c, pods[k]);
+	}
+	assert_int_equal(
+		extender_cluster_ask(&c, &every, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_kept_is_what_is_found_anew),
 		cmocka_unit_test(so_many_orders_are_tried),
+		cmocka_unit_test(an_open_node_passes_nobody),
 		cmocka_unit_test(pods_end_while_another_is_on_its_way),
 		cmocka_unit_test(not_every_shape_keeps_its_verdicts),
 	};

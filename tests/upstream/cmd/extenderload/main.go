@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,6 +53,9 @@ func main() {
 	flag.Uint64Var(&l.seed, "seed", 1, "random seed")
 	counts := flag.String("nodes", "500,5000", "numbers of nodes, one after the other")
 	flag.Parse()
+	// The answer is measured, not the collector of who asks.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(4 << 30)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := l.run(ctx, strings.Split(*counts, ",")); err != nil {

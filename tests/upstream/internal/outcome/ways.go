@@ -58,6 +58,8 @@ const match = `profiles:
 // Ways in the order of the table.
 var Ways = []Way{
 	{Name: "stock", Title: "stock kube-scheduler", profiles: stock},
+	// What it costs that the scheduler looks at every node, as it has to with an extender.
+	{Name: "stock-all", Title: "stock kube-scheduler, percentageOfNodesToScore 100", profiles: "percentageOfNodesToScore: 100\n" + stock},
 	{Name: "labels", Title: "labels, preferred affinity", profiles: stock, Flags: []string{"--labels"}, hints: true, prepare: prefer},
 	{Name: "nodemetadata", Title: "NodeMetadata on fit-score", profiles: byScore(), Flags: shapes(), hints: true,
 		prepare: func(pod *v1.Pod, s *Slot) {
