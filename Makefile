@@ -29,6 +29,8 @@ B := build$(if $(variant),/variant$(variant))
 NRTD_CPPFLAGS = -I. -I$(B)/gen -D_GNU_SOURCE -DNRTD_VERSION='"$(VERSION)"' -include common/banned.h
 NRTD_CFLAGS = -std=gnu11 -fstack-protector-strong -fPIE -ffunction-sections -fdata-sections -Wall -Wextra
 NRTD_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -Wl,--gc-sections
+# libnuma, which nrtd check loads, calls these in place of its own.
+NRTD_LDFLAGS += -Wl,--export-dynamic-symbol=numa_error -Wl,--export-dynamic-symbol=numa_warn
 WERROR := -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wold-style-definition \
 	-Wmissing-prototypes -Wredundant-decls -Wpointer-arith -Wcast-qual -Wcast-align=strict -Wwrite-strings \
 	-Wundef -Wvla -Wformat=2 -Wformat-signedness -Wnull-dereference -Wdouble-promotion \

@@ -13,9 +13,15 @@ void cpu_accumulator_start(
 	acc->taken = taken;
 	acc->need = n;
 	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++) {
-		memset(acc->n_free[level], 0, t->levels[level].n * sizeof(*acc->n_free[level]));
-		for (size_t i = 0; i < t->n_cpus; i++)
-			acc->n_free[level][t->levels[level].of[i]] += available[i];
+		const struct cpu_elements *e = &t->levels[level];
+
+		for (size_t x = 0; x < e->n; x++) {
+			uint32_t n_free = 0;
+
+			for (uint32_t k = e->first[x]; k < e->first[x + 1]; k++)
+				n_free += available[e->cpus[k]];
+			acc->n_free[level][x] = n_free;
+		}
 	}
 }
 
@@ -261,7 +267,8 @@ static bool take_uncores(
 	return false;
 }
 
-/* The choice from an accumulator that has `available` free CPUs and has just been started with n. */
+/* The choice from an accumulator that has `available` free CPUs and has just been started with n, where there are as
+ * many. */
 static struct cpu_take take_packed(
 	struct cpu_workspace *ws, const struct cpu_take_rules *rules, size_t available, size_t n)
 {
@@ -295,8 +302,13 @@ static struct cpu_take take_packed(
 struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	const bool *available, size_t n, bool *taken)
 {
-	cpu_accumulator_start(ws, &ws->packed, available, (long)n, taken);
-	return take_packed(ws, rules, cpu_set_size(ws->topology, available), n);
+	size_t n_available = cpu_set_size(ws->topology, available);
+
+	if (n > 0 && n <= n_available)
+		cpu_accumulator_start(ws, &ws->packed, available, (long)n, taken);
+	else
+		memset(taken, 0, ws->topology->n_cpus * sizeof(*taken));
+	return take_packed(ws, rules, n_available, n);
 }
 
 struct cpu_take cpu_take_packed_within(struct cpu_workspace *ws, const struct cpu_take_rules *rules,

@@ -76,7 +76,7 @@ static double to_thousandths(double x)
 	return round(x * 1000) / 1000;
 }
 
-/* A balance, and what tells without any root that another one is not better. */
+/* A balance, and what shows without any root that another one is not better. */
 struct balance {
 	double score;    /* the kubelet's; DBL_MAX = none */
 	int64_t squares; /* the CPUs left squared, summed over the NUMA nodes */
@@ -375,13 +375,12 @@ struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_
 	d.group = rules->group > 1 ? (long)rules->group : 1;
 	if (d.requested % d.group != 0)
 		return cpu_take_packed(ws, &packed, available, n, taken);
-	cpu_accumulator_start(ws, d.acc, available, d.requested, taken);
-	if (n == 0)
-		return take;
-	if (n > take.available) {
-		take.status = CPU_TAKE_NOT_ENOUGH;
+	if (n == 0 || n > take.available) {
+		memset(taken, 0, ws->topology->n_cpus * sizeof(*taken));
+		take.status = n == 0 ? CPU_TAKE_OK : CPU_TAKE_NOT_ENOUGH;
 		return take;
 	}
+	cpu_accumulator_start(ws, d.acc, available, d.requested, taken);
 	d.n_numas = cpu_accumulator_order_numas(ws, d.acc);
 	memcpy(ws->numas, ws->lists[CPU_LEVEL_NUMA], d.n_numas * sizeof(*ws->numas));
 	for (long x = 0; x < n_numas; x++) {

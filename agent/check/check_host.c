@@ -58,7 +58,7 @@ static void check_libnuma(
 		check_report_add(report, CHECK_OK, "libnuma", "agrees on node ids, distances and CPU lists");
 	else if (n < 0)
 		check_report_add(report, CHECK_WARN, "libnuma", "not compared: %s",
-			n == -ENODEV ? err.text : strerror(-n));
+			n == -ENODEV || n == -ENOENT ? err.text : strerror(-n));
 	for (char *line = n > 0 ? strtok_r(lines.text, "\n", &save) : NULL; line;
 		line = strtok_r(NULL, "\n", &save))
 		check_report_add(report, CHECK_FAIL, "libnuma", "%s", line);

@@ -1,14 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/check/check_libnuma.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <numa.h>
 
 #include "common/cleanup.h"
 
+#define LIBRARY "libnuma.so.1"
+
+/* The library; the types of its functions are those of its header. */
+struct library {
+	void *handle;
+	struct bitmask **nodes_ptr;
+	__typeof__(&numa_available) available;
+	__typeof__(&numa_allocate_cpumask) allocate_cpumask;
+	__typeof__(&numa_bitmask_free) bitmask_free;
+	__typeof__(&numa_bitmask_isbitset) bitmask_isbitset;
+	__typeof__(&numa_bitmask_weight) bitmask_weight;
+	__typeof__(&numa_distance) distance;
+	__typeof__(&numa_node_to_cpus) node_to_cpus;
+};
+
+#define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "numa_" #name))
+
+static void library_release(struct library *lib)
+{
+	if (lib->handle)
+		dlclose(lib->handle);
+	*lib = (struct library){0};
+}
+
+/* The library reads the machine when it is loaded, so it is loaded here and not when nrtd starts. */
+static int library_load(struct library *lib, struct err *err)
+{
+	lib->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!lib->handle)
+		return err_set(err, -ENOENT, "%s", dlerror());
+	if (!LOAD(lib, nodes_ptr) || !LOAD(lib, available) || !LOAD(lib, allocate_cpumask) ||
+		!LOAD(lib, bitmask_free) || !LOAD(lib, bitmask_isbitset) || !LOAD(lib, bitmask_weight) ||
+		!LOAD(lib, distance) || !LOAD(lib, node_to_cpus))
+		return err_set(err, -ENOENT, "a function is missing in " LIBRARY);
+	return 0;
+}
+
 /*
- * libnuma calls these two in place of its own, which print to stderr and may exit. Every call made here
- * reports by its return value as well, so there is nothing left to do.
+ * libnuma calls these two in place of its own, which print to stderr and may exit: the linker exports them from the
+ * program. Every call made here reports by its return value as well, so there is nothing left to do.
  */
 void numa_error(char *where)
 {
@@ -21,20 +59,13 @@ void numa_warn(int num, char *fmt, ...)
 	(void)fmt;
 }
 
-static void bitmaskp(struct bitmask **mask)
-{
-	if (*mask)
-		numa_bitmask_free(*mask);
-	*mask = NULL;
-}
-
-static int compare_ids(const struct machine *m, struct strbuf *out)
+static int compare_ids(const struct library *lib, const struct machine *m, struct strbuf *out)
 {
 	int differences = 0;
 
 	for (unsigned id = 0; id < MACHINE_MAX_NODES; id++) {
 		bool ours = machine_node_index(m, id) >= 0;
-		bool theirs = numa_bitmask_isbitset(numa_nodes_ptr, id);
+		bool theirs = lib->bitmask_isbitset(*lib->nodes_ptr, id);
 
 		if (ours == theirs)
 			continue;
@@ -45,24 +76,32 @@ static int compare_ids(const struct machine *m, struct strbuf *out)
 	return differences;
 }
 
-/* libnuma's CPUs of a node as one of our sets; NULL when it does not know or memory ran out. */
-static hwloc_bitmap_t node_cpus(unsigned id)
+static bool copy_cpus(const struct library *lib, unsigned id, struct bitmask *mask, hwloc_bitmap_t set)
 {
-	CLEANUP(bitmaskp) struct bitmask *mask = numa_allocate_cpumask();
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
-
-	if (!mask || !set || numa_node_to_cpus((int)id, mask) < 0)
-		return NULL;
+	if (!mask || !set || lib->node_to_cpus((int)id, mask) < 0)
+		return false;
 	for (unsigned cpu = 0; cpu < mask->size; cpu++) {
-		if (numa_bitmask_isbitset(mask, cpu) && hwloc_bitmap_set(set, cpu) < 0)
-			return NULL;
+		if (lib->bitmask_isbitset(mask, cpu) && hwloc_bitmap_set(set, cpu) < 0)
+			return false;
 	}
-	return TAKE(set);
+	return true;
 }
 
-static int compare_cpus(const struct numa_node *node, struct strbuf *out)
+/* libnuma's CPUs of a node as one of our sets; NULL when it does not know or memory ran out. */
+static hwloc_bitmap_t node_cpus(const struct library *lib, unsigned id)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t theirs = node_cpus(node->id);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	struct bitmask *mask = lib->allocate_cpumask();
+	bool known = copy_cpus(lib, id, mask, set);
+
+	if (mask)
+		lib->bitmask_free(mask);
+	return known ? TAKE(set) : NULL;
+}
+
+static int compare_cpus(const struct library *lib, const struct numa_node *node, struct strbuf *out)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t theirs = node_cpus(lib, node->id);
 	CLEANUP(freep) char *our_text = cpuset_print(node->cpus);
 	CLEANUP(freep) char *their_text = theirs ? cpuset_print(theirs) : NULL;
 
@@ -74,13 +113,14 @@ static int compare_cpus(const struct numa_node *node, struct strbuf *out)
 	return 1;
 }
 
-static int compare_distances(const struct machine *m, size_t from, struct strbuf *out)
+static int compare_distances(
+	const struct library *lib, const struct machine *m, size_t from, struct strbuf *out)
 {
 	int differences = 0;
 
 	for (size_t to = 0; to < m->n_nodes; to++) {
 		unsigned ours = machine_distance(m, from, to);
-		int theirs = numa_distance((int)m->nodes[from].id, (int)m->nodes[to].id);
+		int theirs = lib->distance((int)m->nodes[from].id, (int)m->nodes[to].id);
 
 		if (ours == 0 || (int)ours == theirs)
 			continue;
@@ -93,18 +133,22 @@ static int compare_distances(const struct machine *m, size_t from, struct strbuf
 
 int libnuma_compare(const struct machine *m, struct strbuf *differences, struct err *err)
 {
-	int n;
+	CLEANUP(library_release) struct library library = {0};
+	const struct library *lib = &library;
+	int n = library_load(&library, err);
 
-	if (numa_available() < 0)
+	if (n < 0)
+		return n;
+	if (lib->available() < 0)
 		return err_set(err, -ENODEV, "libnuma: the kernel has no NUMA policy");
-	if (numa_bitmask_weight(numa_nodes_ptr) == 0)
+	if (lib->bitmask_weight(*lib->nodes_ptr) == 0)
 		return err_set(err, -ENODEV, "libnuma sees no NUMA node");
-	n = compare_ids(m, differences);
+	n = compare_ids(lib, m, differences);
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		if (!numa_bitmask_isbitset(numa_nodes_ptr, m->nodes[i].id))
+		if (!lib->bitmask_isbitset(*lib->nodes_ptr, m->nodes[i].id))
 			continue;
-		n += compare_cpus(&m->nodes[i], differences);
-		n += compare_distances(m, i, differences);
+		n += compare_cpus(lib, &m->nodes[i], differences);
+		n += compare_distances(lib, m, i, differences);
 	}
 	if (strbuf_error(differences) < 0)
 		return err_set(err, strbuf_error(differences), "the list of differences does not fit");

@@ -31,6 +31,14 @@ said "^ok +accounting +from the hardware alone"
 said "^note +credentials +none are given, so no API server is asked"
 said "^note +kubelet +none is seen to run"
 
+# --- libnuma is loaded for its own check and not when nrtd starts
+mkdir "$dir/lib"
+echo "no library" >"$dir/lib/libnuma.so.1"
+LD_LIBRARY_PATH=$dir/lib "$nrtd" --version >/dev/null 2>&1
+check "starts without libnuma" test $? -eq 0
+LD_LIBRARY_PATH=$dir/lib "$nrtd" check --node-name n >"$dir/out" 2>"$dir/err"
+said "^warn +libnuma +not compared: .*libnuma.so.1: "
+
 # --- a kubelet that was started before its configuration was edited
 mkdir -p "$tree/proc/7" "$tree/etc"
 printf 'kubelet\0--config=/etc/k.yaml\0' >"$tree/proc/7/cmdline"
