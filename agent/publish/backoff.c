@@ -12,16 +12,16 @@ static uint64_t longest(unsigned failures)
 	return most < BACKOFF_MAX_MS ? most : BACKOFF_MAX_MS;
 }
 
-uint64_t backoff_ms(unsigned failures, uint64_t random)
-{
-	return 1 + random % longest(failures);
-}
-
 uint64_t backoff_after_ms(unsigned failures, int retry_after_s, uint64_t random)
 {
 	uint64_t asked = retry_after_s > 0 ? (uint64_t)retry_after_s * 1000 : 0, most = longest(failures);
 
 	return asked + 1 + random % (asked / 2 > most ? asked / 2 : most);
+}
+
+uint64_t backoff_ms(unsigned failures, uint64_t random)
+{
+	return backoff_after_ms(failures, 0, random);
 }
 
 uint64_t backoff_spread_ms(uint64_t period_ms, unsigned percent, uint64_t random)

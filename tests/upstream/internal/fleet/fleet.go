@@ -76,7 +76,13 @@ func (o *Options) member(ctx context.Context, r *rand.Rand, name, machine string
 
 // Change gives the node's CPUs to other containers.
 func (m *Member) Change(r *rand.Rand) error {
-	m.held = daemon.Draw(r, m.zones)
+	before := m.held
+	for range 10 { // where there are none the draw has no choice
+		m.held = daemon.Draw(r, m.zones)
+		if !slices.EqualFunc(before, m.held, cpuset.CPUSet.Equals) {
+			break
+		}
+	}
 	_, err := m.Hold(daemon.All(m.zones), m.held...)
 	return err
 }
