@@ -41,6 +41,7 @@ func main() {
 	flag.BoolVar(&d.Kill, "kill-extender", false, "kill the nrtd extender that answers in the middle of each run and start it again")
 	each := flag.Int("each", 6, "nodes of each kind")
 	ways := flag.String("ways", names(outcome.Ways, func(w outcome.Way) string { return w.Name }), "ways to schedule, separated by commas")
+	budgets := flag.String("budgets", "", "budgets of nrtd's writes to Nodes, separated by commas, as 1/5s,6/5s: each way that needs these writes with each of them")
 	workloads := flag.String("workloads", names(outcome.Workloads, func(w outcome.Workload) string { return w.Name }), "workloads, separated by commas")
 	seed := flag.Uint64("seed", 1, "the first random seed")
 	seeds := flag.Int("seeds", 1, "number of seeds")
@@ -58,6 +59,12 @@ func main() {
 	defer stop()
 	if *quick {
 		shorten()
+	}
+	if *budgets != "" {
+		if err := outcome.UseBudgets(strings.Split(*budgets, ",")); err != nil {
+			fmt.Fprintln(os.Stderr, "outcome:", err)
+			os.Exit(1)
+		}
 	}
 	d.Nodes = outcome.NodesOf(*each)
 	if *scale > 0 || *rounds > 0 {
@@ -129,8 +136,8 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 					return nil, fmt.Errorf("%s, %s, seed %d: %w", name, way.Name, seed+s, err)
 				}
 				results = append(results, result)
-				fmt.Printf("%s, seed %d, %s: %.0f refused of 1000 bound (%s), %d of %d slots placed, %.1f s, load %s\n", name, seed+s, way.Name,
-					result.PerThousand(), result.Reasons(), result.Placed, result.Slots, time.Since(begun).Seconds(), daemon.Load())
+				fmt.Printf("%s, seed %d, %s: %.0f refused of 1000 bound (%s), %d of %d slots placed, %.1f writes a Node and minute, %.1f s, load %s\n", name, seed+s,
+					way.Name, result.PerThousand(), result.Reasons(), result.Placed, result.Slots, result.NodeWritesPerMinute(), time.Since(begun).Seconds(), daemon.Load())
 				if way.Extender { // there should be none
 					for _, story := range result.Stories {
 						fmt.Println("   ", story)

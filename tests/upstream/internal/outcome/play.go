@@ -113,10 +113,20 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	if err := p.schedule(ctx); err != nil {
 		return nil, err
 	}
+	before, err := p.nodeWrites()
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
 	if err := p.bursts(ctx); err != nil {
 		return nil, err
 	}
+	after, err := p.nodeWrites()
+	if err != nil {
+		return nil, err
+	}
 	result := p.slots.finished()
+	result.NodeWrites, result.NodeTime = after-before, time.Since(begun)*time.Duration(len(p.nodes))
 	result.Workload, result.Seed = workload.Name, seed
 	for _, e := range p.extenders {
 		rss, err := e.RSS()
@@ -146,6 +156,18 @@ func (p *play) schedule(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", err, p.scheduler.said())
 	}
 	return nil
+}
+
+// nodeWrites is how often the daemons have written to their Nodes.
+func (p *play) nodeWrites() (sum float64, err error) {
+	for _, n := range p.nodes {
+		writes, err := n.Writes("node")
+		if err != nil {
+			return 0, err
+		}
+		sum += writes
+	}
+	return sum, nil
 }
 
 func (p *play) startScheduler() (err error) {

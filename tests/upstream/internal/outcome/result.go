@@ -23,7 +23,9 @@ type Result struct {
 	Waits         []time.Duration
 	Searches      Searches
 	ExtenderRSS   int64
-	Stories       []string // of each refusal
+	NodeWrites    float64       // of annotations and labels, by all of nrtd
+	NodeTime      time.Duration // in which they were made, of all nodes together
+	Stories       []string      // of each refusal
 }
 
 // RefusedInAll is the number of pods that kubelets refused.
@@ -60,6 +62,14 @@ func (r *Result) PodsPerSecond() float64 {
 	return float64(r.Searches.Attempts) / r.Searches.SearchedSeconds
 }
 
+// NodeWritesPerMinute is how often one nrtd wrote to its Node.
+func (r *Result) NodeWritesPerMinute() float64 {
+	if r.NodeTime == 0 {
+		return 0
+	}
+	return r.NodeWrites / r.NodeTime.Minutes()
+}
+
 // Reasons lists why pods were refused.
 func (r *Result) Reasons() string {
 	var list []string
@@ -80,6 +90,8 @@ func (r *Result) add(o *Result) {
 	r.Waits = append(r.Waits, o.Waits...)
 	r.Searches.Attempts += o.Searches.Attempts
 	r.Searches.SearchedSeconds += o.Searches.SearchedSeconds
+	r.NodeWrites += o.NodeWrites
+	r.NodeTime += o.NodeTime
 	r.ExtenderRSS = max(r.ExtenderRSS, o.ExtenderRSS)
 	for reason, count := range o.Refused {
 		r.Refused[reason] += count

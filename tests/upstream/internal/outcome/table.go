@@ -22,10 +22,10 @@ func Table(results []*Result) string {
 			}
 			if rows++; rows == 1 {
 				fmt.Fprintf(&b, "%s: %s\n", workload.Name, workload.Title)
-				fmt.Fprintln(t, "way\trefused of 1000 bound\tby seed\tplaced\tnever\ton 1 NUMA node\tp50\tp99\tpods/s of the search\t")
+				fmt.Fprintln(t, "way\trefused of 1000 bound\tby seed\tplaced\tnever\ton 1 NUMA node\tp50\tp99\tpods/s of the search\tNode writes a minute\t")
 			}
-			fmt.Fprintf(t, "%s\t%.1f\t%s\t%d\t%d\t%.1f %%\t%s\t%s\t%.0f\t\n", way.Title, sum.PerThousand(), bySeed(results, sum), sum.Placed,
-				sum.Never, 100*sum.OneNUMAShare(), seconds(sum.Wait(0.5)), seconds(sum.Wait(0.99)), sum.PodsPerSecond())
+			fmt.Fprintf(t, "%s\t%.1f\t%s\t%d\t%d\t%.1f %%\t%s\t%s\t%.0f\t%.1f\t\n", way.Title, sum.PerThousand(), bySeed(results, sum), sum.Placed,
+				sum.Never, 100*sum.OneNUMAShare(), seconds(sum.Wait(0.5)), seconds(sum.Wait(0.99)), sum.PodsPerSecond(), sum.NodeWritesPerMinute())
 		}
 		t.Flush()
 		if rows > 0 {

@@ -72,16 +72,44 @@ var Ways = []Way{
 	{Name: "extender", Title: "nrtd extender", profiles: stock, Extender: true},
 }
 
-// WaysNamed are some of them.
+// WaysNamed are some of them; the name of one that has several budgets means all of these.
 func WaysNamed(names []string) (ways []Way, err error) {
 	for _, name := range names {
-		i := slices.IndexFunc(Ways, func(w Way) bool { return w.Name == name })
-		if i < 0 {
+		before := len(ways)
+		for _, way := range Ways {
+			if way.Name == name || strings.HasPrefix(way.Name, name+" ") {
+				ways = append(ways, way)
+			}
+		}
+		if len(ways) == before {
 			return nil, fmt.Errorf("no way is called %q", name)
 		}
-		ways = append(ways, Ways[i])
 	}
 	return ways, nil
+}
+
+// UseBudgets has each way that needs what nrtd writes to Nodes once for each budget of these writes: "6/5s" is six at
+// once, and then one in five seconds.
+func UseBudgets(budgets []string) error {
+	var ways []Way
+	for _, way := range Ways {
+		if !way.hints {
+			ways = append(ways, way)
+			continue
+		}
+		for _, budget := range budgets {
+			burst, interval, ok := strings.Cut(budget, "/")
+			if !ok {
+				return fmt.Errorf("%q is not a budget as 6/5s", budget)
+			}
+			one := way
+			one.Name, one.Title = way.Name+" "+budget, way.Title+", "+budget
+			one.Flags = slices.Concat(way.Flags, []string{"--node-write-burst", burst, "--node-write-interval", interval})
+			ways = append(ways, one)
+		}
+	}
+	Ways = ways
+	return nil
 }
 
 // prefer asks for a node whose largest NUMA node by free CPUs has enough.
