@@ -54,8 +54,8 @@ ifdef ANALYZE
 NRTD_CFLAGS += -fanalyzer -Wno-analyzer-malloc-leak
 endif
 
-# What people run and the daemon does not is made small, the rest fast.
-SMALL := agent/show/% agent/check/% agent/cli/%
+# What a person waits for, and what itself waits for the kernel or a server, is made small; the rest is made fast.
+SMALL := $(addprefix agent/,observe/% publish/% daemon/% show/% check/% cli/%)
 optimized = $(if $(filter $(SMALL),$<),$(CFLAGS:-O2=-Os),$(CFLAGS))
 # The loader of glibc 2.36 reads a table of relocations that is a twentieth as large; of 2023's linkers those for x86 write it.
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
