@@ -416,14 +416,14 @@ static void single_cpus_have_an_order(void **state)
 	machine_release(&m);
 }
 
-/* 8 of 16 NUMA nodes give 3 CPUs each and 7 more: 12870 combinations, most with 255 ways for the rest. Then
- * the same with one CPU less, so that the limit is met among the ways. */
+/* 16 of 32 NUMA nodes give 3 CPUs each and 15 more: 601 million combinations. Where 16 NUMA nodes have 12870, with 255
+ * ways for the rest of most, no more than the best are looked at. */
 static void too_many_ways_to_distribute(void **state)
 {
 	static const struct synthetic wide = {
-		.sockets = 16, .numas = 1, .uncores = 1, .cores = 4, .threads = 1};
+		.sockets = 32, .numas = 1, .uncores = 1, .cores = 4, .threads = 1};
 	const struct cpu_take_rules rules = {.distribute = true, .group = 1};
-	bool available[64], taken[64];
+	bool available[128], taken[128];
 	struct cpu_topology t = {0};
 	struct cpu_workspace *ws;
 	struct fixture f;
@@ -435,18 +435,19 @@ static void too_many_ways_to_distribute(void **state)
 	ws = cpu_workspace_new(&t);
 	assert_non_null(ws);
 	memset(available, true, sizeof(available));
-	assert_int_equal(cpu_take(ws, &rules, available, 31, taken).status, CPU_TAKE_UNKNOWN);
+	assert_int_equal(cpu_take(ws, &rules, available, 63, taken).status, CPU_TAKE_UNKNOWN);
 	assert_int_equal(cpu_set_size(&t, taken), 0);
-	available[0] = false;
-	assert_int_equal(cpu_take(ws, &rules, available, 31, taken).status, CPU_TAKE_UNKNOWN);
+	memset(available + 64, false, 64);
+	assert_int_equal(cpu_take(ws, &rules, available, 31, taken).status, CPU_TAKE_OK);
+	assert_int_equal(cpu_set_size(&t, taken), 31);
 	cpu_workspace_free(ws);
 	cpu_topology_release(&t);
 	machine_release(&m);
 	fixture_init(&f, &wide);
 	f.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
 	f.settings.cpu_options.distribute_cpus_across_numa = true;
-	assert_verdict(&f, "app cpu=31 memory=1Gi", QOS_GUARANTEED, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
-		"distributing 31 CPUs over NUMA nodes takes too many steps");
+	assert_verdict(&f, "app cpu=63 memory=1Gi", QOS_GUARANTEED, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"distributing 63 CPUs over NUMA nodes takes too many steps");
 	fixture_release(&f);
 }
 
