@@ -51,7 +51,7 @@ prepare() {
 	helm=${HELM:-$(command -v helm)}
 	if [ $status -eq 0 ] && [ -z "$helm" ]; then
 		helm=$programs/helm
-		tests/upstream/helm/build.sh || status=$?
+		tests/upstream/build_module.sh helm tool || status=$?
 	fi
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1

@@ -7,7 +7,8 @@ export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 here=tests/upstream
-$here/build.sh controlplane managers benchpeers && $here/peers/build.sh
+$here/build.sh controlplane managers benchpeers && $here/build_module.sh peers/nfd tool &&
+	$here/build_module.sh peers/rte tool
 status=$?
 [ "$status" -ne 77 ] || exit 0
 [ "$status" -eq 0 ] || exit 1

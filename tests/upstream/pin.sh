@@ -19,11 +19,6 @@ require (
 	sigs.k8s.io/scheduler-plugins $SCHEDULER_PLUGINS
 )
 EOF
-# Kubernetes is published with its libraries replaced by folders of its own tree; they are modules of the same version.
-staging=v0.${KUBERNETES#*.}
-mod=$(go mod download -json "k8s.io/kubernetes@v$KUBERNETES" | sed -n 's/.*"GoMod": "\(.*\)",/\1/p')
-sed -n 's/^[[:space:]]*\(k8s\.io\/[^ ]*\) => .\/staging.*/\1/p' "$mod" | while read -r library; do
-	go mod edit -replace="$library=$library@$staging"
-done
+./pin_staging.sh $KUBERNETES
 rm -f go.sum
 go mod tidy

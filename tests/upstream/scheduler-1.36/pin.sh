@@ -6,12 +6,18 @@ set -eu
 KUBERNETES=1.36.3
 
 cd "$(dirname "$0")"
-printf 'module nrtd.dev/tests/upstream/scheduler-1.36\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes v%s\n' $KUBERNETES >go.mod
-# Kubernetes is published with its libraries replaced by folders of its own tree; they are modules of the same version.
-staging=v0.${KUBERNETES#*.}
-mod=$(go mod download -json "k8s.io/kubernetes@v$KUBERNETES" | sed -n 's/.*"GoMod": "\(.*\)",/\1/p')
-sed -n 's/^[[:space:]]*\(k8s\.io\/[^ ]*\) => .\/staging.*/\1/p' "$mod" | while read -r library; do
-	go mod edit -replace="$library=$library@$staging"
-done
+cat >go.mod <<EOF
+module nrtd.dev/tests/upstream/scheduler-1.36
+
+go 1.26.0
+
+require (
+	k8s.io/kubernetes v$KUBERNETES
+	nrtd.dev/tests/upstream v0.0.0
+)
+
+replace nrtd.dev/tests/upstream => ../
+EOF
+../pin_staging.sh $KUBERNETES
 rm -f go.sum
 go mod tidy

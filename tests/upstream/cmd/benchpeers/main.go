@@ -114,16 +114,15 @@ func (b *bench) exporters(root, kubelet string) []exporter {
 	socket := filepath.Join(root, "pod-resources", "kubelet.sock")
 	admin := filepath.Join(b.cluster, "admin.kubeconfig")
 	notify := filepath.Join(b.dir, "notify")
-	peers := filepath.Join(b.programs, "peers")
 	return []exporter{
 		{name: "nrtd", args: []string{b.nrtd, "run", "--node-name", node, "--kubeconfig", admin, "--kubelet-root", root,
 			"--kubelet-config", kubelet, "--lock", "none", "--http", "127.0.0.1:18095"}},
 		{name: "nfd-topology-updater", note: "first publish waits for its interval",
-			args: []string{filepath.Join(peers, "nfd-topology-updater"), "-kubeconfig", admin, "-kubelet-config-uri", "file://" + kubelet,
+			args: []string{filepath.Join(b.programs, "nfd-topology-updater"), "-kubeconfig", admin, "-kubelet-config-uri", "file://" + kubelet,
 				"-podresources-socket", socket, "-kubelet-state-dir", root, "-port", "0"},
 			environ: []string{"NODE_NAME=" + node, "NODE_ADDRESS=127.0.0.1", "KUBERNETES_NAMESPACE=nrtd"}},
 		{name: "resource-topology-exporter", note: "its notify file is touched after each change", notify: notify,
-			args: []string{filepath.Join(peers, "resource-topology-exporter"), "-kubeconfig", admin, "-kubelet-config-file", kubelet,
+			args: []string{filepath.Join(b.programs, "resource-topology-exporter"), "-kubeconfig", admin, "-kubelet-config-file", kubelet,
 				"-podresources-socket", "unix://" + socket, "-podreadiness=false", "-notify-file", notify, "-hostname", node},
 			environ: []string{"NODE_NAME=" + node}},
 	}
