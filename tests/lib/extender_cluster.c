@@ -14,6 +14,21 @@ const struct answer_config answer_all = {.strategy = STRATEGY_LEAST_NUMA_NODES, 
 
 static const struct book_config book_config = {.promise_ms = 60000, .refusal_ms = 30000};
 
+void extender_cluster_draw(struct node_sim_setup setups[CLUSTER_NODES], const struct synthetic *machines,
+	size_t n_machines, uint64_t *seed)
+{
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		setups[i] = (struct node_sim_setup){.machine = machines[test_random(seed) % n_machines],
+			.policy = test_random(seed) % 2 ? TOPOLOGY_MANAGER_RESTRICTED
+							: TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
+			.scope = test_random(seed) % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
+			.full_pcpus_only = test_random(seed) % 4 == 0,
+			.memory_static = test_random(seed) % 2,
+			.pages_1gi = 1,
+			.nics = 2,
+			.near = 1};
+}
+
 void extender_cluster_init(
 	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed)
 {

@@ -30,6 +30,10 @@ struct extender_cluster {
 	uint64_t seed;
 };
 
+/* Nodes of these machines with drawn settings. */
+void extender_cluster_draw(struct node_sim_setup setups[CLUSTER_NODES], const struct synthetic *machines,
+	size_t n_machines, uint64_t *seed);
+
 /* A promise ends after 60 s, a refusal counts for 30 s. */
 void extender_cluster_init(
 	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed);

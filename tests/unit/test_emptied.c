@@ -28,25 +28,11 @@ static const char *const large[] = {
 	"init cpu=30; app cpu=2 memory=1Gi",
 };
 
-static void draw_setups(struct node_sim_setup setups[CLUSTER_NODES], uint64_t *seed)
-{
-	static const struct synthetic machines[] = {
-		{.sockets = 2, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 16 * GIB},
-		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 32 * GIB},
-		{.sockets = 1, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB},
-	};
-
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		setups[i] = (struct node_sim_setup){.machine = machines[test_random(seed) % 3],
-			.policy = test_random(seed) % 2 ? TOPOLOGY_MANAGER_RESTRICTED
-							: TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
-			.scope = test_random(seed) % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
-			.full_pcpus_only = test_random(seed) % 4 == 0,
-			.memory_static = test_random(seed) % 2,
-			.pages_1gi = 1,
-			.nics = 2,
-			.near = 1};
-}
+static const struct synthetic machines[] = {
+	{.sockets = 2, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 16 * GIB},
+	{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 32 * GIB},
+	{.sockets = 1, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB},
+};
 
 /* Pods begin on each node until one is refused; the book knows the objects, and of some nodes their Node as it was empty. */
 static void fill(struct extender_cluster *c)
@@ -103,7 +89,7 @@ static void nodes_that_are_too_small_are_named(void **state)
 		struct node_sim_setup setups[CLUSTER_NODES];
 		uint64_t from = seed;
 
-		draw_setups(setups, &from);
+		extender_cluster_draw(setups, machines, ARRAY_SIZE(machines), &from);
 		extender_cluster_init(c, setups, from);
 		extender_cluster_init(empty, setups, from);
 		fill(c);
@@ -130,7 +116,7 @@ static void another_policy_stays(void **state)
 	uint64_t seed = 1;
 
 	(void)state;
-	draw_setups(setups, &seed);
+	extender_cluster_draw(setups, machines, ARRAY_SIZE(machines), &seed);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		setups[i].policy = TOPOLOGY_MANAGER_RESTRICTED;
 	extender_cluster_init(c, setups, seed);
@@ -154,7 +140,7 @@ static void only_a_first_container_is_certain(void **state)
 	uint64_t seed = 1;
 
 	(void)state;
-	draw_setups(setups, &seed);
+	extender_cluster_draw(setups, machines, ARRAY_SIZE(machines), &seed);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		setups[i].policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 		setups[i].scope = TOPOLOGY_SCOPE_CONTAINER;

@@ -33,25 +33,11 @@ static const char *const texts[] = {
 };
 
 /* Each node is of another kind. */
-static void draw_setups(struct node_sim_setup setups[CLUSTER_NODES], uint64_t *seed)
-{
-	static const struct synthetic machines[] = {
-		{.sockets = 2, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 16 * GIB},
-		{.sockets = 2, .numas = 1, .uncores = 2, .cores = 8, .threads = 1, .memory_bytes = 32 * GIB},
-		{.sockets = 2, .numas = 4, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 8 * GIB},
-	};
-
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		setups[i] = (struct node_sim_setup){.machine = machines[test_random(seed) % 3],
-			.policy = test_random(seed) % 2 ? TOPOLOGY_MANAGER_RESTRICTED
-							: TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
-			.scope = test_random(seed) % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
-			.full_pcpus_only = test_random(seed) % 4 == 0,
-			.memory_static = test_random(seed) % 2,
-			.pages_1gi = 1,
-			.nics = 2,
-			.near = 1};
-}
+static const struct synthetic machines[] = {
+	{.sockets = 2, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 16 * GIB},
+	{.sockets = 2, .numas = 1, .uncores = 2, .cores = 8, .threads = 1, .memory_bytes = 32 * GIB},
+	{.sockets = 2, .numas = 4, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 8 * GIB},
+};
 
 /* Where pods are on their way nobody else goes who might come between them. */
 static bool is_on_its_way(const struct extender_cluster *c, size_t node)
@@ -137,7 +123,7 @@ static void no_pod_is_sent_where_it_is_refused(void **state)
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
 		struct node_sim_setup setups[CLUSTER_NODES];
 
-		draw_setups(setups, &seed);
+		extender_cluster_draw(setups, machines, ARRAY_SIZE(machines), &seed);
 		extender_cluster_init(&c, setups, seed);
 		for (size_t i = 0; i < CLUSTER_NODES; i++) {
 			extender_cluster_report_node(&c, i);
