@@ -51,3 +51,8 @@ void cpu_workspace_freep(struct cpu_workspace **ws);
  */
 struct cpu_take cpu_take(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
 	size_t n, bool *taken);
+
+/* The same without choosing a CPU, for rules that distribute and where each NUMA node gives any number of its free
+ * CPUs: the status is the same. */
+struct cpu_take cpu_take_counted(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available, size_t n);

@@ -19,6 +19,7 @@ struct distribution {
 	long n_with_free; /* their number, each counted once */
 	double mean_left; /* CPUs left on each of them afterwards */
 	int64_t squares;  /* their free CPUs squared, summed over all of them */
+	bool counting;    /* CPUs are counted off the NUMA nodes, none is chosen */
 	unsigned steps;   /* combinations looked at */
 };
 
@@ -322,6 +323,14 @@ static void take_from_numa(struct distribution *d, uint32_t numa, long n)
 	struct cpu_take_rules rules = *d->rules;
 	struct cpu_workspace *ws = d->ws;
 
+	if (d->counting) {
+		uint32_t *n_free = &d->acc->n_free[CPU_LEVEL_NUMA][numa];
+
+		n = n <= *n_free ? n : 0;
+		*n_free -= (uint32_t)n;
+		d->acc->need -= n;
+		return;
+	}
 	rules.uncore = false;
 	if (cpu_take_packed_within(ws, &rules, d->acc->free, numa, (size_t)n, ws->inner_taken).status !=
 		CPU_TAKE_OK)
@@ -362,17 +371,52 @@ static long divide_up(long a, long b)
 	return (a + b - 1) / b;
 }
 
+/* The number of NUMA nodes that serve is found, and they give what they are to. False: none does. */
+static bool distribute(struct distribution *d, struct cpu_take *take)
+{
+	struct cpu_workspace *ws = d->ws;
+	long n_numas = (long)ws->topology->levels[CPU_LEVEL_NUMA].n, n_groups, per_numa;
+
+	d->n_numas = cpu_accumulator_order_numas(ws, d->acc);
+	memcpy(ws->numas, ws->lists[CPU_LEVEL_NUMA], d->n_numas * sizeof(*ws->numas));
+	for (long x = 0; x < n_numas; x++) {
+		int64_t n_free = d->acc->n_free[CPU_LEVEL_NUMA][x];
+
+		d->n_with_free += n_free > 0;
+		d->squares += n_free * n_free;
+	}
+	d->mean_left = to_thousandths((double)(take->available - take->requested) / (double)d->n_with_free);
+	n_groups = divide_up(d->requested, d->group);
+	per_numa = divide_up(divide_up((long)ws->topology->n_cpus, d->group), n_numas);
+	for (long k = divide_up(n_groups, per_numa); k <= n_groups && k <= d->n_with_free; k++) {
+		size_t n_subset = 0;
+		bool found = best_combination(d, (size_t)k, &n_subset);
+
+		if (d->steps > CPU_TAKE_MAX_STEPS) {
+			take->status = CPU_TAKE_UNKNOWN;
+			return true;
+		}
+		if (!found)
+			continue;
+		take->status = take_combination(d, (size_t)k, n_subset);
+		take->remaining = d->acc->need;
+		return true;
+	}
+	return false;
+}
+
 struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	const bool *available, size_t n, bool *taken)
 {
-	struct distribution d = {.ws = ws, .rules = rules, .acc = &ws->distributed};
+	struct distribution d = {.ws = ws,
+		.rules = rules,
+		.acc = &ws->distributed,
+		.requested = (long)n,
+		.group = rules->group > 1 ? (long)rules->group : 1};
 	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};
 	struct cpu_take_rules packed = *rules;
-	long n_numas = (long)ws->topology->levels[CPU_LEVEL_NUMA].n, n_groups, per_numa;
 
 	packed.uncore = false;
-	d.requested = (long)n;
-	d.group = rules->group > 1 ? (long)rules->group : 1;
 	if (d.requested % d.group != 0)
 		return cpu_take_packed(ws, &packed, available, n, taken);
 	if (n == 0 || n > take.available) {
@@ -381,30 +425,25 @@ struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_
 		return take;
 	}
 	cpu_accumulator_start(ws, d.acc, available, d.requested, taken);
-	d.n_numas = cpu_accumulator_order_numas(ws, d.acc);
-	memcpy(ws->numas, ws->lists[CPU_LEVEL_NUMA], d.n_numas * sizeof(*ws->numas));
-	for (long x = 0; x < n_numas; x++) {
-		int64_t n_free = d.acc->n_free[CPU_LEVEL_NUMA][x];
+	return distribute(&d, &take) ? take : cpu_take_packed(ws, &packed, available, n, taken);
+}
 
-		d.n_with_free += n_free > 0;
-		d.squares += n_free * n_free;
-	}
-	d.mean_left = to_thousandths((double)(take.available - n) / (double)d.n_with_free);
-	n_groups = divide_up(d.requested, d.group);
-	per_numa = divide_up(divide_up((long)ws->topology->n_cpus, d.group), n_numas);
-	for (long k = divide_up(n_groups, per_numa); k <= n_groups && k <= d.n_with_free; k++) {
-		size_t n_subset = 0;
-		bool found = best_combination(&d, (size_t)k, &n_subset);
+struct cpu_take cpu_take_counted(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available, size_t n)
+{
+	struct distribution d = {.ws = ws,
+		.rules = rules,
+		.acc = &ws->distributed,
+		.requested = (long)n,
+		.group = rules->group > 1 ? (long)rules->group : 1,
+		.counting = true};
+	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};
 
-		if (d.steps > CPU_TAKE_MAX_STEPS) {
-			take.status = CPU_TAKE_UNKNOWN;
-			return take;
-		}
-		if (!found)
-			continue;
-		take.status = take_combination(&d, (size_t)k, n_subset);
-		take.remaining = d.acc->need;
+	if (n > take.available)
+		take.status = CPU_TAKE_NOT_ENOUGH;
+	if (n == 0 || n > take.available || d.requested % d.group != 0)
 		return take;
-	}
-	return cpu_take_packed(ws, &packed, available, n, taken);
+	cpu_accumulator_start(ws, d.acc, available, d.requested, ws->inner_taken);
+	distribute(&d, &take);
+	return take;
 }

@@ -370,6 +370,15 @@ static size_t align(
 	return n;
 }
 
+/* allocatable[] = what is available and what init containers have left. */
+static void fill_allocatable(
+	const struct cpu_manager *cm, const bool *shared, const bool *reusable, bool *allocatable)
+{
+	cpu_manager_available(cm, shared, allocatable);
+	for (size_t i = 0; reusable && i < cm->topology->n_cpus; i++)
+		allocatable[i] = allocatable[i] || reusable[i];
+}
+
 struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
 	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
 {
@@ -378,9 +387,7 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 	struct cpu_take take;
 
 	memset(taken, 0, n_cpus * sizeof(*taken));
-	cpu_manager_available(cm, shared, allocatable);
-	for (size_t i = 0; reusable && i < n_cpus; i++)
-		allocatable[i] = allocatable[i] || reusable[i];
+	fill_allocatable(cm, shared, reusable, allocatable);
 	if (!hint.any_node) {
 		size_t n_aligned = align(cm, allocatable, hint, part);
 
@@ -401,4 +408,15 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 		shared[i] = shared[i] && !taken[i];
 	}
 	return take;
+}
+
+struct cpu_take cpu_manager_try(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
+	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
+{
+	fill_allocatable(cm, shared, reusable, scratch[0]);
+	if (hint.any_node)
+		return cpu_take_counted(ws, &cm->rules, scratch[0], n);
+	if (align(cm, scratch[0], hint, scratch[1]) >= n)
+		return cpu_take_counted(ws, &cm->rules, scratch[1], n);
+	return cpu_manager_allocate(cm, ws, shared, reusable, n, hint, scratch, taken);
 }

@@ -103,3 +103,8 @@ size_t cpu_manager_available(const struct cpu_manager *cm, const bool *shared, b
  */
 struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
 	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken);
+
+/* Whether cpu_manager_allocate() succeeds, where each NUMA node gives any number of its free CPUs. It may choose CPUs,
+ * but nothing rests on taken[] and shared[] afterwards. */
+struct cpu_take cpu_manager_try(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
+	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken);

@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "scoring/kubelet_workspace.h"
 
 /* One policy being found out. */
 struct finding {
@@ -41,17 +42,42 @@ static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
 }
 
 /*
- * Do numbers of CPUs show whether they can be taken? A packed choice takes whole elements and then single
- * CPUs, and succeeds whenever there are enough: provided that it takes free CPUs only. The kubelet's way to
- * recognise a whole core or socket by the machine's average takes busy ones where sizes differ. A distribution
- * over NUMA nodes can fail although there are enough.
+ * A packed choice takes whole elements and then single CPUs, and succeeds whenever there are enough: provided that it
+ * takes free CPUs only. The kubelet's way to recognise a whole core or socket by the machine's average takes busy ones
+ * where sizes differ.
  */
-static bool numbers_suffice(const struct cpu_manager *cm)
+static bool packed_by_numbers(const struct cpu_manager *cm)
 {
-	if (cm->options.distribute_cpus_across_numa)
-		return false;
 	return cm->rules.version.whole_by_own_size ||
 	       (is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET));
+}
+
+/* Do numbers of CPUs show whether they can be taken? A distribution over NUMA nodes can fail although there are enough. */
+static bool numbers_suffice(const struct cpu_manager *cm)
+{
+	return !cm->options.distribute_cpus_across_numa && packed_by_numbers(cm);
+}
+
+/* Each element of `child` lies within one of `parent`. */
+static bool is_within(const struct cpu_topology *t, enum cpu_level child, enum cpu_level parent)
+{
+	const struct cpu_elements *c = &t->levels[child];
+	const uint32_t *of = t->levels[parent].of;
+
+	for (size_t i = 0; i < t->n_cpus; i++)
+		if (of[i] != of[c->cpus[c->first[c->of[i]]]])
+			return false;
+	return true;
+}
+
+/* Does each NUMA node give any number of its free CPUs, so that a distribution is a matter of numbers? */
+static bool nodes_give_any_number(const struct cpu_manager *cm)
+{
+	const struct cpu_topology *t = cm->topology;
+
+	return packed_by_numbers(cm) && is_within(t, CPU_LEVEL_CORE, CPU_LEVEL_NUMA) &&
+	       (is_within(t, CPU_LEVEL_NUMA, CPU_LEVEL_SOCKET) ||
+		       is_within(t, CPU_LEVEL_SOCKET, CPU_LEVEL_NUMA));
 }
 
 /* The number is admitted when the hints satisfy the policy, and these follow from sums over NUMA nodes. */
@@ -100,6 +126,7 @@ static int find_by_trying(struct finding *f)
 		r = kubelet_workspace_new(f->k, &ws);
 	if (r < 0)
 		return r;
+	ws->counting = nodes_give_any_number(&f->k->cpu);
 	requests = &pod.containers[0].requests;
 	for (size_t n = f->step; n <= f->k->topology.n_cpus && r == 0; n += f->step) {
 		struct kubelet_verdict verdict;

@@ -184,8 +184,8 @@ static bool allocate_cpus(
 		return true;
 	if (!check_smt(j, demand->cpus))
 		return false;
-	take = cpu_manager_allocate(&j->k->cpu, ws->cpu, ws->shared, ws->reusable, demand->cpus,
-		placement->hint, ws->scratch, cpus);
+	take = (ws->counting ? cpu_manager_try : cpu_manager_allocate)(&j->k->cpu, ws->cpu, ws->shared,
+		ws->reusable, demand->cpus, placement->hint, ws->scratch, cpus);
 	switch (take.status) {
 	case CPU_TAKE_OK:
 		break;
@@ -209,6 +209,8 @@ static bool allocate_cpus(
 		return false;
 	}
 	placement->exclusive_cpus = demand->cpus;
+	if (ws->counting)
+		return true;
 	placement->cpus = cpus;
 	for (size_t i = 0; i < j->k->topology.n_cpus; i++)
 		if (cpus[i])

@@ -7,7 +7,8 @@
 
 struct kubelet_workspace {
 	struct cpu_workspace *cpu;
-	bool *sets; /* what the next six lie in */
+	bool counting; /* only whether CPUs can be taken is asked, not which: see cpu_manager_try() */
+	bool *sets;    /* what the next six lie in */
 	bool *shared, *reusable, *available, *taken, *scratch[2];
 	struct memory_books memory;
 	struct memory_needs needs;

@@ -141,8 +141,8 @@ struct ranges_bench {
 /* "A few ms" for 512 CPUs. */
 static const struct ranges_bench ranges_benches[] = {
 	{"ranges, 512 CPUs, 8 nodes", {2, 4, 4, 8, 2, false, 0}, true, false, false, 5e3},
-	{"ranges, 512 CPUs, 8 nodes, one CPU offline", {2, 4, 4, 8, 2, false, 0}, true, false, true, 0},
-	{"ranges, 512 CPUs, 8 nodes, distributed", {2, 4, 4, 8, 2, false, 0}, false, true, false, 0},
+	{"ranges, 512 CPUs, 8 nodes, one CPU offline", {2, 4, 4, 8, 2, false, 0}, true, false, true, 5e3},
+	{"ranges, 512 CPUs, 8 nodes, distributed", {2, 4, 4, 8, 2, false, 0}, false, true, false, 5e3},
 	{"ranges, 1024 CPUs, 16 nodes", {4, 4, 4, 8, 2, false, 0}, false, false, false, 0},
 };
 

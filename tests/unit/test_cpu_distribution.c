@@ -259,10 +259,58 @@ static void distributions_equal_the_plain_one(void **state)
 	assert_true(compared > 3000);
 }
 
+/* Free CPUs of each of 8 NUMA nodes. */
+static void free_cpus(const struct cpu_topology *t, const unsigned *n_free, bool *available)
+{
+	const struct cpu_elements *numa = &t->levels[CPU_LEVEL_NUMA];
+
+	for (size_t x = 0; x < numa->n; x++)
+		for (uint32_t k = numa->first[x]; k < numa->first[x + 1]; k++)
+			available[numa->cpus[k]] = k - numa->first[x] < n_free[x];
+}
+
+/* Also where the kept combination is overwritten by one whose nodes have not enough, as with the 15 CPUs. */
+static void counting_gives_the_same_status(void **state)
+{
+	static const struct synthetic shape = {
+		.sockets = 4, .numas = 2, .uncores = 1, .cores = 2, .threads = 2};
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(cpu_topology_release) struct cpu_topology t;
+	unsigned n_free[8] = {2, 2, 2, 2, 2, 2, 4, 1};
+	uint64_t random = test_seed(20261126);
+	bool available[32], taken[32];
+	struct cpu_workspace *ws;
+	size_t n = 15;
+
+	(void)state;
+	synthetic_machine(&shape, &machine);
+	assert_int_equal(cpu_topology_init(&t, &machine), 0);
+	ws = cpu_workspace_new(&t);
+	assert_non_null(ws);
+	for (unsigned turn = 0; turn < 4000; turn++) {
+		struct cpu_take_rules rules = {.distribute = turn % 8 != 1,
+			.group = turn ? (unsigned)(test_random(&random) % 4) : 1};
+		struct cpu_take want, got;
+
+		free_cpus(&t, n_free, available);
+		want = cpu_take(ws, &rules, available, n, taken);
+		got = cpu_take_counted(ws, &rules, available, n);
+		if (got.status != want.status || got.remaining != want.remaining)
+			fail_msg("turn %u, %zu CPUs: status %u, want %u", turn, n, got.status, want.status);
+		if (turn == 0)
+			assert_true(got.status == CPU_TAKE_MISCOUNTED && got.remaining == 2);
+		for (size_t x = 0; x < 8; x++)
+			n_free[x] = (unsigned)(test_random(&random) % 5);
+		n = test_random(&random) % (t.n_cpus + 2);
+	}
+	cpu_workspace_free(ws);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(distributions_equal_the_plain_one),
+		cmocka_unit_test(counting_gives_the_same_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
