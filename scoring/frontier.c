@@ -10,6 +10,14 @@
 
 #define MAX_NODES COMBINATION_MAX_NODES
 
+/*
+ * A row of amounts in one word: of the first resources 7 bits each, rounded down, below a bit that is clear. Where a
+ * row covers another its sketch does, and that is one subtraction.
+ */
+#define SKETCHED     8u
+#define SKETCH_BITS  8u
+#define SKETCH_GUARD UINT64_C(0x8080808080808080)
+
 /* A combination waiting for its turn. */
 struct candidate {
 	uint64_t set, sum;
@@ -20,6 +28,9 @@ struct making {
 	const struct frontier_limits *limits;
 	struct frontier *frontier;
 	uint64_t betters[MAX_NODES]; /* per position: earlier ones that can always replace it */
+	unsigned shift[SKETCHED];    /* per resource: what brings its largest amount into a sketch */
+	uint64_t *sketches;          /* of the entries */
+	size_t sketches_size;
 	struct candidate *candidates;
 	size_t n_candidates;
 	size_t candidates_size;
@@ -133,34 +144,85 @@ static bool covers(const qty_t *row, const qty_t *other, size_t n)
 	return true;
 }
 
-/* Append the candidate unless an earlier entry covers it. The latest entries are the likeliest to. */
+/* An amount of all nodes together is below 2^7 - 1 after its shift. */
+static void fill_shifts(struct making *m)
+{
+	const struct fit_space *s = m->space;
+
+	for (size_t r = 0; r < s->n_resources && r < SKETCHED; r++) {
+		qty_t most = 0;
+
+		for (unsigned i = 0; i < s->n_nodes; i++)
+			if (*fit_available(s, r, i) > 0)
+				most += *fit_available(s, r, i);
+		m->shift[r] = 0;
+		while (most >> m->shift[r] > 126)
+			m->shift[r]++;
+	}
+}
+
+static uint64_t sketch_of(const struct making *m, const qty_t *row)
+{
+	uint64_t sketch = 0;
+
+	for (size_t r = 0; r < m->space->n_resources && r < SKETCHED; r++)
+		if (row[r] != FRONTIER_ABSENT)
+			sketch |= (uint64_t)((row[r] >> m->shift[r]) + 1) << r * SKETCH_BITS;
+	return sketch;
+}
+
+/* Does an entry cover the row? The latest entries are the likeliest to. Also stops at the work limit. */
+static bool is_covered(struct making *m, const qty_t *row, uint64_t sketch)
+{
+	const struct frontier *f = m->frontier;
+	size_t n = m->space->n_resources, last = 0;
+	uint64_t left = m->limits->work - m->work;
+
+	if (f->n_entries > left)
+		last = f->n_entries - (size_t)left;
+	for (size_t i = f->n_entries; i-- > last;) {
+		m->work++;
+		if ((((m->sketches[i] | SKETCH_GUARD) - sketch) & SKETCH_GUARD) == SKETCH_GUARD &&
+			covers(f->amounts + i * n, row, n))
+			return true;
+	}
+	if (last > 0)
+		m->error = -E2BIG;
+	return false;
+}
+
+/* Append the candidate unless an earlier entry covers it. */
 static void offer(struct making *m, const struct candidate *c)
 {
 	struct frontier *f = m->frontier;
-	size_t n = m->space->n_resources;
+	size_t n = m->space->n_resources, n_entries = f->n_entries;
+	uint64_t sketch;
 	qty_t *row;
 
-	if (vec_grow(&f->amounts, &f->amounts_size, (f->n_entries + 1) * n + 1, sizeof(*f->amounts)) < 0 ||
-		vec_grow(&f->entries, &f->entries_size, f->n_entries + 1, sizeof(*f->entries)) < 0) {
+	if (vec_grow(&f->amounts, &f->amounts_size, (n_entries + 1) * n + 1, sizeof(*f->amounts)) < 0 ||
+		vec_grow(&f->entries, &f->entries_size, n_entries + 1, sizeof(*f->entries)) < 0 ||
+		vec_grow(&m->sketches, &m->sketches_size, n_entries + 1, sizeof(*m->sketches)) < 0) {
 		m->error = -ENOMEM;
 		return;
 	}
-	row = f->amounts + f->n_entries * n;
+	row = f->amounts + n_entries * n;
 	fill_amounts(m->space, c->set, row);
-	for (size_t i = f->n_entries; i-- > 0 && m->error == 0;) {
-		spend(m);
-		if (covers(f->amounts + i * n, row, n))
-			return;
-	}
-	if (m->error == 0 && f->n_entries == m->limits->entries)
+	sketch = sketch_of(m, row);
+	if (is_covered(m, row, sketch) || m->error < 0)
+		return;
+	if (n_entries == m->limits->entries) {
 		m->error = -E2BIG;
-	if (m->error == 0)
-		f->entries[f->n_entries++] = fit_of(m->space, c->set, c->sum);
+		return;
+	}
+	m->sketches[n_entries] = sketch;
+	f->entries[n_entries] = fit_of(m->space, c->set, c->sum);
+	f->n_entries++;
 }
 
 static int make(struct making *m)
 {
 	fill_betters(m);
+	fill_shifts(m);
 	for (m->size = 1; m->size <= m->space->n_nodes && m->error == 0; m->size++) {
 		m->n_candidates = 0;
 		collect(m, 0, 0, 0, 0);
@@ -183,6 +245,7 @@ int frontier_init(struct frontier *ret, const struct fit_space *s, const struct 
 	f.wanted = calloc(s->n_resources + 1, sizeof(*f.wanted));
 	r = f.wanted ? make(&m) : -ENOMEM;
 	free(m.candidates);
+	free(m.sketches);
 	if (r == -ENOMEM)
 		return r;
 	f.truncated = r < 0;

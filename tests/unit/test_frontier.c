@@ -6,7 +6,9 @@
 #include "tests/lib/nodes.h"
 
 static const struct frontier_limits no_limits = {.entries = SIZE_MAX, .work = UINT64_MAX};
-static const char *const names[] = {"cpu", "hugepages-1Gi", "memory", "vendor.com/gpu", "vendor.com/nic"};
+/* More than are in the sketch of a row. */
+static const char *const names[] = {"cpu", "hugepages-1Gi", "memory", "vendor.com/gpu", "vendor.com/nic",
+	"vendor.com/p", "vendor.com/q", "vendor.com/r", "vendor.com/s", "vendor.com/t"};
 
 #define N_RESOURCES ARRAY_SIZE(names)
 
