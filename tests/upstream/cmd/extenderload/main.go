@@ -31,6 +31,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/outcome"
+	"nrtd.dev/tests/upstream/internal/timing"
 )
 
 type load struct {
@@ -182,7 +183,7 @@ func (l *load) ask(ctx context.Context, objects []*topologyv1alpha2.NodeResource
 }
 
 func ms(times []time.Duration, quantile float64) string {
-	return fmt.Sprintf("%.2f ms", outcome.Quantile(times, quantile).Seconds()*1000)
+	return fmt.Sprintf("%.2f ms", timing.Quantile(times, quantile).Seconds()*1000)
 }
 
 // post asks as the scheduler's HTTP extender does.

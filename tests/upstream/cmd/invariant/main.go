@@ -37,6 +37,7 @@ func main() {
 	steps := flag.Int("steps", 1000, "number of random steps")
 	slack := flag.Int64("slack", 1, "how many times longer nrtd may take, on a machine that does other things too")
 	source := flag.String("source", "", "what nrtd reads: both, files or api (default: drawn for each sequence)")
+	coalesce := flag.String("coalesce", "5ms", "nrtd's --coalesce")
 	verbose := flag.Bool("verbose", false, "say what each step took, and why the kubelet's code ended a sequence")
 	timeout := flag.Duration("timeout", 12*time.Hour, "give up after this time")
 	s := differential.Settings{Out: os.Stdout, Shrinks: 60}
@@ -52,7 +53,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	s.Cases = s.First + *steps // the goal ends them much earlier
-	failed, err := run(ctx, &invariant.Driver{Nrtd: *nrtd, Managers: *managers, Slack: *slack, Goal: *steps, Source: *source, Verbose: *verbose}, *folder, *replay, s)
+	failed, err := run(ctx, &invariant.Driver{Nrtd: *nrtd, Managers: *managers, Slack: *slack, Goal: *steps, Coalesce: *coalesce, Source: *source, Verbose: *verbose}, *folder, *replay, s)
 	if err != nil {
 		fmt.Println("not ok invariant:", err)
 	}

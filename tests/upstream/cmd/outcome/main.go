@@ -20,6 +20,7 @@ import (
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/outcome"
 	"nrtd.dev/tests/upstream/internal/quiet"
+	"nrtd.dev/tests/upstream/internal/timing"
 )
 
 func main() {
@@ -174,7 +175,7 @@ func measure(ctx context.Context, d *outcome.Driver, wayNames string, nodes, rou
 					return fmt.Errorf("%s: %w", way.Name, err)
 				}
 				fmt.Printf("%d releases, seed %d, %s: bound after p50 %.2f s, p99 %.2f s, max %.2f s, load %s\n", rounds, seed+s, way.Name,
-					outcome.Quantile(times, 0.5).Seconds(), outcome.Quantile(times, 0.99).Seconds(), outcome.Quantile(times, 1).Seconds(), daemon.Load())
+					timing.Quantile(times, 0.5).Seconds(), timing.Quantile(times, 0.99).Seconds(), timing.Quantile(times, 1).Seconds(), daemon.Load())
 			}
 		}
 	}

@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/kubelet"
+	"nrtd.dev/tests/upstream/internal/timing"
 )
 
 // How nrtd is run here, and what it is given.
 const (
-	coalesce = "5ms"
-	poll     = 100 * time.Millisecond
-	quiet    = time.Second // the object is right so long after the last change at the latest
-	grace    = 60 * time.Millisecond
+	poll  = 100 * time.Millisecond
+	quiet = time.Second // the object is right so long after the last change at the latest
+	grace = 60 * time.Millisecond
 	// lifetime is how long a pod lives at least, and a kubelet runs before its file is edited. nrtd has looked at it by then.
 	lifetime = 2 * poll
 )
@@ -35,15 +35,23 @@ type Tally struct {
 	Times                                                                                 map[string]Times // by source
 }
 
-// Times are the longest.
-type Times struct{ Right, TooHigh time.Duration }
+// Times say how long after each step the object was right, and for how long after it one was there that has more than the
+// kubelet has free, if so.
+type Times struct{ Right, TooHigh []time.Duration }
 
 func (t Times) String() string {
-	return fmt.Sprintf("%v (too high for %v)", t.Right.Round(time.Millisecond), t.TooHigh.Round(time.Millisecond))
+	return fmt.Sprintf("%v, %d times too high for %v", spread(t.Right), len(t.TooHigh), spread(t.TooHigh))
+}
+
+func spread(times []time.Duration) string {
+	at := func(quantile float64) time.Duration {
+		return timing.Quantile(times, quantile).Round(100 * time.Microsecond)
+	}
+	return fmt.Sprintf("p50 %v p99 %v max %v", at(0.5), at(0.99), at(1))
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d steps of %d sequences (%d ended by the kubelet's code), %v; %d pods admitted, %d rejected, %d cut off; %d objects; %d times equal, at most after %v; %d times only bounded",
+	return fmt.Sprintf("%d steps of %d sequences (%d ended by the kubelet's code), %v; %d pods admitted, %d rejected, %d cut off; %d objects; %d times equal, after %v; %d times only bounded",
 		t.Steps, t.Sequences, t.GivenUp, t.Done, t.Admitted, t.Rejected, t.Cut, t.Objects, t.Equal, t.Times, t.Bounded)
 }
 
@@ -55,6 +63,7 @@ type Driver struct {
 	Work     string // a short path: sockets live below it
 	Slack    int64  // times longer may everything take, on a busy machine
 	Goal     int    // no more sequences after so many steps; 0 = no end
+	Coalesce string // nrtd's --coalesce
 	Source   string // all sequences have this one; "" = their own
 	Verbose  bool
 	Tally    Tally
@@ -65,14 +74,15 @@ type Driver struct {
 type player struct {
 	*Driver
 	node
-	nrtd   *publisher
-	since  map[string]time.Time // when a pod was admitted
-	want   Amounts              // what the kubelet has free
-	also   Amounts              // what it had free on the way there
-	lost   bool                 // nothing that nrtd reads tells of the pods that are to come back to a kubelet that starts
-	torn   bool                 // an admission was cut off: until the kubelet is back nobody decides who has what it gave
-	judged int                  // objects
-	newest *object
+	nrtd    *publisher
+	since   map[string]time.Time // when a pod was admitted
+	want    Amounts              // what the kubelet has free
+	also    Amounts              // what it had free on the way there
+	lost    bool                 // nothing that nrtd reads tells of the pods that are to come back to a kubelet that starts
+	torn    bool                 // an admission was cut off: until the kubelet is back nobody decides who has what it gave
+	judged  int                  // objects
+	newest  *object
+	changed time.Time // when the last step was done
 }
 
 // Play plays a sequence. It returns what is wrong at the first step where something is.
@@ -141,7 +151,7 @@ func (p *player) play(ctx context.Context) ([]string, error) {
 	if p.want, err = p.free(); err != nil {
 		return nil, err
 	}
-	flags := []string{"--node-name", "node", "--sysroot", p.Dir, "--lock", "none", "--http", "off", "--coalesce", coalesce, "--poll", poll.String()}
+	flags := []string{"--node-name", "node", "--sysroot", p.Dir, "--lock", "none", "--http", "off", "--coalesce", p.Coalesce, "--poll", poll.String()}
 	switch p.sequence.Source {
 	case files:
 		flags = append(flags, "--pod-resources", "none")
@@ -187,6 +197,7 @@ func (p *player) step(step Step) ([]string, error) {
 	if !did || err != nil {
 		return nil, err
 	}
+	p.changed = time.Now()
 	p.Tally.Steps++
 	p.Tally.Done[step.Do]++
 	if p.now == running {
@@ -379,10 +390,23 @@ func (p *player) tellsAll() bool {
 	return !p.torn && (p.sequence.Source != files || len(p.completed) == 0)
 }
 
+// tooHigh is how long after the last step an object was there that has more than the kubelet has free. Every object
+// counts: that one which was there before the step, and those from the n-th on.
+func (p *player) tooHigh(was *object, n int) (until time.Duration) {
+	objects, _ := p.nrtd.since(n)
+	for i := range objects {
+		if was != nil && was.amounts.higher(p.want) != "" {
+			until = max(until, objects[i].at.Sub(p.changed))
+		}
+		was = &objects[i]
+	}
+	return until
+}
+
 // await waits until the newest object is as the kubelet's managers have it. On the way none may have more than the bound.
 func (p *player) await(what string, bound Amounts) ([]string, error) {
 	begun := time.Now()
-	high := time.Duration(0)
+	first, was := p.judged, p.newest
 	for settled := begun; ; {
 		// A device plugin's registration has its manager write a file later than the start that it belongs to.
 		if time.Since(settled) > 2*poll {
@@ -398,9 +422,7 @@ func (p *player) await(what string, bound Amounts) ([]string, error) {
 		wrong := "nothing is published"
 		if p.newest != nil {
 			wrong = p.newest.amounts.higher(p.want)
-			if wrong != "" {
-				high = took
-			} else {
+			if wrong == "" {
 				wrong = p.newest.amounts.different(p.want, p.tellsAll())
 			}
 			// An object of what nrtd saw on the way may be still to come.
@@ -409,10 +431,15 @@ func (p *player) await(what string, bound Amounts) ([]string, error) {
 			}
 		}
 		if wrong == "" {
-			longest := p.Tally.Times[p.sequence.Source]
-			p.Tally.Times[p.sequence.Source] = Times{max(longest.Right, took), max(longest.TooHigh, high)}
+			high := p.tooHigh(was, first)
+			times := p.Tally.Times[p.sequence.Source]
+			times.Right = append(times.Right, took)
+			if high > 0 {
+				times.TooHigh = append(times.TooHigh, high)
+			}
+			p.Tally.Times[p.sequence.Source] = times
 			if p.Verbose {
-				fmt.Printf("%s %s: right after %v, too high for %v\n", p.sequence.Source, what, took, high)
+				fmt.Printf("%s %s: right after %v, too high until %v\n", p.sequence.Source, what, took, high)
 			}
 			if p.tellsAll() {
 				p.Tally.Equal++

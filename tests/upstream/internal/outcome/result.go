@@ -5,6 +5,7 @@ package outcome
 import (
 	"fmt"
 	"maps"
+	"nrtd.dev/tests/upstream/internal/timing"
 	"slices"
 	"strings"
 	"time"
@@ -43,16 +44,7 @@ func (r *Result) PerThousand() float64 { return 1000 * ratio(r.RefusedInAll(), r
 func (r *Result) OneNUMAShare() float64 { return ratio(r.OneNUMA, r.Exclusive) }
 
 // Wait is a quantile of the time from a slot's begin until its pod ran, or until it ended without.
-func (r *Result) Wait(quantile float64) time.Duration { return Quantile(r.Waits, quantile) }
-
-// Quantile of some times; 0 of none.
-func Quantile(times []time.Duration, quantile float64) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(times))
-	return sorted[min(int(quantile*float64(len(sorted))), len(sorted)-1)]
-}
+func (r *Result) Wait(quantile float64) time.Duration { return timing.Quantile(r.Waits, quantile) }
 
 // PodsPerSecond is how many pods the scheduler finds a node for in a second in which it does nothing else.
 func (r *Result) PodsPerSecond() float64 {

@@ -67,3 +67,12 @@ func threadTime() time.Duration {
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
+
+// Quantile of some times; 0 of none.
+func Quantile(times []time.Duration, quantile float64) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[min(int(quantile*float64(len(sorted))), len(sorted)-1)]
+}
