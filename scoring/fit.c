@@ -83,7 +83,7 @@ static void fill_amounts(struct fit_space *s)
 static bool allocate(struct fit_space *s)
 {
 	size_t n = s->n_nodes, n_needs = s->n_resources + 1, stride = n + 1;
-	size_t amounts = s->n_resources * n + stride * n_needs + n_needs * (n + stride * stride);
+	size_t amounts = s->n_resources * (n + 1) + stride * n_needs + n_needs * (n + stride * stride);
 	size_t words = s->n_resources + n;
 	qty_t *at = malloc(amounts * sizeof(*at) + n_needs * sizeof(struct need) + sizeof(*s->scratch) +
 			   words * sizeof(uint64_t) + n * sizeof(*s->by_id));
@@ -99,7 +99,8 @@ static bool allocate(struct fit_space *s)
 	s->available = at;
 	f->stride = stride;
 	f->needs = needs;
-	f->chosen = at + s->n_resources * n;
+	s->most = at + s->n_resources * n;
+	f->chosen = s->most + s->n_resources;
 	at = f->chosen + stride * n_needs;
 	for (size_t q = 0; q < n_needs; q++, at += n + stride * stride) {
 		needs[q].amount = at;
@@ -135,12 +136,15 @@ void fit_space_release(struct fit_space *s)
 void fit_space_reset(struct fit_space *s)
 {
 	for (size_t r = 0; r < s->n_resources; r++) {
+		s->most[r] = -AMOUNT_MAX;
 		for (unsigned i = 0; i < s->n_nodes; i++) {
 			qty_t amount = inventory_amount(s->inventory, i, r)->available;
 
 			if (amount > AMOUNT_MAX)
 				amount = AMOUNT_MAX;
 			*fit_available(s, r, i) = amount < -AMOUNT_MAX ? -AMOUNT_MAX : amount;
+			if (amount > s->most[r])
+				s->most[r] = amount;
 		}
 	}
 }
@@ -462,9 +466,13 @@ static bool holds(const struct fit_space *s, unsigned position)
 /* The nearest of the candidates that hold the request alone, the first of those; a combination of one. */
 static uint64_t find_single(const struct fit_space *s, uint64_t candidates, uint64_t *ret_sum)
 {
+	const struct fit_scratch *f = s->scratch;
 	uint64_t best = 0;
 
 	*ret_sum = DISTANCE_LIMIT;
+	for (size_t q = 0; q < f->n_needs; q++)
+		if (s->most[f->needs[q].resource] < f->needs[q].wanted)
+			return 0;
 	for (; candidates; candidates &= candidates - 1) {
 		unsigned position = (unsigned)__builtin_ctzll(candidates);
 		uint64_t own = s->distances->pair[(size_t)position * (s->n_nodes + 1)];

@@ -19,6 +19,7 @@ struct fit_space {
 	unsigned n_nodes;
 	size_t n_resources;
 	qty_t *available;    /* n_resources rows of n_nodes: what is left */
+	qty_t *most;         /* per resource: what no position has more of */
 	uint64_t *present;   /* per resource: the positions that have it */
 	unsigned *by_id;     /* positions in ascending order of NUMA node id */
 	uint64_t *same_id;   /* per position: the lowest position with its id, as a bit */
