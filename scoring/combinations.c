@@ -12,13 +12,6 @@ uint64_t combination_first(unsigned size)
 	return size == MAX_NODES ? ~UINT64_C(0) : (UINT64_C(1) << size) - 1;
 }
 
-bool combination_precedes(uint64_t a, uint64_t b)
-{
-	uint64_t differ = a ^ b;
-
-	return differ != 0 && (a & (differ & -differ)) != 0;
-}
-
 uint64_t distances_sum(const struct distances *d, uint64_t set)
 {
 	uint64_t sum = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Combinations of NUMA nodes: a set of at most 64 positions of an inventory's node list as a bit mask, the
- * order in which the peers walk them, and the distance within one. Depends on libc only.
+ * Combinations of NUMA nodes: a set of at most 64 positions of an inventory's node list as a bit mask,
+ * and the distance within one. Depends on libc only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,9 +18,6 @@
 
 /* The set {0, ..., size-1}, size <= COMBINATION_MAX_NODES. */
 uint64_t combination_first(unsigned size);
-
-/* a comes before b in the order of their sorted members; both of one size. */
-bool combination_precedes(uint64_t a, uint64_t b);
 
 /*
  * Distances between n positions, and for each size the least sum over a combination of that size. The average

@@ -18,10 +18,12 @@
 #define SKETCH_BITS  8u
 #define SKETCH_GUARD UINT64_C(0x8080808080808080)
 
-/* A combination waiting for its turn. */
+/* A combination waiting for its turn: by its sum, and among equals as it was collected, in lexicographic order. */
 struct candidate {
-	uint64_t set, sum;
+	uint64_t set, turn; /* the sum above ORDER_BITS bits of its number */
 };
+
+#define ORDER_BITS 20u
 
 struct making {
 	const struct fit_space *space;
@@ -90,10 +92,11 @@ static void add_candidate(struct making *m, uint64_t set, uint64_t sum)
 		m->error = -ENOMEM;
 		return;
 	}
-	m->candidates[m->n_candidates++] = (struct candidate){.set = set, .sum = sum};
+	m->candidates[m->n_candidates] = (struct candidate){set, sum << ORDER_BITS | m->n_candidates};
+	m->n_candidates++;
 }
 
-/* Every combination of the size that begins with `chosen` and goes on at position `from`. */
+/* In lexicographic order, every combination of the size that begins with `chosen` and goes on at position `from`. */
 static void collect(struct making *m, uint64_t chosen, unsigned n_chosen, uint64_t sum, unsigned from)
 {
 	const struct fit_space *s = m->space;
@@ -119,9 +122,7 @@ static int compare_candidates(const void *va, const void *vb)
 {
 	const struct candidate *a = va, *b = vb;
 
-	if (a->sum != b->sum)
-		return a->sum < b->sum ? -1 : 1;
-	return combination_precedes(b->set, a->set) - combination_precedes(a->set, b->set);
+	return (a->turn > b->turn) - (a->turn < b->turn);
 }
 
 static void fill_amounts(const struct fit_space *s, uint64_t set, qty_t *row)
@@ -215,7 +216,7 @@ static void offer(struct making *m, const struct candidate *c)
 		return;
 	}
 	m->sketches[n_entries] = sketch;
-	f->entries[n_entries] = fit_of(m->space, c->set, c->sum);
+	f->entries[n_entries] = fit_of(m->space, c->set, c->turn >> ORDER_BITS);
 	f->n_entries++;
 }
 
