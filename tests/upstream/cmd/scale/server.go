@@ -68,6 +68,7 @@ type reading struct {
 }
 
 func (s *server) read() (r reading, err error) {
+	ownIn, ownOut := float64(s.own.In.Load()), float64(s.own.Out.Load()) // the answer is not in its own counters
 	text, err := s.client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(context.Background())
 	if err != nil {
 		return r, err
@@ -85,7 +86,7 @@ func (s *server) read() (r reading, err error) {
 	if r.in == 0 {
 		return r, fmt.Errorf("/metrics lacks %s", controlplane.BytesIn)
 	}
-	r.in, r.out = r.in-float64(s.own.Out.Load()), r.out-float64(s.own.In.Load())
+	r.in, r.out = r.in-ownOut, r.out-ownIn
 	pid, err := os.ReadFile(filepath.Join(s.dir, "controlplane.pid"))
 	if err != nil {
 		return r, err
