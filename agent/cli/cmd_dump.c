@@ -14,6 +14,7 @@
 #include "agent/render/inventory_doc.h"
 #include "agent/render/machine_doc.h"
 #include "agent/render/nrt.h"
+#include "agent/render/numatopology.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -76,6 +77,8 @@ static int render(const struct options *options, struct observation *o, struct d
 		return machine_to_doc(&o->node.machine, ret);
 	if (!strcmp(what, "inventory"))
 		return inventory_to_doc(o, ret);
+	if (!strcmp(what, "numatopology"))
+		return numatopology_render(&o->node, ret, &o->notes);
 	return !strcmp(what, "hints") ? render_hints(options, o, ret)
 				      : nrt_render(&o->node, &object_config, ret, &o->notes);
 }
