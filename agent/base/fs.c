@@ -233,6 +233,16 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 	return read_fd(fd, full.text, out, err);
 }
 
+int fs_read_below(int folder, const char *path, struct strbuf *out)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+	CLEANUP(closep) int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+	struct err err;
+
+	return fd < 0 ? -errno : read_fd(fd, path, out, &err);
+}
+
 int fs_open_argument(const char *path, struct err *err)
 {
 	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC)

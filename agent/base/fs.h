@@ -18,6 +18,13 @@
 /* open(2) of root + path, with O_CLOEXEC: a file descriptor that the caller closes, or -errno. */
 int fs_open(const char *root, const char *path, int flags);
 
+/*
+ * Append what the file holds to `out`; `path` is below the folder that fs_open() opened with O_PATH. For many small
+ * files of one folder, whose own path is walked once. 0 or -errno with `out` unchanged; -ELOOP where a link is on the
+ * way, which only fs_read() follows; -ENOSYS or -EPERM without openat2(2).
+ */
+int fs_read_below(int folder, const char *path, struct strbuf *out);
+
 /* stat(2) of root + path. 0 or -errno, *ret then untouched. */
 int fs_stat(const char *root, const char *path, struct stat *ret);
 

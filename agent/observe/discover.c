@@ -20,15 +20,6 @@ static int set_offline(struct machine *m, struct kernel_cpus *cpus)
 	return 0;
 }
 
-static int read_core_names(const char *root, struct machine *m, struct err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < m->n_cpus && r == 0; i++)
-		r = kernel_read_core(root, m->cpus[i].id, &m->cpus[i].core_name, err);
-	return r;
-}
-
 /* Without NUMA in the kernel the kubelet makes a NUMA node of each package and gives it the package's id. */
 static void name_single_node(struct machine *m)
 {
@@ -49,7 +40,7 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 	if (r == 0)
 		r = discover_hwloc_cpus(root, m, err);
 	if (r == 0)
-		r = read_core_names(root, m, err);
+		r = kernel_read_cores(root, m, err);
 	name_single_node(m);
 	if (r == 0 && set_offline(m, &cpus) < 0)
 		r = err_no_memory(err);

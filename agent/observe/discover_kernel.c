@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -24,19 +25,21 @@
  * nobody's error, so the caller's gets it only on failure. */
 struct reader {
 	const char *root;
+	int cpus;       /* CPU_DIR held open where many files of CPUs are read, else -1 */
 	char path[128]; /* below root */
 	struct strbuf text;
 	struct err err;
 };
 
-#define READER_INIT(directory)                                                    \
-	{                                                                         \
-		.root = (directory), .text = STRBUF_INIT(FILE_MAX), .err = { "" } \
+#define READER_INIT(directory)                                                                \
+	{                                                                                     \
+		.root = (directory), .cpus = -1, .text = STRBUF_INIT(FILE_MAX), .err = { "" } \
 	}
 
 static void reader_release(struct reader *rd)
 {
 	strbuf_release(&rd->text);
+	closep(&rd->cpus);
 }
 
 static int reader_fail(const struct reader *rd, int code, struct err *err)
@@ -56,13 +59,16 @@ __attribute__((format(printf, 2, 3))) static int read_text(struct reader *rd, co
 {
 	va_list ap;
 	size_t len;
-	int r;
+	int r = -EBADF;
 
 	va_start(ap, fmt);
 	vsnprintf(rd->path, sizeof(rd->path), fmt, ap);
 	va_end(ap);
 	strbuf_reset(&rd->text);
-	r = fs_read(rd->root, rd->path, &rd->text, &rd->err);
+	if (rd->cpus >= 0)
+		r = fs_read_below(rd->cpus, rd->path + strlen(CPU_DIR "/"), &rd->text);
+	if (r < 0 && r != -ENOENT)
+		r = fs_read(rd->root, rd->path, &rd->text, &rd->err);
 	if (r < 0)
 		return r;
 	len = strlen(rd->text.text);
@@ -433,21 +439,30 @@ static int read_topology_id(struct reader *rd, unsigned cpu, const char *file, i
 	return r == -ENOENT ? 0 : r;
 }
 
-int kernel_read_core(const char *root, unsigned cpu, struct core_name *ret, struct err *err)
+static int read_core(struct reader *rd, struct cpu *cpu)
 {
-	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
 	struct core_name name = {0};
 	bool known;
-	int r = read_topology_id(&rd, cpu, "core_id", &name.core, &name.known);
+	int r = read_topology_id(rd, cpu->id, "core_id", &name.core, &name.known);
 
 	if (r == 0)
-		r = read_topology_id(&rd, cpu, "book_id", &name.book, &known);
+		r = read_topology_id(rd, cpu->id, "book_id", &name.book, &known);
 	if (r == 0)
-		r = read_topology_id(&rd, cpu, "drawer_id", &name.drawer, &known);
-	if (r < 0)
-		return reader_fail(&rd, r, err);
-	*ret = name;
-	return 0;
+		r = read_topology_id(rd, cpu->id, "drawer_id", &name.drawer, &known);
+	if (r == 0)
+		cpu->core_name = name;
+	return r;
+}
+
+int kernel_read_cores(const char *root, struct machine *m, struct err *err)
+{
+	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	int r = 0;
+
+	rd.cpus = fs_open(root, CPU_DIR, O_PATH | O_DIRECTORY); /* no folder: each file is looked for */
+	for (size_t i = 0; i < m->n_cpus && r == 0; i++)
+		r = read_core(&rd, &m->cpus[i]);
+	return r < 0 ? reader_fail(&rd, r, err) : 0;
 }
 
 int kernel_check_l3(const char *root, unsigned cpu, struct err *err)

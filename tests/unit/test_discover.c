@@ -266,6 +266,32 @@ static void a_cpu_without_package_has_no_socket(void **state)
 	assert_int_equal(socket, MACHINE_NONE);
 }
 
+/* A saved tree may have links where the kernel has files. */
+static void cores_are_named_through_links(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	struct cpu cpus[] = {{.id = 0}, {.id = 1}, {.id = 2}};
+	struct machine m = {.cpus = cpus, .n_cpus = 3};
+	struct err err = {""};
+	char path[4096];
+
+	(void)state;
+	test_write_file(dir, SYSTEM "cpu/cpu0/topology/core_id", "4\n");
+	test_write_file(dir, SYSTEM "cpu/cpu0/topology/book_id", "2\n");
+	test_write_file(dir, "elsewhere/core_id", "5\n");
+	snprintf(path, sizeof(path), "%s/" SYSTEM "cpu/cpu1", dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/" SYSTEM "cpu/cpu1/topology", dir);
+	assert_int_equal(symlink("/elsewhere", path), 0);
+	assert_int_equal(kernel_read_cores(dir, &m, &err), 0);
+	assert_true(cpus[0].core_name.known && cpus[0].core_name.core == 4 && cpus[0].core_name.book == 2);
+	assert_true(cpus[1].core_name.known && cpus[1].core_name.core == 5 && cpus[1].core_name.book == 0);
+	assert_false(cpus[2].core_name.known);
+	test_write_file(dir, "elsewhere/core_id", "five\n");
+	assert_int_equal(kernel_read_cores(dir, &m, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "cpu1/topology/core_id'"));
+}
+
 static void content_that_is_wrong_is_refused(void **state)
 {
 	static const struct {
@@ -538,6 +564,7 @@ int main(void)
 		cmocka_unit_test(hybrid_cores_are_counted_as_the_kubelet_does),
 		cmocka_unit_test(overlapping_nodes_keep_what_they_claim),
 		cmocka_unit_test(a_cpu_without_package_has_no_socket),
+		cmocka_unit_test(cores_are_named_through_links),
 		cmocka_unit_test(content_that_is_wrong_is_refused),
 		cmocka_unit_test(a_file_too_large_is_refused),
 		cmocka_unit_test(what_is_missing_is_normal),

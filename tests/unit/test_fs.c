@@ -167,6 +167,32 @@ static void links_stay_below_the_root_on_an_old_kernel(void **state)
 		test_skip("no filter of system calls can be set here");
 }
 
+static void files_of_a_folder_are_read_where_no_link_is(void **state)
+{
+	static const struct {
+		const char *path;
+		int want;
+	} cases[] = {{"kubelet/file", 0}, {"kubelet/none", -ENOENT}, {"none/file", -ENOENT},
+		{"link/file", -ELOOP}, {"kubelet/link", -ELOOP}, {"../etc/empty", -EXDEV}};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(100);
+	CLEANUP(remove_tree) struct tree t;
+	CLEANUP(closep) int folder = -1;
+
+	(void)state;
+	make_tree(&t);
+	link_to(t.dir, "data/link", "kubelet");
+	link_to(t.dir, "data/kubelet/link", "file");
+	folder = fs_open(t.dir, "/data", O_PATH | O_DIRECTORY);
+	assert_true(folder >= 0);
+	if (fs_read_below(folder, "file", &text) == -ENOSYS)
+		test_skip("this kernel has no openat2(2)");
+	assert_string_equal(text.text, "above");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(fs_read_below(folder, cases[i].path, &text), cases[i].want);
+		assert_string_equal(text.text, "aboveinside");
+	}
+}
+
 static void folders_are_listed_below_the_root(void **state)
 {
 	CLEANUP(remove_tree) struct tree t;
@@ -279,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(links_stay_below_the_root),
 		cmocka_unit_test(links_stay_below_the_root_on_an_old_kernel),
+		cmocka_unit_test(files_of_a_folder_are_read_where_no_link_is),
 		cmocka_unit_test(folders_are_listed_below_the_root),
 		cmocka_unit_test(what_is_not_there_is_resolved_as_far_as_it_goes),
 		cmocka_unit_test(a_path_through_a_process_stays_below_its_root),
