@@ -60,7 +60,7 @@ static bool is_control(const char *text, size_t sequence)
 static void make_plain(char *text, size_t len, bool keep_newlines)
 {
 	for (size_t i = 0, n; i < len; i += n) {
-		size_t sequence = text_utf8_length(text + i, len - i);
+		size_t sequence = text[i] >= ' ' && text[i] <= '~' ? 1 : text_utf8_length(text + i, len - i);
 
 		n = sequence > 0 ? sequence : 1;
 		if ((sequence == 0 || is_control(text + i, sequence)) && !(keep_newlines && text[i] == '\n'))

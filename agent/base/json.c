@@ -220,6 +220,16 @@ static cJSON *to_cjson(const struct doc *d)
 	return TAKE(j);
 }
 
+/* Bytes that the text begins with and that stay as they are, whatever is around them. */
+static size_t printed_as_is(const char *text)
+{
+	const char *p = text;
+
+	while (*p >= ' ' && *p <= '~')
+		p++;
+	return (size_t)(p - text);
+}
+
 /*
  * cJSON indents with tabs and puts one behind a colon (in strings it escapes them); kubectl's layout has spaces.
  * It leaves DEL and the control characters of 8 bits as they are, and a terminal takes those for its own.
@@ -229,7 +239,12 @@ static void add_printed(struct strbuf *out, const char *text)
 	bool line_start = true;
 
 	for (; *text; text++) {
-		if (*text == '\t')
+		size_t plain = printed_as_is(text);
+
+		if (plain > 0) {
+			strbuf_add(out, text, plain);
+			text += plain - 1;
+		} else if (*text == '\t')
 			strbuf_addstr(out, line_start ? "  " : " ");
 		else if (*text == 0x7f)
 			strbuf_addstr(out, "\\u007f");

@@ -102,11 +102,14 @@ static enum doc_kind resolve(const char *text, char *number, size_t size)
 		"false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF", NULL};
 	char plain[64];
 
-	if (one_of(text, nulls))
-		return DOC_NULL;
-	if (one_of(text, trues) || one_of(text, falses)) {
-		snprintf(number, size, "%s", one_of(text, trues) ? "true" : "false");
-		return DOC_BOOL;
+	if (strchr("~nNtTyYoOfF", *text)) { /* also the text that is empty */
+		if (one_of(text, nulls))
+			return DOC_NULL;
+		if (one_of(text, trues) || one_of(text, falses)) {
+			snprintf(number, size, "%s", one_of(text, trues) ? "true" : "false");
+			return DOC_BOOL;
+		}
+		return DOC_STRING;
 	}
 	if (!strchr("+-.0123456789", *text) || !strip_underscores(text, plain, sizeof(plain)))
 		return DOC_STRING;
