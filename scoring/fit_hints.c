@@ -17,7 +17,9 @@ static int score_shape(struct fit_space *s, const struct request_shape *shape, e
 		return r;
 	ret->name = shape->name;
 	ret->fit = strategy_pod_fit(s, &plan, topology->scope);
-	ret->score = strategy_score(s, &plan, topology, strategy, NULL);
+	ret->score = strategy == STRATEGY_LEAST_NUMA_NODES
+			     ? strategy_fit_score(&ret->fit, topology)
+			     : strategy_score(s, &plan, topology, strategy, NULL);
 	return 0;
 }
 
@@ -28,6 +30,7 @@ static int fill(struct fit_hints *h, const struct fit_hints_input *input, struct
 	if (r == 0 && input->kubelet)
 		r = exclusive_cpus_find(input->kubelet, &h->exclusive);
 	h->has_exclusive = r == 0 && input->kubelet;
+	s->work_limit = FIT_HINTS_WORK_LIMIT;
 	for (size_t i = 0; i < input->n_shapes && r == 0; i++) {
 		r = score_shape(s, &input->shapes[i], input->strategy, &h->shapes[i]);
 		h->n_shapes = i + 1;

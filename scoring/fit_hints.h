@@ -40,6 +40,12 @@ struct fit_hints_input {
 };
 
 /*
+ * Steps that the search for a shape's request may take, less than where a person asks: the hints are made at every
+ * change. 16 NUMA nodes of any kind stay below it, and 64 take 3 ms. Beyond it the shape's fit and score are unknown.
+ */
+#define FIT_HINTS_WORK_LIMIT 32768u
+
+/*
  * 0; -E2BIG (more than COMBINATION_MAX_NODES NUMA nodes); -ENOMEM. *ret is untouched on failure, else the
  * caller releases it before the inventory and the shapes' names go.
  */

@@ -168,19 +168,16 @@ struct pod_fit strategy_pod_fit(
 	return pod;
 }
 
-static int least_numa_nodes_score(
-	struct fit_space *s, const struct request_plan *plan, const struct topology_manager_config *topology)
+int strategy_fit_score(const struct pod_fit *fit, const struct topology_manager_config *topology)
 {
-	struct pod_fit fit = strategy_pod_fit(s, plan, topology->scope);
-
-	if (fit.verdict != FIT_FOUND)
-		return fit.verdict == FIT_UNKNOWN ? SCORE_UNKNOWN : 0;
-	if (fit.n_nodes == 0)
+	if (fit->verdict != FIT_FOUND)
+		return fit->verdict == FIT_UNKNOWN ? SCORE_UNKNOWN : 0;
+	if (fit->n_nodes == 0)
 		return SCORE_MAX;
-	if (fit.min_distance == FIT_MIN_DISTANCE_UNKNOWN)
+	if (fit->min_distance == FIT_MIN_DISTANCE_UNKNOWN)
 		return SCORE_UNKNOWN;
 	return strategy_normalize(
-		fit.n_nodes, fit.min_distance == FIT_MIN_DISTANCE_YES, topology->max_numa_nodes);
+		fit->n_nodes, fit->min_distance == FIT_MIN_DISTANCE_YES, topology->max_numa_nodes);
 }
 
 int strategy_score(struct fit_space *s, const struct request_plan *plan,
@@ -189,8 +186,11 @@ int strategy_score(struct fit_space *s, const struct request_plan *plan,
 {
 	if (plan->qos != QOS_GUARANTEED)
 		return SCORE_MAX;
-	if (strategy == STRATEGY_LEAST_NUMA_NODES)
-		return least_numa_nodes_score(s, plan, topology);
+	if (strategy == STRATEGY_LEAST_NUMA_NODES) {
+		struct pod_fit fit = strategy_pod_fit(s, plan, topology->scope);
+
+		return strategy_fit_score(&fit, topology);
+	}
 	if (topology->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE || s->n_nodes == 0)
 		return 0;
 	return allocation_score(s, plan, topology->scope == TOPOLOGY_SCOPE_POD, strategy, weights);

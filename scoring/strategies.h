@@ -58,6 +58,9 @@ struct pod_fit {
 struct pod_fit strategy_pod_fit(
 	struct fit_space *s, const struct request_plan *plan, enum topology_manager_scope scope);
 
+/* LeastNUMANodes' score of a Guaranteed pod with this fit: 0..100 or SCORE_UNKNOWN. */
+int strategy_fit_score(const struct pod_fit *fit, const struct topology_manager_config *topology);
+
 /* LeastNUMANodes' score of a fit: 100 less a share for each NUMA node, half a share back for the least
  * distance; never below 0. max_numa_nodes is above 0. */
 int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_nodes);

@@ -159,6 +159,49 @@ static void what_is_not_known(void **state)
 	inventory_release(&node.inv);
 }
 
+/* Four resources of which 64 NUMA nodes have 20 to 100 each: a pod that needs ten takes longer to place than a change may. */
+static void shapes_end_at_their_own_limit(void **state)
+{
+	static const char *const names[] = {"cpu", "hugepages-1Gi", "memory", "vendor.com/nic"};
+	CLEANUP(fit_hints_release) struct fit_hints h = {0};
+	struct pod_request small, wide;
+	struct request_shape shapes[] = {{"small", &small}, {"wide", &wide}};
+	struct fit_hints_input input = {.shapes = shapes,
+		.n_shapes = 2,
+		.strategy = STRATEGY_LEAST_NUMA_NODES,
+		.limits = {.entries = 1, .work = 1}};
+	struct test_node node;
+	uint64_t random = 42;
+
+	(void)state;
+	test_node_shape(&node, 64, names, ARRAY_SIZE(names));
+	for (size_t i = 0; i < 64; i++) {
+		for (size_t j = 0; j < 64; j++)
+			node.inv.costs[i * 64 + j] = i == j ? 10 : i / 8 == j / 8 ? 12 : 32;
+		for (size_t r = 0; r < ARRAY_SIZE(names); r++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			*inventory_amount(&node.inv, i, r) = (struct inventory_amount){
+				.present = true, .available = (qty_t)(20 + (random >> 33) % 81) * QTY_UNIT};
+		}
+	}
+	node.inv.topology.max_numa_nodes = 64;
+	pod_request_init(&small);
+	pod_request_init(&wide);
+	test_pod_add(&small, CONTAINER_APP, "cpu=60,hugepages-1Gi=60,memory=60,vendor.com/nic=60");
+	test_pod_add(&wide, CONTAINER_APP, "cpu=700,hugepages-1Gi=700,memory=700,vendor.com/nic=700");
+	input.inventory = &node.inv;
+	assert_int_equal(fit_hints_init(&h, &input), 0);
+	assert_int_equal(h.shapes[0].fit.verdict, FIT_FOUND);
+	assert_int_equal(h.shapes[0].score, 99);
+	assert_int_equal(h.shapes[1].fit.verdict, FIT_UNKNOWN);
+	assert_int_equal(h.shapes[1].score, SCORE_UNKNOWN);
+	test_node_ready(&node);
+	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &wide.containers[0].requests).n_nodes, 10);
+	pod_request_release(&small);
+	pod_request_release(&wide);
+	test_node_release(&node);
+}
+
 /* Of each size from everything down to nothing: as many entries as there is room for, from the beginning. */
 static void entries_go_from_the_end(void **state)
 {
@@ -210,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_whole_document),
 		cmocka_unit_test(what_is_not_known),
+		cmocka_unit_test(shapes_end_at_their_own_limit),
 		cmocka_unit_test(entries_go_from_the_end),
 	};
 
