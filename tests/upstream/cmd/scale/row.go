@@ -58,6 +58,7 @@ func (r *row) columns() [][2]string {
 		{"kB out", number(change.out / 1000)},
 		{"CPU, ms", number(change.cpu)},
 		{"API server, % of a core", fmt.Sprintf("%.1f", 100*r.churn.perSecond().cpu)},
+		{"MiB", fmt.Sprintf("%.0f", daemon.MiB(r.churn.rss))},
 		{"refreshes in the worst second", fmt.Sprint(r.churn.refreshes().worst())},
 		{"an agent: % of a core", fmt.Sprintf("%.3f", 100*r.agentCPU.Seconds()/r.churn.span.Seconds())},
 		{"RSS, MiB", fmt.Sprintf("%.1f", daemon.MiB(r.rss))},

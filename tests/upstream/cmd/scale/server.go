@@ -63,6 +63,7 @@ func script(args ...string) error {
 type reading struct {
 	at                   time.Time
 	cpu                  time.Duration
+	rss                  int64
 	connections, in, out float64
 	mark                 int64
 }
@@ -96,7 +97,7 @@ func (s *server) read() (r reading, err error) {
 		return r, err
 	}
 	usage, err := daemon.UsageOf(number)
-	r.at, r.cpu, r.mark = time.Now(), usage.CPU, s.mark()
+	r.at, r.cpu, r.rss, r.mark = time.Now(), usage.CPU, usage.RSS, s.mark()
 	return r, err
 }
 
@@ -104,6 +105,7 @@ func (s *server) read() (r reading, err error) {
 type spent struct {
 	span        time.Duration
 	cpu         time.Duration
+	rss         int64 // resident bytes at its end
 	connections float64
 	in, out     float64 // bytes
 	requests    requests
@@ -130,7 +132,7 @@ func (s *server) during(do func() error) (spent, error) {
 	span := after.at.Sub(before.at)
 	all, err := s.between(before.mark, after.mark)
 	t := span.Seconds()
-	return spent{span, after.cpu - before.cpu - time.Duration(s.background.cpu*t*float64(time.Second)), after.connections - before.connections,
+	return spent{span, after.cpu - before.cpu - time.Duration(s.background.cpu*t*float64(time.Second)), after.rss, after.connections - before.connections,
 		after.in - before.in - s.background.in*t, after.out - before.out - s.background.out*t, all}, err
 }
 
