@@ -190,6 +190,12 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 	return 0;
 }
 
+bool volcano_scores_pod(enum qos_class qos, enum topology_manager_policy pod_policy)
+{
+	return qos == QOS_GUARANTEED && pod_policy != TOPOLOGY_MANAGER_UNKNOWN &&
+	       pod_policy != TOPOLOGY_MANAGER_NONE;
+}
+
 static unsigned largest_of(const unsigned *n_used, size_t n)
 {
 	unsigned largest = 0;

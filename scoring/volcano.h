@@ -46,6 +46,9 @@ struct volcano_result {
 int volcano_predicate(const struct volcano_node *node, const struct pod_request *pod, enum qos_class qos,
 	enum topology_manager_policy pod_policy, struct volcano_result *ret);
 
+/* Whether it scores nodes for the pod: one that is Guaranteed and has a policy. For any other each node has 0. */
+bool volcano_scores_pod(enum qos_class qos, enum topology_manager_policy pod_policy);
+
 /*
  * Scores over candidate nodes, from the number of NUMA nodes each would use: weight * (100 - 100 * n /
  * largest), the fraction cut off as the code does; 100 for every node when none uses any. `ret_scores` has

@@ -19,6 +19,10 @@ bench-peers: all
 	@B=$(B) tests/upstream/peers.sh
 
 # OUTCOME: options, as "-seeds 3 -workloads cpus"
+.PHONY: volcano
+volcano: all
+	@B=$(B) tests/upstream/volcano.sh $(VOLCANO)
+
 .PHONY: outcome
 outcome: all
 	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)

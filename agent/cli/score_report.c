@@ -183,8 +183,9 @@ int score_report_add(struct score_report *report, const struct cluster_node *nod
 	return 0;
 }
 
-static int score_volcano(struct score_row *rows, size_t n, int64_t weight)
+static int score_volcano(const struct score_report *report, struct score_row *rows, size_t n)
 {
+	bool scored = volcano_scores_pod(report->plan.qos, report->pod->volcano_policy);
 	CLEANUP(freep) unsigned *used = calloc(n + 1, sizeof(*used));
 	CLEANUP(freep) int64_t *scores = calloc(n + 1, sizeof(*scores));
 	size_t n_admitted = 0, at = 0;
@@ -194,7 +195,7 @@ static int score_volcano(struct score_row *rows, size_t n, int64_t weight)
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].volcano_admits)
 			used[n_admitted++] = rows[i].volcano_used;
-	volcano_scores(used, n_admitted, weight, scores);
+	volcano_scores(used, n_admitted, scored ? report->options.volcano_weight : 0, scores);
 	for (size_t i = 0; i < n; i++)
 		rows[i].volcano_score = rows[i].volcano_admits ? scores[at++] : SCORE_REPORT_NONE;
 	return 0;
@@ -236,7 +237,7 @@ static int compare_rows(const void *va, const void *vb, void *data)
 
 int score_report_rank(struct score_report *report)
 {
-	int r = score_volcano(report->rows, report->n_rows, report->options.volcano_weight);
+	int r = score_volcano(report, report->rows, report->n_rows);
 
 	if (r == 0 && report->n_rows > 1)
 		qsort_r(report->rows, report->n_rows, sizeof(*report->rows), compare_rows, &report->options);

@@ -149,11 +149,13 @@ static bool add_numa_nodes(struct doc *map, const struct score_row *row)
 	return doc_add_bool(map, "minDistance", row->min_distance == FIT_MIN_DISTANCE_YES);
 }
 
-static bool add_verdict(struct doc *map, const char *key, const char *flag, bool yes, const char *reason)
+/* The verdict, NULL = out of memory. */
+static struct doc *add_verdict(
+	struct doc *map, const char *key, const char *flag, bool yes, const char *reason)
 {
 	struct doc *verdict = doc_add_map(map, key);
 
-	return doc_add_bool(verdict, flag, yes) && doc_add_string(verdict, "reason", reason);
+	return doc_add_bool(verdict, flag, yes) && doc_add_string(verdict, "reason", reason) ? verdict : NULL;
 }
 
 static bool add_kubelet(struct doc *map, const struct score_row *row)
@@ -169,7 +171,7 @@ static bool add_kubelet(struct doc *map, const struct score_row *row)
 
 static bool add_node(struct doc *list, const struct score_row *row)
 {
-	struct doc *map = doc_add_map(list, NULL), *scores;
+	struct doc *map = doc_add_map(list, NULL), *scores, *volcano;
 
 	if (!doc_add_string(map, "name", row->name) || !add_kubelet(map, row) ||
 		!add_verdict(map, "filter", "passed", row->passes, row->filter_reason) ||
@@ -179,8 +181,10 @@ static bool add_node(struct doc *list, const struct score_row *row)
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
 		if (!add_score_member(scores, strategy_names[shown[i]], row->scores[shown[i]]))
 			return false;
-	return add_score_member(scores, "Volcano", row->volcano_score) &&
-	       add_verdict(map, "volcano", "admitted", row->volcano_admits, row->volcano_reason);
+	if (!add_score_member(scores, "Volcano", row->volcano_score))
+		return false;
+	volcano = add_verdict(map, "volcano", "admitted", row->volcano_admits, row->volcano_reason);
+	return doc_add_number(volcano, "numaNodes", row->volcano_used);
 }
 
 int score_to_doc(const struct score_report *report, struct doc *ret)

@@ -108,6 +108,10 @@ static void documented_scores(void **state)
 	assert_true(coded[0] == 0 && coded[1] == 0);
 	volcano_scores(down, 2, 1, coded);
 	assert_true(coded[0] == 0 && coded[1] == 75);
+	assert_true(volcano_scores_pod(QOS_GUARANTEED, TOPOLOGY_MANAGER_BEST_EFFORT));
+	assert_false(volcano_scores_pod(QOS_BURSTABLE, TOPOLOGY_MANAGER_BEST_EFFORT));
+	assert_false(volcano_scores_pod(QOS_GUARANTEED, TOPOLOGY_MANAGER_NONE));
+	assert_false(volcano_scores_pod(QOS_GUARANTEED, TOPOLOGY_MANAGER_UNKNOWN));
 }
 
 static void who_is_looked_at(void **state)

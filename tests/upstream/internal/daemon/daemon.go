@@ -278,15 +278,24 @@ func (n *Node) PID() int { return n.process.Process.Pid }
 
 // Dump is the object that `nrtd dump` prints of the node's files right now.
 func (n *Node) Dump(ctx context.Context) (*topologyv1alpha2.NodeResourceTopology, error) {
+	text, err := n.DumpText(ctx)
+	if err != nil {
+		return nil, err
+	}
+	object := &topologyv1alpha2.NodeResourceTopology{}
+	return object, json.Unmarshal(text, object)
+}
+
+// DumpText is what `nrtd dump` prints as JSON, with further flags.
+func (n *Node) DumpText(ctx context.Context, flags ...string) (json.RawMessage, error) {
 	var stderr bytes.Buffer
-	command := exec.CommandContext(ctx, n.Nrtd, append([]string{"dump", "--node-name", n.Name, "--sysroot", n.Dir, "-o", "json"},
-		n.Settings...)...)
+	command := exec.CommandContext(ctx, n.Nrtd, slices.Concat([]string{"dump", "--node-name", n.Name, "--sysroot", n.Dir, "-o", "json"},
+		n.Settings, flags)...)
 	command.Stderr = &stderr
 	command.Env = append(os.Environ(), "HWLOC_HIDE_ERRORS=2")
 	text, err := command.Output()
 	if err != nil {
 		return nil, fmt.Errorf("nrtd dump: %w: %s", err, stderr.String())
 	}
-	object := &topologyv1alpha2.NodeResourceTopology{}
-	return object, json.Unmarshal(text, object)
+	return text, nil
 }

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# volcano.sh [OPTION...]: Volcano's plugin numaaware of three releases, on the Numatopology objects of `nrtd dump`, with what
+# `nrtd score --strategy Volcano` says of the same nodes. OPTIONs are those of cmd/volcano. B names the build folder.
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+here=tests/upstream
+releases="1.10 1.14 1.15"
+# shellcheck disable=SC2086 # several words
+$here/build.sh volcano && $here/volcano/build.sh $releases
+status=$?
+[ "$status" -ne 77 ] || exit 0
+[ "$status" -eq 0 ] || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+tests/fixtures/machines/make.sh "$work" || exit 1
+for release in $releases; do
+	build/upstream/volcano -nrtd "$B/nrtd" -judge "build/upstream/volcano-$release" -machines "$work" "$@" || status=1
+done
+exit $status

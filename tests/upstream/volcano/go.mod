@@ -1,0 +1,3 @@
+module nrtd.dev/tests/upstream/volcano
+
+go 1.25.0
