@@ -24,23 +24,19 @@ struct library {
 
 #define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "numa_" #name))
 
-static void library_release(struct library *lib)
-{
-	if (lib->handle)
-		dlclose(lib->handle);
-	*lib = (struct library){0};
-}
-
-/* The library reads the machine when it is loaded, so it is loaded here and not when nrtd starts. */
+/* The library reads the machine when it is loaded, so it is loaded here and not when nrtd starts. It stays, as it leaks
+ * some of what it has read when it goes. */
 static int library_load(struct library *lib, struct err *err)
 {
-	lib->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	lib->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!lib->handle)
 		return err_set(err, -ENOENT, "%s", dlerror());
 	if (!LOAD(lib, nodes_ptr) || !LOAD(lib, available) || !LOAD(lib, allocate_cpumask) ||
 		!LOAD(lib, bitmask_free) || !LOAD(lib, bitmask_isbitset) || !LOAD(lib, bitmask_weight) ||
-		!LOAD(lib, distance) || !LOAD(lib, node_to_cpus))
+		!LOAD(lib, distance) || !LOAD(lib, node_to_cpus)) {
+		dlclose(lib->handle);
 		return err_set(err, -ENOENT, "a function is missing in " LIBRARY);
+	}
 	return 0;
 }
 
@@ -133,7 +129,7 @@ static int compare_distances(
 
 int libnuma_compare(const struct machine *m, struct strbuf *differences, struct err *err)
 {
-	CLEANUP(library_release) struct library library = {0};
+	struct library library = {0};
 	const struct library *lib = &library;
 	int n = library_load(&library, err);
 
