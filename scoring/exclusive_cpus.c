@@ -114,8 +114,8 @@ static int make_pod(size_t n, struct pod_request *ret)
 	return resource_list_set(&ret->containers[0].requests, "cpu", quantity_from_units((int64_t)n));
 }
 
-/* The kubelet's verdict on each number. */
-static int find_by_trying(struct finding *f)
+/* The kubelet's verdict on each number. More than the `total` available can only be admitted where busy CPUs are taken. */
+static int find_by_trying(struct finding *f, size_t total)
 {
 	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	CLEANUP(pod_request_release) struct pod_request pod;
@@ -127,8 +127,10 @@ static int find_by_trying(struct finding *f)
 	if (r < 0)
 		return r;
 	ws->counting = nodes_give_any_number(&f->k->cpu);
+	if (!ws->counting)
+		total = f->k->topology.n_cpus;
 	requests = &pod.containers[0].requests;
-	for (size_t n = f->step; n <= f->k->topology.n_cpus && r == 0; n += f->step) {
+	for (size_t n = f->step; n <= total && r == 0; n += f->step) {
 		struct kubelet_verdict verdict;
 
 		requests->items[0].quantity = quantity_from_units((int64_t)n);
@@ -159,7 +161,7 @@ static const struct err *unknown(const struct kubelet *k)
 static int find(const struct kubelet *k, bool *available, struct exclusive_cpus_admitted *ret)
 {
 	struct finding f = {.k = k, .step = 1, .ret = ret};
-	size_t n_nodes = k->topology.levels[CPU_LEVEL_NUMA].n;
+	size_t n_nodes = k->topology.levels[CPU_LEVEL_NUMA].n, total;
 
 	if (unknown(k)) {
 		ret->unknown = *unknown(k);
@@ -179,9 +181,8 @@ static int find(const struct kubelet *k, bool *available, struct exclusive_cpus_
 			EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES);
 		return 0;
 	}
-	if (!numbers_suffice(&k->cpu))
-		return find_by_trying(&f);
-	return find_by_numbers(&f, available, cpu_manager_available(&k->cpu, k->shared, available));
+	total = cpu_manager_available(&k->cpu, k->shared, available);
+	return numbers_suffice(&k->cpu) ? find_by_numbers(&f, available, total) : find_by_trying(&f, total);
 }
 
 int exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret)
