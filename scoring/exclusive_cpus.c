@@ -124,7 +124,7 @@ static int find_by_trying(struct finding *f, size_t total)
 
 	if (r == 0)
 		r = kubelet_workspace_new(f->k, &ws);
-	if (r < 0)
+	if (r < 0 || !ws)
 		return r;
 	ws->counting = nodes_give_any_number(&f->k->cpu);
 	if (!ws->counting)
