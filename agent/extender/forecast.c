@@ -292,11 +292,10 @@ int forecast(struct book *b, const struct book_node *node, struct outlook **ret)
 		r = make_arrivals(o, node, &s);
 	if (r < 0)
 		return r;
-	o->slot = node->slot;
 	o->version = node->version;
 	o->amounts = node->amounts;
 	*ret = o;
-	outlooks_keep(&b->outlooks, TAKE(o));
+	outlooks_keep(&b->outlooks, node->slot, TAKE(o));
 	return 0;
 }
 

@@ -37,13 +37,10 @@ struct outlook *outlooks_find(const struct outlooks *o, size_t slot, uint64_t ve
 	return kept ? kept : check(o->last, version, amounts);
 }
 
-void outlooks_keep(struct outlooks *o, struct outlook *outlook)
+void outlooks_keep(struct outlooks *o, size_t slot, struct outlook *outlook)
 {
-	struct outlook **place = &o->kept[outlook->slot % OUTLOOKS_KEPT];
-	const struct outlook *there = *place;
-
-	if (there && there->slot != outlook->slot && there->arrivals.n > 0 && outlook->arrivals.n == 0)
-		place = &o->last;
+	bool has_place = outlook->arrivals.n > 0 || slot < OUTLOOKS_KEPT;
+	struct outlook **place = has_place ? &o->kept[slot % OUTLOOKS_KEPT] : &o->last;
 
 	discard(place);
 	*place = outlook;

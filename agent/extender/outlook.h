@@ -12,8 +12,7 @@
 
 /* What it was made of is borrowed: only its release may be called once the node has another version. */
 struct outlook {
-	size_t slot;               /* of the node: struct book_node */
-	uint64_t version, amounts; /* of it too */
+	uint64_t version, amounts; /* of the node: struct book_node */
 	struct node_outlook node;
 	struct node_asker asker;
 	struct arrivals arrivals;
@@ -25,8 +24,8 @@ void outlook_release(struct outlook *o);
 #define OUTLOOKS_KEPT 512u /* up to 80 kB each on a node of 64 CPUs and 8 NUMA nodes */
 
 /*
- * By the slots of nodes: two whose slots differ by a multiple of OUTLOOKS_KEPT share a place. Those of nodes that
- * pods are on their way to come first, since they cost the most. Of those without a place the last is kept.
+ * By the slots of nodes: two whose slots differ by a multiple of OUTLOOKS_KEPT share a place. So many nodes have one, and
+ * of the others those that pods are on their way to, since they cost the most; of those without a place the last is kept.
  */
 struct outlooks {
 	struct outlook *kept[OUTLOOKS_KEPT];
@@ -39,7 +38,7 @@ void outlooks_release(struct outlooks *o);
 struct outlook *outlooks_find(const struct outlooks *o, size_t slot, uint64_t version, uint64_t amounts);
 
 /* Keep this one instead of the one that has its place. */
-void outlooks_keep(struct outlooks *o, struct outlook *outlook);
+void outlooks_keep(struct outlooks *o, size_t slot, struct outlook *outlook);
 
 /* Keep none of this node. */
 void outlooks_forget(struct outlooks *o, size_t slot);
