@@ -339,3 +339,32 @@ void distances_release(struct distances *d)
 	free(d->scratch);
 	memset(d, 0, sizeof(*d));
 }
+
+int distances_keep(struct distances_kept *kept, const unsigned *costs, size_t n, struct distances **ret)
+{
+	size_t bytes = n * n * sizeof(*costs);
+	unsigned *copy;
+	int r;
+
+	*ret = &kept->distances;
+	if (kept->costs && kept->distances.n == n && (n == 0 || memcmp(kept->costs, costs, bytes) == 0))
+		return 0;
+	distances_kept_release(kept);
+	copy = malloc(bytes + 1);
+	r = copy ? distances_init(&kept->distances, costs, n, DISTANCES_WORK_LIMIT) : -ENOMEM;
+	if (r < 0) {
+		free(copy);
+		return r;
+	}
+	if (n > 0) /* without nodes there may be no matrix */
+		memcpy(copy, costs, bytes);
+	kept->costs = copy;
+	return 0;
+}
+
+void distances_kept_release(struct distances_kept *kept)
+{
+	distances_release(&kept->distances);
+	free(kept->costs);
+	kept->costs = NULL;
+}

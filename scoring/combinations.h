@@ -51,6 +51,17 @@ void distances_release(struct distances *d);
 /* Find what a question about more than one position needs, unless it was found before. Allocates nothing. */
 void distances_search(struct distances *d);
 
+/* Distances that stay for as long as the matrix is the same. Zeroed: none yet. */
+struct distances_kept {
+	struct distances distances;
+	unsigned *costs; /* they are of this matrix, NULL = of none */
+};
+
+/* Those of this matrix, as distances_init() makes them with DISTANCES_WORK_LIMIT: made now where the kept ones are of
+ * another. *ret is valid until the next call. Errors as distances_init(); then none are kept. */
+int distances_keep(struct distances_kept *kept, const unsigned *costs, size_t n, struct distances **ret);
+void distances_kept_release(struct distances_kept *kept);
+
 /* The sum over all ordered pairs of a set's members, each with itself included. */
 uint64_t distances_sum(const struct distances *d, uint64_t set);
 

@@ -40,7 +40,9 @@ static int fill(struct fit_hints *h, const struct fit_hints_input *input, struct
 
 int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)
 {
-	CLEANUP(distances_release) struct distances distances = {0};
+	CLEANUP(distances_kept_release) struct distances_kept own = {0};
+	struct distances_kept *kept = input->kept ? input->kept : &own;
+	struct distances *distances;
 	CLEANUP(fit_space_release) struct fit_space space = {0};
 	CLEANUP(fit_hints_release) struct fit_hints h = {.inventory = input->inventory};
 	int r;
@@ -48,10 +50,9 @@ int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)
 	h.shapes = calloc(input->n_shapes + 1, sizeof(*h.shapes));
 	if (!h.shapes)
 		return -ENOMEM;
-	r = distances_init(
-		&distances, input->inventory->costs, input->inventory->n_nodes, DISTANCES_WORK_LIMIT);
+	r = distances_keep(kept, input->inventory->costs, input->inventory->n_nodes, &distances);
 	if (r == 0)
-		r = fit_space_init(&space, input->inventory, &distances);
+		r = fit_space_init(&space, input->inventory, distances);
 	if (r == 0)
 		r = fill(&h, input, &space);
 	if (r < 0)

@@ -36,6 +36,8 @@ struct fit_hints_input {
 	const struct request_shape *shapes;
 	size_t n_shapes;
 	enum strategy strategy; /* of the shapes' scores */
+	struct distances_kept
+		*kept; /* the inventory's distances, from one call to the next; NULL = not kept */
 	struct frontier_limits limits;
 };
 

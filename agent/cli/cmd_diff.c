@@ -92,7 +92,8 @@ static int compare(const struct options *options, struct observation *o, size_t 
 	if (r == 0)
 		r = nrt_render(&o->node, &object_config, &nrt, &o->notes);
 	if (r == 0)
-		r = hints_make(&hints, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes);
+		r = hints_make(
+			&hints, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes, NULL);
 	if (r == 0 && !doc_add_string(&annotations, NRT_CONTENT_HASH, nrt_content_hash(&nrt)))
 		r = -ENOMEM;
 	if (r == 0)

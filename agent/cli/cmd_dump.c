@@ -60,7 +60,8 @@ static int render_hints(const struct options *options, struct observation *o, st
 	}
 	r = nrt_render(&o->node, &object_config, &nrt, &o->notes);
 	if (r == 0)
-		r = hints_make(&config, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes);
+		r = hints_make(
+			&config, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes, NULL);
 	if (r < 0)
 		return r;
 	ret->kind = DOC_MAP;

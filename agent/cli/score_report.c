@@ -14,35 +14,6 @@
 
 /* ---- one node */
 
-static void distances_forget(struct score_distances *c)
-{
-	if (c->filled)
-		distances_release(&c->distances);
-	free(c->costs);
-	*c = (struct score_distances){0};
-}
-
-static int distances_for(struct score_distances *c, const struct inventory *inv, struct distances **ret)
-{
-	size_t bytes = inv->n_nodes * inv->n_nodes * sizeof(*inv->costs);
-	int r;
-
-	if (!c->filled || c->n != inv->n_nodes || memcmp(c->costs, inv->costs, bytes) != 0) {
-		distances_forget(c);
-		c->costs = malloc(bytes + 1);
-		if (!c->costs)
-			return -ENOMEM;
-		r = distances_init(&c->distances, inv->costs, inv->n_nodes, DISTANCES_WORK_LIMIT);
-		if (r < 0)
-			return r;
-		memcpy(c->costs, inv->costs, bytes);
-		c->n = inv->n_nodes;
-		c->filled = true;
-	}
-	*ret = &c->distances;
-	return 0;
-}
-
 static uint64_t ids_of(const struct inventory *inv, uint64_t positions)
 {
 	uint64_t ids = 0;
@@ -59,7 +30,7 @@ static int ask_plugin(struct score_report *report, const struct inventory *inv, 
 	struct distances *distances = NULL;
 	struct filter_result filter;
 	struct fit fit;
-	int r = distances_for(&report->cache, inv, &distances);
+	int r = distances_keep(&report->kept, inv->costs, inv->n_nodes, &distances);
 
 	if (r == 0)
 		r = fit_space_init(&space, inv, distances);
@@ -156,7 +127,7 @@ void score_report_release(struct score_report *report)
 	for (size_t i = 0; i < report->n_rows; i++)
 		row_release(&report->rows[i]);
 	free(report->rows);
-	distances_forget(&report->cache);
+	distances_kept_release(&report->kept);
 	request_plan_release(&report->plan);
 	*report = (struct score_report){0};
 }

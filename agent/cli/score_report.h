@@ -43,19 +43,11 @@ struct score_options {
 	enum score_sort sort;
 };
 
-/* The costs prepared for the last node; a cluster has few kinds of machines. */
-struct score_distances {
-	struct distances distances;
-	unsigned *costs;
-	size_t n;
-	bool filled;
-};
-
 struct score_report {
 	const struct pod_template *pod;
 	struct score_options options;
 	struct request_plan plan;
-	struct score_distances cache;
+	struct distances_kept kept; /* of the last node: a cluster has few kinds of machines */
 	struct score_row *rows;
 	size_t n_rows;
 	size_t rows_size;

@@ -43,6 +43,7 @@ void reconciler_release(struct reconciler *r)
 	sources_release(&r->sources);
 	doc_release(&r->annotations);
 	doc_release(&r->labels);
+	distances_kept_release(&r->distances);
 }
 
 void reconcile_result_release(struct reconcile_result *r)
@@ -180,8 +181,8 @@ static int refresh_hints(struct reconciler *r, struct observation *o, const char
 	int e = picture_hash(o, nrt_hash, &hash);
 
 	if (e == 0 && hash != r->hints_of) {
-		e = hints_make(
-			&r->config->render.hints, &o->node, nrt_hash, &annotations, &labels, &o->notes);
+		e = hints_make(&r->config->render.hints, &o->node, nrt_hash, &annotations, &labels, &o->notes,
+			&r->distances);
 		if (e == 0) {
 			doc_release(&r->annotations);
 			doc_release(&r->labels);

@@ -34,9 +34,10 @@ struct reconciler {
 	/* The hints as computed last, and of what. */
 	uint64_t hints_of;
 	struct doc annotations, labels;
-	bool observed;          /* at least once */
-	unsigned failures;      /* of observing, in a row */
-	unsigned kubelet_minor; /* as the Node said; 0 = it has not */
+	struct distances_kept distances; /* of the machine, for them */
+	bool observed;                   /* at least once */
+	unsigned failures;               /* of observing, in a row */
+	unsigned kubelet_minor;          /* as the Node said; 0 = it has not */
 };
 
 void reconciler_release(struct reconciler *r);

@@ -91,7 +91,8 @@ static int add_labels(const struct fit_hints *h, const struct node_asker *asker,
 	return 0;
 }
 
-static int compute(const struct hints_config *c, const struct node_asker *asker, struct fit_hints *ret)
+static int compute(const struct hints_config *c, const struct node_asker *asker, struct distances_kept *kept,
+	struct fit_hints *ret)
 {
 	CLEANUP(freep) struct request_shape *shapes = calloc(c->n_shapes + 1, sizeof(*shapes));
 	const struct fit_hints_input input = {
@@ -100,6 +101,7 @@ static int compute(const struct hints_config *c, const struct node_asker *asker,
 		.shapes = shapes,
 		.n_shapes = c->n_shapes,
 		.strategy = c->strategy,
+		.kept = kept,
 		.limits = {.entries = FRONTIER_MAX_ENTRIES, .work = FRONTIER_WORK_LIMIT},
 	};
 	int r;
@@ -115,7 +117,7 @@ static int compute(const struct hints_config *c, const struct node_asker *asker,
 }
 
 int hints_make(const struct hints_config *c, const struct node_state *node, const char *nrt_hash,
-	struct doc *ret_annotations, struct doc *ret_labels, struct notes *notes)
+	struct doc *ret_annotations, struct doc *ret_labels, struct notes *notes, struct distances_kept *kept)
 {
 	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
 	CLEANUP(doc_release) struct doc labels = {.kind = DOC_MAP};
@@ -124,7 +126,7 @@ int hints_make(const struct hints_config *c, const struct node_state *node, cons
 	int r = node_asker_init(&asker, node);
 
 	if (r == 0)
-		r = compute(c, &asker, &h);
+		r = compute(c, &asker, kept, &h);
 	if (r == 0) {
 		r = add_fit_hints(c, &h, nrt_hash, &annotations, notes);
 		if (r == 0)

@@ -55,8 +55,8 @@ static int setup(void **state)
 	assert_int_equal(look(&w->options, &o, NULL), 0);
 	assert_int_equal(stage_hints(&w->options, &hints, NULL), 0);
 	assert_int_equal(nrt_render(&o.node, &config, &w->object, &o.notes), 0);
-	assert_int_equal(
-		hints_make(&hints, &o.node, nrt_content_hash(&w->object), &annotations, &labels, &o.notes),
+	assert_int_equal(hints_make(&hints, &o.node, nrt_content_hash(&w->object), &annotations, &labels,
+				 &o.notes, NULL),
 		0);
 	doc_add_string(&annotations, NRT_CONTENT_HASH, nrt_content_hash(&w->object));
 	copies = doc_add_map(doc_add_map(&node, "metadata"), "annotations");

@@ -249,6 +249,35 @@ static void sixty_four_nodes_in_a_cube(void **state)
 	distances_release(&d);
 }
 
+static void distances_stay_while_the_matrix_does(void **state)
+{
+	static const unsigned big[65 * 65];
+	unsigned costs[9] = {10, 20, 30, 20, 10, 20, 30, 20, 10};
+	struct distances_kept kept = {0};
+	struct distances *d = NULL;
+
+	(void)state;
+	assert_int_equal(distances_keep(&kept, costs, 3, &d), 0);
+	distances_search(d);
+	assert_int_equal(d->low[2], 60);
+	assert_int_equal(distances_keep(&kept, costs, 3, &d), 0);
+	assert_true(d->searched);
+	costs[1] = costs[3] = 15;
+	assert_int_equal(distances_keep(&kept, costs, 3, &d), 0);
+	assert_false(d->searched);
+	distances_search(d);
+	assert_int_equal(d->low[2], 50);
+	assert_int_equal(distances_keep(&kept, costs, 2, &d), 0); /* the same numbers, as a smaller matrix */
+	assert_int_equal(d->n, 2);
+	assert_int_equal(distances_keep(&kept, big, 65, &d), -E2BIG);
+	assert_null(kept.costs);
+	assert_int_equal(distances_keep(&kept, NULL, 0, &d), 0);
+	assert_int_equal(distances_keep(&kept, NULL, 0, &d), 0);
+	assert_int_equal(distances_keep(&kept, costs, 3, &d), 0);
+	assert_int_equal(d->n, 3);
+	distances_kept_release(&kept);
+}
+
 static void too_many_positions(void **state)
 {
 	static const unsigned costs[65 * 65];
@@ -274,6 +303,7 @@ int main(void)
 		cmocka_unit_test(limited_search_gives_bounds),
 		cmocka_unit_test(sixty_four_nodes_in_blocks),
 		cmocka_unit_test(sixty_four_nodes_in_a_cube),
+		cmocka_unit_test(distances_stay_while_the_matrix_does),
 		cmocka_unit_test(too_many_positions),
 	};
 

@@ -170,6 +170,7 @@ static void shapes_end_at_their_own_limit(void **state)
 		.n_shapes = 2,
 		.strategy = STRATEGY_LEAST_NUMA_NODES,
 		.limits = {.entries = 1, .work = 1}};
+	struct distances_kept kept = {0};
 	struct test_node node;
 	uint64_t random = 42;
 
@@ -195,6 +196,15 @@ static void shapes_end_at_their_own_limit(void **state)
 	assert_int_equal(h.shapes[0].score, 99);
 	assert_int_equal(h.shapes[1].fit.verdict, FIT_UNKNOWN);
 	assert_int_equal(h.shapes[1].score, SCORE_UNKNOWN);
+	/* The distances may stay from one call to the next. */
+	input.kept = &kept;
+	for (int turn = 0; turn < 2; turn++) {
+		fit_hints_release(&h);
+		assert_int_equal(fit_hints_init(&h, &input), 0);
+		assert_int_equal(h.shapes[0].score, 99);
+		assert_true(kept.distances.searched);
+	}
+	distances_kept_release(&kept);
 	test_node_ready(&node);
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &wide.containers[0].requests).n_nodes, 10);
 	pod_request_release(&small);

@@ -56,7 +56,7 @@ static void a_node_carries_its_hints(void **state)
 	observe_node(&o);
 	assert_int_equal(read_config(shapes, true, &config, &err), 0);
 	assert_int_equal(
-		hints_make(&config, &o.node, "0123456789abcdef", &annotations, &labels, &o.notes), 0);
+		hints_make(&config, &o.node, "0123456789abcdef", &annotations, &labels, &o.notes, NULL), 0);
 	test_assert_text("small", value_of(&annotations, "nrtd.dev/fit-score.small"), "94");
 	test_assert_text("big", value_of(&annotations, "nrtd.dev/fit-score.big"), "82");
 	test_assert_text("huge", value_of(&annotations, "nrtd.dev/fit-score.huge"), "0");
@@ -84,7 +84,7 @@ static void check_scores(const struct observation *o, const char *small, const c
 	CLEANUP(doc_release) struct doc labels = DOC_INIT;
 
 	assert_int_equal(read_config(shapes, false, &config, NULL), 0);
-	assert_int_equal(hints_make(&config, &o->node, "x", &annotations, &labels, NULL), 0);
+	assert_int_equal(hints_make(&config, &o->node, "x", &annotations, &labels, NULL, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const char *got = value_of(&annotations, keys[i]);
 
@@ -124,7 +124,7 @@ static void labels_are_off_by_default(void **state)
 	observation_init(&o);
 	observe_node(&o);
 	assert_int_equal(read_config(none, false, &config, NULL), 0);
-	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL), 0);
+	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL, NULL), 0);
 	assert_int_equal(labels.n_items, 0);
 	assert_int_equal(annotations.n_items, 1);
 	hints_config_release(&config);
@@ -144,7 +144,7 @@ static void many_numa_nodes_have_a_label_each_up_to_a_limit(void **state)
 	observation_of_kubelet("16-nodes", "0", NULL, 0, &o);
 	o.node.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
 	assert_int_equal(read_config(none, true, &config, NULL), 0);
-	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL), 0);
+	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL, NULL), 0);
 	assert_int_equal(labels.n_items, HINTS_MAX_NUMA_LABELS);
 }
 
@@ -161,7 +161,7 @@ static void hints_that_are_too_large_are_left_out(void **state)
 	observe_node(&o);
 	assert_int_equal(read_config(shapes, true, &config, NULL), 0);
 	config.max_size = 32;
-	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, &o.notes), 0);
+	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, &o.notes, NULL), 0);
 	assert_int_equal(annotations.n_items, 1);
 	test_assert_text("small", value_of(&annotations, "nrtd.dev/fit-score.small"), "94");
 	assert_int_equal(labels.n_items, 2);
