@@ -284,11 +284,33 @@ int json_print_compact(const struct doc *d, struct strbuf *out)
 	return print(d, false, out);
 }
 
+#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* The highest bit of some byte is set if, and only if, one of the bytes is 0. */
+static uint64_t has_zero(uint64_t word)
+{
+	return (word - EACH_BYTE(1)) & ~word;
+}
+
+/* Whether each of the eight bytes means itself: it is a space or above, below DEL, no quote and no backslash. */
+static bool is_plain(const char *text)
+{
+	uint64_t word, below_space;
+
+	memcpy(&word, text, sizeof(word));
+	below_space = (word - EACH_BYTE(' ')) & ~word;
+	return ((word | below_space | has_zero(word ^ EACH_BYTE(0x7f)) | has_zero(word ^ EACH_BYTE('"')) |
+			has_zero(word ^ EACH_BYTE('\\'))) &
+		       EACH_BYTE(0x80)) == 0;
+}
+
 /* Bytes that the text begins with and that mean themselves. */
-static size_t plain_length(const char *text)
+static size_t plain_length(const char *text, const char *end)
 {
 	const char *p = text;
 
+	while (end - p >= 8 && is_plain(p))
+		p += 8;
 	while (*p >= ' ' && *p <= '~' && *p != '"' && *p != '\\')
 		p++;
 	return (size_t)(p - text);
@@ -296,9 +318,11 @@ static size_t plain_length(const char *text)
 
 void json_add_string(struct strbuf *out, const char *text)
 {
+	const char *end = text + strlen(text);
+
 	strbuf_addch(out, '"');
 	while (*text) {
-		size_t n = plain_length(text);
+		size_t n = plain_length(text, end);
 
 		strbuf_add(out, text, n);
 		text += n;

@@ -18,6 +18,7 @@ void answer_release(struct answer *a, struct book *b)
 {
 	free(a->verdicts);
 	free(a->scores);
+	free(a->nodes);
 	shapes_drop(&b->shapes, a->shape);
 	*a = (struct answer){0};
 }
@@ -26,7 +27,8 @@ static int begin(struct book *b, struct wire_args *args, struct answer *ret)
 {
 	ret->verdicts = calloc(args->n_names + 1, sizeof(*ret->verdicts));
 	ret->scores = calloc(args->n_names + 1, sizeof(*ret->scores));
-	if (!ret->verdicts || !ret->scores)
+	ret->nodes = calloc(args->n_names + 1, sizeof(struct book_node *));
+	if (!ret->verdicts || !ret->scores || !ret->nodes)
 		return -ENOMEM;
 	ret->counts.n_asked = args->n_names;
 	return shapes_take(&b->shapes, &args->pod.template.pod, &ret->shape);
@@ -132,6 +134,7 @@ static int look_at_all(struct book *b, const struct answer_config *config, const
 
 		if (r < 0)
 			return r;
+		ret->nodes[i] = c.node;
 		unknown[i] = is_unknown(&c);
 		ret->counts.n_unknown += unknown[i];
 		if (!ret->verdicts[i].reason)
@@ -186,7 +189,7 @@ int answer_filter(struct book *b, const struct answer_config *config, struct wir
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
 	if (ret->counts.n_passing == 0)
-		return emptied_mark(b, args, ret->shape, ret->verdicts);
+		return emptied_mark(ret->nodes, args->n_names, ret->shape, ret->verdicts);
 	if (config->all || ret->counts.n_aligning == 0)
 		return 0;
 	for (size_t i = 0; i < args->n_names; i++)

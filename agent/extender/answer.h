@@ -32,6 +32,7 @@ struct answer_counts {
 struct answer {
 	struct wire_verdict *verdicts; /* by name; reasons are valid as long as the book is locked */
 	int *scores;                   /* 0 to WIRE_SCORE_MAX */
+	struct book_node **nodes;      /* NULL where nothing is known of it; the book's */
 	struct answer_counts counts;
 	struct shape *shape; /* kept, so that the reasons stay */
 };

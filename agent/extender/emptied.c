@@ -44,19 +44,18 @@ int emptied_refuses(const struct book_node *node, const struct shape *shape, boo
 	return 0;
 }
 
-int emptied_mark(
-	struct book *b, const struct wire_args *args, struct shape *shape, struct wire_verdict *verdicts)
+int emptied_mark(struct book_node *const *nodes, size_t n, struct shape *shape, struct wire_verdict *verdicts)
 {
-	unsigned n = 0;
+	unsigned n_looked_at = 0;
 
-	for (size_t i = 0; i < args->n_names; i++) {
-		const struct book_node *node = book_find(b, args->names[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct book_node *node = nodes[i];
 		struct verdict *v =
 			node && node->slot < shape->verdicts_size ? &shape->verdicts[node->slot] : NULL;
 
 		if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
 			continue;
-		if (!v->emptied && n++ < EMPTIED_MAX) {
+		if (!v->emptied && n_looked_at++ < EMPTIED_MAX) {
 			int r = emptied_refuses(node, shape, &v->hopeless);
 
 			if (r < 0)

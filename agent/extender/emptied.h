@@ -17,8 +17,8 @@
 int emptied_refuses(const struct book_node *node, const struct shape *shape, bool *ret);
 
 /*
- * No node takes the pod: of each of args->names that its kubelet refuses, whether preemption may help there. What is found
- * is kept with the shape's verdict. 0 or -ENOMEM.
+ * None of the n nodes takes the pod: of each whose kubelet refuses it, whether preemption may help there. A node is NULL
+ * where nothing is known of it. What is found is kept with the shape's verdict. 0 or -ENOMEM.
  */
 int emptied_mark(
-	struct book *b, const struct wire_args *args, struct shape *shape, struct wire_verdict *verdicts);
+	struct book_node *const *nodes, size_t n, struct shape *shape, struct wire_verdict *verdicts);

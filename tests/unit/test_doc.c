@@ -285,6 +285,31 @@ static void json_prints_no_control_character(void **state)
 	test_assert_text("again", again.text, d.text);
 }
 
+/* What a byte is printed as, wherever it is among others: bytes are passed over by eights. */
+static void each_byte_is_printed_alike_everywhere(void **state)
+{
+	(void)state;
+	for (unsigned byte = 1; byte < 256; byte++)
+		for (size_t at = 0; at < 24; at++) {
+			CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(256), want = STRBUF_INIT(256);
+			char text[] = "abcdefgh\x7d ~!#[]^zABCDEFG";
+
+			text[at] = (char)byte;
+			json_add_string(&out, text);
+			strbuf_addf(&want, "\"%.*s", (int)at, text);
+			if (byte == '"' || byte == '\\')
+				strbuf_addf(&want, "\\%c", (char)byte);
+			else if (byte < ' ' || byte == 0x7f)
+				strbuf_addf(&want, "\\u%04x", byte);
+			else if (byte > 0x7f)
+				strbuf_addstr(&want, "\\ufffd");
+			else
+				strbuf_addch(&want, (char)byte);
+			strbuf_addf(&want, "%s\"", text + at + 1);
+			assert_string_equal(out.text, want.text);
+		}
+}
+
 static void getters_are_strict(void **state)
 {
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
@@ -346,6 +371,7 @@ int main(void)
 		cmocka_unit_test(yaml_prints_what_reads_back),
 		cmocka_unit_test(printers_have_one_layout),
 		cmocka_unit_test(json_prints_no_control_character),
+		cmocka_unit_test(each_byte_is_printed_alike_everywhere),
 		cmocka_unit_test(getters_are_strict),
 		cmocka_unit_test(texts_need_no_closing_nul),
 	};
