@@ -40,7 +40,11 @@ make_root() {
 	local library
 	mkdir -p "$work"/root/{bin,dev,proc,sys,tmp,etc} && cp "$B/nrtd" "$(command -v busybox)" "$work/root/bin/" &&
 		cp tests/vm/init "$work/root/init" || return 1
-	ldd "$B/nrtd" "$(command -v busybox)" 2>/dev/null | sed -nE 's/.*[[:space:]](\/[^ ]+) \(0x.*/\1/p' | sort -u | while read -r library; do
+	{
+		ldd "$B/nrtd" "$(command -v busybox)" 2>/dev/null | sed -nE 's/.*[[:space:]](\/[^ ]+) \(0x.*/\1/p'
+		# nrtd check opens it by its name
+		ldconfig -p | sed -nE 's/^[[:space:]]*libnuma\.so\.1 \(.*\) => (.*)/\1/p' | head -n 1
+	} | sort -u | while read -r library; do
 		mkdir -p "$work/root${library%/*}" && cp -L "$library" "$work/root$library" || return 1
 	done
 }
