@@ -167,6 +167,16 @@ static void links_stay_below_the_root_on_an_old_kernel(void **state)
 		test_skip("no filter of system calls can be set here");
 }
 
+/* valgrind's kernel has none. */
+static bool knows_openat2(void)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(100);
+	CLEANUP(closep) int root = fs_open("/", "/", O_PATH | O_DIRECTORY);
+
+	assert_true(root >= 0);
+	return fs_read_below(root, "none", &text) != -ENOSYS;
+}
+
 static void files_of_a_folder_are_read_where_no_link_is(void **state)
 {
 	static const struct {
@@ -179,13 +189,14 @@ static void files_of_a_folder_are_read_where_no_link_is(void **state)
 	CLEANUP(closep) int folder = -1;
 
 	(void)state;
+	if (!knows_openat2())
+		test_skip("this kernel has no openat2(2)");
 	make_tree(&t);
 	link_to(t.dir, "data/link", "kubelet");
 	link_to(t.dir, "data/kubelet/link", "file");
 	folder = fs_open(t.dir, "/data", O_PATH | O_DIRECTORY);
 	assert_true(folder >= 0);
-	if (fs_read_below(folder, "file", &text) == -ENOSYS)
-		test_skip("this kernel has no openat2(2)");
+	assert_int_equal(fs_read_below(folder, "file", &text), 0);
 	assert_string_equal(text.text, "above");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(fs_read_below(folder, cases[i].path, &text), cases[i].want);
