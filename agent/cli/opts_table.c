@@ -241,7 +241,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_NODE_WRITE_BURST",
 		.arg = "N",
 		.check = option_check_burst,
-		.fallback = "6",
+		.fallback = "12",
 		.help = "so many of these writes may follow each other at once"},
 	[OPT_SHAPE] = {.flag = "--shape",
 		.repeats = true,

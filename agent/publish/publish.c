@@ -17,7 +17,7 @@
 #define NRT_INTERVAL_MS  500u
 #define NRT_BURST        2u
 #define NODE_INTERVAL_MS 5000u
-#define NODE_BURST       6u
+#define NODE_BURST       12u
 #define BODY_MAX         ((size_t)1 << 20)
 
 /* One of the two things that are written, and what keeps it from being written at once. */

@@ -43,7 +43,7 @@ struct publisher_options {
 		refresh_ms; /* 0 = 10 min; each is 10 % shorter to 10 % longer by chance, the first any part of it */
 	uint64_t nrt_interval_ms;  /* writes of the object: two at once, then one in this time; 0 = 500 ms */
 	uint64_t node_interval_ms; /* of the Node: so many at once, then one in this time; 0 = 5 s */
-	unsigned node_burst;       /* so many; 0 = 6 */
+	unsigned node_burst;       /* so many; 0 = 12 */
 	uint64_t (*random)(void *data); /* 64 random bits; NULL = the kernel's */
 	void *random_data;
 	uint64_t (*clock)(void *data); /* milliseconds, as now_ms is; NULL = CLOCK_MONOTONIC */

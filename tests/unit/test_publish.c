@@ -268,32 +268,25 @@ static void a_backoff_begins_when_the_attempt_ends(void **state)
 	bench_close(&b);
 }
 
-/* The object twice and the Node six times at once, then at their intervals. */
+/* The object twice and the Node twelve times at once, then at their intervals. */
 static void writes_have_a_budget(void **state)
 {
 	static const struct api_answer script[] = {
-		{.status = 200, .body = NODE("u1", "")},
-		{.status = 200, .body = "{}"}, /* the object */
-		{.status = 200, .body = NODE("u1", "")},
-		{.status = 200, .body = NODE("u1", "")},
-		{.status = 200, .body = NODE("u1", "")},
-		{.status = 200, .body = NODE("u1", "")},
-		{.status = 200, .body = NODE("u1", "")},
-		{.status = 200, .body = NODE("u1", "")},
-		{.status = 200, .body = NODE("u1", "")},
-		{.status = 200, .body = "{}"}, /* the object again, with nothing for the Node */
-		{.status = 200, .body = "{}"},
+		[0] = {.status = 200, .body = NODE("u1", "")},
+		[1] = {.status = 200, .body = "{}"}, /* the object */
+		[2 ... 14] = {.status = 200, .body = NODE("u1", "")},
+		[15 ... 16] = {.status = 200, .body = "{}"}, /* the object again, with nothing for the Node */
 	};
 	struct bench b;
 	struct publish_result result;
 
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 14; i++) {
 		assert_int_equal(
-			publish(&b, "h1", "{\"nrtd.dev/a\":\"b\"}", i < 7 ? 1000 : 6000, &result, NULL), 0);
-		assert_int_equal(result.node, i == 6 ? PUBLISH_DEFERRED : PUBLISH_WRITTEN);
-		if (i == 6)
+			publish(&b, "h1", "{\"nrtd.dev/a\":\"b\"}", i < 13 ? 1000 : 6000, &result, NULL), 0);
+		assert_int_equal(result.node, i == 12 ? PUBLISH_DEFERRED : PUBLISH_WRITTEN);
+		if (i == 12)
 			assert_int_equal(result.call_again_ms, 6000);
 	}
 	expect(&b, "h2", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);

@@ -280,6 +280,7 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = publisher_new(d.agent.client,
 			&(struct publisher_options){.node_name = argv[3],
+				.node_burst = 6,
 				.random = no_jitter,
 				.clock = told_time,
 				.clock_data = &d},
