@@ -448,9 +448,41 @@ static void allocations_end_with_the_last_cpu(void **state)
 	}
 }
 
+/* Whether CPUs can be taken is known without taking them: also more than the hint's NUMA nodes have. */
+static void trying_is_as_taking(void **state)
+{
+	uint64_t random = test_seed(20261127);
+	size_t n_more = 0;
+
+	(void)state;
+	for (int turn = 0; turn < 300; turn++) {
+		struct fixture f;
+		const struct cpu_manager_options distribute = {.distribute_cpus_across_numa = true};
+		const struct topology_hint hint = {
+			.any_node = turn % 4 == 0, .nodes = 1 + test_random(&random) % 255};
+		size_t n = 1 + test_random(&random) % 36;
+		struct cpu_take tried, taken;
+		bool *shared;
+
+		fixture_init(&f, &two_by_four, distribute, NULL, 1 + test_random(&random) % 3);
+		shared = calloc(f.t.n_cpus, sizeof(*shared));
+		assert_non_null(shared);
+		memcpy(shared, f.shared, f.t.n_cpus * sizeof(*shared));
+		tried = cpu_manager_try(&f.cm, f.ws, shared, NULL, n, hint, f.scratch, f.taken);
+		taken = cpu_manager_allocate(&f.cm, f.ws, f.shared, NULL, n, hint, f.scratch, f.taken);
+		assert_int_equal(tried.status, taken.status);
+		n_more += taken.status == CPU_TAKE_OK && !hint.any_node &&
+			  n > 4 * (size_t)__builtin_popcountll(hint.nodes);
+		free(shared);
+		fixture_release(&f);
+	}
+	assert_true(n_more > 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trying_is_as_taking),
 		cmocka_unit_test(align_by_socket_widens_hints_and_sources),
 		cmocka_unit_test(conflicting_options_are_refused),
 		cmocka_unit_test(reserved_cpus_are_picked_as_the_options_say),

@@ -416,6 +416,32 @@ static void single_cpus_have_an_order(void **state)
 	machine_release(&m);
 }
 
+/* 24 NUMA nodes give 24 CPUs each and 8 more, of which the first has 9 left and each other one: no way is better than all 8
+ * from the first, and it comes after 16 million others. */
+static void too_many_ways_for_the_rest(void **state)
+{
+	static const struct synthetic wide = {
+		.sockets = 24, .numas = 1, .uncores = 1, .cores = 33, .threads = 1};
+	const struct cpu_take_rules rules = {.distribute = true, .group = 1};
+	bool available[24 * 33], taken[24 * 33];
+	struct cpu_topology t = {0};
+	struct cpu_workspace *ws;
+	struct machine m;
+
+	(void)state;
+	synthetic_machine(&wide, &m);
+	assert_int_equal(cpu_topology_init(&t, &m), 0);
+	ws = cpu_workspace_new(&t);
+	assert_non_null(ws);
+	for (size_t i = 0; i < ARRAY_SIZE(available); i++)
+		available[i] = i < 33 || i % 33 < 25;
+	assert_int_equal(cpu_take(ws, &rules, available, 24 * 24 + 8, taken).status, CPU_TAKE_UNKNOWN);
+	assert_int_equal(cpu_set_size(&t, taken), 0);
+	cpu_workspace_free(ws);
+	cpu_topology_release(&t);
+	machine_release(&m);
+}
+
 /* 16 of 32 NUMA nodes give 3 CPUs each and 15 more: 601 million combinations. Where 16 NUMA nodes have 12870, with 255
  * ways for the rest of most, no more than the best are looked at. */
 static void too_many_ways_to_distribute(void **state)
@@ -465,6 +491,7 @@ int main(void)
 		cmocka_unit_test(memory_that_is_held),
 		cmocka_unit_test(cpus_go_back_unless_a_sibling_holds_them),
 		cmocka_unit_test(single_cpus_have_an_order),
+		cmocka_unit_test(too_many_ways_for_the_rest),
 		cmocka_unit_test(too_many_ways_to_distribute),
 	};
 
