@@ -40,11 +40,9 @@ func main() {
 	coalesce := flag.String("coalesce", "5ms", "nrtd's --coalesce")
 	verbose := flag.Bool("verbose", false, "say what each step took, and why the kubelet's code ended a sequence")
 	timeout := flag.Duration("timeout", 12*time.Hour, "give up after this time")
-	s := differential.Settings{Out: os.Stdout, Shrinks: 60}
-	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
+	s := differential.Settings{Out: os.Stdout, MaxFails: 3, Shrinks: 60}
+	s.Flags()
 	flag.IntVar(&s.First, "first", 0, "number of the first sequence, to repeat one of a run")
-	flag.StringVar(&s.Save, "save", "build/upstream/failures", "folder for sequences that fail")
-	flag.IntVar(&s.MaxFails, "max-fails", 3, "stop after this many failing sequences")
 	flag.IntVar(&s.Shrinks, "shrinks", s.Shrinks, "how many smaller sequences are tried for one that fails")
 	flag.Parse()
 	quiet.LogTo(io.Discard)

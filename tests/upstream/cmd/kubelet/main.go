@@ -35,12 +35,10 @@ func main() {
 	replay := flag.String("replay", "", "folder of saved cases to compare first")
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	resume := flag.String("resume", "", "what an earlier process of this run has counted (it passes it on)")
-	s := differential.Settings{Out: os.Stdout}
+	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
+	s.Flags()
 	cases := flag.Int("cases", 300, "number of random sequences")
 	flag.IntVar(&s.First, "first", 0, "number of the first sequence, to repeat one of a run")
-	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
-	flag.StringVar(&s.Save, "save", "build/upstream/failures", "folder for cases that differ")
-	flag.IntVar(&s.MaxFails, "max-fails", 5, "stop after this many differing cases")
 	flag.IntVar(&s.Shrinks, "shrinks", 0, "how many smaller sequences are tried for one that differs (0 = 400, -1 = none)")
 	flag.Parse()
 	s.Cases = s.First + *cases

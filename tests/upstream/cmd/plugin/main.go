@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,11 +25,9 @@ func main() {
 	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
 	replay := flag.String("replay", "", "folder of saved cases to compare first")
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
-	s := differential.Settings{Out: os.Stdout}
+	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
+	s.Flags()
 	flag.IntVar(&s.Cases, "cases", 1000, "number of random cases")
-	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
-	flag.StringVar(&s.Save, "save", "build/upstream/failures", "folder for cases that differ")
-	flag.IntVar(&s.MaxFails, "max-fails", 5, "stop after this many differing cases")
 	vectors := flag.String("vectors", "", "write what the plugin says of the cases to this file, in the format of scheduler.json, and compare nothing")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
@@ -72,13 +69,9 @@ func run(ctx context.Context, kubeconfig, nrtd, replay, vectors string, s differ
 		Smaller: plugin.Smaller,
 		Compare: func(c plugin.Case) ([]string, error) { return plugin.Compare(ctx, real, under, c) },
 	}
-	passed, failed, err := differential.Replay(problem, replay, s.Out)
-	if err != nil {
-		return failed, err
-	}
-	same, differing, err := differential.Run(problem, s)
-	fmt.Printf("plugin: %d passed, %d failed\n", passed+same, failed+differing)
-	return failed + differing, err
+	passed, failed, err := differential.ReplayAndRun(problem, replay, s)
+	fmt.Printf("plugin: %d passed, %d failed\n", passed, failed)
+	return failed, err
 }
 
 // write writes vectors for the C tests.

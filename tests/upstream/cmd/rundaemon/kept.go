@@ -105,7 +105,7 @@ topologyManagerPolicy: best-effort
 		return fmt.Errorf("%w\n%s", err, node.Log())
 	}
 	// The memory's file is written last.
-	if err := sleep(ctx, 2*time.Second); err != nil {
+	if err := daemon.Sleep(ctx, 2*time.Second); err != nil {
 		return err
 	}
 	before := b.watch.Newest(node.Name).NodeResourceTopology
@@ -116,16 +116,16 @@ topologyManagerPolicy: best-effort
 		b.check(wrong == "" && said, "recovery: "+name, "said: %v %s%s", said, wrong, logUnless(wrong == "" && said, node))
 	}
 	managers.Signal(syscall.SIGSTOP)
-	if err := sleep(ctx, 8*time.Second); err != nil {
+	if err := daemon.Sleep(ctx, 8*time.Second); err != nil {
 		return err
 	}
 	unchanged(keptStopped)
 	managers.Signal(syscall.SIGCONT)
-	if err := sleep(ctx, 2*time.Second); err != nil {
+	if err := daemon.Sleep(ctx, 2*time.Second); err != nil {
 		return err
 	}
 	managers.Kill()
-	if err := sleep(ctx, 5*time.Second); err != nil {
+	if err := daemon.Sleep(ctx, 5*time.Second); err != nil {
 		return err
 	}
 	unchanged(keptKilled)

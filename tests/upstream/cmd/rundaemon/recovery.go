@@ -199,10 +199,10 @@ func (b *bench) incidents(node *daemon.Node, zones []daemon.Zone, held *[]cpuset
 			if err := b.clusterScript("kill", b.cluster); err != nil {
 				return err
 			}
-			return sleep(ctx, away/2)
+			return daemon.Sleep(ctx, away/2)
 		},
 		mend: func(ctx context.Context) error {
-			if err := sleep(ctx, away/2); err != nil {
+			if err := daemon.Sleep(ctx, away/2); err != nil {
 				return err
 			}
 			return b.clusterScript("start", b.cluster, "-resume", "-timeout", "12h")
@@ -217,15 +217,6 @@ func (b *bench) incidents(node *daemon.Node, zones []daemon.Zone, held *[]cpuset
 		},
 		mend: func(ctx context.Context) error { return b.createCRD(ctx, crd) },
 	}}
-}
-
-func sleep(ctx context.Context, span time.Duration) error {
-	select {
-	case <-time.After(span):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // clusterScript runs cluster.sh, which is beside this module's folder of programs.
@@ -310,7 +301,7 @@ func (b *bench) expiredToken(ctx context.Context) error {
 	if _, err := node.Hold(daemon.All(zones), held...); err != nil {
 		return err
 	}
-	if err := sleep(ctx, 2*time.Second); err != nil {
+	if err := daemon.Sleep(ctx, 2*time.Second); err != nil {
 		return err
 	}
 	early := daemon.CPUsWrong(zones, held)(b.watch.Newest(node.Name).NodeResourceTopology) == ""
@@ -363,7 +354,7 @@ func (b *bench) lateKubelet(ctx context.Context) error {
 		return err
 	}
 	// The start's last run is over.
-	if err := sleep(ctx, 3*time.Second); err != nil {
+	if err := daemon.Sleep(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	held := of(zones, 5, 6)
@@ -374,7 +365,7 @@ func (b *bench) lateKubelet(ctx context.Context) error {
 	if err := os.Rename(node.Kubelet(), node.Kubelet()+".old"); err != nil {
 		return err
 	}
-	if err := sleep(ctx, time.Second); err != nil {
+	if err := daemon.Sleep(ctx, time.Second); err != nil {
 		return err
 	}
 	held = of(zones, 7, 3)

@@ -52,7 +52,7 @@ func (b *bench) replacedSocket(ctx context.Context) error {
 		b.right(ctx, "pod-resources alone: a pod, by the next poll (1 s)", node, zones, held, filesLimit)
 	}
 	managers.Kill()
-	if err := sleep(ctx, 3*time.Second); err != nil {
+	if err := daemon.Sleep(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	// What is published stays while nobody tells anything else.

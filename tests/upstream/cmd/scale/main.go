@@ -110,7 +110,7 @@ func (s *scale) run(ctx context.Context, dir, machine, nrtd string) (err error) 
 
 // background is what the API server does by itself.
 func (s *scale) background(ctx context.Context) error {
-	spent, err := s.server.during(func() error { return sleep(ctx, s.idle) })
+	spent, err := s.server.during(func() error { return daemon.Sleep(ctx, s.idle) })
 	if err == nil {
 		s.server.background = spent.perSecond()
 	}
@@ -147,7 +147,7 @@ func (s *scale) idles(ctx context.Context) error {
 	s.row.rss, s.row.pss = before.RSS/int64(s.agents), before.PSS/int64(s.agents)
 	s.check(true, "start: tried again", "publications that failed %v, %d lines of errors %q", before.Failures, len(before.Errors), some(before.Errors))
 	begin := time.Now()
-	spent, err := s.server.during(func() error { return sleep(ctx, s.idle) })
+	spent, err := s.server.during(func() error { return daemon.Sleep(ctx, s.idle) })
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *scale) idles(ctx context.Context) error {
 func (s *scale) settle(ctx context.Context) error {
 	for until := time.Now().Add(startLimit); time.Now().Before(until); {
 		mark := s.server.mark()
-		if err := sleep(ctx, 7*time.Second); err != nil { // longer than a Node's writes are apart, and than daemons keep memory
+		if err := daemon.Sleep(ctx, 7*time.Second); err != nil { // longer than a Node's writes are apart, and than daemons keep memory
 			return err
 		}
 		lately, err := s.server.since(mark)
@@ -197,7 +197,7 @@ func (s *scale) changes(ctx context.Context) error {
 			if err := s.fleet[s.r.IntN(s.agents)].Change(s.r); err != nil {
 				return err
 			}
-			if err := sleep(ctx, time.Duration(s.r.Int64N(int64(2*pause)))); err != nil {
+			if err := daemon.Sleep(ctx, time.Duration(s.r.Int64N(int64(2*pause)))); err != nil {
 				return err
 			}
 		}
@@ -234,7 +234,7 @@ func (s *scale) restarts(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := sleep(ctx, s.away-time.Since(begin)); err != nil {
+	if err := daemon.Sleep(ctx, s.away-time.Since(begin)); err != nil {
 		return err
 	}
 	mark := s.server.mark()
@@ -271,12 +271,3 @@ func (s *scale) writes(since time.Time) (n int) {
 }
 
 func (s *scale) each(n int) float64 { return float64(n) / float64(s.agents) }
-
-func sleep(ctx context.Context, span time.Duration) error {
-	select {
-	case <-time.After(span):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

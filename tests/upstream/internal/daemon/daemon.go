@@ -299,3 +299,13 @@ func (n *Node) DumpText(ctx context.Context, flags ...string) (json.RawMessage, 
 	}
 	return text, nil
 }
+
+// Sleep waits for so long, unless the context ends before.
+func Sleep(ctx context.Context, span time.Duration) error {
+	select {
+	case <-time.After(span):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -7,6 +7,7 @@ package differential
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -34,6 +35,13 @@ type Settings struct {
 	MaxFails int    // stop after that many
 	Shrinks  int    // how many smaller cases are tried for one that failed; 0 = maxShrinks, below = none
 	Out      io.Writer
+}
+
+// Flags adds those flags that every comparison has. What MaxFails is now is its default.
+func (s *Settings) Flags() {
+	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
+	flag.StringVar(&s.Save, "save", "build/upstream/failures", "folder for cases that differ")
+	flag.IntVar(&s.MaxFails, "max-fails", s.MaxFails, "stop after this many differing cases")
 }
 
 // ErrStuck is what Compare returns when the real code does not come back. Go cannot end it: the run is to go on in
@@ -163,4 +171,14 @@ func Replay[Case any](p Problem[Case], folder string, out io.Writer) (passed, fa
 		fmt.Fprintf(out, "not ok %s: %s: %q\n", p.Name, path, differences)
 	}
 	return passed, failed, nil
+}
+
+// ReplayAndRun compares the saved cases of a folder, as Replay, and then random ones.
+func ReplayAndRun[Case any](p Problem[Case], folder string, s Settings) (passed, failed int, err error) {
+	passed, failed, err = Replay(p, folder, s.Out)
+	if err != nil {
+		return passed, failed, err
+	}
+	same, differing, err := Run(p, s)
+	return passed + same, failed + differing, err
 }
