@@ -9,11 +9,6 @@ B=${B:-build}
 here=tests/upstream
 "$B/nrtd" extender --help >/dev/null 2>&1 || { echo "skipped: nrtd extender is not in this build"; exit 0; }
 $here/build.sh extenderload
-status=$?
-[ "$status" -ne 77 ] || exit 0
-[ "$status" -eq 0 ] || exit 1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
+. tests/upstream/work.sh
 awk -v out="$work" -f tests/fixtures/machines/make.awk $here/testdata/outcome/o8x8.spec || exit 1
 build/upstream/extenderload -nrtd "$B/nrtd" -machine "$work" "$@"

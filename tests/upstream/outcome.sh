@@ -9,12 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 here=tests/upstream
 $here/build.sh controlplane scheduler managers outcome
-status=$?
-[ "$status" -ne 77 ] || exit 0
-[ "$status" -eq 0 ] || exit 1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
+. tests/upstream/work.sh
 for spec in "$here"/testdata/outcome/*.spec; do
 	machine=$work/$(basename "$spec" .spec)
 	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1

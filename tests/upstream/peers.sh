@@ -9,12 +9,7 @@ B=${B:-build}
 here=tests/upstream
 $here/build.sh controlplane managers benchpeers && $here/build_module.sh peers/nfd tool &&
 	$here/build_module.sh peers/rte tool
-status=$?
-[ "$status" -ne 77 ] || exit 0
-[ "$status" -eq 0 ] || exit 1
-work=$(mktemp -d)
-trap '[ ! -e "$work/cluster/controlplane.pid" ] || $here/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
+. tests/upstream/work.sh
 $here/cluster.sh start "$work/cluster" -nodes node-a -timeout 12h >/dev/null || exit 1
 printf '%s, %s, %s, %s CPUs, load %s\n\n' "$(date -u +%Y-%m-%d)" "$("$B/nrtd" --version)" \
 	"$(sed -n 's/^NFD=/NFD /p; s/^RTE=/RTE /p' $here/peers/pin.sh | paste -sd, | sed 's/,/, /')" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)"

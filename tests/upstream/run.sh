@@ -10,13 +10,7 @@ B=${B:-build}
 here=tests/upstream
 agents=${AGENTS:-200}
 $here/build.sh controlplane managers rundaemon
-status=$?
-[ "$status" -ne 77 ] || exit 0
-[ "$status" -eq 0 ] || exit 1
-work=$(mktemp -d)
-instances=$(cat /proc/sys/fs/inotify/max_user_instances)
-trap '(echo "$instances" >/proc/sys/fs/inotify/max_user_instances) 2>/dev/null; [ ! -e "$work/cluster/controlplane.pid" ] || $here/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
+. tests/upstream/work.sh
 
 tests/fixtures/machines/make.sh "$work/machines" || exit 1
 mkdir "$work/machines/kep"
@@ -35,9 +29,7 @@ while [ "$i" -lt "$agents" ]; do
 	i=$((i + 1))
 done
 # The fleet is one user's, who has 128 inotify instances by default, and then no other program of his has one.
-if [ "$instances" -lt 1024 ]; then
-	(echo 1024 >/proc/sys/fs/inotify/max_user_instances) 2>/dev/null
-fi
+want_inotify 1024
 # Ahead of other programs where that is allowed, for milliseconds are measured.
 renice -n -10 -p $$ >/dev/null 2>&1
 $here/cluster.sh start "$work/cluster" -nodes "$nodes" -timeout 12h >/dev/null || exit 1

@@ -14,20 +14,12 @@ sizes=${1:-10,100,300,1000}
 [ $# -eq 0 ] || shift
 [ -z "${SHORT:-}" ] || set -- -idle 10s -churn 30s -every 10s -away 10s -refresh 20s "$@"
 $here/build.sh controlplane scale
-status=$?
-[ "$status" -ne 77 ] || exit 0
-[ "$status" -eq 0 ] || exit 1
-work=$(mktemp -d)
-instances=$(cat /proc/sys/fs/inotify/max_user_instances)
-trap '(echo "$instances" >/proc/sys/fs/inotify/max_user_instances) 2>/dev/null; [ ! -e "$work/cluster/controlplane.pid" ] || $here/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
+. tests/upstream/work.sh
 tests/fixtures/machines/make.sh "$work/machines" || exit 1
 failed=0
 for agents in $(echo "$sizes" | tr , ' '); do
 	nodes=$(seq -f 'fleet-%.0f' -s , 0 $((agents - 1)))
-	if [ "$instances" -lt $((agents + 256)) ]; then
-		(echo $((agents + 256)) >/proc/sys/fs/inotify/max_user_instances) 2>/dev/null
-	fi
+	want_inotify $((agents + 256))
 	rm -rf "$work/cluster"
 	# No scheduler: its watches would count as the agents' cost.
 	$here/cluster.sh start "$work/cluster" -nodes "$nodes" -timeout 12h -audit "$policy" -scheduler "" >/dev/null || exit 1

@@ -10,14 +10,9 @@ here=tests/upstream
 releases="1.10 1.14 1.15"
 # shellcheck disable=SC2086 # several words
 $here/build.sh volcano && $here/volcano/build.sh $releases
-status=$?
-[ "$status" -ne 77 ] || exit 0
-[ "$status" -eq 0 ] || exit 1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
+. tests/upstream/work.sh
 tests/fixtures/machines/make.sh "$work" || exit 1
 for release in $releases; do
 	build/upstream/volcano -nrtd "$B/nrtd" -judge "build/upstream/volcano-$release" -machines "$work" "$@" || status=1
 done
-exit $status
+exit "$status"
