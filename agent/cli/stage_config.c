@@ -90,6 +90,7 @@ struct nrt_config stage_nrt(const struct options *options)
 {
 	const char *policies = options->value[OPT_DEPRECATED_POLICIES];
 	const char *state = options->value[OPT_NODE_STATE];
+	const char *koordinator = options->value[OPT_KOORDINATOR];
 	int method = settings_name_index(
 		fingerprint_method_names, FINGERPRINT_METHOD_COUNT, options->value[OPT_FINGERPRINT]);
 
@@ -97,6 +98,7 @@ struct nrt_config stage_nrt(const struct options *options)
 		.fingerprint = method < 0 ? FINGERPRINT_NONE : (enum fingerprint_method)method,
 		.deprecated_policies = !policies || !strcmp(policies, "on"),
 		.node_state = !state || !strcmp(state, "on"),
+		.koordinator = koordinator && !strcmp(koordinator, "on"),
 	};
 }
 

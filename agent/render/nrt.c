@@ -6,6 +6,7 @@
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/model/node_state_text.h"
+#include "agent/render/koordinator.h"
 #include "agent/render/placement.h"
 #include "common/cleanup.h"
 
@@ -175,17 +176,23 @@ static int add_node_state(struct doc *object, const struct node_state *node, str
 	return r < 0 ? r : add_object_attribute(object, NODE_STATE_ATTRIBUTE, text.text);
 }
 
-static int add_metadata(struct doc *object, const char *node_name, const struct identity *id)
+/* further: a map of annotations. */
+static int add_metadata(
+	struct doc *object, const char *node_name, const struct identity *id, const struct doc *further)
 {
-	struct doc *metadata = doc_add_map(object, "metadata");
+	struct doc *metadata = doc_add_map(object, "metadata"), *annotations;
 
 	if (!doc_add_string(metadata, "name", node_name))
 		return -ENOMEM;
-	if (!*id->fingerprint)
+	if (!*id->fingerprint && !further->n_items)
 		return 0;
-	return doc_add_string(doc_add_map(metadata, "annotations"), FINGERPRINT_ANNOTATION, id->fingerprint)
-		       ? 0
-		       : -ENOMEM;
+	annotations = doc_add_map(metadata, "annotations");
+	if (*id->fingerprint && !doc_add_string(annotations, FINGERPRINT_ANNOTATION, id->fingerprint))
+		return -ENOMEM;
+	DOC_FOREACH (item, further)
+		if (!doc_add_string(annotations, item->key, item->text))
+			return -ENOMEM;
+	return 0;
 }
 
 /*
@@ -262,12 +269,14 @@ static bool add_quantity(struct doc *map, const char *key, qty_t nano)
 	return doc_add_string(map, key, text);
 }
 
-static int add_resources(struct doc *zone, const struct inventory *inv, size_t node)
+/* all_cpus: the reserved CPUs are among the allocatable ones. */
+static int add_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
 {
 	struct doc *list = doc_add_list(zone, "resources");
 
 	for (size_t i = 0; i < inv->n_resources; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, node, i);
+		bool all = all_cpus && !strcmp(inv->resources[i], "cpu");
 		struct doc *map;
 
 		if (!amount->present)
@@ -275,7 +284,7 @@ static int add_resources(struct doc *zone, const struct inventory *inv, size_t n
 		map = doc_add_map(list, NULL);
 		if (!doc_add_string(map, "name", inv->resources[i]) ||
 			!add_quantity(map, "capacity", amount->capacity) ||
-			!add_quantity(map, "allocatable", amount->allocatable) ||
+			!add_quantity(map, "allocatable", all ? amount->capacity : amount->allocatable) ||
 			!add_quantity(map, "available", amount->available))
 			return -ENOMEM;
 	}
@@ -291,8 +300,8 @@ static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const
 	return doc_add_string(zone, "name", name) && doc_add_string(zone, "type", type) ? zone : NULL;
 }
 
-static int add_node_zone(
-	struct doc *zones, const struct node_state *node, const struct placement *placement, unsigned id)
+static int add_node_zone(struct doc *zones, const struct node_state *node, const struct placement *placement,
+	bool all_cpus, unsigned id)
 {
 	const struct machine *m = &node->machine;
 	struct doc *zone = add_zone(zones, "node", (int)id, "Node");
@@ -312,7 +321,7 @@ static int add_node_zone(
 		r = add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
 	if (r == 0)
 		r = add_costs(zone, &node->inventory, (size_t)at);
-	return r < 0 ? r : add_resources(zone, &node->inventory, (size_t)at);
+	return r < 0 ? r : add_resources(zone, &node->inventory, (size_t)at, all_cpus);
 }
 
 /* Number of Node zones: the highest id that can be published, plus one. */
@@ -331,14 +340,14 @@ static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 }
 
 static int add_zones(struct doc *object, const struct node_state *node, const struct placement *placement,
-	unsigned n_zones)
+	bool all_cpus, unsigned n_zones)
 {
 	const struct machine *m = &node->machine;
 	struct doc *zones = doc_add_list(object, "zones");
 	int r = zones ? 0 : -ENOMEM;
 
 	for (unsigned id = 0; r == 0 && id < n_zones; id++)
-		r = add_node_zone(zones, node, placement, id);
+		r = add_node_zone(zones, node, placement, all_cpus, id);
 	for (size_t i = 0; r == 0 && i < m->n_sockets; i++) {
 		struct doc *zone = add_zone(zones, "socket", m->sockets[i].id, "Socket");
 
@@ -366,15 +375,18 @@ int nrt_render(
 {
 	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
 	CLEANUP(identity_release) struct identity id = {0};
+	CLEANUP(doc_release) struct doc koordinator = DOC_INIT;
 	unsigned n_zones = count_node_zones(&node->machine, notes);
 	int r = find_identity(node, config->fingerprint, n_zones, &id, notes);
 
+	if (r == 0 && config->koordinator)
+		r = koordinator_render(node, &koordinator, notes);
 	if (r < 0)
 		return r;
 	if (!doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2") ||
 		!doc_add_string(&object, "kind", "NodeResourceTopology"))
 		return -ENOMEM;
-	r = add_metadata(&object, node->node_name, &id);
+	r = add_metadata(&object, node->node_name, &id, &koordinator);
 	if (r == 0 && config->deprecated_policies)
 		r = add_topology_policies(&object, &node->settings);
 	if (r == 0)
@@ -382,7 +394,7 @@ int nrt_render(
 	if (r == 0 && config->node_state)
 		r = add_node_state(&object, node, notes);
 	if (r == 0)
-		r = add_zones(&object, node, &id.placement, n_zones);
+		r = add_zones(&object, node, &id.placement, koordinator.n_items > 0, n_zones);
 	if (r == 0)
 		r = add_content_hash(&object);
 	if (r < 0)

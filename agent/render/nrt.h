@@ -16,6 +16,7 @@ struct nrt_config {
 	enum fingerprint_method fingerprint;
 	bool deprecated_policies; /* with the list topologyPolicies */
 	bool node_state;          /* with the attribute nrtd.dev/node-state */
+	bool koordinator;         /* with what Koordinator's scheduler reads */
 };
 
 /* What the scheduler plugin divides its score by, with that many Node zones: at least their number. */
@@ -34,6 +35,8 @@ unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones);
  *     noted when it is not known;
  *   - with the node state (agent/model/node_state_text.h) where that is wanted; left out and noted when it is too
  *     long;
+ *   - with Koordinator's annotations (agent/render/koordinator.h) where they are wanted; then the zones' CPUs are
+ *     allocatable with the reserved ones, unless the annotations are left out;
  *   - the last attribute, nrtd.dev/content-hash, is the XXH64 of the object's compact JSON without that
  *     attribute.
  * 0 or -ENOMEM; `ret` is untouched on failure.

@@ -29,6 +29,7 @@ static struct cpu make_cpu(const struct synthetic *s, unsigned n_cores, unsigned
 
 	return (struct cpu){.id = id,
 		.core = s->siblings_adjacent ? core * s->threads : core,
+		.hardware_core = s->siblings_adjacent ? core * s->threads : core,
 		.socket = (int)(numa / s->numas),
 		.numa = (int)numa,
 		.l3 = (int)uncore,

@@ -45,6 +45,11 @@ check "and the node state" grep -q "nrtd.dev/node-state" "$dir/again"
 "$nrtd" dump --sysroot "$dir/seed" --node-name n --node-state off >"$dir/again" 2>/dev/null
 ! grep -q node-state "$dir/again"
 check "unless it is off" test $? -eq 0
+! grep -q koordinator "$dir/again"
+check "what only Koordinator reads is not there" test $? -eq 0
+"$nrtd" dump --sysroot "$dir/seed" --node-name n --koordinator on --cpu-manager-policy static --reserved-cpus 0 >"$dir/again" 2>/dev/null
+check "unless it is wanted" grep -q 'kubelet.koordinator.sh/cpu-manager-policy: .*"reservedCPUs":"0"' "$dir/again"
+check "then the reserved CPU is allocatable" grep -q 'capacity: "16", allocatable: "16", available: "6"' "$dir/again"
 NRTD_DEPRECATED_POLICIES=off "$nrtd" dump --sysroot "$dir/seed" --node-name n --topology-manager-policy restricted >"$dir/again" 2>/dev/null
 ! grep -q topologyPolicies "$dir/again"
 check "unless the operator leaves it out" test $? -eq 0

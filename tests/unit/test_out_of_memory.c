@@ -425,7 +425,8 @@ static int do_observe_nrt(void)
 	char namespace[] = "telecom", name[] = "upf-0";
 	struct pod_ref pods[] = {{.namespace = namespace, .name = name, .exclusive = true}};
 	struct node_state state = picture.node; /* borrowed */
-	const struct nrt_config config = {.fingerprint = FINGERPRINT_ALL, .deprecated_policies = true};
+	const struct nrt_config config = {
+		.fingerprint = FINGERPRINT_ALL, .deprecated_policies = true, .koordinator = true};
 	int r;
 
 	state.pods_known = true;

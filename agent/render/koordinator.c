@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/render/koordinator.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+#include "common/cleanup.h"
+
+/* A CPU's socket and core by their numbers on the machine, from 0 on. */
+struct place {
+	unsigned socket, core;
+};
+
+static struct place *number_places(const struct machine *m)
+{
+	struct place *places = calloc(m->n_cpus + 1, sizeof(*places));
+	unsigned sockets = 0, cores = 0;
+
+	for (size_t i = 0; places && i < m->n_cpus; i++) {
+		const struct cpu *cpu = &m->cpus[i], *first = machine_cpu(m, cpu->hardware_core);
+		size_t same = i && cpu->socket == m->cpus[i - 1].socket ? i - 1 : 0;
+
+		while (m->cpus[same].socket != cpu->socket)
+			same++;
+		places[i].socket = same < i ? places[same].socket : sockets++;
+		places[i].core = first && first < cpu ? places[first - m->cpus].core : cores++;
+	}
+	return places;
+}
+
+/* Append the document's text to the map, if it fits. 0, -EFBIG or -ENOMEM. */
+static int add_text(struct doc *map, const char *key, const struct doc *value, size_t *left)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(*left);
+	int r = json_print_compact(value, &text);
+
+	if (r < 0)
+		return r;
+	*left -= text.len;
+	return doc_add_string(map, key, text.text) ? 0 : -ENOMEM;
+}
+
+/* ---- the CPUs */
+
+static int add_topology(const struct machine *m, const struct place *places, struct doc *ret, size_t *left)
+{
+	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
+	struct doc *detail = doc_add_list(&top, "detail");
+
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		struct doc *map;
+
+		if (m->cpus[i].numa == MACHINE_NONE)
+			continue;
+		map = doc_add_map(detail, NULL);
+		if (!doc_add_number(map, "id", m->cpus[i].id) ||
+			!doc_add_number(map, "core", places[i].core) ||
+			!doc_add_number(map, "socket", places[i].socket) ||
+			!doc_add_number(map, "node", m->cpus[i].numa))
+			return -ENOMEM;
+	}
+	return detail ? add_text(ret, KOORDINATOR_CPU_TOPOLOGY, &top, left) : -ENOMEM;
+}
+
+/* ---- the kubelet */
+
+/* "full-pcpus-only=true,..." as a map. */
+static int add_options(struct doc *top, const char *text)
+{
+	struct doc *map = doc_add_map(top, "options");
+
+	for (size_t len; map && *text; text += len + (text[len] != '\0')) {
+		CLEANUP(freep) char *pair = strndup(text, len = strcspn(text, ","));
+		char *equals = pair ? strchr(pair, '=') : NULL;
+
+		if (equals)
+			*equals = '\0';
+		if (!pair || !doc_add_string(map, pair, equals ? equals + 1 : ""))
+			return -ENOMEM;
+	}
+	return map ? 0 : -ENOMEM;
+}
+
+static int add_policy(const struct node_state *node, struct doc *ret, size_t *left)
+{
+	const struct settings *s = &node->settings;
+	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
+
+	if (s->cpu_manager == CPU_MANAGER_UNKNOWN)
+		return 0;
+	if (!doc_add_string(&top, "policy", cpu_manager_policy_names[s->cpu_manager]) ||
+		(s->cpu_options_text && add_options(&top, s->cpu_options_text) < 0))
+		return -ENOMEM;
+	if (s->cpu_manager == CPU_MANAGER_STATIC) {
+		CLEANUP(freep) char *reserved = cpuset_print(node->reserved.cpus);
+
+		if (!reserved || !doc_add_string(&top, "reservedCPUs", reserved))
+			return -ENOMEM;
+	}
+	return add_text(ret, KOORDINATOR_CPU_MANAGER_POLICY, &top, left);
+}
+
+/* ---- who holds what */
+
+static int add_pod(struct doc *list, const struct allocation *a, hwloc_const_bitmap_t cpus)
+{
+	const char *namespace = a->named_by_logs ? "" : a->namespace, *name = a->named_by_logs ? "" : a->pod;
+	CLEANUP(freep) char *text = cpuset_print(cpus), *uid = NULL;
+	struct doc *map = doc_add_map(list, NULL);
+	int n = *a->pod_uid ? asprintf(&uid, "%s", a->pod_uid)
+			    : asprintf(&uid, "%s/%s", a->namespace, a->pod);
+
+	if (n < 0)
+		uid = NULL;
+	if (!text || !uid || (*namespace && !doc_add_string(map, "namespace", namespace)) ||
+		(*name && !doc_add_string(map, "name", name)) || !doc_add_string(map, "uid", uid) ||
+		!doc_add_string(map, "cpuset", text) || !doc_add_bool(map, "managedByKubelet", true))
+		return -ENOMEM;
+	return 0;
+}
+
+static int add_pods(const struct allocations *a, struct doc *ret, size_t *left)
+{
+	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
+
+	for (size_t i = 0, next; i < a->n_items; i = next) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+
+		for (next = i; next < a->n_items && allocation_same_pod(&a->items[i], &a->items[next]);
+			next++)
+			if (!cpus || hwloc_bitmap_or(cpus, cpus, a->items[next].cpus) < 0)
+				return -ENOMEM;
+		if (!hwloc_bitmap_iszero(cpus) && add_pod(&list, &a->items[i], cpus) < 0)
+			return -ENOMEM;
+	}
+	return add_text(ret, KOORDINATOR_POD_CPU_ALLOCS, &list, left);
+}
+
+/* ---- what nobody holds */
+
+struct pool {
+	unsigned socket; /* its number, of the node's first CPU */
+	unsigned node;   /* position on the machine */
+};
+
+static int compare_pools(const void *va, const void *vb)
+{
+	const struct pool *a = va, *b = vb;
+
+	if (a->socket != b->socket)
+		return a->socket < b->socket ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+static int add_pool(
+	struct doc *list, const struct machine *m, const struct pool *pool, hwloc_const_bitmap_t exclusive)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	CLEANUP(freep) char *text = NULL;
+	struct doc *map;
+	int r = machine_own_cpus(m, pool->node, &cpus);
+
+	if (r < 0)
+		return r;
+	if (hwloc_bitmap_andnot(cpus, cpus, exclusive) < 0)
+		return -ENOMEM;
+	if (hwloc_bitmap_iszero(cpus))
+		return 0;
+	text = cpuset_print(cpus);
+	map = text ? doc_add_map(list, NULL) : NULL;
+	if (!doc_add_number(map, "socket", pool->socket) ||
+		!doc_add_number(map, "node", m->nodes[pool->node].id) || !doc_add_string(map, "cpuset", text))
+		return -ENOMEM;
+	return 0;
+}
+
+/* The NUMA nodes that have CPUs, by socket and number. *ret has room for all of them. */
+static int sort_pools(const struct machine *m, const struct place *places, struct pool *ret, size_t *ret_n)
+{
+	*ret_n = 0;
+	for (unsigned node = 0; node < m->n_nodes; node++) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+		const struct cpu *cpu;
+
+		if (machine_own_cpus(m, node, &cpus) < 0)
+			return -ENOMEM;
+		cpu = hwloc_bitmap_iszero(cpus) ? NULL : machine_cpu(m, (unsigned)hwloc_bitmap_first(cpus));
+		if (cpu)
+			ret[(*ret_n)++] = (struct pool){places[cpu - m->cpus].socket, node};
+	}
+	qsort(ret, *ret_n, sizeof(*ret), compare_pools);
+	return 0;
+}
+
+/*
+ * Both pools are alike: koordlet takes pods that its scheduler has bound to CPUs out of the one or out of both, and only the
+ * API server knows these.
+ */
+static int add_pools(const struct node_state *node, const struct place *places, struct doc *ret, size_t *left)
+{
+	const struct machine *m = &node->machine;
+	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
+	CLEANUP(freep) struct pool *pools = calloc(m->n_nodes + 1, sizeof(*pools));
+	CLEANUP(cpuset_freep) hwloc_bitmap_t exclusive = allocations_exclusive_cpus(&node->allocations);
+	size_t n;
+	int r = pools && exclusive ? sort_pools(m, places, pools, &n) : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_pool(&list, m, &pools[i], exclusive);
+	if (r == 0)
+		r = add_text(ret, KOORDINATOR_SHARED_POOLS, &list, left);
+	return r < 0 ? r : add_text(ret, KOORDINATOR_BE_SHARED_POOLS, &list, left);
+}
+
+/* What is not known, or NULL. */
+static const char *missing(const struct node_state *node)
+{
+	if (node->settings.cpu_manager == CPU_MANAGER_NONE)
+		return NULL;
+	if (!node->allocations.cpus_known)
+		return "it is not known which pods hold CPUs";
+	return node->settings.cpu_manager == CPU_MANAGER_STATIC && !node->reserved.cpus
+		       ? "it is not known which CPUs are reserved"
+		       : NULL;
+}
+
+static int render(const struct node_state *node, struct doc *ret)
+{
+	CLEANUP(freep) struct place *places = number_places(&node->machine);
+	size_t left = KOORDINATOR_MAX_BYTES;
+	int r = places ? add_topology(&node->machine, places, ret, &left) : -ENOMEM;
+
+	if (r == 0)
+		r = add_policy(node, ret, &left);
+	if (r == 0)
+		r = add_pods(&node->allocations, ret, &left);
+	return r < 0 ? r : add_pools(node, places, ret, &left);
+}
+
+int koordinator_render(const struct node_state *node, struct doc *ret, struct notes *notes)
+{
+	CLEANUP(doc_release) struct doc map = {.kind = DOC_MAP};
+	const char *why = missing(node);
+	int r = why ? 0 : render(node, &map);
+
+	if (r == -EFBIG) {
+		why = "they are longer than an object's annotations may be";
+		doc_release(&map);
+		map.kind = DOC_MAP;
+		r = 0;
+	}
+	if (r < 0)
+		return r;
+	if (why)
+		notes_add(notes, "Koordinator's annotations are left out: %s", why);
+	*ret = map;
+	map = (struct doc)DOC_INIT;
+	return 0;
+}
