@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/model/node_kubelet.h"
 #include "common/cleanup.h"
@@ -49,11 +50,9 @@ static int add_resources(const struct node_state *node, size_t n_cpus, struct do
 
 	if (r < 0)
 		return r;
-	if (!free) {
-		notes_add(notes, "numares is left out: it is not known which CPUs are free");
-		return 0;
-	}
-	text = cpuset_print(free);
+	if (!free)
+		notes_add(notes, "numares has no free CPU: it is not known which CPUs are free");
+	text = free ? cpuset_print(free) : strdup("");
 	resources = text ? doc_add_map(spec, "numares") : NULL;
 	cpu = doc_add_map(resources, "cpu");
 	if (!cpu || !doc_add_string(cpu, "allocatable", text) ||
@@ -104,7 +103,9 @@ int numatopology_render(const struct node_state *node, struct doc *ret, struct n
 		!doc_add_string(doc_add_map(&top, "metadata"), "name", node->node_name))
 		return -ENOMEM;
 	spec = doc_add_map(&top, "spec");
-	if (add_policies(&node->settings, spec) < 0 || add_detail(&node->machine, spec, &n_cpus) < 0)
+	if (add_policies(&node->settings, spec) < 0 ||
+		!doc_add_string(doc_add_map(spec, "resReserved"), "cpu", "0") ||
+		add_detail(&node->machine, spec, &n_cpus) < 0)
 		return -ENOMEM;
 	r = add_resources(node, n_cpus, spec, notes);
 	if (r < 0)

@@ -14,9 +14,10 @@
  *   - numares: the CPUs that a container can still get exclusively, and how many the machine has;
  *   - cpuDetail: NUMA node, socket and core of each CPU. A core is named by its lowest CPU: the plugin takes the names for
  *     unique on the machine, and the kernel's are not;
- *   - no resReserved: the plugin would guess the reserved CPUs from their number. They are not in numares.
- * Where it is not known which CPUs are free numares is left out and noted; the plugin then sends no pod there that needs
- * CPUs.
+ *   - resReserved: 0. The plugin would guess the reserved CPUs from their number, and they are not in numares. It is not
+ *     absent, because what an exporter before nrtd has left there would stay.
+ * Where it is not known which CPUs are free, numares has none, which is noted: the plugin then sends no pod there that wants
+ * a policy. It is never absent, because Volcano's scheduler ends with a panic when it disappears from an object.
  *
  * 0 or -ENOMEM; `ret` is untouched on failure.
  */
