@@ -134,7 +134,7 @@ help:
 ## make pictures   draw man/pictures, which doc/examples.md shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make outcome    how many pods kubelets refuse under several ways to schedule, a table and a plot (needs Go; OUTCOME="-seeds 3")
-## make volcano    Volcano's plugin numaaware beside nrtd, on random nodes and pods (needs Go; VOLCANO="-cases 10000")
+## make volcano    Volcano's plugin numaaware beside nrtd: its documentation's examples, random nodes and pods (needs Go; VOLCANO="-cases 10000")
 ## make bench-extender  how soon nrtd extender answers about a pod with 500 and 5000 nodes (needs Go)
 ## make scale      what 10, 100, 300, 1000 nodes cost one API server, and its restart (root; needs Go; an hour; SCALE=30 SHORT=1)
 ## make bench-peers  measure nrtd beside other exporters (needs Go)
