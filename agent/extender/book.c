@@ -78,6 +78,7 @@ void book_release(struct book *b)
 	name_table_release(&b->nodes_by_name);
 	free(b->nodes);
 	outlooks_release(&b->outlooks);
+	distances_kept_release(&b->distances);
 	shapes_release(&b->shapes);
 	*b = (struct book){0};
 }

@@ -15,6 +15,7 @@
 #include "agent/extender/shape.h"
 #include "agent/model/pod_names.h"
 #include "common/err.h"
+#include "scoring/combinations.h"
 
 enum book_kind { BOOK_NRT, BOOK_NODE, BOOK_POD, BOOK_KIND_COUNT };
 
@@ -91,6 +92,7 @@ struct book {
 	size_t n_nodes;           /* slots */
 	size_t nodes_size;
 	struct outlooks outlooks;        /* of forecast.c */
+	struct distances_kept distances; /* of the machine that was judged last */
 	uint64_t version;                /* the last that was given to a node: none is given twice */
 	uint64_t round[BOOK_KIND_COUNT]; /* lists so far */
 	size_t n_objects, n_exact, n_pods, n_promises; /* for people */

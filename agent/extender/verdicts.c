@@ -32,9 +32,9 @@ static uint64_t nodes_of(const struct kubelet *k, const struct shape *shape, con
 }
 
 /* No set of as many NUMA nodes is closer together. */
-static int is_closest(const struct inventory *inv, uint64_t nodes, bool *ret)
+static int is_closest(struct distances_kept *kept, const struct inventory *inv, uint64_t nodes, bool *ret)
 {
-	CLEANUP(distances_release) struct distances d = {0};
+	struct distances *d;
 	unsigned size = node_mask_count(nodes);
 	uint64_t positions = 0;
 	int r;
@@ -42,41 +42,41 @@ static int is_closest(const struct inventory *inv, uint64_t nodes, bool *ret)
 	*ret = true;
 	if (size <= 1)
 		return 0;
-	r = distances_init(&d, inv->costs, inv->n_nodes, DISTANCES_WORK_LIMIT);
+	r = distances_keep(kept, inv->costs, inv->n_nodes, &d);
 	if (r < 0)
 		return r == -E2BIG ? 0 : r;
 	for (size_t i = 0; i < inv->n_nodes; i++)
 		if (nodes & node_mask_of(inv->nodes[i].id))
 			positions |= UINT64_C(1) << i;
 	size = node_mask_count(positions);
-	distances_search(&d);
-	*ret = distances_sum(&d, positions) <= d.low[size];
+	distances_search(d);
+	*ret = distances_sum(d, positions) <= d->low[size];
 	return 0;
 }
 
 /* The plugin's score on the zones as they will be. It has one for nodes of policy single-numa-node only: here the others get
  * theirs by the same formula. */
-static int score_zones(
-	const struct inventory *inv, const struct shape *shape, enum strategy strategy, int *ret)
+static int score_zones(struct distances_kept *kept, const struct inventory *inv, const struct shape *shape,
+	enum strategy strategy, int *ret)
 {
 	CLEANUP(request_plan_release) struct request_plan plan = {0};
-	CLEANUP(distances_release) struct distances d = {0};
+	struct distances *d;
 	CLEANUP(fit_space_release) struct fit_space space = {0};
 	struct topology_manager_config topology = inv->topology;
 	int r = request_plan_init(&plan, &shape->pod);
 
 	topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	if (r == 0)
-		r = distances_init(&d, inv->costs, inv->n_nodes, DISTANCES_WORK_LIMIT);
+		r = distances_keep(kept, inv->costs, inv->n_nodes, &d);
 	if (r == 0)
-		r = fit_space_init(&space, inv, &d);
+		r = fit_space_init(&space, inv, d);
 	if (r == 0)
 		*ret = strategy_score(&space, &plan, &topology, strategy, NULL);
 	return r == -E2BIG ? 0 : r;
 }
 
-static int rank(struct outlook *o, const struct shape *shape, const struct kubelet_verdict *managers,
-	enum strategy strategy, struct verdict *v)
+static int rank(struct book *b, struct outlook *o, const struct shape *shape,
+	const struct kubelet_verdict *managers, enum strategy strategy, struct verdict *v)
 {
 	const struct kubelet *k = &o->asker.kubelet;
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
@@ -85,7 +85,7 @@ static int rank(struct outlook *o, const struct shape *shape, const struct kubel
 	const struct inventory *inv = &o->node.inventory;
 	unsigned most = inv->topology.max_numa_nodes;
 	bool closest;
-	int r = free_cpus ? is_closest(inv, nodes, &closest) : -ENOMEM;
+	int r = free_cpus ? is_closest(&b->distances, inv, nodes, &closest) : -ENOMEM;
 
 	if (r < 0)
 		return r;
@@ -97,7 +97,7 @@ static int rank(struct outlook *o, const struct shape *shape, const struct kubel
 	}
 	v->numa_nodes = node_mask_count(nodes);
 	if (strategy != STRATEGY_LEAST_NUMA_NODES)
-		return score_zones(inv, shape, strategy, &v->score);
+		return score_zones(&b->distances, inv, shape, strategy, &v->score);
 	v->score = strategy_normalize(
 		v->numa_nodes, closest, most > 0 ? most : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 	return 0;
@@ -149,7 +149,7 @@ static int judge_state(struct book *b, const struct book_node *node, const struc
 	v->by_amounts = a.answer != a.managers.answer;
 	if (a.answer != KUBELET_ADMITS)
 		return explain(&a, shape, &v->reason);
-	return rank(o, shape, &a.managers, strategy, v);
+	return rank(b, o, shape, &a.managers, strategy, v);
 }
 
 static int judge(struct book *b, const struct book_node *node, struct shape *shape, enum strategy strategy,
