@@ -372,22 +372,42 @@ static void memory_that_is_held(void **state)
 	hwloc_bitmap_free(blocks[1].nodes);
 }
 
+/* A machine whose CPUs are taken without a kubelet around them. */
+struct taker {
+	struct machine machine;
+	struct cpu_topology topology;
+	struct cpu_workspace *ws;
+};
+
+static void taker_init(struct taker *t, const struct synthetic *s)
+{
+	*t = (struct taker){0};
+	synthetic_machine(s, &t->machine);
+	assert_int_equal(cpu_topology_init(&t->topology, &t->machine), 0);
+	t->ws = cpu_workspace_new(&t->topology);
+	assert_non_null(t->ws);
+}
+
+static void taker_release(struct taker *t)
+{
+	cpu_workspace_free(t->ws);
+	cpu_topology_release(&t->topology);
+	machine_release(&t->machine);
+}
+
 static void cpus_go_back_unless_a_sibling_holds_them(void **state)
 {
 	static const bool released[16] = {false, true, true, true}, held[16] = {false, false, true};
 	bool shared[16] = {true};
-	struct cpu_topology t = {0};
-	struct machine m;
+	struct taker t;
 
 	(void)state;
-	synthetic_machine(&two, &m);
-	assert_int_equal(cpu_topology_init(&t, &m), 0);
-	assert_int_equal(t.n_cpus, 16);
-	cpu_manager_remove(&t, released, held, shared);
+	taker_init(&t, &two);
+	assert_int_equal(t.topology.n_cpus, 16);
+	cpu_manager_remove(&t.topology, released, held, shared);
 	for (size_t i = 0; i < 16; i++)
 		assert_true(shared[i] == (i == 0 || i == 1 || i == 3));
-	cpu_topology_release(&t);
-	machine_release(&m);
+	taker_release(&t);
 }
 
 /* Cores with the fewest free CPUs first: with one thread of core 0 taken, its sibling leads. */
@@ -396,24 +416,17 @@ static void single_cpus_have_an_order(void **state)
 	const struct cpu_take_rules rules = {.group = 1};
 	const uint32_t *list;
 	bool available[16];
-	struct cpu_topology t = {0};
-	struct cpu_workspace *ws;
-	struct machine m;
+	struct taker t;
 
 	(void)state;
-	synthetic_machine(&two, &m);
-	assert_int_equal(cpu_topology_init(&t, &m), 0);
-	ws = cpu_workspace_new(&t);
-	assert_non_null(ws);
+	taker_init(&t, &two);
 	memset(available, true, sizeof(available));
 	available[0] = false;
-	assert_int_equal(cpu_take_cpu_order(ws, &rules, available, &list), 15);
+	assert_int_equal(cpu_take_cpu_order(t.ws, &rules, available, &list), 15);
 	assert_int_equal(list[0], 8); /* the sibling of CPU 0 */
 	assert_int_equal(list[1], 1);
 	assert_int_equal(list[2], 9);
-	cpu_workspace_free(ws);
-	cpu_topology_release(&t);
-	machine_release(&m);
+	taker_release(&t);
 }
 
 /* 24 NUMA nodes give 24 CPUs each and 8 more, of which the first has 9 left and each other one: no way is better than all 8
@@ -424,22 +437,15 @@ static void too_many_ways_for_the_rest(void **state)
 		.sockets = 24, .numas = 1, .uncores = 1, .cores = 33, .threads = 1};
 	const struct cpu_take_rules rules = {.distribute = true, .group = 1};
 	bool available[24 * 33], taken[24 * 33];
-	struct cpu_topology t = {0};
-	struct cpu_workspace *ws;
-	struct machine m;
+	struct taker t;
 
 	(void)state;
-	synthetic_machine(&wide, &m);
-	assert_int_equal(cpu_topology_init(&t, &m), 0);
-	ws = cpu_workspace_new(&t);
-	assert_non_null(ws);
+	taker_init(&t, &wide);
 	for (size_t i = 0; i < ARRAY_SIZE(available); i++)
 		available[i] = i < 33 || i % 33 < 25;
-	assert_int_equal(cpu_take(ws, &rules, available, 24 * 24 + 8, taken).status, CPU_TAKE_UNKNOWN);
-	assert_int_equal(cpu_set_size(&t, taken), 0);
-	cpu_workspace_free(ws);
-	cpu_topology_release(&t);
-	machine_release(&m);
+	assert_int_equal(cpu_take(t.ws, &rules, available, 24 * 24 + 8, taken).status, CPU_TAKE_UNKNOWN);
+	assert_int_equal(cpu_set_size(&t.topology, taken), 0);
+	taker_release(&t);
 }
 
 /* 16 of 32 NUMA nodes give 3 CPUs each and 15 more: 601 million combinations. Where 16 NUMA nodes have 12870, with 255
@@ -450,25 +456,18 @@ static void too_many_ways_to_distribute(void **state)
 		.sockets = 32, .numas = 1, .uncores = 1, .cores = 4, .threads = 1};
 	const struct cpu_take_rules rules = {.distribute = true, .group = 1};
 	bool available[128], taken[128];
-	struct cpu_topology t = {0};
-	struct cpu_workspace *ws;
 	struct fixture f;
-	struct machine m;
+	struct taker t;
 
 	(void)state;
-	synthetic_machine(&wide, &m);
-	assert_int_equal(cpu_topology_init(&t, &m), 0);
-	ws = cpu_workspace_new(&t);
-	assert_non_null(ws);
+	taker_init(&t, &wide);
 	memset(available, true, sizeof(available));
-	assert_int_equal(cpu_take(ws, &rules, available, 63, taken).status, CPU_TAKE_UNKNOWN);
-	assert_int_equal(cpu_set_size(&t, taken), 0);
+	assert_int_equal(cpu_take(t.ws, &rules, available, 63, taken).status, CPU_TAKE_UNKNOWN);
+	assert_int_equal(cpu_set_size(&t.topology, taken), 0);
 	memset(available + 64, false, 64);
-	assert_int_equal(cpu_take(ws, &rules, available, 31, taken).status, CPU_TAKE_OK);
-	assert_int_equal(cpu_set_size(&t, taken), 31);
-	cpu_workspace_free(ws);
-	cpu_topology_release(&t);
-	machine_release(&m);
+	assert_int_equal(cpu_take(t.ws, &rules, available, 31, taken).status, CPU_TAKE_OK);
+	assert_int_equal(cpu_set_size(&t.topology, taken), 31);
+	taker_release(&t);
 	fixture_init(&f, &wide);
 	f.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
 	f.settings.cpu_options.distribute_cpus_across_numa = true;

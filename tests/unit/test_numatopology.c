@@ -19,6 +19,12 @@ static const struct node_sim_setup setup = {
 	.policy = TOPOLOGY_MANAGER_RESTRICTED,
 	.scope = TOPOLOGY_SCOPE_POD};
 
+static void begin(struct node_sim *sim)
+{
+	node_sim_init(sim, &setup);
+	assert_int_equal(text_set(&sim->state.node_name, "node-a"), 0);
+}
+
 static void check(const struct node_state *node, const char *want, const char *want_notes)
 {
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
@@ -51,8 +57,7 @@ static void what_is_free_is_named(void **state)
 	struct node_sim sim;
 
 	(void)state;
-	node_sim_init(&sim, &setup);
-	assert_int_equal(text_set(&sim.state.node_name, "node-a"), 0);
+	begin(&sim);
 	check(&sim.state, "{" POLICIES RESERVED "," DETAIL FREE("1-3,5-7") "}", "");
 	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Mi"));
 	check(&sim.state, "{" POLICIES RESERVED "," DETAIL FREE("1,5,7") "}", "");
@@ -65,8 +70,7 @@ static void what_is_not_known_is_not_free(void **state)
 	struct node_sim sim;
 
 	(void)state;
-	node_sim_init(&sim, &setup);
-	assert_int_equal(text_set(&sim.state.node_name, "node-a"), 0);
+	begin(&sim);
 	reserved_cpus_release(&sim.state.reserved);
 	sim.state.reserved = (struct reserved_cpus){.cpus = NULL};
 	sim.state.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
@@ -81,8 +85,7 @@ static void other_cpus_do_not_count(void **state)
 	struct node_sim sim;
 
 	(void)state;
-	node_sim_init(&sim, &setup);
-	assert_int_equal(text_set(&sim.state.node_name, "node-a"), 0);
+	begin(&sim);
 	for (size_t i = 0; i < sim.state.machine.n_cpus; i++) {
 		sim.state.machine.cpus[i].numa = i < 4 ? 0 : MACHINE_NONE;
 		sim.state.machine.cpus[i].socket = MACHINE_NONE;
