@@ -7,6 +7,8 @@
 #include "agent/base/node_name.h"
 #include "agent/check/check_affinity.h"
 #include "agent/check/check_credentials.h"
+#include "agent/check/check_exporters.h"
+#include "agent/publish/object_managers.h"
 #include "agent/publish/publish.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
@@ -30,7 +32,7 @@ static const char apply_crd[] = "kubectl apply --server-side -k " MANIFESTS "/cr
 
 /* What the steps share. */
 struct check {
-	const struct credentials_options *who;
+	const struct check_config *config;
 	const struct doc *nrt;
 	struct check_report *report;
 	char *node_name;
@@ -96,8 +98,8 @@ static bool ask(struct check *c, const char *source, const struct api_request *r
 
 static bool get(struct check *c, const char *source, const char *path)
 {
-	return ask(c, source,
-		&(struct api_request){.method = "GET", .path = path, .accept = PUBLISH_METADATA_ONLY});
+	return ask(
+		c, source, &(struct api_request){.method = "GET", .path = path, .accept = API_METADATA_ONLY});
 }
 
 static bool send_body(struct check *c, const char *source, const char *method, const char *path,
@@ -133,7 +135,7 @@ static bool step_credentials(struct check *c)
 	struct err err = {""};
 	int r;
 
-	if (!check_credentials(c->who, c->report, &c->credentials))
+	if (!check_credentials(&c->config->credentials, c->report, &c->credentials))
 		return false;
 	r = api_client_new(c->credentials, &how, &c->client, &err);
 	if (r < 0)
@@ -538,15 +540,33 @@ static bool step_dry_run(struct check *c)
 	}
 	strbuf_addf(&nrt_path, PUBLISH_NRT_PATH "%s?" PUBLISH_MANAGER "&force=true&dryRun=All", c->node_name);
 	strbuf_addf(&node_path, PUBLISH_NODE_PATH "%s?" PUBLISH_MANAGER "&dryRun=All", c->node_name);
-	if (publish_object(c->nrt, c->node_name, c->node.uid, &object, NULL) < 0 ||
+	if (publish_object(c->nrt, c->node_name, c->node.uid, NULL, &object, NULL) < 0 ||
 		!doc_add_string(annotations, NRT_CONTENT_HASH, nrt_content_hash(c->nrt))) {
 		c->report->error = -ENOMEM;
 		return false;
 	}
-	if (dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object) &&
-		dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch))
-		check_report_line(c->report, CHECK_OK, "dry run", NULL,
-			"the API server would take the object and the Node's annotations", NULL);
+	if (!dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object) ||
+		!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch))
+		return false;
+	check_report_line(c->report, CHECK_OK, "dry run", NULL,
+		"the API server would take the object and the Node's annotations", NULL);
+	return true;
+}
+
+/* ---- others that write the object */
+
+static bool step_exporters(struct check *c)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+	strbuf_addf(&path, PUBLISH_NRT_PATH "%s", c->node_name);
+	if (!get(c, "exporters", path.text))
+		return false;
+	if (c->response.status == HTTP_OK) {
+		object = parse_answer(c);
+		check_exporters(&object, c->config->others_nrt, c->report);
+	}
 	return true;
 }
 
@@ -560,19 +580,20 @@ static bool (*const steps[])(struct check *c) = {
 	step_node,
 	step_affinity,
 	step_dry_run,
+	step_exporters,
 };
 
-void check_api_server(const struct credentials_options *who, const char *node_name, const struct doc *nrt,
-	struct check_report *report)
+void check_api_server(const struct check_config *config, const struct doc *nrt, struct check_report *report)
 {
 	CLEANUP(check_release)
-	struct check c = {.who = who, .nrt = nrt, .report = report, .begun_ms = clock_ms(CLOCK_MONOTONIC)};
+	struct check c = {
+		.config = config, .nrt = nrt, .report = report, .begun_ms = clock_ms(CLOCK_MONOTONIC)};
 	struct err err = {""};
 
 	api_response_init(&c.response);
 	node_metadata_init(&c.node);
 	/* A name that no Node can have is an item of the observation already. */
-	if (node_name_find(node_name, &c.node_name, &err) < 0)
+	if (node_name_find(config->observe.node_name, &c.node_name, &err) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && steps[i](&c); i++)
 		;

@@ -5,7 +5,7 @@
  */
 #include "agent/base/doc.h"
 #include "agent/check/check_report.h"
-#include "agent/publish/credentials.h"
+#include "agent/check/check_host.h"
 
 #define CHECK_CLOCK_WARN_MS  5000
 #define CHECK_CLOCK_FAIL_MS  300000 /* Kubernetes' signer dates certificates back by this much */
@@ -14,12 +14,10 @@
 
 /*
  * An item for each, in the order in which they stop nrtd; after one without which the next cannot be asked
- * there are no more. Nothing is changed on the API server: the last item is a dry run of what `nrtd run`
- * writes. `node_name` is the Node's as the user gave it, NULL = the host's; `nrt` is the object it would
- * write, NULL when there is none. Takes at most some 5 s more than what a credential plugin takes.
+ * there are no more. Nothing is changed on the API server: there is a dry run of what `nrtd run` writes. `nrt` is the
+ * object it would write, NULL when there is none. Takes at most some 5 s more than what a credential plugin takes.
  */
-void check_api_server(const struct credentials_options *who, const char *node_name, const struct doc *nrt,
-	struct check_report *report);
+void check_api_server(const struct check_config *config, const struct doc *nrt, struct check_report *report);
 
 /* How bad it is that the local clock is this far from the API server's, either way. */
 enum check_level check_clock_level(int64_t ahead_ms);

@@ -37,8 +37,7 @@ int command_check(const struct options *options)
 	int r;
 
 	check_host(&config, &report, &nrt);
-	check_api_server(
-		&config.credentials, config.observe.node_name, nrt.kind == DOC_MAP ? &nrt : NULL, &report);
+	check_api_server(&config, nrt.kind == DOC_MAP ? &nrt : NULL, &report);
 	r = print(options, &report);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));

@@ -12,6 +12,7 @@
 #include "agent/publish/publish_doc.h"
 #include "agent/render/hints.h"
 #include "agent/render/nrt.h"
+#include "agent/render/numatopology.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -43,84 +44,122 @@ static int fetch(
 	return r < 0 ? err_wrap(err, r, "%s%s", api_client_server(client), path.text) : 0;
 }
 
-/* The object: all that nrtd writes of it. */
-static size_t diff_object(const struct doc *held, const struct doc *wanted, struct strbuf *out)
-{
-	static const char *const members[] = {"topologyPolicies", "attributes", "zones"};
-	size_t n = 0;
+/* What one command holds. */
+struct diff {
+	struct target_api api;
+	struct publish_config publish;
+	struct render_config render;
+	struct doc nrt, numatopology, annotations, labels; /* wanted */
+	struct doc node;                                   /* held */
+	struct strbuf *out;
+	size_t n;
+};
 
-	if (held->kind != DOC_MAP)
-		return doc_diff("NodeResourceTopology", NULL, wanted, out);
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		n += doc_diff(members[i], doc_get(held, members[i]), doc_get(wanted, members[i]), out);
-	return n;
+static void diff_release(struct diff *d)
+{
+	target_api_release(&d->api);
+	hints_config_release(&d->render.hints);
+	doc_release(&d->nrt);
+	doc_release(&d->numatopology);
+	doc_release(&d->annotations);
+	doc_release(&d->labels);
+	doc_release(&d->node);
 }
 
-static int diff_node(
-	const struct doc *node, const char *key, const struct doc *wanted, size_t *n, struct strbuf *out)
+/* All that nrtd writes of an object: these members. */
+static int diff_object(struct diff *d, const char *prefix, const char *kind, const struct doc *wanted,
+	const char *const *members, const char *node_name, struct err *err)
+{
+	CLEANUP(doc_release) struct doc held = DOC_INIT;
+	int r = fetch(d->api.client, prefix, node_name, &held, err);
+
+	if (r < 0)
+		return r;
+	if (held.kind != DOC_MAP)
+		d->n += doc_diff(kind, NULL, wanted, d->out);
+	for (; held.kind == DOC_MAP && *members; members++)
+		d->n += doc_diff(*members, doc_get(&held, *members), doc_get(wanted, *members), d->out);
+	return 0;
+}
+
+static int diff_numatopology(struct diff *d, const char *node_name, struct err *err)
+{
+	static const char *const members[] = {"spec", NULL};
+	CLEANUP(doc_release) struct doc group = DOC_INIT;
+	int r = fetch(d->api.client, PUBLISH_NUMATOPOLOGY_GROUP, "", &group, err);
+
+	if (r < 0 || (group.kind != DOC_MAP && d->publish.numatopology_if_served))
+		return r;
+	return diff_object(
+		d, PUBLISH_NUMATOPOLOGY_PATH, "Numatopology", &d->numatopology, members, node_name, err);
+}
+
+static int diff_node(struct diff *d, const char *key, const struct doc *wanted)
 {
 	CLEANUP(doc_release) struct doc held = {.kind = DOC_MAP};
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(64);
 
-	if (publish_keep_ours(doc_get(doc_get(node, "metadata"), key), &held) < 0)
+	if (publish_keep_ours(doc_get(doc_get(&d->node, "metadata"), key), &held) < 0)
 		return -ENOMEM;
 	strbuf_addf(&path, "Node.metadata.%s", key);
-	*n += doc_diff(path.text, &held, wanted, out);
+	d->n += doc_diff(path.text, &held, wanted, d->out);
 	return 0;
 }
 
-static int compare(const struct options *options, struct observation *o, size_t *ret_n, struct strbuf *out,
-	struct err *err)
+static int render(struct diff *d, struct observation *o)
 {
-	CLEANUP(target_api_release) struct target_api api = {0};
-	const struct publish_config config = stage_publish(options);
-	CLEANUP(hints_config_release) struct hints_config hints = {0};
-	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
-	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
-	CLEANUP(doc_release) struct doc labels = DOC_INIT;
-	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	CLEANUP(doc_release) struct doc node = DOC_INIT;
-	const struct nrt_config object_config = stage_nrt(options);
-	int r = stage_hints(options, &hints, err);
+	int r = nrt_render(&o->node, &d->render.nrt, &d->nrt, &o->notes);
 
+	if (r == 0 && d->render.numatopology)
+		r = numatopology_render(&o->node, &d->numatopology, &o->notes);
 	if (r == 0)
-		r = target_api_open(&config, o->node.node_name, &api, err);
-	if (r == 0)
-		r = fetch(api.client, PUBLISH_NODE_PATH, o->node.node_name, &node, err);
-	if (r == 0 && o->node.settings.kubelet_minor == 0)
-		o->node.settings.kubelet_minor = node_kubelet_minor(&node); /* as nrtd run does */
-	if (r == 0)
-		r = nrt_render(&o->node, &object_config, &nrt, &o->notes);
-	if (r == 0)
-		r = hints_make(
-			&hints, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes, NULL);
-	if (r == 0 && !doc_add_string(&annotations, NRT_CONTENT_HASH, nrt_content_hash(&nrt)))
+		r = hints_make(&d->render.hints, &o->node, nrt_content_hash(&d->nrt), &d->annotations,
+			&d->labels, &o->notes, NULL);
+	if (r == 0 && !doc_add_string(&d->annotations, NRT_CONTENT_HASH, nrt_content_hash(&d->nrt)))
 		r = -ENOMEM;
+	return r;
+}
+
+static int compare(const struct options *options, struct observation *o, struct diff *d, struct err *err)
+{
+	static const char *const members[] = {"topologyPolicies", "attributes", "zones", NULL};
+	const char *name = o->node.node_name;
+	int r = stage_render(options, &d->render, err);
+
+	d->publish = stage_publish(options);
 	if (r == 0)
-		r = fetch(api.client, PUBLISH_NRT_PATH, o->node.node_name, &object, err);
-	if (r < 0)
-		return r;
-	*ret_n = diff_object(&object, &nrt, out);
-	if (node.kind != DOC_MAP)
-		return err_set(err, -ENOENT, "there is no Node '%s'", o->node.node_name);
-	r = diff_node(&node, "annotations", &annotations, ret_n, out);
+		r = target_api_open(&d->publish, name, &d->api, err);
 	if (r == 0)
-		r = diff_node(&node, "labels", &labels, ret_n, out);
-	return r < 0 ? r : strbuf_error(out);
+		r = fetch(d->api.client, PUBLISH_NODE_PATH, name, &d->node, err);
+	if (r == 0 && o->node.settings.kubelet_minor == 0)
+		o->node.settings.kubelet_minor = node_kubelet_minor(&d->node); /* as nrtd run does */
+	if (r == 0)
+		r = render(d, o);
+	if (r == 0 && !d->render.others_nrt)
+		r = diff_object(d, PUBLISH_NRT_PATH, "NodeResourceTopology", &d->nrt, members, name, err);
+	if (r == 0 && d->render.numatopology)
+		r = diff_numatopology(d, name, err);
+	if (r == 0 && d->node.kind != DOC_MAP)
+		return err_set(err, -ENOENT, "there is no Node '%s'", name);
+	if (r == 0)
+		r = diff_node(d, "annotations", &d->annotations);
+	if (r == 0)
+		r = diff_node(d, "labels", &d->labels);
+	return r < 0 ? r : strbuf_error(d->out);
 }
 
 int command_diff(const struct options *options)
 {
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(DIFF_MAX);
+	CLEANUP(diff_release) struct diff d = {.out = &out};
 	struct err err = {""};
-	size_t n = 0;
 	int r;
 
 	observation_init(&o);
 	r = look(options, &o, &err);
 	if (r == 0)
-		r = compare(options, &o, &n, &out, &err);
+		r = compare(options, &o, &d, &err);
 	log_notes(&o.notes);
 	if (r == 0) {
 		r = output_text(&out);
@@ -131,5 +170,5 @@ int command_diff(const struct options *options)
 		log_error("%s", err.text[0] ? err.text : strerror(-r));
 		return EXIT_TROUBLE;
 	}
-	return n > 0 ? EXIT_DIFFERENT : EXIT_SUCCESS;
+	return d.n > 0 ? EXIT_DIFFERENT : EXIT_SUCCESS;
 }

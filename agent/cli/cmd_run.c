@@ -56,6 +56,16 @@ static int open_api(struct run *run, struct err *err)
 	return target_api_open(&config, run->node_name, &run->api, err);
 }
 
+/* Without a Numatopology there are no series of it, which would never succeed. */
+static int open_metrics(struct run *run)
+{
+	struct metrics_labels labels = reconcile_labels;
+
+	if (!run->config.render.numatopology)
+		labels.targets.n = PUBLISH_NUMATOPOLOGY;
+	return metrics_new(&labels, &run->metrics);
+}
+
 static int prepare(struct run *run, struct err *err)
 {
 	struct reconcile_config *c = &run->config;
@@ -63,15 +73,14 @@ static int prepare(struct run *run, struct err *err)
 
 	c->observe = stage_observe(run->options);
 	c->model = stage_model(run->options, &run->lists);
-	c->render.nrt = stage_nrt(run->options);
 	if (r == 0)
-		r = stage_hints(run->options, &c->render.hints, err);
+		r = stage_render(run->options, &c->render, err);
 	if (r == 0)
 		r = find_lock(run, err);
 	if (r == 0 && !option_set(run->options, OPT_DRY_RUN))
 		r = open_api(run, err);
 	if (r == 0)
-		r = metrics_new(&reconcile_labels, &run->metrics);
+		r = open_metrics(run);
 	return r;
 }
 
@@ -110,7 +119,7 @@ int command_run(const struct options *options)
 		else
 			r = loop_open_signals(); /* it may end at any point, to be run again */
 		if (r == 0)
-			r = publisher_cleanup(run.api.publisher, &err);
+			r = publisher_cleanup(run.api.publisher, run.config.render.numatopology, &err);
 	} else if (r == 0) {
 		r = serve(&run, &err);
 	}

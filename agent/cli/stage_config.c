@@ -25,6 +25,11 @@ static uint64_t milliseconds(const struct options *options, enum option_id id)
 	return ms;
 }
 
+static bool is(const struct options *options, enum option_id id, const char *value)
+{
+	return options->value[id] && !strcmp(options->value[id], value);
+}
+
 /* ---- observe */
 
 struct observe_config stage_observe(const struct options *options)
@@ -187,6 +192,14 @@ int stage_hints(const struct options *options, struct hints_config *ret, struct 
 	return 0;
 }
 
+int stage_render(const struct options *options, struct render_config *ret, struct err *err)
+{
+	ret->nrt = stage_nrt(options);
+	ret->others_nrt = is(options, OPT_COEXIST, "koordinator");
+	ret->numatopology = is(options, OPT_NUMATOPOLOGY, "on") || is(options, OPT_NUMATOPOLOGY, "auto");
+	return stage_hints(options, &ret->hints, err);
+}
+
 /* ---- publish */
 
 struct publish_config stage_publish(const struct options *options)
@@ -196,7 +209,8 @@ struct publish_config stage_publish(const struct options *options)
 					       .context = options->value[OPT_CONTEXT]},
 		.refresh_ms = milliseconds(options, OPT_REFRESH),
 		.node_interval_ms = milliseconds(options, OPT_NODE_WRITE_INTERVAL),
-		.node_burst = (unsigned)strtoul(options->value[OPT_NODE_WRITE_BURST], NULL, 10)};
+		.node_burst = (unsigned)strtoul(options->value[OPT_NODE_WRITE_BURST], NULL, 10),
+		.numatopology_if_served = is(options, OPT_NUMATOPOLOGY, "auto")};
 }
 
 /* ---- daemon */
@@ -220,5 +234,6 @@ struct check_config stage_check(const struct options *options, struct stage_list
 	return (struct check_config){.observe = stage_observe(options),
 		.model = stage_model(options, lists),
 		.nrt = stage_nrt(options),
+		.others_nrt = is(options, OPT_COEXIST, "koordinator"),
 		.credentials = stage_publish(options).credentials};
 }

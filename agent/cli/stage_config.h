@@ -34,6 +34,9 @@ struct nrt_config stage_nrt(const struct options *options);
  */
 int stage_hints(const struct options *options, struct hints_config *ret, struct err *err);
 
+/* What is to be published, as stage_hints(); `ret` is zeroed, and its hints are released as there. */
+int stage_render(const struct options *options, struct render_config *ret, struct err *err);
+
 /* What the flags say of the daemon itself; the rest of *ret stays. 0; -EINVAL with one line for a bad --http.
  */
 int stage_daemon(const struct options *options, struct loop_config *ret, struct err *err);

@@ -33,6 +33,7 @@ struct health {
 	uint64_t heartbeat; /* when the loop was last seen working */
 	bool worker_stuck, waiting, published;
 	uint64_t failing_since; /* 0 = it is not */
+	struct err reason;      /* why it is, as last said */
 };
 
 struct loop {
@@ -82,6 +83,7 @@ static bool healthy(void *ctx, struct strbuf *line)
 static bool ready(void *ctx, struct strbuf *line)
 {
 	struct loop *l = ctx;
+	struct err reason;
 	uint64_t failing;
 	bool published, waiting, ok;
 
@@ -89,6 +91,7 @@ static bool ready(void *ctx, struct strbuf *line)
 	published = l->health.published;
 	waiting = l->health.waiting;
 	failing = l->health.failing_since ? now_ms() - l->health.failing_since : 0;
+	reason = l->health.reason;
 	pthread_mutex_unlock(&l->health.lock);
 	ok = published && failing <= or_default(l->config->stale_ms, STALE_MAX_MS);
 	if (ok)
@@ -98,7 +101,8 @@ static bool ready(void *ctx, struct strbuf *line)
 	else if (!published)
 		strbuf_addstr(line, "nothing is published yet");
 	else
-		strbuf_addf(line, "what is published is %" PRIu64 " s behind", failing / 1000);
+		strbuf_addf(
+			line, "what is published is %" PRIu64 " s behind: %s", failing / 1000, reason.text);
 	return ok;
 }
 
@@ -143,6 +147,11 @@ static int proceed(struct loop *l)
 	return arm(l->timer, schedule_due(&l->schedule));
 }
 
+static bool wrote_object(const struct reconcile_result *result)
+{
+	return result->publish.nrt == PUBLISH_WRITTEN || result->publish.numatopology == PUBLISH_WRITTEN;
+}
+
 /* The same failure is logged when it begins and once a minute. */
 static void log_failure(struct loop *l, const struct err *err, uint64_t now)
 {
@@ -163,7 +172,7 @@ static void say_outcome(struct loop *l, const struct reconcile_result *result, u
 		log_info("recovered from: %s", l->last_error.text);
 		l->last_error = (struct err){""};
 	}
-	if (result->publish.nrt == PUBLISH_WRITTEN)
+	if (wrote_object(result))
 		log_info("published after_ms=%" PRIu64, now - l->since);
 	/* Between two attempts the reason of the first still holds. */
 	if (!current && l->last_error.text[0])
@@ -184,13 +193,14 @@ static void note_health(struct loop *l, const struct reconcile_result *result, u
 
 	pthread_mutex_lock(&l->health.lock);
 	if (result->observed && result->publish.nrt <= PUBLISH_WRITTEN && !failed)
-		l->health.published = l->health.published || result->publish.current ||
-				      result->publish.nrt == PUBLISH_WRITTEN;
+		l->health.published = l->health.published || result->publish.current || wrote_object(result);
 	/* A run that waits for the end of a backoff fails in nothing and mends nothing. */
 	if (result->observed && result->publish.current)
 		l->health.failing_since = 0;
 	else if (failed && l->health.failing_since == 0)
 		l->health.failing_since = now;
+	if (failed)
+		l->health.reason = result->err;
 	pthread_mutex_unlock(&l->health.lock);
 }
 
@@ -232,11 +242,11 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	(void)events;
 	if (!worker_take(l->worker, &result))
 		return 0;
-	schedule_end(&l->schedule, result.publish.nrt == PUBLISH_WRITTEN, result.call_again_ms);
+	schedule_end(&l->schedule, wrote_object(&result), result.call_again_ms);
 	look_at_worker(l, now);
-	l->asked =
-		l->asked || result.publish.nrt > PUBLISH_DEFERRED || result.publish.node > PUBLISH_DEFERRED;
-	if (result.publish.nrt == PUBLISH_WRITTEN && l->changed)
+	l->asked = l->asked || result.publish.nrt > PUBLISH_DEFERRED ||
+		   result.publish.node > PUBLISH_DEFERRED || result.publish.numatopology > PUBLISH_DEFERRED;
+	if (wrote_object(&result) && l->changed)
 		metrics_observe(
 			l->config->metrics, METRIC_CHANGE_SECONDS, 0, (double)(now - l->since) / 1000);
 	note_health(l, &result, now);

@@ -16,6 +16,7 @@
 #include "agent/publish/backoff.h"
 #include "agent/render/inventory_doc.h"
 #include "agent/render/nrt.h"
+#include "agent/render/numatopology.h"
 #include "agent/observe/pod_evidence.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -206,11 +207,13 @@ static void count_outcome(
 		metrics_succeeded(r->metrics, (unsigned)object, (double)now_ms / 1000);
 }
 
-static int publish(struct reconciler *r, const struct doc *nrt, unsigned kubelet_minor, uint64_t now_ms,
-	struct reconcile_result *ret)
+static int publish(struct reconciler *r, const struct doc *nrt, const struct doc *numatopology,
+	unsigned kubelet_minor, uint64_t now_ms, struct reconcile_result *ret)
 {
-	const struct publish_request request = {.nrt = nrt,
+	const struct render_config *wanted = &r->config->render;
+	const struct publish_request request = {.nrt = wanted->others_nrt ? NULL : nrt,
 		.content_hash = nrt_content_hash(nrt),
+		.numatopology = wanted->numatopology ? numatopology : NULL,
 		.annotations = &r->annotations,
 		.labels = &r->labels,
 		.kubelet_minor = kubelet_minor};
@@ -223,6 +226,8 @@ static int publish(struct reconciler *r, const struct doc *nrt, unsigned kubelet
 			r->metrics, METRIC_PUBLISH_SECONDS, PUBLISH_NRT, clock_s(CLOCK_MONOTONIC) - start);
 	count_outcome(r, PUBLISH_NRT, ret->publish.nrt, now_ms);
 	count_outcome(r, PUBLISH_NODE, ret->publish.node, now_ms);
+	if (wanted->numatopology)
+		count_outcome(r, PUBLISH_NUMATOPOLOGY, ret->publish.numatopology, now_ms);
 	ret->call_again_ms = ret->publish.call_again_ms;
 	return e;
 }
@@ -245,18 +250,20 @@ static void describe(const struct observation *o, struct reconcile_result *ret)
 static int render_and_publish(
 	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
 {
-	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT, numatopology = DOC_INIT;
 	bool told = o->node.settings.kubelet_minor > 0;
 	unsigned minor = r->kubelet_minor > 0 ? r->kubelet_minor : KUBELET_MINOR_RECORDED;
 	int e = nrt_render(&o->node, &r->config->render.nrt, &nrt, &o->notes);
 
+	if (e == 0 && r->config->render.numatopology)
+		e = numatopology_render(&o->node, &numatopology, &o->notes);
 	if (e < 0)
 		return err_set(&ret->err, e, "cannot render the object: %s", strerror(-e));
 	if (!told)
 		o->node.settings.kubelet_minor = minor;
 	e = refresh_hints(r, o, nrt_content_hash(&nrt), &ret->err);
 	if (e == 0)
-		e = publish(r, &nrt, told ? 0 : minor, now_ms, ret);
+		e = publish(r, &nrt, &numatopology, told ? 0 : minor, now_ms, ret);
 	if (ret->publish.kubelet_minor > 0)
 		r->kubelet_minor = ret->publish.kubelet_minor;
 	return e;

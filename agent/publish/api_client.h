@@ -13,6 +13,9 @@
 #include "common/err.h"
 #include "common/strbuf.h"
 
+/* Accept: the metadata of an object and no more, where the server can do that. */
+#define API_METADATA_ONLY "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
 #define API_CLIENT_CONNECT_MS 5000u
 #define API_CLIENT_TOTAL_MS   10000u
 #define API_CLIENT_REPLY_MAX  ((size_t)1 << 20)

@@ -4,10 +4,12 @@
 #include <errno.h>
 
 #include "agent/base/budget.h"
+#include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/base/node_name.h"
+#include "agent/publish/applied.h"
 #include "agent/publish/backoff.h"
-#include "agent/render/nrt.h"
+#include "agent/publish/object_managers.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
@@ -18,24 +20,25 @@
 #define NRT_BURST        2u
 #define NODE_INTERVAL_MS 5000u
 #define NODE_BURST       12u
-#define BODY_MAX         ((size_t)1 << 20)
+#define OBJECT_MAX       ((size_t)1 << 20)
 
-/* One of the two things that are written, and what keeps it from being written at once. */
-struct kept_object {
+/* What keeps a thing from being written at once. */
+struct turn {
 	uint64_t not_before_ms; /* backoff, or what Retry-After said */
 	struct budget writes;
 	unsigned failures; /* in a row */
 };
 
 struct publisher {
-	struct api_client *client;
+	struct publish_io io;
 	struct publisher_options options;
-	char *node_name, *nrt_path, *node_path;
-	struct api_response response;
-	struct kept_object objects[PUBLISH_OBJECT_COUNT];
-	bool node_known;           /* `node` was read and no refresh is due */
-	struct node_metadata node; /* as last seen; without uid = never */
-	char *written_hash;        /* of the NRT as last applied; NULL = apply, whatever it is */
+	char *node_name, *node_path;
+	struct turn turns[PUBLISH_OBJECT_COUNT];
+	struct applied nrt, numatopology;
+	bool numatopology_served,
+		numatopology_absent; /* where that decides: as last seen, both false = not known */
+	bool node_known;             /* `node` was read and no refresh is due */
+	struct node_metadata node;   /* as last seen; without uid = never */
 	uint64_t refresh_at_ms;
 };
 
@@ -56,6 +59,31 @@ static uint64_t random_bits(const struct publisher *p)
 	return p->options.random(p->options.random_data);
 }
 
+static int init_objects(struct publisher *p)
+{
+	static const char *const lists[] = {"zones", "attributes", "topologyPolicies", NULL};
+	static const char *const spec[] = {"spec", NULL};
+	static const struct applied_kind nrt = {
+		PUBLISH_NRT, "topology.node.k8s.io/v1alpha2", PUBLISH_NRT_PATH, lists};
+	static const struct applied_kind numatopology = {
+		PUBLISH_NUMATOPOLOGY, "nodeinfo.volcano.sh/v1alpha1", PUBLISH_NUMATOPOLOGY_PATH, spec};
+	int r = applied_init(&p->nrt, &nrt, p->node_name);
+
+	return r < 0 ? r : applied_init(&p->numatopology, &numatopology, p->node_name);
+}
+
+static void init_turns(struct publisher *p)
+{
+	const struct publisher_options *o = &p->options;
+	const struct budget objects = {
+		.interval_ms = o->nrt_interval_ms ? o->nrt_interval_ms : NRT_INTERVAL_MS, .burst = NRT_BURST};
+
+	p->turns[PUBLISH_NRT] = p->turns[PUBLISH_NUMATOPOLOGY] = (struct turn){.writes = objects};
+	p->turns[PUBLISH_NODE] = (struct turn){
+		.writes = {.interval_ms = o->node_interval_ms ? o->node_interval_ms : NODE_INTERVAL_MS,
+			.burst = o->node_burst ? o->node_burst : NODE_BURST}};
+}
+
 int publisher_new(struct api_client *client, const struct publisher_options *options, struct publisher **ret,
 	struct err *err)
 {
@@ -67,9 +95,8 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_no_memory(err);
-	api_response_init(&p->response);
+	api_response_init(&p->io.response);
 	node_metadata_init(&p->node);
-	p->client = client;
 	p->options = *options;
 	if (!p->options.random)
 		p->options.random = kernel_random;
@@ -77,17 +104,13 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 		p->options.clock = monotonic_ms;
 	if (!p->options.refresh_ms)
 		p->options.refresh_ms = REFRESH_MS;
-	p->objects[PUBLISH_NRT].writes = (struct budget){
-		.interval_ms = options->nrt_interval_ms ? options->nrt_interval_ms : NRT_INTERVAL_MS,
-		.burst = NRT_BURST};
-	p->objects[PUBLISH_NODE].writes = (struct budget){
-		.interval_ms = options->node_interval_ms ? options->node_interval_ms : NODE_INTERVAL_MS,
-		.burst = options->node_burst ? options->node_burst : NODE_BURST};
+	init_turns(p);
 	if (text_set(&p->node_name, options->node_name) < 0 ||
-		asprintf(&p->nrt_path, PUBLISH_NRT_PATH "%s", options->node_name) < 0 ||
-		asprintf(&p->node_path, PUBLISH_NODE_PATH "%s", options->node_name) < 0)
+		asprintf(&p->node_path, PUBLISH_NODE_PATH "%s", options->node_name) < 0 ||
+		init_objects(p) < 0)
 		return err_no_memory(err);
-	p->options.node_name = p->node_name;
+	p->io.client = client;
+	p->io.node_name = p->options.node_name = p->node_name;
 	*ret = TAKE(p);
 	return 0;
 }
@@ -96,69 +119,44 @@ void publisher_free(struct publisher *p)
 {
 	if (!p)
 		return;
-	api_response_release(&p->response);
+	api_response_release(&p->io.response);
 	node_metadata_release(&p->node);
+	applied_release(&p->nrt);
+	applied_release(&p->numatopology);
 	free(p->node_name);
-	free(p->nrt_path);
 	free(p->node_path);
-	free(p->written_hash);
 	free(p);
+}
+
+/* Nothing is known of what is there. */
+static void forget_objects(struct publisher *p)
+{
+	applied_forget(&p->nrt);
+	applied_forget(&p->numatopology);
+	p->numatopology_served = p->numatopology_absent = false;
 }
 
 void publisher_forget(struct publisher *p)
 {
 	p->node_known = false;
-	free(TAKE(p->written_hash));
-	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT; i++)
-		p->objects[i] =
-			(struct kept_object){.writes = {.interval_ms = p->objects[i].writes.interval_ms,
-						     .burst = p->objects[i].writes.burst}};
+	forget_objects(p);
+	p->nrt.contention = p->numatopology.contention = (struct contention){0};
+	init_turns(p);
 }
 
-/* ---- one request */
-
-/* Send, and say what became of it. What is not success leaves its line in `err`. */
-static enum publish_outcome send_request(
-	struct publisher *p, enum publish_object object, const struct api_request *request, struct err *err)
-{
-	int r = api_client_request(p->client, request, &p->response, err);
-
-	if (r < 0)
-		return publish_no_answer(r);
-	return publish_answer(
-		object, p->node_name, p->response.status, p->response.body.text, p->response.body.len, err);
-}
-
-static enum publish_outcome send_doc(struct publisher *p, enum publish_object object, const char *method,
-	const char *path, const char *content_type, const struct doc *doc, struct err *err)
-{
-	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
-	int r = json_print_compact(doc, &body);
-	struct api_request request = {.method = method,
-		.path = path,
-		.accept = PUBLISH_METADATA_ONLY,
-		.content_type = content_type,
-		.body = body.text,
-		.body_len = body.len};
-
-	if (r < 0) {
-		err_set(err, r, "cannot print the object: %s", strerror(-r));
-		return PUBLISH_FAILED;
-	}
-	return send_request(p, object, &request, err);
-}
+/* ---- the Node */
 
 /* Take over the Node that the last answer holds. */
 static enum publish_outcome take_node(struct publisher *p, struct err *err)
 {
 	struct node_metadata node;
-	int r = node_metadata_parse(p->response.body.text, p->response.body.len, &node, err);
+	int r = node_metadata_parse(p->io.response.body.text, p->io.response.body.len, &node, err);
 
 	if (r < 0)
 		return r == -ENOMEM ? PUBLISH_FAILED : PUBLISH_SERVER_ERROR;
 	/* Another Node of the same name: the object's owner is gone. */
 	if (!p->node.uid || strcmp(p->node.uid, node.uid) != 0)
-		free(TAKE(p->written_hash));
+		forget_objects(p);
 	if (node.kubelet_minor == 0)
 		node.kubelet_minor = p->node.kubelet_minor; /* the answer to a write has metadata only */
 	node_metadata_release(&p->node);
@@ -170,33 +168,11 @@ static enum publish_outcome take_node(struct publisher *p, struct err *err)
 static enum publish_outcome read_node(struct publisher *p, struct err *err)
 {
 	struct api_request request = {.method = "GET", .path = p->node_path};
-	enum publish_outcome outcome = send_request(p, PUBLISH_NODE, &request, err);
+	enum publish_outcome outcome = publish_send(&p->io, PUBLISH_NODE, &request, err);
 
 	if (outcome == PUBLISH_NOT_FOUND)
 		node_metadata_release(&p->node);
 	return outcome == PUBLISH_WRITTEN ? take_node(p, err) : outcome;
-}
-
-static enum publish_outcome write_nrt(
-	struct publisher *p, const struct publish_request *want, struct err *err)
-{
-	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	CLEANUP(freep) char *path = NULL;
-	enum publish_outcome outcome;
-	int r = publish_object(want->nrt, p->node_name, p->node.uid, &object, err);
-
-	if (r < 0)
-		return PUBLISH_FAILED;
-	if (asprintf(&path, "%s?" PUBLISH_MANAGER "&force=true", p->nrt_path) < 0) {
-		err_no_memory(err);
-		return PUBLISH_FAILED;
-	}
-	outcome = send_doc(p, PUBLISH_NRT, "PATCH", path, "application/apply-patch+yaml", &object, err);
-	if (outcome == PUBLISH_WRITTEN && text_set(&p->written_hash, want->content_hash) < 0) {
-		err_no_memory(err);
-		return PUBLISH_FAILED;
-	}
-	return outcome;
 }
 
 static enum publish_outcome write_node(struct publisher *p, const struct doc *patch, struct err *err)
@@ -208,7 +184,8 @@ static enum publish_outcome write_node(struct publisher *p, const struct doc *pa
 		err_no_memory(err);
 		return PUBLISH_FAILED;
 	}
-	outcome = send_doc(p, PUBLISH_NODE, "PATCH", path, "application/merge-patch+json", patch, err);
+	outcome = publish_send_doc(
+		&p->io, PUBLISH_NODE, "PATCH", path, "application/merge-patch+json", patch, err);
 	/* Whatever the reason, what is known of the Node may be out of date: look first next time. */
 	if (outcome != PUBLISH_WRITTEN)
 		p->node_known = false;
@@ -217,11 +194,17 @@ static enum publish_outcome write_node(struct publisher *p, const struct doc *pa
 
 /* ---- when */
 
-static uint64_t allowed_at(const struct kept_object *t)
+static uint64_t allowed_at(const struct turn *t)
 {
 	uint64_t spaced = budget_at(&t->writes);
 
 	return spaced > t->not_before_ms ? spaced : t->not_before_ms;
+}
+
+/* It is there as it is wanted. */
+static bool is_settled(enum publish_outcome outcome)
+{
+	return outcome == PUBLISH_UNCHANGED || outcome == PUBLISH_WRITTEN;
 }
 
 /* It says nothing about the object: the server would do the same to any other request. */
@@ -235,9 +218,9 @@ static bool concerns_both(enum publish_outcome outcome)
 static void settle(struct publisher *p, enum publish_object object, enum publish_outcome outcome)
 {
 	bool asks = outcome == PUBLISH_THROTTLED || outcome == PUBLISH_SERVER_ERROR;
-	struct kept_object *t = &p->objects[object];
+	struct turn *t = &p->turns[object];
 
-	if (outcome == PUBLISH_WRITTEN) {
+	if (is_settled(outcome)) {
 		t->failures = 0;
 		t->not_before_ms = 0;
 		return;
@@ -245,15 +228,15 @@ static void settle(struct publisher *p, enum publish_object object, enum publish
 	t->failures++;
 	t->not_before_ms =
 		p->options.clock(p->options.clock_data) +
-		backoff_after_ms(t->failures, asks ? p->response.retry_after_s : 0, random_bits(p));
+		backoff_after_ms(t->failures, asks ? p->io.response.retry_after_s : 0, random_bits(p));
 	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT && concerns_both(outcome); i++)
-		if (p->objects[i].not_before_ms < t->not_before_ms)
-			p->objects[i].not_before_ms = t->not_before_ms;
+		if (p->turns[i].not_before_ms < t->not_before_ms)
+			p->turns[i].not_before_ms = t->not_before_ms;
 }
 
 static bool waits(const struct publisher *p, enum publish_object object, uint64_t now_ms)
 {
-	return now_ms < allowed_at(&p->objects[object]);
+	return now_ms < allowed_at(&p->turns[object]);
 }
 
 /* ---- the steps of publisher_publish() */
@@ -266,12 +249,20 @@ static uint64_t refresh_interval(const struct publisher *p)
 	return p->refresh_at_ms ? backoff_spread_ms(whole, REFRESH_PERCENT, random) : whole - random % whole;
 }
 
+static void refresh_object(struct applied *a)
+{
+	free(TAKE(a->written_hash));
+	contention_refresh(&a->contention);
+}
+
 static void step_refresh(struct publisher *p, uint64_t now_ms)
 {
 	if (p->refresh_at_ms && now_ms < p->refresh_at_ms)
 		return;
 	p->node_known = false;
-	free(TAKE(p->written_hash));
+	refresh_object(&p->nrt);
+	refresh_object(&p->numatopology);
+	p->numatopology_served = p->numatopology_absent = false;
 	p->refresh_at_ms = now_ms + refresh_interval(p);
 }
 
@@ -282,27 +273,72 @@ static enum publish_outcome step_read(struct publisher *p, uint64_t now_ms, stru
 
 	if (p->node_known)
 		return PUBLISH_UNCHANGED;
-	if (now_ms < p->objects[PUBLISH_NODE].not_before_ms)
+	if (now_ms < p->turns[PUBLISH_NODE].not_before_ms)
 		return PUBLISH_DEFERRED;
 	outcome = read_node(p, err);
 	settle(p, PUBLISH_NODE, outcome);
 	return outcome == PUBLISH_WRITTEN ? PUBLISH_UNCHANGED : outcome;
 }
 
-static enum publish_outcome step_nrt(
-	struct publisher *p, const struct publish_request *want, uint64_t now_ms, struct err *err)
+/* Bring one object to `want`; NULL = it is not nrtd's business. */
+static enum publish_outcome step_object(struct publisher *p, struct applied *a, const struct doc *want,
+	const char *hash, uint64_t now_ms, struct err *err)
 {
+	bool written = a->written_hash && hash && !strcmp(a->written_hash, hash);
+	enum publish_outcome outcome = PUBLISH_UNCHANGED;
+
+	if (!want || (written && now_ms < contention_look_at(&a->contention, a->at_ms)))
+		return PUBLISH_UNCHANGED;
+	if (!p->node.uid || waits(p, a->kind->object, now_ms))
+		return PUBLISH_DEFERRED;
+	if (written)
+		outcome = applied_look(a, &p->io, now_ms, err);
+	if (outcome == PUBLISH_UNCHANGED && !(written && a->written_hash))
+		outcome = applied_write(a, &p->io, want, hash, p->node.uid, now_ms, err);
+	if (outcome != PUBLISH_CONTENDED)
+		settle(p, a->kind->object, outcome);
+	if (outcome == PUBLISH_WRITTEN)
+		budget_take(&p->turns[a->kind->object].writes, now_ms);
+	return outcome;
+}
+
+/* Look whether the API server knows such objects, once for each refresh. */
+static enum publish_outcome step_served(struct publisher *p, uint64_t now_ms, struct err *err)
+{
+	const struct api_request request = {.method = "GET", .path = PUBLISH_NUMATOPOLOGY_GROUP};
 	enum publish_outcome outcome;
 
-	if (p->written_hash && !strcmp(p->written_hash, want->content_hash))
+	if (!p->options.numatopology_if_served || p->numatopology_served || p->numatopology_absent)
 		return PUBLISH_UNCHANGED;
-	if (!p->node.uid || waits(p, PUBLISH_NRT, now_ms))
+	if (waits(p, PUBLISH_NUMATOPOLOGY, now_ms))
 		return PUBLISH_DEFERRED;
-	outcome = write_nrt(p, want, err);
-	settle(p, PUBLISH_NRT, outcome);
-	if (outcome == PUBLISH_WRITTEN)
-		budget_take(&p->objects[PUBLISH_NRT].writes, now_ms);
+	outcome = publish_send(&p->io, PUBLISH_NUMATOPOLOGY, &request, err);
+	p->numatopology_served = outcome == PUBLISH_WRITTEN;
+	p->numatopology_absent = outcome == PUBLISH_NOT_FOUND;
+	if (p->numatopology_served || p->numatopology_absent)
+		return PUBLISH_UNCHANGED;
+	settle(p, PUBLISH_NUMATOPOLOGY, outcome);
 	return outcome;
+}
+
+static enum publish_outcome step_numatopology(
+	struct publisher *p, const struct publish_request *want, uint64_t now_ms, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
+	char hash[HASH_TEXT_SIZE];
+	enum publish_outcome outcome;
+
+	if (!want->numatopology)
+		return PUBLISH_UNCHANGED;
+	outcome = step_served(p, now_ms, err);
+	if (outcome != PUBLISH_UNCHANGED || p->numatopology_absent)
+		return outcome;
+	if (json_print_compact(want->numatopology, &text) < 0) {
+		err_no_memory(err);
+		return PUBLISH_FAILED;
+	}
+	hash_text(text.text, text.len, hash);
+	return step_object(p, &p->numatopology, want->numatopology, hash, now_ms, err);
 }
 
 static bool is_for_another_kubelet(const struct publisher *p, const struct publish_request *request)
@@ -337,89 +373,85 @@ static enum publish_outcome step_node(
 	outcome = write_node(p, &patch, err);
 	settle(p, PUBLISH_NODE, outcome);
 	if (outcome == PUBLISH_WRITTEN)
-		budget_take(&p->objects[PUBLISH_NODE].writes, now_ms);
+		budget_take(&p->turns[PUBLISH_NODE].writes, now_ms);
 	return outcome;
 }
 
-static bool is_settled(enum publish_outcome outcome)
+/* When a call would have something to do for an object that is wanted. */
+static uint64_t next_of(
+	const struct publisher *p, const struct applied *a, enum publish_outcome done, uint64_t now_ms)
 {
-	return outcome == PUBLISH_UNCHANGED || outcome == PUBLISH_WRITTEN;
+	if (done == PUBLISH_CONTENDED)
+		return p->refresh_at_ms;
+	if (!is_settled(done))
+		return p->node.uid ? allowed_at(&p->turns[a->kind->object]) : UINT64_MAX;
+	return a->written_hash ? contention_look_at(&a->contention, a->at_ms) : now_ms;
 }
 
 /* The earliest time at which a call would have something to do. */
-static uint64_t next_call(const struct publisher *p, const struct publish_result *done, uint64_t now_ms)
+static uint64_t next_call(const struct publisher *p, const struct publish_request *want,
+	const struct publish_result *done, uint64_t now_ms)
 {
-	const struct kept_object *nrt = &p->objects[PUBLISH_NRT], *node = &p->objects[PUBLISH_NODE];
-	uint64_t at = p->refresh_at_ms, other = UINT64_MAX;
+	const struct turn *node = &p->turns[PUBLISH_NODE];
+	uint64_t at[] = {p->refresh_at_ms, UINT64_MAX, UINT64_MAX, UINT64_MAX}, ret = UINT64_MAX;
 
+	if (want->nrt)
+		at[1] = next_of(p, &p->nrt, done->nrt, now_ms);
+	if (want->numatopology && !p->numatopology_absent)
+		at[2] = next_of(p, &p->numatopology, done->numatopology, now_ms);
 	if (!p->node_known)
-		at = node->not_before_ms < at ? node->not_before_ms : at;
-	if (!is_settled(done->nrt))
-		other = p->node.uid ? allowed_at(nrt) : UINT64_MAX;
-	else if (!p->written_hash)
-		other = now_ms;
-	else if (!is_settled(done->node) && p->node_known)
-		other = allowed_at(node);
-	at = other < at ? other : at;
-	return at < now_ms ? now_ms : at;
+		at[3] = node->not_before_ms;
+	else if (!is_settled(done->node) && (is_settled(done->nrt) || done->nrt == PUBLISH_CONTENDED))
+		at[3] = allowed_at(node);
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		ret = at[i] < ret ? at[i] : ret;
+	return ret < now_ms ? now_ms : ret;
+}
+
+static bool is_there(const struct applied *a, const struct doc *want, enum publish_outcome outcome)
+{
+	return is_settled(outcome) && (!want || a->written_hash);
 }
 
 int publisher_publish(struct publisher *p, const struct publish_request *request, uint64_t now_ms,
 	struct publish_result *ret, struct err *err)
 {
 	struct publish_result result = {0};
-	struct err node_err = {""}, nrt_err = {""};
-	int r;
+	struct err errs[PUBLISH_OBJECT_COUNT] = {{""}};
+	const enum publish_outcome *outcomes[PUBLISH_OBJECT_COUNT] = {
+		&result.nrt, &result.node, &result.numatopology};
 
 	step_refresh(p, now_ms);
-	result.node = step_read(p, now_ms, &node_err);
-	result.nrt =
-		result.node == PUBLISH_CANCELLED ? PUBLISH_DEFERRED : step_nrt(p, request, now_ms, &nrt_err);
+	result.node = step_read(p, now_ms, &errs[PUBLISH_NODE]);
+	result.nrt = result.numatopology = PUBLISH_DEFERRED;
+	if (result.node != PUBLISH_CANCELLED)
+		result.nrt = step_object(
+			p, &p->nrt, request->nrt, request->content_hash, now_ms, &errs[PUBLISH_NRT]);
+	if (result.node != PUBLISH_CANCELLED && result.nrt != PUBLISH_CANCELLED)
+		result.numatopology = step_numatopology(p, request, now_ms, &errs[PUBLISH_NUMATOPOLOGY]);
 	/* The Node's metadata name the object they belong to, so that has to be there. */
 	if (result.node == PUBLISH_UNCHANGED)
-		result.node =
-			is_settled(result.nrt) ? step_node(p, request, now_ms, &node_err) : PUBLISH_DEFERRED;
+		result.node = is_settled(result.nrt) || result.nrt == PUBLISH_CONTENDED
+				      ? step_node(p, request, now_ms, &errs[PUBLISH_NODE])
+				      : PUBLISH_DEFERRED;
 
 	/* A write's answer may have shown that the Node is another one; then the object has to follow. */
-	result.current = is_settled(result.nrt) && is_settled(result.node) && p->written_hash;
-	result.call_again_ms = next_call(p, &result, now_ms);
+	result.current = is_there(&p->nrt, request->nrt, result.nrt) && is_settled(result.node) &&
+			 (p->numatopology_absent ||
+				 is_there(&p->numatopology, request->numatopology, result.numatopology));
+	result.call_again_ms = next_call(p, request, &result, now_ms);
 	result.kubelet_minor = p->node.kubelet_minor;
 	*ret = result;
+	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT; i++) {
+		int r = publish_errno(*outcomes[i]);
 
-	r = publish_errno(result.nrt);
-	if (r < 0)
-		return err_set(err, r, "%s", nrt_err.text);
-	r = publish_errno(result.node);
-	return r < 0 ? err_set(err, r, "%s", node_err.text) : 0;
+		if (r < 0)
+			return err_set(err, r, "%s", errs[i].text);
+	}
+	return 0;
 }
 
 /* ---- taking it away again */
-
-/* The object is ours when it has our hash: another exporter that took it over has replaced the whole list.
- * Only the very version that was looked at is deleted. 404 is fine: no object, or no CRD either. */
-static int delete_nrt(struct publisher *p, struct err *err)
-{
-	struct api_request get = {.method = "GET", .path = p->nrt_path};
-	CLEANUP(doc_release) struct doc object = DOC_INIT, body = {.kind = DOC_MAP};
-	enum publish_outcome outcome = send_request(p, PUBLISH_NRT, &get, err);
-	const struct doc *metadata;
-	struct doc *preconditions;
-
-	if (outcome != PUBLISH_WRITTEN)
-		return outcome == PUBLISH_NOT_FOUND ? 0 : publish_errno(outcome);
-	if (json_parse(p->response.body.text, p->response.body.len, &object, err) < 0)
-		return err_wrap(err, -EPROTO, "the API server's answer");
-	if (!nrt_content_hash(&object))
-		return 0;
-	metadata = doc_get(&object, "metadata");
-	preconditions = doc_add_map(&body, "preconditions");
-	if (!doc_add_string(preconditions, "uid", doc_string(doc_get(metadata, "uid"))) ||
-		!doc_add_string(
-			preconditions, "resourceVersion", doc_string(doc_get(metadata, "resourceVersion"))))
-		return err_set(err, -EPROTO, "the API server's answer is not an object, or out of memory");
-	outcome = send_doc(p, PUBLISH_NRT, "DELETE", p->nrt_path, "application/json", &body, err);
-	return outcome == PUBLISH_NOT_FOUND ? 0 : publish_errno(outcome);
-}
 
 static int strip_node(struct publisher *p, struct err *err)
 {
@@ -436,10 +468,14 @@ static int strip_node(struct publisher *p, struct err *err)
 	return patch.n_items == 0 ? 0 : publish_errno(write_node(p, &patch, err));
 }
 
-int publisher_cleanup(struct publisher *p, struct err *err)
+int publisher_cleanup(struct publisher *p, bool numatopology, struct err *err)
 {
 	int r = strip_node(p, err);
 
 	publisher_forget(p);
-	return r < 0 ? r : delete_nrt(p, err);
+	if (r == 0)
+		r = applied_delete(&p->nrt, &p->io, err);
+	if (r == 0 && numatopology)
+		r = applied_delete(&p->numatopology, &p->io, err);
+	return r;
 }

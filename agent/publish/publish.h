@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What nrtd keeps true on the API server for its node: the NodeResourceTopology object and the annotations
- * and labels of the Node under nrtd.dev/. A publisher remembers what it last wrote and when; it keeps no
- * queue: the caller calls with its newest state, whenever that may have changed and when the last call asked
- * for it.
+ * What nrtd keeps true on the API server for its node: the NodeResourceTopology object, Volcano's Numatopology where
+ * that is asked for, and the annotations and labels of the Node under nrtd.dev/. A publisher remembers what it last wrote
+ * and when; it keeps no queue: the caller calls with its newest state, whenever that may have changed and when the last
+ * call asked for it.
  *
- * The object is written by server-side apply (field manager nrtd, forced: nrtd owns its lists whole) and
- * carries an ownerReference to the Node. A refresh applies it once more without looking first: one request
- * both finds and repairs whatever was edited or deleted, and an apply that changes nothing makes the API
- * server write nothing (no new resourceVersion, no event for watchers). The Node's metadata is read at the
- * start and at each refresh, and changed by a merge patch that names keys under nrtd.dev/ only, null for
+ * The objects are written by server-side apply (field manager nrtd, forced: nrtd owns their lists whole; see applied.h) and
+ * carry an ownerReference to the Node. A refresh applies them once more: one request both finds and repairs whatever was
+ * edited or deleted, and an apply that changes nothing makes the API server write nothing (no new resourceVersion, no
+ * event for watchers). Where another program keeps rewriting an object nrtd gives way (contention.h). The Node's metadata
+ * is read at the start and at each refresh, and changed by a merge patch that names keys under nrtd.dev/ only, null for
  * those that are to vanish.
  */
 #include <stdbool.h>
@@ -22,16 +22,14 @@
 #include "agent/publish/publish_doc.h"
 #include "common/err.h"
 
-#define PUBLISH_NRT_PATH  "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
-#define PUBLISH_NODE_PATH "/api/v1/nodes/"
-#define PUBLISH_MANAGER   "fieldManager=nrtd"
-
-/* A Node is tens of kilobytes, mostly its status; this has the server send no more than its metadata. */
-#define PUBLISH_METADATA_ONLY "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+#define PUBLISH_NRT_PATH           "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
+#define PUBLISH_NODE_PATH          "/api/v1/nodes/"
+#define PUBLISH_NUMATOPOLOGY_GROUP "/apis/nodeinfo.volcano.sh/v1alpha1"
+#define PUBLISH_NUMATOPOLOGY_PATH  PUBLISH_NUMATOPOLOGY_GROUP "/numatopologies/"
 
 /* What a call did. */
 struct publish_result {
-	enum publish_outcome nrt, node;
+	enum publish_outcome nrt, node, numatopology;
 	bool current;           /* everything wanted is on the API server */
 	unsigned kubelet_minor; /* the Node's kubelet is of release 1.N; 0 = not known */
 	uint64_t call_again_ms; /* call at this time at the latest, changed or not (clock of `now_ms`) */
@@ -44,6 +42,7 @@ struct publisher_options {
 	uint64_t nrt_interval_ms;  /* writes of the object: two at once, then one in this time; 0 = 500 ms */
 	uint64_t node_interval_ms; /* of the Node: so many at once, then one in this time; 0 = 5 s */
 	unsigned node_burst;       /* so many; 0 = 12 */
+	bool numatopology_if_served;    /* write a Numatopology only where the API server knows them */
 	uint64_t (*random)(void *data); /* 64 random bits; NULL = the kernel's */
 	void *random_data;
 	uint64_t (*clock)(void *data); /* milliseconds, as now_ms is; NULL = CLOCK_MONOTONIC */
@@ -66,7 +65,7 @@ static inline void publisher_freep(struct publisher **p)
 
 /*
  * Bring the API server to `request`, as far as rate limits and backoff allow at `now_ms` (a clock that never
- * goes back, CLOCK_MONOTONIC in milliseconds). Blocks for as long as the requests take, at most three of
+ * goes back, CLOCK_MONOTONIC in milliseconds). Blocks for as long as the requests take, at most eleven of
  * them. *ret is always filled. 0; -errno when something failed that this call tried, with one line that says
  * what is missing and what to do about it (the caller logs it; the retry is in ret->call_again_ms). A call
  * during a backoff tries nothing and gives 0.
@@ -79,8 +78,8 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 void publisher_forget(struct publisher *p);
 
 /*
- * Take away what nrtd has put there: the Node's annotations and labels under nrtd.dev/, and the NRT object
- * when nrtd wrote it last (it then has the attribute nrtd.dev/content-hash). What is not there is fine. 0;
- * -errno with one line.
+ * Take away what nrtd has put there: the Node's annotations and labels under nrtd.dev/, the NRT object and with
+ * `numatopology` the Numatopology, where they are nrtd's and nobody else's. What is not there is fine. 0; -errno with one
+ * line.
  */
-int publisher_cleanup(struct publisher *p, struct err *err);
+int publisher_cleanup(struct publisher *p, bool numatopology, struct err *err);

@@ -7,7 +7,7 @@
 #include "agent/base/json.h"
 #include "common/cleanup.h"
 
-const char *const publish_object_names[] = {"nrt", "node"};
+const char *const publish_object_names[] = {"nrt", "node", "numatopology"};
 static_assert(ARRAY_SIZE(publish_object_names) == PUBLISH_OBJECT_COUNT, "a name for each object");
 
 const char *const publish_outcome_names[] = {
@@ -23,6 +23,7 @@ const char *const publish_outcome_names[] = {
 	[PUBLISH_FORBIDDEN] = "forbidden",
 	[PUBLISH_NOT_FOUND] = "not_found",
 	[PUBLISH_REJECTED] = "rejected",
+	[PUBLISH_CONTENDED] = "contended",
 	[PUBLISH_CANCELLED] = "cancelled",
 	[PUBLISH_FAILED] = "failed",
 };
@@ -47,9 +48,12 @@ void publish_message(const char *body, size_t len, char ret[PUBLISH_MESSAGE_MAX]
 		snprintf(ret, PUBLISH_MESSAGE_MAX, "(no message)");
 }
 
-static const char *what(enum publish_object object)
+const char *publish_what(enum publish_object object)
 {
-	return object == PUBLISH_NRT ? "the NodeResourceTopology object" : "the Node";
+	static const char *const names[PUBLISH_OBJECT_COUNT] = {
+		"the NodeResourceTopology object", "the Node", "the Numatopology object"};
+
+	return names[object];
 }
 
 static enum publish_outcome unauthorized(const char *message, struct err *err)
@@ -72,11 +76,12 @@ static enum publish_outcome forbidden(
 	if (is_policy(message))
 		err_set(err, 0,
 			"an admission policy refuses %s of '%.100s': does nrtd run on that node? --node-name must be the one its token is bound to: %s",
-			what(object), node, message);
+			publish_what(object), node, message);
 	else
 		err_set(err, 0,
-			"the right to write %s of '%.100s' is missing: apply packaging/kubernetes/rbac.yaml: %s",
-			what(object), node, message);
+			"the right to write %s of '%.100s' is missing: apply packaging/kubernetes/%s: %s",
+			publish_what(object), node,
+			object == PUBLISH_NUMATOPOLOGY ? "numatopology.yaml" : "rbac.yaml", message);
 	return PUBLISH_FORBIDDEN;
 }
 
@@ -86,6 +91,9 @@ static enum publish_outcome not_found(enum publish_object object, const char *no
 		err_set(err, 0,
 			"there is no Node '%.100s': either its kubelet has not registered it yet, or --node-name is wrong",
 			node);
+	else if (object == PUBLISH_NUMATOPOLOGY)
+		err_set(err, 0,
+			"the API server has no numatopologies of nodeinfo.volcano.sh/v1alpha1: apply the CRD of Volcano, or set --numatopology=auto");
 	else
 		err_set(err, 0,
 			"the API server has no noderesourcetopologies of topology.node.k8s.io/v1alpha2: apply the CRD, manifests/crd.yaml of github.com/k8stopologyawareschedwg/noderesourcetopology-api");
@@ -101,6 +109,9 @@ enum publish_outcome publish_answer(enum publish_object object, const char *node
 	if (status >= 200 && status < 300)
 		return PUBLISH_WRITTEN;
 	publish_message(body, len, message);
+	/* For a moment after it was deleted. */
+	if (status == 403 && strstr(message, "custom resource definition is terminating"))
+		return not_found(object, node_name, err);
 	if (status == 401)
 		return unauthorized(message, err);
 	if (status == 403 || (status == 422 && is_policy(message)))
@@ -117,8 +128,8 @@ enum publish_outcome publish_answer(enum publish_object object, const char *node
 		  : status == 408 || status == 504 ? PUBLISH_TIMEOUT
 		  : status >= 500                  ? PUBLISH_SERVER_ERROR
 						   : PUBLISH_REJECTED;
-	err_set(err, 0, "the API server answers %d for %s of '%.100s': %s", status, what(object), node_name,
-		message);
+	err_set(err, 0, "the API server answers %d for %s of '%.100s': %s", status, publish_what(object),
+		node_name, message);
 	return outcome;
 }
 
@@ -155,6 +166,7 @@ int publish_errno(enum publish_outcome outcome)
 		[PUBLISH_FORBIDDEN] = -EPERM,
 		[PUBLISH_NOT_FOUND] = -ENOENT,
 		[PUBLISH_REJECTED] = -EINVAL,
+		[PUBLISH_CONTENDED] = -EALREADY,
 		[PUBLISH_CANCELLED] = -ECANCELED,
 		[PUBLISH_FAILED] = -EBADMSG,
 	};

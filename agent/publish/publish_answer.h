@@ -6,8 +6,9 @@
 #include "common/err.h"
 
 enum publish_object {
-	PUBLISH_NRT,  /* the NodeResourceTopology object */
-	PUBLISH_NODE, /* the Node: its uid, its annotations and labels */
+	PUBLISH_NRT,          /* the NodeResourceTopology object */
+	PUBLISH_NODE,         /* the Node: its uid, its annotations and labels */
+	PUBLISH_NUMATOPOLOGY, /* Volcano's Numatopology object */
 	PUBLISH_OBJECT_COUNT
 };
 
@@ -24,14 +25,18 @@ enum publish_outcome {
 	PUBLISH_FORBIDDEN,    /* 403: known, but without the right */
 	PUBLISH_NOT_FOUND,    /* 404: the CRD, or the Node, is not there */
 	PUBLISH_REJECTED,     /* any other answer: the server does not take the object */
+	PUBLISH_CONTENDED,    /* another program keeps rewriting it: nrtd gives way for a while */
 	PUBLISH_CANCELLED,    /* the cancel flag of the client ended the request */
 	PUBLISH_FAILED,       /* trouble on our side: no memory, a reply above the cap, a bad request */
 	PUBLISH_OUTCOME_COUNT
 };
 
-/* "nrt", "node"; "unchanged", "deferred", ...: values of metric labels. */
+/* "nrt", "node", "numatopology"; "unchanged", "deferred", ...: values of metric labels. */
 extern const char *const publish_object_names[PUBLISH_OBJECT_COUNT];
 extern const char *const publish_outcome_names[PUBLISH_OUTCOME_COUNT];
+
+/* "the Node", "the Numatopology object", ... */
+const char *publish_what(enum publish_object object);
 
 #define PUBLISH_MESSAGE_MAX 300
 

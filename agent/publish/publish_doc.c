@@ -165,18 +165,19 @@ static int add_owner(struct doc *metadata, const char *node_name, const char *no
 		       : -ENOMEM;
 }
 
-int publish_object(
-	const struct doc *nrt, const char *node_name, const char *node_uid, struct doc *ret, struct err *err)
+int publish_object(const struct doc *from, const char *node_name, const char *node_uid,
+	const char *resource_version, struct doc *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	int r = doc_copy(nrt, &object);
+	int r = doc_copy(from, &object);
 
 	if (r < 0)
 		return err_no_memory(err);
 	DOC_FOREACH (item, &object) {
 		if (strcmp(item->key, "metadata") != 0 || item->kind != DOC_MAP)
 			continue;
-		if (add_owner(item, node_name, node_uid) < 0)
+		if (add_owner(item, node_name, node_uid) < 0 ||
+			(resource_version && !doc_add_string(item, "resourceVersion", resource_version)))
 			return err_no_memory(err);
 		*ret = object;
 		object = (struct doc)DOC_INIT;

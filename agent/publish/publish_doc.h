@@ -10,10 +10,11 @@
 
 /* What is to be on the API server. Borrowed for the call. */
 struct publish_request {
-	const struct doc *nrt;         /* the object as nrt_render() makes it */
-	const char *content_hash;      /* of it (nrt_content_hash()) */
-	const struct doc *annotations; /* map of strings, keys under nrtd.dev/; NULL = none */
-	const struct doc *labels;      /* the same */
+	const struct doc *nrt;          /* the object as nrt_render() makes it; NULL = it is left to others */
+	const char *content_hash;       /* of it (nrt_content_hash()) */
+	const struct doc *numatopology; /* the object as numatopology_render() makes it; NULL = none */
+	const struct doc *annotations;  /* map of strings, keys under nrtd.dev/; NULL = none */
+	const struct doc *labels;       /* the same */
 	/* The annotations are for a kubelet of release 1.N: they are held back from a Node that has another.
 	 * 0 = for any. */
 	unsigned kubelet_minor;
@@ -52,7 +53,7 @@ int node_metadata_wanted(const struct publish_request *request, struct node_meta
  */
 int node_metadata_patch(const struct node_metadata *have, const struct node_metadata *want, struct doc *ret);
 
-/* The NRT object to apply: a copy of `nrt` with an ownerReference to the Node. 0; -EINVAL when it has no
- * metadata; -ENOMEM. */
-int publish_object(
-	const struct doc *nrt, const char *node_name, const char *node_uid, struct doc *ret, struct err *err);
+/* The object to apply: a copy of `from` with an ownerReference to the Node and, unless NULL, the version it is to replace.
+ * 0; -EINVAL when it has no metadata; -ENOMEM. */
+int publish_object(const struct doc *from, const char *node_name, const char *node_uid,
+	const char *resource_version, struct doc *ret, struct err *err);

@@ -16,7 +16,8 @@ int target_api_open(
 	const struct publisher_options what = {.node_name = node_name,
 		.refresh_ms = config->refresh_ms,
 		.node_interval_ms = config->node_interval_ms,
-		.node_burst = config->node_burst};
+		.node_burst = config->node_burst,
+		.numatopology_if_served = config->numatopology_if_served};
 	int r = credentials_new(&config->credentials, &ret->credentials, err);
 
 	if (r == 0)

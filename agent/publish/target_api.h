@@ -11,6 +11,7 @@ struct publish_config {
 	struct credentials_options credentials;
 	uint64_t refresh_ms, node_interval_ms; /* see struct publisher_options */
 	unsigned node_burst;                   /* see there */
+	bool numatopology_if_served;           /* see there */
 	const atomic_bool *cancel;             /* ends requests under way when raised; NULL = never */
 };
 

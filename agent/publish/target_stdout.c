@@ -72,9 +72,13 @@ static int publish(void *ctx, const struct publish_request *request, uint64_t no
 	int r;
 
 	(void)now_ms;
-	*ret = (struct publish_result){
-		.nrt = PUBLISH_FAILED, .node = PUBLISH_FAILED, .call_again_ms = UINT64_MAX};
-	r = print_change(request->nrt, &state->nrt, &ret->nrt, err);
+	*ret = (struct publish_result){.nrt = request->nrt ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
+		.node = PUBLISH_FAILED,
+		.numatopology = request->numatopology ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
+		.call_again_ms = UINT64_MAX};
+	r = request->nrt ? print_change(request->nrt, &state->nrt, &ret->nrt, err) : 0;
+	if (r == 0 && request->numatopology)
+		r = print_change(request->numatopology, &state->numatopology, &ret->numatopology, err);
 	if (r == 0)
 		r = node_doc(state->node_name, request, &node);
 	if (r == 0)
@@ -87,7 +91,7 @@ static void forget(void *ctx)
 {
 	struct target_stdout *state = ctx;
 
-	state->nrt = state->node = 0;
+	state->nrt = state->node = state->numatopology = 0;
 }
 
 struct target target_stdout(struct target_stdout *state)

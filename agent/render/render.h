@@ -9,4 +9,6 @@
 struct render_config {
 	struct nrt_config nrt;     /* the object */
 	struct hints_config hints; /* the Node's annotations and labels */
+	bool others_nrt;           /* the object is another exporter's to write */
+	bool numatopology;         /* Volcano's object too */
 };

@@ -54,9 +54,11 @@
 #define AGENT_OK  "ok    identity       system:serviceaccount:nrtd:nrtd\n"
 #define RIGHTS_OK \
 	"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch\n"
-#define NODE_OK   "ok    Node           'node-a' is registered\n"
-#define NOT_TRIED "note  dry run        not tried: it needs what is missing above\n"
-#define REMEDY    "                     remedy: "
+#define NODE_OK      "ok    Node           'node-a' is registered\n"
+#define DRY_OK       "ok    dry run        the API server would take the object and the Node's annotations\n"
+#define EXPORTERS_OK "ok    exporters      nobody else writes this node's object\n"
+#define NOT_TRIED    "note  dry run        not tried: it needs what is missing above\n"
+#define REMEDY       "                     remedy: "
 
 /* Replace what differs from run to run: the URL by URL, the time that an answer took by N. */
 static void mask(const char *text, const char *url, struct strbuf *out)
@@ -87,12 +89,12 @@ static void check_with(const struct api_answer *script, size_t n, struct api_ser
 		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\"},\"attributes\":[{"
 		"\"name\":\"nrtd.dev/content-hash\",\"value\":\"0123\"}]}";
 	char url[64];
-	const struct credentials_options who = {.api_server = url};
+	const struct check_config config = {.observe.node_name = "node-a", .credentials.api_server = url};
 
 	assert_int_equal(json_parse(object, strlen(object), &nrt, NULL), 0);
 	api_server_start(s, script, n);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", s->port);
-	check_api_server(&who, "node-a", &nrt, report);
+	check_api_server(&config, &nrt, report);
 	api_server_stop(s);
 	assert_int_equal(report->error, 0);
 	check_report_text(report, &text);
@@ -118,7 +120,7 @@ static void expect(
 static void nothing_stops_it(void **state)
 {
 	static const struct api_answer script[] = {
-		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN};
+		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, TAKEN};
 	static const struct {
 		size_t at;
 		const char *method, *url, *body;
@@ -146,15 +148,14 @@ static void nothing_stops_it(void **state)
 
 	(void)state;
 	check_with(script, ARRAY_SIZE(script), &s, &report, &text);
-	test_assert_text("text", text.text,
-		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK
-		"ok    dry run        the API server would take the object and the Node's annotations\n");
+	test_assert_text("text", text.text, BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK DRY_OK EXPORTERS_OK);
 	assert_int_equal(s.n_requests, ARRAY_SIZE(script));
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
 		test_assert_text("method", s.method[requests[i].at], requests[i].method);
 		test_assert_text("url", s.url[requests[i].at], requests[i].url);
 		test_assert_text("body", s.body[requests[i].at], requests[i].body);
 	}
+	test_assert_text("url", s.url[12], s.url[10]);
 	/* What must not change anything there. */
 	for (size_t at = 10; at < 12; at++)
 		test_assert_text("dry run", s.dry_run[at], "All");
@@ -177,7 +178,6 @@ static void pods_that_require_a_label_are_named(void **state)
 #define OURS                  "nrtd.dev/max-exclusive-cpus.1-numa"
 #define UP_TO_NODE            VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, LABELLED
 #define FOUND                 BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK
-#define DRY_OK                "ok    dry run        the API server would take the object and the Node's annotations\n"
 	static const struct api_answer some[] = {UP_TO_NODE,
 		{.status = 200,
 			.body = "{\"metadata\":{\"continue\":\"next-1\"},\"items\":[" POD(
@@ -189,23 +189,25 @@ static void pods_that_require_a_label_are_named(void **state)
 		{.status = 200,
 			.body = "{\"items\":[" POD("two", "\"nodeSelector\":{\"" OURS "\":\"4\"}") "," POD(
 				"bare", "") "]}"},
-		TAKEN, TAKEN, {.status = 0}};
+		TAKEN, TAKEN, TAKEN, {.status = 0}};
 	static const struct api_answer none[] = {UP_TO_NODE,
-		{.status = 200, .body = "{\"items\":[" POD("bare", "") "]}"}, TAKEN, TAKEN, {.status = 0}};
+		{.status = 200, .body = "{\"items\":[" POD("bare", "") "]}"}, TAKEN, TAKEN, TAKEN,
+		{.status = 0}};
 	static const struct api_answer unseen[] = {
-		UP_TO_NODE, SAYS(403, "pods is forbidden"), TAKEN, TAKEN, {.status = 0}};
+		UP_TO_NODE, SAYS(403, "pods is forbidden"), TAKEN, TAKEN, TAKEN, {.status = 0}};
 
 	(void)state;
 	expect("some", some, CHECK_WARN,
 		FOUND
 		"warn  affinity       2 pods require nrtd's labels: d/one, d/two\n" REMEDY
 		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have "
-		"lowered a label that they require\n" DRY_OK);
-	expect("none", none, CHECK_NOTE, FOUND "ok    affinity       no pod requires nrtd's labels\n" DRY_OK);
+		"lowered a label that they require\n" DRY_OK EXPORTERS_OK);
+	expect("none", none, CHECK_NOTE,
+		FOUND "ok    affinity       no pod requires nrtd's labels\n" DRY_OK EXPORTERS_OK);
 	expect("unseen", unseen, CHECK_NOTE,
 		FOUND
 		"note  affinity       the Node's pods cannot be listed: whether one requires nrtd's labels is "
-		"not known\n" DRY_OK);
+		"not known\n" DRY_OK EXPORTERS_OK);
 }
 
 static void missing_rights_are_named(void **state)
@@ -230,7 +232,7 @@ static void missing_rights_are_named(void **state)
 	static const struct api_answer jane[] = {
 		VERSION, CRD, WHO("jane", "b"), YES, YES, YES, YES, YES, NO, NODE, {0}};
 	static const struct api_answer cleanup[] = {
-		VERSION, CRD, AGENT, YES, YES, YES, NO, YES, YES, NODE, TAKEN, TAKEN, {0}};
+		VERSION, CRD, AGENT, YES, YES, YES, NO, YES, YES, NODE, TAKEN, TAKEN, TAKEN, {0}};
 
 	(void)state;
 	expect("an agent", agent, CHECK_FAIL, BEGIN CRD_OK AGENT_OK ALL_MISSING(RBAC, RBAC) NOT_TRIED);
@@ -243,8 +245,40 @@ static void missing_rights_are_named(void **state)
 	expect("what only --cleanup needs", cleanup, CHECK_NOTE,
 		BEGIN CRD_OK AGENT_OK MISSING("note", "delete", NRTS, "nrtd run --cleanup",
 			RBAC) "ok    right          noderesourcetopologies: create, patch, get; nodes: get, "
-			      "patch\n" NODE_OK "ok    dry run        the API server would take the object "
-			      "and the Node's annotations\n");
+			      "patch\n" NODE_OK DRY_OK EXPORTERS_OK);
+}
+
+static void other_exporters_are_named(void **state)
+{
+#define WRITTEN_BY(manager)                                                                                \
+	{                                                                                                  \
+		.status = 200,                                                                             \
+		.body = "{\"metadata\":{\"managedFields\":[{\"manager\":\"nrtd\",\"operation\":\"Apply\"," \
+			"\"fieldsV1\":{\"f:attributes\":{}}},{\"manager\":\"" manager "\",\"operation\":"  \
+			"\"Update\",\"fieldsV1\":{\"f:zones\":{}}}]}}"                                     \
+	}
+#define WITH(manager)                                                                               \
+	VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, WRITTEN_BY(manager), \
+	{                                                                                           \
+		0                                                                                   \
+	}
+#define NAMED(manager)                                                                  \
+	BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK DRY_OK "warn  exporters      '" manager \
+						       "' has written this node's object\n" REMEDY
+	static const struct api_answer koordlet[] = {WITH("koordlet")};
+	static const struct api_answer nfd[] = {WITH("node-feature-discovery-topology-updater")};
+	static const struct api_answer rte[] = {WITH("resource-topology-exporter")};
+	static const struct api_answer somebody[] = {WITH("kubectl-edit")};
+
+	(void)state;
+	expect("koordlet", koordlet, CHECK_WARN,
+		NAMED("koordlet") "that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false\n");
+	expect("nfd", nfd, CHECK_WARN,
+		NAMED("node-feature-discovery-topology-updater") "that is NFD's: uninstall its topology-updater (in its chart topologyUpdater.enable=false)\n");
+	expect("rte", rte, CHECK_WARN,
+		NAMED("resource-topology-exporter") "uninstall the resource-topology-exporter\n");
+	expect("somebody", somebody, CHECK_WARN,
+		NAMED("kubectl-edit") "if it still runs, stop it: of two exporters of one object each overwrites the other\n");
 }
 
 static void what_is_not_there_is_named(void **state)
@@ -363,10 +397,10 @@ static void without_credentials_it_is_a_note(void **state)
 	CLEANUP(check_report_release) struct check_report report = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const struct credentials_options who = {0};
+	const struct check_config config = {.observe.node_name = "node-a"};
 
 	(void)state;
-	check_api_server(&who, "node-a", NULL, &report);
+	check_api_server(&config, NULL, &report);
 	assert_int_equal(check_report_level(&report), CHECK_NOTE);
 	assert_int_equal(check_report_doc(&report, &doc), 0);
 	assert_int_equal(json_print_compact(&doc, &text), 0);
@@ -385,6 +419,7 @@ int main(void)
 		cmocka_unit_test(nothing_stops_it),
 		cmocka_unit_test(pods_that_require_a_label_are_named),
 		cmocka_unit_test(missing_rights_are_named),
+		cmocka_unit_test(other_exporters_are_named),
 		cmocka_unit_test(what_is_not_there_is_named),
 		cmocka_unit_test(what_is_no_api_server_is_told),
 		cmocka_unit_test(the_clock_is_compared),

@@ -19,108 +19,9 @@
 #include "agent/publish/publish_answer.h"
 #include "agent/publish/publish_doc.h"
 #include "common/cleanup.h"
-#include "tests/lib/api_server.h"
+#include "tests/lib/publisher_bench.h"
 
 #define STILL_NAME "still.invalid"
-
-/* What a test holds: the server and a publisher that speaks to it. */
-struct bench {
-	struct api_server server;
-	struct credentials *credentials;
-	struct api_client *client;
-	struct publisher *publisher;
-	atomic_bool cancel;
-	uint64_t random;
-	uint64_t now_ms, took_ms; /* of the call under way, and what its requests take */
-	char url[64];
-};
-
-static uint64_t given_random(void *data)
-{
-	return ((const struct bench *)data)->random;
-}
-
-static uint64_t given_clock(void *data)
-{
-	const struct bench *b = data;
-
-	return b->now_ms + b->took_ms;
-}
-
-static void bench_open(struct bench *b, const struct api_answer *script, size_t n)
-{
-	/* Little time only where an answer is to come too late: under valgrind everything is slow. */
-	struct api_client_options options = {
-		.total_ms = script->delay_ms ? 500 : 30000, .reply_max = 10000, .cancel = &b->cancel};
-	struct publisher_options publisher = {.node_name = "node-a",
-		.random = given_random,
-		.random_data = b,
-		.clock = given_clock,
-		.clock_data = b};
-	struct credentials_options credentials = {.api_server = b->url};
-	struct err err = {""};
-
-	*b = (struct bench){0};
-	api_server_start(&b->server, script, n);
-	snprintf(b->url, sizeof(b->url), "http://127.0.0.1:%u", b->server.port);
-	unsetenv("KUBECONFIG");
-	unsetenv("KUBERNETES_SERVICE_HOST");
-	setenv("NO_PROXY", "*", 1);
-	if (credentials_new(&credentials, &b->credentials, &err) < 0 ||
-		api_client_new(b->credentials, &options, &b->client, &err) < 0 ||
-		publisher_new(b->client, &publisher, &b->publisher, &err) < 0)
-		fail_msg("%s", err.text);
-}
-
-static void bench_close(struct bench *b)
-{
-	publisher_free(b->publisher);
-	api_client_free(b->client);
-	credentials_free(b->credentials);
-	api_server_stop(&b->server);
-}
-
-#define NODE(uid, annotations) \
-	"{\"kind\":\"Node\",\"metadata\":{\"uid\":\"" uid "\",\"annotations\":{" annotations "}}}"
-#define STATUS(message) "{\"kind\":\"Status\",\"message\":\"" message "\"}"
-
-static struct doc parsed(const char *text)
-{
-	struct doc d = DOC_INIT;
-	struct err err = {""};
-
-	if (json_parse(text, strlen(text), &d, &err) < 0)
-		fail_msg("%s: %s", text, err.text);
-	return d;
-}
-
-/* One call with an object of this content hash and these annotations. */
-static int publish(struct bench *b, const char *hash, const char *annotations, uint64_t now_ms,
-	struct publish_result *ret, struct err *err)
-{
-	CLEANUP(doc_release)
-	struct doc nrt = parsed("{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\"}}");
-	CLEANUP(doc_release) struct doc map = parsed(annotations ? annotations : "{}");
-	struct publish_request request = {
-		.nrt = &nrt, .content_hash = hash, .annotations = annotations ? &map : NULL};
-
-	b->now_ms = now_ms;
-	return publisher_publish(b->publisher, &request, now_ms, ret, err);
-}
-
-static void expect(struct bench *b, const char *hash, uint64_t now_ms, int r, enum publish_outcome nrt,
-	enum publish_outcome node, uint64_t again_ms)
-{
-	struct publish_result result;
-	struct err err = {""};
-	int got = publish(b, hash, NULL, now_ms, &result, &err);
-
-	if (got != r || result.nrt != nrt || result.node != node || result.call_again_ms != again_ms)
-		fail_msg("at %llu: %d nrt=%s node=%s again=%llu %s", (unsigned long long)now_ms, got,
-			publish_outcome_names[result.nrt], publish_outcome_names[result.node],
-			(unsigned long long)result.call_again_ms, err.text);
-	assert_true(got == 0 || err.text[0]);
-}
 
 /* ---- tests */
 
@@ -128,6 +29,7 @@ static void requests_are_as_agreed(void **state)
 {
 	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "\"nrtd.dev/old\":\"1\",\"a/b\":\"2\"")},
+		{.status = 404, .body = STATUS("no such object")},
 		{.status = 201, .body = "{}"},
 		{.status = 200,
 			.body = NODE("u1", "\"nrtd.dev/new\":\"2\",\"nrtd.dev/content-hash\":\"h1\"")},
@@ -138,26 +40,29 @@ static void requests_are_as_agreed(void **state)
 
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
-	assert_int_equal(publish(&b, "h1", "{\"nrtd.dev/new\":\"2\"}", 1000, &result, &err), 0);
+	assert_int_equal(bench_publish(&b, "h1", "{\"nrtd.dev/new\":\"2\"}", 1000, &result, &err), 0);
 	assert_true(result.current);
 	assert_int_equal(result.nrt, PUBLISH_WRITTEN);
-	assert_int_equal(b.server.n_requests, 3);
+	assert_int_equal(b.server.n_requests, 4);
 	assert_string_equal(b.server.method[0], "GET");
 	assert_string_equal(b.server.url[0], "/api/v1/nodes/node-a");
-	assert_string_equal(b.server.method[1], "PATCH");
+	assert_string_equal(b.server.method[1], "GET");
 	assert_string_equal(
 		b.server.url[1], "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a");
-	assert_string_equal(b.server.type[1], "application/apply-patch+yaml");
-	assert_string_equal(b.server.body[1],
+	assert_string_equal(b.server.method[2], "PATCH");
+	assert_string_equal(
+		b.server.url[2], "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a");
+	assert_string_equal(b.server.type[2], "application/apply-patch+yaml");
+	assert_string_equal(b.server.body[2],
 		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\",\"ownerReferences\":[{"
 		"\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"node-a\",\"uid\":\"u1\"}]}}");
-	assert_string_equal(b.server.type[2], "application/merge-patch+json");
-	assert_string_equal(b.server.body[2],
+	assert_string_equal(b.server.type[3], "application/merge-patch+json");
+	assert_string_equal(b.server.body[3],
 		"{\"metadata\":{\"annotations\":{\"nrtd.dev/new\":\"2\",\"nrtd.dev/content-hash\":\"h1\","
 		"\"nrtd.dev/old\":null},\"uid\":\"u1\"}}");
 	assert_string_equal(b.server.agent, "nrtd/" NRTD_VERSION);
-	assert_int_equal(publish(&b, "h1", "{\"nrtd.dev/new\":\"2\"}", 2000, &result, &err), 0);
-	assert_int_equal(b.server.n_requests, 3);
+	assert_int_equal(bench_publish(&b, "h1", "{\"nrtd.dev/new\":\"2\"}", 2000, &result, &err), 0);
+	assert_int_equal(b.server.n_requests, 4);
 	assert_int_equal(result.nrt, PUBLISH_UNCHANGED);
 	bench_close(&b);
 }
@@ -170,15 +75,16 @@ static void hints_are_for_the_nodes_kubelet(void **state)
 		{.status = 200,
 			.body = "{\"metadata\":{\"uid\":\"u1\"},\"status\":{\"nodeInfo\":{\"kubeletVersion\":"
 				"\"v1.35.4\"}}}"},
+		{.status = 404, .body = STATUS("no such object")},
 		{.status = 201, .body = "{}"},
 		{.status = 200,
 			.body = NODE("u1", "\"nrtd.dev/new\":\"2\",\"nrtd.dev/content-hash\":\"h1\"")},
 		{.status = 200,
 			.body = NODE("u1", "\"nrtd.dev/new\":\"3\",\"nrtd.dev/content-hash\":\"h1\"")},
 	};
-	CLEANUP(doc_release) struct doc nrt = parsed("{\"metadata\":{\"name\":\"node-a\"}}");
-	CLEANUP(doc_release) struct doc map = parsed("{\"nrtd.dev/new\":\"2\"}");
-	CLEANUP(doc_release) struct doc newer = parsed("{\"nrtd.dev/new\":\"3\"}");
+	CLEANUP(doc_release) struct doc nrt = bench_doc("{\"metadata\":{\"name\":\"node-a\"}}");
+	CLEANUP(doc_release) struct doc map = bench_doc("{\"nrtd.dev/new\":\"2\"}");
+	CLEANUP(doc_release) struct doc newer = bench_doc("{\"nrtd.dev/new\":\"3\"}");
 	struct publish_request request = {
 		.nrt = &nrt, .content_hash = "h1", .annotations = &map, .kubelet_minor = 36};
 	struct bench b;
@@ -193,7 +99,7 @@ static void hints_are_for_the_nodes_kubelet(void **state)
 	assert_int_equal(result.kubelet_minor, 35);
 	assert_int_equal(result.call_again_ms, 1000);
 	assert_false(result.current);
-	assert_int_equal(b.server.n_requests, 2);
+	assert_int_equal(b.server.n_requests, 3);
 	request.kubelet_minor = 35;
 	assert_int_equal(publisher_publish(b.publisher, &request, 1001, &result, &err), 0);
 	assert_int_equal(result.node, PUBLISH_WRITTEN);
@@ -217,7 +123,7 @@ static void keys_of_others_are_refused(void **state)
 
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
-	assert_int_equal(publish(&b, "h1", "{\"example.com/a\":\"2\"}", 1000, &result, &err), -EBADMSG);
+	assert_int_equal(bench_publish(&b, "h1", "{\"example.com/a\":\"2\"}", 1000, &result, &err), -EBADMSG);
 	assert_string_equal(err.text, "'example.com/a' is not a text under nrtd.dev/");
 	assert_true(result.call_again_ms > 1000);
 	bench_close(&b);
@@ -227,6 +133,7 @@ static void failures_are_retried_with_the_newest_state(void **state)
 {
 	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "")},
+		{.status = 404, .body = STATUS("no such object")},
 		{.status = 429, .body = STATUS("slow down"), .retry_after = "7"},
 		{.status = 503, .body = "<html>bad gateway</html>"},
 		{.status = 409, .body = STATUS("again")},
@@ -238,13 +145,13 @@ static void failures_are_retried_with_the_newest_state(void **state)
 	bench_open(&b, script, ARRAY_SIZE(script));
 	b.random = 99;
 	/* The node is read; the first refresh is due at 600000 - 99 from the first call. */
-	expect(&b, "h1", 1000, -EBUSY, PUBLISH_THROTTLED, PUBLISH_DEFERRED, 1000 + 7000 + 100);
-	expect(&b, "h2", 8099, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 8100);
-	expect(&b, "h2", 8100, -EIO, PUBLISH_SERVER_ERROR, PUBLISH_DEFERRED, 8200);
-	expect(&b, "h3", 8200, -EAGAIN, PUBLISH_CONFLICT, PUBLISH_DEFERRED, 8300);
-	expect(&b, "h4", 8300, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 600901);
-	expect(&b, "h4", 8301, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 600901);
-	assert_int_equal(b.server.n_requests, 5);
+	bench_expect(&b, "h1", 1000, -EBUSY, PUBLISH_THROTTLED, PUBLISH_DEFERRED, 1000 + 7000 + 100);
+	bench_expect(&b, "h2", 8099, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 8100);
+	bench_expect(&b, "h2", 8100, -EIO, PUBLISH_SERVER_ERROR, PUBLISH_DEFERRED, 8200);
+	bench_expect(&b, "h3", 8200, -EAGAIN, PUBLISH_CONFLICT, PUBLISH_DEFERRED, 8300);
+	bench_expect(&b, "h4", 8300, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 600901);
+	bench_expect(&b, "h4", 8301, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 600901);
+	assert_int_equal(b.server.n_requests, 6);
 	bench_close(&b);
 }
 
@@ -253,6 +160,7 @@ static void a_backoff_begins_when_the_attempt_ends(void **state)
 {
 	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "")},
+		{.status = 404, .body = STATUS("no such object")},
 		{.status = 504, .body = STATUS("late")},
 		{.status = 429, .body = STATUS("slow down"), .retry_after = "7"},
 	};
@@ -262,9 +170,10 @@ static void a_backoff_begins_when_the_attempt_ends(void **state)
 	bench_open(&b, script, ARRAY_SIZE(script));
 	b.random = 99;
 	b.took_ms = 10000;
-	expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_TIMEOUT, PUBLISH_DEFERRED, 1000 + 10000 + 100);
-	expect(&b, "h1", 11099, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 11100);
-	expect(&b, "h1", 11100, -EBUSY, PUBLISH_THROTTLED, PUBLISH_DEFERRED, 11100 + 10000 + 7000 + 100);
+	bench_expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_TIMEOUT, PUBLISH_DEFERRED, 1000 + 10000 + 100);
+	bench_expect(&b, "h1", 11099, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 11100);
+	bench_expect(
+		&b, "h1", 11100, -EBUSY, PUBLISH_THROTTLED, PUBLISH_DEFERRED, 11100 + 10000 + 7000 + 100);
 	bench_close(&b);
 }
 
@@ -273,9 +182,9 @@ static void writes_have_a_budget(void **state)
 {
 	static const struct api_answer script[] = {
 		[0] = {.status = 200, .body = NODE("u1", "")},
-		[1] = {.status = 200, .body = "{}"}, /* the object */
-		[2 ... 14] = {.status = 200, .body = NODE("u1", "")},
-		[15 ... 16] = {.status = 200, .body = "{}"}, /* the object again, with nothing for the Node */
+		[1 ... 2] = {.status = 200, .body = "{}"}, /* the object */
+		[3 ... 15] = {.status = 200, .body = NODE("u1", "")},
+		[16 ... 17] = {.status = 200, .body = "{}"}, /* the object again, with nothing for the Node */
 	};
 	struct bench b;
 	struct publish_result result;
@@ -283,15 +192,16 @@ static void writes_have_a_budget(void **state)
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
 	for (int i = 0; i < 14; i++) {
-		assert_int_equal(
-			publish(&b, "h1", "{\"nrtd.dev/a\":\"b\"}", i < 13 ? 1000 : 6000, &result, NULL), 0);
+		assert_int_equal(bench_publish(&b, "h1", "{\"nrtd.dev/a\":\"b\"}", i < 13 ? 1000 : 6000,
+					 &result, NULL),
+			0);
 		assert_int_equal(result.node, i == 12 ? PUBLISH_DEFERRED : PUBLISH_WRITTEN);
 		if (i == 12)
 			assert_int_equal(result.call_again_ms, 6000);
 	}
-	expect(&b, "h2", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
-	expect(&b, "h3", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
-	expect(&b, "h4", 6000, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 6500);
+	bench_expect(&b, "h2", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	bench_expect(&b, "h3", 6000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	bench_expect(&b, "h4", 6000, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 6500);
 	bench_close(&b);
 }
 
@@ -305,16 +215,10 @@ static void a_node_has_as_many_writes_at_once_as_it_may(void **state)
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
 	for (unsigned burst = 1; burst <= 7; burst += 2) {
-		struct publisher_options options = {.node_name = "node-a",
-			.node_interval_ms = 3000,
-			.node_burst = burst,
-			.random = given_random,
-			.random_data = &b};
-
-		publisher_freep(&b.publisher);
-		assert_int_equal(publisher_new(b.client, &options, &b.publisher, NULL), 0);
+		bench_renew(&b, (struct publisher_options){.node_interval_ms = 3000, .node_burst = burst});
 		for (unsigned i = 0; i <= burst; i++) {
-			assert_int_equal(publish(&b, "h1", "{\"nrtd.dev/a\":\"b\"}", 1000, &result, NULL), 0);
+			assert_int_equal(
+				bench_publish(&b, "h1", "{\"nrtd.dev/a\":\"b\"}", 1000, &result, NULL), 0);
 			assert_int_equal(result.node, i < burst ? PUBLISH_WRITTEN : PUBLISH_DEFERRED);
 		}
 		assert_int_equal(result.call_again_ms, 4000);
@@ -331,20 +235,14 @@ static void nodes_that_start_together_do_not_refresh_together(void **state)
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
 	for (uint64_t i = 0; i < 10; i++) {
-		struct publisher_options options = {.node_name = "node-a",
-			.random = given_random,
-			.random_data = &b,
-			.clock = given_clock,
-			.clock_data = &b};
 		uint64_t first = 1000 + 600000 - i * 60000;
 
-		publisher_freep(&b.publisher);
-		assert_int_equal(publisher_new(b.client, &options, &b.publisher, NULL), 0);
+		bench_renew(&b, (struct publisher_options){0});
 		b.random = 600000 * 1000 + i * 60000;
-		expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, first);
-		expect(&b, "h1", first - 1, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, first);
+		bench_expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, first);
+		bench_expect(&b, "h1", first - 1, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, first);
 		b.random = 60000;
-		expect(&b, "h1", first, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, first + 600000);
+		bench_expect(&b, "h1", first, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, first + 600000);
 	}
 	bench_close(&b);
 }
@@ -354,6 +252,7 @@ static void a_server_that_is_away_is_asked_once(void **state)
 {
 	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "")},
+		{.status = 404, .body = STATUS("no such object")},
 		{.status = 200, .body = "{}"},
 		{.status = 429,
 			.body = STATUS("slow down"),
@@ -366,16 +265,16 @@ static void a_server_that_is_away_is_asked_once(void **state)
 
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
-	expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
-	expect(&b, "h1", 601000, -EBUSY, PUBLISH_DEFERRED, PUBLISH_THROTTLED, 608001);
-	expect(&b, "h2", 602000, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 608001);
-	assert_int_equal(b.server.n_requests, 3);
-	expect(&b, "h2", 608001, -EIO, PUBLISH_WRITTEN, PUBLISH_SERVER_ERROR, 608002);
-	expect(&b, "h2", 608002, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 1141000);
-	assert_int_equal(b.server.n_requests, 6);
+	bench_expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	bench_expect(&b, "h1", 601000, -EBUSY, PUBLISH_DEFERRED, PUBLISH_THROTTLED, 608001);
+	bench_expect(&b, "h2", 602000, 0, PUBLISH_DEFERRED, PUBLISH_DEFERRED, 608001);
+	assert_int_equal(b.server.n_requests, 4);
+	bench_expect(&b, "h2", 608001, -EIO, PUBLISH_WRITTEN, PUBLISH_SERVER_ERROR, 608002);
+	bench_expect(&b, "h2", 608002, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 1141000);
+	assert_int_equal(b.server.n_requests, 7);
 	api_server_stop(&b.server);
-	expect(&b, "h3", 610000, -ECONNREFUSED, PUBLISH_UNREACHABLE, PUBLISH_DEFERRED, 610001);
-	expect(&b, "h3", 1141000, -ECONNREFUSED, PUBLISH_DEFERRED, PUBLISH_UNREACHABLE, 1141001);
+	bench_expect(&b, "h3", 610000, -ECONNREFUSED, PUBLISH_UNREACHABLE, PUBLISH_DEFERRED, 610001);
+	bench_expect(&b, "h3", 1141000, -ECONNREFUSED, PUBLISH_DEFERRED, PUBLISH_UNREACHABLE, 1141001);
 	bench_close(&b);
 }
 
@@ -387,14 +286,14 @@ static void no_answer_is_told_apart(void **state)
 
 	(void)state;
 	bench_open(&b, slow, 1);
-	expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_DEFERRED, PUBLISH_TIMEOUT, 1001);
+	bench_expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_DEFERRED, PUBLISH_TIMEOUT, 1001);
 	api_server_stop(&b.server);
-	expect(&b, "h1", 2000, -ECONNREFUSED, PUBLISH_DEFERRED, PUBLISH_UNREACHABLE, 2001);
+	bench_expect(&b, "h1", 2000, -ECONNREFUSED, PUBLISH_DEFERRED, PUBLISH_UNREACHABLE, 2001);
 	b.cancel = true;
-	expect(&b, "h1", 3000, -ECANCELED, PUBLISH_DEFERRED, PUBLISH_CANCELLED, 3001);
+	bench_expect(&b, "h1", 3000, -ECANCELED, PUBLISH_DEFERRED, PUBLISH_CANCELLED, 3001);
 	bench_close(&b);
 	bench_open(&b, large, 1);
-	expect(&b, "h1", 1000, -EBADMSG, PUBLISH_DEFERRED, PUBLISH_FAILED, 1001);
+	bench_expect(&b, "h1", 1000, -EBADMSG, PUBLISH_DEFERRED, PUBLISH_FAILED, 1001);
 	bench_close(&b);
 }
 
@@ -497,6 +396,9 @@ static void answers_say_what_to_do(void **state)
 			"does not accept the credentials (401: Unauthorized)"},
 		{PUBLISH_NRT, 403, STATUS("cannot patch"), PUBLISH_FORBIDDEN,
 			"apply packaging/kubernetes/rbac.yaml: cannot patch"},
+		{PUBLISH_NRT, 403,
+			STATUS("create not allowed while custom resource definition is terminating"),
+			PUBLISH_NOT_FOUND, "apply the CRD"},
 		{PUBLISH_NODE, 422, STATUS("ValidatingAdmissionPolicy 'p' denied"), PUBLISH_FORBIDDEN,
 			"an admission policy refuses the Node"},
 		{PUBLISH_NODE, 422, STATUS("metadata.uid: immutable"), PUBLISH_CONFLICT, "was replaced"},
@@ -526,17 +428,19 @@ static void a_node_created_anew_gets_the_object_anew(void **state)
 {
 	static const struct api_answer script[] = {
 		{.status = 200, .body = NODE("u1", "")},
+		{.status = 404, .body = STATUS("no such object")},
 		{.status = 200, .body = "{}"},
 		{.status = 200, .body = NODE("u2", "")}, /* at the refresh */
+		{.status = 404, .body = STATUS("no such object")},
 		{.status = 200, .body = "{}"},
 	};
 	struct bench b;
 
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
-	expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
-	expect(&b, "h1", 601000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 1141000);
-	assert_non_null(strstr(b.server.body[3], "\"uid\":\"u2\""));
+	bench_expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	bench_expect(&b, "h1", 601000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 1141000);
+	assert_non_null(strstr(b.server.body[5], "\"uid\":\"u2\""));
 	bench_close(&b);
 }
 
