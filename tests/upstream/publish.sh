@@ -9,6 +9,9 @@ B=${B:-build}
 dir=$1
 object=/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a
 node=/api/v1/nodes/node-a
+old_object=/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies/node-a
+volcano=/apis/nodeinfo.volcano.sh/v1alpha1/numatopologies
+definition='{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"numatopologies.nodeinfo.volcano.sh"},"spec":{"group":"nodeinfo.volcano.sh","scope":"Cluster","names":{"kind":"Numatopology","plural":"numatopologies"},"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}'
 crd=/apis/apiextensions.k8s.io/v1/customresourcedefinitions/noderesourcetopologies.topology.node.k8s.io
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -23,6 +26,8 @@ dump() { # dump FILE OPTION...: an object of this machine
 }
 dump "$work/one.json" --topology-manager-policy restricted --topology-manager-scope pod
 dump "$work/two.json" --topology-manager-policy best-effort --topology-manager-scope pod
+"$B/nrtd" dump --node-name node-a -o json --what numatopology --topology-manager-policy best-effort 2>/dev/null \
+	>"$work/numatopology.json" || exit 1
 one=$(hash "$work/one.json")
 two=$(hash "$work/two.json")
 
@@ -111,7 +116,7 @@ publish nrtd.dev/fit-hints=z
 -> nrt=unchanged node=unchanged current again=+540000
 advance 540000
 publish nrtd.dev/fit-hints=z
--> nrt=written node=written current again=+540000
+-> nrt=written node=written current again=+15000
 show $object zones 0 name
 -> "node-0"
 show $node metadata annotations nrtd.dev/fit-hints
@@ -126,9 +131,106 @@ until 404 GET $object
 -> 404
 advance 540000
 publish nrtd.dev/fit-hints=z
--> nrt=written node=unchanged current again=+540000
+-> nrt=written node=unchanged current again=+15000
 show $object metadata ownerReferences 0 name
 -> "node-a"
+END
+
+steps "another exporter's rewrites are repaired once, then nrtd gives way until the refresh" "$agent" node-a <<END
+nrt $work/one.json
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=unchanged current again=+540000
+request PATCH $object?fieldManager=kubectl application/merge-patch+json {"metadata":{"labels":{"a":"b"}}}
+-> 200
+advance 1000
+nrt $work/two.json
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=written current again=+539000
+request PATCH $object?fieldManager=koordlet application/merge-patch+json {"zones":[]}
+-> 200
+advance 1000
+nrt $work/one.json
+publish nrtd.dev/fit-hints=z
+-> nrt=written node=written current again=+15000
+request PATCH $object?fieldManager=koordlet application/merge-patch+json {"zones":[]}
+-> 200
+advance 15000
+publish nrtd.dev/fit-hints=y
+-> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd gives way until the next refresh; only one of them should run (nrtd(8), OTHER EXPORTERS)
+version $object
+-> new version
+nrt $work/two.json
+publish nrtd.dev/fit-hints=y
+-> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd gives way until the next refresh; only one of them should run (nrtd(8), OTHER EXPORTERS)
+version $object
+-> same version
+show $object zones
+-> []
+advance 523000
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged current again=+15000
+show $object zones 0 name
+-> "node-0"
+advance 15000
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=unchanged current again=+15000
+advance 525000
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged current again=+540000
+END
+
+# A client of the older version knows no attributes.
+steps "an update by version v1alpha1 takes the attributes, and they are written again" "$agent" node-a <<END
+nrt $work/two.json
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged current again=+540000
+request PATCH $old_object?fieldManager=koordlet application/merge-patch+json {"metadata":{"labels":{"a":"c"}}}
+-> 200
+show $object attributes
+-> absent
+advance 540000
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged current again=+540000
+show $object attributes 0 name
+-> "topologyManagerPolicy"
+END
+
+steps "a Numatopology, its definition and its right" "$agent" node-a <<END
+nrt $work/two.json
+numatopology $work/numatopology.json
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged numatopology=forbidden again=+1 error: the right to write the Numatopology object of 'node-a' is missing: apply packaging/kubernetes/numatopology.yaml: numatopologies.nodeinfo.volcano.sh "node-a" is forbidden: User "system:serviceaccount:nrtd:nrtd" cannot patch resource "numatopologies" in API group "nodeinfo.volcano.sh" at the cluster scope
+END
+"$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" apply --server-side -f packaging/kubernetes/numatopology.yaml >/dev/null 2>&1 || failed=$((failed + 1))
+steps "without its definition" "$agent" node-a <<END
+nrt $work/two.json
+numatopology $work/numatopology.json
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged numatopology=not_found again=+1 error: the API server has no numatopologies of nodeinfo.volcano.sh/v1alpha1: apply the CRD of Volcano, or set --numatopology=auto
+request POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions application/json $definition
+-> 201
+until 200 GET $volcano
+-> 200
+advance 1
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=unchanged numatopology=written current again=+539999
+show $volcano/node-a spec policies TopologyManagerPolicy
+-> "best-effort"
+show $volcano/node-a metadata ownerReferences 0 name
+-> "node-a"
+version $volcano/node-a
+-> new version
+request PATCH $volcano/node-a?fieldManager=vc-exporter application/merge-patch+json {"spec":{"policies":{"TopologyManagerPolicy":"none"}}}
+-> 200
+advance 539999
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged numatopology=written current again=+15000
+show $volcano/node-a spec policies TopologyManagerPolicy
+-> "best-effort"
+cleanup
+-> clean
+until 404 GET $volcano/node-a
+-> 404
 END
 
 steps "a CRD that goes away and comes back" "$agent" node-a <<END
@@ -148,7 +250,7 @@ nrt $work/one.json
 until 200 GET /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies
 -> 200
 publish nrtd.dev/fit-hints=z
--> nrt=written node=unchanged current again=+540000
+-> nrt=written node=written current again=+540000
 END
 
 steps "a Node that is deleted and registered anew" "$agent" node-a <<END

@@ -36,7 +36,7 @@ struct side {
 struct driver {
 	struct side agent, admin;
 	struct publisher *publisher;
-	struct doc nrt;
+	struct doc nrt, numatopology; /* the second is null where there is none */
 	uint64_t now_ms;
 	char *version;
 	bool drawn; /* the first refresh's time */
@@ -74,13 +74,13 @@ static uint64_t no_jitter(void *data)
 	return first ? 60000 : 0;
 }
 
-static int load_nrt(struct driver *d, const char *path, struct err *err)
+static int load(const char *path, struct doc *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
 	int r = fs_read("", path, &text, err);
 
-	doc_release(&d->nrt);
-	return r < 0 ? r : json_parse(text.text, text.len, &d->nrt, err);
+	doc_release(ret);
+	return r < 0 ? r : json_parse(text.text, text.len, ret, err);
 }
 
 static int publish(struct driver *d, char **words, size_t n)
@@ -88,6 +88,7 @@ static int publish(struct driver *d, char **words, size_t n)
 	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
 	struct publish_request request = {
 		.nrt = &d->nrt, .content_hash = nrt_content_hash(&d->nrt), .annotations = &annotations};
+	bool numatopology = d->numatopology.kind == DOC_MAP;
 	struct publish_result result;
 	struct err err = {""};
 	int r;
@@ -99,10 +100,13 @@ static int publish(struct driver *d, char **words, size_t n)
 		if (!doc_add_string(&annotations, words[i], value))
 			return -ENOMEM;
 	}
+	request.numatopology = numatopology ? &d->numatopology : NULL;
 	r = publisher_publish(d->publisher, &request, d->now_ms, &result, &err);
-	printf("nrt=%s node=%s%s again=+%llu%s%s\n", publish_outcome_names[result.nrt],
-		publish_outcome_names[result.node], result.current ? " current" : "",
-		(unsigned long long)(result.call_again_ms - d->now_ms), r < 0 ? " error: " : "", err.text);
+	printf("nrt=%s node=%s%s%s%s again=+%llu%s%s\n", publish_outcome_names[result.nrt],
+		publish_outcome_names[result.node], numatopology ? " numatopology=" : "",
+		numatopology ? publish_outcome_names[result.numatopology] : "",
+		result.current ? " current" : "", (unsigned long long)(result.call_again_ms - d->now_ms),
+		r < 0 ? " error: " : "", err.text);
 	return 0;
 }
 
@@ -198,7 +202,9 @@ static int step(struct driver *d, char **words, size_t n, struct err *err)
 	int r = 0;
 
 	if (!strcmp(words[0], "nrt"))
-		return load_nrt(d, words[1], err);
+		return load(words[1], &d->nrt, err);
+	if (!strcmp(words[0], "numatopology"))
+		return load(words[1], &d->numatopology, err);
 	if (!strcmp(words[0], "publish"))
 		return publish(d, rest, n - 1);
 	if (!strcmp(words[0], "agent"))
@@ -218,7 +224,7 @@ static int step(struct driver *d, char **words, size_t n, struct err *err)
 	} else if (!strcmp(words[0], "forget")) {
 		publisher_forget(d->publisher);
 	} else if (!strcmp(words[0], "cleanup")) {
-		r = publisher_cleanup(d->publisher, err);
+		r = publisher_cleanup(d->publisher, d->numatopology.kind == DOC_MAP, err);
 		puts(r < 0 ? err->text : "clean");
 		return 0;
 	} else if (!strcmp(words[0], "request")) {
@@ -299,6 +305,7 @@ int main(int argc, char **argv)
 	side_close(&d.agent);
 	side_close(&d.admin);
 	doc_release(&d.nrt);
+	doc_release(&d.numatopology);
 	free(d.version);
 	return r < 0;
 }

@@ -57,6 +57,7 @@ var tests = []struct {
 	{"quiet", (*bench).quiet},
 	{"storm", (*bench).storm},
 	{"recovery", (*bench).recovery},
+	{"war", (*bench).writeWar},
 	{"memory", (*bench).memory},
 	{"idle", (*bench).idle},
 	{"scheduler", (*bench).scheduler},
