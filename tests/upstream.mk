@@ -23,6 +23,10 @@ bench-peers: all
 volcano: all
 	@B=$(B) tests/upstream/volcano.sh $(VOLCANO)
 
+.PHONY: volcano-scheduler
+volcano-scheduler: all
+	@B=$(B) tests/upstream/volcano_scheduler.sh
+
 .PHONY: outcome
 outcome: all
 	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)

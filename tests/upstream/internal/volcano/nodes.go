@@ -33,6 +33,7 @@ type Node struct {
 	Reserved                          string   `json:",omitempty"` // CPUs; "" = CPU 0
 	Held                              []string // a CPU set for each container
 	State                             string   `json:",omitempty"` // a file that is the kubelet's cpu_manager_state, instead of Held
+	Unknown                           bool     `json:",omitempty"` // no file says what containers hold
 }
 
 // Pod is a pod as far as the plugin looks.
@@ -107,6 +108,9 @@ func (m *Maker) files(one *Node) (*daemon.Node, error) {
 	node := &daemon.Node{Name: one.Name, Dir: filepath.Join(m.Dir, one.Machine), Nrtd: m.Nrtd}
 	node.Settings = []string{"--cpu-manager-policy", one.CPUManager, "--reserved-cpus", reserved, "--memory-manager-policy", "None",
 		"--topology-manager-policy", one.Policy, "--topology-manager-scope", "container"}
+	if one.Unknown {
+		return node, os.RemoveAll(node.Kubelet())
+	}
 	if one.State != "" {
 		text, err := os.ReadFile(one.State)
 		if err != nil {

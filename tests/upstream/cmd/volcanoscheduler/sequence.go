@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/cpuset"
+	"k8s.io/utils/ptr"
+	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/volcano"
+)
+
+const (
+	sequenceLabel = "sequence"
+	notByNUMA     = "cannot be assigned by numa"
+)
+
+// sequence gives the scheduler one pod after the other, all of policy restricted, on two nodes with 16 free CPUs on both
+// NUMA nodes. After each pod the objects say what it holds, as the kubelet gives it: CPUs of the lowest NUMA node that has
+// enough.
+func (b *bench) sequence(ctx context.Context) error {
+	nodes := []volcano.Node{
+		{Name: "sequence-1", Machine: "2x20", CPUManager: "static", Policy: "restricted", Reserved: "0-3,20-23"},
+		{Name: "sequence-2", Machine: "2x20", CPUManager: "static", Policy: "restricted", Reserved: "0-3,20-23"}}
+	if err := b.publish(ctx, nodes, sequenceLabel); err != nil {
+		return err
+	}
+	for i, cpus := range []int{10, 10, 10, 10, 10, 7, 6, 6} {
+		if err := b.next(ctx, nodes, i, cpus); err != nil {
+			return err
+		}
+	}
+	return b.changes(ctx, nodes)
+}
+
+// next gives the scheduler pod i, and updates the object of the node where it lands.
+func (b *bench) next(ctx context.Context, nodes []volcano.Node, i, cpus int) error {
+	pod := volcano.Pod{Containers: []string{fmt.Sprint(cpus)}, Guaranteed: true, Policy: "restricted"}
+	nrts, _, err := b.maker.Objects(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	verdicts, err := b.maker.Score(ctx, nrts, pod.Object(), 10)
+	if err != nil {
+		return err
+	}
+	var reasons []string
+	if !verdicts[nodes[0].Name].Passes && !verdicts[nodes[1].Name].Passes {
+		reasons = []string{notByNUMA}
+	}
+	name := fmt.Sprintf("%s-pod-%d", sequenceLabel, i)
+	if err := b.create(ctx, pod.Object(), name, sequenceLabel); err != nil {
+		return err
+	}
+	landed, said := b.landed(ctx, name, reasons)
+	b.check(isBest(verdicts, landed), fmt.Sprintf("sequence: pod %d, %d CPUs, goes where nrtd score says", i, cpus),
+		"it is on %q, nrtd says %+v, the scheduler says %q", landed, verdicts, said)
+	for n := range nodes {
+		if nodes[n].Name == landed {
+			nodes[n].Held = append(nodes[n].Held, b.given(&nodes[n], cpus).String())
+			return b.update(ctx, &nodes[n])
+		}
+	}
+	return b.remove(ctx, name)
+}
+
+// remove deletes the pod, which then waits no longer.
+func (b *bench) remove(ctx context.Context, name string) error {
+	return b.client.CoreV1().Pods(metav1.NamespaceDefault).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))})
+}
+
+// end removes the pods of the node.
+func (b *bench) end(ctx context.Context, node string) error {
+	list, err := b.client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if err := b.remove(ctx, list.Items[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// given are the CPUs that the kubelet would give: those of the lowest NUMA node that has enough.
+func (b *bench) given(node *volcano.Node, cpus int) cpuset.CPUSet {
+	taken, _ := cpuset.Parse(node.Reserved)
+	for _, held := range node.Held {
+		set, _ := cpuset.Parse(held)
+		taken = taken.Union(set)
+	}
+	for _, zone := range b.maker.Zones[node.Machine] {
+		if free := zone.CPUs.Difference(taken).List(); len(free) >= cpus {
+			return cpuset.New(free[:cpus]...)
+		}
+	}
+	free := daemon.All(b.maker.Zones[node.Machine]).Difference(taken).List()
+	return cpuset.New(free[:cpus]...)
+}
+
+// update writes the node's object again, and waits until the scheduler has it.
+func (b *bench) update(ctx context.Context, node *volcano.Node) error {
+	_, topologies, err := b.maker.Objects(ctx, []volcano.Node{*node})
+	if err != nil {
+		return err
+	}
+	object := &unstructured.Unstructured{}
+	if err := json.Unmarshal(topologies[0], &object.Object); err != nil {
+		return err
+	}
+	before := b.taken(node.Name)
+	if _, err := b.apply.Apply(ctx, object); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		return b.taken(node.Name) > before, nil
+	})
+}
+
+// taken is how often the scheduler has logged that it has taken in the node's object.
+func (b *bench) taken(node string) int {
+	log, _ := os.ReadFile(b.log)
+	return bytes.Count(log, []byte("on node["+node+"] into cache"))
+}
+
+// changes shows that the scheduler follows an object: a pod that waits goes to the node whose pods end, one that wants a
+// policy stays away from a node whose free CPUs are not known, and goes there when they are.
+func (b *bench) changes(ctx context.Context, nodes []volcano.Node) error {
+	pod := volcano.Pod{Containers: []string{"16"}, Guaranteed: true, Policy: "restricted"}
+	for i, step := range []struct {
+		name   string
+		change func(node *volcano.Node)
+		lands  bool
+	}{
+		{"pods have ended", func(node *volcano.Node) { node.Held = nil }, true},
+		{"what is free is not known", func(node *volcano.Node) { node.Unknown = true }, false},
+		{"it is known again", func(node *volcano.Node) { node.Unknown = false }, true},
+	} {
+		if err := b.end(ctx, nodes[0].Name); err != nil {
+			return err
+		}
+		step.change(&nodes[0])
+		if err := b.update(ctx, &nodes[0]); err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s-change-%d", sequenceLabel, i)
+		if err := b.create(ctx, pod.Object(), name, sequenceLabel); err != nil {
+			return err
+		}
+		var reasons []string
+		if !step.lands {
+			reasons = []string{"cpu allocatable map is empty"}
+		}
+		landed, said := b.landed(ctx, name, reasons)
+		b.check((landed == nodes[0].Name) == step.lands, "sequence: "+step.name, "the pod is on %q, the scheduler says %q", landed, said)
+		if landed == "" {
+			if err := b.remove(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# volcano_scheduler.sh [OPTION...]: the whole scheduler of Volcano 1.15 on a real API server, with the Numatopology objects of
+# `nrtd dump`: each pod of testdata/volcano/examples.yaml goes where the document and `nrtd score --strategy Volcano` say, and
+# so do pods that come one after the other while the objects change. OPTIONs are those of cmd/volcanoscheduler. B names the
+# build folder. When something fails the last lines of the scheduler's log are printed.
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+here=tests/upstream
+$here/build.sh controlplane volcanoscheduler && $here/volcano/build.sh scheduler
+. tests/upstream/work.sh
+volcano=$(cd $here/volcano && GOFLAGS=-modfile=1.15.mod go list -m -f '{{.Dir}}' volcano.sh/volcano) || exit 1
+tests/fixtures/machines/make.sh "$work/machines" seed-2s-32cpu || exit 1
+for spec in "$here"/testdata/volcano/*.spec; do
+	machine=$work/machines/$(basename "$spec" .spec)
+	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1
+done
+$here/cluster.sh start "$work/cluster" >/dev/null || exit 1
+build/upstream/volcanoscheduler -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
+	-scheduler build/upstream/volcano-scheduler -crds "$volcano/installer/helm/chart/volcano/crd/bases" -machines "$work/machines" \
+	-examples $here/testdata/volcano/examples.yaml -log "$work/scheduler.log" "$@" || status=1
+[ "$status" -eq 0 ] || tail -n 20 "$work/scheduler.log"
+exit "$status"
