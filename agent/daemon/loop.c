@@ -51,8 +51,9 @@ struct loop {
 	uint64_t since;  /* first sign of the change that the run under way answers */
 	bool changed;    /* the run answers one */
 	uint64_t run_at; /* beginning of the run under way */
+	bool failing, said; /* since the last success; and it was logged */
 	struct err last_error;
-	uint64_t last_error_at;
+	uint64_t last_error_at; /* when it was logged last */
 };
 
 static uint64_t now_ms(void)
@@ -152,12 +153,14 @@ static bool wrote_object(const struct reconcile_result *result)
 	return result->publish.nrt == PUBLISH_WRITTEN || result->publish.numatopology == PUBLISH_WRITTEN;
 }
 
-/* The same failure is logged when it begins and once a minute. */
+/* The same failure is logged when it begins and once a minute, however often it comes and goes. */
 static void log_failure(struct loop *l, const struct err *err, uint64_t now)
 {
+	l->failing = true;
 	if (text_same_but_numbers(err->text, l->last_error.text) && now - l->last_error_at < REPEAT_LOG_MS)
 		return;
 	log_error("%s", err->text);
+	l->said = true;
 	l->last_error = *err;
 	l->last_error_at = now;
 }
@@ -168,14 +171,15 @@ static void say_outcome(struct loop *l, const struct reconcile_result *result, u
 
 	if (result->err.text[0]) {
 		log_failure(l, &result->err, now);
-	} else if (l->last_error.text[0] && current) {
-		log_info("recovered from: %s", l->last_error.text);
-		l->last_error = (struct err){""};
+	} else if (current) {
+		if (l->said)
+			log_info("recovered from: %s", l->last_error.text);
+		l->failing = l->said = false;
 	}
 	if (wrote_object(result))
 		log_info("published after_ms=%" PRIu64, now - l->since);
 	/* Between two attempts the reason of the first still holds. */
-	if (!current && l->last_error.text[0])
+	if (!current && l->failing)
 		sd_notifyf(0, "STATUS=%.150s", l->last_error.text);
 	else
 		sd_notifyf(0, "STATUS=%s", result->status);

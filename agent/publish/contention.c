@@ -14,7 +14,7 @@ bool contention_seen(struct contention *c, const char *rival)
 void contention_rewritten(struct contention *c, const char *rival, uint64_t now_ms)
 {
 	snprintf(c->rival, sizeof(c->rival), "%s", *rival ? rival : "(unknown)");
-	if (now_ms - c->last_ms > CONTENTION_WINDOW_MS && !c->trial)
+	if (now_ms - c->last_ms > CONTENTION_WINDOW_MS)
 		c->rewrites = 0;
 	c->rewrites++;
 	c->last_ms = now_ms;
