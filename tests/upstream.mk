@@ -18,7 +18,6 @@ cluster:
 bench-peers: all
 	@B=$(B) tests/upstream/peers.sh
 
-# OUTCOME: options, as "-seeds 3 -workloads cpus"
 .PHONY: volcano
 volcano: all
 	@B=$(B) tests/upstream/volcano.sh $(VOLCANO)
@@ -27,6 +26,11 @@ volcano: all
 volcano-scheduler: all
 	@B=$(B) tests/upstream/volcano_scheduler.sh
 
+.PHONY: koordinator
+koordinator: all
+	@B=$(B) tests/upstream/koordinator.sh $(KOORDINATOR)
+
+# OUTCOME: options, as "-seeds 3 -workloads cpus"
 .PHONY: outcome
 outcome: all
 	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// koordinator answers for Koordinator, a line for each line on standard input. Asked for a node's machine and kubelet it
+// prints the NodeResourceTopology object that koordlet's own code makes of them; asked for pods on such objects it prints
+// what the scheduler's real plugin NodeNUMAResource does with the pods, one after the other, on each.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	nrtv1alpha1 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+)
+
+// question is what a line has: a node for koordlet, or objects for the scheduler.
+type question struct {
+	Koordlet *node                               `json:"koordlet"`
+	Objects  []*nrtv1alpha1.NodeResourceTopology `json:"objects"`
+	Labels   map[string]string                   `json:"labels"`   // of the Node
+	Bound    []*v1.Pod                           `json:"bound"`    // pods that have CPUs of the scheduler already
+	Pods     []*v1.Pod                           `json:"pods"`     // pods to place
+	Strategy string                              `json:"strategy"` // of the NUMA score
+}
+
+// answer has the object, or for each object an outcome of each pod.
+type answer struct {
+	Object   *nrtv1alpha1.NodeResourceTopology `json:"object,omitempty"`
+	Outcomes [][]outcome                       `json:"outcomes,omitempty"`
+	Error    string                            `json:"error,omitempty"` // koordlet makes no object
+}
+
+func main() {
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	flags.Set("logtostderr", "false")
+	flags.Set("stderrthreshold", "FATAL")
+	klog.SetOutput(io.Discard)
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	schedulers := map[string]*scheduler{}
+	for {
+		var q question
+		err := in.Decode(&q)
+		if err == io.EOF {
+			return
+		}
+		if err == nil {
+			var a answer
+			if a, err = ask(&q, schedulers); err == nil {
+				err = out.Encode(a)
+			}
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "koordinator:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+func ask(q *question, schedulers map[string]*scheduler) (a answer, err error) {
+	if q.Koordlet != nil {
+		if a.Object, err = q.Koordlet.report(); err != nil {
+			return answer{Error: err.Error()}, nil
+		}
+		return a, nil
+	}
+	s := schedulers[q.Strategy]
+	if s == nil {
+		if s, err = newScheduler(q.Strategy); err != nil {
+			return a, err
+		}
+		schedulers[q.Strategy] = s
+	}
+	for _, object := range q.Objects {
+		outcomes, err := s.place(object, q)
+		if err != nil {
+			return a, err
+		}
+		a.Outcomes = append(a.Outcomes, outcomes)
+	}
+	return a, nil
+}
