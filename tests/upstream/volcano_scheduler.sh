@@ -9,9 +9,9 @@ export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 here=tests/upstream
-$here/build.sh controlplane volcanoscheduler && $here/volcano/build.sh scheduler
+$here/build.sh controlplane volcanoscheduler && $here/volcano/build.sh scheduler &&
+	volcano=$($here/volcano/crds.sh)
 . tests/upstream/work.sh
-volcano=$(cd $here/volcano && GOFLAGS=-modfile=1.15.mod go list -m -f '{{.Dir}}' volcano.sh/volcano) || exit 1
 tests/fixtures/machines/make.sh "$work/machines" seed-2s-32cpu || exit 1
 for spec in "$here"/testdata/volcano/*.spec; do
 	machine=$work/machines/$(basename "$spec" .spec)
@@ -19,7 +19,7 @@ for spec in "$here"/testdata/volcano/*.spec; do
 done
 $here/cluster.sh start "$work/cluster" >/dev/null || exit 1
 build/upstream/volcanoscheduler -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
-	-scheduler build/upstream/volcano-scheduler -crds "$volcano/installer/helm/chart/volcano/crd/bases" -machines "$work/machines" \
+	-scheduler build/upstream/volcano-scheduler -crds "$volcano" -machines "$work/machines" \
 	-examples $here/testdata/volcano/examples.yaml -log "$work/scheduler.log" "$@" || status=1
 [ "$status" -eq 0 ] || tail -n 20 "$work/scheduler.log"
 exit "$status"
