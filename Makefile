@@ -136,6 +136,7 @@ help:
 ## make outcome    how many pods kubelets refuse under several ways to schedule, a table and a plot (needs Go; OUTCOME="-seeds 3")
 ## make volcano    Volcano's plugin numaaware beside nrtd: its documentation's examples, random nodes and pods (needs Go; VOLCANO="-cases 10000")
 ## make volcano-scheduler  the whole Volcano scheduler places the documentation's pods by nrtd's objects (needs Go; half a minute)
+## make volcano-exporter  the objects of Volcano's resource-exporter and of nrtd, member by member (needs Go; half a minute)
 ## make koordinator  Koordinator's plugin on nrtd's objects and on koordlet's, random nodes and pods (needs Go; KOORDINATOR="-cases 5000")
 ## make bench-extender  how soon nrtd extender answers about a pod with 500 and 5000 nodes (needs Go)
 ## make scale      what 10, 100, 300, 1000 nodes cost one API server, and its restart (root; needs Go; an hour; SCALE=30 SHORT=1)

@@ -26,6 +26,10 @@ volcano: all
 volcano-scheduler: all
 	@B=$(B) tests/upstream/volcano_scheduler.sh
 
+.PHONY: volcano-exporter
+volcano-exporter: all
+	@B=$(B) tests/upstream/volcano_exporter.sh
+
 .PHONY: koordinator
 koordinator: all
 	@B=$(B) tests/upstream/koordinator.sh $(KOORDINATOR)
