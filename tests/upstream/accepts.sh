@@ -41,6 +41,17 @@ settings="--topology-manager-policy single-numa-node --topology-manager-scope po
 accept "this machine"
 # shellcheck disable=SC2086 # a list of options
 accept "this machine with settings" $settings
+tests/fixtures/machines/make.sh "$work/machines" || exit 1
+seed=$work/machines/seed-2s-32cpu
+mkdir -p "$seed/var/lib/kubelet"
+printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \
+	>"$seed/var/lib/kubelet/cpu_manager_state"
+# shellcheck disable=SC2086
+accept "a machine for Koordinator" --sysroot "$seed" --koordinator on --reserved-cpus 0 $settings
+if ! grep -q node.koordinator.sh/pod-cpu-allocs "$work/object"; then
+	failed=$((failed + 1))
+	echo "not ok accepts: the object has no annotation of Koordinator's"
+fi
 for archive in "${NRTD_SHARED:-../shared}"/machines/*.tar.bz2; do
 	[ -e "$archive" ] || { echo "skipped: the recorded machines (../shared/machines) are not here"; break; }
 	rm -rf "$work/machine"

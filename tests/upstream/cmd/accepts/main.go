@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // accepts applies the documents it reads to an API server and fails unless the server takes each of them without a
-// warning, stores every field as sent (structural pruning drops nothing) and a second apply changes nothing.
+// warning, stores every field as sent (structural pruning drops nothing) and a second apply changes nothing. Of a
+// NodeResourceTopology the readers of v1alpha1 must get all but its attributes, which that version does not have.
 package main
 
 import (
@@ -82,6 +83,9 @@ func accept(ctx context.Context, client *apply.Client, sent *unstructured.Unstru
 	if err := compare("", sent.Object, stored.Object); err != nil {
 		return fmt.Errorf("%s %s: %w", sent.GetKind(), sent.GetName(), err)
 	}
+	if err := older(ctx, client, sent); err != nil {
+		return fmt.Errorf("%s %s as v1alpha1: %w", sent.GetKind(), sent.GetName(), err)
+	}
 	again, err := client.Apply(ctx, sent)
 	if err != nil {
 		return err
@@ -90,6 +94,25 @@ func accept(ctx context.Context, client *apply.Client, sent *unstructured.Unstru
 		return fmt.Errorf("%s %s: the same document applied again is a change", sent.GetKind(), sent.GetName())
 	}
 	return nil
+}
+
+// older reads the object as the version before, which Koordinator does.
+func older(ctx context.Context, client *apply.Client, sent *unstructured.Unstructured) error {
+	if sent.GetAPIVersion() != "topology.node.k8s.io/v1alpha2" {
+		return nil
+	}
+	want := sent.DeepCopy()
+	want.SetAPIVersion("topology.node.k8s.io/v1alpha1")
+	delete(want.Object, "attributes")
+	resource, err := client.Resource(ctx, want)
+	if err != nil {
+		return err
+	}
+	got, err := resource.Get(ctx, want.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	return compare("", want.Object, got.Object)
 }
 
 // fromServer are the fields of metadata that the server adds.

@@ -58,7 +58,7 @@ func main() {
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
 	s.Flags()
-	flag.IntVar(&s.Cases, "cases", 500, "the number after the last random case's")
+	flag.IntVar(&s.Cases, "cases", 300, "the number after the last random case's")
 	flag.IntVar(&s.First, "first", 0, "number of the first random case")
 	flag.Parse()
 	quiet.LogTo(io.Discard)
@@ -103,7 +103,7 @@ func run(ctx context.Context, nrtd, judge, machines, replay string, s differenti
 	fmt.Printf("koordinator: seed %d, cases %d to %d on %d machines\n", s.Seed, s.First, s.Cases-1, len(c.machines))
 	problem := differential.Problem[testCase]{Name: "koordinator", Random: c.random, Smaller: smaller, Compare: c.compare}
 	passed, failed, err := differential.ReplayAndRun(problem, replay, s)
-	fmt.Printf("koordinator: %d pods, of which %d were refused, %d bound to CPUs and %d to NUMA nodes\n", c.pods, c.refused, c.bound, c.placed)
+	fmt.Printf("koordinator: %d pods: %d were refused, %d bound to CPUs and %d to NUMA nodes\n", c.pods, c.refused, c.bound, c.placed)
 	for _, reason := range reasons {
 		if n := c.reasons[reason.name]; n > 0 {
 			fmt.Printf("koordinator: %d cases differ as they must: %s\n", n, reason.name)
