@@ -196,6 +196,9 @@ int stage_render(const struct options *options, struct render_config *ret, struc
 {
 	ret->nrt = stage_nrt(options);
 	ret->others_nrt = is(options, OPT_COEXIST, "koordinator");
+	if (ret->others_nrt && is(options, OPT_KOORDINATOR, "on"))
+		return err_set(err, -EINVAL,
+			"--coexist=koordinator leaves to koordlet what --koordinator=on would write: set one of them");
 	ret->numatopology = is(options, OPT_NUMATOPOLOGY, "on") || is(options, OPT_NUMATOPOLOGY, "auto");
 	return stage_hints(options, &ret->hints, err);
 }

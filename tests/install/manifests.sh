@@ -156,9 +156,10 @@ nrtd_takes_them() {
 	mapfile -t args < <(arguments "$work/all.yaml")
 	[ ${#args[@]} -gt 10 ] || return 1
 	timeout 3 "$B/nrtd" "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1
-	for text in 'kind: NodeResourceTopology' 'nrtd.dev/fit-score.small' 'nrtd.dev/fit-score.network' 'max-exclusive-cpus.1-numa'; do
+	for text in 'kind: Numatopology' 'nrtd.dev/fit-score.small' 'nrtd.dev/fit-score.network' 'max-exclusive-cpus.1-numa'; do
 		grep -qF "$text" "$work/published" || { echo "no $text" && tail -n 5 "$work/published" && return 1; }
 	done
+	! grep "kind: NodeResourceTopology" "$work/published"
 }
 other_name() {
 	"$helm" template numa $chart -n elsewhere --kube-version 1.30 --set crd.create=false 2>/dev/null >"$work/other.yaml" &&
@@ -285,6 +286,7 @@ check "the namespace is made" kubectl apply -f $manifests/namespace.yaml
 check "kubectl apply -k $manifests, as a trial" takes -k $manifests
 check "kubectl apply -k $manifests/crd, as a trial" takes -k $manifests/crd
 check "rbac-nodes.yaml, as a trial" takes -f $manifests/rbac-nodes.yaml
+check "numatopology.yaml, as a trial" takes -f $manifests/numatopology.yaml
 check "the chart makes the same objects" same_objects
 check "and the same definition" same_crd
 check "PodMonitor's definition" kubectl apply --server-side -f "$pod_monitor"
