@@ -16,6 +16,13 @@ static uint64_t latest(uint64_t a, uint64_t b, uint64_t c)
 	return of_two > c ? of_two : c;
 }
 
+#define SOON 10u /* part of the coalescing time */
+
+static uint64_t gap(const struct schedule *s)
+{
+	return s->vain == 1 ? s->coalesce_ms / SOON : s->coalesce_ms;
+}
+
 uint64_t schedule_due(const struct schedule *s)
 {
 	uint64_t due = SCHEDULE_NEVER;
@@ -25,7 +32,7 @@ uint64_t schedule_due(const struct schedule *s)
 	if (!s->has_run)
 		return 0;
 	if (s->marked)
-		due = latest(s->marked_at, s->last_run + s->coalesce_ms, budget_at(&s->changes));
+		due = latest(s->marked_at, s->last_run + gap(s), budget_at(&s->changes));
 	if (s->poll_ms > 0 && s->last_run + s->poll_ms < due)
 		due = s->last_run + s->poll_ms;
 	return s->again_at < due ? s->again_at : due;
@@ -34,6 +41,8 @@ uint64_t schedule_due(const struct schedule *s)
 void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since)
 {
 	*ret_since = s->marked ? s->marked_at : now;
+	if (!s->has_run || now - s->last_run > s->coalesce_ms)
+		s->vain = 0;
 	s->marked = false;
 	s->running = s->has_run = true;
 	s->last_run = now;
@@ -44,6 +53,7 @@ void schedule_end(struct schedule *s, bool published, uint64_t again_at)
 {
 	if (published)
 		budget_take(&s->changes, s->last_run);
+	s->vain = published ? 0 : s->vain + 1;
 	s->running = false;
 	s->again_at = again_at;
 }

@@ -19,6 +19,7 @@ struct schedule {
 	uint64_t marked_at; /* the first mark that no run has answered */
 	uint64_t last_run;  /* beginning of the last run; valid once has_run */
 	bool has_run;
+	unsigned vain;     /* runs that published nothing, each while marks of the one before were gathered */
 	uint64_t again_at; /* what the last run asked for, SCHEDULE_NEVER = nothing */
 };
 
@@ -28,7 +29,9 @@ void schedule_mark(struct schedule *s, uint64_t now);
 /*
  * The time from which on a run is due; SCHEDULE_NEVER while one is under way. The first mark is answered at once: while a
  * pod is admitted each file that the kubelet writes takes something away, so what lies between two of them is nearer to
- * the truth than what is published. What follows is gathered.
+ * the truth than what is published. What follows is gathered. A run that finds nothing to publish has come before the
+ * change that its mark announced (the kubelet writes down whose CPUs are free again before it gives a pod some), and the
+ * next one comes soon after it.
  */
 uint64_t schedule_due(const struct schedule *s);
 

@@ -14,8 +14,9 @@
 #include "common/device_index.h"
 #include "common/strbuf.h"
 
-#define READ_AGAIN_MAX  2
-#define READ_AGAIN_NS   20000000L
+#define READ_AGAIN_MAX 3
+#define READ_AGAIN_NS \
+	2000000L /* four times as much each time: what is written takes a moment or a slow disk */
 #define BUSY_PAUSE_NS   120000000L  /* what the kubelet's rate limit wants */
 #define JUST_WRITTEN_NS 100000000LL /* the kubelet's two writes of one change are no further apart */
 #define TEXT_MAX        (64u << 10)
@@ -306,7 +307,8 @@ static int read_settled(const struct allocations_query *q, struct moment *m, str
 {
 	for (int again = 0;; again++) {
 		int n, r = read_moment(q, m);
-		const struct timespec pause = {.tv_nsec = m->api_r == -EBUSY ? BUSY_PAUSE_NS : READ_AGAIN_NS};
+		const struct timespec pause = {
+			.tv_nsec = m->api_r == -EBUSY ? BUSY_PAUSE_NS : READ_AGAIN_NS << 2 * again};
 		bool halfway;
 
 		if (r < 0)

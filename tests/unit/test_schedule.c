@@ -68,6 +68,31 @@ static void only_publications_hold_back(void **state)
 	}
 }
 
+/* The first sign of an admission may come before the change; a second one in vain is gathered as any other. */
+static void after_a_run_in_vain_the_next_comes_soon(void **state)
+{
+	struct schedule s = fresh;
+	uint64_t since;
+
+	(void)state;
+	run(&s, 1000, SCHEDULE_NEVER);
+	for (uint64_t at = 5000; at < 7000; at += 1000) {
+		schedule_mark(&s, at);
+		schedule_start(&s, at, &since);
+		schedule_mark(&s, at + 1);
+		schedule_end(&s, false, SCHEDULE_NEVER);
+		assert_int_equal(schedule_due(&s), at + 5);
+		schedule_start(&s, at + 5, &since);
+		schedule_mark(&s, at + 6);
+		schedule_end(&s, false, SCHEDULE_NEVER);
+		assert_int_equal(schedule_due(&s), at + 55);
+		schedule_start(&s, at + 55, &since);
+		schedule_mark(&s, at + 56);
+		schedule_end(&s, true, SCHEDULE_NEVER);
+		assert_int_equal(schedule_due(&s), at + 105);
+	}
+}
+
 static void a_run_may_ask_for_another(void **state)
 {
 	struct schedule s = fresh;
@@ -119,6 +144,7 @@ int main(void)
 		cmocka_unit_test(the_first_run_is_at_once),
 		cmocka_unit_test(the_first_mark_is_answered_at_once),
 		cmocka_unit_test(only_publications_hold_back),
+		cmocka_unit_test(after_a_run_in_vain_the_next_comes_soon),
 		cmocka_unit_test(a_run_may_ask_for_another),
 		cmocka_unit_test(a_storm_is_bounded),
 	};
