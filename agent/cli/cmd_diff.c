@@ -66,7 +66,23 @@ static void diff_release(struct diff *d)
 	doc_release(&d->node);
 }
 
-/* All that nrtd writes of an object: these members. */
+/* Of others' annotations nothing is said. */
+static void diff_annotations(struct diff *d, const struct doc *held, const struct doc *wanted)
+{
+	const struct doc *have = doc_get(doc_get(held, "metadata"), "annotations");
+	const struct doc *want = doc_get(doc_get(wanted, "metadata"), "annotations");
+
+	if (!want)
+		return;
+	DOC_FOREACH (item, want) {
+		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
+
+		strbuf_addf(&path, "metadata.annotations.%s", item->key);
+		d->n += doc_diff(path.text, doc_get(have, item->key), item, d->out);
+	}
+}
+
+/* All that nrtd writes of an object: its annotations and these members. */
 static int diff_object(struct diff *d, const char *prefix, const char *kind, const struct doc *wanted,
 	const char *const *members, const char *node_name, struct err *err)
 {
@@ -77,6 +93,8 @@ static int diff_object(struct diff *d, const char *prefix, const char *kind, con
 		return r;
 	if (held.kind != DOC_MAP)
 		d->n += doc_diff(kind, NULL, wanted, d->out);
+	else
+		diff_annotations(d, &held, wanted);
 	for (; held.kind == DOC_MAP && *members; members++)
 		d->n += doc_diff(*members, doc_get(&held, *members), doc_get(wanted, *members), d->out);
 	return 0;

@@ -29,8 +29,10 @@ struct world {
 
 static void set_options(struct world *w, unsigned port)
 {
-	static char words[][16] = {"nrtd", "diff", "--node-name", "n", "--sysroot", "--api-server"};
-	char *argv[] = {words[0], words[1], words[2], words[3], words[4], w->sysroot, words[5], w->server};
+	static char words[][32] = {"nrtd", "diff", "--node-name", "n", "--sysroot", "--api-server",
+		"--koordinator=on", "--cpu-manager-policy=none"};
+	char *argv[] = {words[0], words[1], words[2], words[3], words[4], w->sysroot, words[5], w->server,
+		words[6], words[7]};
 	struct err err = {""};
 
 	snprintf(w->sysroot, sizeof(w->sysroot), "%s", test_machine_tree("without-numa"));
@@ -122,7 +124,8 @@ static void differences_are_lines(void **state)
 		{.status = 200, .body = bare}, {.status = 200, .body = w->object_text.text}};
 	const struct api_answer missing[] = {{.status = 200, .body = w->node_text.text}, NOT_FOUND};
 	const struct api_answer empty[] = {{.status = 200, .body = w->node_text.text},
-		{.status = 200, .body = "{\"topologyPolicies\":[\"None\"],\"zones\":[{\"name\":\"x\"}]}"}};
+		{.status = 200,
+			.body = "{\"metadata\":{\"annotations\":{\"a\":\"b\"}},\"topologyPolicies\":[\"None\"],\"zones\":[{\"name\":\"x\"}]}"}};
 	CLEANUP(freep) char *text = NULL, *none = NULL, *all = NULL;
 
 	assert_int_equal(diff(w, changed, &text), 1);
@@ -133,6 +136,9 @@ static void differences_are_lines(void **state)
 	assert_non_null(strstr(all, "topologyPolicies"));
 	assert_non_null(strstr(all, "attributes: (absent) -> "));
 	assert_non_null(strstr(all, "zones[x]: (map of 1) -> (absent)\n"));
+	assert_non_null(
+		strstr(all, "metadata.annotations.node.koordinator.sh/pod-cpu-allocs: (absent) -> []\n"));
+	assert_null(strstr(all, "annotations.a"));
 	assert_null(strstr(all, "Node."));
 	assert_int_equal(diff(w, missing, &none), 1);
 	assert_int_equal(strncmp(none, "NodeResourceTopology: (absent) -> (map of ", 42), 0);
