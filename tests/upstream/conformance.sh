@@ -96,6 +96,7 @@ on_one_control_plane() {
 	check "vectors: scheduler plugin" replay_plugin
 	check "plugin" "$programs/plugin" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
 		-cases "$CASES" -seed "$SEED" -replay $data/plugin -timeout 12h
+	check "examples" $here/examples.sh "$work/cluster/admin.kubeconfig"
 	check "scheduler" "$programs/schedule" -kubeconfig "$work/cluster/admin.kubeconfig" -nrtd "$B/nrtd" \
 		-seed "$SEED" -cases $((CASES / 20 + 1))
 	check "kubectl" $here/kubectl_numa.sh "$work/cluster/admin.kubeconfig"

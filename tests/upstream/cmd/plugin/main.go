@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	"nrtd.dev/tests/upstream/internal/differential"
+	"nrtd.dev/tests/upstream/internal/made"
 	"nrtd.dev/tests/upstream/internal/plugin"
 	"nrtd.dev/tests/upstream/internal/quiet"
 )
@@ -24,6 +25,8 @@ func main() {
 	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "the API server the plugin reads its objects from")
 	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
 	replay := flag.String("replay", "", "folder of saved cases to compare first")
+	examples := flag.String("examples", "", "file of examples to judge, and compare nothing else")
+	machines := flag.String("machines", "", "folder of the examples' machines, each a folder with sys in it")
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
 	s.Flags()
@@ -34,7 +37,13 @@ func main() {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	failed, err := run(ctx, *kubeconfig, *nrtd, *replay, *vectors, s)
+	var failed int
+	var err error
+	if *examples != "" {
+		failed, err = judge(ctx, *kubeconfig, *nrtd, *examples, *machines)
+	} else {
+		failed, err = run(ctx, *kubeconfig, *nrtd, *replay, *vectors, s)
+	}
 	if err != nil {
 		fmt.Println("not ok plugin:", err)
 	}
@@ -72,6 +81,49 @@ func run(ctx context.Context, kubeconfig, nrtd, replay, vectors string, s differ
 	passed, failed, err := differential.ReplayAndRun(problem, replay, s)
 	fmt.Printf("plugin: %d passed, %d failed\n", passed, failed)
 	return failed, err
+}
+
+// judge has the plugin judge the examples of a file.
+func judge(ctx context.Context, kubeconfig, nrtd, examples, machines string) (failed int, err error) {
+	quiet.LogTo(io.Discard)
+	list, err := plugin.ReadExamples(examples)
+	if err != nil {
+		return 0, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return 0, err
+	}
+	real, err := plugin.NewReal(ctx, config)
+	if err != nil {
+		return 0, err
+	}
+	dir, err := os.MkdirTemp("", "nrtd-plugin-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	maker, err := made.NewMaker(ctx, nrtd, dir, machines)
+	if err != nil {
+		return 0, err
+	}
+	for i := range list.Examples {
+		e := &list.Examples[i]
+		differences, err := e.Check(ctx, real, &plugin.Nrtd{Path: nrtd, Dir: dir}, maker, list.Tables[e.Table])
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", e.Name, err)
+		}
+		word := "ok"
+		if len(differences) > 0 {
+			word = "not ok"
+			failed++
+		}
+		fmt.Printf("%s plugin: %s\n", word, e.Name)
+		for _, line := range differences {
+			fmt.Printf("  | %s\n", line)
+		}
+	}
+	return failed, real.Withdraw(ctx)
 }
 
 // write writes vectors for the C tests.

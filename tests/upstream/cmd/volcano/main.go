@@ -21,13 +21,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/differential"
+	"nrtd.dev/tests/upstream/internal/made"
 	"nrtd.dev/tests/upstream/internal/quiet"
 	"nrtd.dev/tests/upstream/internal/volcano"
 )
 
 // testCase is a pod for some nodes.
 type testCase struct {
-	Nodes []volcano.Node
+	Nodes []made.Node
 	volcano.Pod
 	Weight int
 }
@@ -36,7 +37,7 @@ var policies = []string{"none", "best-effort", "restricted", "single-numa-node"}
 
 type comparer struct {
 	ctx   context.Context
-	maker *volcano.Maker
+	maker *made.Maker
 	in    *json.Encoder
 	out   *json.Decoder
 	open  int // cases that differ where the plugin is not determined
@@ -72,7 +73,7 @@ func run(ctx context.Context, nrtd, judge, machines, examples, replay string, s 
 	}
 	defer os.RemoveAll(dir)
 	c := &comparer{ctx: ctx}
-	if c.maker, err = volcano.NewMaker(ctx, nrtd, dir, machines); err != nil {
+	if c.maker, err = made.NewMaker(ctx, nrtd, dir, machines); err != nil {
 		return 0, err
 	}
 	process := exec.CommandContext(ctx, judge)
@@ -137,7 +138,7 @@ func (c *comparer) random(r *rand.Rand) testCase {
 	t := testCase{Pod: volcano.Pod{Guaranteed: r.IntN(8) > 0}, Weight: 1 + r.IntN(10)}
 	largest := 0
 	for i := range 1 + r.IntN(4) {
-		node := volcano.Node{Name: fmt.Sprintf("node-%d", i), Machine: c.maker.Machines[r.IntN(len(c.maker.Machines))],
+		node := made.Node{Name: fmt.Sprintf("node-%d", i), Machine: c.maker.Machines[r.IntN(len(c.maker.Machines))],
 			CPUManager: "static", Policy: policies[r.IntN(len(policies))]}
 		if r.IntN(8) == 0 {
 			node.CPUManager = "none"
@@ -196,7 +197,7 @@ func (c *comparer) isOpen(t testCase, nrts []json.RawMessage) (bool, error) {
 		return false, nil
 	}
 	t.Containers = t.Containers[:len(t.Containers)-1]
-	verdicts, err := c.maker.Score(c.ctx, nrts, t.Object(), t.Weight)
+	verdicts, err := volcano.Score(c.ctx, c.maker, nrts, t.Object(), t.Weight)
 	for _, v := range verdicts {
 		if v.NUMA > 1 {
 			c.open++
@@ -213,7 +214,7 @@ func (c *comparer) ask(t *testCase) (nrts []json.RawMessage, got, want map[strin
 		return nil, nil, nil, err
 	}
 	pod := t.Object()
-	if got, err = c.maker.Score(c.ctx, nrts, pod, t.Weight); err != nil {
+	if got, err = volcano.Score(c.ctx, c.maker, nrts, pod, t.Weight); err != nil {
 		return nil, nil, nil, err
 	}
 	want, err = c.plugin(topologies, pod, t.Weight)

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"nrtd.dev/tests/upstream/internal/apply"
+	"nrtd.dev/tests/upstream/internal/made"
 	"nrtd.dev/tests/upstream/internal/quiet"
 	"nrtd.dev/tests/upstream/internal/volcano"
 )
@@ -57,7 +58,7 @@ const (
 type bench struct {
 	client kubernetes.Interface
 	apply  *apply.Client
-	maker  *volcano.Maker
+	maker  *made.Maker
 	log    string // the scheduler's log
 	failed int
 }
@@ -107,7 +108,7 @@ func newBench(ctx context.Context, kubeconfig, nrtd, machines string) (*bench, e
 	if err != nil {
 		return nil, err
 	}
-	b.maker, err = volcano.NewMaker(ctx, nrtd, dir, machines)
+	b.maker, err = made.NewMaker(ctx, nrtd, dir, machines)
 	return b, err
 }
 
@@ -183,7 +184,7 @@ func (b *bench) queues(ctx context.Context) error {
 func label(i int) string { return fmt.Sprintf("e%d", i) }
 
 // named are the nodes with names of example i alone.
-func named(table []volcano.Node, i int) (nodes []volcano.Node) {
+func named(table []made.Node, i int) (nodes []made.Node) {
 	for _, node := range table {
 		node.Name = label(i) + "-" + node.Name
 		nodes = append(nodes, node)
@@ -192,7 +193,7 @@ func named(table []volcano.Node, i int) (nodes []volcano.Node) {
 }
 
 // publish makes the nodes, which are ready and have room, and gives each the object that nrtd prints.
-func (b *bench) publish(ctx context.Context, nodes []volcano.Node, label string) error {
+func (b *bench) publish(ctx context.Context, nodes []made.Node, label string) error {
 	_, topologies, err := b.maker.Objects(ctx, nodes)
 	if err != nil {
 		return err
@@ -257,14 +258,14 @@ func start(kubeconfig, scheduler, log, dir string) (stop func(), err error) {
 }
 
 // example gives the scheduler the pod of an example, and compares what becomes of it.
-func (b *bench) example(ctx context.Context, i int, e *volcano.Example, table []volcano.Node) error {
+func (b *bench) example(ctx context.Context, i int, e *volcano.Example, table []made.Node) error {
 	nodes := named(table, i)
 	nrts, _, err := b.maker.Objects(ctx, nodes)
 	if err != nil {
 		return err
 	}
 	pod := e.Pod().Object()
-	verdicts, err := b.maker.Score(ctx, nrts, pod, 10)
+	verdicts, err := volcano.Score(ctx, b.maker, nrts, pod, 10)
 	if err != nil {
 		return err
 	}

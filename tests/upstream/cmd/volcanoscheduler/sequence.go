@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/cpuset"
 	"k8s.io/utils/ptr"
 	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/made"
 	"nrtd.dev/tests/upstream/internal/volcano"
 )
 
@@ -28,7 +29,7 @@ const (
 // NUMA nodes. After each pod the objects say what it holds, as the kubelet gives it: CPUs of the lowest NUMA node that has
 // enough.
 func (b *bench) sequence(ctx context.Context) error {
-	nodes := []volcano.Node{
+	nodes := []made.Node{
 		{Name: "sequence-1", Machine: "2x20", CPUManager: "static", Policy: "restricted", Reserved: "0-3,20-23"},
 		{Name: "sequence-2", Machine: "2x20", CPUManager: "static", Policy: "restricted", Reserved: "0-3,20-23"}}
 	if err := b.publish(ctx, nodes, sequenceLabel); err != nil {
@@ -43,13 +44,13 @@ func (b *bench) sequence(ctx context.Context) error {
 }
 
 // next gives the scheduler pod i, and updates the object of the node where it lands.
-func (b *bench) next(ctx context.Context, nodes []volcano.Node, i, cpus int) error {
+func (b *bench) next(ctx context.Context, nodes []made.Node, i, cpus int) error {
 	pod := volcano.Pod{Containers: []string{fmt.Sprint(cpus)}, Guaranteed: true, Policy: "restricted"}
 	nrts, _, err := b.maker.Objects(ctx, nodes)
 	if err != nil {
 		return err
 	}
-	verdicts, err := b.maker.Score(ctx, nrts, pod.Object(), 10)
+	verdicts, err := volcano.Score(ctx, b.maker, nrts, pod.Object(), 10)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (b *bench) end(ctx context.Context, node string) error {
 }
 
 // given are the CPUs that the kubelet would give: those of the lowest NUMA node that has enough.
-func (b *bench) given(node *volcano.Node, cpus int) cpuset.CPUSet {
+func (b *bench) given(node *made.Node, cpus int) cpuset.CPUSet {
 	taken, _ := cpuset.Parse(node.Reserved)
 	for _, held := range node.Held {
 		set, _ := cpuset.Parse(held)
@@ -109,8 +110,8 @@ func (b *bench) given(node *volcano.Node, cpus int) cpuset.CPUSet {
 }
 
 // update writes the node's object again, and waits until the scheduler has it.
-func (b *bench) update(ctx context.Context, node *volcano.Node) error {
-	_, topologies, err := b.maker.Objects(ctx, []volcano.Node{*node})
+func (b *bench) update(ctx context.Context, node *made.Node) error {
+	_, topologies, err := b.maker.Objects(ctx, []made.Node{*node})
 	if err != nil {
 		return err
 	}
@@ -135,16 +136,16 @@ func (b *bench) taken(node string) int {
 
 // changes shows that the scheduler follows an object: a pod that waits goes to the node whose pods end, one that wants a
 // policy stays away from a node whose free CPUs are not known, and goes there when they are.
-func (b *bench) changes(ctx context.Context, nodes []volcano.Node) error {
+func (b *bench) changes(ctx context.Context, nodes []made.Node) error {
 	pod := volcano.Pod{Containers: []string{"16"}, Guaranteed: true, Policy: "restricted"}
 	for i, step := range []struct {
 		name   string
-		change func(node *volcano.Node)
+		change func(node *made.Node)
 		lands  bool
 	}{
-		{"pods have ended", func(node *volcano.Node) { node.Held = nil }, true},
-		{"what is free is not known", func(node *volcano.Node) { node.Unknown = true }, false},
-		{"it is known again", func(node *volcano.Node) { node.Unknown = false }, true},
+		{"pods have ended", func(node *made.Node) { node.Held = nil }, true},
+		{"what is free is not known", func(node *made.Node) { node.Unknown = true }, false},
+		{"it is known again", func(node *made.Node) { node.Unknown = false }, true},
 	} {
 		if err := b.end(ctx, nodes[0].Name); err != nil {
 			return err

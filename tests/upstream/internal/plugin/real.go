@@ -113,6 +113,17 @@ func (r *Real) Publish(ctx context.Context, nrt *topologyv1alpha2.NodeResourceTo
 	return nil
 }
 
+// Withdraw deletes what was published.
+func (r *Real) Withdraw(ctx context.Context) error {
+	for name, object := range r.objects {
+		if err := r.client.Delete(ctx, object); err != nil {
+			return fmt.Errorf("withdraw NodeResourceTopology %s: %w", name, err)
+		}
+		delete(r.objects, name)
+	}
+	return nil
+}
+
 // Answer is what is said of a pod on a node.
 type Answer struct {
 	Passed bool             `json:"passed"`

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"nrtd.dev/tests/upstream/internal/made"
 	"sigs.k8s.io/yaml"
 )
 
@@ -29,7 +30,7 @@ const Any = "any"
 
 // Examples are those of a file.
 type Examples struct {
-	Tables   map[string][]Node
+	Tables   map[string][]made.Node
 	Examples []Example
 }
 
@@ -42,13 +43,6 @@ func ReadExamples(path string) (*Examples, error) {
 	list := &Examples{}
 	if err := yaml.UnmarshalStrict(text, list); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for name, nodes := range list.Tables {
-		for i := range nodes {
-			if nodes[i].CPUManager == "" {
-				list.Tables[name][i].CPUManager = "static"
-			}
-		}
 	}
 	for _, e := range list.Examples {
 		if len(list.Tables[e.Table]) == 0 || len(e.Passes)+len(e.Refused) != len(list.Tables[e.Table]) {
