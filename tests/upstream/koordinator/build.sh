@@ -14,7 +14,7 @@ modules=$PWD/go.mod
 copy_without_counters() {
 	from=$(go mod download -json github.com/koordinator-sh/koordinator | sed -n 's/.*"Dir": "\(.*\)",/\1/p') || return 0
 	[ -n "$from" ] || return 0
-	copy=$bin/koordinator-source
+	copy=$bin/$(basename "$from" | tr @ -)
 	if [ ! -e "$copy/go.mod" ]; then
 		rm -rf "$copy"
 		mkdir -p "$copy"
