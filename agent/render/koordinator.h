@@ -18,8 +18,9 @@
 /*
  * Render them as koordlet does for its scheduler's plugin NodeNUMAResource (koordinator v1.6.0,
  * pkg/koordlet/statesinformer/impl, pkg/scheduler/plugins/nodenumaresource/topology_options.go): *ret is a map of strings.
- *   - cpu-topology: NUMA node, socket and core of each CPU. Sockets and cores have the numbers that lscpu gives them, in the
- *     order of their first CPU, for the plugin takes CPUs in the order of these numbers;
+ *   - cpu-topology: NUMA node, socket and core of each CPU. Sockets and cores have numbers in the order of their first CPU,
+ *     for the plugin takes CPUs in the order of these numbers. lscpu, which koordlet asks, gives the same, but it begins again with
+ *     each type of CPUs;
  *   - cpu-manager-policy: the CPU manager's policy, its options, and under policy static the reserved CPUs;
  *   - pod-cpu-allocs: the pods with exclusive CPUs, by UID. The plugin passes over a pod without UID: where no source
  *     reports it NAMESPACE/NAME is in its place;

@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,7 @@ type machine struct {
 	memory   int64                    // of NUMA node 0
 	reserved map[string]cpuset.CPUSet // the CPUs that koordlet takes for the kubelet's, by kubeReserved
 	agree    bool                     // the kubelet and lscpu have the same cores
+	spans    bool                     // there are more sockets than NUMA nodes
 	pages    bool                     // there are hugepages of another size than 2Mi and 1Gi
 }
 
@@ -194,6 +196,7 @@ func (c *comparer) load(folder string) error {
 		if err != nil {
 			return err
 		}
+		node.Name = "node"
 		why, err := c.learn(name, node)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -208,38 +211,6 @@ func (c *comparer) load(folder string) error {
 		return fmt.Errorf("no machine in %s", folder)
 	}
 	return nil
-}
-
-// coresAgree tells whether the CPUs that the kernel gives the same names of package and core, which are a core for the kubelet,
-// are those that it lists as siblings, which are a core for lscpu.
-func coresAgree(root string, zones []daemon.Zone) (bool, error) {
-	named, siblings := map[string]cpuset.CPUSet{}, map[string]cpuset.CPUSet{}
-	for _, cpu := range daemon.All(zones).List() {
-		var texts []string
-		for _, file := range []string{"physical_package_id", "core_id", "thread_siblings_list"} {
-			read, err := os.ReadFile(filepath.Join(root, "sys/devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "topology", file))
-			if err != nil {
-				return false, err
-			}
-			texts = append(texts, strings.TrimSpace(string(read)))
-		}
-		name := texts[0] + " " + texts[1]
-		named[name] = named[name].Union(cpuset.New(cpu))
-		list, err := cpuset.Parse(texts[2])
-		if err != nil {
-			return false, err
-		}
-		siblings[name] = siblings[name].Union(list)
-		if siblings[name].Size() != list.Size() {
-			return false, nil
-		}
-	}
-	for name, cpus := range named {
-		if !cpus.Equals(siblings[name]) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // learn reads a machine, and says why it is none for the comparison.
@@ -271,9 +242,12 @@ func (c *comparer) learn(name string, node *daemon.Node) (string, error) {
 	if err := addFiles(node.Dir, m.zones); err != nil {
 		return "", err
 	}
-	if m.agree, err = coresAgree(node.Dir, m.zones); err != nil {
-		return "", err
+	kernel, err := readKernel(node.Dir, m.zones)
+	if err != nil {
+		return err.Error(), nil
 	}
+	m.agree = maps.Equal(kernel.names, kernel.siblings)
+	m.spans = len(slices.Compact(slices.Sorted(maps.Values(kernel.packages)))) > len(m.zones)
 	c.found[name] = m
 	for _, reserved := range []string{"1", "1500m", "3"} {
 		t := testCase{Machine: name, CPUManager: "static", Policy: "none", Scope: "pod", KubeReserved: reserved}
@@ -281,8 +255,8 @@ func (c *comparer) learn(name string, node *daemon.Node) (string, error) {
 		if err != nil || why != "" {
 			return why, err
 		}
-		if n := strings.Count(object.Metadata.Annotations["node.koordinator.sh/cpu-topology"], `"id"`); n != daemon.All(m.zones).Size() {
-			return "koordlet counts CPUs that are in no NUMA node, and for the kubelet there are none", nil
+		if why, err := kernel.unlike(object.Metadata.Annotations["node.koordinator.sh/cpu-topology"]); err != nil || why != "" {
+			return why, err
 		}
 		var policy struct{ ReservedCPUs string }
 		if err := json.Unmarshal([]byte(object.Metadata.Annotations["kubelet.koordinator.sh/cpu-manager-policy"]), &policy); err != nil {

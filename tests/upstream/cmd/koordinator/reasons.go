@@ -145,11 +145,12 @@ var reasons = []reason{
 		func(t *testCase, m *machine) bool {
 			return t.CPUManager == "static" && t.ReservedCPUs == "" && !m.agree
 		},
-		func(c *comparer, t *testCase, ours, theirs *object) error {
-			const key = "kubelet.koordinator.sh/cpu-manager-policy"
-			theirs.Metadata.Annotations[key] = ours.Metadata.Annotations[key]
-			return nil
-		}},
+		reserveAsTheKubelet},
+	{"koordlet reserves other CPUs than the kubelet, which begins with the NUMA nodes where there are more sockets",
+		func(t *testCase, m *machine) bool {
+			return t.CPUManager == "static" && t.ReservedCPUs == "" && m.spans
+		},
+		reserveAsTheKubelet},
 	{"koordlet leaves out pods of its classes LS and BE that hold CPUs of the kubelet",
 		func(t *testCase, _ *machine) bool {
 			return slices.ContainsFunc(t.Held, func(h holder) bool { return h.QoS == "LS" || h.QoS == "BE" })
@@ -169,6 +170,12 @@ var reasons = []reason{
 			theirs.Metadata.Annotations[key] = text(listed)
 			return nil
 		}},
+}
+
+func reserveAsTheKubelet(_ *comparer, _ *testCase, ours, theirs *object) error {
+	const key = "kubelet.koordinator.sh/cpu-manager-policy"
+	theirs.Metadata.Annotations[key] = ours.Metadata.Annotations[key]
+	return nil
 }
 
 // explain finds the fewest reasons that together make the plugin do the same, and counts the case for each of them.
