@@ -26,7 +26,7 @@
  *     reports it NAMESPACE/NAME is in its place;
  *   - cpu-shared-pools, be-cpu-shared-pools: the CPUs of each NUMA node that no pod holds, with the reserved ones.
  *
- * The plugin takes the CPUs of the first three away from the CPUs that it may bind, and since v1.7 also from what each zone
+ * The plugin takes the CPUs of the first three away from the CPUs that it may bind, and newer releases also from what each zone
  * has allocatable. So the zones of such an object must have the reserved CPUs among the allocatable ones, as koordlet's do;
  * what is reserved would be taken away twice otherwise.
  *
