@@ -233,6 +233,11 @@ until 404 GET $volcano/node-a
 -> 404
 END
 
+steps "another node's Numatopology" "$dir/agent-node-b.kubeconfig" node-a <<END
+agent PATCH $volcano/node-a?fieldManager=nrtd application/apply-patch+yaml {"apiVersion":"nodeinfo.volcano.sh/v1alpha1","kind":"Numatopology","metadata":{"name":"node-a"},"spec":{"policies":{"TopologyManagerPolicy":"none"}}}
+-> 403 numatopologies.nodeinfo.volcano.sh "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write what is of node-a
+END
+
 steps "a CRD that goes away and comes back" "$agent" node-a <<END
 nrt $work/one.json
 request DELETE $crd
