@@ -47,10 +47,10 @@ struct loop {
 	struct health health;
 	int lock_fd;
 	bool forget, ready, reloading, http_failed, lock_waited;
-	bool asked;      /* a run has sent a request since resident memory was given back */
-	uint64_t since;  /* first sign of the change that the run under way answers */
-	bool changed;    /* the run answers one */
-	uint64_t run_at; /* beginning of the run under way */
+	bool asked;         /* a run has sent a request since resident memory was given back */
+	uint64_t since;     /* first sign of the change that the run under way answers */
+	bool changed;       /* the run answers one */
+	uint64_t run_at;    /* beginning of the run under way */
 	bool failing, said; /* since the last success; and it was logged */
 	struct err last_error;
 	uint64_t last_error_at; /* when it was logged last */
