@@ -61,6 +61,8 @@ type bench struct {
 	maker  *made.Maker
 	log    string // the scheduler's log
 	failed int
+
+	machines, agents string // folders
 }
 
 func main() {
@@ -70,6 +72,7 @@ func main() {
 	crds := flag.String("crds", "", "folder of Volcano's custom resource definitions")
 	machines := flag.String("machines", "", "folder of machines, each a folder with sys in it")
 	examples := flag.String("examples", "", "file of examples")
+	agents := flag.String("agents", "", "folder with agent-NODE.kubeconfig of sequence-1 and sequence-2")
 	log := flag.String("log", "scheduler.log", "file for the scheduler's log")
 	timeout := flag.Duration("timeout", 10*time.Minute, "give up after this time")
 	flag.Parse()
@@ -79,7 +82,7 @@ func main() {
 	b, err := newBench(ctx, *kubeconfig, *nrtd, *machines)
 	if err == nil {
 		defer os.RemoveAll(b.maker.Dir)
-		b.log = *log
+		b.log, b.machines, b.agents = *log, *machines, *agents
 		err = b.run(ctx, *kubeconfig, *scheduler, *crds, *examples)
 	}
 	if err != nil {
@@ -140,7 +143,7 @@ func (b *bench) run(ctx context.Context, kubeconfig, scheduler, crds, examples s
 			return err
 		}
 	}
-	stop, err := start(kubeconfig, scheduler, b.log, b.maker.Dir)
+	stop, err := startScheduler(kubeconfig, scheduler, b.log, b.maker.Dir)
 	if err != nil {
 		return err
 	}
@@ -233,8 +236,8 @@ func (b *bench) register(ctx context.Context, name, label string) error {
 	return err
 }
 
-// start starts the scheduler; what it returns ends it.
-func start(kubeconfig, scheduler, log, dir string) (stop func(), err error) {
+// startScheduler starts the scheduler; what it returns ends it.
+func startScheduler(kubeconfig, scheduler, log, dir string) (stop func(), err error) {
 	conf := filepath.Join(dir, "volcano-scheduler.conf")
 	if err := os.WriteFile(conf, []byte(configuration), 0o600); err != nil {
 		return nil, err

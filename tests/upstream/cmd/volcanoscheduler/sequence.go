@@ -8,13 +8,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/cpuset"
 	"k8s.io/utils/ptr"
+	"nrtd.dev/tests/upstream/internal/apply"
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/made"
 	"nrtd.dev/tests/upstream/internal/volcano"
@@ -25,28 +28,77 @@ const (
 	notByNUMA     = "cannot be assigned by numa"
 )
 
+// live is a node on which nrtd runs and publishes.
+type live struct {
+	made.Node
+	agent *daemon.Node
+}
+
 // sequence gives the scheduler one pod after the other, all of policy restricted, on two nodes with 16 free CPUs on both
-// NUMA nodes. After each pod the objects say what it holds, as the kubelet gives it: CPUs of the lowest NUMA node that has
-// enough.
+// NUMA nodes. After each pod the kubelet's files say what it holds: CPUs of the lowest NUMA node that has enough. `nrtd run`
+// publishes that.
 func (b *bench) sequence(ctx context.Context) error {
-	nodes := []made.Node{
-		{Name: "sequence-1", Machine: "2x20", CPUManager: "static", Policy: "restricted", Reserved: "0-3,20-23"},
-		{Name: "sequence-2", Machine: "2x20", CPUManager: "static", Policy: "restricted", Reserved: "0-3,20-23"}}
-	if err := b.publish(ctx, nodes, sequenceLabel); err != nil {
+	rights, err := apply.Files([]string{"packaging/kubernetes/numatopology.yaml"})
+	if err != nil {
 		return err
+	}
+	for _, object := range rights {
+		if _, err := b.apply.Apply(ctx, object); err != nil {
+			return err
+		}
+	}
+	var nodes []*live
+	for _, name := range []string{"sequence-1", "sequence-2"} {
+		node, err := b.start(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer node.agent.Kill()
+		nodes = append(nodes, node)
 	}
 	for i, cpus := range []int{10, 10, 10, 10, 10, 7, 6, 6} {
 		if err := b.next(ctx, nodes, i, cpus); err != nil {
 			return err
 		}
 	}
-	return b.changes(ctx, nodes)
+	for _, node := range nodes {
+		if err := node.agent.Stop(); err != nil {
+			return err
+		}
+	}
+	return b.changes(ctx, &nodes[0].Node)
 }
 
-// next gives the scheduler pod i, and updates the object of the node where it lands.
-func (b *bench) next(ctx context.Context, nodes []made.Node, i, cpus int) error {
+// start starts nrtd on a node, and waits until the scheduler has what it publishes.
+func (b *bench) start(ctx context.Context, name string) (*live, error) {
+	node := &live{Node: made.Node{Name: name, Machine: "2x20", Policy: "restricted", Reserved: "0-3,20-23"}}
+	if _, err := b.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"`+exampleLabel+`":"`+sequenceLabel+`"}}}`), metav1.PatchOptions{}); err != nil {
+		return nil, err
+	}
+	var err error
+	node.agent, err = daemon.New(filepath.Join(b.maker.Dir, "agents"), name, filepath.Join(b.machines, node.Machine), b.maker.Nrtd,
+		filepath.Join(b.agents, "agent-"+name+".kubeconfig"), node.Reserved, "--numatopology=on")
+	if err != nil {
+		return nil, err
+	}
+	node.agent.Settings = node.Settings()
+	if _, err := node.agent.Hold(daemon.All(b.maker.Zones[node.Machine])); err != nil {
+		return nil, err
+	}
+	if err := node.agent.Start(); err != nil {
+		return nil, err
+	}
+	if err := b.follows(ctx, name, 0); err != nil {
+		return nil, fmt.Errorf("%s: the scheduler does not have its object: %w\n%s", name, err, node.agent.Log())
+	}
+	return node, nil
+}
+
+// next gives the scheduler pod i, and has it hold CPUs of the node where it lands.
+func (b *bench) next(ctx context.Context, nodes []*live, i, cpus int) error {
 	pod := volcano.Pod{Containers: []string{fmt.Sprint(cpus)}, Guaranteed: true, Policy: "restricted"}
-	nrts, _, err := b.maker.Objects(ctx, nodes)
+	nrts, _, err := b.maker.Objects(ctx, []made.Node{nodes[0].Node, nodes[1].Node})
 	if err != nil {
 		return err
 	}
@@ -65,11 +117,23 @@ func (b *bench) next(ctx context.Context, nodes []made.Node, i, cpus int) error 
 	landed, said := b.landed(ctx, name, reasons)
 	b.check(isBest(verdicts, landed), fmt.Sprintf("sequence: pod %d, %d CPUs, goes where nrtd score says", i, cpus),
 		"it is on %q, nrtd says %+v, the scheduler says %q", landed, verdicts, said)
-	for n := range nodes {
-		if nodes[n].Name == landed {
-			nodes[n].Held = append(nodes[n].Held, b.given(&nodes[n], cpus).String())
-			return b.update(ctx, &nodes[n])
+	for _, node := range nodes {
+		if node.Name != landed {
+			continue
 		}
+		node.Held = append(node.Held, b.given(&node.Node, cpus).String())
+		held, err := node.Sets()
+		if err != nil {
+			return err
+		}
+		before := b.taken(node.Name)
+		if _, err := node.agent.Hold(daemon.All(b.maker.Zones[node.Machine]), held...); err != nil {
+			return err
+		}
+		if err := b.follows(ctx, node.Name, before); err != nil {
+			return fmt.Errorf("%s: the scheduler does not have the change: %w\n%s", node.Name, err, node.agent.Log())
+		}
+		return nil
 	}
 	return b.remove(ctx, name)
 }
@@ -109,7 +173,7 @@ func (b *bench) given(node *made.Node, cpus int) cpuset.CPUSet {
 	return cpuset.New(free[:cpus]...)
 }
 
-// update writes the node's object again, and waits until the scheduler has it.
+// update writes what nrtd dump prints of the node, and waits until the scheduler has it.
 func (b *bench) update(ctx context.Context, node *made.Node) error {
 	_, topologies, err := b.maker.Objects(ctx, []made.Node{*node})
 	if err != nil {
@@ -123,8 +187,13 @@ func (b *bench) update(ctx context.Context, node *made.Node) error {
 	if _, err := b.apply.Apply(ctx, object); err != nil {
 		return err
 	}
+	return b.follows(ctx, node.Name, before)
+}
+
+// follows waits until the scheduler has taken in the node's object more often than before.
+func (b *bench) follows(ctx context.Context, name string, before int) error {
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		return b.taken(node.Name) > before, nil
+		return b.taken(name) > before, nil
 	})
 }
 
@@ -136,7 +205,7 @@ func (b *bench) taken(node string) int {
 
 // changes shows that the scheduler follows an object: a pod that waits goes to the node whose pods end, one that wants a
 // policy stays away from a node whose free CPUs are not known, and goes there when they are.
-func (b *bench) changes(ctx context.Context, nodes []made.Node) error {
+func (b *bench) changes(ctx context.Context, node *made.Node) error {
 	pod := volcano.Pod{Containers: []string{"16"}, Guaranteed: true, Policy: "restricted"}
 	for i, step := range []struct {
 		name   string
@@ -147,11 +216,11 @@ func (b *bench) changes(ctx context.Context, nodes []made.Node) error {
 		{"what is free is not known", func(node *made.Node) { node.Unknown = true }, false},
 		{"it is known again", func(node *made.Node) { node.Unknown = false }, true},
 	} {
-		if err := b.end(ctx, nodes[0].Name); err != nil {
+		if err := b.end(ctx, node.Name); err != nil {
 			return err
 		}
-		step.change(&nodes[0])
-		if err := b.update(ctx, &nodes[0]); err != nil {
+		step.change(node)
+		if err := b.update(ctx, node); err != nil {
 			return err
 		}
 		name := fmt.Sprintf("%s-change-%d", sequenceLabel, i)
@@ -163,7 +232,7 @@ func (b *bench) changes(ctx context.Context, nodes []made.Node) error {
 			reasons = []string{"cpu allocatable map is empty"}
 		}
 		landed, said := b.landed(ctx, name, reasons)
-		b.check((landed == nodes[0].Name) == step.lands, "sequence: "+step.name, "the pod is on %q, the scheduler says %q", landed, said)
+		b.check((landed == node.Name) == step.lands, "sequence: "+step.name, "the pod is on %q, the scheduler says %q", landed, said)
 		if landed == "" {
 			if err := b.remove(ctx, name); err != nil {
 				return err

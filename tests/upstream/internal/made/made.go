@@ -26,6 +26,32 @@ type Node struct {
 	Unknown                           bool     `json:",omitempty"` // no file says what containers hold
 }
 
+// or is what is set, or else the default.
+func or(set, fallback string) string {
+	if set == "" {
+		return fallback
+	}
+	return set
+}
+
+// Settings are the flags of nrtd for the node's kubelet.
+func (n *Node) Settings() []string {
+	return []string{"--cpu-manager-policy", or(n.CPUManager, "static"), "--reserved-cpus", or(n.Reserved, "0"),
+		"--memory-manager-policy", "None", "--topology-manager-policy", n.Policy, "--topology-manager-scope", or(n.Scope, "container")}
+}
+
+// Sets are the CPUs that each container holds.
+func (n *Node) Sets() (held []cpuset.CPUSet, err error) {
+	for _, text := range n.Held {
+		cpus, err := cpuset.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", n.Name, err)
+		}
+		held = append(held, cpus)
+	}
+	return held, nil
+}
+
 // Maker makes nodes.
 type Maker struct {
 	Nrtd     string
@@ -76,21 +102,8 @@ func (m *Maker) files(one *Node) (*daemon.Node, error) {
 	if !known {
 		return nil, fmt.Errorf("%s: there is no machine %q", one.Name, one.Machine)
 	}
-	reserved := one.Reserved
-	if reserved == "" {
-		reserved = "0"
-	}
-	scope := one.Scope
-	if scope == "" {
-		scope = "container"
-	}
 	node := &daemon.Node{Name: one.Name, Dir: filepath.Join(m.Dir, one.Machine), Nrtd: m.Nrtd}
-	manager := one.CPUManager
-	if manager == "" {
-		manager = "static"
-	}
-	node.Settings = []string{"--cpu-manager-policy", manager, "--reserved-cpus", reserved, "--memory-manager-policy", "None",
-		"--topology-manager-policy", one.Policy, "--topology-manager-scope", scope}
+	node.Settings = one.Settings()
 	if one.Unknown {
 		return node, os.RemoveAll(node.Kubelet())
 	}
@@ -104,15 +117,11 @@ func (m *Maker) files(one *Node) (*daemon.Node, error) {
 		}
 		return node, os.WriteFile(filepath.Join(node.Kubelet(), "cpu_manager_state"), text, 0o600)
 	}
-	var held []cpuset.CPUSet
-	for _, text := range one.Held {
-		cpus, err := cpuset.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		held = append(held, cpus)
+	held, err := one.Sets()
+	if err != nil {
+		return nil, err
 	}
-	_, err := node.Hold(daemon.All(zones), held...)
+	_, err = node.Hold(daemon.All(zones), held...)
 	return node, err
 }
 
