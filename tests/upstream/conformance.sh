@@ -88,6 +88,10 @@ by_themselves() {
 	check "follow" $here/follow.sh
 	check "extender's faults" $here/extender_faults.sh
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
+	check "Volcano's plugin" $here/volcano.sh -seed "$SEED"
+	check "Volcano's scheduler" $here/volcano_scheduler.sh
+	check "Volcano's exporter" $here/volcano_exporter.sh
+	check "Koordinator's plugin" $here/koordinator.sh -seed "$SEED"
 	return 0
 }
 
