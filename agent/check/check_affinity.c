@@ -8,6 +8,8 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 
+#define PODS_NAMED 3u
+
 #define NAME_BYTES 1024u
 
 static bool is_ours(const char *label)
@@ -74,4 +76,20 @@ int check_affinity_pods(const struct doc *list, struct strv *ret)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+void check_affinity_report(const struct strv *pods, struct check_report *report)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+
+	strbuf_addf(&text, "%zu %s nrtd's labels: ", pods->n_items,
+		pods->n_items == 1 ? "pod requires one of" : "pods require");
+	for (size_t i = 0; i < pods->n_items && i < PODS_NAMED; i++)
+		strbuf_addf(&text, "%s%s", i ? ", " : "", pods->items[i]);
+	if (pods->n_items > PODS_NAMED)
+		strbuf_addstr(&text, ", ...");
+	if (strbuf_error(&text) < 0)
+		report->error = -ENOMEM;
+	check_report_line(report, CHECK_WARN, "affinity", NULL, text.text,
+		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have lowered a label that they require");
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "agent/base/doc.h"
+#include "agent/check/check_report.h"
 #include "common/strv.h"
 
 /* Whether a Node's document carries such labels. */
@@ -14,3 +15,6 @@ bool check_affinity_labelled(const struct doc *node);
 
 /* Append "NAMESPACE/NAME" of each pod in a PodList that requires one. 0 or -ENOMEM. */
 int check_affinity_pods(const struct doc *list, struct strv *ret);
+
+/* Append an item that names some of them. */
+void check_affinity_report(const struct strv *pods, struct check_report *report);

@@ -20,7 +20,6 @@
 #define ALL_MS       5000
 #define BODY_MAX     ((size_t)1 << 20)
 #define PODS_AT_ONCE "40" /* a page of them is an answer of half a megabyte, as pods go */
-#define PODS_NAMED   3u
 #define GROUP        "topology.node.k8s.io"
 #define RESOURCE     "noderesourcetopologies"
 #define VERSION      "v1alpha2"
@@ -44,6 +43,7 @@ struct check {
 	bool is_node;      /* a kubelet's identity */
 	bool cannot_write; /* something was found without which a write is refused */
 	bool cannot_read_node;
+	bool object_stays;         /* nrtd leaves the object to others, or has to clear it first */
 	bool labelled;             /* the Node has labels of nrtd's that affinity may name */
 	struct node_metadata node; /* uid NULL = not read */
 };
@@ -440,22 +440,6 @@ static bool step_node(struct check *c)
 
 /* ---- pods that require nrtd's labels */
 
-static void report_pods(struct check *c, const struct strv *pods)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
-
-	strbuf_addf(&text, "%zu %s nrtd's labels: ", pods->n_items,
-		pods->n_items == 1 ? "pod requires one of" : "pods require");
-	for (size_t i = 0; i < pods->n_items && i < PODS_NAMED; i++)
-		strbuf_addf(&text, "%s%s", i ? ", " : "", pods->items[i]);
-	if (pods->n_items > PODS_NAMED)
-		strbuf_addstr(&text, ", ...");
-	if (strbuf_error(&text) < 0)
-		c->report->error = -ENOMEM;
-	check_report_line(c->report, CHECK_WARN, "affinity", NULL, text.text,
-		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have lowered a label that they require");
-}
-
 /* The Node's pods, page by page; true when all were seen. */
 static bool list_pods(struct check *c, struct strv *pods)
 {
@@ -494,7 +478,7 @@ static bool step_affinity(struct check *c)
 		return true;
 	all = list_pods(c, &pods);
 	if (pods.n_items > 0)
-		report_pods(c, &pods);
+		check_affinity_report(&pods, c->report);
 	else if (all)
 		check_report_line(
 			c->report, CHECK_OK, "affinity", NULL, "no pod requires nrtd's labels", NULL);
@@ -502,6 +486,25 @@ static bool step_affinity(struct check *c)
 		check_report_line(c->report, CHECK_NOTE, "affinity", NULL,
 			"the Node's pods cannot be listed: whether one requires nrtd's labels is not known",
 			NULL);
+	return true;
+}
+
+/* ---- others that write the object */
+
+static bool step_exporters(struct check *c)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+	strbuf_addf(&path, PUBLISH_NRT_PATH "%s", c->node_name);
+	if (c->cannot_write || !c->node.uid)
+		return true;
+	if (!get(c, "exporters", path.text))
+		return false;
+	if (c->response.status == HTTP_OK) {
+		object = parse_answer(c);
+		c->object_stays = check_exporters(&object, c->config->others_nrt, c->report);
+	}
 	return true;
 }
 
@@ -545,28 +548,14 @@ static bool step_dry_run(struct check *c)
 		c->report->error = -ENOMEM;
 		return false;
 	}
-	if (!dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object) ||
+	if ((!c->object_stays &&
+		    !dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object)) ||
 		!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch))
 		return false;
 	check_report_line(c->report, CHECK_OK, "dry run", NULL,
-		"the API server would take the object and the Node's annotations", NULL);
-	return true;
-}
-
-/* ---- others that write the object */
-
-static bool step_exporters(struct check *c)
-{
-	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
-	CLEANUP(doc_release) struct doc object = DOC_INIT;
-
-	strbuf_addf(&path, PUBLISH_NRT_PATH "%s", c->node_name);
-	if (!get(c, "exporters", path.text))
-		return false;
-	if (c->response.status == HTTP_OK) {
-		object = parse_answer(c);
-		check_exporters(&object, c->config->others_nrt, c->report);
-	}
+		c->object_stays ? "the API server would take the Node's annotations"
+				: "the API server would take the object and the Node's annotations",
+		NULL);
 	return true;
 }
 
@@ -579,8 +568,8 @@ static bool (*const steps[])(struct check *c) = {
 	step_rights,
 	step_node,
 	step_affinity,
-	step_dry_run,
 	step_exporters,
+	step_dry_run,
 };
 
 void check_api_server(const struct check_config *config, const struct doc *nrt, struct check_report *report)

@@ -26,7 +26,7 @@ static const char *remedy_of(const char *manager)
 	return "if it still runs, stop it: of two exporters of one object each overwrites the other";
 }
 
-void check_exporters(const struct doc *object, bool leaves_it, struct check_report *report)
+bool check_exporters(const struct doc *object, bool leaves_it, struct check_report *report)
 {
 	static const char *const sections[] = {"zones", "attributes", "topologyPolicies", NULL};
 	CLEANUP(object_managers_release) struct object_managers m = {0};
@@ -34,12 +34,12 @@ void check_exporters(const struct doc *object, bool leaves_it, struct check_repo
 
 	if (object_managers_read(object, "topology.node.k8s.io/v1alpha2", sections, &m) < 0) {
 		report->error = -ENOMEM;
-		return;
+		return leaves_it;
 	}
 	if (!m.rival[0]) {
 		check_report_line(
 			report, CHECK_OK, "exporters", NULL, "nobody else writes this node's object", NULL);
-		return;
+		return leaves_it || m.foreign_version;
 	}
 	item = check_report_add(report, leaves_it ? CHECK_OK : CHECK_WARN, "exporters",
 		leaves_it ? "'%s' writes this node's object, and nrtd leaves it alone"
@@ -47,4 +47,5 @@ void check_exporters(const struct doc *object, bool leaves_it, struct check_repo
 		m.rival);
 	if (item && !leaves_it)
 		check_report_set(report, &item->remedy, "%s", remedy_of(m.rival));
+	return leaves_it || m.foreign_version;
 }

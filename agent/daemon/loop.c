@@ -18,9 +18,9 @@
 #include "common/log.h"
 #include "common/text.h"
 
-#define TICK_MS       1000u  /* the lock and the HTTP address are tried again, the worker is looked at */
-#define RUN_MAX_MS    90000u /* more than all deadlines of one run together */
-#define STALE_MAX_MS  60000u /* failing for longer than this is not ready any more */
+#define TICK_MS       1000u   /* the lock and the HTTP address are tried again, the worker is looked at */
+#define RUN_MAX_MS    150000u /* more than all deadlines of one run together */
+#define STALE_MAX_MS  60000u  /* failing for longer than this is not ready any more */
 #define HEARTBEAT_MS  10000u
 #define ACCURACY_US   1000u
 #define REPEAT_LOG_MS 60000u
@@ -36,6 +36,12 @@ struct health {
 	struct err reason;      /* why it is, as last said */
 };
 
+/* A failure that was logged. */
+struct said {
+	struct err err;
+	uint64_t at;
+};
+
 struct loop {
 	const struct loop_config *config;
 	sd_event *event;
@@ -47,13 +53,13 @@ struct loop {
 	struct health health;
 	int lock_fd;
 	bool forget, ready, reloading, http_failed, lock_waited;
-	bool asked;         /* a run has sent a request since resident memory was given back */
-	uint64_t since;     /* first sign of the change that the run under way answers */
-	bool changed;       /* the run answers one */
-	uint64_t run_at;    /* beginning of the run under way */
-	bool failing, said; /* since the last success; and it was logged */
+	bool asked;                 /* a run has sent a request since resident memory was given back */
+	uint64_t since;             /* first sign of the change that the run under way answers */
+	bool changed;               /* the run answers one */
+	uint64_t run_at;            /* beginning of the run under way */
+	bool failing, recovery_due; /* since the last success; and it was logged */
 	struct err last_error;
-	uint64_t last_error_at; /* when it was logged last */
+	struct said said[4];
 };
 
 static uint64_t now_ms(void)
@@ -153,16 +159,23 @@ static bool wrote_object(const struct reconcile_result *result)
 	return result->publish.nrt == PUBLISH_WRITTEN || result->publish.numatopology == PUBLISH_WRITTEN;
 }
 
-/* The same failure is logged when it begins and once a minute, however often it comes and goes. */
+/* The same failure is logged when it begins and once a minute, however often it comes and goes and others with it. */
 static void log_failure(struct loop *l, const struct err *err, uint64_t now)
 {
+	struct said *oldest = &l->said[0];
+
 	l->failing = true;
-	if (text_same_but_numbers(err->text, l->last_error.text) && now - l->last_error_at < REPEAT_LOG_MS)
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(l->said); i++) {
+		struct said *s = &l->said[i];
+
+		if (s->at && now - s->at < REPEAT_LOG_MS && text_same_but_numbers(err->text, s->err.text))
+			return;
+		oldest = s->at < oldest->at ? s : oldest;
+	}
 	log_error("%s", err->text);
-	l->said = true;
+	*oldest = (struct said){*err, now};
 	l->last_error = *err;
-	l->last_error_at = now;
+	l->recovery_due = true;
 }
 
 static void say_outcome(struct loop *l, const struct reconcile_result *result, uint64_t now)
@@ -172,9 +185,9 @@ static void say_outcome(struct loop *l, const struct reconcile_result *result, u
 	if (result->err.text[0]) {
 		log_failure(l, &result->err, now);
 	} else if (current) {
-		if (l->said)
+		if (l->recovery_due)
 			log_info("recovered from: %s", l->last_error.text);
-		l->failing = l->said = false;
+		l->failing = l->recovery_due = false;
 	}
 	if (wrote_object(result))
 		log_info("published after_ms=%" PRIu64, now - l->since);

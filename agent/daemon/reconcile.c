@@ -221,10 +221,12 @@ static int publish(struct reconciler *r, const struct doc *nrt, const struct doc
 	int e;
 
 	e = r->target.publish(r->target.ctx, &request, now_ms, &ret->publish, &ret->err);
-	if (ret->publish.nrt != PUBLISH_UNCHANGED && ret->publish.nrt != PUBLISH_DEFERRED)
+	if (ret->publish.nrt != PUBLISH_UNCHANGED && ret->publish.nrt != PUBLISH_DEFERRED &&
+		ret->publish.nrt != PUBLISH_CONTENDED)
 		metrics_observe(
 			r->metrics, METRIC_PUBLISH_SECONDS, PUBLISH_NRT, clock_s(CLOCK_MONOTONIC) - start);
-	count_outcome(r, PUBLISH_NRT, ret->publish.nrt, now_ms);
+	if (!wanted->others_nrt)
+		count_outcome(r, PUBLISH_NRT, ret->publish.nrt, now_ms);
 	count_outcome(r, PUBLISH_NODE, ret->publish.node, now_ms);
 	if (wanted->numatopology)
 		count_outcome(r, PUBLISH_NUMATOPOLOGY, ret->publish.numatopology, now_ms);

@@ -41,7 +41,7 @@ uint64_t schedule_due(const struct schedule *s)
 void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since)
 {
 	*ret_since = s->marked ? s->marked_at : now;
-	if (!s->has_run || now - s->last_run > s->coalesce_ms)
+	if (!s->has_run || now - s->last_run > 2 * s->coalesce_ms)
 		s->vain = 0;
 	s->marked = false;
 	s->running = s->has_run = true;

@@ -32,7 +32,7 @@ void applied_forget(struct applied *a)
 {
 	free(TAKE(a->written_hash));
 	free(TAKE(a->resource_version));
-	a->looked = a->older = false;
+	a->looked = a->foreign_version = false;
 	a->ours = 0;
 }
 
@@ -56,7 +56,7 @@ static void take(struct applied *a, struct object_managers *m, uint64_t now_ms)
 	free(a->resource_version);
 	a->resource_version = TAKE(m->resource_version);
 	a->ours = m->ours;
-	a->older = m->older;
+	a->foreign_version = m->foreign_version;
 	a->at_ms = now_ms;
 	a->looked = true;
 }
@@ -65,6 +65,7 @@ static void take(struct applied *a, struct object_managers *m, uint64_t now_ms)
 static void lost(struct applied *a, const struct object_managers *m, uint64_t now_ms)
 {
 	free(TAKE(a->written_hash));
+	a->ours = 0; /* one loss counts once */
 	contention_rewritten(&a->contention, m->rival, now_ms);
 	log_info("%s was rewritten by '%s'", a->path, a->contention.rival);
 }
@@ -76,7 +77,9 @@ static enum publish_outcome look(struct applied *a, struct publish_io *io, uint6
 	enum publish_outcome outcome = publish_read_metadata(io, a->kind->object, a->path, err);
 	uint64_t ours = a->ours;
 
-	/* Without the right to read nrtd writes without looking. */
+	if (outcome == PUBLISH_FORBIDDEN && !a->blind)
+		log_warning("without the right to get %s nrtd does not see who else writes it", a->path);
+	a->blind = outcome == PUBLISH_FORBIDDEN;
 	if (outcome == PUBLISH_NOT_FOUND || outcome == PUBLISH_FORBIDDEN) {
 		*err = (struct err){""};
 		applied_forget(a);
@@ -136,7 +139,8 @@ static enum publish_outcome apply(struct applied *a, struct publish_io *io, cons
 	CLEANUP(object_managers_release) struct object_managers m = {0};
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	CLEANUP(freep) char *path = NULL;
-	enum publish_outcome outcome = a->older ? forget_managers(a, io, now_ms, err) : PUBLISH_WRITTEN;
+	enum publish_outcome outcome =
+		a->foreign_version ? forget_managers(a, io, now_ms, err) : PUBLISH_WRITTEN;
 
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome;
@@ -147,8 +151,12 @@ static enum publish_outcome apply(struct applied *a, struct publish_io *io, cons
 		err_no_memory(err);
 		return PUBLISH_FAILED;
 	}
+	/* Whatever comes of it: what was written before may be replaced. */
+	free(TAKE(a->written_hash));
 	outcome = publish_send_doc(
 		io, a->kind->object, "PATCH", path, "application/apply-patch+yaml", &object, err);
+	if (outcome == PUBLISH_TIMEOUT || outcome == PUBLISH_UNREACHABLE)
+		a->ours = 0; /* it may come through later, with other fields */
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome;
 	/* Where the answer does not say what is there now the next write names no version. */
@@ -161,13 +169,13 @@ static enum publish_outcome apply(struct applied *a, struct publish_io *io, cons
 	return PUBLISH_WRITTEN;
 }
 
-/* The object that was seen has changed or is gone. Where a client of an older version has written the server fails before it
+/* The object that was seen has changed or is gone. Where a client of another version has written the server fails before it
  * compares versions. */
-static bool is_outdated(const struct applied *a, const struct publish_io *io, enum publish_outcome outcome)
+static bool is_outdated(const struct applied *a, enum publish_outcome outcome, const struct err *err)
 {
 	return a->resource_version &&
 	       (outcome == PUBLISH_CONFLICT || outcome == PUBLISH_NOT_FOUND ||
-		       (outcome == PUBLISH_SERVER_ERROR && io->response.status == 500));
+		       (outcome == PUBLISH_SERVER_ERROR && strstr(err->text, "failed to prune fields")));
 }
 
 enum publish_outcome applied_write(struct applied *a, struct publish_io *io, const struct doc *want,
@@ -181,7 +189,7 @@ enum publish_outcome applied_write(struct applied *a, struct publish_io *io, con
 		outcome = look(a, io, now_ms, err);
 	if (outcome == PUBLISH_WRITTEN)
 		outcome = apply(a, io, want, node_uid, now_ms, err);
-	if (is_outdated(a, io, outcome)) {
+	if (is_outdated(a, outcome, err)) {
 		outcome = look(a, io, now_ms, err);
 		if (outcome == PUBLISH_WRITTEN && a->contention.held)
 			return contended(a, err);

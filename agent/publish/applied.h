@@ -7,7 +7,7 @@
  * written in between (409). Then the object's managedFields say whether what nrtd had written was taken from it, and by
  * whom; contention.h says when nrtd gives way.
  *
- * A client of an older version of the API (koordlet writes NodeResourceTopologies as v1alpha1) leaves an entry of that
+ * A client of another version of the API (koordlet writes NodeResourceTopologies as v1alpha1) leaves an entry of that
  * version in managedFields, and the API server then fails every apply of a newer one (500, "failed to prune fields: ... field
  * not declared in schema"; seen with kube-apiserver 1.35.4). nrtd then has it forget who wrote what, and applies.
  */
@@ -31,7 +31,8 @@ struct applied {
 	bool looked;            /* what follows is known */
 	char *resource_version; /* NULL = there is no such object */
 	uint64_t ours;          /* see struct object_managers */
-	bool older;             /* the same */
+	bool foreign_version;   /* the same */
+	bool blind;             /* the right to read it is missing */
 	uint64_t at_ms;         /* of the last write or look */
 	struct contention contention;
 };
@@ -45,7 +46,7 @@ void applied_forget(struct applied *a);
 
 /*
  * Apply `want` (to be owned by the Node of that uid, "content-hash" `hash`). PUBLISH_CONTENDED: another program writes it, and
- * nrtd gives way until contention_refresh(). Each outcome but PUBLISH_WRITTEN leaves one line in `err`. At most five
+ * nrtd gives way until contention_refresh(). Each outcome but PUBLISH_WRITTEN leaves one line in `err`. At most six
  * requests.
  */
 enum publish_outcome applied_write(struct applied *a, struct publish_io *io, const struct doc *want,

@@ -18,18 +18,17 @@ void contention_rewritten(struct contention *c, const char *rival, uint64_t now_
 		c->rewrites = 0;
 	c->rewrites++;
 	c->last_ms = now_ms;
-	c->since = true;
 	c->held = c->trial || c->rewrites >= REWRITES_MAX;
 }
 
-void contention_refresh(struct contention *c)
+void contention_refresh(struct contention *c, uint64_t now_ms)
 {
-	if (!c->held && !c->since) {
+	if (c->held) {
+		c->held = false;
+		c->trial = true;
+	} else if (!c->rewrites || now_ms - c->last_ms > CONTENTION_WINDOW_MS) {
 		*c = (struct contention){0};
-		return;
 	}
-	c->trial = c->trial || c->held;
-	c->held = c->since = false;
 }
 
 uint64_t contention_look_at(const struct contention *c, uint64_t at_ms)

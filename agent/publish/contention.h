@@ -5,7 +5,7 @@
  *
  * Two exporters of one object overwrite each other without end, and each write wakes every scheduler. So nrtd gives way
  * once what it wrote was rewritten twice within ten minutes: it writes no more until the next refresh, then tries once,
- * and gives way again at the first rewrite. A refresh that finds its own writes untouched ends it.
+ * and gives way again at the first rewrite. Ten minutes without a rewrite end it.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,6 @@ struct contention {
 	uint64_t last_ms;  /* the last of them */
 	bool held;         /* nrtd gives way */
 	bool trial;        /* it did, and tries again */
-	bool since;        /* one since the last refresh */
 };
 
 /* `rival` wrote the object before nrtd did. Returns whether that is news. */
@@ -29,7 +28,7 @@ bool contention_seen(struct contention *c, const char *rival);
 void contention_rewritten(struct contention *c, const char *rival, uint64_t now_ms);
 
 /* A refresh begins: everything that was held back may be tried again. */
-void contention_refresh(struct contention *c);
+void contention_refresh(struct contention *c, uint64_t now_ms);
 
 /* When to look whether the object, as last written or looked at at `at_ms`, is still nrtd's; UINT64_MAX = there is no
  * reason to. */

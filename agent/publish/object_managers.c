@@ -55,19 +55,53 @@ static bool is_nobody(const char *manager)
 	return !strcmp(manager, "before-first-apply");
 }
 
-/* Times of one form sort as texts. */
+static bool holds_any(const struct doc *entry, const char *const *sections)
+{
+	while (*sections && !held(entry, *sections))
+		sections++;
+	return *sections != NULL;
+}
+
+/* When the entry was last changed; times of one form sort as texts. */
+static const char *time_of(const struct doc *entry)
+{
+	const char *time = doc_string(doc_get(entry, "time"));
+
+	return time ? time : "";
+}
+
+/* Who holds any of the sections, and changed that last, at `*latest` or later. */
 static void note_rival(const struct doc *entry, const char *const *sections, const char **latest,
 	struct object_managers *ret)
 {
 	const char *manager = doc_string(doc_get(entry, "manager"));
-	const char *time = doc_string(doc_get(entry, "time"));
 
-	for (; *sections && !is_nobody(manager ? manager : ""); sections++) {
-		if (!held(entry, *sections) || (*latest && time && strcmp(time, *latest) <= 0))
-			continue;
-		snprintf(ret->rival, sizeof(ret->rival), "%s", manager && *manager ? manager : "(unnamed)");
-		*latest = time ? time : "";
+	if (!holds_any(entry, sections) || is_nobody(manager ? manager : "") ||
+		strcmp(time_of(entry), *latest) < 0)
+		return;
+	snprintf(ret->rival, sizeof(ret->rival), "%s", manager && *manager ? manager : "(unnamed)");
+	*latest = time_of(entry);
+}
+
+static int read_entries(const struct doc *entries, const char *api_version, const char *const *sections,
+	struct object_managers *ret)
+{
+	const char *latest = "";
+
+	DOC_FOREACH (entry, entries) {
+		const char *version = doc_string(doc_get(entry, "apiVersion"));
+		int r = is_ours(entry) ? hash_held(entry, sections, &ret->ours) : 0;
+
+		if (r < 0)
+			return r;
+		if (is_ours(entry) && holds_any(entry, sections))
+			latest = time_of(entry);
+		ret->foreign_version = ret->foreign_version || (version && strcmp(version, api_version) != 0);
 	}
+	DOC_FOREACH (entry, entries)
+		if (!is_ours(entry))
+			note_rival(entry, sections, &latest, ret);
+	return 0;
 }
 
 int object_managers_read(const struct doc *object, const char *api_version, const char *const *sections,
@@ -75,23 +109,10 @@ int object_managers_read(const struct doc *object, const char *api_version, cons
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const struct doc *entries = doc_get(metadata, "managedFields");
-	const char *version = doc_string(doc_get(metadata, "resourceVersion")), *latest = NULL;
+	const char *version = doc_string(doc_get(metadata, "resourceVersion"));
 	struct object_managers m = {0};
-	int r = 0;
+	int r = entries && entries->kind == DOC_LIST ? read_entries(entries, api_version, sections, &m) : 0;
 
-	if (entries && entries->kind == DOC_LIST && r == 0) {
-		DOC_FOREACH (entry, entries) {
-			const char *version_of = doc_string(doc_get(entry, "apiVersion"));
-
-			m.older = m.older || (version_of && strcmp(version_of, api_version) != 0);
-			if (is_ours(entry))
-				r = hash_held(entry, sections, &m.ours);
-			else
-				note_rival(entry, sections, &latest, &m);
-			if (r < 0)
-				return r;
-		}
-	}
 	if (r == 0 && version)
 		r = text_set(&m.resource_version, version);
 	if (r < 0)

@@ -14,16 +14,17 @@
 struct object_managers {
 	char *resource_version; /* NULL = it says none */
 	uint64_t ours;          /* a number for which of the sections' fields nrtd's apply holds; 0 = none */
-	char rival[80];         /* the manager beside nrtd that wrote any of them last, "" = nobody */
-	bool older; /* an entry is of another API version than nrtd's, which keeps the server from merging */
+	char rival[80];         /* the manager beside nrtd that wrote any of them, after nrtd; "" = nobody */
+	bool foreign_version;   /* an entry is of another API version, beside which the server cannot merge */
 };
 
 void object_managers_release(struct object_managers *m);
 
-/*
-  * Read `object`, an object or its PartialObjectMetadata. `api_version` is what nrtd writes, "GROUP/VERSION"; `sections` are the members that nrtd writes ("zones", "spec"),
- * ended by NULL. An apply holds a field until another manager gives it another value (Kubernetes documentation,
- * Server-Side Apply, "Field management"). Where the server says nothing of managers nobody is known. 0 or -ENOMEM.
+/*/*
+ * Read `object`, an object or its PartialObjectMetadata. `api_version` is what nrtd writes, "GROUP/VERSION"; `sections` are
+ * the members that it writes ("zones", "spec"), ended by NULL. An apply holds a field until another manager gives it
+ * another value (Kubernetes documentation, Server-Side Apply, "Field management"). Where the server says nothing of
+ * managers nobody is known. 0 or -ENOMEM.
  */
 int object_managers_read(const struct doc *object, const char *api_version, const char *const *sections,
 	struct object_managers *ret);

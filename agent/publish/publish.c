@@ -21,6 +21,7 @@
 #define NODE_INTERVAL_MS 5000u
 #define NODE_BURST       12u
 #define OBJECT_MAX       ((size_t)1 << 20)
+#define CALL_MS          30000u /* after so long a call begins with no further object */
 
 /* What keeps a thing from being written at once. */
 struct turn {
@@ -133,6 +134,7 @@ static void forget_objects(struct publisher *p)
 {
 	applied_forget(&p->nrt);
 	applied_forget(&p->numatopology);
+	p->nrt.contention = p->numatopology.contention = (struct contention){0};
 	p->numatopology_served = p->numatopology_absent = false;
 }
 
@@ -140,7 +142,6 @@ void publisher_forget(struct publisher *p)
 {
 	p->node_known = false;
 	forget_objects(p);
-	p->nrt.contention = p->numatopology.contention = (struct contention){0};
 	init_turns(p);
 }
 
@@ -208,7 +209,7 @@ static bool is_settled(enum publish_outcome outcome)
 }
 
 /* It says nothing about the object: the server would do the same to any other request. */
-static bool concerns_both(enum publish_outcome outcome)
+static bool concerns_all(enum publish_outcome outcome)
 {
 	return outcome == PUBLISH_UNREACHABLE || outcome == PUBLISH_TIMEOUT || outcome == PUBLISH_THROTTLED;
 }
@@ -229,7 +230,7 @@ static void settle(struct publisher *p, enum publish_object object, enum publish
 	t->not_before_ms =
 		p->options.clock(p->options.clock_data) +
 		backoff_after_ms(t->failures, asks ? p->io.response.retry_after_s : 0, random_bits(p));
-	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT && concerns_both(outcome); i++)
+	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT && concerns_all(outcome); i++)
 		if (p->turns[i].not_before_ms < t->not_before_ms)
 			p->turns[i].not_before_ms = t->not_before_ms;
 }
@@ -249,10 +250,10 @@ static uint64_t refresh_interval(const struct publisher *p)
 	return p->refresh_at_ms ? backoff_spread_ms(whole, REFRESH_PERCENT, random) : whole - random % whole;
 }
 
-static void refresh_object(struct applied *a)
+static void refresh_object(struct applied *a, uint64_t now_ms)
 {
 	free(TAKE(a->written_hash));
-	contention_refresh(&a->contention);
+	contention_refresh(&a->contention, now_ms);
 }
 
 static void step_refresh(struct publisher *p, uint64_t now_ms)
@@ -260,8 +261,8 @@ static void step_refresh(struct publisher *p, uint64_t now_ms)
 	if (p->refresh_at_ms && now_ms < p->refresh_at_ms)
 		return;
 	p->node_known = false;
-	refresh_object(&p->nrt);
-	refresh_object(&p->numatopology);
+	refresh_object(&p->nrt, now_ms);
+	refresh_object(&p->numatopology, now_ms);
 	p->numatopology_served = p->numatopology_absent = false;
 	p->refresh_at_ms = now_ms + refresh_interval(p);
 }
@@ -327,14 +328,17 @@ static enum publish_outcome step_numatopology(
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
 	char hash[HASH_TEXT_SIZE];
 	enum publish_outcome outcome;
+	int r;
 
 	if (!want->numatopology)
 		return PUBLISH_UNCHANGED;
 	outcome = step_served(p, now_ms, err);
 	if (outcome != PUBLISH_UNCHANGED || p->numatopology_absent)
 		return outcome;
-	if (json_print_compact(want->numatopology, &text) < 0) {
-		err_no_memory(err);
+	r = json_print_compact(want->numatopology, &text);
+	if (r < 0) {
+		err_set(err, r, "cannot print the Numatopology object: %s", strerror(-r));
+		settle(p, PUBLISH_NUMATOPOLOGY, PUBLISH_FAILED);
 		return PUBLISH_FAILED;
 	}
 	hash_text(text.text, text.len, hash);
@@ -413,27 +417,53 @@ static bool is_there(const struct applied *a, const struct doc *want, enum publi
 	return is_settled(outcome) && (!want || a->written_hash);
 }
 
+/* A slow server does not make one call of many: the rest comes with the next. */
+static bool has_time(const struct publisher *p, uint64_t begun_ms)
+{
+	return p->options.clock(p->options.clock_data) - begun_ms < CALL_MS;
+}
+
+/* What failed, in the order of the objects; that nrtd gives way last. */
+static int first_failure(
+	const struct publish_result *result, const struct err errs[PUBLISH_OBJECT_COUNT], struct err *err)
+{
+	const enum publish_outcome outcomes[PUBLISH_OBJECT_COUNT] = {
+		[PUBLISH_NRT] = result->nrt,
+		[PUBLISH_NODE] = result->node,
+		[PUBLISH_NUMATOPOLOGY] = result->numatopology,
+	};
+	size_t failed = PUBLISH_OBJECT_COUNT;
+
+	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT; i++)
+		if (publish_errno(outcomes[i]) < 0 &&
+			(failed == PUBLISH_OBJECT_COUNT || outcomes[failed] == PUBLISH_CONTENDED))
+			failed = i;
+	return failed == PUBLISH_OBJECT_COUNT
+		       ? 0
+		       : err_set(err, publish_errno(outcomes[failed]), "%s", errs[failed].text);
+}
+
 int publisher_publish(struct publisher *p, const struct publish_request *request, uint64_t now_ms,
 	struct publish_result *ret, struct err *err)
 {
 	struct publish_result result = {0};
 	struct err errs[PUBLISH_OBJECT_COUNT] = {{""}};
-	const enum publish_outcome *outcomes[PUBLISH_OBJECT_COUNT] = {
-		&result.nrt, &result.node, &result.numatopology};
+	uint64_t begun_ms = p->options.clock(p->options.clock_data);
 
 	step_refresh(p, now_ms);
-	result.node = step_read(p, now_ms, &errs[PUBLISH_NODE]);
 	result.nrt = result.numatopology = PUBLISH_DEFERRED;
+	result.node = step_read(p, now_ms, &errs[PUBLISH_NODE]);
 	if (result.node != PUBLISH_CANCELLED)
 		result.nrt = step_object(
 			p, &p->nrt, request->nrt, request->content_hash, now_ms, &errs[PUBLISH_NRT]);
-	if (result.node != PUBLISH_CANCELLED && result.nrt != PUBLISH_CANCELLED)
+	if (result.nrt != PUBLISH_CANCELLED && has_time(p, begun_ms))
 		result.numatopology = step_numatopology(p, request, now_ms, &errs[PUBLISH_NUMATOPOLOGY]);
 	/* The Node's metadata name the object they belong to, so that has to be there. */
 	if (result.node == PUBLISH_UNCHANGED)
-		result.node = is_settled(result.nrt) || result.nrt == PUBLISH_CONTENDED
-				      ? step_node(p, request, now_ms, &errs[PUBLISH_NODE])
-				      : PUBLISH_DEFERRED;
+		result.node =
+			(is_settled(result.nrt) || result.nrt == PUBLISH_CONTENDED) && has_time(p, begun_ms)
+				? step_node(p, request, now_ms, &errs[PUBLISH_NODE])
+				: PUBLISH_DEFERRED;
 
 	/* A write's answer may have shown that the Node is another one; then the object has to follow. */
 	result.current = is_there(&p->nrt, request->nrt, result.nrt) && is_settled(result.node) &&
@@ -442,13 +472,7 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	result.call_again_ms = next_call(p, request, &result, now_ms);
 	result.kubelet_minor = p->node.kubelet_minor;
 	*ret = result;
-	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT; i++) {
-		int r = publish_errno(*outcomes[i]);
-
-		if (r < 0)
-			return err_set(err, r, "%s", errs[i].text);
-	}
-	return 0;
+	return first_failure(&result, errs, err);
 }
 
 /* ---- taking it away again */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An object that others write too, and the Numatopology: the publisher against a scripted server. It cannot show who
- * holds which field after a write: tests/upstream/rivals.sh asks a real server.
+ * holds which field after a write: tests/upstream/publish.sh asks a real server.
  */
 #include "tests/lib/publisher_bench.h"
 
@@ -65,6 +65,7 @@ static void managers_are_read(void **state)
 		{KOORDLET "," MANAGER("b", "Apply", "2026-11-22T10:00:00Z", "\"f:attributes\":{}"),
 			"koordlet", false},
 		{MANAGER("", "Update", "2026-11-22T10:00:00Z", "\"f:zones\":{}"), "(unnamed)", false},
+		{OURS "," MANAGER("nfd", "Apply", "2026-11-22T09:59:59Z", "\"f:zones\":{}"), "", true},
 		{MANAGER("before-first-apply", "Update", "2026-11-22T10:00:09Z", "\"f:zones\":{}"), "",
 			false},
 		{"1", "", false},
@@ -105,6 +106,8 @@ static void nrtd_gives_way_at_the_second_rewrite(void **state)
 		{.status = 200, .body = OBJECT("4", LEFT "," KOORDLET)}, /* looked at 15 s later */
 		{.status = 200, .body = NODE("u1", "")},                 /* the Node's annotations */
 		NODE_THERE,                                              /* at the refresh */
+		CONFLICT, /* the other has written once more, and taken the attributes too */
+		{.status = 200, .body = OBJECT("4b", KOORDLET)},
 		{.status = 200, .body = OBJECT("5", OURS)},
 		{.status = 200, .body = OBJECT("5", OURS)}, /* looked at */
 		{.status = 200, .body = OBJECT("6", LEFT "," KOORDLET)},
@@ -139,13 +142,14 @@ static void nrtd_gives_way_at_the_second_rewrite(void **state)
 	/* The refresh tries once, and gives way again at the first rewrite. */
 	bench_expect(&b, "h3", 601000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 616000);
 	expect_version(&b, 9, "4");
+	expect_version(&b, 11, "4b");
 	bench_expect(&b, "h3", 616000, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 631000);
 	bench_expect(&b, "h3", 631000, -EALREADY, PUBLISH_CONTENDED, PUBLISH_UNCHANGED, 1141000);
-	assert_int_equal(b.server.n_requests, 12);
+	assert_int_equal(b.server.n_requests, 14);
 	/* The other is gone: one refresh later nothing is looked at any more. */
 	bench_expect(&b, "h3", 1141000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 1156000);
 	bench_expect(&b, "h3", 1681000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 2221000);
-	assert_int_equal(b.server.n_requests, 16);
+	assert_int_equal(b.server.n_requests, 18);
 	bench_close(&b);
 }
 
@@ -244,6 +248,81 @@ static void entries_of_an_older_version_are_forgotten(void **state)
 	expect_version(&b, 4, "9");
 	assert_string_equal(b.server.method[5], "GET");
 	expect_version(&b, 7, "11");
+	bench_close(&b);
+}
+
+/* The server may have taken what it did not answer: what was written before it does not count as there. */
+static void what_had_no_answer_may_be_there(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = NODE("u1", ""), .delay_ms = 1}, /* short deadlines */
+		NOTHING_THERE,
+		{.status = 201, .body = OBJECT("1", OURS)},
+		{.status = 200, .body = "{}", .delay_ms = 1500},
+		{.status = 200, .body = OBJECT("2", OURS)},
+	};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	bench_expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	bench_expect(&b, "h2", 2000, -ETIMEDOUT, PUBLISH_TIMEOUT, PUBLISH_DEFERRED, 2001);
+	bench_expect(&b, "h1", 3000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	assert_int_equal(b.server.n_requests, 5);
+	bench_close(&b);
+}
+
+/* Another Node of the same name: its object is nobody's yet. */
+static void another_node_is_no_matter_of_the_last_ones(void **state)
+{
+	static const struct api_answer script[] = {
+		NODE_THERE,
+		{.status = 200, .body = OBJECT("1", KOORDLET)},
+		{.status = 200, .body = OBJECT("2", OURS)},
+		CONFLICT,
+		{.status = 200, .body = OBJECT("3", LEFT "," KOORDLET)},
+		{.status = 200, .body = OBJECT("4", OURS)},
+		{.status = 200, .body = OBJECT("5", LEFT "," KOORDLET)}, /* looked at: held */
+		{.status = 200, .body = NODE("u2", "")},                 /* the Node's annotations */
+		NOTHING_THERE,
+		{.status = 201, .body = OBJECT("6", OURS)},
+	};
+	struct publish_result result;
+	struct err err = {""};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	bench_expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 16000);
+	bench_expect(&b, "h2", 2000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 17000);
+	assert_int_equal(bench_publish(&b, "h2", "{\"nrtd.dev/a\":\"b\"}", 17000, &result, &err), -EALREADY);
+	bench_expect(&b, "h2", 18000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	assert_int_equal(b.server.n_requests, 10);
+	bench_close(&b);
+}
+
+/* Without the right to look nrtd writes all the same; a server in trouble is asked once. */
+static void what_cannot_be_seen_is_written(void **state)
+{
+	static const struct api_answer script[] = {
+		NODE_THERE,
+		{.status = 403, .body = STATUS("cannot get")},
+		{.status = 201, .body = OBJECT("1", OURS)},
+		CONFLICT,
+		{.status = 403, .body = STATUS("cannot get")},
+		{.status = 200, .body = OBJECT("3", OURS)},
+		{.status = 500, .body = STATUS("etcdserver: request timed out")},
+	};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	bench_expect(&b, "h1", 1000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	expect_version(&b, 2, NULL);
+	bench_expect(&b, "h2", 2000, 0, PUBLISH_WRITTEN, PUBLISH_UNCHANGED, 601000);
+	expect_version(&b, 5, NULL);
+	bench_expect(&b, "h3", 3000, -EIO, PUBLISH_SERVER_ERROR, PUBLISH_DEFERRED, 3001);
+	assert_int_equal(b.server.n_requests, 7);
 	bench_close(&b);
 }
 
@@ -355,6 +434,9 @@ static void only_nrtds_own_is_deleted(void **state)
 		{OBJECT("3", OURS "," KUBECTL), true},
 		{OBJECT("3", KOORDLET), false},
 		{OBJECT("3", LEFT "," KOORDLET), false},
+		{OBJECT("3", OURS
+			 "," MANAGER("nfd", "Apply", "2026-11-22T09:00:00Z", "\"f:topologyPolicies\":{}")),
+			true}, /* what an exporter that is gone has left */
 		{OBJECT("3", ""), false},
 	};
 
@@ -407,6 +489,9 @@ int main(void)
 		cmocka_unit_test(rewrites_far_apart_are_repaired),
 		cmocka_unit_test(others_write_beside_nrtd),
 		cmocka_unit_test(entries_of_an_older_version_are_forgotten),
+		cmocka_unit_test(what_had_no_answer_may_be_there),
+		cmocka_unit_test(another_node_is_no_matter_of_the_last_ones),
+		cmocka_unit_test(what_cannot_be_seen_is_written),
 		cmocka_unit_test(what_is_forgotten_is_tried_again),
 		cmocka_unit_test(a_numatopology_is_written_alone),
 		cmocka_unit_test(a_numatopology_waits_for_its_definition),

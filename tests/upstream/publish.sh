@@ -199,6 +199,7 @@ steps "a Numatopology, its definition and its right" "$agent" node-a <<END
 nrt $work/two.json
 numatopology $work/numatopology.json
 publish nrtd.dev/fit-hints=y
+-> nrtd: warning: without the right to get $volcano/node-a nrtd does not see who else writes it
 -> nrt=written node=unchanged numatopology=forbidden again=+1 error: the right to write the Numatopology object of 'node-a' is missing: apply packaging/kubernetes/numatopology.yaml: numatopologies.nodeinfo.volcano.sh "node-a" is forbidden: User "system:serviceaccount:nrtd:nrtd" cannot patch resource "numatopologies" in API group "nodeinfo.volcano.sh" at the cluster scope
 END
 "$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" apply --server-side -f packaging/kubernetes/numatopology.yaml >/dev/null 2>&1 || failed=$((failed + 1))

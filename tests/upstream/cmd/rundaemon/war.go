@@ -56,15 +56,11 @@ func (b *bench) writeWar(ctx context.Context) error {
 			lines++
 		}
 	}
-	b.check(writes <= 3, "write war", "%.0f writes of nrtd beside %d of another exporter in %v (at most 3)", writes, n, span)
-	b.check(lines >= 1 && lines <= 1+int(span/time.Minute), "write war: is said", "%d lines in %v (one a minute)", lines, span)
-	if b.long {
-		b.check(!node.Ready(), "write war: not ready", "after more than a minute of it")
-	}
+	b.check(writes >= 2 && writes <= 3, "write war", "%.0f writes of nrtd beside %d of another exporter in %v (2 or 3)", writes, n, span)
+	b.check(lines >= 1 && lines <= 1+int(time.Since(begin)/time.Minute), "write war: is said", "%d lines in %v (one a minute)", lines, span)
 	end := time.Now()
 	_, err = b.watch.Wait(ctx, node.Name, b.within(refresh+refresh/10+filesLimit), daemon.CPUsWrong(zones, held))
 	b.check(err == nil, "write war: the other leaves", "the object is right after %v, a refresh is %v%s", time.Since(end).Round(time.Second), refresh, errorText(err))
-	b.check(waitUntil(ctx, b.within(filesLimit), node.Ready), "write war: ready again", "%v", err == nil)
 	return node.Stop()
 }
 
