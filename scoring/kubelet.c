@@ -48,6 +48,9 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->unknown, "the Topology Manager's policy is not known");
 	if (config->policy == TOPOLOGY_MANAGER_NONE)
 		return;
+	if (node->settings->unknown_topology_option)
+		UNKNOWN(&k->unknown, "what the Topology Manager's option '%.60s' does is not known",
+			node->settings->unknown_topology_option);
 	if (config->scope == TOPOLOGY_SCOPE_UNKNOWN)
 		UNKNOWN(&k->unknown, "the Topology Manager's scope is not known");
 	if (config->max_numa_nodes < TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
@@ -95,6 +98,9 @@ static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 		return -ENOMEM;
 	if (!k->cpu_static)
 		return 0;
+	if (node->settings->unknown_cpu_option)
+		UNKNOWN(&k->cpu_unknown, "what the CPU manager's option '%.60s' does is not known",
+			node->settings->unknown_cpu_option);
 	if (!find_reserved(node, &reserved, &n_reserved))
 		UNKNOWN(&k->cpu_unknown, "the CPUs reserved for the system are not known");
 	if (!node->shared)

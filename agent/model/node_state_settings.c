@@ -53,6 +53,11 @@ static bool print_cpu(const struct node_state_printer *p)
 	for (size_t i = 0; i < ARRAY_SIZE(cpu_options); i++)
 		if (*cpu_manager_option(&s.cpu_options, cpu_options[i]))
 			strbuf_addf(p->out, ",%s", cpu_options[i]);
+	/* A reader that does not know it says so; one that does is a later nrtd. */
+	if (s.cpu_manager == CPU_MANAGER_STATIC && s.unknown_cpu_option) {
+		strbuf_addch(p->out, ',');
+		text_add_name(p->out, s.unknown_cpu_option);
+	}
 	return true;
 }
 
@@ -95,6 +100,10 @@ static bool print_topology(const struct node_state_printer *p)
 	add_policy(p->out, topology_manager_scope_names, (int)t->scope);
 	strbuf_addf(
 		p->out, ",%u%s", t->max_numa_nodes, t->prefer_closest_numa_nodes ? "," PREFER_CLOSEST : "");
+	if (t->policy != TOPOLOGY_MANAGER_NONE && p->state->settings.unknown_topology_option) {
+		strbuf_addch(p->out, ',');
+		text_add_name(p->out, p->state->settings.unknown_topology_option);
+	}
 	return true;
 }
 
@@ -111,6 +120,8 @@ static void parse_topology(struct node_state_parser *p)
 	text_reader_expect(r, ',');
 	t->max_numa_nodes = (unsigned)text_reader_number(r, UINT32_MAX);
 	t->prefer_closest_numa_nodes = text_reader_skip_word(r, "," PREFER_CLOSEST);
+	if (text_reader_skip(r, ','))
+		text_reader_fail(r, "an unknown option");
 }
 
 static bool print_gates(const struct node_state_printer *p)

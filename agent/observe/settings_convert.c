@@ -136,11 +136,18 @@ static int not_a_boolean(const struct conversion *c, const struct doc *option)
 	return err_set(c->err, -EINVAL, "%s: '%.100s' is not a boolean", option->key, option->text);
 }
 
-static int unknown_option(const struct conversion *c, enum setting what, const struct doc *option)
+/* What it does is not known: the verdicts of a kubelet that has it set are not known. */
+static int unknown_option(
+	const struct conversion *c, enum setting what, const struct doc *option, char **ret_first)
 {
+	bool on = true;
+
 	notes_add(
 		c->notes, "%s: %s: option '%.100s' is not known", c->from, setting_names[what], option->key);
-	return 0;
+	if ((text_parse_bool(option->text, &on) && !on) || *ret_first)
+		return 0;
+	*ret_first = strdup(option->key);
+	return *ret_first ? 0 : err_no_memory(c->err);
 }
 
 static int convert_cpu_option(const struct conversion *c, const struct doc *option)
@@ -148,7 +155,8 @@ static int convert_cpu_option(const struct conversion *c, const struct doc *opti
 	bool *value = cpu_manager_option(&c->s->cpu_options, option->key);
 
 	if (!value)
-		return unknown_option(c, SETTING_CPU_MANAGER_POLICY_OPTIONS, option);
+		return unknown_option(
+			c, SETTING_CPU_MANAGER_POLICY_OPTIONS, option, &c->s->unknown_cpu_option);
 	return text_parse_bool(option->text, value) ? 0 : not_a_boolean(c, option);
 }
 
@@ -179,7 +187,8 @@ static int convert_topology_option(const struct conversion *c, const struct doc 
 	if (!strcmp(option->key, "max-allowable-numa-nodes"))
 		return convert_max_numa_nodes(c, option);
 	if (strcmp(option->key, "prefer-closest-numa-nodes") != 0)
-		return unknown_option(c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, option);
+		return unknown_option(
+			c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, option, &c->s->unknown_topology_option);
 	return text_parse_bool(option->text, &c->s->topology.prefer_closest_numa_nodes)
 		       ? 0
 		       : not_a_boolean(c, option);

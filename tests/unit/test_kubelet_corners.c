@@ -122,6 +122,12 @@ static void what_is_not_known_of_the_settings(void **state)
 	assert_unknown(&f, "a NUMA node id exceeds 63");
 	f.machine.nodes[0].id = 0;
 
+	f.settings.unknown_topology_option = strdup("numa-allocation-strategy");
+	assert_unknown(&f, "what the Topology Manager's option 'numa-allocation-strategy' does is not known");
+	free(TAKE(f.settings.unknown_topology_option));
+	f.settings.unknown_cpu_option = strdup("later");
+	assert_unknown(&f, "what the CPU manager's option 'later' does is not known");
+	free(TAKE(f.settings.unknown_cpu_option));
 	f.node.reserved = NULL;
 	assert_unknown(&f, "the CPUs reserved for the system are not known");
 	f.settings.reserved_cpu_known = true;

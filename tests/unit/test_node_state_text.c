@@ -7,6 +7,7 @@
 #include "agent/model/node_state_text.h"
 #include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "tests/lib/node_states.h"
 #include "tests/lib/observations.h"
 
@@ -390,6 +391,27 @@ static void flipped_bytes_are_refused_or_sane(void **state)
 #define HEAD "1;cpu=static;memory=None;topology=none,?,8;ram=4k;nodes=0:4k"
 #define CPUS ";cores=0-1=0;sockets=0-1=0;numa=0-1=0;uncore=0-1=0"
 
+/* Nobody takes the node for one whose kubelet has no such option. */
+static void an_option_that_is_not_known_is_not_left_out(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		CLEANUP(observation_release) struct observation o;
+		struct node_state other;
+		CLEANUP(freep) char *text = NULL;
+		struct settings *s = &o.node.settings;
+		struct err err = {""};
+
+		make_example(&o);
+		assert_int_equal(
+			text_set(i ? &s->unknown_topology_option : &s->unknown_cpu_option, "later"), 0);
+		text = print(&o.node);
+		assert_int_equal(node_state_parse(text, &other, &err), -EINVAL);
+		assert_non_null(
+			strstr(err.text, i ? "topology: an unknown option" : "cpu: an unknown option"));
+	}
+}
+
 static void hostile_texts_are_refused_with_a_word(void **state)
 {
 	static const struct {
@@ -542,6 +564,7 @@ int main(void)
 		cmocka_unit_test(it_is_short),
 		cmocka_unit_test(every_prefix_is_refused_or_sane),
 		cmocka_unit_test(flipped_bytes_are_refused_or_sane),
+		cmocka_unit_test(an_option_that_is_not_known_is_not_left_out),
 		cmocka_unit_test(hostile_texts_are_refused_with_a_word),
 		cmocka_unit_test(short_texts_cost_little),
 		cmocka_unit_test(what_is_unknown_is_not_printed),

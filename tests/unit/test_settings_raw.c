@@ -161,6 +161,25 @@ static void single_fields(void **state)
 	}
 }
 
+/* What is off changes nothing. */
+static void options_that_are_not_known_are_named(void **state)
+{
+	static const char text[] = HEAD
+		"cpuManagerPolicyOptions: {full-pcpus-only: \"true\", gone: \"false\", later: \"true\", then: x}\n"
+		"topologyManagerPolicyOptions: {numa-allocation-strategy: most}\n";
+	CLEANUP(settings_release) struct settings s;
+	CLEANUP(notes_release) struct notes notes = {0};
+	struct err err = {""};
+
+	(void)state;
+	settings_init(&s);
+	if (convert(text, true, &s, &notes, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(s.unknown_cpu_option, "later");
+	assert_string_equal(s.unknown_topology_option, "numa-allocation-strategy");
+	assert_true(s.cpu_options.full_pcpus_only);
+}
+
 static void bad_values_are_one_clear_line(void **state)
 {
 	static const struct {
@@ -480,6 +499,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_the_kubelets),
 		cmocka_unit_test(without_defaults_the_rest_is_unknown),
 		cmocka_unit_test(single_fields),
+		cmocka_unit_test(options_that_are_not_known_are_named),
 		cmocka_unit_test(bad_values_are_one_clear_line),
 		cmocka_unit_test(maps_have_a_limit),
 		cmocka_unit_test(drop_ins_merge_as_the_kubelet_merges),
