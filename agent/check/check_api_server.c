@@ -22,6 +22,7 @@
 #define PODS_AT_ONCE "40" /* a page of them is an answer of half a megabyte, as pods go */
 #define GROUP        "topology.node.k8s.io"
 #define RESOURCE     "noderesourcetopologies"
+#define VOLCANO      "nodeinfo.volcano.sh"
 #define VERSION      "v1alpha2"
 #define REVIEWS_PATH "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 #define WHOAMI_PATH  "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -316,10 +317,12 @@ static const struct right {
 } rights[] = {
 	{GROUP, RESOURCE, "create", CHECK_FAIL, "nrtd run"},
 	{GROUP, RESOURCE, "patch", CHECK_FAIL, "nrtd run"},
-	{GROUP, RESOURCE, "get", CHECK_WARN, "nrtd diff and nrtd run --cleanup"},
+	{GROUP, RESOURCE, "get", CHECK_WARN, "nrtd diff, and to see who else writes them"},
 	{GROUP, RESOURCE, "delete", CHECK_NOTE, "nrtd run --cleanup"},
 	{"", "nodes", "get", CHECK_FAIL, "nrtd run"},
 	{"", "nodes", "patch", CHECK_FAIL, "nrtd run"},
+	{VOLCANO, "numatopologies", "create", CHECK_FAIL, "nrtd run --numatopology=on"},
+	{VOLCANO, "numatopologies", "patch", CHECK_FAIL, "nrtd run --numatopology=on"},
 };
 
 static void set_remedy_of_right(struct check *c, const struct right *right, struct check_item *item)
@@ -328,7 +331,10 @@ static void set_remedy_of_right(struct check *c, const struct right *right, stru
 
 	if (!item)
 		return;
-	if (c->is_node && *right->group == '\0')
+	if (!strcmp(right->group, VOLCANO))
+		check_report_set(
+			c->report, &item->remedy, "kubectl apply -f " MANIFESTS "/numatopology.yaml");
+	else if (c->is_node && *right->group == '\0')
 		check_report_set(c->report, &item->remedy,
 			"a node's identity may do so on its own Node only: name that by --node-name");
 	else if (c->is_node)
@@ -351,7 +357,7 @@ static void report_missing(struct check *c, const struct right *right, const cha
 	set_remedy_of_right(c, right, item);
 	if (item)
 		item->state = "missing";
-	c->cannot_write |= right->missing == CHECK_FAIL;
+	c->cannot_write |= right->missing == CHECK_FAIL && strcmp(right->group, VOLCANO) != 0;
 	c->cannot_read_node |= *right->group == '\0' && !strcmp(right->verb, "get");
 }
 
@@ -391,7 +397,8 @@ static bool step_rights(struct check *c)
 	const char *of = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
-		int r = ask_right(c, &rights[i]);
+		bool wanted = c->config->numatopology || strcmp(rights[i].group, VOLCANO) != 0;
+		int r = wanted ? ask_right(c, &rights[i]) : 0;
 
 		/* What it refuses without saying so, the dry run shows. */
 		if (r < 0)

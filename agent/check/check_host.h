@@ -13,7 +13,7 @@ struct check_config {
 	struct observe_config observe;
 	struct model_config model;
 	struct nrt_config nrt;
-	bool others_nrt; /* as in struct render_config */
+	bool others_nrt, numatopology; /* as in struct render_config */
 	struct credentials_options credentials;
 };
 

@@ -182,7 +182,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.fallback = "off",
 		.help = "the object's annotations that Koordinator's scheduler reads, in the place of koordlet's"},
 	[OPT_NUMATOPOLOGY] = {.flag = "--numatopology",
-		.commands = PUBLISH,
+		.commands = PUBLISH | ON(CHECK),
 		.env = "NRTD_NUMATOPOLOGY",
 		.arg = "WHETHER",
 		.values = "off|on|auto",

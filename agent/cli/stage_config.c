@@ -238,5 +238,6 @@ struct check_config stage_check(const struct options *options, struct stage_list
 		.model = stage_model(options, lists),
 		.nrt = stage_nrt(options),
 		.others_nrt = is(options, OPT_COEXIST, "koordinator"),
+		.numatopology = is(options, OPT_NUMATOPOLOGY, "on"),
 		.credentials = stage_publish(options).credentials};
 }

@@ -79,6 +79,8 @@ static void mask(const char *text, const char *url, struct strbuf *out)
 	}
 }
 
+static bool numatopology; /* --numatopology=on */
+
 /* Ask a server with this script; its address is in `s` and what there is to say, masked, in `out`. */
 static void check_with(const struct api_answer *script, size_t n, struct api_server *s,
 	struct check_report *report, struct strbuf *out)
@@ -89,7 +91,8 @@ static void check_with(const struct api_answer *script, size_t n, struct api_ser
 		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\"},\"attributes\":[{"
 		"\"name\":\"nrtd.dev/content-hash\",\"value\":\"0123\"}]}";
 	char url[64];
-	const struct check_config config = {.observe.node_name = "node-a", .credentials.api_server = url};
+	const struct check_config config = {
+		.observe.node_name = "node-a", .numatopology = numatopology, .credentials.api_server = url};
 
 	assert_int_equal(json_parse(object, strlen(object), &nrt, NULL), 0);
 	api_server_start(s, script, n);
@@ -215,12 +218,12 @@ static void missing_rights_are_named(void **state)
 #define MISSING(level, verb, resource, why, remedy) \
 	level "  right          missing: " verb " " resource ", for " why ": no?role\n" REMEDY remedy "\n"
 #define NRTS "noderesourcetopologies.topology.node.k8s.io"
-#define ALL_MISSING(remedy, node_remedy)                                         \
-	MISSING("FAIL", "create", NRTS, "nrtd run", remedy)                      \
-	MISSING("FAIL", "patch", NRTS, "nrtd run", remedy)                       \
-	MISSING("warn", "get", NRTS, "nrtd diff and nrtd run --cleanup", remedy) \
-	MISSING("note", "delete", NRTS, "nrtd run --cleanup", remedy)            \
-	MISSING("FAIL", "get", "nodes", "nrtd run", node_remedy)                 \
+#define ALL_MISSING(remedy, node_remedy)                                                   \
+	MISSING("FAIL", "create", NRTS, "nrtd run", remedy)                                \
+	MISSING("FAIL", "patch", NRTS, "nrtd run", remedy)                                 \
+	MISSING("warn", "get", NRTS, "nrtd diff, and to see who else writes them", remedy) \
+	MISSING("note", "delete", NRTS, "nrtd run --cleanup", remedy)                      \
+	MISSING("FAIL", "get", "nodes", "nrtd run", node_remedy)                           \
 	MISSING("FAIL", "patch", "nodes", "nrtd run", node_remedy)
 #define RBAC  "kubectl apply -f packaging/kubernetes/rbac.yaml"
 #define NODES "kubectl apply -f packaging/kubernetes/rbac-nodes.yaml"
@@ -296,6 +299,22 @@ static void an_object_that_stays_is_not_tried(void **state)
 		"warn  exporters      'koordlet' has written this node's object\n" REMEDY
 		"that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false\n"
 		"ok    dry run        the API server would take the Node's annotations\n");
+}
+
+static void the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted(void **state)
+{
+	static const struct api_answer script[] = {
+		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES, NO, NODE, TAKEN, TAKEN, TAKEN, {0}};
+
+	(void)state;
+	numatopology = true;
+	expect("numatopology", script, CHECK_FAIL,
+		BEGIN CRD_OK AGENT_OK
+		"FAIL  right          missing: patch numatopologies.nodeinfo.volcano.sh, for nrtd run --numatopology=on: no?role\n" REMEDY
+		"kubectl apply -f packaging/kubernetes/numatopology.yaml\n"
+		"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch; numatopologies: create\n" NODE_OK
+			EXPORTERS_OK DRY_OK);
+	numatopology = false;
 }
 
 static void what_is_not_there_is_named(void **state)
@@ -440,6 +459,7 @@ int main(void)
 		cmocka_unit_test(missing_rights_are_named),
 		cmocka_unit_test(other_exporters_are_named),
 		cmocka_unit_test(an_object_that_stays_is_not_tried),
+		cmocka_unit_test(the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted),
 		cmocka_unit_test(what_is_not_there_is_named),
 		cmocka_unit_test(what_is_no_api_server_is_told),
 		cmocka_unit_test(the_clock_is_compared),

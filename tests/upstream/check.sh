@@ -123,7 +123,7 @@ nrts=noderesourcetopologies.topology.node.k8s.io
 check "no rights" 1 "$agent" <<END
 ^FAIL +right +missing: create $nrts, for nrtd run
 ^FAIL +right +missing: patch $nrts, for nrtd run
-^warn +right +missing: get $nrts, for nrtd diff and nrtd run --cleanup
+^warn +right +missing: get $nrts, for nrtd diff, and to see who else writes them
 ^note +right +missing: delete $nrts, for nrtd run --cleanup
 ^FAIL +right +missing: get nodes, for nrtd run
 ^FAIL +right +missing: patch nodes, for nrtd run
