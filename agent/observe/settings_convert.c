@@ -146,8 +146,7 @@ static int unknown_option(
 		c->notes, "%s: %s: option '%.100s' is not known", c->from, setting_names[what], option->key);
 	if ((text_parse_bool(option->text, &on) && !on) || *ret_first)
 		return 0;
-	*ret_first = strdup(option->key);
-	return *ret_first ? 0 : err_no_memory(c->err);
+	return text_set(ret_first, option->key) < 0 ? err_no_memory(c->err) : 0;
 }
 
 static int convert_cpu_option(const struct conversion *c, const struct doc *option)
