@@ -14,9 +14,9 @@
 #include "common/device_index.h"
 #include "common/strbuf.h"
 
-#define READ_AGAIN_MAX 3
-#define READ_AGAIN_NS \
-	2000000L /* four times as much each time: what is written takes a moment or a slow disk */
+/* Four times as long each time: what is being written takes a moment, or a slow disk. */
+#define READ_AGAIN_NS   2000000L
+#define READ_AGAIN_MAX  3
 #define BUSY_PAUSE_NS   120000000L  /* what the kubelet's rate limit wants */
 #define JUST_WRITTEN_NS 100000000LL /* the kubelet's two writes of one change are no further apart */
 #define TEXT_MAX        (64u << 10)
