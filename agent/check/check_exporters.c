@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/publish/applied.h"
 #include "agent/publish/object_managers.h"
 #include "common/cleanup.h"
 
@@ -28,11 +29,10 @@ static const char *remedy_of(const char *manager)
 
 bool check_exporters(const struct doc *object, bool leaves_it, struct check_report *report)
 {
-	static const char *const sections[] = {"zones", "attributes", "topologyPolicies", NULL};
 	CLEANUP(object_managers_release) struct object_managers m = {0};
 	struct check_item *item;
 
-	if (object_managers_read(object, "topology.node.k8s.io/v1alpha2", sections, &m) < 0) {
+	if (object_managers_read(object, applied_nrt.api_version, applied_nrt.sections, &m) < 0) {
 		report->error = -ENOMEM;
 		return leaves_it;
 	}

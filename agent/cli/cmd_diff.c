@@ -82,34 +82,32 @@ static void diff_annotations(struct diff *d, const struct doc *held, const struc
 	}
 }
 
-/* All that nrtd writes of an object: its annotations and these members. */
-static int diff_object(struct diff *d, const char *prefix, const char *kind, const struct doc *wanted,
-	const char *const *members, const char *node_name, struct err *err)
+/* All that nrtd writes of an object: its annotations and its sections. */
+static int diff_object(struct diff *d, const struct applied_kind *kind, const struct doc *wanted,
+	const char *node_name, struct err *err)
 {
 	CLEANUP(doc_release) struct doc held = DOC_INIT;
-	int r = fetch(d->api.client, prefix, node_name, &held, err);
+	int r = fetch(d->api.client, kind->prefix, node_name, &held, err);
 
 	if (r < 0)
 		return r;
 	if (held.kind != DOC_MAP)
-		d->n += doc_diff(kind, NULL, wanted, d->out);
+		d->n += doc_diff(doc_string(doc_get(wanted, "kind")), NULL, wanted, d->out);
 	else
 		diff_annotations(d, &held, wanted);
-	for (; held.kind == DOC_MAP && *members; members++)
-		d->n += doc_diff(*members, doc_get(&held, *members), doc_get(wanted, *members), d->out);
+	for (const char *const *name = kind->sections; held.kind == DOC_MAP && *name; name++)
+		d->n += doc_diff(*name, doc_get(&held, *name), doc_get(wanted, *name), d->out);
 	return 0;
 }
 
 static int diff_numatopology(struct diff *d, const char *node_name, struct err *err)
 {
-	static const char *const members[] = {"spec", NULL};
 	CLEANUP(doc_release) struct doc group = DOC_INIT;
 	int r = fetch(d->api.client, PUBLISH_NUMATOPOLOGY_GROUP, "", &group, err);
 
 	if (r < 0 || (group.kind != DOC_MAP && d->publish.numatopology_if_served))
 		return r;
-	return diff_object(
-		d, PUBLISH_NUMATOPOLOGY_PATH, "Numatopology", &d->numatopology, members, node_name, err);
+	return diff_object(d, &applied_numatopology, &d->numatopology, node_name, err);
 }
 
 static int diff_node(struct diff *d, const char *key, const struct doc *wanted)
@@ -140,7 +138,6 @@ static int render(struct diff *d, struct observation *o)
 
 static int compare(const struct options *options, struct observation *o, struct diff *d, struct err *err)
 {
-	static const char *const members[] = {"topologyPolicies", "attributes", "zones", NULL};
 	const char *name = o->node.node_name;
 	int r = stage_render(options, &d->render, err);
 
@@ -154,7 +151,7 @@ static int compare(const struct options *options, struct observation *o, struct 
 	if (r == 0)
 		r = render(d, o);
 	if (r == 0 && !d->render.others_nrt)
-		r = diff_object(d, PUBLISH_NRT_PATH, "NodeResourceTopology", &d->nrt, members, name, err);
+		r = diff_object(d, &applied_nrt, &d->nrt, name, err);
 	if (r == 0 && d->render.numatopology)
 		r = diff_numatopology(d, name, err);
 	if (r == 0 && d->node.kind != DOC_MAP)

@@ -10,6 +10,19 @@
 #include "common/log.h"
 #include "common/text.h"
 
+const struct applied_kind applied_nrt = {
+	.object = PUBLISH_NRT,
+	.api_version = "topology.node.k8s.io/v1alpha2",
+	.prefix = PUBLISH_NRT_PATH,
+	.sections = (const char *const[]){"topologyPolicies", "attributes", "zones", NULL},
+};
+const struct applied_kind applied_numatopology = {
+	.object = PUBLISH_NUMATOPOLOGY,
+	.api_version = "nodeinfo.volcano.sh/v1alpha1",
+	.prefix = PUBLISH_NUMATOPOLOGY_PATH,
+	.sections = (const char *const[]){"spec", NULL},
+};
+
 int applied_init(struct applied *a, const struct applied_kind *kind, const char *node_name)
 {
 	*a = (struct applied){.kind = kind};

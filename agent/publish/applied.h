@@ -15,6 +15,10 @@
 #include "agent/publish/contention.h"
 #include "agent/publish/publish_io.h"
 
+#define PUBLISH_NRT_PATH           "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
+#define PUBLISH_NUMATOPOLOGY_GROUP "/apis/nodeinfo.volcano.sh/v1alpha1"
+#define PUBLISH_NUMATOPOLOGY_PATH  PUBLISH_NUMATOPOLOGY_GROUP "/numatopologies/"
+
 /* What is written. */
 struct applied_kind {
 	enum publish_object object;
@@ -22,6 +26,8 @@ struct applied_kind {
 	const char *prefix;          /* of its path, before the Node's name */
 	const char *const *sections; /* the members it has beside its metadata, ended by NULL */
 };
+
+extern const struct applied_kind applied_nrt, applied_numatopology;
 
 struct applied {
 	const struct applied_kind *kind; /* not owned */

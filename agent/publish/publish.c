@@ -62,15 +62,9 @@ static uint64_t random_bits(const struct publisher *p)
 
 static int init_objects(struct publisher *p)
 {
-	static const char *const lists[] = {"zones", "attributes", "topologyPolicies", NULL};
-	static const char *const spec[] = {"spec", NULL};
-	static const struct applied_kind nrt = {
-		PUBLISH_NRT, "topology.node.k8s.io/v1alpha2", PUBLISH_NRT_PATH, lists};
-	static const struct applied_kind numatopology = {
-		PUBLISH_NUMATOPOLOGY, "nodeinfo.volcano.sh/v1alpha1", PUBLISH_NUMATOPOLOGY_PATH, spec};
-	int r = applied_init(&p->nrt, &nrt, p->node_name);
+	int r = applied_init(&p->nrt, &applied_nrt, p->node_name);
 
-	return r < 0 ? r : applied_init(&p->numatopology, &numatopology, p->node_name);
+	return r < 0 ? r : applied_init(&p->numatopology, &applied_numatopology, p->node_name);
 }
 
 static void init_turns(struct publisher *p)

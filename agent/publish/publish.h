@@ -18,14 +18,12 @@
 #include <stdint.h>
 
 #include "agent/publish/api_client.h"
+#include "agent/publish/applied.h"
 #include "agent/publish/publish_answer.h"
 #include "agent/publish/publish_doc.h"
 #include "common/err.h"
 
-#define PUBLISH_NRT_PATH           "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
-#define PUBLISH_NODE_PATH          "/api/v1/nodes/"
-#define PUBLISH_NUMATOPOLOGY_GROUP "/apis/nodeinfo.volcano.sh/v1alpha1"
-#define PUBLISH_NUMATOPOLOGY_PATH  PUBLISH_NUMATOPOLOGY_GROUP "/numatopologies/"
+#define PUBLISH_NODE_PATH "/api/v1/nodes/"
 
 /* What a call did. */
 struct publish_result {
