@@ -11,7 +11,6 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 CASES=${CASES:-1000}
 SEED=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
-shared=${NRTD_SHARED:-../shared}
 here=tests/upstream
 programs=build/upstream
 data=$here/testdata
@@ -47,11 +46,7 @@ machines() {
 		machine=$work/machines/$(basename "$spec" .spec)
 		mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || return 1
 	done
-	for archive in "$shared"/machines/*.tar.bz2; do
-		[ -e "$archive" ] || { echo "skipped: the recorded machines (../shared/machines) are not here"; break; }
-		mkdir "$work/machines/$(basename "$archive" .tar.bz2)"
-		tar -xjf "$archive" -C "$work/machines/$(basename "$archive" .tar.bz2)" --strip-components=1 || return 1
-	done
+	$here/recorded_machines.sh "$work/machines"
 }
 
 # replay WHAT OPTION...: what the kubelet's code decides in fresh cases, replayed by the C tests

@@ -14,10 +14,5 @@ if ! command -v lscpu >/dev/null 2>&1; then
 	exit 0
 fi
 tests/fixtures/machines/make.sh "$work" || exit 1
-for archive in "${NRTD_SHARED:-../shared}"/machines/*.tar.bz2; do
-	[ -e "$archive" ] || { echo "skipped: the recorded machines (../shared/machines) are not here"; break; }
-	machine=$work/$(basename "$archive" .tar.bz2)
-	mkdir "$machine"
-	tar -xjf "$archive" -C "$machine" --strip-components=1 || exit 1
-done
+$here/recorded_machines.sh "$work" || exit 1
 build/upstream/koordinator -nrtd "$B/nrtd" -machines "$work" "$@"

@@ -15,12 +15,7 @@ $here/build.sh controlplane managers rundaemon
 tests/fixtures/machines/make.sh "$work/machines" || exit 1
 mkdir "$work/machines/kep"
 awk -v out="$work/machines/kep" -f tests/fixtures/machines/make.awk $here/testdata/kep.spec || exit 1
-for archive in "${NRTD_SHARED:-../shared}"/machines/*.tar.bz2; do
-	[ -e "$archive" ] || { echo "skipped: the recorded machines (../shared/machines) are not here"; break; }
-	machine=$work/machines/$(basename "$archive" .tar.bz2)
-	mkdir "$machine"
-	tar -xjf "$archive" -C "$machine" --strip-components=1 || exit 1
-done
+$here/recorded_machines.sh "$work/machines" || exit 1
 
 nodes=node-a,node-1,node-2
 i=0
