@@ -13,7 +13,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,8 +42,7 @@ type comparer struct {
 	dir      string
 	found    map[string]*machine
 	machines []string
-	in       *json.Encoder
-	out      *json.Decoder
+	judge    *differential.Judge
 	reasons  map[string]int // how many cases differ for a known reason
 	pods     int
 	refused  int
@@ -82,23 +80,10 @@ func run(ctx context.Context, nrtd, judge, machines, replay string, s differenti
 	}
 	defer os.RemoveAll(dir)
 	c := &comparer{ctx: ctx, nrtd: nrtd, dir: dir, found: map[string]*machine{}, reasons: map[string]int{}}
-	process := exec.CommandContext(ctx, judge)
-	process.Stderr = os.Stderr
-	process.Env = append(os.Environ(), "TMPDIR="+dir)
-	in, err := process.StdinPipe()
-	if err != nil {
+	if c.judge, err = differential.StartJudge(ctx, judge, "TMPDIR="+dir); err != nil {
 		return 0, err
 	}
-	out, err := process.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	if err := process.Start(); err != nil {
-		return 0, err
-	}
-	defer process.Wait()
-	defer in.Close()
-	c.in, c.out = json.NewEncoder(in), json.NewDecoder(out)
+	defer c.judge.Stop()
 	if err := c.load(machines); err != nil {
 		return 0, err
 	}
@@ -145,10 +130,8 @@ type outcome struct {
 }
 
 func (c *comparer) ask(q question) (a answer, err error) {
-	if err := c.in.Encode(q); err != nil {
-		return a, err
-	}
-	return a, c.out.Decode(&a)
+	err = c.judge.Ask(q, &a)
+	return a, err
 }
 
 // addFiles makes what koordlet reads and the machines of the tests do not have.

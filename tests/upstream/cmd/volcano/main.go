@@ -13,7 +13,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -38,8 +37,7 @@ var policies = []string{"none", "best-effort", "restricted", "single-numa-node"}
 type comparer struct {
 	ctx   context.Context
 	maker *made.Maker
-	in    *json.Encoder
-	out   *json.Decoder
+	judge *differential.Judge
 	open  int // cases that differ where the plugin is not determined
 }
 
@@ -76,22 +74,10 @@ func run(ctx context.Context, nrtd, judge, machines, examples, replay string, s 
 	if c.maker, err = made.NewMaker(ctx, nrtd, dir, machines); err != nil {
 		return 0, err
 	}
-	process := exec.CommandContext(ctx, judge)
-	process.Stderr = os.Stderr
-	in, err := process.StdinPipe()
-	if err != nil {
+	if c.judge, err = differential.StartJudge(ctx, judge); err != nil {
 		return 0, err
 	}
-	out, err := process.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	if err := process.Start(); err != nil {
-		return 0, err
-	}
-	defer process.Wait()
-	defer in.Close()
-	c.in, c.out = json.NewEncoder(in), json.NewDecoder(out)
+	defer c.judge.Stop()
 	name := filepath.Base(judge)
 	different, err := c.examples(name, examples)
 	if err != nil {
@@ -222,10 +208,7 @@ func (c *comparer) ask(t *testCase) (nrts []json.RawMessage, got, want map[strin
 }
 
 func (c *comparer) plugin(topologies []json.RawMessage, pod *v1.Pod, weight int) (answer map[string]volcano.Verdict, err error) {
-	if err := c.in.Encode(map[string]any{"nodes": topologies, "pod": pod, "weight": weight}); err != nil {
-		return nil, err
-	}
-	err = c.out.Decode(&answer)
+	err = c.judge.Ask(map[string]any{"nodes": topologies, "pod": pod, "weight": weight}, &answer)
 	return answer, err
 }
 
