@@ -26,6 +26,7 @@ void node_state_release(struct node_state *s)
 	machine_release(&s->machine);
 	settings_release(&s->settings);
 	allocations_release(&s->allocations);
+	claims_release(&s->claims);
 	pod_refs_free(s->pods, s->n_pods);
 	hwloc_bitmap_free(s->allocatable_cpus);
 	reserved_cpus_release(&s->reserved);

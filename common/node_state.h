@@ -7,6 +7,7 @@
  * no source reports is unknown, never zero.
  */
 #include "common/allocation.h"
+#include "common/claim.h"
 #include "common/inventory.h"
 #include "common/machine.h"
 #include "common/pod_ref.h"
@@ -27,6 +28,9 @@ struct node_state {
 	struct machine machine;
 	struct settings settings;       /* with the kubelet's release */
 	struct allocations allocations; /* all that is handed out, whatever --namespace says */
+	/* What DRA drivers gave to claims. The kubelet's managers do not know of it: a CPU of a claim may be in the
+	 * shared pool, or a container's too. */
+	struct claims claims;
 	bool pods_known; /* a source lists the pods (possibly none): only the pod-resources API does */
 	struct pod_ref *pods;
 	size_t n_pods;

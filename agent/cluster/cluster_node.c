@@ -179,8 +179,8 @@ int cluster_node_without(struct cluster_node *n, struct gone_pods *gone)
 	r = n->basis == CLUSTER_EXACT ? gone_pods_take(gone, &state->allocations) : 0;
 	if (r < 0 || state->allocations.n_items == before)
 		return r;
-	r = model_inventory(&state->machine, &state->settings, &state->allocations, state->reserved.cpus,
-		&inventory, NULL);
+	r = model_inventory(&state->machine, &state->settings, &state->allocations, &state->claims,
+		state->reserved.cpus, &inventory, NULL);
 	if (r < 0)
 		return r;
 	inventory_release(&state->inventory);

@@ -176,23 +176,33 @@ static void set_amount(
 	};
 }
 
-/* Which CPUs the inventory counts; each NULL = not known. */
+/* Which CPUs the inventory counts. */
 struct cpu_books {
-	hwloc_const_bitmap_t reserved, exclusive;
-	hwloc_bitmap_t known; /* those that the kubelet has: it counts them at its start */
+	hwloc_const_bitmap_t reserved; /* NULL = not known */
+	hwloc_bitmap_t taken;          /* exclusively, or by claims: a CPU of both is there once */
+	hwloc_bitmap_t known; /* those that the kubelet has: it counts them at its start; NULL = not known */
 };
 
 static void cpu_books_release(struct cpu_books *b)
 {
+	hwloc_bitmap_free(b->taken);
 	hwloc_bitmap_free(b->known);
 }
 
-static int cpu_books_init(struct cpu_books *b, const struct settings *s, const struct allocations *a)
+static int cpu_books_init(struct cpu_books *b, const struct settings *s, const struct allocations *a,
+	const struct claims *claims)
 {
-	if (s->cpu_manager != CPU_MANAGER_STATIC || !a->cpus_known || !a->shared)
-		return 0;
-	b->known = hwloc_bitmap_dup(a->shared);
-	return b->known && hwloc_bitmap_or(b->known, b->known, b->exclusive) == 0 ? 0 : -ENOMEM;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(claims);
+
+	b->taken = allocations_exclusive_cpus(a);
+	if (!b->taken || !of_claims)
+		return -ENOMEM;
+	if (s->cpu_manager == CPU_MANAGER_STATIC && a->cpus_known && a->shared) {
+		b->known = hwloc_bitmap_dup(a->shared);
+		if (!b->known || hwloc_bitmap_or(b->known, b->known, b->taken) < 0)
+			return -ENOMEM;
+	}
+	return hwloc_bitmap_or(b->taken, b->taken, of_claims) < 0 ? -ENOMEM : 0;
 }
 
 /* CPUs are counted by set, so one that is both reserved and held is subtracted once. */
@@ -212,7 +222,7 @@ static int fill_cpu(
 		(cpus->known && hwloc_bitmap_and(usable, usable, cpus->known) < 0))
 		return -ENOMEM;
 	allocatable = cpuset_size(usable);
-	set_amount(amount, capacity, allocatable, allocatable - count_both(usable, cpus->exclusive));
+	set_amount(amount, capacity, allocatable, allocatable - count_both(usable, cpus->taken));
 	return 0;
 }
 
@@ -233,6 +243,14 @@ static const struct memory_node *state_of(const struct allocations *a, unsigned 
 		if (a->memory.nodes[i].id == node)
 			return &a->memory.nodes[i];
 	return NULL;
+}
+
+static void subtract_claims(
+	const struct claims *claims, const char *type, unsigned node, struct inventory_amount *amount)
+{
+	qty_t bytes = (qty_t)claims_bytes(claims, type, node) * QTY_UNIT;
+
+	amount->available = bytes < amount->available ? amount->available - bytes : 0;
 }
 
 /* Memory or one hugepage size: as the memory manager's state says, else from the hardware and reservedMemory.
@@ -278,26 +296,30 @@ bool model_free_pages(const struct machine *m, const struct settings *s, const s
 }
 
 static int fill_node(const struct machine *m, size_t at, const struct settings *s,
-	const struct allocations *a, const struct cpu_books *cpus, struct inventory *inv)
+	const struct allocations *a, const struct claims *claims, const struct cpu_books *cpus,
+	struct inventory *inv)
 {
 	const struct numa_node *node = &m->nodes[at];
 	const struct memory_node *state = state_of(a, node->id);
+	struct inventory_amount *amount;
 	uint64_t hugepages = 0;
 
 	inv->nodes[at].id = node->id;
 	for (size_t p = 0; p < node->n_pools; p++) {
 		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 		uint64_t bytes = node->pools[p].page_bytes * node->pools[p].pages;
-		int resource;
 
 		resource_name_of_hugepages(node->pools[p].page_bytes, name);
-		resource = inventory_resource(inv, name);
-		fill_memory(s, state, node->id, name, bytes, 0, inventory_amount(inv, at, (size_t)resource));
+		amount = inventory_amount(inv, at, (size_t)inventory_resource(inv, name));
+		fill_memory(s, state, node->id, name, bytes, 0, amount);
+		subtract_claims(claims, name, node->id, amount);
 		hugepages += bytes;
 	}
-	if (node->memory_bytes > 0)
-		fill_memory(s, state, node->id, "memory", node->memory_bytes, hugepages,
-			inventory_amount(inv, at, (size_t)inventory_resource(inv, "memory")));
+	if (node->memory_bytes > 0) {
+		amount = inventory_amount(inv, at, (size_t)inventory_resource(inv, "memory"));
+		fill_memory(s, state, node->id, "memory", node->memory_bytes, hugepages, amount);
+		subtract_claims(claims, "memory", node->id, amount);
+	}
 	return fill_cpu(m, at, cpus, inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
 }
 
@@ -381,16 +403,25 @@ static void note_uncounted(const struct allocations *a, struct notes *notes)
 		}
 }
 
+static bool hold_cpus(const struct claims *claims)
+{
+	for (size_t i = 0; i < claims->n_items; i++)
+		if (!hwloc_bitmap_iszero(claims->items[i].cpus))
+			return true;
+	return false;
+}
+
 /* Things that no source reported, as a reader of the object should know. */
 static void note_unknowns(const struct machine *m, const struct settings *s, const struct allocations *a,
-	hwloc_const_bitmap_t reserved, struct notes *notes)
+	bool claimed, hwloc_const_bitmap_t reserved, struct notes *notes)
 {
 	if (s->cpu_manager != CPU_MANAGER_STATIC && s->cpu_manager != CPU_MANAGER_NONE)
 		notes_add(notes,
 			"the kubelet's CPU manager policy is not known; allocatable is what the hardware has");
 	else if (s->cpu_manager == CPU_MANAGER_NONE)
 		notes_add(notes,
-			"CPU manager policy is 'none': no CPU is handed out exclusively, all count as available");
+			"CPU manager policy is 'none': no CPU is handed out exclusively, all%s count as available",
+			claimed ? " but those that claims hold" : "");
 	if (s->cpu_manager == CPU_MANAGER_STATIC && !reserved)
 		notes_add(notes, "the reserved CPUs are not known; none is subtracted from allocatable");
 	if (s->cpu_manager == CPU_MANAGER_STATIC && !a->cpus_known)
@@ -410,25 +441,25 @@ static void note_unknowns(const struct machine *m, const struct settings *s, con
 }
 
 int model_inventory(const struct machine *m, const struct settings *s, const struct allocations *a,
-	hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes)
+	const struct claims *claims, hwloc_const_bitmap_t reserved, struct inventory *ret,
+	struct notes *notes)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	CLEANUP(device_books_release) struct device_books devices = {0};
 	CLEANUP(inventory_release) struct inventory inv;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t exclusive = allocations_exclusive_cpus(a);
-	CLEANUP(cpu_books_release) struct cpu_books cpus = {reserved, exclusive, NULL};
+	CLEANUP(cpu_books_release) struct cpu_books cpus = {.reserved = reserved};
 	int r;
 
 	inventory_init(&inv);
-	r = exclusive ? device_books_init(&devices, a) : -ENOMEM;
+	r = device_books_init(&devices, a);
 	if (r == 0)
-		r = cpu_books_init(&cpus, s, a);
+		r = cpu_books_init(&cpus, s, a, claims);
 	if (r == 0)
 		r = collect_names(m, &devices, &names);
 	if (r == 0)
 		r = inventory_shape(&inv, m->n_nodes, (const char *const *)names.items, names.n_items);
 	for (size_t i = 0; r == 0 && i < m->n_nodes; i++)
-		r = fill_node(m, i, s, a, &cpus, &inv);
+		r = fill_node(m, i, s, a, claims, &cpus, &inv);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < inv.n_resources; i++)
@@ -436,7 +467,7 @@ int model_inventory(const struct machine *m, const struct settings *s, const str
 			fill_devices(m, &devices, &inv, i);
 	fill_costs(m, &inv);
 	inv.topology = s->topology;
-	note_unknowns(m, s, a, reserved, notes);
+	note_unknowns(m, s, a, hold_cpus(claims), reserved, notes);
 	*ret = inv;
 	inventory_init(&inv);
 	return 0;

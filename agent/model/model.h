@@ -15,8 +15,8 @@ int model_reserved_cpus(
 	const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err);
 
 /*
- * Hugepages of this name ("hugepages-1Gi") that are free on all NUMA nodes together, as in the inventory, in bytes. False
- * when the machine has no pool of that size.
+ * Hugepages of this name ("hugepages-1Gi") that are free on all NUMA nodes together for the kubelet, in bytes: as in the
+ * inventory, but claims hold nothing, because the kubelet does not know them. False when the machine has no pool of that size.
  */
 bool model_free_pages(const struct machine *m, const struct settings *s, const struct allocations *a,
 	const char *name, qty_t *ret);
@@ -27,10 +27,10 @@ bool model_free_pages(const struct machine *m, const struct settings *s, const s
  *	cpu          capacity = online CPUs that belong to the node; allocatable = without the reserved ones, and
  *	             under the static policy without those that are neither in the shared pool nor held: the
  *	             kubelet does not know them (it counts CPUs at its start); available = without those held
- *	             exclusively. Absent on a node without CPUs.
+ *	             exclusively or by a claim. Absent on a node without CPUs.
  *	memory       capacity = MemTotal; allocatable and available as the memory manager's machine state says;
- *	             without it allocatable = available = MemTotal - hugepages - reservedMemory. Absent where
- *	             there is none.
+ *	             without it allocatable = available = MemTotal - hugepages - reservedMemory; available less
+ *	             what claims hold. Absent where there is none.
  *	hugepages-*  the same for each pool, a pool of size 0 included.
  *	devices      where it is known what plugins have: every resource that has a device with an affinity,
  *	             on every node. allocatable = the healthy devices near the node, available = those not
@@ -42,4 +42,5 @@ bool model_free_pages(const struct machine *m, const struct settings *s, const s
  * is not known goes to `notes`. 0 or -ENOMEM; `ret` is untouched on failure.
  */
 int model_inventory(const struct machine *m, const struct settings *s, const struct allocations *a,
-	hwloc_const_bitmap_t reserved, struct inventory *ret, struct notes *notes);
+	const struct claims *claims, hwloc_const_bitmap_t reserved, struct inventory *ret,
+	struct notes *notes);

@@ -55,13 +55,19 @@ static int find_shared(struct node_state *node)
 static int count_zones(const struct model_config *config, struct node_state *node, struct notes *notes)
 {
 	CLEANUP(allocations_view_release) struct allocations view = {0};
+	CLEANUP(freep) struct claim *some = NULL;
+	struct claims claims = node->claims; /* borrowed */
 	const struct zone_filter *filter = &config->filter;
 	bool filtered = filter->n_namespaces > 0;
 	int r = filtered ? zone_filter_view(filter, &node->allocations, &view) : 0;
 
+	if (r == 0 && filtered) {
+		r = zone_filter_claims(filter, &node->claims, &claims);
+		some = r == 0 ? claims.items : NULL;
+	}
 	if (r == 0)
 		r = model_inventory(&node->machine, &node->settings, filtered ? &view : &node->allocations,
-			node->reserved.cpus, &node->inventory, notes);
+			&claims, node->reserved.cpus, &node->inventory, notes);
 	if (r < 0)
 		return r;
 	if (filtered && !node->pods_known)

@@ -94,7 +94,8 @@ int node_outlook_finish(struct node_outlook *o)
 	int r;
 
 	allocations_sort(&o->view);
-	r = model_inventory(&s->machine, &s->settings, &o->view, s->reserved.cpus, &o->inventory, NULL);
+	r = model_inventory(
+		&s->machine, &s->settings, &o->view, &s->claims, s->reserved.cpus, &o->inventory, NULL);
 	o->state.allocations = o->view;
 	o->state.inventory = o->inventory;
 	return r;

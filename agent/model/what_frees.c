@@ -253,8 +253,8 @@ static int ask_without(const struct search *s, enum kubelet_answer *ret)
 
 	inventory_init(&inventory);
 	if (r == 0)
-		r = model_inventory(
-			&state->machine, &state->settings, &view, state->reserved.cpus, &inventory, NULL);
+		r = model_inventory(&state->machine, &state->settings, &view, &state->claims,
+			state->reserved.cpus, &inventory, NULL);
 	without.allocations = view;
 	without.inventory = inventory;
 	if (r == 0)

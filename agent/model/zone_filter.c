@@ -32,14 +32,30 @@ void zone_filter_resources(const struct zone_filter *filter, struct inventory *i
 	inv->n_resources = kept;
 }
 
-static bool counts(const struct zone_filter *filter, const struct allocation *item)
+static bool is_named(const struct zone_filter *filter, const char *namespace)
 {
-	if (!*item->pod || item->named_by_logs)
-		return true;
 	for (size_t i = 0; i < filter->n_namespaces; i++)
-		if (!strcmp(filter->namespaces[i], item->namespace))
+		if (!strcmp(filter->namespaces[i], namespace))
 			return true;
 	return false;
+}
+
+static bool counts(const struct zone_filter *filter, const struct allocation *item)
+{
+	return !*item->pod || item->named_by_logs || is_named(filter, item->namespace);
+}
+
+int zone_filter_claims(const struct zone_filter *filter, const struct claims *all, struct claims *ret)
+{
+	struct claims some = {.items = calloc(all->n_items + 1, sizeof(*some.items))};
+
+	if (!some.items)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->n_items; i++)
+		if (!*all->items[i].namespace || is_named(filter, all->items[i].namespace))
+			some.items[some.n_items++] = all->items[i];
+	*ret = some;
+	return 0;
 }
 
 int zone_filter_view(const struct zone_filter *filter, const struct allocations *all, struct allocations *ret)

@@ -6,6 +6,7 @@
  * verdicts and the pods' fingerprint rest.
  */
 #include "common/allocation.h"
+#include "common/claim.h"
 #include "common/inventory.h"
 
 /* What is left out. Borrowed texts; zeroed leaves nothing out. */
@@ -27,3 +28,7 @@ void zone_filter_resources(const struct zone_filter *filter, struct inventory *i
  */
 int zone_filter_view(
 	const struct zone_filter *filter, const struct allocations *all, struct allocations *ret);
+
+/* The same of claims, by their own namespaces. What is in the list is borrowed: the caller frees ret->items. 0 or
+ * -ENOMEM. */
+int zone_filter_claims(const struct zone_filter *filter, const struct claims *all, struct claims *ret);

@@ -203,12 +203,15 @@ static int add_pools(const struct node_state *node, const struct place *places, 
 	const struct machine *m = &node->machine;
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
 	CLEANUP(freep) struct pool *pools = calloc(m->n_nodes + 1, sizeof(*pools));
-	CLEANUP(cpuset_freep) hwloc_bitmap_t exclusive = allocations_exclusive_cpus(&node->allocations);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t taken = allocations_exclusive_cpus(&node->allocations);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
 	size_t n;
-	int r = pools && exclusive ? sort_pools(m, places, pools, &n) : -ENOMEM;
+	int r = pools && taken && of_claims ? sort_pools(m, places, pools, &n) : -ENOMEM;
 
+	if (r == 0 && hwloc_bitmap_or(taken, taken, of_claims) < 0)
+		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_pool(&list, m, &pools[i], exclusive);
+		r = add_pool(&list, m, &pools[i], taken);
 	if (r == 0)
 		r = add_text(ret, KOORDINATOR_SHARED_POOLS, &list, left);
 	return r < 0 ? r : add_text(ret, KOORDINATOR_BE_SHARED_POOLS, &list, left);

@@ -22,18 +22,20 @@ static int add_policies(const struct settings *s, struct doc *spec)
 	return 0;
 }
 
-/* What the shared pool has beside the reserved CPUs: a new bitmap, NULL = not known. 0 or -ENOMEM. */
+/* What the shared pool has beside the reserved CPUs and those of claims: a new bitmap, NULL = not known. 0 or -ENOMEM. */
 static int find_free(const struct node_state *node, hwloc_bitmap_t *ret)
 {
 	CLEANUP(node_kubelet_release) struct node_kubelet kubelet = {0};
 	CLEANUP(cpuset_freep) hwloc_bitmap_t free = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
 	int r = node_kubelet_init(&kubelet, node);
 
 	*ret = NULL;
 	if (r < 0 || !kubelet.node.shared || !node->reserved.cpus)
 		return r;
 	r = machine_counted_cpus(&node->machine, &free);
-	if (r == 0 && (hwloc_bitmap_and(free, free, kubelet.node.shared) < 0 ||
+	if (r == 0 && (!of_claims || hwloc_bitmap_and(free, free, kubelet.node.shared) < 0 ||
+			      hwloc_bitmap_andnot(free, free, of_claims) < 0 ||
 			      hwloc_bitmap_andnot(free, free, node->reserved.cpus) < 0))
 		r = -ENOMEM;
 	if (r == 0)

@@ -43,7 +43,7 @@ void fit_fixture_report(struct fit_fixture *f)
 	fit_report_release(&f->report);
 	inventory_release(&f->node.inventory);
 	assert_int_equal(model_inventory(&f->node.machine, &f->node.settings, &f->node.allocations,
-				 f->node.reserved.cpus, &f->node.inventory, NULL),
+				 &f->node.claims, f->node.reserved.cpus, &f->node.inventory, NULL),
 		0);
 	assert_int_equal(fit_report_make(&f->node, &f->pod, FIT_ALL, NULL, &f->report), 0);
 }

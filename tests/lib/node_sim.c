@@ -18,8 +18,8 @@
 static void model(struct node_state *s)
 {
 	inventory_release(&s->inventory);
-	assert_int_equal(model_inventory(&s->machine, &s->settings, &s->allocations, s->reserved.cpus,
-				 &s->inventory, NULL),
+	assert_int_equal(model_inventory(&s->machine, &s->settings, &s->allocations, &s->claims,
+				 s->reserved.cpus, &s->inventory, NULL),
 		0);
 }
 

@@ -66,7 +66,7 @@ static void account(struct observation *o)
 	assert_int_equal(
 		model_reserved_cpus(&o->node.machine, &o->node.settings, &o->node.reserved, NULL), 0);
 	assert_int_equal(model_inventory(&o->node.machine, &o->node.settings, &o->node.allocations,
-				 o->node.reserved.cpus, &o->node.inventory, &o->notes),
+				 &o->node.claims, o->node.reserved.cpus, &o->node.inventory, &o->notes),
 		0);
 }
 

@@ -9,6 +9,7 @@
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "tests/lib/claims.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/states.h"
 #include "tests/lib/test.h"
@@ -152,6 +153,9 @@ static void pools_have_what_no_pod_holds(void **state)
 	struct node_sim *sim = *state;
 
 	check(&sim->state, KOORDINATOR_SHARED_POOLS, whole);
+	test_add_claim(&sim->state.claims, "dra.cpu", "u", "2-3,6-7", NULL, 0, 0);
+	check(&sim->state, KOORDINATOR_SHARED_POOLS, less);
+	claims_release(&sim->state.claims);
 	assert_true(node_sim_begin(sim, "app cpu=4 memory=1Mi"));
 	check(&sim->state, KOORDINATOR_SHARED_POOLS, less);
 	check(&sim->state, KOORDINATOR_BE_SHARED_POOLS, less);

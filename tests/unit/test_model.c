@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
+#include "tests/lib/claims.h"
+
 #include <errno.h>
 
 #include "agent/model/model.h"
+#include "common/claim.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
@@ -77,6 +80,7 @@ struct world {
 	struct machine machine;
 	struct settings settings;
 	struct allocations allocations;
+	struct claims claims;
 	struct inventory inventory;
 	struct notes notes;
 };
@@ -101,6 +105,7 @@ static int teardown(void **state)
 	machine_release(&w->machine);
 	settings_release(&w->settings);
 	allocations_release(&w->allocations);
+	claims_release(&w->claims);
 	inventory_release(&w->inventory);
 	notes_release(&w->notes);
 	free(w);
@@ -109,8 +114,8 @@ static int teardown(void **state)
 
 static void build(struct world *w, hwloc_const_bitmap_t reserved)
 {
-	assert_int_equal(model_inventory(&w->machine, &w->settings, &w->allocations, reserved, &w->inventory,
-				 &w->notes),
+	assert_int_equal(model_inventory(&w->machine, &w->settings, &w->allocations, &w->claims, reserved,
+				 &w->inventory, &w->notes),
 		0);
 }
 
@@ -380,6 +385,45 @@ static void held_devices_alone_make_no_zeros(void **state)
 	assert_true(noted(w, "which devices the plugins have is not known"));
 }
 
+/* A CPU that a container holds too, or that is reserved, is not subtracted again; nothing goes below 0. */
+static void claims_are_subtracted_once(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = set_of("0");
+
+	w->settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->allocations.cpus_known = true;
+	w->allocations.shared = set_of("0,3-7");
+	hold(&w->allocations, "1-2");
+	test_add_claim(&w->claims, "dra.cpu", "a", "0,2-3,99", "memory", GIB, 0);
+	test_add_claim(&w->claims, "dra.cpu", "b", "3-5", "memory", 99 * GIB, 1);
+	test_add_claim(&w->claims, "dra.memory", "c", "", "hugepages-1Gi", GIB, 0);
+	test_add_claim(&w->claims, "dra.memory", "d", "", "memory", GIB, 0);
+	build(w, reserved);
+	check(&w->inventory, 0, "cpu", 4, 3, 0);
+	check(&w->inventory, 1, "cpu", 4, 4, 2);
+	check(&w->inventory, 0, "memory", 8 * GIB, 6 * GIB, 4 * GIB);
+	check(&w->inventory, 1, "memory", 8 * GIB, 6 * GIB, 0);
+	check(&w->inventory, 0, "hugepages-1Gi", 2 * GIB, 2 * GIB, GIB);
+}
+
+/* The policy that the drivers ask for. */
+static void claims_hold_cpus_under_policy_none(void **state)
+{
+	struct world *w = *state;
+	qty_t pages = 0;
+
+	w->settings.cpu_manager = CPU_MANAGER_NONE;
+	test_add_claim(&w->claims, "dra.cpu", "a", "2-4", "hugepages-1Gi", GIB, 0);
+	build(w, NULL);
+	check(&w->inventory, 0, "cpu", 4, 4, 2);
+	check(&w->inventory, 1, "cpu", 4, 4, 3);
+	assert_true(noted(w, "all but those that claims hold count as available"));
+	/* The kubelet's own count knows no claim. */
+	assert_true(model_free_pages(&w->machine, &w->settings, &w->allocations, "hugepages-1Gi", &pages));
+	assert_int_equal((uint64_t)(pages / QTY_UNIT), 4 * GIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +441,8 @@ int main(void)
 		cmocka_unit_test(hugepage_names_are_the_kubelet_s),
 		cmocka_unit_test_setup_teardown(devices_count_on_every_node_they_are_near, setup, teardown),
 		cmocka_unit_test_setup_teardown(held_devices_alone_make_no_zeros, setup, teardown),
+		cmocka_unit_test_setup_teardown(claims_are_subtracted_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(claims_hold_cpus_under_policy_none, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "agent/base/json.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "tests/lib/claims.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/states.h"
 #include "tests/lib/test.h"
@@ -59,6 +60,9 @@ static void what_is_free_is_named(void **state)
 	(void)state;
 	begin(&sim);
 	check(&sim.state, "{" POLICIES RESERVED "," DETAIL FREE("1-3,5-7") "}", "");
+	test_add_claim(&sim.state.claims, "dra.cpu", "u", "2,6", NULL, 0, 0);
+	check(&sim.state, "{" POLICIES RESERVED "," DETAIL FREE("1,3,5,7") "}", "");
+	claims_release(&sim.state.claims);
 	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Mi"));
 	check(&sim.state, "{" POLICIES RESERVED "," DETAIL FREE("1,5,7") "}", "");
 	node_sim_release(&sim);

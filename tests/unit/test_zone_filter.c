@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "tests/lib/claims.h"
 
 static void resources_go_by_name_or_pattern(void **state)
 {
@@ -85,11 +86,36 @@ static void only_named_namespaces_and_nameless_pods_count(void **state)
 	assert_int_equal(all.n_items, 4);
 }
 
+static void claims_count_by_their_namespaces(void **state)
+{
+	static const char *const namespaces[] = {"a"};
+	const struct zone_filter filter = {.namespaces = namespaces, .n_namespaces = 1};
+	CLEANUP(claims_release) struct claims all = {0};
+	struct claims some = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct claim *c = test_add_claim(&all, "d",
+			i == 0   ? "x"
+			: i == 1 ? "y"
+				 : "z",
+			"", NULL, 0, 0);
+
+		assert_int_equal(text_set(&c->namespace, i == 0 ? "b" : i == 1 ? "a" : ""), 0);
+	}
+	assert_int_equal(zone_filter_claims(&filter, &all, &some), 0);
+	assert_int_equal(some.n_items, 2);
+	assert_string_equal(some.items[0].uid, "y");
+	assert_string_equal(some.items[1].uid, "z");
+	free(some.items);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(resources_go_by_name_or_pattern),
 		cmocka_unit_test(only_named_namespaces_and_nameless_pods_count),
+		cmocka_unit_test(claims_count_by_their_namespaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

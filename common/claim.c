@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/claim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+
+int claim_init(
+	struct claim *ret, const char *driver, const char *uid, const char *namespace, const char *name)
+{
+	struct claim c = {.driver = strdup(driver),
+		.uid = strdup(uid),
+		.namespace = strdup(namespace),
+		.name = strdup(name),
+		.cpus = hwloc_bitmap_alloc()};
+
+	if (!c.driver || !c.uid || !c.namespace || !c.name || !c.cpus) {
+		claim_release(&c);
+		return -ENOMEM;
+	}
+	*ret = c;
+	return 0;
+}
+
+void claim_release(struct claim *c)
+{
+	free(c->driver);
+	free(c->uid);
+	free(c->namespace);
+	free(c->name);
+	strv_release(&c->cdi);
+	strv_release(&c->devices);
+	pod_refs_free(c->pods, c->n_pods);
+	hwloc_bitmap_free(c->cpus);
+	memory_blocks_free(c->memory, c->n_memory);
+	*c = (struct claim){0};
+}
+
+void claims_release(struct claims *c)
+{
+	for (size_t i = 0; i < c->n_items; i++)
+		claim_release(&c->items[i]);
+	free(c->items);
+	*c = (struct claims){0};
+}
+
+int claim_add_pod(struct claim *c, const char *namespace, const char *name)
+{
+	const struct pod_ref *last = c->n_pods > 0 ? &c->pods[c->n_pods - 1] : NULL;
+	struct pod_ref fresh, *pod;
+
+	if (last && !strcmp(last->namespace, namespace) && !strcmp(last->name, name))
+		return 0;
+	fresh = (struct pod_ref){.namespace = strdup(namespace), .name = strdup(name)};
+	pod = fresh.namespace && fresh.name ? vec_push(&c->pods, &c->n_pods, &c->pods_size, sizeof(*pod))
+					    : NULL;
+	if (!pod) {
+		free(fresh.namespace);
+		free(fresh.name);
+		return -ENOMEM;
+	}
+	*pod = fresh;
+	return 0;
+}
+
+int claims_take(struct claims *claims, struct claim *c)
+{
+	struct claim *slot = vec_push(&claims->items, &claims->n_items, &claims->items_size, sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = *c;
+	*c = (struct claim){0};
+	return 0;
+}
+
+/* ---- uniting */
+
+static int claim_cmp(const void *va, const void *vb)
+{
+	const struct claim *a = va, *b = vb;
+	int r = strcmp(a->driver, b->driver);
+
+	if (r == 0)
+		r = strcmp(a->uid, b->uid);
+	if (r == 0)
+		r = strcmp(a->namespace, b->namespace);
+	return r != 0 ? r : strcmp(a->name, b->name);
+}
+
+static int add_memory(struct claim *c, const struct memory_block *block)
+{
+	struct memory_block fresh, *slot;
+
+	for (size_t i = 0; i < c->n_memory; i++) {
+		struct memory_block *b = &c->memory[i];
+
+		if (strcmp(b->type, block->type) != 0 || !hwloc_bitmap_isequal(b->nodes, block->nodes))
+			continue;
+		if (block->bytes > b->bytes)
+			b->bytes = block->bytes;
+		return 0;
+	}
+	fresh = (struct memory_block){
+		.type = strdup(block->type), .bytes = block->bytes, .nodes = hwloc_bitmap_dup(block->nodes)};
+	slot = fresh.type && fresh.nodes ? vec_push(&c->memory, &c->n_memory, &c->memory_size, sizeof(*slot))
+					 : NULL;
+	if (!slot) {
+		free(fresh.type);
+		hwloc_bitmap_free(fresh.nodes);
+		return -ENOMEM;
+	}
+	*slot = fresh;
+	return 0;
+}
+
+int claim_give(struct claim *c, const struct claim *from)
+{
+	if (!*c->uid && text_set(&c->uid, from->uid) < 0)
+		return -ENOMEM;
+	if (hwloc_bitmap_or(c->cpus, c->cpus, from->cpus) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_memory; i++)
+		if (add_memory(c, &from->memory[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static int add_texts(struct strv *to, const struct strv *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < from->n_items && r == 0; i++)
+		r = strv_push(to, from->items[i]);
+	return r;
+}
+
+/* Sort, and leave each text once. */
+static void make_unique(struct strv *v)
+{
+	size_t kept = 0;
+
+	strv_sort(v);
+	for (size_t i = 0; i < v->n_items; i++)
+		if (kept > 0 && !strcmp(v->items[kept - 1], v->items[i]))
+			free(v->items[i]);
+		else
+			v->items[kept++] = v->items[i];
+	v->n_items = kept;
+}
+
+static int pod_cmp(const void *va, const void *vb)
+{
+	const struct pod_ref *a = va, *b = vb;
+	int r = strcmp(a->namespace, b->namespace);
+
+	return r != 0 ? r : strcmp(a->name, b->name);
+}
+
+static void finish(struct claim *c)
+{
+	size_t kept = 0;
+
+	make_unique(&c->cdi);
+	make_unique(&c->devices);
+	if (c->n_pods > 1)
+		qsort(c->pods, c->n_pods, sizeof(*c->pods), pod_cmp);
+	for (size_t i = 0; i < c->n_pods; i++) {
+		if (kept > 0 && pod_cmp(&c->pods[kept - 1], &c->pods[i]) == 0) {
+			free(c->pods[i].namespace);
+			free(c->pods[i].name);
+			continue;
+		}
+		c->pods[kept++] = c->pods[i];
+	}
+	c->n_pods = kept;
+}
+
+/* Both are of the same claim and driver. 0 or -ENOMEM. */
+static int absorb(struct claim *to, const struct claim *from)
+{
+	int r = claim_give(to, from);
+
+	if (r == 0)
+		r = add_texts(&to->cdi, &from->cdi);
+	if (r == 0)
+		r = add_texts(&to->devices, &from->devices);
+	for (size_t i = 0; i < from->n_pods && r == 0; i++)
+		r = claim_add_pod(to, from->pods[i].namespace, from->pods[i].name);
+	return r;
+}
+
+int claims_unite(struct claims *claims)
+{
+	size_t kept = 0;
+	int r = 0;
+
+	if (claims->n_items > 1)
+		qsort(claims->items, claims->n_items, sizeof(*claims->items), claim_cmp);
+	for (size_t i = 0; i < claims->n_items; i++) {
+		struct claim *last = kept > 0 ? &claims->items[kept - 1] : NULL;
+		bool same = last && claim_cmp(last, &claims->items[i]) == 0;
+
+		if (same && r == 0 && absorb(last, &claims->items[i]) == 0) {
+			claim_release(&claims->items[i]);
+			continue;
+		}
+		if (same)
+			r = -ENOMEM;
+		claims->items[kept++] = claims->items[i];
+	}
+	claims->n_items = kept;
+	for (size_t i = 0; i < kept; i++)
+		finish(&claims->items[i]);
+	return r;
+}
+
+/* ---- what all hold together */
+
+hwloc_bitmap_t claims_cpus(const struct claims *claims)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	for (size_t i = 0; set && i < claims->n_items; i++)
+		if (hwloc_bitmap_or(set, set, claims->items[i].cpus) < 0)
+			return NULL;
+	return TAKE(set);
+}
+
+uint64_t claims_bytes(const struct claims *claims, const char *type, unsigned node)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < claims->n_items; i++)
+		for (size_t b = 0; b < claims->items[i].n_memory; b++) {
+			const struct memory_block *block = &claims->items[i].memory[b];
+
+			if (!strcmp(block->type, type) && hwloc_bitmap_isset(block->nodes, node) &&
+				__builtin_add_overflow(sum, block->bytes, &sum))
+				return UINT64_MAX;
+		}
+	return sum;
+}
