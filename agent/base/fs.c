@@ -330,6 +330,34 @@ static int open_dir(const char *root, const char *path, DIR **ret)
 	return 0;
 }
 
+static int collect_names(DIR *dir, struct strv *ret)
+{
+	const struct dirent *entry;
+
+	for (errno = 0; (entry = readdir(dir)); errno = 0)
+		if (entry->d_name[0] != '.' && strv_push(ret, entry->d_name) < 0)
+			return -ENOMEM;
+	if (errno != 0)
+		return -errno;
+	strv_sort(ret);
+	return 0;
+}
+
+int fs_list(const char *root, const char *path, struct strv *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
+	CLEANUP(closedirp) DIR *dir = NULL;
+	int r = join(root, path, &full);
+
+	if (r < 0)
+		return err_set(err, r, "path too long");
+	r = open_dir(root, path, &dir);
+	if (r < 0)
+		return err_set(err, r, "cannot open '%s': %s", full.text, strerror(-r));
+	r = collect_names(dir, ret);
+	return r < 0 ? err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r)) : 0;
+}
+
 int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
 	uint64_t **ret_numbers, size_t *ret_n, struct err *err)
 {

@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "common/strbuf.h"
+#include "common/strv.h"
 
 #define FS_FILE_MAX (1024u * 1024u) /* cap of an ordinary configuration or state file, in bytes */
 
@@ -57,6 +58,12 @@ int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
  */
 int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
 	uint64_t **ret_numbers, size_t *ret_n, struct err *err);
+
+/*
+ * The names of the directory root + path, ascending, without those that begin with '.'; appended to `ret`. 0 or -errno
+ * as fs_list_numbers(); `ret` may then hold some.
+ */
+int fs_list(const char *root, const char *path, struct strv *ret, struct err *err);
 
 /* root + path exist (any kind of file) and can be reached. */
 bool fs_exists(const char *root, const char *path);

@@ -65,6 +65,13 @@ int option_check_pod_resources(const char *value, struct err *err)
 	return err_set(err, -EINVAL, "'%.100s' is neither a path nor auto or none", value);
 }
 
+int option_check_folder(const char *value, struct err *err)
+{
+	if (!strcmp(value, "none") || *value == '/')
+		return 0;
+	return err_set(err, -EINVAL, "'%.100s' is neither an absolute path nor none", value);
+}
+
 int option_check_duration(const char *value, struct err *err)
 {
 	uint64_t ms;

@@ -12,6 +12,7 @@ int option_check_seconds(const char *value, struct err *err);
 int option_check_priority(const char *value, struct err *err);
 int option_check_not_empty(const char *value, struct err *err);
 int option_check_pod_resources(const char *value, struct err *err);
+int option_check_folder(const char *value, struct err *err);
 int option_check_duration(const char *value, struct err *err);
 int option_check_release(const char *value, struct err *err);
 int option_check_bytes(const char *value, struct err *err);

@@ -55,7 +55,8 @@ struct observe_config stage_observe(const struct options *options)
 			.proc = options->value[OPT_PROC]},
 		.pod_resources = options->value[OPT_POD_RESOURCES],
 		.pod_resources_named = options->origin[OPT_POD_RESOURCES] != NULL,
-		.state_files = strcmp(options->value[OPT_STATE_FILES], "none") != 0};
+		.state_files = strcmp(options->value[OPT_STATE_FILES], "none") != 0,
+		.cdi_dir = is(options, OPT_CDI_DIR, "none") ? NULL : options->value[OPT_CDI_DIR]};
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		c.settings.settings[flags[i].setting].value = options->value[flags[i].option];

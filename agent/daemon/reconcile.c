@@ -94,7 +94,7 @@ static int add_file(struct reconcile_result *ret, const char *root, const char *
 	return strv_push_new(&ret->files, full.text);
 }
 
-/* The kubelet's state, its socket, and the files its settings were found in. */
+/* The kubelet's state, its socket, the claims, and the files its settings were found in. */
 static int list_files(
 	const struct observe_config *config, const struct observation *o, struct reconcile_result *ret)
 {
@@ -112,6 +112,12 @@ static int list_files(
 	}
 	if (r == 0 && socket && *socket == '/')
 		r = add_file(ret, "", socket);
+	if (r == 0 && config->cdi_dir) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.4000s/", config->cdi_dir);
+		r = add_file(ret, sysroot, path);
+	}
 	for (size_t i = 0; i < SETTING_COUNT && r == 0; i++)
 		if (o->node.settings.from[i] && *o->node.settings.from[i] == '/')
 			r = add_file(ret, sysroot, o->node.settings.from[i]);

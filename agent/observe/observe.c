@@ -2,7 +2,9 @@
 #include "agent/observe/observe.h"
 
 #include <errno.h>
+#include <limits.h>
 
+#include "agent/base/fs.h"
 #include "agent/base/hash.h"
 #include "agent/base/node_name.h"
 #include "agent/observe/discover.h"
@@ -30,6 +32,7 @@ void sources_release(struct sources *s)
 	sources_forget_machine(s);
 	state_texts_release(&s->state_files);
 	pods_seen_release(&s->pods_seen);
+	cdi_texts_release(&s->cdi);
 	free(s->socket);
 	pod_resources_client_free(s->api);
 	settings_finding_release(&s->settings);
@@ -192,6 +195,8 @@ static void take_answer(struct allocations_answer *a, bool other_settings, struc
 	o->node.n_pods = a->api.n_pods;
 	o->node.pods_size = a->api.pods_size;
 	a->api.n_pods = a->api.pods_size = 0;
+	o->node.claims = a->api.claims;
+	a->api.claims = (struct claims){0};
 	if (a->from_api && a->api.allocatable_known && !other_settings)
 		o->node.allocatable_cpus = TAKE(a->api.allocatable_cpus);
 }
@@ -230,6 +235,78 @@ static int read_allocations(
 	return r < 0 ? err_no_memory(err) : 0;
 }
 
+/* ---- claims */
+
+#define CPU_DRIVER "dra.cpu"
+#define REGISTRY   "plugins_registry"
+#define REGISTERED "-reg.sock" /* dra.cpu-reg.sock, or with something in between while it is updated */
+
+static bool cpu_driver_registered(const char *sysroot, const char *kubelet_root)
+{
+	CLEANUP(strv_release) struct strv names = {0};
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.3000s/" REGISTRY, kubelet_root);
+	if (fs_list(sysroot, path, &names, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < names.n_items; i++)
+		if (!strncmp(names.items[i], CPU_DRIVER, strlen(CPU_DRIVER)) &&
+			strstr(names.items[i], REGISTERED))
+			return true;
+	return false;
+}
+
+/* The driver of a claim that holds CPUs, or one that may give some out. NULL = there is none. */
+static const char *cpu_driver(const struct observe_config *config, const struct observation *o)
+{
+	const struct claims *claims = &o->node.claims;
+
+	for (size_t i = 0; i < claims->n_items; i++)
+		if (!hwloc_bitmap_iszero(claims->items[i].cpus))
+			return claims->items[i].driver;
+	return cpu_driver_registered(config->sysroot, o->kubelet_root) ? CPU_DRIVER : NULL;
+}
+
+/* Neither the kubelet's CPU manager nor a driver knows what the other has given out. 0 or -ENOMEM. */
+static int note_two_managers(const struct observe_config *config, struct observation *o)
+{
+	const char *driver =
+		o->node.settings.cpu_manager == CPU_MANAGER_STATIC ? cpu_driver(config, o) : NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
+	CLEANUP(freep) char *text = NULL;
+
+	if (!driver)
+		return 0;
+	both = claims_cpus(&o->node.claims);
+	held = allocations_exclusive_cpus(&o->node.allocations);
+	if (!both || !held || hwloc_bitmap_and(both, both, held) < 0)
+		return -ENOMEM;
+	text = cpuset_print(both);
+	if (!text)
+		return -ENOMEM;
+	notes_add(&o->notes,
+		"the kubelet's CPU manager (policy 'static') and the DRA driver '%.100s' both give out CPUs, and neither knows of the other's%s%s%s; set cpuManagerPolicy to 'none'",
+		driver, *text ? ": CPUs " : "", text, *text ? " are given out twice" : "");
+	return 0;
+}
+
+static int read_claims(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
+{
+	CLEANUP(claims_release) struct claims specs = {0};
+	int r = 0;
+
+	if (config->cdi_dir)
+		r = cdi_claims_read(config->sysroot, config->cdi_dir, &sources->cdi, &specs, &o->notes, err);
+	if (r < 0)
+		return r;
+	r = cdi_claims_join(&o->node.claims, &specs);
+	if (r == 0)
+		r = note_two_managers(config, o);
+	return r < 0 ? err_no_memory(err) : 0;
+}
+
 /* Every step; what was read before a failure stays in `o` for its owner to release. */
 static int read_all(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
@@ -242,6 +319,8 @@ static int read_all(
 		r = read_settings(sources, config, o, err);
 	if (r == 0)
 		r = read_allocations(sources, config, o, err);
+	if (r == 0)
+		r = read_claims(sources, config, o, err);
 	return r;
 }
 

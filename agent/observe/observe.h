@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "agent/observe/allocations.h"
+#include "agent/observe/cdi_claims.h"
 #include "agent/observe/settings_find.h"
 #include "common/node_state.h"
 #include "common/notes.h"
@@ -20,6 +21,7 @@ struct observe_config {
 	const char *pod_resources; /* "auto", "none", a path or a unix:// URL */
 	bool pod_resources_named;  /* the user gave it: that it is not there is worth a note */
 	bool state_files;          /* read them */
+	const char *cdi_dir;       /* the folder of CDI spec files; NULL = do not read them */
 };
 
 /* The facts of one node, and how they were found. */
@@ -49,6 +51,7 @@ struct sources {
 	struct machine machine;
 	struct state_texts state_files; /* what they said last */
 	struct pods_seen pods_seen;     /* which of their pods have had a folder */
+	struct cdi_texts cdi;           /* what the CDI spec files said last */
 	char *socket;                   /* what `api` is a client of */
 	struct pod_resources_client *api;
 	const atomic_bool *cancel; /* when raised, what the kubelet is asked ends; NULL = never */
@@ -60,7 +63,7 @@ void sources_release(struct sources *s);
 void sources_forget_machine(struct sources *s);
 
 /*
- * Name, machine, kubelet settings, allocations. An absent source leaves its part unknown with a note; a
+ * Name, machine, kubelet settings, allocations, claims. An absent source leaves its part unknown with a note; a
  * broken one is an error unless another reports the same. Settings and allocations are one kubelet's: when it
  * came or went meanwhile, all is read again, twice at most. 0 or -errno with one line in `err`; `ret` (as after
  * observation_init()) is untouched on failure.

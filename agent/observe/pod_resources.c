@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "agent/observe/grpc_unary.h"
-#include "agent/observe/pod_resources.pb-c.h"
+#include "agent/observe/pod_resources_claims.h"
 #include "common/cleanup.h"
 #include "common/device_index.h"
 #include "common/clock.h"
@@ -23,6 +23,7 @@ void pod_resources_init(struct pod_resources *p)
 void pod_resources_release(struct pod_resources *p)
 {
 	allocations_release(&p->held);
+	claims_release(&p->claims);
 	pod_refs_free(p->pods, p->n_pods);
 	hwloc_bitmap_free(p->allocatable_cpus);
 	memory_blocks_free(p->allocatable_memory, p->n_allocatable_memory);
@@ -231,8 +232,9 @@ static bool is_exclusive(const struct allocation *item)
 	return false;
 }
 
-static int convert_pod(struct conversion *c, const Podresources__PodResources *pod, struct allocations *held)
+static int convert_pod(struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
 {
+	struct allocations *held = &ret->held;
 	size_t first = held->n_items;
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
@@ -240,6 +242,9 @@ static int convert_pod(struct conversion *c, const Podresources__PodResources *p
 
 		if (r < 0)
 			return r;
+		if (pod_resources_claims(pod->containers[i], text_or_empty(pod->namespace_),
+			    text_or_empty(pod->name), &ret->claims) < 0)
+			return err_no_memory(c->err);
 	}
 	return convert_pod_level(c, pod, first, held);
 }
@@ -257,7 +262,7 @@ static int add_pod(struct conversion *c, const Podresources__PodResources *pod, 
 	if (r == 0)
 		r = set_text(c, &ref->name, pod->name);
 	if (r == 0)
-		r = convert_pod(c, pod, &ret->held);
+		r = convert_pod(c, pod, ret);
 	for (size_t i = first; i < ret->held.n_items; i++)
 		ref->exclusive = ref->exclusive || is_exclusive(&ret->held.items[i]);
 	return r;
@@ -288,6 +293,8 @@ static int parse_list(struct conversion *c, const void *bytes, size_t len, struc
 	for (size_t i = 0; i < list->n_pod_resources && r == 0; i++)
 		r = add_pod(c, list->pod_resources[i], ret);
 	podresources__list_pod_resources_response__free_unpacked(list, NULL);
+	if (r == 0 && claims_unite(&ret->claims) < 0)
+		r = err_no_memory(c->err);
 	ret->held.cpus_known = ret->held.devices_known = true;
 	allocations_sort(&ret->held);
 	return r;

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "common/allocation.h"
+#include "common/claim.h"
 #include "common/err.h"
 #include "common/machine.h"
 #include "common/notes.h"
@@ -23,6 +24,7 @@ struct pod_resources {
 	 * cpus_known, devices_known. A device is listed once.
 	 */
 	struct allocations held;
+	struct claims claims; /* without UIDs, CPUs and memory, which the kubelet does not know; united */
 	struct pod_ref *pods; /* every pod on the node, whether it holds something or not */
 	size_t n_pods;
 	size_t pods_size;

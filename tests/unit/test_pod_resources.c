@@ -6,6 +6,7 @@
 
 #include "agent/observe/pod_resources.h"
 #include "common/cleanup.h"
+#include "tests/lib/claims.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"
 #include "tests/lib/wire.h"
@@ -89,6 +90,29 @@ static void containers_become_items(void **state)
 		assert_true(p.held.cpus_known && p.held.devices_known);
 		assert_false(p.allocatable_known);
 	}
+}
+
+/* dynamic_resources{claim, namespace, resources{CDI devices{name} driver pool device share}}: the kubelet lists a
+ * device with the CDI devices of those before it too. */
+static void claims_are_named(void **state)
+{
+	static const char list[] =
+		"1{1'p' 2'ns' 3{1'c' 5{2'cpus' 3'ns' 4{1{1'k/cpu=a'} 2'dra.cpu' 3'node' 4'cpu0'} 4{1{1'k/cpu=a'} "
+		"1{1'k/cpu=a'} 2'dra.cpu' 3'node' 4'cpu1' 5'share'} 4{2'dra.memory' 3'node' 4'mem'}} 5{2'none' 3'ns'}} "
+		"3{1'd' 5{2'cpus' 3'ns' 4{1{1'k/cpu=a'} 2'dra.cpu' 3'node' 4'cpu0'}}}} "
+		"1{1'q' 2'ns' 3{1'c' 5{2'cpus' 3'ns' 4{1{1'k/cpu=a'} 2'dra.cpu' 3'node' 4'cpu0'}} 5{4{2'x'}}}}";
+	CLEANUP(pod_resources_release) struct pod_resources p = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(list, NULL, &p, NULL, &err), 0);
+	test_claims_text(&p.claims, &got);
+	test_assert_text("claims", got.text,
+		"dra.cpu  ns/cpus pods ns/p,ns/q devices node/cpu0,node/cpu1/share cdi k/cpu=a;"
+		"dra.memory  ns/cpus pods ns/p devices node/mem;"
+		"x  pods ns/q;");
+	assert_false(p.pods[0].exclusive);
 }
 
 static void pods_say_who_is_exclusive(void **state)
@@ -278,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(containers_become_items),
+		cmocka_unit_test(claims_are_named),
 		cmocka_unit_test(pods_say_who_is_exclusive),
 		cmocka_unit_test(what_could_be_handed_out),
 		cmocka_unit_test(damage_is_refused),
