@@ -174,7 +174,7 @@ static bool print_pods(const struct node_state_printer *p)
 
 /* ---- reading */
 
-static bool is_hash_digit(char c)
+bool node_state_is_hash_digit(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
 	       c == '_';
@@ -188,7 +188,7 @@ static void read_hash(struct text_reader *r, char ret[NODE_STATE_HASH_SIZE])
 	*ret = '\0';
 	if (text_reader_skip(r, '?'))
 		return;
-	while (n < HASH_CHARS && is_hash_digit(r->at[n]))
+	while (n < HASH_CHARS && node_state_is_hash_digit(r->at[n]))
 		n++;
 	if (n < HASH_CHARS) {
 		text_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);

@@ -70,8 +70,8 @@ struct node_state_section {
 extern const struct node_state_section node_state_settings_sections[];
 extern const struct node_state_section node_state_machine_sections[];
 extern const struct node_state_section node_state_held_sections[];
-
 extern const struct node_state_section node_state_pods_sections[];
+extern const struct node_state_section node_state_claims_sections[];
 
 /* All is known, unless a section says otherwise. */
 void node_state_know_all(struct node_state_parser *p);
@@ -81,6 +81,9 @@ void node_state_finish_machine(struct node_state_parser *p);
 
 /* All sections have been read: the shared pool, where it is what is left over. */
 void node_state_finish_shared(struct node_state_parser *p);
+
+/* Whether a hash may have this character. */
+bool node_state_is_hash_digit(char c);
 
 /* Position of a memory type. */
 size_t node_state_type(const struct node_state_printer *p, const char *name);

@@ -12,7 +12,8 @@
 #define VERSION 1
 
 static const struct node_state_section *const all_sections[] = {node_state_settings_sections,
-	node_state_machine_sections, node_state_held_sections, node_state_pods_sections};
+	node_state_machine_sections, node_state_held_sections, node_state_pods_sections,
+	node_state_claims_sections};
 
 /* ---- printing */
 
@@ -36,6 +37,9 @@ static int collect_types(const struct node_state *s, struct strv *types)
 	for (size_t i = 0; i < a->n_items; i++)
 		for (size_t b = 0; b < a->items[i].n_memory && r == 0; b++)
 			r = strv_push_new(types, a->items[i].memory[b].type);
+	for (size_t i = 0; i < s->claims.n_items; i++)
+		for (size_t b = 0; b < s->claims.items[i].n_memory && r == 0; b++)
+			r = strv_push_new(types, s->claims.items[i].memory[b].type);
 	for (size_t i = 0; i < s->settings.n_memory_reservations && r == 0; i++)
 		r = strv_push_new(types, s->settings.memory_reservations[i].type);
 	strv_sort(types);

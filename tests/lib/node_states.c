@@ -8,6 +8,7 @@
 #include "agent/model/node_asker.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "tests/lib/claims.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 
@@ -160,7 +161,7 @@ static void random_devices(struct node_state *node, uint64_t *seed)
 			random_nodes(&node->machine, seed, nodes);
 			if (is)
 				hwloc_bitmap_zero(nodes);
-			snprintf(id, sizeof(id), "id-%zu", below(seed, 1000));
+			snprintf(id, sizeof(id), "id-%zu", (i * 71 + 13) % 100); /* each once */
 			assert_int_equal(device_blocks_add(&a->registered, &a->n_registered,
 						 &a->registered_size, resources[r], nodes, is, id),
 				0);
@@ -248,6 +249,29 @@ static void random_allocations(struct node_state *node, uint64_t *seed)
 	a->shared = TAKE(left);
 }
 
+static void random_claims(struct node_state *node, uint64_t *seed)
+{
+	const struct machine *m = &node->machine;
+	size_t n = once_in(seed, 2) ? 0 : below(seed, 5);
+
+	claims_release(&node->claims);
+	for (size_t i = 0; i < n; i++) {
+		size_t start = m->n_cpus ? below(seed, m->n_cpus) : 0, devices = below(seed, 4);
+		struct claim *c = test_add_claim(&node->claims, once_in(seed, 2) ? "dra.cpu" : "b.com/x y",
+			"", "", once_in(seed, 2) ? types[below(seed, 3)] : NULL,
+			(uint64_t)below(seed, 64) << 28,
+			m->n_nodes ? m->nodes[below(seed, m->n_nodes)].id : 0);
+
+		for (size_t k = start; k < m->n_cpus && k < start + 5; k++)
+			if (once_in(seed, 2))
+				hwloc_bitmap_set(c->cpus, m->cpus[k].id);
+		for (size_t k = below(seed, 3); k > 0; k--)
+			assert_int_equal(claim_add_pod(c, "ns", k > 1 ? "a" : "b"), 0);
+		while (devices-- > 0)
+			assert_int_equal(strv_push(&c->devices, "pool/device"), 0);
+	}
+}
+
 void node_state_complete(struct node_state *node)
 {
 	const struct model_config config = {0};
@@ -280,6 +304,7 @@ void node_state_randomize(struct node_state *node, uint64_t *seed)
 		random_settings(node, seed);
 	while (!can_reserve(node));
 	random_allocations(node, seed);
+	random_claims(node, seed);
 	if (once_in(seed, 2) && m->n_cpus > 1) {
 		node->allocatable_cpus = hwloc_bitmap_dup(m->online);
 		hwloc_bitmap_clr(node->allocatable_cpus, m->cpus[below(seed, m->n_cpus)].id);
