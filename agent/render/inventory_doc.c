@@ -82,16 +82,26 @@ static bool add_node(struct doc *list, const struct inventory *inv, size_t at)
 	return costs;
 }
 
-static bool add_memory_blocks(struct doc *map, const struct allocation *a)
+static bool add_texts(struct doc *map, const char *key, const struct strv *texts)
+{
+	struct doc *list = doc_add_list(map, key);
+
+	for (size_t i = 0; i < texts->n_items; i++)
+		if (!doc_add_string(list, NULL, texts->items[i]))
+			return false;
+	return list;
+}
+
+static bool add_memory_blocks(struct doc *map, const struct memory_block *blocks, size_t n)
 {
 	struct doc *list = doc_add_list(map, "memory");
 
-	for (size_t i = 0; i < a->n_memory; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct doc *block = doc_add_map(list, NULL);
 
-		if (!doc_add_string(block, "type", a->memory[i].type) ||
-			!add_bytes(block, "bytes", a->memory[i].bytes) ||
-			!add_set(block, "numaNodes", a->memory[i].nodes))
+		if (!doc_add_string(block, "type", blocks[i].type) ||
+			!add_bytes(block, "bytes", blocks[i].bytes) ||
+			!add_set(block, "numaNodes", blocks[i].nodes))
 			return false;
 	}
 	return list;
@@ -102,15 +112,13 @@ static bool add_device_blocks(struct doc *map, const struct allocation *a)
 	struct doc *list = doc_add_list(map, "devices");
 
 	for (size_t i = 0; i < a->n_devices; i++) {
-		struct doc *block = doc_add_map(list, NULL), *ids;
+		struct doc *block = doc_add_map(list, NULL);
 
 		if (!doc_add_string(block, "resource", a->devices[i].resource) ||
 			!add_set(block, "numaNodes", a->devices[i].nodes))
 			return false;
-		ids = doc_add_list(block, "ids");
-		for (size_t d = 0; d < a->devices[i].ids.n_items; d++)
-			if (!doc_add_string(ids, NULL, a->devices[i].ids.items[d]))
-				return false;
+		if (!add_texts(block, "ids", &a->devices[i].ids))
+			return false;
 	}
 	return list;
 }
@@ -127,7 +135,39 @@ static bool add_allocations(struct doc *top, const struct allocations *all)
 			!doc_add_string(map, "namespace", a->namespace) ||
 			!doc_add_string(map, "pod", a->pod) ||
 			!doc_add_string(map, "container", a->container) || !add_set(map, "cpus", a->cpus) ||
-			!add_memory_blocks(map, a) || !add_device_blocks(map, a))
+			!add_memory_blocks(map, a->memory, a->n_memory) || !add_device_blocks(map, a))
+			return false;
+	}
+	return list;
+}
+
+static bool add_pods(struct doc *map, const struct claim *c)
+{
+	struct doc *list = doc_add_list(map, "pods");
+
+	for (size_t i = 0; i < c->n_pods; i++) {
+		struct doc *pod = doc_add_map(list, NULL);
+
+		if (!doc_add_string(pod, "namespace", c->pods[i].namespace) ||
+			!doc_add_string(pod, "name", c->pods[i].name))
+			return false;
+	}
+	return list;
+}
+
+static bool add_claims(struct doc *top, const struct claims *claims)
+{
+	struct doc *list = doc_add_list(top, "claims");
+
+	for (size_t i = 0; i < claims->n_items; i++) {
+		const struct claim *c = &claims->items[i];
+		struct doc *map = doc_add_map(list, NULL);
+
+		if (!doc_add_string(map, "driver", c->driver) || !doc_add_string(map, "uid", c->uid) ||
+			!doc_add_string(map, "namespace", c->namespace) ||
+			!doc_add_string(map, "name", c->name) || !add_pods(map, c) ||
+			!add_set(map, "cpus", c->cpus) || !add_memory_blocks(map, c->memory, c->n_memory) ||
+			!add_texts(map, "devices", &c->devices) || !add_texts(map, "cdiDevices", &c->cdi))
 			return false;
 	}
 	return list;
@@ -151,7 +191,7 @@ int inventory_to_doc(const struct observation *o, struct doc *ret)
 	for (size_t i = 0; i < o->node.inventory.n_nodes; i++)
 		if (!add_node(nodes, &o->node.inventory, i))
 			return -ENOMEM;
-	if (!add_allocations(&top, &o->node.allocations))
+	if (!add_allocations(&top, &o->node.allocations) || !add_claims(&top, &o->node.claims))
 		return -ENOMEM;
 	*ret = top;
 	top = (struct doc)DOC_INIT;

@@ -556,7 +556,7 @@ int show_view(const struct observation *o, struct show_view *ret)
 		o->node.machine.distances && o->node.machine.n_nodes > 1 ? o->node.machine.n_nodes : 0;
 	r = fill_resources(&v, o);
 	if (r == 0)
-		r = show_holders_fill(&v, &o->node.allocations);
+		r = show_holders_fill(&v, &o->node.allocations, &o->node.claims);
 	if (r == 0)
 		r = fill_nodes(&v, o);
 	if (r == 0)

@@ -161,6 +161,18 @@ static void add_cpus(struct strbuf *out, hwloc_const_bitmap_t cpus)
 		strbuf_addf(out, "%zu %s %s", n, n > 1 ? "CPUs" : "CPU", list);
 }
 
+static void add_memory(struct strbuf *out, const struct parts *memory)
+{
+	for (size_t i = 0; i < memory->n_items; i++) {
+		const struct part *p = &memory->items[i];
+		char amount[SHOW_AMOUNT_SIZE];
+
+		show_amount_text(SHOW_BYTES, (qty_t)p->amount * QTY_UNIT, amount);
+		strbuf_addf(out, "%s%s %s", out->len > 0 ? "; " : "", p->what, amount);
+		add_nodes(out, p->nodes);
+	}
+}
+
 static char *holds_text(const struct show_holder *h)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
@@ -170,14 +182,7 @@ static char *holds_text(const struct show_holder *h)
 	if (collect_parts(h, &memory, &devices) < 0)
 		return NULL;
 	add_cpus(&out, h->cpus);
-	for (size_t i = 0; i < memory.n_items; i++) {
-		const struct part *p = &memory.items[i];
-		char amount[SHOW_AMOUNT_SIZE];
-
-		show_amount_text(SHOW_BYTES, (qty_t)p->amount * QTY_UNIT, amount);
-		strbuf_addf(&out, "%s%s %s", out.len > 0 ? "; " : "", p->what, amount);
-		add_nodes(&out, p->nodes);
-	}
+	add_memory(&out, &memory);
 	for (size_t i = 0; i < devices.n_items; i++) {
 		const struct part *p = &devices.items[i];
 
@@ -220,7 +225,60 @@ static int add_holder(struct show_view *v, const struct allocation *items, size_
 	return h->name && h->holds ? 0 : -ENOMEM;
 }
 
-int show_holders_fill(struct show_view *v, const struct allocations *a)
+/* ---- claims */
+
+/* "claim team/cpus (dra.cpu, pod team/web)" */
+static char *claim_name(const struct claim *c)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
+
+	if (*c->name)
+		strbuf_addf(&out, "claim %s%s%s", c->namespace, *c->namespace ? "/" : "", c->name);
+	else if (*c->uid)
+		strbuf_addf(&out, "claim %.*s", SHORT_UID, c->uid);
+	else
+		strbuf_addstr(&out, "a claim");
+	strbuf_addf(&out, " (%s", c->driver);
+	for (size_t i = 0; i < c->n_pods; i++)
+		strbuf_addf(&out, ", pod %s%s%s", c->pods[i].namespace, *c->pods[i].namespace ? "/" : "",
+			c->pods[i].name);
+	strbuf_addch(&out, ')');
+	return strbuf_detach(&out);
+}
+
+/* "4 CPUs 0-3; memory 1Gi on node 0; device node-a/gpu-0" */
+static char *claim_holds(const struct claim *c)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
+	CLEANUP(parts_release) struct parts memory = {0};
+
+	add_cpus(&out, c->cpus);
+	for (size_t i = 0; i < c->n_memory; i++)
+		if (add_part(&memory, c->memory[i].type, c->memory[i].nodes, c->memory[i].bytes) < 0)
+			return NULL;
+	add_memory(&out, &memory);
+	for (size_t i = 0; i < c->devices.n_items; i++)
+		strbuf_addf(&out, "%s%s",
+			i > 0         ? ", "
+			: out.len > 0 ? "; device "
+				      : "device ",
+			c->devices.items[i]);
+	return strbuf_detach(&out);
+}
+
+static int add_claim(struct show_view *v, const struct claim *c)
+{
+	struct show_holder *h = vec_push(&v->holders, &v->n_holders, &v->holders_size, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->cpus = hwloc_bitmap_dup(c->cpus);
+	h->name = claim_name(c);
+	h->holds = claim_holds(c);
+	return h->cpus && h->name && h->holds ? 0 : -ENOMEM;
+}
+
+int show_holders_fill(struct show_view *v, const struct allocations *a, const struct claims *claims)
 {
 	for (size_t first = 0, end; first < a->n_items; first = end) {
 		bool any = false;
@@ -231,6 +289,9 @@ int show_holders_fill(struct show_view *v, const struct allocations *a)
 		if (any && add_holder(v, &a->items[first], end - first) < 0)
 			return -ENOMEM;
 	}
+	for (size_t i = 0; i < claims->n_items; i++)
+		if (add_claim(v, &claims->items[i]) < 0)
+			return -ENOMEM;
 	if (v->n_holders > 0)
 		qsort(v->holders, v->n_holders, sizeof(*v->holders), by_first_cpu);
 	for (size_t i = 0; i < v->n_holders; i++)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The part of the view that comes from the allocations: which pod holds what.
+ * The part of the view that comes from the allocations and claims: which pod or claim holds what.
  */
 #include "agent/show/show_view.h"
+#include "common/claim.h"
 
 /* holders[], sorted and with their keys. 0 or -ENOMEM; what was made stays in `v`. */
-int show_holders_fill(struct show_view *v, const struct allocations *a);
+int show_holders_fill(struct show_view *v, const struct allocations *a, const struct claims *claims);
 void show_holders_release(struct show_view *v);
 
 /*

@@ -68,11 +68,13 @@ struct show_group {
 };
 
 struct show_holder {
-	char key;            /* its letter, or SHOW_KEY_MORE */
-	char *name;          /* "namespace/pod (container, container)", "pod 3f2a9c51 (container)" */
-	char *holds;         /* "8 CPUs 1-4,49-52; memory 16Gi on 0; 2 vendor.com/nic on 0" */
-	hwloc_bitmap_t cpus; /* exclusive CPUs of all its containers */
-	const struct allocation *items; /* the pod's run of the allocations, borrowed */
+	char key; /* its letter, or SHOW_KEY_MORE */
+	/* "namespace/pod (container, container)", "pod 3f2a9c51 (container)", "claim namespace/name (dra.cpu, pod
+	 * namespace/pod)" */
+	char *name;
+	char *holds;                    /* "8 CPUs 1-4,49-52; memory 16Gi on 0; 2 vendor.com/nic on 0" */
+	hwloc_bitmap_t cpus;            /* exclusive CPUs of all its containers */
+	const struct allocation *items; /* the pod's run of the allocations, borrowed; a claim has none */
 	size_t n_items;
 };
 

@@ -5,6 +5,7 @@
 #include "agent/show/show_amount.h"
 #include "agent/show/show_holders.h"
 #include "common/cleanup.h"
+#include "tests/lib/claims.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/synthetic.h"
 
@@ -167,6 +168,33 @@ static void holders_are_pods_with_letters(void **state)
 		test_assert_text("name", w->v.holders[i].name, want[i][0]);
 		test_assert_text("holds", w->v.holders[i].holds, want[i][1]);
 	}
+}
+
+static void claims_are_holders_too(void **state)
+{
+	static const struct holding holdings[] = {{.uid = "1", .container = "c", .cpus = "1-2"}};
+	struct world *w = *state;
+	struct claim *c;
+
+	observation_of_kubelet("cxl", "0", holdings, ARRAY_SIZE(holdings), &w->o);
+	c = test_add_claim(&w->o.node.claims, "dra.cpu", "u", "3-4", "memory", 1 << 30, 1);
+	free(c->name);
+	free(c->namespace);
+	c->name = strdup("cpus");
+	c->namespace = strdup("team");
+	claim_add_pod(c, "team", "web");
+	claim_add_pod(c, "team", "db");
+	strv_push(&c->devices, "n/numa0");
+	strv_push(&c->devices, "n/numa1");
+	test_add_claim(&w->o.node.claims, "dra.k8s.io/cpu", "5a9c41d7-53c8", "5", NULL, 0, 0);
+	look(w);
+	assert_int_equal(w->v.n_holders, 3);
+	test_assert_text(
+		"name", w->v.holders[1].name, "claim team/cpus (dra.cpu, pod team/web, pod team/db)");
+	test_assert_text(
+		"holds", w->v.holders[1].holds, "2 CPUs 3-4; memory 1Gi on node 1; device n/numa0, n/numa1");
+	test_assert_text("name", w->v.holders[2].name, "claim 5a9c41d7 (dra.k8s.io/cpu)");
+	assert_int_equal(w->v.holders[2].key, 'C');
 }
 
 /* An init container's CPUs and devices go to the containers after it; a pod that holds nothing is none. */
@@ -455,6 +483,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			resources_come_in_order_and_have_short_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(holders_are_pods_with_letters, setup, teardown),
+		cmocka_unit_test_setup_teardown(claims_are_holders_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_containers_of_a_pod_share_counts_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(letters_run_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_kubelet_use_is_unknown, setup, teardown),
