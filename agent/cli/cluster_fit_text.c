@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/cli/fit_text.h"
 #include "agent/cli/score_text.h"
 #include "agent/cli/table.h"
 #include "common/cleanup.h"
@@ -84,6 +85,8 @@ static void add_totals(const struct cluster_fit *fit, struct strbuf *out)
 	if (fit->n_estimated > 0)
 		strbuf_addf(out, "; %zu estimated (~)", fit->n_estimated);
 	strbuf_addch(out, '\n');
+	if (fit->pod->has_claims)
+		strbuf_addstr(out, FIT_CLAIMS "\n");
 	if (fit->wanted == 0)
 		return;
 	if (fit->placed == fit->wanted)
@@ -160,7 +163,7 @@ static bool add_item(struct doc *list, const struct cluster_fit *fit, const stru
 
 static bool add_all(const struct cluster_fit *fit, struct doc *top)
 {
-	struct doc *replicas, *items;
+	struct doc *replicas, *unchecked, *items;
 
 	if (!add_number(top, "fits", fit->n_admit) || !add_number(top, "nodes", fit->n_rows) ||
 		!add_number(top, "unknown", fit->n_unknown) || !add_number(top, "copies", fit->copies) ||
@@ -169,6 +172,9 @@ static bool add_all(const struct cluster_fit *fit, struct doc *top)
 	replicas = fit->wanted > 0 ? doc_add_map(top, "replicas") : doc_add(top, "replicas");
 	if (!replicas || (fit->wanted > 0 && (!add_number(replicas, "wanted", fit->wanted) ||
 						     !add_number(replicas, "placed", fit->placed))))
+		return false;
+	unchecked = doc_add_list(top, "unchecked");
+	if (!unchecked || (fit->pod->has_claims && !doc_add_string(unchecked, NULL, "resourceClaims")))
 		return false;
 	items = doc_add_list(top, "items");
 	for (size_t i = 0; items && i < fit->n_rows; i++)

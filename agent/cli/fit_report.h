@@ -56,7 +56,7 @@ struct fit_report {
 	struct resource_list wanted;      /* what the pod takes of the node as a whole, devices included */
 	struct strv unchecked;            /* device resources that were not checked */
 	char *missing;                    /* the first device resource that the node does not have, or NULL */
-	bool has_claims;                  /* the pod's resourceClaims were not checked */
+	bool has_claims;                  /* the pod has resourceClaims, which are not looked at */
 	struct err gap; /* what keeps a Burstable pod from being Guaranteed, "" = more than one thing */
 	struct fit_scheduler scheduler;
 	struct what_frees frees; /* where it was asked for */

@@ -45,7 +45,7 @@ static void add_verdict(const struct fit_report *report, struct strbuf *out)
 	if (report->gap.text[0])
 		add_line(out, report->gap.text);
 	if (report->has_claims)
-		add_line(out, "its resourceClaims were not checked");
+		add_line(out, FIT_CLAIMS);
 	if (!report->reason.text[0])
 		return;
 	strbuf_addstr(out, "  ");

@@ -6,6 +6,9 @@
 #include "agent/cli/fit_report.h"
 #include "common/strbuf.h"
 
+/* What is said of a pod with resourceClaims. */
+#define FIT_CLAIMS "not looked at: its resourceClaims; the answer is without what they ask for"
+
 /* "16 CPUs, 32Gi memory (Guaranteed)" */
 void fit_text_request(const struct resource_list *wanted, enum qos_class qos, struct strbuf *out);
 

@@ -112,14 +112,17 @@ static int explain(const struct admission *a, const struct shape *shape, char **
 					? shape->pod.containers[a->managers.container].name
 					: "";
 	const char *resource = a->short_of ? a->short_of : a->unsure_of;
+	const char *claims = shape->pod.has_claims ? "; its resourceClaims were not looked at" : "";
 	int n;
 
 	if (a->managers.reason.text[0])
-		n = asprintf(ret, "%s%s%s", container, *container ? ": " : "", a->managers.reason.text);
+		n = asprintf(ret, "%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text,
+			claims);
 	else if (resource)
-		n = asprintf(ret, "%s %s", a->short_of ? "insufficient" : "perhaps insufficient", resource);
+		n = asprintf(ret, "%s %s%s", a->short_of ? "insufficient" : "perhaps insufficient", resource,
+			claims);
 	else
-		n = asprintf(ret, "%s", "not known");
+		n = asprintf(ret, "not known%s", claims);
 	if (n < 0)
 		*ret = NULL;
 	return n < 0 ? -ENOMEM : 0;

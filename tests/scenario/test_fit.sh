@@ -129,7 +129,11 @@ cat >"$dir/claims.yaml" <<'EOF'
   {name: a, resources: {limits: {cpu: 2, memory: 1Gi}, claims: [{name: gpu}]}},
   {name: b, resources: {limits: {cpu: 1}}}]}}
 EOF
-fit "claims" 0 "its resourceClaims were not checked" -f "$dir/claims.yaml"
+fit "claims" 0 "not looked at: its resourceClaims; the answer is without what they ask for" -f "$dir/claims.yaml"
+"$nrtd" fit --nrt "$dir/w11.yaml" -f "$dir/claims.yaml" >"$dir/out" 2>"$dir/err"
+check "claims, of a cluster" grep -q "^not looked at: its resourceClaims" "$dir/out"
+"$nrtd" fit --nrt "$dir/w11.yaml" -f "$dir/claims.yaml" -o json >"$dir/out" 2>"$dir/err"
+check "and in the document" grep -q '"unchecked": \["resourceClaims"\]' "$dir/out"
 fit "which container is not Guaranteed" 0 "not Guaranteed, because container 'b' has no equal request and limit of memory" \
 	-f "$dir/claims.yaml"
 sed -i 's/resourceClaims: .*}\], containers/resourceClaims: [], containers/' "$dir/claims.yaml"

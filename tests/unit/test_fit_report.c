@@ -202,7 +202,7 @@ static void what_is_said_beside_the_verdict(void **state)
 	assert_true(says(&f,
 		"(Burstable)\n"
 		"  not Guaranteed, because container 'app' has no equal request and limit of memory\n"
-		"  its resourceClaims were not checked\n"));
+		"  not looked at: its resourceClaims; the answer is without what they ask for\n"));
 	assert_true(says(&f, "\"unchecked\":[\"resourceClaims\"]"));
 	fit_fixture_report_on(&f, "app cpu=4; app cpu=1");
 	assert_true(says(
