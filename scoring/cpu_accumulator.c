@@ -178,27 +178,27 @@ size_t cpu_accumulator_order_cpus(
 }
 
 /*
- * Does the kubelet consider the element entirely free? Up to 1.36 it compares the free CPUs of a core or
+ * Does the kubelet consider the element entirely free? It compares the free CPUs of a core or
  * socket with the machine's average size: on machines with cores or sockets of different sizes that is
  * wrong both ways, and reproduced.
  */
-static bool is_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-	const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
+static bool is_whole(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
 {
-	bool own = level == CPU_LEVEL_NUMA || level == CPU_LEVEL_UNCORE || rules->version.whole_by_own_size;
+	bool own = level == CPU_LEVEL_NUMA || level == CPU_LEVEL_UNCORE;
 
 	return acc->n_free[level][element] == (own ? cpu_element_size(ws->topology, level, element)
 						   : cpu_topology_average(ws->topology, level));
 }
 
 /* The whole elements of a level in their order, into ws->lists[level]. */
-size_t cpu_accumulator_order_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-	const struct cpu_accumulator *acc, enum cpu_level level)
+size_t cpu_accumulator_order_whole(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level)
 {
 	size_t n = cpu_accumulator_order(ws, acc, level), n_whole = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (is_whole(ws, rules, acc, level, ws->lists[level][i]))
+		if (is_whole(ws, acc, level, ws->lists[level][i]))
 			ws->lists[level][n_whole++] = ws->lists[level][i];
 	return n_whole;
 }
@@ -207,11 +207,10 @@ size_t cpu_accumulator_order_whole(struct cpu_workspace *ws, const struct cpu_ta
  * Take every whole element that is not larger than the need. The list is made before the first is taken, so
  * an element listed under two parents counts twice, as in the kubelet.
  */
-static bool take_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-	struct cpu_accumulator *acc, enum cpu_level level)
+static bool take_whole(struct cpu_workspace *ws, struct cpu_accumulator *acc, enum cpu_level level)
 {
 	const struct cpu_elements *e = &ws->topology->levels[level];
-	size_t n = cpu_accumulator_order_whole(ws, rules, acc, level);
+	size_t n = cpu_accumulator_order_whole(ws, acc, level);
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t x = ws->lists[level][i];
@@ -258,7 +257,7 @@ static bool take_uncores(
 
 	memcpy(ws->uncore_walk, ws->lists[CPU_LEVEL_UNCORE], n * sizeof(*ws->uncore_walk));
 	for (size_t i = 0; i < n; i++) {
-		if (acc->need >= per_uncore && take_whole(ws, rules, acc, CPU_LEVEL_UNCORE))
+		if (acc->need >= per_uncore && take_whole(ws, acc, CPU_LEVEL_UNCORE))
 			return true;
 		take_partial_uncore(ws, rules, acc, ws->uncore_walk[i]);
 		if (acc->need < 1)
@@ -282,12 +281,12 @@ static struct cpu_take take_packed(
 		take.status = CPU_TAKE_NOT_ENOUGH;
 		return take;
 	}
-	if (take_whole(ws, rules, acc, ws->numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET) ||
-		take_whole(ws, rules, acc, ws->numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA))
+	if (take_whole(ws, acc, ws->numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET) ||
+		take_whole(ws, acc, ws->numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA))
 		return take;
 	if (rules->uncore && take_uncores(ws, rules, acc))
 		return take;
-	if (!rules->spread && take_whole(ws, rules, acc, CPU_LEVEL_CORE))
+	if (!rules->spread && take_whole(ws, acc, CPU_LEVEL_CORE))
 		return take;
 	n_cpus = cpu_accumulator_order_cpus(ws, rules, acc);
 	for (size_t i = 0; i < n_cpus && acc->need > 0; i++) {

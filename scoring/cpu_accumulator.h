@@ -44,8 +44,8 @@ size_t cpu_accumulator_order_numas(struct cpu_workspace *ws, const struct cpu_ac
  * ws->lists[level]; single CPUs into ws->cpu_list. The number. */
 size_t cpu_accumulator_order(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level);
-size_t cpu_accumulator_order_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-	const struct cpu_accumulator *acc, enum cpu_level level);
+size_t cpu_accumulator_order_whole(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level);
 size_t cpu_accumulator_order_cpus(
 	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const struct cpu_accumulator *acc);
 

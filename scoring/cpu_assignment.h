@@ -16,6 +16,7 @@ struct cpu_take_rules {
 	bool spread;     /* distribute-cpus-across-cores */
 	bool uncore;     /* prefer-align-cpus-by-uncorecache; packed only */
 	bool distribute; /* distribute-cpus-across-numa */
+	bool by_socket;  /* align-by-socket; counts for a distribution, in releases that heed it there */
 	unsigned group;  /* CPUs are distributed in groups of this many; 1 at least */
 	struct kubelet_version version;
 };

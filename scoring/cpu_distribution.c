@@ -20,6 +20,7 @@ struct distribution {
 	double mean_left; /* CPUs left on each of them afterwards */
 	int64_t squares;  /* their free CPUs squared, summed over all of them */
 	bool counting;    /* CPUs are counted off the NUMA nodes, none is chosen */
+	bool by_socket;   /* combinations of one socket are better than all others */
 	unsigned steps;   /* combinations looked at */
 };
 
@@ -64,11 +65,11 @@ static size_t elements_of_its_own(size_t k)
 }
 
 /* `visited` has just been written; let it overwrite what it shares with the kept combination. */
-static void overwrite_shared(const struct distribution *d, uint32_t *kept, const uint32_t *visited, size_t k)
+static void overwrite_shared(uint32_t *kept, const uint32_t *visited, size_t k)
 {
 	size_t own = elements_of_its_own(k);
 
-	if (!d->rules->version.separate_combinations && !memcmp(kept, visited, own * sizeof(*kept)))
+	if (!memcmp(kept, visited, own * sizeof(*kept)))
 		memcpy(kept, visited, k * sizeof(*kept));
 }
 
@@ -175,10 +176,8 @@ static int64_t least_squares(
 }
 
 /* What visiting all that follow would make of the kept subset, which is the best there can be. */
-static void overwrite_all_shared(const struct distribution *d, uint32_t *kept, size_t n, size_t n_candidates)
+static void overwrite_all_shared(uint32_t *kept, size_t n, size_t n_candidates)
 {
-	if (d->rules->version.separate_combinations)
-		return;
 	for (size_t i = elements_of_its_own(n); i < n; i++)
 		kept[i] = (uint32_t)(n_candidates - n + i);
 }
@@ -200,7 +199,7 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 		if (++d->steps > CPU_TAKE_MAX_STEPS)
 			return false;
 		if (kept)
-			overwrite_shared(d, ws->local_best_subset, ws->subset, n);
+			overwrite_shared(ws->local_best_subset, ws->subset, n);
 		if (!hand_out(d, ws->subset, n, remainder, &left_squares) ||
 			!may_be_below(best, left_squares))
 			continue;
@@ -212,7 +211,7 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 		*ret_n = n;
 		memcpy(ws->local_best_subset, ws->subset, n * sizeof(*ws->subset));
 		if (!may_be_below(best, least)) {
-			overwrite_all_shared(d, ws->local_best_subset, n, n_candidates);
+			overwrite_all_shared(ws->local_best_subset, n, n_candidates);
 			break;
 		}
 	}
@@ -258,6 +257,38 @@ static bool best_remainder(struct distribution *d, size_t k, long remainder, int
 	return best->score < before;
 }
 
+/* What each of k nodes gives in a first round: the k-th part in whole groups, held to what the one with the least has. */
+static long share_of(const struct distribution *d, const uint32_t *positions, size_t k, bool held)
+{
+	long share = d->requested / (long)k / d->group * d->group;
+
+	for (size_t i = 0; held && i < k; i++) {
+		long n_free =
+			d->acc->n_free[CPU_LEVEL_NUMA][d->ws->numas[positions[i]]] / d->group * d->group;
+
+		share = share < n_free ? share : n_free;
+	}
+	return share;
+}
+
+/* Are the k nodes of ws->combo, with all their CPUs, of one socket? */
+static bool in_one_socket(const struct distribution *d, size_t k)
+{
+	const struct cpu_workspace *ws = d->ws;
+	const struct cpu_elements *numas = &ws->topology->levels[CPU_LEVEL_NUMA];
+	const uint32_t *socket_of = ws->topology->levels[CPU_LEVEL_SOCKET].of;
+	uint32_t socket = socket_of[numas->cpus[numas->first[ws->numas[ws->combo[0]]]]];
+
+	for (size_t i = 0; i < k; i++) {
+		uint32_t x = ws->numas[ws->combo[i]];
+
+		for (size_t c = numas->first[x]; c < numas->first[x + 1]; c++)
+			if (socket_of[numas->cpus[c]] != socket)
+				return false;
+	}
+	return true;
+}
+
 /* May the k nodes of ws->combo give `share` CPUs each, and the rest in groups? */
 static bool combination_serves(const struct distribution *d, size_t k, long share)
 {
@@ -283,21 +314,24 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 {
 	struct cpu_workspace *ws = d->ws;
 	const uint32_t *n_free = d->acc->n_free[CPU_LEVEL_NUMA];
-	long share = d->requested / (long)k / d->group * d->group;
 	struct balance best = no_balance;
-	bool started = false, kept = false;
+	bool started = false, kept = false, kept_in_socket = false;
 
 	while (next_combination(ws->combo, k, d->n_numas, &started)) {
 		int64_t squares = d->squares;
+		long share = share_of(d, ws->combo, k, d->by_socket);
+		struct balance balance;
+		bool in_socket;
 		size_t n_subset;
 
 		if (++d->steps > CPU_TAKE_MAX_STEPS)
 			return false;
 		if (kept)
-			overwrite_shared(d, ws->best_combo, ws->combo, k);
-		if (best.score == 0)
+			overwrite_shared(ws->best_combo, ws->combo, k);
+		if (best.score == 0 && (!d->by_socket || kept_in_socket))
 			break;
-		if (!combination_serves(d, k, share))
+		in_socket = d->by_socket && in_one_socket(d, k);
+		if (!combination_serves(d, k, share) || (kept_in_socket && !in_socket))
 			continue;
 		for (size_t x = 0; x < ws->topology->levels[CPU_LEVEL_NUMA].n; x++)
 			ws->left[x] = n_free[x];
@@ -307,9 +341,12 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 			squares += growth(*left, share);
 			*left -= share;
 		}
-		if (!best_remainder(d, k, d->requested - share * (long)k, squares, &best, &n_subset))
+		balance = in_socket == kept_in_socket ? best : no_balance;
+		if (!best_remainder(d, k, d->requested - share * (long)k, squares, &balance, &n_subset))
 			continue;
+		best = balance;
 		kept = true;
+		kept_in_socket = in_socket;
 		memcpy(ws->best_combo, ws->combo, k * sizeof(*ws->combo));
 		memcpy(ws->best_subset, ws->local_best_subset, n_subset * sizeof(*ws->best_subset));
 		*ret_n_subset = n_subset;
@@ -347,7 +384,8 @@ static void take_from_numa(struct distribution *d, uint32_t numa, long n)
 static enum cpu_take_status take_combination(struct distribution *d, size_t k, size_t n_subset)
 {
 	struct cpu_workspace *ws = d->ws;
-	long share = d->requested / (long)k / d->group * d->group, remainder = d->requested - share * (long)k;
+	long share = share_of(d, ws->best_combo, k, d->rules->version.distribution_heeds_sockets);
+	long remainder = d->requested - share * (long)k;
 
 	for (size_t i = 0; i < k; i++)
 		take_from_numa(d, ws->numas[ws->best_combo[i]], share);
@@ -412,6 +450,7 @@ struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_
 		.rules = rules,
 		.acc = &ws->distributed,
 		.requested = (long)n,
+		.by_socket = rules->by_socket && rules->version.distribution_heeds_sockets,
 		.group = rules->group > 1 ? (long)rules->group : 1};
 	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};
 	struct cpu_take_rules packed = *rules;
@@ -435,6 +474,7 @@ struct cpu_take cpu_take_counted(
 		.rules = rules,
 		.acc = &ws->distributed,
 		.requested = (long)n,
+		.by_socket = rules->by_socket && rules->version.distribution_heeds_sockets,
 		.group = rules->group > 1 ? (long)rules->group : 1,
 		.counting = true};
 	struct cpu_take take = {.requested = n, .available = cpu_set_size(ws->topology, available)};

@@ -32,6 +32,7 @@ static struct cpu_take_rules take_rules(const struct cpu_topology *t,
 		.spread = options->distribute_cpus_across_cores,
 		.uncore = options->prefer_align_cpus_by_uncorecache,
 		.distribute = options->distribute_cpus_across_numa,
+		.by_socket = options->align_by_socket,
 		.group = options->full_pcpus_only ? cpu_topology_average(t, CPU_LEVEL_CORE) : 1,
 		.version = version,
 	};

@@ -48,8 +48,7 @@ static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
  */
 static bool packed_by_numbers(const struct cpu_manager *cm)
 {
-	return cm->rules.version.whole_by_own_size ||
-	       (is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET));
+	return is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET);
 }
 
 /* Do numbers of CPUs show whether they can be taken? A distribution over NUMA nodes can fail although there are enough. */

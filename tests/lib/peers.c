@@ -329,12 +329,12 @@ const char *nrt_fingerprint(const struct nrt_attribute *attributes, size_t n_att
 	return value ? value : first_value(annotations, n_annotations, "topology.node.k8s.io/fingerprint");
 }
 
-size_t cpu_take_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, enum cpu_level level,
-	bool whole, const bool *available, const uint32_t **ret_list)
+size_t cpu_take_order(struct cpu_workspace *ws, enum cpu_level level, bool whole, const bool *available,
+	const uint32_t **ret_list)
 {
 	cpu_accumulator_start(ws, &ws->packed, available, 0, ws->inner_taken);
 	*ret_list = ws->lists[level];
-	return whole ? cpu_accumulator_order_whole(ws, rules, &ws->packed, level)
+	return whole ? cpu_accumulator_order_whole(ws, &ws->packed, level)
 		     : cpu_accumulator_order(ws, &ws->packed, level);
 }
 

@@ -95,8 +95,8 @@ const char *nrt_fingerprint(const struct nrt_attribute *attributes, size_t n_att
  * cpu_topology.levels; with `whole` only those that count as entirely free. *ret_list stays valid until the
  * workspace is used again. Returns the length.
  */
-size_t cpu_take_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, enum cpu_level level,
-	bool whole, const bool *available, const uint32_t **ret_list);
+size_t cpu_take_order(struct cpu_workspace *ws, enum cpu_level level, bool whole, const bool *available,
+	const uint32_t **ret_list);
 
 /* The order of the single CPUs, as positions. */
 size_t cpu_take_cpu_order(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,

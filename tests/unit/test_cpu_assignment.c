@@ -160,7 +160,6 @@ static void whole_cores_are_told_by_the_average(void **state)
 		{.id = 4, .core = 4},
 	};
 	const struct machine m = {.cpus = cpus, .n_cpus = ARRAY_SIZE(cpus), .n_cores = 4};
-	struct cpu_take_rules rules = {.group = 1};
 	struct fixture f = {0};
 	const uint32_t *list;
 
@@ -172,9 +171,7 @@ static void whole_cores_are_told_by_the_average(void **state)
 	assert_non_null(f.ws);
 	set_available(&f, "0-4");
 	/* A core of two is never whole where the average is one. */
-	assert_int_equal(cpu_take_order(f.ws, &rules, CPU_LEVEL_CORE, true, f.available, &list), 3);
-	rules.version.whole_by_own_size = true;
-	assert_int_equal(cpu_take_order(f.ws, &rules, CPU_LEVEL_CORE, true, f.available, &list), 4);
+	assert_int_equal(cpu_take_order(f.ws, CPU_LEVEL_CORE, true, f.available, &list), 3);
 	fixture_release(&f);
 }
 

@@ -17,8 +17,9 @@
 struct plain {
 	size_t n_numas, order[MAX_NUMAS]; /* NUMA nodes with free CPUs, as the kubelet orders them */
 	long n_free[MAX_NUMAS], n, group;
-	bool separate;
-	long taken[MAX_NUMAS]; /* the answer */
+	bool by_socket, heeds_sockets; /* the option, and a release that heeds it; each node is a socket */
+	long taken[MAX_NUMAS];         /* the answer */
+	bool endless;                  /* or the kubelet finds none and never ends */
 };
 
 /* Elements of a combination, in the order of the masks' lowest bits first: lexicographic order of positions. */
@@ -42,11 +43,11 @@ static size_t next(size_t *at, size_t k, size_t n, bool first)
 }
 
 /* Go's append() lets combinations share memory beyond the first 1, 2, 3, 5, 9, ... elements. */
-static void share_memory(const struct plain *p, size_t *kept, const size_t *visited, size_t k)
+static void share_memory(size_t *kept, const size_t *visited, size_t k)
 {
 	size_t own = k <= 1 ? 1 : k <= 2 ? 2 : k <= 4 ? 3 : k <= 8 ? 5 : 9;
 
-	if (!p->separate && !memcmp(kept, visited, own * sizeof(*kept)))
+	if (!memcmp(kept, visited, own * sizeof(*kept)))
 		memcpy(kept, visited, k * sizeof(*kept));
 }
 
@@ -109,7 +110,7 @@ static double best_subset(const struct plain *p, const long *left, const size_t 
 			size_t nodes[MAX_NUMAS];
 
 			if (kept)
-				share_memory(p, kept_at, at, n);
+				share_memory(kept_at, at, n);
 			for (size_t i = 0; i < n; i++)
 				nodes[i] = candidates[at[i]];
 			memcpy(after, left, sizeof(after));
@@ -139,22 +140,54 @@ static bool serves(const struct plain *p, const size_t *nodes, size_t k, long sh
 	return cpus >= p->n && groups * p->group >= p->n;
 }
 
+static long share_of(const struct plain *p, const size_t *at, size_t k, bool held)
+{
+	long share = p->n / (long)k / p->group * p->group;
+
+	for (size_t i = 0; held && i < k; i++)
+		if (p->n_free[p->order[at[i]]] / p->group * p->group < share)
+			share = p->n_free[p->order[at[i]]] / p->group * p->group;
+	return share;
+}
+
+/* Take what the combination and the nodes of the remainder give; false where that never ends. */
+static bool take_all(struct plain *p, const size_t *kept, size_t k, const size_t *subset, size_t n_subset)
+{
+	long share = share_of(p, kept, k, p->heeds_sockets), remainder = p->n - share * (long)k;
+
+	for (size_t i = 0; i < k; i++)
+		p->taken[p->order[kept[i]]] += share;
+	while (remainder > 0) {
+		long before = remainder;
+
+		for (size_t i = 0; i < n_subset && remainder > 0; i++)
+			if (p->n_free[subset[i]] - p->taken[subset[i]] >= p->group) {
+				p->taken[subset[i]] += p->group;
+				remainder -= p->group;
+			}
+		if (remainder == before)
+			return false;
+	}
+	return true;
+}
+
 /* The combination of k nodes with the best balance gives p->taken; false when none serves. */
 static bool distribute_over(struct plain *p, size_t k)
 {
-	long share = p->n / (long)k / p->group * p->group, remainder = p->n - share * (long)k;
+	bool by_socket = p->by_socket && p->heeds_sockets, one = k == 1;
 	size_t at[MAX_NUMAS], kept[MAX_NUMAS], subset[MAX_NUMAS], n_subset = 0;
 	double best = DBL_MAX;
 
 	for (size_t more = next(at, k, p->n_numas, true); more; more = next(at, k, p->n_numas, false)) {
 		size_t nodes[MAX_NUMAS], found[MAX_NUMAS], n_found;
-		long left[MAX_NUMAS];
+		long left[MAX_NUMAS], share;
 		double score;
 
 		if (best < DBL_MAX)
-			share_memory(p, kept, at, k);
-		if (best == 0)
+			share_memory(kept, at, k);
+		if (best == 0 && (!by_socket || one))
 			break;
+		share = share_of(p, at, k, by_socket);
 		for (size_t i = 0; i < k; i++)
 			nodes[i] = p->order[at[i]];
 		if (!serves(p, nodes, k, share))
@@ -162,7 +195,7 @@ static bool distribute_over(struct plain *p, size_t k)
 		memcpy(left, p->n_free, sizeof(left));
 		for (size_t i = 0; i < k; i++)
 			left[nodes[i]] -= share;
-		score = best_subset(p, left, nodes, k, remainder, found, &n_found);
+		score = best_subset(p, left, nodes, k, p->n - share * (long)k, found, &n_found);
 		if (score >= best)
 			continue;
 		best = score;
@@ -170,13 +203,7 @@ static bool distribute_over(struct plain *p, size_t k)
 		memcpy(subset, found, sizeof(found));
 		n_subset = n_found;
 	}
-	for (size_t i = 0; best < DBL_MAX && i < k; i++)
-		p->taken[p->order[kept[i]]] += share;
-	for (size_t i = 0; best < DBL_MAX && remainder > 0; i = (i + 1) % n_subset)
-		if (p->n_free[subset[i]] - p->taken[subset[i]] >= p->group) {
-			p->taken[subset[i]] += p->group;
-			remainder -= p->group;
-		}
+	p->endless = best < DBL_MAX && !take_all(p, kept, k, subset, n_subset);
 	return best < DBL_MAX;
 }
 
@@ -186,7 +213,9 @@ static void random_case(uint64_t *random, const struct cpu_topology *t, struct p
 	const struct cpu_elements *numa = &t->levels[CPU_LEVEL_NUMA], *core = &t->levels[CPU_LEVEL_CORE];
 	uint64_t total = 0, steps = 1 + test_random(random) % 12, busy[MAX_NUMAS];
 
-	*p = (struct plain){.group = test_random(random) % 3 ? 1 : 2, .separate = test_random(random) % 2};
+	*p = (struct plain){.group = test_random(random) % 3 ? 1 : 2,
+		.by_socket = test_random(random) % 2,
+		.heeds_sockets = test_random(random) % 2};
 	for (size_t x = 0; x < numa->n; x++)
 		busy[x] = test_random(random) % steps;
 	for (size_t i = 0; i < t->n_cpus; i++) {
@@ -238,17 +267,18 @@ static void distributions_equal_the_plain_one(void **state)
 		assert_non_null(ws);
 		random_case(&random, &t, &p, available);
 		rules.group = (unsigned)p.group;
-		rules.version.separate_combinations = p.separate;
+		rules.by_socket = p.by_socket;
+		rules.version.distribution_heeds_sockets = p.heeds_sockets;
 		n_groups = p.n / p.group;
 		k = (n_groups + (long)shape.cores * 2 / p.group - 1) / ((long)shape.cores * 2 / p.group);
 		while (k > 0 && k <= n_groups && k <= (long)p.n_numas && !distribute_over(&p, (size_t)k))
 			k++;
 		if (k > 0 && k <= n_groups && k <= (long)p.n_numas) {
-			assert_int_equal(
-				cpu_take(ws, &rules, available, (size_t)p.n, taken).status, CPU_TAKE_OK);
-			for (size_t i = 0; i < t.n_cpus; i++)
+			assert_int_equal(cpu_take(ws, &rules, available, (size_t)p.n, taken).status,
+				p.endless ? CPU_TAKE_UNKNOWN : CPU_TAKE_OK);
+			for (size_t i = 0; !p.endless && i < t.n_cpus; i++)
 				p.taken[t.levels[CPU_LEVEL_NUMA].of[i]] -= taken[i];
-			for (size_t x = 0; x < MAX_NUMAS; x++)
+			for (size_t x = 0; !p.endless && x < MAX_NUMAS; x++)
 				if (p.taken[x] != 0)
 					fail_msg("turn %u, %ld CPUs: NUMA node %zu differs by %ld", turn, p.n,
 						x, p.taken[x]);

@@ -83,7 +83,7 @@ static void check_level(
 {
 	const vj *ordered = vj_get(c, key);
 	const uint32_t *list;
-	size_t n = cpu_take_order(p->ws, &p->manager.rules, level, true, p->available, &list);
+	size_t n = cpu_take_order(p->ws, level, true, p->available, &list);
 
 	check_order(run, &p->topology.levels[level], NULL, list, n,
 		ordered ? ordered : vj_need(c, "expected_sorted"), ordered != NULL);
@@ -392,7 +392,7 @@ static void check_counts(struct vectors_run *run, const struct kv_policy *p, con
 	}
 }
 
-/* What keeping references to growing slices does to the distribution, and what it is without. */
+/* What keeping references to growing slices does to the distribution. */
 static void run_emulation(struct vectors_run *run, const vj *root, const vj *c)
 {
 	size_t n = vj_unsigned(vj_need(c, "request"));
@@ -416,9 +416,6 @@ static void run_emulation(struct vectors_run *run, const vj *root, const vj *c)
 	}
 	cpu_take(p.ws, &p.manager.rules, p.available, n, p.taken);
 	check_counts(run, &p, "shared", vj_need(c, "aliasing_counts_per_numa"));
-	p.manager.rules.version.separate_combinations = true;
-	cpu_take(p.ws, &p.manager.rules, p.available, n, p.taken);
-	check_counts(run, &p, "separate", vj_need(c, "naive_counts_per_numa"));
 	kv_policy_release(&p);
 }
 
