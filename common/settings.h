@@ -118,8 +118,8 @@ struct settings {
 	char *cpu_options_text; /* "full-pcpus-only=true,..." sorted by key; NULL = none set or unknown */
 	char *topology_options_text; /* the same for topologyManagerPolicyOptions */
 	char *feature_gates_text;    /* the same for featureGates */
-	/* The first option of each policy that is set and that nrtd does not know; NULL = there is none. */
-	char *unknown_cpu_option, *unknown_topology_option;
+	/* The first option of each policy, and feature gate, that is on and that nrtd does not know; NULL = there is none. */
+	char *unknown_cpu_option, *unknown_topology_option, *unknown_feature_gate;
 	char *from[SETTING_COUNT]; /* "--reserved-cpus of nrtd", "kubelet default", a path; NULL = unknown */
 };
 

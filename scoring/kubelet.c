@@ -21,17 +21,26 @@ static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names)
 			err_set(err, -ENODATA, __VA_ARGS__); \
 	} while (0)
 
-/* Is NAME=true in their list, "k=v,k=v"? */
-bool kubelet_has_pod_level_managers(const struct settings *settings)
+/* Is "NAME=VALUE" in their list, "k=v,k=v"? */
+static bool has_gate(const char *gates, const char *setting)
 {
-	static const char name_true[] = KUBELET_POD_LEVEL_MANAGERS "=true";
-	const char *gates = settings->feature_gates_text;
-	size_t n = strlen(name_true);
+	size_t n = strlen(setting);
 
-	for (const char *at = gates ? strstr(gates, name_true) : NULL; at; at = strstr(at + 1, name_true))
+	for (const char *at = gates ? strstr(gates, setting) : NULL; at; at = strstr(at + 1, setting))
 		if ((at == gates || at[-1] == ',') && (at[n] == '\0' || at[n] == ','))
 			return true;
 	return false;
+}
+
+bool kubelet_has_pod_level_managers(const struct settings *settings)
+{
+	const char *gates = settings->feature_gates_text;
+
+	if (has_gate(gates, KUBELET_POD_LEVEL_MANAGERS "=true"))
+		return true;
+	/* Alpha in 1.36, beta and off in 1.37: these two turn on all such gates that are not set. */
+	return !has_gate(gates, KUBELET_POD_LEVEL_MANAGERS "=false") &&
+	       (has_gate(gates, "AllAlpha=true") || has_gate(gates, "AllBeta=true"));
 }
 
 /* What the Topology Manager needs to start, unless its policy is none. */
@@ -168,6 +177,9 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 
 	memset(k, 0, sizeof(*k));
 	k->pod_level_managers = kubelet_has_pod_level_managers(node->settings);
+	if (node->settings->unknown_feature_gate)
+		UNKNOWN(&k->unknown, "what the feature gate '%.60s' does is not known",
+			node->settings->unknown_feature_gate);
 	init_topology(k, node);
 	r = cpu_topology_init(&k->topology, node->machine);
 	if (r == -E2BIG) {

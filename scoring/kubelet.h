@@ -120,6 +120,6 @@ size_t kubelet_exclusive_cpus(const struct container_request *container, enum qo
 /* podGuaranteedCPUs(): the most exclusive CPUs that the pod's containers hold at one time. */
 size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos);
 
-/* Whether this feature gate is on. */
+/* Whether this feature gate is on, by itself or by AllAlpha or AllBeta. */
 #define KUBELET_POD_LEVEL_MANAGERS "PodLevelResourceManagers"
 bool kubelet_has_pod_level_managers(const struct settings *settings);

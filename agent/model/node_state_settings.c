@@ -126,13 +126,24 @@ static void parse_topology(struct node_state_parser *p)
 
 static bool print_gates(const struct node_state_printer *p)
 {
-	strbuf_addstr(p->out, KUBELET_POD_LEVEL_MANAGERS);
-	return kubelet_has_pod_level_managers(&p->state->settings);
+	const struct settings *s = &p->state->settings;
+	bool known = kubelet_has_pod_level_managers(s);
+
+	if (known)
+		strbuf_addstr(p->out, KUBELET_POD_LEVEL_MANAGERS);
+	/* As an option that is not known. */
+	if (s->unknown_feature_gate) {
+		strbuf_addstr(p->out, known ? "," : "");
+		text_add_name(p->out, s->unknown_feature_gate);
+	}
+	return known || s->unknown_feature_gate;
 }
 
 static void parse_gates(struct node_state_parser *p)
 {
 	if (!text_reader_skip_word(&p->reader, KUBELET_POD_LEVEL_MANAGERS))
+		text_reader_fail(&p->reader, "an unknown feature gate");
+	else if (text_reader_skip(&p->reader, ','))
 		text_reader_fail(&p->reader, "an unknown feature gate");
 	else if (text_set(&p->state.settings.feature_gates_text, KUBELET_POD_LEVEL_MANAGERS "=true") < 0)
 		text_reader_no_memory(&p->reader);

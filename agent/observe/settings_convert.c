@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdarg.h>
 
+#include "agent/observe/feature_gates.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/strbuf.h"
@@ -136,14 +137,14 @@ static int not_a_boolean(const struct conversion *c, const struct doc *option)
 	return err_set(c->err, -EINVAL, "%s: '%.100s' is not a boolean", option->key, option->text);
 }
 
-/* What it does is not known: the verdicts of a kubelet that has it set are not known. */
-static int unknown_option(
-	const struct conversion *c, enum setting what, const struct doc *option, char **ret_first)
+/* What it does is not known: the verdicts of a kubelet that has it set are not known. `kind`: what a person calls it. */
+static int unknown_option(const struct conversion *c, enum setting what, const char *kind,
+	const struct doc *option, char **ret_first)
 {
 	bool on = true;
 
-	notes_add(
-		c->notes, "%s: %s: option '%.100s' is not known", c->from, setting_names[what], option->key);
+	notes_add(c->notes, "%s: %s: %s '%.100s' is not known", c->from, setting_names[what], kind,
+		option->key);
 	if ((text_parse_bool(option->text, &on) && !on) || *ret_first)
 		return 0;
 	return text_set(ret_first, option->key) < 0 ? err_no_memory(c->err) : 0;
@@ -155,7 +156,7 @@ static int convert_cpu_option(const struct conversion *c, const struct doc *opti
 
 	if (!value)
 		return unknown_option(
-			c, SETTING_CPU_MANAGER_POLICY_OPTIONS, option, &c->s->unknown_cpu_option);
+			c, SETTING_CPU_MANAGER_POLICY_OPTIONS, "option", option, &c->s->unknown_cpu_option);
 	return text_parse_bool(option->text, value) ? 0 : not_a_boolean(c, option);
 }
 
@@ -186,8 +187,8 @@ static int convert_topology_option(const struct conversion *c, const struct doc 
 	if (!strcmp(option->key, "max-allowable-numa-nodes"))
 		return convert_max_numa_nodes(c, option);
 	if (strcmp(option->key, "prefer-closest-numa-nodes") != 0)
-		return unknown_option(
-			c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, option, &c->s->unknown_topology_option);
+		return unknown_option(c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, "option", option,
+			&c->s->unknown_topology_option);
 	return text_parse_bool(option->text, &c->s->topology.prefer_closest_numa_nodes)
 		       ? 0
 		       : not_a_boolean(c, option);
@@ -206,6 +207,10 @@ static int convert_feature_gates(const struct conversion *c, const struct doc *v
 {
 	int r = check_map(c, value, DOC_BOOL);
 
+	for (size_t i = 0; r == 0 && value && i < value->n_items; i++)
+		if (!feature_gate_is_known(value->items[i].key))
+			r = unknown_option(c, SETTING_FEATURE_GATES, "gate", &value->items[i],
+				&c->s->unknown_feature_gate);
 	return r < 0 ? r : options_text(c, value, &c->s->feature_gates_text);
 }
 

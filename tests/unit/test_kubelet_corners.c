@@ -125,6 +125,9 @@ static void what_is_not_known_of_the_settings(void **state)
 	f.settings.unknown_topology_option = strdup("numa-allocation-strategy");
 	assert_unknown(&f, "what the Topology Manager's option 'numa-allocation-strategy' does is not known");
 	free(TAKE(f.settings.unknown_topology_option));
+	f.settings.unknown_feature_gate = strdup("Later");
+	assert_unknown(&f, "what the feature gate 'Later' does is not known");
+	free(TAKE(f.settings.unknown_feature_gate));
 	f.settings.unknown_cpu_option = strdup("later");
 	assert_unknown(&f, "what the CPU manager's option 'later' does is not known");
 	free(TAKE(f.settings.unknown_cpu_option));
@@ -250,6 +253,10 @@ static void pod_level_managers_are_a_gate(void **state)
 		{"PodLevelResourceManagers=trueish", false},
 		{"XPodLevelResourceManagers=true,PodLevelResourceManagers=true", true},
 		{"PodLevelResourceManagers=false", false},
+		{"AllAlpha=true", true},
+		{"AllBeta=true,Z=true", true},
+		{"AllAlpha=true,PodLevelResourceManagers=false", false},
+		{"AllAlpha=false,AllBeta=false", false},
 	};
 	struct fixture f;
 

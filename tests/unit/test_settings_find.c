@@ -93,7 +93,7 @@ static void each_source_beats_the_next(void **state)
 	static const struct test_tree_file files[] = {
 		{"var/lib/kubelet/config.yaml", KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n"},
 		{"opt/kubelet.yaml", KUBELET_CONFIG_HEAD
-			"topologyManagerPolicy: best-effort\nfeatureGates: {A: true, B: true}\n"},
+			"topologyManagerPolicy: best-effort\nfeatureGates: {CPUManagerPolicyAlphaOptions: true, MemoryQoS: true}\n"},
 		{"opt/conf.d/10.conf", KUBELET_CONFIG_HEAD "topologyManagerPolicy: restricted\n"},
 		{NULL, NULL},
 	};
@@ -119,11 +119,11 @@ static void each_source_beats_the_next(void **state)
 	write_process(dir, "7",
 		"/usr/bin/kubelet --config=/opt/kubelet.yaml --config-dir /opt/conf.d "
 		"--topology_manager_policy=none --topology-manager-policy single-numa-node "
-		"--feature-gates=B=false,C=true --root-dir=/data");
+		"--feature-gates=MemoryQoS=false,NodeSwap=true --root-dir=/data");
 	test_check_find("flags", dir, NULL, shown, ARRAY_SIZE(shown),
 		"cpuManagerPolicy=none [kubelet default]\n"
 		"topologyManagerPolicy=single-numa-node [--topology-manager-policy of kubelet (pid 7)]\n"
-		"featureGates=A=true,B=false,C=true [/opt/kubelet.yaml, --feature-gates of kubelet (pid 7)]\n"
+		"featureGates=CPUManagerPolicyAlphaOptions=true,MemoryQoS=false,NodeSwap=true [/opt/kubelet.yaml, --feature-gates of kubelet (pid 7)]\n"
 		"root /data\n");
 	o.settings[SETTING_TOPOLOGY_MANAGER_POLICY].value = "best-effort";
 	o.settings[SETTING_TOPOLOGY_MANAGER_POLICY].from = "me";

@@ -121,8 +121,8 @@ static void single_fields(void **state)
 		{"evictionHard: {}", SETTING_EVICTION_HARD, "evictionHard=memory.available=0 [f]", NULL},
 		{"evictionHard: null", SETTING_EVICTION_HARD,
 			"evictionHard=memory.available=100Mi [kubelet default]", NULL},
-		{"featureGates: {B: true, A: off}", SETTING_FEATURE_GATES, "featureGates=A=false,B=true [f]",
-			NULL},
+		{"featureGates: {NodeSwap: true, MemoryQoS: off}", SETTING_FEATURE_GATES,
+			"featureGates=MemoryQoS=false,NodeSwap=true [f]", NULL},
 		/* Of a key that appears twice the last one counts. */
 		{"kubeReserved: {cpu: \"1\", cpu: \"2\"}", SETTING_KUBE_RESERVED,
 			"kubeReserved=cpu=2,memory=0 [f]", NULL},
@@ -166,7 +166,9 @@ static void options_that_are_not_known_are_named(void **state)
 {
 	static const char text[] = HEAD
 		"cpuManagerPolicyOptions: {full-pcpus-only: \"true\", gone: \"false\", later: \"true\", then: x}\n"
-		"topologyManagerPolicyOptions: {numa-allocation-strategy: most}\n";
+		"topologyManagerPolicyOptions: {numa-allocation-strategy: most}\n"
+		"featureGates: {CPUManagerPolicyAlphaOptions: true, NeverHeardOfOff: false, NeverHeardOfOn: true, "
+		"WindowsGracefulNodeShutdown: true}\n";
 	CLEANUP(settings_release) struct settings s;
 	CLEANUP(notes_release) struct notes notes = {0};
 	struct err err = {""};
@@ -177,6 +179,7 @@ static void options_that_are_not_known_are_named(void **state)
 		fail_msg("%s", err.text);
 	assert_string_equal(s.unknown_cpu_option, "later");
 	assert_string_equal(s.unknown_topology_option, "numa-allocation-strategy");
+	assert_string_equal(s.unknown_feature_gate, "NeverHeardOfOn");
 	assert_true(s.cpu_options.full_pcpus_only);
 }
 
@@ -391,7 +394,8 @@ static void flags_are_the_kubelets(void **state)
 			"evictionHard=memory.available=10% [x]"},
 		{"reserved-memory", {"0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi", "3:memory=1"},
 			"reservedMemory=0:hugepages-1Gi=2Gi;0:memory=1Gi;1:memory=1Gi;3:memory=1 [x]"},
-		{"feature-gates", {"B=T,A=0", "C=True"}, "featureGates=A=false,B=true,C=true [x]"},
+		{"feature-gates", {"MemoryQoS=T,CPUManagerPolicyAlphaOptions=0", "NodeSwap=True"},
+			"featureGates=CPUManagerPolicyAlphaOptions=false,MemoryQoS=true,NodeSwap=true [x]"},
 	};
 
 	(void)state;
