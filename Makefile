@@ -126,7 +126,7 @@ help:
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
 ## make bench-upstream  the real Kubernetes code's speed beside nrtd's, on the same questions (needs Go)
-## make conformance  compare with the real Kubernetes code, CASES=1000 random cases (needs Go)
+## make conformance  compare with the real Kubernetes code, CASES=1000 random cases; RELEASE=1.37 or all: one kubelet (needs Go)
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make image-test  build the container image and run it as the DaemonSet's pod says, by runc (root; needs Go)
 ## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)

@@ -3,6 +3,7 @@
 # conformance.sh: judge nrtd by the Kubernetes code it must agree with: the API server, the scheduler and its plugin, the
 # kubelet's managers. CASES is the number of random cases of the largest comparison, SEED repeats a run; each comparison
 # prints its seed, and cases that differ are kept, made small, in build/upstream/failures. B names the build folder.
+# RELEASE=1.37 (or several, or all) compares with the kubelets of these releases only, by CASES sequences of pods each.
 # Without Go it says "skipped:" and ends with 0. Comparisons wait more than they work, so two rows of them go on at a time;
 # the second row's output comes last. The last line is "N passed, N failed", counted in comparisons.
 set -u
@@ -14,8 +15,12 @@ SEED=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
 here=tests/upstream
 programs=build/upstream
 data=$here/testdata
+releases="1.34 1.36 1.37 1.38" # beside 1.35, which all other comparisons are with
+[ "${RELEASE:-}" != all ] || RELEASE="1.35 $releases"
 status=0
-$here/build.sh || status=$?
+[ -n "${RELEASE:-}" ] || $here/build.sh || status=$?
+# shellcheck disable=SC2086 # a list of releases
+[ "$status" -ne 0 ] || $here/kubelets/build.sh ${RELEASE:-$releases} || status=$?
 [ "$status" -ne 77 ] || exit 0
 [ "$status" -eq 0 ] || exit 1
 
@@ -39,14 +44,14 @@ check() {
 	echo "== $name: $(($(date +%s) - begun)) s"
 }
 
-# machines: what hardware there is to try on, as folders with sys in them; those of $data are what kept cases need
+# machines FOLDER: what hardware there is to try on, as folders with sys in them; those of $data are what kept cases need
 machines() {
-	tests/fixtures/machines/make.sh "$work/machines" || return 1
+	tests/fixtures/machines/make.sh "$1" || return 1
 	for spec in "$data"/*.spec; do
-		machine=$work/machines/$(basename "$spec" .spec)
+		machine=$1/$(basename "$spec" .spec)
 		mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || return 1
 	done
-	$here/recorded_machines.sh "$work/machines"
+	$here/recorded_machines.sh "$1"
 }
 
 # replay WHAT OPTION...: what the kubelet's code decides in fresh cases, replayed by the C tests
@@ -77,6 +82,16 @@ go_tests() {
 	(cd $here && nice -n 19 go vet ./... && NRTD=$nrtd MACHINES=$work/made nice -n 19 go test ./...)
 }
 
+# one_kubelet RELEASE CASES OPTION...: the judge with that release's kubelet, on machines of its own
+one_kubelet() {
+	release=$1
+	cases=$2
+	shift 2
+	machines "$work/machines-$release" || return 1
+	"$programs/kubelet-$release" -nrtd "$B/nrtd" -machines "$work/machines-$release" -known $data/known-machines.txt \
+		-cases "$cases" -seed "$SEED" -devices -replay $data/kubelet -timeout 12h -verdict "$B/tests/upstream/verdict" "$@"
+}
+
 # each with a control plane of its own; beside other programs milliseconds say nothing, run.sh by itself judges them
 by_themselves() {
 	check "daemon" $here/run.sh -seed "$SEED" -slack 10
@@ -103,10 +118,13 @@ on_one_control_plane() {
 	check "access" $here/access.sh "$work/cluster"
 	check "publish" $here/publish.sh "$work/cluster"
 	check "check" $here/check.sh "$work/cluster"
-	machines || return 1
+	machines "$work/machines" || return 1
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
 		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h \
 		-verdict "$B/tests/upstream/verdict" -kubeconfig "$work/cluster/admin.kubeconfig"
+	for one in $releases; do
+		check "kubelet $one" one_kubelet "$one" $((CASES / 5 + 1)) -sample
+	done
 	# Beside other programs a second says nothing.
 	check "invariant: kept" "$programs/invariant" -nrtd "$B/nrtd" -managers "$programs/managers" \
 		-machines "$work/machines" -replay $data/invariant -slack 5
@@ -114,6 +132,15 @@ on_one_control_plane() {
 		-machines "$work/machines" -steps "$CASES" -seed "$SEED" -slack 5
 }
 
+if [ -n "${RELEASE:-}" ]; then
+	for one in $RELEASE; do
+		check "kubelet $one" one_kubelet "$one" "$CASES"
+	done
+	failed=$(wc -l <"$work/failed")
+	echo "$(wc -l <"$work/passed") passed, $failed failed"
+	[ "$failed" -eq 0 ]
+	exit
+fi
 check "Go tests" go_tests
 check "fingerprint" fingerprint
 check "vectors: merges" replay merges -cases "$CASES"

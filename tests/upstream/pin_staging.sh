@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# pin_staging.sh VERSION: in the Go module of the current folder, which requires Kubernetes of that version, name the
-# libraries that belong to it. Kubernetes is published with them replaced by folders of its own tree; they are modules of
-# the same version.
+# pin_staging.sh VERSION [FILE]: in go.mod of the current folder, or in FILE, which requires Kubernetes of that version,
+# name the libraries that belong to it. Kubernetes is published with them replaced by folders of its own tree; they are
+# modules of the same version.
 set -eu
 mod=$(go mod download -json "k8s.io/kubernetes@v$1" | sed -n 's/.*"GoMod": "\(.*\)",/\1/p')
 sed -n 's/^[[:space:]]*\(k8s\.io\/[^ ]*\) => .\/staging.*/\1/p' "$mod" | while read -r library; do
-	go mod edit -replace="$library=$library@v0.${1#*.}"
+	go mod edit -replace="$library=$library@v0.${1#*.}" ${2:+"$2"}
 done

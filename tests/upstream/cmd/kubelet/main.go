@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,6 +34,7 @@ func main() {
 	kubeconfig := flag.String("kubeconfig", "", "an API server that stores some of these objects")
 	devices := flag.Bool("devices", false, "register device plugins and request their devices")
 	replay := flag.String("replay", "", "folder of saved cases to compare first")
+	sample := flag.Bool("sample", false, "after a step compare the amounts from one of three sources, not from each")
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	resume := flag.String("resume", "", "what an earlier process of this run has counted (it passes it on)")
 	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
@@ -54,7 +56,7 @@ func main() {
 			os.Exit(1)
 		}
 	}
-	driver := &kubelet.Driver{Nrtd: &kubelet.Nrtd{Path: *nrtd}, Verdict: *verdict, Tally: before.Tally}
+	driver := &kubelet.Driver{Nrtd: &kubelet.Nrtd{Path: *nrtd}, Verdict: *verdict, Sample: *sample, Tally: before.Tally}
 	if err := connect(driver, *kubeconfig); err != nil {
 		fmt.Println("not ok kubelet:", err)
 		os.Exit(1)
@@ -122,6 +124,14 @@ func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay stri
 	passed, failed, err := compareMachines(ctx, driver.Nrtd, machines, list, out)
 	if err != nil {
 		return failed, err
+	}
+	if strange, err := kubelet.CompareGates(ctx, driver.Nrtd); err != nil {
+		return failed, err
+	} else if len(strange) > 0 {
+		failed++
+		fmt.Fprintf(out, "not ok kubelet: nrtd does not know feature gates that this kubelet has: %s\n", strings.Join(strange, " "))
+	} else {
+		passed++
 	}
 	for _, name := range slices.Sorted(maps.Keys(refused)) {
 		fmt.Fprintf(out, "skipped: machine %s: the kubelet cannot read it: %v\n", name, refused[name])

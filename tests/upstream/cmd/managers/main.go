@@ -32,9 +32,9 @@ import (
 	"syscall"
 	"time"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 	"nrtd.dev/tests/upstream/internal/managers"
 	"nrtd.dev/tests/upstream/internal/quiet"
 )

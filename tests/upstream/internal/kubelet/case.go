@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletconfigv1beta1 "k8s.io/kubelet/config/v1beta1"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/utils/ptr"
@@ -30,13 +31,21 @@ type Case struct {
 	Steps   []Step                                     `json:"steps"`
 }
 
-// Step is one pod that comes, or one that goes (by name; a pod that was not admitted cannot): it ends and is deleted, or
-// it ends and stays until it is deleted.
+// Step is one pod that comes, one that goes (by name; a pod that was not admitted cannot), or a container that is to have
+// other amounts. A pod that goes ends and is deleted, or it ends and stays until it is deleted.
 type Step struct {
 	Admit    *v1.Pod `json:"admit,omitempty"`
 	Remove   string  `json:"remove,omitempty"`
 	Complete string  `json:"complete,omitempty"`
+	Resize   *Resize `json:"resize,omitempty"`
 	TidyCPUs bool    `json:"tidyCPUs,omitempty"` // afterwards the CPU manager's loop comes round
+}
+
+// Resize is what a container asks for in place of what it has.
+type Resize struct {
+	Pod       string          `json:"pod"`
+	Container string          `json:"container"`
+	Amounts   v1.ResourceList `json:"amounts"`
 }
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
@@ -75,6 +84,16 @@ func (n *Node) Pod(r *rand.Rand, name string) *v1.Pod {
 	return randomPod(r, n.machine, name, n.hugepages, n.Devices)
 }
 
+// resize draws other amounts of CPU, of memory or of both for one of the pod's containers.
+func (n *Node) resize(r *rand.Rand, pod *v1.Pod) *Resize {
+	container := pick(r, slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)...)
+	drawn := randomContainer(r, n.machine, container.Name, true, false, nil).Resources.Requests
+	for _, name := range pick(r, nil, []v1.ResourceName{v1.ResourceCPU}, []v1.ResourceName{v1.ResourceMemory}) {
+		delete(drawn, name)
+	}
+	return &Resize{pod.Name, container.Name, drawn}
+}
+
 // OtherConfig draws other settings for the machine.
 func (n *Node) OtherConfig(r *rand.Rand) *kubeletconfigv1beta1.KubeletConfiguration {
 	return randomConfig(r, n.machine)
@@ -85,7 +104,13 @@ func Random(r *rand.Rand, machines map[string]*Machine, devices bool) Case {
 	n := RandomNode(r, machines, devices)
 	c := Case{Machine: n.Machine, Config: n.Config, Devices: n.Devices}
 	var present []string
+	pods := map[string]*v1.Pod{}
+	resizes := c.Config.FeatureGates[string(features.InPlacePodVerticalScalingExclusiveCPUs)]
 	for i := range 1 + r.IntN(8) {
+		if resizes && len(present) > 0 && chance(r, 30) {
+			c.Steps = append(c.Steps, Step{Resize: n.resize(r, pods[pick(r, present...)]), TidyCPUs: chance(r, 30)})
+			continue
+		}
 		if len(present) > 0 && chance(r, 25) {
 			gone := r.IntN(len(present))
 			if chance(r, 35) {
@@ -99,6 +124,7 @@ func Random(r *rand.Rand, machines map[string]*Machine, devices bool) Case {
 		pod := n.Pod(r, fmt.Sprintf("pod-%d", i))
 		c.Steps = append(c.Steps, Step{Admit: pod})
 		present = append(present, pod.Name)
+		pods[pod.Name] = pod
 	}
 	return c
 }
@@ -109,11 +135,14 @@ var cpuOptions = [][]string{
 	{cpumanager.FullPCPUsOnlyOption},
 	{cpumanager.DistributeCPUsAcrossNUMAOption},
 	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.FullPCPUsOnlyOption},
+	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.AlignBySocketOption},
+	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.AlignBySocketOption, cpumanager.FullPCPUsOnlyOption},
 	{cpumanager.AlignBySocketOption},
 	{cpumanager.DistributeCPUsAcrossCoresOption},
 	{cpumanager.StrictCPUReservationOption},
 	{cpumanager.PreferAlignByUnCoreCacheOption},
 	{cpumanager.FullPCPUsOnlyOption, cpumanager.StrictCPUReservationOption},
+	{cpumanager.FullPCPUsOnlyOption, cpumanager.PreferAlignByUnCoreCacheOption},
 }
 
 func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfiguration {
@@ -125,6 +154,10 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 		CPUManagerPolicy:      "none",
 		SystemReserved:        map[string]string{},
 		EvictionHard:          map[string]string{"memory.available": "100Mi"},
+	}
+	if chance(r, 25) {
+		c.FeatureGates[string(features.InPlacePodVerticalScalingExclusiveCPUs)] = true
+		c.FeatureGates[string(features.InPlacePodVerticalScalingExclusiveMemory)] = chance(r, 50)
 	}
 	c.TopologyManagerPolicyOptions = map[string]string{}
 	if chance(r, 40) {
@@ -281,7 +314,7 @@ func Smaller(c Case) []Case {
 	edit := func(change func(*Case)) {
 		copied := Case{Machine: c.Machine, Config: c.Config.DeepCopy(), Devices: slices.Clone(c.Devices)}
 		for _, step := range c.Steps {
-			copied.Steps = append(copied.Steps, Step{Admit: step.Admit.DeepCopy(), Remove: step.Remove, Complete: step.Complete, TidyCPUs: step.TidyCPUs})
+			copied.Steps = append(copied.Steps, Step{Admit: step.Admit.DeepCopy(), Remove: step.Remove, Complete: step.Complete, Resize: step.Resize, TidyCPUs: step.TidyCPUs})
 		}
 		change(&copied)
 		out = append(out, copied)

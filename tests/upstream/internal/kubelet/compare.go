@@ -78,12 +78,12 @@ type fit struct {
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, Amounts, Freed, Fewer, Objects, Stored int
+	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, Amounts, Freed, Fewer, Objects, Stored, Resized int
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer; %d verdicts from the published object alone (%d of them stored by the API server and read back)",
-		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts, t.Freed, t.Fewer, t.Objects, t.Stored)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer; %d verdicts from the published object alone (%d of them stored by the API server and read back); %d containers resized in place",
+		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts, t.Freed, t.Fewer, t.Objects, t.Stored, t.Resized)
 }
 
 // Driver compares sequences.
@@ -92,6 +92,7 @@ type Driver struct {
 	Machines map[string]*Machine
 	Work     string        // a short path: sockets live below it
 	Verdict  string        // tests/upstream/verdict, or nothing
+	Sample   bool          // after a step nrtd is given one of the sources to read, not each
 	Server   *apply.Client // stores some of the objects, or nil
 	Tally    Tally
 	runs     int
@@ -180,6 +181,10 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 			m.Drop("default/" + step.Remove) // it is not there if it was rejected
 		case step.Complete != "":
 			m.Complete("default/" + step.Complete)
+		case step.Resize != nil:
+			if done, _ := m.Resize("default/"+step.Resize.Pod, step.Resize.Container, step.Resize.Amounts); done {
+				d.Tally.Resized++
+			}
 		default:
 			var admitted bool
 			found, admitted, err = d.compareStep(ctx, m, machine, name, step.Admit)
@@ -195,7 +200,7 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 			counted = true
 		}
 		if err == nil && len(found) == 0 {
-			found, err = d.compareAmounts(ctx, m, machine, name, c.Devices)
+			found, err = d.compareAmounts(ctx, m, machine, name, c.Devices, d.sourcesAfter(step))
 		}
 		if errors.Is(err, errCrashed) {
 			d.Tally.Crashed++

@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/topology"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 	"nrtd.dev/tests/upstream/internal/managers"
 )
 
@@ -116,7 +115,7 @@ func CompareMachine(ctx context.Context, nrtd *Nrtd, m *Machine) ([]string, erro
 	if err := json.Unmarshal(text, &got); err != nil {
 		return nil, fmt.Errorf("nrtd dump printed %.100q: %w", text, err)
 	}
-	want, err := topology.Discover(klog.Background(), m.Info)
+	want, err := managers.Discover(m.Info)
 	if err != nil {
 		return nil, err
 	}

@@ -38,14 +38,30 @@ type dumped struct {
 	}
 }
 
-// compareAmounts compares what the NUMA nodes have left with what nrtd would publish, from each source alone and from
-// both.
-func (d *Driver) compareAmounts(ctx context.Context, m *managers.Managers, machine *Machine, root string, devices []managers.Devices) ([]string, error) {
+// sourcesAfter is what nrtd is given to read after a step. A sample goes by the pod's name, so that it is the same in a
+// sequence with fewer steps.
+func (d *Driver) sourcesAfter(s Step) []source {
+	if !d.Sample {
+		return sources
+	}
+	name := s.Remove + s.Complete
+	if s.Resize != nil {
+		name = s.Resize.Pod
+	}
+	if s.Admit != nil {
+		name = s.Admit.Name
+	}
+	i := int(name[len(name)-1]) % len(sources)
+	return sources[i : i+1]
+}
+
+// compareAmounts compares what the NUMA nodes have left with what nrtd would publish from each of the sources.
+func (d *Driver) compareAmounts(ctx context.Context, m *managers.Managers, machine *Machine, root string, devices []managers.Devices, given []source) ([]string, error) {
 	if err := settle(m, machine); err != nil {
 		return nil, err
 	}
 	var differences []string
-	for _, s := range sources {
+	for _, s := range given {
 		if !s.api && len(m.Completed()) > 0 {
 			continue // the files do not tell that they have ended
 		}

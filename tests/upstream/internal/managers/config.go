@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubelet/apis/config/validation"
 	"k8s.io/kubernetes/pkg/kubelet/eviction"
@@ -18,8 +19,20 @@ import (
 	"k8s.io/utils/cpuset"
 )
 
+// changedGates are the feature gates of the last configuration.
+var changedGates []featuregate.Feature
+
+// FeatureGates are those that the kubelet of this program knows, with what they are when nobody sets them.
+func FeatureGates() map[string]bool {
+	gates := map[string]bool{}
+	for gate, spec := range utilfeature.DefaultMutableFeatureGate.GetAll() {
+		gates[string(gate)] = spec.Default
+	}
+	return gates
+}
+
 // LoadConfig reads a KubeletConfiguration as the kubelet does: decoded strictly, defaulted and validated. Its feature
-// gates become those of this process.
+// gates become those of this process, in place of those of the configuration before.
 func LoadConfig(path string) (*kubeletconfig.KubeletConfiguration, error) {
 	loader, err := configfiles.NewFsLoader(&utilfs.DefaultFs{}, path)
 	if err != nil {
@@ -29,7 +42,17 @@ func LoadConfig(path string) (*kubeletconfig.KubeletConfiguration, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(config.FeatureGates); err != nil {
+	gates := utilfeature.DefaultMutableFeatureGate
+	for _, gate := range changedGates {
+		if err := gates.ResetFeatureValueToDefault(gate); err != nil {
+			return nil, err
+		}
+	}
+	changedGates = nil
+	for gate := range config.FeatureGates {
+		changedGates = append(changedGates, featuregate.Feature(gate))
+	}
+	if err := gates.SetFromMap(config.FeatureGates); err != nil {
 		return nil, err
 	}
 	config.FailCgroupV1 = false // nothing here has to do with this machine's control groups

@@ -91,7 +91,7 @@ func (m *Managers) Register(ctx context.Context, d Devices) error {
 		return fmt.Errorf("register %s: %w", d.Resource, err)
 	}
 	return wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
-		capacity, _, _ := m.devices.GetCapacity()
+		capacity, _ := m.deviceCapacity()
 		count := capacity[v1.ResourceName(d.Resource)]
 		// The device manager counts them first and writes them down then.
 		text, _ := os.ReadFile(filepath.Join(folder, "kubelet_internal_checkpoint"))

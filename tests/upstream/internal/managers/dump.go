@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
 // dumped is what `nrtd dump --what machine -o json` prints.

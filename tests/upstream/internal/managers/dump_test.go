@@ -9,9 +9,9 @@ import (
 	"reflect"
 	"testing"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/topology"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
 // A machine that nrtd describes is the machine the kubelet reads in its /sys: the same CPU topology, memory and

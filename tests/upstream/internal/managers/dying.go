@@ -6,7 +6,6 @@ import (
 	"os"
 	"syscall"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 )
 
@@ -20,12 +19,12 @@ type mortal struct {
 	m *Managers
 }
 
-func (p mortal) Allocate(pod *v1.Pod, container *v1.Container) error {
+// live kills the process if it is this manager's turn.
+func (p mortal) live() {
 	if p.m.dieAt > 0 {
 		if p.m.dieAt--; p.m.dieAt == 0 {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
 	}
-	return p.HintProvider.Allocate(pod, container)
 }

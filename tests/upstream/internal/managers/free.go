@@ -3,9 +3,9 @@
 package managers
 
 import (
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
 // Free is what the managers have, by resource and NUMA node, as far as the sources of nrtd can tell it: the pod-resources

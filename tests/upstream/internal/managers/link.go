@@ -5,22 +5,16 @@ package managers
 import (
 	_ "unsafe" // for go:linkname
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 	podresourcesapi "k8s.io/kubelet/pkg/apis/podresources/v1"
 	_ "k8s.io/kubernetes/pkg/kubelet/cm" // holds the functions linked to
 	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
-	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	evictionapi "k8s.io/kubernetes/pkg/kubelet/eviction/api"
 )
 
 // The kubelet's container manager wants to own the machine's control groups, so the parts below it are put together
 // here instead. These are the pieces of its glue that are not exported.
-
-//go:linkname newDeviceManager k8s.io/kubernetes/pkg/kubelet/cm/devicemanager.newManagerImpl
-func newDeviceManager(logger klog.Logger, socket string, nodes []cadvisorapi.Node, store topologymanager.Store) (*devicemanager.ManagerImpl, error)
 
 //go:linkname hardEvictionReservation k8s.io/kubernetes/pkg/kubelet/cm.hardEvictionReservation
 func hardEvictionReservation(thresholds []evictionapi.Threshold, capacity v1.ResourceList) v1.ResourceList

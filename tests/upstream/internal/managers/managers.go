@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +35,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 	"k8s.io/utils/cpuset"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
 // Managers are the managers of one kubelet.
@@ -48,6 +48,7 @@ type Managers struct {
 	devices  *devicemanager.ManagerImpl
 	handlers []lifecycle.PodAdmitHandler
 	node     *v1.Node
+	config   *kubeletconfig.KubeletConfiguration
 	stop     []func()
 
 	mu        sync.Mutex
@@ -77,7 +78,7 @@ func Restart(ctx context.Context, root string, machine *cadvisorapi.MachineInfo,
 }
 
 func start(ctx context.Context, m *Managers, machine *cadvisorapi.MachineInfo, config *kubeletconfig.KubeletConfiguration) (*Managers, error) {
-	logger, root := klog.FromContext(ctx), m.Root
+	root := m.Root
 	for _, dir := range []string{"device-plugins", "pod-resources", "pods"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o750); err != nil {
 			return nil, err
@@ -88,36 +89,35 @@ func start(ctx context.Context, m *Managers, machine *cadvisorapi.MachineInfo, c
 	if err != nil {
 		return nil, err
 	}
-	m.node = nodeOf(capacity, reserved)
-	if m.topology, err = topologymanager.NewManager(machine.Topology, config.TopologyManagerPolicy, config.TopologyManagerScope,
+	m.node, m.config = nodeOf(capacity, reserved), config
+	if m.topology, err = newTopologyManager(ctx, machine.Topology, config.TopologyManagerPolicy, config.TopologyManagerScope,
 		config.TopologyManagerPolicyOptions); err != nil {
 		return nil, err
 	}
-	if m.devices, err = newDeviceManager(logger, filepath.Join(root, "device-plugins", "kubelet.sock"), machine.Topology, m.topology); err != nil {
+	if m.devices, err = newDeviceManager(ctx, filepath.Join(root, "device-plugins", "kubelet.sock"), machine.Topology, m.topology); err != nil {
 		return nil, err
 	}
-	m.topology.AddHintProvider(logger, mortal{m.devices, m})
+	m.addHintProvider(ctx, mortal{m.devices, m})
 	// The reconciler only tells a container runtime; there is none.
-	if m.cpus, err = cpumanager.NewManager(logger, config.CPUManagerPolicy, config.CPUManagerPolicyOptions, 24*time.Hour, machine,
-		reservedCPUs, reserved, root, m.topology); err != nil {
+	if m.cpus, err = newCPUManager(ctx, cpuSettings{config.CPUManagerPolicy, config.CPUManagerPolicyOptions, 24 * time.Hour, machine,
+		reservedCPUs, reserved, root, m.topology}); err != nil {
 		return nil, err
 	}
-	m.topology.AddHintProvider(logger, mortal{m.cpus, m})
-	if m.memory, err = memorymanager.NewManager(logger, config.MemoryManagerPolicy, machine, reserved, config.ReservedMemory, root, m.topology); err != nil {
+	m.addHintProvider(ctx, mortal{m.cpus, m})
+	if m.memory, err = newMemoryManager(ctx, config.MemoryManagerPolicy, machine, reserved, config.ReservedMemory, root, m.topology); err != nil {
 		return nil, err
 	}
-	m.topology.AddHintProvider(logger, mortal{m.memory, m})
+	m.addHintProvider(ctx, mortal{m.memory, m})
 	if config.MemoryManagerPolicy == string(memorymanager.PolicyTypeStatic) {
 		some := map[int]map[v1.ResourceName]uint64{0: {v1.ResourceMemory: 1}} // it insists; giving back does not look at it
-		if m.cleaner, err = memorymanager.NewPolicyStatic(logger, machine, some, m.topology); err != nil {
+		if m.cleaner, err = newMemoryPolicy(ctx, machine, some, m.topology); err != nil {
 			return nil, err
 		}
 	}
-	if m.admitted, err = allocationstate.NewStateCheckpoint(root, "allocated_pods_state"); err != nil {
+	if m.admitted, err = newAllocationState(ctx, root, "allocated_pods_state"); err != nil {
 		return nil, err
 	}
-	m.handlers = []lifecycle.PodAdmitHandler{m.topology, lifecycle.NewPredicateAdmitHandler(
-		func(context.Context, bool) (*v1.Node, error) { return m.currentNode(), nil }, keepFailures{}, m.devices.UpdatePluginResources)}
+	m.handlers = []lifecycle.PodAdmitHandler{m.topology, m.newPredicateHandler()}
 	if err := m.start(ctx); err != nil {
 		return nil, errors.Join(err, m.Stop())
 	}
@@ -126,15 +126,14 @@ func start(ctx context.Context, m *Managers, machine *cadvisorapi.MachineInfo, c
 
 func (m *Managers) start(ctx context.Context) error {
 	containers := containermap.NewContainerMap()
-	if err := m.cpus.Start(ctx, m.activePods, m, noStatus{}, noRuntime{}, containers); err != nil {
+	if err := m.startCPUs(ctx, containers); err != nil {
 		return err
 	}
 	if err := m.memory.Start(ctx, m.activePods, m, noStatus{}, noRuntime{}, containers); err != nil {
 		return err
 	}
-	logger := klog.FromContext(ctx)
-	m.stop = append(m.stop, func() { m.devices.Stop(logger) })
-	if err := m.devices.Start(logger, m.activePods, m, containers, sets.New[string]()); err != nil {
+	m.stop = append(m.stop, func() { m.stopDevices(ctx) })
+	if err := m.startDevices(ctx, containers); err != nil {
 		return err
 	}
 	return m.ServePodResources(ctx)
@@ -185,7 +184,7 @@ func isHugePage(name v1.ResourceName) bool {
 // currentNode is the Node with the devices registered by now.
 func (m *Managers) currentNode() *v1.Node {
 	node := m.node.DeepCopy()
-	capacity, allocatable, _ := m.devices.GetCapacity()
+	capacity, allocatable := m.deviceCapacity()
 	for name, amount := range capacity {
 		node.Status.Capacity[name] = amount
 	}
@@ -231,10 +230,10 @@ func (m *Managers) Admit(pod *v1.Pod) *Verdict {
 		pod.UID = types.UID(pod.Namespace + "-" + pod.Name)
 	}
 	verdict := &Verdict{Pod: pod.Namespace + "/" + pod.Name, Admitted: true, Containers: []Container{}}
-	attributes := &lifecycle.PodAdmitAttributes{Pod: pod, OtherPods: m.activePods()}
+	others := m.activePods()
 	m.add(pod) // the kubelet knows a pod before it admits it, and so it counts as active
 	for _, handler := range m.handlers {
-		if result := handler.Admit(attributes); !result.Admit {
+		if result := m.ask(handler, pod, others, false); !result.Admit {
 			verdict.Admitted, verdict.Reason, verdict.Message = false, result.Reason, result.Message
 			m.take(verdict.Pod) // what its first containers got stays in the files for now
 			return verdict
@@ -249,13 +248,13 @@ func (m *Managers) Admit(pod *v1.Pod) *Verdict {
 
 func (m *Managers) container(pod *v1.Pod, name string) Container {
 	uid := string(pod.UID)
-	hint := m.topology.GetAffinity(uid, name)
+	hint := m.affinity(uid, name)
 	c := Container{Name: name, Preferred: hint.Preferred, CPUs: m.cpus.GetExclusiveCPUs(uid, name).String()}
 	if hint.NUMANodeAffinity != nil {
 		c.NUMANodes = hint.NUMANodeAffinity.GetBits()
 	}
 	nodes := sets.New[int]()
-	for _, block := range m.memory.GetMemory(uid, name) {
+	for _, block := range m.memoryBlocks(uid, name) {
 		nodes.Insert(block.NUMAAffinity...)
 	}
 	c.MemoryNodes = sets.List(nodes)
@@ -277,7 +276,7 @@ func (m *Managers) there(pod *v1.Pod) {
 	if err := os.MkdirAll(m.folder(pod), 0o750); err != nil {
 		panic(err)
 	}
-	if err := m.admitted.SetPodResourceInfo(pod.UID, allocationstate.PodResourceInfo{}); err != nil {
+	if err := m.setAllocated(pod.UID, allocationstate.PodResourceInfo{}); err != nil {
 		panic(err)
 	}
 }
@@ -291,7 +290,7 @@ func (m *Managers) Drop(name string) error {
 	if pod == nil {
 		return fmt.Errorf("no pod %s", name)
 	}
-	if err := m.admitted.RemovePod(pod.UID); err != nil {
+	if err := m.removeAllocated(pod.UID); err != nil {
 		return err
 	}
 	return os.RemoveAll(m.folder(pod))
@@ -311,8 +310,7 @@ func (m *Managers) Complete(name string) error {
 
 // TidyCPUs is what the CPU manager's loop does every 10 s: it takes pods that have ended out of its state.
 func (m *Managers) TidyCPUs() {
-	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}}}
-	m.cpus.GetTopologyHints(pod, &pod.Spec.Containers[0])
+	m.cpuHints(&v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}}})
 }
 
 // Completed lists the pods that have ended and are not deleted.
@@ -366,7 +364,7 @@ func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 				cpus = cpus.Union(exclusive)
 				own = int64(exclusive.Size())
 			} else {
-				for _, block := range m.memory.GetMemory(string(pod.UID), c.Name) {
+				for _, block := range m.memoryBlocks(string(pod.UID), c.Name) {
 					if block.Type == name {
 						own += int64(block.Size)
 					}
@@ -429,8 +427,7 @@ func (m *Managers) Memory(name v1.ResourceName) map[int]Amounts {
 	if m.cleaner == nil {
 		return nil
 	}
-	logger := klog.Background()
-	after := memorystate.NewMemoryState(logger)
+	after := memorystate.NewMemoryState(klog.Background())
 	after.SetMachineState(m.memory.State().GetMachineState())
 	after.SetMemoryAssignments(m.memory.State().GetMemoryAssignments())
 	active := sets.New[string]()
@@ -440,7 +437,7 @@ func (m *Managers) Memory(name v1.ResourceName) map[int]Amounts {
 	for uid, containers := range m.memory.State().GetMemoryAssignments() {
 		for container := range containers {
 			if !active.Has(uid) {
-				m.cleaner.RemoveContainer(logger, after, uid, container)
+				m.giveMemoryBack(after, uid, container)
 			}
 		}
 	}
@@ -509,6 +506,14 @@ func (noRuntime) UpdateContainerResources(context.Context, string, *runtimeapi.C
 // keepFailures lets no pod be evicted to make room for another.
 type keepFailures struct{}
 
-func (keepFailures) HandleAdmissionFailure(_ context.Context, _ *v1.Pod, reasons []lifecycle.PredicateFailureReason) ([]lifecycle.PredicateFailureReason, error) {
-	return reasons, nil
+// cpuSettings is what a CPU manager is made with.
+type cpuSettings struct {
+	policy       string
+	options      map[string]string
+	reconcile    time.Duration
+	machine      *cadvisorapi.MachineInfo
+	reservedCPUs cpuset.CPUSet
+	reserved     v1.ResourceList
+	root         string
+	topology     topologymanager.Manager
 }

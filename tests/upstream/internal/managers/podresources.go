@@ -30,8 +30,7 @@ func (m *Managers) ServePodResources(ctx context.Context) error {
 		return err
 	}
 	server := grpc.NewServer(apisgrpc.WithRateLimiter(ctx, "podresources", podresources.DefaultQPS, podresources.DefaultBurstTokens))
-	podresourcesapi.RegisterPodResourcesListerServer(server, podresources.NewV1PodResourcesServer(ctx, podresources.PodResourcesProviders{
-		Pods: m, Devices: m, Cpus: m, Memory: m, DynamicResources: m}))
+	podresourcesapi.RegisterPodResourcesListerServer(server, podresources.NewV1PodResourcesServer(ctx, m.providers()))
 	go server.Serve(listener)
 	m.stopServer = server.Stop
 	return nil
@@ -57,34 +56,12 @@ func (m *Managers) GetPodByName(namespace, name string) (*v1.Pod, bool) {
 	return nil, false
 }
 
-func (m *Managers) UpdateAllocatedDevices() { m.devices.UpdateAllocatedDevices() }
-
 func (m *Managers) GetDevices(uid, container string) []*podresourcesapi.ContainerDevices {
 	return containerDevices(m.devices.GetDevices(uid, container))
 }
 
-func (m *Managers) GetAllocatableDevices() []*podresourcesapi.ContainerDevices {
-	return containerDevices(m.devices.GetAllocatableDevices())
-}
-
-func (m *Managers) GetCPUs(uid, container string) []int64 {
-	return wide(m.cpus.GetExclusiveCPUs(uid, container).UnsortedList())
-}
-
 func (m *Managers) GetAllocatableCPUs() []int64 {
 	return wide(m.cpus.GetAllocatableCPUs().UnsortedList())
-}
-
-func (m *Managers) GetMemory(uid, container string) []*podresourcesapi.ContainerMemory {
-	return containerMemory(m.memory.GetMemory(uid, container))
-}
-
-func (m *Managers) GetAllocatableMemory() []*podresourcesapi.ContainerMemory {
-	return containerMemory(m.memory.GetAllocatableMemory())
-}
-
-func (m *Managers) GetDynamicResources(*v1.Pod, *v1.Container) []*podresourcesapi.DynamicResource {
-	return nil
 }
 
 func wide(list []int) []int64 {

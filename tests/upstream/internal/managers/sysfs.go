@@ -9,15 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
-	"github.com/google/cadvisor/utils/sysfs"
-	"github.com/google/cadvisor/utils/sysinfo"
 	"k8s.io/utils/cpuset"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
 // recorded is cadvisor's view of sysfs, redirected below a folder: the real one has its paths fixed.
 type recorded struct {
-	sysfs.SysFs
+	cadvisorapi.SysFs
 	root string
 }
 
@@ -106,25 +104,25 @@ func (r recorded) GetCaches(cpu int) ([]os.FileInfo, error) {
 }
 
 // GetCacheInfo reads what the kubelet uses of a cache; like the real one it fails where the cache has no id.
-func (r recorded) GetCacheInfo(cpu int, name string) (sysfs.CacheInfo, error) {
-	info := sysfs.CacheInfo{}
+func (r recorded) GetCacheInfo(cpu int, name string) (cadvisorapi.CacheInfo, error) {
+	info := cadvisorapi.CacheInfo{}
 	for file, value := range map[string]*int{"id": &info.Id, "level": &info.Level} {
 		text, err := os.ReadFile(fmt.Sprintf("%s/cpu%d/cache/%s/%s", r.cpus(), cpu, name, file))
 		if err != nil {
-			return sysfs.CacheInfo{}, err
+			return cadvisorapi.CacheInfo{}, err
 		}
 		if _, err := fmt.Sscanf(string(text), "%d", value); err != nil {
-			return sysfs.CacheInfo{}, err
+			return cadvisorapi.CacheInfo{}, err
 		}
 	}
 	text, err := os.ReadFile(fmt.Sprintf("%s/cpu%d/cache/%s/type", r.cpus(), cpu, name))
 	info.Type = strings.TrimSpace(string(text))
 	if err != nil {
-		return sysfs.CacheInfo{}, err
+		return cadvisorapi.CacheInfo{}, err
 	}
 	shared, err := os.ReadFile(fmt.Sprintf("%s/cpu%d/cache/%s/shared_cpu_map", r.cpus(), cpu, name))
 	if err != nil {
-		return sysfs.CacheInfo{}, err
+		return cadvisorapi.CacheInfo{}, err
 	}
 	info.Cpus = len(maskBits(string(shared)))
 	return info, nil
@@ -133,8 +131,8 @@ func (r recorded) GetCacheInfo(cpu int, name string) (sysfs.CacheInfo, error) {
 // MachineInfo is what the kubelet knows of the machine whose /sys is below root ("" is this machine), as its own
 // library, cadvisor, reads it.
 func MachineInfo(root string) (*cadvisorapi.MachineInfo, error) {
-	fs := recorded{sysfs.NewRealSysFs(), root}
-	nodes, cpus, err := sysinfo.GetNodesInfo(fs)
+	fs := recorded{cadvisorapi.NewRealSysFs(), root}
+	nodes, cpus, err := cadvisorapi.GetNodesInfo(fs)
 	if err != nil {
 		return nil, fmt.Errorf("%s/sys: %w", root, err)
 	}
@@ -155,7 +153,7 @@ func MachineInfo(root string) (*cadvisorapi.MachineInfo, error) {
 		info.MemoryCapacity = total
 	}
 	if numa, err := fs.GetNodesPaths(); err == nil && len(numa) == 0 { // else records of machines seldom have the sum
-		if info.HugePages, err = sysinfo.GetHugePagesInfo(fs, root+"/sys/kernel/mm/hugepages/"); err != nil {
+		if info.HugePages, err = cadvisorapi.GetHugePagesInfo(fs, root+"/sys/kernel/mm/hugepages/"); err != nil {
 			return nil, fmt.Errorf("%s/sys: %w", root, err)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/cpuset"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
 // told lists a pod's containers that a source tells of: the state files all, the pod-resources API not the ordinary
@@ -55,7 +55,7 @@ func (m *Managers) MemoryToldByBlocks() bool {
 		listed := told(pod, true)
 		for _, c := range told(pod, false) {
 			isListed := slices.ContainsFunc(listed, func(l v1.Container) bool { return l.Name == c.Name })
-			for _, block := range m.memory.GetMemory(string(pod.UID), c.Name) {
+			for _, block := range m.memoryBlocks(string(pod.UID), c.Name) {
 				if len(block.NUMAAffinity) > 1 || (!isListed && block.Size > 0) {
 					return false
 				}
@@ -80,7 +80,7 @@ func (m *Managers) DevicesByNode(resource string, nodes []int, byAPI bool) map[i
 	for _, node := range nodes {
 		out[node] = Amounts{}
 	}
-	for id, device := range m.devices.GetAllocatableDevices()[resource] {
+	for id, device := range m.allocatableDevices()[resource] {
 		if device.Topology == nil {
 			continue
 		}

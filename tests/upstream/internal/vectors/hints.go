@@ -5,10 +5,10 @@ package vectors
 import (
 	"math/rand/v2"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager/bitmask"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
 // hint is one topology hint; NUMA nil is any node.

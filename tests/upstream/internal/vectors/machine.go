@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
 // cpu says where one CPU is; all are indexes that are unique on the whole machine.

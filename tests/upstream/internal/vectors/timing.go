@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/state"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager/bitmask"
 	"k8s.io/utils/cpuset"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 	"nrtd.dev/tests/upstream/internal/timing"
 )
 
