@@ -224,7 +224,7 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	if (r < 0)
 		return r;
 	note_ages(q, m);
-	listed.young = m->api_r == 0 && m->young;
+	listed.young = m->api_r == 0 ? m->young : q->files_then && q->files_then->young;
 	e.fresh = m->fresh;
 	e.settled = !m->unsettled;
 	e.unattended = m->api_r < 0 && (q->down || m->others);
@@ -328,8 +328,10 @@ static int recall(const struct allocations_query *q, struct moment *m)
 {
 	int r;
 
-	if (m->api_r == 0 && q->files_then)
+	if (m->api_r == 0 && q->files_then) {
 		*q->files_then = m->before;
+		q->files_then->young = m->young;
+	}
 	if (m->api_r == 0 || !q->api || !q->files_then || !q->files_then->known)
 		return 0;
 	r = pod_resources_recall(q->api, q->machine, &m->api, &m->api_notes, NULL);

@@ -11,6 +11,7 @@
 /* Which files there were: a number for each as it was, 0 = it was not there. */
 struct state_files {
 	bool known;
+	bool young; /* the kubelet had just started: its API may not have listed all of its pods */
 	uint64_t files[3];
 };
 

@@ -325,6 +325,47 @@ static void ages_before_and_after_the_answer_count(void **state)
 	}
 }
 
+/* A kubelet ends that has just been started: what it said last lists no pod yet, and they still hold what they held. */
+static void pods_that_a_young_kubelet_did_not_list_hold_while_it_is_away(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(strbuf_release) struct strbuf allocatable = STRBUF_INIT(1024);
+	CLEANUP(strbuf_release) struct strbuf socket = STRBUF_INIT(256), listener = STRBUF_INIT(256);
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *api = client(w, "kubelet.sock");
+
+	wire_add(&allocatable, "2[0 1 2 3 4 5]");
+	strbuf_addf(&socket, "%s/socket", w->dir);
+	strbuf_addf(&listener, "%s/kubelet.sock", w->dir);
+	test_write_file(w->dir, "socket", "");
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	test_write_file(w->dir, "k/pods/u/x", "");
+	for (int young = 0; young < 2; young++) {
+		struct ages ages = {w, young ? YOUNG : OLD, OLD};
+		struct state_files then = {0};
+		struct grpc_answer answers[] = {{0}, {.message = allocatable.text, .len = allocatable.len}};
+		struct grpc_server *server = grpc_server_start(listener.text, answers, ARRAY_SIZE(answers));
+		struct allocations_query q = {.sysroot = w->dir,
+			.kubelet_root = "/k",
+			.files = true,
+			.api = api,
+			.socket = socket.text,
+			.files_then = &then,
+			.machine = &w->machine};
+
+		set_ages(&ages);
+		assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+		grpc_server_stop(server);
+		assert_int_equal(w->answer.all.n_items, young);
+		allocations_answer_release(&w->answer);
+		set_age(w, "socket", OLD);
+		q.down = true;
+		assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+		assert_true(w->answer.api_kept);
+		assert_int_equal(w->answer.all.n_items, young);
+		allocations_answer_release(&w->answer);
+	}
+}
+
 /* A folder of logs without a namespace or a name names nobody. */
 static void folders_without_a_name_name_nobody(void **state)
 {
@@ -364,6 +405,7 @@ int main(void)
 		TEST(pods_get_their_names_from_their_logs),
 		TEST(a_pod_of_fresh_files_may_be_on_its_way),
 		TEST(ages_before_and_after_the_answer_count),
+		TEST(pods_that_a_young_kubelet_did_not_list_hold_while_it_is_away),
 		cmocka_unit_test(folders_without_a_name_name_nobody),
 	};
 
