@@ -94,6 +94,16 @@ static int add_file(struct reconcile_result *ret, const char *root, const char *
 	return strv_push_new(&ret->files, full.text);
 }
 
+static int add_cdi_dir(const struct observe_config *config, struct reconcile_result *ret)
+{
+	char path[PATH_MAX];
+
+	if (!config->cdi_dir)
+		return 0;
+	snprintf(path, sizeof(path), "%.4000s/", config->cdi_dir);
+	return add_file(ret, config->sysroot, path);
+}
+
 /* The kubelet's state, its socket, the claims, and the files its settings were found in. */
 static int list_files(
 	const struct observe_config *config, const struct observation *o, struct reconcile_result *ret)
@@ -112,19 +122,15 @@ static int list_files(
 	}
 	if (r == 0 && socket && *socket == '/')
 		r = add_file(ret, "", socket);
-	if (r == 0 && config->cdi_dir) {
-		char path[PATH_MAX];
-
-		snprintf(path, sizeof(path), "%.4000s/", config->cdi_dir);
-		r = add_file(ret, sysroot, path);
-	}
+	if (r == 0)
+		r = add_cdi_dir(config, ret);
 	for (size_t i = 0; i < SETTING_COUNT && r == 0; i++)
 		if (o->node.settings.from[i] && *o->node.settings.from[i] == '/')
 			r = add_file(ret, sysroot, o->node.settings.from[i]);
 	return r;
 }
 
-/* Before a run has found which files matter: whatever the kubelet keeps in its folder. */
+/* Before a run has found which files matter: whatever the kubelet keeps in its folder, and the claims. */
 static void list_folder(struct reconciler *r, struct reconcile_result *ret)
 {
 	const char *root = r->config->observe.settings.kubelet_root;
@@ -132,6 +138,7 @@ static void list_folder(struct reconciler *r, struct reconcile_result *ret)
 
 	snprintf(path, sizeof(path), "%.3000s/", root ? root : KUBELET_ROOT);
 	add_file(ret, r->config->observe.sysroot, path); /* else the backoff's next run looks again */
+	add_cdi_dir(&r->config->observe, ret);
 }
 
 /* Index into reconcile_labels.states. */
