@@ -148,6 +148,19 @@ static void check_enough(const struct observation *o, struct check_report *repor
 			"make the state files or the pod-resources socket readable; one of them is enough");
 }
 
+static void check_claims(const struct observation *o, struct check_report *report)
+{
+	const struct claims *claims = &o->node.claims;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = claims_cpus(claims);
+	CLEANUP(freep) char *text = cpus ? cpuset_print(cpus) : NULL;
+
+	if (!text)
+		report->error = -ENOMEM;
+	else if (claims->n_items > 0)
+		check_report_add(report, CHECK_OK, "claims", "%zu of DRA drivers, with %s%s%s",
+			claims->n_items, *text ? "CPUs '" : "no CPU", text, *text ? "'" : "");
+}
+
 /* `ret_nrt` becomes the object that would be published; it stays null when there is none. */
 static void check_observation(
 	const struct check_config *config, struct check_report *report, struct doc *ret_nrt)
@@ -169,6 +182,7 @@ static void check_observation(
 	if (o.from_files && o.from_api && o.contradictions == 0)
 		check_report_add(report, CHECK_OK, "comparison", "API and state files agree");
 	check_enough(&o, report);
+	check_claims(&o, report);
 	if (nrt_render(&o.node, &config->nrt, ret_nrt, &o.notes) < 0)
 		report->error = -ENOMEM;
 	for (size_t i = 0; i < o.notes.lines.n_items; i++)
