@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "agent/observe/cdi_claims.h"
 #include "agent/render/fit_hints_doc.h"
 #include "agent/render/nrt.h"
 #include "agent/cluster/observe_nrt.h"
@@ -452,6 +453,40 @@ static int do_placement(void)
 	return 0;
 }
 
+static int add_claim(struct claims *claims, const char *driver, const char *name)
+{
+	CLEANUP(claim_release) struct claim c = {0};
+	int r = claim_init(&c, driver, "", "ns", name);
+
+	if (r == 0)
+		r = claim_add_pod(&c, "ns", "p");
+	if (r == 0)
+		r = strv_push(&c.devices, "pool/device");
+	if (r == 0)
+		r = strv_push(&c.cdi, "k/cpu=claim-u");
+	if (r == 0 && hwloc_bitmap_set(c.cpus, 2) < 0)
+		r = -ENOMEM;
+	return r == 0 ? claims_take(claims, &c) : r;
+}
+
+/* Two drivers' of one claim, one of them twice, and what the files say of them. */
+static int do_claims(void)
+{
+	CLEANUP(claims_release) struct claims known = {0};
+	CLEANUP(claims_release) struct claims specs = {0};
+	int r = add_claim(&known, "dra.cpu", "n");
+
+	if (r == 0)
+		r = add_claim(&known, "dra.memory", "n");
+	if (r == 0)
+		r = add_claim(&known, "dra.cpu", "n");
+	if (r == 0)
+		r = claims_unite(&known);
+	if (r == 0)
+		r = add_claim(&specs, "k/cpu", "");
+	return r == 0 ? cdi_claims_join(&known, &specs) : r;
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	static const struct {
@@ -480,6 +515,7 @@ static void every_allocation_may_fail(void **state)
 		{"show as a picture", do_show_svg, 100, true},
 		{"an object and what it tells", do_observe_nrt, 100, true},
 		{"placement of containers", do_placement, 20, true},
+		{"claims", do_claims, 40, true},
 	};
 
 	(void)state;
