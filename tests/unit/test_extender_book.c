@@ -306,6 +306,32 @@ static void what_became_of_a_question_is_counted(void **state)
 	answer_release(&a, &c.book);
 }
 
+/* A refusal is the kubelet's; whether a driver has what a claim asks for is somebody else's question. */
+static void a_refusal_says_that_claims_were_not_looked_at(void **state)
+{
+	static const char said[] = "; its resourceClaims were not looked at";
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
+
+	(void)state;
+	extender_cluster_init(&c, setups, 1);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		extender_cluster_publish(&c, i, 0);
+	for (int claims = 0; claims < 2; claims++) {
+		CLEANUP(extender_cluster_args_release) struct wire_args args;
+		struct answer a = {0};
+
+		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=900 memory=1Gi"), &args);
+		args.pod.template.pod.has_claims = claims;
+		assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &a), 0);
+		for (size_t i = 0; i < CLUSTER_NODES; i++) {
+			assert_non_null(a.verdicts[i].reason);
+			assert_int_equal(strstr(a.verdicts[i].reason, said) != NULL, claims);
+		}
+		answer_release(&a, &c.book);
+	}
+}
+
 static void a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy(void **state)
 {
 	static const struct answer_config volcano = {.strategy = ANSWER_BY_VOLCANO, .all = true};
@@ -501,6 +527,7 @@ int main(void)
 		cmocka_unit_test(ties_go_to_the_fullest_place),
 		cmocka_unit_test(unknown_nodes_come_last),
 		cmocka_unit_test(what_became_of_a_question_is_counted),
+		cmocka_unit_test(a_refusal_says_that_claims_were_not_looked_at),
 		cmocka_unit_test(a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy),
 		cmocka_unit_test(scores_follow_the_strategy),
 		cmocka_unit_test(the_closest_numa_nodes_score_more),
