@@ -20,6 +20,7 @@ struct kubelet_version {
 };
 
 #define KUBELET_MINOR_RECORDED 37u /* kubelet_version_of() takes a release that is not known for this one */
+#define KUBELET_MINOR_COMPARED 38u /* the newest whose decisions were compared */
 
 /* How the kubelet of release 1.`minor` decides; 0 = not known, as the newest that was recorded. */
 static inline struct kubelet_version kubelet_version_of(unsigned minor)

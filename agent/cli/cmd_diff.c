@@ -147,7 +147,7 @@ static int compare(const struct options *options, struct observation *o, struct 
 	if (r == 0)
 		r = fetch(d->api.client, PUBLISH_NODE_PATH, name, &d->node, err);
 	if (r == 0 && o->node.settings.kubelet_minor == 0)
-		o->node.settings.kubelet_minor = node_kubelet_minor(&d->node); /* as nrtd run does */
+		observation_set_release(o, node_kubelet_minor(&d->node)); /* as nrtd run does */
 	if (r == 0)
 		r = render(d, o);
 	if (r == 0 && !d->render.others_nrt)

@@ -275,7 +275,7 @@ static int render_and_publish(
 	if (e < 0)
 		return err_set(&ret->err, e, "cannot render the object: %s", strerror(-e));
 	if (!told)
-		o->node.settings.kubelet_minor = minor;
+		observation_set_release(o, minor);
 	e = refresh_hints(r, o, nrt_content_hash(&nrt), &ret->err);
 	if (e == 0)
 		e = publish(r, &nrt, &numatopology, told ? 0 : minor, now_ms, ret);

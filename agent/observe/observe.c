@@ -9,6 +9,7 @@
 #include "agent/base/node_name.h"
 #include "agent/observe/discover.h"
 #include "common/cleanup.h"
+#include "scoring/kubelet_version.h"
 
 #define READ_AGAIN_MAX 2 /* a kubelet came or went in between */
 
@@ -70,8 +71,17 @@ static int read_settings(
 		&o->kubelet_root, &o->settings_kept, &o->notes, err);
 
 	if (r == 0)
-		o->node.settings.kubelet_minor = config->kubelet_minor;
+		observation_set_release(o, config->kubelet_minor);
 	return r;
+}
+
+void observation_set_release(struct observation *o, unsigned minor)
+{
+	o->node.settings.kubelet_minor = minor;
+	if (minor > KUBELET_MINOR_COMPARED)
+		notes_add(&o->notes,
+			"the kubelet's release, 1.%u, is newer than 1.%u, the newest that was compared: it may decide in other ways",
+			minor, KUBELET_MINOR_COMPARED);
 }
 
 int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,

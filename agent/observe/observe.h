@@ -36,6 +36,9 @@ struct observation {
 };
 
 void observation_init(struct observation *o);
+
+/* The kubelet's release is 1.`minor`, 0 = not known. One that is newer than all that were compared is noted. */
+void observation_set_release(struct observation *o, unsigned minor);
 void observation_release(struct observation *o);
 
 /*
