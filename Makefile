@@ -131,6 +131,7 @@ help:
 ## make image-test  build the container image and run it as the DaemonSet's pod says, by runc (root; needs Go)
 ## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
+## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
 ## make outcome    how many pods kubelets refuse under several ways to schedule, a table and a plot (needs Go; OUTCOME="-seeds 3")

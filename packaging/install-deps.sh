@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|promtool|deb|install|vm|container|manifests: install what a build, the tests, the
+# install-deps.sh build|test|lint|promtool|deb|install|vm|node|container|manifests: install what a build, the tests, the
 # checks, the Debian package, its test, the virtual machines or the tests of the container image and the manifests need
 # and this machine does not have.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
@@ -16,6 +16,10 @@ files="/usr/include/stdio.h=libc6-dev"
 case "${1:-}" in
 build) ;;
 vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
+node)
+	commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio debootstrap=debootstrap \
+mke2fs=e2fsprogs depmod=kmod"
+	;;
 container)
 	commands="$commands debootstrap=debootstrap buildah=buildah runc=runc jq=jq curl=curl ip=iproute2 unshare=util-linux"
 	files="$files /usr/share/containers/seccomp.json=golang-github-containers-common"
@@ -38,7 +42,7 @@ promtool) commands="$commands promtool=prometheus" ;; # a word of its own: with 
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|test|lint|promtool|deb|install|vm|container|manifests" >&2
+	echo "usage: $0 build|test|lint|promtool|deb|install|vm|node|container|manifests" >&2
 	exit 2
 	;;
 esac

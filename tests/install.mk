@@ -18,3 +18,8 @@ image-test manifests-test:
 .PHONY: install-test
 install-test:
 	@tests/install/systemd.sh
+
+# ---- a virtual machine with systemd, containerd and a real kubelet (tests/node)
+.PHONY: node-test
+node-test:
+	@tests/node/run.sh

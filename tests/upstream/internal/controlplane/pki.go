@@ -93,7 +93,8 @@ func (a *authority) issue(name string, subject pkix.Name) error {
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 		DNSNames:    []string{"localhost", "kubernetes.default.svc"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)},
+		// The last is this machine's loopback, as a virtual machine of QEMU reaches it.
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1), net.IPv4(10, 0, 2, 2)},
 	}, a.cert, key.Public(), a.key)
 	if err != nil {
 		return err
