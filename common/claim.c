@@ -2,6 +2,7 @@
 #include "common/claim.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,17 @@ int claim_add_pod(struct claim *c, const char *namespace, const char *name)
 	}
 	*pod = fresh;
 	return 0;
+}
+
+int claim_add_device(struct claim *c, const char *pool, const char *device, const char *share)
+{
+	char *text = NULL;
+
+	if (!*device)
+		return 0;
+	if (asprintf(&text, "%s/%s%s%s", pool, device, *share ? "/" : "", share) < 0)
+		return -ENOMEM;
+	return strv_take(&c->devices, text);
 }
 
 int claims_take(struct claims *claims, struct claim *c)

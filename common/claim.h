@@ -41,6 +41,9 @@ void claims_release(struct claims *c);
 /* Add a pod unless the last one added is the same. 0 or -ENOMEM. */
 int claim_add_pod(struct claim *c, const char *namespace, const char *name);
 
+/* Add "pool/device", with a share "pool/device/share"; nothing where `device` is "". 0 or -ENOMEM. */
+int claim_add_device(struct claim *c, const char *pool, const char *device, const char *share);
+
 /* Append what `c` holds, which goes over to `claims`; `c` is then empty. 0 or -ENOMEM (both unchanged). */
 int claims_take(struct claims *claims, struct claim *c);
 

@@ -10,6 +10,7 @@
 #include "agent/base/json.h"
 #include "agent/observe/hardware_signature.h"
 #include "agent/observe/settings_find.h"
+#include "agent/observe/state_claims.h"
 #include "agent/observe/state_cpu.h"
 #include "agent/observe/state_devices.h"
 #include "agent/observe/state_memory.h"
@@ -109,7 +110,7 @@ static int list_files(
 	const struct observe_config *config, const struct observation *o, struct reconcile_result *ret)
 {
 	static const char *const states[] = {
-		STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE, PODS_FOLDER "/"};
+		STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE, STATE_CLAIMS_FILE, PODS_FOLDER "/"};
 	const char *sysroot = config->sysroot;
 	CLEANUP(freep) char *socket = NULL;
 	int r = observe_socket(config, o->kubelet_root, &socket);

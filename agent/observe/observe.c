@@ -8,6 +8,7 @@
 #include "agent/base/hash.h"
 #include "agent/base/node_name.h"
 #include "agent/observe/discover.h"
+#include "agent/observe/state_claims.h"
 #include "common/cleanup.h"
 #include "scoring/kubelet_version.h"
 
@@ -307,6 +308,10 @@ static int read_claims(
 	CLEANUP(claims_release) struct claims specs = {0};
 	int r = 0;
 
+	/* An older kubelet's API has no claims. */
+	if (config->state_files && o->node.claims.n_items == 0 &&
+		state_claims_read(config->sysroot, o->kubelet_root, &o->node.claims, &o->notes) < 0)
+		return err_no_memory(err);
 	if (config->cdi_dir)
 		r = cdi_claims_read(config->sysroot, config->cdi_dir, &sources->cdi, &specs, &o->notes, err);
 	if (r < 0)

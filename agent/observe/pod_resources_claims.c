@@ -6,42 +6,24 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/strbuf.h"
-
-#define DEVICE_MAX 4096u /* bytes of pool, device and share together */
 
 static const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
 }
 
-/* "pool/device", with a share "pool/device/share"; "" for neither. NULL = out of memory. */
-static char *device_text(const Podresources__ClaimResource *from)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(DEVICE_MAX);
-	const char *device = text_or_empty(from->device_name), *share = text_or_empty(from->share_id);
-
-	if (!*device)
-		return strdup("");
-	strbuf_addf(&text, "%.1000s/%.1000s", text_or_empty(from->pool_name), device);
-	if (*share)
-		strbuf_addf(&text, "/%.1000s", share);
-	return strbuf_detach(&text);
-}
-
 static int convert(const Podresources__DynamicResource *of, const Podresources__ClaimResource *from,
 	const char *namespace, const char *pod, struct claims *ret)
 {
 	CLEANUP(claim_release) struct claim claim = {0};
-	CLEANUP(freep) char *device = device_text(from);
-	int r = device ? claim_init(&claim, text_or_empty(from->driver_name), "",
-				 text_or_empty(of->claim_namespace), text_or_empty(of->claim_name))
-		       : -ENOMEM;
+	int r = claim_init(&claim, text_or_empty(from->driver_name), "", text_or_empty(of->claim_namespace),
+		text_or_empty(of->claim_name));
 
 	if (r == 0)
 		r = claim_add_pod(&claim, namespace, pod);
-	if (r == 0 && *device)
-		r = strv_push(&claim.devices, device);
+	if (r == 0)
+		r = claim_add_device(&claim, text_or_empty(from->pool_name), text_or_empty(from->device_name),
+			text_or_empty(from->share_id));
 	for (size_t i = 0; i < from->n_cdi_devices && r == 0; i++)
 		r = strv_push(&claim.cdi, text_or_empty(from->cdi_devices[i]->name));
 	return r < 0 ? r : claims_take(ret, &claim);

@@ -131,6 +131,24 @@ static void files_alone_are_enough(void **state)
 	assert_claims(w, "");
 }
 
+/* Without the API, or with one that has no claims yet. */
+static void the_kubelets_file_says_whose_the_cpus_are(void **state)
+{
+	struct world *w = *state;
+
+	test_write_file(w->dir, "var/run/cdi/dra.k8s.io-cpu_claim-u1.json", SPEC);
+	test_write_file(w->dir, "var/log/pods/ns_p_p1/c/0.log", "");
+	test_write_file(w->dir, "var/lib/kubelet/dra_manager_state",
+		"{\"Data\":\"{\\\"ClaimInfoStateList\\\":[{\\\"ClaimUID\\\":\\\"u1\\\",\\\"ClaimName\\\":\\\"cpus\\\","
+		"\\\"Namespace\\\":\\\"ns\\\",\\\"PodUIDs\\\":{\\\"p1\\\":{}},\\\"DriverState\\\":{\\\"dra.cpu\\\":{\\\"Devices\\\":"
+		"[{\\\"PoolName\\\":\\\"n\\\",\\\"DeviceName\\\":\\\"numa0\\\",\\\"CDIDeviceIDs\\\":"
+		"[\\\"dra.k8s.io/cpu=claim-u1\\\"]}]}}}]}\",\"Checksum\":1}");
+	if (look(w) < 0)
+		fail_msg("%s", w->err.text);
+	assert_claims(
+		w, "dra.cpu u1 ns/cpus pods ns/p cpus 2-3 devices n/numa0 cdi dra.k8s.io/cpu=claim-u1;");
+}
+
 /* A driver that has given out nothing yet will. */
 static void a_driver_that_is_registered_is_enough_for_the_warning(void **state)
 {
@@ -168,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_api_says_whose_the_cpus_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_alone_are_enough, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_kubelets_file_says_whose_the_cpus_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_driver_that_is_registered_is_enough_for_the_warning, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_broken_file_ends_the_first_look_only, setup, teardown),
