@@ -89,6 +89,7 @@ void settings_release(struct settings *s)
 	free(s->unknown_cpu_option);
 	free(s->unknown_topology_option);
 	free(s->unknown_feature_gate);
+	free(s->unknown_field);
 	free(s->feature_gates_text);
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		free(s->from[i]);

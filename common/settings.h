@@ -120,6 +120,7 @@ struct settings {
 	char *feature_gates_text;    /* the same for featureGates */
 	/* The first option of each policy, and feature gate, that is on and that nrtd does not know; NULL = there is none. */
 	char *unknown_cpu_option, *unknown_topology_option, *unknown_feature_gate;
+	char *unknown_field; /* the first configuration field that no compared kubelet has, which they pass over; or NULL */
 	char *from[SETTING_COUNT]; /* "--reserved-cpus of nrtd", "kubelet default", a path; NULL = unknown */
 };
 

@@ -180,6 +180,10 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	if (node->settings->unknown_feature_gate)
 		UNKNOWN(&k->unknown, "what the feature gate '%.60s' does is not known",
 			node->settings->unknown_feature_gate);
+	if (node->settings->unknown_field && node->settings->kubelet_minor > KUBELET_MINOR_COMPARED)
+		UNKNOWN(&k->unknown,
+			"what the field '%.60s' of the kubelet's configuration does is not known",
+			node->settings->unknown_field);
 	init_topology(k, node);
 	r = cpu_topology_init(&k->topology, node->machine);
 	if (r == -E2BIG) {

@@ -128,15 +128,19 @@ static bool print_gates(const struct node_state_printer *p)
 {
 	const struct settings *s = &p->state->settings;
 	bool known = kubelet_has_pod_level_managers(s);
+	const char *unknown = s->unknown_feature_gate;
+
+	if (!unknown && s->kubelet_minor > KUBELET_MINOR_COMPARED)
+		unknown = s->unknown_field;
 
 	if (known)
 		strbuf_addstr(p->out, KUBELET_POD_LEVEL_MANAGERS);
 	/* As an option that is not known. */
-	if (s->unknown_feature_gate) {
+	if (unknown) {
 		strbuf_addstr(p->out, known ? "," : "");
-		text_add_name(p->out, s->unknown_feature_gate);
+		text_add_name(p->out, unknown);
 	}
-	return known || s->unknown_feature_gate;
+	return known || unknown;
 }
 
 static void parse_gates(struct node_state_parser *p)

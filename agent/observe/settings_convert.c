@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdarg.h>
 
-#include "agent/observe/feature_gates.h"
+#include "agent/observe/known_names.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/strbuf.h"
@@ -209,8 +209,8 @@ static int convert_feature_gates(const struct conversion *c, const struct doc *v
 
 	for (size_t i = 0; r == 0 && value && i < value->n_items; i++)
 		if (!feature_gate_is_known(value->items[i].key))
-			r = unknown_option(c, SETTING_FEATURE_GATES, "gate", &value->items[i],
-				&c->s->unknown_feature_gate);
+			r = unknown_option(
+				c, SETTING_FEATURE_GATES, "gate", &value->items[i], &c->s->unknown_feature_gate);
 	return r < 0 ? r : options_text(c, value, &c->s->feature_gates_text);
 }
 
@@ -407,6 +407,12 @@ int settings_convert(const struct settings_raw *raw, bool defaults, struct setti
 			return err_wrap(err, r, "%s: %s", c.from, setting_names[what]);
 		if (settings_set_from(&s, what, c.from) < 0)
 			return err_no_memory(c.err);
+	}
+	if (raw->unknown_field) {
+		notes_add(notes, "%s: field '%.100s' is not known", raw->unknown_field_from,
+			raw->unknown_field);
+		if (text_set(&s.unknown_field, raw->unknown_field) < 0)
+			return err_no_memory(err);
 	}
 	s.reserved_cpu_known = s.from[SETTING_KUBE_RESERVED] && s.from[SETTING_SYSTEM_RESERVED];
 	*ret = s;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/observe/known_names.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
@@ -48,6 +49,8 @@ void settings_raw_release(struct settings_raw *raw)
 		doc_release(&raw->values[i]);
 		free(raw->from[i]);
 	}
+	free(raw->unknown_field);
+	free(raw->unknown_field_from);
 	settings_raw_init(raw);
 }
 
@@ -194,9 +197,25 @@ static int replace(struct settings_raw *raw, enum setting what, const struct doc
 	return 0;
 }
 
+/* Remember a field that no kubelet is known to have. */
+static int note_field(struct settings_raw *raw, const struct doc *field, const char *from, struct err *err)
+{
+	if (raw->unknown_field || field->kind == DOC_NULL || config_field_is_known(field->key))
+		return 0;
+	raw->unknown_field = strdup(field->key);
+	raw->unknown_field_from = strdup(from);
+	return raw->unknown_field && raw->unknown_field_from ? 0 : err_no_memory(err);
+}
+
 int settings_raw_merge(
 	struct settings_raw *raw, const struct doc *config, bool drop_in, const char *from, struct err *err)
 {
+	for (size_t i = 0; i < config->n_items; i++) {
+		int r = note_field(raw, &config->items[i], from, err);
+
+		if (r < 0)
+			return r;
+	}
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
 		const struct doc *value = doc_get(config, setting_names[what]);
 		int r = 0;

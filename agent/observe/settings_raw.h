@@ -16,6 +16,8 @@
 struct settings_raw {
 	struct doc values[SETTING_COUNT]; /* shaped as KubeletConfiguration's field; DOC_NULL = not given */
 	char *from[SETTING_COUNT];        /* NULL = not given */
+	char *unknown_field;              /* the first field that no kubelet is known to have, or NULL */
+	char *unknown_field_from;
 };
 
 void settings_raw_init(struct settings_raw *raw);

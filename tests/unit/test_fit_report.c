@@ -283,7 +283,7 @@ static void devices_are_not_checked(void **state)
 	fit_fixture_release(&f);
 }
 
-static void unknown_settings_say_what_depends_on_them(void **state)
+static void unknown_feature_gates_say_what_depends_on_them(void **state)
 {
 	struct fit_fixture f;
 
@@ -445,7 +445,7 @@ int main(void)
 		cmocka_unit_test(every_container_has_its_line),
 		cmocka_unit_test(what_the_whole_pod_asks_for_counts),
 		cmocka_unit_test(devices_are_not_checked),
-		cmocka_unit_test(unknown_settings_say_what_depends_on_them),
+		cmocka_unit_test(unknown_feature_gates_say_what_depends_on_them),
 		cmocka_unit_test(the_scheduler_may_disagree),
 		cmocka_unit_test(a_change_to_static_begins_with_every_cpu),
 		cmocka_unit_test(remote_numa_nodes_are_not_called_preferred),

@@ -128,6 +128,14 @@ static void what_is_not_known_of_the_settings(void **state)
 	f.settings.unknown_feature_gate = strdup("Later");
 	assert_unknown(&f, "what the feature gate 'Later' does is not known");
 	free(TAKE(f.settings.unknown_feature_gate));
+	f.settings.unknown_field = strdup("systemPartition");
+	f.settings.kubelet_minor = KUBELET_MINOR_COMPARED + 1;
+	assert_unknown(
+		&f, "what the field 'systemPartition' of the kubelet's configuration does is not known");
+	f.settings.kubelet_minor = KUBELET_MINOR_COMPARED; /* it passes over such a field */
+	assert_verdict(&f, "app cpu=2 memory=1Gi", QOS_GUARANTEED, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
+	f.settings.kubelet_minor = 0;
+	free(TAKE(f.settings.unknown_field));
 	f.settings.unknown_cpu_option = strdup("later");
 	assert_unknown(&f, "what the CPU manager's option 'later' does is not known");
 	free(TAKE(f.settings.unknown_cpu_option));

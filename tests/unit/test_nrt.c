@@ -195,7 +195,7 @@ static void ids_above_63_are_left_out(void **state)
 	test_assert_text("max", attribute(&object, "topologyManagerMaxNUMANodes"), "64");
 }
 
-static void unknown_settings_are_absent(void **state)
+static void unknown_feature_gates_are_absent(void **state)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct world *w = *state;
@@ -495,7 +495,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_whole_object, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_hole_is_a_zone_without_resources, setup, teardown),
 		cmocka_unit_test_setup_teardown(ids_above_63_are_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(unknown_settings_are_absent, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown_feature_gates_are_absent, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_deprecated_list_may_be_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_node_state_may_be_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_node_state_that_is_too_long_is_left_out, setup, teardown),

@@ -138,7 +138,8 @@ static void single_fields(void **state)
 			"topologyManagerPolicyOptions=later=x [f]",
 			"f: topologyManagerPolicyOptions: option 'later' is not known"},
 		{"CPUManagerPolicy: static", SETTING_CPU_MANAGER_POLICY,
-			"cpuManagerPolicy=none [kubelet default]", NULL},
+			"cpuManagerPolicy=none [kubelet default]",
+			"f: field 'CPUManagerPolicy' is not known"},
 	};
 
 	(void)state;
@@ -181,6 +182,22 @@ static void options_that_are_not_known_are_named(void **state)
 	assert_string_equal(s.unknown_topology_option, "numa-allocation-strategy");
 	assert_string_equal(s.unknown_feature_gate, "NeverHeardOfOn");
 	assert_true(s.cpu_options.full_pcpus_only);
+}
+
+static void fields_that_are_not_known_are_named(void **state)
+{
+	static const char text[] =
+		HEAD "tlsCertFile: x\nother: null\nsystemPartition: {cpus: 0-3}\nmore: 1\n";
+	CLEANUP(settings_release) struct settings s;
+	CLEANUP(notes_release) struct notes notes = {0};
+	struct err err = {""};
+
+	(void)state;
+	settings_init(&s);
+	if (convert(text, true, &s, &notes, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(s.unknown_field, "systemPartition");
+	assert_string_equal(notes.lines.items[0], "f: field 'systemPartition' is not known");
 }
 
 static void bad_values_are_one_clear_line(void **state)
@@ -504,6 +521,7 @@ int main(void)
 		cmocka_unit_test(without_defaults_the_rest_is_unknown),
 		cmocka_unit_test(single_fields),
 		cmocka_unit_test(options_that_are_not_known_are_named),
+		cmocka_unit_test(fields_that_are_not_known_are_named),
 		cmocka_unit_test(bad_values_are_one_clear_line),
 		cmocka_unit_test(maps_have_a_limit),
 		cmocka_unit_test(drop_ins_merge_as_the_kubelet_merges),

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/observe/feature_gates.h"
+#include "agent/observe/known_names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 
-/* Those of kubelets 1.34.4, 1.35.4, 1.36.3, 1.37.2 and 1.38.0-alpha.0, in the order of strcmp(). */
-static const char *const names[] = {
+/* Both in the order of strcmp(). */
+
+static const char *const gates[] = {
 	"APIResponseCompression",
 	"APIServerIdentity",
 	"APIServerTracing",
@@ -306,6 +307,138 @@ static const char *const names[] = {
 	"WorkloadWithJob",
 };
 
+static const char *const fields[] = {
+	"",
+	"address",
+	"allowedUnsafeSysctls",
+	"apiVersion",
+	"authentication",
+	"authorization",
+	"cgroupDriver",
+	"cgroupRoot",
+	"cgroupsPerQOS",
+	"clusterDNS",
+	"clusterDomain",
+	"configMapAndSecretChangeDetectionStrategy",
+	"containerLogMaxFiles",
+	"containerLogMaxSize",
+	"containerLogMaxWorkers",
+	"containerLogMonitorInterval",
+	"containerRuntimeEndpoint",
+	"contentType",
+	"cpuCFSQuota",
+	"cpuCFSQuotaPeriod",
+	"cpuManagerPolicy",
+	"cpuManagerPolicyOptions",
+	"cpuManagerReconcilePeriod",
+	"crashLoopBackOff",
+	"defaultPodSysctls",
+	"enableContentionProfiling",
+	"enableControllerAttachDetach",
+	"enableDebugFlagsHandler",
+	"enableDebuggingHandlers",
+	"enableProfilingHandler",
+	"enableServer",
+	"enableSystemLogHandler",
+	"enableSystemLogQuery",
+	"enforceNodeAllocatable",
+	"eventBurst",
+	"eventRecordQPS",
+	"evictionHard",
+	"evictionMaxPodGracePeriod",
+	"evictionMinimumReclaim",
+	"evictionPressureTransitionPeriod",
+	"evictionSoft",
+	"evictionSoftGracePeriod",
+	"failCgroupV",
+	"failSwapOn",
+	"featureGates",
+	"fileCheckFrequency",
+	"hairpinMode",
+	"healthzBindAddress",
+	"healthzPort",
+	"httpCheckFrequency",
+	"imageGCHighThresholdPercent",
+	"imageGCLowThresholdPercent",
+	"imageMaximumGCAge",
+	"imageMinimumGCAge",
+	"imagePullCredentialsVerificationPolicy",
+	"imageServiceEndpoint",
+	"iptablesDropBit",
+	"iptablesMasqueradeBit",
+	"kernelMemcgNotification",
+	"kind",
+	"kubeAPIBurst",
+	"kubeAPIQPS",
+	"kubeReserved",
+	"kubeReservedCgroup",
+	"kubeletCgroups",
+	"localStorageCapacityIsolation",
+	"logging",
+	"makeIPTablesUtilChains",
+	"maxOpenFiles",
+	"maxParallelImagePulls",
+	"maxPods",
+	"memoryManagerPolicy",
+	"memoryReservationPolicy",
+	"memorySwap",
+	"memoryThrottlingFactor",
+	"mergeDefaultEvictionSettings",
+	"nodeLeaseDurationSeconds",
+	"nodeStatusMaxImages",
+	"nodeStatusReportFrequency",
+	"nodeStatusUpdateFrequency",
+	"oomScoreAdj",
+	"podCIDR",
+	"podLogsDir",
+	"podPidsLimit",
+	"podsPerCore",
+	"port",
+	"preloadedImagesVerificationAllowlist",
+	"protectKernelDefaults",
+	"providerID",
+	"qosReserved",
+	"readOnlyPort",
+	"registerNode",
+	"registerWithTaints",
+	"registryBurst",
+	"registryPullQPS",
+	"reservedMemory",
+	"reservedSystemCPUs",
+	"resolvConf",
+	"rotateCertificates",
+	"runOnce",
+	"runtimeRequestTimeout",
+	"seccompDefault",
+	"serializeImagePulls",
+	"serverTLSBootstrap",
+	"showHiddenMetricsForVersion",
+	"shutdownGracePeriod",
+	"shutdownGracePeriodByPodPriority",
+	"shutdownGracePeriodCriticalPods",
+	"singleProcessOOMKill",
+	"staticPodPath",
+	"staticPodURL",
+	"staticPodURLHeader",
+	"streamingConnectionIdleTimeout",
+	"syncFrequency",
+	"systemCgroups",
+	"systemReserved",
+	"systemReservedCgroup",
+	"tlsCertFile",
+	"tlsCipherSuites",
+	"tlsCurvePreferences",
+	"tlsMinVersion",
+	"tlsPrivateKeyFile",
+	"topologyManagerPolicy",
+	"topologyManagerPolicyOptions",
+	"topologyManagerScope",
+	"tracing",
+	"userNamespaces",
+	"volumePluginDir",
+	"volumeStatsAggPeriod",
+};
+
 static int compare(const void *key, const void *entry)
 {
 	return strcmp(key, *(const char *const *)entry);
@@ -313,5 +446,10 @@ static int compare(const void *key, const void *entry)
 
 bool feature_gate_is_known(const char *name)
 {
-	return bsearch(name, names, ARRAY_SIZE(names), sizeof(*names), compare) != NULL;
+	return bsearch(name, gates, ARRAY_SIZE(gates), sizeof(*gates), compare) != NULL;
+}
+
+bool config_field_is_known(const char *name)
+{
+	return bsearch(name, fields, ARRAY_SIZE(fields), sizeof(*fields), compare) != NULL;
 }
