@@ -350,7 +350,7 @@ static const char *const fields[] = {
 	"evictionPressureTransitionPeriod",
 	"evictionSoft",
 	"evictionSoftGracePeriod",
-	"failCgroupV",
+	"failCgroupV1",
 	"failSwapOn",
 	"featureGates",
 	"fileCheckFrequency",

@@ -125,11 +125,11 @@ func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay stri
 	if err != nil {
 		return failed, err
 	}
-	if strange, err := kubelet.CompareGates(ctx, driver.Nrtd); err != nil {
+	if strange, err := kubelet.CompareNames(ctx, driver.Nrtd); err != nil {
 		return failed, err
 	} else if len(strange) > 0 {
 		failed++
-		fmt.Fprintf(out, "not ok kubelet: nrtd does not know feature gates that this kubelet has: %s\n", strings.Join(strange, " "))
+		fmt.Fprintf(out, "not ok kubelet: nrtd does not know feature gates and fields that this kubelet has: %s\n", strings.Join(strange, " "))
 	} else {
 		passed++
 	}
