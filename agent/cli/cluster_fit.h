@@ -26,7 +26,7 @@ struct cluster_fit_row {
 };
 
 struct cluster_fit {
-	const struct pod_request *pod;
+	const struct pod_request *pod;     /* NULL where no node is asked */
 	const struct cluster_usage *usage; /* NULL = only the objects are known */
 	bool kubelets_only;                /* a node that is unschedulable is one like the others */
 	struct cluster_fit_row *rows;

@@ -74,6 +74,12 @@ static int add_row(
 	return r < 0 ? r : table_add(t, row->reason);
 }
 
+/* Where no node was asked there is no pod. */
+static bool has_claims(const struct cluster_fit *fit)
+{
+	return fit->pod && fit->pod->has_claims;
+}
+
 /* "fits 40 of 50 nodes, 68 copies" */
 static void add_totals(const struct cluster_fit *fit, struct strbuf *out)
 {
@@ -85,7 +91,7 @@ static void add_totals(const struct cluster_fit *fit, struct strbuf *out)
 	if (fit->n_estimated > 0)
 		strbuf_addf(out, "; %zu estimated (~)", fit->n_estimated);
 	strbuf_addch(out, '\n');
-	if (fit->pod->has_claims)
+	if (has_claims(fit))
 		strbuf_addstr(out, FIT_CLAIMS "\n");
 	if (fit->wanted == 0)
 		return;
@@ -174,7 +180,7 @@ static bool add_all(const struct cluster_fit *fit, struct doc *top)
 						     !add_number(replicas, "placed", fit->placed))))
 		return false;
 	unchecked = doc_add_list(top, "unchecked");
-	if (!unchecked || (fit->pod->has_claims && !doc_add_string(unchecked, NULL, "resourceClaims")))
+	if (!unchecked || (has_claims(fit) && !doc_add_string(unchecked, NULL, "resourceClaims")))
 		return false;
 	items = doc_add_list(top, "items");
 	for (size_t i = 0; items && i < fit->n_rows; i++)
