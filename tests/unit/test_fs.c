@@ -224,6 +224,29 @@ static void folders_are_listed_below_the_root(void **state)
 	assert_int_equal(fs_list_numbers(t.dir, "/data/file", "", "", &numbers, &n, NULL), -ENOTDIR);
 }
 
+static void names_are_listed_in_order(void **state)
+{
+	CLEANUP(remove_tree) struct tree t;
+	CLEANUP(strv_release) struct strv names = {0};
+	struct err err = {""};
+
+	(void)state;
+	make_tree(&t);
+	test_write_file(t.dir, "data/kubelet/b", "");
+	test_write_file(t.dir, "data/kubelet/a", "");
+	test_write_file(t.dir, "data/kubelet/.new", "");
+	test_write_file(t.dir, "data/kubelet/c/x", "");
+	assert_int_equal(fs_list(t.dir, "/var/lib/kubelet", &names, NULL), 0);
+	assert_true(names.n_items >= 3);
+	for (size_t i = 1; i < names.n_items; i++)
+		assert_true(strcmp(names.items[i - 1], names.items[i]) < 0);
+	assert_true(strv_contains(&names, "a") && strv_contains(&names, "b") && strv_contains(&names, "c"));
+	assert_false(strv_contains(&names, ".new"));
+	assert_int_equal(fs_list(t.dir, "/data/none", &names, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/data/none'"));
+	assert_int_equal(fs_list(t.dir, "/data/file", &names, &err), -ENOTDIR);
+}
+
 /* As a watch needs it, which waits for what is not there. */
 static void what_is_not_there_is_resolved_as_far_as_it_goes(void **state)
 {
@@ -318,6 +341,7 @@ int main(void)
 		cmocka_unit_test(links_stay_below_the_root_on_an_old_kernel),
 		cmocka_unit_test(files_of_a_folder_are_read_where_no_link_is),
 		cmocka_unit_test(folders_are_listed_below_the_root),
+		cmocka_unit_test(names_are_listed_in_order),
 		cmocka_unit_test(what_is_not_there_is_resolved_as_far_as_it_goes),
 		cmocka_unit_test(a_path_through_a_process_stays_below_its_root),
 	};
