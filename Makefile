@@ -79,7 +79,8 @@ VECTORS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/vectors/*.c)))
 BENCH := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))
 PICTURES := $(B)/tests/pictures/make_pictures
 # Programs of one source file: the tests' with cmocka, the others without.
-CMOCKA_PROGRAMS := $(UNIT) $(PICTURES)
+SERVER := $(B)/tests/scenario/pod_resources
+CMOCKA_PROGRAMS := $(UNIT) $(PICTURES) $(SERVER)
 PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict \
 	$(B)/tests/upstream/extender_wire
 PROGRAMS := $(B)/nrtd $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
@@ -197,7 +198,7 @@ $(MACHINES): $(wildcard tests/fixtures/machines/*.spec tests/fixtures/machines/m
 	$(Q)tests/fixtures/machines/make.sh $(@D) && touch $@
 $(UNIT): | $(MACHINES)
 
-units: $(UNIT)
+units: $(UNIT) $(SERVER)
 # The benchmarks are built so that they do not rot.
 check: all units $(BENCH)
 	@B=$(B) tests/check/run-tests.sh
