@@ -116,8 +116,8 @@ static int explain(const struct admission *a, const struct shape *shape, char **
 	int n;
 
 	if (a->managers.reason.text[0])
-		n = asprintf(ret, "%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text,
-			claims);
+		n = asprintf(
+			ret, "%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text, claims);
 	else if (resource)
 		n = asprintf(ret, "%s %s%s", a->short_of ? "insufficient" : "perhaps insufficient", resource,
 			claims);

@@ -42,9 +42,18 @@ struct device {
 	struct err *err;
 };
 
+static int add_cdi(const struct device *d, struct claim *claim)
+{
+	char *name = NULL;
+
+	if (asprintf(&name, "%s=%s", d->kind, d->name) < 0)
+		return -ENOMEM;
+	return strv_take(&claim->cdi, name);
+}
+
 static struct claim *claim_of(const struct device *d, const char *uid, size_t len)
 {
-	CLEANUP(freep) char *copy = strndup(uid, len), *cdi = NULL;
+	CLEANUP(freep) char *copy = strndup(uid, len);
 	CLEANUP(claim_release) struct claim fresh = {0};
 
 	if (!copy)
@@ -52,11 +61,7 @@ static struct claim *claim_of(const struct device *d, const char *uid, size_t le
 	for (size_t i = d->first; i < d->claims->n_items; i++)
 		if (!strcmp(d->claims->items[i].uid, copy))
 			return &d->claims->items[i];
-	if (asprintf(&cdi, "%s=%s", d->kind, d->name) < 0) {
-		cdi = NULL;
-		return NULL;
-	}
-	if (claim_init(&fresh, d->kind, copy, "", "") < 0 || strv_push(&fresh.cdi, cdi) < 0 ||
+	if (claim_init(&fresh, d->kind, copy, "", "") < 0 || add_cdi(d, &fresh) < 0 ||
 		claims_take(d->claims, &fresh) < 0)
 		return NULL;
 	return &d->claims->items[d->claims->n_items - 1];

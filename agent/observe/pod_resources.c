@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "agent/observe/grpc_unary.h"
+#include "agent/observe/pod_resources.pb-c.h"
 #include "agent/observe/pod_resources_claims.h"
 #include "common/cleanup.h"
 #include "common/device_index.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/observe/pod_resources.pb-c.h"
 #include "common/cleanup.h"
 
 static const char *text_or_empty(const char *text)
