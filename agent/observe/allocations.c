@@ -254,6 +254,10 @@ static int read_moment(const struct allocations_query *q, struct moment *m)
 		m->api_r = complete_api(q->machine, m);
 	if (r == 0 && m->api_r == 0)
 		r = leave_out_ended(q, m);
+	if (m->api_r == 0 && q->files_then) {
+		*q->files_then = m->before;
+		q->files_then->young = m->young;
+	}
 	return m->api_r == -ENOMEM ? -ENOMEM : r;
 }
 
@@ -290,17 +294,27 @@ static int contradictions(const struct moment *m, struct strbuf *text)
 	return m->files_r == 0 && m->api_r == 0 ? cross_check(&m->api.held, &m->files, text) : 0;
 }
 
-/*
- * The kubelet writes a file whole with each change, so that a file that was removed said what still holds: also
- * what the API does not list. Where the API contradicts it, it does not hold any more.
- */
-static int forget_gone(const struct allocations_query *q, struct moment *m, struct strbuf *text)
+/* The files read again. Number of contradictions; -ENOMEM. */
+static int read_files_again(
+	const struct allocations_query *q, struct state_texts *last, struct moment *m, struct strbuf *text)
 {
-	int r = read_files(q, NULL, m);
+	int r = read_files(q, last, m);
 
 	if (r == 0)
 		r = leave_out_ended(q, m);
 	return r < 0 ? r : contradictions(m, text);
+}
+
+/*
+ * The kubelet writes a file whole with each change, so that a file that was removed said what still holds: also
+ * what the API does not list. Where the API contradicts it, it does not hold any more. `n` contradictions there are;
+ * as many without that file are about something else, as the devices of a kubelet that has just started.
+ */
+static int forget_gone(const struct allocations_query *q, int n, struct moment *m, struct strbuf *text)
+{
+	int without = read_files_again(q, NULL, m, text);
+
+	return without < n ? without : read_files_again(q, q->last, m, text);
 }
 
 static int read_settled(const struct allocations_query *q, struct moment *m, struct strbuf *text)
@@ -316,7 +330,7 @@ static int read_settled(const struct allocations_query *q, struct moment *m, str
 		n = contradictions(m, text);
 		halfway = m->files_r == 0 && cpus_are_missing(q->machine, &m->files) && just_written(q);
 		if (n < 0 || again == READ_AGAIN_MAX || (n == 0 && !halfway && m->api_r != -EBUSY))
-			return n > 0 && m->gone ? forget_gone(q, m, text) : n;
+			return n > 0 && m->gone ? forget_gone(q, n, m, text) : n;
 		nanosleep(&pause, NULL);
 	}
 }
@@ -328,10 +342,6 @@ static int recall(const struct allocations_query *q, struct moment *m)
 {
 	int r;
 
-	if (m->api_r == 0 && q->files_then) {
-		*q->files_then = m->before;
-		q->files_then->young = m->young;
-	}
 	if (m->api_r == 0 || !q->api || !q->files_then || !q->files_then->known)
 		return 0;
 	r = pod_resources_recall(q->api, q->machine, &m->api, &m->api_notes, NULL);

@@ -366,6 +366,89 @@ static void pods_that_a_young_kubelet_did_not_list_hold_while_it_is_away(void **
 	}
 }
 
+/* What contradicts a kubelet that has just started: its API has no devices yet, which the files have. */
+#define DEVICES \
+	"{\"Data\":{\"PodDeviceEntries\":null,\"RegisteredDevices\":{\"v.com/d\":[\"a\"]}},\"Checksum\":0}"
+
+/* Ask an API that answers as said; `then` and `last` are kept. */
+static void ask_keeping(struct world *w, struct pod_resources_client *api, const struct grpc_answer *answers,
+	size_t n_answers, struct state_files *then, struct state_texts *last)
+{
+	CLEANUP(strbuf_release) struct strbuf socket = STRBUF_INIT(256), listener = STRBUF_INIT(256);
+	struct allocations_query q = {.sysroot = w->dir,
+		.kubelet_root = "/k",
+		.files = true,
+		.api = api,
+		.files_then = then,
+		.last = last,
+		.machine = &w->machine};
+	struct grpc_server *server;
+
+	strbuf_addf(&socket, "%s/socket", w->dir);
+	strbuf_addf(&listener, "%s/kubelet.sock", w->dir);
+	q.socket = socket.text;
+	server = grpc_server_start(listener.text, answers, n_answers);
+	allocations_answer_release(&w->answer);
+	assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+	grpc_server_stop(server);
+}
+
+/* It is asked again because it contradicts the files, and does not answer then. */
+static void a_young_kubelets_answer_that_was_to_be_repeated_is_a_young_ones(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(strbuf_release) struct strbuf allocatable = STRBUF_INIT(1024);
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *api = client(w, "kubelet.sock");
+	struct state_files then = {0};
+	struct ages ages = {w, OLD, OLD};
+
+	wire_add(&allocatable, "2[0 1 2 3 4 5]");
+	test_write_file(w->dir, "socket", "");
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	test_write_file(w->dir, "k/device-plugins/kubelet_internal_checkpoint", DEVICES);
+	test_write_file(w->dir, "k/pods/u/x", "");
+	set_ages(&ages);
+	for (int young = 0; young < 2; young++) {
+		const struct grpc_answer answers[] = {{0},
+			{.message = allocatable.text, .len = allocatable.len}, {.hang_up = young},
+			{.hang_up = young}};
+
+		set_age(w, "socket", young ? YOUNG : OLD);
+		ask_keeping(w, api, answers, young ? ARRAY_SIZE(answers) : 2, &then, NULL);
+		assert_int_equal(w->answer.api_kept, young);
+		assert_int_equal(w->answer.all.n_items, young);
+	}
+}
+
+/* A state file is gone, and a kubelet that has just started contradicts another one. */
+static void a_file_that_is_gone_holds_what_no_contradiction_is_about(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(state_texts_release) struct state_texts last = {0};
+	CLEANUP(strbuf_release) struct strbuf allocatable = STRBUF_INIT(1024);
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *api = client(w, "kubelet.sock");
+	struct state_files then = {0};
+	struct ages ages = {w, YOUNG, OLD};
+	char path[256];
+
+	wire_add(&allocatable, "2[0 1 2 3 4 5]");
+	test_write_file(w->dir, "socket", "");
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	test_write_file(w->dir, "k/device-plugins/kubelet_internal_checkpoint", DEVICES);
+	test_write_file(w->dir, "k/pods/u/x", "");
+	set_ages(&ages);
+	for (int gone = 0; gone < 2; gone++) {
+		const struct grpc_answer answers[] = {
+			{0}, {.message = allocatable.text, .len = allocatable.len}};
+
+		ask_keeping(w, api, answers, ARRAY_SIZE(answers), &then, &last);
+		assert_int_equal(w->answer.contradictions, 1);
+		assert_int_equal(w->answer.all.n_items, 1);
+		snprintf(path, sizeof(path), "%s/k/cpu_manager_state", w->dir);
+		assert_int_equal(unlink(path), gone ? -1 : 0);
+	}
+}
+
 /* A folder of logs without a namespace or a name names nobody. */
 static void folders_without_a_name_name_nobody(void **state)
 {
@@ -406,6 +489,8 @@ int main(void)
 		TEST(a_pod_of_fresh_files_may_be_on_its_way),
 		TEST(ages_before_and_after_the_answer_count),
 		TEST(pods_that_a_young_kubelet_did_not_list_hold_while_it_is_away),
+		TEST(a_young_kubelets_answer_that_was_to_be_repeated_is_a_young_ones),
+		TEST(a_file_that_is_gone_holds_what_no_contradiction_is_about),
 		cmocka_unit_test(folders_without_a_name_name_nobody),
 	};
 
