@@ -302,6 +302,21 @@ static int note_two_managers(const struct observe_config *config, struct observa
 	return 0;
 }
 
+/* The same of memory. */
+static void note_two_memory_managers(struct observation *o)
+{
+	const struct claims *claims = &o->node.claims;
+
+	for (size_t i = 0; i < claims->n_items && o->node.settings.memory_manager == MEMORY_MANAGER_STATIC;
+		i++)
+		if (claims->items[i].n_memory > 0) {
+			notes_add(&o->notes,
+				"the kubelet's memory manager (policy 'Static') and the DRA driver '%.100s' both give out memory, and neither knows of the other's; set memoryManagerPolicy to 'None'",
+				claims->items[i].driver);
+			return;
+		}
+}
+
 static int read_claims(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
@@ -319,6 +334,7 @@ static int read_claims(
 	r = cdi_claims_join(&o->node.claims, &specs);
 	if (r == 0)
 		r = note_two_managers(config, o);
+	note_two_memory_managers(o);
 	return r < 0 ? err_no_memory(err) : 0;
 }
 

@@ -131,6 +131,23 @@ static void files_alone_are_enough(void **state)
 	assert_claims(w, "");
 }
 
+static void memory_is_given_out_by_one(void **state)
+{
+	static const char said[] = "the DRA driver 'k/memory' both give out memory";
+	struct world *w = *state;
+
+	test_write_file(w->dir, "var/run/cdi/dra.memory.json",
+		"{\"kind\":\"k/memory\",\"devices\":[{\"name\":\"claim-u\",\"containerEdits\":{\"env\":"
+		"[\"DRAMEMORY_u_memory=numanode:0,size:1Gi\"]}}]}");
+	w->config.settings.settings[SETTING_MEMORY_MANAGER_POLICY].from = "a test";
+	for (int i = 0; i < 2; i++) {
+		w->config.settings.settings[SETTING_MEMORY_MANAGER_POLICY].value = i ? "Static" : "None";
+		assert_int_equal(look(w), 0);
+		assert_int_equal(noted(w, said), i);
+	}
+	assert_false(noted(w, BOTH));
+}
+
 /* Without the API, or with one that has no claims yet. */
 static void the_kubelets_file_says_whose_the_cpus_are(void **state)
 {
@@ -186,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_api_says_whose_the_cpus_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_alone_are_enough, setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_is_given_out_by_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_kubelets_file_says_whose_the_cpus_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_driver_that_is_registered_is_enough_for_the_warning, setup, teardown),
