@@ -151,6 +151,7 @@ static size_t check_case(const struct doc *topologies, const struct doc *c)
 	fit_fixture_init(&f);
 	read_machine(need(topologies, need(c, "topology")->text), need(c, "distances"), &f.node.machine);
 	read_options(need(c, "options"), &f.node.settings);
+	f.node.settings.kubelet_minor = 36; /* the release that was recorded */
 	fit_fixture_set_shared(&f, need(c, "defaultCpuSet")->text, need(c, "reserved")->text);
 	f.pod.name = strdup("pod");
 	f.pod.qos = QOS_GUARANTEED;
