@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	topologyv1alpha2 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha2"
@@ -70,21 +69,18 @@ func run(kubeconfig, node string) (*realnode.Test, error) {
 	defer cancel()
 	watch := daemon.NewWatch(ctx, watcher)
 	sampler := realnode.NewSampler(ctx, realnode.NewCgroups("/sys/fs/cgroup"), machine, realnode.Devices, realnode.Settings{
-		ReservedCPUs: cpuset.New(0), ReservedBytes: map[int]int64{0: reservedBytes}, Static: true},
+		ReservedCPUs: cpuset.New(0), ReservedBytes: map[int]int64{0: reservedBytes}, Static: true}, os.Stdout,
 		func() *topologyv1alpha2.NodeResourceTopology { return watch.Newest(node).NodeResourceTopology })
-	test := &realnode.Test{Node: node, Pods: realnode.Pods{Client: client}, Sampler: sampler, Out: os.Stdout}
+	test := &realnode.Test{Node: node, Pods: realnode.Pods{Client: client}, Sampler: sampler, Out: os.Stdout, Repetitions: repetitions,
+		Published: func(since time.Time) []time.Time { return watch.Writes(node, since) }}
 	if err := test.KubeletReady(); err != nil {
 		return nil, err
 	}
-	writes, err := realnode.NewWrites("/var/lib/kubelet", "/sys/fs/cgroup")
+	test.Writes, err = realnode.NewWrites("/var/lib/kubelet", "/sys/fs/cgroup")
 	if err != nil {
 		return nil, err
 	}
 	test.Plan(ctx, flag.Args())
-	if flag.NArg() == 0 || slices.Contains(flag.Args(), "order") {
-		test.Check("the order of the kubelet's writes is measured", test.Measure(ctx, writes,
-			func(since time.Time) []time.Time { return watch.Writes(node, since) }, repetitions))
-	}
 	said, longest := sampler.Report()
 	fmt.Println(said)
 	if longest > realnode.LongestMoment {

@@ -19,6 +19,7 @@ type Settings struct {
 	ReservedCPUs  cpuset.CPUSet
 	ReservedBytes map[int]int64 // by NUMA node
 	Static        bool          // the CPU manager's policy
+	Forgotten     bool          // it does not know yet what CPUs and memory its pods hold
 }
 
 // Amount is how much of a resource the NUMA nodes must have available together, by the cgroups. Only memory that is bound to
@@ -67,7 +68,7 @@ func Amounts(nodes []Machine, settings Settings, devices map[string]int, contain
 		cpus := node.CPUs.Difference(settings.ReservedCPUs)
 		free := cpus
 		for _, container := range containers {
-			if settings.Static {
+			if settings.Static && !settings.Forgotten {
 				free = free.Difference(container.CPUs)
 			}
 		}
@@ -92,6 +93,9 @@ func Amounts(nodes []Machine, settings Settings, devices map[string]int, contain
 	}
 	for _, amount := range byGroup {
 		for _, container := range containers {
+			if settings.Forgotten {
+				break
+			}
 			if list := container.Memory.List(); container.Bytes["memory"] > 0 && len(list) > 0 && group[list[0]] == group[amount.Nodes[0]] {
 				amount.Available -= container.Bytes[amount.Resource]
 			}

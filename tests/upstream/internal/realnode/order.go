@@ -60,7 +60,7 @@ func (o *Order) Table() (lines []string) {
 }
 
 // Measure starts and ends a pod again and again and says in what order the kubelet writes.
-func (t *Test) Measure(ctx context.Context, writes *Writes, published func(since time.Time) []time.Time, times int) error {
+func (t *Test) Measure(ctx context.Context) error {
 	starts, ends := Order{name: "a pod starts"}, Order{name: "a pod is deleted"}
 	during := func(order *Order, do func() error) error {
 		began := time.Now()
@@ -68,8 +68,8 @@ func (t *Test) Measure(ctx context.Context, writes *Writes, published func(since
 			return err
 		}
 		time.Sleep(3 * time.Second)
-		seen := writes.Since(began)
-		for _, at := range published(began) {
+		seen := t.Writes.Since(began)
+		for _, at := range t.Published(began) {
 			seen = append(seen, Write{"the object published", at})
 		}
 		sort.SliceStable(seen, func(i, j int) bool { return seen[i].At.Before(seen[j].At) })
@@ -78,7 +78,7 @@ func (t *Test) Measure(ctx context.Context, writes *Writes, published func(since
 		}
 		return nil
 	}
-	for i := range times {
+	for i := range t.Repetitions {
 		name := fmt.Sprintf("order-%d", i)
 		pod := Pod(t.Node, name, true, nil, one(Ask{CPU: "1", Memory: "50Mi", Devices: 1}))
 		if err := during(&starts, t.pod(ctx, "Running", pod)); err != nil {

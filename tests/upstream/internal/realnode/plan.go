@@ -26,11 +26,17 @@ func (t *Test) Plan(ctx context.Context, chosen []string) {
 	for _, group := range []struct {
 		name  string
 		steps func(context.Context)
-	}{{"pods", t.pods}, {"lives", t.lives}, {"restarts", t.restarts}, {"policies", t.policies}, {"hardware", t.hardware}} {
+	}{{"order", t.order}, {"pods", t.pods}, {"lives", t.lives}, {"restarts", t.restarts}, {"policies", t.policies}, {"hardware", t.hardware}} {
 		if len(chosen) == 0 || slices.Contains(chosen, group.name) {
 			group.steps(ctx)
 		}
 	}
+}
+
+// order measures in what order the kubelet writes.
+func (t *Test) order(ctx context.Context) {
+	t.Sampler.Begin("the order of writes")
+	t.Check("the order of the kubelet's writes is measured", t.Measure(ctx))
 }
 
 func one(asks ...Ask) []Ask { return asks }
@@ -125,10 +131,17 @@ func (t *Test) restarts(ctx context.Context) {
 
 // policies: the kubelet's policy is changed, its state file removed.
 func (t *Test) policies(ctx context.Context) {
-	const remove = "rm /var/lib/kubelet/cpu_manager_state"
+	const remove, memory = "rm /var/lib/kubelet/cpu_manager_state", "/var/lib/kubelet/memory_manager_state"
 	t.Step("the option distribute-cpus-across-numa", t.kubelet("systemctl stop kubelet", remove,
 		set("cpuManagerPolicyOptions", `{distribute-cpus-across-numa: "true"}`)))
 	t.Step("a pod by this option", t.pod(ctx, "Running", Pod(t.Node, "spread", true, nil, one(Ask{CPU: "4", Memory: "1200Mi"}))))
+	t.Step("the memory manager's file is removed, with this pod", func() error {
+		if err := shell("systemctl stop kubelet; rm " + memory); err != nil {
+			return err
+		}
+		t.Sampler.Forget(memory)
+		return t.kubelet("sleep 3")()
+	})
 	t.Step("policy none, with a pod that has exclusive CPUs", func() error {
 		t.Sampler.Change(func(s *Settings) { s.Static = false })
 		return t.kubelet("systemctl stop kubelet", remove, set("cpuManagerPolicyOptions", "{}"), set("cpuManagerPolicy", "none"))()
@@ -140,13 +153,21 @@ func (t *Test) policies(ctx context.Context) {
 	t.Step("it is deleted", t.gone(ctx, "spread"))
 }
 
+// cpu takes a CPU offline (0) or online (1). No file of the kubelet shows it: nrtd looks every 10 s.
+func (t *Test) cpu(id, online int) func() error {
+	return func() error {
+		t.Sampler.Change(func(*Settings) {})
+		return shell(fmt.Sprintf("echo %d >/sys/devices/system/cpu/cpu%d/online", online, id))
+	}
+}
+
 // hardware: CPUs and huge pages come and go.
 func (t *Test) hardware(ctx context.Context) {
 	t.Step("a pod", t.pod(ctx, "Running", Pod(t.Node, "one", true, nil, one(Ask{CPU: "2", Memory: "200Mi"}))))
-	t.Step("a CPU that nobody has goes offline", func() error { return shell("echo 0 >/sys/devices/system/cpu/cpu7/online") })
-	t.Step("it comes back", func() error { return shell("echo 1 >/sys/devices/system/cpu/cpu7/online") })
-	t.Step("a CPU of the pod goes offline", func() error { return shell("echo 0 >/sys/devices/system/cpu/cpu3/online") })
-	t.Step("and comes back", func() error { return shell("echo 1 >/sys/devices/system/cpu/cpu3/online") })
+	t.Step("a CPU that nobody has goes offline", t.cpu(7, 0))
+	t.Step("it comes back", t.cpu(7, 1))
+	t.Step("a CPU of the pod goes offline", t.cpu(3, 0))
+	t.Step("and comes back", t.cpu(3, 1))
 	t.Step("it is deleted", t.gone(ctx, "one"))
 	t.Step("more huge pages, and a kubelet that sees them", func() error {
 		t.Sampler.Change(func(*Settings) {})

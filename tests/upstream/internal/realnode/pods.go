@@ -111,7 +111,7 @@ func (p Pods) Delete(ctx context.Context, name string) error {
 // Wait waits until the pod is as wanted; `is` returns what it is, and gets nil once it is gone.
 func (p Pods) Wait(ctx context.Context, name, wanted string, is func(*v1.Pod) string) error {
 	last := ""
-	for until := time.Now().Add(3 * time.Minute); time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
+	for until := time.Now().Add(5 * time.Minute); time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
 		pod, err := p.Client.CoreV1().Pods(Namespace).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			pod = nil

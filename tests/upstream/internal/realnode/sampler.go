@@ -5,7 +5,9 @@ package realnode
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"sort"
 	"sync"
@@ -32,6 +34,16 @@ type Moment struct {
 type view struct {
 	settings Settings
 	machine  []Machine
+	file     string // it counts from when this is there on; "" = from the beginning
+}
+
+func (m Moment) String() string {
+	text := fmt.Sprintf("     above: %s: %s, for %d ms at %s, step '%s'", m.What, m.Said, m.Lasted.Milliseconds(),
+		m.From.Format("15:04:05.000"), m.Step)
+	if m.Lasted > LongestMoment {
+		text += "\n          " + m.State
+	}
+	return text
 }
 
 // Sampler looks at the object and at the cgroups again and again.
@@ -42,6 +54,7 @@ type Sampler struct {
 	cgroups   *Cgroups
 	machine   []Machine
 	devices   map[string]int
+	out       io.Writer // for moments that last too long, as soon as they end
 
 	mu         sync.Mutex
 	settings   Settings
@@ -49,7 +62,7 @@ type Sampler struct {
 	samples    int
 	longestGap time.Duration
 	open       map[string]Moment
-	Moments    []Moment
+	closed     []Moment
 	different  string
 	step       string
 	last       string    // the last difference there was
@@ -58,9 +71,9 @@ type Sampler struct {
 }
 
 // NewSampler begins to look; it ends with ctx.
-func NewSampler(ctx context.Context, cgroups *Cgroups, machine []Machine, devices map[string]int, settings Settings,
+func NewSampler(ctx context.Context, cgroups *Cgroups, machine []Machine, devices map[string]int, settings Settings, out io.Writer,
 	object func() *topologyv1alpha2.NodeResourceTopology) *Sampler {
-	s := &Sampler{object: object, cgroups: cgroups, machine: machine, devices: devices, settings: settings, open: map[string]Moment{}}
+	s := &Sampler{object: object, cgroups: cgroups, machine: machine, devices: devices, settings: settings, out: out, open: map[string]Moment{}}
 	go func() {
 		ticker := time.NewTicker(Period)
 		defer ticker.Stop()
@@ -98,7 +111,7 @@ func (s *Sampler) sample(now time.Time, gap time.Duration) {
 	s.longestGap = max(s.longestGap, gap)
 	s.containers = held
 	above := Above(s.published, Amounts(s.machine, s.settings, s.devices, running))
-	if s.before != nil {
+	if s.before != nil && there(s.before.file) {
 		also := Above(s.published, Amounts(s.before.machine, s.before.settings, s.devices, running))
 		maps.DeleteFunc(above, func(what, _ string) bool { return also[what] == "" })
 	}
@@ -112,8 +125,11 @@ func (s *Sampler) sample(now time.Time, gap time.Duration) {
 	}
 	for what, moment := range s.open {
 		if _, still := above[what]; !still {
-			s.Moments = append(s.Moments, moment)
+			s.closed = append(s.closed, moment)
 			delete(s.open, what)
+			if moment.Lasted > LongestMoment {
+				fmt.Fprintln(s.out, moment)
+			}
 		}
 	}
 	different := Different(s.published, Amounts(s.machine, s.settings, s.devices, held))
@@ -136,12 +152,27 @@ func (s *Sampler) Begin(step string) {
 func (s *Sampler) Change(change func(*Settings)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.before = &view{s.settings, s.machine}
+	s.before = &view{settings: s.settings, machine: s.machine}
 	change(&s.settings)
 	s.since = time.Time{}
 }
 
-// Changed ends it.
+// Forget begins a time in which the kubelet has lost a state file: once it has written another one, and until the pods are
+// admitted again, it has what they hold free.
+func (s *Sampler) Forget(file string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = &view{s.settings, s.machine, file}
+	s.before.settings.Forgotten = true
+	s.since = time.Time{}
+}
+
+func there(file string) bool {
+	_, err := os.Stat(file)
+	return file == "" || err == nil
+}
+
+// Changed ends either.
 func (s *Sampler) Changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +197,7 @@ func (s *Sampler) Last() string {
 func (s *Sampler) Report() (text string, longest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	moments := append([]Moment{}, s.Moments...)
+	moments := append([]Moment{}, s.closed...)
 	for _, moment := range s.open {
 		moments = append(moments, moment)
 	}
@@ -176,15 +207,8 @@ func (s *Sampler) Report() (text string, longest time.Duration) {
 	}
 	text = fmt.Sprintf("%d samples, the longest time between two %d ms; %d moments with more published than there was, the longest %d ms",
 		s.samples, s.longestGap.Milliseconds(), len(moments), longest.Milliseconds())
-	for i, moment := range moments {
-		if i == 10 {
-			break
-		}
-		text += fmt.Sprintf("\n     %s: %s, for %d ms at %s, step '%s'", moment.What, moment.Said, moment.Lasted.Milliseconds(),
-			moment.From.Format("15:04:05.000"), moment.Step)
-		if moment.Lasted > LongestMoment {
-			text += "\n          " + moment.State
-		}
+	for _, moment := range moments[:min(len(moments), 10)] {
+		text += "\n" + moment.String()
 	}
 	return text, longest
 }

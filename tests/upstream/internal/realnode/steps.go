@@ -28,6 +28,10 @@ type Test struct {
 	Sampler *Sampler
 	Out     io.Writer
 
+	Writes      *Writes
+	Published   func(since time.Time) []time.Time // when new versions of the object came
+	Repetitions int                               // of what is measured
+
 	Passed, Failed int
 }
 
