@@ -134,7 +134,7 @@ boot() {
 		numa+=(-object "memory-backend-ram,id=m$id,size=1G" -numa "node,nodeid=$id,cpus=$((2 * id))-$((2 * id + 1)),memdev=m$id")
 	done
 	: >"$work/told"
-	timeout "${NODE_TIMEOUT:-1500}" qemu-system-x86_64 -accel "${NODE_ACCEL:-tcg}" -M q35 -nodefaults -no-user-config -no-reboot -display none \
+	timeout "${NODE_TIMEOUT:-2400}" qemu-system-x86_64 -accel "${NODE_ACCEL:-tcg}" -M q35 -nodefaults -no-user-config -no-reboot -display none \
 		-smp 8,sockets=4,cores=2 -m 4G "${numa[@]}" \
 		-numa dist,src=0,dst=1,val=12 -numa dist,src=0,dst=2,val=20 -numa dist,src=0,dst=3,val=20 \
 		-numa dist,src=1,dst=2,val=20 -numa dist,src=1,dst=3,val=20 -numa dist,src=2,dst=3,val=12 \

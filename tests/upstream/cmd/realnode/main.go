@@ -26,7 +26,7 @@ import (
 // reservedBytes is what the kubelet keeps of NUMA node 0; repetitions is how often the order of writes is measured.
 const (
 	reservedBytes = 512 << 20
-	repetitions   = 6
+	repetitions   = 4
 )
 
 func main() {
