@@ -81,7 +81,11 @@ func RandomNode(r *rand.Rand, machines map[string]*Machine, devices bool) Node {
 
 // Pod draws a pod for it.
 func (n *Node) Pod(r *rand.Rand, name string) *v1.Pod {
-	return randomPod(r, n.machine, name, n.hugepages, n.Devices)
+	pod := randomPod(r, n.machine, name, n.hugepages, n.Devices)
+	if n.Config.FeatureGates[podLevelManagers] && chance(r, 50) {
+		shareAmounts(r, pod)
+	}
+	return pod
 }
 
 // resize draws other amounts of CPU, of memory or of both for one of the pod's containers.
@@ -145,6 +149,9 @@ var cpuOptions = [][]string{
 	{cpumanager.FullPCPUsOnlyOption, cpumanager.PreferAlignByUnCoreCacheOption},
 }
 
+// podLevelManagers is a feature gate that is drawn where the API tells of what it does.
+const podLevelManagers = "PodLevelResourceManagers"
+
 func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfiguration {
 	c := &kubeletconfigv1beta1.KubeletConfiguration{
 		TypeMeta:              metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
@@ -158,6 +165,9 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 	if chance(r, 25) {
 		c.FeatureGates[string(features.InPlacePodVerticalScalingExclusiveCPUs)] = true
 		c.FeatureGates[string(features.InPlacePodVerticalScalingExclusiveMemory)] = chance(r, 50)
+	}
+	if managers.TellsOfPods && chance(r, 15) {
+		c.FeatureGates[podLevelManagers] = true
 	}
 	c.TopologyManagerPolicyOptions = map[string]string{}
 	if chance(r, 40) {
@@ -259,6 +269,38 @@ func randomPod(r *rand.Rand, m *Machine, name string, hugepages bool, devices []
 		}
 	}
 	return pod
+}
+
+// shareAmounts gives the pod CPUs and memory as a whole, what its containers ask for or more. Some containers then ask for
+// nothing and share what is left. None asks for hugepages: the kubelet lists those of a container as held, and as free on
+// the NUMA node, and nrtd publishes the lower amount and a warning.
+func shareAmounts(r *rand.Rand, pod *v1.Pod) {
+	whole := v1.ResourceList{}
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		var sum resource.Quantity
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			sum.Add(c.Resources.Requests[name])
+		}
+		if name == v1.ResourceCPU {
+			sum = *resource.NewQuantity(sum.Value()+int64(r.IntN(3)), resource.DecimalSI)
+		}
+		whole[name] = sum
+	}
+	pod.Spec.Resources = &v1.ResourceRequirements{Requests: whole, Limits: whole.DeepCopy()}
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			for _, amounts := range []v1.ResourceList{list[i].Resources.Requests, list[i].Resources.Limits} {
+				maps.DeleteFunc(amounts, func(name v1.ResourceName, _ resource.Quantity) bool {
+					return strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
+				})
+			}
+		}
+	}
+	for i := range pod.Spec.Containers {
+		if chance(r, 40) {
+			pod.Spec.Containers[i].Resources = v1.ResourceRequirements{}
+		}
+	}
 }
 
 func randomContainer(r *rand.Rand, m *Machine, name string, guaranteed, hugepages bool, devices []managers.Devices) v1.Container {

@@ -354,7 +354,7 @@ func (m *Managers) takeFrom(list *[]*v1.Pod, name string) (taken *v1.Pod) {
 // its greediest container holds: the others may be init containers, whose requests the kubelet may not add.
 func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 	for _, pod := range m.activePods() {
-		cpus := cpuset.New()
+		cpus := m.podCPUs(pod.UID)
 		ids := sets.New[string]() // the containers after an init container may have its devices
 		var sum, greediest int64
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -377,6 +377,9 @@ func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 			}
 			greediest = max(greediest, own)
 		}
+		if name == v1.ResourceCPU {
+			greediest = max(greediest, int64(m.podCPUs(pod.UID).Size()))
+		}
 		most += sum + int64(cpus.Size()) + int64(ids.Len())
 		least += greediest
 	}
@@ -388,7 +391,7 @@ func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 // offline) the kubelet may take a core for wholly free when a part of it is, and then assigns all of it.
 func (m *Managers) Exclusive() (cpus cpuset.CPUSet, wrong bool) {
 	for _, pod := range m.activePods() {
-		own := cpuset.New()
+		own := m.podCPUs(pod.UID)
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 			own = own.Union(m.cpus.GetExclusiveCPUs(string(pod.UID), c.Name))
 		}
@@ -430,6 +433,7 @@ func (m *Managers) Memory(name v1.ResourceName) map[int]Amounts {
 	after := memorystate.NewMemoryState(klog.Background())
 	after.SetMachineState(m.memory.State().GetMachineState())
 	after.SetMemoryAssignments(m.memory.State().GetMemoryAssignments())
+	m.copyPodMemory(after)
 	active := sets.New[string]()
 	for _, pod := range m.activePods() {
 		active.Insert(string(pod.UID))

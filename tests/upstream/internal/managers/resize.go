@@ -24,7 +24,7 @@ func (m *Managers) Resize(name, container string, amounts v1.ResourceList) (bool
 	}
 	pod := active[i].DeepCopy()
 	if !resize(pod, container, amounts) {
-		return false, fmt.Errorf("pod %s has no container %s", name, container)
+		return false, fmt.Errorf("pod %s has no container %s with amounts", name, container)
 	}
 	if !m.feasible(pod, amounts) {
 		return false, nil
@@ -56,7 +56,7 @@ func resize(pod *v1.Pod, container string, amounts v1.ResourceList) bool {
 		for i := range list.containers {
 			c := &list.containers[i]
 			*list.statuses = append(*list.statuses, v1.ContainerStatus{Name: c.Name, AllocatedResources: c.Resources.Requests.DeepCopy()})
-			if c.Name != container {
+			if c.Name != container || c.Resources.Requests == nil {
 				continue
 			}
 			found = true

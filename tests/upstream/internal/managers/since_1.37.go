@@ -75,6 +75,8 @@ func (p mortal) Allocate(ctx context.Context, pod *v1.Pod, container *v1.Contain
 	return p.HintProvider.Allocate(ctx, pod, container, operation)
 }
 
+const TellsOfPods = true
+
 func (m *Managers) providers() podresources.PodResourcesProviders {
 	return podresources.PodResourcesProviders{Pods: m, Devices: m, Cpus: m, Memory: m, DynamicResources: m}
 }

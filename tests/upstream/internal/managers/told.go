@@ -32,6 +32,9 @@ func (m *Managers) CPUsTold(nodes []cadvisorapi.Node, byAPI bool) map[int]Amount
 	}
 	taken := cpuset.New()
 	for _, pod := range m.activePods() {
+		if TellsOfPods {
+			taken = taken.Union(m.podCPUs(pod.UID))
+		}
 		for _, c := range told(pod, byAPI) {
 			taken = taken.Union(m.cpus.GetExclusiveCPUs(string(pod.UID), c.Name))
 		}

@@ -7,8 +7,15 @@ package managers
 import (
 	"k8s.io/apimachinery/pkg/types"
 	allocationstate "k8s.io/kubernetes/pkg/kubelet/allocation/state"
+	memorystate "k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
+	"k8s.io/utils/cpuset"
 )
 
 func (m *Managers) setAllocated(uid types.UID, info allocationstate.PodResourceInfo) error {
 	return m.admitted.SetPodResourceInfo(uid, info)
 }
+
+// podCPUs and copyPodMemory are of pods with amounts of their own, which managers place from 1.36 on.
+func (m *Managers) podCPUs(types.UID) cpuset.CPUSet { return cpuset.New() }
+
+func (m *Managers) copyPodMemory(memorystate.State) {}

@@ -56,6 +56,10 @@ func (p mortal) Allocate(pod *v1.Pod, container *v1.Container) error {
 	return p.HintProvider.Allocate(pod, container)
 }
 
+// TellsOfPods is whether the pod-resources API lists what pods have as a whole. 1.36 lists what containers of a pod share
+// once for each of them.
+const TellsOfPods = false
+
 func (m *Managers) providers() podresources.PodResourcesProviders {
 	return podresources.PodResourcesProviders{Pods: m, Devices: m, Cpus: m, Memory: m, DynamicResources: m}
 }
