@@ -109,8 +109,9 @@ static int add_cdi_dir(const struct observe_config *config, struct reconcile_res
 static int list_files(
 	const struct observe_config *config, const struct observation *o, struct reconcile_result *ret)
 {
+	static const char pods[] = PODS_FOLDER "/";
 	static const char *const states[] = {
-		STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE, STATE_CLAIMS_FILE, PODS_FOLDER "/"};
+		STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE, STATE_CLAIMS_FILE, pods};
 	const char *sysroot = config->sysroot;
 	CLEANUP(freep) char *socket = NULL;
 	int r = observe_socket(config, o->kubelet_root, &socket);

@@ -145,9 +145,8 @@ static bool print_gates(const struct node_state_printer *p)
 
 static void parse_gates(struct node_state_parser *p)
 {
-	if (!text_reader_skip_word(&p->reader, KUBELET_POD_LEVEL_MANAGERS))
-		text_reader_fail(&p->reader, "an unknown feature gate");
-	else if (text_reader_skip(&p->reader, ','))
+	if (!text_reader_skip_word(&p->reader, KUBELET_POD_LEVEL_MANAGERS) ||
+		text_reader_skip(&p->reader, ','))
 		text_reader_fail(&p->reader, "an unknown feature gate");
 	else if (text_set(&p->state.settings.feature_gates_text, KUBELET_POD_LEVEL_MANAGERS "=true") < 0)
 		text_reader_no_memory(&p->reader);

@@ -209,8 +209,8 @@ static int convert_feature_gates(const struct conversion *c, const struct doc *v
 
 	for (size_t i = 0; r == 0 && value && i < value->n_items; i++)
 		if (!feature_gate_is_known(value->items[i].key))
-			r = unknown_option(
-				c, SETTING_FEATURE_GATES, "gate", &value->items[i], &c->s->unknown_feature_gate);
+			r = unknown_option(c, SETTING_FEATURE_GATES, "gate", &value->items[i],
+				&c->s->unknown_feature_gate);
 	return r < 0 ? r : options_text(c, value, &c->s->feature_gates_text);
 }
 
