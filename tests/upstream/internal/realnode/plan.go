@@ -109,7 +109,7 @@ func (t *Test) restarts(ctx context.Context) {
 	})
 	t.Step("the kubelet is killed while pods come", func() error {
 		for _, name := range []string{"come-1", "come-2"} {
-			if err := t.Pods.Create(ctx, Pod(t.Node, name, true, nil, one(Ask{CPU: "1", Memory: "50Mi", Devices: 1}))); err != nil {
+			if err := t.Pods.Create(ctx, Pod(t.Node, name, true, nil, one(Ask{CPU: "1", Memory: "50Mi"}))); err != nil {
 				return err
 			}
 		}
