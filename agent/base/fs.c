@@ -330,6 +330,17 @@ static int open_dir(const char *root, const char *path, DIR **ret)
 	return 0;
 }
 
+/* The same; `full` becomes its name for messages. */
+static int open_named_dir(const char *root, const char *path, struct strbuf *full, DIR **ret, struct err *err)
+{
+	int r = join(root, path, full);
+
+	if (r < 0)
+		return err_set(err, r, "path too long");
+	r = open_dir(root, path, ret);
+	return r < 0 ? err_set(err, r, "cannot open '%s': %s", full->text, strerror(-r)) : 0;
+}
+
 static int collect_names(DIR *dir, struct strv *ret)
 {
 	const struct dirent *entry;
@@ -347,13 +358,10 @@ int fs_list(const char *root, const char *path, struct strv *ret, struct err *er
 {
 	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
 	CLEANUP(closedirp) DIR *dir = NULL;
-	int r = join(root, path, &full);
+	int r = open_named_dir(root, path, &full, &dir, err);
 
 	if (r < 0)
-		return err_set(err, r, "path too long");
-	r = open_dir(root, path, &dir);
-	if (r < 0)
-		return err_set(err, r, "cannot open '%s': %s", full.text, strerror(-r));
+		return r;
 	r = collect_names(dir, ret);
 	return r < 0 ? err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r)) : 0;
 }
@@ -363,13 +371,10 @@ int fs_list_numbers(const char *root, const char *path, const char *prefix, cons
 {
 	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
 	CLEANUP(closedirp) DIR *dir = NULL;
-	int r = join(root, path, &full);
+	int r = open_named_dir(root, path, &full, &dir, err);
 
 	if (r < 0)
-		return err_set(err, r, "path too long");
-	r = open_dir(root, path, &dir);
-	if (r < 0)
-		return err_set(err, r, "cannot open '%s': %s", full.text, strerror(-r));
+		return r;
 	r = collect_numbers(dir, prefix, suffix, ret_numbers, ret_n);
 	return r < 0 ? err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r)) : 0;
 }
