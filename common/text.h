@@ -32,3 +32,9 @@ bool text_parse_bool(const char *text, bool *ret);
 
 /* Replace an owned string (or NULL) by a copy of `value`. 0 or -ENOMEM (*owned unchanged). */
 int text_set(char **owned, const char *value);
+
+/* The text, or "" for none. */
+static inline const char *text_or_empty(const char *text)
+{
+	return text ? text : "";
+}

@@ -8,6 +8,7 @@
 #include "agent/observe/pod_resources.pb-c.h"
 #include "agent/observe/pod_resources_claims.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/device_index.h"
 #include "common/clock.h"
 #include "common/vec.h"
@@ -42,11 +43,6 @@ struct conversion {
 	int64_t stranger;
 	char stranger_of[100];
 };
-
-static const char *text_or_empty(const char *text)
-{
-	return text ? text : "";
-}
 
 /* The NUMA nodes into the empty set `nodes`; it stays empty when there are none or one of them cannot be. */
 static int convert_nodes(struct conversion *c, const Podresources__TopologyInfo *topology, const char *what,

@@ -7,11 +7,7 @@
 
 #include "agent/observe/pod_resources.pb-c.h"
 #include "common/cleanup.h"
-
-static const char *text_or_empty(const char *text)
-{
-	return text ? text : "";
-}
+#include "common/text.h"
 
 static int convert(const Podresources__DynamicResource *of, const Podresources__ClaimResource *from,
 	const char *namespace, const char *pod, struct claims *ret)
