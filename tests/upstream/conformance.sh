@@ -45,6 +45,13 @@ check() {
 	echo "== $name: $(($(date +%s) - begun)) s"
 }
 
+# summary: the last line; false when a comparison failed
+summary() {
+	failed=$(wc -l <"$work/failed")
+	echo "$(wc -l <"$work/passed") passed, $failed failed"
+	[ "$failed" -eq 0 ]
+}
+
 # machines FOLDER: what hardware there is to try on, as folders with sys in them; those of $data are what kept cases need
 machines() {
 	tests/fixtures/machines/make.sh "$1" || return 1
@@ -137,9 +144,7 @@ if [ -n "${RELEASE:-}" ]; then
 	for one in $RELEASE; do
 		check "kubelet $one" one_kubelet "$one" "$CASES"
 	done
-	failed=$(wc -l <"$work/failed")
-	echo "$(wc -l <"$work/passed") passed, $failed failed"
-	[ "$failed" -eq 0 ]
+	summary
 	exit
 fi
 check "Go tests" go_tests
@@ -158,6 +163,4 @@ on_one_control_plane || check "one control plane" false
 wait "$row" || check "what has a control plane of its own" false
 row=
 cat "$work/by_themselves.log"
-failed=$(wc -l <"$work/failed")
-echo "$(wc -l <"$work/passed") passed, $failed failed"
-[ "$failed" -eq 0 ]
+summary
