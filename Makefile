@@ -226,7 +226,7 @@ install: all
 	install -d $(DESTDIR)$(SYSCONFDIR)/default
 	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
 	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
-	for d in crd extender extender/scheduler; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
+	for d in crd extender extender/scheduler monitoring; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
 	$(B)/nrtd completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(B)/nrtd completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd

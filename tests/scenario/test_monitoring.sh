@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# packaging/monitoring: the rules are right by promtool, every alert has a case where it fires and one where it does not and a
+# section of doc/monitoring.md, and what is made from the rules is as it would be made now. What a real
+# Prometheus makes of them is in tests/monitoring.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+export LC_ALL=C
+# shellcheck source=tests/lib/scenario.sh
+. tests/lib/scenario.sh
+rules=packaging/monitoring/rules.yaml
+cases=tests/monitoring/rules.test.yaml
+none() { # NAME FILE: the file is empty
+	if [ -s "$2" ]; then not_ok "$1" "$2"; else ok "$1"; fi
+}
+
+if command -v promtool >/dev/null; then
+	check "promtool takes the rules" sh -c "promtool check rules $rules >'$dir/out' 2>'$dir/err'"
+	check "alerts fire, and do not" sh -c "promtool test rules $cases >'$dir/out' 2>'$dir/err'"
+else
+	echo "skipped: promtool is not here"
+fi
+
+sed -n 's/^ *- alert: //p' $rules >"$dir/alerts"
+check "there are alerts" test "$(wc -l <"$dir/alerts")" -ge 8
+while read -r alert; do
+	heading=$(printf '%s' "$alert" | tr '[:upper:]' '[:lower:]')
+	grep -A3 "alertname: $alert\$" $cases | grep -q exp_labels || echo "$alert: no case where it fires"
+	grep -q "alertname: $alert, exp_alerts: \[\]" $cases || echo "$alert: no case where it does not fire"
+	grep -qx "## $alert" doc/monitoring.md || echo "$alert: no section of doc/monitoring.md"
+	awk -v alert="$alert" '/^## / {on = $2 == alert; next} on && /^    [a-z]/ {n++} END {exit n < 1 || n > 3}' doc/monitoring.md ||
+		echo "$alert: its section has no command, or more than three"
+	sed -n "/- alert: $alert\$/,/- alert:/p" $rules >"$dir/one"
+	grep -q '^      severity: \(info\|warning\|critical\)$' "$dir/one" || echo "$alert: no severity"
+	for key in summary description; do
+		grep -q "^      $key: ." "$dir/one" || echo "$alert: no $key"
+	done
+	grep -q "^      runbook_url: https://nrtd.dev/doc/monitoring.md#$heading\$" "$dir/one" || echo "$alert: no link to its section"
+done <"$dir/alerts" >"$dir/out"
+none "every alert has its parts, two cases, and a section with commands" "$dir/out"
+sed -n 's/^ *- record: //p' $rules | while read -r record; do
+	grep -q "expr: $record\$" $cases || echo "$record: no case"
+done >"$dir/out"
+none "every total has a case" "$dir/out"
+
+mkdir "$dir/made"
+packaging/monitoring/make.sh "$dir/made"
+for made in "$dir"/made/*; do
+	check "$(basename "$made") is as make.sh makes it" sh -c "diff '$made' packaging/kubernetes/monitoring/ >'$dir/out'"
+done
+check "the chart has the same rules" cmp packaging/helm/nrtd/files/rules.yaml $rules
+# Prometheus Operator's object says the same as the file.
+if command -v promtool >/dev/null; then
+	sed -n '/^spec:/,$p' packaging/kubernetes/monitoring/prometheusrule.yaml | sed '1d; s/^  //' >"$dir/object.yaml"
+	check "the object has as many rules" sh -c "promtool check rules '$dir/object.yaml' | grep -o '[0-9]* rules' >'$dir/one' &&
+		promtool check rules $rules | grep -o '[0-9]* rules' | diff '$dir/one' -"
+fi
+exit $failed
