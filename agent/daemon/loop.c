@@ -11,6 +11,7 @@
 #include "agent/daemon/lock.h"
 #include "agent/daemon/resident.h"
 #include "agent/daemon/schedule.h"
+#include "agent/daemon/uevents.h"
 #include "agent/daemon/watch.h"
 #include "agent/daemon/worker.h"
 #include "common/cleanup.h"
@@ -25,7 +26,7 @@
 #define ACCURACY_US   1000u
 #define REPEAT_LOG_MS 60000u
 
-enum cause { CAUSE_START, CAUSE_FILES, CAUSE_TIMER, CAUSE_RELOAD };
+enum cause { CAUSE_START, CAUSE_FILES, CAUSE_TIMER, CAUSE_RELOAD, CAUSE_HARDWARE };
 
 /* What the HTTP server's thread reads. */
 struct health {
@@ -51,7 +52,7 @@ struct loop {
 	struct worker *worker;
 	struct http_server *http;
 	struct health health;
-	int lock_fd;
+	int lock_fd, uevents_fd;
 	bool forget, ready, reloading, http_failed, lock_waited;
 	bool asked;                 /* a run has sent a request since resident memory was given back */
 	uint64_t since;             /* first sign of the change that the run under way answers */
@@ -290,6 +291,24 @@ static int on_files(sd_event_source *source, int fd, uint32_t events, void *user
 	return proceed(l);
 }
 
+static int on_uevents(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+	struct loop *l = user;
+	struct err err = {""};
+	bool changed = false;
+	int r = uevents_read(fd, &changed, &err);
+
+	(void)source;
+	(void)events;
+	if (r < 0) {
+		log_warning("%s; changed hardware is found by polling", err.text);
+		return r; /* it is not asked any more */
+	}
+	if (changed)
+		mark(l, CAUSE_HARDWARE);
+	return proceed(l);
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *user)
 {
 	struct loop *l = user;
@@ -469,6 +488,8 @@ static int add_sources(struct loop *l)
 		r = sd_event_add_signal(l->event, NULL, SIGHUP, on_reload, l);
 	if (r >= 0 && l->watch)
 		r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
+	if (r >= 0 && l->uevents_fd >= 0)
+		r = sd_event_add_io(l->event, NULL, l->uevents_fd, EPOLLIN, on_uevents, l);
 	if (r >= 0)
 		r = sd_event_add_time(
 			l->event, &l->timer, CLOCK_MONOTONIC, UINT64_MAX, ACCURACY_US, on_timer, l);
@@ -490,6 +511,7 @@ static void loop_release(struct loop *l)
 	sd_event_source_unref(l->timer);
 	sd_event_source_unref(l->tick);
 	sd_event_unref(l->event);
+	closep(&l->uevents_fd);
 	lock_release(l->config->lock, &l->lock_fd);
 	pthread_mutex_destroy(&l->health.lock);
 }
@@ -505,6 +527,7 @@ int loop_run(const struct loop_config *config, struct err *err)
 			.again_at = SCHEDULE_NEVER},
 		.health = {.lock = PTHREAD_MUTEX_INITIALIZER, .heartbeat = now_ms()},
 		.lock_fd = -1,
+		.uevents_fd = -1,
 	};
 	int r = watch_new(&l.watch, err);
 
@@ -515,6 +538,9 @@ int loop_run(const struct loop_config *config, struct err *err)
 			err->text, config->poll_ms);
 	else if (r < 0)
 		return r;
+	l.uevents_fd = uevents_open(err);
+	if (l.uevents_fd < 0)
+		log_info("%s; changed hardware is found by polling", err->text);
 	r = add_sources(&l);
 	if (r >= 0)
 		r = sd_event_loop(l.event);

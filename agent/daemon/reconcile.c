@@ -30,7 +30,7 @@ static const char *const source_names[] = {[RECONCILE_SETTINGS] = "kubelet-setti
 	[RECONCILE_STATE_FILES] = "state-files",
 	[RECONCILE_POD_RESOURCES] = "pod-resources"};
 static const char *const state_names[] = {"absent", "ok", "kept"};
-static const char *const cause_names[] = {"start", "files", "timer", "reload"};
+static const char *const cause_names[] = {"start", "files", "timer", "reload", "hardware"};
 
 const struct metrics_labels reconcile_labels = {
 	.targets = {publish_object_names, PUBLISH_OBJECT_COUNT},

@@ -246,6 +246,19 @@ else
 	echo "skipped: curl is not here"
 fi
 
+# --- the kernel's reports of its hardware, which it repeats when asked
+report=/sys/devices/system/cpu/cpu0/uevent
+if command -v curl >/dev/null && [ -w $report ]; then
+	start --dry-run --http "127.0.0.1:$port" --poll 0
+	until_printed "with nothing to poll" 30 'available: "11"'
+	reported() { curl -sf "http://127.0.0.1:$port/metrics" | grep -q '^nrtd_dirty_marks_total{cause="hardware"} [1-9]'; }
+	echo change >$report
+	check "a report makes it look again" wait_for reported
+	stop "after the report it ends" TERM
+else
+	echo "skipped: curl is not here, or a file below /sys cannot be written"
+fi
+
 # --- wrong usage
 usage() { # usage NAME TEXT FLAG...
 	name=$1

@@ -153,10 +153,9 @@ func (t *Test) policies(ctx context.Context) {
 	t.Step("it is deleted", t.gone(ctx, "spread"))
 }
 
-// cpu takes a CPU offline (0) or online (1). No file of the kubelet shows it: nrtd looks every 10 s.
+// cpu takes a CPU offline (0) or online (1). No file of the kubelet shows it, the kernel reports it.
 func (t *Test) cpu(id, online int) func() error {
 	return func() error {
-		t.Sampler.Change(func(*Settings) {})
 		return shell(fmt.Sprintf("echo %d >/sys/devices/system/cpu/cpu%d/online", online, id))
 	}
 }
