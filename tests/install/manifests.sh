@@ -17,6 +17,8 @@ passed=0
 failed=0
 trap '[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
+# shellcheck source=tests/install/chart.sh
+. tests/install/chart.sh
 
 skip() {
 	echo "skipped: $*"
@@ -56,9 +58,9 @@ prepare() {
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1
 	export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
-	# Prometheus Operator's definition of PodMonitor, as it ships it.
+	# Prometheus Operator's definitions, as it ships them.
 	answer=$(go mod download -json $operator 2>&1) || skip "$operator cannot be had here: $(printf '%s\n' "$answer" | tail -n 1)"
-	pod_monitor=$(jq -r .Dir <<<"$answer")/example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml
+	definitions=$(jq -r .Dir <<<"$answer")/example/prometheus-operator-crd
 	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a -manifests "" -scheduler "" -agent other/agent >"$work/start" 2>&1 ||
 		{ cat "$work/start" && exit 1; }
 }
@@ -102,48 +104,6 @@ same_crd() {
 		jq -S "$objects"' | select(.kind == "CustomResourceDefinition") | .spec' "$work/stored.json" | diff "$work/base.json" -
 }
 
-# to_json FILE: values as JSON, by a chart whose only template prints them
-to_json() {
-	mkdir -p "$work/print/templates"
-	printf 'apiVersion: v2\nname: print\nversion: 0.0.1\n' >"$work/print/Chart.yaml"
-	# shellcheck disable=SC2016 # helm's template
-	printf 'values: {{ omit .Values "global" | toJson }}\n' >"$work/print/templates/values.yaml"
-	"$helm" template print "$work/print" -f "$1" | sed -n 's/^values: //p'
-}
-# leaves: the paths of the values, as lists in JSON: groups whose members are all named in the schema are gone into
-leaves() {
-	jq -c '.properties | del(.global) | to_entries[] | .key as $key
-		| if .value.properties and (.value.required | not) then .value.properties | keys[] | [$key, .] else [$key] end' $chart/values.schema.json
-}
-# one WHAT PATH: without this value in the file, something else is rendered, and the value itself is to be seen
-changes() {
-	jq -c --argjson path "$2" 'delpaths([$path])' "$work/$1.json" >"$work/without.json" &&
-		render -f "$work/without.json" >"$work/without.yaml" && ! cmp -s "$work/$1.yaml" "$work/without.yaml" || return 1
-	jq -r --argjson path "$2" 'getpath($path) | .. | scalars | select(type != "boolean" and . != null and . != "")' "$work/$1.json" |
-		while read -r value; do
-			grep -qF -- "$value" "$work/$1.yaml" || { echo "'$value' is not rendered" && return 1; }
-		done
-}
-each_value() {
-	local path what name default
-	for what in all off; do
-		to_json tests/install/values-$what.yaml >"$work/$what.json"
-		render -f tests/install/values-$what.yaml >"$work/$what.yaml" || exit 1
-	done
-	to_json $chart/values.yaml >"$work/default.json"
-	while read -r path; do
-		name=$(jq -r 'join(".")' <<<"$path")
-		# shellcheck disable=SC2016 # jq's variable
-		default=$(jq --argjson path "$path" 'getpath($path[:-1]) | has($path[-1])' "$work/default.json")
-		[ "$default" = true ] || check "value $name is in values.yaml" false
-		what=all
-		jq -e --argjson path "$path" 'getpath($path) != null' "$work/all.json" >/dev/null || what=off
-		check "value $name ($what) changes what is rendered" changes $what "$path"
-	done < <(leaves)
-	[ "$(to_json $chart/values.yaml | jq -S '[paths | .[:2] | select(all(type == "string"))] | unique' | jq -c --slurpfile all <(leaves) \
-		'map(select(. as $p | $all | any(. as $leaf | $p[:($leaf | length)] == $leaf or $leaf[:($p | length)] == $p) | not))')" = "[]" ]
-	check "every default is in the schema" test $? -eq 0
-}
 # arguments FILE: of the rendered DaemonSet, one a line
 arguments() { takes -f "$1" && jq -r "$daemonset"' | .spec.template.spec.containers[0].args[]' "$work/stored.json"; }
 nrtd_takes_them() {
@@ -161,12 +121,6 @@ nrtd_takes_them() {
 	done
 	! grep "kind: NodeResourceTopology" "$work/published"
 }
-other_name() {
-	"$helm" template numa $chart -n elsewhere --kube-version 1.30 --set crd.create=false 2>/dev/null >"$work/other.yaml" &&
-		! grep -nE '^  name: (numa|nrtd-own-node)$' "$work/other.yaml" && grep -q '^  name: numa-nrtd$' "$work/other.yaml" &&
-		grep -q "system:serviceaccount:elsewhere:nrtd'" "$work/other.yaml"
-}
-
 # pod NAMESPACE: what the DaemonSet's controller would make there
 pod() {
 	jq --arg namespace "$1" "$daemonset"' | {apiVersion: "v1", kind: "Pod", metadata:
@@ -237,7 +191,7 @@ make_certificates() {
 }
 chart_scheduler() { # with the chart's configuration too
 	render -f tests/install/values-all.yaml >"$work/chart.yaml" && takes -f "$work/chart.yaml" &&
-		jq -r "$objects"' | select(.kind == "ConfigMap") | .data["config.yaml"]' "$work/stored.json" >"$work/config.yaml" &&
+		jq -r "$objects"' | select(.kind == "ConfigMap") | .data["config.yaml"] // empty' "$work/stored.json" >"$work/config.yaml" &&
 		grep -q 'percentageOfNodesToScore: 100' "$work/config.yaml" && scheduler_takes "$work/config.yaml"
 }
 # ask_extender [OPTION...]: the status of its answer about a pod
@@ -266,11 +220,6 @@ extender_runs() {
 	[ $status -eq 0 ] || cat "$work/extender.log"
 	return $status
 }
-monitored() {
-	takes_chart --set extender.enabled=true --set podMonitor.enabled=true && plain |
-		jq -e '[.[] | select(.kind == "PodMonitor")] | length == 2 and (map(.spec.podMetricsEndpoints[0] |
-			select(.scheme == "https" and .tlsConfig.serverName == "nrtd-extender.nrtd.svc")) | length == 1)'
-}
 misspelt() {
 	sed 's/nodeCacheCapable/nodeCacheCapabel/' $manifests/extender/own-scheduler.yaml >"$work/misspelt.yaml" &&
 		refused 'unknown field "extenders[0].nodeCacheCapabel"' scheduler_takes "$work/misspelt.yaml"
@@ -289,8 +238,10 @@ check "rbac-nodes.yaml, as a trial" takes -f $manifests/rbac-nodes.yaml
 check "numatopology.yaml, as a trial" takes -f $manifests/numatopology.yaml
 check "the chart makes the same objects" same_objects
 check "and the same definition" same_crd
-check "PodMonitor's definition" kubectl apply --server-side -f "$pod_monitor"
-kubectl wait --for condition=established --timeout 60s crd/podmonitors.monitoring.coreos.com >/dev/null
+for kind in podmonitors servicemonitors prometheusrules; do
+	check "Prometheus Operator's definition of $kind" kubectl apply --server-side -f "$definitions/monitoring.coreos.com_$kind.yaml"
+	kubectl wait --for condition=established --timeout 60s crd/$kind.monitoring.coreos.com >/dev/null
+done
 check "the extender: kubectl apply -k $manifests/extender, as a trial" takes -k $manifests/extender
 check "the second scheduler, as a trial" takes -k $manifests/extender/scheduler
 check "the chart makes the same objects of both" same_extender
@@ -300,12 +251,17 @@ check "kube-scheduler takes the second one's configuration" scheduler_takes $man
 check "and that for the cluster's own" scheduler_takes $manifests/extender/own-scheduler.yaml
 check "and the chart's" chart_scheduler
 check "but not a misspelt one" misspelt
+check "the schema refuses whatever it does not name" strict
 each_value
-check "the extender's metrics are asked for over HTTPS" monitored
+check "the extender's metrics are asked for over HTTPS" extender_monitored
+check "an agent's series are its Node's" agents_monitored
+check "the chart makes the same monitors and rules as $manifests/monitoring" same_monitoring
 check "the server takes the chart with every value changed" takes_chart -f tests/install/values-all.yaml
 check "and with all turned off" takes_chart -f tests/install/values-off.yaml
+check "and with the others" takes_chart -f tests/install/values-other.yaml
 check "nrtd takes the arguments that the chart gives it" nrtd_takes_them
 check "a release of another name" other_name
+check "names of one's own" own_names
 check "a misspelt value is refused" refused "imgae" render --set imgae.tag=1
 check "an interval that is none is refused" refused "intervals.poll" render --set intervals.poll=soon
 check "the namespace asks for level privileged" level
@@ -315,8 +271,10 @@ check "the DaemonSet's pod is admitted there" pod nrtd
 check "at level baseline it would not be" baseline
 kubectl delete namespace nrtd --wait=false >/dev/null
 check "helm install" helm_there install nrtd $chart -n tools --create-namespace --set crd.create=true --set podMonitor.enabled=true
+check "its notes name what is there" notes_hold 2
 check "it is there" installed
-check "helm upgrade" helm_there upgrade nrtd $chart -n tools -f tests/install/values-all.yaml
+check "helm upgrade" helm_there upgrade nrtd $chart -n tools -f tests/install/values-all.yaml --set crd.create=false
+check "its notes name the definition and the extender too" notes_hold 5
 check "the extender runs as the chart starts it, with its account's rights" extender_runs
 check "helm uninstall" helm_there uninstall nrtd -n tools
 check "nothing of it stays" gone

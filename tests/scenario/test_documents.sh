@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What the documents show is what nrtd prints: README's excerpt, the examples, the names in nrtd-object(7). README's commands
-# are the guide's, HACKING's example is in the source, and links lead somewhere. B names the build folder.
+# are the guide's, HACKING's example is in the source, the chart's README is made of its values, and links lead somewhere. B names
+# the build folder.
 set -u
 export LC_ALL=C
 nrtd=${B:-build}/nrtd
@@ -83,6 +84,10 @@ awk '/^```c/ {on = 1; next} /^```/ {on = 0} on' HACKING.md >"$dir/want"
 [ -s "$dir/want" ] || not_ok "HACKING has an example"
 grep -vxF -f "$source" "$dir/want" >"$dir/out"
 none "HACKING's example is in the source" "$dir/out"
+
+# --- the chart's README is made of its values
+packaging/helm/readme.sh >"$dir/got" 2>"$dir/err" || not_ok "every value of the chart is explained" "$dir/err"
+same "the chart's README is what packaging/helm/readme.sh makes" packaging/helm/nrtd/README.md "$dir/got"
 
 # --- links between files
 for file in README.md HACKING.md MIGRATING.md doc/*.md; do

@@ -1,14 +1,23 @@
 {{/* SPDX-License-Identifier: Apache-2.0 */}}
+{{- define "nrtd.app" -}}
+{{ .Values.nameOverride | default "nrtd" }}
+{{- end }}
 {{- /* The name of every object but the service account: the release's, made recognisable where it is not. */}}
 {{- define "nrtd.name" -}}
-{{ if contains "nrtd" .Release.Name }}{{ .Release.Name }}{{ else }}{{ printf "%s-nrtd" .Release.Name | trunc 53 }}{{ end }}
+{{ $app := include "nrtd.app" . -}}
+{{ if .Values.fullnameOverride }}{{ .Values.fullnameOverride }}
+{{- else if contains $app .Release.Name }}{{ .Release.Name }}
+{{- else }}{{ printf "%s-%s" .Release.Name $app | trunc 53 | trimSuffix "-" }}{{ end }}
 {{- end }}
 {{- define "nrtd.selector" -}}
-app.kubernetes.io/name: nrtd
+app.kubernetes.io/name: {{ include "nrtd.app" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- define "nrtd.labels" -}}
 {{ include "nrtd.selector" . }}
+{{ include "nrtd.labels.common" . }}
+{{- end }}
+{{- define "nrtd.labels.common" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
@@ -17,17 +26,18 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 {{- end }}
 {{- define "nrtd.extender.selector" -}}
-app.kubernetes.io/name: nrtd-extender
+app.kubernetes.io/name: {{ include "nrtd.app" . }}-extender
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
-{{- /* The chart's labels with another name. */}}
 {{- define "nrtd.extender.labels" -}}
-{{ include "nrtd.labels" . | replace "app.kubernetes.io/name: nrtd\n" "app.kubernetes.io/name: nrtd-extender\n" }}
+{{ include "nrtd.extender.selector" . }}
+{{ include "nrtd.labels.common" . }}
 {{- end }}
 {{- define "nrtd.scheduler.selector" -}}
 app.kubernetes.io/name: {{ .Values.numaAware.name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- define "nrtd.scheduler.labels" -}}
-{{ include "nrtd.labels" . | replace "app.kubernetes.io/name: nrtd\n" (printf "app.kubernetes.io/name: %s\n" .Values.numaAware.name) }}
+{{ include "nrtd.scheduler.selector" . }}
+{{ include "nrtd.labels.common" . }}
 {{- end }}

@@ -1,0 +1,112 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# What manifests.sh asks of the chart's values: each is in values.yaml and in the schema, and changes what is rendered. The
+# values that differ from the default are in values-all.yaml; values-off.yaml and values-other.yaml have those that would hide
+# others there. Sourced.
+# shellcheck disable=SC2154 # manifests.sh has helm, chart, manifests, work and objects
+
+# to_json FILE: values as JSON, by a chart whose only template prints them
+to_json() {
+	mkdir -p "$work/print/templates"
+	printf 'apiVersion: v2\nname: print\nversion: 0.0.1\n' >"$work/print/Chart.yaml"
+	# shellcheck disable=SC2016 # helm's template
+	printf 'values: {{ omit .Values "global" | toJson }}\n' >"$work/print/templates/values.yaml"
+	"$helm" template print "$work/print" -f "$1" | sed -n 's/^values: //p'
+}
+# leaves: the paths of the values, as lists in JSON: groups whose members are all named in the schema are gone into
+leaves() {
+	jq -c 'def leaves($path): .properties | to_entries[] | ($path + [.key]) as $key
+		| .value | if .properties and (.required | not) then leaves($key) else $key end;
+		del(.properties.global) | leaves([])' "$chart"/values.schema.json
+}
+# strict: each object of the schema says what else it may have; the chart's own have nothing
+strict() {
+	jq -e '[paths(type == "object" and ((.type | type) == "string" and .type == "object" or has("properties")) and
+		(has("additionalProperties") | not))] - [["properties", "global"]] == []' "$chart"/values.schema.json &&
+		jq -e '[.. | objects | select(has("properties") and (.properties | type) == "object" and .type == "object")
+			| .additionalProperties] | length > 20 and all(. == false)' "$chart"/values.schema.json
+}
+# one WHAT PATH: without this value in the file, something else is rendered, and the value itself is to be seen
+changes() {
+	jq -c --argjson path "$2" 'delpaths([$path])' "$work/$1.json" >"$work/without.json" &&
+		render -f "$work/without.json" >"$work/without.yaml" && ! cmp -s "$work/$1.yaml" "$work/without.yaml" || return 1
+	jq -r --argjson path "$2" 'getpath($path) | .. | scalars | select(type != "boolean" and . != null and . != "")' "$work/$1.json" |
+		while read -r value; do
+			grep -qF -- "$value" "$work/$1.yaml" || { echo "'$value' is not rendered" && return 1; }
+		done
+}
+each_value() {
+	local path what name set
+	for what in all off other; do
+		to_json tests/install/values-$what.yaml >"$work/$what.json"
+		render -f tests/install/values-$what.yaml >"$work/$what.yaml" || exit 1
+	done
+	to_json "$chart"/values.yaml >"$work/default.json"
+	while read -r path; do
+		name=$(jq -r 'join(".")' <<<"$path")
+		# shellcheck disable=SC2016 # jq's variable
+		jq -e --argjson path "$path" 'getpath($path[:-1]) | has($path[-1])' "$work/default.json" >/dev/null ||
+			check "value $name is in values.yaml" false
+		what=
+		for set in all off other; do
+			# shellcheck disable=SC2016 # jq's variable
+			! jq -e --argjson path "$path" 'getpath($path[:-1]) | type == "object" and has($path[-1])' "$work/$set.json" >/dev/null || what=${what:-$set}
+		done
+		check "value $name (${what:-in no values-*.yaml of tests/install}) changes what is rendered" changes "$what" "$path"
+	done < <(leaves)
+	jq -c 'paths(type != "object" or length == 0) | . as $p | $p[:($p | map(type == "number") | index(true) // length)]' "$work/default.json" |
+		jq -s -e --slurpfile all <(leaves) 'length > 80 and (map(. as $p | select($all | any(. as $leaf | $p[:($leaf | length)] == $leaf) | not)) == [])' >/dev/null
+	check "every default is in the schema" test $? -eq 0
+}
+other_name() {
+	"$helm" template numa "$chart" -n elsewhere --kube-version 1.30 --set crd.create=false 2>/dev/null >"$work/other.yaml" &&
+		! grep -nE '^  name: (numa|nrtd-own-node)$' "$work/other.yaml" && grep -q '^  name: numa-nrtd$' "$work/other.yaml" &&
+		grep -q "system:serviceaccount:elsewhere:nrtd'" "$work/other.yaml"
+}
+# own_names: with both overrides nothing has the chart's name, and what selects finds: pods, and Services for monitors
+own_names() {
+	takes_chart -f tests/install/values-other.yaml --set extender.enabled=true --set serviceMonitor.enabled=true --set podMonitor.enabled=true &&
+		jq -e "[$objects"' | select(.metadata.name | startswith("host-numa") | not) | .kind + " " + .metadata.name] == ["ServiceAccount nrtd"]' \
+			"$work/stored.json" &&
+		jq -e "[$objects]"' as $all | [$all[] | .spec.template.metadata.labels // empty] as $pods
+			| [$all[] | select(.kind == "Service") | .metadata.labels] as $services
+			| [$all[] | {of: (if .kind == "ServiceMonitor" then $services elif .kind == "DaemonSet" or .kind == "Deployment"
+				then [.spec.template.metadata.labels] else $pods end), selector: (if .kind == "Service" then .spec.selector
+				else .spec.selector.matchLabels // .spec.podSelector.matchLabels // empty end)}]
+			| length >= 9 and all(. as $one | [.of[] | select(. as $labels
+				| $one.selector | to_entries | all($labels[.key] == .value))] | length == 1)' "$work/stored.json"
+}
+extender_monitored() {
+	takes_chart --set extender.enabled=true --set podMonitor.enabled=true --set serviceMonitor.enabled=true && plain |
+		jq -e '[.[] | select(.kind == "PodMonitor" or .kind == "ServiceMonitor")] | length == 4 and (map(.spec
+			| (.podMetricsEndpoints // .endpoints)[0]
+			| select(.scheme == "https" and .tlsConfig.serverName == "nrtd-extender.nrtd.svc")) | length == 2)'
+}
+agents_monitored() {
+	takes_chart --set podMonitor.enabled=true --set serviceMonitor.enabled=true && plain |
+		jq -e '[.[] | select(.kind == "PodMonitor" or .kind == "ServiceMonitor") | .spec | (.podMetricsEndpoints // .endpoints)[0].relabelings
+			| [.[] | select(.sourceLabels == ["__meta_kubernetes_pod_node_name"]) | .targetLabel] == ["node", "instance"]
+				and any(.action == "labeldrop" and .regex == "pod")] == [true, true]'
+}
+# The chart's rules and monitors are those of the kustomization.
+same_monitoring() {
+	local filter='map(select(.kind == "PodMonitor" or .kind == "PrometheusRule") | del(.metadata.labels))'
+	takes -k "$manifests"/monitoring && plain | jq -S "$filter" >"$work/base.json" &&
+		takes_chart --set prometheusRule.enabled=true --set podMonitor.enabled=true --set extender.enabled=true &&
+		plain | jq -S "$filter" >"$work/chart.json" && [ "$(jq length "$work/base.json")" -eq 3 ] && diff "$work/base.json" "$work/chart.json"
+}
+# notes_hold COUNT: the commands of the release's notes about its objects find them, so many at least
+notes_hold() {
+	local command found=0
+	helm_there get notes nrtd -n tools >"$work/notes" || return 1
+	while read -r _ command; do
+		case $command in
+		"get secret "*) continue ;; # somebody else makes them
+		logs*) command=${command/logs/get} ;;
+		esac
+		# shellcheck disable=SC2086 # words
+		kubectl $command </dev/null || return 1
+		found=$((found + 1))
+	done < <(grep '^    kubectl ' "$work/notes")
+	[ "$found" -gt "$1" ]
+}
