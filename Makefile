@@ -89,7 +89,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
 .DEFAULT_GOAL := all
-.PHONY: all run test deb units check check-unit bench coverage lint map install dist clean help
+.PHONY: all run test deb units check check-unit bench coverage lint map chart install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -118,6 +118,9 @@ map:
 deb:
 	@packaging/install-deps.sh deb
 	@packaging/make-deb.sh build/deb
+
+chart:
+	@packaging/make-chart.sh build/chart
 
 help:
 	@sed -n 's/^##//p' Makefile
@@ -150,6 +153,7 @@ help:
 ## make mutate     programs that are wrong on purpose, which the tests have to notice (MUTANTS=200 PART=scoring: random ones)
 ## make install    into DESTDIR/PREFIX (default /usr/local)
 ## make deb        the Debian package, into build/deb, checked by lintian
+## make chart    the Helm chart as an archive, into build/chart (needs helm or Go)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
 ## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|promtool|deb|install|vm|node|container|manifests: install what a build, the tests, the
+# install-deps.sh build|test|lint|promtool|registry|deb|install|vm|node|container|manifests: install what a build, the tests, the
 # checks, the Debian package, its test, the virtual machines or the tests of the container image and the manifests need
 # and this machine does not have.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
@@ -38,11 +38,13 @@ deb)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
-promtool) commands="$commands promtool=prometheus" ;; # a word of its own: with it comes a server
+# words of their own: with them come servers
+promtool) commands="$commands promtool=prometheus" ;;
+registry) commands="$commands docker-registry=docker-registry" ;;
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|test|lint|promtool|deb|install|vm|node|container|manifests" >&2
+	echo "usage: $0 build|test|lint|promtool|registry|deb|install|vm|node|container|manifests" >&2
 	exit 2
 	;;
 esac

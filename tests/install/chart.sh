@@ -3,7 +3,7 @@
 # What manifests.sh asks of the chart's values: each is in values.yaml and in the schema, and changes what is rendered. The
 # values that differ from the default are in values-all.yaml; values-off.yaml and values-other.yaml have those that would hide
 # others there. Sourced.
-# shellcheck disable=SC2154 # manifests.sh has helm, chart, manifests, work and objects
+# shellcheck disable=SC2034,SC2154 # manifests.sh stops the registry, and has helm, chart, manifests, work and objects
 
 # to_json FILE: values as JSON, by a chart whose only template prints them
 to_json() {
@@ -94,6 +94,25 @@ same_monitoring() {
 	takes -k "$manifests"/monitoring && plain | jq -S "$filter" >"$work/base.json" &&
 		takes_chart --set prometheusRule.enabled=true --set podMonitor.enabled=true --set extender.enabled=true &&
 		plain | jq -S "$filter" >"$work/chart.json" && [ "$(jq length "$work/base.json")" -eq 3 ] && diff "$work/base.json" "$work/chart.json"
+}
+# packed: what `make chart` packs makes what the folder makes, and has the manual of its values
+packed() {
+	HELM=$helm make -s chart && archive=$(echo build/chart/nrtd-*.tgz) && tar -xzO -f "$archive" nrtd/README.md | diff - "$chart/README.md" &&
+		"$helm" template nrtd "$archive" -n nrtd --kube-version 1.30 -f tests/install/values-all.yaml | diff - "$work/all.yaml"
+}
+# pushed: as it is when it comes back from a registry
+pushed() {
+	local port=5055 made
+	archive=$(echo build/chart/nrtd-*.tgz)
+	printf 'version: 0.1\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "127.0.0.1:%d"}\n' "$work/registry" $port >"$work/registry.yaml"
+	docker-registry serve "$work/registry.yaml" 2>"$work/registry.log" &
+	registry_PID=$!
+	for _ in $(seq 300); do
+		curl -sf "http://127.0.0.1:$port/v2/" && break
+		sleep 0.1
+	done
+	"$helm" push "$archive" "oci://127.0.0.1:$port/charts" --plain-http &&
+		"$helm" pull "oci://127.0.0.1:$port/charts/nrtd" --plain-http -d "$work" && made=$work/$(basename "$archive") && cmp "$archive" "$made"
 }
 # notes_hold COUNT: the commands of the release's notes about its objects find them, so many at least
 notes_hold() {

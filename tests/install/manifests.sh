@@ -15,7 +15,7 @@ operator=github.com/prometheus-operator/prometheus-operator@v0.85.0
 work=$(mktemp -d)
 passed=0
 failed=0
-trap '[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
+trap '[ -z "${registry_PID:-}" ] || kill "$registry_PID"; [ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 # shellcheck source=tests/install/chart.sh
 . tests/install/chart.sh
@@ -50,10 +50,8 @@ prepare() {
 	local answer status=0
 	answer=$(packaging/install-deps.sh manifests 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
 	tests/upstream/build.sh controlplane kubectl scheduler || status=$?
-	helm=${HELM:-$(command -v helm)}
-	if [ $status -eq 0 ] && [ -z "$helm" ]; then
-		helm=$programs/helm
-		tests/upstream/build_module.sh helm tool || status=$?
+	if [ $status -eq 0 ]; then
+		helm=$(tests/upstream/helm.sh) || { status=$? && echo "$helm"; }
 	fi
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1
@@ -262,6 +260,12 @@ check "and with the others" takes_chart -f tests/install/values-other.yaml
 check "nrtd takes the arguments that the chart gives it" nrtd_takes_them
 check "a release of another name" other_name
 check "names of one's own" own_names
+check "make chart" packed
+if command -v docker-registry >/dev/null; then
+	check "helm push and pull, by a registry" pushed
+else
+	echo "skipped: helm push: no docker-registry here (packaging/install-deps.sh registry)"
+fi
 check "a misspelt value is refused" refused "imgae" render --set imgae.tag=1
 check "an interval that is none is refused" refused "intervals.poll" render --set intervals.poll=soon
 check "the namespace asks for level privileged" level
