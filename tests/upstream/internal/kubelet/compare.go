@@ -332,7 +332,7 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	}
 	if !want.Admitted {
 		// The first of several reasons counts, and devices come first.
-		if !sameReason(want.Reason, got.Rejection, lack.surely) && len(got.Unchecked) == 0 {
+		if !sameReason(want.Reason, got.Rejection, lack) && len(got.Unchecked) == 0 {
 			return []string{fmt.Sprintf("kubelet rejects by %s (%s), nrtd by %q (%s)", want.Reason, want.Message, got.Rejection, got.Reason)}, want.Admitted, nil
 		}
 		return nil, want.Admitted, nil
@@ -343,8 +343,9 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 // sameReason compares reasons. The kubelet looks at CPUs, then memory, then the other resources in no order: of those
 // that lack, each is as good. nrtd names no reason where it knows that the node is short, but not whether the managers,
 // who are asked first, refuse the pod too.
-func sameReason(want, got string, short map[string]bool) bool {
-	if want == got || (got == "" && len(short) > 0) {
+func sameReason(want, got string, lack lack) bool {
+	short := lack.surely
+	if want == got || (got == "" && len(lack.maybe) > 0) {
 		return true
 	}
 	wanted, isShort := strings.CutPrefix(want, "OutOf")

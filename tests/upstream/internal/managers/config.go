@@ -32,8 +32,14 @@ func FeatureGates() map[string]bool {
 }
 
 // LoadConfig reads a KubeletConfiguration as the kubelet does: decoded strictly, defaulted and validated. Its feature
-// gates become those of this process, in place of those of the configuration before.
-func LoadConfig(path string) (*kubeletconfig.KubeletConfiguration, error) {
+// gates become those of this process, in place of those of the configuration before. At a gate that it does not know the
+// kubelet's code panics, and the kubelet ends; that is an error here.
+func LoadConfig(path string) (ret *kubeletconfig.KubeletConfiguration, err error) {
+	defer func() {
+		if said := recover(); said != nil {
+			err = fmt.Errorf("%s: %v", path, said)
+		}
+	}()
 	loader, err := configfiles.NewFsLoader(&utilfs.DefaultFs{}, path)
 	if err != nil {
 		return nil, err

@@ -354,7 +354,8 @@ func (m *Managers) takeFrom(list *[]*v1.Pod, name string) (taken *v1.Pod) {
 // its greediest container holds: the others may be init containers, whose requests the kubelet may not add.
 func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 	for _, pod := range m.activePods() {
-		cpus := m.podCPUs(pod.UID)
+		whole := m.heldAsWhole(pod.UID, name)
+		cpus := cpuset.New()
 		ids := sets.New[string]() // the containers after an init container may have its devices
 		var sum, greediest int64
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -377,13 +378,23 @@ func (m *Managers) Held(name v1.ResourceName) (most, least int64) {
 			}
 			greediest = max(greediest, own)
 		}
-		if name == v1.ResourceCPU {
-			greediest = max(greediest, int64(m.podCPUs(pod.UID).Size()))
-		}
-		most += sum + int64(cpus.Size()) + int64(ids.Len())
-		least += greediest
+		most += max(whole, sum+int64(cpus.Size())+int64(ids.Len()))
+		least += max(whole, greediest)
 	}
 	return most, least
+}
+
+// heldAsWhole is what the managers gave to a pod with amounts of its own. What its containers have is in it.
+func (m *Managers) heldAsWhole(uid types.UID, name v1.ResourceName) (sum int64) {
+	if name == v1.ResourceCPU {
+		return int64(m.podCPUs(uid).Size())
+	}
+	for _, block := range m.podMemory(uid) {
+		if block.Type == name {
+			sum += int64(block.Size)
+		}
+	}
+	return sum
 }
 
 // Exclusive is the CPUs that pods hold. wrong tells whether two pods hold the same one, or one holds a CPU that is

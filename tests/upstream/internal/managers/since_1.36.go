@@ -16,10 +16,14 @@ func (m *Managers) setAllocated(uid types.UID, info allocationstate.PodResourceI
 	return m.admitted.SetPodResourceInfo(klog.Background(), uid, info)
 }
 
-// podCPUs are what the managers gave to a pod as a whole; its containers' are among them.
+// podCPUs and podMemory are what the managers gave to a pod as a whole; its containers' are among them.
 func (m *Managers) podCPUs(uid types.UID) cpuset.CPUSet {
 	cpus, _ := m.cpus.State().GetPodCPUSet(string(uid))
 	return cpus
+}
+
+func (m *Managers) podMemory(uid types.UID) []memorystate.Block {
+	return m.memory.State().GetPodMemoryBlocks(string(uid))
 }
 
 func (m *Managers) copyPodMemory(to memorystate.State) {

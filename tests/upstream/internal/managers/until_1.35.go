@@ -15,7 +15,9 @@ func (m *Managers) setAllocated(uid types.UID, info allocationstate.PodResourceI
 	return m.admitted.SetPodResourceInfo(uid, info)
 }
 
-// podCPUs and copyPodMemory are of pods with amounts of their own, which managers place from 1.36 on.
+// podCPUs, podMemory and copyPodMemory are of pods with amounts of their own, which managers place from 1.36 on.
 func (m *Managers) podCPUs(types.UID) cpuset.CPUSet { return cpuset.New() }
+
+func (m *Managers) podMemory(types.UID) []memorystate.Block { return nil }
 
 func (m *Managers) copyPodMemory(memorystate.State) {}
