@@ -134,6 +134,7 @@ help:
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make image-test  build the container image and run it as the DaemonSet's pod says, by runc (root; needs Go)
 ## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)
+## make monitoring-test  every query of the rules and the dashboard on a real Prometheus that scrapes agents (needs Go; two minutes)
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
@@ -232,6 +233,7 @@ install: all
 	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
 	for d in crd extender extender/scheduler monitoring; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
+	install -m 644 packaging/kubernetes/monitoring/dashboard.json $(DESTDIR)$(MANIFESTDIR)/monitoring/
 	$(B)/nrtd completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(B)/nrtd completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 	$(B)/nrtd completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish

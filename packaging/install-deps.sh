@@ -39,7 +39,7 @@ deb)
 	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
 # words of their own: with them come servers
-promtool) commands="$commands promtool=prometheus" ;;
+promtool) commands="$commands promtool=prometheus prometheus=prometheus jq=jq curl=curl openssl=openssl" ;;
 registry) commands="$commands docker-registry=docker-registry" ;;
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;

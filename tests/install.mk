@@ -23,3 +23,10 @@ install-test:
 .PHONY: node-test
 node-test:
 	@tests/node/run.sh
+
+# ---- rules and dashboard over a real Prometheus that scrapes agents and an extender (tests/monitoring)
+.PHONY: monitoring-test
+monitoring-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory $(B)/nrtd
+	@B=$(B) tests/monitoring/run.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make.sh [FOLDER]: write what is made from rules.yaml into FOLDER, default packaging/kubernetes/monitoring: the rules as an
-# object for Prometheus Operator. The chart's files/ has links to the rules.
+# make.sh [FOLDER]: write what is made from rules.yaml and dashboard.table into FOLDER, default packaging/kubernetes/monitoring:
+# the rules as an object for Prometheus Operator, and the Grafana dashboard. The files/ of the chart are links. Needs jq.
 set -eu
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,3 +19,5 @@ out=${1:-$here/../kubernetes/monitoring}
 	END
 	sed -n '/^groups:/,$p' "$here/rules.yaml" | sed '/^ *#/d; s/^./  &/'
 } >"$out/prometheusrule.yaml"
+
+jq -Rn -f "$here/dashboard.jq" "$here/dashboard.table" >"$out/dashboard.json"

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # packaging/monitoring: the rules are right by promtool, every alert has a case where it fires and one where it does not and a
-# section of doc/monitoring.md, and what is made from the rules is as it would be made now. What a real
-# Prometheus makes of them is in tests/monitoring.
+# section of doc/monitoring.md, the dashboard is one, and what is made from others is as it would be made now. What a real
+# Prometheus answers to their queries is in tests/monitoring.
+# shellcheck disable=SC2016 # jq's and Grafana's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 export LC_ALL=C
@@ -43,12 +44,39 @@ sed -n 's/^ *- record: //p' $rules | while read -r record; do
 done >"$dir/out"
 none "every total has a case" "$dir/out"
 
+# --- the dashboard
+if ! command -v jq >/dev/null; then
+	echo "skipped: jq is not here"
+	exit $failed
+fi
+board=packaging/kubernetes/monitoring/dashboard.json
+has() { # NAME EXPRESSION: it is true of the dashboard
+	check "dashboard: $1" sh -c "jq -e '$2' $board >'$dir/out' 2>'$dir/err'"
+}
+has "what it is" '(.uid | test("^[a-z]+$")) and .title != "" and .schemaVersion >= 36 and .time.from and (.templating.list | map(.name)) == ["datasource", "node"]'
+has "panels have ids of their own" '[.panels[].id] | length > 20 and length == (unique | length) and all(.[]; type == "number" and . > 0)'
+has "panels have a type, a title and a place" 'all(.panels[]; (.type | IN("row", "stat", "timeseries")) and (.title | length > 0) and .gridPos.w > 0 and
+	.gridPos.h > 0 and .gridPos.x >= 0 and .gridPos.x + .gridPos.w <= 24)'
+has "no panel lies on another" '[.panels[] | .gridPos] as $g | [range($g | length) as $i | range($i) as $j | [$g[$i], $g[$j]]] |
+	all(.[]; .[0].x >= .[1].x + .[1].w or .[1].x >= .[0].x + .[0].w or .[0].y >= .[1].y + .[1].h or .[1].y >= .[0].y + .[0].h)'
+has "panels have a unit, a data source and queries" 'all(.panels[] | select(.type != "row"); .fieldConfig.defaults.unit and
+	.datasource.uid == "${datasource}" and (.targets | length > 0 and length == (map(.refId) | unique | length)) and
+	all(.targets[]; .datasource.uid == "${datasource}" and (.expr | length > 0)))'
+has "its variables are those that queries use" '[.. | .expr? // empty | scan("[$][a-zA-Z_]+")] | unique == ["$__rate_interval", "$node"]'
+has "graphs with several queries name their lines" 'all(.panels[] | select((.targets // []) | length > 1).targets[]; .legendFormat != "")'
+if command -v promtool >/dev/null; then
+	jq '{groups: [{name: "panels", rules: [.panels[].targets[]?.expr | gsub("\\$node"; "n") | gsub("\\$__rate_interval"; "1m")] |
+		to_entries | map({record: "panel:\(.key)", expr: .value})}]}' $board >"$dir/panels.json"
+	check "every query is PromQL" sh -c "promtool check rules '$dir/panels.json' >'$dir/out' 2>'$dir/err'"
+fi
+
 mkdir "$dir/made"
 packaging/monitoring/make.sh "$dir/made"
 for made in "$dir"/made/*; do
 	check "$(basename "$made") is as make.sh makes it" sh -c "diff '$made' packaging/kubernetes/monitoring/ >'$dir/out'"
 done
 check "the chart has the same rules" cmp packaging/helm/nrtd/files/rules.yaml $rules
+check "and the same dashboard" cmp packaging/helm/nrtd/files/dashboard.json $board
 # Prometheus Operator's object says the same as the file.
 if command -v promtool >/dev/null; then
 	sed -n '/^spec:/,$p' packaging/kubernetes/monitoring/prometheusrule.yaml | sed '1d; s/^  //' >"$dir/object.yaml"
