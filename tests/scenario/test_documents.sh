@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the documents show is what nrtd prints: README's excerpt, the examples, the names in nrtd-object(7). README's commands
-# are the guide's, HACKING's example is in the source, the chart's README is made of its values, and links lead somewhere. B names
-# the build folder.
+# What the documents show is what nrtd prints: README's excerpt, the examples, the names in nrtd-object(7), the variables in
+# packaging/nrtd.default. README's commands are the guide's, HACKING's example is in the source, the chart's README is made of
+# its values, and links lead somewhere. B names the build folder.
 set -u
 export LC_ALL=C
 nrtd=${B:-build}/nrtd
@@ -84,6 +84,16 @@ awk '/^```c/ {on = 1; next} /^```/ {on = 0} on' HACKING.md >"$dir/want"
 [ -s "$dir/want" ] || not_ok "HACKING has an example"
 grep -vxF -f "$source" "$dir/want" >"$dir/out"
 none "HACKING's example is in the source" "$dir/out"
+
+# --- /etc/default/nrtd has the variable of each flag of nrtd run, with its default, and no other
+"$nrtd" run --help >"$dir/help"
+sed -nE 's/.*\{(NRTD_[A-Z0-9_]+)\}$/\1/p' "$dir/help" | sort >"$dir/want"
+[ "$(wc -l <"$dir/want")" -ge 40 ] || not_ok "nrtd run has variables" "$dir/help"
+sed -nE 's/^#?(NRTD_[A-Z0-9_]+)=.*/\1/p' packaging/nrtd.default | sort -u >"$dir/got"
+same "/etc/default/nrtd has every variable" "$dir/got" "$dir/want"
+sed -nE 's/.*\(default ([^)]+)\) \{(NRTD_[A-Z0-9_]+)\}$/#\2=\1/p' "$dir/help" >"$dir/defaults"
+grep -vxF -f packaging/nrtd.default "$dir/defaults" >"$dir/out"
+none "and every default" "$dir/out"
 
 # --- the chart's README is made of its values
 packaging/helm/readme.sh >"$dir/got" 2>"$dir/err" || not_ok "every value of the chart is explained" "$dir/err"
