@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A dashboard and the data of its queries ($data: a panel's id and series for each query; $start, $end) as an SVG document.
+# A dashboard and the data of its queries ($data: a panel's id and series for each query; $from, $until) as an SVG document.
 def colours: ["#7eb26d", "#eab839", "#6ed0e0", "#ef843c", "#e24d42", "#5195ce", "#ba43a9", "#9aa5b1", "#508642", "#cca300"];
 def cell: 50;
 def line: 30;
@@ -17,20 +17,19 @@ def text($x; $y; $class): "<text x=\"\($x)\" y=\"\($y)\" class=\"\($class)\">\(@
 
 # A round number that is not below any value.
 def top: ([.[].values[][1]] | max // 0) as $max
-	| if $max <= 0 then 1 else pow(10; $max | log10 | floor) as $p | [1, 2, 2.5, 5, 10] | map(. * $p) | map(select(. >= $max))[0] end;
+	| if $max <= 0 then 1 else pow(10; $max | log10 | floor) as $p | [1, 1.5, 2, 3, 4, 5, 6, 8, 10] | map(. * $p) | map(select(. >= $max))[0] end;
 def graph($x; $y; $w; $h; $unit):
-	top as $top | ($h - 62) as $high | ($y + 28) as $above | ($x + 62) as $left | ($w - 74) as $wide
+	top as $top | ($h - 72) as $high | ($y + 38) as $above | ($x + 62) as $left | ($w - 74) as $wide
 	| ([0, 0.5, 1][] | ($above + $high * (1 - .)) as $at
 		| "<line x1=\"\($left)\" y1=\"\($at)\" x2=\"\($left + $wide)\" y2=\"\($at)\" class=\"grid\"/>", (. * $top | amount($unit) | text($left - 6; $at + 4; "axis"))),
 	(to_entries[:8][] | colours[.key] as $colour
 		| "<polyline fill=\"none\" stroke-width=\"1.5\" stroke=\"\($colour)\" points=\"\([.value.values[]
-			| "\($left + $wide * (.[0] - $start) / ($end - $start) | round_to(1)),\($above + $high * (1 - .[1] / $top) | round_to(1))"] | join(" "))\"/>"),
-	(reduce to_entries[:8][] as $s ({x: $left - 40, out: []};
-		($s.value.name | .[:26]) as $name
-		| if .x + 16 + 6.3 * ($name | length) > $x + $w then . else
-			.out += ["<rect x=\"\(.x)\" y=\"\($y + $h - 20)\" width=\"10\" height=\"3\" fill=\"\(colours[$s.key])\"/>", ($name | text(0; 0; "legend"))
-				| sub("x=\"0\" y=\"0\""; "AT")] | .at += [.x + 14] | .x += 24 + 6.3 * ($name | length) end)
-		| .at as $at | .out | to_entries[] | if .key % 2 == 0 then .value else .key as $k | .value | sub("AT"; "x=\"\($at[($k - 1) / 2])\" y=\"\($y + $h - 14)\"") end);
+			| "\($left + $wide * (.[0] - $from) / ($until - $from) | round_to(1)),\($above + $high * (1 - .[1] / $top) | round_to(1))"] | join(" "))\"/>"),
+	(reduce to_entries[:8][] as $s ({x: ($left - 40), shown: []};
+		($s.value.name | .[:26]) as $name | (24 + 6.3 * ($name | length)) as $long
+		| if .x + $long > $x + $w or $name == "" then . else .shown += [{at: .x, $name, colour: colours[$s.key]}] | .x += $long end)
+	| .shown[] | "<rect x=\"\(.at)\" y=\"\($y + $h - 18)\" width=\"10\" height=\"3\" fill=\"\(.colour)\"/>",
+		(.at as $at | .name | text($at + 14; $y + $h - 13; "legend")));
 
 [.panels[] | .gridPos as $g | .id as $id
 	| ($g.x * cell + 4) as $x | ($g.y * line + 4) as $y | ($g.w * cell - 8) as $w | ($g.h * line - 8) as $h

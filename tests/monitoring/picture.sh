@@ -17,4 +17,4 @@ while IFS=$tab read -r id query; do
 		jq --argjson id "$id" --arg legend "$legend" '{id: $id, series: [.data.result[] | .metric as $m | {values: [.values[] | select(.[1] != "NaN" and .[1] != "+Inf")
 			| [.[0], (.[1] | tonumber)]], name: ($legend | gsub("{{(?<label>[a-z_]+)}}"; $m[.label] // ""))}]}'
 done <"$work/queries" >"$work/data"
-jq -r --argjson start $((end - $2)) --argjson end "$end" --slurpfile data "$work/data" -f "$(dirname "$0")/picture.jq" "$3"
+jq -r --argjson from $((end - $2)) --argjson until "$end" --slurpfile data "$work/data" -f "$(dirname "$0")/picture.jq" "$3"
