@@ -16,10 +16,10 @@ def amount($unit):
 def text($x; $y; $class): "<text x=\"\($x)\" y=\"\($y)\" class=\"\($class)\">\(@html)</text>";
 
 # A round number that is not below any value.
-def top: ([.[].values[][1]] | max // 0) as $max
-	| if $max <= 0 then 1 else pow(10; $max | log10 | floor) as $p | [1, 1.5, 2, 3, 4, 5, 6, 8, 10] | map(. * $p) | map(select(. >= $max))[0] end;
+def top($unit): ([.[].values[][1]] | max // 0) as $max
+	| if $max <= 0 then 1 elif $unit == "bytes" then pow(2; $max | log2 | ceil) else pow(10; $max | log10 | floor) as $p | [1, 1.5, 2, 3, 4, 5, 6, 8, 10] | map(. * $p) | map(select(. >= $max))[0] end;
 def graph($x; $y; $w; $h; $unit):
-	top as $top | ($h - 72) as $high | ($y + 38) as $above | ($x + 62) as $left | ($w - 74) as $wide
+	top($unit) as $top | ($h - 72) as $high | ($y + 38) as $above | ($x + 62) as $left | ($w - 74) as $wide
 	| ([0, 0.5, 1][] | ($above + $high * (1 - .)) as $at
 		| "<line x1=\"\($left)\" y1=\"\($at)\" x2=\"\($left + $wide)\" y2=\"\($at)\" class=\"grid\"/>", (. * $top | amount($unit) | text($left - 6; $at + 4; "axis"))),
 	(to_entries[:8][] | colours[.key] as $colour
