@@ -30,3 +30,8 @@ monitoring-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory $(B)/nrtd
 	@B=$(B) tests/monitoring/run.sh
+
+# ---- doc/recipes, by their own commands (tests/recipes); RECIPES: names
+.PHONY: recipes-test
+recipes-test: $(B)/nrtd
+	@B=$(B) tests/recipes/run.sh $(RECIPES)
