@@ -82,13 +82,14 @@ start() {
 	cp "$WORLD/ca.crt" "$pod/account/ca.crt"
 	jq -j .metadata.namespace "$what" >"$pod/account/namespace"
 	cp -a /etc/ld.so.cache /etc/passwd /etc/nsswitch.conf "$pod/root/etc/" 2>/dev/null
-	cp "$WORLD/hosts" "$pod/root/etc/hosts"
+	touch "$pod/root/etc/hosts"
 	{
 		echo "mount --make-rprivate /"
 		for entry in /usr /bin /sbin /lib /lib64; do
 			if [ -L $entry ]; then ln -sfn "$(readlink $entry)" "$pod/root$entry"; else echo "mkdir -p $pod/root$entry; mount --rbind $entry $pod/root$entry"; fi
 		done
 		echo "mount --rbind /dev $pod/root/dev; mount --rbind /proc $pod/root/proc; mount --bind $folder/sys $pod/root/sys"
+		echo "mount --bind $WORLD/hosts $pod/root/etc/hosts"
 		echo "mount --bind $PROGRAMS $pod/root/programs"
 		echo "mount --bind $pod/account $pod/root/var/run/secrets/kubernetes.io/serviceaccount"
 	} >"$pod/begin"
@@ -120,7 +121,6 @@ start() {
 		echo
 	} >"$pod/start.sh"
 	touch "$pod/root/tmp/nrtd"
-	ln -sfn scheduler "$pod/root/tmp/scheduler"
 	"$kubectl" config view --raw -o json | jq --rawfile token "$pod/account/token" '.users[].user = {token: ($token | rtrimstr("\n"))}' >"$pod/root/tmp/kubeconfig"
 	sed -i 's#/programs/kube-scheduler#/programs/scheduler#' "$pod/start.sh"
 	unshare -m bash "$pod/start.sh" >>"$pod/log" 2>&1 < <(exec sleep infinity) &

@@ -101,6 +101,11 @@ scheduler() {
 	pids+=("$scheduler_pid")
 }
 
+stop_scheduler() {
+	kill -KILL -- "-$scheduler_pid"
+	wait "$scheduler_pid" 2>/dev/null
+}
+
 # held NODE NAME CPUS: a pod that has them exclusively
 guaranteed() { # NAME CPUS [FIELD]: its object
 	printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","namespace":"default"},"spec":{%s"containers":[{"name":"main","image":"example.com/app","resources":{"limits":{"cpu":"%s","memory":"1Gi"}}}]}}\n' \
@@ -151,6 +156,12 @@ controllers() {
 		kubectl wait --for=condition=Ready --timeout=30s -n "${name%/*}" "pod/${name#*/}" ||
 			{ kubectl get pod -n "${name%/*}" "${name#*/}" -o yaml; kubectl logs -n "${name%/*}" "${name#*/}"; return 1; }
 	done
+	# The names of Services, in every pod's /etc/hosts: that of the first pod.
+	kubectl get services,pods -A -o json >"$WORLD/services.json"
+	jq -r '[.items[] | select(.kind == "Pod" and .status.podIP != null)] as $pods | .items[] | select(.kind == "Service" and .spec.selector != null) | . as $service
+		| [$pods[] | select(.metadata.namespace == $service.metadata.namespace and (.metadata.labels // {} | contains($service.spec.selector))) | .status.podIP][0]
+		| select(.) | "\(.) \($service.metadata.name).\($service.metadata.namespace).svc"' "$WORLD/services.json" >"$WORLD/names"
+	{ printf '127.0.0.1 localhost\n' && cat "$WORLD/names"; } >"$WORLD/hosts"
 	jq -r '.items[] | select(.kind == "DaemonSet" or .kind == "Deployment") | "\(.kind) \(.metadata.namespace) \(.metadata.name) \(.metadata.generation) \(.spec.replicas // 2)"' \
 		"$WORLD/all.json" | while read -r kind namespace name generation n; do
 		if [ "$kind" = DaemonSet ]; then
