@@ -233,7 +233,7 @@ install: all
 	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
 	for d in crd extender extender/scheduler monitoring; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
-	install -m 644 packaging/kubernetes/monitoring/dashboard.json $(DESTDIR)$(MANIFESTDIR)/monitoring/
+	install -m 644 packaging/kubernetes/monitoring/dashboard.json packaging/monitoring/rules.yaml $(DESTDIR)$(MANIFESTDIR)/monitoring/
 	$(B)/nrtd completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(B)/nrtd completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 	$(B)/nrtd completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish
