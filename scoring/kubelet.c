@@ -22,25 +22,33 @@ static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names)
 	} while (0)
 
 /* Is "NAME=VALUE" in their list, "k=v,k=v"? */
-static bool has_gate(const char *gates, const char *setting)
-{
-	size_t n = strlen(setting);
+const char *const kubelet_gate_names[KUBELET_GATE_COUNT] = {
+	[KUBELET_POD_LEVEL_MANAGERS] = "PodLevelResourceManagers",
+	[KUBELET_RESIZE_CPUS] = "InPlacePodVerticalScalingExclusiveCPUs",
+	[KUBELET_RESIZE_MEMORY] = "InPlacePodVerticalScalingExclusiveMemory",
+};
 
-	for (const char *at = gates ? strstr(gates, setting) : NULL; at; at = strstr(at + 1, setting))
-		if ((at == gates || at[-1] == ',') && (at[n] == '\0' || at[n] == ','))
+/* Whether "GATE=VALUE" is in the list. */
+static bool is_set(const char *gates, const char *gate, const char *value)
+{
+	size_t n = strlen(gate), m = strlen(value);
+
+	for (const char *at = gates ? strstr(gates, gate) : NULL; at; at = strstr(at + 1, gate))
+		if ((at == gates || at[-1] == ',') && at[n] == '=' && !strncmp(at + n + 1, value, m) &&
+			(at[n + 1 + m] == '\0' || at[n + 1 + m] == ','))
 			return true;
 	return false;
 }
 
-bool kubelet_has_pod_level_managers(const struct settings *settings)
+bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate)
 {
-	const char *gates = settings->feature_gates_text;
+	const char *gates = settings->feature_gates_text, *name = kubelet_gate_names[gate];
 
-	if (has_gate(gates, KUBELET_POD_LEVEL_MANAGERS "=true"))
-		return true;
-	/* Alpha in 1.36, beta and off in 1.37: these two turn on all such gates that are not set. */
-	return !has_gate(gates, KUBELET_POD_LEVEL_MANAGERS "=false") &&
-	       (has_gate(gates, "AllAlpha=true") || has_gate(gates, "AllBeta=true"));
+	if (is_set(gates, name, "true") || is_set(gates, name, "false"))
+		return is_set(gates, name, "true");
+	/* These two turn on all such gates that are not set. */
+	return is_set(gates, "AllAlpha", "true") ||
+	       (gate == KUBELET_POD_LEVEL_MANAGERS && is_set(gates, "AllBeta", "true"));
 }
 
 /* What the Topology Manager needs to start, unless its policy is none. */
@@ -176,7 +184,7 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	int r;
 
 	memset(k, 0, sizeof(*k));
-	k->pod_level_managers = kubelet_has_pod_level_managers(node->settings);
+	k->pod_level_managers = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_MANAGERS);
 	if (node->settings->unknown_feature_gate)
 		UNKNOWN(&k->unknown, "what the feature gate '%.60s' does is not known",
 			node->settings->unknown_feature_gate);

@@ -120,6 +120,16 @@ size_t kubelet_exclusive_cpus(const struct container_request *container, enum qo
 /* podGuaranteedCPUs(): the most exclusive CPUs that the pod's containers hold at one time. */
 size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos);
 
-/* Whether this feature gate is on, by itself or by AllAlpha or AllBeta. */
-#define KUBELET_POD_LEVEL_MANAGERS "PodLevelResourceManagers"
-bool kubelet_has_pod_level_managers(const struct settings *settings);
+/* Feature gates that are off by default and change what can be said; the two of resizing let a container with
+ * exclusive CPUs, or memory of its own, be resized in place. */
+enum kubelet_gate {
+	KUBELET_POD_LEVEL_MANAGERS, /* alpha in 1.36, beta in 1.37 */
+	KUBELET_RESIZE_CPUS,        /* alpha from 1.34 to 1.38 */
+	KUBELET_RESIZE_MEMORY,      /* as well */
+	KUBELET_GATE_COUNT
+};
+
+extern const char *const kubelet_gate_names[KUBELET_GATE_COUNT];
+
+/* Whether it is on, by itself or by AllAlpha or AllBeta. */
+bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate);

@@ -166,7 +166,7 @@ static void explain_unsure(const struct admission *a, struct err *reason)
 	print_amount(a->unsure_of, a->wanted, wanted);
 	print_amount(a->unsure_of, a->free, free);
 	err_set(reason, 0,
-		"%.60s: %s wanted, the node has %s left or more: it is not known which holders are init containers, whose amounts the kubelet may not count",
+		"%.60s: %s wanted, the node has %s left or more: the kubelet may not count all that init containers and resized containers hold",
 		a->unsure_of, wanted, free);
 }
 

@@ -50,7 +50,7 @@ static void explain_alignment(const struct why_report *r, struct err *ret)
 	else if (r->pod->has_pod_resources)
 		err_set(ret, 0,
 			"pod-level resources: kubelets give it CPUs of its own only with the feature gate %s",
-			KUBELET_POD_LEVEL_MANAGERS);
+			kubelet_gate_names[KUBELET_POD_LEVEL_MANAGERS]);
 	else if (cpus > 0)
 		err_set(ret, 0,
 			"the Topology Manager aligns %zu exclusive CPU%s%s, and memory where the memory manager is Static",

@@ -2,10 +2,12 @@
 #include "agent/model/node_free.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "agent/model/model.h"
 #include "common/cleanup.h"
 #include "scoring/cpu_manager.h"
+#include "scoring/kubelet.h"
 
 /* What pods hold of one resource, in units of it. */
 struct held {
@@ -26,8 +28,9 @@ static size_t pod_end(const struct allocations *a, size_t first)
 }
 
 /* A CPU that two pods hold counts for each, and one that is reserved counts too, as their requests do. */
-static int held_cpus(const struct allocations *a, struct held *ret)
+static int held_cpus(const struct node_state *node, struct held *ret)
 {
+	const struct allocations *a = &node->allocations;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t pod = hwloc_bitmap_alloc();
 
 	*ret = (struct held){0};
@@ -48,6 +51,9 @@ static int held_cpus(const struct allocations *a, struct held *ret)
 		ret->sum += cpuset_size(pod);
 		ret->sure += most;
 	}
+	/* A container that was resized keeps its CPUs, and the kubelet counts what it asks for now. */
+	if (kubelet_has_gate(&node->settings, KUBELET_RESIZE_CPUS))
+		ret->sure = 0;
 	return 0;
 }
 
@@ -62,8 +68,9 @@ static uint64_t block_bytes(const struct allocation *item, const char *type)
 }
 
 /* Memory or one hugepage size that containers hold, by the memory manager. */
-static struct held held_bytes(const struct allocations *a, const char *type)
+static struct held held_bytes(const struct node_state *node, const char *type)
 {
+	const struct allocations *a = &node->allocations;
 	struct held held = {0};
 
 	for (size_t first = 0, end; a->memory_known && first < a->n_items; first = end) {
@@ -78,6 +85,8 @@ static struct held held_bytes(const struct allocations *a, const char *type)
 		}
 		held.sure += most;
 	}
+	if (!strcmp(type, "memory") && kubelet_has_gate(&node->settings, KUBELET_RESIZE_MEMORY))
+		held.sure = 0;
 	return held;
 }
 
@@ -107,7 +116,7 @@ static int free_cpus(const struct node_state *node, qty_t *ret, qty_t *ret_unsur
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = NULL;
 	struct held held;
-	int r = held_cpus(&node->allocations, &held);
+	int r = held_cpus(node, &held);
 
 	if (r < 0)
 		return r;
@@ -149,8 +158,7 @@ static qty_t free_memory(const struct node_state *node)
 			hugepages += (qty_t)(numa->pools[p].page_bytes * numa->pools[p].pages) * QTY_UNIT;
 	}
 	return capacity - hugepages - s->kube_reserved_memory - s->system_reserved_memory -
-	       node_free_eviction_threshold(node) -
-	       (qty_t)held_bytes(&node->allocations, "memory").sum * QTY_UNIT;
+	       node_free_eviction_threshold(node) - (qty_t)held_bytes(node, "memory").sum * QTY_UNIT;
 }
 
 static int set(struct resource_list *list, const char *name, qty_t amount, enum quantity_format format)
@@ -164,9 +172,7 @@ static int set_bytes(const struct node_state *node, const char *name, qty_t free
 {
 	int r = set(ret, name, free, QUANTITY_BINARY_SI);
 
-	return r < 0 ? r
-		     : set(ret_unsure, name, unsure_of(held_bytes(&node->allocations, name)),
-			       QUANTITY_BINARY_SI);
+	return r < 0 ? r : set(ret_unsure, name, unsure_of(held_bytes(node, name)), QUANTITY_BINARY_SI);
 }
 
 int node_free_amounts(

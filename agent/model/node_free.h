@@ -13,8 +13,9 @@
  * upper bound: pods of the shared pool take of it too, which no file shows, and a reservation that is not known is
  * not subtracted. They are set in *ret. 0 or -ENOMEM (*ret then holds a part).
  *
- * ret_unsure: so much of them is held by containers that may be init containers. The kubelet counts the most
- * that a pod needs at one time, and no file shows which of its containers have been init containers.
+ * ret_unsure: so much of them is held by containers that may be init containers, or may have been resized. The kubelet
+ * counts the most that a pod needs at one time, and no file shows which of its containers have been init containers; of one
+ * that was resized it counts what it asks for now, and its managers keep what it had.
  */
 int node_free_amounts(
 	const struct node_state *node, struct resource_list *ret, struct resource_list *ret_unsure);

@@ -10,6 +10,8 @@
 #include "common/text.h"
 #include "scoring/kubelet.h"
 
+#define GATES_MAX 256u /* twice all of them */
+
 #define MAX_RELEASE    1000u
 #define PREFER_CLOSEST "prefer-closest-numa-nodes"
 
@@ -127,28 +129,46 @@ static void parse_topology(struct node_state_parser *p)
 static bool print_gates(const struct node_state_printer *p)
 {
 	const struct settings *s = &p->state->settings;
-	bool known = kubelet_has_pod_level_managers(s);
-	const char *unknown = s->unknown_feature_gate;
+	const char *unknown = s->unknown_feature_gate, *comma = "";
 
 	if (!unknown && s->kubelet_minor > KUBELET_MINOR_COMPARED)
 		unknown = s->unknown_field;
-
-	if (known)
-		strbuf_addstr(p->out, KUBELET_POD_LEVEL_MANAGERS);
+	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++) {
+		if (!kubelet_has_gate(s, i))
+			continue;
+		strbuf_addf(p->out, "%s%s", comma, kubelet_gate_names[i]);
+		comma = ",";
+	}
 	/* As an option that is not known. */
 	if (unknown) {
-		strbuf_addstr(p->out, known ? "," : "");
+		strbuf_addstr(p->out, comma);
 		text_add_name(p->out, unknown);
 	}
-	return known || unknown;
+	return *comma || unknown;
+}
+
+static bool read_gate(struct text_reader *r, struct strbuf *text)
+{
+	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++) {
+		if (!text_reader_skip_word(r, kubelet_gate_names[i]))
+			continue;
+		strbuf_addf(text, "%s%s=true", text->len > 0 ? "," : "", kubelet_gate_names[i]);
+		return true;
+	}
+	return false;
 }
 
 static void parse_gates(struct node_state_parser *p)
 {
-	if (!text_reader_skip_word(&p->reader, KUBELET_POD_LEVEL_MANAGERS) ||
-		text_reader_skip(&p->reader, ','))
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GATES_MAX);
+	bool known;
+
+	do
+		known = read_gate(&p->reader, &text);
+	while (known && text_reader_skip(&p->reader, ','));
+	if (!known || strbuf_error(&text) < 0)
 		text_reader_fail(&p->reader, "an unknown feature gate");
-	else if (text_set(&p->state.settings.feature_gates_text, KUBELET_POD_LEVEL_MANAGERS "=true") < 0)
+	else if (text_set(&p->state.settings.feature_gates_text, text.text) < 0)
 		text_reader_no_memory(&p->reader);
 }
 

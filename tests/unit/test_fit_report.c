@@ -354,8 +354,8 @@ static void init_containers_leave_it_open(void **state)
 	fit_fixture_report_on(&f, "app cpu=17500m memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
 	test_assert_text("reason", f.report.reason.text,
-		"cpu: 17500m wanted, the node has 17 left or more: it is not known which holders are init "
-		"containers, whose amounts the kubelet may not count");
+		"cpu: 17500m wanted, the node has 17 left or more: the kubelet may not count all that "
+		"init containers and resized containers hold");
 	fit_fixture_report_on(&f, "app cpu=16500m memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_ADMITS);
 	fit_fixture_report_on(&f, "app cpu=21500m memory=1Gi");

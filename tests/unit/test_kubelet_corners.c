@@ -497,6 +497,31 @@ static void too_many_ways_to_distribute(void **state)
 	fixture_release(&f);
 }
 
+/* These two are alpha in every release, so AllBeta does not turn them on. */
+static void resizing_is_a_gate_of_each_manager(void **state)
+{
+	static const struct {
+		const char *gates;
+		bool cpus, memory;
+	} cases[] = {
+		{NULL, false, false},
+		{"InPlacePodVerticalScalingExclusiveCPUs=true", true, false},
+		{"InPlacePodVerticalScalingExclusiveMemory=true,A=false", false, true},
+		{"AllAlpha=true,InPlacePodVerticalScalingExclusiveCPUs=false", false, true},
+		{"AllBeta=true,InPlacePodVerticalScaling=true", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct settings s = {0};
+
+		s.feature_gates_text = cases[i].gates ? strdup(cases[i].gates) : NULL;
+		assert_int_equal(kubelet_has_gate(&s, KUBELET_RESIZE_CPUS), cases[i].cpus);
+		assert_int_equal(kubelet_has_gate(&s, KUBELET_RESIZE_MEMORY), cases[i].memory);
+		free(s.feature_gates_text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -506,6 +531,7 @@ int main(void)
 		cmocka_unit_test(older_kubelets_reach_every_node),
 		cmocka_unit_test(the_first_reason_stays),
 		cmocka_unit_test(pod_level_managers_are_a_gate),
+		cmocka_unit_test(resizing_is_a_gate_of_each_manager),
 		cmocka_unit_test(refusals_that_managers_make),
 		cmocka_unit_test(devices_that_are_held),
 		cmocka_unit_test(memory_that_is_held),

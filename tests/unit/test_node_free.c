@@ -7,6 +7,7 @@
 #include "agent/model/node_free.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/vec.h"
 #include "tests/lib/synthetic.h"
 
 /* Free of 16 CPUs, in thousandths. */
@@ -68,12 +69,54 @@ static void reserved_by_what_the_kubelet_reports(void **state)
 	assert_int_equal(free_millis(NULL, NULL, -1, NULL), 16000);
 }
 
+/* A pod that was resized asks for less than it holds: what it holds may be free. */
+static void resized_containers_leave_it_open(void **state)
+{
+	static const struct synthetic two = {
+		.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 1 << 30};
+
+	(void)state;
+	for (unsigned on = 0; on < 2; on++) {
+		CLEANUP(resource_list_release) struct resource_list free = {0}, unsure = {0};
+		CLEANUP(node_state_release) struct node_state node;
+		const long bytes = on ? 4096 : 0;
+		struct allocation *item;
+
+		node_state_init(&node);
+		synthetic_machine(&two, &node.machine);
+		item = allocations_add_container(&node.allocations, "u", "c");
+		assert_non_null(item);
+		assert_int_equal(hwloc_bitmap_set_range(item->cpus, 4, 6), 0);
+		for (unsigned i = 0; i < 2; i++) {
+			struct memory_block *block = vec_push(
+				&item->memory, &item->n_memory, &item->memory_size, sizeof(*item->memory));
+
+			assert_non_null(block);
+			*block = (struct memory_block){.type = strdup(i == 0 ? "memory" : "hugepages-2Mi"),
+				.bytes = 4096,
+				.nodes = hwloc_bitmap_alloc()};
+		}
+		node.allocations.memory_known = true;
+		if (on)
+			node.settings.feature_gates_text =
+				strdup("InPlacePodVerticalScalingExclusiveCPUs=true,"
+				       "InPlacePodVerticalScalingExclusiveMemory=true");
+		assert_int_equal(node_free_amounts(&node, &free, &unsure), 0);
+		assert_int_equal(node_free_pages(&node, "hugepages-2Mi", &free, &unsure), 0);
+		assert_int_equal(resource_list_find(&free, "cpu")->quantity.nano, 13 * QTY_UNIT);
+		assert_int_equal(resource_list_find(&unsure, "cpu")->quantity.nano, (on ? 3 : 0) * QTY_UNIT);
+		assert_int_equal(resource_list_find(&unsure, "memory")->quantity.nano, bytes * QTY_UNIT);
+		assert_int_equal(resource_list_find(&unsure, "hugepages-2Mi")->quantity.nano, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reserved_by_an_amount),
 		cmocka_unit_test(reserved_by_a_list),
 		cmocka_unit_test(reserved_by_what_the_kubelet_reports),
+		cmocka_unit_test(resized_containers_leave_it_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -415,6 +415,25 @@ static void an_option_that_is_not_known_is_not_left_out(void **state)
 	}
 }
 
+static void gates_that_decide_are_in_it(void **state)
+{
+	static const char gates[] = "InPlacePodVerticalScalingExclusiveCPUs=true,"
+				    "InPlacePodVerticalScalingExclusiveMemory=true";
+	CLEANUP(observation_release) struct observation o;
+	struct node_state other;
+	CLEANUP(freep) char *text = NULL;
+	struct err err = {""};
+
+	(void)state;
+	make_example(&o);
+	assert_int_equal(text_set(&o.node.settings.feature_gates_text, gates), 0);
+	text = print(&o.node);
+	if (node_state_parse(text, &other, &err) < 0)
+		fail_msg("%s", err.text);
+	test_assert_text("gates", other.settings.feature_gates_text, gates);
+	node_state_release(&other);
+}
+
 static void hostile_texts_are_refused_with_a_word(void **state)
 {
 	static const struct {
@@ -568,6 +587,7 @@ int main(void)
 		cmocka_unit_test(every_prefix_is_refused_or_sane),
 		cmocka_unit_test(flipped_bytes_are_refused_or_sane),
 		cmocka_unit_test(an_option_that_is_not_known_is_not_left_out),
+		cmocka_unit_test(gates_that_decide_are_in_it),
 		cmocka_unit_test(hostile_texts_are_refused_with_a_word),
 		cmocka_unit_test(short_texts_cost_little),
 		cmocka_unit_test(what_is_unknown_is_not_printed),

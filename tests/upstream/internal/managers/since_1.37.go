@@ -18,6 +18,7 @@ import (
 	cmqos "k8s.io/kubernetes/pkg/kubelet/cm/qos"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+	"k8s.io/utils/cpuset"
 	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
@@ -92,11 +93,17 @@ func (m *Managers) GetAllocatableDevices(klog.Logger) []*podresourcesapi.Contain
 	return containerDevices(m.allocatableDevices())
 }
 
-func (m *Managers) GetCPUs(pod *v1.Pod, container *v1.Container) []int64 {
+// listedCPUs are the exclusive CPUs that the API lists for a container. Of a pod with amounts of its own it lists those of
+// a container that asks for whole CPUs now: not of one that was resized since it got them.
+func (m *Managers) listedCPUs(pod *v1.Pod, container *v1.Container) cpuset.CPUSet {
 	if m.cpus.GetResourceIsolationLevel(pod, container) != cmqos.ResourceIsolationContainer {
-		return []int64{}
+		return cpuset.New()
 	}
-	return wide(m.cpus.GetExclusiveCPUs(string(pod.UID), container.Name).UnsortedList())
+	return m.cpus.GetExclusiveCPUs(string(pod.UID), container.Name)
+}
+
+func (m *Managers) GetCPUs(pod *v1.Pod, container *v1.Container) []int64 {
+	return wide(m.listedCPUs(pod, container).UnsortedList())
 }
 
 func (m *Managers) GetPodCPUs(uid string) []int64 { return wide(m.cpus.GetPodCPUs(uid).UnsortedList()) }

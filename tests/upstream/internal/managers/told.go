@@ -36,7 +36,7 @@ func (m *Managers) CPUsTold(nodes []cadvisorapi.Node, byAPI bool) map[int]Amount
 			taken = taken.Union(m.podCPUs(pod.UID))
 		}
 		for _, c := range told(pod, byAPI) {
-			taken = taken.Union(m.cpus.GetExclusiveCPUs(string(pod.UID), c.Name))
+			taken = taken.Union(m.listedCPUs(pod, &c))
 		}
 	}
 	all := m.cpus.GetAllocatableCPUs()

@@ -15,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+	"k8s.io/utils/cpuset"
 	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
 
@@ -70,6 +71,11 @@ func (m *Managers) UpdateAllocatedDevices() { m.devices.UpdateAllocatedDevices()
 
 func (m *Managers) GetAllocatableDevices() []*podresourcesapi.ContainerDevices {
 	return containerDevices(m.allocatableDevices())
+}
+
+// listedCPUs are the exclusive CPUs that the API lists for a container.
+func (m *Managers) listedCPUs(pod *v1.Pod, container *v1.Container) cpuset.CPUSet {
+	return m.cpus.GetExclusiveCPUs(string(pod.UID), container.Name)
 }
 
 func (m *Managers) GetCPUs(uid, container string) []int64 {
