@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "agent/check/check_report.h"
-#include "agent/check/validity.h"
+#include "agent/base/validity.h"
 #include "agent/publish/credentials.h"
 
 #define CHECK_EXPIRY_WARN_S   86400

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/check/validity.h"
+#include "agent/base/validity.h"
 
 #include <ctype.h>
 #include <errno.h>
