@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "agent/model/largest_pod.h"
+#include "agent/model/pod_copies.h"
 #include "common/cleanup.h"
-#include "common/resource_name.h"
 #include "common/vec.h"
 #include "scoring/request.h"
 
@@ -75,55 +75,20 @@ static struct list_number rest(size_t free, size_t used)
 	return (struct list_number){.known = true, .n = free > used ? free - used : 0};
 }
 
-/* What is known of the devices that are asked for: the least of each. */
-static enum node_device devices_of(const struct node_asker *asker, const struct resource_list *wanted)
-{
-	enum node_device worst = NODE_DEVICE_KNOWN;
-
-	for (size_t i = 0; i < wanted->n_items && worst != NODE_DEVICE_ABSENT; i++) {
-		const char *name = wanted->items[i].name;
-		enum node_device device = resource_name_is_native(name)
-						  ? NODE_DEVICE_KNOWN
-						  : node_kubelet_device(&asker->known, asker->state, name);
-
-		if (device != NODE_DEVICE_KNOWN)
-			worst = device;
-	}
-	return worst;
-}
-
 /* The free CPUs that copies of the shape leave. */
 static int strand_by_shape(struct list_row *row, struct node_asker *asker, const struct pod_request *shape)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const struct resource_quantity *cpus;
-	struct admission_copies copies = {0};
-	struct admission first = {.answer = KUBELET_REJECTS};
-	enum node_device devices;
+	struct pod_copies copies = {0};
 	int r = request_of_node(shape, &wanted);
 
 	cpus = resource_list_find(&wanted, "cpu");
-	devices = devices_of(asker, &wanted);
-	if (r < 0 || !cpus || cpus->quantity.nano <= 0 || devices == NODE_DEVICE_UNKNOWN)
+	if (r < 0 || !cpus || cpus->quantity.nano <= 0)
 		return r;
-	if (devices == NODE_DEVICE_KNOWN)
-		r = node_asker_judge(asker, shape, &first);
-	if (r == 0 && first.answer == KUBELET_ADMITS)
-		r = admission_copies(&asker->node, shape, request_qos(shape), &copies);
-	if (r == 0 && first.answer != KUBELET_UNKNOWN && !copies.at_least)
+	r = pod_copies_find(asker, shape, &copies);
+	if (r == 0 && copies.known && !copies.at_least)
 		row->stranded = rest(row->free, whole(cpus->quantity.nano * (qty_t)copies.n));
-	return r;
-}
-
-/* The free CPUs that the smallest pods leave. */
-static int strand(
-	struct list_row *row, const struct node_asker *asker, const struct exclusive_cpus_admitted *admitted)
-{
-	size_t usable, limit = largest_pod_limit(asker);
-	int r = exclusive_cpus_usable(&asker->kubelet, asker->ws, admitted, &usable);
-
-	if (r == 0)
-		row->stranded = rest(row->free, usable < limit ? usable : limit);
 	return r;
 }
 
@@ -141,7 +106,8 @@ static int fill_verdicts(struct list_row *row, struct node_asker *asker, const s
 		row->largest[i].known = largest_pod(asker, &admitted, i + 1, &row->largest[i].n);
 	if (shape)
 		return strand_by_shape(row, asker, shape);
-	return *row->unknown ? 0 : strand(row, asker, &admitted);
+	row->stranded.known = !*row->unknown;
+	return row->stranded.known ? largest_pod_stranded(asker, &admitted, &row->stranded.n) : 0;
 }
 
 int list_row_fill(struct list_row *row, struct node_asker *asker, const struct pod_request *shape)

@@ -51,3 +51,23 @@ bool largest_pod(const struct node_asker *asker, const struct exclusive_cpus_adm
 	*ret = exclusive_cpus_largest(admitted, most < limit ? most : limit);
 	return true;
 }
+
+int largest_pod_stranded(
+	const struct node_asker *asker, const struct exclusive_cpus_admitted *admitted, size_t *ret)
+{
+	const struct inventory *inv = &asker->state->inventory;
+	int cpu = inventory_resource(inv, "cpu");
+	size_t usable, free = 0, limit = largest_pod_limit(asker);
+	int r = exclusive_cpus_usable(&asker->kubelet, asker->ws, admitted, &usable);
+
+	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
+		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
+
+		if (amount->present && amount->available > 0)
+			free += (size_t)(amount->available / QTY_UNIT);
+	}
+	usable = r == 0 && usable < limit ? usable : limit;
+	if (r == 0)
+		*ret = free > usable ? free - usable : 0;
+	return r;
+}

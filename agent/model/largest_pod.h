@@ -17,3 +17,8 @@ bool largest_pod(const struct node_asker *asker, const struct exclusive_cpus_adm
 /* Whole CPUs that can still be asked of the node, whatever its managers could do: a pod that asks for more is
  * refused (OutOfcpu). What init containers may have held counts as free. */
 size_t largest_pod_limit(const struct node_asker *asker);
+
+/* The free CPUs of the NUMA nodes that remain when as many of the smallest pods in `admitted`, which is known, are placed
+ * as the kubelet admits one after the other. 0 or -ENOMEM. */
+int largest_pod_stranded(
+	const struct node_asker *asker, const struct exclusive_cpus_admitted *admitted, size_t *ret);
