@@ -9,6 +9,7 @@
 
 #include <microhttpd.h>
 
+#include "agent/base/validity.h"
 #include "common/cleanup.h"
 
 #define TEXT_MAX           (16u << 20)
@@ -539,4 +540,13 @@ void http_server_free(struct http_server *s)
 uint16_t http_server_port(const struct http_server *s)
 {
 	return s->port;
+}
+
+int64_t http_server_certificate_until(const struct http_server *s)
+{
+	struct validity validity;
+
+	return s->tls.certificate.len > 0 && validity_of_certificate(s->tls.certificate.text, &validity) == 0
+		       ? validity.until_s
+		       : 0;
 }

@@ -65,5 +65,9 @@ static inline void http_server_freep(struct http_server **s)
 	*s = NULL;
 }
 
+/* When its certificate ends, in seconds since 1970; 0 = it has none, or none that is read. Not while another thread calls
+ * http_server_renew(). */
+int64_t http_server_certificate_until(const struct http_server *s);
+
 /* The port it listens on. */
 uint16_t http_server_port(const struct http_server *s);

@@ -118,7 +118,12 @@ static int metrics(void *ctx, struct strbuf *text)
 {
 	struct loop *l = ctx;
 
-	return metrics_render(l->config->metrics, (double)now_ms() / 1000, text);
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+	const struct metrics_moment now = {.monotonic_s = (double)now_ms() / 1000,
+		.wall_s = clock_s(CLOCK_REALTIME),
+		.ready = ready(l, &line)};
+
+	return metrics_render(l->config->metrics, &now, text);
 }
 
 /* ---- runs */

@@ -2,21 +2,18 @@
 #include "agent/daemon/metrics.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
 
-#include "agent/base/fs.h"
+#include "agent/base/exposition.h"
+#include "agent/daemon/node_gauges.h"
+#include "agent/daemon/process_stats.h"
 #include "common/cleanup.h"
 
-#define PROC_FILE_MAX 4096u
+#define GAUGES_MAX (1u << 20)
 
 /* ---- the families */
-
-enum kind { COUNTER, GAUGE, HISTOGRAM };
-
-static const char *const kind_names[] = {"counter", "gauge", "histogram"};
 
 enum label { NO_LABEL, TARGET, RESULT, SOURCE, STATE, CAUSE, LABEL_COUNT };
 
@@ -30,7 +27,7 @@ static const char *const label_names[LABEL_COUNT] = {
 
 struct family {
 	const char *name, *help;
-	enum kind kind;
+	enum exposition_kind kind;
 	enum label labels[2];
 };
 
@@ -45,9 +42,9 @@ static const struct family families[METRIC_COUNT] = {
 		"Time from the first sign of a change to its publication.", HISTOGRAM, {NO_LABEL}},
 	[METRIC_SOURCE_STATE] = {"nrtd_source_state",
 		"1 for the state that a source is in, 0 for the others.", GAUGE, {SOURCE, STATE}},
-	[METRIC_LAST_SUCCESS_AGE] = {"nrtd_last_success_age_seconds",
-		"Time since the target was last known to be up to date, +Inf before the first time.", GAUGE,
-		{TARGET}},
+	[METRIC_LAST_SUCCESS] = {"nrtd_last_success_timestamp_seconds",
+		"When the target was last known to be up to date, in seconds since 1970, 0 before the first time.",
+		GAUGE, {TARGET}},
 	[METRIC_DIRTY_MARKS] = {"nrtd_dirty_marks_total",
 		"Signs that what is published may be out of date, by cause.", COUNTER, {CAUSE}},
 	[METRIC_DISAGREEMENTS] = {"nrtd_source_disagreements_total",
@@ -64,19 +61,14 @@ struct histogram {
 	double sum;
 };
 
-struct available {
-	unsigned node;
-	double value;
-	char *resource;
-};
-
 struct metrics {
 	pthread_mutex_t lock;
 	struct metric_names labels[LABEL_COUNT];
 	double *values[METRIC_COUNT]; /* counters and gauges: n of label 1 rows of n of label 2 */
 	struct histogram *histograms[METRIC_COUNT];
-	struct available *available;
-	size_t n_available;
+	struct process_stats process;
+	struct strbuf inventory, room; /* the families of node_gauges.h, printed when they change */
+	int64_t certificate_until_s;   /* 0 = there is none */
 };
 
 /* ---- life */
@@ -100,6 +92,9 @@ int metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 	if (!m)
 		return -ENOMEM;
 	pthread_mutex_init(&m->lock, NULL);
+	process_stats_init(&m->process);
+	m->inventory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->room = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->labels[TARGET] = labels->targets;
 	m->labels[RESULT] = labels->results;
 	m->labels[SOURCE] = labels->sources;
@@ -114,16 +109,9 @@ int metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < m->labels[TARGET].n; i++)
-		m->values[METRIC_LAST_SUCCESS_AGE][i] = -INFINITY; /* the time of the last success */
+		m->values[METRIC_LAST_SUCCESS][i] = -INFINITY; /* the time of the last success */
 	*ret = TAKE(m);
 	return 0;
-}
-
-static void free_available(struct available *list, size_t n)
-{
-	for (size_t i = 0; list && i < n; i++)
-		free(list[i].resource);
-	free(list);
 }
 
 void metrics_free(struct metrics *m)
@@ -134,7 +122,8 @@ void metrics_free(struct metrics *m)
 		free(m->values[i]);
 		free(m->histograms[i]);
 	}
-	free_available(m->available, m->n_available);
+	strbuf_release(&m->inventory);
+	strbuf_release(&m->room);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -184,82 +173,52 @@ void metrics_set_source(struct metrics *m, unsigned source, unsigned state)
 
 void metrics_succeeded(struct metrics *m, unsigned target, double now)
 {
-	size_t at = series(m, METRIC_LAST_SUCCESS_AGE, target, 0);
+	size_t at = series(m, METRIC_LAST_SUCCESS, target, 0);
 
 	pthread_mutex_lock(&m->lock);
-	m->values[METRIC_LAST_SUCCESS_AGE][at] = now;
+	m->values[METRIC_LAST_SUCCESS][at] = now;
 	pthread_mutex_unlock(&m->lock);
+}
+
+/* `text` moves to *slot. */
+static int replace(struct metrics *m, struct strbuf *slot, struct strbuf *text)
+{
+	struct strbuf old;
+
+	if (strbuf_error(text) < 0)
+		return strbuf_error(text);
+	pthread_mutex_lock(&m->lock);
+	old = *slot;
+	*slot = *text;
+	pthread_mutex_unlock(&m->lock);
+	*text = old;
+	return 0;
 }
 
 int metrics_set_inventory(struct metrics *m, const struct inventory *inv)
 {
-	size_t room = inv->n_nodes * inv->n_resources, n = 0, n_old;
-	struct available *list = calloc(room + 1, sizeof(*list)), *old;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
-	if (!list)
-		return -ENOMEM;
-	for (size_t i = 0; i < room; i++) {
-		const struct inventory_amount *amount = &inv->amounts[i];
-		struct available *a = &list[n];
+	node_gauges_print_inventory(inv, &text);
+	return replace(m, &m->inventory, &text);
+}
 
-		if (!amount->present)
-			continue;
-		a->node = inv->nodes[i / inv->n_resources].id;
-		a->value = (double)amount->available / (double)QTY_UNIT;
-		a->resource = strdup(inv->resources[i % inv->n_resources]);
-		if (!a->resource) {
-			free_available(list, n);
-			return -ENOMEM;
-		}
-		n++;
-	}
+int metrics_set_room(struct metrics *m, const struct room *room, const struct hints_config *shapes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	node_gauges_print_room(room, shapes, &text);
+	return replace(m, &m->room, &text);
+}
+
+void metrics_set_certificate(struct metrics *m, int64_t until_s)
+{
 	pthread_mutex_lock(&m->lock);
-	old = m->available;
-	n_old = m->n_available;
-	m->available = list;
-	m->n_available = n;
+	m->certificate_until_s = until_s;
 	pthread_mutex_unlock(&m->lock);
-	free_available(old, n_old);
-	return 0;
 }
 
 /* ---- the text */
-
-static void add_head(struct strbuf *out, const char *name, const char *help, enum kind kind)
-{
-	strbuf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind_names[kind]);
-}
-
-/* The shortest decimal that reads back as the same double, as other exporters print. */
-static void add_number(struct strbuf *out, double value)
-{
-	char text[32];
-
-	if (isinf(value)) {
-		strbuf_addstr(out, value > 0 ? "+Inf" : "-Inf");
-		return;
-	}
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (!(strtod(text, NULL) < value || strtod(text, NULL) > value))
-			break;
-	}
-	strbuf_addstr(out, text);
-}
-
-static void add_label(struct strbuf *out, const char *name, const char *value)
-{
-	strbuf_addf(out, "%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			strbuf_addch(out, '\\');
-		if (*value == '\n')
-			strbuf_addstr(out, "\\n");
-		else
-			strbuf_addch(out, *value);
-	}
-	strbuf_addch(out, '"');
-}
 
 /* "name" and the labels of a series, with "le" where that is not NULL, up to the space before the value. */
 static void add_series(struct strbuf *out, const struct metrics *m, enum metric metric, const char *suffix,
@@ -275,7 +234,7 @@ static void add_series(struct strbuf *out, const struct metrics *m, enum metric 
 		if (f->labels[i] == NO_LABEL)
 			continue;
 		strbuf_addstr(out, separator);
-		add_label(out, label_names[f->labels[i]], m->labels[f->labels[i]].names[index[i]]);
+		exposition_label(out, label_names[f->labels[i]], m->labels[f->labels[i]].names[index[i]]);
 		separator = ",";
 	}
 	if (le)
@@ -298,17 +257,24 @@ static void add_histogram(struct strbuf *out, const struct metrics *m, enum metr
 		strbuf_addf(out, "%llu\n", (unsigned long long)below);
 	}
 	add_series(out, m, metric, "_sum", at, NULL);
-	add_number(out, h->sum);
+	exposition_number(out, h->sum);
 	strbuf_addch(out, '\n');
 	add_series(out, m, metric, "_count", at, NULL);
 	strbuf_addf(out, "%llu\n", (unsigned long long)below);
 }
 
-static void add_family(struct strbuf *out, const struct metrics *m, enum metric metric, double now)
+/* A clock that was set since then has no part in it: the age counts. */
+static double success_time(const struct metrics_moment *now, double value)
+{
+	return isinf(value) ? 0 : floor((now->wall_s - (now->monotonic_s - value)) * 1000 + 0.5) / 1000;
+}
+
+static void add_family(
+	struct strbuf *out, const struct metrics *m, enum metric metric, const struct metrics_moment *now)
 {
 	const struct family *f = &families[metric];
 
-	add_head(out, f->name, f->help, f->kind);
+	exposition_head(out, f->name, f->help, f->kind);
 	for (size_t i = 0; i < n_series(m, metric); i++) {
 		double value = m->values[metric][i];
 
@@ -317,103 +283,21 @@ static void add_family(struct strbuf *out, const struct metrics *m, enum metric 
 			continue;
 		}
 		add_series(out, m, metric, "", i, NULL);
-		add_number(out, metric == METRIC_LAST_SUCCESS_AGE ? now - value : value);
+		exposition_number(out, metric == METRIC_LAST_SUCCESS ? success_time(now, value) : value);
 		strbuf_addch(out, '\n');
 	}
 }
 
-static void add_available(struct strbuf *out, const struct metrics *m)
+int metrics_render(struct metrics *m, const struct metrics_moment *now, struct strbuf *out)
 {
-	add_head(out, "nrtd_resource_available",
-		"What a NUMA node has left of a resource: CPUs, bytes of memory and hugepages, devices.",
-		GAUGE);
-	for (size_t i = 0; i < m->n_available; i++) {
-		strbuf_addf(out, "nrtd_resource_available{numa_node=\"%u\",", m->available[i].node);
-		add_label(out, "resource", m->available[i].resource);
-		strbuf_addstr(out, "} ");
-		add_number(out, m->available[i].value);
-		strbuf_addch(out, '\n');
-	}
-}
-
-/* ---- this process */
-
-/* The second number of statm, in pages. */
-static int resident_bytes(double *ret)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(PROC_FILE_MAX);
-	unsigned long pages;
-	char *end;
-
-	if (fs_read("", "/proc/self/statm", &text, NULL) < 0)
-		return -ENODATA;
-	strtoul(text.text, &end, 10);
-	errno = 0;
-	pages = strtoul(end, &end, 10);
-	if (errno || *end != ' ')
-		return -ENODATA;
-	*ret = (double)pages * (double)sysconf(_SC_PAGESIZE);
-	return 0;
-}
-
-static int open_files(double *ret)
-{
-	DIR *d = opendir("/proc/self/fd");
-	double n = -3; /* "." and ".." and the one that reads the folder */
-
-	if (!d)
-		return -ENODATA;
-	while (readdir(d))
-		n++;
-	closedir(d);
-	*ret = n;
-	return 0;
-}
-
-static int cpu_seconds(double *ret)
-{
-	struct timespec t;
-
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) < 0)
-		return -errno;
-	*ret = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-	return 0;
-}
-
-static void add_process(struct strbuf *out)
-{
-	static const struct {
-		const char *name, *help;
-		enum kind kind;
-		int (*read)(double *ret);
-	} stats[] = {
-		{"process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", COUNTER,
-			cpu_seconds},
-		{"process_open_fds", "Number of open file descriptors.", GAUGE, open_files},
-		{"process_resident_memory_bytes", "Resident memory size in bytes.", GAUGE, resident_bytes},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(stats); i++) {
-		double value;
-
-		if (stats[i].read(&value) < 0)
-			continue;
-		add_head(out, stats[i].name, stats[i].help, stats[i].kind);
-		strbuf_addf(out, "%s ", stats[i].name);
-		add_number(out, value);
-		strbuf_addch(out, '\n');
-	}
-}
-
-int metrics_render(struct metrics *m, double now, struct strbuf *out)
-{
-	add_head(out, "nrtd_build_info", "1, with the version of this nrtd as a label.", GAUGE);
-	strbuf_addstr(out, "nrtd_build_info{version=\"" NRTD_VERSION "\"} 1\n");
+	process_stats_print(&m->process, out);
+	exposition_one(out, "nrtd_ready", "1 while /readyz answers 200, else 0.", GAUGE, now->ready);
 	pthread_mutex_lock(&m->lock);
 	for (enum metric i = 0; i < METRIC_COUNT; i++)
 		add_family(out, m, i, now);
-	add_available(out, m);
+	strbuf_addstr(out, m->inventory.text ? m->inventory.text : "");
+	strbuf_addstr(out, m->room.text ? m->room.text : "");
+	exposition_certificate(out, "client", m->certificate_until_s);
 	pthread_mutex_unlock(&m->lock);
-	add_process(out);
 	return strbuf_error(out);
 }

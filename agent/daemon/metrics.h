@@ -5,23 +5,24 @@
  * families are a table in metrics.c; whoever measures gives the values of their labels by index into the name
  * lists of metrics_new(), so that every series exists from the start, at 0. Each function takes the struct's
  * lock: the HTTP server's thread renders while others count. Depends on
- * common/ and agent/base/fs.h only.
+ * common/, agent/base, agent/render and node_gauges.h only.
  */
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/render/room.h"
 #include "common/inventory.h"
 #include "common/strbuf.h"
 
 enum metric {
-	METRIC_PUBLISHES,        /* counter, labels target and result */
-	METRIC_PUBLISH_SECONDS,  /* histogram, label target: one request */
-	METRIC_OBSERVE_SECONDS,  /* histogram: reading every source once */
-	METRIC_CHANGE_SECONDS,   /* histogram: from the first sign of a change to its publication */
-	METRIC_SOURCE_STATE,     /* gauge, labels source and state: 1 for the state it is in */
-	METRIC_LAST_SUCCESS_AGE, /* gauge, label target, set by metrics_succeeded() */
-	METRIC_DIRTY_MARKS,      /* counter, label cause */
-	METRIC_DISAGREEMENTS,    /* counter: two sources contradicted each other */
+	METRIC_PUBLISHES,       /* counter, labels target and result */
+	METRIC_PUBLISH_SECONDS, /* histogram, label target: one request */
+	METRIC_OBSERVE_SECONDS, /* histogram: reading every source once */
+	METRIC_CHANGE_SECONDS,  /* histogram: from the first sign of a change to its publication */
+	METRIC_SOURCE_STATE,    /* gauge, labels source and state: 1 for the state it is in */
+	METRIC_LAST_SUCCESS,    /* gauge, label target, set by metrics_succeeded() */
+	METRIC_DIRTY_MARKS,     /* counter, label cause */
+	METRIC_DISAGREEMENTS,   /* counter: two sources contradicted each other */
 	METRIC_COUNT
 };
 
@@ -62,16 +63,24 @@ void metrics_observe(struct metrics *m, enum metric metric, unsigned label1, dou
 /* The source is in this state now, and in none of the others. */
 void metrics_set_source(struct metrics *m, unsigned source, unsigned state);
 
-/* A publication to the target succeeded at `now`, in seconds of a clock that never goes back; the metric is
- * its age, +Inf before the first. */
+/* A publication to the target succeeded at `now`, in seconds of a clock that never goes back. */
 void metrics_succeeded(struct metrics *m, unsigned target, double now);
 
-/* What is available on each NUMA node, instead of what it was. 0 or -ENOMEM (nothing changed). */
+/* What each NUMA node has and has left, instead of what it was. 0; -ENOMEM, -EFBIG (nothing changed). */
 int metrics_set_inventory(struct metrics *m, const struct inventory *inv);
 
-/*
- * Append the text: every family with its HELP and TYPE, and of this process resident memory, CPU time and
- * open files under Prometheus' standard names (left out when /proc does not have them). `now` as in
- * metrics_succeeded(). 0; -ENOMEM, -EFBIG.
- */
-int metrics_render(struct metrics *m, double now, struct strbuf *out);
+/* What the node can still take, with the names of the shapes; as metrics_set_inventory(). */
+int metrics_set_room(struct metrics *m, const struct room *room, const struct hints_config *shapes);
+
+/* When the client certificate ends that the API server is shown, in seconds since 1970; 0 = there is none. */
+void metrics_set_certificate(struct metrics *m, int64_t until_s);
+
+/* What is so when the text is made. */
+struct metrics_moment {
+	double monotonic_s; /* of the clock of metrics_succeeded() */
+	double wall_s;      /* since 1970 */
+	bool ready;         /* what /readyz answers */
+};
+
+/* Append the text: every family with its HELP and TYPE, and those of process_stats.h. 0; -ENOMEM, -EFBIG. */
+int metrics_render(struct metrics *m, const struct metrics_moment *now, struct strbuf *out);

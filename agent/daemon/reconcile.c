@@ -205,6 +205,7 @@ static int refresh_hints(struct reconciler *r, struct observation *o, const char
 			r->annotations = annotations;
 			r->labels = labels;
 			r->hints_of = hash;
+			r->room_known = false;
 		}
 	}
 	return e < 0 ? err_set(err, e, "cannot compute the fit hints: %s", strerror(-e)) : 0;
@@ -245,8 +246,19 @@ static int publish(struct reconciler *r, const struct doc *nrt, const struct doc
 	count_outcome(r, PUBLISH_NODE, ret->publish.node, now_ms);
 	if (wanted->numatopology)
 		count_outcome(r, PUBLISH_NUMATOPOLOGY, ret->publish.numatopology, now_ms);
+	metrics_set_certificate(r->metrics, ret->publish.certificate_until_s);
 	ret->call_again_ms = ret->publish.call_again_ms;
 	return e;
+}
+
+/* For the metrics. After publishing, since nobody waits for it. Without memory it is tried again in the next run. */
+static void measure_room(struct reconciler *r, const struct observation *o)
+{
+	CLEANUP(room_release) struct room room = {0};
+	const struct hints_config *shapes = &r->config->render.hints;
+
+	if (!r->room_known && room_find(shapes, &o->node, &room) == 0)
+		r->room_known = metrics_set_room(r->metrics, &room, shapes) == 0;
 }
 
 static void describe(const struct observation *o, struct reconcile_result *ret)
@@ -317,6 +329,7 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 	e = render_and_publish(r, &o, now_ms, ret);
 	if (e < 0 && ret->call_again_ms == UINT64_MAX)
 		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;
+	measure_room(r, &o);
 	log_new_notes(r, &o.notes);
 	describe(&o, ret);
 }

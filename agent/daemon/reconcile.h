@@ -34,6 +34,7 @@ struct reconciler {
 	/* The hints as computed last, and of what. */
 	uint64_t hints_of;
 	struct doc annotations, labels;
+	bool room_known;                 /* the metrics have what the node can still take, as of then */
 	struct distances_kept distances; /* of the machine, for them */
 	bool observed;                   /* at least once */
 	unsigned failures;               /* of observing, in a row */

@@ -11,6 +11,7 @@
 
 #include <curl/curl.h>
 
+#include "agent/base/validity.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
@@ -54,6 +55,7 @@ struct api_client {
 	struct strbuf base;    /* what paths are added to: the server, by its TLS name where it has one */
 	char host_header[512]; /* "Host: ..." where base has another name; else "" */
 	struct curl_slist *connect_to;
+	int64_t certificate_until_s;
 	uint64_t generation;  /* of the credentials the handle is set to; 0 = none yet */
 	struct strbuf *reply; /* of the request under way */
 	size_t reply_max;
@@ -325,6 +327,13 @@ static CURLcode use_server(struct api_client *c, const struct api_access *access
 	return code;
 }
 
+static int64_t until(const char *certificate)
+{
+	struct validity validity;
+
+	return certificate && validity_of_certificate(certificate, &validity) == 0 ? validity.until_s : 0;
+}
+
 /* With a CA of its own the system's are not trusted; without one libcurl's defaults stay. */
 static CURLcode use_identity(struct api_client *c, const struct api_access *access)
 {
@@ -362,6 +371,7 @@ static int use_access(struct api_client *c, struct err *err)
 		return err_set(err, code == CURLE_OUT_OF_MEMORY ? -ENOMEM : -EINVAL,
 			"cannot use these credentials: %s", c->curl.easy_strerror(code));
 	c->generation = access.generation;
+	c->certificate_until_s = until(access.certificate);
 	return 0;
 }
 
@@ -530,6 +540,11 @@ int api_client_request(struct api_client *c, const struct api_request *request, 
 	struct err *err)
 {
 	return api_client_stream(c, request, NULL, NULL, response, err);
+}
+
+int64_t api_client_certificate_until(const struct api_client *c)
+{
+	return c->certificate_until_s;
 }
 
 const char *api_client_server(const struct api_client *c)

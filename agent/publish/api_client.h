@@ -101,5 +101,8 @@ typedef int api_stream_fn(const char *piece, size_t len, void *data, struct err 
 int api_client_stream(struct api_client *c, const struct api_request *request, api_stream_fn *fn, void *data,
 	struct api_response *response, struct err *err);
 
+/* When the client certificate as last used ends, in seconds since 1970; 0 where there is none, or none that is read. */
+int64_t api_client_certificate_until(const struct api_client *c);
+
 /* The server's URL as last used, "" before the first request. Valid until the next request. */
 const char *api_client_server(const struct api_client *c);

@@ -28,9 +28,10 @@
 /* What a call did. */
 struct publish_result {
 	enum publish_outcome nrt, node, numatopology;
-	bool current;           /* everything wanted is on the API server */
-	unsigned kubelet_minor; /* the Node's kubelet is of release 1.N; 0 = not known */
-	uint64_t call_again_ms; /* call at this time at the latest, changed or not (clock of `now_ms`) */
+	bool current;                /* everything wanted is on the API server */
+	unsigned kubelet_minor;      /* the Node's kubelet is of release 1.N; 0 = not known */
+	int64_t certificate_until_s; /* the client certificate ends, in seconds since 1970; 0 = there is none */
+	uint64_t call_again_ms;      /* call at this time at the latest, changed or not (clock of `now_ms`) */
 };
 
 struct publisher_options {

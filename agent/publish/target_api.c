@@ -30,15 +30,21 @@ int target_api_open(
 static int publish(void *ctx, const struct publish_request *request, uint64_t now_ms,
 	struct publish_result *ret, struct err *err)
 {
-	return publisher_publish(ctx, request, now_ms, ret, err);
+	const struct target_api *t = ctx;
+	int r = publisher_publish(t->publisher, request, now_ms, ret, err);
+
+	ret->certificate_until_s = api_client_certificate_until(t->client);
+	return r;
 }
 
 static void forget(void *ctx)
 {
-	publisher_forget(ctx);
+	const struct target_api *t = ctx;
+
+	publisher_forget(t->publisher);
 }
 
 struct target target_api(struct target_api *t)
 {
-	return (struct target){.ctx = t->publisher, .publish = publish, .forget = forget};
+	return (struct target){.ctx = t, .publish = publish, .forget = forget};
 }

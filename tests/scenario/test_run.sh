@@ -228,14 +228,20 @@ stop "it ends" TERM
 # --- what it serves
 port=$((20000 + $$ % 20000))
 if command -v curl >/dev/null; then
-	start --dry-run --http "127.0.0.1:$port"
+	start --dry-run --http "127.0.0.1:$port" --shape small=cpu=2,memory=1Gi
 	until_printed "with HTTP" 30 'available: "11"'
 	sleep 0.3
 	check "healthz" sh -c "curl -sf http://127.0.0.1:$port/healthz | grep -q '^ok'"
 	check "readyz" sh -c "curl -sf http://127.0.0.1:$port/readyz | grep -q '^ok'"
-	curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics"
+	measured() { curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics" && grep -q '^nrtd_stranded_cpus ' "$dir/metrics"; }
+	check "metrics have the stranded CPUs, after publishing" wait_for measured
 	check "metrics count the publication" grep -q '^nrtd_publishes_total{target="nrt",result="written"} 1$' "$dir/metrics"
 	check "metrics have the amounts" grep -q '^nrtd_resource_available{.*resource="cpu".*} 11$' "$dir/metrics"
+	check "metrics have the largest container" grep -q '^nrtd_max_exclusive_cpus{numa_nodes="1"} [0-9]' "$dir/metrics"
+	check "metrics have the copies of a shape" grep -q '^nrtd_shape_copies{shape="small"} [1-9]' "$dir/metrics"
+	check "metrics have when it last worked" grep -q '^nrtd_last_success_timestamp_seconds{target="nrt"} [1-9]' "$dir/metrics"
+	check "metrics have whether it is ready" grep -q '^nrtd_ready 1$' "$dir/metrics"
+	check "metrics have when it started" grep -q '^process_start_time_seconds [1-9]' "$dir/metrics"
 	if command -v promtool >/dev/null; then
 		check "promtool finds nothing" sh -c "promtool check metrics <'$dir/metrics'"
 	else

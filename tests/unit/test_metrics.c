@@ -32,10 +32,13 @@ static struct metrics *make(void)
 	return m;
 }
 
+/* At `now` of the clock that never goes back, when the other one is at 1000. */
 static void render(struct metrics *m, double now, struct strbuf *out)
 {
+	const struct metrics_moment moment = {.monotonic_s = now, .wall_s = 1000, .ready = true};
+
 	strbuf_reset(out);
-	assert_int_equal(metrics_render(m, now, out), 0);
+	assert_int_equal(metrics_render(m, &moment, out), 0);
 }
 
 /* The value of a series as text, up to the end of its line; NULL where there is none; fails on two. */
@@ -76,7 +79,8 @@ static void every_series_starts_at_zero(void **state)
 	assert_value(&text, "nrtd_observe_duration_seconds_bucket{le=\"0.0005\"}", "0");
 	assert_value(&text, "nrtd_observe_duration_seconds_count", "0");
 	assert_value(&text, "nrtd_source_state{source=\"pod-resources\",state=\"ok\"}", "0");
-	assert_value(&text, "nrtd_last_success_age_seconds{target=\"nrt\"}", "+Inf");
+	assert_value(&text, "nrtd_last_success_timestamp_seconds{target=\"nrt\"}", "0");
+	assert_value(&text, "nrtd_ready", "1");
 	assert_value(&text, "nrtd_dirty_marks_total{cause=\"watch\"}", "0");
 	assert_value(&text, "nrtd_source_disagreements_total", "0");
 	assert_null(value(&text, "nrtd_resource_available"));
@@ -105,8 +109,8 @@ static void counts_go_to_their_series(void **state)
 	assert_value(&text, "nrtd_source_state{source=\"state-files\",state=\"ok\"}", "0");
 	assert_value(&text, "nrtd_source_state{source=\"state-files\",state=\"broken\"}", "1");
 	assert_value(&text, "nrtd_source_state{source=\"pod-resources\",state=\"broken\"}", "0");
-	assert_value(&text, "nrtd_last_success_age_seconds{target=\"nrt\"}", "9.75");
-	assert_value(&text, "nrtd_last_success_age_seconds{target=\"node\"}", "+Inf");
+	assert_value(&text, "nrtd_last_success_timestamp_seconds{target=\"nrt\"}", "990.25");
+	assert_value(&text, "nrtd_last_success_timestamp_seconds{target=\"node\"}", "0");
 }
 
 static void durations_fall_into_buckets(void **state)
@@ -147,13 +151,17 @@ static void what_is_available_replaces_what_was(void **state)
 	assert_int_equal(inventory_shape(&inv, 2, first, 3), 0);
 	inv.nodes[0].id = 0;
 	inv.nodes[1].id = 3;
-	*inventory_amount(&inv, 0, 0) =
-		(struct inventory_amount){.present = true, .available = 15 * QTY_UNIT / 10};
+	*inventory_amount(&inv, 0, 0) = (struct inventory_amount){.present = true,
+		.capacity = 4 * QTY_UNIT,
+		.allocatable = 35 * QTY_UNIT / 10,
+		.available = 15 * QTY_UNIT / 10};
 	*inventory_amount(&inv, 1, 1) =
 		(struct inventory_amount){.present = true, .available = (qty_t)137438953473 * QTY_UNIT};
 	*inventory_amount(&inv, 1, 2) = (struct inventory_amount){.present = true};
 	assert_int_equal(metrics_set_inventory(m, &inv), 0);
 	render(m, 0, &text);
+	assert_value(&text, "nrtd_resource_capacity{numa_node=\"0\",resource=\"cpu\"}", "4");
+	assert_value(&text, "nrtd_resource_allocatable{numa_node=\"0\",resource=\"cpu\"}", "3.5");
 	assert_value(&text, "nrtd_resource_available{numa_node=\"0\",resource=\"cpu\"}", "1.5");
 	assert_value(&text, "nrtd_resource_available{numa_node=\"3\",resource=\"memory\"}", "137438953473");
 	assert_value(&text, "nrtd_resource_available{numa_node=\"3\",resource=\"vendor.com/nic\"}", "0");
@@ -167,6 +175,49 @@ static void what_is_available_replaces_what_was(void **state)
 	assert_null(value(&text, "nrtd_resource_available{numa_node=\"3\",resource=\"memory\"}"));
 }
 
+/* What is not known has no series. */
+static void room_has_only_what_is_known(void **state)
+{
+	struct hint_shape shapes[] = {{.name = (char[]){"small"}}, {.name = (char[]){"nic"}}};
+	const struct hints_config config = {.shapes = shapes, .n_shapes = ARRAY_SIZE(shapes)};
+	struct pod_copies copies[] = {{.known = true, .n = 7}, {.n = 3}};
+	const struct room nothing = {0}, room = {.max_exclusive = {4, 6},
+						 .n_max = 2,
+						 .stranded_known = true,
+						 .stranded = 5,
+						 .copies = copies,
+						 .n_copies = ARRAY_SIZE(copies)};
+	CLEANUP(metrics_freep) struct metrics *m = make();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+
+	(void)state;
+	assert_int_equal(metrics_set_room(m, &room, &config), 0);
+	render(m, 0, &text);
+	assert_value(&text, "nrtd_max_exclusive_cpus{numa_nodes=\"1\"}", "4");
+	assert_value(&text, "nrtd_max_exclusive_cpus{numa_nodes=\"2\"}", "6");
+	assert_null(value(&text, "nrtd_max_exclusive_cpus{numa_nodes=\"3\"}"));
+	assert_value(&text, "nrtd_stranded_cpus", "5");
+	assert_value(&text, "nrtd_shape_copies{shape=\"small\"}", "7");
+	assert_null(value(&text, "nrtd_shape_copies{shape=\"nic\"}"));
+	assert_int_equal(metrics_set_room(m, &nothing, &config), 0);
+	render(m, 0, &text);
+	assert_null(strstr(text.text, "stranded"));
+	assert_null(strstr(text.text, "max_exclusive"));
+}
+
+static void a_certificate_is_there_or_not(void **state)
+{
+	CLEANUP(metrics_freep) struct metrics *m = make();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+
+	(void)state;
+	render(m, 0, &text);
+	assert_null(strstr(text.text, "certificate"));
+	metrics_set_certificate(m, INT64_C(4102444800));
+	render(m, 0, &text);
+	assert_value(&text, "nrtd_certificate_expiry_timestamp_seconds{use=\"client\"}", "4102444800");
+}
+
 static void the_process_is_measured(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *m = make();
@@ -176,10 +227,12 @@ static void the_process_is_measured(void **state)
 
 	(void)state;
 	render(m, 0, &text);
-	before = strtod(value(&text, "process_open_fds"), NULL);
-	assert_true(before >= 3);
 	assert_true(strtod(value(&text, "process_resident_memory_bytes"), NULL) > 100000);
 	assert_true(strtod(value(&text, "process_cpu_seconds_total"), NULL) > 0);
+	before = strtod(value(&text, "process_start_time_seconds"), NULL);
+	assert_true(before > (double)time(NULL) - 3600 && before < (double)time(NULL) + 2);
+	before = strtod(value(&text, "process_open_fds"), NULL);
+	assert_true(before >= 3);
 	f = fopen("/dev/null", "re");
 	assert_non_null(f);
 	render(m, 0, &text);
@@ -212,16 +265,17 @@ static void families_are_whole(void **state)
 			line += 7;
 		assert_int_equal(strncmp(line, names[n - 1], strlen(names[n - 1])), 0);
 	}
-	assert_int_equal(n, METRIC_COUNT + 5); /* build_info, resource_available, three of the process */
+	assert_int_equal(n, METRIC_COUNT + 6); /* build_info, ready, four of the process */
 }
 
 static void a_full_buffer_is_an_error(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *m = make();
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1000);
+	const struct metrics_moment now = {0};
 
 	(void)state;
-	assert_int_equal(metrics_render(m, 0, &text), -EFBIG);
+	assert_int_equal(metrics_render(m, &now, &text), -EFBIG);
 }
 
 #define THREADS 4
@@ -262,6 +316,10 @@ static int run_promtool(void)
 	CLEANUP(metrics_freep) struct metrics *m = make();
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 	CLEANUP(inventory_release) struct inventory inv;
+	struct hint_shape shape = {.name = (char[]){"small"}};
+	const struct hints_config config = {.shapes = &shape, .n_shapes = 1};
+	struct pod_copies copies = {.known = true};
+	const struct room room = {.n_max = 1, .stranded_known = true, .copies = &copies, .n_copies = 1};
 	FILE *promtool;
 	int status;
 
@@ -270,6 +328,8 @@ static int run_promtool(void)
 	inventory_amount(&inv, 0, 0)->present = true;
 	assert_int_equal(metrics_set_inventory(m, &inv), 0);
 	metrics_observe(m, METRIC_CHANGE_SECONDS, 0, 0.02);
+	assert_int_equal(metrics_set_room(m, &room, &config), 0);
+	metrics_set_certificate(m, 1);
 	render(m, 0, &text);
 	promtool = popen("promtool check metrics >&2", "w");
 	assert_non_null(promtool);
@@ -294,6 +354,8 @@ int main(void)
 		cmocka_unit_test(counts_go_to_their_series),
 		cmocka_unit_test(durations_fall_into_buckets),
 		cmocka_unit_test(what_is_available_replaces_what_was),
+		cmocka_unit_test(room_has_only_what_is_known),
+		cmocka_unit_test(a_certificate_is_there_or_not),
 		cmocka_unit_test(the_process_is_measured),
 		cmocka_unit_test(families_are_whole),
 		cmocka_unit_test(a_full_buffer_is_an_error),
