@@ -136,6 +136,7 @@ help:
 ## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)
 ## make monitoring-test  every query of the rules and the dashboard on a real Prometheus that scrapes agents (needs Go; two minutes)
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
+## make apparmor-test  the service in its AppArmor profile, in a virtual machine (x86_64; QEMU, half a minute)
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|promtool|registry|deb|install|vm|node|container|manifests: install what a build, the tests, the
+# install-deps.sh build|test|lint|promtool|registry|deb|install|vm|apparmor|node|container|manifests: install what a build, the tests, the
 # checks, the Debian package, its test, the virtual machines or the tests of the container image and the manifests need
 # and this machine does not have.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
@@ -16,6 +16,7 @@ files="/usr/include/stdio.h=libc6-dev"
 case "${1:-}" in
 build) ;;
 vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
+apparmor) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio apparmor_parser=apparmor" ;;
 node)
 	commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio debootstrap=debootstrap \
 mke2fs=e2fsprogs depmod=kmod"
@@ -36,7 +37,7 @@ codespell=codespell shellcheck=shellcheck rpmlint=rpmlint rpm=rpm gcovr=gcovr"
 	;;
 deb)
 	modules="$modules cmocka=libcmocka-dev"
-	commands="$commands git=git dh=debhelper lintian=lintian dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
+	commands="$commands git=git dh=debhelper lintian=lintian dh_apparmor=dh-apparmor dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
 # words of their own: with them come servers
 promtool) commands="$commands promtool=prometheus prometheus=prometheus jq=jq curl=curl openssl=openssl" ;;
@@ -44,7 +45,7 @@ registry) commands="$commands docker-registry=docker-registry" ;;
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|test|lint|promtool|registry|deb|install|vm|node|container|manifests" >&2
+	echo "usage: $0 build|test|lint|promtool|registry|deb|install|vm|apparmor|node|container|manifests" >&2
 	exit 2
 	;;
 esac

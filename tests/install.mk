@@ -19,6 +19,13 @@ image-test manifests-test:
 install-test:
 	@tests/install/systemd.sh
 
+# ---- the service's AppArmor profile, in a virtual machine whose kernel has AppArmor (tests/install)
+.PHONY: apparmor-test
+apparmor-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory $(B)/nrtd $(B)/tests/scenario/pod_resources
+	@B=$(B) tests/install/apparmor.sh
+
 # ---- a virtual machine with systemd, containerd and a real kubelet (tests/node)
 .PHONY: node-test
 node-test:

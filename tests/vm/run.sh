@@ -21,19 +21,8 @@ skip() {
 	echo "skipped: $*"
 	exit 0
 }
-
-# get_kernel: $kernel is Debian's cloud kernel, downloaded and unpacked once, not installed
-get_kernel() {
-	local package
-	kernel=${VM_KERNEL:-$(find "$cache" -name 'vmlinuz-*' 2>/dev/null | sort | tail -n 1)}
-	[ -z "$kernel" ] || return 0
-	[ -n "$(apt-cache show linux-image-cloud-amd64 2>/dev/null)" ] || apt-get update -qq >/dev/null 2>&1
-	package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p')
-	[ -n "$package" ] || return 1
-	mkdir -p "$cache" "$work/package" && (cd "$work/package" && apt-get download "$package" >/dev/null 2>&1) &&
-		dpkg -x "$work"/package/*.deb "$work/package" && cp "$work"/package/boot/vmlinuz-* "$cache/" || return 1
-	kernel=$(find "$cache" -name 'vmlinuz-*' | sort | tail -n 1)
-}
+# shellcheck source=tests/vm/kernel.sh
+. tests/vm/kernel.sh
 
 # make_root: the guest's files without the case's steps
 make_root() {
@@ -41,7 +30,7 @@ make_root() {
 	mkdir -p "$work"/root/{bin,dev,proc,sys,tmp,etc} && cp "$B/nrtd" "$(command -v busybox)" "$work/root/bin/" &&
 		cp tests/vm/init "$work/root/init" || return 1
 	{
-		ldd "$B/nrtd" "$(command -v busybox)" 2>/dev/null | sed -nE 's/.*[[:space:]](\/[^ ]+) \(0x.*/\1/p'
+		libraries "$B/nrtd" "$(command -v busybox)"
 		# nrtd check opens it by its name
 		ldconfig -p | sed -nE 's/^[[:space:]]*libnuma\.so\.1 \(.*\) => (.*)/\1/p' | head -n 1
 	} | sort -u | while read -r library; do
