@@ -14,11 +14,13 @@ cd "$work/nrtd"
 version=$(sed -n 's/^VERSION := //p' Makefile)
 mv packaging/debian debian
 packaged=$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
-if [ "$version" != "$packaged" ]; then
+if [ "$version" != "${packaged%-*}" ]; then
 	echo "make-deb.sh: the Makefile says version $version, packaging/debian/changelog $packaged" >&2
 	exit 1
 fi
 dpkg-buildpackage -us -uc -b >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-lintian --fail-on error,warning ../nrtd_*.changes
+# It is not uploaded to Debian, so there is no bug that asks for it.
+lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs ../nrtd_*.changes
+rm -f "$out"/nrtd_*.deb "$out"/nrtd-dbgsym_*.deb
 mv ../nrtd_*.deb ../nrtd-dbgsym_*.deb "$out"
 ls "$out"

@@ -216,6 +216,9 @@ left() { # left: what a purge has not taken away
 	true
 }
 
+# smoke: the package's autopkgtest; the node has no curl of its own
+smoke() { cp "$(command -v curl)" "$work/bin/" && inside PATH=/usr/sbin:/usr/bin:/sbin:/bin:/opt/bin sh -s <packaging/debian/tests/smoke; }
+
 # ---- the checks, in the order of a life
 
 test_install() {
@@ -232,7 +235,9 @@ test_install() {
 	check "systemd-analyze verify" silent inside systemd-analyze verify nrtd.service
 	check "systemd-analyze security: 1.5 at most" \
 		inside systemd-analyze security --offline=true --threshold=15 /lib/systemd/system/nrtd.service
+	check "its AppArmor profile, by its name" says unit AppArmorProfile -- '\-?nrtd-service'
 	check "the manual" says inside man -w nrtd -- '/usr/share/man/.*nrtd.8.gz'
+	check "the package's own test" smoke
 	since=$(date +%s)
 	check "the guide: ${lines[1]}" literally "${lines[1]}"
 	check "the guide: ${lines[2]}" literally "${lines[2]}"
