@@ -26,10 +26,10 @@ apparmor-test:
 	@$(MAKE) --no-print-directory $(B)/nrtd $(B)/tests/scenario/pod_resources
 	@B=$(B) tests/install/apparmor.sh
 
-# ---- a virtual machine with systemd, containerd and a real kubelet (tests/node)
+# ---- a virtual machine with systemd, containerd and a real kubelet (tests/node); NODE_STEPS: groups of them
 .PHONY: node-test
 node-test:
-	@tests/node/run.sh
+	@tests/node/run.sh $(NODE_STEPS)
 
 # ---- rules and dashboard over a real Prometheus that scrapes agents and an extender (tests/monitoring)
 .PHONY: monitoring-test

@@ -26,8 +26,8 @@ const LongestMoment = time.Second
 type Moment struct {
 	What, Said  string
 	Step, State string // what was being done, and the object's own word
-	From        time.Time
-	Lasted      time.Duration
+	From, To    time.Time
+	Lasted      time.Duration // by samples, a period each: the clock goes on while the host of an emulated machine does other work
 }
 
 // view is what there is to give out, as a kubelet has it that has started since.
@@ -38,8 +38,8 @@ type view struct {
 }
 
 func (m Moment) String() string {
-	text := fmt.Sprintf("     above: %s: %s, for %d ms at %s, step '%s'", m.What, m.Said, m.Lasted.Milliseconds(),
-		m.From.Format("15:04:05.000"), m.Step)
+	text := fmt.Sprintf("     above: %s: %s, for %d ms (%d by the clock) at %s, step '%s'", m.What, m.Said,
+		m.Lasted.Milliseconds(), m.To.Sub(m.From).Milliseconds(), m.From.Format("15:04:05.000"), m.Step)
 	if m.Lasted > LongestMoment {
 		text += "\n          " + m.State
 	}
@@ -120,7 +120,8 @@ func (s *Sampler) sample(now time.Time, gap time.Duration) {
 		if !ok {
 			moment = Moment{What: what, Said: said, From: now, Step: s.step, State: s.published.State}
 		}
-		moment.Lasted = now.Sub(moment.From) + Period
+		moment.Lasted += Period
+		moment.To = now.Add(Period)
 		s.open[what] = moment
 	}
 	for what, moment := range s.open {
