@@ -49,7 +49,7 @@ volume() {
 	secret | configMap)
 		mkdir -p "$path"
 		"$kubectl" get -n "$namespace" "$kind" "$(jq -r '.secretName // .name' <<<"$object")" -o json >"$path.json" || return 1
-		jq -r '.data | keys[]' "$path.json" | while read -r key; do
+		jq -r '.data // {} | keys[]' "$path.json" | while read -r key; do
 			if [ "$kind" = secret ]; then jq -r --arg key "$key" '.data[$key]' "$path.json" | base64 -d; else jq -r --arg key "$key" '.data[$key]' "$path.json"; fi >"$path/$key"
 		done
 		;;
@@ -59,19 +59,24 @@ volume() {
 }
 # program POD-FILE: the image's, or nothing
 program() {
-	local image
+	local image command
+	command=$(jq -r '.spec.containers[0].command[0] // ""' "$1")
 	image=$(jq -r '.spec.containers[0].image | sub(":[^/]*$"; "") | sub(".*/"; "")' "$1")
 	case $image in
-	nrtd) echo /usr/bin/nrtd ;;
-	kube-scheduler | nfd-topology-updater | resource-topology-exporter) echo "/programs/$image" ;;
-	node-feature-discovery*) echo /programs/nfd-topology-updater ;;
+	nrtd) echo /programs/nrtd ;;
+	kube-scheduler) echo /programs/scheduler ;;
+	nfd-topology-updater | resource-topology-exporter) echo "/programs/$image" ;;
+	node-feature-discovery*) [ "${command##*/}" != nfd-topology-updater ] || echo /programs/nfd-topology-updater ;;
 	esac
 }
 # start FILE ADDRESS: its first container
 start() {
-	local what=$1 address=$2 name uid account mount source entry container server
+	local what=$1 address=$2 name uid account mount source entry container image server
 	pod=$WORLD/pods/$(jq -r .metadata.uid "$what")
 	container=$(program "$what")
+	image=$PROGRAMS/${container##*/}
+	[ "$container" != /programs/nrtd ] || image=$(command -v nrtd)
+	image=$(readlink -f "$image")
 	name=$(jq -r .metadata.name "$what")
 	uid=$(jq -r .metadata.uid "$what")
 	account=$(jq -r .spec.serviceAccountName "$what")
@@ -79,6 +84,7 @@ start() {
 	mkdir -p "$pod/root"/{etc,proc,sys,dev,tmp,run,programs,var/run/secrets/kubernetes.io/serviceaccount} "$pod/account"
 	"$kubectl" create token "$account" -n "$(jq -r .metadata.namespace "$what")" --bound-object-kind Pod --bound-object-name "$name" \
 		--bound-object-uid "$uid" >"$pod/account/token" || return 1
+	touch "$pod/root$container"
 	cp "$WORLD/ca.crt" "$pod/account/ca.crt"
 	jq -j .metadata.namespace "$what" >"$pod/account/namespace"
 	cp -a /etc/ld.so.cache /etc/passwd /etc/nsswitch.conf "$pod/root/etc/" 2>/dev/null
@@ -90,39 +96,33 @@ start() {
 		done
 		echo "mount --rbind /dev $pod/root/dev; mount --rbind /proc $pod/root/proc; mount --bind $folder/sys $pod/root/sys"
 		echo "mount --bind $WORLD/hosts $pod/root/etc/hosts"
-		echo "mount --bind $PROGRAMS $pod/root/programs"
 		echo "mount --bind $pod/account $pod/root/var/run/secrets/kubernetes.io/serviceaccount"
 	} >"$pod/begin"
 	while read -r mount entry; do
 		source=$(volume "$what" "$mount") || { echo "$source" >>"$pod/log" && return 1; }
-		mkdir -p "$pod/root$entry"
+		if [ -d "$source" ]; then mkdir -p "$pod/root$entry"; else mkdir -p "$(dirname "$pod/root$entry")" && touch "$pod/root$entry"; fi
 		echo "mount --bind $source $pod/root$entry"
 	done < <(jq -r '.spec.containers[0].volumeMounts[]? | select(.mountPath != "/var/run/secrets/kubernetes.io/serviceaccount") | "\(.name) \(.mountPath)"' \
-		"$what") >"$pod/volumes.sh" || return 1
+		"$what" | sort -k 2) >"$pod/volumes.sh" || return 1 # what is mounted in another one after it
 	[ ! -s "$pod/log" ] || return 1
 	jq -r --arg address "$address" --arg node "$node" '.spec.containers[0].env[]? | "\(.name)=\(if .valueFrom.fieldRef.fieldPath == "spec.nodeName" then $node
-		elif .valueFrom.fieldRef.fieldPath == "status.podIP" then $address else .value // "" end | sub("^0\\.0\\.0\\.0:"; "\($address):"))"' "$what" >"$pod/env"
-	printf 'KUBERNETES_SERVICE_HOST=%s\nKUBERNETES_SERVICE_PORT=%s\nPATH=/usr/sbin:/usr/bin:/sbin:/bin\nHWLOC_HIDE_ERRORS=2\n' \
+		elif .valueFrom.fieldRef then $address else .value // "" end | sub("^0\\.0\\.0\\.0:"; "\($address):"))"' "$what" >"$pod/env"
+	printf 'KUBERNETES_SERVICE_HOST=%s\nKUBERNETES_SERVICE_PORT=%s\nPATH=/programs:/usr/sbin:/usr/bin:/sbin:/bin\nHWLOC_HIDE_ERRORS=2\n' \
 		"$(sed 's#.*//##; s#:[0-9]*$##' <<<"$server")" "${server##*:}" >>"$pod/env"
 	jq -r --arg address "$address" '.spec.containers[0] | ((.command // []) | .[1:])[], (.args // [])[] | sub("=0\\.0\\.0\\.0:"; "=\($address):")' "$what" >"$pod/args"
 	{
 		echo "set -e"
 		cat "$pod/begin" "$pod/volumes.sh"
-		echo "mount --bind $(readlink -f "$(command -v nrtd)") $pod/root/tmp/nrtd"
+		echo "mount --bind $image $pod/root$container"
 		printf 'exec chroot %s env -i' "$pod/root"
 		while IFS= read -r entry; do printf ' %q' "$entry"; done <"$pod/env"
-		case $container in
-		/usr/bin/nrtd) printf ' /tmp/nrtd' ;;
-		*) printf ' %s' "$container" ;;
-		esac
-		if [ "${container##*/}" = kube-scheduler ]; then printf ' -config /config/config.yaml -kubeconfig /tmp/kubeconfig -dir /tmp'; else
+		printf ' %s' "$container"
+		if [ "$container" = /programs/scheduler ]; then printf ' -config %q -kubeconfig /tmp/kubeconfig -dir /tmp' "$(sed -n 's/^--config=//p' "$pod/args")"; else
 			while IFS= read -r entry; do printf ' %q' "$entry"; done <"$pod/args"
 		fi
 		echo
 	} >"$pod/start.sh"
-	touch "$pod/root/tmp/nrtd"
 	"$kubectl" config view --raw -o json | jq --rawfile token "$pod/account/token" '.users[].user = {token: ($token | rtrimstr("\n"))}' >"$pod/root/tmp/kubeconfig"
-	sed -i 's#/programs/kube-scheduler#/programs/scheduler#' "$pod/start.sh"
 	unshare -m bash "$pod/start.sh" >>"$pod/log" 2>&1 < <(exec sleep infinity) &
 	echo $! >"$pod/pid"
 }
@@ -131,7 +131,7 @@ ready() {
 	local url end=$((SECONDS + 30))
 	url=$(jq -r --arg address "$2" '.spec.containers[0] | .readinessProbe.httpGet as $probe | select($probe) | .ports as $ports
 		| "\($probe.scheme // "HTTP" | ascii_downcase)://\($address):\($ports[] | select(.name == $probe.port) | .containerPort)\($probe.path)"' "$1")
-	case $(program "$1") in *scheduler) url= ;; esac # it serves no port here
+	case $(program "$1") in *scheduler | "") url= ;; esac # no port is served
 	while [ -n "$url" ] && ! curl -skf -o /dev/null "$url"; do
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.1

@@ -91,7 +91,7 @@ run_block() { # FILE WANTED-STATUS
 }
 
 play() { # the recipe
-	local block base info commands=0 before=$failed
+	local block base info commands=0
 	place=$work/$recipe/place
 	mkdir -p "$place"
 	cp -rL packaging "$place/packaging" 2>/dev/null
@@ -124,11 +124,16 @@ unused=0
 # shellcheck disable=SC2046 # names
 [ $# -gt 0 ] || set -- $(basename -s .md doc/recipes/*.md | grep -vx README)
 for recipe; do
+	nodes= # what a scene may set: names, separated by commas
 	# shellcheck source=/dev/null
 	. "tests/recipes/$recipe.sh" || exit 1
 	begin_world
 	begun=$SECONDS
+	before=$failed
 	play
+	if [ "$failed" -gt "$before" ]; then
+		tail -n 5 "$WORLD"/pods/*/log "$WORLD"/*/kubelet.log "$WORLD"/pods/*/root/tmp/scheduler.log 2>/dev/null | cut -c1-400
+	fi
 	echo "     $recipe: $((SECONDS - begun)) s"
 	end_world
 	# shellcheck disable=SC2046 # names

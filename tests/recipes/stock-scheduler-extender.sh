@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # run.sh sets them
 # worker-1 has more free CPUs in all, and no NUMA node with 8; worker-2 has one, for one pod.
 scene() {
 	node worker-1 single-numa-node && node worker-2 single-numa-node && held worker-1 a 9 && held worker-1 b 9 && held worker-2 c 15 &&

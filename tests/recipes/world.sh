@@ -45,7 +45,7 @@ begin_world() {
 	export WORLD=$work/$recipe
 	mkdir -p "$WORLD/pods"
 	printf '127.0.0.1 localhost\n' >"$WORLD/hosts"
-	UPSTREAM_BUILT=1 tests/upstream/cluster.sh start "$WORLD/cluster" -nodes worker-1,worker-2 -manifests "" -scheduler "" -agent tests/agent \
+	UPSTREAM_BUILT=1 tests/upstream/cluster.sh start "$WORLD/cluster" -nodes "${nodes:-worker-1,worker-2}" -manifests "" -scheduler "" -agent tests/agent \
 		>"$WORLD/start" 2>&1 || { cat "$WORLD/start" && exit 1; }
 	export KUBECONFIG=$WORLD/cluster/admin.kubeconfig
 	kubectl config view --raw -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$WORLD/ca.crt"
@@ -69,7 +69,8 @@ leave_world() { [ ! -e "${WORLD:-}/cluster/controlplane.pid" ] || end_world; }
 node() {
 	local name=$1 policy=$2 root=${3:-/var/lib/kubelet} folder=$WORLD/$1 boot
 	cp -r "$work/machines/seed-2s-32cpu" "$folder"
-	mkdir -p "$folder$root" "$folder/proc/1000"
+	mkdir -p "$folder$root" "$folder/proc/1000" "$folder/sys/bus/node/devices"
+	ln -s ../../../devices/system/node/node0 ../../../devices/system/node/node1 "$folder/sys/bus/node/devices/"
 	cat >"$folder$root/config.yaml" <<END
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -77,6 +78,7 @@ cpuManagerPolicy: static
 reservedSystemCPUs: "0"
 topologyManagerPolicy: $policy
 END
+	touch -d '2 hours ago' "$folder$root/config.yaml"
 	boot=$(($(date +%s) - 3600))
 	printf 'cpu 0\nbtime %d\n' $boot >"$folder/proc/stat"
 	printf '1000 (kubelet) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1000 0 0\n' >"$folder/proc/1000/stat"
