@@ -393,9 +393,6 @@ static int take_nrt(
 		return r;
 	if (node->has_object)
 		cluster_node_release(&node->object);
-	b->n_objects += !node->has_object;
-	b->n_exact -= node->has_object && node->object.basis == CLUSTER_EXACT;
-	b->n_exact += read.basis == CLUSTER_EXACT;
 	if (read.odd)
 		log_warning("node '%s': %s", node->name, read.why.text);
 	node->object = read;
@@ -441,6 +438,8 @@ static int note_refusal(struct book *b, struct book_pod *pod, const char *reason
 	refusal->until_ms = now_ms + b->config.refusal_ms;
 	pod->shape->users++;
 	b->n_refused++;
+	if (pod->promised)
+		refused_count(&b->promises_refused, reason);
 	log_warning("the kubelet of node '%s' refused pod '%s': %s", node->name, pod->full_name, reason);
 	return 0;
 }
@@ -472,6 +471,7 @@ static int place_pod(
 		shapes_drop(&b->shapes, like.shape);
 		b->n_promises -= !have->bound;
 		have->bound_ms = have->bound ? have->bound_ms : now_ms;
+		have->promised |= !have->bound;
 		have->bound = true;
 		if (arrived && !have->arrived) {
 			if (have->shape->aligned)
@@ -484,6 +484,7 @@ static int place_pod(
 	}
 	doc_int64(doc_get(doc_get(object, "spec"), "priority"), &priority);
 	like.priority = (int32_t)priority;
+	like.promised = have && !strcmp(have->node->name, fate->node) && (!have->bound || have->promised);
 	like.names = pod_names_of(fate->kubelet_uid, fate->namespace, fate->name);
 	if (have)
 		remove_pod(b, have);
@@ -540,8 +541,6 @@ int book_object(struct book *b, enum book_kind kind, struct doc *object, uint64_
 static void lose(struct book *b, struct book_node *node, enum book_kind kind)
 {
 	if (kind == BOOK_NRT && node->has_object) {
-		b->n_objects--;
-		b->n_exact -= node->object.basis == CLUSTER_EXACT;
 		cluster_node_release(&node->object);
 		node->has_object = false;
 		*node->content_hash = '\0';

@@ -12,6 +12,7 @@
 #include "agent/base/name_table.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/extender/outlook.h"
+#include "agent/extender/refused.h"
 #include "agent/extender/shape.h"
 #include "agent/model/pod_names.h"
 #include "common/err.h"
@@ -30,6 +31,7 @@ struct book_pod {
 	struct book_node *node;
 	struct allocation *held; /* what its node's kubelet will have given it; NULL = not worked out */
 	bool bound;              /* else it is a promise, which ends at `until_ms` */
+	bool promised;           /* the node it has was promised to it here */
 	uint64_t until_ms;
 	bool arrived; /* its node's kubelet has it: it came before whoever is promised now */
 	/* The book's versions at which it was promised or seen, and at which it had arrived: what came first? */
@@ -95,8 +97,9 @@ struct book {
 	struct distances_kept distances; /* of the machine that was judged last */
 	uint64_t version;                /* the last that was given to a node: none is given twice */
 	uint64_t round[BOOK_KIND_COUNT]; /* lists so far */
-	size_t n_objects, n_exact, n_pods, n_promises; /* for people */
-	uint64_t n_refused, n_expired;                 /* since the start */
+	size_t n_pods, n_promises;       /* for people, as all below */
+	uint64_t n_refused, n_expired;   /* since the start */
+	struct refused promises_refused; /* of them, pods that were promised that very node here */
 };
 
 void book_init(struct book *b, const struct book_config *config);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/exposition.h"
 #include "agent/base/thread.h"
 #include "agent/extender/lease.h"
 #include "agent/extender/reflector.h"
@@ -45,6 +46,8 @@ struct extender {
 	bool lease_lost;  /* it cannot be read or written, and a line says so */
 	char *holder;     /* as last said */
 	struct http_server *http;
+	_Atomic int64_t
+		certificate_until_s; /* of the server's certificate, for the metrics; 0 = there is none */
 	atomic_bool *cancel;
 };
 
@@ -236,9 +239,10 @@ static void print_watches(const struct extender *x, struct strbuf *text)
 
 static int print_metrics(void *ctx, struct strbuf *text)
 {
-	const struct extender *x = ctx;
+	struct extender *x = ctx;
 	int r = service_metrics(x->service, text);
 
+	exposition_certificate(text, "server", atomic_load(&x->certificate_until_s));
 	if (r == 0 && !x->config->nrt)
 		print_watches(x, text);
 	if (r == 0 && x->lease)
@@ -265,9 +269,11 @@ static int serve(struct extender *x, struct err *err)
 		.tls = x->config->tls, .idle_seconds = IDLE_SECONDS, .body_max = BODY_MAX};
 	int r = http_server_start(at->address, at->port, &options, &callbacks, x, &x->http, err);
 
-	if (r == 0)
-		log_info("listening on %s port %u", at->address, http_server_port(x->http));
-	return r;
+	if (r < 0)
+		return r;
+	atomic_store(&x->certificate_until_s, http_server_certificate_until(x->http));
+	log_info("listening on %s port %u", at->address, http_server_port(x->http));
+	return 0;
 }
 
 static int start(struct extender *x, struct err *err)
@@ -314,10 +320,12 @@ static void renew_tls(struct extender *x)
 	struct err err = {""};
 	int r = http_server_renew(x->http, &err);
 
-	if (r > 0)
+	if (r > 0) {
+		atomic_store(&x->certificate_until_s, http_server_certificate_until(x->http));
 		log_info("the certificate has changed and is used");
-	else if (r < 0)
+	} else if (r < 0) {
 		log_warning("%s; the old certificate is still used", err.text);
+	}
 }
 
 static void run(struct extender *x)

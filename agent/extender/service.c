@@ -2,11 +2,14 @@
 #include "agent/extender/service.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/exposition.h"
 #include "agent/cluster/object_input.h"
+#include "agent/daemon/process_stats.h"
 #include "agent/extender/stats.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -20,6 +23,7 @@ struct service {
 	pthread_mutex_t lock; /* of all below */
 	struct book book;
 	struct stats stats;
+	struct process_stats process;
 	bool listed[BOOK_KIND_COUNT]; /* completely, once */
 	uint64_t alive_ms[BOOK_KIND_COUNT];
 	const struct lease *lease;
@@ -41,6 +45,7 @@ int service_new(const struct service_config *config, const struct lease *lease, 
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
 	s->config = *config;
+	process_stats_init(&s->process);
 	s->lease = lease;
 	if (text_set(&s->holder, "") < 0 || text_set(&s->url, "") < 0)
 		return -ENOMEM;
@@ -383,34 +388,52 @@ int service_post(void *ctx, const char *path, const char *body, size_t len, stru
 
 /* ---- numbers */
 
+/* Of a Node without an object nothing is known. */
+static void print_nodes(const struct book *b, struct strbuf *text)
+{
+	size_t n[CLUSTER_BASIS_COUNT] = {0};
+
+	for (size_t i = 0; i < b->n_nodes; i++) {
+		const struct book_node *node = b->nodes[i];
+
+		if (node && (node->has_object || node->has_node))
+			n[node->has_object ? node->object.basis : CLUSTER_UNKNOWN]++;
+	}
+	exposition_head(text, "nrtd_extender_nodes", "Nodes, by what the kubelet's answers rest on.", GAUGE);
+	for (size_t i = 0; i < CLUSTER_BASIS_COUNT; i++)
+		strbuf_addf(text, "nrtd_extender_nodes{state=\"%s\"} %zu\n", cluster_basis_names[i], n[i]);
+}
+
 int service_metrics(void *ctx, struct strbuf *text)
 {
-	static const char prefix[] = "nrtd_extender_";
 	struct service *s = ctx;
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+	bool is_ready = service_ready(s, &line);
 	LOCKED(s);
 	const struct book *b = &s->book;
 	const struct {
-		const char *name, *type, *help;
+		const char *name, *help;
+		enum exposition_kind kind;
 		double value;
 	} families[] = {
-		{"objects", "gauge", "NodeResourceTopology objects.", (double)b->n_objects},
-		{"exact_objects", "gauge", "Of these, objects that carry their node's own state.",
-			(double)b->n_exact},
-		{"pods", "gauge", "Pods that have a node, or are promised one.", (double)b->n_pods},
-		{"promises", "gauge", "Promises to pods that are not bound yet.", (double)b->n_promises},
-		{"promises_expired_total", "counter", "Promises whose pods were not bound in time.",
-			(double)b->n_expired},
-		{"refusals_total", "counter", "Pods that a node's kubelet refused.", (double)b->n_refused},
-		{"silence_seconds", "gauge", "How long nothing came from the API server.",
+		{"nrtd_extender_ready", "1 while /readyz answers 200, else 0.", GAUGE, is_ready},
+		{"nrtd_extender_pods", "Pods that have a node, or are promised one.", GAUGE,
+			(double)b->n_pods},
+		{"nrtd_extender_promises", "Promises to pods that are not bound yet.", GAUGE,
+			(double)b->n_promises},
+		{"nrtd_extender_promises_expired_total", "Promises whose pods were not bound in time.",
+			COUNTER, (double)b->n_expired},
+		{"nrtd_extender_refusals_total", "Pods that a node's kubelet refused, promised or not.",
+			COUNTER, (double)b->n_refused},
+		{"nrtd_extender_silence_seconds", "How long nothing came from the API server.", GAUGE,
 			(double)silent_ms(s) / 1000},
 	};
 
+	process_stats_print(&s->process, text);
 	stats_print(&s->stats, text);
-	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "%s%s", prefix, families[i].name);
-		stats_print_one(text, name, families[i].type, families[i].help, families[i].value);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		exposition_one(text, families[i].name, families[i].help, families[i].kind, families[i].value);
+	print_nodes(b, text);
+	refused_print(&b->promises_refused, text);
 	return strbuf_error(text);
 }

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "agent/base/exposition.h"
+
 const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
 
 static const char *const result_names[RESULT_COUNT] = {
@@ -21,27 +23,16 @@ void stats_count(struct stats *s, enum verb verb, enum result result, double sec
 	s->requests[verb][result]++;
 }
 
-static void print_head(struct strbuf *out, const char *name, const char *type, const char *help)
-{
-	strbuf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-void stats_print_one(struct strbuf *out, const char *name, const char *type, const char *help, double value)
-{
-	print_head(out, name, type, help);
-	strbuf_addf(out, "%s %.17g\n", name, value);
-}
-
 void stats_print(const struct stats *s, struct strbuf *out)
 {
-	print_head(out, "nrtd_extender_requests_total", "counter",
-		"Questions of schedulers, by what was answered.");
+	exposition_head(out, "nrtd_extender_requests_total", "Questions of schedulers, by what was answered.",
+		COUNTER);
 	for (size_t v = 0; v < VERB_COUNT; v++)
 		for (size_t r = 0; r < RESULT_COUNT; r++)
 			strbuf_addf(out,
 				"nrtd_extender_requests_total{verb=\"%s\",result=\"%s\"} %" PRIu64 "\n",
 				verb_names[v], result_names[r], s->requests[v][r]);
-	print_head(out, "nrtd_extender_request_seconds", "histogram", "From a question to its answer.");
+	exposition_head(out, "nrtd_extender_request_seconds", "From a question to its answer.", HISTOGRAM);
 	for (size_t v = 0; v < VERB_COUNT; v++) {
 		uint64_t n = 0;
 
@@ -58,7 +49,7 @@ void stats_print(const struct stats *s, struct strbuf *out)
 			"nrtd_extender_request_seconds_count{verb=\"%s\"} %" PRIu64 "\n",
 			verb_names[v], n, verb_names[v], s->seconds[v], verb_names[v], n);
 	}
-	stats_print_one(out, "nrtd_extender_unknown_nodes_total", "counter",
-		"Nodes that were asked about and have no object, or one that says nothing.",
+	exposition_one(out, "nrtd_extender_unknown_nodes_total",
+		"Nodes that were asked about and have no object, or one that says nothing.", COUNTER,
 		(double)s->unknown_nodes);
 }

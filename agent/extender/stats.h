@@ -35,6 +35,3 @@ void stats_count(struct stats *s, enum verb verb, enum result result, double sec
 
 /* The end of the text is in `out`. */
 void stats_print(const struct stats *s, struct strbuf *out);
-
-/* One family of one series. */
-void stats_print_one(struct strbuf *out, const char *name, const char *type, const char *help, double value);

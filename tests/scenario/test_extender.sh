@@ -81,6 +81,13 @@ check "there is no bind" says '404'
 curl -s "127.0.0.1:$port/metrics" >"$dir/out" 2>"$dir/err"
 check "promises are counted" says 'nrtd_extender_requests_total{verb="filter",result="promised"} 4'
 check "and so are those that hold" says 'nrtd_extender_promises 3'
+check "and the nodes" says 'nrtd_extender_nodes{state="exact"} 2'
+if command -v promtool >/dev/null; then
+	cp "$dir/out" "$dir/metrics"
+	check "promtool finds nothing" sh -c "promtool check metrics <'$dir/metrics' >'$dir/out' 2>&1"
+else
+	echo "skipped: promtool is not here"
+fi
 check "with --verbose each question is logged" logs "pod 'default/a': 2 nodes asked, 2 take it, promised node-1"
 check "SIGTERM ends it well" stop
 

@@ -140,6 +140,39 @@ static void a_deleted_pod_frees_its_promise_and_its_place(void **state)
 	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
 }
 
+/* Only pods that were promised that very node: not those of others, nor those bound elsewhere. */
+static void refused_promises_are_counted_by_reason(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	init(&c, &plain);
+	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi"); /* nobody asked about it */
+	extender_cluster_report(&c, pod, NULL, 0);
+	extender_cluster_report(&c, pod, "Failed", 0);
+	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi"); /* bound elsewhere */
+	pod->node = (ask_one(&c, pod, 0) + 1) % CLUSTER_NODES;
+	extender_cluster_report(&c, pod, NULL, 0);
+	extender_cluster_report(&c, pod, "Failed", 0);
+	assert_int_equal(c.book.n_refused, 2);
+	assert_int_equal(c.book.promises_refused.n[0], 0);
+	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
+	pod->node = ask_one(&c, pod, 0);
+	extender_cluster_report(&c, pod, NULL, 0);
+	extender_cluster_report(&c, pod, NULL, 0);
+	extender_cluster_report(&c, pod, "Failed", 0);
+	assert_int_equal(c.book.n_refused, 3);
+	refused_count(&c.book.promises_refused, "OutOfcpu");
+	refused_count(&c.book.promises_refused, "OutOfnvidia.com/gpu");
+	refused_print(&c.book.promises_refused, &text);
+	assert_non_null(strstr(text.text, "{reason=\"TopologyAffinityError\"} 1\n"));
+	assert_non_null(strstr(text.text, "{reason=\"OutOfcpu\"} 1\n"));
+	assert_non_null(strstr(text.text, "{reason=\"OutOfpods\"} 0\n"));
+	assert_non_null(strstr(text.text, "{reason=\"other\"} 1\n"));
+}
+
 static void a_node_that_refused_is_not_asked_again_at_once(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -211,7 +244,11 @@ static void a_list_says_what_is_gone(void **state)
 	book_list_begin(&c.book, BOOK_NRT);
 	extender_cluster_publish(&c, 2, 0);
 	assert_int_equal(book_list_end(&c.book, BOOK_NRT, NULL), 0);
-	assert_int_equal(c.book.n_objects, 1);
+	for (size_t i = 0; i < CLUSTER_NODES; i++) {
+		const struct book_node *node = book_find(&c.book, c.names[i]);
+
+		assert_int_equal(node && node->has_object, i == 2);
+	}
 	assert_int_equal(ask_one(&c, extender_cluster_pod(&c, "app cpu=2 memory=1Gi"), 0), 2);
 }
 
@@ -520,6 +557,7 @@ int main(void)
 		cmocka_unit_test(a_bound_pod_counts_until_its_object_shows_it_and_once),
 		cmocka_unit_test(a_pod_bound_elsewhere_counts_there),
 		cmocka_unit_test(a_deleted_pod_frees_its_promise_and_its_place),
+		cmocka_unit_test(refused_promises_are_counted_by_reason),
 		cmocka_unit_test(a_node_that_refused_is_not_asked_again_at_once),
 		cmocka_unit_test(an_object_from_the_middle_of_an_admission_shows_only_a_part),
 		cmocka_unit_test(a_list_says_what_is_gone),

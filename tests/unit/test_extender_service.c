@@ -115,12 +115,41 @@ static void answers_are_counted_by_how_long_they_take(void **state)
 	}
 }
 
+/* An object without a state, and a Node without an object. */
+static void nodes_are_counted_by_what_is_known(void **state)
+{
+	static const struct service_config config = {.max_stale_ms = 3600000};
+	static const char *const lines[] = {"nrtd_extender_nodes{state=\"unknown\"} 1\n",
+		"nrtd_extender_nodes{state=\"estimated\"} 1\n", "nrtd_extender_nodes{state=\"exact\"} 0\n",
+		"nrtd_extender_ready 1\n", "\nprocess_start_time_seconds 1",
+		"nrtd_build_info{version=", "nrtd_extender_promises 0\n",
+		"nrtd_extender_promises_refused_total{reason=\"TopologyAffinityError\"} 0\n"};
+	CLEANUP(service_freep) struct service *s = NULL;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	char path[256];
+
+	(void)state;
+	test_write_file(dir, "nodes.json",
+		"{\"kind\":\"List\",\"items\":[{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"n\"},"
+		"\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\"}]},"
+		"{\"kind\":\"Node\",\"metadata\":{\"name\":\"m\"},\"status\":{\"allocatable\":{\"cpu\":\"4\"}}}]}");
+	snprintf(path, sizeof(path), "%s/nodes.json", dir);
+	assert_int_equal(service_new(&config, NULL, &s), 0);
+	assert_int_equal(service_load(s, path, NULL), 0);
+	assert_int_equal(service_metrics(s, &out), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (!strstr(out.text, lines[i]))
+			fail_msg("no '%s' in %s", lines[i], out.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_ready_with_all_three_lists),
 		cmocka_unit_test(what_it_has_is_old_when_one_kind_is_silent),
 		cmocka_unit_test(a_file_does_not_get_old),
+		cmocka_unit_test(nodes_are_counted_by_what_is_known),
 		cmocka_unit_test(answers_are_counted_by_how_long_they_take),
 	};
 
