@@ -88,12 +88,13 @@ agents_monitored() {
 			| [.[] | select(.sourceLabels == ["__meta_kubernetes_pod_node_name"]) | .targetLabel] == ["node", "instance"]
 				and any(.action == "labeldrop" and .regex == "pod")] == [true, true]'
 }
-# The chart's rules and monitors are those of the kustomization.
+# The chart's rules, monitors and dashboard are those of the kustomization.
 same_monitoring() {
-	local filter='map(select(.kind == "PodMonitor" or .kind == "PrometheusRule") | del(.metadata.labels))'
+	local filter='map(select(.kind == "PodMonitor" or .kind == "PrometheusRule" or .kind == "ConfigMap")
+		| .metadata.labels |= {grafana_dashboard})'
 	takes -k "$manifests"/monitoring && plain | jq -S "$filter" >"$work/base.json" &&
-		takes_chart --set prometheusRule.enabled=true --set podMonitor.enabled=true --set extender.enabled=true &&
-		plain | jq -S "$filter" >"$work/chart.json" && [ "$(jq length "$work/base.json")" -eq 3 ] && diff "$work/base.json" "$work/chart.json"
+		takes_chart --set prometheusRule.enabled=true --set dashboard.enabled=true --set podMonitor.enabled=true --set extender.enabled=true &&
+		plain | jq -S "$filter" >"$work/chart.json" && [ "$(jq length "$work/base.json")" -eq 4 ] && jq -e ".[] | select(.kind == \"ConfigMap\") | .data[] | fromjson.panels | length > 5" "$work/chart.json" && diff "$work/base.json" "$work/chart.json"
 }
 # packed: what `make chart` packs makes what the folder makes, and has the manual of its values
 packed() {

@@ -253,7 +253,7 @@ check "the schema refuses whatever it does not name" strict
 each_value
 check "the extender's metrics are asked for over HTTPS" extender_monitored
 check "an agent's series are its Node's" agents_monitored
-check "the chart makes the same monitors and rules as $manifests/monitoring" same_monitoring
+check "the chart makes the same monitors, rules and dashboard as $manifests/monitoring" same_monitoring
 check "the server takes the chart with every value changed" takes_chart -f tests/install/values-all.yaml
 check "and with all turned off" takes_chart -f tests/install/values-off.yaml
 check "and with the others" takes_chart -f tests/install/values-other.yaml
