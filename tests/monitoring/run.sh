@@ -117,18 +117,20 @@ questions() {
 	done
 }
 start_agents() {
-	local name machine i=0
+	local name machine config i=0
 	for name in $nodes; do
 		i=$((i + 1))
 		machine=seed-2s-32cpu
-		[ "$name" != node-3 ] || machine=2s-snc4
+		config=$work/cluster/agent-$name.kubeconfig
+		# of the node's own identity, which is a certificate
+		[ "$name" != node-3 ] || machine=2s-snc4 config=$work/cluster/kubelet-$name.kubeconfig
 		tests/fixtures/machines/make.sh "$work/machines" $machine && mv "$work/machines/$machine" "$work/$name" || exit 1
 		mkdir -p "$work/$name/var/lib/kubelet"
 		printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' 'cpuManagerPolicy: static' \
 			'reservedSystemCPUs: "0"' 'topologyManagerPolicy: single-numa-node' >"$work/$name/var/lib/kubelet/config.yaml"
 		churn "$name" "$1" "$2" &
 		pids+=($!)
-		"$B/nrtd" run --sysroot="$work/$name" --node-name="$name" --kubeconfig="$work/cluster/agent-$name.kubeconfig" --lock=none \
+		"$B/nrtd" run --sysroot="$work/$name" --node-name="$name" --kubeconfig="$config" --lock=none \
 			--http=127.0.0.1:$((port + i)) --labels --shape=small=cpu=2,memory=1Gi --shape=large=cpu=10,memory=8Gi 2>"$work/$name.log" &
 		pids+=($!)
 		agent=$!
@@ -195,7 +197,8 @@ nodes_are() { ask "$1" && [ "$(jq -r '[.data.result[].metric.node] | sort | join
 logs() { tail -n 5 "$work"/*.log; }
 
 # shellcheck disable=SC2086 # words
-$here/cluster.sh start "$work/cluster" -nodes "$(echo $nodes | tr ' ' ,)" >/dev/null || exit 1
+$here/cluster.sh start "$work/cluster" -nodes "$(echo $nodes | tr ' ' ,)" \
+	-manifests "$($here/cluster.sh manifests),packaging/kubernetes/rbac-nodes.yaml" >/dev/null || exit 1
 if [ -n "${PICTURE:-}" ]; then
 	minutes=${MINUTES:-6}
 	start_agents 14 4
