@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Pods that a kubelet refused although the extender had promised them that node, counted by the kubelet's reason.
+ * Pods that a kubelet refused although its node was promised to them, counted by the kubelet's reason.
  */
 #include <stdint.h>
 

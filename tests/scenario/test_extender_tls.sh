@@ -16,14 +16,14 @@ trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$dir"' EXIT
 ca() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" -keyout "$dir/$1.key" -out "$dir/$1.crt" 2>"$dir/openssl"
 }
-leaf() { # leaf NAME CA USAGE
+leaf() { # leaf NAME CA USAGE [DAYS]
 	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout "$dir/$1.key" -out "$dir/$1.csr" 2>"$dir/openssl" &&
 		printf 'extendedKeyUsage=%s\nsubjectAltName=IP:127.0.0.1\n' "$3" >"$dir/$1.ext" &&
-		openssl x509 -req -in "$dir/$1.csr" -CA "$dir/$2.crt" -CAkey "$dir/$2.key" -CAcreateserial -days 2 -extfile "$dir/$1.ext" \
+		openssl x509 -req -in "$dir/$1.csr" -CA "$dir/$2.crt" -CAkey "$dir/$2.key" -CAcreateserial -days "${4:-2}" -extfile "$dir/$1.ext" \
 			-out "$dir/$1.crt" 2>"$dir/openssl"
 }
 certificates() {
-	ca server-ca && ca client-ca && ca other-ca && leaf first server-ca serverAuth && leaf second server-ca serverAuth &&
+	ca server-ca && ca client-ca && ca other-ca && leaf first server-ca serverAuth && leaf second server-ca serverAuth 3 &&
 		leaf client client-ca clientAuth && leaf other other-ca clientAuth
 }
 use() { cp "$dir/$1.crt" "$dir/tls.crt" && cp "$dir/$1.key" "$dir/tls.key"; }
@@ -51,6 +51,15 @@ server_is() { # the subject of its certificate
 	done
 	return 1
 }
+ends_with() { # the metrics have the end of this certificate
+	end=$(date -d "$(openssl x509 -noout -enddate -in "$dir/$1.crt" | cut -d= -f2)" +%s)
+	for _ in $(seq 300); do
+		curl -s --cacert "$dir/server-ca.crt" "https://127.0.0.1:$port/metrics" |
+			grep -qx "nrtd_certificate_expiry_timestamp_seconds{use=\"server\"} $end" && return 0
+		sleep 0.1
+	done
+	return 1
+}
 refuses() { # refuses TEXT FLAG...
 	text=$1
 	shift
@@ -68,6 +77,7 @@ check "and a file that is not there" refuses "nowhere.crt" --tls-cert "$dir/nowh
 	--tls-client-ca "$dir/client-ca.crt" 2>"$dir/log" &
 pid=$!
 check "it is ready, which a client without a certificate sees" ready
+check "the metrics have when its certificate ends" ends_with first
 check "a scheduler with a certificate is answered" ask 200 client
 check "with its node" grep -qF '"NodeNames":["node-1"]' "$dir/answer"
 check "one without is not" ask 403
@@ -75,6 +85,7 @@ check "one of another CA is not" ask 403 other
 check "plain HTTP is not" sh -c "! curl -sf http://127.0.0.1:$port/readyz"
 use second
 check "a new certificate is used" server_is second
+check "and its end is in the metrics" ends_with second
 check "and said once" sh -c "test \"\$(grep -cF 'the certificate has changed' '$dir/log')\" -eq 1"
 check "the scheduler is answered again" ask 200 client
 kill "$pid"

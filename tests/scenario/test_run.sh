@@ -252,6 +252,25 @@ else
 	echo "skipped: curl is not here"
 fi
 
+# --- when its client certificate ends, whether or not the API server answers
+if command -v curl >/dev/null && command -v openssl >/dev/null; then
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=node -days 3 -keyout "$dir/node.key" \
+		-out "$dir/node.crt" 2>"$dir/openssl"
+	end=$(date -d "$(openssl x509 -noout -enddate -in "$dir/node.crt" | cut -d= -f2)" +%s)
+	kubeconfig "{client-certificate: $dir/node.crt, client-key: $dir/node.key}"
+	start --http "127.0.0.1:$port" --lock none --kubeconfig "$dir/kubeconfig"
+	ends() {
+		curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics"
+		grep -qx "nrtd_certificate_expiry_timestamp_seconds{use=\"client\"} $end" "$dir/metrics"
+	}
+	check "metrics have when the client certificate ends" wait_for ends
+	check "nothing is published, so it is not ready" grep -q '^nrtd_ready 0$' "$dir/metrics"
+	check "nor has it ever been" grep -q '^nrtd_last_success_timestamp_seconds{target="nrt"} 0$' "$dir/metrics"
+	stop "with a certificate it ends" TERM
+else
+	echo "skipped: curl or openssl is not here"
+fi
+
 # --- the kernel's reports of its hardware, which it repeats when asked
 report=/sys/devices/system/cpu/cpu0/uevent
 if command -v curl >/dev/null && [ -w $report ]; then
