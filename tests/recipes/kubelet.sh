@@ -175,7 +175,7 @@ touch "$folder/ready"
 "$kubectl" get pods -A --field-selector "spec.nodeName=$node" --watch --output-watch-events -o json | jq -c --unbuffered .object |
 	while IFS= read -r object; do
 		uid=$(jq -r .metadata.uid <<<"$object")
-		printf '%s\n' "$object" >"$folder/pods/$uid"
+		[ -e "$folder/pods/$uid" ] || printf '%s\n' "$object" >"$folder/pods/$uid" # once: others read it
 		deleted=$(jq -r '.metadata.deletionTimestamp // ""' <<<"$object")
 		if [ -n "$deleted" ] && [ -n "${known[$uid]:-}" ]; then
 			[ "${known[$uid]}" = gone ] || remove "$folder/pods/$uid" "${known[$uid]}"
