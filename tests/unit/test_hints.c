@@ -5,6 +5,7 @@
 
 #include "agent/base/json.h"
 #include "agent/cli/stage_config.h"
+#include "agent/render/room.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"
@@ -201,6 +202,43 @@ static void bad_shapes_are_named(void **state)
 	}
 }
 
+/* 10 CPUs of whole cores are free on one NUMA node and 12 on the other, and beside them the sibling of the reserved CPU. */
+static void room_has_the_numbers_of_the_labels(void **state)
+{
+	static const char *const shapes[] = {
+		"small=cpu=4,memory=1Gi", "six=cpu=6", "odd=cpu=5", "huge=cpu=4000", NULL};
+	CLEANUP(hints_config_release) struct hints_config config = {0};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+	CLEANUP(room_release) struct room room = {0};
+	static const size_t copies[] = {5, 3, 0, 0};
+	struct err err = {""};
+
+	(void)state;
+	observation_init(&o);
+	observe_node(&o);
+	assert_int_equal(read_config(shapes, true, &config, &err), 0);
+	assert_int_equal(
+		hints_make(&config, &o.node, "0123456789abcdef", &annotations, &labels, &o.notes, NULL), 0);
+	assert_int_equal(room_find(&config, &o.node, &room), 0);
+	assert_int_equal(room.n_max, 2);
+	for (unsigned i = 0; i < room.n_max; i++) {
+		char key[64], text[24];
+
+		snprintf(key, sizeof(key), HINTS_LABEL_PREFIX "%u-numa", i + 1);
+		snprintf(text, sizeof(text), "%zu", room.max_exclusive[i]);
+		test_assert_text(key, value_of(&labels, key), text);
+	}
+	assert_true(room.stranded_known);
+	assert_int_equal(room.stranded, 1); /* full-pcpus-only */
+	assert_int_equal(room.n_copies, ARRAY_SIZE(copies));
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
+		assert_true(room.copies[i].known);
+		assert_int_equal(room.copies[i].n, copies[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +248,7 @@ int main(void)
 		cmocka_unit_test(many_numa_nodes_have_a_label_each_up_to_a_limit),
 		cmocka_unit_test(hints_that_are_too_large_are_left_out),
 		cmocka_unit_test(bad_shapes_are_named),
+		cmocka_unit_test(room_has_the_numbers_of_the_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
