@@ -24,8 +24,7 @@ void refused_print(const struct refused *r, struct strbuf *out)
 	static const char name[] = "nrtd_extender_promises_refused_total";
 
 	exposition_head(out, name,
-		"Pods that were promised a node and that its kubelet still refused, by its reason.",
-		COUNTER);
+		"Pods that were promised a node and that its kubelet still refused, by its reason.", COUNTER);
 	for (size_t i = 0; i < REFUSED_REASONS; i++)
 		strbuf_addf(out, "%s{reason=\"%s\"} %" PRIu64 "\n", name, reasons[i], r->n[i]);
 }
