@@ -43,6 +43,7 @@ volume() {
 		path=$folder$(jq -r .path <<<"$object")
 		case $(jq -r '.type // ""' <<<"$object") in
 		*OrCreate) mkdir -p "$path" ;;
+		"") [ -e "$path" ] || mkdir -p "$path" ;; # as the container runtime does
 		*) [ -e "$path" ] || { echo "hostPath type check failed: $(jq -r .path <<<"$object") is not a directory" && return 1; } ;;
 		esac
 		;;
@@ -105,7 +106,8 @@ start() {
 	done < <(jq -r '.spec.containers[0].volumeMounts[]? | select(.mountPath != "/var/run/secrets/kubernetes.io/serviceaccount") | "\(.name) \(.mountPath)"' \
 		"$what" | sort -k 2) >"$pod/volumes.sh" || return 1 # what is mounted in another one after it
 	[ ! -s "$pod/log" ] || return 1
-	jq -r --arg address "$address" --arg node "$node" '.spec.containers[0].env[]? | "\(.name)=\(if .valueFrom.fieldRef.fieldPath == "spec.nodeName" then $node
+	jq -r --arg address "$address" --arg node "$node" '.metadata as $pod | .spec.containers[0].env[]? | "\(.name)=\(if .valueFrom.fieldRef.fieldPath == "spec.nodeName" then $node
+		elif .valueFrom.fieldRef.fieldPath == "metadata.name" then $pod.name elif .valueFrom.fieldRef.fieldPath == "metadata.namespace" then $pod.namespace
 		elif .valueFrom.fieldRef then $address else .value // "" end | sub("^0\\.0\\.0\\.0:"; "\($address):"))"' "$what" >"$pod/env"
 	printf 'KUBERNETES_SERVICE_HOST=%s\nKUBERNETES_SERVICE_PORT=%s\nPATH=/programs:/usr/sbin:/usr/bin:/sbin:/bin\nHWLOC_HIDE_ERRORS=2\n' \
 		"$(sed 's#.*//##; s#:[0-9]*$##' <<<"$server")" "${server##*:}" >>"$pod/env"
