@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2154,SC2034 # run.sh sets and reads them
+# shellcheck disable=SC2154,SC2034,SC2016 # run.sh sets and reads them; a manifest has variables
 # The exporter's manifests and its program are those of the module, with the variables of its Makefile filled in; a mount that its
 # manifest has no volume for is left out. It listens for metrics at one address, so there is one node.
 nodes=worker-1
@@ -9,7 +9,6 @@ scene() {
 	module=$(cd tests/upstream/peers/rte && go list -m -f '{{.Dir}}' github.com/k8stopologyawareschedwg/resource-topology-exporter) &&
 		node worker-1 single-numa-node && held worker-1 a 9 && scheduler &&
 		kubectl apply -f packaging/kubernetes/crd/noderesourcetopology.yaml -f "$module/manifests/resource-topology-exporter-rbac.yaml" &&
-		# shellcheck disable=SC2016 # the manifest's variables
 		sed -n '/^apiVersion: apps/,$p' "$module/manifests/resource-topology-exporter-ds-notif-file.yaml" |
 		sed 's#\${RTE_CONTAINER_IMAGE}#example.com/resource-topology-exporter:v0.24.0#; s#\${RTE_POLL_INTERVAL}#1s#; s#\${METRICS_PORT}#12112#
 			s#\${METRICS_ADDRESS}#127.0.0.1#; /name: rte-config-extra/,+1d' | kubectl apply -f - && controllers && until_true exporters
