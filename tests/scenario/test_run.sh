@@ -233,6 +233,7 @@ if command -v curl >/dev/null; then
 	sleep 0.3
 	check "healthz" sh -c "curl -sf http://127.0.0.1:$port/healthz | grep -q '^ok'"
 	check "readyz" sh -c "curl -sf http://127.0.0.1:$port/readyz | grep -q '^ok'"
+	# shellcheck disable=SC2317 # called by name
 	measured() { curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics" && grep -q '^nrtd_stranded_cpus ' "$dir/metrics"; }
 	check "metrics have the stranded CPUs, after publishing" wait_for measured
 	check "metrics count the publication" grep -q '^nrtd_publishes_total{target="nrt",result="written"} 1$' "$dir/metrics"
@@ -259,6 +260,7 @@ if command -v curl >/dev/null && command -v openssl >/dev/null; then
 	end=$(date -d "$(openssl x509 -noout -enddate -in "$dir/node.crt" | cut -d= -f2)" +%s)
 	kubeconfig "{client-certificate: $dir/node.crt, client-key: $dir/node.key}"
 	start --http "127.0.0.1:$port" --lock none --kubeconfig "$dir/kubeconfig"
+	# shellcheck disable=SC2317 # called by name
 	ends() {
 		curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics"
 		grep -qx "nrtd_certificate_expiry_timestamp_seconds{use=\"client\"} $end" "$dir/metrics"
@@ -276,6 +278,7 @@ report=/sys/devices/system/cpu/cpu0/uevent
 if command -v curl >/dev/null && [ -w $report ]; then
 	start --dry-run --http "127.0.0.1:$port" --poll 0
 	until_printed "with nothing to poll" 30 'available: "11"'
+	# shellcheck disable=SC2317 # called by name
 	reported() { curl -sf "http://127.0.0.1:$port/metrics" | grep -q '^nrtd_dirty_marks_total{cause="hardware"} [1-9]'; }
 	echo change >$report
 	check "a report makes it look again" wait_for reported
