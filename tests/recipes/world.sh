@@ -98,7 +98,7 @@ scheduler() {
 		set -- "$WORLD/stock.yaml"
 	fi
 	setsid unshare -m sh -c "mount --bind $WORLD/hosts /etc/hosts && exec $programs/scheduler -config $1 -kubeconfig $KUBECONFIG -dir $WORLD/scheduler" \
-		>"$WORLD/scheduler/out" 2>&1 < <(exec timeout 600 sleep 600 >/dev/null 2>&1) &
+		>"$WORLD/scheduler/out" 2>&1 < <(exec sleep 3600) &
 	scheduler_pid=$!
 	pids+=("$scheduler_pid")
 }
