@@ -92,13 +92,14 @@ END
 
 # scheduler [FILE]: the real one, by this configuration
 scheduler() {
-	mkdir -p "$WORLD/scheduler"
+	# It ends at the end of its input, which a pipe that it holds both ends of does not have.
+	mkdir -p "$WORLD/scheduler" && rm -f "$WORLD/scheduler/input" && mkfifo "$WORLD/scheduler/input" || return 1
 	if [ $# -eq 0 ]; then
 		printf 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n' >"$WORLD/stock.yaml"
 		set -- "$WORLD/stock.yaml"
 	fi
 	setsid unshare -m sh -c "mount --bind $WORLD/hosts /etc/hosts && exec $programs/scheduler -config $1 -kubeconfig $KUBECONFIG -dir $WORLD/scheduler" \
-		>"$WORLD/scheduler/out" 2>&1 < <(exec sleep 3600) &
+		>"$WORLD/scheduler/out" 2>&1 0<>"$WORLD/scheduler/input" &
 	scheduler_pid=$!
 	pids+=("$scheduler_pid")
 }
