@@ -360,7 +360,7 @@ int fs_list(const char *root, const char *path, struct strv *ret, struct err *er
 	CLEANUP(closedirp) DIR *dir = NULL;
 	int r = open_named_dir(root, path, &full, &dir, err);
 
-	if (r < 0)
+	if (!dir)
 		return r;
 	r = collect_names(dir, ret);
 	return r < 0 ? err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r)) : 0;
@@ -373,7 +373,7 @@ int fs_list_numbers(const char *root, const char *path, const char *prefix, cons
 	CLEANUP(closedirp) DIR *dir = NULL;
 	int r = open_named_dir(root, path, &full, &dir, err);
 
-	if (r < 0)
+	if (!dir)
 		return r;
 	r = collect_numbers(dir, prefix, suffix, ret_numbers, ret_n);
 	return r < 0 ? err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r)) : 0;
