@@ -265,10 +265,15 @@ static bool place(struct judgement *j, size_t i, const struct demand *demand, st
 	return allocate_memory(j, demand, placement);
 }
 
+static bool asked_per_pod(const struct kubelet *k)
+{
+	return k->scope == TOPOLOGY_SCOPE_POD && k->rules.policy != TOPOLOGY_MANAGER_NONE;
+}
+
 /* The containers one after the other. 0 or -ENOMEM; the verdict is made when something is rejected. */
 static int judge_containers(struct judgement *j)
 {
-	bool per_pod = j->k->scope == TOPOLOGY_SCOPE_POD && j->k->rules.policy != TOPOLOGY_MANAGER_NONE;
+	bool per_pod = asked_per_pod(j->k);
 	struct topology_hint hint = {.any_node = true};
 	struct demand demand;
 	bool admit = true;
@@ -298,6 +303,16 @@ static int judge_containers(struct judgement *j)
 	return 0;
 }
 
+/* With PodLevelResourceManagers the managers place a pod with pod-level resources as a whole: scope_pod.go's
+ * admitUsingPodResources(), where the device manager's AllocatePod() gives it nothing, and the static policies. */
+static bool is_placed_as_a_whole(const struct judgement *j, bool devices)
+{
+	bool by_policy = j->qos == QOS_GUARANTEED && (j->k->cpu_static || j->k->memory_static);
+
+	return j->pod->has_pod_resources && j->k->pod_level_managers &&
+	       (by_policy || (devices && asked_per_pod(j->k)));
+}
+
 /* Does the pod ask for something the managers align? And if so, is enough known? False: the verdict is made.
  */
 static bool can_judge(struct judgement *j)
@@ -320,8 +335,7 @@ static bool can_judge(struct judgement *j)
 		err_set(&j->verdict->reason, 0, "the pod's QoS class is not known");
 		return false;
 	}
-	if (j->qos == QOS_GUARANTEED && j->pod->has_pod_resources && j->k->pod_level_managers &&
-		(j->k->cpu_static || j->k->memory_static)) {
+	if (is_placed_as_a_whole(j, devices)) {
 		err_set(&j->verdict->reason, 0,
 			"PodLevelResourceManagers places pods with pod-level resources in a way that is not modelled");
 		return false;

@@ -429,6 +429,46 @@ static void pod_level_resources_are_left_alone(void **state)
 	}
 }
 
+/* The managers place the pod as a whole, and the device manager then gives it nothing: whatever the other policies. */
+static void devices_of_pods_with_pod_level_resources(void **state)
+{
+	static const struct {
+		enum topology_manager_policy policy;
+		enum topology_manager_scope scope;
+		const char *pod;
+		enum kubelet_answer answer;
+	} cases[] = {
+		{TOPOLOGY_MANAGER_BEST_EFFORT, TOPOLOGY_SCOPE_POD, "app cpu=1 vendor.com/nic=3",
+			KUBELET_UNKNOWN},
+		{TOPOLOGY_MANAGER_BEST_EFFORT, TOPOLOGY_SCOPE_POD, "app cpu=1", KUBELET_ADMITS},
+		{TOPOLOGY_MANAGER_BEST_EFFORT, TOPOLOGY_SCOPE_CONTAINER, "app cpu=1 vendor.com/nic=3",
+			KUBELET_REJECTS},
+		{TOPOLOGY_MANAGER_NONE, TOPOLOGY_SCOPE_POD, "app cpu=1 vendor.com/nic=3", KUBELET_REJECTS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pod_request pod;
+		struct fixture f;
+
+		fixture_init(&f, &two_nodes, cases[i].policy);
+		f.settings.topology.scope = cases[i].scope;
+		f.settings.cpu_manager = CPU_MANAGER_NONE;
+		f.settings.memory_manager = MEMORY_MANAGER_NONE;
+		f.settings.feature_gates_text = strdup("PodLevelResourceManagers=true");
+		assert_int_equal(
+			device_inventory_add(&f.devices, "vendor.com/nic", (struct device){.nodes = 1}), 0);
+		node_ready(&f);
+		pod_from_text(&pod, cases[i].pod);
+		pod.has_pod_resources = true;
+		assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
+		if (f.verdict.answer != cases[i].answer)
+			fail_msg("%zu: %s", i, f.verdict.reason.text);
+		pod_request_release(&pod);
+		fixture_release(&f);
+	}
+}
+
 /* A random pod of up to three containers. */
 static void random_pod(uint64_t *random, char *text, size_t size)
 {
@@ -511,6 +551,7 @@ int main(void)
 		cmocka_unit_test(nodes_that_cannot_be_judged),
 		cmocka_unit_test(many_memory_nodes_are_walked_where_it_matters),
 		cmocka_unit_test(pod_level_resources_are_left_alone),
+		cmocka_unit_test(devices_of_pods_with_pod_level_resources),
 		cmocka_unit_test(admitted_pods_are_placed),
 	};
 
