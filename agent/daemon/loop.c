@@ -270,8 +270,8 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	l->asked = l->asked || result.publish.nrt > PUBLISH_DEFERRED ||
 		   result.publish.node > PUBLISH_DEFERRED || result.publish.numatopology > PUBLISH_DEFERRED;
 	if (wrote_object(&result) && l->changed)
-		metrics_observe(
-			l->config->metrics, METRIC_CHANGE_SECONDS, 0, (double)(now - l->since) / 1000);
+		metrics_observe(l->config->metrics, METRIC_CHANGE_SECONDS, 0,
+			(double)(result.published_ms - l->since) / 1000);
 	note_health(l, &result, now);
 	say_outcome(l, &result, now);
 	watch_files(l, &result);

@@ -327,6 +327,7 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 	r->failures = 0;
 	ret->observed = r->observed = true;
 	e = render_and_publish(r, &o, now_ms, ret);
+	ret->published_ms = (uint64_t)clock_ms(CLOCK_MONOTONIC);
 	if (e < 0 && ret->call_again_ms == UINT64_MAX)
 		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;
 	measure_room(r, &o);

@@ -48,6 +48,7 @@ struct reconcile_result {
 	struct publish_result publish;
 	struct err err;         /* what failed, "" = nothing */
 	uint64_t call_again_ms; /* run at this time at the latest */
+	uint64_t published_ms;  /* when publishing ended, on the monotonic clock */
 	struct strv files;      /* whose change is worth a run; as watch_set() takes them */
 	char status[160];       /* one line for people */
 };
