@@ -10,21 +10,12 @@ B=${B:-build}
 cache=build/vm
 profile=packaging/debian/nrtd-service.apparmor
 work=$(mktemp -d)
-passed=0
-failed=0
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
-skip() {
-	echo "skipped: $*"
-	[ $((passed + failed)) -eq 0 ] || echo "$passed passed, $failed failed"
-	[ $failed -eq 0 ]
-	exit
-}
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 # shellcheck source=tests/vm/kernel.sh
 . tests/vm/kernel.sh
-result() { # result NAME STATUS
-	if [ "$2" -eq 0 ]; then passed=$((passed + 1)) && echo "ok   $1"; else failed=$((failed + 1)) && echo "FAIL $1"; fi
-}
 # compiled PROFILE: for the kernels of Debian 12, whatever this one has
 compiled() { apparmor_parser --skip-cache --stdout --features-file /etc/apparmor.d/abi/3.0 "$@"; }
 
@@ -104,5 +95,4 @@ done < <(sed '/^== end/,$d' "$work/lines" | grep -E '^(ok|FAIL) ')
 grep -q '^== end' "$work/lines"
 result "the machine ran to its end" $?
 [ $failed -eq 0 ] || tail -n 60 "$work/lines" "$work/console" "$work/qemu" | sed 's/^/	/'
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+tally

@@ -14,36 +14,10 @@ programs=build/upstream
 work=${NRTD_IMAGE_WORK:-}
 root=${root:-}
 image=${image:-}
-passed=0
-failed=0
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 id=nrtd-${work##*.}
 
-skip() {
-	echo "skipped: $*"
-	exit 0
-}
-# check NAME COMMAND...: it succeeds
-check() {
-	local name=$1
-	shift
-	if "$@" >"$work/out" 2>&1; then
-		passed=$((passed + 1))
-		echo "ok   $name"
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
-		tail -n 15 "$work/out" | sed 's/^/	/'
-	fi
-}
-# eventually SECONDS COMMAND...: it succeeds within that time
-eventually() {
-	local until=$((SECONDS + $1 + 1))
-	shift
-	until "$@"; do
-		[ $SECONDS -lt $until ] || return 1
-		sleep 0.1
-	done
-}
 b() { buildah --root "$cache/storage" --runroot "$work/runroot" --storage-driver overlay "$@"; }
 
 # ---- the image
@@ -377,7 +351,7 @@ pod() {
 	check "uninstalling as the guide says leaves nothing" removed
 	managers_end
 	tests/upstream/cluster.sh stop "$work/cluster"
-	echo "$passed passed, $failed failed"
+	tally
 }
 
 if [ "${1:-}" = pod ]; then
@@ -390,5 +364,4 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 prepare
 image
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

@@ -13,30 +13,13 @@ chart=packaging/helm/nrtd
 manifests=packaging/kubernetes
 operator=github.com/prometheus-operator/prometheus-operator@v0.85.0
 work=$(mktemp -d)
-passed=0
-failed=0
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 trap '[ -z "${registry_PID:-}" ] || kill "$registry_PID"; [ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 # shellcheck source=tests/install/chart.sh
 . tests/install/chart.sh
 
-skip() {
-	echo "skipped: $*"
-	exit 0
-}
-# check NAME COMMAND...: it succeeds
-check() {
-	local name=$1
-	shift
-	if "$@" >"$work/out" 2>&1; then
-		passed=$((passed + 1))
-		echo "ok   $name"
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
-		tail -n 15 "$work/out" | sed 's/^/	/'
-	fi
-}
 refused() { # refused TEXT COMMAND...: it fails, and says this
 	local text=$1
 	shift
@@ -283,5 +266,4 @@ check "the extender runs as the chart starts it, with its account's rights" exte
 check "helm uninstall" helm_there uninstall nrtd -n tools
 check "nothing of it stays" gone
 check "but the definition, which others use" kubectl get crd noderesourcetopologies.topology.node.k8s.io
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

@@ -14,26 +14,13 @@ pod='{"admit":{"metadata":{"name":"p","namespace":"default","uid":"p-1"},"spec":
 "requests":{"cpu":"1","memory":"1Mi"},"limits":{"cpu":"1","memory":"1Mi"}}}]}}}'
 machine=nrtd-install-$$
 work=$(mktemp -d)
-passed=0
-failed=0
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 nspawn=
 leader=
 managers_PID=
 
-skip() {
-	echo "skipped: $*"
-	exit 0
-}
 gone() { ! kill -0 "$1" 2>/dev/null; }
-# eventually SECONDS COMMAND...: it succeeds within that time
-eventually() {
-	local until=$((SECONDS + $1 + 1))
-	shift
-	until "$@"; do
-		[ $SECONDS -lt $until ] || return 1
-		sleep 0.1
-	done
-}
 clean_up() {
 	local pid
 	[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"
@@ -47,19 +34,6 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 1' INT TERM
 
-# check NAME COMMAND...: it succeeds
-check() {
-	local name=$1
-	shift
-	if "$@" >"$work/out" 2>&1; then
-		passed=$((passed + 1))
-		echo "ok   $name"
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
-		tail -n 15 "$work/out" | sed 's/^/	/'
-	fi
-}
 # says COMMAND... -- PATTERN: what it prints matches the extended regular expression as a whole
 says() {
 	local -a command=()
@@ -369,5 +343,4 @@ test_watchdog
 test_upgrade
 test_mistakes
 test_removal
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+tally

@@ -15,14 +15,10 @@ rules=$PWD/packaging/monitoring/rules.yaml
 nodes="node-1 node-2 node-3"
 port=$((20000 + $$ % 20000)) # the extender's; then those of the agents, then Prometheus'
 prometheus=127.0.0.1:$((port + 9))
-passed=0
-failed=0
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 pids=()
 
-skip() {
-	echo "skipped: $*"
-	exit 0
-}
 for program in prometheus jq curl openssl; do
 	command -v $program >/dev/null || skip "$program is not here (packaging/install-deps.sh promtool)"
 done
@@ -35,28 +31,6 @@ stop() {
 	leave
 }
 trap stop EXIT
-
-# check NAME COMMAND...: it succeeds
-check() {
-	local name=$1
-	shift
-	if "$@" >"$work/out" 2>&1; then
-		passed=$((passed + 1))
-		echo "ok   $name"
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
-		tail -n 15 "$work/out" | sed 's/^/	/'
-	fi
-}
-# within COMMAND...: it succeeds within 90 s
-within() {
-	for _ in $(seq 450); do
-		! "$@" || return 0
-		sleep 0.2
-	done
-	return 1
-}
 
 # ---- the cluster
 
@@ -211,7 +185,7 @@ fi
 start_agents 3 1
 start_extender 0.2
 start_prometheus 1s
-check "Prometheus scrapes three agents and the extender" within scraped
+check "Prometheus scrapes three agents and the extender" eventually 90 scraped
 [ $failed -eq 0 ] || { logs && exit 1; }
 check "agents have the Node's name as node" nodes_are 'nrtd_build_info{job="nrtd/nrtd"}' "$nodes"
 check "and as instance" nodes_are 'sum by (node) (label_replace(up{job="nrtd/nrtd"}, "node", "=", "instance", ".*:.*"))' "$nodes"
@@ -219,7 +193,7 @@ deadline=$((SECONDS + 90)) # one for all that has to come
 while IFS=$'\t' read -r title query; do
 	check "panel '$title' has data: $query" has_data_in_time "$query"
 done < <(queries)
-check "every rule is evaluated" within all_evaluated
+check "every rule is evaluated" eventually 90 all_evaluated
 while read -r record; do
 	check "total $record has data" has_data_in_time "$record"
 done < <(jq -r '.[] | select(.type == "recording").name' "$work/rules.json" | sort -u)
@@ -229,7 +203,6 @@ done < <(jq -r '.[] | select(.type == "alerting") | [.name, .query] | join("\t")
 check "no alert fires" nodes_are 'ALERTS{alertstate="firing"}' ""
 kill "$agent"
 down=$(jq -r '.[] | select(.name == "NrtdAgentDown").query' "$work/rules.json")
-check "an agent that ends is down" within nodes_are "$down" node-3
+check "an agent that ends is down" eventually 90 nodes_are "$down" node-3
 [ $failed -eq 0 ] || logs
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

@@ -14,11 +14,8 @@ node="node-a"
 chosen=$*
 work=$(mktemp -d)
 qemu=
-
-skip() {
-	echo "skipped: $*"
-	exit 0
-}
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 clean_up() {
 	[ -z "$qemu" ] || kill "$qemu" 2>/dev/null
 	[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"
@@ -164,5 +161,4 @@ if [ -z "${passed:-}" ]; then
 	tail -n 5 "$work/qemu" "$work/console"
 	passed=0 failed=1
 fi
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

@@ -22,23 +22,10 @@ export B=${B:-build}
 work=$(mktemp -d)
 trap 'leave_world; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
-passed=0
-failed=0
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 # shellcheck source=tests/recipes/world.sh
 . tests/recipes/world.sh
-
-check() { # NAME COMMAND...: it succeeds
-	local name=$1
-	shift
-	if "$@" >"$work/said" 2>&1; then
-		passed=$((passed + 1))
-		echo "ok   $recipe: $name"
-	else
-		failed=$((failed + 1))
-		echo "FAIL $recipe: $name"
-		tail -n 25 "$work/said" | sed 's/^/	/'
-	fi
-}
 
 # extract FILE FOLDER: each block into FOLDER/NN.KIND, its info string into FOLDER/NN.info; a block without one is an error
 extract() {
@@ -124,6 +111,7 @@ unused=0
 # shellcheck disable=SC2046 # names
 [ $# -gt 0 ] || set -- $(basename -s .md doc/recipes/*.md | grep -vx README)
 for recipe; do
+	subject=$recipe
 	nodes= # what a scene may set: names, separated by commas
 	# shellcheck source=/dev/null
 	. "tests/recipes/$recipe.sh" || exit 1
@@ -140,5 +128,4 @@ for recipe; do
 	unset -f scene done_with $(declare -F | sed -n 's/^declare -f \(after_[0-9]*\)$/\1/p')
 done
 [ $unused -eq 0 ] || echo "     $unused blocks were not run or not compared, for the reasons above"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

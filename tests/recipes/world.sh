@@ -8,10 +8,6 @@
 programs=$here/build/upstream
 pids=()
 
-skip() {
-	echo "skipped: $*"
-	exit 0
-}
 prepare_world() {
 	local program
 	for program in jq openssl curl unshare chroot; do

@@ -14,13 +14,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 chosen=" $* "
-passed=0
-failed=0
-
-skip() {
-	echo "skipped: $*"
-	exit 0
-}
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 # shellcheck source=tests/vm/kernel.sh
 . tests/vm/kernel.sh
 
@@ -213,11 +208,9 @@ vm() {
 		grep -a -A 5 '^== .* failed' "$work/told" >>"$work/differences"
 	fi
 	if [ ! -s "$work/differences" ]; then
-		passed=$((passed + 1))
-		echo "ok   $name ($stage dumps, $((SECONDS - started)) s)"
+		result "$name ($stage dumps, $((SECONDS - started)) s)" 0
 	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
+		result "$name" 1
 		cat "$work/differences"
 		mkdir -p "$cache/failures" && cp "$work/told" "$work/console" "$cache/failures/" 2>/dev/null
 	fi
@@ -365,5 +358,4 @@ do blocks 1 offline 2 && monitor device_del d9 && until_true [ ! -e $nodes/node1
 gone 1
 row 10
 END
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+tally
