@@ -12,6 +12,10 @@
 #include "agent/base/validity.h"
 #include "common/cleanup.h"
 
+#ifndef MHD_HTTP_CONTENT_TOO_LARGE /* before 0.9.74 */
+#define MHD_HTTP_CONTENT_TOO_LARGE MHD_HTTP_PAYLOAD_TOO_LARGE
+#endif
+
 #define TEXT_MAX           (16u << 20)
 #define CONNECTIONS_KEPT   48u /* of more the oldest ends, so that nobody keeps the kubelet's probes out */
 #define CONNECTIONS_MAX    64u /* the library takes several before it ends one */
@@ -368,7 +372,8 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 	struct answer a = {
 		.status = MHD_HTTP_OK, .content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX)};
 
-	(void)version;
+	if (strncmp(version, "HTTP/1.", strlen("HTTP/1.")) != 0)
+		return MHD_NO; /* libmicrohttpd before 0.9.74 takes another word too */
 	if (f->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path))
 		return handle_post(f, connection, path, body, body_len, request);
 	if (!*request && readable) {

@@ -193,7 +193,7 @@ static int picture_hash(struct observation *o, const char *nrt_hash, uint64_t *r
 static int refresh_hints(struct reconciler *r, struct observation *o, const char *nrt_hash, struct err *err)
 {
 	struct doc annotations, labels;
-	uint64_t hash;
+	uint64_t hash = 0;
 	int e = picture_hash(o, nrt_hash, &hash);
 
 	if (e == 0 && hash != r->hints_of) {

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sys/mman.h>
 
 #include <curl/curl.h>
 
@@ -23,7 +24,7 @@
 #define CURL_FUNCTIONS(X)                                                     \
 	X(global_init) X(global_cleanup) X(easy_init) X(easy_cleanup)         \
 	X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror)       \
-	X(slist_append) X(slist_free_all) X(easy_header) X(getdate)
+	X(slist_append) X(slist_free_all) X(getdate)
 /* clang-format on */
 
 #undef curl_easy_setopt
@@ -55,12 +56,14 @@ struct api_client {
 	struct strbuf base;    /* what paths are added to: the server, by its TLS name where it has one */
 	char host_header[512]; /* "Host: ..." where base has another name; else "" */
 	struct curl_slist *connect_to;
+	int ca_fd; /* what set_ca() keeps open; -1 = nothing */
 	int64_t certificate_until_s;
 	uint64_t generation;  /* of the credentials the handle is set to; 0 = none yet */
 	struct strbuf *reply; /* of the request under way */
 	size_t reply_max;
 	bool too_large;
 	struct stream stream; /* of the request under way */
+	int64_t date_s;       /* of its answer, by the server's clock; -1 = none */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -119,6 +122,43 @@ static CURLcode set_blob(struct api_client *c, CURLoption option, const char *pe
 	return c->curl.easy_setopt(c->easy, option, pem ? &blob : NULL);
 }
 
+/* The only one that is spoken. */
+static CURLcode set_protocol(struct api_client *c, bool https)
+{
+#if LIBCURL_VERSION_NUM >= 0x075500
+	return set_text(c, CURLOPT_PROTOCOLS_STR, https ? "https" : "http");
+#else
+	return set_long(c, CURLOPT_PROTOCOLS, https ? CURLPROTO_HTTPS : CURLPROTO_HTTP);
+#endif
+}
+
+/* The CA as PEM text; NULL takes it back. */
+static CURLcode set_ca(struct api_client *c, const char *pem)
+{
+#if LIBCURL_VERSION_NUM >= 0x074d00
+	CURLcode code = set_blob(c, CURLOPT_CAINFO_BLOB, pem);
+
+	return code == CURLE_OK && pem ? set_text(c, CURLOPT_CAINFO, NULL) : code;
+#else
+	/* libcurl before 7.77 reads it from a file at each connection: one in memory, by the name of its descriptor. */
+	CLEANUP(closep) int fd = pem ? memfd_create("ca", MFD_CLOEXEC) : -1;
+	char path[sizeof("/proc/self/fd/") + 10] = "";
+	CURLcode code = CURLE_OK;
+
+	if (pem && (fd < 0 || write(fd, pem, strlen(pem)) != (ssize_t)strlen(pem)))
+		return CURLE_OUT_OF_MEMORY;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (pem || c->ca_fd >= 0)
+		code = set_text(c, CURLOPT_CAINFO, pem ? path : NULL);
+	if (code == CURLE_OK) {
+		closep(&c->ca_fd);
+		c->ca_fd = fd;
+		fd = -1;
+	}
+	return code;
+#endif
+}
+
 static bool is_streamed(const struct api_client *c)
 {
 	long status = 0;
@@ -150,12 +190,29 @@ static size_t on_data(char *data, size_t size, size_t n, void *client)
 	return strbuf_error(c->reply) < 0 ? 0 : size * n;
 }
 
+/* The server's time, from the header Date; curl_easy_header() is younger than the oldest libcurl. */
+static void note_date(struct api_client *c, const char *line, size_t len)
+{
+	static const char name[] = "Date:";
+	char date[64];
+
+	if (len >= 5 && !memcmp(line, "HTTP/", 5))
+		c->date_s = -1;
+	if (c->date_s != -1 || len < strlen(name) || len - strlen(name) >= sizeof(date) ||
+		strncasecmp(line, name, strlen(name)) != 0)
+		return;
+	memcpy(date, line + strlen(name), len - strlen(name));
+	date[len - strlen(name)] = '\0';
+	c->date_s = (int64_t)c->curl.getdate(date, NULL);
+}
+
 /* A line of the answer's head; the last one is empty. */
 static size_t on_header(char *data, size_t size, size_t n, void *client)
 {
 	struct api_client *c = client;
 
 	c->stream.moved_ms = clock_ms(CLOCK_MONOTONIC);
+	note_date(c, data, size * n);
 	if (size * n == 2 && !memcmp(data, "\r\n", 2) && is_streamed(c))
 		hand_on(c, "", 0);
 	return c->stream.r < 0 ? 0 : size * n;
@@ -186,7 +243,9 @@ static CURLcode set_fixed(struct api_client *c)
 		{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
 		{CURLOPT_FOLLOWLOCATION, 0},
 		{CURLOPT_NOSIGNAL, 1},
-		{CURLOPT_QUICK_EXIT, 1}, /* do not wait for a resolver that hangs */
+#if LIBCURL_VERSION_NUM >= 0x075700
+		{CURLOPT_QUICK_EXIT, 1}, /* do not wait for a resolver that hangs; older ones wait */
+#endif
 		{CURLOPT_NOPROGRESS, 0},
 		{CURLOPT_SUPPRESS_CONNECT_HEADERS, 1}, /* a proxy's */
 		{CURLOPT_MAXCONNECTS, 1},
@@ -229,6 +288,7 @@ int api_client_new(struct credentials *credentials, const struct api_client_opti
 	c->base = (struct strbuf)STRBUF_INIT(URL_MAX);
 	c->credentials = credentials;
 	c->options = *options;
+	c->ca_fd = -1;
 	if (!c->options.connect_ms)
 		c->options.connect_ms = API_CLIENT_CONNECT_MS;
 	if (!c->options.total_ms)
@@ -261,6 +321,7 @@ void api_client_free(struct api_client *c)
 		c->curl.slist_free_all(c->connect_to);
 		c->curl.global_cleanup();
 	}
+	closep(&c->ca_fd);
 	strbuf_release(&c->server);
 	strbuf_release(&c->base);
 	free(c);
@@ -318,7 +379,7 @@ static CURLcode use_server(struct api_client *c, const struct api_access *access
 	if (code == CURLE_OK)
 		code = c->curl.easy_setopt(c->easy, CURLOPT_CONNECT_TO, c->connect_to);
 	if (code == CURLE_OK)
-		code = set_text(c, CURLOPT_PROTOCOLS_STR, https ? "https" : "http");
+		code = set_protocol(c, https);
 	if (code == CURLE_OK)
 		code = set_text(c, CURLOPT_PROXY, access->proxy);
 	/* A proxy that the kubeconfig names is meant, whatever NO_PROXY says. */
@@ -337,10 +398,8 @@ static int64_t until(const char *certificate)
 /* With a CA of its own the system's are not trusted; without one libcurl's defaults stay. */
 static CURLcode use_identity(struct api_client *c, const struct api_access *access)
 {
-	CURLcode code = set_blob(c, CURLOPT_CAINFO_BLOB, access->ca);
+	CURLcode code = set_ca(c, access->ca);
 
-	if (code == CURLE_OK && access->ca)
-		code = set_text(c, CURLOPT_CAINFO, NULL);
 	if (code == CURLE_OK && access->ca)
 		code = set_text(c, CURLOPT_CAPATH, NULL);
 	if (code == CURLE_OK)
@@ -478,15 +537,6 @@ static int describe(const struct api_client *c, CURLcode code, struct err *err)
 		err, r, "%s: %s", c->server.text, c->error[0] ? c->error : c->curl.easy_strerror(code));
 }
 
-static int64_t date_of_answer(const struct api_client *c)
-{
-	struct curl_header *date;
-
-	return c->curl.easy_header(c->easy, "Date", 0, CURLH_HEADER, -1, &date) == CURLHE_OK
-		       ? (int64_t)c->curl.getdate(date->value, NULL)
-		       : -1;
-}
-
 static int perform(struct api_client *c, const struct api_request *request, api_stream_fn *fn, void *data,
 	struct api_response *response, struct err *err)
 {
@@ -499,6 +549,7 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 	response->body.max = c->reply_max;
 	c->reply = &response->body;
 	c->too_large = false;
+	c->date_s = -1;
 	c->stream = (struct stream){.fn = fn,
 		.data = data,
 		.err = err,
@@ -516,7 +567,7 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 	c->curl.easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &wait);
 	response->status = (int)status;
 	response->retry_after_s = wait <= 0 ? -1 : wait > 3600 ? 3600 : (int)wait;
-	response->date_s = date_of_answer(c);
+	response->date_s = c->date_s;
 	return 0;
 }
 
