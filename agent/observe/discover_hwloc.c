@@ -59,6 +59,21 @@ static int set_environment(const char *root)
 	return 0;
 }
 
+/* What nobody reads here is not read from the machine either; hwloc before 2.8 still reads it. */
+static unsigned long topology_flags(bool nodes)
+{
+	unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
+
+#if HWLOC_API_VERSION >= 0x00020800
+	flags |= HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
+	if (!nodes)
+		flags |= HWLOC_TOPOLOGY_FLAG_NO_DISTANCES;
+#else
+	(void)nodes;
+#endif
+	return flags;
+}
+
 /* A topology with the filters set; its source is still to be set and loaded. With `nodes`, groups are kept where
  * NUMA nodes hang on them (a socket cut into several). */
 static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
@@ -73,10 +88,7 @@ static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
 			nodes ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
-		hwloc_topology_set_flags(topology, (nodes ? 0 : HWLOC_TOPOLOGY_FLAG_NO_DISTANCES) |
-							   HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
-							   HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
-							   HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS) < 0)
+		hwloc_topology_set_flags(topology, topology_flags(nodes)) < 0)
 		return err_set(err, -EINVAL, "hwloc refuses its flags: %s", strerror(errno));
 	*ret = TAKE(topology);
 	return 0;
@@ -87,10 +99,17 @@ static int os_id(const struct hwloc_obj *obj)
 	return obj->os_index <= INT_MAX ? (int)obj->os_index : MACHINE_NONE;
 }
 
+/* Whether a cache's id is read for this CPU; hwloc before 2.6, whose header does not say which it is, knows none. */
+static bool is_id_read(const struct hwloc_obj *cache, const struct cpu *cpu)
+{
+	return hwloc_bitmap_first(cache->cpuset) == (int)cpu->id ||
+	       (HWLOC_API_VERSION < 0x00020800 && cache->os_index == HWLOC_UNKNOWN_INDEX);
+}
+
 /*
  * hwloc reads with tolerance: an id that is not a number becomes 0, a package or core whose masks contradict
- * others is dropped. So the id is read again for the first CPU of each package and for CPUs without one, and
- * the other files that a result rests on are checked where hwloc has read them. `root` NULL = no files (XML).
+ * others is dropped. So the id is read again for the first CPU of each package and L3 cache and for CPUs
+ * without package, and the other files that a result rests on are checked where hwloc has read them. `root` NULL = no files (XML).
  */
 static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *core,
 	const struct hwloc_obj *package, const struct hwloc_obj *l3, struct err *err)
@@ -101,8 +120,8 @@ static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *
 		return 0;
 	if (!package || hwloc_bitmap_first(package->cpuset) == (int)cpu->id)
 		r = kernel_read_socket(root, cpu->id, &cpu->socket, err);
-	if (r == 0 && l3 && hwloc_bitmap_first(l3->cpuset) == (int)cpu->id)
-		r = kernel_check_l3(root, cpu->id, err);
+	if (r == 0 && l3 && is_id_read(l3, cpu))
+		r = kernel_read_l3(root, cpu->id, &cpu->l3, err);
 	if (r == 0 && !core)
 		r = kernel_check_siblings(root, cpu->id, err);
 	return r;
@@ -195,6 +214,22 @@ static int check_links(const char *root, struct err *err)
 	return 0;
 }
 
+/* Of a tree that has no CPU's topology hwloc before 2.8 makes one CPU still. */
+static bool is_made_up(const char *root, hwloc_topology_t topology)
+{
+	char path[64];
+
+	if (HWLOC_API_VERSION >= 0x00020800)
+		return false;
+	for (const struct hwloc_obj *pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, NULL); pu;
+		pu = pu->next_cousin) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology", pu->os_index);
+		if (fs_exists(root, path))
+			return false;
+	}
+	return true;
+}
+
 int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
@@ -208,7 +243,7 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 	r = new_topology(false, &topology, err);
 	if (r < 0)
 		return r;
-	if (hwloc_topology_load(topology) < 0)
+	if (hwloc_topology_load(topology) < 0 || is_made_up(root, topology))
 		return err_set(
 			err, -EINVAL, "hwloc finds no CPU topology in '%s/sys/devices/system/cpu'", root);
 	return add_cpus(root, m, topology, err);

@@ -465,10 +465,10 @@ int kernel_read_cores(const char *root, struct machine *m, struct err *err)
 	return r < 0 ? reader_fail(&rd, r, err) : 0;
 }
 
-int kernel_check_l3(const char *root, unsigned cpu, struct err *err)
+int kernel_read_l3(const char *root, unsigned cpu, int *ret_l3, struct err *err)
 {
 	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
-	int r, id;
+	int r = -ENOENT;
 
 	/* Nearly always index3. */
 	for (unsigned i = 3; i < 13; i++) {
@@ -478,10 +478,10 @@ int kernel_check_l3(const char *root, unsigned cpu, struct err *err)
 		if (r == 0)
 			r = read_text(&rd, CPU_DIR "/cpu%u/cache/index%u/id", cpu, i % 10);
 		if (r == 0)
-			r = parse_id(&rd, &id);
-		return r < 0 && r != -ENOENT ? reader_fail(&rd, r, err) : 0;
+			r = parse_id(&rd, ret_l3);
+		break;
 	}
-	return 0;
+	return r < 0 && r != -ENOENT ? reader_fail(&rd, r, err) : 0;
 }
 
 int kernel_check_siblings(const char *root, unsigned cpu, struct err *err)

@@ -48,10 +48,10 @@ int kernel_discover(const char *root, struct machine *m, struct kernel_cpus *ret
  * missing or holds a negative number.
  * kernel_read_cores: of all CPUs topology/core_id, and book_id and drawer_id where s390 has them, as the kubelet
  * takes them; not known where core_id is missing.
- * kernel_check_l3: the id of the L3 cache, where there is one, is a number.
+ * kernel_read_l3: the id of the L3 cache; *ret_l3 stays as it is where there is none.
  * kernel_check_siblings: topology/thread_siblings, or core_cpus, is a mask where there is one.
  */
 int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct err *err);
 int kernel_read_cores(const char *root, struct machine *m, struct err *err);
-int kernel_check_l3(const char *root, unsigned cpu, struct err *err);
+int kernel_read_l3(const char *root, unsigned cpu, int *ret_l3, struct err *err);
 int kernel_check_siblings(const char *root, unsigned cpu, struct err *err);

@@ -50,6 +50,8 @@ static void files_of_lstopo_equal_their_trees(void **state)
 	(void)state;
 	if (system("command -v lstopo-no-graphics >/dev/null") != 0)
 		test_skip("no lstopo");
+	if (system("lstopo-no-graphics --version | grep -q ' 2\\.[0-5]\\.'") == 0)
+		test_skip("lstopo before 2.6 writes no ids of caches");
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
 		CLEANUP(test_rmtree) char *dir = test_tmpdir();
 		CLEANUP(freep) char *tree = NULL;
@@ -102,7 +104,7 @@ static void damaged_files_are_refused(void **state)
 		const char *old, *new;
 		int error;
 	} cases[] = {
-		{"<topology version=\"2.0\">", "<topology version=\"3.0\">", -EINVAL},
+		{"<topology version=\"2.0\">", "<topology version=\"9.0\">", -EINVAL},
 		{"<?xml", "<!xml", -EINVAL},
 		{"</topology>", "", -EINVAL},
 		{"<object type=\"Machine\"", "<object type=\"Washing machine\"", -EINVAL},
