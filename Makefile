@@ -17,7 +17,7 @@ MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 CC ?= cc
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
-LIBS := hwloc libcjson yaml-0.1 libxxhash numa libnghttp2 libprotobuf-c libcurl libsystemd libmicrohttpd
+LIBS := hwloc libcjson yaml-0.1 libxxhash libnghttp2 libprotobuf-c libcurl libsystemd libmicrohttpd
 TEST_LIBS := cmocka
 
 # ---- variants: each set of knobs builds in its own folder; without knobs in build/
@@ -67,6 +67,9 @@ LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
 LIB_LIBS := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
 TEST_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(TEST_LIBS) 2>/dev/null)
 TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
+
+# Parts of glibc: on their own before 2.34.
+LIBC_LIBS := -lm -ldl -lpthread -lutil
 
 # ---- what there is
 MAIN := agent/cli/main.c
@@ -137,6 +140,7 @@ help:
 ## make monitoring-test  every query of the rules and the dashboard on a real Prometheus that scrapes agents (needs Go; two minutes)
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
 ## make apparmor-test  the service in its AppArmor profile, in a virtual machine (x86_64; QEMU, half a minute)
+## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
@@ -195,7 +199,7 @@ $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: PROGRAM_LIBS = $(TEST_LDL
 $(PROGRAMS): $(B)/libnrtd.a
 	$(call say,LINK)
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LIBS) \
-		$(PROGRAM_LIBS) -lm
+		$(PROGRAM_LIBS) $(LIBC_LIBS)
 
 # ---- tests
 MACHINES := build/fixtures/machines/made

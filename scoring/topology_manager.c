@@ -241,6 +241,7 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 	}
 	for (size_t i = 0; i < n_items; i++) {
 		unsigned count = node_mask_count(items[i].nodes);
+		unsigned char *state;
 
 		if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE &&
 			!topology_single_node_hint(items[i]))
@@ -254,8 +255,8 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 		if (!named || count < narrowest)
 			narrowest = count;
 		named = true;
-		merge->state[table_index(merge, items[i].nodes)] |=
-			items[i].preferred ? OFFERED | PREFERRED : OFFERED;
+		state = &merge->state[table_index(merge, items[i].nodes)];
+		*state = (unsigned char)(*state | OFFERED | (items[i].preferred ? PREFERRED : 0));
 	}
 	if (n_kept == 0)
 		merge->impossible = true;

@@ -18,7 +18,7 @@ build/fuzz/libnrtd.a: $(FUZZ_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a
 	$(call say,LINK)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) -lm
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) $(LIBC_LIBS)
 .PHONY: fuzz fuzz-smoke
 fuzz: $(FUZZ)
 fuzz-smoke: fuzz

@@ -42,3 +42,8 @@ monitoring-test:
 .PHONY: recipes-test
 recipes-test: $(B)/nrtd
 	@B=$(B) tests/recipes/run.sh $(RECIPES)
+
+# ---- built with other releases' compilers and libraries (tests/install); RELEASES: their names
+.PHONY: releases-test
+releases-test:
+	@tests/install/releases.sh

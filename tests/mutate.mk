@@ -11,7 +11,7 @@ shared: $(SHARED_PROGRAMS)
 $(B)/shared/libnrtd.so: $(B)/libnrtd.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -shared $(filter -fsanitize%,$(NRTD_LDFLAGS)) -o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive $(LIB_LIBS) -lm
+	$(Q)$(CC) -shared $(filter -fsanitize%,$(NRTD_LDFLAGS)) -o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive $(LIB_LIBS) $(LIBC_LIBS)
 $(B)/shared/libmutant.so:
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ -x c /dev/null
@@ -22,7 +22,7 @@ $(SHARED_PROGRAMS): $(B)/shared/libnrtd.so $(B)/shared/libmutant.so
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -pie $(filter -fsanitize%,$(NRTD_LDFLAGS)) -o $@ $(filter %.o,$^) -Wl,--no-as-needed -L$(B)/shared -lmutant -lnrtd \
-		$(LIB_LIBS) $(TEST_LDLIBS) -lm
+		$(LIB_LIBS) $(TEST_LDLIBS) $(LIBC_LIBS)
 # How a file is compiled, and linked to be libmutant.so: two lines.
 mutant-commands:
 	@printf '%s\n' '$(subst ','\'',$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(NRTD_CFLAGS) $(CFLAGS) -w -c)' \

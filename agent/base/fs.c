@@ -143,7 +143,7 @@ static int open_below(const char *root, const char *path, int flags)
 
 	if (dir < 0)
 		return -errno;
-	fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	fd = syscall(__NR_openat2, dir, path, &how, sizeof(how));
 	if (fd >= 0)
 		return (int)fd;
 	return errno == ENOSYS || errno == EPERM || errno == EAGAIN ? open_resolved(root, path, flags)
@@ -237,7 +237,7 @@ int fs_read_below(int folder, const char *path, struct strbuf *out)
 {
 	const struct open_how how = {
 		.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-	CLEANUP(closep) int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+	CLEANUP(closep) int fd = (int)syscall(__NR_openat2, folder, path, &how, sizeof(how));
 	struct err err;
 
 	return fd < 0 ? -errno : read_fd(fd, path, out, &err);

@@ -492,7 +492,8 @@ static bool emit(yaml_emitter_t *emitter, yaml_event_t *event, int made)
 static bool emit_text(yaml_emitter_t *emitter, const char *text, bool quoted)
 {
 	yaml_event_t event;
-	const yaml_char_t *value = (const yaml_char_t *)text;
+	yaml_char_t *value =
+		(yaml_char_t *)(uintptr_t)text; /* is copied; libyaml 0.2.2 takes it without const */
 	yaml_scalar_style_t style = quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE;
 
 	return emit(emitter, &event,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/observe/pod_resources.pb-c.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 

@@ -3,13 +3,12 @@
 /*
  * Inside of pod_resources.h: dynamic_resources, which driver gave which devices to whose claim.
  */
+#include "agent/observe/pod_resources.pb-c.h"
 #include "common/claim.h"
-
-struct Podresources__ContainerResources; /* generated from pod_resources.proto */
 
 /*
  * Append what a container of this pod uses, one entry a claim and device, for claims_unite(). The kubelet lists a
  * device with the CDI devices of those before it too. 0 or -ENOMEM.
  */
-int pod_resources_claims(const struct Podresources__ContainerResources *container, const char *namespace,
+int pod_resources_claims(const Podresources__ContainerResources *container, const char *namespace,
 	const char *pod, struct claims *ret);

@@ -27,8 +27,9 @@ shell() { shellcheck $scripts; }
 manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
 spec() { rpmlint packaging/nrtd.spec; }
 headers() {
+	make -s build/gen/agent/observe/pod_resources.pb-c.h || return 1
 	for h in $(printf '%s\n' "$sources" | grep '\.h$'); do
-		printf '#include "%s"\n' "$h" | ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -I. \
+		printf '#include "%s"\n' "$h" | ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -I. -Ibuild/gen \
 			$(pkg-config --cflags hwloc libcjson cmocka) -fsyntax-only -x c - || { echo "$h does not stand alone"; return 1; }
 	done
 }

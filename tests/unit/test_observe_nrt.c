@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "agent/base/json.h"
@@ -114,8 +115,10 @@ static void damage(struct doc *object, uint64_t *seed)
 		"0.0000000001", "none", "hugepages-", "hugepages-0", "cpu"};
 	size_t at = (size_t)(test_random(seed) % count(object));
 	struct doc *d = find(object, &at);
-	char *key = d->key;
+	char *key;
 
+	assert(d != NULL);
+	key = d->key;
 	if (d->n_items > 0 && test_random(seed) % 2) {
 		d->n_items--;
 		doc_release(&d->items[d->n_items]);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <curl/curlver.h>
+
 #include "agent/base/json.h"
 #include "agent/publish/api_client.h"
 #include "agent/publish/publish.h"
@@ -340,7 +342,7 @@ int getaddrinfo(const char *restrict name, const char *restrict service,
 	return real(name, service, hints, ret);
 }
 
-/* Neither the deadline nor the end of the process waits for a name server that does not answer. */
+/* Neither the deadline nor the end of the process waits for a name server that does not answer, from libcurl 7.87 on. */
 static void a_resolver_that_stands_still_holds_up_nothing(void **state)
 {
 	static const struct {
@@ -352,6 +354,8 @@ static void a_resolver_that_stands_still_holds_up_nothing(void **state)
 	const struct api_request request = {.method = "GET", .path = "/x"};
 
 	(void)state;
+	if (LIBCURL_VERSION_NUM < 0x075700)
+		test_skip("libcurl " LIBCURL_VERSION " waits for the resolver");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		atomic_bool cancel = false;
 		const struct api_client_options options = {.total_ms = cases[i].total_ms, .cancel = &cancel};
