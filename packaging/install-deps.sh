@@ -1,20 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|test|lint|promtool|registry|deb|install|vm|apparmor|node|container|manifests: install what a build, the tests, the
-# checks, the Debian package, its test, the virtual machines or the tests of the container image and the manifests need
-# and this machine does not have.
+# install-deps.sh build|units|roots|test|lint|promtool|registry|deb|install|vm|apparmor|node|container|manifests: install
+# what a build, the unit tests, roots of other releases, the tests, the checks, the Debian package, its test, the virtual
+# machines or the tests of the container image and the manifests need and this machine does not have.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
 set -eu
 
 # What to look for, and the Debian package that brings it: .pc module, command, or file.
-modules="hwloc=libhwloc-dev numa=libnuma-dev libcjson=libcjson-dev yaml-0.1=libyaml-dev libxxhash=libxxhash-dev
+modules="hwloc=libhwloc-dev libcjson=libcjson-dev yaml-0.1=libyaml-dev libxxhash=libxxhash-dev
 libnghttp2=libnghttp2-dev libprotobuf-c=libprotobuf-c-dev libcurl=libcurl4-openssl-dev libsystemd=libsystemd-dev
 libmicrohttpd=libmicrohttpd-dev gnutls=libgnutls28-dev"
 commands="make=make cc=gcc ar=binutils pkg-config=pkg-config protoc-c=protobuf-c-compiler"
-files="/usr/include/stdio.h=libc6-dev"
+files="/usr/include/stdio.h=libc6-dev /usr/include/numa.h=libnuma-dev"
 case "${1:-}" in
 build) ;;
+units)
+	modules="$modules cmocka=libcmocka-dev"
+	commands="$commands lstopo-no-graphics=hwloc-nox"
+	;;
+roots) commands="$commands debootstrap=debootstrap unshare=util-linux git=git" ;;
 vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
 apparmor) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio apparmor_parser=apparmor" ;;
 node)
@@ -45,7 +50,7 @@ registry) commands="$commands docker-registry=docker-registry" ;;
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|test|lint|promtool|registry|deb|install|vm|apparmor|node|container|manifests" >&2
+	echo "usage: $0 build|units|roots|test|lint|promtool|registry|deb|install|vm|apparmor|node|container|manifests" >&2
 	exit 2
 	;;
 esac

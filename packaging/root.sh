@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# root.sh make RELEASE [build|units]: make build/roots/RELEASE, the least system of a Debian or Ubuntu release (bullseye, jammy,
+# ...), or build/roots/RELEASE-build, the same with what install-deps.sh installs by that word, and print its path. What has
+# been made is used again.
+# root.sh enter ROOT COMMAND...: run the command in that root, with this machine's /dev and /sys, and with processes and
+# a /tmp of its own.
+# Needs root and debootstrap; Ubuntu's archive is UBUNTU_MIRROR.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+roots=$top/build/roots
+ubuntu=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+ubuntu_keys=usr/share/keyrings/ubuntu-archive-keyring.gpg
+
+fail() {
+	echo "root.sh: $*" >&2
+	exit 1
+}
+
+enter() {
+	# shellcheck disable=SC2016 # expanded inside
+	unshare --mount --pid --fork --kill-child sh -euc '
+		root=$1
+		shift
+		for d in dev sys; do mount --rbind "/$d" "$root/$d"; done
+		mount -t proc proc "$root/proc"
+		mount -t tmpfs tmpfs "$root/tmp"
+		exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
+			DEBIAN_FRONTEND=noninteractive "$@"' sh "$@"
+}
+
+# is_ubuntu RELEASE, as debootstrap knows it
+is_ubuntu() { grep -q ubuntu "/usr/share/debootstrap/scripts/$1"; }
+
+# ubuntu_keyring: this machine's, or the one that Debian 13 has a package of
+ubuntu_keyring() {
+	[ ! -e "/$ubuntu_keys" ] || { echo "/$ubuntu_keys" && return; }
+	[ -e "$roots/keyring/$ubuntu_keys" ] || {
+		make_build trixie build >&2
+		enter "$roots/trixie-build" sh -ec 'cd /root && rm -f *.deb && apt-get download -qq ubuntu-keyring && mv *.deb ubuntu-keyring.deb' >&2
+		dpkg -x "$roots/trixie-build/root/ubuntu-keyring.deb" "$roots/keyring"
+	}
+	echo "$roots/keyring/$ubuntu_keys"
+}
+
+make_least() {
+	[ ! -d "$roots/$1" ] || return 0
+	[ -e "/usr/share/debootstrap/scripts/$1" ] || fail "debootstrap is missing or does not know the release '$1'"
+	if is_ubuntu "$1"; then
+		keyring=$(ubuntu_keyring)
+		set -- "$1" "$ubuntu" --components=main,universe --keyring="$keyring"
+	else
+		mirror=$("$top/tests/install/mirror.sh")
+		set -- "$1" "$mirror" --keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	fi
+	release=$1 mirror=$2
+	shift 2
+	echo "     debootstrap $release from $mirror, once" >&2
+	mkdir -p "$roots"
+	rm -rf "$roots/$release.new"
+	debootstrap --variant=minbase "$@" "$release" "$roots/$release.new" "$mirror" >"$roots/$release.log" 2>&1 ||
+		fail "debootstrap $release: $(tail -n 1 "$roots/$release.log")"
+	rm -f "$roots/$release.new/var/cache/apt/archives/"*.deb
+	mv "$roots/$release.new" "$roots/$release"
+}
+
+# security RELEASE: where its security fixes are
+security() {
+	if is_ubuntu "$1"; then
+		echo "deb $ubuntu $1-security main universe"
+	else
+		apt-get indextargets --format "deb \$(REPO_URI) $1-security main" 'Created-By: Packages' 'Label: Debian-Security' | head -n 1
+	fi
+}
+
+# make_new_build RELEASE: the packages that a build needs, and then the security fixes of all. An archive that has ended may
+# have lost a package that it lists; what cannot be fetched remains as it was, and a line says so.
+make_new_build() {
+	root=$roots/$1-build
+	rm -rf "$root" "$root.new"
+	cp -a "$roots/$1" "$root.new" && cp /etc/resolv.conf "$root.new/etc/" &&
+		install "$top/packaging/install-deps.sh" "$root.new/usr/local/bin/" &&
+		enter "$root.new" sh -ec 'apt-get update && install-deps.sh build' &&
+		security "$1" >"$root.new/etc/apt/sources.list.d/security.list" &&
+		enter "$root.new" sh -ec 'apt-get update && apt-get -y --fix-missing dist-upgrade && apt-get clean' || return 1
+	enter "$root.new" apt list --upgradable | sed -n 's/^\([^/]*\)\/.*/     its security fix cannot be fetched: \1/p' >&3
+	mv "$root.new" "$root"
+}
+
+# make_build RELEASE WORD
+make_build() {
+	make_least "$1"
+	log=$roots/$1-build.log
+	[ -d "$roots/$1-build" ] || make_new_build "$1" 3>&2 >"$log" 2>&1 || fail "packages in $1: $(tail -n 1 "$log")"
+	install "$top/packaging/install-deps.sh" "$roots/$1-build/usr/local/bin/"
+	enter "$roots/$1-build" install-deps.sh "$2" >>"$log" 2>&1 || fail "packages in $1: $(tail -n 1 "$log")"
+}
+
+case "${1:-}" in
+make)
+	[ "$(id -u)" -eq 0 ] || fail "debootstrap needs root"
+	if [ $# -eq 3 ]; then
+		make_build "$2" "$3"
+		echo "$roots/$2-build"
+	else
+		make_least "$2"
+		echo "$roots/$2"
+	fi
+	;;
+enter)
+	shift
+	enter "$@"
+	;;
+*)
+	echo "usage: $0 make RELEASE [build|units] | enter ROOT COMMAND..." >&2
+	exit 2
+	;;
+esac
