@@ -92,7 +92,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
 .DEFAULT_GOAL := all
-.PHONY: all run test deb units check check-unit bench coverage lint map chart install dist clean help
+.PHONY: all run test deb rpm units check check-unit bench coverage lint map chart install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -122,6 +122,10 @@ deb:
 	@packaging/install-deps.sh deb
 	@packaging/make-deb.sh build/deb
 
+rpm:
+	@packaging/install-deps.sh rpm
+	@packaging/make-rpm.sh build/rpm
+
 chart:
 	@packaging/make-chart.sh build/chart
 
@@ -139,6 +143,7 @@ help:
 ## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)
 ## make monitoring-test  every query of the rules and the dashboard on a real Prometheus that scrapes agents (needs Go; two minutes)
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
+## make rpm-test   the RPM package built twice, installed, upgraded and removed under a booted systemd (root, Debian, Go; two minutes)
 ## make apparmor-test  the service in its AppArmor profile, in a virtual machine (x86_64; QEMU, half a minute)
 ## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
@@ -159,7 +164,8 @@ help:
 ## make mutate     programs that are wrong on purpose, which the tests have to notice (MUTANTS=200 PART=scoring: random ones)
 ## make install    into DESTDIR/PREFIX (default /usr/local)
 ## make deb        the Debian package, into build/deb, checked by lintian
-## make chart    the Helm chart as an archive, into build/chart (needs helm or Go)
+## make rpm        the RPM packages, into build/rpm, checked by rpmlint
+## make chart      the Helm chart as an archive, into build/chart (needs helm or Go)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
 ## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|units|roots|test|lint|promtool|registry|deb|install|vm|apparmor|node|container|manifests: install
-# what a build, the unit tests, roots of other releases, the tests, the checks, the Debian package, its test, the virtual
+# install-deps.sh build|units|roots|test|lint|promtool|registry|deb|rpm|install|vm|apparmor|node|container|manifests: install
+# what a build, the unit tests, roots of other releases, the tests, the checks, the packages, their tests, the virtual
 # machines or the tests of the container image and the manifests need and this machine does not have.
 # On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
 # and the exit status is 1.
@@ -44,13 +44,18 @@ deb)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands git=git dh=debhelper lintian=lintian dh_apparmor=dh-apparmor dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
+rpm)
+	modules="$modules cmocka=libcmocka-dev"
+	commands="$commands git=git rpmbuild=rpm rpmlint=rpmlint find-debuginfo=debugedit eu-strip=elfutils bzip2=bzip2 \
+lstopo-no-graphics=hwloc-nox faketime=faketime"
+	;;
 # words of their own: with them come servers
 promtool) commands="$commands promtool=prometheus prometheus=prometheus jq=jq curl=curl openssl=openssl" ;;
 registry) commands="$commands docker-registry=docker-registry" ;;
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|units|roots|test|lint|promtool|registry|deb|install|vm|apparmor|node|container|manifests" >&2
+	echo "usage: $0 build|units|roots|test|lint|promtool|registry|deb|rpm|install|vm|apparmor|node|container|manifests" >&2
 	exit 2
 	;;
 esac

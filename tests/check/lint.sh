@@ -25,7 +25,7 @@ spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te
 vocabulary() { tests/check/vocabulary.sh; }
 shell() { shellcheck $scripts; }
 manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
-spec() { rpmlint packaging/nrtd.spec; }
+spec() { rpmlint --strict --config packaging/rpmlint.toml packaging/nrtd.spec; }
 headers() {
 	make -s build/gen/agent/observe/pod_resources.pb-c.h || return 1
 	for h in $(printf '%s\n' "$sources" | grep '\.h$'); do
