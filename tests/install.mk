@@ -19,6 +19,11 @@ image-test manifests-test:
 install-test:
 	@tests/install/systemd.sh
 
+# ---- its RPM packages, built twice, installed and run (tests/install)
+.PHONY: rpm-test
+rpm-test:
+	@tests/install/rpm.sh
+
 # ---- the service's AppArmor profile, in a virtual machine whose kernel has AppArmor (tests/install)
 .PHONY: apparmor-test
 apparmor-test:

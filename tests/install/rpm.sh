@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# make rpm-test: the RPM packages: built twice, in other folders and years, the same bit by bit; then on a booted node (node.sh),
+# whose rpm knows the node's libraries by packages made here that provide what those libraries do: refused without
+# them, installed by doc/install.md's own commands, upgraded while the API server is away, removed. Each check is a
+# line, the last line is "N passed, N failed". What is not available here is said by "skipped:", and the end is 0.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/../.." || exit 1
+kind=rpm
+work=$(mktemp -d)
+packages=$work/$kind
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
+# shellcheck source=tests/install/node.sh
+. tests/install/node.sh
+trap clean_up EXIT
+trap 'exit 1' INT TERM
+
+# ---- the packages
+
+built() { # built OUT [TOP]: of TOP's committed tree; what is built here are no unit tests: make test runs them
+	"${2:-.}/packaging/make-rpm.sh" "$1" --without check
+}
+built_again() {
+	git clone -q . "$work/a folder of its own" && mkdir "$work/temporary" &&
+		TMPDIR=$work/temporary faketime '2031-02-03 04:05:06' "$work/a folder of its own/packaging/make-rpm.sh" "$work/again" --without check
+}
+same() {
+	local package
+	[ "$(ls "$packages")" = "$(ls "$work/again")" ] || return 1
+	for package in "$packages"/*; do
+		cmp "$package" "$work/again/${package##*/}" || return 1
+	done
+}
+# built_newer: the next release, which has another line in its settings
+built_newer() {
+	local top="$work/a folder of its own"
+	sed -i 's/^\(Release: *\)1%/\12%/; s/ - 0\.1\.0-1$/ - 0.1.0-2/' "$top/packaging/nrtd.spec" &&
+		echo '#NRTD_NEW=' >>"$top/packaging/nrtd.default" &&
+		git -C "$top" -c user.name=nrtd -c user.email=nrtd@localhost commit -qam "the next release" && built "$work/newer" "$top" &&
+		cp "$work/newer/nrtd-0.1.0-2.$(uname -m).rpm" "$packages/"
+}
+package() { echo "$packages/nrtd-0.1.0-1.$(uname -m).rpm"; }
+# sonames: the libraries that the package needs, as the loader names them
+sonames() { rpm -qpR "$(package)" | sed -nE 's/^([^ ]+\.so\.[0-9]+)\(\)\(64bit\)$/\1/p' | sort -u; }
+# owners: the Debian packages that have them here, with commas
+owners() {
+	local soname library
+	sonames | while read -r soname; do
+		library=$(ldconfig -p | sed -n "s/^[[:space:]]*$soname (.*x86-64.*) => //p" | head -n 1)
+		dpkg -S "*lib/x86_64-linux-gnu/$(basename "$(realpath "$library")")" | sed 's/:.*//'
+	done | sort -u | paste -sd ,
+}
+# stand_in_spec: a package for each library in the node's tree, with what rpm finds that it provides, and one for the rest
+stand_in_spec() {
+	local name
+	printf '%s\n' 'Name: stand-in' 'Version: 1' 'Release: 1' 'Summary: What Debian has' 'License: none' '%description' \
+		'%install' 'mkdir -p %{buildroot}/usr/share/licenses'
+	for name in filesystem $(sonames); do
+		printf '%s\n' "%package $name" 'Summary: What Debian has' 'AutoReqProv: no'
+		case $name in
+		filesystem) printf '%s\n' 'Provides: /bin/sh' 'Provides: rtld(GNU_HASH)' ;;
+		*) /usr/lib/rpm/elfdeps --provides "$(find "$tree/usr/lib" -name "$name" | head -n 1)" | sed 's/^/Provides: /' ;;
+		esac
+		printf '%s\n' "%description $name" "%files $name"
+	done | sed 's/^%files filesystem$/&\n%dir \/usr\/share\/licenses/'
+}
+stand_ins() {
+	stand_in_spec >"$work/stand-in.spec" && rpmbuild -bb --quiet --define "_topdir $work/stand-in" "$work/stand-in.spec" &&
+		mkdir -p "$packages/stand-in" && mv "$work"/stand-in/RPMS/*/*.rpm "$packages/stand-in/"
+}
+prepare() {
+	need rpm
+	[ "$(uname -m)" = x86_64 ] || skip "the stand-ins for Debian's libraries are for x86_64"
+	check "the packages are built, and rpmlint finds nothing" built "$packages"
+	[ -e "$(package)" ] || exit 1
+	check "again, elsewhere and later" built_again
+	check "they are the same bit by bit" same
+	check "the next release is built" built_newer
+	make_tree rpm "rpm,$(owners)"
+	check "packages stand in for Debian's libraries" stand_ins
+}
+
+# ---- the checks, in the order of a life
+
+# Debian's rpm says before everything that it should not be used.
+rpm_inside() { inside rpm "$@" 2> >(grep -v '^rpm: ' >&2); }
+refused() { # refused COMMAND... -- PATTERN: it fails, with a line that has PATTERN
+	local -a command=()
+	while [ "$1" != -- ]; do
+		command+=("$1")
+		shift
+	done
+	if "${command[@]}" >"$work/said" 2>&1 || ! grep -qE -- "$2" "$work/said"; then
+		cat "$work/said"
+		return 1
+	fi
+}
+stand_in() { rpm_inside "$1" "/srv/nrtd/build/rpm/stand-in/stand-in-$2-1-1.$(uname -m).rpm"; } # stand_in OPTION NAME
+
+test_install() {
+	local lines line library
+	mapfile -t lines < <(guide "kubectl apply -f")
+	for line in "${lines[@]}"; do
+		check "the guide: $line" literally_near "$line"
+	done
+	mapfile -t lines < <(guide "sudo rpm --install")
+	check "without the libraries rpm refuses it" refused literally "${lines[0]}" -- 'libhwloc\.so\.15.* is needed by nrtd-0\.1\.0-1'
+	stand_in --install filesystem
+	for library in $(sonames); do
+		[ "$library" = libcurl.so.4 ] || stand_in --install "$library"
+	done
+	check "without the one that it loads later, too" refused literally "${lines[0]}" -- 'libcurl\.so\.4.* is needed by nrtd-0\.1\.0-1'
+	stand_in --install libcurl.so.4
+	files >"$work/files"
+	check "the guide: ${lines[0]}" literally "${lines[0]}"
+	check "a library cannot be removed under it" refused rpm_inside --erase stand-in-libcurl.so.4 -- 'is needed by .*nrtd-0\.1\.0-1'
+	check "nobody has said who it is: not enabled" says inside systemctl is-enabled nrtd -- disabled
+	check "nor started" says unit ActiveState -- inactive
+	check "its files are as packaged" silent rpm_inside --verify nrtd
+	check "systemd-analyze verify" silent inside systemd-analyze verify nrtd.service
+	check "the manual" says inside man -w nrtd -- '/usr/share/man/.*nrtd.8.gz'
+	since=$(date +%s)
+	for line in "${lines[@]:1}"; do
+		check "the guide: $line" literally "$line"
+	done
+	check "active when the command returns" running
+	check "STATUS" says unit StatusText -- "$node: [0-9]+ NUMA nodes, [0-9]+ CPUs available"
+	check "the object is there" says nrt '{.zones[0].name}' -- 'node-[0-9]+'
+	check "no warning" silent journal -p warning
+}
+
+test_upgrade() {
+	local pid uid
+	pid=$(unit MainPID)
+	uid=$(nrt '{.metadata.uid}')
+	tests/upstream/cluster.sh kill "$work/cluster"
+	check "an upgrade while the API server is away waits for nothing" \
+		within 15000 rpm_inside --upgrade "/srv/nrtd/build/rpm/nrtd-0.1.0-2.$(uname -m).rpm"
+	check "the service does" eventually 5 settled activating
+	near tests/upstream/cluster.sh start "$work/cluster" -nodes $node -resume >/dev/null
+	check "and runs as another process when the API server is back" eventually 60 restarted "$pid"
+	check "it is the new release" says rpm_inside -q nrtd -- "nrtd-0\\.1\\.0-2\\.$(uname -m)"
+	check "the object stays" says nrt '{.metadata.uid}' -- "$uid"
+	check "the settings stay" says inside tail -n 1 /etc/default/nrtd -- NRTD_KUBECONFIG=/etc/kubernetes/kubelet.conf
+	check "new ones are beside them" says inside tail -n 1 /etc/default/nrtd.rpmnew -- '#NRTD_NEW='
+	check "it stays enabled" says inside systemctl is-enabled nrtd -- enabled
+}
+
+traces() { left rpm -qa nrtd; }
+test_removal() {
+	local lines
+	check "removed while it runs" rpm_inside --erase nrtd
+	check "it is stopped" says inside sh -c 'grep -lsx nrtd /proc/[0-9]*/comm || echo none' -- none
+	check "the changed settings are kept" says inside tail -n 1 /etc/default/nrtd.rpmsave -- NRTD_KUBECONFIG=/etc/kubernetes/kubelet.conf
+	inside rm /etc/default/nrtd.rpmsave /etc/default/nrtd.rpmnew
+	check "nothing else is left" silent traces
+	check "but the object" says nrt '{.zones[0].name}' -- 'node-[0-9]+'
+	mapfile -t lines < <(guide "sudo rpm --install")
+	check "installed again" literally "set -e$(printf '\n%s' "${lines[@]}")"
+	mapfile -t lines < <(guide "sudo systemctl disable")
+	check "the guide: ${lines[0]}" literally "${lines[0]}"
+	check "the guide: ${lines[1]}" literally "${lines[1]}"
+	check "the object is gone" silent kubectl get noderesourcetopologies -o name
+	check "the guide: sudo rpm --erase nrtd" literally "sudo rpm --erase nrtd"
+	inside rm /etc/default/nrtd.rpmsave
+	check "nothing is left" silent traces
+	broken >"$work/broken-after"
+	check "and no service has failed that had not before" silent diff "$work/broken" "$work/broken-after"
+}
+
+prepare
+start_node || { echo "FAIL the node does not start" && exit 1; }
+test_install
+test_upgrade
+test_removal
+tally
