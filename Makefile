@@ -14,6 +14,19 @@ ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 
+# ARCH=arm64, ppc64le or s390x on another machine: Debian's cross compilers and libraries build it, and QEMU runs the tests.
+ifdef ARCH
+ifneq ($(ARCH),$(firstword $(shell packaging/arch.sh)))
+CROSS := $(word 3,$(shell packaging/arch.sh $(ARCH)))
+$(if $(CROSS),,$(error ARCH=$(ARCH)))
+SYSROOT := $(CURDIR)/build/sysroot/$(ARCH)
+CC := $(CROSS)-gcc --sysroot=$(SYSROOT)
+AR := $(CROSS)-ar
+PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) PKG_CONFIG_PATH= \
+	PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(CROSS)/pkgconfig:$(SYSROOT)/usr/share/pkgconfig pkg-config
+EMULATOR := tests/lib/emulate.sh $(ARCH)
+endif
+endif
 CC ?= cc
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
@@ -23,7 +36,7 @@ TEST_LIBS := cmocka
 # ---- variants: each set of knobs builds in its own folder; without knobs in build/
 empty :=
 comma := ,
-variant := $(if $(SANITIZE),-san-$(subst $(comma),-,$(SANITIZE)))$(if $(COVERAGE),-cov)$(if $(ANALYZE),-analyze)
+variant := $(if $(CROSS),-$(ARCH))$(if $(SANITIZE),-san-$(subst $(comma),-,$(SANITIZE)))$(if $(COVERAGE),-cov)$(if $(ANALYZE),-analyze)
 B := build$(if $(variant),/variant$(variant))
 
 NRTD_CPPFLAGS = -I. -I$(B)/gen -D_GNU_SOURCE -DNRTD_VERSION='"$(VERSION)"' -include common/banned.h
@@ -92,7 +105,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
 .DEFAULT_GOAL := all
-.PHONY: all run test deb rpm units check check-unit bench coverage lint map chart install dist clean help
+.PHONY: all run test deb rpm image-all units check check-unit bench coverage lint map chart install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -104,7 +117,7 @@ run:
 	@$(B)/nrtd dump
 
 test:
-	@packaging/install-deps.sh test
+	@packaging/install-deps.sh test $(ARCH)
 	@$(MAKE) --no-print-directory check
 
 bench:
@@ -129,6 +142,9 @@ rpm:
 chart:
 	@packaging/make-chart.sh build/chart
 
+image-all:
+	@packaging/make-image.sh build/image-all
+
 help:
 	@sed -n 's/^##//p' Makefile
 
@@ -140,6 +156,7 @@ help:
 ## make conformance  compare with the real Kubernetes code, CASES=1000 random cases; RELEASE=1.37 or all: one kubelet (needs Go)
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make image-test  build the container image and run it as the DaemonSet's pod says, by runc (root; needs Go)
+## make images-test  the images of make image-all, the same bytes twice, their programs run by QEMU (root; ten minutes)
 ## make manifests-test  the manifests and the Helm chart before the real API server (needs Go)
 ## make monitoring-test  every query of the rules and the dashboard on a real Prometheus that scrapes agents (needs Go; two minutes)
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
@@ -165,9 +182,10 @@ help:
 ## make install    into DESTDIR/PREFIX (default /usr/local)
 ## make deb        the Debian package, into build/deb, checked by lintian
 ## make rpm        the RPM packages, into build/rpm, checked by rpmlint
-## make chart      the Helm chart as an archive, into build/chart (needs helm or Go)
+## make image-all  the container images for amd64, arm64, ppc64le and s390x as one OCI archive, into build/image-all (buildah)
+## make chart    the Helm chart as an archive, into build/chart (needs helm or Go)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
-## knobs: DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
+## knobs: ARCH=arm64, ppc64le or s390x (cross built, tests under QEMU) DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
 ## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity
 
 # ---- flags file: a change of flags rebuilds
@@ -195,7 +213,7 @@ $(SRC:%.c=$(B)/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 
 $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/nrtd: $(MAIN:%.c=$(B)/%.o)
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
@@ -217,9 +235,9 @@ $(UNIT): | $(MACHINES)
 units: $(UNIT) $(SERVER)
 # The benchmarks are built so that they do not rot.
 check: all units $(BENCH)
-	@B=$(B) tests/check/run-tests.sh
+	@B=$(B) $(EMULATOR) tests/check/run-tests.sh
 check-unit: units
-	@B=$(B) tests/check/run-tests.sh unit
+	@B=$(B) $(EMULATOR) tests/check/run-tests.sh unit
 
 coverage:
 	@packaging/install-deps.sh lint

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh build|units|roots|test|lint|promtool|registry|deb|rpm|install|vm|apparmor|node|container|manifests: install
-# what a build, the unit tests, roots of other releases, the tests, the checks, the packages, their tests, the virtual
-# machines or the tests of the container image and the manifests need and this machine does not have.
-# On Debian and Ubuntu as root that is one apt-get line, shown before it runs; elsewhere the packages are named
-# and the exit status is 1.
+# install-deps.sh GROUP [ARCH]: install what a build, the tests, the checks, the packages and their tests, other releases'
+# roots, virtual machines, the container image or the manifests need and this machine does not have. ARCH, for build and test: to cross-build
+# for another architecture (packaging/arch.sh), and to run its tests under QEMU.
+# As root that is one line of the package manager, shown before it runs; else the line is shown and the exit status is 1.
+# build and test know apt-get, dnf, zypper, apk and pacman, the other groups apt-get.
 set -eu
+cd "$(dirname "$0")/.."
 
 # What to look for, and the Debian package that brings it: .pc module, command, or file.
 modules="hwloc=libhwloc-dev libcjson=libcjson-dev yaml-0.1=libyaml-dev libxxhash=libxxhash-dev
@@ -38,7 +39,7 @@ lstopo-no-graphics=hwloc-nox"
 	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
 codespell=codespell shellcheck=shellcheck rpmlint=rpmlint rpm=rpm gcovr=gcovr"
 	# clang's runtime for the fuzz targets; the compiler says where it looks for it.
-	[ "$1" = test ] || files="$files $(clang -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null || :)=libclang-rt-dev"
+	[ "$1" = test ] || files="$files $(clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a" 2>/dev/null || :)=libclang-rt-dev"
 	;;
 deb)
 	modules="$modules cmocka=libcmocka-dev"
@@ -55,40 +56,109 @@ registry) commands="$commands docker-registry=docker-registry" ;;
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|units|roots|test|lint|promtool|registry|deb|rpm|install|vm|apparmor|node|container|manifests" >&2
+	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|registry|deb|rpm|install|vm|apparmor|node|container|manifests" >&2
 	exit 2
 	;;
 esac
 
+manager=
+for m in apt-get dnf zypper apk pacman; do
+	if command -v $m >/dev/null 2>&1; then manager=$m && break; fi
+done
+case $manager:$1 in
+apt-get:* | *:build | *:test) ;;
+*)
+	echo "install-deps.sh: '$1' needs what Debian's packages hold, and there is no apt-get here" >&2
+	exit 1
+	;;
+esac
+cross=
+if [ -n "${2:-}" ] && [ "$2" != "$(packaging/arch.sh | cut -d' ' -f1)" ]; then
+	case $1 in build | test) ;; *) echo "install-deps.sh: '$1' is not for other architectures" >&2 && exit 2 ;; esac
+	[ "$manager" = apt-get ] || { echo "install-deps.sh: only Debian and Ubuntu have what cross-builds" >&2 && exit 1; }
+	cross=$2
+	names=$(packaging/arch.sh "$cross")
+	# shellcheck disable=SC2086 # words
+	set -- "$1" $names
+	commands="$commands $4-gcc=gcc-$(echo "$4" | tr _ -) mmdebstrap=mmdebstrap"
+	[ "$1" = build ] || commands="$commands qemu-$5-static=qemu-user-static"
+	sysroot="libc6-dev libnuma-dev libcmocka-dev $(for m in $modules; do echo "${m#*=}"; done)"
+	modules='' files='' # of this machine
+fi
+
+# add KIND NAME PACKAGE: to what is missing. PACKAGE is Debian's; dnf, zypper and apk know what a package provides by the
+# module's or the command's own name.
 missing=""
-add() { case " $missing " in *" $1 "*) ;; *) missing="$missing $1" ;; esac; }
+add() {
+	case $manager:$1 in
+	apt-get:*) set -- "$3" ;;
+	dnf:module | zypper:module) set -- "pkgconfig($2)" ;;
+	dnf:command | zypper:command) set -- "/usr/bin/$2" ;;
+	apk:module) set -- "pc:$2" ;;
+	apk:command) set -- "cmd:$2" ;;
+	pacman:module | pacman:command) set -- "$(pacman_name "$2")" ;;
+	dnf:file | zypper:file) case $2 in /usr/include/*) set -- "$2" ;; *) return 0 ;; esac ;; # others are Debian's
+	apk:file) [ "$2" = /usr/include/numa.h ] && set -- numactl-dev || return 0 ;;
+	pacman:file) [ "$2" = /usr/include/numa.h ] && set -- numactl || return 0 ;;
+	*) return 0 ;;
+	esac
+	case " $missing " in *" $1 "*) ;; *) missing="$missing $1" ;; esac
+}
+# Arch Linux's package of a module or command. None was tried there.
+pacman_name() {
+	case $1 in
+	libcjson) echo cjson ;;
+	yaml-0.1) echo libyaml ;;
+	libxxhash) echo xxhash ;;
+	libprotobuf-c | protoc-c) echo protobuf-c ;;
+	libcurl) echo curl ;;
+	libsystemd) echo systemd-libs ;;
+	lstopo-no-graphics) echo hwloc ;;
+	cc) echo gcc ;;
+	ar) echo binutils ;;
+	pkg-config) echo pkgconf ;;
+	*) echo "$1" ;;
+	esac
+}
 for c in $commands; do
-	command -v "${c%%=*}" >/dev/null 2>&1 || add "${c#*=}"
+	command -v "${c%%=*}" >/dev/null 2>&1 || add command "${c%%=*}" "${c#*=}"
 done
 for m in $modules; do
-	pkg-config --exists "${m%%=*}" 2>/dev/null || add "${m#*=}"
+	pkg-config --exists "${m%%=*}" 2>/dev/null || add module "${m%%=*}" "${m#*=}"
 done
 for f in $files; do
-	[ -e "${f%%=*}" ] || add "${f#*=}"
+	[ -e "${f%%=*}" ] || add file "${f%%=*}" "${f#*=}"
 done
-[ -n "$missing" ] || exit 0
 missing=${missing# }
 
-if ! command -v apt-get >/dev/null 2>&1; then
-	echo "nrtd needs what these Debian packages hold; install their like with your package manager: $missing" >&2
-	exit 1
-fi
-if [ "$(id -u)" -ne 0 ]; then
-	echo "nrtd needs more packages; run as root: apt-get install -y --no-install-recommends $missing" >&2
-	exit 1
-fi
-export DEBIAN_FRONTEND=noninteractive
-install() {
-	# shellcheck disable=SC2086 # a list of package names
-	apt-get install -y -qq --no-install-recommends $missing >/dev/null
+quietly() { DEBIAN_FRONTEND=noninteractive "$@" >/dev/null; }
+# install_missing: without a question
+# shellcheck disable=SC2086 # words
+install_missing() {
+	case $manager in
+	apt-get) line="apt-get install -y --no-install-recommends $missing" ;;
+	dnf) line="dnf install -y --setopt=install_weak_deps=False $missing" ;;
+	zypper) line="zypper --non-interactive install --no-recommends $missing" ;;
+	apk) line="apk add $missing" ;;
+	pacman) line="pacman -S --noconfirm --needed $missing" ;;
+	*)
+		echo "nrtd needs what these packages hold, and knows no package manager of this machine: $missing" >&2
+		exit 1
+		;;
+	esac
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "nrtd needs more packages; run as root: $line" >&2
+		exit 1
+	fi
+	echo "$line" >&2
+	# That one of apt's sources cannot be reached matters if a package is missing then.
+	if [ "$manager" != apt-get ]; then
+		$line
+	elif ! quietly $line 2>/dev/null; then
+		apt-get update -qq >/dev/null || :
+		quietly $line
+	fi
 }
-echo "apt-get install -y --no-install-recommends $missing" >&2
-if ! install 2>/dev/null; then
-	apt-get update -qq >/dev/null
-	install
-fi
+[ -z "$missing" ] || install_missing
+# shellcheck disable=SC2086 # words
+[ -z "$cross" ] || packaging/sysroot.sh "$cross" $sysroot

@@ -60,5 +60,5 @@ uint64_t test_seed(uint64_t fallback);
 /* assert that two strings are equal, naming the case they belong to in the failure. */
 void test_assert_text(const char *what, const char *got, const char *want);
 
-/* Whether a program such as valgrind runs the test (RUNNER of tests/check/run-tests.sh). */
+/* Whether a program such as valgrind or QEMU runs the test (RUNNER of tests/check/run-tests.sh). */
 bool test_runner(void);

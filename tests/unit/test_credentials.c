@@ -332,7 +332,7 @@ static void a_plugin_that_is_not_there_is_named_with_its_hint(void **state)
 	(void)state;
 	assert_int_equal(kubeconfig_parse(text, strlen(text), dir, NULL, &config, &err), 0);
 	assert_true(exec_credential_run(&config.exec, 30000, NULL, &c, &err) < 0);
-	/* Under valgrind the program is started by fork(2), and that it is not there is an exit status. */
+	/* Under valgrind and QEMU the program is started by fork(2), and that it is not there is an exit status. */
 	if (!test_runner())
 		assert_non_null(strstr(err.text, "No such file or directory; apt install plugin"));
 }
@@ -393,7 +393,8 @@ static void plugins_end_in_time(void **state)
 	(void)state;
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	/* The child of the shell holds the pipe, too, and has to go with it. */
-	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 && errno == EINVAL)
+		test_skip("nobody can wait for the child of a child here"); /* QEMU 7.2 for programs */
 	assert_int_equal(run_script(dir, "#!/bin/sh\nsleep 60 &\necho $! >\"${0%/*}/child\"\nsleep 60\n",
 				 3000, NULL, &c, &err),
 		-ETIMEDOUT);

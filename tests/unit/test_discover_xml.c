@@ -177,7 +177,7 @@ static void a_file_cannot_take_all_memory(void **state)
 	test_skip("the address sanitizer has memory of its own, which the limit does not see");
 #endif
 	if (test_runner())
-		test_skip("valgrind takes more memory than the limit itself");
+		test_skip("valgrind and QEMU take more memory than the limit themselves");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		pid_t child = fork();
 		int status;
