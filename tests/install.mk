@@ -8,8 +8,8 @@ run-vm-test: $(B)/nrtd
 	@B=$(B) tests/vm/run.sh
 
 # ---- what clusters install (tests/install)
-.PHONY: image-test manifests-test
-image-test manifests-test:
+.PHONY: image-test images-test manifests-test
+image-test images-test manifests-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory $(B)/nrtd
 	@B=$(B) tests/install/$(@:-test=).sh

@@ -1,32 +1,57 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# closure.sh PROGRAM DIR: put PROGRAM into DIR/usr/sbin with every shared library it loads, those it opens while it runs
-# included, and the loader, where the loader looks for them.
+# closure.sh PROGRAM DIR [ARCH]: put PROGRAM into DIR/usr/sbin with every shared library it loads, those it opens while it runs
+# included, and the loader, where the loader looks for them; and what they are into DIR/usr/share/sbom (packaging/sbom.sh).
+# The libraries of another ARCH than this machine's are those of build/sysroot/ARCH.
 set -eu
 program=$1
 dir=$2
+# shellcheck disable=SC2046 # words
+set -- $(packaging/arch.sh "${3:-}")
+arch=$1 triplet=$3
+root=
+[ "$arch" = "$(packaging/arch.sh | cut -d' ' -f1)" ] || root=build/sysroot/$arch
 
-# what the program opens by name: strings that are the name of a library
-opened() {
-	strings -n 6 "$program" | grep -E '^lib[a-z0-9_-]+\.so\.[0-9]+$' || true
-}
-# the paths of a file's libraries and of the loader
-libraries() {
-	ldd "$1" | sed -nE 's/.* => (\/[^ ]+) .*/\1/p; s/^[[:space:]]*(\/[^ ]+) .*/\1/p'
-}
-{
-	libraries "$program"
-	opened | while read -r name; do
-		path=$(ldconfig -p | sed -nE "s/^[[:space:]]*$name \(.*\) => (.*)/\1/p" | head -n 1)
-		[ -n "$path" ] || { echo "closure.sh: $name is not on this machine" >&2; exit 1; }
-		echo "$path"
-		libraries "$path"
+# needed FILE: the names of the libraries it is linked with
+needed() { readelf -d "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
+# what the program opens by name: strings that end with the name of a library (linkers make one of two with the same end)
+opened() { strings -n 6 "$program" | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$' || true; }
+# place NAME: where the loader finds the library
+place() {
+	for folder in "/lib/$triplet" "/usr/lib/$triplet" /lib64 /lib; do
+		[ ! -e "$root$folder/$1" ] || { echo "$folder/$1" && return; }
 	done
-} | sort -u | while read -r path; do
-	mkdir -p "$dir$(dirname "$path")"
-	cp -L "$path" "$dir$path"
+	echo "closure.sh: there is no $1 for $arch" >&2
+	return 1
+}
+# package PATH: "PACKAGE VERSION ARCHITECTURE SOURCE" of the Debian package that has it, under /usr or not
+package() {
+	name=$(dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" --search "$1" 2>/dev/null ||
+		dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" --search "/usr$1" 2>/dev/null ||
+		dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" --search "${1#/usr}")
+	dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" --show \
+		--showformat '${Package} ${Version} ${Architecture} ${source:Package}\n' "${name%: *}"
+}
+
+paths=$(readelf -l "$program" | sed -nE 's/.*program interpreter: ([^]]*)\].*/\1/p')
+queue=$(needed "$program" && opened)
+while [ -n "$queue" ]; do
+	next=
+	for name in $queue; do
+		path=$(place "$name")
+		case " $paths " in *" $path "* | *"/$name "*) continue ;; esac
+		paths="$paths $path"
+		next="$next$(needed "$root$path" | sed 's/^/ /')"
+	done
+	queue=$next
 done
-mkdir -p "$dir/usr/sbin" "$dir/etc"
+mkdir -p "$dir/usr/sbin" "$dir/etc" "$dir/usr/share/sbom"
+for path in $paths; do
+	mkdir -p "$dir$(dirname "$path")"
+	cp -L "$root$path" "$dir$path"
+done
 cp "$program" "$dir/usr/sbin/nrtd"
-strip "$dir/usr/sbin/nrtd"
+"${root:+$triplet-}strip" "$dir/usr/sbin/nrtd"
 printf 'root:x:0:0:root:/:/\nnobody:x:65532:65532:nobody:/:/\n' >"$dir/etc/passwd"
+packages=$(for path in $paths; do package "$path"; done)
+echo "$packages" | sort -u | packaging/sbom.sh "$arch" >"$dir/usr/share/sbom/nrtd.cdx.json"

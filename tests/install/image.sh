@@ -9,7 +9,6 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
-cache=build/container
 programs=build/upstream
 work=${NRTD_IMAGE_WORK:-}
 root=${root:-}
@@ -18,30 +17,10 @@ image=${image:-}
 . tests/lib/checks.sh
 id=nrtd-${work##*.}
 
-b() { buildah --root "$cache/storage" --runroot "$work/runroot" --storage-driver overlay "$@"; }
+# shellcheck source=tests/install/base.sh
+. tests/install/base.sh
 
 # ---- the image
-
-# make_tree: $cache/root, the least Debian 12
-make_tree() {
-	local mirror
-	[ ! -e $cache/root.done ] || return 0
-	mirror=$(tests/install/mirror.sh 2>"$work/debootstrap") || return 1
-	echo "     debootstrap bookworm from $mirror, once"
-	mkdir -p $cache && rm -rf $cache/root
-	debootstrap --variant=minbase bookworm $cache/root "$mirror" >"$work/debootstrap" 2>&1 || return 1
-	rm -f $cache/root/var/cache/apt/archives/*.deb
-	touch $cache/root.done
-}
-
-# make_base: the Dockerfile's FROM, made of that tree
-make_base() {
-	local base container
-	base=docker.io/library/$(sed -nE 's/^FROM (debian:[^ ]*) .*/\1/p' packaging/container/Dockerfile)
-	! b inspect --type image "$base" >/dev/null 2>&1 || return 0
-	container=$(b from scratch) && b add --quiet "$container" $cache/root / >/dev/null &&
-		b commit --quiet "$container" "$base" >/dev/null && b rm "$container" >/dev/null
-}
 
 build() { b bud --layers --pull-never --isolation chroot -f packaging/container/Dockerfile "$@" .; }
 
@@ -54,8 +33,7 @@ prepare() {
 	tests/upstream/build.sh controlplane kubectl managers || status=$?
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1
-	make_tree || skip "debootstrap fails here: $(tail -n 1 "$work/debootstrap")"
-	make_base >"$work/base" 2>&1 || skip "buildah fails here: $(tail -n 1 "$work/base")"
+	make_base
 	build --target tools -t nrtd-tools >"$work/build" 2>&1 || skip "the compilers cannot be installed: $(tail -n 1 "$work/build")"
 }
 
@@ -79,9 +57,9 @@ names_of() { readelf -dl "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p; s/.*prog
 closure() {
 	local file
 	{
-		printf 'nrtd\npasswd\n'
-		find "$root" -type f -not -name passwd | while read -r file; do names_of "$file"; done
-		strings -n 6 "$root/usr/sbin/nrtd" | grep -E '^lib[a-z0-9_-]+\.so\.[0-9]+$'
+		printf 'nrtd\npasswd\nnrtd.cdx.json\n'
+		find "$root" -type f -not -name passwd -not -name "*.json" | while read -r file; do names_of "$file"; done
+		strings -n 6 "$root/usr/sbin/nrtd" | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$'
 	} | sort -u >"$work/asked"
 	find "$root" -type f -printf '%f\n' | sort >"$work/there"
 	diff "$work/asked" "$work/there"
@@ -91,7 +69,7 @@ one_program() { # nothing but the program can be executed, and no file is anythi
 	find "$root" -not -type f -not -type d | grep . && return 1
 	while read -r file; do
 		case $file in
-		*/usr/sbin/nrtd | *.so.* | */etc/passwd) ;;
+		*/usr/sbin/nrtd | *.so.* | */etc/passwd | */usr/share/sbom/nrtd.cdx.json) ;;
 		*) echo "${file#"$root"}" && return 1 ;;
 		esac
 	done < <(find "$root" -type f)
