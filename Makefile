@@ -71,9 +71,11 @@ endif
 SMALL := $(addprefix agent/,observe/% publish/% daemon/% show/% check/% cli/%)
 optimized = $(if $(filter $(SMALL),$<),$(CFLAGS:-O2=-Os),$(CFLAGS))
 # The loader of glibc 2.36 reads a table of relocations that is a twentieth as large; of 2023's linkers those for x86 write it.
+# PACK_RELOCATIONS= for a program that is to run with an older one.
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
-NRTD_LDFLAGS += $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
+PACK_RELOCATIONS := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
 	awk -F '[ .]' '$$2 > 2 || $$3 >= 36 { print "-Wl,-z,pack-relative-relocs" }')
+NRTD_LDFLAGS += $(PACK_RELOCATIONS)
 endif
 
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
@@ -105,7 +107,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
 .DEFAULT_GOAL := all
-.PHONY: all run test deb rpm image-all units check check-unit bench coverage lint map chart install dist clean help
+.PHONY: all run test deb rpm tarball image-all units check check-unit bench coverage lint map chart install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -145,6 +147,10 @@ chart:
 image-all:
 	@packaging/make-image.sh build/image-all
 
+tarball:
+	@packaging/install-deps.sh roots
+	@packaging/make-tarball.sh build/tarball
+
 help:
 	@sed -n 's/^##//p' Makefile
 
@@ -163,6 +169,7 @@ help:
 ## make rpm-test   the RPM package built twice, installed, upgraded and removed under a booted systemd (root, Debian, Go; two minutes)
 ## make apparmor-test  the service in its AppArmor profile, in a virtual machine (x86_64; QEMU, half a minute)
 ## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
+## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases (root, Debian; ROOTS="bullseye")
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
@@ -183,7 +190,8 @@ help:
 ## make deb        the Debian package, into build/deb, checked by lintian
 ## make rpm        the RPM packages, into build/rpm, checked by rpmlint
 ## make image-all  the container images for amd64, arm64, ppc64le and s390x as one OCI archive, into build/image-all (buildah)
-## make chart    the Helm chart as an archive, into build/chart (needs helm or Go)
+## make chart      the Helm chart as an archive, into build/chart (needs helm or Go)
+## make tarball    the program with its libraries, into build/tarball, for systems with older ones (root, Debian; TARBALL_RELEASE=bookworm)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: ARCH=arm64, ppc64le or s390x (cross built, tests under QEMU) DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
 ## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity

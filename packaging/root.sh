@@ -3,8 +3,8 @@
 # root.sh make RELEASE [build|units]: make build/roots/RELEASE, the least system of a Debian or Ubuntu release (bullseye, jammy,
 # ...), or build/roots/RELEASE-build, the same with what install-deps.sh installs by that word, and print its path. What has
 # been made is used again.
-# root.sh enter ROOT COMMAND...: run the command in that root, with this machine's /dev and /sys, and with processes and
-# a /tmp of its own.
+# root.sh enter ROOT COMMAND...: run the command in that root, with this machine's /dev and /sys, with processes and a /tmp of
+# its own, and with this machine's folder ROOT_MOUNT, if there is one, as /mnt.
 # Needs root and debootstrap; Ubuntu's archive is UBUNTU_MIRROR.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,12 +25,19 @@ enter() {
 		for d in dev sys; do mount --rbind "/$d" "$root/$d"; done
 		mount -t proc proc "$root/proc"
 		mount -t tmpfs tmpfs "$root/tmp"
+		[ -z "${ROOT_MOUNT:-}" ] || mount --bind "$ROOT_MOUNT" "$root/mnt"
 		exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
 			DEBIAN_FRONTEND=noninteractive "$@"' sh "$@"
 }
 
-# is_ubuntu RELEASE, as debootstrap knows it
-is_ubuntu() { grep -q ubuntu "/usr/share/debootstrap/scripts/$1"; }
+# script RELEASE: how debootstrap makes it; one of Ubuntu's that is newer than debootstrap is made as the one before
+script() {
+	if [ "$1" = noble ] && [ ! -e "/usr/share/debootstrap/scripts/$1" ]; then
+		set -- jammy
+	fi
+	[ ! -e "/usr/share/debootstrap/scripts/$1" ] || echo "/usr/share/debootstrap/scripts/$1"
+}
+is_ubuntu() { grep -q ubuntu "$(script "$1")"; }
 
 # ubuntu_keyring: this machine's, or the one that Debian 13 has a package of
 ubuntu_keyring() {
@@ -45,7 +52,7 @@ ubuntu_keyring() {
 
 make_least() {
 	[ ! -d "$roots/$1" ] || return 0
-	[ -e "/usr/share/debootstrap/scripts/$1" ] || fail "debootstrap is missing or does not know the release '$1'"
+	[ -n "$(script "$1")" ] || fail "debootstrap is missing or does not know the release '$1'"
 	if is_ubuntu "$1"; then
 		keyring=$(ubuntu_keyring)
 		set -- "$1" "$ubuntu" --components=main,universe --keyring="$keyring"
@@ -58,7 +65,7 @@ make_least() {
 	echo "     debootstrap $release from $mirror, once" >&2
 	mkdir -p "$roots"
 	rm -rf "$roots/$release.new"
-	debootstrap --variant=minbase "$@" "$release" "$roots/$release.new" "$mirror" >"$roots/$release.log" 2>&1 ||
+	debootstrap --variant=minbase "$@" "$release" "$roots/$release.new" "$mirror" "$(script "$release")" >"$roots/$release.log" 2>&1 ||
 		fail "debootstrap $release: $(tail -n 1 "$roots/$release.log")"
 	rm -f "$roots/$release.new/var/cache/apt/archives/"*.deb
 	mv "$roots/$release.new" "$roots/$release"

@@ -52,3 +52,10 @@ recipes-test: $(B)/nrtd
 .PHONY: releases-test
 releases-test:
 	@tests/install/releases.sh
+
+# ---- the archive with its libraries, in the least systems of several releases (tests/install); ROOTS: their names
+.PHONY: tarball-test
+tarball-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory $(B)/nrtd $(MACHINES)
+	@B=$(B) tests/install/tarball.sh

@@ -3,9 +3,10 @@
 # closure.sh PROGRAM DIR [ARCH]: put PROGRAM into DIR/usr/sbin with every shared library it loads, those it opens while it runs
 # included, and the loader, where the loader looks for them; and what they are into DIR/usr/share/sbom (packaging/sbom.sh).
 # The libraries of another ARCH than this machine's are those of build/sysroot/ARCH.
+# closure.sh PROGRAM: print their paths and the loader's.
 set -eu
 program=$1
-dir=$2
+dir=${2:-}
 # shellcheck disable=SC2046 # words
 set -- $(packaging/arch.sh "${3:-}")
 arch=$1 triplet=$3
@@ -45,6 +46,10 @@ while [ -n "$queue" ]; do
 	done
 	queue=$next
 done
+if [ -z "$dir" ]; then
+	echo "$paths" | tr -s ' ' '\n'
+	exit
+fi
 mkdir -p "$dir/usr/sbin" "$dir/etc" "$dir/usr/share/sbom"
 for path in $paths; do
 	mkdir -p "$dir$(dirname "$path")"
