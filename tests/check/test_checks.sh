@@ -71,4 +71,5 @@ refused "readability-function-size" clang-tidy --quiet --config-file "$checks/..
 for tool in clang-format clang-tidy libclang-rt-dev shellcheck; do
 	refused "$tool" env PATH="$work/nothing" /bin/sh "$checks/../../packaging/install-deps.sh" lint
 done
+refused libhwloc-dev env PATH="$work/nothing" /bin/sh "$checks/../../packaging/install-deps.sh" build
 exit $status
