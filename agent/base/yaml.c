@@ -492,10 +492,10 @@ static bool emit(yaml_emitter_t *emitter, yaml_event_t *event, int made)
 static bool emit_text(yaml_emitter_t *emitter, const char *text, bool quoted)
 {
 	yaml_event_t event;
-	yaml_char_t *value =
-		(yaml_char_t *)(uintptr_t)text; /* is copied; libyaml 0.2.2 takes it without const */
 	yaml_scalar_style_t style = quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE;
+	yaml_char_t *value; /* libyaml 0.2.2 takes it without const; it is copied */
 
+	memcpy(&value, &text, sizeof(value));
 	return emit(emitter, &event,
 		yaml_scalar_event_initialize(&event, NULL, NULL, value, (int)strlen(text), 1, 1, style));
 }

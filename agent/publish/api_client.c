@@ -222,10 +222,7 @@ static int on_progress(void *client, curl_off_t a, curl_off_t b, curl_off_t d, c
 {
 	struct api_client *c = client;
 
-	(void)a;
-	(void)b;
-	(void)d;
-	(void)e;
+	(void)a, (void)b, (void)d, (void)e;
 	c->stream.idle =
 		c->stream.idle_ms && clock_ms(CLOCK_MONOTONIC) - c->stream.moved_ms >= c->stream.idle_ms;
 	return c->stream.idle || (c->options.cancel && atomic_load(c->options.cancel));
@@ -473,8 +470,7 @@ static CURLcode set_request(
 	if (code == CURLE_OK)
 		code = set_long(c, CURLOPT_HTTPGET, 1);
 	if (code == CURLE_OK && request->body)
-		code = c->curl.easy_setopt(
-			c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+		code = set_long(c, CURLOPT_POSTFIELDSIZE, (long)request->body_len);
 	if (code == CURLE_OK && request->body)
 		code = set_text(c, CURLOPT_POSTFIELDS, request->body);
 	if (code == CURLE_OK)
