@@ -60,6 +60,9 @@ endif
 ifdef COVERAGE
 NRTD_CFLAGS += --coverage -O0
 NRTD_LDFLAGS += --coverage
+else
+# The same bytes in whatever folder it is built: what describes it to a debugger begins with "." (gcov needs the whole name).
+NRTD_CFLAGS += -ffile-prefix-map=$(CURDIR)=.
 endif
 ifdef ANALYZE
 # gcc 12 loses sight of a pointer stored in an array whose index it does not know and calls it a leak; valgrind and
