@@ -110,7 +110,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
 .DEFAULT_GOAL := all
-.PHONY: all run test deb rpm tarball image-all units check check-unit bench coverage lint map chart install dist clean help
+.PHONY: all run test deb rpm tarball image-all release units check check-unit bench coverage lint map chart install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -154,6 +154,10 @@ tarball:
 	@packaging/install-deps.sh roots
 	@packaging/make-tarball.sh build/tarball
 
+release:
+	@for group in deb rpm roots container; do packaging/install-deps.sh $$group || exit 1; done
+	@packaging/make-release.sh build/release
+
 help:
 	@sed -n 's/^##//p' Makefile
 
@@ -173,6 +177,7 @@ help:
 ## make apparmor-test  the service in its AppArmor profile, in a virtual machine (x86_64; QEMU, half a minute)
 ## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
 ## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases (root, Debian; ROOTS="bullseye")
+## make release-test  what make release makes, twice, the same bytes, signed, pushed and installed by krew (root, Debian, Go; half an hour; ARCHS="amd64")
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
 ## make cluster    a real API server and scheduler on the loopback, until Ctrl-C (needs Go)
@@ -195,6 +200,7 @@ help:
 ## make image-all  the container images for amd64, arm64, ppc64le and s390x as one OCI archive, into build/image-all (buildah)
 ## make chart      the Helm chart as an archive, into build/chart (needs helm or Go)
 ## make tarball    the program with its libraries, into build/tarball, for systems with older ones (root, Debian; TARBALL_RELEASE=bookworm)
+## make release    all of these with bills of materials and SHA256SUMS, into build/release (root, Debian; RELEASE_URL=https://...; doc/release.md)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: ARCH=arm64, ppc64le or s390x (cross built, tests under QEMU) DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
 ## one test: make build/tests/unit/test_quantity && build/tests/unit/test_quantity

@@ -53,6 +53,11 @@ recipes-test: $(B)/nrtd
 releases-test:
 	@tests/install/releases.sh
 
+# ---- what make release makes, twice, and what is done with it (tests/install); ARCHS: only these
+.PHONY: release-test
+release-test:
+	@tests/install/release.sh
+
 # ---- the archive with its libraries, in the least systems of several releases (tests/install); ROOTS: their names
 .PHONY: tarball-test
 tarball-test:

@@ -138,6 +138,17 @@ plugin show 2s-snc4
 says "no kubectl" 1 "'$dir/absent' is not there: it finds the cluster"
 plugin --help
 check "--help needs neither" test "$status" -eq 0 -a -s "$dir/out"
+# As krew and the tarball install it: the two in one folder, and a link to the plugin in PATH.
+mkdir "$dir/apart" "$dir/path"
+cp packaging/kubectl-numa packaging/kubectl_complete-numa "$dir/apart/"
+printf '#!/bin/sh\necho "  --beside"\n' >"$dir/apart/nrtd"
+chmod +x "$dir/apart/nrtd"
+ln -s ../apart/kubectl-numa ../apart/kubectl_complete-numa "$dir/path/"
+KUBECTL=$dir/kubectl
+(unset NRTD && "$dir/path/kubectl-numa" show worker-1) >"$dir/out" 2>"$dir/err"
+check "its own folder's nrtd" grep -qx '  --beside' "$dir/out"
+(unset NRTD && "$dir/path/kubectl_complete-numa" show --) >"$dir/out" 2>"$dir/err"
+check "and completion's" grep -qx -- --beside "$dir/out"
 packaging/kubectl-numa >"$dir/out" 2>"$dir/err"
 check "usage" test $? -eq 2
 packaging/kubectl-numa bogus >"$dir/out" 2>"$dir/err"
