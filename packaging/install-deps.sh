@@ -75,7 +75,7 @@ if [ -n "${2:-}" ] && [ "$2" != "$(packaging/arch.sh | cut -d' ' -f1)" ]; then
 	names=$(packaging/arch.sh "$cross")
 	# shellcheck disable=SC2086 # words
 	set -- "$1" $names
-	commands="$commands $4-gcc=gcc-$(echo "$4" | tr _ -) mmdebstrap=mmdebstrap"
+	commands="$commands $4-gcc=gcc-$(echo "$4" | tr _ -)"
 	[ "$1" = build ] || commands="$commands qemu-$5-static=qemu-user-static"
 	sysroot="libc6-dev libnuma-dev libcmocka-dev $(for m in $modules; do echo "${m#*=}"; done)"
 	modules='' files='' # of this machine

@@ -2,45 +2,68 @@
 # SPDX-License-Identifier: Apache-2.0
 # sysroot.sh ARCH PACKAGE...: unpack Debian's packages for ARCH, and those that they depend on, into build/sysroot/ARCH, once,
 # from where this machine's apt has its own. Nothing of them is installed or run; dpkg-query --admindir knows them.
+# An archive may have lost what it lists. Then a package is that of the release, without its update, and a line says so.
 set -eu
 cd "$(dirname "$0")/.."
 arch=$1
 shift
 root=build/sysroot/$arch
-packages=$(echo "$*" | tr ' ' ,)
-[ "$(cat "$root/packages" 2>/dev/null)" != "$packages" ] || exit 0
+[ "$(cat "$root/packages" 2>/dev/null)" != "$*" ] || exit 0
 debian=$(packaging/arch.sh "$arch" | cut -d' ' -f2)
 mkdir -p build/sysroot
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# shellcheck disable=SC2016 # apt's own placeholders
-apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u >"$work/all"
-suite=$(cut -d' ' -f3 "$work/all" | grep -v -- - | head -n 1)
-[ -n "$suite" ] || { echo "sysroot.sh: apt's configuration names no Debian archive that it has read (apt-get update)" >&2 && exit 1; }
-grep " $suite " "$work/all" >"$work/release"
-# for dpkg-query: what each package says of itself, and its files
-# shellcheck disable=SC2016 # for the shell of the hook
-record='echo 1 >"$1/var/lib/dpkg/info/format"
-for deb in "$1"/var/cache/apt/archives/*.deb; do
-	{ dpkg-deb --field "$deb" && printf "Status: install ok unpacked\n\n"; } >>"$1/var/lib/dpkg/status"
-	dpkg-deb --fsys-tarfile "$deb" | tar --list | sed "s#^\.##; s#/\$##; s#^\$#/.#" \
-		>"$1/var/lib/dpkg/info/$(dpkg-deb --show --showformat "\${Package}:\${Architecture}" "$deb").list"
-done'
-unpack() { # unpack SOURCES
-	rm -rf "$root"
-	mmdebstrap --variant=extract --format=directory --architectures="$debian" --include="$packages" \
-		--extract-hook="$record" "$suite" "$root" - <"$1" >"$work/log" 2>&1
+# apt ARG...: apt-get for that architecture, with lists, a cache and installed packages (none) of its own
+mkdir -p "$work/lists/partial" "$work/archives/partial"
+touch "$work/status" "$work/preferences"
+cat >"$work/apt.conf" <<END
+APT { Architecture "$debian"; Architectures { "$debian"; }; Install-Recommends "false"; Sandbox::User "root"; };
+Dir::State { Lists "$work/lists"; Status "$work/status"; Extended_States "$work/extended_states"; };
+Dir::Cache { Archives "$work/archives"; pkgcache ""; srcpkgcache ""; };
+Dir::Etc { SourceList "$work/sources.list"; SourceParts "/dev/null"; Preferences "$work/preferences"; PreferencesParts "/dev/null"; };
+END
+apt() { APT_CONFIG=$work/apt.conf apt-get -qq "$@" >"$work/log" 2>&1; }
+fail() {
+	cat "$work/log" >&2
+	echo "sysroot.sh: $arch: $*" >&2
+	exit 1
 }
-echo "mmdebstrap --variant=extract --architectures=$debian --include=$packages $suite $root" >&2
-if ! unpack "$work/all"; then
-	grep -m 1 '^E: ' "$work/log" >&2 || :
-	echo "sysroot.sh: $arch: without updates, which apt cannot read" >&2
-	unpack "$work/release" || { cat "$work/log" >&2 && exit 1; }
+
+# shellcheck disable=SC2016 # apt's own placeholders
+apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u >"$work/sources.list"
+[ -s "$work/sources.list" ] || fail "apt's configuration names no Debian archive that it has read (apt-get update)"
+echo "     $* for $arch and what they need, into $root" >&2
+if ! apt update || grep -q '^[EW]: .*Failed to fetch' "$work/log"; then
+	echo "     without updates, which apt cannot read: $(grep -m 1 '^[EW]: ' "$work/log")" >&2
+	sed -i '/^deb [^ ]* [^ ]*-/d' "$work/sources.list"
+	apt update || fail "apt-get update"
 fi
-find "$root" -mindepth 1 -maxdepth 1 \( -name dev -o -name tmp \) -exec rm -r {} +
+until apt --yes --download-only install "$@"; do
+	lost=$(sed -nE 's#^E: Failed to fetch [^ ]*/pool/[^ ]*/([^/]+)/[^/ ]+ .*#\1#p' "$work/log" | sort -u)
+	[ -n "$lost" ] || fail "apt-get install"
+	for source in $lost; do
+		! grep -q "^Package: src:$source\$" "$work/preferences" || fail "apt-get install"
+		echo "     without its update, which cannot be fetched: $source" >&2
+		printf 'Package: src:%s\nPin: release l=Debian-Security\nPin-Priority: -1\n\n' "$source" >>"$work/preferences"
+	done
+	find "$work/archives" -name '*.deb' -delete
+done
+
+rm -rf "$root"
+info=$root/var/lib/dpkg/info
+mkdir -p "$info"
+echo 1 >"$info/format"
+# for dpkg-query: what each package says of itself, and its files
+for deb in "$work"/archives/*.deb; do
+	dpkg-deb --extract "$deb" "$root"
+	{ dpkg-deb --field "$deb" && printf 'Status: install ok unpacked\n\n'; } >>"$root/var/lib/dpkg/status"
+	# shellcheck disable=SC2016 # dpkg's own placeholders
+	dpkg-deb --fsys-tarfile "$deb" | tar --list | sed 's#^\.##; s#/$##; s#^$#/.#' \
+		>"$info/$(dpkg-deb --show --showformat '${Package}:${Architecture}' "$deb").list"
+done
 # Links that begin at / would leave the tree.
 find "$root" -type l -lname '/*' | while read -r link; do
 	ln -sfnr "$root$(readlink "$link")" "$link"
 done
-echo "$packages" >"$root/packages"
+echo "$*" >"$root/packages"
