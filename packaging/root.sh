@@ -89,7 +89,7 @@ make_new_build() {
 		install "$top/packaging/install-deps.sh" "$root.new/usr/local/bin/" &&
 		enter "$root.new" sh -ec 'apt-get update && install-deps.sh build' &&
 		security "$1" >"$root.new/etc/apt/sources.list.d/security.list" &&
-		enter "$root.new" sh -ec 'apt-get update && apt-get -y --fix-missing dist-upgrade && apt-get clean' || return 1
+		enter "$root.new" sh -ec 'apt-get update; apt-get -y --fix-missing dist-upgrade || :; apt-get check; apt-get clean' || return 1
 	enter "$root.new" apt list --upgradable | sed -n 's/^\([^/]*\)\/.*/     its security fix cannot be fetched: \1/p' >&3
 	mv "$root.new" "$root"
 }
