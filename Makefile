@@ -152,7 +152,7 @@ image-all:
 
 tarball:
 	@packaging/install-deps.sh roots
-	@packaging/make-tarball.sh build/tarball
+	@packaging/make-tarball.sh build/tarball $(ARCH)
 
 release:
 	@for group in deb rpm roots container; do packaging/install-deps.sh $$group || exit 1; done
@@ -199,7 +199,7 @@ help:
 ## make rpm        the RPM packages, into build/rpm, checked by rpmlint
 ## make image-all  the container images for amd64, arm64, ppc64le and s390x as one OCI archive, into build/image-all (buildah)
 ## make chart      the Helm chart as an archive, into build/chart (needs helm or Go)
-## make tarball    the program with its libraries, into build/tarball, for systems with older ones (root, Debian; TARBALL_RELEASE=bookworm)
+## make tarball    the program with its libraries, into build/tarball, for systems with older ones (root, Debian; ARCH=arm64 TARBALL_RELEASE=bookworm)
 ## make release    all of these with bills of materials and SHA256SUMS, into build/release (root, Debian; RELEASE_URL=https://...; doc/release.md)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: ARCH=arm64, ppc64le or s390x (cross built, tests under QEMU) DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
@@ -264,7 +264,14 @@ coverage:
 include $(sort $(wildcard tests/*.mk))
 
 # ---- install
-install: all
+# The program that runs here, and writes the completions.
+SELF := $(B)/nrtd
+ifdef CROSS
+SELF := build/self/nrtd
+$(SELF): FORCE
+	@$(MAKE) --no-print-directory ARCH= B=$(@D) CFLAGS=-O0 $@
+endif
+install: all $(SELF)
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc \
 		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR)
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
@@ -280,9 +287,9 @@ install: all
 	for d in crd extender extender/scheduler monitoring; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
 	install -m 644 packaging/kubernetes/monitoring/dashboard.json packaging/monitoring/rules.yaml $(DESTDIR)$(MANIFESTDIR)/monitoring/
-	$(B)/nrtd completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
-	$(B)/nrtd completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
-	$(B)/nrtd completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish
+	$(SELF) completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
+	$(SELF) completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
+	$(SELF) completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish
 
 dist:
 	@mkdir -p build

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# sbom.sh ARCH: from lines "PACKAGE VERSION ARCHITECTURE SOURCE" of Debian packages, those of the libraries that come with
+# sbom.sh ARCH: from lines "PACKAGE VERSION ARCHITECTURE SOURCE ..." of Debian packages, those of the libraries that come with
 # nrtd, print a software bill of materials: CycloneDX 1.5 in JSON, the same bytes for the same lines and source date.
 # DISTRO names what the packages are of (default: debian-12).
 set -eu

@@ -3,7 +3,8 @@
 # closure.sh PROGRAM DIR [ARCH]: put PROGRAM into DIR/usr/sbin with every shared library it loads, those it opens while it runs
 # included, and the loader, where the loader looks for them; and what they are into DIR/usr/share/sbom (packaging/sbom.sh).
 # The libraries of another ARCH than this machine's are those of build/sysroot/ARCH.
-# closure.sh PROGRAM: print their paths and the loader's.
+# closure.sh PROGRAM "" [ARCH]: print a line for each of them: where it is, and "PACKAGE VERSION ARCHITECTURE SOURCE
+# SOURCE-VERSION" of the Debian package that has it.
 set -eu
 program=$1
 dir=${2:-}
@@ -25,13 +26,12 @@ place() {
 	echo "closure.sh: there is no $1 for $arch" >&2
 	return 1
 }
-# package PATH: "PACKAGE VERSION ARCHITECTURE SOURCE" of the Debian package that has it, under /usr or not
+query() { dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" "$@"; }
+# shellcheck disable=SC2016 # dpkg's own placeholders
+# package PATH: of the Debian package that has it, under /usr or not
 package() {
-	name=$(dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" --search "$1" 2>/dev/null ||
-		dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" --search "/usr$1" 2>/dev/null ||
-		dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" --search "${1#/usr}")
-	dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" --show \
-		--showformat '${Package} ${Version} ${Architecture} ${source:Package}\n' "${name%: *}"
+	name=$(query --search "$1" 2>/dev/null || query --search "/usr$1" 2>/dev/null || query --search "${1#/usr}")
+	query --show --showformat '${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}\n' "${name%: *}"
 }
 
 paths=$(readelf -l "$program" | sed -nE 's/.*program interpreter: ([^]]*)\].*/\1/p')
@@ -47,7 +47,10 @@ while [ -n "$queue" ]; do
 	queue=$next
 done
 if [ -z "$dir" ]; then
-	echo "$paths" | tr -s ' ' '\n'
+	for path in $paths; do
+		of=$(package "$path")
+		echo "$root$path $of"
+	done
 	exit
 fi
 mkdir -p "$dir/usr/sbin" "$dir/etc" "$dir/usr/share/sbom"

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # make tarball-test: the archive of make tarball, which has its libraries with it. It is built twice in different folders and
 # has to have the same bytes; its files may ask for no newer glibc than it says; and it runs in the least systems of several
-# releases (packaging/root.sh; ROOTS chooses), where nothing has been installed. Each check is a line, the last line is
-# "N passed, N failed". TARBALL_RELEASE is whose libraries it has, as for make tarball. Where a root cannot be made it says
-# "skipped:". No SELinux and no systemd is running in these roots.
+# releases (packaging/root.sh; ROOTS chooses), where nothing has been installed. The archives for other architectures (ARCHS) are
+# looked at in the same way, and QEMU runs their program. Each check is a line, the last line is "N passed, N failed".
+# TARBALL_RELEASE is whose libraries it has, as for make tarball. Where a root cannot be made it says "skipped:". No SELinux
+# and no systemd is running in these roots.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -12,7 +13,8 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/lib/checks.sh
 B=${B:-build}
 release=${TARBALL_RELEASE:-bullseye}
-roots=${ROOTS:-bullseye bookworm trixie jammy noble}
+roots=${ROOTS-bullseye bookworm trixie jammy noble}
+archs=${ARCHS-arm64 ppc64le s390x}
 version=$(sed -n 's/^VERSION := //p' Makefile)
 # the newest glibc that may be asked for: gettid() in libsystemd of Debian 11, that which Debian 12 merged libpthread into
 case $release in bullseye) ceiling=2.30 ;; *) ceiling=2.34 ;; esac
@@ -22,6 +24,7 @@ server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 tree=$work/nrtd-$version
+objdump=objdump
 refused="Connection refused\|Couldn't connect" # as old and new libraries say it
 
 # ---- the archive
@@ -37,10 +40,10 @@ one_folder() {
 small() { [ "$(stat -c %s "$(archive first)")" -lt 12000000 ]; }
 elf_files() { find "$tree/bin/nrtd" "$tree"/lib -type f ! -name PACKAGES; }
 # glibc: of all that is asked of it
-glibc() { elf_files | xargs objdump -T | grep -oE 'GLIBC_[A-Z0-9._]+' | sort -uV; }
+glibc() { elf_files | xargs "$objdump" -T | grep -oE 'GLIBC_[A-Z0-9._]+' | sort -uV; }
 ceiling() {
 	glibc | tail -n 3
-	[ "$(glibc | tail -n 1)" = GLIBC_$ceiling ] && grep -q "glibc $ceiling or newer" "$tree/README"
+	[ "$(glibc | tail -n 1)" = GLIBC_$ceiling ] && grep "^nrtd $version .* with glibc $ceiling or newer" "$tree/README"
 }
 # no_own: neither glibc nor its loader is in the folder, and no file of it says where to look but the program
 no_own() {
@@ -229,6 +232,52 @@ try() {
 	rm -rf "$work/installed" "$work/dump"
 }
 
+# ---- of another architecture: QEMU runs the program, beside the glibc of build/sysroot
+
+emulated() { "qemu-$qemu-static" -L "build/sysroot/$arch" "$@"; }
+emulated_version() { [ "$(emulated "$tree/bin/nrtd" --version)" = "nrtd $version" ]; }
+emulated_dumps() {
+	local golden name
+	for golden in tests/fixtures/machines/*.nrt.yaml; do
+		name=$(basename "$golden" .nrt.yaml)
+		emulated "$tree/bin/nrtd" dump --sysroot "$machines/$name" --node-name "$name" 2>/dev/null | diff -u "$golden" - || return 1
+	done
+}
+# emulated_libraries: its own, but glibc's
+emulated_libraries() {
+	emulated -E LD_TRACE_LOADED_OBJECTS=1 "$tree/bin/nrtd" | tee "$work/loaded" | grep "=> $tree/bin/../lib/libhwloc" &&
+		! sed -nE 's/.* => (.*) \(.*/\1/p' "$work/loaded" | grep -v "^$tree/bin/../lib/" | grep -vE '/lib(c|m|dl|pthread|rt|resolv|util)\.so\.[0-9]+$'
+}
+# emulated_server: the library of the API server's connection is loaded when it is needed
+emulated_server() {
+	printf '{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+	"clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}], "users": [{"name": "u", "user": {"token": "t"}}]}\n' >"$work/token.json"
+	emulated "$tree/bin/nrtd" diff --kubeconfig "$work/token.json" --node-name n --sysroot "$machines/cxl" 2>&1 | tee "$work/answer"
+	grep -q "https://127.0.0.1:1: .*\($refused\)" "$work/answer"
+}
+try_emulated() {
+	arch=$1
+	packaging/install-deps.sh test "$arch" >"$work/out" 2>&1 || {
+		echo "skipped: $arch: $(tail -n 1 "$work/out")"
+		return
+	}
+	read -r _ _ objdump qemu < <(packaging/arch.sh "$arch")
+	objdump=$objdump-objdump ceiling=2.34 tree=$work/$arch/nrtd-$version
+	check "the archive is made" env -u TARBALL_RELEASE packaging/make-tarball.sh "$work/$arch" "$arch"
+	[ -e "$work/$arch/nrtd-$version-linux-$arch.tar.gz" ] || return
+	tar -xzf "$work/$arch/nrtd-$version-linux-$arch.tar.gz" -C "$work/$arch"
+	echo "     $(stat -c %s "$work/$arch/nrtd-$version-linux-$arch.tar.gz") bytes; unpacked $(du -sb "$tree" | cut -f 1)"
+	check "nothing asks for a newer glibc than $ceiling" ceiling
+	check "glibc is not in it, and paths are relative" no_own
+	check "lib/PACKAGES has every library" listed
+	check "the bill of materials has them too" materials
+	check "every licence that is named is there" licences
+	check "nrtd --version" emulated_version
+	check "the recorded machines' objects" emulated_dumps
+	check "every library but glibc's is the archive's" emulated_libraries
+	check "a server that nobody listens for" emulated_server
+}
+
 answer=$(packaging/install-deps.sh roots 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
 for program in openssl curl pgrep; do
 	command -v $program >/dev/null || skip "$program is not here"
@@ -255,4 +304,5 @@ for release in $roots; do
 	subject=$release
 	try "$release"
 done
+for subject in $archs; do try_emulated "$subject"; done
 tally
