@@ -34,7 +34,7 @@ for arch; do
 done
 $buildah manifest push --all "$name" "oci:$work/layout:$version" >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }
 tar -C "$work/layout" --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode=u+rw,go=r,a+X -cf "$work/image.tar" .
-# Each image is one layer, which has its bill and says of which architecture it is.
+# Each image is one layer. The bill in it names the architecture.
 for blob in "$work"/layout/blobs/sha256/*; do
 	tar -xOf "$blob" usr/share/sbom/nrtd.cdx.json >"$work/bill" 2>/dev/null || continue
 	mv "$work/bill" "$out/nrtd-$version-image-$(sed -n 's/.*"nrtd:architecture", "value": "\([^"]*\)".*/\1/p' "$work/bill").cdx.json"
