@@ -176,6 +176,7 @@ help:
 ## make rpm-test   the RPM package built twice, installed, upgraded and removed under a booted systemd (root, Debian, Go; two minutes)
 ## make apparmor-test  the service in its AppArmor profile, in a virtual machine (x86_64; QEMU, half a minute)
 ## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
+## make managers-test  install-deps.sh with the real dnf and zypper (root, Debian; two minutes)
 ## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases (root, Debian; ROOTS="bullseye")
 ## make release-test  what make release makes, twice, the same bytes, signed, pushed and installed by krew (root, Debian, Go; half an hour; ARCHS="amd64")
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)

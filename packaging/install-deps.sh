@@ -81,26 +81,39 @@ if [ -n "${2:-}" ] && [ "$2" != "$(packaging/arch.sh | cut -d' ' -f1)" ]; then
 	modules='' files='' # of this machine
 fi
 
-# add KIND NAME PACKAGE: to what is missing. PACKAGE is Debian's; dnf, zypper and apk know what a package provides by the
-# module's or the command's own name.
+# add KIND NAME PACKAGE: to what is missing. PACKAGE is Debian's; dnf and apk know what a package provides by the module's or the
+# command's own name, zypper by the module's.
 missing=""
 add() {
 	case $manager:$1 in
 	apt-get:* | none:*) set -- "$3" ;;
 	dnf:module | zypper:module) set -- "pkgconfig($2)" ;;
-	dnf:command | zypper:command) set -- "/usr/bin/$2" ;;
+	dnf:command) set -- "/usr/bin/$2" ;;
 	apk:module) set -- "pc:$2" ;;
 	apk:command) set -- "cmd:$2" ;;
-	pacman:module | pacman:command) set -- "$(pacman_name "$2")" ;;
-	dnf:file | zypper:file) case $2 in /usr/include/*) set -- "$2" ;; *) return 0 ;; esac ;; # others are Debian's
-	apk:file) [ "$2" = /usr/include/numa.h ] && set -- numactl-dev || return 0 ;;
+	pacman:module | pacman:command | zypper:command) set -- "$(package_name "$2")" ;;
+	dnf:file | zypper:file)
+		case $2 in
+		*/numa.h) set -- "pkgconfig(numa)" ;;
+		*/stdio.h) set -- glibc-devel ;;
+		*) return 0 ;; # others are Debian's
+		esac
+		;;
+	apk:file)
+		case $2 in
+		*/numa.h) set -- numactl-dev ;;
+		*/stdio.h) set -- musl-dev ;;
+		*) return 0 ;;
+		esac
+		;;
 	pacman:file) [ "$2" = /usr/include/numa.h ] && set -- numactl || return 0 ;;
 	*) return 0 ;;
 	esac
 	case " $missing " in *" $1 "*) ;; *) missing="$missing $1" ;; esac
 }
-# Arch Linux's package of a module or command. None was tried there.
-pacman_name() {
+# package_name MODULE-OR-COMMAND: Arch Linux's package of it, and openSUSE's of a command. RPM itself makes pkgconfig(X) of X.pc;
+# openSUSE Tumbleweed's packages of 2023 have the names. The names for dnf, apk and pacman were not tried on their systems.
+package_name() {
 	case $1 in
 	libcjson) echo cjson ;;
 	yaml-0.1) echo libyaml ;;
@@ -111,7 +124,7 @@ pacman_name() {
 	lstopo-no-graphics) echo hwloc ;;
 	cc) echo gcc ;;
 	ar) echo binutils ;;
-	pkg-config) echo pkgconf ;;
+	pkg-config) [ "$manager" = zypper ] && echo pkgconfig || echo pkgconf ;;
 	*) echo "$1" ;;
 	esac
 }

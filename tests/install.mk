@@ -53,6 +53,11 @@ recipes-test: $(B)/nrtd
 releases-test:
 	@tests/install/releases.sh
 
+# ---- install-deps.sh with dnf and zypper (tests/install)
+.PHONY: managers-test
+managers-test:
+	@tests/install/managers.sh
+
 # ---- what make release makes, twice, and what is done with it (tests/install); ARCHS: only these
 .PHONY: release-test
 release-test:
