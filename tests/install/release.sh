@@ -21,18 +21,18 @@ trap 'exit 1' INT TERM
 # shellcheck source=tests/install/base.sh
 . tests/install/base.sh
 
-# build FOLDER OPTION...: the release, from a clone of the committed tree in FOLDER; the roots that have been made are used again.
-# The programs' tests are others'.
+# build FROM FOLDER OPTION...: the release, from a clone of FROM in FOLDER; the roots that have been made are used again. The
+# programs' tests are others'.
 build() {
-	local folder=$1
-	shift
-	git clone -q . "$folder" && mkdir -p "$folder/build" build/roots && ln -s "$PWD/build/roots" "$folder/build/roots" || return 1
+	local from=$1 folder=$2
+	shift 2
+	git clone -q "$from" "$folder" && mkdir -p "$folder/build" build/roots && ln -s "$PWD/build/roots" "$folder/build/roots" || return 1
 	# shellcheck disable=SC2086 # words
 	BUILDAH="buildah --root $PWD/$cache/storage --runroot $work/runroot --storage-driver overlay" \
 		BUILD_OPTIONS="--pull-never --isolation chroot $*" RELEASE_URL=$url HELM=$helm DEB_BUILD_OPTIONS=nocheck \
 		"$folder/packaging/make-release.sh" "$folder/build/release" $archs
 }
-build_elsewhere() { (umask 077 && mkdir "$work/b" && LC_ALL=C.UTF-8 TZ=Pacific/Chatham build "$work/b/elsewhere" --no-cache); }
+build_elsewhere() { (umask 077 && mkdir "$work/b" && LC_ALL=C.UTF-8 TZ=Pacific/Chatham build "$work/a" "$work/b/elsewhere" --no-cache); }
 # complete: each kind of file is there, and doc/release.md names it
 complete() {
 	local file arch
@@ -117,7 +117,7 @@ chmod a+rx "$work" && make_base
 release="$work/a/build/release"
 second=$work/b/elsewhere/build/release
 
-check "a release is made for $archs" build "$work/a"
+check "a release is made for $archs" build . "$work/a"
 [ "$failed" -eq 0 ] || { tally && exit; }
 check "it has all that doc/release.md lists" complete
 check "its checksums are right" sums
