@@ -40,6 +40,18 @@ static void observe_node(struct observation *ret)
 	ret->node.settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
 }
 
+static void hints_of_node(const char *const *shapes, struct hints_config *config, struct observation *o,
+	struct doc *annotations, struct doc *labels)
+{
+	struct err err = {""};
+
+	observation_init(o);
+	observe_node(o);
+	assert_int_equal(read_config(shapes, true, config, &err), 0);
+	assert_int_equal(
+		hints_make(config, &o->node, "0123456789abcdef", annotations, labels, &o->notes, NULL), 0);
+}
+
 static void a_node_carries_its_hints(void **state)
 {
 	static const char *const shapes[] = {
@@ -53,11 +65,7 @@ static void a_node_carries_its_hints(void **state)
 	const char *text;
 
 	(void)state;
-	observation_init(&o);
-	observe_node(&o);
-	assert_int_equal(read_config(shapes, true, &config, &err), 0);
-	assert_int_equal(
-		hints_make(&config, &o.node, "0123456789abcdef", &annotations, &labels, &o.notes, NULL), 0);
+	hints_of_node(shapes, &config, &o, &annotations, &labels);
 	test_assert_text("small", value_of(&annotations, "nrtd.dev/fit-score.small"), "94");
 	test_assert_text("big", value_of(&annotations, "nrtd.dev/fit-score.big"), "82");
 	test_assert_text("huge", value_of(&annotations, "nrtd.dev/fit-score.huge"), "0");
@@ -213,14 +221,9 @@ static void room_has_the_numbers_of_the_labels(void **state)
 	CLEANUP(doc_release) struct doc labels = DOC_INIT;
 	CLEANUP(room_release) struct room room = {0};
 	static const size_t copies[] = {5, 3, 0, 0};
-	struct err err = {""};
 
 	(void)state;
-	observation_init(&o);
-	observe_node(&o);
-	assert_int_equal(read_config(shapes, true, &config, &err), 0);
-	assert_int_equal(
-		hints_make(&config, &o.node, "0123456789abcdef", &annotations, &labels, &o.notes, NULL), 0);
+	hints_of_node(shapes, &config, &o, &annotations, &labels);
 	assert_int_equal(room_find(&config, &o.node, &room), 0);
 	assert_int_equal(room.n_max, 2);
 	for (unsigned i = 0; i < room.n_max; i++) {
