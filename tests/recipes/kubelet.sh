@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # kubelet.sh NODE ROOT: what a kubelet does with the pods of its node, as far as a recipe needs it. The kubelet's real managers
-# decide whether a pod is admitted; the API server is told their verdict. Containers of nrtd, kube-scheduler and other exporters
+# decide whether a pod is admitted; their verdict goes to the API server. Containers of nrtd, kube-scheduler and other exporters
 # are started as the pod's object says: its arguments, its environment, its volumes (in a mount namespace of their own, with
 # the node's /sys), its service account's token. All else is no process. Addresses of pods are of the loopback: 0.0.0.0
 # in arguments and environment is the pod's own.
