@@ -30,8 +30,10 @@ fail() {
 	exit 1
 }
 
+# sources: the archives that apt has read, as lines of a sources.list
 # shellcheck disable=SC2016 # apt's own placeholders
-apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u >"$work/sources.list"
+sources() { apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u; }
+sources >"$work/sources.list"
 [ -s "$work/sources.list" ] || fail "apt's configuration names no Debian archive that it has read (apt-get update)"
 echo "     $* for $arch and what they need, into $root" >&2
 if ! apt update || grep -q '^[EW]: .*Failed to fetch' "$work/log"; then
@@ -39,6 +41,10 @@ if ! apt update || grep -q '^[EW]: .*Failed to fetch' "$work/log"; then
 	sed -i '/^deb [^ ]* [^ ]*-/d' "$work/sources.list"
 	apt update || fail "apt-get update"
 fi
+# The security archive of an old release has fewer architectures than the release. apt does not mind.
+APT_CONFIG=$work/apt.conf sources | comm -23 "$work/sources.list" - | while read -r _ _ suite _; do
+	echo "     without $suite, which has nothing for $arch" >&2
+done
 until apt --yes --download-only install "$@"; do
 	lost=$(sed -nE 's#^E: Failed to fetch [^ ]*/pool/[^ ]*/([^/]+)/[^/ ]+ .*#\1#p' "$work/log" | sort -u)
 	[ -n "$lost" ] || fail "apt-get install"
