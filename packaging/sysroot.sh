@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # sysroot.sh ARCH PACKAGE...: unpack Debian's packages for ARCH, and those that they depend on, into build/sysroot/ARCH, once,
 # from where this machine's apt has its own. Nothing of them is installed or run; dpkg-query --admindir knows them.
-# An archive may have lost what it lists. Then a package is that of the release, without its update, and a line says so.
+# An archive may have lost what it lists. Then a package is that of the release, without its update, and a line says so, each time.
 set -eu
 cd "$(dirname "$0")/.."
 arch=$1
 shift
 root=build/sysroot/$arch
-[ "$(cat "$root/packages" 2>/dev/null)" != "$*" ] || exit 0
+if [ -e "$root/without" ] && [ "$(cat "$root/packages")" = "$*" ]; then
+	cat "$root/without" >&2
+	exit
+fi
 debian=$(packaging/arch.sh "$arch" | cut -d' ' -f2)
 mkdir -p build/sysroot
 work=$(mktemp -d)
@@ -16,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 
 # apt ARG...: apt-get for that architecture, with lists, a cache and installed packages (none) of its own
 mkdir -p "$work/lists/partial" "$work/archives/partial"
-touch "$work/status" "$work/preferences"
+touch "$work/status" "$work/preferences" "$work/without"
 cat >"$work/apt.conf" <<END
 APT { Architecture "$debian"; Architectures { "$debian"; }; Install-Recommends "false"; Sandbox::User "root"; };
 Dir::State { Lists "$work/lists"; Status "$work/status"; Extended_States "$work/extended_states"; };
@@ -30,6 +33,7 @@ fail() {
 	exit 1
 }
 
+without() { echo "     without $*" | tee -a "$work/without" >&2; }
 # sources: the archives that apt has read, as lines of a sources.list
 # shellcheck disable=SC2016 # apt's own placeholders
 sources() { apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u; }
@@ -37,20 +41,20 @@ sources >"$work/sources.list"
 [ -s "$work/sources.list" ] || fail "apt's configuration names no Debian archive that it has read (apt-get update)"
 echo "     $* for $arch and what they need, into $root" >&2
 if ! apt update || grep -q '^[EW]: .*Failed to fetch' "$work/log"; then
-	echo "     without updates, which apt cannot read: $(grep -m 1 '^[EW]: ' "$work/log")" >&2
+	without "updates, which apt cannot read: $(grep -m 1 '^[EW]: ' "$work/log")"
 	sed -i '/^deb [^ ]* [^ ]*-/d' "$work/sources.list"
 	apt update || fail "apt-get update"
 fi
 # The security archive of an old release has fewer architectures than the release. apt does not mind.
 APT_CONFIG=$work/apt.conf sources | comm -23 "$work/sources.list" - | while read -r _ _ suite _; do
-	echo "     without $suite, which has nothing for $arch" >&2
+	without "$suite, which has nothing for $arch"
 done
 until apt --yes --download-only install "$@"; do
 	lost=$(sed -nE 's#^E: Failed to fetch [^ ]*/pool/[^ ]*/([^/]+)/[^/ ]+ .*#\1#p' "$work/log" | sort -u)
 	[ -n "$lost" ] || fail "apt-get install"
 	for source in $lost; do
 		! grep -q "^Package: src:$source\$" "$work/preferences" || fail "apt-get install"
-		echo "     without its update, which cannot be fetched: $source" >&2
+		without "its update, which cannot be fetched: $source"
 		printf 'Package: src:%s\nPin: release l=Debian-Security\nPin-Priority: -1\n\n' "$source" >>"$work/preferences"
 	done
 	find "$work/archives" -name '*.deb' -delete
@@ -72,4 +76,5 @@ done
 find "$root" -type l -lname '/*' | while read -r link; do
 	ln -sfnr "$root$(readlink "$link")" "$link"
 done
+cp "$work/without" "$root/"
 echo "$*" >"$root/packages"
