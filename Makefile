@@ -13,6 +13,7 @@ BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
+SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
 
 # ARCH=arm64, ppc64le or s390x on another machine: Debian's cross compilers and libraries build it, and QEMU runs the tests.
 ifdef ARCH
@@ -175,6 +176,7 @@ help:
 ## make install-test  the Debian package under a booted systemd, against the real API server (root, Debian, Go; two minutes)
 ## make rpm-test   the RPM package built twice, installed, upgraded and removed under a booted systemd (root, Debian, Go; two minutes)
 ## make apparmor-test  the service in its AppArmor profile, in a virtual machine (x86_64; QEMU, half a minute)
+## make selinux-test  the SELinux module over Debian's policies, in virtual machines that enforce them (root, Debian, x86_64; QEMU, two minutes)
 ## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
 ## make managers-test  install-deps.sh with the real dnf and zypper (root, Debian; two minutes)
 ## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases (root, Debian; ROOTS="bullseye")
@@ -274,7 +276,7 @@ $(SELF): FORCE
 endif
 install: all $(SELF)
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc \
-		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR)
+		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR) $(DESTDIR)$(SELINUXDIR)
 	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
 	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
@@ -288,6 +290,7 @@ install: all $(SELF)
 	for d in crd extender extender/scheduler monitoring; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
 	install -m 644 packaging/kubernetes/monitoring/dashboard.json packaging/monitoring/rules.yaml $(DESTDIR)$(MANIFESTDIR)/monitoring/
+	install -m 644 packaging/selinux/nrtd.cil $(DESTDIR)$(SELINUXDIR)/
 	$(SELF) completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
 	$(SELF) completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
 	$(SELF) completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish

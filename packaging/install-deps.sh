@@ -23,6 +23,10 @@ units)
 roots) commands="$commands debootstrap=debootstrap unshare=util-linux git=git" ;;
 vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
 apparmor) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio apparmor_parser=apparmor" ;;
+selinux)
+	commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio debootstrap=debootstrap \
+unshare=util-linux setfiles=policycoreutils sesearch=setools seinfo=setools"
+	;;
 node)
 	commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio debootstrap=debootstrap \
 mke2fs=e2fsprogs depmod=kmod"
@@ -57,7 +61,7 @@ release) commands="$commands minisign=minisign skopeo=skopeo jq=jq curl=curl dif
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|registry|release|deb|rpm|install|vm|apparmor|node|container|manifests" >&2
+	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|registry|release|deb|rpm|install|vm|apparmor|selinux|node|container|manifests" >&2
 	exit 2
 	;;
 esac

@@ -24,12 +24,12 @@ install-test:
 rpm-test:
 	@tests/install/rpm.sh
 
-# ---- the service's AppArmor profile, in a virtual machine whose kernel has AppArmor (tests/install)
-.PHONY: apparmor-test
-apparmor-test:
+# ---- the AppArmor profile, and the SELinux module, in virtual machines whose kernels have them (tests/install)
+.PHONY: apparmor-test selinux-test
+apparmor-test selinux-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory $(B)/nrtd $(B)/tests/scenario/pod_resources
-	@B=$(B) tests/install/apparmor.sh
+	@B=$(B) tests/install/$(@:-test=).sh
 
 # ---- a virtual machine with systemd, containerd and a real kubelet (tests/node); NODE_STEPS: groups of them
 .PHONY: node-test
