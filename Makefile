@@ -287,7 +287,7 @@ install: all $(SELF)
 	install -d $(DESTDIR)$(SYSCONFDIR)/default
 	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
 	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
-	for d in crd extender extender/scheduler monitoring; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
+	for d in crd extender extender/scheduler monitoring openshift; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
 	install -m 644 packaging/kubernetes/monitoring/dashboard.json packaging/monitoring/rules.yaml $(DESTDIR)$(MANIFESTDIR)/monitoring/
 	install -m 644 packaging/selinux/nrtd.cil $(DESTDIR)$(SELINUXDIR)/

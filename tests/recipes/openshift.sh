@@ -13,7 +13,12 @@ scene() {
 		} >"$folder$config" && touch -d '2 hours ago' "$folder$config" &&
 		printf '/usr/bin/kubelet\0--config=%s\0' $config >"$folder/proc/1000/cmdline" && held worker-1 a 9
 }
-after_2() {
+after_1() { # the role and its binding, which are no objects of OpenShift's
+	check "nrtd may use its constraint" sh -c "sed '1,/^---/d' packaging/kubernetes/openshift/scc.yaml | kubectl apply -f - && $(may_use nrtd)"
+	check "and nobody else" sh -c "! $(may_use default)"
+}
+may_use() { echo "kubectl auth can-i use securitycontextconstraints.security.openshift.io/nrtd -n nrtd --as=system:serviceaccount:nrtd:$1"; }
+after_3() {
 	check "the object has what is free" until_true published worker-1 'available: "6"'
 	check "the pods have the type" grep -x spc_t <(kubectl get daemonset nrtd -n nrtd -o 'jsonpath={.spec.template.spec.securityContext.seLinuxOptions.type}{.spec.template.spec.containers[0].securityContext.seLinuxOptions.type}{"\n"}')
 	check "they want no more than the constraint lets them" sh -c "kubectl get daemonset nrtd -n nrtd -o json | jq -e '.spec.template.spec |
@@ -21,5 +26,5 @@ after_2() {
 		all(.containers[]; .securityContext | .allowPrivilegeEscalation == false and .readOnlyRootFilesystem and .capabilities.drop == [\"ALL\"]) and
 		all(.volumes[]; has(\"hostPath\") or has(\"configMap\") or has(\"emptyDir\") or has(\"projected\") or has(\"secret\"))'"
 }
-after_4() { check "nrtd does not warn" sh -c "! grep -i -e warning -e error '$work/printed' | grep -v 'changed after the kubelet'"; }
+after_5() { check "nrtd does not warn" sh -c "! grep -i -e warning -e error '$work/printed' | grep -v 'changed after the kubelet'"; }
 done_with() { check "nothing is left" sh -c '! kubectl get daemonset -n nrtd -o name | grep .'; }
