@@ -29,7 +29,7 @@ END
 for archive in "$folder/nrtd-$version"-linux-*.tar.gz; do
 	[ -e "$archive" ] || { echo "krew.sh: '$folder' has no nrtd-$version-linux-*.tar.gz" >&2 && exit 1; }
 	arch=$(basename "${archive##*-linux-}" .tar.gz)
-	case $arch in *-*) continue ;; esac # with the libraries of another release
+	case $arch in *-* | s390x) continue ;; esac # one with the libraries of another release; no platform of krew's
 	cat <<END
     - selector:
         matchLabels: {os: linux, arch: $arch}

@@ -68,13 +68,13 @@ bills() {
 	done
 }
 
-signed() {
+signed() (
 	cp -r "$release" "$work/download" && cd "$work/download" || return 1
 	minisign -G -W -f -p "$work/nrtd.pub" -s "$work/nrtd.key" && minisign -S -s "$work/nrtd.key" -m SHA256SUMS -t "nrtd $version" </dev/null &&
 		minisign -V -p "$work/nrtd.pub" -m SHA256SUMS && sha256sum --quiet --check --ignore-missing SHA256SUMS || return 1
 	echo >>SHA256SUMS
 	! minisign -V -p "$work/nrtd.pub" -m SHA256SUMS
-}
+)
 pushed() {
 	local port=$((20000 + RANDOM % 20000))
 	printf 'version: 0.1\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "127.0.0.1:%d"}\n' "$work/registry" $port >"$work/registry.yaml"
@@ -127,7 +127,7 @@ check "its image goes to a registry" pushed
 check "krew takes the manifest" validated
 check "but not another archive" krew_refuses
 for arch in $archs; do
-	[ "$arch" = "$here" ] || check "krew installs the archive of $arch" krew_installs "$arch"
+	case $arch in "$here" | s390x) ;; *) check "krew installs the archive of $arch" krew_installs "$arch" ;; esac
 done
 check "krew installs this machine's archive" krew_installs "$here"
 check "and the plugin runs with its own program" krew_runs
