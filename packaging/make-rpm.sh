@@ -3,6 +3,7 @@
 # make-rpm.sh OUT [OPTION...]: build the RPM packages of the committed tree and their source into OUT and check them with rpmlint.
 # OPTIONs are rpmbuild's, such as "--without check".
 set -eu
+umask 022 # the source package has its files' modes
 out=$1
 shift
 top=$(cd "$(dirname "$0")/.." && pwd)
