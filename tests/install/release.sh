@@ -86,22 +86,22 @@ pushed() {
 }
 
 validated() { "$bin/validate-krew-manifest" -manifest "$release/numa.yaml" -skip-install; }
-krew() { env KREW_ROOT="$work/krew" HOME="$work" "$bin/krew" "$@"; }
+krew() { env KREW_OS=linux KREW_ARCH="$1" KREW_ROOT="$work/krew-$1" HOME="$work" "$bin/krew" "${@:2}"; }
 # krew_installs ARCH: as on a machine of it
 krew_installs() {
-	export KREW_OS=linux KREW_ARCH=$1
-	krew uninstall numa || :
-	krew install --manifest="$release/numa.yaml" --archive="$release/nrtd-$version-linux-$1.tar.gz" &&
-		[ -x "$work/krew/bin/kubectl-numa" ] && [ -s "$work/krew/store/numa/v$version/LICENSE" ]
+	local store=$work/krew-$1/store/numa/v$version
+	krew "$1" install --manifest="$release/numa.yaml" --archive="$release/nrtd-$version-linux-$1.tar.gz" &&
+		[ -x "$work/krew-$1/bin/kubectl-numa" ] && [ -s "$store/LICENSE" ] && cmp "$store/bin/nrtd" <(tar -xzOf \
+		"$release/nrtd-$version-linux-$1.tar.gz" "nrtd-$version/bin/nrtd")
 }
 krew_refuses() {
 	cp "$release/nrtd-$version-linux-$here.tar.gz" "$work/other.tar.gz" && echo >>"$work/other.tar.gz"
-	! krew install --manifest="$release/numa.yaml" --archive="$work/other.tar.gz"
+	! krew "$here" install --manifest="$release/numa.yaml" --archive="$work/other.tar.gz"
 }
 krew_runs() {
 	printf '#!/bin/sh\ncat %s\n' "$PWD/tests/fixtures/examples/kep-nodes.yaml" >"$work/kubectl"
 	chmod +x "$work/kubectl"
-	env -i PATH=/usr/bin:/bin KUBECTL="$work/kubectl" "$work/krew/bin/kubectl-numa" score -f tests/fixtures/examples/kep-pod.yaml -o json >"$work/score" &&
+	env -i PATH=/usr/bin:/bin KUBECTL="$work/kubectl" "$work/krew-$here/bin/kubectl-numa" score -f tests/fixtures/examples/kep-pod.yaml -o json >"$work/score" &&
 		grep '"LeastNUMANodes": 94,' "$work/score"
 }
 
