@@ -19,10 +19,11 @@ image-test images-test manifests-test:
 install-test:
 	@tests/install/systemd.sh
 
-# ---- its RPM packages, built twice, installed and run (tests/install)
-.PHONY: rpm-test
-rpm-test:
-	@tests/install/rpm.sh
+# ---- packages and archives of the committed tree, and the systems that it is built on (tests/install)
+# RELEASES and ARCHS: only these
+.PHONY: rpm-test releases-test managers-test release-test
+rpm-test releases-test managers-test release-test:
+	@tests/install/$(@:-test=).sh
 
 # ---- the AppArmor profile, and the SELinux module, in virtual machines whose kernels have them (tests/install)
 .PHONY: apparmor-test selinux-test
@@ -47,21 +48,6 @@ monitoring-test:
 .PHONY: recipes-test
 recipes-test: $(B)/nrtd
 	@B=$(B) tests/recipes/run.sh $(RECIPES)
-
-# ---- built with other releases' compilers and libraries (tests/install); RELEASES: their names
-.PHONY: releases-test
-releases-test:
-	@tests/install/releases.sh
-
-# ---- install-deps.sh with dnf and zypper (tests/install)
-.PHONY: managers-test
-managers-test:
-	@tests/install/managers.sh
-
-# ---- what make release makes, twice, and what is done with it (tests/install); ARCHS: only these
-.PHONY: release-test
-release-test:
-	@tests/install/release.sh
 
 # ---- the archive with its libraries, in the least systems of several releases (tests/install); ROOTS: their names
 .PHONY: tarball-test
