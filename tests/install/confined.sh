@@ -9,28 +9,47 @@ cache=build/vm
 # shellcheck source=tests/vm/kernel.sh
 . tests/vm/kernel.sh
 
-# What is beside nrtd: of systemd, that it starts a service, hears it and passes signals on; of the kubelet, its name and socket;
+# What is beside nrtd: of systemd, that it starts a service (after "-u" as nrtd.service says: another user with CAP_DAC_OVERRIDE, and
+# no new privileges), hears it and passes signals on; of the kubelet, its name and socket;
 # of a container runtime, that it starts a program in a root and context.
 helpers() { # helpers FOLDER
 	cat >"$work/init.c" <<-'END'
 		#include <fcntl.h>
+		#include <linux/capability.h>
 		#include <poll.h>
 		#include <signal.h>
 		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/prctl.h>
+		#include <sys/stat.h>
 		#include <sys/socket.h>
+		#include <sys/syscall.h>
 		#include <sys/un.h>
 		#include <sys/wait.h>
 		#include <unistd.h>
 		static pid_t child;
 		static void pass(int number) { kill(child, number); }
+		static int become_service(void)
+		{
+			struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+			__u32 set = 1U << CAP_DAC_OVERRIDE;
+			struct __user_cap_data_struct data[2] = {{set, set, set}};
+			return prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgid(61184) < 0 || setuid(61184) < 0 ||
+			       syscall(SYS_capset, &head, data) < 0 ||
+			       prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE, 0, 0) < 0 ||
+			       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0;
+		}
 		int main(int argc, char **argv)
 		{
 			struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/run/systemd/notify"};
 			int output[2], status = 0, heard = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 			char text[4096];
+			int service = argc > 1 && strcmp(argv[1], "-u") == 0;
+			argv += service;
+			argc -= service;
 			unlink(address.sun_path);
 			if (argc < 2 || bind(heard, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-			    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, output) < 0)
+			    chmod(address.sun_path, 0777) < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, output) < 0)
 				return 125;
 			setenv("NOTIFY_SOCKET", address.sun_path, 1);
 			child = fork();
@@ -38,6 +57,8 @@ helpers() { # helpers FOLDER
 				dup2(open("/dev/null", O_RDWR | O_CLOEXEC), 0);
 				dup2(output[1], 1);
 				dup2(output[1], 2);
+				if (service && become_service())
+					_exit(124);
 				execvp(argv[1], argv + 1);
 				_exit(127);
 			}
@@ -114,6 +135,7 @@ make_root() {
 	printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: a' 'contexts: [{name: a, context: {cluster: a, user: a}}]' \
 		'clusters: [{name: a, cluster: {server: "https://127.0.0.1:6443"}}]' 'users: [{name: a, user: {token: t}}]' >"$root/etc/kubernetes/kubelet.conf"
 	echo 'root:*:1::::::' >"$root/etc/shadow"
+	chmod 600 "$root"/{var/lib/kubelet/{config.yaml,cpu_manager_state},etc/kubernetes/kubelet.conf,etc/shadow}
 	echo 'root:x:0:0::/:/bin/sh' >"$root/etc/passwd"
 }
 # boot OPTION...: of the kernel; what the guest says is $work/lines
