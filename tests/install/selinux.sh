@@ -4,7 +4,7 @@
 # semodule takes it, sesearch says what it lets nrtd do and what not, and in a virtual machine whose kernel enforces the policy
 # nrtd publishes, answers, is reloaded and asks the API server, as the service and as the pod, and the kernel denies nothing.
 # The policies are in roots of their own, build/selinux, made once; this machine's is not touched. Each check is a line, the last
-# line is "N passed, N failed"; "skipped:" and 0 where something cannot be had.
+# line is "N passed, N failed"; "skipped:" and 0 where something is not available.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -92,7 +92,7 @@ machine() {
 answer=$(packaging/install-deps.sh selinux 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
 [ "$(id -u)" -eq 0 ] || skip "root is needed, for the policies' roots"
 for subject in bookworm trixie; do
-	make_policy "$subject" || skip "Debian's $subject cannot be had: $(tail -n 1 "build/selinux/$subject.log")"
+	make_policy "$subject" || skip "Debian's $subject cannot be made: $(tail -n 1 "build/selinux/$subject.log")"
 	policy=$root/etc/selinux/default/policy/policy.33
 	check "semodule takes it, without a word" quietly_installed
 	check "but not one with a misspelt permission" refused 's/(file (entrypoint execute map))/(file (entrypoint exekute map))/'
