@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make apparmor-test: the service's AppArmor profile: apparmor_parser takes it, and in a virtual machine whose kernel has
 # AppArmor nrtd publishes, answers, is reloaded and asks the API server in it, as it is shipped and enforced, and the kernel has
-# nothing to say. Each check is a line, the last line is "N passed, N failed"; "skipped:" and 0 where something cannot be had.
+# nothing to say. Each check is a line, the last line is "N passed, N failed"; "skipped:" and 0 where something is not available.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1

@@ -4,7 +4,7 @@
 # registry is asked), then run by runc as the kubelet would run the DaemonSet's pod: from the Pod that the API server has
 # made of packaging/kubernetes, by oci.jq, with that Pod's own token, beside the kubelet's managers and the real API server
 # (tests/upstream). Each check is a line, the last line is "N passed, N failed". build/container keeps the Debian tree and
-# the compilers' layer. What cannot be had here is said by "skipped:", and the end is 0.
+# the compilers' layer. What is not available here is said by "skipped:", and the end is 0.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -29,7 +29,7 @@ prepare() {
 	[ "$(id -u)" -eq 0 ] || skip "building and running containers needs root"
 	[ "$(uname -m)" = x86_64 ] || skip "the container's runtime configuration is made for x86_64, this machine is not"
 	answer=$(packaging/install-deps.sh container 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
-	answer=$(unshare --net --mount --pid --fork --mount-proc true 2>&1) || skip "namespaces cannot be had here: $answer"
+	answer=$(unshare --net --mount --pid --fork --mount-proc true 2>&1) || skip "namespaces are not available here: $answer"
 	tests/upstream/build.sh controlplane kubectl managers || status=$?
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1

@@ -3,7 +3,7 @@
 # make manifests-test: packaging/kubernetes and the chart in packaging/helm before the real API server (tests/upstream): it
 # takes every object of both without a warning, both make the same objects, every value of the chart changes what it
 # renders, and the DaemonSet's pod is admitted where the manifests put it. helm is $HELM, or that of PATH, or built from its
-# Go module. Each check is a line, the last line is "N passed, N failed"; "skipped:" and 0 where something cannot be had.
+# Go module. Each check is a line, the last line is "N passed, N failed"; "skipped:" and 0 where something is not available.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -40,7 +40,7 @@ prepare() {
 	[ $status -eq 0 ] || exit 1
 	export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
 	# Prometheus Operator's definitions, as it ships them.
-	answer=$(go mod download -json $operator 2>&1) || skip "$operator cannot be had here: $(printf '%s\n' "$answer" | tail -n 1)"
+	answer=$(go mod download -json $operator 2>&1) || skip "$operator is not available here: $(printf '%s\n' "$answer" | tail -n 1)"
 	definitions=$(jq -r .Dir <<<"$answer")/example/prometheus-operator-crd
 	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a -manifests "" -scheduler "" -agent other/agent >"$work/start" 2>&1 ||
 		{ cat "$work/start" && exit 1; }

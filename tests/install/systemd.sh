@@ -3,7 +3,7 @@
 # make install-test: the Debian package under a real systemd: built, checked, installed by doc/install.md's own commands in a
 # Debian tree that systemd-nspawn has booted, with the kubelet's managers and the real API server (tests/upstream) beside
 # it; started, reloaded, hung, misconfigured, upgraded, cleaned up, purged. Each check is a line, the last line is
-# "N passed, N failed". build/install keeps the tree. What cannot be had here is said by "skipped:", and the end is 0.
+# "N passed, N failed". build/install keeps the tree. What is not available here is said by "skipped:", and the end is 0.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1

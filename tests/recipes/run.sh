@@ -12,7 +12,7 @@
 #	```text not compared: WHY
 #
 # The scene's functions: scene, before the first block; after_N, behind the Nth block that is run; done_with, at the end.
-# Each check is a line, the last line is "N passed, N failed". "skipped:" and 0 where something cannot be had.
+# Each check is a line, the last line is "N passed, N failed". "skipped:" and 0 where something is not available.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 unset COLUMNS NRTD_NRT NRTD_NODE_NAME KUBECONFIG

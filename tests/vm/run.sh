@@ -218,7 +218,7 @@ vm() {
 
 [ "$(uname -m)" = x86_64 ] || skip "the virtual machines are x86_64, this machine is not"
 answer=$(packaging/install-deps.sh vm 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
-get_kernel || skip "Debian's package linux-image-cloud-amd64 cannot be had here"
+get_kernel || skip "Debian's package linux-image-cloud-amd64 is not available here"
 make_root || exit 1
 
 # The table. node ID CPUS MIB, socket ID CPUS, and the rows of distances describe the machine; do STEP is done in the guest,
