@@ -111,6 +111,8 @@ PROGRAMS := $(B)/nrtd $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
+# What is built for a target that a person names uses every CPU, unless -j says how many.
+parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .DEFAULT_GOAL := all
 .PHONY: all run test deb rpm tarball image-all release units check check-unit bench coverage lint map chart install dist clean help
 .SECONDARY:
@@ -120,12 +122,12 @@ all: $(B)/nrtd $(if $(VECTORS_OBJ),$(B)/vectors)
 
 run:
 	@packaging/install-deps.sh build
-	@$(MAKE) --no-print-directory $(B)/nrtd
+	@$(MAKE) $(parallel) --no-print-directory $(B)/nrtd
 	@$(B)/nrtd dump
 
 test:
 	@packaging/install-deps.sh test $(ARCH)
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) $(parallel) --no-print-directory check
 
 bench:
 	@packaging/install-deps.sh build
@@ -262,7 +264,7 @@ check-unit: units
 
 coverage:
 	@packaging/install-deps.sh lint
-	@$(MAKE) --no-print-directory COVERAGE=1 CFLAGS='-O0 -g' check
+	@$(MAKE) $(parallel) --no-print-directory COVERAGE=1 CFLAGS='-O0 -g' check
 	@tests/check/coverage.sh
 
 include $(sort $(wildcard tests/*.mk))

@@ -42,6 +42,36 @@ __attribute__((format(printf, 2, 3))) static bool exists(const char *root, const
 	return access(path, F_OK) == 0;
 }
 
+/* The IDs of what a directory below root has named "cpu<ID>"; whether there is any. */
+__attribute__((format(printf, 3, 4))) static bool cpus_in(
+	const char *root, bool bits[IDS], const char *fmt, ...)
+{
+	char path[4096], rest[512];
+	bool any = false;
+	const struct dirent *entry;
+	va_list ap;
+	DIR *dir;
+
+	va_start(ap, fmt);
+	vsnprintf(rest, sizeof(rest), fmt, ap);
+	va_end(ap);
+	snprintf(path, sizeof(path), "%s/sys/devices/system/%s", root, rest);
+	memset(bits, 0, IDS * sizeof(*bits));
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		unsigned id;
+		int used = 0;
+
+		if (sscanf(entry->d_name, "cpu%u%n", &id, &used) != 1 || entry->d_name[used] != '\0')
+			continue;
+		assert_in_range(id, 0, IDS - 1);
+		bits[id] = any = true;
+	}
+	if (dir)
+		closedir(dir);
+	return any;
+}
+
 /* A mask, read digit by digit from its end. */
 static void mask_bits(const char *text, bool bits[IDS])
 {
@@ -113,11 +143,13 @@ static void assert_cpu(const char *root, const struct cpu *cpu)
 
 static void assert_cpus(const char *root, const struct machine *m)
 {
+	static bool present[IDS];
 	size_t n = 0;
 
+	cpus_in(root, present, "cpu");
 	for (unsigned id = 0; id < IDS; id++) {
 		const struct cpu *cpu = machine_cpu(m, id);
-		bool online = exists(root, "cpu/cpu%u", id) && is_online(root, id);
+		bool online = present[id] && is_online(root, id);
 
 		if (online != (cpu != NULL) || online != (bool)hwloc_bitmap_isset(m->online, id))
 			fail_msg("CPU %u: online %d, in the machine %d", id, online, cpu != NULL);
@@ -179,15 +211,9 @@ static void assert_distances(const char *root, const struct machine *m, size_t f
 }
 
 /* The node's links, as the kubelet reads it; records that have none: its map. */
-static void node_cpus(const char *root, unsigned node, bool *bits)
+static void node_cpus(const char *root, unsigned node, bool bits[IDS])
 {
-	bool linked = false;
-
-	for (unsigned id = 0; id < IDS; id++) {
-		bits[id] = exists(root, "node/node%u/cpu%u", node, id);
-		linked = linked || bits[id];
-	}
-	if (!linked)
+	if (!cpus_in(root, bits, "node/node%u", node))
 		mask_bits(text_of(root, "node/node%u/cpumap", node), bits);
 }
 
