@@ -130,10 +130,14 @@ start() {
 }
 # ready FILE ADDRESS: waits until its probe says so
 ready() {
-	local url end=$((SECONDS + 30))
-	url=$(jq -r --arg address "$2" '.spec.containers[0] | .readinessProbe.httpGet as $probe | select($probe) | .ports as $ports
-		| "\($probe.scheme // "HTTP" | ascii_downcase)://\($address):\($ports[] | select(.name == $probe.port) | .containerPort)\($probe.path)"' "$1")
-	case $(program "$1") in *scheduler | "") url= ;; esac # no port is served
+	local url='' end=$((SECONDS + 30))
+	case $(program "$1") in
+	*scheduler | "") ;; # no port is served
+	*)
+		url=$(jq -r --arg address "$2" '.spec.containers[0] | .readinessProbe.httpGet as $probe | select($probe) | .ports as $ports
+			| "\($probe.scheme // "HTTP" | ascii_downcase)://\($address):\($ports[] | select(.name == $probe.port) | .containerPort)\($probe.path)"' "$1")
+		;;
+	esac
 	while [ -n "$url" ] && ! curl -skf -o /dev/null "$url"; do
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.1

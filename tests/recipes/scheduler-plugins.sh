@@ -10,11 +10,11 @@ scene() {
 		node worker-1 single-numa-node && node worker-2 single-numa-node && held worker-1 a 9 && held worker-1 b 9 &&
 		held worker-2 c 15 && held worker-2 d 6 && scheduler && kubectl create -f <(guaranteed plain 8) && refused_on plain worker-1
 }
-after_3() { check "where it fits one NUMA node" runs_on aligned worker-2; }
-after_4() {
+after_4() { check "where it fits one NUMA node" runs_on aligned worker-2; }
+after_5() {
 	check "each node has a fingerprint" test "$(grep -c '^worker-[12] pfp0v001' "$work/printed")" = 2
 }
-after_5() {
+after_6() {
 	check "score: the plugin's filter and the kubelet refuse such a pod on both nodes now" sh -c "grep -c '^worker-[12].* fail ' '$work/printed' | grep -x 2"
 }
 done_with() {
