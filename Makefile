@@ -111,7 +111,7 @@ PROGRAMS := $(B)/nrtd $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
-# What is built for a target that a person names uses every CPU, unless -j says how many.
+# What run, test and coverage build, they build with every CPU, unless -j says how many.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .DEFAULT_GOAL := all
 .PHONY: all run test deb rpm tarball image-all release units check check-unit bench coverage lint map chart install dist clean help

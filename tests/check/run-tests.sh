@@ -10,7 +10,8 @@ what=${1:-all}
 passed=0
 failed=0
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+memory=
+trap 'rm -rf "$logs" ${memory:+"$memory"}' EXIT
 
 # count NAME STATUS: a program's cmocka lines, or the "ok"/"not ok" lines of a script
 count() {
@@ -31,9 +32,10 @@ count() {
 	grep -E '^skipped:' "$log" | sort | uniq -c | sed 's/^ *\([0-9]*\) /     \1 x /'
 }
 
-# Thousands of small files are made many times as fast in memory. The tests write programs there, which noexec forbids.
-if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d -p /dev/shm 2>/dev/null); then
-	trap 'rm -rf "$logs" "$memory"' EXIT
+# Thousands of small files are made many times as fast in memory. The tests write programs there, which noexec forbids,
+# and up to 20 MB for each job; a container may have 64 MB for all.
+free=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
+if [ -z "${TMPDIR:-}" ] && [ "${free:-0}" -gt 1000000 ] && memory=$(mktemp -d -p /dev/shm); then
 	chmod 1777 "$memory"
 	printf '#!/bin/sh\n' >"$memory/probe" && chmod +x "$memory/probe"
 	! "$memory/probe" 2>/dev/null || export TMPDIR="$memory"
@@ -46,8 +48,8 @@ fi
 # shellcheck disable=SC2016 # expanded by the inner shell
 B=$B LOGS=$logs xargs -P "${JOBS:-$(nproc)}" -n 1 sh -c '
 	log=$LOGS/$(basename "$1")
-	case $1 in *.sh) RUNNER= ;; esac
-	${RUNNER:-} "$1" >"$log" 2>&1 </dev/null
+	case $1 in *.sh) front= ;; *) front=${RUNNER:-} ;; esac
+	$front "$1" >"$log" 2>&1
 	echo $? >"$log.status"' sh <"$logs/programs"
 while read -r t; do
 	name=$(basename "$t")

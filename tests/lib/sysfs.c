@@ -9,20 +9,29 @@
 
 #define IDS 8192
 
+/* Where something is below root; valid until the next call. */
+__attribute__((format(printf, 2, 0))) static const char *path_of(
+	const char *root, const char *fmt, va_list ap)
+{
+	static char path[4096];
+	char rest[512];
+
+	vsnprintf(rest, sizeof(rest), fmt, ap);
+	snprintf(path, sizeof(path), "%s/sys/devices/system/%s", root, rest);
+	return path;
+}
+
 /* The text of a file below root up to a NUL byte, "" when it is missing; valid until the next call. */
 __attribute__((format(printf, 2, 3))) static char *text_of(const char *root, const char *fmt, ...)
 {
 	static char text[1 << 16];
-	char path[4096], rest[512];
 	va_list ap;
 	FILE *f;
 
 	va_start(ap, fmt);
-	vsnprintf(rest, sizeof(rest), fmt, ap);
+	f = fopen(path_of(root, fmt, ap), "re");
 	va_end(ap);
-	snprintf(path, sizeof(path), "%s/sys/devices/system/%s", root, rest);
 	memset(text, 0, sizeof(text));
-	f = fopen(path, "re");
 	if (f) {
 		text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
 		fclose(f);
@@ -32,32 +41,34 @@ __attribute__((format(printf, 2, 3))) static char *text_of(const char *root, con
 
 __attribute__((format(printf, 2, 3))) static bool exists(const char *root, const char *fmt, ...)
 {
-	char path[4096], rest[512];
 	va_list ap;
+	bool found;
 
 	va_start(ap, fmt);
-	vsnprintf(rest, sizeof(rest), fmt, ap);
+	found = access(path_of(root, fmt, ap), F_OK) == 0;
 	va_end(ap);
-	snprintf(path, sizeof(path), "%s/sys/devices/system/%s", root, rest);
-	return access(path, F_OK) == 0;
+	return found;
 }
 
-/* The IDs of what a directory below root has named "cpu<ID>"; whether there is any. */
-__attribute__((format(printf, 3, 4))) static bool cpus_in(
-	const char *root, bool bits[IDS], const char *fmt, ...)
+/* A directory below root, NULL when it is missing; the caller closes it. */
+__attribute__((format(printf, 2, 3))) static DIR *dir_of(const char *root, const char *fmt, ...)
 {
-	char path[4096], rest[512];
-	bool any = false;
-	const struct dirent *entry;
 	va_list ap;
 	DIR *dir;
 
 	va_start(ap, fmt);
-	vsnprintf(rest, sizeof(rest), fmt, ap);
+	dir = opendir(path_of(root, fmt, ap));
 	va_end(ap);
-	snprintf(path, sizeof(path), "%s/sys/devices/system/%s", root, rest);
+	return dir;
+}
+
+/* The IDs of what a directory has named "cpu<ID>"; whether there is any. Closes the directory. */
+static bool cpus_in(DIR *dir, bool bits[IDS])
+{
+	const struct dirent *entry;
+	bool any = false;
+
 	memset(bits, 0, IDS * sizeof(*bits));
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		unsigned id;
 		int used = 0;
@@ -146,7 +157,7 @@ static void assert_cpus(const char *root, const struct machine *m)
 	static bool present[IDS];
 	size_t n = 0;
 
-	cpus_in(root, present, "cpu");
+	cpus_in(dir_of(root, "cpu"), present);
 	for (unsigned id = 0; id < IDS; id++) {
 		const struct cpu *cpu = machine_cpu(m, id);
 		bool online = present[id] && is_online(root, id);
@@ -163,13 +174,10 @@ static void assert_cpus(const char *root, const struct machine *m)
 
 static void assert_pools(const char *root, const struct numa_node *node)
 {
-	char path[4096];
-	DIR *dir;
+	DIR *dir = dir_of(root, "node/node%u/hugepages", node->id);
 	const struct dirent *entry;
 	size_t n = 0;
 
-	snprintf(path, sizeof(path), "%s/sys/devices/system/node/node%u/hugepages", root, node->id);
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		unsigned long kb;
 		bool found = false;
@@ -213,7 +221,7 @@ static void assert_distances(const char *root, const struct machine *m, size_t f
 /* The node's links, as the kubelet reads it; records that have none: its map. */
 static void node_cpus(const char *root, unsigned node, bool bits[IDS])
 {
-	if (!cpus_in(root, bits, "node/node%u", node))
+	if (!cpus_in(dir_of(root, "node/node%u", node), bits))
 		mask_bits(text_of(root, "node/node%u/cpumap", node), bits);
 }
 
