@@ -75,7 +75,7 @@ signed() (
 	! minisign -V -p "$work/nrtd.pub" -m SHA256SUMS
 )
 pushed() {
-	local port=$((20000 + RANDOM % 20000))
+	local port=$((20000 + RANDOM % 12000))
 	printf 'version: 0.1\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "127.0.0.1:%d"}\n' "$work/registry" $port >"$work/registry.yaml"
 	docker-registry serve "$work/registry.yaml" 2>"$work/registry.log" &
 	registry=$!

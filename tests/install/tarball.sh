@@ -90,15 +90,15 @@ kubeconfig() { # kubeconfig CA PORT
 }
 serve() {
 	{ ca ca && ca other && leaf server && leaf client; } >"$work/openssl" 2>&1 || return 1
-	port=$((20000 + RANDOM % 20000))
-	openssl s_server -accept 127.0.0.1:$port -cert "$work/server.crt" -key "$work/server.key" -CAfile "$work/ca.crt" -Verify 1 \
+	openssl s_server -accept 127.0.0.1:0 -cert "$work/server.crt" -key "$work/server.key" -CAfile "$work/ca.crt" -Verify 1 \
 		-verify_return_error -www >"$work/server.log" 2>&1 &
 	server=$!
-	kubeconfig ca $port >"$work/right.json"
-	kubeconfig other $port >"$work/wrong.json"
-	kubeconfig "" $port >"$work/without.json"
+	eventually 5 grep -q ACCEPT "$work/server.log" || return 1
+	port=$(sed -n 's/^ACCEPT .*://p' "$work/server.log")
+	kubeconfig ca "$port" >"$work/right.json"
+	kubeconfig other "$port" >"$work/wrong.json"
+	kubeconfig "" "$port" >"$work/without.json"
 	kubeconfig ca 1 >"$work/closed.json"
-	eventually 5 grep -q ACCEPT "$work/server.log"
 }
 
 # ---- in a root
@@ -177,7 +177,7 @@ itself() {
 }
 # the_agent: nrtd run, with an API server that is not there, which loads both of the libraries that are loaded when needed
 the_agent() {
-	http=$((20000 + RANDOM % 20000))
+	http=$((20000 + RANDOM % 12000)) # below those that the kernel chooses
 	inside "/mnt/nrtd-$version/bin/nrtd" run --kubeconfig /mnt/closed.json --node-name n --lock none --http 127.0.0.1:$http \
 		--sysroot /mnt/machines/cxl >"$work/run" 2>&1 &
 	agent=$!

@@ -13,7 +13,7 @@ here=tests/upstream
 dashboard=packaging/kubernetes/monitoring/dashboard.json
 rules=$PWD/packaging/monitoring/rules.yaml
 nodes="node-1 node-2 node-3"
-port=$((20000 + $$ % 20000)) # the extender's; then those of the agents, then Prometheus'
+port=$((20000 + $$ % 12000)) # below those that the kernel chooses; the extender's; then those of the agents, then Prometheus'
 prometheus=127.0.0.1:$((port + 9))
 # shellcheck source=tests/lib/checks.sh
 . tests/lib/checks.sh

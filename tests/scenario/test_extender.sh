@@ -17,7 +17,7 @@ for name in node-1 node-2; do
 	"$B/nrtd" dump --sysroot "$dir/node" --node-name $name 2>/dev/null && echo ---
 done >"$dir/nodes.yaml"
 
-# start FLAG...: the extender, on a free port
+# start FLAG...: the extender, on $port
 start() {
 	"$B/nrtd" extender --nrt "$dir/nodes.yaml" --http 127.0.0.1:"$port" -v "$@" 2>"$dir/log" &
 	pid=$!
@@ -49,7 +49,7 @@ ask() {
 says() { grep -qF -- "$1" "$dir/out"; }
 logs() { grep -qF -- "$1" "$dir/log"; }
 
-port=$(awk 'BEGIN { srand(); print 20000 + int(rand() * 20000) }')
+port=$((20000 + $$ % 4000)) # scripts run at the same time: each has ports of its own, below the kernel's
 check "starts from a file and is ready" start
 # Each node has 6 and 7 CPUs free on its NUMA nodes.
 ask filter a 6 node-1 node-2

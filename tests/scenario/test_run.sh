@@ -226,7 +226,7 @@ until_printed "a dry run needs no lock" 30 'available: "11"'
 stop "it ends" TERM
 
 # --- what it serves
-port=$((20000 + $$ % 20000))
+port=$((28000 + $$ % 4000)) # scripts run at the same time: each has ports of its own, below the kernel's
 if command -v curl >/dev/null; then
 	start --dry-run --http "127.0.0.1:$port" --shape small=cpu=2,memory=1Gi
 	until_printed "with HTTP" 30 'available: "11"'
