@@ -21,10 +21,12 @@ case " $* " in
 esac
 echo "$@" >"$RECORD"
 [ -z "${REFUSE:-}" ] || { echo "$REFUSE" >&2; exit 1; }
+[ ! -e "$RECORD.gone" ] || { echo "Error from server (NotFound): it is gone" >&2; exit 1; }
 cat "$OBJECTS"
 EOF
 chmod +x "$dir/kubectl"
-export KUBECTL="$dir/kubectl" RECORD="$dir/record" OBJECTS=$examples/kep-nodes.yaml
+mkdir "$dir/tmp"
+export TMPDIR="$dir/tmp" KUBECTL="$dir/kubectl" RECORD="$dir/record" OBJECTS=$examples/kep-nodes.yaml
 cp $examples/kep-pod.yaml "$dir/it's a pod.yaml"
 
 packaging/kubectl-numa score -f "$dir/it's a pod.yaml" --context east -n=x -o json -- --as me >"$dir/out" 2>"$dir/err"
@@ -133,6 +135,18 @@ plugin top a b
 says "of two nodes one is not there" 1 "$REFUSE"
 REFUSE=''
 OBJECTS=$examples/kep-nodes.yaml
+# --- a picture that follows the object, until that is gone
+NODE_EXISTS='' packaging/kubectl-numa show node-1 --watch=1 >"$dir/out" 2>"$dir/err" &
+for _ in $(seq 300); do
+	[ ! -s "$dir/out" ] || break
+	sleep 0.1
+done
+check "--watch draws" grep -q node-1 "$dir/out"
+: >"$RECORD.gone"
+wait $!
+check "--watch ends when the object is gone" test $? -eq 1
+check "and says why" grep -qx "kubectl-numa: no such node: 'node-1'" "$dir/err"
+rm "$RECORD.gone"
 KUBECTL=$dir/absent
 plugin show 2s-snc4
 says "no kubectl" 1 "'$dir/absent' is not there: it finds the cluster"
@@ -153,4 +167,6 @@ packaging/kubectl-numa >"$dir/out" 2>"$dir/err"
 check "usage" test $? -eq 2
 packaging/kubectl-numa bogus >"$dir/out" 2>"$dir/err"
 check "unknown command" test $? -eq 2
+# shellcheck disable=SC2012 # a number
+check "nothing is left in TMPDIR" test "$(ls "$TMPDIR" | wc -l)" -eq 0
 exit $failed
