@@ -2,6 +2,9 @@
 #include "agent/base/thread.h"
 
 #include <signal.h>
+#include <stdatomic.h>
+
+static atomic_uint threads;
 
 int thread_start(pthread_t *ret, void *(*fn)(void *arg), void *arg)
 {
@@ -11,8 +14,22 @@ int thread_start(pthread_t *ret, void *(*fn)(void *arg), void *arg)
 	sigfillset(&all);
 	r = pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (r == 0) {
+		atomic_fetch_add(&threads, 1);
 		r = pthread_create(ret, NULL, fn, arg);
+		if (r != 0)
+			atomic_fetch_sub(&threads, 1);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	return -r;
+}
+
+void thread_join(pthread_t thread)
+{
+	pthread_join(thread, NULL);
+	atomic_fetch_sub(&threads, 1);
+}
+
+bool thread_any(void)
+{
+	return atomic_load(&threads) > 0;
 }

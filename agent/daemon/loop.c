@@ -534,8 +534,11 @@ int loop_run(const struct loop_config *config, struct err *err)
 		.lock_fd = -1,
 		.uevents_fd = -1,
 	};
-	int r = watch_new(&l.watch, err);
+	int r = observe_prepare(&config->reconciler->config->observe, err); /* no thread runs yet */
 
+	if (r < 0)
+		return r;
+	r = watch_new(&l.watch, err);
 	/* A user has few inotify instances, and on a node full of containers they are all root's. */
 	if (r == -EMFILE)
 		log_warning(

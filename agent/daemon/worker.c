@@ -84,7 +84,7 @@ void worker_free(struct worker *w)
 	w->stop = true;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
+	thread_join(w->thread);
 	reconcile_result_release(&w->result);
 	close(w->fd);
 	pthread_cond_destroy(&w->wake);

@@ -54,7 +54,7 @@ struct extender {
 static void stop_keeper(struct extender *x)
 {
 	if (x->is_kept)
-		pthread_join(x->keeper, NULL);
+		thread_join(x->keeper);
 	x->is_kept = false;
 }
 

@@ -465,7 +465,7 @@ void reflector_free(struct reflector *r)
 {
 	if (!r)
 		return;
-	pthread_join(r->thread, NULL);
+	thread_join(r->thread);
 	release(r);
 }
 

@@ -47,6 +47,16 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 	return r;
 }
 
+static const char *root_of(const struct machine_source *source)
+{
+	return source->root && !source->xml ? source->root : "";
+}
+
+int machine_prepare(const struct machine_source *source, struct err *err)
+{
+	return discover_hwloc_prepare(root_of(source), err);
+}
+
 int machine_discover(const struct machine_source *source, struct machine *ret, struct err *err)
 {
 	CLEANUP(machine_release) struct machine m;
@@ -56,7 +66,7 @@ int machine_discover(const struct machine_source *source, struct machine *ret, s
 	if (source->xml)
 		r = discover_hwloc_xml(source->xml, &m, err);
 	else
-		r = discover_tree(source->root ? source->root : "", &m, err);
+		r = discover_tree(root_of(source), &m, err);
 	if (r < 0)
 		return r;
 	if (machine_derive(&m) < 0)

@@ -13,7 +13,13 @@ struct machine_source {
 };
 
 /*
+ * Set what hwloc reads from the environment when this source is read. machine_discover() does it itself, but a
+ * process with threads has to do it before the first of them: discover_hwloc_prepare(). 0 or -errno.
+ */
+int machine_prepare(const struct machine_source *source, struct err *err);
+
+/*
  * Read the machine. The caller releases *ret with machine_release(). 0 or -errno with the file and what is
- * wrong with it in `err`; *ret is untouched on failure. Sets HWLOC_* variables in the environment.
+ * wrong with it in `err`; *ret is untouched on failure.
  */
 int machine_discover(const struct machine_source *source, struct machine *ret, struct err *err);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/thread.h"
 #include "agent/observe/discover_kernel.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
@@ -36,8 +37,18 @@ static void topology_freep(hwloc_topology_t *topology)
 	*topology = NULL;
 }
 
-/* What hwloc 2 offers no call for. A variable of the caller's environment never changes the result. */
-static int set_environment(const char *root)
+static int set_variable(const char *name, const char *value, struct err *err)
+{
+	const char *now = getenv(name);
+
+	if (value ? now && !strcmp(now, value) : !now)
+		return 0;
+	if (thread_any())
+		return err_set(err, -EBUSY, "%s is to be set before a thread is started", name);
+	return (value ? setenv(name, value, 1) : unsetenv(name)) < 0 ? err_no_memory(err) : 0;
+}
+
+int discover_hwloc_prepare(const char *root, struct err *err)
 {
 	const struct {
 		const char *name, *value; /* NULL = must not be set */
@@ -49,14 +60,11 @@ static int set_environment(const char *root)
 		{"HWLOC_USE_NUMA_DISTANCES", "0"},      /* read by kernel_discover() */
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-		const char *now = getenv(variables[i].name), *want = variables[i].value;
+	int r = 0;
 
-		if (!want ? now && unsetenv(variables[i].name) < 0
-			  : (!now || strcmp(now, want) != 0) && setenv(variables[i].name, want, 1) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(variables); i++)
+		r = set_variable(variables[i].name, variables[i].value, err);
+	return r;
 }
 
 /* What nobody reads here is not read from the machine either; hwloc before 2.8 still reads it. */
@@ -233,14 +241,12 @@ static bool is_made_up(const char *root, hwloc_topology_t topology)
 int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
-	int r = set_environment(root);
+	int r = discover_hwloc_prepare(root, err);
 
-	if (r < 0)
-		return err_no_memory(err);
-	r = check_links(root, err);
-	if (r < 0)
-		return r;
-	r = new_topology(false, &topology, err);
+	if (r == 0)
+		r = check_links(root, err);
+	if (r == 0)
+		r = new_topology(false, &topology, err);
 	if (r < 0)
 		return r;
 	if (hwloc_topology_load(topology) < 0 || is_made_up(root, topology))
@@ -506,9 +512,9 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (set_environment("") < 0)
-		return err_no_memory(err);
-	r = new_topology(true, &topology, err);
+	r = discover_hwloc_prepare("", err);
+	if (r == 0)
+		r = new_topology(true, &topology, err);
 	if (r < 0)
 		return r;
 	r = load_safely(&text, topology);

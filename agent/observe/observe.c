@@ -48,10 +48,22 @@ void sources_forget_machine(struct sources *s)
 	s->machine_known = false;
 }
 
+static struct machine_source machine_source(const struct observe_config *config)
+{
+	return (struct machine_source){.root = config->sysroot, .xml = config->machine_xml};
+}
+
+int observe_prepare(const struct observe_config *config, struct err *err)
+{
+	const struct machine_source source = machine_source(config);
+
+	return machine_prepare(&source, err);
+}
+
 static int read_machine(
 	struct sources *sources, const struct observe_config *config, struct machine *ret, struct err *err)
 {
-	const struct machine_source source = {.root = config->sysroot, .xml = config->machine_xml};
+	const struct machine_source source = machine_source(config);
 
 	if (!sources->machine_known) {
 		int r;

@@ -62,6 +62,9 @@ struct sources {
 
 void sources_release(struct sources *s);
 
+/* What a process that observes in a thread does before it starts the first one: machine_prepare(). 0 or -errno. */
+int observe_prepare(const struct observe_config *config, struct err *err);
+
 /* Let the next observation discover the machine again: CPUs or memory came or went. */
 void sources_forget_machine(struct sources *s);
 
