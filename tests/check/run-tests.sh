@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run-tests.sh [unit|scripts]: run the unit test programs and the scripts of tests/scenario; the last line is
 # "N passed, N failed". B names the build folder, RUNNER a command put in front of each unit test program (valgrind),
-# JOBS how many programs and scripts run at a time (default: one a CPU).
+# JOBS how many programs and scripts run at a time (default: one a CPU). One that runs for a quarter of an hour has failed.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2 CMOCKA_MESSAGE_OUTPUT=stdout
 B=${B:-build}
@@ -49,7 +49,7 @@ fi
 B=$B LOGS=$logs xargs -P "${JOBS:-$(nproc)}" -n 1 sh -c '
 	log=$LOGS/$(basename "$1")
 	case $1 in *.sh) front= ;; *) front=${RUNNER:-} ;; esac
-	$front "$1" >"$log" 2>&1
+	timeout -s KILL 900 $front "$1" >"$log" 2>&1
 	echo $? >"$log.status"' sh <"$logs/programs"
 while read -r t; do
 	name=$(basename "$t")
