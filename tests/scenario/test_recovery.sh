@@ -20,11 +20,11 @@ while IFS= read -r row; do
 	file=${row%%: *}
 	name=${row#*: }
 	case $file in
-	tests/upstream/run.sh) set -- tests/upstream/cmd/rundaemon/*.go && quoted="\"$name\"" ;;
-	*.c) set -- "$file" && quoted="($name" ;; # cmocka_unit_test(NAME), cmocka_unit_test_setup_teardown(NAME, ...)
-	*) set -- "$file" && quoted="\"$name" ;;
+	tests/upstream/run.sh) set -- -F "\"$name\"" tests/upstream/cmd/rundaemon/*.go ;;
+	*.c) set -- -E "(\\(|^[[:space:]]+)$name[,)]" "$file" ;; # cmocka_unit_test(NAME), the call's lines may be two
+	*) set -- -F "\"$name" "$file" ;;
 	esac
-	if grep -qF -- "$quoted" "$@"; then
+	if grep -q "$@"; then
 		echo "ok $row"
 	else
 		echo "not ok $row: no such test"
