@@ -21,7 +21,7 @@ while IFS= read -r row; do
 	name=${row#*: }
 	case $file in
 	tests/upstream/run.sh) set -- -F "\"$name\"" tests/upstream/cmd/rundaemon/*.go ;;
-	*.c) set -- -E "(\\(|^[[:space:]]+)$name[,)]" "$file" ;; # cmocka_unit_test(NAME), the call's lines may be two
+	*.c) set -- -E "(\\(|^[[:space:]]+)${name}[,)]" "$file" ;; # cmocka_unit_test(NAME), the call's lines may be two
 	*) set -- -F "\"$name" "$file" ;;
 	esac
 	if grep -q "$@"; then
