@@ -30,6 +30,7 @@ struct distribution {
 	const char *root_dir;
 	struct flag_file files[MAX_FILES]; /* later ones beat earlier ones */
 	bool by_files;                     /* its flag files are its own, so that any of them shows it */
+	bool by_kind;                      /* elsewhere a file of that name is something else */
 };
 
 /* kubeadm's unit: "$KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS". */
@@ -73,15 +74,16 @@ static const struct distribution distributions[] = {
 	{.config = "/etc/default/kubeletconfig.json",
 		.root_dir = KUBELET_ROOT,
 		.files = {{"/etc/default/kubelet", FORMAT_ENV}}},
-	/* OpenShift */
-	{.config = "/etc/kubernetes/kubelet.conf",
-		.config_dir = "/etc/openshift/kubelet.conf.d",
-		.root_dir = KUBELET_ROOT,
-		.files = {{"/etc/node-sizing.env", FORMAT_SIZING}}},
 	/* Talos */
 	{.config = "/etc/kubernetes/kubelet.yaml", .root_dir = KUBELET_ROOT},
 	/* kubeadm */
 	{.config = "/var/lib/kubelet/config.yaml", .root_dir = KUBELET_ROOT, .files = KUBEADM_FILES},
+	/* OpenShift; kubeadm and kubespray have a kubeconfig there */
+	{.config = "/etc/kubernetes/kubelet.conf",
+		.config_dir = "/etc/openshift/kubelet.conf.d",
+		.root_dir = KUBELET_ROOT,
+		.files = {{"/etc/node-sizing.env", FORMAT_SIZING}},
+		.by_kind = true},
 };
 
 const char *distribution_root_dir(const struct distribution *d)
@@ -89,10 +91,19 @@ const char *distribution_root_dir(const struct distribution *d)
 	return d->root_dir;
 }
 
+/* One that cannot be read counts, so that this is reported. */
+static bool has_kind(const char *sysroot, const char *path)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
+	struct err err;
+
+	return fs_read(sysroot, path, &text, &err) < 0 || strstr(text.text, "KubeletConfiguration");
+}
+
 static bool is_here(const struct distribution *d, const char *sysroot)
 {
 	if (d->config)
-		return fs_exists(sysroot, d->config);
+		return fs_exists(sysroot, d->config) && (!d->by_kind || has_kind(sysroot, d->config));
 	if (d->config_dir && fs_exists(sysroot, d->config_dir))
 		return true;
 	for (size_t i = 0; d->by_files && i < MAX_FILES && d->files[i].path; i++)

@@ -6,6 +6,8 @@
 #include "tests/lib/kubelet_tree.h"
 #include "tests/lib/settings.h"
 
+#define KUBECONFIG "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+
 static void every_distribution(void **state)
 {
 	static const struct {
@@ -120,6 +122,14 @@ static void every_distribution(void **state)
 			"cpuManagerPolicy=static [/etc/kubernetes/kubelet.conf]\n"
 			"topologyManagerPolicy=single-numa-node [/etc/openshift/kubelet.conf.d/10.conf]\n"
 			"root /var/lib/kubelet\n"},
+		{"kubeadm, whose kubeconfig has the name of OpenShift's file",
+			{{"etc/kubernetes/kubelet.conf", KUBECONFIG},
+				{"var/lib/kubelet/config.yaml", KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n"}},
+			"cpuManagerPolicy=static [/var/lib/kubelet/config.yaml]\n"
+			"topologyManagerPolicy=none [kubelet default]\n"
+			"root /var/lib/kubelet\n"},
+		{"the kubeconfig alone", {{"etc/kubernetes/kubelet.conf", KUBECONFIG}},
+			"\n\nroot /var/lib/kubelet\n"},
 		{"Talos", {{"etc/kubernetes/kubelet.yaml", KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n"}},
 			"cpuManagerPolicy=static [/etc/kubernetes/kubelet.yaml]\n"
 			"topologyManagerPolicy=none [kubelet default]\n"
