@@ -1,9 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # A node for the tests of packages: a Debian tree that systemd-nspawn boots, with the kubelet's managers and the real API server
-# (tests/upstream) beside it, and words about it. The script has checks.sh, the folder $work, and $packages, the folder
-# that the node has as /srv/nrtd/build/$kind. clean_up is for its EXIT trap. Sourced.
+# (tests/upstream) beside it, and words about it. The script says what $kind its packages are, and fills the folder $packages,
+# which the node has as /srv/nrtd/build/$kind. Sourced.
 # shellcheck disable=SC2154 # the script's
+work=$(mktemp -d)
+packages=$work/$kind
+# shellcheck source=tests/lib/checks.sh
+. tests/lib/checks.sh
 cache=build/install
 programs=build/upstream
 node="node-a"
@@ -21,8 +25,11 @@ clean_up() {
 		eventually 15 gone "$pid" || kill -KILL "$pid"
 	done
 	rmdir "/run/systemd/nspawn/propagate/$machine" 2>/dev/null
+	find /sys/fs/cgroup -depth -type d -path "*/$machine*" -exec rmdir {} + 2>/dev/null
 	rm -rf "$work"
 }
+trap clean_up EXIT
+trap 'exit 1' INT TERM
 
 # says COMMAND... -- PATTERN: what it prints matches the extended regular expression as a whole
 says() {
@@ -57,19 +64,20 @@ need() {
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1
 }
-# make_tree NAME PACKAGES: $tree, a Debian system with systemd and these packages, separated by commas, and nothing else
+# make_tree NAME PACKAGES [RELEASE]: $tree, a Debian system with systemd and these packages, separated by commas, and nothing
+# else; of this machine's release
 make_tree() {
-	local answer mirror packages=systemd,systemd-sysv,dbus,sudo,man-db,$2
+	local answer mirror packages=systemd,systemd-sysv,dbus,sudo,man-db${2:+,$2} release=${3:-$VERSION_CODENAME}
 	tree=$cache/$1
-	if [ "$(cat "$tree.packages" 2>/dev/null)" != "$VERSION_CODENAME $packages" ]; then
+	if [ "$(cat "$tree.packages" 2>/dev/null)" != "$release $packages" ]; then
 		mirror=$(tests/install/mirror.sh 2>&1) || skip "$mirror"
-		echo "     debootstrap $VERSION_CODENAME from $mirror, once"
+		echo "     debootstrap $release from $mirror, once"
 		mkdir -p $cache && rm -rf "$tree" "$tree.packages"
-		debootstrap --variant=minbase --include="$packages" "$VERSION_CODENAME" "$tree" "$mirror" >"$work/debootstrap" 2>&1 ||
+		debootstrap --variant=minbase --include="$packages" "$release" "$tree" "$mirror" >"$work/debootstrap" 2>&1 ||
 			skip "debootstrap fails here: $(tail -n 1 "$work/debootstrap")"
 		rm -f "$tree/etc/hostname" "$tree"/var/cache/apt/archives/*.deb
 		echo "127.0.0.1 localhost $node" >"$tree/etc/hosts"
-		echo "$VERSION_CODENAME $packages" >"$tree.packages"
+		echo "$release $packages" >"$tree.packages"
 	fi
 	answer=$(systemd-nspawn --quiet --directory="$tree" --volatile=overlay --register=no --keep-unit --private-network \
 		--machine="$machine" --console=pipe true 2>&1 </dev/null) || skip "systemd-nspawn: $answer"
@@ -86,7 +94,8 @@ near() { nsenter -t "$leader" -n -- "$@"; } # near COMMAND...: on the node's net
 booted() {
 	leader=$(pgrep -P "$nspawn" 2>/dev/null) && inside systemctl is-system-running 2>/dev/null | grep -qxE 'running|degraded'
 }
-# The kubelet is two: a process of its name, for its command line, and the managers, for its files and its socket.
+# The kubelet is two: a process of its name, for its command line, which needs no library of the node, and the managers, for its
+# files and its socket.
 start_kubelet() {
 	cat >"$work/kubelet/config.yaml" <<-END
 		apiVersion: kubelet.config.k8s.io/v1beta1
@@ -96,7 +105,7 @@ start_kubelet() {
 		reservedSystemCPUs: "$(sed 's/[-,].*//' /sys/devices/system/cpu/online)"
 	END
 	coproc managers { exec $programs/managers -root "$work/kubelet" -config "$work/kubelet/config.yaml" 2>"$work/managers"; }
-	printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' | cc -x c -o "$work/bin/kubelet" - || return 1
+	printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' | cc -static -x c -o "$work/bin/kubelet" - || return 1
 	inside tee /etc/systemd/system/kubelet.service >/dev/null <<-END
 		[Service]
 		ExecStart=/opt/bin/kubelet --config=/var/lib/kubelet/config.yaml --topology-manager-policy=restricted
@@ -107,10 +116,19 @@ kubelet() { # kubelet JSON: a word to the managers; their answer
 	local answer
 	echo "${1//$'\n'/}" >&"${managers[1]}" && read -r -t 10 answer <&"${managers[0]}" && echo "$answer"
 }
+# own_groups COMMAND...: in control groups of the machine's own, so that two such machines do not share a service's
+own_groups() {
+	local groups
+	for groups in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do # without, or beside, the older hierarchies
+		[ -e $groups/cgroup.procs ] || continue
+		mkdir "$groups/$machine" && echo $BASHPID >"$groups/$machine/cgroup.procs" || return 1
+	done
+	exec "$@"
+}
 # Timers are off: what Debian does at midnight would be among what nrtd is asked about.
 start_node() {
 	mkdir -p "$work"/{kubelet,kubernetes,bin}
-	setpriv --pdeathsig TERM systemd-nspawn --quiet --directory="$tree" --volatile=overlay --boot --register=no --keep-unit --private-network \
+	own_groups setpriv --pdeathsig TERM systemd-nspawn --quiet --directory="$tree" --volatile=overlay --boot --register=no --keep-unit --private-network \
 		--machine="$machine" --hostname=$node --link-journal=no --console=pipe \
 		--bind-ro="$packages:/srv/nrtd/build/$kind" --bind-ro="$work/bin:/opt/bin" --bind="$work/kubelet:/var/lib/kubelet" \
 		--bind="$work/kubernetes:/etc/kubernetes" systemd.mask=timers.target </dev/null >"$work/console" 2>&1 &
@@ -136,6 +154,32 @@ nrt() { kubectl get noderesourcetopologies $node -o "jsonpath=$1"; } # nrt JSONP
 available() { # how many exclusive CPUs the object says are there
 	nrt '{range .zones[*].resources[?(@.name=="cpu")]}{.available}{"\n"}{end}' | awk '{ n += $1 } END { print n }'
 }
+published() { # checks of what the service has made of the node
+	local source
+	check "active when the command returns" running
+	check "STATUS" says unit StatusText -- "$node: [0-9]+ NUMA nodes, [0-9]+ CPUs available"
+	check "the object is there" says nrt '{.zones[0].name}' -- 'node-[0-9]+'
+	check "with what the kubelet's command line says" \
+		says nrt '{.attributes[?(@.name=="topologyManagerPolicy")].value}' -- restricted
+	check "and the Node's hints" says kubectl get node $node -o 'jsonpath={.metadata.annotations.nrtd\.dev/fit-hints}' -- \
+		'\{"version":2,.*'
+	for source in kubelet-settings state-files pod-resources; do
+		check "it reads: $source" says near curl -s http://127.0.0.1:8095/metrics -- \
+			"nrtd_source_state\\{source=\"$source\",state=\"ok\"\\} 1"
+	done
+	check "a user of its own" says inside stat -c %u "/proc/$(unit MainPID)" -- '6[0-9]{4}'
+	check "with one capability" says inside grep CapEff "/proc/$(unit MainPID)/status" -- 'CapEff:.0000000000000002'
+}
+followed() { # checks that a pod counts, and its end
+	local before
+	before=$(available)
+	[ "$before" -gt 0 ] || { echo "skipped: a pod that takes a CPU: the machine has one CPU only" && return; }
+	kubelet '{"admit":{"metadata":{"name":"p","namespace":"default","uid":"p-1"},"spec":{"containers":[{"name":"c","resources":{
+		"requests":{"cpu":"1","memory":"1Mi"},"limits":{"cpu":"1","memory":"1Mi"}}}]}}}' >"$work/admitted"
+	check "a pod takes a CPU" eventually 5 says available -- $((before - 1))
+	kubelet '{"drop":"default/p"}' >/dev/null
+	check "and gives it back" eventually 5 says available -- "$before"
+}
 running() { [ "$(unit ActiveState) $(unit SubState)" = "active running" ]; }
 settled() { [ "$(unit ActiveState)" = "$1" ]; }
 restarted() { running && [ "$(unit MainPID)" != "$1" ]; } # restarted PID: it runs, as another process
@@ -150,8 +194,9 @@ within() { # within MILLISECONDS COMMAND...: it succeeds and takes no longer
 settings() { # settings LINE...: what is in /etc/default/nrtd behind what the package and the guide put there
 	inside sed -i '/^# tests/,/^$/d' /etc/default/nrtd && printf '%s\n' '# tests' "$@" '' | inside tee -a /etc/default/nrtd >/dev/null
 }
-guide() { # guide BEGIN: doc/install.md's indented lines from the one that begins so
-	awk -v begin="$1" '/^    / { if (index($0, "    " begin) == 1) found = 1; if (found) print substr($0, 5); next } found { exit }' doc/install.md
+guide() { # guide BEGIN [HEADING]: doc/install.md's indented lines from the one that begins so, below that heading
+	awk -v begin="$1" -v heading="${2:-}" '$0 == "## " heading { heading = "" } heading != "" { next }
+		/^    / { if (index($0, "    " begin) == 1) found = 1; if (found) print substr($0, 5); next } found { exit }' doc/install.md
 }
 
 literally() { printf '%s\n' "${2:-}" | inside sh -c "cd /srv/nrtd && $1"; } # literally LINE [ANSWER]: one of them, on the node

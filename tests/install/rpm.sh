@@ -8,14 +8,8 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 kind=rpm
-work=$(mktemp -d)
-packages=$work/$kind
-# shellcheck source=tests/lib/checks.sh
-. tests/lib/checks.sh
 # shellcheck source=tests/install/node.sh
 . tests/install/node.sh
-trap clean_up EXIT
-trap 'exit 1' INT TERM
 
 # ---- the packages
 
@@ -159,7 +153,7 @@ test_removal() {
 	check "but the object" says nrt '{.zones[0].name}' -- 'node-[0-9]+'
 	mapfile -t lines < <(guide "sudo rpm --install")
 	check "installed again" literally "set -e$(printf '\n%s' "${lines[@]}")"
-	mapfile -t lines < <(guide "sudo systemctl disable")
+	mapfile -t lines < <(guide "sudo systemctl disable" "Uninstalling the service")
 	check "the guide: ${lines[0]}" literally "${lines[0]}"
 	check "the guide: ${lines[1]}" literally "${lines[1]}"
 	check "the object is gone" silent kubectl get noderesourcetopologies -o name

@@ -8,16 +8,8 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 kind=deb
-pod='{"admit":{"metadata":{"name":"p","namespace":"default","uid":"p-1"},"spec":{"containers":[{"name":"c","resources":{
-"requests":{"cpu":"1","memory":"1Mi"},"limits":{"cpu":"1","memory":"1Mi"}}}]}}}'
-work=$(mktemp -d)
-packages=$work/$kind
-# shellcheck source=tests/lib/checks.sh
-. tests/lib/checks.sh
 # shellcheck source=tests/install/node.sh
 . tests/install/node.sh
-trap clean_up EXIT
-trap 'exit 1' INT TERM
 
 prepare() {
 	need deb
@@ -56,35 +48,15 @@ test_install() {
 }
 
 test_running() {
-	local pid before
+	local pid
 	pid=$(unit MainPID)
-	check "active when the command returns" running
-	check "STATUS" says unit StatusText -- "$node: [0-9]+ NUMA nodes, [0-9]+ CPUs available"
-	check "the object is there" says nrt '{.zones[0].name}' -- 'node-[0-9]+'
-	check "with what the kubelet's command line says" \
-		says nrt '{.attributes[?(@.name=="topologyManagerPolicy")].value}' -- restricted
-	check "and the Node's hints" says kubectl get node $node -o 'jsonpath={.metadata.annotations.nrtd\.dev/fit-hints}' -- \
-		'\{"version":2,.*'
-	for source in kubelet-settings state-files pod-resources; do
-		check "it reads: $source" says near curl -s http://127.0.0.1:8095/metrics -- \
-			"nrtd_source_state\\{source=\"$source\",state=\"ok\"\\} 1"
-	done
+	published
 	check "ready" says near curl -s http://127.0.0.1:8095/readyz -- ok
-	check "a user of its own" says inside stat -c %u "/proc/$pid" -- '6[0-9]{4}'
-	check "with one capability" says inside grep CapEff "/proc/$pid/status" -- 'CapEff:.0000000000000002'
 	check "a second one waits for it" says second -- \
 		"nrtd: warning: waiting: '/run/nrtd/$node.lock' is held by another nrtd, pid $pid"
 	check "and one without capabilities, as in a pod" says second setpriv --bounding-set=-all --inh-caps=-all -- \
 		"nrtd: warning: waiting: '/run/nrtd/$node.lock' belongs to user 6[0-9]{4}, whose nrtd holds it or did not end cleanly"
-	before=$(available)
-	if [ "$before" -gt 0 ]; then
-		kubelet "$pod" >"$work/admitted"
-		check "a pod takes a CPU" eventually 5 says available -- $((before - 1))
-		kubelet '{"drop":"default/p"}' >/dev/null
-		check "and gives it back" eventually 5 says available -- "$before"
-	else
-		echo "skipped: a pod that takes a CPU: the machine has one CPU only"
-	fi
+	followed
 }
 
 test_reload() {
@@ -156,7 +128,7 @@ test_mistakes() {
 
 test_removal() {
 	local lines
-	mapfile -t lines < <(guide "sudo systemctl disable")
+	mapfile -t lines < <(guide "sudo systemctl disable" "Uninstalling the service")
 	check "the guide: ${lines[0]}" literally "${lines[0]}"
 	check "the guide: ${lines[1]}" literally "${lines[1]}"
 	check "the object is gone" silent kubectl get noderesourcetopologies -o name
