@@ -238,7 +238,8 @@ $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/nrtd: $(MAIN:%.c=$(B)/%.o)
+# EXTRA: more sources of the program
+$(B)/nrtd: $(MAIN:%.c=$(B)/%.o) $(EXTRA:%.c=$(B)/%.o)
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)

@@ -13,6 +13,12 @@ arch=${names%% *}
 
 # glibc_of FILE...: the newest version of glibc's symbols that they ask for
 glibc_of() { "$triplet-objdump" -T "$@" | grep -oE 'GLIBC_[0-9.]+' | tr -dc '0-9.\n' | sort -uV | tail -n 1; }
+# symbols_of VERSION FILE...: those that they ask for in that version
+symbols_of() {
+	symbol_version=$1
+	shift
+	"$triplet-objdump" -T "$@" | sed -n "s/.*[ (]$symbol_version)\{0,1\}  *//p" | sort -u
+}
 
 # licence_of PACKAGE: its own, and the texts that it names
 licence_of() {
@@ -28,6 +34,12 @@ libraries() {
 	packaging/container/closure.sh build/tarball/nrtd "" "$arch" >build/closure
 	grep -v ' libc6 ' build/closure >build/bundled
 	cut -d ' ' -f 1 build/bundled | xargs cp -L -t "$tree/lib"
+	# All that they need of 2.30 is gettid(), which the program has. Where something else is newer, it would gain nothing.
+	if [ "$(glibc_of "$tree"/lib/*.so*) $(symbols_of GLIBC_2.30 "$tree"/lib/*.so*)" = "2.30 gettid" ]; then
+		for library in "$tree"/lib/*.so*; do
+			[ -z "$(symbols_of GLIBC_2.30 "$library")" ] || packaging/tarball/reversion.pl GLIBC_2.30 GLIBC_2.28 "$library"
+		done
+	fi
 	cut -d ' ' -f 2- build/bundled | sort -u >build/packages
 	echo '# package version source source-version licence files' >"$tree/lib/PACKAGES"
 	while read -r package package_version _ source source_version; do
@@ -54,14 +66,15 @@ inside() {
 	[ ! -e "build/sysroot/$arch" ] || sysroot=build/sysroot/$arch
 	# The libraries of Debian have no path of their own to others: an RPATH, which holds for those that they load too, and
 	# not the newer RUNPATH. No table of relocations that glibc before 2.36 does not know.
-	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS=
+	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS= EXTRA=packaging/tarball/gettid.c
 	LD_RUN_PATH="\$ORIGIN/../lib" make -j"$(nproc)" "$@" build/tarball/nrtd
 	make install "$@" DESTDIR="$tree" PREFIX= BINDIR=/bin SBINDIR=/bin \
 		MANDIR=/share/man DOCDIR=/share/doc/nrtd SYSTEMDUNITDIR=/share/nrtd SYSCONFDIR=/share/nrtd
 	"$triplet-strip" "$tree/bin/nrtd"
 	mv "$tree/share/nrtd/default/nrtd" "$tree/share/nrtd/nrtd.default"
 	rmdir "$tree/share/nrtd/default"
-	sed 's#/bin/nrtd run#@PREFIX@/bin/nrtd run#' "$tree/share/nrtd/nrtd.service" >"$tree/share/nrtd/nrtd.service.in"
+	# man(1) does not look there
+	sed 's#/bin/nrtd run#@PREFIX@/bin/nrtd run#; s#man:nrtd(8)#file:@PREFIX@/share/doc/nrtd/README.md#' "$tree/share/nrtd/nrtd.service" >"$tree/share/nrtd/nrtd.service.in"
 	rm "$tree/share/nrtd/nrtd.service"
 	libraries
 	cp LICENSE "$licences/nrtd"

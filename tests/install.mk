@@ -55,3 +55,4 @@ tarball-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory $(B)/nrtd $(MACHINES)
 	@B=$(B) tests/install/tarball.sh
+	@tests/install/tarball_service.sh
