@@ -80,6 +80,12 @@ same_objects() {
 	takes -k $manifests && plain >"$work/base.json" && takes_chart && plain >"$work/chart.json" &&
 		[ "$(jq length "$work/base.json")" -eq 6 ] && diff "$work/base.json" "$work/chart.json"
 }
+# selinux_type: by the guide's patch
+selinux_type() {
+	cp -rL $manifests "$work/patched" &&
+		sed -n '/^      patches:/,/^$/s/^      //p' doc/install.md >>"$work/patched/kustomization.yaml" && takes -k "$work/patched" &&
+		jq -e "$daemonset"' | .spec.template.spec.securityContext.seLinuxOptions.type == "nrtd_container_t"' "$work/stored.json"
+}
 same_crd() {
 	takes -k $manifests/crd && jq -S .spec "$work/stored.json" >"$work/base.json" && takes_chart --set crd.create=true &&
 		jq -S "$objects"' | select(.kind == "CustomResourceDefinition") | .spec' "$work/stored.json" | diff "$work/base.json" -
@@ -218,6 +224,7 @@ check "kubectl apply -k $manifests/crd, as a trial" takes -k $manifests/crd
 check "rbac-nodes.yaml, as a trial" takes -f $manifests/rbac-nodes.yaml
 check "numatopology.yaml, as a trial" takes -f $manifests/numatopology.yaml
 check "the chart makes the same objects" same_objects
+check "the guide's patch gives the pod an SELinux type" selinux_type
 check "and the same definition" same_crd
 for kind in podmonitors servicemonitors prometheusrules; do
 	check "Prometheus Operator's definition of $kind" kubectl apply --server-side -f "$definitions/monitoring.coreos.com_$kind.yaml"

@@ -121,7 +121,8 @@ own_groups() {
 	local groups
 	for groups in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do # without, or beside, the older hierarchies
 		[ -e $groups/cgroup.procs ] || continue
-		mkdir "$groups/$machine" && echo $BASHPID >"$groups/$machine/cgroup.procs" || return 1
+		mkdir "$groups/$machine" 2>/dev/null || continue # what this runs in may forbid it
+		echo $BASHPID >"$groups/$machine/cgroup.procs" || return 1
 	done
 	exec "$@"
 }

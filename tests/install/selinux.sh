@@ -31,7 +31,7 @@ installed() { # installed FOLDER: its nrtd.cil
 	ROOT_MOUNT=$1 inside semodule -n -s default -X 400 -i /mnt/nrtd.cil
 }
 quietly_installed() {
-	installed "$PWD/packaging/selinux" && ! grep -v '^libsemanage.add_user' "$work/out"
+	installed "$PWD/packaging/selinux" >"$work/semodule" 2>&1 && ! grep -v '^libsemanage.add_user' "$work/semodule"
 }
 refused() {
 	mkdir -p "$work/broken" && sed "$1" packaging/selinux/nrtd.cil >"$work/broken/nrtd.cil" &&
