@@ -16,10 +16,13 @@ MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
 
 # ARCH=arm64, ppc64le or s390x on another machine: Debian's cross compilers and libraries build it, and QEMU runs the tests.
-ifdef ARCH
+# An ARCH of the environment is for something else.
+ifneq ($(origin ARCH),command line)
+ARCH :=
+else
+override ARCH := $(or $(firstword $(shell packaging/arch.sh $(ARCH))),$(error ARCH=$(ARCH)))
 ifneq ($(ARCH),$(firstword $(shell packaging/arch.sh)))
 CROSS := $(word 3,$(shell packaging/arch.sh $(ARCH)))
-$(if $(CROSS),,$(error ARCH=$(ARCH)))
 SYSROOT := $(CURDIR)/build/sysroot/$(ARCH)
 CC := $(CROSS)-gcc --sysroot=$(SYSROOT)
 AR := $(CROSS)-ar
@@ -140,11 +143,14 @@ lint:
 map:
 	@tests/check/map.sh
 
+own_architecture = $(if $(CROSS),$(error make $@ is not for other architectures))
 deb:
+	$(own_architecture)
 	@packaging/install-deps.sh deb
 	@packaging/make-deb.sh build/deb
 
 rpm:
+	$(own_architecture)
 	@packaging/install-deps.sh rpm
 	@packaging/make-rpm.sh build/rpm
 
@@ -152,7 +158,7 @@ chart:
 	@packaging/make-chart.sh build/chart
 
 image-all:
-	@packaging/make-image.sh build/image-all
+	@packaging/make-image.sh build/image-all $(ARCH)
 
 tarball:
 	@packaging/install-deps.sh roots

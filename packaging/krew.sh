@@ -3,7 +3,7 @@
 # krew.sh FOLDER URL: print the manifest by which krew installs `kubectl numa` from the tarballs for each architecture that are
 # in FOLDER and will be found below URL: `kubectl krew install --manifest=numa.yaml`, or a krew index.
 set -eu
-folder=$1 url=$2
+folder=$1 url=${2%/}
 version=$(sed -n 's/^VERSION := //p' "$(dirname "$0")/../Makefile")
 
 cat <<END

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # make-image.sh OUT [ARCH...]: the container image of the committed tree for each ARCH (default: all that packaging/arch.sh
 # knows), as one OCI archive OUT/nrtd-VERSION.oci.tar, the same bytes for the same commit and the same Debian packages, and
-# each image's bill of materials beside it. It is cross-built; buildah is $BUILDAH, BUILD_OPTIONS are for its build.
+# each image's bill of materials beside it. It is cross-built; buildah is $BUILDAH, BUILD_OPTIONS are for its build. The layer
+# with Debian's packages is used again for a day, FIXES_OF.
 # Push it by `skopeo copy --all oci-archive:OUT/nrtd-VERSION.oci.tar docker://REGISTRY/nrtd:VERSION`.
 set -eu
 mkdir -p "$1"
@@ -16,8 +17,9 @@ epoch=$(packaging/source-date.sh)
 work=$(mktemp -d)
 name=localhost/nrtd-release-$$
 clean_up() {
-	$buildah rmi --all-containers "$name" >/dev/null 2>&1 || :
 	$buildah manifest rm "$name" >/dev/null 2>&1 || :
+	# shellcheck disable=SC2046 # words
+	[ ! -e "$work/ids" ] || $buildah rmi --force $(cat "$work/ids") >/dev/null || :
 	rm -rf "$work"
 }
 trap clean_up EXIT
@@ -29,8 +31,9 @@ git archive HEAD | tar -x -C "$work/tree"
 for arch; do
 	$buildah bud --layers --platform "linux/$arch" --manifest "$name" --timestamp "$epoch" \
 		--build-arg "BUILDPLATFORM=linux/$(packaging/arch.sh | cut -d" " -f1)" --build-arg "SOURCE_DATE_EPOCH=$epoch" \
-		--identity-label=false ${BUILD_OPTIONS:-} -f "$work/tree/packaging/container/Dockerfile" "$work/tree" >"$work/log" 2>&1 ||
+		--build-arg "FIXES_OF=${FIXES_OF:-$(date -u +%F)}" --iidfile "$work/id" --identity-label=false ${BUILD_OPTIONS:-} -f "$work/tree/packaging/container/Dockerfile" "$work/tree" >"$work/log" 2>&1 ||
 		{ tail -n 30 "$work/log" >&2 && exit 1; }
+	{ cat "$work/id" && echo; } >>"$work/ids"
 done
 $buildah manifest push --all "$name" "oci:$work/layout:$version" >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }
 tar -C "$work/layout" --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode=u+rw,go=r,a+X -cf "$work/image.tar" .

@@ -62,7 +62,7 @@ inside() {
 	sysroot=
 	mkdir -p /var/cache/sysroot build
 	ln -s /var/cache/sysroot build/sysroot
-	packaging/install-deps.sh build "$arch"
+	SYSROOT_FRESH=1 packaging/install-deps.sh build "$arch"
 	[ ! -e "build/sysroot/$arch" ] || sysroot=build/sysroot/$arch
 	# The libraries of Debian have no path of their own to others: an RPATH, which holds for those that they load too, and
 	# not the newer RUNPATH. No table of relocations that glibc before 2.36 does not know.

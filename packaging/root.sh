@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # root.sh make RELEASE [build|units]: make build/roots/RELEASE, the least system of a Debian or Ubuntu release (bullseye, jammy,
-# ...), or build/roots/RELEASE-build, the same with what install-deps.sh installs by that word, and print its path. What has
-# been made is used again.
+# ...), or build/roots/RELEASE-build, the same with what install-deps.sh installs by that word and with the security fixes of today,
+# and print its path. What has been made is used again.
 # root.sh enter ROOT COMMAND...: run the command in that root, with this machine's /dev and /sys, with processes and a /tmp of
 # its own, and with this machine's folder ROOT_MOUNT, if there is one, as /mnt.
 # Needs root and debootstrap; Ubuntu's archive is UBUNTU_MIRROR.
@@ -80,25 +80,34 @@ security() {
 	fi
 }
 
-# make_new_build RELEASE: the packages that a build needs, and then the security fixes of all. An archive that has ended may
-# have lost a package that it lists; what cannot be fetched remains as it was, and a line says so.
+# upgrade RELEASE ROOT: the security fixes of all. An archive that has ended may have lost a package that it lists; what cannot be
+# fetched remains as it was, and a line says so.
+upgrade() {
+	sources=$2/etc/apt/sources.list.d/security.list
+	security "$1" >"$sources"
+	[ -s "$sources" ] || echo "     without security fixes: this machine's apt names no archive of them" >&3
+	enter "$2" sh -ec 'apt-get update 2>&1 | tee /tmp/update; ! grep -q "Failed to fetch" /tmp/update || echo "     $0: not the fixes of today" >&3
+		apt-get -y --fix-missing dist-upgrade || :; apt-get check; apt-get clean' "$1" || return 1
+	enter "$2" apt list --upgradable | sed -n 's/^\([^/]*\)\/.*/     its security fix cannot be fetched: \1/p' >&3
+}
+# make_new_build RELEASE: the packages that a build needs
 make_new_build() {
 	root=$roots/$1-build
 	rm -rf "$root" "$root.new"
 	cp -a "$roots/$1" "$root.new" && cp /etc/resolv.conf "$root.new/etc/" &&
 		install "$top/packaging/install-deps.sh" "$root.new/usr/local/bin/" &&
-		enter "$root.new" sh -ec 'apt-get update && install-deps.sh build' &&
-		security "$1" >"$root.new/etc/apt/sources.list.d/security.list" &&
-		enter "$root.new" sh -ec 'apt-get update; apt-get -y --fix-missing dist-upgrade || :; apt-get check; apt-get clean' || return 1
-	enter "$root.new" apt list --upgradable | sed -n 's/^\([^/]*\)\/.*/     its security fix cannot be fetched: \1/p' >&3
-	mv "$root.new" "$root"
+		enter "$root.new" sh -ec 'apt-get update && install-deps.sh build' && upgrade "$1" "$root.new" && mv "$root.new" "$root"
 }
 
 # make_build RELEASE WORD
 make_build() {
 	make_least "$1"
 	log=$roots/$1-build.log
-	[ -d "$roots/$1-build" ] || make_new_build "$1" 3>&2 >"$log" 2>&1 || fail "packages in $1: $(tail -n 1 "$log")"
+	if [ -d "$roots/$1-build" ]; then
+		upgrade "$1" "$roots/$1-build" 3>&2 >"$log" 2>&1
+	else
+		make_new_build "$1" 3>&2 >"$log" 2>&1
+	fi || fail "packages in $1: $(tail -n 1 "$log")"
 	install "$top/packaging/install-deps.sh" "$roots/$1-build/usr/local/bin/"
 	enter "$roots/$1-build" install-deps.sh "$2" >>"$log" 2>&1 || fail "packages in $1: $(tail -n 1 "$log")"
 }

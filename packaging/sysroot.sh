@@ -3,15 +3,20 @@
 # sysroot.sh ARCH PACKAGE...: unpack Debian's packages for ARCH, and those that they depend on, into build/sysroot/ARCH, once,
 # from where this machine's apt has its own. Nothing of them is installed or run; dpkg-query --admindir knows them.
 # An archive may have lost what it lists. Then a package is that of the release, without its update, and a line says so, each time.
+# With SYSROOT_FRESH they are unpacked again if the archive has others now.
 set -eu
 cd "$(dirname "$0")/.."
 arch=$1
 shift
 root=build/sysroot/$arch
-if [ -e "$root/without" ] && [ "$(cat "$root/packages")" = "$*" ]; then
+# as_it_is: what is there is used
+as_it_is() {
 	cat "$root/without" >&2
 	exit
-fi
+}
+there=
+[ ! -e "$root/without" ] || [ "$(cat "$root/packages")" != "$*" ] || there=1
+[ -z "$there" ] || [ -n "${SYSROOT_FRESH:-}" ] || as_it_is
 debian=$(packaging/arch.sh "$arch" | cut -d' ' -f2)
 mkdir -p build/sysroot
 work=$(mktemp -d)
@@ -19,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
 
 # apt ARG...: apt-get for that architecture, with lists, a cache and installed packages (none) of its own
 mkdir -p "$work/lists/partial" "$work/archives/partial"
-touch "$work/status" "$work/preferences" "$work/without"
+touch "$work/status" "$work/preferences" "$work/without" "$work/log"
 cat >"$work/apt.conf" <<END
 APT { Architecture "$debian"; Architectures { "$debian"; }; Install-Recommends "false"; Sandbox::User "root"; };
 Dir::State { Lists "$work/lists"; Status "$work/status"; Extended_States "$work/extended_states"; };
@@ -39,7 +44,7 @@ without() { echo "     without $*" | tee -a "$work/without" >&2; }
 sources() { apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u; }
 sources >"$work/sources.list"
 [ -s "$work/sources.list" ] || fail "apt's configuration names no Debian archive that it has read (apt-get update)"
-echo "     $* for $arch and what they need, into $root" >&2
+[ -n "$there" ] || echo "     $* for $arch and what they need, into $root" >&2
 if ! apt update || grep -q '^[EW]: .*Failed to fetch' "$work/log"; then
 	without "updates, which apt cannot read: $(grep -m 1 '^[EW]: ' "$work/log")"
 	sed -i '/^deb [^ ]* [^ ]*-/d' "$work/sources.list"
@@ -49,6 +54,11 @@ fi
 APT_CONFIG=$work/apt.conf sources | comm -23 "$work/sources.list" - | while read -r _ _ suite _; do
 	without "$suite, which has nothing for $arch"
 done
+apt --yes --print-uris install "$@" || fail "apt-get install"
+cut -d ' ' -f 2- "$work/log" >"$work/chosen"
+if [ -n "$there" ] && cmp -s "$work/chosen" "$root/chosen"; then
+	as_it_is
+fi
 until apt --yes --download-only install "$@"; do
 	lost=$(sed -nE 's#^E: Failed to fetch [^ ]*/pool/[^ ]*/([^/]+)/[^/ ]+ .*#\1#p' "$work/log" | sort -u)
 	[ -n "$lost" ] || fail "apt-get install"
@@ -76,5 +86,5 @@ done
 find "$root" -type l -lname '/*' | while read -r link; do
 	ln -sfnr "$root$(readlink "$link")" "$link"
 done
-cp "$work/without" "$root/"
+cp "$work/without" "$work/chosen" "$root/"
 echo "$*" >"$root/packages"

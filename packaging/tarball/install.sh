@@ -5,6 +5,7 @@
 # restarted. DESTDIR is put before every path.
 set -eu
 prefix=${1:-/opt/nrtd}
+[ "$prefix" = / ] || prefix=${prefix%/}
 here=$(cd "$(dirname "$0")" && pwd)
 to=${DESTDIR:-}$prefix
 etc=${DESTDIR:-}/etc

@@ -201,7 +201,7 @@ the_agent() {
 # installed: by its script, in a folder; again over it; and nowhere else
 installs() {
 	inside env DESTDIR=/mnt/installed "/mnt/nrtd-$version/install.sh" && echo NRTD_HTTP=off >>"$work/installed/etc/default/nrtd" &&
-		inside env DESTDIR=/mnt/installed "/mnt/nrtd-$version/install.sh" && tail -n 1 "$work/installed/etc/default/nrtd" | grep -x NRTD_HTTP=off
+		inside env DESTDIR=/mnt/installed "/mnt/nrtd-$version/install.sh" /opt/nrtd/ && tail -n 1 "$work/installed/etc/default/nrtd" | grep -x NRTD_HTTP=off
 }
 unit() {
 	local program
