@@ -67,15 +67,21 @@ int discover_hwloc_prepare(const char *root, struct err *err)
 	return r;
 }
 
-/* What nobody reads here is not read from the machine either; hwloc before 2.8 still reads it. */
+/* The library or the header is older than 2.8. What is loaded may be older than what nrtd was built with. */
+static bool is_hwloc_old(void)
+{
+	return HWLOC_API_VERSION < 0x00020800 || hwloc_get_api_version() < 0x00020800;
+}
+
+/* What nobody reads here is not read from the machine either; an old hwloc still reads it. */
 static unsigned long topology_flags(bool nodes)
 {
 	unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
 
 #if HWLOC_API_VERSION >= 0x00020800
-	flags |= HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
-	if (!nodes)
-		flags |= HWLOC_TOPOLOGY_FLAG_NO_DISTANCES;
+	if (!is_hwloc_old())
+		flags |= HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS |
+			 (nodes ? 0 : HWLOC_TOPOLOGY_FLAG_NO_DISTANCES);
 #else
 	(void)nodes;
 #endif
@@ -107,11 +113,11 @@ static int os_id(const struct hwloc_obj *obj)
 	return obj->os_index <= INT_MAX ? (int)obj->os_index : MACHINE_NONE;
 }
 
-/* Whether a cache's id is read for this CPU; hwloc before 2.6, whose header does not say which it is, knows none. */
+/* Whether a cache's id is read for this CPU; hwloc before 2.6 knows none. */
 static bool is_id_read(const struct hwloc_obj *cache, const struct cpu *cpu)
 {
 	return hwloc_bitmap_first(cache->cpuset) == (int)cpu->id ||
-	       (HWLOC_API_VERSION < 0x00020800 && cache->os_index == HWLOC_UNKNOWN_INDEX);
+	       (is_hwloc_old() && cache->os_index == HWLOC_UNKNOWN_INDEX);
 }
 
 /*
@@ -222,12 +228,12 @@ static int check_links(const char *root, struct err *err)
 	return 0;
 }
 
-/* Of a tree that has no CPU's topology hwloc before 2.8 makes one CPU still. */
+/* Of a tree that has no CPU's topology an old hwloc makes one CPU still. */
 static bool is_made_up(const char *root, hwloc_topology_t topology)
 {
 	char path[64];
 
-	if (HWLOC_API_VERSION >= 0x00020800)
+	if (!is_hwloc_old())
 		return false;
 	for (const struct hwloc_obj *pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, NULL); pu;
 		pu = pu->next_cousin) {

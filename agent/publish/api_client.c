@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS, which every version has */
 #include <curl/curl.h>
 
 #include "agent/base/validity.h"
@@ -99,7 +100,7 @@ static int load(struct curl_functions *ret, struct err *err)
 	return missing ? err_set(err, -ENOSYS, CURL_LIBRARY " has no curl_%s", missing) : 0;
 }
 
-/* ---- options: what they take is checked by these functions' parameters */
+/* ---- options: what they take is checked by these functions' parameters; a library older than the header may not know one */
 
 static CURLcode set_long(struct api_client *c, CURLoption option, long value)
 {
@@ -122,25 +123,9 @@ static CURLcode set_blob(struct api_client *c, CURLoption option, const char *pe
 	return c->curl.easy_setopt(c->easy, option, pem ? &blob : NULL);
 }
 
-/* The only one that is spoken. */
-static CURLcode set_protocol(struct api_client *c, bool https)
+/* The CA as a file: libcurl before 7.77 reads it at each connection. It is in memory, by the name of its descriptor. */
+static CURLcode set_ca_file(struct api_client *c, const char *pem)
 {
-#if LIBCURL_VERSION_NUM >= 0x075500
-	return set_text(c, CURLOPT_PROTOCOLS_STR, https ? "https" : "http");
-#else
-	return set_long(c, CURLOPT_PROTOCOLS, https ? CURLPROTO_HTTPS : CURLPROTO_HTTP);
-#endif
-}
-
-/* The CA as PEM text; NULL takes it back. */
-static CURLcode set_ca(struct api_client *c, const char *pem)
-{
-#if LIBCURL_VERSION_NUM >= 0x074d00
-	CURLcode code = set_blob(c, CURLOPT_CAINFO_BLOB, pem);
-
-	return code == CURLE_OK && pem ? set_text(c, CURLOPT_CAINFO, NULL) : code;
-#else
-	/* libcurl before 7.77 reads it from a file at each connection: one in memory, by the name of its descriptor. */
 	CLEANUP(closep) int fd = pem ? memfd_create("ca", MFD_CLOEXEC) : -1;
 	char path[sizeof("/proc/self/fd/") + 10] = "";
 	CURLcode code = CURLE_OK;
@@ -156,7 +141,18 @@ static CURLcode set_ca(struct api_client *c, const char *pem)
 		fd = -1;
 	}
 	return code;
+}
+
+/* The CA as PEM text; NULL takes it back. */
+static CURLcode set_ca(struct api_client *c, const char *pem)
+{
+#if LIBCURL_VERSION_NUM >= 0x074d00
+	CURLcode code = set_blob(c, CURLOPT_CAINFO_BLOB, pem);
+
+	if (code != CURLE_UNKNOWN_OPTION)
+		return code == CURLE_OK && pem ? set_text(c, CURLOPT_CAINFO, NULL) : code;
 #endif
+	return set_ca_file(c, pem);
 }
 
 static bool is_streamed(const struct api_client *c)
@@ -240,9 +236,6 @@ static CURLcode set_fixed(struct api_client *c)
 		{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
 		{CURLOPT_FOLLOWLOCATION, 0},
 		{CURLOPT_NOSIGNAL, 1},
-#if LIBCURL_VERSION_NUM >= 0x075700
-		{CURLOPT_QUICK_EXIT, 1}, /* do not wait for a resolver that hangs; older ones wait */
-#endif
 		{CURLOPT_NOPROGRESS, 0},
 		{CURLOPT_SUPPRESS_CONNECT_HEADERS, 1}, /* a proxy's */
 		{CURLOPT_MAXCONNECTS, 1},
@@ -253,6 +246,12 @@ static CURLcode set_fixed(struct api_client *c)
 
 	for (size_t i = 0; code == CURLE_OK && i < ARRAY_SIZE(options); i++)
 		code = set_long(c, options[i].option, options[i].value);
+#if LIBCURL_VERSION_NUM >= 0x075700
+	if (code == CURLE_OK)
+		code = set_long(c, CURLOPT_QUICK_EXIT, 1); /* do not wait for a resolver that hangs */
+	if (code == CURLE_UNKNOWN_OPTION)
+		code = CURLE_OK; /* older ones wait */
+#endif
 	if (code == CURLE_OK)
 		code = set_text(c, CURLOPT_USERAGENT, "nrtd/" NRTD_VERSION);
 	if (code == CURLE_OK)
@@ -376,7 +375,7 @@ static CURLcode use_server(struct api_client *c, const struct api_access *access
 	if (code == CURLE_OK)
 		code = c->curl.easy_setopt(c->easy, CURLOPT_CONNECT_TO, c->connect_to);
 	if (code == CURLE_OK)
-		code = set_protocol(c, https);
+		code = set_long(c, CURLOPT_PROTOCOLS, https ? CURLPROTO_HTTPS : CURLPROTO_HTTP);
 	if (code == CURLE_OK)
 		code = set_text(c, CURLOPT_PROXY, access->proxy);
 	/* A proxy that the kubeconfig names is meant, whatever NO_PROXY says. */

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # make releases-test: this work tree built and its unit tests run with the compiler and the libraries of Debian's and Ubuntu's
-# releases, each in a root made by packaging/root.sh. RELEASES chooses: the oldest two that nrtd builds on, and the newest. Each
-# check is a line, the last line is "N passed, N failed". Where a root cannot be made it says "skipped:".
+# releases, each in a root made by packaging/root.sh. RELEASES chooses: the oldest two that nrtd builds on, and the newest. Where the
+# release's glibc is new enough, the program that is built here runs with its libraries. Each check is a line, the last line is
+# "N passed, N failed". Where a root cannot be made it says "skipped:".
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -39,6 +40,29 @@ units() {
 	sed -n '/^FAIL/,/^ok /p' "$work/units"
 	grep -qE '^[1-9][0-9]* passed, 0 failed' "$work/units"
 }
+# from_here: built with this machine's headers, for a glibc from before 2.36
+from_here() {
+	make -j"$(nproc)" B=build/variant-older PACK_RELOCATIONS= build/variant-older/nrtd && cp build/variant-older/nrtd "$root/src/nrtd-from-here"
+}
+runs_there() { [ "$(in_source './nrtd-from-here --version')" = "$(build/variant-older/nrtd --version)" ]; }
+dumps_there() {
+	local golden name n=0
+	rm -rf "$root/src/machines" && tests/fixtures/machines/make.sh "$root/src/machines" || return 1
+	for golden in tests/fixtures/machines/*.nrt.yaml; do
+		name=$(basename "$golden" .nrt.yaml)
+		in_source "./nrtd-from-here dump --sysroot machines/$name --node-name $name 2>/dev/null" | diff "$golden" - || return 1
+		n=$((n + 1))
+	done
+	[ $n -gt 20 ]
+}
+asks_there() {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=ca -keyout "$work/key" -out "$root/src/ca.crt" || return 1
+	printf '{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+	"clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1", "certificate-authority": "/src/ca.crt"}}],
+	"users": [{"name": "u", "user": {"token": "t"}}]}\n' >"$root/src/kubeconfig"
+	in_source './nrtd-from-here diff --kubeconfig kubeconfig --node-name n --sysroot machines/cxl 2>&1 || true' | tee "$work/answer"
+	grep "https://127.0.0.1:1: .*[Cc]onnect" "$work/answer"
+}
 answer=$(packaging/install-deps.sh roots 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
 for release in $releases; do
 	# shellcheck disable=SC2034 # of checks.sh
@@ -53,5 +77,10 @@ for release in $releases; do
 	check "nrtd and the tests build, and no warning" build
 	check "the unit tests pass" units
 	echo "     $(tail -n 1 "$work/units")"
+	[ "$release" != bullseye ] || continue # glibc 2.31: what is built here asks for 2.34
+	check "what is built here is there" from_here
+	check "it runs with the release's libraries" runs_there
+	check "it dumps the recorded machines" dumps_there
+	check "it asks an API server" asks_there
 done
 tally
