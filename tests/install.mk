@@ -53,6 +53,7 @@ recipes-test: $(B)/nrtd
 .PHONY: tarball-test
 tarball-test:
 	@packaging/install-deps.sh build
-	@$(MAKE) --no-print-directory $(B)/nrtd $(MACHINES)
+	@$(MAKE) --no-print-directory $(B)/nrtd $(B)/tests/scenario/pod_resources $(MACHINES)
 	@B=$(B) tests/install/tarball.sh
 	@tests/install/tarball_service.sh
+	@TARBALL=1 B=$(B) tests/install/selinux.sh

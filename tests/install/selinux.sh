@@ -3,7 +3,8 @@
 # make selinux-test: the SELinux module over the policies of Debian 12, which has no containers, and of Debian 13, which has:
 # semodule takes it, sesearch says what it lets nrtd do and what not, and in a virtual machine whose kernel enforces the policy
 # nrtd publishes, answers, is reloaded and asks the API server, as the service and as the pod, and the kernel denies nothing.
-# The policies are in roots of their own, build/selinux, made once; this machine's is not touched. Each check is a line, the last
+# The policies are in roots of their own, build/selinux, made once; this machine's is not touched. With TARBALL=1 (make tarball-test)
+# the service is also that of the tarball, in /opt/nrtd with its own libraries, and a TLS server is there. Each check is a line, the last
 # line is "N passed, N failed"; "skipped:" and 0 where something is not available.
 set -u
 export LC_ALL=C
@@ -44,7 +45,7 @@ becomes() { sesearch -T -s "$1" -t nrtd_exec_t -c process "$policy" | grep -qx "
 labelled() { inside matchpathcon -n -f /etc/selinux/default/contexts/files/file_contexts "$1" | grep -qx "system_u:object_r:$2:s0"; }
 # writes DOMAIN: the types of the files that it may write
 writes() { sesearch -A -s "$1" -c file -p write "$policy" | sed -nE 's/^allow [^ ]+ ([^ :]+):.*/\1/p' | sort -u | tr '\n' ' '; }
-only_the_lock() { [ "$(writes nrtd_t | tee /dev/stderr)" = "nrtd_runtime_t nrtd_t " ]; }
+only_the_lock() { [ "$(writes nrtd_t | tee /dev/stderr)" = "nrtd_runtime_t nrtd_t nrtd_tmpfs_t " ]; }
 makes_folder() { sesearch -T -s "$1" -t var_run_t -c dir "$policy" | grep -qx "type_transition $1 var_run_t:dir nrtd_runtime_t nrtd;"; }
 has_containers() { seinfo -t container_var_lib_t "$policy" | grep -q '^ *container_var_lib_t'; }
 
@@ -61,7 +62,7 @@ rules() {
 		check "$domain makes the lock's folder with that label" makes_folder "$domain"
 		check "$domain may" may -s "$domain" -t nrtd_runtime_t -c dir -p create
 	done
-	check "the service writes its lock only" only_the_lock
+	check "the service writes its lock only, and its own memory" only_the_lock
 	check "it runs no shell" may_not -s nrtd_t -t shell_exec_t -c file -p execute
 	check "it traces nobody" may_not -s nrtd_t -t init_t -c process -p ptrace
 	check "it looks names up" may -s nrtd_t -t net_conf_t -c file -p read
@@ -74,12 +75,27 @@ rules() {
 		check "$domain loads no modules" may_not -s $domain -t $domain -c capability -p sys_module
 	done
 }
+# with_tarball: /opt/nrtd as install.sh makes it, and a TLS server for it
+with_tarball() {
+	local to=$work/root
+	mkdir -p "$to/opt" && tar -xzf "$work"/tarball/nrtd-*.tar.gz -C "$to/opt" && mv "$to"/opt/nrtd-* "$to/opt/nrtd" &&
+		ldd "$to/opt/nrtd/bin/nrtd" "$to"/opt/nrtd/lib/*.so* | sed -nE 's#.* => (/(usr/)?lib/[^ ]*) .*#\1#p' | sort -u | while read -r library; do
+		mkdir -p "$to${library%/*}" && cp -L "$library" "$to$library" || return 1
+	done
+	cp "$(command -v openssl)" "$to/usr/bin/" && with_libraries "$to" "$(command -v openssl)" &&
+		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca -addext subjectAltName=IP:127.0.0.1 \
+			-keyout "$to/etc/kubernetes/server.key" -out "$to/etc/kubernetes/ca.crt" 2>"$work/openssl" &&
+		printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: a' 'contexts: [{name: a, context: {cluster: a, user: a}}]' \
+			'clusters: [{name: a, cluster: {server: "https://127.0.0.1:6444", certificate-authority: ca.crt}}]' \
+			'users: [{name: a, user: {token: t}}]' >"$to/etc/kubernetes/with-ca.conf"
+}
 machine() {
 	rm -rf "$work/root"
 	make_root tests/install/selinux-init || return 1
 	mkdir -p "$work"/root/{sys/fs/selinux,var/lib/kubelet/pods/{own,other}}
 	cp "$policy" "$work/root/policy"
 	cp "$root/etc/selinux/default/contexts/files/file_contexts" "$root/etc/selinux/default/contexts/files/file_contexts.subs_dist" "$work/root/"
+	[ -z "${TARBALL:-}" ] || with_tarball || return 1
 	cp "$(command -v setfiles)" "$work/root/usr/sbin/" && with_libraries "$work/root" "$(command -v setfiles)"
 	has_containers || return 0
 	mkdir -p "$work"/root/pod/{usr/sbin,etc/kubernetes,proc,sys,dev,tmp,host/proc,run/nrtd,var/lib/kubelet} &&
@@ -91,6 +107,7 @@ machine() {
 
 answer=$(packaging/install-deps.sh selinux 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
 [ "$(id -u)" -eq 0 ] || skip "root is needed, for the policies' roots"
+[ -z "${TARBALL:-}" ] || packaging/make-tarball.sh "$work/tarball" 2>&1 || exit 1
 for subject in bookworm trixie; do
 	make_policy "$subject" || skip "Debian's $subject cannot be made: $(tail -n 1 "build/selinux/$subject.log")"
 	policy=$root/etc/selinux/default/policy/policy.33
