@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# sbom.sh ARCH: from lines "PACKAGE VERSION ARCHITECTURE SOURCE ..." of Debian packages, those of the libraries that come with
-# nrtd, print a software bill of materials: CycloneDX 1.5 in JSON, the same bytes for the same lines and source date.
+# sbom.sh ARCH: from lines "PACKAGE VERSION ARCHITECTURE SOURCE SOURCE-VERSION" of Debian packages, those of the libraries that come
+# with nrtd, print a software bill of materials: CycloneDX 1.5 in JSON, the same bytes for the same lines and source date. Scanners
+# look for the source package, which advisories are about, as the qualifier upstream, and for the system.
 # DISTRO names what the packages are of (default: debian-12).
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,19 +10,20 @@ version=$(sed -n 's/^VERSION := //p' Makefile)
 stamp=$(date -u -d "@$(packaging/source-date.sh)" +%Y-%m-%dT%H:%M:%SZ)
 awk -v arch="$1" -v version="$version" -v stamp="$stamp" -v distro="${DISTRO:-debian-12}" '
 	# what a package URL does not take as it is
-	function escaped(s) { gsub(/%/, "%25", s); gsub(/\+/, "%2B", s); gsub(/:/, "%3A", s); gsub(/~/, "%7E", s); return s }
+	function escaped(s) { gsub(/%/, "%25", s); gsub(/@/, "%40", s); gsub(/\+/, "%2B", s); gsub(/:/, "%3A", s); gsub(/~/, "%7E", s); return s }
 	BEGIN {
+		split(distro, d, "-")
 		printf "{\n  \"bomFormat\": \"CycloneDX\",\n  \"specVersion\": \"1.5\",\n  \"version\": 1,\n  \"metadata\": {\n"
 		printf "    \"timestamp\": \"%s\",\n", stamp
 		printf "    \"component\": {\"type\": \"application\", \"bom-ref\": \"nrtd\", \"name\": \"nrtd\", \"version\": \"%s\",\n", version
 		printf "      \"licenses\": [{\"license\": {\"id\": \"Apache-2.0\"}}],\n"
-		printf "      \"properties\": [{\"name\": \"nrtd:architecture\", \"value\": \"%s\"}]}\n  },\n  \"components\": [", arch
+		printf "      \"properties\": [{\"name\": \"nrtd:architecture\", \"value\": \"%s\"}]}\n  },\n  \"components\": [\n", arch
+		printf "    {\"type\": \"operating-system\", \"bom-ref\": \"%s\", \"name\": \"%s\", \"version\": \"%s\"}", distro, d[1], d[2]
 	}
 	{
-		split(distro, d, "-")
-		purl = "pkg:deb/" d[1] "/" escaped($1) "@" escaped($2) "?arch=" $3 "&distro=" distro
+		purl = "pkg:deb/" d[1] "/" escaped($1) "@" escaped($2) "?arch=" $3 "&distro=" distro "&upstream=" escaped($4 ($5 != $2 ? "@" $5 : ""))
 		refs = refs (NR > 1 ? ", " : "") "\"" purl "\""
-		printf "%s\n    {\"type\": \"library\", \"bom-ref\": \"%s\", \"name\": \"%s\", \"version\": \"%s\",\n", (NR > 1 ? "," : ""), purl, $1, $2
+		printf ",\n    {\"type\": \"library\", \"bom-ref\": \"%s\", \"name\": \"%s\", \"version\": \"%s\",\n", purl, $1, $2
 		printf "      \"purl\": \"%s\", \"properties\": [{\"name\": \"debian:source\", \"value\": \"%s\"}]}", purl, $4
 	}
 	END {

@@ -80,8 +80,9 @@ connects() {
 # materials ARCH: the bill names Debian packages of the architecture, among them the one of each library that is loaded by name
 materials() {
 	local bill=$root/usr/share/sbom/nrtd.cdx.json name
-	jq -e --arg arch "$1" '.bomFormat == "CycloneDX" and (.components | length > 20) and (.components | length) == (.dependencies[0].dependsOn | length) and
-		all(.components[]; .purl | test("^pkg:deb/debian/[^@]+@[^?]+[?]arch=" + $arch + "&distro=debian-12$"))' "$bill" || return 1
+	jq -e --arg arch "$1" --slurpfile bill "$bill" '.bomFormat == "CycloneDX" and ([.components[] | select(.type == "operating-system") | .name + .version] == ["debian12"]) and
+		([.components[] | select(.type == "library") | .purl] | length > 20 and . == $bill[0].dependencies[0].dependsOn and
+			all(.[]; test("^pkg:deb/debian/[^@]+@[^?]+[?]arch=" + $arch + "&distro=debian-12&upstream=[^@]+$")))' "$bill" || return 1
 	for name in libc6 libcurl4 libhwloc15 libmicrohttpd12 libnuma1 libssl3 libsystemd0; do
 		jq -e --arg name $name 'any(.components[]; .name == $name)' "$bill" >/dev/null || { echo "it has no $name" && return 1; }
 	done
