@@ -207,8 +207,8 @@ help:
 ## make fuzz-smoke run every fuzz target for FUZZ_SECONDS (default 30; needs clang)
 ## make mutate     programs that are wrong on purpose, which the tests have to notice (MUTANTS=200 PART=scoring: random ones)
 ## make install    into DESTDIR/PREFIX (default /usr/local)
-## make deb        the Debian package, into build/deb, checked by lintian
-## make rpm        the RPM packages, into build/rpm, checked by rpmlint
+## make deb        the Debian package, into build/deb
+## make rpm        the RPM packages, into build/rpm
 ## make image-all  the container images for amd64, arm64, ppc64le and s390x as one OCI archive, into build/image-all (buildah)
 ## make chart      the Helm chart as an archive, into build/chart (needs helm or Go)
 ## make tarball    the program with its libraries, into build/tarball, for systems with older ones (root, Debian; ARCH=arm64 TARBALL_RELEASE=bookworm)
@@ -306,8 +306,7 @@ install: all $(SELF)
 	$(SELF) completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish
 
 dist:
-	@mkdir -p build
-	git archive --prefix=nrtd-$(VERSION)/ -o build/nrtd-$(VERSION).tar.gz HEAD
+	@packaging/make-source.sh build
 
 clean:
 	rm -rf build

@@ -4,7 +4,7 @@
 # roots, virtual machines, the container image or the manifests need and this machine does not have. ARCH, for build and test: to cross-build
 # for another architecture (packaging/arch.sh), and to run its tests under QEMU.
 # As root that is one line of the package manager, shown before it runs; else the line is shown and the exit status is 1.
-# build and test know apt-get, dnf, zypper, apk and pacman, the other groups apt-get.
+# build and test know apt-get, dnf, zypper, apk and pacman, rpm the first three, the other groups apt-get.
 set -eu
 cd "${0%/*}/.."
 
@@ -47,13 +47,13 @@ codespell=codespell shellcheck=shellcheck rpmlint=rpmlint rpm=rpm gcovr=gcovr"
 	;;
 deb)
 	modules="$modules cmocka=libcmocka-dev"
-	commands="$commands git=git dh=debhelper lintian=lintian dh_apparmor=dh-apparmor dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
+	commands="$commands git=git dh=debhelper dh_apparmor=dh-apparmor dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
 	;;
 rpm)
 	modules="$modules cmocka=libcmocka-dev"
-	commands="$commands git=git rpmbuild=rpm rpmlint=rpmlint find-debuginfo=debugedit eu-strip=elfutils bzip2=bzip2 \
-lstopo-no-graphics=hwloc-nox faketime=faketime"
+	commands="$commands git=git rpmbuild=rpm find-debuginfo=debugedit eu-strip=elfutils bzip2=bzip2 lstopo-no-graphics=hwloc-nox"
 	;;
+packages) commands="$commands lintian=lintian rpmlint=rpmlint faketime=faketime" ;;
 # words of their own: with them come servers
 promtool) commands="$commands promtool=prometheus prometheus=prometheus jq=jq curl=curl openssl=openssl" ;;
 registry) commands="$commands docker-registry=docker-registry" ;;
@@ -61,7 +61,7 @@ release) commands="$commands minisign=minisign skopeo=skopeo jq=jq curl=curl dif
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|registry|release|deb|rpm|install|vm|apparmor|selinux|node|container|manifests" >&2
+	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|registry|release|deb|rpm|packages|install|vm|apparmor|selinux|node|container|manifests" >&2
 	exit 2
 	;;
 esac
@@ -70,7 +70,7 @@ manager=none
 for m in apt-get dnf zypper apk pacman; do
 	if command -v $m >/dev/null 2>&1; then manager=$m && break; fi
 done
-case $manager:$1 in apt-get:* | *:build | *:test) ;; *) manager=none ;; esac
+case $manager:$1 in apt-get:* | *:build | *:test | dnf:rpm | zypper:rpm) ;; *) manager=none ;; esac
 cross=
 if [ -n "${2:-}" ] && [ "$2" != "$(packaging/arch.sh | cut -d' ' -f1)" ]; then
 	case $1 in build | test) ;; *) echo "install-deps.sh: '$1' is not for other architectures" >&2 && exit 2 ;; esac
@@ -91,6 +91,10 @@ missing=""
 add() {
 	case $manager:$1 in
 	apt-get:* | none:*) set -- "$3" ;;
+	dnf:command | zypper:command) case $2 in find-debuginfo | eu-strip) return 0 ;; esac ;; # come with rpmbuild
+	esac
+	case $manager:$1 in
+	apt-get:* | none:*) ;;
 	dnf:module | zypper:module) set -- "pkgconfig($2)" ;;
 	dnf:command) set -- "/usr/bin/$2" ;;
 	apk:module) set -- "pc:$2" ;;
@@ -126,6 +130,7 @@ package_name() {
 	libcurl) echo curl ;;
 	libsystemd) echo systemd-libs ;;
 	lstopo-no-graphics) echo hwloc ;;
+	rpmbuild) echo rpm-build ;;
 	cc) echo gcc ;;
 	ar) echo binutils ;;
 	pkg-config) [ "$manager" = zypper ] && echo pkgconfig || echo pkgconf ;;

@@ -21,7 +21,7 @@ version=$(sed -n 's/^VERSION := //p' Makefile)
 find "$new" -mindepth 1 -delete
 [ -z "$(git status --porcelain --untracked-files=no)" ] || echo "make-release.sh: what is not committed is not in the release" >&2
 
-git archive --prefix="nrtd-$version/" -o "$new/nrtd-$version.tar.gz" HEAD
+packaging/make-source.sh "$new"
 packaging/make-deb.sh "$new"
 packaging/make-rpm.sh "$new"
 packaging/make-chart.sh "$new"

@@ -16,6 +16,14 @@ kind=rpm
 built() { # built OUT [TOP]: of TOP's committed tree; what is built here are no unit tests: make test runs them
 	"${2:-.}/packaging/make-rpm.sh" "$1" --without check
 }
+# linted: a package of debug information is by its nature what rpmlint warns of
+linted() {
+	find "$packages" -name '*.rpm' ! -name '*-debuginfo-*' ! -name '*-debugsource-*' -exec rpmlint --strict --config packaging/rpmlint.toml packaging/nrtd.spec {} +
+}
+old_enough() {
+	! rpm -qpR "$(package)" | grep GLIBC_ABI || return 1
+	rpm -qpR "$(package)" | sed -n 's/^libc\.so\.6(GLIBC_\(.*\))(64bit)$/\1/p' | sort -V | tee /dev/stderr | tail -n 1 | grep -x 2.34
+}
 built_again() {
 	git clone -q . "$work/a folder of its own" && mkdir "$work/temporary" &&
 		TMPDIR=$work/temporary faketime '2031-02-03 04:05:06' "$work/a folder of its own/packaging/make-rpm.sh" "$work/again" --without check
@@ -65,10 +73,12 @@ stand_ins() {
 		mkdir -p "$packages/stand-in" && mv "$work"/stand-in/RPMS/*/*.rpm "$packages/stand-in/"
 }
 prepare() {
-	need rpm
+	need rpm packages
 	[ "$(uname -m)" = x86_64 ] || skip "the stand-ins for Debian's libraries are for x86_64"
-	check "the packages are built, and rpmlint finds nothing" built "$packages"
+	check "the packages are built" built "$packages"
 	[ -e "$(package)" ] || exit 1
+	check "rpmlint finds nothing" linted
+	check "they ask for no newer glibc than RHEL 9's" old_enough
 	check "again, elsewhere and later" built_again
 	check "they are the same bit by bit" same
 	check "the next release is built" built_newer
