@@ -103,17 +103,11 @@ packed() {
 }
 # pushed: as it is when it comes back from a registry
 pushed() {
-	local port=5055 made
+	local made
 	archive=$(echo build/chart/nrtd-*.tgz)
-	printf 'version: 0.1\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "127.0.0.1:%d"}\n' "$work/registry" $port >"$work/registry.yaml"
-	docker-registry serve "$work/registry.yaml" 2>"$work/registry.log" &
-	registry_PID=$!
-	for _ in $(seq 300); do
-		curl -sf "http://127.0.0.1:$port/v2/" && break
-		sleep 0.1
-	done
-	"$helm" push "$archive" "oci://127.0.0.1:$port/charts" --plain-http &&
-		"$helm" pull "oci://127.0.0.1:$port/charts/nrtd" --plain-http -d "$work" && made=$work/$(basename "$archive") && cmp "$archive" "$made"
+	start_registry || return 1
+	"$helm" push "$archive" "oci://$registry/charts" --plain-http &&
+		"$helm" pull "oci://$registry/charts/nrtd" --plain-http -d "$work" && made=$work/$(basename "$archive") && cmp "$archive" "$made"
 }
 # notes_hold COUNT: the commands of the release's notes about its objects find them, so many at least
 notes_hold() {

@@ -17,6 +17,8 @@ work=$(mktemp -d)
 . tests/lib/checks.sh
 trap '[ -z "${registry_PID:-}" ] || kill "$registry_PID"; [ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
+# shellcheck source=tests/lib/registry.sh
+. tests/lib/registry.sh
 # shellcheck source=tests/install/chart.sh
 . tests/install/chart.sh
 

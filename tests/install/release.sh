@@ -13,11 +13,13 @@ version=$(sed -n 's/^VERSION := //p' Makefile)
 here=$(packaging/arch.sh | cut -d' ' -f1)
 url=https://example.org/nrtd/$version
 work=$(mktemp -d)
-registry=
-trap '[ -z "$registry" ] || kill "$registry"; rm -rf "$work"' EXIT
+registry_PID=
+trap '[ -z "$registry_PID" ] || kill "$registry_PID"; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 # shellcheck source=tests/lib/checks.sh
 . tests/lib/checks.sh
+# shellcheck source=tests/lib/registry.sh
+. tests/lib/registry.sh
 # shellcheck source=tests/install/base.sh
 . tests/install/base.sh
 
@@ -63,7 +65,7 @@ bills() {
 	local bill
 	for bill in "$release"/*.cdx.json; do
 		jq -e --arg version "$version" '.bomFormat == "CycloneDX" and .metadata.component.version == $version and
-			any(.components[]; .name == "libhwloc15") and all(.components[]; .purl | startswith("pkg:deb/debian/"))' "$bill" || return 1
+			any(.components[]; .name == "libhwloc15") and all(.components[] | select(.type == "library"); .purl | startswith("pkg:deb/debian/"))' "$bill" || return 1
 	done
 }
 
@@ -75,13 +77,9 @@ signed() (
 	! minisign -V -p "$work/nrtd.pub" -m SHA256SUMS
 )
 pushed() {
-	local port=$((20000 + RANDOM % 12000))
-	printf 'version: 0.1\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "127.0.0.1:%d"}\n' "$work/registry" $port >"$work/registry.yaml"
-	docker-registry serve "$work/registry.yaml" 2>"$work/registry.log" &
-	registry=$!
-	eventually 10 curl -sf "http://127.0.0.1:$port/v2/" &&
-		skopeo copy --all --dest-tls-verify=false "oci-archive:$release/nrtd-$version.oci.tar" "docker://127.0.0.1:$port/nrtd:$version" &&
-		skopeo inspect --raw --tls-verify=false "docker://127.0.0.1:$port/nrtd:$version" |
+	start_registry &&
+		skopeo copy --all --dest-tls-verify=false "oci-archive:$release/nrtd-$version.oci.tar" "docker://$registry/nrtd:$version" &&
+		skopeo inspect --raw --tls-verify=false "docker://$registry/nrtd:$version" |
 		jq -r '.manifests[].platform.architecture' | sort | diff - <(tr ' ' '\n' <<<"$archs" | sort)
 }
 
