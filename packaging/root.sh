@@ -3,6 +3,7 @@
 # root.sh make RELEASE [build|units]: make build/roots/RELEASE, the least system of a Debian or Ubuntu release (bullseye, jammy,
 # ...), or build/roots/RELEASE-build, the same with what install-deps.sh installs by that word and with the security fixes of today,
 # and print its path. What has been made is used again.
+# root.sh make RELEASE NAME PACKAGE...: build/roots/RELEASE-NAME, the least system with these packages; made again for others.
 # root.sh enter ROOT COMMAND...: run the command in that root, with this machine's /dev and /sys, with processes and a /tmp of
 # its own, and with this machine's folder ROOT_MOUNT, if there is one, as /mnt.
 # Needs root and debootstrap; Ubuntu's archive is UBUNTU_MIRROR.
@@ -86,6 +87,7 @@ upgrade() {
 	sources=$2/etc/apt/sources.list.d/security.list
 	security "$1" >"$sources"
 	[ -s "$sources" ] || echo "     without security fixes: this machine's apt names no archive of them" >&3
+	# shellcheck disable=SC2016 # expanded inside
 	enter "$2" sh -ec 'apt-get update 2>&1 | tee /tmp/update; ! grep -q "Failed to fetch" /tmp/update || echo "     $0: not the fixes of today" >&3
 		apt-get -y --fix-missing dist-upgrade || :; apt-get check; apt-get clean' "$1" || return 1
 	enter "$2" apt list --upgradable | sed -n 's/^\([^/]*\)\/.*/     its security fix cannot be fetched: \1/p' >&3
@@ -112,10 +114,30 @@ make_build() {
 	enter "$roots/$1-build" install-deps.sh "$2" >>"$log" 2>&1 || fail "packages in $1: $(tail -n 1 "$log")"
 }
 
+# make_with RELEASE NAME PACKAGE...
+make_with() {
+	make_least "$1"
+	release=$1 root=$roots/$1-$2
+	shift 2
+	[ "$(cat "$root.packages" 2>/dev/null)" != "$*" ] || return 0
+	rm -rf "$root" "$root.new" "$root.packages"
+	# shellcheck disable=SC2016 # expanded inside
+	{
+		cp -a "$roots/$release" "$root.new" && cp /etc/resolv.conf "$root.new/etc/" &&
+			enter "$root.new" sh -ec 'apt-get update && apt-get install -y --no-install-recommends "$@" && apt-get clean' sh "$@"
+	} >"$root.log" 2>&1 || fail "packages in $release: $(tail -n 1 "$root.log")"
+	mv "$root.new" "$root"
+	echo "$*" >"$root.packages"
+}
+
 case "${1:-}" in
 make)
 	[ "$(id -u)" -eq 0 ] || fail "debootstrap needs root"
-	if [ $# -eq 3 ]; then
+	if [ $# -gt 3 ]; then
+		shift
+		make_with "$@"
+		echo "$roots/$1-$2"
+	elif [ $# -eq 3 ]; then
 		make_build "$2" "$3"
 		echo "$roots/$2-build"
 	else
@@ -128,7 +150,7 @@ enter)
 	enter "$@"
 	;;
 *)
-	echo "usage: $0 make RELEASE [build|units] | enter ROOT COMMAND..." >&2
+	echo "usage: $0 make RELEASE [build|units|NAME PACKAGE...] | enter ROOT COMMAND..." >&2
 	exit 2
 	;;
 esac

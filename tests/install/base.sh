@@ -7,25 +7,15 @@ cache=build/container
 
 b() { buildah --root "$cache/storage" --runroot "$work/runroot" --storage-driver overlay "$@"; }
 
-# make_tree: $cache/root, the least Debian 12
-make_tree() {
-	local mirror
-	[ ! -e $cache/root.done ] || return 0
-	mirror=$(tests/install/mirror.sh 2>"$work/debootstrap") || return 1
-	echo "     debootstrap bookworm from $mirror, once"
-	mkdir -p $cache && rm -rf $cache/root
-	debootstrap --variant=minbase bookworm $cache/root "$mirror" >"$work/debootstrap" 2>&1 || return 1
-	rm -f $cache/root/var/cache/apt/archives/*.deb
-	touch $cache/root.done
-}
 # make_base: the Dockerfile's FROM, made of that tree, or skip
 make_base() {
-	local base container
-	make_tree || skip "debootstrap fails here: $(tail -n 1 "$work/debootstrap")"
+	local base container tree
+	mkdir -p $cache
+	tree=$(packaging/root.sh make bookworm) || skip "the base image's tree cannot be made"
 	base=docker.io/library/$(sed -nE 's/^FROM .*(debian:[^ ]*) .*/\1/p' packaging/container/Dockerfile)
 	{
 		b inspect --type image "$base" >/dev/null 2>&1 ||
-			{ container=$(b from scratch) && b add --quiet "$container" $cache/root / &&
+			{ container=$(b from scratch) && b add --quiet "$container" "$tree" / &&
 				b commit --quiet "$container" "$base" && b rm "$container"; }
 	} >"$work/base" 2>&1 || skip "buildah fails here: $(tail -n 1 "$work/base")"
 }

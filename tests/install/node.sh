@@ -8,7 +8,6 @@ work=$(mktemp -d)
 packages=$work/$kind
 # shellcheck source=tests/lib/checks.sh
 . tests/lib/checks.sh
-cache=build/install
 programs=build/upstream
 node="node-a"
 machine=nrtd-install-$$
@@ -64,21 +63,12 @@ need() {
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1
 }
-# make_tree NAME PACKAGES [RELEASE]: $tree, a Debian system with systemd and these packages, separated by commas, and nothing
-# else; of this machine's release
+# make_tree NAME RELEASE PACKAGE...: $tree, a Debian system with systemd and these packages, and nothing else
 make_tree() {
-	local answer mirror packages=systemd,systemd-sysv,dbus,sudo,man-db${2:+,$2} release=${3:-$VERSION_CODENAME}
-	tree=$cache/$1
-	if [ "$(cat "$tree.packages" 2>/dev/null)" != "$release $packages" ]; then
-		mirror=$(tests/install/mirror.sh 2>&1) || skip "$mirror"
-		echo "     debootstrap $release from $mirror, once"
-		mkdir -p $cache && rm -rf "$tree" "$tree.packages"
-		debootstrap --variant=minbase --include="$packages" "$release" "$tree" "$mirror" >"$work/debootstrap" 2>&1 ||
-			skip "debootstrap fails here: $(tail -n 1 "$work/debootstrap")"
-		rm -f "$tree/etc/hostname" "$tree"/var/cache/apt/archives/*.deb
-		echo "127.0.0.1 localhost $node" >"$tree/etc/hosts"
-		echo "$release $packages" >"$tree.packages"
-	fi
+	local answer
+	tree=$(packaging/root.sh make "$2" "$1" systemd systemd-sysv dbus sudo man-db "${@:3}") || skip "the node's tree cannot be made"
+	rm -f "$tree/etc/hostname"
+	echo "127.0.0.1 localhost $node" >"$tree/etc/hosts"
 	answer=$(systemd-nspawn --quiet --directory="$tree" --volatile=overlay --register=no --keep-unit --private-network \
 		--machine="$machine" --console=pipe true 2>&1 </dev/null) || skip "systemd-nspawn: $answer"
 }

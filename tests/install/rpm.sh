@@ -46,13 +46,13 @@ built_newer() {
 package() { echo "$packages/nrtd-0.1.0-1.$(uname -m).rpm"; }
 # sonames: the libraries that the package needs, as the loader names them
 sonames() { rpm -qpR "$(package)" | sed -nE 's/^([^ ]+\.so\.[0-9]+)\(\)\(64bit\)$/\1/p' | sort -u; }
-# owners: the Debian packages that have them here, with commas
+# owners: the Debian packages that have them here
 owners() {
 	local soname library
 	sonames | while read -r soname; do
 		library=$(ldconfig -p | sed -n "s/^[[:space:]]*$soname (.*x86-64.*) => //p" | head -n 1)
 		dpkg -S "*lib/x86_64-linux-gnu/$(basename "$(realpath "$library")")" | sed 's/:.*//'
-	done | sort -u | paste -sd ,
+	done | sort -u
 }
 # stand_in_spec: a package for each library in the node's tree, with what rpm finds that it provides, and one for the rest
 stand_in_spec() {
@@ -82,7 +82,8 @@ prepare() {
 	check "again, elsewhere and later" built_again
 	check "they are the same bit by bit" same
 	check "the next release is built" built_newer
-	make_tree rpm "rpm,$(owners)"
+	# shellcheck disable=SC2046 # words
+	make_tree rpm "$VERSION_CODENAME" rpm $(owners)
 	check "packages stand in for Debian's libraries" stand_ins
 }
 

@@ -3,7 +3,7 @@
 # make selinux-test: the SELinux module over the policies of Debian 12, which has no containers, and of Debian 13, which has:
 # semodule takes it, sesearch says what it lets nrtd do and what not, and in a virtual machine whose kernel enforces the policy
 # nrtd publishes, answers, is reloaded and asks the API server, as the service and as the pod, and the kernel denies nothing.
-# The policies are in roots of their own, build/selinux, made once; this machine's is not touched. With TARBALL=1 (make tarball-test)
+# The policies are in roots of their own, build/roots, made once; this machine's is not touched. With TARBALL=1 (make tarball-test)
 # the service is also that of the tarball, in /opt/nrtd with its own libraries, and a TLS server is there. Each check is a line, the last
 # line is "N passed, N failed"; "skipped:" and 0 where something is not available.
 set -u
@@ -18,14 +18,8 @@ trap 'exit 1' INT TERM
 
 # make_policy RELEASE: $root, the least system of it with its policy, in a version that the kernel of the test knows
 make_policy() {
-	root=build/selinux/$1
-	[ ! -d "$root" ] || return 0
-	local mirror
-	mirror=$(tests/install/mirror.sh) || return 1
-	echo "     debootstrap $1 from $mirror, once" >&2
-	rm -rf "$root.new" && mkdir -p build/selinux &&
-		debootstrap --variant=minbase --include=policycoreutils,selinux-policy-default "$1" "$root.new" "$mirror" >"$root.log" 2>&1 &&
-		echo 'policy-version = 33' >>"$root.new/etc/selinux/semanage.conf" && mv "$root.new" "$root"
+	root=$(packaging/root.sh make "$1" selinux policycoreutils selinux-policy-default) || return 1
+	grep -qx 'policy-version = 33' "$root/etc/selinux/semanage.conf" || echo 'policy-version = 33' >>"$root/etc/selinux/semanage.conf"
 }
 inside() { packaging/root.sh enter "$root" "$@"; }
 installed() { # installed FOLDER: its nrtd.cil
@@ -109,7 +103,7 @@ answer=$(packaging/install-deps.sh selinux 2>&1) || skip "$(printf '%s\n' "$answ
 [ "$(id -u)" -eq 0 ] || skip "root is needed, for the policies' roots"
 [ -z "${TARBALL:-}" ] || packaging/make-tarball.sh "$work/tarball" 2>&1 || exit 1
 for subject in bookworm trixie; do
-	make_policy "$subject" || skip "Debian's $subject cannot be made: $(tail -n 1 "build/selinux/$subject.log")"
+	make_policy "$subject" || skip "Debian's $subject cannot be made"
 	policy=$root/etc/selinux/default/policy/policy.33
 	check "semodule takes it, without a word" quietly_installed
 	check "but not one with a misspelt permission" refused 's/(file (entrypoint execute map))/(file (entrypoint exekute map))/'

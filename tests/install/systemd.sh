@@ -3,7 +3,7 @@
 # make install-test: the Debian package under a real systemd: built, checked, installed by doc/install.md's own commands in a
 # Debian tree that systemd-nspawn has booted, with the kubelet's managers and the real API server (tests/upstream) beside
 # it; started, reloaded, hung, misconfigured, upgraded, cleaned up, purged. Each check is a line, the last line is
-# "N passed, N failed". build/install keeps the tree. What is not available here is said by "skipped:", and the end is 0.
+# "N passed, N failed". build/roots keeps the tree. What is not available here is said by "skipped:", and the end is 0.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -19,7 +19,8 @@ prepare() {
 	[ -e "$(echo "$packages"/nrtd_*.deb)" ] || exit 1
 	# It is not uploaded to Debian, so there is no bug that asks for it.
 	check "lintian finds nothing" lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$packages"/nrtd*.deb
-	make_tree root "$(dpkg-deb -f "$packages"/nrtd_*.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/ //g')"
+	# shellcheck disable=SC2046 # words
+	make_tree deb "$VERSION_CODENAME" $(dpkg-deb -f "$packages"/nrtd_*.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g')
 }
 
 # smoke: the package's autopkgtest; the node has no curl of its own

@@ -17,7 +17,7 @@ prepare() {
 	[ "$(uname -m)" = x86_64 ] || skip "the guide's archive is for amd64"
 	check "the archive is made" packaging/make-tarball.sh "$packages" amd64
 	[ -e "$(echo "$packages"/*.tar.gz)" ] || exit 1
-	make_tree "tarball-$release" "" "$release"
+	make_tree tarball "$release"
 }
 pid() { unit MainPID; }
 # own_libraries: of the process

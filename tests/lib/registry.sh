@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # A container registry on the loopback, on a port that the kernel chooses. Sourced; $work is the script's.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 
 # start_registry: its process is $registry_PID, it is at $registry
 start_registry() {

@@ -40,18 +40,16 @@ get_kernel() {
 
 # make_disk: $disk, a Debian system with systemd, containerd, what the package depends on and the kernel's modules
 make_disk() {
-	local mirror packages key tree=$cache/root release
-	packages=systemd,systemd-sysv,dbus,sudo,kmod,iproute2,containerd,runc,$(dpkg-deb -f "$work"/deb/nrtd_*.deb Depends |
-		sed 's/([^)]*)//g; s/|[^,]*//g; s/ //g')
+	local made packages key tree=$cache/root release
+	packages="systemd systemd-sysv dbus sudo kmod iproute2 containerd runc $(dpkg-deb -f "$work"/deb/nrtd_*.deb Depends |
+		sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g')"
 	release=$(ls $kernel/lib/modules)
-	key="1 $VERSION_CODENAME $packages $release"
+	key="2 $VERSION_CODENAME $packages $release"
 	disk=$cache/disk
 	[ "$(cat $cache/made 2>/dev/null)" != "$key" ] || return 0
-	mirror=$(tests/install/mirror.sh 2>"$work/debootstrap") || return 1
-	echo "     debootstrap $VERSION_CODENAME from $mirror, once"
-	rm -rf $tree $disk $cache/made
-	debootstrap --variant=minbase --include="$packages" "$VERSION_CODENAME" $tree "$mirror" >"$work/debootstrap" 2>&1 || return 1
-	rm -f $tree/var/cache/apt/archives/*.deb
+	# shellcheck disable=SC2086 # words
+	made=$(packaging/root.sh make "$VERSION_CODENAME" vm $packages) || return 1
+	rm -rf $tree $disk $cache/made && cp -a "$made" $tree || return 1
 	echo $node >$tree/etc/hostname
 	echo "127.0.0.1 localhost $node" >$tree/etc/hosts
 	mkdir -p "$tree/lib/modules/$release"
