@@ -97,7 +97,7 @@ prepare() {
 	get_kernel || skip "Debian's package linux-image-cloud-amd64 is not available here"
 	DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" packaging/make-deb.sh "$work/deb" >"$work/log" 2>&1 ||
 		{ cat "$work/log" && echo "FAIL the package is not built" && exit 1; }
-	make_disk || skip "debootstrap fails here: $(tail -n 1 "$work/debootstrap")"
+	make_disk || skip "the disk cannot be made"
 }
 
 # ---- the machine
