@@ -18,8 +18,8 @@ trap clean_up EXIT
 trap 'exit 1' INT TERM
 # shellcheck source=tests/lib/checks.sh
 . tests/lib/checks.sh
-modules="hwloc libcjson yaml-0.1 libxxhash libnghttp2 libprotobuf-c libcurl libsystemd libmicrohttpd gnutls numa"
-commands="make cc ar pkg-config protoc-c"
+modules="hwloc libcjson yaml-0.1 libxxhash libnghttp2 libprotobuf-c libcurl libsystemd libmicrohttpd gnutls numa cmocka"
+commands="make cc ar pkg-config protoc-c git bzip2 lstopo-no-graphics"
 
 inside() { ROOT_MOUNT=$work/mnt packaging/root.sh enter "$work/$subject/root" "$@"; }
 # make_root MANAGER: over the least Debian; apt-get goes when it has brought the manager
@@ -37,7 +37,7 @@ repository() {
 	for name in $commands; do printf '#!/bin/sh\n' >"$tree/usr/bin/$name"; done
 	chmod +x "$tree/usr/bin/"*
 	touch "$tree/usr/include/numa.h" "$tree/usr/include/stdio.h"
-	printf '%s\n' 'Name: all' 'Version: 1' 'Release: 1' 'Summary: x' 'License: x' 'BuildArch: noarch' 'AutoReq: no' 'Provides: glibc-devel, gcc, make, binutils, protobuf-c' '%description' \
+	printf '%s\n' 'Name: all' 'Version: 1' 'Release: 1' 'Summary: x' 'License: x' 'BuildArch: noarch' 'AutoReq: no' 'Provides: glibc-devel, gcc, make, binutils, protobuf-c, git, bzip2, hwloc' '%description' \
 		'%install' 'cp -r /mnt/source/* %{buildroot}/' '%files' '/usr/*' >"$work/mnt/all.spec"
 	inside sh -ec 'rpmbuild -bb --define "_topdir /mnt/rpm" /mnt/all.spec && createrepo_c /mnt/rpm/RPMS' &&
 		rpm -qp --provides "$work"/mnt/rpm/RPMS/noarch/*.rpm | grep '^pkgconfig(hwloc)'
@@ -48,9 +48,9 @@ knows_repository() {
 	zypper) inside zypper --non-interactive addrepo --no-gpgcheck /mnt/rpm/RPMS all ;;
 	esac
 }
-install_deps() { inside /mnt/packaging/install-deps.sh build; }
+install_deps() { inside sh -ec '/mnt/packaging/install-deps.sh build && /mnt/packaging/install-deps.sh rpm'; }
 asks_for_all() {
-	install_deps && inside sh -c 'test -e /usr/include/numa.h && test -x /usr/bin/protoc-c && pkg-config --exists hwloc gnutls'
+	install_deps && inside sh -c 'test -e /usr/include/numa.h && test -x /usr/bin/protoc-c && pkg-config --exists hwloc gnutls cmocka && command -v lstopo-no-graphics'
 }
 asks_no_more() {
 	install_deps 2>&1 | tee "$work/again"
