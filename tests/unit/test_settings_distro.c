@@ -124,7 +124,8 @@ static void every_distribution(void **state)
 			"root /var/lib/kubelet\n"},
 		{"kubeadm, whose kubeconfig has the name of OpenShift's file",
 			{{"etc/kubernetes/kubelet.conf", KUBECONFIG},
-				{"var/lib/kubelet/config.yaml", KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n"}},
+				{"var/lib/kubelet/config.yaml",
+					KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n"}},
 			"cpuManagerPolicy=static [/var/lib/kubelet/config.yaml]\n"
 			"topologyManagerPolicy=none [kubelet default]\n"
 			"root /var/lib/kubelet\n"},
