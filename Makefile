@@ -188,7 +188,7 @@ help:
 ## make selinux-test  the SELinux module over Debian's policies, in virtual machines that enforce them (root, Debian, x86_64; QEMU, two minutes)
 ## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
 ## make managers-test  install-deps.sh with the real dnf and zypper (root, Debian; two minutes)
-## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases, those for other architectures by QEMU (root, Debian; ROOTS="bullseye" ARCHS="arm64")
+## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases, those for other architectures by QEMU, as a service, and under SELinux (root, Debian, Go; ROOTS="bullseye" ARCHS="arm64")
 ## make release-test  what make release makes, twice, the same bytes, signed, pushed and installed by krew (root, Debian, Go; half an hour; ARCHS="amd64")
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
