@@ -19,11 +19,11 @@ trap 'exit 1' INT TERM
 # shellcheck source=tests/install/base.sh
 . tests/install/base.sh
 
-# build FOLDER OPTION...: the archive, from a clone of the committed tree in FOLDER
+# build FROM FOLDER OPTION...: the archive, from a clone of FROM's committed tree in FOLDER
 build() {
-	local folder=$1
-	shift
-	[ -e "$folder" ] || git clone -q . "$folder" || return 1
+	local from=$1 folder=$2
+	shift 2
+	git clone -q "$from" "$folder" || return 1
 	# shellcheck disable=SC2086 # words
 	BUILDAH="buildah --root $PWD/$cache/storage --runroot $work/runroot --storage-driver overlay" \
 		BUILD_OPTIONS="--pull-never --isolation chroot $*" "$folder/packaging/make-image.sh" "$folder/out" $archs
@@ -96,7 +96,7 @@ machines="seed-2s-32cpu 2s-snc4 holes"
 tests/fixtures/machines/make.sh "$work/machines" $machines || exit 1
 chmod a+rx "$work" && make_base
 
-check "the images are built for $archs" build "$work/first"
+check "the images are built for $archs" build . "$work/first"
 [ "$failed" -eq 0 ] || { tally && exit; }
 check "the archive lists one for each" lists_them
 for arch in $archs; do
@@ -111,7 +111,7 @@ for arch in $archs; do
 	check "names what it is made of" materials "$(packaging/arch.sh "$arch" | cut -d' ' -f2)"
 done
 subject=
-check "they are built again in another folder, a while later" build "$work/second" --no-cache --build-arg FIXES_OF=later
+check "they are built again in another folder, a while later" build "$work/first" "$work/second" --no-cache --build-arg FIXES_OF=later
 check "it is the same archive" cmp "$(archive "$work/first")" "$(archive "$work/second")"
 echo "     $(stat -c %s "$(archive "$work/first")") bytes"
 tally
