@@ -17,6 +17,7 @@ SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
 
 # ARCH=arm64, ppc64le or s390x on another machine: Debian's cross compilers and libraries build it, and QEMU runs the tests.
 # An ARCH of the environment is for something else.
+CROSS :=
 ifneq ($(origin ARCH),command line)
 ARCH :=
 else
@@ -165,6 +166,7 @@ tarball:
 	@packaging/make-tarball.sh build/tarball $(ARCH)
 
 release:
+	$(own_architecture)
 	@for group in deb rpm roots container; do packaging/install-deps.sh $$group || exit 1; done
 	@packaging/make-release.sh build/release
 
@@ -188,7 +190,7 @@ help:
 ## make selinux-test  the SELinux module over Debian's policies, in virtual machines that enforce them (root, Debian, x86_64; QEMU, two minutes)
 ## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
 ## make managers-test  install-deps.sh with the real dnf and zypper (root, Debian; two minutes)
-## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases, those for other architectures by QEMU, as a service, and under SELinux (root, Debian, Go; ROOTS="bullseye" ARCHS="arm64")
+## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases, those for other architectures by QEMU, as a service, and under SELinux (root, Debian, x86_64; QEMU, Go; ROOTS="bullseye" ARCHS="arm64")
 ## make release-test  what make release makes, twice, the same bytes, signed, pushed and installed by krew (root, Debian, Go; half an hour; ARCHS="amd64")
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
@@ -244,8 +246,8 @@ $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# EXTRA: more sources of the program
-$(B)/nrtd: $(MAIN:%.c=$(B)/%.o) $(EXTRA:%.c=$(B)/%.o)
+# NRTD_EXTRA: more sources of the program
+$(B)/nrtd: $(MAIN:%.c=$(B)/%.o) $(NRTD_EXTRA:%.c=$(B)/%.o)
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)

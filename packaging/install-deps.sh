@@ -20,12 +20,12 @@ units)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands lstopo-no-graphics=hwloc-nox"
 	;;
-roots) commands="$commands debootstrap=debootstrap unshare=util-linux git=git" ;;
+roots) commands="$commands debootstrap=debootstrap unshare=util-linux git=git openssl=openssl" ;;
 vm) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio" ;;
 apparmor) commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio apparmor_parser=apparmor" ;;
 selinux)
 	commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio debootstrap=debootstrap \
-unshare=util-linux setfiles=policycoreutils sesearch=setools seinfo=setools"
+unshare=util-linux setfiles=policycoreutils sesearch=setools seinfo=setools openssl=openssl"
 	;;
 node)
 	commands="$commands qemu-system-x86_64=qemu-system-x86 busybox=busybox-static cpio=cpio debootstrap=debootstrap \
@@ -71,6 +71,7 @@ for m in apt-get dnf zypper apk pacman; do
 	if command -v $m >/dev/null 2>&1; then manager=$m && break; fi
 done
 case $manager:$1 in apt-get:* | *:build | *:test | dnf:rpm | zypper:rpm) ;; *) manager=none ;; esac
+case $manager:$1 in dnf:rpm | zypper:rpm) files="$files /usr/lib/rpm/macros.d/macros.systemd=" ;; esac
 cross=
 if [ -n "${2:-}" ] && [ "$2" != "$(packaging/arch.sh | cut -d' ' -f1)" ]; then
 	case $1 in build | test) ;; *) echo "install-deps.sh: '$1' is not for other architectures" >&2 && exit 2 ;; esac
@@ -89,12 +90,9 @@ fi
 # command's own name, zypper by the module's.
 missing=""
 add() {
+	case $manager:$2 in dnf:find-debuginfo | dnf:eu-strip | zypper:find-debuginfo | zypper:eu-strip) return 0 ;; esac # come with rpmbuild
 	case $manager:$1 in
 	apt-get:* | none:*) set -- "$3" ;;
-	dnf:command | zypper:command) case $2 in find-debuginfo | eu-strip) return 0 ;; esac ;; # come with rpmbuild
-	esac
-	case $manager:$1 in
-	apt-get:* | none:*) ;;
 	dnf:module | zypper:module) set -- "pkgconfig($2)" ;;
 	dnf:command) set -- "/usr/bin/$2" ;;
 	apk:module) set -- "pc:$2" ;;
@@ -104,6 +102,7 @@ add() {
 		case $2 in
 		*/numa.h) set -- "pkgconfig(numa)" ;;
 		*/stdio.h) set -- glibc-devel ;;
+		*/macros.systemd) set -- systemd-rpm-macros ;;
 		*) return 0 ;; # others are Debian's
 		esac
 		;;

@@ -18,13 +18,15 @@ work=$(mktemp -d)
 name=localhost/nrtd-release-$$
 clean_up() {
 	$buildah manifest rm "$name" >/dev/null 2>&1 || :
-	# shellcheck disable=SC2046 # words
-	[ ! -e "$work/ids" ] || $buildah rmi --force $(cat "$work/ids") >/dev/null || :
+	# shellcheck disable=SC2086 # words
+	# What was there before stays: the same image may have another name.
+	[ ! -e "$work/ids" ] || grep -vxFf "$work/before" "$work/ids" | xargs -r $buildah rmi --force >/dev/null || :
 	rm -rf "$work"
 }
 trap clean_up EXIT
 trap 'exit 1' INT TERM
 
+$buildah images --quiet --no-trunc | sort -u >"$work/before"
 mkdir "$work/tree"
 git archive HEAD | tar -x -C "$work/tree"
 # shellcheck disable=SC2086 # words

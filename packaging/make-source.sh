@@ -3,7 +3,10 @@
 # make-source.sh OUT: the source of the committed tree as OUT/nrtd-VERSION.tar.gz, the same bytes for the same commit whatever the
 # user's git is set to.
 set -eu
-version=$(git -C "$(dirname "$0")/.." show HEAD:Makefile | sed -n 's/^VERSION := //p')
+top=$(cd "$(dirname "$0")/.." && pwd)
+makefile=$(git -C "$top" show HEAD:Makefile)
+version=$(printf '%s\n' "$makefile" | sed -n 's/^VERSION := //p')
 mkdir -p "$1"
-git -C "$(dirname "$0")/.." -c tar.umask=0022 archive --format=tar --prefix="nrtd-$version/" HEAD | gzip -n -9 >"$1/nrtd-$version.tar.gz.new"
-mv "$1/nrtd-$version.tar.gz.new" "$1/nrtd-$version.tar.gz"
+git -C "$top" -c tar.umask=0022 -c core.autocrlf=false -c core.attributesFile=/dev/null archive --format=tar \
+	--prefix="nrtd-$version/" HEAD >"$1/nrtd-$version.tar"
+gzip -n -9 -f "$1/nrtd-$version.tar"

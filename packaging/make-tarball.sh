@@ -66,7 +66,7 @@ inside() {
 	[ ! -e "build/sysroot/$arch" ] || sysroot=build/sysroot/$arch
 	# The libraries of Debian have no path of their own to others: an RPATH, which holds for those that they load too, and
 	# not the newer RUNPATH. No table of relocations that glibc before 2.36 does not know.
-	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS= EXTRA=packaging/tarball/gettid.c
+	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS= NRTD_EXTRA=packaging/tarball/gettid.c
 	LD_RUN_PATH="\$ORIGIN/../lib" make -j"$(nproc)" "$@" build/tarball/nrtd
 	make install "$@" DESTDIR="$tree" PREFIX= BINDIR=/bin SBINDIR=/bin \
 		MANDIR=/share/man DOCDIR=/share/doc/nrtd SYSTEMDUNITDIR=/share/nrtd SYSCONFDIR=/share/nrtd

@@ -87,8 +87,11 @@ upgrade() {
 	sources=$2/etc/apt/sources.list.d/security.list
 	security "$1" >"$sources"
 	[ -s "$sources" ] || echo "     without security fixes: this machine's apt names no archive of them" >&3
+	cp /etc/resolv.conf "$2/etc/"
 	# shellcheck disable=SC2016 # expanded inside
-	enter "$2" sh -ec 'apt-get update 2>&1 | tee /tmp/update; ! grep -q "Failed to fetch" /tmp/update || echo "     $0: not the fixes of today" >&3
+	enter "$2" sh -ec 'apt-get update >/tmp/update 2>&1 || echo E: >>/tmp/update
+		cat /tmp/update
+		! grep -qE "^E:|Failed to fetch" /tmp/update || echo "     $0: not the fixes of today" >&3
 		apt-get -y --fix-missing dist-upgrade || :; apt-get check; apt-get clean' "$1" || return 1
 	enter "$2" apt list --upgradable | sed -n 's/^\([^/]*\)\/.*/     its security fix cannot be fetched: \1/p' >&3
 }
@@ -133,6 +136,9 @@ make_with() {
 case "${1:-}" in
 make)
 	[ "$(id -u)" -eq 0 ] || fail "debootstrap needs root"
+	mkdir -p "$roots"
+	exec 9>"$roots/lock"
+	flock 9
 	if [ $# -gt 3 ]; then
 		shift
 		make_with "$@"

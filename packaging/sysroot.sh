@@ -38,7 +38,11 @@ fail() {
 	exit 1
 }
 
-without() { echo "     without $*" | tee -a "$work/without" >&2; }
+# without WHAT: said at once, unless what is there may be used
+without() {
+	echo "     without $*" >>"$work/without"
+	[ -n "$there" ] || echo "     without $*" >&2
+}
 # sources: the archives that apt has read, as lines of a sources.list
 # shellcheck disable=SC2016 # apt's own placeholders
 sources() { apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u; }
@@ -46,6 +50,10 @@ sources >"$work/sources.list"
 [ -s "$work/sources.list" ] || fail "apt's configuration names no Debian archive that it has read (apt-get update)"
 [ -n "$there" ] || echo "     $* for $arch and what they need, into $root" >&2
 if ! apt update || grep -q '^[EW]: .*Failed to fetch' "$work/log"; then
+	if [ -n "$there" ]; then
+		echo "     not the packages of today, because apt cannot read its archives" >&2
+		as_it_is
+	fi
 	without "updates, which apt cannot read: $(grep -m 1 '^[EW]: ' "$work/log")"
 	sed -i '/^deb [^ ]* [^ ]*-/d' "$work/sources.list"
 	apt update || fail "apt-get update"
@@ -59,6 +67,8 @@ cut -d ' ' -f 2- "$work/log" >"$work/chosen"
 if [ -n "$there" ] && cmp -s "$work/chosen" "$root/chosen"; then
 	as_it_is
 fi
+[ -z "$there" ] || cat "$work/without" >&2
+there=
 until apt --yes --download-only install "$@"; do
 	lost=$(sed -nE 's#^E: Failed to fetch [^ ]*/pool/[^ ]*/([^/]+)/[^/ ]+ .*#\1#p' "$work/log" | sort -u)
 	[ -n "$lost" ] || fail "apt-get install"

@@ -247,10 +247,11 @@ static CURLcode set_fixed(struct api_client *c)
 	for (size_t i = 0; code == CURLE_OK && i < ARRAY_SIZE(options); i++)
 		code = set_long(c, options[i].option, options[i].value);
 #if LIBCURL_VERSION_NUM >= 0x075700
-	if (code == CURLE_OK)
+	if (code == CURLE_OK) {
 		code = set_long(c, CURLOPT_QUICK_EXIT, 1); /* do not wait for a resolver that hangs */
-	if (code == CURLE_UNKNOWN_OPTION)
-		code = CURLE_OK; /* older ones wait */
+		if (code == CURLE_UNKNOWN_OPTION)
+			code = CURLE_OK; /* older ones wait */
+	}
 #endif
 	if (code == CURLE_OK)
 		code = set_text(c, CURLOPT_USERAGENT, "nrtd/" NRTD_VERSION);

@@ -3,8 +3,8 @@
 # make image-test: the container image, built from packaging/container/Dockerfile on a Debian tree made by debootstrap (no
 # registry is asked), then run by runc as the kubelet would run the DaemonSet's pod: from the Pod that the API server has
 # made of packaging/kubernetes, by oci.jq, with that Pod's own token, beside the kubelet's managers and the real API server
-# (tests/upstream). Each check is a line, the last line is "N passed, N failed". build/container keeps the Debian tree and
-# the compilers' layer. What is not available here is said by "skipped:", and the end is 0.
+# (tests/upstream). Each check is a line, the last line is "N passed, N failed". build/roots keeps the Debian tree,
+# build/container the compilers' layer. What is not available here is said by "skipped:", and the end is 0.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1

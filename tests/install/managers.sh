@@ -36,8 +36,9 @@ repository() {
 	for name in $modules; do printf 'Name: %s\nDescription: x\nVersion: 1\n' "$name" >"$tree/usr/share/pkgconfig/$name.pc"; done
 	for name in $commands; do printf '#!/bin/sh\n' >"$tree/usr/bin/$name"; done
 	chmod +x "$tree/usr/bin/"*
-	touch "$tree/usr/include/numa.h" "$tree/usr/include/stdio.h"
-	printf '%s\n' 'Name: all' 'Version: 1' 'Release: 1' 'Summary: x' 'License: x' 'BuildArch: noarch' 'AutoReq: no' 'Provides: glibc-devel, gcc, make, binutils, protobuf-c, git, bzip2, hwloc' '%description' \
+	mkdir -p "$tree/usr/lib/rpm/macros.d"
+	touch "$tree/usr/include/numa.h" "$tree/usr/include/stdio.h" "$tree/usr/lib/rpm/macros.d/macros.systemd"
+	printf '%s\n' 'Name: all' 'Version: 1' 'Release: 1' 'Summary: x' 'License: x' 'BuildArch: noarch' 'AutoReq: no' 'Provides: glibc-devel, gcc, make, binutils, protobuf-c, git, bzip2, hwloc, systemd-rpm-macros' '%description' \
 		'%install' 'cp -r /mnt/source/* %{buildroot}/' '%files' '/usr/*' >"$work/mnt/all.spec"
 	inside sh -ec 'rpmbuild -bb --define "_topdir /mnt/rpm" /mnt/all.spec && createrepo_c /mnt/rpm/RPMS' &&
 		rpm -qp --provides "$work"/mnt/rpm/RPMS/noarch/*.rpm | grep '^pkgconfig(hwloc)'
@@ -50,7 +51,7 @@ knows_repository() {
 }
 install_deps() { inside sh -ec '/mnt/packaging/install-deps.sh build && /mnt/packaging/install-deps.sh rpm'; }
 asks_for_all() {
-	install_deps && inside sh -c 'test -e /usr/include/numa.h && test -x /usr/bin/protoc-c && pkg-config --exists hwloc gnutls cmocka && command -v lstopo-no-graphics'
+	install_deps && inside sh -c 'test -e /usr/include/numa.h && test -x /usr/bin/protoc-c && pkg-config --exists hwloc gnutls cmocka && test -e /usr/lib/rpm/macros.d/macros.systemd && command -v lstopo-no-graphics'
 }
 asks_no_more() {
 	install_deps 2>&1 | tee "$work/again"

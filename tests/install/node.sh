@@ -24,7 +24,7 @@ clean_up() {
 		eventually 15 gone "$pid" || kill -KILL "$pid"
 	done
 	rmdir "/run/systemd/nspawn/propagate/$machine" 2>/dev/null
-	find /sys/fs/cgroup -depth -type d -path "*/$machine*" -exec rmdir {} + 2>/dev/null
+	find /sys/fs/cgroup -depth -type d \( -path "*/$machine" -o -path "*/$machine/*" \) -exec rmdir {} + 2>/dev/null
 	rm -rf "$work"
 }
 trap clean_up EXIT
@@ -112,7 +112,7 @@ own_groups() {
 	for groups in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do # without, or beside, the older hierarchies
 		[ -e $groups/cgroup.procs ] || continue
 		mkdir "$groups/$machine" 2>/dev/null || continue # what this runs in may forbid it
-		echo $BASHPID >"$groups/$machine/cgroup.procs" || return 1
+		echo $BASHPID >"$groups/$machine/cgroup.procs" || echo "not in $groups/$machine"
 	done
 	exec "$@"
 }

@@ -77,7 +77,8 @@ for release in $releases; do
 	check "nrtd and the tests build, and no warning" build
 	check "the unit tests pass" units
 	echo "     $(tail -n 1 "$work/units")"
-	[ "$release" != bullseye ] || continue # glibc 2.31: what is built here asks for 2.34
+	[ "$release" != bullseye ] || continue # glibc 2.31: what is built on Debian 12 asks for 2.34
+	grep -qx 'VERSION_CODENAME=bookworm' /etc/os-release || { echo "skipped: what is built here: its glibc is this machine's" && continue; }
 	check "what is built here is there" from_here
 	check "it runs with the release's libraries" runs_there
 	check "it dumps the recorded machines" dumps_there

@@ -78,7 +78,11 @@ prepare() {
 	check "the packages are built" built "$packages"
 	[ -e "$(package)" ] || exit 1
 	check "rpmlint finds nothing" linted
-	check "they ask for no newer glibc than RHEL 9's" old_enough
+	if [ "$VERSION_CODENAME" = bookworm ]; then
+		check "they ask for no newer glibc than RHEL 9's" old_enough
+	else
+		echo "skipped: which glibc they ask for: it is this machine's"
+	fi
 	check "again, elsewhere and later" built_again
 	check "they are the same bit by bit" same
 	check "the next release is built" built_newer

@@ -75,7 +75,7 @@ with_tarball() {
 	mkdir -p "$to/opt" && tar -xzf "$work"/tarball/nrtd-*.tar.gz -C "$to/opt" && mv "$to"/opt/nrtd-* "$to/opt/nrtd" &&
 		ldd "$to/opt/nrtd/bin/nrtd" "$to"/opt/nrtd/lib/*.so* | sed -nE 's#.* => (/(usr/)?lib/[^ ]*) .*#\1#p' | sort -u | while read -r library; do
 		mkdir -p "$to${library%/*}" && cp -L "$library" "$to$library" || return 1
-	done
+	done || return 1
 	cp "$(command -v openssl)" "$to/usr/bin/" && with_libraries "$to" "$(command -v openssl)" &&
 		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca -addext subjectAltName=IP:127.0.0.1 \
 			-keyout "$to/etc/kubernetes/server.key" -out "$to/etc/kubernetes/ca.crt" 2>"$work/openssl" &&
@@ -110,10 +110,11 @@ for subject in bookworm trixie; do
 	rules
 	[ "$(uname -m)" = x86_64 ] || continue
 	get_kernel || skip "Debian's package linux-image-cloud-amd64 is not available here"
-	machine || exit 1
+	machine || { echo "FAIL $subject: the machine's files" && exit 1; }
 	boot security=selinux selinux=1 enforcing=0
 	! grep -qx 'no SELinux' "$work/lines" || skip "the kernel $kernel has no SELinux"
 	guest_results
+	[ -z "${TARBALL:-}" ] || check "that of the tarball was tried, too" grep "^ok *tarball: the API server's CA" "$work/lines"
 done
 subject=
 tally

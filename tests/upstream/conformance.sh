@@ -5,7 +5,7 @@
 # prints its seed, and cases that differ are kept, made small, in build/upstream/failures. B names the build folder.
 # RELEASE=1.37 (or several, or all) compares with the kubelets of these releases only, by CASES sequences of pods each.
 # Without Go it says "skipped:" and ends with 0. Comparisons wait more than they work, so two rows of them go on at a time;
-# the second row's output comes last. The last line is "N passed, N failed", counted in comparisons.
+# the output of the row in the background comes last. The last line is "N passed, N failed", counted in comparisons.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1
@@ -159,7 +159,7 @@ by_themselves >"$work/by_themselves.log" 2>&1 </dev/null &
 row=$!
 set +m
 on_one_control_plane || check "one control plane" false
-# beside the first row, which takes longer
+# in this row, because the other one takes longer
 check "Koordinator's plugin" $here/koordinator.sh -seed "$SEED"
 wait "$row" || check "what has a control plane of its own" false
 row=
