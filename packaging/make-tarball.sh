@@ -99,7 +99,7 @@ git -C "$top" archive HEAD | tar -x -C "$source"
 	cat "$source.log" >&2
 	exit 1
 }
-grep '^     without' "$source.log" >&2 || : # fixes that could not be fetched
+grep -E '^     (without|not the)' "$source.log" >&2 || : # fixes that could not be fetched
 rm -f "$source.log"
 mkdir -p "$1"
 name=nrtd-$version-linux-$arch$([ "$release" = "$usual" ] || echo "-$release").tar.gz
