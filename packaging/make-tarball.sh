@@ -34,8 +34,10 @@ libraries() {
 	packaging/container/closure.sh build/tarball/nrtd "" "$arch" >build/closure
 	grep -v ' libc6 ' build/closure >build/bundled
 	cut -d ' ' -f 1 build/bundled | xargs cp -L -t "$tree/lib"
+	changed="They are as Debian has built them."
 	# All that they need of 2.30 is gettid(), which the program has. Where something else is newer, it would gain nothing.
 	if [ "$(glibc_of "$tree"/lib/*.so*) $(symbols_of GLIBC_2.30 "$tree"/lib/*.so*)" = "2.30 gettid" ]; then
+		changed="$changed One thing is changed: they do not\\nneed glibc 2.30 for gettid(), because bin/nrtd has this function."
 		for library in "$tree"/lib/*.so*; do
 			[ -z "$(symbols_of GLIBC_2.30 "$library")" ] || packaging/tarball/reversion.pl GLIBC_2.30 GLIBC_2.28 "$library"
 		done
@@ -79,7 +81,7 @@ inside() {
 	libraries
 	cp LICENSE "$licences/nrtd"
 	cp packaging/tarball/install.sh "$tree/"
-	sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@GLIBC@/$(glibc_of "$tree/bin/nrtd" "$tree"/lib/*.so*)/" \
+	sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@GLIBC@/$(glibc_of "$tree/bin/nrtd" "$tree"/lib/*.so*)/; s|@CHANGED@|$changed|" \
 		packaging/tarball/README >"$tree/README"
 	chmod -R u=rwX,go=rX "$tree"
 }
