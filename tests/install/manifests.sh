@@ -226,8 +226,8 @@ check "kubectl apply -k $manifests/crd, as a trial" takes -k $manifests/crd
 check "rbac-nodes.yaml, as a trial" takes -f $manifests/rbac-nodes.yaml
 check "numatopology.yaml, as a trial" takes -f $manifests/numatopology.yaml
 check "the chart makes the same objects" same_objects
-check "the guide's patch gives the pod an SELinux type" selinux_type
 check "and the same definition" same_crd
+check "the guide's patch gives the pod an SELinux type" selinux_type
 for kind in podmonitors servicemonitors prometheusrules; do
 	check "Prometheus Operator's definition of $kind" kubectl apply --server-side -f "$definitions/monitoring.coreos.com_$kind.yaml"
 	kubectl wait --for condition=established --timeout 60s crd/$kind.monitoring.coreos.com >/dev/null

@@ -145,6 +145,14 @@ nrt() { kubectl get noderesourcetopologies $node -o "jsonpath=$1"; } # nrt JSONP
 available() { # how many exclusive CPUs the object says are there
 	nrt '{range .zones[*].resources[?(@.name=="cpu")]}{.available}{"\n"}{end}' | awk '{ n += $1 } END { print n }'
 }
+granted() { # the guide's commands for the cluster, as checks
+	local -a lines
+	local line
+	mapfile -t lines < <(guide "kubectl apply -f")
+	for line in "${lines[@]}"; do
+		check "the guide: $line" literally_near "$line"
+	done
+}
 published() { # checks of what the service has made of the node
 	local source
 	check "active when the command returns" running
@@ -170,6 +178,14 @@ followed() { # checks that a pod counts, and its end
 	check "a pod takes a CPU" eventually 5 says available -- $((before - 1))
 	kubelet '{"drop":"default/p"}' >/dev/null
 	check "and gives it back" eventually 5 says available -- "$before"
+}
+cleaned() { # checks that nothing of it is on the API server
+	check "the object is gone" silent kubectl get noderesourcetopologies -o name
+	check "the Node has nothing of it" silent node_words
+}
+unharmed() { # the check of the node's other services
+	broken >"$work/broken-after"
+	check "and no service has failed that had not before" silent diff "$work/broken" "$work/broken-after"
 }
 running() { [ "$(unit ActiveState) $(unit SubState)" = "active running" ]; }
 settled() { [ "$(unit ActiveState)" = "$1" ]; }

@@ -110,10 +110,7 @@ stand_in() { rpm_inside "$1" "/srv/nrtd/build/rpm/stand-in/stand-in-$2-1-1.$(una
 
 test_install() {
 	local lines line library
-	mapfile -t lines < <(guide "kubectl apply -f")
-	for line in "${lines[@]}"; do
-		check "the guide: $line" literally_near "$line"
-	done
+	granted
 	mapfile -t lines < <(guide "sudo rpm --install")
 	check "without the libraries rpm refuses it" refused literally "${lines[0]}" -- 'libhwloc\.so\.15.* is needed by nrtd-0\.1\.0-1'
 	stand_in --install filesystem
@@ -171,12 +168,11 @@ test_removal() {
 	mapfile -t lines < <(guide "sudo systemctl disable" "Uninstalling the service")
 	check "the guide: ${lines[0]}" literally "${lines[0]}"
 	check "the guide: ${lines[1]}" literally "${lines[1]}"
-	check "the object is gone" silent kubectl get noderesourcetopologies -o name
+	cleaned
 	check "the guide: sudo rpm --erase nrtd" literally "sudo rpm --erase nrtd"
 	inside rm /etc/default/nrtd.rpmsave
 	check "nothing is left" silent traces
-	broken >"$work/broken-after"
-	check "and no service has failed that had not before" silent diff "$work/broken" "$work/broken-after"
+	unharmed
 }
 
 prepare

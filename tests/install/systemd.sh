@@ -29,12 +29,9 @@ smoke() { cp "$(command -v curl)" "$work/bin/" && inside PATH=/usr/sbin:/usr/bin
 # ---- the checks, in the order of a life
 
 test_install() {
-	local lines line
+	local lines
 	files >"$work/files"
-	mapfile -t lines < <(guide "kubectl apply -f")
-	for line in "${lines[@]}"; do
-		check "the guide: $line" literally_near "$line"
-	done
+	granted
 	mapfile -t lines < <(guide "sudo apt install")
 	check "the guide: ${lines[0]}" literally "${lines[0]}"
 	check "nobody has said who it is: not enabled" says inside systemctl is-enabled nrtd -- disabled
@@ -134,8 +131,7 @@ test_removal() {
 	mapfile -t lines < <(guide "sudo systemctl disable" "Uninstalling the service")
 	check "the guide: ${lines[0]}" literally "${lines[0]}"
 	check "the guide: ${lines[1]}" literally "${lines[1]}"
-	check "the object is gone" silent kubectl get noderesourcetopologies -o name
-	check "the Node has nothing of it" silent node_words
+	cleaned
 	check "the guide: ${lines[2]}" literally "${lines[2]}" y
 	check "nothing is left" silent left dpkg-query -W nrtd
 	mapfile -t lines < <(guide "sudo apt install")
@@ -143,8 +139,7 @@ test_removal() {
 	check "and purged while it runs" literally "sudo apt purge nrtd" y
 	check "nothing is left" silent left dpkg-query -W nrtd
 	check "but the object" says nrt '{.zones[0].name}' -- 'node-[0-9]+'
-	broken >"$work/broken-after"
-	check "and no service has failed that had not before" silent diff "$work/broken" "$work/broken-after"
+	unharmed
 }
 
 prepare

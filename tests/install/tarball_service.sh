@@ -28,13 +28,10 @@ own_libraries() {
 }
 
 test_install() {
-	local lines line
+	local lines
 	inside find /srv/nrtd/build/tarball -name '*.tar.gz' -exec cp -t /srv/nrtd {} +
 	files >"$work/files"
-	mapfile -t lines < <(guide "kubectl apply -f")
-	for line in "${lines[@]}"; do
-		check "the guide: $line" literally_near "$line"
-	done
+	granted
 	mapfile -t lines < <(guide "tar -xzf nrtd-")
 	check "the guide: ${lines[0]}" literally "${lines[0]}"
 	check "the guide: ${lines[1]}" says literally "${lines[1]}" -- 'ok +libnuma +agrees.*'
@@ -69,12 +66,10 @@ test_removal() {
 	for line in "${lines[@]}"; do
 		check "the guide: $line" literally "$line"
 	done
-	check "the object is gone" silent kubectl get noderesourcetopologies -o name
-	check "the Node has nothing of it" silent node_words
+	cleaned
 	inside rm -r /srv/nrtd/nrtd-0.1.0
 	check "nothing is left" silent left false
-	broken >"$work/broken-after"
-	check "and no service has failed that had not before" silent diff "$work/broken" "$work/broken-after"
+	unharmed
 }
 
 prepare
