@@ -121,19 +121,6 @@ static bool has_ended(const struct doc *pod)
 	return phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
 }
 
-/* 0 where the pod has neither a priority nor a class; the API server gives it one where it has a class. */
-static bool read_priority(const struct doc *spec, int32_t *ret)
-{
-	const struct doc *given = doc_get(spec, "priority");
-	const char *class = doc_string(doc_get(spec, "priorityClassName"));
-	int64_t n = 0;
-
-	if (given && given->kind != DOC_NULL ? doc_int64(given, &n) < 0 : class && *class)
-		return false;
-	*ret = (int32_t)n;
-	return n == *ret;
-}
-
 static int list_pod(struct cluster_use *use, const struct doc *object, struct resource_list *requests)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
@@ -145,7 +132,7 @@ static int list_pod(struct cluster_use *use, const struct doc *object, struct re
 	p->namespace = strdup(namespace ? namespace : "");
 	p->name = strdup(doc_string(doc_get(metadata, "name")));
 	p->uid = strdup(pod_names_kubelets_uid(metadata));
-	p->priority_known = read_priority(doc_get(object, "spec"), &p->priority);
+	p->priority_known = pod_priority_read(object, &p->priority);
 	p->requests = *requests;
 	*requests = (struct resource_list){0};
 	if (!p->namespace || !p->name || !p->uid)

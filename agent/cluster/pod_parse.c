@@ -302,3 +302,15 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
 	t.n_items = 0;
 	return 0;
 }
+
+bool pod_priority_read(const struct doc *pod, int32_t *ret)
+{
+	const struct doc *spec = doc_get(pod, "spec"), *given = doc_get(spec, "priority");
+	const char *class = doc_string(doc_get(spec, "priorityClassName"));
+	int64_t n = 0;
+	bool known = given && given->kind != DOC_NULL ? doc_int64(given, &n) == 0 && n == (int32_t)n
+						      : !class || !*class;
+
+	*ret = known ? (int32_t)n : 0;
+	return known;
+}

@@ -38,6 +38,12 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err);
 
 /*
+ * spec.priority of a Pod, 0 where the Pod has neither a priority nor a class. False, and 0, where the priority is not known:
+ * the Pod names a class alone, whose value the API server would fill in, or spec.priority is not an int32.
+ */
+bool pod_priority_read(const struct doc *pod, int32_t *ret);
+
+/*
  * The amount of one resource of a container, checked as the API server does. 0; -EINVAL: a resource name it
  * would refuse, no quantity, a negative one, a fraction of what comes in whole numbers; -ERANGE.
  */
