@@ -126,12 +126,10 @@ int why_report_add_node(struct why_report *r, const struct cluster_node *node)
 	const struct pod_fate *fate = &r->fate;
 
 	if (!strcmp(fate->node, node->state.node_name)) {
-		struct pod_names names = pod_names_of(fate->kubelet_uid, fate->namespace, fate->name);
-
 		r->own_seen = true;
 		r->own_basis = node->basis;
 		pod_held_release(&r->held);
-		if (node->basis == CLUSTER_EXACT && pod_held_find(&node->state, &names, &r->held) < 0)
+		if (node->basis == CLUSTER_EXACT && pod_held_find(&node->state, &fate->names, &r->held) < 0)
 			return -ENOMEM;
 	}
 	if (!why_report_asks(r))

@@ -137,7 +137,7 @@ static int list_pod(struct cluster_use *use, const struct doc *object, struct re
 	*requests = (struct resource_list){0};
 	if (!p->namespace || !p->name || !p->uid)
 		return -ENOMEM;
-	p->names = pod_names_of(p->uid, p->namespace, p->name);
+	p->names = pod_names_of_object(metadata);
 	return 0;
 }
 
@@ -208,10 +208,16 @@ int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *er
 
 const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const struct allocation *item)
 {
-	for (size_t i = 0; i < use->n_listed; i++)
-		if (pod_names_match(&use->pods[i].names, item))
+	const struct cluster_pod *mirror = NULL;
+
+	for (size_t i = 0; i < use->n_listed; i++) {
+		if (!pod_names_match(&use->pods[i].names, item))
+			continue;
+		if (!use->pods[i].names.mirror)
 			return &use->pods[i];
-	return NULL;
+		mirror = &use->pods[i];
+	}
+	return mirror;
 }
 
 /* ---- what is left */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/model/pod_names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 
@@ -16,7 +15,6 @@ void pod_fate_release(struct pod_fate *f)
 	free(f->namespace);
 	free(f->name);
 	free(f->uid);
-	free(f->kubelet_uid);
 	free(f->node);
 	free(f->phase);
 	free(f->reason);
@@ -108,8 +106,6 @@ static int read_texts(
 	if (r == 0)
 		r = set(&f->uid, metadata, "uid");
 	if (r == 0)
-		r = text_set(&f->kubelet_uid, pod_names_kubelets_uid(metadata));
-	if (r == 0)
 		r = set(&f->node, spec, "nodeName");
 	if (r == 0)
 		r = set(&f->phase, status, "phase");
@@ -132,6 +128,7 @@ int pod_fate_read(const struct doc *pod, struct pod_fate *ret, struct err *err)
 		return err_no_memory(err);
 	if (!*f.name)
 		return err_set(err, -EINVAL, "a Pod without a name");
+	f.names = pod_names_of_object(doc_get(pod, "metadata"));
 	f.gated = gates && gates->n_items > 0;
 	f.stage = find_stage(status, &f);
 	*ret = f;

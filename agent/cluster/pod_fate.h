@@ -4,6 +4,7 @@
  * What became of a pod, as its object says: whether it waits, was refused by a kubelet, runs or has ended.
  */
 #include "agent/base/doc.h"
+#include "agent/model/pod_names.h"
 #include "common/err.h"
 
 enum pod_stage {
@@ -21,7 +22,7 @@ extern const char *const pod_stage_names[POD_STAGE_COUNT]; /* "waits", "bound", 
 struct pod_fate {
 	enum pod_stage stage;
 	char *namespace, *name, *uid;
-	char *kubelet_uid; /* a static pod's is another one than in its object: pod_names_kubelets_uid() */
+	struct pod_names names; /* by which its node's object shows it */
 	char *node;
 	char *phase, *reason, *message; /* of its status */
 	char *scheduler;                /* the message of its condition PodScheduled, while that is false */

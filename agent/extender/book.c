@@ -485,7 +485,7 @@ static int place_pod(
 	doc_int64(doc_get(doc_get(object, "spec"), "priority"), &priority);
 	like.priority = (int32_t)priority;
 	like.promised = have && !strcmp(have->node->name, fate->node) && (!have->bound || have->promised);
-	like.names = pod_names_of(fate->kubelet_uid, fate->namespace, fate->name);
+	like.names = pod_names_of(fate->uid, fate->namespace, fate->name);
 	if (have)
 		remove_pod(b, have);
 	node = find_or_add(b, fate->node);

@@ -14,13 +14,30 @@ struct pod_names pod_names_of(const char *uid, const char *namespace, const char
 	return names;
 }
 
+#define MIRROR_ANNOTATION "kubernetes.io/config.mirror"
+
+static const char *member_text(const struct doc *map, const char *key)
+{
+	const char *text = doc_string(doc_get(map, key));
+
+	return text ? text : "";
+}
+
 const char *pod_names_kubelets_uid(const struct doc *metadata)
 {
-	const struct doc *annotations = doc_get(metadata, "annotations");
-	const char *mirror = doc_string(doc_get(annotations, "kubernetes.io/config.mirror"));
-	const char *uid = mirror ? mirror : doc_string(doc_get(metadata, "uid"));
+	const char *mirror = doc_string(doc_get(doc_get(metadata, "annotations"), MIRROR_ANNOTATION));
 
-	return uid ? uid : "";
+	return mirror ? mirror : member_text(metadata, "uid");
+}
+
+struct pod_names pod_names_of_object(const struct doc *metadata)
+{
+	const char *namespace = member_text(metadata, "namespace");
+	struct pod_names names = pod_names_of(pod_names_kubelets_uid(metadata),
+		*namespace ? namespace : "default", member_text(metadata, "name"));
+
+	names.mirror = doc_get(doc_get(metadata, "annotations"), MIRROR_ANNOTATION) != NULL;
+	return names;
 }
 
 /* A state that was parsed has hashes already; no UID and no name begins with their mark. "" stays. */
@@ -42,7 +59,7 @@ static const char *hash_of_pod(const struct allocation *item, char buffer[NODE_S
 
 struct pod_names pod_names_of_item(const struct allocation *item)
 {
-	struct pod_names names;
+	struct pod_names names = {.mirror = false};
 	char buffer[NODE_STATE_HASH_SIZE];
 
 	snprintf(names.uid, sizeof(names.uid), "%s", hash_of_uid(item, buffer));
@@ -54,6 +71,9 @@ bool pod_names_match(const struct pod_names *names, const struct allocation *ite
 {
 	char buffer[NODE_STATE_HASH_SIZE];
 
+	if (names->mirror)
+		return *item->pod_uid && *item->pod && !strcmp(hash_of_uid(item, buffer), names->uid) &&
+		       !strcmp(hash_of_pod(item, buffer), names->pod);
 	if (*item->pod_uid && *names->uid)
 		return !strcmp(hash_of_uid(item, buffer), names->uid);
 	return *item->pod && !strcmp(hash_of_pod(item, buffer), names->pod);

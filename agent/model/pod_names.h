@@ -12,6 +12,9 @@
 /* As in a published state: hashes, which two pods may share by chance; "" = not known. */
 struct pod_names {
 	char uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE];
+	/* A mirror pod: the API server's object of a static pod. Its UID here is the static pod's, from an annotation that
+	 * every user may write, so an item is the pod's only where UID and name both match. */
+	bool mirror;
 };
 
 /* `uid` is the kubelet's; "" = not known. */
@@ -20,11 +23,14 @@ struct pod_names pod_names_of(const char *uid, const char *namespace, const char
 /* Of the pod that has the item; what a state that was parsed has is taken as it is. */
 struct pod_names pod_names_of_item(const struct allocation *item);
 
-/* The UID that the kubelet has for a pod: a static pod's is the hash of its file, while the API server has the UID of its
- * mirror. "" where there is none; valid as long as the object. */
+/* Of a Pod object with this metadata. The kubelet's UID of a static pod is the hash of its file, which its mirror pod has as
+ * the annotation kubernetes.io/config.mirror. */
+struct pod_names pod_names_of_object(const struct doc *metadata);
+
+/* The UID that the kubelet has for the pod of this metadata, "" where there is none; valid as long as the object. */
 const char *pod_names_kubelets_uid(const struct doc *metadata);
 
-/* Whether the item is of the pod: by the UID where both have one, else by the name. */
+/* Whether the item is of the pod: by the UID where both have one, else by the name; of a mirror pod by both. */
 bool pod_names_match(const struct pod_names *names, const struct allocation *item);
 
 /* Whether any item is. */

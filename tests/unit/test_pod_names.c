@@ -73,12 +73,40 @@ static void a_static_pod_has_its_kubelets_uid(void **state)
 	}
 }
 
+static struct pod_names names_of(const char *yaml)
+{
+	CLEANUP(doc_release) struct doc metadata = DOC_INIT;
+
+	assert_int_equal(yaml_parse(yaml, strlen(yaml), &metadata, NULL), 0);
+	return pod_names_of_object(&metadata);
+}
+
+/* Every user may write the annotation, and the name of a pod that exists is taken. */
+static void a_mirror_pod_is_known_by_uid_and_name(void **state)
+{
+	const struct pod_names mirror = names_of("{uid: u9, namespace: kube-system, name: etcd-node-a,"
+						 " annotations: {kubernetes.io/config.mirror: file}}"),
+			       fake = names_of("{uid: u9, namespace: evil, name: web-0,"
+					       " annotations: {kubernetes.io/config.mirror: u1}}"),
+			       plain = names_of("{uid: u1, name: web-0}");
+
+	(void)state;
+	assert_match(&mirror, "file", "kube-system", "etcd-node-a", true);
+	assert_match(&mirror, "file", "", "", false);
+	assert_match(&mirror, "u9", "kube-system", "etcd-node-a", false);
+	assert_match(&fake, "u1", "ns", "web-0", false);
+	assert_match(&fake, "", "evil", "web-0", false);
+	assert_match(&plain, "u1", "ns", "web-0", true);
+	assert_match(&plain, "", "default", "web-0", true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_uid_decides_where_both_have_one),
 		cmocka_unit_test(a_name_decides_elsewhere),
 		cmocka_unit_test(a_static_pod_has_its_kubelets_uid),
+		cmocka_unit_test(a_mirror_pod_is_known_by_uid_and_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
