@@ -291,11 +291,114 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 	return 0;
 }
 
+/* ---- what a container has while its resize waits */
+
+struct container_status {
+	const char *name;
+	const struct doc *status;
+};
+
+static int by_container(const void *a, const void *b)
+{
+	const struct container_status *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static bool is_resize_pending(const struct doc *status)
+{
+	const struct doc *conditions = doc_get(status, "conditions");
+
+	if (!conditions || conditions->kind != DOC_LIST)
+		return false;
+	DOC_FOREACH (condition, conditions) {
+		const char *type = doc_string(doc_get(condition, "type"));
+		const char *value = doc_string(doc_get(condition, "status"));
+
+		if (type && value && !strcmp(type, "PodResizePending") && !strcmp(value, "True"))
+			return true;
+	}
+	return false;
+}
+
+static size_t count_statuses(const struct doc *list)
+{
+	return list && list->kind == DOC_LIST ? list->n_items : 0;
+}
+
+static size_t add_statuses(const struct doc *list, struct container_status *statuses)
+{
+	size_t n = 0;
+
+	if (count_statuses(list) > 0)
+		DOC_FOREACH (item, list) {
+			const char *name = doc_string(doc_get(item, "name"));
+
+			if (name)
+				statuses[n++] = (struct container_status){name, item};
+		}
+	return n;
+}
+
+/* Replace a list where the status has one. */
+static int replace_list(struct resource_list *list, const struct doc *map, struct err *err)
+{
+	CLEANUP(resource_list_release) struct resource_list read = {0};
+	int r = map && map->kind == DOC_MAP ? read_list(map, &read, err) : 0;
+
+	if (r < 0 || read.n_items == 0)
+		return r;
+	resource_list_release(list);
+	*list = read;
+	read = (struct resource_list){0};
+	return 0;
+}
+
+static int use_allocated(struct container_request *c, const struct doc *status, struct err *err)
+{
+	const struct doc *resources = doc_get(status, "resources");
+	const struct doc *allocated = doc_get(status, "allocatedResources");
+	int r = replace_list(&c->requests, allocated ? allocated : doc_get(resources, "requests"), err);
+
+	if (r == 0)
+		r = replace_list(&c->limits, doc_get(resources, "limits"), err);
+	return r < 0 ? err_wrap(err, r, "status of container '%.60s'", c->name) : 0;
+}
+
+/* The kubelet calls a resize deferred or infeasible: until it allocates it, containers have what they had. */
+static int hold_resize_back(struct pod_request *pod, const struct doc *status, struct err *err)
+{
+	const struct doc *apps = doc_get(status, "containerStatuses"),
+			 *inits = doc_get(status, "initContainerStatuses");
+	CLEANUP(freep) struct container_status *statuses = NULL;
+	size_t n;
+	int r = 0;
+
+	if (!is_resize_pending(status))
+		return 0;
+	statuses = calloc(count_statuses(apps) + count_statuses(inits) + 1, sizeof(*statuses));
+	if (!statuses)
+		return err_no_memory(err);
+	n = add_statuses(apps, statuses);
+	n += add_statuses(inits, statuses + n);
+	qsort(statuses, n, sizeof(*statuses), by_container);
+	for (size_t i = 0; i < pod->n_containers && r == 0; i++) {
+		const struct container_status key = {.name = pod->containers[i].name}, *found;
+
+		found = bsearch(&key, statuses, n, sizeof(*statuses), by_container);
+		if (found)
+			r = use_allocated(&pod->containers[i], found->status, err);
+	}
+	return r;
+}
+
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
 	int r = add_template(pod, doc_string(doc_get(doc_get(pod, "metadata"), "name")), 1, NULL, &t, err);
 
+	if (r == 0)
+		r = hold_resize_back(&t.items[0].pod, doc_get(pod, "status"), err);
 	if (r < 0)
 		return r;
 	*ret = t.items[0];

@@ -33,8 +33,9 @@ void pod_templates_release(struct pod_templates *t);
  */
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err);
 
-/* The one of a Pod, whose kind is not looked at: items of lists and what schedulers send have none. Returns as above but
- * -ENOENT; pod_template_release() releases it. */
+/* The one of a Pod, whose kind is not looked at: items of lists and what schedulers send have none. While the kubelet defers a
+ * resize or calls it infeasible (condition PodResizePending), its containers' resources are those that their status reports as
+ * allocated. Returns as above but -ENOENT; pod_template_release() releases it. */
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err);
 
 /*
