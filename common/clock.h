@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Milliseconds of the clock: CLOCK_MONOTONIC since the boot, CLOCK_REALTIME since 1970. */
+/* Milliseconds of the clock: CLOCK_MONOTONIC and CLOCK_BOOTTIME since the boot, CLOCK_REALTIME since 1970. */
 static inline int64_t clock_ms(clockid_t clock)
 {
 	struct timespec t;

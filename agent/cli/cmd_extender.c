@@ -13,7 +13,8 @@
 #include "common/duration.h"
 #include "common/log.h"
 
-#define REFUSAL_MS 30000u
+#define REFUSAL_MS         30000u
+#define NAMESPACE_PROMISES 1000u /* more than a scheduler binds in a few seconds */
 
 static uint64_t duration_of(const struct options *options, enum option_id option)
 {
@@ -73,7 +74,9 @@ static int read_config(const struct options *options, struct setup *setup, struc
 								    : strategy_by_name(strategy),
 			.all = is(options, OPT_ANSWER, "all"),
 			.pass_unknown = is(options, OPT_UNKNOWN, "pass")},
-		.book = {.promise_ms = duration_of(options, OPT_PROMISE_TIMEOUT), .refusal_ms = REFUSAL_MS},
+		.book = {.promise_ms = duration_of(options, OPT_PROMISE_TIMEOUT),
+			.refusal_ms = REFUSAL_MS,
+			.namespace_promises = NAMESPACE_PROMISES},
 		.max_stale_ms = duration_of(options, OPT_MAX_STALE),
 		.stale_open = is(options, OPT_STALE, "open"),
 		.log_answers = option_set(options, OPT_VERBOSE),

@@ -47,6 +47,23 @@ static const char *last_manager(const struct doc *metadata, int64_t *ret_s)
 	return manager;
 }
 
+int64_t cluster_zones_written_s(const struct doc *object)
+{
+	const struct doc *list = doc_get(doc_get(object, "metadata"), "managedFields");
+	int64_t last = 0, at;
+
+	if (!list || list->kind != DOC_LIST)
+		return 0;
+	DOC_FOREACH (entry, list) {
+		const char *time = doc_string(doc_get(entry, "time"));
+
+		if (doc_get(doc_get(entry, "fieldsV1"), "f:zones") && time &&
+			timestamp_parse(time, &at) == 0 && at > last)
+			last = at;
+	}
+	return last;
+}
+
 /* nrtd by its attribute, others by their annotations and by the name under which they write. */
 static const char *find_exporter(const struct doc *object, const struct doc *metadata, const char *manager)
 {
@@ -68,6 +85,7 @@ static int read_origin(const struct doc *object, struct cluster_node *n)
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *manager = last_manager(metadata, &n->written_s);
 
+	n->zones_written_s = cluster_zones_written_s(object);
 	return text_set(&n->exporter, find_exporter(object, metadata, manager));
 }
 

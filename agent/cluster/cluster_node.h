@@ -31,6 +31,7 @@ struct cluster_node {
 	enum cpu_manager_policy cpu_manager;
 	char *exporter;    /* "" = not known */
 	int64_t written_s; /* when the object was last written, in seconds since the epoch; 0 = not known */
+	int64_t zones_written_s; /* when the owner of its zones last wrote it: cluster_zones_written_s() */
 };
 
 void cluster_node_release(struct cluster_node *n);
@@ -40,6 +41,10 @@ void cluster_node_release(struct cluster_node *n);
  * nrt_inventory() refuses); -ERANGE; -ENOMEM. `ret` is untouched on failure, else to be released.
  */
 int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err);
+
+/* When the field manager that owns the object's zones last wrote them, by metadata.managedFields: seconds since the epoch, by
+ * the API server's clock; 0 = not known. A label that somebody else sets does not count. */
+int64_t cluster_zones_written_s(const struct doc *object);
 
 /*
  * Take pods out as if they had ended, and count the zones again. Only an exact node is known to hold something of a pod;

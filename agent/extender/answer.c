@@ -12,6 +12,7 @@
 
 #define NO_NODE  "nothing is known of this node"
 #define NOT_BEST "another node was chosen"
+#define TOO_MANY "too many pods of this namespace have a node assigned and are not bound yet"
 #define POLICY   "the pod's annotation volcano.sh/numa-topology-policy asks for another policy than the node's"
 
 void answer_release(struct answer *a, struct book *b)
@@ -155,6 +156,13 @@ static void pass_unknown(const struct answer_config *config, struct answer *ret,
 			ret->verdicts[i].reason = NULL;
 }
 
+static void refuse_all(struct answer *ret, size_t n, const char *reason)
+{
+	for (size_t i = 0; i < n; i++)
+		ret->verdicts[i].reason = reason;
+	ret->counts.n_passing = 0;
+}
+
 static int promise(struct book *b, const struct wire_pod *pod, struct shape *shape, struct book_node *node,
 	uint64_t now_ms)
 {
@@ -162,7 +170,8 @@ static int promise(struct book *b, const struct wire_pod *pod, struct shape *sha
 		.namespace = pod->namespace,
 		.name = pod->name,
 		.shape = shape,
-		.priority = pod->priority};
+		.priority = pod->priority,
+		.has_volumes = pod->has_volumes};
 
 	return forecast_promise(b, &promise, node, now_ms);
 }
@@ -192,6 +201,10 @@ int answer_filter(struct book *b, const struct answer_config *config, struct wir
 		return emptied_mark(ret->nodes, args->n_names, ret->shape, ret->verdicts);
 	if (config->all || ret->counts.n_aligning == 0)
 		return 0;
+	if (book_namespace_is_full(b, args->pod.namespace, args->pod.uid)) {
+		refuse_all(ret, args->n_names, TOO_MANY);
+		return 0;
+	}
 	for (size_t i = 0; i < args->n_names; i++)
 		if (i != at && !ret->verdicts[i].reason)
 			ret->verdicts[i].reason = NOT_BEST;
@@ -221,7 +234,7 @@ static size_t find_lowest(const struct book_node *node, const bool *gone, int32_
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct book_pod *pod = node->pods[i];
 
-		if (gone[i] || !pod->bound || !pod->shape->aligned || pod->priority >= below)
+		if (gone[i] || !pod->bound || !pod->shape->aligned || pod->mirror || pod->priority >= below)
 			continue;
 		if (found == node->n_pods || pod->priority < node->pods[found]->priority)
 			found = i;

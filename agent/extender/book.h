@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
+#include "agent/base/hash.h"
 #include "agent/base/name_table.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/extender/outlook.h"
 #include "agent/extender/refused.h"
 #include "agent/extender/shape.h"
-#include "agent/model/pod_names.h"
+#include "agent/extender/shown.h"
 #include "common/err.h"
 #include "scoring/combinations.h"
 
@@ -30,28 +31,37 @@ struct book_pod {
 	struct shape *shape;
 	struct book_node *node;
 	struct allocation *held; /* what its node's kubelet will have given it; NULL = not worked out */
-	bool bound;              /* else it is a promise, which ends at `until_ms` */
-	bool promised;           /* the node it has was promised to it here */
+	bool held_is_rest;       /* `held` is only what the node's object does not report of the pod */
+	bool mirror; /* of a static pod, whose resources the node's object reports: only its amounts count */
+	bool bound;  /* else it is a promise, which ends at `until_ms` */
+	bool promised; /* the node it has was promised to it here */
 	uint64_t until_ms;
 	bool arrived; /* its node's kubelet has it: it came before whoever is promised now */
 	/* The book's versions at which it was promised or seen, and at which it had arrived: what came first? */
 	uint64_t since, arrived_at;
-	uint64_t bound_ms; /* when it was first seen to be bound; 0 = it ran by then */
+	uint64_t bound_ms;   /* when it was first seen to be bound; 0 = it ran by then */
+	uint64_t arrived_ms; /* when its arrival was first seen */
+	int64_t started_s;   /* status.startTime, in seconds since the epoch; 0 = not set */
 	int32_t priority;
 	uint64_t round; /* the list in which it was seen last */
 };
 
-/* A pod that has ended or was deleted, and that its node's object may still show. */
+/* A pod that has ended or was deleted, and that its node's object reports, or will: an object may be older than the end. */
 struct book_ended {
 	struct pod_names names;
-	uint64_t at; /* the book's version then */
+	uint64_t at;       /* the book's version then */
+	uint64_t ended_ms; /* and the time */
+	bool reported;     /* an object has reported it */
 };
 
-/* Its node's kubelet refused a pod of this shape. */
+#define BOOK_ENDED_MAX \
+	1024u /* of a node; then the oldest is forgotten, and what it had is held until the object changes */
+
+/* Managers of its node's kubelet rejected a pod of this shape that was promised the node here. */
 struct book_refusal {
 	struct shape *shape;
-	char *reason;      /* the pod's status.reason */
-	uint64_t until_ms; /* so long no such pod goes there again */
+	const char *reason; /* of manager_reasons */
+	uint64_t until_ms;  /* until then, or until the node's object changes, no such pod goes there again */
 };
 
 struct book_node {
@@ -63,9 +73,10 @@ struct book_node {
 	uint64_t amounts;
 	bool has_object;
 	struct cluster_node object;
-	uint64_t object_ms; /* when the object came */
-	char *content_hash; /* of the object, "" where it has none */
-	bool has_node;      /* there is a Node */
+	struct shown_index shown;          /* of the object */
+	uint64_t object_ms;                /* when its content was seen to change; 0 = never */
+	char content_hash[HASH_TEXT_SIZE]; /* of the object; "" = no object */
+	bool has_node;                     /* there is a Node */
 	struct resource_list allocatable;
 	struct resource_list requested; /* by the pods below, in all */
 	struct book_pod **pods;         /* in the order of their coming */
@@ -83,13 +94,27 @@ struct book_node {
 struct book_config {
 	uint64_t promise_ms; /* a promise ends after it, unless its pod is bound */
 	uint64_t refusal_ms;
+	size_t namespace_promises; /* promises to pods of one namespace that are not bound yet; 0 = as many as there are */
+};
+
+/* The scheduler waits so long for a pod's volumes before it gives up (kube-scheduler, bindTimeoutSeconds), and a little more. */
+#define BOOK_VOLUMES_MS 660000u
+
+#define BOOK_DELETED 4096u /* UIDs of the pods that were deleted last */
+
+struct book_namespace {
+	char *name;
+	size_t n_promises;
 };
 
 struct book {
 	struct book_config config;
 	struct shapes shapes;
 	struct name_table nodes_by_name;
-	void *pods_by_uid;        /* of tsearch(3) */
+	void *pods_by_uid;              /* of tsearch(3) */
+	struct name_table namespaces;   /* struct book_namespace, of those with promises */
+	uint64_t deleted[BOOK_DELETED]; /* a ring of hashes of UIDs */
+	size_t next_deleted;
 	struct book_node **nodes; /* by slot; NULL = free */
 	size_t n_nodes;           /* slots */
 	size_t nodes_size;
@@ -97,6 +122,7 @@ struct book {
 	struct distances_kept distances; /* of the machine that was judged last */
 	uint64_t version;                /* the last that was given to a node: none is given twice */
 	uint64_t round[BOOK_KIND_COUNT]; /* lists so far */
+	uint64_t list_version;           /* when the list of pods began */
 	size_t n_pods, n_promises;       /* for people, as all below */
 	uint64_t n_refused, n_expired;   /* since the start */
 	struct refused promises_refused; /* of them, pods that were promised that very node here */
@@ -106,18 +132,19 @@ void book_init(struct book *b, const struct book_config *config);
 void book_release(struct book *b);
 
 /*
- * A list of a kind begins; what it does not name until it ends is gone. Promises stay: their pods may be younger than
- * the list.
+ * A list of a kind begins; what it does not name until it ends is gone. Promises that were made meanwhile stay: their pods
+ * may be younger than the list.
  */
 void book_list_begin(struct book *b, enum book_kind kind);
-int book_list_end(struct book *b, enum book_kind kind, struct err *err); /* 0 or -ENOMEM */
+int book_list_end(struct book *b, enum book_kind kind, uint64_t now_ms, struct err *err); /* 0 or -ENOMEM */
 
 /*
  * An object as it is now, or as it was when it was deleted. 0; -EINVAL with one line that names it (what was known of
  * it before stays); -ENOMEM.
  */
 int book_object(struct book *b, enum book_kind kind, struct doc *object, uint64_t now_ms, struct err *err);
-int book_gone(struct book *b, enum book_kind kind, const struct doc *object, struct err *err);
+int book_gone(
+	struct book *b, enum book_kind kind, const struct doc *object, uint64_t now_ms, struct err *err);
 
 /* The node of that name, NULL = there is none. */
 struct book_node *book_find(const struct book *b, const char *name);
@@ -127,10 +154,14 @@ struct book_promise {
 	const char *uid, *namespace, *name;
 	struct shape *shape; /* a user of it is added */
 	int32_t priority;
+	bool has_volumes; /* that the scheduler may have to wait for */
 };
 
-/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node: *ret is NULL then,
- * else the pod. 0 or -ENOMEM. */
+/* Whether pods of the namespace have as many promises as one namespace may have; a promise to this pod does not count. */
+bool book_namespace_is_full(const struct book *b, const char *namespace, const char *uid);
+
+/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node, and one that was
+ * deleted gets none: *ret is NULL then, else the pod. 0 or -ENOMEM. */
 int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms,
 	struct book_pod **ret);
 

@@ -191,7 +191,7 @@ static void *keep_lease(void *arg)
 	int64_t next = 0;
 
 	while (!atomic_load(x->cancel)) {
-		if (clock_ms(CLOCK_MONOTONIC) >= next && service_listed(x->service))
+		if (clock_ms(CLOCK_BOOTTIME) >= next && service_listed(x->service))
 			next = step_lease(x);
 		else
 			usleep(LOOK_MS * 1000);

@@ -6,133 +6,179 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/resource_name.h"
 #include "common/text.h"
 
-#define ESTIMATE_LAG_MS 3000u /* an exporter has read the kubelet by then */
+/* An exporter that polls has read the kubelet so long after a pod began. */
+#define ESTIMATE_LAG_MS 3000u
+#define ESTIMATE_LAG_S  5 /* by the clocks of kubelet and API server, to the second */
 
-/* ---- what the object shows */
+/* An object of nrtd whose content changed so long after the pod was seen to be admitted has all that the pod holds. */
+#define SETTLED_MS 2000u
 
-/* So much of a state's item is the pod's: its CPUs and devices. */
-static void count_item(const struct allocation *item, size_t *cpus, size_t *devices)
-{
-	*cpus += cpuset_size(item->cpus);
-	for (size_t i = 0; i < item->n_devices; i++)
-		*devices += item->devices[i].ids.n_items;
-}
+/* ---- what the object reports */
 
-static size_t devices_wanted(const struct shape *shape)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < shape->wanted.n_items; i++)
-		if (!resource_name_is_native(shape->wanted.items[i].name))
-			n += (size_t)(shape->wanted.items[i].quantity.nano / QTY_UNIT);
-	return n;
-}
-
-/* What the object shows of a pod. */
-enum shown { SHOWN_NOTHING, SHOWN_PART, SHOWN_ALL };
+/* The items of the object that are the pod's. */
+struct own_items {
+	const struct shown_key *by_uid, *by_name;
+	size_t n_by_uid, n_by_name;
+};
 
 /*
- * The kubelet writes its files one after the other while it admits a pod, so an object from in between has some of what
- * the pod gets. It is all of it when there are as many CPUs and devices as the pod asks for, and memory where the
- * kubelet reserves it. An object of another exporter names nobody: it is taken to show who was bound some time before it
- * came.
+ * Items without a UID are the first pod's of that name, for hashes of names may be equal, and whoever may create pods chooses
+ * names: no pod stands for another one, and none frees what another one holds.
  */
-static enum shown find_shown(const struct book_node *node, const struct book_pod *pod)
+static struct own_items find_own(const struct book_node *node, const struct pod_names *names, bool *claimed)
 {
-	const struct node_state *state = &node->object.state;
-	size_t cpus = 0, devices = 0;
-	bool found = false, memory = false;
+	struct own_items own;
 
-	if (node->object.basis == CLUSTER_ESTIMATED)
-		return pod->bound && (pod->bound_ms == 0 ||
-					     node->object_ms >= pod->bound_ms + ESTIMATE_LAG_MS)
-			       ? SHOWN_ALL
-			       : SHOWN_NOTHING;
-	for (size_t i = 0; i < state->allocations.n_items; i++) {
-		const struct allocation *item = &state->allocations.items[i];
-
-		if (!pod_names_match(&pod->names, item))
-			continue;
-		found = true;
-		memory = memory || item->n_memory > 0;
-		count_item(item, &cpus, &devices);
-	}
-	if (!found)
-		return SHOWN_NOTHING;
-	if (state->settings.cpu_manager == CPU_MANAGER_STATIC && cpus < pod->shape->cpus)
-		return SHOWN_PART;
-	if (state->settings.memory_manager == MEMORY_MANAGER_STATIC && pod->shape->qos == QOS_GUARANTEED &&
-		!pod->shape->pod.has_pod_resources && !memory)
-		return SHOWN_PART;
-	return devices < devices_wanted(pod->shape) ? SHOWN_PART : SHOWN_ALL;
+	own.by_uid = shown_by_uid(&node->shown, names, &own.n_by_uid);
+	own.by_name = shown_by_name(&node->shown, names, &own.n_by_name);
+	if (own.n_by_name > 0 && claimed[own.by_name[0].item])
+		own.n_by_name = 0;
+	for (size_t i = 0; i < own.n_by_name; i++)
+		claimed[own.by_name[i].item] = true;
+	return own;
 }
 
-static void mark(const struct allocations *a, const struct pod_names *names, bool *gone)
+static void mark(const struct own_items *own, bool *gone)
 {
-	for (size_t i = 0; i < a->n_items; i++)
-		gone[i] = gone[i] || pod_names_match(names, &a->items[i]);
+	for (size_t i = 0; i < own->n_by_uid; i++)
+		gone[own->by_uid[i].item] = true;
+	for (size_t i = 0; i < own->n_by_name; i++)
+		gone[own->by_name[i].item] = true;
+}
+
+/*
+ * An object of another exporter names nobody. It reports the pod if its zones were written some time after the pod began,
+ * by the times in the objects; or if they changed some time after the pod was seen to be bound. A saved object has no such
+ * times: it reports the pods that run.
+ */
+static bool is_estimated_with(const struct book_node *node, const struct book_pod *pod)
+{
+	int64_t written_s = node->object.zones_written_s;
+
+	if (!pod->bound)
+		return false;
+	if (written_s > 0 && pod->started_s > 0 && written_s >= pod->started_s + ESTIMATE_LAG_S)
+		return true;
+	if (written_s == 0 && pod->bound_ms == 0)
+		return true;
+	return node->object_ms > 0 && pod->bound_ms > 0 && node->object_ms >= pod->bound_ms + ESTIMATE_LAG_MS;
+}
+
+static int count_own(const struct book_node *node, const struct own_items *own, struct shown_amounts *ret)
+{
+	return shown_amounts_count(&node->shown, &node->object.state.allocations, own->by_uid, own->n_by_uid,
+		own->by_name, own->n_by_name, ret);
+}
+
+/* 0 or -ENOMEM. */
+static int find_shown(const struct book_node *node, const struct book_pod *pod, const struct own_items *own,
+	enum shown *ret)
+{
+	CLEANUP(shown_amounts_release) struct shown_amounts amounts = {0};
+
+	if (node->object.basis == CLUSTER_ESTIMATED) {
+		*ret = is_estimated_with(node, pod) ? SHOWN_ALL : SHOWN_NOTHING;
+		return 0;
+	}
+	if (count_own(node, own, &amounts) < 0)
+		return -ENOMEM;
+	*ret = shown_compare(&node->shown, &node->object.state, pod->shape, &amounts);
+	if (*ret == SHOWN_PART && pod->arrived && node->object_ms >= pod->arrived_ms + SETTLED_MS)
+		*ret = SHOWN_ALL;
+	return 0;
 }
 
 /* The kubelet's managers have nothing to give it: no object will ever show it. */
 static bool holds_nothing(const struct book_pod *pod)
 {
-	return pod->held && hwloc_bitmap_iszero(pod->held->cpus) && pod->held->n_memory == 0 &&
-	       pod->held->n_devices == 0;
+	return pod->held && !pod->held_is_rest && hwloc_bitmap_iszero(pod->held->cpus) &&
+	       pod->held->n_memory == 0 && pod->held->n_devices == 0;
 }
+
+/* How a pod of the node counts. */
+struct counted {
+	struct own_items own;
+	bool added;   /* to what the object reports */
+	bool is_part; /* the object reports a part of it */
+};
 
 /* Which items of the object do not count, and which pods are added. */
 struct sorting {
-	bool *gone;  /* by item */
-	bool *added; /* by the node's pods */
+	bool *gone, *claimed;    /* by item */
+	struct counted *counted; /* by the node's pods */
 	size_t n_added;
+	bool adds_rest; /* what is reported in part counts, and what is missing is added; else such a pod is placed again */
 };
 
 static void sorting_release(struct sorting *s)
 {
 	free(s->gone);
-	free(s->added);
+	free(s->claimed);
+	free(s->counted);
 }
 
-/* without[i] belongs to node->pods[i] and may be NULL. 0 or -ENOMEM; to be released in either case. */
-static int sort_out(const struct book_node *node, const bool *without, struct sorting *ret)
+static int sort_pod(const struct book_node *node, struct book_pod *pod, bool leaves, struct sorting *s,
+	struct counted *ret)
 {
-	const struct allocations *a = &node->object.state.allocations;
+	enum shown shown;
 
-	*ret = (struct sorting){.gone = calloc(a->n_items + 1, sizeof(*ret->gone)),
-		.added = calloc(node->n_pods + 1, sizeof(*ret->added))};
-	if (!ret->gone || !ret->added)
+	*ret = (struct counted){.added = false};
+	if (!pod->shape->aligned || pod->mirror)
+		return 0;
+	ret->own = find_own(node, &pod->names, s->claimed);
+	if (find_shown(node, pod, &ret->own, &shown) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < node->n_ended; i++)
-		mark(a, &node->ended[i].names, ret->gone);
-	for (size_t i = 0; i < node->n_pods; i++) {
-		const struct book_pod *pod = node->pods[i];
-		enum shown shown = pod->shape->aligned ? find_shown(node, pod) : SHOWN_ALL;
-		bool leaves = without && without[i];
-
-		ret->added[i] = !leaves && shown != SHOWN_ALL && !holds_nothing(pod);
-		ret->n_added += ret->added[i];
-		if (leaves || shown == SHOWN_PART)
-			mark(a, &pod->names, ret->gone);
-	}
+	ret->is_part = shown == SHOWN_PART;
+	if (pod->held_is_rest && !(ret->is_part && s->adds_rest))
+		book_forget_held(pod);
+	if (pod->held && !pod->held_is_rest && ret->is_part && s->adds_rest)
+		book_forget_held(pod);
+	ret->added = !leaves && shown != SHOWN_ALL && !holds_nothing(pod);
+	s->n_added += ret->added;
+	if (leaves || (ret->is_part && !s->adds_rest))
+		mark(&ret->own, s->gone);
 	return 0;
 }
 
-/* ---- what pods get that it does not show */
+/* without[i] belongs to node->pods[i] and may be NULL. 0 or -ENOMEM; to be released in either case. */
+static int sort_out(const struct book_node *node, const bool *without, bool adds_rest, struct sorting *ret)
+{
+	const struct allocations *a = &node->object.state.allocations;
+	int r = 0;
 
-/* What a pod of the shape gets of this kubelet, NULL = it is refused. 0 or -ENOMEM. */
-static int take_item(struct node_asker *asker, const struct shape *shape, struct allocation **ret)
+	*ret = (struct sorting){.gone = calloc(a->n_items + 1, sizeof(*ret->gone)),
+		.claimed = calloc(a->n_items + 1, sizeof(*ret->claimed)),
+		.counted = calloc(node->n_pods + 1, sizeof(*ret->counted)),
+		.adds_rest = adds_rest};
+	if (!ret->gone || !ret->claimed || !ret->counted)
+		return -ENOMEM;
+	for (size_t i = 0; i < node->n_pods && r == 0; i++)
+		r = sort_pod(node, node->pods[i], without && without[i], ret, &ret->counted[i]);
+	/* Behind them: what a pod that is still there may have is not the ended one's. */
+	for (size_t i = 0; i < node->n_ended; i++) {
+		struct own_items own = find_own(node, &node->ended[i].names, ret->claimed);
+
+		mark(&own, ret->gone);
+	}
+	return r;
+}
+
+/* ---- what pods get that it does not report */
+
+/* What a pod of that request gets of this kubelet, NULL = it is rejected. 0 or -ENOMEM. */
+static int take_item(
+	struct node_asker *asker, const struct pod_request *pod, enum qos_class qos, struct allocation **ret)
 {
 	CLEANUP(freep) struct allocation *held = calloc(1, sizeof(*held));
 	struct kubelet_verdict v;
-	int r = held ? kubelet_judge(&asker->kubelet, asker->ws, &shape->pod, shape->qos, &v) : -ENOMEM;
+	int r = held ? kubelet_judge(&asker->kubelet, asker->ws, pod, qos, &v) : -ENOMEM;
 
 	*ret = NULL;
 	if (r < 0 || v.answer != KUBELET_ADMITS)
 		return r;
-	r = node_outlook_item(asker, &shape->pod, &v, held);
+	r = node_outlook_item(asker, pod, &v, held);
 	if (r == 0)
 		*ret = TAKE(held);
 	return r;
@@ -149,32 +195,101 @@ static int hold(struct book_pod *pod, struct allocation *held)
 	return -ENOMEM;
 }
 
-/* What the pod gets behind those before. A pod that is refused there gets nothing. */
-static int work_out(const struct node_outlook *before, struct book_pod *pod)
+static int take_rest(struct node_asker *asker, const struct book_node *node, const struct book_pod *pod,
+	const struct own_items *own, struct allocation **ret)
+{
+	CLEANUP(shown_amounts_release) struct shown_amounts amounts = {0};
+	CLEANUP(pod_request_release) struct pod_request rest;
+	int r = count_own(node, own, &amounts);
+
+	pod_request_init(&rest);
+	if (r == 0)
+		r = shown_rest(&node->shown, &node->object.state, pod->shape, &amounts, &rest);
+	return r < 0 ? r : take_item(asker, &rest, rest.qos, ret);
+}
+
+/* What the pod gets behind those before. A pod that is rejected there gets nothing. */
+static int work_out(const struct node_outlook *before, const struct book_node *node, struct book_pod *pod,
+	const struct counted *counted, bool adds_rest)
 {
 	CLEANUP(node_asker_release) struct node_asker asker = {0};
 	struct node_state state = before->state;
 	struct allocation *held = NULL;
+	bool is_rest = counted->is_part && adds_rest;
 	int r;
 
 	state.allocations = before->view;
 	r = node_asker_init(&asker, &state);
 	if (r == 0)
-		r = take_item(&asker, pod->shape, &held);
-	return r < 0 || !held ? r : hold(pod, held);
+		r = is_rest ? take_rest(&asker, node, pod, &counted->own, &held)
+			    : take_item(&asker, &pod->shape->pod, pod->shape->qos, &held);
+	if (r < 0 || !held)
+		return r;
+	r = hold(pod, held);
+	pod->held_is_rest = r == 0 && is_rest;
+	return r;
 }
 
 /* The kubelet has pods in the order of their coming. What one gets is worked out once, and again only where another has
  * it by now. */
-static int add_pod(struct node_outlook *o, struct book_pod *pod)
+static int add_pod(struct node_outlook *o, const struct book_node *node, struct book_pod *pod,
+	const struct counted *counted, bool adds_rest)
 {
 	int r = 0;
 
 	if (pod->held && !node_outlook_has(o, pod->held))
 		book_forget_held(pod);
 	if (!pod->held)
-		r = work_out(o, pod);
+		r = work_out(o, node, pod, counted, adds_rest);
 	return r < 0 || !pod->held ? r : node_outlook_add(o, pod->held);
+}
+
+/* ---- whether a place has what is reported already */
+
+static size_t count_devices(const struct allocation *item, const struct device_block *like)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < item->n_devices; i++)
+		if (!strcmp(item->devices[i].resource, like->resource) &&
+			hwloc_bitmap_isequal(item->devices[i].nodes, like->nodes))
+			n += item->devices[i].ids.n_items;
+	return n;
+}
+
+static bool has_memory_like(const struct allocation *item, const struct memory_block *block)
+{
+	for (size_t i = 0; i < item->n_memory; i++)
+		if (!strcmp(item->memory[i].type, block->type) &&
+			hwloc_bitmap_isequal(item->memory[i].nodes, block->nodes))
+			return true;
+	return false;
+}
+
+/* Its CPUs, as many devices on the same NUMA nodes, memory on the same NUMA nodes. */
+static bool has_item(const struct allocation *held, const struct allocation *item)
+{
+	if (!hwloc_bitmap_isincluded(item->cpus, held->cpus))
+		return false;
+	for (size_t i = 0; i < item->n_devices; i++)
+		if (count_devices(held, &item->devices[i]) < item->devices[i].ids.n_items)
+			return false;
+	for (size_t i = 0; i < item->n_memory; i++)
+		if (!has_memory_like(held, &item->memory[i]))
+			return false;
+	return true;
+}
+
+static bool has_items(const struct book_node *node, const struct book_pod *pod, const struct own_items *own)
+{
+	const struct allocation *items = node->object.state.allocations.items;
+	bool has = pod->held != NULL;
+
+	for (size_t i = 0; i < own->n_by_uid && has; i++)
+		has = has_item(pod->held, &items[own->by_uid[i].item]);
+	for (size_t i = 0; i < own->n_by_name && has; i++)
+		has = has_item(pod->held, &items[own->by_name[i].item]);
+	return has;
 }
 
 /* ---- the whole */
@@ -199,20 +314,56 @@ static int limit(struct outlook *o, const struct book_node *node, const bool *wi
 	return r < 0 ? r : node_asker_limit(&o->asker, &most);
 }
 
-/* Of a node whose object has a state, without the pods whose without[i] is set. 0 or -ENOMEM; to be released in either
- * case. */
-static int make(struct outlook *o, const struct book_node *node, const bool *without, const struct sorting *s)
+/* The state with the pods that are added. *ret_whole: each pod that the object reports in part got a place that has that part. */
+static int add_pods(struct outlook *o, const struct book_node *node, const struct sorting *s, bool *ret_whole)
 {
 	int r = node_outlook_init(&o->node, &node->object.state, s->gone);
 
-	for (size_t i = 0; i < node->n_pods && r == 0; i++)
-		if (s->added[i])
-			r = add_pod(&o->node, node->pods[i]);
+	*ret_whole = true;
+	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
+		const struct counted *c = &s->counted[i];
+
+		if (!c->added)
+			continue;
+		r = add_pod(&o->node, node, node->pods[i], c, s->adds_rest);
+		if (r == 0 && c->is_part && !s->adds_rest)
+			*ret_whole = *ret_whole && has_items(node, node->pods[i], &c->own);
+	}
+	return r;
+}
+
+/*
+ * Of a node whose object has a state, without the pods whose without[i] is set. A pod that the object reports in part is in
+ * the middle of its admission: it is placed again as a whole, which has the reported part where the kubelet does the same.
+ * Where that part is elsewhere it stays held, and what is missing is added. 0 or -ENOMEM; both are to be released in either
+ * case.
+ */
+static int make(struct outlook *o, const struct book_node *node, const bool *without, struct sorting *s)
+{
+	bool whole;
+	int r = sort_out(node, without, false, s);
+
+	if (r == 0)
+		r = add_pods(o, node, s, &whole);
+	if (r == 0 && !whole) {
+		node_outlook_release(&o->node);
+		sorting_release(s);
+		r = sort_out(node, without, true, s);
+		if (r == 0)
+			r = add_pods(o, node, s, &whole);
+	}
 	if (r == 0)
 		r = node_outlook_finish(&o->node);
 	if (r == 0)
 		r = node_asker_init(&o->asker, &o->node.state);
 	return r < 0 ? r : limit(o, node, without);
+}
+
+/* The pod is on its way to the kubelet, which may place it behind any other. */
+static bool is_on_its_way(const struct book_node *node, const struct sorting *s, size_t i)
+{
+	return s->counted[i].added && !holds_nothing(node->pods[i]) &&
+	       !(s->counted[i].is_part && s->adds_rest);
 }
 
 /* So many of those who have ended were there when the pod was promised, and may have been when it came. */
@@ -237,9 +388,7 @@ static bool ends_on_the_way(const struct book_node *node, const struct sorting *
 	size_t pods = 0, ends = 0;
 
 	for (size_t i = 0; i < node->n_pods; i++) {
-		size_t n = s->added[i] && !holds_nothing(node->pods[i])
-				   ? ended_on_its_way(node, node->pods[i])
-				   : 0;
+		size_t n = is_on_its_way(node, s, i) ? ended_on_its_way(node, node->pods[i]) : 0;
 
 		pods += n > 0;
 		ends = n > ends ? n : ends;
@@ -257,7 +406,7 @@ static int make_arrivals(struct outlook *o, const struct book_node *node, const 
 		for (size_t i = 0; i < node->n_pods; i++) {
 			const struct book_pod *pod = node->pods[i];
 
-			if (s->added[i] && !holds_nothing(pod) && pod->arrived == (turn == 0))
+			if (is_on_its_way(node, s, i) && pod->arrived == (turn == 0))
 				arrivals_add(&o->arrivals, pod->shape, pod->arrived);
 		}
 	return r;
@@ -285,9 +434,7 @@ int forecast(struct book *b, const struct book_node *node, struct outlook **ret)
 	if (*ret)
 		return 0;
 	o = calloc(1, sizeof(*o));
-	r = o ? sort_out(node, NULL, &s) : -ENOMEM;
-	if (r == 0)
-		r = make(o, node, NULL, &s);
+	r = o ? make(o, node, NULL, &s) : -ENOMEM;
 	if (r == 0)
 		r = make_arrivals(o, node, &s);
 	if (r < 0)
@@ -302,12 +449,11 @@ int forecast(struct book *b, const struct book_node *node, struct outlook **ret)
 int forecast_without(struct book *b, const struct book_node *node, const bool *gone, struct outlook *ret)
 {
 	CLEANUP(sorting_release) struct sorting s = {0};
-	int r = sort_out(node, gone, &s);
 
 	*ret = (struct outlook){0};
 	/* What pods hold may be worked out again, and the other one borrows it. */
 	outlooks_forget(&b->outlooks, node->slot);
-	return r < 0 ? r : make(ret, node, gone, &s);
+	return make(ret, node, gone, &s);
 }
 
 int forecast_promise(
@@ -319,7 +465,7 @@ int forecast_promise(
 	int r = forecast_possible(node) ? forecast(b, node, &o) : 0;
 
 	if (r == 0 && forecast_possible(node))
-		r = take_item(&o->asker, promise->shape, &held);
+		r = take_item(&o->asker, &promise->shape->pod, promise->shape->qos, &held);
 	if (r == 0)
 		r = book_promise(b, promise, node, now_ms, &pod);
 	if (r == 0 && held && pod)

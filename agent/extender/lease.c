@@ -337,10 +337,10 @@ int lease_give_up(struct lease *l, struct err *err)
 
 /* ---- life */
 
-static int64_t monotonic_ms(void *data)
+static int64_t boottime_ms(void *data)
 {
 	(void)data;
-	return clock_ms(CLOCK_MONOTONIC);
+	return clock_ms(CLOCK_BOOTTIME);
 }
 
 static int take_options(struct lease *l, const struct lease_options *options, struct err *err)
@@ -353,7 +353,7 @@ static int take_options(struct lease *l, const struct lease_options *options, st
 	if (!l->options.retry_ms)
 		l->options.retry_ms = RETRY_MS;
 	if (!l->options.clock)
-		l->options.clock = monotonic_ms;
+		l->options.clock = boottime_ms;
 	if (text_set(&l->namespace, options->namespace) < 0 || text_set(&l->name, options->name) < 0 ||
 		asprintf(&l->identity, options->url ? "%s@%s" : "%s", options->identity, options->url) < 0 ||
 		text_set(&l->holder, "") < 0 ||

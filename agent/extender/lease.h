@@ -2,7 +2,8 @@
 #pragma once
 /*
  * Which of several replicas answers: a Lease of coordination.k8s.io/v1, as client-go's leader election uses it.
- * Decisions are made by this process's own clock that never goes back, CLOCK_MONOTONIC: when another replica was seen
+ * Decisions are made by CLOCK_BOOTTIME of this process, which never goes back and counts the time in which the machine was
+ * suspended: when another replica was seen
  * to renew, not what time it wrote. Depends on agent/base/json.h and agent/publish/api_client.h.
  */
 #include <stdatomic.h>
@@ -20,7 +21,7 @@ struct lease_options {
 	unsigned
 		deadline_ms; /* without a renewal, after which it is not held any more; 0 = two thirds of that */
 	unsigned retry_ms;            /* between two steps; 0 = 2000 */
-	int64_t (*clock)(void *data); /* milliseconds that never go back; NULL = CLOCK_MONOTONIC */
+	int64_t (*clock)(void *data); /* milliseconds that never go back; NULL = CLOCK_BOOTTIME */
 	void *clock_data;
 };
 

@@ -32,9 +32,10 @@ struct service {
 	bool from_file, was_ready;
 };
 
+/* It counts the time in which the machine was suspended: what was known before is old then. */
 static uint64_t now_ms(void)
 {
-	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
+	return (uint64_t)clock_ms(CLOCK_BOOTTIME);
 }
 
 int service_new(const struct service_config *config, const struct lease *lease, struct service **ret)
@@ -107,7 +108,7 @@ int service_gone(struct service *s, enum book_kind kind, const struct doc *objec
 	struct err err = {""};
 	LOCKED(s);
 
-	return tolerate(book_gone(&s->book, kind, object, &err), &err);
+	return tolerate(book_gone(&s->book, kind, object, now_ms(), &err), &err);
 }
 
 int service_list_end(struct service *s, enum book_kind kind)
@@ -116,7 +117,7 @@ int service_list_end(struct service *s, enum book_kind kind)
 	LOCKED(s);
 
 	s->listed[kind] = true;
-	return tolerate(book_list_end(&s->book, kind, &err), &err);
+	return tolerate(book_list_end(&s->book, kind, now_ms(), &err), &err);
 }
 
 void service_alive(struct service *s, enum book_kind kind)

@@ -27,6 +27,18 @@ static char *copy_text(const struct doc *d)
 	return strdup(text ? text : "");
 }
 
+static bool has_volumes(const struct doc *spec)
+{
+	const struct doc *volumes = doc_get(spec, "volumes");
+
+	if (!volumes || volumes->kind != DOC_LIST)
+		return false;
+	DOC_FOREACH (volume, volumes)
+		if (doc_get(volume, "persistentVolumeClaim") || doc_get(volume, "ephemeral"))
+			return true;
+	return false;
+}
+
 static int read_pod(const struct doc *pod, struct wire_pod *ret, struct err *err)
 {
 	CLEANUP(pod_release) struct wire_pod p = {0};
@@ -44,6 +56,7 @@ static int read_pod(const struct doc *pod, struct wire_pod *ret, struct err *err
 	if (doc_int64(doc_get(doc_get(pod, "spec"), "priority"), &priority) == 0 && priority >= INT32_MIN &&
 		priority <= INT32_MAX)
 		p.priority = (int32_t)priority;
+	p.has_volumes = has_volumes(doc_get(pod, "spec"));
 	r = pod_template_from_pod(pod, &p.template, err);
 	if (r < 0)
 		return err_wrap(err, r, "pod '%.100s/%.100s'", p.namespace, p.name);

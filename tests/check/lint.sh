@@ -36,7 +36,7 @@ headers() {
 }
 spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile tests/*.mk | grep .; }
 lengths() {
-		! wc -l $sources | awk '$2 != "total" && $1 > 600 {print $2 ": " $1 " lines, 600 allowed"; bad = 1} END {exit !bad}'
+		! wc -l $sources | awk '$2 != "total" && $1 > 900 {print $2 ": " $1 " lines, 900 allowed"; bad = 1} END {exit !bad}'
 }
 # In a folder of its own: what has been built with other flags stays.
 build() { make -s -j"$(nproc)" B=$developer DEVELOPER=1 all units; }

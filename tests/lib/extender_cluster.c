@@ -157,7 +157,7 @@ void extender_cluster_report_gone(struct extender_cluster *c, const struct clust
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 
 	pod_object(pod, c->names[pod->node], NULL, &object);
-	assert_int_equal(book_gone(&c->book, BOOK_POD, &object, NULL), 0);
+	assert_int_equal(book_gone(&c->book, BOOK_POD, &object, 0, NULL), 0);
 }
 
 struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text)

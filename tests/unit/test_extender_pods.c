@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the fields of a pod do to the extender's view of its node, whoever writes them: what a node's object reports as held
+ * stays held until the object or the API server's record of that very UID says otherwise.
+ */
+#include "tests/lib/test.h"
+
+#include "agent/base/yaml.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/text.h"
+#include "tests/lib/extender_cluster.h"
+
+#define GIB   ((uint64_t)1 << 30)
+#define NODES ((1u << CLUSTER_NODES) - 1)
+
+/* Two sockets of 8 CPUs; the first CPU is reserved. All nodes are the same. */
+static const struct node_sim_setup plain = {
+	.machine =
+		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
+	.policy = TOPOLOGY_MANAGER_RESTRICTED,
+	.scope = TOPOLOGY_SCOPE_CONTAINER,
+	.nics = 2,
+	.near = 1};
+
+static void init(struct extender_cluster *c)
+{
+	struct node_sim_setup setups[CLUSTER_NODES];
+
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		setups[i] = plain;
+	extender_cluster_init(c, setups, 1);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		extender_cluster_publish(c, i, 0);
+}
+
+static void parse(const char *yaml, struct doc *ret)
+{
+	struct err err = {""};
+
+	*ret = (struct doc)DOC_INIT;
+	if (yaml_parse(yaml, strlen(yaml), ret, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void report(struct extender_cluster *c, enum book_kind kind, const char *yaml, uint64_t now_ms)
+{
+	CLEANUP(doc_release) struct doc object;
+	struct err err = {""};
+
+	parse(yaml, &object);
+	if (book_object(&c->book, kind, &object, now_ms, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void report_gone(struct extender_cluster *c, enum book_kind kind, const char *yaml, uint64_t now_ms)
+{
+	CLEANUP(doc_release) struct doc object;
+
+	parse(yaml, &object);
+	assert_int_equal(book_gone(&c->book, kind, &object, now_ms, NULL), 0);
+}
+
+/* Which nodes take a pod of that text, a bit each; nothing is promised. */
+static unsigned takes(struct extender_cluster *c, const char *text)
+{
+	return extender_cluster_ask(c, &answer_all, extender_cluster_pod(c, text), 0);
+}
+
+/* A pod that runs on node-0, which its object reports. */
+static struct cluster_pod_sim *run_pod(struct extender_cluster *c, const char *text)
+{
+	struct cluster_pod_sim *pod = extender_cluster_pod(c, text);
+
+	assert_true(extender_cluster_begin(c, pod, 0));
+	extender_cluster_report(c, pod, "Running", 0);
+	extender_cluster_publish(c, 0, 0);
+	return pod;
+}
+
+/* ---- mirror pods */
+
+#define FAKE_MIRROR                                                                  \
+	"{metadata: {name: evil, namespace: evil, uid: e1,"                          \
+	" annotations: {kubernetes.io/config.mirror: p0}}, spec: {nodeName: node-0," \
+	" containers: [{name: a, resources: {limits: {cpu: 2, memory: 1Gi}}}]}}"
+
+/* Every user may create a pod with somebody's UID in the annotation. Its node's kubelet runs no such static pod. */
+static void a_mirror_pod_neither_frees_nor_bars_anything(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init(&c);
+	run_pod(&c, "app cpu=8 memory=1Gi");
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	report(&c, BOOK_POD, FAKE_MIRROR, 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
+	report_gone(&c, BOOK_POD, FAKE_MIRROR, 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
+}
+
+/* ---- names with the same hash */
+
+#define POD_OF(namespace, name, uid)                                                 \
+	"{metadata: {name: " name                                                    \
+	", namespace: " namespace ", uid: " uid "},"                                 \
+				  " spec: {nodeName: node-0, containers: [{name: a," \
+				  " resources: {limits: {cpu: 8, memory: 1Gi}}}]}, status: {phase: Running}}"
+
+/* An item without a UID is known by 36 bits of its pod's name, and users choose names. */
+static void an_item_without_a_uid_is_freed_by_no_other_pod(void **state)
+{
+	static const char owner[] = POD_OF("default", "p917170", "u1"),
+			  other[] = POD_OF("evil", "x1042", "u2");
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct allocation *item;
+	char one[NODE_STATE_HASH_SIZE], two[NODE_STATE_HASH_SIZE];
+
+	(void)state;
+	node_state_hash_pod("default", "p917170", one);
+	node_state_hash_pod("evil", "x1042", two);
+	assert_string_equal(one, two);
+	init(&c);
+	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0));
+	item = &c.sims[0].state.allocations.items[0];
+	assert_int_equal(text_set(&item->pod_uid, ""), 0);
+	assert_int_equal(text_set(&item->namespace, "default"), 0);
+	assert_int_equal(text_set(&item->pod, "p917170"), 0);
+	extender_cluster_publish(&c, 0, 0);
+	report(&c, BOOK_POD, owner, 0);
+	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
+	/* The other one counts beside it, and takes nothing along. */
+	report(&c, BOOK_POD, other, 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	report_gone(&c, BOOK_POD, other, 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	report_gone(&c, BOOK_POD, owner, 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+}
+
+/* ---- pods that are reported in part */
+
+/* The item's three CPUs are of the other NUMA node: another pod had the first one, and has ended. */
+static void move_cpus(struct extender_cluster *c, size_t item)
+{
+	struct allocations *a = &c->sims[0].state.allocations;
+
+	hwloc_bitmap_or(a->shared, a->shared, a->items[item].cpus);
+	hwloc_bitmap_zero(a->items[item].cpus);
+	hwloc_bitmap_set_range(a->items[item].cpus, 8, 10);
+	hwloc_bitmap_andnot(a->shared, a->shared, a->items[item].cpus);
+}
+
+/* vendor.com/eni is in the Node's status, and no plugin has registered it. */
+static void a_resource_without_a_plugin_frees_nothing(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	init(&c);
+	pod = run_pod(&c, "app cpu=3 memory=1Gi");
+	pod->text = "app cpu=3 memory=1Gi vendor.com/eni=1";
+	move_cpus(&c, 0);
+	extender_cluster_publish(&c, 0, 0);
+	extender_cluster_report(&c, pod, "Running", 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
+}
+
+/* Its device is on the second NUMA node, and 8 CPUs are nowhere else. */
+static void pod_level_resources_with_a_device_free_nothing(void **state)
+{
+	static const char pod_level[] =
+		"{metadata: {name: p1, namespace: default, uid: p1}, spec: {nodeName: node-0,"
+		" resources: {limits: {cpu: 8, memory: 1Gi}}, containers: [{name: a,"
+		" resources: {limits: {cpu: 8, memory: 1Gi, vendor.com/nic: 1}}}]}, status: {phase: Running}}";
+	static const char both[] = "app cpu=8 memory=1Gi vendor.com/nic=2";
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init(&c);
+	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app vendor.com/nic=2"), 0));
+	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app vendor.com/nic=1"), 0));
+	node_sim_end(&c.sims[0], 0);
+	extender_cluster_publish(&c, 0, 0);
+	assert_int_equal(takes(&c, both), NODES & ~1u);
+	report(&c, BOOK_POD, pod_level, 0);
+	assert_int_equal(takes(&c, both), NODES & ~1u);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+}
+
+#define RESIZED(status)                                                                \
+	"{metadata: {name: p0, namespace: default, uid: p0}, spec: {nodeName: node-0," \
+	" containers: [{name: app, resources: {limits: {cpu: 8, memory: 1Gi}}}]}," status "}"
+
+/* The kubelet keeps what it gave: the spec asks for 8 CPUs, the pod has 7. */
+static void a_resize_frees_nothing_and_takes_nothing_while_it_waits(void **state)
+{
+	static const char *const statuses[] = {
+		"status: {phase: Running, startTime: 2026-01-01T00:00:00Z,"
+		" conditions: [{type: PodResizePending, status: \"True\", reason: Infeasible}],"
+		" containerStatuses: [{name: app, allocatedResources: {cpu: 7, memory: 1Gi},"
+		" resources: {requests: {cpu: 7, memory: 1Gi}, limits: {cpu: 7, memory: 1Gi}}}]}",
+		"status: {phase: Running, startTime: 2026-01-01T00:00:00Z,"
+		" conditions: [{type: PodResizePending, status: \"True\", reason: Deferred}],"
+		" containerStatuses: [{name: app,"
+		" resources: {requests: {cpu: 7, memory: 1Gi}, limits: {cpu: 7, memory: 1Gi}}}]}"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		char text[1024];
+
+		init(&c);
+		run_pod(&c, "app cpu=7 memory=1Gi");
+		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+		/* Nothing says yet what the kubelet makes of it: 7 are held, and one more is kept for it. */
+		report(&c, BOOK_POD, RESIZED("status: {phase: Running, startTime: 2026-01-01T00:00:00Z}"), 0);
+		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+		snprintf(text, sizeof(text), RESIZED("%s"), statuses[i]);
+		report(&c, BOOK_POD, text, 0);
+		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+		assert_int_equal(takes(&c, "app cpu=9 memory=1Gi"), NODES & ~1u);
+	}
+}
+
+/* CPUs that are not where this pod would be placed now: another one ended meanwhile. Its device is not reported yet. */
+static void what_is_reported_stays_held_and_what_is_missing_is_added(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+	struct allocation *item;
+	size_t n_devices;
+
+	(void)state;
+	init(&c);
+	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi vendor.com/nic=1");
+	assert_true(extender_cluster_begin(&c, pod, 0));
+	extender_cluster_report(&c, pod, NULL, 0);
+	move_cpus(&c, 0);
+	item = &c.sims[0].state.allocations.items[0];
+	n_devices = item->n_devices;
+	item->n_devices = 0;
+	extender_cluster_publish(&c, 0, 0);
+	/* CPUs 8 to 10 are held, none of the other NUMA node, and one of four devices. */
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
+	assert_int_equal(takes(&c, "app vendor.com/nic=3"), NODES);
+	assert_int_equal(takes(&c, "app vendor.com/nic=4"), NODES & ~1u);
+	/* It runs, and its node's object has changed after that: it holds what is reported. */
+	extender_cluster_report(&c, pod, "Running", 1000);
+	assert_int_equal(takes(&c, "app vendor.com/nic=4"), NODES & ~1u);
+	assert_true(hwloc_bitmap_isset(c.sims[0].state.allocations.shared, 11));
+	hwloc_bitmap_clr(c.sims[0].state.allocations.shared, 11); /* the object is another one */
+	extender_cluster_publish(&c, 0, 5000);
+	assert_int_equal(takes(&c, "app vendor.com/nic=4"), NODES);
+	item->n_devices = n_devices;
+}
+
+/* ---- pods that a kubelet rejects */
+
+#define FAILED(reason)                                                                 \
+	"{metadata: {name: p0, namespace: default, uid: p0}, spec: {nodeName: node-0," \
+	" containers: [{name: app, resources: {limits: {cpu: 3, memory: 1Gi}}}]},"     \
+	" status: {phase: Failed, reason: " reason "}}"
+
+static void only_what_the_managers_reject_bars_a_node(void **state)
+{
+	static const struct {
+		bool promised;
+		const char *failed;
+		bool bars;
+	} cases[] = {
+		{true, FAILED("TopologyAffinityError"), true},
+		{true, FAILED("SMTAlignmentError"), true},
+		{true, FAILED("UnexpectedAdmissionError"), true},
+		{true, FAILED("NodeAffinity"), false},
+		{true, FAILED("DeadlineExceeded"), false},
+		{true, FAILED("Evicted"), false},
+		{true, FAILED("OutOfpods"), false},
+		{true, FAILED("OutOfcpu"), false},
+		/* A user bound it. */
+		{false, FAILED("TopologyAffinityError"), false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct cluster_pod_sim *pod;
+
+		init(&c);
+		pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
+		if (cases[i].promised)
+			assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
+		extender_cluster_report(&c, pod, NULL, 0);
+		report(&c, BOOK_POD, cases[i].failed, 0);
+		assert_int_equal(c.book.n_refused, 1);
+		if (takes(&c, "app cpu=3 memory=1Gi") != (cases[i].bars ? NODES & ~1u : NODES))
+			fail_msg("case %zu", i);
+		/* Another object has what the kubelet had. */
+		assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), 0));
+		extender_cluster_publish(&c, 0, 10);
+		assert_int_equal(takes(&c, "app cpu=3 memory=1Gi"), NODES);
+	}
+}
+
+/* What it took to refuse is given back with the node. */
+static void a_node_that_refused_may_go(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	init(&c);
+	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
+	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
+	extender_cluster_report(&c, pod, NULL, 0);
+	report(&c, BOOK_POD, FAILED("TopologyAffinityError"), 0);
+	report_gone(&c, BOOK_NRT, "{metadata: {name: node-0}}", 0);
+	assert_null(book_find(&c.book, "node-0"));
+}
+
+/* ---- promises */
+
+static void a_pod_that_was_deleted_gets_no_promise(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	init(&c);
+	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
+	/* The watch is ahead of the scheduler. */
+	extender_cluster_report_gone(&c, pod);
+	assert_int_not_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 0);
+	assert_int_equal(c.book.n_promises, 0);
+}
+
+#define WAITING(uid)                                                    \
+	"{metadata: {name: " uid ", namespace: default, uid: " uid "}," \
+	" spec: {containers: [{name: app, resources: {limits: {cpu: 8, memory: 1Gi}}}]}}"
+
+static void a_list_without_a_pod_ends_its_promise(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init(&c);
+	for (unsigned i = 0; i < 2; i++)
+		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
+	book_list_begin(&c.book, BOOK_POD);
+	report(&c, BOOK_POD, WAITING("p1"), 0);
+	/* A pod that was created after the list was taken. */
+	extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
+	assert_int_equal(c.book.n_promises, 3);
+	assert_int_equal(book_list_end(&c.book, BOOK_POD, 0, NULL), 0);
+	assert_int_equal(c.book.n_promises, 2);
+}
+
+static void a_namespace_has_so_many_promises(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod = NULL;
+
+	(void)state;
+	init(&c);
+	c.book.config.namespace_promises = 2;
+	for (unsigned i = 0; i < 2; i++) {
+		pod = extender_cluster_pod(&c, "app cpu=1 memory=1Gi");
+		assert_int_not_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 0);
+	}
+	assert_int_equal(
+		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), 0),
+		0);
+	/* One that has a promise may ask again; a bound one counts no more. */
+	assert_int_not_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 0);
+	extender_cluster_report(&c, pod, NULL, 0);
+	assert_int_not_equal(
+		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), 0),
+		0);
+	book_expire(&c.book, 60000);
+	assert_int_equal(c.book.n_promises, 0);
+	assert_int_equal(c.book.namespaces.n, 0);
+}
+
+/* kube-scheduler waits for volumes for ten minutes. */
+static void a_promise_lasts_while_volumes_are_bound(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	struct answer a = {0};
+
+	(void)state;
+	init(&c);
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
+	args.pod.has_volumes = true;
+	assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &a), 0);
+	answer_release(&a, &c.book);
+	book_expire(&c.book, 600000);
+	assert_int_equal(c.book.n_promises, 1);
+	book_expire(&c.book, BOOK_VOLUMES_MS);
+	assert_int_equal(c.book.n_promises, 0);
+}
+
+/* ---- pods that end */
+
+/* The kubelet's files still have it when they are read, and the API server has said that it ended. */
+static void a_pod_that_ends_before_it_is_reported_holds_nothing_later(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	init(&c);
+	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
+	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
+	assert_true(extender_cluster_begin(&c, pod, 0));
+	extender_cluster_report(&c, pod, "Running", 0);
+	extender_cluster_report(&c, pod, "Succeeded", 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+	extender_cluster_publish(&c, 0, 10);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+	/* It is forgotten with the first object that does not report it any more. */
+	assert_int_equal(book_find(&c.book, "node-0")->n_ended, 1);
+	node_sim_end(&c.sims[0], 0);
+	extender_cluster_publish(&c, 0, 20);
+	assert_int_equal(book_find(&c.book, "node-0")->n_ended, 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+}
+
+/* A user may bind and delete as many pods as he likes. */
+static void so_many_ended_pods_are_remembered(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init(&c);
+	for (unsigned i = 0; i < BOOK_ENDED_MAX + 10; i++) {
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			"{metadata: {name: x, namespace: evil, uid: e%u}, spec: {nodeName: node-0, containers:"
+			" [{name: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}",
+			i);
+		report(&c, BOOK_POD, text, 0);
+		report_gone(&c, BOOK_POD, text, 0);
+	}
+	assert_int_equal(book_find(&c.book, "node-0")->n_ended, BOOK_ENDED_MAX);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+}
+
+/* ---- objects of other exporters */
+
+#define ZONES(available, label, time)                                                                \
+	"{metadata: {name: node-9, labels: {a: " label "}, managedFields: [" time "]},"              \
+	" attributes: [{name: topologyManagerPolicy, value: restricted},"                            \
+	" {name: topologyManagerScope, value: container}, {name: cpuManagerPolicy, value: static}]," \
+	" zones: [{name: node-0, type: Node, costs: [{name: node-0, value: 10}], resources:"         \
+	" [{name: cpu, capacity: 8, allocatable: 8, available: " available "},"                      \
+	" {name: memory, capacity: 16Gi, allocatable: 16Gi, available: 16Gi}]}]}"
+#define WRITTEN(manager, time, fields) \
+	"{manager: " manager ", time: \"2026-01-01T" time "Z\", fieldsV1: {" fields ": {}}}"
+#define BY_EXPORTER(time) WRITTEN("nfd", time, "\"f:zones\"")
+#define BY_USER(time)     WRITTEN("kubectl-label", time, "\"f:metadata\"")
+#define ON_NODE_9(status)                                                            \
+	"{metadata: {name: q, namespace: default, uid: q}, spec: {nodeName: node-9," \
+	" containers: [{name: a, resources: {limits: {cpu: 5, memory: 1Gi}}}]}, status: {" status "}}"
+#define STARTED(time) "phase: Running, startTime: \"2026-01-01T" time "Z\""
+
+/* Whether node-9, which has 8 CPUs and an object of another exporter, takes a pod of 5. */
+static bool node_9_takes(struct extender_cluster *c)
+{
+	static char name[] = "node-9";
+	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	struct answer a = {0};
+	bool yes;
+
+	extender_cluster_args(c, extender_cluster_pod(c, "app cpu=5 memory=1Gi"), &args);
+	args.names = (char *[]){name};
+	args.n_names = 1;
+	assert_int_equal(answer_filter(&c->book, &answer_all, &args, 0, &a), 0);
+	yes = !a.verdicts[0].reason;
+	answer_release(&a, &c->book);
+	return yes;
+}
+
+/* A list, a label or a restart brings the same object again: it does not have a pod that was bound meanwhile. */
+static void an_object_that_comes_again_is_no_news(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init(&c);
+	report(&c, BOOK_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 1000);
+	assert_true(node_9_takes(&c));
+	report(&c, BOOK_POD, ON_NODE_9("phase: Pending"), 2000);
+	assert_false(node_9_takes(&c));
+	report(&c, BOOK_POD, ON_NODE_9(STARTED("10:01:00")), 2000);
+	report(&c, BOOK_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 60000);
+	assert_false(node_9_takes(&c));
+	report(&c, BOOK_NRT, ZONES("8", "y", BY_EXPORTER("10:00:00") "," BY_USER("10:02:00")), 61000);
+	assert_false(node_9_takes(&c));
+	/* Its exporter wrote it again after the pod began: the pod is in it, whatever its exporter counts. */
+	report(&c, BOOK_NRT, ZONES("8", "y", BY_EXPORTER("10:01:10") "," BY_USER("10:02:00")), 62000);
+	assert_true(node_9_takes(&c));
+	/* And where the amounts change some time after the binding. */
+	report(&c, BOOK_NRT, ZONES("3", "y", BY_EXPORTER("10:01:20")), 63000);
+	assert_false(node_9_takes(&c));
+}
+
+/* When the extender starts, the object may be older than the pods that run. */
+static void a_pod_that_runs_at_the_start_is_in_a_younger_object_only(void **state)
+{
+	static const struct {
+		const char *started;
+		bool takes;
+	} cases[] = {{ON_NODE_9(STARTED("10:00:01")), false}, {ON_NODE_9(STARTED("09:59:58")), false},
+		{ON_NODE_9(STARTED("09:59:50")), true}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (unsigned order = 0; order < 2; order++) {
+			CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+			init(&c);
+			if (order == 0)
+				report(&c, BOOK_POD, cases[i].started, 1);
+			report(&c, BOOK_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 100000);
+			if (order == 1)
+				report(&c, BOOK_POD, cases[i].started, 100000);
+			if (node_9_takes(&c) != cases[i].takes)
+				fail_msg("case %zu, order %u", i, order);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mirror_pod_neither_frees_nor_bars_anything),
+		cmocka_unit_test(an_item_without_a_uid_is_freed_by_no_other_pod),
+		cmocka_unit_test(a_resource_without_a_plugin_frees_nothing),
+		cmocka_unit_test(pod_level_resources_with_a_device_free_nothing),
+		cmocka_unit_test(a_resize_frees_nothing_and_takes_nothing_while_it_waits),
+		cmocka_unit_test(what_is_reported_stays_held_and_what_is_missing_is_added),
+		cmocka_unit_test(only_what_the_managers_reject_bars_a_node),
+		cmocka_unit_test(a_node_that_refused_may_go),
+		cmocka_unit_test(a_pod_that_was_deleted_gets_no_promise),
+		cmocka_unit_test(a_list_without_a_pod_ends_its_promise),
+		cmocka_unit_test(a_namespace_has_so_many_promises),
+		cmocka_unit_test(a_promise_lasts_while_volumes_are_bound),
+		cmocka_unit_test(a_pod_that_ends_before_it_is_reported_holds_nothing_later),
+		cmocka_unit_test(so_many_ended_pods_are_remembered),
+		cmocka_unit_test(an_object_that_comes_again_is_no_news),
+		cmocka_unit_test(a_pod_that_runs_at_the_start_is_in_a_younger_object_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
