@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A machine that was suspended: CLOCK_MONOTONIC stands still meanwhile, CLOCK_BOOTTIME does not, and what the extender knows is
+ * as old as the latter says. The suspension is this file's clock_gettime(), which stands before the C library's.
+ */
+#include "tests/lib/test.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/json.h"
+#include "agent/extender/service.h"
+#include "common/cleanup.h"
+#include "tests/lib/api_server.h"
+
+static time_t suspended_s;
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int r = (int)syscall(SYS_clock_gettime, clock, ret);
+
+	if (r == 0 && clock == CLOCK_BOOTTIME)
+		ret->tv_sec += suspended_s;
+	return r;
+}
+
+static int wake(void **state)
+{
+	(void)state;
+	suspended_s = 0;
+	return 0;
+}
+
+static void what_was_known_before_is_old(void **state)
+{
+	const struct service_config config = {.max_stale_ms = 60000, .book = {.promise_ms = 60000}};
+	CLEANUP(service_freep) struct service *s = NULL;
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+
+	(void)state;
+	assert_int_equal(service_new(&config, NULL, &s), 0);
+	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
+		assert_int_equal(service_list_end(s, kind), 0);
+		service_alive(s, kind);
+	}
+	assert_true(service_ready(s, &line));
+	suspended_s = 100;
+	assert_false(service_ready(s, &line));
+}
+
+/* A Lease that this replica took: the API server answers that there is none, and then takes the new one. */
+static void a_lease_is_not_held_any_more(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 404, .body = "{\"kind\":\"Status\",\"code\":404}"},
+		{.status = 201,
+			.body = "{\"metadata\":{\"name\":\"nrtd\",\"resourceVersion\":\"1\"},\"spec\":{"
+				"\"holderIdentity\":\"me\"}}"}};
+	const struct lease_options options = {.namespace = "kube-system", .name = "nrtd", .identity = "me"};
+	static atomic_bool cancel;
+	CLEANUP(lease_freep) struct lease *lease = NULL;
+	struct credentials_options credentials = {.api_server = NULL};
+	struct api_server server;
+	struct lease_state now;
+	struct err err = {""};
+	char url[64];
+
+	(void)state;
+	api_server_start(&server, script, ARRAY_SIZE(script));
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
+	credentials.api_server = url;
+	unsetenv("KUBECONFIG");
+	setenv("NO_PROXY", "*", 1);
+	if (lease_new(&options, &credentials, &cancel, &lease, &err) < 0 || lease_step(lease, &now, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(lease_held(lease));
+	suspended_s = 100;
+	assert_false(lease_held(lease));
+	api_server_stop(&server);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(what_was_known_before_is_old, wake),
+		cmocka_unit_test_teardown(a_lease_is_not_held_any_more, wake),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
