@@ -126,5 +126,70 @@ refused "a token of no node" "bound to no node" sh -c "token=\$($kubectl --kubec
 	printf '%s' \"\$(sed '/client-certificate-data\\|client-key-data/d; s/^\\( *\\)user:\\( *{}\\)*\$/\\1user:\\n\\1  token: TOKEN/' $dir/admin.kubeconfig)\" | sed \"s/TOKEN/\$token/\" >$work/token.kubeconfig &&
 	$kubectl --kubeconfig $work/token.kubeconfig apply --server-side --force-conflicts --field-manager nrtd -f $work/object.yaml"
 as admin delete daemonset nrtd -n nrtd >/dev/null 2>&1
+
+# --- an overlay with another namespace and other names
+mkdir "$work/overlay"
+cat >"$work/overlay/kustomization.yaml" <<END
+namespace: numa
+namePrefix: team-
+resources: ["$(realpath --relative-to="$work/overlay" $manifests)"]
+END
+token() { # token NODE: of a pod of the overlay's service account on that node
+	printf 'apiVersion: v1\nkind: Pod\nmetadata: {name: on-%s, namespace: numa}\nspec: {nodeName: %s, serviceAccountName: team-nrtd, containers: [{name: c, image: i}]}\n' \
+		"$1" "$1" | as admin apply -f - >/dev/null &&
+		as admin create token team-nrtd -n numa --bound-object-kind Pod --bound-object-name "on-$1"
+}
+overlay_agent() { # overlay_agent NODE ARGUMENT...: kubectl as the overlay's agent on that node
+	config=$work/overlay-$1.kubeconfig
+	shift
+	"$kubectl" --kubeconfig "$config" "$@"
+}
+write_overlay() { # write_overlay NODE OBJECT: the object of the node OBJECT by the agent of NODE
+	object "$2" >"$work/object.yaml"
+	overlay_agent "$1" apply --server-side --force-conflicts --field-manager nrtd -f "$work/object.yaml"
+}
+# The plain manifests' policy must not help.
+ok "the policy is gone" as admin delete -f $manifests/admission-policy.yaml
+ok "the overlay" as admin apply --server-side --force-conflicts -k "$work/overlay"
+for node in node-a node-b; do
+	ok "a token of the overlay on $node" token $node
+	sed "s/token: .*/token: $(cat "$work/out")/" "$dir/agent-$node.kubeconfig" >"$work/overlay-$node.kubeconfig"
+done
+for _ in $(seq 50); do
+	write_overlay node-a node-b >/dev/null 2>&1 || break
+	sleep 0.2
+done
+another="agent of node node-a may not write what is of node-b"
+ok "the overlay's agent writes its own object" write_overlay node-a node-a
+refused "the overlay's agent writes another's object" "$another" write_overlay node-a node-b
+ok "the other agent of the overlay writes it" write_overlay node-b node-b
+refused "the overlay's agent deletes another's object" "$another" overlay_agent node-a delete noderesourcetopology node-b
+ok "the overlay's agent annotates its Node" \
+	overlay_agent node-a annotate node node-a --overwrite --field-manager nrtd nrtd.dev/fit-score.x=1
+refused "the overlay's agent annotates another Node" "$another" \
+	overlay_agent node-a annotate node node-b --overwrite --field-manager nrtd nrtd.dev/fit-score.x=1
+refused "the overlay's agent taints another Node" "$another" \
+	overlay_agent node-a taint node node-b --field-manager nrtd x=y:NoSchedule
+refused "the overlay's agent taints its Node" "may not change a Node's spec" \
+	overlay_agent node-a taint node node-a --field-manager nrtd x=y:NoSchedule
+refused "the overlay's agent makes a Node" "nodes is forbidden" overlay_agent node-a create -f - <<END
+{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-x"}}
+END
+# Only the right tells an agent from an administrator's service account.
+ok "an administrator's account" sh -c "$kubectl --kubeconfig $dir/admin.kubeconfig create serviceaccount operator -n numa &&
+	$kubectl --kubeconfig $dir/admin.kubeconfig create clusterrolebinding operator --clusterrole cluster-admin --serviceaccount numa:operator"
+for _ in $(seq 50); do
+	as admin auth can-i '*' '*' --as system:serviceaccount:numa:operator >/dev/null 2>&1 && break
+	sleep 0.2
+done
+ok "an administrator's account is not an agent" \
+	as admin annotate node node-b --overwrite example.com/x=1 --as system:serviceaccount:numa:operator
+as admin delete clusterrolebinding operator >/dev/null
+as admin delete daemonset team-nrtd -n numa >/dev/null
+for kind in clusterrolebinding/team-nrtd clusterrole/team-nrtd validatingadmissionpolicybinding/team-nrtd-own-node \
+	validatingadmissionpolicy/team-nrtd-own-node; do
+	as admin delete $kind >/dev/null
+done
+ok "the policy is back" as admin apply --server-side --force-conflicts -f $manifests/admission-policy.yaml
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
