@@ -4,13 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/json.h"
 #include "agent/render/hints.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/strbuf.h"
+#include "common/strv.h"
 
-#define PODS_NAMED 3u
-
-#define NAME_BYTES 1024u
+#define PODS_NAMED   3u
+#define PODS_AT_ONCE "40" /* a page of them is an answer of half a megabyte, as pods go */
+#define NAME_BYTES   1024u
 
 static bool is_ours(const char *label)
 {
@@ -57,7 +60,8 @@ static bool requires_ours(const struct doc *spec)
 	return false;
 }
 
-int check_affinity_pods(const struct doc *list, struct strv *ret)
+/* Append "NAMESPACE/NAME" of each pod in a PodList that requires one. 0 or -ENOMEM. */
+static int pods_that_require(const struct doc *list, struct strv *ret)
 {
 	const struct doc *items = doc_get(list, "items");
 
@@ -78,7 +82,8 @@ int check_affinity_pods(const struct doc *list, struct strv *ret)
 	return 0;
 }
 
-void check_affinity_report(const struct strv *pods, struct check_report *report)
+/* Append an item that names some of them. */
+static void report_pods(const struct strv *pods, struct check_report *report)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 
@@ -92,4 +97,53 @@ void check_affinity_report(const struct strv *pods, struct check_report *report)
 		report->error = -ENOMEM;
 	check_report_line(report, CHECK_WARN, "affinity", NULL, text.text,
 		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have lowered a label that they require");
+}
+
+/* The Node's pods, page by page; true when all were seen. */
+static bool list_pods(struct api_client *client, const char *node_name, int64_t until_ms,
+	struct api_response *response, struct strv *pods, struct check_report *report)
+{
+	CLEANUP(strbuf_release) struct strbuf next = STRBUF_INIT(4096);
+
+	do {
+		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(8192);
+		CLEANUP(doc_release) struct doc list = DOC_INIT;
+		const char *token;
+
+		strbuf_addf(&path,
+			"/api/v1/pods?limit=" PODS_AT_ONCE "&fieldSelector=spec.nodeName%%3D%s%s%s",
+			node_name, next.len > 0 ? "&continue=" : "", next.text);
+		if (strbuf_error(&path) < 0 || clock_ms(CLOCK_MONOTONIC) > until_ms ||
+			api_client_request(client, &(struct api_request){.method = "GET", .path = path.text},
+				response, NULL) < 0 ||
+			response->status != HTTP_OK)
+			return false;
+		if (json_parse(response->body.text, response->body.len, &list, NULL) == -ENOMEM ||
+			pods_that_require(&list, pods) < 0)
+			report->error = -ENOMEM;
+		token = doc_string(doc_get(doc_get(&list, "metadata"), "continue"));
+		strbuf_reset(&next);
+		strbuf_addstr(&next, token ? token : "");
+	} while (next.len > 0 && strbuf_error(&next) == 0);
+	return strbuf_error(&next) == 0;
+}
+
+void check_affinity(
+	struct api_client *client, const char *node_name, int64_t until_ms, struct check_report *report)
+{
+	CLEANUP(strv_release) struct strv pods = {0};
+	struct api_response response;
+	bool all;
+
+	api_response_init(&response);
+	all = list_pods(client, node_name, until_ms, &response, &pods, report);
+	api_response_release(&response);
+	if (pods.n_items > 0)
+		report_pods(&pods, report);
+	else if (all)
+		check_report_line(report, CHECK_OK, "affinity", NULL, "no pod requires nrtd's labels", NULL);
+	else
+		check_report_line(report, CHECK_NOTE, "affinity", NULL,
+			"the Node's pods cannot be listed: whether one requires nrtd's labels is not known",
+			NULL);
 }

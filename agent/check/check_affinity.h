@@ -5,16 +5,18 @@
  * pods that run again, against labels which their own CPUs have lowered, and refuses them.
  */
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "agent/base/doc.h"
 #include "agent/check/check_report.h"
-#include "common/strv.h"
+#include "agent/publish/api_client.h"
 
 /* Whether a Node's document carries such labels. */
 bool check_affinity_labelled(const struct doc *node);
 
-/* Append "NAMESPACE/NAME" of each pod in a PodList that requires one. 0 or -ENOMEM. */
-int check_affinity_pods(const struct doc *list, struct strv *ret);
-
-/* Append an item that names some of them. */
-void check_affinity_report(const struct strv *pods, struct check_report *report);
+/*
+ * Append an item: which of the Node's pods require such a label, or that they cannot be listed. No request after
+ * `until_ms` of CLOCK_MONOTONIC.
+ */
+void check_affinity(
+	struct api_client *client, const char *node_name, int64_t until_ms, struct check_report *report);

@@ -8,6 +8,7 @@
 #include "agent/check/check_affinity.h"
 #include "agent/check/check_credentials.h"
 #include "agent/check/check_exporters.h"
+#include "agent/check/check_own_node.h"
 #include "agent/publish/object_managers.h"
 #include "agent/publish/publish.h"
 #include "agent/render/nrt.h"
@@ -19,7 +20,6 @@
 #define REQUEST_MS   3000u
 #define ALL_MS       5000
 #define BODY_MAX     ((size_t)1 << 20)
-#define PODS_AT_ONCE "40" /* a page of them is an answer of half a megabyte, as pods go */
 #define GROUP        "topology.node.k8s.io"
 #define RESOURCE     "noderesourcetopologies"
 #define VOLCANO      "nodeinfo.volcano.sh"
@@ -447,52 +447,10 @@ static bool step_node(struct check *c)
 
 /* ---- pods that require nrtd's labels */
 
-/* The Node's pods, page by page; true when all were seen. */
-static bool list_pods(struct check *c, struct strv *pods)
-{
-	CLEANUP(strbuf_release) struct strbuf next = STRBUF_INIT(4096);
-
-	do {
-		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(8192);
-		CLEANUP(doc_release) struct doc list = DOC_INIT;
-		const char *token;
-
-		strbuf_addf(&path,
-			"/api/v1/pods?limit=" PODS_AT_ONCE "&fieldSelector=spec.nodeName%%3D%s%s%s",
-			c->node_name, next.len > 0 ? "&continue=" : "", next.text);
-		if (strbuf_error(&path) < 0 || clock_ms(CLOCK_MONOTONIC) - c->begun_ms > ALL_MS ||
-			api_client_request(c->client,
-				&(struct api_request){.method = "GET", .path = path.text}, &c->response,
-				NULL) < 0 ||
-			c->response.status != HTTP_OK)
-			return false;
-		list = parse_answer(c);
-		if (check_affinity_pods(&list, pods) < 0)
-			c->report->error = -ENOMEM;
-		token = doc_string(doc_get(doc_get(&list, "metadata"), "continue"));
-		strbuf_reset(&next);
-		strbuf_addstr(&next, token ? token : "");
-	} while (next.len > 0 && strbuf_error(&next) == 0);
-	return strbuf_error(&next) == 0;
-}
-
 static bool step_affinity(struct check *c)
 {
-	CLEANUP(strv_release) struct strv pods = {0};
-	bool all;
-
-	if (!c->labelled)
-		return true;
-	all = list_pods(c, &pods);
-	if (pods.n_items > 0)
-		check_affinity_report(&pods, c->report);
-	else if (all)
-		check_report_line(
-			c->report, CHECK_OK, "affinity", NULL, "no pod requires nrtd's labels", NULL);
-	else
-		check_report_line(c->report, CHECK_NOTE, "affinity", NULL,
-			"the Node's pods cannot be listed: whether one requires nrtd's labels is not known",
-			NULL);
+	if (c->labelled)
+		check_affinity(c->client, c->node_name, c->begun_ms + ALL_MS, c->report);
 	return true;
 }
 
@@ -566,6 +524,19 @@ static bool step_dry_run(struct check *c)
 	return true;
 }
 
+/* ---- what other nodes' agents may do to this one's objects */
+
+static bool step_own_node(struct check *c)
+{
+	check_own_node(&(struct own_node_check){.client = c->client,
+			       .node_name = c->node_name,
+			       .user = c->user,
+			       .is_node = c->is_node,
+			       .until_ms = c->begun_ms + ALL_MS},
+		c->report);
+	return true;
+}
+
 /* In the order in which they stop nrtd; false = no later one can be asked. */
 static bool (*const steps[])(struct check *c) = {
 	step_credentials,
@@ -577,6 +548,7 @@ static bool (*const steps[])(struct check *c) = {
 	step_affinity,
 	step_exporters,
 	step_dry_run,
+	step_own_node,
 };
 
 void check_api_server(const struct check_config *config, const struct doc *nrt, struct check_report *report)

@@ -47,6 +47,9 @@
 	{                                                                                  \
 		.status = (code), .body = "{\"kind\":\"Status\",\"message\":\"" text "\"}" \
 	}
+/* What the admission policy says to the writes that it must deny. */
+#define DENIED    SAYS(403, "ValidatingAdmissionPolicy 'nrtd-own-node' denied request")
+#define OWN_ONLY  DENIED, DENIED
 #define SERVER_OK "ok    API server     URL: reached, v1.35.4, no TLS, answered in N ms\n"
 #define CLOCK     "note  clock          not compared: the answer has no Date\n"
 #define BEGIN     "ok    credentials    none\n" SERVER_OK CLOCK
@@ -54,8 +57,11 @@
 #define AGENT_OK  "ok    identity       system:serviceaccount:nrtd:nrtd\n"
 #define RIGHTS_OK \
 	"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch\n"
-#define NODE_OK      "ok    Node           'node-a' is registered\n"
-#define DRY_OK       "ok    dry run        the API server would take the object and the Node's annotations\n"
+#define NODE_OK "ok    Node           'node-a' is registered\n"
+#define TAKES   "ok    dry run        the API server would take the object and the Node's annotations\n"
+#define OWN_OK \
+	"ok    own node       the API server denies this identity other nodes' objects and others' annotations\n"
+#define DRY_OK       TAKES OWN_OK
 #define EXPORTERS_OK "ok    exporters      nobody else writes this node's object\n"
 #define NOT_TRIED    "note  dry run        not tried: it needs what is missing above\n"
 #define REMEDY       "                     remedy: "
@@ -123,7 +129,7 @@ static void expect(
 static void nothing_stops_it(void **state)
 {
 	static const struct api_answer script[] = {
-		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, TAKEN};
+		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY};
 	static const struct {
 		size_t at;
 		const char *method, *url, *body;
@@ -145,6 +151,12 @@ static void nothing_stops_it(void **state)
 			"\"0123\"}]}"},
 		{12, "PATCH", "/api/v1/nodes/node-a",
 			"{\"metadata\":{\"annotations\":{\"nrtd.dev/content-hash\":\"0123\"}}}"},
+		{13, "PATCH", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/nrtd-check.invalid",
+			"{\"apiVersion\":\"topology.node.k8s.io/v1alpha2\",\"kind\":\"NodeResourceTopology\","
+			"\"metadata\":{\"name\":\"nrtd-check.invalid\"},\"zones\":[]}"},
+		{14, "PATCH", "/api/v1/nodes/node-a",
+			"{\"metadata\":{\"annotations\":{\"nrtd-check.invalid/check\":\"may not be "
+			"written\"}}}"},
 	};
 	CLEANUP(check_report_release) struct check_report report = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
@@ -160,7 +172,7 @@ static void nothing_stops_it(void **state)
 		test_assert_text("body", s.body[requests[i].at], requests[i].body);
 	}
 	/* What must not change anything there. */
-	for (size_t at = 11; at < 13; at++)
+	for (size_t at = 11; at < 15; at++)
 		test_assert_text("dry run", s.dry_run[at], "All");
 }
 
@@ -192,12 +204,12 @@ static void pods_that_require_a_label_are_named(void **state)
 		{.status = 200,
 			.body = "{\"items\":[" POD("two", "\"nodeSelector\":{\"" OURS "\":\"4\"}") "," POD(
 				"bare", "") "]}"},
-		TAKEN, TAKEN, TAKEN, {.status = 0}};
+		TAKEN, TAKEN, TAKEN, OWN_ONLY, {.status = 0}};
 	static const struct api_answer none[] = {UP_TO_NODE,
-		{.status = 200, .body = "{\"items\":[" POD("bare", "") "]}"}, TAKEN, TAKEN, TAKEN,
+		{.status = 200, .body = "{\"items\":[" POD("bare", "") "]}"}, TAKEN, TAKEN, TAKEN, OWN_ONLY,
 		{.status = 0}};
 	static const struct api_answer unseen[] = {
-		UP_TO_NODE, SAYS(403, "pods is forbidden"), TAKEN, TAKEN, TAKEN, {.status = 0}};
+		UP_TO_NODE, SAYS(403, "pods is forbidden"), TAKEN, TAKEN, TAKEN, OWN_ONLY, {.status = 0}};
 
 	(void)state;
 	expect("some", some, CHECK_WARN,
@@ -235,7 +247,7 @@ static void missing_rights_are_named(void **state)
 	static const struct api_answer jane[] = {
 		VERSION, CRD, WHO("jane", "b"), YES, YES, YES, YES, YES, NO, NODE, {0}};
 	static const struct api_answer cleanup[] = {
-		VERSION, CRD, AGENT, YES, YES, YES, NO, YES, YES, NODE, TAKEN, TAKEN, TAKEN, {0}};
+		VERSION, CRD, AGENT, YES, YES, YES, NO, YES, YES, NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY, {0}};
 
 	(void)state;
 	expect("an agent", agent, CHECK_FAIL, BEGIN CRD_OK AGENT_OK ALL_MISSING(RBAC, RBAC) NOT_TRIED);
@@ -262,6 +274,7 @@ static void other_exporters_are_named(void **state)
 	}
 #define WITH(manager)                                                                               \
 	VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, WRITTEN_BY(manager), TAKEN, TAKEN, \
+		OWN_ONLY,                                                                           \
 	{                                                                                           \
 		0                                                                                   \
 	}
@@ -291,20 +304,72 @@ static void an_object_that_stays_is_not_tried(void **state)
 		"{\"metadata\":{\"managedFields\":[{\"manager\":\"koordlet\",\"operation\":\"Update\",\"apiVersion\":"
 		"\"topology.node.k8s.io/v1alpha1\",\"fieldsV1\":{\"f:zones\":{}}}]}}";
 	static const struct api_answer script[] = {VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE,
-		{.status = 200, .body = by_old}, TAKEN, {0}};
+		{.status = 200, .body = by_old}, TAKEN, OWN_ONLY, {0}};
 
 	(void)state;
 	expect("an old client's", script, CHECK_WARN,
 		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK
 		"warn  exporters      'koordlet' has written this node's object\n" REMEDY
 		"that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false\n"
-		"ok    dry run        the API server would take the Node's annotations\n");
+		"ok    dry run        the API server would take the Node's annotations\n" OWN_OK);
+}
+
+/* What must be denied is asked for: an admission policy that does not know this identity is a warning. */
+static void writes_of_other_nodes_objects_must_be_denied(void **state)
+{
+#define UP_TO_DRY_RUN(who) VERSION, CRD, who, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, TAKEN
+#define IS(user)           "ok    identity       " user "\n"
+#define OTHERS_OBJECTS                                                                                       \
+	RIGHTS_OK NODE_OK EXPORTERS_OK TAKES "warn  own node       the API server lets this identity write " \
+					     "the objects of other nodes\n" REMEDY
+#define APPLY                                                                                  \
+	"kubectl apply -k packaging/kubernetes, or your overlay of it (in the chart "          \
+	"admissionPolicy.create=true): it brings the admission policy, and write-own-node on " \
+	"agents.nrtd.dev for the agent's ClusterRole\n"
+#define NUMA   "system:serviceaccount:numa:x-nrtd"
+#define A_NODE "system:node:node-a"
+	static const struct api_answer account[] = {UP_TO_DRY_RUN(WHO(NUMA, "b")), TAKEN, {0}};
+	static const struct api_answer nobody[] = {
+		UP_TO_DRY_RUN(SAYS(404, "x")), {.status = 201, .body = "{}"}, {0}};
+	static const struct api_answer jane[] = {UP_TO_DRY_RUN(WHO("jane", "b")), TAKEN, {0}};
+	static const struct api_answer node[] = {UP_TO_DRY_RUN(WHO(A_NODE, "system:nodes")), TAKEN, {0}};
+	static const struct api_answer good_node[] = {
+		UP_TO_DRY_RUN(WHO(A_NODE, "system:nodes")), DENIED, {0}};
+	static const struct api_answer annotation[] = {UP_TO_DRY_RUN(AGENT), DENIED, TAKEN, {0}};
+	static const struct api_answer webhook[] = {
+		UP_TO_DRY_RUN(AGENT), SAYS(400, "a webhook does not support dry run"), {0}};
+	static const struct api_answer fails[] = {UP_TO_DRY_RUN(AGENT), DENIED, SAYS(500, "etcd"), {0}};
+
+	(void)state;
+	expect("a service account", account, CHECK_WARN, BEGIN CRD_OK IS(NUMA) OTHERS_OBJECTS APPLY);
+	expect("an unnamed identity", nobody, CHECK_WARN, BEGIN CRD_OK OTHERS_OBJECTS APPLY);
+	expect("a person", jane, CHECK_WARN,
+		BEGIN CRD_OK IS("jane") OTHERS_OBJECTS
+		"the admission policy restricts service accounts and nodes: give nrtd the token of its pod, or "
+		"the kubelet's kubeconfig\n");
+	expect("a node", node, CHECK_WARN,
+		BEGIN CRD_OK IS(A_NODE) OTHERS_OBJECTS
+		"kubectl apply -f packaging/kubernetes/admission-policy.yaml\n");
+	expect("a restricted node", good_node, CHECK_NOTE,
+		BEGIN CRD_OK IS(A_NODE) RIGHTS_OK NODE_OK EXPORTERS_OK TAKES
+		"ok    own node       the API server denies this identity other nodes' objects\n");
+	expect("an annotation", annotation, CHECK_WARN,
+		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK EXPORTERS_OK TAKES
+		"warn  own node       the API server lets this identity write annotations of the Node that are not "
+		"nrtd's\n" REMEDY APPLY);
+	expect("a webhook", webhook, CHECK_NOTE,
+		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK EXPORTERS_OK TAKES
+		"note  own node       not known: the API server answers 400 to the dry run: a webhook does not "
+		"support dry run\n");
+	expect("a server that fails", fails, CHECK_NOTE,
+		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK EXPORTERS_OK TAKES
+		"note  own node       not known: the API server answers 500 to the dry run: etcd\n");
 }
 
 static void the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted(void **state)
 {
-	static const struct api_answer script[] = {
-		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES, NO, NODE, TAKEN, TAKEN, TAKEN, {0}};
+	static const struct api_answer script[] = {VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES, NO,
+		NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY, {0}};
 
 	(void)state;
 	numatopology = true;
@@ -459,6 +524,7 @@ int main(void)
 		cmocka_unit_test(missing_rights_are_named),
 		cmocka_unit_test(other_exporters_are_named),
 		cmocka_unit_test(an_object_that_stays_is_not_tried),
+		cmocka_unit_test(writes_of_other_nodes_objects_must_be_denied),
 		cmocka_unit_test(the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted),
 		cmocka_unit_test(what_is_not_there_is_named),
 		cmocka_unit_test(what_is_no_api_server_is_told),

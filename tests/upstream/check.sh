@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check.sh DIR: what `nrtd check` says of publishing, against the control plane in DIR (cluster.sh start, nodes node-a
-# and node-b) after access.sh: nothing while everything is there, and by name whatever is taken away. The CRD and the
-# rights are put back.
+# and node-b) after access.sh: nothing while everything is there, and by name whatever is taken away. The CRD, the
+# rights and the admission policy are put back.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
@@ -65,6 +65,7 @@ for who in agent kubelet; do
 ^ok +$rights
 ^ok +Node +'node-a' is registered
 ^ok +dry run +the API server would take
+^ok +own node +the API server denies this identity other nodes' objects
 END
 done
 as_admin delete noderesourcetopology node-a --ignore-not-found >/dev/null
@@ -132,6 +133,46 @@ check "no rights" 1 "$agent" <<END
 END
 as_admin apply --server-side --force-conflicts -f $manifests/rbac.yaml >/dev/null
 until_status 0
+
+# --- the admission policy: gone, and there but not for this agent
+# until_own_node KUBECONFIG EXPRESSION: the server has compiled the policy
+until_own_node() {
+	for _ in $(seq 50); do
+		"$B/nrtd" check --state-files none --pod-resources none --node-name node-a --kubeconfig "$1" 2>/dev/null |
+			grep -qE "^$2" && return 0
+		sleep 0.2
+	done
+	echo "not ok no line '$2'"
+	failed=$((failed + 1))
+}
+as_admin delete -f $manifests/admission-policy.yaml >/dev/null
+until_own_node "$agent" 'warn +own node'
+check "no policy" 0 "$agent" <<END
+^ok +dry run
+^warn +own node +the API server lets this identity write the objects of other nodes
+^ +remedy: kubectl apply -k packaging/kubernetes, or your overlay of it
+END
+check "no policy for a kubelet's identity" 0 "$dir/kubelet-node-a.kubeconfig" <<END
+^warn +own node +the API server lets this identity write the objects of other nodes
+^ +remedy: kubectl apply -f packaging/kubernetes/admission-policy.yaml$
+END
+sed "s/startsWith('system:serviceaccount:')/startsWith('system:serviceaccount:elsewhere:')/" $manifests/admission-policy.yaml >"$work/elsewhere.yaml"
+as_admin apply --server-side --force-conflicts -f "$work/elsewhere.yaml" >/dev/null
+until_own_node "$dir/kubelet-node-a.kubeconfig" 'ok +own node'
+check "a policy for others" 0 "$agent" <<END
+^warn +own node +the API server lets this identity write the objects of other nodes
+END
+sed '/apiGroups: \[""\]/,/operations/d' $manifests/admission-policy.yaml >"$work/half.yaml"
+as_admin apply --server-side --force-conflicts -f "$work/half.yaml" >/dev/null
+until_own_node "$agent" "warn +own node .*not nrtd's"
+check "a policy without Nodes" 0 "$agent" <<END
+^warn +own node +the API server lets this identity write annotations of the Node that are not nrtd's
+END
+if as_admin get noderesourcetopology nrtd-check.invalid >"$work/out" 2>&1 || as_admin get node node-a -o yaml | grep -q nrtd-check.invalid; then
+	bad "the policy's dry runs leave nothing"
+fi
+as_admin apply --server-side --force-conflicts -f $manifests/admission-policy.yaml >/dev/null
+until_own_node "$agent" 'ok +own node'
 
 # --- the CRD
 as_admin delete crd $nrts >/dev/null
