@@ -61,7 +61,7 @@ each_value() {
 other_name() {
 	"$helm" template numa "$chart" -n elsewhere --kube-version 1.30 --set crd.create=false 2>/dev/null >"$work/other.yaml" &&
 		! grep -nE '^  name: (numa|nrtd-own-node)$' "$work/other.yaml" && grep -q '^  name: numa-nrtd$' "$work/other.yaml" &&
-		grep -q "system:serviceaccount:elsewhere:nrtd'" "$work/other.yaml"
+		grep -q "endsWith(':elsewhere:nrtd')" "$work/other.yaml" && grep -q 'verbs: \[write-own-node\]' "$work/other.yaml"
 }
 # own_names: with both overrides nothing has the chart's name, and what selects finds: pods, and Services for monitors
 own_names() {

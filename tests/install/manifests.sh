@@ -78,9 +78,20 @@ plain() {
 		del(.["app.kubernetes.io/instance", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart"])
 		else . end)] | sort_by(.kind, .metadata.name)' "$work/stored.json"
 }
+# The policy of the kustomization knows the service account's name alone, the chart's its namespace as well.
 same_objects() {
-	takes -k $manifests && plain >"$work/base.json" && takes_chart && plain >"$work/chart.json" &&
+	takes -k $manifests && plain | sed "s/endsWith(':nrtd')/endsWith(':nrtd:nrtd')/" >"$work/base.json" && takes_chart && plain >"$work/chart.json" &&
 		[ "$(jq length "$work/base.json")" -eq 6 ] && diff "$work/base.json" "$work/chart.json"
+}
+# another_namespace: by the guide's overlay; every object is in it, and nothing names the old one
+another_namespace() {
+	local guide='/^### In another namespace/,/^## /'
+	mkdir -p "$work/other/packaging" "$work/other/overlay" && cp -rL $manifests "$work/other/packaging" &&
+		sed -n "$guide{/^    apiVersion/,/^\$/s/^    //p}" doc/install.md >"$work/other/overlay/kustomization.yaml" &&
+		(cd "$work/other" && eval "$(sed -n "$guide s/^    sed /sed /p" "$OLDPWD/doc/install.md")") &&
+		kubectl apply -f <(echo '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "numa"}}') && takes -k "$work/other/overlay" &&
+		jq -e "[$objects]"' | length == 25 and ([.[] | .metadata.namespace, (.subjects // [])[].namespace | select(. != null)] | unique == ["numa"])
+			and ([.. | strings | select(test("nrtd\\.svc|Namespace: nrtd|=nrtd/|serviceaccount:nrtd"))] == [])' "$work/stored.json"
 }
 # selinux_type: by the guide's patch
 selinux_type() {
@@ -130,19 +141,20 @@ installed() {
 # ---- the extender
 
 # The kustomizations of the extender and of the second scheduler beside what the chart adds for them; the name of the
-# ConfigMap has a hash in one and not in the other, and the chart's has fewer comments.
+# ConfigMap has a hash in one and not in the other, and the chart's has fewer comments; the chart knows the namespace of the Lease.
 same_extender() {
 	local part filter='[.[] | select(.kind != "ConfigMap") | walk(if type == "object" then del(.configMap, .["nrtd.dev/config"])
 		| if .annotations == {} then del(.annotations) else . end else . end)]'
 	for part in extender extender/scheduler; do
-		takes -k "$manifests/$part" && plain | jq -S "$filter" >"$work/$(basename $part).json" || return 1
+		takes -k "$manifests/$part" && plain | jq -S "$filter"' | walk(if . == "--lease=$(POD_NAMESPACE)/nrtd-extender" then "--lease=nrtd/nrtd-extender"
+			elif type == "array" then map(select((type == "object" and .name == "POD_NAMESPACE") | not)) else . end)' >"$work/$(basename $part).json" || return 1
 	done
 	takes_chart && plain >"$work/chart.json" &&
 		takes_chart --kube-version 1.35.4 --set extender.enabled=true --set numaAware.enabled=true && plain >"$work/more.json" &&
 		jq -S -s '[.[0][] as $o | select(.[1] | any(.kind == $o.kind and .metadata.name == $o.metadata.name) | not) | $o]
 			| sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/more.json" "$work/chart.json" | jq -S "$filter" >"$work/added.json" &&
 		jq -S -s 'add | sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/extender.json" "$work/scheduler.json" >"$work/base.json" &&
-		[ "$(jq length "$work/base.json")" -eq 16 ] && diff "$work/base.json" "$work/added.json"
+		[ "$(jq length "$work/base.json")" -eq 17 ] && diff "$work/base.json" "$work/added.json"
 }
 # can ALLOWED VERB GROUP RESOURCE [NAMESPACE [NAME]]: whether the extender's service account may do this
 can() {
@@ -227,6 +239,7 @@ check "rbac-nodes.yaml, as a trial" takes -f $manifests/rbac-nodes.yaml
 check "numatopology.yaml, as a trial" takes -f $manifests/numatopology.yaml
 check "the chart makes the same objects" same_objects
 check "and the same definition" same_crd
+check "the guide's overlay puts all into another namespace" another_namespace
 check "the guide's patch gives the pod an SELinux type" selinux_type
 for kind in podmonitors servicemonitors prometheusrules; do
 	check "Prometheus Operator's definition of $kind" kubectl apply --server-side -f "$definitions/monitoring.coreos.com_$kind.yaml"
