@@ -103,6 +103,12 @@ static void drop(struct front *f, struct client *c)
 	f->n_clients--;
 }
 
+/* A client without a certificate goes before one with, whoever asked last. */
+static bool goes_before(const struct client *a, const struct client *b)
+{
+	return a->known != b->known ? b->known : a->number < b->number;
+}
+
 /* The library sees the end of its input, and closes. */
 static void end_oldest(struct front *f)
 {
@@ -111,7 +117,7 @@ static void end_oldest(struct front *f)
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		struct client *c = &f->clients[i];
 
-		if (c->open && c->fd >= 0 && (!oldest || c->number < oldest->number))
+		if (c->open && c->fd >= 0 && (!oldest || goes_before(c, oldest)))
 			oldest = c;
 	}
 	if (!oldest)

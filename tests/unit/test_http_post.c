@@ -502,6 +502,31 @@ static void new_certificates_are_read(void **state)
 	curl_easy_cleanup(other);
 }
 
+/* Who has no certificate ends no connection of a scheduler, however often it asks. */
+static void strangers_end_strangers(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX), body = STRBUF_INIT(100);
+	struct world *w = *state;
+	CURL *known, *strangers[60];
+	long connects = -1;
+
+	if (!w->dir)
+		test_skip("no openssl");
+	strbuf_addstr(&body, "{}");
+	known = make_client(w, "client", &reply);
+	assert_int_equal(transfer(w, known, "/filter", &body, &reply), 200);
+	for (size_t i = 0; i < ARRAY_SIZE(strangers); i++) {
+		strangers[i] = make_client(w, NULL, &reply);
+		assert_int_equal(transfer(w, strangers[i], "/filter", &body, &reply), 403);
+	}
+	assert_int_equal(transfer(w, known, "/filter", &body, &reply), 200);
+	curl_easy_getinfo(known, CURLINFO_NUM_CONNECTS, &connects);
+	assert_int_equal(connects, 0); /* on the connection that it has */
+	for (size_t i = 0; i < ARRAY_SIZE(strangers); i++)
+		curl_easy_cleanup(strangers[i]);
+	curl_easy_cleanup(known);
+}
+
 static void files_that_do_not_do_are_named(void **state)
 {
 	struct world *w = *state, unused = {.dir = NULL};
@@ -552,6 +577,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_body_that_does_not_end_is_not_answered, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_rest_is_as_without_post, setup, teardown),
 		cmocka_unit_test_setup_teardown(clients_show_a_certificate, setup_tls, teardown),
+		cmocka_unit_test_setup_teardown(strangers_end_strangers, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(plain_http_is_not_answered, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(new_certificates_are_read, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(files_that_do_not_do_are_named, setup_tls, teardown),
