@@ -34,7 +34,7 @@ refused() { # refused TEXT COMMAND...: it fails, and says this
 prepare() {
 	local answer status=0
 	answer=$(packaging/install-deps.sh manifests 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
-	tests/upstream/build.sh controlplane kubectl scheduler || status=$?
+	tests/upstream/build.sh controlplane kubectl scheduler && tests/upstream/build_module.sh kustomize tool || status=$?
 	if [ $status -eq 0 ]; then
 		helm=$(tests/upstream/helm.sh) || { status=$? && echo "$helm"; }
 	fi
@@ -92,6 +92,18 @@ another_namespace() {
 		kubectl apply -f <(echo '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "numa"}}') && takes -k "$work/other/overlay" &&
 		jq -e "[$objects]"' | length == 25 and ([.[] | .metadata.namespace, (.subjects // [])[].namespace | select(. != null)] | unique == ["numa"])
 			and ([.. | strings | select(test("nrtd\\.svc|Namespace: nrtd|=nrtd/|serviceaccount:nrtd"))] == [])' "$work/stored.json"
+}
+# prefixed: with other names too the binding names its policy, also where kustomize does not know that by itself
+prefixed() {
+	local build
+	mkdir -p "$work/other/prefixed" && printf 'namespace: numa\nnamePrefix: team-\nresources: [../packaging/kubernetes]\n' \
+		>"$work/other/prefixed/kustomization.yaml" || return 1
+	for build in "kubectl kustomize" "$programs/kustomize build"; do
+		# shellcheck disable=SC2086 # words
+		$build "$work/other/prefixed" >"$work/prefixed.yaml" && grep -x '  policyName: team-nrtd-own-node' "$work/prefixed.yaml" &&
+			[ "$(grep -cx '  name: team-nrtd-own-node' "$work/prefixed.yaml")" -eq 2 ] || { echo "by $build" && return 1; }
+	done
+	takes -f "$work/prefixed.yaml"
 }
 # selinux_type: by the guide's patch
 selinux_type() {
@@ -240,6 +252,7 @@ check "numatopology.yaml, as a trial" takes -f $manifests/numatopology.yaml
 check "the chart makes the same objects" same_objects
 check "and the same definition" same_crd
 check "the guide's overlay puts all into another namespace" another_namespace
+check "and with a prefix the policy is bound" prefixed
 check "the guide's patch gives the pod an SELinux type" selinux_type
 for kind in podmonitors servicemonitors prometheusrules; do
 	check "Prometheus Operator's definition of $kind" kubectl apply --server-side -f "$definitions/monitoring.coreos.com_$kind.yaml"
