@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/cli/fit_text.h"
+#include "agent/cluster/copies_placement.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -35,26 +36,37 @@ static int reject(struct cluster_fit_row *row, const char *rejection, const char
 {
 	row->answer = KUBELET_REJECTS;
 	row->copies = (struct admission_copies){0};
+	row->any_node = false;
+	row->numa = 0;
 	return text_set(&row->rejection, rejection) < 0 ? -ENOMEM : text_set(&row->reason, reason);
 }
 
-/* What the Node object alone decides: how many more pods there may be, and whether any. */
-static int apply_node(const struct cluster_fit *fit, const struct cluster_use *use,
-	const struct resource_list *free, struct cluster_fit_row *row)
+/* What the Node and its pods decide: how many more pods there may be. */
+static int apply_room(const struct resource_list *free, struct cluster_fit_row *row)
 {
 	const struct resource_quantity *pods = resource_list_find(free, "pods");
 	size_t room = pods ? (size_t)(pods->quantity.nano / QTY_UNIT) : SIZE_MAX;
 
-	row->unschedulable = use->unschedulable;
 	if (row->answer == KUBELET_REJECTS)
 		return 0;
 	if (room == 0)
 		return reject(row, "OutOfpods", "the node has as many pods as it may have");
-	if (use->unschedulable && !fit->kubelets_only)
-		return reject(row, "Unschedulable", "the node is cordoned: schedulers send no pod there");
 	if (row->copies.n > room)
 		row->copies = (struct admission_copies){.n = room};
 	return 0;
+}
+
+/* What schedulers decide, whatever the kubelet says. */
+static int apply_constraints(const struct cluster_fit *fit, struct cluster_fit_row *row)
+{
+	const struct scheduling_constraints *sc = fit->constraints;
+	const char *bar = sc ? scheduling_constraints_bar(sc, row->name) : "";
+
+	if (sc && row->copies.n > 0 && copies_placement_one_each(sc, row->name))
+		row->copies = (struct admission_copies){.n = 1};
+	if (!sc || scheduling_constraints_lets(sc, row->name))
+		row->room = row->copies.n;
+	return *bar && row->answer != KUBELET_REJECTS ? reject(row, FIT_UNSCHEDULABLE, bar) : 0;
 }
 
 static int take_report(struct fit_report *report, struct cluster_fit_row *row)
@@ -92,7 +104,7 @@ static int ask(const struct cluster_fit *fit, const struct cluster_node *node, s
 			known ? &free : NULL, &report);
 	if (r == 0)
 		r = take_report(&report, row);
-	return r < 0 || !known ? r : apply_node(fit, use, &free, row);
+	return r < 0 || !known ? r : apply_room(&free, row);
 }
 
 static int describe(const struct cluster_node *node, struct cluster_fit_row *row)
@@ -124,13 +136,14 @@ int cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node)
 		row.rejection = NULL;
 		r = ask(fit, node, &row);
 	}
+	if (r == 0)
+		r = apply_constraints(fit, &row);
 	slot = r == 0 ? vec_push(&fit->rows, &fit->n_rows, &fit->rows_size, sizeof(*slot)) : NULL;
 	if (!slot)
 		return -ENOMEM;
 	fit->n_admit += row.answer == KUBELET_ADMITS;
 	fit->n_unknown += row.answer == KUBELET_UNKNOWN;
 	fit->n_estimated += row.basis == CLUSTER_ESTIMATED;
-	fit->copies += row.copies.n;
 	fit->at_least = fit->at_least || row.copies.at_least || row.answer == KUBELET_UNKNOWN;
 	*slot = row;
 	row = (struct cluster_fit_row){0};
@@ -152,18 +165,36 @@ static int compare_rows(const void *va, const void *vb)
 	return strverscmp(a->name, b->name);
 }
 
-void cluster_fit_finish(struct cluster_fit *fit, size_t replicas)
+static int place(struct cluster_fit *fit, struct copies_node *nodes, size_t replicas)
 {
-	size_t left = replicas;
+	struct scheduling_constraints none = {0};
+	bool complete;
+	int r;
 
+	for (size_t i = 0; i < fit->n_rows; i++)
+		nodes[i] = (struct copies_node){.name = fit->rows[i].name, .room = fit->rows[i].room};
+	r = copies_placement_find(
+		fit->constraints ? fit->constraints : &none, nodes, fit->n_rows, replicas, &complete);
+	if (r < 0)
+		return r;
+	fit->at_least = fit->at_least || !complete;
+	fit->wanted = replicas;
+	fit->placed = fit->copies = 0;
+	for (size_t i = 0; i < fit->n_rows; i++) {
+		fit->rows[i].replicas = nodes[i].replicas;
+		fit->placed += nodes[i].replicas;
+		fit->copies += nodes[i].placed;
+	}
+	return 0;
+}
+
+int cluster_fit_finish(struct cluster_fit *fit, size_t replicas)
+{
+	CLEANUP(freep) struct copies_node *nodes = calloc(fit->n_rows + 1, sizeof(*nodes));
+
+	if (!nodes)
+		return -ENOMEM;
 	if (fit->n_rows > 1)
 		qsort(fit->rows, fit->n_rows, sizeof(*fit->rows), compare_rows);
-	for (size_t i = 0; i < fit->n_rows; i++) {
-		struct cluster_fit_row *row = &fit->rows[i];
-
-		row->replicas = row->copies.n < left ? row->copies.n : left;
-		left -= row->replicas;
-	}
-	fit->wanted = replicas;
-	fit->placed = replicas - left;
+	return place(fit, nodes, replicas);
 }

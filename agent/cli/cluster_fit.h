@@ -5,6 +5,7 @@
  */
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/scheduling_constraints.h"
 #include "agent/cli/fit_report.h"
 
 /* One node, small: thousands of them are kept. */
@@ -12,7 +13,6 @@ struct cluster_fit_row {
 	char *name, *exporter;
 	enum cluster_basis basis;
 	char *why; /* of a basis that is not exact, "" */
-	bool unschedulable;
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
 	enum kubelet_answer answer;
@@ -22,18 +22,19 @@ struct cluster_fit_row {
 	bool any_node;                  /* the first copy has no affinity to NUMA nodes */
 	uint64_t numa;                  /* else those that its containers use, by id */
 	struct admission_copies copies; /* 0 unless admitted */
+	size_t room;     /* copies that the constraints may let onto the node, now or once others are elsewhere */
 	size_t replicas;                /* of those that were asked for, so many go here */
 };
 
 struct cluster_fit {
-	const struct pod_request *pod;     /* NULL where no node is asked */
-	const struct cluster_usage *usage; /* NULL = only the objects are known */
-	bool kubelets_only;                /* a node that is unschedulable is one like the others */
+	const struct pod_request *pod;              /* NULL where no node is asked */
+	const struct cluster_usage *usage;          /* NULL = only the objects are known */
+	struct scheduling_constraints *constraints; /* NULL = kubelets alone are asked; borrowed */
 	struct cluster_fit_row *rows;
 	size_t n_rows;
 	size_t rows_size;
 	size_t n_admit, n_unknown, n_estimated;
-	size_t copies;         /* of all nodes */
+	size_t copies;         /* of all nodes together */
 	bool at_least;         /* there may be more */
 	size_t wanted, placed; /* replicas */
 };
@@ -41,14 +42,14 @@ struct cluster_fit {
 void cluster_fit_release(struct cluster_fit *fit);
 
 /*
- * A row for the node. Where its Node and its pods are known the whole node's amounts are what they leave. A node that is
- * unschedulable counts as one that does not take the pod, unless `kubelets_only`. 0 or -ENOMEM.
+ * A row for the node. Where its Node and its pods are known the whole node's amounts are what they leave. A node that the
+ * constraints keep the pod away from does not take the pod. 0 or -ENOMEM.
  */
 int cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node);
 
 /*
  * The order: nodes that admit the most copies first, then those whose answer is not known; then by name as people
- * sort it. And `replicas` are placed: in this order each node gets as many as it admits, which takes the fewest
- * nodes.
+ * sort it. And `replicas` are placed: in this order each node gets as many as it admits and as the constraints allow, which
+ * takes the fewest nodes where no constraint spreads the copies. 0 or -ENOMEM.
  */
-void cluster_fit_finish(struct cluster_fit *fit, size_t replicas);
+int cluster_fit_finish(struct cluster_fit *fit, size_t replicas);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "agent/cli/fit_text.h"
+#include "agent/cli/not_looked_at.h"
 #include "agent/cli/score_text.h"
 #include "agent/cli/table.h"
 #include "common/cleanup.h"
@@ -93,6 +94,8 @@ static void add_totals(const struct cluster_fit *fit, struct strbuf *out)
 	strbuf_addch(out, '\n');
 	if (has_claims(fit))
 		strbuf_addstr(out, FIT_CLAIMS "\n");
+	if (fit->constraints)
+		not_looked_at_text(&fit->constraints->not_looked_at, out);
 	if (fit->wanted == 0)
 		return;
 	if (fit->placed == fit->wanted)
@@ -181,6 +184,8 @@ static bool add_all(const struct cluster_fit *fit, struct doc *top)
 		return false;
 	unchecked = doc_add_list(top, "unchecked");
 	if (!unchecked || (has_claims(fit) && !doc_add_string(unchecked, NULL, "resourceClaims")))
+		return false;
+	if (fit->constraints && !not_looked_at_to_doc(&fit->constraints->not_looked_at, top))
 		return false;
 	items = doc_add_list(top, "items");
 	for (size_t i = 0; items && i < fit->n_rows; i++)

@@ -45,7 +45,7 @@ static int print(const struct options *options, const struct fit_report *report,
 struct asked {
 	const struct options *options;
 	struct pod_templates templates;
-	const struct pod_request *pod;
+	const struct pod_template *picked;
 	char *node_name;
 	struct gone_pods gone;
 	struct cluster_usage usage; /* of this node */
@@ -71,9 +71,9 @@ static int answer(struct asked *a)
 	int r = known ? cluster_use_free(use, &free) : 0;
 
 	if (r == 0)
-		r = fit_report_make(node, a->pod, FIT_ALL, known ? &free : NULL, &report);
+		r = fit_report_make(node, &a->picked->pod, FIT_ALL, known ? &free : NULL, &report);
 	if (r == 0)
-		r = fit_pods_add_frees(a->options, use, known ? &free : NULL, node, a->pod, &report);
+		r = fit_pods_add_frees(a->options, use, known ? &free : NULL, node, &a->picked->pod, &report);
 	if (r < 0) {
 		log_error("out of memory");
 		return EXIT_FAILURE;
@@ -119,7 +119,7 @@ static int read_usage(struct asked *a, struct err *err)
 	if (r < 0)
 		return r;
 	a->usage.only = a->node_name;
-	r = look_usage(options, &a->usage, err);
+	r = look_usage(options, &a->usage, NULL, err);
 	use = cluster_usage_find(&a->usage, a->node_name);
 	if (r == 0 && option_set(options, OPT_NODES) && (!use || !use->known))
 		r = err_set(err, -EINVAL, "%s: no Node '%.100s', which is this machine's name (--node-name)",
@@ -131,7 +131,6 @@ static int read_usage(struct asked *a, struct err *err)
 static int read_request(struct asked *a, struct err *err)
 {
 	CLEANUP(settings_release) struct settings scratch;
-	const struct pod_template *picked = NULL;
 	int r;
 
 	settings_init(&scratch);
@@ -141,10 +140,9 @@ static int read_request(struct asked *a, struct err *err)
 	if (r == 0)
 		r = pod_input_read(a->options, &a->templates, err);
 	if (r == 0)
-		r = pod_input_pick(a->options, &a->templates, &picked, err);
+		r = pod_input_pick(a->options, &a->templates, &a->picked, err);
 	if (r < 0)
 		return r;
-	a->pod = &picked->pod;
 	return option_set(a->options, OPT_NRT) ? 0 : read_usage(a, err);
 }
 
@@ -190,7 +188,7 @@ int command_fit(const struct options *options)
 		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	}
 	if (option_set(options, OPT_NRT))
-		return fit_nrt(options, a.pod);
+		return fit_nrt(options, a.picked);
 	r = look_at_node(&a, &err);
 	if (r < 0) {
 		log_error("%s", err.text);

@@ -14,6 +14,8 @@
 #include "agent/cli/fit_text.h"
 #include "agent/cli/fit_what_if.h"
 #include "agent/cli/look.h"
+#include "agent/cli/not_looked_at.h"
+#include "agent/cluster/copies_placement.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -25,6 +27,7 @@ struct asked {
 	const struct pod_request *pod;
 	struct gone_pods gone;
 	struct cluster_usage usage;
+	struct scheduling_constraints constraints;
 	struct cluster_fit fit;
 	size_t n_odd;     /* nodes whose node state cannot be read */
 	const char *only; /* the one node that is asked for, or NULL */
@@ -39,10 +42,24 @@ static void asked_release(struct asked *a)
 	cluster_node_release(&a->node);
 	cluster_fit_release(&a->fit);
 	cluster_usage_release(&a->usage);
+	scheduling_constraints_release(&a->constraints);
 	gone_pods_release(&a->gone);
 }
 
 /* ---- the nodes */
+
+/* What schedulers decide about the one node. */
+static int apply_constraints(struct asked *a)
+{
+	const char *name = a->node.state.node_name;
+	const char *bar = scheduling_constraints_bar(&a->constraints, name);
+
+	if (*bar)
+		return fit_report_keep_away(&a->report, bar);
+	if (a->report.copies.n > 0 && copies_placement_one_each(&a->constraints, name))
+		a->report.copies = (struct admission_copies){.n = 1};
+	return 0;
+}
 
 static int ask_one(struct asked *a, struct cluster_node *node)
 {
@@ -57,9 +74,10 @@ static int ask_one(struct asked *a, struct cluster_node *node)
 	node_state_init(&node->state);
 	if (r == 0)
 		r = fit_report_make(&a->node.state, a->pod, FIT_ALL, known ? &free : NULL, &a->report);
-	return r < 0 ? r
-		     : fit_pods_add_frees(
-			       a->options, use, known ? &free : NULL, &a->node.state, a->pod, &a->report);
+	if (r == 0)
+		r = fit_pods_add_frees(
+			a->options, use, known ? &free : NULL, &a->node.state, a->pod, &a->report);
+	return r < 0 ? r : apply_constraints(a);
 }
 
 /* The Pods say that one which is taken to be gone is here, and what it holds is not known. */
@@ -114,7 +132,8 @@ static int print_one(const struct asked *a)
 	if (wants_doc(a->options)) {
 		r = fit_to_doc(&a->report, &doc);
 		if (r == 0 && (!doc_add_string(&doc, "basis", basis) ||
-				      !doc_add_string(&doc, "why", a->node.why.text)))
+				      !doc_add_string(&doc, "why", a->node.why.text) ||
+				      !not_looked_at_to_doc(&a->constraints.not_looked_at, &doc)))
 			r = -ENOMEM;
 		if (r == 0)
 			r = print_doc(a->options, &doc, &text);
@@ -123,6 +142,7 @@ static int print_one(const struct asked *a)
 		strbuf_addf(&text, "basis        %s%s", basis, a->node.why.text[0] ? ": " : "");
 		strbuf_add_one_line(&text, a->node.why.text);
 		strbuf_addch(&text, '\n');
+		not_looked_at_text(&a->constraints.not_looked_at, &text);
 	}
 	return r < 0 ? r : output_text(&text);
 }
@@ -167,6 +187,9 @@ static int check_inputs(const struct options *options, struct err *err)
 
 	if (option_set(options, OPT_WHAT_FREES) && !option_set(options, OPT_NODE_NAME))
 		return err_set(err, -EINVAL, "%s is for one node: name it", options->origin[OPT_WHAT_FREES]);
+	if (option_set(options, OPT_REPLICAS) && option_set(options, OPT_NODE_NAME))
+		return err_set(err, -EINVAL, "%s is for several nodes: leave out %s",
+			options->origin[OPT_REPLICAS], options->origin[OPT_NODE_NAME]);
 	r = options_stdin_once(options, files, ARRAY_SIZE(files), err);
 	return r < 0 ? r : look_excludes(options, err);
 }
@@ -186,7 +209,9 @@ static int ask(struct asked *a, struct err *err)
 	int r = check_inputs(a->options, err);
 
 	if (r == 0)
-		r = look_usage(a->options, &a->usage, err);
+		r = look_usage(a->options, &a->usage, &a->constraints, err);
+	if (r == 0 && scheduling_constraints_finish(&a->constraints) < 0)
+		r = err_no_memory(err);
 	if (r == 0)
 		r = cluster_nodes_each(a->options->value[OPT_NRT], take_node, a, err);
 	look_warn_odd_rest(a->n_odd);
@@ -196,11 +221,25 @@ static int ask(struct asked *a, struct err *err)
 	return r < 0 ? r : check_gone(a, err);
 }
 
-int fit_nrt(const struct options *options, const struct pod_request *pod)
+/* A Pod that the API server has is on its node because a scheduler sent it there. */
+static bool is_manifest(const struct doc *owner)
+{
+	return !doc_get(doc_get(owner, "metadata"), "uid");
+}
+
+static size_t wanted(const struct options *options, const struct pod_template *pod)
+{
+	const char *replicas = options->value[OPT_REPLICAS];
+
+	if (replicas)
+		return strtoul(replicas, NULL, 10);
+	return !pod->is_counted ? 0 : pod->replicas < SIZE_MAX ? (size_t)pod->replicas : SIZE_MAX;
+}
+
+int fit_nrt(const struct options *options, const struct pod_template *pod)
 {
 	CLEANUP(asked_release)
-	struct asked a = {.options = options, .pod = pod, .only = options->value[OPT_NODE_NAME]};
-	const char *replicas = options->value[OPT_REPLICAS];
+	struct asked a = {.options = options, .pod = &pod->pod, .only = options->value[OPT_NODE_NAME]};
 	struct err err = {""};
 	int r;
 
@@ -208,13 +247,17 @@ int fit_nrt(const struct options *options, const struct pod_request *pod)
 	a.usage.only = a.only;
 	a.usage.gone = &a.gone;
 	fit_pods_gone(options, &a.gone);
-	a.fit = (struct cluster_fit){.pod = pod, .usage = &a.usage};
-	r = ask(&a, &err);
+	a.fit = (struct cluster_fit){.pod = &pod->pod, .usage = &a.usage, .constraints = &a.constraints};
+	r = scheduling_constraints_init(&a.constraints, pod->owner, pod->namespace, is_manifest(pod->owner));
+	a.constraints.only = a.only;
+	a.constraints.gone = &a.gone;
+	r = r < 0 ? err_no_memory(&err) : ask(&a, &err);
+	if (r == 0 && !a.only && cluster_fit_finish(&a.fit, wanted(options, pod)) < 0)
+		r = err_no_memory(&err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	}
-	cluster_fit_finish(&a.fit, replicas ? strtoul(replicas, NULL, 10) : 0);
 	r = a.only ? print_one(&a) : print_all(&a);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));

@@ -113,7 +113,7 @@ static int read_rows(
 	rows->shape = pod ? &pod->pod : NULL;
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
 	rows->quiet = option_set(options, OPT_WATCH);
-	r = look_usage(options, &rows->usage, err);
+	r = look_usage(options, &rows->usage, NULL, err);
 	if (r == 0)
 		r = cluster_nodes_each(options->value[OPT_NRT], add_node, rows, err);
 	look_warn_odd_rest(rows->n_odd);

@@ -91,6 +91,8 @@ static int read_objects(struct asked *a, struct err *err)
 		a->report.events_known = true;
 		r = pod_events_read(options->value[OPT_EVENTS], &a->report.fate, &a->report.events, err);
 	}
+	if (r == 0 && why_report_end_objects(&a->report) < 0)
+		r = err_no_memory(err);
 	if (r == 0)
 		r = cluster_nodes_each(options->value[OPT_NRT], take_node, a, err);
 	if (r == 0 && a->only && !a->found)

@@ -459,3 +459,25 @@ int fit_report_add_frees(const struct node_state *node, const struct pod_request
 								  : WHAT_FREES_UNKNOWN;
 	return 0;
 }
+
+int fit_report_keep_away(struct fit_report *report, const char *reason)
+{
+	struct err kubelet = report->reason;
+
+	if (report->answer == KUBELET_REJECTS) {
+		err_set(&report->reason, 0, "%.300s; schedulers keep the pod away: %.150s", kubelet.text,
+			reason);
+		return 0;
+	}
+	if (text_set(&report->rejection, FIT_UNSCHEDULABLE) < 0)
+		return -ENOMEM;
+	err_set(&report->reason, 0, "%.300s", reason);
+	report->answer = KUBELET_REJECTS;
+	report->unschedulable = report->node_is_short = true;
+	report->rest_fits = false;
+	for (size_t i = 0; i < report->n_containers; i++)
+		container_release(&report->containers[i]);
+	report->n_containers = 0;
+	report->copies = (struct admission_copies){0};
+	return 0;
+}

@@ -44,6 +44,7 @@ struct fit_report {
 	struct topology_manager_config topology; /* as the kubelet is set up, or as asked what if */
 	enum kubelet_answer answer;
 	char *rejection; /* the reason in the pod's status, "TopologyAffinityError"; "" when not rejected */
+	bool unschedulable; /* schedulers keep the pod away, whatever the kubelet says */
 	bool node_is_short; /* the whole node has too little, whatever the managers say */
 	struct err reason;  /* one sentence, "" when admitted */
 	bool rest_fits;     /* unknown for the devices' sake alone: containers and copies are those without */
@@ -84,6 +85,11 @@ enum fit_part {
  */
 int fit_report_make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
 	const struct resource_list *most, struct fit_report *ret);
+
+#define FIT_UNSCHEDULABLE "Unschedulable" /* the rejection where schedulers keep the pod away */
+
+/* Schedulers keep the pod away from the node, for this reason: it does not fit. 0 or -ENOMEM. */
+int fit_report_keep_away(struct fit_report *report, const char *reason);
 
 /* Add which pods would have to go, where the pod of this report does not fit. `known` may be NULL. 0 or -ENOMEM. */
 int fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,

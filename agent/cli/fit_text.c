@@ -86,7 +86,7 @@ static void add_nearest(const struct fit_report *report, struct strbuf *out)
 {
 	const struct admission_nearest *n = &report->nearest;
 
-	if (report->answer != KUBELET_REJECTS || report->missing)
+	if (report->answer != KUBELET_REJECTS || report->missing || report->unschedulable)
 		return;
 	if (!n->found) {
 		strbuf_addf(out, "  %s\n",
@@ -153,7 +153,7 @@ static void add_set(const struct what_frees *w, struct strbuf *out)
 
 static void add_unknown_set(const struct fit_report *report, struct strbuf *out)
 {
-	if (report->answer != KUBELET_REJECTS)
+	if (report->answer != KUBELET_REJECTS || report->unschedulable)
 		return;
 	strbuf_addstr(out, "  which pods would have to go is not known");
 	add_unchecked(report, out);

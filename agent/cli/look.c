@@ -51,14 +51,32 @@ void look_warn_odd_rest(size_t n)
 		log_warning("and %zu other nodes whose node state cannot be read", n - ODD_NAMED);
 }
 
-int look_usage(const struct options *options, struct cluster_usage *u, struct err *err)
+struct usage_sink {
+	struct cluster_usage *usage;
+	struct scheduling_constraints *constraints;
+};
+
+static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct usage_sink *sink = data;
+	int r = cluster_usage_add(sink->usage, kind, object, err);
+
+	if (r == 0 && sink->constraints && scheduling_constraints_add(sink->constraints, kind, object) < 0)
+		r = err_no_memory(err);
+	return r;
+}
+
+int look_usage(const struct options *options, struct cluster_usage *u,
+	struct scheduling_constraints *constraints, struct err *err)
 {
 	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
+	struct usage_sink sink = {.usage = u, .constraints = constraints};
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
 		if (option_set(options, files[i]))
-			r = cluster_usage_read(u, options->value[files[i]], err);
+			r = object_input_read(options->value[files[i]], 1u << OBJECT_NODE | 1u << OBJECT_POD,
+				take_object, &sink, err);
 	if (r == 0 && option_set(options, OPT_PODS) && u->n_nodes == 0 &&
 		!option_set(options, OPT_WHAT_FREES))
 		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",

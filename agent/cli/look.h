@@ -6,6 +6,7 @@
 #include "agent/cli/opts.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/scheduling_constraints.h"
 #include "agent/observe/observe.h"
 
 /* With --nrt a machine is looked at by its object: -EINVAL with one line when a flag names another source for it. What
@@ -20,10 +21,11 @@ void look_warn_odd(const struct cluster_node *node, size_t *n);
 void look_warn_odd_rest(size_t n);
 
 /*
- * Add what --nodes and --pods name. 0 or as cluster_usage_read(); -EINVAL with one line for Pods that can have no part
- * in the answer.
+ * Add the Nodes and Pods that --nodes and --pods name, to the constraints too (NULL = none). 0 or as object_input_read() and
+ * cluster_usage_add(); -EINVAL with one line for Pods that can have no part in the answer.
  */
-int look_usage(const struct options *options, struct cluster_usage *u, struct err *err);
+int look_usage(const struct options *options, struct cluster_usage *u,
+	struct scheduling_constraints *constraints, struct err *err);
 
 /* 0 or -errno with one line in `err`; `ret` (as after observation_init()) is to be released in any case. */
 int look(const struct options *options, struct observation *ret, struct err *err);

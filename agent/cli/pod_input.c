@@ -89,6 +89,8 @@ static int read_file(const char *path, struct pod_templates *ret, struct err *er
 		return err_set(err, r, "'%.150s': %.300s", path, why.text);
 	if (ret->n_items == 0)
 		return err_set(err, -EINVAL, "'%.150s': %.300s", path, other.text);
+	ret->documents = documents;
+	documents = (struct doc)DOC_INIT;
 	return 0;
 }
 
@@ -229,20 +231,43 @@ int pod_input_read(const struct options *options, struct pod_templates *ret, str
 	return 0;
 }
 
+/* "'web', 'db'", and how many templates are named `name` (NULL = any). */
+static size_t count_named(const struct pod_templates *templates, const char *name, struct strbuf *names,
+	const struct pod_template **ret_last)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < templates->n_items; i++) {
+		const struct pod_template *t = &templates->items[i];
+
+		strbuf_addf(names, "%s'%.60s'", i > 0 ? ", " : "", t->pod.name);
+		if (name && strcmp(name, t->pod.name) != 0)
+			continue;
+		*ret_last = t;
+		n++;
+	}
+	return n;
+}
+
 int pod_input_pick(const struct options *options, const struct pod_templates *templates,
 	const struct pod_template **ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(300);
-	const char *name = options->value[OPT_POD];
+	const char *name = options->value[OPT_POD], *more;
+	const struct pod_template *found = NULL;
+	size_t n = count_named(templates, name, &names, &found);
 
-	for (size_t i = 0; i < templates->n_items; i++) {
-		if (!name || !strcmp(name, templates->items[i].pod.name)) {
-			*ret = &templates->items[i];
-			return 0;
-		}
-		strbuf_addf(&names, "%s'%.60s'", i > 0 ? ", " : "", templates->items[i].pod.name);
-	}
-	return err_set(err, -EINVAL, "%s: no pod template is named '%.60s', there %s %s%s",
-		options->origin[OPT_POD], name, templates->n_items == 1 ? "is" : "are", names.text,
-		strbuf_error(&names) < 0 ? ", ..." : "");
+	more = strbuf_error(&names) < 0 ? ", ..." : "";
+	if (n > 1 && !name)
+		return err_set(err, -EINVAL, "%s: %zu pod templates, choose one with --pod: %s%s",
+			options->origin[OPT_FILENAME], n, names.text, more);
+	if (n > 1)
+		return err_set(err, -EINVAL, "%s: %zu pod templates are named '%.60s': leave one in the file",
+			options->origin[OPT_POD], n, name);
+	if (n == 0)
+		return err_set(err, -EINVAL, "%s: no pod template is named '%.60s', there %s %s%s",
+			options->origin[OPT_POD], name, templates->n_items == 1 ? "is" : "are", names.text,
+			more);
+	*ret = found;
+	return 0;
 }

@@ -26,8 +26,8 @@ bool pod_input_given(const struct options *options);
 int pod_input_read(const struct options *options, struct pod_templates *ret, struct err *err);
 
 /*
- * The template that --pod names, else the first. -EINVAL when there is none of that name, with the names
- * there are. *ret belongs to `templates`.
+ * The template that --pod names, else the only one: an answer about one of several could be taken for an answer about all.
+ * -EINVAL with one line where there is none of that name, or more than one. *ret belongs to `templates`.
  */
 int pod_input_pick(const struct options *options, const struct pod_templates *templates,
 	const struct pod_template **ret, struct err *err);

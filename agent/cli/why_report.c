@@ -5,31 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cluster/pod_bar.h"
 #include "common/cleanup.h"
 #include "common/text.h"
-#include "common/vec.h"
 #include "scoring/request.h"
-
-static void bar_release(struct why_bar *bar)
-{
-	free(bar->node);
-	free(bar->text);
-	*bar = (struct why_bar){0};
-}
 
 void why_report_release(struct why_report *r)
 {
-	for (size_t i = 0; i < r->n_bars; i++)
-		bar_release(&r->bars[i]);
-	free(r->bars);
+	scheduling_constraints_release(&r->constraints);
 	doc_release(&r->object);
 	pod_templates_release(&r->templates);
 	pod_fate_release(&r->fate);
 	resource_list_release(&r->wanted);
 	pod_events_release(&r->events);
 	cluster_usage_release(&r->usage);
-	strv_release(&r->not_looked_at);
 	cluster_fit_release(&r->fit);
 	pod_held_release(&r->held);
 	*r = (struct why_report){0};
@@ -61,6 +49,15 @@ static void explain_alignment(const struct why_report *r, struct err *ret)
 			devices ? "its devices, and " : "");
 }
 
+/* The pod's spec.nodeName is where a scheduler sent it, and keeps no other pod like it away. */
+static int add_constraints(struct why_report *r)
+{
+	struct scheduling_constraints *sc = &r->constraints;
+	int error = scheduling_constraints_init(sc, &r->object, r->fate.namespace, false);
+
+	return error == 0 && r->pod->has_claims ? strv_push(&sc->not_looked_at, "resource claims") : error;
+}
+
 int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 {
 	CLEANUP(why_report_release) struct why_report r = {.own_basis = CLUSTER_UNKNOWN};
@@ -76,7 +73,7 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 				   : error;
 	r.pod = &r.templates.items[0].pod;
 	r.qos = request_qos(r.pod);
-	if (request_of_node(r.pod, &r.wanted) < 0 || pod_bar_others(pod, &r.not_looked_at) < 0)
+	if (request_of_node(r.pod, &r.wanted) < 0)
 		return err_no_memory(err);
 	fit_explain_class(r.pod, &r.gap);
 	explain_alignment(&r, &r.aligned);
@@ -84,7 +81,11 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 	*pod = (struct doc)DOC_INIT;
 	*ret = r;
 	r = (struct why_report){0};
-	return 0;
+	ret->templates.items[0].owner = &ret->object;
+	if (add_constraints(ret) == 0)
+		return 0;
+	why_report_release(ret);
+	return err_no_memory(err);
 }
 
 bool why_report_asks(const struct why_report *r)
@@ -94,31 +95,19 @@ bool why_report_asks(const struct why_report *r)
 
 /* ---- the nodes */
 
-static int add_bar(struct why_report *r, const struct doc *node)
-{
-	CLEANUP(bar_release) struct why_bar bar = {0};
-	struct why_bar *slot;
-
-	if (pod_bar_find(&r->object, node, &bar.text) < 0)
-		return -ENOMEM;
-	if (!*bar.text)
-		return 0;
-	bar.node = strdup(doc_string(doc_get(doc_get(node, "metadata"), "name")));
-	slot = bar.node ? vec_push(&r->bars, &r->n_bars, &r->bars_size, sizeof(*slot)) : NULL;
-	if (!slot)
-		return -ENOMEM;
-	*slot = bar;
-	bar = (struct why_bar){0};
-	return 0;
-}
-
-int why_report_add_object(struct why_report *r, enum object_kind kind, struct doc *object, struct err *err)
+int why_report_add_object(
+	struct why_report *r, enum object_kind kind, const struct doc *object, struct err *err)
 {
 	int error = cluster_usage_add(&r->usage, kind, object, err);
 
-	if (error == 0 && kind == OBJECT_NODE && add_bar(r, object) < 0)
+	if (error == 0 && scheduling_constraints_add(&r->constraints, kind, object) < 0)
 		error = err_no_memory(err);
 	return error;
+}
+
+int why_report_end_objects(struct why_report *r)
+{
+	return scheduling_constraints_finish(&r->constraints);
 }
 
 int why_report_add_node(struct why_report *r, const struct cluster_node *node)
@@ -136,34 +125,14 @@ int why_report_add_node(struct why_report *r, const struct cluster_node *node)
 		return 0;
 	r->fit.pod = r->pod;
 	r->fit.usage = &r->usage;
-	r->fit.kubelets_only = true;
 	return cluster_fit_add(&r->fit, node);
 }
 
 /* ---- all of them */
 
-static int by_node(const void *va, const void *vb)
-{
-	const struct why_bar *a = va, *b = vb;
-
-	return strcmp(a->node, b->node);
-}
-
-static int is_of(const void *node, const void *bar)
-{
-	return strcmp(node, ((const struct why_bar *)bar)->node);
-}
-
 const char *why_report_bar(const struct why_report *r, const char *node)
 {
-	const struct why_bar *found =
-		r->n_bars > 0 ? bsearch(node, r->bars, r->n_bars, sizeof(*r->bars), is_of) : NULL;
-	const struct cluster_use *use;
-
-	if (found || r->usage.n_nodes == 0)
-		return found ? found->text : "";
-	use = cluster_usage_find(&r->usage, node);
-	return use && use->known ? "" : "there is no such Node";
+	return scheduling_constraints_bar(&r->constraints, node);
 }
 
 /* The row's place among the others. */
@@ -191,8 +160,6 @@ static int compare_rows(const void *va, const void *vb, void *data)
 
 void why_report_finish(struct why_report *r)
 {
-	if (r->n_bars > 1)
-		qsort(r->bars, r->n_bars, sizeof(*r->bars), by_node);
 	if (r->fit.n_rows > 1)
 		qsort_r(r->fit.rows, r->fit.n_rows, sizeof(*r->fit.rows), compare_rows, r);
 	r->takes = r->unknown = r->estimated = 0;

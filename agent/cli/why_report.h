@@ -10,12 +10,7 @@
 #include "agent/cluster/pod_fate.h"
 #include "agent/cluster/pod_held.h"
 #include "agent/cluster/pod_parse.h"
-
-/* A node that schedulers keep the pod away from, whatever its kubelet says. */
-struct why_bar {
-	char *node;
-	char *text; /* "cordoned" */
-};
+#include "agent/cluster/scheduling_constraints.h"
 
 struct why_report {
 	struct doc object; /* the Pod */
@@ -29,12 +24,9 @@ struct why_report {
 	struct pod_events events;
 	bool events_known;
 	struct cluster_usage usage;
-	struct why_bar *bars; /* by node, once finished */
-	size_t n_bars;
-	size_t bars_size;
-	struct strv not_looked_at; /* what of the pod schedulers look at, and this report does not */
-	struct cluster_fit fit;    /* a row a node; empty where the pod has its node, see why_report_asks() */
-	bool own_seen;             /* its node's object was among those that were added */
+	struct scheduling_constraints constraints; /* what keeps the pod away, whatever a kubelet says */
+	struct cluster_fit fit; /* a row a node; empty where the pod has its node, see why_report_asks() */
+	bool own_seen;          /* its node's object was among those that were added */
 	enum cluster_basis own_basis;
 	struct pod_held held; /* what it has there */
 	size_t takes, unknown,
@@ -46,16 +38,19 @@ void why_report_release(struct why_report *r);
 
 /*
  * About this Pod, which is moved away. 0; -EINVAL with one line (what pod_templates_from_doc() refuses, no name);
- * -ENOMEM. `ret` may be moved until the first node is added.
+ * -ENOMEM. `ret` may not be moved afterwards.
  */
 int why_report_init(struct why_report *ret, struct doc *pod, struct err *err);
 
 /* Nodes are asked: the pod does not have its node already. */
 bool why_report_asks(const struct why_report *r);
 
-/* Add a Node or a Pod: what the nodes have left, and what keeps the pod away. Before the first node of the next
- * function. 0; -EINVAL with one line; -ENOMEM. */
-int why_report_add_object(struct why_report *r, enum object_kind kind, struct doc *object, struct err *err);
+/* Add a Node or a Pod: what the nodes have left, and what keeps the pod away. 0; -EINVAL with one line; -ENOMEM. */
+int why_report_add_object(
+	struct why_report *r, enum object_kind kind, const struct doc *object, struct err *err);
+
+/* After the last object, before the first node. 0 or -ENOMEM. */
+int why_report_end_objects(struct why_report *r);
 
 /* Ask a node. 0 or -ENOMEM. */
 int why_report_add_node(struct why_report *r, const struct cluster_node *node);

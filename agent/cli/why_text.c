@@ -8,6 +8,7 @@
 #include "agent/base/timestamp.h"
 #include "agent/cli/cluster_fit_text.h"
 #include "agent/cli/fit_text.h"
+#include "agent/cli/not_looked_at.h"
 #include "agent/cli/score_text.h"
 #include "agent/cli/table.h"
 #include "common/cleanup.h"
@@ -197,11 +198,7 @@ static void add_totals(const struct why_report *r, struct strbuf *out)
 	if (barred > 0)
 		strbuf_addf(out, "; schedulers keep it away from %zu", barred);
 	strbuf_addch(out, '\n');
-	if (r->usage.n_nodes == 0)
-		strbuf_addstr(out, "not looked at: node selector, taints and cordons (--nodes)\n");
-	for (size_t i = 0; i < r->not_looked_at.n_items; i++)
-		strbuf_addf(out, "%s%s%s", i == 0 ? "not looked at, and schedulers do: " : ", ",
-			r->not_looked_at.items[i], i + 1 == r->not_looked_at.n_items ? "\n" : "");
+	not_looked_at_text(&r->constraints.not_looked_at, out);
 }
 
 static int add_nodes(const struct why_report *r, struct strbuf *out)
@@ -387,12 +384,9 @@ static bool add_event_doc(const struct why_report *r, const struct pod_event *e,
 
 static bool add_lists_doc(const struct why_report *r, struct doc *top)
 {
-	struct doc *others = doc_add_list(top, "notLookedAt"), *events;
+	struct doc *events;
 
-	for (size_t i = 0; others && i < r->not_looked_at.n_items; i++)
-		if (!doc_add_string(others, NULL, r->not_looked_at.items[i]))
-			return false;
-	if (!others)
+	if (!not_looked_at_to_doc(&r->constraints.not_looked_at, top))
 		return false;
 	events = r->events_known ? doc_add_list(top, "events") : doc_add(top, "events");
 	for (size_t i = 0; events && i < r->events.n_items; i++)

@@ -98,7 +98,6 @@ int cluster_allocatable(const struct doc *node, struct resource_list *ret, struc
 
 static int add_node(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
 {
-	const struct doc *unschedulable = doc_get(doc_get(object, "spec"), "unschedulable");
 	struct cluster_use *use = find_or_add(u, name);
 	int r;
 
@@ -106,8 +105,6 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 		return err_no_memory(err);
 	u->n_nodes += !use->known;
 	use->known = true;
-	use->unschedulable =
-		unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
 	r = cluster_allocatable(object, &use->allocatable, err);
 	return r < 0 ? err_wrap(err, r, "Node '%.60s'", name) : 0;
 }
@@ -183,7 +180,8 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	return 0;
 }
 
-int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc *object, struct err *err)
+int cluster_usage_add(
+	struct cluster_usage *u, enum object_kind kind, const struct doc *object, struct err *err)
 {
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 
@@ -192,16 +190,6 @@ int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc
 	if (kind == OBJECT_NODE)
 		return add_node(u, object, name, err);
 	return add_pod(u, object, name, err);
-}
-
-static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
-{
-	return cluster_usage_add(data, kind, object, err);
-}
-
-int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *err)
-{
-	return object_input_read(path, 1u << OBJECT_NODE | 1u << OBJECT_POD, take_object, u, err);
 }
 
 /* ---- whose it is */

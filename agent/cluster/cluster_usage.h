@@ -23,9 +23,8 @@ struct cluster_pod {
 /* One node. */
 struct cluster_use {
 	char *name;
-	bool known;         /* there is a Node object; else only pods name it */
-	bool unschedulable; /* its spec says so: schedulers send no new pod there */
-	bool has_gone;      /* one of its pods is taken to be gone */
+	bool known;    /* there is a Node object; else only pods name it */
+	bool has_gone; /* one of its pods is taken to be gone */
 	struct resource_list allocatable;
 	struct resource_list requested; /* by the pods that have not ended, in all */
 	size_t n_pods;
@@ -44,17 +43,13 @@ struct cluster_usage {
 void cluster_usage_release(struct cluster_usage *u);
 
 /*
- * Add the Nodes and Pods of a file, a directory or standard input ("-"), one object at a time. Of a Node its name,
- * status.allocatable and spec.unschedulable are looked at (not labels and taints), of a Pod its requests,
- * spec.nodeName, spec.priority and status.phase; pods without a node, and those that have ended, are passed over. A
- * pod without a priority has 0, as for the scheduler. Returns as
- * object_input_read(); -EINVAL also for a quantity or a pod that cannot be read, with its name. After a failure `u`
+ * Add a Node or a Pod. Of a Node its name and status.allocatable are looked at, of a Pod its requests, spec.nodeName,
+ * spec.priority and status.phase; pods without a node, and those that have ended, are passed over. 0; -EINVAL with one line
+ * for an object without a name, and for a quantity or a pod that cannot be read, with its name; -ENOMEM. After a failure `u`
  * can only be released.
  */
-int cluster_usage_read(struct cluster_usage *u, const char *path, struct err *err);
-
-/* The same for one object, a Node or a Pod. */
-int cluster_usage_add(struct cluster_usage *u, enum object_kind kind, struct doc *object, struct err *err);
+int cluster_usage_add(
+	struct cluster_usage *u, enum object_kind kind, const struct doc *object, struct err *err);
 
 /* status.allocatable of a Node into `ret`. 0; -EINVAL with one line; -ENOMEM (`ret` then holds a part). */
 int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err);

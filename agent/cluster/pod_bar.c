@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/cluster/label_match.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 
@@ -27,18 +28,19 @@ struct taint {
 	const char *key, *value, *effect;
 };
 
+/* The API server lets Gt and Lt pass with the feature gate TaintTolerationComparisonOperators alone. */
 static bool tolerates(const struct doc *toleration, const struct taint *taint)
 {
 	const char *key = text_of(toleration, "key"), *effect = text_of(toleration, "effect");
-	const char *operator= text_of(toleration, "operator");
+	const char *op = text_of(toleration, "operator");
 
 	if (*effect && strcmp(effect, taint->effect) != 0)
 		return false;
 	if (*key && strcmp(key, taint->key) != 0)
 		return false;
-	if (!*operator|| !strcmp(operator, "Equal"))
+	if (!*op || !strcmp(op, "Equal"))
 		return !strcmp(text_of(toleration, "value"), taint->value);
-	return true;
+	return !strcmp(op, "Exists") || label_compares(taint->value, op, text_of(toleration, "value"));
 }
 
 static bool is_tolerated(const struct doc *pod, const struct taint *taint)
@@ -52,30 +54,50 @@ static bool is_tolerated(const struct doc *pod, const struct taint *taint)
 	return false;
 }
 
-static bool keeps_away(const struct taint *taint)
+/* The kubelet of a pod that is bound to its node looks at NoExecute alone. */
+static bool keeps_away(const struct taint *taint, bool bound)
 {
-	return !strcmp(taint->effect, "NoSchedule") || !strcmp(taint->effect, "NoExecute");
+	return !strcmp(taint->effect, "NoExecute") || (!bound && !strcmp(taint->effect, "NoSchedule"));
 }
 
-static int find_taint(const struct doc *pod, const struct doc *node, char **ret)
+/* The first taint that the pod does not tolerate. */
+static bool find_untolerated(
+	const struct doc *pod, const struct doc *node, bool bound, struct taint *ret_taint)
 {
 	const struct doc *taints = doc_get(doc_get(node, "spec"), "taints");
 
 	if (!is_list(taints))
-		return 0;
+		return false;
 	DOC_FOREACH (item, taints) {
 		const struct taint taint = {.key = text_of(item, "key"),
 			.value = text_of(item, "value"),
 			.effect = text_of(item, "effect")};
 
-		if (!keeps_away(&taint) || is_tolerated(pod, &taint))
+		if (!keeps_away(&taint, bound) || is_tolerated(pod, &taint))
 			continue;
-		return asprintf(ret, "taint %s%s%s:%s is not tolerated", taint.key, *taint.value ? "=" : "",
-			       taint.value, taint.effect) < 0
-			       ? -ENOMEM
-			       : 1;
+		*ret_taint = taint;
+		return true;
 	}
-	return 0;
+	return false;
+}
+
+static int find_taint(const struct doc *pod, const struct doc *node, bool bound, char **ret)
+{
+	struct taint taint;
+
+	if (!find_untolerated(pod, node, bound, &taint))
+		return 0;
+	return asprintf(ret, "taint %s%s%s:%s is not tolerated", taint.key, *taint.value ? "=" : "",
+		       taint.value, taint.effect) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+bool pod_bar_tolerates(const struct doc *pod, const struct doc *node)
+{
+	struct taint taint;
+
+	return !find_untolerated(pod, node, false, &taint);
 }
 
 static bool is_cordoned(const struct doc *pod, const struct doc *node)
@@ -87,34 +109,89 @@ static bool is_cordoned(const struct doc *pod, const struct doc *node)
 	       !is_tolerated(pod, &cordon);
 }
 
+/* The node controller gives such a node a taint, a moment later. */
+static bool is_not_ready(const struct doc *pod, const struct doc *node)
+{
+	static const struct taint not_ready = {"node.kubernetes.io/not-ready", "", "NoSchedule"};
+	static const struct taint unreachable = {"node.kubernetes.io/unreachable", "", "NoSchedule"};
+	const struct doc *conditions = doc_get(doc_get(node, "status"), "conditions");
+
+	if (is_list(conditions))
+		DOC_FOREACH (condition, conditions)
+			if (!strcmp(text_of(condition, "type"), "Ready")) {
+				const char *status = text_of(condition, "status");
+
+				return strcmp(status, "True") != 0 &&
+				       !is_tolerated(
+					       pod, strcmp(status, "Unknown") ? &not_ready : &unreachable);
+			}
+	return false;
+}
+
 /* ---- labels */
 
-static int find_selector(const struct doc *pod, const struct doc *node, char **ret)
+/* The label that the pod wants and the node does not have, NULL = none. */
+static const struct doc *find_missing_label(const struct doc *pod, const struct doc *node)
 {
 	const struct doc *selector = doc_get(doc_get(pod, "spec"), "nodeSelector");
 	const struct doc *labels = doc_get(doc_get(node, "metadata"), "labels");
 
 	if (!selector || selector->kind != DOC_MAP)
-		return 0;
+		return NULL;
 	DOC_FOREACH (want, selector) {
 		const char *value = doc_string(want), *have = doc_string(doc_get(labels, want->key));
 
-		if (!value || (have && !strcmp(have, value)))
-			continue;
-		return asprintf(ret, "nodeSelector %s=%s does not match", want->key, value) < 0 ? -ENOMEM : 1;
+		if (!value || !have || strcmp(have, value) != 0)
+			return want;
 	}
-	return 0;
+	return NULL;
 }
 
-int pod_bar_find(const struct doc *pod, const struct doc *node, char **ret)
+/* Any term of the required node affinity. */
+static bool affinity_matches(const struct doc *pod, const struct doc *node)
+{
+	const struct doc *required =
+		doc_get(doc_get(doc_get(doc_get(pod, "spec"), "affinity"), "nodeAffinity"),
+			"requiredDuringSchedulingIgnoredDuringExecution");
+	const struct doc *terms = doc_get(required, "nodeSelectorTerms");
+
+	if (!required || required->kind == DOC_NULL)
+		return true;
+	if (is_list(terms))
+		DOC_FOREACH (term, terms)
+			if (label_node_term_matches(term, node))
+				return true;
+	return false;
+}
+
+bool pod_bar_selects(const struct doc *pod, const struct doc *node)
+{
+	return !find_missing_label(pod, node) && affinity_matches(pod, node);
+}
+
+static int find_selector(const struct doc *pod, const struct doc *node, char **ret)
+{
+	const struct doc *missing = find_missing_label(pod, node);
+
+	if (missing)
+		return asprintf(ret, "nodeSelector %s=%s does not match", missing->key,
+			       text_or_empty(missing->text)) < 0
+			       ? -ENOMEM
+			       : 0;
+	return affinity_matches(pod, node) ? 0 : text_set(ret, "node affinity does not match");
+}
+
+int pod_bar_find(const struct doc *pod, const struct doc *node, bool bound, char **ret)
 {
 	CLEANUP(freep) char *bar = NULL;
-	int r;
+	int r = 0;
 
-	if (is_cordoned(pod, node))
+	if (!bound && is_cordoned(pod, node))
 		r = text_set(&bar, "cordoned");
-	else
-		r = find_taint(pod, node, &bar);
+	if (r == 0 && !bar)
+		r = find_taint(pod, node, bound, &bar);
+	if (r == 0 && !bar && !bound && is_not_ready(pod, node))
+		r = text_set(&bar, "not ready");
 	if (r == 0 && !bar)
 		r = find_selector(pod, node, &bar);
 	if (r == 0 && !bar)
@@ -127,24 +204,11 @@ int pod_bar_find(const struct doc *pod, const struct doc *node, char **ret)
 
 /* ---- what else there is */
 
-static bool has_items(const struct doc *map, const char *key)
-{
-	const struct doc *member = doc_get(map, key);
-
-	return member && (member->kind == DOC_LIST || member->kind == DOC_MAP) && member->n_items > 0;
-}
-
-static bool requires(const struct doc *affinity, const char *kind)
-{
-	return has_items(doc_get(affinity, kind), "requiredDuringSchedulingIgnoredDuringExecution");
-}
-
-/* Volumes that some nodes can mount and others cannot. */
-static bool has_bound_volumes(const struct doc *spec)
+bool pod_bar_has_volumes(const struct doc *pod)
 {
 	static const char *const kinds[] = {"persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd",
 		"awsElasticBlockStore", "azureDisk", "gcePersistentDisk"};
-	const struct doc *volumes = doc_get(spec, "volumes");
+	const struct doc *volumes = doc_get(doc_get(pod, "spec"), "volumes");
 
 	if (is_list(volumes))
 		DOC_FOREACH (volume, volumes)
@@ -152,41 +216,4 @@ static bool has_bound_volumes(const struct doc *spec)
 				if (doc_get(volume, kinds[i]))
 					return true;
 	return false;
-}
-
-static bool has_host_ports(const struct doc *spec)
-{
-	const struct doc *containers = doc_get(spec, "containers");
-
-	if (is_list(containers))
-		DOC_FOREACH (container, containers) {
-			const struct doc *ports = doc_get(container, "ports");
-
-			if (is_list(ports))
-				DOC_FOREACH (port, ports)
-					if (doc_get(port, "hostPort"))
-						return true;
-		}
-	return false;
-}
-
-int pod_bar_others(const struct doc *pod, struct strv *ret)
-{
-	const struct doc *spec = doc_get(pod, "spec"), *affinity = doc_get(spec, "affinity");
-	const struct {
-		bool there;
-		const char *name;
-	} others[] = {
-		{requires(affinity, "nodeAffinity"), "node affinity"},
-		{requires(affinity, "podAffinity") || requires(affinity, "podAntiAffinity"), "pod affinity"},
-		{has_items(spec, "topologySpreadConstraints"), "topology spread"},
-		{has_bound_volumes(spec), "volumes"},
-		{has_host_ports(spec), "host ports"},
-		{has_items(spec, "resourceClaims"), "resource claims"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (others[i].there && strv_push(ret, others[i].name) < 0)
-			return -ENOMEM;
-	return 0;
 }

@@ -21,6 +21,7 @@ void pod_templates_release(struct pod_templates *t)
 	for (size_t i = 0; i < t->n_items; i++)
 		pod_template_release(&t->items[i]);
 	free(t->items);
+	doc_release(&t->documents);
 	*t = (struct pod_templates){0};
 }
 
@@ -192,7 +193,7 @@ static enum qos_class read_qos(const struct doc *pod)
 static int add_template(const struct doc *owner, const char *name, uint64_t replicas, const struct doc *task,
 	struct pod_templates *ret, struct err *err)
 {
-	CLEANUP(pod_template_release) struct pod_template t = {.replicas = replicas};
+	CLEANUP(pod_template_release) struct pod_template t = {.replicas = replicas, .owner = owner};
 	struct pod_template *slot;
 	int r;
 
@@ -221,6 +222,15 @@ static uint64_t read_replicas(const struct doc *spec, const char *key)
 	uint64_t n;
 
 	return doc_uint64(doc_get(spec, key), &n) == 0 ? n : 1;
+}
+
+/* A Job never has more pods than completions are missing. */
+static uint64_t read_parallelism(const struct doc *spec)
+{
+	uint64_t n = read_replicas(spec, "parallelism"), completions;
+
+	return doc_uint64(doc_get(spec, "completions"), &completions) == 0 && completions < n ? completions
+											      : n;
 }
 
 static int add_volcano_tasks(
@@ -254,6 +264,7 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 	const struct doc *spec = doc_get(object, "spec"), *template;
 	const char *path = "spec.template";
+	bool is_job;
 	int r;
 
 	if (object->kind != DOC_MAP || !kind)
@@ -263,6 +274,7 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 	if (!strcmp(kind, "Job") && api && !strncmp(api, "batch.volcano.sh/", strlen("batch.volcano.sh/")))
 		return add_volcano_tasks(object, name, ret, err);
 	template = doc_get(spec, "template");
+	is_job = !strcmp(kind, "Job") || !strcmp(kind, "CronJob");
 	if (!strcmp(kind, "CronJob")) {
 		spec = doc_get(doc_get(spec, "jobTemplate"), "spec");
 		template = doc_get(spec, "template");
@@ -273,10 +285,15 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 	}
 	if (!template)
 		return err_set(err, -ENOENT, "%s '%s' has no pod template", kind, name ? name : "");
-	r = add_template(template, name,
-		read_replicas(spec, doc_get(spec, "parallelism") ? "parallelism" : "replicas"), NULL, ret,
-		err);
+	r = add_template(template, name, is_job ? read_parallelism(spec) : read_replicas(spec, "replicas"),
+		NULL, ret, err);
 	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
+}
+
+/* A Pod is one pod, a DaemonSet has one a node, a PodTemplate none. */
+static bool is_counted(const char *kind)
+{
+	return strcmp(kind, "Pod") != 0 && strcmp(kind, "DaemonSet") != 0 && strcmp(kind, "PodTemplate") != 0;
 }
 
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err)
@@ -286,6 +303,10 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < t.n_items; i++) {
+		t.items[i].is_counted = is_counted(doc_string(doc_get(object, "kind")));
+		t.items[i].namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
+	}
 	*ret = t;
 	t = (struct pod_templates){0};
 	return 0;

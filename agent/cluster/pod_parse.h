@@ -12,11 +12,16 @@
 struct pod_template {
 	struct pod_request pod;
 	uint64_t replicas; /* copies the object asks for; 1 where it does not say */
+	bool is_counted; /* the object is of a kind that asks for a number of copies: no Pod, no DaemonSet */
+	const struct doc
+		*owner;        /* what has the pod's metadata and spec, NULL = nothing; part of the object */
+	const char *namespace; /* of the object, or NULL; part of it */
 	enum topology_manager_policy
 		volcano_policy; /* volcano.sh/numa-topology-policy, or the task's topologyPolicy */
 };
 
 struct pod_templates {
+	struct doc documents; /* what the templates point into, where that is theirs */
 	struct pod_template *items;
 	size_t n_items;
 	size_t items_size;
@@ -27,7 +32,7 @@ void pod_templates_release(struct pod_templates *t);
 
 /*
  * Read every pod template of an object, in its order. Requests that a container leaves out become its limits,
- * as the API server does. 0; -ENOENT (an object of a kind that has no pod template); -EINVAL with one line
+ * as the API server does. The templates point into the object, which is to outlive them. 0; -ENOENT (an object of a kind that has no pod template); -EINVAL with one line
  * that names the member: no Kubernetes object, no containers, a quantity that is none or negative, a resource
  * name the API would refuse; -ENOMEM. `ret` (zeroed) is untouched on failure.
  */

@@ -176,7 +176,7 @@ spec:
   tasks:
   - {name: worker, replicas: 4, template: {spec: {containers: [{name: w, resources: {limits: {cpu: 9, memory: 1Gi}}}]}}}
 EOF
-fit "a deployment's containers" 0 "b          1 preferred         26-31" -f "$dir/pods.yaml"
+fit "a deployment's containers" 0 "b          1 preferred         26-31" -f "$dir/pods.yaml" --pod web
 fit "a Volcano task" 3 "would fit with 7 CPUs instead of 9" -f "$dir/pods.yaml" --pod worker
 "$nrtd" fit --sysroot "$node" -f - --pod worker <"$dir/pods.yaml" >"$dir/out" 2>&1
 if [ $? -eq 3 ]; then ok "fit: standard input"; else not_ok "fit: standard input" "$dir/out"; fi
@@ -215,6 +215,7 @@ bad "an unknown resource" "'$dir/unknown.yaml': spec: containers[0]: resources.r
 bad "10000 lines of something else" "'$dir/long.yaml': not a Kubernetes object: it has no kind" -f "$dir/long.yaml"
 bad "a large file" "'$dir/large.yaml': larger than allowed" -f "$dir/large.yaml"
 bad "no such pod" "--pod: no pod template is named 'x', there are 'web', 'worker'" -f "$dir/pods.yaml" --pod x
+bad "which of several" "--filename: 2 pod templates, choose one with --pod: 'web', 'worker'" -f "$dir/pods.yaml"
 bad "two sources" "--filename and --cpus exclude each other" -f "$dir/pods.yaml" --cpus 2
 bad "a negative flag" "--cpus: '-1' is negative" --cpus -1
 bad "half a page" "--hugepages-1Gi: '512Mi' is not a whole number of pages" --hugepages-1Gi 512Mi
@@ -297,6 +298,54 @@ cat >"$dir/pods.json" <<'EOF'
 {"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w10","containers":[{"name":"c","resources":{"requests":{"cpu":"26"}}}]}}]}
 EOF
 cluster "what other pods ask for" 3 "OutOfcpu" --nrt "$dir/w10.yaml" --nodes "$dir/pods.json" --cpus 6
+# --- what schedulers look at, and what the object in the file asks for
+"$nrtd" dump --sysroot "$node" --node-name w11 2>/dev/null >"$dir/w11.yaml"
+"$nrtd" dump --sysroot "$node" --node-name w12 2>/dev/null >"$dir/w12.yaml"
+{ cat "$dir/w10.yaml"; echo ---; cat "$dir/w11.yaml"; echo ---; cat "$dir/w12.yaml"; } >"$dir/three.yaml"
+deployment() { # REPLICAS SPEC
+	printf '{kind: Deployment, metadata: {name: web}, spec: {replicas: %s, template: {metadata: {labels: {app: web}}, spec: {%s containers: [{name: c, resources: {limits: {cpu: 6, memory: 1Gi}}}]}}}}' \
+		"$1" "$2" >"$dir/deployment.yaml"
+}
+have='status: {allocatable: {cpu: "31", memory: 60Gi, pods: "110"}}'
+node_object() { # NAME LABELS SPEC
+	printf -- '---\n{kind: Node, metadata: {name: %s, labels: {kubernetes.io/hostname: %s, %s}}, spec: {%s}, %s}\n' "$1" "$1" "$2" "$3" "$have"
+}
+{ node_object w10 'zone: a, disk: ssd' ''; node_object w11 'zone: a, disk: ssd' ''; node_object w12 'zone: b, disk: hdd' ''; } >"$dir/nodes.yaml"
+printf -- '---\n{kind: Pod, metadata: {name: other}, spec: {nodeName: w12, containers: [{name: c}]}}' >"$dir/other.yaml"
+many() { # NAME STATUS WANT REPLICAS SPEC FLAG...
+	name=$1 status=$2 want=$3
+	deployment "$4" "$5"
+	shift 5
+	cluster "$name" "$status" "$want" --nrt "$dir/three.yaml" -f "$dir/deployment.yaml" --pods "$dir/other.yaml" \
+		--nodes "$dir/nodes.yaml" "$@"
+}
+many "the file's replicas" 0 "6 replicas: enough" 6 ""
+many "are too many" 3 "7 replicas: not enough, there is room for 6" 7 ""
+many "a flag beats the file" 0 "2 replicas: enough" 7 "" --replicas 2
+many "a node selector" 3 "3 replicas: not enough, there is room for 2" 3 "nodeSelector: {disk: hdd},"
+many "of which node" 3 "Unschedulable  0       0         -           -          nodeSelector disk=hdd does not match" 3 "nodeSelector: {disk: hdd},"
+many "node affinity" 3 "there is room for 4" 5 "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}},"
+apart='{labelSelector: {matchLabels: {app: web}}, topologyKey:'
+many "one a node" 3 "4 replicas: not enough, there is room for 3" 4 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}},"
+many "one a zone" 3 "3 replicas: not enough, there is room for 2" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
+many "all in one zone" 3 "5 replicas: not enough, there is room for 4" 5 "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
+many "spread" 3 "6 replicas: not enough, there is room for 5" 6 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}],"
+many "host ports" 3 "there is room for 3" 4 "hostNetwork: true, initContainers: [{name: i, restartPolicy: Always, ports: [{containerPort: 80}]}],"
+many "what is not looked at" 0 "not looked at, and schedulers do: volumes" 6 "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],"
+many "the user's node" 3 "there is room for 2" 3 "nodeName: w11,"
+many "nothing is left out" 0 "fits 3 of 3 nodes, 6 copies" 6 ""
+if grep -q "not looked at" "$dir/out"; then not_ok "everything was looked at" "$dir/out"; else ok "everything was looked at"; fi
+sed 's/status: {/&conditions: [{type: Ready, status: "False"}], /' "$dir/nodes.yaml" >"$dir/not-ready.yaml"
+{ node_object w10 'zone: a' 'taints: [{key: gpu, effect: NoSchedule}]'; node_object w11 'zone: a' 'unschedulable: true'; } >"$dir/nodes.yaml"
+many "taints, cordons, and no Node" 3 "fits 0 of 3 nodes, 0 copies" 1 ""
+for reason in "taint gpu:NoSchedule is not tolerated" "cordoned" "there is no such Node"; do
+	if grep -qF "$reason" "$dir/out"; then ok "it says $reason"; else not_ok "it says $reason" "$dir/out"; fi
+done
+many "one node, with its Node" 3 "  taint gpu:NoSchedule is not tolerated (Unschedulable)" 1 "" --node-name w10
+many "one node, as JSON" 3 '"rejection": "Unschedulable"' 1 "" --node-name w10 -o json
+many "replicas are of many" 2 "--replicas is for several nodes: leave out --node-name" 1 "" --node-name w10 --replicas 2
+many "a taint that is tolerated" 0 "fits 1 of 3 nodes, 2 copies" 2 "tolerations: [{key: gpu, operator: Exists}],"
+many "a node that is not ready" 3 "not ready" 1 "tolerations: [{key: gpu, operator: Exists}]," --nodes "$dir/not-ready.yaml"
 sed -e 's/nrtd.dev\/node-state/example.com\/other/' -e 's/^attributes:/&\n- {name: nrtd.dev\/node-state, value: "1 nonsense"}/' \
 	"$dir/w10.yaml" >"$dir/damaged.yaml"
 cluster "a damaged node state" 0 "node 'w10': damaged node state" --nrt "$dir/damaged.yaml" --cpus 6
@@ -309,10 +358,10 @@ cluster "what it holds is held" 0 "node 'w10': its object does not say who holds
 if grep -q nrtd.dev/node-state "$dir/w10.yaml"; then
 	for cpus in 1 6 7 8 13 500; do
 		"$nrtd" fit --sysroot "$node" --cpus $cpus >"$dir/want" 2>/dev/null
-		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus 2>/dev/null | grep -v '^basis  ' >"$dir/out"
+		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus 2>/dev/null | grep -v -e '^basis  ' -e '^not looked at, and' >"$dir/out"
 		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: $cpus CPUs as on the node"; else not_ok "cluster: $cpus CPUs as on the node" "$dir/diff"; fi
 		"$nrtd" fit --sysroot "$node" --cpus $cpus --without-pod $b >"$dir/want" 2>/dev/null
-		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus --without-pod $b 2>/dev/null | grep -v '^basis  ' >"$dir/out"
+		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus --without-pod $b 2>/dev/null | grep -v -e '^basis  ' -e '^not looked at, and' >"$dir/out"
 		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: without a pod too"; else not_ok "cluster: without a pod, $cpus CPUs" "$dir/diff"; fi
 	done
 fi

@@ -129,17 +129,17 @@ static void check_pod(const char *path, const struct node_sim *sims, const char 
 		copies += fit.rows[i].copies.n;
 	print_message("%s: fits %zu of %d nodes, %zu copies\n", text, admit, N_NODES, copies);
 	assert_int_equal(fit.n_admit, admit);
-	assert_int_equal(fit.copies, copies);
 	assert_int_equal(fit.n_unknown, 0);
 	/* More than there is room for. */
-	cluster_fit_finish(&fit, copies + 1);
+	assert_int_equal(cluster_fit_finish(&fit, copies + 1), 0);
 	for (size_t i = 0; i < N_NODES; i++) {
 		assert_int_equal(fit.rows[i].replicas, fit.rows[i].copies.n);
 		assert_true(i == 0 || fit.rows[i].copies.n <= fit.rows[i - 1].copies.n);
 	}
 	assert_int_equal(fit.placed, copies);
+	assert_int_equal(fit.copies, copies);
 	/* Fewer: the nodes with the most room are filled. */
-	cluster_fit_finish(&fit, copies / 2);
+	assert_int_equal(cluster_fit_finish(&fit, copies / 2), 0);
 	for (size_t i = 0; i < N_NODES; i++) {
 		assert_true(fit.rows[i].replicas == fit.rows[i].copies.n ||
 			    placed + fit.rows[i].replicas == copies / 2);
@@ -224,6 +224,25 @@ static void the_objects_say_what_the_nodes_say(void **state)
 
 /* ---- Nodes and Pods */
 
+struct objects {
+	struct cluster_usage usage;
+	struct scheduling_constraints constraints;
+};
+
+static void objects_release(struct objects *o)
+{
+	cluster_usage_release(&o->usage);
+	scheduling_constraints_release(&o->constraints);
+}
+
+static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct objects *objects = data;
+	int r = cluster_usage_add(&objects->usage, kind, object, err);
+
+	return r < 0 ? r : scheduling_constraints_add(&objects->constraints, kind, object);
+}
+
 /* What pods of the shared pool ask for is in no node state: with it the node has no room, or less. */
 static void what_other_pods_ask_for_counts(void **state)
 {
@@ -251,6 +270,8 @@ static void what_other_pods_ask_for_counts(void **state)
 		{"status: {allocatable: {cpu: '16', memory: 64Gi, pods: '2'}}", "", "", 2},
 		{"status: {allocatable: {cpu: '16', memory: 64Gi, pods: '0'}}", "", "OutOfpods", 0},
 		{"spec: {unschedulable: true}", "", "Unschedulable", 0},
+		{"spec: {taints: [{key: a, effect: NoSchedule}]}", "", "Unschedulable", 0},
+		{"status: {conditions: [{type: Ready, status: Unknown}]}", "", "Unschedulable", 0},
 	};
 	const struct node_sim_setup setup = {
 		.machine = {.sockets = 1,
@@ -272,8 +293,10 @@ static void what_other_pods_ask_for_counts(void **state)
 	sim.state.inventory.topology = sim.state.settings.topology;
 	pod_from_text(&pod, "app cpu=4 memory=1Gi");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(cluster_usage_release) struct cluster_usage usage = {0};
-		CLEANUP(cluster_fit_release) struct cluster_fit fit = {.pod = &pod, .usage = &usage};
+		CLEANUP(objects_release) struct objects objects = {0};
+		CLEANUP(cluster_fit_release)
+		struct cluster_fit fit = {
+			.pod = &pod, .usage = &objects.usage, .constraints = &objects.constraints};
 		CLEANUP(test_rmtree) char *dir = test_tmpdir();
 		char text[1024], exporter[] = "";
 		const struct cluster_node node = {
@@ -284,9 +307,13 @@ static void what_other_pods_ask_for_counts(void **state)
 			cases[i].node, cases[i].pods);
 		test_write_file(dir, "cluster.yaml", text);
 		snprintf(text, sizeof(text), "%s/cluster.yaml", dir);
-		if (*cases[i].node && cluster_usage_read(&usage, text, &err) < 0)
+		assert_int_equal(scheduling_constraints_init(&objects.constraints, NULL, NULL, true), 0);
+		if (*cases[i].node && object_input_read(text, 1u << OBJECT_NODE | 1u << OBJECT_POD,
+					      take_object, &objects, &err) < 0)
 			fail_msg("%s", err.text);
+		assert_int_equal(scheduling_constraints_finish(&objects.constraints), 0);
 		assert_int_equal(cluster_fit_add(&fit, &node), 0);
+		assert_int_equal(cluster_fit_finish(&fit, 0), 0);
 		test_assert_text(cases[i].pods, fit.rows[0].rejection, cases[i].rejection);
 		assert_int_equal(fit.copies, cases[i].copies);
 	}

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "agent/base/yaml.h"
-#include "agent/cluster/pod_bar.h"
 #include "agent/cluster/pod_events.h"
 #include "agent/cluster/pod_fate.h"
 #include "common/cleanup.h"
@@ -161,89 +160,6 @@ static void what_holds_no_events_is_refused(void **state)
 	assert_int_equal(events.n_items, 0);
 }
 
-/* ---- what keeps it away */
-
-static void nodes_keep_pods_away(void **state)
-{
-	static const struct {
-		const char *pod, *node, *bar;
-	} cases[] = {
-		{"{}", "{}", ""},
-		{"{}", "{spec: {unschedulable: true}}", "cordoned"},
-		{"{}", "{spec: {unschedulable: false}}", ""},
-		{"{}", "{spec: {unschedulable: 'true'}}", ""},
-		{"{tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoSchedule}]}",
-			"{spec: {unschedulable: true}}", ""},
-		{"{tolerations: [{operator: Exists}]}",
-			"{spec: {unschedulable: true, taints: [{key: a, effect: NoExecute}]}}", ""},
-		{"{}", "{spec: {taints: [{key: a, value: b, effect: NoSchedule}]}}",
-			"taint a=b:NoSchedule is not tolerated"},
-		{"{}", "{spec: {taints: [{key: a, effect: NoExecute}]}}",
-			"taint a:NoExecute is not tolerated"},
-		{"{}", "{spec: {taints: [{key: a, effect: PreferNoSchedule}]}}", ""},
-		{"{tolerations: [{key: a, value: b}]}",
-			"{spec: {taints: [{key: a, value: b, effect: NoSchedule}]}}", ""},
-		{"{tolerations: [{key: a, operator: Equal, value: c}]}",
-			"{spec: {taints: [{key: a, value: b, effect: NoSchedule}]}}",
-			"taint a=b:NoSchedule is not tolerated"},
-		{"{tolerations: [{key: a, operator: Exists, effect: NoExecute}]}",
-			"{spec: {taints: [{key: a, value: b, effect: NoSchedule}]}}",
-			"taint a=b:NoSchedule is not tolerated"},
-		{"{tolerations: [{key: b, operator: Exists}]}",
-			"{spec: {taints: [{key: a, effect: NoSchedule}]}}",
-			"taint a:NoSchedule is not tolerated"},
-		{"{tolerations: [{key: a, operator: Exists}]}",
-			"{spec: {taints: [{key: a, effect: NoSchedule}, {key: b, effect: NoSchedule}]}}",
-			"taint b:NoSchedule is not tolerated"},
-		/* An operator of a newer release: nothing is claimed. */
-		{"{tolerations: [{key: a, operator: Gt, value: '5'}]}",
-			"{spec: {taints: [{key: a, value: '7', effect: NoSchedule}]}}", ""},
-		{"{nodeSelector: {disk: ssd}}", "{metadata: {labels: {disk: ssd}}}", ""},
-		{"{nodeSelector: {disk: ssd}}", "{metadata: {labels: {disk: hdd}}}",
-			"nodeSelector disk=ssd does not match"},
-		{"{nodeSelector: {disk: ssd}}", "{metadata: {}}", "nodeSelector disk=ssd does not match"},
-		{"{nodeSelector: {a: b, disk: ssd}}", "{metadata: {labels: {a: b}}}",
-			"nodeSelector disk=ssd does not match"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(doc_release) struct doc pod = DOC_INIT, node = DOC_INIT;
-		CLEANUP(freep) char *bar = NULL;
-		char text[512];
-
-		snprintf(text, sizeof(text), "{spec: %s}", cases[i].pod);
-		parse(text, &pod);
-		parse(cases[i].node, &node);
-		assert_int_equal(pod_bar_find(&pod, &node, &bar), 0);
-		test_assert_text(cases[i].node, bar, cases[i].bar);
-	}
-}
-
-static void the_rest_is_named(void **state)
-{
-	CLEANUP(doc_release) struct doc none = DOC_INIT, all = DOC_INIT;
-	CLEANUP(strv_release) struct strv names = {0};
-	static const char *const want[] = {"node affinity", "pod affinity", "topology spread", "volumes",
-		"host ports", "resource claims"};
-
-	(void)state;
-	parse("{spec: {volumes: [{emptyDir: {}}, {configMap: {}}], affinity: {nodeAffinity: "
-	      "{preferredDuringSchedulingIgnoredDuringExecution: [{}]}}, containers: [{ports: [{containerPort: 80}]}]}}",
-		&none);
-	assert_int_equal(pod_bar_others(&none, &names), 0);
-	assert_int_equal(names.n_items, 0);
-	parse("{spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-	      "{nodeSelectorTerms: []}}, podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}, topologySpreadConstraints: [{maxSkew: 1}], "
-	      "volumes: [{emptyDir: {}}, {persistentVolumeClaim: {claimName: c}}], containers: [{ports: [{hostPort: "
-	      "80}]}], resourceClaims: [{name: r}]}}",
-		&all);
-	assert_int_equal(pod_bar_others(&all, &names), 0);
-	assert_int_equal(names.n_items, ARRAY_SIZE(want));
-	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
-		assert_string_equal(names.items[i], want[i]);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,8 +167,6 @@ int main(void)
 		cmocka_unit_test(a_pod_has_its_texts),
 		cmocka_unit_test(events_are_those_of_the_pod),
 		cmocka_unit_test(what_holds_no_events_is_refused),
-		cmocka_unit_test(nodes_keep_pods_away),
-		cmocka_unit_test(the_rest_is_named),
 	};
 
 	return cmocka_run_group_tests_name("pod_fate", tests, NULL, NULL);

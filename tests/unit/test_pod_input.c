@@ -223,8 +223,8 @@ static void one_template_is_picked(void **state)
 	snprintf(line, sizeof(line), "-f %s/pod.yaml", dir);
 	parse(line, &o);
 	assert_int_equal(pod_input_read(&o, &t, NULL), 0);
-	assert_int_equal(pod_input_pick(&o, &t, &picked, NULL), 0);
-	test_assert_text("the first", picked->pod.name, "a");
+	assert_int_equal(pod_input_pick(&o, &t, &picked, &err), -EINVAL);
+	test_assert_text("which?", err.text, "--filename: 2 pod templates, choose one with --pod: 'a', 'b'");
 	snprintf(line, sizeof(line), "-f %s/pod.yaml --pod b", dir);
 	parse(line, &o);
 	assert_int_equal(pod_input_pick(&o, &t, &picked, NULL), 0);
@@ -233,6 +233,20 @@ static void one_template_is_picked(void **state)
 	parse(line, &o);
 	assert_int_equal(pod_input_pick(&o, &t, &picked, &err), -EINVAL);
 	test_assert_text("no such", err.text, "--pod: no pod template is named 'c', there are 'a', 'b'");
+	pod_templates_release(&t);
+	test_write_file(dir, "pod.yaml", POD("a", "1") "\n---\n" POD("a", "2"));
+	snprintf(line, sizeof(line), "-f %s/pod.yaml --pod a", dir);
+	parse(line, &o);
+	assert_int_equal(pod_input_read(&o, &t, NULL), 0);
+	assert_int_equal(pod_input_pick(&o, &t, &picked, &err), -EINVAL);
+	test_assert_text("two", err.text, "--pod: 2 pod templates are named 'a': leave one in the file");
+	pod_templates_release(&t);
+	test_write_file(dir, "pod.yaml", POD("a", "1"));
+	snprintf(line, sizeof(line), "-f %s/pod.yaml", dir);
+	parse(line, &o);
+	assert_int_equal(pod_input_read(&o, &t, NULL), 0);
+	assert_int_equal(pod_input_pick(&o, &t, &picked, NULL), 0);
+	test_assert_text("the only one", picked->pod.name, "a");
 	pod_templates_release(&t);
 	test_rmtree(&dir);
 }

@@ -45,10 +45,59 @@ static void priorities_are_read(void **state)
 	}
 }
 
+/* How many copies an object asks for, and whose labels and namespace they have. */
+static void objects_ask_for_copies(void **state)
+{
+#define TEMPLATE "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c}]}}"
+	static const struct {
+		const char *object;
+		bool is_counted;
+		uint64_t replicas;
+	} cases[] = {
+		{"{kind: Pod, metadata: {namespace: ns, labels: {app: web}}, spec: {containers: [{name: c}]}}",
+			false, 1},
+		{"{kind: Deployment, metadata: {namespace: ns}, spec: {replicas: 3, " TEMPLATE "}}", true, 3},
+		{"{kind: Deployment, metadata: {namespace: ns}, spec: {" TEMPLATE "}}", true, 1},
+		{"{kind: Deployment, metadata: {namespace: ns}, spec: {replicas: 0, " TEMPLATE "}}", true, 0},
+		{"{kind: StatefulSet, metadata: {namespace: ns}, spec: {replicas: 5, " TEMPLATE "}}", true, 5},
+		{"{kind: ReplicaSet, metadata: {namespace: ns}, spec: {replicas: 7, " TEMPLATE "}}", true, 7},
+		{"{kind: DaemonSet, metadata: {namespace: ns}, spec: {" TEMPLATE "}}", false, 1},
+		{"{kind: Job, metadata: {namespace: ns}, spec: {parallelism: 4, " TEMPLATE "}}", true, 4},
+		{"{kind: Job, metadata: {namespace: ns}, spec: {parallelism: 4, completions: 2, " TEMPLATE
+		 "}}",
+			true, 2},
+		{"{kind: Job, metadata: {namespace: ns}, spec: {" TEMPLATE "}}", true, 1},
+		{"{kind: CronJob, metadata: {namespace: ns}, spec: {jobTemplate: {spec: {parallelism: 6, " TEMPLATE
+		 "}}}}",
+			true, 6},
+		{"{kind: PodTemplate, metadata: {namespace: ns}, " TEMPLATE "}", false, 1},
+		{"{kind: Job, apiVersion: batch.volcano.sh/v1alpha1, metadata: {namespace: ns}, spec: {tasks: [{name: t, "
+		 "replicas: 9, " TEMPLATE "}]}}",
+			true, 9},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		CLEANUP(pod_templates_release) struct pod_templates t = {0};
+		const char *app;
+
+		assert_int_equal(yaml_parse(cases[i].object, strlen(cases[i].object), &object, NULL), 0);
+		assert_int_equal(pod_templates_from_doc(&object, &t, NULL), 0);
+		assert_int_equal(t.n_items, 1);
+		if (t.items[0].is_counted != cases[i].is_counted || t.items[0].replicas != cases[i].replicas)
+			fail_msg("%s: %d", cases[i].object, (int)t.items[0].replicas);
+		app = doc_string(doc_get(doc_get(doc_get(t.items[0].owner, "metadata"), "labels"), "app"));
+		test_assert_text("labels", app, "web");
+		test_assert_text("namespace", t.items[0].namespace, "ns");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(priorities_are_read),
+		cmocka_unit_test(objects_ask_for_copies),
 	};
 
 	return cmocka_run_group_tests_name("pod_parse", tests, NULL, NULL);

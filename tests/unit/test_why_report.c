@@ -106,6 +106,8 @@ static void add_node(struct why_report *report, const char *text)
 
 static int ask(struct why_report *report)
 {
+	if (why_report_end_objects(report) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < N_NODES; i++) {
 		int r = why_report_add_node(report, &nodes[i]);
 
@@ -279,20 +281,34 @@ static void what_its_class_means(void **state)
 
 /* ---- memory that runs out */
 
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {}}]"
+
 static int make(void)
 {
-	static const char pod[] = "{kind: Pod, metadata: {name: p}, spec: {nodeName: w4, " APP
-				  ", nodeSelector: {a: b}, hostname: h}, status: {phase: Failed, reason: r}}";
+	static const char pod[] =
+		"{kind: Pod, metadata: {name: p}, spec: {nodeName: w4, " APP
+		", affinity: {podAntiAffinity: {" REQUIRED "}}, topologySpreadConstraints: "
+		"[{topologyKey: z, labelSelector: {matchLabels: {x: y}}}], volumes: [{csi: {}}], "
+		"hostname: h}, status: {phase: Failed, reason: r}}";
+	static const char w2[] = "{metadata: {name: w2, labels: {z: '1'}}}";
+	static const char other[] = "{metadata: {name: q, labels: {x: y}}, spec: {nodeName: w2, " APP
+				    ", affinity: {podAntiAffinity: {" REQUIRED "}}}}";
 	CLEANUP(why_report_release) struct why_report report = {0};
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	CLEANUP(doc_release) struct doc node = DOC_INIT;
+	CLEANUP(doc_release) struct doc node = DOC_INIT, there = DOC_INIT;
 	int r = init(&report, pod);
 
 	if (r == 0)
-		r = yaml_parse("{metadata: {name: w2}}", strlen("{metadata: {name: w2}}"), &node, NULL);
+		r = yaml_parse(w2, strlen(w2), &node, NULL);
 	if (r == 0)
 		r = why_report_add_object(&report, OBJECT_NODE, &node, NULL);
+	if (r == 0)
+		r = yaml_parse(other, strlen(other), &there, NULL);
+	if (r == 0)
+		r = why_report_add_object(&report, OBJECT_POD, &there, NULL);
+	if (r == 0)
+		r = why_report_end_objects(&report);
 	if (r == 0)
 		r = why_report_add_node(&report, &nodes[4]);
 	if (r == 0)

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/copies_placement.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+#define WORK_MAX 20000000u /* checks of a rule: below a second */
+
+struct placing {
+	struct domain_rules *rules;
+	struct copies_node *nodes;
+	const size_t **domains; /* by node */
+	size_t *own;            /* domains of nodes without a Node object */
+	size_t n, wanted, placed;
+	size_t work;
+};
+
+static void placing_release(struct placing *p)
+{
+	free(p->domains);
+	free(p->own);
+}
+
+/* Without Node objects each node is a domain, in the rules that are left. */
+static int find_domains(struct placing *p, const struct scheduling_constraints *sc)
+{
+	size_t n_rules = sc->rules.n_items;
+
+	p->domains = calloc(p->n + 1, sizeof(*p->domains));
+	p->own = calloc(p->n + 1, (n_rules + 1) * sizeof(*p->own));
+	if (!p->domains || !p->own)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct constrained_node *node = scheduling_constraints_node(sc, p->nodes[i].name);
+
+		for (size_t at = 0; at < n_rules; at++)
+			p->own[i * n_rules + at] = i;
+		p->domains[i] = node ? node->domains : p->own + i * n_rules;
+		if (!node && sc->nodes_known)
+			p->nodes[i].room = 0;
+	}
+	for (size_t at = 0; at < n_rules && !sc->nodes_known; at++)
+		if (domain_rule_domains(&p->rules->items[at], p->n) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* As many copies onto the node as it takes, before another node is looked at. */
+static void fill_node(struct placing *p, size_t i)
+{
+	struct copies_node *node = &p->nodes[i];
+
+	while (node->placed < node->room && p->work < WORK_MAX) {
+		p->work += p->rules->n_items;
+		if (domain_rules_check(p->rules, p->domains[i]) >= 0)
+			return;
+		domain_rules_place(p->rules, p->domains[i]);
+		node->placed++;
+		node->replicas += p->placed++ < p->wanted;
+	}
+}
+
+/* The first copy of pods that have affinity to each other decides where all of them go. */
+static int place_first(struct placing *p, const struct domain_rule *rule, size_t at, bool one_each)
+{
+	CLEANUP(freep) size_t *room = calloc(rule->n_domains + 1, sizeof(*room));
+	size_t best = SIZE_MAX;
+
+	if (!room)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++) {
+		size_t domain = p->domains[i][at];
+
+		if (p->nodes[i].room == 0 || domain == DOMAIN_NONE ||
+			domain_rules_check(p->rules, p->domains[i]) >= 0)
+			continue;
+		room[domain] += one_each ? 1 : p->nodes[i].room;
+		if (best == SIZE_MAX || room[domain] > room[p->domains[best][at]])
+			best = i;
+	}
+	for (size_t i = 0; i < p->n && best != SIZE_MAX; i++)
+		if (p->domains[i][at] == p->domains[best][at]) {
+			fill_node(p, i);
+			if (p->placed > 0)
+				break;
+		}
+	return 0;
+}
+
+static void place_all(struct placing *p)
+{
+	bool again = false;
+	size_t before;
+
+	for (size_t at = 0; at < p->rules->n_items; at++)
+		again |= p->rules->items[at].kind == DOMAIN_SPREAD;
+	do {
+		before = p->placed;
+		for (size_t i = 0; i < p->n && p->work < WORK_MAX; i++)
+			fill_node(p, i);
+	} while (again && p->placed > before && p->work < WORK_MAX);
+}
+
+static void place_freely(struct placing *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct copies_node *node = &p->nodes[i];
+		size_t left = p->placed < p->wanted ? p->wanted - p->placed : 0;
+
+		node->placed = node->room;
+		node->replicas = node->room < left ? node->room : left;
+		p->placed += node->room;
+	}
+}
+
+static bool keeps_apart(const struct domain_rule *rule)
+{
+	return rule->own && (rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS);
+}
+
+bool copies_placement_one_each(const struct scheduling_constraints *sc, const char *node)
+{
+	const struct constrained_node *found = scheduling_constraints_node(sc, node);
+
+	for (size_t at = 0; at < sc->rules.n_items; at++)
+		if (keeps_apart(&sc->rules.items[at]) &&
+			(found ? found->domains[at] != DOMAIN_NONE : !sc->nodes_known))
+			return true;
+	return false;
+}
+
+static int place_together(struct placing *p)
+{
+	bool one_each = false;
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->rules->n_items; i++)
+		one_each |= keeps_apart(&p->rules->items[i]);
+	while (at < p->rules->n_items && p->rules->items[at].kind != DOMAIN_TOGETHER)
+		at++;
+	if (at == p->rules->n_items || p->rules->items[at].total > 0)
+		return 0;
+	return place_first(p, &p->rules->items[at], at, one_each);
+}
+
+int copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,
+	size_t wanted, bool *ret_complete)
+{
+	CLEANUP(placing_release)
+	struct placing p = {.rules = &sc->rules, .nodes = nodes, .n = n, .wanted = wanted};
+
+	if (find_domains(&p, sc) < 0 || (p.rules->n_items > 0 && place_together(&p) < 0))
+		return -ENOMEM;
+	if (p.rules->n_items > 0)
+		place_all(&p);
+	else
+		place_freely(&p);
+	*ret_complete = p.work < WORK_MAX;
+	return 0;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/domain_rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cluster/label_match.h"
+#include "common/cleanup.h"
+
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+
+const char *const domain_kind_names[DOMAIN_KIND_COUNT] = {
+	"pod anti-affinity", "pod affinity", "topology spread", "host ports"};
+
+static bool is_list(const struct doc *d)
+{
+	return d && d->kind == DOC_LIST;
+}
+
+static bool is_given(const struct doc *d)
+{
+	return d && d->kind != DOC_NULL;
+}
+
+static const struct doc *labels_of(const struct doc *pod)
+{
+	return doc_get(doc_get(pod, "metadata"), "labels");
+}
+
+static const char *namespace_of(const struct doc *pod)
+{
+	const char *namespace = doc_string(doc_get(doc_get(pod, "metadata"), "namespace"));
+
+	return namespace && *namespace ? namespace : "default";
+}
+
+/* ---- host ports */
+
+struct port {
+	const char *protocol, *ip;
+	uint64_t number;
+};
+
+/* With hostNetwork the API server makes each container port a host port. */
+static bool read_port(const struct doc *port, bool host_network, struct port *ret)
+{
+	const char *protocol = doc_string(doc_get(port, "protocol")),
+		   *ip = doc_string(doc_get(port, "hostIP"));
+
+	*ret = (struct port){
+		.protocol = protocol && *protocol ? protocol : "TCP", .ip = ip && *ip ? ip : "0.0.0.0"};
+	if (doc_uint64(doc_get(port, "hostPort"), &ret->number) == 0 && ret->number > 0)
+		return true;
+	return host_network && doc_uint64(doc_get(port, "containerPort"), &ret->number) == 0 &&
+	       ret->number > 0;
+}
+
+static bool is_true(const struct doc *d)
+{
+	return d && d->kind == DOC_BOOL && !strcmp(d->text, "true");
+}
+
+/* Containers, and init containers that run as long as the pod. */
+static bool holds_ports(const struct doc *container, bool init)
+{
+	const char *restart = doc_string(doc_get(container, "restartPolicy"));
+
+	return is_list(doc_get(container, "ports")) && (!init || (restart && !strcmp(restart, "Always")));
+}
+
+typedef bool port_fn(const struct port *port, const void *data);
+
+/* Some host port of the pod for which `fn` is true. */
+static bool any_port(const struct doc *pod, port_fn *fn, const void *data)
+{
+	static const char *const lists[] = {"initContainers", "containers"};
+	const struct doc *spec = doc_get(pod, "spec");
+	bool host_network = is_true(doc_get(spec, "hostNetwork"));
+	struct port port;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const struct doc *list = doc_get(spec, lists[i]);
+
+		if (!is_list(list))
+			continue;
+		DOC_FOREACH (container, list)
+			if (holds_ports(container, i == 0))
+				DOC_FOREACH (item, doc_get(container, "ports"))
+					if (read_port(item, host_network, &port) && fn(&port, data))
+						return true;
+	}
+	return false;
+}
+
+static bool is_port(const struct port *port, const void *data)
+{
+	(void)port;
+	(void)data;
+	return true;
+}
+
+static bool is_same_port(const struct port *a, const void *data)
+{
+	const struct port *b = data;
+	bool any = !strcmp(a->ip, "0.0.0.0") || !strcmp(b->ip, "0.0.0.0");
+
+	return a->number == b->number && !strcmp(a->protocol, b->protocol) && (any || !strcmp(a->ip, b->ip));
+}
+
+static bool is_taken(const struct port *port, const void *pod)
+{
+	return any_port(pod, is_same_port, port);
+}
+
+/* ---- terms of pod affinity */
+
+/* The namespace is one that the term names. *ret_unknown: a selector of namespaces' labels would have to decide. */
+static bool names_namespace(const struct doc *term, const char *own, const char *namespace, bool *ret_unknown)
+{
+	const struct doc *names = doc_get(term, "namespaces"), *selector = doc_get(term, "namespaceSelector");
+
+	if (is_list(names))
+		DOC_FOREACH (name, names)
+			if (doc_string(name) && !strcmp(doc_string(name), namespace))
+				return true;
+	if (is_given(selector)) {
+		*ret_unknown |= !label_selector_is_empty(selector);
+		return label_selector_is_empty(selector);
+	}
+	return (!is_list(names) || names->n_items == 0) && !strcmp(own, namespace);
+}
+
+/* matchLabelKeys: the pod has the same value as `owner`, whose term it is; mismatchLabelKeys: another one. */
+static bool keys_match(const struct doc *keys, const struct doc *owner, const struct doc *labels, bool same)
+{
+	if (is_list(keys))
+		DOC_FOREACH (key, keys) {
+			const char *name = doc_string(key), *have, *want;
+
+			want = name ? doc_string(doc_get(labels_of(owner), name)) : NULL;
+			have = want ? doc_string(doc_get(labels, name)) : NULL;
+			if (want && (have && !strcmp(want, have)) != same)
+				return false;
+		}
+	return true;
+}
+
+static bool term_matches(const struct doc *term, const struct doc *owner, const struct doc *labels)
+{
+	return label_selector_matches(doc_get(term, "labelSelector"), labels) &&
+	       keys_match(doc_get(term, "matchLabelKeys"), owner, labels, true) &&
+	       keys_match(doc_get(term, "mismatchLabelKeys"), owner, labels, false);
+}
+
+static bool rule_matches(const struct domain_rules *rules, const struct domain_rule *rule,
+	const struct doc *pod, const char *namespace)
+{
+	bool unknown = false;
+
+	if (rule->kind == DOMAIN_PORTS)
+		return any_port(rules->pod, is_taken, pod);
+	if (rule->kind == DOMAIN_SPREAD)
+		return !strcmp(namespace, rules->namespace) &&
+		       !label_selector_is_empty(doc_get(rule->term, "labelSelector")) &&
+		       term_matches(rule->term, rules->pod, labels_of(pod)) &&
+		       !is_given(doc_get(doc_get(pod, "metadata"), "deletionTimestamp"));
+	return names_namespace(rule->term, rules->namespace, namespace, &unknown) &&
+	       term_matches(rule->term, rules->pod, labels_of(pod));
+}
+
+static uint64_t match(const struct domain_rules *rules, const struct doc *pod, const char *namespace)
+{
+	uint64_t mask = 0, together = 0;
+
+	for (size_t i = 0; i < rules->n_items; i++) {
+		const struct domain_rule *rule = &rules->items[i];
+		uint64_t bit = (uint64_t)1 << rule->bit;
+
+		together |= rule->kind == DOMAIN_TOGETHER ? bit : 0;
+		mask |= rule_matches(rules, rule, pod, namespace) ? bit : 0;
+	}
+	/* Only a pod that matches all terms of the affinity counts for any of them. */
+	return (mask & together) == together ? mask : mask & ~together;
+}
+
+uint64_t domain_rules_match(const struct domain_rules *rules, const struct doc *pod)
+{
+	return match(rules, pod, namespace_of(pod));
+}
+
+bool domain_rules_selected(
+	const struct domain_rules *rules, const struct doc *owner, const struct doc *term, bool *ret_unknown)
+{
+	bool unknown = false;
+
+	if (!term_matches(term, owner, labels_of(rules->pod)))
+		return false;
+	if (names_namespace(term, namespace_of(owner), rules->namespace, &unknown))
+		return true;
+	*ret_unknown |= unknown;
+	return false;
+}
+
+/* ---- the pod's rules */
+
+static bool honors(const struct doc *constraint, const char *policy, bool fallback)
+{
+	const char *text = doc_string(doc_get(constraint, policy));
+
+	return text ? !strcmp(text, "Honor") : fallback;
+}
+
+static void read_spread(const struct doc *constraint, struct domain_rule *rule)
+{
+	if (doc_uint64(doc_get(constraint, "maxSkew"), &rule->max_skew) < 0)
+		rule->max_skew = 1;
+	if (doc_uint64(doc_get(constraint, "minDomains"), &rule->min_domains) < 0)
+		rule->min_domains = 1;
+	rule->honors_affinity = honors(constraint, "nodeAffinityPolicy", true);
+	rule->honors_taints = honors(constraint, "nodeTaintsPolicy", false);
+}
+
+static bool is_required_spread(const struct doc *constraint)
+{
+	const char *when = doc_string(doc_get(constraint, "whenUnsatisfiable"));
+
+	return !when || !strcmp(when, "DoNotSchedule");
+}
+
+static int add_rule(
+	struct domain_rules *rules, enum domain_kind kind, const struct doc *term, struct strv *not_looked_at)
+{
+	const char *key = doc_string(doc_get(term, "topologyKey"));
+	struct domain_rule rule = {.kind = kind, .key = term && !key ? "" : key, .term = term};
+	bool unknown = false;
+
+	if (kind == DOMAIN_APART || kind == DOMAIN_TOGETHER)
+		names_namespace(term, rules->namespace, "", &unknown);
+	if (unknown || rules->n_items == DOMAIN_RULES_MAX)
+		return strv_push_new(not_looked_at, domain_kind_names[kind]);
+	if (kind == DOMAIN_SPREAD)
+		read_spread(term, &rule);
+	rule.bit = (unsigned)rules->n_items;
+	rules->items[rules->n_items++] = rule;
+	return 0;
+}
+
+static int add_terms(struct domain_rules *rules, enum domain_kind kind, const struct doc *terms,
+	struct strv *not_looked_at)
+{
+	if (is_list(terms))
+		DOC_FOREACH (term, terms)
+			if ((kind != DOMAIN_SPREAD || is_required_spread(term)) &&
+				add_rule(rules, kind, term, not_looked_at) < 0)
+				return -ENOMEM;
+	return 0;
+}
+
+/* Which rules the pod itself matches. */
+static void find_own(struct domain_rules *rules)
+{
+	uint64_t mask = match(rules, rules->pod, rules->namespace);
+
+	for (size_t i = 0; i < rules->n_items; i++) {
+		struct domain_rule *rule = &rules->items[i];
+
+		rule->own = rule->counts_own = mask >> rule->bit & 1;
+		if (rule->kind == DOMAIN_SPREAD)
+			rule->own = label_selector_matches(
+				doc_get(rule->term, "labelSelector"), labels_of(rules->pod));
+	}
+}
+
+int domain_rules_init(
+	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_looked_at)
+{
+	const struct doc *spec = doc_get(pod, "spec"), *affinity = doc_get(spec, "affinity");
+	int r;
+
+	*ret = (struct domain_rules){.pod = pod, .namespace = namespace};
+	r = add_terms(
+		ret, DOMAIN_APART, doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED), not_looked_at);
+	if (r == 0)
+		r = add_terms(ret, DOMAIN_TOGETHER, doc_get(doc_get(affinity, "podAffinity"), REQUIRED),
+			not_looked_at);
+	if (r == 0)
+		r = add_terms(ret, DOMAIN_SPREAD, doc_get(spec, "topologySpreadConstraints"), not_looked_at);
+	if (r == 0 && any_port(pod, is_port, NULL))
+		r = add_rule(ret, DOMAIN_PORTS, NULL, not_looked_at);
+	find_own(ret);
+	return r;
+}
+
+static void rule_release(struct domain_rule *rule)
+{
+	free(rule->pods);
+	free(rule->eligible);
+	*rule = (struct domain_rule){0};
+}
+
+void domain_rules_release(struct domain_rules *rules)
+{
+	for (size_t i = 0; i < rules->n_items; i++)
+		rule_release(&rules->items[i]);
+	*rules = (struct domain_rules){0};
+}
+
+void domain_rules_remove(struct domain_rules *rules, size_t at)
+{
+	rule_release(&rules->items[at]);
+	for (size_t i = at + 1; i < rules->n_items; i++)
+		rules->items[i - 1] = rules->items[i];
+	rules->n_items--;
+}
+
+/* ---- domains */
+
+int domain_rule_domains(struct domain_rule *rule, size_t n)
+{
+	CLEANUP(freep) size_t *pods = calloc(n + 1, sizeof(*pods));
+	CLEANUP(freep) bool *eligible = calloc(n + 1, sizeof(*eligible));
+
+	if (!pods || !eligible)
+		return -ENOMEM;
+	free(rule->pods);
+	free(rule->eligible);
+	rule->pods = TAKE(pods);
+	rule->eligible = TAKE(eligible);
+	rule->n_domains = n;
+	return 0;
+}
+
+void domain_rule_count(struct domain_rule *rule, size_t domain)
+{
+	if (domain == DOMAIN_NONE)
+		return;
+	rule->pods[domain]++;
+	rule->total++;
+}
+
+static void find_least(struct domain_rule *rule)
+{
+	rule->least = SIZE_MAX;
+	rule->at_least = rule->n_eligible = 0;
+	for (size_t i = 0; i < rule->n_domains; i++) {
+		if (!rule->eligible[i])
+			continue;
+		rule->n_eligible++;
+		if (rule->pods[i] < rule->least) {
+			rule->least = rule->pods[i];
+			rule->at_least = 0;
+		}
+		rule->at_least += rule->pods[i] == rule->least;
+	}
+}
+
+void domain_rules_finish(struct domain_rules *rules)
+{
+	for (size_t i = 0; i < rules->n_items; i++)
+		find_least(&rules->items[i]);
+}
+
+static bool spread_allows(const struct domain_rule *rule, size_t domain)
+{
+	size_t least = rule->n_eligible < rule->min_domains || rule->n_eligible == 0 ? 0 : rule->least;
+	size_t pods = rule->pods[domain] + rule->own;
+
+	return pods <= least || pods - least <= rule->max_skew;
+}
+
+/* The first copy of pods that are to be together may go anywhere. */
+static bool is_first(const struct domain_rules *rules)
+{
+	for (size_t i = 0; i < rules->n_items; i++)
+		if (rules->items[i].kind == DOMAIN_TOGETHER &&
+			(rules->items[i].total > 0 || !rules->items[i].own))
+			return false;
+	return true;
+}
+
+static bool rule_allows(const struct domain_rule *rule, size_t domain, bool first)
+{
+	if (rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS)
+		return domain == DOMAIN_NONE || rule->pods[domain] == 0;
+	if (domain == DOMAIN_NONE)
+		return false;
+	return rule->kind == DOMAIN_TOGETHER ? first || rule->pods[domain] > 0 : spread_allows(rule, domain);
+}
+
+int domain_rules_check(const struct domain_rules *rules, const size_t *domains)
+{
+	bool first = is_first(rules);
+
+	for (size_t i = 0; i < rules->n_items; i++)
+		if (!rule_allows(&rules->items[i], domains[i], first))
+			return (int)i;
+	return -1;
+}
+
+void domain_rules_place(struct domain_rules *rules, const size_t *domains)
+{
+	for (size_t i = 0; i < rules->n_items; i++) {
+		struct domain_rule *rule = &rules->items[i];
+
+		if (!rule->counts_own || domains[i] == DOMAIN_NONE)
+			continue;
+		domain_rule_count(rule, domains[i]);
+		if (rule->kind != DOMAIN_SPREAD || !rule->eligible[domains[i]] ||
+			rule->pods[domains[i]] != rule->least + 1)
+			continue;
+		if (--rule->at_least == 0)
+			find_least(rule);
+	}
+}
