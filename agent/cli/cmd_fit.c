@@ -16,6 +16,7 @@
 #include "agent/cli/look.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/stage_config.h"
+#include "agent/model/empty_node.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -61,6 +62,18 @@ static void asked_release(struct asked *a)
 	observation_release(&a->o);
 }
 
+/* No kubelet has left its state here, and its policies are known: only what it holds is missing. */
+static void suggest_empty(const struct asked *a, struct fit_report *report)
+{
+	struct err unknown = report->reason;
+
+	if (report->answer == KUBELET_UNKNOWN && !a->o.from_files && !a->o.from_api &&
+		!option_set(a->options, OPT_ASSUME_EMPTY) &&
+		a->o.node.settings.cpu_manager != CPU_MANAGER_UNKNOWN)
+		err_set(&report->reason, 0, "%.180s; --assume-empty answers as if no pod were here",
+			unknown.text);
+}
+
 static int answer(struct asked *a)
 {
 	CLEANUP(fit_report_release) struct fit_report report = {0};
@@ -72,6 +85,8 @@ static int answer(struct asked *a)
 
 	if (r == 0)
 		r = fit_report_make(node, &a->picked->pod, FIT_ALL, known ? &free : NULL, &report);
+	if (r == 0)
+		suggest_empty(a, &report);
 	if (r == 0)
 		r = fit_pods_add_frees(a->options, use, known ? &free : NULL, node, &a->picked->pod, &report);
 	if (r < 0) {
@@ -86,13 +101,29 @@ static int answer(struct asked *a)
 	return fit_status(&report);
 }
 
+/* Other flags that say who is on the machine, or that speak of another one. */
+static int check_empty(const struct options *options, struct err *err)
+{
+	static const enum option_id others[] = {
+		OPT_NRT, OPT_NODES, OPT_PODS, OPT_WITHOUT_POD, OPT_WHAT_FREES, OPT_BELOW_PRIORITY};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others) && option_set(options, OPT_ASSUME_EMPTY); i++)
+		if (option_set(options, others[i]))
+			return err_set(err, -EINVAL, "%s and %s exclude each other",
+				options->origin[OPT_ASSUME_EMPTY], options->origin[others[i]]);
+	return 0;
+}
+
 /* What goes together, and what is for many nodes only. */
 static int check_flags(const struct options *options, struct err *err)
 {
 	static const enum option_id files[] = {OPT_FILENAME, OPT_NODES, OPT_PODS};
 	static const enum option_id many[] = {OPT_REPLICAS, OPT_NO_HEADERS};
 	const char *output = options->value[OPT_FIT_OUTPUT];
+	int r = check_empty(options, err);
 
+	if (r < 0)
+		return r;
 	if (option_set(options, OPT_BELOW_PRIORITY) && !option_set(options, OPT_WHAT_FREES))
 		return err_set(
 			err, -EINVAL, "%s goes with --what-frees", options->origin[OPT_BELOW_PRIORITY]);
@@ -169,7 +200,7 @@ static int look_at_node(struct asked *a, struct err *err)
 	if (r == 0)
 		r = fit_what_if(a->options, &node->settings, err);
 	if (r == 0)
-		r = take_pods(a, err);
+		r = option_set(a->options, OPT_ASSUME_EMPTY) ? empty_node_make(node, err) : take_pods(a, err);
 	return r < 0 ? r : model_node(&model, node, &a->o.notes, err);
 }
 

@@ -8,6 +8,24 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 
+const struct command_def command_defs[COMMAND_COUNT] = {
+	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
+	[COMMAND_RUN] = {"run",
+		"keep this node's NodeResourceTopology and fit hints on the API server up to date"},
+	[COMMAND_DIFF] = {"diff", "compare what the API server holds with what run would write"},
+	[COMMAND_EXTENDER] = {"extender",
+		"answer kube-scheduler with the verdicts of all nodes' kubelets, and remember what was promised"},
+	[COMMAND_CHECK] = {"check",
+		"say what would stop nrtd on this host, in order, and what to do about it"},
+	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
+	[COMMAND_SHOW] = {"show", "draw the machine and who holds what of it"},
+	[COMMAND_COMPLETION] = {"completion", "print a completion script for a shell"},
+	[COMMAND_LIST] = {"list",
+		"show what each of many nodes has free, by their NodeResourceTopology objects"},
+	[COMMAND_SCORE] = {"score", "rank nodes for a pod by their NodeResourceTopology objects"},
+	[COMMAND_WHY] = {"why", "say what became of a pod, and which nodes' kubelets would take it"},
+};
+
 /* `text` is one of the words of "a|b|c". */
 static bool among(const char *text, const char *values)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of opts.h: every command and every flag. */
+/* The table of opts.h: every flag. */
 #include "agent/cli/opts.h"
 
 #include "agent/base/node_name.h"
@@ -12,24 +12,6 @@
 /* Commands that look at one machine, and those that publish it or would. */
 #define LOCAL   (ON(DUMP) | ON(CHECK) | ON(FIT) | ON(SHOW) | ON(RUN) | ON(DIFF))
 #define PUBLISH (ON(RUN) | ON(DIFF))
-
-const struct command_def command_defs[COMMAND_COUNT] = {
-	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
-	[COMMAND_RUN] = {"run",
-		"keep this node's NodeResourceTopology and fit hints on the API server up to date"},
-	[COMMAND_DIFF] = {"diff", "compare what the API server holds with what run would write"},
-	[COMMAND_EXTENDER] = {"extender",
-		"answer kube-scheduler with the verdicts of all nodes' kubelets, and remember what was promised"},
-	[COMMAND_CHECK] = {"check",
-		"say what would stop nrtd on this host, in order, and what to do about it"},
-	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
-	[COMMAND_SHOW] = {"show", "draw the machine and who holds what of it"},
-	[COMMAND_COMPLETION] = {"completion", "print a completion script for a shell"},
-	[COMMAND_LIST] = {"list",
-		"show what each of many nodes has free, by their NodeResourceTopology objects"},
-	[COMMAND_SCORE] = {"score", "rank nodes for a pod by their NodeResourceTopology objects"},
-	[COMMAND_WHY] = {"why", "say what became of a pod, and which nodes' kubelets would take it"},
-};
 
 const struct option_def option_defs[OPT_COUNT] = {
 	[OPT_SYSROOT] = {.flag = "--sysroot",
@@ -63,7 +45,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_KUBELET_VERSION",
 		.arg = "RELEASE",
 		.check = option_check_release,
-		.help = "the kubelet's release, \"v1.35.4\"; releases differ in a few decisions (default: the Node's for run and diff, else 1.36)"},
+		.help = "the kubelet's release, \"v1.35.4\"; releases differ in a few decisions (default: the Node's for run and diff, else 1.37)"},
 	[OPT_NODE_NAME] = {.flag = "--node-name",
 		.commands = LOCAL | ON(WHY),
 		.env = "NRTD_NODE_NAME",
@@ -305,7 +287,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.commands = ON(FIT) | ON(SCORE) | ON(LIST),
 		.env = "NRTD_POD",
 		.arg = "NAME",
-		.help = "which of the file's pod templates (default: the first)"},
+		.help = "which of the file's pod templates; needed where there are several"},
 	[OPT_CPUS] = {.flag = "--cpus",
 		.commands = ON(FIT) | ON(SCORE) | ON(LIST),
 		.env = "NRTD_CPUS",
@@ -373,6 +355,10 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.arg = "NAMESPACE/NAME",
 		.check = option_check_not_empty,
 		.help = "answer as if this pod were gone, by its name or its UID; repeats"},
+	[OPT_ASSUME_EMPTY] = {.flag = "--assume-empty",
+		.commands = ON(FIT),
+		.env = "NRTD_ASSUME_EMPTY",
+		.help = "answer as if no pod were on this machine, also where no kubelet's state is found"},
 	[OPT_FIT_OUTPUT] = {.flag = "--output",
 		.letter = 'o',
 		.commands = ON(FIT),
@@ -401,7 +387,7 @@ const struct option_def option_defs[OPT_COUNT] = {
 		.env = "NRTD_REPLICAS",
 		.arg = "N",
 		.check = option_check_weight,
-		.help = "with --nrt: whether N such pods fit the nodes together, and where they would go"},
+		.help = "with --nrt: whether N such pods fit the nodes together, and where they would go (default: as many as the object in the file asks for)"},
 	[OPT_NRT] = {.flag = "--nrt",
 		.commands = ON(SCORE) | ON(SHOW) | ON(FIT) | ON(WHY) | ON(LIST) | ON(EXTENDER),
 		.env = "NRTD_NRT",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * How many copies of a pod go onto nodes together, when each node has room for some and the pod's scheduling constraints hold.
+ * How many copies of a pod go onto nodes together under its scheduling constraints. Each node has room for some.
  */
 #include "agent/cluster/scheduling_constraints.h"
 

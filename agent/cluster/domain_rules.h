@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * How the pods of a cluster, and the copies of one pod, limit by topology domain where the next copy may go: required pod
- * affinity and anti-affinity, topology spread with DoNotSchedule, host ports. kube-scheduler 1.35's plugins InterPodAffinity,
+ * Which topology domains the pods that are there, and copies of a pod, leave to its next copy. By required pod affinity and
+ * anti-affinity, topology spread with DoNotSchedule, and host ports. kube-scheduler 1.35's plugins InterPodAffinity,
  * PodTopologySpread and NodePorts are the model.
  */
 #include <stdint.h>

@@ -11,7 +11,7 @@
  */
 bool label_requirement_matches(const struct doc *requirement, const struct doc *labels);
 
-/* The operator Gt or Lt of two integers: `have` is greater (less) than `bound`. NULL is no integer. */
+/* The operator Gt or Lt of two integers: `have` is greater (less) than `bound`. NULL is never an integer. */
 bool label_compares(const char *have, const char *op, const char *bound);
 
 /* A LabelSelector: all of matchLabels and of matchExpressions. NULL matches nothing, an empty selector everything. */

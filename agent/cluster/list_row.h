@@ -29,10 +29,10 @@ struct list_number {
 
 struct list_row {
 	char *name;
-	char *exporter; /* "" = unknown */
-	int64_t age_s;  /* -1 = unknown */
-	enum cluster_basis basis;
-	char *unknown; /* why the kubelet's numbers are not known, "" when they are */
+	char *exporter;           /* "" = unknown */
+	int64_t age_s;            /* -1 = unknown */
+	enum cluster_basis basis; /* of the kubelet's numbers; unknown where there are none */
+	char *unknown;            /* why the kubelet's numbers are not known, "" when they are */
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
 	struct list_numa *numa; /* in the order of the inventory */

@@ -363,8 +363,7 @@ static int explain_rule(const struct domain_rule *rule, const struct constrained
 			&text, "topology spread: the maximum skew of %s is reached in %s", rule->key, value);
 	else
 		n = asprintf(&text, "%s: %s in %s=%s", name,
-			rule->kind == DOMAIN_APART ? "a pod that it excludes is" : "no pod that it names is",
-			rule->key, value);
+			rule->kind == DOMAIN_APART ? "a matching pod" : "no matching pod", rule->key, value);
 	if (n < 0)
 		return -ENOMEM;
 	free(*ret);

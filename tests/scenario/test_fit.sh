@@ -52,6 +52,18 @@ fit "options that exclude each other" 1 "no verdict: the kubelet would not start
 	--cpus 5 --option full-pcpus-only=true --option distribute-cpus-across-cores=true
 fit "more than the node has" 3 "memory: 1Ti wanted, the node has" --cpus 2 --memory 1Ti --policy none
 
+# --- a machine without a kubelet, and all policies by flags
+bare=$machines/seed-2s-32cpu
+set -- --sysroot "$bare" --cpus 15 --memory 1Gi --cpu-manager-policy static --memory-manager-policy None --reserved-cpus 0 \
+	--topology-manager-policy single-numa-node --topology-manager-scope container
+fit "without state files it is not known" 1 "the CPU manager's shared pool is not known; --assume-empty answers as if no pod were here" "$@"
+fit "as if no pod were there" 0 "fits: 15 CPUs" "$@" --assume-empty
+if grep -q "no source reports" "$dir/err"; then not_ok "no warning about what is assumed" "$dir/err"; else ok "no warning about what is assumed"; fi
+fit "the memory manager too" 0 "memory on " "$@" --assume-empty --memory-manager-policy Static
+fit "more than it has" 3 "TopologyAffinityError" "$@" --assume-empty --cpus 17
+fit "an unknown policy stays unknown" 1 "no verdict: the CPU manager's policy is not known" --sysroot "$bare" --cpus 2 --assume-empty
+fit "and a machine with pods is empty too" 0 "request    0 preferred         1-15" --cpus 15 --assume-empty
+
 # --- which pods would have to go
 a=777870b5-c64f-42f5-9296-688b9dc212ba
 b=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd
@@ -216,6 +228,8 @@ bad "10000 lines of something else" "'$dir/long.yaml': not a Kubernetes object: 
 bad "a large file" "'$dir/large.yaml': larger than allowed" -f "$dir/large.yaml"
 bad "no such pod" "--pod: no pod template is named 'x', there are 'web', 'worker'" -f "$dir/pods.yaml" --pod x
 bad "which of several" "--filename: 2 pod templates, choose one with --pod: 'web', 'worker'" -f "$dir/pods.yaml"
+bad "empty, and pods" "--assume-empty and --pods exclude each other" --cpus 2 --assume-empty --pods "$dir/class.yaml"
+bad "empty, and a cluster" "--assume-empty and --nrt exclude each other" --cpus 2 --assume-empty --nrt "$dir/pods.yaml"
 bad "two sources" "--filename and --cpus exclude each other" -f "$dir/pods.yaml" --cpus 2
 bad "a negative flag" "--cpus: '-1' is negative" --cpus -1
 bad "half a page" "--hugepages-1Gi: '512Mi' is not a whole number of pages" --hugepages-1Gi 512Mi
@@ -278,6 +292,9 @@ cluster "enough" 0 "2 replicas: enough" --nrt "$dir/w10.yaml" --cpus 6 --replica
 cluster "not enough" 3 "3 replicas: not enough, there is room for 2" --nrt "$dir/w10.yaml" --cpus 6 --replicas 3
 cluster "names" 0 "node/w10" --nrt "$dir/w10.yaml" --cpus 6 -o name
 cluster "wide" 0 "restricted  container" --nrt "$dir/w10.yaml" --cpus 6 -o wide
+"$nrtd" dump --sysroot "$bare" --node-name bare 2>/dev/null >"$dir/bare.yaml"
+cluster "an answer that is not known rests on nothing" 1 "unknown  unknown  unknown  nrtd" --nrt "$dir/bare.yaml" --cpus 6 -o wide
+cluster "of one node too" 1 "basis        unknown" --nrt "$dir/bare.yaml" --node-name bare --cpus 6
 cluster "JSON" 0 '"copies": 2,' --nrt "$dir/w10.yaml" --cpus 6 -o json
 cluster "YAML" 0 'fits: 1' --nrt "$dir/w10.yaml" --cpus 6 -o yaml
 cluster "no headings" 0 w10 --nrt "$dir/w10.yaml" --cpus 6 --no-headers

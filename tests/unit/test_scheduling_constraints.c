@@ -240,12 +240,11 @@ static void pods_keep_pods_away(void **state)
 		{"", NODES NOBODY, {NULL}},
 		/* the pod's own anti-affinity; a node without the label is in no domain */
 		{APART(TERM("zone", "app: db")), NODES ON("w1", "app: db"),
-			{"pod anti-affinity: a pod that it excludes is in zone=a",
-				"pod anti-affinity: a pod that it excludes is in zone=a", NULL, NULL}},
+			{"pod anti-affinity: a matching pod in zone=a",
+				"pod anti-affinity: a matching pod in zone=a", NULL, NULL}},
 		{APART(TERM("zone", "app: db")), NODES ON("w4", "app: db"), {NULL}},
 		{APART(TERM("kubernetes.io/hostname", "app: db")), NODES ON("w2", "app: db"),
-			{NULL, "pod anti-affinity: a pod that it excludes is in kubernetes.io/hostname=w2",
-				NULL, NULL}},
+			{NULL, "pod anti-affinity: a matching pod in kubernetes.io/hostname=w2", NULL, NULL}},
 		{APART(TERM("zone", "app: web")), NODES NOBODY, {NULL}},
 		/* of another namespace, unless the term names it; one that has ended */
 		{APART(TERM("zone", "app: db")),
@@ -255,10 +254,10 @@ static void pods_keep_pods_away(void **state)
 		{APART("{topologyKey: zone, namespaces: [x], labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}"),
 			NODES
 			"{kind: Pod, metadata: {name: p, namespace: x, labels: {app: db}}, spec: {nodeName: w3}}",
-			{NULL, NULL, "pod anti-affinity: a pod that it excludes is in zone=b", NULL}},
+			{NULL, NULL, "pod anti-affinity: a matching pod in zone=b", NULL}},
 		{APART("{topologyKey: zone, namespaceSelector: {}, labelSelector: {}}"),
 			NODES "{kind: Pod, metadata: {name: p, namespace: x}, spec: {nodeName: w3}}",
-			{NULL, NULL, "pod anti-affinity: a pod that it excludes is in zone=b", NULL}},
+			{NULL, NULL, "pod anti-affinity: a matching pod in zone=b", NULL}},
 		{APART("{topologyKey: zone}"), NODES NOBODY, {NULL}},
 		{APART(TERM("zone", "app: db")),
 			NODES
@@ -279,15 +278,13 @@ static void pods_keep_pods_away(void **state)
 			{NULL}},
 		/* affinity: pods that are there, or the pod's own kind */
 		{TOGETHER(TERM("zone", "app: db")), NODES ON("w3", "app: db"),
-			{"pod affinity: no pod that it names is in zone=a",
-				"pod affinity: no pod that it names is in zone=a", NULL,
-				"pod affinity: the node has no label zone"}},
+			{"pod affinity: no matching pod in zone=a", "pod affinity: no matching pod in zone=a",
+				NULL, "pod affinity: the node has no label zone"}},
 		{TOGETHER(TERM("zone", "app: web")), NODES NOBODY,
 			{NULL, NULL, NULL, "pod affinity: the node has no label zone"}},
 		{TOGETHER(TERM("zone", "app: db") ", " TERM("zone", "tier: x")), NODES ON("w3", "app: db"),
-			{"pod affinity: no pod that it names is in zone=a",
-				"pod affinity: no pod that it names is in zone=a",
-				"pod affinity: no pod that it names is in zone=b",
+			{"pod affinity: no matching pod in zone=a", "pod affinity: no matching pod in zone=a",
+				"pod affinity: no matching pod in zone=b",
 				"pod affinity: the node has no label zone"}},
 		/* topology spread */
 		{SPREAD(""), NODES ON("w1", "app: web"),
