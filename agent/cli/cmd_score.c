@@ -153,6 +153,23 @@ static int make(const struct options *options, struct pod_templates *pods, struc
 	return r == 0 && score_report_rank(report) < 0 ? err_no_memory(err) : r;
 }
 
+static int status_of(const struct score_report *report)
+{
+	size_t unknown = 0;
+
+	for (size_t i = 0; i < report->n_rows; i++) {
+		if (score_row_takes(&report->rows[i], report->options.strategy))
+			return EXIT_SUCCESS;
+		unknown += score_row_may_take(&report->rows[i], report->options.strategy);
+	}
+	if (unknown == 0)
+		return EXIT_DOES_NOT_FIT;
+	log_error(
+		"no verdict: the kubelet's answer is not known for %zu node%s that the scheduler lets the pod onto",
+		unknown, unknown == 1 ? "" : "s");
+	return EXIT_FAILURE;
+}
+
 int command_score(const struct options *options)
 {
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
@@ -170,8 +187,5 @@ int command_score(const struct options *options)
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	for (size_t i = 0; i < report.n_rows; i++)
-		if (score_row_takes(&report.rows[i], report.options.strategy))
-			return EXIT_SUCCESS;
-	return EXIT_DOES_NOT_FIT;
+	return status_of(&report);
 }

@@ -98,6 +98,8 @@ static int ask_kubelet(
 	if (r < 0)
 		return r;
 	row->kubelet = fit.answer;
+	if (fit.answer == KUBELET_UNKNOWN)
+		row->basis = CLUSTER_UNKNOWN;
 	row->rejection = TAKE(fit.rejection);
 	return text_set(&row->kubelet_reason, fit.reason.text);
 }
@@ -184,7 +186,12 @@ static bool passes(const struct score_row *row, int strategy)
 
 bool score_row_takes(const struct score_row *row, int strategy)
 {
-	return passes(row, strategy) && row->kubelet != KUBELET_REJECTS;
+	return passes(row, strategy) && row->kubelet == KUBELET_ADMITS;
+}
+
+bool score_row_may_take(const struct score_row *row, int strategy)
+{
+	return passes(row, strategy) && row->kubelet == KUBELET_UNKNOWN;
 }
 
 static int compare_rows(const void *va, const void *vb, void *data)

@@ -20,8 +20,8 @@ struct score_row {
 	char *name;
 	enum kubelet_answer kubelet;
 	char *rejection; /* the reason in the pod's status, "" when not rejected by the kubelet's managers */
-	char *kubelet_reason; /* one sentence, "" when admitted */
-	enum cluster_basis basis;
+	char *kubelet_reason;                /* one sentence, "" when admitted */
+	enum cluster_basis basis;            /* of the kubelet's answer; unknown where there is none */
 	bool passes;                         /* NodeResourceTopologyMatch's filter */
 	char *filter_reason, *filter_detail; /* the plugin's message, and with amounts; "" when it passes */
 	enum fit_verdict fit;                /* of the pod's effective request */
@@ -74,5 +74,8 @@ int score_report_rank(struct score_report *report);
 /* The score that ranks the row. */
 int64_t score_row_score(const struct score_row *row, int strategy);
 
-/* The scheduler lets the pod onto the node, and the kubelet does not reject it. */
+/* The scheduler lets the pod onto the node, and the kubelet admits it. */
 bool score_row_takes(const struct score_row *row, int strategy);
+
+/* The scheduler lets the pod onto the node, and the kubelet's answer is not known. */
+bool score_row_may_take(const struct score_row *row, int strategy);

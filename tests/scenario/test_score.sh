@@ -64,6 +64,13 @@ check "v1alpha1 with topologyPolicies: node 2 passes" is node-2 3 pass
 score --nrt "$dir/self.yaml" -f $examples/kep-pod.yaml
 [ $? -ne 2 ]
 check "our own object is read" test $? -eq 0
+# nothing there says how the kubelet is set up: it has no answer
+score --nrt "$dir/self.yaml" --cpus 2 -o name
+check "no verdict, no status of one" test $? -eq 1
+check "-o name: no node whose kubelet's answer is not known" test ! -s "$dir/out"
+check "which it says" grep -q "no verdict: the kubelet's answer is not known for 1 node that the scheduler lets the pod onto" "$dir/err"
+score --nrt "$dir/self.yaml" --cpus 2 -o json
+check "an answer that is not known rests on nothing" grep -q '"basis": "unknown"' "$dir/out"
 
 # --- what to print, and in which order
 score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o name

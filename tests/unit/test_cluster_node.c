@@ -221,6 +221,11 @@ static void nodes_are_ranked(void **state)
 		test_assert_text("rank", report.rows[i].name, want[i]);
 	assert_true(score_row_takes(&report.rows[0], STRATEGY_LEAST_NUMA_NODES));
 	assert_false(score_row_takes(&report.rows[3], STRATEGY_LEAST_NUMA_NODES));
+	assert_false(score_row_may_take(&report.rows[3], STRATEGY_LEAST_NUMA_NODES));
+	/* Nobody knows what this kubelet says: no name for a script. */
+	report.rows[0].kubelet = KUBELET_UNKNOWN;
+	assert_false(score_row_takes(&report.rows[0], STRATEGY_LEAST_NUMA_NODES));
+	assert_true(score_row_may_take(&report.rows[0], STRATEGY_LEAST_NUMA_NODES));
 }
 
 int main(void)
