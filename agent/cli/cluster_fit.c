@@ -136,6 +136,8 @@ int cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node)
 		row.rejection = NULL;
 		r = ask(fit, node, &row);
 	}
+	if (row.answer == KUBELET_UNKNOWN)
+		row.basis = CLUSTER_UNKNOWN;
 	if (r == 0)
 		r = apply_constraints(fit, &row);
 	slot = r == 0 ? vec_push(&fit->rows, &fit->n_rows, &fit->rows_size, sizeof(*slot)) : NULL;

@@ -11,8 +11,8 @@
 /* One node, small: thousands of them are kept. */
 struct cluster_fit_row {
 	char *name, *exporter;
-	enum cluster_basis basis;
-	char *why; /* of a basis that is not exact, "" */
+	enum cluster_basis basis; /* of the answer; unknown where there is none */
+	char *why;                /* of a basis that is not exact, "" */
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
 	enum kubelet_answer answer;
@@ -22,8 +22,8 @@ struct cluster_fit_row {
 	bool any_node;                  /* the first copy has no affinity to NUMA nodes */
 	uint64_t numa;                  /* else those that its containers use, by id */
 	struct admission_copies copies; /* 0 unless admitted */
-	size_t room;     /* copies that the constraints may let onto the node, now or once others are elsewhere */
-	size_t replicas;                /* of those that were asked for, so many go here */
+	size_t room; /* copies that the constraints may let onto the node, now or once others are elsewhere */
+	size_t replicas; /* of those that were asked for, so many go here */
 };
 
 struct cluster_fit {

@@ -126,7 +126,8 @@ static int print_one(const struct asked *a)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const char *basis = cluster_basis_names[a->node.basis];
+	bool known = a->report.answer != KUBELET_UNKNOWN || a->report.rest_fits;
+	const char *basis = cluster_basis_names[known ? a->node.basis : CLUSTER_UNKNOWN];
 	int r = 0;
 
 	if (wants_doc(a->options)) {

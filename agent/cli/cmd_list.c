@@ -92,6 +92,8 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 		row->unknown = strdup(node->why.text);
 		r = row->unknown ? 0 : -ENOMEM;
 	}
+	if (r == 0 && *row->unknown)
+		row->basis = CLUSTER_UNKNOWN;
 	return r < 0 ? err_no_memory(err) : 0;
 }
 

@@ -66,6 +66,9 @@ list --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
 check "a shape from a file" is node-2 8 '~4'
 list --nrt $examples/kep-nodes.yaml -o wide
 check "-o wide" grep -q 'ALLOCATABLE  BASIS$' "$dir/out"
+"$nrtd" dump --sysroot build/fixtures/machines/2s-snc4 --node-name bare 2>/dev/null >"$dir/bare.yaml"
+list --nrt "$dir/bare.yaml" -o wide
+check "numbers that are not known rest on nothing" grep -q '^bare .* unknown$' "$dir/out"
 list --nrt $examples/kep-nodes.yaml -o json
 check "-o json" grep -q '"largestPods": \[4, 6\]' "$dir/out"
 list --nrt $examples/kep-nodes.yaml -o yaml
