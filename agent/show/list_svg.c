@@ -6,15 +6,16 @@
 #include "agent/show/show_svg_parts.h"
 #include "common/cleanup.h"
 
-#define MARGIN     24  /* pixels from the edge to what is drawn */
-#define GAP        24  /* between nodes beside each other */
-#define LEGEND     14  /* pixels of a legend's square */
-#define NAME_MAX   26  /* characters of a node's name; longer ones are cut */
-#define CELLS_MAX  480 /* pixels of a node's cells; so many NUMA nodes have smaller ones */
-#define TEXT_EDGE  280 /* pixels from the cells to the text behind them and their numbers */
-#define TEXT_LEAST 210
-#define TITLE_SIZE 512
-#define BODY_MAX   (64u << 20)
+#define MARGIN      24  /* pixels from the edge to what is drawn */
+#define GAP         24  /* between nodes beside each other */
+#define LEGEND      14  /* pixels of a legend's square */
+#define NAME_MAX    26  /* characters of a node's name; longer ones are cut */
+#define CELLS_MAX   480 /* pixels of a node's cells; so many NUMA nodes have smaller ones */
+#define TEXT_EDGE   280 /* pixels from the cells to the text behind them and their numbers */
+#define TEXT_LEAST  210
+#define TITLE_SIZE  512
+#define CELLS_TITLE "free CPUs of each NUMA node"
+#define BODY_MAX    (64u << 20)
 
 /* Colours: from the held ones of `nrtd show` to its free ones, in even steps of lightness; on a dark page what is held is
  * the lighter one. */
@@ -49,6 +50,18 @@ static size_t larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
+/* The columns of numbers behind the cells, by their right edges, and the texts behind these. */
+#define N_NUMBERS 4
+static const char *const number_titles[N_NUMBERS] = {"free", "1 NUMA", "2 NUMA", "stranded"};
+static const size_t number_edges[N_NUMBERS] = {76, 134, 192, 264};
+
+/* So wide are the cells at least: their title ends two characters before that of the first number. */
+static size_t titles_width(void)
+{
+	return (text_width(CELLS_TITLE) + 2 + text_width(number_titles[0])) * SVG_CHAR_WIDTH -
+	       number_edges[0];
+}
+
 /* The page is at least as wide as a node's line with the least of its text. */
 static struct layout lay_out(const struct list_row *rows, size_t n, size_t width)
 {
@@ -67,6 +80,8 @@ static struct layout lay_out(const struct list_row *rows, size_t n, size_t width
 	l.numbers = l.detailed && l.cell_width >= 24;
 	l.name_width = (name < NAME_MAX ? name : NAME_MAX) * SVG_CHAR_WIDTH + 8;
 	l.cells_width = most * (l.cell_width + 2);
+	if (l.detailed)
+		l.cells_width = larger(l.cells_width, titles_width());
 	each = l.name_width + l.cells_width;
 	l.page_width = larger(width, 2 * MARGIN + each + (l.detailed ? TEXT_EDGE + TEXT_LEAST : 0));
 	l.columns = l.detailed ? 1 : (l.page_width - 2 * MARGIN + GAP) / (each + GAP);
@@ -120,11 +135,6 @@ static void number_text(const struct list_number *n, bool estimated, char text[2
 	else
 		snprintf(text, 24, "-");
 }
-
-/* The columns of numbers behind the cells, by their right edges, and the texts behind these. */
-#define N_NUMBERS 4
-static const char *const number_titles[N_NUMBERS] = {"free", "1 NUMA", "2 NUMA", "stranded"};
-static const size_t number_edges[N_NUMBERS] = {76, 134, 192, 264};
 
 static void draw_numbers(struct strbuf *out, size_t x, size_t y, const struct list_row *row)
 {
@@ -190,7 +200,7 @@ static size_t draw_titles(struct strbuf *out, size_t y, const struct layout *l)
 
 	if (!l->detailed)
 		return y;
-	svg_text(out, x, y + 12, "mono faint", "free CPUs of each NUMA node");
+	svg_text(out, x, y + 12, "mono faint", CELLS_TITLE);
 	x += l->cells_width;
 	for (size_t i = 0; i < N_NUMBERS; i++)
 		svg_text(out, x + number_edges[i], y + 12, "mono faint r", number_titles[i]);

@@ -2,6 +2,7 @@
 #include "agent/show/list_svg.h"
 
 #include "agent/show/show_svg.h"
+#include "agent/show/show_svg_parts.h"
 #include "common/cleanup.h"
 #include "tests/lib/list_rows.h"
 #include "tests/lib/test.h"
@@ -94,12 +95,53 @@ static void nothing_is_cut_off(void **state)
 	}
 }
 
+/* The number that follows the words, which are there. */
+static size_t number_after(const char **text, const char *words)
+{
+	const char *found = strstr(*text, words);
+
+	assert_non_null(found);
+	*text = found + strlen(words);
+	return strtoul(*text, NULL, 10);
+}
+
+/* The title of the cells ends before that of the first number begins, however few NUMA nodes there are. */
+static void headings_do_not_overlap(void **state)
+{
+	(void)state;
+	for (size_t n_numa = 1; n_numa <= 8; n_numa++) {
+		struct list_row rows[TEST_LIST_ROWS];
+		CLEANUP(freep) char *text = NULL;
+		const char *title, *number;
+		size_t begin, end;
+
+		test_list_rows(rows);
+		rows[0].n_numa = n_numa;
+		text = draw(rows, 1, SHOW_SVG_WIDTH);
+		title = strstr(text, ">free CPUs of each NUMA node<");
+		assert_non_null(title);
+		while (title[-1] != '\n')
+			title--;
+		begin = number_after(&title, " x=\"");
+		number = strstr(title, ">free<");
+		assert_non_null(number);
+		while (number[-1] != '\n')
+			number--;
+		end = number_after(&number, " x=\"") - strlen("free") * SVG_CHAR_WIDTH;
+		if (begin + (strlen("free CPUs of each NUMA node") + 1) * SVG_CHAR_WIDTH > end)
+			fail_msg("%zu NUMA nodes: from %zu to %zu", n_numa, begin, end);
+		rows[0].n_numa = 8;
+		test_list_rows_release(rows);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_picture_equals_its_golden_file),
 		cmocka_unit_test(text_is_escaped),
 		cmocka_unit_test(nothing_is_cut_off),
+		cmocka_unit_test(headings_do_not_overlap),
 	};
 
 	return cmocka_run_group_tests_name("list_svg", tests, NULL, NULL);
