@@ -6,6 +6,7 @@
 
 #include "agent/cli/opts.h"
 #include "common/cleanup.h"
+#include "scoring/kubelet_version.h"
 
 #define WORDS_MAX 8
 
@@ -307,6 +308,19 @@ static void the_manual_names_every_flag(void **state)
 	}
 }
 
+/* The release that is taken for one that is not known, in the help and in the manual. */
+static void the_release_is_the_newest_recorded(void **state)
+{
+	CLEANUP(freep) char *manual = test_read_file(test_fixture("../../man/nrtd.8"), NULL);
+	char text[64];
+
+	(void)state;
+	snprintf(text, sizeof(text), "else 1.%u)", KUBELET_MINOR_RECORDED);
+	assert_non_null(strstr(option_defs[OPT_KUBELET_VERSION].help, text));
+	snprintf(text, sizeof(text), "the newest that is known, 1.%u.", KUBELET_MINOR_RECORDED);
+	assert_non_null(strstr(manual, text));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +338,7 @@ int main(void)
 			help_and_version_need_no_command, clean_environment, clean_environment),
 		cmocka_unit_test(help_names_every_flag_and_variable),
 		cmocka_unit_test(the_manual_names_every_flag),
+		cmocka_unit_test(the_release_is_the_newest_recorded),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);
