@@ -282,6 +282,10 @@ static int try_node(struct book *b, const struct book_node *node, const struct s
 	size_t n_added = 0, next = 0;
 	int r = gone && added ? 0 : -ENOMEM;
 
+	if (r == 0 && verdict_lacks(shape, node)) {
+		*ret = KUBELET_REJECTS;
+		return 0;
+	}
 	for (size_t i = 0; i < node->n_pods && r == 0; i++)
 		for (size_t k = 0; k < v->n_uids; k++)
 			gone[i] = gone[i] || !strcmp(node->pods[i]->uid, v->uids[k]);

@@ -61,6 +61,8 @@ static void node_free(void *item)
 	free(node->pods);
 	free(node->ended);
 	free(node->refusals);
+	for (size_t i = 0; i < ARRAY_SIZE(node->resources); i++)
+		strv_release(&node->resources[i]);
 	free(node);
 }
 
@@ -351,7 +353,7 @@ static void leave(struct book *b, struct book_pod *pod)
 {
 	struct book_node *node = pod->node;
 
-	resource_list_add(&node->requested, &pod->shape->wanted, -1);
+	shape_take_away(pod->shape, &node->requested);
 	for (size_t i = 0; i < node->n_pods; i++)
 		if (node->pods[i] == pod) {
 			memmove(&node->pods[i], &node->pods[i + 1],
@@ -558,7 +560,8 @@ static int take_nrt(
 	r = cluster_node_read(object, &read, err);
 	if (r < 0)
 		return r;
-	if (shown_index_init(&shown, &read.state.allocations) < 0) {
+	if (shown_index_init(&shown, &read.state.allocations) < 0 ||
+		known_resources_of_state(&b->shapes.known, &read.state, &node->resources[BOOK_NRT]) < 0) {
 		cluster_node_release(&read);
 		return err_no_memory(err);
 	}
@@ -588,6 +591,8 @@ static int take_node(struct book *b, struct book_node *node, const struct doc *o
 		return err_wrap(err, r, "Node '%.60s'", node->name);
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* its kubelet writes it every few minutes */
+	if (known_resources_of_node(&b->shapes.known, &allocatable, &node->resources[BOOK_NODE]) < 0)
+		return err_no_memory(err);
 	resource_list_release(&node->allocatable);
 	node->allocatable = allocatable;
 	allocatable = (struct resource_list){0};
@@ -785,6 +790,7 @@ static void lose(struct book *b, struct book_node *node, enum book_kind kind)
 	} else {
 		return;
 	}
+	known_resources_forget(&b->shapes.known, &node->resources[kind]);
 	touch(b, node);
 	drop_if_empty(b, node);
 }

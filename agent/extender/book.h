@@ -89,6 +89,7 @@ struct book_node {
 	size_t n_refusals;
 	size_t refusals_size;
 	uint64_t round[BOOK_POD]; /* the lists in which its object and its Node were seen last */
+	struct strv resources[BOOK_POD]; /* the names in its object and in its Node, as the shapes know them */
 };
 
 struct book_config {

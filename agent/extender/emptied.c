@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/extender/verdicts.h"
 #include "agent/model/node_outlook.h"
 #include "common/cleanup.h"
 
@@ -27,8 +28,8 @@ int emptied_refuses(const struct book_node *node, const struct shape *shape, boo
 	struct admission a;
 	int r;
 
-	*ret = false;
-	if (!node->has_object || node->object.basis != CLUSTER_EXACT)
+	*ret = verdict_lacks(shape, node) != NULL;
+	if (*ret || !node->has_object || node->object.basis != CLUSTER_EXACT)
 		return 0;
 	r = outlook_of(&node->object.state, &o);
 	if (r == 0)

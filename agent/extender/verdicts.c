@@ -7,6 +7,7 @@
 
 #include "agent/extender/forecast.h"
 #include "common/cleanup.h"
+#include "common/resource_name.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
 
@@ -136,6 +137,19 @@ static const struct book_refusal *find_refusal(const struct book_node *node, con
 	return NULL;
 }
 
+const char *verdict_lacks(const struct shape *shape, const struct book_node *node)
+{
+	for (size_t i = 0; node->has_node && i < shape->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &shape->wanted.items[i];
+
+		if (shape->known[i] && wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
+			!resource_list_find(&node->allocatable, wanted->name) &&
+			!strv_contains(&node->resources[BOOK_NRT], wanted->name))
+			return wanted->name;
+	}
+	return NULL;
+}
+
 /* Of a node whose object has a state. */
 static int judge_state(struct book *b, const struct book_node *node, const struct shape *shape,
 	enum strategy strategy, struct verdict *v)
@@ -159,12 +173,20 @@ static int judge(struct book *b, const struct book_node *node, struct shape *sha
 	struct verdict *v)
 {
 	const struct book_refusal *refusal = find_refusal(node, shape);
+	const char *lacks = verdict_lacks(shape, node);
 	int r;
 
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
 	if (refusal) {
 		v->answer = KUBELET_REJECTS;
 		r = asprintf(&v->reason, "its kubelet has just refused such a pod: %s", refusal->reason);
+		if (r < 0)
+			v->reason = NULL;
+		return r < 0 ? -ENOMEM : 0;
+	}
+	if (lacks) {
+		v->answer = KUBELET_REJECTS;
+		r = asprintf(&v->reason, "insufficient %s", lacks);
 		if (r < 0)
 			v->reason = NULL;
 		return r < 0 ? -ENOMEM : 0;

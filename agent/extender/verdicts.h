@@ -25,6 +25,13 @@ int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum
 int verdict_confirm(struct book *b, struct shape *shape, const struct book_node *node);
 
 /*
+ * The first resource of the shape that other nodes have and this one, of which there is a Node, has not; NULL = none. Its
+ * kubelet would ignore an extended resource that its Node does not have, and the pod would run without it. What no node has
+ * may be served by a DRA driver: the kubelet's own answer counts.
+ */
+const char *verdict_lacks(const struct shape *shape, const struct book_node *node);
+
+/*
  * Whether the kubelet would admit the shape without some of the node's pods as well: gone[i] belongs to node->pods[i]
  * and may be NULL. 0 or -ENOMEM.
  */

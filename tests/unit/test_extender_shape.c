@@ -120,6 +120,169 @@ static void some_are_kept_without_a_user(void **state)
 	assert_int_equal(first->users, 2);
 }
 
+/* ---- pods at the limits of the API server */
+
+/* So many containers with so many extended resources each, of which nobody else asks for any. */
+static void hostile_pod(struct pod_request *pod, size_t containers, size_t resources)
+{
+	pod_request_init(pod);
+	for (size_t c = 0; c < containers; c++) {
+		struct container_request *added;
+		char name[64];
+
+		snprintf(name, sizeof(name), "c%zu", c);
+		added = pod_request_add(pod, CONTAINER_APP, name);
+		assert_non_null(added);
+		assert_int_equal(resource_list_set(&added->requests, "cpu", quantity_from_units(1)), 0);
+		for (size_t i = 0; i < resources; i++) {
+			snprintf(name, sizeof(name), "a-name-that-is-long.example.com/r%zu-%05zu", c, i);
+			assert_int_equal(
+				resource_list_set(&added->requests, name, quantity_from_units(1)), 0);
+		}
+	}
+}
+
+/* More text than 1 MiB: the largest number of names that the API server accepts in a pod. */
+static void a_pod_of_any_size_has_a_shape(void **state)
+{
+	CLEANUP(shapes_release) struct shapes s = {0};
+	struct shape *shapes[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(pod_request_release) struct pod_request pod;
+
+		hostile_pod(&pod, 44, 500);
+		assert_int_equal(shapes_take(&s, &pod, &shapes[i]), 0);
+	}
+	assert_ptr_equal(shapes[0], shapes[1]);
+	assert_true(shapes[0]->aligned);
+	assert_int_equal(shapes[0]->wanted.n_items, 1 + SHAPES_UNKNOWN_MAX);
+	assert_true(resource_list_amount(&shapes[0]->wanted, "cpu") == 44 * QTY_UNIT);
+	assert_true(shapes[0]->bytes < 65536);
+}
+
+static void know(struct shapes *s, struct strv *have, const char *name)
+{
+	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
+
+	if (name)
+		assert_int_equal(resource_list_set(&allocatable, name, quantity_from_units(1)), 0);
+	assert_int_equal(known_resources_of_node(&s->known, &allocatable, have), 0);
+}
+
+/* However many others the pod asks for, and whatever they are called. */
+static void what_a_node_has_is_kept(void **state)
+{
+	CLEANUP(shapes_release) struct shapes s = {0};
+	CLEANUP(strv_release) struct strv have = {0};
+	CLEANUP(pod_request_release) struct pod_request pod;
+	struct shape *before, *after;
+
+	(void)state;
+	hostile_pod(&pod, 1, 100);
+	assert_int_equal(
+		resource_list_set(&pod.containers[0].requests, "vendor.com/nic", quantity_from_units(2)), 0);
+	assert_int_equal(shapes_take(&s, &pod, &before), 0);
+	assert_null(resource_list_find(&before->wanted, "vendor.com/nic"));
+	know(&s, &have, "vendor.com/nic");
+	hostile_pod(&pod, 1, 100);
+	assert_int_equal(
+		resource_list_set(&pod.containers[0].requests, "vendor.com/nic", quantity_from_units(2)), 0);
+	assert_int_equal(shapes_take(&s, &pod, &after), 0);
+	assert_ptr_not_equal(before, after);
+	assert_true(resource_list_amount(&after->wanted, "vendor.com/nic") == 2 * QTY_UNIT);
+	know(&s, &have, NULL);
+}
+
+/* Pods that ask for sizes of pages that no node has are rejected for the first; extended resources do not hide it. */
+static void page_sizes_are_kept_beside_extended_resources(void **state)
+{
+	CLEANUP(shapes_release) struct shapes s = {0};
+	CLEANUP(pod_request_release) struct pod_request pod;
+	struct shape *shape;
+	char name[64];
+
+	(void)state;
+	hostile_pod(&pod, 1, 100);
+	for (unsigned i = 1; i <= 500; i++) {
+		snprintf(name, sizeof(name), "hugepages-%uKi", 4 * i);
+		assert_int_equal(
+			resource_list_set(&pod.containers[0].requests, name, quantity_from_units(4096)), 0);
+	}
+	assert_int_equal(shapes_take(&s, &pod, &shape), 0);
+	assert_int_equal(shape->wanted.n_items, 1 + 2 * SHAPES_UNKNOWN_MAX);
+	assert_non_null(resource_list_find(&shape->wanted, "hugepages-1000Ki"));
+	assert_null(resource_list_find(&shape->wanted, "hugepages-996Ki"));
+}
+
+static void a_forged_hash_does_not_make_shapes_equal(void **state)
+{
+	CLEANUP(shapes_release) struct shapes s = {0}, others = {0};
+	struct shape *one = take(&s, "app cpu=1 memory=1Gi", "pod");
+	struct shape *two;
+
+	(void)state;
+	one->hash = take(&others, "app cpu=2 memory=1Gi", "pod")->hash;
+	two = take(&s, "app cpu=2 memory=1Gi", "pod");
+	assert_int_equal(one->hash, two->hash);
+	assert_ptr_not_equal(one, two);
+	assert_ptr_equal(take(&s, "app cpu=2 memory=1Gi", "pod"), two);
+}
+
+static void idle_shapes_have_a_size_together(void **state)
+{
+	CLEANUP(shapes_release) struct shapes s = {0};
+	struct shape *kept;
+
+	(void)state;
+	kept = take(&s, "app cpu=1", "pod");
+	for (size_t i = 0; i < SHAPES_IDLE; i++) {
+		CLEANUP(pod_request_release) struct pod_request pod;
+		struct shape *shape;
+
+		hostile_pod(&pod, 2000 + i, 2);
+		assert_int_equal(shapes_take(&s, &pod, &shape), 0);
+		assert_true(shape->bytes > SHAPES_IDLE_BYTES / SHAPES_IDLE);
+		shapes_drop(&s, shape);
+		assert_true(s.idle_bytes <= SHAPES_IDLE_BYTES);
+	}
+	assert_true(s.n > 1 && s.n < SHAPES_IDLE);
+	assert_ptr_equal(take(&s, "app cpu=1", "pod"), kept);
+	/* One that is larger than all of them may be goes at once, and takes none of the others along for nothing. */
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(pod_request_release) struct pod_request pod;
+		struct shape *shape;
+
+		hostile_pod(&pod, 60000 + i, 0);
+		assert_int_equal(shapes_take(&s, &pod, &shape), 0);
+		assert_true(shape->bytes > SHAPES_IDLE_BYTES);
+		shapes_drop(&s, shape);
+	}
+	assert_true(s.idle_bytes <= SHAPES_IDLE_BYTES);
+}
+
+/* What a node has of a name is counted by objects: another node still has it. */
+static void names_are_counted(void **state)
+{
+	CLEANUP(shapes_release) struct shapes s = {0};
+	CLEANUP(strv_release) struct strv first = {0}, second = {0};
+	uint64_t version;
+
+	(void)state;
+	know(&s, &first, "vendor.com/nic");
+	version = s.known.version;
+	know(&s, &second, "vendor.com/nic");
+	know(&s, &first, "vendor.com/nic");
+	assert_int_equal(s.known.version, version);
+	know(&s, &first, NULL);
+	assert_true(known_resources_has(&s.known, "vendor.com/nic"));
+	assert_int_equal(s.known.version, version);
+	know(&s, &second, NULL);
+	assert_false(known_resources_has(&s.known, "vendor.com/nic"));
+	assert_int_not_equal(s.known.version, version);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +290,12 @@ int main(void)
 		cmocka_unit_test(pods_that_ask_for_something_else_do_not),
 		cmocka_unit_test(all_of_a_pod_counts),
 		cmocka_unit_test(some_are_kept_without_a_user),
+		cmocka_unit_test(a_pod_of_any_size_has_a_shape),
+		cmocka_unit_test(what_a_node_has_is_kept),
+		cmocka_unit_test(page_sizes_are_kept_beside_extended_resources),
+		cmocka_unit_test(a_forged_hash_does_not_make_shapes_equal),
+		cmocka_unit_test(idle_shapes_have_a_size_together),
+		cmocka_unit_test(names_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/known_resources.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+struct known_resource {
+	size_t n_objects; /* that have it */
+	char name[];
+};
+
+void known_resources_release(struct known_resources *k)
+{
+	for (size_t i = 0; i < k->by_name.size; i++)
+		free(k->by_name.entries[i].value);
+	name_table_release(&k->by_name);
+}
+
+bool known_resources_has(const struct known_resources *k, const char *name)
+{
+	return name_table_find(&k->by_name, name) != NULL;
+}
+
+/* ---- the names of one object */
+
+static void sort_unique(struct strv *v)
+{
+	size_t kept = 0;
+
+	strv_sort(v);
+	for (size_t i = 0; i < v->n_items; i++)
+		if (kept > 0 && !strcmp(v->items[i], v->items[kept - 1]))
+			free(v->items[i]);
+		else
+			v->items[kept++] = v->items[i];
+	v->n_items = kept;
+}
+
+/* ---- the names of all */
+
+static int count(struct known_resources *k, const char *name)
+{
+	struct known_resource *known = name_table_find(&k->by_name, name);
+	size_t len = strlen(name);
+
+	if (known) {
+		known->n_objects++;
+		return 0;
+	}
+	known = malloc(sizeof(*known) + len + 1);
+	if (!known)
+		return -ENOMEM;
+	known->n_objects = 1;
+	memcpy(known->name, name, len + 1);
+	if (name_table_add(&k->by_name, known->name, known) < 0) {
+		free(known);
+		return -ENOMEM;
+	}
+	k->version++;
+	return 0;
+}
+
+static void uncount(struct known_resources *k, const char *name)
+{
+	struct known_resource *known = name_table_find(&k->by_name, name);
+
+	if (--known->n_objects > 0)
+		return;
+	name_table_remove(&k->by_name, known->name);
+	free(known);
+	k->version++;
+}
+
+void known_resources_forget(struct known_resources *k, struct strv *have)
+{
+	for (size_t i = 0; i < have->n_items; i++)
+		uncount(k, have->items[i]);
+	strv_release(have);
+}
+
+/* `names` move to `have` on success. */
+static int replace(struct known_resources *k, struct strv *names, struct strv *have)
+{
+	for (size_t i = 0; i < names->n_items; i++)
+		if (count(k, names->items[i]) < 0) {
+			while (i > 0)
+				uncount(k, names->items[--i]);
+			return -ENOMEM;
+		}
+	known_resources_forget(k, have);
+	*have = *names;
+	*names = (struct strv){0};
+	return 0;
+}
+
+int known_resources_of_node(
+	struct known_resources *k, const struct resource_list *allocatable, struct strv *have)
+{
+	CLEANUP(strv_release) struct strv names = {0};
+
+	for (size_t i = 0; i < allocatable->n_items; i++)
+		if (strv_push(&names, allocatable->items[i].name) < 0)
+			return -ENOMEM;
+	return replace(k, &names, have);
+}
+
+int known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *have)
+{
+	CLEANUP(strv_release) struct strv names = {0};
+	const struct allocations *a = &state->allocations;
+
+	for (size_t i = 0; i < state->inventory.n_resources; i++)
+		if (strv_push(&names, state->inventory.resources[i]) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < a->n_registered; i++)
+		if (strv_push(&names, a->registered[i].resource) < 0)
+			return -ENOMEM;
+	sort_unique(&names);
+	return replace(k, &names, have);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources that some nodes have and others have not, and what pods leave behind that asked for many. */
+#include "tests/lib/test.h"
+
+#include "agent/extender/emptied.h"
+#include "agent/extender/verdicts.h"
+#include "common/cleanup.h"
+#include "tests/lib/extender_cluster.h"
+
+#define GIB ((uint64_t)1 << 30)
+
+static const struct node_sim_setup plain = {
+	.machine =
+		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
+	.policy = TOPOLOGY_MANAGER_RESTRICTED,
+	.scope = TOPOLOGY_SCOPE_CONTAINER};
+
+/* All have the same machine, and the first has the devices vendor.com/nic. Only the last has no Node object. */
+static void init(struct extender_cluster *c)
+{
+	struct node_sim_setup setups[CLUSTER_NODES];
+
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		setups[i] = plain;
+	setups[0].nics = 2;
+	extender_cluster_init(c, setups, 1);
+	for (size_t i = 0; i < CLUSTER_NODES; i++) {
+		extender_cluster_publish(c, i, 0);
+		if (i < CLUSTER_NODES - 1)
+			extender_cluster_report_node(c, i);
+	}
+}
+
+static void judge(struct extender_cluster *c, const char *text, size_t node, enum kubelet_answer want,
+	const char *reason)
+{
+	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	const struct verdict *v;
+	struct shape *shape;
+
+	extender_cluster_args(c, extender_cluster_pod(c, text), &args);
+	assert_int_equal(shapes_take(&c->book.shapes, &args.pod.template.pod, &shape), 0);
+	assert_int_equal(verdict_of(&c->book, shape, book_find(&c->book, c->names[node]),
+				 STRATEGY_LEAST_NUMA_NODES, &v),
+		0);
+	assert_int_equal(v->answer, want);
+	test_assert_text("reason", v->reason ? v->reason : "", reason);
+	shapes_drop(&c->book.shapes, shape);
+}
+
+static void a_node_without_what_others_have_is_not_for_the_pod(void **state)
+{
+	static const char text[] = "app cpu=2 memory=1Gi vendor.com/nic=1";
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	struct shape *shape;
+	bool refuses;
+
+	(void)state;
+	init(&c);
+	judge(&c, text, 0, KUBELET_ADMITS, "");
+	judge(&c, text, 1, KUBELET_REJECTS, "insufficient vendor.com/nic");
+	judge(&c, text, CLUSTER_NODES - 1, KUBELET_ADMITS, ""); /* the Node may list it */
+	extender_cluster_args(&c, extender_cluster_pod(&c, text), &args);
+	assert_int_equal(shapes_take(&c.book.shapes, &args.pod.template.pod, &shape), 0);
+	assert_int_equal(emptied_refuses(book_find(&c.book, c.names[1]), shape, &refuses), 0);
+	assert_true(refuses);
+	shapes_drop(&c.book.shapes, shape);
+}
+
+/* A driver of Dynamic Resource Allocation may serve it. */
+static void what_no_node_has_is_left_to_the_kubelet(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init(&c);
+	judge(&c, "app cpu=2 memory=1Gi vendor.com/gpu=1", 1, KUBELET_ADMITS, "");
+}
+
+/* The same question, before and after another node gets the resource and loses it again. */
+static void another_node_changes_the_answer(void **state)
+{
+	static const char text[] = "app cpu=2 memory=1Gi vendor.com/gpu=1";
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(doc_release) struct doc node = DOC_INIT;
+	struct doc *allocatable;
+
+	(void)state;
+	init(&c);
+	judge(&c, text, 1, KUBELET_ADMITS, "");
+	node.kind = DOC_MAP;
+	assert_non_null(doc_add_string(doc_add_map(&node, "metadata"), "name", "another"));
+	allocatable = doc_add_map(doc_add_map(&node, "status"), "allocatable");
+	assert_non_null(doc_add_string(allocatable, "vendor.com/gpu", "4"));
+	assert_int_equal(book_object(&c.book, BOOK_NODE, &node, 0, NULL), 0);
+	judge(&c, text, 1, KUBELET_REJECTS, "insufficient vendor.com/gpu");
+	assert_int_equal(book_gone(&c.book, BOOK_NODE, &node, NULL), 0);
+	judge(&c, text, 1, KUBELET_ADMITS, "");
+}
+
+/* Pods that are gone leave no names of resources behind. */
+static void names_go_with_the_pods(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	const struct book_node *node;
+	struct cluster_pod_sim *pod;
+	char text[40];
+
+	(void)state;
+	init(&c);
+	node = book_find(&c.book, c.names[1]);
+	for (unsigned i = 0; i < 50; i++) {
+		snprintf(text, sizeof(text), "app cpu=1 a.example.com/%u=1", i);
+		pod = extender_cluster_pod(&c, text);
+		pod->node = 1;
+		extender_cluster_report(&c, pod, "Running", 0);
+		assert_int_equal(node->requested.n_items, 2);
+		extender_cluster_report_gone(&c, pod);
+		assert_int_equal(node->requested.n_items, 0);
+	}
+}
+
+/* Amounts that only the sum of two pods makes too large: what a pod adds is what it takes away. */
+static void the_largest_amounts_add_up(void **state)
+{
+	static const char text[] = "app cpu=1 ephemeral-storage=170000000000000000000000000000";
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	const struct book_node *node;
+	struct cluster_pod_sim *pods[3];
+
+	(void)state;
+	init(&c);
+	node = book_find(&c.book, c.names[1]);
+	for (unsigned i = 0; i < 3; i++) {
+		pods[i] = extender_cluster_pod(&c, text);
+		pods[i]->node = 1;
+		extender_cluster_report(&c, pods[i], "Running", 0);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		extender_cluster_report_gone(&c, pods[i]);
+	assert_true(resource_list_amount(&node->requested, "ephemeral-storage") > GIB * QTY_UNIT);
+	extender_cluster_report_gone(&c, pods[2]);
+	assert_int_equal(node->requested.n_items, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_node_without_what_others_have_is_not_for_the_pod),
+		cmocka_unit_test(what_no_node_has_is_left_to_the_kubelet),
+		cmocka_unit_test(another_node_changes_the_answer),
+		cmocka_unit_test(names_go_with_the_pods),
+		cmocka_unit_test(the_largest_amounts_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
