@@ -10,6 +10,8 @@
 #include <microhttpd.h>
 
 #include "agent/base/validity.h"
+#include "agent/daemon/http_clients.h"
+#include "agent/daemon/http_workers.h"
 #include "common/cleanup.h"
 
 #ifndef MHD_HTTP_CONTENT_TOO_LARGE /* before 0.9.74 */
@@ -17,8 +19,6 @@
 #endif
 
 #define TEXT_MAX           (16u << 20)
-#define CONNECTIONS_KEPT   48u /* of more the oldest ends, so that nobody keeps the kubelet's probes out */
-#define CONNECTIONS_MAX    64u /* the library takes several before it ends one */
 #define CONNECTION_BYTES   ((size_t)8 << 10) /* one request's line and headers, and our headers */
 #define IDLE_SECONDS       2u
 #define THREAD_STACK_BYTES ((size_t)128 << 10)
@@ -26,6 +26,8 @@
 #define POST_BYTES         ((size_t)256 << 10) /* of a connection, where bodies come in pieces */
 #define POST_PIECE_BYTES   ((size_t)64 << 10)
 #define POST_STACK_BYTES   ((size_t)1 << 20)
+#define WORKERS            4u
+#define SEND_MS            1000u /* so long a server that ends waits for clients to take their answers */
 #define TLS_PRIORITIES     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define CONTENT_TYPE       "text/plain; charset=utf-8"
 #define CONTENT_TYPE_JSON  "application/json"
@@ -46,6 +48,8 @@ struct library {
 	__typeof__(&MHD_destroy_response) destroy_response;
 	__typeof__(&MHD_get_connection_info) get_connection_info;
 	__typeof__(&MHD_lookup_connection_value) lookup_connection_value;
+	__typeof__(&MHD_suspend_connection) suspend_connection;
+	__typeof__(&MHD_resume_connection) resume_connection;
 };
 
 #define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "MHD_" #name))
@@ -60,7 +64,8 @@ static int library_load(struct library *ret, struct err *err)
 	if (!LOAD(&lib, start_daemon) || !LOAD(&lib, quiesce_daemon) || !LOAD(&lib, stop_daemon) ||
 		!LOAD(&lib, create_response_from_buffer) || !LOAD(&lib, add_response_header) ||
 		!LOAD(&lib, queue_response) || !LOAD(&lib, destroy_response) ||
-		!LOAD(&lib, get_connection_info) || !LOAD(&lib, lookup_connection_value)) {
+		!LOAD(&lib, get_connection_info) || !LOAD(&lib, lookup_connection_value) ||
+		!LOAD(&lib, suspend_connection) || !LOAD(&lib, resume_connection)) {
 		dlclose(lib.handle);
 		return err_set(err, -ENOENT, "HTTP: a function is missing in " LIBRARY "; " LIBRARY_REMEDY);
 	}
@@ -78,68 +83,19 @@ struct http_server {
 	int fd; /* listens; the library has duplicates of it */
 	struct http_tls tls;
 	struct front *front;
+	struct http_workers *workers; /* where POST is taken: they answer it, and /metrics */
 };
 
 /* What one start of the library serves. */
 struct front {
 	const struct http_server *server;
 	struct MHD_Daemon *daemon;
-	struct client {
-		bool open;
-		bool known; /* has shown a certificate that counts */
-		int fd;     /* -1 = its end has begun */
-		uint64_t number;
-	} clients[CONNECTIONS_MAX];
-	size_t n_clients; /* whose end has not begun */
-	uint64_t n_accepted;
+	struct http_clients clients;
 	size_t body_bytes; /* of all bodies under way */
+	struct http_jobs jobs;
 };
 
 /* ---- connections: all of this runs in the library's thread */
-
-static void drop(struct front *f, struct client *c)
-{
-	c->fd = -1;
-	f->n_clients--;
-}
-
-/* A client without a certificate goes before one with, whoever asked last. */
-static bool goes_before(const struct client *a, const struct client *b)
-{
-	return a->known != b->known ? b->known : a->number < b->number;
-}
-
-/* The library sees the end of its input, and closes. */
-static void end_oldest(struct front *f)
-{
-	struct client *oldest = NULL;
-
-	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
-		struct client *c = &f->clients[i];
-
-		if (c->open && c->fd >= 0 && (!oldest || goes_before(c, oldest)))
-			oldest = c;
-	}
-	if (!oldest)
-		return;
-	shutdown(oldest->fd, SHUT_RDWR);
-	drop(f, oldest);
-}
-
-static void count_client(struct front *f, int fd, void **context)
-{
-	size_t i = 0;
-
-	if (f->n_clients >= CONNECTIONS_KEPT)
-		end_oldest(f);
-	while (i < CONNECTIONS_MAX && f->clients[i].open)
-		i++;
-	if (i == CONNECTIONS_MAX)
-		return;
-	f->clients[i] = (struct client){.open = true, .fd = fd, .number = f->n_accepted++};
-	f->n_clients++;
-	*context = &f->clients[i];
-}
 
 /* A connection begins, or has ended and its socket is about to be closed. */
 static void notice(void *data, struct MHD_Connection *connection, void **context,
@@ -147,18 +103,23 @@ static void notice(void *data, struct MHD_Connection *connection, void **context
 {
 	struct front *f = data;
 	const union MHD_ConnectionInfo *info;
-	struct client *c = *context;
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-		if (c && c->fd >= 0)
-			drop(f, c);
-		if (c)
-			c->open = false;
+		if (*context)
+			http_clients_remove(&f->clients, *context);
 		return;
 	}
 	info = f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
-		count_client(f, info->connect_fd, context);
+		*context = http_clients_add(&f->clients, info->connect_fd);
+}
+
+static struct http_client *client_of(const struct front *f, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
 }
 
 /* ---- answering */
@@ -239,25 +200,29 @@ static enum MHD_Result send_answer(
 	return r;
 }
 
-/* ---- POST: the body is kept until it has ended */
+/* ---- what the workers answer: POST, whose body is kept until it has ended, and /metrics */
 
-struct upload {
+struct request {
+	struct http_job job;
+	struct front *front;
+	struct MHD_Connection *connection;
+	char *path;
 	struct strbuf body;
 	bool stranger; /* nothing is kept, and it is answered 403 at its end: who still sends would not see an earlier one */
-	size_t n_dropped; /* bytes */
+	size_t n_dropped;    /* bytes */
+	bool begun, is_post; /* a worker has it, or has answered it */
+	struct answer answer;
 };
 
 static bool client_is_known(const struct front *f, struct MHD_Connection *connection)
 {
-	const struct library *lib = &f->server->lib;
-	const union MHD_ConnectionInfo *info =
-		lib->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct client *c = info ? info->socket_context : NULL;
+	const union MHD_ConnectionInfo *info;
+	struct http_client *c = client_of(f, connection);
 	bool known;
 
 	if (!f->server->options.tls.client_ca || (c && c->known))
 		return true;
-	info = lib->get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	info = f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	known = info && http_tls_client_is_known(info->tls_session);
 	if (c)
 		c->known = known;
@@ -273,49 +238,111 @@ static bool is_too_large(const struct front *f, struct MHD_Connection *connectio
 	return text && strtoull(text, NULL, 10) > f->server->options.body_max;
 }
 
-/* The scheduler's connections are old: who asks is among the last to be hung up on. */
-static void note_use(struct front *f, struct MHD_Connection *connection)
+static void request_free(struct request *q)
 {
-	const union MHD_ConnectionInfo *info =
-		f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct client *c = info ? info->socket_context : NULL;
-
-	if (c)
-		c->number = f->n_accepted++;
+	strbuf_release(&q->body);
+	release_answer(&q->answer);
+	free(q->path);
+	free(q);
 }
 
-/* Refused before the body comes where it is too large, or begun. */
-static enum MHD_Result begin_upload(
-	struct front *f, struct MHD_Connection *connection, struct answer *a, void **request)
+/* NULL = out of memory. */
+static struct request *request_new(struct front *f, struct MHD_Connection *connection, const char *path)
 {
-	struct upload *u;
+	size_t body_max = f->server->options.body_max;
+	struct request *q = calloc(1, sizeof(*q));
 
-	note_use(f, connection);
-	if (is_too_large(f, connection)) {
-		a->status = MHD_HTTP_CONTENT_TOO_LARGE;
-		strbuf_addf(&a->text, "at most %zu bytes\n", f->server->options.body_max);
-		return send_answer(f->server, connection, a);
+	if (!q)
+		return NULL;
+	q->front = f;
+	q->connection = connection;
+	q->body = (struct strbuf)STRBUF_INIT(body_max);
+	q->answer = (struct answer){.status = MHD_HTTP_OK,
+		.content_type = CONTENT_TYPE,
+		.text = STRBUF_INIT(TEXT_MAX + body_max)};
+	q->path = strdup(path);
+	if (q->path)
+		return q;
+	request_free(q);
+	return NULL;
+}
+
+static void answer_post(const struct http_server *s, struct request *q)
+{
+	struct answer *a = &q->answer;
+
+	a->status = (unsigned)s->callbacks.post(s->ctx, q->path, q->body.text, q->body.len, &a->text);
+	if (strbuf_error(&a->text) < 0) {
+		strbuf_reset(&a->text);
+		a->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
 	}
-	u = calloc(1, sizeof(*u));
-	if (!u)
+	if (a->status != MHD_HTTP_TEMPORARY_REDIRECT)
+		a->content_type = CONTENT_TYPE_JSON;
+}
+
+/* In a worker. Once it goes on the connection may end, and the request with it. */
+static void run_request(struct http_job *job)
+{
+	struct request *q = (struct request *)(void *)job;
+	struct front *f = q->front;
+
+	if (q->is_post)
+		answer_post(f->server, q);
+	else
+		answer_metrics(f->server, &q->answer);
+	f->server->lib.resume_connection(q->connection);
+	http_jobs_end(&f->jobs);
+}
+
+/* The connection waits until a worker has the answer, and then calls again. */
+static enum MHD_Result begin_job(struct front *f, struct request *q)
+{
+	if (!http_jobs_begin(&f->jobs))
 		return MHD_NO;
-	u->body = (struct strbuf)STRBUF_INIT(f->server->options.body_max);
-	u->stranger = !client_is_known(f, connection);
-	*request = u;
+	q->begun = true;
+	q->job.run = run_request;
+	f->server->lib.suspend_connection(q->connection);
+	http_workers_add(f->server->workers, &q->job);
 	return MHD_YES;
 }
 
-static enum MHD_Result add_body(struct front *f, struct upload *u, const char *body, size_t *len)
+/* Refused before the body comes where it is too large, or begun. The scheduler's connections are old. */
+static enum MHD_Result begin_post(
+	struct front *f, struct MHD_Connection *connection, const char *path, void **request)
 {
-	if (u->stranger) {
-		u->n_dropped += *len;
+	CLEANUP(release_answer)
+	struct answer a = {.status = MHD_HTTP_CONTENT_TOO_LARGE,
+		.content_type = CONTENT_TYPE,
+		.text = STRBUF_INIT(TEXT_MAX)};
+	struct http_client *client = client_of(f, connection);
+	struct request *q;
+
+	if (client)
+		http_clients_use(&f->clients, client);
+	if (is_too_large(f, connection)) {
+		strbuf_addf(&a.text, "at most %zu bytes\n", f->server->options.body_max);
+		return send_answer(f->server, connection, &a);
+	}
+	q = request_new(f, connection, path);
+	if (!q)
+		return MHD_NO;
+	q->is_post = true;
+	q->stranger = !client_is_known(f, connection);
+	*request = q;
+	return MHD_YES;
+}
+
+static enum MHD_Result add_body(struct front *f, struct request *q, const char *body, size_t *len)
+{
+	if (q->stranger) {
+		q->n_dropped += *len;
 		*len = 0;
-		return u->n_dropped > f->server->options.body_max ? MHD_NO : MHD_YES;
+		return q->n_dropped > f->server->options.body_max ? MHD_NO : MHD_YES;
 	}
 	if (f->body_bytes + *len > 2 * f->server->options.body_max)
 		return MHD_NO;
-	strbuf_add(&u->body, body, *len);
-	if (strbuf_error(&u->body) < 0)
+	strbuf_add(&q->body, body, *len);
+	if (strbuf_error(&q->body) < 0)
 		return MHD_NO;
 	f->body_bytes += *len;
 	*len = 0;
@@ -325,29 +352,30 @@ static enum MHD_Result add_body(struct front *f, struct upload *u, const char *b
 static enum MHD_Result handle_post(struct front *f, struct MHD_Connection *connection, const char *path,
 	const char *body, size_t *body_len, void **request)
 {
-	const struct http_server *s = f->server;
-	CLEANUP(release_answer)
-	struct answer a = {.content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX + s->options.body_max)};
-	const struct upload *u = *request;
+	struct request *q = *request;
 
-	if (!u)
-		return begin_upload(f, connection, &a, request);
+	if (!q)
+		return begin_post(f, connection, path, request);
 	if (*body_len > 0)
-		return add_body(f, *request, body, body_len);
-	if (u->stranger) {
-		a.status = MHD_HTTP_FORBIDDEN;
-		strbuf_addstr(&a.text, "no certificate of the client CA\n");
-		return send_answer(s, connection, &a);
+		return add_body(f, q, body, body_len);
+	if (q->stranger) {
+		q->answer.status = MHD_HTTP_FORBIDDEN;
+		strbuf_addstr(&q->answer.text, "no certificate of the client CA\n");
+	} else if (!q->begun) {
+		return begin_job(f, q);
 	}
-	a.content_type = CONTENT_TYPE_JSON;
-	a.status = (unsigned)s->callbacks.post(s->ctx, path, u->body.text, u->body.len, &a.text);
-	if (strbuf_error(&a.text) < 0) {
-		strbuf_reset(&a.text);
-		a.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-	}
-	if (a.status == MHD_HTTP_TEMPORARY_REDIRECT)
-		a.content_type = CONTENT_TYPE;
-	return send_answer(s, connection, &a);
+	return send_answer(f->server, connection, &q->answer);
+}
+
+static enum MHD_Result handle_metrics(
+	struct front *f, struct MHD_Connection *connection, const char *path, void **request)
+{
+	struct request *q = *request != f ? *request : request_new(f, connection, path);
+
+	if (!q)
+		return MHD_NO;
+	*request = q;
+	return q->begun ? send_answer(f->server, connection, &q->answer) : begin_job(f, q);
 }
 
 /* A request has been answered, or its connection ends. */
@@ -355,16 +383,17 @@ static void completed(
 	void *data, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how)
 {
 	struct front *f = data;
-	struct upload *u = *request;
+	struct request *q = *request;
 
 	(void)connection;
 	(void)how;
 	*request = NULL;
-	if (!u || (void *)u == data)
+	if (!q || (void *)q == data)
 		return;
-	f->body_bytes -= u->body.len;
-	strbuf_release(&u->body);
-	free(u);
+	f->body_bytes -= q->body.len;
+	if (q->begun)
+		http_jobs_sent(&f->jobs);
+	request_free(q);
 }
 
 /* Called when a request's headers are there, then for each piece of its body, then at its end. MHD_NO closes
@@ -388,6 +417,8 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 	}
 	if (*body_len > 0)
 		return MHD_NO; /* no request of ours has a body */
+	if (f->server->workers && readable && !strcmp(path, "/metrics"))
+		return handle_metrics(f, connection, path, request);
 	answer_path(f->server, path, readable, &a);
 	return send_answer(f->server, connection, &a);
 }
@@ -396,16 +427,15 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 
 static void front_free(struct front *f)
 {
-	const struct library *lib;
-
 	if (!f)
 		return;
-	lib = &f->server->lib;
 	if (f->daemon) {
-		CLEANUP(closep) int fd = lib->quiesce_daemon(f->daemon);
+		CLEANUP(closep) int fd = f->server->lib.quiesce_daemon(f->daemon);
 
-		lib->stop_daemon(f->daemon);
+		http_jobs_drain(&f->jobs, SEND_MS);
+		f->server->lib.stop_daemon(f->daemon);
 	}
+	http_jobs_release(&f->jobs);
 	free(f);
 }
 
@@ -436,6 +466,7 @@ static struct MHD_Daemon *start_daemon(struct front *f, int fd, const struct htt
 	const struct http_server *s = f->server;
 	bool posts = s->callbacks.post != NULL;
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (s->v6 ? MHD_USE_IPv6 : 0u) |
+			 (posts ? (unsigned)MHD_ALLOW_SUSPEND_RESUME : 0u) |
 			 (tls->certificate.len > 0 ? MHD_USE_TLS : 0u);
 	unsigned idle = s->options.idle_seconds > 0 ? s->options.idle_seconds : IDLE_SECONDS;
 	char priorities[] = TLS_PRIORITIES;
@@ -447,7 +478,7 @@ static struct MHD_Daemon *start_daemon(struct front *f, int fd, const struct htt
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	daemon = s->lib.start_daemon(flags, 0, NULL, NULL, handle, f, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_NOTIFY_CONNECTION, notice, f,
+		MHD_OPTION_CONNECTION_LIMIT, HTTP_CLIENTS_MAX, MHD_OPTION_NOTIFY_CONNECTION, notice, f,
 		MHD_OPTION_NOTIFY_COMPLETED, completed, f, MHD_OPTION_CONNECTION_TIMEOUT, idle,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, posts ? POST_BYTES : CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, posts ? POST_PIECE_BYTES : PIECE_BYTES,
@@ -466,6 +497,7 @@ static int front_start(
 
 	if (!f)
 		return err_no_memory(err);
+	http_jobs_init(&f->jobs);
 	f->server = s;
 	if (fd < 0)
 		return err_set(err, -errno, "HTTP: cannot listen: %s", strerror(errno));
@@ -506,6 +538,9 @@ int http_server_start(const char *address, uint16_t port, const struct http_opti
 	if (s->fd < 0)
 		return s->fd;
 	s->port = http_listen_port(s->fd);
+	r = callbacks->post ? http_workers_start(WORKERS, &s->workers) : 0;
+	if (r < 0)
+		return err_set(err, r, "HTTP: cannot start a thread: %s", strerror(-r));
 	r = front_start(s, &s->tls, &s->front, err);
 	if (r < 0)
 		return r;
@@ -541,6 +576,7 @@ void http_server_free(struct http_server *s)
 	if (!s)
 		return;
 	front_free(s->front);
+	http_workers_free(s->workers);
 	closep(&s->fd);
 	http_tls_release(&s->tls);
 	if (s->lib.handle)

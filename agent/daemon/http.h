@@ -14,8 +14,10 @@
 #include "common/err.h"
 #include "common/strbuf.h"
 
-/* Called in the server's thread, so they take a lock for what the rest of the process changes; they must not
- * block. */
+/*
+ * The first two are called in the server's thread, so they take a lock for what the rest of the process changes; they must not
+ * block. Where there is a `post`, it and `metrics` are called in threads of their own, several at the same time.
+ */
 struct http_callbacks {
 	bool (*healthy)(void *ctx, struct strbuf *line); /* the process works; `line` says why not, or "ok" */
 	bool (*ready)(void *ctx, struct strbuf *line);   /* what is published is there and fresh */
