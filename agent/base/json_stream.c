@@ -37,10 +37,9 @@ void json_stream_release(struct json_stream *s)
 
 /* ---- what has been cut out */
 
-/* Of `text` to the caller; the errors of an item say which one it is. */
-static int hand_over(struct json_stream *s, enum json_stream_part what, struct err *err)
+/* What has been cut out as a document. -EFBIG where it was too large. */
+static int parse(const struct json_stream *s, enum json_stream_part what, struct doc *ret, struct err *err)
 {
-	CLEANUP(doc_release) struct doc part = DOC_INIT;
 	const struct strbuf *text = what == JSON_STREAM_ITEM ? &s->text : &s->around;
 	int r = strbuf_error(text);
 
@@ -49,14 +48,29 @@ static int hand_over(struct json_stream *s, enum json_stream_part what, struct e
 			what == JSON_STREAM_ITEM ? s->begin_line : s->document_line, JSON_STREAM_PART_MAX);
 	if (r < 0)
 		return err_no_memory(err);
-	r = json_parse(text->text, text->len, &part, err);
+	r = json_parse(text->text, text->len, ret, err);
 	if (r < 0 && what == JSON_STREAM_ITEM)
 		return err_wrap(err, r, "item %zu, which begins at line %zu", s->n_items, s->begin_line);
-	if (r < 0)
-		return s->document_line > 1
-			       ? err_wrap(err, r, "the object that begins at line %zu", s->document_line)
-			       : r;
-	return s->fn(what, &part, what == JSON_STREAM_ITEM ? &s->list : NULL, s->data, err);
+	return r < 0 && s->document_line > 1
+		       ? err_wrap(err, r, "the object that begins at line %zu", s->document_line)
+		       : r;
+}
+
+/* To the caller. Where objects may be passed over, a List may not. */
+static int hand_over(struct json_stream *s, enum json_stream_part what, struct err *err)
+{
+	CLEANUP(doc_release) struct doc part = DOC_INIT;
+	struct err why = {""};
+	bool may_skip = s->skip && what != JSON_STREAM_LIST;
+	int r = parse(s, what, &part, may_skip ? &why : err);
+
+	if (r == -ENOMEM)
+		return err_no_memory(err);
+	if (r < 0 && may_skip) {
+		s->skip(s->data, &why);
+		return 0;
+	}
+	return r < 0 ? r : s->fn(what, &part, what == JSON_STREAM_ITEM ? &s->list : NULL, s->data, err);
 }
 
 static int end_document(struct json_stream *s, struct err *err)
@@ -236,6 +250,14 @@ static size_t read_item(struct json_stream *s, const char *text, size_t len)
 	return i;
 }
 
+/* The text is not too large, or it is read to its end all the same: it is passed over. */
+static bool goes_on(const struct json_stream *s, const struct strbuf *text)
+{
+	int r = strbuf_error(text);
+
+	return r == 0 || (r == -EFBIG && s->skip);
+}
+
 int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct err *err)
 {
 	size_t i = 0;
@@ -244,13 +266,13 @@ int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct
 	while (i < len && r == 0) {
 		if (s->state == ITEM) {
 			i += read_item(s, text + i, len - i);
-			if (s->depth > 0 && strbuf_error(&s->text) == 0)
+			if (s->depth > 0 && goes_on(s, &s->text))
 				break;
 			s->state = BEHIND_ITEM;
 			r = hand_over(s, JSON_STREAM_ITEM, err);
 		} else {
 			r = read_byte(s, text[i++], err);
-			if (r == 0 && strbuf_error(&s->around) < 0)
+			if (r == 0 && !goes_on(s, &s->around))
 				r = hand_over(s, JSON_STREAM_DOCUMENT, err);
 		}
 	}

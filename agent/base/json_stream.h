@@ -23,8 +23,12 @@ enum json_stream_part {
 typedef int json_stream_fn(
 	enum json_stream_part what, struct doc *part, const struct doc *list, void *data, struct err *err);
 
+/* Called with the reason why an item or a document is passed over, which is then not handed on. */
+typedef void json_stream_skip_fn(void *data, const struct err *err);
+
 struct json_stream {
 	json_stream_fn *fn;
+	json_stream_skip_fn *skip; /* NULL = what cannot be parsed, or is too large, ends the reading */
 	void *data;
 	struct strbuf text;   /* the item that has begun */
 	struct strbuf around; /* the document that has begun, of a List what is around its items */

@@ -182,10 +182,96 @@ static void a_part_has_a_size(void **state)
 	}
 }
 
+static void note_skip(void *data, const struct err *err)
+{
+	struct strbuf *out = data;
+
+	strbuf_addf(out, "skip: %s\n", err->text);
+}
+
+/* Whatever is wrong with one of them, the others come. */
+static void bad_objects_are_passed_over(void **state)
+{
+	static const struct {
+		const char *text, *parts;
+	} cases[] = {
+		{"{\"items\":[{\"a\":1},{\"a\" 2},{\"a\":3}]}",
+			"item - {\"a\":1}\nskip: item 2, which begins at line 1: not valid JSON at line 1, byte 6\n"
+			"item - {\"a\":3}\nlist - {\"items\":[]}\n"},
+		{"{\"items\":[{\"a\":\"\xff\"},{}]}",
+			"skip: item 1, which begins at line 1: not valid JSON: no UTF-8 at line 1\n"
+			"item - {}\nlist - {\"items\":[]}\n"},
+		{"{\"items\":[{\"a\":1e400},{}]}",
+			"skip: item 1, which begins at line 1: number too large to be held exactly\n"
+			"item - {}\nlist - {\"items\":[]}\n"},
+		{"{\"a\":1}{\"a\":-}{\"a\":3}",
+			"document - {\"a\":1}\nskip: not valid JSON at line 1, byte 6\ndocument - {\"a\":3}\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (size_t piece = 1; piece < 40; piece++) {
+			CLEANUP(json_stream_release) struct json_stream stream;
+			CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
+			size_t len = strlen(cases[i].text);
+
+			json_stream_init(&stream, note, &out);
+			stream.skip = note_skip;
+			for (size_t at = 0; at < len; at += piece)
+				assert_int_equal(json_stream_feed(&stream, cases[i].text + at,
+							 len - at < piece ? len - at : piece, NULL),
+					0);
+			assert_int_equal(json_stream_end(&stream, NULL), 0);
+			test_assert_text(cases[i].text, out.text, cases[i].parts);
+		}
+}
+
+/* An item, then a document, each larger than may be; brackets nested deeper than the parser goes. */
+static void large_objects_are_passed_over(void **state)
+{
+	static const char *const around[][2] = {
+		{"{\"items\":[{\"a\":\"", "\"},{\"b\":1}]}"}, {"{\"a\":\"", "\"}{\"b\":1}"}};
+	CLEANUP(strbuf_release) struct strbuf deep = STRBUF_INIT(TEXT_MAX), said = STRBUF_INIT(TEXT_MAX);
+	CLEANUP(json_stream_release) struct json_stream deep_stream;
+	char filler[65536];
+
+	(void)state;
+	memset(filler, 'x', sizeof(filler));
+	for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
+		CLEANUP(json_stream_release) struct json_stream stream;
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
+
+		json_stream_init(&stream, note, &out);
+		stream.skip = note_skip;
+		assert_int_equal(json_stream_feed(&stream, around[i][0], strlen(around[i][0]), NULL), 0);
+		for (size_t n = 0; n <= JSON_STREAM_PART_MAX; n += sizeof(filler))
+			assert_int_equal(json_stream_feed(&stream, filler, sizeof(filler), NULL), 0);
+		assert_int_equal(json_stream_feed(&stream, around[i][1], strlen(around[i][1]), NULL), 0);
+		assert_int_equal(json_stream_end(&stream, NULL), 0);
+		test_assert_text("parts", out.text,
+			i == 0 ? "skip: line 1: an object of more than 67108864 bytes\n"
+				 "item - {\"b\":1}\nlist - {\"items\":[]}\n"
+			       : "skip: line 1: an object of more than 67108864 bytes\ndocument - {\"b\":1}\n");
+	}
+	strbuf_addstr(&deep, "{\"items\":[{\"a\":");
+	for (size_t i = 0; i < 5000; i++)
+		strbuf_addch(&deep, '[');
+	for (size_t i = 0; i < 5000; i++)
+		strbuf_addch(&deep, ']');
+	strbuf_addstr(&deep, "},{}]}");
+	json_stream_init(&deep_stream, note, &said);
+	deep_stream.skip = note_skip;
+	assert_int_equal(json_stream_feed(&deep_stream, deep.text, deep.len, NULL), 0);
+	assert_non_null(strstr(said.text, "skip: item 1, which begins at line 1: not valid JSON at line 1"));
+	assert_non_null(strstr(said.text, "\nitem - {}\nlist - "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_are_cut_out),
+		cmocka_unit_test(bad_objects_are_passed_over),
+		cmocka_unit_test(large_objects_are_passed_over),
 		cmocka_unit_test(what_is_no_json_is_refused),
 		cmocka_unit_test(the_caller_can_stop_it),
 		cmocka_unit_test(nesting_is_harmless),
