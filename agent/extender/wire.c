@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/extender/wire.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -43,7 +42,6 @@ static int read_pod(const struct doc *pod, struct wire_pod *ret, struct err *err
 {
 	CLEANUP(pod_release) struct wire_pod p = {0};
 	const struct doc *metadata = doc_get(pod, "metadata");
-	int64_t priority;
 	int r;
 
 	if (pod->kind != DOC_MAP)
@@ -53,9 +51,7 @@ static int read_pod(const struct doc *pod, struct wire_pod *ret, struct err *err
 	p.name = copy_text(doc_get(metadata, "name"));
 	if (!p.uid || !p.namespace || !p.name)
 		return err_no_memory(err);
-	if (doc_int64(doc_get(doc_get(pod, "spec"), "priority"), &priority) == 0 && priority >= INT32_MIN &&
-		priority <= INT32_MAX)
-		p.priority = (int32_t)priority;
+	pod_priority_read(pod, &p.priority);
 	p.has_volumes = has_volumes(doc_get(pod, "spec"));
 	r = pod_template_from_pod(pod, &p.template, err);
 	if (r < 0)
@@ -323,14 +319,18 @@ static const char *const score_texts[WIRE_SCORE_MAX + 1] = {",\"Score\":0}", ",\
 	",\"Score\":3}", ",\"Score\":4}", ",\"Score\":5}", ",\"Score\":6}", ",\"Score\":7}", ",\"Score\":8}",
 	",\"Score\":9}", ",\"Score\":10}"};
 
+static int clamp(int score)
+{
+	return score < 0 ? 0 : score > WIRE_SCORE_MAX ? WIRE_SCORE_MAX : score;
+}
+
 int wire_priorities_print(const struct wire_args *args, const int *scores, struct strbuf *out)
 {
 	strbuf_addch(out, '[');
 	for (size_t i = 0; i < args->n_names; i++) {
 		strbuf_addstr(out, i > 0 ? ",{\"Host\":" : "{\"Host\":");
 		json_add_string(out, args->names[i]);
-		assert(scores[i] >= 0 && scores[i] <= WIRE_SCORE_MAX);
-		strbuf_addstr(out, score_texts[scores[i]]);
+		strbuf_addstr(out, score_texts[clamp(scores[i])]);
 	}
 	strbuf_addch(out, ']');
 	return strbuf_error(out);

@@ -58,7 +58,7 @@ int wire_filter_print(const struct wire_args *args, const struct wire_verdict *v
 /* An ExtenderFilterResult with Error: the scheduler does not place the pod now, and tries again. */
 int wire_error_print(const char *message, struct strbuf *out);
 
-/* HostPriorityList: a score of 0 to WIRE_SCORE_MAX for each of args->names. Returns as above. */
+/* HostPriorityList: a score for each of args->names, the nearest one from 0 to WIRE_SCORE_MAX. Returns as above. */
 int wire_priorities_print(const struct wire_args *args, const int *scores, struct strbuf *out);
 
 /* The pods that would be evicted from a node. */

@@ -246,7 +246,7 @@ static void the_nodes_that_pass_are_named(void **state)
 
 static void errors_and_scores_are_printed(void **state)
 {
-	static const int scores[] = {0, 10};
+	static const int scores[] = {0, 10}, outside[] = {-1, 11};
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX), small = STRBUF_INIT(10);
 	CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
 
@@ -258,6 +258,9 @@ static void errors_and_scores_are_printed(void **state)
 	strbuf_reset(&out);
 	parse_args("{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",\"b\"]}", &a);
 	assert_int_equal(wire_priorities_print(&a, scores, &out), 0);
+	test_assert_text("scores", out.text, "[{\"Host\":\"a\",\"Score\":0},{\"Host\":\"b\",\"Score\":10}]");
+	strbuf_reset(&out);
+	assert_int_equal(wire_priorities_print(&a, outside, &out), 0);
 	test_assert_text("scores", out.text, "[{\"Host\":\"a\",\"Score\":0},{\"Host\":\"b\",\"Score\":10}]");
 	assert_int_equal(wire_priorities_print(&a, scores, &small), -EFBIG);
 }
