@@ -81,8 +81,16 @@ static int look(struct book *b, const struct answer_config *config, const struct
 	return r;
 }
 
+/* What the work limit left no time for may be refused as well: it does not pass in any case. */
+static bool is_unreached(const struct candidate *c)
+{
+	return c->verdict && c->verdict->unreached;
+}
+
 static bool is_unknown(const struct candidate *c)
 {
+	if (is_unreached(c))
+		return false;
 	return !c->node || (c->verdict && c->verdict->answer == KUBELET_UNKNOWN);
 }
 
@@ -100,11 +108,11 @@ static bool better(const struct candidate *a, const struct candidate *b)
 }
 
 /* The node takes the pod: it is the best so far, is not, or only seemed to take it. */
-static int compare(struct book *b, struct answer *ret, size_t i, const struct candidate *c, bool confirm,
+static int compare(struct book *b, struct answer *ret, size_t i, struct candidate *c, bool confirm,
 	struct candidate *best, size_t *ret_best)
 {
 	bool is_best = !best->node || better(c, best);
-	int r = is_best || confirm ? verdict_confirm(b, ret->shape, c->node) : 0;
+	int r = is_best || confirm ? verdict_confirm(b, ret->shape, c->node, &c->verdict) : 0;
 
 	if (r < 0)
 		return r;
@@ -142,6 +150,7 @@ static int look_at_all(struct book *b, const struct answer_config *config, const
 			r = compare(b, ret, i, &c, config->all, best, ret_best);
 		if (r < 0)
 			return r;
+		ret->counts.n_unreached += is_unreached(&c);
 	}
 	return 0;
 }
@@ -198,7 +207,7 @@ int answer_filter(struct book *b, const struct answer_config *config, struct wir
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
 	if (ret->counts.n_passing == 0)
-		return emptied_mark(ret->nodes, args->n_names, ret->shape, ret->verdicts);
+		return emptied_mark(b, ret->nodes, args->n_names, ret->shape, ret->verdicts);
 	if (config->all || ret->counts.n_aligning == 0)
 		return 0;
 	if (book_namespace_is_full(b, args->pod.namespace, args->pod.uid)) {
@@ -253,6 +262,8 @@ static int add_victim(struct wire_victims *v, const char *uid)
 	if (!uids[v->n_uids])
 		return -ENOMEM;
 	v->n_uids++;
+	/* It is not known which PodDisruptionBudgets there are. The scheduler then prefers nodes whose victims it has chosen. */
+	v->pdb_violations += v->pdb_violations < INT64_MAX;
 	return 0;
 }
 
@@ -307,30 +318,30 @@ static int try_node(struct book *b, const struct book_node *node, const struct s
 	return r;
 }
 
-int answer_preempt(
-	struct book *b, const struct answer_config *config, struct wire_preemption *args, size_t *ret_kept)
+int answer_preempt(struct book *b, const struct answer_config *config, struct wire_preemption *args,
+	struct shape *shape, struct answer_counts *ret)
 {
-	struct shape *shape;
 	size_t kept = 0;
-	int r = shapes_take(&b->shapes, &args->pod.template.pod, &shape);
 
-	if (r < 0)
-		return r;
 	book_unpromise(b, args->pod.uid);
-	for (size_t i = 0; i < args->n_items && r == 0; i++) {
+	for (size_t i = 0; i < args->n_items; i++) {
 		struct wire_victims item = args->items[i];
 		struct book_node *node = book_find(b, item.node);
 		enum kubelet_answer answer = shape->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
+		int r = node && shape->aligned
+				? try_node(b, node, shape, args->pod.priority, &args->items[i], &answer)
+				: 0;
 
-		if (node && shape->aligned)
-			r = try_node(b, node, shape, args->pod.priority, &args->items[i], &answer);
-		if (answer == KUBELET_REJECTS || (answer == KUBELET_UNKNOWN && !config->pass_unknown))
+		ret->n_unreached += r == -ETIME;
+		if (r < 0 && r != -ETIME)
+			return r;
+		if (r == -ETIME || answer == KUBELET_REJECTS ||
+			(answer == KUBELET_UNKNOWN && !config->pass_unknown))
 			continue;
 		item = args->items[kept];
 		args->items[kept++] = args->items[i];
 		args->items[i] = item;
 	}
-	*ret_kept = kept;
-	shapes_drop(&b->shapes, shape);
-	return r;
+	ret->n_passing = kept;
+	return 0;
 }

@@ -25,8 +25,9 @@ struct answer_config {
 /* What became of a question, for people. */
 struct answer_counts {
 	size_t n_asked, n_taking, n_unknown, n_passing;
-	size_t n_aligning; /* of those that take it, nodes whose kubelet chooses NUMA nodes for it */
-	const char *node;  /* that was promised, NULL = none; valid as long as the book is locked */
+	size_t n_unreached; /* the work limit was reached before; they do not pass */
+	size_t n_aligning;  /* of those that take it, nodes whose kubelet chooses NUMA nodes for it */
+	const char *node;   /* that was promised, NULL = none; valid as long as the book is locked */
 };
 
 struct answer {
@@ -56,9 +57,9 @@ int answer_prioritize(
 	struct book *b, const struct answer_config *config, struct wire_args *args, struct answer *ret);
 
 /*
- * The answer to /preempt. Of `args` the first *ret_kept nodes are left: their kubelets take the pod once the victims are
- * gone. Where the scheduler's victims are not enough, the node's pods of lower priority are added, those of the lowest
- * first, and none that the kubelet need not lose. The other nodes are behind them. 0 or -ENOMEM.
+ * The answer to /preempt about a pod of the shape. Of `args` the first ret->n_passing nodes are left: their kubelets take the pod once the victims are
+ * gone. Nodes that the work limit does not leave time for are not. Where the scheduler's victims are not enough, the node's pods of lower priority are added, those of the lowest
+ * first, each as one that violates a PodDisruptionBudget, and none that the kubelet need not lose. The other nodes are behind them. 0 or -ENOMEM.
  */
-int answer_preempt(
-	struct book *b, const struct answer_config *config, struct wire_preemption *args, size_t *ret_kept);
+int answer_preempt(struct book *b, const struct answer_config *config, struct wire_preemption *args,
+	struct shape *shape, struct answer_counts *ret);

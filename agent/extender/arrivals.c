@@ -39,15 +39,16 @@ void arrivals_add(struct arrivals *a, const struct shape *shape, bool arrived)
 }
 
 /* Whether each is admitted when they come in this order. */
-static int try_order(struct arrivals *a, size_t n, bool *ret)
+static int try_order(struct arrivals *a, size_t n, struct work_limit *work, bool *ret)
 {
 	const struct kubelet *k = &a->asker.kubelet;
 	struct kubelet_verdict v = {.answer = KUBELET_ADMITS};
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0 && v.answer == KUBELET_ADMITS; i++)
-		r = i == 0 ? kubelet_judge(k, a->asker.ws, &a->tried[i]->pod, a->tried[i]->qos, &v)
-			   : kubelet_judge_next(k, a->asker.ws, &a->tried[i]->pod, a->tried[i]->qos, &v);
+		r = !work_limit_goes_on(work) ? -ETIME
+		    : i == 0 ? kubelet_judge(k, a->asker.ws, &a->tried[i]->pod, a->tried[i]->qos, &v)
+			     : kubelet_judge_next(k, a->asker.ws, &a->tried[i]->pod, a->tried[i]->qos, &v);
 	*ret = v.answer == KUBELET_ADMITS;
 	return r;
 }
@@ -96,7 +97,7 @@ static bool too_many_orders(const struct shape *const *order, size_t n)
 	return orders > ORDERS_MAX;
 }
 
-int arrivals_admit(struct arrivals *a, const struct shape *shape, bool *ret)
+int arrivals_admit(struct arrivals *a, const struct shape *shape, struct work_limit *work, bool *ret)
 {
 	size_t n = a->n + 1;
 	int r = 0;
@@ -113,7 +114,7 @@ int arrivals_admit(struct arrivals *a, const struct shape *shape, bool *ret)
 		a->asked = r == 0;
 	}
 	while (r == 0 && *ret) {
-		r = try_order(a, n, ret);
+		r = try_order(a, n, work, ret);
 		if (r == 0 && *ret && !next_order(a->tried + a->n_arrived, n - a->n_arrived))
 			break;
 	}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "agent/extender/shape.h"
+#include "agent/extender/work_limit.h"
 #include "agent/model/node_outlook.h"
 
 struct arrivals {
@@ -33,6 +34,7 @@ void arrivals_add(struct arrivals *a, const struct shape *shape, bool arrived);
 /*
  * Pods are bound side by side, so a kubelet may get them in another order than they were promised; and one that ended
  * meanwhile may have made room that an earlier one takes. *ret: all and the shape are admitted in every order of those on
- * their way, behind those who have arrived. False where there are too many orders, or `open`. 0 or -ENOMEM.
+ * their way, behind those who have arrived. False where there are too many orders, or `open`. 0; -ETIME when the work limit is
+ * reached before that is known; -ENOMEM.
  */
-int arrivals_admit(struct arrivals *a, const struct shape *shape, bool *ret);
+int arrivals_admit(struct arrivals *a, const struct shape *shape, struct work_limit *work, bool *ret);

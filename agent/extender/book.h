@@ -16,6 +16,7 @@
 #include "agent/extender/refused.h"
 #include "agent/extender/shape.h"
 #include "agent/extender/shown.h"
+#include "agent/extender/work_limit.h"
 #include "common/err.h"
 #include "scoring/combinations.h"
 
@@ -89,7 +90,8 @@ struct book_node {
 	size_t n_refusals;
 	size_t refusals_size;
 	uint64_t round[BOOK_POD]; /* the lists in which its object and its Node were seen last */
-	struct strv resources[BOOK_POD]; /* the names in its object and in its Node, as the shapes know them */
+	struct strv
+		resources[BOOK_POD]; /* the names in its object and in its Node, as the shapes know them */
 };
 
 struct book_config {
@@ -121,6 +123,7 @@ struct book {
 	size_t nodes_size;
 	struct outlooks outlooks;        /* of forecast.c */
 	struct distances_kept distances; /* of the machine that was judged last */
+	struct work_limit work;          /* of the question that is being answered */
 	uint64_t version;                /* the last that was given to a node: none is given twice */
 	uint64_t round[BOOK_KIND_COUNT]; /* lists so far */
 	uint64_t list_version;           /* when the list of pods began */

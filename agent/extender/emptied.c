@@ -45,7 +45,8 @@ int emptied_refuses(const struct book_node *node, const struct shape *shape, boo
 	return 0;
 }
 
-int emptied_mark(struct book_node *const *nodes, size_t n, struct shape *shape, struct wire_verdict *verdicts)
+int emptied_mark(struct book *b, struct book_node *const *nodes, size_t n, struct shape *shape,
+	struct wire_verdict *verdicts)
 {
 	unsigned n_looked_at = 0;
 
@@ -56,7 +57,7 @@ int emptied_mark(struct book_node *const *nodes, size_t n, struct shape *shape, 
 
 		if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
 			continue;
-		if (!v->emptied && n_looked_at++ < EMPTIED_MAX) {
+		if (!v->emptied && n_looked_at++ < EMPTIED_MAX && work_limit_goes_on(&b->work)) {
 			int r = emptied_refuses(node, shape, &v->hopeless);
 
 			if (r < 0)

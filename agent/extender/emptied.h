@@ -6,7 +6,8 @@
 #include "agent/extender/book.h"
 #include "agent/extender/wire.h"
 
-/* Nodes that are looked at for one question; of the others it is found out at the next one. */
+/* Nodes that are looked at for one question, fewer when the work limit is reached; of the others it is found out at the next
+ * one. */
 #define EMPTIED_MAX 256u
 
 /*
@@ -20,5 +21,5 @@ int emptied_refuses(const struct book_node *node, const struct shape *shape, boo
  * None of the n nodes takes the pod: of each whose kubelet refuses it, whether preemption may help there. A node is NULL
  * where nothing is known of it. What is found is kept with the shape's verdict. 0 or -ENOMEM.
  */
-int emptied_mark(
-	struct book_node *const *nodes, size_t n, struct shape *shape, struct wire_verdict *verdicts);
+int emptied_mark(struct book *b, struct book_node *const *nodes, size_t n, struct shape *shape,
+	struct wire_verdict *verdicts);

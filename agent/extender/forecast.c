@@ -232,7 +232,7 @@ static int work_out(const struct node_outlook *before, const struct book_node *n
 
 /* The kubelet has pods in the order of their coming. What one gets is worked out once, and again only where another has
  * it by now. */
-static int add_pod(struct node_outlook *o, const struct book_node *node, struct book_pod *pod,
+static int add_pod(struct book *b, struct node_outlook *o, const struct book_node *node, struct book_pod *pod,
 	const struct counted *counted, bool adds_rest)
 {
 	int r = 0;
@@ -240,7 +240,7 @@ static int add_pod(struct node_outlook *o, const struct book_node *node, struct 
 	if (pod->held && !node_outlook_has(o, pod->held))
 		book_forget_held(pod);
 	if (!pod->held)
-		r = work_out(o, node, pod, counted, adds_rest);
+		r = work_limit_goes_on(&b->work) ? work_out(o, node, pod, counted, adds_rest) : -ETIME;
 	return r < 0 || !pod->held ? r : node_outlook_add(o, pod->held);
 }
 
@@ -315,7 +315,8 @@ static int limit(struct outlook *o, const struct book_node *node, const bool *wi
 }
 
 /* The state with the pods that are added. *ret_whole: each pod that the object reports in part got a place that has that part. */
-static int add_pods(struct outlook *o, const struct book_node *node, const struct sorting *s, bool *ret_whole)
+static int add_pods(struct book *b, struct outlook *o, const struct book_node *node, const struct sorting *s,
+	bool *ret_whole)
 {
 	int r = node_outlook_init(&o->node, &node->object.state, s->gone);
 
@@ -325,7 +326,7 @@ static int add_pods(struct outlook *o, const struct book_node *node, const struc
 
 		if (!c->added)
 			continue;
-		r = add_pod(&o->node, node, node->pods[i], c, s->adds_rest);
+		r = add_pod(b, &o->node, node, node->pods[i], c, s->adds_rest);
 		if (r == 0 && c->is_part && !s->adds_rest)
 			*ret_whole = *ret_whole && has_items(node, node->pods[i], &c->own);
 	}
@@ -335,22 +336,22 @@ static int add_pods(struct outlook *o, const struct book_node *node, const struc
 /*
  * Of a node whose object has a state, without the pods whose without[i] is set. A pod that the object reports in part is in
  * the middle of its admission: it is placed again as a whole, which has the reported part where the kubelet does the same.
- * Where that part is elsewhere it stays held, and what is missing is added. 0 or -ENOMEM; both are to be released in either
- * case.
+ * Where that part is elsewhere it stays held, and what is missing is added. 0, -ETIME or -ENOMEM; both are to be released in
+ * either case.
  */
-static int make(struct outlook *o, const struct book_node *node, const bool *without, struct sorting *s)
+static int make(struct book *b, struct outlook *o, const struct book_node *node, const bool *without, struct sorting *s)
 {
 	bool whole;
 	int r = sort_out(node, without, false, s);
 
 	if (r == 0)
-		r = add_pods(o, node, s, &whole);
+		r = add_pods(b, o, node, s, &whole);
 	if (r == 0 && !whole) {
 		node_outlook_release(&o->node);
 		sorting_release(s);
 		r = sort_out(node, without, true, s);
 		if (r == 0)
-			r = add_pods(o, node, s, &whole);
+			r = add_pods(b, o, node, s, &whole);
 	}
 	if (r == 0)
 		r = node_outlook_finish(&o->node);
@@ -434,7 +435,7 @@ int forecast(struct book *b, const struct book_node *node, struct outlook **ret)
 	if (*ret)
 		return 0;
 	o = calloc(1, sizeof(*o));
-	r = o ? make(o, node, NULL, &s) : -ENOMEM;
+	r = o ? make(b, o, node, NULL, &s) : -ENOMEM;
 	if (r == 0)
 		r = make_arrivals(o, node, &s);
 	if (r < 0)
@@ -453,7 +454,7 @@ int forecast_without(struct book *b, const struct book_node *node, const bool *g
 	*ret = (struct outlook){0};
 	/* What pods hold may be worked out again, and the other one borrows it. */
 	outlooks_forget(&b->outlooks, node->slot);
-	return make(ret, node, gone, &s);
+	return make(b, ret, node, gone, &s);
 }
 
 int forecast_promise(
@@ -462,8 +463,10 @@ int forecast_promise(
 	struct allocation *held = NULL;
 	struct book_pod *pod = NULL;
 	struct outlook *o;
-	int r = forecast_possible(node) ? forecast(b, node, &o) : 0;
+	int r;
 
+	b->work = (struct work_limit){0};
+	r = forecast_possible(node) ? forecast(b, node, &o) : 0;
 	if (r == 0 && forecast_possible(node))
 		r = take_item(&o->asker, &promise->shape->pod, promise->shape->qos, &held);
 	if (r == 0)

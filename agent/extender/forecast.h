@@ -15,14 +15,15 @@ bool forecast_possible(const struct book_node *node);
 /*
  * The node with all pods that are bound or promised to it, and none that has ended. What the object shows in part is not
  * taken from it: the pod is placed again. *ret is the book's and valid until anything of the book changes or another
- * node is asked about. 0 or -ENOMEM.
+ * node is asked about. 0; -ETIME when the work limit is reached before; -ENOMEM.
  */
 int forecast(struct book *b, const struct book_node *node, struct outlook **ret);
 
-/* The same without some of the pods: gone[i] belongs to node->pods[i] and may be NULL. It has no arrivals. 0 or -ENOMEM; to be
+/* The same without some of the pods: gone[i] belongs to node->pods[i] and may be NULL. It has no arrivals. 0, -ETIME or -ENOMEM; to be
  * released in either case. */
 int forecast_without(struct book *b, const struct book_node *node, const bool *gone, struct outlook *ret);
 
-/* book_promise(); what the pod gets there is worked out now, before others end. Of any node. 0 or -ENOMEM. */
+/* book_promise(); what the pod gets there is worked out now, before others end, whatever the work
+ * limit. Of any node. 0 or -ENOMEM. */
 int forecast_promise(
 	struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms);

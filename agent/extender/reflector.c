@@ -131,9 +131,8 @@ static int on_change(struct reflector *r, const char *type, struct doc *object, 
 	CLEANUP(freep) char *version = given ? strdup(given) : NULL; /* the object may be taken apart */
 	int x = 0;
 
-	if (!version)
-		return given ? err_no_memory(err)
-			     : err_set(err, -EBADMSG, "an object without a resourceVersion");
+	if (given && !version)
+		return err_no_memory(err);
 	if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED"))
 		x = hand_over(r, r->events.object, object, &r->counts.events, err);
 	else if (!strcmp(type, "DELETED"))
@@ -142,7 +141,8 @@ static int on_change(struct reflector *r, const char *type, struct doc *object, 
 		atomic_fetch_add(&r->counts.bookmarks, 1);
 	else
 		x = err_set(err, -EBADMSG, "an event of the unknown type '%.40s'", type);
-	if (x < 0)
+	/* Without a version the watch goes on behind the event before, should it end now. */
+	if (x < 0 || !version)
 		return x;
 	free(r->version);
 	r->version = TAKE(version);
@@ -178,6 +178,15 @@ static int on_event(
 	is_well(r);
 	alive(r);
 	return 0;
+}
+
+static void on_skip(void *data, const struct err *why)
+{
+	struct reflector *r = data;
+
+	r->events.skip(r->ctx, why);
+	r->delivered = true;
+	alive(r);
 }
 
 /* The answer has begun. */
@@ -239,6 +248,7 @@ static enum outcome request(struct reflector *r, const char *path, json_stream_f
 	int x;
 
 	json_stream_init(&stream, fn, r);
+	stream.skip = on_skip;
 	r->stream = &stream;
 	x = api_client_stream(r->client, &get, on_piece, r, &r->response, err);
 	r->silent = x == -ETIMEDOUT && r->opened;

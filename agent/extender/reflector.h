@@ -21,6 +21,9 @@ struct reflector_events {
 	int (*begin)(void *ctx); /* a list begins, maybe instead of one that came to no end */
 	int (*object)(void *ctx, struct doc *object); /* in the list; later, added or modified */
 	int (*gone)(void *ctx, struct doc *object);   /* deleted: as it was last */
+	/* An object that cannot be parsed or is too large is passed over. The others are not held up, and the API server is
+	 * not asked again: it would send the same. */
+	void (*skip)(void *ctx, const struct err *why);
 	int (*end)(void *ctx); /* the list is complete: what it did not have since `begin` is gone */
 	void (*alive)(
 		void *ctx); /* the API server answered: each page, event and bookmark, each watch that opens or

@@ -10,20 +10,28 @@
 #include "agent/base/exposition.h"
 #include "agent/cluster/object_input.h"
 #include "agent/daemon/process_stats.h"
+#include "agent/extender/skipped.h"
 #include "agent/extender/stats.h"
+#include "agent/extender/work_limit.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 
 static const char *const kind_names[BOOK_KIND_COUNT] = {"NodeResourceTopologies", "Nodes", "Pods"};
+static const char *const kind_labels[BOOK_KIND_COUNT] = {"noderesourcetopologies", "nodes", "pods"};
 
 struct service {
 	struct service_config config;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* of the book and all to `state_lock`: held for as long as a question takes */
 	struct book book;
 	struct stats stats;
+	struct work_namespaces namespaces;
+	uint64_t say_limit_from_ms; /* the next line about the work limit may be written then */
+	/* Of all below: held for a moment. It may be taken while `lock` is held, not the other way round. */
+	pthread_mutex_t state_lock;
 	struct process_stats process;
+	struct skipped skipped[BOOK_KIND_COUNT];
 	bool listed[BOOK_KIND_COUNT]; /* completely, once */
 	uint64_t alive_ms[BOOK_KIND_COUNT];
 	const struct lease *lease;
@@ -45,6 +53,7 @@ int service_new(const struct service_config *config, const struct lease *lease, 
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->state_lock, NULL);
 	s->config = *config;
 	process_stats_init(&s->process);
 	s->lease = lease;
@@ -61,21 +70,23 @@ void service_free(struct service *s)
 		return;
 	book_release(&s->book);
 	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->state_lock);
 	free(s->holder);
 	free(s->url);
 	free(s);
 }
 
-static void unlock(struct service **s)
+static void unlock(pthread_mutex_t **lock)
 {
-	pthread_mutex_unlock(&(*s)->lock);
+	pthread_mutex_unlock(*lock);
 }
 
 /* Until the end of the block. */
-#define LOCKED(s)                                              \
-	CLEANUP(unlock)                                        \
-	__attribute__((unused)) struct service *locked_ = (s); \
-	pthread_mutex_lock(&locked_->lock)
+#define HOLD(name, lock)                                                        \
+	CLEANUP(unlock) __attribute__((unused)) pthread_mutex_t *name = (lock); \
+	pthread_mutex_lock(name)
+#define LOCKED(s)       HOLD(locked_, &(s)->lock)
+#define STATE_LOCKED(s) HOLD(state_locked_, &(s)->state_lock)
 
 /* ---- what is known */
 
@@ -86,12 +97,18 @@ int service_list_begin(struct service *s, enum book_kind kind)
 	return 0;
 }
 
+void service_skip(struct service *s, enum book_kind kind, const struct err *why)
+{
+	STATE_LOCKED(s);
+	skipped_note(&s->skipped[kind], kind_names[kind], why, now_ms());
+}
+
 /* One object that cannot be read must not keep the others away. */
-static int tolerate(int r, const struct err *err)
+static int tolerate(struct service *s, enum book_kind kind, int r, const struct err *err)
 {
 	if (r == -ENOMEM || r == 0)
 		return r;
-	log_warning("%s", err->text);
+	service_skip(s, kind, err);
 	return 0;
 }
 
@@ -100,7 +117,7 @@ int service_object(struct service *s, enum book_kind kind, struct doc *object)
 	struct err err = {""};
 	LOCKED(s);
 
-	return tolerate(book_object(&s->book, kind, object, now_ms(), &err), &err);
+	return tolerate(s, kind, book_object(&s->book, kind, object, now_ms(), &err), &err);
 }
 
 int service_gone(struct service *s, enum book_kind kind, const struct doc *object)
@@ -108,21 +125,26 @@ int service_gone(struct service *s, enum book_kind kind, const struct doc *objec
 	struct err err = {""};
 	LOCKED(s);
 
-	return tolerate(book_gone(&s->book, kind, object, now_ms(), &err), &err);
+	return tolerate(s, kind, book_gone(&s->book, kind, object, now_ms(), &err), &err);
 }
 
 int service_list_end(struct service *s, enum book_kind kind)
 {
 	struct err err = {""};
-	LOCKED(s);
+	int r;
 
+	{
+		LOCKED(s);
+		r = tolerate(s, kind, book_list_end(&s->book, kind, now_ms(), &err), &err);
+	}
+	STATE_LOCKED(s);
 	s->listed[kind] = true;
-	return tolerate(book_list_end(&s->book, kind, now_ms(), &err), &err);
+	return r;
 }
 
 void service_alive(struct service *s, enum book_kind kind)
 {
-	LOCKED(s);
+	STATE_LOCKED(s);
 	s->alive_ms[kind] = now_ms();
 }
 
@@ -139,7 +161,10 @@ int service_load(struct service *s, const char *path, struct err *err)
 {
 	LOCKED(s);
 
-	s->from_file = true;
+	{
+		STATE_LOCKED(s);
+		s->from_file = true;
+	}
 	return object_input_read(
 		path, 1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD, take_object, s, err);
 }
@@ -163,8 +188,9 @@ static bool is_stale(const struct service *s)
 }
 
 /* What it has is too old, and it is to answer as if it were not there. */
-static bool is_open(const struct service *s)
+static bool is_open(struct service *s)
 {
+	STATE_LOCKED(s);
 	return s->config.stale_open && is_stale(s);
 }
 
@@ -192,7 +218,7 @@ static const char *sent_on(const struct service *s)
 
 int service_led_by(struct service *s, const char *holder, const char *url)
 {
-	LOCKED(s);
+	STATE_LOCKED(s);
 
 	if (text_set(&s->holder, holder) < 0 || text_set(&s->url, url ? url : "") < 0)
 		return -ENOMEM;
@@ -202,7 +228,7 @@ int service_led_by(struct service *s, const char *holder, const char *url)
 
 bool service_listed(struct service *s)
 {
-	LOCKED(s);
+	STATE_LOCKED(s);
 
 	return s->from_file || (s->listed[BOOK_NRT] && s->listed[BOOK_NODE] && s->listed[BOOK_POD]);
 }
@@ -218,7 +244,7 @@ bool service_ready(void *ctx, struct strbuf *line)
 {
 	struct service *s = ctx;
 	size_t before = line->len;
-	LOCKED(s);
+	STATE_LOCKED(s);
 
 	find_reason(s, line);
 	if (line->len == before && is_stale(s) && !s->config.stale_open)
@@ -233,11 +259,11 @@ bool service_ready(void *ctx, struct strbuf *line)
 	return true;
 }
 
-void service_tick(struct service *s)
+static void note_readiness(struct service *s)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 	bool ready = service_ready(s, &line);
-	LOCKED(s);
+	STATE_LOCKED(s);
 
 	if (ready != s->was_ready)
 		log_info("%s: %s", ready ? "ready" : "not ready",
@@ -245,12 +271,87 @@ void service_tick(struct service *s)
 			: sent_on(s) ? "questions are sent on to who holds the lease"
 				     : "questions are answered");
 	s->was_ready = ready;
+}
+
+void service_tick(struct service *s)
+{
+	note_readiness(s);
+	LOCKED(s);
 	book_expire(&s->book, now_ms());
 }
 
 /* ---- questions */
 
-static enum result filter(struct service *s, struct wire_args *args, struct strbuf *reply)
+/* A question as it is answered. */
+struct question {
+	const struct wire_pod *pod;
+	size_t n_nodes;
+	uint64_t begun_ns; /* before it was parsed: the thread's CPU time */
+};
+
+/* A user's pods may take long to parse too: then half of the time is left for the nodes. */
+static void begin_work(struct service *s, const struct question *q)
+{
+	uint64_t limit = s->config.work_ms * 1000000, now = work_limit_now_ns();
+
+	s->book.work = (struct work_limit){0};
+	if (limit == 0)
+		return;
+	if (q->n_nodes > SERVICE_WORK_NODES)
+		limit = limit * q->n_nodes / SERVICE_WORK_NODES;
+	s->book.work.until_ns = q->begun_ns + limit > now + limit / 2 ? q->begun_ns + limit : now + limit / 2;
+	s->book.work.kept_only = !work_namespaces_may(&s->namespaces, q->pod->namespace, now_ms());
+}
+
+#define SAY_LIMIT_MS 10000u
+
+static void end_work(struct service *s, const struct question *q, const struct work_limit *work,
+	struct shape *shape, size_t unreached)
+{
+	uint64_t now = now_ms();
+
+	s->stats.unreached_nodes += unreached;
+	if (!work->reached)
+		return;
+	if (!work->kept_only)
+		work_namespaces_note(&s->namespaces, q->pod->namespace, now,
+			(work_limit_now_ns() - q->begun_ns) / 1000000 + 1);
+	if (shape->limit_logged || now < s->say_limit_from_ms)
+		return;
+	shape->limit_logged = true;
+	s->say_limit_from_ms = now + SAY_LIMIT_MS;
+	log_warning(
+		"pod '%s/%s': what the kubelets of its %zu nodes say takes too long to work out: %zu are left for the "
+		"next question",
+		q->pod->namespace, q->pod->name, q->n_nodes, unreached);
+}
+
+/* The lock is held, as for the next two. */
+static enum result find_nodes(
+	struct service *s, struct wire_args *args, const struct question *q, struct answer *answer)
+{
+	struct work_limit work;
+	int r;
+
+	begin_work(s, q);
+	r = answer_filter(&s->book, &s->config.answer, args, now_ms(), answer);
+	work = s->book.work;
+	if (r < 0)
+		return RESULT_FAILED;
+	end_work(s, q, &work, answer->shape, answer->counts.n_unreached);
+	s->stats.unknown_nodes += answer->counts.n_unknown;
+	if (s->config.log_answers)
+		log_info("pod '%s/%s': %zu nodes asked, %zu take it%s%s", args->pod.namespace, args->pod.name,
+			answer->counts.n_asked, answer->counts.n_taking,
+			answer->counts.node ? ", promised " : "",
+			answer->counts.node ? answer->counts.node : "");
+	return answer->counts.node            ? RESULT_PROMISED
+	       : answer->counts.n_passing > 0 ? RESULT_PASSED
+					      : RESULT_REFUSED;
+}
+
+static enum result filter(
+	struct service *s, struct wire_args *args, const struct question *q, struct strbuf *reply)
 {
 	struct answer answer = {0};
 	enum result result;
@@ -259,18 +360,8 @@ static enum result filter(struct service *s, struct wire_args *args, struct strb
 	if (is_open(s)) {
 		answer.verdicts = calloc(args->n_names + 1, sizeof(*answer.verdicts));
 		result = answer.verdicts ? RESULT_STALE : RESULT_FAILED;
-	} else if (answer_filter(&s->book, &s->config.answer, args, now_ms(), &answer) < 0) {
-		result = RESULT_FAILED;
 	} else {
-		result = answer.counts.node            ? RESULT_PROMISED
-			 : answer.counts.n_passing > 0 ? RESULT_PASSED
-						       : RESULT_REFUSED;
-		s->stats.unknown_nodes += answer.counts.n_unknown;
-		if (s->config.log_answers)
-			log_info("pod '%s/%s': %zu nodes asked, %zu take it%s%s", args->pod.namespace,
-				args->pod.name, answer.counts.n_asked, answer.counts.n_taking,
-				answer.counts.node ? ", promised " : "",
-				answer.counts.node ? answer.counts.node : "");
+		result = find_nodes(s, args, q, &answer);
 	}
 	if (result != RESULT_FAILED && wire_filter_print(args, answer.verdicts, reply) < 0)
 		result = RESULT_FAILED;
@@ -278,17 +369,28 @@ static enum result filter(struct service *s, struct wire_args *args, struct strb
 	return result;
 }
 
-static enum result prioritize(struct service *s, struct wire_args *args, struct strbuf *reply)
+static enum result find_scores(
+	struct service *s, struct wire_args *args, const struct question *q, struct answer *answer)
+{
+	begin_work(s, q);
+	if (answer_prioritize(&s->book, &s->config.answer, args, answer) < 0)
+		return RESULT_FAILED;
+	end_work(s, q, &s->book.work, answer->shape, answer->counts.n_unreached);
+	return RESULT_PASSED;
+}
+
+static enum result prioritize(
+	struct service *s, struct wire_args *args, const struct question *q, struct strbuf *reply)
 {
 	struct answer answer = {0};
-	enum result result = RESULT_PASSED;
+	enum result result;
 	LOCKED(s);
 
 	if (is_open(s)) { /* no node before another */
 		answer.scores = calloc(args->n_names + 1, sizeof(*answer.scores));
 		result = answer.scores ? RESULT_STALE : RESULT_FAILED;
-	} else if (answer_prioritize(&s->book, &s->config.answer, args, &answer) < 0) {
-		result = RESULT_FAILED;
+	} else {
+		result = find_scores(s, args, q, &answer);
 	}
 	if (result != RESULT_FAILED && wire_priorities_print(args, answer.scores, reply) < 0)
 		result = RESULT_FAILED;
@@ -296,37 +398,64 @@ static enum result prioritize(struct service *s, struct wire_args *args, struct 
 	return result;
 }
 
-static enum result preempt(
-	struct service *s, const char *body, size_t len, struct strbuf *reply, struct err *err)
+static enum result find_victims(
+	struct service *s, struct wire_preemption *args, const struct question *q, size_t *ret_kept)
 {
-	CLEANUP(wire_preemption_release) struct wire_preemption args = {0};
-	size_t kept = 0;
-	int r = wire_preemption_parse(body, len, &args, err);
-	LOCKED(s);
+	struct answer_counts counts = {0};
+	struct shape *shape;
+	int r = shapes_take(&s->book.shapes, &args->pod.template.pod, &shape);
 
 	if (r < 0)
-		return r == -EINVAL ? RESULT_BAD : RESULT_FAILED;
-	if (is_open(s)) /* the scheduler's own victims */
-		return wire_preemption_print(args.items, args.n_items, reply) < 0 ? RESULT_FAILED
-										  : RESULT_STALE;
-	if (answer_preempt(&s->book, &s->config.answer, &args, &kept) < 0 ||
-		wire_preemption_print(args.items, kept, reply) < 0)
 		return RESULT_FAILED;
-	return kept > 0 ? RESULT_PASSED : RESULT_REFUSED;
+	begin_work(s, q);
+	r = answer_preempt(&s->book, &s->config.answer, args, shape, &counts);
+	if (r == 0)
+		end_work(s, q, &s->book.work, shape, counts.n_unreached);
+	shapes_drop(&s->book.shapes, shape);
+	*ret_kept = counts.n_passing;
+	return r < 0 ? RESULT_FAILED : counts.n_passing > 0 ? RESULT_PASSED : RESULT_REFUSED;
+}
+
+static enum result preempt(
+	struct service *s, struct wire_preemption *args, const struct question *q, struct strbuf *reply)
+{
+	size_t kept = args->n_items;
+	enum result result = RESULT_STALE; /* the scheduler's own victims */
+	LOCKED(s);
+
+	if (!is_open(s))
+		result = find_victims(s, args, q, &kept);
+	if (result != RESULT_FAILED && wire_preemption_print(args->items, kept, reply) < 0)
+		result = RESULT_FAILED;
+	return result;
+}
+
+static enum result answer_preemption(struct service *s, const char *body, size_t len, uint64_t begun_ns,
+	struct strbuf *reply, struct err *err)
+{
+	CLEANUP(wire_preemption_release) struct wire_preemption args = {0};
+	int r = wire_preemption_parse(body, len, &args, err);
+	const struct question q = {.pod = &args.pod, .n_nodes = args.n_items, .begun_ns = begun_ns};
+
+	if (r < 0)
+		return r == -ENOMEM ? RESULT_FAILED : RESULT_BAD;
+	return preempt(s, &args, &q, reply);
 }
 
 static enum result answer_verb(struct service *s, enum verb verb, const char *body, size_t len,
 	struct strbuf *reply, struct err *err)
 {
 	CLEANUP(wire_args_release) struct wire_args args = {0};
+	struct question q = {.pod = &args.pod, .begun_ns = work_limit_now_ns()};
 	int r;
 
 	if (verb == VERB_PREEMPT)
-		return preempt(s, body, len, reply, err);
+		return answer_preemption(s, body, len, q.begun_ns, reply, err);
 	r = wire_args_parse(body, len, &args, err);
 	if (r < 0)
-		return r == -EINVAL ? RESULT_BAD : RESULT_FAILED;
-	return verb == VERB_FILTER ? filter(s, &args, reply) : prioritize(s, &args, reply);
+		return r == -ENOMEM ? RESULT_FAILED : RESULT_BAD;
+	q.n_nodes = args.n_names;
+	return verb == VERB_FILTER ? filter(s, &args, &q, reply) : prioritize(s, &args, &q, reply);
 }
 
 /* Why there is no answer now, in *ret_text, or to whom the question is sent on, in *ret_url. Both are empty when it is
@@ -334,7 +463,7 @@ static enum result answer_verb(struct service *s, enum verb verb, const char *bo
 static void find_answerer(struct service *s, struct strbuf *ret_text, struct strbuf *ret_url)
 {
 	const char *url;
-	LOCKED(s);
+	STATE_LOCKED(s);
 
 	find_reason(s, ret_text);
 	url = ret_text->len == 0 ? sent_on(s) : NULL;
@@ -405,12 +534,22 @@ static void print_nodes(const struct book *b, struct strbuf *text)
 		strbuf_addf(text, "nrtd_extender_nodes{state=\"%s\"} %zu\n", cluster_basis_names[i], n[i]);
 }
 
+static void print_skipped(const struct service *s, struct strbuf *text)
+{
+	static const char name[] = "nrtd_extender_skipped_objects_total";
+
+	exposition_head(text, name, "Objects that could not be read and were passed over.", COUNTER);
+	for (size_t k = 0; k < BOOK_KIND_COUNT; k++)
+		strbuf_addf(text, "%s{kind=\"%s\"} %" PRIu64 "\n", name, kind_labels[k], s->skipped[k].n);
+}
+
 int service_metrics(void *ctx, struct strbuf *text)
 {
 	struct service *s = ctx;
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 	bool is_ready = service_ready(s, &line);
 	LOCKED(s);
+	STATE_LOCKED(s);
 	const struct book *b = &s->book;
 	const struct {
 		const char *name, *help;
@@ -435,6 +574,7 @@ int service_metrics(void *ctx, struct strbuf *text)
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
 		exposition_one(text, families[i].name, families[i].help, families[i].kind, families[i].value);
 	print_nodes(b, text);
+	print_skipped(s, text);
 	refused_print(&b->promises_refused, text);
 	return strbuf_error(text);
 }

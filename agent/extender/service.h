@@ -21,7 +21,11 @@ struct service_config {
 	uint64_t max_stale_ms; /* so long it answers from what it has when the API server is away */
 	bool stale_open;       /* after that every node passes; else every question gets an error */
 	bool log_answers;      /* a line for each question about a pod */
+	/* CPU time that a question about up to SERVICE_WORK_NODES nodes may take, and in proportion one about more; 0 = any. */
+	uint64_t work_ms;
 };
+
+#define SERVICE_WORK_NODES 500u
 
 struct service;
 
@@ -46,6 +50,8 @@ int service_load(struct service *s, const char *path, struct err *err);
 int service_list_begin(struct service *s, enum book_kind kind);
 int service_object(struct service *s, enum book_kind kind, struct doc *object);
 int service_gone(struct service *s, enum book_kind kind, const struct doc *object);
+void service_skip(
+	struct service *s, enum book_kind kind, const struct err *why); /* one that cannot be parsed */
 int service_list_end(struct service *s, enum book_kind kind);
 void service_alive(struct service *s, enum book_kind kind); /* the API server answers */
 
@@ -59,7 +65,7 @@ int service_led_by(struct service *s, const char *holder, const char *url);
 /* To be called about once a second: promises end, and a change of readiness is logged. */
 void service_tick(struct service *s);
 
-/* ---- what is answered, as struct http_callbacks takes it */
+/* ---- what is answered, as struct http_callbacks takes it. The first two never wait for a question. */
 
 bool service_healthy(void *ctx, struct strbuf *line);
 

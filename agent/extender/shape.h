@@ -26,6 +26,7 @@ struct verdict {
 	int score;                /* 0 to 100, by the strategy */
 	size_t left;              /* CPUs that then remain free on these NUMA nodes */
 	size_t free;              /* and on the whole node */
+	bool unreached;           /* the work limit was reached before: it is not known yet */
 	bool confirmed;           /* the order in which pods come has been looked at: verdict_confirm() */
 	bool emptied;  /* it was also asked of the node without its pods (agent/extender/emptied.h): */
 	bool hopeless; /* refused there too */

@@ -52,4 +52,7 @@ void stats_print(const struct stats *s, struct strbuf *out)
 	exposition_one(out, "nrtd_extender_unknown_nodes_total",
 		"Nodes that were asked about and have no object, or one that says nothing.", COUNTER,
 		(double)s->unknown_nodes);
+	exposition_one(out, "nrtd_extender_unreached_nodes_total",
+		"Nodes that were asked about and left for the next question, because the pod takes too long to judge.",
+		COUNTER, (double)s->unreached_nodes);
 }

@@ -28,7 +28,8 @@ struct stats {
 	uint64_t requests[VERB_COUNT][RESULT_COUNT];
 	uint64_t buckets[VERB_COUNT][STATS_BUCKETS + 1]; /* the last is for all that take longer */
 	double seconds[VERB_COUNT];
-	uint64_t unknown_nodes; /* that were asked about */
+	uint64_t unknown_nodes;   /* that were asked about */
+	uint64_t unreached_nodes; /* as well, and the work limit left no time for them */
 };
 
 void stats_count(struct stats *s, enum verb verb, enum result result, double seconds);

@@ -227,6 +227,16 @@ static bool is_right(const struct verdict *v, const struct book_node *node, cons
 					   : v->answer == KUBELET_REJECTS && !v->by_amounts;
 }
 
+#define UNREACHED "not known yet: what kubelets say to such a pod takes too long to work out"
+
+static const struct verdict *unreached(void)
+{
+	static char reason[] = UNREACHED;
+	static const struct verdict v = {.answer = KUBELET_UNKNOWN, .unreached = true, .reason = reason};
+
+	return &v;
+}
+
 int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum strategy strategy,
 	const struct verdict **ret)
 {
@@ -237,10 +247,11 @@ int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum
 		return -ENOMEM;
 	slot = &shape->verdicts[node->slot];
 	if (!is_right(slot, node, shape)) {
-		r = judge(b, node, shape, strategy, &fresh);
+		r = work_limit_goes_on(&b->work) ? judge(b, node, shape, strategy, &fresh) : -ETIME;
 		if (r < 0) {
 			free(fresh.reason);
-			return r;
+			*ret = unreached();
+			return r == -ETIME ? 0 : r;
 		}
 		free(slot->reason);
 		*slot = fresh;
@@ -250,20 +261,24 @@ int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum
 	return 0;
 }
 
-int verdict_confirm(struct book *b, struct shape *shape, const struct book_node *node)
+int verdict_confirm(
+	struct book *b, struct shape *shape, const struct book_node *node, const struct verdict **ret)
 {
 	struct verdict *v = &shape->verdicts[node->slot];
 	struct outlook *o;
 	bool sure = true;
 	int r;
 
+	*ret = v;
 	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
 		return 0;
 	r = forecast(b, node, &o);
 	if (r == 0)
-		r = arrivals_admit(&o->arrivals, shape, &sure);
+		r = arrivals_admit(&o->arrivals, shape, &b->work, &sure);
+	if (r == -ETIME)
+		*ret = unreached();
 	if (r < 0)
-		return r;
+		return r == -ETIME ? 0 : r;
 	if (!sure) {
 		v->reason = strdup("it depends on which of the pods on their way there comes first");
 		if (!v->reason)
@@ -285,7 +300,7 @@ int verdict_without(struct book *b, const struct shape *shape, const struct book
 		*ret = KUBELET_UNKNOWN;
 		return 0;
 	}
-	r = forecast_without(b, node, gone, &o);
+	r = work_limit_goes_on(&b->work) ? forecast_without(b, node, gone, &o) : -ETIME;
 	if (r == 0)
 		r = node_asker_judge(&o.asker, &shape->pod, &a);
 	if (r == 0)

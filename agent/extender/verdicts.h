@@ -13,16 +13,19 @@
  * The verdict on the shape of the node's kubelet, as it will be: forecast(). One that admits is to be confirmed before the
  * node is given to a pod.
  *
- * *ret is valid until the next call for the shape. 0 or -ENOMEM.
+ * When the work limit is reached what is kept is still found, and all else is an unknown answer that is `unreached` and not
+ * kept: the next question goes on from there. *ret is valid until the next call for the shape. 0 or -ENOMEM.
  */
 int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum strategy strategy,
 	const struct verdict **ret);
 
 /*
  * The verdict that verdict_of() has just found becomes a refusal where the kubelet admits the shape in some orders only
- * of the pods on their way: arrivals_admit(). That costs more than the verdict. 0 or -ENOMEM.
+ * of the pods on their way: arrivals_admit(). That costs more than the verdict. *ret is the verdict then, as from
+ * verdict_of(). 0 or -ENOMEM.
  */
-int verdict_confirm(struct book *b, struct shape *shape, const struct book_node *node);
+int verdict_confirm(
+	struct book *b, struct shape *shape, const struct book_node *node, const struct verdict **ret);
 
 /*
  * The first resource of the shape that other nodes have and this one, of which there is a Node, has not; NULL = none. Its
@@ -33,7 +36,7 @@ const char *verdict_lacks(const struct shape *shape, const struct book_node *nod
 
 /*
  * Whether the kubelet would admit the shape without some of the node's pods as well: gone[i] belongs to node->pods[i]
- * and may be NULL. 0 or -ENOMEM.
+ * and may be NULL. 0; -ETIME when the work limit is reached before; -ENOMEM.
  */
 int verdict_without(struct book *b, const struct shape *shape, const struct book_node *node, const bool *gone,
 	enum kubelet_answer *ret);

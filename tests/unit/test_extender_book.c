@@ -508,12 +508,17 @@ static void fill(struct extender_cluster *c)
 static void preempt(struct extender_cluster *c, int priority, struct wire_preemption *p, size_t *ret_kept)
 {
 	struct cluster_pod_sim *pod = extender_cluster_pod(c, "app cpu=8 memory=1Gi");
+	struct answer_counts counts = {0};
 	struct wire_args args;
+	struct shape *shape;
 
 	pod->priority = priority;
 	extender_cluster_args(c, pod, &args);
 	p->pod = args.pod;
-	assert_int_equal(answer_preempt(&c->book, &answer_best, p, ret_kept), 0);
+	assert_int_equal(shapes_take(&c->book.shapes, &p->pod.template.pod, &shape), 0);
+	assert_int_equal(answer_preempt(&c->book, &answer_best, p, shape, &counts), 0);
+	shapes_drop(&c->book.shapes, shape);
+	*ret_kept = counts.n_passing;
 }
 
 static void nobody_is_evicted_in_vain(void **state)
@@ -535,6 +540,7 @@ static void nobody_is_evicted_in_vain(void **state)
 	assert_string_equal(p.items[0].uids[0], "p2");
 	assert_string_equal(p.items[0].uids[1], "p3");
 	assert_string_equal(p.items[0].uids[2], "p4");
+	assert_int_equal(p.items[0].pdb_violations, 2);
 }
 
 static void victims_that_are_enough_stay_as_they_are(void **state)
@@ -550,6 +556,7 @@ static void victims_that_are_enough_stay_as_they_are(void **state)
 	assert_int_equal(kept, 1);
 	assert_int_equal(p.items[0].n_uids, 1);
 	assert_string_equal(p.items[0].uids[0], "p0");
+	assert_int_equal(p.items[0].pdb_violations, 0);
 }
 
 int main(void)

@@ -48,7 +48,7 @@ static void judge(struct extender_cluster *c, struct shape *shape, const char *n
 	const struct verdict *v;
 
 	assert_int_equal(verdict_of(&c->book, shape, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);
-	assert_int_equal(verdict_confirm(&c->book, shape, node), 0);
+	assert_int_equal(verdict_confirm(&c->book, shape, node, &v), 0);
 	memset(ret, 0, sizeof(*ret));
 	ret->answer = v->answer;
 	ret->numa_nodes = v->numa_nodes;

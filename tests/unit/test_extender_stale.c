@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is answered when nothing has come from the API server for too long. */
+/* Whole answers: while all is well, and when nothing has come from the API server for too long. */
 #include "tests/lib/test.h"
 
 #include "agent/extender/service.h"
@@ -50,32 +50,90 @@ static void check(struct service *s, const char *path, const char *body, int sta
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(4096);
 
 	assert_int_equal(service_post(s, path, body, strlen(body), &reply), status);
-	if (!strstr(reply.text, want))
-		fail_msg("%s: '%s' is not in '%s'", path, want, reply.text);
+	test_assert_text(path, reply.text, want);
 }
+
+#define ANSWER(names, failed)                                                                \
+	"{\"NodeNames\":[" names "],\"Nodes\":null,\"FailedNodes\":{" failed "},\"FailedAnd" \
+	"UnresolvableNodes\":{},\"Error\":\"\"}"
+#define ERROR(text)                                                                               \
+	"{\"NodeNames\":null,\"Nodes\":null,\"FailedNodes\":null,\"FailedAndUnresolvableNodes\":" \
+	"null,\"Error\":\"" text "\"}"
+#define SCORES(a, b) "[{\"Host\":\"node-0\",\"Score\":" a "},{\"Host\":\"node-1\",\"Score\":" b "}]"
 
 static void as_if_there_were_no_extender(void **state)
 {
 	CLEANUP(service_freep) struct service *fresh = begin(false, true), *stale = begin(true, true);
 
 	(void)state;
-	check(fresh, "/filter", NAMES, 200, "\"NodeNames\":[\"node-0\"]");
-	check(stale, "/filter", NAMES, 200, "\"NodeNames\":[\"node-0\",\"node-1\"]");
-	check(fresh, "/prioritize", NAMES, 200, "\"Score\":1}");
-	check(stale, "/prioritize", NAMES, 200,
-		"[{\"Host\":\"node-0\",\"Score\":0},{\"Host\":\"node-1\",\"Score\":0}]");
-	check(fresh, "/preempt", VICTIMS, 200, "\"NodeNameToMetaVictims\":{}");
-	check(stale, "/preempt", VICTIMS, 200, "\"node-1\":{\"Pods\":[{\"UID\":\"2\"}]");
+	check(fresh, "/filter", NAMES, 200, ANSWER("\"node-0\"", ""));
+	check(stale, "/filter", NAMES, 200, ANSWER("\"node-0\",\"node-1\"", ""));
+	check(fresh, "/prioritize", NAMES, 200, SCORES("1", "0"));
+	check(stale, "/prioritize", NAMES, 200, SCORES("0", "0"));
+	check(fresh, "/preempt", VICTIMS, 200, "{\"NodeNameToMetaVictims\":{}}");
+	check(stale, "/preempt", VICTIMS, 200,
+		"{\"NodeNameToMetaVictims\":{\"node-1\":{\"Pods\":[{\"UID\":\"2\"}],\"NumPDBViolations\":0}}}");
 }
 
 static void or_pods_wait(void **state)
 {
+	static const char want[] = ERROR("nothing came from the API server for N s");
+	static const char *const questions[][2] = {
+		{"/filter", NAMES}, {"/prioritize", NAMES}, {"/preempt", VICTIMS}};
 	CLEANUP(service_freep) struct service *s = begin(true, false);
 
 	(void)state;
-	check(s, "/filter", NAMES, 503, "nothing came from the API server");
-	check(s, "/prioritize", NAMES, 503, "nothing came from the API server");
-	check(s, "/preempt", VICTIMS, 503, "nothing came from the API server");
+	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+		CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(4096);
+		size_t digits = (size_t)(strstr(want, "N s") - want), n;
+
+		assert_int_equal(
+			service_post(s, questions[i][0], questions[i][1], strlen(questions[i][1]), &reply),
+			503);
+		assert_true(reply.len > digits);
+		assert_memory_equal(reply.text, want, digits);
+		n = strspn(reply.text + digits, "0123456789");
+		assert_true(n > 0);
+		test_assert_text("reply", reply.text + digits + n, want + digits + 1);
+	}
+}
+
+/* How often so the verb was answered. */
+static void count_is(struct service *s, const char *verb, const char *result, const char *want)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
+	char head[100];
+	const char *at;
+
+	snprintf(head, sizeof(head), "\nnrtd_extender_requests_total{verb=\"%s\",result=\"%s\"} ", verb,
+		result);
+	assert_int_equal(service_metrics(s, &out), 0);
+	at = strstr(out.text, head);
+	assert_non_null(at);
+	at += strlen(head);
+	assert_int_equal(strcspn(at, "\n"), strlen(want));
+	assert_memory_equal(at, want, strlen(want));
+}
+
+/* A question that cannot be read gets a reason, and one that can be read none. */
+static void bad_questions_are_told_why(void **state)
+{
+	static const char *const verbs[] = {"filter", "prioritize", "preempt"};
+	CLEANUP(service_freep) struct service *s = begin(false, false);
+
+	(void)state;
+	check(s, "/filter", "{}", 400, ERROR("Pod: a map is expected, not null"));
+	check(s, "/prioritize", "[]", 400, ERROR("not a JSON object"));
+	check(s, "/preempt", "{\"NodeNameToMetaVictims\":{}}", 400, ERROR("no Pod in it"));
+	check(s, "/filter", "{\"Pod\":{\"a\":1e999}}", 400,
+		ERROR("Pod: number too large to be held exactly"));
+	check(s, "/else", NAMES, 404, "");
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		count_is(s, verbs[i], "bad-request", i == 0 ? "2" : "1");
+		count_is(s, verbs[i], "failed", "0");
+	}
+	check(s, "/filter", NAMES, 200, ANSWER("\"node-0\"", ""));
+	count_is(s, "filter", "promised", "1");
 }
 
 int main(void)
@@ -83,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_if_there_were_no_extender),
 		cmocka_unit_test(or_pods_wait),
+		cmocka_unit_test(bad_questions_are_told_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,8 @@
 #include "common/text.h"
 #include "tests/lib/api_server.h"
 
-/* What the reflector does, as text: "[" and "]" around a list, "a" an object, "-a" one that is gone. */
+/* What the reflector does, as text: "[" and "]" around a list, "a" an object, "-a" one that is gone, "!" one that is
+ * passed over. */
 struct bench {
 	struct api_server server;
 	struct reflector *reflector;
@@ -78,6 +79,14 @@ static int on_gone(void *ctx, struct doc *object)
 	return 0;
 }
 
+static void on_skip(void *ctx, const struct err *why)
+{
+	struct bench *bench = ctx;
+
+	(void)why;
+	note(bench, bench->seen, sizeof(bench->seen), "!", "");
+}
+
 static void on_alive(void *ctx)
 {
 	struct bench *bench = ctx;
@@ -105,7 +114,12 @@ static uint64_t no_random(void)
 /* `at_once`: waits take a millisecond. */
 static void bench_open(const struct api_answer *script, size_t n, unsigned idle_ms, bool at_once)
 {
-	static const struct reflector_events events = {on_begin, on_object, on_gone, on_end, on_alive};
+	static const struct reflector_events events = {.begin = on_begin,
+		.object = on_object,
+		.gone = on_gone,
+		.skip = on_skip,
+		.end = on_end,
+		.alive = on_alive};
 	struct reflector_options options = {.path = "/api/v1/pods",
 		.query = "x=y",
 		.page = 2,
@@ -450,18 +464,45 @@ static void what_is_no_kubernetes_is_refused(void **state)
 {
 	static const char *const no_watch[] = {"{\"kind\":\"Pod\"}", NULL};
 	static const char *const no_type[] = {EVENT("NONSENSE", "b", "6"), NULL};
-	static const char *const no_version[] = {"{\"type\":\"ADDED\",\"object\":{}}", NULL};
 	static const char *const nothing[] = {NULL};
 	static const struct api_answer script[] = {{.status = 200, .body = "<html>"},
 		{.status = 200, .body = "{\"kind\":\"Pod\"}"}, {.status = 200, .pieces = nothing}, ONE,
 		{.status = 200, .pieces = no_watch}, ONE, {.status = 200, .pieces = no_type}, ONE,
-		{.status = 200, .pieces = no_version}, ONE, {.status = 200, .pieces = nothing}, QUIET};
+		{.status = 200, .pieces = nothing}, QUIET};
 
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, ARRAY_SIZE(script));
-	assert_string_equal(b.seen, "[ [ [ [ a ] [ a ] [ a ] [ a ] ");
-	assert_int_equal(counts().errors, 7);
+	assert_string_equal(b.seen, "[ [ [ [ a ] [ a ] [ a ] ");
+	assert_int_equal(counts().errors, 6);
+}
+
+#define BAD_UTF8   "{\"metadata\":{\"name\":\"\xff\",\"resourceVersion\":\"7\"}}"
+#define BAD_NUMBER "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"8\"},\"spec\":1e999}"
+#define BAD_ESCAPE "{\"metadata\":{\"name\":\"\\ud800\",\"resourceVersion\":\"9\"}}"
+
+/* One object with something that cannot be read, in the list or of the watch, does not hold up the others; nothing is listed
+ * again. */
+static void a_bad_object_costs_no_other(void **state)
+{
+	static const char *const events[] = {EVENT("ADDED", "c", "6"),
+		"{\"type\":\"MODIFIED\",\"object\":" BAD_UTF8 "}\n",
+		"{\"type\":\"DELETED\",\"object\":" BAD_ESCAPE "}\n",
+		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"d\"}}}\n",
+		EVENT("ADDED", "e", "10"), NULL};
+	static const struct api_answer script[] = {
+		{.status = 200,
+			.body = LIST("5", "", META("a", "3") "," BAD_UTF8 "," BAD_NUMBER "," META("b", "4"))},
+		{.status = 200, .pieces = events}, QUIET};
+
+	(void)state;
+	bench_open(script, ARRAY_SIZE(script), 0, true);
+	api_server_wait(&b.server, 3);
+	assert_string_equal(b.seen, "[ a ! ! b ] c ! ! d e ");
+	query_is(2, WATCH "10&x=y");
+	assert_int_equal(counts().lists, 1);
+	assert_int_equal(counts().errors, 0);
+	assert_string_equal(b.lines, "");
 }
 
 static void an_object_that_is_not_taken_is_listed_again(void **state)
@@ -497,6 +538,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_server_that_comes_back_is_watched_from_there, teardown),
 		cmocka_unit_test_teardown(a_server_that_was_away_for_long_is_listed, teardown),
 		cmocka_unit_test_teardown(what_is_no_kubernetes_is_refused, teardown),
+		cmocka_unit_test_teardown(a_bad_object_costs_no_other, teardown),
 		cmocka_unit_test_teardown(an_object_that_is_not_taken_is_listed_again, teardown),
 	};
 

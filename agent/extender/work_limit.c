@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/work_limit.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "agent/base/hash.h"
+
+#define SHARE     20u /* one part in so many of the time, for each namespace */
+#define SHARE_ALL 4u  /* and for all namespaces together */
+#define BURST     3u  /* questions at once: a cluster that is just being learnt runs into the limit as well */
+#define BURST_ALL 12u
+
+#define REMEMBERED_MS 60000u
+
+uint64_t work_limit_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+bool work_limit_goes_on(struct work_limit *w)
+{
+	if (w->until_ns == 0)
+		return true;
+	if (!w->kept_only && (!w->begun || work_limit_now_ns() < w->until_ns)) {
+		w->begun = true;
+		return true;
+	}
+	w->reached = true;
+	return false;
+}
+
+static uint64_t hash_of(const char *name)
+{
+	return hash_bytes(name, strlen(name), 0);
+}
+
+bool work_namespaces_may(const struct work_namespaces *n, const char *name, uint64_t now_ms)
+{
+	uint64_t hash = hash_of(name);
+
+	for (size_t i = 0; i < WORK_NAMESPACES; i++) {
+		if (n->items[i].hash == hash && n->items[i].until_ms > now_ms)
+			return budget_at(&n->items[i].budget) <= now_ms && budget_at(&n->all) <= now_ms;
+	}
+	return true;
+}
+
+void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t now_ms, uint64_t cpu_ms)
+{
+	uint64_t hash = hash_of(name);
+	size_t at = 0;
+
+	/* Its own place, or that of the one that has not been noted for the longest time. */
+	for (size_t i = 0; i < WORK_NAMESPACES; i++) {
+		if (n->items[i].hash == hash) {
+			at = i;
+			break;
+		}
+		if (n->items[i].until_ms < n->items[at].until_ms)
+			at = i;
+	}
+	if (n->items[at].hash != hash)
+		n->items[at].budget = (struct budget){0};
+	n->items[at].hash = hash;
+	n->items[at].until_ms = now_ms + REMEMBERED_MS;
+	n->items[at].budget.burst = BURST;
+	n->items[at].budget.interval_ms = SHARE * cpu_ms;
+	budget_take(&n->items[at].budget, now_ms);
+	n->all.burst = BURST_ALL;
+	n->all.interval_ms = SHARE_ALL * cpu_ms;
+	budget_take(&n->all, now_ms);
+}

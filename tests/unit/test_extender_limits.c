@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a question may cost: where its time is over, the next question goes on, no node passes that was not judged, and the
+ * questions of one namespace do not take the time of others'.
+ */
+#include "tests/lib/test.h"
+
+#include <pthread.h>
+
+#include "agent/extender/service.h"
+#include "agent/extender/skipped.h"
+#include "agent/extender/work_limit.h"
+#include "agent/render/nrt.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "tests/lib/extender_cluster.h"
+
+#define GIB       ((uint64_t)1 << 30)
+#define ALL_NODES ((1u << CLUSTER_NODES) - 1)
+
+static const struct node_sim_setup plain = {
+	.machine =
+		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
+	.policy = TOPOLOGY_MANAGER_RESTRICTED,
+	.scope = TOPOLOGY_SCOPE_CONTAINER};
+
+static void init(struct extender_cluster *c)
+{
+	struct node_sim_setup setups[CLUSTER_NODES];
+
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		setups[i] = plain;
+	extender_cluster_init(c, setups, 1);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		extender_cluster_publish(c, i, 0);
+}
+
+/* A limit that is reached at once: one thing is worked out. */
+static void limit(struct extender_cluster *c)
+{
+	c->book.work = (struct work_limit){.until_ns = 1};
+}
+
+/* ---- one question */
+
+static void each_question_goes_on_where_the_last_one_ended(void **state)
+{
+	static const struct answer_config config = {.all = true, .pass_unknown = true};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	const struct cluster_pod_sim *pod;
+	unsigned passing = 0;
+
+	(void)state;
+	init(&c);
+	pod = extender_cluster_pod(&c, "app cpu=4 memory=1Gi");
+	for (int n = 1; n <= CLUSTER_NODES; n++) {
+		limit(&c);
+		passing = extender_cluster_ask(&c, &config, pod, 0);
+		assert_int_equal(__builtin_popcount(passing), n);
+		assert_int_equal(c.book.work.reached, n < CLUSTER_NODES);
+	}
+	assert_int_equal(passing, ALL_NODES);
+}
+
+/* Where no node takes it of those that were judged none passes, though nodes that nobody knows would. */
+static void what_was_not_judged_does_not_pass(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	struct answer answer = {0};
+
+	(void)state;
+	init(&c);
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=12 memory=1Gi"), &args);
+	c.book.work = (struct work_limit){.until_ns = 1, .kept_only = true};
+	assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &answer), 0);
+	assert_int_equal(answer.counts.n_unreached, CLUSTER_NODES);
+	assert_int_equal(answer.counts.n_unknown, 0);
+	assert_int_equal(answer.counts.n_passing, 0);
+	for (size_t i = 0; i < CLUSTER_NODES; i++) {
+		assert_false(answer.verdicts[i].unresolvable);
+		test_assert_text("reason", answer.verdicts[i].reason,
+			"not known yet: what kubelets say to such a pod takes too long to work out");
+	}
+	answer_release(&answer, &c.book);
+}
+
+/* Of pods that are on their way, in what order they come is worked out too; what took part in that is kept. */
+static void pods_on_their_way_count_as_work(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pods[3];
+	unsigned n = 0, passing = 0;
+
+	(void)state;
+	init(&c);
+	for (size_t i = 1; i < CLUSTER_NODES; i++)
+		for (unsigned k = 0; k < 2; k++) { /* full */
+			pods[k] =
+				extender_cluster_pod(&c, k ? "app cpu=8 memory=1Gi" : "app cpu=7 memory=1Gi");
+			assert_true(extender_cluster_begin(&c, pods[k], i));
+			extender_cluster_report(&c, pods[k], "Running", 0);
+			extender_cluster_publish(&c, i, 0);
+		}
+	for (size_t i = 0; i < 2; i++) {
+		pods[i] = extender_cluster_pod(&c, i ? "app cpu=3 memory=1Gi" : "app cpu=2 memory=1Gi");
+		extender_cluster_report(&c, pods[i], NULL, 0); /* to the first node */
+	}
+	pods[2] = extender_cluster_pod(&c, "app cpu=1 memory=1Gi");
+	while (!passing && n < 20) {
+		limit(&c);
+		passing = extender_cluster_ask(&c, &answer_best, pods[2], 0);
+		n++;
+	}
+	/* The orders are tried anew each time, so a limit of one thing never comes to their end. */
+	assert_int_equal(passing, 0);
+	c.book.work = (struct work_limit){0};
+	assert_int_equal(extender_cluster_ask(&c, &answer_best, pods[2], 0), 1);
+}
+
+/* No node is left for which the victims were not worked out. */
+static void victims_count_as_work(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(wire_preemption_release) struct wire_preemption p = {.items = NULL};
+	struct answer_counts counts = {0};
+	struct wire_args args;
+	struct shape *shape;
+
+	(void)state;
+	init(&c);
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=4 memory=1Gi"), &args);
+	p.pod = args.pod;
+	p.items = calloc(CLUSTER_NODES, sizeof(*p.items));
+	assert_non_null(p.items);
+	while (p.n_items < CLUSTER_NODES) {
+		p.items[p.n_items].node = strdup(c.names[p.n_items]);
+		p.n_items++;
+	}
+	assert_int_equal(shapes_take(&c.book.shapes, &p.pod.template.pod, &shape), 0);
+	limit(&c);
+	assert_int_equal(answer_preempt(&c.book, &answer_best, &p, shape, &counts), 0);
+	assert_int_equal(counts.n_passing, 1);
+	assert_int_equal(counts.n_unreached, CLUSTER_NODES - 1);
+	shapes_drop(&c.book.shapes, shape);
+}
+
+/* ---- namespaces */
+
+/* One asks as often as it can, in which each question takes 50 ms of CPU time; another one does so once. */
+static void a_namespace_gets_a_twentieth(void **state)
+{
+	struct work_namespaces n = {.items = {{.hash = 0}}};
+	uint64_t now = 1000, cpu = 0;
+
+	(void)state;
+	while (now < 101000) {
+		if (work_namespaces_may(&n, "hostile", now)) {
+			work_namespaces_note(&n, "hostile", now, 50);
+			cpu += 50;
+			now += 50;
+		} else {
+			now += 10;
+		}
+		assert_true(work_namespaces_may(&n, "other", now));
+	}
+	assert_in_range(cpu, 4500, 5500);
+}
+
+/* However many there are, together they get a quarter. */
+static void all_namespaces_get_a_quarter(void **state)
+{
+	struct work_namespaces n = {.items = {{.hash = 0}}};
+	uint64_t now = 1000, cpu = 0;
+
+	(void)state;
+	while (now < 101000) {
+		for (unsigned i = 0; i < 50; i++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "hostile-%u", i);
+			if (!work_namespaces_may(&n, name, now))
+				continue;
+			work_namespaces_note(&n, name, now, 50);
+			cpu += 50;
+			now += 50;
+		}
+		now += 10;
+		assert_true(work_namespaces_may(&n, "other", now));
+	}
+	assert_in_range(cpu, 20000, 28000);
+}
+
+/* ---- what is said */
+
+struct lines {
+	unsigned n;
+	char last[300];
+};
+
+static void on_line(enum log_level level, const char *line, void *data)
+{
+	struct lines *lines = data;
+
+	(void)level;
+	lines->n++;
+	snprintf(lines->last, sizeof(lines->last), "%s", line);
+}
+
+static void bad_objects_do_not_flood_the_log(void **state)
+{
+	struct lines lines = {0};
+	struct skipped s = {0};
+	struct err why = {"it is odd"};
+
+	(void)state;
+	log_set_sink(on_line, &lines);
+	for (uint64_t ms = 0; ms < 60000; ms += 10)
+		skipped_note(&s, "Pods", &why, ms);
+	assert_int_equal(lines.n, 1);
+	test_assert_text("line", lines.last, "Pods: an object is passed over: it is odd");
+	skipped_note(&s, "Pods", &why, 60000);
+	log_set_sink(NULL, NULL);
+	assert_int_equal(lines.n, 2);
+	test_assert_text("line", lines.last, "Pods: 6000 objects are passed over, the last one: it is odd");
+	assert_int_equal(s.n, 6001);
+}
+
+/* ---- the service */
+
+#define SERVICE_NODES 200u
+
+static struct service *begin_service(uint64_t work_ms)
+{
+	static const struct nrt_config nrt = {.node_state = true};
+	struct node_sim_setup setup = plain;
+	const struct service_config config = {.max_stale_ms = UINT64_MAX,
+		.answer = {.pass_unknown = true},
+		.book = {.promise_ms = 60000},
+		.work_ms = work_ms};
+	struct service *s = NULL;
+	struct node_sim sim;
+
+	setup.machine.numas = 4;
+	setup.memory_static = true;
+	setup.scope = TOPOLOGY_SCOPE_POD;
+	node_sim_init(&sim, &setup);
+	assert_int_equal(service_new(&config, NULL, &s), 0);
+	for (unsigned i = 0; i < SERVICE_NODES; i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%u", i);
+		assert_int_equal(text_set(&sim.state.node_name, name), 0);
+		assert_int_equal(nrt_render(&sim.state, &nrt, &object, NULL), 0);
+		assert_int_equal(service_object(s, BOOK_NRT, &object), 0);
+	}
+	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++)
+		assert_int_equal(service_list_end(s, kind), 0);
+	node_sim_release(&sim);
+	return s;
+}
+
+/* A Guaranteed pod of so many small containers. */
+static void question(struct strbuf *out, const char *namespace, const char *uid, unsigned containers)
+{
+	strbuf_addf(out, "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"%s\",\"uid\":\"%s\"},",
+		namespace, uid);
+	strbuf_addstr(out, "\"spec\":{\"containers\":[");
+	for (unsigned i = 0; i < containers; i++)
+		strbuf_addf(out,
+			"%s{\"name\":\"c%u\",\"resources\":{\"limits\":{\"cpu\":\"1m\",\"memory\":\"1Ki\"}}}",
+			i > 0 ? "," : "", i);
+	strbuf_addstr(out, "]}},\"Nodes\":null,\"NodeNames\":[");
+	for (unsigned i = 0; i < SERVICE_NODES; i++)
+		strbuf_addf(out, "%s\"n%u\"", i > 0 ? "," : "", i);
+	strbuf_addstr(out, "]}");
+}
+
+static bool ask(struct service *s, const struct strbuf *body, const char *want)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(1 << 20);
+
+	assert_int_equal(service_post(s, "/filter", body->text, body->len, &reply), 200);
+	return strstr(reply.text, want) != NULL;
+}
+
+static double metric(struct service *s, const char *name)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1 << 20);
+	const char *at;
+
+	assert_int_equal(service_metrics(s, &out), 0);
+	at = strstr(out.text, name);
+	assert_non_null(at);
+	return strtod(at + strlen(name), NULL);
+}
+
+/* Each of 20 pods is of another shape, which 1 ms is not enough for. An ordinary pod is answered as ever. */
+static void expensive_pods_leave_time_for_others(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf ordinary = STRBUF_INIT(1 << 20);
+	CLEANUP(service_freep) struct service *s = begin_service(1);
+	struct lines lines = {0};
+	double begun, unreached, seconds = 0;
+
+	(void)state;
+	question(&ordinary, "other", "o", 1);
+	log_set_sink(on_line, &lines);
+	for (unsigned i = 0; i < 20; i++) {
+		CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
+		char uid[16];
+
+		snprintf(uid, sizeof(uid), "u%u", i);
+		question(&body, "hostile", uid, 100 + i);
+		begun = clock_s(CLOCK_THREAD_CPUTIME_ID);
+		ask(s, &body, "");
+		seconds += clock_s(CLOCK_THREAD_CPUTIME_ID) - begun;
+	}
+	log_set_sink(NULL, NULL);
+	unreached = metric(s, "\nnrtd_extender_unreached_nodes_total ");
+	assert_true(unreached > 10 * SERVICE_NODES);
+	assert_int_equal(lines.n, 1);
+	assert_non_null(strstr(lines.last,
+		"pod 'hostile/p': what the kubelets of its 200 nodes say takes too long to work out: "));
+	/* Without the limit each node takes more than 0.1 ms: 0.4 s. */
+	print_message("%.3f s for 20 questions\n", seconds);
+	assert_true(seconds < 0.3);
+	while (!ask(s, &ordinary, "\"FailedNodes\":{},"))
+		continue;
+}
+
+/* Nothing is left for the next question where there is time. */
+static void a_large_limit_is_not_reached(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
+	CLEANUP(service_freep) struct service *s = begin_service(10000);
+
+	(void)state;
+	question(&body, "default", "u", 20);
+	assert_true(ask(s, &body, "\"FailedNodes\":{},"));
+	assert_true(metric(s, "\nnrtd_extender_unreached_nodes_total ") == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_question_goes_on_where_the_last_one_ended),
+		cmocka_unit_test(what_was_not_judged_does_not_pass),
+		cmocka_unit_test(pods_on_their_way_count_as_work),
+		cmocka_unit_test(victims_count_as_work),
+		cmocka_unit_test(a_namespace_gets_a_twentieth),
+		cmocka_unit_test(all_namespaces_get_a_quarter),
+		cmocka_unit_test(bad_objects_do_not_flood_the_log),
+		cmocka_unit_test(expensive_pods_leave_time_for_others),
+		cmocka_unit_test(a_large_limit_is_not_reached),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
