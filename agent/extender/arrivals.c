@@ -97,6 +97,26 @@ static bool too_many_orders(const struct shape *const *order, size_t n)
 	return orders > ORDERS_MAX;
 }
 
+static int open_asker(struct arrivals *a)
+{
+	int r = a->asked ? 0 : node_asker_init(&a->asker, &a->state);
+
+	a->asked = a->asked || r == 0;
+	return r;
+}
+
+int arrivals_admit_alone(struct arrivals *a, const struct shape *shape, struct work_limit *work, bool *ret)
+{
+	struct kubelet_verdict v;
+	int r = work_limit_goes_on(work) ? open_asker(a) : -ETIME;
+
+	if (r == 0)
+		r = kubelet_judge(&a->asker.kubelet, a->asker.ws, &shape->pod, shape->qos, &v);
+	if (r == 0)
+		*ret = v.answer == KUBELET_ADMITS;
+	return r;
+}
+
 int arrivals_admit(struct arrivals *a, const struct shape *shape, struct work_limit *work, bool *ret)
 {
 	size_t n = a->n + 1;
@@ -109,10 +129,8 @@ int arrivals_admit(struct arrivals *a, const struct shape *shape, struct work_li
 	a->tried[a->n] = shape;
 	qsort(a->tried + a->n_arrived, n - a->n_arrived, sizeof(*a->tried), by_address);
 	*ret = !too_many_orders(a->tried + a->n_arrived, n - a->n_arrived);
-	if (*ret && !a->asked) {
-		r = node_asker_init(&a->asker, &a->state);
-		a->asked = r == 0;
-	}
+	if (*ret)
+		r = open_asker(a);
 	while (r == 0 && *ret) {
 		r = try_order(a, n, work, ret);
 		if (r == 0 && *ret && !next_order(a->tried + a->n_arrived, n - a->n_arrived))

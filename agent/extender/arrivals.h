@@ -31,6 +31,9 @@ void arrivals_release(struct arrivals *a);
 /* One pod more, which `arrived` or not: first those who have, in their order. The shape is borrowed. */
 void arrivals_add(struct arrivals *a, const struct shape *shape, bool arrived);
 
+/* Whether the kubelet admits the shape as the only one on its way. 0; -ETIME or -ENOMEM as arrivals_admit(). */
+int arrivals_admit_alone(struct arrivals *a, const struct shape *shape, struct work_limit *work, bool *ret);
+
 /*
  * Pods are bound side by side, so a kubelet may get them in another order than they were promised; and one that ended
  * meanwhile may have made room that an earlier one takes. *ret: all and the shape are admitted in every order of those on

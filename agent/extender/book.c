@@ -133,6 +133,13 @@ static void touch(struct book *b, struct book_node *node)
 	node->version = ++b->version;
 }
 
+/* Something that was held may be free now. */
+static void touch_freed(struct book *b, struct book_node *node)
+{
+	touch(b, node);
+	node->freed = b->version;
+}
+
 /* The kubelet's managers may give the pod something that its node's object does not report yet. */
 static bool is_managed(const struct book_pod *pod)
 {
@@ -240,7 +247,7 @@ static int note_end(struct book *b, struct book_node *node, const struct pod_nam
 	slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
-	touch(b, node);
+	touch_freed(b, node);
 	*slot = (struct book_ended){
 		.names = *names, .at = b->version, .ended_ms = now_ms, .reported = is_reported(node, names)};
 	return 0;
@@ -364,6 +371,7 @@ static void leave(struct book *b, struct book_pod *pod)
 	if (!pod->bound)
 		uncount_promise(b, pod);
 	touch_for(b, node, pod);
+	node->freed = b->version;
 }
 
 static void remove_pod(struct book *b, struct book_pod *pod)
@@ -540,7 +548,7 @@ static void renew_nrt(struct book *b, struct book_node *node, const struct doc *
 	if (node->object.basis == CLUSTER_EXACT || written_s <= node->object.zones_written_s)
 		return;
 	node->object.zones_written_s = written_s;
-	touch(b, node);
+	touch_freed(b, node);
 }
 
 static int take_nrt(
@@ -578,7 +586,7 @@ static int take_nrt(
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
 	forget_ended(node, now_ms);
 	drop_refusals(b, node);
-	touch(b, node);
+	touch_freed(b, node);
 	return 0;
 }
 
@@ -667,7 +675,7 @@ static int change_shape(struct book *b, struct book_pod *pod, struct shape *shap
 	if (resource_list_add(requested, &shape->wanted, 1) < 0)
 		return -ENOMEM;
 	resource_list_add(requested, &pod->shape->wanted, -1);
-	touch(b, pod->node);
+	touch_freed(b, pod->node);
 	shapes_drop(&b->shapes, pod->shape);
 	pod->shape = shape;
 	book_forget_held(pod);

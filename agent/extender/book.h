@@ -33,6 +33,9 @@ struct book_pod {
 	struct book_node *node;
 	struct allocation *held; /* what its node's kubelet will have given it; NULL = not worked out */
 	bool held_is_rest;       /* `held` is only what the node's object does not report of the pod */
+	/* The book's versions at which the node's kubelet was found to reject the pod behind those before it, and also as the
+	 * only one on its way; they hold until something of the node becomes free. 0 = not found. */
+	uint64_t rejected_at, rejected_alone_at;
 	bool mirror; /* of a static pod, whose resources the node's object reports: only its amounts count */
 	bool bound;  /* else it is a promise, which ends at `until_ms` */
 	bool promised; /* the node it has was promised to it here */
@@ -69,6 +72,7 @@ struct book_node {
 	char *name;
 	size_t slot;      /* among the book's nodes */
 	uint64_t version; /* another one whenever a verdict may be another */
+	uint64_t freed;   /* the version at which something of the node may have become free last */
 	/* Another one whenever only what is requested of the whole node is another: of pods that its kubelet's managers
 	 * have nothing to do with. */
 	uint64_t amounts;

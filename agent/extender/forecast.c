@@ -109,6 +109,7 @@ struct sorting {
 	bool *gone, *claimed;    /* by item */
 	struct counted *counted; /* by the node's pods */
 	size_t n_added;
+	bool is_whole; /* no pod is taken away */
 	bool adds_rest; /* what is reported in part counts, and what is missing is added; else such a pod is placed again */
 };
 
@@ -151,6 +152,7 @@ static int sort_out(const struct book_node *node, const bool *without, bool adds
 	*ret = (struct sorting){.gone = calloc(a->n_items + 1, sizeof(*ret->gone)),
 		.claimed = calloc(a->n_items + 1, sizeof(*ret->claimed)),
 		.counted = calloc(node->n_pods + 1, sizeof(*ret->counted)),
+		.is_whole = !without,
 		.adds_rest = adds_rest};
 	if (!ret->gone || !ret->claimed || !ret->counted)
 		return -ENOMEM;
@@ -230,17 +232,27 @@ static int work_out(const struct node_outlook *before, const struct book_node *n
 	return r;
 }
 
+/* Pods that came later make no room: what was found then is still right. */
+static bool is_rejected(const struct book_node *node, uint64_t found_at)
+{
+	return found_at > 0 && found_at >= node->freed;
+}
+
 /* The kubelet has pods in the order of their coming. What one gets is worked out once, and again only where another has
  * it by now. */
 static int add_pod(struct book *b, struct node_outlook *o, const struct book_node *node, struct book_pod *pod,
-	const struct counted *counted, bool adds_rest)
+	const struct counted *counted, const struct sorting *s)
 {
+	bool keeps = s->is_whole && !(counted->is_part && s->adds_rest);
 	int r = 0;
 
 	if (pod->held && !node_outlook_has(o, pod->held))
 		book_forget_held(pod);
-	if (!pod->held)
-		r = work_limit_goes_on(&b->work) ? work_out(o, node, pod, counted, adds_rest) : -ETIME;
+	if (!pod->held && !(keeps && is_rejected(node, pod->rejected_at))) {
+		r = work_limit_goes_on(&b->work) ? work_out(o, node, pod, counted, s->adds_rest) : -ETIME;
+		if (r == 0 && !pod->held && keeps)
+			pod->rejected_at = b->version;
+	}
 	return r < 0 || !pod->held ? r : node_outlook_add(o, pod->held);
 }
 
@@ -326,7 +338,7 @@ static int add_pods(struct book *b, struct outlook *o, const struct book_node *n
 
 		if (!c->added)
 			continue;
-		r = add_pod(b, &o->node, node, node->pods[i], c, s->adds_rest);
+		r = add_pod(b, &o->node, node, node->pods[i], c, s);
 		if (r == 0 && c->is_part && !s->adds_rest)
 			*ret_whole = *ret_whole && has_items(node, node->pods[i], &c->own);
 	}
@@ -339,7 +351,8 @@ static int add_pods(struct book *b, struct outlook *o, const struct book_node *n
  * Where that part is elsewhere it stays held, and what is missing is added. 0, -ETIME or -ENOMEM; both are to be released in
  * either case.
  */
-static int make(struct book *b, struct outlook *o, const struct book_node *node, const bool *without, struct sorting *s)
+static int make(struct book *b, struct outlook *o, const struct book_node *node, const bool *without,
+	struct sorting *s)
 {
 	bool whole;
 	int r = sort_out(node, without, false, s);
@@ -397,11 +410,35 @@ static bool ends_on_the_way(const struct book_node *node, const struct sorting *
 	return pods * ends > 1;
 }
 
-/* Those who are added are on their way, but those whom the managers have nothing to give to. */
-static int make_arrivals(struct outlook *o, const struct book_node *node, const struct sorting *s)
+/* A pod that the kubelet rejects even if no other comes before it takes nothing from anybody: every user can bind a pod that is
+ * larger than its node. 0, -ETIME or -ENOMEM. */
+static int leave_out_rejected(
+	struct book *b, struct outlook *o, const struct book_node *node, struct sorting *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
+		struct book_pod *pod = node->pods[i];
+		bool admits = false;
+
+		if (pod->held || !is_on_its_way(node, s, i))
+			continue;
+		if (!is_rejected(node, pod->rejected_alone_at)) {
+			r = arrivals_admit_alone(&o->arrivals, pod->shape, &b->work, &admits);
+			pod->rejected_alone_at = r == 0 && !admits ? b->version : 0;
+		}
+		s->counted[i].added = admits;
+	}
+	return r;
+}
+
+/* Those who are added are on their way, but those whom the managers have nothing to give to. 0, -ETIME or -ENOMEM. */
+static int make_arrivals(struct book *b, struct outlook *o, const struct book_node *node, struct sorting *s)
 {
 	int r = arrivals_init(&o->arrivals, &node->object.state, s->gone, s->n_added);
 
+	if (r == 0)
+		r = leave_out_rejected(b, o, node, s);
 	o->arrivals.open = ends_on_the_way(node, s);
 	for (unsigned turn = 0; turn < 2 && r == 0; turn++)
 		for (size_t i = 0; i < node->n_pods; i++) {
@@ -437,7 +474,7 @@ int forecast(struct book *b, const struct book_node *node, struct outlook **ret)
 	o = calloc(1, sizeof(*o));
 	r = o ? make(b, o, node, NULL, &s) : -ENOMEM;
 	if (r == 0)
-		r = make_arrivals(o, node, &s);
+		r = make_arrivals(b, o, node, &s);
 	if (r < 0)
 		return r;
 	o->version = node->version;

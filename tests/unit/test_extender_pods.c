@@ -453,6 +453,55 @@ static void so_many_ended_pods_are_remembered(void **state)
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
+/* ---- pods that a user binds */
+
+#define BOUND(i, cpus)                                                                      \
+	"{metadata: {name: x" i ", namespace: evil, uid: e" i "}, spec: {nodeName: node-0," \
+	" containers: [{name: a, resources: {limits: {cpu: " cpus ", memory: 1Gi}}}]}}"
+
+/* The kubelet will reject them all, in whatever order they come. */
+static void pods_that_are_larger_than_their_node_bar_nobody(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	const struct book_node *node;
+
+	(void)state;
+	init(&c);
+	report(&c, BOOK_POD, BOUND("1", "100"), 0);
+	report(&c, BOOK_POD, BOUND("2", "200"), 0);
+	report(&c, BOOK_POD, BOUND("3", "300"), 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+	/* What was found of them is kept, until something may be free. */
+	node = book_find(&c.book, "node-0");
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(node->pods[i]->rejected_at >= node->freed);
+		assert_true(node->pods[i]->rejected_alone_at >= node->freed);
+	}
+	/* One that fits may come before or after another one that does. */
+	report(&c, BOOK_POD, BOUND("4", "8"), 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
+	report_gone(&c, BOOK_POD, BOUND("4", "8"), 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+}
+
+/* A pod that was rejected behind others is looked at again when one of them is gone. */
+static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	init(&c);
+	pod = run_pod(&c, "app cpu=8 memory=1Gi");
+	report(&c, BOOK_POD, BOUND("1", "8"), 0);
+	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
+	extender_cluster_report_gone(&c, pod);
+	/* Now it has the NUMA node of 8 CPUs. */
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
+	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
+}
+
 /* ---- objects of other exporters */
 
 #define ZONES(available, label, time)                                                                \
@@ -554,6 +603,8 @@ int main(void)
 		cmocka_unit_test(a_promise_lasts_while_volumes_are_bound),
 		cmocka_unit_test(a_pod_that_ends_before_it_is_reported_holds_nothing_later),
 		cmocka_unit_test(so_many_ended_pods_are_remembered),
+		cmocka_unit_test(pods_that_are_larger_than_their_node_bar_nobody),
+		cmocka_unit_test(a_rejected_pod_is_judged_again_when_something_is_free),
 		cmocka_unit_test(an_object_that_comes_again_is_no_news),
 		cmocka_unit_test(a_pod_that_runs_at_the_start_is_in_a_younger_object_only),
 	};

@@ -95,7 +95,7 @@ static void another_node_changes_the_answer(void **state)
 	assert_non_null(doc_add_string(allocatable, "vendor.com/gpu", "4"));
 	assert_int_equal(book_object(&c.book, BOOK_NODE, &node, 0, NULL), 0);
 	judge(&c, text, 1, KUBELET_REJECTS, "insufficient vendor.com/gpu");
-	assert_int_equal(book_gone(&c.book, BOOK_NODE, &node, NULL), 0);
+	assert_int_equal(book_gone(&c.book, BOOK_NODE, &node, 0, NULL), 0);
 	judge(&c, text, 1, KUBELET_ADMITS, "");
 }
 
