@@ -53,10 +53,10 @@ struct container_request *pod_request_add(struct pod_request *p, enum container_
 	return c;
 }
 
-/* Position of the first entry whose name is not below `name`. */
-static size_t lower_bound(const struct resource_list *l, const char *name)
+/* Position of the first of n entries whose name is not below `name`. */
+static size_t lower_bound(const struct resource_list *l, size_t n, const char *name)
 {
-	size_t lo = 0, hi = l->n_items;
+	size_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -71,7 +71,7 @@ static size_t lower_bound(const struct resource_list *l, const char *name)
 
 const struct resource_quantity *resource_list_find(const struct resource_list *l, const char *name)
 {
-	size_t at = lower_bound(l, name);
+	size_t at = lower_bound(l, l->n_items, name);
 
 	return at < l->n_items && !strcmp(l->items[at].name, name) ? &l->items[at] : NULL;
 }
@@ -96,38 +96,128 @@ bool resource_list_equal(const struct resource_list *a, const struct resource_li
 int resource_list_set(struct resource_list *l, const char *name, struct quantity q)
 {
 	CLEANUP(freep) char *copy = NULL;
-	size_t at = lower_bound(l, name);
-	struct resource_quantity *item;
+	size_t at = lower_bound(l, l->n_items, name);
 
 	if (at < l->n_items && !strcmp(l->items[at].name, name)) {
 		l->items[at].quantity = q;
 		return 0;
 	}
 	copy = strdup(name);
-	if (!copy)
+	if (!copy || !vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*l->items)))
 		return -ENOMEM;
-	item = vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*item));
-	if (!item)
-		return -ENOMEM;
-	*item = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
-	for (; item > l->items + at; item--) {
-		struct resource_quantity moved = item[-1];
-
-		item[-1] = item[0];
-		item[0] = moved;
-	}
+	memmove(l->items + at + 1, l->items + at, (l->n_items - 1 - at) * sizeof(*l->items));
+	l->items[at] = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
 	return 0;
 }
 
-int resource_list_add(struct resource_list *l, const struct resource_list *more, int times)
+/* ---- many items at once */
+
+int resource_list_append(struct resource_list *l, const char *name, struct quantity q)
 {
-	int r = 0;
+	CLEANUP(freep) char *copy = strdup(name);
+	struct resource_quantity *item =
+		copy ? vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*item)) : NULL;
+
+	if (!item)
+		return -ENOMEM;
+	*item = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
+	return 0;
+}
+
+/* Merge two sorted neighbours, of n and m items. Equal names keep their order. */
+static void merge_neighbours(
+	struct resource_quantity *items, size_t n, size_t m, struct resource_quantity *scratch)
+{
+	memcpy(scratch, items + n, m * sizeof(*scratch));
+	while (m > 0)
+		if (n > 0 && strcmp(items[n - 1].name, scratch[m - 1].name) > 0) {
+			items[n + m - 1] = items[n - 1];
+			n--;
+		} else {
+			items[n + m - 1] = scratch[m - 1];
+			m--;
+		}
+}
+
+static void merge_sort(struct resource_quantity *items, size_t n, struct resource_quantity *scratch)
+{
+	size_t half = n / 2;
+
+	if (n < 2)
+		return;
+	merge_sort(items, half, scratch);
+	merge_sort(items + half, n - half, scratch);
+	if (strcmp(items[half - 1].name, items[half].name) > 0)
+		merge_neighbours(items, half, n - half, scratch);
+}
+
+int resource_list_sort(struct resource_list *l)
+{
+	CLEANUP(freep) struct resource_quantity *scratch = malloc((l->n_items / 2 + 1) * sizeof(*scratch));
+	size_t kept = 0;
+
+	if (!scratch)
+		return -ENOMEM;
+	merge_sort(l->items, l->n_items, scratch);
+	for (size_t i = 0; i < l->n_items; i++) {
+		if (kept > 0 && !strcmp(l->items[kept - 1].name, l->items[i].name))
+			free(l->items[--kept].name);
+		l->items[kept++] = l->items[i];
+	}
+	l->n_items = kept;
+	return 0;
+}
+
+/* The items from `n` on, which are sorted among themselves, take their places. 0 or -ENOMEM (they are removed). */
+static int place_appended(struct resource_list *l, size_t n)
+{
+	size_t m = l->n_items - n;
+	struct resource_quantity *scratch;
+
+	if (n == 0 || m == 0 || strcmp(l->items[n - 1].name, l->items[n].name) < 0)
+		return 0;
+	scratch = malloc(m * sizeof(*scratch));
+	if (scratch) {
+		merge_neighbours(l->items, n, m, scratch);
+		free(scratch);
+		return 0;
+	}
+	while (l->n_items > n)
+		free(l->items[--l->n_items].name);
+	return -ENOMEM;
+}
+
+int resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge)
+{
+	size_t n = l->n_items;
+	int r = 0, placed;
 
 	for (size_t i = 0; i < more->n_items && r == 0; i++) {
-		struct quantity q = more->items[i].quantity;
+		const struct resource_quantity *item = &more->items[i];
+		size_t at = lower_bound(l, n, item->name);
 
-		q.nano = qty_add(q.nano * times, resource_list_amount(l, more->items[i].name));
-		r = resource_list_set(l, more->items[i].name, q);
+		if (at < n && !strcmp(l->items[at].name, item->name))
+			l->items[at].quantity = merge(&l->items[at].quantity, item->quantity);
+		else
+			r = resource_list_append(l, item->name, merge(NULL, item->quantity));
 	}
-	return r;
+	placed = place_appended(l, n);
+	return r < 0 ? r : placed;
+}
+
+static struct quantity add(const struct quantity *old, struct quantity more)
+{
+	more.nano = qty_add(more.nano, old ? old->nano : 0);
+	return more;
+}
+
+static struct quantity subtract(const struct quantity *old, struct quantity more)
+{
+	more.nano = qty_add(-more.nano, old ? old->nano : 0);
+	return more;
+}
+
+int resource_list_add(struct resource_list *l, const struct resource_list *more, int sign)
+{
+	return resource_list_merge(l, more, sign < 0 ? subtract : add);
 }

@@ -2,25 +2,36 @@
 #include "scoring/request.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/resource_name.h"
+#include "common/vec.h"
+
+static struct quantity keep(const struct quantity *old, struct quantity more)
+{
+	return old ? *old : more;
+}
+
+static struct quantity replace(const struct quantity *old, struct quantity more)
+{
+	(void)old;
+	return more;
+}
+
+static struct quantity add(const struct quantity *old, struct quantity more)
+{
+	return old ? quantity_add(*old, more) : more;
+}
 
 int request_default(struct pod_request *pod)
 {
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		struct container_request *c = &pod->containers[i];
+	int r = 0;
 
-		for (size_t j = 0; j < c->limits.n_items; j++) {
-			const struct resource_quantity *limit = &c->limits.items[j];
-
-			if (resource_list_find(&c->requests, limit->name))
-				continue;
-			if (resource_list_set(&c->requests, limit->name, limit->quantity) < 0)
-				return -ENOMEM;
-		}
-	}
-	return 0;
+	for (size_t i = 0; i < pod->n_containers && r == 0; i++)
+		r = resource_list_merge(&pod->containers[i].requests, &pod->containers[i].limits, keep);
+	return r;
 }
 
 /* What the QoS class looks at, cpu first, memory second. */
@@ -108,54 +119,123 @@ bool request_gap_of(const struct pod_request *pod, struct request_gap *ret)
 	return true;
 }
 
-/* Add a quantity to an entry, or make the entry. */
-static int add_to(struct resource_list *list, const char *name, struct quantity q)
-{
-	const struct resource_quantity *old = resource_list_find(list, name);
+/* ---- all requests of a pod, by name */
 
-	return resource_list_set(list, name, old ? quantity_add(old->quantity, q) : q);
+/* Merge the sorted entries left[0..n) and left[n..n + m), equal names in this order, into `out`. */
+static void merge_entries(const struct request_entry *left, size_t n, size_t m, struct request_entry *out)
+{
+	const struct request_entry *right = left + n, *end = right + m;
+
+	for (const struct request_entry *middle = right; left < middle || right < end;)
+		*out++ = left == middle || (right < end && strcmp(right->item->name, left->item->name) < 0)
+				 ? *right++
+				 : *left++;
 }
 
-static int add_all(struct resource_list *sum, const struct resource_list *list)
+/* The entries of containers first..end, whose lists are sorted, into `out`: each half, then both merged. */
+static size_t sort_entries(const struct pod_request *pod, size_t first, size_t end, struct request_entry *out,
+	struct request_entry *scratch)
 {
-	for (size_t i = 0; i < list->n_items; i++)
-		if (add_to(sum, list->items[i].name, list->items[i].quantity) < 0)
-			return -ENOMEM;
-	return 0;
-}
+	size_t half = first + (end - first) / 2, n, m;
 
-static int raise_all(struct resource_list *largest, const struct resource_list *list)
-{
-	for (size_t i = 0; i < list->n_items; i++) {
-		const struct resource_quantity *new = &list->items[i];
-		const struct resource_quantity *old = resource_list_find(largest, new->name);
+	if (end - first == 1) {
+		const struct resource_list *requests = &pod->containers[first].requests;
 
-		if (old && quantity_cmp(new->quantity, old->quantity) <= 0)
-			continue;
-		if (resource_list_set(largest, new->name, new->quantity) < 0)
-			return -ENOMEM;
+		for (size_t i = 0; i < requests->n_items; i++)
+			out[i] = (struct request_entry){&requests->items[i], first};
+		return requests->n_items;
 	}
+	n = sort_entries(pod, first, half, scratch, out);
+	m = sort_entries(pod, half, end, scratch + n, out + n);
+	merge_entries(scratch, n, m, out);
+	return n + m;
+}
+
+int request_entries_fill(struct request_entries *e, const struct pod_request *pod)
+{
+	size_t n = 0;
+
+	e->n_items = 0;
+	for (size_t i = 0; i < pod->n_containers; i++)
+		n += pod->containers[i].requests.n_items;
+	/* The second half is scratch memory. */
+	if (vec_grow(&e->items, &e->items_size, 2 * n + 1, sizeof(*e->items)) < 0)
+		return -ENOMEM;
+	if (pod->n_containers > 0)
+		e->n_items = sort_entries(pod, 0, pod->n_containers, e->items, e->items + n);
 	return 0;
+}
+
+size_t request_entries_end(const struct request_entries *e, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < e->n_items && !strcmp(e->items[end].item->name, e->items[first].item->name))
+		end++;
+	return end;
+}
+
+void request_entries_release(struct request_entries *e)
+{
+	free(e->items);
+	*e = (struct request_entries){0};
+}
+
+/* What all containers' amounts of one name, in their order, come to. */
+typedef struct quantity entries_fn(
+	const struct pod_request *pod, const struct request_entry *entries, size_t n);
+
+/* One item a name. 0 or -ENOMEM; *ret is untouched on failure. */
+static int list_by_name(const struct pod_request *pod, entries_fn *fn, struct resource_list *ret)
+{
+	CLEANUP(request_entries_release) struct request_entries e = {0};
+	CLEANUP(resource_list_release) struct resource_list list = {0};
+	int r = request_entries_fill(&e, pod);
+
+	for (size_t i = 0, end; i < e.n_items && r == 0; i = end) {
+		end = request_entries_end(&e, i);
+		r = resource_list_append(&list, e.items[i].item->name, fn(pod, e.items + i, end - i));
+	}
+	if (r < 0)
+		return r;
+	*ret = list;
+	list = (struct resource_list){0};
+	return 0;
+}
+
+/* The apps together, or one of the others where that is larger. */
+static struct quantity plugin_amount(
+	const struct pod_request *pod, const struct request_entry *entries, size_t n)
+{
+	const struct quantity *sum = NULL;
+	struct quantity amount = {0};
+
+	for (size_t i = 0; i < n; i++)
+		if (pod->containers[entries[i].container].kind == CONTAINER_APP) {
+			amount = add(sum, entries[i].item->quantity);
+			sum = &amount;
+		}
+	for (size_t i = 0; i < n; i++)
+		if (pod->containers[entries[i].container].kind != CONTAINER_APP &&
+			(!sum || quantity_cmp(entries[i].item->quantity, amount) > 0)) {
+			amount = entries[i].item->quantity;
+			sum = &amount;
+		}
+	return amount;
 }
 
 int request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret)
 {
-	struct resource_list sum = {0};
-	int r = 0;
+	CLEANUP(resource_list_release) struct resource_list sum = {0};
+	int r = list_by_name(pod, plugin_amount, &sum);
 
-	for (size_t i = 0; i < pod->n_containers && r == 0; i++)
-		if (pod->containers[i].kind == CONTAINER_APP)
-			r = add_all(&sum, &pod->containers[i].requests);
-	for (size_t i = 0; i < pod->n_containers && r == 0; i++)
-		if (pod->containers[i].kind != CONTAINER_APP)
-			r = raise_all(&sum, &pod->containers[i].requests);
 	if (r == 0)
-		r = add_all(&sum, &pod->overhead);
+		r = resource_list_merge(&sum, &pod->overhead, add);
 	if (r < 0)
-		resource_list_release(&sum);
-	else
-		*ret = sum;
-	return r;
+		return r;
+	*ret = sum;
+	sum = (struct resource_list){0};
+	return 0;
 }
 
 int64_t request_whole_cpus(qty_t amount)
@@ -184,50 +264,33 @@ qty_t request_peak(const struct request_peak *p)
 	return running > p->init ? running : p->init;
 }
 
-static int set_all(struct resource_list *list, const struct resource_list *from)
+static struct quantity peak_amount(
+	const struct pod_request *pod, const struct request_entry *entries, size_t n)
 {
-	for (size_t i = 0; i < from->n_items; i++)
-		if (resource_list_set(list, from->items[i].name, from->items[i].quantity) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
-static qty_t peak_of(const struct pod_request *pod, const char *name)
-{
+	struct quantity amount = entries[0].item->quantity;
 	struct request_peak peak = {0};
 
-	for (size_t i = 0; i < pod->n_containers; i++)
-		request_peak_add(&peak, pod->containers[i].kind,
-			resource_list_amount(&pod->containers[i].requests, name));
-	return request_peak(&peak);
+	for (size_t i = 0; i < n; i++)
+		request_peak_add(
+			&peak, pod->containers[entries[i].container].kind, entries[i].item->quantity.nano);
+	amount.nano = request_peak(&peak);
+	return amount;
 }
 
 int request_of_node(const struct pod_request *pod, struct resource_list *ret)
 {
-	struct resource_list all = {0};
-	int r = 0;
+	CLEANUP(resource_list_release) struct resource_list all = {0};
+	int r = list_by_name(pod, peak_amount, &all);
 
-	for (size_t i = 0; i < pod->n_containers && r == 0; i++) {
-		const struct resource_list *requests = &pod->containers[i].requests;
-
-		for (size_t j = 0; j < requests->n_items && r == 0; j++) {
-			struct quantity sum = requests->items[j].quantity;
-
-			if (resource_list_find(&all, requests->items[j].name))
-				continue;
-			sum.nano = peak_of(pod, requests->items[j].name);
-			r = resource_list_set(&all, requests->items[j].name, sum);
-		}
-	}
 	if (r == 0 && pod->has_pod_resources)
-		r = set_all(&all, &pod->pod_requests);
+		r = resource_list_merge(&all, &pod->pod_requests, replace);
 	if (r == 0)
-		r = add_all(&all, &pod->overhead);
+		r = resource_list_merge(&all, &pod->overhead, add);
 	if (r < 0)
-		resource_list_release(&all);
-	else
-		*ret = all;
-	return r;
+		return r;
+	*ret = all;
+	all = (struct resource_list){0};
+	return 0;
 }
 
 bool request_has_non_native(const struct pod_request *pod)

@@ -33,6 +33,27 @@ struct request_gap {
  */
 bool request_gap_of(const struct pod_request *pod, struct request_gap *ret);
 
+/* One request of one container. */
+struct request_entry {
+	const struct resource_quantity *item; /* the pod's */
+	size_t container;                     /* its position */
+};
+
+/* All requests of a pod's containers: sorted by name, requests of one name in the order of the containers. */
+struct request_entries {
+	struct request_entry *items;
+	size_t n_items;
+	size_t items_size;
+};
+
+/* Replace the entries by those of the pod, which must outlive them. 0 or -ENOMEM; allocates only when no pod before
+ * had as many. */
+int request_entries_fill(struct request_entries *e, const struct pod_request *pod);
+void request_entries_release(struct request_entries *e);
+
+/* The end of the run of entries with one name that begins at `first`. */
+size_t request_entries_end(const struct request_entries *e, size_t first);
+
 /*
  * The request the scheduler plugin aligns in pod scope: per resource the larger of the largest init container
  * (sidecars count as such) and the sum of the app containers, plus the pod's overhead. Pod-level resources

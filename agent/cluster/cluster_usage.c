@@ -90,10 +90,10 @@ int cluster_allocatable(const struct doc *node, struct resource_list *ret, struc
 
 		if (r < 0)
 			return err_wrap(err, r, "status.allocatable.%.60s", item->key);
-		if (resource_list_set(ret, item->key, q) < 0)
+		if (resource_list_append(ret, item->key, q) < 0)
 			return err_no_memory(err);
 	}
-	return 0;
+	return resource_list_sort(ret) < 0 ? err_no_memory(err) : 0;
 }
 
 static int add_node(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)

@@ -69,10 +69,10 @@ static int read_list(const struct doc *map, struct resource_list *ret, struct er
 			r = err_set(err, -EINVAL, "a quantity is expected, not %s", doc_kind_name(item));
 		if (r < 0)
 			return err_wrap(err, r, "%.100s", item->key);
-		if (resource_list_set(ret, item->key, q) < 0)
+		if (resource_list_append(ret, item->key, q) < 0)
 			return err_no_memory(err);
 	}
-	return 0;
+	return resource_list_sort(ret) < 0 ? err_no_memory(err) : 0;
 }
 
 /* `resources` of a container or of a pod. */

@@ -326,9 +326,158 @@ static void lists_are_equal_by_names_and_amounts(void **state)
 	assert_false(resource_list_equal(&a, &b));
 }
 
+/* ---- many names and containers */
+
+static void name_of(size_t i, char name[32])
+{
+	snprintf(name, 32, "a.io/%zu", i);
+}
+
+/* Of items in any order a list is made at once; of two with one name the last stays. */
+static void lists_of_many_items(void **state)
+{
+	const size_t n = 200000, stride = 77773; /* a prime: every name comes up */
+	CLEANUP(resource_list_release) struct resource_list list = {0};
+	char name[32];
+
+	(void)state;
+	for (size_t i = 0; i < n + 10; i++) {
+		name_of(i * stride % n, name);
+		assert_int_equal(resource_list_append(&list, name, quantity_from_units((int64_t)i)), 0);
+	}
+	assert_int_equal(resource_list_sort(&list), 0);
+	assert_int_equal(list.n_items, n);
+	for (size_t i = 1; i < n; i++)
+		assert_true(strcmp(list.items[i - 1].name, list.items[i].name) < 0);
+	name_of(3 * stride % n, name);
+	assert_true(resource_list_amount(&list, name) == (qty_t)(n + 3) * QTY_UNIT);
+	name_of(11 * stride % n, name);
+	assert_true(resource_list_amount(&list, name) == 11 * QTY_UNIT);
+}
+
+/* Lists that alternate are merged without moving each item again and again. */
+static void large_lists_are_merged(void **state)
+{
+	CLEANUP(resource_list_release) struct resource_list even = {0};
+	CLEANUP(resource_list_release) struct resource_list odd = {0};
+	const size_t n = 100000;
+	char name[32];
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		name_of(i, name);
+		assert_int_equal(resource_list_append(i % 2 ? &odd : &even, name, quantity_from_units(2)), 0);
+	}
+	assert_int_equal(resource_list_sort(&even), 0);
+	assert_int_equal(resource_list_sort(&odd), 0);
+	for (int times = 0; times < 2; times++)
+		assert_int_equal(resource_list_add(&even, &odd, 1), 0);
+	assert_int_equal(resource_list_add(&even, &odd, -1), 0);
+	assert_int_equal(even.n_items, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_true(even.items[i].quantity.nano == 2 * QTY_UNIT);
+		assert_true(i == 0 || strcmp(even.items[i - 1].name, even.items[i].name) < 0);
+	}
+}
+
+/* 5000 containers that name 25 000 resources in all, and as many limits that become requests. */
+static void pods_of_many_containers(void **state)
+{
+	CLEANUP(resource_list_release) struct resource_list node = {0};
+	CLEANUP(resource_list_release) struct resource_list effective = {0};
+	CLEANUP(pod_request_release) struct pod_request pod;
+	char name[32];
+
+	(void)state;
+	pod_request_init(&pod);
+	for (size_t i = 0; i < 5000; i++) {
+		struct container_request *c = pod_request_add(&pod, CONTAINER_APP, "c");
+
+		assert_non_null(c);
+		for (size_t k = 0; k < 5; k++) {
+			name_of(k * 5000 + i, name);
+			assert_int_equal(resource_list_append(&c->limits, name, quantity_from_units(1)), 0);
+		}
+		assert_int_equal(resource_list_append(&c->limits, "cpu", quantity_from_units(1)), 0);
+		assert_int_equal(resource_list_sort(&c->limits), 0);
+	}
+	assert_int_equal(request_default(&pod), 0);
+	assert_int_equal(request_of_node(&pod, &node), 0);
+	assert_int_equal(request_effective_scheduler(&pod, &effective), 0);
+	assert_int_equal(node.n_items, 25001);
+	assert_true(resource_list_amount(&node, "cpu") == 5000 * QTY_UNIT);
+	assert_true(resource_list_equal(&node, &effective));
+}
+
+/* One name after the other, over all containers. */
+static qty_t amount_of_one(const struct pod_request *pod, const char *name, bool plugin)
+{
+	struct request_peak peak = {0};
+	qty_t apps = 0, others = 0;
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		qty_t amount = resource_list_amount(&pod->containers[i].requests, name);
+
+		request_peak_add(&peak, pod->containers[i].kind, amount);
+		if (pod->containers[i].kind == CONTAINER_APP)
+			apps += amount;
+		else if (amount > others)
+			others = amount;
+	}
+	return !plugin ? request_peak(&peak) : apps > others ? apps : others;
+}
+
+/* Grouping by names gives what looking for each name gives. */
+static void groups_by_name_are_right(void **state)
+{
+	uint64_t seed = test_seed(20261125);
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		CLEANUP(resource_list_release) struct resource_list node = {0};
+		CLEANUP(resource_list_release) struct resource_list effective = {0};
+		CLEANUP(pod_request_release) struct pod_request pod;
+		size_t n = test_random(&seed) % 12;
+		char name[32];
+
+		pod_request_init(&pod);
+		for (size_t i = 0; i < n; i++) {
+			struct container_request *c = pod_request_add(
+				&pod, (enum container_kind)(test_random(&seed) % CONTAINER_KIND_COUNT), "c");
+
+			assert_non_null(c);
+			for (size_t k = test_random(&seed) % 6; k > 0; k--) {
+				name_of(test_random(&seed) % 20, name);
+				assert_int_equal(
+					resource_list_set(&c->requests, name,
+						quantity_from_units((int64_t)(test_random(&seed) % 5))),
+					0);
+			}
+		}
+		assert_int_equal(request_of_node(&pod, &node), 0);
+		assert_int_equal(request_effective_scheduler(&pod, &effective), 0);
+		for (size_t i = 0; i < 20; i++) {
+			bool named = false;
+
+			name_of(i, name);
+			for (size_t k = 0; k < n; k++)
+				named = named || resource_list_find(&pod.containers[k].requests, name);
+			assert_int_equal(resource_list_find(&node, name) != NULL, named);
+			assert_int_equal(resource_list_find(&effective, name) != NULL, named);
+			assert_true(resource_list_amount(&node, name) == amount_of_one(&pod, name, false));
+			assert_true(
+				resource_list_amount(&effective, name) == amount_of_one(&pod, name, true));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_of_many_items),
+		cmocka_unit_test(large_lists_are_merged),
+		cmocka_unit_test(pods_of_many_containers),
+		cmocka_unit_test(groups_by_name_are_right),
 		cmocka_unit_test(lists_are_equal_by_names_and_amounts),
 		cmocka_unit_test(what_a_pod_takes_of_the_node),
 		cmocka_unit_test(qos_classes),
