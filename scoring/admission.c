@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/resource_name.h"
 #include "scoring/request.h"
 
 /* The kubelet looks at cpu first, then at memory, then at the rest. */
@@ -13,33 +14,48 @@ static int rank(const char *resource)
 	return !strcmp(resource, "cpu") ? 0 : !strcmp(resource, "memory") ? 1 : 2;
 }
 
-/* What is free at least, or at most. */
+/* What is free at least, or at most; nothing where the node has none of it. */
 static qty_t free_of(const struct admission_node *node, const struct resource_quantity *free, bool most)
 {
 	const struct resource_quantity *unsure =
-		most && node->unsure ? resource_list_find(node->unsure, free->name) : NULL;
+		free && most && node->unsure ? resource_list_find(node->unsure, free->name) : NULL;
 
+	if (!free)
+		return 0;
 	return qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
 }
 
+/* Where the pod itself has a name that is in its request of the node. */
+static const char *name_in_pod(const struct pod_request *pod, const char *name)
+{
+	const struct resource_quantity *q = resource_list_find(&pod->overhead, name);
+
+	if (!q)
+		q = resource_list_find(&pod->pod_requests, name);
+	for (size_t i = 0; i < pod->n_containers && !q; i++)
+		q = resource_list_find(&pod->containers[i].requests, name);
+	return q ? q->name : NULL;
+}
+
 /* The first resource that the node has too little of, with its amounts; NULL = it has enough of each. */
-static const char *lacking(const struct admission_node *node, const struct resource_list *wanted, bool most,
-	struct admission *ret)
+static const char *lacking(const struct admission_node *node, const struct pod_request *pod,
+	const struct resource_list *wanted, bool most, struct admission *ret)
 {
 	const char *found = NULL;
 
 	for (size_t i = 0; i < wanted->n_items; i++) {
-		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
-		qty_t amount = wanted->items[i].quantity.nano;
+		const struct resource_quantity *item = &wanted->items[i];
+		const struct resource_quantity *free = resource_list_find(node->free, item->name);
+		qty_t amount = item->quantity.nano;
 
-		if (!free || amount == 0 || amount <= free_of(node, free, most) ||
-			(found && rank(found) <= rank(free->name)))
+		if ((!free && !(node->all_pages && resource_name_is_hugepages(item->name))) || amount == 0 ||
+			amount <= free_of(node, free, most) || (found && rank(found) <= rank(item->name)))
 			continue;
-		found = free->name;
+		found = item->name;
 		ret->wanted = amount;
-		ret->free = free->quantity.nano;
+		ret->free = free ? free->quantity.nano : 0;
 	}
-	return found;
+	return found ? name_in_pod(pod, found) : NULL;
 }
 
 int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
@@ -49,16 +65,17 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 	struct admission a = {0};
 	int r = kubelet_judge(node->kubelet, node->ws, pod, qos, &a.managers);
 
-	if (r == 0)
+	/* What is too much to be judged is too much to be added up. */
+	if (r == 0 && !a.managers.beyond_limit)
 		r = request_of_node(pod, &wanted);
 	if (r < 0)
 		return r;
 	a.answer = a.managers.answer;
-	a.short_of = lacking(node, &wanted, true, &a);
+	a.short_of = lacking(node, pod, &wanted, true, &a);
 	if (a.short_of)
 		a.answer = KUBELET_REJECTS;
 	else if (a.answer == KUBELET_ADMITS)
-		a.unsure_of = lacking(node, &wanted, false, &a);
+		a.unsure_of = lacking(node, pod, &wanted, false, &a);
 	if (a.unsure_of)
 		a.answer = KUBELET_UNKNOWN;
 	*ret = a;
@@ -101,6 +118,7 @@ int admission_copies(const struct admission_node *node, const struct pod_request
 	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
 	int r = request_of_node(pod, &wanted);
 	size_t limit = admission_limit(node, pod, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), most;
+	uint64_t steps = 0;
 
 	if (r < 0)
 		return r;
@@ -111,8 +129,12 @@ int admission_copies(const struct admission_node *node, const struct pod_request
 		if (r < 0)
 			return r; /* GCOVR_EXCL_LINE: the workspace has grown for this pod before */
 		copies.n += verdict.answer == KUBELET_ADMITS;
+		steps += kubelet_workspace_steps(node->ws);
+		if (steps > ADMISSION_WORK_MAX)
+			most = i + 1;
 	}
-	copies.at_least = copies.n == limit || verdict.answer == KUBELET_UNKNOWN;
+	copies.at_least =
+		copies.n == limit || steps > ADMISSION_WORK_MAX || verdict.answer == KUBELET_UNKNOWN;
 	*ret = copies;
 	return 0;
 }

@@ -17,6 +17,7 @@ struct admission_node {
 	/* So much more may be free, since what init containers held need not count any more. NULL = nothing.
 	 */
 	const struct resource_list *unsure;
+	bool all_pages; /* `free` names every size of hugepages that the node has */
 };
 
 struct admission {
@@ -47,6 +48,9 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 #define ADMISSION_NEAREST_MAX   4096u
 #define ADMISSION_NEAREST_NODES 11u
 #define ADMISSION_CONTAINERS    16u
+
+/* Whatever these limits allow, no more is asked after so many steps (scoring/work.h), a few seconds. */
+#define ADMISSION_WORK_MAX (256 * KUBELET_WORK_MAX)
 
 /* The limit `most` for this node and pod, 1 at least. */
 size_t admission_limit(

@@ -30,6 +30,7 @@ struct search {
 	struct pod_request *pod;
 	enum qos_class qos;
 	size_t judged, limit;
+	uint64_t steps;
 	struct admission_nearest best;
 };
 
@@ -223,7 +224,7 @@ static int try_amounts(
 	for (size_t i = 0; i < amounts->n_items && is_nearer(s, name, from, amounts->items[i]); i++) {
 		struct admission a;
 
-		if (s->judged == s->limit) {
+		if (s->judged == s->limit || s->steps > ADMISSION_WORK_MAX) {
 			s->best.complete = false;
 			break;
 		}
@@ -234,6 +235,7 @@ static int try_amounts(
 			r = admission_judge(s->node, s->pod, s->qos, &a);
 		if (r < 0)
 			return r;
+		s->steps += kubelet_workspace_steps(s->node->ws);
 		if (a.answer == KUBELET_UNKNOWN)
 			s->best.complete = false;
 		if (a.answer != KUBELET_ADMITS)

@@ -3,11 +3,17 @@
 
 #include <string.h>
 
+/* Steps for each ... */
+#define STEPS_START UINT64_C(8)  /* CPU, when the accumulator is started */
+#define STEPS_SORT  UINT64_C(16) /* element that is sorted */
+#define STEPS_TAKE  UINT64_C(8)  /* CPU that is taken */
+
 void cpu_accumulator_start(
 	struct cpu_workspace *ws, struct cpu_accumulator *acc, const bool *available, long n, bool *taken)
 {
 	const struct cpu_topology *t = ws->topology;
 
+	work_add(ws->work, STEPS_START * t->n_cpus);
 	memcpy(acc->free, available, t->n_cpus * sizeof(*available));
 	memset(taken, 0, t->n_cpus * sizeof(*taken));
 	acc->taken = taken;
@@ -27,6 +33,7 @@ void cpu_accumulator_start(
 
 void cpu_accumulator_take(struct cpu_workspace *ws, struct cpu_accumulator *acc, uint32_t cpu)
 {
+	work_add(ws->work, STEPS_TAKE);
 	acc->taken[cpu] = true;
 	if (!acc->free[cpu])
 		return;
@@ -70,6 +77,7 @@ static size_t order_all(
 	for (size_t i = 0; i < ws->topology->levels[level].n; i++)
 		if (acc->n_free[level][i] > 0)
 			list[n++] = (uint32_t)i;
+	work_add(ws->work, ws->topology->levels[level].n + STEPS_SORT * n);
 	sort_by_free(acc->n_free[level], list, n);
 	return n;
 }
@@ -91,6 +99,7 @@ static size_t order_within(struct cpu_workspace *ws, const struct cpu_accumulato
 		ws->seen[child][x] = ws->turn;
 		list[n++] = x;
 	}
+	work_add(ws->work, p->first[element + 1] - p->first[element] + STEPS_SORT * n);
 	sort_by_free(acc->n_free[child], list, n);
 	return n;
 }
@@ -166,6 +175,7 @@ static size_t list_cpus(
 			if (acc->free[e->cpus[k]] && n < ws->topology->n_cpus)
 				ws->cpu_list[n++] = e->cpus[k];
 	}
+	work_add(ws->work, n + n_elements);
 	return n;
 }
 
@@ -262,6 +272,8 @@ static bool take_uncores(
 		take_partial_uncore(ws, rules, acc, ws->uncore_walk[i]);
 		if (acc->need < 1)
 			return true;
+		if (work_exceeded(ws->work))
+			break;
 	}
 	return false;
 }
@@ -286,6 +298,10 @@ static struct cpu_take take_packed(
 		return take;
 	if (rules->uncore && take_uncores(ws, rules, acc))
 		return take;
+	if (work_exceeded(ws->work)) {
+		take.status = CPU_TAKE_UNKNOWN;
+		return take;
+	}
 	if (!rules->spread && take_whole(ws, acc, CPU_LEVEL_CORE))
 		return take;
 	n_cpus = cpu_accumulator_order_cpus(ws, rules, acc);
@@ -317,6 +333,7 @@ struct cpu_take cpu_take_packed_within(struct cpu_workspace *ws, const struct cp
 	const struct cpu_elements *numas = &t->levels[CPU_LEVEL_NUMA];
 	struct cpu_accumulator *acc = &ws->packed;
 
+	work_add(ws->work, t->n_cpus);
 	memset(acc->free, 0, t->n_cpus * sizeof(*acc->free));
 	memset(taken, 0, t->n_cpus * sizeof(*taken));
 	acc->taken = taken;

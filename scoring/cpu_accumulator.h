@@ -15,7 +15,8 @@ struct cpu_accumulator {
 
 struct cpu_workspace {
 	const struct cpu_topology *topology;
-	bool numa_first; /* NUMA nodes are above the sockets, or equal to them */
+	struct work *work, unlimited; /* the caller's, or `unlimited` */
+	bool numa_first;              /* NUMA nodes are above the sockets, or equal to them */
 	struct cpu_accumulator packed, distributed;
 	bool *inner_taken;                /* [n_cpus] of the packed choice within a distribution */
 	uint32_t *lists[CPU_LEVEL_COUNT]; /* the order of each level; see cpu_workspace_new() */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+
 /* Where an array of the workspace goes when the block is laid out. */
 struct layout {
 	unsigned char *block; /* NULL while only the size is counted */
@@ -18,36 +20,45 @@ static void *lay_out(struct layout *layout, size_t n, size_t item)
 	return layout->block ? layout->block + at : NULL;
 }
 
-/* How many elements of `child` the elements of `parent` hold in all; one held by two parents counts twice. */
-static size_t count_pairs(const struct cpu_topology *t, enum cpu_level child, enum cpu_level parent)
+/* Elements of one level that are listed within elements of another, one for each element that they are in. */
+struct listing {
+	size_t n;    /* how many are listed */
+	size_t cpus; /* the CPUs of all of them together */
+};
+
+/* The elements of `child` within those of `parent`. `seen` has room for a number for each element of `child`, all 0. */
+static struct listing list_within(
+	const struct cpu_topology *t, enum cpu_level child, enum cpu_level parent, uint32_t *seen)
 {
 	const struct cpu_elements *p = &t->levels[parent];
-	size_t pairs = 0;
+	const uint32_t *of = t->levels[child].of;
+	struct listing listing = {0, 0};
 
-	for (size_t i = 0; i < t->n_cpus; i++) {
-		bool first = true;
+	for (size_t x = 0; x < p->n; x++)
+		for (uint32_t k = p->first[x]; k < p->first[x + 1]; k++) {
+			uint32_t element = of[p->cpus[k]];
 
-		for (uint32_t k = p->first[p->of[i]]; p->cpus[k] < i && first; k++)
-			first = t->levels[child].of[p->cpus[k]] != t->levels[child].of[i];
-		pairs += first;
-	}
-	return pairs;
+			if (seen[element] == x + 1)
+				continue;
+			seen[element] = (uint32_t)x + 1;
+			listing.n++;
+			listing.cpus += cpu_element_size(t, child, element);
+		}
+	return listing;
 }
 
-static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout)
+/* Where elements are not nested, one of the lower level is listed under several, with all that it has below. */
+static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout, struct listing listing)
 {
 	const struct cpu_topology *t = ws->topology;
 	struct cpu_accumulator *accumulators[] = {&ws->packed, &ws->distributed};
 	enum cpu_level high = ws->numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET;
-	enum cpu_level low = ws->numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA;
-	size_t n_numas = t->levels[CPU_LEVEL_NUMA].n, n_low = count_pairs(t, low, high);
-	/* Where elements are not nested, one can be listed under several parents: n_low holds the excess. */
-	size_t excess = n_low - t->levels[low].n + 1;
+	size_t n_numas = t->levels[CPU_LEVEL_NUMA].n;
 	size_t sizes[CPU_LEVEL_COUNT];
 
 	sizes[CPU_LEVEL_NUMA] = sizes[CPU_LEVEL_SOCKET] =
-		n_low > t->levels[high].n ? n_low : t->levels[high].n;
-	sizes[CPU_LEVEL_UNCORE] = sizes[CPU_LEVEL_CORE] = excess * t->n_cpus;
+		listing.n > t->levels[high].n ? listing.n : t->levels[high].n;
+	sizes[CPU_LEVEL_UNCORE] = sizes[CPU_LEVEL_CORE] = listing.cpus;
 	for (size_t i = 0; i < 2; i++) {
 		accumulators[i]->free = lay_out(layout, t->n_cpus, sizeof(bool));
 		for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
@@ -74,22 +85,28 @@ static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout)
 
 struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t)
 {
-	struct cpu_workspace *ws = calloc(1, sizeof(*ws));
+	bool numa_first = t->levels[CPU_LEVEL_SOCKET].n >= t->levels[CPU_LEVEL_NUMA].n;
+	enum cpu_level high = numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET;
+	enum cpu_level low = numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA;
+	CLEANUP(freep) uint32_t *seen = calloc(t->levels[low].n + 1, sizeof(*seen));
+	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = calloc(1, sizeof(*ws));
 	struct layout layout = {0};
+	struct listing listing;
 
-	if (!ws)
+	if (!ws || !seen)
 		return NULL;
 	ws->topology = t;
-	ws->numa_first = t->levels[CPU_LEVEL_SOCKET].n >= t->levels[CPU_LEVEL_NUMA].n;
-	lay_out_workspace(ws, &layout);
+	ws->unlimited.limit = UINT64_MAX;
+	ws->work = &ws->unlimited;
+	ws->numa_first = numa_first;
+	listing = list_within(t, low, high, seen);
+	lay_out_workspace(ws, &layout, listing);
 	layout.block = ws->block = calloc(1, layout.bytes);
-	if (!ws->block) {
-		free(ws);
+	if (!ws->block)
 		return NULL;
-	}
 	layout.bytes = 0;
-	lay_out_workspace(ws, &layout);
-	return ws;
+	lay_out_workspace(ws, &layout, listing);
+	return TAKE(ws);
 }
 
 void cpu_workspace_free(struct cpu_workspace *ws)
@@ -103,6 +120,11 @@ void cpu_workspace_freep(struct cpu_workspace **ws)
 {
 	cpu_workspace_free(*ws);
 	*ws = NULL;
+}
+
+void cpu_workspace_count_in(struct cpu_workspace *ws, struct work *work)
+{
+	ws->work = work;
 }
 
 struct cpu_take cpu_take(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,

@@ -11,6 +11,7 @@
 
 #include "scoring/cpu_topology.h"
 #include "scoring/kubelet_version.h"
+#include "scoring/work.h"
 
 struct cpu_take_rules {
 	bool spread;     /* distribute-cpus-across-cores */
@@ -25,7 +26,8 @@ enum cpu_take_status {
 	CPU_TAKE_OK,
 	CPU_TAKE_NOT_ENOUGH, /* "not enough cpus available to satisfy request" */
 	CPU_TAKE_MISCOUNTED, /* the kubelet's "accounting error, not enough CPUs allocated" */
-	CPU_TAKE_UNKNOWN, /* more combinations than CPU_TAKE_MAX_STEPS, or the kubelet would never return */
+	/* More combinations than CPU_TAKE_MAX_STEPS, more work than its limit, or the kubelet would never return. */
+	CPU_TAKE_UNKNOWN,
 	CPU_TAKE_STATUS_COUNT
 };
 
@@ -45,6 +47,9 @@ struct cpu_workspace;
 struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t); /* NULL = out of memory */
 void cpu_workspace_free(struct cpu_workspace *ws);
 void cpu_workspace_freep(struct cpu_workspace **ws);
+
+/* Count the steps of taking in `work`, which outlives the workspace, and heed its limit. At first there is none. */
+void cpu_workspace_count_in(struct cpu_workspace *ws, struct work *work);
 
 /*
  * takeByTopology(): choose `n` of the `available` CPUs. taken[] (which may not be available[]) becomes the

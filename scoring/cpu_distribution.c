@@ -24,6 +24,14 @@ struct distribution {
 	unsigned steps;   /* combinations looked at */
 };
 
+/* Another combination is weighed. False: they are too many. */
+static bool count_step(struct distribution *d)
+{
+	bool afforded = work_add(d->ws->work, d->ws->topology->levels[CPU_LEVEL_NUMA].n);
+
+	return ++d->steps <= CPU_TAKE_MAX_STEPS && afforded;
+}
+
 /*
  * Positions of one combination, k of n, in lexicographic order. The first call starts with `started` false.
  */
@@ -196,7 +204,7 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 		int64_t left_squares = squares;
 		struct balance balance;
 
-		if (++d->steps > CPU_TAKE_MAX_STEPS)
+		if (!count_step(d))
 			return false;
 		if (kept)
 			overwrite_shared(ws->local_best_subset, ws->subset, n);
@@ -324,7 +332,7 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 		bool in_socket;
 		size_t n_subset;
 
-		if (++d->steps > CPU_TAKE_MAX_STEPS)
+		if (!count_step(d))
 			return false;
 		if (kept)
 			overwrite_shared(ws->best_combo, ws->combo, k);
@@ -373,6 +381,7 @@ static void take_from_numa(struct distribution *d, uint32_t numa, long n)
 		CPU_TAKE_OK)
 		return;
 	/* Not only those of the node: a core that counts as whole is taken with what it has elsewhere. */
+	work_add(ws->work, ws->topology->n_cpus);
 	for (uint32_t i = 0; i < ws->topology->n_cpus; i++)
 		if (ws->inner_taken[i]) {
 			cpu_accumulator_take(ws, d->acc, i);
@@ -389,7 +398,7 @@ static enum cpu_take_status take_combination(struct distribution *d, size_t k, s
 
 	for (size_t i = 0; i < k; i++)
 		take_from_numa(d, ws->numas[ws->best_combo[i]], share);
-	while (remainder > 0) {
+	while (remainder > 0 && !work_exceeded(ws->work)) {
 		long before = remainder;
 
 		for (size_t i = 0; i < n_subset && remainder > 0; i++) {
@@ -401,6 +410,8 @@ static enum cpu_take_status take_combination(struct distribution *d, size_t k, s
 		if (remainder == before)
 			return CPU_TAKE_UNKNOWN; /* the kubelet would go round for ever */
 	}
+	if (work_exceeded(ws->work))
+		return CPU_TAKE_UNKNOWN;
 	return d->acc->need == 0 ? CPU_TAKE_OK : CPU_TAKE_MISCOUNTED;
 }
 
@@ -430,7 +441,7 @@ static bool distribute(struct distribution *d, struct cpu_take *take)
 		size_t n_subset = 0;
 		bool found = best_combination(d, (size_t)k, &n_subset);
 
-		if (d->steps > CPU_TAKE_MAX_STEPS) {
+		if (d->steps > CPU_TAKE_MAX_STEPS || work_exceeded(ws->work)) {
 			take->status = CPU_TAKE_UNKNOWN;
 			return true;
 		}

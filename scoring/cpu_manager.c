@@ -38,17 +38,21 @@ static struct cpu_take_rules take_rules(const struct cpu_topology *t,
 	};
 }
 
-/* reserved[] = the CPUs the kubelet reserves when only their number is configured. */
+#define RESERVED_WORK_MAX ((uint64_t)16 << 20) /* steps to choose the reserved CPUs */
+
+/* reserved[] = the CPUs the kubelet reserves when only their number is configured. 0, -ENOMEM, or -E2BIG: choosing them
+ * takes too many steps. */
 static int pick_reserved(struct cpu_manager *cm, size_t n)
 {
+	struct work work = {.limit = RESERVED_WORK_MAX};
 	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = cpu_workspace_new(cm->topology);
 	CLEANUP(freep) bool *all = calloc(cm->topology->n_cpus + 1, sizeof(*all));
 
 	if (!ws || !all)
 		return -ENOMEM;
+	cpu_workspace_count_in(ws, &work);
 	memset(all, true, cm->topology->n_cpus * sizeof(*all));
-	cpu_take(ws, &cm->rules, all, n, cm->reserved);
-	return 0;
+	return cpu_take(ws, &cm->rules, all, n, cm->reserved).status == CPU_TAKE_UNKNOWN ? -E2BIG : 0;
 }
 
 static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct err *err)
@@ -100,6 +104,8 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 		cm->n_reserved = cpu_set_size(t, cm->reserved);
 	if (r == 0 && cm->n_reserved != n_reserved)
 		r = refuse_reserved(cm, n_reserved, err);
+	else if (r == -E2BIG)
+		err_set(err, r, "choosing %zu reserved CPUs takes too many steps", n_reserved);
 	if (r < 0) {
 		cpu_manager_release(cm);
 		return r;

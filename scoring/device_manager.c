@@ -23,56 +23,131 @@ void device_inventory_release(struct device_inventory *inventory)
 	device_inventory_init(inventory);
 }
 
+/* Position of the first resource whose name is not below `name`. */
+static size_t lower_bound(const struct device_inventory *inventory, const char *name)
+{
+	size_t lo = 0, hi = inventory->n_resources;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(inventory->resources[mid].name, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 const struct device_resource *device_inventory_find(
 	const struct device_inventory *inventory, const char *name)
 {
-	for (size_t i = 0; i < inventory->n_resources; i++)
-		if (!strcmp(inventory->resources[i].name, name))
-			return &inventory->resources[i];
-	return NULL;
+	size_t at = lower_bound(inventory, name);
+
+	return at < inventory->n_resources && !strcmp(inventory->resources[at].name, name)
+		       ? &inventory->resources[at]
+		       : NULL;
+}
+
+/* Insert a resource without devices. 0 or -ENOMEM. */
+static int insert_resource(struct device_inventory *inventory, size_t at, const char *name)
+{
+	char *copy = strdup(name);
+	struct device_resource *items;
+
+	if (!copy || !vec_push(&inventory->resources, &inventory->n_resources, &inventory->resources_size,
+			     sizeof(*inventory->resources))) {
+		free(copy);
+		return -ENOMEM;
+	}
+	items = inventory->resources;
+	memmove(items + at + 1, items + at, (inventory->n_resources - 1 - at) * sizeof(*items));
+	items[at] = (struct device_resource){.name = copy};
+	return 0;
 }
 
 int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
 {
-	size_t i = 0;
+	size_t at = lower_bound(inventory, name);
 	struct device_resource *resource;
+	struct device *slot;
 
-	while (i < inventory->n_resources && strcmp(inventory->resources[i].name, name) != 0)
-		i++;
-	if (i == inventory->n_resources) {
-		char *copy = strdup(name);
-
-		if (!copy || vec_grow(&inventory->resources, &inventory->resources_size, i + 1,
-				     sizeof(*inventory->resources)) < 0) {
-			free(copy);
-			return -ENOMEM;
-		}
-		inventory->resources[inventory->n_resources++] = (struct device_resource){.name = copy};
-	}
-	resource = &inventory->resources[i];
-	if (vec_grow(&resource->devices, &resource->devices_size, resource->n_devices + 1,
-		    sizeof(*resource->devices)) < 0)
+	if ((at == inventory->n_resources || strcmp(inventory->resources[at].name, name) != 0) &&
+		insert_resource(inventory, at, name) < 0)
 		return -ENOMEM;
-	resource->devices[resource->n_devices++] = device;
+	resource = &inventory->resources[at];
+	slot = vec_push(&resource->devices, &resource->n_devices, &resource->devices_size, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	*slot = device;
 	return 0;
+}
+
+static int compare_masks(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Fill group_nodes[] and group_of[] for one resource, whose devices begin at `first` and whose groups are to begin at
+ * `first_group`. Returns the number of groups. */
+static size_t find_groups(
+	struct device_manager *dm, const struct device_resource *resource, size_t first, size_t first_group)
+{
+	uint64_t *nodes = dm->group_nodes + first_group;
+	size_t n = 0;
+
+	/* Neighbours mostly belong to one group. */
+	for (size_t i = 0; i < resource->n_devices; i++)
+		if (n == 0 || nodes[n - 1] != resource->devices[i].nodes)
+			nodes[n++] = resource->devices[i].nodes;
+	if (n > 1) {
+		size_t kept = 0;
+
+		qsort(nodes, n, sizeof(*nodes), compare_masks);
+		for (size_t i = 0; i < n; i++)
+			if (kept == 0 || nodes[kept - 1] != nodes[i])
+				nodes[kept++] = nodes[i];
+		n = kept;
+	}
+	for (size_t i = 0; i < resource->n_devices; i++) {
+		const uint64_t *own = &resource->devices[i].nodes;
+		const uint64_t *group = bsearch(own, nodes, n, sizeof(*nodes), compare_masks);
+
+		if (group)
+			dm->group_of[first + i] = (uint32_t)(group - nodes);
+	}
+	return n;
 }
 
 int device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
 	const struct kubelet_version *version)
 {
+	size_t n = inventory->n_resources, n_devices = 0, n_groups = 0;
+
+	for (size_t r = 0; r < n; r++)
+		n_devices += inventory->resources[r].n_devices;
 	*dm = (struct device_manager){.inventory = inventory,
 		.nodes = nodes,
-		.first = calloc(inventory->n_resources + 1, sizeof(*dm->first)),
+		.n_devices = n_devices,
+		.first = calloc(n + 1, sizeof(*dm->first)),
+		.first_group = calloc(n + 1, sizeof(*dm->first_group)),
+		.group_of = calloc(n_devices + 1, sizeof(*dm->group_of)),
+		.group_nodes = calloc(n_devices + 1, sizeof(*dm->group_nodes)),
 		.hints_on_every_node = version->device_hints_on_every_node};
-	if (!dm->first)
+	if (!dm->first || !dm->first_group || !dm->group_of || !dm->group_nodes) {
+		device_manager_release(dm);
 		return -ENOMEM;
-	for (size_t r = 0; r < inventory->n_resources; r++) {
-		size_t n = inventory->resources[r].n_devices;
+	}
+	for (size_t r = 0; r < n; r++) {
+		const struct device_resource *resource = &inventory->resources[r];
+		size_t own = find_groups(dm, resource, dm->first[r], n_groups);
 
-		dm->first[r] = dm->n_devices;
-		dm->n_devices += n;
-		if (n > dm->n_most)
-			dm->n_most = n;
+		n_groups += own;
+		dm->first[r + 1] = dm->first[r] + resource->n_devices;
+		dm->first_group[r + 1] = n_groups;
+		dm->most_groups = own > dm->most_groups ? own : dm->most_groups;
 	}
 	return 0;
 }
@@ -80,14 +155,22 @@ int device_manager_init(struct device_manager *dm, const struct device_inventory
 void device_manager_release(struct device_manager *dm)
 {
 	free(dm->first);
+	free(dm->first_group);
+	free(dm->group_of);
+	free(dm->group_nodes);
 	memset(dm, 0, sizeof(*dm));
+}
+
+size_t device_manager_groups(const struct device_manager *dm, size_t r)
+{
+	return dm->first_group[r + 1] - dm->first_group[r];
 }
 
 int device_books_init(struct device_books *books, const struct device_manager *dm)
 {
 	*books = (struct device_books){.allocated = calloc(dm->n_devices + 1, sizeof(bool)),
 		.reusable = calloc(dm->n_devices + 1, sizeof(bool)),
-		.groups = calloc(dm->n_most + 1, sizeof(*books->groups))};
+		.groups = calloc(dm->most_groups + 1, sizeof(*books->groups))};
 	if (books->allocated && books->reusable && books->groups)
 		return 0;
 	device_books_release(books);
@@ -126,34 +209,27 @@ struct grouping {
 	size_t available, reusable;
 };
 
-/* Count one device. */
-static void group_device(struct grouping *g, uint64_t nodes, bool available, bool reusable)
-{
-	size_t i = 0;
-
-	while (i < g->n_groups && g->groups[i].nodes != nodes)
-		i++;
-	if (i == g->n_groups)
-		g->groups[g->n_groups++] = (struct device_group){.nodes = nodes};
-	g->groups[i].total++;
-	g->groups[i].available += available;
-	g->groups[i].reusable += reusable;
-	g->nodes |= nodes;
-	g->available += available;
-	g->reusable += reusable;
-}
-
 /* Group a resource's devices; those that are free and those that may be used again are counted apart. */
 static struct grouping group_devices(const struct device_manager *dm, struct device_books *books, size_t r)
 {
 	const struct device_resource *resource = &dm->inventory->resources[r];
-	struct grouping g = {.groups = books->groups};
+	const uint64_t *nodes = dm->group_nodes + dm->first_group[r];
+	struct grouping g = {.groups = books->groups, .n_groups = device_manager_groups(dm, r)};
 
+	for (size_t i = 0; i < g.n_groups; i++) {
+		g.groups[i] = (struct device_group){.nodes = nodes[i]};
+		g.nodes |= nodes[i];
+	}
 	for (size_t i = 0; i < resource->n_devices; i++) {
 		size_t at = dm->first[r] + i;
+		struct device_group *group = &g.groups[dm->group_of[at]];
+		bool available = resource->devices[i].healthy && !books->allocated[at];
 
-		group_device(&g, resource->devices[i].nodes,
-			resource->devices[i].healthy && !books->allocated[at], books->reusable[at]);
+		group->total++;
+		group->available += available;
+		group->reusable += books->reusable[at];
+		g.available += available;
+		g.reusable += books->reusable[at];
 	}
 	return g;
 }

@@ -27,7 +27,7 @@ struct device_resource {
 	size_t devices_size;
 };
 
-/* Every device that a plugin has registered, names unique. */
+/* Every device that a plugin has registered. Resources are sorted by name, names unique. */
 struct device_inventory {
 	struct device_resource *resources;
 	size_t n_resources;
@@ -37,7 +37,7 @@ struct device_inventory {
 void device_inventory_init(struct device_inventory *inventory);
 void device_inventory_release(struct device_inventory *inventory);
 
-/* Append a device to a resource, which is made when it is new. 0 or -ENOMEM. */
+/* Append a device to a resource, which is inserted when it is new. 0 or -ENOMEM. */
 int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device);
 
 /* The resource, or NULL. */
@@ -54,7 +54,11 @@ struct device_manager {
 	const struct device_inventory *inventory; /* outlives the manager */
 	uint64_t nodes;                           /* the machine's */
 	size_t *first;                            /* where each resource's devices begin in the books */
-	size_t n_devices, n_most;                 /* in all; of the largest resource */
+	size_t n_devices;                         /* of all resources */
+	size_t *first_group;                      /* where each resource's groups begin */
+	uint32_t *group_of;                       /* per device: its group, a position among its resource's */
+	uint64_t *group_nodes;                    /* per group: the NUMA nodes of its devices */
+	size_t most_groups;                       /* of one resource */
 	bool hints_on_every_node;                 /* struct kubelet_version */
 };
 
@@ -62,6 +66,9 @@ struct device_manager {
 int device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
 	const struct kubelet_version *version);
 void device_manager_release(struct device_manager *dm);
+
+/* Into how many groups the devices of resource `r` fall. */
+size_t device_manager_groups(const struct device_manager *dm, size_t r);
 
 /* What is taken at some moment, by position among all devices. */
 struct device_books {

@@ -132,6 +132,10 @@ static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
 		return 0;
 	}
+	if (r == -E2BIG) {
+		UNKNOWN(&k->cpu_unknown, "%s", err.text);
+		return 0;
+	}
 	cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
 	return r;
 }
@@ -232,6 +236,9 @@ static void workspace_free(struct kubelet_workspace *ws)
 	memory_books_release(&ws->memory);
 	memory_needs_release(&ws->needs);
 	device_books_release(&ws->devices);
+	free(ws->demands);
+	free(ws->peaks);
+	free(ws->asked);
 	topology_hints_release(&ws->hints);
 	topology_merge_release(&ws->merge);
 	free(ws->placements);
@@ -242,16 +249,21 @@ static void workspace_free(struct kubelet_workspace *ws)
 int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret)
 {
 	struct kubelet_workspace *ws = calloc(1, sizeof(*ws));
-	size_t n = k->topology.n_cpus + 1;
+	size_t n = k->topology.n_cpus + 1, n_resources = k->devices.inventory->n_resources + 1;
 	bool walkable = k->unknown.text[0] == '\0';
 	int r = -ENOMEM;
 
 	if (!ws)
 		return -ENOMEM;
+	ws->work.limit = KUBELET_WORK_MAX;
 	ws->cpu = cpu_workspace_new(&k->topology);
 	ws->sets = calloc(6 * n, sizeof(*ws->sets));
-	if (!ws->cpu || !ws->sets)
+	ws->demands = calloc(n_resources, sizeof(*ws->demands));
+	ws->peaks = calloc(n_resources, sizeof(*ws->peaks));
+	ws->asked = calloc(n_resources, sizeof(*ws->asked));
+	if (!ws->cpu || !ws->sets || !ws->demands || !ws->peaks || !ws->asked)
 		goto fail;
+	cpu_workspace_count_in(ws->cpu, &ws->work);
 	ws->shared = ws->sets;
 	ws->reusable = ws->sets + n;
 	ws->available = ws->sets + 2 * n;
@@ -270,6 +282,16 @@ int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **re
 fail:
 	workspace_free(ws);
 	return -ENOMEM;
+}
+
+void kubelet_workspace_limit(struct kubelet_workspace *ws, uint64_t steps)
+{
+	ws->work.limit = steps;
+}
+
+uint64_t kubelet_workspace_steps(const struct kubelet_workspace *ws)
+{
+	return ws->work.steps;
 }
 
 void kubelet_workspace_freep(struct kubelet_workspace **ws)

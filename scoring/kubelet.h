@@ -77,6 +77,7 @@ struct kubelet_verdict {
 	enum kubelet_answer answer;
 	enum kubelet_rejection rejection;
 	size_t container;  /* the container that is rejected; 0 for the whole pod in scope pod */
+	bool beyond_limit; /* unknown, because the work limit was met */
 	struct err reason; /* one sentence for a person; "" when admitted */
 	const struct kubelet_placement *placements; /* those of the pod's containers that were placed */
 	size_t n_placements;
@@ -87,6 +88,14 @@ struct kubelet_workspace;
 
 int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret); /* 0 or -ENOMEM */
 void kubelet_workspace_freep(struct kubelet_workspace **ws);
+
+/*
+ * A verdict takes no more than about this many steps, of about a nanosecond each; what takes more is answered with
+ * "unknown". A limit for each of the next verdicts, and the steps that the last one took.
+ */
+#define KUBELET_WORK_MAX ((uint64_t)16 << 20)
+void kubelet_workspace_limit(struct kubelet_workspace *ws, uint64_t steps);
+uint64_t kubelet_workspace_steps(const struct kubelet_workspace *ws);
 
 /*
  * The verdict on one pod. `qos` is the pod's class (without it the answer is unknown unless the pod asks for

@@ -21,30 +21,63 @@ size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class 
 	return (size_t)request_peak(&peak);
 }
 
-/* The limit of one resource; 0 when it is not named. */
-static qty_t limit_of(const struct container_request *container, const char *name, bool *ret_asked)
+static void add_demand(struct kubelet_workspace *ws, size_t resource, qty_t amount)
 {
-	const struct resource_quantity *q = resource_list_find(&container->limits, name);
+	int64_t n = qty_value(amount);
 
-	*ret_asked = *ret_asked || q;
-	return q ? q->quantity.nano : 0;
+	ws->demands[ws->n_demands++] = (struct device_demand){resource, n > 0 ? (size_t)n : 0};
 }
 
-size_t kubelet_devices_demanded(
-	const struct judgement *j, const struct demand *demand, size_t r, bool *ret_asked)
+/* The position of a device resource, false when the node does not have it. */
+static bool find_resource(const struct judgement *j, const char *name, size_t *ret)
 {
-	const char *name = j->k->devices.inventory->resources[r].name;
-	struct request_peak peak = {0};
-	int64_t n;
+	const struct device_inventory *inventory = j->k->devices.inventory;
+	const struct device_resource *resource = device_inventory_find(inventory, name);
 
-	*ret_asked = false;
-	if (demand->container)
-		peak.apps = limit_of(demand->container, name, ret_asked);
-	for (size_t i = 0; !demand->container && i < j->pod->n_containers; i++) {
+	if (!resource)
+		return false;
+	*ret = (size_t)(resource - inventory->resources);
+	return true;
+}
+
+static void demand_of_pod(const struct judgement *j)
+{
+	struct kubelet_workspace *ws = j->ws;
+	size_t n = j->k->devices.inventory->n_resources, r;
+
+	for (r = 0; r < n; r++) {
+		ws->peaks[r] = (struct request_peak){0};
+		ws->asked[r] = false;
+	}
+	for (size_t i = 0; i < j->pod->n_containers; i++) {
 		const struct container_request *c = &j->pod->containers[i];
 
-		request_peak_add(&peak, c->kind, limit_of(c, name, ret_asked));
+		for (size_t k = 0; k < c->limits.n_items; k++) {
+			if (!find_resource(j, c->limits.items[k].name, &r))
+				continue;
+			request_peak_add(&ws->peaks[r], c->kind, c->limits.items[k].quantity.nano);
+			ws->asked[r] = true;
+		}
 	}
-	n = qty_value(request_peak(&peak));
-	return n > 0 ? (size_t)n : 0;
+	for (r = 0; r < n; r++)
+		if (ws->asked[r])
+			add_demand(ws, r, request_peak(&ws->peaks[r]));
+}
+
+void kubelet_demand_devices(const struct judgement *j, const struct container_request *container)
+{
+	j->ws->n_demands = 0;
+	if (j->k->devices.inventory->n_resources == 0)
+		return;
+	if (!container) {
+		demand_of_pod(j);
+		return;
+	}
+	/* Limits and resources are sorted alike. */
+	for (size_t k = 0; k < container->limits.n_items; k++) {
+		size_t r;
+
+		if (find_resource(j, container->limits.items[k].name, &r))
+			add_demand(j->ws, r, container->limits.items[k].quantity.nano);
+	}
 }

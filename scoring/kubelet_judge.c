@@ -8,24 +8,53 @@
 #include "common/vec.h"
 
 /* Put the managers into the state of the node as it is, or go on with the one that the last pod left; what
- * its finished init containers may leave is that pod's alone. 0 or -ENOMEM. */
-static int begin(const struct judgement *j, bool from_start)
+ * its finished init containers may leave is that pod's alone. */
+static void begin(const struct judgement *j, bool from_start)
 {
-	size_t n = j->k->topology.n_cpus, n_containers = j->pod->n_containers;
+	size_t n = j->k->topology.n_cpus;
 	struct kubelet_workspace *ws = j->ws;
 
-	if (vec_grow(&ws->placements, &ws->placements_size, n_containers + 1, sizeof(*ws->placements)) < 0 ||
-		vec_grow(&ws->cpus, &ws->cpus_size, n_containers * n + 1, sizeof(*ws->cpus)) < 0)
-		return -ENOMEM;
+	ws->work.steps = 0;
 	memset(ws->reusable, 0, n * sizeof(*ws->reusable));
 	if (!from_start) {
 		device_books_begin_pod(&ws->devices, &j->k->devices);
-		return memory_books_begin_pod(&ws->memory, &j->k->memory, n_containers);
+		memory_books_begin_pod(&ws->memory);
+		return;
 	}
 	if (n > 0) /* without CPUs, or with too many, there is no set to copy */
 		memcpy(ws->shared, j->k->shared, n * sizeof(*ws->shared));
 	device_books_reset(&ws->devices, &j->k->devices);
-	return memory_books_reset(&ws->memory, &j->k->memory, n_containers);
+	memory_books_reset(&ws->memory, &j->k->memory);
+}
+
+/* Count the steps of what comes next. False: they are too many, which is the verdict. */
+static bool afford(struct judgement *j, uint64_t steps)
+{
+	if (work_add(&j->ws->work, steps))
+		return true;
+	j->verdict->answer = KUBELET_UNKNOWN;
+	j->verdict->beyond_limit = true;
+	err_set(&j->verdict->reason, 0, "the pod asks for more than is judged: %zu container%s on this node",
+		j->pod->n_containers, j->pod->n_containers == 1 ? "" : "s");
+	return false;
+}
+
+/* Room for the placements, and a set of CPUs for each container that may get CPUs for itself. 0 or -ENOMEM; the verdict
+ * is made when they are too many. */
+static int make_room(struct judgement *j, bool *ret_afforded)
+{
+	struct kubelet_workspace *ws = j->ws;
+	size_t n = j->pod->n_containers, n_sets = 0, bytes;
+
+	for (size_t i = 0; i < n && j->cpu; i++)
+		n_sets += kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
+	bytes = n_sets * j->k->topology.n_cpus;
+	*ret_afforded = afford(j, bytes);
+	if (!*ret_afforded)
+		return 0;
+	if (vec_grow(&ws->placements, &ws->placements_size, n + 1, sizeof(*ws->placements)) < 0)
+		return -ENOMEM;
+	return vec_grow(&ws->cpus, &ws->cpus_size, bytes + 1, sizeof(*ws->cpus));
 }
 
 static void reject(struct judgement *j, enum kubelet_rejection rejection)
@@ -34,7 +63,7 @@ static void reject(struct judgement *j, enum kubelet_rejection rejection)
 	j->verdict->rejection = rejection;
 }
 
-/* What is demanded by a container, or by the pod when it is NULL. 0, -ENOMEM, -EINVAL as memory_needs_*. */
+/* What is demanded by a container, or by the pod when it is NULL. 0 or -ENOMEM. */
 static int make_demand(
 	const struct judgement *j, const struct container_request *container, struct demand *ret)
 {
@@ -42,6 +71,7 @@ static int make_demand(
 	int r = 0;
 
 	*ret = (struct demand){.container = container};
+	kubelet_demand_devices(j, container);
 	if (j->cpu)
 		ret->cpus = container ? kubelet_exclusive_cpus(container, j->qos)
 				      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
@@ -50,17 +80,9 @@ static int make_demand(
 			      : memory_needs_of_pod(mm, j->pod, &j->ws->needs);
 		ret->memory = r == 0;
 	}
-	return r;
-}
-
-/* Has only the CPU manager hints? */
-static bool cpus_alone(const struct judgement *j, const struct demand *demand)
-{
-	bool others = demand->memory;
-
-	for (size_t r = 0; r < j->k->devices.inventory->n_resources && !others; r++)
-		kubelet_devices_demanded(j, demand, r, &others);
-	return !others;
+	if (ret->memory)
+		r = memory_books_room(&j->ws->memory, j->ws->needs.n_items);
+	return r == -ENOMEM ? r : 0;
 }
 
 /*
@@ -81,7 +103,7 @@ static bool merge_preferred(
 		*ret_admit = false;
 		return true;
 	}
-	if (some <= 0 || !cpus_alone(j, demand))
+	if (some <= 0 || demand->memory || ws->n_demands > 0)
 		return false;
 	topology_merge_add(&ws->merge, &ws->hints);
 	*ret = topology_merge_finish(&ws->merge, ret_admit);
@@ -98,13 +120,9 @@ static struct topology_hint merge(const struct judgement *j, const struct demand
 	topology_merge_start(&ws->merge, &k->rules);
 	if (demand->cpus > 0 && merge_preferred(j, demand, &hint, ret_admit))
 		return hint;
-	for (size_t r = 0; r < k->devices.inventory->n_resources; r++) {
-		bool asked;
-		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
-
-		if (!asked)
-			continue;
-		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
+	for (size_t i = 0; i < ws->n_demands; i++) {
+		device_manager_hints(
+			&k->devices, &ws->devices, ws->demands[i].resource, ws->demands[i].n, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 	if (demand->cpus > 0) {
@@ -113,7 +131,7 @@ static struct topology_hint merge(const struct judgement *j, const struct demand
 	}
 	if (demand->memory) {
 		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
-		for (size_t i = 0; i < ws->needs.n_items; i++)
+		for (size_t i = 0; i < kubelet_memory_merges(j); i++)
 			topology_merge_add(&ws->merge, &ws->hints);
 	}
 	return topology_merge_finish(&ws->merge, ret_admit);
@@ -124,14 +142,10 @@ static bool allocate_devices(
 {
 	const struct device_manager *dm = &j->k->devices;
 
-	for (size_t r = 0; r < dm->inventory->n_resources; r++) {
+	for (size_t i = 0; i < j->ws->n_demands; i++) {
+		size_t r = j->ws->demands[i].resource, n = j->ws->demands[i].n, available;
 		const char *name = dm->inventory->resources[r].name;
-		size_t available;
-		bool asked;
-		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
 
-		if (!asked)
-			continue;
 		switch (device_manager_allocate(
 			dm, &j->ws->devices, r, n, placement->hint, demand->container->kind, &available)) {
 		case DEVICE_TAKE_OK:
@@ -203,6 +217,8 @@ static bool allocate_cpus(
 		return false;
 	case CPU_TAKE_UNKNOWN:
 	case CPU_TAKE_STATUS_COUNT:
+		if (!afford(j, 0) && !j->k->cpu.rules.distribute)
+			return false;
 		err_set(&j->verdict->reason, 0, "distributing %zu CPUs over NUMA nodes takes too many steps",
 			demand->cpus);
 		j->verdict->answer = KUBELET_UNKNOWN;
@@ -225,6 +241,9 @@ static bool allocate_memory(
 
 	if (!demand->memory)
 		return true;
+	if (!memory_manager_suffices(&j->k->memory, &ws->memory, &ws->needs, placement->hint) &&
+		!afford(j, kubelet_memory_hint_steps(j)))
+		return false;
 	switch (memory_manager_allocate(&j->k->memory, &ws->memory, &ws->needs, placement->hint,
 		demand->container->kind, &ws->hints, &placement->memory_nodes)) {
 	case MEMORY_TAKE_OK:
@@ -247,15 +266,15 @@ static bool allocate_memory(
 	return false;
 }
 
-/* Allocate one container under its hint. False: the verdict is made. */
-static bool place(struct judgement *j, size_t i, const struct demand *demand, struct topology_hint hint)
+/* Allocate one container under its hint, its CPUs in a set of `cpus`. False: the verdict is made. */
+static bool place(
+	struct judgement *j, size_t i, const struct demand *demand, struct topology_hint hint, bool *cpus)
 {
-	size_t n_cpus = j->k->topology.n_cpus;
 	struct kubelet_placement *placement = &j->ws->placements[i];
 
 	*placement = (struct kubelet_placement){.hint = hint};
-	if (!allocate_devices(j, demand, placement) ||
-		!allocate_cpus(j, demand, placement, &j->ws->cpus[i * n_cpus]))
+	if (!afford(j, kubelet_place_steps(j, demand)) || !allocate_devices(j, demand, placement) ||
+		!allocate_cpus(j, demand, placement, cpus))
 		return false;
 	if (j->memory && !demand->memory) {
 		err_set(&j->verdict->reason, 0, "an amount of memory is not a whole number of bytes");
@@ -270,29 +289,37 @@ static bool asked_per_pod(const struct kubelet *k)
 	return k->scope == TOPOLOGY_SCOPE_POD && k->rules.policy != TOPOLOGY_MANAGER_NONE;
 }
 
-/* The containers one after the other. 0 or -ENOMEM; the verdict is made when something is rejected. */
+/* The containers one after the other. 0 or -ENOMEM; the verdict is made when something is rejected, or too much. */
 static int judge_containers(struct judgement *j)
 {
-	bool per_pod = asked_per_pod(j->k);
+	bool per_pod = asked_per_pod(j->k),
+	     per_container = !per_pod && j->k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	struct topology_hint hint = {.any_node = true};
+	bool *cpus = j->ws->cpus;
 	struct demand demand;
 	bool admit = true;
 
 	if (per_pod) {
-		if (make_demand(j, NULL, &demand) == -ENOMEM)
+		if (make_demand(j, NULL, &demand) < 0)
 			return -ENOMEM;
+		if (!afford(j, kubelet_merge_steps(j, &demand)))
+			return 0;
 		hint = merge(j, &demand, &admit);
 	}
 	for (size_t i = 0; i < j->pod->n_containers && admit; i++) {
 		j->verdict->container = i;
-		if (make_demand(j, &j->pod->containers[i], &demand) == -ENOMEM)
+		if (make_demand(j, &j->pod->containers[i], &demand) < 0)
 			return -ENOMEM;
-		if (!per_pod && j->k->rules.policy != TOPOLOGY_MANAGER_NONE)
+		if (per_container && !afford(j, kubelet_merge_steps(j, &demand)))
+			return 0;
+		if (per_container)
 			hint = merge(j, &demand, &admit);
 		if (!admit)
 			break;
-		if (!place(j, i, &demand, hint))
+		if (!place(j, i, &demand, hint, cpus))
 			return 0;
+		if (demand.cpus > 0)
+			cpus += j->k->topology.n_cpus;
 		j->verdict->n_placements = i + 1;
 	}
 	j->verdict->answer = KUBELET_ADMITS;
@@ -318,15 +345,10 @@ static bool is_placed_as_a_whole(const struct judgement *j, bool devices)
 static bool can_judge(struct judgement *j)
 {
 	const struct err *unknown = NULL;
-	bool devices = false, cpus = false;
+	bool devices, cpus = false;
 
-	for (size_t r = 0; r < j->k->devices.inventory->n_resources; r++) {
-		const struct demand all = {.container = NULL};
-		bool asked;
-
-		kubelet_devices_demanded(j, &all, r, &asked);
-		devices = devices || asked;
-	}
+	kubelet_demand_devices(j, NULL);
+	devices = j->ws->n_demands > 0;
 	for (size_t i = 0; i < j->pod->n_containers; i++)
 		cpus = cpus || kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
 	j->verdict->answer = KUBELET_UNKNOWN;
@@ -366,9 +388,13 @@ static int judge(const struct kubelet *k, struct kubelet_workspace *ws, const st
 {
 	struct kubelet_verdict verdict = {.answer = KUBELET_UNKNOWN};
 	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos, .verdict = &verdict};
-	int r = begin(&j, from_start);
+	bool afforded = false;
+	int r = 0;
 
-	if (r == 0 && can_judge(&j))
+	begin(&j, from_start);
+	if (afford(&j, kubelet_reading_steps(&j)) && can_judge(&j))
+		r = make_room(&j, &afforded);
+	if (r == 0 && afforded)
 		r = judge_containers(&j);
 	if (r < 0)
 		return r;

@@ -101,6 +101,16 @@ static void explain_alone(const struct blame *b, struct amount a, struct resourc
 			b->policy, wanted, nodes);
 }
 
+/* Count the steps of what comes next. False: they are too many, and the reason is one without numbers. */
+static bool afford(struct blame *b, uint64_t steps)
+{
+	if (b->done || work_add(&b->j->ws->work, steps))
+		return !b->done;
+	err_set(&b->j->verdict->reason, 0, "%s: no NUMA nodes suit all that is asked for", b->policy);
+	b->done = true;
+	return false;
+}
+
 /* Merge the resource whose hints are in the workspace. */
 static void blame_resource(struct blame *b, struct amount wanted, struct resource_fit fit)
 {
@@ -110,7 +120,7 @@ static void blame_resource(struct blame *b, struct amount wanted, struct resourc
 	uint64_t preferred = 0;
 	bool admit;
 
-	if (b->done)
+	if (!afford(b, kubelet_blame_steps(b->j)))
 		return;
 	topology_merge_add(&ws->merge, &ws->hints);
 	best = topology_merge_finish(&ws->merge, &admit);
@@ -139,14 +149,19 @@ static void blame_memory(struct blame *b)
 	const struct kubelet *k = b->j->k;
 	struct kubelet_workspace *ws = b->j->ws;
 
+	if (!afford(b, kubelet_memory_hint_steps(b->j)))
+		return;
+	memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
 	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < ws->needs.n_items; i++) {
+		for (size_t i = 0; i < ws->needs.n_items && !b->done; i++) {
 			const struct memory_need *need = &ws->needs.items[i];
-			struct resource_fit fit = memory_manager_fit(&k->memory, &ws->memory, need);
+			struct resource_fit fit;
 
+			if (!afford(b, kubelet_fit_steps(k->memory.nodes)))
+				return;
+			fit = memory_manager_fit(&k->memory, &ws->memory, need);
 			if ((fit.min_nodes == 0 || fit.free < need->bytes) != (pass == 0))
 				continue;
-			memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
 			blame_resource(b, (struct amount){need->bytes, true, need->name}, fit);
 		}
 }
@@ -159,6 +174,8 @@ static void blame_cpus(struct blame *b, size_t n)
 	struct resource_fit fit;
 	int some;
 
+	if (!afford(b, kubelet_cpu_hint_steps(b->j) + kubelet_fit_steps(k->reach)))
+		return;
 	cpu_manager_available(&k->cpu, ws->shared, ws->available);
 	some = cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
 	if (some != 0)
@@ -183,13 +200,13 @@ void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
 	topology_merge_start(&ws->merge, &k->rules);
 	if (demand->cpus > 0)
 		blame_cpus(&b, demand->cpus);
-	for (size_t r = 0; r < k->devices.inventory->n_resources; r++) {
-		bool asked;
-		size_t n = kubelet_devices_demanded(j, demand, r, &asked);
+	for (size_t i = 0; i < ws->n_demands; i++) {
+		size_t r = ws->demands[i].resource, n = ws->demands[i].n;
 		const struct amount wanted = {n, false, k->devices.inventory->resources[r].name};
 
-		if (!asked)
-			continue;
+		/* Its hints, and how it fits. */
+		if (!afford(&b, 2 * kubelet_device_hint_steps(j, &ws->demands[i])))
+			return;
 		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
 		blame_resource(&b, wanted, device_manager_fit(&k->devices, &ws->devices, r, n));
 	}

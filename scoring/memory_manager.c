@@ -9,16 +9,30 @@
 #include "common/vec.h"
 #include "scoring/request.h"
 
-static size_t find_type(const struct memory_manager *mm, const char *name)
+/* Position of the first type whose name is not below `name`. */
+static size_t lower_bound(const struct memory_manager *mm, const char *name)
 {
-	size_t i = 0;
+	size_t lo = 0, hi = mm->n_types;
 
-	while (i < mm->n_types && strcmp(mm->types[i], name) != 0)
-		i++;
-	return i;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(mm->types[mid], name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
-/* The names of all types on any node. */
+static size_t find_type(const struct memory_manager *mm, const char *name)
+{
+	size_t at = lower_bound(mm, name);
+
+	return at < mm->n_types && !strcmp(mm->types[at], name) ? at : mm->n_types;
+}
+
+/* The names of all types on any node, sorted. */
 static int collect_types(struct memory_manager *mm, const struct memory_state *state)
 {
 	size_t n = 0;
@@ -31,9 +45,13 @@ static int collect_types(struct memory_manager *mm, const struct memory_state *s
 	for (size_t i = 0; i < state->n_nodes; i++)
 		for (size_t k = 0; k < state->nodes[i].n_tables; k++) {
 			const char *name = state->nodes[i].tables[k].type;
+			size_t at = lower_bound(mm, name);
 
-			if (find_type(mm, name) == mm->n_types)
-				mm->types[mm->n_types++] = name;
+			if (at < mm->n_types && !strcmp(mm->types[at], name))
+				continue;
+			memmove(mm->types + at + 1, mm->types + at,
+				(mm->n_types++ - at) * sizeof(*mm->types));
+			mm->types[at] = name;
 		}
 	return 0;
 }
@@ -73,10 +91,13 @@ void memory_manager_release(struct memory_manager *mm)
 
 int memory_books_init(struct memory_books *books, const struct memory_manager *mm)
 {
+	unsigned n_walked = mm->n_nodes <= NODE_MASK_WALK_MAX ? (unsigned)mm->n_nodes : 0;
+
 	*books = (struct memory_books){
 		.amounts = calloc(mm->n_nodes * mm->n_types + 1, sizeof(*books->amounts)),
-		.use = calloc(mm->n_nodes + 1, sizeof(*books->use))};
-	if (books->amounts && books->use)
+		.use = calloc(mm->n_nodes + 1, sizeof(*books->use)),
+		.fits = calloc((size_t)1 << n_walked, 1)};
+	if (books->amounts && books->use && books->fits)
 		return 0;
 	memory_books_release(books);
 	return -ENOMEM;
@@ -87,42 +108,47 @@ void memory_books_release(struct memory_books *books)
 	free(books->amounts);
 	free(books->use);
 	free(books->reuse);
+	free(books->fits);
 	memset(books, 0, sizeof(*books));
 }
 
-int memory_books_begin_pod(struct memory_books *books, const struct memory_manager *mm, size_t n_containers)
+void memory_books_begin_pod(struct memory_books *books)
 {
 	books->n_reuse = 0;
-	return vec_grow(
-		&books->reuse, &books->reuse_size, n_containers * mm->n_types + 1, sizeof(*books->reuse));
 }
 
-int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers)
+void memory_books_reset(struct memory_books *books, const struct memory_manager *mm)
 {
 	if (mm->n_nodes > 0) {
 		memcpy(books->amounts, mm->now.amounts, mm->n_nodes * mm->n_types * sizeof(*books->amounts));
 		memcpy(books->use, mm->now.use, mm->n_nodes * sizeof(*books->use));
 	}
-	return memory_books_begin_pod(books, mm, n_containers);
+	memory_books_begin_pod(books);
+}
+
+int memory_books_room(struct memory_books *books, size_t n_needs)
+{
+	return vec_grow(&books->reuse, &books->reuse_size, books->n_reuse + n_needs, sizeof(*books->reuse));
 }
 
 void memory_needs_release(struct memory_needs *needs)
 {
 	free(needs->items);
+	request_entries_release(&needs->entries);
 	memset(needs, 0, sizeof(*needs));
 }
 
-/* The need of this name, added with 0 bytes when it is new; NULL = out of memory. */
-static struct memory_need *find_need(
+/* Add a need of 0 bytes; NULL = out of memory. */
+static struct memory_need *add_need(
 	const struct memory_manager *mm, struct memory_needs *needs, const char *name)
 {
-	for (size_t i = 0; i < needs->n_items; i++)
-		if (!strcmp(needs->items[i].name, name))
-			return &needs->items[i];
+	struct memory_need *need;
+
 	if (vec_grow(&needs->items, &needs->items_size, needs->n_items + 1, sizeof(*needs->items)) < 0)
 		return NULL;
-	needs->items[needs->n_items] = (struct memory_need){.name = name, .type = find_type(mm, name)};
-	return &needs->items[needs->n_items++];
+	need = &needs->items[needs->n_items++];
+	*need = (struct memory_need){.name = name, .type = find_type(mm, name)};
+	return need;
 }
 
 static bool is_memory(const char *name)
@@ -151,7 +177,7 @@ int memory_needs_of_container(const struct memory_manager *mm, const struct cont
 
 		if (!is_memory(q->name))
 			continue;
-		need = find_need(mm, ret_needs, q->name);
+		need = add_need(mm, ret_needs, q->name);
 		if (!need)
 			return -ENOMEM;
 		if (!whole_bytes(q->quantity, &need->bytes))
@@ -160,49 +186,70 @@ int memory_needs_of_container(const struct memory_manager *mm, const struct cont
 	return 0;
 }
 
-/* The most of one type that a pod's containers hold at one time. */
-static int peak(const struct pod_request *pod, const char *name, uint64_t *ret_bytes)
+/* The most of one type that a pod's containers hold at one time, from their requests of it. */
+static int peak(const struct pod_request *pod, const struct request_entry *entries, size_t n,
+	uint64_t *ret_bytes, size_t *ret_first_app)
 {
 	struct request_peak most = {0};
 
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct container_request *c = &pod->containers[i];
-		const struct resource_quantity *q = resource_list_find(&c->requests, name);
-		uint64_t bytes = 0;
+	*ret_first_app = pod->n_containers;
+	for (size_t i = 0; i < n; i++) {
+		enum container_kind kind = pod->containers[entries[i].container].kind;
+		uint64_t bytes;
 
-		if (q && !whole_bytes(q->quantity, &bytes))
+		if (!whole_bytes(entries[i].item->quantity, &bytes))
 			return -EINVAL;
-		request_peak_add(&most, c->kind, (qty_t)bytes);
+		request_peak_add(&most, kind, (qty_t)bytes);
+		if (kind == CONTAINER_APP && *ret_first_app == pod->n_containers)
+			*ret_first_app = entries[i].container;
 	}
 	*ret_bytes = (uint64_t)request_peak(&most);
 	return 0;
 }
 
+/* In the order in which the app containers name them. */
+static int by_container(const void *a, const void *b)
+{
+	const struct memory_need *x = a, *y = b;
+
+	if (x->container != y->container)
+		return x->container < y->container ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
 int memory_needs_of_pod(
 	const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs)
 {
+	const struct request_entries *e = &ret_needs->entries;
+	bool ordered = true;
+
 	ret_needs->n_items = 0;
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct resource_list *requests = &pod->containers[i].requests;
+	if (request_entries_fill(&ret_needs->entries, pod) < 0)
+		return -ENOMEM;
+	for (size_t i = 0, end; i < e->n_items; i = end) {
+		const char *name = e->items[i].item->name;
+		struct memory_need *need;
+		size_t container;
+		uint64_t bytes;
+		int r;
 
-		for (size_t k = 0; k < requests->n_items; k++) {
-			struct memory_need *need;
-			uint64_t bytes;
-			int r;
-
-			if (!is_memory(requests->items[k].name))
-				continue;
-			r = peak(pod, requests->items[k].name, &bytes);
-			if (r < 0)
-				return r;
-			if (pod->containers[i].kind != CONTAINER_APP)
-				continue;
-			need = find_need(mm, ret_needs, requests->items[k].name);
-			if (!need)
-				return -ENOMEM;
-			need->bytes = bytes;
-		}
+		end = request_entries_end(e, i);
+		if (!is_memory(name))
+			continue;
+		r = peak(pod, e->items + i, end - i, &bytes, &container);
+		if (r < 0)
+			return r;
+		if (container == pod->n_containers)
+			continue;
+		need = add_need(mm, ret_needs, name);
+		if (!need)
+			return -ENOMEM;
+		need->bytes = bytes;
+		need->container = container;
+		ordered = ordered && (ret_needs->n_items == 1 || by_container(need - 1, need) < 0);
 	}
+	if (!ordered)
+		qsort(ret_needs->items, ret_needs->n_items, sizeof(*ret_needs->items), by_container);
 	return 0;
 }
 
@@ -240,51 +287,97 @@ static uint64_t reusable(const struct memory_books *books, uint64_t nodes, size_
 	return reuse ? reuse->bytes : 0;
 }
 
+/* The nodes whose use restricts that of others. */
+struct restricted {
+	uint64_t used;    /* memory of them is allocated */
+	uint64_t grouped; /* they belong to a group of several nodes */
+};
+
+static struct restricted find_restricted(const struct memory_manager *mm, const struct memory_books *books)
+{
+	struct restricted r = {0, 0};
+	size_t i = 0;
+
+	for (uint64_t nodes = mm->nodes; nodes; nodes &= nodes - 1, i++) {
+		uint64_t node = nodes & (~nodes + 1);
+
+		r.used |= books->use[i].assignments > 0 ? node : 0;
+		r.grouped |= node_mask_count(books->use[i].cells) > 1 ? node : 0;
+	}
+	return r;
+}
+
 /*
  * May these nodes be used together? Single-node and multi-node use exclude each other, and groups must be the
  * same or disjoint. A hint also keeps single-node use away from a node in a group; allocation does not.
  */
-static bool groups_allow(
-	const struct memory_manager *mm, const struct memory_books *books, uint64_t mask, bool for_hint)
+static bool groups_allow(const struct memory_manager *mm, const struct memory_books *books,
+	const struct restricted *restricted, uint64_t mask, bool for_hint)
 {
-	bool single = node_mask_count(mask) == 1;
-	size_t i = 0;
+	if (node_mask_count(mask) == 1)
+		return !for_hint || !(mask & restricted->grouped);
+	for (uint64_t nodes = mask & restricted->used; nodes; nodes &= nodes - 1) {
+		uint64_t below = (nodes & (~nodes + 1)) - 1;
 
-	for (uint64_t nodes = mm->nodes; nodes; nodes &= nodes - 1, i++) {
-		const struct memory_use *use = &books->use[i];
-
-		if (!(mask & nodes & (~nodes + 1)))
-			continue;
-		if (single && for_hint && node_mask_count(use->cells) > 1)
-			return false;
-		if (!single && use->assignments > 0 && use->cells != mask)
+		if (books->use[node_mask_count(mm->nodes & below)].cells != mask)
 			return false;
 	}
 	return true;
+}
+
+/* Which sets of nodes, in the order of the walk, hold a need and have it free. */
+enum { HOLDS = 1, HAS = 2 };
+
+/* Take out of books->fits[] what the need does not fit. */
+static void fit_need(
+	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need)
+{
+	const struct memory_amount *amounts = books->amounts + need->type;
+	struct memory_amount sums[NODE_MASK_WALK_MAX + 1] = {{0, 0}};
+	struct node_mask_walk walk;
+	uint64_t mask;
+
+	node_mask_walk_start(&walk, mm->nodes);
+	for (unsigned char *fits = books->fits; node_mask_walk_next(&walk, &mask); fits++) {
+		uint64_t again = books->n_reuse > 0 ? reusable(books, mask, need->type) : 0;
+
+		for (unsigned i = walk.kept; i < walk.size; i++) {
+			const struct memory_amount *own = amounts + walk.at[i] * mm->n_types;
+
+			sums[i + 1].allocatable = sums[i].allocatable + own->allocatable;
+			sums[i + 1].free = sums[i].free + own->free;
+		}
+		if (sums[walk.size].allocatable < need->bytes)
+			*fits &= (unsigned char)~HOLDS;
+		if (sums[walk.size].free + again < need->bytes)
+			*fits &= (unsigned char)~HAS;
+	}
 }
 
 void memory_manager_hints(const struct memory_manager *mm, const struct memory_books *books,
 	const struct memory_needs *needs, struct topology_hints *ret_hints)
 {
 	unsigned min_nodes = (unsigned)mm->n_nodes;
+	const struct restricted restricted = find_restricted(mm, books);
+	const unsigned char *fits = books->fits;
 	struct node_mask_walk walk;
+	bool possible = needs->n_items > 0;
 	uint64_t mask;
 
 	topology_hints_clear(ret_hints);
+	/* No node has a type that is not known. */
+	for (size_t i = 0; i < needs->n_items; i++)
+		possible = possible && (needs->items[i].type < mm->n_types || needs->items[i].bytes == 0);
+	if (possible)
+		memset(books->fits, HOLDS | HAS, (size_t)1 << mm->n_nodes);
+	for (size_t i = 0; i < needs->n_items && possible; i++)
+		if (needs->items[i].type < mm->n_types)
+			fit_need(mm, books, &needs->items[i]);
 	node_mask_walk_start(&walk, mm->nodes);
-	while (needs->n_items > 0 && node_mask_walk_next(&walk, &mask)) {
-		bool holds = true, has = true;
-
-		for (size_t i = 0; i < needs->n_items; i++) {
-			const struct memory_need *need = &needs->items[i];
-			struct memory_amount sum = memory_manager_sum(mm, books, need->type, mask);
-
-			holds = holds && sum.allocatable >= need->bytes;
-			has = has && sum.free + reusable(books, mask, need->type) >= need->bytes;
-		}
-		if (holds && walk.size < min_nodes)
+	for (; possible && node_mask_walk_next(&walk, &mask); fits++) {
+		if (*fits & HOLDS && walk.size < min_nodes)
 			min_nodes = walk.size;
-		if (holds && has && groups_allow(mm, books, mask, true))
+		if (*fits == (HOLDS | HAS) && groups_allow(mm, books, &restricted, mask, true))
 			topology_hints_add(ret_hints, mask, false);
 	}
 	for (size_t i = 0; i < ret_hints->n_items; i++)
@@ -367,7 +460,7 @@ static void update_reuse(
 	}
 	if (!reuse) {
 		if (books->n_reuse == books->reuse_size)
-			return; /* GCOVR_EXCL_LINE: memory_books_begin_pod() made room for every container */
+			return; /* GCOVR_EXCL_LINE: memory_books_room() made room */
 		reuse = &books->reuse[books->n_reuse++];
 		*reuse = (struct memory_reuse){.nodes = nodes, .type = need->type};
 	}
@@ -375,20 +468,28 @@ static void update_reuse(
 		reuse->bytes = need->bytes;
 }
 
+bool memory_manager_suffices(const struct memory_manager *mm, const struct memory_books *books,
+	const struct memory_needs *needs, struct topology_hint hint)
+{
+	bool enough = !hint.any_node;
+
+	for (size_t i = 0; i < needs->n_items && enough; i++)
+		enough = memory_manager_sum(mm, books, needs->items[i].type, hint.nodes).free >=
+			 needs->items[i].bytes;
+	return enough || needs->n_items == 0;
+}
+
 enum memory_take_status memory_manager_allocate(const struct memory_manager *mm, struct memory_books *books,
 	const struct memory_needs *needs, struct topology_hint hint, enum container_kind kind,
 	struct topology_hints *hints, uint64_t *ret_nodes)
 {
-	bool enough = !hint.any_node;
+	const struct restricted restricted = find_restricted(mm, books);
 
 	if (needs->n_items == 0) {
 		*ret_nodes = 0;
 		return MEMORY_TAKE_OK;
 	}
-	for (size_t i = 0; i < needs->n_items && enough; i++)
-		enough = memory_manager_sum(mm, books, needs->items[i].type, hint.nodes).free >=
-			 needs->items[i].bytes;
-	if (!enough) {
+	if (!memory_manager_suffices(mm, books, needs, hint)) {
 		const struct topology_hint *best;
 
 		memory_manager_hints(mm, books, needs, hints);
@@ -399,7 +500,7 @@ enum memory_take_status memory_manager_allocate(const struct memory_manager *mm,
 			return MEMORY_TAKE_NOT_PREFERRED;
 		hint = *best;
 	}
-	if (!groups_allow(mm, books, hint.nodes, false))
+	if (!groups_allow(mm, books, &restricted, hint.nodes, false))
 		return MEMORY_TAKE_GROUPED;
 	for (size_t i = 0; i < needs->n_items; i++) {
 		const struct memory_need *need = &needs->items[i];

@@ -13,6 +13,7 @@
 #include "common/memory_state.h"
 #include "common/request.h"
 #include "scoring/node_mask.h"
+#include "scoring/request.h"
 #include "scoring/resource_fit.h"
 #include "scoring/topology_hint.h"
 
@@ -40,12 +41,13 @@ struct memory_books {
 	struct memory_reuse *reuse;
 	size_t n_reuse;
 	size_t reuse_size;
+	unsigned char *fits; /* scratch: per set of nodes */
 };
 
 struct memory_manager {
 	uint64_t nodes; /* ids; position = rank among them */
 	size_t n_nodes, n_types;
-	const char **types; /* names, the state's */
+	const char **types; /* names, the state's, sorted */
 	struct memory_books now;
 };
 
@@ -60,25 +62,28 @@ void memory_manager_release(struct memory_manager *mm);
 int memory_books_init(struct memory_books *books, const struct memory_manager *mm);
 void memory_books_release(struct memory_books *books);
 
-/* Make the books as they are now, with room to reuse the memory of `n_containers`. 0 or -ENOMEM; allocates
- * only when there were never as many containers. */
-int memory_books_reset(struct memory_books *books, const struct memory_manager *mm, size_t n_containers);
+/* Make the books as they are now. */
+void memory_books_reset(struct memory_books *books, const struct memory_manager *mm);
 
-/* Go on with what is taken for another pod, which has n_containers and none of the memory to reuse. Returns
- * as memory_books_reset(). */
-int memory_books_begin_pod(struct memory_books *books, const struct memory_manager *mm, size_t n_containers);
+/* Go on with what is taken for another pod, which has none of the memory to reuse. */
+void memory_books_begin_pod(struct memory_books *books);
+
+/* Make room to reuse the memory of a container with this many needs, before it is allocated. 0 or -ENOMEM. */
+int memory_books_room(struct memory_books *books, size_t n_needs);
 
 /* What a container or pod asks for, one item a type. */
 struct memory_need {
 	const char *name; /* the request's */
 	size_t type;      /* position in types[], or n_types when no node has it */
 	uint64_t bytes;
+	size_t container; /* of a pod's needs: the first app container that names it */
 };
 
 struct memory_needs {
 	struct memory_need *items;
 	size_t n_items;
 	size_t items_size;
+	struct request_entries entries; /* scratch */
 };
 
 void memory_needs_release(struct memory_needs *needs);
@@ -105,6 +110,10 @@ struct memory_amount memory_manager_sum(
 
 struct resource_fit memory_manager_fit(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);
+
+/* Whether the hint's nodes have enough free; else memory_manager_allocate() makes all hints to find others. */
+bool memory_manager_suffices(const struct memory_manager *mm, const struct memory_books *books,
+	const struct memory_needs *needs, struct topology_hint hint);
 
 enum memory_take_status {
 	MEMORY_TAKE_OK,

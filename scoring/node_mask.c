@@ -74,6 +74,13 @@ bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
 {
 	unsigned i = walk->size;
 
+	/* Mostly the last position can move. */
+	if (i > 0 && walk->at[i - 1] + 1u < walk->n) {
+		walk->kept = i - 1;
+		walk->masks[i] = walk->masks[i - 1] | node_mask_of(walk->ids[++walk->at[i - 1]]);
+		*ret_mask = walk->masks[i];
+		return true;
+	}
 	/* The rightmost position that can still move to the right. */
 	while (i > 0 && walk->at[i - 1] == walk->n - (walk->size - (i - 1)))
 		i--;

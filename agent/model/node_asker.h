@@ -15,6 +15,8 @@ struct node_asker {
 	struct resource_list free, unsure; /* what pods can still ask of the whole node: node_free.h */
 	struct kubelet kubelet;
 	struct kubelet_workspace *ws;
+	uint64_t work_limit;        /* KUBELET_WORK_MAX at first; a caller may set it before a judge */
+	uint64_t steps;             /* that the last judge took */
 	struct admission_node node; /* for admission_copies() and admission_nearest(), after a judge */
 };
 

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much work a verdict is, in steps: it grows with the pod and the node as they do, and no further than the limit. */
+#include "tests/lib/test.h"
+
+#include "common/cleanup.h"
+#include "scoring/kubelet.h"
+#include "scoring/request.h"
+#include "tests/lib/pods.h"
+#include "tests/lib/synthetic.h"
+
+#define GIB ((uint64_t)1 << 30)
+
+static const char beyond[] = "the pod asks for more than is judged: ";
+
+/* 2 sockets with 4 NUMA nodes of 8 cores each, all memory free; changed before node_ready(). */
+struct fixture {
+	struct machine machine;
+	struct settings settings;
+	struct memory_state memory;
+	struct device_inventory devices;
+	hwloc_bitmap_t reserved;
+	struct kubelet_node node;
+	struct kubelet k;
+	struct kubelet_workspace *ws;
+	struct kubelet_verdict verdict;
+};
+
+/* One hugepage size beside "memory" for each further type. */
+static void fill_memory(struct fixture *f, size_t n_types)
+{
+	f->memory.nodes = calloc(f->machine.n_nodes, sizeof(*f->memory.nodes));
+	assert_non_null(f->memory.nodes);
+	for (size_t i = 0; i < f->machine.n_nodes; i++) {
+		struct memory_node *node = &f->memory.nodes[f->memory.n_nodes++];
+
+		node->id = f->machine.nodes[i].id;
+		node->cells = hwloc_bitmap_alloc();
+		node->tables = calloc(n_types, sizeof(*node->tables));
+		assert_non_null(node->cells);
+		assert_non_null(node->tables);
+		for (size_t t = 0; t < n_types; t++) {
+			char type[64];
+
+			snprintf(type, sizeof(type), "hugepages-%zuMi", 2 * t);
+			node->tables[node->n_tables++] =
+				(struct memory_table){.type = strdup(t ? type : "memory"),
+					.allocatable = 64 * GIB,
+					.free = 64 * GIB};
+		}
+	}
+}
+
+static void fixture_init(struct fixture *f, unsigned numas, enum topology_manager_scope scope, size_t n_types)
+{
+	const struct synthetic machine = {.sockets = 2,
+		.numas = numas,
+		.uncores = 1,
+		.cores = 8,
+		.threads = 2,
+		.memory_bytes = 64 * GIB};
+
+	memset(f, 0, sizeof(*f));
+	synthetic_machine(&machine, &f->machine);
+	settings_init(&f->settings);
+	f->settings.cpu_manager = CPU_MANAGER_STATIC;
+	f->settings.memory_manager = MEMORY_MANAGER_STATIC;
+	f->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	f->settings.topology.scope = scope;
+	f->settings.topology.max_numa_nodes = 64;
+	f->reserved = hwloc_bitmap_alloc();
+	assert_non_null(f->reserved);
+	hwloc_bitmap_set(f->reserved, 0);
+	fill_memory(f, n_types);
+	device_inventory_init(&f->devices);
+	f->node = (struct kubelet_node){.machine = &f->machine,
+		.settings = &f->settings,
+		.shared = f->machine.online,
+		.reserved = f->reserved,
+		.memory = &f->memory,
+		.devices = &f->devices};
+}
+
+static void node_ready(struct fixture *f)
+{
+	assert_int_equal(kubelet_init(&f->k, &f->node), 0);
+	assert_int_equal(kubelet_workspace_new(&f->k, &f->ws), 0);
+}
+
+static void fixture_release(struct fixture *f)
+{
+	kubelet_workspace_freep(&f->ws);
+	kubelet_release(&f->k);
+	machine_release(&f->machine);
+	settings_release(&f->settings);
+	memory_state_release(&f->memory);
+	device_inventory_release(&f->devices);
+	hwloc_bitmap_free(f->reserved);
+}
+
+static void ask(struct container_request *c, const char *name, uint64_t amount)
+{
+	struct quantity q = {.nano = (qty_t)amount * QTY_UNIT};
+
+	assert_int_equal(resource_list_append(&c->requests, name, q), 0);
+	assert_int_equal(resource_list_append(&c->limits, name, q), 0);
+}
+
+/* n containers, each with that many sizes of hugepages, or extended resources, beside cpu and memory. */
+static void make_pod(struct pod_request *pod, enum container_kind kind, size_t n, size_t n_names,
+	const char *prefix, uint64_t amount)
+{
+	pod_request_init(pod);
+	pod->qos = QOS_GUARANTEED;
+	for (size_t i = 0; i < n; i++) {
+		struct container_request *c = pod_request_add(pod, i + 1 == n ? CONTAINER_APP : kind, "c");
+
+		assert_non_null(c);
+		ask(c, "memory", 1 << 20);
+		for (size_t k = 1; k <= n_names; k++) {
+			char name[64];
+
+			snprintf(name, sizeof(name), "%s%zu%s", prefix, 2 * k, *prefix == 'h' ? "Mi" : "");
+			ask(c, name, amount);
+		}
+		assert_int_equal(resource_list_sort(&c->requests), 0);
+		assert_int_equal(resource_list_sort(&c->limits), 0);
+	}
+}
+
+static uint64_t steps_of(struct fixture *f, const struct pod_request *pod, enum kubelet_answer want)
+{
+	assert_int_equal(kubelet_judge(&f->k, f->ws, pod, pod->qos, &f->verdict), 0);
+	if (f->verdict.answer != want)
+		fail_msg("%d, not %d: %s", f->verdict.answer, want, f->verdict.reason.text);
+	assert_int_equal(
+		f->verdict.beyond_limit, strncmp(f->verdict.reason.text, beyond, strlen(beyond)) == 0);
+	return kubelet_workspace_steps(f->ws);
+}
+
+/* Twice as many containers are twice the work; 5000 of them were minutes when each looked at all others. */
+static void work_grows_with_the_containers(void **state)
+{
+	uint64_t steps[2];
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, 4, TOPOLOGY_SCOPE_POD, 1);
+	node_ready(&f);
+	for (size_t i = 0; i < 2; i++) {
+		struct pod_request pod;
+
+		make_pod(&pod, CONTAINER_APP, i ? 5000 : 2500, 0, "", 0);
+		steps[i] = steps_of(&f, &pod, KUBELET_ADMITS);
+		assert_int_equal(f.verdict.n_placements, pod.n_containers);
+		pod_request_release(&pod);
+	}
+	assert_true(steps[0] > 2500 && steps[1] <= 2 * steps[0]);
+	assert_true(steps[1] <= KUBELET_WORK_MAX);
+	fixture_release(&f);
+}
+
+/* Sizes of hugepages that no node has cost what it takes to read them. */
+static void many_names_are_read_once(void **state)
+{
+	static const enum topology_manager_scope scopes[] = {TOPOLOGY_SCOPE_CONTAINER, TOPOLOGY_SCOPE_POD};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct pod_request hugepages, devices;
+		struct fixture f;
+
+		fixture_init(&f, 4, scopes[i], 1);
+		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic2",
+					 (struct device){.nodes = 1, .healthy = true}),
+			0);
+		node_ready(&f);
+		make_pod(&hugepages, CONTAINER_APP, 44, 500, "hugepages-", 2 << 20);
+		steps_of(&f, &hugepages, KUBELET_REJECTS);
+		assert_int_equal(f.verdict.rejection, KUBELET_UNEXPECTED_ADMISSION);
+		make_pod(&devices, CONTAINER_APP, 44, 500, "vendor.com/nic", 0);
+		assert_true(steps_of(&f, &devices, KUBELET_ADMITS) < KUBELET_WORK_MAX);
+		pod_request_release(&hugepages);
+		pod_request_release(&devices);
+		fixture_release(&f);
+	}
+}
+
+/* Types of memory beyond those that change the merged hint are merged no more, and the answers are right. */
+static void many_types_of_memory_are_judged(void **state)
+{
+	static const enum topology_manager_scope scopes[] = {TOPOLOGY_SCOPE_CONTAINER, TOPOLOGY_SCOPE_POD};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct pod_request fits, does_not;
+		struct fixture f;
+
+		fixture_init(&f, 2, scopes[i], 64);
+		node_ready(&f);
+		make_pod(&fits, CONTAINER_APP, 2, 63, "hugepages-", 2 << 20);
+		steps_of(&f, &fits, KUBELET_ADMITS);
+		assert_int_equal(f.verdict.placements[1].memory_nodes, 1);
+		make_pod(&does_not, CONTAINER_APP, 1, 63, "hugepages-", 300 * GIB);
+		steps_of(&f, &does_not, KUBELET_REJECTS);
+		pod_request_release(&fits);
+		pod_request_release(&does_not);
+		fixture_release(&f);
+	}
+}
+
+/* What asks for more is not judged, in one sentence, whatever it is that is too much. */
+static void what_is_beyond_the_limit_is_unknown(void **state)
+{
+	struct pod_request many, exclusive;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
+	node_ready(&f);
+	make_pod(&many, CONTAINER_APP, 5000, 0, "", 0);
+	make_pod(&exclusive, CONTAINER_INIT, 5000, 0, "", 0);
+	for (size_t i = 0; i < exclusive.n_containers; i++) {
+		assert_int_equal(
+			resource_list_set(&exclusive.containers[i].requests, "cpu", quantity_from_units(1)),
+			0);
+		assert_int_equal(
+			resource_list_set(&exclusive.containers[i].limits, "cpu", quantity_from_units(1)), 0);
+	}
+	assert_true(steps_of(&f, &many, KUBELET_UNKNOWN) > KUBELET_WORK_MAX);
+	test_assert_text("reason", f.verdict.reason.text,
+		"the pod asks for more than is judged: 5000 containers on this node");
+	steps_of(&f, &exclusive, KUBELET_UNKNOWN);
+	/* With a higher limit there is an answer. */
+	kubelet_workspace_limit(f.ws, UINT64_MAX);
+	steps_of(&f, &many, KUBELET_ADMITS);
+	steps_of(&f, &exclusive, KUBELET_ADMITS);
+	pod_request_release(&many);
+	pod_request_release(&exclusive);
+	fixture_release(&f);
+}
+
+/* Any limit: the answer is the one without a limit, or none. */
+static void no_limit_changes_an_answer(void **state)
+{
+	static const char *const texts[] = {"app cpu=2 memory=1Gi", "app cpu=40 memory=1Gi",
+		"init cpu=2 memory=1Gi; app cpu=2 memory=3Gi vendor.com/nic=1", "app cpu=1 memory=900Gi",
+		"app cpu=17 memory=1Gi; app cpu=1 memory=1Gi vendor.com/nic=2"};
+	static const bool options[] = {false, true};
+
+	(void)state;
+	for (size_t o = 0; o < ARRAY_SIZE(options); o++) {
+		struct fixture f;
+
+		fixture_init(&f, 2, TOPOLOGY_SCOPE_CONTAINER, 1);
+		f.settings.cpu_options.distribute_cpus_across_numa = options[o];
+		f.settings.cpu_options.prefer_align_cpus_by_uncorecache = !options[o];
+		for (unsigned i = 0; i < 4; i++)
+			assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
+						 (struct device){.nodes = 1u << i, .healthy = true}),
+				0);
+		node_ready(&f);
+		for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+			enum kubelet_answer answer;
+			struct pod_request pod;
+			uint64_t all;
+
+			pod_from_text(&pod, texts[i]);
+			pod.qos = QOS_GUARANTEED;
+			kubelet_workspace_limit(f.ws, UINT64_MAX);
+			assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
+			answer = f.verdict.answer;
+			all = kubelet_workspace_steps(f.ws);
+			assert_int_not_equal(answer, KUBELET_UNKNOWN);
+			for (uint64_t limit = 0; limit <= all; limit += 1 + all / 50) {
+				kubelet_workspace_limit(f.ws, limit);
+				assert_int_equal(
+					kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
+				assert_true(
+					f.verdict.answer == answer || f.verdict.answer == KUBELET_UNKNOWN);
+				assert_int_equal(f.verdict.reason.text[0] == '\0',
+					answer == KUBELET_ADMITS && f.verdict.answer == answer);
+			}
+			kubelet_workspace_limit(f.ws, all);
+			steps_of(&f, &pod, answer);
+			assert_true(kubelet_workspace_steps(f.ws) == all);
+			pod_request_release(&pod);
+		}
+		fixture_release(&f);
+	}
+}
+
+/* A node's object with thousands of devices, each near other NUMA nodes than all others. */
+static void devices_in_many_groups(void **state)
+{
+	struct pod_request pod;
+	struct fixture f;
+	uint64_t steps;
+
+	(void)state;
+	fixture_init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
+	for (unsigned i = 0; i < 7096; i++)
+		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
+					 (struct device){.nodes = 1 + i % 255, .healthy = true}),
+			0);
+	node_ready(&f);
+	assert_int_equal(device_manager_groups(&f.k.devices, 0), 255);
+	pod_from_text(&pod, "app cpu=2 memory=1Gi vendor.com/nic=7000");
+	pod.qos = QOS_GUARANTEED;
+	/* Each device once, and each group once for each set of NUMA nodes. */
+	steps = steps_of(&f, &pod, KUBELET_REJECTS);
+	assert_true(steps < 16 * (7096 + 256 * 256));
+	pod_request_release(&pod);
+	fixture_release(&f);
+}
+
+/* Why a pod is rejected may take more than whether it is: then it is said in fewer words. */
+static void a_rejection_beyond_the_limit_has_a_short_reason(void **state)
+{
+	struct pod_request pod;
+	struct fixture f;
+	uint64_t all;
+
+	(void)state;
+	fixture_init(&f, 2, TOPOLOGY_SCOPE_CONTAINER, 1);
+	node_ready(&f);
+	pod_from_text(&pod, "app cpu=17 memory=1Gi");
+	pod.qos = QOS_GUARANTEED;
+	all = steps_of(&f, &pod, KUBELET_REJECTS);
+	assert_non_null(strstr(f.verdict.reason.text, "17 CPUs"));
+	kubelet_workspace_limit(f.ws, all - 1);
+	steps_of(&f, &pod, KUBELET_REJECTS);
+	test_assert_text(
+		"reason", f.verdict.reason.text, "restricted: no NUMA nodes suit all that is asked for");
+	pod_request_release(&pod);
+	fixture_release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_grows_with_the_containers),
+		cmocka_unit_test(many_names_are_read_once),
+		cmocka_unit_test(many_types_of_memory_are_judged),
+		cmocka_unit_test(what_is_beyond_the_limit_is_unknown),
+		cmocka_unit_test(no_limit_changes_an_answer),
+		cmocka_unit_test(devices_in_many_groups),
+		cmocka_unit_test(a_rejection_beyond_the_limit_has_a_short_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
