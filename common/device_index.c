@@ -120,6 +120,24 @@ int device_blocks_unite(struct device_block **blocks, size_t *n_blocks, size_t *
 	return 0;
 }
 
+size_t device_index_run(const struct device_index *index, const char *resource, size_t *ret_end)
+{
+	size_t lo = 0, hi = index->n_items, end;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(index->items[mid].resource, resource) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo; end < index->n_items && !strcmp(index->items[end].resource, resource);)
+		end++;
+	*ret_end = end;
+	return lo;
+}
+
 const struct device_ref *device_index_find(
 	const struct device_index *index, const char *resource, const char *id)
 {

@@ -34,6 +34,9 @@ int device_index_registered(const struct allocations *a, struct device_index *re
  */
 int device_blocks_unite(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size);
 
+/* Where the devices of a resource begin; *ret_end is behind the last of them. */
+size_t device_index_run(const struct device_index *index, const char *resource, size_t *ret_end);
+
 /* The device, or NULL. */
 const struct device_ref *device_index_find(
 	const struct device_index *index, const char *resource, const char *id);

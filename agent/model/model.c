@@ -120,11 +120,17 @@ static bool has_affinity(const struct machine *m, const struct device_ref *devic
 
 static int add_device_names(const struct machine *m, const struct device_index *devices, struct strv *names)
 {
+	const char *last = "";
 	int r = 0;
 
-	for (size_t i = 0; i < devices->n_items && r == 0; i++)
-		if (has_affinity(m, &devices->items[i]))
-			r = strv_push_new(names, devices->items[i].resource);
+	for (size_t i = 0; i < devices->n_items && r == 0; i++) {
+		const char *resource = devices->items[i].resource;
+
+		if (!strcmp(resource, last) || !has_affinity(m, &devices->items[i]))
+			continue;
+		r = strv_push_new(names, resource);
+		last = resource;
+	}
 	return r;
 }
 
@@ -323,6 +329,21 @@ static int fill_node(const struct machine *m, size_t at, const struct settings *
 	return fill_cpu(m, at, cpus, inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
 }
 
+/* Count a device on each of its NUMA nodes. */
+static void count_device(const struct machine *m, struct inventory *inv, size_t resource,
+	hwloc_const_bitmap_t nodes, unsigned capacity, unsigned allocatable, unsigned available)
+{
+	for (size_t at = 0; at < m->n_nodes; at++) {
+		struct inventory_amount *amount = inventory_amount(inv, at, resource);
+
+		if (!hwloc_bitmap_isset(nodes, m->nodes[at].id))
+			continue;
+		amount->capacity += capacity * QTY_UNIT;
+		amount->allocatable += allocatable * QTY_UNIT;
+		amount->available += available * QTY_UNIT;
+	}
+}
+
 /*
  * A device that is near several nodes is counted on each, free or held: each node by itself could give it, as
  * the kubelet's own hints have it. Held ones that are no longer healthy are capacity only.
@@ -331,37 +352,25 @@ static void fill_devices(
 	const struct machine *m, const struct device_books *devices, struct inventory *inv, size_t resource)
 {
 	const char *name = inv->resources[resource];
+	size_t end, held_end, first = device_index_run(&devices->registered, name, &end),
+			      held_first = device_index_run(&devices->held, name, &held_end);
 
-	for (size_t at = 0; at < m->n_nodes; at++) {
-		uint64_t free = 0, healthy = 0, gone = 0;
+	if (first == end && held_first == held_end)
+		return; /* not a device */
+	for (size_t at = 0; at < m->n_nodes; at++)
+		*inventory_amount(inv, at, resource) = (struct inventory_amount){.present = true};
+	for (size_t i = first; i < end; i++) {
+		const struct device_ref *d = &devices->registered.items[i];
 
-		for (size_t i = 0; i < devices->registered.n_items; i++) {
-			const struct device_ref *d = &devices->registered.items[i];
-
-			if (strcmp(d->resource, name) != 0 || !hwloc_bitmap_isset(d->nodes, m->nodes[at].id))
-				continue;
-			healthy++;
-			free += !device_index_find(&devices->held, name, d->id);
-		}
-		for (size_t i = 0; i < devices->held.n_items; i++) {
-			const struct device_ref *d = &devices->held.items[i];
-
-			gone += !strcmp(d->resource, name) && hwloc_bitmap_isset(d->nodes, m->nodes[at].id) &&
-				!device_index_find(&devices->registered, name, d->id);
-		}
-		set_amount(inventory_amount(inv, at, resource), healthy + gone, healthy, free);
+		count_device(
+			m, inv, resource, d->nodes, 1, 1, !device_index_find(&devices->held, name, d->id));
 	}
-}
+	for (size_t i = held_first; i < held_end; i++) {
+		const struct device_ref *d = &devices->held.items[i];
 
-static bool is_device(const struct device_books *devices, const char *name)
-{
-	const struct device_index *both[] = {&devices->registered, &devices->held};
-
-	for (size_t b = 0; b < ARRAY_SIZE(both); b++)
-		for (size_t i = 0; i < both[b]->n_items; i++)
-			if (!strcmp(both[b]->items[i].resource, name))
-				return true;
-	return false;
+		if (!device_index_find(&devices->registered, name, d->id))
+			count_device(m, inv, resource, d->nodes, 1, 0, 0);
+	}
 }
 
 static void fill_costs(const struct machine *m, struct inventory *inv)
@@ -463,11 +472,11 @@ int model_inventory(const struct machine *m, const struct settings *s, const str
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < inv.n_resources; i++)
-		if (is_device(&devices, inv.resources[i]))
-			fill_devices(m, &devices, &inv, i);
+		fill_devices(m, &devices, &inv, i);
 	fill_costs(m, &inv);
 	inv.topology = s->topology;
-	note_unknowns(m, s, a, hold_cpus(claims), reserved, notes);
+	if (notes)
+		note_unknowns(m, s, a, hold_cpus(claims), reserved, notes);
 	*ret = inv;
 	inventory_init(&inv);
 	return 0;

@@ -12,6 +12,7 @@
 #include "common/device_index.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
+#include "scoring/request.h"
 
 int node_outlook_init(struct node_outlook *o, const struct node_state *state, const bool *gone)
 {
@@ -160,52 +161,98 @@ static int add_memory(struct allocation *item, const char *type, uint64_t bytes,
 	return 0;
 }
 
-static uint64_t amount_of(const struct container_request *c, const char *type)
-{
-	const struct resource_quantity *q = resource_list_find(&c->requests, type);
+/* Memory of one type that a container was given. */
+struct given {
+	uint64_t nodes, bytes;
+	size_t container;
+};
 
-	return q && q->quantity.nano > 0 ? (uint64_t)(q->quantity.nano / QTY_UNIT) : 0;
+static int by_container(const void *a, const void *b)
+{
+	const struct given *x = a, *y = b;
+
+	return (x->container > y->container) - (x->container < y->container);
 }
 
-/* What the containers behind the init container `at` have on the same NUMA nodes comes out of its memory. */
-static uint64_t reused(
-	const struct pod_request *pod, const struct kubelet_verdict *v, size_t at, const char *type)
+static int by_nodes(const void *a, const void *b)
 {
-	uint64_t most = 0, apps = 0;
+	const struct given *x = a, *y = b;
 
-	for (size_t i = at + 1; i < v->n_placements; i++) {
-		const struct container_request *c = &pod->containers[i];
+	if (x->nodes != y->nodes)
+		return x->nodes < y->nodes ? -1 : 1;
+	return by_container(a, b);
+}
 
-		if (v->placements[i].memory_nodes != v->placements[at].memory_nodes)
+/*
+ * What is charged to one set of NUMA nodes: what the containers behind an init container have there comes out of the
+ * memory of that.
+ */
+static uint64_t charged(const struct pod_request *pod, const struct given *given, size_t n)
+{
+	uint64_t most = 0, apps = 0, sum = 0;
+
+	for (size_t i = n; i-- > 0;) {
+		uint64_t less = most > apps ? most : apps, bytes = given[i].bytes;
+
+		if (pod->containers[given[i].container].kind != CONTAINER_INIT) {
+			apps += bytes;
+			sum += bytes;
 			continue;
-		if (c->kind != CONTAINER_INIT)
-			apps += amount_of(c, type);
-		else if (amount_of(c, type) > most)
-			most = amount_of(c, type);
+		}
+		most = bytes > most ? bytes : most;
+		sum += bytes > less ? bytes - less : 0;
 	}
-	return most > apps ? most : apps;
+	return sum;
+}
+
+/* One type of memory: a block for each set of NUMA nodes, in the order in which the containers were given them. */
+static int take_type(const struct pod_request *pod, const struct kubelet_verdict *v,
+	const struct request_entry *entries, size_t n, struct given *given, struct allocation *item)
+{
+	size_t n_given = 0, n_sets = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t container = entries[i].container;
+		uint64_t nodes = container < v->n_placements ? v->placements[container].memory_nodes : 0;
+		qty_t amount = entries[i].item->quantity.nano;
+
+		if (nodes && amount > 0)
+			given[n_given++] = (struct given){nodes, (uint64_t)(amount / QTY_UNIT), container};
+	}
+	if (n_given > 1)
+		qsort(given, n_given, sizeof(*given), by_nodes);
+	for (size_t i = 0, end; i < n_given; i = end) {
+		for (end = i + 1; end < n_given && given[end].nodes == given[i].nodes;)
+			end++;
+		given[n_sets++] =
+			(struct given){given[i].nodes, charged(pod, given + i, end - i), given[i].container};
+	}
+	if (n_sets > 1)
+		qsort(given, n_sets, sizeof(*given), by_container);
+	for (size_t i = 0; i < n_sets && r == 0; i++)
+		if (given[i].bytes > 0)
+			r = add_memory(item, entries[0].item->name, given[i].bytes, given[i].nodes);
+	return r;
 }
 
 static int take_memory(
 	const struct pod_request *pod, const struct kubelet_verdict *v, struct allocation *item)
 {
-	int r = 0;
+	CLEANUP(request_entries_release) struct request_entries e = {0};
+	CLEANUP(freep) struct given *given = NULL;
+	int r = request_entries_fill(&e, pod);
 
-	for (size_t i = 0; i < v->n_placements && r == 0; i++) {
-		const struct container_request *c = &pod->containers[i];
-		uint64_t nodes = v->placements[i].memory_nodes;
+	if (r == 0) {
+		given = calloc(e.n_items + 1, sizeof(*given));
+		r = given ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0, end; i < e.n_items && r == 0; i = end) {
+		const char *type = e.items[i].item->name;
 
-		for (size_t k = 0; nodes && k < c->requests.n_items && r == 0; k++) {
-			const char *type = c->requests.items[k].name;
-			uint64_t bytes, less;
-
-			if (strcmp(type, "memory") != 0 && !resource_name_is_hugepages(type))
-				continue;
-			bytes = amount_of(c, type);
-			less = c->kind == CONTAINER_INIT ? reused(pod, v, i, type) : 0;
-			if (bytes > less)
-				r = add_memory(item, type, bytes - less, nodes);
-		}
+		end = request_entries_end(&e, i);
+		if (!strcmp(type, "memory") || resource_name_is_hugepages(type))
+			r = take_type(pod, v, e.items + i, end - i, given, item);
 	}
 	return r;
 }

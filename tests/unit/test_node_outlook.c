@@ -46,16 +46,54 @@ static void an_admitted_pod_becomes_an_item(void **state)
 	observation_of_kubelet("seed-2s-32cpu", "0", NULL, 0, &o);
 	assert_int_equal(node_asker_init(&asker, &o.node), 0);
 	item_of(&asker, "app cpu=2 memory=1Gi; app cpu=4 memory=2Gi", &item, "2-7", first);
-	assert_int_equal(item.n_memory, 2);
-	assert_true(item.memory[0].bytes + item.memory[1].bytes == 3 * GIB);
+	/* One block for all that lies on the same NUMA nodes. */
+	assert_int_equal(item.n_memory, 1);
+	assert_true(item.memory[0].bytes == 3 * GIB);
 	item_of(&asker, "app cpu=12 memory=1Gi; app cpu=12 memory=1Gi", &other, "2-13,16-27", second);
 
 	assert_int_equal(other.n_memory, 2);
 }
 
+static void ask(struct container_request *c, const char *name, struct quantity q)
+{
+	assert_int_equal(resource_list_set(&c->requests, name, q), 0);
+	assert_int_equal(resource_list_set(&c->limits, name, q), 0);
+}
+
+/* Memory of init containers is used again by those behind them, and many containers are one block. */
+static void memory_of_many_containers_is_one_block(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(allocation_release) struct allocation item = {0};
+	CLEANUP(pod_request_release) struct pod_request pod;
+	struct admission a;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_kubelet("seed-2s-32cpu", "0", NULL, 0, &o);
+	assert_int_equal(node_asker_init(&asker, &o.node), 0);
+	pod_request_init(&pod);
+	for (size_t i = 0; i < 1000; i++) {
+		struct container_request *c =
+			pod_request_add(&pod, i < 500 ? CONTAINER_INIT : CONTAINER_APP, "c");
+
+		assert_non_null(c);
+		ask(c, "cpu", quantity_from_units(0));
+		ask(c, "memory", quantity_from_units(i < 500 ? 1 << 21 : 1 << 20));
+	}
+	pod.qos = QOS_GUARANTEED;
+	assert_int_equal(node_asker_judge(&asker, &pod, &a), 0);
+	assert_int_equal(a.answer, KUBELET_ADMITS);
+	assert_int_equal(node_outlook_item(&asker, &pod, &a.managers, &item), 0);
+	assert_int_equal(item.n_memory, 1);
+	assert_true(item.memory[0].bytes == UINT64_C(500) << 20);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(an_admitted_pod_becomes_an_item)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(an_admitted_pod_becomes_an_item),
+		cmocka_unit_test(memory_of_many_containers_is_one_block)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
