@@ -64,6 +64,8 @@ struct cpu_manager_options {
 bool *cpu_manager_option(struct cpu_manager_options *options, const char *name);
 
 #define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u
+/* The most that is read of an object, as the scheduler plugin has it; no machine has more NUMA nodes. */
+#define TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES 1024u
 
 struct topology_manager_config {
 	enum topology_manager_policy policy;

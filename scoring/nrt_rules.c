@@ -6,8 +6,7 @@
 
 #include "scoring/combinations.h"
 
-#define ZONE_PREFIX    "node-"
-#define MAX_NUMA_NODES 1024
+#define ZONE_PREFIX "node-"
 
 /* Go's strconv.Atoi: optional sign, then digits only, within int64 (its least value apart). */
 static bool parse_go_int(const char *text, int64_t *ret)
@@ -80,8 +79,9 @@ void nrt_apply_attributes(
 		} else if (!strcmp(name, "topologyManagerMaxNUMANodes")) {
 			/* The plugin refuses 1, although its comment calls 1 the least value. */
 			if (parse_go_int(value, &max) && max > 1)
-				config->max_numa_nodes =
-					(unsigned)(max < MAX_NUMA_NODES ? max : MAX_NUMA_NODES);
+				config->max_numa_nodes = max < TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES
+								 ? (unsigned)max
+								 : TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES;
 		}
 	}
 }

@@ -98,6 +98,7 @@ static void read_block(struct node_state_parser *p, struct claim *c)
 		text_reader_no_memory(r);
 		return;
 	}
+	p->n_claim_blocks++;
 	block->bytes = bytes;
 	block->type = strdup(p->types.items[type]);
 	block->nodes = text_reader_set(r, MACHINE_MAX_NODES - 1);
@@ -157,6 +158,9 @@ static void parse_claims(struct node_state_parser *p)
 	do
 		read_claim(p);
 	while (!p->reader.error && text_reader_skip(&p->reader, '|'));
+	if ((p->n_page_sizes + 2) * p->state.machine.n_nodes * (p->n_claim_blocks + p->state.claims.n_items) >
+		NODE_STATE_MAX_WORK)
+		text_reader_fail(&p->reader, "too many claims on too many NUMA nodes");
 }
 
 const struct node_state_section node_state_claims_sections[] = {

@@ -10,6 +10,8 @@
 #include "common/resource_name.h"
 #include "common/vec.h"
 
+#define MAX_ASSIGNMENTS (UINT32_MAX / 2) /* a verdict counts on from there */
+
 /* ---- what is not known at all */
 
 struct fact {
@@ -349,7 +351,7 @@ static void read_memory_node(struct node_state_parser *p)
 			text_reader_no_memory(r);
 	}
 	text_reader_expect(r, '*');
-	node->assignments = (unsigned)text_reader_number(r, UINT32_MAX);
+	node->assignments = (unsigned)text_reader_number(r, MAX_ASSIGNMENTS);
 	for (size_t i = 0; i < p->types.n_items && !r->error; i++)
 		read_table(p, node, p->types.items[i]);
 }
@@ -509,7 +511,7 @@ static void parse_devices(struct node_state_parser *p)
 		read_resource(p);
 	while (!p->reader.error && text_reader_skip(&p->reader, '|'));
 	if (nodes * p->resources.n_items > NODE_STATE_MAX_AMOUNTS ||
-		nodes * p->resources.n_items * p->n_devices > NODE_STATE_MAX_WORK)
+		nodes * p->n_devices > NODE_STATE_MAX_WORK)
 		text_reader_fail(&p->reader, "too many devices on too many NUMA nodes");
 }
 

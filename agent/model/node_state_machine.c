@@ -11,7 +11,7 @@
 #include "common/vec.h"
 
 #define MAX_DISTANCE   65535u
-#define MAX_PAGE_SIZES 64u
+#define MAX_PAGE_SIZES 16u
 #define MAX_STRIDE     16u
 
 /* ---- memory */

@@ -15,7 +15,7 @@
 #define NODE_STATE_MAX_DEVICES   65536u
 #define NODE_STATE_MAX_HELD      (2 * NODE_STATE_MAX_DEVICES) /* over all containers */
 #define NODE_STATE_MAX_AMOUNTS   (UINT64_C(1) << 18)          /* NUMA nodes x resources of the inventory */
-#define NODE_STATE_MAX_WORK      (UINT64_C(1) << 26)          /* the same x devices */
+#define NODE_STATE_MAX_WORK      (UINT64_C(1) << 22) /* NUMA nodes x devices, or x page sizes x claims */
 
 /* Devices of one resource, by their positions in the text: the registered ones, then those that are only held. */
 struct printed_resource {
@@ -50,7 +50,7 @@ struct node_state_parser {
 	struct strv types, resources;
 	size_t *first_device; /* per resource, and one behind the last: positions in run_of[] */
 	uint32_t *run_of;     /* per device: its run */
-	size_t n_devices, run_of_size, n_held, n_held_cpus;
+	size_t n_devices, run_of_size, n_held, n_held_cpus, n_claim_blocks;
 	struct parsed_run *runs;
 	size_t n_runs, runs_size;
 };

@@ -93,6 +93,14 @@ static void parse_memory(struct node_state_parser *p)
 		&p->reader, memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT);
 }
 
+/* A kubelet may be set up with any number; beyond this one all mean the same. */
+static unsigned most_max_numa_nodes(const struct topology_manager_config *t)
+{
+	return t->max_numa_nodes < TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES
+		       ? t->max_numa_nodes
+		       : TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES;
+}
+
 static bool print_topology(const struct node_state_printer *p)
 {
 	const struct topology_manager_config *t = &p->state->settings.topology;
@@ -100,8 +108,8 @@ static bool print_topology(const struct node_state_printer *p)
 	add_policy(p->out, topology_manager_policy_names, (int)t->policy);
 	strbuf_addch(p->out, ',');
 	add_policy(p->out, topology_manager_scope_names, (int)t->scope);
-	strbuf_addf(
-		p->out, ",%u%s", t->max_numa_nodes, t->prefer_closest_numa_nodes ? "," PREFER_CLOSEST : "");
+	strbuf_addf(p->out, ",%u%s", most_max_numa_nodes(t),
+		t->prefer_closest_numa_nodes ? "," PREFER_CLOSEST : "");
 	if (t->policy != TOPOLOGY_MANAGER_NONE && p->state->settings.unknown_topology_option) {
 		strbuf_addch(p->out, ',');
 		text_add_name(p->out, p->state->settings.unknown_topology_option);
@@ -120,7 +128,7 @@ static void parse_topology(struct node_state_parser *p)
 	t->scope = (enum topology_manager_scope)read_policy(
 		r, topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT);
 	text_reader_expect(r, ',');
-	t->max_numa_nodes = (unsigned)text_reader_number(r, UINT32_MAX);
+	t->max_numa_nodes = (unsigned)text_reader_number(r, TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES);
 	t->prefer_closest_numa_nodes = text_reader_skip_word(r, "," PREFER_CLOSEST);
 	if (text_reader_skip(r, ','))
 		text_reader_fail(r, "an unknown option");

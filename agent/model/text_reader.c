@@ -259,8 +259,8 @@ qty_t text_reader_quantity(struct text_reader *r)
 	}
 	memcpy(text, r->at, len);
 	text[len] = '\0';
-	if (quantity_parse(text, &q, NULL) < 0 || q.nano > QUANTITY_MOST || q.nano < -QUANTITY_MOST) {
-		text_reader_fail(r, "a quantity is missing or too large");
+	if (quantity_parse(text, &q, NULL) < 0 || q.nano > QUANTITY_MOST || q.nano < 0) {
+		text_reader_fail(r, "a quantity is missing, negative or too large");
 		return 0;
 	}
 	r->at += len;
@@ -272,7 +272,7 @@ void text_add_quantity(struct strbuf *out, qty_t amount)
 	bool binary = amount >= 1024 * QTY_UNIT;
 	char text[QUANTITY_TEXT_MAX];
 
-	if ((amount > QUANTITY_MOST || amount < -QUANTITY_MOST) && !out->error)
+	if ((amount > QUANTITY_MOST || amount < 0) && !out->error)
 		out->error = -EFBIG;
 	quantity_print((struct quantity){amount, binary ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI}, text);
 	strbuf_addstr(out, text);

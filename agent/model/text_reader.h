@@ -50,7 +50,8 @@ void text_add_set(struct strbuf *out, hwloc_const_bitmap_t set, unsigned max_id)
 char *text_reader_name(struct text_reader *r);
 void text_add_name(struct strbuf *out, const char *name);
 
-/* A Kubernetes quantity, up to the next of ",|;". Both in nano-units. */
+/* A Kubernetes quantity of 0 or more, up to the next of ",|;". Both in nano-units. Others are not written: -EFBIG is the
+ * buffer's error then. */
 qty_t text_reader_quantity(struct text_reader *r);
 void text_add_quantity(struct strbuf *out, qty_t amount);
 
