@@ -58,6 +58,12 @@ static int allocated_score(const struct fit_space *s, const struct resource_list
 	return weight_sum == 0 ? SCORE_UNKNOWN : (int)(sum / weight_sum);
 }
 
+/* Whole, within 0..100: a share of a negative amount has any variance. */
+static int clamp(double score)
+{
+	return score > 0 ? (int)(score < SCORE_MAX ? score : SCORE_MAX) : 0;
+}
+
 /*
  * 100 less the sample variance of the shares, in the plugin's floating point: gonum's stat.Variance, a
  * corrected two-pass algorithm. The plugin's order of summation is random; here it is that of the names.
@@ -85,7 +91,7 @@ static int balanced_score(const struct fit_space *s, const struct resource_list 
 	}
 	if (request->n_items < 2)
 		return SCORE_UNKNOWN;
-	return (int)((1 - (squares - compensation * compensation / n) / (n - 1)) * SCORE_MAX);
+	return clamp((1 - (squares - compensation * compensation / n) / (n - 1)) * SCORE_MAX);
 }
 
 /* The least score above 0 over the inventory's nodes, 0 when there is none. */
@@ -127,10 +133,10 @@ static int allocation_score(const struct fit_space *s, const struct request_plan
 
 int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_nodes)
 {
-	int share = SCORE_MAX / (int)max_numa_nodes;
-	int score = SCORE_MAX - (int)n_nodes * share + (min_distance ? share / 2 : 0);
+	int64_t share = SCORE_MAX / (max_numa_nodes > 0 ? (int64_t)max_numa_nodes : 1);
+	int64_t score = SCORE_MAX - n_nodes * share + (min_distance ? share / 2 : 0);
 
-	return score < 0 ? 0 : score;
+	return score < 0 ? 0 : score > SCORE_MAX ? SCORE_MAX : (int)score;
 }
 
 /* Take one request into account; false when it settles the pod's fit. */

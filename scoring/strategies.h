@@ -62,5 +62,5 @@ struct pod_fit strategy_pod_fit(
 int strategy_fit_score(const struct pod_fit *fit, const struct topology_manager_config *topology);
 
 /* LeastNUMANodes' score of a fit: 100 less a share for each NUMA node, half a share back for the least
- * distance; never below 0. max_numa_nodes is above 0. */
+ * distance; never below 0. A max_numa_nodes of 0 counts as 1. */
 int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_nodes);

@@ -63,7 +63,8 @@ static void shares_of_the_scale(void **state)
 		int far, near;
 	} cases[] = {{2, 8, 76, 82}, {1, 8, 88, 94}, {8, 8, 4, 10}, {1, 2, 50, 75}, {2, 2, 0, 25},
 		{1, 16, 94, 97}, {4, 3, 0, 0}, {4, 51, 96, 96}, {4, 100, 96, 96}, {4, 101, 100, 100},
-		{64, 8, 0, 0}};
+		{64, 8, 0, 0}, {1, UINT32_MAX, 100, 100}, {1, (unsigned)INT32_MAX + 1, 100, 100},
+		{2, 0, 0, 0}, {0, 8, 100, 100}, {UINT32_MAX, 1, 0, 0}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -134,6 +135,30 @@ static void weights_count(void **state)
 	assert_int_equal(score_of(&node, pod, false, 8, STRATEGY_LEAST_ALLOCATED, &weights), 56);
 	assert_int_equal(score_of(&node, pod, false, 8, STRATEGY_BALANCED_ALLOCATION, &weights), 96);
 	test_node_release(&node);
+}
+
+/* Some exporters write amounts below 0. The plugin's own score is then anything (scoring/DEFECTS.md, D10). */
+static void amounts_below_0(void **state)
+{
+	static const char *const zones[] = {"cpu=4,memory=4Gi", "cpu=4,memory=4Gi", NULL};
+	static const char *const pod[] = {"cpu=2,memory=2Gi", NULL};
+	static const char *const amounts[] = {"-1n", "-1m", "-1", "-3Gi", "-9E"};
+	struct test_node node;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(amounts); i++) {
+		test_node_init(&node, zones);
+		for (size_t zone = 0; zone < 2; zone++)
+			test_node_set(&node, zone, "cpu", amounts[i]);
+		for (enum strategy s = 0; s < STRATEGY_COUNT; s++)
+			for (int scope = 0; scope < 2; scope++) {
+				int score = score_of(&node, pod, scope, 8, s, NULL);
+
+				if (score < 0 || score > 100)
+					fail_msg("%s, %s: %d", amounts[i], strategy_names[s], score);
+			}
+		test_node_release(&node);
+	}
 }
 
 static void policy_and_qos_decide_first(void **state)
@@ -246,6 +271,7 @@ int main(void)
 		cmocka_unit_test(shares_of_the_scale),
 		cmocka_unit_test(scores_of_all_strategies),
 		cmocka_unit_test(weights_count),
+		cmocka_unit_test(amounts_below_0),
 		cmocka_unit_test(policy_and_qos_decide_first),
 		cmocka_unit_test(unknown_fits_give_unknown_scores),
 		cmocka_unit_test(names_of_strategies),
