@@ -11,6 +11,7 @@
 #include "agent/model/node_asker.h"
 #include "agent/model/node_state_text.h"
 #include "common/cleanup.h"
+#include "scoring/strategies.h"
 
 static char *print(const struct node_state *state)
 {
@@ -42,28 +43,51 @@ static void check_again(const struct node_state *state)
 	fuzz_require(second && !strcmp(first, second));
 }
 
-/* Few NUMA nodes: the managers' walks take exponential time, in the kubelet too. */
-static void ask(const struct node_state *state)
+/* A container of two of everything that the node has a name for. */
+static void add_container(const struct node_state *state, enum container_kind kind, struct pod_request *pod)
 {
-	CLEANUP(node_asker_release) struct node_asker asker = {0};
-	CLEANUP(pod_request_release) struct pod_request pod = {0};
-	struct container_request *c = pod_request_add(&pod, CONTAINER_APP, "app");
 	static const struct quantity amount = {.nano = 2 * QTY_UNIT};
-	struct admission answer;
+	struct container_request *c = pod_request_add(pod, kind, "app");
 
-	if (state->machine.n_nodes > 6 || state->machine.n_cpus > 256 ||
-		state->allocations.memory.n_nodes > 6)
-		return;
 	fuzz_require(c != NULL);
 	for (int limits = 0; limits < 2; limits++) {
 		struct resource_list *list = limits ? &c->limits : &c->requests;
 
-		fuzz_require(resource_list_set(list, "cpu", amount) == 0);
-		fuzz_require(resource_list_set(list, "memory", amount) == 0);
-		fuzz_require(resource_list_set(list, "vendor.com/nic", amount) == 0);
+		fuzz_require(resource_list_append(list, "cpu", amount) == 0);
+		fuzz_require(resource_list_append(list, "memory", amount) == 0);
+		for (size_t i = 0; i < state->inventory.n_resources; i++)
+			fuzz_require(resource_list_append(list, state->inventory.resources[i], amount) == 0);
+		fuzz_require(resource_list_sort(list) == 0);
 	}
+}
+
+/* What the plugin would make of the node's Topology Manager. */
+static void check_score(const struct node_state *state)
+{
+	const struct pod_fit fit = {.verdict = FIT_FOUND, .n_nodes = 1, .min_distance = FIT_MIN_DISTANCE_YES};
+	int score = strategy_fit_score(&fit, &state->settings.topology);
+
+	fuzz_require(score >= 0 && score <= 100);
+}
+
+/* Every node can be asked, as no answer takes more than its limit; one that is given holds with a higher limit. */
+static void ask(const struct node_state *state)
+{
+	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(pod_request_release) struct pod_request pod = {0};
+	enum kubelet_answer before = KUBELET_UNKNOWN;
+	struct admission answer;
+
+	add_container(state, CONTAINER_INIT, &pod);
+	add_container(state, CONTAINER_APP, &pod);
 	fuzz_require(node_asker_init(&asker, state) == 0);
-	fuzz_require(node_asker_judge(&asker, &pod, &answer) == 0);
+	for (uint64_t limit = 1 << 10; limit <= 1 << 20; limit <<= 5) {
+		asker.work_limit = limit;
+		fuzz_require(node_asker_judge(&asker, &pod, &answer) == 0);
+		fuzz_require(before == KUBELET_UNKNOWN || before == answer.answer);
+		fuzz_require(!answer.managers.beyond_limit || answer.answer == KUBELET_UNKNOWN);
+		before = answer.answer;
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -88,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check_line(err.text);
 	else
 		ask(&state);
+	check_score(&state);
 	node_state_release(&state);
 	return 0;
 }
