@@ -4,7 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
-#define SCORE_MAX 100
+#include "scoring/work.h"
+
+#define SCORE_MAX    100
+#define STEPS_AMOUNT 100u /* for one request on one NUMA node (scoring/work.h) */
 
 const char *const strategy_names[] = {
 	"MostAllocated", "LeastAllocated", "BalancedAllocation", "LeastNUMANodes"};
@@ -117,13 +120,18 @@ static int nodes_score(const struct fit_space *s, const struct resource_list *re
 static int allocation_score(const struct fit_space *s, const struct request_plan *plan, bool pod_scope,
 	enum strategy strategy, const struct resource_weights *weights)
 {
+	struct work work = {.limit = SCORE_WORK_MAX};
 	double sum = 0;
 
 	if (pod_scope)
 		return nodes_score(s, &plan->effective, strategy, weights);
 	for (size_t i = 0; i < plan->pod->n_containers; i++) {
-		int score = nodes_score(s, &plan->pod->containers[i].requests, strategy, weights);
+		const struct resource_list *requests = &plan->pod->containers[i].requests;
+		int score;
 
+		if (!work_add(&work, STEPS_AMOUNT * (uint64_t)s->n_nodes * (requests->n_items + 1)))
+			return SCORE_UNKNOWN;
+		score = nodes_score(s, requests, strategy, weights);
 		if (score == SCORE_UNKNOWN)
 			return SCORE_UNKNOWN;
 		sum += score;

@@ -26,6 +26,9 @@ int strategy_by_name(const char *name);
  * (scoring/DEFECTS.md). */
 #define SCORE_UNKNOWN (-1)
 
+/* Steps (scoring/work.h) that the score of a pod's containers on one node may take; beyond them it is not known. */
+#define SCORE_WORK_MAX ((uint64_t)16 << 20)
+
 struct resource_weight {
 	const char *name;
 	int64_t weight; /* below 1 counts as 1 */

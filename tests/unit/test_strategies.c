@@ -161,6 +161,41 @@ static void amounts_below_0(void **state)
 	}
 }
 
+/* 5000 containers are scored on few NUMA nodes; on 64 it would take as long as 100 ordinary pods on 500 nodes. */
+static void pods_of_too_many_containers_have_no_score(void **state)
+{
+	struct topology_manager_config topology = {.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
+		.scope = TOPOLOGY_SCOPE_CONTAINER,
+		.max_numa_nodes = 8};
+	static const char *const names[] = {"cpu", "memory"};
+	struct request_plan plan;
+	struct pod_request pod;
+
+	(void)state;
+	pod_request_init(&pod);
+	for (size_t i = 0; i < 5000; i++)
+		test_pod_add(&pod, CONTAINER_APP, "cpu=2,memory=2Gi");
+	assert_int_equal(request_plan_init(&plan, &pod), 0);
+	for (size_t n = 4; n <= 64; n *= 16) {
+		struct test_node node;
+
+		test_node_shape(&node, n, names, 2);
+		for (size_t i = 0; i < n; i++) {
+			test_node_set(&node, i, "cpu", "4");
+			test_node_set(&node, i, "memory", "4Gi");
+		}
+		test_node_ready(&node);
+		for (enum strategy s = 0; s < STRATEGY_LEAST_NUMA_NODES; s++)
+			assert_int_equal(strategy_score(&node.space, &plan, &topology, s, NULL),
+				n > 4                               ? SCORE_UNKNOWN
+				: s == STRATEGY_BALANCED_ALLOCATION ? 100
+								    : 50);
+		test_node_release(&node);
+	}
+	request_plan_release(&plan);
+	pod_request_release(&pod);
+}
+
 static void policy_and_qos_decide_first(void **state)
 {
 	static const char *const zones[] = {"cpu=4,memory=4Gi", NULL};
@@ -272,6 +307,7 @@ int main(void)
 		cmocka_unit_test(scores_of_all_strategies),
 		cmocka_unit_test(weights_count),
 		cmocka_unit_test(amounts_below_0),
+		cmocka_unit_test(pods_of_too_many_containers_have_no_score),
 		cmocka_unit_test(policy_and_qos_decide_first),
 		cmocka_unit_test(unknown_fits_give_unknown_scores),
 		cmocka_unit_test(names_of_strategies),
