@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects of all kinds into one lasting book (agent/extender/book.h), and a filter, a prioritize and a preempt after
+ * each. The input is a sequence of operations: a byte chooses the operation, the bytes behind it choose names, amounts,
+ * phases and annotations (tests/fuzz/objects.h). An operation can also carry an object as JSON, or a node state as text.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <errno.h>
+
+#include "agent/base/json.h"
+#include "agent/extender/answer.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "tests/fuzz/objects.h"
+
+#define OBJECT_MAX     ((size_t)1 << 20)
+#define REPLY_MAX      ((size_t)1 << 20)
+#define OPERATIONS_MAX 100u /* an input's first ones */
+
+static const struct book_config book_config = {.promise_ms = 60000, .refusal_ms = 30000};
+
+struct run {
+	struct objects_input in;
+	struct book book;
+	uint64_t now_ms;
+	bool deleted[OBJECTS_UIDS]; /* and no object of the UID has come since */
+	uint64_t deleted_ms[OBJECTS_UIDS];
+};
+
+/* ---- what must hold of the book */
+
+static void check_pod(const struct run *run, const struct book_node *node, const struct book_pod *pod)
+{
+	unsigned uid;
+	char behind;
+
+	fuzz_require(pod->node == node && pod->uid && pod->full_name && pod->shape && pod->shape->users > 0);
+	if (!pod->bound && sscanf(pod->uid, "uid-%u%c", &uid, &behind) == 1 && uid < OBJECTS_UIDS)
+		fuzz_require(
+			!run->deleted[uid] || run->now_ms >= run->deleted_ms[uid] + book_config.promise_ms);
+	for (size_t i = 0; i < node->n_pods; i++)
+		fuzz_require(node->pods[i] == pod || strcmp(node->pods[i]->uid, pod->uid) != 0);
+}
+
+/* What the Node is asked for is the sum of its pods, of each resource that it has. */
+static void check_requested(const struct book_node *node)
+{
+	for (size_t i = 0; i < node->allocatable.n_items; i++) {
+		const char *name = node->allocatable.items[i].name;
+		qty_t sum = 0;
+
+		for (size_t k = 0; k < node->n_pods; k++)
+			sum += resource_list_amount(&node->pods[k]->shape->wanted, name);
+		fuzz_require(resource_list_amount(&node->requested, name) == sum);
+	}
+}
+
+static void check_book(const struct run *run)
+{
+	const struct book *b = &run->book;
+	size_t pods = 0, promises = 0, refusals = 0;
+
+	for (size_t i = 0; i < b->n_nodes; i++) {
+		const struct book_node *node = b->nodes[i];
+
+		if (!node)
+			continue;
+		fuzz_require(node->slot == i && book_find(b, node->name) == node);
+		fuzz_require(node->has_object || node->has_node || node->n_pods > 0);
+		for (size_t k = 0; k < node->n_pods; k++) {
+			check_pod(run, node, node->pods[k]);
+			promises += !node->pods[k]->bound;
+		}
+		check_requested(node);
+		pods += node->n_pods;
+		refusals += node->n_refusals;
+		fuzz_require(
+			node->n_ended <= (node->has_object ? node->object.state.allocations.n_items : 0));
+	}
+	fuzz_require(pods == b->n_pods && promises == b->n_promises);
+	fuzz_require(b->shapes.n <= pods + refusals + SHAPES_IDLE);
+}
+
+/* ---- questions */
+
+static char *names[OBJECTS_NODES];
+
+/* Each name that is answered was asked, and none twice. */
+static void check_reply(const struct strbuf *reply, size_t n_passing)
+{
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	const struct doc *answered;
+	size_t next = 0;
+
+	fuzz_require(json_parse(reply->text, reply->len, &doc, NULL) == 0);
+	answered = doc_get(&doc, "NodeNames");
+	fuzz_require(answered && answered->n_items == n_passing);
+	DOC_FOREACH (name, answered) {
+		while (next < OBJECTS_NODES && strcmp(names[next], doc_string(name)) != 0)
+			next++;
+		fuzz_require(next++ < OBJECTS_NODES);
+	}
+}
+
+static const struct book_pod *find_promise(const struct book *b, const char *uid)
+{
+	for (size_t i = 0; i < b->n_nodes; i++)
+		for (size_t k = 0; b->nodes[i] && k < b->nodes[i]->n_pods; k++)
+			if (!b->nodes[i]->pods[k]->bound && !strcmp(b->nodes[i]->pods[k]->uid, uid))
+				return b->nodes[i]->pods[k];
+	return NULL;
+}
+
+/* Without a node of its own the answer promises nothing: a promise from before has ended. */
+static void check_promise(const struct book *b, const char *uid, const struct answer *a)
+{
+	const struct book_pod *promise = find_promise(b, uid);
+
+	if (promise && a->shape->aligned)
+		fuzz_require(a->counts.node && !strcmp(promise->node->name, a->counts.node));
+}
+
+static void ask_filter(struct run *run, const struct answer_config *config, struct wire_args *args)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	struct answer a = {0};
+	size_t passing = 0;
+
+	fuzz_require(answer_filter(&run->book, config, args, run->now_ms, &a) == 0);
+	for (size_t i = 0; i < args->n_names; i++)
+		passing += !a.verdicts[i].reason;
+	fuzz_require(passing == a.counts.n_passing && a.counts.n_asked == args->n_names);
+	fuzz_require(wire_filter_print(args, a.verdicts, &reply) == 0);
+	check_reply(&reply, passing);
+	check_promise(&run->book, args->pod.uid, &a);
+	answer_release(&a, &run->book);
+}
+
+static void ask_prioritize(struct run *run, const struct answer_config *config, struct wire_args *args)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	struct answer a = {0};
+
+	fuzz_require(answer_prioritize(&run->book, config, args, &a) == 0);
+	for (size_t i = 0; i < args->n_names; i++)
+		fuzz_require(a.scores[i] >= 0 && a.scores[i] <= WIRE_SCORE_MAX);
+	fuzz_require(wire_priorities_print(args, a.scores, &reply) == 0 &&
+		     json_parse(reply.text, reply.len, &doc, NULL) == 0 && doc.n_items == args->n_names);
+	answer_release(&a, &run->book);
+}
+
+/* Those who are to go are pods of that node, or were asked about. */
+static void check_victims(const struct book *b, const struct wire_victims *v, int32_t priority)
+{
+	const struct book_node *node = book_find(b, v->node);
+
+	for (size_t i = 0; i < v->n_uids; i++) {
+		bool known = !strcmp(v->uids[i], "uid-0");
+
+		for (size_t k = 0; node && k < node->n_pods && !known; k++)
+			known = !strcmp(node->pods[k]->uid, v->uids[i]) && node->pods[k]->priority < priority;
+		fuzz_require(known);
+	}
+}
+
+static void ask_preempt(struct run *run, const struct answer_config *config, const char *pod)
+{
+	CLEANUP(wire_preemption_release) struct wire_preemption args = {0};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	size_t kept = 0;
+
+	strbuf_addf(&text, "{\"Pod\":%s,\"NodeNameToMetaVictims\":{", pod);
+	for (size_t i = 0; i < OBJECTS_NODES; i++)
+		strbuf_addf(&text, "%s\"%s\":{\"Pods\":[%s]}", i > 0 ? "," : "", names[i],
+			i % 2 ? "{\"UID\":\"uid-0\"}" : "");
+	strbuf_addstr(&text, "}}");
+	if (wire_preemption_parse(text.text, text.len, &args, NULL) < 0)
+		return;
+	fuzz_require(answer_preempt(&run->book, config, &args, &kept) == 0 && kept <= args.n_items);
+	fuzz_require(args.n_items == OBJECTS_NODES);
+	for (size_t i = 0; i < kept; i++)
+		check_victims(&run->book, &args.items[i], args.pod.priority);
+	fuzz_require(wire_preemption_print(args.items, kept, &reply) == 0 &&
+		     json_parse(reply.text, reply.len, &doc, NULL) == 0);
+}
+
+/* A pod of the input, asked about as a scheduler does. */
+static void ask(struct run *run)
+{
+	CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(OBJECT_MAX);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
+	CLEANUP(wire_args_release) struct wire_args args = {0};
+	uint8_t how = objects_take(&run->in), uid = how % OBJECTS_UIDS;
+	const struct answer_config config = {.strategy = objects_take(&run->in) % (ANSWER_BY_VOLCANO + 1),
+		.all = how & 8,
+		.pass_unknown = how & 16};
+	struct err err = {""};
+
+	objects_pod(&run->in, &pod, uid);
+	strbuf_addf(&text, "{\"Pod\":%s,\"NodeNames\":[", pod.text);
+	for (size_t i = 0; i < OBJECTS_NODES; i++)
+		strbuf_addf(&text, "%s\"%s\"", i > 0 ? "," : "", names[i]);
+	strbuf_addstr(&text, "]}");
+	fuzz_require(strbuf_error(&text) == 0);
+	if (wire_args_parse(text.text, text.len, &args, &err) < 0) {
+		fuzz_check_line(err.text);
+		return;
+	}
+	/* Each takes the pod's requests out of what it is given. */
+	ask_prioritize(run, &config, &args);
+	check_book(run);
+	wire_args_release(&args);
+	args = (struct wire_args){0};
+	fuzz_require(wire_args_parse(text.text, text.len, &args, &err) == 0);
+	ask_filter(run, &config, &args);
+	check_book(run);
+	if (how & 32)
+		ask_preempt(run, &config, pod.text);
+	check_book(run);
+}
+
+/* ---- operations */
+
+/* What the API server sends is JSON that has been read. */
+static void deliver(struct run *run, enum book_kind kind, const struct strbuf *text, bool gone)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	struct err err = {""};
+	int r;
+
+	if (strbuf_error(text) < 0 || json_parse(text->text, text->len, &object, NULL) < 0)
+		return;
+	r = gone ? book_gone(&run->book, kind, &object, &err)
+		 : book_object(&run->book, kind, &object, run->now_ms, &err);
+	fuzz_require(r == 0 || r == -EINVAL || r == -ERANGE);
+	if (r < 0)
+		fuzz_check_line(err.text);
+}
+
+static void change(struct run *run, enum book_kind kind, bool gone)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
+	uint8_t who = objects_take(&run->in);
+
+	if (kind == BOOK_POD) {
+		objects_pod(&run->in, &text, who % OBJECTS_UIDS);
+		run->deleted[who % OBJECTS_UIDS] = gone;
+		run->deleted_ms[who % OBJECTS_UIDS] = run->now_ms;
+	} else if (kind == BOOK_NODE) {
+		objects_node(&run->in, &text, objects_node_name(who));
+	} else {
+		objects_nrt(&run->in, &text, objects_node_name(who));
+	}
+	deliver(run, kind, &text, gone);
+}
+
+/* An object as it is in the input: the length, then the JSON. */
+static void change_raw(struct run *run)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
+	uint8_t how = objects_take(&run->in);
+	size_t len = objects_take(&run->in), left;
+
+	len = len << 8 | objects_take(&run->in);
+	left = (size_t)(run->in.end - run->in.at);
+	len = len < left ? len : left;
+	strbuf_add(&text, (const char *)run->in.at, len);
+	run->in.at += len;
+	deliver(run, how % BOOK_KIND_COUNT, &text, how & 4);
+	/* It may have been any of the UIDs. */
+	if (!(how & 4))
+		memset(run->deleted, 0, sizeof(run->deleted));
+}
+
+static void operate(struct run *run)
+{
+	uint8_t operation = objects_take(&run->in);
+	enum book_kind kind = operation / 16 % BOOK_KIND_COUNT;
+
+	switch (operation % 16) {
+	case 0:
+		book_list_begin(&run->book, kind);
+		break;
+	case 1:
+		fuzz_require(book_list_end(&run->book, kind, NULL) == 0);
+		break;
+	case 2:
+		run->now_ms += (uint64_t)objects_take(&run->in) * 500;
+		book_expire(&run->book, run->now_ms);
+		break;
+	case 3:
+		change_raw(run);
+		break;
+	case 4:
+	case 5:
+	case 6:
+		change(run, kind, true);
+		break;
+	default:
+		change(run, kind, false);
+	}
+	check_book(run);
+}
+
+/* An empty cluster, and then nothing is left. */
+static void check_end(struct run *run)
+{
+	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
+		book_list_begin(&run->book, kind);
+		fuzz_require(book_list_end(&run->book, kind, NULL) == 0);
+		check_book(run);
+	}
+	book_expire(&run->book, run->now_ms + book_config.promise_ms + book_config.refusal_ms);
+	fuzz_require(run->book.n_pods == 0 && run->book.n_promises == 0);
+	for (size_t i = 0; i < run->book.n_nodes; i++)
+		fuzz_require(!run->book.nodes[i]);
+	fuzz_require(run->book.shapes.n <= SHAPES_IDLE);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct run run = {.in = {data, data + size}};
+
+	log_set_level(LOG_LEVEL_ERROR);
+	for (size_t i = 0; i < OBJECTS_NODES; i++)
+		names[i] = (char *)(uintptr_t)objects_node_name((uint8_t)i);
+	book_init(&run.book, &book_config);
+	for (unsigned i = 0; i < OPERATIONS_MAX && run.in.at < run.in.end; i++) {
+		operate(&run);
+		ask(&run);
+	}
+	check_end(&run);
+	book_release(&run.book);
+	return 0;
+}

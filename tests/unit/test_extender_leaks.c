@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the book drops while it still has something of its own: valgrind and LeakSanitizer judge. */
+#include "tests/lib/test.h"
+
+#include "common/cleanup.h"
+#include "tests/lib/extender_cluster.h"
+
+#define GIB ((uint64_t)1 << 30)
+
+static const struct node_sim_setup plain = {
+	.machine =
+		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
+	.policy = TOPOLOGY_MANAGER_RESTRICTED,
+	.scope = TOPOLOGY_SCOPE_CONTAINER,
+	.nics = 2,
+	.near = 1};
+
+/* Every node has an object, and the kubelet of node-0 rejects a pod. */
+static void init_with_rejected_pod(struct extender_cluster *c)
+{
+	struct node_sim_setup setups[CLUSTER_NODES];
+	struct cluster_pod_sim *pod;
+
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		setups[i] = plain;
+	extender_cluster_init(c, setups, 1);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		extender_cluster_publish(c, i, 0);
+	pod = extender_cluster_pod(c, "app cpu=3 memory=1Gi");
+	/* The extender assumes the pod on node-0. */
+	for (size_t i = 1; i < CLUSTER_NODES; i++)
+		c->asked[i] = c->names[0];
+	assert_int_equal(extender_cluster_ask(c, &answer_best, pod, 0), 1);
+	extender_cluster_report(c, pod, NULL, 0);
+	extender_cluster_report(c, pod, "Failed", 0);
+	assert_int_equal(c->book.n_refused, 1);
+	assert_int_equal(book_find(&c->book, c->names[0])->n_refusals, 1);
+}
+
+static void a_node_is_deleted_while_a_rejection_counts(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init_with_rejected_pod(&c);
+	book_list_begin(&c.book, BOOK_NRT);
+	assert_int_equal(book_list_end(&c.book, BOOK_NRT, NULL), 0);
+	assert_null(book_find(&c.book, c.names[0]));
+}
+
+static void a_node_comes_back_without_the_rejection(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init_with_rejected_pod(&c);
+	book_list_begin(&c.book, BOOK_NRT);
+	assert_int_equal(book_list_end(&c.book, BOOK_NRT, NULL), 0);
+	extender_cluster_publish(&c, 0, 0);
+	assert_int_equal(book_find(&c.book, c.names[0])->n_refusals, 0);
+	assert_int_equal(
+		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 0),
+		1);
+	book_expire(&c.book, 30000);
+}
+
+static void the_cluster_ends_while_a_rejection_counts(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init_with_rejected_pod(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_node_is_deleted_while_a_rejection_counts),
+		cmocka_unit_test(a_node_comes_back_without_the_rejection),
+		cmocka_unit_test(the_cluster_ends_while_a_rejection_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
