@@ -47,3 +47,8 @@ scale: all
 .PHONY: bench-extender
 bench-extender: all
 	@B=$(B) tests/upstream/extender_load.sh
+
+# TENANT: options, as "-only containers -nodes 500"
+.PHONY: tenant-test
+tenant-test: all
+	@B=$(B) tests/upstream/tenant.sh $(TENANT)

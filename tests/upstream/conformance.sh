@@ -105,6 +105,7 @@ by_themselves() {
 	check "daemon" $here/run.sh -seed "$SEED" -slack 10
 	check "follow" $here/follow.sh
 	check "extender's faults" $here/extender_faults.sh
+	check "tenant" $here/tenant.sh -short
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
 	check "Volcano's plugin" $here/volcano.sh -seed "$SEED"
 	check "Volcano's scheduler" $here/volcano_scheduler.sh

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenant
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/outcome"
+)
+
+// patience is how long a question may take at most, before who asks gives up and the process is started again.
+const patience = 20 * time.Second
+
+// client keeps a connection of its own to the extender, as a scheduler does.
+func client(limit time.Duration) *http.Client {
+	return &http.Client{Timeout: limit, Transport: &http.Transport{}}
+}
+
+// question is one that a scheduler asks.
+type question struct {
+	verb string
+	body []byte
+}
+
+func filterOf(pod *v1.Pod, names []string) question {
+	return question{"filter", marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names})}
+}
+
+// questionsAbout a pod are filter, prioritize and preempt with all nodes.
+func questionsAbout(pod *v1.Pod, names []string) []question {
+	victims := map[string]*extenderv1.MetaVictims{}
+	for _, name := range names {
+		victims[name] = &extenderv1.MetaVictims{}
+	}
+	return []question{filterOf(pod, names), {"prioritize", marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names})},
+		{"preempt", marshal(extenderv1.ExtenderPreemptionArgs{Pod: pod, NodeNameToMetaVictims: victims})}}
+}
+
+func marshal(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // of types that can always be written
+	}
+	return text
+}
+
+// errAnswer is an answer that is none: the extender has ended, or takes too long.
+var errAnswer = errors.New("no answer")
+
+// ask sends a question and returns what is answered.
+func ask(e *outcome.Extender, c *http.Client, q question) ([]byte, error) {
+	response, err := c.Post(e.URL(q.verb), "application/json", bytes.NewReader(q.body))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s: %.200s", q.verb, response.Status, text)
+	}
+	return text, nil
+}
+
+// cpuOf is the CPU time that the process has used.
+func cpuOf(e *outcome.Extender) time.Duration {
+	usage, err := daemon.UsageOf(e.Process.Pid)
+	if err != nil {
+		return 0 // it has ended, which its answers say
+	}
+	return usage.CPU
+}
+
+// get is one that answers at once: /healthz, /readyz, /metrics.
+func get(e *outcome.Extender, path string, limit time.Duration) (status int, text string, err error) {
+	c := client(limit)
+	defer c.CloseIdleConnections()
+	response, err := c.Get(e.URL(path))
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(body), err
+}
+
+// metric is the sum of the samples whose name and labels match.
+func metric(e *outcome.Extender, sample string) (sum float64, err error) {
+	_, text, err := get(e, "metrics", patience)
+	if err != nil {
+		return 0, err
+	}
+	for _, match := range regexp.MustCompile(`(?m)^`+sample+` (\S+)$`).FindAllStringSubmatch(text, -1) {
+		value, err := strconv.ParseFloat(match[1], 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += value
+	}
+	return sum, nil
+}
+
+// delays are what the questions of others cost while something happens.
+type delays struct {
+	asked             int
+	wall, cpu         time.Duration // the longest, and the most that the process used meanwhile
+	health            time.Duration // the longest answer of /healthz
+	unready, unwell   int           // answers of /readyz and /healthz that are not 200, or none
+	wrong             int           // answers to questions that are none
+	first             string        // what the first of them was
+	mu                sync.Mutex
+	questions, checks sync.WaitGroup
+	stop              context.CancelFunc
+}
+
+func (d *delays) note(count *int, format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	*count++
+	if d.first == "" {
+		d.first = strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")
+	}
+}
+
+const ordinaryPods = 5
+
+// ordinary is a pod of tenant-b that is to be placed.
+func ordinary(i int) *v1.Pod {
+	pod := guaranteed(fmt.Sprint("ordinary-", i), "2", "1Gi")
+	pod.Namespace, pod.UID = victimNamespace, types.UID(pod.Name)
+	return pod
+}
+
+// others begins to ask about pods of tenant-b at a steady rate, and whether the extender is well.
+func (t *Test) others(ctx context.Context) *delays {
+	d := &delays{}
+	ctx, d.stop = context.WithCancel(ctx)
+	e := t.extender
+	d.questions.Go(func() {
+		c := client(patience)
+		defer c.CloseIdleConnections()
+		for i := 0; daemon.Sleep(ctx, 100*time.Millisecond) == nil; i++ {
+			for _, q := range questionsAbout(ordinary(i%ordinaryPods), t.names)[:2] {
+				before, begun := cpuOf(e), time.Now()
+				_, err := ask(e, c, q)
+				wall, cpu := time.Since(begun), cpuOf(e)-before
+				if ctx.Err() != nil {
+					return
+				}
+				d.asked++
+				d.wall, d.cpu = max(d.wall, wall), max(d.cpu, cpu)
+				if err != nil {
+					d.note(&d.wrong, "%v", err)
+				}
+			}
+		}
+	})
+	d.checks.Go(func() {
+		for daemon.Sleep(ctx, 200*time.Millisecond) == nil {
+			begun := time.Now()
+			if status, text, err := get(e, "healthz", patience); ctx.Err() == nil && status != http.StatusOK {
+				d.note(&d.unwell, "healthz: %d %s %v", status, text, err)
+			}
+			d.health = max(d.health, time.Since(begun))
+			if status, text, err := get(e, "readyz", patience); ctx.Err() == nil && status != http.StatusOK {
+				d.note(&d.unready, "readyz: %d %s %v", status, text, err)
+			}
+		}
+	})
+	return d
+}
+
+// end stops asking; what was promised to the pods is taken back.
+func (t *Test) end(d *delays) {
+	d.stop()
+	d.questions.Wait()
+	d.checks.Wait()
+	c := client(patience)
+	defer c.CloseIdleConnections()
+	for i := range ordinaryPods {
+		if _, err := ask(t.extender, c, filterOf(ordinary(i), nil)); err != nil {
+			d.note(&d.wrong, "%v", err)
+			return
+		}
+	}
+}
+
+// verdicts are which sizes of pods each node takes, without a promise that stays.
+func (t *Test) verdicts() (string, error) {
+	c := client(patience)
+	defer c.CloseIdleConnections()
+	var text strings.Builder
+	for _, name := range t.names {
+		fmt.Fprintf(&text, "%s:", name)
+		for _, size := range probes {
+			pod := podOf("probe", container("app", size))
+			pod.Namespace, pod.UID = victimNamespace, "probe"
+			body, err := ask(t.extender, c, filterOf(pod, []string{name}))
+			if err != nil {
+				return "", err
+			}
+			var answer extenderv1.ExtenderFilterResult
+			if err := json.Unmarshal(body, &answer); err != nil {
+				return "", err
+			}
+			if answer.NodeNames != nil && len(*answer.NodeNames) == 1 {
+				fmt.Fprintf(&text, " %s", label(size))
+			}
+			if _, err := ask(t.extender, c, filterOf(pod, nil)); err != nil {
+				return "", err
+			}
+		}
+		text.WriteString("\n")
+	}
+	return text.String(), nil
+}
+
+// probes are of the shape of hostile pods that a kubelet rejects (the first), and of other sizes.
+var probes = []map[v1.ResourceName]string{
+	{"cpu": "2", "memory": "1Gi"}, {"cpu": "3", "memory": "1Gi"}, {"cpu": "5", "memory": "1Gi"}, {"cpu": "7", "memory": "1Gi"}, {"cpu": "8", "memory": "1Gi"}, {"cpu": "11", "memory": "1Gi"},
+	{"cpu": "13", "memory": "1Gi"}, {"cpu": "16", "memory": "1Gi"}, {"cpu": "24", "memory": "1Gi"}, {"cpu": "32", "memory": "1Gi"}, {"cpu": "55", "memory": "1Gi"}, {"cpu": "63", "memory": "1Gi"},
+	{"cpu": "1", "memory": "60Gi"}, {"cpu": "1", "memory": "230Gi"}, {"cpu": "1", "memory": "1Gi", nic: "1"}, {"cpu": "1", "memory": "1Gi", nic: "4"}}
+
+func label(amounts map[v1.ResourceName]string) string {
+	return strings.Join([]string{amounts["cpu"], amounts["memory"], amounts[nic]}, "/")
+}
+
+// difference is the first line that two texts do not share.
+func difference(before, after string) string {
+	old := strings.Split(before, "\n")
+	for i, line := range strings.Split(after, "\n") {
+		if i >= len(old) || line != old[i] {
+			return fmt.Sprintf("%q was %q", line, old[min(i, len(old)-1)])
+		}
+	}
+	return ""
+}

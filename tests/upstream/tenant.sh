@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tenant.sh [OPTION...]: what a user with the role edit can do to `nrtd extender` and to other users' pods, with the real
+# kube-apiserver and the kubelet's managers. OPTIONs are those of tenant (-only NAME, -nodes 500, -short). B names the build
+# folder.
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+here=tests/upstream
+$here/build.sh controlplane managers tenant
+. tests/upstream/work.sh
+for spec in "$here"/testdata/outcome/*.spec; do
+	machine=$work/$(basename "$spec" .spec)
+	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1
+done
+$here/cluster.sh start "$work/cluster" -nodes node-other -timeout 2h >/dev/null || exit 1
+build/upstream/tenant -cluster "$work/cluster" -machines "$work" -nrtd "$B/nrtd" "$@"
