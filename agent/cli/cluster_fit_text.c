@@ -125,7 +125,7 @@ void cluster_fit_names(const struct cluster_fit *fit, struct strbuf *out)
 	for (size_t i = 0; i < fit->n_rows; i++) {
 		const struct cluster_fit_row *row = &fit->rows[i];
 
-		if (row->answer != KUBELET_ADMITS || (fit->wanted > 0 && row->replicas == 0))
+		if (fit->wanted > 0 ? row->replicas == 0 : row->answer != KUBELET_ADMITS)
 			continue;
 		strbuf_addstr(out, "node/");
 		strbuf_add_one_line(out, row->name);

@@ -179,12 +179,13 @@ int scheduling_constraints_add(
 
 /* ---- what the objects do not show */
 
+/* All nodes of pods are known; and the objects are not those of one node, as for a question about it they may be. */
 static bool is_complete(const struct scheduling_constraints *sc)
 {
 	for (size_t i = 0; i < sc->pod_nodes.n_items; i++)
 		if (!scheduling_constraints_node(sc, sc->pod_nodes.items[i]))
 			return false;
-	return !sc->only;
+	return !sc->only || sc->n_nodes > 1;
 }
 
 static bool is_of_node(const struct domain_rule *rule)

@@ -30,10 +30,10 @@ struct constrained_term {
 };
 
 struct scheduling_constraints {
-	const struct doc *pod;  /* a Pod or pod template, NULL = a pod without constraints; borrowed */
-	const char *bound;      /* the node that spec.nodeName names, or NULL */
-	const char *only;       /* the objects are those of this node alone, NULL = of all nodes; borrowed */
-	struct gone_pods *gone; /* pods that are left out, NULL = none; borrowed */
+	const struct doc *pod;      /* a Pod or pod template, NULL = a pod without constraints; borrowed */
+	const char *bound;          /* the node that spec.nodeName names, or NULL */
+	const char *only;           /* the node that is asked about, NULL = all nodes; borrowed */
+	struct gone_pods *gone;     /* pods that are left out, NULL = none; borrowed */
 	struct strv not_looked_at;  /* "volumes"; complete after scheduling_constraints_finish() */
 	bool nodes_known;           /* there are Node objects */
 	bool pods_known;            /* there are Pod objects */

@@ -4,7 +4,10 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include <errno.h>
+
 #include "agent/cli/pod_input.h"
+#include "agent/cluster/copies_placement.h"
 #include "common/cleanup.h"
 #include "scoring/request.h"
 
@@ -38,6 +41,26 @@ static void check_pod(const struct pod_template *t)
 	check_list(&plan.effective);
 }
 
+/* The template's own object as the pod, as a pod that is there, and as a node: any of them may hold anything. */
+static void check_constraints(const struct pod_template *t)
+{
+	CLEANUP(scheduling_constraints_release) struct scheduling_constraints sc = {0};
+	struct copies_node nodes[2] = {{.name = "n", .room = 50}, {.name = "", .room = 50}};
+	bool complete;
+
+	fuzz_require(scheduling_constraints_init(&sc, t->owner, t->namespace, true) == 0);
+	fuzz_require(scheduling_constraints_add(&sc, OBJECT_NODE, t->owner) == 0);
+	fuzz_require(scheduling_constraints_add(&sc, OBJECT_POD, t->owner) == 0);
+	fuzz_require(scheduling_constraints_finish(&sc) == 0);
+	if (sc.n_nodes > 0)
+		nodes[0].name = sc.nodes[0].name;
+	fuzz_require(scheduling_constraints_bar(&sc, nodes[0].name) != NULL);
+	fuzz_require(copies_placement_find(&sc, nodes, 2, 10, &complete) == 0 && complete);
+	for (size_t i = 0; i < 2; i++)
+		fuzz_require(nodes[i].placed <= nodes[i].room && nodes[i].replicas <= nodes[i].placed);
+	fuzz_require(nodes[0].replicas + nodes[1].replicas <= 10);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
@@ -52,8 +75,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_require(pods.n_items == 0);
 		return 0;
 	}
-	fuzz_require(pod_input_pick(&options, &pods, &first, &err) == 0 && first == pods.items);
-	for (size_t i = 0; i < pods.n_items; i++)
+	if (pods.n_items == 1)
+		fuzz_require(pod_input_pick(&options, &pods, &first, &err) == 0 && first == pods.items);
+	else
+		fuzz_require(pod_input_pick(&options, &pods, &first, &err) == -EINVAL);
+	for (size_t i = 0; i < pods.n_items; i++) {
 		check_pod(&pods.items[i]);
+		check_constraints(&pods.items[i]);
+	}
 	return 0;
 }

@@ -329,6 +329,7 @@ node_object() { # NAME LABELS SPEC
 }
 { node_object w10 'zone: a, disk: ssd' ''; node_object w11 'zone: a, disk: ssd' ''; node_object w12 'zone: b, disk: hdd' ''; } >"$dir/nodes.yaml"
 printf -- '---\n{kind: Pod, metadata: {name: other}, spec: {nodeName: w12, containers: [{name: c}]}}' >"$dir/other.yaml"
+sed 's/name: other}/name: web, labels: {app: web}}/' "$dir/other.yaml" >"$dir/web.yaml"
 many() { # NAME STATUS WANT REPLICAS SPEC FLAG...
 	name=$1 status=$2 want=$3
 	deployment "$4" "$5"
@@ -347,6 +348,7 @@ many "one a node" 3 "4 replicas: not enough, there is room for 3" 4 "affinity: {
 many "one a zone" 3 "3 replicas: not enough, there is room for 2" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
 many "all in one zone" 3 "5 replicas: not enough, there is room for 4" 5 "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
 many "spread" 3 "6 replicas: not enough, there is room for 5" 6 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}],"
+many "where a spread copy goes" 0 "node/w12" 4 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}]," -o name --pods "$dir/web.yaml"
 many "host ports" 3 "there is room for 3" 4 "hostNetwork: true, initContainers: [{name: i, restartPolicy: Always, ports: [{containerPort: 80}]}],"
 many "what is not looked at" 0 "not looked at, and schedulers do: volumes" 6 "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],"
 many "the user's node" 3 "there is room for 2" 3 "nodeName: w11,"

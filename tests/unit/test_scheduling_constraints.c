@@ -180,6 +180,7 @@ static void kubelets_look_at_less(void **state)
 	"{kind: Node, metadata: {name: w2, labels: {kubernetes.io/hostname: w2, zone: a}}}, " \
 	"{kind: Node, metadata: {name: w3, labels: {kubernetes.io/hostname: w3, zone: b}}}, " \
 	"{kind: Node, metadata: {name: w4, labels: {kubernetes.io/hostname: w4}}}, "
+#define ONE_NODE "{kind: Node, metadata: {name: w1, labels: {kubernetes.io/hostname: w1, zone: a}}}, "
 #define ON(node, labels)                                                                                    \
 	"{kind: Pod, metadata: {name: p, namespace: default, labels: {" labels "}}, spec: {nodeName: " node \
 	"}}, "
@@ -378,10 +379,11 @@ static void what_is_not_looked_at_is_named(void **state)
 			"anti-affinity of some other pods, topology spread"},
 		{APART(TERM("kubernetes.io/hostname", "app: db")), NODES ON("w9", "app: web"), NULL,
 			"anti-affinity of some other pods"},
-		/* One node is asked about, with its own pods alone. */
-		{APART(TERM("zone", "app: db")), NODES NOBODY, "w1",
+		/* One node is asked about, with its own objects alone, or with those of all nodes. */
+		{APART(TERM("zone", "app: db")), ONE_NODE NOBODY, "w1",
 			"anti-affinity of some other pods, pod anti-affinity"},
-		{PORT(""), NODES NOBODY, "w1", "anti-affinity of some other pods"},
+		{PORT(""), ONE_NODE NOBODY, "w1", "anti-affinity of some other pods"},
+		{APART(TERM("zone", "app: db")), NODES NOBODY, "w1", ""},
 	};
 
 	(void)state;
