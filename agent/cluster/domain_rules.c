@@ -153,6 +153,18 @@ static bool term_matches(const struct doc *term, const struct doc *owner, const 
 	       keys_match(doc_get(term, "mismatchLabelKeys"), owner, labels, false);
 }
 
+/* No requirement in the selector, and none by matchLabelKeys. Topology spread then counts no pod. */
+static bool selects_everything(const struct doc *term, const struct doc *owner)
+{
+	const struct doc *keys = doc_get(term, "matchLabelKeys");
+
+	if (is_list(keys))
+		DOC_FOREACH (key, keys)
+			if (doc_string(key) && doc_string(doc_get(labels_of(owner), doc_string(key))))
+				return false;
+	return label_selector_is_empty(doc_get(term, "labelSelector"));
+}
+
 static bool rule_matches(const struct domain_rules *rules, const struct domain_rule *rule,
 	const struct doc *pod, const char *namespace)
 {
@@ -161,8 +173,7 @@ static bool rule_matches(const struct domain_rules *rules, const struct domain_r
 	if (rule->kind == DOMAIN_PORTS)
 		return any_port(rules->pod, is_taken, pod);
 	if (rule->kind == DOMAIN_SPREAD)
-		return !strcmp(namespace, rules->namespace) &&
-		       !label_selector_is_empty(doc_get(rule->term, "labelSelector")) &&
+		return !strcmp(namespace, rules->namespace) && !selects_everything(rule->term, rules->pod) &&
 		       term_matches(rule->term, rules->pod, labels_of(pod)) &&
 		       !is_given(doc_get(doc_get(pod, "metadata"), "deletionTimestamp"));
 	return names_namespace(rule->term, rules->namespace, namespace, &unknown) &&

@@ -438,6 +438,13 @@ static void copies_limit_each_other(void **state)
 		{SPREAD(""), NODES NOBODY, {5, 3, 2, 9}, 9, {3, 0, 2, 0}, 5},
 		{SPREAD(""), NODES ON("w3", "app: web"), {1, 1, 2, 9}, 9, {1, 1, 2, 0}, 4},
 		{SPREAD(", minDomains: 3"), NODES NOBODY, {5, 3, 2, 9}, 9, {1, 0, 1, 0}, 2},
+		/* an empty selector counts no pod, one with matchLabelKeys those of the same value */
+		{"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, labelSelector: {}}]",
+			NODES NOBODY, {5, 3, 2, 9}, 9, {5, 3, 2, 0}, 9},
+		{"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, labelSelector: {}, matchLabelKeys: [app]}]",
+			NODES NOBODY, {5, 3, 2, 9}, 9, {3, 0, 2, 0}, 5},
+		{"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, labelSelector: {}, matchLabelKeys: [x]}]",
+			NODES NOBODY, {5, 3, 2, 9}, 9, {5, 3, 2, 0}, 9},
 		/* what the selector does not match does not add up */
 		{"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, "
 		 "labelSelector: {matchLabels: {app: db}}}]",

@@ -155,6 +155,7 @@ check "vectors: CPUs on uneven machines" replay cpus -shape uneven -cases "$CASE
 check "API server" $here/accepts.sh
 check "extender's wire format" "$programs/extenderwire" -program "$B/tests/upstream/extender_wire" \
 	-cases $((CASES / 5 + 1)) -seed "$SEED"
+check "scheduling constraints" "$programs/constraints" -nrtd "$B/nrtd" -cases $((CASES / 10 + 1)) -seed "$SEED"
 set -m # a process group of its own
 by_themselves >"$work/by_themselves.log" 2>&1 </dev/null &
 row=$!
