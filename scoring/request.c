@@ -215,12 +215,14 @@ static struct quantity plugin_amount(
 			amount = add(sum, entries[i].item->quantity);
 			sum = &amount;
 		}
-	for (size_t i = 0; i < n; i++)
-		if (pod->containers[entries[i].container].kind != CONTAINER_APP &&
-			(!sum || quantity_cmp(entries[i].item->quantity, amount) > 0)) {
+	for (size_t i = 0; i < n; i++) {
+		bool app = pod->containers[entries[i].container].kind == CONTAINER_APP;
+
+		if (!app && (!sum || quantity_cmp(entries[i].item->quantity, amount) > 0)) {
 			amount = entries[i].item->quantity;
 			sum = &amount;
 		}
+	}
 	return amount;
 }
 

@@ -25,7 +25,6 @@ struct run {
 	struct book book;
 	uint64_t now_ms;
 	bool deleted[OBJECTS_UIDS]; /* and no object of the UID has come since */
-	uint64_t deleted_ms[OBJECTS_UIDS];
 };
 
 /* ---- what must hold of the book */
@@ -37,8 +36,7 @@ static void check_pod(const struct run *run, const struct book_node *node, const
 
 	fuzz_require(pod->node == node && pod->uid && pod->full_name && pod->shape && pod->shape->users > 0);
 	if (!pod->bound && sscanf(pod->uid, "uid-%u%c", &uid, &behind) == 1 && uid < OBJECTS_UIDS)
-		fuzz_require(
-			!run->deleted[uid] || run->now_ms >= run->deleted_ms[uid] + book_config.promise_ms);
+		fuzz_require(!run->deleted[uid]);
 	for (size_t i = 0; i < node->n_pods; i++)
 		fuzz_require(node->pods[i] == pod || strcmp(node->pods[i]->uid, pod->uid) != 0);
 }
@@ -171,7 +169,8 @@ static void ask_preempt(struct run *run, const struct answer_config *config, con
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	size_t kept = 0;
+	struct answer_counts counts = {0};
+	struct shape *shape;
 
 	strbuf_addf(&text, "{\"Pod\":%s,\"NodeNameToMetaVictims\":{", pod);
 	for (size_t i = 0; i < OBJECTS_NODES; i++)
@@ -180,11 +179,13 @@ static void ask_preempt(struct run *run, const struct answer_config *config, con
 	strbuf_addstr(&text, "}}");
 	if (wire_preemption_parse(text.text, text.len, &args, NULL) < 0)
 		return;
-	fuzz_require(answer_preempt(&run->book, config, &args, &kept) == 0 && kept <= args.n_items);
-	fuzz_require(args.n_items == OBJECTS_NODES);
-	for (size_t i = 0; i < kept; i++)
+	fuzz_require(shapes_take(&run->book.shapes, &args.pod.template.pod, &shape) == 0);
+	fuzz_require(answer_preempt(&run->book, config, &args, shape, &counts) == 0);
+	shapes_drop(&run->book.shapes, shape);
+	fuzz_require(counts.n_passing <= args.n_items && args.n_items == OBJECTS_NODES);
+	for (size_t i = 0; i < counts.n_passing; i++)
 		check_victims(&run->book, &args.items[i], args.pod.priority);
-	fuzz_require(wire_preemption_print(args.items, kept, &reply) == 0 &&
+	fuzz_require(wire_preemption_print(args.items, counts.n_passing, &reply) == 0 &&
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0);
 }
 
@@ -234,7 +235,7 @@ static void deliver(struct run *run, enum book_kind kind, const struct strbuf *t
 
 	if (strbuf_error(text) < 0 || json_parse(text->text, text->len, &object, NULL) < 0)
 		return;
-	r = gone ? book_gone(&run->book, kind, &object, &err)
+	r = gone ? book_gone(&run->book, kind, &object, run->now_ms, &err)
 		 : book_object(&run->book, kind, &object, run->now_ms, &err);
 	fuzz_require(r == 0 || r == -EINVAL || r == -ERANGE);
 	if (r < 0)
@@ -249,7 +250,6 @@ static void change(struct run *run, enum book_kind kind, bool gone)
 	if (kind == BOOK_POD) {
 		objects_pod(&run->in, &text, who % OBJECTS_UIDS);
 		run->deleted[who % OBJECTS_UIDS] = gone;
-		run->deleted_ms[who % OBJECTS_UIDS] = run->now_ms;
 	} else if (kind == BOOK_NODE) {
 		objects_node(&run->in, &text, objects_node_name(who));
 	} else {
@@ -286,7 +286,7 @@ static void operate(struct run *run)
 		book_list_begin(&run->book, kind);
 		break;
 	case 1:
-		fuzz_require(book_list_end(&run->book, kind, NULL) == 0);
+		fuzz_require(book_list_end(&run->book, kind, run->now_ms, NULL) == 0);
 		break;
 	case 2:
 		run->now_ms += (uint64_t)objects_take(&run->in) * 500;
@@ -311,7 +311,7 @@ static void check_end(struct run *run)
 {
 	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
 		book_list_begin(&run->book, kind);
-		fuzz_require(book_list_end(&run->book, kind, NULL) == 0);
+		fuzz_require(book_list_end(&run->book, kind, run->now_ms, NULL) == 0);
 		check_book(run);
 	}
 	book_expire(&run->book, run->now_ms + book_config.promise_ms + book_config.refusal_ms);
