@@ -46,7 +46,7 @@ static int try_order(struct arrivals *a, size_t n, struct work_limit *work, bool
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0 && v.answer == KUBELET_ADMITS; i++)
-		r = !work_limit_goes_on(work) ? -ETIME
+		r = !work_limit_has_time(work) ? -ETIME
 		    : i == 0 ? kubelet_judge(k, a->asker.ws, &a->tried[i]->pod, a->tried[i]->qos, &v)
 			     : kubelet_judge_next(k, a->asker.ws, &a->tried[i]->pod, a->tried[i]->qos, &v);
 	*ret = v.answer == KUBELET_ADMITS;

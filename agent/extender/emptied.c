@@ -62,7 +62,7 @@ int emptied_mark(struct book *b, struct book_node *const *nodes, size_t n, struc
 
 			if (r < 0)
 				return r;
-			v->emptied = true;
+			v->emptied = b->work.advanced = true;
 		}
 		verdicts[i].unresolvable = verdicts[i].unresolvable || v->hopeless;
 	}

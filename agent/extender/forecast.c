@@ -250,6 +250,7 @@ static int add_pod(struct book *b, struct node_outlook *o, const struct book_nod
 		book_forget_held(pod);
 	if (!pod->held && !(keeps && is_rejected(node, pod->rejected_at))) {
 		r = work_limit_goes_on(&b->work) ? work_out(o, node, pod, counted, s->adds_rest) : -ETIME;
+		b->work.advanced = true;
 		if (r == 0 && !pod->held && keeps)
 			pod->rejected_at = b->version;
 	}

@@ -255,6 +255,7 @@ int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum
 		}
 		free(slot->reason);
 		*slot = fresh;
+		b->work.advanced = true;
 	}
 	slot->amounts = node->amounts;
 	*ret = slot;
@@ -301,6 +302,7 @@ int verdict_without(struct book *b, const struct shape *shape, const struct book
 		return 0;
 	}
 	r = work_limit_goes_on(&b->work) ? forecast_without(b, node, gone, &o) : -ETIME;
+	b->work.advanced = true; /* nothing is kept, but one answer is given */
 	if (r == 0)
 		r = node_asker_judge(&o.asker, &shape->pod, &a);
 	if (r == 0)

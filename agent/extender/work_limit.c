@@ -8,8 +8,8 @@
 
 #define SHARE     20u /* one part in so many of the time, for each namespace */
 #define SHARE_ALL 4u  /* and for all namespaces together */
-#define BURST     3u  /* questions at once: a cluster that is just being learnt runs into the limit as well */
-#define BURST_ALL 12u
+#define BURST     8u /* questions at once: a cluster that is just being learnt may run into the limit as well */
+#define BURST_ALL 32u
 
 #define REMEMBERED_MS 60000u
 
@@ -21,16 +21,17 @@ uint64_t work_limit_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+bool work_limit_has_time(struct work_limit *w)
+{
+	bool has_time = w->until_ns == 0 || (!w->kept_only && work_limit_now_ns() < w->until_ns);
+
+	w->reached = w->reached || !has_time;
+	return has_time;
+}
+
 bool work_limit_goes_on(struct work_limit *w)
 {
-	if (w->until_ns == 0)
-		return true;
-	if (!w->kept_only && (!w->begun || work_limit_now_ns() < w->until_ns)) {
-		w->begun = true;
-		return true;
-	}
-	w->reached = true;
-	return false;
+	return (!w->advanced && !w->kept_only) || work_limit_has_time(w);
 }
 
 static uint64_t hash_of(const char *name)

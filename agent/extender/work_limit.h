@@ -14,16 +14,19 @@
 struct work_limit {
 	uint64_t until_ns; /* of the thread's CPU time; 0 = no limit */
 	bool kept_only;    /* nothing is worked out: what is kept is answered */
-	bool begun;        /* something was worked out */
+	bool advanced;     /* something was worked out that is kept: set by whoever keeps it */
 	bool reached;      /* something was not worked out */
 };
 
 /* CPU time of the calling thread. */
 uint64_t work_limit_now_ns(void);
 
-/* Whether one thing more is worked out: the first is always, so that each question comes further than the one before. To be
- * asked by the thread that answers the question. */
+/* Whether one thing more is worked out that is kept: as long as nothing is, always, so that each question comes further than
+ * the one before. To be asked by the thread that answers the question. */
 bool work_limit_goes_on(struct work_limit *w);
+
+/* The same for something that is not kept: only while there is time. */
+bool work_limit_has_time(struct work_limit *w);
 
 #define WORK_NAMESPACES 64u
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "agent/base/json.h"
 #include "agent/extender/stats.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
@@ -12,7 +13,7 @@ static void assert_ready(struct service *s, bool want, const char *text)
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 
 	assert_int_equal(service_ready(s, &line), want);
-	if (!strstr(line.text, text))
+	if (strncmp(line.text, text, strlen(text)) != 0)
 		fail_msg("'%s', want '%s'", line.text, text);
 }
 
@@ -123,7 +124,9 @@ static void nodes_are_counted_by_what_is_known(void **state)
 		"nrtd_extender_nodes{state=\"estimated\"} 1\n", "nrtd_extender_nodes{state=\"exact\"} 0\n",
 		"nrtd_extender_ready 1\n", "\nprocess_start_time_seconds 1",
 		"nrtd_build_info{version=", "nrtd_extender_promises 0\n",
-		"nrtd_extender_promises_refused_total{reason=\"TopologyAffinityError\"} 0\n"};
+		"nrtd_extender_promises_refused_total{reason=\"TopologyAffinityError\"} 0\n",
+		"nrtd_extender_unreached_nodes_total 0\n",
+		"nrtd_extender_skipped_objects_total{kind=\"nodes\"} 0\n"};
 	CLEANUP(service_freep) struct service *s = NULL;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -143,6 +146,70 @@ static void nodes_are_counted_by_what_is_known(void **state)
 			fail_msg("no '%s' in %s", lines[i], out.text);
 }
 
+/* Objects as the API server accepts them, or as it might send them: each is passed over or taken, and the list ends well. */
+static void no_object_keeps_the_others_away(void **state)
+{
+	static const struct service_config config = {.max_stale_ms = 3600000};
+	static const struct {
+		enum book_kind kind;
+		const char *text;
+	} bad[] = {
+		{BOOK_POD,
+			"{\"metadata\":{\"name\":\"p\",\"uid\":\"1\"},\"spec\":{\"nodeName\":\"n\",\"containers\":"
+			"[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"1e99\"}}}]}}"},
+		{BOOK_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"1\"},\"spec\":{\"nodeName\":\"n\"}}"},
+		{BOOK_POD, "{\"metadata\":{\"uid\":\"1\"}}"},
+		{BOOK_POD, "{}"},
+		{BOOK_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":{\"cpu\":[]}}}"},
+		{BOOK_NODE, "{\"metadata\":{}}"},
+		{BOOK_NRT, "{\"metadata\":{\"name\":\"n\"}}"},
+		{BOOK_NRT, "{\"metadata\":{\"name\":\"n\"},\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\","
+			   "\"resources\":[{\"name\":\"cpu\",\"capacity\":\"1e99\"}]}]}"},
+	};
+	static const char *const lines[] = {"nrtd_extender_skipped_objects_total{kind=\"pods\"} 5\n",
+		"nrtd_extender_skipped_objects_total{kind=\"nodes\"} 2\n",
+		"nrtd_extender_skipped_objects_total{kind=\"noderesourcetopologies\"} 2\n",
+		"nrtd_extender_pods 1\n"};
+	CLEANUP(service_freep) struct service *s = NULL;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536), large = STRBUF_INIT(4 << 20);
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	const struct err why = {"it cannot be parsed"};
+
+	(void)state;
+	assert_int_equal(service_new(&config, NULL, &s), 0);
+	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++)
+		assert_int_equal(service_list_begin(s, kind), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+		assert_int_equal(json_parse(bad[i].text, strlen(bad[i].text), &object, NULL), 0);
+		assert_int_equal(service_object(s, bad[i].kind, &object), 0);
+	}
+	service_skip(s, BOOK_POD, &why);
+	/* 44 containers with 500 extended resources each. */
+	strbuf_addstr(&large, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"2\"},\"spec\":"
+			      "{\"nodeName\":\"n\",\"containers\":[");
+	for (unsigned c = 0; c < 44; c++) {
+		strbuf_addf(&large, "%s{\"name\":\"c%u\",\"resources\":{\"limits\":{", c ? "," : "", c);
+		for (unsigned i = 0; i < 500; i++)
+			strbuf_addf(&large, "%s\"a-name-that-is-long.example.com/r%u-%u\":\"1\"",
+				i ? "," : "", c, i);
+		strbuf_addstr(&large, "}}}");
+	}
+	strbuf_addstr(&large, "]}}");
+	assert_int_equal(json_parse(large.text, large.len, &pod, NULL), 0);
+	assert_int_equal(service_object(s, BOOK_POD, &pod), 0);
+	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
+		service_alive(s, kind);
+		assert_int_equal(service_list_end(s, kind), 0);
+	}
+	assert_ready(s, true, "ok");
+	assert_int_equal(service_metrics(s, &out), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (!strstr(out.text, lines[i]))
+			fail_msg("no '%s' in %s", lines[i], out.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +217,7 @@ int main(void)
 		cmocka_unit_test(what_it_has_is_old_when_one_kind_is_silent),
 		cmocka_unit_test(a_file_does_not_get_old),
 		cmocka_unit_test(nodes_are_counted_by_what_is_known),
+		cmocka_unit_test(no_object_keeps_the_others_away),
 		cmocka_unit_test(answers_are_counted_by_how_long_they_take),
 	};
 
