@@ -250,7 +250,7 @@ static size_t read_item(struct json_stream *s, const char *text, size_t len)
 	return i;
 }
 
-/* The text is not too large, or it is read to its end all the same: it is passed over. */
+/* The text is not too large, or it will be passed over and is read to its end. */
 static bool goes_on(const struct json_stream *s, const struct strbuf *text)
 {
 	int r = strbuf_error(text);

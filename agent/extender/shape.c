@@ -374,7 +374,7 @@ void shapes_drop(struct shapes *s, struct shape *shape)
 
 /* ---- verdicts */
 
-/* Whether a node lacks a resource depends on whether others have it. */
+/* The verdict on a node without a resource depends on whether other nodes have it. */
 static void look_at_known(struct shapes *s, struct shape *shape)
 {
 	bool changed = false;

@@ -28,9 +28,9 @@ int verdict_confirm(
 	struct book *b, struct shape *shape, const struct book_node *node, const struct verdict **ret);
 
 /*
- * The first resource of the shape that other nodes have and this one, of which there is a Node, has not; NULL = none. Its
- * kubelet would ignore an extended resource that its Node does not have, and the pod would run without it. What no node has
- * may be served by a DRA driver: the kubelet's own answer counts.
+ * The first extended resource of the shape that other nodes have and this node does not; NULL = none, or there is no Node object.
+ * The kubelet ignores an extended resource that its Node does not have, and the pod would run without it. What no node has may
+ * be served by a DRA driver: the kubelet's own answer counts.
  */
 const char *verdict_lacks(const struct shape *shape, const struct book_node *node);
 

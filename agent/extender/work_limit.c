@@ -8,7 +8,7 @@
 
 #define SHARE     20u /* one part in so many of the time, for each namespace */
 #define SHARE_ALL 4u  /* and for all namespaces together */
-#define BURST     8u /* questions at once: a cluster that is just being learnt may run into the limit as well */
+#define BURST     8u /* questions at once: the first questions about a cluster may run into the limit as well */
 #define BURST_ALL 32u
 
 #define REMEMBERED_MS 60000u
