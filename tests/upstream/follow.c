@@ -62,6 +62,12 @@ static int on_end(void *ctx)
 	return say("end", NULL);
 }
 
+static void on_skip(void *ctx, const struct err *why)
+{
+	(void)ctx;
+	printf("skip %s\n", why->text);
+}
+
 static void on_alive(void *ctx)
 {
 	(void)ctx;
@@ -70,7 +76,12 @@ static void on_alive(void *ctx)
 static int follow(const struct credentials_options *credentials, const char *path, unsigned page,
 	unsigned long stop, struct err *err)
 {
-	static const struct reflector_events events = {on_begin, on_object, on_gone, on_end, on_alive};
+	static const struct reflector_events events = {.begin = on_begin,
+		.object = on_object,
+		.gone = on_gone,
+		.skip = on_skip,
+		.end = on_end,
+		.alive = on_alive};
 	const struct reflector_options options = {.path = path, .page = page};
 	struct reflector *reflector;
 	struct reflector_counts c;
