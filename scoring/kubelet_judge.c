@@ -421,7 +421,7 @@ void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, si
 
 	for (size_t i = 0; i < numa->n; i++)
 		ret[i] = 0;
-	if (!k->cpu_static || k->cpu_unknown.text[0])
+	if (!k->cpu_static || k->cpu_unknown.text[0] || k->unknown.text[0])
 		return;
 	cpu_manager_available(&k->cpu, ws->shared, ws->available);
 	for (size_t c = 0; c < k->topology.n_cpus; c++)

@@ -426,6 +426,7 @@ static int leave_out_rejected(
 			continue;
 		if (!is_rejected(node, pod->rejected_alone_at)) {
 			r = arrivals_admit_alone(&o->arrivals, pod->shape, &b->work, &admits);
+			b->work.advanced = true;
 			pod->rejected_alone_at = r == 0 && !admits ? b->version : 0;
 		}
 		s->counted[i].added = admits;

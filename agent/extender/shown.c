@@ -87,7 +87,7 @@ static const struct shown_key *find_keys(
 	for (end = lo; end < n && !strcmp(keys[end].name, name);)
 		end++;
 	*ret_n = end - lo;
-	return keys + lo;
+	return n > 0 ? keys + lo : NULL;
 }
 
 const struct shown_key *shown_by_uid(

@@ -73,8 +73,7 @@ static void check_book(const struct run *run)
 		check_requested(node);
 		pods += node->n_pods;
 		refusals += node->n_refusals;
-		fuzz_require(
-			node->n_ended <= (node->has_object ? node->object.state.allocations.n_items : 0));
+		fuzz_require(node->n_ended <= BOOK_ENDED_MAX);
 	}
 	fuzz_require(pods == b->n_pods && promises == b->n_promises);
 	fuzz_require(b->shapes.n <= pods + refusals + SHAPES_IDLE);

@@ -158,6 +158,15 @@ static void what_remains_is_counted_by_numa_node(void **state)
 	kubelet_free_cpus(&f.k, f.ws, left);
 	assert_int_equal(left[0] + left[1], 0);
 	fixture_release(&f);
+	/* Nor where nothing is known of a kubelet that would not start: a node's object may say so. */
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+	f.settings.cpu_options.align_by_socket = true;
+	node_ready(&f);
+	assert_int_equal(judge(&f, "app memory=1Gi", QOS_BURSTABLE), KUBELET_ADMITS);
+	left[0] = left[1] = 9;
+	kubelet_free_cpus(&f.k, f.ws, left);
+	assert_int_equal(left[0] + left[1], 0);
+	fixture_release(&f);
 }
 
 static void reasons_have_the_numbers(void **state)
