@@ -63,6 +63,12 @@ int scheduling_constraints_init(
 
 /* ---- objects */
 
+/* A place, counted from 1, as the value of a name: what it points to moves when the array grows. */
+static void *place_value(size_t place)
+{
+	return (void *)(uintptr_t)place; /* NOLINT(performance-no-int-to-ptr): it is read as a number */
+}
+
 const struct constrained_node *scheduling_constraints_node(
 	const struct scheduling_constraints *sc, const char *name)
 {
@@ -96,7 +102,7 @@ static int add_node(struct scheduling_constraints *sc, const struct doc *object,
 		return -ENOMEM;
 	if (labels && labels->kind == DOC_MAP && doc_copy(labels, &node->labels) < 0)
 		return -ENOMEM;
-	return name_table_add(&sc->by_name, node->name, (void *)(uintptr_t)sc->n_nodes);
+	return name_table_add(&sc->by_name, node->name, place_value(sc->n_nodes));
 }
 
 static bool has_ended(const struct doc *pod)
@@ -252,7 +258,7 @@ static int find_domains(struct scheduling_constraints *sc, size_t at)
 		node->domains[at] = found ? (size_t)(uintptr_t)found - 1 : DOMAIN_NONE;
 		if (!value || found)
 			continue;
-		if (name_table_add(&domains, value, (void *)(uintptr_t)(domains.n + 1)) < 0)
+		if (name_table_add(&domains, value, place_value(domains.n + 1)) < 0)
 			return -ENOMEM;
 		node->domains[at] = domains.n - 1;
 	}

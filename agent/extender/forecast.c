@@ -24,8 +24,8 @@ struct own_items {
 };
 
 /*
- * Items without a UID are the first pod's of that name, for hashes of names may be equal, and whoever may create pods chooses
- * names: no pod stands for another one, and none frees what another one holds.
+ * Items without a UID are the first pod's of that name: hashes of names may be equal, and every user who may create pods chooses
+ * their names. No other pod is taken for the one that holds the items, and no other pod frees them.
  */
 static struct own_items find_own(const struct book_node *node, const struct pod_names *names, bool *claimed)
 {

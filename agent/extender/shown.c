@@ -153,7 +153,7 @@ void shown_amounts_release(struct shown_amounts *amounts)
 	*amounts = (struct shown_amounts){0};
 }
 
-/* ---- what it lacks */
+/* ---- what is missing */
 
 static size_t devices_wanted(const struct shape *shape, const char *resource)
 {

@@ -63,7 +63,7 @@ enum shown shown_compare(const struct shown_index *index, const struct node_stat
 	const struct shape *shape, const struct shown_amounts *amounts);
 
 /*
- * What the amounts lack of the shape's request, as one container: exclusive CPUs, memory where none is reported, devices.
+ * What is missing in the amounts of the shape's request, as one container: exclusive CPUs, memory where none is reported, devices.
  * 0 or -ENOMEM; `ret` is untouched on failure, else to be released by pod_request_release().
  */
 int shown_rest(const struct shown_index *index, const struct node_state *state, const struct shape *shape,

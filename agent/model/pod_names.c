@@ -78,11 +78,3 @@ bool pod_names_match(const struct pod_names *names, const struct allocation *ite
 		return !strcmp(hash_of_uid(item, buffer), names->uid);
 	return *item->pod && !strcmp(hash_of_pod(item, buffer), names->pod);
 }
-
-bool pod_names_shown(const struct pod_names *names, const struct allocations *a)
-{
-	for (size_t i = 0; i < a->n_items; i++)
-		if (pod_names_match(names, &a->items[i]))
-			return true;
-	return false;
-}

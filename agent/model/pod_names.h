@@ -32,6 +32,3 @@ const char *pod_names_kubelets_uid(const struct doc *metadata);
 
 /* Whether the item is of the pod: by the UID where both have one, else by the name; of a mirror pod by both. */
 bool pod_names_match(const struct pod_names *names, const struct allocation *item);
-
-/* Whether any item is. */
-bool pod_names_shown(const struct pod_names *names, const struct allocations *a);

@@ -100,8 +100,12 @@ prefixed() {
 		>"$work/other/prefixed/kustomization.yaml" || return 1
 	for build in "kubectl kustomize" "$programs/kustomize build"; do
 		# shellcheck disable=SC2086 # words
-		$build "$work/other/prefixed" >"$work/prefixed.yaml" && grep -x '  policyName: team-nrtd-own-node' "$work/prefixed.yaml" &&
-			[ "$(grep -cx '  name: team-nrtd-own-node' "$work/prefixed.yaml")" -eq 2 ] || { echo "by $build" && return 1; }
+		if ! $build "$work/other/prefixed" >"$work/prefixed.yaml" ||
+			! grep -x '  policyName: team-nrtd-own-node' "$work/prefixed.yaml" ||
+			[ "$(grep -cx '  name: team-nrtd-own-node' "$work/prefixed.yaml")" -ne 2 ]; then
+			echo "by $build"
+			return 1
+		fi
 	done
 	takes -f "$work/prefixed.yaml"
 }
