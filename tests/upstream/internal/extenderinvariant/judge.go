@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package extenderinvariant
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"nrtd.dev/tests/upstream/internal/managers"
+)
+
+// chosen is the answer that a scheduler follows, nil = there is none.
+func (p *pod) chosen() *answer {
+	if a := p.last(); a != nil && a.forgot == never {
+		return a
+	}
+	return nil
+}
+
+func (p *player) inTime(what string, took time.Duration) error {
+	if limit := answerLimit * time.Duration(p.Slack); took > limit {
+		return wrong("time", "%s is answered after %v", what, took.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// ---- questions
+
+// ask asks as a scheduler does: about the nodes that could hold the pod alone.
+func (p *player) ask(pod *pod, how int) error {
+	if pod.state != pending && pod.state != deleted || pod.node != nil || pod.mirror {
+		return nil
+	}
+	var names []string
+	for i, n := range p.nodes {
+		if n.has(pod.object) && (how != 1 || i > 0) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	r := p.replicas[0]
+	if how == 2 {
+		r = p.replicas[len(p.replicas)-1]
+	}
+	a, err := r.ask("filter", pod.object, names)
+	if err != nil {
+		return err
+	}
+	p.Tally.ask(a.took)
+	if a.code != http.StatusOK || a.Error != "" {
+		return wrong("answer", "/filter about %v is answered %d %q", pod, a.code, a.Error)
+	}
+	if err := p.inTime("/filter about "+pod.id, a.took); err != nil {
+		return err
+	}
+	by := p.instanceAt(a.by)
+	p.Tally.Asked++
+	for _, before := range pod.answers {
+		if before.instance == by.instance {
+			before.forgot = min(before.forgot, p.order)
+		}
+	}
+	if pod.state == deleted {
+		p.Tally.Late++
+	}
+	if p.Verbose {
+		fmt.Printf("  |    %v of %v: %v %v\n", pod, names, a.NodeNames, a.FailedNodes)
+	}
+	if len(a.NodeNames) != 1 || !aligns(pod.object) {
+		return nil
+	}
+	p.Tally.Yes++
+	n := p.nodeNamed(a.NodeNames[0])
+	pod.answers = append(pod.answers, &answer{node: n, instance: by.instance, order: p.order, pods: by.knows(pods), forgot: never, exact: !n.setup.Foreign})
+	if !slices.Contains(n.arrivals, pod) {
+		n.arrivals = append(n.arrivals, pod)
+	}
+	return nil
+}
+
+// ---- whether a yes was right
+
+// happened is what the process that gave an answer did not know of its node then.
+type happened struct {
+	arrived bool // the kubelet has admitted a pod that it had not heard of
+	left    bool // a pod has ended, or has not come, and it had not heard of that
+}
+
+// knew tells whether the process that gave the answer counted the pod on the node, or did by the time that mattered: a pod
+// that it assumed there later, it assumed beside this one.
+func (a *answer) knew(q *pod) bool {
+	if q.node == a.node && q.boundAt <= a.pods {
+		return true
+	}
+	for _, other := range q.answers {
+		if other.instance == a.instance && other.node == a.node && (other.forgot == never || other.forgot > a.order) {
+			return true
+		}
+	}
+	return false
+}
+
+// unknown is what happened on the answer's node that its process did not know of.
+func (p *player) unknown(of *pod, a *answer) (h happened) {
+	for _, q := range a.node.arrivals {
+		if q == of {
+			continue
+		}
+		knew := a.knew(q)
+		if q.node == a.node && q.admitOrder != never && !knew && q.endAt > a.pods {
+			h.arrived = true
+		}
+		if !knew {
+			continue
+		}
+		gone := q.endOrder != never || (q.node != nil && q.node != a.node) || q.chosen() == nil && q.node == nil
+		if gone && q.endAt > a.pods && !q.mirror {
+			h.left = true
+		}
+	}
+	return h
+}
+
+// judged counts a pod that a kubelet has admitted where the extender sent it.
+func (p *player) judged(pod *pod) {
+	if a := pod.chosen(); a != nil && a.node == pod.node {
+		p.Tally.judge(p.unknown(pod, a), a.exact, false)
+	}
+}
+
+// judgeRejection decides whether the extender could have known better.
+func (p *player) judgeRejection(pod *pod, verdict *managers.Verdict) error {
+	a := pod.chosen()
+	if a == nil || a.node != pod.node {
+		return nil
+	}
+	p.bars = append(p.bars, bar{pod.node, pod.shape, time.Now().Add(barred)})
+	h := p.unknown(pod, a)
+	p.Tally.judge(h, a.exact, true)
+	if h.arrived || h.left || !a.exact {
+		return nil
+	}
+	return wrong("yes", "%v was sent to %s at step %d; its kubelet rejects it: %s: %s", pod, pod.node.Name, a.order, verdict.Reason, verdict.Message)
+}
+
+// ---- at rest
+
+// rest lets everything that is under way arrive, then compares.
+func (p *player) rest() error {
+	if err := p.arrive(); err != nil {
+		return err
+	}
+	for _, n := range p.nodes {
+		if err := n.dump(p.ctx); err != nil {
+			return err
+		}
+		n.publish(p.server, n.take(true))
+	}
+	if err := p.sync(); err != nil {
+		return err
+	}
+	if err := p.unassumed(); err != nil {
+		return err
+	}
+	for _, r := range p.replicas {
+		size, err := r.rss()
+		if err != nil {
+			return err
+		}
+		p.Tally.RSS = max(p.Tally.RSS, size)
+		if size > rssLimit {
+			return wrong("memory", "replica %d has %d MiB", r.number, size>>20)
+		}
+	}
+	p.Tally.Rests++
+	_, err := p.compare()
+	return err
+}
+
+// arrive delivers all events; pods that have a node are bound there, pods that are bound are decided about. Objects are as
+// they are.
+func (p *player) arrive() error {
+	if err := p.letFlow(); err != nil {
+		return err
+	}
+	for _, pod := range p.list {
+		if pod.mirror && pod.state != deleted {
+			if err := p.remove(pod); err != nil {
+				return err
+			}
+		}
+		if pod.state == pending && pod.chosen() != nil {
+			p.place(pod, pod.chosen().node)
+		}
+	}
+	if err := p.sync(); err != nil {
+		return err
+	}
+	for _, pod := range p.list {
+		if err := p.admit(pod); err != nil {
+			return err
+		}
+	}
+	return p.sync()
+}
+
+// goneLimit is how long an assumed pod may outlive its pod.
+const goneLimit = 2 * time.Second
+
+// unassumed waits until no pod is assumed: none waits for its binding.
+func (p *player) unassumed() error {
+	r, err := p.leader()
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(goneLimit * time.Duration(p.Slack)); ; time.Sleep(20 * time.Millisecond) {
+		samples, err := r.metrics()
+		if err != nil {
+			return err
+		}
+		n, known := samples["nrtd_extender_promises"]
+		if !known {
+			return fmt.Errorf("/metrics has no nrtd_extender_promises: %s", r.said())
+		}
+		if n == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return wrong("assumed", "%v after the last change %d assumed pods are left of pods that are bound, have ended or are gone", goneLimit*time.Duration(p.Slack), int(n))
+		}
+	}
+}
+
+// verdict is what the extender says of a shape and a node.
+type verdict struct {
+	shape  int
+	node   *node
+	yes    bool
+	reason string
+}
+
+// compare asks the extender about one pod of each shape and each node, which is never bound, and the managers about the
+// same.
+func (p *player) compare() ([]verdict, error) {
+	var all []verdict
+	p.bars = slices.DeleteFunc(p.bars, func(b bar) bool { return time.Now().After(b.until) })
+	for shape := range p.seq.Pods {
+		p.probes++
+		probe := newPod(fmt.Sprintf("probe-%d", p.probes), "probes", fmt.Sprintf("probe-%d", p.probes), p.seq.Pods[shape])
+		if !aligns(probe.object) {
+			continue
+		}
+		p.put(probe)
+		for _, n := range p.nodes {
+			if !n.has(probe.object) {
+				continue
+			}
+			v, err := p.compareOn(probe, shape, n)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, v)
+		}
+		p.server.remove(pods, probe.key())
+		if err := p.sync(); err != nil {
+			return nil, err
+		}
+	}
+	return all, p.unassumed()
+}
+
+func (p *player) compareOn(probe *pod, shape int, n *node) (verdict, error) {
+	v := verdict{shape: shape, node: n}
+	a, err := p.replicas[p.probes%len(p.replicas)].ask("filter", probe.object, []string{n.Name})
+	if err != nil {
+		return v, err
+	}
+	p.Tally.ask(a.took)
+	if a.code != http.StatusOK {
+		return v, wrong("answer", "/filter about %v is answered %d %q", probe, a.code, a.Error)
+	}
+	if err := p.inTime("/filter about "+probe.id, a.took); err != nil {
+		return v, err
+	}
+	v.yes, v.reason = len(a.NodeNames) == 1, a.reason(n.Name)
+	p.probes++
+	want, err := n.try(probe.object, types.UID(fmt.Sprintf("tried-%d", p.probes)))
+	if err != nil {
+		return v, err
+	}
+	p.Tally.Compared++
+	switch {
+	case v.yes == want.Admitted:
+	case n.setup.Foreign:
+		p.Tally.Estimates++
+	case want.Admitted && slices.ContainsFunc(p.bars, func(b bar) bool { return b.node == n && b.shape == shape }):
+		p.Tally.Barred++
+	case v.yes:
+		return v, wrong("at rest", "%v on %s (shape %d): the extender says yes, the managers reject it: %s: %s", probe, n.Name, shape, want.Reason, want.Message)
+	default:
+		return v, wrong("at rest", "%v on %s (shape %d): the managers admit it, the extender says %q", probe, n.Name, shape, v.reason)
+	}
+	return v, nil
+}
+
+// What an echo does: nothing that says anything new.
+const (
+	echoLabel = iota
+	echoRelist
+	echoRestart
+	echoCount
+)
+
+// echoWait is longer than the extender takes an object of another exporter for one from before a binding.
+const echoWait = 3200 * time.Millisecond
+
+// echo asks about every shape and node, does something that brings no news, and asks again. Nothing may be answered with yes
+// that was answered with no.
+func (p *player) echo(step Step) error {
+	if err := p.arrive(); err != nil {
+		return err
+	}
+	if err := p.unassumed(); err != nil {
+		return err
+	}
+	before, err := p.askAll()
+	if err != nil {
+		return err
+	}
+	time.Sleep(echoWait)
+	switch step.N % echoCount {
+	case echoLabel:
+		for _, n := range p.nodes {
+			p.relabel(n, p.order)
+		}
+	case echoRelist:
+		for _, r := range p.replicas {
+			r.tooOld(nrts, false)
+			r.tooOld(pods, false)
+		}
+	case echoRestart:
+		for _, r := range p.replicas {
+			r.kill()
+			if err := p.startReplica(r); err != nil {
+				return err
+			}
+		}
+	}
+	if err := p.letFlow(); err != nil {
+		return err
+	}
+	after, err := p.askAll()
+	if err != nil {
+		return err
+	}
+	p.Tally.Echoes++
+	for i, v := range before {
+		barred := slices.ContainsFunc(p.bars, func(b bar) bool { return b.node == v.node && b.shape == v.shape })
+		if !v.yes && after[i].yes && !barred {
+			return wrong("echo", "shape %d on %s: no (%s), and yes once %s, which says nothing new", v.shape, v.node.Name, v.reason,
+				[]string{"the objects have another label", "the watches are too old", "the extender is started again"}[step.N%echoCount])
+		}
+	}
+	return nil
+}
+
+// askAll asks the extender alone.
+func (p *player) askAll() (all []verdict, err error) {
+	for shape := range p.seq.Pods {
+		p.probes++
+		probe := newPod(fmt.Sprintf("probe-%d", p.probes), "probes", fmt.Sprintf("probe-%d", p.probes), p.seq.Pods[shape])
+		if !aligns(probe.object) {
+			continue
+		}
+		p.put(probe)
+		for _, n := range p.nodes {
+			if !n.has(probe.object) {
+				continue
+			}
+			a, err := p.replicas[0].ask("filter", probe.object, []string{n.Name})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, verdict{shape, n, len(a.NodeNames) == 1, a.reason(n.Name)})
+		}
+		p.server.remove(pods, probe.key())
+		if err := p.sync(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
