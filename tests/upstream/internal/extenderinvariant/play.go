@@ -44,8 +44,8 @@ func sortOf(err error) string {
 type Driver struct {
 	Nrtd     string
 	Machines map[string]*kubelet.Machine
-	Work     string // folder for their files; a short path: sockets live below it
-	Slack    int    // how many times longer nrtd may take, on a machine that does other things too
+	Work     string   // folder for their files; a short path: sockets live below it
+	Slack    int      // how many times longer nrtd may take, on a machine that does other things too
 	Without  []string // steps that are not drawn
 	Verbose  bool
 	Tally    Tally

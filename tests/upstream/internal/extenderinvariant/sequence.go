@@ -28,6 +28,8 @@ type Sequence struct {
 	Nodes    []*NodeSetup `json:"nodes"`
 	Pods     []v1.PodSpec `json:"pods"` // what pods ask for
 	Steps    []Step       `json:"steps"`
+
+	part, at int // see Smaller
 }
 
 // NodeSetup is one node.
@@ -224,26 +226,25 @@ func shareAmounts(r *rand.Rand, spec *v1.PodSpec) {
 	spec.Resources = &v1.ResourceRequirements{Requests: whole, Limits: whole.DeepCopy()}
 }
 
-// Smaller lists sequences with fewer steps: a part of them, then one less.
+// Smaller lists sequences without some of the steps: half of them, then a quarter, and in the end one. It goes on where the
+// list that the sequence comes from was left.
 func Smaller(s *Sequence) (out []*Sequence) {
-	without := func(from, to int) {
-		smaller := *s
-		smaller.Wanted = 0
-		smaller.Steps = slices.Delete(slices.Clone(s.Steps), from, to)
-		out = append(out, &smaller)
-	}
 	n := len(s.Steps)
-	for part := n / 2; part >= 1; part /= 2 {
-		for to := n; to-part >= 0; to -= part {
-			without(to-part, to)
-			if part == 1 && len(out) > 400 {
-				return out
-			}
+	part, at := s.part, s.at
+	if part == 0 {
+		part, at = max(1, n/2), n
+	}
+	for ; part >= 1; part, at = part/2, n {
+		for to := min(at, n); to >= part; to -= part {
+			smaller := *s
+			smaller.Wanted, smaller.part, smaller.at = 0, part, to-part
+			smaller.Steps = slices.Delete(slices.Clone(s.Steps), to-part, to)
+			out = append(out, &smaller)
 		}
 	}
 	if s.Replicas > 1 {
 		smaller := *s
-		smaller.Wanted, smaller.Replicas = 0, 1
+		smaller.Wanted, smaller.Replicas, smaller.part = 0, 1, 1
 		out = append(out, &smaller)
 	}
 	return out
