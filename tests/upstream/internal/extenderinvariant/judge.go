@@ -294,6 +294,9 @@ func (p *player) compareOn(probe *pod, shape int, n *node) (verdict, error) {
 		return v, err
 	}
 	p.Tally.Compared++
+	if p.Verbose && v.yes != want.Admitted {
+		fmt.Printf("  |    %s publishes %s\n", n.Name, content(n.published))
+	}
 	switch {
 	case v.yes == want.Admitted:
 	case n.setup.Foreign:

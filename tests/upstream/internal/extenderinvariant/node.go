@@ -50,7 +50,8 @@ func newNode(ctx context.Context, dir, nrtd, name string, setup *NodeSetup, mach
 	if err != nil {
 		return nil, err
 	}
-	tree.Settings = nil // nrtd finds the kubelet's own
+	// nrtd finds the kubelet's settings; below a sysroot it asks no socket that it is not told of.
+	tree.Settings = []string{"--pod-resources", filepath.Join(tree.Kubelet(), "pod-resources/kubelet.sock")}
 	n := &node{Node: tree, setup: setup, there: map[types.UID]*v1.Pod{}}
 	config := filepath.Join(n.Dir, daemon.ConfigPath)
 	text, err := yaml.Marshal(setup.Config)
@@ -149,7 +150,7 @@ func (n *node) logs(object *v1.Pod) string {
 
 // settle makes the files as old as they are some time after the last change.
 func (n *node) settle() error {
-	earlier := time.Now().Add(-time.Minute)
+	earlier := time.Now().Add(-time.Hour)
 	for _, path := range []string{"pod-resources/kubelet.sock", "cpu_manager_state", "memory_manager_state",
 		"device-plugins/kubelet_internal_checkpoint"} {
 		if err := os.Chtimes(filepath.Join(n.Kubelet(), path), earlier, earlier); err != nil && !os.IsNotExist(err) {

@@ -318,7 +318,12 @@ func (p *player) nodeNamed(name string) *node {
 	return nil
 }
 
-func (p *player) put(pod *pod) int64 { return p.server.put(pods, pod.key(), asMap(pod.object)) }
+// put writes the pod; from then on it has the resourceVersion of that, as whoever asks about it has read it.
+func (p *player) put(pod *pod) int64 {
+	rv := p.server.put(pods, pod.key(), asMap(pod.object))
+	pod.object.ResourceVersion = fmt.Sprint(rv)
+	return rv
+}
 
 func (p *player) add(pod *pod) {
 	p.pods[pod.id] = pod

@@ -5,6 +5,7 @@ package extenderinvariant
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -94,7 +95,7 @@ func aligns(object *v1.Pod) bool {
 		return true
 	}
 	for name := range requestsOf(object) {
-		if name != v1.ResourceCPU && name != v1.ResourceMemory {
+		if strings.Contains(string(name), "/") { // an extended resource
 			return true
 		}
 	}
