@@ -39,6 +39,11 @@ koordinator: all
 outcome: all
 	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)
 
+# EXTENDER_INVARIANT: options, as "-seeds 60 -steps 600"
+.PHONY: extender-invariant
+extender-invariant: all
+	@B=$(B) tests/upstream/extender_invariant.sh $(EXTENDER_INVARIANT)
+
 # SCALE: numbers of agents and options, as "30,300 -churn 1m"; SHORT=1
 .PHONY: scale
 scale: all

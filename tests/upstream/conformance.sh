@@ -106,6 +106,7 @@ by_themselves() {
 	check "follow" $here/follow.sh
 	check "extender's faults" $here/extender_faults.sh
 	check "tenant" $here/tenant.sh -short
+	check "extender's invariant" $here/extender_invariant.sh -seed "$SEED" -slack 5
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
 	check "Volcano's plugin" $here/volcano.sh -seed "$SEED"
 	check "Volcano's scheduler" $here/volcano_scheduler.sh

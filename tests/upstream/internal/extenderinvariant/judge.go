@@ -65,9 +65,6 @@ func (p *player) ask(pod *pod, how int) error {
 			before.forgot = min(before.forgot, p.order)
 		}
 	}
-	if pod.state == deleted {
-		p.Tally.Late++
-	}
 	if p.Verbose {
 		fmt.Printf("  |    %v of %v: %v %v\n", pod, names, a.NodeNames, a.FailedNodes)
 	}
@@ -76,7 +73,16 @@ func (p *player) ask(pod *pod, how int) error {
 	}
 	p.Tally.Yes++
 	n := p.nodeNamed(a.NodeNames[0])
-	pod.answers = append(pod.answers, &answer{node: n, instance: by.instance, order: p.order, pods: by.knows(pods), forgot: never, exact: !n.setup.Foreign})
+	seen, listed := by.knows(pods)
+	if pod.state == deleted {
+		p.Tally.Late++
+		// No event told this process of the deletion: the pod was not in a list, as are pods that are younger than the list.
+		if pod.endAt <= listed {
+			p.Tally.Unheard++
+			p.unheard = true
+		}
+	}
+	pod.answers = append(pod.answers, &answer{node: n, instance: by.instance, order: p.order, pods: seen, forgot: never, exact: !n.setup.Foreign})
 	if !slices.Contains(n.arrivals, pod) {
 		n.arrivals = append(n.arrivals, pod)
 	}
@@ -206,6 +212,12 @@ func (p *player) arrive() error {
 			return err
 		}
 	}
+	if p.unheard { // the next list ends what was assumed of pods that are gone
+		for _, r := range p.replicas {
+			r.tooOld(pods, false)
+		}
+		p.unheard = false
+	}
 	return p.sync()
 }
 
@@ -295,7 +307,8 @@ func (p *player) compareOn(probe *pod, shape int, n *node) (verdict, error) {
 	}
 	p.Tally.Compared++
 	if p.Verbose && v.yes != want.Admitted {
-		fmt.Printf("  |    %s publishes %s\n", n.Name, content(n.published))
+		cpus, twice := n.managers.Exclusive()
+		fmt.Printf("  |    %s publishes %s; its pods hold CPUs %v (some twice: %v), this one would get %v\n", n.Name, content(n.published), cpus, twice, want.Containers)
 	}
 	switch {
 	case v.yes == want.Admitted:

@@ -40,6 +40,7 @@ type node struct {
 	queue     []map[string]any // objects that nrtd made and that are not published yet, the oldest first
 	published map[string]any   // nil = none
 	generated int64            // metadata.generation of it
+	written   string           // when its content was another one before
 	arrivals  []*pod           // pods that were assumed on the node or bound to it, in any order
 	there     map[types.UID]*v1.Pod
 }
@@ -205,13 +206,22 @@ func (n *node) take(newest bool) map[string]any {
 	return object
 }
 
-// publish writes the object. Its generation is another one when more than its metadata is.
+// publish writes the object. Its generation is another one when more than its metadata is, and so is the time in
+// metadata.managedFields at which its zones were written.
 func (n *node) publish(s *apiServer, object map[string]any) {
+	metadata := object["metadata"].(map[string]any)
 	if n.published == nil || string(content(n.published)) != string(content(object)) {
 		n.generated++
+		n.written = time.Now().UTC().Format(time.RFC3339)
 	}
 	n.published = object
-	metadata := object["metadata"].(map[string]any)
+	metadata["managedFields"] = []any{map[string]any{"manager": "exporter", "operation": "Update", "apiVersion": "topology.node.k8s.io/v1alpha2",
+		"fieldsType": "FieldsV1", "time": n.written, "fieldsV1": map[string]any{"f:zones": map[string]any{}, "f:attributes": map[string]any{}}}}
+	if metadata["labels"] != nil {
+		metadata["managedFields"] = append(metadata["managedFields"].([]any), map[string]any{"manager": "kubectl-edit", "operation": "Update",
+			"apiVersion": "topology.node.k8s.io/v1alpha2", "fieldsType": "FieldsV1", "time": time.Now().UTC().Format(time.RFC3339),
+			"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{}}}})
+	}
 	metadata["generation"], metadata["uid"], metadata["name"] = n.generated, "nrt-"+n.Name, n.Name
 	s.put(nrts, n.Name, object)
 }

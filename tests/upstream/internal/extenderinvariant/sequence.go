@@ -119,11 +119,18 @@ func sorted[K ~string](keys iter.Seq[K]) (list []string) {
 }
 
 // Suits tells whether a machine is one that sequences are drawn for. Without distances a kubelet does not start with every
-// policy option.
+// policy option. Where cores have different numbers of CPUs it may give one CPU to two pods (K29 in scoring/DEFECTS.md), and
+// a pod that is only tried changes what the next one gets.
 func Suits(m *kubelet.Machine) bool {
+	threads := 0
 	for _, node := range m.Info.Topology {
 		if len(node.Distances) != len(m.Info.Topology) {
 			return false
+		}
+		for _, core := range node.Cores {
+			if threads = max(threads, len(core.Threads)); len(core.Threads) != threads {
+				return false
+			}
 		}
 	}
 	return m.Info.NumCores >= minCPUs && m.Info.NumCores <= maxCPUs && len(m.Info.Topology) >= minNodes && len(m.Info.Topology) <= maxNodes
