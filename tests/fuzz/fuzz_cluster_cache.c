@@ -18,7 +18,8 @@
 #define REPLY_MAX      ((size_t)1 << 20)
 #define OPERATIONS_MAX 100u /* an input's first ones */
 
-static const struct book_config book_config = {.promise_ms = 60000, .refusal_ms = 30000};
+static const struct book_config book_config = {
+	.promise_ms = 60000, .refusal_ms = 30000, .namespace_promises = 4};
 
 struct run {
 	struct objects_input in;

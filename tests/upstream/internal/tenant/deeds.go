@@ -5,6 +5,7 @@ package tenant
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -153,9 +154,13 @@ func (t *Test) loop(ctx context.Context, before string) error {
 
 // table prints what each kind of pods cost.
 func (t *Test) table() {
-	ms := func(d time.Duration) string { return fmt.Sprintf("%.0f", d.Seconds()*1000) }
-	fmt.Printf("%-32s %5s %8s %6s %14s %14s %14s %8s\n", "pods", "made", "refused", "size", "question, CPU", "others', CPU", "others', wall", "RSS, MiB")
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
+	const format = "%-30s %5v %8v %6v %12s %13s %11s %12s %9v\n"
+	fmt.Printf(format, "pods", "made", "refused", "size", "reading/MiB", "question, CPU", "others, CPU", "others, wall", "RSS, MiB")
 	for _, r := range t.rows {
-		fmt.Printf("%-32s %5d %8d %6d %11s ms %11s ms %11s ms %8.0f\n", r.name, r.made, r.refused, r.size, ms(r.question), ms(r.others), ms(r.wall), daemon.MiB(r.rss))
+		fmt.Printf(format, r.name, r.made, r.refused, r.size, ms(r.reading), ms(r.question), ms(r.others), ms(r.wall), math.Round(daemon.MiB(r.rss)))
+		if r.why != "" {
+			fmt.Printf("    refused: %s\n", r.why[max(0, len(r.why)-200):])
+		}
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+	"unsafe"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,8 +43,10 @@ func filterOf(pod *v1.Pod, names []string) question {
 	return question{"filter", marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names})}
 }
 
-// questionsAbout a pod are filter, prioritize and preempt with all nodes.
+// questionsAbout a pod are filter, prioritize and preempt with all nodes. The scheduler's cache has no managedFields.
 func questionsAbout(pod *v1.Pod, names []string) []question {
+	pod = pod.DeepCopy()
+	pod.ManagedFields = nil
 	victims := map[string]*extenderv1.MetaVictims{}
 	for _, name := range names {
 		victims[name] = &extenderv1.MetaVictims{}
@@ -79,13 +83,14 @@ func ask(e *outcome.Extender, c *http.Client, q question) ([]byte, error) {
 	return text, nil
 }
 
-// cpuOf is the CPU time that the process has used.
+// cpuOf is the CPU time that the process has used, to the nanosecond.
 func cpuOf(e *outcome.Extender) time.Duration {
-	usage, err := daemon.UsageOf(e.Process.Pid)
-	if err != nil {
+	var used syscall.Timespec
+	clock := ^e.Process.Pid<<3 | 2 // the process's CPU clock: clock_getcpuclockid(3)
+	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&used)), 0); errno != 0 {
 		return 0 // it has ended, which its answers say
 	}
-	return usage.CPU
+	return time.Duration(used.Nano())
 }
 
 // get is one that answers at once: /healthz, /readyz, /metrics.
@@ -141,12 +146,16 @@ func (d *delays) note(count *int, format string, args ...any) {
 
 const ordinaryPods = 5
 
-// ordinary is a pod of tenant-b that is to be placed.
-func ordinary(i int) *v1.Pod {
-	pod := guaranteed(fmt.Sprint("ordinary-", i), "2", "1Gi")
-	pod.Namespace, pod.UID = victimNamespace, types.UID(pod.Name)
+// asked is a pod of tenant-b of this shape that is to be placed, as the API server has it.
+func asked(name string, amounts map[v1.ResourceName]string) *v1.Pod {
+	pod := podOf(name, container("app", amounts))
+	pod.Namespace, pod.UID = victimNamespace, types.UID(name)
+	pod.Spec.Containers[0].Resources.Requests = pod.Spec.Containers[0].Resources.Limits
+	pod.Status = v1.PodStatus{Phase: v1.PodPending, QOSClass: v1.PodQOSGuaranteed}
 	return pod
 }
+
+func ordinary(i int) *v1.Pod { return asked(fmt.Sprint("ordinary-", i), probes[0]) }
 
 // others begins to ask about pods of tenant-b at a steady rate, and whether the extender is well.
 func (t *Test) others(ctx context.Context) *delays {
@@ -210,8 +219,7 @@ func (t *Test) verdicts() (string, error) {
 	for _, name := range t.names {
 		fmt.Fprintf(&text, "%s:", name)
 		for _, size := range probes {
-			pod := podOf("probe", container("app", size))
-			pod.Namespace, pod.UID = victimNamespace, "probe"
+			pod := asked("probe", size)
 			body, err := ask(t.extender, c, filterOf(pod, []string{name}))
 			if err != nil {
 				return "", err

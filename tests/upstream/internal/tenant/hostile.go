@@ -108,7 +108,8 @@ func deviceContainers(i, size int) *v1.Pod {
 // longNames has every name as long as it may be.
 func longNames(i, size int) *v1.Pod {
 	pod := podOf("x", containers(size, func(c int) map[v1.ResourceName]string {
-		return exclusive(strings.Repeat("d", full-4)+".com/"+strings.Repeat("r", 58)+fmt.Sprintf("%05d", c), "1")
+		// The quota of a resource, "requests." before its name, has to be a name as well.
+		return exclusive(strings.Repeat("d", full-len(".com")-len("requests."))+".com/"+strings.Repeat("r", 58)+fmt.Sprintf("%05d", c), "1")
 	})...)
 	pod.Name = fmt.Sprint(strings.Repeat("n", full-3), 100+i)
 	for c := range pod.Spec.Containers {
@@ -194,27 +195,27 @@ func different(i, size int) *v1.Pod {
 }
 
 var kindsOfPods = []kind{
-	{name: "containers", count: 4, size: 6000, make: manyContainers},
-	{name: "containers, bound", count: 6, size: 6000, make: manyContainers, bound: true},
-	{name: "containers, no exclusive CPUs", count: 4, size: 6000, make: sharedContainers},
-	{name: "containers, different", count: 6, size: 6000, make: different},
-	{name: "containers with devices", count: 4, size: 6000, make: deviceContainers, bound: true},
-	{name: "init containers", count: 6, size: 6000, make: initContainers(nil)},
-	{name: "sidecars", count: 6, size: 6000, make: initContainers(ptr.To(v1.ContainerRestartPolicyAlways)), bound: true},
+	{name: "containers", count: 4, size: 20000, make: manyContainers},
+	{name: "containers, bound", count: 6, size: 20000, make: manyContainers, bound: true},
+	{name: "containers, no exclusive CPUs", count: 4, size: 20000, make: sharedContainers},
+	{name: "containers, different", count: 6, size: 20000, make: different},
+	{name: "containers with devices", count: 4, size: 20000, make: deviceContainers, bound: true},
+	{name: "init containers", count: 6, size: 20000, make: initContainers(nil)},
+	{name: "sidecars", count: 6, size: 20000, make: initContainers(ptr.To(v1.ContainerRestartPolicyAlways)), bound: true},
 	{name: "44 x 500 extended resources", count: 3, size: 500, make: extendedResources},
 	{name: "44 x 500, bound", count: 3, size: 500, make: extendedResources, bound: true},
-	{name: "17000 resource names", count: 10, size: 17000, make: resourceNames, bound: true},
-	{name: "17000 names of amount 0", count: 6, size: 17000, make: zeroAmounts, bound: true},
+	{name: "resource names", count: 10, size: 20000, make: resourceNames, bound: true},
+	{name: "names of amount 0", count: 6, size: 20000, make: zeroAmounts, bound: true},
 	{name: "500 hugepage sizes", count: 4, size: 500, make: hugepageSizes},
-	{name: "hugepage sizes", count: 4, size: 17000, make: hugepageSizes, bound: true},
+	{name: "hugepage sizes", count: 4, size: 20000, make: hugepageSizes, bound: true},
 	{name: "long names", count: 6, size: 2000, make: longNames, bound: true},
 	{name: "labels and annotations", count: 6, size: 4000, make: metadata, bound: true},
 	{name: "quantities", count: len(limitsOfQuantities), make: quantities},
 	{name: "quantities, bound", count: len(limitsOfQuantities), make: quantities, bound: true},
 	{name: "priority classes", count: 4, make: priorities},
-	{name: "scheduling gates", count: 4, size: 6000, make: gates},
+	{name: "scheduling gates", count: 4, size: 20000, make: gates},
 	{name: "whole nodes by hand", count: 40, make: wholeNode, bound: true},
 	{name: "resource claims", count: 4, size: 256, make: claims, bound: true},
-	{name: "pod-level resources", count: 4, size: 3000, make: podLevel, bound: true},
+	{name: "pod-level resources", count: 4, size: 20000, make: podLevel, bound: true},
 	{name: "overhead", count: 2, make: overhead},
 }

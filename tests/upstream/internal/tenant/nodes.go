@@ -29,15 +29,17 @@ import (
 // nic is the resource of a device plugin.
 const nic = "vendor.com/nic"
 
-// kinds are machines of 64 CPUs with the kubelet's settings, each with two pods of tenant-b.
+// kinds are machines of 64 CPUs with the kubelet's settings. Each has pods of tenant-b with these CPUs, which leave room on
+// every NUMA node, and on each less than the node has free as a whole.
 var kinds = []struct {
 	machine, policy, scope string
 	nics                   [][]int
+	cpus                   []string
 }{
-	{"q4x16", "restricted", "container", [][]int{{0}, {1}, {2}, {3}}},
-	{"d2x32", "single-numa-node", "container", [][]int{{0}, {0}, {1}, {1}}},
-	{"d2x32", "single-numa-node", "pod", nil},
-	{"o8x8", "restricted", "pod", nil},
+	{"q4x16", "restricted", "container", [][]int{{0}, {1}, {2}, {3}}, []string{"5", "3", "16", "8", "8", "9"}},
+	{"d2x32", "single-numa-node", "container", [][]int{{0}, {0}, {1}, {1}}, []string{"5", "3", "16", "25"}},
+	{"d2x32", "single-numa-node", "pod", nil, []string{"5", "3", "16", "25"}},
+	{"o8x8", "restricted", "pod", nil, []string{"5", "3", "8", "8", "8", "8", "8", "3", "5"}},
 }
 
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
@@ -79,7 +81,7 @@ func (t *Test) makeNodes(ctx context.Context) error {
 	return t.publish(ctx, markerNode, like[0])
 }
 
-// machine is what nrtd says of a node with two pods of tenant-b, and before these came.
+// machine is what nrtd says of a node with pods of tenant-b, and before these came.
 func (t *Test) machine(ctx context.Context, name string, number int) (full, empty *topologyv1alpha2.NodeResourceTopology, err error) {
 	kind := kinds[number]
 	machine := filepath.Join(t.Machines, kind.machine)
@@ -122,7 +124,7 @@ func (t *Test) machine(ctx context.Context, name string, number int) (full, empt
 	if empty, err = node.Dump(ctx); err != nil {
 		return nil, nil, err
 	}
-	for i, cpus := range []string{"5", "3"} {
+	for i, cpus := range kind.cpus {
 		if err := t.runPod(ctx, m, fmt.Sprintf("%s-%d", name, i), name, cpus); err != nil {
 			return nil, nil, err
 		}
