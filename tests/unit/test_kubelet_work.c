@@ -240,6 +240,64 @@ static void what_is_beyond_the_limit_is_unknown(void **state)
 }
 
 /* Any limit: the answer is the one without a limit, or none. */
+/* In scope pod all containers are merged at once. */
+static void a_merge_beyond_the_limit_is_unknown(void **state)
+{
+	struct fixture f;
+	struct pod_request pod;
+
+	(void)state;
+	fixture_init(&f, 4, TOPOLOGY_SCOPE_POD, 1);
+	node_ready(&f);
+	pod_from_text(&pod, "app cpu=4 memory=1Gi");
+	kubelet_workspace_limit(f.ws, 100);
+	assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
+	assert_int_equal(f.verdict.answer, KUBELET_UNKNOWN);
+	assert_true(f.verdict.beyond_limit);
+	pod_request_release(&pod);
+	fixture_release(&f);
+}
+
+/*
+ * A number of reserved CPUs, which the kubelet chooses when it starts. Of 2000 caches half have one core and half have two. The last
+ * 3 CPUs are as many as the average cache has and less than the larger ones, and a release that rounds down finds no part of a
+ * cache for them: it sorts the caches again for each of them.
+ */
+static void reserved_cpus_that_take_too_long_are_unknown(void **state)
+{
+	static const struct synthetic many = {.sockets = 1,
+		.numas = 1,
+		.uncores = 1,
+		.cores = 3000,
+		.threads = 2,
+		.memory_bytes = 64 * GIB};
+	struct fixture f;
+	struct pod_request pod;
+
+	(void)state;
+	fixture_init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
+	machine_release(&f.machine);
+	synthetic_machine(&many, &f.machine);
+	for (size_t i = 0; i < f.machine.n_cpus; i++) {
+		unsigned core = f.machine.cpus[i].id % many.cores;
+
+		f.machine.cpus[i].uncore = (int)(core < 1000 ? core : 1000 + (core - 1000) / 2);
+	}
+	f.settings.kubelet_minor = 33;
+	f.settings.cpu_options.prefer_align_cpus_by_uncorecache = true;
+	f.settings.kube_reserved_cpu = 2003 * QTY_UNIT;
+	f.settings.reserved_cpu_known = true;
+	f.node.shared = f.machine.online;
+	f.node.reserved = NULL;
+	node_ready(&f);
+	pod_from_text(&pod, "app cpu=4 memory=1Gi");
+	assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
+	assert_int_equal(f.verdict.answer, KUBELET_UNKNOWN);
+	test_assert_text("reason", f.verdict.reason.text, "choosing 2003 reserved CPUs takes too many steps");
+	pod_request_release(&pod);
+	fixture_release(&f);
+}
+
 static void no_limit_changes_an_answer(void **state)
 {
 	static const char *const texts[] = {"app cpu=2 memory=1Gi", "app cpu=40 memory=1Gi",
@@ -342,6 +400,8 @@ int main(void)
 		cmocka_unit_test(many_names_are_read_once),
 		cmocka_unit_test(many_types_of_memory_are_judged),
 		cmocka_unit_test(what_is_beyond_the_limit_is_unknown),
+		cmocka_unit_test(a_merge_beyond_the_limit_is_unknown),
+		cmocka_unit_test(reserved_cpus_that_take_too_long_are_unknown),
 		cmocka_unit_test(no_limit_changes_an_answer),
 		cmocka_unit_test(devices_in_many_groups),
 		cmocka_unit_test(a_rejection_beyond_the_limit_has_a_short_reason),
