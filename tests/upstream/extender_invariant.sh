@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# extender_invariant.sh [OPTION...]: `nrtd extender` with three nodes whose kubelets are the real managers, through random
-# steps. OPTIONs are those of extenderinvariant (-seeds 60 -steps 600, -seed N, -first N, -replay FOLDER, -verbose).
-# B names the build folder.
+# extender_invariant.sh [OPTION...]: `nrtd extender` with three nodes whose kubelets are the real managers, through the
+# sequences of testdata/extenderinvariant and then through random steps. OPTIONs are those of extenderinvariant (-seeds 60
+# -steps 600, -seed N, -first N, -seeds 0 -replay FOLDER -verbose). B names the build folder.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1
@@ -15,4 +15,5 @@ for spec in "$here"/testdata/outcome/*.spec; do
 	machine=$work/machines/$(basename "$spec" .spec)
 	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1
 done
-build/upstream/extenderinvariant -nrtd "$B/nrtd" -machines "$work/machines" "$@"
+build/upstream/extenderinvariant -nrtd "$B/nrtd" -machines "$work/machines" \
+	-replay $here/testdata/extenderinvariant "$@"

@@ -14,7 +14,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -28,8 +27,8 @@ import (
 func main() {
 	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
 	folder := flag.String("machines", "", "folder of machines, each a folder with sys in it")
-	replay := flag.String("replay", "", "folder of saved sequences; they are played and nothing else is")
-	seeds := flag.Int("seeds", 5, "number of sequences")
+	replay := flag.String("replay", "", "folder of saved sequences, which are played first")
+	seeds := flag.Int("seeds", 5, "number of random sequences")
 	steps := flag.Int("steps", 600, "number of steps of each")
 	slack := flag.Int("slack", 1, "how many times longer nrtd may take, on a machine that does other things too")
 	without := flag.String("without", "", "steps that are not drawn, separated by commas: to look behind a failure that is known")
@@ -88,13 +87,8 @@ func run(ctx context.Context, driver *extenderinvariant.Driver, folder, replay s
 		Smaller: extenderinvariant.Smaller,
 		Compare: func(c *extenderinvariant.Sequence) ([]string, error) { return driver.Play(ctx, c) },
 	}
-	passed := 0
-	if replay != "" {
-		passed, failed, err = differential.Replay(problem, filepath.Clean(replay), s.Out)
-	} else {
-		fmt.Printf("extenderinvariant: seed %d, %d sequences of %d steps on %d machines\n", s.Seed, s.Cases-s.First, steps, len(suitable))
-		passed, failed, err = differential.Run(problem, s)
-	}
+	fmt.Printf("extenderinvariant: seed %d, %d sequences of %d steps on %d machines\n", s.Seed, s.Cases-s.First, steps, len(suitable))
+	passed, failed, err := differential.ReplayAndRun(problem, replay, s)
 	fmt.Printf("extenderinvariant: %v\n", driver.Tally)
 	fmt.Printf("extenderinvariant: %d passed, %d failed\n", passed, failed)
 	return failed, err

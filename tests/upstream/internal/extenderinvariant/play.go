@@ -374,7 +374,7 @@ func (p *player) admit(pod *pod) error {
 		return nil
 	}
 	pod.setRejected(verdict)
-	pod.state, pod.endOrder, pod.rejected = ended, p.order, true
+	pod.state, pod.endOrder = ended, p.order
 	pod.endAt = p.put(pod)
 	return p.judgeRejection(pod, verdict)
 }

@@ -37,14 +37,12 @@ type pod struct {
 	uid    types.UID // as the kubelet knows it: a static pod has another one than its mirror
 	node   *node     // nil = none
 	mirror bool      // a fake mirror pod, or a hostile one: no kubelet ever admits it
-	aged   bool      // its questions come from somebody who has not seen that it is gone
 
 	answers []*answer // that named a node and assumed the pod there, the oldest first
 	// resourceVersions of Pod events; never = not yet
 	boundAt, endAt int64
 	// orders of what happened on the node; never = not yet
 	boundOrder, admitOrder, endOrder int
-	rejected                         bool // by the managers
 }
 
 // answer is a yes to one pod.
