@@ -674,7 +674,7 @@ static int change_shape(struct book *b, struct book_pod *pod, struct shape *shap
 
 	if (resource_list_add(requested, &shape->wanted, 1) < 0)
 		return -ENOMEM;
-	resource_list_add(requested, &pod->shape->wanted, -1);
+	shape_take_away(pod->shape, requested);
 	touch_freed(b, pod->node);
 	shapes_drop(&b->shapes, pod->shape);
 	pod->shape = shape;

@@ -126,7 +126,7 @@ static int sort_pod(const struct book_node *node, struct book_pod *pod, bool lea
 	enum shown shown;
 
 	*ret = (struct counted){.added = false};
-	if (!pod->shape->aligned || pod->mirror)
+	if (!pod->shape->aligned || pod->mirror || pod->shape->too_large)
 		return 0;
 	ret->own = find_own(node, &pod->names, s->claimed);
 	if (find_shown(node, pod, &ret->own, &shown) < 0)
@@ -507,7 +507,9 @@ int forecast_promise(
 	b->work = (struct work_limit){0};
 	r = forecast_possible(node) ? forecast(b, node, &o) : 0;
 	if (r == 0 && forecast_possible(node))
-		r = take_item(&o->asker, &promise->shape->pod, promise->shape->qos, &held);
+		r = promise->shape->too_large
+			    ? 0
+			    : take_item(&o->asker, &promise->shape->pod, promise->shape->qos, &held);
 	if (r == 0)
 		r = book_promise(b, promise, node, now_ms, &pod);
 	if (r == 0 && held && pod)

@@ -244,12 +244,10 @@ static size_t bytes_of_list(const struct resource_list *list)
 	return bytes;
 }
 
-static size_t bytes_of(const struct shape *shape)
+static size_t bytes_of_pod(const struct pod_request *pod)
 {
-	const struct pod_request *pod = &shape->pod;
-	size_t bytes = sizeof(*shape) + bytes_of_list(&shape->wanted) + bytes_of_list(&pod->overhead) +
-		       bytes_of_list(&pod->pod_requests) + bytes_of_list(&pod->pod_limits) +
-		       pod->containers_size * sizeof(*pod->containers);
+	size_t bytes = bytes_of_list(&pod->overhead) + bytes_of_list(&pod->pod_requests) +
+		       bytes_of_list(&pod->pod_limits) + pod->containers_size * sizeof(*pod->containers);
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct container_request *c = &pod->containers[i];
@@ -263,6 +261,20 @@ static size_t bytes_of(const struct shape *shape)
 /* So much of one resource at most: the amounts of all pods of a node can then be added and taken away again. */
 #define WANTED_MAX (QTY_MAX >> 20)
 
+/* Of a pod that is too large only what it asks for as a whole stays, as its pod-level resources. */
+static int take_apart(struct pod_request *pod)
+{
+	struct pod_request whole = {
+		.qos = request_qos(pod), .has_pod_resources = true, .has_claims = pod->has_claims};
+
+	if (request_of_node(pod, &whole.pod_requests) < 0)
+		return -ENOMEM;
+	pod_request_release(pod);
+	*pod = whole;
+	pod->name = strdup("");
+	return pod->name ? 0 : -ENOMEM;
+}
+
 static int fill(struct shape *shape, struct pod_request *pod)
 {
 	struct resource_list *wanted = &shape->wanted;
@@ -271,14 +283,15 @@ static int fill(struct shape *shape, struct pod_request *pod)
 	pod_request_init(pod);
 	shape->qos = request_qos(&shape->pod);
 	shape->cpus = kubelet_pod_exclusive_cpus(&shape->pod, shape->qos);
-	shape->aligned = shape->qos == QOS_GUARANTEED || request_has_non_native(&shape->pod);
+	shape->aligned =
+		shape->aligned || shape->qos == QOS_GUARANTEED || request_has_non_native(&shape->pod);
 	if (request_of_node(&shape->pod, wanted) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < wanted->n_items; i++)
 		if (wanted->items[i].quantity.nano > WANTED_MAX)
 			wanted->items[i].quantity.nano = WANTED_MAX;
 	shape->known = calloc(wanted->n_items + 1, sizeof(*shape->known));
-	shape->bytes = bytes_of(shape);
+	shape->bytes = sizeof(*shape) + bytes_of_list(wanted) + bytes_of_pod(&shape->pod);
 	return shape->known ? 0 : -ENOMEM;
 }
 
@@ -302,6 +315,10 @@ int shapes_take(struct shapes *s, struct pod_request *pod, struct shape **ret)
 		return -ENOMEM;
 	reduce(&s->known, pod);
 	shape->hash = hash_pod(pod);
+	shape->too_large = bytes_of_pod(pod) > SHAPES_BYTES_MAX;
+	shape->aligned = shape->too_large && request_has_non_native(pod);
+	if (shape->too_large && take_apart(pod) < 0)
+		return -ENOMEM;
 	found = find(s, shape, pod);
 	if (!found) {
 		if (fill(shape, pod) < 0 || !tsearch(shape, &s->by_content, by_content))

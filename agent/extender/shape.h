@@ -41,7 +41,8 @@ struct shape {
 	/* A kubelet may have to align something of it: it is Guaranteed, or asks for devices. All other pods are
 	 * of no concern to the kubelet's managers. */
 	bool aligned;
-	uint64_t hash;     /* of `pod` */
+	bool too_large;    /* `pod` has only its amounts as a whole: no kubelet's answer to it is known */
+	uint64_t hash;     /* of `pod`, of one that is too large as it was */
 	size_t bytes;      /* of memory, without the verdicts */
 	size_t users;      /* who keeps it */
 	bool idle;         /* it is among those that are kept without any */
@@ -52,6 +53,9 @@ struct shape {
 	struct verdict *verdicts; /* by the node's slot; of verdicts.c */
 	size_t verdicts_size;
 };
+
+/* A pod whose containers and resources need more memory is too large: that of about a thousand containers. */
+#define SHAPES_BYTES_MAX ((size_t)256 << 10)
 
 #define SHAPES_IDLE       64u /* are kept without a user: pods that wait are asked about again and again */
 #define SHAPES_IDLE_BYTES ((size_t)8 << 20) /* of all of these together */

@@ -191,6 +191,11 @@ static int judge(struct book *b, const struct book_node *node, struct shape *sha
 			v->reason = NULL;
 		return r < 0 ? -ENOMEM : 0;
 	}
+	if (shape->too_large) {
+		v->answer = KUBELET_UNKNOWN;
+		v->reason = strdup("the pod has more containers and resources than are judged");
+		return v->reason ? 0 : -ENOMEM;
+	}
 	if (forecast_possible(node))
 		return judge_state(b, node, shape, strategy, v);
 	v->answer = KUBELET_UNKNOWN;
@@ -297,7 +302,7 @@ int verdict_without(struct book *b, const struct shape *shape, const struct book
 	struct admission a;
 	int r;
 
-	if (!forecast_possible(node)) {
+	if (shape->too_large || !forecast_possible(node)) {
 		*ret = KUBELET_UNKNOWN;
 		return 0;
 	}

@@ -485,6 +485,44 @@ static void pods_that_are_larger_than_their_node_bar_nobody(void **state)
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
+static char *large_pod(size_t n)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT((size_t)1 << 20);
+
+	strbuf_addstr(&text,
+		"{metadata: {name: large, namespace: evil, uid: large}, spec: {nodeName: node-0, containers: [");
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(
+			&text, "%s{name: c%zu, resources: {limits: {cpu: 1, memory: 1Mi}}}", i ? "," : "", i);
+	strbuf_addstr(&text, "]}}");
+	return strbuf_detach(&text);
+}
+
+/* Nobody's kubelet is asked about it, and on its way it bars nobody. */
+static void a_pod_that_is_too_large_to_be_judged_bars_nobody(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(freep) char *large = large_pod(1000);
+	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	CLEANUP(doc_release) struct doc object;
+	struct answer a = {0};
+
+	(void)state;
+	init(&c);
+	report(&c, BOOK_POD, large, 0);
+	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), &args);
+	parse(large, &object);
+	pod_template_release(&args.pod.template);
+	assert_int_equal(pod_template_from_pod(&object, &args.pod.template, NULL), 0);
+	assert_int_equal(answer_filter(&c.book, &answer_all, &args, 0, &a), 0);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		test_assert_text("reason", a.verdicts[i].reason,
+			"the pod has more containers and resources than are judged");
+	answer_release(&a, &c.book);
+	report_gone(&c, BOOK_POD, large, 0);
+}
+
 /* A pod that was rejected behind others is looked at again when one of them is gone. */
 static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 {
@@ -604,6 +642,7 @@ int main(void)
 		cmocka_unit_test(a_pod_that_ends_before_it_is_reported_holds_nothing_later),
 		cmocka_unit_test(so_many_ended_pods_are_remembered),
 		cmocka_unit_test(pods_that_are_larger_than_their_node_bar_nobody),
+		cmocka_unit_test(a_pod_that_is_too_large_to_be_judged_bars_nobody),
 		cmocka_unit_test(a_rejected_pod_is_judged_again_when_something_is_free),
 		cmocka_unit_test(an_object_that_comes_again_is_no_news),
 		cmocka_unit_test(a_pod_that_runs_at_the_start_is_in_a_younger_object_only),

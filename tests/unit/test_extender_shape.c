@@ -230,6 +230,26 @@ static void a_forged_hash_does_not_make_shapes_equal(void **state)
 	assert_ptr_equal(take(&s, "app cpu=2 memory=1Gi", "pod"), two);
 }
 
+/* What it asks for as a whole counts on its node; its containers are not kept, for no kubelet is asked about it. */
+static void a_pod_that_is_too_large_is_its_amounts(void **state)
+{
+	CLEANUP(shapes_release) struct shapes s = {0};
+	struct shape *shapes[3];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		CLEANUP(pod_request_release) struct pod_request pod;
+
+		hostile_pod(&pod, i < 2 ? 5000 : 5001, 1);
+		assert_int_equal(shapes_take(&s, &pod, &shapes[i]), 0);
+		assert_true(shapes[i]->too_large && shapes[i]->aligned);
+		assert_true(shapes[i]->bytes < 4096);
+	}
+	assert_ptr_equal(shapes[0], shapes[1]);
+	assert_ptr_not_equal(shapes[0], shapes[2]);
+	assert_true(resource_list_amount(&shapes[0]->wanted, "cpu") == 5000 * QTY_UNIT);
+}
+
 static void idle_shapes_have_a_size_together(void **state)
 {
 	CLEANUP(shapes_release) struct shapes s = {0};
@@ -241,7 +261,7 @@ static void idle_shapes_have_a_size_together(void **state)
 		CLEANUP(pod_request_release) struct pod_request pod;
 		struct shape *shape;
 
-		hostile_pod(&pod, 2000 + i, 2);
+		hostile_pod(&pod, 900 + i, 2);
 		assert_int_equal(shapes_take(&s, &pod, &shape), 0);
 		assert_true(shape->bytes > SHAPES_IDLE_BYTES / SHAPES_IDLE);
 		shapes_drop(&s, shape);
@@ -249,16 +269,6 @@ static void idle_shapes_have_a_size_together(void **state)
 	}
 	assert_true(s.n > 1 && s.n < SHAPES_IDLE);
 	assert_ptr_equal(take(&s, "app cpu=1", "pod"), kept);
-	/* One that is larger than all of them may be goes at once, and takes none of the others along for nothing. */
-	for (size_t i = 0; i < 2; i++) {
-		CLEANUP(pod_request_release) struct pod_request pod;
-		struct shape *shape;
-
-		hostile_pod(&pod, 60000 + i, 0);
-		assert_int_equal(shapes_take(&s, &pod, &shape), 0);
-		assert_true(shape->bytes > SHAPES_IDLE_BYTES);
-		shapes_drop(&s, shape);
-	}
 	assert_true(s.idle_bytes <= SHAPES_IDLE_BYTES);
 }
 
@@ -294,6 +304,7 @@ int main(void)
 		cmocka_unit_test(what_a_node_has_is_kept),
 		cmocka_unit_test(page_sizes_are_kept_beside_extended_resources),
 		cmocka_unit_test(a_forged_hash_does_not_make_shapes_equal),
+		cmocka_unit_test(a_pod_that_is_too_large_is_its_amounts),
 		cmocka_unit_test(idle_shapes_have_a_size_together),
 		cmocka_unit_test(names_are_counted),
 	};
