@@ -74,6 +74,7 @@ func (p *player) ask(pod *pod, how int) error {
 	p.Tally.Yes++
 	n := p.nodeNamed(a.NodeNames[0])
 	seen, listed := by.knows(pods)
+	objects, _ := by.knows(nrts)
 	if pod.state == deleted {
 		p.Tally.Late++
 		// No event told this process of the deletion: the pod was not in a list, as are pods that are younger than the list.
@@ -82,7 +83,7 @@ func (p *player) ask(pod *pod, how int) error {
 			p.unheard = true
 		}
 	}
-	pod.answers = append(pod.answers, &answer{node: n, instance: by.instance, order: p.order, pods: seen, forgot: never, exact: !n.setup.Foreign})
+	pod.answers = append(pod.answers, &answer{node: n, instance: by.instance, order: p.order, pods: seen, nrts: objects, forgot: never, exact: !n.setup.Foreign})
 	if !slices.Contains(n.arrivals, pod) {
 		n.arrivals = append(n.arrivals, pod)
 	}
@@ -100,6 +101,9 @@ type happened struct {
 // knew tells whether the process that gave the answer counted the pod on the node, or did by the time that mattered: a pod
 // that it assumed there later, it assumed beside this one.
 func (a *answer) knew(q *pod) bool {
+	if q.static {
+		return q.shownAt <= a.nrts
+	}
 	if q.node == a.node && q.boundAt <= a.pods {
 		return true
 	}
@@ -162,10 +166,10 @@ func (p *player) rest() error {
 		return err
 	}
 	for _, n := range p.nodes {
-		if err := n.dump(p.ctx); err != nil {
+		if err := n.dump(p.ctx, p.order); err != nil {
 			return err
 		}
-		n.publish(p.server, n.take(true))
+		n.publishNext(p.server, true)
 	}
 	if err := p.sync(); err != nil {
 		return err

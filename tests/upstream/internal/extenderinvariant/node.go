@@ -36,13 +36,19 @@ type node struct {
 	*daemon.Node
 	setup     *NodeSetup
 	managers  *managers.Managers
-	amounts   v1.ResourceList  // allocatable of its Node
-	queue     []map[string]any // objects that nrtd made and that are not published yet, the oldest first
-	published map[string]any   // nil = none
-	generated int64            // metadata.generation of it
-	written   string           // when its content was another one before
-	arrivals  []*pod           // pods that were assumed on the node or bound to it, in any order
+	amounts   v1.ResourceList // allocatable of its Node
+	queue     []made          // objects that nrtd made and that are not published yet, the oldest first
+	published map[string]any  // nil = none
+	generated int64           // metadata.generation of it
+	written   string          // when its content was another one before
+	arrivals  []*pod          // pods that were assumed on the node or bound to it, in any order
 	there     map[types.UID]*v1.Pod
+}
+
+// made is an object of nrtd and the order at which it was made.
+type made struct {
+	object map[string]any
+	order  int
 }
 
 // newNode makes the node's folder and starts its kubelet's managers.
@@ -162,7 +168,7 @@ func (n *node) settle() error {
 }
 
 // dump has nrtd make the node's object as it is now.
-func (n *node) dump(ctx context.Context) error {
+func (n *node) dump(ctx context.Context, order int) error {
 	if err := n.settle(); err != nil {
 		return err
 	}
@@ -177,7 +183,7 @@ func (n *node) dump(ctx context.Context) error {
 	if n.setup.Foreign {
 		n.makeForeign(object)
 	}
-	n.queue = append(n.queue, object)
+	n.queue = append(n.queue, made{object, order})
 	return nil
 }
 
@@ -196,19 +202,30 @@ func (n *node) makeForeign(object map[string]any) {
 }
 
 // take is the next object of the queue: the oldest, or the newest, whose coming makes nrtd write no older one.
-func (n *node) take(newest bool) map[string]any {
+func (n *node) take(newest bool) made {
 	at := 0
 	if newest {
 		at = len(n.queue) - 1
 	}
-	object := n.queue[at]
+	next := n.queue[at]
 	n.queue = slices.Delete(n.queue, 0, at+1)
-	return object
+	return next
+}
+
+// publishNext writes the next object of the queue.
+func (n *node) publishNext(s *apiServer, newest bool) {
+	next := n.take(newest)
+	rv := n.publish(s, next.object)
+	for _, pod := range n.arrivals {
+		if pod.static && pod.admitOrder <= next.order {
+			pod.shownAt = min(pod.shownAt, rv)
+		}
+	}
 }
 
 // publish writes the object. Its generation is another one when more than its metadata is, and so is the time in
 // metadata.managedFields at which its zones were written.
-func (n *node) publish(s *apiServer, object map[string]any) {
+func (n *node) publish(s *apiServer, object map[string]any) int64 {
 	metadata := object["metadata"].(map[string]any)
 	if n.published == nil || string(content(n.published)) != string(content(object)) {
 		n.generated++
@@ -223,7 +240,7 @@ func (n *node) publish(s *apiServer, object map[string]any) {
 			"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{}}}})
 	}
 	metadata["generation"], metadata["uid"], metadata["name"] = n.generated, "nrt-"+n.Name, n.Name
-	s.put(nrts, n.Name, object)
+	return s.put(nrts, n.Name, object)
 }
 
 func content(object map[string]any) []byte {

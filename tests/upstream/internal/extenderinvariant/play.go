@@ -158,10 +158,10 @@ func (p *player) start(dir string) error {
 		}
 		p.nodes = append(p.nodes, n)
 		p.server.put(nodes, n.Name, n.object())
-		if err := n.dump(p.ctx); err != nil {
+		if err := n.dump(p.ctx, p.order); err != nil {
 			return err
 		}
-		n.publish(p.server, n.take(true))
+		n.publishNext(p.server, true)
 	}
 	for i := range p.seq.Replicas {
 		r, err := newReplica(p.server, p.Nrtd, dir, i, p.seq.Replicas)
@@ -263,9 +263,9 @@ func (p *player) do(step Step) error {
 	case echo:
 		return p.echo(step)
 	case dump:
-		return node.dump(p.ctx)
+		return node.dump(p.ctx, p.order)
 	case publish:
-		p.publish(node, step.N)
+		return p.publish(node, step.N)
 	case relabel:
 		p.relabel(node, step.N)
 	case hold, flow, cut, finish, relist, retorn, away, restart, handOver:
@@ -430,7 +430,7 @@ func (p *player) static(step Step, n *node) error {
 		return nil
 	}
 	pod := newPod(step.Pod, v1.NamespaceDefault, step.Pod+"-"+n.Name, p.seq.Pods[step.N])
-	pod.shape, pod.uid = step.N, types.UID("file-"+step.Pod)
+	pod.shape, pod.uid, pod.static = step.N, types.UID("file-"+step.Pod), true
 	own := pod.object.DeepCopy()
 	own.UID = pod.uid
 	verdict, err := n.admit(own, pod.uid)
@@ -500,13 +500,21 @@ func (p *player) resize(pod *pod, more int64) error {
 	return nil
 }
 
-func (p *player) publish(n *node, how int) {
+func (p *player) publish(n *node, how int) error {
+	if n.setup.Foreign && how != 2 {
+		// An exporter writes what it has just read: what is taken to be in its object depends on the time.
+		if err := n.dump(p.ctx, p.order); err != nil {
+			return err
+		}
+		how = 1
+	}
 	switch {
 	case how == 2 && n.published != nil:
 		n.publish(p.server, n.published)
 	case how != 2 && len(n.queue) > 0:
-		n.publish(p.server, n.take(how == 1))
+		n.publishNext(p.server, how == 1)
 	}
+	return nil
 }
 
 func (p *player) relabel(n *node, value int) {

@@ -38,9 +38,12 @@ type pod struct {
 	node   *node     // nil = none
 	mirror bool      // a fake mirror pod, or a hostile one: no kubelet ever admits it
 
+	static bool // a static pod: what it holds is read from the node's object alone
+
 	answers []*answer // that named a node and assumed the pod there, the oldest first
 	// resourceVersions of Pod events; never = not yet
 	boundAt, endAt int64
+	shownAt        int64 // of the first object that can report a static pod
 	// orders of what happened on the node; never = not yet
 	boundOrder, admitOrder, endOrder int
 }
@@ -51,6 +54,7 @@ type answer struct {
 	instance int   // of the process that answered
 	order    int   // when
 	pods     int64 // resourceVersion of the last Pod event that the process had read
+	nrts     int64 // and of the last one about an object
 	forgot   int   // order at which the process dropped it; never = it has not
 	exact    bool  // the node publishes its own state
 }
@@ -106,7 +110,7 @@ func newPod(id, namespace, name string, spec v1.PodSpec) *pod {
 	object := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: uid, Generation: 1, CreationTimestamp: metav1.Now()},
 		Spec: *spec.DeepCopy(), Status: v1.PodStatus{Phase: v1.PodPending}}
 	object.Status.QOSClass = v1qos.GetPodQOS(object)
-	return &pod{id: id, object: object, uid: uid, boundAt: never, endAt: never, boundOrder: never, admitOrder: never, endOrder: never}
+	return &pod{id: id, object: object, uid: uid, boundAt: never, endAt: never, shownAt: never, boundOrder: never, admitOrder: never, endOrder: never}
 }
 
 func (p *pod) key() string { return p.object.Namespace + "/" + p.object.Name }
