@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/random.h>
@@ -22,6 +23,7 @@
 #define TICK_MS      1000u
 #define LOOK_MS      50u                /* how often the keeper of the lease looks whether it is cancelled */
 #define RENEW_MS     10000u             /* the files of TLS are looked at this often */
+#define TRIM_MS      60000u             /* free memory goes back to the system this often */
 #define IDLE_SECONDS 120u               /* Go's clients keep a connection for 90 s */
 #define BODY_MAX     ((size_t)64 << 20) /* whole Nodes of 5000 */
 #define WORK_MS      50u /* of CPU time for a question; one about 5000 nodes takes 91 of its 500 */
@@ -344,7 +346,7 @@ static void renew_tls(struct extender *x)
 
 static void run(struct extender *x)
 {
-	uint64_t renewed = 0;
+	uint64_t renewed = 0, trimmed = 0;
 
 	do {
 		uint64_t now = (uint64_t)clock_ms(CLOCK_MONOTONIC);
@@ -352,6 +354,10 @@ static void run(struct extender *x)
 		if (now >= renewed + RENEW_MS) {
 			renew_tls(x);
 			renewed = now;
+		}
+		if (now >= trimmed + TRIM_MS) {
+			malloc_trim(0);
+			trimmed = now;
 		}
 		service_tick(x->service);
 	} while (!wait_for_signal(TICK_MS));
