@@ -165,6 +165,14 @@ static void pass_unknown(const struct answer_config *config, struct answer *ret,
 			ret->verdicts[i].reason = NULL;
 }
 
+/* The scheduler gets one node: the best of those whose kubelet aligns the pod, or the only one that there is, where devices
+ * without NUMA affinity are given to it. Among several nodes that align nothing the scheduler chooses. */
+static bool leaves_one(const struct answer *a, const struct candidate *best, size_t at)
+{
+	return a->counts.n_aligning > 0 ||
+	       (best->node && !a->verdicts[at].reason && a->counts.n_passing == 1);
+}
+
 static void refuse_all(struct answer *ret, size_t n, const char *reason)
 {
 	for (size_t i = 0; i < n; i++)
@@ -208,7 +216,7 @@ int answer_filter(struct book *b, const struct answer_config *config, struct wir
 		ret->counts.n_passing += !ret->verdicts[i].reason;
 	if (ret->counts.n_passing == 0)
 		return emptied_mark(b, ret->nodes, args->n_names, ret->shape, ret->verdicts);
-	if (config->all || ret->counts.n_aligning == 0)
+	if (config->all || !leaves_one(ret, &best, at))
 		return 0;
 	if (book_namespace_is_full(b, args->pod.namespace, args->pod.uid)) {
 		refuse_all(ret, args->n_names, TOO_MANY);

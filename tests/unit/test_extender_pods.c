@@ -406,6 +406,32 @@ static void a_promise_lasts_while_volumes_are_bound(void **state)
 	assert_int_equal(c.book.n_promises, 0);
 }
 
+/* Devices without NUMA affinity: nothing is aligned, and where there is one node the pod is promised it all the same. */
+static void the_only_node_is_promised(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
+	size_t passing = 0;
+
+	(void)state;
+	setups[0].near = 0;
+	extender_cluster_init(&c, setups, 1);
+	extender_cluster_publish(&c, 0, 0);
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(extender_cluster_args_release) struct wire_args args;
+		struct answer a = {0};
+
+		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 vendor.com/nic=3"), &args);
+		args.pod.template.pod.qos = QOS_BURSTABLE;
+		args.n_names = 1;
+		assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &a), 0);
+		passing += a.counts.n_passing;
+		answer_release(&a, &c.book);
+	}
+	assert_int_equal(passing, 1);
+	assert_int_equal(c.book.n_promises, 1);
+}
+
 /* ---- pods that end */
 
 /* The kubelet's files still have it when they are read, and the API server has said that it ended. */
@@ -639,6 +665,7 @@ int main(void)
 		cmocka_unit_test(a_list_without_a_pod_ends_its_promise),
 		cmocka_unit_test(a_namespace_has_so_many_promises),
 		cmocka_unit_test(a_promise_lasts_while_volumes_are_bound),
+		cmocka_unit_test(the_only_node_is_promised),
 		cmocka_unit_test(a_pod_that_ends_before_it_is_reported_holds_nothing_later),
 		cmocka_unit_test(so_many_ended_pods_are_remembered),
 		cmocka_unit_test(pods_that_are_larger_than_their_node_bar_nobody),
