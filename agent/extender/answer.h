@@ -42,7 +42,8 @@ void answer_release(struct answer *a, struct book *b);
 
 /*
  * The answer to /filter. A pod that no kubelet has to align goes to all nodes. Another one gets the best node by default:
- * it is promised to the pod, instead of what it was promised before. Unknown nodes are taken
+ * it is promised to the pod, instead of what it was promised before. The only node that passes is promised too,
+ * where no kubelet aligns anything of the pod. No node passes while the pod's namespace has too many promises. Unknown nodes are taken
  * if there is no other. Where no node is answered, those are named on which no preemption helps.
  *
  * Among nodes of the same score the one wins on whose NUMA nodes the least remains free, then the fullest, then the
@@ -57,9 +58,10 @@ int answer_prioritize(
 	struct book *b, const struct answer_config *config, struct wire_args *args, struct answer *ret);
 
 /*
- * The answer to /preempt about a pod of the shape. Of `args` the first ret->n_passing nodes are left: their kubelets take the pod once the victims are
- * gone. Nodes that the work limit does not leave time for are not. Where the scheduler's victims are not enough, the node's pods of lower priority are added, those of the lowest
- * first, each as one that violates a PodDisruptionBudget, and none that the kubelet need not lose. The other nodes are behind them. 0 or -ENOMEM.
+ * The answer to /preempt about a pod of the shape. The first ret->n_passing nodes of `args` stay: their kubelets admit the pod
+ * once the victims are evicted. The other nodes follow, and so do nodes that the work limit left no time for. Where the
+ * scheduler's victims are not enough, pods of lower priority are added, those of the lowest priority first, and only pods that
+ * must go. Each added victim counts as a violation of a PodDisruptionBudget. 0 or -ENOMEM.
  */
 int answer_preempt(struct book *b, const struct answer_config *config, struct wire_preemption *args,
 	struct shape *shape, struct answer_counts *ret);

@@ -42,6 +42,17 @@ void extender_cluster_init(
 	}
 }
 
+void extender_cluster_init_alike(struct extender_cluster *c, const struct node_sim_setup *setup)
+{
+	struct node_sim_setup setups[CLUSTER_NODES];
+
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		setups[i] = *setup;
+	extender_cluster_init(c, setups, 1);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		extender_cluster_publish(c, i, 0);
+}
+
 void extender_cluster_release(struct extender_cluster *c)
 {
 	book_release(&c->book);

@@ -37,6 +37,9 @@ void extender_cluster_draw(struct node_sim_setup setups[CLUSTER_NODES], const st
 /* A promise ends after 60 s, a refusal counts for 30 s. */
 void extender_cluster_init(
 	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed);
+
+/* The same where all nodes are alike, and each has published its object. */
+void extender_cluster_init_alike(struct extender_cluster *c, const struct node_sim_setup *setup);
 void extender_cluster_release(struct extender_cluster *c);
 
 /* The node's object as it is now. */

@@ -18,17 +18,6 @@ static const struct node_sim_setup plain = {
 	.nics = 2,
 	.near = 1};
 
-static void init(struct extender_cluster *c, const struct node_sim_setup *setup)
-{
-	struct node_sim_setup setups[CLUSTER_NODES];
-
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		setups[i] = *setup;
-	extender_cluster_init(c, setups, 1);
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		extender_cluster_publish(c, i, 0);
-}
-
 /* The one node that passes. */
 static size_t ask_one(struct extender_cluster *c, const struct cluster_pod_sim *pod, uint64_t now_ms)
 {
@@ -53,7 +42,7 @@ static void a_promise_counts_until_its_time_is_over(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
 	assert_int_equal(c.book.n_promises, CLUSTER_NODES);
 	book_expire(&c.book, 59999);
@@ -70,7 +59,7 @@ static void a_question_again_replaces_the_promise(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	for (unsigned i = 0; i < 3; i++)
 		ask_one(&c, pod, 0);
@@ -85,7 +74,7 @@ static void a_bound_pod_counts_until_its_object_shows_it_and_once(void **state)
 	size_t node;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	node = ask_one(&c, pod, 0);
 	assert_true(extender_cluster_begin(&c, pod, node));
@@ -107,7 +96,7 @@ static void a_pod_bound_elsewhere_counts_there(void **state)
 	size_t promised, other;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	promised = ask_one(&c, pod, 0);
 	other = (promised + 1) % CLUSTER_NODES;
@@ -126,7 +115,7 @@ static void a_deleted_pod_frees_its_promise_and_its_place(void **state)
 	size_t node;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	pod->node = ask_one(&c, pod, 0);
 	extender_cluster_report_gone(&c, pod);
@@ -148,7 +137,7 @@ static void refused_promises_are_counted_by_reason(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi"); /* nobody asked about it */
 	extender_cluster_report(&c, pod, NULL, 0);
 	extender_cluster_report(&c, pod, "Failed", 0);
@@ -180,7 +169,7 @@ static void a_node_that_refused_is_not_asked_again_at_once(void **state)
 	size_t node;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
 	node = pod->node = ask_one(&c, pod, 0);
 	extender_cluster_report(&c, pod, NULL, 0);
@@ -213,7 +202,7 @@ static void an_object_from_the_middle_of_an_admission_shows_only_a_part(void **s
 	size_t node;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi vendor.com/nic=2");
 	node = ask_one(&c, pod, 0);
 	assert_true(extender_cluster_begin(&c, pod, node));
@@ -233,7 +222,7 @@ static void a_list_says_what_is_gone(void **state)
 	struct cluster_pod_sim *pods[2];
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	for (size_t i = 0; i < 2; i++) {
 		pods[i] = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 		ask_one(&c, pods[i], 0);
@@ -263,7 +252,7 @@ static void pods_that_hold_nothing_are_not_waited_for(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		for (size_t node = 0; node < CLUSTER_NODES; node++) {
 			struct cluster_pod_sim *pod = extender_cluster_pod(&c, texts[i]);
@@ -280,7 +269,7 @@ static void ties_go_to_the_fullest_place(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=4 memory=1Gi");
 	assert_true(extender_cluster_begin(&c, pod, 2));
 	extender_cluster_publish(&c, 2, 0);
@@ -423,7 +412,7 @@ static void scores_follow_the_strategy(void **state)
 		struct cluster_pod_sim *first;
 		int fuller, emptier;
 
-		init(&c, &plain);
+		extender_cluster_init_alike(&c, &plain);
 		for (unsigned n = 0; n < 2; n++) {
 			first = extender_cluster_pod(&c, "app cpu=5 memory=1Gi");
 			first->node = 1;
@@ -445,7 +434,7 @@ static void the_closest_numa_nodes_score_more(void **state)
 	CLEANUP(extender_cluster_args_release) struct wire_args args;
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=10 memory=1Gi"), &args);
 	assert_int_equal(score_on(&c, "node-0", &args, STRATEGY_LEAST_NUMA_NODES), 82);
 }
@@ -457,7 +446,7 @@ static void prioritize_gives_ten_levels_and_promises_nothing(void **state)
 	struct answer a = {0};
 
 	(void)state;
-	init(&c, &plain);
+	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
 	assert_int_equal(answer_prioritize(&c.book, &answer_all, &args, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
@@ -493,7 +482,7 @@ static void fill(struct extender_cluster *c)
 		{"app cpu=4 memory=1Gi", 1, 0}, {"app cpu=4 memory=1Gi", 1, 1},
 		{"app cpu=4 memory=1Gi", 1, 2}, {"app cpu=3 memory=1Gi", 1, 3}};
 
-	init(c, &plain);
+	extender_cluster_init_alike(c, &plain);
 	for (size_t i = 0; i < ARRAY_SIZE(pods); i++) {
 		struct cluster_pod_sim *pod = extender_cluster_pod(c, pods[i].text);
 

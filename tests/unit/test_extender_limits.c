@@ -26,17 +26,6 @@ static const struct node_sim_setup plain = {
 	.policy = TOPOLOGY_MANAGER_RESTRICTED,
 	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
-static void init(struct extender_cluster *c)
-{
-	struct node_sim_setup setups[CLUSTER_NODES];
-
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		setups[i] = plain;
-	extender_cluster_init(c, setups, 1);
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		extender_cluster_publish(c, i, 0);
-}
-
 /* A limit that is reached at once: one thing is worked out. */
 static void limit(struct extender_cluster *c)
 {
@@ -53,7 +42,7 @@ static void each_question_goes_on_where_the_last_one_ended(void **state)
 	unsigned passing = 0;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=4 memory=1Gi");
 	for (int n = 1; n <= CLUSTER_NODES; n++) {
 		limit(&c);
@@ -72,7 +61,7 @@ static void what_was_not_judged_does_not_pass(void **state)
 	struct answer answer = {0};
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=12 memory=1Gi"), &args);
 	c.book.work = (struct work_limit){.until_ns = 1, .kept_only = true};
 	assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &answer), 0);
@@ -97,7 +86,7 @@ static void pods_on_their_way_count_as_work(void **state)
 	unsigned passing = 0;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	for (size_t i = 0; i < 2; i++) { /* to the first node, the fullest place */
 		pods[i] = extender_cluster_pod(&c, i ? "app cpu=3 memory=1Gi" : "app cpu=2 memory=1Gi");
 		extender_cluster_report(&c, pods[i], NULL, 0);
@@ -125,7 +114,7 @@ static void victims_count_as_work(void **state)
 	struct shape *shape;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=4 memory=1Gi"), &args);
 	p.pod = args.pod;
 	p.items = calloc(CLUSTER_NODES, sizeof(*p.items));

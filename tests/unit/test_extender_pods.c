@@ -23,17 +23,6 @@ static const struct node_sim_setup plain = {
 	.nics = 2,
 	.near = 1};
 
-static void init(struct extender_cluster *c)
-{
-	struct node_sim_setup setups[CLUSTER_NODES];
-
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		setups[i] = plain;
-	extender_cluster_init(c, setups, 1);
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		extender_cluster_publish(c, i, 0);
-}
-
 static void parse(const char *yaml, struct doc *ret)
 {
 	struct err err = {""};
@@ -91,7 +80,7 @@ static void a_mirror_pod_neither_frees_nor_bars_anything(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	run_pod(&c, "app cpu=8 memory=1Gi");
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	report(&c, BOOK_POD, FAKE_MIRROR, 0);
@@ -123,7 +112,7 @@ static void an_item_without_a_uid_is_freed_by_no_other_pod(void **state)
 	node_state_hash_pod("default", "p917170", one);
 	node_state_hash_pod("evil", "x1042", two);
 	assert_string_equal(one, two);
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0));
 	item = &c.sims[0].state.allocations.items[0];
 	assert_int_equal(text_set(&item->pod_uid, ""), 0);
@@ -161,7 +150,7 @@ static void a_resource_without_a_plugin_frees_nothing(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	pod = run_pod(&c, "app cpu=3 memory=1Gi");
 	pod->text = "app cpu=3 memory=1Gi vendor.com/eni=1";
 	move_cpus(&c, 0);
@@ -182,7 +171,7 @@ static void pod_level_resources_with_a_device_free_nothing(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app vendor.com/nic=2"), 0));
 	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app vendor.com/nic=1"), 0));
 	node_sim_end(&c.sims[0], 0);
@@ -215,7 +204,7 @@ static void a_resize_frees_nothing_and_takes_nothing_while_it_waits(void **state
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
 		char text[1024];
 
-		init(&c);
+		extender_cluster_init_alike(&c, &plain);
 		run_pod(&c, "app cpu=7 memory=1Gi");
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 		/* Nothing says yet what the kubelet makes of it: 7 are held, and one more is kept for it. */
@@ -237,7 +226,7 @@ static void what_is_reported_stays_held_and_what_is_missing_is_added(void **stat
 	size_t n_devices;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi vendor.com/nic=1");
 	assert_true(extender_cluster_begin(&c, pod, 0));
 	extender_cluster_report(&c, pod, NULL, 0);
@@ -292,7 +281,7 @@ static void only_what_the_managers_reject_bars_a_node(void **state)
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
 		struct cluster_pod_sim *pod;
 
-		init(&c);
+		extender_cluster_init_alike(&c, &plain);
 		pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
 		if (cases[i].promised)
 			assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
@@ -315,7 +304,7 @@ static void a_node_that_refused_may_go(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 	extender_cluster_report(&c, pod, NULL, 0);
@@ -332,7 +321,7 @@ static void a_pod_that_was_deleted_gets_no_promise(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	/* The watch is ahead of the scheduler. */
 	extender_cluster_report_gone(&c, pod);
@@ -349,7 +338,7 @@ static void a_list_without_a_pod_ends_its_promise(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	for (unsigned i = 0; i < 2; i++)
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
 	book_list_begin(&c.book, BOOK_POD);
@@ -367,7 +356,7 @@ static void a_namespace_has_so_many_promises(void **state)
 	struct cluster_pod_sim *pod = NULL;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	c.book.config.namespace_promises = 2;
 	for (unsigned i = 0; i < 2; i++) {
 		pod = extender_cluster_pod(&c, "app cpu=1 memory=1Gi");
@@ -395,7 +384,7 @@ static void a_promise_lasts_while_volumes_are_bound(void **state)
 	struct answer a = {0};
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
 	args.pod.has_volumes = true;
 	assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &a), 0);
@@ -441,7 +430,7 @@ static void a_pod_that_ends_before_it_is_reported_holds_nothing_later(void **sta
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 	assert_true(extender_cluster_begin(&c, pod, 0));
@@ -464,7 +453,7 @@ static void so_many_ended_pods_are_remembered(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	for (unsigned i = 0; i < BOOK_ENDED_MAX + 10; i++) {
 		char text[512];
 
@@ -492,7 +481,7 @@ static void pods_that_are_larger_than_their_node_bar_nobody(void **state)
 	const struct book_node *node;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	report(&c, BOOK_POD, BOUND("1", "100"), 0);
 	report(&c, BOOK_POD, BOUND("2", "200"), 0);
 	report(&c, BOOK_POD, BOUND("3", "300"), 0);
@@ -534,7 +523,7 @@ static void a_pod_that_is_too_large_to_be_judged_bars_nobody(void **state)
 	struct answer a = {0};
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	report(&c, BOOK_POD, large, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), &args);
@@ -556,7 +545,7 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	pod = run_pod(&c, "app cpu=8 memory=1Gi");
 	report(&c, BOOK_POD, BOUND("1", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
@@ -607,7 +596,7 @@ static void an_object_that_comes_again_is_no_news(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	init(&c);
+	extender_cluster_init_alike(&c, &plain);
 	report(&c, BOOK_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 1000);
 	assert_true(node_9_takes(&c));
 	report(&c, BOOK_POD, ON_NODE_9("phase: Pending"), 2000);
@@ -639,7 +628,7 @@ static void a_pod_that_runs_at_the_start_is_in_a_younger_object_only(void **stat
 		for (unsigned order = 0; order < 2; order++) {
 			CLEANUP(extender_cluster_release) struct extender_cluster c;
 
-			init(&c);
+			extender_cluster_init_alike(&c, &plain);
 			if (order == 0)
 				report(&c, BOOK_POD, cases[i].started, 1);
 			report(&c, BOOK_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 100000);
