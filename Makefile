@@ -118,7 +118,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 # What run, test and coverage build, they build with every CPU, unless -j says how many.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .DEFAULT_GOAL := all
-.PHONY: all run test deb rpm tarball image-all release units check check-unit bench coverage lint map chart install dist clean help
+.PHONY: all run test deb rpm tarball image-all release units check check-unit bench coverage lint nightly map chart install dist clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -140,6 +140,10 @@ bench:
 lint:
 	@packaging/install-deps.sh lint
 	@tests/check/lint.sh
+
+# NIGHTLY: names of its steps
+nightly:
+	@tests/nightly.sh
 
 map:
 	@tests/check/map.sh
@@ -178,7 +182,8 @@ help:
 ## make all        build build/nrtd and build/vectors
 ## make bench      measure speed and memory, with the goals beside them
 ## make bench-upstream  the real Kubernetes code's speed beside nrtd's, on the same questions (needs Go)
-## make conformance  compare with the real Kubernetes code, CASES=1000 random cases; RELEASE=1.37 or all: one kubelet (needs Go)
+## make nightly    every test that takes too long for the gate, .ci/run (root, Debian, x86_64; QEMU, Go; hours; NIGHTLY="valgrind arm64")
+## make conformance  compare with the real Kubernetes code, CASES=1000 random cases; RELEASE=1.37 or all: one kubelet; SHORT=1 (needs Go)
 ## make vm-test    nrtd in virtual machines with chosen NUMA layouts (x86_64; QEMU, about a minute)
 ## make image-test  build the container image and run it as the DaemonSet's pod says, by runc (root; needs Go)
 ## make images-test  the images of make image-all, the same bytes twice, their programs run by QEMU (root; ten minutes)

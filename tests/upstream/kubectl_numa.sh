@@ -47,9 +47,18 @@ numa fit -f $examples/kep-pod.yaml --objects-only
 check "fit" test $? -eq 0
 "$NRTD" fit --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
 check "the KEP's example fits as from its file" cmp -s "$work/want" "$work/out"
+# A Node begins with the taint not-ready, which no controller takes away here.
+for node in node-1 node-2; do
+	kubectl create -f - >"$work/out" 2>&1 <<-END || check "create $node" false
+		{apiVersion: v1, kind: Node, metadata: {name: $node}}
+	END
+	kubectl patch node $node -p '{"spec": {"taints": null}}' >/dev/null
+	kubectl patch node $node --subresource status -p '{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}' >/dev/null
+done
 numa fit -f $examples/kep-pod.yaml -o name
 check "fit with the server's Nodes and Pods" test "$(sort "$work/out" | tr '\n' ' ')" = "node/node-1 node/node-2 "
 check "which it lists without a word" test ! -s "$work/err"
+kubectl delete node node-1 node-2 >/dev/null
 for object in "$machines"/*.nrt.yaml; do
 	name=$(basename "$object" .nrt.yaml)
 	kubectl apply -f "$object" >"$work/out" 2>"$work/err" || check "apply $name" false

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# make nightly: what takes too long for the gate (.ci/run), two to three hours on two CPUs. It repeats nothing of the gate but
+# conformance, whose cases are more and by chance here. NIGHTLY: names of steps, only these.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/lib/steps.sh
+. tests/lib/steps.sh
+readonly SEED=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
+# Without the large sets, which the sanitizers have seen.
+valgrind_units() {
+	NRTD_SHARED=/nonexistent RUNNER='valgrind -q --error-exitcode=9 --leak-check=full --track-fds=yes' make -j"$(nproc)" check-unit
+}
+# nightly NAME COMMAND...: the step, unless others were asked for
+nightly() {
+	[ -z "${NIGHTLY:-}" ] || [[ " $NIGHTLY " == *" $1 "* ]] || return 0
+	step "$@"
+}
+
+packaging/install-deps.sh lint
+packaging/install-deps.sh promtool
+packaging/install-deps.sh registry
+nightly valgrind valgrind_units
+nightly coverage make coverage
+nightly arm64 make test ARCH=arm64
+nightly fuzz make -j"$(nproc)" fuzz-smoke FUZZ_SECONDS=60
+nightly conformance make conformance SEED="$SEED"
+nightly invariant make extender-invariant EXTENDER_INVARIANT="-seeds 60"
+nightly tenant make tenant-test
+for name in rpm apparmor selinux image monitoring recipes node; do
+	nightly "$name" make "$name-test"
+done
+summary
