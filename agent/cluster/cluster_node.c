@@ -2,6 +2,7 @@
 #include "agent/cluster/cluster_node.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "agent/base/timestamp.h"
 #include "agent/cluster/nrt_parse.h"
@@ -12,6 +13,7 @@
 #include "agent/model/node_state_text.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/text.h"
 
 const char *const cluster_basis_names[CLUSTER_BASIS_COUNT] = {"unknown", "estimated", "exact"};
@@ -209,26 +211,50 @@ int cluster_node_without(struct cluster_node *n, struct gone_pods *gone)
 
 /* ---- all of them */
 
+#define SKIPPED_NAMED 3u /* of the objects that cannot be read, so many have a line of their own */
+
 struct reading {
 	cluster_node_fn *fn;
 	void *data;
+	size_t n_read, n_skipped;
+	struct err skipped[SKIPPED_NAMED]; /* why */
 };
 
 static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	CLEANUP(cluster_node_release) struct cluster_node node = {.basis = CLUSTER_UNKNOWN};
-	const struct reading *reading = data;
+	struct reading *reading = data;
+	struct err why = {""};
 	int r;
 
 	(void)kind;
 	node_state_init(&node.state);
-	r = cluster_node_read(object, &node, err);
-	return r < 0 ? r : reading->fn(&node, reading->data, err);
+	r = cluster_node_read(object, &node, &why);
+	if (r == -EINVAL || r == -ERANGE) {
+		if (reading->n_skipped < SKIPPED_NAMED)
+			reading->skipped[reading->n_skipped] = why;
+		reading->n_skipped++;
+		return 0;
+	}
+	if (r < 0)
+		return err_set(err, r, "%s", why.text);
+	reading->n_read++;
+	return reading->fn(&node, reading->data, err);
 }
 
 int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err)
 {
 	struct reading reading = {.fn = fn, .data = data};
+	int r = object_input_read(path, 1u << OBJECT_NRT, take_object, &reading, err);
 
-	return object_input_read(path, 1u << OBJECT_NRT, take_object, &reading, err);
+	if (r < 0)
+		return r;
+	if (reading.n_read == 0 && reading.n_skipped > 0)
+		return err_set(err, -EINVAL, "%s: %s", strcmp(path, "-") ? path : "standard input",
+			reading.skipped[0].text);
+	for (size_t i = 0; i < reading.n_skipped && i < SKIPPED_NAMED; i++)
+		log_warning("skipped: %s", reading.skipped[i].text);
+	if (reading.n_skipped > SKIPPED_NAMED)
+		log_warning("skipped: %zu other objects that cannot be read", reading.n_skipped - SKIPPED_NAMED);
+	return 0;
 }

@@ -55,6 +55,7 @@ int cluster_node_without(struct cluster_node *n, struct gone_pods *gone);
 /* Called with one node, which it may take parts away from. 0, or -errno that ends the reading. */
 typedef int cluster_node_fn(struct cluster_node *node, void *data, struct err *err);
 
-/* Call `fn` for each object of the file, directory or standard input ("-"), one at a time, in their order. Returns as
- * object_input_read() and cluster_node_read(). */
+/* Call `fn` for each object of the file, directory or standard input ("-"), one at a time, in their order. An object that
+ * cannot be read is skipped with a warning, of which there are a few at most; where there is no other object that is the
+ * error, -EINVAL. Else returns as object_input_read(). */
 int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err);

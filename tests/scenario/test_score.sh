@@ -90,6 +90,13 @@ sed 's/^  name: node-2$/  name: node-10/; s/^  name: node-1$/  name: node-9/' $e
 score --nrt "$dir/names.yaml" --cpus 1 --sort-by name
 check "node-9 is before node-10" first_is node-9
 
+# --- an object that cannot be read keeps no other from being judged
+{ cat $examples/kep-nodes.yaml && for i in 1 2 3 4 5; do printf -- '---\nkind: NodeResourceTopology\nmetadata: {name: bad-%s}\n' $i; done; } >"$dir/some.yaml"
+score --nrt "$dir/some.yaml" -f $examples/kep-pod.yaml -o name
+check "the others are ranked" test "$(cat "$dir/out")" = "$(printf 'node/node-2\nnode/node-1')"
+check "three of five are named" test "$(grep -c "skipped: NodeResourceTopology 'bad-[123]': no zones in it" "$dir/err")" -eq 3
+check "the others are counted" grep -q 'skipped: 2 other objects that cannot be read' "$dir/err"
+
 # --- bad input: status 2, one line, nothing printed
 refuse() { # NAME MESSAGE ARGS...
 	refuse_name=$1
@@ -115,7 +122,7 @@ printf 'kind: NodeResourceTopology\nmetadata: {name: n1}\n' >"$dir/zoneless.yaml
 refuse "no zones" "NodeResourceTopology 'n1': no zones in it" --nrt "$dir/zoneless.yaml" -f $pod
 printf 'kind: List\nitems: []\n' >"$dir/empty.yaml"
 refuse "empty list" "no NodeResourceTopology in it" --nrt "$dir/empty.yaml" -f $pod
-sed 's/available: "2"/available: "two"/' $nodes >"$dir/quantity.yaml"
+sed 's/available: "[28]"/available: "two"/' $nodes >"$dir/quantity.yaml"
 refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --nrt "$dir/quantity.yaml" -f $pod
 mkdir "$dir/nothing"
 refuse "empty directory" "holds no .yaml, .yml or .json file" --nrt "$dir/nothing" -f $pod
