@@ -255,6 +255,7 @@ int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct
 	for (size_t i = 0; i < reading.n_skipped && i < SKIPPED_NAMED; i++)
 		log_warning("skipped: %s", reading.skipped[i].text);
 	if (reading.n_skipped > SKIPPED_NAMED)
-		log_warning("skipped: %zu other objects that cannot be read", reading.n_skipped - SKIPPED_NAMED);
+		log_warning(
+			"skipped: %zu other objects that cannot be read", reading.n_skipped - SKIPPED_NAMED);
 	return 0;
 }

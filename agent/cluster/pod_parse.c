@@ -2,6 +2,7 @@
 #include "agent/cluster/pod_parse.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "common/cleanup.h"
 #include "common/resource_name.h"
@@ -437,4 +438,16 @@ bool pod_priority_read(const struct doc *pod, int32_t *ret)
 
 	*ret = known ? (int32_t)n : 0;
 	return known;
+}
+
+uint64_t resource_version_parse(const char *text)
+{
+	uint64_t version;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	version = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0' ? version : 0;
 }

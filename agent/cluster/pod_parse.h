@@ -49,6 +49,10 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
  */
 bool pod_priority_read(const struct doc *pod, int32_t *ret);
 
+/* metadata.resourceVersion of an object or a list as a number: of two versions of one kind the larger one is newer
+ * (KEP-5504). 0 = NULL, or not a number. */
+uint64_t resource_version_parse(const char *text);
+
 /*
  * The amount of one resource of a container, checked as the API server does. 0; -EINVAL: a resource name it
  * would refuse, no quantity, a negative one, a fraction of what comes in whole numbers; -ERANGE.

@@ -188,6 +188,7 @@ static int promise(struct book *b, const struct wire_pod *pod, struct shape *sha
 		.name = pod->name,
 		.shape = shape,
 		.priority = pod->priority,
+		.version = pod->version,
 		.has_volumes = pod->has_volumes};
 
 	return forecast_promise(b, &promise, node, now_ms);

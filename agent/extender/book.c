@@ -78,6 +78,12 @@ static void namespace_free(struct book_namespace *namespace)
 	free(namespace);
 }
 
+static void unplaced_free(struct book_unplaced *pod)
+{
+	free(pod->uid);
+	free(pod);
+}
+
 void book_init(struct book *b, const struct book_config *config)
 {
 	*b = (struct book){.config = *config};
@@ -93,6 +99,10 @@ void book_release(struct book *b)
 		if (b->namespaces.entries[i].name)
 			namespace_free(b->namespaces.entries[i].value);
 	name_table_release(&b->namespaces);
+	for (size_t i = 0; i < b->unplaced.size; i++)
+		if (b->unplaced.entries[i].name)
+			unplaced_free(b->unplaced.entries[i].value);
+	name_table_release(&b->unplaced);
 	free(b->nodes);
 	outlooks_release(&b->outlooks);
 	distances_kept_release(&b->distances);
@@ -253,27 +263,71 @@ static int note_end(struct book *b, struct book_node *node, const struct pod_nam
 	return 0;
 }
 
-/* ---- pods that were deleted */
+/* ---- pods without a node */
 
-static uint64_t hash_of_uid(const char *uid)
+static void forget_unplaced(struct book *b, const char *uid)
 {
-	return hash_bytes(uid, strlen(uid), 0);
+	struct book_unplaced *pod = name_table_find(&b->unplaced, uid);
+
+	if (!pod)
+		return;
+	name_table_remove(&b->unplaced, uid);
+	unplaced_free(pod);
 }
 
-static void note_deleted(struct book *b, const char *uid)
+static int note_unplaced(struct book *b, const char *uid)
 {
-	b->deleted[b->next_deleted] = hash_of_uid(uid);
-	b->next_deleted = (b->next_deleted + 1) % BOOK_DELETED;
+	struct book_unplaced *pod = name_table_find(&b->unplaced, uid);
+
+	if (!pod) {
+		pod = calloc(1, sizeof(*pod));
+		if (!pod || !(pod->uid = strdup(uid)) || name_table_add(&b->unplaced, pod->uid, pod) < 0) {
+			if (pod)
+				unplaced_free(pod);
+			return -ENOMEM;
+		}
+	}
+	pod->round = b->round[BOOK_POD];
+	return 0;
 }
 
-static bool was_deleted(const struct book *b, const char *uid)
+/* Those that the list did not have. */
+static void forget_unlisted(struct book *b)
 {
-	uint64_t hash = hash_of_uid(uid);
+	struct name_table *t = &b->unplaced;
 
-	for (size_t i = 0; i < BOOK_DELETED; i++)
-		if (b->deleted[i] == hash)
-			return true;
-	return false;
+	for (size_t i = 0; i < t->size;) { /* another one may have come to the place of one that goes */
+		const struct book_unplaced *pod = t->entries[i].name ? t->entries[i].value : NULL;
+
+		if (pod && pod->round < b->round[BOOK_POD])
+			forget_unplaced(b, pod->uid);
+		else
+			i++;
+	}
+}
+
+/* The scheduler asks about a pod as it was at that version, and by now it is gone. */
+static bool is_gone(const struct book *b, const struct book_promise *promise)
+{
+	return promise->version > 0 && promise->version <= b->pods_version && !find_pod(b, promise->uid) &&
+	       !name_table_find(&b->unplaced, promise->uid);
+}
+
+static void note_version(struct book *b, const struct doc *object)
+{
+	uint64_t version =
+		resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
+
+	if (b->pods_version > 0 && version > b->pods_version)
+		b->pods_version = version;
+}
+
+void book_skipped(struct book *b, enum book_kind kind)
+{
+	if (kind == BOOK_POD) {
+		b->pods_version = 0;
+		b->pods_skipped = true;
+	}
 }
 
 /* ---- promises of a namespace */
@@ -287,28 +341,28 @@ static const char *namespace_of(const struct book_pod *pod, char buffer[NAMESPAC
 
 static struct book_namespace *add_namespace(struct book *b, const char *name)
 {
-	CLEANUP(freep) struct book_namespace *namespace = calloc(1, sizeof(*namespace));
+	CLEANUP(freep) struct book_namespace *ns = calloc(1, sizeof(*ns));
 
-	if (!namespace || !(namespace->name = strdup(name)))
+	if (!ns || !(ns->name = strdup(name)))
 		return NULL;
-	if (name_table_add(&b->namespaces, namespace->name, namespace) < 0) {
-		free(namespace->name);
+	if (name_table_add(&b->namespaces, ns->name, ns) < 0) {
+		free(ns->name);
 		return NULL;
 	}
-	return TAKE(namespace);
+	return TAKE(ns);
 }
 
 /* One promise more. 0 or -ENOMEM. */
 static int count_promise(struct book *b, const struct book_pod *pod)
 {
 	char name[NAMESPACE_SIZE];
-	struct book_namespace *namespace = name_table_find(&b->namespaces, namespace_of(pod, name));
+	struct book_namespace *ns = name_table_find(&b->namespaces, namespace_of(pod, name));
 
-	if (!namespace)
-	namespace = add_namespace(b, name);
-	if (!namespace)
+	if (!ns)
+		ns = add_namespace(b, name);
+	if (!ns)
 		return -ENOMEM;
-	namespace->n_promises++;
+	ns->n_promises++;
 	b->n_promises++;
 	return 0;
 }
@@ -316,13 +370,13 @@ static int count_promise(struct book *b, const struct book_pod *pod)
 static void uncount_promise(struct book *b, const struct book_pod *pod)
 {
 	char name[NAMESPACE_SIZE];
-	struct book_namespace *namespace = name_table_find(&b->namespaces, namespace_of(pod, name));
+	struct book_namespace *ns = name_table_find(&b->namespaces, namespace_of(pod, name));
 
 	b->n_promises--;
-	if (!namespace || --namespace->n_promises > 0)
+	if (!ns || --ns->n_promises > 0)
 		return;
-	name_table_remove(&b->namespaces, namespace->name);
-	namespace_free(namespace);
+	name_table_remove(&b->namespaces, ns->name);
+	namespace_free(ns);
 }
 
 bool book_namespace_is_full(const struct book *b, const char *namespace, const char *uid)
@@ -443,11 +497,12 @@ int book_promise(struct book *b, const struct book_promise *promise, struct book
 	struct book_pod like = {.uid = key_text(promise->uid),
 		.shape = promise->shape,
 		.until_ms = now_ms + promise_ms(b, promise),
+		.version = promise->version,
 		.priority = promise->priority};
 	const struct book_pod *have = find_pod(b, promise->uid);
 
 	*ret = NULL;
-	if ((have && have->bound) || was_deleted(b, promise->uid))
+	if ((have && have->bound) || is_gone(b, promise))
 		return 0;
 	book_unpromise(b, promise->uid);
 	full_name = full_name_of(promise->namespace, promise->name);
@@ -750,6 +805,8 @@ static int take_pod(struct book *b, struct doc *object, uint64_t now_ms, struct 
 	if (r < 0)
 		return r;
 	have = find_pod(b, fate.uid);
+	if (fate.stage == POD_REFUSED || fate.stage == POD_ENDED || *fate.node)
+		forget_unplaced(b, fate.uid);
 	if (fate.stage == POD_REFUSED || fate.stage == POD_ENDED) {
 		if (have && have->bound && fate.stage == POD_REFUSED)
 			r = note_refusal(b, have, fate.reason, now_ms);
@@ -760,7 +817,7 @@ static int take_pod(struct book *b, struct doc *object, uint64_t now_ms, struct 
 	if (!*fate.node) {
 		if (have)
 			have->round = b->round[BOOK_POD];
-		return 0;
+		return note_unplaced(b, fate.uid) < 0 ? err_no_memory(err) : 0;
 	}
 	return place_pod(b, object, &fate, now_ms, err);
 }
@@ -771,8 +828,10 @@ int book_object(struct book *b, enum book_kind kind, struct doc *object, uint64_
 	struct book_node *node;
 	int r;
 
-	if (kind == BOOK_POD)
+	if (kind == BOOK_POD) {
+		note_version(b, object);
 		return take_pod(b, object, now_ms, err);
+	}
 	if (!name || !*name)
 		return err_set(err, -EINVAL, "an object without a name");
 	node = find_or_add(b, name);
@@ -813,7 +872,9 @@ int book_gone(struct book *b, enum book_kind kind, const struct doc *object, uin
 	if (node)
 		lose(b, node, kind);
 	if (uid && kind == BOOK_POD)
-		note_deleted(b, uid);
+		forget_unplaced(b, uid);
+	if (kind == BOOK_POD)
+		note_version(b, object);
 	return pod && end_pod(b, pod, now_ms) < 0 ? err_no_memory(err) : 0;
 }
 
@@ -822,28 +883,32 @@ int book_gone(struct book *b, enum book_kind kind, const struct doc *object, uin
 void book_list_begin(struct book *b, enum book_kind kind)
 {
 	b->round[kind]++;
-	if (kind == BOOK_POD)
+	if (kind == BOOK_POD) {
 		b->list_version = b->version;
+		b->pods_version = 0;
+		b->pods_skipped = false;
+	}
 }
 
-/* The list would have the pod if it still existed. */
-static bool is_unlisted(const struct book *b, const struct book_pod *pod)
+/* The list of that version would have the pod if it still existed. */
+static bool is_unlisted(const struct book *b, const struct book_pod *pod, uint64_t version)
 {
-	return pod->round < b->round[BOOK_POD] && (pod->bound || pod->since <= b->list_version);
+	return pod->round < b->round[BOOK_POD] &&
+	       (pod->bound || pod->since <= b->list_version || (pod->version > 0 && pod->version <= version));
 }
 
 /* The node may go with its last pod: it is looked up by its slot. */
-static int end_unlisted(struct book *b, size_t slot, uint64_t now_ms)
+static int end_unlisted(struct book *b, size_t slot, uint64_t version, uint64_t now_ms)
 {
 	int r = 0;
 
 	for (size_t i = b->nodes[slot]->n_pods; i > 0 && r == 0; i--)
-		if (is_unlisted(b, b->nodes[slot]->pods[i - 1]))
+		if (is_unlisted(b, b->nodes[slot]->pods[i - 1], version))
 			r = end_pod(b, b->nodes[slot]->pods[i - 1], now_ms);
 	return r;
 }
 
-int book_list_end(struct book *b, enum book_kind kind, uint64_t now_ms, struct err *err)
+int book_list_end(struct book *b, enum book_kind kind, uint64_t version, uint64_t now_ms, struct err *err)
 {
 	int r = 0;
 
@@ -851,9 +916,13 @@ int book_list_end(struct book *b, enum book_kind kind, uint64_t now_ms, struct e
 		if (!b->nodes[i])
 			continue;
 		if (kind == BOOK_POD)
-			r = end_unlisted(b, i, now_ms);
+			r = end_unlisted(b, i, version, now_ms);
 		else if (b->nodes[i]->round[kind] < b->round[kind])
 			lose(b, b->nodes[i], kind);
+	}
+	if (kind == BOOK_POD && r == 0) {
+		forget_unlisted(b);
+		b->pods_version = b->pods_skipped ? 0 : version;
 	}
 	return r < 0 ? err_no_memory(err) : 0;
 }

@@ -43,6 +43,7 @@ struct book_pod {
 	bool arrived; /* its node's kubelet has it: it came before whoever is promised now */
 	/* The book's versions at which it was promised or seen, and at which it had arrived: what came first? */
 	uint64_t since, arrived_at;
+	uint64_t version;    /* of a promise: book_promise.version */
 	uint64_t bound_ms;   /* when it was first seen to be bound; 0 = it ran by then */
 	uint64_t arrived_ms; /* when its arrival was first seen */
 	int64_t started_s;   /* status.startTime, in seconds since the epoch; 0 = not set */
@@ -107,7 +108,11 @@ struct book_config {
 /* The scheduler waits so long for a pod's volumes before it gives up (kube-scheduler, bindTimeoutSeconds), and a little more. */
 #define BOOK_VOLUMES_MS 660000u
 
-#define BOOK_DELETED 4096u /* UIDs of the pods that were deleted last */
+/* A pod that has no node. */
+struct book_unplaced {
+	char *uid;
+	uint64_t round; /* the list in which it was seen last */
+};
 
 struct book_namespace {
 	char *name;
@@ -118,10 +123,13 @@ struct book {
 	struct book_config config;
 	struct shapes shapes;
 	struct name_table nodes_by_name;
-	void *pods_by_uid;              /* of tsearch(3) */
-	struct name_table namespaces;   /* struct book_namespace, of those with promises */
-	uint64_t deleted[BOOK_DELETED]; /* a ring of hashes of UIDs */
-	size_t next_deleted;
+	void *pods_by_uid;            /* of tsearch(3) */
+	struct name_table namespaces; /* struct book_namespace, of those with promises */
+	struct name_table unplaced;   /* struct book_unplaced by UID: whom a promise may be made to */
+	/* Everything that happened to Pods up to this resourceVersion is known here; 0 = not known, as during a list, or after a
+	 * Pod that cannot be read. */
+	uint64_t pods_version;
+	bool pods_skipped;        /* of the list that is under way */
 	struct book_node **nodes; /* by slot; NULL = free */
 	size_t n_nodes;           /* slots */
 	size_t nodes_size;
@@ -144,7 +152,9 @@ void book_release(struct book *b);
  * may be younger than the list.
  */
 void book_list_begin(struct book *b, enum book_kind kind);
-int book_list_end(struct book *b, enum book_kind kind, uint64_t now_ms, struct err *err); /* 0 or -ENOMEM */
+
+/* `version` is the list's resource_version_parse(), 0 = not known. 0 or -ENOMEM. */
+int book_list_end(struct book *b, enum book_kind kind, uint64_t version, uint64_t now_ms, struct err *err);
 
 /*
  * An object as it is now, or as it was when it was deleted. 0; -EINVAL with one line that names it (what was known of
@@ -154,6 +164,9 @@ int book_object(struct book *b, enum book_kind kind, struct doc *object, uint64_
 int book_gone(
 	struct book *b, enum book_kind kind, const struct doc *object, uint64_t now_ms, struct err *err);
 
+/* An object that cannot be read was passed over. */
+void book_skipped(struct book *b, enum book_kind kind);
+
 /* The node of that name, NULL = there is none. */
 struct book_node *book_find(const struct book *b, const char *name);
 
@@ -162,14 +175,15 @@ struct book_promise {
 	const char *uid, *namespace, *name;
 	struct shape *shape; /* a user of it is added */
 	int32_t priority;
+	uint64_t version; /* the resource_version_parse() of the pod that was asked about; 0 = not known */
 	bool has_volumes; /* that the scheduler may have to wait for */
 };
 
 /* Whether pods of the namespace have as many promises as one namespace may have; a promise to this pod does not count. */
 bool book_namespace_is_full(const struct book *b, const char *namespace, const char *uid);
 
-/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node, and one that was
- * deleted gets none: *ret is NULL then, else the pod. 0 or -ENOMEM. */
+/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node, and one that is
+ * known to be gone gets none: *ret is NULL then, else the pod. 0 or -ENOMEM. */
 int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms,
 	struct book_pod **ret);
 

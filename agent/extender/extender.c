@@ -13,6 +13,7 @@
 
 #include "agent/base/exposition.h"
 #include "agent/base/thread.h"
+#include "agent/cluster/pod_parse.h"
 #include "agent/extender/lease.h"
 #include "agent/extender/reflector.h"
 #include "common/cleanup.h"
@@ -104,11 +105,11 @@ static void on_skip(void *ctx, const struct err *why)
 	service_skip(feed->service, feed->kind, why);
 }
 
-static int on_end(void *ctx)
+static int on_end(void *ctx, const char *version)
 {
 	struct feed *feed = ctx;
 
-	return service_list_end(feed->service, feed->kind);
+	return service_list_end(feed->service, feed->kind, resource_version_parse(version));
 }
 
 static void on_alive(void *ctx)

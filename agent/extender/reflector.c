@@ -314,7 +314,7 @@ static enum outcome list(struct reflector *r, struct err *err)
 		outcome = x < 0 ? OUTCOME_BROKEN : list_page(r, err);
 	while (outcome == OUTCOME_DONE && r->next);
 	if (outcome == OUTCOME_DONE)
-		x = r->events.end(r->ctx);
+		x = r->events.end(r->ctx, r->version);
 	if (x < 0) {
 		err_set(err, x, "cannot take the list: %s", strerror(-x));
 		return OUTCOME_BROKEN;

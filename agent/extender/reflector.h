@@ -24,7 +24,8 @@ struct reflector_events {
 	/* An object that cannot be parsed or is too large is passed over. The others are not held up, and the API server is
 	 * not asked again: it would send the same. */
 	void (*skip)(void *ctx, const struct err *why);
-	int (*end)(void *ctx); /* the list is complete: what it did not have since `begin` is gone */
+	/* The list of this resourceVersion is complete: what it did not have since `begin` is gone. */
+	int (*end)(void *ctx, const char *version);
 	void (*alive)(
 		void *ctx); /* the API server answered: each page, event and bookmark, each watch that opens or
 				     comes to its end; at least every 90 s while it is well */

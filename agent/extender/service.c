@@ -97,18 +97,28 @@ int service_list_begin(struct service *s, enum book_kind kind)
 	return 0;
 }
 
-void service_skip(struct service *s, enum book_kind kind, const struct err *why)
+static void note_skipped(struct service *s, enum book_kind kind, const struct err *why)
 {
 	STATE_LOCKED(s);
 	skipped_note(&s->skipped[kind], kind_names[kind], why, now_ms());
 }
 
-/* One object that cannot be read must not keep the others away. */
+void service_skip(struct service *s, enum book_kind kind, const struct err *why)
+{
+	{
+		LOCKED(s);
+		book_skipped(&s->book, kind);
+	}
+	note_skipped(s, kind, why);
+}
+
+/* One object that cannot be read must not keep the others away. The lock is held. */
 static int tolerate(struct service *s, enum book_kind kind, int r, const struct err *err)
 {
 	if (r == -ENOMEM || r == 0)
 		return r;
-	service_skip(s, kind, err);
+	book_skipped(&s->book, kind);
+	note_skipped(s, kind, err);
 	return 0;
 }
 
@@ -128,14 +138,14 @@ int service_gone(struct service *s, enum book_kind kind, const struct doc *objec
 	return tolerate(s, kind, book_gone(&s->book, kind, object, now_ms(), &err), &err);
 }
 
-int service_list_end(struct service *s, enum book_kind kind)
+int service_list_end(struct service *s, enum book_kind kind, uint64_t version)
 {
 	struct err err = {""};
 	int r;
 
 	{
 		LOCKED(s);
-		r = tolerate(s, kind, book_list_end(&s->book, kind, now_ms(), &err), &err);
+		r = tolerate(s, kind, book_list_end(&s->book, kind, version, now_ms(), &err), &err);
 	}
 	STATE_LOCKED(s);
 	s->listed[kind] = true;

@@ -52,8 +52,8 @@ int service_object(struct service *s, enum book_kind kind, struct doc *object);
 int service_gone(struct service *s, enum book_kind kind, const struct doc *object);
 void service_skip(
 	struct service *s, enum book_kind kind, const struct err *why); /* one that cannot be parsed */
-int service_list_end(struct service *s, enum book_kind kind);
-void service_alive(struct service *s, enum book_kind kind); /* the API server answers */
+int service_list_end(struct service *s, enum book_kind kind, uint64_t version); /* as book_list_end() */
+void service_alive(struct service *s, enum book_kind kind);                     /* the API server answers */
 
 /* All three lists were complete once: what this replica knows is enough to answer. */
 bool service_listed(struct service *s);

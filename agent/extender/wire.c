@@ -52,6 +52,7 @@ static int read_pod(const struct doc *pod, struct wire_pod *ret, struct err *err
 	if (!p.uid || !p.namespace || !p.name)
 		return err_no_memory(err);
 	pod_priority_read(pod, &p.priority);
+	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = has_volumes(doc_get(pod, "spec"));
 	r = pod_template_from_pod(pod, &p.template, err);
 	if (r < 0)

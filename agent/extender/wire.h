@@ -19,6 +19,7 @@
 struct wire_pod {
 	char *uid, *namespace, *name;
 	int32_t priority; /* 0 where it is absent */
+	uint64_t version; /* resource_version_parse() */
 	bool has_volumes; /* PersistentVolumeClaims, or volumes that get one: the scheduler waits until they are bound */
 	struct pod_template template;
 };

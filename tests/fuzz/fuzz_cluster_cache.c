@@ -21,6 +21,8 @@
 static const struct book_config book_config = {
 	.promise_ms = 60000, .refusal_ms = 30000, .namespace_promises = 4};
 
+#define LISTED 1u /* the resourceVersion of each list */
+
 struct run {
 	struct objects_input in;
 	struct book book;
@@ -30,14 +32,9 @@ struct run {
 
 /* ---- what must hold of the book */
 
-static void check_pod(const struct run *run, const struct book_node *node, const struct book_pod *pod)
+static void check_pod(const struct book_node *node, const struct book_pod *pod)
 {
-	unsigned uid;
-	char behind;
-
 	fuzz_require(pod->node == node && pod->uid && pod->full_name && pod->shape && pod->shape->users > 0);
-	if (!pod->bound && sscanf(pod->uid, "uid-%u%c", &uid, &behind) == 1 && uid < OBJECTS_UIDS)
-		fuzz_require(!run->deleted[uid]);
 	for (size_t i = 0; i < node->n_pods; i++)
 		fuzz_require(node->pods[i] == pod || strcmp(node->pods[i]->uid, pod->uid) != 0);
 }
@@ -68,7 +65,7 @@ static void check_book(const struct run *run)
 		fuzz_require(node->slot == i && book_find(b, node->name) == node);
 		fuzz_require(node->has_object || node->has_node || node->n_pods > 0);
 		for (size_t k = 0; k < node->n_pods; k++) {
-			check_pod(run, node, node->pods[k]);
+			check_pod(node, node->pods[k]);
 			promises += !node->pods[k]->bound;
 		}
 		check_requested(node);
@@ -110,13 +107,19 @@ static const struct book_pod *find_promise(const struct book *b, const char *uid
 	return NULL;
 }
 
-/* Without a node of its own the answer promises nothing: a promise from before has ended. */
-static void check_promise(const struct book *b, const char *uid, const struct answer *a)
+/* Without a node of its own the answer promises nothing: a promise from before has ended. A pod that was deleted gets none. */
+static void check_promise(const struct run *run, const struct wire_pod *pod, const struct answer *a)
 {
-	const struct book_pod *promise = find_promise(b, uid);
+	const struct book *b = &run->book;
+	const struct book_pod *promise = find_promise(b, pod->uid);
+	unsigned uid;
+	char behind;
 
-	if (promise && a->shape->aligned)
-		fuzz_require(a->counts.node && !strcmp(promise->node->name, a->counts.node));
+	if (!promise || !a->shape->aligned)
+		return;
+	fuzz_require(a->counts.node && !strcmp(promise->node->name, a->counts.node));
+	if (sscanf(pod->uid, "uid-%u%c", &uid, &behind) == 1 && uid < OBJECTS_UIDS)
+		fuzz_require(!run->deleted[uid] || pod->version > b->pods_version);
 }
 
 static void ask_filter(struct run *run, const struct answer_config *config, struct wire_args *args)
@@ -131,7 +134,7 @@ static void ask_filter(struct run *run, const struct answer_config *config, stru
 	fuzz_require(passing == a.counts.n_passing && a.counts.n_asked == args->n_names);
 	fuzz_require(wire_filter_print(args, a.verdicts, &reply) == 0);
 	check_reply(&reply, passing);
-	check_promise(&run->book, args->pod.uid, &a);
+	check_promise(run, &args->pod, &a);
 	answer_release(&a, &run->book);
 }
 
@@ -217,6 +220,7 @@ static void ask(struct run *run)
 	wire_args_release(&args);
 	args = (struct wire_args){0};
 	fuzz_require(wire_args_parse(text.text, text.len, &args, &err) == 0);
+	args.pod.version = how & 64 ? LISTED : LISTED + 1;
 	ask_filter(run, &config, &args);
 	check_book(run);
 	if (how & 32)
@@ -286,7 +290,7 @@ static void operate(struct run *run)
 		book_list_begin(&run->book, kind);
 		break;
 	case 1:
-		fuzz_require(book_list_end(&run->book, kind, run->now_ms, NULL) == 0);
+		fuzz_require(book_list_end(&run->book, kind, LISTED, run->now_ms, NULL) == 0);
 		break;
 	case 2:
 		run->now_ms += (uint64_t)objects_take(&run->in) * 500;
@@ -311,7 +315,7 @@ static void check_end(struct run *run)
 {
 	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
 		book_list_begin(&run->book, kind);
-		fuzz_require(book_list_end(&run->book, kind, run->now_ms, NULL) == 0);
+		fuzz_require(book_list_end(&run->book, kind, LISTED, run->now_ms, NULL) == 0);
 		check_book(run);
 	}
 	book_expire(&run->book, run->now_ms + book_config.promise_ms + book_config.refusal_ms);
@@ -329,6 +333,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < OBJECTS_NODES; i++)
 		names[i] = (char *)(uintptr_t)objects_node_name((uint8_t)i);
 	book_init(&run.book, &book_config);
+	book_list_begin(&run.book, BOOK_POD);
+	fuzz_require(book_list_end(&run.book, BOOK_POD, LISTED, 0, NULL) == 0);
 	for (unsigned i = 0; i < OPERATIONS_MAX && run.in.at < run.in.end; i++) {
 		operate(&run);
 		ask(&run);

@@ -207,6 +207,7 @@ void extender_cluster_args(
 	ret->pod.namespace = strdup("default");
 	ret->pod.name = strdup(pod->name);
 	ret->pod.priority = pod->priority;
+	ret->pod.version = pod->version;
 	ret->pod.template = templates.items[0];
 	templates.n_items = 0;
 }

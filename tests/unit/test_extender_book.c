@@ -230,12 +230,12 @@ static void a_list_says_what_is_gone(void **state)
 	}
 	extender_cluster_report(&c, pods[0], NULL, 0);
 	book_list_begin(&c.book, BOOK_POD);
-	assert_int_equal(book_list_end(&c.book, BOOK_POD, 0, NULL), 0);
+	assert_int_equal(book_list_end(&c.book, BOOK_POD, 0, 0, NULL), 0);
 	assert_int_equal(c.book.n_pods, 0);
 	assert_int_equal(c.book.n_promises, 0);
 	book_list_begin(&c.book, BOOK_NRT);
 	extender_cluster_publish(&c, 2, 0);
-	assert_int_equal(book_list_end(&c.book, BOOK_NRT, 0, NULL), 0);
+	assert_int_equal(book_list_end(&c.book, BOOK_NRT, 0, 0, NULL), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		const struct book_node *node = book_find(&c.book, c.names[i]);
 

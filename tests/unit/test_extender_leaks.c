@@ -44,7 +44,7 @@ static void a_node_is_deleted_while_a_rejection_counts(void **state)
 	(void)state;
 	init_with_rejected_pod(&c);
 	book_list_begin(&c.book, BOOK_NRT);
-	assert_int_equal(book_list_end(&c.book, BOOK_NRT, 0, NULL), 0);
+	assert_int_equal(book_list_end(&c.book, BOOK_NRT, 0, 0, NULL), 0);
 	assert_null(book_find(&c.book, c.names[0]));
 }
 
@@ -55,7 +55,7 @@ static void a_node_comes_back_without_the_rejection(void **state)
 	(void)state;
 	init_with_rejected_pod(&c);
 	book_list_begin(&c.book, BOOK_NRT);
-	assert_int_equal(book_list_end(&c.book, BOOK_NRT, 0, NULL), 0);
+	assert_int_equal(book_list_end(&c.book, BOOK_NRT, 0, 0, NULL), 0);
 	extender_cluster_publish(&c, 0, 0);
 	assert_int_equal(book_find(&c.book, c.names[0])->n_refusals, 0);
 	assert_int_equal(

@@ -242,7 +242,7 @@ static struct service *begin_service(uint64_t work_ms)
 		assert_int_equal(service_object(s, BOOK_NRT, &object), 0);
 	}
 	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++)
-		assert_int_equal(service_list_end(s, kind), 0);
+		assert_int_equal(service_list_end(s, kind, 0), 0);
 	node_sim_release(&sim);
 	return s;
 }

@@ -22,7 +22,7 @@ static void list_all(struct service *s)
 	for (int kind = 0; kind < BOOK_KIND_COUNT; kind++) {
 		assert_int_equal(service_list_begin(s, (enum book_kind)kind), 0);
 		service_alive(s, (enum book_kind)kind);
-		assert_int_equal(service_list_end(s, (enum book_kind)kind), 0);
+		assert_int_equal(service_list_end(s, (enum book_kind)kind, 0), 0);
 	}
 }
 
@@ -39,7 +39,7 @@ static void it_is_ready_with_all_three_lists(void **state)
 		assert_ready(s, false, texts[kind]);
 		assert_int_equal(service_list_begin(s, (enum book_kind)kind), 0);
 		service_alive(s, (enum book_kind)kind);
-		assert_int_equal(service_list_end(s, (enum book_kind)kind), 0);
+		assert_int_equal(service_list_end(s, (enum book_kind)kind, 0), 0);
 	}
 	assert_ready(s, true, "ok");
 }
@@ -201,7 +201,7 @@ static void no_object_keeps_the_others_away(void **state)
 	assert_int_equal(service_object(s, BOOK_POD, &pod), 0);
 	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
 		service_alive(s, kind);
-		assert_int_equal(service_list_end(s, kind), 0);
+		assert_int_equal(service_list_end(s, kind, 0), 0);
 	}
 	assert_ready(s, true, "ok");
 	assert_int_equal(service_metrics(s, &out), 0);

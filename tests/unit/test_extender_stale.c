@@ -40,7 +40,7 @@ static struct service *begin(bool stale, bool open)
 	assert_int_equal(nrt_render(&sim.state, &nrt, &object, NULL), 0);
 	assert_int_equal(service_object(s, BOOK_NRT, &object), 0);
 	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++)
-		assert_int_equal(service_list_end(s, kind), 0);
+		assert_int_equal(service_list_end(s, kind, 0), 0);
 	node_sim_release(&sim);
 	return s;
 }

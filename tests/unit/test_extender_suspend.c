@@ -41,7 +41,7 @@ static void what_was_known_before_is_old(void **state)
 	(void)state;
 	assert_int_equal(service_new(&config, NULL, &s), 0);
 	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
-		assert_int_equal(service_list_end(s, kind), 0);
+		assert_int_equal(service_list_end(s, kind, 0), 0);
 		service_alive(s, kind);
 	}
 	assert_true(service_ready(s, &line));

@@ -45,6 +45,20 @@ static void priorities_are_read(void **state)
 	}
 }
 
+static void resource_versions_are_numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t version;
+	} cases[] = {{"1", 1}, {"18446744073709551615", UINT64_MAX}, {"18446744073709551616", 0}, {"0", 0},
+		{"", 0}, {"-1", 0}, {" 1", 0}, {"1x", 0}, {"0x10", 0}, {NULL, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (resource_version_parse(cases[i].text) != cases[i].version)
+			fail_msg("%s", cases[i].text ? cases[i].text : "NULL");
+}
+
 /* How many copies an object asks for, and whose labels and namespace they have. */
 static void objects_ask_for_copies(void **state)
 {
@@ -99,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(priorities_are_read),
 		cmocka_unit_test(objects_ask_for_copies),
+		cmocka_unit_test(resource_versions_are_numbers),
 	};
 
 	return cmocka_run_group_tests_name("pod_parse", tests, NULL, NULL);

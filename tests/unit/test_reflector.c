@@ -15,7 +15,7 @@
 #include "common/text.h"
 #include "tests/lib/api_server.h"
 
-/* What the reflector does, as text: "[" and "]" around a list, "a" an object, "-a" one that is gone, "!" one that is
+/* What the reflector does, as text: "[" and "]VERSION" around a list, "a" an object, "-a" one that is gone, "!" one that is
  * passed over. */
 struct bench {
 	struct api_server server;
@@ -45,11 +45,11 @@ static int on_begin(void *ctx)
 	return 0;
 }
 
-static int on_end(void *ctx)
+static int on_end(void *ctx, const char *version)
 {
 	struct bench *bench = ctx;
 
-	note(bench, bench->seen, sizeof(bench->seen), "]", "");
+	note(bench, bench->seen, sizeof(bench->seen), "]", version);
 	return 0;
 }
 
@@ -234,7 +234,7 @@ static void pages_then_events(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, 4);
-	assert_string_equal(b.seen, "[ a b c ] d a -b ");
+	assert_string_equal(b.seen, "[ a b c ]9 d a -b ");
 	query_is(0, "limit=2&x=y");
 	query_is(1, "limit=2&continue=n/+&x=y");
 	query_is(2, WATCH "9&x=y");
@@ -257,7 +257,7 @@ static void an_empty_list_is_a_list(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, 2);
-	assert_string_equal(b.seen, "[ ] ");
+	assert_string_equal(b.seen, "[ ]7 ");
 	query_is(1, WATCH "7&x=y");
 }
 
@@ -272,7 +272,7 @@ static void a_page_that_is_too_old_begins_the_list_again(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, 5);
-	assert_string_equal(b.seen, "[ a b [ b c ] ");
+	assert_string_equal(b.seen, "[ a b [ b c ]11 ");
 	query_is(2, "limit=2&x=y");
 	query_is(4, WATCH "11&x=y");
 	assert_int_equal(counts().expired, 1);
@@ -290,7 +290,7 @@ static void a_watch_that_is_too_old_lists_again(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, 6);
-	assert_string_equal(b.seen, "[ a ] [ a ] b [ a ] ");
+	assert_string_equal(b.seen, "[ a ]5 [ a ]5 b [ a ]5 ");
 	query_is(5, WATCH "5&x=y");
 	assert_int_equal(counts().expired, 2);
 	assert_int_equal(count_of(b.lines, "pods are listed again: "), 2);
@@ -305,7 +305,7 @@ static void an_error_event_lists_again(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, 6);
-	assert_string_equal(b.seen, "[ a ] [ a ] [ a ] ");
+	assert_string_equal(b.seen, "[ a ]5 [ a ]5 [ a ]5 ");
 	assert_int_equal(
 		count_of(b.lines, "cannot watch pods, trying again: the API server ended the watch (500): "
 				  "unable to decode"),
@@ -324,7 +324,7 @@ static void a_watch_that_the_server_ends_goes_on_where_it_was(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, 4);
-	assert_string_equal(b.seen, "[ a ] b -b ");
+	assert_string_equal(b.seen, "[ a ]5 b -b ");
 	query_is(2, WATCH "6&x=y");
 	query_is(3, WATCH "8&x=y");
 	assert_string_equal(b.lines, "");
@@ -341,7 +341,7 @@ static void an_event_that_is_cut_off_comes_again(void **state)
 
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
-	wait_for(b.seen, "[ a ] b c ");
+	wait_for(b.seen, "[ a ]5 b c ");
 	query_is(2, WATCH "6&x=y");
 	query_is(3, WATCH "6&x=y");
 	assert_int_equal(count_of(b.lines, "cannot watch pods"), 1);
@@ -357,7 +357,7 @@ static void a_page_that_is_cut_off_is_asked_for_again(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	wait_for(b.lines, "pods are watched again");
-	assert_string_equal(b.seen, "[ a [ a ] ");
+	assert_string_equal(b.seen, "[ a [ a ]5 ");
 	assert_int_equal(count_of(b.lines, "cannot list pods"), 1);
 }
 
@@ -372,7 +372,7 @@ static void silence_is_followed_by_another_request(void **state)
 	bench_open(script, ARRAY_SIZE(script), 1000, true);
 	api_server_wait(&b.server, 4);
 	query_is(3, WATCH "6&x=y");
-	assert_string_equal(b.seen, "[ a ] b ");
+	assert_string_equal(b.seen, "[ a ]5 b ");
 	assert_string_equal(b.lines, "");
 }
 
@@ -392,7 +392,7 @@ static void refusals_are_said_once(void **state)
 
 		bench_open(script, ARRAY_SIZE(script), 0, true);
 		wait_for(b.lines, "pods are watched again");
-		assert_string_equal(b.seen, "[ [ [ [ a ] [ a ] ");
+		assert_string_equal(b.seen, "[ [ [ [ a ]5 [ a ]5 ");
 		assert_int_equal(count_of(b.lines, cases[i].line), 1);
 		assert_int_equal(count_of(b.lines, "\n"), 2);
 		assert_int_equal(counts().errors, 4);
@@ -429,11 +429,11 @@ static void a_server_that_comes_back_is_watched_from_there(void **state)
 
 	(void)state;
 	bench_open(before, ARRAY_SIZE(before), 0, false);
-	wait_for(b.seen, "[ a ] b ");
+	wait_for(b.seen, "[ a ]5 b ");
 	api_server_stop(&b.server);
 	wait_for(b.lines, "cannot watch pods");
 	api_server_start_again(&b.server, after, ARRAY_SIZE(after));
-	wait_for(b.seen, "[ a ] b -a ");
+	wait_for(b.seen, "[ a ]5 b -a ");
 	query_is(2, WATCH "6&x=y");
 	assert_int_equal(count_of(b.lines, "cannot watch pods"), 1);
 	assert_int_equal(count_of(b.lines, "pods are watched again"), 1);
@@ -456,7 +456,7 @@ static void a_server_that_was_away_for_long_is_listed(void **state)
 		usleep(10000);
 	api_server_start_again(&b.server, after, ARRAY_SIZE(after));
 	wait_for(b.lines, "pods are watched again");
-	assert_non_null(strstr(b.seen, "[ c ] "));
+	assert_non_null(strstr(b.seen, "[ c ]"));
 	assert_int_equal(count_of(b.lines, "\n"), 2);
 }
 
@@ -473,7 +473,7 @@ static void what_is_no_kubernetes_is_refused(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, ARRAY_SIZE(script));
-	assert_string_equal(b.seen, "[ [ [ [ a ] [ a ] [ a ] ");
+	assert_string_equal(b.seen, "[ [ [ [ a ]5 [ a ]5 [ a ]5 ");
 	assert_int_equal(counts().errors, 6);
 }
 
@@ -498,7 +498,7 @@ static void a_bad_object_costs_no_other(void **state)
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
 	api_server_wait(&b.server, 3);
-	assert_string_equal(b.seen, "[ a ! ! b ] c ! ! d e ");
+	assert_string_equal(b.seen, "[ a ! ! b ]5 c ! ! d e ");
 	query_is(2, WATCH "10&x=y");
 	assert_int_equal(counts().lists, 1);
 	assert_int_equal(counts().errors, 0);
@@ -517,7 +517,7 @@ static void an_object_that_is_not_taken_is_listed_again(void **state)
 	b.refuse = -ENOMEM;
 	api_server_go_on(&b.server);
 	api_server_wait(&b.server, 5);
-	assert_string_equal(b.seen, "[ a ] b [ a ] ");
+	assert_string_equal(b.seen, "[ a ]5 b [ a ]5 ");
 	assert_int_equal(count_of(b.lines, "cannot take an object: Cannot allocate memory"), 1);
 }
 

@@ -56,9 +56,10 @@ static int on_gone(void *ctx, struct doc *object)
 	return say("gone", object);
 }
 
-static int on_end(void *ctx)
+static int on_end(void *ctx, const char *version)
 {
 	(void)ctx;
+	(void)version;
 	return say("end", NULL);
 }
 

@@ -65,7 +65,6 @@ type view struct {
 	address  string
 	gates    [kindCount]int64 // events up to this resourceVersion are delivered
 	seen     [kindCount]int64 // the replica knows everything up to this resourceVersion once it has read what was sent
-	listed   [kindCount]int64 // resourceVersion of the last complete list
 	streams  [kindCount]*stream
 	expired  [kindCount]bool // the next watch gets 410
 	torn     [kindCount]bool // the next list gets 410 at its second page
@@ -231,7 +230,7 @@ func (v *view) list(k kind, w http.ResponseWriter, r *http.Request) {
 		v.pages[next] = page{p.rv, p.objects[n:]}
 		metadata["continue"] = next
 	} else {
-		v.seen[k], v.listed[k] = max(v.seen[k], p.rv), p.rv
+		v.seen[k] = max(v.seen[k], p.rv)
 		v.torn[k] = false
 	}
 	c := s.kinds[k]
@@ -360,16 +359,16 @@ func (v *view) end(k kind, clean bool) {
 func (v *view) forget() {
 	v.server.mu.Lock()
 	defer v.server.mu.Unlock()
-	v.seen, v.listed = [kindCount]int64{}, [kindCount]int64{}
+	v.seen = [kindCount]int64{}
 	v.streams = [kindCount]*stream{}
 	v.expired, v.torn = [kindCount]bool{}, [kindCount]bool{}
 }
 
-// knows is up to which event the replica has been told, and what of that was in a list.
-func (v *view) knows(k kind) (seen, listed int64) {
+// knows returns the resourceVersion up to which the replica has been told of everything.
+func (v *view) knows(k kind) int64 {
 	v.server.mu.Lock()
 	defer v.server.mu.Unlock()
-	return v.seen[k], v.listed[k]
+	return v.seen[k]
 }
 
 func (s *apiServer) readLease(w http.ResponseWriter, _ *http.Request) {

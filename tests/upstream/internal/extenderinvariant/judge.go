@@ -74,15 +74,9 @@ func (p *player) ask(pod *pod, how int) error {
 	}
 	p.Tally.Yes++
 	n := p.nodeNamed(a.NodeNames[0])
-	seen, listed := by.knows(pods)
-	objects, _ := by.knows(nrts)
+	seen, objects := by.knows(pods), by.knows(nrts)
 	if pod.state == deleted {
 		p.Tally.Late++
-		// No event told this process of the deletion: the pod was not in a list, as are pods that are younger than the list.
-		if pod.endAt <= listed {
-			p.Tally.Unheard++
-			p.unheard = true
-		}
 	}
 	pod.answers = append(pod.answers, &answer{node: n, instance: by.instance, order: p.order, pods: seen, nrts: objects, forgot: never, exact: !n.setup.Foreign})
 	if !slices.Contains(n.arrivals, pod) {
@@ -216,12 +210,6 @@ func (p *player) arrive() error {
 		if err := p.admit(pod); err != nil {
 			return err
 		}
-	}
-	if p.unheard { // the next list ends what was assumed of pods that are gone
-		for _, r := range p.replicas {
-			r.tooOld(pods, false)
-		}
-		p.unheard = false
 	}
 	return p.sync()
 }

@@ -68,7 +68,6 @@ type player struct {
 	instances int
 	probes    int
 	held      map[string]bool // replica and kind
-	unheard   bool            // a pod is assumed that was gone before a list
 	bars      []bar
 }
 

@@ -28,7 +28,6 @@ type Tally struct {
 	Barred                    int // and of shapes that the node has just rejected
 	Hostile                   int
 	Late                      int // pods that were gone and were assumed on a node, for at most goneLimit
-	Unheard                   int // of them, those that the process could only miss in a list
 	RSS                       int64
 	times                     []time.Duration
 	// Pods that a kubelet decided about where the extender had sent them: the extender knew what happened on the node; it had
@@ -57,8 +56,8 @@ func (t *Tally) judge(h happened, exact, rejected bool) {
 func (t Tally) String() string {
 	text := fmt.Sprintf("%d sequences, %d steps, %d given up by the kubelet's code; %d of %d questions answered with a node; rejected where the extender knew all %v, where a pod that it had not heard of came first %v, "+
 		"where a pod ended or did not come that it had not heard of %v, on nodes of another exporter %v; at rest %d times, %d verdicts compared, %d skipped because the node had just "+
-		"rejected such a pod, %d estimates wrong; %d times nothing new was said; %d hostile pods; %d pods assumed that were gone, %d of them missed in a list",
-		t.Sequences, t.Steps, t.GivenUp, t.Yes, t.Asked, t.known, t.raced, t.left, t.foreign, t.Rests, t.Compared, t.Barred, t.Estimates, t.Echoes, t.Hostile, t.Late, t.Unheard)
+		"rejected such a pod, %d estimates wrong; %d times nothing new was said; %d hostile pods; %d pods assumed that were gone",
+		t.Sequences, t.Steps, t.GivenUp, t.Yes, t.Asked, t.known, t.raced, t.left, t.foreign, t.Rests, t.Compared, t.Barred, t.Estimates, t.Echoes, t.Hostile, t.Late)
 	if len(t.times) > 0 {
 		text += fmt.Sprintf("; %d answers, p50 %v, p99 %v, max %v; memory %d MiB", len(t.times), timing.Quantile(t.times, 0.5).Round(time.Microsecond),
 			timing.Quantile(t.times, 0.99).Round(time.Microsecond), timing.Quantile(t.times, 1).Round(time.Microsecond), t.RSS>>20)
