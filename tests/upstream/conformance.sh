@@ -107,7 +107,7 @@ by_themselves() {
 	check "API server" $here/accepts.sh
 	check "follow" $here/follow.sh
 	check "extender's faults" $here/extender_faults.sh
-	check "tenant" $here/tenant.sh -short
+	check "tenant" $here/tenant.sh -short -slack 5
 	check "extender's invariant" $here/extender_invariant.sh -seed "$SEED" -slack 5
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
 	[ -z "${SHORT:-}" ] || return 0

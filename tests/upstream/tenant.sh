@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tenant.sh [OPTION...]: what a user with the role edit can do to `nrtd extender` and to other users' pods, with the real
-# kube-apiserver and the kubelet's managers. OPTIONs are those of tenant (-only NAME, -nodes 500, -short). B names the build
+# kube-apiserver and the kubelet's managers. OPTIONs are those of tenant (-only NAME, -nodes 500, -short, -slack 5). B names the build
 # folder.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2

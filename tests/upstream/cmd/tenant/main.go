@@ -26,6 +26,7 @@ func main() {
 	flag.StringVar(&t.Programs, "programs", "build/upstream", "folder of the program managers")
 	flag.StringVar(&t.Nrtd, "nrtd", "build/nrtd", "the program under test")
 	flag.IntVar(&t.Nodes, "nodes", 40, "number of nodes")
+	flag.IntVar(&t.Slack, "slack", 1, "on a busy machine: the limits of CPU times are so many times as long")
 	flag.BoolVar(&t.Short, "short", false, "a quarter of the pods of each kind")
 	flag.StringVar(&t.Only, "only", "", "only kinds of pods whose names contain this")
 	flag.Parse()
