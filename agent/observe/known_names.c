@@ -308,7 +308,6 @@ static const char *const gates[] = {
 };
 
 static const char *const fields[] = {
-	"",
 	"address",
 	"allowedUnsafeSysctls",
 	"apiVersion",

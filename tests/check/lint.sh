@@ -23,7 +23,6 @@ code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 
 format() { clang-format --dry-run --Werror $sources; }
 spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts README.md HACKING.md MIGRATING.md doc man scoring/*.md; }
-vocabulary() { tests/check/vocabulary.sh; }
 shell() { shellcheck $scripts; }
 manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
 spec() { rpmlint --strict --config packaging/rpmlint.toml packaging/nrtd.spec; }
@@ -52,7 +51,6 @@ analyze() { make -s -j"$(nproc)" DEVELOPER=1 ANALYZE=1 CFLAGS='-O1 -g' build/var
 
 check formatting format
 check spelling spelling
-check "words, tests/check/vocabulary.txt" vocabulary
 check shell shell
 check manuals manuals
 check "rpm spec" spec

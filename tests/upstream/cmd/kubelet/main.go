@@ -37,12 +37,17 @@ func main() {
 	sample := flag.Bool("sample", false, "after a step compare the amounts from one of three sources, not from each")
 	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	resume := flag.String("resume", "", "what an earlier process of this run has counted (it passes it on)")
+	names := flag.Bool("names", false, "print the feature gates and configuration fields of this kubelet, and compare nothing")
 	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
 	s.Flags()
 	cases := flag.Int("cases", 300, "number of random sequences")
 	flag.IntVar(&s.First, "first", 0, "number of the first sequence, to repeat one of a run")
 	flag.IntVar(&s.Shrinks, "shrinks", 0, "how many smaller sequences are tried for one that differs (0 = 400, -1 = none)")
 	flag.Parse()
+	if *names {
+		kubelet.PrintNames(os.Stdout)
+		return
+	}
 	s.Cases = s.First + *cases
 	quiet.LogTo(io.Discard)
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -30,12 +31,7 @@ func CompareNames(ctx context.Context, nrtd *Nrtd) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := reflect.TypeFor[kubeletconfigv1beta1.KubeletConfiguration]()
-	for i := range config.NumField() {
-		name, _, _ := strings.Cut(config.Field(i).Tag.Get("json"), ",")
-		if name == "" { // apiVersion and kind
-			continue
-		}
+	for _, name := range configFields() {
 		found, err := unknownNames(ctx, nrtd, map[string]any{name: 1, invented: 1})
 		if err != nil && !strings.Contains(err.Error(), name) { // else it reads the field, and wants something else there
 			return nil, fmt.Errorf("field %s: %w", name, err)
@@ -43,6 +39,28 @@ func CompareNames(ctx context.Context, nrtd *Nrtd) ([]string, error) {
 		unknown = append(unknown, found...)
 	}
 	return unknown, nil
+}
+
+// configFields returns the names of the fields of KubeletConfiguration.
+func configFields() []string {
+	var names []string
+	config := reflect.TypeFor[kubeletconfigv1beta1.KubeletConfiguration]()
+	for i := range config.NumField() {
+		if name, _, _ := strings.Cut(config.Field(i).Tag.Get("json"), ","); name != "" { // else apiVersion and kind
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// PrintNames writes a line "gate NAME" for each feature gate of this kubelet and "field NAME" for each configuration field.
+func PrintNames(out io.Writer) {
+	for name := range managers.FeatureGates() {
+		fmt.Fprintln(out, "gate", name)
+	}
+	for _, name := range append(configFields(), "apiVersion", "kind") {
+		fmt.Fprintln(out, "field", name)
+	}
 }
 
 // unknownNames gives nrtd a configuration with the invented name in it, and returns the others that it does not know.
