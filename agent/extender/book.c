@@ -78,12 +78,6 @@ static void namespace_free(struct book_namespace *namespace)
 	free(namespace);
 }
 
-static void unplaced_free(struct book_unplaced *pod)
-{
-	free(pod->uid);
-	free(pod);
-}
-
 void book_init(struct book *b, const struct book_config *config)
 {
 	*b = (struct book){.config = *config};
@@ -99,10 +93,7 @@ void book_release(struct book *b)
 		if (b->namespaces.entries[i].name)
 			namespace_free(b->namespaces.entries[i].value);
 	name_table_release(&b->namespaces);
-	for (size_t i = 0; i < b->unplaced.size; i++)
-		if (b->unplaced.entries[i].name)
-			unplaced_free(b->unplaced.entries[i].value);
-	name_table_release(&b->unplaced);
+	pending_pods_release(&b->pending);
 	free(b->nodes);
 	outlooks_release(&b->outlooks);
 	distances_kept_release(&b->distances);
@@ -261,73 +252,6 @@ static int note_end(struct book *b, struct book_node *node, const struct pod_nam
 	*slot = (struct book_ended){
 		.names = *names, .at = b->version, .ended_ms = now_ms, .reported = is_reported(node, names)};
 	return 0;
-}
-
-/* ---- pods without a node */
-
-static void forget_unplaced(struct book *b, const char *uid)
-{
-	struct book_unplaced *pod = name_table_find(&b->unplaced, uid);
-
-	if (!pod)
-		return;
-	name_table_remove(&b->unplaced, uid);
-	unplaced_free(pod);
-}
-
-static int note_unplaced(struct book *b, const char *uid)
-{
-	struct book_unplaced *pod = name_table_find(&b->unplaced, uid);
-
-	if (!pod) {
-		pod = calloc(1, sizeof(*pod));
-		if (!pod || !(pod->uid = strdup(uid)) || name_table_add(&b->unplaced, pod->uid, pod) < 0) {
-			if (pod)
-				unplaced_free(pod);
-			return -ENOMEM;
-		}
-	}
-	pod->round = b->round[BOOK_POD];
-	return 0;
-}
-
-/* Those that the list did not have. */
-static void forget_unlisted(struct book *b)
-{
-	struct name_table *t = &b->unplaced;
-
-	for (size_t i = 0; i < t->size;) { /* another one may have come to the place of one that goes */
-		const struct book_unplaced *pod = t->entries[i].name ? t->entries[i].value : NULL;
-
-		if (pod && pod->round < b->round[BOOK_POD])
-			forget_unplaced(b, pod->uid);
-		else
-			i++;
-	}
-}
-
-/* The scheduler asks about a pod as it was at that version, and by now it is gone. */
-static bool is_gone(const struct book *b, const struct book_promise *promise)
-{
-	return promise->version > 0 && promise->version <= b->pods_version && !find_pod(b, promise->uid) &&
-	       !name_table_find(&b->unplaced, promise->uid);
-}
-
-static void note_version(struct book *b, const struct doc *object)
-{
-	uint64_t version =
-		resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
-
-	if (b->pods_version > 0 && version > b->pods_version)
-		b->pods_version = version;
-}
-
-void book_skipped(struct book *b, enum book_kind kind)
-{
-	if (kind == BOOK_POD) {
-		b->pods_version = 0;
-		b->pods_skipped = true;
-	}
 }
 
 /* ---- promises of a namespace */
@@ -502,7 +426,8 @@ int book_promise(struct book *b, const struct book_promise *promise, struct book
 	const struct book_pod *have = find_pod(b, promise->uid);
 
 	*ret = NULL;
-	if ((have && have->bound) || is_gone(b, promise))
+	if ((have && have->bound) ||
+		(!have && pending_pods_lack(&b->pending, promise->uid, promise->version)))
 		return 0;
 	book_unpromise(b, promise->uid);
 	full_name = full_name_of(promise->namespace, promise->name);
@@ -806,7 +731,7 @@ static int take_pod(struct book *b, struct doc *object, uint64_t now_ms, struct 
 		return r;
 	have = find_pod(b, fate.uid);
 	if (fate.stage == POD_REFUSED || fate.stage == POD_ENDED || *fate.node)
-		forget_unplaced(b, fate.uid);
+		pending_pods_remove(&b->pending, fate.uid);
 	if (fate.stage == POD_REFUSED || fate.stage == POD_ENDED) {
 		if (have && have->bound && fate.stage == POD_REFUSED)
 			r = note_refusal(b, have, fate.reason, now_ms);
@@ -817,9 +742,14 @@ static int take_pod(struct book *b, struct doc *object, uint64_t now_ms, struct 
 	if (!*fate.node) {
 		if (have)
 			have->round = b->round[BOOK_POD];
-		return note_unplaced(b, fate.uid) < 0 ? err_no_memory(err) : 0;
+		return pending_pods_add(&b->pending, fate.uid) < 0 ? err_no_memory(err) : 0;
 	}
 	return place_pod(b, object, &fate, now_ms, err);
+}
+
+static uint64_t version_of(const struct doc *object)
+{
+	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
 }
 
 int book_object(struct book *b, enum book_kind kind, struct doc *object, uint64_t now_ms, struct err *err)
@@ -829,7 +759,7 @@ int book_object(struct book *b, enum book_kind kind, struct doc *object, uint64_
 	int r;
 
 	if (kind == BOOK_POD) {
-		note_version(b, object);
+		pending_pods_told(&b->pending, version_of(object));
 		return take_pod(b, object, now_ms, err);
 	}
 	if (!name || !*name)
@@ -871,11 +801,17 @@ int book_gone(struct book *b, enum book_kind kind, const struct doc *object, uin
 
 	if (node)
 		lose(b, node, kind);
-	if (uid && kind == BOOK_POD)
-		forget_unplaced(b, uid);
 	if (kind == BOOK_POD)
-		note_version(b, object);
+		pending_pods_told(&b->pending, version_of(object));
+	if (uid && kind == BOOK_POD)
+		pending_pods_remove(&b->pending, uid);
 	return pod && end_pod(b, pod, now_ms) < 0 ? err_no_memory(err) : 0;
+}
+
+void book_skipped(struct book *b, enum book_kind kind)
+{
+	if (kind == BOOK_POD)
+		pending_pods_skip(&b->pending);
 }
 
 /* ---- lists */
@@ -885,8 +821,7 @@ void book_list_begin(struct book *b, enum book_kind kind)
 	b->round[kind]++;
 	if (kind == BOOK_POD) {
 		b->list_version = b->version;
-		b->pods_version = 0;
-		b->pods_skipped = false;
+		pending_pods_list_begin(&b->pending);
 	}
 }
 
@@ -920,9 +855,7 @@ int book_list_end(struct book *b, enum book_kind kind, uint64_t version, uint64_
 		else if (b->nodes[i]->round[kind] < b->round[kind])
 			lose(b, b->nodes[i], kind);
 	}
-	if (kind == BOOK_POD && r == 0) {
-		forget_unlisted(b);
-		b->pods_version = b->pods_skipped ? 0 : version;
-	}
+	if (kind == BOOK_POD && r == 0)
+		pending_pods_list_end(&b->pending, version);
 	return r < 0 ? err_no_memory(err) : 0;
 }

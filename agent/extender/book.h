@@ -13,6 +13,7 @@
 #include "agent/base/name_table.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/extender/outlook.h"
+#include "agent/extender/pending_pods.h"
 #include "agent/extender/refused.h"
 #include "agent/extender/shape.h"
 #include "agent/extender/shown.h"
@@ -108,12 +109,6 @@ struct book_config {
 /* The scheduler waits so long for a pod's volumes before it gives up (kube-scheduler, bindTimeoutSeconds), and a little more. */
 #define BOOK_VOLUMES_MS 660000u
 
-/* A pod that has no node. */
-struct book_unplaced {
-	char *uid;
-	uint64_t round; /* the list in which it was seen last */
-};
-
 struct book_namespace {
 	char *name;
 	size_t n_promises;
@@ -125,13 +120,9 @@ struct book {
 	struct name_table nodes_by_name;
 	void *pods_by_uid;            /* of tsearch(3) */
 	struct name_table namespaces; /* struct book_namespace, of those with promises */
-	struct name_table unplaced;   /* struct book_unplaced by UID: whom a promise may be made to */
-	/* Everything that happened to Pods up to this resourceVersion is known here; 0 = not known, as during a list, or after a
-	 * Pod that cannot be read. */
-	uint64_t pods_version;
-	bool pods_skipped;        /* of the list that is under way */
-	struct book_node **nodes; /* by slot; NULL = free */
-	size_t n_nodes;           /* slots */
+	struct pending_pods pending;  /* whom a promise may be made to */
+	struct book_node **nodes;     /* by slot; NULL = free */
+	size_t n_nodes;               /* slots */
 	size_t nodes_size;
 	struct outlooks outlooks;        /* of forecast.c */
 	struct distances_kept distances; /* of the machine that was judged last */

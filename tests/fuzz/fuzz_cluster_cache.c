@@ -119,7 +119,7 @@ static void check_promise(const struct run *run, const struct wire_pod *pod, con
 		return;
 	fuzz_require(a->counts.node && !strcmp(promise->node->name, a->counts.node));
 	if (sscanf(pod->uid, "uid-%u%c", &uid, &behind) == 1 && uid < OBJECTS_UIDS)
-		fuzz_require(!run->deleted[uid] || pod->version > b->pods_version);
+		fuzz_require(!run->deleted[uid] || pod->version > b->pending.version);
 }
 
 static void ask_filter(struct run *run, const struct answer_config *config, struct wire_args *args)

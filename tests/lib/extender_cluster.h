@@ -17,7 +17,7 @@ struct cluster_pod_sim {
 	const char *text; /* tests/lib/pods.h */
 	size_t node;
 	int priority;
-	uint64_t version; /* the resourceVersion that a scheduler asks with; 0 = none */
+	uint64_t version;                  /* the resourceVersion that a scheduler asks with; 0 = none */
 	bool begun, reported, runs, ended; /* on the node; to the book; as running, or not any more */
 };
 
