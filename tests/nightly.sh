@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make nightly: what takes too long for the gate (.ci/run), two to three hours on two CPUs. It repeats nothing of the gate but
-# conformance, whose cases are more and by chance here. NIGHTLY: names of steps, only these.
+# make nightly: the tests that take too long for the gate (.ci/run). Fuzzing and conformance are repeated with more cases, the
+# latter with a random seed. NIGHTLY: run only the steps of these names.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/lib/steps.sh

@@ -55,7 +55,7 @@ int cluster_node_without(struct cluster_node *n, struct gone_pods *gone);
 /* Called with one node, which it may take parts away from. 0, or -errno that ends the reading. */
 typedef int cluster_node_fn(struct cluster_node *node, void *data, struct err *err);
 
-/* Call `fn` for each object of the file, directory or standard input ("-"), one at a time, in their order. An object that
- * cannot be read is skipped with a warning, of which there are a few at most; where there is no other object that is the
- * error, -EINVAL. Else returns as object_input_read(). */
+/* Call `fn` for each object of the file, directory or standard input ("-"), one at a time, in their order. Objects
+ * that cannot be read are skipped, with a warning for each of the first few and one for the rest. Returns -EINVAL when every
+ * object was skipped, else as object_input_read(). */
 int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err);

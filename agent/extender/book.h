@@ -173,8 +173,8 @@ struct book_promise {
 /* Whether pods of the namespace have as many promises as one namespace may have; a promise to this pod does not count. */
 bool book_namespace_is_full(const struct book *b, const char *namespace, const char *uid);
 
-/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node, and one that is
- * known to be gone gets none: *ret is NULL then, else the pod. 0 or -ENOMEM. */
+/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node, and a pod
+ * that is known to be deleted gets no node: *ret is NULL then, else the pod. 0 or -ENOMEM. */
 int book_promise(struct book *b, const struct book_promise *promise, struct book_node *node, uint64_t now_ms,
 	struct book_pod **ret);
 

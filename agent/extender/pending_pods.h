@@ -21,15 +21,15 @@ struct pending_pods {
 
 void pending_pods_release(struct pending_pods *p);
 
-/* A list begins; the pods that are not added until it ends are removed then. `version` is the list's
+/* A list begins. Pods that are not added before the list ends are removed at its end. `version` is the list's
  * resource_version_parse(), 0 = not known. */
 void pending_pods_list_begin(struct pending_pods *p);
 void pending_pods_list_end(struct pending_pods *p, uint64_t version);
 
-/* The watch has told of a change of this version; nothing during a list, whose order is another one. */
+/* The watch has delivered a change of this version. Ignored during a list, whose items are not in the order of their versions. */
 void pending_pods_told(struct pending_pods *p, uint64_t version);
 
-/* A Pod that cannot be read was skipped: any pod may be that one. */
+/* A Pod that cannot be read was skipped. Until the next list any pod that is not known here may be the skipped one. */
 void pending_pods_skip(struct pending_pods *p);
 
 /* The pod has no node. 0 or -ENOMEM. */
@@ -38,5 +38,5 @@ int pending_pods_add(struct pending_pods *p, const char *uid);
 /* The pod has a node, has ended or was deleted. Nothing where it was not added. */
 void pending_pods_remove(struct pending_pods *p, const char *uid);
 
-/* Whether a pod that existed at that version, and has no node, does not exist any more. False where that is not known. */
+/* Whether a pod without a node, which existed at this version, has been deleted. False where that is not known. */
 bool pending_pods_lack(const struct pending_pods *p, const char *uid, uint64_t version);

@@ -365,7 +365,7 @@ static void a_pod_that_was_deleted_gets_no_promise(void **state)
 	assert_false(is_promised(&c, pods[3], 11));
 }
 
-/* Whether a pod is gone is not known where one could not be read: it may be that one. */
+/* After a Pod that cannot be read, no pod is known to be deleted: the unreadable Pod may be the one that is asked about. */
 static void a_pod_that_cannot_be_read_may_be_any(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
