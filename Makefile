@@ -109,7 +109,7 @@ PICTURES := $(B)/tests/pictures/make_pictures
 SERVER := $(B)/tests/scenario/pod_resources
 CMOCKA_PROGRAMS := $(UNIT) $(PICTURES) $(SERVER)
 PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict \
-	$(B)/tests/upstream/extender_wire
+	$(B)/tests/upstream/extender_api
 PROGRAMS := $(B)/nrtd $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 
 Q := $(if $(V),,@)

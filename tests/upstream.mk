@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
-conformance: all $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict $(B)/tests/upstream/extender_wire \
+conformance: all $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict $(B)/tests/upstream/extender_api \
 		$(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 

@@ -7,12 +7,12 @@
 #include "common/cleanup.h"
 
 /* A credential that was just issued, by a clock a little ahead of this one, is not a fault. */
-static bool is_early(const struct validity *v, int64_t now_s)
+static bool is_early(const struct credential_expiry *v, int64_t now_s)
 {
 	return v->from_s > now_s && v->from_s - now_s > CHECK_EXPIRY_LEEWAY_S;
 }
 
-enum check_level check_validity_level(const struct validity *v, bool renewed, int64_t now_s)
+enum check_level check_validity_level(const struct credential_expiry *v, bool renewed, int64_t now_s)
 {
 	bool bounded = v->from_s != INT64_MIN && v->from_s < v->until_s;
 
@@ -27,8 +27,8 @@ enum check_level check_validity_level(const struct validity *v, bool renewed, in
 		       : CHECK_OK;
 }
 
-static void report_validity(struct check_report *report, const char *source, const struct validity *v,
-	bool renewed, int64_t now_s)
+static void report_validity(struct check_report *report, const char *source,
+	const struct credential_expiry *v, bool renewed, int64_t now_s)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(256);
 	enum check_level level = check_validity_level(v, renewed, now_s);
@@ -62,8 +62,8 @@ static void report_validities(
 	struct check_report *report, const struct api_access *access, const struct credentials_origin *origin)
 {
 	int64_t now_s = (int64_t)time(NULL);
-	struct validity v;
-	int r = access->certificate ? validity_of_certificate(access->certificate, &v) : -ENODATA;
+	struct credential_expiry v;
+	int r = access->certificate ? certificate_expiry(access->certificate, &v) : -ENODATA;
 
 	if (r == 0)
 		report_validity(report, "certificate", &v, origin->certificate_file || origin->plugin, now_s);
@@ -71,7 +71,7 @@ static void report_validities(
 		check_report_line(report, CHECK_FAIL, "certificate", "broken",
 			"the client certificate is not PEM",
 			"client-certificate must hold a text from BEGIN CERTIFICATE to END CERTIFICATE");
-	if (access->token && validity_of_token(access->token, &v) == 0)
+	if (access->token && token_expiry(access->token, &v) == 0)
 		report_validity(report, "token", &v, origin->token_file || origin->plugin, now_s);
 }
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "agent/check/check_report.h"
-#include "agent/base/validity.h"
+#include "agent/base/credential_expiry.h"
 #include "agent/publish/credentials.h"
 
 #define CHECK_EXPIRY_WARN_S   86400
@@ -23,4 +23,4 @@ bool check_credentials(
  * kubeconfig itself) is warned of a day before its end; one that is renewed, when that is overdue: a tenth of
  * its life is left. A pod's token lives for an hour, and the kubelet renews it when a fifth is left.
  */
-enum check_level check_validity_level(const struct validity *v, bool renewed, int64_t now_s);
+enum check_level check_validity_level(const struct credential_expiry *v, bool renewed, int64_t now_s);

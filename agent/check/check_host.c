@@ -171,7 +171,7 @@ static void check_observation(
 
 	observation_init(&o);
 	if (observe_with(&sources, &config->observe, &o, &err) < 0 ||
-		model_node(&config->model, &o.node, &o.notes, &err) < 0) {
+		node_derive(&config->model, &o.node, &o.notes, &err) < 0) {
 		check_report_add(report, CHECK_FAIL, "observation", "%s", err.text);
 		return;
 	}

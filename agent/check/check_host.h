@@ -4,14 +4,14 @@
  * What would stop nrtd on this host, for `nrtd check`: the machine, the kubelet's files, socket and settings.
  */
 #include "agent/check/check_report.h"
-#include "agent/model/model_node.h"
+#include "agent/model/node_derive.h"
 #include "agent/observe/observe.h"
 #include "agent/publish/credentials.h"
 #include "agent/render/nrt.h"
 
 struct check_config {
 	struct observe_config observe;
-	struct model_config model;
+	struct derive_config model;
 	struct nrt_config nrt;
 	bool others_nrt, numatopology; /* as in struct render_config */
 	struct credentials_options credentials;

@@ -60,7 +60,7 @@ static int apply_room(const struct resource_list *free, struct cluster_fit_row *
 static int apply_constraints(const struct cluster_fit *fit, struct cluster_fit_row *row)
 {
 	const struct scheduling_constraints *sc = fit->constraints;
-	const char *bar = sc ? scheduling_constraints_bar(sc, row->name) : "";
+	const char *bar = sc ? scheduling_constraints_violated(sc, row->name) : "";
 
 	if (sc && row->copies.n > 0 && copies_placement_one_each(sc, row->name))
 		row->copies = (struct admission_copies){.n = 1};

@@ -7,7 +7,7 @@
 #include "agent/base/doc_diff.h"
 #include "agent/base/json.h"
 #include "agent/base/output.h"
-#include "agent/cli/look.h"
+#include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
 #include "agent/publish/publish_doc.h"
 #include "agent/render/hints.h"
@@ -172,7 +172,7 @@ int command_diff(const struct options *options)
 	int r;
 
 	observation_init(&o);
-	r = look(options, &o, &err);
+	r = observe_local(options, &o, &err);
 	if (r == 0)
 		r = compare(options, &o, &d, &err);
 	log_notes(&o.notes);

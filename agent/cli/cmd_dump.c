@@ -7,7 +7,7 @@
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
-#include "agent/cli/look.h"
+#include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
 #include "agent/observe/settings_text.h"
 #include "agent/render/hints.h"
@@ -101,7 +101,7 @@ int command_dump(const struct options *options)
 	int r;
 
 	observation_init(&o);
-	r = look(options, &o, &err);
+	r = observe_local(options, &o, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;

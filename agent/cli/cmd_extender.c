@@ -13,8 +13,8 @@
 #include "common/duration.h"
 #include "common/log.h"
 
-#define REFUSAL_MS         30000u
-#define NAMESPACE_PROMISES 1000u /* more than a scheduler binds in a few seconds */
+#define REJECTION_MS          30000u
+#define NAMESPACE_ASSUMED_MAX 1000u /* more than a scheduler binds in a few seconds */
 
 static uint64_t duration_of(const struct options *options, enum option_id option)
 {
@@ -69,14 +69,14 @@ static int read_config(const struct options *options, struct setup *setup, struc
 	c->tls = (struct http_tls_files){.certificate = options->value[OPT_TLS_CERT],
 		.key = options->value[OPT_TLS_KEY],
 		.client_ca = options->value[OPT_TLS_CLIENT_CA]};
-	c->service = (struct service_config){
+	c->service = (struct server_config){
 		.answer = {.strategy = !strcmp(strategy, "Volcano") ? ANSWER_BY_VOLCANO
 								    : strategy_by_name(strategy),
 			.all = is(options, OPT_ANSWER, "all"),
 			.pass_unknown = is(options, OPT_UNKNOWN, "pass")},
-		.book = {.promise_ms = duration_of(options, OPT_PROMISE_TIMEOUT),
-			.refusal_ms = REFUSAL_MS,
-			.namespace_promises = NAMESPACE_PROMISES},
+		.cache = {.assume_ms = duration_of(options, OPT_ASSUME_TIMEOUT),
+			.rejection_ms = REJECTION_MS,
+			.namespace_assumed_max = NAMESPACE_ASSUMED_MAX},
 		.max_stale_ms = duration_of(options, OPT_MAX_STALE),
 		.stale_open = is(options, OPT_STALE, "open"),
 		.log_answers = option_set(options, OPT_VERBOSE),

@@ -13,7 +13,7 @@
 #include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_text.h"
 #include "agent/cli/fit_what_if.h"
-#include "agent/cli/look.h"
+#include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/stage_config.h"
 #include "agent/model/empty_node.h"
@@ -48,7 +48,7 @@ struct asked {
 	struct pod_templates templates;
 	const struct pod_template *picked;
 	char *node_name;
-	struct gone_pods gone;
+	struct excluded_pods gone;
 	struct cluster_usage usage; /* of this node */
 	struct observation o;
 };
@@ -58,7 +58,7 @@ static void asked_release(struct asked *a)
 	pod_templates_release(&a->templates);
 	free(a->node_name);
 	cluster_usage_release(&a->usage);
-	gone_pods_release(&a->gone);
+	excluded_pods_release(&a->gone);
 	observation_release(&a->o);
 }
 
@@ -150,7 +150,7 @@ static int read_usage(struct asked *a, struct err *err)
 	if (r < 0)
 		return r;
 	a->usage.only = a->node_name;
-	r = look_usage(options, &a->usage, NULL, err);
+	r = observe_local_usage(options, &a->usage, NULL, err);
 	use = cluster_usage_find(&a->usage, a->node_name);
 	if (r == 0 && option_set(options, OPT_NODES) && (!use || !use->known))
 		r = err_set(err, -EINVAL, "%s: no Node '%.100s', which is this machine's name (--node-name)",
@@ -180,11 +180,11 @@ static int read_request(struct asked *a, struct err *err)
 /* The pods of --without-pod end. */
 static int take_pods(struct asked *a, struct err *err)
 {
-	int r = gone_pods_take(&a->gone, &a->o.node.allocations);
+	int r = excluded_pods_take(&a->gone, &a->o.node.allocations);
 
 	if (r < 0)
 		return err_no_memory(err);
-	r = gone_pods_check(&a->gone, err);
+	r = excluded_pods_check(&a->gone, err);
 	return r < 0 ? err_wrap(err, r, "%s", a->options->origin[OPT_WITHOUT_POD]) : 0;
 }
 
@@ -193,7 +193,7 @@ static int look_at_node(struct asked *a, struct err *err)
 {
 	const struct observe_config config = stage_observe(a->options);
 	struct stage_lists lists;
-	const struct model_config model = stage_model(a->options, &lists);
+	const struct derive_config model = stage_model(a->options, &lists);
 	struct node_state *node = &a->o.node;
 	int r = observe(&config, &a->o, err);
 
@@ -201,7 +201,7 @@ static int look_at_node(struct asked *a, struct err *err)
 		r = fit_what_if(a->options, &node->settings, err);
 	if (r == 0)
 		r = option_set(a->options, OPT_ASSUME_EMPTY) ? empty_node_make(node, err) : take_pods(a, err);
-	return r < 0 ? r : model_node(&model, node, &a->o.notes, err);
+	return r < 0 ? r : node_derive(&model, node, &a->o.notes, err);
 }
 
 int command_fit(const struct options *options)

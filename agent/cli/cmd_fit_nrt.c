@@ -13,7 +13,7 @@
 #include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_text.h"
 #include "agent/cli/fit_what_if.h"
-#include "agent/cli/look.h"
+#include "agent/cli/observe_local.h"
 #include "agent/cli/not_looked_at.h"
 #include "agent/cluster/copies_placement.h"
 #include "common/cleanup.h"
@@ -25,7 +25,7 @@
 struct asked {
 	const struct options *options;
 	const struct pod_request *pod;
-	struct gone_pods gone;
+	struct excluded_pods gone;
 	struct cluster_usage usage;
 	struct scheduling_constraints constraints;
 	struct cluster_fit fit;
@@ -43,7 +43,7 @@ static void asked_release(struct asked *a)
 	cluster_fit_release(&a->fit);
 	cluster_usage_release(&a->usage);
 	scheduling_constraints_release(&a->constraints);
-	gone_pods_release(&a->gone);
+	excluded_pods_release(&a->gone);
 }
 
 /* ---- the nodes */
@@ -52,7 +52,7 @@ static void asked_release(struct asked *a)
 static int apply_constraints(struct asked *a)
 {
 	const char *name = a->node.state.node_name;
-	const char *bar = scheduling_constraints_bar(&a->constraints, name);
+	const char *bar = scheduling_constraints_violated(&a->constraints, name);
 
 	if (*bar)
 		return fit_report_keep_away(&a->report, bar);
@@ -97,7 +97,7 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 
 	if (a->only && (a->found || strcmp(a->only, node->state.node_name) != 0))
 		return 0;
-	look_warn_odd(node, &a->n_odd);
+	observe_local_warn(node, &a->n_odd);
 	r = fit_what_if(a->options, &node->state.settings, err);
 	if (r < 0)
 		return r;
@@ -192,13 +192,13 @@ static int check_inputs(const struct options *options, struct err *err)
 		return err_set(err, -EINVAL, "%s is for several nodes: leave out %s",
 			options->origin[OPT_REPLICAS], options->origin[OPT_NODE_NAME]);
 	r = options_stdin_once(options, files, ARRAY_SIZE(files), err);
-	return r < 0 ? r : look_excludes(options, err);
+	return r < 0 ? r : check_nrt_conflicts(options, err);
 }
 
 /* Each pod that is to be gone is known to some object. */
 static int check_gone(const struct asked *a, struct err *err)
 {
-	int r = gone_pods_check(&a->gone, err);
+	int r = excluded_pods_check(&a->gone, err);
 
 	if (r < 0 && a->only && a->node.basis != CLUSTER_EXACT)
 		r = err_set(err, r, "the object of node '%.60s' does not say who holds what", a->only);
@@ -210,12 +210,12 @@ static int ask(struct asked *a, struct err *err)
 	int r = check_inputs(a->options, err);
 
 	if (r == 0)
-		r = look_usage(a->options, &a->usage, &a->constraints, err);
+		r = observe_local_usage(a->options, &a->usage, &a->constraints, err);
 	if (r == 0 && scheduling_constraints_finish(&a->constraints) < 0)
 		r = err_no_memory(err);
 	if (r == 0)
 		r = cluster_nodes_each(a->options->value[OPT_NRT], take_node, a, err);
-	look_warn_odd_rest(a->n_odd);
+	observe_local_warn_rest(a->n_odd);
 	if (r == 0 && a->only && !a->found)
 		r = err_set(err, -EINVAL, "%.100s: no object of node '%.60s'", a->options->value[OPT_NRT],
 			a->only);

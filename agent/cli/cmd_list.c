@@ -8,7 +8,7 @@
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/list_doc.h"
-#include "agent/cli/look.h"
+#include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/cluster_node.h"
@@ -53,28 +53,28 @@ static int64_t age(const struct rows *rows, const struct cluster_node *node)
 }
 
 /* What the node's pods leave of it; nothing where there are as many as it may have. */
-static int limit(const struct rows *rows, struct node_asker *asker)
+static int limit(const struct rows *rows, struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
-	const struct cluster_use *use = cluster_usage_find(&rows->usage, asker->state->node_name);
+	const struct cluster_use *use = cluster_usage_find(&rows->usage, admission->state->node_name);
 	const struct resource_quantity *room;
 	int r = use && use->known ? cluster_use_free(use, &free) : 0;
 
 	room = resource_list_find(&free, "pods");
 	if (r == 0 && room && room->quantity.nano == 0)
 		r = resource_list_set(&free, "cpu", (struct quantity){0});
-	return r < 0 ? r : node_asker_limit(asker, &free);
+	return r < 0 ? r : node_admission_limit(admission, &free);
 }
 
 static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
-	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct rows *rows = data;
 	struct list_row *row;
 	int r;
 
 	if (!rows->quiet)
-		look_warn_odd(node, &rows->n_odd);
+		observe_local_warn(node, &rows->n_odd);
 	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
 	if (!row)
 		return err_no_memory(err);
@@ -82,11 +82,11 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	row->age_s = age(rows, node);
 	row->name = strdup(node->state.node_name);
 	row->exporter = TAKE(node->exporter);
-	r = row->name && row->exporter ? node_asker_init(&asker, &node->state) : -ENOMEM;
+	r = row->name && row->exporter ? node_admission_init(&admission, &node->state) : -ENOMEM;
 	if (r == 0)
-		r = limit(rows, &asker);
+		r = limit(rows, &admission);
 	if (r == 0)
-		r = list_row_fill(row, &asker, rows->shape);
+		r = list_row_fill(row, &admission, rows->shape);
 	if (r == 0 && node->basis == CLUSTER_UNKNOWN && !*row->unknown) {
 		free(row->unknown);
 		row->unknown = strdup(node->why.text);
@@ -115,10 +115,10 @@ static int read_rows(
 	rows->shape = pod ? &pod->pod : NULL;
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
 	rows->quiet = option_set(options, OPT_WATCH);
-	r = look_usage(options, &rows->usage, NULL, err);
+	r = observe_local_usage(options, &rows->usage, NULL, err);
 	if (r == 0)
 		r = cluster_nodes_each(options->value[OPT_NRT], add_node, rows, err);
-	look_warn_odd_rest(rows->n_odd);
+	observe_local_warn_rest(rows->n_odd);
 	rows->shape = NULL;
 	if (r < 0)
 		return r;
@@ -145,13 +145,13 @@ static int print_table(const struct options *options, const struct rows *rows,
 	const struct list_totals *totals, const struct terminal *terminal, struct strbuf *out)
 {
 	CLEANUP(canvas_release) struct canvas c = {0};
-	const struct list_look look = {
+	const struct list_look observe_local = {
 		.wide = !strcmp(options->value[OPT_LIST_OUTPUT], "wide"),
 		.headers = !option_set(options, OPT_NO_HEADERS),
 		.bars = terminal->is_terminal,
 		.width = terminal->is_terminal ? terminal->width : 0,
 	};
-	int r = list_text_draw(rows->items, rows->n_items, totals, &look, &c);
+	int r = list_text_draw(rows->items, rows->n_items, totals, &observe_local, &c);
 
 	return r < 0 ? r : canvas_print(&c, terminal->colour, terminal->utf8, out);
 }

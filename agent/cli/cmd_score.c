@@ -7,7 +7,7 @@
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
-#include "agent/cli/look.h"
+#include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/score_report.h"
 #include "agent/cli/score_text.h"
@@ -119,7 +119,7 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct adding *adding = data;
 
-	look_warn_odd(node, &adding->n_odd);
+	observe_local_warn(node, &adding->n_odd);
 	return score_report_add(adding->report, node, err);
 }
 
@@ -149,7 +149,7 @@ static int make(const struct options *options, struct pod_templates *pods, struc
 		return err_no_memory(err);
 	adding.report = report;
 	r = cluster_nodes_each(options->value[OPT_NRT], add_node, &adding, err);
-	look_warn_odd_rest(adding.n_odd);
+	observe_local_warn_rest(adding.n_odd);
 	return r == 0 && score_report_rank(report) < 0 ? err_no_memory(err) : r;
 }
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "agent/cli/look.h"
+#include "agent/cli/observe_local.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
@@ -36,7 +36,7 @@ static int look_at(const struct options *options, struct observation *ret, struc
 
 	if (option_set(options, OPT_NRT))
 		return look_at_object(options, ret, err);
-	r = look(options, ret, err);
+	r = observe_local(options, ret, err);
 	/* A log would spoil a picture that is redrawn. */
 	if (r == 0 && !option_set(options, OPT_WATCH))
 		command_log_settings(&ret->node.settings);
@@ -83,7 +83,7 @@ static int check_flags(const struct options *options, struct err *err)
 	if (option_set(options, OPT_WATCH) && !strcmp(options->value[OPT_NRT], "-"))
 		return err_set(err, -EINVAL, "%s: standard input can be read only once, give %s a file",
 			options->origin[OPT_WATCH], options->origin[OPT_NRT]);
-	return look_excludes(options, err);
+	return check_nrt_conflicts(options, err);
 }
 
 int command_show(const struct options *options)

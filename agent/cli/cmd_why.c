@@ -89,7 +89,7 @@ static int read_objects(struct asked *a, struct err *err)
 			options->origin[OPT_PODS]);
 	if (r == 0 && option_set(options, OPT_EVENTS)) {
 		a->report.events_known = true;
-		r = pod_events_read(options->value[OPT_EVENTS], &a->report.fate, &a->report.events, err);
+		r = pod_events_read(options->value[OPT_EVENTS], &a->report.status, &a->report.events, err);
 	}
 	if (r == 0 && why_report_end_objects(&a->report) < 0)
 		r = err_no_memory(err);

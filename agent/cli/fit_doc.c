@@ -91,15 +91,15 @@ static bool add_priority(const struct fit_priority *p, struct doc *map)
 	       doc_add_number(map, "priorityUnknown", (int64_t)p->n_unknown);
 }
 
-static bool add_frees(const struct what_frees *w, const struct fit_priority *priority, struct doc *top)
+static bool add_frees(const struct victims *w, const struct fit_priority *priority, struct doc *top)
 {
-	static const char *const words[WHAT_FREES_ANSWER_COUNT] = {[WHAT_FREES_UNKNOWN] = "unknown",
-		[WHAT_FREES_NOTHING] = "fits",
-		[WHAT_FREES_SET] = "set",
-		[WHAT_FREES_NO_SET] = "none"};
+	static const char *const words[VICTIMS_ANSWER_COUNT] = {[VICTIMS_UNKNOWN] = "unknown",
+		[VICTIMS_NOTHING] = "fits",
+		[VICTIMS_SET] = "set",
+		[VICTIMS_NO_SET] = "none"};
 	struct doc *map, *list;
 
-	if (w->answer == WHAT_FREES_NOT_ASKED)
+	if (w->answer == VICTIMS_NOT_ASKED)
 		return doc_add(top, "whatFrees");
 	map = doc_add_map(top, "whatFrees");
 	if (!doc_add_string(map, "answer", words[w->answer]))
@@ -116,8 +116,8 @@ static bool add_frees(const struct what_frees *w, const struct fit_priority *pri
 	}
 	if (!list)
 		return false;
-	if (!(w->answer == WHAT_FREES_SET ? doc_add_bool(map, "smallest", !w->gave_up)
-					  : doc_add(map, "smallest")))
+	if (!(w->answer == VICTIMS_SET ? doc_add_bool(map, "smallest", !w->gave_up)
+				       : doc_add(map, "smallest")))
 		return false;
 	return add_priority(priority, map);
 }

@@ -9,7 +9,7 @@
 #include "common/text.h"
 #include "common/vec.h"
 
-void fit_pods_gone(const struct options *options, struct gone_pods *ret)
+void fit_pods_gone(const struct options *options, struct excluded_pods *ret)
 {
 	const char *name;
 	size_t pos = 0;
@@ -85,7 +85,7 @@ int fit_pods_add_frees(const struct options *options, const struct cluster_use *
 {
 	CLEANUP(holders_release) struct holders h = {0};
 	const char *below = options->value[OPT_BELOW_PRIORITY];
-	struct what_frees_known known = {.most = most};
+	struct victims_known known = {.most = most};
 	int r;
 
 	if (!option_set(options, OPT_WHAT_FREES))

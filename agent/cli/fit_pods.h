@@ -8,7 +8,7 @@
 #include "agent/cluster/cluster_usage.h"
 
 /* The pods of --without-pod. */
-void fit_pods_gone(const struct options *options, struct gone_pods *ret);
+void fit_pods_gone(const struct options *options, struct excluded_pods *ret);
 
 /*
  * Add to the report which pods would have to go, by --what-frees and --below-priority, if that is asked for. `use` (NULL

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "agent/cli/fit_scheduler.h"
-#include "agent/model/node_asker.h"
+#include "agent/model/node_admission.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/strbuf.h"
@@ -24,7 +24,7 @@ void fit_report_release(struct fit_report *report)
 	for (size_t i = 0; i < report->n_containers; i++)
 		container_release(&report->containers[i]);
 	strv_release(&report->unchecked);
-	what_frees_release(&report->frees);
+	victims_release(&report->frees);
 	free(report->rejection);
 	free(report->missing);
 	free(report->containers);
@@ -35,14 +35,15 @@ void fit_report_release(struct fit_report *report)
 
 /* ---- the pod without the devices that nothing is known about */
 
-static int copy_list(struct fit_report *report, const struct node_asker *asker,
+static int copy_list(struct fit_report *report, const struct node_admission *admission,
 	const struct resource_list *from, struct resource_list *to)
 {
 	for (size_t i = 0; i < from->n_items; i++) {
 		const struct resource_quantity *q = &from->items[i];
-		enum node_device device = resource_name_is_native(q->name)
-						  ? NODE_DEVICE_KNOWN
-						  : node_kubelet_device(&asker->known, asker->state, q->name);
+		enum node_device device =
+			resource_name_is_native(q->name)
+				? NODE_DEVICE_KNOWN
+				: node_kubelet_device(&admission->known, admission->state, q->name);
 		int r = 0;
 
 		if (device == NODE_DEVICE_KNOWN)
@@ -58,8 +59,8 @@ static int copy_list(struct fit_report *report, const struct node_asker *asker,
 }
 
 /* Everything but devices that are not in the inventory; their names go to the report. */
-static int copy_pod(struct fit_report *report, const struct node_asker *asker, const struct pod_request *from,
-	struct pod_request *to)
+static int copy_pod(struct fit_report *report, const struct node_admission *admission,
+	const struct pod_request *from, struct pod_request *to)
 {
 	int r = 0;
 
@@ -69,16 +70,16 @@ static int copy_pod(struct fit_report *report, const struct node_asker *asker, c
 		const struct container_request *c = &from->containers[i];
 		struct container_request *copy = pod_request_add(to, c->kind, c->name);
 
-		r = copy ? copy_list(report, asker, &c->requests, &copy->requests) : -ENOMEM;
+		r = copy ? copy_list(report, admission, &c->requests, &copy->requests) : -ENOMEM;
 		if (r == 0)
-			r = copy_list(report, asker, &c->limits, &copy->limits);
+			r = copy_list(report, admission, &c->limits, &copy->limits);
 	}
 	if (r == 0)
-		r = copy_list(report, asker, &from->overhead, &to->overhead);
+		r = copy_list(report, admission, &from->overhead, &to->overhead);
 	if (r == 0)
-		r = copy_list(report, asker, &from->pod_requests, &to->pod_requests);
+		r = copy_list(report, admission, &from->pod_requests, &to->pod_requests);
 	if (r == 0)
-		r = copy_list(report, asker, &from->pod_limits, &to->pod_limits);
+		r = copy_list(report, admission, &from->pod_limits, &to->pod_limits);
 	return r;
 }
 
@@ -86,14 +87,14 @@ static int copy_pod(struct fit_report *report, const struct node_asker *asker, c
 
 /* A kubelet that is asked about one pod. */
 struct question {
-	struct node_asker asker;
+	struct node_admission admission;
 	unsigned parts;
 	struct pod_request pod; /* without devices that are not in the inventory */
 };
 
 static void question_release(struct question *q)
 {
-	node_asker_release(&q->asker);
+	node_admission_release(&q->admission);
 	pod_request_release(&q->pod);
 }
 
@@ -112,7 +113,7 @@ static int take_placements(
 		if (!c || !set)
 			return -ENOMEM;
 		hwloc_bitmap_zero(set);
-		if (p->cpus && cpu_set_to_bitmap(&q->asker.kubelet.topology, p->cpus, set) < 0)
+		if (p->cpus && cpu_set_to_bitmap(&q->admission.kubelet.topology, p->cpus, set) < 0)
 			return -ENOMEM;
 		c->name = strdup(q->pod.containers[i].name);
 		c->cpus = cpuset_print(set);
@@ -136,7 +137,7 @@ static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT
 static int explain_rejection(const struct question *q, const struct admission *a, struct fit_report *report)
 {
 	const struct kubelet_verdict *v = &a->managers;
-	bool whole_pod = q->asker.settings.topology.scope == TOPOLOGY_SCOPE_POD &&
+	bool whole_pod = q->admission.settings.topology.scope == TOPOLOGY_SCOPE_POD &&
 			 v->rejection == KUBELET_TOPOLOGY_AFFINITY;
 	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX], name[64];
 
@@ -174,7 +175,7 @@ static int find_nearest(struct question *q, struct fit_report *report)
 {
 	struct admission_nearest *n = &report->nearest;
 	const struct resource_quantity *named;
-	int r = admission_nearest(&q->asker.node, &q->pod, report->qos, n);
+	int r = admission_nearest(&q->admission.node, &q->pod, report->qos, n);
 
 	if (r < 0 || !n->found)
 		return r;
@@ -196,10 +197,10 @@ static int ask_what_if(
 	struct question *q, const struct topology_manager_config *config, enum kubelet_answer *ret)
 {
 	struct admission a;
-	int r = node_asker_what_if(&q->asker, config);
+	int r = node_admission_what_if(&q->admission, config);
 
 	if (r == 0)
-		r = node_asker_judge(&q->asker, &q->pod, &a);
+		r = node_admission_judge(&q->admission, &q->pod, &a);
 	if (r == 0)
 		*ret = a.answer;
 	return r;
@@ -250,7 +251,7 @@ static int ask_both_scopes(
 static int explain_unknown(struct question *q, struct fit_report *report, bool *ret_agreed)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
-	struct topology_manager_config config = q->asker.settings.topology;
+	struct topology_manager_config config = q->admission.settings.topology;
 	enum kubelet_answer answers[TOPOLOGY_MANAGER_POLICY_COUNT] = {0};
 	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, settles = false;
 	bool by_scope = config.scope == TOPOLOGY_SCOPE_UNKNOWN;
@@ -291,14 +292,14 @@ static bool devices_may_help(
 	const struct question *q, const struct admission *a, const struct fit_report *report)
 {
 	return report->unchecked.n_items > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
-	       q->pod.n_containers > 1 && q->asker.settings.topology.scope != TOPOLOGY_SCOPE_POD;
+	       q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD;
 }
 
 /* The verdict to report, where scopes that agree replace one that is not known. */
 static int find_verdict(struct question *q, struct fit_report *report, struct admission *ret)
 {
 	bool agreed = false;
-	int r = node_asker_judge(&q->asker, &q->pod, ret);
+	int r = node_admission_judge(&q->admission, &q->pod, ret);
 
 	if (r < 0 || ret->answer != KUBELET_UNKNOWN)
 		return r;
@@ -309,7 +310,7 @@ static int find_verdict(struct question *q, struct fit_report *report, struct ad
 	if (r < 0 || !agreed)
 		return r;
 	report->reason = (struct err){""};
-	r = node_asker_judge(&q->asker, &q->pod, ret);
+	r = node_admission_judge(&q->admission, &q->pod, ret);
 	if (r == 0 && ret->unsure_of)
 		explain_unsure(ret, &report->reason);
 	return r;
@@ -351,7 +352,7 @@ static int judge(struct question *q, struct fit_report *report)
 	if (q->parts & FIT_PLACEMENTS)
 		r = take_placements(q, &a.managers, report);
 	if (r == 0 && q->parts & FIT_COPIES)
-		r = admission_copies(&q->asker.node, &q->pod, report->qos, &report->copies);
+		r = admission_copies(&q->admission.node, &q->pod, report->qos, &report->copies);
 	if (r == 0 && report->unchecked.n_items > 0) {
 		report->answer = KUBELET_UNKNOWN;
 		report->rest_fits = true;
@@ -390,11 +391,11 @@ static int make(const struct node_state *node, const struct pod_request *pod, un
 	fit_explain_class(pod, &report->gap);
 	r = request_of_node(pod, &report->wanted);
 	if (r == 0)
-		r = node_asker_init(&q.asker, node);
+		r = node_admission_init(&q.admission, node);
 	if (r == 0 && most)
-		r = node_asker_limit(&q.asker, most);
+		r = node_admission_limit(&q.admission, most);
 	if (r == 0)
-		r = copy_pod(report, &q.asker, pod, &q.pod);
+		r = copy_pod(report, &q.admission, pod, &q.pod);
 	if (r == 0)
 		r = judge(&q, report);
 	return r < 0 || !(parts & FIT_SCHEDULER) ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);
@@ -450,13 +451,13 @@ int fit_report_make(const struct node_state *node, const struct pod_request *pod
 }
 
 int fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
-	const struct what_frees_known *known, struct fit_report *report)
+	const struct victims_known *known, struct fit_report *report)
 {
 	if (report->answer == KUBELET_REJECTS && !report->missing)
-		return what_frees_find(node, pod, known, &report->frees);
-	report->frees.answer = report->missing                    ? WHAT_FREES_NO_SET
-			       : report->answer == KUBELET_ADMITS ? WHAT_FREES_NOTHING
-								  : WHAT_FREES_UNKNOWN;
+		return victims_find(node, pod, known, &report->frees);
+	report->frees.answer = report->missing                    ? VICTIMS_NO_SET
+			       : report->answer == KUBELET_ADMITS ? VICTIMS_NOTHING
+								  : VICTIMS_UNKNOWN;
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 /*
  * fit_report: everything `nrtd fit` says about one pod and one node, as plain data. No I/O.
  */
-#include "agent/model/what_frees.h"
+#include "agent/model/victims.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
@@ -60,7 +60,7 @@ struct fit_report {
 	bool has_claims;                  /* the pod has resourceClaims, which are not looked at */
 	struct err gap; /* what keeps a Burstable pod from being Guaranteed, "" = more than one thing */
 	struct fit_scheduler scheduler;
-	struct what_frees frees; /* where it was asked for */
+	struct victims frees; /* where it was asked for */
 	struct fit_priority priority;
 };
 
@@ -93,7 +93,7 @@ int fit_report_keep_away(struct fit_report *report, const char *reason);
 
 /* Add which pods would have to go, where the pod of this report does not fit. `known` may be NULL. 0 or -ENOMEM. */
 int fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
-	const struct what_frees_known *known, struct fit_report *report);
+	const struct victims_known *known, struct fit_report *report);
 
 /* What keeps a Burstable pod from being Guaranteed, as struct fit_report has it; else *ret is left as it is. */
 void fit_explain_class(const struct pod_request *pod, struct err *ret);

@@ -130,7 +130,7 @@ static void add_priority(const struct fit_priority *p, struct strbuf *out)
 	add_staying(p->n_unknown, "of unknown priority", out);
 }
 
-static void add_no_set(const struct what_frees *w, bool some_stay, struct strbuf *out)
+static void add_no_set(const struct victims *w, bool some_stay, struct strbuf *out)
 {
 	if (w->movable > 0)
 		strbuf_addf(out,
@@ -141,7 +141,7 @@ static void add_no_set(const struct what_frees *w, bool some_stay, struct strbuf
 			some_stay ? " that may go" : "");
 }
 
-static void add_set(const struct what_frees *w, struct strbuf *out)
+static void add_set(const struct victims *w, struct strbuf *out)
 {
 	strbuf_addf(out, "  would fit without %zu pod%s:\n", w->n_pods, w->n_pods == 1 ? "" : "s");
 	for (size_t i = 0; i < w->n_pods; i++)
@@ -162,16 +162,16 @@ static void add_unknown_set(const struct fit_report *report, struct strbuf *out)
 
 static void add_frees(const struct fit_report *report, struct strbuf *out)
 {
-	const struct what_frees *w = &report->frees;
+	const struct victims *w = &report->frees;
 	const struct fit_priority *p = &report->priority;
 
-	if (w->answer == WHAT_FREES_UNKNOWN)
+	if (w->answer == VICTIMS_UNKNOWN)
 		add_unknown_set(report, out);
-	if (w->answer == WHAT_FREES_NO_SET)
+	if (w->answer == VICTIMS_NO_SET)
 		add_no_set(w, p->n_not_below + p->n_unknown > 0, out);
-	if (w->answer == WHAT_FREES_SET)
+	if (w->answer == VICTIMS_SET)
 		add_set(w, out);
-	if (w->answer == WHAT_FREES_NO_SET || w->answer == WHAT_FREES_SET)
+	if (w->answer == VICTIMS_NO_SET || w->answer == VICTIMS_SET)
 		add_priority(p, out);
 }
 

@@ -79,9 +79,9 @@ static size_t list(const struct options *options, enum option_id id, const char 
 	return n;
 }
 
-struct model_config stage_model(const struct options *options, struct stage_lists *lists)
+struct derive_config stage_model(const struct options *options, struct stage_lists *lists)
 {
-	return (struct model_config){.reserved_named = option_set(options, OPT_RESERVED_CPUS),
+	return (struct derive_config){.reserved_named = option_set(options, OPT_RESERVED_CPUS),
 		.filter = {.resources = lists->excluded,
 			.n_resources = list(options, OPT_EXCLUDE_RESOURCES, lists->excluded),
 			.namespaces = lists->namespaces,
@@ -155,7 +155,7 @@ static int add_shape(struct hints_config *config, const char *text, struct err *
 	for (size_t i = 0; i < config->n_shapes; i++)
 		if (strlen(config->shapes[i].name) == len && !memcmp(config->shapes[i].name, text, len))
 			return err_set(err, -EINVAL, "shape '%s' appears twice", config->shapes[i].name);
-	shape = vec_push(&config->shapes, &config->n_shapes, &config->shapes_size, sizeof(*shape));
+	shape = vec_push(&config->shapes, &config->n_shapes, &config->pod_classes_size, sizeof(*shape));
 	if (!shape)
 		return err_no_memory(err);
 	pod_request_init(&shape->pod);

@@ -9,7 +9,7 @@
 #include "agent/check/check_host.h"
 #include "agent/cli/opts.h"
 #include "agent/daemon/loop.h"
-#include "agent/model/model_node.h"
+#include "agent/model/node_derive.h"
 #include "agent/observe/observe.h"
 #include "agent/publish/target_api.h"
 #include "agent/render/render.h"
@@ -21,7 +21,7 @@ struct stage_lists {
 };
 
 struct observe_config stage_observe(const struct options *options);
-struct model_config stage_model(const struct options *options, struct stage_lists *lists);
+struct derive_config stage_model(const struct options *options, struct stage_lists *lists);
 struct publish_config stage_publish(const struct options *options);
 
 struct nrt_config stage_nrt(const struct options *options);

@@ -14,7 +14,7 @@ void why_report_release(struct why_report *r)
 	scheduling_constraints_release(&r->constraints);
 	doc_release(&r->object);
 	pod_templates_release(&r->templates);
-	pod_fate_release(&r->fate);
+	pod_status_release(&r->status);
 	resource_list_release(&r->wanted);
 	pod_events_release(&r->events);
 	cluster_usage_release(&r->usage);
@@ -34,7 +34,7 @@ static void explain_alignment(const struct why_report *r, struct err *ret)
 	if (r->qos != QOS_GUARANTEED)
 		err_set(ret, 0, "its CPUs and memory are shared with other pods; the Topology Manager %s",
 			devices ? "aligns its devices alone"
-				: "has nothing of it to align and does not refuse it");
+				: "has nothing of it to align and does not reject it");
 	else if (r->pod->has_pod_resources)
 		err_set(ret, 0,
 			"pod-level resources: kubelets give it CPUs of its own only with the feature gate %s",
@@ -53,7 +53,7 @@ static void explain_alignment(const struct why_report *r, struct err *ret)
 static int add_constraints(struct why_report *r)
 {
 	struct scheduling_constraints *sc = &r->constraints;
-	int error = scheduling_constraints_init(sc, &r->object, r->fate.namespace, false);
+	int error = scheduling_constraints_init(sc, &r->object, r->status.namespace, false);
 
 	return error == 0 && r->pod->has_claims ? strv_push(&sc->not_looked_at, "resource claims") : error;
 }
@@ -61,7 +61,7 @@ static int add_constraints(struct why_report *r)
 int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 {
 	CLEANUP(why_report_release) struct why_report r = {.own_basis = CLUSTER_UNKNOWN};
-	int error = pod_fate_read(pod, &r.fate, err);
+	int error = pod_status_read(pod, &r.status, err);
 
 	/* An item of a typed list has no kind of its own. */
 	if (error == 0 && !doc_get(pod, "kind") && !doc_add_string(pod, "kind", "Pod"))
@@ -69,8 +69,9 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 	if (error == 0)
 		error = pod_templates_from_doc(pod, &r.templates, err);
 	if (error < 0)
-		return r.fate.name ? err_wrap(err, error, "Pod '%.60s/%.60s'", r.fate.namespace, r.fate.name)
-				   : error;
+		return r.status.name
+			       ? err_wrap(err, error, "Pod '%.60s/%.60s'", r.status.namespace, r.status.name)
+			       : error;
 	r.pod = &r.templates.items[0].pod;
 	r.qos = request_qos(r.pod);
 	if (request_of_node(r.pod, &r.wanted) < 0)
@@ -90,7 +91,7 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 
 bool why_report_asks(const struct why_report *r)
 {
-	return r->fate.stage != POD_BOUND && r->fate.stage != POD_RUNS;
+	return r->status.stage != POD_BOUND && r->status.stage != POD_RUNS;
 }
 
 /* ---- the nodes */
@@ -112,13 +113,13 @@ int why_report_end_objects(struct why_report *r)
 
 int why_report_add_node(struct why_report *r, const struct cluster_node *node)
 {
-	const struct pod_fate *fate = &r->fate;
+	const struct pod_status *status = &r->status;
 
-	if (!strcmp(fate->node, node->state.node_name)) {
+	if (!strcmp(status->node, node->state.node_name)) {
 		r->own_seen = true;
 		r->own_basis = node->basis;
 		pod_held_release(&r->held);
-		if (node->basis == CLUSTER_EXACT && pod_held_find(&node->state, &fate->names, &r->held) < 0)
+		if (node->basis == CLUSTER_EXACT && pod_held_find(&node->state, &status->names, &r->held) < 0)
 			return -ENOMEM;
 	}
 	if (!why_report_asks(r))
@@ -130,9 +131,9 @@ int why_report_add_node(struct why_report *r, const struct cluster_node *node)
 
 /* ---- all of them */
 
-const char *why_report_bar(const struct why_report *r, const char *node)
+const char *why_report_violated(const struct why_report *r, const char *node)
 {
-	return scheduling_constraints_bar(&r->constraints, node);
+	return scheduling_constraints_violated(&r->constraints, node);
 }
 
 /* The row's place among the others. */
@@ -141,9 +142,9 @@ static int rank(const struct why_report *r, const struct cluster_fit_row *row)
 	static const int order[KUBELET_ANSWER_COUNT] = {
 		[KUBELET_ADMITS] = 1, [KUBELET_UNKNOWN] = 2, [KUBELET_REJECTS] = 3};
 
-	if (r->fate.stage == POD_REFUSED && !strcmp(row->name, r->fate.node))
+	if (r->status.stage == POD_REJECTED && !strcmp(row->name, r->status.node))
 		return 0;
-	return *why_report_bar(r, row->name) ? 4 : order[row->answer];
+	return *why_report_violated(r, row->name) ? 4 : order[row->answer];
 }
 
 static int compare_rows(const void *va, const void *vb, void *data)
@@ -166,7 +167,7 @@ void why_report_finish(struct why_report *r)
 	for (size_t i = 0; i < r->fit.n_rows; i++) {
 		const struct cluster_fit_row *row = &r->fit.rows[i];
 
-		if (*why_report_bar(r, row->name))
+		if (*why_report_violated(r, row->name))
 			continue;
 		r->takes += row->answer == KUBELET_ADMITS;
 		r->estimated += row->answer == KUBELET_ADMITS && row->basis == CLUSTER_ESTIMATED;

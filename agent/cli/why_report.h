@@ -7,7 +7,7 @@
 #include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/pod_events.h"
-#include "agent/cluster/pod_fate.h"
+#include "agent/cluster/pod_status.h"
 #include "agent/cluster/pod_held.h"
 #include "agent/cluster/pod_parse.h"
 #include "agent/cluster/scheduling_constraints.h"
@@ -16,7 +16,7 @@ struct why_report {
 	struct doc object; /* the Pod */
 	struct pod_templates templates;
 	const struct pod_request *pod; /* in `templates` */
-	struct pod_fate fate;
+	struct pod_status status;
 	enum qos_class qos;
 	struct resource_list wanted; /* what it takes of a node as a whole */
 	struct err aligned;          /* what the Topology Manager has to align, one sentence */
@@ -55,9 +55,9 @@ int why_report_end_objects(struct why_report *r);
 /* Ask a node. 0 or -ENOMEM. */
 int why_report_add_node(struct why_report *r, const struct cluster_node *node);
 
-/* Count, and order the rows: the node that refused it; those that take it, with the most room first; those that are not
- * known; that refuse; that schedulers keep it away from. */
+/* Count, and order the rows: the node that rejected it; those that take it, with the most room first; those that are not
+ * known; that reject; that schedulers keep it away from. */
 void why_report_finish(struct why_report *r);
 
 /* What keeps the pod away from that node, "" where nothing is known to. After why_report_finish(). */
-const char *why_report_bar(const struct why_report *r, const char *node);
+const char *why_report_violated(const struct why_report *r, const char *node);

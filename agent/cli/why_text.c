@@ -36,7 +36,7 @@ static void add_quote(struct strbuf *out, const char *who, const char *text)
 	strbuf_addstr(out, "\"\n");
 }
 
-static void add_fate(const struct pod_fate *f, struct strbuf *out)
+static void add_status(const struct pod_status *f, struct strbuf *out)
 {
 	switch (f->stage) {
 	case POD_WAITS:
@@ -44,10 +44,10 @@ static void add_fate(const struct pod_fate *f, struct strbuf *out)
 					    : "waits: no scheduler has found a node for it");
 		break;
 	case POD_BOUND:
-		strbuf_addf(out, "is bound to node '%s', whose kubelet has not refused it", f->node);
+		strbuf_addf(out, "is bound to node '%s', whose kubelet has not rejected it", f->node);
 		break;
-	case POD_REFUSED:
-		strbuf_addf(out, "was refused by the kubelet of node '%s': %s", f->node, f->reason);
+	case POD_REJECTED:
+		strbuf_addf(out, "was rejected by the kubelet of node '%s': %s", f->node, f->reason);
 		break;
 	case POD_RUNS:
 		strbuf_addf(out, "runs on node '%s'", f->node);
@@ -63,10 +63,10 @@ static void add_fate(const struct pod_fate *f, struct strbuf *out)
 static int add_pod(const struct why_report *r, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
-	const struct pod_fate *f = &r->fate;
+	const struct pod_status *f = &r->status;
 
 	strbuf_addf(&line, "pod %s/%s ", f->namespace, f->name);
-	add_fate(f, &line);
+	add_status(f, &line);
 	strbuf_add_one_line(out, line.text);
 	strbuf_addch(out, '\n');
 	add_quote(out, "message", f->message);
@@ -111,13 +111,13 @@ static int add_held(const struct why_report *r, struct strbuf *out)
 static const struct cluster_fit_row *own_row(const struct why_report *r)
 {
 	for (size_t i = 0; i < r->fit.n_rows; i++)
-		if (!strcmp(r->fit.rows[i].name, r->fate.node))
+		if (!strcmp(r->fit.rows[i].name, r->status.node))
 			return &r->fit.rows[i];
 	return NULL;
 }
 
-/* What the kubelet that refused the pod would say of one like it now. */
-static void add_refusal(const struct why_report *r, struct strbuf *out)
+/* What the kubelet that rejected the pod would say of one like it now. */
+static void add_rejection(const struct why_report *r, struct strbuf *out)
 {
 	const struct cluster_fit_row *row = own_row(r);
 	char word[64];
@@ -140,9 +140,9 @@ static void add_refusal(const struct why_report *r, struct strbuf *out)
 			strbuf_addch(out, '\n');
 		}
 	}
-	strbuf_addstr(out, "  a refused pod is not tried again; ");
-	strbuf_add_one_line(out, *r->fate.owner ? r->fate.owner : "nothing");
-	strbuf_addf(out, " makes another%s\n", *r->fate.owner ? "" : ": delete it and create it again");
+	strbuf_addstr(out, "  a rejected pod is not tried again; ");
+	strbuf_add_one_line(out, *r->status.owner ? r->status.owner : "nothing");
+	strbuf_addf(out, " makes another%s\n", *r->status.owner ? "" : ": delete it and create it again");
 }
 
 /* ---- the nodes */
@@ -173,7 +173,7 @@ static int add_row(const struct why_report *r, const struct cluster_fit_row *row
 	if (error == 0)
 		error = table_add(t, word);
 	if (error == 0 && r->usage.n_nodes > 0)
-		error = table_add(t, why_report_bar(r, row->name));
+		error = table_add(t, why_report_violated(r, row->name));
 	if (error == 0)
 		error = table_add(t, row->answer == KUBELET_ADMITS && row->any_node ? "any" : numa);
 	if (error == 0)
@@ -188,9 +188,9 @@ static void add_totals(const struct why_report *r, struct strbuf *out)
 	size_t barred = 0;
 
 	for (size_t i = 0; i < r->fit.n_rows; i++)
-		barred += *why_report_bar(r, r->fit.rows[i].name) != '\0';
+		barred += *why_report_violated(r, r->fit.rows[i].name) != '\0';
 	strbuf_addf(out, "\n%zu of %zu node%s would take %s", r->takes, r->fit.n_rows,
-		r->fit.n_rows == 1 ? "" : "s", r->fate.stage == POD_WAITS ? "it" : "such a pod now");
+		r->fit.n_rows == 1 ? "" : "s", r->status.stage == POD_WAITS ? "it" : "such a pod now");
 	if (r->estimated > 0)
 		strbuf_addf(out, " (%zu estimated, ~)", r->estimated);
 	if (r->unknown > 0)
@@ -275,8 +275,8 @@ int why_text(const struct why_report *r, struct strbuf *out)
 
 	if (error == 0 && !why_report_asks(r))
 		error = add_held(r, out);
-	if (r->fate.stage == POD_REFUSED)
-		add_refusal(r, out);
+	if (r->status.stage == POD_REJECTED)
+		add_rejection(r, out);
 	if (error == 0 && why_report_asks(r))
 		error = add_nodes(r, out);
 	if (error == 0)
@@ -307,7 +307,7 @@ static bool add_requests(struct doc *pod, const struct resource_list *wanted)
 static bool add_pod_doc(const struct why_report *r, struct doc *top)
 {
 	struct doc *pod = doc_add_map(top, "pod");
-	const struct pod_fate *f = &r->fate;
+	const struct pod_status *f = &r->status;
 	const char *const texts[][2] = {
 		{"namespace", f->namespace},
 		{"name", f->name},
@@ -366,7 +366,7 @@ static bool add_nodes_doc(const struct why_report *r, struct doc *top)
 	}
 	if (nodes)
 		DOC_FOREACH (item, nodes)
-			if (!doc_add_string(item, "keptAway", why_report_bar(r, r->fit.rows[at++].name)))
+			if (!doc_add_string(item, "keptAway", why_report_violated(r, r->fit.rows[at++].name)))
 				return false;
 	return nodes != NULL;
 }

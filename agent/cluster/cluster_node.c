@@ -8,9 +8,9 @@
 #include "agent/cluster/nrt_parse.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/zone_state.h"
-#include "agent/model/model.h"
-#include "agent/model/model_node.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/inventory_build.h"
+#include "agent/model/node_derive.h"
+#include "agent/model/node_state_codec.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -96,14 +96,14 @@ static int read_origin(const struct doc *object, struct cluster_node *n)
 /* The object's own node state. */
 static int read_exact(const char *text, struct node_state *ret, struct err *err)
 {
-	static const struct model_config config = {.reserved_named = false};
+	static const struct derive_config config = {.reserved_named = false};
 	CLEANUP(node_state_release) struct node_state state;
 	int r;
 
 	node_state_init(&state);
 	r = node_state_parse(text, &state, err);
 	if (r == 0)
-		r = model_node(&config, &state, NULL, err);
+		r = node_derive(&config, &state, NULL, err);
 	if (r < 0)
 		return r;
 	*ret = state;
@@ -188,7 +188,7 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 	return 0;
 }
 
-int cluster_node_without(struct cluster_node *n, struct gone_pods *gone)
+int cluster_node_without(struct cluster_node *n, struct excluded_pods *gone)
 {
 	CLEANUP(inventory_release) struct inventory inventory;
 	struct node_state *state = &n->state;
@@ -196,10 +196,10 @@ int cluster_node_without(struct cluster_node *n, struct gone_pods *gone)
 	int r;
 
 	inventory_init(&inventory);
-	r = n->basis == CLUSTER_EXACT ? gone_pods_take(gone, &state->allocations) : 0;
+	r = n->basis == CLUSTER_EXACT ? excluded_pods_take(gone, &state->allocations) : 0;
 	if (r < 0 || state->allocations.n_items == before)
 		return r;
-	r = model_inventory(&state->machine, &state->settings, &state->allocations, &state->claims,
+	r = inventory_build(&state->machine, &state->settings, &state->allocations, &state->claims,
 		state->reserved.cpus, &inventory, NULL);
 	if (r < 0)
 		return r;

@@ -147,7 +147,7 @@ static int find_gone(const struct cluster_usage *u, const struct doc *metadata, 
 	*ret = false;
 	if (!u->gone || (u->only && strcmp(u->only, node) != 0))
 		return 0;
-	return gone_pods_find(u->gone, namespace ? namespace : "", doc_string(doc_get(metadata, "name")),
+	return excluded_pods_find(u->gone, namespace ? namespace : "", doc_string(doc_get(metadata, "name")),
 		uid ? uid : "", ret);
 }
 

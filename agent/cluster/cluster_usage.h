@@ -5,7 +5,7 @@
  * compare the two for the node as a whole.
  */
 #include "agent/cluster/object_input.h"
-#include "agent/model/gone_pods.h"
+#include "agent/model/excluded_pods.h"
 #include "agent/model/pod_names.h"
 #include "common/allocation.h"
 #include "common/err.h"
@@ -34,10 +34,10 @@ struct cluster_use {
 };
 
 struct cluster_usage {
-	const char *only;       /* the node whose pods are listed one by one, or NULL; borrowed */
-	struct gone_pods *gone; /* pods that are left out; NULL = none; borrowed */
-	void *by_name;          /* of tsearch(3), struct cluster_use */
-	size_t n_nodes;         /* Node objects */
+	const char *only;           /* the node whose pods are listed one by one, or NULL; borrowed */
+	struct excluded_pods *gone; /* pods that are left out; NULL = none; borrowed */
+	void *by_name;              /* of tsearch(3), struct cluster_use */
+	size_t n_nodes;             /* Node objects */
 };
 
 void cluster_usage_release(struct cluster_usage *u);

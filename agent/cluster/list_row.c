@@ -76,7 +76,8 @@ static struct list_number rest(size_t free, size_t used)
 }
 
 /* The free CPUs that copies of the shape leave. */
-static int strand_by_shape(struct list_row *row, struct node_asker *asker, const struct pod_request *shape)
+static int strand_by_shape(
+	struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const struct resource_quantity *cpus;
@@ -86,16 +87,17 @@ static int strand_by_shape(struct list_row *row, struct node_asker *asker, const
 	cpus = resource_list_find(&wanted, "cpu");
 	if (r < 0 || !cpus || cpus->quantity.nano <= 0)
 		return r;
-	r = pod_copies_find(asker, shape, &copies);
+	r = pod_copies_find(admission, shape, &copies);
 	if (r == 0 && copies.known && !copies.at_least)
 		row->stranded = rest(row->free, whole(cpus->quantity.nano * (qty_t)copies.n));
 	return r;
 }
 
-static int fill_verdicts(struct list_row *row, struct node_asker *asker, const struct pod_request *shape)
+static int fill_verdicts(
+	struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
 	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
-	int r = exclusive_cpus_find(&asker->kubelet, &admitted);
+	int r = exclusive_cpus_find(&admission->kubelet, &admitted);
 
 	if (r < 0)
 		return r;
@@ -103,22 +105,22 @@ static int fill_verdicts(struct list_row *row, struct node_asker *asker, const s
 	if (!row->unknown)
 		return -ENOMEM;
 	for (unsigned i = 0; i < LIST_LARGEST; i++)
-		row->largest[i].known = largest_pod(asker, &admitted, i + 1, &row->largest[i].n);
+		row->largest[i].known = largest_pod(admission, &admitted, i + 1, &row->largest[i].n);
 	if (shape)
-		return strand_by_shape(row, asker, shape);
+		return strand_by_shape(row, admission, shape);
 	row->stranded.known = !*row->unknown;
-	return row->stranded.known ? largest_pod_stranded(asker, &admitted, &row->stranded.n) : 0;
+	return row->stranded.known ? largest_pod_stranded(admission, &admitted, &row->stranded.n) : 0;
 }
 
-int list_row_fill(struct list_row *row, struct node_asker *asker, const struct pod_request *shape)
+int list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
-	int r = fill_numa(row, &asker->state->inventory);
+	int r = fill_numa(row, &admission->state->inventory);
 
-	row->policy = asker->settings.topology.policy;
-	row->scope = asker->settings.topology.scope;
+	row->policy = admission->settings.topology.policy;
+	row->scope = admission->settings.topology.scope;
 	if (r == 0)
-		r = fill_devices(row, &asker->known.devices);
-	return r < 0 ? r : fill_verdicts(row, asker, shape);
+		r = fill_devices(row, &admission->known.devices);
+	return r < 0 ? r : fill_verdicts(row, admission, shape);
 }
 
 static void devices_release(struct list_device *devices, size_t n)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "agent/cluster/cluster_node.h"
-#include "agent/model/node_asker.h"
+#include "agent/model/node_admission.h"
 
 struct list_numa {
 	unsigned id;
@@ -52,7 +52,7 @@ struct list_row {
  *
  * 0 or -ENOMEM; the row is to be released in either case.
  */
-int list_row_fill(struct list_row *row, struct node_asker *asker, const struct pod_request *shape);
+int list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape);
 void list_row_release(struct list_row *row);
 
 /* What all nodes have together. */

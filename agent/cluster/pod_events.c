@@ -45,7 +45,7 @@ static bool is(const struct doc *map, const char *key, const char *value)
 	return text && !strcmp(text, value);
 }
 
-static bool is_about(const struct doc *object, const struct pod_fate *pod)
+static bool is_about(const struct doc *object, const struct pod_status *pod)
 {
 	const struct doc *about = either(object, "involvedObject", "regarding");
 	const char *uid = doc_string(doc_get(about, "uid"));
@@ -113,7 +113,7 @@ static int read_event(const struct doc *object, struct pod_event *e)
 /* ---- all of them */
 
 struct reading {
-	const struct pod_fate *pod;
+	const struct pod_status *pod;
 	struct pod_events events;
 };
 
@@ -189,7 +189,7 @@ static void order(struct pod_events *events, int (*compare)(const void *, const 
 		qsort(events->items, events->n_items, sizeof(*events->items), compare);
 }
 
-int pod_events_read(const char *path, const struct pod_fate *pod, struct pod_events *ret, struct err *err)
+int pod_events_read(const char *path, const struct pod_status *pod, struct pod_events *ret, struct err *err)
 {
 	CLEANUP(reading_release) struct reading reading = {.pod = pod};
 	int r = object_input_read(path, 1u << OBJECT_EVENT, take_object, &reading, err);

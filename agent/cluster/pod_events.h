@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/cluster/pod_fate.h"
+#include "agent/cluster/pod_status.h"
 #include "common/err.h"
 
 /* Texts are as in the object, "" where it has none. */
@@ -32,4 +32,4 @@ void pod_events_release(struct pod_events *e);
  * of its UID where both have one; others are passed over. Returns as object_input_read(). `ret` (zeroed) is untouched
  * on failure.
  */
-int pod_events_read(const char *path, const struct pod_fate *pod, struct pod_events *ret, struct err *err);
+int pod_events_read(const char *path, const struct pod_status *pod, struct pod_events *ret, struct err *err);

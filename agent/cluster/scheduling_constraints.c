@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cluster/pod_bar.h"
+#include "agent/cluster/node_constraints.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -56,7 +56,7 @@ int scheduling_constraints_init(
 	for (size_t i = ret->rules.n_items; ret->bound && i-- > 0;)
 		if (ret->rules.items[i].kind != DOMAIN_PORTS)
 			domain_rules_remove(&ret->rules, i);
-	if (r == 0 && pod_bar_has_volumes(pod))
+	if (r == 0 && pod_has_volumes(pod))
 		r = strv_push(&ret->not_looked_at, "volumes");
 	return r;
 }
@@ -77,12 +77,12 @@ const struct constrained_node *scheduling_constraints_node(
 	return place ? &sc->nodes[(uintptr_t)place - 1] : NULL;
 }
 
-static int find_bar(
+static int find_violated(
 	const struct scheduling_constraints *sc, const struct doc *node, const char *name, char **ret)
 {
 	if (sc->bound && strcmp(sc->bound, name) != 0)
 		return asprintf(ret, "spec.nodeName is %s", sc->bound) < 0 ? -ENOMEM : 0;
-	return pod_bar_find(sc->pod, node, sc->bound, ret);
+	return node_constraints_violated(sc->pod, node, sc->bound, ret);
 }
 
 static int add_node(struct scheduling_constraints *sc, const struct doc *object, const char *name)
@@ -96,9 +96,9 @@ static int add_node(struct scheduling_constraints *sc, const struct doc *object,
 	if (!node)
 		return -ENOMEM;
 	node->labels = (struct doc)DOC_INIT;
-	node->selected = pod_bar_selects(sc->pod, object);
-	node->tolerated = pod_bar_tolerates(sc->pod, object);
-	if (text_set(&node->name, name) < 0 || find_bar(sc, object, name, &node->bar) < 0)
+	node->selected = node_constraints_select(sc->pod, object);
+	node->tolerated = node_constraints_tolerate(sc->pod, object);
+	if (text_set(&node->name, name) < 0 || find_violated(sc, object, name, &node->bar) < 0)
 		return -ENOMEM;
 	if (labels && labels->kind == DOC_MAP && doc_copy(labels, &node->labels) < 0)
 		return -ENOMEM;
@@ -154,7 +154,7 @@ static int add_pod(struct scheduling_constraints *sc, const struct doc *object, 
 	sc->pods_known = true;
 	if (!*node || has_ended(object))
 		return 0;
-	if (sc->gone && gone_pods_find(sc->gone, text_of(metadata, "namespace"), name,
+	if (sc->gone && excluded_pods_find(sc->gone, text_of(metadata, "namespace"), name,
 				text_of(metadata, "uid"), &gone) < 0)
 		return -ENOMEM;
 	if (gone)
@@ -409,7 +409,7 @@ int scheduling_constraints_finish(struct scheduling_constraints *sc)
 	return r < 0 ? r : make_bars(sc);
 }
 
-const char *scheduling_constraints_bar(const struct scheduling_constraints *sc, const char *node)
+const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node)
 {
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 

@@ -6,7 +6,7 @@
 #include "agent/base/name_table.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/domain_rules.h"
-#include "agent/model/gone_pods.h"
+#include "agent/model/excluded_pods.h"
 
 /* A node with a Node object; without any Node objects one that was asked about. */
 struct constrained_node {
@@ -33,7 +33,7 @@ struct scheduling_constraints {
 	const struct doc *pod;      /* a Pod or pod template, NULL = a pod without constraints; borrowed */
 	const char *bound;          /* the node that spec.nodeName names, or NULL */
 	const char *only;           /* the node that is asked about, NULL = all nodes; borrowed */
-	struct gone_pods *gone;     /* pods that are left out, NULL = none; borrowed */
+	struct excluded_pods *gone; /* pods that are left out, NULL = none; borrowed */
 	struct strv not_looked_at;  /* "volumes"; complete after scheduling_constraints_finish() */
 	bool nodes_known;           /* there are Node objects */
 	bool pods_known;            /* there are Pod objects */
@@ -66,10 +66,10 @@ int scheduling_constraints_add(
 int scheduling_constraints_finish(struct scheduling_constraints *sc);
 
 /*
- * What keeps the first copy away from the node: what pod_bar_find() says, "pod anti-affinity with KEY=VALUE", "there is no such
+ * What keeps the first copy away from the node: what node_constraints_violated() says, "pod anti-affinity with KEY=VALUE", "there is no such
  * Node" where other nodes have Node objects; "" = nothing that is known. Valid as long as the constraints.
  */
-const char *scheduling_constraints_bar(const struct scheduling_constraints *sc, const char *node);
+const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node);
 
 /* Copies may go to the node, the first one or, where topology spread keeps that away, a later one. */
 bool scheduling_constraints_lets(const struct scheduling_constraints *sc, const char *node);

@@ -9,7 +9,7 @@
 
 #include <microhttpd.h>
 
-#include "agent/base/validity.h"
+#include "agent/base/credential_expiry.h"
 #include "agent/daemon/http_clients.h"
 #include "agent/daemon/http_workers.h"
 #include "common/cleanup.h"
@@ -591,9 +591,10 @@ uint16_t http_server_port(const struct http_server *s)
 
 int64_t http_server_certificate_until(const struct http_server *s)
 {
-	struct validity validity;
+	struct credential_expiry credential_expiry;
 
-	return s->tls.certificate.len > 0 && validity_of_certificate(s->tls.certificate.text, &validity) == 0
-		       ? validity.until_s
+	return s->tls.certificate.len > 0 &&
+			       certificate_expiry(s->tls.certificate.text, &credential_expiry) == 0
+		       ? credential_expiry.until_s
 		       : 0;
 }

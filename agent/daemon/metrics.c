@@ -67,8 +67,8 @@ struct metrics {
 	double *values[METRIC_COUNT]; /* counters and gauges: n of label 1 rows of n of label 2 */
 	struct histogram *histograms[METRIC_COUNT];
 	struct process_stats process;
-	struct strbuf inventory, room; /* the families of node_gauges.h, printed when they change */
-	int64_t certificate_until_s;   /* 0 = there is none */
+	struct strbuf inventory, headroom; /* the families of node_gauges.h, printed when they change */
+	int64_t certificate_until_s;       /* 0 = there is none */
 };
 
 /* ---- life */
@@ -94,7 +94,7 @@ int metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 	pthread_mutex_init(&m->lock, NULL);
 	process_stats_init(&m->process);
 	m->inventory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
-	m->room = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->headroom = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->labels[TARGET] = labels->targets;
 	m->labels[RESULT] = labels->results;
 	m->labels[SOURCE] = labels->sources;
@@ -123,7 +123,7 @@ void metrics_free(struct metrics *m)
 		free(m->histograms[i]);
 	}
 	strbuf_release(&m->inventory);
-	strbuf_release(&m->room);
+	strbuf_release(&m->headroom);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -203,12 +203,13 @@ int metrics_set_inventory(struct metrics *m, const struct inventory *inv)
 	return replace(m, &m->inventory, &text);
 }
 
-int metrics_set_room(struct metrics *m, const struct room *room, const struct hints_config *shapes)
+int metrics_set_headroom(
+	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
-	node_gauges_print_room(room, shapes, &text);
-	return replace(m, &m->room, &text);
+	node_gauges_print_headroom(headroom, shapes, &text);
+	return replace(m, &m->headroom, &text);
 }
 
 void metrics_set_certificate(struct metrics *m, int64_t until_s)
@@ -296,7 +297,7 @@ int metrics_render(struct metrics *m, const struct metrics_moment *now, struct s
 	for (enum metric i = 0; i < METRIC_COUNT; i++)
 		add_family(out, m, i, now);
 	strbuf_addstr(out, m->inventory.text ? m->inventory.text : "");
-	strbuf_addstr(out, m->room.text ? m->room.text : "");
+	strbuf_addstr(out, m->headroom.text ? m->headroom.text : "");
 	exposition_certificate(out, "client", m->certificate_until_s);
 	pthread_mutex_unlock(&m->lock);
 	return strbuf_error(out);

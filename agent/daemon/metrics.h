@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/render/room.h"
+#include "agent/render/headroom.h"
 #include "common/inventory.h"
 #include "common/strbuf.h"
 
@@ -70,7 +70,8 @@ void metrics_succeeded(struct metrics *m, unsigned target, double now);
 int metrics_set_inventory(struct metrics *m, const struct inventory *inv);
 
 /* What the node can still take, with the names of the shapes; as metrics_set_inventory(). */
-int metrics_set_room(struct metrics *m, const struct room *room, const struct hints_config *shapes);
+int metrics_set_headroom(
+	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes);
 
 /* When the client certificate ends that the API server is shown, in seconds since 1970; 0 = there is none. */
 void metrics_set_certificate(struct metrics *m, int64_t until_s);

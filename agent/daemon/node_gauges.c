@@ -39,28 +39,29 @@ void node_gauges_print_inventory(const struct inventory *inv, struct strbuf *out
 	}
 }
 
-void node_gauges_print_room(const struct room *room, const struct hints_config *shapes, struct strbuf *out)
+void node_gauges_print_headroom(
+	const struct headroom *headroom, const struct hints_config *shapes, struct strbuf *out)
 {
-	if (room->n_max > 0)
+	if (headroom->n_max > 0)
 		exposition_head(out, "nrtd_max_exclusive_cpus",
 			"The most exclusive CPUs that a container gets now from that many NUMA nodes or fewer.",
 			GAUGE);
-	for (unsigned i = 0; i < room->n_max; i++)
+	for (unsigned i = 0; i < headroom->n_max; i++)
 		strbuf_addf(out, "nrtd_max_exclusive_cpus{numa_nodes=\"%u\"} %zu\n", i + 1,
-			room->max_exclusive[i]);
-	if (room->stranded_known)
+			headroom->max_exclusive[i]);
+	if (headroom->stranded_known)
 		exposition_one(out, "nrtd_stranded_cpus",
 			"Free CPUs that remain when the smallest pods with exclusive CPUs have filled the node.",
-			GAUGE, (double)room->stranded);
-	if (room->n_copies > 0)
+			GAUGE, (double)headroom->stranded);
+	if (headroom->n_copies > 0)
 		exposition_head(out, "nrtd_shape_copies",
 			"Pods of a --shape that the kubelet would admit now, one after the other, up to 1000.",
 			GAUGE);
-	for (size_t i = 0; i < room->n_copies; i++) {
-		if (!room->copies[i].known)
+	for (size_t i = 0; i < headroom->n_copies; i++) {
+		if (!headroom->copies[i].known)
 			continue;
 		strbuf_addstr(out, "nrtd_shape_copies{");
 		exposition_label(out, "shape", shapes->shapes[i].name);
-		strbuf_addf(out, "} %zu\n", room->copies[i].n);
+		strbuf_addf(out, "} %zu\n", headroom->copies[i].n);
 	}
 }

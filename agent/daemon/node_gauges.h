@@ -3,7 +3,7 @@
 /*
  * What a node has and can still take, as families of gauges: by NUMA node and resource, and for whole pods.
  */
-#include "agent/render/room.h"
+#include "agent/render/headroom.h"
 #include "common/inventory.h"
 #include "common/strbuf.h"
 
@@ -12,4 +12,5 @@ void node_gauges_print_inventory(const struct inventory *inv, struct strbuf *out
 
 /* nrtd_max_exclusive_cpus, nrtd_stranded_cpus, nrtd_shape_copies; what is not known has no series. `shapes` is
  * what `room` was found with. */
-void node_gauges_print_room(const struct room *room, const struct hints_config *shapes, struct strbuf *out);
+void node_gauges_print_headroom(
+	const struct headroom *headroom, const struct hints_config *shapes, struct strbuf *out);

@@ -157,7 +157,7 @@ static int look(struct reconciler *r, struct observation *o, struct reconcile_re
 	look_at_hardware(r);
 	e = observe_with(&r->sources, &r->config->observe, o, &ret->err);
 	if (e == 0)
-		e = model_node(&r->config->model, &o->node, &o->notes, &ret->err);
+		e = node_derive(&r->config->model, &o->node, &o->notes, &ret->err);
 	if (e < 0)
 		return e;
 	metrics_observe(r->metrics, METRIC_OBSERVE_SECONDS, 0, clock_s(CLOCK_MONOTONIC) - start);
@@ -205,7 +205,7 @@ static int refresh_hints(struct reconciler *r, struct observation *o, const char
 			r->annotations = annotations;
 			r->labels = labels;
 			r->hints_of = hash;
-			r->room_known = false;
+			r->headroom_known = false;
 		}
 	}
 	return e < 0 ? err_set(err, e, "cannot compute the fit hints: %s", strerror(-e)) : 0;
@@ -252,13 +252,13 @@ static int publish(struct reconciler *r, const struct doc *nrt, const struct doc
 }
 
 /* For the metrics. After publishing, since nobody waits for it. Without memory it is tried again in the next run. */
-static void measure_room(struct reconciler *r, const struct observation *o)
+static void measure_headroom(struct reconciler *r, const struct observation *o)
 {
-	CLEANUP(room_release) struct room room = {0};
+	CLEANUP(headroom_release) struct headroom headroom = {0};
 	const struct hints_config *shapes = &r->config->render.hints;
 
-	if (!r->room_known && room_find(shapes, &o->node, &room) == 0)
-		r->room_known = metrics_set_room(r->metrics, &room, shapes) == 0;
+	if (!r->headroom_known && headroom_find(shapes, &o->node, &headroom) == 0)
+		r->headroom_known = metrics_set_headroom(r->metrics, &headroom, shapes) == 0;
 }
 
 static void describe(const struct observation *o, struct reconcile_result *ret)
@@ -330,7 +330,7 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 	ret->published_ms = (uint64_t)clock_ms(CLOCK_MONOTONIC);
 	if (e < 0 && ret->call_again_ms == UINT64_MAX)
 		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;
-	measure_room(r, &o);
+	measure_headroom(r, &o);
 	log_new_notes(r, &o.notes);
 	describe(&o, ret);
 }

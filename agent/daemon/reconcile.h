@@ -5,7 +5,7 @@
  * that a run needs from the run before is in struct reconciler; one user at a time.
  */
 #include "agent/daemon/metrics.h"
-#include "agent/model/model_node.h"
+#include "agent/model/node_derive.h"
 #include "agent/observe/observe.h"
 #include "agent/publish/target.h"
 #include "agent/render/render.h"
@@ -14,7 +14,7 @@
 /* What every run works by. */
 struct reconcile_config {
 	struct observe_config observe;
-	struct model_config model;
+	struct derive_config model;
 	struct render_config render;
 };
 
@@ -34,7 +34,7 @@ struct reconciler {
 	/* The hints as computed last, and of what. */
 	uint64_t hints_of;
 	struct doc annotations, labels;
-	bool room_known;                 /* the metrics have what the node can still take, as of then */
+	bool headroom_known;             /* the metrics have what the node can still take, as of then */
 	struct distances_kept distances; /* of the machine, for them */
 	bool observed;                   /* at least once */
 	unsigned failures;               /* of observing, in a row */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/extender/emptied.h"
-#include "agent/extender/forecast.h"
+#include "agent/extender/unresolvable.h"
+#include "agent/extender/project_node.h"
 #include "agent/extender/verdicts.h"
 #include "common/cleanup.h"
 
@@ -15,31 +15,31 @@
 #define TOO_MANY "too many pods of this namespace have a node assigned and are not bound yet"
 #define POLICY   "the pod's annotation volcano.sh/numa-topology-policy asks for another policy than the node's"
 
-void answer_release(struct answer *a, struct book *b)
+void answer_release(struct answer *a, struct cluster_cache *cache)
 {
 	free(a->verdicts);
 	free(a->scores);
 	free(a->nodes);
-	shapes_drop(&b->shapes, a->shape);
+	pod_classes_drop(&cache->classes, a->class);
 	*a = (struct answer){0};
 }
 
-static int begin(struct book *b, struct wire_args *args, struct answer *ret)
+static int begin(struct cluster_cache *cache, struct extender_args *args, struct answer *ret)
 {
 	ret->verdicts = calloc(args->n_names + 1, sizeof(*ret->verdicts));
 	ret->scores = calloc(args->n_names + 1, sizeof(*ret->scores));
-	ret->nodes = calloc(args->n_names + 1, sizeof(struct book_node *));
+	ret->nodes = calloc(args->n_names + 1, sizeof(struct node_info *));
 	if (!ret->verdicts || !ret->scores || !ret->nodes)
 		return -ENOMEM;
 	ret->counts.n_asked = args->n_names;
-	return shapes_take(&b->shapes, &args->pod.template.pod, &ret->shape);
+	return pod_classes_take(&cache->classes, &args->pod.template.pod, &ret->class);
 }
 
 /* ---- each node */
 
 /* What is found of one name. */
 struct candidate {
-	struct book_node *node;        /* NULL = not known */
+	struct node_info *node;        /* NULL = not known */
 	const struct verdict *verdict; /* NULL as well */
 };
 
@@ -51,7 +51,7 @@ static enum strategy strategy_of(const struct answer_config *config)
 
 /* Volcano sends a pod with a policy of its own only to nodes of that policy. */
 static bool volcano_bars(
-	const struct answer_config *config, const struct wire_pod *pod, const struct book_node *node)
+	const struct answer_config *config, const struct extender_pod *pod, const struct node_info *node)
 {
 	enum topology_manager_policy policy = pod->template.volcano_policy;
 
@@ -61,27 +61,28 @@ static bool volcano_bars(
 }
 
 /* Why the node is not for the pod, NULL = it may be; unknown ones are noted apart. */
-static int look(struct book *b, const struct answer_config *config, const struct wire_pod *pod,
-	struct shape *shape, struct candidate *c, struct wire_verdict *ret)
+static int look(struct cluster_cache *cache, const struct answer_config *config,
+	const struct extender_pod *pod, struct pod_class *class, struct candidate *c,
+	struct extender_verdict *ret)
 {
 	int r = 0;
 
-	*ret = (struct wire_verdict){NULL, false};
+	*ret = (struct extender_verdict){NULL, false};
 	if (!c->node) {
 		ret->reason = NO_NODE;
 		return 0;
 	}
 	if (volcano_bars(config, pod, c->node)) {
-		*ret = (struct wire_verdict){POLICY, true};
+		*ret = (struct extender_verdict){POLICY, true};
 		return 0;
 	}
-	r = verdict_of(b, shape, c->node, strategy_of(config), &c->verdict);
+	r = verdict_of(cache, class, c->node, strategy_of(config), &c->verdict);
 	if (r == 0 && c->verdict->answer != KUBELET_ADMITS)
 		ret->reason = c->verdict->reason;
 	return r;
 }
 
-/* What the work limit left no time for may be refused as well: it does not pass in any case. */
+/* What the work limit left no time for may be rejected as well: it does not pass in any case. */
 static bool is_unreached(const struct candidate *c)
 {
 	return c->verdict && c->verdict->unreached;
@@ -108,11 +109,11 @@ static bool better(const struct candidate *a, const struct candidate *b)
 }
 
 /* The node takes the pod: it is the best so far, is not, or only seemed to take it. */
-static int compare(struct book *b, struct answer *ret, size_t i, struct candidate *c, bool confirm,
-	struct candidate *best, size_t *ret_best)
+static int compare(struct cluster_cache *cache, struct answer *ret, size_t i, struct candidate *c,
+	bool confirm, struct candidate *best, size_t *ret_best)
 {
 	bool is_best = !best->node || better(c, best);
-	int r = is_best || confirm ? verdict_confirm(b, ret->shape, c->node, &c->verdict) : 0;
+	int r = is_best || confirm ? verdict_confirm(cache, ret->class, c->node, &c->verdict) : 0;
 
 	if (r < 0)
 		return r;
@@ -122,7 +123,7 @@ static int compare(struct book *b, struct answer *ret, size_t i, struct candidat
 	}
 	ret->counts.n_taking++;
 	ret->counts.n_aligning += c->verdict->numa_nodes > 0;
-	ret->scores[i] = c->verdict->score * WIRE_SCORE_MAX / 100;
+	ret->scores[i] = c->verdict->score * EXTENDER_SCORE_MAX / 100;
 	if (is_best) {
 		*best = *c;
 		*ret_best = i;
@@ -134,12 +135,13 @@ static int compare(struct book *b, struct answer *ret, size_t i, struct candidat
  * Every name with its verdict, and the best. Where only the best is asked for, only what is better than those before is
  * confirmed. `unknown` has room for a flag for each.
  */
-static int look_at_all(struct book *b, const struct answer_config *config, const struct wire_args *args,
-	struct answer *ret, bool *unknown, struct candidate *best, size_t *ret_best)
+static int look_at_all(struct cluster_cache *cache, const struct answer_config *config,
+	const struct extender_args *args, struct answer *ret, bool *unknown, struct candidate *best,
+	size_t *ret_best)
 {
 	for (size_t i = 0; i < args->n_names; i++) {
-		struct candidate c = {.node = book_find(b, args->names[i])};
-		int r = look(b, config, &args->pod, ret->shape, &c, &ret->verdicts[i]);
+		struct candidate c = {.node = cache_find_node(cache, args->names[i])};
+		int r = look(cache, config, &args->pod, ret->class, &c, &ret->verdicts[i]);
 
 		if (r < 0)
 			return r;
@@ -147,7 +149,7 @@ static int look_at_all(struct book *b, const struct answer_config *config, const
 		unknown[i] = is_unknown(&c);
 		ret->counts.n_unknown += unknown[i];
 		if (!ret->verdicts[i].reason)
-			r = compare(b, ret, i, &c, config->all, best, ret_best);
+			r = compare(cache, ret, i, &c, config->all, best, ret_best);
 		if (r < 0)
 			return r;
 		ret->counts.n_unreached += is_unreached(&c);
@@ -173,54 +175,54 @@ static bool leaves_one(const struct answer *a, const struct candidate *best, siz
 	       (best->node && !a->verdicts[at].reason && a->counts.n_passing == 1);
 }
 
-static void refuse_all(struct answer *ret, size_t n, const char *reason)
+static void reject_all(struct answer *ret, size_t n, const char *reason)
 {
 	for (size_t i = 0; i < n; i++)
 		ret->verdicts[i].reason = reason;
 	ret->counts.n_passing = 0;
 }
 
-static int promise(struct book *b, const struct wire_pod *pod, struct shape *shape, struct book_node *node,
-	uint64_t now_ms)
+static int request(struct cluster_cache *cache, const struct extender_pod *pod, struct pod_class *class,
+	struct node_info *node, uint64_t now_ms)
 {
-	const struct book_promise promise = {.uid = pod->uid,
+	const struct assume_request request = {.uid = pod->uid,
 		.namespace = pod->namespace,
 		.name = pod->name,
-		.shape = shape,
+		.class = class,
 		.priority = pod->priority,
 		.version = pod->version,
 		.has_volumes = pod->has_volumes};
 
-	return forecast_promise(b, &promise, node, now_ms);
+	return project_assume_pod(cache, &request, node, now_ms);
 }
 
-int answer_filter(struct book *b, const struct answer_config *config, struct wire_args *args, uint64_t now_ms,
-	struct answer *ret)
+int answer_filter(struct cluster_cache *cache, const struct answer_config *config, struct extender_args *args,
+	uint64_t now_ms, struct answer *ret)
 {
 	CLEANUP(freep) bool *unknown = calloc(args->n_names + 1, sizeof(*unknown));
 	struct candidate best = {0};
 	size_t at = 0;
-	int r = unknown ? begin(b, args, ret) : -ENOMEM;
+	int r = unknown ? begin(cache, args, ret) : -ENOMEM;
 
 	if (r < 0)
 		return r;
-	if (!ret->shape->aligned) {
+	if (!ret->class->aligned) {
 		ret->counts.n_taking = ret->counts.n_passing = args->n_names;
 		return 0;
 	}
-	book_unpromise(b, args->pod.uid);
-	r = look_at_all(b, config, args, ret, unknown, &best, &at);
+	cache_forget_pod(cache, args->pod.uid);
+	r = look_at_all(cache, config, args, ret, unknown, &best, &at);
 	if (r < 0)
 		return r;
 	pass_unknown(config, ret, unknown);
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
 	if (ret->counts.n_passing == 0)
-		return emptied_mark(b, ret->nodes, args->n_names, ret->shape, ret->verdicts);
+		return unresolvable_mark(cache, ret->nodes, args->n_names, ret->class, ret->verdicts);
 	if (config->all || !leaves_one(ret, &best, at))
 		return 0;
-	if (book_namespace_is_full(b, args->pod.namespace, args->pod.uid)) {
-		refuse_all(ret, args->n_names, TOO_MANY);
+	if (cache_namespace_is_full(cache, args->pod.namespace, args->pod.uid)) {
+		reject_all(ret, args->n_names, TOO_MANY);
 		return 0;
 	}
 	for (size_t i = 0; i < args->n_names; i++)
@@ -228,31 +230,31 @@ int answer_filter(struct book *b, const struct answer_config *config, struct wir
 			ret->verdicts[i].reason = NOT_BEST;
 	ret->counts.n_passing = 1;
 	ret->counts.node = best.node->name;
-	return promise(b, &args->pod, ret->shape, best.node, now_ms);
+	return request(cache, &args->pod, ret->class, best.node, now_ms);
 }
 
-int answer_prioritize(
-	struct book *b, const struct answer_config *config, struct wire_args *args, struct answer *ret)
+int answer_prioritize(struct cluster_cache *cache, const struct answer_config *config,
+	struct extender_args *args, struct answer *ret)
 {
 	CLEANUP(freep) bool *unknown = calloc(args->n_names + 1, sizeof(*unknown));
 	struct candidate best = {0};
 	size_t at = 0;
-	int r = unknown ? begin(b, args, ret) : -ENOMEM;
+	int r = unknown ? begin(cache, args, ret) : -ENOMEM;
 
-	return r < 0 || !ret->shape->aligned ? r : look_at_all(b, config, args, ret, unknown, &best, &at);
+	return r < 0 || !ret->class->aligned ? r : look_at_all(cache, config, args, ret, unknown, &best, &at);
 }
 
 /* ---- preemption */
 
 /* The node's pod of lowest priority, below that of `pod`, that is not yet gone; n_pods = there is none. */
-static size_t find_lowest(const struct book_node *node, const bool *gone, int32_t below)
+static size_t find_lowest(const struct node_info *node, const bool *gone, int32_t below)
 {
 	size_t found = node->n_pods;
 
 	for (size_t i = 0; i < node->n_pods; i++) {
-		const struct book_pod *pod = node->pods[i];
+		const struct pod_info *pod = node->pods[i];
 
-		if (gone[i] || !pod->bound || !pod->shape->aligned || pod->mirror || pod->priority >= below)
+		if (gone[i] || !pod->bound || !pod->class->aligned || pod->mirror || pod->priority >= below)
 			continue;
 		if (found == node->n_pods || pod->priority < node->pods[found]->priority)
 			found = i;
@@ -260,7 +262,7 @@ static size_t find_lowest(const struct book_node *node, const bool *gone, int32_
 	return found;
 }
 
-static int add_victim(struct wire_victims *v, const char *uid)
+static int add_victim(struct extender_victims *v, const char *uid)
 {
 	char **uids = reallocarray(v->uids, v->n_uids + 1, sizeof(*uids));
 
@@ -277,7 +279,7 @@ static int add_victim(struct wire_victims *v, const char *uid)
 }
 
 /* Of the victims that were added those stay after all whom the kubelet need not lose: the last added first. */
-static int reprieve(struct book *b, const struct book_node *node, const struct shape *shape,
+static int reprieve(struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class,
 	const size_t *added, size_t n_added, bool *gone)
 {
 	for (size_t i = n_added; i > 0; i--) {
@@ -285,7 +287,7 @@ static int reprieve(struct book *b, const struct book_node *node, const struct s
 		int r;
 
 		gone[added[i - 1]] = false;
-		r = verdict_without(b, shape, node, gone, &answer);
+		r = verdict_without(cache, class, node, gone, &answer);
 		if (r < 0)
 			return r;
 		gone[added[i - 1]] = answer != KUBELET_ADMITS;
@@ -294,15 +296,15 @@ static int reprieve(struct book *b, const struct book_node *node, const struct s
 }
 
 /* Whether the node's kubelet takes the pod without the victims, who may become more. */
-static int try_node(struct book *b, const struct book_node *node, const struct shape *shape, int32_t priority,
-	struct wire_victims *v, enum kubelet_answer *ret)
+static int try_node(struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class,
+	int32_t priority, struct extender_victims *v, enum kubelet_answer *ret)
 {
 	CLEANUP(freep) bool *gone = calloc(node->n_pods + 1, sizeof(*gone));
 	CLEANUP(freep) size_t *added = calloc(node->n_pods + 1, sizeof(*added));
 	size_t n_added = 0, next = 0;
 	int r = gone && added ? 0 : -ENOMEM;
 
-	if (r == 0 && verdict_lacks(shape, node)) {
+	if (r == 0 && verdict_lacks(class, node)) {
 		*ret = KUBELET_REJECTS;
 		return 0;
 	}
@@ -310,7 +312,7 @@ static int try_node(struct book *b, const struct book_node *node, const struct s
 		for (size_t k = 0; k < v->n_uids; k++)
 			gone[i] = gone[i] || !strcmp(node->pods[i]->uid, v->uids[k]);
 	while (r == 0) {
-		r = verdict_without(b, shape, node, gone, ret);
+		r = verdict_without(cache, class, node, gone, ret);
 		if (r < 0 || *ret != KUBELET_REJECTS)
 			break;
 		next = find_lowest(node, gone, priority);
@@ -320,25 +322,25 @@ static int try_node(struct book *b, const struct book_node *node, const struct s
 		added[n_added++] = next;
 	}
 	if (r == 0 && *ret == KUBELET_ADMITS)
-		r = reprieve(b, node, shape, added, n_added, gone);
+		r = reprieve(cache, node, class, added, n_added, gone);
 	for (size_t i = 0; i < n_added && r == 0; i++)
 		if (gone[added[i]])
 			r = add_victim(v, node->pods[added[i]]->uid);
 	return r;
 }
 
-int answer_preempt(struct book *b, const struct answer_config *config, struct wire_preemption *args,
-	struct shape *shape, struct answer_counts *ret)
+int answer_preempt(struct cluster_cache *cache, const struct answer_config *config,
+	struct extender_preemption *args, struct pod_class *class, struct answer_counts *ret)
 {
 	size_t kept = 0;
 
-	book_unpromise(b, args->pod.uid);
+	cache_forget_pod(cache, args->pod.uid);
 	for (size_t i = 0; i < args->n_items; i++) {
-		struct wire_victims item = args->items[i];
-		struct book_node *node = book_find(b, item.node);
-		enum kubelet_answer answer = shape->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
-		int r = node && shape->aligned
-				? try_node(b, node, shape, args->pod.priority, &args->items[i], &answer)
+		struct extender_victims item = args->items[i];
+		struct node_info *node = cache_find_node(cache, item.node);
+		enum kubelet_answer answer = class->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
+		int r = node && class->aligned
+				? try_node(cache, node, class, args->pod.priority, &args->items[i], &answer)
 				: 0;
 
 		ret->n_unreached += r == -ETIME;

@@ -30,20 +30,20 @@
 #define WORK_MS      50u /* of CPU time for a question; one about 5000 nodes takes 91 of its 500 */
 
 /* Where the objects of each kind are. */
-static const char *const paths[BOOK_KIND_COUNT] = {
+static const char *const paths[CACHE_KIND_COUNT] = {
 	"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "/api/v1/nodes", "/api/v1/pods"};
 
 /* One kind's reflector, and whom its events are for. */
 struct feed {
-	struct service *service;
-	enum book_kind kind;
+	struct server *service;
+	enum cache_kind kind;
 	struct reflector *reflector;
 };
 
 struct extender {
 	const struct extender_config *config;
-	struct service *service;
-	struct feed feeds[BOOK_KIND_COUNT];
+	struct server *service;
+	struct feed feeds[CACHE_KIND_COUNT];
 	struct lease *lease;
 	pthread_t keeper; /* keeps it: a request may take a while, and signals do not wait for it */
 	bool is_kept;     /* `keeper` runs */
@@ -68,10 +68,10 @@ static void extender_release(struct extender *x)
 	atomic_store(x->cancel, true);
 	http_server_free(x->http);
 	stop_keeper(x);
-	for (size_t k = 0; k < BOOK_KIND_COUNT; k++)
+	for (size_t k = 0; k < CACHE_KIND_COUNT; k++)
 		reflector_free(x->feeds[k].reflector);
 	lease_free(x->lease);
-	service_free(x->service);
+	server_free(x->service);
 	free(x->holder);
 }
 
@@ -81,42 +81,42 @@ static int on_begin(void *ctx)
 {
 	struct feed *feed = ctx;
 
-	return service_list_begin(feed->service, feed->kind);
+	return server_list_begin(feed->service, feed->kind);
 }
 
 static int on_object(void *ctx, struct doc *object)
 {
 	struct feed *feed = ctx;
 
-	return service_object(feed->service, feed->kind, object);
+	return server_object(feed->service, feed->kind, object);
 }
 
 static int on_gone(void *ctx, struct doc *object)
 {
 	struct feed *feed = ctx;
 
-	return service_gone(feed->service, feed->kind, object);
+	return server_gone(feed->service, feed->kind, object);
 }
 
 static void on_skip(void *ctx, const struct err *why)
 {
 	struct feed *feed = ctx;
 
-	service_skip(feed->service, feed->kind, why);
+	server_skip(feed->service, feed->kind, why);
 }
 
 static int on_end(void *ctx, const char *version)
 {
 	struct feed *feed = ctx;
 
-	return service_list_end(feed->service, feed->kind, resource_version_parse(version));
+	return server_list_end(feed->service, feed->kind, resource_version_parse(version));
 }
 
 static void on_alive(void *ctx)
 {
 	struct feed *feed = ctx;
 
-	service_alive(feed->service, feed->kind);
+	server_alive(feed->service, feed->kind);
 }
 
 static const struct reflector_events events = {.begin = on_begin,
@@ -132,10 +132,10 @@ static int watch_all(struct extender *x, struct err *err)
 {
 	int r = 0;
 
-	for (size_t k = 0; k < BOOK_KIND_COUNT && r == 0; k++) {
+	for (size_t k = 0; k < CACHE_KIND_COUNT && r == 0; k++) {
 		const struct reflector_options options = {.path = paths[k]};
 
-		x->feeds[k] = (struct feed){.service = x->service, .kind = (enum book_kind)k};
+		x->feeds[k] = (struct feed){.service = x->service, .kind = (enum cache_kind)k};
 		r = reflector_new(&options, &x->config->credentials, &events, &x->feeds[k], x->cancel,
 			&x->feeds[k].reflector, err);
 	}
@@ -195,7 +195,7 @@ static int64_t step_lease(struct extender *x)
 	if (*state.holder && (!x->holder || strcmp(x->holder, state.holder) != 0))
 		log_info("the lease '%s' is held by '%s'%s", x->config->lease_name, state.holder,
 			state.held ? ", which is this replica" : "");
-	if (text_set(&x->holder, state.holder) < 0 || service_led_by(x->service, state.holder, state.url) < 0)
+	if (text_set(&x->holder, state.holder) < 0 || server_led_by(x->service, state.holder, state.url) < 0)
 		log_warning("%s", strerror(ENOMEM));
 	return state.call_again_ms;
 }
@@ -206,7 +206,7 @@ static void *keep_lease(void *arg)
 	int64_t next = 0;
 
 	while (!atomic_load(x->cancel)) {
-		if (clock_ms(CLOCK_BOOTTIME) >= next && service_listed(x->service))
+		if (clock_ms(CLOCK_BOOTTIME) >= next && server_listed(x->service))
 			next = step_lease(x);
 		else
 			usleep(LOOK_MS * 1000);
@@ -220,14 +220,14 @@ static bool is_healthy(void *ctx, struct strbuf *line)
 {
 	const struct extender *x = ctx;
 
-	return service_healthy(x->service, line);
+	return server_healthy(x->service, line);
 }
 
 static bool is_ready(void *ctx, struct strbuf *line)
 {
 	const struct extender *x = ctx;
 
-	return service_ready(x->service, line);
+	return server_ready(x->service, line);
 }
 
 static void print_watches(const struct extender *x, struct strbuf *text)
@@ -235,7 +235,7 @@ static void print_watches(const struct extender *x, struct strbuf *text)
 	strbuf_addstr(text,
 		"# HELP nrtd_extender_watch_total What has happened to the lists and watches of each kind.\n"
 		"# TYPE nrtd_extender_watch_total counter\n");
-	for (size_t k = 0; k < BOOK_KIND_COUNT; k++) {
+	for (size_t k = 0; k < CACHE_KIND_COUNT; k++) {
 		struct reflector_counts c;
 
 		reflector_counts(x->feeds[k].reflector, &c);
@@ -255,7 +255,7 @@ static void print_watches(const struct extender *x, struct strbuf *text)
 static int print_metrics(void *ctx, struct strbuf *text)
 {
 	struct extender *x = ctx;
-	int r = service_metrics(x->service, text);
+	int r = server_metrics(x->service, text);
 
 	exposition_certificate(text, "server", atomic_load(&x->certificate_until_s));
 	if (r == 0 && !x->config->nrt)
@@ -272,7 +272,7 @@ static int answer(void *ctx, const char *path, const char *body, size_t len, str
 {
 	const struct extender *x = ctx;
 
-	return service_post(x->service, path, body, len, reply);
+	return server_post(x->service, path, body, len, reply);
 }
 
 static int serve(struct extender *x, struct err *err)
@@ -293,16 +293,16 @@ static int serve(struct extender *x, struct err *err)
 
 static int start(struct extender *x, struct err *err)
 {
-	struct service_config service = x->config->service;
+	struct server_config service = x->config->service;
 	int r = open_lease(x, err);
 
 	if (r < 0)
 		return r;
 	service.work_ms = WORK_MS;
-	if (service_new(&service, x->lease, &x->service) < 0)
+	if (server_new(&service, x->lease, &x->service) < 0)
 		return err_no_memory(err);
 	if (x->config->nrt)
-		r = service_load(x->service, x->config->nrt, err);
+		r = server_load(x->service, x->config->nrt, err);
 	else
 		r = watch_all(x, err);
 	if (r == 0)
@@ -360,7 +360,7 @@ static void run(struct extender *x)
 			malloc_trim(0);
 			trimmed = now;
 		}
-		service_tick(x->service);
+		server_tick(x->service);
 	} while (!wait_for_signal(TICK_MS));
 }
 

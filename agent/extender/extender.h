@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "agent/daemon/http.h"
-#include "agent/extender/service.h"
+#include "agent/extender/server.h"
 #include "agent/publish/credentials.h"
 #include "common/err.h"
 
@@ -14,7 +14,7 @@
 
 /* Texts are borrowed. */
 struct extender_config {
-	struct service_config service;
+	struct server_config service;
 	const char *nrt; /* the objects are in this file; NULL = on the API server */
 	struct credentials_options credentials;
 	struct http_listen http;

@@ -8,7 +8,7 @@
 const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
 
 static const char *const result_names[RESULT_COUNT] = {
-	"promised", "passed", "refused", "bad-request", "stale", "sent-on", "failed"};
+	"assumed", "passed", "unschedulable", "bad-request", "stale", "forwarded", "failed"};
 
 static const double bounds[STATS_BUCKETS] = {0.0001, 0.0005, 0.001, 0.002, 0.005, 0.02, 0.1, 1};
 

@@ -10,13 +10,13 @@
 enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_COUNT };
 
 enum result {
-	RESULT_PROMISED, /* one node, which is promised */
-	RESULT_PASSED,   /* several nodes, or all of a pod that needs nothing for itself */
-	RESULT_REFUSED,  /* no node */
-	RESULT_BAD,      /* the question cannot be read */
-	RESULT_STALE,    /* the API server is away for too long, or nobody holds the lease */
-	RESULT_SENT_ON,  /* to the replica that holds the lease */
-	RESULT_FAILED,   /* out of memory */
+	RESULT_ASSUMED,       /* one node, which is promised */
+	RESULT_PASSED,        /* several nodes, or all of a pod that needs nothing for itself */
+	RESULT_UNSCHEDULABLE, /* no node */
+	RESULT_BAD,           /* the question cannot be read */
+	RESULT_STALE,         /* the API server is away for too long, or nobody holds the lease */
+	RESULT_FORWARDED,     /* to the replica that holds the lease */
+	RESULT_FAILED,        /* out of memory */
 	RESULT_COUNT
 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/extender/forecast.h"
+#include "agent/extender/project_node.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "scoring/node_mask.h"
@@ -15,7 +15,8 @@
 
 /* The NUMA nodes that the kubelet would use, by id. Of devices alone its hint says so; a pod that asks for nothing of the
  * managers has a hint as well, which means nothing. */
-static uint64_t nodes_of(const struct kubelet *k, const struct shape *shape, const struct kubelet_verdict *v)
+static uint64_t nodes_of(
+	const struct kubelet *k, const struct pod_class *class, const struct kubelet_verdict *v)
 {
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
 	uint64_t nodes = 0, hinted = 0;
@@ -29,7 +30,7 @@ static uint64_t nodes_of(const struct kubelet *k, const struct shape *shape, con
 		nodes |= p->memory_nodes;
 		hinted |= p->hint.any_node ? 0 : p->hint.nodes;
 	}
-	return nodes || !request_has_non_native(&shape->pod) ? nodes : hinted;
+	return nodes || !request_has_non_native(&class->pod) ? nodes : hinted;
 }
 
 /* No set of as many NUMA nodes is closer together. */
@@ -57,14 +58,14 @@ static int is_closest(struct distances_kept *kept, const struct inventory *inv, 
 
 /* The plugin's score on the zones as they will be. It has one for nodes of policy single-numa-node only: here the others get
  * theirs by the same formula. */
-static int score_zones(struct distances_kept *kept, const struct inventory *inv, const struct shape *shape,
-	enum strategy strategy, int *ret)
+static int score_zones(struct distances_kept *kept, const struct inventory *inv,
+	const struct pod_class *class, enum strategy strategy, int *ret)
 {
 	CLEANUP(request_plan_release) struct request_plan plan = {0};
 	struct distances *d;
 	CLEANUP(fit_space_release) struct fit_space space = {0};
 	struct topology_manager_config topology = inv->topology;
-	int r = request_plan_init(&plan, &shape->pod);
+	int r = request_plan_init(&plan, &class->pod);
 
 	topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	if (r == 0)
@@ -76,21 +77,21 @@ static int score_zones(struct distances_kept *kept, const struct inventory *inv,
 	return r == -E2BIG ? 0 : r;
 }
 
-static int rank(struct book *b, struct outlook *o, const struct shape *shape,
+static int rank(struct cluster_cache *cache, struct projected_node *o, const struct pod_class *class,
 	const struct kubelet_verdict *managers, enum strategy strategy, struct verdict *v)
 {
-	const struct kubelet *k = &o->asker.kubelet;
+	const struct kubelet *k = &o->admission.kubelet;
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
-	uint64_t nodes = nodes_of(k, shape, managers);
+	uint64_t nodes = nodes_of(k, class, managers);
 	CLEANUP(freep) size_t *free_cpus = calloc(numa->n + 1, sizeof(*free_cpus));
 	const struct inventory *inv = &o->node.inventory;
 	unsigned most = inv->topology.max_numa_nodes;
 	bool closest;
-	int r = free_cpus ? is_closest(&b->distances, inv, nodes, &closest) : -ENOMEM;
+	int r = free_cpus ? is_closest(&cache->distances, inv, nodes, &closest) : -ENOMEM;
 
 	if (r < 0)
 		return r;
-	kubelet_free_cpus(k, o->asker.ws, free_cpus);
+	kubelet_free_cpus(k, o->admission.ws, free_cpus);
 	for (size_t i = 0; i < numa->n; i++) {
 		v->free += free_cpus[i];
 		if (nodes & node_mask_of((unsigned)numa->ids[i]))
@@ -98,7 +99,7 @@ static int rank(struct book *b, struct outlook *o, const struct shape *shape,
 	}
 	v->numa_nodes = node_mask_count(nodes);
 	if (strategy != STRATEGY_LEAST_NUMA_NODES)
-		return score_zones(&b->distances, inv, shape, strategy, &v->score);
+		return score_zones(&cache->distances, inv, class, strategy, &v->score);
 	v->score = strategy_normalize(
 		v->numa_nodes, closest, most > 0 ? most : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 	return 0;
@@ -106,14 +107,14 @@ static int rank(struct book *b, struct outlook *o, const struct shape *shape,
 
 /* ---- the verdict */
 
-/* In the kubelet's words where the managers refuse, else the amount that is short. */
-static int explain(const struct admission *a, const struct shape *shape, char **ret)
+/* In the kubelet's words where the managers reject, else the amount that is short. */
+static int explain(const struct admission *a, const struct pod_class *class, char **ret)
 {
-	const char *container = a->managers.container < shape->pod.n_containers && shape->pod.n_containers > 1
-					? shape->pod.containers[a->managers.container].name
+	const char *container = a->managers.container<class->pod.n_containers &&class->pod.n_containers> 1
+					? class->pod.containers[a->managers.container].name
 					: "";
 	const char *resource = a->short_of ? a->short_of : a->unsure_of;
-	const char *claims = shape->pod.has_claims ? "; its resourceClaims were not looked at" : "";
+	const char *claims = class->pod.has_claims ? "; its resourceClaims were not looked at" : "";
 	int n;
 
 	if (a->managers.reason.text[0])
@@ -129,57 +130,58 @@ static int explain(const struct admission *a, const struct shape *shape, char **
 	return n < 0 ? -ENOMEM : 0;
 }
 
-static const struct book_refusal *find_refusal(const struct book_node *node, const struct shape *shape)
+static const struct node_rejection *find_rejection(
+	const struct node_info *node, const struct pod_class *class)
 {
-	for (size_t i = 0; i < node->n_refusals; i++)
-		if (node->refusals[i].shape == shape)
-			return &node->refusals[i];
+	for (size_t i = 0; i < node->n_rejections; i++)
+		if (node->rejections[i].class == class)
+			return &node->rejections[i];
 	return NULL;
 }
 
-const char *verdict_lacks(const struct shape *shape, const struct book_node *node)
+const char *verdict_lacks(const struct pod_class *class, const struct node_info *node)
 {
-	for (size_t i = 0; node->has_node && i < shape->wanted.n_items; i++) {
-		const struct resource_quantity *wanted = &shape->wanted.items[i];
+	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &class->wanted.items[i];
 
-		if (shape->known[i] && wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
+		if (class->known[i] && wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
 			!resource_list_find(&node->allocatable, wanted->name) &&
-			!strv_contains(&node->resources[BOOK_NRT], wanted->name))
+			!strv_contains(&node->resources[CACHE_NRT], wanted->name))
 			return wanted->name;
 	}
 	return NULL;
 }
 
 /* Of a node whose object has a state. */
-static int judge_state(struct book *b, const struct book_node *node, const struct shape *shape,
-	enum strategy strategy, struct verdict *v)
+static int judge_state(struct cluster_cache *cache, const struct node_info *node,
+	const struct pod_class *class, enum strategy strategy, struct verdict *v)
 {
-	struct outlook *o;
+	struct projected_node *o;
 	struct admission a;
-	int r = forecast(b, node, &o);
+	int r = project_node(cache, node, &o);
 
 	if (r == 0)
-		r = node_asker_judge(&o->asker, &shape->pod, &a);
+		r = node_admission_judge(&o->admission, &class->pod, &a);
 	if (r < 0)
 		return r;
 	v->answer = a.answer;
 	v->by_amounts = a.answer != a.managers.answer;
 	if (a.answer != KUBELET_ADMITS)
-		return explain(&a, shape, &v->reason);
-	return rank(b, o, shape, &a.managers, strategy, v);
+		return explain(&a, class, &v->reason);
+	return rank(cache, o, class, &a.managers, strategy, v);
 }
 
-static int judge(struct book *b, const struct book_node *node, struct shape *shape, enum strategy strategy,
-	struct verdict *v)
+static int judge(struct cluster_cache *cache, const struct node_info *node, struct pod_class *class,
+	enum strategy strategy, struct verdict *v)
 {
-	const struct book_refusal *refusal = find_refusal(node, shape);
-	const char *lacks = verdict_lacks(shape, node);
+	const struct node_rejection *rejection = find_rejection(node, class);
+	const char *lacks = verdict_lacks(class, node);
 	int r;
 
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
-	if (refusal) {
+	if (rejection) {
 		v->answer = KUBELET_REJECTS;
-		r = asprintf(&v->reason, "its kubelet has just refused such a pod: %s", refusal->reason);
+		r = asprintf(&v->reason, "its kubelet has just rejected such a pod: %s", rejection->reason);
 		if (r < 0)
 			v->reason = NULL;
 		return r < 0 ? -ENOMEM : 0;
@@ -191,13 +193,13 @@ static int judge(struct book *b, const struct book_node *node, struct shape *sha
 			v->reason = NULL;
 		return r < 0 ? -ENOMEM : 0;
 	}
-	if (shape->too_large) {
+	if (class->too_large) {
 		v->answer = KUBELET_UNKNOWN;
 		v->reason = strdup("the pod has more containers and resources than are judged");
 		return v->reason ? 0 : -ENOMEM;
 	}
-	if (forecast_possible(node))
-		return judge_state(b, node, shape, strategy, v);
+	if (project_node_possible(node))
+		return judge_state(cache, node, class, strategy, v);
 	v->answer = KUBELET_UNKNOWN;
 	v->reason = strdup(
 		node->has_object ? node->object.why.text : "there is no NodeResourceTopology object of it");
@@ -206,11 +208,11 @@ static int judge(struct book *b, const struct book_node *node, struct shape *sha
 
 /* ---- whether it is still right */
 
-/* The node as a whole has what the shape asks for. */
-static bool has_room(const struct book_node *node, const struct shape *shape)
+/* The node as a whole has what the pod class asks for. */
+static bool has_room(const struct node_info *node, const struct pod_class *class)
 {
-	for (size_t i = 0; node->has_node && i < shape->wanted.n_items; i++) {
-		const struct resource_quantity *wanted = &shape->wanted.items[i];
+	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &class->wanted.items[i];
 		const struct resource_quantity *most = resource_list_find(&node->allocatable, wanted->name);
 
 		if (most && wanted->quantity.nano > 0 &&
@@ -222,13 +224,13 @@ static bool has_room(const struct book_node *node, const struct shape *shape)
 }
 
 /* The managers say the same as long as the version is the same; the amounts may decide otherwise by now. */
-static bool is_right(const struct verdict *v, const struct book_node *node, const struct shape *shape)
+static bool is_right(const struct verdict *v, const struct node_info *node, const struct pod_class *class)
 {
 	if (v->version != node->version)
 		return false;
 	if (v->amounts == node->amounts || v->basis == CLUSTER_UNKNOWN)
 		return true;
-	return v->answer == KUBELET_ADMITS ? has_room(node, shape)
+	return v->answer == KUBELET_ADMITS ? has_room(node, class)
 					   : v->answer == KUBELET_REJECTS && !v->by_amounts;
 }
 
@@ -242,17 +244,17 @@ static const struct verdict *unreached(void)
 	return &v;
 }
 
-int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum strategy strategy,
-	const struct verdict **ret)
+int verdict_of(struct cluster_cache *cache, struct pod_class *class, struct node_info *node,
+	enum strategy strategy, const struct verdict **ret)
 {
 	struct verdict *slot, fresh = {.version = node->version};
 	int r;
 
-	if (shapes_make_room(&b->shapes, shape, b->n_nodes) < 0)
+	if (pod_classes_make_room(&cache->classes, class, cache->n_nodes) < 0)
 		return -ENOMEM;
-	slot = &shape->verdicts[node->slot];
-	if (!is_right(slot, node, shape)) {
-		r = work_limit_goes_on(&b->work) ? judge(b, node, shape, strategy, &fresh) : -ETIME;
+	slot = &class->verdicts[node->slot];
+	if (!is_right(slot, node, class)) {
+		r = work_limit_goes_on(&cache->work) ? judge(cache, node, class, strategy, &fresh) : -ETIME;
 		if (r < 0) {
 			free(fresh.reason);
 			*ret = unreached();
@@ -260,27 +262,27 @@ int verdict_of(struct book *b, struct shape *shape, struct book_node *node, enum
 		}
 		free(slot->reason);
 		*slot = fresh;
-		b->work.advanced = true;
+		cache->work.advanced = true;
 	}
 	slot->amounts = node->amounts;
 	*ret = slot;
 	return 0;
 }
 
-int verdict_confirm(
-	struct book *b, struct shape *shape, const struct book_node *node, const struct verdict **ret)
+int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const struct node_info *node,
+	const struct verdict **ret)
 {
-	struct verdict *v = &shape->verdicts[node->slot];
-	struct outlook *o;
+	struct verdict *v = &class->verdicts[node->slot];
+	struct projected_node *o;
 	bool sure = true;
 	int r;
 
 	*ret = v;
 	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
 		return 0;
-	r = forecast(b, node, &o);
+	r = project_node(cache, node, &o);
 	if (r == 0)
-		r = arrivals_admit(&o->arrivals, shape, &b->work, &sure);
+		r = in_flight_admit(&o->in_flight, class, &cache->work, &sure);
 	if (r == -ETIME)
 		*ret = unreached();
 	if (r < 0)
@@ -295,21 +297,21 @@ int verdict_confirm(
 	return 0;
 }
 
-int verdict_without(struct book *b, const struct shape *shape, const struct book_node *node, const bool *gone,
-	enum kubelet_answer *ret)
+int verdict_without(struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node,
+	const bool *gone, enum kubelet_answer *ret)
 {
-	CLEANUP(outlook_release) struct outlook o = {0};
+	CLEANUP(projected_node_release) struct projected_node o = {0};
 	struct admission a;
 	int r;
 
-	if (shape->too_large || !forecast_possible(node)) {
+	if (class->too_large || !project_node_possible(node)) {
 		*ret = KUBELET_UNKNOWN;
 		return 0;
 	}
-	r = work_limit_goes_on(&b->work) ? forecast_without(b, node, gone, &o) : -ETIME;
-	b->work.advanced = true; /* nothing is kept, but one answer is given */
+	r = work_limit_goes_on(&cache->work) ? project_node_without(cache, node, gone, &o) : -ETIME;
+	cache->work.advanced = true; /* nothing is kept, but one answer is given */
 	if (r == 0)
-		r = node_asker_judge(&o.asker, &shape->pod, &a);
+		r = node_admission_judge(&o.admission, &class->pod, &a);
 	if (r == 0)
 		*ret = a.answer;
 	return r;

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/model/model.h"
+#include "agent/model/inventory_build.h"
 #include "agent/observe/memory_blocks.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
@@ -18,7 +18,7 @@ static int find_shared(struct node_state *node, struct err *err)
 
 	if (machine_counted_cpus(&node->machine, &shared) < 0)
 		return err_no_memory(err);
-	r = model_reserved_cpus(&node->machine, &node->settings, &reserved, err);
+	r = inventory_reserved_cpus(&node->machine, &node->settings, &reserved, err);
 	if (r < 0)
 		return r;
 	if (node->settings.cpu_options.strict_cpu_reservation && reserved.cpus &&

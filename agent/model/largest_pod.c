@@ -29,21 +29,21 @@ static size_t free_on(const struct inventory *inv, size_t cpu, unsigned n_nodes)
 	return (size_t)(sum / QTY_UNIT);
 }
 
-size_t largest_pod_limit(const struct node_asker *asker)
+size_t largest_pod_limit(const struct node_admission *admission)
 {
-	const struct resource_quantity *cpus = resource_list_find(&asker->free, "cpu");
-	const struct resource_quantity *more = resource_list_find(&asker->unsure, "cpu");
+	const struct resource_quantity *cpus = resource_list_find(&admission->free, "cpu");
+	const struct resource_quantity *more = resource_list_find(&admission->unsure, "cpu");
 	qty_t most = cpus->quantity.nano + more->quantity.nano;
 
 	return most > 0 ? (size_t)(most / QTY_UNIT) : 0;
 }
 
-bool largest_pod(const struct node_asker *asker, const struct exclusive_cpus_admitted *admitted,
+bool largest_pod(const struct node_admission *admission, const struct exclusive_cpus_admitted *admitted,
 	unsigned n_nodes, size_t *ret)
 {
-	const struct inventory *inv = &asker->state->inventory;
+	const struct inventory *inv = &admission->state->inventory;
 	int cpu = inventory_resource(inv, "cpu");
-	size_t limit = largest_pod_limit(asker), most;
+	size_t limit = largest_pod_limit(admission), most;
 
 	if (cpu < 0 || admitted->unknown.text[0] || admitted->step == 0)
 		return false;
@@ -53,12 +53,12 @@ bool largest_pod(const struct node_asker *asker, const struct exclusive_cpus_adm
 }
 
 int largest_pod_stranded(
-	const struct node_asker *asker, const struct exclusive_cpus_admitted *admitted, size_t *ret)
+	const struct node_admission *admission, const struct exclusive_cpus_admitted *admitted, size_t *ret)
 {
-	const struct inventory *inv = &asker->state->inventory;
+	const struct inventory *inv = &admission->state->inventory;
 	int cpu = inventory_resource(inv, "cpu");
-	size_t usable, free = 0, limit = largest_pod_limit(asker);
-	int r = exclusive_cpus_usable(&asker->kubelet, asker->ws, admitted, &usable);
+	size_t usable, free = 0, limit = largest_pod_limit(admission);
+	int r = exclusive_cpus_usable(&admission->kubelet, admission->ws, admitted, &usable);
 
 	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/model/model.h"
+#include "agent/model/inventory_build.h"
 #include "common/cleanup.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/kubelet.h"
@@ -196,7 +196,7 @@ int node_free_pages(const struct node_state *node, const char *name, struct reso
 	int resource = inventory_resource(&node->inventory, name);
 	qty_t sum = 0;
 
-	if (model_free_pages(&node->machine, &node->settings, &node->allocations, name, &sum))
+	if (inventory_free_pages(&node->machine, &node->settings, &node->allocations, name, &sum))
 		return set_bytes(node, name, sum, ret, ret_unsure);
 	for (size_t i = 0; i < node->inventory.n_nodes && resource >= 0; i++)
 		sum = qty_add(sum, inventory_amount(&node->inventory, i, (size_t)resource)->available);

@@ -62,7 +62,7 @@ static bool print_claims(const struct node_state_printer *p)
 
 /* ---- reading */
 
-static void read_pods(struct text_reader *r, struct claim *c)
+static void read_pods(struct token_reader *r, struct claim *c)
 {
 	while (!r->error && *r->at && *r->at != ':') {
 		char name[NODE_STATE_HASH_SIZE] = "#";
@@ -71,7 +71,7 @@ static void read_pods(struct text_reader *r, struct claim *c)
 			char ch = r->at[i];
 
 			if (!node_state_is_hash_digit(ch))
-				text_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);
+				token_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);
 			else
 				name[i + 1] = ch;
 		}
@@ -79,88 +79,88 @@ static void read_pods(struct text_reader *r, struct claim *c)
 			return;
 		r->at += HASH_CHARS;
 		if (claim_add_pod(c, "", name) < 0)
-			text_reader_no_memory(r);
+			token_reader_no_memory(r);
 	}
 }
 
 static void read_block(struct node_state_parser *p, struct claim *c)
 {
-	struct text_reader *r = &p->reader;
-	size_t type = text_reader_letters(r, 'a', p->types.n_items);
-	uint64_t bytes = text_reader_bytes(r);
+	struct token_reader *r = &p->reader;
+	size_t type = token_reader_letters(r, 'a', p->types.n_items);
+	uint64_t bytes = token_reader_bytes(r);
 	struct memory_block *block;
 
-	text_reader_expect(r, '@');
+	token_reader_expect(r, '@');
 	if (r->error)
 		return;
 	block = vec_push(&c->memory, &c->n_memory, &c->memory_size, sizeof(*block));
 	if (!block) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
 	p->n_claim_blocks++;
 	block->bytes = bytes;
 	block->type = strdup(p->types.items[type]);
-	block->nodes = text_reader_set(r, MACHINE_MAX_NODES - 1);
+	block->nodes = token_reader_set(r, MACHINE_MAX_NODES - 1);
 	if (!block->type || !block->nodes)
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 }
 
 static void read_devices(struct node_state_parser *p, struct claim *c)
 {
-	struct text_reader *r = &p->reader;
-	uint64_t n = text_reader_number(r, NODE_STATE_MAX_DEVICES);
+	struct token_reader *r = &p->reader;
+	uint64_t n = token_reader_number(r, NODE_STATE_MAX_DEVICES);
 
 	p->n_held += (size_t)n;
 	if (n == 0 || p->n_held > NODE_STATE_MAX_HELD)
-		text_reader_fail(r, "no device, or more than %u are held", NODE_STATE_MAX_HELD);
+		token_reader_fail(r, "no device, or more than %u are held", NODE_STATE_MAX_HELD);
 	for (size_t i = 0; i < n && !r->error; i++) {
 		char id[NODE_STATE_ID_SIZE];
 
 		node_state_id(i, id);
 		if (strv_push(&c->devices, id) < 0)
-			text_reader_no_memory(r);
+			token_reader_no_memory(r);
 	}
 }
 
 static void read_claim(struct node_state_parser *p)
 {
-	struct text_reader *r = &p->reader;
-	CLEANUP(freep) char *driver = text_reader_name(r);
+	struct token_reader *r = &p->reader;
+	CLEANUP(freep) char *driver = token_reader_name(r);
 	CLEANUP(claim_release) struct claim c = {0};
 
-	text_reader_expect(r, ':');
+	token_reader_expect(r, ':');
 	if (r->error)
 		return;
 	if (!driver || claim_init(&c, driver, "", "", "") < 0) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
 	read_pods(r, &c);
-	text_reader_expect(r, ':');
+	token_reader_expect(r, ':');
 	if (r->error)
 		return;
 	hwloc_bitmap_free(c.cpus);
-	c.cpus = text_reader_set(r, MACHINE_MAX_CPUS - 1);
+	c.cpus = token_reader_set(r, MACHINE_MAX_CPUS - 1);
 	p->n_held_cpus += cpuset_size(c.cpus);
 	if (p->n_held_cpus > NODE_STATE_MAX_HELD)
-		text_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
-	while (!r->error && text_reader_skip(r, '/'))
+		token_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
+	while (!r->error && token_reader_skip(r, '/'))
 		read_block(p, &c);
-	if (!r->error && text_reader_skip(r, '*'))
+	if (!r->error && token_reader_skip(r, '*'))
 		read_devices(p, &c);
 	if (!r->error && claims_take(&p->state.claims, &c) < 0)
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 }
 
 static void parse_claims(struct node_state_parser *p)
 {
 	do
 		read_claim(p);
-	while (!p->reader.error && text_reader_skip(&p->reader, '|'));
+	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
 	if ((p->n_page_sizes + 2) * p->state.machine.n_nodes * (p->n_claim_blocks + p->state.claims.n_items) >
 		NODE_STATE_MAX_WORK)
-		text_reader_fail(&p->reader, "too many claims on too many NUMA nodes");
+		token_reader_fail(&p->reader, "too many claims on too many NUMA nodes");
 }
 
 const struct node_state_section node_state_claims_sections[] = {

@@ -49,18 +49,18 @@ void node_state_know_all(struct node_state_parser *p)
 static void parse_unknown(struct node_state_parser *p)
 {
 	char *base = (char *)&p->state.allocations;
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 
 	do {
 		size_t i = 0;
 
-		while (i < ARRAY_SIZE(facts) && !text_reader_skip_word(r, facts[i].name))
+		while (i < ARRAY_SIZE(facts) && !token_reader_skip_word(r, facts[i].name))
 			i++;
 		if (i == ARRAY_SIZE(facts))
-			text_reader_fail(r, "an unknown word");
+			token_reader_fail(r, "an unknown word");
 		else
 			*(bool *)(base + facts[i].offset) = false;
-	} while (!r->error && text_reader_skip(r, ','));
+	} while (!r->error && token_reader_skip(r, ','));
 }
 
 /* ---- the shared pool: nearly always the CPUs that are left over */
@@ -102,12 +102,12 @@ static bool print_shared(const struct node_state_printer *p)
 
 static void parse_shared(struct node_state_parser *p)
 {
-	if (text_reader_skip_word(&p->reader, "rest"))
+	if (token_reader_skip_word(&p->reader, "rest"))
 		p->shared = PARSED_SHARED_REST;
-	else if (text_reader_skip_word(&p->reader, "unreserved"))
+	else if (token_reader_skip_word(&p->reader, "unreserved"))
 		p->shared = PARSED_SHARED_UNRESERVED;
 	else
-		p->state.allocations.shared = text_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
+		p->state.allocations.shared = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
 }
 
 void node_state_finish_shared(struct node_state_parser *p)
@@ -116,7 +116,7 @@ void node_state_finish_shared(struct node_state_parser *p)
 
 	if (!p->reader.error && p->shared != PARSED_SHARED_LISTED &&
 		leftover(&p->state, reserved, &p->state.allocations.shared) < 0)
-		text_reader_no_memory(&p->reader);
+		token_reader_no_memory(&p->reader);
 }
 
 /* ---- types of memory, named by small letters further on */
@@ -132,20 +132,20 @@ static bool print_types(const struct node_state_printer *p)
 
 static void parse_types(struct node_state_parser *p)
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 	struct strv *types = &p->types;
 
 	do {
-		char *name = text_reader_name(r);
+		char *name = token_reader_name(r);
 
 		if (name && strv_take(types, name) < 0)
-			text_reader_no_memory(r);
+			token_reader_no_memory(r);
 		if (r->error)
 			return;
 		if (types->n_items > NODE_STATE_MAX_TYPES ||
 			(types->n_items > 1 && strcmp(types->items[types->n_items - 2], name) >= 0))
-			text_reader_fail(r, "types are not in ascending order, or too many");
-	} while (!r->error && text_reader_skip(r, ','));
+			token_reader_fail(r, "types are not in ascending order, or too many");
+	} while (!r->error && token_reader_skip(r, ','));
 }
 
 size_t node_state_type(const struct node_state_printer *p, const char *name)
@@ -177,14 +177,14 @@ static bool print_numa_reserved(const struct node_state_printer *p)
 static void parse_numa_reserved(struct node_state_parser *p)
 {
 	struct settings *s = &p->state.settings;
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 
 	do {
-		size_t type = text_reader_letters(r, 'a', p->types.n_items);
-		unsigned node = (unsigned)text_reader_number(r, MACHINE_MAX_NODES - 1);
+		size_t type = token_reader_letters(r, 'a', p->types.n_items);
+		unsigned node = (unsigned)token_reader_number(r, MACHINE_MAX_NODES - 1);
 		struct memory_reservation *m;
 
-		text_reader_expect(r, ':');
+		token_reader_expect(r, ':');
 		if (r->error)
 			return;
 		m = vec_push(&s->memory_reservations, &s->n_memory_reservations, &s->memory_reservations_size,
@@ -192,11 +192,11 @@ static void parse_numa_reserved(struct node_state_parser *p)
 		if (m)
 			*m = (struct memory_reservation){.node = node, .type = strdup(p->types.items[type])};
 		if (!m || !m->type) {
-			text_reader_no_memory(r);
+			token_reader_no_memory(r);
 			return;
 		}
-		m->bytes = text_reader_quantity(r);
-	} while (!r->error && text_reader_skip(r, ','));
+		m->bytes = token_reader_quantity(r);
+	} while (!r->error && token_reader_skip(r, ','));
 }
 
 /* ---- the memory manager's tables */
@@ -296,30 +296,30 @@ static bool print_memory_nodes(const struct node_state_printer *p)
 }
 
 /* The next of the values: `otherwise` where the text has none. */
-static uint64_t read_value(struct text_reader *r, bool first, uint64_t otherwise)
+static uint64_t read_value(struct token_reader *r, bool first, uint64_t otherwise)
 {
-	if (!first && !text_reader_skip(r, '/'))
+	if (!first && !token_reader_skip(r, '/'))
 		return otherwise;
-	return *r->at >= '0' && *r->at <= '9' ? text_reader_bytes(r) : otherwise;
+	return *r->at >= '0' && *r->at <= '9' ? token_reader_bytes(r) : otherwise;
 }
 
 static void read_table(struct node_state_parser *p, struct memory_node *node, const char *type)
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 	struct memory_table *t;
 
-	text_reader_expect(r, ':');
-	if (r->error || text_reader_skip(r, '-'))
+	token_reader_expect(r, ':');
+	if (r->error || token_reader_skip(r, '-'))
 		return;
 	t = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
 	if (!t) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
 	t->type = strdup(type);
 	if (!t->type) {
 		node->n_tables--;
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
 	t->system_reserved = read_value(r, true, 0);
@@ -334,24 +334,24 @@ static void read_memory_node(struct node_state_parser *p)
 	struct memory_state *state = &p->state.allocations.memory;
 	struct memory_node *node =
 		vec_push(&state->nodes, &state->n_nodes, &state->nodes_size, sizeof(*node));
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 
 	if (!node) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
-	node->id = (unsigned)text_reader_number(r, MACHINE_MAX_NODES - 1);
+	node->id = (unsigned)token_reader_number(r, MACHINE_MAX_NODES - 1);
 	if (state->n_nodes > 1 && state->nodes[state->n_nodes - 2].id >= node->id)
-		text_reader_fail(r, "NUMA nodes are not in ascending order");
-	if (text_reader_skip(r, '@')) {
-		node->cells = text_reader_set(r, MACHINE_MAX_NODES - 1);
+		token_reader_fail(r, "NUMA nodes are not in ascending order");
+	if (token_reader_skip(r, '@')) {
+		node->cells = token_reader_set(r, MACHINE_MAX_NODES - 1);
 	} else {
 		node->cells = hwloc_bitmap_alloc();
 		if (!node->cells || hwloc_bitmap_set(node->cells, node->id) < 0)
-			text_reader_no_memory(r);
+			token_reader_no_memory(r);
 	}
-	text_reader_expect(r, '*');
-	node->assignments = (unsigned)text_reader_number(r, MAX_ASSIGNMENTS);
+	token_reader_expect(r, '*');
+	node->assignments = (unsigned)token_reader_number(r, MAX_ASSIGNMENTS);
 	for (size_t i = 0; i < p->types.n_items && !r->error; i++)
 		read_table(p, node, p->types.items[i]);
 }
@@ -360,7 +360,7 @@ static void parse_memory_nodes(struct node_state_parser *p)
 {
 	do
 		read_memory_node(p);
-	while (!p->reader.error && text_reader_skip(&p->reader, '|'));
+	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
 }
 
 /* ---- devices: "vendor.com/nic:0*4/1*4!0", by NUMA nodes in the order of their ids; behind '!' those that are
@@ -414,23 +414,23 @@ static bool print_devices(const struct node_state_printer *p)
 /* One run; *ret_n devices. NULL after a failure. */
 static struct parsed_run *read_run(struct node_state_parser *p, size_t *ret_n)
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 	struct parsed_run *run = vec_push(&p->runs, &p->n_runs, &p->runs_size, sizeof(*run));
-	bool unknown = text_reader_skip(r, '?'), none = text_reader_skip(r, '-');
+	bool unknown = token_reader_skip(r, '?'), none = token_reader_skip(r, '-');
 	uint64_t n;
 
 	if (!run) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return NULL;
 	}
 	run->nodes_unknown = unknown;
-	run->nodes = unknown || none ? hwloc_bitmap_alloc() : text_reader_set(r, MACHINE_MAX_NODES - 1);
-	n = text_reader_skip(r, '*') ? text_reader_number(r, NODE_STATE_MAX_DEVICES) : 1;
+	run->nodes = unknown || none ? hwloc_bitmap_alloc() : token_reader_set(r, MACHINE_MAX_NODES - 1);
+	n = token_reader_skip(r, '*') ? token_reader_number(r, NODE_STATE_MAX_DEVICES) : 1;
 	if (n == 0 || p->n_devices + n > NODE_STATE_MAX_DEVICES)
-		text_reader_fail(r, "no device, or more than %u", NODE_STATE_MAX_DEVICES);
+		token_reader_fail(r, "no device, or more than %u", NODE_STATE_MAX_DEVICES);
 	else if (!run->nodes ||
 		 vec_grow(&p->run_of, &p->run_of_size, p->n_devices + n, sizeof(*p->run_of)) < 0)
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 	*ret_n = (size_t)n;
 	return r->error ? NULL : run;
 }
@@ -470,32 +470,32 @@ static void read_runs(struct node_state_parser *p, bool registered)
 			return;
 		if (registered &&
 			add_registered(&p->state.allocations, resource, run, p->n_devices - first, n) < 0)
-			text_reader_no_memory(&p->reader);
+			token_reader_no_memory(&p->reader);
 		for (size_t i = 0; i < n; i++)
 			p->run_of[p->n_devices++] = (uint32_t)(p->n_runs - 1);
-	} while (!p->reader.error && text_reader_skip(&p->reader, '/'));
+	} while (!p->reader.error && token_reader_skip(&p->reader, '/'));
 }
 
 static void read_resource(struct node_state_parser *p)
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 	struct strv *names = &p->resources;
-	char *name = text_reader_name(r);
+	char *name = token_reader_name(r);
 
 	if (name && strv_take(names, name) < 0)
-		text_reader_no_memory(r);
-	text_reader_expect(r, ':');
+		token_reader_no_memory(r);
+	token_reader_expect(r, ':');
 	if (r->error)
 		return;
 	if (names->n_items > NODE_STATE_MAX_RESOURCES ||
 		(names->n_items > 1 && strcmp(names->items[names->n_items - 2], name) >= 0)) {
-		text_reader_fail(r, "resources are not in ascending order, or too many");
+		token_reader_fail(r, "resources are not in ascending order, or too many");
 		return;
 	}
 	p->first_device[names->n_items - 1] = p->n_devices;
 	if (*r->at != '!')
 		read_runs(p, true);
-	if (text_reader_skip(r, '!'))
+	if (token_reader_skip(r, '!'))
 		read_runs(p, false);
 	p->first_device[names->n_items] = p->n_devices;
 }
@@ -506,13 +506,13 @@ static void parse_devices(struct node_state_parser *p)
 
 	p->first_device = calloc(NODE_STATE_MAX_RESOURCES + 1, sizeof(*p->first_device));
 	if (!p->first_device)
-		text_reader_no_memory(&p->reader);
+		token_reader_no_memory(&p->reader);
 	do
 		read_resource(p);
-	while (!p->reader.error && text_reader_skip(&p->reader, '|'));
+	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
 	if (nodes * p->resources.n_items > NODE_STATE_MAX_AMOUNTS ||
 		nodes * p->n_devices > NODE_STATE_MAX_WORK)
-		text_reader_fail(&p->reader, "too many devices on too many NUMA nodes");
+		token_reader_fail(&p->reader, "too many devices on too many NUMA nodes");
 }
 
 const struct node_state_section node_state_held_sections[] = {

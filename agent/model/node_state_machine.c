@@ -24,7 +24,7 @@ static bool print_ram(const struct node_state_printer *p)
 
 static void parse_ram(struct node_state_parser *p)
 {
-	p->state.machine.memory_bytes = text_reader_bytes(&p->reader);
+	p->state.machine.memory_bytes = token_reader_bytes(&p->reader);
 }
 
 /* The smallest page size above `above` on any node, 0 = none. */
@@ -56,21 +56,21 @@ static bool print_pages(const struct node_state_printer *p)
 
 static void parse_pages(struct node_state_parser *p)
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 
 	p->page_bytes = calloc(MAX_PAGE_SIZES, sizeof(*p->page_bytes));
 	if (!p->page_bytes)
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 	do {
-		uint64_t size = text_reader_bytes(r), last = 0;
+		uint64_t size = token_reader_bytes(r), last = 0;
 
 		if (p->n_page_sizes > 0)
 			last = p->page_bytes[p->n_page_sizes - 1];
 		if (size <= last || p->n_page_sizes == MAX_PAGE_SIZES)
-			text_reader_fail(r, "page sizes are not in ascending order, or too many");
+			token_reader_fail(r, "page sizes are not in ascending order, or too many");
 		if (!r->error)
 			p->page_bytes[p->n_page_sizes++] = size;
-	} while (!r->error && text_reader_skip(r, ','));
+	} while (!r->error && token_reader_skip(r, ','));
 }
 
 /* "0:65970284k:0:4": id, memory, and how many pages of each size, '-' where there is no pool. */
@@ -93,18 +93,18 @@ static bool print_nodes(const struct node_state_printer *p)
 	return true;
 }
 
-static void read_pool(struct text_reader *r, uint64_t page_bytes, struct numa_node *node)
+static void read_pool(struct token_reader *r, uint64_t page_bytes, struct numa_node *node)
 {
 	struct hugepage_pool *pool;
 	uint64_t pages;
 
-	text_reader_expect(r, ':');
-	if (r->error || text_reader_skip(r, '-'))
+	token_reader_expect(r, ':');
+	if (r->error || token_reader_skip(r, '-'))
 		return;
-	pages = text_reader_number(r, UINT64_MAX / page_bytes);
+	pages = token_reader_number(r, UINT64_MAX / page_bytes);
 	pool = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*pool));
 	if (!pool) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
 	*pool = (struct hugepage_pool){.page_bytes = page_bytes, .pages = pages};
@@ -113,25 +113,25 @@ static void read_pool(struct text_reader *r, uint64_t page_bytes, struct numa_no
 static void read_node(struct node_state_parser *p)
 {
 	struct machine *m = &p->state.machine;
-	struct text_reader *r = &p->reader;
-	unsigned id = (unsigned)text_reader_number(r, MACHINE_MAX_NODES - 1);
+	struct token_reader *r = &p->reader;
+	unsigned id = (unsigned)token_reader_number(r, MACHINE_MAX_NODES - 1);
 	struct numa_node *node;
 
 	if (m->n_nodes > 0 && id <= m->nodes[m->n_nodes - 1].id)
-		text_reader_fail(r, "NUMA nodes are not in ascending order");
-	text_reader_expect(r, ':');
+		token_reader_fail(r, "NUMA nodes are not in ascending order");
+	token_reader_expect(r, ':');
 	if (r->error)
 		return;
 	node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
 	if (!node) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
 	node->id = id;
 	node->cpus = hwloc_bitmap_alloc();
 	if (!node->cpus)
-		text_reader_no_memory(r);
-	node->memory_bytes = text_reader_bytes(r);
+		token_reader_no_memory(r);
+	node->memory_bytes = token_reader_bytes(r);
 	for (size_t i = 0; i < p->n_page_sizes && !r->error; i++)
 		read_pool(r, p->page_bytes[i], node);
 }
@@ -142,7 +142,7 @@ static void parse_nodes(struct node_state_parser *p)
 		return;
 	do
 		read_node(p);
-	while (!p->reader.error && text_reader_skip(&p->reader, '|'));
+	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
 }
 
 /* ---- distances */
@@ -195,23 +195,23 @@ static bool print_distances(const struct node_state_printer *p)
 static void parse_distances(struct node_state_parser *p)
 {
 	struct machine *m = &p->state.machine;
-	struct text_reader *r = &p->reader;
-	bool half = text_reader_skip(r, '~');
+	struct token_reader *r = &p->reader;
+	bool half = token_reader_skip(r, '~');
 	uint64_t left = 0;
 	unsigned distance = 0;
 
 	m->distances = calloc(m->n_nodes * m->n_nodes + 1, sizeof(*m->distances));
 	if (!m->distances)
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 	for (size_t i = 0; i < m->n_nodes && !r->error; i++)
 		for (size_t k = half ? i : 0; k < m->n_nodes && !r->error; k++) {
 			if (left == 0) {
 				if (i + k > 0)
-					text_reader_expect(r, ',');
-				distance = (unsigned)text_reader_number(r, MAX_DISTANCE);
-				left = text_reader_skip(r, '*') ? text_reader_number(r, UINT32_MAX) : 1;
+					token_reader_expect(r, ',');
+				distance = (unsigned)token_reader_number(r, MAX_DISTANCE);
+				left = token_reader_skip(r, '*') ? token_reader_number(r, UINT32_MAX) : 1;
 				if (left == 0)
-					text_reader_fail(r, "a distance for no pair of NUMA nodes");
+					token_reader_fail(r, "a distance for no pair of NUMA nodes");
 			}
 			m->distances[i * m->n_nodes + k] = distance;
 			if (half)
@@ -219,7 +219,7 @@ static void parse_distances(struct node_state_parser *p)
 			left--;
 		}
 	if (left > 0)
-		text_reader_fail(r, "more distances than pairs of NUMA nodes");
+		token_reader_fail(r, "more distances than pairs of NUMA nodes");
 }
 
 /* ---- what belongs to each CPU: runs of "FIRST-LAST:STRIDE/BLOCK=VALUE+STEP" */
@@ -335,22 +335,22 @@ static bool print_values(const struct node_state_printer *p, cpu_value_fn value)
 	return true;
 }
 
-static struct cpu_run read_run(struct text_reader *r)
+static struct cpu_run read_run(struct token_reader *r)
 {
 	struct cpu_run run = {.stride = 1, .step = 1};
 	unsigned last;
 
-	run.first = (unsigned)text_reader_number(r, MACHINE_MAX_CPUS - 1);
-	last = text_reader_skip(r, '-') ? (unsigned)text_reader_number(r, MACHINE_MAX_CPUS - 1) : run.first;
-	if (text_reader_skip(r, ':'))
-		run.stride = (unsigned)text_reader_number(r, MACHINE_MAX_CPUS);
-	run.block = text_reader_skip(r, '/') ? (size_t)text_reader_number(r, MACHINE_MAX_CPUS) : SIZE_MAX;
-	text_reader_expect(r, '=');
-	run.value = (int)text_reader_number(r, INT_MAX);
-	if (text_reader_skip(r, '+'))
-		run.step = (int)text_reader_number(r, INT_MAX);
+	run.first = (unsigned)token_reader_number(r, MACHINE_MAX_CPUS - 1);
+	last = token_reader_skip(r, '-') ? (unsigned)token_reader_number(r, MACHINE_MAX_CPUS - 1) : run.first;
+	if (token_reader_skip(r, ':'))
+		run.stride = (unsigned)token_reader_number(r, MACHINE_MAX_CPUS);
+	run.block = token_reader_skip(r, '/') ? (size_t)token_reader_number(r, MACHINE_MAX_CPUS) : SIZE_MAX;
+	token_reader_expect(r, '=');
+	run.value = (int)token_reader_number(r, INT_MAX);
+	if (token_reader_skip(r, '+'))
+		run.step = (int)token_reader_number(r, INT_MAX);
 	if (last < run.first || run.stride == 0 || run.block == 0)
-		text_reader_fail(r, "a range of CPUs is not one");
+		token_reader_fail(r, "a range of CPUs is not one");
 	if (!r->error)
 		run.n = (last - run.first) / run.stride + 1;
 	return run;
@@ -360,7 +360,7 @@ static struct cpu_run read_run(struct text_reader *r)
 static void read_values(
 	struct node_state_parser *p, void (*set)(struct node_state_parser *p, unsigned id, int value))
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 	size_t left = MACHINE_MAX_CPUS;
 
 	if (*r->at == ';')
@@ -369,17 +369,17 @@ static void read_values(
 		struct cpu_run run = read_run(r);
 
 		if (run.n > left)
-			text_reader_fail(r, "more than %d CPUs", MACHINE_MAX_CPUS);
+			token_reader_fail(r, "more than %d CPUs", MACHINE_MAX_CPUS);
 		for (size_t k = 0; k < run.n && !r->error; k++) {
 			int64_t value = run.value + (int64_t)run.step * (int64_t)(k / run.block);
 
 			if (value > INT_MAX)
-				text_reader_fail(r, "a number is too large");
+				token_reader_fail(r, "a number is too large");
 			else
 				set(p, run.first + (unsigned)k * run.stride, (int)value);
 		}
 		left -= run.n;
-	} while (!r->error && text_reader_skip(r, ','));
+	} while (!r->error && token_reader_skip(r, ','));
 }
 
 /* ---- cores: of every online CPU */
@@ -395,7 +395,7 @@ static void add_cpu(struct node_state_parser *p, unsigned id, int value)
 	struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
 
 	if (!cpu) {
-		text_reader_no_memory(&p->reader);
+		token_reader_no_memory(&p->reader);
 		return;
 	}
 	*cpu = (struct cpu){.id = id,
@@ -421,9 +421,9 @@ static void parse_cores(struct node_state_parser *p)
 		qsort(m->cpus, m->n_cpus, sizeof(*m->cpus), by_id);
 	for (size_t i = 0; i < m->n_cpus && !p->reader.error; i++)
 		if (i > 0 && m->cpus[i].id == m->cpus[i - 1].id)
-			text_reader_fail(&p->reader, "CPU %u comes twice", m->cpus[i].id);
+			token_reader_fail(&p->reader, "CPU %u comes twice", m->cpus[i].id);
 		else if (!machine_cpu(m, m->cpus[i].core))
-			text_reader_fail(
+			token_reader_fail(
 				&p->reader, "the core of CPU %u is not an online CPU", m->cpus[i].id);
 }
 
@@ -452,14 +452,14 @@ static struct cpu *find_cpu(struct node_state_parser *p, unsigned id)
 
 	if (cpu)
 		return &m->cpus[cpu - m->cpus];
-	text_reader_fail(&p->reader, "CPU %u is not among the cores", id);
+	token_reader_fail(&p->reader, "CPU %u is not among the cores", id);
 	return NULL;
 }
 
 static void set_once(struct node_state_parser *p, unsigned id, int *member, int value)
 {
 	if (*member != MACHINE_NONE)
-		text_reader_fail(&p->reader, "CPU %u comes twice", id);
+		token_reader_fail(&p->reader, "CPU %u comes twice", id);
 	*member = value;
 }
 
@@ -478,12 +478,12 @@ static void set_numa(struct node_state_parser *p, unsigned id, int value)
 	struct cpu *cpu = find_cpu(p, id);
 
 	if (at < 0)
-		text_reader_fail(&p->reader, "there is no NUMA node %d", value);
+		token_reader_fail(&p->reader, "there is no NUMA node %d", value);
 	if (p->reader.error)
 		return;
 	set_once(p, id, &cpu->numa, value);
 	if (hwloc_bitmap_set(m->nodes[at].cpus, id) < 0)
-		text_reader_no_memory(&p->reader);
+		token_reader_no_memory(&p->reader);
 }
 
 /* machine_derive() makes an uncore cache of an L3 cache, which the text does not have; so it is kept there. */
@@ -519,7 +519,7 @@ void node_state_finish_machine(struct node_state_parser *p)
 		return;
 	m->offline = hwloc_bitmap_alloc();
 	if (!m->offline || machine_derive(m) < 0) {
-		text_reader_no_memory(&p->reader);
+		token_reader_no_memory(&p->reader);
 		return;
 	}
 	m->memory_bytes = memory;

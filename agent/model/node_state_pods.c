@@ -181,17 +181,17 @@ bool node_state_is_hash_digit(char c)
 }
 
 /* "?" or a hash without its mark. */
-static void read_hash(struct text_reader *r, char ret[NODE_STATE_HASH_SIZE])
+static void read_hash(struct token_reader *r, char ret[NODE_STATE_HASH_SIZE])
 {
 	size_t n = 0;
 
 	*ret = '\0';
-	if (text_reader_skip(r, '?'))
+	if (token_reader_skip(r, '?'))
 		return;
 	while (n < HASH_CHARS && node_state_is_hash_digit(r->at[n]))
 		n++;
 	if (n < HASH_CHARS) {
-		text_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);
+		token_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);
 		return;
 	}
 	ret[0] = '#';
@@ -203,27 +203,27 @@ static void read_hash(struct text_reader *r, char ret[NODE_STATE_HASH_SIZE])
 /* near: the NUMA nodes of the item's CPUs. */
 static void read_block(struct node_state_parser *p, struct allocation *item, hwloc_const_bitmap_t near)
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 	bool other = *r->at >= 'a' && *r->at <= 'z';
-	size_t type = other ? text_reader_letters(r, 'a', p->types.n_items) : 0;
-	uint64_t bytes = text_reader_bytes(r);
+	size_t type = other ? token_reader_letters(r, 'a', p->types.n_items) : 0;
+	uint64_t bytes = token_reader_bytes(r);
 	struct memory_block *block;
 
 	if (r->error)
 		return;
 	block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
 	if (!block) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
 	block->bytes = bytes;
 	block->type = strdup(other ? p->types.items[type] : "memory");
-	if (text_reader_skip(r, '@'))
-		block->nodes = text_reader_set(r, MACHINE_MAX_NODES - 1);
+	if (token_reader_skip(r, '@'))
+		block->nodes = token_reader_set(r, MACHINE_MAX_NODES - 1);
 	else
 		block->nodes = hwloc_bitmap_dup(near);
 	if (!block->type || !block->nodes)
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 }
 
 /* Add a device to the item: to its last block where that is of the same run. 0 or -ENOMEM. */
@@ -251,8 +251,8 @@ static int hold_device(
 
 static void read_devices(struct node_state_parser *p, struct allocation *item)
 {
-	struct text_reader *r = &p->reader;
-	size_t resource = text_reader_letters(r, 'A', p->resources.n_items), first, n;
+	struct token_reader *r = &p->reader;
+	size_t resource = token_reader_letters(r, 'A', p->resources.n_items), first, n;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	int last = -1;
 
@@ -260,24 +260,24 @@ static void read_devices(struct node_state_parser *p, struct allocation *item)
 		return;
 	first = p->first_device[resource];
 	n = p->first_device[resource + 1] - first;
-	set = text_reader_set(r, (unsigned)n - 1);
+	set = token_reader_set(r, (unsigned)n - 1);
 	if (r->error)
 		return;
 	p->n_held += (size_t)hwloc_bitmap_weight(set);
 	if (p->n_held > NODE_STATE_MAX_HELD)
-		text_reader_fail(r, "more than %u devices are held", NODE_STATE_MAX_HELD);
+		token_reader_fail(r, "more than %u devices are held", NODE_STATE_MAX_HELD);
 	for (int at = hwloc_bitmap_first(set); at >= 0 && !r->error; at = hwloc_bitmap_next(set, at)) {
 		bool same = last >= 0 && p->run_of[first + (size_t)last] == p->run_of[first + (size_t)at];
 
 		if (hold_device(p, item, resource, (size_t)at, same) < 0)
-			text_reader_no_memory(r);
+			token_reader_no_memory(r);
 		last = at;
 	}
 }
 
 static void read_container(struct node_state_parser *p, const char *uid, const char *pod, size_t n)
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t near = NULL;
 	struct allocation *item;
 	char name[NODE_STATE_ID_SIZE];
@@ -285,18 +285,18 @@ static void read_container(struct node_state_parser *p, const char *uid, const c
 	node_state_id(n, name);
 	item = allocations_add_container(&p->state.allocations, uid, name);
 	if (!item || text_set(&item->pod, pod) < 0) {
-		text_reader_no_memory(r);
+		token_reader_no_memory(r);
 		return;
 	}
 	hwloc_bitmap_free(item->cpus);
-	item->cpus = text_reader_set(r, MACHINE_MAX_CPUS - 1);
+	item->cpus = token_reader_set(r, MACHINE_MAX_CPUS - 1);
 	p->n_held_cpus += cpuset_size(item->cpus);
 	if (p->n_held_cpus > NODE_STATE_MAX_HELD)
-		text_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
+		token_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
 	near = r->error ? NULL : nodes_of_cpus(&p->state.machine, item);
 	if (!near)
-		text_reader_no_memory(r);
-	while (!r->error && text_reader_skip(r, '/'))
+		token_reader_no_memory(r);
+	while (!r->error && token_reader_skip(r, '/'))
 		if (*r->at >= 'A' && *r->at <= 'Z')
 			read_devices(p, item);
 		else
@@ -305,33 +305,33 @@ static void read_container(struct node_state_parser *p, const char *uid, const c
 
 static void read_pod(struct node_state_parser *p)
 {
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 	const struct allocations *a = &p->state.allocations;
 	char uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE];
 	size_t n = 0;
 
 	read_hash(r, uid);
 	read_hash(r, pod);
-	text_reader_expect(r, ':');
+	token_reader_expect(r, ':');
 	if (a->n_items > 0 && !r->error) {
 		const struct allocation *last = &a->items[a->n_items - 1];
 		int order = strcmp(last->pod_uid, uid);
 
 		if (order > 0 || (order == 0 && strcmp(last->pod, pod) >= 0))
-			text_reader_fail(r, "pods are not in ascending order");
+			token_reader_fail(r, "pods are not in ascending order");
 	}
 	if (r->error)
 		return;
 	do
 		read_container(p, uid, pod, n++);
-	while (!r->error && text_reader_skip(r, '+'));
+	while (!r->error && token_reader_skip(r, '+'));
 }
 
 static void parse_pods(struct node_state_parser *p)
 {
 	do
 		read_pod(p);
-	while (!p->reader.error && text_reader_skip(&p->reader, '|'));
+	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
 }
 
 const struct node_state_section node_state_pods_sections[] = {

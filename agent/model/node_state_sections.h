@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Inside of node_state_text.h: the sections that the text consists of.
+ * Inside of node_state_codec.h: the sections that the text consists of.
  */
 #include "agent/model/node_state_names.h"
-#include "agent/model/text_reader.h"
+#include "agent/model/token_reader.h"
 #include "common/device_index.h"
 #include "common/node_state.h"
 #include "common/strv.h"
@@ -42,7 +42,7 @@ enum parsed_shared { PARSED_SHARED_LISTED, PARSED_SHARED_REST, PARSED_SHARED_UNR
 
 struct node_state_parser {
 	struct node_state state;
-	struct text_reader reader;
+	struct token_reader reader;
 	hwloc_bitmap_t reserved; /* as a running kubelet reports them; NULL = it does not */
 	enum parsed_shared shared;
 	uint64_t *page_bytes; /* the hugepage sizes that follow */

@@ -28,7 +28,7 @@ static bool print_kubelet(const struct node_state_printer *p)
 
 static void parse_kubelet(struct node_state_parser *p)
 {
-	p->state.settings.kubelet_minor = (unsigned)text_reader_number(&p->reader, MAX_RELEASE);
+	p->state.settings.kubelet_minor = (unsigned)token_reader_number(&p->reader, MAX_RELEASE);
 }
 
 static void add_policy(struct strbuf *out, const char *const *names, int policy)
@@ -37,13 +37,13 @@ static void add_policy(struct strbuf *out, const char *const *names, int policy)
 }
 
 /* A policy's position in its table of names, 0 for "?". */
-static int read_policy(struct text_reader *r, const char *const *names, size_t count)
+static int read_policy(struct token_reader *r, const char *const *names, size_t count)
 {
-	CLEANUP(freep) char *name = text_reader_skip(r, '?') ? NULL : text_reader_name(r);
+	CLEANUP(freep) char *name = token_reader_skip(r, '?') ? NULL : token_reader_name(r);
 	int policy = name ? settings_name_index(names, count, name) : 0;
 
 	if (policy < 0)
-		text_reader_fail(r, "an unknown policy");
+		token_reader_fail(r, "an unknown policy");
 	return policy < 0 ? 0 : policy;
 }
 
@@ -66,18 +66,18 @@ static bool print_cpu(const struct node_state_printer *p)
 static void parse_cpu(struct node_state_parser *p)
 {
 	struct settings *s = &p->state.settings;
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 
 	s->cpu_manager =
 		(enum cpu_manager_policy)read_policy(r, cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT);
-	while (!r->error && text_reader_skip(r, ',')) {
-		CLEANUP(freep) char *name = text_reader_name(r);
+	while (!r->error && token_reader_skip(r, ',')) {
+		CLEANUP(freep) char *name = token_reader_name(r);
 		bool *option = name ? cpu_manager_option(&s->cpu_options, name) : NULL;
 
 		if (option)
 			*option = true;
 		else
-			text_reader_fail(r, "an unknown option");
+			token_reader_fail(r, "an unknown option");
 	}
 }
 
@@ -120,18 +120,18 @@ static bool print_topology(const struct node_state_printer *p)
 static void parse_topology(struct node_state_parser *p)
 {
 	struct topology_manager_config *t = &p->state.settings.topology;
-	struct text_reader *r = &p->reader;
+	struct token_reader *r = &p->reader;
 
 	t->policy = (enum topology_manager_policy)read_policy(
 		r, topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT);
-	text_reader_expect(r, ',');
+	token_reader_expect(r, ',');
 	t->scope = (enum topology_manager_scope)read_policy(
 		r, topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT);
-	text_reader_expect(r, ',');
-	t->max_numa_nodes = (unsigned)text_reader_number(r, TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES);
-	t->prefer_closest_numa_nodes = text_reader_skip_word(r, "," PREFER_CLOSEST);
-	if (text_reader_skip(r, ','))
-		text_reader_fail(r, "an unknown option");
+	token_reader_expect(r, ',');
+	t->max_numa_nodes = (unsigned)token_reader_number(r, TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES);
+	t->prefer_closest_numa_nodes = token_reader_skip_word(r, "," PREFER_CLOSEST);
+	if (token_reader_skip(r, ','))
+		token_reader_fail(r, "an unknown option");
 }
 
 static bool print_gates(const struct node_state_printer *p)
@@ -155,10 +155,10 @@ static bool print_gates(const struct node_state_printer *p)
 	return *comma || unknown;
 }
 
-static bool read_gate(struct text_reader *r, struct strbuf *text)
+static bool read_gate(struct token_reader *r, struct strbuf *text)
 {
 	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++) {
-		if (!text_reader_skip_word(r, kubelet_gate_names[i]))
+		if (!token_reader_skip_word(r, kubelet_gate_names[i]))
 			continue;
 		strbuf_addf(text, "%s%s=true", text->len > 0 ? "," : "", kubelet_gate_names[i]);
 		return true;
@@ -173,11 +173,11 @@ static void parse_gates(struct node_state_parser *p)
 
 	do
 		known = read_gate(&p->reader, &text);
-	while (known && text_reader_skip(&p->reader, ','));
+	while (known && token_reader_skip(&p->reader, ','));
 	if (!known || strbuf_error(&text) < 0)
-		text_reader_fail(&p->reader, "an unknown feature gate");
+		token_reader_fail(&p->reader, "an unknown feature gate");
 	else if (text_set(&p->state.settings.feature_gates_text, text.text) < 0)
-		text_reader_no_memory(&p->reader);
+		token_reader_no_memory(&p->reader);
 }
 
 /* ---- reservations */
@@ -192,7 +192,7 @@ static bool print_reserved_observed(const struct node_state_printer *p)
 
 static void parse_reserved_observed(struct node_state_parser *p)
 {
-	p->reserved = text_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
+	p->reserved = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
 }
 
 /* An empty list is none. */
@@ -210,9 +210,9 @@ static void parse_reserved_list(struct node_state_parser *p)
 {
 	struct settings *s = &p->state.settings;
 
-	s->reserved_system_cpus = text_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
+	s->reserved_system_cpus = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
 	if (settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "the node state") < 0)
-		text_reader_no_memory(&p->reader);
+		token_reader_no_memory(&p->reader);
 }
 
 static bool print_reserved_cpu(const struct node_state_printer *p)
@@ -225,7 +225,7 @@ static bool print_reserved_cpu(const struct node_state_printer *p)
 
 static void parse_reserved_cpu(struct node_state_parser *p)
 {
-	p->state.settings.kube_reserved_cpu = text_reader_quantity(&p->reader);
+	p->state.settings.kube_reserved_cpu = token_reader_quantity(&p->reader);
 	p->state.settings.reserved_cpu_known = true;
 }
 
@@ -239,7 +239,7 @@ static bool print_reserved_memory(const struct node_state_printer *p)
 
 static void parse_reserved_memory(struct node_state_parser *p)
 {
-	p->state.settings.kube_reserved_memory = text_reader_quantity(&p->reader);
+	p->state.settings.kube_reserved_memory = token_reader_quantity(&p->reader);
 }
 
 static bool print_eviction(const struct node_state_printer *p)
@@ -252,9 +252,9 @@ static void parse_eviction(struct node_state_parser *p)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(QUANTITY_TEXT_MAX);
 
-	text_add_quantity(&text, text_reader_quantity(&p->reader));
+	text_add_quantity(&text, token_reader_quantity(&p->reader));
 	if (!p->reader.error && text_set(&p->state.settings.eviction_hard_memory, text.text) < 0)
-		text_reader_no_memory(&p->reader);
+		token_reader_no_memory(&p->reader);
 }
 
 const struct node_state_section node_state_settings_sections[] = {

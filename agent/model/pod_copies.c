@@ -6,15 +6,16 @@
 #include "scoring/request.h"
 
 /* What is known of the devices that are asked for: the least of each. */
-static enum node_device devices_of(const struct node_asker *asker, const struct resource_list *wanted)
+static enum node_device devices_of(const struct node_admission *admission, const struct resource_list *wanted)
 {
 	enum node_device worst = NODE_DEVICE_KNOWN;
 
 	for (size_t i = 0; i < wanted->n_items && worst != NODE_DEVICE_ABSENT; i++) {
 		const char *name = wanted->items[i].name;
-		enum node_device device = resource_name_is_native(name)
-						  ? NODE_DEVICE_KNOWN
-						  : node_kubelet_device(&asker->known, asker->state, name);
+		enum node_device device =
+			resource_name_is_native(name)
+				? NODE_DEVICE_KNOWN
+				: node_kubelet_device(&admission->known, admission->state, name);
 
 		if (device != NODE_DEVICE_KNOWN)
 			worst = device;
@@ -22,21 +23,21 @@ static enum node_device devices_of(const struct node_asker *asker, const struct 
 	return worst;
 }
 
-int pod_copies_find(struct node_asker *asker, const struct pod_request *pod, struct pod_copies *ret)
+int pod_copies_find(struct node_admission *admission, const struct pod_request *pod, struct pod_copies *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	struct admission_copies copies = {0};
 	struct admission first = {.answer = KUBELET_REJECTS};
 	int r = request_of_node(pod, &wanted);
-	enum node_device devices = devices_of(asker, &wanted);
+	enum node_device devices = devices_of(admission, &wanted);
 
 	*ret = (struct pod_copies){0};
 	if (r < 0 || devices == NODE_DEVICE_UNKNOWN)
 		return r;
 	if (devices == NODE_DEVICE_KNOWN)
-		r = node_asker_judge(asker, pod, &first);
+		r = node_admission_judge(admission, pod, &first);
 	if (r == 0 && first.answer == KUBELET_ADMITS)
-		r = admission_copies(&asker->node, pod, request_qos(pod), &copies);
+		r = admission_copies(&admission->node, pod, request_qos(pod), &copies);
 	if (r == 0 && first.answer != KUBELET_UNKNOWN)
 		*ret = (struct pod_copies){.known = true, .at_least = copies.at_least, .n = copies.n};
 	return r;

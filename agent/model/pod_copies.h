@@ -3,7 +3,7 @@
 /*
  * How many pods of a kind a node's kubelet admits one after the other.
  */
-#include "agent/model/node_asker.h"
+#include "agent/model/node_admission.h"
 
 struct pod_copies {
 	bool known;
@@ -11,5 +11,5 @@ struct pod_copies {
 	size_t n;
 };
 
-/* 0 copies where the first is refused; not known where the kubelet's answer is not. 0 or -ENOMEM. */
-int pod_copies_find(struct node_asker *asker, const struct pod_request *pod, struct pod_copies *ret);
+/* 0 copies where the first is rejected; not known where the kubelet's answer is not. 0 or -ENOMEM. */
+int pod_copies_find(struct node_admission *admission, const struct pod_request *pod, struct pod_copies *ret);

@@ -45,7 +45,7 @@ void allocations_answer_release(struct allocations_answer *a)
 /* ---- one moment */
 
 /* What both said, each with its own notes. r is 0, or why it did not say anything. */
-struct moment {
+struct source_snapshot {
 	int files_r, api_r;
 	bool api_kept;             /* `api` is what it said last */
 	bool moved_on;             /* the files have changed since */
@@ -62,7 +62,7 @@ struct moment {
 	struct err files_err, api_err;
 };
 
-static void moment_release(struct moment *m)
+static void source_snapshot_release(struct source_snapshot *m)
 {
 	allocations_release(&m->files);
 	state_policies_release(&m->policies);
@@ -92,7 +92,7 @@ static int complete_memory(const struct machine *machine, struct pod_resources *
 }
 
 /* The API's answer as allocations: what is registered, the memory manager's state. */
-static int complete_api(const struct machine *machine, struct moment *m)
+static int complete_api(const struct machine *machine, struct source_snapshot *m)
 {
 	struct pod_resources *api = &m->api;
 	struct allocations *held = &api->held;
@@ -142,7 +142,7 @@ static bool is_written(const struct state_files *then, const struct state_files 
 	return false;
 }
 
-static int read_files(const struct allocations_query *q, struct state_texts *last, struct moment *m)
+static int read_files(const struct allocations_query *q, struct state_texts *last, struct source_snapshot *m)
 {
 	int r;
 
@@ -195,7 +195,7 @@ static time_t files_written(const struct allocations_query *q)
 }
 
 /* Asked before and after reading, which may take long: what was read is of some moment in between. */
-static void note_ages(const struct allocations_query *q, struct moment *m)
+static void note_ages(const struct allocations_query *q, struct source_snapshot *m)
 {
 	time_t last = files_written(q);
 
@@ -209,7 +209,7 @@ static void note_ages(const struct allocations_query *q, struct moment *m)
  * gives back what a pod has while no kubelet runs, or one that was started with other settings has not said yet
  * what it has.
  */
-static int leave_out_ended(const struct allocations_query *q, struct moment *m)
+static int leave_out_ended(const struct allocations_query *q, struct source_snapshot *m)
 {
 	CLEANUP(pod_evidence_release) struct pod_evidence e = {0};
 	CLEANUP(pods_seen_release) struct pods_seen once = {0};
@@ -238,12 +238,12 @@ static int leave_out_ended(const struct allocations_query *q, struct moment *m)
 	return r < 0 ? r : pod_evidence_name(&e, &m->files);
 }
 
-static int read_moment(const struct allocations_query *q, struct moment *m)
+static int read_snapshot(const struct allocations_query *q, struct source_snapshot *m)
 {
 	int r = 0;
 
-	moment_release(m);
-	*m = (struct moment){.files_r = -ENOENT, .api_r = -ENOENT, .before = look_at_files(q)};
+	source_snapshot_release(m);
+	*m = (struct source_snapshot){.files_r = -ENOENT, .api_r = -ENOENT, .before = look_at_files(q)};
 	pod_resources_init(&m->api);
 	note_ages(q, m);
 	if (q->files)
@@ -288,15 +288,15 @@ static bool just_written(const struct allocations_query *q)
 }
 
 /* Number of contradictions, which are in `text`; -ENOMEM. */
-static int contradictions(const struct moment *m, struct strbuf *text)
+static int contradictions(const struct source_snapshot *m, struct strbuf *text)
 {
 	strbuf_reset(text);
 	return m->files_r == 0 && m->api_r == 0 ? cross_check(&m->api.held, &m->files, text) : 0;
 }
 
 /* The files read again. Number of contradictions; -ENOMEM. */
-static int read_files_again(
-	const struct allocations_query *q, struct state_texts *last, struct moment *m, struct strbuf *text)
+static int read_files_again(const struct allocations_query *q, struct state_texts *last,
+	struct source_snapshot *m, struct strbuf *text)
 {
 	int r = read_files(q, last, m);
 
@@ -310,17 +310,18 @@ static int read_files_again(
  * what the API does not list. Where the API contradicts it, it does not hold any more. `n` contradictions there are;
  * as many without that file are about something else, as the devices of a kubelet that has just started.
  */
-static int forget_gone(const struct allocations_query *q, int n, struct moment *m, struct strbuf *text)
+static int forget_gone(
+	const struct allocations_query *q, int n, struct source_snapshot *m, struct strbuf *text)
 {
 	int without = read_files_again(q, NULL, m, text);
 
 	return without < n ? without : read_files_again(q, q->last, m, text);
 }
 
-static int read_settled(const struct allocations_query *q, struct moment *m, struct strbuf *text)
+static int read_settled(const struct allocations_query *q, struct source_snapshot *m, struct strbuf *text)
 {
 	for (int again = 0;; again++) {
-		int n, r = read_moment(q, m);
+		int n, r = read_snapshot(q, m);
 		const struct timespec pause = {
 			.tv_nsec = m->api_r == -EBUSY ? BUSY_PAUSE_NS : READ_AGAIN_NS << 2 * again};
 		bool halfway;
@@ -338,7 +339,7 @@ static int read_settled(const struct allocations_query *q, struct moment *m, str
 /* ---- what it said last */
 
 /* 0 or -ENOMEM. */
-static int recall(const struct allocations_query *q, struct moment *m)
+static int recall(const struct allocations_query *q, struct source_snapshot *m)
 {
 	int r;
 
@@ -411,7 +412,7 @@ static void take_state(struct allocations *api, struct allocations *files, bool 
 		take_registered(api, files);
 }
 
-static int put_together(struct moment *m, struct allocations_answer *a)
+static int put_together(struct source_snapshot *m, struct allocations_answer *a)
 {
 	a->from_files = m->files_r == 0 &&
 			(m->files.cpus_known || m->files.devices_known || m->policies.memory != NULL);
@@ -443,8 +444,8 @@ static int put_together(struct moment *m, struct allocations_answer *a)
 }
 
 /* What to say of sources that failed. 0, or -errno when that leaves none. */
-static int judge_failures(
-	const struct allocations_query *q, const struct moment *m, struct notes *notes, struct err *err)
+static int judge_failures(const struct allocations_query *q, const struct source_snapshot *m,
+	struct notes *notes, struct err *err)
 {
 	bool absent = m->api_r == -ENOENT && !q->api_named;
 
@@ -464,7 +465,7 @@ static int judge_failures(
 int allocations_read(const struct allocations_query *q, struct allocations_answer *ret, struct notes *notes,
 	struct err *err)
 {
-	CLEANUP(moment_release) struct moment m = {0};
+	CLEANUP(source_snapshot_release) struct source_snapshot m = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 	CLEANUP(allocations_answer_release) struct allocations_answer a;
 	int n = read_settled(q, &m, &text), r;

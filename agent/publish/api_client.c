@@ -13,7 +13,7 @@
 #define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS, which every version has */
 #include <curl/curl.h>
 
-#include "agent/base/validity.h"
+#include "agent/base/credential_expiry.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
@@ -387,9 +387,11 @@ static CURLcode use_server(struct api_client *c, const struct api_access *access
 
 static int64_t until(const char *certificate)
 {
-	struct validity validity;
+	struct credential_expiry credential_expiry;
 
-	return certificate && validity_of_certificate(certificate, &validity) == 0 ? validity.until_s : 0;
+	return certificate && certificate_expiry(certificate, &credential_expiry) == 0
+		       ? credential_expiry.until_s
+		       : 0;
 }
 
 /* With a CA of its own the system's are not trusted; without one libcurl's defaults stay. */

@@ -5,7 +5,7 @@
 
 #include "agent/base/json.h"
 #include "agent/model/largest_pod.h"
-#include "agent/model/node_asker.h"
+#include "agent/model/node_admission.h"
 #include "agent/render/fit_hints_doc.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
@@ -50,15 +50,15 @@ static int add_fit_hints(const struct hints_config *c, const struct fit_hints *h
 }
 
 /* What each shape's score says of the node; 0 where the kubelet would refuse it, whatever the score says. */
-static int add_scores(const struct hints_config *c, const struct fit_hints *h, struct node_asker *asker,
-	struct doc *annotations)
+static int add_scores(const struct hints_config *c, const struct fit_hints *h,
+	struct node_admission *admission, struct doc *annotations)
 {
 	for (size_t i = 0; i < h->n_shapes; i++) {
 		const struct shape_hint *shape = &h->shapes[i];
 		int score = shape->score;
 		struct admission a;
 		char key[128], text[16];
-		int r = node_asker_judge(asker, &c->shapes[i].pod, &a);
+		int r = node_admission_judge(admission, &c->shapes[i].pod, &a);
 
 		if (r < 0)
 			return r;
@@ -74,14 +74,14 @@ static int add_scores(const struct hints_config *c, const struct fit_hints *h, s
 	return 0;
 }
 
-static int add_labels(const struct fit_hints *h, const struct node_asker *asker, struct doc *labels)
+static int add_labels(const struct fit_hints *h, const struct node_admission *admission, struct doc *labels)
 {
 	size_t n;
 
 	for (unsigned i = 1; i <= h->inventory->n_nodes && i <= HINTS_MAX_NUMA_LABELS; i++) {
 		char key[64], text[24];
 
-		if (!largest_pod(asker, &h->exclusive, i, &n))
+		if (!largest_pod(admission, &h->exclusive, i, &n))
 			break;
 		snprintf(key, sizeof(key), HINTS_LABEL_PREFIX "%u-numa", i);
 		snprintf(text, sizeof(text), "%zu", n);
@@ -91,13 +91,13 @@ static int add_labels(const struct fit_hints *h, const struct node_asker *asker,
 	return 0;
 }
 
-static int compute(const struct hints_config *c, const struct node_asker *asker, struct distances_kept *kept,
-	struct fit_hints *ret)
+static int compute(const struct hints_config *c, const struct node_admission *admission,
+	struct distances_kept *kept, struct fit_hints *ret)
 {
 	CLEANUP(freep) struct request_shape *shapes = calloc(c->n_shapes + 1, sizeof(*shapes));
 	const struct fit_hints_input input = {
-		.inventory = &asker->state->inventory,
-		.kubelet = &asker->kubelet,
+		.inventory = &admission->state->inventory,
+		.kubelet = &admission->kubelet,
 		.shapes = shapes,
 		.n_shapes = c->n_shapes,
 		.strategy = c->strategy,
@@ -112,7 +112,7 @@ static int compute(const struct hints_config *c, const struct node_asker *asker,
 		shapes[i] = (struct request_shape){.name = c->shapes[i].name, .pod = &c->shapes[i].pod};
 	r = fit_hints_init(ret, &input);
 	if (r == 0)
-		exclusive_cpus_limit(&ret->exclusive, largest_pod_limit(asker));
+		exclusive_cpus_limit(&ret->exclusive, largest_pod_limit(admission));
 	return r;
 }
 
@@ -121,18 +121,18 @@ int hints_make(const struct hints_config *c, const struct node_state *node, cons
 {
 	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
 	CLEANUP(doc_release) struct doc labels = {.kind = DOC_MAP};
-	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct fit_hints h;
-	int r = node_asker_init(&asker, node);
+	int r = node_admission_init(&admission, node);
 
 	if (r == 0)
-		r = compute(c, &asker, kept, &h);
+		r = compute(c, &admission, kept, &h);
 	if (r == 0) {
 		r = add_fit_hints(c, &h, nrt_hash, &annotations, notes);
 		if (r == 0)
-			r = add_scores(c, &h, &asker, &annotations);
+			r = add_scores(c, &h, &admission, &annotations);
 		if (r == 0 && c->labels)
-			r = add_labels(&h, &asker, &labels);
+			r = add_labels(&h, &admission, &labels);
 		fit_hints_release(&h);
 	} else if (r == -E2BIG) {
 		notes_add(notes, "fit hints are left out: %zu NUMA nodes are too many",

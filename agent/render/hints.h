@@ -22,7 +22,7 @@ struct hint_shape {
 struct hints_config {
 	struct hint_shape *shapes;
 	size_t n_shapes;
-	size_t shapes_size;
+	size_t pod_classes_size;
 	enum strategy strategy; /* whose score fit-score.<shape> is */
 	size_t max_size;        /* bytes of the annotation fit-hints */
 	bool labels;

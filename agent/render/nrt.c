@@ -5,7 +5,7 @@
 
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_state_codec.h"
 #include "agent/render/koordinator.h"
 #include "agent/render/placement.h"
 #include "common/cleanup.h"

@@ -33,7 +33,7 @@ unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones);
  *     and noted when the pods are not known;
  *   - with it, under policy single-numa-node, the placement of containers (agent/render/placement.h); left out and
  *     noted when it is not known;
- *   - with the node state (agent/model/node_state_text.h) where that is wanted; left out and noted when it is too
+ *   - with the node state (agent/model/node_state_codec.h) where that is wanted; left out and noted when it is too
  *     long;
  *   - with Koordinator's annotations (agent/render/koordinator.h) where they are wanted; then the zones' CPUs are
  *     allocatable with the reserved ones, unless the annotations are left out;

@@ -10,9 +10,9 @@
 #include "agent/base/json.h"
 #include "agent/cli/cluster_fit.h"
 #include "agent/cluster/nrt_parse.h"
-#include "agent/model/model_node.h"
-#include "agent/model/node_asker.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_derive.h"
+#include "agent/model/node_admission.h"
+#include "agent/model/node_state_codec.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
@@ -42,7 +42,7 @@ static void make_node(enum topology_manager_policy policy, struct node_state *re
 		.cores = 6,
 		.threads = 2,
 		.memory_bytes = (uint64_t)64 << 30};
-	static const struct model_config config = {.reserved_named = false};
+	static const struct derive_config config = {.reserved_named = false};
 	struct allocations *a = &ret->allocations;
 
 	node_state_init(ret);
@@ -66,7 +66,7 @@ static void make_node(enum topology_manager_policy policy, struct node_state *re
 			check(hwloc_bitmap_set(item->cpus, i * 4 + 1 + cpu) == 0 &&
 				hwloc_bitmap_clr(a->shared, i * 4 + 1 + cpu) == 0);
 	}
-	check(model_node(&config, ret, NULL, NULL) == 0);
+	check(node_derive(&config, ret, NULL, NULL) == 0);
 }
 
 static void make_object(struct node_state *node, const char *name, struct doc *ret)
@@ -102,19 +102,19 @@ static void report(const char *name, double ms, unsigned n, double goal_ns)
 /* One container of whole CPUs, of a kubelet that is ready. */
 static void bench_judge(struct node_state *node, const char *name, const char *text, double goal_ns)
 {
-	struct node_asker asker;
+	struct node_admission admission;
 	struct pod_request pod;
 	struct admission a;
 	double start;
 	unsigned n = 0;
 
 	pod_from_text(&pod, text);
-	check(node_asker_init(&asker, node) == 0);
+	check(node_admission_init(&admission, node) == 0);
 	start = cpu_ms();
 	for (; n % 64 != 0 || cpu_ms() - start < 300; n++)
-		check(node_asker_judge(&asker, &pod, &a) == 0);
+		check(node_admission_judge(&admission, &pod, &a) == 0);
 	report(name, cpu_ms() - start, n, goal_ns);
-	node_asker_release(&asker);
+	node_admission_release(&admission);
 	pod_request_release(&pod);
 }
 

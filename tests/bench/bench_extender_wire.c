@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "agent/extender/wire.h"
+#include "agent/extender/extender_api.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
 
@@ -96,14 +96,15 @@ static void bench_parse(const char *name, const struct strbuf *text, double goal
 	unsigned n = 0;
 
 	for (; cpu_ms() - start < 500; n++) {
-		CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+		CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
 
-		check(wire_args_parse(text->text, text->len, &a, NULL) == 0);
+		check(extender_args_parse(text->text, text->len, &a, NULL) == 0);
 	}
 	report(name, start, n, goal_us);
 }
 
-static void bench_filter(const char *name, const struct wire_args *a, const struct wire_verdict *verdicts)
+static void bench_filter(
+	const char *name, const struct extender_args *a, const struct extender_verdict *verdicts)
 {
 	double start = cpu_ms();
 	unsigned n = 0;
@@ -111,12 +112,12 @@ static void bench_filter(const char *name, const struct wire_args *a, const stru
 	for (; cpu_ms() - start < 500; n++) {
 		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
 
-		check(wire_filter_print(a, verdicts, &out) == 0);
+		check(extender_filter_print(a, verdicts, &out) == 0);
 	}
 	report(name, start, n, GOAL_US);
 }
 
-static void bench_priorities(const char *name, const struct wire_args *a)
+static void bench_priorities(const char *name, const struct extender_args *a)
 {
 	CLEANUP(freep) int *scores = calloc(a->n_names, sizeof(*scores));
 	double start = cpu_ms();
@@ -126,7 +127,7 @@ static void bench_priorities(const char *name, const struct wire_args *a)
 	for (; cpu_ms() - start < 500; n++) {
 		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
 
-		check(wire_priorities_print(a, scores, &out) == 0);
+		check(extender_priorities_print(a, scores, &out) == 0);
 	}
 	report(name, start, n, GOAL_US);
 }
@@ -134,12 +135,12 @@ static void bench_priorities(const char *name, const struct wire_args *a)
 int main(void)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
-	CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
-	CLEANUP(freep) struct wire_verdict *verdicts = NULL;
+	CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
+	CLEANUP(freep) struct extender_verdict *verdicts = NULL;
 
 	make_by_names(5000, &text);
 	bench_parse("extender, a pod and 5000 names read", &text, GOAL_US);
-	check(wire_args_parse(text.text, text.len, &a, NULL) == 0);
+	check(extender_args_parse(text.text, text.len, &a, NULL) == 0);
 	verdicts = calloc(a.n_names, sizeof(*verdicts));
 	check(verdicts != NULL);
 	bench_filter("extender, 5000 names that pass printed", &a, verdicts);

@@ -4,8 +4,8 @@
  * NAME: N us (goal G us, ok|missed)
  */
 
-#include "agent/model/model_node.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_derive.h"
+#include "agent/model/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/vec.h"
@@ -66,7 +66,7 @@ static void add_memory(struct node_state *node, size_t i)
 static void make_node(struct node_state *node)
 {
 	static const struct synthetic shape = {2, 4, 1, 6, 2, false, 33554419ull << 10};
-	const struct model_config config = {0};
+	const struct derive_config config = {0};
 	struct settings *s = &node->settings;
 
 	node_state_init(node);
@@ -84,12 +84,12 @@ static void make_node(struct node_state *node)
 		add_memory(node, i);
 	for (size_t i = 0; i < N_PODS; i++)
 		add_pod(node, i);
-	require(model_node(&config, node, NULL, NULL) == 0);
+	require(node_derive(&config, node, NULL, NULL) == 0);
 }
 
 static double parse_us(const char *text, bool model)
 {
-	const struct model_config config = {0};
+	const struct derive_config config = {0};
 	double start = cpu_ms(), elapsed;
 	size_t n = 0;
 
@@ -97,7 +97,7 @@ static double parse_us(const char *text, bool model)
 		struct node_state node;
 
 		require(node_state_parse(text, &node, NULL) == 0);
-		require(!model || model_node(&config, &node, NULL, NULL) == 0);
+		require(!model || node_derive(&config, &node, NULL, NULL) == 0);
 		node_state_release(&node);
 		n++;
 		elapsed = cpu_ms() - start;

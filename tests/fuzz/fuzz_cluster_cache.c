@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects of all kinds into one lasting book (agent/extender/book.h), and a filter, a prioritize and a preempt after
+ * Objects of all kinds into one lasting cluster cache (agent/extender/cluster cache.h), and a filter, a prioritize and a preempt after
  * each. The input is a sequence of operations: a byte chooses the operation, the bytes behind it choose names, amounts,
  * phases and annotations (tests/fuzz/objects.h). An operation can also carry an object as JSON, or a node state as text.
  */
@@ -18,63 +18,63 @@
 #define REPLY_MAX      ((size_t)1 << 20)
 #define OPERATIONS_MAX 100u /* an input's first ones */
 
-static const struct book_config book_config = {
-	.promise_ms = 60000, .refusal_ms = 30000, .namespace_promises = 4};
+static const struct cache_config cache_config = {
+	.assume_ms = 60000, .rejection_ms = 30000, .namespace_assumed_max = 4};
 
 #define LISTED 1u /* the resourceVersion of each list */
 
 struct run {
 	struct objects_input in;
-	struct book book;
+	struct cluster_cache cache;
 	uint64_t now_ms;
 	bool deleted[OBJECTS_UIDS]; /* and no object of the UID has come since */
 };
 
-/* ---- what must hold of the book */
+/* ---- what must hold of the cluster cache */
 
-static void check_pod(const struct book_node *node, const struct book_pod *pod)
+static void check_pod(const struct node_info *node, const struct pod_info *pod)
 {
-	fuzz_require(pod->node == node && pod->uid && pod->full_name && pod->shape && pod->shape->users > 0);
+	fuzz_require(pod->node == node && pod->uid && pod->full_name && pod->class && pod->class->users > 0);
 	for (size_t i = 0; i < node->n_pods; i++)
 		fuzz_require(node->pods[i] == pod || strcmp(node->pods[i]->uid, pod->uid) != 0);
 }
 
 /* What the Node is asked for is the sum of its pods, of each resource that it has. */
-static void check_requested(const struct book_node *node)
+static void check_requested(const struct node_info *node)
 {
 	for (size_t i = 0; i < node->allocatable.n_items; i++) {
 		const char *name = node->allocatable.items[i].name;
 		qty_t sum = 0;
 
 		for (size_t k = 0; k < node->n_pods; k++)
-			sum += resource_list_amount(&node->pods[k]->shape->wanted, name);
+			sum += resource_list_amount(&node->pods[k]->class->wanted, name);
 		fuzz_require(resource_list_amount(&node->requested, name) == sum);
 	}
 }
 
-static void check_book(const struct run *run)
+static void check_cache(const struct run *run)
 {
-	const struct book *b = &run->book;
-	size_t pods = 0, promises = 0, refusals = 0;
+	const struct cluster_cache *cache = &run->cache;
+	size_t pods = 0, assumed = 0, rejections = 0;
 
-	for (size_t i = 0; i < b->n_nodes; i++) {
-		const struct book_node *node = b->nodes[i];
+	for (size_t i = 0; i < cache->n_nodes; i++) {
+		const struct node_info *node = cache->nodes[i];
 
 		if (!node)
 			continue;
-		fuzz_require(node->slot == i && book_find(b, node->name) == node);
+		fuzz_require(node->slot == i && cache_find_node(cache, node->name) == node);
 		fuzz_require(node->has_object || node->has_node || node->n_pods > 0);
 		for (size_t k = 0; k < node->n_pods; k++) {
 			check_pod(node, node->pods[k]);
-			promises += !node->pods[k]->bound;
+			assumed += !node->pods[k]->bound;
 		}
 		check_requested(node);
 		pods += node->n_pods;
-		refusals += node->n_refusals;
-		fuzz_require(node->n_ended <= BOOK_ENDED_MAX);
+		rejections += node->n_rejections;
+		fuzz_require(node->n_ended <= ENDED_PODS_MAX);
 	}
-	fuzz_require(pods == b->n_pods && promises == b->n_promises);
-	fuzz_require(b->shapes.n <= pods + refusals + SHAPES_IDLE);
+	fuzz_require(pods == cache->n_pods && assumed == cache->n_assumed);
+	fuzz_require(cache->classes.n <= pods + rejections + CLASSES_IDLE);
 }
 
 /* ---- questions */
@@ -98,64 +98,65 @@ static void check_reply(const struct strbuf *reply, size_t n_passing)
 	}
 }
 
-static const struct book_pod *find_promise(const struct book *b, const char *uid)
+static const struct pod_info *find_assumed(const struct cluster_cache *cache, const char *uid)
 {
-	for (size_t i = 0; i < b->n_nodes; i++)
-		for (size_t k = 0; b->nodes[i] && k < b->nodes[i]->n_pods; k++)
-			if (!b->nodes[i]->pods[k]->bound && !strcmp(b->nodes[i]->pods[k]->uid, uid))
-				return b->nodes[i]->pods[k];
+	for (size_t i = 0; i < cache->n_nodes; i++)
+		for (size_t k = 0; cache->nodes[i] && k < cache->nodes[i]->n_pods; k++)
+			if (!cache->nodes[i]->pods[k]->bound && !strcmp(cache->nodes[i]->pods[k]->uid, uid))
+				return cache->nodes[i]->pods[k];
 	return NULL;
 }
 
 /* Without a node of its own the answer promises nothing: a promise from before has ended. A pod that was deleted gets none. */
-static void check_promise(const struct run *run, const struct wire_pod *pod, const struct answer *a)
+static void check_assumed(const struct run *run, const struct extender_pod *pod, const struct answer *a)
 {
-	const struct book *b = &run->book;
-	const struct book_pod *promise = find_promise(b, pod->uid);
+	const struct cluster_cache *cache = &run->cache;
+	const struct pod_info *request = find_assumed(cache, pod->uid);
 	unsigned uid;
 	char behind;
 
-	if (!promise || !a->shape->aligned)
+	if (!request || !a->class->aligned)
 		return;
-	fuzz_require(a->counts.node && !strcmp(promise->node->name, a->counts.node));
+	fuzz_require(a->counts.node && !strcmp(request->node->name, a->counts.node));
 	if (sscanf(pod->uid, "uid-%u%c", &uid, &behind) == 1 && uid < OBJECTS_UIDS)
 		fuzz_require(!run->deleted[uid] || pod->version > b->pending.version);
 }
 
-static void ask_filter(struct run *run, const struct answer_config *config, struct wire_args *args)
+static void ask_filter(struct run *run, const struct answer_config *config, struct extender_args *args)
 {
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
 	struct answer a = {0};
 	size_t passing = 0;
 
-	fuzz_require(answer_filter(&run->book, config, args, run->now_ms, &a) == 0);
+	fuzz_require(answer_filter(&run->cache, config, args, run->now_ms, &a) == 0);
 	for (size_t i = 0; i < args->n_names; i++)
 		passing += !a.verdicts[i].reason;
 	fuzz_require(passing == a.counts.n_passing && a.counts.n_asked == args->n_names);
-	fuzz_require(wire_filter_print(args, a.verdicts, &reply) == 0);
+	fuzz_require(extender_filter_print(args, a.verdicts, &reply) == 0);
 	check_reply(&reply, passing);
-	check_promise(run, &args->pod, &a);
-	answer_release(&a, &run->book);
+	check_assumed(run, &args->pod, &a);
+	answer_release(&a, &run->cache);
 }
 
-static void ask_prioritize(struct run *run, const struct answer_config *config, struct wire_args *args)
+static void ask_prioritize(struct run *run, const struct answer_config *config, struct extender_args *args)
 {
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	struct answer a = {0};
 
-	fuzz_require(answer_prioritize(&run->book, config, args, &a) == 0);
+	fuzz_require(answer_prioritize(&run->cache, config, args, &a) == 0);
 	for (size_t i = 0; i < args->n_names; i++)
-		fuzz_require(a.scores[i] >= 0 && a.scores[i] <= WIRE_SCORE_MAX);
-	fuzz_require(wire_priorities_print(args, a.scores, &reply) == 0 &&
+		fuzz_require(a.scores[i] >= 0 && a.scores[i] <= EXTENDER_SCORE_MAX);
+	fuzz_require(extender_priorities_print(args, a.scores, &reply) == 0 &&
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0 && doc.n_items == args->n_names);
-	answer_release(&a, &run->book);
+	answer_release(&a, &run->cache);
 }
 
 /* Those who are to go are pods of that node, or were asked about. */
-static void check_victims(const struct book *b, const struct wire_victims *v, int32_t priority)
+static void check_victims(
+	const struct cluster_cache *cache, const struct extender_victims *v, int32_t priority)
 {
-	const struct book_node *node = book_find(b, v->node);
+	const struct node_info *node = cache_find_node(cache, v->node);
 
 	for (size_t i = 0; i < v->n_uids; i++) {
 		bool known = !strcmp(v->uids[i], "uid-0");
@@ -168,27 +169,27 @@ static void check_victims(const struct book *b, const struct wire_victims *v, in
 
 static void ask_preempt(struct run *run, const struct answer_config *config, const char *pod)
 {
-	CLEANUP(wire_preemption_release) struct wire_preemption args = {0};
+	CLEANUP(extender_preemption_release) struct extender_preemption args = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	struct answer_counts counts = {0};
-	struct shape *shape;
+	struct pod_class *class;
 
 	strbuf_addf(&text, "{\"Pod\":%s,\"NodeNameToMetaVictims\":{", pod);
 	for (size_t i = 0; i < OBJECTS_NODES; i++)
 		strbuf_addf(&text, "%s\"%s\":{\"Pods\":[%s]}", i > 0 ? "," : "", names[i],
 			i % 2 ? "{\"UID\":\"uid-0\"}" : "");
 	strbuf_addstr(&text, "}}");
-	if (wire_preemption_parse(text.text, text.len, &args, NULL) < 0)
+	if (extender_preemption_parse(text.text, text.len, &args, NULL) < 0)
 		return;
-	fuzz_require(shapes_take(&run->book.shapes, &args.pod.template.pod, &shape) == 0);
-	fuzz_require(answer_preempt(&run->book, config, &args, shape, &counts) == 0);
-	shapes_drop(&run->book.shapes, shape);
+	fuzz_require(pod_classes_take(&run->cache.classes, &args.pod.template.pod, &class) == 0);
+	fuzz_require(answer_preempt(&run->cache, config, &args, class, &counts) == 0);
+	pod_classes_drop(&run->cache.classes, class);
 	fuzz_require(counts.n_passing <= args.n_items && args.n_items == OBJECTS_NODES);
 	for (size_t i = 0; i < counts.n_passing; i++)
-		check_victims(&run->book, &args.items[i], args.pod.priority);
-	fuzz_require(wire_preemption_print(args.items, counts.n_passing, &reply) == 0 &&
+		check_victims(&run->cache, &args.items[i], args.pod.priority);
+	fuzz_require(extender_preemption_print(args.items, counts.n_passing, &reply) == 0 &&
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0);
 }
 
@@ -197,7 +198,7 @@ static void ask(struct run *run)
 {
 	CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(OBJECT_MAX);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
-	CLEANUP(wire_args_release) struct wire_args args = {0};
+	CLEANUP(extender_args_release) struct extender_args args = {0};
 	uint8_t how = objects_take(&run->in), uid = how % OBJECTS_UIDS;
 	const struct answer_config config = {.strategy = objects_take(&run->in) % (ANSWER_BY_VOLCANO + 1),
 		.all = how & 8,
@@ -210,28 +211,28 @@ static void ask(struct run *run)
 		strbuf_addf(&text, "%s\"%s\"", i > 0 ? "," : "", names[i]);
 	strbuf_addstr(&text, "]}");
 	fuzz_require(strbuf_error(&text) == 0);
-	if (wire_args_parse(text.text, text.len, &args, &err) < 0) {
+	if (extender_args_parse(text.text, text.len, &args, &err) < 0) {
 		fuzz_check_line(err.text);
 		return;
 	}
 	/* Each takes the pod's requests out of what it is given. */
 	ask_prioritize(run, &config, &args);
-	check_book(run);
-	wire_args_release(&args);
-	args = (struct wire_args){0};
-	fuzz_require(wire_args_parse(text.text, text.len, &args, &err) == 0);
+	check_cache(run);
+	extender_args_release(&args);
+	args = (struct extender_args){0};
+	fuzz_require(extender_args_parse(text.text, text.len, &args, &err) == 0);
 	args.pod.version = how & 64 ? LISTED : LISTED + 1;
 	ask_filter(run, &config, &args);
-	check_book(run);
+	check_cache(run);
 	if (how & 32)
 		ask_preempt(run, &config, pod.text);
-	check_book(run);
+	check_cache(run);
 }
 
 /* ---- operations */
 
 /* What the API server sends is JSON that has been read. */
-static void deliver(struct run *run, enum book_kind kind, const struct strbuf *text, bool gone)
+static void deliver(struct run *run, enum cache_kind kind, const struct strbuf *text, bool gone)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct err err = {""};
@@ -239,22 +240,22 @@ static void deliver(struct run *run, enum book_kind kind, const struct strbuf *t
 
 	if (strbuf_error(text) < 0 || json_parse(text->text, text->len, &object, NULL) < 0)
 		return;
-	r = gone ? book_gone(&run->book, kind, &object, run->now_ms, &err)
-		 : book_object(&run->book, kind, &object, run->now_ms, &err);
+	r = gone ? cache_delete(&run->cache, kind, &object, run->now_ms, &err)
+		 : cache_update(&run->cache, kind, &object, run->now_ms, &err);
 	fuzz_require(r == 0 || r == -EINVAL || r == -ERANGE);
 	if (r < 0)
 		fuzz_check_line(err.text);
 }
 
-static void change(struct run *run, enum book_kind kind, bool gone)
+static void change(struct run *run, enum cache_kind kind, bool gone)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
 	uint8_t who = objects_take(&run->in);
 
-	if (kind == BOOK_POD) {
+	if (kind == CACHE_POD) {
 		objects_pod(&run->in, &text, who % OBJECTS_UIDS);
 		run->deleted[who % OBJECTS_UIDS] = gone;
-	} else if (kind == BOOK_NODE) {
+	} else if (kind == CACHE_NODE) {
 		objects_node(&run->in, &text, objects_node_name(who));
 	} else {
 		objects_nrt(&run->in, &text, objects_node_name(who));
@@ -274,7 +275,7 @@ static void change_raw(struct run *run)
 	len = len < left ? len : left;
 	strbuf_add(&text, (const char *)run->in.at, len);
 	run->in.at += len;
-	deliver(run, how % BOOK_KIND_COUNT, &text, how & 4);
+	deliver(run, how % CACHE_KIND_COUNT, &text, how & 4);
 	/* It may have been any of the UIDs. */
 	if (!(how & 4))
 		memset(run->deleted, 0, sizeof(run->deleted));
@@ -283,18 +284,18 @@ static void change_raw(struct run *run)
 static void operate(struct run *run)
 {
 	uint8_t operation = objects_take(&run->in);
-	enum book_kind kind = operation / 16 % BOOK_KIND_COUNT;
+	enum cache_kind kind = operation / 16 % CACHE_KIND_COUNT;
 
 	switch (operation % 16) {
 	case 0:
-		book_list_begin(&run->book, kind);
+		cache_list_begin(&run->cache, kind);
 		break;
 	case 1:
-		fuzz_require(book_list_end(&run->book, kind, LISTED, run->now_ms, NULL) == 0);
+		fuzz_require(cache_list_end(&run->cache, kind, LISTED, run->now_ms, NULL) == 0);
 		break;
 	case 2:
 		run->now_ms += (uint64_t)objects_take(&run->in) * 500;
-		book_expire(&run->book, run->now_ms);
+		cache_expire(&run->cache, run->now_ms);
 		break;
 	case 3:
 		change_raw(run);
@@ -307,22 +308,22 @@ static void operate(struct run *run)
 	default:
 		change(run, kind, false);
 	}
-	check_book(run);
+	check_cache(run);
 }
 
 /* An empty cluster, and then nothing is left. */
 static void check_end(struct run *run)
 {
-	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
-		book_list_begin(&run->book, kind);
-		fuzz_require(book_list_end(&run->book, kind, LISTED, run->now_ms, NULL) == 0);
-		check_book(run);
+	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {
+		cache_list_begin(&run->cache, kind);
+		fuzz_require(cache_list_end(&run->cache, kind, LISTED, run->now_ms, NULL) == 0);
+		check_cache(run);
 	}
-	book_expire(&run->book, run->now_ms + book_config.promise_ms + book_config.refusal_ms);
-	fuzz_require(run->book.n_pods == 0 && run->book.n_promises == 0);
-	for (size_t i = 0; i < run->book.n_nodes; i++)
-		fuzz_require(!run->book.nodes[i]);
-	fuzz_require(run->book.shapes.n <= SHAPES_IDLE);
+	cache_expire(&run->cache, run->now_ms + cache_config.assume_ms + cache_config.rejection_ms);
+	fuzz_require(run->cache.n_pods == 0 && run->cache.n_assumed == 0);
+	for (size_t i = 0; i < run->cache.n_nodes; i++)
+		fuzz_require(!run->cache.nodes[i]);
+	fuzz_require(run->cache.classes.n <= CLASSES_IDLE);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -332,14 +333,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	log_set_level(LOG_LEVEL_ERROR);
 	for (size_t i = 0; i < OBJECTS_NODES; i++)
 		names[i] = (char *)(uintptr_t)objects_node_name((uint8_t)i);
-	book_init(&run.book, &book_config);
-	book_list_begin(&run.book, BOOK_POD);
-	fuzz_require(book_list_end(&run.book, BOOK_POD, LISTED, 0, NULL) == 0);
+	cache_init(&run.cache, &cache_config);
+	cache_list_begin(&run.cache, CACHE_POD);
+	fuzz_require(cache_list_end(&run.cache, CACHE_POD, LISTED, 0, NULL) == 0);
 	for (unsigned i = 0; i < OPERATIONS_MAX && run.in.at < run.in.end; i++) {
 		operate(&run);
 		ask(&run);
 	}
 	check_end(&run);
-	book_release(&run.book);
+	cache_release(&run.cache);
 	return 0;
 }

@@ -6,18 +6,18 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/base/json.h"
-#include "agent/extender/wire.h"
+#include "agent/extender/extender_api.h"
 #include "common/cleanup.h"
 
 #define REPLY_MAX ((size_t)64 << 20)
 
-static void check_pod(const struct wire_pod *p)
+static void check_pod(const struct extender_pod *p)
 {
 	fuzz_require(p->uid && p->namespace && p->name && p->template.pod.n_containers > 0);
 }
 
 /* The nodes of a reply, where it is by names. */
-static void check_names(const struct wire_args *a, const struct doc *reply, size_t n)
+static void check_names(const struct extender_args *a, const struct doc *reply, size_t n)
 {
 	const struct doc *names = doc_get(reply, "NodeNames");
 
@@ -28,12 +28,13 @@ static void check_names(const struct wire_args *a, const struct doc *reply, size
 		fuzz_require(!strcmp(names->items[i].text, a->names[i]));
 }
 
-static void check_filter(const struct wire_args *a, const struct wire_verdict *verdicts, size_t n_passing)
+static void check_filter(
+	const struct extender_args *a, const struct extender_verdict *verdicts, size_t n_passing)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc reply = DOC_INIT;
 
-	fuzz_require(wire_filter_print(a, verdicts, &out) == 0);
+	fuzz_require(extender_filter_print(a, verdicts, &out) == 0);
 	/* An item of Nodes goes back as it came, and nobody looked into it. */
 	if (json_parse(out.text, out.len, &reply, NULL) == 0)
 		check_names(a, &reply, n_passing);
@@ -41,9 +42,9 @@ static void check_filter(const struct wire_args *a, const struct wire_verdict *v
 		fuzz_require(a->nodes != NULL && n_passing > 0);
 }
 
-static void check_args(const struct wire_args *a)
+static void check_args(const struct extender_args *a)
 {
-	CLEANUP(freep) struct wire_verdict *verdicts = calloc(a->n_names + 1, sizeof(*verdicts));
+	CLEANUP(freep) struct extender_verdict *verdicts = calloc(a->n_names + 1, sizeof(*verdicts));
 	CLEANUP(freep) int *scores = calloc(a->n_names + 1, sizeof(*scores));
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc reply = DOC_INIT;
@@ -54,13 +55,13 @@ static void check_args(const struct wire_args *a)
 		fuzz_require(a->names[i][0] && (!a->nodes || a->nodes[i].len > 0));
 	check_filter(a, verdicts, a->n_names);
 	for (size_t i = 0; i < a->n_names; i++)
-		verdicts[i] = (struct wire_verdict){a->names[i], i % 2 == 0};
+		verdicts[i] = (struct extender_verdict){a->names[i], i % 2 == 0};
 	check_filter(a, verdicts, 0);
-	fuzz_require(wire_priorities_print(a, scores, &out) == 0 &&
+	fuzz_require(extender_priorities_print(a, scores, &out) == 0 &&
 		     json_parse(out.text, out.len, &reply, NULL) == 0 && reply.n_items == a->n_names);
 }
 
-static void check_preemption(const struct wire_preemption *p)
+static void check_preemption(const struct extender_preemption *p)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc reply = DOC_INIT;
@@ -71,25 +72,25 @@ static void check_preemption(const struct wire_preemption *p)
 		for (size_t j = 0; j < p->items[i].n_uids; j++)
 			fuzz_require(p->items[i].uids[j] != NULL);
 	}
-	fuzz_require(wire_preemption_print(p->items, p->n_items, &out) == 0 &&
+	fuzz_require(extender_preemption_print(p->items, p->n_items, &out) == 0 &&
 		     json_parse(out.text, out.len, &reply, NULL) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(wire_preemption_release) struct wire_preemption preemption = {.items = NULL};
-	CLEANUP(wire_args_release) struct wire_args args = {.names = NULL};
+	CLEANUP(extender_preemption_release) struct extender_preemption preemption = {.items = NULL};
+	CLEANUP(extender_args_release) struct extender_args args = {.names = NULL};
 	/* Without a NUL behind it. */
 	CLEANUP(freep) char *text = malloc(size > 0 ? size : 1);
 	struct err err = {""};
 
 	fuzz_require(text != NULL);
 	memcpy(text, data, size);
-	if (wire_args_parse(text, size, &args, &err) == 0)
+	if (extender_args_parse(text, size, &args, &err) == 0)
 		check_args(&args);
 	else
 		fuzz_check_line(err.text);
-	if (wire_preemption_parse(text, size, &preemption, &err) == 0)
+	if (extender_preemption_parse(text, size, &preemption, &err) == 0)
 		check_preemption(&preemption);
 	else
 		fuzz_check_line(err.text);

@@ -7,9 +7,9 @@
 
 #include <errno.h>
 
-#include "agent/model/model_node.h"
-#include "agent/model/node_asker.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_derive.h"
+#include "agent/model/node_admission.h"
+#include "agent/model/node_state_codec.h"
 #include "common/cleanup.h"
 #include "scoring/strategies.h"
 
@@ -73,17 +73,17 @@ static void check_score(const struct node_state *state)
 /* Every node can be asked, as no answer takes more than its limit; one that is given holds with a higher limit. */
 static void ask(const struct node_state *state)
 {
-	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(pod_request_release) struct pod_request pod = {0};
 	enum kubelet_answer before = KUBELET_UNKNOWN;
 	struct admission answer;
 
 	add_container(state, CONTAINER_INIT, &pod);
 	add_container(state, CONTAINER_APP, &pod);
-	fuzz_require(node_asker_init(&asker, state) == 0);
+	fuzz_require(node_admission_init(&admission, state) == 0);
 	for (uint64_t limit = 1 << 10; limit <= 1 << 20; limit <<= 5) {
-		asker.work_limit = limit;
-		fuzz_require(node_asker_judge(&asker, &pod, &answer) == 0);
+		admission.work_limit = limit;
+		fuzz_require(node_admission_judge(&admission, &pod, &answer) == 0);
 		fuzz_require(before == KUBELET_UNKNOWN || before == answer.answer);
 		fuzz_require(!answer.managers.beyond_limit || answer.answer == KUBELET_UNKNOWN);
 		before = answer.answer;
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(notes_release) struct notes notes = {0};
 	CLEANUP(freep) char *text = strndup((const char *)data, size);
-	const struct model_config config = {0};
+	const struct derive_config config = {0};
 	struct node_state state;
 	struct err err = {""};
 	int r;
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	check_again(&state);
-	r = model_node(&config, &state, &notes, &err);
+	r = node_derive(&config, &state, &notes, &err);
 	if (r < 0)
 		fuzz_check_line(err.text);
 	else

@@ -9,7 +9,7 @@
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
-#include "agent/model/node_asker.h"
+#include "agent/model/node_admission.h"
 #include "agent/cli/score_text.h"
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"
@@ -133,16 +133,16 @@ static void check_row(const struct score_row *row)
 /* The node's kubelet can be asked whatever the object says of it. */
 static void ask(const struct cluster_node *node)
 {
-	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct pod_template pod = {0};
 	struct admission answer;
 
 	if (node->basis == CLUSTER_UNKNOWN)
 		return;
 	make_pod(&pod);
-	fuzz_require(node_asker_init(&asker, &node->state) == 0);
-	asker.work_limit = 1 << 20;
-	fuzz_require(node_asker_judge(&asker, &pod.pod, &answer) == 0);
+	fuzz_require(node_admission_init(&admission, &node->state) == 0);
+	admission.work_limit = 1 << 20;
+	fuzz_require(node_admission_judge(&admission, &pod.pod, &answer) == 0);
 	fuzz_require(!answer.managers.beyond_limit || answer.answer == KUBELET_UNKNOWN);
 	pod_request_release(&pod.pod);
 }

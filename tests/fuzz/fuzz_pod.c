@@ -54,7 +54,7 @@ static void check_constraints(const struct pod_template *t)
 	fuzz_require(scheduling_constraints_finish(&sc) == 0);
 	if (sc.n_nodes > 0)
 		nodes[0].name = sc.nodes[0].name;
-	fuzz_require(scheduling_constraints_bar(&sc, nodes[0].name) != NULL);
+	fuzz_require(scheduling_constraints_violated(&sc, nodes[0].name) != NULL);
 	fuzz_require(copies_placement_find(&sc, nodes, 2, 10, &complete) == 0 && complete);
 	for (size_t i = 0; i < 2; i++)
 		fuzz_require(nodes[i].placed <= nodes[i].room && nodes[i].replicas <= nodes[i].placed);

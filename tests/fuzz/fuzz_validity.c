@@ -6,7 +6,7 @@
 
 /* What is refused leaves the answer alone; what is taken can be judged at any time, and has ended at its end.
  */
-static void check(int r, const struct validity *v)
+static void check(int r, const struct credential_expiry *v)
 {
 	if (r < 0) {
 		fuzz_require(v->from_s == 7 && v->until_s == 8);
@@ -21,11 +21,11 @@ static void check(int r, const struct validity *v)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(freep) char *text = strndup((const char *)data, size);
-	struct validity v = {7, 8};
+	struct credential_expiry v = {7, 8};
 
 	fuzz_require(text != NULL);
-	check(validity_of_certificate(text, &v), &v);
-	v = (struct validity){7, 8};
-	check(validity_of_token(text, &v), &v);
+	check(certificate_expiry(text, &v), &v);
+	v = (struct credential_expiry){7, 8};
+	check(token_expiry(text, &v), &v);
 	return 0;
 }

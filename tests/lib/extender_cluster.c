@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/extender_cluster.h"
 
-#include "agent/model/node_asker.h"
+#include "agent/model/node_admission.h"
 #include "agent/model/node_free.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
@@ -12,7 +12,7 @@
 const struct answer_config answer_best = {.strategy = STRATEGY_LEAST_NUMA_NODES};
 const struct answer_config answer_all = {.strategy = STRATEGY_LEAST_NUMA_NODES, .all = true};
 
-static const struct book_config book_config = {.promise_ms = 60000, .refusal_ms = 30000};
+static const struct cache_config cache_config = {.assume_ms = 60000, .rejection_ms = 30000};
 
 void extender_cluster_draw(struct node_sim_setup setups[CLUSTER_NODES], const struct synthetic *machines,
 	size_t n_machines, uint64_t *seed)
@@ -33,7 +33,7 @@ void extender_cluster_init(
 	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed)
 {
 	*c = (struct extender_cluster){.seed = seed};
-	book_init(&c->book, &book_config);
+	cache_init(&c->cache, &cache_config);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		node_sim_init(&c->sims[i], &setups[i]);
 		snprintf(c->names[i], sizeof(c->names[i]), "node-%zu", i);
@@ -55,7 +55,7 @@ void extender_cluster_init_alike(struct extender_cluster *c, const struct node_s
 
 void extender_cluster_release(struct extender_cluster *c)
 {
-	book_release(&c->book);
+	cache_release(&c->cache);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		node_sim_release(&c->sims[i]);
 }
@@ -68,7 +68,7 @@ void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t 
 	struct err err = {""};
 
 	assert_int_equal(nrt_render(&c->sims[node].state, &nrt, &object, NULL), 0);
-	if (book_object(&c->book, BOOK_NRT, &object, now_ms, &err) < 0)
+	if (cache_update(&c->cache, CACHE_NRT, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -88,7 +88,7 @@ void extender_cluster_report_node(struct extender_cluster *c, size_t node)
 		quantity_print(free.items[i].quantity, text);
 		assert_non_null(doc_add_string(allocatable, free.items[i].name, text));
 	}
-	if (book_object(&c->book, BOOK_NODE, &object, 0, &err) < 0)
+	if (cache_update(&c->cache, CACHE_NODE, &object, 0, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -157,7 +157,7 @@ void extender_cluster_report(
 	struct err err = {""};
 
 	pod_object(pod, c->names[pod->node], phase, &object);
-	if (book_object(&c->book, BOOK_POD, &object, now_ms, &err) < 0)
+	if (cache_update(&c->cache, CACHE_POD, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 	pod->reported = true;
 	pod->runs = phase && !strcmp(phase, "Running");
@@ -168,7 +168,7 @@ void extender_cluster_report_gone(struct extender_cluster *c, const struct clust
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 
 	pod_object(pod, c->names[pod->node], NULL, &object);
-	assert_int_equal(book_gone(&c->book, BOOK_POD, &object, 0, NULL), 0);
+	assert_int_equal(cache_delete(&c->cache, CACHE_POD, &object, 0, NULL), 0);
 }
 
 struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text)
@@ -192,7 +192,7 @@ bool extender_cluster_begin(struct extender_cluster *c, struct cluster_pod_sim *
 /* ---- questions */
 
 void extender_cluster_args(
-	struct extender_cluster *c, const struct cluster_pod_sim *pod, struct wire_args *ret)
+	struct extender_cluster *c, const struct cluster_pod_sim *pod, struct extender_args *ret)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	CLEANUP(pod_templates_release) struct pod_templates templates = {0};
@@ -202,7 +202,7 @@ void extender_cluster_args(
 	assert_non_null(doc_add_string(&object, "kind", "Pod"));
 	if (pod_templates_from_doc(&object, &templates, &err) < 0)
 		fail_msg("%s", err.text);
-	*ret = (struct wire_args){.names = c->asked, .n_names = CLUSTER_NODES};
+	*ret = (struct extender_args){.names = c->asked, .n_names = CLUSTER_NODES};
 	ret->pod.uid = strdup(pod->name);
 	ret->pod.namespace = strdup("default");
 	ret->pod.name = strdup(pod->name);
@@ -212,7 +212,7 @@ void extender_cluster_args(
 	templates.n_items = 0;
 }
 
-void extender_cluster_args_release(struct wire_args *args)
+void extender_cluster_args_release(struct extender_args *args)
 {
 	free(args->pod.uid);
 	free(args->pod.namespace);
@@ -224,29 +224,29 @@ void extender_cluster_args_release(struct wire_args *args)
 unsigned extender_cluster_ask(struct extender_cluster *c, const struct answer_config *how,
 	const struct cluster_pod_sim *pod, uint64_t now_ms)
 {
-	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	struct answer a = {0};
 	unsigned passing = 0;
 
 	extender_cluster_args(c, pod, &args);
-	assert_int_equal(answer_filter(&c->book, how, &args, now_ms, &a), 0);
+	assert_int_equal(answer_filter(&c->cache, how, &args, now_ms, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		passing |= a.verdicts[i].reason ? 0 : 1u << i;
-	answer_release(&a, &c->book);
+	answer_release(&a, &c->cache);
 	return passing;
 }
 
 /* Whether the node's own kubelet would admit the pod now. */
 bool extender_cluster_admits(const struct extender_cluster *c, size_t node, const char *text)
 {
-	struct node_asker asker;
+	struct node_admission admission;
 	struct pod_request pod;
 	struct admission a;
 
 	pod_from_text(&pod, text);
-	assert_int_equal(node_asker_init(&asker, &c->sims[node].state), 0);
-	assert_int_equal(node_asker_judge(&asker, &pod, &a), 0);
-	node_asker_release(&asker);
+	assert_int_equal(node_admission_init(&admission, &c->sims[node].state), 0);
+	assert_int_equal(node_admission_judge(&admission, &pod, &a), 0);
+	node_admission_release(&admission);
 	pod_request_release(&pod);
 	return a.answer == KUBELET_ADMITS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A few simulated nodes, and the extender's book of them: for tests of what schedulers are answered. Objects and pods
- * come to the book only when the test has them reported.
+ * A few simulated nodes, and the extender's cluster cache of them: for tests of what schedulers are answered. Objects and pods
+ * come to the cluster cache only when the test has them reported.
  */
 #include "agent/extender/answer.h"
 #include "tests/lib/node_sim.h"
@@ -17,12 +17,13 @@ struct cluster_pod_sim {
 	const char *text; /* tests/lib/pods.h */
 	size_t node;
 	int priority;
-	uint64_t version;                  /* the resourceVersion that a scheduler asks with; 0 = none */
-	bool begun, reported, runs, ended; /* on the node; to the book; as running, or not any more */
+	uint64_t version; /* the resourceVersion that a scheduler asks with; 0 = none */
+	bool begun, reported, runs,
+		ended; /* on the node; to the cluster cache; as running, or not any more */
 };
 
 struct extender_cluster {
-	struct book book;
+	struct cluster_cache cache;
 	struct node_sim sims[CLUSTER_NODES];
 	char names[CLUSTER_NODES][16]; /* "node-0" */
 	char *asked[CLUSTER_NODES];
@@ -62,8 +63,8 @@ void extender_cluster_report_gone(struct extender_cluster *c, const struct clust
 
 /* What a scheduler asks about the pod; to be released by extender_cluster_args_release(). */
 void extender_cluster_args(
-	struct extender_cluster *c, const struct cluster_pod_sim *pod, struct wire_args *ret);
-void extender_cluster_args_release(struct wire_args *args);
+	struct extender_cluster *c, const struct cluster_pod_sim *pod, struct extender_args *ret);
+void extender_cluster_args_release(struct extender_args *args);
 
 /* Which nodes pass /filter, a bit each. */
 unsigned extender_cluster_ask(struct extender_cluster *c, const struct answer_config *how,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/fit_fixture.h"
 
-#include "agent/model/model.h"
+#include "agent/model/inventory_build.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 
@@ -42,7 +42,7 @@ void fit_fixture_report(struct fit_fixture *f)
 {
 	fit_report_release(&f->report);
 	inventory_release(&f->node.inventory);
-	assert_int_equal(model_inventory(&f->node.machine, &f->node.settings, &f->node.allocations,
+	assert_int_equal(inventory_build(&f->node.machine, &f->node.settings, &f->node.allocations,
 				 &f->node.claims, f->node.reserved.cpus, &f->node.inventory, NULL),
 		0);
 	assert_int_equal(fit_report_make(&f->node, &f->pod, FIT_ALL, NULL, &f->report), 0);

@@ -97,10 +97,10 @@ static const char *const held_cores[] = {"42501304", "00000000", "55555555", "30
 
 static void fill(struct list_row *row, const struct observation *o)
 {
-	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
 
-	assert_int_equal(node_asker_init(&asker, &o->node), 0);
-	assert_int_equal(list_row_fill(row, &asker, NULL), 0);
+	assert_int_equal(node_admission_init(&admission, &o->node), 0);
+	assert_int_equal(list_row_fill(row, &admission, NULL), 0);
 }
 
 static void name_row(struct list_row *row, const char *name, const char *exporter, int64_t age_s)

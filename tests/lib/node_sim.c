@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/node_sim.h"
 
-#include "agent/model/model.h"
-#include "agent/model/node_asker.h"
+#include "agent/model/inventory_build.h"
+#include "agent/model/node_admission.h"
 #include "agent/observe/allocations_ended.h"
 #include "agent/observe/memory_blocks.h"
 #include "common/cleanup.h"
@@ -18,7 +18,7 @@
 static void model(struct node_state *s)
 {
 	inventory_release(&s->inventory);
-	assert_int_equal(model_inventory(&s->machine, &s->settings, &s->allocations, &s->claims,
+	assert_int_equal(inventory_build(&s->machine, &s->settings, &s->allocations, &s->claims,
 				 s->reserved.cpus, &s->inventory, NULL),
 		0);
 }
@@ -212,20 +212,20 @@ static void begin(struct node_sim *sim, const struct cpu_topology *topology, con
 
 bool node_sim_begin(struct node_sim *sim, const char *text)
 {
-	struct node_asker asker;
+	struct node_admission admission;
 	struct pod_request pod;
 	struct admission a;
 	bool admitted;
 
 	pod_from_text(&pod, text);
-	assert_int_equal(node_asker_init(&asker, &sim->state), 0);
-	assert_int_equal(node_asker_judge(&asker, &pod, &a), 0);
+	assert_int_equal(node_admission_init(&admission, &sim->state), 0);
+	assert_int_equal(node_admission_judge(&admission, &pod, &a), 0);
 	admitted = a.answer == KUBELET_ADMITS;
 	if (admitted) {
-		begin(sim, &asker.kubelet.topology, &pod, &a.managers);
+		begin(sim, &admission.kubelet.topology, &pod, &a.managers);
 		model(&sim->state);
 	}
-	node_asker_release(&asker);
+	node_admission_release(&admission);
 	pod_request_release(&pod);
 	return admitted;
 }

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "agent/model/model.h"
-#include "agent/model/model_node.h"
-#include "agent/model/node_asker.h"
+#include "agent/model/inventory_build.h"
+#include "agent/model/node_derive.h"
+#include "agent/model/node_admission.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/claims.h"
@@ -274,13 +274,13 @@ static void random_claims(struct node_state *node, uint64_t *seed)
 
 void node_state_complete(struct node_state *node)
 {
-	const struct model_config config = {0};
+	const struct derive_config config = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
 	struct err err = {""};
 
 	reserved_cpus_release(&node->reserved);
 	inventory_release(&node->inventory);
-	if (model_node(&config, node, &notes, &err) < 0)
+	if (node_derive(&config, node, &notes, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -288,7 +288,7 @@ void node_state_complete(struct node_state *node)
 static bool can_reserve(const struct node_state *node)
 {
 	struct reserved_cpus reserved = {0};
-	int r = model_reserved_cpus(&node->machine, &node->settings, &reserved, NULL);
+	int r = inventory_reserved_cpus(&node->machine, &node->settings, &reserved, NULL);
 
 	reserved_cpus_release(&reserved);
 	return r == 0;
@@ -355,13 +355,13 @@ static void assert_same_list(const char *what, const struct resource_list *a, co
 }
 
 static void assert_same_answer(
-	const char *what, struct node_asker *a, struct node_asker *b, const struct pod_request *pod)
+	const char *what, struct node_admission *a, struct node_admission *b, const struct pod_request *pod)
 {
 	struct admission x, y;
 	const struct kubelet_verdict *v = &x.managers, *w = &y.managers;
 
-	assert_int_equal(node_asker_judge(a, pod, &x), 0);
-	assert_int_equal(node_asker_judge(b, pod, &y), 0);
+	assert_int_equal(node_admission_judge(a, pod, &x), 0);
+	assert_int_equal(node_admission_judge(b, pod, &y), 0);
 
 	assert_same_list(what, &a->free, &b->free);
 	assert_same_list(what, &a->unsure, &b->unsure);
@@ -405,11 +405,11 @@ static void random_pod(const struct machine *m, uint64_t *seed, struct pod_reque
 void node_state_assert_same_verdicts(
 	const char *what, const struct node_state *a, const struct node_state *b, size_t n, uint64_t *seed)
 {
-	CLEANUP(node_asker_release) struct node_asker x;
-	CLEANUP(node_asker_release) struct node_asker y;
+	CLEANUP(node_admission_release) struct node_admission x;
+	CLEANUP(node_admission_release) struct node_admission y;
 
-	assert_int_equal(node_asker_init(&x, a), 0);
-	assert_int_equal(node_asker_init(&y, b), 0);
+	assert_int_equal(node_admission_init(&x, a), 0);
+	assert_int_equal(node_admission_init(&y, b), 0);
 	for (size_t i = 0; i < n; i++) {
 		CLEANUP(pod_request_release) struct pod_request pod = {0};
 

@@ -8,7 +8,7 @@
 
 /*
  * Settings, reservations, memory tables, devices and holders at random on the machine that `node` has; part of it
- * is not known, and not all of it is what a kubelet would do. Completed by model_node().
+ * is not known, and not all of it is what a kubelet would do. Completed by node_derive().
  */
 void node_state_randomize(struct node_state *node, uint64_t *seed);
 

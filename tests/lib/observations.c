@@ -64,8 +64,8 @@ static void read_machine(const char *name, struct observation *o)
 static void account(struct observation *o)
 {
 	assert_int_equal(
-		model_reserved_cpus(&o->node.machine, &o->node.settings, &o->node.reserved, NULL), 0);
-	assert_int_equal(model_inventory(&o->node.machine, &o->node.settings, &o->node.allocations,
+		inventory_reserved_cpus(&o->node.machine, &o->node.settings, &o->node.reserved, NULL), 0);
+	assert_int_equal(inventory_build(&o->node.machine, &o->node.settings, &o->node.allocations,
 				 &o->node.claims, o->node.reserved.cpus, &o->node.inventory, &o->notes),
 		0);
 }

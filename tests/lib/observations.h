@@ -4,7 +4,7 @@
  * Observations as observe() makes them, from a machine of tests/fixtures/machines and a list of what pods
  * hold. For the tests of `nrtd show` and its pictures.
  */
-#include "agent/model/model.h"
+#include "agent/model/inventory_build.h"
 #include "agent/observe/observe.h"
 #include "common/strv.h"
 

@@ -57,7 +57,7 @@ check "one node is answered" says '"NodeNames":["node-1"]'
 ask filter b 6 node-1 node-2
 check "it fills the NUMA node that it fits best" says '"NodeNames":["node-2"]'
 ask filter c 6 node-1 node-2
-check "what is promised counts" says '"NodeNames":["node-1"]'
+check "an assumed pod counts" says '"NodeNames":["node-1"]'
 ask filter d 8 node-1 node-2
 check "no node is an empty list" says '"NodeNames":[]'
 check "the kubelet's reason is given" says 'restricted: '
@@ -65,7 +65,7 @@ check "preemption may help there" says '"FailedAndUnresolvableNodes":{}'
 ask filter d 64 node-1 node-2
 check "a node that is too small is beyond preemption" says '"FailedNodes":{},"FailedAndUnresolvableNodes":{"node-1":"'
 ask filter b 6 node-1 node-2
-check "a question again replaces its promise" says '"NodeNames":["node-2"]'
+check "a question again replaces its assumed node" says '"NodeNames":["node-2"]'
 ask filter e 500m node-1 node-2 node-9
 check "a pod without exclusive CPUs goes anywhere" says '"NodeNames":["node-1","node-2","node-9"]'
 ask prioritize f 6 node-1 node-2
@@ -79,8 +79,8 @@ check "what is no question is refused" says '400'
 curl -s -w '%{http_code}' "127.0.0.1:$port/bind" -d '{}' >"$dir/out" 2>"$dir/err"
 check "there is no bind" says '404'
 curl -s "127.0.0.1:$port/metrics" >"$dir/out" 2>"$dir/err"
-check "promises are counted" says 'nrtd_extender_requests_total{verb="filter",result="promised"} 4'
-check "and so are those that hold" says 'nrtd_extender_promises 3'
+check "assumed pods are counted" says 'nrtd_extender_requests_total{verb="filter",result="assumed"} 4'
+check "and so are those that hold" says 'nrtd_extender_assumed_pods 3'
 check "and the nodes" says 'nrtd_extender_nodes{state="exact"} 2'
 if command -v promtool >/dev/null; then
 	cp "$dir/out" "$dir/metrics"
@@ -88,7 +88,7 @@ if command -v promtool >/dev/null; then
 else
 	echo "skipped: promtool is not here"
 fi
-check "with --verbose each question is logged" logs "pod 'default/a': 2 nodes asked, 2 take it, promised node-1"
+check "with --verbose each question is logged" logs "pod 'default/a': 2 nodes asked, 2 take it, assumed on node-1"
 check "SIGTERM ends it well" stop
 
 check "starts with --answer all and --unknown fail" start --answer all --unknown fail

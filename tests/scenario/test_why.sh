@@ -82,7 +82,7 @@ done
 
 # --- one that was refused, with all there is to read
 pod 8 '"nodeName":"w10","nodeSelector":{"disk":"ssd"},"volumes":[{"persistentVolumeClaim":{"claimName":"x"}}],' "$refused" >"$dir/pod.json"
-why "refused" 0 "was refused by the kubelet of node 'w10': TopologyAffinityError" \
+why "refused" 0 "was rejected by the kubelet of node 'w10': TopologyAffinityError" \
 	-f "$dir/pod.json" --nrt - --nodes "$dir/nodes.json" --events "$dir/events.json"
 order "its node first" "w10 w1 w2 "
 has "what it would take" "it would take 7 CPUs instead of 8"
@@ -92,9 +92,9 @@ sed -n '/^\$ kubectl numa why ml-0/,/^\.Ed/p' man/nrtd-why.1 | sed -e '1d;$d' -e
 while IFS= read -r line; do
 	grep -qF -- "$line" "$dir/out" || not_ok "the manual's line: $line" "$dir/all"
 done <"$dir/example"
-why "refused, as JSON" 0 '"stage": "refused",' -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --events "$dir/events.json" -o json
+why "refused, as JSON" 0 '"stage": "rejected",' -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --events "$dir/events.json" -o json
 has "an event counts once" '"count": 4,'
-why "refused, as YAML" 0 'stage: refused' -f "$dir/pod.json" --nrt "$dir/nrt.yaml" -o yaml
+why "refused, as YAML" 0 'stage: rejected' -f "$dir/pod.json" --nrt "$dir/nrt.yaml" -o yaml
 has "events that were not read" 'events: null'
 why "one node" 3 "0 of 1 node would take such a pod now" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --node-name w2
 pod 6 '"nodeName":"w10",' "$refused" >"$dir/pod.json"
@@ -108,14 +108,14 @@ why "runs" 0 "runs on node 'w10'" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
 has "what it holds" "it holds CPUs 16-24"
 has "where it lies" "it lies on NUMA node 1"
 pod 9 '"nodeName":"w10",' "$waits" >"$dir/pod.json"
-why "bound" 0 "is bound to node 'w10', whose kubelet has not refused it" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+why "bound" 0 "is bound to node 'w10', whose kubelet has not rejected it" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
 pod 8 '"nodeName":"w10",' '"phase":"Succeeded"' >"$dir/pod.json"
 why "ended" 0 "has ended: Succeeded" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
 pod 8 '' "$waits,\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"message\":\"0/3 nodes\"}]" >"$dir/pod.json"
 why "waits" 0 'scheduler: "0/3 nodes"' -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
 sed 's/"cpu":"8",//' "$dir/pod.json" >"$dir/burstable.json"
 why "not Guaranteed" 0 "has no equal request and limit of cpu" -f "$dir/burstable.json" --nrt "$dir/nrt.yaml"
-has "nothing to align" "has nothing of it to align and does not refuse it"
+has "nothing to align" "has nothing of it to align and does not reject it"
 cat >"$dir/pods.json" <<'END'
 {"kind":"List","items":[{"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w1","containers":[{"name":"c","resources":{"requests":{"cpu":"24"}}}]}}]}
 END

@@ -11,7 +11,7 @@
 #include "agent/base/json.h"
 #include "agent/cli/cluster_fit_text.h"
 #include "agent/cluster/nrt_parse.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_state_codec.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
@@ -154,7 +154,7 @@ static void check_pod(const char *path, const struct node_sim *sims, const char 
 
 struct without {
 	struct cluster_fit fit;
-	struct gone_pods gone;
+	struct excluded_pods gone;
 };
 
 static int take_node_without(struct cluster_node *node, void *data, struct err *err)
@@ -177,7 +177,7 @@ static void check_without(const char *path, struct node_sim *sims, const char *t
 	w.fit.pod = &pod;
 	if (cluster_nodes_each(path, take_node_without, &w, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(gone_pods_check(&w.gone, NULL), 0);
+	assert_int_equal(excluded_pods_check(&w.gone, NULL), 0);
 	for (size_t i = 0; i < N_NODES; i++) {
 		for (size_t at = sims[i].state.allocations.n_items; at > 0; at--) {
 			const char *name = sims[i].state.allocations.items[at - 1].pod;
@@ -189,7 +189,7 @@ static void check_without(const char *path, struct node_sim *sims, const char *t
 	}
 	print_message("%s: without two pods fits %zu of %d nodes\n", text, admit, N_NODES);
 	cluster_fit_release(&w.fit);
-	gone_pods_release(&w.gone);
+	excluded_pods_release(&w.gone);
 	pod_request_release(&pod);
 }
 

@@ -10,7 +10,7 @@
 #include "agent/base/yaml.h"
 #include "agent/cli/score_report.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 
@@ -122,7 +122,7 @@ static void a_node_state_is_exact(void **state)
 /* Nobody is gone, or nobody knows what he holds: valgrind sees what is released then. */
 static void a_node_without_nobody_is_the_same(void **state)
 {
-	struct gone_pods gone = {0};
+	struct excluded_pods gone = {0};
 	struct cluster_node node;
 	size_t n_nodes;
 
@@ -135,7 +135,7 @@ static void a_node_without_nobody_is_the_same(void **state)
 		assert_int_equal(node.state.inventory.n_nodes, n_nodes);
 	}
 	assert_true(n_nodes > 0);
-	gone_pods_release(&gone);
+	excluded_pods_release(&gone);
 	cluster_node_release(&node);
 }
 

@@ -7,7 +7,7 @@
 
 #include "agent/base/json.h"
 #include "agent/cli/commands.h"
-#include "agent/cli/look.h"
+#include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
 #include "agent/render/hints.h"
 #include "agent/render/nrt.h"
@@ -54,7 +54,7 @@ static int setup(void **state)
 	w->object_text = w->node_text = (struct strbuf)STRBUF_INIT(1u << 20);
 	set_options(w, 1);
 	config = stage_nrt(&w->options);
-	assert_int_equal(look(&w->options, &o, NULL), 0);
+	assert_int_equal(observe_local(&w->options, &o, NULL), 0);
 	assert_int_equal(stage_hints(&w->options, &hints, NULL), 0);
 	assert_int_equal(nrt_render(&o.node, &config, &w->object, &o.notes), 0);
 	assert_int_equal(hints_make(&hints, &o.node, nrt_content_hash(&w->object), &annotations, &labels,

@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/cluster/zone_state.h"
-#include "agent/model/node_asker.h"
+#include "agent/model/node_admission.h"
 #include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"
@@ -93,13 +93,13 @@ static void estimate_of(const struct node_state *state, bool full_pcpus_only, st
 	assert_int_equal(zone_state_make("node", &facts, ret, NULL), 0);
 }
 
-static enum kubelet_answer ask(struct node_asker *asker, const char *text)
+static enum kubelet_answer ask(struct node_admission *admission, const char *text)
 {
 	struct pod_request pod;
 	struct admission a;
 
 	pod_from_text(&pod, text);
-	assert_int_equal(node_asker_judge(asker, &pod, &a), 0);
+	assert_int_equal(node_admission_judge(admission, &pod, &a), 0);
 	pod_request_release(&pod);
 	return a.answer;
 }
@@ -113,11 +113,11 @@ static void compare(const struct node_sim *sim, const struct kind *k, unsigned m
 {
 	CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(1024);
 	CLEANUP(node_state_release) struct node_state zones;
-	struct node_asker exact, estimate;
+	struct node_admission exact, estimate;
 
 	estimate_of(&sim->state, k->says_so, &zones);
-	assert_int_equal(node_asker_init(&exact, &sim->state), 0);
-	assert_int_equal(node_asker_init(&estimate, &zones), 0);
+	assert_int_equal(node_admission_init(&exact, &sim->state), 0);
+	assert_int_equal(node_admission_init(&estimate, &zones), 0);
 	for (unsigned i = 0; i < ASKED; i++) {
 		enum kubelet_answer is, guess;
 
@@ -131,8 +131,8 @@ static void compare(const struct node_sim *sim, const struct kind *k, unsigned m
 		counts->false_yes += is == KUBELET_REJECTS && guess == KUBELET_ADMITS;
 		counts->false_no += is == KUBELET_ADMITS && guess == KUBELET_REJECTS;
 	}
-	node_asker_release(&exact);
-	node_asker_release(&estimate);
+	node_admission_release(&exact);
+	node_admission_release(&estimate);
 }
 
 /* Pods come and go, as many come as find room. */

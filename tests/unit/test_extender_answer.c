@@ -48,7 +48,7 @@ static bool is_on_its_way(const struct extender_cluster *c, size_t node)
 	return false;
 }
 
-static void promise_pod(struct extender_cluster *c, size_t step)
+static void assume_pod(struct extender_cluster *c, size_t step)
 {
 	struct cluster_pod_sim *pod = extender_cluster_pod(c, texts[draw(c, ARRAY_SIZE(texts))]);
 	unsigned passing = extender_cluster_ask(c, &answer_best, pod, 0);
@@ -110,7 +110,7 @@ static void step(struct extender_cluster *c, size_t i)
 			begin_pod(c, pod, i);
 		break;
 	default:
-		promise_pod(c, i);
+		assume_pod(c, i);
 	}
 }
 

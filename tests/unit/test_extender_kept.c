@@ -33,7 +33,7 @@ static const struct node_sim_setup setup = {
 	.nics = 2,
 	.near = 1};
 
-/* A verdict without what points into the book. */
+/* A verdict without what points into the cluster cache. */
 struct copy {
 	enum kubelet_answer answer;
 	unsigned numa_nodes;
@@ -42,13 +42,13 @@ struct copy {
 	char reason[200];
 };
 
-static void judge(struct extender_cluster *c, struct shape *shape, const char *name, struct copy *ret)
+static void judge(struct extender_cluster *c, struct pod_class *class, const char *name, struct copy *ret)
 {
-	struct book_node *node = book_find(&c->book, name);
+	struct node_info *node = cache_find_node(&c->cache, name);
 	const struct verdict *v;
 
-	assert_int_equal(verdict_of(&c->book, shape, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);
-	assert_int_equal(verdict_confirm(&c->book, shape, node, &v), 0);
+	assert_int_equal(verdict_of(&c->cache, class, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);
+	assert_int_equal(verdict_confirm(&c->cache, class, node, &v), 0);
 	memset(ret, 0, sizeof(*ret));
 	ret->answer = v->answer;
 	ret->numa_nodes = v->numa_nodes;
@@ -58,10 +58,10 @@ static void judge(struct extender_cluster *c, struct shape *shape, const char *n
 	snprintf(ret->reason, sizeof(ret->reason), "%s", v->reason ? v->reason : "");
 }
 
-static void judge_all(struct extender_cluster *c, struct shape *const *shapes, struct copy *ret)
+static void judge_all(struct extender_cluster *c, struct pod_class *const *classes, struct copy *ret)
 {
 	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++)
-		judge(c, shapes[i % N_TEXTS], c->names[i / N_TEXTS], &ret[i]);
+		judge(c, classes[i % N_TEXTS], c->names[i / N_TEXTS], &ret[i]);
 }
 
 static bool same_place(const struct copy *a, const struct copy *b)
@@ -71,17 +71,17 @@ static bool same_place(const struct copy *a, const struct copy *b)
 }
 
 /* Every verdict, as it is kept and as it is found anew; and what was made for it likewise. */
-static void compare(struct extender_cluster *c, struct shape *const *shapes, size_t step)
+static void compare(struct extender_cluster *c, struct pod_class *const *classes, size_t step)
 {
 	struct copy kept[N_TEXTS * CLUSTER_NODES], anew[N_TEXTS * CLUSTER_NODES];
 
-	judge_all(c, shapes, kept);
+	judge_all(c, classes, kept);
 	for (size_t i = 0; i < N_TEXTS; i++)
-		for (size_t k = 0; k < shapes[i]->verdicts_size; k++)
-			shapes[i]->verdicts[k].version = 0;
+		for (size_t k = 0; k < classes[i]->verdicts_size; k++)
+			classes[i]->verdicts[k].version = 0;
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		outlooks_forget(&c->book.outlooks, i);
-	judge_all(c, shapes, anew);
+		projected_nodes_forget(&c->cache.projected, i);
+	judge_all(c, classes, anew);
 	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++)
 		if (kept[i].answer != anew[i].answer ||
 			(kept[i].answer == KUBELET_ADMITS && !same_place(&kept[i], &anew[i])))
@@ -123,7 +123,7 @@ static void what_is_kept_is_what_is_found_anew(void **state)
 	for (size_t n = 0; n < N_CASES; n++) {
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
 		struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
-		struct shape *shapes[N_TEXTS];
+		struct pod_class *classes[N_TEXTS];
 
 		setups[1].memory_static = setups[2].memory_static = false;
 		extender_cluster_init(&c, setups, seed++);
@@ -131,7 +131,7 @@ static void what_is_kept_is_what_is_found_anew(void **state)
 			struct pod_request pod;
 
 			pod_from_text(&pod, texts[i]);
-			assert_int_equal(shapes_take(&c.book.shapes, &pod, &shapes[i]), 0);
+			assert_int_equal(pod_classes_take(&c.cache.classes, &pod, &classes[i]), 0);
 			pod_request_release(&pod);
 		}
 		for (size_t i = 0; i < CLUSTER_NODES; i++) {
@@ -140,18 +140,18 @@ static void what_is_kept_is_what_is_found_anew(void **state)
 		}
 		for (size_t i = 0; i < N_STEPS; i++) {
 			step(&c, i);
-			compare(&c, shapes, i);
+			compare(&c, classes, i);
 		}
 	}
 }
 
-/* Pods of more shapes than may have verdicts, all of which stay: verdicts of those asked about last are kept. */
+/* Pods of more pod classes than may have verdicts, all of which stay: verdicts of those asked about last are kept. */
 static void not_every_shape_keeps_its_verdicts(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
-	struct shape *shapes[2 * SHAPES_JUDGED];
-	struct copy copies[2 * SHAPES_JUDGED];
+	struct pod_class *classes[2 * CLASSES_JUDGED];
+	struct copy copies[2 * CLASSES_JUDGED];
 
 	(void)state;
 	extender_cluster_init(&c, setups, 1);
@@ -159,26 +159,26 @@ static void not_every_shape_keeps_its_verdicts(void **state)
 	for (size_t round = 0; round < 3; round++) {
 		size_t n_judged = 0;
 
-		for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
 			struct pod_request pod;
 			struct copy copy;
 			char text[32];
 
 			snprintf(text, sizeof(text), "app cpu=%zu memory=%zuMi", i % 8 + 1, i + 1);
 			pod_from_text(&pod, text);
-			assert_int_equal(shapes_take(&c.book.shapes, &pod, &shapes[i]), 0);
+			assert_int_equal(pod_classes_take(&c.cache.classes, &pod, &classes[i]), 0);
 			pod_request_release(&pod);
-			judge(&c, shapes[0], c.names[0], &copy);
-			judge(&c, shapes[i], c.names[0], &copy);
+			judge(&c, classes[0], c.names[0], &copy);
+			judge(&c, classes[i], c.names[0], &copy);
 			if (round > 0)
 				assert_memory_equal(&copy, &copies[i], sizeof(copy));
 			copies[i] = copy;
 		}
-		for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
-			n_judged += shapes[i]->verdicts_size > 0;
-		assert_int_equal(n_judged, SHAPES_JUDGED);
-		assert_true(shapes[0]->verdicts_size > 0);
-		assert_true(shapes[ARRAY_SIZE(shapes) - SHAPES_JUDGED + 1]->verdicts_size > 0);
+		for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
+			n_judged += classes[i]->verdicts_size > 0;
+		assert_int_equal(n_judged, CLASSES_JUDGED);
+		assert_true(classes[0]->verdicts_size > 0);
+		assert_true(classes[ARRAY_SIZE(classes) - CLASSES_JUDGED + 1]->verdicts_size > 0);
 	}
 }
 
@@ -212,7 +212,7 @@ static void pods_end_while_another_is_on_its_way(void **state)
 {
 	static const struct {
 		size_t ends;
-		bool arrived, passes;
+		bool admitted, passes;
 	} cases[] = {{1, false, true}, {2, false, false}, {2, true, true}};
 	static const struct answer_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
 
@@ -232,7 +232,7 @@ static void pods_end_while_another_is_on_its_way(void **state)
 		extender_cluster_publish(&c, 0, 0);
 		late = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
 		assert_true(extender_cluster_ask(&c, &strict, late, 0));
-		extender_cluster_report(&c, late, cases[i].arrived ? "Running" : NULL, 0);
+		extender_cluster_report(&c, late, cases[i].admitted ? "Running" : NULL, 0);
 		for (size_t k = 0; k < cases[i].ends; k++)
 			extender_cluster_report_gone(&c, pods[k]);
 		assert_int_equal(extender_cluster_ask(

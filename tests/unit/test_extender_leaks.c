@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the book drops while it still has something of its own: valgrind and LeakSanitizer judge. */
+/* What the cluster cache drops while it still has something of its own: valgrind and LeakSanitizer judge. */
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
@@ -33,8 +33,8 @@ static void init_with_rejected_pod(struct extender_cluster *c)
 	assert_int_equal(extender_cluster_ask(c, &answer_best, pod, 0), 1);
 	extender_cluster_report(c, pod, NULL, 0);
 	extender_cluster_report(c, pod, "Failed", 0);
-	assert_int_equal(c->book.n_refused, 1);
-	assert_int_equal(book_find(&c->book, c->names[0])->n_refusals, 1);
+	assert_int_equal(c->cache.n_rejected, 1);
+	assert_int_equal(cache_find_node(&c->cache, c->names[0])->n_rejections, 1);
 }
 
 static void a_node_is_deleted_while_a_rejection_counts(void **state)
@@ -43,9 +43,9 @@ static void a_node_is_deleted_while_a_rejection_counts(void **state)
 
 	(void)state;
 	init_with_rejected_pod(&c);
-	book_list_begin(&c.book, BOOK_NRT);
-	assert_int_equal(book_list_end(&c.book, BOOK_NRT, 0, 0, NULL), 0);
-	assert_null(book_find(&c.book, c.names[0]));
+	cache_list_begin(&c.cache, CACHE_NRT);
+	assert_int_equal(cache_list_end(&c.cache, CACHE_NRT, 0, 0, NULL), 0);
+	assert_null(cache_find_node(&c.cache, c.names[0]));
 }
 
 static void a_node_comes_back_without_the_rejection(void **state)
@@ -54,14 +54,14 @@ static void a_node_comes_back_without_the_rejection(void **state)
 
 	(void)state;
 	init_with_rejected_pod(&c);
-	book_list_begin(&c.book, BOOK_NRT);
-	assert_int_equal(book_list_end(&c.book, BOOK_NRT, 0, 0, NULL), 0);
+	cache_list_begin(&c.cache, CACHE_NRT);
+	assert_int_equal(cache_list_end(&c.cache, CACHE_NRT, 0, 0, NULL), 0);
 	extender_cluster_publish(&c, 0, 0);
-	assert_int_equal(book_find(&c.book, c.names[0])->n_refusals, 0);
+	assert_int_equal(cache_find_node(&c.cache, c.names[0])->n_rejections, 0);
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 0),
 		1);
-	book_expire(&c.book, 30000);
+	cache_expire(&c.cache, 30000);
 }
 
 static void the_cluster_ends_while_a_rejection_counts(void **state)

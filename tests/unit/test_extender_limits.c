@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "agent/extender/service.h"
-#include "agent/extender/skipped.h"
+#include "agent/extender/server.h"
+#include "agent/extender/skipped_objects.h"
 #include "agent/extender/work_limit.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
@@ -29,7 +29,7 @@ static const struct node_sim_setup plain = {
 /* A limit that is reached at once: one thing is worked out. */
 static void limit(struct extender_cluster *c)
 {
-	c->book.work = (struct work_limit){.until_ns = 1};
+	c->cache.work = (struct work_limit){.until_ns = 1};
 }
 
 /* ---- one question */
@@ -48,7 +48,7 @@ static void each_question_goes_on_where_the_last_one_ended(void **state)
 		limit(&c);
 		passing = extender_cluster_ask(&c, &config, pod, 0);
 		assert_int_equal(__builtin_popcount(passing), n);
-		assert_int_equal(c.book.work.reached, n < CLUSTER_NODES);
+		assert_int_equal(c.cache.work.reached, n < CLUSTER_NODES);
 	}
 	assert_int_equal(passing, ALL_NODES);
 }
@@ -57,14 +57,14 @@ static void each_question_goes_on_where_the_last_one_ended(void **state)
 static void what_was_not_judged_does_not_pass(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	struct answer answer = {0};
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=12 memory=1Gi"), &args);
-	c.book.work = (struct work_limit){.until_ns = 1, .kept_only = true};
-	assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &answer), 0);
+	c.cache.work = (struct work_limit){.until_ns = 1, .kept_only = true};
+	assert_int_equal(answer_filter(&c.cache, &answer_best, &args, 0, &answer), 0);
 	assert_int_equal(answer.counts.n_unreached, CLUSTER_NODES);
 	assert_int_equal(answer.counts.n_unknown, 0);
 	assert_int_equal(answer.counts.n_passing, 0);
@@ -73,7 +73,7 @@ static void what_was_not_judged_does_not_pass(void **state)
 		test_assert_text("reason", answer.verdicts[i].reason,
 			"not known yet: what kubelets say to such a pod takes too long to work out");
 	}
-	answer_release(&answer, &c.book);
+	answer_release(&answer, &c.cache);
 }
 
 /* In what order pods come that are on their way is worked out while there is time. Until it is known, their node does not pass,
@@ -99,8 +99,8 @@ static void pods_on_their_way_count_as_work(void **state)
 		passing = extender_cluster_ask(&c, &config, pod, 0);
 	}
 	assert_int_equal(passing, ALL_NODES & ~1u);
-	assert_true(c.book.work.reached);
-	c.book.work = (struct work_limit){0};
+	assert_true(c.cache.work.reached);
+	c.cache.work = (struct work_limit){0};
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 }
 
@@ -108,10 +108,10 @@ static void pods_on_their_way_count_as_work(void **state)
 static void victims_count_as_work(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	CLEANUP(wire_preemption_release) struct wire_preemption p = {.items = NULL};
+	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
 	struct answer_counts counts = {0};
-	struct wire_args args;
-	struct shape *shape;
+	struct extender_args args;
+	struct pod_class *class;
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
@@ -123,12 +123,12 @@ static void victims_count_as_work(void **state)
 		p.items[p.n_items].node = strdup(c.names[p.n_items]);
 		p.n_items++;
 	}
-	assert_int_equal(shapes_take(&c.book.shapes, &p.pod.template.pod, &shape), 0);
+	assert_int_equal(pod_classes_take(&c.cache.classes, &p.pod.template.pod, &class), 0);
 	limit(&c);
-	assert_int_equal(answer_preempt(&c.book, &answer_best, &p, shape, &counts), 0);
+	assert_int_equal(answer_preempt(&c.cache, &answer_best, &p, class, &counts), 0);
 	assert_int_equal(counts.n_passing, 1);
 	assert_int_equal(counts.n_unreached, CLUSTER_NODES - 1);
-	shapes_drop(&c.book.shapes, shape);
+	pod_classes_drop(&c.cache.classes, class);
 }
 
 /* ---- namespaces */
@@ -196,16 +196,16 @@ static void on_line(enum log_level level, const char *line, void *data)
 static void bad_objects_do_not_flood_the_log(void **state)
 {
 	struct lines lines = {0};
-	struct skipped s = {0};
+	struct skipped_objects s = {0};
 	struct err why = {"it is odd"};
 
 	(void)state;
 	log_set_sink(on_line, &lines);
 	for (uint64_t ms = 0; ms < 60000; ms += 10)
-		skipped_note(&s, "Pods", &why, ms);
+		skipped_objects_note(&s, "Pods", &why, ms);
 	assert_int_equal(lines.n, 1);
 	test_assert_text("line", lines.last, "Pods: an object is passed over: it is odd");
-	skipped_note(&s, "Pods", &why, 60000);
+	skipped_objects_note(&s, "Pods", &why, 60000);
 	log_set_sink(NULL, NULL);
 	assert_int_equal(lines.n, 2);
 	test_assert_text("line", lines.last, "Pods: 6000 objects are passed over, the last one: it is odd");
@@ -214,35 +214,35 @@ static void bad_objects_do_not_flood_the_log(void **state)
 
 /* ---- the service */
 
-#define SERVICE_NODES 200u
+#define SERVER_NODES 200u
 
-static struct service *begin_service(uint64_t work_ms)
+static struct server *begin_service(uint64_t work_ms)
 {
 	static const struct nrt_config nrt = {.node_state = true};
 	struct node_sim_setup setup = plain;
-	const struct service_config config = {.max_stale_ms = UINT64_MAX,
+	const struct server_config config = {.max_stale_ms = UINT64_MAX,
 		.answer = {.pass_unknown = true},
-		.book = {.promise_ms = 60000},
+		.cache = {.assume_ms = 60000},
 		.work_ms = work_ms};
-	struct service *s = NULL;
+	struct server *s = NULL;
 	struct node_sim sim;
 
 	setup.machine.numas = 4;
 	setup.memory_static = true;
 	setup.scope = TOPOLOGY_SCOPE_POD;
 	node_sim_init(&sim, &setup);
-	assert_int_equal(service_new(&config, NULL, &s), 0);
-	for (unsigned i = 0; i < SERVICE_NODES; i++) {
+	assert_int_equal(server_new(&config, NULL, &s), 0);
+	for (unsigned i = 0; i < SERVER_NODES; i++) {
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 		char name[16];
 
 		snprintf(name, sizeof(name), "n%u", i);
 		assert_int_equal(text_set(&sim.state.node_name, name), 0);
 		assert_int_equal(nrt_render(&sim.state, &nrt, &object, NULL), 0);
-		assert_int_equal(service_object(s, BOOK_NRT, &object), 0);
+		assert_int_equal(server_object(s, CACHE_NRT, &object), 0);
 	}
-	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++)
-		assert_int_equal(service_list_end(s, kind, 0), 0);
+	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++)
+		assert_int_equal(server_list_end(s, kind, 0), 0);
 	node_sim_release(&sim);
 	return s;
 }
@@ -258,32 +258,32 @@ static void question(struct strbuf *out, const char *namespace, const char *uid,
 			"%s{\"name\":\"c%u\",\"resources\":{\"limits\":{\"cpu\":\"1m\",\"memory\":\"1Ki\"}}}",
 			i > 0 ? "," : "", i);
 	strbuf_addstr(out, "]}},\"Nodes\":null,\"NodeNames\":[");
-	for (unsigned i = 0; i < SERVICE_NODES; i++)
+	for (unsigned i = 0; i < SERVER_NODES; i++)
 		strbuf_addf(out, "%s\"n%u\"", i > 0 ? "," : "", i);
 	strbuf_addstr(out, "]}");
 }
 
-static bool ask(struct service *s, const struct strbuf *body, const char *want)
+static bool ask(struct server *s, const struct strbuf *body, const char *want)
 {
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(1 << 20);
 
-	assert_int_equal(service_post(s, "/filter", body->text, body->len, &reply), 200);
+	assert_int_equal(server_post(s, "/filter", body->text, body->len, &reply), 200);
 	return strstr(reply.text, want) != NULL;
 }
 
-static double metric(struct service *s, const char *name)
+static double metric(struct server *s, const char *name)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1 << 20);
 	const char *at;
 
-	assert_int_equal(service_metrics(s, &out), 0);
+	assert_int_equal(server_metrics(s, &out), 0);
 	at = strstr(out.text, name);
 	assert_non_null(at);
 	return strtod(at + strlen(name), NULL);
 }
 
 /* CPU seconds that the answer takes. */
-static double seconds_of(struct service *s, const char *uid, unsigned containers)
+static double seconds_of(struct server *s, const char *uid, unsigned containers)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
 	double begun;
@@ -294,11 +294,11 @@ static double seconds_of(struct service *s, const char *uid, unsigned containers
 	return clock_s(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
-/* Each of 20 pods is of another shape, which 1 ms is not enough for. An ordinary pod is answered as ever. */
+/* Each of 20 pods is of another pod class, which 1 ms is not enough for. An ordinary pod is answered as ever. */
 static void expensive_pods_leave_time_for_others(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf ordinary = STRBUF_INIT(1 << 20);
-	CLEANUP(service_freep) struct service *s = begin_service(1), *unlimited = begin_service(0);
+	CLEANUP(server_freep) struct server *s = begin_service(1), *unlimited = begin_service(0);
 	double unreached, without_limit = seconds_of(unlimited, "u", 100), seconds = 0;
 	struct lines lines = {0};
 
@@ -313,7 +313,7 @@ static void expensive_pods_leave_time_for_others(void **state)
 	}
 	log_set_sink(NULL, NULL);
 	unreached = metric(s, "\nnrtd_extender_unreached_nodes_total ");
-	assert_true(unreached > 10 * SERVICE_NODES);
+	assert_true(unreached > 10 * SERVER_NODES);
 	assert_int_equal(lines.n, 1);
 	assert_non_null(strstr(lines.last,
 		"pod 'hostile/p': what the kubelets of its 200 nodes say takes too long to work out: "));
@@ -328,7 +328,7 @@ static void expensive_pods_leave_time_for_others(void **state)
 static void a_large_limit_is_not_reached(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
-	CLEANUP(service_freep) struct service *s = begin_service(10000);
+	CLEANUP(server_freep) struct server *s = begin_service(10000);
 
 	(void)state;
 	question(&body, "default", "u", 20);

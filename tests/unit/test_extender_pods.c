@@ -32,22 +32,22 @@ static void parse(const char *yaml, struct doc *ret)
 		fail_msg("%s", err.text);
 }
 
-static void report(struct extender_cluster *c, enum book_kind kind, const char *yaml, uint64_t now_ms)
+static void report(struct extender_cluster *c, enum cache_kind kind, const char *yaml, uint64_t now_ms)
 {
 	CLEANUP(doc_release) struct doc object;
 	struct err err = {""};
 
 	parse(yaml, &object);
-	if (book_object(&c->book, kind, &object, now_ms, &err) < 0)
+	if (cache_update(&c->cache, kind, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
-static void report_gone(struct extender_cluster *c, enum book_kind kind, const char *yaml, uint64_t now_ms)
+static void report_gone(struct extender_cluster *c, enum cache_kind kind, const char *yaml, uint64_t now_ms)
 {
 	CLEANUP(doc_release) struct doc object;
 
 	parse(yaml, &object);
-	assert_int_equal(book_gone(&c->book, kind, &object, now_ms, NULL), 0);
+	assert_int_equal(cache_delete(&c->cache, kind, &object, now_ms, NULL), 0);
 }
 
 /* Which nodes take a pod of that text, a bit each; nothing is promised. */
@@ -83,10 +83,10 @@ static void a_mirror_pod_neither_frees_nor_bars_anything(void **state)
 	extender_cluster_init_alike(&c, &plain);
 	run_pod(&c, "app cpu=8 memory=1Gi");
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
-	report(&c, BOOK_POD, FAKE_MIRROR, 0);
+	report(&c, CACHE_POD, FAKE_MIRROR, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	report_gone(&c, BOOK_POD, FAKE_MIRROR, 0);
+	report_gone(&c, CACHE_POD, FAKE_MIRROR, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 }
@@ -119,14 +119,14 @@ static void an_item_without_a_uid_is_freed_by_no_other_pod(void **state)
 	assert_int_equal(text_set(&item->namespace, "default"), 0);
 	assert_int_equal(text_set(&item->pod, "p917170"), 0);
 	extender_cluster_publish(&c, 0, 0);
-	report(&c, BOOK_POD, owner, 0);
+	report(&c, CACHE_POD, owner, 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 	/* The other one counts beside it, and takes nothing along. */
-	report(&c, BOOK_POD, other, 0);
+	report(&c, CACHE_POD, other, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
-	report_gone(&c, BOOK_POD, other, 0);
+	report_gone(&c, CACHE_POD, other, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
-	report_gone(&c, BOOK_POD, owner, 0);
+	report_gone(&c, CACHE_POD, owner, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -177,7 +177,7 @@ static void pod_level_resources_with_a_device_free_nothing(void **state)
 	node_sim_end(&c.sims[0], 0);
 	extender_cluster_publish(&c, 0, 0);
 	assert_int_equal(takes(&c, both), NODES & ~1u);
-	report(&c, BOOK_POD, pod_level, 0);
+	report(&c, CACHE_POD, pod_level, 0);
 	assert_int_equal(takes(&c, both), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
@@ -208,10 +208,11 @@ static void a_resize_frees_nothing_and_takes_nothing_while_it_waits(void **state
 		run_pod(&c, "app cpu=7 memory=1Gi");
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 		/* Nothing says yet what the kubelet makes of it: 7 are held, and one more is kept for it. */
-		report(&c, BOOK_POD, RESIZED("status: {phase: Running, startTime: 2026-01-01T00:00:00Z}"), 0);
+		report(&c, CACHE_POD, RESIZED("status: {phase: Running, startTime: 2026-01-01T00:00:00Z}"),
+			0);
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 		snprintf(text, sizeof(text), RESIZED("%s"), statuses[i]);
-		report(&c, BOOK_POD, text, 0);
+		report(&c, CACHE_POD, text, 0);
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 		assert_int_equal(takes(&c, "app cpu=9 memory=1Gi"), NODES & ~1u);
 	}
@@ -260,7 +261,7 @@ static void what_is_reported_stays_held_and_what_is_missing_is_added(void **stat
 static void only_what_the_managers_reject_bars_a_node(void **state)
 {
 	static const struct {
-		bool promised;
+		bool assumed;
 		const char *failed;
 		bool bars;
 	} cases[] = {
@@ -283,11 +284,11 @@ static void only_what_the_managers_reject_bars_a_node(void **state)
 
 		extender_cluster_init_alike(&c, &plain);
 		pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
-		if (cases[i].promised)
+		if (cases[i].assumed)
 			assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 		extender_cluster_report(&c, pod, NULL, 0);
-		report(&c, BOOK_POD, cases[i].failed, 0);
-		assert_int_equal(c.book.n_refused, 1);
+		report(&c, CACHE_POD, cases[i].failed, 0);
+		assert_int_equal(c.cache.n_rejected, 1);
 		if (takes(&c, "app cpu=3 memory=1Gi") != (cases[i].bars ? NODES & ~1u : NODES))
 			fail_msg("case %zu", i);
 		/* Another object has what the kubelet had. */
@@ -308,9 +309,9 @@ static void a_node_that_refused_may_go(void **state)
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 	extender_cluster_report(&c, pod, NULL, 0);
-	report(&c, BOOK_POD, FAILED("TopologyAffinityError"), 0);
-	report_gone(&c, BOOK_NRT, "{metadata: {name: node-0}}", 0);
-	assert_null(book_find(&c.book, "node-0"));
+	report(&c, CACHE_POD, FAILED("TopologyAffinityError"), 0);
+	report_gone(&c, CACHE_NRT, "{metadata: {name: node-0}}", 0);
+	assert_null(cache_find_node(&c.cache, "node-0"));
 }
 
 /* ---- promises */
@@ -320,13 +321,13 @@ static void a_node_that_refused_may_go(void **state)
 	" spec: {containers: [{name: app, resources: {limits: {cpu: 8, memory: 1Gi}}}]}}"
 
 /* Whether the pod, of that version, gets a promise. */
-static bool is_promised(struct extender_cluster *c, struct cluster_pod_sim *pod, uint64_t version)
+static bool is_assumed(struct extender_cluster *c, struct cluster_pod_sim *pod, uint64_t version)
 {
-	size_t before = c->book.n_promises;
+	size_t before = c->cache.n_assumed;
 
 	pod->version = version;
 	assert_int_not_equal(extender_cluster_ask(c, &answer_best, pod, 0), 0);
-	return c->book.n_promises > before;
+	return c->cache.n_assumed > before;
 }
 
 static void a_pod_that_was_deleted_gets_no_promise(void **state)
@@ -338,31 +339,31 @@ static void a_pod_that_was_deleted_gets_no_promise(void **state)
 	extender_cluster_init_alike(&c, &plain);
 	for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
 		pods[i] = extender_cluster_pod(&c, "app cpu=2 memory=1Gi");
-	book_list_begin(&c.book, BOOK_POD);
-	report(&c, BOOK_POD, WAITING_AT("p0", "4"), 0);
+	cache_list_begin(&c.cache, CACHE_POD);
+	report(&c, CACHE_POD, WAITING_AT("p0", "4"), 0);
 	/* The list may still have it. */
-	assert_true(is_promised(&c, pods[3], 5));
-	assert_int_equal(book_list_end(&c.book, BOOK_POD, 7, 0, NULL), 0);
-	assert_int_equal(c.book.n_promises, 0);
+	assert_true(is_assumed(&c, pods[3], 5));
+	assert_int_equal(cache_list_end(&c.cache, CACHE_POD, 7, 0, NULL), 0);
+	assert_int_equal(c.cache.n_assumed, 0);
 	/* It was deleted before the list. */
-	assert_false(is_promised(&c, pods[1], 6));
+	assert_false(is_assumed(&c, pods[1], 6));
 	/* In the list; younger than it; of no version. */
-	assert_true(is_promised(&c, pods[0], 4));
-	assert_true(is_promised(&c, pods[1], 8));
-	assert_true(is_promised(&c, pods[2], 0));
+	assert_true(is_assumed(&c, pods[0], 4));
+	assert_true(is_assumed(&c, pods[1], 8));
+	assert_true(is_assumed(&c, pods[2], 0));
 	/* The watch is ahead of the scheduler. */
-	report_gone(&c, BOOK_POD, WAITING_AT("p0", "9"), 0);
-	assert_int_equal(c.book.n_promises, 2);
-	assert_false(is_promised(&c, pods[0], 4));
-	report(&c, BOOK_POD, WAITING_AT("p3", "11"), 0);
-	assert_true(is_promised(&c, pods[3], 10));
-	assert_int_equal(c.book.n_promises, 3);
+	report_gone(&c, CACHE_POD, WAITING_AT("p0", "9"), 0);
+	assert_int_equal(c.cache.n_assumed, 2);
+	assert_false(is_assumed(&c, pods[0], 4));
+	report(&c, CACHE_POD, WAITING_AT("p3", "11"), 0);
+	assert_true(is_assumed(&c, pods[3], 10));
+	assert_int_equal(c.cache.n_assumed, 3);
 	/* Another list, which does not have it. */
-	book_list_begin(&c.book, BOOK_POD);
-	report(&c, BOOK_POD, WAITING_AT("p1", "8"), 0);
-	assert_int_equal(book_list_end(&c.book, BOOK_POD, 20, 0, NULL), 0);
-	assert_int_equal(c.book.n_promises, 1);
-	assert_false(is_promised(&c, pods[3], 11));
+	cache_list_begin(&c.cache, CACHE_POD);
+	report(&c, CACHE_POD, WAITING_AT("p1", "8"), 0);
+	assert_int_equal(cache_list_end(&c.cache, CACHE_POD, 20, 0, NULL), 0);
+	assert_int_equal(c.cache.n_assumed, 1);
+	assert_false(is_assumed(&c, pods[3], 11));
 }
 
 /* After a Pod that cannot be read, no pod is known to be deleted: the unreadable Pod may be the one that is asked about. */
@@ -374,18 +375,18 @@ static void a_pod_that_cannot_be_read_may_be_any(void **state)
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
-	book_list_begin(&c.book, BOOK_POD);
-	book_skipped(&c.book, BOOK_POD);
-	assert_int_equal(book_list_end(&c.book, BOOK_POD, 7, 0, NULL), 0);
-	assert_true(is_promised(&c, pod, 6));
-	book_unpromise(&c.book, pod->name);
-	book_list_begin(&c.book, BOOK_POD);
-	assert_int_equal(book_list_end(&c.book, BOOK_POD, 8, 0, NULL), 0);
-	assert_false(is_promised(&c, pod, 6));
-	book_skipped(&c.book, BOOK_NODE);
-	assert_false(is_promised(&c, pod, 6));
-	book_skipped(&c.book, BOOK_POD);
-	assert_true(is_promised(&c, pod, 6));
+	cache_list_begin(&c.cache, CACHE_POD);
+	cache_skip(&c.cache, CACHE_POD);
+	assert_int_equal(cache_list_end(&c.cache, CACHE_POD, 7, 0, NULL), 0);
+	assert_true(is_assumed(&c, pod, 6));
+	cache_forget_pod(&c.cache, pod->name);
+	cache_list_begin(&c.cache, CACHE_POD);
+	assert_int_equal(cache_list_end(&c.cache, CACHE_POD, 8, 0, NULL), 0);
+	assert_false(is_assumed(&c, pod, 6));
+	cache_skip(&c.cache, CACHE_NODE);
+	assert_false(is_assumed(&c, pod, 6));
+	cache_skip(&c.cache, CACHE_POD);
+	assert_true(is_assumed(&c, pod, 6));
 }
 
 #define WAITING(uid)                                                    \
@@ -400,13 +401,13 @@ static void a_list_without_a_pod_ends_its_promise(void **state)
 	extender_cluster_init_alike(&c, &plain);
 	for (unsigned i = 0; i < 2; i++)
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
-	book_list_begin(&c.book, BOOK_POD);
-	report(&c, BOOK_POD, WAITING("p1"), 0);
+	cache_list_begin(&c.cache, CACHE_POD);
+	report(&c, CACHE_POD, WAITING("p1"), 0);
 	/* A pod that was created after the list was taken. */
 	extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
-	assert_int_equal(c.book.n_promises, 3);
-	assert_int_equal(book_list_end(&c.book, BOOK_POD, 0, 0, NULL), 0);
-	assert_int_equal(c.book.n_promises, 2);
+	assert_int_equal(c.cache.n_assumed, 3);
+	assert_int_equal(cache_list_end(&c.cache, CACHE_POD, 0, 0, NULL), 0);
+	assert_int_equal(c.cache.n_assumed, 2);
 }
 
 static void a_namespace_has_so_many_promises(void **state)
@@ -416,7 +417,7 @@ static void a_namespace_has_so_many_promises(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
-	c.book.config.namespace_promises = 2;
+	c.cache.config.namespace_assumed_max = 2;
 	for (unsigned i = 0; i < 2; i++) {
 		pod = extender_cluster_pod(&c, "app cpu=1 memory=1Gi");
 		assert_int_not_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 0);
@@ -430,28 +431,28 @@ static void a_namespace_has_so_many_promises(void **state)
 	assert_int_not_equal(
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), 0),
 		0);
-	book_expire(&c.book, 60000);
-	assert_int_equal(c.book.n_promises, 0);
-	assert_int_equal(c.book.namespaces.n, 0);
+	cache_expire(&c.cache, 60000);
+	assert_int_equal(c.cache.n_assumed, 0);
+	assert_int_equal(c.cache.namespaces.n, 0);
 }
 
 /* kube-scheduler waits for volumes for ten minutes. */
 static void a_promise_lasts_while_volumes_are_bound(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	struct answer a = {0};
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
 	args.pod.has_volumes = true;
-	assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &a), 0);
-	answer_release(&a, &c.book);
-	book_expire(&c.book, 600000);
-	assert_int_equal(c.book.n_promises, 1);
-	book_expire(&c.book, BOOK_VOLUMES_MS);
-	assert_int_equal(c.book.n_promises, 0);
+	assert_int_equal(answer_filter(&c.cache, &answer_best, &args, 0, &a), 0);
+	answer_release(&a, &c.cache);
+	cache_expire(&c.cache, 600000);
+	assert_int_equal(c.cache.n_assumed, 1);
+	cache_expire(&c.cache, ASSUME_VOLUMES_MS);
+	assert_int_equal(c.cache.n_assumed, 0);
 }
 
 /* Devices without NUMA affinity: nothing is aligned, and where there is one node the pod is promised it all the same. */
@@ -466,18 +467,18 @@ static void the_only_node_is_promised(void **state)
 	extender_cluster_init(&c, setups, 1);
 	extender_cluster_publish(&c, 0, 0);
 	for (size_t i = 0; i < 2; i++) {
-		CLEANUP(extender_cluster_args_release) struct wire_args args;
+		CLEANUP(extender_cluster_args_release) struct extender_args args;
 		struct answer a = {0};
 
 		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 vendor.com/nic=3"), &args);
 		args.pod.template.pod.qos = QOS_BURSTABLE;
 		args.n_names = 1;
-		assert_int_equal(answer_filter(&c.book, &answer_best, &args, 0, &a), 0);
+		assert_int_equal(answer_filter(&c.cache, &answer_best, &args, 0, &a), 0);
 		passing += a.counts.n_passing;
-		answer_release(&a, &c.book);
+		answer_release(&a, &c.cache);
 	}
 	assert_int_equal(passing, 1);
-	assert_int_equal(c.book.n_promises, 1);
+	assert_int_equal(c.cache.n_assumed, 1);
 }
 
 /* ---- pods that end */
@@ -499,10 +500,10 @@ static void a_pod_that_ends_before_it_is_reported_holds_nothing_later(void **sta
 	extender_cluster_publish(&c, 0, 10);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	/* It is forgotten with the first object that does not report it any more. */
-	assert_int_equal(book_find(&c.book, "node-0")->n_ended, 1);
+	assert_int_equal(cache_find_node(&c.cache, "node-0")->n_ended, 1);
 	node_sim_end(&c.sims[0], 0);
 	extender_cluster_publish(&c, 0, 20);
-	assert_int_equal(book_find(&c.book, "node-0")->n_ended, 0);
+	assert_int_equal(cache_find_node(&c.cache, "node-0")->n_ended, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -513,17 +514,17 @@ static void so_many_ended_pods_are_remembered(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
-	for (unsigned i = 0; i < BOOK_ENDED_MAX + 10; i++) {
+	for (unsigned i = 0; i < ENDED_PODS_MAX + 10; i++) {
 		char text[512];
 
 		snprintf(text, sizeof(text),
 			"{metadata: {name: x, namespace: evil, uid: e%u}, spec: {nodeName: node-0, containers:"
 			" [{name: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}",
 			i);
-		report(&c, BOOK_POD, text, 0);
-		report_gone(&c, BOOK_POD, text, 0);
+		report(&c, CACHE_POD, text, 0);
+		report_gone(&c, CACHE_POD, text, 0);
 	}
-	assert_int_equal(book_find(&c.book, "node-0")->n_ended, BOOK_ENDED_MAX);
+	assert_int_equal(cache_find_node(&c.cache, "node-0")->n_ended, ENDED_PODS_MAX);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -537,25 +538,25 @@ static void so_many_ended_pods_are_remembered(void **state)
 static void pods_that_are_larger_than_their_node_bar_nobody(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	const struct book_node *node;
+	const struct node_info *node;
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
-	report(&c, BOOK_POD, BOUND("1", "100"), 0);
-	report(&c, BOOK_POD, BOUND("2", "200"), 0);
-	report(&c, BOOK_POD, BOUND("3", "300"), 0);
+	report(&c, CACHE_POD, BOUND("1", "100"), 0);
+	report(&c, CACHE_POD, BOUND("2", "200"), 0);
+	report(&c, CACHE_POD, BOUND("3", "300"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	/* What was found of them is kept, until something may be free. */
-	node = book_find(&c.book, "node-0");
+	node = cache_find_node(&c.cache, "node-0");
 	for (size_t i = 0; i < 3; i++) {
 		assert_true(node->pods[i]->rejected_at >= node->freed);
 		assert_true(node->pods[i]->rejected_alone_at >= node->freed);
 	}
 	/* One that fits may come before or after another one that does. */
-	report(&c, BOOK_POD, BOUND("4", "8"), 0);
+	report(&c, CACHE_POD, BOUND("4", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	report_gone(&c, BOOK_POD, BOUND("4", "8"), 0);
+	report_gone(&c, CACHE_POD, BOUND("4", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -577,24 +578,24 @@ static void a_pod_that_is_too_large_to_be_judged_bars_nobody(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(freep) char *large = large_pod(1000);
-	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	CLEANUP(doc_release) struct doc object;
 	struct answer a = {0};
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
-	report(&c, BOOK_POD, large, 0);
+	report(&c, CACHE_POD, large, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), &args);
 	parse(large, &object);
 	pod_template_release(&args.pod.template);
 	assert_int_equal(pod_template_from_pod(&object, &args.pod.template, NULL), 0);
-	assert_int_equal(answer_filter(&c.book, &answer_all, &args, 0, &a), 0);
+	assert_int_equal(answer_filter(&c.cache, &answer_all, &args, 0, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		test_assert_text("reason", a.verdicts[i].reason,
 			"the pod has more containers and resources than are judged");
-	answer_release(&a, &c.book);
-	report_gone(&c, BOOK_POD, large, 0);
+	answer_release(&a, &c.cache);
+	report_gone(&c, CACHE_POD, large, 0);
 }
 
 /* A pod that was rejected behind others is looked at again when one of them is gone. */
@@ -606,7 +607,7 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
 	pod = run_pod(&c, "app cpu=8 memory=1Gi");
-	report(&c, BOOK_POD, BOUND("1", "8"), 0);
+	report(&c, CACHE_POD, BOUND("1", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 	extender_cluster_report_gone(&c, pod);
 	/* Now it has the NUMA node of 8 CPUs. */
@@ -636,16 +637,16 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 static bool node_9_takes(struct extender_cluster *c)
 {
 	static char name[] = "node-9";
-	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	struct answer a = {0};
 	bool yes;
 
 	extender_cluster_args(c, extender_cluster_pod(c, "app cpu=5 memory=1Gi"), &args);
 	args.names = (char *[]){name};
 	args.n_names = 1;
-	assert_int_equal(answer_filter(&c->book, &answer_all, &args, 0, &a), 0);
+	assert_int_equal(answer_filter(&c->cache, &answer_all, &args, 0, &a), 0);
 	yes = !a.verdicts[0].reason;
-	answer_release(&a, &c->book);
+	answer_release(&a, &c->cache);
 	return yes;
 }
 
@@ -656,20 +657,20 @@ static void an_object_that_comes_again_is_no_news(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
-	report(&c, BOOK_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 1000);
+	report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 1000);
 	assert_true(node_9_takes(&c));
-	report(&c, BOOK_POD, ON_NODE_9("phase: Pending"), 2000);
+	report(&c, CACHE_POD, ON_NODE_9("phase: Pending"), 2000);
 	assert_false(node_9_takes(&c));
-	report(&c, BOOK_POD, ON_NODE_9(STARTED("10:01:00")), 2000);
-	report(&c, BOOK_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 60000);
+	report(&c, CACHE_POD, ON_NODE_9(STARTED("10:01:00")), 2000);
+	report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 60000);
 	assert_false(node_9_takes(&c));
-	report(&c, BOOK_NRT, ZONES("8", "y", BY_EXPORTER("10:00:00") "," BY_USER("10:02:00")), 61000);
+	report(&c, CACHE_NRT, ZONES("8", "y", BY_EXPORTER("10:00:00") "," BY_USER("10:02:00")), 61000);
 	assert_false(node_9_takes(&c));
 	/* Its exporter wrote it again after the pod began: the pod is in it, whatever its exporter counts. */
-	report(&c, BOOK_NRT, ZONES("8", "y", BY_EXPORTER("10:01:10") "," BY_USER("10:02:00")), 62000);
+	report(&c, CACHE_NRT, ZONES("8", "y", BY_EXPORTER("10:01:10") "," BY_USER("10:02:00")), 62000);
 	assert_true(node_9_takes(&c));
 	/* And where the amounts change some time after the binding. */
-	report(&c, BOOK_NRT, ZONES("3", "y", BY_EXPORTER("10:01:20")), 63000);
+	report(&c, CACHE_NRT, ZONES("3", "y", BY_EXPORTER("10:01:20")), 63000);
 	assert_false(node_9_takes(&c));
 }
 
@@ -689,10 +690,10 @@ static void a_pod_that_runs_at_the_start_is_in_a_younger_object_only(void **stat
 
 			extender_cluster_init_alike(&c, &plain);
 			if (order == 0)
-				report(&c, BOOK_POD, cases[i].started, 1);
-			report(&c, BOOK_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 100000);
+				report(&c, CACHE_POD, cases[i].started, 1);
+			report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 100000);
 			if (order == 1)
-				report(&c, BOOK_POD, cases[i].started, 100000);
+				report(&c, CACHE_POD, cases[i].started, 100000);
 			if (node_9_takes(&c) != cases[i].takes)
 				fail_msg("case %zu, order %u", i, order);
 		}

@@ -2,7 +2,7 @@
 /* Resources that some nodes have and others have not, and what pods leave behind that asked for many. */
 #include "tests/lib/test.h"
 
-#include "agent/extender/emptied.h"
+#include "agent/extender/unresolvable.h"
 #include "agent/extender/verdicts.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
@@ -34,26 +34,26 @@ static void init(struct extender_cluster *c)
 static void judge(struct extender_cluster *c, const char *text, size_t node, enum kubelet_answer want,
 	const char *reason)
 {
-	CLEANUP(extender_cluster_args_release) struct wire_args args;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	const struct verdict *v;
-	struct shape *shape;
+	struct pod_class *class;
 
 	extender_cluster_args(c, extender_cluster_pod(c, text), &args);
-	assert_int_equal(shapes_take(&c->book.shapes, &args.pod.template.pod, &shape), 0);
-	assert_int_equal(verdict_of(&c->book, shape, book_find(&c->book, c->names[node]),
+	assert_int_equal(pod_classes_take(&c->cache.classes, &args.pod.template.pod, &class), 0);
+	assert_int_equal(verdict_of(&c->cache, class, cache_find_node(&c->cache, c->names[node]),
 				 STRATEGY_LEAST_NUMA_NODES, &v),
 		0);
 	assert_int_equal(v->answer, want);
 	test_assert_text("reason", v->reason ? v->reason : "", reason);
-	shapes_drop(&c->book.shapes, shape);
+	pod_classes_drop(&c->cache.classes, class);
 }
 
 static void a_node_without_what_others_have_is_not_for_the_pod(void **state)
 {
 	static const char text[] = "app cpu=2 memory=1Gi vendor.com/nic=1";
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	CLEANUP(extender_cluster_args_release) struct wire_args args;
-	struct shape *shape;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
+	struct pod_class *class;
 	bool refuses;
 
 	(void)state;
@@ -62,10 +62,10 @@ static void a_node_without_what_others_have_is_not_for_the_pod(void **state)
 	judge(&c, text, 1, KUBELET_REJECTS, "insufficient vendor.com/nic");
 	judge(&c, text, CLUSTER_NODES - 1, KUBELET_ADMITS, ""); /* the Node may list it */
 	extender_cluster_args(&c, extender_cluster_pod(&c, text), &args);
-	assert_int_equal(shapes_take(&c.book.shapes, &args.pod.template.pod, &shape), 0);
-	assert_int_equal(emptied_refuses(book_find(&c.book, c.names[1]), shape, &refuses), 0);
+	assert_int_equal(pod_classes_take(&c.cache.classes, &args.pod.template.pod, &class), 0);
+	assert_int_equal(unresolvable_rejects(cache_find_node(&c.cache, c.names[1]), class, &refuses), 0);
 	assert_true(refuses);
-	shapes_drop(&c.book.shapes, shape);
+	pod_classes_drop(&c.cache.classes, class);
 }
 
 /* A driver of Dynamic Resource Allocation may serve it. */
@@ -93,9 +93,9 @@ static void another_node_changes_the_answer(void **state)
 	assert_non_null(doc_add_string(doc_add_map(&node, "metadata"), "name", "another"));
 	allocatable = doc_add_map(doc_add_map(&node, "status"), "allocatable");
 	assert_non_null(doc_add_string(allocatable, "vendor.com/gpu", "4"));
-	assert_int_equal(book_object(&c.book, BOOK_NODE, &node, 0, NULL), 0);
+	assert_int_equal(cache_update(&c.cache, CACHE_NODE, &node, 0, NULL), 0);
 	judge(&c, text, 1, KUBELET_REJECTS, "insufficient vendor.com/gpu");
-	assert_int_equal(book_gone(&c.book, BOOK_NODE, &node, 0, NULL), 0);
+	assert_int_equal(cache_delete(&c.cache, CACHE_NODE, &node, 0, NULL), 0);
 	judge(&c, text, 1, KUBELET_ADMITS, "");
 }
 
@@ -103,13 +103,13 @@ static void another_node_changes_the_answer(void **state)
 static void names_go_with_the_pods(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	const struct book_node *node;
+	const struct node_info *node;
 	struct cluster_pod_sim *pod;
 	char text[40];
 
 	(void)state;
 	init(&c);
-	node = book_find(&c.book, c.names[1]);
+	node = cache_find_node(&c.cache, c.names[1]);
 	for (unsigned i = 0; i < 50; i++) {
 		snprintf(text, sizeof(text), "app cpu=1 a.example.com/%u=1", i);
 		pod = extender_cluster_pod(&c, text);
@@ -126,12 +126,12 @@ static void the_largest_amounts_add_up(void **state)
 {
 	static const char text[] = "app cpu=1 ephemeral-storage=170000000000000000000000000000";
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	const struct book_node *node;
+	const struct node_info *node;
 	struct cluster_pod_sim *pods[3];
 
 	(void)state;
 	init(&c);
-	node = book_find(&c.book, c.names[1]);
+	node = cache_find_node(&c.cache, c.names[1]);
 	for (unsigned i = 0; i < 3; i++) {
 		pods[i] = extender_cluster_pod(&c, text);
 		pods[i]->node = 1;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/extender/shape.h"
+#include "agent/extender/pod_class.h"
 
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 
-static struct shape *take(struct shapes *s, const char *text, const char *name)
+static struct pod_class *take(struct pod_classes *s, const char *text, const char *name)
 {
 	CLEANUP(pod_request_release) struct pod_request pod;
-	struct shape *shape;
+	struct pod_class *class;
 
 	pod_request_init(&pod);
 	pod_from_text(&pod, text);
 	assert_int_equal(text_set(&pod.name, name), 0);
-	assert_int_equal(shapes_take(s, &pod, &shape), 0);
-	return shape;
+	assert_int_equal(pod_classes_take(s, &pod, &class), 0);
+	return class;
 }
 
 static void pods_that_ask_for_the_same_share_it(void **state)
 {
 	static const char text[] = "init cpu=4 memory=1Gi; app cpu=2 memory=4Gi vendor.com/nic=1";
-	CLEANUP(shapes_release) struct shapes s = {0};
-	struct shape *first, *second;
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
+	struct pod_class *first, *second;
 
 	(void)state;
 	first = take(&s, text, "one");
@@ -52,7 +52,7 @@ static void pods_that_ask_for_something_else_do_not(void **state)
 		"init cpu=4 memory=1Gi",
 		"app cpu=2 memory=4Gi vendor.com/nic=1",
 	};
-	CLEANUP(shapes_release) struct shapes s = {0};
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -64,12 +64,12 @@ static void pods_that_ask_for_something_else_do_not(void **state)
 /* What a line of text cannot say. */
 static void all_of_a_pod_counts(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0};
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 
 	(void)state;
 	for (int i = 0; i < 8; i++) {
 		CLEANUP(pod_request_release) struct pod_request pod;
-		struct shape *shape;
+		struct pod_class *class;
 		struct resource_list *const lists[] = {&pod.overhead, &pod.pod_requests, &pod.pod_limits};
 
 		pod_request_init(&pod);
@@ -86,36 +86,36 @@ static void all_of_a_pod_counts(void **state)
 				0);
 		if (i == 7)
 			resource_list_release(&pod.containers[0].limits);
-		assert_int_equal(shapes_take(&s, &pod, &shape), 0);
-		assert_int_equal(shape->users, 1);
+		assert_int_equal(pod_classes_take(&s, &pod, &class), 0);
+		assert_int_equal(class->users, 1);
 		assert_int_equal(s.n, i + 1);
 	}
 }
 
 static void some_are_kept_without_a_user(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0};
-	struct shape *first;
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
+	struct pod_class *first;
 	char text[32];
 
 	(void)state;
-	shapes_drop(&s, NULL);
+	pod_classes_drop(&s, NULL);
 	first = take(&s, "app cpu=1", "pod");
-	shapes_drop(&s, first);
+	pod_classes_drop(&s, first);
 	assert_ptr_equal(take(&s, "app cpu=1", "pod"), first);
 	assert_int_equal(s.n, 1);
-	shapes_drop(&s, first); /* it is among the kept ones already */
-	for (unsigned i = 2; i <= SHAPES_IDLE; i++) {
+	pod_classes_drop(&s, first); /* it is among the kept ones already */
+	for (unsigned i = 2; i <= CLASSES_IDLE; i++) {
 		snprintf(text, sizeof(text), "app cpu=%u", i);
-		shapes_drop(&s, take(&s, text, "pod"));
+		pod_classes_drop(&s, take(&s, text, "pod"));
 	}
-	assert_int_equal(s.n, SHAPES_IDLE);
+	assert_int_equal(s.n, CLASSES_IDLE);
 	assert_ptr_equal(take(&s, "app cpu=1", "pod"), first);
 	/* The oldest of them makes room, and stays as long as it has a user. */
-	shapes_drop(&s, take(&s, "app memory=1Gi", "pod"));
-	assert_int_equal(s.n, SHAPES_IDLE + 1);
-	shapes_drop(&s, take(&s, "app memory=2Gi", "pod"));
-	assert_int_equal(s.n, SHAPES_IDLE + 1);
+	pod_classes_drop(&s, take(&s, "app memory=1Gi", "pod"));
+	assert_int_equal(s.n, CLASSES_IDLE + 1);
+	pod_classes_drop(&s, take(&s, "app memory=2Gi", "pod"));
+	assert_int_equal(s.n, CLASSES_IDLE + 1);
 	assert_ptr_equal(take(&s, "app cpu=1", "pod"), first);
 	assert_int_equal(first->users, 2);
 }
@@ -145,24 +145,24 @@ static void hostile_pod(struct pod_request *pod, size_t containers, size_t resou
 /* More text than 1 MiB: the largest number of names that the API server accepts in a pod. */
 static void a_pod_of_any_size_has_a_shape(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0};
-	struct shape *shapes[2];
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
+	struct pod_class *classes[2];
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		CLEANUP(pod_request_release) struct pod_request pod;
 
 		hostile_pod(&pod, 44, 500);
-		assert_int_equal(shapes_take(&s, &pod, &shapes[i]), 0);
+		assert_int_equal(pod_classes_take(&s, &pod, &classes[i]), 0);
 	}
-	assert_ptr_equal(shapes[0], shapes[1]);
-	assert_true(shapes[0]->aligned);
-	assert_int_equal(shapes[0]->wanted.n_items, 1 + SHAPES_UNKNOWN_MAX);
-	assert_true(resource_list_amount(&shapes[0]->wanted, "cpu") == 44 * QTY_UNIT);
-	assert_true(shapes[0]->bytes < 65536);
+	assert_ptr_equal(classes[0], classes[1]);
+	assert_true(classes[0]->aligned);
+	assert_int_equal(classes[0]->wanted.n_items, 1 + CLASSES_UNKNOWN_MAX);
+	assert_true(resource_list_amount(&classes[0]->wanted, "cpu") == 44 * QTY_UNIT);
+	assert_true(classes[0]->bytes < 65536);
 }
 
-static void know(struct shapes *s, struct strv *have, const char *name)
+static void know(struct pod_classes *s, struct strv *have, const char *name)
 {
 	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
 
@@ -174,22 +174,22 @@ static void know(struct shapes *s, struct strv *have, const char *name)
 /* However many others the pod asks for, and whatever they are called. */
 static void what_a_node_has_is_kept(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0};
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	CLEANUP(strv_release) struct strv have = {0};
 	CLEANUP(pod_request_release) struct pod_request pod;
-	struct shape *before, *after;
+	struct pod_class *before, *after;
 
 	(void)state;
 	hostile_pod(&pod, 1, 100);
 	assert_int_equal(
 		resource_list_set(&pod.containers[0].requests, "vendor.com/nic", quantity_from_units(2)), 0);
-	assert_int_equal(shapes_take(&s, &pod, &before), 0);
+	assert_int_equal(pod_classes_take(&s, &pod, &before), 0);
 	assert_null(resource_list_find(&before->wanted, "vendor.com/nic"));
 	know(&s, &have, "vendor.com/nic");
 	hostile_pod(&pod, 1, 100);
 	assert_int_equal(
 		resource_list_set(&pod.containers[0].requests, "vendor.com/nic", quantity_from_units(2)), 0);
-	assert_int_equal(shapes_take(&s, &pod, &after), 0);
+	assert_int_equal(pod_classes_take(&s, &pod, &after), 0);
 	assert_ptr_not_equal(before, after);
 	assert_true(resource_list_amount(&after->wanted, "vendor.com/nic") == 2 * QTY_UNIT);
 	know(&s, &have, NULL);
@@ -198,9 +198,9 @@ static void what_a_node_has_is_kept(void **state)
 /* Pods that ask for sizes of pages that no node has are rejected for the first; extended resources do not hide it. */
 static void page_sizes_are_kept_beside_extended_resources(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0};
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	CLEANUP(pod_request_release) struct pod_request pod;
-	struct shape *shape;
+	struct pod_class *class;
 	char name[64];
 
 	(void)state;
@@ -210,17 +210,17 @@ static void page_sizes_are_kept_beside_extended_resources(void **state)
 		assert_int_equal(
 			resource_list_set(&pod.containers[0].requests, name, quantity_from_units(4096)), 0);
 	}
-	assert_int_equal(shapes_take(&s, &pod, &shape), 0);
-	assert_int_equal(shape->wanted.n_items, 1 + 2 * SHAPES_UNKNOWN_MAX);
-	assert_non_null(resource_list_find(&shape->wanted, "hugepages-1000Ki"));
-	assert_null(resource_list_find(&shape->wanted, "hugepages-996Ki"));
+	assert_int_equal(pod_classes_take(&s, &pod, &class), 0);
+	assert_int_equal(class->wanted.n_items, 1 + 2 * CLASSES_UNKNOWN_MAX);
+	assert_non_null(resource_list_find(&class->wanted, "hugepages-1000Ki"));
+	assert_null(resource_list_find(&class->wanted, "hugepages-996Ki"));
 }
 
 static void a_forged_hash_does_not_make_shapes_equal(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0}, others = {0};
-	struct shape *one = take(&s, "app cpu=1 memory=1Gi", "pod");
-	struct shape *two;
+	CLEANUP(pod_classes_release) struct pod_classes s = {0}, others = {0};
+	struct pod_class *one = take(&s, "app cpu=1 memory=1Gi", "pod");
+	struct pod_class *two;
 
 	(void)state;
 	one->hash = take(&others, "app cpu=2 memory=1Gi", "pod")->hash;
@@ -233,49 +233,49 @@ static void a_forged_hash_does_not_make_shapes_equal(void **state)
 /* What it asks for as a whole counts on its node; its containers are not kept, for no kubelet is asked about it. */
 static void a_pod_that_is_too_large_is_its_amounts(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0};
-	struct shape *shapes[3];
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
+	struct pod_class *classes[3];
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		CLEANUP(pod_request_release) struct pod_request pod;
 
 		hostile_pod(&pod, i < 2 ? 5000 : 5001, 1);
-		assert_int_equal(shapes_take(&s, &pod, &shapes[i]), 0);
-		assert_true(shapes[i]->too_large && shapes[i]->aligned);
-		assert_true(shapes[i]->bytes < 4096);
+		assert_int_equal(pod_classes_take(&s, &pod, &classes[i]), 0);
+		assert_true(classes[i]->too_large && classes[i]->aligned);
+		assert_true(classes[i]->bytes < 4096);
 	}
-	assert_ptr_equal(shapes[0], shapes[1]);
-	assert_ptr_not_equal(shapes[0], shapes[2]);
-	assert_true(resource_list_amount(&shapes[0]->wanted, "cpu") == 5000 * QTY_UNIT);
+	assert_ptr_equal(classes[0], classes[1]);
+	assert_ptr_not_equal(classes[0], classes[2]);
+	assert_true(resource_list_amount(&classes[0]->wanted, "cpu") == 5000 * QTY_UNIT);
 }
 
 static void idle_shapes_have_a_size_together(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0};
-	struct shape *kept;
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
+	struct pod_class *kept;
 
 	(void)state;
 	kept = take(&s, "app cpu=1", "pod");
-	for (size_t i = 0; i < SHAPES_IDLE; i++) {
+	for (size_t i = 0; i < CLASSES_IDLE; i++) {
 		CLEANUP(pod_request_release) struct pod_request pod;
-		struct shape *shape;
+		struct pod_class *class;
 
 		hostile_pod(&pod, 900 + i, 2);
-		assert_int_equal(shapes_take(&s, &pod, &shape), 0);
-		assert_true(shape->bytes > SHAPES_IDLE_BYTES / SHAPES_IDLE);
-		shapes_drop(&s, shape);
-		assert_true(s.idle_bytes <= SHAPES_IDLE_BYTES);
+		assert_int_equal(pod_classes_take(&s, &pod, &class), 0);
+		assert_true(class->bytes > CLASSES_IDLE_BYTES / CLASSES_IDLE);
+		pod_classes_drop(&s, class);
+		assert_true(s.idle_bytes <= CLASSES_IDLE_BYTES);
 	}
-	assert_true(s.n > 1 && s.n < SHAPES_IDLE);
+	assert_true(s.n > 1 && s.n < CLASSES_IDLE);
 	assert_ptr_equal(take(&s, "app cpu=1", "pod"), kept);
-	assert_true(s.idle_bytes <= SHAPES_IDLE_BYTES);
+	assert_true(s.idle_bytes <= CLASSES_IDLE_BYTES);
 }
 
 /* What a node has of a name is counted by objects: another node still has it. */
 static void names_are_counted(void **state)
 {
-	CLEANUP(shapes_release) struct shapes s = {0};
+	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	CLEANUP(strv_release) struct strv first = {0}, second = {0};
 	uint64_t version;
 

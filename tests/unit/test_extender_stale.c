@@ -2,7 +2,7 @@
 /* Whole answers: while all is well, and when nothing has come from the API server for too long. */
 #include "tests/lib/test.h"
 
-#include "agent/extender/service.h"
+#include "agent/extender/server.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -25,31 +25,31 @@ static const struct node_sim_setup setup = {
 	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
 /* All is listed. The API server was never heard of, which is too long ago where `stale`. */
-static struct service *begin(bool stale, bool open)
+static struct server *begin(bool stale, bool open)
 {
 	static const struct nrt_config nrt = {.node_state = true};
-	const struct service_config config = {
-		.max_stale_ms = stale ? 0 : UINT64_MAX, .stale_open = open, .book = {.promise_ms = 60000}};
+	const struct server_config config = {
+		.max_stale_ms = stale ? 0 : UINT64_MAX, .stale_open = open, .cache = {.assume_ms = 60000}};
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	struct service *s = NULL;
+	struct server *s = NULL;
 	struct node_sim sim;
 
 	node_sim_init(&sim, &setup);
 	assert_int_equal(text_set(&sim.state.node_name, "node-0"), 0);
-	assert_int_equal(service_new(&config, NULL, &s), 0);
+	assert_int_equal(server_new(&config, NULL, &s), 0);
 	assert_int_equal(nrt_render(&sim.state, &nrt, &object, NULL), 0);
-	assert_int_equal(service_object(s, BOOK_NRT, &object), 0);
-	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++)
-		assert_int_equal(service_list_end(s, kind, 0), 0);
+	assert_int_equal(server_object(s, CACHE_NRT, &object), 0);
+	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++)
+		assert_int_equal(server_list_end(s, kind, 0), 0);
 	node_sim_release(&sim);
 	return s;
 }
 
-static void check(struct service *s, const char *path, const char *body, int status, const char *want)
+static void check(struct server *s, const char *path, const char *body, int status, const char *want)
 {
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(4096);
 
-	assert_int_equal(service_post(s, path, body, strlen(body), &reply), status);
+	assert_int_equal(server_post(s, path, body, strlen(body), &reply), status);
 	test_assert_text(path, reply.text, want);
 }
 
@@ -63,7 +63,7 @@ static void check(struct service *s, const char *path, const char *body, int sta
 
 static void as_if_there_were_no_extender(void **state)
 {
-	CLEANUP(service_freep) struct service *fresh = begin(false, true), *stale = begin(true, true);
+	CLEANUP(server_freep) struct server *fresh = begin(false, true), *stale = begin(true, true);
 
 	(void)state;
 	check(fresh, "/filter", NAMES, 200, ANSWER("\"node-0\"", ""));
@@ -80,7 +80,7 @@ static void or_pods_wait(void **state)
 	static const char want[] = ERROR("nothing came from the API server for N s");
 	static const char *const questions[][2] = {
 		{"/filter", NAMES}, {"/prioritize", NAMES}, {"/preempt", VICTIMS}};
-	CLEANUP(service_freep) struct service *s = begin(true, false);
+	CLEANUP(server_freep) struct server *s = begin(true, false);
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
@@ -88,7 +88,7 @@ static void or_pods_wait(void **state)
 		size_t digits = (size_t)(strstr(want, "N s") - want), n;
 
 		assert_int_equal(
-			service_post(s, questions[i][0], questions[i][1], strlen(questions[i][1]), &reply),
+			server_post(s, questions[i][0], questions[i][1], strlen(questions[i][1]), &reply),
 			503);
 		assert_true(reply.len > digits);
 		assert_memory_equal(reply.text, want, digits);
@@ -99,7 +99,7 @@ static void or_pods_wait(void **state)
 }
 
 /* How often so the verb was answered. */
-static void count_is(struct service *s, const char *verb, const char *result, const char *want)
+static void count_is(struct server *s, const char *verb, const char *result, const char *want)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	char head[100];
@@ -107,7 +107,7 @@ static void count_is(struct service *s, const char *verb, const char *result, co
 
 	snprintf(head, sizeof(head), "\nnrtd_extender_requests_total{verb=\"%s\",result=\"%s\"} ", verb,
 		result);
-	assert_int_equal(service_metrics(s, &out), 0);
+	assert_int_equal(server_metrics(s, &out), 0);
 	at = strstr(out.text, head);
 	assert_non_null(at);
 	at += strlen(head);
@@ -119,7 +119,7 @@ static void count_is(struct service *s, const char *verb, const char *result, co
 static void bad_questions_are_told_why(void **state)
 {
 	static const char *const verbs[] = {"filter", "prioritize", "preempt"};
-	CLEANUP(service_freep) struct service *s = begin(false, false);
+	CLEANUP(server_freep) struct server *s = begin(false, false);
 
 	(void)state;
 	check(s, "/filter", "{}", 400, ERROR("Pod: a map is expected, not null"));
@@ -133,7 +133,7 @@ static void bad_questions_are_told_why(void **state)
 		count_is(s, verbs[i], "failed", "0");
 	}
 	check(s, "/filter", NAMES, 200, ANSWER("\"node-0\"", ""));
-	count_is(s, "filter", "promised", "1");
+	count_is(s, "filter", "assumed", "1");
 }
 
 int main(void)

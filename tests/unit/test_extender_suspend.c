@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agent/base/json.h"
-#include "agent/extender/service.h"
+#include "agent/extender/server.h"
 #include "common/cleanup.h"
 #include "tests/lib/api_server.h"
 
@@ -34,19 +34,19 @@ static int wake(void **state)
 
 static void what_was_known_before_is_old(void **state)
 {
-	const struct service_config config = {.max_stale_ms = 60000, .book = {.promise_ms = 60000}};
-	CLEANUP(service_freep) struct service *s = NULL;
+	const struct server_config config = {.max_stale_ms = 60000, .cache = {.assume_ms = 60000}};
+	CLEANUP(server_freep) struct server *s = NULL;
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 
 	(void)state;
-	assert_int_equal(service_new(&config, NULL, &s), 0);
-	for (enum book_kind kind = 0; kind < BOOK_KIND_COUNT; kind++) {
-		assert_int_equal(service_list_end(s, kind, 0), 0);
-		service_alive(s, kind);
+	assert_int_equal(server_new(&config, NULL, &s), 0);
+	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {
+		assert_int_equal(server_list_end(s, kind, 0), 0);
+		server_alive(s, kind);
 	}
-	assert_true(service_ready(s, &line));
+	assert_true(server_ready(s, &line));
 	suspended_s = 100;
-	assert_false(service_ready(s, &line));
+	assert_false(server_ready(s, &line));
 }
 
 /* A Lease that this replica took: the API server answers that there is none, and then takes the new one. */

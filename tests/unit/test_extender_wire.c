@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "agent/base/json.h"
-#include "agent/extender/wire.h"
+#include "agent/extender/extender_api.h"
 #include "common/cleanup.h"
 #include "tests/lib/scarce_memory.h"
 
@@ -20,16 +20,16 @@
 	"\"phase\":\"Pending\",\"qosClass\":\"Guaranteed\"}}"
 #define BARE_POD "{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}"
 
-static void parse_args(const char *text, struct wire_args *ret)
+static void parse_args(const char *text, struct extender_args *ret)
 {
 	struct err err = {""};
 
-	if (wire_args_parse(text, strlen(text), ret, &err) < 0)
+	if (extender_args_parse(text, strlen(text), ret, &err) < 0)
 		fail_msg("%s: %s", err.text, text);
 }
 
 /* "a b c" */
-static void assert_names(const struct wire_args *a, const char *want)
+static void assert_names(const struct extender_args *a, const char *want)
 {
 	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(REPLY_MAX);
 
@@ -40,7 +40,7 @@ static void assert_names(const struct wire_args *a, const char *want)
 
 static void a_request_by_names_is_read(void **state)
 {
-	CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+	CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
 	const struct resource_quantity *cpu;
 
 	(void)state;
@@ -64,7 +64,7 @@ static void whole_nodes_are_read_by_their_names(void **state)
 		"{ \"metadata\" : {\"labels\":{\"name\":\"x\"},\"name\":\"n2\"},"
 		"\"status\":{\"images\":[{\"names\":[\"]}\\\"\"],\"size\":18446744073709551615}]}}";
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPLY_MAX);
-	CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+	CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
 
 	(void)state;
 	strbuf_addf(&text,
@@ -96,12 +96,12 @@ static void no_nodes_are_no_names(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
-		CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+		CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
 
 		parse_args(cases[i].text, &a);
 		assert_int_equal(a.n_names, 0);
 		assert_int_equal(a.nodes != NULL, cases[i].whole);
-		assert_int_equal(wire_filter_print(&a, NULL, &out), 0);
+		assert_int_equal(extender_filter_print(&a, NULL, &out), 0);
 		test_assert_text(cases[i].text, out.text,
 			cases[i].whole ? "{\"Nodes\":{\"items\":[]},\"NodeNames\":null,\"FailedNodes\":{},"
 					 "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}"
@@ -126,7 +126,7 @@ static void members_are_found_as_go_finds_them(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+		CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
 
 		parse_args(cases[i], &a);
 		assert_names(&a, "a b");
@@ -172,10 +172,11 @@ static void what_is_no_request_is_one_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct wire_args a = {.n_names = 77};
+		struct extender_args a = {.n_names = 77};
 		struct err err = {""};
 
-		assert_int_equal(wire_args_parse(cases[i].text, strlen(cases[i].text), &a, &err), -EINVAL);
+		assert_int_equal(
+			extender_args_parse(cases[i].text, strlen(cases[i].text), &a, &err), -EINVAL);
 		test_assert_text(cases[i].text, err.text, cases[i].want);
 		assert_int_equal(a.n_names, 77);
 	}
@@ -193,11 +194,11 @@ static void a_text_that_ends_early_is_no_request(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		for (size_t len = 0; len < strlen(texts[i]); len++) {
 			CLEANUP(freep) char *cut = malloc(len + 1);
-			struct wire_args a = {.names = NULL};
+			struct extender_args a = {.names = NULL};
 
 			memcpy(cut, texts[i], len);
 			cut = realloc(cut, len ? len : 1);
-			assert_int_equal(wire_args_parse(cut, len, &a, NULL), -EINVAL);
+			assert_int_equal(extender_args_parse(cut, len, &a, NULL), -EINVAL);
 		}
 }
 
@@ -208,9 +209,9 @@ static void the_nodes_that_pass_are_named(void **state)
 	static const char whole[] =
 		"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}},"
 		"{\"metadata\":{\"name\":\"b\"},\"x\":1.50},{\"metadata\":{\"name\":\"c\"}}]}}";
-	static const struct wire_verdict some[] = {{NULL, false}, {"full", false}, {NULL, false}};
-	static const struct wire_verdict one[] = {{"full", true}, {NULL, false}, {"full", false}};
-	static const struct wire_verdict none[] = {
+	static const struct extender_verdict some[] = {{NULL, false}, {"full", false}, {NULL, false}};
+	static const struct extender_verdict one[] = {{"full", true}, {NULL, false}, {"full", false}};
+	static const struct extender_verdict none[] = {
 		{"9 \"CPUs\"", false}, {"too small\n", true}, {"\xff", false}};
 #define REST ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}"
 #define FAILED                                                                                           \
@@ -218,7 +219,7 @@ static void the_nodes_that_pass_are_named(void **state)
 	"\"b\":\"too small\\u000a\"},\"Error\":\"\"}"
 	static const struct {
 		const char *text;
-		const struct wire_verdict *verdicts;
+		const struct extender_verdict *verdicts;
 		const char *want;
 	} cases[] = {
 		{by_names, some, "{\"NodeNames\":[\"a\",\"c\"],\"Nodes\":null" REST},
@@ -232,11 +233,11 @@ static void the_nodes_that_pass_are_named(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
-		CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+		CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
 		CLEANUP(doc_release) struct doc reply = DOC_INIT;
 
 		parse_args(cases[i].text, &a);
-		assert_int_equal(wire_filter_print(&a, cases[i].verdicts, &out), 0);
+		assert_int_equal(extender_filter_print(&a, cases[i].verdicts, &out), 0);
 		test_assert_text(cases[i].text, out.text, cases[i].want);
 		assert_int_equal(json_parse(out.text, out.len, &reply, NULL), 0);
 	}
@@ -248,21 +249,21 @@ static void errors_and_scores_are_printed(void **state)
 {
 	static const int scores[] = {0, 10}, outside[] = {-1, 11};
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX), small = STRBUF_INIT(10);
-	CLEANUP(wire_args_release) struct wire_args a = {.names = NULL};
+	CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
 
 	(void)state;
-	assert_int_equal(wire_error_print("not \"ready\"", &out), 0);
+	assert_int_equal(extender_error_print("not \"ready\"", &out), 0);
 	test_assert_text("error", out.text,
 		"{\"NodeNames\":null,\"Nodes\":null,\"FailedNodes\":null,\"FailedAndUnresolvableNodes\":null,"
 		"\"Error\":\"not \\\"ready\\\"\"}");
 	strbuf_reset(&out);
 	parse_args("{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",\"b\"]}", &a);
-	assert_int_equal(wire_priorities_print(&a, scores, &out), 0);
+	assert_int_equal(extender_priorities_print(&a, scores, &out), 0);
 	test_assert_text("scores", out.text, "[{\"Host\":\"a\",\"Score\":0},{\"Host\":\"b\",\"Score\":10}]");
 	strbuf_reset(&out);
-	assert_int_equal(wire_priorities_print(&a, outside, &out), 0);
+	assert_int_equal(extender_priorities_print(&a, outside, &out), 0);
 	test_assert_text("scores", out.text, "[{\"Host\":\"a\",\"Score\":0},{\"Host\":\"b\",\"Score\":10}]");
-	assert_int_equal(wire_priorities_print(&a, scores, &small), -EFBIG);
+	assert_int_equal(extender_priorities_print(&a, scores, &small), -EFBIG);
 }
 
 static void strings_are_escaped(void **state)
@@ -304,16 +305,16 @@ static void victims_are_read_both_ways(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(wire_preemption_release) struct wire_preemption p = {.items = NULL};
+		CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
 		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
 		struct err err = {""};
 
-		if (wire_preemption_parse(cases[i], strlen(cases[i]), &p, &err) < 0)
+		if (extender_preemption_parse(cases[i], strlen(cases[i]), &p, &err) < 0)
 			fail_msg("%s: %s", err.text, cases[i]);
 		test_assert_text("uid", p.pod.uid, "u-1");
 		assert_int_equal(p.pod.priority, -7);
 		assert_int_equal(p.n_items, 2);
-		assert_int_equal(wire_preemption_print(p.items, p.n_items, &out), 0);
+		assert_int_equal(extender_preemption_print(p.items, p.n_items, &out), 0);
 		test_assert_text(cases[i], out.text,
 			"{\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"a\"},{\"UID\":\"b\"}],"
 			"\"NumPDBViolations\":2},\"n2\":{\"Pods\":[],\"NumPDBViolations\":0}}}");
@@ -323,13 +324,13 @@ static void victims_are_read_both_ways(void **state)
 static void no_victims_are_an_empty_map(void **state)
 {
 	static const char text[] = "{\"Pod\":" BARE_POD "}";
-	CLEANUP(wire_preemption_release) struct wire_preemption p = {.items = NULL};
+	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
 
 	(void)state;
-	assert_int_equal(wire_preemption_parse(text, strlen(text), &p, NULL), 0);
+	assert_int_equal(extender_preemption_parse(text, strlen(text), &p, NULL), 0);
 	assert_int_equal(p.n_items, 0);
-	assert_int_equal(wire_preemption_print(NULL, 0, &out), 0);
+	assert_int_equal(extender_preemption_print(NULL, 0, &out), 0);
 	test_assert_text("reply", out.text, "{\"NodeNameToMetaVictims\":{}}");
 }
 
@@ -352,11 +353,11 @@ static void what_is_no_preemption_is_one_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct wire_preemption p = {.n_items = 77};
+		struct extender_preemption p = {.n_items = 77};
 		struct err err = {""};
 
 		assert_int_equal(
-			wire_preemption_parse(cases[i].text, strlen(cases[i].text), &p, &err), -EINVAL);
+			extender_preemption_parse(cases[i].text, strlen(cases[i].text), &p, &err), -EINVAL);
 		test_assert_text(cases[i].text, err.text, cases[i].want);
 		assert_int_equal(p.n_items, 77);
 	}
@@ -378,20 +379,20 @@ static void no_memory_is_said(void **state)
 		int r = -ENOMEM;
 
 		for (unsigned long refuse = 1; r < 0; refuse++) {
-			struct wire_args a = {.names = NULL};
-			struct wire_preemption p = {.items = NULL};
+			struct extender_args a = {.names = NULL};
+			struct extender_preemption p = {.items = NULL};
 			long alive = n_alive;
 
 			n_allocations = 0;
 			refused_one = refuse;
-			r = kind == 0   ? wire_args_parse(args, strlen(args), &a, NULL)
-			    : kind == 1 ? wire_args_parse(whole, strlen(whole), &a, NULL)
-					: wire_preemption_parse(victims, strlen(victims), &p, NULL);
+			r = kind == 0   ? extender_args_parse(args, strlen(args), &a, NULL)
+			    : kind == 1 ? extender_args_parse(whole, strlen(whole), &a, NULL)
+					: extender_preemption_parse(victims, strlen(victims), &p, NULL);
 			refused_one = 0;
 			/* cJSON does not say whether memory or the text was the reason. */
 			assert_true(r == 0 || r == -ENOMEM || r == -EINVAL);
-			wire_args_release(&a);
-			wire_preemption_release(&p);
+			extender_args_release(&a);
+			extender_preemption_release(&p);
 			assert_int_equal(n_alive, alive);
 		}
 	}
@@ -415,5 +416,5 @@ int main(void)
 		cmocka_unit_test(no_memory_is_said),
 	};
 
-	return cmocka_run_group_tests_name("extender_wire", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("extender_api", tests, NULL, NULL);
 }

@@ -272,7 +272,7 @@ static void devices_are_not_checked(void **state)
 	fit_fixture_report_on(&f, "app cpu=40 memory=8Gi v.com/nic=1");
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);
 	assert_true(says(&f, "  would fit with 26 CPUs instead of 40 (not checked: v.com/nic)\n"));
-	f.report.frees.answer = WHAT_FREES_UNKNOWN;
+	f.report.frees.answer = VICTIMS_UNKNOWN;
 	assert_true(says(&f, "  which pods would have to go is not known (not checked: v.com/nic)\n"));
 	/* Unless the device may send one container elsewhere, which makes room for the other. */
 	fit_fixture_report_on(&f, "app cpu=12 memory=1Gi v.com/nic=1; app cpu=12 memory=1Gi");

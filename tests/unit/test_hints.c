@@ -5,7 +5,7 @@
 
 #include "agent/base/json.h"
 #include "agent/cli/stage_config.h"
-#include "agent/render/room.h"
+#include "agent/render/headroom.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"
@@ -219,12 +219,12 @@ static void room_has_the_numbers_of_the_labels(void **state)
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
 	CLEANUP(doc_release) struct doc labels = DOC_INIT;
-	CLEANUP(room_release) struct room room = {0};
+	CLEANUP(headroom_release) struct headroom room = {0};
 	static const size_t copies[] = {5, 3, 0, 0};
 
 	(void)state;
 	hints_of_node(shapes, &config, &o, &annotations, &labels);
-	assert_int_equal(room_find(&config, &o.node, &room), 0);
+	assert_int_equal(headroom_find(&config, &o.node, &room), 0);
 	assert_int_equal(room.n_max, 2);
 	for (unsigned i = 0; i < room.n_max; i++) {
 		char key[64], text[24];

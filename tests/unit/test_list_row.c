@@ -18,15 +18,15 @@ static void observe_node(struct observation *ret)
 
 static void row_of(const struct observation *o, const char *shape, struct list_row *ret)
 {
-	CLEANUP(node_asker_release) struct node_asker asker = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(pod_request_release) struct pod_request pod;
 
 	pod_request_init(&pod);
 	if (shape)
 		pod_from_text(&pod, shape);
-	assert_int_equal(node_asker_init(&asker, &o->node), 0);
+	assert_int_equal(node_admission_init(&admission, &o->node), 0);
 	*ret = (struct list_row){0};
-	assert_int_equal(list_row_fill(ret, &asker, shape ? &pod : NULL), 0);
+	assert_int_equal(list_row_fill(ret, &admission, shape ? &pod : NULL), 0);
 }
 
 static void what_is_there(void **state)

@@ -181,17 +181,17 @@ static void room_has_only_what_is_known(void **state)
 	struct hint_shape shapes[] = {{.name = (char[]){"small"}}, {.name = (char[]){"nic"}}};
 	const struct hints_config config = {.shapes = shapes, .n_shapes = ARRAY_SIZE(shapes)};
 	struct pod_copies copies[] = {{.known = true, .n = 7}, {.n = 3}};
-	const struct room nothing = {0}, room = {.max_exclusive = {4, 6},
-						 .n_max = 2,
-						 .stranded_known = true,
-						 .stranded = 5,
-						 .copies = copies,
-						 .n_copies = ARRAY_SIZE(copies)};
+	const struct headroom nothing = {0}, room = {.max_exclusive = {4, 6},
+						     .n_max = 2,
+						     .stranded_known = true,
+						     .stranded = 5,
+						     .copies = copies,
+						     .n_copies = ARRAY_SIZE(copies)};
 	CLEANUP(metrics_freep) struct metrics *m = make();
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 
 	(void)state;
-	assert_int_equal(metrics_set_room(m, &room, &config), 0);
+	assert_int_equal(metrics_set_headroom(m, &room, &config), 0);
 	render(m, 0, &text);
 	assert_value(&text, "nrtd_max_exclusive_cpus{numa_nodes=\"1\"}", "4");
 	assert_value(&text, "nrtd_max_exclusive_cpus{numa_nodes=\"2\"}", "6");
@@ -199,7 +199,7 @@ static void room_has_only_what_is_known(void **state)
 	assert_value(&text, "nrtd_stranded_cpus", "5");
 	assert_value(&text, "nrtd_shape_copies{shape=\"small\"}", "7");
 	assert_null(value(&text, "nrtd_shape_copies{shape=\"nic\"}"));
-	assert_int_equal(metrics_set_room(m, &nothing, &config), 0);
+	assert_int_equal(metrics_set_headroom(m, &nothing, &config), 0);
 	render(m, 0, &text);
 	assert_null(strstr(text.text, "stranded"));
 	assert_null(strstr(text.text, "max_exclusive"));
@@ -319,7 +319,7 @@ static int run_promtool(void)
 	struct hint_shape shape = {.name = (char[]){"small"}};
 	const struct hints_config config = {.shapes = &shape, .n_shapes = 1};
 	struct pod_copies copies = {.known = true};
-	const struct room room = {.n_max = 1, .stranded_known = true, .copies = &copies, .n_copies = 1};
+	const struct headroom room = {.n_max = 1, .stranded_known = true, .copies = &copies, .n_copies = 1};
 	FILE *promtool;
 	int status;
 
@@ -328,7 +328,7 @@ static int run_promtool(void)
 	inventory_amount(&inv, 0, 0)->present = true;
 	assert_int_equal(metrics_set_inventory(m, &inv), 0);
 	metrics_observe(m, METRIC_CHANGE_SECONDS, 0, 0.02);
-	assert_int_equal(metrics_set_room(m, &room, &config), 0);
+	assert_int_equal(metrics_set_headroom(m, &room, &config), 0);
 	metrics_set_certificate(m, 1);
 	render(m, 0, &text);
 	promtool = popen("promtool check metrics >&2", "w");

@@ -5,8 +5,8 @@
 
 #include "tests/lib/test.h"
 
-#include "agent/model/model_node.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_derive.h"
+#include "agent/model/node_state_codec.h"
 #include "common/cleanup.h"
 
 #define HEAD "1;cpu=static;memory=None;topology=none,?,8;ram=4k;nodes=0:4k"
@@ -128,7 +128,7 @@ static void short_texts_cost_little(void **state)
  * run was compared with all others. */
 static void many_runs_of_devices_cost_little(void **state)
 {
-	static const struct model_config config = {0};
+	static const struct derive_config config = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
 	struct node_state parsed;
 	struct err err = {""};
@@ -139,7 +139,7 @@ static void many_runs_of_devices_cost_little(void **state)
 		strbuf_addstr(&text, "/?/0");
 	if (node_state_parse(text.text, &parsed, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(model_node(&config, &parsed, NULL, &err), 0);
+	assert_int_equal(node_derive(&config, &parsed, NULL, &err), 0);
 	assert_true(parsed.allocations.n_registered > 32000);
 	node_state_release(&parsed);
 }

@@ -3,7 +3,7 @@
 
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
-#include "agent/model/model.h"
+#include "agent/model/inventory_build.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -59,7 +59,7 @@ static void add_node(struct world *w, unsigned id, int socket, int first_cpu, ui
 static void render(struct world *w, struct doc *ret)
 {
 	inventory_release(&w->node.inventory);
-	assert_int_equal(model_inventory(&w->node.machine, &w->node.settings, &w->node.allocations,
+	assert_int_equal(inventory_build(&w->node.machine, &w->node.settings, &w->node.allocations,
 				 &w->node.claims, NULL, &w->node.inventory, NULL),
 		0);
 	w->node.pods = w->pods;

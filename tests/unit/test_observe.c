@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/observe/discover.h"
-#include "agent/model/model_node.h"
+#include "agent/model/node_derive.h"
 #include "agent/render/nrt.h"
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
@@ -186,7 +186,7 @@ static int teardown(void **state)
 /* What `sources` know, as it would be published. */
 static void look_with(struct world *w, struct sources *sources)
 {
-	static const struct model_config model = {.reserved_named = false};
+	static const struct derive_config model = {.reserved_named = false};
 	static const struct nrt_config config = {.fingerprint = FINGERPRINT_ALL};
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
@@ -194,7 +194,7 @@ static void look_with(struct world *w, struct sources *sources)
 
 	observation_init(&o);
 	if (observe_with(sources, &w->config, &o, &err) < 0 ||
-		model_node(&model, &o.node, &o.notes, &err) < 0)
+		node_derive(&model, &o.node, &o.notes, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(nrt_render(&o.node, &config, &nrt, &o.notes), 0);
 	strbuf_reset(&w->object);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "agent/model/model_node.h"
+#include "agent/model/node_derive.h"
 #include "agent/observe/observe.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"

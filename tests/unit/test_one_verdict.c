@@ -9,7 +9,7 @@
 
 #include "agent/base/json.h"
 #include "agent/cli/fit_report.h"
-#include "agent/model/model_node.h"
+#include "agent/model/node_derive.h"
 #include "agent/render/hints.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
@@ -24,7 +24,7 @@ static const char *const reservation_names[RESERVATION_COUNT] = {
 static void make_node(const char *machine, enum reservation how, enum topology_manager_policy policy,
 	enum topology_manager_scope scope, struct observation *ret)
 {
-	const struct model_config config = {0};
+	const struct derive_config config = {0};
 	struct node_state *node = &ret->node;
 	struct settings *s = &node->settings;
 	struct err err = {""};
@@ -59,7 +59,7 @@ static void make_node(const char *machine, enum reservation how, enum topology_m
 	}
 	reserved_cpus_release(&node->reserved);
 	inventory_release(&node->inventory);
-	if (model_node(&config, node, &ret->notes, &err) < 0)
+	if (node_derive(&config, node, &ret->notes, &err) < 0)
 		fail_msg("%s: %s", machine, err.text);
 }
 

@@ -6,7 +6,7 @@
 
 #include "agent/base/yaml.h"
 #include "agent/cluster/copies_placement.h"
-#include "agent/cluster/pod_bar.h"
+#include "agent/cluster/node_constraints.h"
 #include "common/cleanup.h"
 
 static void parse(const char *text, struct doc *ret)
@@ -138,7 +138,7 @@ static void nodes_keep_pods_away(void **state)
 		snprintf(text, sizeof(text), "{spec: %s}", cases[i].pod);
 		parse(text, &pod);
 		parse(cases[i].node, &node);
-		assert_int_equal(pod_bar_find(&pod, &node, false, &bar), 0);
+		assert_int_equal(node_constraints_violated(&pod, &node, false, &bar), 0);
 		test_assert_text(cases[i].node, bar, cases[i].bar);
 	}
 }
@@ -167,7 +167,7 @@ static void kubelets_look_at_less(void **state)
 		snprintf(text, sizeof(text), "{spec: %s}", cases[i].pod);
 		parse(text, &pod);
 		parse(cases[i].node, &node);
-		assert_int_equal(pod_bar_find(&pod, &node, true, &bar), 0);
+		assert_int_equal(node_constraints_violated(&pod, &node, true, &bar), 0);
 		test_assert_text(cases[i].node, bar, cases[i].bar);
 	}
 }
@@ -340,13 +340,13 @@ static void pods_keep_pods_away(void **state)
 		for (size_t n = 0; n < 4; n++) {
 			const char name[] = {'w', (char)('1' + n), '\0'};
 			const char *want = cases[i].bars[n] ? cases[i].bars[n] : "";
-			const char *got = scheduling_constraints_bar(&c.sc, name);
+			const char *got = scheduling_constraints_violated(&c.sc, name);
 
 			if (strcmp(got, want) != 0)
 				fail_msg("case %zu, %s: '%s', not '%s'\n%s\n%s", i, name, got, want,
 					cases[i].spec, cases[i].objects);
 		}
-		assert_string_equal(scheduling_constraints_bar(&c.sc, "w9"), "there is no such Node");
+		assert_string_equal(scheduling_constraints_violated(&c.sc, "w9"), "there is no such Node");
 		assert_int_equal(c.sc.not_looked_at.n_items, 0);
 	}
 }

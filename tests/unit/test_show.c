@@ -406,7 +406,7 @@ static void amounts_are_rounded_down(void **state)
 	}
 }
 
-static void assert_bar(const struct inventory_amount *amount, size_t width)
+static void assert_violated(const struct inventory_amount *amount, size_t width)
 {
 	struct show_bar bar = show_bar(amount, width);
 
@@ -433,7 +433,7 @@ static void bars_hide_no_part(void **state)
 			.allocatable = (qty_t)allocatable,
 			.available = (qty_t)available};
 
-		assert_bar(&amount, test_random(&random) % 60);
+		assert_violated(&amount, test_random(&random) % 60);
 	}
 }
 
@@ -451,7 +451,7 @@ static void bars_of_any_amounts_have_their_width(void **state)
 			.available = some[i / n / n]};
 
 		for (size_t width = 0; width < 60; width++)
-			assert_bar(&amount, width);
+			assert_violated(&amount, width);
 	}
 }
 

@@ -239,7 +239,7 @@ static void large_machines_stay_readable(void **state)
 		synthetic_machine(&shapes[i], &o.node.machine);
 		o.node.node_name = strdup("large");
 		o.node.settings.cpu_manager = CPU_MANAGER_NONE;
-		assert_int_equal(model_inventory(&o.node.machine, &o.node.settings, &o.node.allocations,
+		assert_int_equal(inventory_build(&o.node.machine, &o.node.settings, &o.node.allocations,
 					 &o.node.claims, NULL, &o.node.inventory, NULL),
 			0);
 		text = draw(&o, 80, false, false);

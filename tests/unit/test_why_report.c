@@ -10,8 +10,8 @@
 
 #include "agent/base/yaml.h"
 #include "agent/cli/why_text.h"
-#include "agent/model/model_node.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_derive.h"
+#include "agent/model/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/scarce_memory.h"
@@ -25,14 +25,14 @@ static struct cluster_node nodes[N_NODES];
 /* As a reader of the published object has it. */
 static void publish(const struct node_state *from, const char *name, struct cluster_node *ret)
 {
-	static const struct model_config config = {.reserved_named = false};
+	static const struct derive_config config = {.reserved_named = false};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
 	struct err err = {""};
 
 	assert_int_equal(node_state_print(from, &text), 0);
 	*ret = (struct cluster_node){.basis = CLUSTER_EXACT, .exporter = strdup("nrtd")};
 	assert_int_equal(node_state_parse(text.text, &ret->state, NULL), 0);
-	if (model_node(&config, &ret->state, NULL, &err) < 0)
+	if (node_derive(&config, &ret->state, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	ret->state.node_name = strdup(name);
 	assert_non_null(ret->state.node_name);
@@ -207,10 +207,10 @@ static void schedulers_keep_it_away(void **state)
 	assert_int_equal(ask(&report), 0);
 	assert_order(&report, order);
 	all = report.takes;
-	assert_string_equal(why_report_bar(&report, "w0"), "cordoned");
-	assert_string_equal(why_report_bar(&report, "w1"), "nodeSelector a=b does not match");
-	assert_string_equal(why_report_bar(&report, "w2"), "");
-	assert_string_equal(why_report_bar(&report, "w9"), "there is no such Node");
+	assert_string_equal(why_report_violated(&report, "w0"), "cordoned");
+	assert_string_equal(why_report_violated(&report, "w1"), "nodeSelector a=b does not match");
+	assert_string_equal(why_report_violated(&report, "w2"), "");
+	assert_string_equal(why_report_violated(&report, "w9"), "there is no such Node");
 	/* What the kubelet says of a node that is cordoned stays its own. */
 	assert_int_equal(report.fit.rows[3].answer, KUBELET_ADMITS);
 	assert_int_equal(report.fit.n_admit, all + 2);
@@ -243,7 +243,7 @@ static void a_pod_that_runs(void **state)
 	assert_true(other.own_seen && !other.held.found);
 	begin(&lost, "p2", "nodeName: w9, " APP, "phase: Pending");
 	assert_int_equal(ask(&lost), 0);
-	assert_int_equal(lost.fate.stage, POD_BOUND);
+	assert_int_equal(lost.status.stage, POD_BOUND);
 	assert_false(lost.own_seen);
 }
 
@@ -261,7 +261,7 @@ static void what_its_class_means(void **state)
 		{"{name: a, resources: {limits: {cpu: 4, memory: 1Gi}}}, {name: b, resources: {limits: {cpu: 1}}}",
 			"not Guaranteed, because container 'b' has no equal request and limit of memory",
 			"its CPUs and memory are shared with other pods; the Topology Manager has nothing of it to "
-			"align and does not refuse it"},
+			"align and does not reject it"},
 		{"{name: a, resources: {limits: {v.com/nic: 1}}}", "",
 			"its CPUs and memory are shared with other pods; the Topology Manager aligns its devices "
 			"alone"},

@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/cluster/zone_state.h"
-#include "agent/model/node_asker.h"
+#include "agent/model/node_admission.h"
 #include "common/cleanup.h"
 #include "scoring/nrt_rules.h"
 #include "tests/lib/nodes.h"
@@ -41,16 +41,16 @@ static void make_zones(
 
 static void assert_answer(const struct node_state *state, const char *text, enum kubelet_answer want)
 {
-	struct node_asker asker;
+	struct node_admission admission;
 	struct pod_request pod;
 	struct admission a;
 
 	pod_from_text(&pod, text);
-	assert_int_equal(node_asker_init(&asker, state), 0);
-	assert_int_equal(node_asker_judge(&asker, &pod, &a), 0);
+	assert_int_equal(node_admission_init(&admission, state), 0);
+	assert_int_equal(node_admission_judge(&admission, &pod, &a), 0);
 	if (a.answer != want)
 		fail_msg("%s: answer %d, not %d: %s", text, a.answer, want, a.managers.reason.text);
-	node_asker_release(&asker);
+	node_admission_release(&admission);
 	pod_request_release(&pod);
 }
 

@@ -156,7 +156,7 @@ check "fingerprint" fingerprint
 check "vectors: merges" replay merges -cases "$CASES"
 check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CASES"
 check "vectors: CPUs on uneven machines" replay cpus -shape uneven -cases "$CASES"
-check "extender's wire format" "$programs/extenderwire" -program "$B/tests/upstream/extender_wire" \
+check "extender's wire format" "$programs/extenderapi" -program "$B/tests/upstream/extender_api" \
 	-cases $((CASES / 5 + 1)) -seed "$SEED"
 check "scheduling constraints" "$programs/constraints" -nrtd "$B/nrtd" -cases $((CASES / 10 + 1)) -seed "$SEED"
 set -m # a process group of its own

@@ -66,7 +66,7 @@ for name in node-a node-b; do
 	"$B/nrtd" dump --sysroot "$dir/node" --node-name $name -o json 2>"$dir/err" | tr -d '\n' >"$dir/$name.json"
 	printf 'request POST %s application/json %s\n' "$nrts" "$(cat "$dir/$name.json")"
 done | as_admin
-begin one --promise-timeout 30m
+begin one --assume-timeout 30m
 one=$pid at=$port
 check "the extender is ready" within ready "$at"
 check "a pod gets a node" takes "$at" first 7 node-a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extender_wire [CERTIFICATE KEY CLIENT-CA]: a server as `nrtd extender`'s on a free port, which it prints, until its standard
+ * extender_api [CERTIFICATE KEY CLIENT-CA]: a server as `nrtd extender`'s on a free port, which it prints, until its standard
  * input ends. For tests/upstream/cmd/extenderwire. What it answers follows from names alone: a node whose name begins with
  * "no" fails, with its name backwards as the reason, and one that begins with "never" is beyond preemption too; its score is
  * the length of its name modulo 11. /describe answers the error that says what was read. A question about /to/PORT/VERB is
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "agent/daemon/http.h"
-#include "agent/extender/wire.h"
+#include "agent/extender/extender_api.h"
 #include "common/cleanup.h"
 
 #define BODY_MAX ((size_t)64 << 20)
@@ -46,9 +46,9 @@ static char *backwards(const char *text)
 	return copy;
 }
 
-static int filter(const struct wire_args *args, struct strbuf *reply)
+static int filter(const struct extender_args *args, struct strbuf *reply)
 {
-	CLEANUP(freep) struct wire_verdict *verdicts = calloc(args->n_names + 1, sizeof(*verdicts));
+	CLEANUP(freep) struct extender_verdict *verdicts = calloc(args->n_names + 1, sizeof(*verdicts));
 	CLEANUP(freep) char **reasons = calloc(args->n_names + 1, sizeof(*reasons));
 	int r = verdicts && reasons ? 0 : -ENOMEM;
 
@@ -57,26 +57,26 @@ static int filter(const struct wire_args *args, struct strbuf *reply)
 
 		if (never || begins(args->names[i], "no"))
 			reasons[i] = backwards(args->names[i]);
-		verdicts[i] = (struct wire_verdict){reasons[i], never};
+		verdicts[i] = (struct extender_verdict){reasons[i], never};
 	}
 	if (r == 0)
-		r = wire_filter_print(args, verdicts, reply);
+		r = extender_filter_print(args, verdicts, reply);
 	for (size_t i = 0; reasons && i < args->n_names; i++)
 		free(reasons[i]);
 	return r;
 }
 
-static int prioritize(const struct wire_args *args, struct strbuf *reply)
+static int prioritize(const struct extender_args *args, struct strbuf *reply)
 {
 	CLEANUP(freep) int *scores = calloc(args->n_names + 1, sizeof(*scores));
 
 	for (size_t i = 0; scores && i < args->n_names; i++)
-		scores[i] = (int)(strlen(args->names[i]) % (WIRE_SCORE_MAX + 1));
-	return scores ? wire_priorities_print(args, scores, reply) : -ENOMEM;
+		scores[i] = (int)(strlen(args->names[i]) % (EXTENDER_SCORE_MAX + 1));
+	return scores ? extender_priorities_print(args, scores, reply) : -ENOMEM;
 }
 
 /* UID NAMESPACE/NAME PRIORITY CONTAINERS NODES, and each container's cpu in thousandths of a millionth. */
-static int describe(const struct wire_args *args, struct strbuf *reply)
+static int describe(const struct extender_args *args, struct strbuf *reply)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(BODY_MAX);
 	const struct pod_request *pod = &args->pod.template.pod;
@@ -88,15 +88,15 @@ static int describe(const struct wire_args *args, struct strbuf *reply)
 
 		strbuf_addf(&text, " %lld", cpu ? (long long)cpu->quantity.nano : -1);
 	}
-	return wire_error_print(text.text, reply);
+	return extender_error_print(text.text, reply);
 }
 
 /* Nodes that begin with "no" are left out, and of the others the last victim is. */
 static int preempt(const char *body, size_t len, struct strbuf *reply, struct err *err)
 {
-	CLEANUP(wire_preemption_release) struct wire_preemption p = {.items = NULL};
-	CLEANUP(freep) struct wire_victims *left = NULL;
-	int r = wire_preemption_parse(body, len, &p, err);
+	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
+	CLEANUP(freep) struct extender_victims *left = NULL;
+	int r = extender_preemption_parse(body, len, &p, err);
 	size_t n = 0;
 
 	if (r < 0)
@@ -111,12 +111,12 @@ static int preempt(const char *body, size_t len, struct strbuf *reply, struct er
 		left[n].n_uids -= left[n].n_uids > 0;
 		n++;
 	}
-	return wire_preemption_print(left, n, reply);
+	return extender_preemption_print(left, n, reply);
 }
 
 static int post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply)
 {
-	CLEANUP(wire_args_release) struct wire_args args = {.names = NULL};
+	CLEANUP(extender_args_release) struct extender_args args = {.names = NULL};
 	const char *scheme = ctx;
 	struct err err = {""};
 	int r;
@@ -128,7 +128,7 @@ static int post(void *ctx, const char *path, const char *body, size_t len, struc
 	if (!strcmp(path, "/preempt")) {
 		r = preempt(body, len, reply, &err);
 	} else {
-		r = wire_args_parse(body, len, &args, &err);
+		r = extender_args_parse(body, len, &args, &err);
 		if (r == 0)
 			r = !strcmp(path, "/filter")       ? filter(&args, reply)
 			    : !strcmp(path, "/prioritize") ? prioritize(&args, reply)

@@ -105,7 +105,7 @@ for cpus in 1 6 7 13 15 31; do
 	[ -n "$first" ] || continue
 	refused=$((refused + 1))
 	check "$cpus CPUs: its node is first" test "$(head -n 1 "$work/rows")" = "$(grep "^$first " "$work/want")"
-	check "$cpus CPUs: its node is named" grep -qx "pod default/asked was refused by the kubelet of node '$first': TopologyAffinityError" "$work/out"
+	check "$cpus CPUs: its node is named" grep -qx "pod default/asked was rejected by the kubelet of node '$first': TopologyAffinityError" "$work/out"
 	check "$cpus CPUs: the event" grep -q '^[0-9]*s  *1  *TopologyAffinityError  kubelet  Resources cannot be allocated' "$work/out"
 	numa why asked "$first" -o json
 	check "$cpus CPUs: that node alone" test $? -eq 3

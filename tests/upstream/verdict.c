@@ -11,8 +11,8 @@
 #include "agent/base/json.h"
 #include "agent/cli/fit_doc.h"
 #include "agent/cluster/pod_parse.h"
-#include "agent/model/model_node.h"
-#include "agent/model/node_state_text.h"
+#include "agent/model/node_derive.h"
+#include "agent/model/node_state_codec.h"
 #include "common/cleanup.h"
 
 #define MAX_BYTES (1u << 20)
@@ -41,7 +41,7 @@ static int read_node(const char *path, struct node_state *ret, struct err *err)
 {
 	CLEANUP(notes_release) struct notes notes = {0};
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	const struct model_config config = {0};
+	const struct derive_config config = {0};
 	int r = read_json(path, &object, err);
 	const char *text = r == 0 ? find_attribute(&object, NODE_STATE_ATTRIBUTE) : NULL;
 
@@ -49,7 +49,7 @@ static int read_node(const char *path, struct node_state *ret, struct err *err)
 		r = err_set(err, -ENOENT, "%s: no attribute " NODE_STATE_ATTRIBUTE, path);
 	if (r == 0)
 		r = node_state_parse(text, ret, err);
-	return r < 0 ? r : model_node(&config, ret, &notes, err);
+	return r < 0 ? r : node_derive(&config, ret, &notes, err);
 }
 
 static int judge(char **argv, struct strbuf *out, struct err *err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// extenderwire has the scheduler's own client of extenders ask the server of `nrtd extender` (build/tests/upstream/extender_wire):
+// extenderapi has the scheduler's own client of extenders ask the server of `nrtd extender` (build/tests/upstream/extender_api):
 // the pods, nodes and victims that it sends are read as they are, and what is answered it understands; over HTTP, and over
 // HTTPS with and without a certificate that counts. A question that is sent on to another server arrives there whole.
 package main
@@ -38,13 +38,13 @@ import (
 )
 
 func main() {
-	program := flag.String("program", "build/tests/upstream/extender_wire", "the server")
+	program := flag.String("program", "build/tests/upstream/extender_api", "the server")
 	cases := flag.Int("cases", 200, "random questions of each kind")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "random seed")
 	flag.Parse()
 	fmt.Printf("seed %d\n", *seed)
 	if err := run(*program, *cases, rand.New(rand.NewPCG(*seed, 0))); err != nil {
-		fmt.Fprintln(os.Stderr, "extenderwire:", err)
+		fmt.Fprintln(os.Stderr, "extenderapi:", err)
 		os.Exit(1)
 	}
 }

@@ -228,9 +228,9 @@ func (p *player) unassumed() error {
 		if err != nil {
 			return err
 		}
-		n, known := samples["nrtd_extender_promises"]
+		n, known := samples["nrtd_extender_assumed_pods"]
 		if !known {
-			return fmt.Errorf("/metrics has no nrtd_extender_promises: %s", r.said())
+			return fmt.Errorf("/metrics has no nrtd_extender_assumed_pods: %s", r.said())
 		}
 		if n == 0 {
 			return nil

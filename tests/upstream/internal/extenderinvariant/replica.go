@@ -68,7 +68,7 @@ func newReplica(s *apiServer, nrtd, dir string, number, replicas int) (*replica,
 		return nil, err
 	}
 	// No assumed pod expires during a run: what ends one is that its pod is bound, ends or goes.
-	r.flags = []string{"extender", "--kubeconfig", kubeconfig, "--http", r.address, "--unknown", "fail", "--promise-timeout", "10m"}
+	r.flags = []string{"extender", "--kubeconfig", kubeconfig, "--http", r.address, "--unknown", "fail", "--assume-timeout", "10m"}
 	if replicas > 1 {
 		r.flags = append(r.flags, "--lease", "default/nrtd", "--advertise", "127.0.0.1")
 	}

@@ -147,7 +147,7 @@ func (t *Test) loop(ctx context.Context, before string) error {
 	if err := daemon.Sleep(ctx, promiseLimit); err != nil {
 		return err
 	}
-	promises, err := metric(t.extender, "nrtd_extender_promises")
+	promises, err := metric(t.extender, "nrtd_extender_assumed_pods")
 	t.check(err == nil && promises == 0, "create and delete: promises", "%v to pods that are gone for %v (%v)", promises, promiseLimit, err)
 	return nil
 }

@@ -1,0 +1,875 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/cluster_cache.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+#include "agent/base/timestamp.h"
+#include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/pod_status.h"
+#include "agent/cluster/pod_parse.h"
+#include "agent/render/nrt.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "common/vec.h"
+
+#define NAMESPACE_SIZE 64
+#define ENDED_MS       120000u /* an object that reports a pod is at most this late */
+#define CONTENT_MAX    ((size_t)8 << 20)
+
+/* ---- memory */
+
+void pod_info_forget_held(struct pod_info *pod)
+{
+	if (pod->held)
+		allocation_release(pod->held);
+	free(pod->held);
+	pod->held = NULL;
+	pod->held_is_rest = false;
+}
+
+static void pod_free(void *item)
+{
+	struct pod_info *pod = item;
+
+	pod_info_forget_held(pod);
+	free(pod->uid);
+	free(pod->full_name);
+	free(pod);
+}
+
+static void pod_freep(struct pod_info **pod)
+{
+	if (*pod)
+		pod_free(*pod);
+}
+
+static void node_free(void *item)
+{
+	struct node_info *node = item;
+
+	free(node->name);
+	if (node->has_object)
+		cluster_node_release(&node->object);
+	reported_index_release(&node->reported);
+	resource_list_release(&node->allocatable);
+	resource_list_release(&node->requested);
+	free(node->pods);
+	free(node->ended);
+	free(node->rejections);
+	for (size_t i = 0; i < ARRAY_SIZE(node->resources); i++)
+		strv_release(&node->resources[i]);
+	free(node);
+}
+
+static void node_freep(struct node_info **node)
+{
+	if (*node)
+		node_free(*node);
+}
+
+static void namespace_free(struct namespace_info *namespace)
+{
+	free(namespace->name);
+	free(namespace);
+}
+
+void cache_init(struct cluster_cache *cache, const struct cache_config *config)
+{
+	*cache = (struct cluster_cache){.config = *config};
+}
+
+void cache_release(struct cluster_cache *cache)
+{
+	tdestroy(cache->pods_by_uid, pod_free);
+	for (size_t i = 0; i < cache->n_nodes; i++)
+		node_freep(&cache->nodes[i]);
+	name_table_release(&cache->nodes_by_name);
+	for (size_t i = 0; i < cache->namespaces.size; i++)
+		if (cache->namespaces.entries[i].name)
+			namespace_free(cache->namespaces.entries[i].value);
+	name_table_release(&cache->namespaces);
+	pending_pods_release(&cache->pending);
+	free(cache->nodes);
+	projected_nodes_release(&cache->projected);
+	distances_kept_release(&cache->distances);
+	pod_classes_release(&cache->classes);
+	*cache = (struct cluster_cache){0};
+}
+
+/* ---- nodes */
+
+static int by_uid(const void *a, const void *b)
+{
+	const struct pod_info *x = a, *y = b;
+
+	return strcmp(x->uid, y->uid);
+}
+
+/* For a member of a key, which is only compared. */
+static char *key_text(const char *text)
+{
+	union {
+		const char *in;
+		char *out;
+	} u = {.in = text};
+
+	return u.out;
+}
+
+static struct pod_info *find_pod(const struct cluster_cache *cache, const char *uid)
+{
+	const struct pod_info key = {.uid = key_text(uid)};
+	struct pod_info *const *found = tfind(&key, &cache->pods_by_uid, by_uid);
+
+	return found ? *found : NULL;
+}
+
+static void touch(struct cluster_cache *cache, struct node_info *node)
+{
+	node->version = ++cache->version;
+}
+
+/* Something that was held may be free now. */
+static void touch_freed(struct cluster_cache *cache, struct node_info *node)
+{
+	touch(cache, node);
+	node->freed = cache->version;
+}
+
+/* The kubelet's managers may give the pod something that its node's object does not report yet. */
+static bool is_managed(const struct pod_info *pod)
+{
+	return pod->class->aligned && !pod->mirror;
+}
+
+/* The pod came or went. Of pods that the kubelet's managers have nothing to do with only the amounts count. */
+static void touch_for(struct cluster_cache *cache, struct node_info *node, const struct pod_info *pod)
+{
+	if (is_managed(pod))
+		touch(cache, node);
+	else
+		node->amounts = ++cache->version;
+}
+
+struct node_info *cache_find_node(const struct cluster_cache *cache, const char *name)
+{
+	return name_table_find(&cache->nodes_by_name, name);
+}
+
+static int find_slot(struct cluster_cache *cache, size_t *ret)
+{
+	for (size_t i = 0; i < cache->n_nodes; i++)
+		if (!cache->nodes[i]) {
+			*ret = i;
+			return 0;
+		}
+	*ret = cache->n_nodes;
+	return vec_push(&cache->nodes, &cache->n_nodes, &cache->nodes_size, sizeof(*cache->nodes)) ? 0
+												   : -ENOMEM;
+}
+
+/* NULL = out of memory. */
+static struct node_info *find_or_add(struct cluster_cache *cache, const char *name)
+{
+	CLEANUP(node_freep) struct node_info *node = NULL;
+	struct node_info *found = cache_find_node(cache, name);
+
+	if (found)
+		return found;
+	node = calloc(1, sizeof(*node));
+	if (!node || text_set(&node->name, name) < 0 || find_slot(cache, &node->slot) < 0 ||
+		name_table_add(&cache->nodes_by_name, node->name, node) < 0)
+		return NULL;
+	cache->nodes[node->slot] = node;
+	touch(cache, node);
+	return TAKE(node);
+}
+
+static void drop_rejections(struct cluster_cache *cache, struct node_info *node)
+{
+	for (size_t i = 0; i < node->n_rejections; i++)
+		pod_classes_drop(&cache->classes, node->rejections[i].class);
+	node->n_rejections = 0;
+}
+
+/* A node goes when nothing is known of it any more. */
+static void drop_if_empty(struct cluster_cache *cache, struct node_info *node)
+{
+	if (node->has_object || node->has_node || node->n_pods > 0)
+		return;
+	drop_rejections(cache, node);
+	cache->nodes[node->slot] = NULL;
+	name_table_remove(&cache->nodes_by_name, node->name);
+	node_free(node);
+}
+
+/* ---- pods that have ended */
+
+static bool is_reported(const struct node_info *node, const struct pod_names *names)
+{
+	size_t by_uid, by_name;
+
+	reported_by_uid(&node->reported, names, &by_uid);
+	reported_by_name(&node->reported, names, &by_name);
+	return by_uid + by_name > 0;
+}
+
+/* Forget those that no object will report any more: one has reported the pod, and this one does not; or none has for as long
+ * as an object can be late. */
+static void forget_ended(struct node_info *node, uint64_t now_ms)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < node->n_ended; i++) {
+		struct ended_pod *ended = &node->ended[i];
+		bool reported = is_reported(node, &ended->names);
+
+		if (!reported && (ended->reported || now_ms >= ended->ended_ms + ENDED_MS))
+			continue;
+		ended->reported = ended->reported || reported;
+		node->ended[kept++] = *ended;
+	}
+	node->n_ended = kept;
+}
+
+/* Whatever the node's object reports of the pod, now or later, is free. */
+static int note_end(
+	struct cluster_cache *cache, struct node_info *node, const struct pod_names *names, uint64_t now_ms)
+{
+	struct ended_pod *slot;
+
+	if (node->n_ended == ENDED_PODS_MAX) {
+		node->n_ended--;
+		memmove(&node->ended[0], &node->ended[1], node->n_ended * sizeof(node->ended[0]));
+	}
+	slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	touch_freed(cache, node);
+	*slot = (struct ended_pod){.names = *names,
+		.at = cache->version,
+		.ended_ms = now_ms,
+		.reported = is_reported(node, names)};
+	return 0;
+}
+
+/* ---- promises of a namespace */
+
+/* The part of NAMESPACE/NAME before the slash, in `buffer`; Kubernetes allows 63 bytes. */
+static const char *namespace_of(const struct pod_info *pod, char buffer[NAMESPACE_SIZE])
+{
+	snprintf(buffer, NAMESPACE_SIZE, "%.*s", (int)strcspn(pod->full_name, "/"), pod->full_name);
+	return buffer;
+}
+
+static struct namespace_info *add_namespace(struct cluster_cache *cache, const char *name)
+{
+	CLEANUP(freep) struct namespace_info *ns = calloc(1, sizeof(*ns));
+
+	if (!ns || !(ns->name = strdup(name)))
+		return NULL;
+	if (name_table_add(&cache->namespaces, ns->name, ns) < 0) {
+		free(ns->name);
+		return NULL;
+	}
+	return TAKE(ns);
+}
+
+/* One promise more. 0 or -ENOMEM. */
+static int count_assumed(struct cluster_cache *cache, const struct pod_info *pod)
+{
+	char name[NAMESPACE_SIZE];
+	struct namespace_info *ns = name_table_find(&cache->namespaces, namespace_of(pod, name));
+
+	if (!ns)
+		ns = add_namespace(cache, name);
+	if (!ns)
+		return -ENOMEM;
+	ns->n_assumed++;
+	cache->n_assumed++;
+	return 0;
+}
+
+static void uncount_assumed(struct cluster_cache *cache, const struct pod_info *pod)
+{
+	char name[NAMESPACE_SIZE];
+	struct namespace_info *ns = name_table_find(&cache->namespaces, namespace_of(pod, name));
+
+	cache->n_assumed--;
+	if (!ns || --ns->n_assumed > 0)
+		return;
+	name_table_remove(&cache->namespaces, ns->name);
+	namespace_free(ns);
+}
+
+bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid)
+{
+	const struct namespace_info *found = name_table_find(&cache->namespaces, namespace);
+	const struct pod_info *have = find_pod(cache, uid);
+	size_t n = found ? found->n_assumed - (have && !have->bound) : 0;
+
+	return cache->config.namespace_assumed_max > 0 && n >= cache->config.namespace_assumed_max;
+}
+
+/* ---- pods on nodes */
+
+static int become_admitted(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
+{
+	struct pod_info **slot = vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	if ((!pod->bound && count_assumed(cache, pod) < 0) ||
+		resource_list_add(&node->requested, &pod->class->wanted, 1) < 0) {
+		node->n_pods--;
+		return -ENOMEM;
+	}
+	*slot = pod;
+	pod->node = node;
+	touch_for(cache, node, pod);
+	pod->since = cache->version;
+	pod->admitted_at = pod->admitted ? cache->version : 0;
+	return 0;
+}
+
+/* The names are in the list already: nothing is allocated. */
+static void leave(struct cluster_cache *cache, struct pod_info *pod)
+{
+	struct node_info *node = pod->node;
+
+	pod_class_subtract(pod->class, &node->requested);
+	for (size_t i = 0; i < node->n_pods; i++)
+		if (node->pods[i] == pod) {
+			memmove(&node->pods[i], &node->pods[i + 1],
+				(node->n_pods - i - 1) * sizeof(node->pods[0]));
+			node->n_pods--;
+			break;
+		}
+	if (!pod->bound)
+		uncount_assumed(cache, pod);
+	touch_for(cache, node, pod);
+	node->freed = cache->version;
+}
+
+static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
+{
+	struct node_info *node = pod->node;
+
+	leave(cache, pod);
+	pod_classes_drop(&cache->classes, pod->class);
+	tdelete(pod, &cache->pods_by_uid, by_uid);
+	cache->n_pods--;
+	pod_free(pod);
+	drop_if_empty(cache, node);
+}
+
+/* The pod does not hold anything any more, whatever its node's object reports. The end of a mirror pod says nothing: its
+ * static pod may run on. */
+static int end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
+{
+	int r = pod->bound && is_managed(pod) ? note_end(cache, pod->node, &pod->names, now_ms) : 0;
+
+	if (r == 0)
+		remove_pod(cache, pod);
+	return r;
+}
+
+/* A new string; NULL = out of memory. */
+static char *full_name_of(const char *namespace, const char *name)
+{
+	char *text = NULL;
+
+	return asprintf(&text, "%s/%s", namespace, name) < 0 ? NULL : text;
+}
+
+/* A pod that is new here. `pod class` moves to it on success. */
+static int add_pod(struct cluster_cache *cache, const struct pod_info *like, struct node_info *node)
+{
+	CLEANUP(pod_freep) struct pod_info *pod = calloc(1, sizeof(*pod));
+
+	if (!pod)
+		return -ENOMEM;
+	*pod = *like;
+	pod->uid = strdup(like->uid);
+	pod->full_name = strdup(like->full_name);
+	if (!pod->uid || !pod->full_name || !tsearch(pod, &cache->pods_by_uid, by_uid))
+		return -ENOMEM;
+	if (become_admitted(cache, pod, node) < 0) {
+		tdelete(pod, &cache->pods_by_uid, by_uid);
+		return -ENOMEM;
+	}
+	cache->n_pods++;
+	TAKE(pod);
+	return 0;
+}
+
+/* ---- promises */
+
+/* How long the scheduler may take to bind the pod. */
+static uint64_t assume_ms(const struct cluster_cache *cache, const struct assume_request *request)
+{
+	uint64_t ms = cache->config.assume_ms;
+
+	return request->has_volumes && ms < ASSUME_VOLUMES_MS ? ASSUME_VOLUMES_MS : ms;
+}
+
+int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
+	struct node_info *node, uint64_t now_ms, struct pod_info **ret)
+{
+	CLEANUP(freep) char *full_name = NULL;
+	struct pod_info like = {.uid = key_text(request->uid),
+		.class = request->class,
+		.until_ms = now_ms + assume_ms(cache, request),
+		.version = request->version,
+		.priority = request->priority};
+	const struct pod_info *have = find_pod(cache, request->uid);
+
+	*ret = NULL;
+	if ((have && have->bound) ||
+		(!have && pending_pods_lack(&cache->pending, request->uid, request->version)))
+		return 0;
+	cache_forget_pod(cache, request->uid);
+	full_name = full_name_of(request->namespace, request->name);
+	if (!full_name)
+		return -ENOMEM;
+	like.full_name = full_name;
+	like.names = pod_names_of(request->uid, request->namespace, request->name);
+	if (add_pod(cache, &like, node) < 0)
+		return -ENOMEM;
+	request->class->users++;
+	*ret = find_pod(cache, request->uid);
+	return 0;
+}
+
+void cache_forget_pod(struct cluster_cache *cache, const char *uid)
+{
+	struct pod_info *pod = find_pod(cache, uid);
+
+	if (pod && !pod->bound)
+		remove_pod(cache, pod);
+}
+
+static void expire_rejections(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < node->n_rejections; i++) {
+		struct node_rejection *rejection = &node->rejections[i];
+
+		if (now_ms < rejection->until_ms) {
+			node->rejections[kept++] = *rejection;
+			continue;
+		}
+		pod_classes_drop(&cache->classes, rejection->class);
+		touch(cache, node);
+	}
+	node->n_rejections = kept;
+}
+
+static struct pod_info *find_expired(const struct node_info *node, uint64_t now_ms)
+{
+	for (size_t i = 0; node && i < node->n_pods; i++)
+		if (!node->pods[i]->bound && now_ms >= node->pods[i]->until_ms)
+			return node->pods[i];
+	return NULL;
+}
+
+void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
+{
+	for (size_t i = 0; i < cache->n_nodes; i++) {
+		struct pod_info *pod;
+
+		if (cache->nodes[i])
+			expire_rejections(cache, cache->nodes[i], now_ms);
+		while ((pod = find_expired(cache->nodes[i], now_ms))) {
+			log_info("the promise of node '%s' to pod '%s' has ended: the pod was not bound",
+				pod->node->name, pod->full_name);
+			cache->n_expired++;
+			remove_pod(cache, pod);
+		}
+	}
+}
+
+/* ---- objects */
+
+/* A hash of what the object says: its exporter's own where that is nrtd, else of attributes and zones. 0 or -errno. */
+static int hash_content(const struct doc *object, char ret[HASH_TEXT_SIZE])
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CONTENT_MAX);
+	static const char *const members[] = {"attributes", "topologyPolicies", "zones"};
+	const char *hash = nrt_content_hash(object);
+	int r = 0;
+
+	if (hash) {
+		snprintf(ret, HASH_TEXT_SIZE, "%s", hash);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(members) && r == 0; i++) {
+		const struct doc *member = doc_get(object, members[i]);
+
+		if (member)
+			r = json_print_compact(member, &text);
+		strbuf_addch(&text, '\n');
+	}
+	if (r == 0)
+		r = strbuf_error(&text);
+	if (r == 0)
+		hash_text(text.text, text.len, ret);
+	return r;
+}
+
+/* The object has not changed: a refresh by its exporter, a label, or a list that has it again. Where its exporter names no
+ * pods, that it wrote the same again says that the pods of that time are in it. */
+static void renew_nrt(struct cluster_cache *cache, struct node_info *node, const struct doc *object)
+{
+	int64_t written_s = cluster_zones_written_s(object);
+
+	if (node->object.basis == CLUSTER_EXACT || written_s <= node->object.zones_written_s)
+		return;
+	node->object.zones_written_s = written_s;
+	touch_freed(cache, node);
+}
+
+static int take_nrt(struct cluster_cache *cache, struct node_info *node, struct doc *object, uint64_t now_ms,
+	struct err *err)
+{
+	CLEANUP(reported_index_release) struct reported_index reported = {0};
+	char hash[HASH_TEXT_SIZE];
+	struct cluster_node read;
+	int r = hash_content(object, hash);
+
+	if (r < 0)
+		return err_set(err, r, "NodeResourceTopology '%.100s': %s", node->name, strerror(-r));
+	if (node->has_object && !strcmp(hash, node->content_hash)) {
+		renew_nrt(cache, node, object);
+		return 0;
+	}
+	r = cluster_node_read(object, &read, err);
+	if (r < 0)
+		return r;
+	if (reported_index_init(&reported, &read.state.allocations) < 0 ||
+		known_resources_of_state(&cache->classes.known, &read.state, &node->resources[CACHE_NRT]) <
+			0) {
+		cluster_node_release(&read);
+		return err_no_memory(err);
+	}
+	if (read.odd)
+		log_warning("node '%s': %s", node->name, read.why.text);
+	node->object_ms = node->has_object ? now_ms : 0;
+	if (node->has_object)
+		cluster_node_release(&node->object);
+	reported_index_release(&node->reported);
+	node->object = read;
+	node->has_object = true;
+	node->reported = reported;
+	reported = (struct reported_index){0};
+	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
+	forget_ended(node, now_ms);
+	drop_rejections(cache, node);
+	touch_freed(cache, node);
+	return 0;
+}
+
+static int take_node(
+	struct cluster_cache *cache, struct node_info *node, const struct doc *object, struct err *err)
+{
+	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
+	int r = cluster_allocatable(object, &allocatable, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "Node '%.60s'", node->name);
+	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
+		return 0; /* its kubelet writes it every few minutes */
+	if (known_resources_of_node(&cache->classes.known, &allocatable, &node->resources[CACHE_NODE]) < 0)
+		return err_no_memory(err);
+	resource_list_release(&node->allocatable);
+	node->allocatable = allocatable;
+	allocatable = (struct resource_list){0};
+	node->has_node = true;
+	touch(cache, node);
+	return 0;
+}
+
+/* The reasons with which the kubelet's managers reject a pod: for them the node's state was another one than is known here.
+ * Every other reason is about the pod, or about amounts that the scheduler looks at itself. */
+static const char *const manager_reasons[] = {
+	"TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};
+
+/* The reason as a text that stays, NULL = not one of the managers'. */
+static const char *find_manager_reason(const char *reason)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(manager_reasons); i++)
+		if (!strcmp(reason, manager_reasons[i]))
+			return manager_reasons[i];
+	return NULL;
+}
+
+/* For a while no such pod goes to that node. A pod that somebody else put there says nothing about the next one. */
+static int note_rejection(
+	struct cluster_cache *cache, struct pod_info *pod, const char *reason, uint64_t now_ms)
+{
+	struct node_info *node = pod->node;
+	const char *known = find_manager_reason(reason);
+	struct node_rejection *rejection;
+
+	cache->n_rejected++;
+	log_warning("the kubelet of node '%s' rejected pod '%s': %s", node->name, pod->full_name, reason);
+	if (!pod->assumed)
+		return 0;
+	broken_assumptions_count(&cache->broken_assumptions, reason);
+	if (!known)
+		return 0;
+	rejection =
+		vec_push(&node->rejections, &node->n_rejections, &node->rejections_size, sizeof(*rejection));
+	if (!rejection)
+		return -ENOMEM;
+	*rejection = (struct node_rejection){
+		.class = pod->class, .reason = known, .until_ms = now_ms + cache->config.rejection_ms};
+	pod->class->users++;
+	return 0;
+}
+
+static int64_t started_at(const struct doc *object)
+{
+	const char *text = doc_string(doc_get(doc_get(object, "status"), "startTime"));
+	int64_t at;
+
+	return text && timestamp_parse(text, &at) == 0 ? at : 0;
+}
+
+/* The pod that is there has been admitted: from here on it comes before all others on the way. */
+static void note_admission(
+	struct cluster_cache *cache, struct pod_info *pod, const struct doc *object, uint64_t now_ms)
+{
+	if (pod->admitted)
+		return;
+	pod->admitted = true;
+	pod->admitted_ms = now_ms;
+	pod->started_s = started_at(object);
+	if (is_managed(pod))
+		touch(cache, pod->node);
+	pod->admitted_at = cache->version;
+}
+
+/* The pod asks for something else: it was resized. It stays where it is. */
+static int change_shape(struct cluster_cache *cache, struct pod_info *pod, struct pod_class *class)
+{
+	struct resource_list *requested = &pod->node->requested;
+
+	if (resource_list_add(requested, &class->wanted, 1) < 0)
+		return -ENOMEM;
+	pod_class_subtract(pod->class, requested);
+	touch_freed(cache, pod->node);
+	pod_classes_drop(&cache->classes, pod->class);
+	pod->class = class;
+	pod_info_forget_held(pod);
+	return 0;
+}
+
+/* The pod is known on the node that it has: what is new about it. `pod class` moves to the pod on success. */
+static int update_pod(
+	struct cluster_cache *cache, struct pod_info *have, struct pod_class *class, uint64_t now_ms)
+{
+	if (have->class == class)
+		pod_classes_drop(&cache->classes, class);
+	else if (change_shape(cache, have, class) < 0)
+		return -ENOMEM;
+	if (!have->bound) {
+		uncount_assumed(cache, have);
+		have->bound = have->assumed = true;
+		have->bound_ms = now_ms;
+	}
+	have->round = cache->round[CACHE_POD];
+	return 0;
+}
+
+/* The pod has a node: it is put there with what it asks for now. */
+static int place_pod(struct cluster_cache *cache, struct doc *object, const struct pod_status *status,
+	uint64_t now_ms, struct err *err)
+{
+	CLEANUP(pod_template_release) struct pod_template template = {0};
+	CLEANUP(freep) char *full_name = NULL;
+	struct pod_info *have = find_pod(cache, status->uid);
+	bool stays = have && !strcmp(have->node->name, status->node);
+	struct pod_info like = {.uid = status->uid,
+		.names = status->names,
+		.mirror = status->names.mirror,
+		.bound = true,
+		.bound_ms = status->stage == POD_RUNS ? 0 : now_ms,
+		.round = cache->round[CACHE_POD]};
+	struct node_info *node;
+	int r = pod_template_from_pod(object, &template, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "Pod '%.60s/%.60s'", status->namespace, status->name);
+	if (pod_classes_take(&cache->classes, &template.pod, &like.class) < 0)
+		return err_no_memory(err);
+	if (stays) {
+		r = update_pod(cache, have, like.class, now_ms);
+	} else {
+		pod_priority_read(object, &like.priority);
+		if (have)
+			remove_pod(cache, have);
+		node = find_or_add(cache, status->node);
+		full_name = full_name_of(status->namespace, status->name);
+		like.full_name = full_name;
+		r = node && full_name ? add_pod(cache, &like, node) : -ENOMEM;
+		have = find_pod(cache, status->uid);
+	}
+	if (r < 0) {
+		pod_classes_drop(&cache->classes, like.class);
+		return err_no_memory(err);
+	}
+	/* The kubelet sets the start when it has admitted the pod. */
+	if (started_at(object) > 0 || status->stage == POD_RUNS)
+		note_admission(cache, have, object, now_ms);
+	return 0;
+}
+
+static int take_pod(struct cluster_cache *cache, struct doc *object, uint64_t now_ms, struct err *err)
+{
+	CLEANUP(pod_status_release) struct pod_status status = {0};
+	struct pod_info *have;
+	int r = pod_status_read(object, &status, err);
+
+	if (r < 0)
+		return r;
+	have = find_pod(cache, status.uid);
+	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node)
+		pending_pods_remove(&cache->pending, status.uid);
+	if (status.stage == POD_REJECTED || status.stage == POD_ENDED) {
+		if (have && have->bound && status.stage == POD_REJECTED)
+			r = note_rejection(cache, have, status.reason, now_ms);
+		if (have && r == 0)
+			r = end_pod(cache, have, now_ms);
+		return r < 0 ? err_no_memory(err) : 0;
+	}
+	if (!*status.node) {
+		if (have)
+			have->round = cache->round[CACHE_POD];
+		return pending_pods_add(&cache->pending, status.uid) < 0 ? err_no_memory(err) : 0;
+	}
+	return place_pod(cache, object, &status, now_ms, err);
+}
+
+static uint64_t version_of(const struct doc *object)
+{
+	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
+}
+
+int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *object, uint64_t now_ms,
+	struct err *err)
+{
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	struct node_info *node;
+	int r;
+
+	if (kind == CACHE_POD) {
+		pending_pods_told(&cache->pending, version_of(object));
+		return take_pod(cache, object, now_ms, err);
+	}
+	if (!name || !*name)
+		return err_set(err, -EINVAL, "an object without a name");
+	node = find_or_add(cache, name);
+	if (!node)
+		return err_no_memory(err);
+	node->round[kind] = cache->round[kind];
+	r = kind == CACHE_NRT ? take_nrt(cache, node, object, now_ms, err)
+			      : take_node(cache, node, object, err);
+	drop_if_empty(cache, node);
+	return r;
+}
+
+static void lose(struct cluster_cache *cache, struct node_info *node, enum cache_kind kind)
+{
+	if (kind == CACHE_NRT && node->has_object) {
+		cluster_node_release(&node->object);
+		node->has_object = false;
+		*node->content_hash = '\0';
+		reported_index_release(&node->reported);
+		node->n_ended = 0;
+	} else if (kind == CACHE_NODE && node->has_node) {
+		resource_list_release(&node->allocatable);
+		node->has_node = false;
+	} else {
+		return;
+	}
+	known_resources_forget(&cache->classes.known, &node->resources[kind]);
+	touch(cache, node);
+	drop_if_empty(cache, node);
+}
+
+int cache_delete(struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms,
+	struct err *err)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
+	const char *name = doc_string(doc_get(metadata, "name")), *uid = doc_string(doc_get(metadata, "uid"));
+	struct node_info *node = name && kind != CACHE_POD ? cache_find_node(cache, name) : NULL;
+	struct pod_info *pod = uid && kind == CACHE_POD ? find_pod(cache, uid) : NULL;
+
+	if (node)
+		lose(cache, node, kind);
+	if (kind == CACHE_POD)
+		pending_pods_told(&cache->pending, version_of(object));
+	if (uid && kind == CACHE_POD)
+		pending_pods_remove(&cache->pending, uid);
+	return pod && end_pod(cache, pod, now_ms) < 0 ? err_no_memory(err) : 0;
+}
+
+void cache_skip(struct cluster_cache *cache, enum cache_kind kind)
+{
+	if (kind == CACHE_POD)
+		pending_pods_skip(&cache->pending);
+}
+
+/* ---- lists */
+
+void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind)
+{
+	cache->round[kind]++;
+	if (kind == CACHE_POD) {
+		cache->list_version = cache->version;
+		pending_pods_list_begin(&cache->pending);
+	}
+}
+
+/* The list of that version would have the pod if it still existed. */
+static bool is_unlisted(const struct cluster_cache *cache, const struct pod_info *pod, uint64_t version)
+{
+	return pod->round < cache->round[CACHE_POD] && (pod->bound || pod->since <= cache->list_version ||
+							       (pod->version > 0 && pod->version <= version));
+}
+
+/* The node may go with its last pod: it is looked up by its slot. */
+static int end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t version, uint64_t now_ms)
+{
+	int r = 0;
+
+	for (size_t i = cache->nodes[slot]->n_pods; i > 0 && r == 0; i--)
+		if (is_unlisted(cache, cache->nodes[slot]->pods[i - 1], version))
+			r = end_pod(cache, cache->nodes[slot]->pods[i - 1], now_ms);
+	return r;
+}
+
+int cache_list_end(
+	struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < cache->n_nodes && r == 0; i++) {
+		if (!cache->nodes[i])
+			continue;
+		if (kind == CACHE_POD)
+			r = end_unlisted(cache, i, version, now_ms);
+		else if (cache->nodes[i]->round[kind] < cache->round[kind])
+			lose(cache, cache->nodes[i], kind);
+	}
+	if (kind == CACHE_POD && r == 0)
+		pending_pods_list_end(&cache->pending, version);
+	return r < 0 ? err_no_memory(err) : 0;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/pod_class.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/hash.h"
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "scoring/request.h"
+
+static void clear_verdicts(struct pod_class *class)
+{
+	for (size_t i = 0; i < class->verdicts_size; i++) {
+		free(class->verdicts[i].reason);
+		class->verdicts[i] = (struct verdict){0};
+	}
+}
+
+static void forget_verdicts(struct pod_class *class)
+{
+	clear_verdicts(class);
+	free(class->verdicts);
+	class->verdicts = NULL;
+	class->verdicts_size = 0;
+}
+
+static void pod_class_free(void *item)
+{
+	struct pod_class *class = item;
+
+	forget_verdicts(class);
+	pod_request_release(&class->pod);
+	resource_list_release(&class->wanted);
+	free(class->known);
+	free(class);
+}
+
+static void pod_class_freep(struct pod_class **class)
+{
+	if (*class)
+		pod_class_free(*class);
+}
+
+void pod_classes_release(struct pod_classes *s)
+{
+	tdestroy(s->by_content, pod_class_free);
+	known_resources_release(&s->known);
+	*s = (struct pod_classes){0};
+}
+
+/* ---- which pods ask for the same */
+
+static int compare(size_t a, size_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_lists(const struct resource_list *a, const struct resource_list *b)
+{
+	int r = compare(a->n_items, b->n_items);
+
+	for (size_t i = 0; i < a->n_items && r == 0; i++) {
+		r = strcmp(a->items[i].name, b->items[i].name);
+		if (r == 0)
+			r = quantity_cmp(a->items[i].quantity, b->items[i].quantity);
+	}
+	return r;
+}
+
+static int compare_containers(const struct container_request *a, const struct container_request *b)
+{
+	int r = compare(a->kind, b->kind);
+
+	if (r == 0)
+		r = strcmp(a->name, b->name);
+	if (r == 0)
+		r = compare_lists(&a->requests, &b->requests);
+	return r != 0 ? r : compare_lists(&a->limits, &b->limits);
+}
+
+static int compare_pods(const struct pod_request *a, const struct pod_request *b)
+{
+	int r = compare(a->qos, b->qos);
+
+	if (r == 0)
+		r = compare(a->has_pod_resources, b->has_pod_resources);
+	if (r == 0)
+		r = compare(a->has_claims, b->has_claims);
+	if (r == 0)
+		r = compare_lists(&a->overhead, &b->overhead);
+	if (r == 0)
+		r = compare_lists(&a->pod_requests, &b->pod_requests);
+	if (r == 0)
+		r = compare_lists(&a->pod_limits, &b->pod_limits);
+	if (r == 0)
+		r = compare(a->n_containers, b->n_containers);
+	for (size_t i = 0; i < a->n_containers && r == 0; i++)
+		r = compare_containers(&a->containers[i], &b->containers[i]);
+	return r;
+}
+
+/* A hash may be forged; the content decides. */
+static int by_content(const void *a, const void *b)
+{
+	const struct pod_class *x = a, *y = b;
+
+	return x->hash != y->hash ? (x->hash > y->hash ? 1 : -1) : compare_pods(&x->pod, &y->pod);
+}
+
+static uint64_t hash_list(const struct resource_list *list, uint64_t hash)
+{
+	for (size_t i = 0; i < list->n_items; i++) {
+		hash = hash_bytes(list->items[i].name, strlen(list->items[i].name), hash);
+		hash = hash_bytes(&list->items[i].quantity.nano, sizeof(qty_t), hash);
+	}
+	return hash;
+}
+
+static uint64_t hash_pod(const struct pod_request *pod)
+{
+	uint64_t hash = hash_list(&pod->pod_requests, hash_list(&pod->overhead, pod->qos));
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct container_request *c = &pod->containers[i];
+
+		hash = hash_bytes(c->name, strlen(c->name), hash + c->kind);
+		hash = hash_list(&c->limits, hash_list(&c->requests, hash));
+	}
+	return hash;
+}
+
+/* ---- what of a pod is kept */
+
+/* The first of some names in the order of their bytes; borrowed. */
+struct first_names {
+	const char *items[CLASSES_UNKNOWN_MAX];
+	size_t n;
+};
+
+/* Those that no node has: extended resources, and others. */
+struct unknown {
+	const struct known_resources *known;
+	struct first_names extended, others;
+};
+
+static bool is_kept_anyway(const struct known_resources *known, const char *name)
+{
+	return !strcmp(name, "cpu") || !strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") ||
+	       known_resources_has(known, name);
+}
+
+static struct first_names *class_of(struct unknown *u, const char *name)
+{
+	return resource_name_is_native(name) ? &u->others : &u->extended;
+}
+
+static void note_name(struct first_names *first, const char *name)
+{
+	size_t at = first->n;
+
+	while (at > 0 && strcmp(first->items[at - 1], name) > 0)
+		at--;
+	if (at == CLASSES_UNKNOWN_MAX || (at > 0 && !strcmp(first->items[at - 1], name)))
+		return;
+	if (first->n < CLASSES_UNKNOWN_MAX)
+		first->n++;
+	memmove(&first->items[at + 1], &first->items[at], (first->n - at - 1) * sizeof(first->items[0]));
+	first->items[at] = name;
+}
+
+static void note_unknown(struct resource_list *list, struct unknown *u)
+{
+	for (size_t i = 0; i < list->n_items; i++)
+		if (!is_kept_anyway(u->known, list->items[i].name))
+			note_name(class_of(u, list->items[i].name), list->items[i].name);
+}
+
+static bool is_among(const struct first_names *first, const char *name)
+{
+	for (size_t i = 0; i < first->n; i++)
+		if (!strcmp(first->items[i], name))
+			return true;
+	return false;
+}
+
+/* Names in `u` are the list's own: they stay. */
+static void drop_unknown(struct resource_list *list, struct unknown *u)
+{
+	struct resource_quantity *smaller;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n_items; i++)
+		if (is_kept_anyway(u->known, list->items[i].name) ||
+			is_among(class_of(u, list->items[i].name), list->items[i].name))
+			list->items[kept++] = list->items[i];
+		else
+			free(list->items[i].name);
+	list->n_items = kept;
+	if (kept == 0)
+		resource_list_release(list);
+	smaller = kept > 0 && kept < list->items_size ? reallocarray(list->items, kept, sizeof(*smaller))
+						      : NULL;
+	if (smaller) {
+		list->items = smaller;
+		list->items_size = kept;
+	}
+}
+
+static void for_each_list(
+	struct pod_request *pod, struct unknown *u, void (*fn)(struct resource_list *list, struct unknown *u))
+{
+	fn(&pod->overhead, u);
+	fn(&pod->pod_requests, u);
+	fn(&pod->pod_limits, u);
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		fn(&pod->containers[i].requests, u);
+		fn(&pod->containers[i].limits, u);
+	}
+}
+
+static void reduce(const struct known_resources *known, struct pod_request *pod)
+{
+	struct unknown u = {.known = known};
+
+	for_each_list(pod, &u, note_unknown);
+	for_each_list(pod, &u, drop_unknown);
+}
+
+/* ---- the pod class */
+
+#define MALLOC_BYTES 16u /* that malloc(3) needs beside what it gives */
+
+static size_t bytes_of_list(const struct resource_list *list)
+{
+	size_t bytes = list->items_size * sizeof(*list->items) + MALLOC_BYTES;
+
+	for (size_t i = 0; i < list->n_items; i++)
+		bytes += strlen(list->items[i].name) + 1 + MALLOC_BYTES;
+	return bytes;
+}
+
+static size_t bytes_of_pod(const struct pod_request *pod)
+{
+	size_t bytes = bytes_of_list(&pod->overhead) + bytes_of_list(&pod->pod_requests) +
+		       bytes_of_list(&pod->pod_limits) + pod->containers_size * sizeof(*pod->containers);
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct container_request *c = &pod->containers[i];
+
+		bytes += strlen(c->name) + MALLOC_BYTES + bytes_of_list(&c->requests) +
+			 bytes_of_list(&c->limits);
+	}
+	return bytes;
+}
+
+/* So much of one resource at most: the amounts of all pods of a node can then be added and taken away again. */
+#define WANTED_MAX (QTY_MAX >> 20)
+
+/* Of a pod that is too large only what it asks for as a whole stays, as its pod-level resources. */
+static int take_apart(struct pod_request *pod)
+{
+	struct pod_request whole = {
+		.qos = request_qos(pod), .has_pod_resources = true, .has_claims = pod->has_claims};
+
+	if (request_of_node(pod, &whole.pod_requests) < 0)
+		return -ENOMEM;
+	pod_request_release(pod);
+	*pod = whole;
+	pod->name = strdup("");
+	return pod->name ? 0 : -ENOMEM;
+}
+
+static int fill(struct pod_class *class, struct pod_request *pod)
+{
+	struct resource_list *wanted = &class->wanted;
+
+	class->pod = *pod;
+	pod_request_init(pod);
+	class->qos = request_qos(&class->pod);
+	class->cpus = kubelet_pod_exclusive_cpus(&class->pod, class->qos);
+	class->aligned =
+		class->aligned || class->qos == QOS_GUARANTEED || request_has_non_native(&class->pod);
+	if (request_of_node(&class->pod, wanted) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < wanted->n_items; i++)
+		if (wanted->items[i].quantity.nano > WANTED_MAX)
+			wanted->items[i].quantity.nano = WANTED_MAX;
+	class->known = calloc(wanted->n_items + 1, sizeof(*class->known));
+	class->bytes = sizeof(*class) + bytes_of_list(wanted) + bytes_of_pod(&class->pod);
+	return class->known ? 0 : -ENOMEM;
+}
+
+/* The pod class like this one, whose content is the pod's. */
+static struct pod_class *find(const struct pod_classes *s, struct pod_class *like, struct pod_request *pod)
+{
+	struct pod_class *const *found;
+
+	like->pod = *pod; /* borrowed */
+	found = tfind(like, &s->by_content, by_content);
+	pod_request_init(&like->pod);
+	return found ? *found : NULL;
+}
+
+int pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_class **ret)
+{
+	CLEANUP(pod_class_freep) struct pod_class *class = calloc(1, sizeof(*class));
+	struct pod_class *found;
+
+	if (!class || text_set(&pod->name, "") < 0)
+		return -ENOMEM;
+	reduce(&s->known, pod);
+	class->hash = hash_pod(pod);
+	class->too_large = bytes_of_pod(pod) > CLASSES_BYTES_MAX;
+	class->aligned = class->too_large && request_has_non_native(pod);
+	if (class->too_large && take_apart(pod) < 0)
+		return -ENOMEM;
+	found = find(s, class, pod);
+	if (!found) {
+		if (fill(class, pod) < 0 || !tsearch(class, &s->by_content, by_content))
+			return -ENOMEM;
+		s->n++;
+		found = TAKE(class);
+	}
+	*ret = found;
+	found->users++;
+	return 0;
+}
+
+/* The names are in the list already, so nothing is allocated. A name may be one that no pod asks for again: it goes. */
+void pod_class_subtract(const struct pod_class *class, struct resource_list *requested)
+{
+	size_t kept = 0;
+
+	resource_list_add(requested, &class->wanted, -1);
+	for (size_t i = 0; i < requested->n_items; i++)
+		if (requested->items[i].quantity.nano != 0)
+			requested->items[kept++] = requested->items[i];
+		else
+			free(requested->items[i].name);
+	requested->n_items = kept;
+}
+
+static void discard(struct pod_classes *s, struct pod_class *class)
+{
+	class->idle = false;
+	if (class->users > 0)
+		return;
+	tdelete(class, &s->by_content, by_content);
+	s->n--;
+	for (size_t i = 0; i < CLASSES_JUDGED; i++)
+		if (s->judged[i] == class)
+			s->judged[i] = NULL;
+	pod_class_free(class);
+}
+
+/* Make the next place of the ring empty. */
+static void discard_next(struct pod_classes *s)
+{
+	struct pod_class *class = s->idle[s->next];
+
+	if (!class)
+		return;
+	s->idle[s->next] = NULL;
+	s->idle_bytes -= class->bytes;
+	discard(s, class);
+}
+
+void pod_classes_drop(struct pod_classes *s, struct pod_class *class)
+{
+	if (!class || --class->users > 0 || class->idle)
+		return;
+	if (class->bytes > CLASSES_IDLE_BYTES) {
+		discard(s, class);
+		return;
+	}
+	discard_next(s);
+	for (size_t i = 0; i < CLASSES_IDLE && s->idle_bytes + class->bytes > CLASSES_IDLE_BYTES; i++) {
+		s->next = (s->next + 1) % CLASSES_IDLE;
+		discard_next(s);
+	}
+	s->idle[s->next] = class;
+	s->idle_bytes += class->bytes;
+	s->next = (s->next + 1) % CLASSES_IDLE;
+	class->idle = true;
+}
+
+/* ---- verdicts */
+
+/* The verdict on a node without a resource depends on whether other nodes have it. */
+static void look_at_known(struct pod_classes *s, struct pod_class *class)
+{
+	bool changed = false;
+
+	if (class->known_version == s->known.version)
+		return;
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		bool known = known_resources_has(&s->known, class->wanted.items[i].name);
+
+		changed = changed || known != class->known[i];
+		class->known[i] = known;
+	}
+	if (changed)
+		clear_verdicts(class);
+	class->known_version = s->known.version;
+}
+
+/* An empty place among those with verdicts, or that of the one that was asked about the longest ago. */
+static struct pod_class **find_place(struct pod_classes *s)
+{
+	struct pod_class **found = &s->judged[0];
+
+	for (size_t i = 1; i < CLASSES_JUDGED && *found; i++)
+		if (!s->judged[i] || s->judged[i]->asked < (*found)->asked)
+			found = &s->judged[i];
+	return found;
+}
+
+int pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t n_nodes)
+{
+	struct pod_class **place;
+
+	class->asked = ++s->n_asked;
+	look_at_known(s, class);
+	if (class->verdicts_size == 0) {
+		place = find_place(s);
+		if (*place)
+			forget_verdicts(*place);
+		*place = class;
+	}
+	return vec_grow(&class->verdicts, &class->verdicts_size, n_nodes, sizeof(*class->verdicts));
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/reported_pods.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+
+/* ---- the index */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct reported_key *x = a, *y = b;
+	int r = strcmp(x->name, y->name);
+
+	return r ? r : (x->item > y->item) - (x->item < y->item);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
+static void collect_plugins(struct reported_index *index, const struct allocations *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_registered; i++)
+		index->plugins[i] = a->registered[i].resource;
+	qsort(index->plugins, a->n_registered, sizeof(*index->plugins), by_text);
+	for (size_t i = 0; i < a->n_registered; i++)
+		if (n == 0 || strcmp(index->plugins[n - 1], index->plugins[i]) != 0)
+			index->plugins[n++] = index->plugins[i];
+	index->n_plugins = n;
+}
+
+int reported_index_init(struct reported_index *ret, const struct allocations *a)
+{
+	CLEANUP(reported_index_release)
+	struct reported_index index = {.by_uid = calloc(a->n_items + 1, sizeof(*index.by_uid)),
+		.by_name = calloc(a->n_items + 1, sizeof(*index.by_name)),
+		.plugins = calloc(a->n_registered + 1, sizeof(*index.plugins))};
+
+	if (!index.by_uid || !index.by_name || !index.plugins)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->n_items; i++) {
+		const struct allocation *item = &a->items[i];
+
+		if (*item->pod_uid)
+			index.by_uid[index.n_by_uid++] = (struct reported_key){item->pod_uid, i};
+		else if (*item->pod)
+			index.by_name[index.n_by_name++] = (struct reported_key){item->pod, i};
+	}
+	qsort(index.by_uid, index.n_by_uid, sizeof(*index.by_uid), by_key);
+	qsort(index.by_name, index.n_by_name, sizeof(*index.by_name), by_key);
+	collect_plugins(&index, a);
+	*ret = index;
+	index = (struct reported_index){0};
+	return 0;
+}
+
+void reported_index_release(struct reported_index *index)
+{
+	free(index->by_uid);
+	free(index->by_name);
+	free(index->plugins);
+	*index = (struct reported_index){0};
+}
+
+static const struct reported_key *find_keys(
+	const struct reported_key *keys, size_t n, const char *name, size_t *ret_n)
+{
+	size_t lo = 0, hi = n, end;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(keys[mid].name, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo; end < n && !strcmp(keys[end].name, name);)
+		end++;
+	*ret_n = end - lo;
+	return n > 0 ? keys + lo : NULL;
+}
+
+const struct reported_key *reported_by_uid(
+	const struct reported_index *index, const struct pod_names *names, size_t *ret_n)
+{
+	return find_keys(
+		index->by_uid, *names->uid && !names->mirror ? index->n_by_uid : 0, names->uid, ret_n);
+}
+
+const struct reported_key *reported_by_name(
+	const struct reported_index *index, const struct pod_names *names, size_t *ret_n)
+{
+	return find_keys(index->by_name, names->mirror ? 0 : index->n_by_name, names->pod, ret_n);
+}
+
+/* ---- what a pod has */
+
+static void count_devices(
+	const struct reported_index *index, const struct device_block *block, size_t *devices)
+{
+	const char *const *found =
+		bsearch(&block->resource, index->plugins, index->n_plugins, sizeof(*index->plugins), by_text);
+
+	if (found)
+		devices[found - index->plugins] += block->ids.n_items;
+}
+
+static int count_items(const struct reported_index *index, const struct allocations *a,
+	const struct reported_key *keys, size_t n, hwloc_bitmap_t cpus, struct reported_amounts *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct allocation *item = &a->items[keys[i].item];
+
+		if (hwloc_bitmap_or(cpus, cpus, item->cpus) < 0)
+			return -ENOMEM;
+		ret->memory = ret->memory || item->n_memory > 0;
+		for (size_t k = 0; k < item->n_devices; k++)
+			count_devices(index, &item->devices[k], ret->devices);
+	}
+	ret->n_items += n;
+	return 0;
+}
+
+int reported_amounts_count(const struct reported_index *index, const struct allocations *a,
+	const struct reported_key *keys, size_t n, const struct reported_key *more, size_t m,
+	struct reported_amounts *ret)
+{
+	CLEANUP(reported_amounts_release)
+	struct reported_amounts amounts = {.devices = calloc(index->n_plugins + 1, sizeof(*amounts.devices))};
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+
+	if (!amounts.devices || !cpus || count_items(index, a, keys, n, cpus, &amounts) < 0 ||
+		count_items(index, a, more, m, cpus, &amounts) < 0)
+		return -ENOMEM;
+	amounts.cpus = cpuset_size(cpus);
+	*ret = amounts;
+	amounts = (struct reported_amounts){0};
+	return 0;
+}
+
+void reported_amounts_release(struct reported_amounts *amounts)
+{
+	free(amounts->devices);
+	*amounts = (struct reported_amounts){0};
+}
+
+/* ---- what is missing */
+
+static size_t devices_wanted(const struct pod_class *class, const char *resource)
+{
+	qty_t n = resource_list_amount(&class->wanted, resource) / QTY_UNIT;
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+static bool lacks_cpus(
+	const struct node_state *state, const struct pod_class *class, const struct reported_amounts *amounts)
+{
+	return state->settings.cpu_manager == CPU_MANAGER_STATIC && amounts->cpus < class->cpus;
+}
+
+static bool lacks_memory(
+	const struct node_state *state, const struct pod_class *class, const struct reported_amounts *amounts)
+{
+	return state->settings.memory_manager == MEMORY_MANAGER_STATIC && class->qos == QOS_GUARANTEED &&
+	       !amounts->memory;
+}
+
+enum reported reported_compare(const struct reported_index *index, const struct node_state *state,
+	const struct pod_class *class, const struct reported_amounts *amounts)
+{
+	if (amounts->n_items == 0)
+		return REPORTED_NOTHING;
+	if (class->pod.has_pod_resources)
+		return REPORTED_ALL;
+	if (lacks_cpus(state, class, amounts) || lacks_memory(state, class, amounts))
+		return REPORTED_PART;
+	for (size_t i = 0; i < index->n_plugins; i++)
+		if (amounts->devices[i] < devices_wanted(class, index->plugins[i]))
+			return REPORTED_PART;
+	return REPORTED_ALL;
+}
+
+/* A request and a limit of that much. 0 or -ENOMEM. */
+static int add_amount(struct container_request *c, const char *name, qty_t nano, enum quantity_format format)
+{
+	const struct quantity q = {.nano = nano, .format = format};
+	int r = nano > 0 ? resource_list_set(&c->requests, name, q) : 0;
+
+	return r < 0 || nano == 0 ? r : resource_list_set(&c->limits, name, q);
+}
+
+int reported_rest(const struct reported_index *index, const struct node_state *state,
+	const struct pod_class *class, const struct reported_amounts *amounts, struct pod_request *ret)
+{
+	CLEANUP(pod_request_release) struct pod_request pod = {.qos = class->qos};
+	struct container_request *c = pod_request_add(&pod, CONTAINER_APP, "rest");
+	int r = c && (pod.name = strdup("")) ? 0 : -ENOMEM;
+
+	if (r == 0 && lacks_cpus(state, class, amounts))
+		r = add_amount(
+			c, "cpu", (qty_t)(class->cpus - amounts->cpus) * QTY_UNIT, QUANTITY_DECIMAL_SI);
+	if (r == 0 && lacks_memory(state, class, amounts))
+		for (size_t i = 0; i < class->wanted.n_items && r == 0; i++) {
+			const struct resource_quantity *q = &class->wanted.items[i];
+
+			if (!strcmp(q->name, "memory") || resource_name_is_hugepages(q->name))
+				r = add_amount(c, q->name, q->quantity.nano, q->quantity.format);
+		}
+	for (size_t i = 0; i < index->n_plugins && r == 0; i++) {
+		size_t wanted = devices_wanted(class, index->plugins[i]);
+
+		if (wanted > amounts->devices[i])
+			r = add_amount(c, index->plugins[i], (qty_t)(wanted - amounts->devices[i]) * QTY_UNIT,
+				QUANTITY_DECIMAL_SI);
+	}
+	if (r < 0)
+		return r;
+	*ret = pod;
+	pod_request_init(&pod);
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/unresolvable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/extender/verdicts.h"
+#include "agent/model/projected_state.h"
+#include "common/cleanup.h"
+
+static int projected_node_of(const struct node_state *state, struct projected_state *ret)
+{
+	CLEANUP(freep) bool *gone = malloc(state->allocations.n_items + 1);
+	int r = gone ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		memset(gone, true, state->allocations.n_items + 1);
+		r = projected_state_init(ret, state, gone);
+	}
+	return r < 0 ? r : projected_state_finish(ret);
+}
+
+int unresolvable_rejects(const struct node_info *node, const struct pod_class *class, bool *ret)
+{
+	CLEANUP(projected_state_release) struct projected_state o = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+	struct admission a;
+	int r;
+
+	*ret = verdict_lacks(class, node) != NULL;
+	if (*ret || !node->has_object || node->object.basis != CLUSTER_EXACT)
+		return 0;
+	r = projected_node_of(&node->object.state, &o);
+	if (r == 0)
+		r = node_admission_init(&admission, &o.state);
+	if (r == 0 && node->has_node)
+		r = node_admission_limit(&admission, &node->allocatable);
+	if (r == 0)
+		r = node_admission_judge(&admission, &class->pod, &a);
+	if (r < 0)
+		return r;
+	/* For the first container, and for the pod as a whole, more room is never worse. */
+	*ret = a.answer == KUBELET_REJECTS && (a.short_of || a.managers.container == 0);
+	return 0;
+}
+
+int unresolvable_mark(struct cluster_cache *cache, struct node_info *const *nodes, size_t n,
+	struct pod_class *class, struct extender_verdict *verdicts)
+{
+	unsigned n_looked_at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct node_info *node = nodes[i];
+		struct verdict *v =
+			node && node->slot < class->verdicts_size ? &class->verdicts[node->slot] : NULL;
+
+		if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
+			continue;
+		if (!v->unresolvable && n_looked_at++ < UNRESOLVABLE_MAX &&
+			work_limit_goes_on(&cache->work)) {
+			int r = unresolvable_rejects(node, class, &v->hopeless);
+
+			if (r < 0)
+				return r;
+			v->unresolvable = cache->work.advanced = true;
+		}
+		verdicts[i].unresolvable = verdicts[i].unresolvable || v->hopeless;
+	}
+	return 0;
+}

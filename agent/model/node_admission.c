@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/model/node_admission.h"
+
+#include "agent/model/node_free.h"
+#include "common/cleanup.h"
+#include "common/resource_name.h"
+#include "scoring/request.h"
+
+static void close_kubelet(struct node_admission *a)
+{
+	kubelet_workspace_freep(&a->ws);
+	kubelet_release(&a->kubelet);
+}
+
+static int open_kubelet(struct node_admission *a)
+{
+	struct kubelet_node node = a->known.node;
+	int r;
+
+	node.settings = &a->settings;
+	r = kubelet_init(&a->kubelet, &node);
+	if (r == 0)
+		r = kubelet_workspace_new(&a->kubelet, &a->ws);
+	a->node = (struct admission_node){.kubelet = &a->kubelet,
+		.ws = a->ws,
+		.free = &a->free,
+		.unsure = &a->unsure,
+		.all_pages = true};
+	return r;
+}
+
+#define MAX_ZONE_PAGES 64 /* sizes of hugepages in the zones; machines have four at most */
+
+/* The pages of a size that is not listed yet. */
+static int add_pages_of(struct node_admission *a, const char *name)
+{
+	return resource_list_find(&a->free, name) ? 0 : node_free_pages(a->state, name, &a->free, &a->unsure);
+}
+
+/* The free hugepages of each size that the node has. */
+static int add_pages(struct node_admission *a)
+{
+	const struct machine *m = &a->state->machine;
+	const struct inventory *zones = &a->state->inventory;
+	size_t left = MAX_ZONE_PAGES;
+	int r = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (size_t p = 0; p < m->nodes[i].n_pools && r == 0; p++) {
+			char name[RESOURCE_NAME_HUGEPAGES_SIZE];
+
+			resource_name_of_hugepages(m->nodes[i].pools[p].page_bytes, name);
+			r = add_pages_of(a, name);
+		}
+	for (size_t i = 0; i < zones->n_resources && r == 0 && left > 0; i++)
+		if (resource_name_is_hugepages(zones->resources[i])) {
+			r = add_pages_of(a, zones->resources[i]);
+			left--;
+		}
+	return r;
+}
+
+int node_admission_init(struct node_admission *a, const struct node_state *state)
+{
+	int r;
+
+	*a = (struct node_admission){
+		.state = state, .settings = state->settings, .work_limit = KUBELET_WORK_MAX};
+	r = node_kubelet_init(&a->known, state);
+	if (r == 0)
+		r = node_free_amounts(state, &a->free, &a->unsure);
+	if (r == 0)
+		r = node_kubelet_add_devices(&a->known, &a->free);
+	if (r == 0)
+		r = add_pages(a);
+	if (r == 0)
+		r = open_kubelet(a);
+	if (r < 0)
+		node_admission_release(a);
+	return r;
+}
+
+void node_admission_release(struct node_admission *a)
+{
+	close_kubelet(a);
+	node_kubelet_release(&a->known);
+	resource_list_release(&a->free);
+	resource_list_release(&a->unsure);
+	*a = (struct node_admission){0};
+}
+
+int node_admission_what_if(struct node_admission *a, const struct topology_manager_config *config)
+{
+	close_kubelet(a);
+	a->settings.topology = *config;
+	return open_kubelet(a);
+}
+
+/* The items of `most` that the state's own numbers do not undercut, and those that do as they are. */
+static int lower_to_own(
+	const struct node_admission *a, const struct resource_list *most, struct resource_list *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < most->n_items && r == 0; i++) {
+		const char *name = most->items[i].name;
+		const struct resource_quantity *free = resource_list_find(&a->free, name);
+		qty_t unsure = resource_list_amount(&a->unsure, name);
+		struct quantity q = most->items[i].quantity;
+		qty_t own = !free ? QTY_MAX : qty_add(free->quantity.nano, unsure);
+
+		if (own < q.nano)
+			q.nano = own;
+		r = resource_list_append(ret, name, q);
+	}
+	return r;
+}
+
+static struct quantity replace(const struct quantity *old, struct quantity more)
+{
+	(void)old;
+	return more;
+}
+
+/* Which holders are init containers does not matter where every pod's requests are known. */
+int node_admission_limit(struct node_admission *a, const struct resource_list *most)
+{
+	CLEANUP(resource_list_release) struct resource_list lowered = {0};
+	int r = lower_to_own(a, most, &lowered);
+
+	if (r == 0)
+		r = resource_list_merge(&a->free, &lowered, replace);
+	for (size_t i = 0; i < a->unsure.n_items && r == 0; i++)
+		if (resource_list_find(most, a->unsure.items[i].name))
+			a->unsure.items[i].quantity.nano = 0;
+	return r;
+}
+
+int node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret)
+{
+	int r;
+
+	kubelet_workspace_limit(a->ws, a->work_limit);
+	r = admission_judge(&a->node, pod, request_qos(pod), ret);
+	a->steps = kubelet_workspace_steps(a->ws);
+	return r;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/render/headroom.h"
+
+#include <errno.h>
+
+#include "agent/model/largest_pod.h"
+#include "common/cleanup.h"
+
+void headroom_release(struct headroom *r)
+{
+	free(r->copies);
+	*r = (struct headroom){0};
+}
+
+static int find_exclusive(const struct node_admission *admission, struct headroom *headroom)
+{
+	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
+	int r = exclusive_cpus_find(&admission->kubelet, &admitted);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < admission->state->inventory.n_nodes && i < HINTS_MAX_NUMA_LABELS; i++) {
+		if (!largest_pod(admission, &admitted, i + 1, &headroom->max_exclusive[i]))
+			break;
+		headroom->n_max++;
+	}
+	headroom->stranded_known = !*admitted.unknown.text;
+	return headroom->stranded_known ? largest_pod_stranded(admission, &admitted, &headroom->stranded) : 0;
+}
+
+int headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret)
+{
+	CLEANUP(headroom_release) struct headroom headroom = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+	int r = node_admission_init(&admission, node);
+
+	if (r < 0)
+		return r;
+	r = find_exclusive(&admission, &headroom);
+	headroom.copies = calloc(c->n_shapes + 1, sizeof(*headroom.copies));
+	if (!headroom.copies)
+		return -ENOMEM;
+	for (; headroom.n_copies < c->n_shapes && r == 0; headroom.n_copies++)
+		r = pod_copies_find(
+			&admission, &c->shapes[headroom.n_copies].pod, &headroom.copies[headroom.n_copies]);
+	if (r < 0)
+		return r;
+	*ret = headroom;
+	headroom = (struct headroom){0};
+	return 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/server.h"
+
+#include <unistd.h>
+
+#include "agent/base/json.h"
+#include "agent/extender/stats.h"
+#include "common/cleanup.h"
+#include "tests/lib/test.h"
+
+static void assert_ready(struct server *s, bool want, const char *text)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+
+	assert_int_equal(server_ready(s, &line), want);
+	if (strncmp(line.text, text, strlen(text)) != 0)
+		fail_msg("'%s', want '%s'", line.text, text);
+}
+
+static void list_all(struct server *s)
+{
+	for (int kind = 0; kind < CACHE_KIND_COUNT; kind++) {
+		assert_int_equal(server_list_begin(s, (enum cache_kind)kind), 0);
+		server_alive(s, (enum cache_kind)kind);
+		assert_int_equal(server_list_end(s, (enum cache_kind)kind, 0), 0);
+	}
+}
+
+static void it_is_ready_with_all_three_lists(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 3600000};
+	static const char *const texts[CACHE_KIND_COUNT] = {"the NodeResourceTopologies are not listed yet",
+		"the Nodes are not listed yet", "the Pods are not listed yet"};
+	CLEANUP(server_freep) struct server *s = NULL;
+
+	(void)state;
+	assert_int_equal(server_new(&config, NULL, &s), 0);
+	for (int kind = 0; kind < CACHE_KIND_COUNT; kind++) {
+		assert_ready(s, false, texts[kind]);
+		assert_int_equal(server_list_begin(s, (enum cache_kind)kind), 0);
+		server_alive(s, (enum cache_kind)kind);
+		assert_int_equal(server_list_end(s, (enum cache_kind)kind, 0), 0);
+	}
+	assert_ready(s, true, "ok");
+}
+
+/* One kind of which nothing comes is enough, whichever it is. */
+static void what_it_has_is_old_when_one_kind_is_silent(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 20};
+
+	(void)state;
+	for (int silent = 0; silent < CACHE_KIND_COUNT; silent++) {
+		CLEANUP(server_freep) struct server *s = NULL;
+
+		assert_int_equal(server_new(&config, NULL, &s), 0);
+		list_all(s);
+		usleep(60000);
+		for (int kind = 0; kind < CACHE_KIND_COUNT; kind++)
+			if (kind != silent)
+				server_alive(s, (enum cache_kind)kind);
+		assert_ready(s, false, "nothing came from the API server for ");
+	}
+}
+
+static void a_file_does_not_get_old(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 0};
+	CLEANUP(server_freep) struct server *s = NULL;
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	char path[256];
+
+	(void)state;
+	test_write_file(dir, "nodes.json",
+		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"n\"},"
+		"\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\"}]}");
+	snprintf(path, sizeof(path), "%s/nodes.json", dir);
+	assert_int_equal(server_new(&config, NULL, &s), 0);
+	assert_int_equal(server_load(s, path, NULL), 0);
+	usleep(10000);
+	assert_ready(s, true, "ok");
+}
+
+static size_t count_of(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+		n++;
+	return n;
+}
+
+static void answers_are_counted_by_how_long_they_take(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
+	struct stats s = {.unknown_nodes = 7};
+
+	(void)state;
+	stats_count(&s, VERB_PRIORITIZE, RESULT_PASSED, 0.0001);
+	stats_count(&s, VERB_PRIORITIZE, RESULT_UNSCHEDULABLE, 0.004);
+	stats_count(&s, VERB_PRIORITIZE, RESULT_UNSCHEDULABLE, 3);
+	stats_print(&s, &out);
+	assert_int_equal(strbuf_error(&out), 0);
+	assert_int_equal(count_of(out.text, "_bucket{"), (STATS_BUCKETS + 1) * VERB_COUNT);
+	assert_int_equal(count_of(out.text, "nrtd_extender_requests_total{"), RESULT_COUNT * VERB_COUNT);
+	for (size_t i = 0; i < 6; i++) {
+		static const char *const lines[] = {
+			"requests_total{verb=\"prioritize\",result=\"unschedulable\"} 2\n",
+			"seconds_bucket{verb=\"prioritize\",le=\"0.0001\"} 1\n",
+			"seconds_bucket{verb=\"prioritize\",le=\"0.005\"} 2\n",
+			"seconds_bucket{verb=\"prioritize\",le=\"1\"} 2\n",
+			"seconds_bucket{verb=\"prioritize\",le=\"+Inf\"} 3\n", "unknown_nodes_total 7\n"};
+
+		if (!strstr(out.text, lines[i]))
+			fail_msg("no '%s' in %s", lines[i], out.text);
+	}
+}
+
+/* An object without a state, and a Node without an object. */
+static void nodes_are_counted_by_what_is_known(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 3600000};
+	static const char *const lines[] = {"nrtd_extender_nodes{state=\"unknown\"} 1\n",
+		"nrtd_extender_nodes{state=\"estimated\"} 1\n", "nrtd_extender_nodes{state=\"exact\"} 0\n",
+		"nrtd_extender_ready 1\n", "\nprocess_start_time_seconds 1",
+		"nrtd_build_info{version=", "nrtd_extender_assumed_pods 0\n",
+		"nrtd_extender_assumed_pods_rejected_total{reason=\"TopologyAffinityError\"} 0\n",
+		"nrtd_extender_unreached_nodes_total 0\n",
+		"nrtd_extender_skipped_objects_total{kind=\"nodes\"} 0\n"};
+	CLEANUP(server_freep) struct server *s = NULL;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	char path[256];
+
+	(void)state;
+	test_write_file(dir, "nodes.json",
+		"{\"kind\":\"List\",\"items\":[{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"n\"},"
+		"\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\"}]},"
+		"{\"kind\":\"Node\",\"metadata\":{\"name\":\"m\"},\"status\":{\"allocatable\":{\"cpu\":\"4\"}}}]}");
+	snprintf(path, sizeof(path), "%s/nodes.json", dir);
+	assert_int_equal(server_new(&config, NULL, &s), 0);
+	assert_int_equal(server_load(s, path, NULL), 0);
+	assert_int_equal(server_metrics(s, &out), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (!strstr(out.text, lines[i]))
+			fail_msg("no '%s' in %s", lines[i], out.text);
+}
+
+/* Objects as the API server accepts them, or as it might send them: each is passed over or taken, and the list ends well. */
+static void no_object_keeps_the_others_away(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 3600000};
+	static const struct {
+		enum cache_kind kind;
+		const char *text;
+	} bad[] = {
+		{CACHE_POD,
+			"{\"metadata\":{\"name\":\"p\",\"uid\":\"1\"},\"spec\":{\"nodeName\":\"n\",\"containers\":"
+			"[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"1e99\"}}}]}}"},
+		{CACHE_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"1\"},\"spec\":{\"nodeName\":\"n\"}}"},
+		{CACHE_POD, "{\"metadata\":{\"uid\":\"1\"}}"},
+		{CACHE_POD, "{}"},
+		{CACHE_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":{\"cpu\":[]}}}"},
+		{CACHE_NODE, "{\"metadata\":{}}"},
+		{CACHE_NRT, "{\"metadata\":{\"name\":\"n\"}}"},
+		{CACHE_NRT,
+			"{\"metadata\":{\"name\":\"n\"},\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\","
+			"\"resources\":[{\"name\":\"cpu\",\"capacity\":\"1e99\"}]}]}"},
+	};
+	static const char *const lines[] = {"nrtd_extender_skipped_objects_total{kind=\"pods\"} 5\n",
+		"nrtd_extender_skipped_objects_total{kind=\"nodes\"} 2\n",
+		"nrtd_extender_skipped_objects_total{kind=\"noderesourcetopologies\"} 2\n",
+		"nrtd_extender_pods 1\n"};
+	CLEANUP(server_freep) struct server *s = NULL;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536), large = STRBUF_INIT(4 << 20);
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	const struct err why = {"it cannot be parsed"};
+
+	(void)state;
+	assert_int_equal(server_new(&config, NULL, &s), 0);
+	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++)
+		assert_int_equal(server_list_begin(s, kind), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+		assert_int_equal(json_parse(bad[i].text, strlen(bad[i].text), &object, NULL), 0);
+		assert_int_equal(server_object(s, bad[i].kind, &object), 0);
+	}
+	server_skip(s, CACHE_POD, &why);
+	/* 44 containers with 500 extended resources each. */
+	strbuf_addstr(&large, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"2\"},\"spec\":"
+			      "{\"nodeName\":\"n\",\"containers\":[");
+	for (unsigned c = 0; c < 44; c++) {
+		strbuf_addf(&large, "%s{\"name\":\"c%u\",\"resources\":{\"limits\":{", c ? "," : "", c);
+		for (unsigned i = 0; i < 500; i++)
+			strbuf_addf(&large, "%s\"a-name-that-is-long.example.com/r%u-%u\":\"1\"",
+				i ? "," : "", c, i);
+		strbuf_addstr(&large, "}}}");
+	}
+	strbuf_addstr(&large, "]}}");
+	assert_int_equal(json_parse(large.text, large.len, &pod, NULL), 0);
+	assert_int_equal(server_object(s, CACHE_POD, &pod), 0);
+	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {
+		server_alive(s, kind);
+		assert_int_equal(server_list_end(s, kind, 0), 0);
+	}
+	assert_ready(s, true, "ok");
+	assert_int_equal(server_metrics(s, &out), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (!strstr(out.text, lines[i]))
+			fail_msg("no '%s' in %s", lines[i], out.text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_ready_with_all_three_lists),
+		cmocka_unit_test(what_it_has_is_old_when_one_kind_is_silent),
+		cmocka_unit_test(a_file_does_not_get_old),
+		cmocka_unit_test(nodes_are_counted_by_what_is_known),
+		cmocka_unit_test(no_object_keeps_the_others_away),
+		cmocka_unit_test(answers_are_counted_by_how_long_they_take),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

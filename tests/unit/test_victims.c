@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+
+#include "agent/model/excluded_pods.h"
+#include "agent/model/node_admission.h"
+#include "agent/model/node_state_codec.h"
+#include "agent/model/victims.h"
+#include "agent/observe/allocations_ended.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "tests/lib/node_sim.h"
+#include "tests/lib/nodes.h"
+#include "tests/lib/pods.h"
+
+/* 2 NUMA nodes of 8 CPUs; CPU 0 is reserved. */
+static const struct node_sim_setup small = {.machine = {.sockets = 2,
+						    .numas = 1,
+						    .uncores = 1,
+						    .cores = 8,
+						    .threads = 1,
+						    .memory_bytes = (uint64_t)16 << 30},
+	.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
+	.scope = TOPOLOGY_SCOPE_CONTAINER};
+
+static void find_stays(const struct node_sim *sim, const char *text, const bool *stays, struct victims *ret)
+{
+	const struct victims_known known = {.stays = stays};
+	struct pod_request pod;
+
+	pod_from_text(&pod, text);
+	assert_int_equal(victims_find(&sim->state, &pod, &known, ret), 0);
+	pod_request_release(&pod);
+}
+
+static void find(const struct node_sim *sim, const char *text, struct victims *ret)
+{
+	find_stays(sim, text, NULL, ret);
+}
+
+/* "p1 p4: 6 CPUs", "no set", "nothing", "unknown" */
+static void assert_frees(const struct node_sim *sim, const char *pod, const char *want)
+{
+	static const char *const words[] = {
+		[VICTIMS_UNKNOWN] = "unknown", [VICTIMS_NOTHING] = "nothing", [VICTIMS_NO_SET] = "no set"};
+	CLEANUP(victims_release) struct victims w = {0};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1024);
+
+	find(sim, pod, &w);
+	for (size_t i = 0; i < w.n_pods; i++)
+		strbuf_addf(&got, "%s%s", i ? " " : "", *w.pods[i].name ? w.pods[i].name : w.pods[i].uid);
+	if (w.answer == VICTIMS_SET)
+		strbuf_addf(&got, ": %zu CPUs", w.cpus);
+	else
+		strbuf_addstr(&got, words[w.answer]);
+	test_assert_text(pod, got.text, want);
+	assert_false(w.gave_up);
+}
+
+static void known_sets(void **state)
+{
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=4 memory=1Gi"));     /* p0: node 0, 3 are left */
+	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi"));     /* p1: node 0, none is left */
+	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));     /* p2: node 1 */
+	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));     /* p3: node 1, 4 are left */
+	assert_true(node_sim_begin(&sim, "app cpu=1500m memory=1Gi")); /* p4 holds nothing */
+	assert_frees(&sim, "app cpu=4 memory=1Gi", "nothing");
+	assert_frees(&sim, "app cpu=5 memory=1Gi", "p2: 2 CPUs");
+	assert_frees(&sim, "app cpu=7 memory=1Gi", "p2 p3: 4 CPUs");
+	assert_frees(&sim, "app cpu=8 memory=1Gi", "p2 p3: 4 CPUs");
+	assert_frees(&sim, "app cpu=9 memory=1Gi", "no set");
+	assert_frees(&sim, "app cpu=4 memory=1Gi; app cpu=4 memory=1Gi", "p0: 4 CPUs");
+	assert_frees(&sim, "app cpu=1 memory=40Gi", "no set");
+	node_sim_release(&sim);
+}
+
+/* One large pod is better than two small ones; of single pods the one with the fewest CPUs. */
+static void fewer_pods_before_fewer_cpus(void **state)
+{
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi")); /* p0: all of node 0 */
+	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi")); /* p1 to p3: one CPU of node 1 is left */
+	assert_frees(&sim, "app cpu=6 memory=1Gi", "p0: 7 CPUs");
+	assert_frees(&sim, "app cpu=3 memory=1Gi", "p1: 2 CPUs");
+	assert_frees(&sim, "app cpu=4 memory=1Gi", "p3: 3 CPUs");
+	node_sim_release(&sim);
+}
+
+/* Pods that stay are not proposed; without names there is nobody to propose. */
+static void who_may_not_go(void **state)
+{
+	CLEANUP(victims_release) struct victims w = {0};
+	struct node_sim sim;
+	bool stays[4] = {false, true, true, false};
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=4 memory=1Gi"));
+	find_stays(&sim, "app cpu=4 memory=1Gi", stays, &w);
+	assert_int_equal(w.n_pods, 1);
+	assert_string_equal(w.pods[0].name, "p0");
+	assert_int_equal(w.movable, 1);
+	victims_release(&w);
+	stays[0] = true;
+	find_stays(&sim, "app cpu=4 memory=1Gi", stays, &w);
+	assert_int_equal(w.answer, VICTIMS_NO_SET);
+	victims_release(&w);
+	for (size_t i = 0; i < 3; i++) /* as the object alone has it: a UID, or its hash */
+		sim.state.allocations.items[i].pod[0] = sim.state.allocations.items[i].namespace[0] = '\0';
+	assert_frees(&sim, "app cpu=4 memory=1Gi", "p1: 3 CPUs");
+	for (size_t i = 0; i < 3; i++)
+		sim.state.allocations.items[i].pod_uid[0] = '\0';
+	assert_frees(&sim, "app cpu=4 memory=1Gi", "no set");
+	node_sim_release(&sim);
+}
+
+/* What pods ask for of the shared pool is known from elsewhere: so much of the node is taken too. */
+static void the_node_as_a_whole(void **state)
+{
+	struct resource_list most = {0}, small_pod = {0}, large_pod = {0};
+	const struct resource_list *requests[2] = {&small_pod, &large_pod};
+	const struct victims_known known = {.most = &most, .requests = requests};
+	struct victims w = {0};
+	struct pod_request pod;
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi"));
+	most = test_list("cpu=2500m");
+	small_pod = test_list("cpu=2");
+	large_pod = test_list("cpu=3500m"); /* half a CPU of it in the shared pool */
+	pod_from_text(&pod, "app cpu=6 memory=1Gi");
+	assert_frees(&sim, "app cpu=6 memory=1Gi", "nothing");
+	assert_int_equal(victims_find(&sim.state, &pod, &known, &w), 0);
+	assert_int_equal(w.n_pods, 1);
+	assert_string_equal(w.pods[0].name, "p1");
+	victims_release(&w);
+	requests[1] = NULL;
+	assert_int_equal(victims_find(&sim.state, &pod, &known, &w), 0);
+	assert_int_equal(w.answer, VICTIMS_NO_SET);
+	victims_release(&w);
+	pod_request_release(&pod);
+	resource_list_release(&most);
+	resource_list_release(&small_pod);
+	resource_list_release(&large_pod);
+	node_sim_release(&sim);
+}
+
+static void a_verdict_that_is_not_known(void **state)
+{
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	sim.state.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	assert_frees(&sim, "app cpu=4 memory=1Gi", "unknown");
+	node_sim_release(&sim);
+}
+
+/* A device of which nothing is known may keep the pod out although nobody else is left. */
+static void nobody_goes_for_a_device_that_is_not_known(void **state)
+{
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	sim.state.allocations.registered_known = false;
+	assert_frees(&sim, "app cpu=4 memory=1Gi", "p1: 7 CPUs");
+	assert_frees(&sim, "app cpu=4 memory=1Gi v.com/other=1", "unknown");
+	assert_frees(&sim, "app cpu=9 memory=1Gi v.com/other=1", "no set");
+	/* It may send one container elsewhere, which leaves another its room. */
+	assert_frees(&sim, "app cpu=9 memory=1Gi v.com/other=1; app cpu=1 memory=1Gi", "unknown");
+	node_sim_release(&sim);
+}
+
+/* The node is full of pods whatever the settings are; without them it depends on the settings. */
+static void a_verdict_that_is_not_known_without_them(void **state)
+{
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	sim.state.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	assert_frees(&sim, "app cpu=6 memory=1Gi", "unknown");
+	node_sim_release(&sim);
+}
+
+/* Takes out the pod of that name, or by that hash or UID. Whether there was one. */
+static bool take(struct node_sim *sim, const char *name)
+{
+	struct excluded_pods gone = {.names = {name}, .n = 1};
+	struct err err = {""};
+	int r;
+
+	assert_int_equal(excluded_pods_take(&gone, &sim->state.allocations), 0);
+	r = excluded_pods_check(&gone, &err);
+	excluded_pods_release(&gone);
+	assert_true(r == 0 || (r == -ENOENT && strstr(err.text, name)));
+	return r == 0;
+}
+
+static void pods_that_are_named_go(void **state)
+{
+	char pod[NODE_STATE_HASH_SIZE], uid[NODE_STATE_HASH_SIZE], full[NODE_STATE_HASH_SIZE];
+	struct allocations *held;
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	held = &sim.state.allocations;
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=1 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=4 memory=1Gi"));
+	assert_frees(&sim, "app cpu=7 memory=1Gi", "p0: 7 CPUs");
+	assert_false(take(&sim, "default/none"));
+	assert_false(take(&sim, "other/p0"));
+	assert_false(take(&sim, "/"));
+	assert_false(take(&sim, ""));
+	assert_int_equal(held->n_items, 4);
+	assert_true(take(&sim, "default/p0"));
+	node_state_hash_uid("p3", full); /* as --what-frees prints it of an object */
+	assert_true(take(&sim, full));
+	assert_int_equal(held->n_items, 2);
+	assert_int_equal(cpuset_size(held->shared), 13);
+	assert_frees(&sim, "app cpu=7 memory=1Gi", "nothing");
+	assert_frees(&sim, "app cpu=8 memory=1Gi", "p1 p2: 3 CPUs");
+	node_state_hash_pod("default", "p1", pod); /* as the object has them */
+	node_state_hash_uid("p2", uid);
+	assert_int_equal(text_set(&held->items[0].pod, pod), 0);
+	held->items[0].namespace[0] = held->items[0].pod_uid[0] = '\0';
+	assert_int_equal(text_set(&held->items[1].pod_uid, uid), 0);
+	held->items[1].namespace[0] = held->items[1].pod[0] = '\0';
+	assert_false(take(&sim, "default/p2"));
+	assert_false(take(&sim, "p1"));
+	assert_true(take(&sim, "p2"));
+	assert_true(take(&sim, "default/p1"));
+	assert_int_equal(held->n_items, 0);
+	node_sim_release(&sim);
+}
+
+/* ---- against every subset, on random nodes */
+
+struct kind {
+	const char *name;
+	unsigned threads, containers, memory, nics;
+	bool full_pcpus_only;
+	unsigned missed; /* sets that the emptier node refuses, at most */
+};
+
+static const struct kind kinds[] = {
+	{"CPUs", 1, 1, 0, 0, false, 0},
+	{"CPUs, full-pcpus-only", 2, 1, 0, 0, true, 0},
+	{"CPUs, 2 threads", 2, 1, 0, 0, false, 0},
+	{"several containers", 1, 3, 0, 0, false, 0},
+	{"memory", 1, 1, 12, 0, false, 0},
+	{"memory, several containers", 1, 2, 8, 0, false, 0},
+	{"devices", 1, 1, 0, 3, false, 0},
+	{"devices, several containers", 1, 2, 0, 2, false, 0},
+};
+
+static unsigned up_to(uint64_t *random, unsigned most)
+{
+	return 1 + (unsigned)(test_random(random) % most);
+}
+
+static void make_pod(const struct kind *k, unsigned most, uint64_t *random, struct strbuf *out)
+{
+	unsigned n = up_to(random, k->containers), step = k->full_pcpus_only ? 2 : 1;
+
+	strbuf_reset(out);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned cpus = up_to(random, most / n / step) * step;
+
+		strbuf_addf(out, "%sapp cpu=%u memory=%uGi", i ? "; " : "", cpus,
+			k->memory ? up_to(random, k->memory) : 1);
+		if (k->nics && test_random(random) % 2)
+			strbuf_addf(out, " vendor.com/nic=%u", up_to(random, k->nics));
+	}
+}
+
+static bool admits_without(const struct node_state *state, const struct pod_request *pod, unsigned set)
+{
+	CLEANUP(allocations_view_release) struct allocations view = {0};
+	struct node_state without = *state;
+	struct node_admission admission;
+	struct admission a;
+	bool gone[64] = {false};
+	unsigned at = 0;
+
+	for (size_t i = 0; i < state->allocations.n_items; i++) {
+		at += i > 0 &&
+		      strcmp(state->allocations.items[i].pod, state->allocations.items[i - 1].pod) != 0;
+		gone[i] = set >> at & 1;
+	}
+	assert_int_equal(allocations_view_without(&state->allocations, gone, &view), 0);
+	without.allocations = view;
+	assert_int_equal(node_admission_init(&admission, &without), 0);
+	assert_int_equal(node_admission_judge(&admission, pod, &a), 0);
+	node_admission_release(&admission);
+	return a.answer == KUBELET_ADMITS;
+}
+
+/* The CPUs of the pods in the set. */
+static size_t cpus_of(const struct allocations *a, unsigned set)
+{
+	size_t cpus = 0;
+	unsigned at = 0;
+
+	for (size_t i = 0; i < a->n_items; i++) {
+		at += i > 0 && strcmp(a->items[i].pod, a->items[i - 1].pod) != 0;
+		cpus += set >> at & 1 ? cpuset_size(a->items[i].cpus) : 0;
+	}
+	return cpus;
+}
+
+struct counts {
+	unsigned sets, none, missed;
+	size_t most;
+};
+
+/* The same answer as from all subsets; what is found works on the node itself. */
+static void compare(const struct node_sim *sim, unsigned n_pods, const char *text, struct counts *counts)
+{
+	CLEANUP(victims_release) struct victims w = {0};
+	size_t best = SIZE_MAX, best_cpus = SIZE_MAX;
+	struct pod_request pod;
+
+	pod_from_text(&pod, text);
+	assert_int_equal(victims_find(&sim->state, &pod, NULL, &w), 0);
+	assert_int_not_equal(w.answer, VICTIMS_UNKNOWN);
+	assert_false(w.gave_up);
+	for (unsigned set = 0; set < 1u << n_pods; set++) {
+		size_t size = (size_t)__builtin_popcount(set), cpus = cpus_of(&sim->state.allocations, set);
+
+		if (size > best || (size == best && cpus >= best_cpus) ||
+			!admits_without(&sim->state, &pod, set))
+			continue;
+		best = size;
+		best_cpus = cpus;
+	}
+	if (w.answer == VICTIMS_NO_SET) {
+		counts->none += best == SIZE_MAX;
+		counts->missed += best != SIZE_MAX;
+	} else if (w.n_pods != best || w.cpus != best_cpus) {
+		fail_msg(
+			"%s: %zu pods, %zu CPUs; best are %zu, %zu", text, w.n_pods, w.cpus, best, best_cpus);
+	}
+	counts->sets += w.n_pods > 0;
+	counts->most = w.n_pods > counts->most ? w.n_pods : counts->most;
+	pod_request_release(&pod);
+}
+
+static void as_good_as_every_subset(void **state)
+{
+	static const enum topology_manager_policy policies[] = {TOPOLOGY_MANAGER_NONE,
+		TOPOLOGY_MANAGER_BEST_EFFORT, TOPOLOGY_MANAGER_RESTRICTED, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE};
+	uint64_t random = test_seed(14);
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		const struct kind *kind = &kinds[k];
+		struct counts c = {0};
+
+		for (unsigned i = 0; i < 64; i++) {
+			CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(1024);
+			struct node_sim_setup setup = small;
+			struct node_sim sim;
+
+			setup.policy = policies[i % 4];
+			setup.scope = i / 4 % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+			setup.machine.numas = 1 + i / 8 % 2;
+			setup.machine.threads = kind->threads;
+			setup.machine.cores = 8 / kind->threads;
+			setup.full_pcpus_only = kind->full_pcpus_only;
+			setup.memory_static = kind->memory > 0;
+			setup.nics = kind->nics;
+			setup.near = kind->nics ? 1 + i / 16 % 2 : 0;
+			node_sim_init(&sim, &setup);
+			for (unsigned n = 0; n < 30 && sim.n_begun < 8; n++) {
+				make_pod(kind, 6, &random, &pod);
+				node_sim_begin(&sim, pod.text);
+			}
+			for (unsigned n = 0; n < 4; n++) {
+				make_pod(kind, 16, &random, &pod);
+				compare(&sim, sim.n_begun, pod.text, &c);
+			}
+			node_sim_release(&sim);
+		}
+		print_message("%-28s %3u sets of up to %zu pods, %3u no set, %u missed\n", kind->name, c.sets,
+			c.most, c.none, c.missed);
+		assert_true(c.sets > 40 && c.missed <= kind->missed);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_sets),
+		cmocka_unit_test(fewer_pods_before_fewer_cpus),
+		cmocka_unit_test(who_may_not_go),
+		cmocka_unit_test(the_node_as_a_whole),
+		cmocka_unit_test(a_verdict_that_is_not_known),
+		cmocka_unit_test(nobody_goes_for_a_device_that_is_not_known),
+		cmocka_unit_test(a_verdict_that_is_not_known_without_them),
+		cmocka_unit_test(pods_that_are_named_go),
+		cmocka_unit_test(as_good_as_every_subset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
