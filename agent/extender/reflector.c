@@ -62,7 +62,7 @@ struct reflector {
 	bool delivered; /* an event or a bookmark came */
 	bool page_ended;
 	bool silent;       /* it began, and then nothing came for too long */
-	int refused;        /* code of an ERROR event; 0 = none */
+	int refused;       /* code of an ERROR event; 0 = none */
 	unsigned failures; /* in a row */
 	unsigned said;     /* bits of the outcomes that have their line */
 	bool is_lost;      /* a line says so */
