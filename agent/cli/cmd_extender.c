@@ -69,9 +69,9 @@ static int read_config(const struct options *options, struct setup *setup, struc
 	c->tls = (struct http_tls_files){.certificate = options->value[OPT_TLS_CERT],
 		.key = options->value[OPT_TLS_KEY],
 		.client_ca = options->value[OPT_TLS_CLIENT_CA]};
-	c->service = (struct server_config){
-		.answer = {.strategy = !strcmp(strategy, "Volcano") ? ANSWER_BY_VOLCANO
-								    : strategy_by_name(strategy),
+	c->server = (struct server_config){
+		.verbs = {.strategy = !strcmp(strategy, "Volcano") ? VERB_STRATEGY_VOLCANO
+								   : strategy_by_name(strategy),
 			.all = is(options, OPT_ANSWER, "all"),
 			.pass_unknown = is(options, OPT_UNKNOWN, "pass")},
 		.cache = {.assume_ms = duration_of(options, OPT_ASSUME_TIMEOUT),

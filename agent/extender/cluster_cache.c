@@ -18,7 +18,7 @@
 #include "common/vec.h"
 
 #define NAMESPACE_SIZE 64
-#define ENDED_MS       120000u /* an object that reports a pod is at most this late */
+#define ENDED_MS       120000u /* the maximum delay of an object that reports a pod */
 #define CONTENT_MAX    ((size_t)8 << 20)
 
 /* ---- memory */
@@ -110,8 +110,8 @@ static int by_uid(const void *a, const void *b)
 	return strcmp(x->uid, y->uid);
 }
 
-/* For a member of a key, which is only compared. */
-static char *key_text(const char *text)
+/* For the key of a look-up, which is not modified. */
+static char *unconst(const char *text)
 {
 	union {
 		const char *in;
@@ -123,37 +123,37 @@ static char *key_text(const char *text)
 
 static struct pod_info *find_pod(const struct cluster_cache *cache, const char *uid)
 {
-	const struct pod_info key = {.uid = key_text(uid)};
+	const struct pod_info key = {.uid = unconst(uid)};
 	struct pod_info *const *found = tfind(&key, &cache->pods_by_uid, by_uid);
 
 	return found ? *found : NULL;
 }
 
-static void touch(struct cluster_cache *cache, struct node_info *node)
+static void bump_version(struct cluster_cache *cache, struct node_info *node)
 {
 	node->version = ++cache->version;
 }
 
-/* Something that was held may be free now. */
-static void touch_freed(struct cluster_cache *cache, struct node_info *node)
+/* Call when something on the node may have become free. */
+static void bump_freed_version(struct cluster_cache *cache, struct node_info *node)
 {
-	touch(cache, node);
-	node->freed = cache->version;
+	bump_version(cache, node);
+	node->freed_version = cache->version;
 }
 
-/* The kubelet's managers may give the pod something that its node's object does not report yet. */
+/* Whether the kubelet's managers may assign CPUs, memory or devices to the pod. A static pod's are only read from the object. */
 static bool is_managed(const struct pod_info *pod)
 {
 	return pod->class->aligned && !pod->mirror;
 }
 
-/* The pod came or went. Of pods that the kubelet's managers have nothing to do with only the amounts count. */
-static void touch_for(struct cluster_cache *cache, struct node_info *node, const struct pod_info *pod)
+/* Call when the pod is added or removed. */
+static void bump_version_for(struct cluster_cache *cache, struct node_info *node, const struct pod_info *pod)
 {
 	if (is_managed(pod))
-		touch(cache, node);
+		bump_version(cache, node);
 	else
-		node->amounts = ++cache->version;
+		node->amounts_version = ++cache->version;
 }
 
 struct node_info *cache_find_node(const struct cluster_cache *cache, const char *name)
@@ -186,7 +186,7 @@ static struct node_info *find_or_add(struct cluster_cache *cache, const char *na
 		name_table_add(&cache->nodes_by_name, node->name, node) < 0)
 		return NULL;
 	cache->nodes[node->slot] = node;
-	touch(cache, node);
+	bump_version(cache, node);
 	return TAKE(node);
 }
 
@@ -197,7 +197,7 @@ static void drop_rejections(struct cluster_cache *cache, struct node_info *node)
 	node->n_rejections = 0;
 }
 
-/* A node goes when nothing is known of it any more. */
+/* Frees the node if it has no objects and no pods. */
 static void drop_if_empty(struct cluster_cache *cache, struct node_info *node)
 {
 	if (node->has_object || node->has_node || node->n_pods > 0)
@@ -208,7 +208,7 @@ static void drop_if_empty(struct cluster_cache *cache, struct node_info *node)
 	node_free(node);
 }
 
-/* ---- pods that have ended */
+/* ---- ended pods */
 
 static bool is_reported(const struct node_info *node, const struct pod_names *names)
 {
@@ -219,8 +219,8 @@ static bool is_reported(const struct node_info *node, const struct pod_names *na
 	return by_uid + by_name > 0;
 }
 
-/* Forget those that no object will report any more: one has reported the pod, and this one does not; or none has for as long
- * as an object can be late. */
+/* Forgets ended pods that no later object will report: an earlier object reported the pod and the current object does not, or no
+ * object has reported the pod for ENDED_MS. */
 static void forget_ended(struct node_info *node, uint64_t now_ms)
 {
 	size_t kept = 0;
@@ -237,8 +237,8 @@ static void forget_ended(struct node_info *node, uint64_t now_ms)
 	node->n_ended = kept;
 }
 
-/* Whatever the node's object reports of the pod, now or later, is free. */
-static int note_end(
+/* What the node's object reports for the pod, now or later, counts as free. */
+static int remember_ended(
 	struct cluster_cache *cache, struct node_info *node, const struct pod_names *names, uint64_t now_ms)
 {
 	struct ended_pod *slot;
@@ -250,15 +250,15 @@ static int note_end(
 	slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
-	touch_freed(cache, node);
+	bump_freed_version(cache, node);
 	*slot = (struct ended_pod){.names = *names,
-		.at = cache->version,
+		.version = cache->version,
 		.ended_ms = now_ms,
 		.reported = is_reported(node, names)};
 	return 0;
 }
 
-/* ---- promises of a namespace */
+/* ---- assumed pods per namespace */
 
 /* The part of NAMESPACE/NAME before the slash, in `buffer`; Kubernetes allows 63 bytes. */
 static const char *namespace_of(const struct pod_info *pod, char buffer[NAMESPACE_SIZE])
@@ -280,7 +280,7 @@ static struct namespace_info *add_namespace(struct cluster_cache *cache, const c
 	return TAKE(ns);
 }
 
-/* One promise more. 0 or -ENOMEM. */
+/* 0 or -ENOMEM. */
 static int count_assumed(struct cluster_cache *cache, const struct pod_info *pod)
 {
 	char name[NAMESPACE_SIZE];
@@ -318,7 +318,7 @@ bool cache_namespace_is_full(const struct cluster_cache *cache, const char *name
 
 /* ---- pods on nodes */
 
-static int become_admitted(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
+static int add_to_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
 {
 	struct pod_info **slot = vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*slot));
 
@@ -331,14 +331,14 @@ static int become_admitted(struct cluster_cache *cache, struct pod_info *pod, st
 	}
 	*slot = pod;
 	pod->node = node;
-	touch_for(cache, node, pod);
-	pod->since = cache->version;
-	pod->admitted_at = pod->admitted ? cache->version : 0;
+	bump_version_for(cache, node, pod);
+	pod->placed_version = cache->version;
+	pod->admitted_version = pod->admitted ? cache->version : 0;
 	return 0;
 }
 
-/* The names are in the list already: nothing is allocated. */
-static void leave(struct cluster_cache *cache, struct pod_info *pod)
+/* Does not allocate, so it cannot fail. */
+static void remove_from_node(struct cluster_cache *cache, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
 
@@ -352,15 +352,15 @@ static void leave(struct cluster_cache *cache, struct pod_info *pod)
 		}
 	if (!pod->bound)
 		uncount_assumed(cache, pod);
-	touch_for(cache, node, pod);
-	node->freed = cache->version;
+	bump_version_for(cache, node, pod);
+	node->freed_version = cache->version;
 }
 
 static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
 
-	leave(cache, pod);
+	remove_from_node(cache, pod);
 	pod_classes_drop(&cache->classes, pod->class);
 	tdelete(pod, &cache->pods_by_uid, by_uid);
 	cache->n_pods--;
@@ -368,11 +368,11 @@ static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 	drop_if_empty(cache, node);
 }
 
-/* The pod does not hold anything any more, whatever its node's object reports. The end of a mirror pod says nothing: its
- * static pod may run on. */
+/* The pod holds nothing from now on, whatever its node's object reports. After the end of a mirror pod its static pod may
+ * continue to run. */
 static int end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
 {
-	int r = pod->bound && is_managed(pod) ? note_end(cache, pod->node, &pod->names, now_ms) : 0;
+	int r = pod->bound && is_managed(pod) ? remember_ended(cache, pod->node, &pod->names, now_ms) : 0;
 
 	if (r == 0)
 		remove_pod(cache, pod);
@@ -387,7 +387,7 @@ static char *full_name_of(const char *namespace, const char *name)
 	return asprintf(&text, "%s/%s", namespace, name) < 0 ? NULL : text;
 }
 
-/* A pod that is new here. `pod class` moves to it on success. */
+/* Adds a copy of `like`; like->class moves to the copy on success. */
 static int add_pod(struct cluster_cache *cache, const struct pod_info *like, struct node_info *node)
 {
 	CLEANUP(pod_freep) struct pod_info *pod = calloc(1, sizeof(*pod));
@@ -399,7 +399,7 @@ static int add_pod(struct cluster_cache *cache, const struct pod_info *like, str
 	pod->full_name = strdup(like->full_name);
 	if (!pod->uid || !pod->full_name || !tsearch(pod, &cache->pods_by_uid, by_uid))
 		return -ENOMEM;
-	if (become_admitted(cache, pod, node) < 0) {
+	if (add_to_node(cache, pod, node) < 0) {
 		tdelete(pod, &cache->pods_by_uid, by_uid);
 		return -ENOMEM;
 	}
@@ -408,7 +408,7 @@ static int add_pod(struct cluster_cache *cache, const struct pod_info *like, str
 	return 0;
 }
 
-/* ---- promises */
+/* ---- assumed pods */
 
 /* How long the scheduler may take to bind the pod. */
 static uint64_t assume_ms(const struct cluster_cache *cache, const struct assume_request *request)
@@ -422,16 +422,16 @@ int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *r
 	struct node_info *node, uint64_t now_ms, struct pod_info **ret)
 {
 	CLEANUP(freep) char *full_name = NULL;
-	struct pod_info like = {.uid = key_text(request->uid),
+	struct pod_info like = {.uid = unconst(request->uid),
 		.class = request->class,
-		.until_ms = now_ms + assume_ms(cache, request),
-		.version = request->version,
+		.expires_ms = now_ms + assume_ms(cache, request),
+		.resource_version = request->resource_version,
 		.priority = request->priority};
 	const struct pod_info *have = find_pod(cache, request->uid);
 
 	*ret = NULL;
 	if ((have && have->bound) ||
-		(!have && pending_pods_lack(&cache->pending, request->uid, request->version)))
+		(!have && pending_pods_is_deleted(&cache->pending, request->uid, request->resource_version)))
 		return 0;
 	cache_forget_pod(cache, request->uid);
 	full_name = full_name_of(request->namespace, request->name);
@@ -461,12 +461,12 @@ static void expire_rejections(struct cluster_cache *cache, struct node_info *nod
 	for (size_t i = 0; i < node->n_rejections; i++) {
 		struct node_rejection *rejection = &node->rejections[i];
 
-		if (now_ms < rejection->until_ms) {
+		if (now_ms < rejection->expires_ms) {
 			node->rejections[kept++] = *rejection;
 			continue;
 		}
 		pod_classes_drop(&cache->classes, rejection->class);
-		touch(cache, node);
+		bump_version(cache, node);
 	}
 	node->n_rejections = kept;
 }
@@ -474,7 +474,7 @@ static void expire_rejections(struct cluster_cache *cache, struct node_info *nod
 static struct pod_info *find_expired(const struct node_info *node, uint64_t now_ms)
 {
 	for (size_t i = 0; node && i < node->n_pods; i++)
-		if (!node->pods[i]->bound && now_ms >= node->pods[i]->until_ms)
+		if (!node->pods[i]->bound && now_ms >= node->pods[i]->expires_ms)
 			return node->pods[i];
 	return NULL;
 }
@@ -487,8 +487,8 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 		if (cache->nodes[i])
 			expire_rejections(cache, cache->nodes[i], now_ms);
 		while ((pod = find_expired(cache->nodes[i], now_ms))) {
-			log_info("the promise of node '%s' to pod '%s' has ended: the pod was not bound",
-				pod->node->name, pod->full_name);
+			log_info("pod '%s' was assumed on node '%s' and not bound in time: it is forgotten",
+				pod->full_name, pod->node->name);
 			cache->n_expired++;
 			remove_pod(cache, pod);
 		}
@@ -497,7 +497,7 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 
 /* ---- objects */
 
-/* A hash of what the object says: its exporter's own where that is nrtd, else of attributes and zones. 0 or -errno. */
+/* nrtd's own content hash from the object, else a hash over attributes, policies and zones. 0 or -errno. */
 static int hash_content(const struct doc *object, char ret[HASH_TEXT_SIZE])
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CONTENT_MAX);
@@ -523,20 +523,20 @@ static int hash_content(const struct doc *object, char ret[HASH_TEXT_SIZE])
 	return r;
 }
 
-/* The object has not changed: a refresh by its exporter, a label, or a list that has it again. Where its exporter names no
- * pods, that it wrote the same again says that the pods of that time are in it. */
-static void renew_nrt(struct cluster_cache *cache, struct node_info *node, const struct doc *object)
+/* The object's content has not changed. If another exporter, whose objects name no pods, has written the zones again, the zones
+ * include the pods of that time. */
+static void update_written_time(struct cluster_cache *cache, struct node_info *node, const struct doc *object)
 {
 	int64_t written_s = cluster_zones_written_s(object);
 
 	if (node->object.basis == CLUSTER_EXACT || written_s <= node->object.zones_written_s)
 		return;
 	node->object.zones_written_s = written_s;
-	touch_freed(cache, node);
+	bump_freed_version(cache, node);
 }
 
-static int take_nrt(struct cluster_cache *cache, struct node_info *node, struct doc *object, uint64_t now_ms,
-	struct err *err)
+static int update_nrt(struct cluster_cache *cache, struct node_info *node, struct doc *object,
+	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(reported_index_release) struct reported_index reported = {0};
 	char hash[HASH_TEXT_SIZE];
@@ -546,7 +546,7 @@ static int take_nrt(struct cluster_cache *cache, struct node_info *node, struct 
 	if (r < 0)
 		return err_set(err, r, "NodeResourceTopology '%.100s': %s", node->name, strerror(-r));
 	if (node->has_object && !strcmp(hash, node->content_hash)) {
-		renew_nrt(cache, node, object);
+		update_written_time(cache, node, object);
 		return 0;
 	}
 	r = cluster_node_read(object, &read, err);
@@ -571,11 +571,11 @@ static int take_nrt(struct cluster_cache *cache, struct node_info *node, struct 
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
 	forget_ended(node, now_ms);
 	drop_rejections(cache, node);
-	touch_freed(cache, node);
+	bump_freed_version(cache, node);
 	return 0;
 }
 
-static int take_node(
+static int update_node(
 	struct cluster_cache *cache, struct node_info *node, const struct doc *object, struct err *err)
 {
 	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
@@ -584,23 +584,23 @@ static int take_node(
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", node->name);
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
-		return 0; /* its kubelet writes it every few minutes */
+		return 0; /* kubelets write their Node every few minutes */
 	if (known_resources_of_node(&cache->classes.known, &allocatable, &node->resources[CACHE_NODE]) < 0)
 		return err_no_memory(err);
 	resource_list_release(&node->allocatable);
 	node->allocatable = allocatable;
 	allocatable = (struct resource_list){0};
 	node->has_node = true;
-	touch(cache, node);
+	bump_version(cache, node);
 	return 0;
 }
 
-/* The reasons with which the kubelet's managers reject a pod: for them the node's state was another one than is known here.
- * Every other reason is about the pod, or about amounts that the scheduler looks at itself. */
+/* Reasons of the kubelet's managers: the kubelet's state differed from the cached state. All other reasons concern the pod
+ * itself, or node-level amounts, which the scheduler checks. */
 static const char *const manager_reasons[] = {
 	"TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};
 
-/* The reason as a text that stays, NULL = not one of the managers'. */
+/* A static string, or NULL for another component's reason. */
 static const char *find_manager_reason(const char *reason)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(manager_reasons); i++)
@@ -609,7 +609,7 @@ static const char *find_manager_reason(const char *reason)
 	return NULL;
 }
 
-/* For a while no such pod goes to that node. A pod that somebody else put there says nothing about the next one. */
+/* Keeps pods of this class away from the node for config.rejection_ms, if the extender had assumed the pod there. */
 static int note_rejection(
 	struct cluster_cache *cache, struct pod_info *pod, const char *reason, uint64_t now_ms)
 {
@@ -629,7 +629,7 @@ static int note_rejection(
 	if (!rejection)
 		return -ENOMEM;
 	*rejection = (struct node_rejection){
-		.class = pod->class, .reason = known, .until_ms = now_ms + cache->config.rejection_ms};
+		.class = pod->class, .reason = known, .expires_ms = now_ms + cache->config.rejection_ms};
 	pod->class->users++;
 	return 0;
 }
@@ -642,7 +642,7 @@ static int64_t started_at(const struct doc *object)
 	return text && timestamp_parse(text, &at) == 0 ? at : 0;
 }
 
-/* The pod that is there has been admitted: from here on it comes before all others on the way. */
+/* From now on the pod precedes all in-flight pods that are not admitted. */
 static void note_admission(
 	struct cluster_cache *cache, struct pod_info *pod, const struct doc *object, uint64_t now_ms)
 {
@@ -652,43 +652,43 @@ static void note_admission(
 	pod->admitted_ms = now_ms;
 	pod->started_s = started_at(object);
 	if (is_managed(pod))
-		touch(cache, pod->node);
-	pod->admitted_at = cache->version;
+		bump_version(cache, pod->node);
+	pod->admitted_version = cache->version;
 }
 
-/* The pod asks for something else: it was resized. It stays where it is. */
-static int change_shape(struct cluster_cache *cache, struct pod_info *pod, struct pod_class *class)
+/* The pod was resized. */
+static int change_class(struct cluster_cache *cache, struct pod_info *pod, struct pod_class *class)
 {
 	struct resource_list *requested = &pod->node->requested;
 
 	if (resource_list_add(requested, &class->wanted, 1) < 0)
 		return -ENOMEM;
 	pod_class_subtract(pod->class, requested);
-	touch_freed(cache, pod->node);
+	bump_freed_version(cache, pod->node);
 	pod_classes_drop(&cache->classes, pod->class);
 	pod->class = class;
 	pod_info_forget_held(pod);
 	return 0;
 }
 
-/* The pod is known on the node that it has: what is new about it. `pod class` moves to the pod on success. */
+/* Updates a pod that has kept its node. `class` moves to the pod on success. */
 static int update_pod(
 	struct cluster_cache *cache, struct pod_info *have, struct pod_class *class, uint64_t now_ms)
 {
 	if (have->class == class)
 		pod_classes_drop(&cache->classes, class);
-	else if (change_shape(cache, have, class) < 0)
+	else if (change_class(cache, have, class) < 0)
 		return -ENOMEM;
 	if (!have->bound) {
 		uncount_assumed(cache, have);
 		have->bound = have->assumed = true;
 		have->bound_ms = now_ms;
 	}
-	have->round = cache->round[CACHE_POD];
+	have->list_number = cache->list_number[CACHE_POD];
 	return 0;
 }
 
-/* The pod has a node: it is put there with what it asks for now. */
+/* Adds or updates a pod that has a node. */
 static int place_pod(struct cluster_cache *cache, struct doc *object, const struct pod_status *status,
 	uint64_t now_ms, struct err *err)
 {
@@ -701,7 +701,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		.mirror = status->names.mirror,
 		.bound = true,
 		.bound_ms = status->stage == POD_RUNS ? 0 : now_ms,
-		.round = cache->round[CACHE_POD]};
+		.list_number = cache->list_number[CACHE_POD]};
 	struct node_info *node;
 	int r = pod_template_from_pod(object, &template, err);
 
@@ -725,13 +725,13 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		pod_classes_drop(&cache->classes, like.class);
 		return err_no_memory(err);
 	}
-	/* The kubelet sets the start when it has admitted the pod. */
+	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (started_at(object) > 0 || status->stage == POD_RUNS)
 		note_admission(cache, have, object, now_ms);
 	return 0;
 }
 
-static int take_pod(struct cluster_cache *cache, struct doc *object, uint64_t now_ms, struct err *err)
+static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_status_release) struct pod_status status = {0};
 	struct pod_info *have;
@@ -751,7 +751,7 @@ static int take_pod(struct cluster_cache *cache, struct doc *object, uint64_t no
 	}
 	if (!*status.node) {
 		if (have)
-			have->round = cache->round[CACHE_POD];
+			have->list_number = cache->list_number[CACHE_POD];
 		return pending_pods_add(&cache->pending, status.uid) < 0 ? err_no_memory(err) : 0;
 	}
 	return place_pod(cache, object, &status, now_ms, err);
@@ -770,22 +770,22 @@ int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *
 	int r;
 
 	if (kind == CACHE_POD) {
-		pending_pods_told(&cache->pending, version_of(object));
-		return take_pod(cache, object, now_ms, err);
+		pending_pods_advance(&cache->pending, version_of(object));
+		return update_from_pod(cache, object, now_ms, err);
 	}
 	if (!name || !*name)
-		return err_set(err, -EINVAL, "an object without a name");
+		return err_set(err, -EINVAL, "an object has no name");
 	node = find_or_add(cache, name);
 	if (!node)
 		return err_no_memory(err);
-	node->round[kind] = cache->round[kind];
-	r = kind == CACHE_NRT ? take_nrt(cache, node, object, now_ms, err)
-			      : take_node(cache, node, object, err);
+	node->list_number[kind] = cache->list_number[kind];
+	r = kind == CACHE_NRT ? update_nrt(cache, node, object, now_ms, err)
+			      : update_node(cache, node, object, err);
 	drop_if_empty(cache, node);
 	return r;
 }
 
-static void lose(struct cluster_cache *cache, struct node_info *node, enum cache_kind kind)
+static void forget_object(struct cluster_cache *cache, struct node_info *node, enum cache_kind kind)
 {
 	if (kind == CACHE_NRT && node->has_object) {
 		cluster_node_release(&node->object);
@@ -800,7 +800,7 @@ static void lose(struct cluster_cache *cache, struct node_info *node, enum cache
 		return;
 	}
 	known_resources_forget(&cache->classes.known, &node->resources[kind]);
-	touch(cache, node);
+	bump_version(cache, node);
 	drop_if_empty(cache, node);
 }
 
@@ -813,9 +813,9 @@ int cache_delete(struct cluster_cache *cache, enum cache_kind kind, const struct
 	struct pod_info *pod = uid && kind == CACHE_POD ? find_pod(cache, uid) : NULL;
 
 	if (node)
-		lose(cache, node, kind);
+		forget_object(cache, node, kind);
 	if (kind == CACHE_POD)
-		pending_pods_told(&cache->pending, version_of(object));
+		pending_pods_advance(&cache->pending, version_of(object));
 	if (uid && kind == CACHE_POD)
 		pending_pods_remove(&cache->pending, uid);
 	return pod && end_pod(cache, pod, now_ms) < 0 ? err_no_memory(err) : 0;
@@ -831,21 +831,22 @@ void cache_skip(struct cluster_cache *cache, enum cache_kind kind)
 
 void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind)
 {
-	cache->round[kind]++;
+	cache->list_number[kind]++;
 	if (kind == CACHE_POD) {
 		cache->list_version = cache->version;
 		pending_pods_list_begin(&cache->pending);
 	}
 }
 
-/* The list of that version would have the pod if it still existed. */
+/* Whether a list of this version would contain the pod if the pod still existed. */
 static bool is_unlisted(const struct cluster_cache *cache, const struct pod_info *pod, uint64_t version)
 {
-	return pod->round < cache->round[CACHE_POD] && (pod->bound || pod->since <= cache->list_version ||
-							       (pod->version > 0 && pod->version <= version));
+	return pod->list_number < cache->list_number[CACHE_POD] &&
+	       (pod->bound || pod->placed_version <= cache->list_version ||
+		       (pod->resource_version > 0 && pod->resource_version <= version));
 }
 
-/* The node may go with its last pod: it is looked up by its slot. */
+/* Removing the last pod may free the node, so the node is accessed by its slot. */
 static int end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t version, uint64_t now_ms)
 {
 	int r = 0;
@@ -866,8 +867,8 @@ int cache_list_end(
 			continue;
 		if (kind == CACHE_POD)
 			r = end_unlisted(cache, i, version, now_ms);
-		else if (cache->nodes[i]->round[kind] < cache->round[kind])
-			lose(cache, cache->nodes[i], kind);
+		else if (cache->nodes[i]->list_number[kind] < cache->list_number[kind])
+			forget_object(cache, cache->nodes[i], kind);
 	}
 	if (kind == CACHE_POD && r == 0)
 		pending_pods_list_end(&cache->pending, version);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What is known of the cluster: nodes as they published themselves, the pods on them, and promises. A promise is a pod
- * that was given a node and that the node's object does not show yet. Fed with objects as they come.
+ * Caches the cluster's nodes and pods from watched objects, and the pods assumed on nodes.
+ *
+ * An assumed pod, as in kube-scheduler's cache, is a pod that the extender has placed on a node and that the API server does
+ * not report as bound yet.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,11 +14,11 @@
 #include "agent/base/hash.h"
 #include "agent/base/name_table.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/extender/projected_nodes.h"
 #include "agent/extender/pending_pods.h"
-#include "agent/extender/broken_assumptions.h"
 #include "agent/extender/pod_class.h"
+#include "agent/extender/projected_nodes.h"
 #include "agent/extender/reported_pods.h"
+#include "agent/extender/stats.h"
 #include "agent/extender/work_limit.h"
 #include "common/err.h"
 #include "scoring/combinations.h"
@@ -25,68 +27,67 @@ enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_KIND_COUNT };
 
 struct node_info;
 
-/* A pod that has a node, or is promised one. */
+/* A pod that is bound to a node or assumed on a node. Members named *_version hold the cache's version at that event. */
 struct pod_info {
 	char *uid;
 	char *full_name; /* NAMESPACE/NAME */
 	struct pod_names names;
 	struct pod_class *class;
 	struct node_info *node;
-	struct allocation *held; /* what its node's kubelet will have given it; NULL = not worked out */
-	bool held_is_rest;       /* `held` is only what the node's object does not report of the pod */
-	/* The cache's versions at which the node's kubelet was found to reject the pod behind those before it, and also as the
-	 * only one on its way; they hold until something of the node becomes free. 0 = not found. */
-	uint64_t rejected_at, rejected_alone_at;
-	bool mirror;  /* of a static pod, whose resources the node's object reports: only its amounts count */
-	bool bound;   /* else it is a promise, which ends at `until_ms` */
-	bool assumed; /* the node it has was promised to it here */
-	uint64_t until_ms;
-	bool admitted; /* its node's kubelet has it: it came before whoever is promised now */
-	/* The cache's versions at which it was promised or seen, and at which it had arrived: what came first? */
-	uint64_t since, admitted_at;
-	uint64_t version;     /* of a promise: assume_request.version */
-	uint64_t bound_ms;    /* when it was first seen to be bound; 0 = it ran by then */
-	uint64_t admitted_ms; /* when its arrival was first seen */
-	int64_t started_s;    /* status.startTime, in seconds since the epoch; 0 = not set */
+	struct allocation *held; /* what the node's kubelet is expected to assign; NULL = not computed */
+	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
+	/* When the node's kubelet was found to reject the pod behind the pods before it, and as the only in-flight pod. Valid
+	 * until something on the node becomes free: node_info.freed_version. 0 = not found. */
+	uint64_t rejected_version, rejected_alone_version;
+	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
+	bool bound;   /* false = assumed until expires_ms */
+	bool assumed; /* the extender assumed the pod on this node, even if the pod is bound by now */
+	uint64_t expires_ms;
+	bool admitted; /* by the node's kubelet */
+	uint64_t placed_version,
+		admitted_version;  /* when the pod got the node, and when its admission was reported */
+	uint64_t resource_version; /* of an assumed pod: assume_request.resource_version */
+	uint64_t bound_ms;         /* when the binding was first reported; 0 = the pod was running already */
+	uint64_t admitted_ms;      /* when the admission was first reported */
+	int64_t started_s;         /* status.startTime, in seconds since the epoch; 0 = not set */
 	int32_t priority;
-	uint64_t round; /* the list in which it was seen last */
+	uint64_t list_number; /* the last list that contained the pod */
 };
 
-/* A pod that has ended or was deleted, and that its node's object reports, or will: an object may be older than the end. */
+/* A pod that has ended or was deleted. NodeResourceTopology objects may report the pod for a while after its end. */
 struct ended_pod {
 	struct pod_names names;
-	uint64_t at;       /* the cache's version then */
-	uint64_t ended_ms; /* and the time */
-	bool reported;     /* an object has reported it */
+	uint64_t version; /* the cache's, at the end */
+	uint64_t ended_ms;
+	bool reported; /* by an object since the end */
 };
 
-#define ENDED_PODS_MAX \
-	1024u /* of a node; then the oldest is forgotten, and what it had is held until the object changes */
+/* Per node. Beyond this limit the oldest ended pod is forgotten: what an object reports for it counts as held. */
+#define ENDED_PODS_MAX 1024u
 
-/* Managers of its node's kubelet rejected a pod of this pod class that was promised the node here. */
+/* A manager of the node's kubelet rejected a pod of this class that the extender had assumed on the node. */
 struct node_rejection {
 	struct pod_class *class;
-	const char *reason; /* of manager_reasons */
-	uint64_t until_ms;  /* until then, or until the node's object changes, no such pod goes there again */
+	const char *reason;  /* of manager_reasons */
+	uint64_t expires_ms; /* the node gets no pod of the class until then, or until its object changes */
 };
 
 struct node_info {
 	char *name;
-	size_t slot;      /* among the cache's nodes */
-	uint64_t version; /* another one whenever a verdict may be another */
-	uint64_t freed;   /* the version at which something of the node may have become free last */
-	/* Another one whenever only what is requested of the whole node is another: of pods that its kubelet's managers
-	 * have nothing to do with. */
-	uint64_t amounts;
-	bool has_object;
+	size_t slot;            /* index in cluster_cache.nodes */
+	uint64_t version;       /* changes whenever a verdict on the node may change */
+	uint64_t freed_version; /* the last version at which something on the node may have become free */
+	/* Changes when only node-level requests change: those of pods that get nothing from the kubelet's managers. */
+	uint64_t amounts_version;
+	bool has_object; /* a NodeResourceTopology object */
 	struct cluster_node object;
-	struct reported_index reported;    /* of the object */
-	uint64_t object_ms;                /* when its content was seen to change; 0 = never */
+	struct reported_index reported; /* of `object` */
+	uint64_t object_ms; /* when a change of the object's content was last reported; 0 = never */
 	char content_hash[HASH_TEXT_SIZE]; /* of the object; "" = no object */
-	bool has_node;                     /* there is a Node */
+	bool has_node;                     /* a Node object */
 	struct resource_list allocatable;
-	struct resource_list requested; /* by the pods below, in all */
-	struct pod_info **pods;         /* in the order of their coming */
+	struct resource_list requested; /* sum over `pods` */
+	struct pod_info **pods;         /* in the order in which the cache learned of them */
 	size_t n_pods;
 	size_t pods_size;
 	struct ended_pod *ended;
@@ -95,18 +96,18 @@ struct node_info {
 	struct node_rejection *rejections;
 	size_t n_rejections;
 	size_t rejections_size;
-	uint64_t round[CACHE_POD]; /* the lists in which its object and its Node were seen last */
-	struct strv resources
-		[CACHE_POD]; /* the names in its object and in its Node, as the pod classes know them */
+	uint64_t list_number[CACHE_POD]; /* the last lists that contained its two objects */
+	struct strv
+		resources[CACHE_POD]; /* the resource names of its two objects, counted in known_resources */
 };
 
 struct cache_config {
-	uint64_t assume_ms; /* a promise ends after it, unless its pod is bound */
-	uint64_t rejection_ms;
-	size_t namespace_assumed_max; /* promises to pods of one namespace that are not bound yet; 0 = as many as there are */
+	uint64_t assume_ms;           /* an assumed pod that is not bound is forgotten after this time */
+	uint64_t rejection_ms;        /* how long a node_rejection lasts */
+	size_t namespace_assumed_max; /* assumed pods per namespace; 0 = no limit */
 };
 
-/* The scheduler waits so long for a pod's volumes before it gives up (kube-scheduler, bindTimeoutSeconds), and a little more. */
+/* kube-scheduler waits up to 600 s for a pod's volumes (bindTimeoutSeconds); one minute more than that. */
 #define ASSUME_VOLUMES_MS 660000u
 
 struct namespace_info {
@@ -119,29 +120,28 @@ struct cluster_cache {
 	struct pod_classes classes;
 	struct name_table nodes_by_name;
 	void *pods_by_uid;            /* of tsearch(3) */
-	struct name_table namespaces; /* struct namespace_info, of those with promises */
-	struct pending_pods pending;  /* whom a promise may be made to */
-	struct node_info **nodes;     /* by slot; NULL = free */
-	size_t n_nodes;               /* slots */
+	struct name_table namespaces; /* struct namespace_info; only namespaces with assumed pods */
+	struct pending_pods pending;
+	struct node_info **nodes; /* by slot; NULL = free */
+	size_t n_nodes;           /* slots */
 	size_t nodes_size;
-	struct projected_nodes projected; /* of project_node.c */
-	struct distances_kept distances;  /* of the machine that was judged last */
-	struct work_limit work;           /* of the question that is being answered */
-	uint64_t version;                 /* the last that was given to a node: none is given twice */
-	uint64_t round[CACHE_KIND_COUNT]; /* lists so far */
-	uint64_t list_version;            /* when the list of pods began */
-	size_t n_pods, n_assumed;         /* for people, as all below */
-	uint64_t n_rejected, n_expired;   /* since the start */
-	struct broken_assumptions
-		broken_assumptions; /* of them, pods that were promised that very node here */
+	struct projected_nodes projected; /* owned by project_node.c */
+	struct distances_kept distances;  /* of the machine judged last */
+	struct work_limit work;           /* of the current request */
+	uint64_t version;                 /* the last version given to a node; every version is unique */
+	uint64_t list_number[CACHE_KIND_COUNT];
+	uint64_t list_version;    /* the cache's version when the current list of pods began */
+	size_t n_pods, n_assumed; /* for metrics, as all members below */
+	uint64_t n_rejected, n_expired;
+	struct broken_assumptions broken_assumptions;
 };
 
 void cache_init(struct cluster_cache *cache, const struct cache_config *config);
 void cache_release(struct cluster_cache *cache);
 
 /*
- * A list of a kind begins; what it does not name until it ends is gone. Promises that were made meanwhile stay: their pods
- * may be younger than the list.
+ * Begins a list of a kind. cache_list_end() deletes the objects that the list did not contain. Pods assumed during the list
+ * stay, because they may have been created after the list was taken.
  */
 void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind);
 
@@ -150,42 +150,42 @@ int cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t v
 	struct err *err);
 
 /*
- * An object as it is now, or as it was when it was deleted. 0; -EINVAL with one line that names it (what was known of
- * it before stays); -ENOMEM.
+ * Applies an added, modified or deleted object. 0; -EINVAL with one line that names the object (its previous content stays);
+ * -ENOMEM.
  */
 int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *object, uint64_t now_ms,
 	struct err *err);
 int cache_delete(struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms,
 	struct err *err);
 
-/* An object that cannot be read was passed over. */
+/* Notes that an unreadable object was skipped. */
 void cache_skip(struct cluster_cache *cache, enum cache_kind kind);
 
-/* The node of that name, NULL = there is none. */
+/* NULL = no such node. */
 struct node_info *cache_find_node(const struct cluster_cache *cache, const char *name);
 
-/* What a promise is about. */
+/* The pod that is to be assumed. */
 struct assume_request {
 	const char *uid, *namespace, *name;
-	struct pod_class *class; /* a user of it is added */
+	struct pod_class *class; /* cache_assume_pod() adds a reference */
 	int32_t priority;
-	uint64_t version; /* the resource_version_parse() of the pod that was asked about; 0 = not known */
-	bool has_volumes; /* that the scheduler may have to wait for */
+	uint64_t resource_version; /* resource_version_parse() of the scheduler's pod; 0 = not known */
+	bool has_volumes;          /* the scheduler may wait for the pod's volumes before it binds the pod */
 };
 
-/* Whether pods of the namespace have as many promises as one namespace may have; a promise to this pod does not count. */
+/* Whether the namespace has reached config.namespace_assumed_max, not counting the pod `uid`. */
 bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid);
 
-/* Promise the node to the pod instead of what it was promised before. A pod that is bound keeps its node, and a pod
- * that is known to be deleted gets no node: *ret is NULL then, else the pod. 0 or -ENOMEM. */
+/* Assumes the pod on the node, in place of an earlier assumption. *ret is NULL for a bound pod, which keeps its node, and for
+ * a pod that is known to be deleted. 0 or -ENOMEM. */
 int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
 	struct node_info *node, uint64_t now_ms, struct pod_info **ret);
 
-/* Take back the promise to the pod, if there is one. */
+/* Forgets the pod if it is assumed. */
 void cache_forget_pod(struct cluster_cache *cache, const char *uid);
 
-/* Promises and rejections whose time has passed end. */
+/* Forgets expired assumed pods and expired rejections. */
 void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
 
-/* The pod's `held` is not known any more. */
+/* Discards pod->held. */
 void pod_info_forget_held(struct pod_info *pod);

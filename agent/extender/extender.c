@@ -21,57 +21,57 @@
 #include "common/log.h"
 #include "common/text.h"
 
-#define TICK_MS      1000u
-#define LOOK_MS      50u                /* how often the keeper of the lease looks whether it is cancelled */
-#define RENEW_MS     10000u             /* the files of TLS are looked at this often */
-#define TRIM_MS      60000u             /* free memory goes back to the system this often */
-#define IDLE_SECONDS 120u               /* Go's clients keep a connection for 90 s */
-#define BODY_MAX     ((size_t)64 << 20) /* whole Nodes of 5000 */
-#define WORK_MS      50u /* of CPU time for a question; one about 5000 nodes takes 91 of its 500 */
+#define TICK_MS        1000u
+#define CANCEL_POLL_MS 50u                /* how often the lease thread checks for cancellation */
+#define RENEW_MS       10000u             /* interval of checking the TLS files for changes */
+#define TRIM_MS        60000u             /* interval of returning free memory to the kernel */
+#define IDLE_SECONDS   120u               /* longer than the 90 s of Go's HTTP clients */
+#define BODY_MAX       ((size_t)64 << 20) /* 5000 whole Node objects */
+#define WORK_MS \
+	50u /* CPU time per request for 500 nodes; a first request for 5000 nodes takes 91 of 500 ms */
 
-/* Where the objects of each kind are. */
+/* API paths by kind. */
 static const char *const paths[CACHE_KIND_COUNT] = {
 	"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "/api/v1/nodes", "/api/v1/pods"};
 
-/* One kind's reflector, and whom its events are for. */
 struct feed {
-	struct server *service;
+	struct server *server;
 	enum cache_kind kind;
 	struct reflector *reflector;
 };
 
 struct extender {
 	const struct extender_config *config;
-	struct server *service;
+	struct server *server;
 	struct feed feeds[CACHE_KIND_COUNT];
 	struct lease *lease;
-	pthread_t keeper; /* keeps it: a request may take a while, and signals do not wait for it */
-	bool is_kept;     /* `keeper` runs */
-	bool lease_lost;  /* it cannot be read or written, and a line says so */
-	char *holder;     /* as last said */
+	pthread_t
+		lease_thread; /* a thread of its own, so that slow requests to the API server do not delay signals */
+	bool has_lease_thread;
+	bool lease_failed; /* the last step failed, and the failure is logged */
+	char *holder;      /* as last logged */
 	struct http_server *http;
-	_Atomic int64_t
-		certificate_until_s; /* of the server's certificate, for the metrics; 0 = there is none */
+	_Atomic int64_t certificate_until_s; /* notAfter of the serving certificate; 0 = no TLS */
 	atomic_bool *cancel;
 };
 
-static void stop_keeper(struct extender *x)
+static void stop_lease_thread(struct extender *x)
 {
-	if (x->is_kept)
-		thread_join(x->keeper);
-	x->is_kept = false;
+	if (x->has_lease_thread)
+		thread_join(x->lease_thread);
+	x->has_lease_thread = false;
 }
 
-/* Whoever calls into the service ends before it does. */
+/* Ends everything that calls into the server before the server is freed. */
 static void extender_release(struct extender *x)
 {
 	atomic_store(x->cancel, true);
 	http_server_free(x->http);
-	stop_keeper(x);
+	stop_lease_thread(x);
 	for (size_t k = 0; k < CACHE_KIND_COUNT; k++)
 		reflector_free(x->feeds[k].reflector);
 	lease_free(x->lease);
-	server_free(x->service);
+	server_free(x->server);
 	free(x->holder);
 }
 
@@ -81,47 +81,47 @@ static int on_begin(void *ctx)
 {
 	struct feed *feed = ctx;
 
-	return server_list_begin(feed->service, feed->kind);
+	return server_list_begin(feed->server, feed->kind);
 }
 
 static int on_object(void *ctx, struct doc *object)
 {
 	struct feed *feed = ctx;
 
-	return server_object(feed->service, feed->kind, object);
+	return server_update(feed->server, feed->kind, object);
 }
 
-static int on_gone(void *ctx, struct doc *object)
+static int on_deleted(void *ctx, struct doc *object)
 {
 	struct feed *feed = ctx;
 
-	return server_gone(feed->service, feed->kind, object);
+	return server_delete(feed->server, feed->kind, object);
 }
 
 static void on_skip(void *ctx, const struct err *why)
 {
 	struct feed *feed = ctx;
 
-	server_skip(feed->service, feed->kind, why);
+	server_skip(feed->server, feed->kind, why);
 }
 
 static int on_end(void *ctx, const char *version)
 {
 	struct feed *feed = ctx;
 
-	return server_list_end(feed->service, feed->kind, resource_version_parse(version));
+	return server_list_end(feed->server, feed->kind, resource_version_parse(version));
 }
 
 static void on_alive(void *ctx)
 {
 	struct feed *feed = ctx;
 
-	server_alive(feed->service, feed->kind);
+	server_api_alive(feed->server, feed->kind);
 }
 
 static const struct reflector_events events = {.begin = on_begin,
 	.object = on_object,
-	.gone = on_gone,
+	.deleted = on_deleted,
 	.skip = on_skip,
 	.end = on_end,
 	.alive = on_alive};
@@ -135,7 +135,7 @@ static int watch_all(struct extender *x, struct err *err)
 	for (size_t k = 0; k < CACHE_KIND_COUNT && r == 0; k++) {
 		const struct reflector_options options = {.path = paths[k]};
 
-		x->feeds[k] = (struct feed){.service = x->service, .kind = (enum cache_kind)k};
+		x->feeds[k] = (struct feed){.server = x->server, .kind = (enum cache_kind)k};
 		r = reflector_new(&options, &x->config->credentials, &events, &x->feeds[k], x->cancel,
 			&x->feeds[k].reflector, err);
 	}
@@ -144,7 +144,8 @@ static int watch_all(struct extender *x, struct err *err)
 
 /* ---- the lease */
 
-/* Where schedulers reach this replica. False when nothing says it: it listens on every address, or to its own host. */
+/* The URL at which other hosts reach this replica. False if it is unknown: the replica listens on all addresses or on loopback, and
+ * --advertise is not set. */
 static bool find_url(const struct extender_config *c, char *ret, size_t size)
 {
 	const char *address = c->advertise ? c->advertise : c->http.address;
@@ -158,7 +159,7 @@ static bool find_url(const struct extender_config *c, char *ret, size_t size)
 	return true;
 }
 
-/* Another one in each process: the name of the host, which in a pod is the pod's, and a number by chance. */
+/* The identity is unique per process: the host name (in a pod: the pod's name) and a random number. */
 static int open_lease(struct extender *x, struct err *err)
 {
 	char host[HOST_NAME_MAX + 1] = "", identity[HOST_NAME_MAX + 24], url[INET6_ADDRSTRLEN + 24];
@@ -172,12 +173,12 @@ static int open_lease(struct extender *x, struct err *err)
 		return 0;
 	if (gethostname(host, sizeof(host) - 1) < 0 ||
 		getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return err_set(err, -errno, "no identity for the lease: %s", strerror(errno));
+		return err_set(err, -errno, "cannot make an identity for the lease: %s", strerror(errno));
 	snprintf(identity, sizeof(identity), "%s_%016" PRIx64, host, number);
 	return lease_new(&options, &x->config->credentials, x->cancel, &x->lease, err);
 }
 
-/* Returns when it is to be looked at again. */
+/* Returns when to call again. */
 static int64_t step_lease(struct extender *x)
 {
 	struct lease_state state;
@@ -186,30 +187,31 @@ static int64_t step_lease(struct extender *x)
 
 	if (r == -ECANCELED)
 		return state.call_again_ms;
-	/* One line for the loss, one for its end. */
-	if (r < 0 && !x->lease_lost)
+	/* One line per failure and one per recovery, not one per attempt. */
+	if (r < 0 && !x->lease_failed)
 		log_warning("%s", err.text);
-	if (r == 0 && x->lease_lost)
-		log_info("the lease '%s' can be read again", x->config->lease_name);
-	x->lease_lost = r < 0;
+	if (r == 0 && x->lease_failed)
+		log_info("the lease '%s' can be read and written again", x->config->lease_name);
+	x->lease_failed = r < 0;
 	if (*state.holder && (!x->holder || strcmp(x->holder, state.holder) != 0))
 		log_info("the lease '%s' is held by '%s'%s", x->config->lease_name, state.holder,
-			state.held ? ", which is this replica" : "");
-	if (text_set(&x->holder, state.holder) < 0 || server_led_by(x->service, state.holder, state.url) < 0)
+			state.held ? " (this replica)" : "");
+	if (text_set(&x->holder, state.holder) < 0 ||
+		server_set_leader(x->server, state.holder, state.url) < 0)
 		log_warning("%s", strerror(ENOMEM));
 	return state.call_again_ms;
 }
 
-static void *keep_lease(void *arg)
+static void *run_lease(void *arg)
 {
 	struct extender *x = arg;
 	int64_t next = 0;
 
 	while (!atomic_load(x->cancel)) {
-		if (clock_ms(CLOCK_BOOTTIME) >= next && server_listed(x->service))
+		if (clock_ms(CLOCK_BOOTTIME) >= next && server_has_lists(x->server))
 			next = step_lease(x);
 		else
-			usleep(LOOK_MS * 1000);
+			usleep(CANCEL_POLL_MS * 1000);
 	}
 	return NULL;
 }
@@ -220,20 +222,20 @@ static bool is_healthy(void *ctx, struct strbuf *line)
 {
 	const struct extender *x = ctx;
 
-	return server_healthy(x->service, line);
+	return server_healthy(x->server, line);
 }
 
 static bool is_ready(void *ctx, struct strbuf *line)
 {
 	const struct extender *x = ctx;
 
-	return server_ready(x->service, line);
+	return server_ready(x->server, line);
 }
 
 static void print_watches(const struct extender *x, struct strbuf *text)
 {
 	strbuf_addstr(text,
-		"# HELP nrtd_extender_watch_total What has happened to the lists and watches of each kind.\n"
+		"# HELP nrtd_extender_watch_total Lists, watches, objects, events and errors, by kind.\n"
 		"# TYPE nrtd_extender_watch_total counter\n");
 	for (size_t k = 0; k < CACHE_KIND_COUNT; k++) {
 		struct reflector_counts c;
@@ -255,7 +257,7 @@ static void print_watches(const struct extender *x, struct strbuf *text)
 static int print_metrics(void *ctx, struct strbuf *text)
 {
 	struct extender *x = ctx;
-	int r = server_metrics(x->service, text);
+	int r = server_metrics(x->server, text);
 
 	exposition_certificate(text, "server", atomic_load(&x->certificate_until_s));
 	if (r == 0 && !x->config->nrt)
@@ -268,17 +270,17 @@ static int print_metrics(void *ctx, struct strbuf *text)
 	return r < 0 ? r : strbuf_error(text);
 }
 
-static int answer(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply)
+static int on_post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply)
 {
 	const struct extender *x = ctx;
 
-	return server_post(x->service, path, body, len, reply);
+	return server_post(x->server, path, body, len, reply);
 }
 
 static int serve(struct extender *x, struct err *err)
 {
 	static const struct http_callbacks callbacks = {
-		.healthy = is_healthy, .ready = is_ready, .metrics = print_metrics, .post = answer};
+		.healthy = is_healthy, .ready = is_ready, .metrics = print_metrics, .post = on_post};
 	const struct http_listen *at = &x->config->http;
 	const struct http_options options = {
 		.tls = x->config->tls, .idle_seconds = IDLE_SECONDS, .body_max = BODY_MAX};
@@ -293,30 +295,30 @@ static int serve(struct extender *x, struct err *err)
 
 static int start(struct extender *x, struct err *err)
 {
-	struct server_config service = x->config->service;
+	struct server_config server = x->config->server;
 	int r = open_lease(x, err);
 
 	if (r < 0)
 		return r;
-	service.work_ms = WORK_MS;
-	if (server_new(&service, x->lease, &x->service) < 0)
+	server.work_ms = WORK_MS;
+	if (server_new(&server, x->lease, &x->server) < 0)
 		return err_no_memory(err);
 	if (x->config->nrt)
-		r = server_load(x->service, x->config->nrt, err);
+		r = server_load(x->server, x->config->nrt, err);
 	else
 		r = watch_all(x, err);
 	if (r == 0)
 		r = serve(x, err);
 	if (r < 0 || !x->lease)
 		return r;
-	r = thread_start(&x->keeper, keep_lease, x);
-	x->is_kept = r == 0;
+	r = thread_start(&x->lease_thread, run_lease, x);
+	x->has_lease_thread = r == 0;
 	return r < 0 ? err_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
-/* ---- until the end */
+/* ---- main loop */
 
-/* Whether the process is to end, after at most so long. */
+/* Waits for at most `ms`; true if a signal asks the process to end. */
 static bool wait_for_signal(uint64_t ms)
 {
 	const struct timespec timeout = {
@@ -339,9 +341,9 @@ static void renew_tls(struct extender *x)
 
 	if (r > 0) {
 		atomic_store(&x->certificate_until_s, http_server_certificate_until(x->http));
-		log_info("the certificate has changed and is used");
+		log_info("using the new certificate");
 	} else if (r < 0) {
-		log_warning("%s; the old certificate is still used", err.text);
+		log_warning("%s; still using the old certificate", err.text);
 	}
 }
 
@@ -360,7 +362,7 @@ static void run(struct extender *x)
 			malloc_trim(0);
 			trimmed = now;
 		}
-		server_tick(x->service);
+		server_tick(x->server);
 	} while (!wait_for_signal(TICK_MS));
 }
 
@@ -374,8 +376,8 @@ int extender_run(const struct extender_config *config, atomic_bool *cancel, stru
 		return r;
 	run(&x);
 	atomic_store(cancel, true);
-	stop_keeper(&x);
-	if (x.lease && lease_give_up(x.lease, &ignored) < 0)
-		log_warning("the lease is not given up: %s", ignored.text);
+	stop_lease_thread(&x);
+	if (x.lease && lease_step_down(x.lease, &ignored) < 0)
+		log_warning("cannot release the lease: %s", ignored.text);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * nrtd extender: the API server watched, or a file read, and schedulers answered.
+ * Runs nrtd extender: watches the API server or reads a file, and serves scheduler requests.
  */
 #include <stdatomic.h>
 
@@ -14,19 +14,19 @@
 
 /* Texts are borrowed. */
 struct extender_config {
-	struct server_config service;
-	const char *nrt; /* the objects are in this file; NULL = on the API server */
+	struct server_config server;
+	const char *nrt; /* a file with the objects; NULL = watch the API server */
 	struct credentials_options credentials;
 	struct http_listen http;
 	struct http_tls_files tls;
 	const char *lease_namespace,
-		*lease_name; /* of the Lease that one replica holds; NULL = there is none */
+		*lease_name; /* of the leader election's Lease; NULL = a single replica */
 	const char *
-		advertise; /* the address at which schedulers reach this replica; NULL = where it listens, if others reach that */
+		advertise; /* the address at which schedulers reach this replica; NULL = the listening address, if it is not a wildcard or loopback */
 };
 
 /*
- * Run until SIGTERM or SIGINT, which wait since loop_hold_signals(). `cancel` is set then, and requests under way give
- * up. 0, or -errno with one line when it cannot start.
+ * Runs until SIGTERM or SIGINT, which must be blocked by loop_hold_signals(). Sets `cancel` on exit, which cancels requests to
+ * the API server. 0, or -errno with one line if the extender cannot start.
  */
 int extender_run(const struct extender_config *config, atomic_bool *cancel, struct err *err);

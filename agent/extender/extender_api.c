@@ -72,7 +72,7 @@ static int read_pod_text(struct json_piece text, struct extender_pod *ret, struc
 
 /* ---- ExtenderArgs */
 
-/* Values of a list, by position. */
+/* The items of a list. */
 struct pieces {
 	struct json_piece *items;
 	size_t n_items, items_size;
@@ -112,7 +112,7 @@ static int read_list(struct json_piece list, const char *name, struct pieces *re
 	return r < 0 ? err_set(err, r, "%s[%zu]: not valid JSON", name, ret->n_items) : 0;
 }
 
-/* The member of a map whatever its case, the last one of that name; without text when there is none. */
+/* The last member of this name, regardless of case; ret->text is NULL if there is none. */
 static int find_member(struct json_piece map, const char *name, struct json_piece *ret)
 {
 	struct json_piece found = {NULL, 0}, key, value;
@@ -129,7 +129,7 @@ static int find_member(struct json_piece map, const char *name, struct json_piec
 	return r;
 }
 
-/* The names of nodes as text. */
+/* metadata.name of each node, as JSON text. */
 static int find_names(const struct pieces *nodes, struct pieces *ret, struct err *err)
 {
 	for (size_t i = 0; i < nodes->n_items; i++) {
@@ -138,7 +138,7 @@ static int find_names(const struct pieces *nodes, struct pieces *ret, struct err
 
 		if (find_member(nodes->items[i], "metadata", &metadata) < 0 || !metadata.text ||
 			find_member(metadata, "name", &name) < 0 || !name.text)
-			return err_set(err, -EINVAL, "Nodes.items[%zu]: no Node with a name", i);
+			return err_set(err, -EINVAL, "Nodes.items[%zu]: the Node has no name", i);
 		r = add_piece(ret, name, err);
 		if (r < 0)
 			return r;
@@ -153,7 +153,7 @@ static int read_nodes(
 	int r;
 
 	if (find_member(list, "items", &items) < 0)
-		return err_set(err, -EINVAL, "Nodes: no list of nodes");
+		return err_set(err, -EINVAL, "Nodes: a NodeList is expected");
 	r = items.text ? read_list(items, "Nodes.items", ret_nodes, err) : 0;
 	return r < 0 ? r : find_names(ret_nodes, ret_names, err);
 }
@@ -175,7 +175,7 @@ static int copy_names(const struct pieces *names, struct extender_args *a, struc
 		if (n == -ENOMEM)
 			return err_no_memory(err);
 		if (n <= 1)
-			return err_set(err, -EINVAL, "no name of a node at position %zu", i);
+			return err_set(err, -EINVAL, "node %zu has no name", i);
 		a->names[i] = at;
 		at += n;
 	}
@@ -183,7 +183,7 @@ static int copy_names(const struct pieces *names, struct extender_args *a, struc
 	return 0;
 }
 
-/* The members of ExtenderArgs as text. */
+/* The members of ExtenderArgs, as JSON text. */
 struct members {
 	struct json_piece pod, nodes, names;
 };
@@ -253,7 +253,7 @@ void extender_args_release(struct extender_args *a)
 	*a = (struct extender_args){.names = NULL};
 }
 
-/* ---- answers */
+/* ---- results */
 
 static void print_passing(
 	const struct extender_args *args, const struct extender_verdict *verdicts, struct strbuf *out)
@@ -364,7 +364,7 @@ static const char *uid_of(const struct doc *pod, bool whole)
 	return doc_string(doc_get_fold(whole ? doc_get(pod, "metadata") : pod, "UID"));
 }
 
-/* `v` is released by the caller in any case. */
+/* The caller releases `v`, also on failure. */
 static int read_victims(const struct doc *node, bool whole, struct extender_victims *v, struct err *err)
 {
 	const struct doc *pods = doc_get_fold(node, "Pods"),
@@ -372,7 +372,7 @@ static int read_victims(const struct doc *node, bool whole, struct extender_vict
 	size_t n = pods && pods->kind == DOC_LIST ? pods->n_items : 0;
 
 	if (node->kind != DOC_MAP || (violations && doc_int64(violations, &v->pdb_violations) < 0))
-		return err_set(err, -EINVAL, "no victims of the node '%.100s'", node->key);
+		return err_set(err, -EINVAL, "the victims of node '%.100s' are not valid", node->key);
 	v->node = strdup(node->key);
 	v->uids = calloc(n + 1, sizeof(*v->uids));
 	if (!v->node || !v->uids)
@@ -381,7 +381,7 @@ static int read_victims(const struct doc *node, bool whole, struct extender_vict
 		const char *uid = uid_of(&pods->items[v->n_uids], whole);
 
 		if (!uid)
-			return err_set(err, -EINVAL, "a victim on the node '%.100s' has no UID", node->key);
+			return err_set(err, -EINVAL, "a victim on node '%.100s' has no UID", node->key);
 		v->uids[v->n_uids] = strdup(uid);
 		if (!v->uids[v->n_uids])
 			return err_no_memory(err);
@@ -412,7 +412,7 @@ static int read_preemption(struct doc *args, struct extender_preemption *p, stru
 	DOC_FOREACH (member, args)
 		if (!strcasecmp(member->key, "Pod"))
 			return read_pod(member, &p->pod, err);
-	return err_set(err, -EINVAL, "no Pod in it");
+	return err_set(err, -EINVAL, "Pod: missing");
 }
 
 int extender_preemption_parse(const char *text, size_t len, struct extender_preemption *ret, struct err *err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What a scheduler asks an extender and what it is answered: k8s.io/kube-scheduler/extender/v1 as JSON <-> structs.
- * The types there have no JSON tags, and members are found whatever their case, as in Go. No locks, no state.
+ * Parses and prints the JSON of the scheduler's extender API, k8s.io/kube-scheduler/extender/v1.
+ *
+ * The API's types have no JSON tags: member names match regardless of case, as in Go.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,12 +16,12 @@
 
 #define EXTENDER_SCORE_MAX 10
 
-/* The pod that is to be placed. Texts are "" where they are absent. */
+/* The pod to be scheduled. Omitted texts are "". */
 struct extender_pod {
 	char *uid, *namespace, *name;
-	int32_t priority; /* 0 where it is absent */
+	int32_t priority; /* 0 if omitted */
 	uint64_t version; /* resource_version_parse() */
-	bool has_volumes; /* PersistentVolumeClaims, or volumes that get one: the scheduler waits until they are bound */
+	bool has_volumes; /* PersistentVolumeClaims or ephemeral volumes, for whose binding the scheduler waits */
 	struct pod_template template;
 };
 
@@ -29,46 +30,46 @@ struct extender_args {
 	struct extender_pod pod;
 	char **names; /* NodeNames, or the names of Nodes.items */
 	size_t n_names;
-	/* The items of Nodes by position as `names`: pieces of the text that was parsed, which has to stay as long.
-	 * NULL when NodeNames was given (nodeCacheCapable: true). */
+	/* Nodes.items, in the order of `names`: pieces of the parsed text, which must outlive them. NULL if the request has NodeNames
+	 * (nodeCacheCapable: true). */
 	struct json_piece *nodes;
-	char *texts; /* what `names` points into */
+	char *texts; /* memory of `names` */
 };
 
 /*
- * 0; -EINVAL with one line: no JSON, no pod, a pod that pod_templates_from_doc() refuses, a node without a name;
- * -ENOMEM. `ret` is untouched on failure, else to be released. Of the items of Nodes no more is read than the name.
+ * 0; -EINVAL with one line: invalid JSON, no pod, a pod that pod_template_from_pod() rejects, or a node without a name; -ENOMEM.
+ * `ret` is untouched on failure, else to be released. Of Nodes.items only the names are read.
  */
 int extender_args_parse(const char *text, size_t len, struct extender_args *ret, struct err *err);
 
 void extender_args_release(struct extender_args *a);
 
-/* What is answered about a node. */
+/* The answer about one node. */
 struct extender_verdict {
-	const char *reason; /* why it is not for this pod; NULL = the node passes */
-	bool unresolvable;  /* and no preemption would change that */
+	const char *reason; /* why the node does not pass; NULL = the node passes */
+	bool unresolvable;  /* preemption cannot help on the node */
 };
 
 /*
- * ExtenderFilterResult about each of args->names. NodeNames, or Nodes when Nodes was asked, is a list of those that
- * pass, never null; an item of Nodes goes back as it came. FailedNodes and FailedAndUnresolvableNodes have the
- * reasons when no node passes, else they are empty: nobody reads them then. 0; -ENOMEM or -EFBIG of `out`.
+ * Prints an ExtenderFilterResult. The passing nodes are in NodeNames, or in Nodes if the request has Nodes; this list is never
+ * null. Items of Nodes are copied unchanged. FailedNodes and FailedAndUnresolvableNodes contain the reasons if no node passes;
+ * else they are empty, because schedulers do not use them then. 0; -ENOMEM or -EFBIG of `out`.
  */
 int extender_filter_print(
 	const struct extender_args *args, const struct extender_verdict *verdicts, struct strbuf *out);
 
-/* An ExtenderFilterResult with Error: the scheduler does not place the pod now, and tries again. */
+/* Prints an ExtenderFilterResult with Error: the scheduler retries the pod later. */
 int extender_error_print(const char *message, struct strbuf *out);
 
-/* HostPriorityList: a score for each of args->names, the nearest one from 0 to EXTENDER_SCORE_MAX. Returns as above. */
+/* Prints a HostPriorityList with a score per node, clamped to 0..EXTENDER_SCORE_MAX. Returns as extender_filter_print(). */
 int extender_priorities_print(const struct extender_args *args, const int *scores, struct strbuf *out);
 
-/* The pods that would be evicted from a node. */
+/* The pods to be evicted from a node. */
 struct extender_victims {
 	char *node;
 	char **uids;
 	size_t n_uids;
-	int64_t pdb_violations; /* PodDisruptionBudgets that this violates */
+	int64_t pdb_violations; /* violated PodDisruptionBudgets */
 };
 
 /* ExtenderPreemptionArgs. */
@@ -78,10 +79,10 @@ struct extender_preemption {
 	size_t n_items;
 };
 
-/* From NodeNameToMetaVictims (nodeCacheCapable: true), else from NodeNameToVictims. As extender_args_parse(). */
+/* Reads NodeNameToMetaVictims (nodeCacheCapable: true), else NodeNameToVictims. Returns as extender_args_parse(). */
 int extender_preemption_parse(const char *text, size_t len, struct extender_preemption *ret, struct err *err);
 
 void extender_preemption_release(struct extender_preemption *p);
 
-/* ExtenderPreemptionResult: the nodes that are left, each with its victims. Returns as extender_filter_print(). */
+/* Prints an ExtenderPreemptionResult of these nodes and victims. Returns as extender_filter_print(). */
 int extender_preemption_print(const struct extender_victims *items, size_t n_items, struct strbuf *out);

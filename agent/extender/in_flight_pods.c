@@ -5,51 +5,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ORDERS_MAX 24u /* of 4 different pod classes */
+#define ORDERS_MAX 24u /* 4!: four pods of different classes */
 
-int in_flight_init(struct in_flight_pods *a, const struct node_state *state, const bool *gone, size_t room)
+int in_flight_init(struct in_flight_pods *p, const struct node_state *state, const bool *excluded, size_t max)
 {
-	*a = (struct in_flight_pods){0};
-	if (room == 0)
+	*p = (struct in_flight_pods){0};
+	if (max == 0)
 		return 0;
-	a->order = calloc(room, sizeof(*a->order));
-	a->tried = calloc(room + 1, sizeof(*a->tried));
-	if (!a->order || !a->tried || projected_state_init(&a->without, state, gone) < 0)
+	p->order = calloc(max, sizeof(*p->order));
+	p->trial = calloc(max + 1, sizeof(*p->trial));
+	if (!p->order || !p->trial || projected_state_init(&p->base, state, excluded) < 0)
 		return -ENOMEM;
-	a->state = a->without.state;
-	a->state.allocations = a->without.view;
+	p->state = p->base.state;
+	p->state.allocations = p->base.view;
 	return 0;
 }
 
-void in_flight_release(struct in_flight_pods *a)
+void in_flight_release(struct in_flight_pods *p)
 {
-	if (a->asked)
-		node_admission_release(&a->admission);
-	if (a->order)
-		projected_state_release(&a->without);
-	free(a->order);
-	free(a->tried);
-	*a = (struct in_flight_pods){0};
+	if (p->has_admission)
+		node_admission_release(&p->admission);
+	if (p->order)
+		projected_state_release(&p->base);
+	free(p->order);
+	free(p->trial);
+	*p = (struct in_flight_pods){0};
 }
 
-void in_flight_add(struct in_flight_pods *a, const struct pod_class *class, bool admitted)
+void in_flight_add(struct in_flight_pods *p, const struct pod_class *class, bool admitted)
 {
-	a->order[a->n++] = class;
-	a->n_admitted += admitted;
+	p->order[p->n++] = class;
+	p->n_admitted += admitted;
 }
 
-/* Whether each is admitted when they come in this order. */
-static int try_order(struct in_flight_pods *a, size_t n, struct work_limit *work, bool *ret)
+/* Whether the kubelet admits each of the first n pods of `trial` in this order. */
+static int try_order(struct in_flight_pods *p, size_t n, struct work_limit *work, bool *ret)
 {
-	const struct kubelet *k = &a->admission.kubelet;
+	const struct kubelet *k = &p->admission.kubelet;
 	struct kubelet_verdict v = {.answer = KUBELET_ADMITS};
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0 && v.answer == KUBELET_ADMITS; i++)
 		r = !work_limit_has_time(work) ? -ETIME
 		    : i == 0
-			    ? kubelet_judge(k, a->admission.ws, &a->tried[i]->pod, a->tried[i]->qos, &v)
-			    : kubelet_judge_next(k, a->admission.ws, &a->tried[i]->pod, a->tried[i]->qos, &v);
+			    ? kubelet_judge(k, p->admission.ws, &p->trial[i]->pod, p->trial[i]->qos, &v)
+			    : kubelet_judge_next(k, p->admission.ws, &p->trial[i]->pod, p->trial[i]->qos, &v);
 	*ret = v.answer == KUBELET_ADMITS;
 	return r;
 }
@@ -62,7 +62,7 @@ static void swap(const struct pod_class **a, const struct pod_class **b)
 	*b = was;
 }
 
-/* The next order of the pod classes, by their addresses; false when that was the last. Equal pod classes count as one. */
+/* The next permutation in the order of the addresses; false after the last. Pods of equal classes are interchangeable. */
 static bool next_order(const struct pod_class **order, size_t n)
 {
 	size_t i = n, k = n;
@@ -86,7 +86,7 @@ static int by_address(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Whether the pod classes, which are sorted, have more orders than are tried: n! / (n1! n2! ...) of runs of equal ones. */
+/* `order` is sorted. The number of orders is n! / (n1! n2! ...), where n1, n2, ... are the counts of equal classes. */
 static bool too_many_orders(const struct pod_class *const *order, size_t n)
 {
 	size_t orders = 1, run = 0;
@@ -98,45 +98,45 @@ static bool too_many_orders(const struct pod_class *const *order, size_t n)
 	return orders > ORDERS_MAX;
 }
 
-static int open_admission(struct in_flight_pods *a)
+static int ensure_admission(struct in_flight_pods *p)
 {
-	int r = a->asked ? 0 : node_admission_init(&a->admission, &a->state);
+	int r = p->has_admission ? 0 : node_admission_init(&p->admission, &p->state);
 
-	a->asked = a->asked || r == 0;
+	p->has_admission = p->has_admission || r == 0;
 	return r;
 }
 
 int in_flight_admit_alone(
-	struct in_flight_pods *a, const struct pod_class *class, struct work_limit *work, bool *ret)
+	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret)
 {
 	struct kubelet_verdict v;
-	int r = work_limit_goes_on(work) ? open_admission(a) : -ETIME;
+	int r = work_limit_goes_on(work) ? ensure_admission(p) : -ETIME;
 
 	if (r == 0)
-		r = kubelet_judge(&a->admission.kubelet, a->admission.ws, &class->pod, class->qos, &v);
+		r = kubelet_judge(&p->admission.kubelet, p->admission.ws, &class->pod, class->qos, &v);
 	if (r == 0)
 		*ret = v.answer == KUBELET_ADMITS;
 	return r;
 }
 
 int in_flight_admit(
-	struct in_flight_pods *a, const struct pod_class *class, struct work_limit *work, bool *ret)
+	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret)
 {
-	size_t n = a->n + 1;
+	size_t n = p->n + 1;
 	int r = 0;
 
-	*ret = a->n == 0 || !a->open;
-	if (a->n == 0 || a->open)
+	*ret = p->n == 0 || !p->unknown_start;
+	if (p->n == 0 || p->unknown_start)
 		return 0;
-	memcpy(a->tried, a->order, a->n * sizeof(*a->order));
-	a->tried[a->n] = class;
-	qsort(a->tried + a->n_admitted, n - a->n_admitted, sizeof(*a->tried), by_address);
-	*ret = !too_many_orders(a->tried + a->n_admitted, n - a->n_admitted);
+	memcpy(p->trial, p->order, p->n * sizeof(*p->order));
+	p->trial[p->n] = class;
+	qsort(p->trial + p->n_admitted, n - p->n_admitted, sizeof(*p->trial), by_address);
+	*ret = !too_many_orders(p->trial + p->n_admitted, n - p->n_admitted);
 	if (*ret)
-		r = open_admission(a);
+		r = ensure_admission(p);
 	while (r == 0 && *ret) {
-		r = try_order(a, n, work, ret);
-		if (r == 0 && *ret && !next_order(a->tried + a->n_admitted, n - a->n_admitted))
+		r = try_order(p, n, work, ret);
+		if (r == 0 && *ret && !next_order(p->trial + p->n_admitted, n - p->n_admitted))
 			break;
 	}
 	return r;

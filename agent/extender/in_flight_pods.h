@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Pods on their way to a node: whether its kubelet takes them all in whatever order they come.
+ * Tests whether a kubelet admits all in-flight pods of a node in every order.
+ *
+ * A pod is in flight from the moment it is assumed on the node, or bound to the node, until the NodeResourceTopology object
+ * reports it.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,35 +14,37 @@
 #include "agent/model/projected_state.h"
 
 struct in_flight_pods {
-	const struct pod_class **order; /* those who have arrived, in their order; then the others */
+	const struct pod_class *
+		*order; /* the admitted pods in the order of their admission, then all other pods */
 	size_t n, n_admitted;
-	bool open; /* what the kubelet has when they come is not known: none more is admitted */
-	const struct pod_class **tried; /* scratch: an order of all and one more */
-	struct projected_state without; /* the node without them; only where there are any */
-	struct node_state state;        /* its state, which `admission` points to */
+	bool unknown_start; /* what the kubelet holds when the pods reach it is unknown: no further pod is admitted */
+	const struct pod_class **trial; /* scratch: an order of all in-flight pods and one more pod */
+	struct projected_state base; /* the node without the in-flight pods; set if there is room for any */
+	struct node_state state;     /* the state of `base`; `admission` points to it */
 	struct node_admission admission;
-	bool asked; /* `admission` is made */
+	bool has_admission;
 };
 
 /*
- * Room for so many pods on the node of this state, which must outlive it unchanged; items whose gone[i] is set do not
+ * Prepares for up to `max` pods on a node of this state, which must outlive `p` unchanged. Items with excluded[i] set do not
  * count. 0 or -ENOMEM; to be released in either case. Not to be moved.
  */
-int in_flight_init(struct in_flight_pods *a, const struct node_state *state, const bool *gone, size_t room);
-void in_flight_release(struct in_flight_pods *a);
+int in_flight_init(
+	struct in_flight_pods *p, const struct node_state *state, const bool *excluded, size_t max);
+void in_flight_release(struct in_flight_pods *p);
 
-/* One pod more, which `arrived` or not: first those who have, in their order. The pod class is borrowed. */
-void in_flight_add(struct in_flight_pods *a, const struct pod_class *class, bool admitted);
+/* Adds a pod. Add the admitted pods first, in the order of their admission. The pod class is borrowed. */
+void in_flight_add(struct in_flight_pods *p, const struct pod_class *class, bool admitted);
 
-/* Whether the kubelet admits the pod class as the only one on its way. 0; -ETIME or -ENOMEM as in_flight_admit(). */
+/* Whether the kubelet admits the pod class with no other pod in flight. 0; -ETIME or -ENOMEM as in_flight_admit(). */
 int in_flight_admit_alone(
-	struct in_flight_pods *a, const struct pod_class *class, struct work_limit *work, bool *ret);
+	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);
 
 /*
- * Pods are bound side by side, so a kubelet may get them in another order than they were promised; and one that ended
- * meanwhile may have made room that an earlier one takes. *ret: all and the pod class are admitted in every order of those on
- * their way, behind those who have arrived. False where there are too many orders, or `open`. 0; -ETIME when the work limit is
- * reached before that is known; -ENOMEM.
+ * Whether the kubelet admits the pod class and all in-flight pods in every order of the pods that are not admitted yet, behind
+ * the admitted pods. Schedulers bind pods concurrently, so pods reach the kubelet in another order than they were assumed. *ret
+ * is false if there are too many orders to try, or if unknown_start is set. 0; -ETIME when the work limit is reached first;
+ * -ENOMEM.
  */
 int in_flight_admit(
-	struct in_flight_pods *a, const struct pod_class *class, struct work_limit *work, bool *ret);
+	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);

@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 
 struct known_resource {
-	size_t n_objects; /* that have it */
+	size_t n_objects; /* with this resource */
 	char name[];
 };
 
@@ -39,9 +39,9 @@ static void sort_unique(struct strv *v)
 	v->n_items = kept;
 }
 
-/* ---- the names of all */
+/* ---- the names of all objects */
 
-static int count(struct known_resources *k, const char *name)
+static int count_name(struct known_resources *k, const char *name)
 {
 	struct known_resource *known = name_table_find(&k->by_name, name);
 	size_t len = strlen(name);
@@ -63,7 +63,7 @@ static int count(struct known_resources *k, const char *name)
 	return 0;
 }
 
-static void uncount(struct known_resources *k, const char *name)
+static void uncount_name(struct known_resources *k, const char *name)
 {
 	struct known_resource *known = name_table_find(&k->by_name, name);
 
@@ -77,17 +77,17 @@ static void uncount(struct known_resources *k, const char *name)
 void known_resources_forget(struct known_resources *k, struct strv *have)
 {
 	for (size_t i = 0; i < have->n_items; i++)
-		uncount(k, have->items[i]);
+		uncount_name(k, have->items[i]);
 	strv_release(have);
 }
 
 /* `names` move to `have` on success. */
-static int replace(struct known_resources *k, struct strv *names, struct strv *have)
+static int replace_names(struct known_resources *k, struct strv *names, struct strv *have)
 {
 	for (size_t i = 0; i < names->n_items; i++)
-		if (count(k, names->items[i]) < 0) {
+		if (count_name(k, names->items[i]) < 0) {
 			while (i > 0)
-				uncount(k, names->items[--i]);
+				uncount_name(k, names->items[--i]);
 			return -ENOMEM;
 		}
 	known_resources_forget(k, have);
@@ -104,7 +104,7 @@ int known_resources_of_node(
 	for (size_t i = 0; i < allocatable->n_items; i++)
 		if (strv_push(&names, allocatable->items[i].name) < 0)
 			return -ENOMEM;
-	return replace(k, &names, have);
+	return replace_names(k, &names, have);
 }
 
 int known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *have)
@@ -119,5 +119,5 @@ int known_resources_of_state(struct known_resources *k, const struct node_state 
 		if (strv_push(&names, a->registered[i].resource) < 0)
 			return -ENOMEM;
 	sort_unique(&names);
-	return replace(k, &names, have);
+	return replace_names(k, &names, have);
 }

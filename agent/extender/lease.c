@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of things is that of k8s.io/client-go/tools/leaderelection. Each write names the resourceVersion that it
- * replaces, so of two replicas that both find the Lease expired one gets a conflict.
+ * Follows k8s.io/client-go/tools/leaderelection. Each write contains the resourceVersion that it replaces: if two replicas find
+ * the Lease expired, one of them gets a conflict.
  */
 #include "agent/extender/lease.h"
 
@@ -16,25 +16,25 @@
 #include "common/clock.h"
 #include "common/text.h"
 
-#define DURATION_S 15u
-#define RETRY_MS   2000u
-#define GIVE_UP_MS 1000u
-#define BODY_MAX   ((size_t)1 << 20)
-#define URL_MAX    300u
-#define NO_TIME    INT64_MIN
+#define DURATION_S   15u
+#define RETRY_MS     2000u
+#define STEP_DOWN_MS 1000u
+#define BODY_MAX     ((size_t)1 << 20)
+#define URL_MAX      300u
+#define NO_TIME      INT64_MIN
 
 struct lease {
 	struct lease_options options;
 	char *namespace, *name, *identity;
-	char *folder, *path; /* of all Leases of the namespace, of this one */
+	char *folder, *path; /* API paths of the namespace's Leases and of this Lease */
 	struct credentials *credentials;
 	struct api_client *client;
 	struct api_response response;
-	struct doc object;     /* as last seen; null = never, or there is none */
-	char *spec;            /* of it, as text; NULL = of none */
-	int64_t observed_ms;   /* when that spec was first seen */
-	char *holder;          /* of it, "" = nobody */
-	_Atomic int64_t until; /* held until then; NO_TIME = not held */
+	struct doc object;     /* as last observed; null = not observed, or no such object */
+	char *spec;            /* of `object`, as text; NULL = no object */
+	int64_t observed_ms;   /* when this spec was first observed */
+	char *holder;          /* of `object`, "" = none */
+	_Atomic int64_t until; /* this replica holds the lease until then; NO_TIME = not held */
 };
 
 static int64_t now(const struct lease *l)
@@ -81,7 +81,7 @@ static int64_t number_of(const struct doc *map, const char *key, int64_t otherwi
 	return doc_int64(doc_get(map, key), &value) == 0 && value >= 0 ? value : otherwise;
 }
 
-/* Who holds it from now on, in `object`. "" gives it up: then it is free after a second at the latest. */
+/* Sets the holder in `object`. "" releases the lease: the duration becomes 1 s. */
 static int set_holder(const struct lease *l, const char *holder, struct doc *object)
 {
 	struct doc *spec = member(object, "spec");
@@ -103,7 +103,7 @@ static int set_holder(const struct lease *l, const char *holder, struct doc *obj
 		r = set(spec, "acquireTime", DOC_STRING, time);
 	if (r == 0)
 		r = set(spec, "renewTime", DOC_STRING, time);
-	/* The first holder of all is not a transition. */
+	/* The first acquisition is not a transition. */
 	return r == 0 ? set_number(spec, "leaseTransitions", transitions + (taken && l->spec)) : r;
 }
 
@@ -129,7 +129,7 @@ static void forget(struct lease *l)
 	*l->holder = '\0';
 }
 
-/* Take over the object that the last answer holds. */
+/* Stores the object of the last response. */
 static int observe(struct lease *l, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -160,8 +160,8 @@ static int observe(struct lease *l, struct err *err)
 
 /* ---- requests */
 
-/* 0 with the answer in `response`; -errno when there is none. */
-static int ask(struct lease *l, struct api_client *client, const char *method, const char *path,
+/* 0 with l->response filled; -errno if there is no response. */
+static int send_request(struct lease *l, struct api_client *client, const char *method, const char *path,
 	const struct doc *body, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(BODY_MAX);
@@ -177,7 +177,7 @@ static int ask(struct lease *l, struct api_client *client, const char *method, c
 	return api_client_request(client, &request, &l->response, err);
 }
 
-static int refused(const struct lease *l, struct err *err)
+static int denied(const struct lease *l, struct err *err)
 {
 	char message[PUBLISH_MESSAGE_MAX];
 	int status = l->response.status;
@@ -192,7 +192,7 @@ static bool succeeded(const struct lease *l)
 	return l->response.status == HTTP_OK || l->response.status == HTTP_CREATED;
 }
 
-/* Write that we hold it: over the object as last seen, or a first one. -EAGAIN when somebody was faster. */
+/* Writes this replica as the holder, over the object last observed or as a new object. -EAGAIN on a conflict. */
 static int write_held(struct lease *l, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -204,22 +204,22 @@ static int write_held(struct lease *l, struct err *err)
 		r = set_holder(l, l->identity, &object);
 	if (r < 0)
 		return err_no_memory(err);
-	r = ask(l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
+	r = send_request(l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
 	if (r < 0)
 		return r;
 	if (l->response.status == HTTP_CONFLICT || (!first && l->response.status == HTTP_NOT_FOUND))
 		return -EAGAIN;
 	if (!succeeded(l))
-		return refused(l, err);
-	/* Others count from when they see this write, which is not before it was sent. */
+		return denied(l, err);
+	/* Other replicas count from their observation of this write, which is later than `from`. */
 	atomic_store(&l->until, from + (int64_t)l->options.deadline_ms);
 	return observe(l, err);
 }
 
-/* 0, also when there is none. */
+/* 0 also if the object does not exist. */
 static int read_lease(struct lease *l, struct err *err)
 {
-	int r = ask(l, l->client, "GET", l->path, NULL, err);
+	int r = send_request(l, l->client, "GET", l->path, NULL, err);
 
 	if (r < 0)
 		return r;
@@ -227,27 +227,28 @@ static int read_lease(struct lease *l, struct err *err)
 		forget(l);
 		return 0;
 	}
-	return succeeded(l) ? observe(l, err) : refused(l, err);
+	return succeeded(l) ? observe(l, err) : denied(l, err);
 }
 
-/* Held by an earlier process in this one's place: what is different is the number between '_' and '@'. */
-static bool is_predecessors(const struct lease *l)
+/* Whether an earlier process of this replica holds the lease: the identities differ only in the number between '_' and '@'. */
+static bool is_of_predecessor(const struct lease *l)
 {
-	const char *at = strrchr(l->identity, '@'), *its_at = strrchr(l->holder, '@');
+	const char *at = strrchr(l->identity, '@'), *holder_at = strrchr(l->holder, '@');
 	const char *number = at ? memrchr(l->identity, '_', (size_t)(at - l->identity)) : NULL;
-	const char *its_number = its_at ? memrchr(l->holder, '_', (size_t)(its_at - l->holder)) : NULL;
+	const char *holder_number =
+		holder_at ? memrchr(l->holder, '_', (size_t)(holder_at - l->holder)) : NULL;
 
-	return l->options.url && number && its_number && !strcmp(at, its_at) &&
-	       number - l->identity == its_number - l->holder &&
+	return l->options.url && number && holder_number && !strcmp(at, holder_at) &&
+	       number - l->identity == holder_number - l->holder &&
 	       !strncmp(l->identity, l->holder, (size_t)(number - l->identity));
 }
 
-/* By the record that was last seen somebody else holds it. */
-static bool is_taken(const struct lease *l)
+/* Whether another replica holds the lease, by the object last observed. */
+static bool is_held_by_other(const struct lease *l)
 {
 	int64_t duration_s = number_of(doc_get(&l->object, "spec"), "leaseDurationSeconds", 0);
 
-	if (!*l->holder || is_ours(l) || is_predecessors(l))
+	if (!*l->holder || is_ours(l) || is_of_predecessor(l))
 		return false;
 	if (duration_s == 0)
 		duration_s = l->options.duration_s;
@@ -267,7 +268,7 @@ static int acquire_or_renew(struct lease *l, struct err *err)
 {
 	int r;
 
-	/* What we wrote ourselves need not be read first. */
+	/* The object of the last own write is current: no read is necessary. */
 	if (lease_held(l) && is_ours(l)) {
 		r = write_held(l, err);
 		if (r != -EAGAIN)
@@ -278,13 +279,13 @@ static int acquire_or_renew(struct lease *l, struct err *err)
 		return r;
 	if (!is_ours(l))
 		atomic_store(&l->until, NO_TIME);
-	if (is_taken(l))
+	if (is_held_by_other(l))
 		return 0;
 	r = write_held(l, err);
 	return r == -EAGAIN ? 0 : r;
 }
 
-/* Behind the identity and an '@'. It goes out as it is, so nothing else may be in it. */
+/* The URL follows the identity and an '@'. The URL is sent in a Location header, so only these characters are allowed. */
 static const char *url_of(const char *holder)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/-[]";
@@ -303,18 +304,18 @@ int lease_step(struct lease *l, struct lease_state *ret, struct err *err)
 	int64_t wait = (int64_t)l->options.retry_ms;
 
 	ret->held = lease_held(l);
-	/* Those who wait for it do not all come at once. */
+	/* Spreads the attempts of the waiting replicas. */
 	if (!ret->held)
 		wait = (int64_t)backoff_spread_ms((uint64_t)wait, 50, backoff_random());
 	ret->call_again_ms = now(l) + wait;
 	ret->holder = l->holder;
-	ret->url = is_taken(l) ? url_of(l->holder) : NULL;
+	ret->url = is_held_by_other(l) ? url_of(l->holder) : NULL;
 	return r;
 }
 
-int lease_give_up(struct lease *l, struct err *err)
+int lease_step_down(struct lease *l, struct err *err)
 {
-	const struct api_client_options how = {.total_ms = GIVE_UP_MS, .connect_ms = GIVE_UP_MS};
+	const struct api_client_options how = {.total_ms = STEP_DOWN_MS, .connect_ms = STEP_DOWN_MS};
 	CLEANUP(api_client_freep) struct api_client *client = NULL;
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	bool held = lease_held(l) && is_ours(l);
@@ -328,14 +329,14 @@ int lease_give_up(struct lease *l, struct err *err)
 		r = set_holder(l, "", &object);
 	if (r < 0)
 		return err_no_memory(err);
-	/* The client of the steps is cancelled by now. */
+	/* l->client may be cancelled by now. */
 	r = api_client_new(l->credentials, &how, &client, err);
 	if (r == 0)
-		r = ask(l, client, "PUT", l->path, &object, err);
-	return r == 0 && !succeeded(l) ? refused(l, err) : r;
+		r = send_request(l, client, "PUT", l->path, &object, err);
+	return r == 0 && !succeeded(l) ? denied(l, err) : r;
 }
 
-/* ---- life */
+/* ---- creation */
 
 static int64_t boottime_ms(void *data)
 {

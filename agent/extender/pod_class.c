@@ -53,7 +53,7 @@ void pod_classes_release(struct pod_classes *s)
 	*s = (struct pod_classes){0};
 }
 
-/* ---- which pods ask for the same */
+/* ---- equality */
 
 static int compare(size_t a, size_t b)
 {
@@ -104,7 +104,7 @@ static int compare_pods(const struct pod_request *a, const struct pod_request *b
 	return r;
 }
 
-/* A hash may be forged; the content decides. */
+/* Users can forge equal hashes: equal classes have equal requests. */
 static int by_content(const void *a, const void *b)
 {
 	const struct pod_class *x = a, *y = b;
@@ -134,27 +134,27 @@ static uint64_t hash_pod(const struct pod_request *pod)
 	return hash;
 }
 
-/* ---- what of a pod is kept */
+/* ---- reduction of a pod's resource names */
 
-/* The first of some names in the order of their bytes; borrowed. */
+/* The smallest names in byte order; borrowed. */
 struct first_names {
 	const char *items[CLASSES_UNKNOWN_MAX];
 	size_t n;
 };
 
-/* Those that no node has: extended resources, and others. */
+/* Names that no node has. */
 struct unknown {
 	const struct known_resources *known;
 	struct first_names extended, others;
 };
 
-static bool is_kept_anyway(const struct known_resources *known, const char *name)
+static bool is_always_kept(const struct known_resources *known, const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") ||
 	       known_resources_has(known, name);
 }
 
-static struct first_names *class_of(struct unknown *u, const char *name)
+static struct first_names *names_of_kind(struct unknown *u, const char *name)
 {
 	return resource_name_is_native(name) ? &u->others : &u->extended;
 }
@@ -176,8 +176,8 @@ static void note_name(struct first_names *first, const char *name)
 static void note_unknown(struct resource_list *list, struct unknown *u)
 {
 	for (size_t i = 0; i < list->n_items; i++)
-		if (!is_kept_anyway(u->known, list->items[i].name))
-			note_name(class_of(u, list->items[i].name), list->items[i].name);
+		if (!is_always_kept(u->known, list->items[i].name))
+			note_name(names_of_kind(u, list->items[i].name), list->items[i].name);
 }
 
 static bool is_among(const struct first_names *first, const char *name)
@@ -188,15 +188,15 @@ static bool is_among(const struct first_names *first, const char *name)
 	return false;
 }
 
-/* Names in `u` are the list's own: they stay. */
+/* `u` borrows names of this list; those names stay. */
 static void drop_unknown(struct resource_list *list, struct unknown *u)
 {
 	struct resource_quantity *smaller;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->n_items; i++)
-		if (is_kept_anyway(u->known, list->items[i].name) ||
-			is_among(class_of(u, list->items[i].name), list->items[i].name))
+		if (is_always_kept(u->known, list->items[i].name) ||
+			is_among(names_of_kind(u, list->items[i].name), list->items[i].name))
 			list->items[kept++] = list->items[i];
 		else
 			free(list->items[i].name);
@@ -223,7 +223,7 @@ static void for_each_list(
 	}
 }
 
-static void reduce(const struct known_resources *known, struct pod_request *pod)
+static void drop_unknown_names(const struct known_resources *known, struct pod_request *pod)
 {
 	struct unknown u = {.known = known};
 
@@ -233,7 +233,7 @@ static void reduce(const struct known_resources *known, struct pod_request *pod)
 
 /* ---- the pod class */
 
-#define MALLOC_BYTES 16u /* that malloc(3) needs beside what it gives */
+#define MALLOC_BYTES 16u /* malloc(3)'s overhead per allocation */
 
 static size_t bytes_of_list(const struct resource_list *list)
 {
@@ -258,11 +258,11 @@ static size_t bytes_of_pod(const struct pod_request *pod)
 	return bytes;
 }
 
-/* So much of one resource at most: the amounts of all pods of a node can then be added and taken away again. */
+/* Upper bound per resource and pod, so that the sum over a node's pods does not overflow. */
 #define WANTED_MAX (QTY_MAX >> 20)
 
-/* Of a pod that is too large only what it asks for as a whole stays, as its pod-level resources. */
-static int take_apart(struct pod_request *pod)
+/* Replaces the request of a too large pod by its node-level request, as pod-level resources. */
+static int keep_node_level_request(struct pod_request *pod)
 {
 	struct pod_request whole = {
 		.qos = request_qos(pod), .has_pod_resources = true, .has_claims = pod->has_claims};
@@ -275,7 +275,7 @@ static int take_apart(struct pod_request *pod)
 	return pod->name ? 0 : -ENOMEM;
 }
 
-static int fill(struct pod_class *class, struct pod_request *pod)
+static int fill_class(struct pod_class *class, struct pod_request *pod)
 {
 	struct resource_list *wanted = &class->wanted;
 
@@ -295,8 +295,9 @@ static int fill(struct pod_class *class, struct pod_request *pod)
 	return class->known ? 0 : -ENOMEM;
 }
 
-/* The pod class like this one, whose content is the pod's. */
-static struct pod_class *find(const struct pod_classes *s, struct pod_class *like, struct pod_request *pod)
+/* `like` has the hash of `pod`. NULL = no class. */
+static struct pod_class *find_class(
+	const struct pod_classes *s, struct pod_class *like, struct pod_request *pod)
 {
 	struct pod_class *const *found;
 
@@ -313,15 +314,15 @@ int pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_
 
 	if (!class || text_set(&pod->name, "") < 0)
 		return -ENOMEM;
-	reduce(&s->known, pod);
+	drop_unknown_names(&s->known, pod);
 	class->hash = hash_pod(pod);
 	class->too_large = bytes_of_pod(pod) > CLASSES_BYTES_MAX;
 	class->aligned = class->too_large && request_has_non_native(pod);
-	if (class->too_large && take_apart(pod) < 0)
+	if (class->too_large && keep_node_level_request(pod) < 0)
 		return -ENOMEM;
-	found = find(s, class, pod);
+	found = find_class(s, class, pod);
 	if (!found) {
-		if (fill(class, pod) < 0 || !tsearch(class, &s->by_content, by_content))
+		if (fill_class(class, pod) < 0 || !tsearch(class, &s->by_content, by_content))
 			return -ENOMEM;
 		s->n++;
 		found = TAKE(class);
@@ -331,7 +332,7 @@ int pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_
 	return 0;
 }
 
-/* The names are in the list already, so nothing is allocated. A name may be one that no pod asks for again: it goes. */
+/* Does not allocate: the names are in the list already. Names with an amount of 0 are removed, or they would accumulate. */
 void pod_class_subtract(const struct pod_class *class, struct resource_list *requested)
 {
 	size_t kept = 0;
@@ -358,7 +359,7 @@ static void discard(struct pod_classes *s, struct pod_class *class)
 	pod_class_free(class);
 }
 
-/* Make the next place of the ring empty. */
+/* Empties the ring buffer's next entry. */
 static void discard_next(struct pod_classes *s)
 {
 	struct pod_class *class = s->idle[s->next];
@@ -391,8 +392,8 @@ void pod_classes_drop(struct pod_classes *s, struct pod_class *class)
 
 /* ---- verdicts */
 
-/* The verdict on a node without a resource depends on whether other nodes have it. */
-static void look_at_known(struct pod_classes *s, struct pod_class *class)
+/* verdict_lacks() depends on the resources of other nodes. */
+static void update_known(struct pod_classes *s, struct pod_class *class)
 {
 	bool changed = false;
 
@@ -409,28 +410,28 @@ static void look_at_known(struct pod_classes *s, struct pod_class *class)
 	class->known_version = s->known.version;
 }
 
-/* An empty place among those with verdicts, or that of the one that was asked about the longest ago. */
-static struct pod_class **find_place(struct pod_classes *s)
+/* A free entry of `judged`, or the entry of the least recently requested class. */
+static struct pod_class **find_judged_entry(struct pod_classes *s)
 {
 	struct pod_class **found = &s->judged[0];
 
 	for (size_t i = 1; i < CLASSES_JUDGED && *found; i++)
-		if (!s->judged[i] || s->judged[i]->asked < (*found)->asked)
+		if (!s->judged[i] || s->judged[i]->last_request < (*found)->last_request)
 			found = &s->judged[i];
 	return found;
 }
 
 int pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t n_nodes)
 {
-	struct pod_class **place;
+	struct pod_class **entry;
 
-	class->asked = ++s->n_asked;
-	look_at_known(s, class);
+	class->last_request = ++s->n_requests;
+	update_known(s, class);
 	if (class->verdicts_size == 0) {
-		place = find_place(s);
-		if (*place)
-			forget_verdicts(*place);
-		*place = class;
+		entry = find_judged_entry(s);
+		if (*entry)
+			forget_verdicts(*entry);
+		*entry = class;
 	}
 	return vec_grow(&class->verdicts, &class->verdicts_size, n_nodes, sizeof(*class->verdicts));
 }

@@ -8,24 +8,25 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 
-/* An exporter that polls has read the kubelet so long after a pod began. */
+/* Exporters that poll the kubelet report a pod within this time after its start. */
 #define ESTIMATE_LAG_MS 3000u
-#define ESTIMATE_LAG_S  5 /* by the clocks of kubelet and API server, to the second */
+#define ESTIMATE_LAG_S \
+	5 /* by the clocks of the kubelet and the API server, which have a resolution of 1 plan */
 
-/* An object of nrtd whose content changed so long after the pod was seen to be admitted has all that the pod holds. */
+/* An nrtd object whose content changed this long after the pod's admission was reported is complete for the pod. */
 #define SETTLED_MS 2000u
 
 /* ---- what the object reports */
 
-/* The items of the object that are the pod's. */
+/* The items of the object that belong to the pod. */
 struct own_items {
 	const struct reported_key *by_uid, *by_name;
 	size_t n_by_uid, n_by_name;
 };
 
 /*
- * Items without a UID are the first pod's of that name: hashes of names may be equal, and every user who may create pods chooses
- * their names. No other pod is taken for the one that holds the items, and no other pod frees them.
+ * Items without a UID belong to the first pod that matches their hash of the name. Users choose names and can produce equal
+ * hashes: a later pod of the same hash must neither count as the holder of the items nor free them.
  */
 static struct own_items find_own(const struct node_info *node, const struct pod_names *names, bool *claimed)
 {
@@ -40,20 +41,20 @@ static struct own_items find_own(const struct node_info *node, const struct pod_
 	return own;
 }
 
-static void mark(const struct own_items *own, bool *gone)
+static void mark_excluded(const struct own_items *own, bool *excluded)
 {
 	for (size_t i = 0; i < own->n_by_uid; i++)
-		gone[own->by_uid[i].item] = true;
+		excluded[own->by_uid[i].item] = true;
 	for (size_t i = 0; i < own->n_by_name; i++)
-		gone[own->by_name[i].item] = true;
+		excluded[own->by_name[i].item] = true;
 }
 
 /*
- * An object of another exporter names nobody. It reports the pod if its zones were written some time after the pod began,
- * by the times in the objects; or if they changed some time after the pod was seen to be bound. A saved object has no such
- * times: it reports the pods that run.
+ * Whether an object of another exporter, which names no pods, includes the pod: its zones were written ESTIMATE_LAG_S after the
+ * pod started, or changed ESTIMATE_LAG_MS after the binding was reported. An object from a file has no such times and includes
+ * the running pods.
  */
-static bool is_estimated_with(const struct node_info *node, const struct pod_info *pod)
+static bool zones_include(const struct node_info *node, const struct pod_info *pod)
 {
 	int64_t written_s = node->object.zones_written_s;
 
@@ -72,14 +73,14 @@ static int count_own(const struct node_info *node, const struct own_items *own, 
 		own->n_by_uid, own->by_name, own->n_by_name, ret);
 }
 
-/* 0 or -ENOMEM. */
+/* How much of the pod the object reports. 0 or -ENOMEM. */
 static int find_reported(const struct node_info *node, const struct pod_info *pod,
 	const struct own_items *own, enum reported *ret)
 {
 	CLEANUP(reported_amounts_release) struct reported_amounts amounts = {0};
 
 	if (node->object.basis == CLUSTER_ESTIMATED) {
-		*ret = is_estimated_with(node, pod) ? REPORTED_ALL : REPORTED_NOTHING;
+		*ret = zones_include(node, pod) ? REPORTED_ALL : REPORTED_NOTHING;
 		return 0;
 	}
 	if (count_own(node, own, &amounts) < 0)
@@ -90,87 +91,86 @@ static int find_reported(const struct node_info *node, const struct pod_info *po
 	return 0;
 }
 
-/* The kubelet's managers have nothing to give it: no object will ever show it. */
+/* The kubelet's managers assign nothing to the pod, so no object will report the pod. */
 static bool holds_nothing(const struct pod_info *pod)
 {
 	return pod->held && !pod->held_is_rest && hwloc_bitmap_iszero(pod->held->cpus) &&
 	       pod->held->n_memory == 0 && pod->held->n_devices == 0;
 }
 
-/* How a pod of the node counts. */
-struct counted {
+struct pod_plan {
 	struct own_items own;
-	bool added;   /* to what the object reports */
-	bool is_part; /* the object reports a part of it */
+	bool added;      /* to the reported state */
+	bool is_partial; /* the object reports a part of what the pod holds */
 };
 
-/* Which items of the object do not count, and which pods are added. */
-struct sorting {
-	bool *gone, *claimed;    /* by item */
-	struct counted *counted; /* by the node's pods */
+/* Which reported items are excluded, and which pods are added. */
+struct node_plan {
+	bool *excluded, *claimed; /* per item; claimed items have been matched to a pod */
+	struct pod_plan *pods;    /* per pod of the node */
 	size_t n_added;
-	bool is_whole; /* no pod is taken away */
-	bool adds_rest; /* what is reported in part counts, and what is missing is added; else such a pod is placed again */
+	bool removes_none; /* no pod is removed from the node, so results may be cached */
+	bool adds_rest; /* the reported part of a pod counts, and the rest is added; if false, the pod is placed again from its requests */
 };
 
-static void sorting_release(struct sorting *s)
+static void node_plan_release(struct node_plan *plan)
 {
-	free(s->gone);
-	free(s->claimed);
-	free(s->counted);
+	free(plan->excluded);
+	free(plan->claimed);
+	free(plan->pods);
 }
 
-static int sort_pod(const struct node_info *node, struct pod_info *pod, bool leaves, struct sorting *s,
-	struct counted *ret)
+static int plan_pod(const struct node_info *node, struct pod_info *pod, bool is_removed,
+	struct node_plan *plan, struct pod_plan *ret)
 {
 	enum reported reported;
 
-	*ret = (struct counted){.added = false};
+	*ret = (struct pod_plan){.added = false};
 	if (!pod->class->aligned || pod->mirror || pod->class->too_large)
 		return 0;
-	ret->own = find_own(node, &pod->names, s->claimed);
+	ret->own = find_own(node, &pod->names, plan->claimed);
 	if (find_reported(node, pod, &ret->own, &reported) < 0)
 		return -ENOMEM;
-	ret->is_part = reported == REPORTED_PART;
-	if (pod->held_is_rest && !(ret->is_part && s->adds_rest))
+	ret->is_partial = reported == REPORTED_PART;
+	if (pod->held_is_rest && !(ret->is_partial && plan->adds_rest))
 		pod_info_forget_held(pod);
-	if (pod->held && !pod->held_is_rest && ret->is_part && s->adds_rest)
+	if (pod->held && !pod->held_is_rest && ret->is_partial && plan->adds_rest)
 		pod_info_forget_held(pod);
-	ret->added = !leaves && reported != REPORTED_ALL && !holds_nothing(pod);
-	s->n_added += ret->added;
-	if (leaves || (ret->is_part && !s->adds_rest))
-		mark(&ret->own, s->gone);
+	ret->added = !is_removed && reported != REPORTED_ALL && !holds_nothing(pod);
+	plan->n_added += ret->added;
+	if (is_removed || (ret->is_partial && !plan->adds_rest))
+		mark_excluded(&ret->own, plan->excluded);
 	return 0;
 }
 
-/* without[i] belongs to node->pods[i] and may be NULL. 0 or -ENOMEM; to be released in either case. */
-static int sort_out(const struct node_info *node, const bool *without, bool adds_rest, struct sorting *ret)
+/* without[i] belongs to node->pods[i], and `without` may be NULL. 0 or -ENOMEM; to be released in either case. */
+static int plan_node(const struct node_info *node, const bool *without, bool adds_rest, struct node_plan *ret)
 {
 	const struct allocations *a = &node->object.state.allocations;
 	int r = 0;
 
-	*ret = (struct sorting){.gone = calloc(a->n_items + 1, sizeof(*ret->gone)),
+	*ret = (struct node_plan){.excluded = calloc(a->n_items + 1, sizeof(*ret->excluded)),
 		.claimed = calloc(a->n_items + 1, sizeof(*ret->claimed)),
-		.counted = calloc(node->n_pods + 1, sizeof(*ret->counted)),
-		.is_whole = !without,
+		.pods = calloc(node->n_pods + 1, sizeof(*ret->pods)),
+		.removes_none = !without,
 		.adds_rest = adds_rest};
-	if (!ret->gone || !ret->claimed || !ret->counted)
+	if (!ret->excluded || !ret->claimed || !ret->pods)
 		return -ENOMEM;
 	for (size_t i = 0; i < node->n_pods && r == 0; i++)
-		r = sort_pod(node, node->pods[i], without && without[i], ret, &ret->counted[i]);
-	/* Behind them: what a pod that is still there may have is not the ended one's. */
+		r = plan_pod(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
+	/* After the node's pods, so that an ended pod does not claim the items of a remaining pod. */
 	for (size_t i = 0; i < node->n_ended; i++) {
 		struct own_items own = find_own(node, &node->ended[i].names, ret->claimed);
 
-		mark(&own, ret->gone);
+		mark_excluded(&own, ret->excluded);
 	}
 	return r;
 }
 
-/* ---- what pods get that it does not report */
+/* ---- what the kubelet will assign to pods that the object does not report */
 
-/* What a pod of that request gets of this kubelet, NULL = it is rejected. 0 or -ENOMEM. */
-static int take_item(struct node_admission *admission, const struct pod_request *pod, enum qos_class qos,
+/* What the kubelet assigns to a pod with this request; NULL = the kubelet rejects the pod. 0 or -ENOMEM. */
+static int admit_request(struct node_admission *admission, const struct pod_request *pod, enum qos_class qos,
 	struct allocation **ret)
 {
 	CLEANUP(freep) struct allocation *held = calloc(1, sizeof(*held));
@@ -186,8 +186,8 @@ static int take_item(struct node_admission *admission, const struct pod_request 
 	return r;
 }
 
-/* The pod has the item, which moves to it in either case. 0 or -ENOMEM. */
-static int hold(struct pod_info *pod, struct allocation *held)
+/* `held` moves to the pod, also on failure. 0 or -ENOMEM. */
+static int set_held(struct pod_info *pod, struct allocation *held)
 {
 	pod_info_forget_held(pod);
 	pod->held = held;
@@ -197,7 +197,7 @@ static int hold(struct pod_info *pod, struct allocation *held)
 	return -ENOMEM;
 }
 
-static int take_rest(struct node_admission *admission, const struct node_info *node,
+static int admit_rest(struct node_admission *admission, const struct node_info *node,
 	const struct pod_info *pod, const struct own_items *own, struct allocation **ret)
 {
 	CLEANUP(reported_amounts_release) struct reported_amounts amounts = {0};
@@ -207,57 +207,58 @@ static int take_rest(struct node_admission *admission, const struct node_info *n
 	pod_request_init(&rest);
 	if (r == 0)
 		r = reported_rest(&node->reported, &node->object.state, pod->class, &amounts, &rest);
-	return r < 0 ? r : take_item(admission, &rest, rest.qos, ret);
+	return r < 0 ? r : admit_request(admission, &rest, rest.qos, ret);
 }
 
-/* What the pod gets behind those before. A pod that is rejected there gets nothing. */
-static int work_out(const struct projected_state *before, const struct node_info *node, struct pod_info *pod,
-	const struct counted *counted, bool adds_rest)
+/* Sets pod->held to what the kubelet assigns after the pods in `before`; nothing if the kubelet rejects the pod. */
+static int place_pod(const struct projected_state *before, const struct node_info *node, struct pod_info *pod,
+	const struct pod_plan *pod_plan, bool adds_rest)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct node_state state = before->state;
 	struct allocation *held = NULL;
-	bool is_rest = counted->is_part && adds_rest;
+	bool is_rest = pod_plan->is_partial && adds_rest;
 	int r;
 
 	state.allocations = before->view;
 	r = node_admission_init(&admission, &state);
 	if (r == 0)
-		r = is_rest ? take_rest(&admission, node, pod, &counted->own, &held)
-			    : take_item(&admission, &pod->class->pod, pod->class->qos, &held);
+		r = is_rest ? admit_rest(&admission, node, pod, &pod_plan->own, &held)
+			    : admit_request(&admission, &pod->class->pod, pod->class->qos, &held);
 	if (r < 0 || !held)
 		return r;
-	r = hold(pod, held);
+	r = set_held(pod, held);
 	pod->held_is_rest = r == 0 && is_rest;
 	return r;
 }
 
-/* Pods that came later make no room: what was found then is still right. */
-static bool is_rejected(const struct node_info *node, uint64_t found_at)
+/* A rejection stays valid until something on the node becomes free. */
+static bool is_known_rejected(const struct node_info *node, uint64_t found_at)
 {
-	return found_at > 0 && found_at >= node->freed;
+	return found_at > 0 && found_at >= node->freed_version;
 }
 
-/* The kubelet has pods in the order of their coming. What one gets is worked out once, and again only where another has
- * it by now. */
-static int add_pod(struct cluster_cache *cache, struct projected_state *o, const struct node_info *node,
-	struct pod_info *pod, const struct counted *counted, const struct sorting *s)
+/* Adds the pod behind the pods in `o`. pod->held is computed once, and again if another pod holds the same resources by now. */
+static int add_placed_pod(struct cluster_cache *cache, struct projected_state *o,
+	const struct node_info *node, struct pod_info *pod, const struct pod_plan *pod_plan,
+	const struct node_plan *plan)
 {
-	bool keeps = s->is_whole && !(counted->is_part && s->adds_rest);
+	bool can_cache = plan->removes_none && !(pod_plan->is_partial && plan->adds_rest);
 	int r = 0;
 
 	if (pod->held && !projected_state_has_free(o, pod->held))
 		pod_info_forget_held(pod);
-	if (!pod->held && !(keeps && is_rejected(node, pod->rejected_at))) {
-		r = work_limit_goes_on(&cache->work) ? work_out(o, node, pod, counted, s->adds_rest) : -ETIME;
+	if (!pod->held && !(can_cache && is_known_rejected(node, pod->rejected_version))) {
+		r = work_limit_goes_on(&cache->work) ? place_pod(o, node, pod, pod_plan, plan->adds_rest)
+						     : -ETIME;
 		cache->work.advanced = true;
-		if (r == 0 && !pod->held && keeps)
-			pod->rejected_at = cache->version;
+		if (r == 0 && !pod->held && can_cache)
+			pod->rejected_version = cache->version;
 	}
 	return r < 0 || !pod->held ? r : projected_state_add(o, pod->held);
 }
 
-/* ---- whether a place has what is reported already */
+/* ---- whether a computed placement contains the reported part */
 
 static size_t count_devices(const struct allocation *item, const struct device_block *like)
 {
@@ -279,7 +280,7 @@ static bool has_memory_like(const struct allocation *item, const struct memory_b
 	return false;
 }
 
-/* Its CPUs, as many devices on the same NUMA nodes, memory on the same NUMA nodes. */
+/* The same CPUs, as many devices on the same NUMA nodes, and memory on the same NUMA nodes. */
 static bool has_item(const struct allocation *held, const struct allocation *item)
 {
 	if (!hwloc_bitmap_isincluded(item->cpus, held->cpus))
@@ -305,10 +306,10 @@ static bool has_items(const struct node_info *node, const struct pod_info *pod, 
 	return has;
 }
 
-/* ---- the whole */
+/* ---- the projection */
 
-/* What can still be requested of the whole node, where there is a Node. */
-static int limit(struct projected_node *o, const struct node_info *node, const bool *without)
+/* Limits the admission to allocatable minus requested of the Node object, if any. */
+static int limit_to_node(struct projected_node *o, const struct node_info *node, const bool *without)
 {
 	CLEANUP(resource_list_release) struct resource_list most = {0};
 	int r = resource_list_add(&most, &node->allocatable, 1);
@@ -327,83 +328,84 @@ static int limit(struct projected_node *o, const struct node_info *node, const b
 	return r < 0 ? r : node_admission_limit(&o->admission, &most);
 }
 
-/* The state with the pods that are added. *ret_whole: each pod that the object reports in part got a place that has that part. */
-static int add_pods(struct cluster_cache *cache, struct projected_node *o, const struct node_info *node,
-	const struct sorting *s, bool *ret_whole)
+/* Adds the pods of the plan. *ret_matches: the placement of every partially reported pod contains its reported part. */
+static int add_placed_pods(struct cluster_cache *cache, struct projected_node *o,
+	const struct node_info *node, const struct node_plan *plan, bool *ret_matches)
 {
-	int r = projected_state_init(&o->node, &node->object.state, s->gone);
+	int r = projected_state_init(&o->node, &node->object.state, plan->excluded);
 
-	*ret_whole = true;
+	*ret_matches = true;
 	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
-		const struct counted *c = &s->counted[i];
+		const struct pod_plan *c = &plan->pods[i];
 
 		if (!c->added)
 			continue;
-		r = add_pod(cache, &o->node, node, node->pods[i], c, s);
-		if (r == 0 && c->is_part && !s->adds_rest)
-			*ret_whole = *ret_whole && has_items(node, node->pods[i], &c->own);
+		r = add_placed_pod(cache, &o->node, node, node->pods[i], c, plan);
+		if (r == 0 && c->is_partial && !plan->adds_rest)
+			*ret_matches = *ret_matches && has_items(node, node->pods[i], &c->own);
 	}
 	return r;
 }
 
 /*
- * Of a node whose object has a state, without the pods whose without[i] is set. A pod that the object reports in part is in
- * the middle of its admission: it is placed again as a whole, which has the reported part where the kubelet does the same.
- * Where that part is elsewhere it stays held, and what is missing is added. 0, -ETIME or -ENOMEM; both are to be released in
+ * Builds the projection of a node whose object has a state, without the pods whose without[i] is set. A partially reported pod
+ * is being admitted: first the whole pod is placed again from its requests. If the placement does not contain the reported
+ * part, the reported part counts as held and only the rest is placed. 0, -ETIME or -ENOMEM; `o` and `plan` are to be released in
  * either case.
  */
-static int make(struct cluster_cache *cache, struct projected_node *o, const struct node_info *node,
-	const bool *without, struct sorting *s)
+static int build_projection(struct cluster_cache *cache, struct projected_node *o,
+	const struct node_info *node, const bool *without, struct node_plan *plan)
 {
-	bool whole;
-	int r = sort_out(node, without, false, s);
+	bool matches;
+	int r = plan_node(node, without, false, plan);
 
 	if (r == 0)
-		r = add_pods(cache, o, node, s, &whole);
-	if (r == 0 && !whole) {
+		r = add_placed_pods(cache, o, node, plan, &matches);
+	if (r == 0 && !matches) {
 		projected_state_release(&o->node);
-		sorting_release(s);
-		r = sort_out(node, without, true, s);
+		node_plan_release(plan);
+		r = plan_node(node, without, true, plan);
 		if (r == 0)
-			r = add_pods(cache, o, node, s, &whole);
+			r = add_placed_pods(cache, o, node, plan, &matches);
 	}
 	if (r == 0)
 		r = projected_state_finish(&o->node);
 	if (r == 0)
 		r = node_admission_init(&o->admission, &o->node.state);
-	return r < 0 ? r : limit(o, node, without);
+	return r < 0 ? r : limit_to_node(o, node, without);
 }
 
-/* The pod is on its way to the kubelet, which may place it behind any other. */
-static bool is_on_its_way(const struct node_info *node, const struct sorting *s, size_t i)
+static bool is_in_flight(const struct node_info *node, const struct node_plan *plan, size_t i)
 {
-	return s->counted[i].added && !holds_nothing(node->pods[i]) &&
-	       !(s->counted[i].is_part && s->adds_rest);
+	return plan->pods[i].added && !holds_nothing(node->pods[i]) &&
+	       !(plan->pods[i].is_partial && plan->adds_rest);
 }
 
-/* So many of those who have ended were there when the pod was promised, and may have been when it came. */
-static size_t ended_on_its_way(const struct node_info *node, const struct pod_info *pod)
+/* The number of pods that ended after the pod got the node and that may have been there when the pod reached the kubelet. */
+static size_t count_ended_in_flight(const struct node_info *node, const struct pod_info *pod)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < node->n_ended; i++) {
-		uint64_t at = node->ended[i].at;
+		uint64_t ended_version = node->ended[i].version;
 
-		n += at > pod->since && (!pod->admitted || pod->admitted_at > at);
+		n += ended_version > pod->placed_version &&
+		     (!pod->admitted || pod->admitted_version > ended_version);
 	}
 	return n;
 }
 
 /*
- * Whether it is open what the kubelet had when those on their way came. That all of them came before the end of a pod is
- * looked at, and that all came after it; what lies between two ends, or between two who come, is not.
+ * Whether the kubelet's state when the in-flight pods reached the kubelet is unknown. A verdict covers two cases: the kubelet
+ * admitted all in-flight pods before another pod's end (pod->held), or after the end (in_flight_admit()). With several in-flight
+ * pods or several ended pods, cases between these two are possible, which a verdict does not cover.
  */
-static bool ends_on_the_way(const struct node_info *node, const struct sorting *s)
+static bool is_start_unknown(const struct node_info *node, const struct node_plan *plan)
 {
 	size_t pods = 0, ends = 0;
 
 	for (size_t i = 0; i < node->n_pods; i++) {
-		size_t n = is_on_its_way(node, s, i) ? ended_on_its_way(node, node->pods[i]) : 0;
+		size_t n = is_in_flight(node, plan, i) ? count_ended_in_flight(node, node->pods[i]) : 0;
 
 		pods += n > 0;
 		ends = n > ends ? n : ends;
@@ -411,10 +413,10 @@ static bool ends_on_the_way(const struct node_info *node, const struct sorting *
 	return pods * ends > 1;
 }
 
-/* A pod that the kubelet rejects even if no other comes before it takes nothing from anybody: every user can bind a pod that is
- * larger than its node. 0, -ETIME or -ENOMEM. */
+/* Removes pods from the plan that the kubelet rejects even as the only in-flight pod. Else any user could block a node by binding
+ * a pod larger than the node. 0, -ETIME or -ENOMEM. */
 static int leave_out_rejected(struct cluster_cache *cache, struct projected_node *o,
-	const struct node_info *node, struct sorting *s)
+	const struct node_info *node, struct node_plan *plan)
 {
 	int r = 0;
 
@@ -422,32 +424,32 @@ static int leave_out_rejected(struct cluster_cache *cache, struct projected_node
 		struct pod_info *pod = node->pods[i];
 		bool admits = false;
 
-		if (pod->held || !is_on_its_way(node, s, i))
+		if (pod->held || !is_in_flight(node, plan, i))
 			continue;
-		if (!is_rejected(node, pod->rejected_alone_at)) {
+		if (!is_known_rejected(node, pod->rejected_alone_version)) {
 			r = in_flight_admit_alone(&o->in_flight, pod->class, &cache->work, &admits);
 			cache->work.advanced = true;
-			pod->rejected_alone_at = r == 0 && !admits ? cache->version : 0;
+			pod->rejected_alone_version = r == 0 && !admits ? cache->version : 0;
 		}
-		s->counted[i].added = admits;
+		plan->pods[i].added = admits;
 	}
 	return r;
 }
 
-/* Those who are added are on their way, but those whom the managers have nothing to give to. 0, -ETIME or -ENOMEM. */
-static int make_in_flight(struct cluster_cache *cache, struct projected_node *o, const struct node_info *node,
-	struct sorting *s)
+/* Adds the in-flight pods, admitted pods first. 0, -ETIME or -ENOMEM. */
+static int collect_in_flight(struct cluster_cache *cache, struct projected_node *o,
+	const struct node_info *node, struct node_plan *plan)
 {
-	int r = in_flight_init(&o->in_flight, &node->object.state, s->gone, s->n_added);
+	int r = in_flight_init(&o->in_flight, &node->object.state, plan->excluded, plan->n_added);
 
 	if (r == 0)
-		r = leave_out_rejected(cache, o, node, s);
-	o->in_flight.open = ends_on_the_way(node, s);
-	for (unsigned turn = 0; turn < 2 && r == 0; turn++)
+		r = leave_out_rejected(cache, o, node, plan);
+	o->in_flight.unknown_start = is_start_unknown(node, plan);
+	for (unsigned pass = 0; pass < 2 && r == 0; pass++)
 		for (size_t i = 0; i < node->n_pods; i++) {
 			const struct pod_info *pod = node->pods[i];
 
-			if (is_on_its_way(node, s, i) && pod->admitted == (turn == 0))
+			if (is_in_flight(node, plan, i) && pod->admitted == (pass == 0))
 				in_flight_add(&o->in_flight, pod->class, pod->admitted);
 		}
 	return r;
@@ -468,34 +470,34 @@ static void projected_node_freep(struct projected_node **o)
 int project_node(struct cluster_cache *cache, const struct node_info *node, struct projected_node **ret)
 {
 	CLEANUP(projected_node_freep) struct projected_node *o = NULL;
-	CLEANUP(sorting_release) struct sorting s = {0};
+	CLEANUP(node_plan_release) struct node_plan plan = {0};
 	int r;
 
-	*ret = projected_nodes_find(&cache->projected, node->slot, node->version, node->amounts);
+	*ret = projected_nodes_find(&cache->projected, node->slot, node->version, node->amounts_version);
 	if (*ret)
 		return 0;
 	o = calloc(1, sizeof(*o));
-	r = o ? make(cache, o, node, NULL, &s) : -ENOMEM;
+	r = o ? build_projection(cache, o, node, NULL, &plan) : -ENOMEM;
 	if (r == 0)
-		r = make_in_flight(cache, o, node, &s);
+		r = collect_in_flight(cache, o, node, &plan);
 	if (r < 0)
 		return r;
 	o->version = node->version;
-	o->amounts = node->amounts;
+	o->amounts_version = node->amounts_version;
 	*ret = o;
 	projected_nodes_keep(&cache->projected, node->slot, TAKE(o));
 	return 0;
 }
 
-int project_node_without(struct cluster_cache *cache, const struct node_info *node, const bool *gone,
+int project_node_without(struct cluster_cache *cache, const struct node_info *node, const bool *excluded,
 	struct projected_node *ret)
 {
-	CLEANUP(sorting_release) struct sorting s = {0};
+	CLEANUP(node_plan_release) struct node_plan plan = {0};
 
 	*ret = (struct projected_node){0};
-	/* What pods hold may be worked out again, and the other one borrows it. */
+	/* The cached projection borrows pod->held, which may be computed again. */
 	projected_nodes_forget(&cache->projected, node->slot);
-	return make(cache, ret, node, gone, &s);
+	return build_projection(cache, ret, node, excluded, &plan);
 }
 
 int project_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
@@ -511,11 +513,11 @@ int project_assume_pod(struct cluster_cache *cache, const struct assume_request 
 	if (r == 0 && project_node_possible(node))
 		r = request->class->too_large
 			    ? 0
-			    : take_item(&o->admission, &request->class->pod, request->class->qos, &held);
+			    : admit_request(&o->admission, &request->class->pod, request->class->qos, &held);
 	if (r == 0)
 		r = cache_assume_pod(cache, request, node, now_ms, &pod);
 	if (r == 0 && held && pod)
-		return hold(pod, held);
+		return set_held(pod, held);
 	if (held)
 		allocation_release(held);
 	free(held);

@@ -25,26 +25,27 @@ void projected_nodes_release(struct projected_nodes *o)
 	discard(&o->last);
 }
 
-static struct projected_node *check(struct projected_node *o, uint64_t version, uint64_t amounts)
+static struct projected_node *if_current(struct projected_node *o, uint64_t version, uint64_t amounts_version)
 {
-	return o && o->version == version && o->amounts == amounts ? o : NULL;
+	return o && o->version == version && o->amounts_version == amounts_version ? o : NULL;
 }
 
 struct projected_node *projected_nodes_find(
-	const struct projected_nodes *o, size_t slot, uint64_t version, uint64_t amounts)
+	const struct projected_nodes *o, size_t slot, uint64_t version, uint64_t amounts_version)
 {
-	struct projected_node *kept = check(o->kept[slot % PROJECTED_NODES_KEPT], version, amounts);
+	struct projected_node *kept =
+		if_current(o->kept[slot % PROJECTED_NODES_KEPT], version, amounts_version);
 
-	return kept ? kept : check(o->last, version, amounts);
+	return kept ? kept : if_current(o->last, version, amounts_version);
 }
 
 void projected_nodes_keep(struct projected_nodes *o, size_t slot, struct projected_node *projected)
 {
-	bool has_place = projected->in_flight.n > 0 || slot < PROJECTED_NODES_KEPT;
-	struct projected_node **place = has_place ? &o->kept[slot % PROJECTED_NODES_KEPT] : &o->last;
+	bool in_kept = projected->in_flight.n > 0 || slot < PROJECTED_NODES_KEPT;
+	struct projected_node **entry = in_kept ? &o->kept[slot % PROJECTED_NODES_KEPT] : &o->last;
 
-	discard(place);
-	*place = projected;
+	discard(entry);
+	*entry = projected;
 }
 
 void projected_nodes_forget(struct projected_nodes *o, size_t slot)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One attempt after the other: a list, or a watch from where the list or the watch before it ended. What became of it
- * decides which comes next and when.
+ * The thread makes one request at a time: a list, or a watch that continues after the previous list or watch. The outcome
+ * decides the next request and the delay before it.
  */
 #include "agent/extender/reflector.h"
 
@@ -19,22 +19,20 @@
 #include "common/log.h"
 #include "common/text.h"
 
-#define PAGE       500u
-#define WATCH_S    300u
-#define IDLE_MS    90000u
-#define PATH_BYTES 8000u
-#define LOOK_MS    50 /* how often a wait looks whether it is cancelled */
-#define AWAY_MAX \
-	8 /* failures in a row: an API server that was away for long may be one restored from a copy */
-#define SHORT_MS 1000 /* a watch that ends sooner without a word is none */
+#define PAGE             500u
+#define WATCH_S          300u
+#define IDLE_MS          90000u
+#define PATH_BYTES       8000u
+#define CANCEL_POLL_MS   50   /* how often a wait checks for cancellation */
+#define AWAY_RETRIES_MAX 8    /* then list again: the API server may have been restored from a backup */
+#define SHORT_WATCH_MS   1000 /* a watch that ends sooner without data counts as failed */
 
-/* What became of an attempt. */
 enum outcome {
-	OUTCOME_DONE,    /* the list is complete, the watch was in order */
-	OUTCOME_EXPIRED, /* 410: the list or the watch is too old, list again */
-	OUTCOME_AWAY,    /* no answer, an answer that was cut off, 429, 5xx: the same again */
-	OUTCOME_REFUSED, /* any other answer: list again */
-	OUTCOME_BROKEN,  /* what came, or what it was handed to: list again */
+	OUTCOME_DONE,    /* the list is complete, or the watch ended normally */
+	OUTCOME_EXPIRED, /* 410 Gone: list again */
+	OUTCOME_AWAY,    /* no response, a truncated response, 429 or 5xx: retry the same request */
+	OUTCOME_REFUSED, /* any other status: list again */
+	OUTCOME_BROKEN,  /* bad data, or a callback failed: list again */
 	OUTCOME_CANCELLED
 };
 
@@ -44,7 +42,7 @@ struct counters {
 
 struct reflector {
 	pthread_t thread;
-	struct reflector_options options; /* its texts are `path` and `query` */
+	struct reflector_options options; /* without `path` and `query` */
 	char *path, *query;
 	const char *name; /* "pods" */
 	struct reflector_events events;
@@ -54,29 +52,29 @@ struct reflector {
 	struct api_client *client;
 	struct api_response response;
 	struct counters counts;
-	bool listed;    /* a watch is next */
-	char *version;  /* resourceVersion of the list, or of the last event or bookmark */
-	char *next;     /* token of the list's next page; NULL = the last one */
-	bool in_watch;  /* of the attempt under way: */
-	bool opened;    /* the answer has begun */
-	bool delivered; /* an event or a bookmark came */
+	bool listed;    /* the next request is a watch */
+	char *version;  /* resourceVersion of the list, the last event or the last bookmark */
+	char *next;     /* continue token; NULL = last page */
+	bool in_watch;  /* the members down to error_code describe the current request */
+	bool opened;    /* the response has begun */
+	bool delivered; /* an event or a bookmark was received */
 	bool page_ended;
-	bool silent;       /* it began, and then nothing came for too long */
-	int refused;       /* code of an ERROR event; 0 = none */
-	unsigned failures; /* in a row */
-	unsigned said;     /* bits of the outcomes that have their line */
-	bool is_lost;      /* a line says so */
+	bool silent;              /* no data for idle_ms after the response began */
+	int error_code;           /* code of an ERROR event; 0 = none */
+	unsigned failures;        /* in a row */
+	unsigned logged_outcomes; /* bits by enum outcome, since the last success */
+	bool failure_logged;      /* and the recovery is not logged yet */
 	struct json_stream *stream;
 };
 
-/* ---- what comes */
+/* ---- responses */
 
 static void alive(const struct reflector *r)
 {
 	r->events.alive(r->ctx);
 }
 
-/* The end of a page: a List, or a document without items, which is one where the list is null. */
+/* The end of a page: a List, or a document without items, which is a List whose items are null. */
 static int end_page(struct reflector *r, const struct doc *list, struct err *err)
 {
 	const struct doc *metadata = doc_get(list, "metadata");
@@ -92,13 +90,13 @@ static int end_page(struct reflector *r, const struct doc *list, struct err *err
 	return 0;
 }
 
-static int hand_over(struct reflector *r, int (*fn)(void *ctx, struct doc *object), struct doc *object,
+static int deliver(struct reflector *r, int (*fn)(void *ctx, struct doc *object), struct doc *object,
 	_Atomic uint64_t *count, struct err *err)
 {
 	int x = fn(r->ctx, object);
 
 	if (x < 0)
-		return err_set(err, -EBADMSG, "cannot take an object: %s", strerror(-x));
+		return err_set(err, -EBADMSG, "cannot process an object: %s", strerror(-x));
 	atomic_fetch_add(count, 1);
 	return 0;
 }
@@ -109,7 +107,7 @@ static int on_list_part(
 	struct reflector *r = data;
 
 	(void)list;
-	return what == JSON_STREAM_ITEM ? hand_over(r, r->events.object, part, &r->counts.objects, err)
+	return what == JSON_STREAM_ITEM ? deliver(r, r->events.object, part, &r->counts.objects, err)
 					: end_page(r, part, err);
 }
 
@@ -120,28 +118,28 @@ static int on_error_event(struct reflector *r, const struct doc *status, struct 
 
 	if (doc_int64(doc_get(status, "code"), &code) < 0 || code < 1 || code > 999)
 		code = 500;
-	r->refused = (int)code;
-	return err_set(err, -EREMOTEIO, "the API server ended the watch (%d): %.*s", r->refused,
+	r->error_code = (int)code;
+	return err_set(err, -EREMOTEIO, "the API server ended the watch (%d): %.*s", r->error_code,
 		PUBLISH_MESSAGE_MAX, message ? message : "(no message)");
 }
 
 static int on_change(struct reflector *r, const char *type, struct doc *object, struct err *err)
 {
 	const char *given = doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion"));
-	CLEANUP(freep) char *version = given ? strdup(given) : NULL; /* the object may be taken apart */
+	CLEANUP(freep) char *version = given ? strdup(given) : NULL; /* the callback may modify the object */
 	int x = 0;
 
 	if (given && !version)
 		return err_no_memory(err);
 	if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED"))
-		x = hand_over(r, r->events.object, object, &r->counts.events, err);
+		x = deliver(r, r->events.object, object, &r->counts.events, err);
 	else if (!strcmp(type, "DELETED"))
-		x = hand_over(r, r->events.gone, object, &r->counts.events, err);
+		x = deliver(r, r->events.deleted, object, &r->counts.events, err);
 	else if (!strcmp(type, "BOOKMARK"))
 		atomic_fetch_add(&r->counts.bookmarks, 1);
 	else
-		x = err_set(err, -EBADMSG, "an event of the unknown type '%.40s'", type);
-	/* Without a version the watch goes on behind the event before, should it end now. */
+		x = err_set(err, -EBADMSG, "unknown event type '%.40s'", type);
+	/* Without a version a later watch continues after the previous event. */
 	if (x < 0 || !version)
 		return x;
 	free(r->version);
@@ -149,10 +147,10 @@ static int on_change(struct reflector *r, const char *type, struct doc *object, 
 	return 0;
 }
 
-static void is_well(struct reflector *r)
+static void reset_failures(struct reflector *r)
 {
 	r->failures = 0;
-	r->said = 0;
+	r->logged_outcomes = 0;
 }
 
 static int on_event(
@@ -175,7 +173,7 @@ static int on_event(
 	if (x < 0)
 		return x;
 	r->delivered = true;
-	is_well(r);
+	reset_failures(r);
 	alive(r);
 	return 0;
 }
@@ -189,7 +187,6 @@ static void on_skip(void *data, const struct err *why)
 	alive(r);
 }
 
-/* The answer has begun. */
 static void open_answer(struct reflector *r)
 {
 	r->opened = true;
@@ -197,9 +194,9 @@ static void open_answer(struct reflector *r)
 	if (!r->in_watch)
 		return;
 	atomic_fetch_add(&r->counts.watches, 1);
-	if (r->is_lost)
-		log_info("%s are watched again", r->name);
-	r->is_lost = false;
+	if (r->failure_logged)
+		log_info("watching %s again", r->name);
+	r->failure_logged = false;
 }
 
 static int on_piece(const char *piece, size_t len, void *data, struct err *err)
@@ -213,7 +210,7 @@ static int on_piece(const char *piece, size_t len, void *data, struct err *err)
 	return json_stream_feed(r->stream, piece, len, err);
 }
 
-/* ---- attempts */
+/* ---- requests */
 
 static enum outcome by_status(int status)
 {
@@ -235,11 +232,11 @@ static void begin_attempt(struct reflector *r, bool in_watch)
 {
 	r->in_watch = in_watch;
 	r->opened = r->delivered = r->page_ended = r->silent = false;
-	r->refused = 0;
+	r->error_code = 0;
 	r->response.retry_after_s = -1;
 }
 
-/* One request, its answer handed to `fn` in parts. */
+/* Sends one request and passes the response to `fn` in parts. */
 static enum outcome request(struct reflector *r, const char *path, json_stream_fn *fn, struct err *err)
 {
 	CLEANUP(json_stream_release) struct json_stream stream;
@@ -262,7 +259,7 @@ static enum outcome request(struct reflector *r, const char *path, json_stream_f
 	return json_stream_end(&stream, err) < 0 ? OUTCOME_AWAY : OUTCOME_DONE;
 }
 
-/* A value of the query. */
+/* Adds a query parameter. */
 static void add_escaped(struct strbuf *path, const char *name, const char *value)
 {
 	strbuf_addf(path, "&%s=", name);
@@ -316,7 +313,7 @@ static enum outcome list(struct reflector *r, struct err *err)
 	if (outcome == OUTCOME_DONE)
 		x = r->events.end(r->ctx, r->version);
 	if (x < 0) {
-		err_set(err, x, "cannot take the list: %s", strerror(-x));
+		err_set(err, x, "cannot process the list: %s", strerror(-x));
 		return OUTCOME_BROKEN;
 	}
 	if (outcome == OUTCOME_DONE) {
@@ -337,25 +334,25 @@ static enum outcome watch(struct reflector *r, struct err *err)
 		r->options.watch_s);
 	add_escaped(&path, "resourceVersion", r->version);
 	outcome = get(r, &path, on_event, err);
-	if (r->refused)
-		return r->refused == HTTP_GONE ? OUTCOME_EXPIRED : OUTCOME_REFUSED;
+	if (r->error_code)
+		return r->error_code == HTTP_GONE ? OUTCOME_EXPIRED : OUTCOME_REFUSED;
 	if (r->silent) {
-		/* The connection is dead, or a server without a bookmark has nothing to say: ask again. */
-		is_well(r);
+		/* A dead connection, or a server without bookmarks and without events. */
+		reset_failures(r);
 		return OUTCOME_DONE;
 	}
 	if (outcome != OUTCOME_DONE)
 		return outcome;
-	if (!r->delivered && clock_ms(CLOCK_MONOTONIC) - from < SHORT_MS) {
-		err_set(err, 0, "the API server ends each watch at once");
+	if (!r->delivered && clock_ms(CLOCK_MONOTONIC) - from < SHORT_WATCH_MS) {
+		err_set(err, 0, "the API server ends each watch immediately");
 		return OUTCOME_AWAY;
 	}
 	alive(r);
-	is_well(r);
+	reset_failures(r);
 	return OUTCOME_DONE;
 }
 
-/* ---- one after the other */
+/* ---- the thread */
 
 static bool is_cancelled(const struct reflector *r)
 {
@@ -368,28 +365,28 @@ static void wait_ms(const struct reflector *r, uint64_t ms)
 
 	for (int64_t left = (int64_t)ms; left > 0 && !is_cancelled(r);
 		left = until - clock_ms(CLOCK_MONOTONIC))
-		usleep((useconds_t)(left < LOOK_MS ? left : LOOK_MS) * 1000);
+		usleep((useconds_t)(left < CANCEL_POLL_MS ? left : CANCEL_POLL_MS) * 1000);
 }
 
-/* A line for each loss, and one more when it is of another kind; none for each attempt. */
-static void say_loss(struct reflector *r, enum outcome outcome, const struct err *err)
+/* Logs the first failure of each outcome since the last success, not each attempt. */
+static void log_failure(struct reflector *r, enum outcome outcome, const struct err *err)
 {
-	if (r->said & 1u << outcome)
+	if (r->logged_outcomes & 1u << outcome)
 		return;
-	r->said |= 1u << outcome;
+	r->logged_outcomes |= 1u << outcome;
 	if (outcome == OUTCOME_EXPIRED) {
-		log_info("%s are listed again: %s", r->name, err->text);
+		log_info("listing %s again: %s", r->name, err->text);
 		return;
 	}
-	log_warning("cannot %s %s, trying again: %s", r->in_watch ? "watch" : "list", r->name, err->text);
-	r->is_lost = true;
+	log_warning("cannot %s %s, retrying: %s", r->in_watch ? "watch" : "list", r->name, err->text);
+	r->failure_logged = true;
 }
 
-static void settle(struct reflector *r, enum outcome outcome, const struct err *err)
+static void handle_failure(struct reflector *r, enum outcome outcome, const struct err *err)
 {
 	atomic_fetch_add(outcome == OUTCOME_EXPIRED ? &r->counts.expired : &r->counts.errors, 1);
-	r->listed = r->listed && outcome == OUTCOME_AWAY && r->failures < AWAY_MAX;
-	say_loss(r, outcome, err);
+	r->listed = r->listed && outcome == OUTCOME_AWAY && r->failures < AWAY_RETRIES_MAX;
+	log_failure(r, outcome, err);
 	if (r->failures++ == 0 && outcome == OUTCOME_EXPIRED)
 		return;
 	wait_ms(r, backoff_after_ms(r->failures, r->response.retry_after_s, r->options.random()));
@@ -404,14 +401,14 @@ static void *run(void *arg)
 		enum outcome outcome = r->listed ? watch(r, &err) : list(r, &err);
 
 		if (outcome != OUTCOME_DONE && outcome != OUTCOME_CANCELLED)
-			settle(r, outcome, &err);
+			handle_failure(r, outcome, &err);
 	}
 	return NULL;
 }
 
 /* ---- life */
 
-static void release(struct reflector *r)
+static void reflector_release(struct reflector *r)
 {
 	if (!r)
 		return;
@@ -425,9 +422,9 @@ static void release(struct reflector *r)
 	free(r);
 }
 
-static void releasep(struct reflector **r)
+static void reflector_releasep(struct reflector **r)
 {
-	release(*r);
+	reflector_release(*r);
 }
 
 static int take_options(struct reflector *r, const struct reflector_options *options, struct err *err)
@@ -448,7 +445,7 @@ int reflector_new(const struct reflector_options *options, const struct credenti
 	struct err *err)
 {
 	const struct api_client_options how = {.cancel = cancel};
-	CLEANUP(releasep) struct reflector *r = calloc(1, sizeof(*r));
+	CLEANUP(reflector_releasep) struct reflector *r = calloc(1, sizeof(*r));
 	int x;
 
 	if (!r)
@@ -476,7 +473,7 @@ void reflector_free(struct reflector *r)
 	if (!r)
 		return;
 	thread_join(r->thread);
-	release(r);
+	reflector_release(r);
 }
 
 void reflector_counts(const struct reflector *r, struct reflector_counts *ret)

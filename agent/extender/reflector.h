@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * All objects of one kind, listed and watched in a thread of its own. One object is in memory at a time.
- * Whatever happens to the API server or the connection, it goes on until it is cancelled. Depends on
- * agent/base/json_stream.h and agent/publish/api_client.h.
+ * Lists and watches all objects of one kind, in its own thread, and recovers from all failures.
+ *
+ * Only one object is in memory at a time. The thread runs until it is cancelled. Depends on agent/base/json_stream.h and
+ * agent/publish/api_client.h.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -13,56 +14,55 @@
 #include "common/err.h"
 
 /*
- * Called in the reflector's thread. 0, or -errno: then everything is listed again after a while. An object may be
- * taken apart. Those of a list have no kind and no apiVersion where the API server leaves them out, as it does for the
- * kinds of Kubernetes itself.
+ * Callbacks, called in the reflector's thread. After a return value of -errno the reflector waits and lists again. A callback may
+ * modify the object. Objects of a list have no kind and no apiVersion for built-in kinds, because the API server omits them.
  */
 struct reflector_events {
-	int (*begin)(void *ctx); /* a list begins, maybe instead of one that came to no end */
-	int (*object)(void *ctx, struct doc *object); /* in the list; later, added or modified */
-	int (*gone)(void *ctx, struct doc *object);   /* deleted: as it was last */
-	/* An object that cannot be parsed or is too large is passed over. The others are not held up, and the API server is
-	 * not asked again: it would send the same. */
+	int (*begin)(void *ctx); /* a list begins; an earlier list may have been aborted */
+	int (*object)(void *ctx, struct doc *object);  /* listed, added or modified */
+	int (*deleted)(void *ctx, struct doc *object); /* the object's last state */
+	/* An object was skipped because it cannot be parsed or is too large. A new list would contain the same object, so the
+	 * reflector continues. */
 	void (*skip)(void *ctx, const struct err *why);
-	/* The list of this resourceVersion is complete: what it did not have since `begin` is gone. */
+	/* The list of this resourceVersion is complete: objects not seen since `begin` do not exist. */
 	int (*end)(void *ctx, const char *version);
 	void (*alive)(
-		void *ctx); /* the API server answered: each page, event and bookmark, each watch that opens or
-				     comes to its end; at least every 90 s while it is well */
+		void *ctx); /* the API server has sent something: a page, an event, a bookmark, the start or end of a
+				     watch; at least every 90 s while the API server is healthy */
 };
 
 struct reflector_options {
 	const char *path;  /* "/api/v1/pods" */
-	const char *query; /* "fieldSelector=...", already escaped; NULL = all */
-	unsigned page;     /* objects in an answer; 0 = 500 */
-	unsigned watch_s;  /* after which the server ends a watch; 0 = 300 */
+	const char *query; /* "fieldSelector=...", already escaped; NULL = all objects */
+	unsigned page;     /* objects per page; 0 = 500 */
+	unsigned watch_s;  /* timeoutSeconds of a watch; 0 = 300 */
 	unsigned
-		idle_ms; /* without a byte, after which it is asked again; 0 = 90 s: a bookmark comes every minute */
-	uint64_t (*random)(void); /* for the jitter of waits; NULL = backoff_random() */
+		idle_ms; /* a connection without data is closed after this time; 0 = 90 s, longer than the minute between bookmarks */
+	uint64_t (*random)(void); /* for the back-off's jitter; NULL = backoff_random() */
 };
 
 struct reflector_counts {
-	uint64_t lists;   /* complete ones */
-	uint64_t watches; /* opened */
-	uint64_t objects; /* handed on in lists */
-	uint64_t events;  /* handed on of watches */
+	uint64_t lists;   /* completed */
+	uint64_t watches; /* started */
+	uint64_t objects; /* delivered by lists */
+	uint64_t events;  /* delivered by watches */
 	uint64_t bookmarks;
-	uint64_t expired; /* 410: listed again */
-	uint64_t errors;  /* every other attempt that failed */
+	uint64_t expired; /* 410 Gone, followed by a list */
+	uint64_t errors;  /* all other failures */
 };
 
 struct reflector;
 
 /*
- * Start it, with a client and credentials of its own. The texts are copied, the functions as well; `ctx` and `cancel`
- * live until reflector_free(). *ret is the caller's. 0; what credentials_new() and api_client_new() return; -errno when
- * no thread can be started.
+ * Starts the thread, with its own client and credentials. Copies the options and the callbacks. `ctx` and `cancel` must live
+ * until reflector_free(). The caller owns *ret. 0; the errors of credentials_new() and api_client_new(); -errno when no thread
+ * can be started.
  */
 int reflector_new(const struct reflector_options *options, const struct credentials_options *credentials,
 	const struct reflector_events *events, void *ctx, const atomic_bool *cancel, struct reflector **ret,
 	struct err *err);
 
-/* Wait for the end of its thread: *cancel is true by then. NULL is fine. */
+/* Waits for the end of the thread; set *cancel first. Accepts NULL. */
 void reflector_free(struct reflector *r);
 
 static inline void reflector_freep(struct reflector **r)
@@ -71,5 +71,5 @@ static inline void reflector_freep(struct reflector **r)
 	*r = NULL;
 }
 
-/* How often what has happened, from any thread. */
+/* From any thread. */
 void reflector_counts(const struct reflector *r, struct reflector_counts *ret);

@@ -103,7 +103,7 @@ const struct reported_key *reported_by_name(
 	return find_keys(index->by_name, names->mirror ? 0 : index->n_by_name, names->pod, ret_n);
 }
 
-/* ---- what a pod has */
+/* ---- amounts */
 
 static void count_devices(
 	const struct reported_index *index, const struct device_block *block, size_t *devices)
@@ -154,7 +154,7 @@ void reported_amounts_release(struct reported_amounts *amounts)
 	*amounts = (struct reported_amounts){0};
 }
 
-/* ---- what is missing */
+/* ---- comparison with the request */
 
 static size_t devices_wanted(const struct pod_class *class, const char *resource)
 {
@@ -191,7 +191,7 @@ enum reported reported_compare(const struct reported_index *index, const struct 
 	return REPORTED_ALL;
 }
 
-/* A request and a limit of that much. 0 or -ENOMEM. */
+/* Sets the request and the limit. 0 or -ENOMEM. */
 static int add_amount(struct container_request *c, const char *name, qty_t nano, enum quantity_format format)
 {
 	const struct quantity q = {.nano = nano, .format = format};

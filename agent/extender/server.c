@@ -23,25 +23,24 @@ static const char *const kind_labels[CACHE_KIND_COUNT] = {"noderesourcetopologie
 
 struct server {
 	struct server_config config;
-	pthread_mutex_t
-		lock; /* of the cluster cache and all to `state_lock`: held for as long as a question takes */
+	pthread_mutex_t lock; /* of the members up to `state_lock`; held while a request is answered */
 	struct cluster_cache cache;
 	struct stats stats;
 	struct work_namespaces namespaces;
-	uint64_t say_limit_from_ms; /* the next line about the work limit may be written then */
-	/* Of all below: held for a moment. It may be taken while `lock` is held, not the other way round. */
+	uint64_t next_limit_log_ms; /* no line about the work limit is logged before */
+	/* Of all members below; never held for long. Lock order: `lock` before `state_lock`. */
 	pthread_mutex_t state_lock;
 	struct process_stats process;
 	struct skipped_objects skipped[CACHE_KIND_COUNT];
-	bool listed[CACHE_KIND_COUNT]; /* completely, once */
+	bool listed[CACHE_KIND_COUNT]; /* at least one list was complete */
 	uint64_t alive_ms[CACHE_KIND_COUNT];
 	const struct lease *lease;
-	char *holder; /* of the lease, "" = nobody; for people */
-	char *url;    /* where it answers, when it is another replica; "" = not known */
+	char *holder; /* identity of the lease's holder, "" = none; for messages */
+	char *url;    /* of the holder if the holder is another replica; "" = not known */
 	bool from_file, was_ready;
 };
 
-/* It counts the time in which the machine was suspended: what was known before is old then. */
+/* CLOCK_BOOTTIME includes the time in suspend, during which the cache becomes outdated. */
 static uint64_t now_ms(void)
 {
 	return (uint64_t)clock_ms(CLOCK_BOOTTIME);
@@ -82,14 +81,14 @@ static void unlock(pthread_mutex_t **lock)
 	pthread_mutex_unlock(*lock);
 }
 
-/* Until the end of the block. */
+/* Holds the lock until the end of the block. */
 #define HOLD(name, lock)                                                        \
 	CLEANUP(unlock) __attribute__((unused)) pthread_mutex_t *name = (lock); \
 	pthread_mutex_lock(name)
 #define LOCKED(s)       HOLD(locked_, &(s)->lock)
 #define STATE_LOCKED(s) HOLD(state_locked_, &(s)->state_lock)
 
-/* ---- what is known */
+/* ---- cache updates */
 
 int server_list_begin(struct server *s, enum cache_kind kind)
 {
@@ -113,8 +112,8 @@ void server_skip(struct server *s, enum cache_kind kind, const struct err *why)
 	note_skipped(s, kind, why);
 }
 
-/* One object that cannot be read must not keep the others away. The lock is held. */
-static int tolerate(struct server *s, enum cache_kind kind, int r, const struct err *err)
+/* Turns a failure about one unreadable object into 0, so that the reflector continues. The lock is held. */
+static int skip_if_unreadable(struct server *s, enum cache_kind kind, int r, const struct err *err)
 {
 	if (r == -ENOMEM || r == 0)
 		return r;
@@ -123,20 +122,20 @@ static int tolerate(struct server *s, enum cache_kind kind, int r, const struct 
 	return 0;
 }
 
-int server_object(struct server *s, enum cache_kind kind, struct doc *object)
+int server_update(struct server *s, enum cache_kind kind, struct doc *object)
 {
 	struct err err = {""};
 	LOCKED(s);
 
-	return tolerate(s, kind, cache_update(&s->cache, kind, object, now_ms(), &err), &err);
+	return skip_if_unreadable(s, kind, cache_update(&s->cache, kind, object, now_ms(), &err), &err);
 }
 
-int server_gone(struct server *s, enum cache_kind kind, const struct doc *object)
+int server_delete(struct server *s, enum cache_kind kind, const struct doc *object)
 {
 	struct err err = {""};
 	LOCKED(s);
 
-	return tolerate(s, kind, cache_delete(&s->cache, kind, object, now_ms(), &err), &err);
+	return skip_if_unreadable(s, kind, cache_delete(&s->cache, kind, object, now_ms(), &err), &err);
 }
 
 int server_list_end(struct server *s, enum cache_kind kind, uint64_t version)
@@ -146,20 +145,21 @@ int server_list_end(struct server *s, enum cache_kind kind, uint64_t version)
 
 	{
 		LOCKED(s);
-		r = tolerate(s, kind, cache_list_end(&s->cache, kind, version, now_ms(), &err), &err);
+		r = skip_if_unreadable(
+			s, kind, cache_list_end(&s->cache, kind, version, now_ms(), &err), &err);
 	}
 	STATE_LOCKED(s);
 	s->listed[kind] = true;
 	return r;
 }
 
-void server_alive(struct server *s, enum cache_kind kind)
+void server_api_alive(struct server *s, enum cache_kind kind)
 {
 	STATE_LOCKED(s);
 	s->alive_ms[kind] = now_ms();
 }
 
-static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int load_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	static const enum cache_kind kinds[OBJECT_KIND_COUNT] = {
 		[OBJECT_NRT] = CACHE_NRT, [OBJECT_NODE] = CACHE_NODE, [OBJECT_POD] = CACHE_POD};
@@ -177,13 +177,13 @@ int server_load(struct server *s, const char *path, struct err *err)
 		s->from_file = true;
 	}
 	return object_input_read(
-		path, 1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD, take_object, s, err);
+		path, 1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD, load_object, s, err);
 }
 
-/* ---- whether it answers */
+/* ---- readiness */
 
-/* Since when nothing came of the API server, of the kind that is silent for the longest. */
-static uint64_t silent_ms(const struct server *s)
+/* Time since the API server last sent anything about a kind; the maximum over the kinds. */
+static uint64_t silence_ms(const struct server *s)
 {
 	uint64_t now = now_ms(), longest = 0;
 
@@ -195,18 +195,18 @@ static uint64_t silent_ms(const struct server *s)
 
 static bool is_stale(const struct server *s)
 {
-	return silent_ms(s) > s->config.max_stale_ms;
+	return silence_ms(s) > s->config.max_stale_ms;
 }
 
-/* What it has is too old, and it is to answer as if it were not there. */
-static bool is_open(struct server *s)
+/* Whether every node passes because the cache is stale (--stale=open). */
+static bool passes_stale(struct server *s)
 {
 	STATE_LOCKED(s);
 	return s->config.stale_open && is_stale(s);
 }
 
-/* Why no question is answered or sent on, "" when they are. */
-static void find_reason(const struct server *s, struct strbuf *line)
+/* Why requests are neither answered nor forwarded; "" if they are. */
+static void find_unready_reason(const struct server *s, struct strbuf *line)
 {
 	for (size_t k = 0; k < CACHE_KIND_COUNT && !s->from_file; k++)
 		if (!s->listed[k]) {
@@ -216,18 +216,19 @@ static void find_reason(const struct server *s, struct strbuf *line)
 	if (!s->lease || lease_held(s->lease) || *s->url)
 		return;
 	if (*s->holder)
-		strbuf_addf(line, "'%s' has the lease, and it is not known where that answers", s->holder);
+		strbuf_addf(
+			line, "'%s' holds the lease, but its address is not known (--advertise)", s->holder);
 	else
-		strbuf_addf(line, "nobody holds the lease");
+		strbuf_addf(line, "no replica holds the lease");
 }
 
-/* To whom questions are to be sent, NULL = they are answered here. */
-static const char *sent_on(const struct server *s)
+/* Where requests are forwarded; NULL = this replica answers. */
+static const char *forward_url(const struct server *s)
 {
 	return s->lease && !lease_held(s->lease) && *s->url ? s->url : NULL;
 }
 
-int server_led_by(struct server *s, const char *holder, const char *url)
+int server_set_leader(struct server *s, const char *holder, const char *url)
 {
 	STATE_LOCKED(s);
 
@@ -237,7 +238,7 @@ int server_led_by(struct server *s, const char *holder, const char *url)
 	return 0;
 }
 
-bool server_listed(struct server *s)
+bool server_has_lists(struct server *s)
 {
 	STATE_LOCKED(s);
 
@@ -257,14 +258,14 @@ bool server_ready(void *ctx, struct strbuf *line)
 	size_t before = line->len;
 	STATE_LOCKED(s);
 
-	find_reason(s, line);
+	find_unready_reason(s, line);
 	if (line->len == before && is_stale(s) && !s->config.stale_open)
-		strbuf_addf(line, "nothing came from the API server for %llu s",
-			(unsigned long long)silent_ms(s) / 1000);
+		strbuf_addf(line, "the API server has sent nothing for %llu s",
+			(unsigned long long)silence_ms(s) / 1000);
 	if (line->len > before)
 		return false;
-	if (sent_on(s))
-		strbuf_addf(line, "ok: '%s' holds the lease, and questions are sent on to it", s->holder);
+	if (forward_url(s))
+		strbuf_addf(line, "ok: requests are forwarded to '%s', which holds the lease", s->holder);
 	else
 		strbuf_addf(line, "ok");
 	return true;
@@ -278,9 +279,9 @@ static void note_readiness(struct server *s)
 
 	if (ready != s->was_ready)
 		log_info("%s: %s", ready ? "ready" : "not ready",
-			!ready       ? line.text
-			: sent_on(s) ? "questions are sent on to who holds the lease"
-				     : "questions are answered");
+			!ready           ? line.text
+			: forward_url(s) ? "requests are forwarded to the replica that holds the lease"
+					 : "requests are answered");
 	s->was_ready = ready;
 }
 
@@ -291,33 +292,32 @@ void server_tick(struct server *s)
 	cache_expire(&s->cache, now_ms());
 }
 
-/* ---- questions */
+/* ---- requests */
 
-/* A question as it is answered. */
-struct question {
+struct request {
 	const struct extender_pod *pod;
 	size_t n_nodes;
-	uint64_t begun_ns; /* before it was parsed: the thread's CPU time */
+	uint64_t begun_ns; /* the thread's CPU time before the request was parsed */
 };
 
-/* A user's pods may take long to parse too: then half of the time is left for the nodes. */
-static void begin_work(struct server *s, const struct question *q)
+/* Parsing counts as work, but leaves at least half of the limit for the nodes. */
+static void begin_work(struct server *s, const struct request *request)
 {
 	uint64_t limit = s->config.work_ms * 1000000, now = work_limit_now_ns();
 
 	s->cache.work = (struct work_limit){0};
 	if (limit == 0)
 		return;
-	if (q->n_nodes > SERVER_WORK_NODES)
-		limit = limit * q->n_nodes / SERVER_WORK_NODES;
+	if (request->n_nodes > SERVER_WORK_NODES)
+		limit = limit * request->n_nodes / SERVER_WORK_NODES;
 	s->cache.work.until_ns =
-		q->begun_ns + limit > now + limit / 2 ? q->begun_ns + limit : now + limit / 2;
-	s->cache.work.kept_only = !work_namespaces_may(&s->namespaces, q->pod->namespace, now_ms());
+		request->begun_ns + limit > now + limit / 2 ? request->begun_ns + limit : now + limit / 2;
+	s->cache.work.cached_only = !work_namespaces_may(&s->namespaces, request->pod->namespace, now_ms());
 }
 
-#define SAY_LIMIT_MS 10000u
+#define LIMIT_LOG_INTERVAL_MS 10000u
 
-static void end_work(struct server *s, const struct question *q, const struct work_limit *work,
+static void end_work(struct server *s, const struct request *request, const struct work_limit *work,
 	struct pod_class *class, size_t unreached)
 {
 	uint64_t now = now_ms();
@@ -325,169 +325,169 @@ static void end_work(struct server *s, const struct question *q, const struct wo
 	s->stats.unreached_nodes += unreached;
 	if (!work->reached)
 		return;
-	if (!work->kept_only)
-		work_namespaces_note(&s->namespaces, q->pod->namespace, now,
-			(work_limit_now_ns() - q->begun_ns) / 1000000 + 1);
-	if (class->limit_logged || now < s->say_limit_from_ms)
+	if (!work->cached_only)
+		work_namespaces_note(&s->namespaces, request->pod->namespace, now,
+			(work_limit_now_ns() - request->begun_ns) / 1000000 + 1);
+	if (class->limit_logged || now < s->next_limit_log_ms)
 		return;
 	class->limit_logged = true;
-	s->say_limit_from_ms = now + SAY_LIMIT_MS;
+	s->next_limit_log_ms = now + LIMIT_LOG_INTERVAL_MS;
 	log_warning(
-		"pod '%s/%s': what the kubelets of its %zu nodes say takes too long to work out: %zu are left for the "
-		"next question",
-		q->pod->namespace, q->pod->name, q->n_nodes, unreached);
+		"pod '%s/%s': reached the CPU time limit per request: %zu of %zu nodes are not judged yet",
+		request->pod->namespace, request->pod->name, unreached, request->n_nodes);
 }
 
-/* The lock is held, as for the next two. */
-static enum result find_nodes(
-	struct server *s, struct extender_args *args, const struct question *q, struct answer *answer)
+/* The lock is held in the answer_*() functions. */
+static enum result answer_filter(struct server *s, struct extender_args *args, const struct request *request,
+	struct verb_answer *answer)
 {
 	struct work_limit work;
 	int r;
 
-	begin_work(s, q);
-	r = answer_filter(&s->cache, &s->config.answer, args, now_ms(), answer);
+	begin_work(s, request);
+	r = extender_filter(&s->cache, &s->config.verbs, args, now_ms(), answer);
 	work = s->cache.work;
 	if (r < 0)
 		return RESULT_FAILED;
-	end_work(s, q, &work, answer->class, answer->counts.n_unreached);
+	end_work(s, request, &work, answer->class, answer->counts.n_unreached);
 	s->stats.unknown_nodes += answer->counts.n_unknown;
 	if (s->config.log_answers)
-		log_info("pod '%s/%s': %zu nodes asked, %zu take it%s%s", args->pod.namespace, args->pod.name,
-			answer->counts.n_asked, answer->counts.n_taking,
-			answer->counts.node ? ", assumed on " : "",
-			answer->counts.node ? answer->counts.node : "");
-	return answer->counts.node            ? RESULT_ASSUMED
+		log_info("pod '%s/%s': %zu of %zu nodes admit the pod%s%s", args->pod.namespace,
+			args->pod.name, answer->counts.n_admitting, answer->counts.n_nodes,
+			answer->counts.assumed_node ? "; assumed on " : "",
+			answer->counts.assumed_node ? answer->counts.assumed_node : "");
+	return answer->counts.assumed_node    ? RESULT_ASSUMED
 	       : answer->counts.n_passing > 0 ? RESULT_PASSED
 					      : RESULT_UNSCHEDULABLE;
 }
 
-static enum result filter(
-	struct server *s, struct extender_args *args, const struct question *q, struct strbuf *reply)
+static enum result reply_filter(
+	struct server *s, struct extender_args *args, const struct request *request, struct strbuf *reply)
 {
-	struct answer answer = {0};
+	struct verb_answer answer = {0};
 	enum result result;
 	LOCKED(s);
 
-	if (is_open(s)) {
+	if (passes_stale(s)) {
 		answer.verdicts = calloc(args->n_names + 1, sizeof(*answer.verdicts));
 		result = answer.verdicts ? RESULT_STALE : RESULT_FAILED;
 	} else {
-		result = find_nodes(s, args, q, &answer);
+		result = answer_filter(s, args, request, &answer);
 	}
 	if (result != RESULT_FAILED && extender_filter_print(args, answer.verdicts, reply) < 0)
 		result = RESULT_FAILED;
-	answer_release(&answer, &s->cache);
+	verb_answer_release(&answer, &s->cache);
 	return result;
 }
 
-static enum result find_scores(
-	struct server *s, struct extender_args *args, const struct question *q, struct answer *answer)
+static enum result answer_prioritize(struct server *s, struct extender_args *args,
+	const struct request *request, struct verb_answer *answer)
 {
-	begin_work(s, q);
-	if (answer_prioritize(&s->cache, &s->config.answer, args, answer) < 0)
+	begin_work(s, request);
+	if (extender_prioritize(&s->cache, &s->config.verbs, args, answer) < 0)
 		return RESULT_FAILED;
-	end_work(s, q, &s->cache.work, answer->class, answer->counts.n_unreached);
+	end_work(s, request, &s->cache.work, answer->class, answer->counts.n_unreached);
 	return RESULT_PASSED;
 }
 
-static enum result prioritize(
-	struct server *s, struct extender_args *args, const struct question *q, struct strbuf *reply)
+static enum result reply_prioritize(
+	struct server *s, struct extender_args *args, const struct request *request, struct strbuf *reply)
 {
-	struct answer answer = {0};
+	struct verb_answer answer = {0};
 	enum result result;
 	LOCKED(s);
 
-	if (is_open(s)) { /* no node before another */
+	if (passes_stale(s)) { /* the same score for each node */
 		answer.scores = calloc(args->n_names + 1, sizeof(*answer.scores));
 		result = answer.scores ? RESULT_STALE : RESULT_FAILED;
 	} else {
-		result = find_scores(s, args, q, &answer);
+		result = answer_prioritize(s, args, request, &answer);
 	}
 	if (result != RESULT_FAILED && extender_priorities_print(args, answer.scores, reply) < 0)
 		result = RESULT_FAILED;
-	answer_release(&answer, &s->cache);
+	verb_answer_release(&answer, &s->cache);
 	return result;
 }
 
-static enum result find_victims(
-	struct server *s, struct extender_preemption *args, const struct question *q, size_t *ret_kept)
+static enum result answer_preempt(
+	struct server *s, struct extender_preemption *args, const struct request *request, size_t *ret_kept)
 {
-	struct answer_counts counts = {0};
+	struct verb_counts counts = {0};
 	struct pod_class *class;
 	int r = pod_classes_take(&s->cache.classes, &args->pod.template.pod, &class);
 
 	if (r < 0)
 		return RESULT_FAILED;
-	begin_work(s, q);
-	r = answer_preempt(&s->cache, &s->config.answer, args, class, &counts);
+	begin_work(s, request);
+	r = extender_preempt(&s->cache, &s->config.verbs, args, class, &counts);
 	if (r == 0)
-		end_work(s, q, &s->cache.work, class, counts.n_unreached);
+		end_work(s, request, &s->cache.work, class, counts.n_unreached);
 	pod_classes_drop(&s->cache.classes, class);
 	*ret_kept = counts.n_passing;
 	return r < 0 ? RESULT_FAILED : counts.n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
 }
 
-static enum result preempt(
-	struct server *s, struct extender_preemption *args, const struct question *q, struct strbuf *reply)
+static enum result reply_preempt(struct server *s, struct extender_preemption *args,
+	const struct request *request, struct strbuf *reply)
 {
-	size_t kept = args->n_items;
-	enum result result = RESULT_STALE; /* the scheduler's own victims */
+	size_t n_passing = args->n_items;
+	enum result result = RESULT_STALE; /* the scheduler's victims, unchanged */
 	LOCKED(s);
 
-	if (!is_open(s))
-		result = find_victims(s, args, q, &kept);
-	if (result != RESULT_FAILED && extender_preemption_print(args->items, kept, reply) < 0)
+	if (!passes_stale(s))
+		result = answer_preempt(s, args, request, &n_passing);
+	if (result != RESULT_FAILED && extender_preemption_print(args->items, n_passing, reply) < 0)
 		result = RESULT_FAILED;
 	return result;
 }
 
-static enum result answer_preemption(struct server *s, const char *body, size_t len, uint64_t begun_ns,
+static enum result handle_preempt(struct server *s, const char *body, size_t len, uint64_t begun_ns,
 	struct strbuf *reply, struct err *err)
 {
 	CLEANUP(extender_preemption_release) struct extender_preemption args = {0};
 	int r = extender_preemption_parse(body, len, &args, err);
-	const struct question q = {.pod = &args.pod, .n_nodes = args.n_items, .begun_ns = begun_ns};
+	const struct request request = {.pod = &args.pod, .n_nodes = args.n_items, .begun_ns = begun_ns};
 
 	if (r < 0)
 		return r == -ENOMEM ? RESULT_FAILED : RESULT_BAD;
-	return preempt(s, &args, &q, reply);
+	return reply_preempt(s, &args, &request, reply);
 }
 
-static enum result answer_verb(
+static enum result handle_verb(
 	struct server *s, enum verb verb, const char *body, size_t len, struct strbuf *reply, struct err *err)
 {
 	CLEANUP(extender_args_release) struct extender_args args = {0};
-	struct question q = {.pod = &args.pod, .begun_ns = work_limit_now_ns()};
+	struct request request = {.pod = &args.pod, .begun_ns = work_limit_now_ns()};
 	int r;
 
 	if (verb == VERB_PREEMPT)
-		return answer_preemption(s, body, len, q.begun_ns, reply, err);
+		return handle_preempt(s, body, len, request.begun_ns, reply, err);
 	r = extender_args_parse(body, len, &args, err);
 	if (r < 0)
 		return r == -ENOMEM ? RESULT_FAILED : RESULT_BAD;
-	q.n_nodes = args.n_names;
-	return verb == VERB_FILTER ? filter(s, &args, &q, reply) : prioritize(s, &args, &q, reply);
+	request.n_nodes = args.n_names;
+	return verb == VERB_FILTER ? reply_filter(s, &args, &request, reply)
+				   : reply_prioritize(s, &args, &request, reply);
 }
 
-/* Why there is no answer now, in *ret_text, or to whom the question is sent on, in *ret_url. Both are empty when it is
- * answered here. */
-static void find_answerer(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
+/* Writes why requests are not answered to *ret_text, or where they are forwarded to *ret_url. Both stay empty if this replica
+ * answers. */
+static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
 {
 	const char *url;
 	STATE_LOCKED(s);
 
-	find_reason(s, ret_text);
-	url = ret_text->len == 0 ? sent_on(s) : NULL;
+	find_unready_reason(s, ret_text);
+	url = ret_text->len == 0 ? forward_url(s) : NULL;
 	if (url)
 		strbuf_addstr(ret_url, url);
 	else if (ret_text->len == 0 && is_stale(s) && !s->config.stale_open)
-		strbuf_addf(ret_text, "nothing came from the API server for %llu s",
-			(unsigned long long)silent_ms(s) / 1000);
+		strbuf_addf(ret_text, "the API server has sent nothing for %llu s",
+			(unsigned long long)silence_ms(s) / 1000);
 }
 
 #define STATUS_OK          200
-#define STATUS_SENT_ON     307
+#define STATUS_FORWARDED   307
 #define STATUS_BAD         400
 #define STATUS_NOT_FOUND   404
 #define STATUS_FAILED      500
@@ -507,7 +507,7 @@ int server_post(void *ctx, const char *path, const char *body, size_t len, struc
 		verb++;
 	if (verb == VERB_COUNT)
 		return STATUS_NOT_FOUND;
-	find_answerer(s, &text, &url);
+	find_unready_reason_or_url(s, &text, &url);
 	if (url.len > 0) {
 		strbuf_addf(reply, "%s%s", url.text, path);
 		result = RESULT_FORWARDED;
@@ -515,7 +515,7 @@ int server_post(void *ctx, const char *path, const char *body, size_t len, struc
 		extender_error_print(text.text, reply);
 		result = RESULT_STALE;
 	} else {
-		result = answer_verb(s, verb, body, len, reply, &err);
+		result = handle_verb(s, verb, body, len, reply, &err);
 		if (result == RESULT_BAD)
 			extender_error_print(err.text, reply);
 	}
@@ -524,13 +524,13 @@ int server_post(void *ctx, const char *path, const char *body, size_t len, struc
 	if (text.len > 0)
 		return STATUS_UNAVAILABLE;
 	if (result == RESULT_FORWARDED)
-		return STATUS_SENT_ON;
+		return STATUS_FORWARDED;
 	return result == RESULT_BAD ? STATUS_BAD : result == RESULT_FAILED ? STATUS_FAILED : STATUS_OK;
 }
 
-/* ---- numbers */
+/* ---- metrics */
 
-/* Of a Node without an object nothing is known. */
+/* A Node without a NodeResourceTopology object counts as unknown. */
 static void print_nodes(const struct cluster_cache *cache, struct strbuf *text)
 {
 	size_t n[CLUSTER_BASIS_COUNT] = {0};
@@ -541,7 +541,8 @@ static void print_nodes(const struct cluster_cache *cache, struct strbuf *text)
 		if (node && (node->has_object || node->has_node))
 			n[node->has_object ? node->object.basis : CLUSTER_UNKNOWN]++;
 	}
-	exposition_head(text, "nrtd_extender_nodes", "Nodes, by what the kubelet's answers rest on.", GAUGE);
+	exposition_head(text, "nrtd_extender_nodes",
+		"Nodes, by basis of their verdicts: exact, estimated or unknown.", GAUGE);
 	for (size_t i = 0; i < CLUSTER_BASIS_COUNT; i++)
 		strbuf_addf(text, "nrtd_extender_nodes{state=\"%s\"} %zu\n", cluster_basis_names[i], n[i]);
 }
@@ -550,7 +551,7 @@ static void print_skipped(const struct server *s, struct strbuf *text)
 {
 	static const char name[] = "nrtd_extender_skipped_objects_total";
 
-	exposition_head(text, name, "Objects that could not be read and were passed over.", COUNTER);
+	exposition_head(text, name, "Unreadable objects that were skipped, by kind.", COUNTER);
 	for (size_t k = 0; k < CACHE_KIND_COUNT; k++)
 		strbuf_addf(text, "%s{kind=\"%s\"} %" PRIu64 "\n", name, kind_labels[k], s->skipped[k].n);
 }
@@ -559,7 +560,7 @@ int server_metrics(void *ctx, struct strbuf *text)
 {
 	struct server *s = ctx;
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
-	bool is_ready = server_ready(s, &line);
+	bool ready = server_ready(s, &line);
 	LOCKED(s);
 	STATE_LOCKED(s);
 	const struct cluster_cache *cache = &s->cache;
@@ -568,17 +569,20 @@ int server_metrics(void *ctx, struct strbuf *text)
 		enum exposition_kind kind;
 		double value;
 	} families[] = {
-		{"nrtd_extender_ready", "1 while /readyz answers 200, else 0.", GAUGE, is_ready},
-		{"nrtd_extender_pods", "Pods that have a node, or are promised one.", GAUGE,
+		{"nrtd_extender_ready", "Whether /readyz returns 200 (1) or not (0).", GAUGE, ready},
+		{"nrtd_extender_pods", "Pods bound to a node or assumed on a node.", GAUGE,
 			(double)cache->n_pods},
-		{"nrtd_extender_assumed_pods", "Promises to pods that are not bound yet.", GAUGE,
+		{"nrtd_extender_assumed_pods", "Pods assumed on a node and not bound yet.", GAUGE,
 			(double)cache->n_assumed},
-		{"nrtd_extender_assumed_pods_expired_total", "Promises whose pods were not bound in time.",
+		{"nrtd_extender_assumed_pods_expired_total",
+			"Assumed pods forgotten because they were not bound within --assume-timeout.",
 			COUNTER, (double)cache->n_expired},
-		{"nrtd_extender_rejected_pods_total", "Pods that a node's kubelet rejected, promised or not.",
-			COUNTER, (double)cache->n_rejected},
-		{"nrtd_extender_silence_seconds", "How long nothing came from the API server.", GAUGE,
-			(double)silent_ms(s) / 1000},
+		{"nrtd_extender_rejected_pods_total",
+			"Pods rejected by kubelets, including pods not assumed by this replica.", COUNTER,
+			(double)cache->n_rejected},
+		{"nrtd_extender_silence_seconds",
+			"Seconds since the API server last sent anything; the maximum over the watched kinds.",
+			GAUGE, (double)silence_ms(s) / 1000},
 	};
 
 	process_stats_print(&s->process, text);

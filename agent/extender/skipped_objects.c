@@ -10,13 +10,13 @@
 void skipped_objects_note(struct skipped_objects *s, const char *kind, const struct err *why, uint64_t now_ms)
 {
 	s->n++;
-	if (now_ms < s->say_from_ms)
+	if (now_ms < s->next_log_ms)
 		return;
-	if (s->n == s->n_said + 1)
-		log_warning("%s: an object is passed over: %s", kind, why->text);
+	if (s->n == s->n_logged + 1)
+		log_warning("%s: skipped an object: %s", kind, why->text);
 	else
-		log_warning("%s: %" PRIu64 " objects are passed over, the last one: %s", kind,
-			s->n - s->n_said, why->text);
-	s->n_said = s->n;
-	s->say_from_ms = now_ms + INTERVAL_MS;
+		log_warning("%s: skipped %" PRIu64 " objects, the last one because: %s", kind,
+			s->n - s->n_logged, why->text);
+	s->n_logged = s->n;
+	s->next_log_ms = now_ms + INTERVAL_MS;
 }

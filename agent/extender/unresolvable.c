@@ -9,21 +9,21 @@
 #include "agent/model/projected_state.h"
 #include "common/cleanup.h"
 
-static int projected_node_of(const struct node_state *state, struct projected_state *ret)
+static int project_without_pods(const struct node_state *state, struct projected_state *ret)
 {
-	CLEANUP(freep) bool *gone = malloc(state->allocations.n_items + 1);
-	int r = gone ? 0 : -ENOMEM;
+	CLEANUP(freep) bool *excluded = malloc(state->allocations.n_items + 1);
+	int r = excluded ? 0 : -ENOMEM;
 
 	if (r == 0) {
-		memset(gone, true, state->allocations.n_items + 1);
-		r = projected_state_init(ret, state, gone);
+		memset(excluded, true, state->allocations.n_items + 1);
+		r = projected_state_init(ret, state, excluded);
 	}
 	return r < 0 ? r : projected_state_finish(ret);
 }
 
 int unresolvable_rejects(const struct node_info *node, const struct pod_class *class, bool *ret)
 {
-	CLEANUP(projected_state_release) struct projected_state o = {0};
+	CLEANUP(projected_state_release) struct projected_state projected = {0};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct admission a;
 	int r;
@@ -31,16 +31,16 @@ int unresolvable_rejects(const struct node_info *node, const struct pod_class *c
 	*ret = verdict_lacks(class, node) != NULL;
 	if (*ret || !node->has_object || node->object.basis != CLUSTER_EXACT)
 		return 0;
-	r = projected_node_of(&node->object.state, &o);
+	r = project_without_pods(&node->object.state, &projected);
 	if (r == 0)
-		r = node_admission_init(&admission, &o.state);
+		r = node_admission_init(&admission, &projected.state);
 	if (r == 0 && node->has_node)
 		r = node_admission_limit(&admission, &node->allocatable);
 	if (r == 0)
 		r = node_admission_judge(&admission, &class->pod, &a);
 	if (r < 0)
 		return r;
-	/* For the first container, and for the pod as a whole, more room is never worse. */
+	/* For the first container, and for the whole pod, free resources never turn an admission into a rejection. */
 	*ret = a.answer == KUBELET_REJECTS && (a.short_of || a.managers.container == 0);
 	return 0;
 }
@@ -48,7 +48,7 @@ int unresolvable_rejects(const struct node_info *node, const struct pod_class *c
 int unresolvable_mark(struct cluster_cache *cache, struct node_info *const *nodes, size_t n,
 	struct pod_class *class, struct extender_verdict *verdicts)
 {
-	unsigned n_looked_at = 0;
+	unsigned n_judged = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct node_info *node = nodes[i];
@@ -57,15 +57,15 @@ int unresolvable_mark(struct cluster_cache *cache, struct node_info *const *node
 
 		if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
 			continue;
-		if (!v->unresolvable && n_looked_at++ < UNRESOLVABLE_MAX &&
+		if (!v->unresolvable_known && n_judged++ < UNRESOLVABLE_MAX &&
 			work_limit_goes_on(&cache->work)) {
-			int r = unresolvable_rejects(node, class, &v->hopeless);
+			int r = unresolvable_rejects(node, class, &v->unresolvable);
 
 			if (r < 0)
 				return r;
-			v->unresolvable = cache->work.advanced = true;
+			v->unresolvable_known = cache->work.advanced = true;
 		}
-		verdicts[i].unresolvable = verdicts[i].unresolvable || v->hopeless;
+		verdicts[i].unresolvable = verdicts[i].unresolvable || v->unresolvable;
 	}
 	return 0;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Nodes whose kubelet would reject a pod also if no other pod were there: no eviction helps.
+ * Finds nodes on which preemption cannot help: their kubelets reject the pod even without other pods.
  */
 #include "agent/extender/cluster_cache.h"
 #include "agent/extender/extender_api.h"
 
-/* Nodes that are looked at for one question, fewer when the work limit is reached; of the others it is found out at the next
- * one. */
+/* Nodes tested per request; fewer if the work limit is reached. Later requests test the remaining nodes. */
 #define UNRESOLVABLE_MAX 256u
 
 /*
- * Whether the node's kubelet rejects the pod class whatever is evicted: it is larger than the node, no set of NUMA nodes ever
- * has what it asks for, or the node has no such resource. False where that is not certain: of an estimate, and where only
- * a later container of the pod is rejected, which may be for where the earlier ones came to lie. 0 or -ENOMEM.
+ * Whether the node's kubelet rejects the pod class whatever is evicted: the pod is larger than the node, no combination of
+ * NUMA nodes satisfies the request, or the node does not have a resource. *ret is false if that is not certain: the verdict is
+ * an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
+ * 0 or -ENOMEM.
  */
 int unresolvable_rejects(const struct node_info *node, const struct pod_class *class, bool *ret);
 
 /*
- * None of the n nodes takes the pod: of each whose kubelet rejects it, whether preemption may help there. A node is NULL
- * where nothing is known of it. What is found is kept with the pod class's verdict. 0 or -ENOMEM.
+ * Sets verdicts[i].unresolvable for each of the n nodes on which preemption cannot help; none of the nodes passes. nodes[i] is
+ * NULL for a node that is not in the cache. The results are cached with the pod class's verdicts. 0 or -ENOMEM.
  */
 int unresolvable_mark(struct cluster_cache *cache, struct node_info *const *nodes, size_t n,
 	struct pod_class *class, struct extender_verdict *verdicts);

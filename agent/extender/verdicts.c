@@ -11,11 +11,11 @@
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
 
-/* ---- how good the place is */
+/* ---- the score */
 
-/* The NUMA nodes that the kubelet would use, by id. Of devices alone its hint says so; a pod that asks for nothing of the
- * managers has a hint as well, which means nothing. */
-static uint64_t nodes_of(
+/* The NUMA nodes, by id, that the kubelet would assign. For a pod with devices only, the merged hint; the hint of a pod without
+ * devices and without assigned CPUs or memory has no meaning. */
+static uint64_t assigned_numa_nodes(
 	const struct kubelet *k, const struct pod_class *class, const struct kubelet_verdict *v)
 {
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
@@ -33,7 +33,7 @@ static uint64_t nodes_of(
 	return nodes || !request_has_non_native(&class->pod) ? nodes : hinted;
 }
 
-/* No set of as many NUMA nodes is closer together. */
+/* Whether no set of equally many NUMA nodes has a smaller sum of distances. */
 static int is_closest(struct distances_kept *kept, const struct inventory *inv, uint64_t nodes, bool *ret)
 {
 	struct distances *d;
@@ -56,8 +56,8 @@ static int is_closest(struct distances_kept *kept, const struct inventory *inv, 
 	return 0;
 }
 
-/* The plugin's score on the zones as they will be. It has one for nodes of policy single-numa-node only: here the others get
- * theirs by the same formula. */
+/* The scheduler plugin's score on the projected zones. The plugin scores only nodes of policy single-numa-node; this function
+ * applies the same formula to all policies. */
 static int score_zones(struct distances_kept *kept, const struct inventory *inv,
 	const struct pod_class *class, enum strategy strategy, int *ret)
 {
@@ -77,15 +77,15 @@ static int score_zones(struct distances_kept *kept, const struct inventory *inv,
 	return r == -E2BIG ? 0 : r;
 }
 
-static int rank(struct cluster_cache *cache, struct projected_node *o, const struct pod_class *class,
+static int score_verdict(struct cluster_cache *cache, struct projected_node *o, const struct pod_class *class,
 	const struct kubelet_verdict *managers, enum strategy strategy, struct verdict *v)
 {
 	const struct kubelet *k = &o->admission.kubelet;
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
-	uint64_t nodes = nodes_of(k, class, managers);
+	uint64_t nodes = assigned_numa_nodes(k, class, managers);
 	CLEANUP(freep) size_t *free_cpus = calloc(numa->n + 1, sizeof(*free_cpus));
 	const struct inventory *inv = &o->node.inventory;
-	unsigned most = inv->topology.max_numa_nodes;
+	unsigned max_numa_nodes = inv->topology.max_numa_nodes;
 	bool closest;
 	int r = free_cpus ? is_closest(&cache->distances, inv, nodes, &closest) : -ENOMEM;
 
@@ -93,28 +93,28 @@ static int rank(struct cluster_cache *cache, struct projected_node *o, const str
 		return r;
 	kubelet_free_cpus(k, o->admission.ws, free_cpus);
 	for (size_t i = 0; i < numa->n; i++) {
-		v->free += free_cpus[i];
+		v->free_on_node += free_cpus[i];
 		if (nodes & node_mask_of((unsigned)numa->ids[i]))
-			v->left += free_cpus[i];
+			v->free_on_numa_nodes += free_cpus[i];
 	}
 	v->numa_nodes = node_mask_count(nodes);
 	if (strategy != STRATEGY_LEAST_NUMA_NODES)
 		return score_zones(&cache->distances, inv, class, strategy, &v->score);
-	v->score = strategy_normalize(
-		v->numa_nodes, closest, most > 0 ? most : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
+	v->score = strategy_normalize(v->numa_nodes, closest,
+		max_numa_nodes > 0 ? max_numa_nodes : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 	return 0;
 }
 
 /* ---- the verdict */
 
-/* In the kubelet's words where the managers reject, else the amount that is short. */
+/* The kubelet's sentence if the managers reject the pod, else the insufficient resource. */
 static int explain(const struct admission *a, const struct pod_class *class, char **ret)
 {
 	const char *container = a->managers.container<class->pod.n_containers &&class->pod.n_containers> 1
 					? class->pod.containers[a->managers.container].name
 					: "";
 	const char *resource = a->short_of ? a->short_of : a->unsure_of;
-	const char *claims = class->pod.has_claims ? "; its resourceClaims were not looked at" : "";
+	const char *claims = class->pod.has_claims ? "; resourceClaims are not evaluated" : "";
 	int n;
 
 	if (a->managers.reason.text[0])
@@ -124,7 +124,7 @@ static int explain(const struct admission *a, const struct pod_class *class, cha
 		n = asprintf(ret, "%s %s%s", a->short_of ? "insufficient" : "perhaps insufficient", resource,
 			claims);
 	else
-		n = asprintf(ret, "not known%s", claims);
+		n = asprintf(ret, "unknown%s", claims);
 	if (n < 0)
 		*ret = NULL;
 	return n < 0 ? -ENOMEM : 0;
@@ -152,7 +152,7 @@ const char *verdict_lacks(const struct pod_class *class, const struct node_info 
 	return NULL;
 }
 
-/* Of a node whose object has a state. */
+/* Requires project_node_possible(). */
 static int judge_state(struct cluster_cache *cache, const struct node_info *node,
 	const struct pod_class *class, enum strategy strategy, struct verdict *v)
 {
@@ -168,7 +168,7 @@ static int judge_state(struct cluster_cache *cache, const struct node_info *node
 	v->by_amounts = a.answer != a.managers.answer;
 	if (a.answer != KUBELET_ADMITS)
 		return explain(&a, class, &v->reason);
-	return rank(cache, o, class, &a.managers, strategy, v);
+	return score_verdict(cache, o, class, &a.managers, strategy, v);
 }
 
 static int judge(struct cluster_cache *cache, const struct node_info *node, struct pod_class *class,
@@ -181,7 +181,8 @@ static int judge(struct cluster_cache *cache, const struct node_info *node, stru
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
 	if (rejection) {
 		v->answer = KUBELET_REJECTS;
-		r = asprintf(&v->reason, "its kubelet has just rejected such a pod: %s", rejection->reason);
+		r = asprintf(&v->reason, "the kubelet has recently rejected a pod with the same requests: %s",
+			rejection->reason);
 		if (r < 0)
 			v->reason = NULL;
 		return r < 0 ? -ENOMEM : 0;
@@ -195,46 +196,48 @@ static int judge(struct cluster_cache *cache, const struct node_info *node, stru
 	}
 	if (class->too_large) {
 		v->answer = KUBELET_UNKNOWN;
-		v->reason = strdup("the pod has more containers and resources than are judged");
+		v->reason = strdup("the pod has too many containers and resources to be judged");
 		return v->reason ? 0 : -ENOMEM;
 	}
 	if (project_node_possible(node))
 		return judge_state(cache, node, class, strategy, v);
 	v->answer = KUBELET_UNKNOWN;
 	v->reason = strdup(
-		node->has_object ? node->object.why.text : "there is no NodeResourceTopology object of it");
+		node->has_object ? node->object.why.text : "the node has no NodeResourceTopology object");
 	return v->reason ? 0 : -ENOMEM;
 }
 
-/* ---- whether it is still right */
+/* ---- cached verdicts */
 
-/* The node as a whole has what the pod class asks for. */
-static bool has_room(const struct node_info *node, const struct pod_class *class)
+/* Whether allocatable minus requested of the Node satisfies the pod class. */
+static bool has_amounts(const struct node_info *node, const struct pod_class *class)
 {
 	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
 		const struct resource_quantity *wanted = &class->wanted.items[i];
-		const struct resource_quantity *most = resource_list_find(&node->allocatable, wanted->name);
+		const struct resource_quantity *allocatable =
+			resource_list_find(&node->allocatable, wanted->name);
 
-		if (most && wanted->quantity.nano > 0 &&
-			wanted->quantity.nano >
-				most->quantity.nano - resource_list_amount(&node->requested, wanted->name))
+		if (allocatable && wanted->quantity.nano > 0 &&
+			wanted->quantity.nano > allocatable->quantity.nano -
+							resource_list_amount(&node->requested, wanted->name))
 			return false;
 	}
 	return true;
 }
 
-/* The managers say the same as long as the version is the same; the amounts may decide otherwise by now. */
-static bool is_right(const struct verdict *v, const struct node_info *node, const struct pod_class *class)
+/* Whether a cached verdict is still valid: the managers' answer as long as the node's version is the same, and the node-level
+ * amounts too. */
+static bool is_valid(const struct verdict *v, const struct node_info *node, const struct pod_class *class)
 {
 	if (v->version != node->version)
 		return false;
-	if (v->amounts == node->amounts || v->basis == CLUSTER_UNKNOWN)
+	if (v->amounts_version == node->amounts_version || v->basis == CLUSTER_UNKNOWN)
 		return true;
-	return v->answer == KUBELET_ADMITS ? has_room(node, class)
+	return v->answer == KUBELET_ADMITS ? has_amounts(node, class)
 					   : v->answer == KUBELET_REJECTS && !v->by_amounts;
 }
 
-#define UNREACHED "not known yet: what kubelets say to such a pod takes too long to work out"
+#define UNREACHED "not judged yet: the CPU time limit of the request was reached"
 
 static const struct verdict *unreached(void)
 {
@@ -253,7 +256,7 @@ int verdict_of(struct cluster_cache *cache, struct pod_class *class, struct node
 	if (pod_classes_make_room(&cache->classes, class, cache->n_nodes) < 0)
 		return -ENOMEM;
 	slot = &class->verdicts[node->slot];
-	if (!is_right(slot, node, class)) {
+	if (!is_valid(slot, node, class)) {
 		r = work_limit_goes_on(&cache->work) ? judge(cache, node, class, strategy, &fresh) : -ETIME;
 		if (r < 0) {
 			free(fresh.reason);
@@ -264,7 +267,7 @@ int verdict_of(struct cluster_cache *cache, struct pod_class *class, struct node
 		*slot = fresh;
 		cache->work.advanced = true;
 	}
-	slot->amounts = node->amounts;
+	slot->amounts_version = node->amounts_version;
 	*ret = slot;
 	return 0;
 }
@@ -274,7 +277,7 @@ int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const 
 {
 	struct verdict *v = &class->verdicts[node->slot];
 	struct projected_node *o;
-	bool sure = true;
+	bool in_every_order = true;
 	int r;
 
 	*ret = v;
@@ -282,13 +285,13 @@ int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const 
 		return 0;
 	r = project_node(cache, node, &o);
 	if (r == 0)
-		r = in_flight_admit(&o->in_flight, class, &cache->work, &sure);
+		r = in_flight_admit(&o->in_flight, class, &cache->work, &in_every_order);
 	if (r == -ETIME)
 		*ret = unreached();
 	if (r < 0)
 		return r == -ETIME ? 0 : r;
-	if (!sure) {
-		v->reason = strdup("it depends on which of the pods on their way there comes first");
+	if (!in_every_order) {
+		v->reason = strdup("depends on the start order of pods already assigned to the node");
 		if (!v->reason)
 			return -ENOMEM;
 		v->answer = KUBELET_REJECTS;
@@ -298,7 +301,7 @@ int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const 
 }
 
 int verdict_without(struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node,
-	const bool *gone, enum kubelet_answer *ret)
+	const bool *excluded, enum kubelet_answer *ret)
 {
 	CLEANUP(projected_node_release) struct projected_node o = {0};
 	struct admission a;
@@ -308,8 +311,8 @@ int verdict_without(struct cluster_cache *cache, const struct pod_class *class, 
 		*ret = KUBELET_UNKNOWN;
 		return 0;
 	}
-	r = work_limit_goes_on(&cache->work) ? project_node_without(cache, node, gone, &o) : -ETIME;
-	cache->work.advanced = true; /* nothing is kept, but one answer is given */
+	r = work_limit_goes_on(&cache->work) ? project_node_without(cache, node, excluded, &o) : -ETIME;
+	cache->work.advanced = true; /* one answer per request, although it is not cached */
 	if (r == 0)
 		r = node_admission_judge(&o.admission, &class->pod, &a);
 	if (r == 0)

@@ -6,9 +6,9 @@
 
 #include "agent/base/hash.h"
 
-#define SHARE     20u /* one part in so many of the time, for each namespace */
-#define SHARE_ALL 4u  /* and for all namespaces together */
-#define BURST     8u /* questions at once: the first questions about a cluster may run into the limit as well */
+#define SHARE     20u /* a namespace gets 1/SHARE of a CPU */
+#define SHARE_ALL 4u  /* all namespaces together get 1/SHARE_ALL */
+#define BURST     8u  /* requests before the shares apply: even ordinary first requests may reach the limit */
 #define BURST_ALL 32u
 
 #define REMEMBERED_MS 60000u
@@ -23,7 +23,7 @@ uint64_t work_limit_now_ns(void)
 
 bool work_limit_has_time(struct work_limit *w)
 {
-	bool has_time = w->until_ns == 0 || (!w->kept_only && work_limit_now_ns() < w->until_ns);
+	bool has_time = w->until_ns == 0 || (!w->cached_only && work_limit_now_ns() < w->until_ns);
 
 	w->reached = w->reached || !has_time;
 	return has_time;
@@ -31,7 +31,7 @@ bool work_limit_has_time(struct work_limit *w)
 
 bool work_limit_goes_on(struct work_limit *w)
 {
-	return (!w->advanced && !w->kept_only) || work_limit_has_time(w);
+	return (!w->advanced && !w->cached_only) || work_limit_has_time(w);
 }
 
 static uint64_t hash_of(const char *name)
@@ -44,7 +44,7 @@ bool work_namespaces_may(const struct work_namespaces *n, const char *name, uint
 	uint64_t hash = hash_of(name);
 
 	for (size_t i = 0; i < WORK_NAMESPACES; i++) {
-		if (n->items[i].hash == hash && n->items[i].until_ms > now_ms)
+		if (n->items[i].hash == hash && n->items[i].expires_ms > now_ms)
 			return budget_at(&n->items[i].budget) <= now_ms && budget_at(&n->all) <= now_ms;
 	}
 	return true;
@@ -55,19 +55,19 @@ void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t 
 	uint64_t hash = hash_of(name);
 	size_t at = 0;
 
-	/* Its own place, or that of the one that has not been noted for the longest time. */
+	/* The namespace's entry, or the least recently noted entry. */
 	for (size_t i = 0; i < WORK_NAMESPACES; i++) {
 		if (n->items[i].hash == hash) {
 			at = i;
 			break;
 		}
-		if (n->items[i].until_ms < n->items[at].until_ms)
+		if (n->items[i].expires_ms < n->items[at].expires_ms)
 			at = i;
 	}
 	if (n->items[at].hash != hash)
 		n->items[at].budget = (struct budget){0};
 	n->items[at].hash = hash;
-	n->items[at].until_ms = now_ms + REMEMBERED_MS;
+	n->items[at].expires_ms = now_ms + REMEMBERED_MS;
 	n->items[at].budget.burst = BURST;
 	n->items[at].budget.interval_ms = SHARE * cpu_ms;
 	budget_take(&n->items[at].budget, now_ms);

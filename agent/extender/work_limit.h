@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * How much CPU time a question may take, and those of one namespace that need more. A user whose pods are expensive to judge
- * delays nobody else's.
+ * Limits the CPU time per scheduler request and per namespace, so that expensive pods delay no other user.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,39 +9,39 @@
 
 #include "agent/base/budget.h"
 
-/* Zeroed it limits nothing. */
+/* A zeroed struct limits nothing. */
 struct work_limit {
 	uint64_t until_ns; /* of the thread's CPU time; 0 = no limit */
-	bool kept_only;    /* nothing is worked out: what is kept is answered */
-	bool advanced;     /* something was worked out that is kept: set by whoever keeps it */
-	bool reached;      /* something was not worked out */
+	bool cached_only;  /* compute nothing, answer from cached results */
+	bool advanced;     /* a result was computed and cached; set by the code that caches it */
+	bool reached;      /* a result was not computed */
 };
 
 /* CPU time of the calling thread. */
 uint64_t work_limit_now_ns(void);
 
-/* Whether one thing more is worked out that is kept: as long as nothing is, always, so that each question comes further than
- * the one before. To be asked by the thread that answers the question. */
+/* Whether to compute another result that will be cached. True for the first result of each request, whatever the time, so that
+ * repeated requests make progress. To be called by the thread that answers the request. */
 bool work_limit_goes_on(struct work_limit *w);
 
-/* The same for something that is not kept: only while there is time. */
+/* Whether there is time to compute a result that will not be cached. */
 bool work_limit_has_time(struct work_limit *w);
 
 #define WORK_NAMESPACES 64u
 
-/* The namespaces whose questions ran into the limit lately. */
+/* Namespaces whose requests reached the limit recently. */
 struct work_namespaces {
 	struct {
-		uint64_t hash;     /* of the name */
-		uint64_t until_ms; /* it is remembered */
+		uint64_t hash;       /* of the name */
+		uint64_t expires_ms; /* the entry may be reused then */
 		struct budget budget;
 	} items[WORK_NAMESPACES];
-	struct budget all; /* of all of them together */
+	struct budget all; /* shared by all namespaces */
 };
 
-/* Times are of CLOCK_MONOTONIC. Whether something may be worked out for a question of the namespace. */
+/* Whether a request of the namespace may compute results. Times are of CLOCK_MONOTONIC. */
 bool work_namespaces_may(const struct work_namespaces *n, const char *name, uint64_t now_ms);
 
-/* A question of the namespace ran into its limit after so much CPU time: in the long run the namespace gets a twentieth of
- * one CPU for such questions, and all namespaces together a quarter. */
+/* Notes that a request of the namespace reached its limit after cpu_ms of CPU time. In the long run such requests get 1/20 of
+ * a CPU per namespace, and 1/4 of a CPU for all namespaces together. */
 void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t now_ms, uint64_t cpu_ms);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects of all kinds into one lasting cluster cache (agent/extender/cluster cache.h), and a filter, a prioritize and a preempt after
- * each. The input is a sequence of operations: a byte chooses the operation, the bytes behind it choose names, amounts,
- * phases and annotations (tests/fuzz/objects.h). An operation can also carry an object as JSON, or a node state as text.
+ * Fuzzes one cluster cache (agent/extender/cluster_cache.h) with a sequence of objects and scheduler requests.
+ *
+ * The input is a sequence of operations: a byte selects the operation, and the following bytes select names, amounts, phases and
+ * annotations (tests/fuzz/objects.h). An operation can also contain an object as JSON, or a node state as text.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/extender/answer.h"
+#include "agent/extender/verbs.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "tests/fuzz/objects.h"
 
 #define OBJECT_MAX     ((size_t)1 << 20)
 #define REPLY_MAX      ((size_t)1 << 20)
-#define OPERATIONS_MAX 100u /* an input's first ones */
+#define OPERATIONS_MAX 100u /* further operations of an input are ignored */
 
 static const struct cache_config cache_config = {
 	.assume_ms = 60000, .rejection_ms = 30000, .namespace_assumed_max = 4};
@@ -27,10 +28,10 @@ struct run {
 	struct objects_input in;
 	struct cluster_cache cache;
 	uint64_t now_ms;
-	bool deleted[OBJECTS_UIDS]; /* and no object of the UID has come since */
+	bool deleted[OBJECTS_UIDS]; /* the UID's last event was a deletion */
 };
 
-/* ---- what must hold of the cluster cache */
+/* ---- invariants of the cluster cache */
 
 static void check_pod(const struct node_info *node, const struct pod_info *pod)
 {
@@ -39,7 +40,7 @@ static void check_pod(const struct node_info *node, const struct pod_info *pod)
 		fuzz_require(node->pods[i] == pod || strcmp(node->pods[i]->uid, pod->uid) != 0);
 }
 
-/* What the Node is asked for is the sum of its pods, of each resource that it has. */
+/* Per resource of the Node, `requested` is the sum over the node's pods. */
 static void check_requested(const struct node_info *node)
 {
 	for (size_t i = 0; i < node->allocatable.n_items; i++) {
@@ -77,11 +78,11 @@ static void check_cache(const struct run *run)
 	fuzz_require(cache->classes.n <= pods + rejections + CLASSES_IDLE);
 }
 
-/* ---- questions */
+/* ---- requests */
 
 static char *names[OBJECTS_NODES];
 
-/* Each name that is answered was asked, and none twice. */
+/* Each name in the reply is in the request, and at most once in the reply. */
 static void check_reply(const struct strbuf *reply, size_t n_passing)
 {
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
@@ -107,52 +108,52 @@ static const struct pod_info *find_assumed(const struct cluster_cache *cache, co
 	return NULL;
 }
 
-/* Without a node of its own the answer promises nothing: a promise from before has ended. A pod that was deleted gets none. */
-static void check_assumed(const struct run *run, const struct extender_pod *pod, const struct answer *a)
+/* The pod is assumed on the answer's node or nowhere, and a deleted pod is not assumed. */
+static void check_assumed(const struct run *run, const struct extender_pod *pod, const struct verb_answer *a)
 {
 	const struct cluster_cache *cache = &run->cache;
-	const struct pod_info *request = find_assumed(cache, pod->uid);
+	const struct pod_info *assumed = find_assumed(cache, pod->uid);
 	unsigned uid;
 	char behind;
 
-	if (!request || !a->class->aligned)
+	if (!assumed || !a->class->aligned)
 		return;
-	fuzz_require(a->counts.node && !strcmp(request->node->name, a->counts.node));
+	fuzz_require(a->counts.assumed_node && !strcmp(assumed->node->name, a->counts.assumed_node));
 	if (sscanf(pod->uid, "uid-%u%c", &uid, &behind) == 1 && uid < OBJECTS_UIDS)
-		fuzz_require(!run->deleted[uid] || pod->version > b->pending.version);
+		fuzz_require(!run->deleted[uid] || pod->version > cache->pending.version);
 }
 
-static void ask_filter(struct run *run, const struct answer_config *config, struct extender_args *args)
+static void ask_filter(struct run *run, const struct verb_config *config, struct extender_args *args)
 {
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
-	struct answer a = {0};
+	struct verb_answer a = {0};
 	size_t passing = 0;
 
-	fuzz_require(answer_filter(&run->cache, config, args, run->now_ms, &a) == 0);
+	fuzz_require(extender_filter(&run->cache, config, args, run->now_ms, &a) == 0);
 	for (size_t i = 0; i < args->n_names; i++)
 		passing += !a.verdicts[i].reason;
-	fuzz_require(passing == a.counts.n_passing && a.counts.n_asked == args->n_names);
+	fuzz_require(passing == a.counts.n_passing && a.counts.n_nodes == args->n_names);
 	fuzz_require(extender_filter_print(args, a.verdicts, &reply) == 0);
 	check_reply(&reply, passing);
 	check_assumed(run, &args->pod, &a);
-	answer_release(&a, &run->cache);
+	verb_answer_release(&a, &run->cache);
 }
 
-static void ask_prioritize(struct run *run, const struct answer_config *config, struct extender_args *args)
+static void ask_prioritize(struct run *run, const struct verb_config *config, struct extender_args *args)
 {
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	struct answer a = {0};
+	struct verb_answer a = {0};
 
-	fuzz_require(answer_prioritize(&run->cache, config, args, &a) == 0);
+	fuzz_require(extender_prioritize(&run->cache, config, args, &a) == 0);
 	for (size_t i = 0; i < args->n_names; i++)
 		fuzz_require(a.scores[i] >= 0 && a.scores[i] <= EXTENDER_SCORE_MAX);
 	fuzz_require(extender_priorities_print(args, a.scores, &reply) == 0 &&
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0 && doc.n_items == args->n_names);
-	answer_release(&a, &run->cache);
+	verb_answer_release(&a, &run->cache);
 }
 
-/* Those who are to go are pods of that node, or were asked about. */
+/* Each victim is a pod of the node with a lower priority, or a victim of the request. */
 static void check_victims(
 	const struct cluster_cache *cache, const struct extender_victims *v, int32_t priority)
 {
@@ -167,13 +168,13 @@ static void check_victims(
 	}
 }
 
-static void ask_preempt(struct run *run, const struct answer_config *config, const char *pod)
+static void ask_preempt(struct run *run, const struct verb_config *config, const char *pod)
 {
 	CLEANUP(extender_preemption_release) struct extender_preemption args = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
 	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	struct answer_counts counts = {0};
+	struct verb_counts counts = {0};
 	struct pod_class *class;
 
 	strbuf_addf(&text, "{\"Pod\":%s,\"NodeNameToMetaVictims\":{", pod);
@@ -184,7 +185,7 @@ static void ask_preempt(struct run *run, const struct answer_config *config, con
 	if (extender_preemption_parse(text.text, text.len, &args, NULL) < 0)
 		return;
 	fuzz_require(pod_classes_take(&run->cache.classes, &args.pod.template.pod, &class) == 0);
-	fuzz_require(answer_preempt(&run->cache, config, &args, class, &counts) == 0);
+	fuzz_require(extender_preempt(&run->cache, config, &args, class, &counts) == 0);
 	pod_classes_drop(&run->cache.classes, class);
 	fuzz_require(counts.n_passing <= args.n_items && args.n_items == OBJECTS_NODES);
 	for (size_t i = 0; i < counts.n_passing; i++)
@@ -193,14 +194,14 @@ static void ask_preempt(struct run *run, const struct answer_config *config, con
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0);
 }
 
-/* A pod of the input, asked about as a scheduler does. */
+/* Sends the three requests for a pod of the input. */
 static void ask(struct run *run)
 {
 	CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(OBJECT_MAX);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
 	CLEANUP(extender_args_release) struct extender_args args = {0};
 	uint8_t how = objects_take(&run->in), uid = how % OBJECTS_UIDS;
-	const struct answer_config config = {.strategy = objects_take(&run->in) % (ANSWER_BY_VOLCANO + 1),
+	const struct verb_config config = {.strategy = objects_take(&run->in) % (VERB_STRATEGY_VOLCANO + 1),
 		.all = how & 8,
 		.pass_unknown = how & 16};
 	struct err err = {""};
@@ -215,7 +216,7 @@ static void ask(struct run *run)
 		fuzz_check_line(err.text);
 		return;
 	}
-	/* Each takes the pod's requests out of what it is given. */
+	/* Each request consumes `args`, which is parsed again. */
 	ask_prioritize(run, &config, &args);
 	check_cache(run);
 	extender_args_release(&args);
@@ -231,8 +232,8 @@ static void ask(struct run *run)
 
 /* ---- operations */
 
-/* What the API server sends is JSON that has been read. */
-static void deliver(struct run *run, enum cache_kind kind, const struct strbuf *text, bool gone)
+/* As in the extender, an object is parsed JSON. */
+static void deliver(struct run *run, enum cache_kind kind, const struct strbuf *text, bool deleted)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct err err = {""};
@@ -240,30 +241,30 @@ static void deliver(struct run *run, enum cache_kind kind, const struct strbuf *
 
 	if (strbuf_error(text) < 0 || json_parse(text->text, text->len, &object, NULL) < 0)
 		return;
-	r = gone ? cache_delete(&run->cache, kind, &object, run->now_ms, &err)
-		 : cache_update(&run->cache, kind, &object, run->now_ms, &err);
+	r = deleted ? cache_delete(&run->cache, kind, &object, run->now_ms, &err)
+		    : cache_update(&run->cache, kind, &object, run->now_ms, &err);
 	fuzz_require(r == 0 || r == -EINVAL || r == -ERANGE);
 	if (r < 0)
 		fuzz_check_line(err.text);
 }
 
-static void change(struct run *run, enum cache_kind kind, bool gone)
+static void change(struct run *run, enum cache_kind kind, bool deleted)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
 	uint8_t who = objects_take(&run->in);
 
 	if (kind == CACHE_POD) {
 		objects_pod(&run->in, &text, who % OBJECTS_UIDS);
-		run->deleted[who % OBJECTS_UIDS] = gone;
+		run->deleted[who % OBJECTS_UIDS] = deleted;
 	} else if (kind == CACHE_NODE) {
 		objects_node(&run->in, &text, objects_node_name(who));
 	} else {
 		objects_nrt(&run->in, &text, objects_node_name(who));
 	}
-	deliver(run, kind, &text, gone);
+	deliver(run, kind, &text, deleted);
 }
 
-/* An object as it is in the input: the length, then the JSON. */
+/* An object from the input: its length, then its JSON. */
 static void change_raw(struct run *run)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
@@ -276,7 +277,7 @@ static void change_raw(struct run *run)
 	strbuf_add(&text, (const char *)run->in.at, len);
 	run->in.at += len;
 	deliver(run, how % CACHE_KIND_COUNT, &text, how & 4);
-	/* It may have been any of the UIDs. */
+	/* The object may have any UID. */
 	if (!(how & 4))
 		memset(run->deleted, 0, sizeof(run->deleted));
 }
@@ -311,7 +312,7 @@ static void operate(struct run *run)
 	check_cache(run);
 }
 
-/* An empty cluster, and then nothing is left. */
+/* After empty lists the cache is empty. */
 static void check_end(struct run *run)
 {
 	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {

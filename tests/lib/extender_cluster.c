@@ -9,8 +9,8 @@
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 
-const struct answer_config answer_best = {.strategy = STRATEGY_LEAST_NUMA_NODES};
-const struct answer_config answer_all = {.strategy = STRATEGY_LEAST_NUMA_NODES, .all = true};
+const struct verb_config answer_best = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+const struct verb_config answer_all = {.strategy = STRATEGY_LEAST_NUMA_NODES, .all = true};
 
 static const struct cache_config cache_config = {.assume_ms = 60000, .rejection_ms = 30000};
 
@@ -37,7 +37,7 @@ void extender_cluster_init(
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		node_sim_init(&c->sims[i], &setups[i]);
 		snprintf(c->names[i], sizeof(c->names[i]), "node-%zu", i);
-		c->asked[i] = c->names[i];
+		c->requested[i] = c->names[i];
 		assert_int_equal(text_set(&c->sims[i].state.node_name, c->names[i]), 0);
 	}
 }
@@ -60,7 +60,6 @@ void extender_cluster_release(struct extender_cluster *c)
 		node_sim_release(&c->sims[i]);
 }
 
-/* The node's object as it is now. */
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms)
 {
 	static const struct nrt_config nrt = {.node_state = true};
@@ -111,7 +110,7 @@ static void add_resources(struct doc *container, const struct resource_list *lis
 	}
 }
 
-/* `node` NULL = it has none yet; `phase` NULL = "Pending". */
+/* `node` NULL = not bound; `phase` NULL = "Pending". */
 static void pod_object(
 	const struct cluster_pod_sim *pod, const char *node, const char *phase, struct doc *ret)
 {
@@ -163,7 +162,7 @@ void extender_cluster_report(
 	pod->runs = phase && !strcmp(phase, "Running");
 }
 
-void extender_cluster_report_gone(struct extender_cluster *c, const struct cluster_pod_sim *pod)
+void extender_cluster_report_deleted(struct extender_cluster *c, const struct cluster_pod_sim *pod)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 
@@ -185,11 +184,11 @@ bool extender_cluster_begin(struct extender_cluster *c, struct cluster_pod_sim *
 {
 	pod->node = node;
 	pod->begun = true;
-	c->sims[node].n_begun = (unsigned)(pod - c->pods); /* its name there */
+	c->sims[node].n_begun = (unsigned)(pod - c->pods); /* node_sim names the pod by n_begun */
 	return node_sim_begin(&c->sims[node], pod->text);
 }
 
-/* ---- questions */
+/* ---- requests */
 
 void extender_cluster_args(
 	struct extender_cluster *c, const struct cluster_pod_sim *pod, struct extender_args *ret)
@@ -202,7 +201,7 @@ void extender_cluster_args(
 	assert_non_null(doc_add_string(&object, "kind", "Pod"));
 	if (pod_templates_from_doc(&object, &templates, &err) < 0)
 		fail_msg("%s", err.text);
-	*ret = (struct extender_args){.names = c->asked, .n_names = CLUSTER_NODES};
+	*ret = (struct extender_args){.names = c->requested, .n_names = CLUSTER_NODES};
 	ret->pod.uid = strdup(pod->name);
 	ret->pod.namespace = strdup("default");
 	ret->pod.name = strdup(pod->name);
@@ -220,23 +219,21 @@ void extender_cluster_args_release(struct extender_args *args)
 	pod_template_release(&args->pod.template);
 }
 
-/* Which nodes pass, a bit each; the answer's counts where wanted. */
-unsigned extender_cluster_ask(struct extender_cluster *c, const struct answer_config *how,
+unsigned extender_cluster_ask(struct extender_cluster *c, const struct verb_config *how,
 	const struct cluster_pod_sim *pod, uint64_t now_ms)
 {
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
-	struct answer a = {0};
+	struct verb_answer a = {0};
 	unsigned passing = 0;
 
 	extender_cluster_args(c, pod, &args);
-	assert_int_equal(answer_filter(&c->cache, how, &args, now_ms, &a), 0);
+	assert_int_equal(extender_filter(&c->cache, how, &args, now_ms, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		passing |= a.verdicts[i].reason ? 0 : 1u << i;
-	answer_release(&a, &c->cache);
+	verb_answer_release(&a, &c->cache);
 	return passing;
 }
 
-/* Whether the node's own kubelet would admit the pod now. */
 bool extender_cluster_admits(const struct extender_cluster *c, size_t node, const char *text)
 {
 	struct node_admission admission;

@@ -1,74 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A few simulated nodes, and the extender's cluster cache of them: for tests of what schedulers are answered. Objects and pods
- * come to the cluster cache only when the test has them reported.
+ * Simulates a few nodes and fills an extender's cluster cache from them.
+ *
+ * The cache gets an object or a pod only when the test calls extender_cluster_publish() or extender_cluster_report().
  */
-#include "agent/extender/answer.h"
+#include "agent/extender/verbs.h"
 #include "tests/lib/node_sim.h"
 
 #define CLUSTER_NODES 4
 #define CLUSTER_PODS  200
 
-extern const struct answer_config answer_best, answer_all;
+extern const struct verb_config answer_best, answer_all;
 
 struct cluster_pod_sim {
-	char name[16];    /* and its UID */
+	char name[16];    /* also its UID */
 	const char *text; /* tests/lib/pods.h */
 	size_t node;
 	int priority;
-	uint64_t version; /* the resourceVersion that a scheduler asks with; 0 = none */
+	uint64_t version; /* resourceVersion in the scheduler's request; 0 = none */
 	bool begun, reported, runs,
-		ended; /* on the node; to the cluster cache; as running, or not any more */
+		ended; /* begun on the simulated node; reported to the cache, also as running; ended */
 };
 
 struct extender_cluster {
 	struct cluster_cache cache;
 	struct node_sim sims[CLUSTER_NODES];
-	char names[CLUSTER_NODES][16]; /* "node-0" */
-	char *asked[CLUSTER_NODES];
+	char names[CLUSTER_NODES][16];  /* "node-0" */
+	char *requested[CLUSTER_NODES]; /* NodeNames of the requests */
 	struct cluster_pod_sim pods[CLUSTER_PODS];
 	size_t n_pods;
 	uint64_t seed;
 };
 
-/* Nodes of these machines with drawn settings. */
+/* Draws a machine and settings for each node. */
 void extender_cluster_draw(struct node_sim_setup setups[CLUSTER_NODES], const struct synthetic *machines,
 	size_t n_machines, uint64_t *seed);
 
-/* A promise ends after 60 s, a refusal counts for 30 s. */
+/* Assumed pods expire after 60 s, rejections after 30 s. */
 void extender_cluster_init(
 	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed);
 
-/* The same where all nodes are alike, and each has published its object. */
+/* Initializes equal nodes and publishes their objects. */
 void extender_cluster_init_alike(struct extender_cluster *c, const struct node_sim_setup *setup);
 void extender_cluster_release(struct extender_cluster *c);
 
-/* The node's object as it is now. */
+/* Passes the node's current NodeResourceTopology object to the cache. */
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms);
 
-/* Its Node, which has allocatable what the simulated node has free. */
+/* Passes a Node object to the cache; its allocatable is what the simulated node has free. */
 void extender_cluster_report_node(struct extender_cluster *c, size_t node);
 
-/* A pod "pN" of that text, which nobody knows yet. */
+/* Adds a pod "pN". Neither the node nor the cache knows the pod yet. */
 struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text);
 
-/* The pod begins on its simulated node. Returns whether its kubelet admits it. */
+/* Starts the pod on the simulated node. Returns whether the kubelet admits the pod. */
 bool extender_cluster_begin(struct extender_cluster *c, struct cluster_pod_sim *pod, size_t node);
 
-/* The pod as the API server has it: with its node and in this phase; NULL = Pending. */
+/* Passes the Pod object, bound to its node and in this phase (NULL = Pending), to the cache. */
 void extender_cluster_report(
 	struct extender_cluster *c, struct cluster_pod_sim *pod, const char *phase, uint64_t now_ms);
-void extender_cluster_report_gone(struct extender_cluster *c, const struct cluster_pod_sim *pod);
+void extender_cluster_report_deleted(struct extender_cluster *c, const struct cluster_pod_sim *pod);
 
-/* What a scheduler asks about the pod; to be released by extender_cluster_args_release(). */
+/* The scheduler's request for the pod; to be released by extender_cluster_args_release(). */
 void extender_cluster_args(
 	struct extender_cluster *c, const struct cluster_pod_sim *pod, struct extender_args *ret);
 void extender_cluster_args_release(struct extender_args *args);
 
-/* Which nodes pass /filter, a bit each. */
-unsigned extender_cluster_ask(struct extender_cluster *c, const struct answer_config *how,
+/* Sends a /filter request. Returns the passing nodes, one bit per node. */
+unsigned extender_cluster_ask(struct extender_cluster *c, const struct verb_config *how,
 	const struct cluster_pod_sim *pod, uint64_t now_ms);
 
-/* Whether the node's own kubelet would admit the pod now. */
+/* Whether the simulated kubelet would admit the pod now. */
 bool extender_cluster_admits(const struct extender_cluster *c, size_t node, const char *text);

@@ -88,14 +88,14 @@ if command -v promtool >/dev/null; then
 else
 	echo "skipped: promtool is not here"
 fi
-check "with --verbose each question is logged" logs "pod 'default/a': 2 nodes asked, 2 take it, assumed on node-1"
+check "with --verbose each question is logged" logs "pod 'default/a': 2 of 2 nodes admit the pod; assumed on node-1"
 check "SIGTERM ends it well" stop
 
 check "starts with --answer all and --unknown fail" start --answer all --unknown fail
 ask filter a 6 node-1 node-2 node-9
 check "all nodes that take the pod are answered" says '"NodeNames":["node-1","node-2"]'
 ask filter b 6 node-9
-check "an unknown node is refused" says '"node-9":"nothing is known of this node"'
+check "an unknown node is refused" says '"node-9":"the extender knows no Node or NodeResourceTopology object of this name"'
 check "it ends" stop
 
 "$B/nrtd" extender --nrt "$dir/none.yaml" >"$dir/out" 2>&1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises: how they begin and end, and what each answer rests on. */
+/* Tests when pods are assumed and forgotten, and what the answers of the three verbs depend on. */
 #include "tests/lib/test.h"
 
 #include "agent/extender/verdicts.h"
@@ -27,8 +27,8 @@ static size_t ask_one(struct extender_cluster *c, const struct cluster_pod_sim *
 	return (size_t)__builtin_ctz(passing);
 }
 
-/* How many of these pods the cluster takes, each promised. */
-static unsigned count(struct extender_cluster *c, const char *text, uint64_t now_ms)
+/* How many pods of this class the extender can assume. */
+static unsigned assume_all(struct extender_cluster *c, const char *text, uint64_t now_ms)
 {
 	unsigned n = 0;
 
@@ -37,23 +37,23 @@ static unsigned count(struct extender_cluster *c, const char *text, uint64_t now
 	return n;
 }
 
-static void a_promise_counts_until_its_time_is_over(void **state)
+static void an_assumed_pod_counts_until_it_expires(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
-	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
+	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
 	assert_int_equal(c.cache.n_assumed, CLUSTER_NODES);
 	cache_expire(&c.cache, 59999);
-	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 59999), 0);
+	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 59999), 0);
 	cache_expire(&c.cache, 60000);
 	assert_int_equal(c.cache.n_assumed, 0);
 	assert_int_equal(c.cache.n_expired, CLUSTER_NODES);
-	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 60000), CLUSTER_NODES);
+	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 60000), CLUSTER_NODES);
 }
 
-static void a_question_again_replaces_the_promise(void **state)
+static void a_repeated_request_replaces_the_assumed_pod(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -64,10 +64,10 @@ static void a_question_again_replaces_the_promise(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		ask_one(&c, pod, 0);
 	assert_int_equal(c.cache.n_assumed, 1);
-	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES - 1);
+	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES - 1);
 }
 
-static void a_bound_pod_counts_until_its_object_shows_it_and_once(void **state)
+static void a_bound_pod_counts_once_before_and_after_it_is_reported(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -81,15 +81,15 @@ static void a_bound_pod_counts_until_its_object_shows_it_and_once(void **state)
 	extender_cluster_report(&c, pod, NULL, 10);
 	cache_expire(&c.cache, 1000000);
 	assert_int_equal(c.cache.n_assumed, 0);
-	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 1000000), CLUSTER_NODES - 1);
+	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 1000000), CLUSTER_NODES - 1);
 	cache_expire(&c.cache, 2000000);
 	extender_cluster_publish(&c, node, 2000000);
-	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 2000000), CLUSTER_NODES - 1);
+	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 2000000), CLUSTER_NODES - 1);
 	cache_expire(&c.cache, 3000000);
-	assert_int_equal(count(&c, "app cpu=7 memory=1Gi", 3000000), 2 * CLUSTER_NODES - 1);
+	assert_int_equal(assume_all(&c, "app cpu=7 memory=1Gi", 3000000), 2 * CLUSTER_NODES - 1);
 }
 
-static void a_pod_bound_elsewhere_counts_there(void **state)
+static void a_pod_bound_to_another_node_counts_there(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -108,7 +108,7 @@ static void a_pod_bound_elsewhere_counts_there(void **state)
 		NODES & ~(1u << other));
 }
 
-static void a_deleted_pod_frees_its_promise_and_its_place(void **state)
+static void a_deleted_pod_frees_its_resources(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -118,19 +118,19 @@ static void a_deleted_pod_frees_its_promise_and_its_place(void **state)
 	extender_cluster_init_alike(&c, &plain);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	pod->node = ask_one(&c, pod, 0);
-	extender_cluster_report_gone(&c, pod);
+	extender_cluster_report_deleted(&c, pod);
 	assert_int_equal(c.cache.n_pods, 0);
 	node = ask_one(&c, pod, 0);
 	assert_true(extender_cluster_begin(&c, pod, node));
 	extender_cluster_report(&c, pod, "Running", 0);
 	extender_cluster_publish(&c, node, 0);
-	extender_cluster_report_gone(&c, pod);
-	/* The object still shows it. */
-	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
+	extender_cluster_report_deleted(&c, pod);
+	/* The object still reports the pod. */
+	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
 }
 
-/* Only pods that were promised that very node: not those of others, nor those bound elsewhere. */
-static void refused_promises_are_counted_by_reason(void **state)
+/* Only pods that were assumed on the node that rejected them: neither pods of other schedulers, nor pods bound to another node. */
+static void broken_assumptions_are_counted_by_reason(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
@@ -138,10 +138,10 @@ static void refused_promises_are_counted_by_reason(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
-	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi"); /* nobody asked about it */
+	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi"); /* not assumed */
 	extender_cluster_report(&c, pod, NULL, 0);
 	extender_cluster_report(&c, pod, "Failed", 0);
-	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi"); /* bound elsewhere */
+	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi"); /* assumed on another node */
 	pod->node = (ask_one(&c, pod, 0) + 1) % CLUSTER_NODES;
 	extender_cluster_report(&c, pod, NULL, 0);
 	extender_cluster_report(&c, pod, "Failed", 0);
@@ -162,7 +162,7 @@ static void refused_promises_are_counted_by_reason(void **state)
 	assert_non_null(strstr(text.text, "{reason=\"other\"} 1\n"));
 }
 
-static void a_node_that_refused_is_not_asked_again_at_once(void **state)
+static void a_node_gets_no_equal_pod_after_a_rejection(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -192,8 +192,8 @@ static void a_node_that_refused_is_not_asked_again_at_once(void **state)
 		NODES);
 }
 
-/* The kubelet writes the CPU manager's file before the others. */
-static void an_object_from_the_middle_of_an_admission_shows_only_a_part(void **state)
+/* The kubelet writes the CPU manager's checkpoint before the other checkpoints. */
+static void a_partially_reported_pod_counts_completely(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -212,11 +212,11 @@ static void an_object_from_the_middle_of_an_admission_shows_only_a_part(void **s
 	item->n_devices = 0;
 	extender_cluster_publish(&c, node, 0);
 	*item = whole;
-	/* Each node has two pairs of devices, and one of this node's is taken. */
-	assert_int_equal(count(&c, "app cpu=2 memory=1Gi vendor.com/nic=2", 0), 2 * CLUSTER_NODES - 1);
+	/* Each node has two pairs of devices, and the pod holds one pair. */
+	assert_int_equal(assume_all(&c, "app cpu=2 memory=1Gi vendor.com/nic=2", 0), 2 * CLUSTER_NODES - 1);
 }
 
-static void a_list_says_what_is_gone(void **state)
+static void a_list_deletes_missing_objects(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pods[2];
@@ -244,8 +244,8 @@ static void a_list_says_what_is_gone(void **state)
 	assert_int_equal(ask_one(&c, extender_cluster_pod(&c, "app cpu=2 memory=1Gi"), 0), 2);
 }
 
-/* Guaranteed pods of less than a CPU: no object shows them, and their order does not matter. */
-static void pods_that_hold_nothing_are_not_waited_for(void **state)
+/* No object reports Guaranteed pods of less than one CPU, and their order does not matter. */
+static void pods_that_hold_nothing_do_not_block_a_node(void **state)
 {
 	static const char *const texts[] = {"app cpu=100m memory=1Gi", "app cpu=200m memory=1Gi",
 		"app cpu=300m memory=1Gi", "app cpu=400m memory=1Gi", "app cpu=500m memory=1Gi"};
@@ -260,10 +260,10 @@ static void pods_that_hold_nothing_are_not_waited_for(void **state)
 			pod->node = node;
 			extender_cluster_report(&c, pod, NULL, 0);
 		}
-	assert_int_equal(count(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
+	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
 }
 
-static void ties_go_to_the_fullest_place(void **state)
+static void ties_go_to_the_fullest_numa_node(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -273,17 +273,16 @@ static void ties_go_to_the_fullest_place(void **state)
 	pod = extender_cluster_pod(&c, "app cpu=4 memory=1Gi");
 	assert_true(extender_cluster_begin(&c, pod, 2));
 	extender_cluster_publish(&c, 2, 0);
-	/* 3 CPUs are left on one of its NUMA nodes. */
+	/* 3 CPUs are free on a NUMA node of node-2. */
 	assert_int_equal(ask_one(&c, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 0), 2);
-	/* Nothing but whole NUMA nodes takes this one: of these nodes the fullest is the same. */
+	/* The pod needs a whole NUMA node: among the nodes with one, node-2 is the fullest. */
 	assert_int_equal(ask_one(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0), 2);
 	assert_int_equal(ask_one(&c, extender_cluster_pod(&c, "app cpu=7 memory=1Gi"), 0), 0);
 }
 
 static void unknown_nodes_come_last(void **state)
 {
-	static const struct answer_config pass = {
-		.strategy = STRATEGY_LEAST_NUMA_NODES, .pass_unknown = true};
+	static const struct verb_config pass = {.strategy = STRATEGY_LEAST_NUMA_NODES, .pass_unknown = true};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
 
@@ -297,48 +296,47 @@ static void unknown_nodes_come_last(void **state)
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0),
 		0);
-	/* A pod that needs nothing for itself goes anywhere. */
+	/* A pod that no kubelet has to align passes every node. */
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=500m"), 0), NODES);
 }
 
-/* What is logged of a question. */
-static void what_became_of_a_question_is_counted(void **state)
+static void nodes_of_a_request_are_counted(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_cluster_args_release) struct extender_args args, small;
 	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
-	struct answer a = {0};
+	struct verb_answer a = {0};
 
 	(void)state;
 	setups[2].policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	extender_cluster_init(&c, setups, 1);
 	for (size_t i = 0; i + 1 < CLUSTER_NODES; i++)
 		extender_cluster_publish(&c, i, 0);
-	/* More than a NUMA node has: node-2 refuses it, and of node-3 nothing is known. */
+	/* The pod is larger than a NUMA node: node-2 rejects it, and node-3 is unknown. */
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=10 memory=1Gi"), &args);
-	assert_int_equal(answer_filter(&c.cache, &answer_best, &args, 0, &a), 0);
-	assert_int_equal(a.counts.n_asked, CLUSTER_NODES);
-	assert_int_equal(a.counts.n_taking, 2);
+	assert_int_equal(extender_filter(&c.cache, &answer_best, &args, 0, &a), 0);
+	assert_int_equal(a.counts.n_nodes, CLUSTER_NODES);
+	assert_int_equal(a.counts.n_admitting, 2);
 	assert_int_equal(a.counts.n_aligning, 2);
 	assert_int_equal(a.counts.n_unknown, 1);
 	assert_int_equal(a.counts.n_passing, 1);
-	test_assert_text("node", a.counts.node, "node-0");
-	answer_release(&a, &c.cache);
+	test_assert_text("node", a.counts.assumed_node, "node-0");
+	verb_answer_release(&a, &c.cache);
 
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=500m"), &small);
-	a = (struct answer){0};
-	assert_int_equal(answer_filter(&c.cache, &answer_best, &small, 0, &a), 0);
-	assert_int_equal(a.counts.n_taking, CLUSTER_NODES);
+	a = (struct verb_answer){0};
+	assert_int_equal(extender_filter(&c.cache, &answer_best, &small, 0, &a), 0);
+	assert_int_equal(a.counts.n_admitting, CLUSTER_NODES);
 	assert_int_equal(a.counts.n_passing, CLUSTER_NODES);
-	assert_null(a.counts.node);
-	answer_release(&a, &c.cache);
+	assert_null(a.counts.assumed_node);
+	verb_answer_release(&a, &c.cache);
 }
 
-/* A refusal is the kubelet's; whether a driver has what a claim asks for is somebody else's question. */
-static void a_refusal_says_that_claims_were_not_looked_at(void **state)
+/* The extender does not evaluate resourceClaims, and the reason says so. */
+static void a_rejection_mentions_ignored_claims(void **state)
 {
-	static const char said[] = "; its resourceClaims were not looked at";
+	static const char note[] = "; resourceClaims are not evaluated";
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
 
@@ -348,26 +346,26 @@ static void a_refusal_says_that_claims_were_not_looked_at(void **state)
 		extender_cluster_publish(&c, i, 0);
 	for (int claims = 0; claims < 2; claims++) {
 		CLEANUP(extender_cluster_args_release) struct extender_args args;
-		struct answer a = {0};
+		struct verb_answer a = {0};
 
 		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=900 memory=1Gi"), &args);
 		args.pod.template.pod.has_claims = claims;
-		assert_int_equal(answer_filter(&c.cache, &answer_best, &args, 0, &a), 0);
+		assert_int_equal(extender_filter(&c.cache, &answer_best, &args, 0, &a), 0);
 		for (size_t i = 0; i < CLUSTER_NODES; i++) {
 			assert_non_null(a.verdicts[i].reason);
-			assert_int_equal(strstr(a.verdicts[i].reason, said) != NULL, claims);
+			assert_int_equal(strstr(a.verdicts[i].reason, note) != NULL, claims);
 		}
-		answer_release(&a, &c.cache);
+		verb_answer_release(&a, &c.cache);
 	}
 }
 
-static void a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy(void **state)
+static void volcanos_annotation_selects_nodes_by_policy(void **state)
 {
-	static const struct answer_config volcano = {.strategy = ANSWER_BY_VOLCANO, .all = true};
+	static const struct verb_config volcano = {.strategy = VERB_STRATEGY_VOLCANO, .all = true};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
-	struct answer a = {0};
+	struct verb_answer a = {0};
 
 	(void)state;
 	setups[3].policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
@@ -376,10 +374,10 @@ static void a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy(void **s
 		extender_cluster_publish(&c, i, 0);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=2 memory=1Gi"), &args);
 	args.pod.template.volcano_policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
-	assert_int_equal(answer_filter(&c.cache, &volcano, &args, 0, &a), 0);
+	assert_int_equal(extender_filter(&c.cache, &volcano, &args, 0, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		assert_int_equal(a.verdicts[i].reason == NULL, i == 3);
-	answer_release(&a, &c.cache);
+	verb_answer_release(&a, &c.cache);
 }
 
 static int score_on(
@@ -416,7 +414,7 @@ static void scores_follow_the_strategy(void **state)
 		for (unsigned n = 0; n < 2; n++) {
 			first = extender_cluster_pod(&c, "app cpu=5 memory=1Gi");
 			first->node = 1;
-			extender_cluster_report(&c, first, NULL, 0); /* no object shows it */
+			extender_cluster_report(&c, first, NULL, 0); /* no object reports it */
 		}
 		first = extender_cluster_pod(&c, "app cpu=2 memory=1Gi");
 		extender_cluster_args(&c, first, &args);
@@ -427,7 +425,7 @@ static void scores_follow_the_strategy(void **state)
 	}
 }
 
-/* Two NUMA nodes of 8 are 100 - 2 * 12, and half a step more where no two are closer to each other. */
+/* Two NUMA nodes of at most 8 score 100 - 2 * 12, plus half a step because no two NUMA nodes are closer. */
 static void the_closest_numa_nodes_score_more(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -439,20 +437,20 @@ static void the_closest_numa_nodes_score_more(void **state)
 	assert_int_equal(score_on(&c, "node-0", &args, STRATEGY_LEAST_NUMA_NODES), 82);
 }
 
-static void prioritize_gives_ten_levels_and_promises_nothing(void **state)
+static void prioritize_scores_up_to_ten_and_assumes_nothing(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
-	struct answer a = {0};
+	struct verb_answer a = {0};
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
-	assert_int_equal(answer_prioritize(&c.cache, &answer_all, &args, &a), 0);
+	assert_int_equal(extender_prioritize(&c.cache, &answer_all, &args, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		assert_true(a.scores[i] > 0 && a.scores[i] <= EXTENDER_SCORE_MAX);
 	assert_int_equal(c.cache.n_assumed, 0);
-	answer_release(&a, &c.cache);
+	verb_answer_release(&a, &c.cache);
 }
 
 /* ---- preemption */
@@ -497,7 +495,7 @@ static void fill(struct extender_cluster *c)
 static void preempt(struct extender_cluster *c, int priority, struct extender_preemption *p, size_t *ret_kept)
 {
 	struct cluster_pod_sim *pod = extender_cluster_pod(c, "app cpu=8 memory=1Gi");
-	struct answer_counts counts = {0};
+	struct verb_counts counts = {0};
 	struct extender_args args;
 	struct pod_class *class;
 
@@ -505,12 +503,12 @@ static void preempt(struct extender_cluster *c, int priority, struct extender_pr
 	extender_cluster_args(c, pod, &args);
 	p->pod = args.pod;
 	assert_int_equal(pod_classes_take(&c->cache.classes, &p->pod.template.pod, &class), 0);
-	assert_int_equal(answer_preempt(&c->cache, &answer_best, p, class, &counts), 0);
+	assert_int_equal(extender_preempt(&c->cache, &answer_best, p, class, &counts), 0);
 	pod_classes_drop(&c->cache.classes, class);
 	*ret_kept = counts.n_passing;
 }
 
-static void nobody_is_evicted_in_vain(void **state)
+static void only_necessary_victims_are_added(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
@@ -518,13 +516,12 @@ static void nobody_is_evicted_in_vain(void **state)
 
 	(void)state;
 	fill(&c);
-	add_victims(
-		&p, "node-0", "p1"); /* 7 CPUs are not enough, and the other pod's priority is not lower */
-	add_victims(&p, "node-1", "p2"); /* the scheduler looks at the sum of CPUs alone */
+	add_victims(&p, "node-0", "p1"); /* frees 7 CPUs, too few; the other pod's priority is not lower */
+	add_victims(&p, "node-1", "p2"); /* the scheduler checks only the node's sum of CPUs */
 	preempt(&c, 5, &p, &kept);
 	assert_int_equal(kept, 1);
 	assert_string_equal(p.items[0].node, "node-1");
-	/* The scheduler's victim stays. p3 and p4 have the one NUMA node of 8 CPUs; p5 is spared. */
+	/* The scheduler's victim stays. p3 and p4 hold the NUMA node with 8 CPUs; p5 is not evicted. */
 	assert_int_equal(p.items[0].n_uids, 3);
 	assert_string_equal(p.items[0].uids[0], "p2");
 	assert_string_equal(p.items[0].uids[1], "p3");
@@ -532,7 +529,7 @@ static void nobody_is_evicted_in_vain(void **state)
 	assert_int_equal(p.items[0].pdb_violations, 2);
 }
 
-static void victims_that_are_enough_stay_as_they_are(void **state)
+static void sufficient_victims_are_unchanged(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
@@ -551,26 +548,26 @@ static void victims_that_are_enough_stay_as_they_are(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_promise_counts_until_its_time_is_over),
-		cmocka_unit_test(a_question_again_replaces_the_promise),
-		cmocka_unit_test(a_bound_pod_counts_until_its_object_shows_it_and_once),
-		cmocka_unit_test(a_pod_bound_elsewhere_counts_there),
-		cmocka_unit_test(a_deleted_pod_frees_its_promise_and_its_place),
-		cmocka_unit_test(refused_promises_are_counted_by_reason),
-		cmocka_unit_test(a_node_that_refused_is_not_asked_again_at_once),
-		cmocka_unit_test(an_object_from_the_middle_of_an_admission_shows_only_a_part),
-		cmocka_unit_test(a_list_says_what_is_gone),
-		cmocka_unit_test(pods_that_hold_nothing_are_not_waited_for),
-		cmocka_unit_test(ties_go_to_the_fullest_place),
+		cmocka_unit_test(an_assumed_pod_counts_until_it_expires),
+		cmocka_unit_test(a_repeated_request_replaces_the_assumed_pod),
+		cmocka_unit_test(a_bound_pod_counts_once_before_and_after_it_is_reported),
+		cmocka_unit_test(a_pod_bound_to_another_node_counts_there),
+		cmocka_unit_test(a_deleted_pod_frees_its_resources),
+		cmocka_unit_test(broken_assumptions_are_counted_by_reason),
+		cmocka_unit_test(a_node_gets_no_equal_pod_after_a_rejection),
+		cmocka_unit_test(a_partially_reported_pod_counts_completely),
+		cmocka_unit_test(a_list_deletes_missing_objects),
+		cmocka_unit_test(pods_that_hold_nothing_do_not_block_a_node),
+		cmocka_unit_test(ties_go_to_the_fullest_numa_node),
 		cmocka_unit_test(unknown_nodes_come_last),
-		cmocka_unit_test(what_became_of_a_question_is_counted),
-		cmocka_unit_test(a_refusal_says_that_claims_were_not_looked_at),
-		cmocka_unit_test(a_pod_with_volcanos_annotation_goes_to_nodes_of_that_policy),
+		cmocka_unit_test(nodes_of_a_request_are_counted),
+		cmocka_unit_test(a_rejection_mentions_ignored_claims),
+		cmocka_unit_test(volcanos_annotation_selects_nodes_by_policy),
 		cmocka_unit_test(scores_follow_the_strategy),
 		cmocka_unit_test(the_closest_numa_nodes_score_more),
-		cmocka_unit_test(prioritize_gives_ten_levels_and_promises_nothing),
-		cmocka_unit_test(nobody_is_evicted_in_vain),
-		cmocka_unit_test(victims_that_are_enough_stay_as_they_are),
+		cmocka_unit_test(prioritize_scores_up_to_ten_and_assumes_nothing),
+		cmocka_unit_test(only_necessary_victims_are_added),
+		cmocka_unit_test(sufficient_victims_are_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

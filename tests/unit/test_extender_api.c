@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a scheduler sends and is answered, as JSON.
- */
+/* Tests parsing and printing of the extender API's JSON. */
 #include "tests/lib/test.h"
 
 #include <errno.h>
@@ -78,7 +76,7 @@ static void whole_nodes_are_read_by_their_names(void **state)
 	assert_memory_equal(a.nodes[1].text, n2, strlen(n2));
 }
 
-static void no_nodes_are_no_names(void **state)
+static void an_empty_node_list_is_valid(void **state)
 {
 	static const struct {
 		const char *text;
@@ -110,7 +108,7 @@ static void no_nodes_are_no_names(void **state)
 	}
 }
 
-static void members_are_found_as_go_finds_them(void **state)
+static void members_match_as_in_go(void **state)
 {
 	static const char *const cases[] = {
 		"{\"pod\":" BARE_POD ",\"nodenames\":[\"a\",\"b\"]}",
@@ -137,7 +135,7 @@ static void members_are_found_as_go_finds_them(void **state)
 	}
 }
 
-static void what_is_no_request_is_one_line(void **state)
+static void a_bad_request_is_one_line(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -157,15 +155,15 @@ static void what_is_no_request_is_one_line(void **state)
 		{"{\"Pod\":" BARE_POD ",\"NodeNames\":{}}", "NodeNames: a list is expected"},
 		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",]}", "NodeNames[1]: not valid JSON"},
 		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\" \"b\"]}", "NodeNames[1]: not valid JSON"},
-		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",null]}", "no name of a node at position 1"},
-		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\"]}", "no name of a node at position 0"},
-		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\\x\"]}", "no name of a node at position 0"},
-		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\xff\"]}", "no name of a node at position 0"},
-		{"{\"Pod\":" BARE_POD ",\"Nodes\":[]}", "Nodes: no list of nodes"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"a\",null]}", "node 1 has no name"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\"]}", "node 0 has no name"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\\x\"]}", "node 0 has no name"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNames\":[\"\xff\"]}", "node 0 has no name"},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":[]}", "Nodes: a NodeList is expected"},
 		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":7}}", "Nodes.items: a list is expected"},
-		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{}]}}", "Nodes.items[0]: no Node with a name"},
+		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{}]}}", "Nodes.items[0]: the Node has no name"},
 		{"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":7}}]}}",
-			"no name of a node at position 0"},
+			"node 0 has no name"},
 		{"{\"Pod\":" BARE_POD ",}", "not valid JSON at byte 46"},
 		{"{Pod:1}", "not valid JSON at byte 2"},
 	};
@@ -182,8 +180,8 @@ static void what_is_no_request_is_one_line(void **state)
 	}
 }
 
-/* Every beginning of a text is read without a byte behind it. */
-static void a_text_that_ends_early_is_no_request(void **state)
+/* No prefix of a request is read beyond its end. */
+static void a_truncated_request_is_an_error(void **state)
 {
 	static const char *const texts[] = {
 		"{\"Pod\":" POD ",\"Nodes\":null,\"NodeNames\":[\"n\\u0031\",\"n2\"]}",
@@ -202,7 +200,7 @@ static void a_text_that_ends_early_is_no_request(void **state)
 		}
 }
 
-static void the_nodes_that_pass_are_named(void **state)
+static void passing_nodes_are_printed(void **state)
 {
 	static const char by_names[] =
 		"{\"Pod\":" BARE_POD ",\"Nodes\":null,\"NodeNames\":[\"a\",\"b\",\"c\"]}";
@@ -291,7 +289,7 @@ static void strings_are_escaped(void **state)
 
 /* ---- preemption */
 
-static void victims_are_read_both_ways(void **state)
+static void both_forms_of_victims_are_read(void **state)
 {
 	static const char *const cases[] = {
 		"{\"Pod\":" POD ",\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":["
@@ -334,21 +332,22 @@ static void no_victims_are_an_empty_map(void **state)
 	test_assert_text("reply", out.text, "{\"NodeNameToMetaVictims\":{}}");
 }
 
-static void what_is_no_preemption_is_one_line(void **state)
+static void a_bad_preemption_request_is_one_line(void **state)
 {
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
 		{"", "empty, not JSON"},
 		{"[]", "not a JSON object"},
-		{"{}", "no Pod in it"},
+		{"{}", "Pod: missing"},
 		{"{\"Pod\":null}", "Pod: a map is expected, not null"},
 		{"{\"Pod\":" BARE_POD ",\"NodeNameToVictims\":[]}", "victims: a map is expected, not a list"},
-		{"{\"Pod\":" BARE_POD ",\"NodeNameToVictims\":{\"n\":null}}", "no victims of the node 'n'"},
+		{"{\"Pod\":" BARE_POD ",\"NodeNameToVictims\":{\"n\":null}}",
+			"the victims of node 'n' are not valid"},
 		{"{\"Pod\":" BARE_POD ",\"NodeNameToMetaVictims\":{\"n\":{\"NumPDBViolations\":0.5}}}",
-			"no victims of the node 'n'"},
+			"the victims of node 'n' are not valid"},
 		{"{\"Pod\":" BARE_POD ",\"NodeNameToMetaVictims\":{\"n\":{\"Pods\":[{\"UID\":\"a\"},null]}}}",
-			"a victim on the node 'n' has no UID"},
+			"a victim on node 'n' has no UID"},
 	};
 
 	(void)state;
@@ -364,7 +363,7 @@ static void what_is_no_preemption_is_one_line(void **state)
 }
 
 /* Each allocation fails in turn: -ENOMEM, and nothing is left. */
-static void no_memory_is_said(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	static const char args[] = "{\"Pod\":" POD ",\"NodeNames\":[\"a\",\"\\u0062\"]}";
 	static const char whole[] =
@@ -403,17 +402,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_by_names_is_read),
 		cmocka_unit_test(whole_nodes_are_read_by_their_names),
-		cmocka_unit_test(no_nodes_are_no_names),
-		cmocka_unit_test(members_are_found_as_go_finds_them),
-		cmocka_unit_test(what_is_no_request_is_one_line),
-		cmocka_unit_test(a_text_that_ends_early_is_no_request),
-		cmocka_unit_test(the_nodes_that_pass_are_named),
+		cmocka_unit_test(an_empty_node_list_is_valid),
+		cmocka_unit_test(members_match_as_in_go),
+		cmocka_unit_test(a_bad_request_is_one_line),
+		cmocka_unit_test(a_truncated_request_is_an_error),
+		cmocka_unit_test(passing_nodes_are_printed),
 		cmocka_unit_test(errors_and_scores_are_printed),
 		cmocka_unit_test(strings_are_escaped),
-		cmocka_unit_test(victims_are_read_both_ways),
+		cmocka_unit_test(both_forms_of_victims_are_read),
 		cmocka_unit_test(no_victims_are_an_empty_map),
-		cmocka_unit_test(what_is_no_preemption_is_one_line),
-		cmocka_unit_test(no_memory_is_said),
+		cmocka_unit_test(a_bad_preemption_request_is_one_line),
+		cmocka_unit_test(out_of_memory_is_reported),
 	};
 
 	return cmocka_run_group_tests_name("extender_api", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cluster cache drops while it still has something of its own: valgrind and LeakSanitizer judge. */
+/* Deletes objects of the cluster cache that own other objects; valgrind and LeakSanitizer detect leaks. */
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
@@ -29,7 +29,7 @@ static void init_with_rejected_pod(struct extender_cluster *c)
 	pod = extender_cluster_pod(c, "app cpu=3 memory=1Gi");
 	/* The extender assumes the pod on node-0. */
 	for (size_t i = 1; i < CLUSTER_NODES; i++)
-		c->asked[i] = c->names[0];
+		c->requested[i] = c->names[0];
 	assert_int_equal(extender_cluster_ask(c, &answer_best, pod, 0), 1);
 	extender_cluster_report(c, pod, NULL, 0);
 	extender_cluster_report(c, pod, "Failed", 0);

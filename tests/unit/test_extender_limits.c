@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a question may cost: where its time is over, the next question goes on, no node passes that was not judged, and the
- * questions of one namespace do not take the time of others'.
+ * Tests the CPU time limit: the next request continues where a request stopped, unjudged nodes do not pass, and expensive requests
+ * of one namespace do not delay the requests of other namespaces.
  */
 #include "tests/lib/test.h"
 
@@ -26,17 +26,17 @@ static const struct node_sim_setup plain = {
 	.policy = TOPOLOGY_MANAGER_RESTRICTED,
 	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
-/* A limit that is reached at once: one thing is worked out. */
+/* A limit that is reached immediately: one result is computed. */
 static void limit(struct extender_cluster *c)
 {
 	c->cache.work = (struct work_limit){.until_ns = 1};
 }
 
-/* ---- one question */
+/* ---- one request */
 
-static void each_question_goes_on_where_the_last_one_ended(void **state)
+static void each_request_continues_where_the_last_one_ended(void **state)
 {
-	static const struct answer_config config = {.all = true, .pass_unknown = true};
+	static const struct verb_config config = {.all = true, .pass_unknown = true};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	const struct cluster_pod_sim *pod;
 	unsigned passing = 0;
@@ -53,32 +53,32 @@ static void each_question_goes_on_where_the_last_one_ended(void **state)
 	assert_int_equal(passing, ALL_NODES);
 }
 
-/* Where no node takes it of those that were judged none passes, though nodes that nobody knows would. */
-static void what_was_not_judged_does_not_pass(void **state)
+/* Unjudged nodes do not pass, although --unknown=pass lets unknown nodes pass. */
+static void unjudged_nodes_do_not_pass(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
-	struct answer answer = {0};
+	struct verb_answer answer = {0};
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=12 memory=1Gi"), &args);
-	c.cache.work = (struct work_limit){.until_ns = 1, .kept_only = true};
-	assert_int_equal(answer_filter(&c.cache, &answer_best, &args, 0, &answer), 0);
+	c.cache.work = (struct work_limit){.until_ns = 1, .cached_only = true};
+	assert_int_equal(extender_filter(&c.cache, &answer_best, &args, 0, &answer), 0);
 	assert_int_equal(answer.counts.n_unreached, CLUSTER_NODES);
 	assert_int_equal(answer.counts.n_unknown, 0);
 	assert_int_equal(answer.counts.n_passing, 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		assert_false(answer.verdicts[i].unresolvable);
 		test_assert_text("reason", answer.verdicts[i].reason,
-			"not known yet: what kubelets say to such a pod takes too long to work out");
+			"not judged yet: the CPU time limit of the request was reached");
 	}
-	answer_release(&answer, &c.cache);
+	verb_answer_release(&answer, &c.cache);
 }
 
-/* In what order pods come that are on their way is worked out while there is time. Until it is known, their node does not pass,
- * and that keeps no other node from being judged. */
-static void pods_on_their_way_count_as_work(void **state)
+/* The orders of in-flight pods are tried within the limit. Until they are tried, their node does not pass, and the other nodes
+ * are still judged. */
+static void orders_of_in_flight_pods_count_as_work(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pods[2];
@@ -87,13 +87,13 @@ static void pods_on_their_way_count_as_work(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
-	for (size_t i = 0; i < 2; i++) { /* to the first node, the fullest place */
+	for (size_t i = 0; i < 2; i++) { /* in flight on node-0, the fullest node */
 		pods[i] = extender_cluster_pod(&c, i ? "app cpu=3 memory=1Gi" : "app cpu=2 memory=1Gi");
 		extender_cluster_report(&c, pods[i], NULL, 0);
 	}
 	pod = extender_cluster_pod(&c, "app cpu=1 memory=1Gi");
 	for (unsigned n = 0; n < 2 + CLUSTER_NODES; n++) {
-		const struct answer_config config = {.all = true};
+		const struct verb_config config = {.all = true};
 
 		limit(&c);
 		passing = extender_cluster_ask(&c, &config, pod, 0);
@@ -104,12 +104,12 @@ static void pods_on_their_way_count_as_work(void **state)
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 }
 
-/* No node is left for which the victims were not worked out. */
+/* Nodes whose victims were not computed are not in the answer. */
 static void victims_count_as_work(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
-	struct answer_counts counts = {0};
+	struct verb_counts counts = {0};
 	struct extender_args args;
 	struct pod_class *class;
 
@@ -125,7 +125,7 @@ static void victims_count_as_work(void **state)
 	}
 	assert_int_equal(pod_classes_take(&c.cache.classes, &p.pod.template.pod, &class), 0);
 	limit(&c);
-	assert_int_equal(answer_preempt(&c.cache, &answer_best, &p, class, &counts), 0);
+	assert_int_equal(extender_preempt(&c.cache, &answer_best, &p, class, &counts), 0);
 	assert_int_equal(counts.n_passing, 1);
 	assert_int_equal(counts.n_unreached, CLUSTER_NODES - 1);
 	pod_classes_drop(&c.cache.classes, class);
@@ -133,8 +133,8 @@ static void victims_count_as_work(void **state)
 
 /* ---- namespaces */
 
-/* One asks as often as it can, in which each question takes 50 ms of CPU time; another one does so once. */
-static void a_namespace_gets_a_twentieth(void **state)
+/* One namespace sends requests of 50 ms CPU time as often as allowed. */
+static void a_namespace_gets_a_twentieth_of_a_cpu(void **state)
 {
 	struct work_namespaces n = {.items = {{.hash = 0}}};
 	uint64_t now = 1000, cpu = 0;
@@ -153,8 +153,8 @@ static void a_namespace_gets_a_twentieth(void **state)
 	assert_in_range(cpu, 4500, 5500);
 }
 
-/* However many there are, together they get a quarter. */
-static void all_namespaces_get_a_quarter(void **state)
+/* Any number of namespaces get 1/4 of a CPU together. */
+static void all_namespaces_get_a_quarter_of_a_cpu(void **state)
 {
 	struct work_namespaces n = {.items = {{.hash = 0}}};
 	uint64_t now = 1000, cpu = 0;
@@ -177,7 +177,7 @@ static void all_namespaces_get_a_quarter(void **state)
 	assert_in_range(cpu, 20000, 30000);
 }
 
-/* ---- what is said */
+/* ---- log lines */
 
 struct lines {
 	unsigned n;
@@ -197,31 +197,32 @@ static void bad_objects_do_not_flood_the_log(void **state)
 {
 	struct lines lines = {0};
 	struct skipped_objects s = {0};
-	struct err why = {"it is odd"};
+	struct err why = {"bad quantity"};
 
 	(void)state;
 	log_set_sink(on_line, &lines);
 	for (uint64_t ms = 0; ms < 60000; ms += 10)
 		skipped_objects_note(&s, "Pods", &why, ms);
 	assert_int_equal(lines.n, 1);
-	test_assert_text("line", lines.last, "Pods: an object is passed over: it is odd");
+	test_assert_text("line", lines.last, "Pods: skipped an object: bad quantity");
 	skipped_objects_note(&s, "Pods", &why, 60000);
 	log_set_sink(NULL, NULL);
 	assert_int_equal(lines.n, 2);
-	test_assert_text("line", lines.last, "Pods: 6000 objects are passed over, the last one: it is odd");
+	test_assert_text(
+		"line", lines.last, "Pods: skipped 6000 objects, the last one because: bad quantity");
 	assert_int_equal(s.n, 6001);
 }
 
-/* ---- the service */
+/* ---- the server */
 
 #define SERVER_NODES 200u
 
-static struct server *begin_service(uint64_t work_ms)
+static struct server *start_server(uint64_t work_ms)
 {
 	static const struct nrt_config nrt = {.node_state = true};
 	struct node_sim_setup setup = plain;
 	const struct server_config config = {.max_stale_ms = UINT64_MAX,
-		.answer = {.pass_unknown = true},
+		.verbs = {.pass_unknown = true},
 		.cache = {.assume_ms = 60000},
 		.work_ms = work_ms};
 	struct server *s = NULL;
@@ -239,7 +240,7 @@ static struct server *begin_service(uint64_t work_ms)
 		snprintf(name, sizeof(name), "n%u", i);
 		assert_int_equal(text_set(&sim.state.node_name, name), 0);
 		assert_int_equal(nrt_render(&sim.state, &nrt, &object, NULL), 0);
-		assert_int_equal(server_object(s, CACHE_NRT, &object), 0);
+		assert_int_equal(server_update(s, CACHE_NRT, &object), 0);
 	}
 	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++)
 		assert_int_equal(server_list_end(s, kind, 0), 0);
@@ -247,8 +248,8 @@ static struct server *begin_service(uint64_t work_ms)
 	return s;
 }
 
-/* A Guaranteed pod of so many small containers. */
-static void question(struct strbuf *out, const char *namespace, const char *uid, unsigned containers)
+/* A /filter request for a Guaranteed pod of small containers. */
+static void print_request(struct strbuf *out, const char *namespace, const char *uid, unsigned containers)
 {
 	strbuf_addf(out, "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"%s\",\"uid\":\"%s\"},",
 		namespace, uid);
@@ -282,28 +283,28 @@ static double metric(struct server *s, const char *name)
 	return strtod(at + strlen(name), NULL);
 }
 
-/* CPU seconds that the answer takes. */
+/* CPU seconds to answer the request. */
 static double seconds_of(struct server *s, const char *uid, unsigned containers)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
 	double begun;
 
-	question(&body, "hostile", uid, containers);
+	print_request(&body, "hostile", uid, containers);
 	begun = clock_s(CLOCK_THREAD_CPUTIME_ID);
 	ask(s, &body, "");
 	return clock_s(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
-/* Each of 20 pods is of another pod class, which 1 ms is not enough for. An ordinary pod is answered as ever. */
+/* 20 pods of different classes, each of which needs more than 1 ms, do not affect an ordinary pod. */
 static void expensive_pods_leave_time_for_others(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf ordinary = STRBUF_INIT(1 << 20);
-	CLEANUP(server_freep) struct server *s = begin_service(1), *unlimited = begin_service(0);
+	CLEANUP(server_freep) struct server *s = start_server(1), *unlimited = start_server(0);
 	double unreached, without_limit = seconds_of(unlimited, "u", 100), seconds = 0;
 	struct lines lines = {0};
 
 	(void)state;
-	question(&ordinary, "other", "o", 1);
+	print_request(&ordinary, "other", "o", 1);
 	log_set_sink(on_line, &lines);
 	for (unsigned i = 0; i < 20; i++) {
 		char uid[16];
@@ -315,23 +316,22 @@ static void expensive_pods_leave_time_for_others(void **state)
 	unreached = metric(s, "\nnrtd_extender_unreached_nodes_total ");
 	assert_true(unreached > 10 * SERVER_NODES);
 	assert_int_equal(lines.n, 1);
-	assert_non_null(strstr(lines.last,
-		"pod 'hostile/p': what the kubelets of its 200 nodes say takes too long to work out: "));
-	print_message("%.1f ms for 20 questions, %.1f ms for one without a limit\n", 1000 * seconds,
+	assert_non_null(strstr(lines.last, "pod 'hostile/p': reached the CPU time limit per request: "));
+	print_message("%.1f ms for 20 requests, %.1f ms for one request without a limit\n", 1000 * seconds,
 		1000 * without_limit);
 	assert_true(seconds < 10 * without_limit);
 	while (!ask(s, &ordinary, "\"FailedNodes\":{},"))
 		continue;
 }
 
-/* Nothing is left for the next question where there is time. */
+/* With enough time every node is judged in one request. */
 static void a_large_limit_is_not_reached(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
-	CLEANUP(server_freep) struct server *s = begin_service(10000);
+	CLEANUP(server_freep) struct server *s = start_server(10000);
 
 	(void)state;
-	question(&body, "default", "u", 20);
+	print_request(&body, "default", "u", 20);
 	assert_true(ask(s, &body, "\"FailedNodes\":{},"));
 	assert_true(metric(s, "\nnrtd_extender_unreached_nodes_total ") == 0);
 }
@@ -339,12 +339,12 @@ static void a_large_limit_is_not_reached(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_question_goes_on_where_the_last_one_ended),
-		cmocka_unit_test(what_was_not_judged_does_not_pass),
-		cmocka_unit_test(pods_on_their_way_count_as_work),
+		cmocka_unit_test(each_request_continues_where_the_last_one_ended),
+		cmocka_unit_test(unjudged_nodes_do_not_pass),
+		cmocka_unit_test(orders_of_in_flight_pods_count_as_work),
 		cmocka_unit_test(victims_count_as_work),
-		cmocka_unit_test(a_namespace_gets_a_twentieth),
-		cmocka_unit_test(all_namespaces_get_a_quarter),
+		cmocka_unit_test(a_namespace_gets_a_twentieth_of_a_cpu),
+		cmocka_unit_test(all_namespaces_get_a_quarter_of_a_cpu),
 		cmocka_unit_test(bad_objects_do_not_flood_the_log),
 		cmocka_unit_test(expensive_pods_leave_time_for_others),
 		cmocka_unit_test(a_large_limit_is_not_reached),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the fields of a pod do to the extender's view of its node, whoever writes them: what a node's object reports as held
- * stays held until the object or the API server's record of that very UID says otherwise.
+ * Tests that fields of a Pod, which users can write, do not free resources: what a node's object reports as held stays held
+ * until the object changes, or until the pod with that UID ends.
  */
 #include "tests/lib/test.h"
 
@@ -42,7 +42,8 @@ static void report(struct extender_cluster *c, enum cache_kind kind, const char 
 		fail_msg("%s", err.text);
 }
 
-static void report_gone(struct extender_cluster *c, enum cache_kind kind, const char *yaml, uint64_t now_ms)
+static void report_deleted(
+	struct extender_cluster *c, enum cache_kind kind, const char *yaml, uint64_t now_ms)
 {
 	CLEANUP(doc_release) struct doc object;
 
@@ -50,13 +51,13 @@ static void report_gone(struct extender_cluster *c, enum cache_kind kind, const 
 	assert_int_equal(cache_delete(&c->cache, kind, &object, now_ms, NULL), 0);
 }
 
-/* Which nodes take a pod of that text, a bit each; nothing is promised. */
+/* The nodes that admit the pod, one bit per node. The pod is not assumed. */
 static unsigned takes(struct extender_cluster *c, const char *text)
 {
 	return extender_cluster_ask(c, &answer_all, extender_cluster_pod(c, text), 0);
 }
 
-/* A pod that runs on node-0, which its object reports. */
+/* Runs a pod on node-0, whose object reports the pod. */
 static struct cluster_pod_sim *run_pod(struct extender_cluster *c, const char *text)
 {
 	struct cluster_pod_sim *pod = extender_cluster_pod(c, text);
@@ -74,8 +75,8 @@ static struct cluster_pod_sim *run_pod(struct extender_cluster *c, const char *t
 	" annotations: {kubernetes.io/config.mirror: p0}}, spec: {nodeName: node-0," \
 	" containers: [{name: a, resources: {limits: {cpu: 2, memory: 1Gi}}}]}}"
 
-/* Every user may create a pod with somebody's UID in the annotation. Its node's kubelet runs no such static pod. */
-static void a_mirror_pod_neither_frees_nor_bars_anything(void **state)
+/* Any user can create a pod with another pod's UID in the mirror annotation, although no such static pod runs. */
+static void a_mirror_pod_neither_frees_nor_holds_resources(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
@@ -86,7 +87,7 @@ static void a_mirror_pod_neither_frees_nor_bars_anything(void **state)
 	report(&c, CACHE_POD, FAKE_MIRROR, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	report_gone(&c, CACHE_POD, FAKE_MIRROR, 0);
+	report_deleted(&c, CACHE_POD, FAKE_MIRROR, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 }
@@ -99,8 +100,8 @@ static void a_mirror_pod_neither_frees_nor_bars_anything(void **state)
 				  " spec: {nodeName: node-0, containers: [{name: a," \
 				  " resources: {limits: {cpu: 8, memory: 1Gi}}}]}, status: {phase: Running}}"
 
-/* An item without a UID is known by 36 bits of its pod's name, and users choose names. */
-static void an_item_without_a_uid_is_freed_by_no_other_pod(void **state)
+/* An item without a UID identifies its pod by a 36-bit hash of the pod's name, and users choose names. */
+static void an_item_without_a_uid_is_freed_only_by_its_pod(void **state)
 {
 	static const char owner[] = POD_OF("default", "p917170", "u1"),
 			  other[] = POD_OF("evil", "x1042", "u2");
@@ -121,18 +122,18 @@ static void an_item_without_a_uid_is_freed_by_no_other_pod(void **state)
 	extender_cluster_publish(&c, 0, 0);
 	report(&c, CACHE_POD, owner, 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	/* The other one counts beside it, and takes nothing along. */
+	/* The pod with the equal hash counts additionally, and its end frees only its own resources. */
 	report(&c, CACHE_POD, other, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
-	report_gone(&c, CACHE_POD, other, 0);
+	report_deleted(&c, CACHE_POD, other, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
-	report_gone(&c, CACHE_POD, owner, 0);
+	report_deleted(&c, CACHE_POD, owner, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
-/* ---- pods that are reported in part */
+/* ---- partially reported pods */
 
-/* The item's three CPUs are of the other NUMA node: another pod had the first one, and has ended. */
+/* Moves the item's three CPUs to the second NUMA node, as if an ended pod had held the first NUMA node. */
 static void move_cpus(struct extender_cluster *c, size_t item)
 {
 	struct allocations *a = &c->sims[0].state.allocations;
@@ -143,7 +144,7 @@ static void move_cpus(struct extender_cluster *c, size_t item)
 	hwloc_bitmap_andnot(a->shared, a->shared, a->items[item].cpus);
 }
 
-/* vendor.com/eni is in the Node's status, and no plugin has registered it. */
+/* vendor.com/eni is in the Node's status, but no device plugin has registered it. */
 static void a_resource_without_a_plugin_frees_nothing(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -160,7 +161,7 @@ static void a_resource_without_a_plugin_frees_nothing(void **state)
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 }
 
-/* Its device is on the second NUMA node, and 8 CPUs are nowhere else. */
+/* The pod's device is on the second NUMA node, the only one with 8 CPUs. */
 static void pod_level_resources_with_a_device_free_nothing(void **state)
 {
 	static const char pod_level[] =
@@ -186,8 +187,8 @@ static void pod_level_resources_with_a_device_free_nothing(void **state)
 	"{metadata: {name: p0, namespace: default, uid: p0}, spec: {nodeName: node-0," \
 	" containers: [{name: app, resources: {limits: {cpu: 8, memory: 1Gi}}}]}," status "}"
 
-/* The kubelet keeps what it gave: the spec asks for 8 CPUs, the pod has 7. */
-static void a_resize_frees_nothing_and_takes_nothing_while_it_waits(void **state)
+/* While a resize is pending, the spec requests 8 CPUs and the pod holds 7. */
+static void a_pending_resize_neither_frees_nor_holds_resources(void **state)
 {
 	static const char *const statuses[] = {
 		"status: {phase: Running, startTime: 2026-01-01T00:00:00Z,"
@@ -207,7 +208,7 @@ static void a_resize_frees_nothing_and_takes_nothing_while_it_waits(void **state
 		extender_cluster_init_alike(&c, &plain);
 		run_pod(&c, "app cpu=7 memory=1Gi");
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
-		/* Nothing says yet what the kubelet makes of it: 7 are held, and one more is kept for it. */
+		/* Without a resize condition the pod holds 7 CPUs, and the eighth CPU is reserved for it. */
 		report(&c, CACHE_POD, RESIZED("status: {phase: Running, startTime: 2026-01-01T00:00:00Z}"),
 			0);
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
@@ -218,8 +219,8 @@ static void a_resize_frees_nothing_and_takes_nothing_while_it_waits(void **state
 	}
 }
 
-/* CPUs that are not where this pod would be placed now: another one ended meanwhile. Its device is not reported yet. */
-static void what_is_reported_stays_held_and_what_is_missing_is_added(void **state)
+/* The object reports CPUs where the pod would not be placed now, because another pod has ended, and no device yet. */
+static void the_reported_part_stays_held_and_the_rest_is_added(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -236,34 +237,34 @@ static void what_is_reported_stays_held_and_what_is_missing_is_added(void **stat
 	n_devices = item->n_devices;
 	item->n_devices = 0;
 	extender_cluster_publish(&c, 0, 0);
-	/* CPUs 8 to 10 are held, none of the other NUMA node, and one of four devices. */
+	/* The pod holds CPUs 8 to 10, no CPU of the first NUMA node, and one of four devices. */
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 	assert_int_equal(takes(&c, "app vendor.com/nic=3"), NODES);
 	assert_int_equal(takes(&c, "app vendor.com/nic=4"), NODES & ~1u);
-	/* It runs, and its node's object has changed after that: it holds what is reported. */
+	/* The pod runs, and the object changes later: the pod holds only what the object reports. */
 	extender_cluster_report(&c, pod, "Running", 1000);
 	assert_int_equal(takes(&c, "app vendor.com/nic=4"), NODES & ~1u);
 	assert_true(hwloc_bitmap_isset(c.sims[0].state.allocations.shared, 11));
-	hwloc_bitmap_clr(c.sims[0].state.allocations.shared, 11); /* the object is another one */
+	hwloc_bitmap_clr(c.sims[0].state.allocations.shared, 11); /* so that the object changes */
 	extender_cluster_publish(&c, 0, 5000);
 	assert_int_equal(takes(&c, "app vendor.com/nic=4"), NODES);
 	item->n_devices = n_devices;
 }
 
-/* ---- pods that a kubelet rejects */
+/* ---- pods rejected by a kubelet */
 
 #define FAILED(reason)                                                                 \
 	"{metadata: {name: p0, namespace: default, uid: p0}, spec: {nodeName: node-0," \
 	" containers: [{name: app, resources: {limits: {cpu: 3, memory: 1Gi}}}]},"     \
 	" status: {phase: Failed, reason: " reason "}}"
 
-static void only_what_the_managers_reject_bars_a_node(void **state)
+static void only_rejections_by_managers_block_a_node(void **state)
 {
 	static const struct {
 		bool assumed;
 		const char *failed;
-		bool bars;
+		bool blocks;
 	} cases[] = {
 		{true, FAILED("TopologyAffinityError"), true},
 		{true, FAILED("SMTAlignmentError"), true},
@@ -273,7 +274,7 @@ static void only_what_the_managers_reject_bars_a_node(void **state)
 		{true, FAILED("Evicted"), false},
 		{true, FAILED("OutOfpods"), false},
 		{true, FAILED("OutOfcpu"), false},
-		/* A user bound it. */
+		/* Bound by another scheduler or a user. */
 		{false, FAILED("TopologyAffinityError"), false},
 	};
 
@@ -289,17 +290,17 @@ static void only_what_the_managers_reject_bars_a_node(void **state)
 		extender_cluster_report(&c, pod, NULL, 0);
 		report(&c, CACHE_POD, cases[i].failed, 0);
 		assert_int_equal(c.cache.n_rejected, 1);
-		if (takes(&c, "app cpu=3 memory=1Gi") != (cases[i].bars ? NODES & ~1u : NODES))
+		if (takes(&c, "app cpu=3 memory=1Gi") != (cases[i].blocks ? NODES & ~1u : NODES))
 			fail_msg("case %zu", i);
-		/* Another object has what the kubelet had. */
+		/* The next object contains the state that the kubelet had. */
 		assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), 0));
 		extender_cluster_publish(&c, 0, 10);
 		assert_int_equal(takes(&c, "app cpu=3 memory=1Gi"), NODES);
 	}
 }
 
-/* What it took to refuse is given back with the node. */
-static void a_node_that_refused_may_go(void **state)
+/* Deleting the node frees its rejection. */
+static void a_node_with_a_rejection_can_be_deleted(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -310,17 +311,17 @@ static void a_node_that_refused_may_go(void **state)
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 	extender_cluster_report(&c, pod, NULL, 0);
 	report(&c, CACHE_POD, FAILED("TopologyAffinityError"), 0);
-	report_gone(&c, CACHE_NRT, "{metadata: {name: node-0}}", 0);
+	report_deleted(&c, CACHE_NRT, "{metadata: {name: node-0}}", 0);
 	assert_null(cache_find_node(&c.cache, "node-0"));
 }
 
-/* ---- promises */
+/* ---- assumed pods */
 
 #define WAITING_AT(uid, version)                                                                        \
 	"{metadata: {name: " uid ", namespace: default, uid: " uid ", resourceVersion: '" version "'}," \
 	" spec: {containers: [{name: app, resources: {limits: {cpu: 8, memory: 1Gi}}}]}}"
 
-/* Whether the pod, of that version, gets a promise. */
+/* Whether the extender assumes the pod, with this resourceVersion in the request. */
 static bool is_assumed(struct extender_cluster *c, struct cluster_pod_sim *pod, uint64_t version)
 {
 	size_t before = c->cache.n_assumed;
@@ -330,7 +331,7 @@ static bool is_assumed(struct extender_cluster *c, struct cluster_pod_sim *pod, 
 	return c->cache.n_assumed > before;
 }
 
-static void a_pod_that_was_deleted_gets_no_promise(void **state)
+static void a_deleted_pod_is_not_assumed(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pods[4];
@@ -341,24 +342,24 @@ static void a_pod_that_was_deleted_gets_no_promise(void **state)
 		pods[i] = extender_cluster_pod(&c, "app cpu=2 memory=1Gi");
 	cache_list_begin(&c.cache, CACHE_POD);
 	report(&c, CACHE_POD, WAITING_AT("p0", "4"), 0);
-	/* The list may still have it. */
+	/* The list under way may still contain p3. */
 	assert_true(is_assumed(&c, pods[3], 5));
 	assert_int_equal(cache_list_end(&c.cache, CACHE_POD, 7, 0, NULL), 0);
 	assert_int_equal(c.cache.n_assumed, 0);
-	/* It was deleted before the list. */
+	/* p1 was deleted before the list. */
 	assert_false(is_assumed(&c, pods[1], 6));
-	/* In the list; younger than it; of no version. */
+	/* p0 is in the list, p1 is newer than the list, p2 has no resourceVersion. */
 	assert_true(is_assumed(&c, pods[0], 4));
 	assert_true(is_assumed(&c, pods[1], 8));
 	assert_true(is_assumed(&c, pods[2], 0));
-	/* The watch is ahead of the scheduler. */
-	report_gone(&c, CACHE_POD, WAITING_AT("p0", "9"), 0);
+	/* The extender's watch is ahead of the scheduler's. */
+	report_deleted(&c, CACHE_POD, WAITING_AT("p0", "9"), 0);
 	assert_int_equal(c.cache.n_assumed, 2);
 	assert_false(is_assumed(&c, pods[0], 4));
 	report(&c, CACHE_POD, WAITING_AT("p3", "11"), 0);
 	assert_true(is_assumed(&c, pods[3], 10));
 	assert_int_equal(c.cache.n_assumed, 3);
-	/* Another list, which does not have it. */
+	/* A second list without p2 and p3. */
 	cache_list_begin(&c.cache, CACHE_POD);
 	report(&c, CACHE_POD, WAITING_AT("p1", "8"), 0);
 	assert_int_equal(cache_list_end(&c.cache, CACHE_POD, 20, 0, NULL), 0);
@@ -367,7 +368,7 @@ static void a_pod_that_was_deleted_gets_no_promise(void **state)
 }
 
 /* After a Pod that cannot be read, no pod is known to be deleted: the unreadable Pod may be the one that is asked about. */
-static void a_pod_that_cannot_be_read_may_be_any(void **state)
+static void a_skipped_pod_may_be_any_pod(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -393,7 +394,7 @@ static void a_pod_that_cannot_be_read_may_be_any(void **state)
 	"{metadata: {name: " uid ", namespace: default, uid: " uid "}," \
 	" spec: {containers: [{name: app, resources: {limits: {cpu: 8, memory: 1Gi}}}]}}"
 
-static void a_list_without_a_pod_ends_its_promise(void **state)
+static void a_list_without_the_pod_forgets_it(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
@@ -403,14 +404,14 @@ static void a_list_without_a_pod_ends_its_promise(void **state)
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
 	cache_list_begin(&c.cache, CACHE_POD);
 	report(&c, CACHE_POD, WAITING("p1"), 0);
-	/* A pod that was created after the list was taken. */
+	/* p2 was created after the list was taken. */
 	extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
 	assert_int_equal(c.cache.n_assumed, 3);
 	assert_int_equal(cache_list_end(&c.cache, CACHE_POD, 0, 0, NULL), 0);
 	assert_int_equal(c.cache.n_assumed, 2);
 }
 
-static void a_namespace_has_so_many_promises(void **state)
+static void a_namespace_has_a_limit_of_assumed_pods(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod = NULL;
@@ -425,7 +426,7 @@ static void a_namespace_has_so_many_promises(void **state)
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), 0),
 		0);
-	/* One that has a promise may ask again; a bound one counts no more. */
+	/* An assumed pod may be requested again; a bound pod does not count. */
 	assert_int_not_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 0);
 	extender_cluster_report(&c, pod, NULL, 0);
 	assert_int_not_equal(
@@ -436,27 +437,27 @@ static void a_namespace_has_so_many_promises(void **state)
 	assert_int_equal(c.cache.namespaces.n, 0);
 }
 
-/* kube-scheduler waits for volumes for ten minutes. */
-static void a_promise_lasts_while_volumes_are_bound(void **state)
+/* kube-scheduler waits up to ten minutes for volumes. */
+static void a_pod_stays_assumed_while_volumes_are_bound(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
-	struct answer a = {0};
+	struct verb_answer a = {0};
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
 	args.pod.has_volumes = true;
-	assert_int_equal(answer_filter(&c.cache, &answer_best, &args, 0, &a), 0);
-	answer_release(&a, &c.cache);
+	assert_int_equal(extender_filter(&c.cache, &answer_best, &args, 0, &a), 0);
+	verb_answer_release(&a, &c.cache);
 	cache_expire(&c.cache, 600000);
 	assert_int_equal(c.cache.n_assumed, 1);
 	cache_expire(&c.cache, ASSUME_VOLUMES_MS);
 	assert_int_equal(c.cache.n_assumed, 0);
 }
 
-/* Devices without NUMA affinity: nothing is aligned, and where there is one node the pod is promised it all the same. */
-static void the_only_node_is_promised(void **state)
+/* Devices without NUMA affinity: no kubelet aligns the pod, but the only passing node will hold devices for it. */
+static void the_pod_is_assumed_on_the_only_passing_node(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
@@ -468,23 +469,23 @@ static void the_only_node_is_promised(void **state)
 	extender_cluster_publish(&c, 0, 0);
 	for (size_t i = 0; i < 2; i++) {
 		CLEANUP(extender_cluster_args_release) struct extender_args args;
-		struct answer a = {0};
+		struct verb_answer a = {0};
 
 		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 vendor.com/nic=3"), &args);
 		args.pod.template.pod.qos = QOS_BURSTABLE;
 		args.n_names = 1;
-		assert_int_equal(answer_filter(&c.cache, &answer_best, &args, 0, &a), 0);
+		assert_int_equal(extender_filter(&c.cache, &answer_best, &args, 0, &a), 0);
 		passing += a.counts.n_passing;
-		answer_release(&a, &c.cache);
+		verb_answer_release(&a, &c.cache);
 	}
 	assert_int_equal(passing, 1);
 	assert_int_equal(c.cache.n_assumed, 1);
 }
 
-/* ---- pods that end */
+/* ---- ended pods */
 
-/* The kubelet's files still have it when they are read, and the API server has said that it ended. */
-static void a_pod_that_ends_before_it_is_reported_holds_nothing_later(void **state)
+/* The API server reports the end of a pod before an object, made from older checkpoints, reports the pod. */
+static void a_pod_that_ends_before_it_is_reported_holds_nothing(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct cluster_pod_sim *pod;
@@ -499,7 +500,7 @@ static void a_pod_that_ends_before_it_is_reported_holds_nothing_later(void **sta
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	extender_cluster_publish(&c, 0, 10);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
-	/* It is forgotten with the first object that does not report it any more. */
+	/* The first object without the pod lets the cache forget the ended pod. */
 	assert_int_equal(cache_find_node(&c.cache, "node-0")->n_ended, 1);
 	node_sim_end(&c.sims[0], 0);
 	extender_cluster_publish(&c, 0, 20);
@@ -507,8 +508,8 @@ static void a_pod_that_ends_before_it_is_reported_holds_nothing_later(void **sta
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
-/* A user may bind and delete as many pods as he likes. */
-static void so_many_ended_pods_are_remembered(void **state)
+/* A user can bind and delete any number of pods. */
+static void ended_pods_are_remembered_up_to_a_limit(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
@@ -522,20 +523,20 @@ static void so_many_ended_pods_are_remembered(void **state)
 			" [{name: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}",
 			i);
 		report(&c, CACHE_POD, text, 0);
-		report_gone(&c, CACHE_POD, text, 0);
+		report_deleted(&c, CACHE_POD, text, 0);
 	}
 	assert_int_equal(cache_find_node(&c.cache, "node-0")->n_ended, ENDED_PODS_MAX);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
-/* ---- pods that a user binds */
+/* ---- pods bound by a user */
 
 #define BOUND(i, cpus)                                                                      \
 	"{metadata: {name: x" i ", namespace: evil, uid: e" i "}, spec: {nodeName: node-0," \
 	" containers: [{name: a, resources: {limits: {cpu: " cpus ", memory: 1Gi}}}]}}"
 
-/* The kubelet will reject them all, in whatever order they come. */
-static void pods_that_are_larger_than_their_node_bar_nobody(void **state)
+/* The kubelet will reject all of these pods in any order. */
+static void pods_larger_than_their_node_block_no_other_pod(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	const struct node_info *node;
@@ -546,17 +547,17 @@ static void pods_that_are_larger_than_their_node_bar_nobody(void **state)
 	report(&c, CACHE_POD, BOUND("2", "200"), 0);
 	report(&c, CACHE_POD, BOUND("3", "300"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
-	/* What was found of them is kept, until something may be free. */
+	/* The rejections are cached until something may become free. */
 	node = cache_find_node(&c.cache, "node-0");
 	for (size_t i = 0; i < 3; i++) {
-		assert_true(node->pods[i]->rejected_at >= node->freed);
-		assert_true(node->pods[i]->rejected_alone_at >= node->freed);
+		assert_true(node->pods[i]->rejected_version >= node->freed_version);
+		assert_true(node->pods[i]->rejected_alone_version >= node->freed_version);
 	}
-	/* One that fits may come before or after another one that does. */
+	/* A pod that fits may reach the kubelet before or after another pod that fits. */
 	report(&c, CACHE_POD, BOUND("4", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	report_gone(&c, CACHE_POD, BOUND("4", "8"), 0);
+	report_deleted(&c, CACHE_POD, BOUND("4", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -573,14 +574,14 @@ static char *large_pod(size_t n)
 	return strbuf_detach(&text);
 }
 
-/* Nobody's kubelet is asked about it, and on its way it bars nobody. */
-static void a_pod_that_is_too_large_to_be_judged_bars_nobody(void **state)
+/* No verdict is computed for the pod, and while in flight it blocks no other pod. */
+static void a_pod_too_large_to_be_judged_blocks_no_other_pod(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(freep) char *large = large_pod(1000);
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	CLEANUP(doc_release) struct doc object;
-	struct answer a = {0};
+	struct verb_answer a = {0};
 
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
@@ -590,15 +591,15 @@ static void a_pod_that_is_too_large_to_be_judged_bars_nobody(void **state)
 	parse(large, &object);
 	pod_template_release(&args.pod.template);
 	assert_int_equal(pod_template_from_pod(&object, &args.pod.template, NULL), 0);
-	assert_int_equal(answer_filter(&c.cache, &answer_all, &args, 0, &a), 0);
+	assert_int_equal(extender_filter(&c.cache, &answer_all, &args, 0, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		test_assert_text("reason", a.verdicts[i].reason,
-			"the pod has more containers and resources than are judged");
-	answer_release(&a, &c.cache);
-	report_gone(&c, CACHE_POD, large, 0);
+			"the pod has too many containers and resources to be judged");
+	verb_answer_release(&a, &c.cache);
+	report_deleted(&c, CACHE_POD, large, 0);
 }
 
-/* A pod that was rejected behind others is looked at again when one of them is gone. */
+/* A pod rejected behind other pods is judged again after one of them ends. */
 static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -609,8 +610,8 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 	pod = run_pod(&c, "app cpu=8 memory=1Gi");
 	report(&c, CACHE_POD, BOUND("1", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	extender_cluster_report_gone(&c, pod);
-	/* Now it has the NUMA node of 8 CPUs. */
+	extender_cluster_report_deleted(&c, pod);
+	/* The pod e1 now gets the NUMA node with 8 CPUs. */
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 }
@@ -633,25 +634,25 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 	" containers: [{name: a, resources: {limits: {cpu: 5, memory: 1Gi}}}]}, status: {" status "}}"
 #define STARTED(time) "phase: Running, startTime: \"2026-01-01T" time "Z\""
 
-/* Whether node-9, which has 8 CPUs and an object of another exporter, takes a pod of 5. */
+/* Whether node-9, with 8 CPUs and an object of another exporter, admits a pod of 5 CPUs. */
 static bool node_9_takes(struct extender_cluster *c)
 {
 	static char name[] = "node-9";
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
-	struct answer a = {0};
+	struct verb_answer a = {0};
 	bool yes;
 
 	extender_cluster_args(c, extender_cluster_pod(c, "app cpu=5 memory=1Gi"), &args);
 	args.names = (char *[]){name};
 	args.n_names = 1;
-	assert_int_equal(answer_filter(&c->cache, &answer_all, &args, 0, &a), 0);
+	assert_int_equal(extender_filter(&c->cache, &answer_all, &args, 0, &a), 0);
 	yes = !a.verdicts[0].reason;
-	answer_release(&a, &c->cache);
+	verb_answer_release(&a, &c->cache);
 	return yes;
 }
 
-/* A list, a label or a restart brings the same object again: it does not have a pod that was bound meanwhile. */
-static void an_object_that_comes_again_is_no_news(void **state)
+/* After a list, a label change or a restart the same object does not include a pod that was bound in the meantime. */
+static void an_unchanged_object_does_not_include_new_pods(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
@@ -666,16 +667,16 @@ static void an_object_that_comes_again_is_no_news(void **state)
 	assert_false(node_9_takes(&c));
 	report(&c, CACHE_NRT, ZONES("8", "y", BY_EXPORTER("10:00:00") "," BY_USER("10:02:00")), 61000);
 	assert_false(node_9_takes(&c));
-	/* Its exporter wrote it again after the pod began: the pod is in it, whatever its exporter counts. */
+	/* The exporter has written the zones after the pod's start: the zones include the pod. */
 	report(&c, CACHE_NRT, ZONES("8", "y", BY_EXPORTER("10:01:10") "," BY_USER("10:02:00")), 62000);
 	assert_true(node_9_takes(&c));
-	/* And where the amounts change some time after the binding. */
+	/* The zones have changed after the binding: they include the pod. */
 	report(&c, CACHE_NRT, ZONES("3", "y", BY_EXPORTER("10:01:20")), 63000);
 	assert_false(node_9_takes(&c));
 }
 
-/* When the extender starts, the object may be older than the pods that run. */
-static void a_pod_that_runs_at_the_start_is_in_a_younger_object_only(void **state)
+/* When the extender starts, the object may be older than a running pod. */
+static void an_object_older_than_a_running_pod_does_not_include_it(void **state)
 {
 	static const struct {
 		const char *started;
@@ -702,27 +703,27 @@ static void a_pod_that_runs_at_the_start_is_in_a_younger_object_only(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_mirror_pod_neither_frees_nor_bars_anything),
-		cmocka_unit_test(an_item_without_a_uid_is_freed_by_no_other_pod),
+		cmocka_unit_test(a_mirror_pod_neither_frees_nor_holds_resources),
+		cmocka_unit_test(an_item_without_a_uid_is_freed_only_by_its_pod),
 		cmocka_unit_test(a_resource_without_a_plugin_frees_nothing),
 		cmocka_unit_test(pod_level_resources_with_a_device_free_nothing),
-		cmocka_unit_test(a_resize_frees_nothing_and_takes_nothing_while_it_waits),
-		cmocka_unit_test(what_is_reported_stays_held_and_what_is_missing_is_added),
-		cmocka_unit_test(only_what_the_managers_reject_bars_a_node),
-		cmocka_unit_test(a_node_that_refused_may_go),
-		cmocka_unit_test(a_pod_that_was_deleted_gets_no_promise),
-		cmocka_unit_test(a_pod_that_cannot_be_read_may_be_any),
-		cmocka_unit_test(a_list_without_a_pod_ends_its_promise),
-		cmocka_unit_test(a_namespace_has_so_many_promises),
-		cmocka_unit_test(a_promise_lasts_while_volumes_are_bound),
-		cmocka_unit_test(the_only_node_is_promised),
-		cmocka_unit_test(a_pod_that_ends_before_it_is_reported_holds_nothing_later),
-		cmocka_unit_test(so_many_ended_pods_are_remembered),
-		cmocka_unit_test(pods_that_are_larger_than_their_node_bar_nobody),
-		cmocka_unit_test(a_pod_that_is_too_large_to_be_judged_bars_nobody),
+		cmocka_unit_test(a_pending_resize_neither_frees_nor_holds_resources),
+		cmocka_unit_test(the_reported_part_stays_held_and_the_rest_is_added),
+		cmocka_unit_test(only_rejections_by_managers_block_a_node),
+		cmocka_unit_test(a_node_with_a_rejection_can_be_deleted),
+		cmocka_unit_test(a_deleted_pod_is_not_assumed),
+		cmocka_unit_test(a_skipped_pod_may_be_any_pod),
+		cmocka_unit_test(a_list_without_the_pod_forgets_it),
+		cmocka_unit_test(a_namespace_has_a_limit_of_assumed_pods),
+		cmocka_unit_test(a_pod_stays_assumed_while_volumes_are_bound),
+		cmocka_unit_test(the_pod_is_assumed_on_the_only_passing_node),
+		cmocka_unit_test(a_pod_that_ends_before_it_is_reported_holds_nothing),
+		cmocka_unit_test(ended_pods_are_remembered_up_to_a_limit),
+		cmocka_unit_test(pods_larger_than_their_node_block_no_other_pod),
+		cmocka_unit_test(a_pod_too_large_to_be_judged_blocks_no_other_pod),
 		cmocka_unit_test(a_rejected_pod_is_judged_again_when_something_is_free),
-		cmocka_unit_test(an_object_that_comes_again_is_no_news),
-		cmocka_unit_test(a_pod_that_runs_at_the_start_is_in_a_younger_object_only),
+		cmocka_unit_test(an_unchanged_object_does_not_include_new_pods),
+		cmocka_unit_test(an_object_older_than_a_running_pod_does_not_include_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources that some nodes have and others have not, and what pods leave behind that asked for many. */
+/* Tests extended resources that only some nodes have, and that deleted pods leave no resource names in memory. */
 #include "tests/lib/test.h"
 
 #include "agent/extender/unresolvable.h"
@@ -15,7 +15,7 @@ static const struct node_sim_setup plain = {
 	.policy = TOPOLOGY_MANAGER_RESTRICTED,
 	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
-/* All have the same machine, and the first has the devices vendor.com/nic. Only the last has no Node object. */
+/* All nodes have the same machine. Only node-0 has devices vendor.com/nic, and only the last node has no Node object. */
 static void init(struct extender_cluster *c)
 {
 	struct node_sim_setup setups[CLUSTER_NODES];
@@ -48,7 +48,7 @@ static void judge(struct extender_cluster *c, const char *text, size_t node, enu
 	pod_classes_drop(&c->cache.classes, class);
 }
 
-static void a_node_without_what_others_have_is_not_for_the_pod(void **state)
+static void a_node_without_a_resource_of_other_nodes_rejects(void **state)
 {
 	static const char text[] = "app cpu=2 memory=1Gi vendor.com/nic=1";
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -68,8 +68,8 @@ static void a_node_without_what_others_have_is_not_for_the_pod(void **state)
 	pod_classes_drop(&c.cache.classes, class);
 }
 
-/* A driver of Dynamic Resource Allocation may serve it. */
-static void what_no_node_has_is_left_to_the_kubelet(void **state)
+/* A DRA driver may serve the resource. */
+static void a_resource_of_no_node_is_left_to_the_kubelet(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
@@ -78,7 +78,7 @@ static void what_no_node_has_is_left_to_the_kubelet(void **state)
 	judge(&c, "app cpu=2 memory=1Gi vendor.com/gpu=1", 1, KUBELET_ADMITS, "");
 }
 
-/* The same question, before and after another node gets the resource and loses it again. */
+/* The same request, before and after another node gets and loses the resource. */
 static void another_node_changes_the_answer(void **state)
 {
 	static const char text[] = "app cpu=2 memory=1Gi vendor.com/gpu=1";
@@ -99,8 +99,7 @@ static void another_node_changes_the_answer(void **state)
 	judge(&c, text, 1, KUBELET_ADMITS, "");
 }
 
-/* Pods that are gone leave no names of resources behind. */
-static void names_go_with_the_pods(void **state)
+static void deleted_pods_leave_no_resource_names(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	const struct node_info *node;
@@ -116,12 +115,12 @@ static void names_go_with_the_pods(void **state)
 		pod->node = 1;
 		extender_cluster_report(&c, pod, "Running", 0);
 		assert_int_equal(node->requested.n_items, 2);
-		extender_cluster_report_gone(&c, pod);
+		extender_cluster_report_deleted(&c, pod);
 		assert_int_equal(node->requested.n_items, 0);
 	}
 }
 
-/* Amounts that only the sum of two pods makes too large: what a pod adds is what it takes away. */
+/* The sum of two pods would overflow without WANTED_MAX; removing a pod subtracts what it added. */
 static void the_largest_amounts_add_up(void **state)
 {
 	static const char text[] = "app cpu=1 ephemeral-storage=170000000000000000000000000000";
@@ -138,19 +137,19 @@ static void the_largest_amounts_add_up(void **state)
 		extender_cluster_report(&c, pods[i], "Running", 0);
 	}
 	for (unsigned i = 0; i < 2; i++)
-		extender_cluster_report_gone(&c, pods[i]);
+		extender_cluster_report_deleted(&c, pods[i]);
 	assert_true(resource_list_amount(&node->requested, "ephemeral-storage") > GIB * QTY_UNIT);
-	extender_cluster_report_gone(&c, pods[2]);
+	extender_cluster_report_deleted(&c, pods[2]);
 	assert_int_equal(node->requested.n_items, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_without_what_others_have_is_not_for_the_pod),
-		cmocka_unit_test(what_no_node_has_is_left_to_the_kubelet),
+		cmocka_unit_test(a_node_without_a_resource_of_other_nodes_rejects),
+		cmocka_unit_test(a_resource_of_no_node_is_left_to_the_kubelet),
 		cmocka_unit_test(another_node_changes_the_answer),
-		cmocka_unit_test(names_go_with_the_pods),
+		cmocka_unit_test(deleted_pods_leave_no_resource_names),
 		cmocka_unit_test(the_largest_amounts_add_up),
 	};
 

@@ -21,7 +21,7 @@ static void list_all(struct server *s)
 {
 	for (int kind = 0; kind < CACHE_KIND_COUNT; kind++) {
 		assert_int_equal(server_list_begin(s, (enum cache_kind)kind), 0);
-		server_alive(s, (enum cache_kind)kind);
+		server_api_alive(s, (enum cache_kind)kind);
 		assert_int_equal(server_list_end(s, (enum cache_kind)kind, 0), 0);
 	}
 }
@@ -38,14 +38,14 @@ static void it_is_ready_with_all_three_lists(void **state)
 	for (int kind = 0; kind < CACHE_KIND_COUNT; kind++) {
 		assert_ready(s, false, texts[kind]);
 		assert_int_equal(server_list_begin(s, (enum cache_kind)kind), 0);
-		server_alive(s, (enum cache_kind)kind);
+		server_api_alive(s, (enum cache_kind)kind);
 		assert_int_equal(server_list_end(s, (enum cache_kind)kind, 0), 0);
 	}
 	assert_ready(s, true, "ok");
 }
 
-/* One kind of which nothing comes is enough, whichever it is. */
-static void what_it_has_is_old_when_one_kind_is_silent(void **state)
+/* Silence about any one kind makes the cache stale. */
+static void the_cache_is_stale_when_one_kind_is_silent(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 20};
 
@@ -58,12 +58,12 @@ static void what_it_has_is_old_when_one_kind_is_silent(void **state)
 		usleep(60000);
 		for (int kind = 0; kind < CACHE_KIND_COUNT; kind++)
 			if (kind != silent)
-				server_alive(s, (enum cache_kind)kind);
-		assert_ready(s, false, "nothing came from the API server for ");
+				server_api_alive(s, (enum cache_kind)kind);
+		assert_ready(s, false, "the API server has sent nothing for ");
 	}
 }
 
-static void a_file_does_not_get_old(void **state)
+static void a_file_is_never_stale(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 0};
 	CLEANUP(server_freep) struct server *s = NULL;
@@ -90,7 +90,7 @@ static size_t count_of(const char *text, const char *what)
 	return n;
 }
 
-static void answers_are_counted_by_how_long_they_take(void **state)
+static void requests_are_counted_by_duration(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	struct stats s = {.unknown_nodes = 7};
@@ -116,8 +116,8 @@ static void answers_are_counted_by_how_long_they_take(void **state)
 	}
 }
 
-/* An object without a state, and a Node without an object. */
-static void nodes_are_counted_by_what_is_known(void **state)
+/* One object without node state, and one Node without an object. */
+static void nodes_are_counted_by_basis(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 3600000};
 	static const char *const lines[] = {"nrtd_extender_nodes{state=\"unknown\"} 1\n",
@@ -146,8 +146,8 @@ static void nodes_are_counted_by_what_is_known(void **state)
 			fail_msg("no '%s' in %s", lines[i], out.text);
 }
 
-/* Objects as the API server accepts them, or as it might send them: each is passed over or taken, and the list ends well. */
-static void no_object_keeps_the_others_away(void **state)
+/* Objects that the API server accepts or might send: each is skipped or applied, and the list completes. */
+static void a_bad_object_does_not_affect_other_objects(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 3600000};
 	static const struct {
@@ -184,7 +184,7 @@ static void no_object_keeps_the_others_away(void **state)
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 
 		assert_int_equal(json_parse(bad[i].text, strlen(bad[i].text), &object, NULL), 0);
-		assert_int_equal(server_object(s, bad[i].kind, &object), 0);
+		assert_int_equal(server_update(s, bad[i].kind, &object), 0);
 	}
 	server_skip(s, CACHE_POD, &why);
 	/* 44 containers with 500 extended resources each. */
@@ -199,9 +199,9 @@ static void no_object_keeps_the_others_away(void **state)
 	}
 	strbuf_addstr(&large, "]}}");
 	assert_int_equal(json_parse(large.text, large.len, &pod, NULL), 0);
-	assert_int_equal(server_object(s, CACHE_POD, &pod), 0);
+	assert_int_equal(server_update(s, CACHE_POD, &pod), 0);
 	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {
-		server_alive(s, kind);
+		server_api_alive(s, kind);
 		assert_int_equal(server_list_end(s, kind, 0), 0);
 	}
 	assert_ready(s, true, "ok");
@@ -215,11 +215,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_ready_with_all_three_lists),
-		cmocka_unit_test(what_it_has_is_old_when_one_kind_is_silent),
-		cmocka_unit_test(a_file_does_not_get_old),
-		cmocka_unit_test(nodes_are_counted_by_what_is_known),
-		cmocka_unit_test(no_object_keeps_the_others_away),
-		cmocka_unit_test(answers_are_counted_by_how_long_they_take),
+		cmocka_unit_test(the_cache_is_stale_when_one_kind_is_silent),
+		cmocka_unit_test(a_file_is_never_stale),
+		cmocka_unit_test(nodes_are_counted_by_basis),
+		cmocka_unit_test(a_bad_object_does_not_affect_other_objects),
+		cmocka_unit_test(requests_are_counted_by_duration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

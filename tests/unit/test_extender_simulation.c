@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the extender answers is what the nodes' kubelets do: pods come in another order than they were promised, and end, on
- * simulated nodes whose objects come late. No pod is sent to a node that refuses it, nor kept from one that would take it.
+ * Compares the extender's answers with simulated kubelets. Pods reach the kubelets in another order than they were assumed, pods
+ * end, and objects are published late. The extender must assume no pod on a node that rejects it, and must not exclude a node
+ * that would admit it.
  */
 #include "tests/lib/test.h"
 
@@ -17,7 +18,7 @@ static unsigned draw(struct extender_cluster *c, unsigned n)
 	return (unsigned)(test_random(&c->seed) % n);
 }
 
-/* ---- what comes at random */
+/* ---- random pods and nodes */
 
 static const char *const texts[] = {
 	"app cpu=2 memory=1Gi",
@@ -32,15 +33,15 @@ static const char *const texts[] = {
 	"app cpu=4",
 };
 
-/* Each node is of another kind. */
+/* Each node has a random machine. */
 static const struct synthetic machines[] = {
 	{.sockets = 2, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 16 * GIB},
 	{.sockets = 2, .numas = 1, .uncores = 2, .cores = 8, .threads = 1, .memory_bytes = 32 * GIB},
 	{.sockets = 2, .numas = 4, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 8 * GIB},
 };
 
-/* Where pods are on their way nobody else goes who might come between them. */
-static bool is_on_its_way(const struct extender_cluster *c, size_t node)
+/* A node with in-flight pods may be excluded although its kubelet would admit the pod now. */
+static bool has_in_flight_pods(const struct extender_cluster *c, size_t node)
 {
 	for (size_t i = 0; i < c->n_pods; i++)
 		if (c->pods[i].node == node && !c->pods[i].runs && !c->pods[i].ended)
@@ -57,17 +58,18 @@ static void assume_pod(struct extender_cluster *c, size_t step)
 	if (__builtin_popcount(passing) == 1)
 		return;
 	c->n_pods--;
-	/* Several pass where the managers of none have anything to choose. */
+	/* Several nodes pass if no kubelet's managers assign anything to the pod. */
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		if (!(passing >> i & 1) && !is_on_its_way(c, i) && extender_cluster_admits(c, i, pod->text))
-			fail_msg("step %zu: %s is kept from %s", step, pod->text, c->names[i]);
+		if (!(passing >> i & 1) && !has_in_flight_pods(c, i) &&
+			extender_cluster_admits(c, i, pod->text))
+			fail_msg("step %zu: %s is excluded from %s", step, pod->text, c->names[i]);
 }
 
 /* Pods reach their kubelets in any order. */
 static void begin_pod(struct extender_cluster *c, struct cluster_pod_sim *pod, size_t step)
 {
 	if (!pod->begun && !extender_cluster_begin(c, pod, pod->node))
-		fail_msg("step %zu: %s refuses %s", step, c->names[pod->node], pod->text);
+		fail_msg("step %zu: %s rejects %s", step, c->names[pod->node], pod->text);
 }
 
 static void end_pod(struct extender_cluster *c)
@@ -85,10 +87,10 @@ static void end_pod(struct extender_cluster *c)
 	pod->ended = true;
 	if (draw(c, 2))
 		extender_cluster_report(c, pod, "Succeeded", 0);
-	extender_cluster_report_gone(c, pod);
+	extender_cluster_report_deleted(c, pod);
 }
 
-/* Pods are reported in any order, but all in the end; an object comes now and then. */
+/* Pods are reported in any order; an object is published now and then. */
 static void step(struct extender_cluster *c, size_t i)
 {
 	struct cluster_pod_sim *pod = c->n_pods > 0 ? &c->pods[draw(c, (unsigned)c->n_pods)] : NULL;
@@ -114,7 +116,7 @@ static void step(struct extender_cluster *c, size_t i)
 	}
 }
 
-static void no_pod_is_sent_where_it_is_refused(void **state)
+static void no_pod_is_assumed_where_it_is_rejected(void **state)
 {
 	uint64_t seed = test_seed(1);
 
@@ -138,7 +140,7 @@ static void no_pod_is_sent_where_it_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_pod_is_sent_where_it_is_refused),
+		cmocka_unit_test(no_pod_is_assumed_where_it_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

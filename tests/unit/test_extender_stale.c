@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole answers: while all is well, and when nothing has come from the API server for too long. */
+/* Tests complete replies with a current cache and with a stale cache. */
 #include "tests/lib/test.h"
 
 #include "agent/extender/server.h"
@@ -9,7 +9,7 @@
 #include "tests/lib/node_sim.h"
 
 #define GIB ((uint64_t)1 << 30)
-/* Of 2 nodes: of the first there is an object, and it suits; of the other nothing is known. */
+/* node-0 has an object and admits the pod; node-1 is unknown. */
 #define POD                                                                                \
 	"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":\"1\"}," \
 	"\"spec\":{\"priority\":5,\"containers\":[{\"name\":\"app\",\"resources\":{"       \
@@ -24,7 +24,7 @@ static const struct node_sim_setup setup = {
 	.policy = TOPOLOGY_MANAGER_RESTRICTED,
 	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
-/* All is listed. The API server was never heard of, which is too long ago where `stale`. */
+/* All kinds are listed. The API server has never sent anything: `stale` selects whether that makes the cache stale. */
 static struct server *begin(bool stale, bool open)
 {
 	static const struct nrt_config nrt = {.node_state = true};
@@ -38,7 +38,7 @@ static struct server *begin(bool stale, bool open)
 	assert_int_equal(text_set(&sim.state.node_name, "node-0"), 0);
 	assert_int_equal(server_new(&config, NULL, &s), 0);
 	assert_int_equal(nrt_render(&sim.state, &nrt, &object, NULL), 0);
-	assert_int_equal(server_object(s, CACHE_NRT, &object), 0);
+	assert_int_equal(server_update(s, CACHE_NRT, &object), 0);
 	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++)
 		assert_int_equal(server_list_end(s, kind, 0), 0);
 	node_sim_release(&sim);
@@ -61,7 +61,7 @@ static void check(struct server *s, const char *path, const char *body, int stat
 	"null,\"Error\":\"" text "\"}"
 #define SCORES(a, b) "[{\"Host\":\"node-0\",\"Score\":" a "},{\"Host\":\"node-1\",\"Score\":" b "}]"
 
-static void as_if_there_were_no_extender(void **state)
+static void stale_open_passes_every_node(void **state)
 {
 	CLEANUP(server_freep) struct server *fresh = begin(false, true), *stale = begin(true, true);
 
@@ -75,21 +75,20 @@ static void as_if_there_were_no_extender(void **state)
 		"{\"NodeNameToMetaVictims\":{\"node-1\":{\"Pods\":[{\"UID\":\"2\"}],\"NumPDBViolations\":0}}}");
 }
 
-static void or_pods_wait(void **state)
+static void stale_closed_returns_an_error(void **state)
 {
-	static const char want[] = ERROR("nothing came from the API server for N s");
-	static const char *const questions[][2] = {
+	static const char want[] = ERROR("the API server has sent nothing for N s");
+	static const char *const requests[][2] = {
 		{"/filter", NAMES}, {"/prioritize", NAMES}, {"/preempt", VICTIMS}};
 	CLEANUP(server_freep) struct server *s = begin(true, false);
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
 		CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(4096);
 		size_t digits = (size_t)(strstr(want, "N s") - want), n;
 
 		assert_int_equal(
-			server_post(s, questions[i][0], questions[i][1], strlen(questions[i][1]), &reply),
-			503);
+			server_post(s, requests[i][0], requests[i][1], strlen(requests[i][1]), &reply), 503);
 		assert_true(reply.len > digits);
 		assert_memory_equal(reply.text, want, digits);
 		n = strspn(reply.text + digits, "0123456789");
@@ -98,8 +97,7 @@ static void or_pods_wait(void **state)
 	}
 }
 
-/* How often so the verb was answered. */
-static void count_is(struct server *s, const char *verb, const char *result, const char *want)
+static void assert_count(struct server *s, const char *verb, const char *result, const char *want)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	char head[100];
@@ -115,8 +113,8 @@ static void count_is(struct server *s, const char *verb, const char *result, con
 	assert_memory_equal(at, want, strlen(want));
 }
 
-/* A question that cannot be read gets a reason, and one that can be read none. */
-static void bad_questions_are_told_why(void **state)
+/* An unreadable request gets a reason. */
+static void bad_requests_get_a_reason(void **state)
 {
 	static const char *const verbs[] = {"filter", "prioritize", "preempt"};
 	CLEANUP(server_freep) struct server *s = begin(false, false);
@@ -124,24 +122,24 @@ static void bad_questions_are_told_why(void **state)
 	(void)state;
 	check(s, "/filter", "{}", 400, ERROR("Pod: a map is expected, not null"));
 	check(s, "/prioritize", "[]", 400, ERROR("not a JSON object"));
-	check(s, "/preempt", "{\"NodeNameToMetaVictims\":{}}", 400, ERROR("no Pod in it"));
+	check(s, "/preempt", "{\"NodeNameToMetaVictims\":{}}", 400, ERROR("Pod: missing"));
 	check(s, "/filter", "{\"Pod\":{\"a\":1e999}}", 400,
 		ERROR("Pod: number too large to be held exactly"));
 	check(s, "/else", NAMES, 404, "");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		count_is(s, verbs[i], "bad-request", i == 0 ? "2" : "1");
-		count_is(s, verbs[i], "failed", "0");
+		assert_count(s, verbs[i], "bad-request", i == 0 ? "2" : "1");
+		assert_count(s, verbs[i], "failed", "0");
 	}
 	check(s, "/filter", NAMES, 200, ANSWER("\"node-0\"", ""));
-	count_is(s, "filter", "assumed", "1");
+	assert_count(s, "filter", "assumed", "1");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_if_there_were_no_extender),
-		cmocka_unit_test(or_pods_wait),
-		cmocka_unit_test(bad_questions_are_told_why),
+		cmocka_unit_test(stale_open_passes_every_node),
+		cmocka_unit_test(stale_closed_returns_an_error),
+		cmocka_unit_test(bad_requests_get_a_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

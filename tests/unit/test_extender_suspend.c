@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine that was suspended: CLOCK_MONOTONIC stands still meanwhile, CLOCK_BOOTTIME does not, and what the extender knows is
- * as old as the latter says. The suspension is this file's clock_gettime(), which stands before the C library's.
+ * Tests that the extender's clock includes suspend, during which CLOCK_BOOTTIME advances and CLOCK_MONOTONIC does not. This file's
+ * clock_gettime() replaces the C library's and simulates the suspend.
  */
 #include "tests/lib/test.h"
 
@@ -32,7 +32,7 @@ static int wake(void **state)
 	return 0;
 }
 
-static void what_was_known_before_is_old(void **state)
+static void the_cache_is_stale_after_suspend(void **state)
 {
 	const struct server_config config = {.max_stale_ms = 60000, .cache = {.assume_ms = 60000}};
 	CLEANUP(server_freep) struct server *s = NULL;
@@ -42,15 +42,15 @@ static void what_was_known_before_is_old(void **state)
 	assert_int_equal(server_new(&config, NULL, &s), 0);
 	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {
 		assert_int_equal(server_list_end(s, kind, 0), 0);
-		server_alive(s, kind);
+		server_api_alive(s, kind);
 	}
 	assert_true(server_ready(s, &line));
 	suspended_s = 100;
 	assert_false(server_ready(s, &line));
 }
 
-/* A Lease that this replica took: the API server answers that there is none, and then takes the new one. */
-static void a_lease_is_not_held_any_more(void **state)
+/* The API server has no Lease and accepts this replica's new Lease. */
+static void a_lease_is_lost_during_suspend(void **state)
 {
 	static const struct api_answer script[] = {
 		{.status = 404, .body = "{\"kind\":\"Status\",\"code\":404}"},
@@ -83,8 +83,8 @@ static void a_lease_is_not_held_any_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(what_was_known_before_is_old, wake),
-		cmocka_unit_test_teardown(a_lease_is_not_held_any_more, wake),
+		cmocka_unit_test_teardown(the_cache_is_stale_after_suspend, wake),
+		cmocka_unit_test_teardown(a_lease_is_lost_during_suspend, wake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

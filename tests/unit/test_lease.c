@@ -290,11 +290,11 @@ static void it_is_given_up_at_the_end(void **state)
 	bench_open(script, ARRAY_SIZE(script));
 	expect(0, 0, false, "it");
 	/* What others hold is theirs. */
-	assert_int_equal(lease_give_up(b.lease, &b.err), 0);
+	assert_int_equal(lease_step_down(b.lease, &b.err), 0);
 	assert_int_equal(b.server.n_requests, 1);
 	expect(2000, 0, true, "me");
 	atomic_store(&b.cancel, true);
-	assert_int_equal(lease_give_up(b.lease, &b.err), 0);
+	assert_int_equal(lease_step_down(b.lease, &b.err), 0);
 	assert_false(lease_held(b.lease));
 	request_is(3, "PUT", PATH, "holderIdentity", "");
 	request_is(3, "PUT", PATH, "leaseDurationSeconds", "1");

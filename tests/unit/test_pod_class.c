@@ -18,7 +18,7 @@ static struct pod_class *take(struct pod_classes *s, const char *text, const cha
 	return class;
 }
 
-static void pods_that_ask_for_the_same_share_it(void **state)
+static void pods_with_equal_requests_share_a_class(void **state)
 {
 	static const char text[] = "init cpu=4 memory=1Gi; app cpu=2 memory=4Gi vendor.com/nic=1";
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
@@ -37,8 +37,8 @@ static void pods_that_ask_for_the_same_share_it(void **state)
 	assert_false(take(&s, "app memory=1Gi", "three")->aligned); /* no CPU: Burstable */
 }
 
-/* Each differs from the first one in a single thing, also in the last of a list. */
-static void pods_that_ask_for_something_else_do_not(void **state)
+/* Each pod differs from the first pod in one value. */
+static void pods_with_different_requests_do_not(void **state)
 {
 	static const char *const texts[] = {
 		"init cpu=4 memory=1Gi; app cpu=2 memory=4Gi vendor.com/nic=1",
@@ -61,8 +61,8 @@ static void pods_that_ask_for_something_else_do_not(void **state)
 	}
 }
 
-/* What a line of text cannot say. */
-static void all_of_a_pod_counts(void **state)
+/* Members that the text form of a pod cannot express. */
+static void every_member_of_a_request_counts(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 
@@ -92,7 +92,7 @@ static void all_of_a_pod_counts(void **state)
 	}
 }
 
-static void some_are_kept_without_a_user(void **state)
+static void unreferenced_classes_are_kept_for_a_while(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	struct pod_class *first;
@@ -104,14 +104,14 @@ static void some_are_kept_without_a_user(void **state)
 	pod_classes_drop(&s, first);
 	assert_ptr_equal(take(&s, "app cpu=1", "pod"), first);
 	assert_int_equal(s.n, 1);
-	pod_classes_drop(&s, first); /* it is among the kept ones already */
+	pod_classes_drop(&s, first); /* in the idle ring buffer already */
 	for (unsigned i = 2; i <= CLASSES_IDLE; i++) {
 		snprintf(text, sizeof(text), "app cpu=%u", i);
 		pod_classes_drop(&s, take(&s, text, "pod"));
 	}
 	assert_int_equal(s.n, CLASSES_IDLE);
 	assert_ptr_equal(take(&s, "app cpu=1", "pod"), first);
-	/* The oldest of them makes room, and stays as long as it has a user. */
+	/* The oldest idle class is discarded, unless it has references. */
 	pod_classes_drop(&s, take(&s, "app memory=1Gi", "pod"));
 	assert_int_equal(s.n, CLASSES_IDLE + 1);
 	pod_classes_drop(&s, take(&s, "app memory=2Gi", "pod"));
@@ -122,7 +122,7 @@ static void some_are_kept_without_a_user(void **state)
 
 /* ---- pods at the limits of the API server */
 
-/* So many containers with so many extended resources each, of which nobody else asks for any. */
+/* A pod with unique extended resources. */
 static void hostile_pod(struct pod_request *pod, size_t containers, size_t resources)
 {
 	pod_request_init(pod);
@@ -142,8 +142,8 @@ static void hostile_pod(struct pod_request *pod, size_t containers, size_t resou
 	}
 }
 
-/* More text than 1 MiB: the largest number of names that the API server accepts in a pod. */
-static void a_pod_of_any_size_has_a_shape(void **state)
+/* The largest number of resource names that the API server accepts in a pod: more than 1 MiB of text. */
+static void a_pod_of_any_size_has_a_class(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	struct pod_class *classes[2];
@@ -171,8 +171,8 @@ static void know(struct pod_classes *s, struct strv *have, const char *name)
 	assert_int_equal(known_resources_of_node(&s->known, &allocatable, have), 0);
 }
 
-/* However many others the pod asks for, and whatever they are called. */
-static void what_a_node_has_is_kept(void **state)
+/* Independently of the number and order of unknown names. */
+static void resources_of_nodes_are_kept(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	CLEANUP(strv_release) struct strv have = {0};
@@ -195,7 +195,7 @@ static void what_a_node_has_is_kept(void **state)
 	know(&s, &have, NULL);
 }
 
-/* Pods that ask for sizes of pages that no node has are rejected for the first; extended resources do not hide it. */
+/* The kubelet rejects a pod for the first hugepage size that its node does not have: unknown extended resources must not displace it. */
 static void page_sizes_are_kept_beside_extended_resources(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
@@ -216,7 +216,7 @@ static void page_sizes_are_kept_beside_extended_resources(void **state)
 	assert_null(resource_list_find(&class->wanted, "hugepages-996Ki"));
 }
 
-static void a_forged_hash_does_not_make_shapes_equal(void **state)
+static void a_forged_hash_does_not_make_classes_equal(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0}, others = {0};
 	struct pod_class *one = take(&s, "app cpu=1 memory=1Gi", "pod");
@@ -230,8 +230,8 @@ static void a_forged_hash_does_not_make_shapes_equal(void **state)
 	assert_ptr_equal(take(&s, "app cpu=2 memory=1Gi", "pod"), two);
 }
 
-/* What it asks for as a whole counts on its node; its containers are not kept, for no kubelet is asked about it. */
-static void a_pod_that_is_too_large_is_its_amounts(void **state)
+/* A too large pod counts with its node-level request; its containers are not stored. */
+static void a_too_large_pod_keeps_its_node_level_request(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	struct pod_class *classes[3];
@@ -250,7 +250,7 @@ static void a_pod_that_is_too_large_is_its_amounts(void **state)
 	assert_true(resource_list_amount(&classes[0]->wanted, "cpu") == 5000 * QTY_UNIT);
 }
 
-static void idle_shapes_have_a_size_together(void **state)
+static void idle_classes_have_a_total_size(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	struct pod_class *kept;
@@ -272,8 +272,8 @@ static void idle_shapes_have_a_size_together(void **state)
 	assert_true(s.idle_bytes <= CLASSES_IDLE_BYTES);
 }
 
-/* What a node has of a name is counted by objects: another node still has it. */
-static void names_are_counted(void **state)
+/* A name stays known until the last object with it is deleted. */
+static void resource_names_are_counted(void **state)
 {
 	CLEANUP(pod_classes_release) struct pod_classes s = {0};
 	CLEANUP(strv_release) struct strv first = {0}, second = {0};
@@ -296,17 +296,17 @@ static void names_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pods_that_ask_for_the_same_share_it),
-		cmocka_unit_test(pods_that_ask_for_something_else_do_not),
-		cmocka_unit_test(all_of_a_pod_counts),
-		cmocka_unit_test(some_are_kept_without_a_user),
-		cmocka_unit_test(a_pod_of_any_size_has_a_shape),
-		cmocka_unit_test(what_a_node_has_is_kept),
+		cmocka_unit_test(pods_with_equal_requests_share_a_class),
+		cmocka_unit_test(pods_with_different_requests_do_not),
+		cmocka_unit_test(every_member_of_a_request_counts),
+		cmocka_unit_test(unreferenced_classes_are_kept_for_a_while),
+		cmocka_unit_test(a_pod_of_any_size_has_a_class),
+		cmocka_unit_test(resources_of_nodes_are_kept),
 		cmocka_unit_test(page_sizes_are_kept_beside_extended_resources),
-		cmocka_unit_test(a_forged_hash_does_not_make_shapes_equal),
-		cmocka_unit_test(a_pod_that_is_too_large_is_its_amounts),
-		cmocka_unit_test(idle_shapes_have_a_size_together),
-		cmocka_unit_test(names_are_counted),
+		cmocka_unit_test(a_forged_hash_does_not_make_classes_equal),
+		cmocka_unit_test(a_too_large_pod_keeps_its_node_level_request),
+		cmocka_unit_test(idle_classes_have_a_total_size),
+		cmocka_unit_test(resource_names_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void bench_open(const struct api_answer *script, size_t n, unsigned idle_
 {
 	static const struct reflector_events events = {.begin = on_begin,
 		.object = on_object,
-		.gone = on_gone,
+		.deleted = on_gone,
 		.skip = on_skip,
 		.end = on_end,
 		.alive = on_alive};
@@ -293,7 +293,7 @@ static void a_watch_that_is_too_old_lists_again(void **state)
 	assert_string_equal(b.seen, "[ a ]5 [ a ]5 b [ a ]5 ");
 	query_is(5, WATCH "5&x=y");
 	assert_int_equal(counts().expired, 2);
-	assert_int_equal(count_of(b.lines, "pods are listed again: "), 2);
+	assert_int_equal(count_of(b.lines, "listing pods again: "), 2);
 }
 
 static void an_error_event_lists_again(void **state)
@@ -307,7 +307,7 @@ static void an_error_event_lists_again(void **state)
 	api_server_wait(&b.server, 6);
 	assert_string_equal(b.seen, "[ a ]5 [ a ]5 [ a ]5 ");
 	assert_int_equal(
-		count_of(b.lines, "cannot watch pods, trying again: the API server ended the watch (500): "
+		count_of(b.lines, "cannot watch pods, retrying: the API server ended the watch (500): "
 				  "unable to decode"),
 		1);
 	assert_int_equal(counts().errors, 2);
@@ -345,7 +345,7 @@ static void an_event_that_is_cut_off_comes_again(void **state)
 	query_is(2, WATCH "6&x=y");
 	query_is(3, WATCH "6&x=y");
 	assert_int_equal(count_of(b.lines, "cannot watch pods"), 1);
-	assert_true(count_of(b.lines, "pods are watched again") >= 1);
+	assert_true(count_of(b.lines, "watching pods again") >= 1);
 	assert_int_equal(counts().lists, 1);
 }
 
@@ -356,7 +356,7 @@ static void a_page_that_is_cut_off_is_asked_for_again(void **state)
 
 	(void)state;
 	bench_open(script, ARRAY_SIZE(script), 0, true);
-	wait_for(b.lines, "pods are watched again");
+	wait_for(b.lines, "watching pods again");
 	assert_string_equal(b.seen, "[ a [ a ]5 ");
 	assert_int_equal(count_of(b.lines, "cannot list pods"), 1);
 }
@@ -391,7 +391,7 @@ static void refusals_are_said_once(void **state)
 		const struct api_answer script[] = {no, no, no, ONE, no, ONE, QUIET};
 
 		bench_open(script, ARRAY_SIZE(script), 0, true);
-		wait_for(b.lines, "pods are watched again");
+		wait_for(b.lines, "watching pods again");
 		assert_string_equal(b.seen, "[ [ [ [ a ]5 [ a ]5 ");
 		assert_int_equal(count_of(b.lines, cases[i].line), 1);
 		assert_int_equal(count_of(b.lines, "\n"), 2);
@@ -414,7 +414,7 @@ static void a_server_that_is_busy_is_left_alone(void **state)
 	from = clock_ms(CLOCK_MONOTONIC);
 	api_server_wait(&b.server, 3);
 	assert_true(clock_ms(CLOCK_MONOTONIC) - from > 500);
-	wait_for(b.lines, "pods are watched again");
+	wait_for(b.lines, "watching pods again");
 	assert_int_equal(counts().lists, 1);
 	assert_int_equal(count_of(b.lines, "\n"), 2);
 	query_is(3, WATCH "5&x=y");
@@ -436,7 +436,7 @@ static void a_server_that_comes_back_is_watched_from_there(void **state)
 	wait_for(b.seen, "[ a ]5 b -a ");
 	query_is(2, WATCH "6&x=y");
 	assert_int_equal(count_of(b.lines, "cannot watch pods"), 1);
-	assert_int_equal(count_of(b.lines, "pods are watched again"), 1);
+	assert_int_equal(count_of(b.lines, "watching pods again"), 1);
 	assert_int_equal(counts().lists, 1);
 }
 
@@ -455,7 +455,7 @@ static void a_server_that_was_away_for_long_is_listed(void **state)
 	while (counts().errors < 20)
 		usleep(10000);
 	api_server_start_again(&b.server, after, ARRAY_SIZE(after));
-	wait_for(b.lines, "pods are watched again");
+	wait_for(b.lines, "watching pods again");
 	assert_non_null(strstr(b.seen, "[ c ]"));
 	assert_int_equal(count_of(b.lines, "\n"), 2);
 }
@@ -518,7 +518,7 @@ static void an_object_that_is_not_taken_is_listed_again(void **state)
 	api_server_go_on(&b.server);
 	api_server_wait(&b.server, 5);
 	assert_string_equal(b.seen, "[ a ]5 b [ a ]5 ");
-	assert_int_equal(count_of(b.lines, "cannot take an object: Cannot allocate memory"), 1);
+	assert_int_equal(count_of(b.lines, "cannot process an object: Cannot allocate memory"), 1);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes on which no preemption helps: only those whose kubelet refuses the pod also without any other, and all of them
- * where the pod has one container.
+ * Tests that a node is marked unresolvable only if its kubelet rejects the pod on the empty node, and always if the pod also has
+ * only one container.
  */
 #include "tests/lib/test.h"
 
@@ -34,7 +34,7 @@ static const struct synthetic machines[] = {
 	{.sockets = 1, .numas = 2, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB},
 };
 
-/* Pods begin on each node until one is refused; the cluster cache knows the objects, and of some nodes their Node as it was empty. */
+/* Starts pods on each node until the kubelet rejects one. The cache gets the objects, and for some nodes a Node object. */
 static void fill(struct extender_cluster *c)
 {
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
@@ -54,15 +54,15 @@ static void fill(struct extender_cluster *c)
 }
 
 static void check(struct extender_cluster *c, const struct extender_cluster *empty, const char *text,
-	size_t *ret_hopeless, size_t *ret_others)
+	size_t *ret_unresolvable, size_t *ret_resolvable)
 {
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
 	const struct cluster_pod_sim *pod = extender_cluster_pod(c, text);
-	struct answer a = {0};
+	struct verb_answer a = {0};
 
 	c->n_pods--;
 	extender_cluster_args(c, pod, &args);
-	assert_int_equal(answer_filter(&c->cache, &answer_best, &args, 0, &a), 0);
+	assert_int_equal(extender_filter(&c->cache, &answer_best, &args, 0, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		bool never = !extender_cluster_admits(empty, i, text);
 
@@ -72,16 +72,16 @@ static void check(struct extender_cluster *c, const struct extender_cluster *emp
 		if (a.counts.n_passing == 0 && never && !strchr(text, ';') && !a.verdicts[i].unresolvable)
 			fail_msg("%s: preemption would not help on %s (%s)", text, c->names[i],
 				a.verdicts[i].reason);
-		*ret_hopeless += a.verdicts[i].unresolvable;
-		*ret_others += a.counts.n_passing == 0 && !a.verdicts[i].unresolvable;
+		*ret_unresolvable += a.verdicts[i].unresolvable;
+		*ret_resolvable += a.counts.n_passing == 0 && !a.verdicts[i].unresolvable;
 	}
 	cache_forget_pod(&c->cache, args.pod.uid);
-	answer_release(&a, &c->cache);
+	verb_answer_release(&a, &c->cache);
 }
 
-static void nodes_that_are_too_small_are_named(void **state)
+static void nodes_that_are_too_small_are_unresolvable(void **state)
 {
-	size_t hopeless = 0, others = 0;
+	size_t unresolvable = 0, resolvable = 0;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= N_CASES; seed++) {
@@ -93,26 +93,26 @@ static void nodes_that_are_too_small_are_named(void **state)
 		extender_cluster_init(c, setups, from);
 		extender_cluster_init(empty, setups, from);
 		fill(c);
-		/* Twice: what was found is kept. */
-		for (size_t turn = 0; turn < 2; turn++)
+		/* The second pass uses cached results. */
+		for (size_t pass = 0; pass < 2; pass++)
 			for (size_t i = 0; i < ARRAY_SIZE(large); i++)
-				check(c, empty, large[i], &hopeless, &others);
+				check(c, empty, large[i], &unresolvable, &resolvable);
 		extender_cluster_release(c);
 		extender_cluster_release(empty);
 		free(c);
 		free(empty);
 	}
-	assert_true(hopeless > 100 && others > 100);
+	assert_true(unresolvable > 100 && resolvable > 100);
 }
 
-/* Volcano's predicate: a node's policy does not change because pods go. */
-static void another_policy_stays(void **state)
+/* Evicting pods does not change a node's Topology Manager policy. */
+static void another_policy_is_unresolvable(void **state)
 {
-	static const struct answer_config by_volcano = {.strategy = ANSWER_BY_VOLCANO};
+	static const struct verb_config by_volcano = {.strategy = VERB_STRATEGY_VOLCANO};
 	struct extender_cluster *c = calloc(1, sizeof(*c));
 	struct node_sim_setup setups[CLUSTER_NODES];
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
-	struct answer a = {0};
+	struct verb_answer a = {0};
 	uint64_t seed = 1;
 
 	(void)state;
@@ -123,20 +123,20 @@ static void another_policy_stays(void **state)
 	fill(c);
 	extender_cluster_args(c, extender_cluster_pod(c, small[0]), &args);
 	args.pod.template.volcano_policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
-	assert_int_equal(answer_filter(&c->cache, &by_volcano, &args, 0, &a), 0);
+	assert_int_equal(extender_filter(&c->cache, &by_volcano, &args, 0, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		assert_true(a.verdicts[i].unresolvable);
-	answer_release(&a, &c->cache);
+	verb_answer_release(&a, &c->cache);
 	extender_cluster_release(c);
 	free(c);
 }
 
-/* Of later containers it is not certain: other pods may have the earlier ones come to lie elsewhere. */
-static void only_a_first_container_is_certain(void **state)
+/* The result for a later container may depend on where the earlier containers are placed. */
+static void a_rejected_later_container_is_not_unresolvable(void **state)
 {
 	struct extender_cluster *c = calloc(1, sizeof(*c)), *empty = calloc(1, sizeof(*empty));
 	struct node_sim_setup setups[CLUSTER_NODES];
-	size_t hopeless = 0, others = 0;
+	size_t unresolvable = 0, resolvable = 0;
 	uint64_t seed = 1;
 
 	(void)state;
@@ -149,11 +149,13 @@ static void only_a_first_container_is_certain(void **state)
 	extender_cluster_init(c, setups, seed);
 	extender_cluster_init(empty, setups, seed);
 	fill(c);
-	check(c, empty, "app cpu=2 memory=1Gi; app cpu=2 memory=1Gi vendor.com/nic=3", &hopeless, &others);
-	assert_int_equal(hopeless, 0);
-	assert_int_equal(others, CLUSTER_NODES);
-	check(c, empty, "app cpu=2 memory=1Gi vendor.com/nic=3; app cpu=2 memory=1Gi", &hopeless, &others);
-	assert_int_equal(hopeless, CLUSTER_NODES);
+	check(c, empty, "app cpu=2 memory=1Gi; app cpu=2 memory=1Gi vendor.com/nic=3", &unresolvable,
+		&resolvable);
+	assert_int_equal(unresolvable, 0);
+	assert_int_equal(resolvable, CLUSTER_NODES);
+	check(c, empty, "app cpu=2 memory=1Gi vendor.com/nic=3; app cpu=2 memory=1Gi", &unresolvable,
+		&resolvable);
+	assert_int_equal(unresolvable, CLUSTER_NODES);
 	extender_cluster_release(c);
 	extender_cluster_release(empty);
 	free(c);
@@ -163,9 +165,9 @@ static void only_a_first_container_is_certain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nodes_that_are_too_small_are_named),
-		cmocka_unit_test(another_policy_stays),
-		cmocka_unit_test(only_a_first_container_is_certain),
+		cmocka_unit_test(nodes_that_are_too_small_are_unresolvable),
+		cmocka_unit_test(another_policy_is_unresolvable),
+		cmocka_unit_test(a_rejected_later_container_is_not_unresolvable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the extender keeps of a node until that changes: the same is found when nothing is kept. */
+/* Tests that cached verdicts and projections equal newly computed ones, and which orders of in-flight pods are tried. */
 #include "tests/lib/test.h"
 
 #include "agent/extender/verdicts.h"
@@ -12,7 +12,7 @@
 #define N_TEXTS ARRAY_SIZE(texts)
 #define GIB     ((uint64_t)1 << 30)
 
-/* The last two are no concern of a kubelet's managers, but they take of the whole node. */
+/* No kubelet's managers assign anything to the last two pods, but they count in the node-level amounts. */
 static const char *const texts[] = {
 	"app cpu=2 memory=1Gi",
 	"app cpu=5 memory=2Gi",
@@ -33,7 +33,7 @@ static const struct node_sim_setup setup = {
 	.nics = 2,
 	.near = 1};
 
-/* A verdict without what points into the cluster cache. */
+/* A verdict without pointers into the cluster cache. */
 struct copy {
 	enum kubelet_answer answer;
 	unsigned numa_nodes;
@@ -53,8 +53,8 @@ static void judge(struct extender_cluster *c, struct pod_class *class, const cha
 	ret->answer = v->answer;
 	ret->numa_nodes = v->numa_nodes;
 	ret->score = v->score;
-	ret->left = v->left;
-	ret->free = v->free;
+	ret->left = v->free_on_numa_nodes;
+	ret->free = v->free_on_node;
 	snprintf(ret->reason, sizeof(ret->reason), "%s", v->reason ? v->reason : "");
 }
 
@@ -64,30 +64,30 @@ static void judge_all(struct extender_cluster *c, struct pod_class *const *class
 		judge(c, classes[i % N_TEXTS], c->names[i / N_TEXTS], &ret[i]);
 }
 
-static bool same_place(const struct copy *a, const struct copy *b)
+static bool same_placement(const struct copy *a, const struct copy *b)
 {
 	return a->numa_nodes == b->numa_nodes && a->score == b->score && a->left == b->left &&
 	       a->free == b->free;
 }
 
-/* Every verdict, as it is kept and as it is found anew; and what was made for it likewise. */
+/* Compares cached verdicts with verdicts computed without cached verdicts and projections. */
 static void compare(struct extender_cluster *c, struct pod_class *const *classes, size_t step)
 {
-	struct copy kept[N_TEXTS * CLUSTER_NODES], anew[N_TEXTS * CLUSTER_NODES];
+	struct copy cached[N_TEXTS * CLUSTER_NODES], computed[N_TEXTS * CLUSTER_NODES];
 
-	judge_all(c, classes, kept);
+	judge_all(c, classes, cached);
 	for (size_t i = 0; i < N_TEXTS; i++)
 		for (size_t k = 0; k < classes[i]->verdicts_size; k++)
 			classes[i]->verdicts[k].version = 0;
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		projected_nodes_forget(&c->cache.projected, i);
-	judge_all(c, classes, anew);
+	judge_all(c, classes, computed);
 	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++)
-		if (kept[i].answer != anew[i].answer ||
-			(kept[i].answer == KUBELET_ADMITS && !same_place(&kept[i], &anew[i])))
-			fail_msg("step %zu, %s on %s: kept %u \"%s\", anew %u \"%s\"", step,
-				texts[i % N_TEXTS], c->names[i / N_TEXTS], kept[i].answer, kept[i].reason,
-				anew[i].answer, anew[i].reason);
+		if (cached[i].answer != computed[i].answer ||
+			(cached[i].answer == KUBELET_ADMITS && !same_placement(&cached[i], &computed[i])))
+			fail_msg("step %zu, %s on %s: cached %u \"%s\", computed %u \"%s\"", step,
+				texts[i % N_TEXTS], c->names[i / N_TEXTS], cached[i].answer, cached[i].reason,
+				computed[i].answer, computed[i].reason);
 }
 
 static void step(struct extender_cluster *c, size_t i)
@@ -101,7 +101,7 @@ static void step(struct extender_cluster *c, size_t i)
 	} else if (what == 1) {
 		extender_cluster_report_node(c, node);
 	} else if (what < 5 && pod && !pod->ended) {
-		extender_cluster_report_gone(c, pod);
+		extender_cluster_report_deleted(c, pod);
 		pod->ended = true;
 	} else if (what < 7 && pod && !pod->ended) {
 		extender_cluster_report(c, pod, what == 5 ? "Running" : NULL, i);
@@ -115,7 +115,7 @@ static void step(struct extender_cluster *c, size_t i)
 	}
 }
 
-static void what_is_kept_is_what_is_found_anew(void **state)
+static void cached_verdicts_equal_new_verdicts(void **state)
 {
 	uint64_t seed = test_seed(1);
 
@@ -145,8 +145,8 @@ static void what_is_kept_is_what_is_found_anew(void **state)
 	}
 }
 
-/* Pods of more pod classes than may have verdicts, all of which stay: verdicts of those asked about last are kept. */
-static void not_every_shape_keeps_its_verdicts(void **state)
+/* With more pod classes than CLASSES_JUDGED, the most recently requested classes keep their verdicts. */
+static void only_recent_pod_classes_keep_verdicts(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
@@ -182,12 +182,12 @@ static void not_every_shape_keeps_its_verdicts(void **state)
 	}
 }
 
-/* Alike pods come in one order, however many they are; of 4 different ones there are 24, and 120 of 5. */
-static void so_many_orders_are_tried(void **state)
+/* Pods of one class have one order; 4 different pods have 24 orders, and 5 have 120. */
+static void orders_are_tried_up_to_a_limit(void **state)
 {
 	static const char *const different[] = {"app cpu=1 memory=1Mi", "app cpu=1 memory=2Mi",
 		"app cpu=1 memory=3Mi", "app cpu=1 memory=4Mi", "app cpu=1 memory=5Mi"};
-	static const struct answer_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
 
 	(void)state;
 	for (unsigned alike = 0; alike < 2; alike++) {
@@ -206,15 +206,15 @@ static void so_many_orders_are_tried(void **state)
 	}
 }
 
-/* What ends while a pod is on its way was there when it came, or was not: both are looked at. Of two that end, one may have
- * been there and the other not. */
-static void pods_end_while_another_is_on_its_way(void **state)
+/* If one pod ends while another pod is in flight, both cases are covered. If two pods end, the kubelet may have admitted the
+ * in-flight pod between the two ends. */
+static void pods_end_while_another_is_in_flight(void **state)
 {
 	static const struct {
 		size_t ends;
 		bool admitted, passes;
 	} cases[] = {{1, false, true}, {2, false, false}, {2, true, true}};
-	static const struct answer_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -234,21 +234,20 @@ static void pods_end_while_another_is_on_its_way(void **state)
 		assert_true(extender_cluster_ask(&c, &strict, late, 0));
 		extender_cluster_report(&c, late, cases[i].admitted ? "Running" : NULL, 0);
 		for (size_t k = 0; k < cases[i].ends; k++)
-			extender_cluster_report_gone(&c, pods[k]);
+			extender_cluster_report_deleted(&c, pods[k]);
 		assert_int_equal(extender_cluster_ask(
 					 &c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0),
 			cases[i].passes);
 	}
 }
 
-/* node-0 is the fuller one and passes. What node-1 has when its pod comes is open: it does not pass,
- * although it is not the best. */
-static void an_open_node_passes_nobody(void **state)
+/* node-0 is fuller and passes. The start state of node-1 is unknown: node-1 does not pass, even with --answer all. */
+static void a_node_of_unknown_start_state_does_not_pass(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
 	struct cluster_pod_sim *pods[5], *late;
-	const struct answer_config every = {.strategy = STRATEGY_LEAST_NUMA_NODES, .all = true};
+	const struct verb_config every = {.strategy = STRATEGY_LEAST_NUMA_NODES, .all = true};
 
 	(void)state;
 	setups[0].memory_static = setups[1].memory_static = false;
@@ -267,7 +266,7 @@ static void an_open_node_passes_nobody(void **state)
 		assert_int_equal(
 			extender_cluster_ask(&c, &every, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0),
 			3);
-		extender_cluster_report_gone(&c, pods[k]);
+		extender_cluster_report_deleted(&c, pods[k]);
 	}
 	assert_int_equal(
 		extender_cluster_ask(&c, &every, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
@@ -276,11 +275,11 @@ static void an_open_node_passes_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_kept_is_what_is_found_anew),
-		cmocka_unit_test(so_many_orders_are_tried),
-		cmocka_unit_test(an_open_node_passes_nobody),
-		cmocka_unit_test(pods_end_while_another_is_on_its_way),
-		cmocka_unit_test(not_every_shape_keeps_its_verdicts),
+		cmocka_unit_test(cached_verdicts_equal_new_verdicts),
+		cmocka_unit_test(orders_are_tried_up_to_a_limit),
+		cmocka_unit_test(a_node_of_unknown_start_state_does_not_pass),
+		cmocka_unit_test(pods_end_while_another_is_in_flight),
+		cmocka_unit_test(only_recent_pod_classes_keep_verdicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * extender_api [CERTIFICATE KEY CLIENT-CA]: a server as `nrtd extender`'s on a free port, which it prints, until its standard
- * input ends. For tests/upstream/cmd/extenderwire. What it answers follows from names alone: a node whose name begins with
+ * input ends. For tests/upstream/cmd/extenderapi. What it answers follows from names alone: a node whose name begins with
  * "no" fails, with its name backwards as the reason, and one that begins with "never" is beyond preemption too; its score is
  * the length of its name modulo 11. /describe answers the error that says what was read. A question about /to/PORT/VERB is
  * sent on to the server on that port.

@@ -79,7 +79,7 @@ static int follow(const struct credentials_options *credentials, const char *pat
 {
 	static const struct reflector_events events = {.begin = on_begin,
 		.object = on_object,
-		.gone = on_gone,
+		.deleted = on_gone,
 		.skip = on_skip,
 		.end = on_end,
 		.alive = on_alive};

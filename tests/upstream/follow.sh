@@ -104,7 +104,7 @@ kill -CONT "$all"
 sed -e '/^many-0002$/d' -e '$a four' -i "$work/want"
 sort -o "$work/want" "$work/want"
 check "what is too old is listed again" until_ same all
-expired() { grep -q 'configmaps are listed again: .*too old' "$work/all.err"; }
+expired() { grep -q 'listing configmaps again: .*too old' "$work/all.err"; }
 check "which the API server asks for (410)" expired
 kill "$all" && wait "$all"
 tail -n 1 "$work/all.out"

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/extender/verbs.h"
+#include "agent/extender/verdicts.h"
+#include "common/cleanup.h"
+
+/* A node's pods that are to be evicted. */
+struct eviction {
+	bool *evicted; /* per pod of the node */
+	size_t *added; /* the victims added to the scheduler's, in the order of their addition */
+	size_t n_added;
+};
+
+static void eviction_release(struct eviction *e)
+{
+	free(e->evicted);
+	free(e->added);
+}
+
+static int eviction_init(
+	struct eviction *e, const struct node_info *node, const struct extender_victims *victims)
+{
+	*e = (struct eviction){.evicted = calloc(node->n_pods + 1, sizeof(*e->evicted)),
+		.added = calloc(node->n_pods + 1, sizeof(*e->added))};
+	if (!e->evicted || !e->added)
+		return -ENOMEM;
+	for (size_t i = 0; i < node->n_pods; i++)
+		for (size_t k = 0; k < victims->n_uids; k++)
+			e->evicted[i] = e->evicted[i] || !strcmp(node->pods[i]->uid, victims->uids[k]);
+	return 0;
+}
+
+/* The index of the remaining pod of the lowest priority below `below`; node->n_pods = no such pod. */
+static size_t find_lowest(const struct node_info *node, const bool *evicted, int32_t below)
+{
+	size_t found = node->n_pods;
+
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct pod_info *pod = node->pods[i];
+
+		if (evicted[i] || !pod->bound || !pod->class->aligned || pod->mirror ||
+			pod->priority >= below)
+			continue;
+		if (found == node->n_pods || pod->priority < node->pods[found]->priority)
+			found = i;
+	}
+	return found;
+}
+
+static int add_victim(struct extender_victims *v, const char *uid)
+{
+	char **uids = reallocarray(v->uids, v->n_uids + 1, sizeof(*uids));
+
+	if (!uids)
+		return -ENOMEM;
+	v->uids = uids;
+	uids[v->n_uids] = strdup(uid);
+	if (!uids[v->n_uids])
+		return -ENOMEM;
+	v->n_uids++;
+	/* The extender does not read PodDisruptionBudgets. A violation per added victim makes the scheduler prefer nodes whose
+	 * victims the scheduler itself has chosen. */
+	v->pdb_violations += v->pdb_violations < INT64_MAX;
+	return 0;
+}
+
+/* Removes each added victim whose eviction is not necessary, last added first. */
+static int reprieve(struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class,
+	struct eviction *e)
+{
+	for (size_t i = e->n_added; i > 0; i--) {
+		bool *evicted = &e->evicted[e->added[i - 1]];
+		enum kubelet_answer answer;
+		int r;
+
+		*evicted = false;
+		r = verdict_without(cache, class, node, e->evicted, &answer);
+		if (r < 0)
+			return r;
+		*evicted = answer != KUBELET_ADMITS;
+	}
+	return 0;
+}
+
+/* Adds victims until the kubelet admits the pod, its answer is unknown, or no pod of lower priority is left. */
+static int add_until_admitted(struct cluster_cache *cache, const struct node_info *node,
+	const struct pod_class *class, int32_t priority, struct eviction *e, enum kubelet_answer *ret)
+{
+	for (;;) {
+		int r = verdict_without(cache, class, node, e->evicted, ret);
+		size_t lowest;
+
+		if (r < 0 || *ret != KUBELET_REJECTS)
+			return r;
+		lowest = find_lowest(node, e->evicted, priority);
+		if (lowest == node->n_pods)
+			return 0;
+		e->evicted[lowest] = true;
+		e->added[e->n_added++] = lowest;
+	}
+}
+
+/* *ret is the kubelet's answer after the eviction of the victims. Adds to `victims` if necessary. */
+static int try_node(struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class,
+	int32_t priority, struct extender_victims *victims, enum kubelet_answer *ret)
+{
+	CLEANUP(eviction_release) struct eviction e = {0};
+	int r = eviction_init(&e, node, victims);
+
+	if (r == 0 && verdict_lacks(class, node)) {
+		*ret = KUBELET_REJECTS;
+		return 0;
+	}
+	if (r == 0)
+		r = add_until_admitted(cache, node, class, priority, &e, ret);
+	if (r < 0 || *ret == KUBELET_REJECTS)
+		return r;
+	if (*ret == KUBELET_ADMITS)
+		r = reprieve(cache, node, class, &e);
+	for (size_t i = 0; i < e.n_added && r == 0; i++)
+		if (e.evicted[e.added[i]])
+			r = add_victim(victims, node->pods[e.added[i]]->uid);
+	return r;
+}
+
+int extender_preempt(struct cluster_cache *cache, const struct verb_config *config,
+	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret)
+{
+	size_t n_passing = 0;
+
+	cache_forget_pod(cache, args->pod.uid);
+	for (size_t i = 0; i < args->n_items; i++) {
+		struct extender_victims item = args->items[i];
+		struct node_info *node = cache_find_node(cache, item.node);
+		enum kubelet_answer answer = class->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
+		int r = node && class->aligned
+				? try_node(cache, node, class, args->pod.priority, &args->items[i], &answer)
+				: 0;
+
+		ret->n_unreached += r == -ETIME;
+		if (r < 0 && r != -ETIME)
+			return r;
+		if (r == -ETIME || answer == KUBELET_REJECTS ||
+			(answer == KUBELET_UNKNOWN && !config->pass_unknown))
+			continue;
+		item = args->items[n_passing];
+		args->items[n_passing++] = args->items[i];
+		args->items[i] = item;
+	}
+	ret->n_passing = n_passing;
+	return 0;
+}

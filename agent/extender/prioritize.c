@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/extender/candidates.h"
+#include "common/cleanup.h"
+
+int extender_prioritize(struct cluster_cache *cache, const struct verb_config *config,
+	struct extender_args *args, struct verb_answer *ret)
+{
+	CLEANUP(candidates_release) struct candidates c = {0};
+	int r = candidates_init(&c, cache, args, ret);
+
+	return r < 0 || !ret->class->aligned ? r : candidates_judge(&c, cache, config, args, ret);
+}

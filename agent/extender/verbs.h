@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Answers a scheduler's filter, prioritize and preempt requests from the cluster cache.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/extender/cluster_cache.h"
+#include "agent/extender/extender_api.h"
+#include "scoring/strategies.h"
+
+#define VERB_STRATEGY_VOLCANO STRATEGY_COUNT
+
+struct verb_config {
+	/* Ranks the nodes that admit the pod: an enum strategy, or VERB_STRATEGY_VOLCANO. With VERB_STRATEGY_VOLCANO a pod
+	 * with the annotation volcano.sh/numa-topology-policy passes only nodes of that policy, ranked by LeastNUMANodes. */
+	int strategy;
+	bool all;          /* /filter returns every node that admits the pod and assumes the pod on no node */
+	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
+};
+
+/* The nodes of one request, counted for logs and metrics. */
+struct verb_counts {
+	size_t n_nodes, n_admitting, n_unknown, n_passing;
+	size_t n_unreached; /* not judged before the work limit; these nodes do not pass */
+	size_t n_aligning;  /* of the admitting nodes, nodes whose kubelet assigns NUMA nodes to the pod */
+	const char *
+		assumed_node; /* where /filter assumed the pod; NULL = nowhere. Valid while the cache is locked */
+};
+
+struct verb_answer {
+	struct extender_verdict
+		*verdicts;        /* per requested node; the reasons are valid while the cache is locked */
+	int *scores;              /* per requested node, 0 to EXTENDER_SCORE_MAX */
+	struct node_info **nodes; /* per requested node, owned by the cache; NULL = not in the cache */
+	struct verb_counts counts;
+	struct pod_class *class; /* a reference; the verdicts' reasons belong to the pod class */
+};
+
+void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
+
+/*
+ * Answers /filter. A pod that no kubelet has to align passes every node. For any other pod, unless config->all is set, only
+ * the best node passes, and the pod is assumed on that node in place of an earlier assumption. If no kubelet aligns the pod
+ * and only one node passes, the pod is assumed there too. If the pod's namespace has reached its limit of assumed pods, no
+ * node passes. With config->pass_unknown, unknown nodes pass if no known node aligns the pod. If no node passes, `verdicts`
+ * marks the nodes on which preemption cannot help.
+ *
+ * Nodes with equal scores are ordered by the fewest free CPUs on the chosen NUMA nodes, then by the fewest free CPUs on the
+ * node, then by name. This order preserves the largest aligned capacity. 0 or -ENOMEM; `ret` (zeroed) is to be released in
+ * either case.
+ */
+int extender_filter(struct cluster_cache *cache, const struct verb_config *config, struct extender_args *args,
+	uint64_t now_ms, struct verb_answer *ret);
+
+/* Answers /prioritize with scores. The pod is not assumed. Returns as extender_filter(). */
+int extender_prioritize(struct cluster_cache *cache, const struct verb_config *config,
+	struct extender_args *args, struct verb_answer *ret);
+
+/*
+ * Answers /preempt for a pod of the pod class. Moves the nodes whose kubelets admit the pod after the eviction of the victims
+ * to the first ret->n_passing places of args->items. All other nodes follow, including the nodes not judged before the work
+ * limit. If the scheduler's victims do not suffice, adds pods of lower priority, lowest priority first, and only pods whose
+ * eviction is necessary. Each added victim counts as a PodDisruptionBudget violation. 0 or -ENOMEM.
+ */
+int extender_preempt(struct cluster_cache *cache, const struct verb_config *config,
+	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret);
