@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd extender: a scheduler's questions, answered. */
+/* nrtd extender: serve the requests of kube-scheduler. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@
 #include "common/log.h"
 
 #define REJECTION_MS          30000u
-#define NAMESPACE_ASSUMED_MAX 1000u /* more than a scheduler binds in a few seconds */
+#define NAMESPACE_ASSUMED_MAX 1000u /* more pods than a scheduler binds in a few seconds */
 
 static uint64_t duration_of(const struct options *options, enum option_id option)
 {
 	uint64_t ms = 0;
 
-	duration_parse(options->value[option], &ms, NULL); /* has been checked */
+	duration_parse(options->value[option], &ms, NULL); /* validated by opts_check.c */
 	return ms;
 }
 
@@ -29,7 +29,7 @@ static bool is(const struct options *options, enum option_id option, const char 
 	return !strcmp(options->value[option], value);
 }
 
-/* The configuration, and what of it is not the command line's. */
+/* The configuration and its memory that does not belong to the command line. */
 struct setup {
 	struct extender_config config;
 	char *namespace;
@@ -83,7 +83,7 @@ static int read_config(const struct options *options, struct setup *setup, struc
 	};
 	r = http_listen_parse(options->value[OPT_EXTENDER_HTTP], &c->http, err);
 	if (r == 0 && c->http.off)
-		r = err_set(err, -EINVAL, "--http: the extender has to listen somewhere");
+		r = err_set(err, -EINVAL, "--http: none is not possible, the extender must listen");
 	if (r == 0)
 		r = read_lease(options->value[OPT_LEASE], setup, err);
 	c->advertise = options->value[OPT_ADVERTISE];
@@ -100,7 +100,7 @@ int command_extender(const struct options *options)
 	int r;
 
 	log_set_level(LOG_LEVEL_INFO);
-	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
+	signal(SIGPIPE, SIG_IGN); /* writing to a closed connection returns an error */
 	r = loop_hold_signals();
 	if (r == 0)
 		r = read_config(options, &setup, &err);

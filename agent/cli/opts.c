@@ -14,7 +14,7 @@ const struct command_def command_defs[COMMAND_COUNT] = {
 		"keep this node's NodeResourceTopology and fit hints on the API server up to date"},
 	[COMMAND_DIFF] = {"diff", "compare what the API server holds with what run would write"},
 	[COMMAND_EXTENDER] = {"extender",
-		"answer kube-scheduler with the verdicts of all nodes' kubelets, and remember what was promised"},
+		"tell a stock kube-scheduler which nodes' kubelets would admit a pod"},
 	[COMMAND_CHECK] = {"check",
 		"say what would stop nrtd on this host, in order, and what to do about it"},
 	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
