@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extender_api [CERTIFICATE KEY CLIENT-CA]: a server as `nrtd extender`'s on a free port, which it prints, until its standard
- * input ends. For tests/upstream/cmd/extenderapi. What it answers follows from names alone: a node whose name begins with
- * "no" fails, with its name backwards as the reason, and one that begins with "never" is beyond preemption too; its score is
- * the length of its name modulo 11. /describe answers the error that says what was read. A question about /to/PORT/VERB is
- * sent on to the server on that port.
+ * extender_api [CERTIFICATE KEY CLIENT-CA]: serves the extender API as `nrtd extender` does, for tests/upstream/cmd/extenderapi.
+ *
+ * Listens on a free port, prints the port, and runs until its standard input ends. The answers depend only on names: a node whose
+ * name begins with "no" does not pass, with its reversed name as the reason; a node whose name begins with "never" is unresolvable;
+ * a node's score is the length of its name modulo 11. /describe returns the parsed request as an error. A request for
+ * /to/PORT/VERB is redirected to the server on that port.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -53,7 +53,7 @@ takes() {
 		"$2" "$2" "$3" "$3" "$4" | curl "-s$follow" -m 10 --data-binary @- "127.0.0.1:$1/filter" >"$dir/out" && grep -qF "\"NodeNames\":[\"$4\"]" "$dir/out"
 }
 refuses() { ! takes "$@" && grep -qF '"NodeNames":[]' "$dir/out"; }
-# refused_when_known PORT CPUS NODE: a pod of another name each time, which leaves no promise where it is refused
+# refused_when_known PORT CPUS NODE: a pod of another name each time; a pod that does not pass is not assumed
 asked=0
 refused_when_known() {
 	asked=$((asked + 1))
@@ -74,13 +74,13 @@ check "a pod gets a node" takes "$at" first 7 node-a
 # ---- the API server
 $here/cluster.sh kill "$cluster"
 lost() { grep -q 'cannot watch noderesourcetopologies' "$dir/one.log"; }
-check "a killed API server is said" within lost
-check "it answers with what it has meanwhile" takes "$at" second 6 node-b
+check "a killed API server is logged" within lost
+check "it answers from its cache meanwhile" takes "$at" second 6 node-b
 again
 echo "request DELETE $nrts/node-b" | as_admin
 unknown() { refuses "$at" third 1 node-b; }
 check "extender: API server killed" within unknown
-check "and what was promised is still promised" refuses "$at" fourth 7 node-a
+check "and assumed pods are still assumed" refuses "$at" fourth 7 node-a
 
 # While it does not look, the API server is killed, an object changes, and the API server is killed again: what the extender
 # knows is older than what the new one remembers.
@@ -123,9 +123,9 @@ three=$pid other=$port
 sends_on() { ready "$1" && grep -q 'requests are forwarded to .*, which holds the lease' "$dir/out"; }
 check "another replica is ready too" within sends_on "$other"
 says_holder() { grep -q "the lease 'nrtd' is held by '.*@http://127.0.0.1:$at'" "$dir/three.log"; }
-check "and says once who holds the lease" says_holder
+check "and logs once which replica holds the lease" says_holder
 told() { [ "$(curl -s -m 10 -d '{}' -o "$dir/out" -w '%{http_code} %{redirect_url}' "127.0.0.1:$other/filter")" = "307 http://127.0.0.1:$at/filter" ]; }
-check "a question to it goes to who holds the lease" told
+check "a request to it is redirected to the holder of the lease" told
 follow=L
 check "and is answered there" takes "$other" sixth 1 node-a
 follow=

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// extenderapi has the scheduler's own client of extenders ask the server of `nrtd extender` (build/tests/upstream/extender_api):
-// the pods, nodes and victims that it sends are read as they are, and what is answered it understands; over HTTP, and over
-// HTTPS with and without a certificate that counts. A question that is sent on to another server arrives there whole.
+// extenderapi sends requests with the scheduler's own extender client to the server of `nrtd extender` (build/tests/upstream/extender_api).
+// The server must parse the pods, nodes and victims exactly, and the client must parse the answers; over HTTP, and over HTTPS with and
+// without a valid client certificate. A redirected request must reach the other server completely.
 package main
 
 import (
@@ -90,8 +90,8 @@ func run(program string, cases int, random *rand.Rand) error {
 	return secure.strangers(in)
 }
 
-// compareSentOn asks servers that send every question on to another one. That one's certificate has the Service's name
-// alone, not the address at which it is asked.
+// compareSentOn sends requests to servers that redirect every request. The target's certificate contains only the Service's name, not its
+// address.
 func compareSentOn(program string, plain *server, cases int, in func(string) string, random *rand.Rand) error {
 	named, err := start(program, in("named.crt"), in("named.key"), in("ca.crt"))
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *server) extender(settings config.Extender, filterVerb string) (fwk.Exte
 	return scheduler.NewHTTPExtender(&settings)
 }
 
-// ---- questions
+// ---- requests
 
 var words = []string{"n", "node-", "worker.example.", "no-", "never-", "\"q\"", "back\\slash", "tab\t", "é", "€", "\U0001F600", "<&>", "\u2028"}
 
@@ -250,7 +250,7 @@ func backwards(text string) string {
 	return string([]rune(string(bytes))) // a byte that is no UTF-8 is U+FFFD
 }
 
-// compare asks every verb about one pod.
+// compare sends requests of every verb for one pod.
 func (s *server) compare(settings config.Extender, random *rand.Rand) error {
 	pod := randomPod(random)
 	var infos []fwk.NodeInfo
@@ -340,7 +340,7 @@ func compareScores(extender fwk.Extender, pod *v1.Pod, infos []fwk.NodeInfo) err
 	return nil
 }
 
-// lister has the nodes of one question.
+// lister has the nodes of one request.
 type lister []fwk.NodeInfo
 
 func (l lister) List() ([]fwk.NodeInfo, error)                                 { return l, nil }
@@ -389,7 +389,7 @@ func comparePreemption(extender fwk.Extender, pod *v1.Pod, infos []fwk.NodeInfo)
 	return nil
 }
 
-// strangers are refused: without a certificate, and with one that another CA signed.
+// strangers are rejected: clients without a certificate, and with a certificate of another CA.
 func (s *server) strangers(in func(string) string) error {
 	for name, settings := range map[string]*config.ExtenderTLSConfig{
 		"no certificate":           {CAFile: in("ca.crt")},

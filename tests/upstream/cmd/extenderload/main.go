@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// extenderload asks `nrtd extender --nrt FILE` about one pod after the other, as a scheduler does: filter, then prioritize
-// with the nodes that it names. It prints how long that takes with many nodes that have pods already, and the memory that
-// nrtd has then.
+// extenderload sends requests to `nrtd extender --nrt FILE` for one pod at a time, as a scheduler does: filter, then prioritize with the
+// passing nodes. It prints the time per request with many nodes that already run pods, and nrtd's memory.
 package main
 
 import (

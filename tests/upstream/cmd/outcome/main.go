@@ -49,7 +49,7 @@ func main() {
 	scale := flag.Int("scale", 0, "instead: how many pods a second each way binds on so many nodes")
 	rounds := flag.Int("release", 0, "instead: how soon a pod that waits is bound after so many releases")
 	quick := flag.Bool("quick", false, "two ways, one workload, fewer pods")
-	judge := flag.Bool("judge", false, "fail when nrtd extender does not do what it promises")
+	judge := flag.Bool("judge", false, "fail when nrtd extender misses its goals")
 	plot := flag.String("plot", "", "file for the plot")
 	flag.Parse()
 	if d.Scheduler == "" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// rundaemon runs `nrtd run` against a control plane that cluster.sh has started and says of each promise whether it is
-// kept, with the numbers measured. -long gives it the times that the promises name instead of shorter ones.
+// rundaemon runs `nrtd run` against a control plane started by cluster.sh and prints for each documented behaviour whether it holds, with
+// the measured numbers. -long uses the documented times instead of shorter ones.
 package main
 
 import (
@@ -69,7 +69,7 @@ func main() {
 	flag.StringVar(&b.cluster, "cluster", "", "the control plane's folder")
 	flag.StringVar(&b.machines, "machines", "", "folder of machines")
 	flag.StringVar(&b.nrtd, "nrtd", "build/nrtd", "the program under test")
-	flag.BoolVar(&b.long, "long", false, "measure for as long as the promises say")
+	flag.BoolVar(&b.long, "long", false, "use the documented times instead of shorter ones")
 	flag.Int64Var(&b.slack, "slack", 1, "limits of time are this many times as long, and fewer changes measured: what counts then is what happens, not how soon")
 	flag.Uint64Var(&b.seed, "seed", rand.Uint64N(1000000), "random seed")
 	flag.IntVar(&b.agents, "agents", 200, "number of nodes of the fleet, fleet-0 and on")

@@ -109,7 +109,7 @@ func (b *bench) kepNodes(ctx context.Context) (nodes []*daemon.Node, zones []dae
 	return nodes, zones, held, err
 }
 
-// hinted tells whether the Node has what --shape and --labels promise.
+// hinted tells whether the Node has the annotations of --shape and the labels of --labels.
 func (b *bench) hinted(ctx context.Context, name string) bool {
 	node, err := b.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	return err == nil && node.Annotations["nrtd.dev/fit-score.small"] != "" && node.Labels[maxCPUs] != ""

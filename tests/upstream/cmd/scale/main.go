@@ -2,7 +2,7 @@
 
 // scale runs `nrtd run` for many nodes against one API server, which cluster.sh has started, and measures what that costs:
 // while nothing happens, while nodes change, and when the API server is killed and comes back. It prints a line for each
-// promise, and a row of a table.
+// goal, and a row of a table.
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 	"nrtd.dev/tests/upstream/internal/managers"
 )
 
-// chosen is the answer that a scheduler follows, nil = there is none.
+// chosen is the answer that the scheduler follows, nil = none.
 func (p *pod) chosen() *answer {
 	if a := p.last(); a != nil && a.forgot == never {
 		return a
@@ -23,14 +23,14 @@ func (p *pod) chosen() *answer {
 
 func (p *player) inTime(what string, took time.Duration) error {
 	if limit := answerLimit * time.Duration(p.Slack); took > limit {
-		return wrong("time", "%s is answered after %v", what, took.Round(time.Millisecond))
+		return wrong("time", "%s was answered after %v", what, took.Round(time.Millisecond))
 	}
 	return nil
 }
 
-// ---- questions
+// ---- requests
 
-// ask asks as a scheduler does: about the nodes that could hold the pod alone.
+// ask sends a filter request as a scheduler does: with the nodes that could hold the pod alone.
 func (p *player) ask(pod *pod, how int) error {
 	if pod.state != pending && pod.state != deleted || pod.node != nil || pod.mirror {
 		return nil
@@ -54,9 +54,9 @@ func (p *player) ask(pod *pod, how int) error {
 	}
 	p.Tally.ask(a.took)
 	if a.code != http.StatusOK || a.Error != "" {
-		return wrong("answer", "/filter about %v is answered %d %q", pod, a.code, a.Error)
+		return wrong("answer", "/filter for %v returned %d %q", pod, a.code, a.Error)
 	}
-	if err := p.inTime("/filter about "+pod.id, a.took); err != nil {
+	if err := p.inTime("/filter for "+pod.id, a.took); err != nil {
 		return err
 	}
 	by := p.instanceAt(a.by)
@@ -79,22 +79,22 @@ func (p *player) ask(pod *pod, how int) error {
 		p.Tally.Late++
 	}
 	pod.answers = append(pod.answers, &answer{node: n, instance: by.instance, order: p.order, pods: seen, nrts: objects, forgot: never, exact: !n.setup.Foreign})
-	if !slices.Contains(n.arrivals, pod) {
-		n.arrivals = append(n.arrivals, pod)
+	if !slices.Contains(n.assigned, pod) {
+		n.assigned = append(n.assigned, pod)
 	}
 	return nil
 }
 
-// ---- whether a yes was right
+// ---- whether an assumed pod was right
 
-// happened is what the process that gave an answer did not know of its node then.
+// happened is what the extender process did not know about the node when it assumed the pod.
 type happened struct {
-	arrived bool // the kubelet has admitted a pod that it had not heard of
-	left    bool // a pod has ended, or has not come, and it had not heard of that
+	admitted bool // the kubelet has admitted a pod that the process did not know
+	ended    bool // a pod has ended, or was bound to another node, and the process did not know it
 }
 
-// knew tells whether the process that gave the answer counted the pod on the node, or did by the time that mattered: a pod
-// that it assumed there later, it assumed beside this one.
+// knew tells whether the process that gave the answer counted pod q on the node. A pod that the process assumed on the node later was
+// judged in addition to this answer's pod.
 func (a *answer) knew(q *pod) bool {
 	if q.static {
 		return q.shownAt <= a.nrts
@@ -110,35 +110,35 @@ func (a *answer) knew(q *pod) bool {
 	return false
 }
 
-// unknown is what happened on the answer's node that its process did not know of.
+// unknown returns what had happened on the answer's node without the knowledge of the process.
 func (p *player) unknown(of *pod, a *answer) (h happened) {
-	for _, q := range a.node.arrivals {
+	for _, q := range a.node.assigned {
 		if q == of {
 			continue
 		}
 		knew := a.knew(q)
 		if q.node == a.node && q.admitOrder != never && !knew && q.endAt > a.pods {
-			h.arrived = true
+			h.admitted = true
 		}
 		if !knew {
 			continue
 		}
 		gone := q.endOrder != never || (q.node != nil && q.node != a.node) || q.chosen() == nil && q.node == nil
 		if gone && q.endAt > a.pods && !q.mirror {
-			h.left = true
+			h.ended = true
 		}
 	}
 	return h
 }
 
-// judged counts a pod that a kubelet has admitted where the extender sent it.
+// judged counts a pod that was admitted on the node on which the extender had assumed it.
 func (p *player) judged(pod *pod) {
 	if a := pod.chosen(); a != nil && a.node == pod.node {
 		p.Tally.judge(p.unknown(pod, a), a.exact, false)
 	}
 }
 
-// judgeRejection decides whether the extender could have known better.
+// judgeRejection decides whether the extender could have avoided the rejection.
 func (p *player) judgeRejection(pod *pod, verdict *managers.Verdict) error {
 	a := pod.chosen()
 	if a == nil || a.node != pod.node {
@@ -147,7 +147,7 @@ func (p *player) judgeRejection(pod *pod, verdict *managers.Verdict) error {
 	p.bars = append(p.bars, bar{pod.node, pod.shape, time.Now().Add(barred)})
 	h := p.unknown(pod, a)
 	p.Tally.judge(h, a.exact, true)
-	if h.arrived || h.left || !a.exact {
+	if h.admitted || h.ended || !a.exact {
 		return nil
 	}
 	return wrong("yes", "%v was sent to %s at step %d; its kubelet rejects it: %s: %s", pod, pod.node.Name, a.order, verdict.Reason, verdict.Message)
@@ -155,7 +155,7 @@ func (p *player) judgeRejection(pod *pod, verdict *managers.Verdict) error {
 
 // ---- at rest
 
-// rest lets everything that is under way arrive, then compares.
+// rest delivers all events and binds and admits all pods, then compares.
 func (p *player) rest() error {
 	if err := p.arrive(); err != nil {
 		return err
@@ -187,8 +187,7 @@ func (p *player) rest() error {
 	return err
 }
 
-// arrive delivers all events; pods that have a node are bound there, pods that are bound are decided about. Objects are as
-// they are.
+// arrive delivers all events, binds the assumed pods and lets the kubelets decide about the bound pods. It publishes no objects.
 func (p *player) arrive() error {
 	if err := p.letFlow(); err != nil {
 		return err
@@ -214,10 +213,10 @@ func (p *player) arrive() error {
 	return p.sync()
 }
 
-// goneLimit is how long an assumed pod may outlive its pod.
+// goneLimit is how long a pod may stay assumed after its deletion.
 const goneLimit = 2 * time.Second
 
-// unassumed waits until no pod is assumed: none waits for its binding.
+// unassumed waits until no pod is assumed.
 func (p *player) unassumed() error {
 	r, err := p.leader()
 	if err != nil {
@@ -236,12 +235,12 @@ func (p *player) unassumed() error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return wrong("assumed", "%v after the last change %d assumed pods are left of pods that are bound, have ended or are gone", goneLimit*time.Duration(p.Slack), int(n))
+			return wrong("assumed", "%v after the last change %d pods are still assumed that are bound, ended or deleted", goneLimit*time.Duration(p.Slack), int(n))
 		}
 	}
 }
 
-// verdict is what the extender says of a shape and a node.
+// verdict is the extender's answer about a pod shape and a node.
 type verdict struct {
 	shape  int
 	node   *node
@@ -249,8 +248,7 @@ type verdict struct {
 	reason string
 }
 
-// compare asks the extender about one pod of each shape and each node, which is never bound, and the managers about the
-// same.
+// compare compares the answers of the extender and of the managers for a pod of each shape and each node. The pods are never bound.
 func (p *player) compare() ([]verdict, error) {
 	var all []verdict
 	p.bars = slices.DeleteFunc(p.bars, func(b bar) bool { return time.Now().After(b.until) })
@@ -287,7 +285,7 @@ func (p *player) compareOn(probe *pod, shape int, n *node) (verdict, error) {
 	}
 	p.Tally.ask(a.took)
 	if a.code != http.StatusOK {
-		return v, wrong("answer", "/filter about %v is answered %d %q", probe, a.code, a.Error)
+		return v, wrong("answer", "/filter for %v returned %d %q", probe, a.code, a.Error)
 	}
 	if err := p.inTime("/filter about "+probe.id, a.took); err != nil {
 		return v, err
@@ -317,7 +315,7 @@ func (p *player) compareOn(probe *pod, shape int, n *node) (verdict, error) {
 	return v, nil
 }
 
-// What an echo does: nothing that says anything new.
+// What an echo does: events without new information.
 const (
 	echoLabel = iota
 	echoRelist
@@ -325,11 +323,11 @@ const (
 	echoCount
 )
 
-// echoWait is longer than the extender takes an object of another exporter for one from before a binding.
+// echoWait is longer than the time for which the extender treats another exporter's object as older than a binding.
 const echoWait = 3200 * time.Millisecond
 
-// echo asks about every shape and node, does something that brings no news, and asks again. Nothing may be answered with yes
-// that was answered with no.
+// echo sends requests for every shape and node before and after an event without new information. No node may pass that did not pass
+// before.
 func (p *player) echo(step Step) error {
 	if err := p.arrive(); err != nil {
 		return err
@@ -374,9 +372,9 @@ func (p *player) echo(step Step) error {
 			continue
 		}
 		if step.N%echoCount == echoRestart {
-			// A new process has not seen in which order pods came and ended. A no that was for that may go, on a node of another
-			// exporter also wrongly: its object says nothing of the pods, so the place of each rests on the order.
-			if v.node.setup.Foreign && strings.Contains(v.reason, "depends on which") {
+			// A new process does not know the order in which pods started and ended, so a rejection for that reason may disappear.
+			// On a node of another exporter the new answer may be wrong: the object does not report the pods' placement.
+			if v.node.setup.Foreign && strings.Contains(v.reason, "depends on the start order") {
 				continue
 			}
 			p.probes++
@@ -394,7 +392,7 @@ func (p *player) echo(step Step) error {
 	return nil
 }
 
-// askAll asks the extender alone.
+// askAll sends requests to the extender only.
 func (p *player) askAll() (all []verdict, err error) {
 	for shape := range p.seq.Pods {
 		p.probes++

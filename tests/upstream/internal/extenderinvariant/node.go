@@ -41,7 +41,7 @@ type node struct {
 	published map[string]any  // nil = none
 	generated int64           // metadata.generation of it
 	written   string          // when its content was another one before
-	arrivals  []*pod          // pods that were assumed on the node or bound to it, in any order
+	assigned  []*pod          // pods assumed on the node or bound to it, in any order
 	there     map[types.UID]*v1.Pod
 }
 
@@ -128,7 +128,7 @@ func (n *node) admit(object *v1.Pod, uid types.UID) (verdict *managers.Verdict, 
 	return verdict, err
 }
 
-// try is what the managers would say to the pod now: it is admitted and dropped again.
+// try returns the managers' decision about the pod: it admits the pod and removes it again.
 func (n *node) try(object *v1.Pod, uid types.UID) (*managers.Verdict, error) {
 	verdict, err := n.admit(object, uid)
 	if err == nil && verdict.Admitted {
@@ -216,7 +216,7 @@ func (n *node) take(newest bool) made {
 func (n *node) publishNext(s *apiServer, newest bool) {
 	next := n.take(newest)
 	rv := n.publish(s, next.object)
-	for _, pod := range n.arrivals {
+	for _, pod := range n.assigned {
 		if pod.static && pod.admitOrder <= next.order {
 			pod.shownAt = min(pod.shownAt, rv)
 		}
@@ -257,8 +257,8 @@ func (n *node) close() {
 	}
 }
 
-// has tells whether the Node has all resources that the pod asks for, and that it could hold the pod alone: no scheduler asks
-// its extenders about another one.
+// has tells whether the Node has all resources that the pod requests, and could hold the pod alone: schedulers send extenders only such
+// nodes.
 func (n *node) has(object *v1.Pod) bool {
 	for name, amount := range requestsOf(object) {
 		all, known := n.amounts[name]

@@ -78,7 +78,7 @@ type bar struct {
 	until time.Time
 }
 
-// barred is how long the extender sends no pod of a shape to a node whose kubelet has just rejected one.
+// barred is how long the extender assumes no pod of a shape on a node whose kubelet has rejected such a pod.
 const barred = 30 * time.Second
 
 // Play returns what nrtd did wrong, one line; nil when it did nothing wrong, or when the kubelet's code gave up.
@@ -354,7 +354,7 @@ func (p *player) place(pod *pod, n *node) {
 	pod.object.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue}}
 	pod.node, pod.state, pod.boundOrder = n, bound, p.order
 	pod.boundAt = p.put(pod)
-	n.arrivals = append(n.arrivals, pod)
+	n.assigned = append(n.assigned, pod)
 }
 
 func (p *player) admit(pod *pod) error {
@@ -445,7 +445,7 @@ func (p *player) static(step Step, n *node) error {
 	pod.node, pod.state, pod.boundOrder, pod.admitOrder = n, admitted, p.order, p.order
 	p.add(pod)
 	pod.boundAt = p.server.rv
-	n.arrivals = append(n.arrivals, pod)
+	n.assigned = append(n.assigned, pod)
 	return nil
 }
 
@@ -471,7 +471,7 @@ func (p *player) addBound(pod *pod, n *node) {
 	pod.node, pod.state, pod.boundOrder = n, bound, p.order
 	p.add(pod)
 	pod.boundAt = p.server.rv
-	n.arrivals = append(n.arrivals, pod)
+	n.assigned = append(n.assigned, pod)
 }
 
 // resize asks for more CPUs in the first container of a Guaranteed pod, which a kubelet with the static CPU manager does

@@ -21,8 +21,8 @@ type state int
 
 const (
 	pending  state = iota // no node yet
-	bound                 // its node's kubelet has not decided
-	admitted              // its node's kubelet has admitted it
+	bound                 // the kubelet has not decided
+	admitted              // by the kubelet
 	running
 	ended // its phase is Succeeded or Failed
 	deleted
@@ -40,7 +40,7 @@ type pod struct {
 
 	static bool // a static pod: what it holds is read from the node's object alone
 
-	answers []*answer // that named a node and assumed the pod there, the oldest first
+	answers []*answer // that assumed the pod on a node, the oldest first
 	// resourceVersions of Pod events; never = not yet
 	boundAt, endAt int64
 	shownAt        int64 // of the first object that can report a static pod
@@ -48,14 +48,14 @@ type pod struct {
 	boundOrder, admitOrder, endOrder int
 }
 
-// answer is a yes to one pod.
+// answer is an answer that assumed a pod on a node.
 type answer struct {
 	node     *node
 	instance int   // of the process that answered
 	order    int   // when
 	pods     int64 // resourceVersion of the last Pod event that the process had read
 	nrts     int64 // and of the last one about an object
-	forgot   int   // order at which the process dropped it; never = it has not
+	forgot   int   // order at which the process forgot the assumed pod; never = still assumed
 	exact    bool  // the node publishes its own state
 }
 
@@ -91,7 +91,7 @@ func requestsOf(object *v1.Pod) v1.ResourceList {
 	return resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{})
 }
 
-// aligns tells whether a kubelet's managers may have to do with the pod: other pods get every node from the extender.
+// aligns tells whether a kubelet may have to align the pod. Other pods pass every node.
 func aligns(object *v1.Pod) bool {
 	if v1qos.GetPodQOS(object) == v1.PodQOSGuaranteed {
 		return true

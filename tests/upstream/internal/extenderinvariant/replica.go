@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	answerLimit = time.Second      // a question is answered within this time
+	answerLimit = time.Second      // a request is answered within this time
 	syncLimit   = 20 * time.Second // a replica has read what was sent within this time, reconnections included
 	readyLimit  = 40 * time.Second // and is ready within this time, a Lease that has to expire included
 	rssLimit    = 200 << 20        // bytes that a replica may have
@@ -67,7 +67,7 @@ func newReplica(s *apiServer, nrtd, dir string, number, replicas int) (*replica,
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	// No assumed pod expires during a run: what ends one is that its pod is bound, ends or goes.
+	// No assumed pod expires during a run: a pod stops being assumed when it is bound, ends or is deleted.
 	r.flags = []string{"extender", "--kubeconfig", kubeconfig, "--http", r.address, "--unknown", "fail", "--assume-timeout", "10m"}
 	if replicas > 1 {
 		r.flags = append(r.flags, "--lease", "default/nrtd", "--advertise", "127.0.0.1")
@@ -246,14 +246,14 @@ func (r *replica) ready(slack int) error {
 	}
 }
 
-// reply is an answer to /filter.
+// reply is the answer to /filter.
 type reply struct {
 	NodeNames                               []string
 	FailedNodes, FailedAndUnresolvableNodes map[string]string
 	Error                                   string
 
 	code int
-	by   string // address of the replica that answered, which another one may have sent the question on to
+	by   string // address of the replica that answered, maybe after a redirect
 	took time.Duration
 }
 
@@ -261,16 +261,16 @@ func (a *reply) reason(node string) string {
 	return a.FailedNodes[node] + a.FailedAndUnresolvableNodes[node] + a.Error
 }
 
-// question is ExtenderArgs; the types have no JSON tags.
-type question struct {
+// request is ExtenderArgs; the types have no JSON tags.
+type request struct {
 	Pod       *v1.Pod
 	Nodes     *v1.NodeList
 	NodeNames *[]string
 }
 
-// ask puts a question about the pod on the nodes of these names.
+// ask sends a request for the pod with the nodes of these names.
 func (r *replica) ask(verb string, pod *v1.Pod, names []string) (*reply, error) {
-	q := any(question{Pod: pod, NodeNames: &names})
+	q := any(request{Pod: pod, NodeNames: &names})
 	if verb == "preempt" {
 		victims := map[string]any{}
 		for _, name := range names {
@@ -288,20 +288,20 @@ func (r *replica) ask(verb string, pod *v1.Pod, names []string) (*reply, error) 
 		if dead := r.dead(); dead != nil {
 			return nil, dead
 		}
-		return nil, fmt.Errorf("%w: /%s is not answered: %w", errWrong, verb, err)
+		return nil, fmt.Errorf("%w: /%s failed: %w", errWrong, verb, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, fmt.Errorf("%w: /%s is not answered to its end: %w", errWrong, verb, err)
+		return nil, fmt.Errorf("%w: /%s: incomplete answer: %w", errWrong, verb, err)
 	}
 	a := &reply{code: response.StatusCode, by: response.Request.URL.Host, took: time.Since(begun)}
 	if verb == "filter" || a.code != http.StatusOK {
 		if err := json.Unmarshal(text, a); err != nil {
-			return nil, fmt.Errorf("%w: /%s is answered %.100q: %w", errWrong, verb, text, err)
+			return nil, fmt.Errorf("%w: /%s returned %.100q: %w", errWrong, verb, text, err)
 		}
 	} else if !json.Valid(text) {
-		return nil, fmt.Errorf("%w: /%s is answered %.100q", errWrong, verb, text)
+		return nil, fmt.Errorf("%w: /%s returned %.100q", errWrong, verb, text)
 	}
 	return a, nil
 }

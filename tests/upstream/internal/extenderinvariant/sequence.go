@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package extenderinvariant takes three nodes, whose kubelets are the real managers, and a cluster's objects through random
-// steps, asks `nrtd extender` on the way as a scheduler does, and holds each answer against what the kubelets then decide.
+// Package extenderinvariant runs `nrtd extender` in a cluster of three nodes with the kubelet's real managers through random steps, sends
+// requests as a scheduler does, and compares each answer with the kubelets' decisions.
 package extenderinvariant
 
 import (
@@ -66,8 +66,8 @@ func (s Step) String() string {
 // What a step does.
 const (
 	create   = "create"   // a pod comes; N: its shape; Of: a pod that is gone and had the same name
-	ask      = "ask"      // a scheduler asks about a pod; N: 1 = not about the first node, 2 = the other replica is asked
-	bind     = "bind"     // the pod is bound to the node that was answered
+	ask      = "ask"      // a scheduler sends a request for a pod; N: 1 = without the first node, 2 = to the other replica
+	bind     = "bind"     // the pod is bound to the node on which it is assumed
 	bindTo   = "bind-to"  // another scheduler, or a user, binds the pod to this node
 	admit    = "admit"    // its kubelet decides about a pod that is bound
 	run      = "run"      // its containers run

@@ -22,16 +22,16 @@ func (r rate) String() string {
 // Tally is what happened in a run.
 type Tally struct {
 	Sequences, Steps, GivenUp int
-	Asked, Yes                int // questions of a scheduler, and those that one node was the answer to
+	Asked, Yes                int // filter requests, and requests that assumed the pod on a node
 	Rests, Compared, Echoes   int
-	Estimates                 int // of those compared, differences of nodes whose object has no node state
-	Barred                    int // and of shapes that the node has just rejected
+	Estimates                 int // differences on nodes whose object has no node state, of the compared verdicts
+	Barred                    int // compared verdicts of shapes that the node has recently rejected
 	Hostile                   int
-	Late                      int // pods that were gone and were assumed on a node, for at most goneLimit
+	Late                      int // deleted pods that were assumed on a node, for at most goneLimit
 	RSS                       int64
 	times                     []time.Duration
-	// Pods that a kubelet decided about where the extender had sent them: the extender knew what happened on the node; it had
-	// not heard of a pod that was there first; of one that had ended or did not come; the node's object is another exporter's.
+	// Pods that a kubelet decided about on the node on which the extender had assumed them, by what the extender knew: everything;
+	// not a pod that was admitted before; not a pod that had ended or was bound elsewhere; the object is another exporter's.
 	known, raced, left, foreign rate
 }
 
@@ -42,9 +42,9 @@ func (t *Tally) judge(h happened, exact, rejected bool) {
 	switch {
 	case !exact:
 		r = &t.foreign
-	case h.arrived:
+	case h.admitted:
 		r = &t.raced
-	case h.left:
+	case h.ended:
 		r = &t.left
 	}
 	r.all++
@@ -54,9 +54,9 @@ func (t *Tally) judge(h happened, exact, rejected bool) {
 }
 
 func (t Tally) String() string {
-	text := fmt.Sprintf("%d sequences, %d steps, %d given up by the kubelet's code; %d of %d questions answered with a node; rejected where the extender knew all %v, where a pod that it had not heard of came first %v, "+
+	text := fmt.Sprintf("%d sequences, %d steps, %d given up by the kubelet's code; %d of %d requests assumed a pod; rejected with complete knowledge %v, after an unknown pod was admitted %v, "+
 		"where a pod ended or did not come that it had not heard of %v, on nodes of another exporter %v; at rest %d times, %d verdicts compared, %d skipped because the node had just "+
-		"rejected such a pod, %d estimates wrong; %d times nothing new was said; %d hostile pods; %d pods assumed that were gone",
+		"rejected such a pod, %d estimates wrong; %d echoes; %d hostile pods; %d deleted pods assumed",
 		t.Sequences, t.Steps, t.GivenUp, t.Yes, t.Asked, t.known, t.raced, t.left, t.foreign, t.Rests, t.Compared, t.Barred, t.Estimates, t.Echoes, t.Hostile, t.Late)
 	if len(t.times) > 0 {
 		text += fmt.Sprintf("; %d answers, p50 %v, p99 %v, max %v; memory %d MiB", len(t.times), timing.Quantile(t.times, 0.5).Round(time.Microsecond),

@@ -111,10 +111,10 @@ func ratio(a, b int) float64 {
 	return float64(a) / float64(b)
 }
 
-// mostRefused is how many of 1000 pods bound kubelets may refuse where nrtd extender chooses the node.
+// mostRefused is the maximum number of rejected pods per 1000 bound with nrtd extender.
 const mostRefused = 1.0
 
-// Judge compares the extender with what it promises: hardly a refusal, and at least as many pods placed as without it.
+// Judge checks the extender's goals: almost no rejected pods, and at least as many placed pods as without the extender.
 func Judge(results []*Result) (wrong []string) {
 	for _, workload := range Workloads {
 		ours, theirs := Sum(results, "extender", workload.Name), Sum(results, "stock", workload.Name)

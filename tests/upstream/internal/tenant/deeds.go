@@ -114,7 +114,7 @@ func (t *Test) rejected(ctx context.Context, before string) error {
 	return nil
 }
 
-// loop creates and deletes pods; the scheduler asks about each before it is deleted, or after.
+// loop creates and deletes pods; the scheduler sends a request for each pod before or after its deletion.
 func (t *Test) loop(ctx context.Context, before string) error {
 	const count = 40
 	pods := t.user.CoreV1().Pods(userNamespace)
@@ -144,11 +144,11 @@ func (t *Test) loop(ctx context.Context, before string) error {
 	}
 	t.rows = append(t.rows, row{name: "create and delete", made: count})
 	t.followed(ctx, "create and delete")
-	if err := daemon.Sleep(ctx, promiseLimit); err != nil {
+	if err := daemon.Sleep(ctx, assumedLimit); err != nil {
 		return err
 	}
-	promises, err := metric(t.extender, "nrtd_extender_assumed_pods")
-	t.check(err == nil && promises == 0, "create and delete: promises", "%v to pods that are gone for %v (%v)", promises, promiseLimit, err)
+	assumed, err := metric(t.extender, "nrtd_extender_assumed_pods")
+	t.check(err == nil && assumed == 0, "create and delete: assumed pods", "%v still assumed %v after their deletion (%v)", assumed, assumedLimit, err)
 	return nil
 }
 
@@ -156,9 +156,9 @@ func (t *Test) loop(ctx context.Context, before string) error {
 func (t *Test) table() {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
 	const format = "%-30s %5v %8v %6v %12s %13s %11s %12s %9v\n"
-	fmt.Printf(format, "pods", "made", "refused", "size", "reading/MiB", "question, CPU", "others, CPU", "others, wall", "RSS, MiB")
+	fmt.Printf(format, "pods", "made", "refused", "size", "parsing/MiB", "request, CPU", "others, CPU", "others, wall", "RSS, MiB")
 	for _, r := range t.rows {
-		fmt.Printf(format, r.name, r.made, r.refused, r.size, ms(r.reading), ms(r.question), ms(r.others), ms(r.wall), math.Round(daemon.MiB(r.rss)))
+		fmt.Printf(format, r.name, r.made, r.refused, r.size, ms(r.reading), ms(r.request), ms(r.others), ms(r.wall), math.Round(daemon.MiB(r.rss)))
 		if r.why != "" {
 			fmt.Printf("    refused: %s\n", r.why[max(0, len(r.why)-200):])
 		}

@@ -25,33 +25,33 @@ import (
 	"nrtd.dev/tests/upstream/internal/outcome"
 )
 
-// patience is how long a question may take at most, before who asks gives up and the process is started again.
+// patience is the time-out of a request, after which the process is restarted.
 const patience = 20 * time.Second
 
-// client keeps a connection of its own to the extender, as a scheduler does.
+// client has its own connection to the extender, as a scheduler does.
 func client(limit time.Duration) *http.Client {
 	return &http.Client{Timeout: limit, Transport: &http.Transport{}}
 }
 
-// question is one that a scheduler asks.
-type question struct {
+// request is a scheduler's request.
+type request struct {
 	verb string
 	body []byte
 }
 
-func filterOf(pod *v1.Pod, names []string) question {
-	return question{"filter", marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names})}
+func filterOf(pod *v1.Pod, names []string) request {
+	return request{"filter", marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names})}
 }
 
-// questionsAbout a pod are filter, prioritize and preempt with all nodes. The scheduler's cache has no managedFields.
-func questionsAbout(pod *v1.Pod, names []string) []question {
+// requestsFor returns filter, prioritize and preempt requests for a pod with all nodes. The scheduler's cache has no managedFields.
+func requestsFor(pod *v1.Pod, names []string) []request {
 	pod = pod.DeepCopy()
 	pod.ManagedFields = nil
 	victims := map[string]*extenderv1.MetaVictims{}
 	for _, name := range names {
 		victims[name] = &extenderv1.MetaVictims{}
 	}
-	return []question{filterOf(pod, names), {"prioritize", marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names})},
+	return []request{filterOf(pod, names), {"prioritize", marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names})},
 		{"preempt", marshal(extenderv1.ExtenderPreemptionArgs{Pod: pod, NodeNameToMetaVictims: victims})}}
 }
 
@@ -63,11 +63,11 @@ func marshal(value any) []byte {
 	return text
 }
 
-// errAnswer is an answer that is none: the extender has ended, or takes too long.
+// errAnswer means that there is no answer: the extender has exited, or takes too long.
 var errAnswer = errors.New("no answer")
 
-// ask sends a question and returns what is answered.
-func ask(e *outcome.Extender, c *http.Client, q question) ([]byte, error) {
+// ask sends a request and returns the answer.
+func ask(e *outcome.Extender, c *http.Client, q request) ([]byte, error) {
 	response, err := c.Post(e.URL(q.verb), "application/json", bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errAnswer, err)
@@ -122,7 +122,7 @@ func metric(e *outcome.Extender, sample string) (sum float64, err error) {
 	return sum, nil
 }
 
-// delays are what the questions of others cost while something happens.
+// delays are measured on other users' requests.
 type delays struct {
 	asked             int
 	wall, cpu         time.Duration // the longest, and the most that the process used meanwhile
@@ -157,7 +157,7 @@ func asked(name string, amounts map[v1.ResourceName]string) *v1.Pod {
 
 func ordinary(i int) *v1.Pod { return asked(fmt.Sprint("ordinary-", i), probes[0]) }
 
-// others begins to ask about pods of tenant-b at a steady rate, and whether the extender is well.
+// others starts to send requests for pods of tenant-b at a steady rate, and health checks.
 func (t *Test) others(ctx context.Context) *delays {
 	d := &delays{}
 	ctx, d.stop = context.WithCancel(ctx)
@@ -166,7 +166,7 @@ func (t *Test) others(ctx context.Context) *delays {
 		c := client(patience)
 		defer c.CloseIdleConnections()
 		for i := 0; daemon.Sleep(ctx, 100*time.Millisecond) == nil; i++ {
-			for _, q := range questionsAbout(ordinary(i%ordinaryPods), t.names)[:2] {
+			for _, q := range requestsFor(ordinary(i%ordinaryPods), t.names)[:2] {
 				before, begun := cpuOf(e), time.Now()
 				_, err := ask(e, c, q)
 				wall, cpu := time.Since(begun), cpuOf(e)-before
@@ -196,7 +196,7 @@ func (t *Test) others(ctx context.Context) *delays {
 	return d
 }
 
-// end stops asking; what was promised to the pods is taken back.
+// end stops the requests and lets the extender forget the assumed pods.
 func (t *Test) end(d *delays) {
 	d.stop()
 	d.questions.Wait()
@@ -211,7 +211,7 @@ func (t *Test) end(d *delays) {
 	}
 }
 
-// verdicts are which sizes of pods each node takes, without a promise that stays.
+// verdicts returns the pod sizes that each node's kubelet admits, and leaves no pod assumed.
 func (t *Test) verdicts() (string, error) {
 	c := client(patience)
 	defer c.CloseIdleConnections()

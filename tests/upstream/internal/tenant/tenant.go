@@ -35,17 +35,17 @@ const (
 // Limits of what the user may cost the others. On a busy machine CPU times are several times those of an idle one: the first three
 // limits are multiplied by Test.Slack.
 const (
-	questionLimit = 50 * time.Millisecond  // CPU time of one question about a hostile pod with all nodes, beside reading it
-	readingLimit  = 100 * time.Millisecond // CPU time of reading a megabyte of it, which delays nobody
-	othersLimit   = 100 * time.Millisecond // CPU time of the process from another's question to its answer: the questions ahead of it, itself, and what is read meanwhile
-	healthLimit   = 2 * time.Second        // a thread that no question blocks
-	readyLimit    = 30 * time.Second       // a new replica
-	followLimit   = 30 * time.Second       // until what the user did is known
-	promiseLimit  = 2 * time.Second        // a promise to a pod that is gone
-	askedLimit    = 320 << 20              // more memory than before, while questions of megabytes are asked: its Deployment may have 512 MiB
-	peakLimit     = 128 << 20              // and while the pods are there
-	restLimit     = 96 << 20               // and when they are gone
-	returnLimit   = 75 * time.Second       // the extender gives free memory back once a minute
+	requestLimit = 50 * time.Millisecond  // CPU time of one request for a hostile pod with all nodes, without parsing
+	readingLimit = 100 * time.Millisecond // CPU time of parsing a megabyte, which delays no other request
+	othersLimit  = 100 * time.Millisecond // CPU time of the process during another user's request: the requests before it, the request itself, and parsing in other threads
+	healthLimit  = 2 * time.Second        // a thread that no request blocks
+	readyLimit   = 30 * time.Second       // a new replica
+	followLimit  = 30 * time.Second       // until what the user did is known
+	assumedLimit = 2 * time.Second        // how long a deleted pod may stay assumed
+	askedLimit   = 320 << 20              // additional memory during requests of megabytes: the Deployment's limit is 512 MiB
+	peakLimit    = 128 << 20              // and while the pods are there
+	restLimit    = 96 << 20               // and when they are gone
+	returnLimit  = 75 * time.Second       // the extender gives free memory back once a minute
 )
 
 // Test is one run.
@@ -74,13 +74,13 @@ type Test struct {
 type row struct {
 	name                string
 	made, refused, size int
-	reading, question   time.Duration
+	reading, request    time.Duration
 	others, wall        time.Duration
 	rss                 int64
 	why                 string // the API server's answer where it refuses pods
 }
 
-// check counts one promise, and says what is wrong.
+// check counts one check and prints its failure.
 func (t *Test) check(ok bool, name, format string, args ...any) bool {
 	if ok {
 		t.passed++
@@ -197,7 +197,7 @@ func (t *Test) play(ctx context.Context) error {
 	for _, r := range t.rows {
 		most = max(most, r.rss)
 	}
-	t.check(most-quiet < askedLimit, "memory while questions are asked", "%.0f MiB, %.0f before", daemon.MiB(most), daemon.MiB(quiet))
+	t.check(most-quiet < askedLimit, "memory during requests", "%.0f MiB, %.0f before", daemon.MiB(most), daemon.MiB(quiet))
 	peak := t.settled(ctx, quiet+peakLimit)
 	t.check(peak-quiet < peakLimit, "memory with the pods", "%.0f MiB, %.0f before them", daemon.MiB(peak), daemon.MiB(quiet))
 	t.replica(ctx, "all pods")
@@ -250,7 +250,7 @@ func (t *Test) settled(ctx context.Context, than int64) int64 {
 	return t.rss()
 }
 
-// playKind creates the pods, asks about each, and looks after the others meanwhile.
+// playKind creates the pods, sends requests for each, and measures other users' requests meanwhile.
 func (t *Test) playKind(ctx context.Context, k *kind) error {
 	r := row{name: k.name, size: k.size}
 	d := t.others(ctx)
@@ -268,13 +268,13 @@ func (t *Test) playKind(ctx context.Context, k *kind) error {
 		return err
 	}
 	if k.bound {
-		r.question = 0
+		r.request = 0
 	}
 	r.others, r.wall, r.rss = d.cpu, d.wall, t.rss()
 	t.rows = append(t.rows, r)
 	slack := time.Duration(t.Slack)
-	t.check(r.question <= slack*questionLimit, k.name+": a question", "%v of CPU time, %v at most", r.question, slack*questionLimit)
-	t.check(r.reading <= slack*readingLimit, k.name+": reading a question", "%v of CPU time a megabyte, %v at most", r.reading, slack*readingLimit)
+	t.check(r.request <= slack*requestLimit, k.name+": a request", "%v of CPU time, %v at most", r.request, slack*requestLimit)
+	t.check(r.reading <= slack*readingLimit, k.name+": reading a request", "%v of CPU time a megabyte, %v at most", r.reading, slack*readingLimit)
 	t.check(d.cpu <= slack*othersLimit, k.name+": others' questions", "%v of CPU time, %v at most; answered after %.2f s", d.cpu, slack*othersLimit, d.wall.Seconds())
 	t.check(d.wrong == 0, k.name+": others' answers", "%d of %d are none: %s", d.wrong, d.asked, d.first)
 	t.check(d.unready == 0, k.name+": ready", "%d times not: %s", d.unready, d.first)
@@ -340,7 +340,7 @@ func tooLarge(err error) bool {
 		strings.Contains(err.Error(), "ResourceExhausted") || strings.Contains(err.Error(), "larger than max") || strings.Contains(err.Error(), "must have at most"))
 }
 
-// askAbout asks as the scheduler would, with all nodes, and without any: what that costs is reading the question.
+// askAbout sends requests as the scheduler does, with all nodes, and without nodes to measure the parsing.
 func (t *Test) askAbout(pod *v1.Pod, r *row) {
 	c := client(patience)
 	defer c.CloseIdleConnections()
@@ -348,8 +348,8 @@ func (t *Test) askAbout(pod *v1.Pod, r *row) {
 	for _, about := range []struct {
 		names []string
 		cost  *time.Duration
-	}{{nil, &reading}, {t.names, &r.question}} {
-		for _, q := range questionsAbout(pod, about.names) {
+	}{{nil, &reading}, {t.names, &r.request}} {
+		for _, q := range requestsFor(pod, about.names) {
 			before := cpuOf(t.extender)
 			_, err := ask(t.extender, c, q)
 			spent := cpuOf(t.extender) - before
@@ -364,7 +364,7 @@ func (t *Test) askAbout(pod *v1.Pod, r *row) {
 			*about.cost = max(*about.cost, spent)
 			if errors.Is(err, errAnswer) {
 				t.check(false, r.name+": "+q.verb, "%v", err)
-				r.question = max(r.question, patience)
+				r.request = max(r.request, patience)
 				return
 			}
 		}
