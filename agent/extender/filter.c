@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers /filter: passes the best node and assumes the pod there, or passes all admitting nodes. */
 #include <stdlib.h>
 
 #include "agent/extender/candidates.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers /preempt: selects the nodes whose kubelets admit the pod after evictions, and adds victims. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

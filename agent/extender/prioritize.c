@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers /prioritize: scores the requested nodes. */
 #include "agent/extender/candidates.h"
 #include "common/cleanup.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Counts skipped objects and logs them at most once a minute, because users can create any number of bad objects.
+ * Counts skipped objects and logs them at most once a minute. Users can create any number of unreadable objects.
  */
 #include <stdint.h>
 

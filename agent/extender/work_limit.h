@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Limits the CPU time per scheduler request and per namespace, so that expensive pods delay no other user.
+ * Limits the CPU time per scheduler request and per namespace. Expensive pods of one user must not delay another user's pods.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -86,7 +86,7 @@ check "plain HTTP is not" sh -c "! curl -sf http://127.0.0.1:$port/readyz"
 use second
 check "a new certificate is used" server_is second
 check "and its end is in the metrics" ends_with second
-check "and said once" sh -c "test \"\$(grep -cF 'the certificate has changed' '$dir/log')\" -eq 1"
+check "and said once" sh -c "test \"\$(grep -cF 'using the new certificate' '$dir/log')\" -eq 1"
 check "the scheduler is answered again" ask 200 client
 kill "$pid"
 wait "$pid"

@@ -211,7 +211,7 @@ static void one_that_was_given_up_is_taken_at_once(void **state)
 	expect(0, 0, true, "me");
 	request_is(1, "PUT", PATH, "leaseTransitions", "5");
 	teardown(NULL);
-	/* The time that the holder promised counts, not ours. */
+	/* The leaseDurationSeconds of the holder counts, not this replica's. */
 	bench_open(script + 3, 3);
 	expect(0, 0, false, "it");
 	expect(5000, 0, true, "me");
