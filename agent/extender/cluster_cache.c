@@ -310,8 +310,8 @@ static void uncount_assumed(struct cluster_cache *cache, const struct pod_info *
 bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid)
 {
 	const struct namespace_info *found = name_table_find(&cache->namespaces, namespace);
-	const struct pod_info *have = find_pod(cache, uid);
-	size_t n = found ? found->n_assumed - (have && !have->bound) : 0;
+	const struct pod_info *cached = find_pod(cache, uid);
+	size_t n = found ? found->n_assumed - (cached && !cached->bound) : 0;
 
 	return cache->config.namespace_assumed_max > 0 && n >= cache->config.namespace_assumed_max;
 }
@@ -387,16 +387,16 @@ static char *full_name_of(const char *namespace, const char *name)
 	return asprintf(&text, "%s/%s", namespace, name) < 0 ? NULL : text;
 }
 
-/* Adds a copy of `like`; like->class moves to the copy on success. */
-static int add_pod(struct cluster_cache *cache, const struct pod_info *like, struct node_info *node)
+/* Adds a copy of `init`; init->class moves to the copy on success. */
+static int add_pod(struct cluster_cache *cache, const struct pod_info *init, struct node_info *node)
 {
 	CLEANUP(pod_freep) struct pod_info *pod = calloc(1, sizeof(*pod));
 
 	if (!pod)
 		return -ENOMEM;
-	*pod = *like;
-	pod->uid = strdup(like->uid);
-	pod->full_name = strdup(like->full_name);
+	*pod = *init;
+	pod->uid = strdup(init->uid);
+	pod->full_name = strdup(init->full_name);
 	if (!pod->uid || !pod->full_name || !tsearch(pod, &cache->pods_by_uid, by_uid))
 		return -ENOMEM;
 	if (add_to_node(cache, pod, node) < 0) {
@@ -422,24 +422,24 @@ int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *r
 	struct node_info *node, uint64_t now_ms, struct pod_info **ret)
 {
 	CLEANUP(freep) char *full_name = NULL;
-	struct pod_info like = {.uid = unconst(request->uid),
+	struct pod_info init = {.uid = unconst(request->uid),
 		.class = request->class,
 		.expires_ms = now_ms + assume_ms(cache, request),
 		.resource_version = request->resource_version,
 		.priority = request->priority};
-	const struct pod_info *have = find_pod(cache, request->uid);
+	const struct pod_info *cached = find_pod(cache, request->uid);
 
 	*ret = NULL;
-	if ((have && have->bound) ||
-		(!have && pending_pods_is_deleted(&cache->pending, request->uid, request->resource_version)))
+	if ((cached && cached->bound) || (!cached && pending_pods_is_deleted(&cache->pending, request->uid,
+							     request->resource_version)))
 		return 0;
 	cache_forget_pod(cache, request->uid);
 	full_name = full_name_of(request->namespace, request->name);
 	if (!full_name)
 		return -ENOMEM;
-	like.full_name = full_name;
-	like.names = pod_names_of(request->uid, request->namespace, request->name);
-	if (add_pod(cache, &like, node) < 0)
+	init.full_name = full_name;
+	init.names = pod_names_of(request->uid, request->namespace, request->name);
+	if (add_pod(cache, &init, node) < 0)
 		return -ENOMEM;
 	request->class->users++;
 	*ret = find_pod(cache, request->uid);
@@ -673,18 +673,18 @@ static int change_class(struct cluster_cache *cache, struct pod_info *pod, struc
 
 /* Updates a pod that has kept its node. `class` moves to the pod on success. */
 static int update_pod(
-	struct cluster_cache *cache, struct pod_info *have, struct pod_class *class, uint64_t now_ms)
+	struct cluster_cache *cache, struct pod_info *cached, struct pod_class *class, uint64_t now_ms)
 {
-	if (have->class == class)
+	if (cached->class == class)
 		pod_classes_drop(&cache->classes, class);
-	else if (change_class(cache, have, class) < 0)
+	else if (change_class(cache, cached, class) < 0)
 		return -ENOMEM;
-	if (!have->bound) {
-		uncount_assumed(cache, have);
-		have->bound = have->assumed = true;
-		have->bound_ms = now_ms;
+	if (!cached->bound) {
+		uncount_assumed(cache, cached);
+		cached->bound = cached->assumed = true;
+		cached->bound_ms = now_ms;
 	}
-	have->list_number = cache->list_number[CACHE_POD];
+	cached->list_number = cache->list_number[CACHE_POD];
 	return 0;
 }
 
@@ -694,9 +694,9 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
 	CLEANUP(freep) char *full_name = NULL;
-	struct pod_info *have = find_pod(cache, status->uid);
-	bool stays = have && !strcmp(have->node->name, status->node);
-	struct pod_info like = {.uid = status->uid,
+	struct pod_info *cached = find_pod(cache, status->uid);
+	bool keeps_node = cached && !strcmp(cached->node->name, status->node);
+	struct pod_info init = {.uid = status->uid,
 		.names = status->names,
 		.mirror = status->names.mirror,
 		.bound = true,
@@ -707,51 +707,51 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", status->namespace, status->name);
-	if (pod_classes_take(&cache->classes, &template.pod, &like.class) < 0)
+	if (pod_classes_take(&cache->classes, &template.pod, &init.class) < 0)
 		return err_no_memory(err);
-	if (stays) {
-		r = update_pod(cache, have, like.class, now_ms);
+	if (keeps_node) {
+		r = update_pod(cache, cached, init.class, now_ms);
 	} else {
-		pod_priority_read(object, &like.priority);
-		if (have)
-			remove_pod(cache, have);
+		pod_priority_read(object, &init.priority);
+		if (cached)
+			remove_pod(cache, cached);
 		node = find_or_add(cache, status->node);
 		full_name = full_name_of(status->namespace, status->name);
-		like.full_name = full_name;
-		r = node && full_name ? add_pod(cache, &like, node) : -ENOMEM;
-		have = find_pod(cache, status->uid);
+		init.full_name = full_name;
+		r = node && full_name ? add_pod(cache, &init, node) : -ENOMEM;
+		cached = find_pod(cache, status->uid);
 	}
 	if (r < 0) {
-		pod_classes_drop(&cache->classes, like.class);
+		pod_classes_drop(&cache->classes, init.class);
 		return err_no_memory(err);
 	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (started_at(object) > 0 || status->stage == POD_RUNS)
-		note_admission(cache, have, object, now_ms);
+		note_admission(cache, cached, object, now_ms);
 	return 0;
 }
 
 static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_status_release) struct pod_status status = {0};
-	struct pod_info *have;
+	struct pod_info *cached;
 	int r = pod_status_read(object, &status, err);
 
 	if (r < 0)
 		return r;
-	have = find_pod(cache, status.uid);
+	cached = find_pod(cache, status.uid);
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node)
 		pending_pods_remove(&cache->pending, status.uid);
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED) {
-		if (have && have->bound && status.stage == POD_REJECTED)
-			r = note_rejection(cache, have, status.reason, now_ms);
-		if (have && r == 0)
-			r = end_pod(cache, have, now_ms);
+		if (cached && cached->bound && status.stage == POD_REJECTED)
+			r = note_rejection(cache, cached, status.reason, now_ms);
+		if (cached && r == 0)
+			r = end_pod(cache, cached, now_ms);
 		return r < 0 ? err_no_memory(err) : 0;
 	}
 	if (!*status.node) {
-		if (have)
-			have->list_number = cache->list_number[CACHE_POD];
+		if (cached)
+			cached->list_number = cache->list_number[CACHE_POD];
 		return pending_pods_add(&cache->pending, status.uid) < 0 ? err_no_memory(err) : 0;
 	}
 	return place_pod(cache, object, &status, now_ms, err);

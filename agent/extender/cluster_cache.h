@@ -44,8 +44,8 @@ struct pod_info {
 	bool assumed; /* the extender assumed the pod on this node, even if the pod is bound by now */
 	uint64_t expires_ms;
 	bool admitted; /* by the node's kubelet */
-	uint64_t placed_version,
-		admitted_version;  /* when the pod got the node, and when its admission was reported */
+	/* When the pod got the node, and when its admission was reported. */
+	uint64_t placed_version, admitted_version;
 	uint64_t resource_version; /* of an assumed pod: assume_request.resource_version */
 	uint64_t bound_ms;         /* when the binding was first reported; 0 = the pod was running already */
 	uint64_t admitted_ms;      /* when the admission was first reported */
@@ -96,9 +96,8 @@ struct node_info {
 	struct node_rejection *rejections;
 	size_t n_rejections;
 	size_t rejections_size;
-	uint64_t list_number[CACHE_POD]; /* the last lists that contained its two objects */
-	struct strv
-		resources[CACHE_POD]; /* the resource names of its two objects, counted in known_resources */
+	uint64_t list_number[CACHE_POD];  /* the last lists with its two objects */
+	struct strv resources[CACHE_POD]; /* resource names of the two objects */
 };
 
 struct cache_config {

@@ -27,8 +27,7 @@
 #define TRIM_MS        60000u             /* interval of returning free memory to the kernel */
 #define IDLE_SECONDS   120u               /* longer than the 90 s of Go's HTTP clients */
 #define BODY_MAX       ((size_t)64 << 20) /* 5000 whole Node objects */
-#define WORK_MS \
-	50u /* CPU time per request for 500 nodes; a first request for 5000 nodes takes 91 of 500 ms */
+#define WORK_MS        50u                /* CPU time per request for 500 nodes */
 
 /* API paths by kind. */
 static const char *const paths[CACHE_KIND_COUNT] = {
@@ -45,8 +44,7 @@ struct extender {
 	struct server *server;
 	struct feed feeds[CACHE_KIND_COUNT];
 	struct lease *lease;
-	pthread_t
-		lease_thread; /* a thread of its own, so that slow requests to the API server do not delay signals */
+	pthread_t lease_thread; /* slow requests about the Lease must not delay signals */
 	bool has_lease_thread;
 	bool lease_failed; /* the last step failed, and the failure is logged */
 	char *holder;      /* as last logged */

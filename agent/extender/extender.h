@@ -21,8 +21,8 @@ struct extender_config {
 	struct http_tls_files tls;
 	const char *lease_namespace,
 		*lease_name; /* of the leader election's Lease; NULL = a single replica */
-	const char *
-		advertise; /* the address at which schedulers reach this replica; NULL = the listening address, if it is not a wildcard or loopback */
+	/* Where schedulers reach this replica; NULL = the listening address, unless wildcard or loopback. */
+	const char *advertise;
 };
 
 /*

@@ -74,15 +74,15 @@ static void uncount_name(struct known_resources *k, const char *name)
 	k->version++;
 }
 
-void known_resources_forget(struct known_resources *k, struct strv *have)
+void known_resources_forget(struct known_resources *k, struct strv *counted)
 {
-	for (size_t i = 0; i < have->n_items; i++)
-		uncount_name(k, have->items[i]);
-	strv_release(have);
+	for (size_t i = 0; i < counted->n_items; i++)
+		uncount_name(k, counted->items[i]);
+	strv_release(counted);
 }
 
-/* `names` move to `have` on success. */
-static int replace_names(struct known_resources *k, struct strv *names, struct strv *have)
+/* `names` move to `counted` on success. */
+static int replace_names(struct known_resources *k, struct strv *names, struct strv *counted)
 {
 	for (size_t i = 0; i < names->n_items; i++)
 		if (count_name(k, names->items[i]) < 0) {
@@ -90,24 +90,24 @@ static int replace_names(struct known_resources *k, struct strv *names, struct s
 				uncount_name(k, names->items[--i]);
 			return -ENOMEM;
 		}
-	known_resources_forget(k, have);
-	*have = *names;
+	known_resources_forget(k, counted);
+	*counted = *names;
 	*names = (struct strv){0};
 	return 0;
 }
 
 int known_resources_of_node(
-	struct known_resources *k, const struct resource_list *allocatable, struct strv *have)
+	struct known_resources *k, const struct resource_list *allocatable, struct strv *counted)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 
 	for (size_t i = 0; i < allocatable->n_items; i++)
 		if (strv_push(&names, allocatable->items[i].name) < 0)
 			return -ENOMEM;
-	return replace_names(k, &names, have);
+	return replace_names(k, &names, counted);
 }
 
-int known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *have)
+int known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *counted)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	const struct allocations *a = &state->allocations;
@@ -119,5 +119,5 @@ int known_resources_of_state(struct known_resources *k, const struct node_state 
 		if (strv_push(&names, a->registered[i].resource) < 0)
 			return -ENOMEM;
 	sort_unique(&names);
-	return replace_names(k, &names, have);
+	return replace_names(k, &names, counted);
 }

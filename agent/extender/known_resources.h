@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Counts the resource names that the cluster's nodes have. A pod may request thousands of other names, which are not stored.
+ * Counts the resource names that the cluster's nodes counted. A pod may request thousands of other names, which are not stored.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,11 +21,11 @@ void known_resources_release(struct known_resources *k);
 
 bool known_resources_has(const struct known_resources *k, const char *name);
 
-/* Replaces `have`, the names of an object's previous version, by its current names: a Node's status.allocatable, or a
+/* Replaces `counted`, the names of an object's previous version, by its current names: a Node's status.allocatable, or a
  * NodeResourceTopology's zones and registered devices. 0; -ENOMEM (nothing changes). */
 int known_resources_of_node(
-	struct known_resources *k, const struct resource_list *allocatable, struct strv *have);
-int known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *have);
+	struct known_resources *k, const struct resource_list *allocatable, struct strv *counted);
+int known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *counted);
 
-/* Removes the names of a deleted object; `have` is empty afterwards. */
-void known_resources_forget(struct known_resources *k, struct strv *have);
+/* Removes the names of a deleted object; `counted` is empty afterwards. */
+void known_resources_forget(struct known_resources *k, struct strv *counted);

@@ -17,11 +17,10 @@
 struct lease_options {
 	const char *namespace, *name; /* of the Lease object; valid names */
 	const char *identity;         /* unique per process: HOST_NUMBER */
-	const char *
-		url; /* where this replica answers, appended to the identity in the Lease; NULL = not published */
+	const char *url;     /* where this replica answers, published in the Lease; NULL = not published */
 	unsigned duration_s; /* another replica may take over after this time without renewal; 0 = 15 */
-	unsigned
-		deadline_ms; /* this replica stops holding the lease after this time without renewal; 0 = 2/3 of duration_s */
+	/* This replica stops holding the lease after this time without renewal; 0 = 2/3 of duration_s. */
+	unsigned deadline_ms;
 	unsigned retry_ms;            /* between steps; 0 = 2000 */
 	int64_t (*clock)(void *data); /* monotonic milliseconds; NULL = CLOCK_BOOTTIME */
 	void *clock_data;
@@ -47,8 +46,7 @@ struct lease_state {
 	bool held;
 	int64_t call_again_ms; /* by the clock */
 	const char *holder;    /* as last observed, "" = none; valid until the next step */
-	const char *
-		url; /* of another replica that holds the lease now; NULL = no such replica, or it published no URL */
+	const char *url; /* of another replica that holds the lease now; NULL = none, or not published */
 };
 
 /*

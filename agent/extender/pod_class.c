@@ -295,15 +295,15 @@ static int fill_class(struct pod_class *class, struct pod_request *pod)
 	return class->known ? 0 : -ENOMEM;
 }
 
-/* `like` has the hash of `pod`. NULL = no class. */
+/* `key` has the hash of `pod`. NULL = no class. */
 static struct pod_class *find_class(
-	const struct pod_classes *s, struct pod_class *like, struct pod_request *pod)
+	const struct pod_classes *s, struct pod_class *key, struct pod_request *pod)
 {
 	struct pod_class *const *found;
 
-	like->pod = *pod; /* borrowed */
-	found = tfind(like, &s->by_content, by_content);
-	pod_request_init(&like->pod);
+	key->pod = *pod; /* borrowed */
+	found = tfind(key, &s->by_content, by_content);
+	pod_request_init(&key->pod);
 	return found ? *found : NULL;
 }
 

@@ -32,8 +32,7 @@ struct verdict {
 };
 
 struct pod_class {
-	struct pod_request
-		pod; /* without a name, and without most resources that no node has: see pod_classes_take() */
+	struct pod_request pod; /* without a name, reduced by pod_classes_take() */
 	enum qos_class qos;
 	struct resource_list wanted; /* node-level request: request_of_node() */
 	size_t cpus; /* the maximum number of exclusive CPUs at one time under the static CPU manager policy */
@@ -69,8 +68,8 @@ struct pod_classes {
 	size_t n;
 	struct pod_class *judged[CLASSES_JUDGED]; /* classes with verdicts; NULL = free */
 	uint64_t n_requests;
-	struct pod_class *idle
-		[CLASSES_IDLE]; /* a ring buffer; `next` is the next to be discarded, unless it has references again */
+	/* A ring buffer: `next` is discarded next, unless the class has references again. */
+	struct pod_class *idle[CLASSES_IDLE];
 	size_t next;
 	size_t idle_bytes; /* total of the ring buffer */
 };

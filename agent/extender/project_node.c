@@ -10,8 +10,7 @@
 
 /* Exporters that poll the kubelet report a pod within this time after its start. */
 #define ESTIMATE_LAG_MS 3000u
-#define ESTIMATE_LAG_S \
-	5 /* by the clocks of the kubelet and the API server, which have a resolution of 1 plan */
+#define ESTIMATE_LAG_S  5 /* the same for times in objects, which have a resolution of 1 s */
 
 /* An nrtd object whose content changed this long after the pod's admission was reported is complete for the pod. */
 #define SETTLED_MS 2000u
@@ -311,13 +310,13 @@ static bool has_items(const struct node_info *node, const struct pod_info *pod, 
 /* Limits the admission to allocatable minus requested of the Node object, if any. */
 static int limit_to_node(struct projected_node *o, const struct node_info *node, const bool *without)
 {
-	CLEANUP(resource_list_release) struct resource_list most = {0};
-	int r = resource_list_add(&most, &node->allocatable, 1);
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
+	int r = resource_list_add(&requestable, &node->allocatable, 1);
 
 	if (!node->has_node)
 		return 0;
-	for (size_t i = 0; i < most.n_items; i++) {
-		struct resource_quantity *q = &most.items[i];
+	for (size_t i = 0; i < requestable.n_items; i++) {
+		struct resource_quantity *q = &requestable.items[i];
 		qty_t held = resource_list_amount(&node->requested, q->name);
 
 		for (size_t k = 0; without && k < node->n_pods; k++)
@@ -325,7 +324,7 @@ static int limit_to_node(struct projected_node *o, const struct node_info *node,
 				held -= resource_list_amount(&node->pods[k]->class->wanted, q->name);
 		q->quantity.nano = q->quantity.nano > held ? q->quantity.nano - held : 0;
 	}
-	return r < 0 ? r : node_admission_limit(&o->admission, &most);
+	return r < 0 ? r : node_admission_limit(&o->admission, &requestable);
 }
 
 /* Adds the pods of the plan. *ret_matches: the placement of every partially reported pod contains its reported part. */

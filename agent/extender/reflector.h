@@ -26,9 +26,9 @@ struct reflector_events {
 	void (*skip)(void *ctx, const struct err *why);
 	/* The list of this resourceVersion is complete: objects not seen since `begin` do not exist. */
 	int (*end)(void *ctx, const char *version);
-	void (*alive)(
-		void *ctx); /* the API server has sent something: a page, an event, a bookmark, the start or end of a
-				     watch; at least every 90 s while the API server is healthy */
+	/* The API server has sent a page, an event, a bookmark, or the start or end of a watch. A healthy API server does so at least
+	 * every 90 s. */
+	void (*alive)(void *ctx);
 };
 
 struct reflector_options {
@@ -36,8 +36,8 @@ struct reflector_options {
 	const char *query; /* "fieldSelector=...", already escaped; NULL = all objects */
 	unsigned page;     /* objects per page; 0 = 500 */
 	unsigned watch_s;  /* timeoutSeconds of a watch; 0 = 300 */
-	unsigned
-		idle_ms; /* a connection without data is closed after this time; 0 = 90 s, longer than the minute between bookmarks */
+	/* A connection without data for this time is closed; 0 = 90 s. Bookmarks arrive every minute. */
+	unsigned idle_ms;
 	uint64_t (*random)(void); /* for the back-off's jitter; NULL = backoff_random() */
 };
 

@@ -14,9 +14,9 @@ enum result {
 	RESULT_PASSED,        /* nodes pass, and the pod is not assumed */
 	RESULT_UNSCHEDULABLE, /* no node passes */
 	RESULT_BAD,           /* the request cannot be parsed */
-	RESULT_STALE, /* no replica holds the lease, the lists are incomplete, or the API server has been silent too long */
-	RESULT_FORWARDED, /* redirected to the replica that holds the lease */
-	RESULT_FAILED,    /* out of memory */
+	RESULT_STALE,         /* stale cache, incomplete lists, or no holder of the lease */
+	RESULT_FORWARDED,     /* redirected to the replica that holds the lease */
+	RESULT_FAILED,        /* out of memory */
 	RESULT_COUNT
 };
 

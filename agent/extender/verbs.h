@@ -26,14 +26,12 @@ struct verb_counts {
 	size_t n_nodes, n_admitting, n_unknown, n_passing;
 	size_t n_unreached; /* not judged before the work limit; these nodes do not pass */
 	size_t n_aligning;  /* of the admitting nodes, nodes whose kubelet assigns NUMA nodes to the pod */
-	const char *
-		assumed_node; /* where /filter assumed the pod; NULL = nowhere. Valid while the cache is locked */
+	const char *assumed_node; /* NULL = not assumed; valid while the cache is locked */
 };
 
 struct verb_answer {
-	struct extender_verdict
-		*verdicts;        /* per requested node; the reasons are valid while the cache is locked */
-	int *scores;              /* per requested node, 0 to EXTENDER_SCORE_MAX */
+	struct extender_verdict *verdicts; /* per requested node; valid while the cache is locked */
+	int *scores;                       /* per requested node, 0 to EXTENDER_SCORE_MAX */
 	struct node_info **nodes; /* per requested node, owned by the cache; NULL = not in the cache */
 	struct verb_counts counts;
 	struct pod_class *class; /* a reference; the verdicts' reasons belong to the pod class */
