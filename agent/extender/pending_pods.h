@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Tracks pods without a node, to tell whether a pod that a scheduler asks about was deleted.
+ * Tracks pods without a node, to tell whether the pod of a scheduler's request was deleted.
  */
 #include <stdbool.h>
 #include <stdint.h>

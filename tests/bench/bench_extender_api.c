@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time to read what a scheduler asks about a pod and many nodes, and to print the answers. A line each:
+ * Measures the time to parse a scheduler's request for a pod and many nodes, and to print the answer. Prints a line per case:
  * NAME: N us (goal G us, ok|missed)
  */
 #include <stdio.h>

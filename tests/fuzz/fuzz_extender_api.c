@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a scheduler sends an extender: ExtenderArgs and ExtenderPreemptionArgs. What is answered is JSON that names the
- * same nodes, in their order.
+ * Fuzzes the parsers of ExtenderArgs and ExtenderPreemptionArgs. The printed results must be JSON with the same nodes in the same
+ * order.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -16,7 +16,7 @@ static void check_pod(const struct extender_pod *p)
 	fuzz_require(p->uid && p->namespace && p->name && p->template.pod.n_containers > 0);
 }
 
-/* The nodes of a reply, where it is by names. */
+/* NodeNames of a reply. */
 static void check_names(const struct extender_args *a, const struct doc *reply, size_t n)
 {
 	const struct doc *names = doc_get(reply, "NodeNames");
@@ -35,7 +35,7 @@ static void check_filter(
 	CLEANUP(doc_release) struct doc reply = DOC_INIT;
 
 	fuzz_require(extender_filter_print(a, verdicts, &out) == 0);
-	/* An item of Nodes goes back as it came, and nobody looked into it. */
+	/* Items of Nodes are copied without being parsed. */
 	if (json_parse(out.text, out.len, &reply, NULL) == 0)
 		check_names(a, &reply, n_passing);
 	else
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(extender_preemption_release) struct extender_preemption preemption = {.items = NULL};
 	CLEANUP(extender_args_release) struct extender_args args = {.names = NULL};
-	/* Without a NUL behind it. */
+	/* The text is not followed by a NUL byte. */
 	CLEANUP(freep) char *text = malloc(size > 0 ? size : 1);
 	struct err err = {""};
 

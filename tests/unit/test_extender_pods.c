@@ -367,7 +367,7 @@ static void a_deleted_pod_is_not_assumed(void **state)
 	assert_false(is_assumed(&c, pods[3], 11));
 }
 
-/* After a Pod that cannot be read, no pod is known to be deleted: the unreadable Pod may be the one that is asked about. */
+/* After a Pod that cannot be read, no pod is known to be deleted: the unreadable Pod may be the pod of the request. */
 static void a_skipped_pod_may_be_any_pod(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
