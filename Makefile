@@ -195,7 +195,7 @@ help:
 ## make selinux-test  the SELinux module over Debian's policies, in virtual machines that enforce them (root, Debian, x86_64; QEMU, two minutes)
 ## make releases-test  built, and the unit tests run, with the libraries of Debian 11 and 13 and Ubuntu 22.04 (root, Debian; RELEASES="bullseye")
 ## make managers-test  install-deps.sh with the real dnf and zypper (root, Debian; two minutes)
-## make tarball-test  the archive of make tarball, built twice and run in the least systems of five releases, those for other architectures by QEMU, as a service, and under SELinux (root, Debian, x86_64; QEMU, Go; ROOTS="bullseye" ARCHS="arm64")
+## make tarball-test  the archive of make tarball, built twice and run in the least systems of four releases, those for other architectures by QEMU, as a service, and under SELinux (root, Debian, x86_64; QEMU, Go; ROOTS="jammy" ARCHS="arm64")
 ## make release-test  what make release makes, twice, the same bytes, signed, pushed and installed by krew (root, Debian, Go; half an hour; ARCHS="amd64")
 ## make node-test  nrtd beside a real kubelet in a virtual machine, its object against the containers' cgroups (root, Debian, QEMU, Go; a quarter of an hour)
 ## make pictures   draw man/pictures, which doc/examples.md shows
@@ -218,7 +218,7 @@ help:
 ## make rpm        the RPM packages, into build/rpm
 ## make image-all  the container images for amd64, arm64, ppc64le and s390x as one OCI archive, into build/image-all (buildah)
 ## make chart      the Helm chart as an archive, into build/chart (needs helm or Go)
-## make tarball    the program with its libraries, into build/tarball, for systems with older ones (root, Debian; ARCH=arm64 TARBALL_RELEASE=bookworm)
+## make tarball    the program with its libraries, into build/tarball, for systems with glibc 2.34 or newer (root, Debian; ARCH=arm64)
 ## make release    all of these with bills of materials and SHA256SUMS, into build/release (root, Debian; RELEASE_URL=https://...; doc/release.md)
 ## make dist       build/nrtd-VERSION.tar.gz of the committed tree
 ## knobs: ARCH=arm64, ppc64le or s390x (cross built, tests under QEMU) DEVELOPER=1 (warnings are errors) SANITIZE=address,undefined COVERAGE=1 ANALYZE=1 V=1 CFLAGS=...
@@ -251,8 +251,7 @@ $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# NRTD_EXTRA: more sources of the program
-$(B)/nrtd: $(MAIN:%.c=$(B)/%.o) $(NRTD_EXTRA:%.c=$(B)/%.o)
+$(B)/nrtd: $(MAIN:%.c=$(B)/%.o)
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)

@@ -26,7 +26,7 @@ packaging/make-deb.sh "$new"
 packaging/make-rpm.sh "$new"
 packaging/make-chart.sh "$new"
 for arch; do
-	env -u TARBALL_RELEASE packaging/make-tarball.sh "$new" "$arch"
+	packaging/make-tarball.sh "$new" "$arch"
 	tar -xzOf "$new/nrtd-$version-linux-$arch.tar.gz" "nrtd-$version/share/doc/nrtd/nrtd.cdx.json" >"$new/nrtd-$version-linux-$arch.cdx.json"
 done
 packaging/make-image.sh "$new" "$@"

@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make-tarball.sh OUT [ARCH]: build the committed tree for ARCH (default: this machine's) with the libraries of TARBALL_RELEASE
-# and pack it with them into OUT/nrtd-VERSION-linux-ARCH.tar.gz. The default is the oldest release that Debian's archive still has
-# for that architecture with its fixes: bullseye for amd64, bookworm for the others; an archive of another has its name in its own.
+# make-tarball.sh OUT [ARCH]: build the committed tree for ARCH (default: this machine's) with the libraries of Debian 12, the oldest
+# release that Debian still fixes for every ARCH, and pack both into OUT/nrtd-VERSION-linux-ARCH.tar.gz.
 # The same commit and the same libraries give the same bytes: times are those of source-date.sh. Needs what root.sh needs.
-# make-tarball.sh inside ARCH: its part in the root of that release, in the source tree; prepares ./tarball.
+# make-tarball.sh inside ARCH: the part that runs in the root of that release, in the source tree; prepares ./tarball.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
@@ -13,12 +12,6 @@ arch=${names%% *}
 
 # glibc_of FILE...: the newest version of glibc's symbols that they ask for
 glibc_of() { "$triplet-objdump" -T "$@" | grep -oE 'GLIBC_[0-9.]+' | tr -dc '0-9.\n' | sort -uV | tail -n 1; }
-# symbols_of VERSION FILE...: those that they ask for in that version
-symbols_of() {
-	symbol_version=$1
-	shift
-	"$triplet-objdump" -T "$@" | sed -n "s/.*[ (]$symbol_version)\{0,1\}  *//p" | sort -u
-}
 
 # licence_of PACKAGE: its own, and the texts that it names
 licence_of() {
@@ -34,14 +27,6 @@ libraries() {
 	packaging/container/closure.sh build/tarball/nrtd "" "$arch" >build/closure
 	grep -v ' libc6 ' build/closure >build/bundled
 	cut -d ' ' -f 1 build/bundled | xargs cp -L -t "$tree/lib"
-	changed="They are as Debian has built them."
-	# All that they need of 2.30 is gettid(), which the program has. Where something else is newer, it would gain nothing.
-	if [ "$(glibc_of "$tree"/lib/*.so*) $(symbols_of GLIBC_2.30 "$tree"/lib/*.so*)" = "2.30 gettid" ]; then
-		changed="$changed One thing is changed: they do not\\nneed glibc 2.30 for gettid(), because bin/nrtd has this function."
-		for library in "$tree"/lib/*.so*; do
-			[ -z "$(symbols_of GLIBC_2.30 "$library")" ] || packaging/tarball/reversion.pl GLIBC_2.30 GLIBC_2.28 "$library"
-		done
-	fi
 	cut -d ' ' -f 2- build/bundled | sort -u >build/packages
 	echo '# package version source source-version licence files' >"$tree/lib/PACKAGES"
 	while read -r package package_version _ source source_version; do
@@ -68,7 +53,7 @@ inside() {
 	[ ! -e "build/sysroot/$arch" ] || sysroot=build/sysroot/$arch
 	# The libraries of Debian have no path of their own to others: an RPATH, which holds for those that they load too, and
 	# not the newer RUNPATH. No table of relocations that glibc before 2.36 does not know.
-	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS= NRTD_EXTRA=packaging/tarball/gettid.c
+	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS=
 	LD_RUN_PATH="\$ORIGIN/../lib" make -j"$(nproc)" "$@" build/tarball/nrtd
 	make install "$@" DESTDIR="$tree" PREFIX= BINDIR=/bin SBINDIR=/bin \
 		MANDIR=/share/man DOCDIR=/share/doc/nrtd SYSTEMDUNITDIR=/share/nrtd SYSCONFDIR=/share/nrtd
@@ -81,7 +66,7 @@ inside() {
 	libraries
 	cp LICENSE "$licences/nrtd"
 	cp packaging/tarball/install.sh "$tree/"
-	sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@GLIBC@/$(glibc_of "$tree/bin/nrtd" "$tree"/lib/*.so*)/; s|@CHANGED@|$changed|" \
+	sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@GLIBC@/$(glibc_of "$tree/bin/nrtd" "$tree"/lib/*.so*)/" \
 		packaging/tarball/README >"$tree/README"
 	chmod -R u=rwX,go=rX "$tree"
 }
@@ -90,10 +75,8 @@ if [ "$1" = inside ]; then
 	inside
 	exit
 fi
-case $arch in amd64) usual=bullseye ;; *) usual=bookworm ;; esac
-release=${TARBALL_RELEASE:-$usual}
 epoch=$("$top/packaging/source-date.sh")
-root=$("$top/packaging/root.sh" make "$release" build)
+root=$("$top/packaging/root.sh" make bookworm build)
 source=$(mktemp -d "$root/var/tmp/nrtd.XXXXXX")
 trap 'rm -rf "$source"' EXIT
 git -C "$top" archive HEAD | tar -x -C "$source"
@@ -104,7 +87,7 @@ git -C "$top" archive HEAD | tar -x -C "$source"
 grep -E '^     (without|not the)' "$source.log" >&2 || : # fixes that could not be fetched
 rm -f "$source.log"
 mkdir -p "$1"
-name=nrtd-$version-linux-$arch$([ "$release" = "$usual" ] || echo "-$release").tar.gz
+name=nrtd-$version-linux-$arch.tar.gz
 tar -c --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --format=gnu -C "$source/tarball" "nrtd-$version" |
 	gzip -n -9 >"$1/$name.new"
 mv "$1/$name.new" "$1/$name"

@@ -4,20 +4,17 @@
 # has to have the same bytes; its files may ask for no newer glibc than it says; and it runs in the least systems of several
 # releases (packaging/root.sh; ROOTS chooses), where nothing has been installed. The archives for other architectures (ARCHS) are
 # looked at in the same way, and QEMU runs their program. Each check is a line, the last line is "N passed, N failed".
-# TARBALL_RELEASE is whose libraries it has, as for make tarball. Where a root cannot be made it says "skipped:". No SELinux
-# and no systemd is running in these roots.
+# Where a root cannot be made it says "skipped:". No SELinux and no systemd is running in these roots.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/lib/checks.sh
 . tests/lib/checks.sh
 B=${B:-build}
-release=${TARBALL_RELEASE:-bullseye}
-roots=${ROOTS-bullseye bookworm trixie jammy noble}
+roots=${ROOTS-bookworm trixie jammy noble}
 archs=${ARCHS-arm64 ppc64le s390x}
 version=$(sed -n 's/^VERSION := //p' Makefile)
-# the newest glibc that may be asked for; Debian 12's has libpthread in it
-case $release in bullseye) ceiling=2.28 ;; *) ceiling=2.34 ;; esac
+ceiling=2.34 # the newest glibc that may be asked for: the first with libpthread in it
 machines=build/fixtures/machines
 work=$(mktemp -d)
 server=
@@ -169,13 +166,6 @@ libnuma() {
 	grep libnuma "$work/check"
 	grep -q "calling init: /mnt/nrtd-$version/.*/libnuma.so.1" "$work/check" && grep -q '^ok *libnuma *agrees' "$work/check"
 }
-# own_gettid: whoever asks for it gets the program's; glibc has it in 2.30 only. Nothing else is said.
-own_gettid() {
-	inside env LD_BIND_NOW=1 LD_DEBUG=bindings "/mnt/nrtd-$version/bin/nrtd" --version 2>&1 | sed -n 's/.*binding file //p; /^nrtd/p' >"$work/bound"
-	sed -nE "s#.*/(lib[^/ ]*) .* to (.*) \\[0\\]: normal symbol .gettid' (.*)#\\1 \\2 \\3#p" "$work/bound" | sort -u |
-		diff - <(printf '%s /mnt/nrtd-'"$version"'/bin/nrtd [GLIBC_2.28]\n' libsystemd.so.0 libudev.so.1) &&
-		[ -z "$(nrtd --version 2>&1 >"$work/said")" ]
-}
 metrics() { curl -sf "http://127.0.0.1:$http/metrics" | grep -q '^nrtd_build_info'; }
 failed_to_publish() { grep -q "$refused" "$work/run"; }
 itself() {
@@ -223,7 +213,6 @@ try() {
 	cat "$work/root"
 	mkdir -p "$work/dump" "$work/installed"
 	check "nrtd --version" says_version
-	[ $ceiling != 2.28 ] || check "gettid() of glibc 2.30 is its own" own_gettid
 	check "the recorded machines' objects" dumps
 	check "nrtd score ranks as here" score
 	check "nrtd fit answers as here" fit
@@ -270,8 +259,8 @@ try_emulated() {
 		return
 	}
 	read -r _ _ objdump qemu < <(packaging/arch.sh "$arch")
-	objdump=$objdump-objdump ceiling=2.34 tree=$work/$arch/nrtd-$version
-	check "the archive is made" env -u TARBALL_RELEASE packaging/make-tarball.sh "$work/$arch" "$arch"
+	objdump=$objdump-objdump tree=$work/$arch/nrtd-$version
+	check "the archive is made" packaging/make-tarball.sh "$work/$arch" "$arch"
 	[ -e "$work/$arch/nrtd-$version-linux-$arch.tar.gz" ] || return
 	tar -xzf "$work/$arch/nrtd-$version-linux-$arch.tar.gz" -C "$work/$arch"
 	echo "     $(stat -c %s "$work/$arch/nrtd-$version-linux-$arch.tar.gz") bytes; unpacked $(du -sb "$tree" | cut -f 1)"
@@ -290,7 +279,7 @@ answer=$(packaging/install-deps.sh roots 2>&1) || skip "$(printf '%s\n' "$answer
 for program in openssl curl pgrep; do
 	command -v $program >/dev/null || skip "$program is not here"
 done
-answer=$(packaging/root.sh make "$release" build 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
+answer=$(packaging/root.sh make bookworm build 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
 check "the archive is made" pack first
 check "and again" pack second
 [ -e "$(archive second)" ] || tally || exit

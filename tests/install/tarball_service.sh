@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A part of make tarball-test: the archive as a service under an older systemd: that of RELEASE (default: bullseye, whose systemd
-# is 247), booted as the packages' tests boot theirs (node.sh), with nothing of nrtd's libraries on it. Installed by
+# A part of make tarball-test: the archive as a service under an older systemd: that of RELEASE (default: jammy, whose systemd
+# is 249), booted as the packages' tests boot theirs (node.sh), with nothing of nrtd's libraries on it. Installed by
 # doc/install.md's own commands, started, installed again, restarted, uninstalled. Each check is a line, the last line is
 # "N passed, N failed". What is not available here is said by "skipped:", and the end is 0.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
-release=${RELEASE:-bullseye}
+release=${RELEASE:-jammy}
 kind=tarball
 # shellcheck source=tests/install/node.sh
 . tests/install/node.sh
@@ -15,7 +15,7 @@ kind=tarball
 prepare() {
 	need roots
 	[ "$(uname -m)" = x86_64 ] || skip "the guide's archive is for amd64"
-	check "the archive is made" env -u TARBALL_RELEASE packaging/make-tarball.sh "$packages" amd64
+	check "the archive is made" packaging/make-tarball.sh "$packages" amd64
 	[ -e "$(echo "$packages"/*.tar.gz)" ] || exit 1
 	make_tree tarball "$release"
 }
@@ -26,6 +26,10 @@ own_libraries() {
 		! inside grep -o '/.*\.so.*' "/proc/$(pid)/maps" | sort -u | grep -v '^/opt/nrtd/lib/' |
 			grep -vE '/(ld|lib(c|m|dl|pthread|rt|resolv|util|nss_[a-z]+))[-.0-9a-z_]*\.so[.0-9]*$'
 }
+# verified: systemd 249 prints warnings about other units too
+verified() { inside systemd-analyze verify nrtd.service >"$work/verified" 2>&1 && ! grep nrtd "$work/verified"; }
+# remains: as left, except for the folder that systemd 249 keeps per unit until the next boot
+remains() { left false | sed '\#^/run/systemd/propagate/nrtd.service$#d'; }
 
 test_install() {
 	local lines
@@ -38,7 +42,7 @@ test_install() {
 	check "the guide: ${lines[2]}" literally "${lines[2]}"
 	check "not enabled" says inside systemctl is-enabled nrtd -- disabled
 	check "nor started" says unit ActiveState -- inactive
-	check "systemd-analyze verify" silent inside systemd-analyze verify nrtd.service
+	check "systemd-analyze verify" verified
 	since=$(date +%s)
 	check "the guide: ${lines[3]}" literally "${lines[3]}"
 	check "the guide: ${lines[4]}" literally "${lines[4]}"
@@ -68,7 +72,7 @@ test_removal() {
 	done
 	cleaned
 	inside rm -r /srv/nrtd/nrtd-0.1.0
-	check "nothing is left" silent left false
+	check "nothing is left" silent remains
 	unharmed
 }
 
