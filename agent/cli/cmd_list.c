@@ -12,16 +12,12 @@
 #include "agent/cli/pod_input.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/show/list_svg.h"
 #include "agent/show/list_text.h"
-#include "agent/show/show_svg.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
-
-#define SVG_PER_COLUMN 8 /* pixels */
 
 /* ---- the rows */
 
@@ -32,7 +28,7 @@ struct rows {
 	const struct pod_request *shape; /* whose stranded CPUs are counted, or NULL */
 	struct cluster_usage usage;      /* what is requested of the nodes, where that is known */
 	int64_t now_s;
-	bool quiet;   /* a log would spoil a picture that is redrawn */
+	bool quiet;   /* log lines would corrupt a table that is redrawn */
 	size_t n_odd; /* nodes whose node state cannot be read */
 };
 
@@ -156,20 +152,17 @@ static int print_table(const struct options *options, const struct rows *rows,
 	return r < 0 ? r : canvas_print(&c, terminal->colour, terminal->utf8, out);
 }
 
-static int picture(
+static int print_rows(
 	const struct options *options, const struct terminal *terminal, struct strbuf *out, struct err *err)
 {
 	CLEANUP(rows_release) struct rows rows = {0};
 	CLEANUP(list_totals_release) struct list_totals totals = {0};
-	const char *output = options->value[OPT_LIST_OUTPUT], *columns = options->value[OPT_WIDTH];
+	const char *output = options->value[OPT_LIST_OUTPUT];
 	int r = read_rows(options, &rows, &totals, err);
 
 	if (r < 0)
 		return r;
-	if (!strcmp(output, "svg"))
-		r = list_svg(rows.items, rows.n_items, &totals,
-			columns ? strtoul(columns, NULL, 10) * SVG_PER_COLUMN : SHOW_SVG_WIDTH, out);
-	else if (!strcmp(output, "json") || !strcmp(output, "yaml"))
+	if (!strcmp(output, "json") || !strcmp(output, "yaml"))
 		r = print_doc(&rows, &totals, output, out);
 	else
 		r = print_table(options, &rows, &totals, terminal, out);
@@ -205,5 +198,5 @@ int command_list(const struct options *options)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	return watching(options, picture);
+	return watching(options, print_rows);
 }

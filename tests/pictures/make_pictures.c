@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * make_pictures DIR: draw what doc/examples.md and the README show: DIR/show.txt and DIR/show.svg as `nrtd show` prints them,
- * DIR/list.svg as `nrtd list` does, and DIR/show-terminal.svg and DIR/list-terminal.svg, their coloured text as a dark
- * terminal has it.
+ * and DIR/show-terminal.svg and DIR/list-terminal.svg, the coloured text of `nrtd show` and `nrtd list` as a dark terminal
+ * has it.
  */
-#include "agent/show/list_svg.h"
 #include "agent/show/list_text.h"
 #include "agent/show/show.h"
 #include "agent/show/show_svg.h"
@@ -173,8 +172,6 @@ static void draw_list(const char *dir)
 
 	test_list_picture(rows);
 	assert_int_equal(list_totals(rows, TEST_LIST_PICTURE, &totals), 0);
-	assert_int_equal(list_svg(rows, TEST_LIST_PICTURE, &totals, SHOW_SVG_WIDTH, &out), 0);
-	write_picture(dir, "list.svg", &out);
 	assert_int_equal(list_text_draw(rows, TEST_LIST_PICTURE, &totals, &look, &c), 0);
 	terminal_svg(&c, "kubectl numa top", &out);
 	write_picture(dir, "list-terminal.svg", &out);

@@ -101,7 +101,7 @@ for nrt in nrt quantity raw broken kind list; do
 			run "score of $nrt for $pod as $output" score --nrt "$dir/$nrt.json" -f "$dir/$pod.json" -o $output
 		done
 	done
-	for output in table wide json yaml svg; do
+	for output in table wide json yaml; do
 		run "list of $nrt as $output" list --nrt "$dir/$nrt.json" -o $output
 	done
 	for pod in pod pod-raw pod-broken pod-quantity; do
@@ -116,8 +116,6 @@ run "score, to see its names" score --nrt "$dir/nrt.json" -f "$dir/pod.json"
 said "score names the node" 'e?]0;owned?'
 run "list, to see its names" list --nrt "$dir/nrt.json"
 said "list names the node" 'e?]0;owned?'
-run "a picture of many" list --nrt "$dir/list.json" -o svg
-picture "a picture of many has no script"
 run "a picture" show --nrt "$dir/nrt.json" -o svg
 picture "a picture has no script"
 said "the picture has its names" '&lt;script&gt;'
