@@ -25,14 +25,12 @@ int check_nrt_conflicts(const struct options *options, struct err *err)
 	const unsigned machine = 1u << COMMAND_SHOW | 1u << COMMAND_DUMP | 1u << COMMAND_FIT;
 
 	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		const char *origin = options->origin[id];
-
 		if (id == OPT_NODE_NAME || id == OPT_VERBOSE ||
 			(option_defs[id].commands & machine) != machine)
 			continue;
-		if (origin && !strncmp(origin, "--", 2))
+		if (options->origin[id])
 			return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_NRT],
-				origin);
+				options->origin[id]);
 	}
 	return 0;
 }

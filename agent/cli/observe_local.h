@@ -9,8 +9,7 @@
 #include "agent/cluster/scheduling_constraints.h"
 #include "agent/observe/observe.h"
 
-/* With --nrt a machine is looked at by its object: -EINVAL with one line when a flag names another source for it. What
- * the environment says of the machine is passed over. */
+/* With --nrt a machine is looked at by its object: -EINVAL with one line when a flag names another source for it. */
 int check_nrt_conflicts(const struct options *options, struct err *err);
 
 /* A warning for a node whose object has a node state that cannot be read: the first few are named, the others

@@ -79,6 +79,18 @@ static int set_switch(
 	return on ? set_value(o, id, "true", origin, err) : 0;
 }
 
+/* A daemon is started by a unit or a manifest, where a variable is easier to set than a flag. */
+static bool is_daemon(enum command command)
+{
+	return command == COMMAND_RUN || command == COMMAND_EXTENDER;
+}
+
+static void set_fallbacks(struct options *o)
+{
+	for (enum option_id id = 0; id < OPT_COUNT; id++)
+		o->value[id] = option_defs[id].fallback;
+}
+
 static int read_environment(struct options *o, struct err *err)
 {
 	for (enum option_id id = 0; id < OPT_COUNT; id++) {
@@ -86,7 +98,6 @@ static int read_environment(struct options *o, struct err *err)
 		const char *text = def->env ? getenv(def->env) : NULL;
 		int r;
 
-		o->value[id] = def->fallback;
 		if (!text || !(def->commands & 1u << o->command))
 			continue;
 		r = def->arg ? set_value(o, id, text, def->env, err) : set_switch(o, id, text, def->env, err);
@@ -243,9 +254,8 @@ static int set_word(struct options *o, const char *word, struct err *err)
 {
 	for (enum option_id id = 0; id < OPT_COUNT; id++) {
 		const struct option_def *def = &option_defs[id];
-		bool given = o->origin[id] && o->origin[id] != def->env;
 
-		if (o->command != COMMAND_COUNT && def->word && takes(o->command, id) && !given)
+		if (o->command != COMMAND_COUNT && def->word && takes(o->command, id) && !o->origin[id])
 			return set_value(o, id, word, def->flag, err);
 	}
 	return err_set(err, -EINVAL, "unexpected word '%s'", word);
@@ -327,7 +337,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 	if (o.command == COMMAND_COUNT && argv[1][0] != '-')
 		return unknown_command(argv[1], err);
 	if (o.command != COMMAND_COUNT) {
-		r = read_environment(&o, err);
+		set_fallbacks(&o);
+		r = is_daemon(o.command) ? read_environment(&o, err) : 0;
 		if (r < 0)
 			return r;
 		argc--;
@@ -342,7 +353,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 	return 0;
 }
 
-static void help_option(const struct option_def *def, struct strbuf *out)
+static void help_option(enum command command, const struct option_def *def, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf left = STRBUF_INIT(512);
 
@@ -363,7 +374,7 @@ static void help_option(const struct option_def *def, struct strbuf *out)
 		strbuf_addf(out, " (without a value %s)", def->implied);
 	if (def->fallback && *def->fallback)
 		strbuf_addf(out, " (default %s)", def->fallback);
-	if (def->env)
+	if (def->env && is_daemon(command))
 		strbuf_addf(out, " {%s}", def->env);
 	strbuf_addch(out, '\n');
 }
@@ -380,11 +391,11 @@ void options_help(enum command command, struct strbuf *out)
 		strbuf_addstr(out, "\n'nrtd COMMAND --help' lists its flags. Manual: nrtd(8).\n");
 		return;
 	}
-	strbuf_addf(out, "nrtd %s: %s\n\nflags, and in braces the environment variable that sets the same:\n",
-		command_defs[command].name, command_defs[command].help);
+	strbuf_addf(out, "nrtd %s: %s\n\nflags%s:\n", command_defs[command].name, command_defs[command].help,
+		is_daemon(command) ? ", with the environment variable of each in braces" : "");
 	for (enum option_id id = 0; id < OPT_COUNT; id++)
 		if (option_defs[id].commands & 1u << command)
-			help_option(&option_defs[id], out);
+			help_option(command, &option_defs[id], out);
 }
 
 int options_stdin_once(const struct options *o, const enum option_id *ids, size_t n_ids, struct err *err)

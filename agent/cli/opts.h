@@ -129,7 +129,7 @@ struct option_def {
 	bool repeats;      /* may be given several times; options_next() gives them all */
 	bool word;         /* its value may be given as a word of its own, without the flag */
 	unsigned commands; /* bit 1 << COMMAND_x for each command that takes it */
-	const char *env;   /* NRTD_..., or NULL */
+	const char *env;   /* NRTD_..., read by the daemons `nrtd run` and `nrtd extender` only; or NULL */
 	const char *arg;   /* what the value is called in help, NULL = the flag takes none */
 	const char
 		*implied; /* value when the flag is given without one, "--watch" or "--watch=5"; else NULL */
@@ -164,7 +164,8 @@ struct options {
 };
 
 /*
- * Parse argv[1..]: the command, then its flags; flags beat the environment, that beats the fallback.
+ * Parse argv[1..]: the command, then its flags. Flags override a daemon's environment, which overrides the fallback.
+ * Other commands ignore the environment.
  * A flag without value is "true" when given. "help", "help COMMAND" and "version" are the flags of that name.
  * 0; -EINVAL with a one-line text for an unknown command or flag, with what was probably meant, a bad or missing
  * value, a stray word. `ret` is written only on success and points into argv and the

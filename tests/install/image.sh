@@ -233,8 +233,8 @@ free() {
 owned() { jq -e --arg uid "$(get node node-a | jq -r .metadata.uid)" '.metadata.ownerReferences[0].uid == $uid' "$work/nrt.json"; }
 settings() { jq -e '[.attributes[] | {(.name): .value}] | add | .topologyManagerPolicy == "restricted" and .cpuManagerPolicy == "static"' "$work/nrt.json"; }
 hints() { get node node-a | jq -e '.metadata.annotations["nrtd.dev/fit-hints"] | fromjson | .fits | length > 0'; }
-checked() { in_runc exec "$id" /usr/sbin/nrtd check; }
-same() { in_runc exec "$id" /usr/sbin/nrtd diff; }
+checked() { in_runc exec "$id" /usr/sbin/nrtd check --proc /host/proc; }
+same() { in_runc exec "$id" /usr/sbin/nrtd diff --proc /host/proc; }
 # probe NAME: as the kubelet asks
 probe() {
 	local url

@@ -15,7 +15,7 @@
 # Each check is a line, the last line is "N passed, N failed". "skipped:" and 0 where something is not available.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
-unset COLUMNS NRTD_NRT NRTD_NODE_NAME KUBECONFIG
+unset COLUMNS NODE_NAME KUBECONFIG
 cd "$(dirname "$0")/../.." || exit 1
 here=$(pwd)
 export B=${B:-build}

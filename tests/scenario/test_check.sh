@@ -3,7 +3,7 @@
 # `nrtd check` as a user runs it: each source by itself, what is missing with its remedy, exit status. B names the build
 # folder.
 set -u
-unset KUBECONFIG KUBERNETES_SERVICE_HOST NRTD_KUBECONFIG NRTD_CONTEXT NRTD_API_SERVER
+unset KUBECONFIG KUBERNETES_SERVICE_HOST
 nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
 . tests/lib/scenario.sh

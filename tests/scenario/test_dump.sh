@@ -50,11 +50,11 @@ check "what only Koordinator reads is not there" test $? -eq 0
 "$nrtd" dump --sysroot "$dir/seed" --node-name n --koordinator on --cpu-manager-policy static --reserved-cpus 0 >"$dir/again" 2>/dev/null
 check "unless it is wanted" grep -q 'kubelet.koordinator.sh/cpu-manager-policy: .*"reservedCPUs":"0"' "$dir/again"
 check "then the reserved CPU is allocatable" grep -q 'capacity: "16", allocatable: "16", available: "6"' "$dir/again"
-NRTD_DEPRECATED_POLICIES=off "$nrtd" dump --sysroot "$dir/seed" --node-name n --topology-manager-policy restricted >"$dir/again" 2>/dev/null
+"$nrtd" dump --sysroot "$dir/seed" --node-name n --deprecated-policies off --topology-manager-policy restricted >"$dir/again" 2>/dev/null
 ! grep -q topologyPolicies "$dir/again"
 check "unless the operator leaves it out" test $? -eq 0
 check "the attribute stays" grep -q 'topologyManagerPolicy, value: restricted' "$dir/again"
-NRTD_FINGERPRINT=some "$nrtd" dump --sysroot "$dir/seed" --node-name n >"$dir/again" 2>"$dir/err"
+"$nrtd" dump --sysroot "$dir/seed" --node-name n --fingerprint some >"$dir/again" 2>"$dir/err"
 check "an unknown method is refused" test $? -eq 2
 
 # --- a host whose /var/lib/kubelet is a link, as seen from a container: never out of the sysroot

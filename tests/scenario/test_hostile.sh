@@ -9,7 +9,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 export LC_ALL=C
-unset COLUMNS NO_COLOR NRTD_NRT NRTD_NODE_NAME NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_SHOW_OUTPUT
+unset COLUMNS NO_COLOR
 
 # As JSON and double-quoted YAML have it: a title and a colour of 7 bits, one of 8 bits, DEL, a line, a script.
 evil='e\u001b]0;owned\u0007\u001b[31m\u009b31m\u007f\r\nFORGED <script>alert(1)</script>&\"q\u00e9'

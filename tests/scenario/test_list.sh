@@ -8,7 +8,7 @@ nrtd=${B:-build}/nrtd
 examples=tests/fixtures/examples
 . tests/lib/scenario.sh
 export LC_ALL=C
-unset COLUMNS NO_COLOR NRTD_NRT NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_LIST_OUTPUT NRTD_LIST_SORT_BY NRTD_NO_HEADERS NRTD_CPUS
+unset COLUMNS NO_COLOR
 list() { "$nrtd" list "$@" >"$dir/out" 2>"$dir/err"; }
 # The table's column of a node: is NODE COLUMN VALUE
 cell() { awk -v node="$1" -v column="$2" '$1 == node {print $column}' "$dir/out"; }

@@ -7,7 +7,7 @@ nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
 . tests/lib/scenario.sh
 export LC_ALL=C
-unset COLUMNS NO_COLOR NRTD_NRT NRTD_NODE_NAME NRTD_WIDTH NRTD_COLOR NRTD_WATCH NRTD_SHOW_OUTPUT
+unset COLUMNS NO_COLOR
 check() { # NAME COMMAND...
 	name=$1
 	shift

@@ -67,14 +67,20 @@ static void some_flags_repeat(void **state)
 	size_t pos = 0;
 
 	(void)state;
-	setenv("NRTD_DEVICE", "a.com/x=9", 1);
 	assert_int_equal(parse("fit --device a.com/x=1 --resource b=2 --device c.com/y=3", &o, NULL), 0);
 	test_assert_text("first", options_next(&o, OPT_DEVICE, &pos), "a.com/x=1");
 	test_assert_text("second", options_next(&o, OPT_DEVICE, &pos), "c.com/y=3");
 	assert_null(options_next(&o, OPT_DEVICE, &pos));
+	/* A flag replaces every value of the environment. */
+	setenv("NRTD_EXCLUDE_RESOURCES", "a.com/x", 1);
 	pos = 0;
-	assert_int_equal(parse("fit", &o, NULL), 0);
-	test_assert_text("environment", options_next(&o, OPT_DEVICE, &pos), "a.com/x=9");
+	assert_int_equal(parse("run", &o, NULL), 0);
+	test_assert_text("environment", options_next(&o, OPT_EXCLUDE_RESOURCES, &pos), "a.com/x");
+	pos = 0;
+	assert_int_equal(parse("run --exclude-resources b --exclude-resources c", &o, NULL), 0);
+	test_assert_text("first", options_next(&o, OPT_EXCLUDE_RESOURCES, &pos), "b");
+	test_assert_text("second", options_next(&o, OPT_EXCLUDE_RESOURCES, &pos), "c");
+	assert_null(options_next(&o, OPT_EXCLUDE_RESOURCES, &pos));
 	/* One flag, other values for another command. */
 	assert_int_equal(parse("fit -o text", &o, NULL), 0);
 	test_assert_text("output", o.value[OPT_FIT_OUTPUT], "text");
@@ -87,25 +93,54 @@ static void the_environment_stands_between_flag_and_fallback(void **state)
 	struct err err = {""};
 
 	(void)state;
-	setenv("NRTD_OUTPUT", "json", 1);
+	setenv("NRTD_FINGERPRINT", "none", 1);
 	setenv("NRTD_VERBOSE", "true", 1);
-	assert_int_equal(parse("dump", &o, NULL), 0);
-	test_assert_text("output", o.value[OPT_OUTPUT], "json");
-	test_assert_text("origin", o.origin[OPT_OUTPUT], "NRTD_OUTPUT");
+	assert_int_equal(parse("run", &o, NULL), 0);
+	test_assert_text("fingerprint", o.value[OPT_FINGERPRINT], "none");
+	test_assert_text("origin", o.origin[OPT_FINGERPRINT], "NRTD_FINGERPRINT");
 	assert_true(option_set(&o, OPT_VERBOSE));
-	assert_int_equal(parse("dump -o yaml", &o, NULL), 0);
-	test_assert_text("output", o.value[OPT_OUTPUT], "yaml");
+	assert_int_equal(parse("run --fingerprint all", &o, NULL), 0);
+	test_assert_text("fingerprint", o.value[OPT_FINGERPRINT], "all");
 	setenv("NRTD_VERBOSE", "0", 1);
-	assert_int_equal(parse("dump", &o, NULL), 0);
+	assert_int_equal(parse("run", &o, NULL), 0);
 	assert_false(option_set(&o, OPT_VERBOSE));
-	setenv("NRTD_OUTPUT", "xml", 1);
-	assert_int_equal(parse("dump", &o, &err), -EINVAL);
-	test_assert_text("message", err.text, "NRTD_OUTPUT: 'xml' is not one of yaml|json");
-	/* A variable of a flag that the command does not take is not looked at. */
-	assert_int_equal(parse("check", &o, NULL), 0);
+	setenv("NRTD_FINGERPRINT", "some", 1);
+	assert_int_equal(parse("run", &o, &err), -EINVAL);
+	test_assert_text("message", err.text,
+		"NRTD_FINGERPRINT: 'some' is not one of all|with-exclusive-resources|none");
+	/* The extender has no flag --fingerprint. */
+	assert_int_equal(parse("extender", &o, NULL), 0);
 	setenv("NRTD_VERBOSE", "maybe", 1);
-	assert_int_equal(parse("check", &o, &err), -EINVAL);
+	assert_int_equal(parse("extender", &o, &err), -EINVAL);
 	test_assert_text("message", err.text, "NRTD_VERBOSE: 'maybe' is not true or false");
+}
+
+static bool is_daemon(enum command c)
+{
+	return c == COMMAND_RUN || c == COMMAND_EXTENDER;
+}
+
+/* Only a daemon's flag has a variable, and other commands ignore the variable, whatever is in it. */
+static void only_daemons_read_the_environment(void **state)
+{
+	(void)state;
+	for (enum option_id id = 0; id < OPT_COUNT; id++) {
+		if (!option_defs[id].env)
+			continue;
+		if (!(option_defs[id].commands & (1u << COMMAND_RUN | 1u << COMMAND_EXTENDER)))
+			fail_msg("'%s' is no daemon's and has a variable", option_defs[id].flag);
+		setenv(option_defs[id].env, "maybe", 1);
+	}
+	for (enum command c = 0; c < COMMAND_COUNT; c++) {
+		struct options o;
+		struct err err = {""};
+		int r = parse(command_defs[c].name, &o, &err);
+
+		assert_int_equal(r, is_daemon(c) ? -EINVAL : 0);
+		for (enum option_id id = 0; id < OPT_COUNT && r == 0; id++)
+			if (o.origin[id])
+				fail_msg("'%s' has a value from '%s'", command_defs[c].name, o.origin[id]);
+	}
 }
 
 /* "--watch" and "--watch=5"; the word after it is no value. */
@@ -145,9 +180,6 @@ static void words_for_flags(void **state)
 	assert_int_equal(parse("completion zsh", &o, NULL), 0);
 	test_assert_text("shell", o.value[OPT_SHELL], "zsh");
 	assert_int_equal(parse("completion --shell fish", &o, NULL), 0);
-	test_assert_text("shell", o.value[OPT_SHELL], "fish");
-	setenv("NRTD_SHELL", "zsh", 1);
-	assert_int_equal(parse("completion fish", &o, NULL), 0);
 	test_assert_text("shell", o.value[OPT_SHELL], "fish");
 }
 
@@ -263,7 +295,7 @@ static void help_names_every_flag_and_variable(void **state)
 					     : "",
 				def->arg ? def->arg : "");
 			if (is_flag_of(c, def->flag) != (strstr(text.text, left) != NULL) ||
-				(own && def->env && !strstr(text.text, def->env)))
+				(own && def->env && is_daemon(c) != (strstr(text.text, def->env) != NULL)))
 				fail_msg("help of '%s' and flag '%s'", command_defs[c].name, def->flag);
 		}
 	}
@@ -280,8 +312,8 @@ static char *manual_of(enum command c)
 		NULL);
 }
 
-/* Every flag and variable is in the manual of each command that takes it, or in nrtd(8): ".It Fl -flag" in
- * mdoc. */
+/* Every flag, and every variable of a daemon, is in the manual of each command that takes it, or in nrtd(8): ".It Fl -flag"
+ * in mdoc. */
 static void the_manual_names_every_flag(void **state)
 {
 	CLEANUP(freep) char *common = test_read_file(test_fixture("../../man/nrtd.8"), NULL);
@@ -299,7 +331,8 @@ static void the_manual_names_every_flag(void **state)
 			snprintf(item, sizeof(item), "Fl -%s", def->flag + 2);
 			if (!strstr(manual, item) && !strstr(common, item))
 				fail_msg("the manual of '%s' lacks '%s'", command_defs[c].name, item);
-			if (def->env && !strstr(manual, def->env) && !strstr(common, def->env))
+			if (def->env && is_daemon(c) && !strstr(manual, def->env) &&
+				!strstr(common, def->env))
 				fail_msg("the manual of '%s' lacks '%s'", command_defs[c].name, def->env);
 		}
 		snprintf(item, sizeof(item), ".It Cm %s", command_defs[c].name);
@@ -329,6 +362,8 @@ int main(void)
 			fallbacks_hold_where_nothing_is_given, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(the_environment_stands_between_flag_and_fallback,
 			clean_environment, clean_environment),
+		cmocka_unit_test_setup_teardown(
+			only_daemons_read_the_environment, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(some_flags_repeat, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(a_value_may_be_implied, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(words_for_flags, clean_environment, clean_environment),

@@ -12,7 +12,7 @@ passed=0
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unset KUBECONFIG KUBERNETES_SERVICE_HOST NRTD_KUBECONFIG NRTD_NODE_NAME NODE_NAME
+unset KUBECONFIG KUBERNETES_SERVICE_HOST NODE_NAME
 
 as_admin() { "$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" "$@"; }
 bad() {

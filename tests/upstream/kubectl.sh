@@ -4,7 +4,7 @@
 # the top of the tree with the caller's arguments; it ends the test, successfully, where there is no Go. Sets $work.
 # shellcheck disable=SC2034 # the tests use them
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
-unset COLUMNS NRTD_NRT NRTD_NODE_NAME
+unset COLUMNS
 NRTD=$(pwd)/${B:-build}/nrtd
 export NRTD
 programs=build/upstream
