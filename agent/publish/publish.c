@@ -16,8 +16,6 @@
 
 #define REFRESH_MS       600000u
 #define REFRESH_PERCENT  10u
-#define NRT_INTERVAL_MS  500u
-#define NRT_BURST        2u
 #define NODE_INTERVAL_MS 5000u
 #define NODE_BURST       12u
 #define OBJECT_MAX       ((size_t)1 << 20)
@@ -26,8 +24,7 @@
 /* What keeps a thing from being written at once. */
 struct turn {
 	uint64_t not_before_ms; /* backoff, or what Retry-After said */
-	struct budget writes;
-	unsigned failures; /* in a row */
+	unsigned failures;      /* in a row */
 };
 
 struct publisher {
@@ -35,6 +32,7 @@ struct publisher {
 	struct publisher_options options;
 	char *node_name, *node_path;
 	struct turn turns[PUBLISH_OBJECT_COUNT];
+	struct budget node_writes;
 	struct applied nrt, numatopology;
 	bool numatopology_served,
 		numatopology_absent; /* where that decides: as last seen, both false = not known */
@@ -70,13 +68,11 @@ static int init_objects(struct publisher *p)
 static void init_turns(struct publisher *p)
 {
 	const struct publisher_options *o = &p->options;
-	const struct budget objects = {
-		.interval_ms = o->nrt_interval_ms ? o->nrt_interval_ms : NRT_INTERVAL_MS, .burst = NRT_BURST};
 
-	p->turns[PUBLISH_NRT] = p->turns[PUBLISH_NUMATOPOLOGY] = (struct turn){.writes = objects};
-	p->turns[PUBLISH_NODE] = (struct turn){
-		.writes = {.interval_ms = o->node_interval_ms ? o->node_interval_ms : NODE_INTERVAL_MS,
-			.burst = o->node_burst ? o->node_burst : NODE_BURST}};
+	memset(p->turns, 0, sizeof(p->turns));
+	p->node_writes =
+		(struct budget){.interval_ms = o->node_interval_ms ? o->node_interval_ms : NODE_INTERVAL_MS,
+			.burst = o->node_burst ? o->node_burst : NODE_BURST};
 }
 
 int publisher_new(struct api_client *client, const struct publisher_options *options, struct publisher **ret,
@@ -189,11 +185,12 @@ static enum publish_outcome write_node(struct publisher *p, const struct doc *pa
 
 /* ---- when */
 
-static uint64_t allowed_at(const struct turn *t)
+/* The daemon's schedule limits how often the objects are written. */
+static uint64_t allowed_at(const struct publisher *p, enum publish_object object)
 {
-	uint64_t spaced = budget_at(&t->writes);
+	uint64_t spaced = object == PUBLISH_NODE ? budget_at(&p->node_writes) : 0;
 
-	return spaced > t->not_before_ms ? spaced : t->not_before_ms;
+	return spaced > p->turns[object].not_before_ms ? spaced : p->turns[object].not_before_ms;
 }
 
 /* It is there as it is wanted. */
@@ -231,7 +228,7 @@ static void settle(struct publisher *p, enum publish_object object, enum publish
 
 static bool waits(const struct publisher *p, enum publish_object object, uint64_t now_ms)
 {
-	return now_ms < allowed_at(&p->turns[object]);
+	return now_ms < allowed_at(p, object);
 }
 
 /* ---- the steps of publisher_publish() */
@@ -292,8 +289,6 @@ static enum publish_outcome step_object(struct publisher *p, struct applied *a, 
 		outcome = applied_write(a, &p->io, want, hash, p->node.uid, now_ms, err);
 	if (outcome != PUBLISH_CONTENDED)
 		settle(p, a->kind->object, outcome);
-	if (outcome == PUBLISH_WRITTEN)
-		budget_take(&p->turns[a->kind->object].writes, now_ms);
 	return outcome;
 }
 
@@ -371,7 +366,7 @@ static enum publish_outcome step_node(
 	outcome = write_node(p, &patch, err);
 	settle(p, PUBLISH_NODE, outcome);
 	if (outcome == PUBLISH_WRITTEN)
-		budget_take(&p->turns[PUBLISH_NODE].writes, now_ms);
+		budget_take(&p->node_writes, now_ms);
 	return outcome;
 }
 
@@ -382,7 +377,7 @@ static uint64_t next_of(
 	if (done == PUBLISH_CONTENDED)
 		return p->refresh_at_ms;
 	if (!is_settled(done))
-		return p->node.uid ? allowed_at(&p->turns[a->kind->object]) : UINT64_MAX;
+		return p->node.uid ? allowed_at(p, a->kind->object) : UINT64_MAX;
 	return a->written_hash ? contention_look_at(&a->contention, a->at_ms) : now_ms;
 }
 
@@ -390,7 +385,6 @@ static uint64_t next_of(
 static uint64_t next_call(const struct publisher *p, const struct publish_request *want,
 	const struct publish_result *done, uint64_t now_ms)
 {
-	const struct turn *node = &p->turns[PUBLISH_NODE];
 	uint64_t at[] = {p->refresh_at_ms, UINT64_MAX, UINT64_MAX, UINT64_MAX}, ret = UINT64_MAX;
 
 	if (want->nrt)
@@ -398,9 +392,9 @@ static uint64_t next_call(const struct publisher *p, const struct publish_reques
 	if (want->numatopology && !p->numatopology_absent)
 		at[2] = next_of(p, &p->numatopology, done->numatopology, now_ms);
 	if (!p->node_known)
-		at[3] = node->not_before_ms;
+		at[3] = p->turns[PUBLISH_NODE].not_before_ms;
 	else if (!is_settled(done->node) && (is_settled(done->nrt) || done->nrt == PUBLISH_CONTENDED))
-		at[3] = allowed_at(node);
+		at[3] = allowed_at(p, PUBLISH_NODE);
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
 		ret = at[i] < ret ? at[i] : ret;
 	return ret < now_ms ? now_ms : ret;

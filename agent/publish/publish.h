@@ -38,10 +38,9 @@ struct publisher_options {
 	const char *node_name;
 	uint64_t
 		refresh_ms; /* 0 = 10 min; each is 10 % shorter to 10 % longer by chance, the first any part of it */
-	uint64_t nrt_interval_ms;  /* writes of the object: two at once, then one in this time; 0 = 500 ms */
-	uint64_t node_interval_ms; /* of the Node: so many at once, then one in this time; 0 = 5 s */
-	unsigned node_burst;       /* so many; 0 = 12 */
-	bool numatopology_if_served;    /* write a Numatopology only where the API server knows them */
+	uint64_t node_interval_ms;   /* writes of the Node: so many at once, then one in this time; 0 = 5 s */
+	unsigned node_burst;         /* so many; 0 = 12 */
+	bool numatopology_if_served; /* write a Numatopology only where the API server knows them */
 	uint64_t (*random)(void *data); /* 64 random bits; NULL = the kernel's */
 	void *random_data;
 	uint64_t (*clock)(void *data); /* milliseconds, as now_ms is; NULL = CLOCK_MONOTONIC */
