@@ -86,7 +86,7 @@ func run(ctx context.Context, kubeconfig, nrtd, replay, vectors string, s differ
 // judge has the plugin judge the examples of a file.
 func judge(ctx context.Context, kubeconfig, nrtd, examples, machines string) (failed int, err error) {
 	quiet.LogTo(io.Discard)
-	list, err := plugin.ReadExamples(examples)
+	list, err := made.ReadExamples[*plugin.Example](examples)
 	if err != nil {
 		return 0, err
 	}
@@ -107,21 +107,12 @@ func judge(ctx context.Context, kubeconfig, nrtd, examples, machines string) (fa
 	if err != nil {
 		return 0, err
 	}
-	for i := range list.Examples {
-		e := &list.Examples[i]
+	for _, e := range list.Examples {
 		differences, err := e.Check(ctx, real, &plugin.Nrtd{Path: nrtd, Dir: dir}, maker, list.Tables[e.Table])
 		if err != nil {
 			return failed, fmt.Errorf("%s: %w", e.Name, err)
 		}
-		word := "ok"
-		if len(differences) > 0 {
-			word = "not ok"
-			failed++
-		}
-		fmt.Printf("%s plugin: %s\n", word, e.Name)
-		for _, line := range differences {
-			fmt.Printf("  | %s\n", line)
-		}
+		failed += made.Report("plugin", e, differences)
 	}
 	return failed, real.Withdraw(ctx)
 }

@@ -96,26 +96,16 @@ func (c *comparer) examples(name, path string) (failed int, err error) {
 	if path == "" {
 		return 0, nil
 	}
-	list, err := volcano.ReadExamples(path)
+	list, err := made.ReadExamples[*volcano.Example](path)
 	if err != nil {
 		return 0, err
 	}
-	for i := range list.Examples {
-		e := &list.Examples[i]
+	for _, e := range list.Examples {
 		_, got, want, err := c.ask(&testCase{Nodes: list.Tables[e.Table], Pod: *e.Pod(), Weight: max(e.Weight, 1)})
 		if err != nil {
 			return failed, fmt.Errorf("%s: %w", e.Name, err)
 		}
-		differences := e.Differences(got, want)
-		if len(differences) == 0 {
-			fmt.Printf("ok %s: %s\n", name, e.Name)
-			continue
-		}
-		failed++
-		fmt.Printf("not ok %s: %s\n", name, e.Name)
-		for _, line := range differences {
-			fmt.Printf("  | %s\n", line)
-		}
+		failed += made.Report(name, e, e.Differences(got, want))
 	}
 	return failed, nil
 }

@@ -116,7 +116,7 @@ func newBench(ctx context.Context, kubeconfig, nrtd, machines string) (*bench, e
 }
 
 func (b *bench) run(ctx context.Context, kubeconfig, scheduler, crds, examples string) error {
-	list, err := volcano.ReadExamples(examples)
+	list, err := made.ReadExamples[*volcano.Example](examples)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (b *bench) run(ctx context.Context, kubeconfig, scheduler, crds, examples s
 	}
 	defer stop()
 	for i := range list.Examples {
-		if err := b.example(ctx, i, &list.Examples[i], list.Tables[list.Examples[i].Table]); err != nil {
+		if err := b.example(ctx, i, list.Examples[i], list.Tables[list.Examples[i].Table]); err != nil {
 			return err
 		}
 	}

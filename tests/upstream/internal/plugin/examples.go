@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 	"nrtd.dev/tests/upstream/internal/made"
-	"sigs.k8s.io/yaml"
 )
 
 // Example is one of a document: a pod, and what the document says of it and of some nodes.
@@ -35,29 +33,8 @@ type Said struct {
 	CPUs    map[string]string // by zone, what its object says: available/allocatable/capacity
 }
 
-// Examples are those of a file.
-type Examples struct {
-	Tables   map[string][]made.Node
-	Examples []Example
-}
-
-// ReadExamples reads a file of examples.
-func ReadExamples(path string) (*Examples, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	list := &Examples{}
-	if err := yaml.UnmarshalStrict(text, list); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for _, e := range list.Examples {
-		if len(list.Tables[e.Table]) == 0 || len(e.Nodes) != len(list.Tables[e.Table]) {
-			return nil, fmt.Errorf("%s: example %q: its nodes are not those of table %q", path, e.Name, e.Table)
-		}
-	}
-	return list, nil
-}
+// About is as made.Example has it.
+func (e *Example) About() (name, table string, nodes int) { return e.Name, e.Table, len(e.Nodes) }
 
 func (e *Example) pod() (*v1.Pod, error) {
 	pod := &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},

@@ -4,12 +4,8 @@ package volcano
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-
-	"nrtd.dev/tests/upstream/internal/made"
-	"sigs.k8s.io/yaml"
 )
 
 // Example is one of a document: a pod, and what the document says becomes of it.
@@ -28,28 +24,9 @@ type Example struct {
 // Any is Chosen where several nodes are equal.
 const Any = "any"
 
-// Examples are those of a file.
-type Examples struct {
-	Tables   map[string][]made.Node
-	Examples []Example
-}
-
-// ReadExamples reads a file of examples, each of which says what becomes of each node.
-func ReadExamples(path string) (*Examples, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	list := &Examples{}
-	if err := yaml.UnmarshalStrict(text, list); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for _, e := range list.Examples {
-		if len(list.Tables[e.Table]) == 0 || len(e.Passes)+len(e.Refused) != len(list.Tables[e.Table]) {
-			return nil, fmt.Errorf("%s: example %q: passes and refused do not list the nodes of table %q", path, e.Name, e.Table)
-		}
-	}
-	return list, nil
+// About is as made.Example has it.
+func (e *Example) About() (name, table string, nodes int) {
+	return e.Name, e.Table, len(e.Passes) + len(e.Refused)
 }
 
 // Pod of the example.
