@@ -3,79 +3,41 @@
 
 #include "common/cleanup.h"
 #include "scoring/admission.h"
+#include "tests/lib/kubelet_fixture.h"
 #include "tests/lib/pods.h"
-#include "tests/lib/synthetic.h"
 
-/* A node with static CPU and memory managers, and a pod for it. */
+/* A node with static CPU and memory managers and no reserved CPU, and a pod for it. */
 struct fixture {
-	struct machine machine;
-	struct settings settings;
-	struct memory_state memory;
-	hwloc_bitmap_t shared, reserved;
+	struct kubelet_fixture on;
 	struct resource_list free;
-	struct kubelet_node known;
-	struct kubelet k;
-	struct kubelet_workspace *ws;
 	struct admission_node node;
 	struct pod_request pod;
 };
 
 static void open_kubelet(struct fixture *f)
 {
-	assert_int_equal(kubelet_init(&f->k, &f->known), 0);
-	assert_int_equal(kubelet_workspace_new(&f->k, &f->ws), 0);
-	f->node = (struct admission_node){.kubelet = &f->k, .ws = f->ws, .free = &f->free};
+	kubelet_fixture_ready(&f->on);
+	f->node = (struct admission_node){.kubelet = &f->on.k, .ws = f->on.ws, .free = &f->free};
 }
 
 static void close_kubelet(struct fixture *f)
 {
-	kubelet_workspace_freep(&f->ws);
-	kubelet_release(&f->k);
+	kubelet_workspace_freep(&f->on.ws);
+	kubelet_release(&f->on.k);
 }
 
 static void fixture_init(struct fixture *f, const struct synthetic *s, enum topology_manager_policy policy)
 {
 	memset(f, 0, sizeof(*f));
-	synthetic_machine(s, &f->machine);
-	settings_init(&f->settings);
-	f->settings.cpu_manager = CPU_MANAGER_STATIC;
-	f->settings.memory_manager = MEMORY_MANAGER_STATIC;
-	f->settings.topology.policy = policy;
-	f->settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
-	f->shared = hwloc_bitmap_dup(f->machine.online);
-	f->reserved = hwloc_bitmap_alloc();
-	f->memory.nodes = calloc(f->machine.n_nodes, sizeof(*f->memory.nodes));
-	assert_non_null(f->shared);
-	assert_non_null(f->reserved);
-	assert_non_null(f->memory.nodes);
-	for (size_t i = 0; i < f->machine.n_nodes; i++) {
-		struct memory_node *node = &f->memory.nodes[f->memory.n_nodes++];
-
-		node->id = f->machine.nodes[i].id;
-		node->cells = hwloc_bitmap_alloc();
-		node->tables = calloc(1, sizeof(*node->tables));
-		assert_non_null(node->cells);
-		assert_non_null(node->tables);
-		hwloc_bitmap_set(node->cells, node->id);
-		node->tables[node->n_tables++] = (struct memory_table){
-			.type = strdup("memory"), .allocatable = s->memory_bytes, .free = s->memory_bytes};
-	}
-	f->known = (struct kubelet_node){.machine = &f->machine,
-		.settings = &f->settings,
-		.shared = f->shared,
-		.reserved = f->reserved,
-		.memory = &f->memory};
+	kubelet_fixture_init(&f->on, s, policy);
+	hwloc_bitmap_zero(f->on.reserved);
+	f->on.node.devices = NULL;
 }
 
 static void fixture_release(struct fixture *f)
 {
-	close_kubelet(f);
-	machine_release(&f->machine);
-	settings_release(&f->settings);
-	memory_state_release(&f->memory);
+	kubelet_fixture_release(&f->on);
 	resource_list_release(&f->free);
-	hwloc_bitmap_free(f->shared);
-	hwloc_bitmap_free(f->reserved);
 	pod_request_release(&f->pod);
 }
 
@@ -98,8 +60,8 @@ static void the_node_must_have_the_amounts(void **state)
 
 	(void)state;
 	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
-	f.settings.cpu_manager = CPU_MANAGER_NONE;
-	f.settings.memory_manager = MEMORY_MANAGER_NONE;
+	f.on.settings.cpu_manager = CPU_MANAGER_NONE;
+	f.on.settings.memory_manager = MEMORY_MANAGER_NONE;
 	set_free(&f, "cpu", "14500m");
 	pod_from_text(&f.pod, "init cpu=14 memory=1; app cpu=14500m memory=1");
 	open_kubelet(&f);
@@ -115,8 +77,8 @@ static void the_node_must_have_the_amounts(void **state)
 	assert_int_equal(qty_milli_value(a.free), 14499);
 	close_kubelet(&f);
 	/* Unknown managers: too little is too little all the same, enough is not. */
-	f.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
-	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	f.on.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+	f.on.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
 	pod_request_release(&f.pod);
 	pod_from_text(&f.pod, "app cpu=15 memory=1");
 	open_kubelet(&f);
@@ -160,9 +122,9 @@ static void nearest_requests(void **state)
 		struct fixture f;
 
 		fixture_init(&f, &two_nodes, cases[i].policy);
-		hwloc_bitmap_free(f.shared);
-		assert_int_equal(cpuset_parse(cases[i].shared, &f.shared, NULL), 0);
-		f.known.shared = f.shared;
+		hwloc_bitmap_free(f.on.shared);
+		assert_int_equal(cpuset_parse(cases[i].shared, &f.on.shared, NULL), 0);
+		f.on.node.shared = f.on.shared;
 		set_free(&f, "cpu", cases[i].free_cpu);
 		pod_from_text(&f.pod, cases[i].pod);
 		open_kubelet(&f);
@@ -202,18 +164,18 @@ static void random_node(struct fixture *f, uint64_t *random)
 	char cpus[16];
 
 	fixture_init(f, &s, policies[below(random, ARRAY_SIZE(policies))]);
-	f->settings.topology.scope = below(random, 2) ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
-	f->settings.cpu_options.full_pcpus_only = below(random, 4) == 0;
-	for (size_t i = 0; i < f->machine.n_cpus; i++)
+	f->on.settings.topology.scope = below(random, 2) ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+	f->on.settings.cpu_options.full_pcpus_only = below(random, 4) == 0;
+	for (size_t i = 0; i < f->on.machine.n_cpus; i++)
 		if (below(random, 4) == 0)
-			hwloc_bitmap_clr(f->shared, f->machine.cpus[i].id);
-	for (size_t i = 0; i < f->memory.n_nodes; i++) {
-		struct memory_table *table = &f->memory.nodes[i].tables[0];
+			hwloc_bitmap_clr(f->on.shared, f->on.machine.cpus[i].id);
+	for (size_t i = 0; i < f->on.memory.n_nodes; i++) {
+		struct memory_table *table = &f->on.memory.nodes[i].tables[0];
 
 		table->allocatable -= below(random, 4);
 		table->free = below(random, (unsigned)table->allocatable + 1);
 	}
-	snprintf(cpus, sizeof(cpus), "%zu", cpuset_size(f->shared));
+	snprintf(cpus, sizeof(cpus), "%zu", cpuset_size(f->on.shared));
 	set_free(f, "cpu", cpus);
 	set_free(f, "memory", "40");
 }
@@ -243,11 +205,11 @@ static void keep(struct fixture *f, const struct kubelet_verdict *v)
 			resource_list_find(&f->pod.containers[c].requests, "memory");
 		uint64_t bytes = (uint64_t)qty_value(q->quantity.nano);
 
-		for (size_t i = 0; i < f->k.topology.n_cpus && p->cpus; i++)
+		for (size_t i = 0; i < f->on.k.topology.n_cpus && p->cpus; i++)
 			if (p->cpus[i])
-				hwloc_bitmap_clr(f->shared, f->k.topology.ids[i]);
-		for (size_t i = 0; i < f->memory.n_nodes; i++) {
-			struct memory_node *node = &f->memory.nodes[i];
+				hwloc_bitmap_clr(f->on.shared, f->on.k.topology.ids[i]);
+		for (size_t i = 0; i < f->on.memory.n_nodes; i++) {
+			struct memory_node *node = &f->on.memory.nodes[i];
 			uint64_t part = node->tables[0].free < bytes ? node->tables[0].free : bytes;
 
 			if (!(p->memory_nodes & node_mask_of(node->id)))
@@ -280,7 +242,7 @@ static void copies_are_pods_one_after_the_other(void **state)
 		open_kubelet(&f);
 		assert_int_equal(admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies), 0);
 		for (; plain < 100; plain++) {
-			assert_int_equal(kubelet_judge(&f.k, f.ws, &f.pod, QOS_GUARANTEED, &v), 0);
+			assert_int_equal(kubelet_judge(&f.on.k, f.on.ws, &f.pod, QOS_GUARANTEED, &v), 0);
 			if (v.answer != KUBELET_ADMITS)
 				break;
 			keep(&f, &v);
@@ -303,8 +265,8 @@ static void copies_end_at_the_amounts_or_the_limit(void **state)
 
 	(void)state;
 	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
-	f.settings.cpu_manager = CPU_MANAGER_NONE;
-	f.settings.memory_manager = MEMORY_MANAGER_NONE;
+	f.on.settings.cpu_manager = CPU_MANAGER_NONE;
+	f.on.settings.memory_manager = MEMORY_MANAGER_NONE;
 	pod_from_text(&f.pod, "app cpu=300m memory=1");
 	open_kubelet(&f);
 	assert_int_equal(admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies), 0);
@@ -349,7 +311,7 @@ static void nearest_of_an_unknown_kubelet(void **state)
 
 	(void)state;
 	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_UNKNOWN);
-	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
+	f.on.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
 	set_free(&f, "cpu", "17");
 	pod_from_text(&f.pod, "app cpu=30 memory=0");
 	open_kubelet(&f);

@@ -2,89 +2,16 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
-#include "scoring/kubelet.h"
+#include "tests/lib/kubelet_fixture.h"
 #include "tests/lib/pods.h"
-#include "tests/lib/synthetic.h"
 
 #define GIB ((uint64_t)1 << 30)
-
-/* A node whose parts a test changes before node_ready(). */
-struct fixture {
-	struct machine machine;
-	struct settings settings;
-	struct memory_state memory;
-	struct device_inventory devices;
-	hwloc_bitmap_t shared, reserved;
-	struct kubelet_node node;
-	struct kubelet k;
-	struct kubelet_workspace *ws;
-	struct kubelet_verdict verdict;
-};
 
 /* 2 sockets of one NUMA node with 8 cores of 2 threads; CPU i and i + 16 are siblings. */
 static const struct synthetic two_nodes = {
 	.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 2, .memory_bytes = 64 * GIB};
 
-static void add_memory(struct memory_state *s, unsigned id, uint64_t bytes)
-{
-	struct memory_node *node = &s->nodes[s->n_nodes++];
-
-	node->id = id;
-	node->cells = hwloc_bitmap_alloc();
-	node->tables = calloc(1, sizeof(*node->tables));
-	assert_non_null(node->cells);
-	assert_non_null(node->tables);
-	hwloc_bitmap_set(node->cells, id);
-	node->tables[node->n_tables++] =
-		(struct memory_table){.type = strdup("memory"), .allocatable = bytes, .free = bytes};
-}
-
-static void fixture_init(struct fixture *f, const struct synthetic *s, enum topology_manager_policy policy)
-{
-	memset(f, 0, sizeof(*f));
-	synthetic_machine(s, &f->machine);
-	settings_init(&f->settings);
-	f->settings.cpu_manager = CPU_MANAGER_STATIC;
-	f->settings.memory_manager = MEMORY_MANAGER_STATIC;
-	f->settings.topology.policy = policy;
-	f->settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
-	f->shared = hwloc_bitmap_dup(f->machine.online);
-	f->reserved = hwloc_bitmap_alloc();
-	assert_non_null(f->shared);
-	assert_non_null(f->reserved);
-	hwloc_bitmap_set(f->reserved, 0);
-	f->memory.nodes = calloc(f->machine.n_nodes, sizeof(*f->memory.nodes));
-	assert_non_null(f->memory.nodes);
-	for (size_t i = 0; i < f->machine.n_nodes; i++)
-		add_memory(&f->memory, f->machine.nodes[i].id, s->memory_bytes);
-	device_inventory_init(&f->devices);
-	f->node = (struct kubelet_node){.machine = &f->machine,
-		.settings = &f->settings,
-		.shared = f->shared,
-		.reserved = f->reserved,
-		.memory = &f->memory,
-		.devices = &f->devices};
-}
-
-static void node_ready(struct fixture *f)
-{
-	assert_int_equal(kubelet_init(&f->k, &f->node), 0);
-	assert_int_equal(kubelet_workspace_new(&f->k, &f->ws), 0);
-}
-
-static void fixture_release(struct fixture *f)
-{
-	kubelet_workspace_freep(&f->ws);
-	kubelet_release(&f->k);
-	machine_release(&f->machine);
-	settings_release(&f->settings);
-	memory_state_release(&f->memory);
-	device_inventory_release(&f->devices);
-	hwloc_bitmap_free(f->shared);
-	hwloc_bitmap_free(f->reserved);
-}
-
-static enum kubelet_answer judge(struct fixture *f, const char *text, enum qos_class qos)
+static enum kubelet_answer judge(struct kubelet_fixture *f, const char *text, enum qos_class qos)
 {
 	struct pod_request pod;
 
@@ -95,7 +22,7 @@ static enum kubelet_answer judge(struct fixture *f, const char *text, enum qos_c
 }
 
 /* The placement's CPUs as a list. */
-static void assert_cpus(const struct fixture *f, size_t i, const char *want)
+static void assert_cpus(const struct kubelet_fixture *f, size_t i, const char *want)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
 	CLEANUP(freep) char *text = NULL;
@@ -110,11 +37,11 @@ static void assert_cpus(const struct fixture *f, size_t i, const char *want)
 
 static void a_pod_is_placed_container_by_container(void **state)
 {
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
-	node_ready(&f);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=14 memory=8Gi; app cpu=14 memory=8Gi; app cpu=500m memory=1Gi",
 				 QOS_GUARANTEED),
 		KUBELET_ADMITS);
@@ -133,40 +60,40 @@ static void a_pod_is_placed_container_by_container(void **state)
 	assert_int_equal(f.verdict.container, 2);
 	assert_int_equal(f.verdict.rejection, KUBELET_TOPOLOGY_AFFINITY);
 	assert_int_equal(judge(&f, "app cpu=14 memory=8Gi", QOS_GUARANTEED), KUBELET_ADMITS);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 static void what_remains_is_counted_by_numa_node(void **state)
 {
-	struct fixture f;
+	struct kubelet_fixture f;
 	size_t left[2];
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
-	node_ready(&f);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(
 		judge(&f, "app cpu=14 memory=8Gi; app cpu=4 memory=8Gi", QOS_GUARANTEED), KUBELET_ADMITS);
 	kubelet_free_cpus(&f.k, f.ws, left);
 	assert_int_equal(left[0], 1); /* CPU 0 is reserved */
 	assert_int_equal(left[1], 12);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 	/* Nobody counts where CPUs are shared. */
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
 	f.settings.cpu_manager = CPU_MANAGER_NONE;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	judge(&f, "app cpu=14 memory=8Gi", QOS_GUARANTEED);
 	kubelet_free_cpus(&f.k, f.ws, left);
 	assert_int_equal(left[0] + left[1], 0);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 	/* Nor where nothing is known of a kubelet that would not start: a node's object may say so. */
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
 	f.settings.cpu_options.align_by_socket = true;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app memory=1Gi", QOS_BURSTABLE), KUBELET_ADMITS);
 	left[0] = left[1] = 9;
 	kubelet_free_cpus(&f.k, f.ws, left);
 	assert_int_equal(left[0] + left[1], 0);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 static void reasons_have_the_numbers(void **state)
@@ -203,9 +130,9 @@ static void reasons_have_the_numbers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct fixture f;
+		struct kubelet_fixture f;
 
-		fixture_init(&f, &two_nodes, cases[i].policy);
+		kubelet_fixture_init(&f, &two_nodes, cases[i].policy);
 		hwloc_bitmap_free(f.shared);
 		f.shared = NULL;
 		assert_int_equal(cpuset_parse(cases[i].shared, &f.shared, NULL), 0);
@@ -214,22 +141,22 @@ static void reasons_have_the_numbers(void **state)
 			assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
 						 (struct device){.nodes = 2, .healthy = true}),
 				0);
-		node_ready(&f);
+		kubelet_fixture_ready(&f);
 		assert_int_equal(judge(&f, cases[i].pod, QOS_GUARANTEED), KUBELET_REJECTS);
 		test_assert_text(cases[i].pod, f.verdict.reason.text, cases[i].reason);
 		assert_int_equal(f.verdict.rejection, cases[i].rejection);
-		fixture_release(&f);
+		kubelet_fixture_release(&f);
 	}
 }
 
 static void smt_alignment_is_a_reason_of_its_own(void **state)
 {
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
 	f.settings.cpu_options.full_pcpus_only = true;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=3 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
 	assert_int_equal(f.verdict.rejection, KUBELET_SMT_ALIGNMENT);
 	test_assert_text("multiple", f.verdict.reason.text,
@@ -243,7 +170,7 @@ static void smt_alignment_is_a_reason_of_its_own(void **state)
 		judge(&f, "init cpu=30 memory=1Gi; app cpu=2 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
 	assert_int_equal(f.verdict.rejection, KUBELET_SMT_ALIGNMENT);
 	assert_int_equal(f.verdict.container, 1);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 static void only_guaranteed_whole_cpus_are_exclusive(void **state)
@@ -278,12 +205,12 @@ static void only_guaranteed_whole_cpus_are_exclusive(void **state)
 
 static void scope_pod_gives_all_containers_one_place(void **state)
 {
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
 	f.settings.topology.scope = TOPOLOGY_SCOPE_POD;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "init cpu=16 memory=1Gi; app cpu=8 memory=1Gi; app cpu=8 memory=1Gi",
 				 QOS_GUARANTEED),
 		KUBELET_ADMITS);
@@ -296,43 +223,43 @@ static void scope_pod_gives_all_containers_one_place(void **state)
 	assert_int_equal(
 		judge(&f, "app cpu=10 memory=1Gi; app cpu=10 memory=1Gi", QOS_GUARANTEED), KUBELET_REJECTS);
 	test_assert_text("pod", f.verdict.reason.text, "single-numa-node: 20 CPUs need 2 NUMA nodes by size");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* What is not known is said, and only where it matters. */
 static void unknown_is_not_a_guess(void **state)
 {
 	const char *const pinned = "app cpu=2 memory=1Gi", *const fractional = "app cpu=500m memory=1Gi";
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_UNKNOWN);
-	node_ready(&f);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_UNKNOWN);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, pinned, QOS_GUARANTEED), KUBELET_UNKNOWN);
 	assert_non_null(strstr(f.verdict.reason.text, "Topology Manager"));
 	assert_int_equal(judge(&f, pinned, QOS_BURSTABLE), KUBELET_ADMITS);
 	assert_int_equal(f.verdict.n_placements, 0);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
 	f.node.shared = NULL;
 	f.settings.memory_manager = MEMORY_MANAGER_NONE;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, pinned, QOS_GUARANTEED), KUBELET_UNKNOWN);
 	assert_non_null(strstr(f.verdict.reason.text, "shared pool"));
 	assert_int_equal(judge(&f, fractional, QOS_GUARANTEED), KUBELET_ADMITS);
 	assert_int_equal(judge(&f, pinned, QOS_UNKNOWN), KUBELET_UNKNOWN);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
 	f.node.memory = NULL;
 	f.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, pinned, QOS_GUARANTEED), KUBELET_UNKNOWN);
 	assert_non_null(strstr(f.verdict.reason.text, "CPU manager's policy"));
 	assert_int_equal(judge(&f, fractional, QOS_GUARANTEED), KUBELET_UNKNOWN);
 	assert_non_null(strstr(f.verdict.reason.text, "memory manager's state"));
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* Each change makes a kubelet that would not start, or a node beyond the limits: no verdict, and why. */
@@ -342,58 +269,58 @@ static void nodes_that_cannot_be_judged(void **state)
 		.sockets = 9, .numas = 1, .uncores = 1, .cores = 2, .threads = 1, .memory_bytes = 8 * GIB};
 	static const struct synthetic many = {
 		.sockets = 8, .numas = 8, .uncores = 1, .cores = 64, .threads = 2, .memory_bytes = 8 * GIB};
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &nine, TOPOLOGY_MANAGER_RESTRICTED);
-	node_ready(&f);
+	kubelet_fixture_init(&f, &nine, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1 memory=1Gi", QOS_GUARANTEED), KUBELET_UNKNOWN);
 	test_assert_text("nine", f.verdict.reason.text,
 		"the kubelet would not start: 9 NUMA nodes, max-allowable-numa-nodes is 8");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 
-	fixture_init(&f, &many, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_init(&f, &many, TOPOLOGY_MANAGER_RESTRICTED);
 	f.settings.topology.max_numa_nodes = 64;
 	f.settings.memory_manager = MEMORY_MANAGER_NONE;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1 memory=1Gi", QOS_GUARANTEED), KUBELET_UNKNOWN);
 	test_assert_text(
 		"64", f.verdict.reason.text, "64 NUMA nodes have too many combinations (at most 16)");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 
 	/* Without hints to merge, 64 nodes and 8192 CPUs are no problem. */
-	fixture_init(&f, &many, TOPOLOGY_MANAGER_NONE);
+	kubelet_fixture_init(&f, &many, TOPOLOGY_MANAGER_NONE);
 	f.settings.memory_manager = MEMORY_MANAGER_NONE;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1000 memory=1Gi", QOS_GUARANTEED), KUBELET_ADMITS);
 	assert_int_equal(f.verdict.placements[0].exclusive_cpus, 1000);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
 	f.settings.cpu_options.align_by_socket = true;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1 memory=1Gi", QOS_GUARANTEED), KUBELET_UNKNOWN);
 	assert_non_null(strstr(f.verdict.reason.text, "would not start"));
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
 	f.settings.topology.prefer_closest_numa_nodes = true;
 	free(f.machine.distances);
 	f.machine.distances = NULL;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=1 memory=1Gi", QOS_GUARANTEED), KUBELET_UNKNOWN);
 	assert_non_null(strstr(f.verdict.reason.text, "distances"));
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* 36 NUMA nodes of which two have CPUs and four have devices: only those can be named. */
 static void many_memory_nodes_are_walked_where_it_matters(void **state)
 {
 	struct numa_node *nodes;
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
 	f.settings.memory_manager = MEMORY_MANAGER_NONE;
 	f.settings.topology.max_numa_nodes = 36;
 	nodes = realloc(f.machine.nodes, 36 * sizeof(*nodes));
@@ -408,33 +335,33 @@ static void many_memory_nodes_are_walked_where_it_matters(void **state)
 		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/gpu",
 					 (struct device){.nodes = node_mask_of(id), .healthy = true}),
 			0);
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app cpu=4 memory=1Gi", QOS_GUARANTEED), KUBELET_ADMITS);
 	assert_int_equal(f.verdict.placements[0].hint.nodes, 1);
 	assert_int_equal(judge(&f, "app cpu=4 memory=1Gi vendor.com/gpu=1", QOS_GUARANTEED), KUBELET_REJECTS);
 	assert_int_equal(
 		judge(&f, "app cpu=500m memory=1Gi vendor.com/gpu=1", QOS_GUARANTEED), KUBELET_ADMITS);
 	assert_int_equal(f.verdict.placements[0].hint.nodes, 16);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 static void pod_level_resources_are_left_alone(void **state)
 {
 	struct pod_request pod;
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
 	for (int gate = 0; gate < 2; gate++) {
-		fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+		kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
 		if (gate)
 			f.settings.feature_gates_text = strdup("A=true,PodLevelResourceManagers=true");
-		node_ready(&f);
+		kubelet_fixture_ready(&f);
 		pod_from_text(&pod, "app cpu=40 memory=1Gi");
 		pod.has_pod_resources = true;
 		assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
 		assert_int_equal(f.verdict.answer, gate ? KUBELET_UNKNOWN : KUBELET_ADMITS);
 		pod_request_release(&pod);
-		fixture_release(&f);
+		kubelet_fixture_release(&f);
 	}
 }
 
@@ -458,23 +385,23 @@ static void devices_of_pods_with_pod_level_resources(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct pod_request pod;
-		struct fixture f;
+		struct kubelet_fixture f;
 
-		fixture_init(&f, &two_nodes, cases[i].policy);
+		kubelet_fixture_init(&f, &two_nodes, cases[i].policy);
 		f.settings.topology.scope = cases[i].scope;
 		f.settings.cpu_manager = CPU_MANAGER_NONE;
 		f.settings.memory_manager = MEMORY_MANAGER_NONE;
 		f.settings.feature_gates_text = strdup("PodLevelResourceManagers=true");
 		assert_int_equal(
 			device_inventory_add(&f.devices, "vendor.com/nic", (struct device){.nodes = 1}), 0);
-		node_ready(&f);
+		kubelet_fixture_ready(&f);
 		pod_from_text(&pod, cases[i].pod);
 		pod.has_pod_resources = true;
 		assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
 		if (f.verdict.answer != cases[i].answer)
 			fail_msg("%zu: %s", i, f.verdict.reason.text);
 		pod_request_release(&pod);
-		fixture_release(&f);
+		kubelet_fixture_release(&f);
 	}
 }
 
@@ -501,11 +428,11 @@ static void admitted_pods_are_placed(void **state)
 	for (int turn = 0; turn < 1500; turn++) {
 		int policy = TOPOLOGY_MANAGER_NONE + turn % 4;
 		struct pod_request pod;
-		struct fixture f;
+		struct kubelet_fixture f;
 		char text[256];
 		unsigned held[32] = {0};
 
-		fixture_init(&f, &two_nodes, (enum topology_manager_policy)policy);
+		kubelet_fixture_init(&f, &two_nodes, (enum topology_manager_policy)policy);
 		f.settings.topology.scope =
 			test_random(&random) % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
 		for (unsigned cpu = 1; cpu < 32; cpu++)
@@ -514,7 +441,7 @@ static void admitted_pods_are_placed(void **state)
 		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
 					 (struct device){.nodes = 1, .healthy = true}),
 			0);
-		node_ready(&f);
+		kubelet_fixture_ready(&f);
 		random_pod(&random, text, sizeof(text));
 		pod_from_text(&pod, text);
 		assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
@@ -542,7 +469,7 @@ static void admitted_pods_are_placed(void **state)
 			}
 		}
 		pod_request_release(&pod);
-		fixture_release(&f);
+		kubelet_fixture_release(&f);
 	}
 	assert_true(n_admitted > 300);
 }

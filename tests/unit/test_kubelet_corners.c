@@ -6,58 +6,25 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
-#include "scoring/kubelet.h"
+#include "tests/lib/kubelet_fixture.h"
 #include "tests/lib/peers.h"
 #include "tests/lib/pods.h"
-#include "tests/lib/synthetic.h"
 
 #define GIB ((uint64_t)1 << 30)
-
-/* A node whose parts a test changes before it asks. */
-struct fixture {
-	struct machine machine;
-	struct settings settings;
-	struct memory_state memory;
-	struct device_inventory devices;
-	hwloc_bitmap_t reserved;
-	struct kubelet_node node;
-};
 
 static const struct synthetic two = {
 	.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB};
 
-static void fixture_init(struct fixture *f, const struct synthetic *s)
+/* Without a memory manager and its state. */
+static void init(struct kubelet_fixture *f, const struct synthetic *s)
 {
-	memset(f, 0, sizeof(*f));
-	synthetic_machine(s, &f->machine);
-	settings_init(&f->settings);
-	f->settings.cpu_manager = CPU_MANAGER_STATIC;
+	kubelet_fixture_init(f, s, TOPOLOGY_MANAGER_RESTRICTED);
 	f->settings.memory_manager = MEMORY_MANAGER_NONE;
-	f->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
-	f->settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
-	device_inventory_init(&f->devices);
-	f->reserved = hwloc_bitmap_alloc();
-	assert_non_null(f->reserved);
-	hwloc_bitmap_set(f->reserved, 0);
-	f->node = (struct kubelet_node){.machine = &f->machine,
-		.settings = &f->settings,
-		.shared = f->machine.online,
-		.reserved = f->reserved,
-		.memory = &f->memory,
-		.devices = &f->devices};
-}
-
-static void fixture_release(struct fixture *f)
-{
-	machine_release(&f->machine);
-	settings_release(&f->settings);
 	memory_state_release(&f->memory);
-	device_inventory_release(&f->devices);
-	hwloc_bitmap_free(f->reserved);
 }
 
 /* n nodes with one table of hugepages and one of memory each, all of it free but for most of the pages. */
-static void add_memory(struct fixture *f, unsigned n, unsigned first_id)
+static void add_memory(struct kubelet_fixture *f, unsigned n, unsigned first_id)
 {
 	f->settings.memory_manager = MEMORY_MANAGER_STATIC;
 	f->memory.nodes = calloc(n, sizeof(*f->memory.nodes));
@@ -67,17 +34,15 @@ static void add_memory(struct fixture *f, unsigned n, unsigned first_id)
 
 		node->id = first_id + i;
 		node->cells = hwloc_bitmap_alloc();
-		node->tables = calloc(2, sizeof(*node->tables));
-		assert_true(node->cells && node->tables);
-		node->tables[node->n_tables++] = (struct memory_table){
-			.type = strdup("hugepages-1Gi"), .allocatable = 4 * GIB, .free = GIB};
-		node->tables[node->n_tables++] = (struct memory_table){
-			.type = strdup("memory"), .allocatable = 8 * GIB, .free = 8 * GIB};
+		assert_non_null(node->cells);
+		kubelet_fixture_add_table(node, "hugepages-1Gi", 4 * GIB);
+		node->tables[0].free = GIB;
+		kubelet_fixture_add_table(node, "memory", 8 * GIB);
 	}
 }
 
 /* The verdict on one pod; its reason must begin with the text. */
-static void assert_verdict(struct fixture *f, const char *text, enum qos_class qos,
+static void assert_verdict(struct kubelet_fixture *f, const char *text, enum qos_class qos,
 	enum kubelet_answer answer, enum kubelet_rejection rejection, const char *reason)
 {
 	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
@@ -97,7 +62,7 @@ static void assert_verdict(struct fixture *f, const char *text, enum qos_class q
 	kubelet_release(&k);
 }
 
-static void assert_unknown(struct fixture *f, const char *reason)
+static void assert_unknown(struct kubelet_fixture *f, const char *reason)
 {
 	assert_verdict(
 		f, "app cpu=2 memory=1Gi", QOS_GUARANTEED, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED, reason);
@@ -105,10 +70,10 @@ static void assert_unknown(struct fixture *f, const char *reason)
 
 static void what_is_not_known_of_the_settings(void **state)
 {
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two);
+	init(&f, &two);
 	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
 	assert_unknown(&f, "the Topology Manager's scope is not known");
 	f.settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
@@ -157,39 +122,39 @@ static void what_is_not_known_of_the_settings(void **state)
 	f.settings.memory_manager = MEMORY_MANAGER_UNKNOWN;
 	assert_verdict(&f, "app cpu=1 memory=1Gi", QOS_UNKNOWN, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
 		"the pod's QoS class is not known");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 static void memory_that_masks_cannot_hold(void **state)
 {
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two);
+	init(&f, &two);
 	add_memory(&f, 2, 63);
 	assert_unknown(&f, "a NUMA node id in the memory manager's state exceeds 63");
-	fixture_release(&f);
-	fixture_init(&f, &two);
+	kubelet_fixture_release(&f);
+	init(&f, &two);
 	add_memory(&f, 17, 0);
 	assert_unknown(&f, "memory on 17 NUMA nodes has too many combinations (at most 16)");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 static void more_cpus_than_a_kubelet_knows(void **state)
 {
 	static const struct synthetic huge = {
 		.sockets = 1, .numas = 1, .uncores = 1, .cores = 65536, .threads = 1};
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &huge);
+	init(&f, &huge);
 	f.settings.cpu_manager = CPU_MANAGER_NONE;
 	assert_int_equal(device_inventory_add(
 				 &f.devices, "vendor.com/nic", (struct device){.nodes = 1, .healthy = true}),
 		0);
 	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
 		"65536 CPUs are too many");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* Up to 1.35 the hints of a device name every NUMA node, so all of them are within reach. */
@@ -197,10 +162,10 @@ static void older_kubelets_reach_every_node(void **state)
 {
 	static const struct synthetic wide = {
 		.sockets = 17, .numas = 1, .uncores = 1, .cores = 1, .threads = 1, .memory_bytes = GIB};
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &wide);
+	init(&f, &wide);
 	f.settings.cpu_manager = CPU_MANAGER_NONE;
 	f.settings.topology.max_numa_nodes = 17;
 	assert_int_equal(device_inventory_add(
@@ -210,7 +175,7 @@ static void older_kubelets_reach_every_node(void **state)
 	f.settings.kubelet_minor = 35;
 	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
 		"17 NUMA nodes have too many combinations (at most 16)");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* Of a node of which much is wrong, the first reason is told. */
@@ -220,10 +185,10 @@ static void the_first_reason_stays(void **state)
 		.sockets = 17, .numas = 1, .uncores = 1, .cores = 2, .threads = 1};
 	static const struct synthetic huge = {
 		.sockets = 1, .numas = 1, .uncores = 1, .cores = 65536, .threads = 1};
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &wide);
+	init(&f, &wide);
 	f.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
 	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
 	f.settings.topology.max_numa_nodes = 7;
@@ -237,14 +202,14 @@ static void the_first_reason_stays(void **state)
 	f.settings.reserved_cpu_known = false;
 	f.node.shared = NULL;
 	assert_unknown(&f, "the CPUs reserved for the system are not known");
-	fixture_release(&f);
-	fixture_init(&f, &huge);
+	kubelet_fixture_release(&f);
+	init(&f, &huge);
 	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
 	f.settings.cpu_manager = CPU_MANAGER_NONE;
 	assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic", (struct device){.nodes = 1}), 0);
 	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
 		"the Topology Manager's scope is not known");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* The gate counts by its whole name and value. */
@@ -266,10 +231,10 @@ static void pod_level_managers_are_a_gate(void **state)
 		{"AllAlpha=true,PodLevelResourceManagers=false", false},
 		{"AllAlpha=false,AllBeta=false", false},
 	};
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two);
+	init(&f, &two);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct kubelet k;
 
@@ -280,15 +245,15 @@ static void pod_level_managers_are_a_gate(void **state)
 			fail_msg("%s", cases[i].gates);
 		kubelet_release(&k);
 	}
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 static void refusals_that_managers_make(void **state)
 {
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, &two);
+	init(&f, &two);
 	f.settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
 	assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic", (struct device){.nodes = 1}), 0);
 	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_REJECTS,
@@ -309,7 +274,7 @@ static void refusals_that_managers_make(void **state)
 	/* No whole number of bytes, in the pod's sum. */
 	assert_verdict(&f, "app cpu=1 memory=1500m", QOS_GUARANTEED, KUBELET_REJECTS,
 		KUBELET_UNEXPECTED_ADMISSION, "an amount of memory is not a whole number of bytes");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 static void assert_hints(const struct topology_hints *hints, bool no_preference, uint64_t first, size_t n)
@@ -477,7 +442,7 @@ static void too_many_ways_to_distribute(void **state)
 		.sockets = 32, .numas = 1, .uncores = 1, .cores = 4, .threads = 1};
 	const struct cpu_take_rules rules = {.distribute = true, .group = 1};
 	bool available[128], taken[128];
-	struct fixture f;
+	struct kubelet_fixture f;
 	struct taker t;
 
 	(void)state;
@@ -489,12 +454,12 @@ static void too_many_ways_to_distribute(void **state)
 	assert_int_equal(cpu_take(t.ws, &rules, available, 31, taken).status, CPU_TAKE_OK);
 	assert_int_equal(cpu_set_size(&t.topology, taken), 31);
 	taker_release(&t);
-	fixture_init(&f, &wide);
+	init(&f, &wide);
 	f.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
 	f.settings.cpu_options.distribute_cpus_across_numa = true;
 	assert_verdict(&f, "app cpu=63 memory=1Gi", QOS_GUARANTEED, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
 		"distributing 63 CPUs over NUMA nodes takes too many steps");
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* These two are alpha in every release, so AllBeta does not turn them on. */

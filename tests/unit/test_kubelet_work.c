@@ -3,54 +3,16 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
-#include "scoring/kubelet.h"
 #include "scoring/request.h"
+#include "tests/lib/kubelet_fixture.h"
 #include "tests/lib/pods.h"
-#include "tests/lib/synthetic.h"
 
 #define GIB ((uint64_t)1 << 30)
 
 static const char beyond[] = "the pod asks for more than is judged: ";
 
-/* 2 sockets with 4 NUMA nodes of 8 cores each, all memory free; changed before node_ready(). */
-struct fixture {
-	struct machine machine;
-	struct settings settings;
-	struct memory_state memory;
-	struct device_inventory devices;
-	hwloc_bitmap_t reserved;
-	struct kubelet_node node;
-	struct kubelet k;
-	struct kubelet_workspace *ws;
-	struct kubelet_verdict verdict;
-};
-
-/* One hugepage size beside "memory" for each further type. */
-static void fill_memory(struct fixture *f, size_t n_types)
-{
-	f->memory.nodes = calloc(f->machine.n_nodes, sizeof(*f->memory.nodes));
-	assert_non_null(f->memory.nodes);
-	for (size_t i = 0; i < f->machine.n_nodes; i++) {
-		struct memory_node *node = &f->memory.nodes[f->memory.n_nodes++];
-
-		node->id = f->machine.nodes[i].id;
-		node->cells = hwloc_bitmap_alloc();
-		node->tables = calloc(n_types, sizeof(*node->tables));
-		assert_non_null(node->cells);
-		assert_non_null(node->tables);
-		for (size_t t = 0; t < n_types; t++) {
-			char type[64];
-
-			snprintf(type, sizeof(type), "hugepages-%zuMi", 2 * t);
-			node->tables[node->n_tables++] =
-				(struct memory_table){.type = strdup(t ? type : "memory"),
-					.allocatable = 64 * GIB,
-					.free = 64 * GIB};
-		}
-	}
-}
-
-static void fixture_init(struct fixture *f, unsigned numas, enum topology_manager_scope scope, size_t n_types)
+/* 2 sockets with so many NUMA nodes of 8 cores each, and n_types types of memory, all free: beside "memory" sizes of hugepages. */
+static void init(struct kubelet_fixture *f, unsigned numas, enum topology_manager_scope scope, size_t n_types)
 {
 	const struct synthetic machine = {.sockets = 2,
 		.numas = numas,
@@ -59,42 +21,16 @@ static void fixture_init(struct fixture *f, unsigned numas, enum topology_manage
 		.threads = 2,
 		.memory_bytes = 64 * GIB};
 
-	memset(f, 0, sizeof(*f));
-	synthetic_machine(&machine, &f->machine);
-	settings_init(&f->settings);
-	f->settings.cpu_manager = CPU_MANAGER_STATIC;
-	f->settings.memory_manager = MEMORY_MANAGER_STATIC;
-	f->settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	kubelet_fixture_init(f, &machine, TOPOLOGY_MANAGER_RESTRICTED);
 	f->settings.topology.scope = scope;
 	f->settings.topology.max_numa_nodes = 64;
-	f->reserved = hwloc_bitmap_alloc();
-	assert_non_null(f->reserved);
-	hwloc_bitmap_set(f->reserved, 0);
-	fill_memory(f, n_types);
-	device_inventory_init(&f->devices);
-	f->node = (struct kubelet_node){.machine = &f->machine,
-		.settings = &f->settings,
-		.shared = f->machine.online,
-		.reserved = f->reserved,
-		.memory = &f->memory,
-		.devices = &f->devices};
-}
+	for (size_t i = 0; i < f->memory.n_nodes; i++)
+		for (size_t t = 1; t < n_types; t++) {
+			char type[64];
 
-static void node_ready(struct fixture *f)
-{
-	assert_int_equal(kubelet_init(&f->k, &f->node), 0);
-	assert_int_equal(kubelet_workspace_new(&f->k, &f->ws), 0);
-}
-
-static void fixture_release(struct fixture *f)
-{
-	kubelet_workspace_freep(&f->ws);
-	kubelet_release(&f->k);
-	machine_release(&f->machine);
-	settings_release(&f->settings);
-	memory_state_release(&f->memory);
-	device_inventory_release(&f->devices);
-	hwloc_bitmap_free(f->reserved);
+			snprintf(type, sizeof(type), "hugepages-%zuMi", 2 * t);
+			kubelet_fixture_add_table(&f->memory.nodes[i], type, 64 * GIB);
+		}
 }
 
 static void ask(struct container_request *c, const char *name, uint64_t amount)
@@ -127,7 +63,7 @@ static void make_pod(struct pod_request *pod, enum container_kind kind, size_t n
 	}
 }
 
-static uint64_t steps_of(struct fixture *f, const struct pod_request *pod, enum kubelet_answer want)
+static uint64_t steps_of(struct kubelet_fixture *f, const struct pod_request *pod, enum kubelet_answer want)
 {
 	assert_int_equal(kubelet_judge(&f->k, f->ws, pod, pod->qos, &f->verdict), 0);
 	if (f->verdict.answer != want)
@@ -141,11 +77,11 @@ static uint64_t steps_of(struct fixture *f, const struct pod_request *pod, enum 
 static void work_grows_with_the_containers(void **state)
 {
 	uint64_t steps[2];
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, 4, TOPOLOGY_SCOPE_POD, 1);
-	node_ready(&f);
+	init(&f, 4, TOPOLOGY_SCOPE_POD, 1);
+	kubelet_fixture_ready(&f);
 	for (size_t i = 0; i < 2; i++) {
 		struct pod_request pod;
 
@@ -156,7 +92,7 @@ static void work_grows_with_the_containers(void **state)
 	}
 	assert_true(steps[0] > 2500 && steps[1] <= 2 * steps[0]);
 	assert_true(steps[1] <= KUBELET_WORK_MAX);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* Sizes of hugepages that no node has cost what it takes to read them. */
@@ -167,13 +103,13 @@ static void many_names_are_read_once(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct pod_request hugepages, devices;
-		struct fixture f;
+		struct kubelet_fixture f;
 
-		fixture_init(&f, 4, scopes[i], 1);
+		init(&f, 4, scopes[i], 1);
 		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic2",
 					 (struct device){.nodes = 1, .healthy = true}),
 			0);
-		node_ready(&f);
+		kubelet_fixture_ready(&f);
 		make_pod(&hugepages, CONTAINER_APP, 44, 500, "hugepages-", 2 << 20);
 		steps_of(&f, &hugepages, KUBELET_REJECTS);
 		assert_int_equal(f.verdict.rejection, KUBELET_UNEXPECTED_ADMISSION);
@@ -181,7 +117,7 @@ static void many_names_are_read_once(void **state)
 		assert_true(steps_of(&f, &devices, KUBELET_ADMITS) < KUBELET_WORK_MAX);
 		pod_request_release(&hugepages);
 		pod_request_release(&devices);
-		fixture_release(&f);
+		kubelet_fixture_release(&f);
 	}
 }
 
@@ -193,10 +129,10 @@ static void many_types_of_memory_are_judged(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct pod_request fits, does_not;
-		struct fixture f;
+		struct kubelet_fixture f;
 
-		fixture_init(&f, 2, scopes[i], 64);
-		node_ready(&f);
+		init(&f, 2, scopes[i], 64);
+		kubelet_fixture_ready(&f);
 		make_pod(&fits, CONTAINER_APP, 2, 63, "hugepages-", 2 << 20);
 		steps_of(&f, &fits, KUBELET_ADMITS);
 		assert_int_equal(f.verdict.placements[1].memory_nodes, 1);
@@ -204,7 +140,7 @@ static void many_types_of_memory_are_judged(void **state)
 		steps_of(&f, &does_not, KUBELET_REJECTS);
 		pod_request_release(&fits);
 		pod_request_release(&does_not);
-		fixture_release(&f);
+		kubelet_fixture_release(&f);
 	}
 }
 
@@ -212,11 +148,11 @@ static void many_types_of_memory_are_judged(void **state)
 static void what_is_beyond_the_limit_is_unknown(void **state)
 {
 	struct pod_request many, exclusive;
-	struct fixture f;
+	struct kubelet_fixture f;
 
 	(void)state;
-	fixture_init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
-	node_ready(&f);
+	init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
+	kubelet_fixture_ready(&f);
 	make_pod(&many, CONTAINER_APP, 5000, 0, "", 0);
 	make_pod(&exclusive, CONTAINER_INIT, 5000, 0, "", 0);
 	for (size_t i = 0; i < exclusive.n_containers; i++) {
@@ -236,25 +172,25 @@ static void what_is_beyond_the_limit_is_unknown(void **state)
 	steps_of(&f, &exclusive, KUBELET_ADMITS);
 	pod_request_release(&many);
 	pod_request_release(&exclusive);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* In scope pod all containers are merged at once, which is most of the work. */
 static void a_merge_beyond_the_limit_is_unknown(void **state)
 {
-	struct fixture f;
+	struct kubelet_fixture f;
 	struct pod_request pod;
 
 	(void)state;
-	fixture_init(&f, 4, TOPOLOGY_SCOPE_POD, 1);
-	node_ready(&f);
+	init(&f, 4, TOPOLOGY_SCOPE_POD, 1);
+	kubelet_fixture_ready(&f);
 	pod_from_text(&pod, "app cpu=4 memory=1Gi");
 	pod.qos = QOS_GUARANTEED;
 	kubelet_workspace_limit(f.ws, steps_of(&f, &pod, KUBELET_ADMITS) / 2);
 	steps_of(&f, &pod, KUBELET_UNKNOWN);
 	assert_true(f.verdict.beyond_limit);
 	pod_request_release(&pod);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /*
@@ -270,11 +206,11 @@ static void reserved_cpus_that_take_too_long_are_unknown(void **state)
 		.cores = 3000,
 		.threads = 2,
 		.memory_bytes = 64 * GIB};
-	struct fixture f;
+	struct kubelet_fixture f;
 	struct pod_request pod;
 
 	(void)state;
-	fixture_init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
+	init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
 	machine_release(&f.machine);
 	synthetic_machine(&many, &f.machine);
 	for (size_t i = 0; i < f.machine.n_cpus; i++) {
@@ -288,13 +224,13 @@ static void reserved_cpus_that_take_too_long_are_unknown(void **state)
 	f.settings.reserved_cpu_known = true;
 	f.node.shared = f.machine.online;
 	f.node.reserved = NULL;
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	pod_from_text(&pod, "app cpu=4 memory=1Gi");
 	assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
 	assert_int_equal(f.verdict.answer, KUBELET_UNKNOWN);
 	test_assert_text("reason", f.verdict.reason.text, "choosing 2003 reserved CPUs takes too many steps");
 	pod_request_release(&pod);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* Any limit: the answer is the one without a limit, or none. */
@@ -307,16 +243,16 @@ static void no_limit_changes_an_answer(void **state)
 
 	(void)state;
 	for (size_t o = 0; o < ARRAY_SIZE(options); o++) {
-		struct fixture f;
+		struct kubelet_fixture f;
 
-		fixture_init(&f, 2, TOPOLOGY_SCOPE_CONTAINER, 1);
+		init(&f, 2, TOPOLOGY_SCOPE_CONTAINER, 1);
 		f.settings.cpu_options.distribute_cpus_across_numa = options[o];
 		f.settings.cpu_options.prefer_align_cpus_by_uncorecache = !options[o];
 		for (unsigned i = 0; i < 4; i++)
 			assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
 						 (struct device){.nodes = 1u << i, .healthy = true}),
 				0);
-		node_ready(&f);
+		kubelet_fixture_ready(&f);
 		for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 			enum kubelet_answer answer;
 			struct pod_request pod;
@@ -343,7 +279,7 @@ static void no_limit_changes_an_answer(void **state)
 			assert_true(kubelet_workspace_steps(f.ws) == all);
 			pod_request_release(&pod);
 		}
-		fixture_release(&f);
+		kubelet_fixture_release(&f);
 	}
 }
 
@@ -351,16 +287,16 @@ static void no_limit_changes_an_answer(void **state)
 static void devices_in_many_groups(void **state)
 {
 	struct pod_request pod;
-	struct fixture f;
+	struct kubelet_fixture f;
 	uint64_t steps;
 
 	(void)state;
-	fixture_init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
+	init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
 	for (unsigned i = 0; i < 7096; i++)
 		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
 					 (struct device){.nodes = 1 + i % 255, .healthy = true}),
 			0);
-	node_ready(&f);
+	kubelet_fixture_ready(&f);
 	assert_int_equal(device_manager_groups(&f.k.devices, 0), 255);
 	pod_from_text(&pod, "app cpu=2 memory=1Gi vendor.com/nic=7000");
 	pod.qos = QOS_GUARANTEED;
@@ -368,19 +304,19 @@ static void devices_in_many_groups(void **state)
 	steps = steps_of(&f, &pod, KUBELET_REJECTS);
 	assert_true(steps < 16 * (7096 + 256 * 256));
 	pod_request_release(&pod);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 /* Why a pod is rejected may take more than whether it is: then it is said in fewer words. */
 static void a_rejection_beyond_the_limit_has_a_short_reason(void **state)
 {
 	struct pod_request pod;
-	struct fixture f;
+	struct kubelet_fixture f;
 	uint64_t all;
 
 	(void)state;
-	fixture_init(&f, 2, TOPOLOGY_SCOPE_CONTAINER, 1);
-	node_ready(&f);
+	init(&f, 2, TOPOLOGY_SCOPE_CONTAINER, 1);
+	kubelet_fixture_ready(&f);
 	pod_from_text(&pod, "app cpu=17 memory=1Gi");
 	pod.qos = QOS_GUARANTEED;
 	all = steps_of(&f, &pod, KUBELET_REJECTS);
@@ -390,7 +326,7 @@ static void a_rejection_beyond_the_limit_has_a_short_reason(void **state)
 	test_assert_text(
 		"reason", f.verdict.reason.text, "restricted: no NUMA nodes suit all that is asked for");
 	pod_request_release(&pod);
-	fixture_release(&f);
+	kubelet_fixture_release(&f);
 }
 
 int main(void)
