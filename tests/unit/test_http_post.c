@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server of agent/daemon/http.h where it takes POST, and by TLS.
+ * The server of agent/daemon/http.h where it takes POST: the body, requests that take long, and TLS.
  */
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <curl/curl.h>
 
@@ -21,7 +23,8 @@
 struct world {
 	struct http_server *server;
 	atomic_uint calls;
-	char *dir; /* of the certificates */
+	atomic_bool go; /* "/slow" is answered then */
+	char *dir;      /* of the certificates */
 	char certificate[256], key[256], client_ca[256];
 };
 
@@ -55,6 +58,12 @@ static int post(void *ctx, const char *path, const char *body, size_t len, struc
 	if (!strcmp(path, "/elsewhere")) {
 		strbuf_addf(reply, "http://127.0.0.1:%u/filter", http_server_port(w->server));
 		return 307;
+	}
+	if (!strcmp(path, "/slow")) {
+		while (!w->go)
+			usleep(1000);
+		strbuf_addstr(reply, "at last");
+		return 200;
 	}
 	if (strcmp(path, "/filter") != 0) {
 		strbuf_addstr(reply, "no such verb");
@@ -100,6 +109,7 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 
+	w->go = true;
 	http_server_free(w->server);
 	if (w->dir)
 		test_rmtree(&w->dir);
@@ -314,6 +324,105 @@ static void the_rest_is_as_without_post(void **state)
 		test_assert_text(cases[i].request, http_body(&reply), cases[i].body);
 	}
 	assert_int_equal(w->calls, 2);
+}
+
+/* ---- requests that take long */
+
+struct slow_client {
+	const struct world *world;
+	pthread_t thread;
+	struct strbuf reply;
+};
+
+static void *ask_slowly(void *data)
+{
+	static const char request[] = "POST /slow HTTP/1.1\r\nHost: n\r\nConnection: close\r\n"
+				      "Content-Length: 2\r\n\r\n{}";
+	struct slow_client *c = data;
+
+	ask(c->world, request, strlen(request), &c->reply);
+	return NULL;
+}
+
+/* So many requests that take long are under way. */
+static void begin_slow(struct world *w, struct slow_client *clients, size_t n)
+{
+	w->go = false;
+	for (size_t i = 0; i < n; i++) {
+		clients[i] = (struct slow_client){.world = w, .reply = STRBUF_INIT(REPLY_MAX)};
+		assert_int_equal(pthread_create(&clients[i].thread, NULL, ask_slowly, &clients[i]), 0);
+	}
+	while (w->calls < (n < 4 ? n : 4))
+		usleep(1000);
+}
+
+static void end_slow(struct slow_client *clients, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		pthread_join(clients[i].thread, NULL);
+		assert_int_equal(http_status(&clients[i].reply), 200);
+		test_assert_text("body", http_body(&clients[i].reply), "at last");
+		strbuf_release(&clients[i].reply);
+	}
+}
+
+static void get_page(const struct world *w, const char *path)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	char request[100];
+
+	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n", path);
+	ask(w, request, strlen(request), &reply);
+	assert_int_equal(http_status(&reply), 200);
+}
+
+/* Three threads are busy, so one is left for /metrics; then all are, and more requests wait than there are threads. */
+static void slow_requests_hold_up_no_probe(void **state)
+{
+	struct slow_client clients[20];
+	struct world *w = *state;
+
+	begin_slow(w, clients, 3);
+	get_page(w, "/healthz");
+	get_page(w, "/readyz");
+	get_page(w, "/metrics");
+	assert_int_equal(w->calls, 3);
+	w->go = true;
+	end_slow(clients, 3);
+	w->calls = 0;
+	begin_slow(w, clients, ARRAY_SIZE(clients));
+	for (unsigned i = 0; i < 10; i++) {
+		get_page(w, "/healthz");
+		get_page(w, "/readyz");
+	}
+	w->go = true;
+	end_slow(clients, ARRAY_SIZE(clients));
+	assert_int_equal(w->calls, ARRAY_SIZE(clients));
+	get_page(w, "/metrics");
+}
+
+static void *let_go(void *data)
+{
+	struct world *w = data;
+
+	usleep(100000);
+	w->go = true;
+	return NULL;
+}
+
+/* The requests that are under way are answered before the server ends. */
+static void the_server_ends_after_its_requests(void **state)
+{
+	struct slow_client clients[4];
+	struct world *w = *state;
+	pthread_t thread;
+
+	begin_slow(w, clients, ARRAY_SIZE(clients));
+	assert_int_equal(pthread_create(&thread, NULL, let_go, w), 0);
+	http_server_freep(&w->server);
+	assert_true(w->go);
+	pthread_join(thread, NULL);
+	end_slow(clients, ARRAY_SIZE(clients));
 }
 
 /* ---- TLS */
@@ -576,6 +685,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bodies_have_a_size_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_body_that_does_not_end_is_not_answered, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_rest_is_as_without_post, setup, teardown),
+		cmocka_unit_test_setup_teardown(slow_requests_hold_up_no_probe, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_server_ends_after_its_requests, setup, teardown),
 		cmocka_unit_test_setup_teardown(clients_show_a_certificate, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(strangers_end_strangers, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(plain_http_is_not_answered, setup_tls, teardown),
