@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests extended resources that only some nodes have, and that deleted pods leave no resource names in memory. */
+/*
+ * Tests extended resources that only some nodes have, that deleted pods leave no resource names in memory, and deletions while a
+ * rejection counts (valgrind and LeakSanitizer detect leaks).
+ */
 #include "tests/lib/test.h"
 
 #include "agent/extender/unresolvable.h"
@@ -15,8 +18,8 @@ static const struct node_sim_setup plain = {
 	.policy = TOPOLOGY_MANAGER_RESTRICTED,
 	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
-/* All nodes have the same machine. Only node-0 has devices vendor.com/nic, and only the last node has no Node object. */
-static void init(struct extender_cluster *c)
+/* All nodes have the same machine and an object. Only node-0 has devices vendor.com/nic. The first n nodes have a Node object. */
+static void init_with_nodes(struct extender_cluster *c, size_t n)
 {
 	struct node_sim_setup setups[CLUSTER_NODES];
 
@@ -26,9 +29,15 @@ static void init(struct extender_cluster *c)
 	extender_cluster_init(c, setups, 1);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		extender_cluster_publish(c, i, 0);
-		if (i < CLUSTER_NODES - 1)
+		if (i < n)
 			extender_cluster_report_node(c, i);
 	}
+}
+
+/* Only the last node has no Node object. */
+static void init(struct extender_cluster *c)
+{
+	init_with_nodes(c, CLUSTER_NODES - 1);
 }
 
 static void judge(struct extender_cluster *c, const char *text, size_t node, enum kubelet_answer want,
@@ -143,6 +152,58 @@ static void the_largest_amounts_add_up(void **state)
 	assert_int_equal(node->requested.n_items, 0);
 }
 
+/* No node has a Node object, and the kubelet of node-0 rejects a pod. */
+static void init_with_rejected_pod(struct extender_cluster *c)
+{
+	struct cluster_pod_sim *pod;
+
+	init_with_nodes(c, 0);
+	pod = extender_cluster_pod(c, "app cpu=3 memory=1Gi");
+	/* The extender assumes the pod on node-0. */
+	for (size_t i = 1; i < CLUSTER_NODES; i++)
+		c->requested[i] = c->names[0];
+	assert_int_equal(extender_cluster_ask(c, &answer_best, pod, 0), 1);
+	extender_cluster_report(c, pod, NULL, 0);
+	extender_cluster_report(c, pod, "Failed", 0);
+	assert_int_equal(c->cache.n_rejected, 1);
+	assert_int_equal(cache_find_node(&c->cache, c->names[0])->n_rejections, 1);
+}
+
+static void a_node_is_deleted_while_a_rejection_counts(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init_with_rejected_pod(&c);
+	cache_list_begin(&c.cache, CACHE_NRT);
+	assert_int_equal(cache_list_end(&c.cache, CACHE_NRT, 0, 0, NULL), 0);
+	assert_null(cache_find_node(&c.cache, c.names[0]));
+}
+
+static void a_node_comes_back_without_the_rejection(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init_with_rejected_pod(&c);
+	cache_list_begin(&c.cache, CACHE_NRT);
+	assert_int_equal(cache_list_end(&c.cache, CACHE_NRT, 0, 0, NULL), 0);
+	extender_cluster_publish(&c, 0, 0);
+	assert_int_equal(cache_find_node(&c.cache, c.names[0])->n_rejections, 0);
+	assert_int_equal(
+		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 0),
+		1);
+	cache_expire(&c.cache, 30000);
+}
+
+static void the_cluster_ends_while_a_rejection_counts(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	init_with_rejected_pod(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +212,9 @@ int main(void)
 		cmocka_unit_test(another_node_changes_the_answer),
 		cmocka_unit_test(deleted_pods_leave_no_resource_names),
 		cmocka_unit_test(the_largest_amounts_add_up),
+		cmocka_unit_test(a_node_is_deleted_while_a_rejection_counts),
+		cmocka_unit_test(a_node_comes_back_without_the_rejection),
+		cmocka_unit_test(the_cluster_ends_while_a_rejection_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
