@@ -21,5 +21,6 @@ build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) $(LIBC_LIBS)
 .PHONY: fuzz fuzz-smoke
 fuzz: $(FUZZ)
+##daily fuzz-smoke: run every fuzz target for FUZZ_SECONDS (clang; default: 30)
 fuzz-smoke: fuzz
 	@printf '%s\n' $(notdir $(FUZZ)) | xargs -P $$(nproc) -n 1 tests/fuzz/smoke.sh $(FUZZ_SECONDS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ---- virtual machines whose NUMA layout is chosen (tests/vm)
 .PHONY: vm-test run-vm-test
+##judges vm-test: run nrtd in virtual machines with chosen NUMA layouts (x86_64, QEMU)
 vm-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory run-vm-test
@@ -9,6 +10,9 @@ run-vm-test: $(B)/nrtd
 
 # ---- what clusters install (tests/install)
 .PHONY: image-test images-test manifests-test
+##release image-test: build the container image and run it as the DaemonSet's pod, by runc (root, Go)
+##release images-test: build the images of image-all twice, compare the bytes, run them under QEMU (root)
+##judges manifests-test: apply the manifests and the Helm chart to a real API server (Go)
 image-test images-test manifests-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory $(B)/nrtd
@@ -16,17 +20,24 @@ image-test images-test manifests-test:
 
 # ---- the committed tree's Debian package, installed and run (tests/install)
 .PHONY: install-test
+##release install-test: install and run the Debian package under a booted systemd (root, Debian, Go)
 install-test:
 	@tests/install/systemd.sh
 
 # ---- packages and archives of the committed tree, and the systems that it is built on (tests/install)
 # RELEASES and ARCHS: only these
 .PHONY: rpm-test releases-test managers-test release-test
+##release rpm-test: install and run the RPM packages under a booted systemd (root, Debian, Go)
+##release releases-test: build, and run the unit tests, on other distributions (root, Debian; RELEASES="trixie")
+##release managers-test: run install-deps.sh with the real dnf and zypper (root, Debian)
+##release release-test: run make release twice, compare, sign, push, install (root, Debian, Go; ARCHS="amd64")
 rpm-test releases-test managers-test release-test:
 	@tests/install/$(@:-test=).sh
 
 # ---- the AppArmor profile, and the SELinux module, in virtual machines whose kernels have them (tests/install)
 .PHONY: apparmor-test selinux-test
+##release apparmor-test: run the service in its AppArmor profile, in a virtual machine (x86_64, QEMU)
+##release selinux-test: test the SELinux module in enforcing virtual machines (root, Debian, x86_64, QEMU)
 apparmor-test selinux-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory $(B)/nrtd $(B)/tests/scenario/pod_resources
@@ -34,11 +45,13 @@ apparmor-test selinux-test:
 
 # ---- a virtual machine with systemd, containerd and a real kubelet (tests/node); NODE_STEPS: groups of them
 .PHONY: node-test
+##judges node-test: compare nrtd with a real kubelet's cgroups in a virtual machine (root, Debian, QEMU, Go)
 node-test:
 	@tests/node/run.sh $(NODE_STEPS)
 
 # ---- rules and dashboard over a real Prometheus that scrapes agents and an extender (tests/monitoring)
 .PHONY: monitoring-test
+##judges monitoring-test: run the queries of rules and dashboard on a real Prometheus (Go)
 monitoring-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory $(B)/nrtd
@@ -46,11 +59,13 @@ monitoring-test:
 
 # ---- doc/recipes, by their own commands (tests/recipes); RECIPES: names
 .PHONY: recipes-test
+##judges recipes-test: run the commands of doc/recipes (root, Go; RECIPES="NAME ...")
 recipes-test: $(B)/nrtd
 	@B=$(B) tests/recipes/run.sh $(RECIPES)
 
 # ---- the archive with its libraries, in the least systems of several releases (tests/install); ROOTS: their names
 .PHONY: tarball-test
+##release tarball-test: build the tarball twice, run it on several distributions (root, Debian, QEMU, Go; ROOTS)
 tarball-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory $(B)/nrtd $(B)/tests/scenario/pod_resources $(MACHINES)

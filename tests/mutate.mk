@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ---- wrong programs, which the tests have to notice (tests/check/mutate.sh)
 .PHONY: mutate
+##judges mutate: break the code on purpose; the tests must fail (MUTANTS=200 PART=scoring)
 mutate:
 	@tests/check/mutate.sh
 

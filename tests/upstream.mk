@@ -1,59 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
 # ---- the real Kubernetes code, by Go (tests/upstream)
 .PHONY: conformance
+##judges conformance: compare with the real Kubernetes code (Go; CASES=1000 SEED=1 SHORT=1 RELEASE=1.37)
 conformance: all $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict $(B)/tests/upstream/extender_api \
 		$(if $(TEST_LDLIBS),$(B)/tests/unit/test_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 
 .PHONY: bench-upstream
+##judges bench-upstream: compare nrtd's speed with the real Kubernetes code's on the same questions (Go)
 bench-upstream: $(B)/tests/bench/upstream
 	@B=$(B) tests/bench/upstream.sh
 $(B)/tests/bench/upstream: $(B)/tests/vectors/kubelet_support.o $(B)/tests/vectors/sched_build.o $(B)/tests/vectors/vectors_json.o
 
 .PHONY: cluster
+##daily cluster: run a real API server and scheduler on the loopback interface until Ctrl-C (Go)
 cluster:
 	@tests/upstream/cluster.sh run
 
 .PHONY: bench-peers
+##judges bench-peers: compare the cost of nrtd with other exporters' (Go)
 bench-peers: all
 	@B=$(B) tests/upstream/peers.sh
 
 .PHONY: volcano
+##judges volcano: compare with Volcano's plugin numaaware on random nodes (Go; VOLCANO="-cases 10000")
 volcano: all
 	@B=$(B) tests/upstream/volcano.sh $(VOLCANO)
 
 .PHONY: volcano-scheduler
+##judges volcano-scheduler: let the whole Volcano scheduler place the pods of Volcano's documentation (Go)
 volcano-scheduler: all
 	@B=$(B) tests/upstream/volcano_scheduler.sh
 
 .PHONY: volcano-exporter
+##judges volcano-exporter: compare Numatopology objects with those of Volcano's resource-exporter (Go)
 volcano-exporter: all
 	@B=$(B) tests/upstream/volcano_exporter.sh
 
 .PHONY: koordinator
+##judges koordinator: run Koordinator's plugin on nrtd's and koordlet's objects (Go; KOORDINATOR="-cases 50")
 koordinator: all
 	@B=$(B) tests/upstream/koordinator.sh $(KOORDINATOR)
 
 # OUTCOME: options, as "-seeds 3 -workloads cpus"
 .PHONY: outcome
+##judges outcome: count the pods that kubelets reject, per way to schedule (Go; OUTCOME="-seeds 3")
 outcome: all
 	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)
 
 # EXTENDER_INVARIANT: options, as "-seeds 60 -steps 600"
 .PHONY: extender-invariant
+##judges extender-invariant: compare the extender with three real kubelets (Go; EXTENDER_INVARIANT="-seeds 60")
 extender-invariant: all
 	@B=$(B) tests/upstream/extender_invariant.sh $(EXTENDER_INVARIANT)
 
 # SCALE: numbers of agents and options, as "30,300 -churn 1m"; SHORT=1
 .PHONY: scale
+##judges scale: measure one API server with up to 1000 nodes (root, Go; an hour; SCALE=30 SHORT=1)
 scale: all
 	@B=$(B) tests/upstream/scale.sh $(SCALE)
 
 .PHONY: bench-extender
+##judges bench-extender: measure the extender's latency with 500 and 5000 nodes (Go)
 bench-extender: all
 	@B=$(B) tests/upstream/extender_load.sh
 
 # TENANT: options, as "-only containers -nodes 500"
 .PHONY: tenant-test
+##judges tenant-test: measure what one tenant's pods cost other tenants (Go; TENANT="-nodes 500")
 tenant-test: all
 	@B=$(B) tests/upstream/tenant.sh $(TENANT)

@@ -33,10 +33,14 @@ headers() {
 			$(pkg-config --cflags hwloc libcjson cmocka) -fsyntax-only -x c - || { echo "$h does not stand alone"; return 1; }
 	done
 }
-spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile tests/*.mk | grep .; }
+spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile packaging/*.mk tests/*.mk | grep .; }
 lengths() {
-		! wc -l $sources | awk '$2 != "total" && $1 > 900 {print $2 ": " $1 " lines, 900 allowed"; bad = 1} END {exit !bad}'
+	! wc -l $sources Makefile | awk '
+		{ limit = $2 == "Makefile" ? 250 : 900 }
+		$2 != "total" && $1 > limit { print $2 ": " $1 " lines, " limit " allowed"; bad = 1 }
+		END { exit !bad }'
 }
+help() { ! make -s help | awk 'length > 110 { print "over 110 characters: " $0; bad = 1 } END { exit !(bad || NR < 50) }'; }
 # In a folder of its own: what has been built with other flags stays.
 build() { make -s -j"$(nproc)" B=$developer DEVELOPER=1 all units; }
 map() { tests/check/map.sh --check; }
@@ -56,6 +60,7 @@ check manuals manuals
 check "rpm spec" spec
 check "licence lines" spdx
 check "file lengths" lengths
+check "make help" help
 check "HACKING.md's map" map
 check headers headers
 check "build, warnings are errors" build

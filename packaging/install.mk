@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# ---- make install
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/nrtd
+SYSCONFDIR ?= /etc
+SYSTEMDUNITDIR ?= $(PREFIX)/lib/systemd/system
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
+SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
+
+# The nrtd that writes the completions: built for the machine that builds.
+SELF := $(B)/nrtd
+ifdef CROSS
+SELF := build/self/nrtd
+$(SELF): FORCE
+	@$(MAKE) --no-print-directory ARCH= B=$(@D) CFLAGS=-O0 $@
+endif
+##release install: install into DESTDIR and PREFIX (default: /usr/local)
+.PHONY: install
+install: all $(SELF)
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc \
+		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR) $(DESTDIR)$(SELINUXDIR)
+	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
+	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
+	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
+	install -m 644 README.md MIGRATING.md $(DESTDIR)$(DOCDIR)/
+	install -m 644 doc/*.md $(DESTDIR)$(DOCDIR)/doc/
+	echo .so man1/kubectl-numa.1 >$(DESTDIR)$(MANDIR)/man1/kubectl_complete-numa.1
+	for unit in systemd/*; do sed 's#/usr/sbin/#$(SBINDIR)/#' $$unit >$(DESTDIR)$(SYSTEMDUNITDIR)/$${unit##*/} || exit 1; done
+	install -d $(DESTDIR)$(SYSCONFDIR)/default
+	[ -e $(DESTDIR)$(SYSCONFDIR)/default/nrtd ] || install -m 644 packaging/nrtd.default $(DESTDIR)$(SYSCONFDIR)/default/nrtd
+	install -m 644 packaging/kubernetes/*.yaml $(DESTDIR)$(MANIFESTDIR)/
+	for d in crd extender extender/scheduler monitoring openshift; do install -d $(DESTDIR)$(MANIFESTDIR)/$$d && \
+		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
+	install -m 644 packaging/kubernetes/monitoring/dashboard.json packaging/monitoring/rules.yaml $(DESTDIR)$(MANIFESTDIR)/monitoring/
+	install -m 644 packaging/selinux/nrtd.cil $(DESTDIR)$(SELINUXDIR)/
+	$(SELF) completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
+	$(SELF) completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
+	$(SELF) completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish
