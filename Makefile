@@ -25,9 +25,6 @@ WERROR := -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -W
 	-Wmissing-prototypes -Wredundant-decls -Wpointer-arith -Wcast-qual -Wcast-align=strict -Wwrite-strings \
 	-Wundef -Wvla -Wformat=2 -Wformat-signedness -Wnull-dereference -Wdouble-promotion \
 	-Wimplicit-fallthrough=5 -Wswitch-enum -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Walloca
-ifdef DEVELOPER
-NRTD_CFLAGS += $(WERROR)
-endif
 ifdef SANITIZE
 NRTD_CFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 NRTD_LDFLAGS += -fsanitize=$(SANITIZE)
@@ -131,17 +128,24 @@ help:
 		text["daily"], text["judges"], text["release"] }' $(makefiles)
 
 # ---- flags file: a change of flags rebuilds
-FLAGS := $(CC) $(CFLAGS) $(SMALL) $(NRTD_CFLAGS) $(NRTD_CPPFLAGS) $(NRTD_LDFLAGS) $(LDFLAGS) $(LIB_CFLAGS) $(LIB_LIBS)
+FLAGS := $(CC) $(CFLAGS) $(SMALL) $(WERROR) $(NRTD_CFLAGS) $(NRTD_CPPFLAGS) $(NRTD_LDFLAGS) $(LDFLAGS) $(LIB_CFLAGS) $(LIB_LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
 .PHONY: FORCE
 
+# Warnings do not change machine code, so builds with and without DEVELOPER share a folder. $(B)/unchecked lists the objects that were
+# compiled without the warnings; DEVELOPER compiles these again.
+ifdef DEVELOPER
+warnings := $(WERROR)
+$(shell [ ! -e $(B)/unchecked ] || { xargs rm -f <$(B)/unchecked && rm $(B)/unchecked; })
+endif
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(optimized) \
-		-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(if $(DEVELOPER),,@echo $@ >>$(B)/unchecked)
+	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(warnings) \
+		$(optimized) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 # ---- protobuf messages: generated code is not held to our warnings
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto

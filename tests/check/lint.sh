@@ -18,7 +18,6 @@ check() {
 }
 sources=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run 'packaging/kubectl*')
-developer=build/variant-developer
 code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 
 format() { clang-format --dry-run --Werror $sources; }
@@ -41,11 +40,11 @@ lengths() {
 		END { exit !bad }'
 }
 help() { ! make -s help | awk 'length > 110 { print "over 110 characters: " $0; bad = 1 } END { exit !(bad || NR < 50) }'; }
-# In a folder of its own: what has been built with other flags stays.
-build() { make -s -j"$(nproc)" B=$developer DEVELOPER=1 all units; }
+# In the folder of make test: after make test DEVELOPER=1, nothing is compiled again.
+build() { make -s -j"$(nproc)" DEVELOPER=1 all units; }
 map() { tests/check/map.sh --check; }
-symbols() { B=$developer tests/check/symbols.sh; }
-layers() { B=$developer tests/check/layers.sh; }
+symbols() { tests/check/symbols.sh; }
+layers() { tests/check/layers.sh; }
 tidy() {
 	flags="-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen -DNRTD_VERSION=\"lint\" -include common/banned.h $(pkg-config --cflags hwloc libcjson yaml-0.1 libxxhash)"
 	# shellcheck disable=SC2016 # expanded by the inner shell
