@@ -4,6 +4,10 @@
 VERSION := 0.1.0
 
 include packaging/cross.mk
+# ccache keeps objects from earlier builds, also of other folders. CCACHE= does without; so does a CC of one's own.
+ifeq ($(origin CCACHE),undefined)
+CCACHE := $(if $(filter default file,$(origin CC)),$(shell command -v ccache))
+endif
 CC ?= cc
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
@@ -104,7 +108,7 @@ test:
 	@$(MAKE) $(parallel) --no-print-directory check
 
 ##daily all: build nrtd, and build/vectors, which replays decisions of the real Kubernetes code
-##daily DEVELOPER=1 all: turn warnings into errors; other variables: CC, CFLAGS, LDFLAGS, V=1 (print commands)
+##daily DEVELOPER=1 all: turn warnings into errors; other variables: CC, CFLAGS, CCACHE, V=1 (print commands)
 all: $(B)/nrtd $(if $(VECTORS_OBJ),$(B)/vectors)
 
 ##daily lint: check formatting, spelling, manuals, layers; run clang-tidy and gcc -fanalyzer
@@ -144,7 +148,7 @@ $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(if $(DEVELOPER),,@echo $@ >>$(B)/unchecked)
-	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(warnings) \
+	$(Q)$(CCACHE) $(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(warnings) \
 		$(optimized) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 # ---- protobuf messages: generated code is not held to our warnings
