@@ -20,6 +20,8 @@ sources=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run 'packaging/kubectl*')
 code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 
+# each COMMAND...: COMMAND for some files of standard input at a time, on every CPU
+each() { xargs -P "$(nproc)" -n 12 "$@"; }
 format() { clang-format --dry-run --Werror $sources; }
 spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts README.md HACKING.md MIGRATING.md doc man scoring/*.md; }
 shell() { shellcheck $scripts; }
@@ -27,10 +29,14 @@ manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; d
 spec() { rpmlint --strict --config packaging/rpmlint.toml packaging/nrtd.spec; }
 headers() {
 	make -s build/gen/agent/observe/pod_resources.pb-c.h || return 1
-	for h in $(printf '%s\n' "$sources" | grep '\.h$'); do
-		printf '#include "%s"\n' "$h" | ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -I. -Ibuild/gen \
-			$(pkg-config --cflags hwloc libcjson cmocka) -fsyntax-only -x c - || { echo "$h does not stand alone"; return 1; }
-	done
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	printf '%s\n' "$sources" | grep '\.h$' | FLAGS=$(pkg-config --cflags hwloc libcjson cmocka) each sh -c '
+		status=0
+		for h; do
+			printf "#include \"%s\"\n" "$h" | ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -I. -Ibuild/gen $FLAGS \
+				-fsyntax-only -x c - || { echo "$h does not stand alone"; status=1; }
+		done
+		exit $status' headers
 }
 spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile packaging/*.mk tests/*.mk | grep .; }
 lengths() {
@@ -46,9 +52,8 @@ map() { tests/check/map.sh --check; }
 symbols() { tests/check/symbols.sh; }
 layers() { tests/check/layers.sh; }
 tidy() {
-	flags="-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen -DNRTD_VERSION=\"lint\" -include common/banned.h $(pkg-config --cflags hwloc libcjson yaml-0.1 libxxhash)"
-	# shellcheck disable=SC2016 # expanded by the inner shell
-	printf '%s\n' $code | FLAGS=$flags xargs -P "$(nproc)" -n 6 sh -c 'clang-tidy --quiet "$@" -- $FLAGS 2>/dev/null' tidy
+	printf '%s\n' $code | FLAGS="-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen -DNRTD_VERSION=\"lint\" -include common/banned.h $(
+		pkg-config --cflags hwloc libcjson yaml-0.1 libxxhash)" each tests/check/tidy.sh
 }
 analyze() { make -s -j"$(nproc)" DEVELOPER=1 ANALYZE=1 CFLAGS='-O1 -g' build/variant-analyze/libnrtd.a; }
 
