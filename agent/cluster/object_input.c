@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/json_stream.h"
+#include "agent/base/json_walk.h"
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
 

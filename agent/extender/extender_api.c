@@ -97,14 +97,14 @@ static int add_piece(struct pieces *p, struct json_piece piece, struct err *err)
 static int read_list(struct json_piece list, const char *name, struct pieces *ret, struct err *err)
 {
 	struct json_piece value;
-	struct json_scan scan;
+	struct json_walk walk;
 	int r;
 
 	if (json_piece_is_null(list))
 		return 0;
-	if (!json_scan_begin(&scan, list, '['))
+	if (!json_walk_begin(&walk, list, '['))
 		return err_set(err, -EINVAL, "%s: a list is expected", name);
-	while ((r = json_scan_next(&scan, NULL, &value)) > 0) {
+	while ((r = json_walk_next(&walk, NULL, &value)) > 0) {
 		r = add_piece(ret, value, err);
 		if (r < 0)
 			return r;
@@ -116,12 +116,12 @@ static int read_list(struct json_piece list, const char *name, struct pieces *re
 static int find_member(struct json_piece map, const char *name, struct json_piece *ret)
 {
 	struct json_piece found = {NULL, 0}, key, value;
-	struct json_scan scan;
+	struct json_walk walk;
 	int r;
 
-	if (!json_scan_begin(&scan, map, '{'))
+	if (!json_walk_begin(&walk, map, '{'))
 		return -EINVAL;
-	while ((r = json_scan_next(&scan, &key, &value)) > 0)
+	while ((r = json_walk_next(&walk, &key, &value)) > 0)
 		if (json_piece_is_key(key, name))
 			found = value;
 	if (r == 0)
@@ -193,12 +193,12 @@ static int find_members(const char *text, size_t len, struct members *ret, struc
 	const struct json_piece none = {"null", 4};
 	struct members m = {.pod = none, .nodes = none, .names = none};
 	struct json_piece whole, key, value;
-	struct json_scan scan;
+	struct json_walk walk;
 	int r;
 
-	if (json_scan_text(text, len, &whole) < 0 || !json_scan_begin(&scan, whole, '{'))
+	if (json_walk_text(text, len, &whole) < 0 || !json_walk_begin(&walk, whole, '{'))
 		return err_set(err, -EINVAL, "not a JSON object");
-	while ((r = json_scan_next(&scan, &key, &value)) > 0) {
+	while ((r = json_walk_next(&walk, &key, &value)) > 0) {
 		if (json_piece_is_key(key, "Pod"))
 			m.pod = value;
 		else if (json_piece_is_key(key, "Nodes"))
@@ -207,7 +207,7 @@ static int find_members(const char *text, size_t len, struct members *ret, struc
 			m.names = value;
 	}
 	if (r < 0)
-		return err_set(err, r, "not valid JSON at byte %zu", (size_t)(scan.at - text) + 1);
+		return err_set(err, r, "not valid JSON at byte %zu", (size_t)(walk.at - text) + 1);
 	*ret = m;
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/json_scan.h"
+#include "agent/base/json_walk.h"
 #include "agent/cluster/pod_parse.h"
 #include "common/err.h"
 #include "common/strbuf.h"

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "agent/base/json_stream.h"
+#include "agent/base/json_walk.h"
 #include "agent/base/thread.h"
 #include "agent/publish/api_client.h"
 #include "agent/publish/backoff.h"

@@ -1,16 +1,124 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON in pieces: the same parts wherever the pieces end, and what is no JSON is refused.
+ * Values of a text in memory, found without a tree. A text in pieces: the same parts wherever the pieces end, and
+ * an error for what is not valid JSON.
  */
 #include "tests/lib/test.h"
 
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/base/json_stream.h"
+#include "agent/base/json_walk.h"
 #include "common/cleanup.h"
 
 #define TEXT_MAX (80u << 20)
+
+/* ---- a text in memory */
+
+/* The members of a map or the elements of a list as lines; `ret_at` = where the walk stopped. */
+static int walk(const char *text, char open, struct strbuf *out, size_t *ret_at)
+{
+	struct json_piece whole, key = {"-", 1}, value;
+	struct json_walk w;
+	int r = json_walk_text(text, strlen(text), &whole);
+
+	if (r < 0 || !json_walk_begin(&w, whole, open))
+		return -ENOENT;
+	while ((r = json_walk_next(&w, open == '{' ? &key : NULL, &value)) > 0)
+		strbuf_addf(out, "%.*s %.*s\n", (int)key.len, key.text, (int)value.len, value.text);
+	*ret_at = (size_t)(w.at - text);
+	return r;
+}
+
+static void values_are_found(void **state)
+{
+	static const struct {
+		const char *text;
+		char open;
+		int want;
+		const char *values;
+		size_t at; /* of an error */
+	} cases[] = {
+		{"{}", '{', 0, "", 0},
+		{" [ ] ", '[', 0, "", 0},
+		{"{\"a\" : 1 ,\n\"b\\\"\":{\"c\":[\"}\",\"\\\\\"]}}", '{', 0,
+			"\"a\" 1\n\"b\\\"\" {\"c\":[\"}\",\"\\\\\"]}\n", 0},
+		{"[null,-1e9,\"]\\\"]\",[[{}],[]]]", '[', 0, "- null\n- -1e9\n- \"]\\\"]\"\n- [[{}],[]]\n",
+			0},
+		/* Of a value only the end is looked for. */
+		{"[nul,{]]", '[', 0, "- nul\n- {]\n", 0},
+		{"[1 2]", '[', -EINVAL, "- 1\n", 3},
+		{"[1,]", '[', -EINVAL, "- 1\n", 2},
+		{"{\"a\" 1}", '{', -EINVAL, "", 1},
+		{"{a:1}", '{', -EINVAL, "", 1},
+		{"{\"a\":}", '{', -EINVAL, "", 1},
+		/* Another kind, no value, two of them, a value without an end. */
+		{"[]", '{', -ENOENT, "", 0},
+		{"7", '[', -ENOENT, "", 0},
+		{"", '{', -ENOENT, "", 0},
+		{"{}{}", '{', -ENOENT, "", 0},
+		{"{\"a\":[}", '{', -ENOENT, "", 0},
+		{"{\"a\":\"}", '{', -ENOENT, "", 0},
+		{"{\"a\":\"\\", '{', -ENOENT, "", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(4096);
+		size_t at = 0;
+
+		assert_int_equal(walk(cases[i].text, cases[i].open, &out, &at), cases[i].want);
+		test_assert_text(cases[i].text, out.text, cases[i].values);
+		if (cases[i].want == -EINVAL)
+			assert_int_equal(at, cases[i].at);
+	}
+}
+
+static void strings_are_decoded(void **state)
+{
+	static const struct {
+		const char *text, *value; /* NULL = an error */
+	} cases[] = {
+		{"\"\"", ""},
+		{"\"worker-00001.cluster.example\"", "worker-00001.cluster.example"},
+		{"\"a\\\"\\u0041\\n\"", "a\"A\n"},
+		{"\"\xc3\xa4\"", "\xc3\xa4"},
+		{"\"\x7f\"", "\x7f"},
+		{"\"\xff\"", NULL},
+		{"\"\\x\"", NULL},
+		{"\"", NULL},
+		{"17", NULL},
+		{"null", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct json_piece p = {cases[i].text, strlen(cases[i].text)};
+		char value[64];
+
+		if (cases[i].value) {
+			assert_int_equal(json_piece_string(p, value), strlen(cases[i].value) + 1);
+			assert_string_equal(value, cases[i].value);
+		} else {
+			assert_int_equal(json_piece_string(p, value), -EINVAL);
+		}
+	}
+}
+
+static void keys_are_compared_ignoring_case(void **state)
+{
+	static const char text[] = "\"nodeNames\"";
+	const struct json_piece key = {text, strlen(text)};
+
+	(void)state;
+	assert_true(json_piece_is_key(key, "NodeNames"));
+	assert_false(json_piece_is_key(key, "NodeName"));
+	assert_false(json_piece_is_key(key, "NodeNames2"));
+	assert_true(json_piece_is_null((struct json_piece){"null", 4}));
+	assert_false(json_piece_is_null((struct json_piece){"nul", 3}));
+}
+
+/* ---- a text in pieces */
 
 /* Each part as a line: what it is, the List's kind, the part. */
 static int note(
@@ -269,6 +377,9 @@ static void large_objects_are_passed_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_are_found),
+		cmocka_unit_test(strings_are_decoded),
+		cmocka_unit_test(keys_are_compared_ignoring_case),
 		cmocka_unit_test(parts_are_cut_out),
 		cmocka_unit_test(bad_objects_are_passed_over),
 		cmocka_unit_test(large_objects_are_passed_over),
@@ -278,5 +389,5 @@ int main(void)
 		cmocka_unit_test(a_part_has_a_size),
 	};
 
-	return cmocka_run_group_tests_name("json_stream", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("json_walk", tests, NULL, NULL);
 }
