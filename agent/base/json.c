@@ -304,14 +304,13 @@ static bool is_plain(const char *text)
 		       EACH_BYTE(0x80)) == 0;
 }
 
-/* Bytes that the text begins with and that mean themselves. */
-static size_t plain_length(const char *text, const char *end)
+size_t json_plain_length(const char *text, const char *end)
 {
 	const char *p = text;
 
 	while (end - p >= 8 && is_plain(p))
 		p += 8;
-	while (*p >= ' ' && *p <= '~' && *p != '"' && *p != '\\')
+	while (p < end && *p >= ' ' && *p <= '~' && *p != '"' && *p != '\\')
 		p++;
 	return (size_t)(p - text);
 }
@@ -322,7 +321,7 @@ void json_add_string(struct strbuf *out, const char *text)
 
 	strbuf_addch(out, '"');
 	while (*text) {
-		size_t n = plain_length(text, end);
+		size_t n = json_plain_length(text, end);
 
 		strbuf_add(out, text, n);
 		text += n;

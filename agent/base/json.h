@@ -22,3 +22,6 @@ int json_print_compact(const struct doc *d, struct strbuf *out);
 /* Append a string with its quotes. Control characters are escaped, also those that a terminal would take for its
  * own; what is not UTF-8 becomes U+FFFD, as in Go. */
 void json_add_string(struct strbuf *out, const char *text);
+
+/* The number of bytes up to `end` that a JSON string holds as they are: printable ASCII, no quote, no backslash. */
+size_t json_plain_length(const char *text, const char *end);

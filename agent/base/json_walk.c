@@ -21,47 +21,81 @@ static const char *skip_space(const char *at, const char *end)
 	return at;
 }
 
-/* Behind the string that begins at `at`, or NULL when it does not end. */
-static const char *skip_string(const char *at, const char *end)
+/* ---- strings and brackets */
+
+/* Outside of strings, the bytes that open or close something. */
+static const bool is_mark[256] = {['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
+
+/*
+ * Read on within a string. Returns the bytes read, with the quote that ends the string. memchr() is fastest for
+ * strings without a backslash; behind the first backslash every byte is looked at, so that the time stays linear.
+ */
+static size_t skip_in_string(struct json_nesting *n, const char *text, size_t len)
 {
-	const char *quote = memchr(at + 1, '"', (size_t)(end - at) - 1);
+	size_t i = 0;
 
-	if (!quote || !memchr(at, '\\', (size_t)(quote - at)))
-		return quote ? quote + 1 : NULL;
-	for (at++; at < end && *at != '"'; at++)
-		if (*at == '\\')
-			at++;
-	return at < end ? at + 1 : NULL;
-}
+	if (!n->escaped) {
+		const char *quote = memchr(text, '"', len), *backslash;
+		size_t plain = quote ? (size_t)(quote - text) : len;
 
-/* Behind the map or list that begins at `at`, or NULL when it does not end. */
-static const char *skip_nested(const char *at, const char *end)
-{
-	size_t depth = 0;
-
-	while (at < end) {
-		switch (*at) {
-		case '"':
-			at = skip_string(at, end);
-			if (!at)
-				return NULL;
-			continue;
-		case '{':
-		case '[':
-			depth++;
-			break;
-		case '}':
-		case ']':
-			if (--depth == 0)
-				return at + 1;
-			break;
-		default:
-			break;
+		backslash = memchr(text, '\\', plain);
+		if (!backslash) {
+			n->in_string = !quote;
+			return quote ? plain + 1 : len;
 		}
-		at++;
+		i = (size_t)(backslash - text);
 	}
-	return NULL;
+	while (i < len && n->in_string) {
+		char ch = text[i++];
+
+		if (n->escaped)
+			n->escaped = false;
+		else if (ch == '\\')
+			n->escaped = true;
+		else if (ch == '"')
+			n->in_string = false;
+	}
+	return i;
 }
+
+/*
+ * Read on while the text is in a string or in more than `depth` brackets. Returns the bytes read. A bracket may be
+ * closed by a bracket of the other kind: json_parse() reports it.
+ */
+static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && (n->in_string || n->depth > depth)) {
+		if (n->in_string) {
+			i += skip_in_string(n, text + i, len - i);
+			continue;
+		}
+		while (i < len && !is_mark[(unsigned char)text[i]])
+			i++;
+		if (i == len)
+			break;
+		if (text[i] == '"')
+			n->in_string = true;
+		else if (text[i] == '{' || text[i] == '[')
+			n->depth++;
+		else
+			n->depth--;
+		i++;
+	}
+	return i;
+}
+
+/* Behind the string, map or list that begins at `at`, or NULL when it does not end. */
+static const char *skip_enclosed(const char *at, const char *end)
+{
+	struct json_nesting n = {.in_string = *at == '"', .depth = *at != '"'};
+
+	at += 1 + skip_nested(&n, 0, at + 1, (size_t)(end - at) - 1);
+	return n.in_string || n.depth > 0 ? NULL : at;
+}
+
+/* ---- a text in memory */
 
 /* Behind the value that begins at `at`, or NULL when there is none. */
 static const char *skip_value(const char *at, const char *end)
@@ -70,10 +104,8 @@ static const char *skip_value(const char *at, const char *end)
 
 	if (at == end)
 		return NULL;
-	if (*at == '"')
-		return skip_string(at, end);
-	if (*at == '{' || *at == '[')
-		return skip_nested(at, end);
+	if (*at == '"' || *at == '{' || *at == '[')
+		return skip_enclosed(at, end);
 	while (at < end && !is_space(*at) && !strchr(",:]}", *at))
 		at++;
 	return at > begin ? at : NULL;
@@ -103,7 +135,7 @@ int json_walk_next(struct json_walk *w, struct json_piece *ret_key, struct json_
 	}
 	if (ret_key) {
 		key.text = at;
-		at = at < w->end && *at == '"' ? skip_string(at, w->end) : NULL;
+		at = at < w->end && *at == '"' ? skip_enclosed(at, w->end) : NULL;
 		if (!at)
 			return -EINVAL;
 		key.len = (size_t)(at - key.text);
@@ -144,17 +176,7 @@ bool json_piece_is_key(struct json_piece p, const char *name)
 	return p.len == len + 2 && !strncasecmp(p.text + 1, name, len);
 }
 
-/* Bytes of the string's value that mean themselves. */
-static size_t plain_length(struct json_piece p)
-{
-	size_t i = 1;
-
-	while (i + 1 < p.len && p.text[i] >= ' ' && p.text[i] <= '~' && p.text[i] != '\\')
-		i++;
-	return i - 1;
-}
-
-/* One with escapes, or with more than ASCII. */
+/* A string with escapes or with more than ASCII. */
 static int copy_decoded(struct json_piece p, char *ret)
 {
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
@@ -176,7 +198,7 @@ int json_piece_string(struct json_piece p, char *ret)
 
 	if (p.len < 2 || p.len > INT_MAX || *p.text != '"')
 		return -EINVAL;
-	len = plain_length(p);
+	len = json_plain_length(p.text + 1, p.text + p.len - 1);
 	if (len + 2 != p.len)
 		return copy_decoded(p, ret);
 	memcpy(ret, p.text + 1, len);
@@ -288,7 +310,7 @@ static int open_document(struct json_stream *s, char ch, struct err *err)
 	if (ch != '{')
 		return err_set(err, -EINVAL, "not valid JSON at line %zu: an object is expected", s->line);
 	s->state = DOCUMENT;
-	s->depth = 1;
+	s->nesting.depth = 1;
 	s->in_list = s->is_items = false;
 	s->wants_key = true;
 	s->document_line = s->line;
@@ -296,55 +318,43 @@ static int open_document(struct json_stream *s, char ch, struct err *err)
 	return 0;
 }
 
-static void read_in_string(struct json_stream *s, char ch)
+/* A string at depth 1 has ended. */
+static void end_string(struct json_stream *s)
 {
 	static const char items[] = "\"items\"";
 
-	if (s->escaped || ch == '\\') {
-		s->escaped = !s->escaped;
-		return;
-	}
-	if (ch != '"')
-		return;
-	s->in_string = false;
-	if (s->depth > 1 || !s->wants_key)
+	if (!s->wants_key)
 		return;
 	s->wants_key = false;
 	s->is_items = s->around.len - s->key == strlen(items) &&
 		      !memcmp(s->around.text + s->key, items, strlen(items));
 }
 
+/* At depth 1, outside of strings. */
 static int read_document(struct json_stream *s, char ch, struct err *err)
 {
 	strbuf_addch(&s->around, ch);
-	if (s->in_string) {
-		read_in_string(s, ch);
-		return 0;
-	}
 	switch (ch) {
 	case '"':
-		s->in_string = true;
+		s->nesting.in_string = true;
 		s->key = s->around.len - 1;
 		break;
 	case '[':
-		if (s->depth == 1 && s->is_items)
+		if (s->is_items)
 			return begin_items(s, err);
-		s->depth++;
+		s->nesting.depth++;
 		break;
 	case '{':
-		s->depth++;
+		s->nesting.depth++;
 		break;
 	case ',':
-		if (s->depth == 1) {
-			s->wants_key = true;
-			s->is_items = false;
-		}
+		s->wants_key = true;
+		s->is_items = false;
 		break;
 	case ']':
 	case '}':
-		if (--s->depth == 0)
-			return end_document(s, err);
-		break;
+		s->nesting.depth--;
+		return end_document(s, err);
 	default:
 		break;
 	}
@@ -359,11 +369,11 @@ static int read_between_items(struct json_stream *s, char ch, struct err *err)
 	} else if (ch == ']' && s->state != NEXT_ITEM) {
 		strbuf_addch(&s->around, ch);
 		s->state = DOCUMENT;
-		s->depth = 1;
+		s->nesting.depth = 1;
 	} else if (ch == '{' && s->state != BEHIND_ITEM) {
 		s->n_items++;
 		s->begin_line = s->line;
-		s->depth = 1;
+		s->nesting.depth = 1;
 		s->state = ITEM;
 		strbuf_reset(&s->text);
 		strbuf_addch(&s->text, ch);
@@ -387,41 +397,37 @@ static int read_byte(struct json_stream *s, char ch, struct err *err)
 	return s->state == BETWEEN ? open_document(s, ch, err) : read_between_items(s, ch, err);
 }
 
-/* ---- items: nearly all of the text */
+/* ---- within strings and brackets: nearly all of the text */
 
-/* The bytes that matter when brackets are counted. */
-static const bool is_mark[256] = {
-	['"'] = true, ['\\'] = true, ['\n'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
-
-/* As much of an item as there is: its bytes, counted. */
-static size_t read_item(struct json_stream *s, const char *text, size_t len)
+static size_t count_lines(const char *text, size_t len)
 {
-	size_t i = 0;
+	const char *end = text + len;
+	size_t n = 0;
 
-	while (i < len && s->depth > 0) {
-		char ch;
+	for (; (text = memchr(text, '\n', (size_t)(end - text))); text++)
+		n++;
+	return n;
+}
 
-		while (!s->escaped && i < len && !is_mark[(unsigned char)text[i]])
-			i++;
-		if (i == len)
-			break;
-		ch = text[i++];
-		s->line += ch == '\n';
-		if (s->escaped)
-			s->escaped = false;
-		else if (s->in_string && ch == '\\')
-			s->escaped = true;
-		else if (ch == '"')
-			s->in_string = !s->in_string;
-		else if (s->in_string)
-			continue;
-		else if (ch == '{' || ch == '[')
-			s->depth++;
-		else if (ch == '}' || ch == ']')
-			s->depth--;
-	}
-	strbuf_add(&s->text, text, i);
-	return i;
+static size_t read_nested(
+	struct json_stream *s, size_t depth, struct strbuf *out, const char *text, size_t len)
+{
+	size_t n = skip_nested(&s->nesting, depth, text, len);
+
+	s->line += count_lines(text, n);
+	strbuf_add(out, text, n);
+	return n;
+}
+
+/* In a string, or at a depth of 2 or more, of an object outside of its items. */
+static size_t read_in_document(struct json_stream *s, const char *text, size_t len)
+{
+	bool is_own_string = s->nesting.depth == 1;
+	size_t n = read_nested(s, 1, &s->around, text, len);
+
+	if (is_own_string && !s->nesting.in_string)
+		end_string(s);
+	return n;
 }
 
 /* The text is not too large, or it will be passed over and is read to its end. */
@@ -439,16 +445,19 @@ int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct
 
 	while (i < len && r == 0) {
 		if (s->state == ITEM) {
-			i += read_item(s, text + i, len - i);
-			if (s->depth > 0 && goes_on(s, &s->text))
+			i += read_nested(s, 0, &s->text, text + i, len - i);
+			if (s->nesting.depth > 0 && goes_on(s, &s->text))
 				break;
 			s->state = BEHIND_ITEM;
 			r = hand_over(s, JSON_STREAM_ITEM, err);
-		} else {
-			r = read_byte(s, text[i++], err);
-			if (r == 0 && !goes_on(s, &s->around))
-				r = hand_over(s, JSON_STREAM_DOCUMENT, err);
+			continue;
 		}
+		if (s->nesting.in_string || s->nesting.depth > 1)
+			i += read_in_document(s, text + i, len - i);
+		else
+			r = read_byte(s, text[i++], err);
+		if (r == 0 && !goes_on(s, &s->around))
+			r = hand_over(s, JSON_STREAM_DOCUMENT, err);
 	}
 	return r;
 }

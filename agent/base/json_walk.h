@@ -71,22 +71,28 @@ typedef int json_stream_fn(
 /* Called instead of json_stream_fn for an item or another object that cannot be parsed or is too large. */
 typedef void json_stream_skip_fn(void *data, const struct err *why);
 
+/* Where a text is: in a string or not, and in how many brackets. */
+struct json_nesting {
+	size_t depth;
+	bool in_string;
+	bool escaped; /* the byte before was a backslash in a string */
+};
+
 /* `skip` may be set after json_stream_init(). The members below `data` belong to json_walk.c. */
 struct json_stream {
 	json_stream_fn *fn;
 	json_stream_skip_fn *skip; /* NULL = what cannot be parsed, or is too large, ends the reading */
 	void *data;
-	struct strbuf text;   /* the item that has begun */
-	struct strbuf around; /* the object that has begun; of a List, everything but its items */
-	struct doc list;      /* `around` as it was when the items began */
-	int state;            /* enum state of json_walk.c */
-	bool in_string, escaped;
-	bool in_list;   /* the object has items */
-	bool wants_key; /* the next string at depth 1 is a key */
-	bool is_items;  /* the last key at depth 1 is "items" */
-	size_t depth;   /* open brackets, of the item or else of the object */
-	size_t key;     /* where in `around` the last string at depth 1 begins */
-	size_t n_items; /* of this List, so far */
+	struct strbuf text;          /* the item that has begun */
+	struct strbuf around;        /* the object that has begun; of a List, everything but its items */
+	struct doc list;             /* `around` as it was when the items began */
+	int state;                   /* enum state of json_walk.c */
+	struct json_nesting nesting; /* of the item or else of the object */
+	bool in_list;                /* the object has items */
+	bool wants_key;              /* the next string at depth 1 is a key */
+	bool is_items;               /* the last key at depth 1 is "items" */
+	size_t key;                  /* where in `around` the last string at depth 1 begins */
+	size_t n_items;              /* of this List, so far */
 	size_t line, begin_line, document_line;
 };
 
