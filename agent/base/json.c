@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/json.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 
 #include <cjson/cJSON.h>
 
+#include "agent/base/json_walk.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 
@@ -18,42 +18,23 @@ static void cjson_freep(cJSON **j)
 	cJSON_Delete(*j);
 }
 
-/* Where the numbers are in the JSON text: they come in the order of the values. */
+/* The numbers of the JSON text, in the order of the values. */
 struct numbers {
-	const char *at;
+	const char *at, *end;
 	size_t n_passed; /* behind `at`, and converted already */
 };
 
-/* The number at or after *at, in valid JSON; *at is moved behind it. Returns its length, *ret its start. */
-static size_t next_number(const char **at, const char **ret)
-{
-	const char *p = *at;
-
-	while (*p != '-' && !isdigit((unsigned char)*p)) {
-		if (*p++ != '"')
-			continue;
-		while (*p != '"')
-			p += *p == '\\' ? 2 : 1;
-		p++;
-	}
-	*ret = p;
-	*at = p + strspn(p, "+-.0123456789Ee");
-	return (size_t)(*at - p);
-}
-
-/* cJSON makes a double of every number; an integer too large for that is taken from the text. */
+/* cJSON makes a double of every number; an integer too large for a double is taken from the text. */
 static int convert_large(const cJSON *j, struct numbers *numbers, struct doc *ret, struct err *err)
 {
-	const char *token = numbers->at;
-	size_t len = 0, digits;
+	struct json_piece number = {numbers->at, 0};
 
 	for (size_t i = 0; i <= numbers->n_passed; i++)
-		len = next_number(&numbers->at, &token);
+		number = json_find_number(number.text + number.len, numbers->end);
+	numbers->at = number.text + number.len;
 	numbers->n_passed = 0;
-	digits = *token == '-' ? 1 : 0;
-	if (isfinite(j->valuedouble) && token[digits] != '0' &&
-		strspn(token + digits, "0123456789") == len - digits)
-		return doc_set_text(ret, DOC_NUMBER, token, len);
+	if (isfinite(j->valuedouble) && json_piece_is_integer(number))
+		return doc_set_text(ret, DOC_NUMBER, number.text, number.len);
 	return err_set(err, -ERANGE, "number too large to be held exactly");
 }
 
@@ -173,7 +154,7 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 		return err_set(
 			err, -EINVAL, "not valid JSON at line %zu, byte %zu", line_of(copy, at), at + 1);
 	}
-	numbers = (struct numbers){.at = copy};
+	numbers = (struct numbers){.at = copy, .end = copy + len};
 	r = convert(j, &numbers, &d, err);
 	if (r == -ENOMEM)
 		return err_no_memory(err);

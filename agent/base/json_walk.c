@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/json_walk.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -164,9 +165,26 @@ int json_walk_text(const char *text, size_t len, struct json_piece *ret)
 	return 0;
 }
 
+struct json_piece json_find_number(const char *at, const char *end)
+{
+	while (at && at < end && *at != '-' && !isdigit((unsigned char)*at))
+		at = *at == '"' ? skip_enclosed(at, end) : at + 1;
+	return at && at < end ? (struct json_piece){at, (size_t)(skip_value(at, end) - at)}
+			      : (struct json_piece){end, 0};
+}
+
 bool json_piece_is_null(struct json_piece p)
 {
 	return p.len == 4 && !memcmp(p.text, "null", 4);
+}
+
+bool json_piece_is_integer(struct json_piece p)
+{
+	size_t first = p.len > 0 && *p.text == '-' ? 1 : 0, i = first;
+
+	while (i < p.len && isdigit((unsigned char)p.text[i]))
+		i++;
+	return i == p.len && i > first && (p.text[first] != '0' || i == first + 1);
 }
 
 bool json_piece_is_key(struct json_piece p, const char *name)

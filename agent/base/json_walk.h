@@ -38,7 +38,14 @@ int json_walk_next(struct json_walk *w, struct json_piece *ret_key, struct json_
 /* The only value of a text. 0; -EINVAL: none, or something follows the value. */
 int json_walk_text(const char *text, size_t len, struct json_piece *ret);
 
+/* The first number from `at` on that is not in a string; without bytes, at `end`, when there is none. The text up
+ * to `end` is valid JSON, and `at` is not within a value. */
+struct json_piece json_find_number(const char *at, const char *end);
+
 bool json_piece_is_null(struct json_piece p);
+
+/* Whether a number is written as an integer: without a fraction, an exponent or leading zeros. */
+bool json_piece_is_integer(struct json_piece p);
 
 /* Whether a key, with its quotes, is `name`, ignoring case as Go's encoding/json does. */
 bool json_piece_is_key(struct json_piece p, const char *name);
