@@ -20,6 +20,14 @@ void name_table_release(struct name_table *t)
 	*t = (struct name_table){0};
 }
 
+void name_table_release_values(struct name_table *t, void (*free_value)(void *value))
+{
+	for (size_t i = 0; i < t->size; i++)
+		if (t->entries[i].name)
+			free_value(t->entries[i].value);
+	name_table_release(t);
+}
+
 /* The entry of the name, or the empty one where it would be. */
 static struct name_entry *find(const struct name_table *t, const char *name, uint64_t hash)
 {

@@ -22,6 +22,9 @@ struct name_table {
 /* The values are not touched. */
 void name_table_release(struct name_table *t);
 
+/* Call `free_value` with each value, then release the table. */
+void name_table_release_values(struct name_table *t, void (*free_value)(void *value));
+
 /* The value of that name, NULL = there is none. */
 void *name_table_find(const struct name_table *t, const char *name);
 

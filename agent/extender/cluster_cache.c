@@ -2,7 +2,6 @@
 #include "agent/extender/cluster_cache.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,8 +71,10 @@ static void node_freep(struct node_info **node)
 		node_free(*node);
 }
 
-static void namespace_free(struct namespace_info *namespace)
+static void namespace_free(void *item)
 {
+	struct namespace_info *namespace = item;
+
 	free(namespace->name);
 	free(namespace);
 }
@@ -85,14 +86,11 @@ void cache_init(struct cluster_cache *cache, const struct cache_config *config)
 
 void cache_release(struct cluster_cache *cache)
 {
-	tdestroy(cache->pods_by_uid, pod_free);
+	name_table_release_values(&cache->pods_by_uid, pod_free);
 	for (size_t i = 0; i < cache->n_nodes; i++)
 		node_freep(&cache->nodes[i]);
 	name_table_release(&cache->nodes_by_name);
-	for (size_t i = 0; i < cache->namespaces.size; i++)
-		if (cache->namespaces.entries[i].name)
-			namespace_free(cache->namespaces.entries[i].value);
-	name_table_release(&cache->namespaces);
+	name_table_release_values(&cache->namespaces, namespace_free);
 	pending_pods_release(&cache->pending);
 	free(cache->nodes);
 	projected_nodes_release(&cache->projected);
@@ -103,30 +101,9 @@ void cache_release(struct cluster_cache *cache)
 
 /* ---- nodes */
 
-static int by_uid(const void *a, const void *b)
-{
-	const struct pod_info *x = a, *y = b;
-
-	return strcmp(x->uid, y->uid);
-}
-
-/* For the key of a look-up, which is not modified. */
-static char *unconst(const char *text)
-{
-	union {
-		const char *in;
-		char *out;
-	} u = {.in = text};
-
-	return u.out;
-}
-
 static struct pod_info *find_pod(const struct cluster_cache *cache, const char *uid)
 {
-	const struct pod_info key = {.uid = unconst(uid)};
-	struct pod_info *const *found = tfind(&key, &cache->pods_by_uid, by_uid);
-
-	return found ? *found : NULL;
+	return name_table_find(&cache->pods_by_uid, uid);
 }
 
 static void bump_version(struct cluster_cache *cache, struct node_info *node)
@@ -362,7 +339,7 @@ static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 
 	remove_from_node(cache, pod);
 	pod_classes_drop(&cache->classes, pod->class);
-	tdelete(pod, &cache->pods_by_uid, by_uid);
+	name_table_remove(&cache->pods_by_uid, pod->uid);
 	cache->n_pods--;
 	pod_free(pod);
 	drop_if_empty(cache, node);
@@ -387,20 +364,21 @@ static char *full_name_of(const char *namespace, const char *name)
 	return asprintf(&text, "%s/%s", namespace, name) < 0 ? NULL : text;
 }
 
-/* Adds a copy of `init`; init->class moves to the copy on success. */
-static int add_pod(struct cluster_cache *cache, const struct pod_info *init, struct node_info *node)
+/* Adds a copy of `init` with these names; init->class moves to the copy on success. */
+static int add_pod(struct cluster_cache *cache, const char *uid, const char *full_name,
+	const struct pod_info *init, struct node_info *node)
 {
 	CLEANUP(pod_freep) struct pod_info *pod = calloc(1, sizeof(*pod));
 
 	if (!pod)
 		return -ENOMEM;
 	*pod = *init;
-	pod->uid = strdup(init->uid);
-	pod->full_name = strdup(init->full_name);
-	if (!pod->uid || !pod->full_name || !tsearch(pod, &cache->pods_by_uid, by_uid))
+	pod->uid = strdup(uid);
+	pod->full_name = strdup(full_name);
+	if (!pod->uid || !pod->full_name || name_table_add(&cache->pods_by_uid, pod->uid, pod) < 0)
 		return -ENOMEM;
 	if (add_to_node(cache, pod, node) < 0) {
-		tdelete(pod, &cache->pods_by_uid, by_uid);
+		name_table_remove(&cache->pods_by_uid, pod->uid);
 		return -ENOMEM;
 	}
 	cache->n_pods++;
@@ -422,8 +400,7 @@ int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *r
 	struct node_info *node, uint64_t now_ms, struct pod_info **ret)
 {
 	CLEANUP(freep) char *full_name = NULL;
-	struct pod_info init = {.uid = unconst(request->uid),
-		.class = request->class,
+	struct pod_info init = {.class = request->class,
 		.expires_ms = now_ms + assume_ms(cache, request),
 		.resource_version = request->resource_version,
 		.priority = request->priority};
@@ -437,9 +414,8 @@ int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *r
 	full_name = full_name_of(request->namespace, request->name);
 	if (!full_name)
 		return -ENOMEM;
-	init.full_name = full_name;
 	init.names = pod_names_of(request->uid, request->namespace, request->name);
-	if (add_pod(cache, &init, node) < 0)
+	if (add_pod(cache, request->uid, full_name, &init, node) < 0)
 		return -ENOMEM;
 	request->class->users++;
 	*ret = find_pod(cache, request->uid);
@@ -696,8 +672,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	CLEANUP(freep) char *full_name = NULL;
 	struct pod_info *cached = find_pod(cache, status->uid);
 	bool keeps_node = cached && !strcmp(cached->node->name, status->node);
-	struct pod_info init = {.uid = status->uid,
-		.names = status->names,
+	struct pod_info init = {.names = status->names,
 		.mirror = status->names.mirror,
 		.bound = true,
 		.bound_ms = status->stage == POD_RUNS ? 0 : now_ms,
@@ -717,8 +692,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 			remove_pod(cache, cached);
 		node = find_or_add(cache, status->node);
 		full_name = full_name_of(status->namespace, status->name);
-		init.full_name = full_name;
-		r = node && full_name ? add_pod(cache, &init, node) : -ENOMEM;
+		r = node && full_name ? add_pod(cache, status->uid, full_name, &init, node) : -ENOMEM;
 		cached = find_pod(cache, status->uid);
 	}
 	if (r < 0) {

@@ -118,7 +118,7 @@ struct cluster_cache {
 	struct cache_config config;
 	struct pod_classes classes;
 	struct name_table nodes_by_name;
-	void *pods_by_uid;            /* of tsearch(3) */
+	struct name_table pods_by_uid; /* struct pod_info */
 	struct name_table namespaces; /* struct namespace_info; only namespaces with assumed pods */
 	struct pending_pods pending;
 	struct node_info **nodes; /* by slot; NULL = free */

@@ -44,10 +44,36 @@ static void names_come_and_go(void **state)
 	assert_int_equal(t.n, n);
 }
 
+static void count(void *value)
+{
+	(*(size_t *)value)++;
+}
+
+static void values_are_released_once_each(void **state)
+{
+	struct name_table t = {0};
+	char names[N_NAMES][16];
+	size_t n_released[N_NAMES] = {0};
+
+	(void)state;
+	name_table_release_values(&t, count);
+	for (size_t i = 0; i < N_NAMES; i++) {
+		snprintf(names[i], sizeof(names[i]), "pod-%zu", i);
+		assert_int_equal(name_table_add(&t, names[i], &n_released[i]), 0);
+	}
+	name_table_remove(&t, names[7]);
+	name_table_release_values(&t, count);
+	assert_int_equal(t.n, 0);
+	assert_null(name_table_find(&t, names[0]));
+	for (size_t i = 0; i < N_NAMES; i++)
+		assert_int_equal(n_released[i], i != 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_come_and_go),
+		cmocka_unit_test(values_are_released_once_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
