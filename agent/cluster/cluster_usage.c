@@ -2,7 +2,6 @@
 #include "agent/cluster/cluster_usage.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,40 +36,27 @@ static void use_freep(struct cluster_use **use)
 
 void cluster_usage_release(struct cluster_usage *u)
 {
-	tdestroy(u->by_name, use_free);
+	name_table_release_values(&u->by_name, use_free);
 	*u = (struct cluster_usage){0};
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct cluster_use *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
 }
 
 const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, const char *name)
 {
-	CLEANUP(freep) char *copy = strdup(name);
-	const struct cluster_use key = {.name = copy};
-	struct cluster_use *const *found = copy ? tfind(&key, &u->by_name, by_name) : NULL;
-
-	return found ? *found : NULL;
+	return name_table_find(&u->by_name, name);
 }
 
-/* The node of that name, made where there is none yet; NULL = out of memory. */
+/* The node of that name, added if the name is new; NULL = out of memory. */
 static struct cluster_use *find_or_add(struct cluster_usage *u, const char *name)
 {
-	CLEANUP(use_freep) struct cluster_use *use = calloc(1, sizeof(*use));
-	struct cluster_use **found;
+	struct cluster_use *found = name_table_find(&u->by_name, name);
+	CLEANUP(use_freep) struct cluster_use *use = NULL;
 
-	if (!use || text_set(&use->name, name) < 0)
+	if (found)
+		return found;
+	use = calloc(1, sizeof(*use));
+	if (!use || text_set(&use->name, name) < 0 || name_table_add(&u->by_name, use->name, use) < 0)
 		return NULL;
-	found = tsearch(use, &u->by_name, by_name);
-	if (!found)
-		return NULL;
-	if (*found == use)
-		return TAKE(use);
-	return *found;
+	return TAKE(use);
 }
 
 /* ---- Nodes */

@@ -4,6 +4,7 @@
  * What the pods of each node ask for, and what the node has allocatable, from Node and Pod objects. Kubelet and scheduler
  * compare the two for the node as a whole.
  */
+#include "agent/base/name_table.h"
 #include "agent/cluster/object_input.h"
 #include "agent/model/excluded_pods.h"
 #include "agent/model/pod_names.h"
@@ -36,7 +37,7 @@ struct cluster_use {
 struct cluster_usage {
 	const char *only;           /* the node whose pods are listed one by one, or NULL; borrowed */
 	struct excluded_pods *gone; /* pods that are left out; NULL = none; borrowed */
-	void *by_name;              /* of tsearch(3), struct cluster_use */
+	struct name_table by_name;  /* struct cluster_use */
 	size_t n_nodes;             /* Node objects */
 };
 
