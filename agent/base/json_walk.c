@@ -227,12 +227,12 @@ int json_piece_string(struct json_piece p, char *ret)
 /* ---- a text in pieces */
 
 enum state {
-	BETWEEN,    /* documents */
-	DOCUMENT,   /* in one, outside of its items */
-	FIRST_ITEM, /* behind the '[': an item or the end */
-	NEXT_ITEM,  /* behind a comma: an item */
-	BEHIND_ITEM,
-	ITEM, /* in one */
+	BETWEEN,     /* outside of every object */
+	DOCUMENT,    /* in an object, outside of its items */
+	FIRST_ITEM,  /* after the '[' of the items: expects an item or ']' */
+	NEXT_ITEM,   /* after a comma: expects an item */
+	BEHIND_ITEM, /* expects a comma or ']' */
+	ITEM,        /* in an item */
 };
 
 void json_stream_init(struct json_stream *s, json_stream_fn *fn, void *data)
@@ -254,10 +254,11 @@ void json_stream_release(struct json_stream *s)
 	doc_release(&s->list);
 }
 
-/* ---- what has been cut out */
+/* ---- complete parts */
 
-/* What has been cut out as a document. -EFBIG where it was too large. */
-static int parse(const struct json_stream *s, enum json_stream_part what, struct doc *ret, struct err *err)
+/* -EFBIG: the part is too large. */
+static int parse_part(
+	const struct json_stream *s, enum json_stream_part what, struct doc *ret, struct err *err)
 {
 	const struct strbuf *text = what == JSON_STREAM_ITEM ? &s->text : &s->around;
 	int r = strbuf_error(text);
@@ -275,13 +276,13 @@ static int parse(const struct json_stream *s, enum json_stream_part what, struct
 		       : r;
 }
 
-/* To the caller. Where objects may be passed over, a List may not. */
+/* Hand a part to the caller. With `skip`, a part that cannot be parsed is skipped, unless the part is a List. */
 static int hand_over(struct json_stream *s, enum json_stream_part what, struct err *err)
 {
 	CLEANUP(doc_release) struct doc part = DOC_INIT;
 	struct err why = {""};
 	bool may_skip = s->skip && what != JSON_STREAM_LIST;
-	int r = parse(s, what, &part, may_skip ? &why : err);
+	int r = parse_part(s, what, &part, may_skip ? &why : err);
 
 	if (r == -ENOMEM)
 		return err_no_memory(err);
@@ -302,7 +303,7 @@ static int end_document(struct json_stream *s, struct err *err)
 	return r;
 }
 
-/* What is known of the List before its items: `around` up to here, with an end. */
+/* The items begin: parse the members before them as s->list. */
 static int begin_items(struct json_stream *s, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(JSON_STREAM_PART_MAX);
@@ -321,7 +322,7 @@ static int begin_items(struct json_stream *s, struct err *err)
 	return r;
 }
 
-/* ---- one byte outside of items */
+/* ---- byte by byte: a List outside of its items, an object at depth 1 */
 
 static int open_document(struct json_stream *s, char ch, struct err *err)
 {
@@ -448,8 +449,8 @@ static size_t read_in_document(struct json_stream *s, const char *text, size_t l
 	return n;
 }
 
-/* The text is not too large, or it will be passed over and is read to its end. */
-static bool goes_on(const struct json_stream *s, const struct strbuf *text)
+/* A part that is too large is read to its end only if it can be skipped. */
+static bool can_read_on(const struct json_stream *s, const struct strbuf *text)
 {
 	int r = strbuf_error(text);
 
@@ -464,7 +465,7 @@ int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct
 	while (i < len && r == 0) {
 		if (s->state == ITEM) {
 			i += read_nested(s, 0, &s->text, text + i, len - i);
-			if (s->nesting.depth > 0 && goes_on(s, &s->text))
+			if (s->nesting.depth > 0 && can_read_on(s, &s->text))
 				break;
 			s->state = BEHIND_ITEM;
 			r = hand_over(s, JSON_STREAM_ITEM, err);
@@ -474,7 +475,7 @@ int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct
 			i += read_in_document(s, text + i, len - i);
 		else
 			r = read_byte(s, text[i++], err);
-		if (r == 0 && !goes_on(s, &s->around))
+		if (r == 0 && !can_read_on(s, &s->around))
 			r = hand_over(s, JSON_STREAM_DOCUMENT, err);
 	}
 	return r;
@@ -491,7 +492,7 @@ int json_stream_end(struct json_stream *s, struct err *err)
 		return err_set(err, -EINVAL,
 			"not valid JSON: the text ends at line %zu within a List, %s %zu", s->line,
 			s->state == ITEM ? "in item" : "behind item", s->n_items);
-	/* An object that has no end: the parser says where it stopped. */
+	/* The message of json_parse() says where the object stops. */
 	r = json_parse(s->around.text, s->around.len, &part, err);
 	return r < 0 ? r : err_set(err, -EINVAL, "not valid JSON: the text ends within an object");
 }
