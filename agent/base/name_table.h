@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Things by their names, found in the same short time however many there are.
+ * A hash table of values by their names.
  */
 #include <stddef.h>
 #include <stdint.h>
