@@ -119,7 +119,7 @@ struct cluster_cache {
 	struct pod_classes classes;
 	struct name_table nodes_by_name;
 	struct name_table pods_by_uid; /* struct pod_info */
-	struct name_table namespaces; /* struct namespace_info; only namespaces with assumed pods */
+	struct name_table namespaces;  /* struct namespace_info; only namespaces with assumed pods */
 	struct pending_pods pending;
 	struct node_info **nodes; /* by slot; NULL = free */
 	size_t n_nodes;           /* slots */
