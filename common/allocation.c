@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 void allocations_init(struct allocations *a)
 {
@@ -39,7 +41,7 @@ void device_blocks_free(struct device_block *blocks, size_t n)
 	free(blocks);
 }
 
-int device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
+void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
 	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id)
 {
 	struct device_block *block = NULL;
@@ -52,19 +54,15 @@ int device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *bl
 			block = b;
 	}
 	if (!block) {
-		struct device_block fresh = {.resource = strdup(resource),
-			.nodes = hwloc_bitmap_dup(nodes),
+		struct device_block fresh = {.resource = xstrdup(resource),
+			.nodes = cpuset_dup(nodes),
 			.nodes_unknown = nodes_unknown};
 
 		if (fresh.resource && fresh.nodes)
 			block = vec_push(blocks, n_blocks, blocks_size, sizeof(*block));
-		if (!block) {
-			device_block_release(&fresh);
-			return -ENOMEM;
-		}
 		*block = fresh;
 	}
-	return strv_push(&block->ids, id);
+	strv_push(&block->ids, id);
 }
 
 void allocation_release(struct allocation *a)
@@ -93,15 +91,12 @@ struct allocation *allocations_add(struct allocations *a)
 {
 	struct allocation *item = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*item));
 
-	if (!item)
-		return NULL;
-	item->pod_uid = strdup("");
-	item->namespace = strdup("");
-	item->pod = strdup("");
-	item->container = strdup("");
-	item->cpus = hwloc_bitmap_alloc();
-	if (item->pod_uid && item->namespace && item->pod && item->container && item->cpus)
-		return item;
+	item->pod_uid = xstrdup("");
+	item->namespace = xstrdup("");
+	item->pod = xstrdup("");
+	item->container = xstrdup("");
+	item->cpus = cpuset_new();
+	return item;
 	allocation_release(item);
 	a->n_items--;
 	return NULL;
@@ -111,7 +106,7 @@ struct allocation *allocations_add_container(
 	struct allocations *a, const char *pod_uid, const char *container)
 {
 	struct allocation *item = allocations_add(a);
-	char *uid = strdup(pod_uid), *name = strdup(container);
+	char *uid = xstrdup(pod_uid), *name = xstrdup(container);
 
 	if (!item || !uid || !name) {
 		free(uid);
@@ -158,30 +153,25 @@ void allocations_sort(struct allocations *a)
 		qsort(a->items, a->n_items, sizeof(*a->items), allocation_cmp);
 }
 
-/* Move what `from` holds to `to`; both are of one container. 0 or -ENOMEM (nothing moved). */
-static int allocation_absorb(struct allocation *to, struct allocation *from)
+/* Move what `from` holds to `to`; both are of one container. */
+static void allocation_absorb(struct allocation *to, struct allocation *from)
 {
-	if (vec_grow(&to->memory, &to->memory_size, to->n_memory + from->n_memory, sizeof(*to->memory)) < 0 ||
-		vec_grow(&to->devices, &to->devices_size, to->n_devices + from->n_devices,
-			sizeof(*to->devices)) < 0 ||
-		hwloc_bitmap_or(to->cpus, to->cpus, from->cpus) < 0)
-		return -ENOMEM;
+	vec_grow(&to->memory, &to->memory_size, to->n_memory + from->n_memory, sizeof(*to->memory));
+	vec_grow(&to->devices, &to->devices_size, to->n_devices + from->n_devices, sizeof(*to->devices));
+	cpuset_or(to->cpus, to->cpus, from->cpus);
 	for (size_t i = 0; i < from->n_memory; i++)
 		to->memory[to->n_memory++] = from->memory[i];
 	for (size_t i = 0; i < from->n_devices; i++)
 		to->devices[to->n_devices++] = from->devices[i];
 	from->n_memory = from->n_devices = 0;
 	to->unlisted = to->unlisted && from->unlisted;
-	return 0;
 }
 
 int allocations_merge(struct allocations *a, struct allocations *from)
 {
 	size_t kept = 0;
-	int r = 0;
 
-	if (vec_grow(&a->items, &a->items_size, a->n_items + from->n_items, sizeof(*a->items)) < 0)
-		return -ENOMEM;
+	vec_grow(&a->items, &a->items_size, a->n_items + from->n_items, sizeof(*a->items));
 	for (size_t i = 0; i < from->n_items; i++)
 		a->items[a->n_items++] = from->items[i];
 	from->n_items = 0;
@@ -190,26 +180,22 @@ int allocations_merge(struct allocations *a, struct allocations *from)
 		struct allocation *last = kept > 0 ? &a->items[kept - 1] : NULL;
 		bool same = last && allocation_cmp(last, &a->items[i]) == 0;
 
-		if (same && allocation_absorb(last, &a->items[i]) == 0) {
+		if (same) {
+			allocation_absorb(last, &a->items[i]);
 			allocation_release(&a->items[i]);
 			continue;
 		}
-		if (same)
-			r = -ENOMEM;
 		a->items[kept++] = a->items[i];
 	}
 	a->n_items = kept;
-	return r;
+	return 0;
 }
 
 hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a)
 {
-	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	hwloc_bitmap_t set = cpuset_new();
 
-	for (size_t i = 0; set && i < a->n_items; i++)
-		if (hwloc_bitmap_or(set, set, a->items[i].cpus) < 0) {
-			hwloc_bitmap_free(set);
-			return NULL;
-		}
+	for (size_t i = 0; i < a->n_items; i++)
+		cpuset_or(set, set, a->items[i].cpus);
 	return set;
 }

@@ -74,11 +74,11 @@ void memory_blocks_free(struct memory_block *blocks, size_t n);
 void device_blocks_free(struct device_block *blocks, size_t n);
 
 /* Add a device to the vec of blocks, in the block of its resource and nodes (copied), which is made when it
- * is new. 0 or -ENOMEM (a block without ids may have been added). */
-int device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
+ * is new. */
+void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
 	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id);
 
-/* Append an empty allocation (cpus = empty set, strings ""), to be filled in place. NULL = out of memory. */
+/* Append an empty allocation (cpus = empty set, strings ""), to be filled in place. */
 struct allocation *allocations_add(struct allocations *a);
 
 /* The same with pod_uid and container (copied) set. */
@@ -90,8 +90,7 @@ void allocations_remove(struct allocations *a, size_t at);
 
 /*
  * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,
- * memory and devices appended. `a` is sorted then and `from` has no items; other members stay. 0; -ENOMEM
- * (nothing is lost, but what is one container's may be in several items).
+ * memory and devices appended. `a` is sorted then and `from` has no items; other members stay. 0.
  */
 int allocations_merge(struct allocations *a, struct allocations *from);
 
@@ -101,5 +100,5 @@ bool allocation_same_pod(const struct allocation *a, const struct allocation *b)
 /* Bring items into their documented order. */
 void allocations_sort(struct allocations *a);
 
-/* Every CPU that some container or pod holds exclusively; a new bitmap, NULL = out of memory. */
+/* Every CPU that some container or pod holds exclusively; a new bitmap. */
 hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a);

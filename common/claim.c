@@ -9,22 +9,19 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
-int claim_init(
+void claim_init(
 	struct claim *ret, const char *driver, const char *uid, const char *namespace, const char *name)
 {
-	struct claim c = {.driver = strdup(driver),
-		.uid = strdup(uid),
-		.namespace = strdup(namespace),
-		.name = strdup(name),
-		.cpus = hwloc_bitmap_alloc()};
+	struct claim c = {.driver = xstrdup(driver),
+		.uid = xstrdup(uid),
+		.namespace = xstrdup(namespace),
+		.name = xstrdup(name),
+		.cpus = cpuset_new()};
 
-	if (!c.driver || !c.uid || !c.namespace || !c.name || !c.cpus) {
-		claim_release(&c);
-		return -ENOMEM;
-	}
 	*ret = c;
-	return 0;
 }
 
 void claim_release(struct claim *c)
@@ -49,45 +46,35 @@ void claims_release(struct claims *c)
 	*c = (struct claims){0};
 }
 
-int claim_add_pod(struct claim *c, const char *namespace, const char *name)
+void claim_add_pod(struct claim *c, const char *namespace, const char *name)
 {
 	const struct pod_ref *last = c->n_pods > 0 ? &c->pods[c->n_pods - 1] : NULL;
 	struct pod_ref fresh, *pod;
 
 	if (last && !strcmp(last->namespace, namespace) && !strcmp(last->name, name))
-		return 0;
-	fresh = (struct pod_ref){.namespace = strdup(namespace), .name = strdup(name)};
+		return;
+	fresh = (struct pod_ref){.namespace = xstrdup(namespace), .name = xstrdup(name)};
 	pod = fresh.namespace && fresh.name ? vec_push(&c->pods, &c->n_pods, &c->pods_size, sizeof(*pod))
 					    : NULL;
-	if (!pod) {
-		free(fresh.namespace);
-		free(fresh.name);
-		return -ENOMEM;
-	}
 	*pod = fresh;
-	return 0;
 }
 
-int claim_add_device(struct claim *c, const char *pool, const char *device, const char *share)
+void claim_add_device(struct claim *c, const char *pool, const char *device, const char *share)
 {
 	char *text = NULL;
 
 	if (!*device)
-		return 0;
-	if (asprintf(&text, "%s/%s%s%s", pool, device, *share ? "/" : "", share) < 0)
-		return -ENOMEM;
-	return strv_take(&c->devices, text);
+		return;
+	text = xasprintf("%s/%s%s%s", pool, device, *share ? "/" : "", share);
+	strv_take(&c->devices, text);
 }
 
-int claims_take(struct claims *claims, struct claim *c)
+void claims_take(struct claims *claims, struct claim *c)
 {
 	struct claim *slot = vec_push(&claims->items, &claims->n_items, &claims->items_size, sizeof(*slot));
 
-	if (!slot)
-		return -ENOMEM;
 	*slot = *c;
 	*c = (struct claim){0};
-	return 0;
 }
 
 /* ---- uniting */
@@ -104,7 +91,7 @@ static int claim_cmp(const void *va, const void *vb)
 	return r != 0 ? r : strcmp(a->name, b->name);
 }
 
-static int add_memory(struct claim *c, const struct memory_block *block)
+static void add_memory(struct claim *c, const struct memory_block *block)
 {
 	struct memory_block fresh, *slot;
 
@@ -115,40 +102,28 @@ static int add_memory(struct claim *c, const struct memory_block *block)
 			continue;
 		if (block->bytes > b->bytes)
 			b->bytes = block->bytes;
-		return 0;
+		return;
 	}
 	fresh = (struct memory_block){
-		.type = strdup(block->type), .bytes = block->bytes, .nodes = hwloc_bitmap_dup(block->nodes)};
+		.type = xstrdup(block->type), .bytes = block->bytes, .nodes = cpuset_dup(block->nodes)};
 	slot = fresh.type && fresh.nodes ? vec_push(&c->memory, &c->n_memory, &c->memory_size, sizeof(*slot))
 					 : NULL;
-	if (!slot) {
-		free(fresh.type);
-		hwloc_bitmap_free(fresh.nodes);
-		return -ENOMEM;
-	}
 	*slot = fresh;
-	return 0;
 }
 
-int claim_give(struct claim *c, const struct claim *from)
+void claim_give(struct claim *c, const struct claim *from)
 {
-	if (!*c->uid && text_set(&c->uid, from->uid) < 0)
-		return -ENOMEM;
-	if (hwloc_bitmap_or(c->cpus, c->cpus, from->cpus) < 0)
-		return -ENOMEM;
+	if (!*c->uid)
+		text_set(&c->uid, from->uid);
+	cpuset_or(c->cpus, c->cpus, from->cpus);
 	for (size_t i = 0; i < from->n_memory; i++)
-		if (add_memory(c, &from->memory[i]) < 0)
-			return -ENOMEM;
-	return 0;
+		add_memory(c, &from->memory[i]);
 }
 
-static int add_texts(struct strv *to, const struct strv *from)
+static void add_texts(struct strv *to, const struct strv *from)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < from->n_items && r == 0; i++)
-		r = strv_push(to, from->items[i]);
-	return r;
+	for (size_t i = 0; i < from->n_items; i++)
+		strv_push(to, from->items[i]);
 }
 
 /* Sort, and leave each text once. */
@@ -192,24 +167,19 @@ static void finish(struct claim *c)
 	c->n_pods = kept;
 }
 
-/* Both are of the same claim and driver. 0 or -ENOMEM. */
-static int absorb(struct claim *to, const struct claim *from)
+/* Both are of the same claim and driver. */
+static void absorb(struct claim *to, const struct claim *from)
 {
-	int r = claim_give(to, from);
-
-	if (r == 0)
-		r = add_texts(&to->cdi, &from->cdi);
-	if (r == 0)
-		r = add_texts(&to->devices, &from->devices);
-	for (size_t i = 0; i < from->n_pods && r == 0; i++)
-		r = claim_add_pod(to, from->pods[i].namespace, from->pods[i].name);
-	return r;
+	claim_give(to, from);
+	add_texts(&to->cdi, &from->cdi);
+	add_texts(&to->devices, &from->devices);
+	for (size_t i = 0; i < from->n_pods; i++)
+		claim_add_pod(to, from->pods[i].namespace, from->pods[i].name);
 }
 
-int claims_unite(struct claims *claims)
+void claims_unite(struct claims *claims)
 {
 	size_t kept = 0;
-	int r = 0;
 
 	if (claims->n_items > 1)
 		qsort(claims->items, claims->n_items, sizeof(*claims->items), claim_cmp);
@@ -217,29 +187,26 @@ int claims_unite(struct claims *claims)
 		struct claim *last = kept > 0 ? &claims->items[kept - 1] : NULL;
 		bool same = last && claim_cmp(last, &claims->items[i]) == 0;
 
-		if (same && r == 0 && absorb(last, &claims->items[i]) == 0) {
+		if (same) {
+			absorb(last, &claims->items[i]);
 			claim_release(&claims->items[i]);
 			continue;
 		}
-		if (same)
-			r = -ENOMEM;
 		claims->items[kept++] = claims->items[i];
 	}
 	claims->n_items = kept;
 	for (size_t i = 0; i < kept; i++)
 		finish(&claims->items[i]);
-	return r;
 }
 
 /* ---- what all hold together */
 
 hwloc_bitmap_t claims_cpus(const struct claims *claims)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 
-	for (size_t i = 0; set && i < claims->n_items; i++)
-		if (hwloc_bitmap_or(set, set, claims->items[i].cpus) < 0)
-			return NULL;
+	for (size_t i = 0; i < claims->n_items; i++)
+		cpuset_or(set, set, claims->items[i].cpus);
 	return TAKE(set);
 }
 

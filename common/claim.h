@@ -30,34 +30,34 @@ struct claims {
 	size_t items_size;
 };
 
-/* A claim of nothing, with copies of these texts. 0 or -ENOMEM (`ret` untouched). */
-int claim_init(
+/* A claim of nothing, with copies of these texts. */
+void claim_init(
 	struct claim *ret, const char *driver, const char *uid, const char *namespace, const char *name);
 void claim_release(struct claim *c);
 
 /* Free what they own; `c` is empty and may be used again. */
 void claims_release(struct claims *c);
 
-/* Add a pod unless the last one added is the same. 0 or -ENOMEM. */
-int claim_add_pod(struct claim *c, const char *namespace, const char *name);
+/* Add a pod unless the last one added is the same. */
+void claim_add_pod(struct claim *c, const char *namespace, const char *name);
 
-/* Add "pool/device", with a share "pool/device/share"; nothing where `device` is "". 0 or -ENOMEM. */
-int claim_add_device(struct claim *c, const char *pool, const char *device, const char *share);
+/* Add "pool/device", with a share "pool/device/share"; nothing where `device` is "". */
+void claim_add_device(struct claim *c, const char *pool, const char *device, const char *share);
 
-/* Append what `c` holds, which goes over to `claims`; `c` is then empty. 0 or -ENOMEM (both unchanged). */
-int claims_take(struct claims *claims, struct claim *c);
+/* Append what `c` holds, which goes over to `claims`; `c` is then empty. */
+void claims_take(struct claims *claims, struct claim *c);
 
 /*
  * Make those with the same driver, UID, namespace and name one: pods, devices and CDI devices of all, each once; CPUs
  * united; of memory of one type on one set of NUMA nodes the most that one of them has. All are sorted by these texts
- * then. 0 or -ENOMEM (nothing is lost, but what is one's may be in several).
+ * then.
  */
-int claims_unite(struct claims *claims);
+void claims_unite(struct claims *claims);
 
-/* Give to `c` the UID, CPUs and memory of `from`, as claims_unite() does. 0 or -ENOMEM (a part may be there). */
-int claim_give(struct claim *c, const struct claim *from);
+/* Give to `c` the UID, CPUs and memory of `from`, as claims_unite() does. */
+void claim_give(struct claim *c, const struct claim *from);
 
-/* Every CPU that some claim holds; a new bitmap, NULL = out of memory. */
+/* Every CPU that some claim holds; a new bitmap. */
 hwloc_bitmap_t claims_cpus(const struct claims *claims);
 
 /* Bytes of a type ("memory", "hugepages-1Gi") that claims hold on this NUMA node; a block that lies on several counts

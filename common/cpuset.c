@@ -44,8 +44,7 @@ static int parse_list(const char *list, hwloc_bitmap_t set)
 			if (last < first)
 				return -EINVAL;
 		}
-		if (hwloc_bitmap_set_range(set, (unsigned)first, (int)last) < 0)
-			return -ENOMEM;
+		cpuset_set_range(set, (unsigned)first, (unsigned)last);
 		if (*p == '\0')
 			return 0;
 		if (*p != ',' || p[1] == '\0')
@@ -57,11 +56,9 @@ static int parse_list(const char *list, hwloc_bitmap_t set)
 
 int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
-	int r = set ? parse_list(list, set) : -ENOMEM;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
+	int r = parse_list(list, set);
 
-	if (r == -ENOMEM)
-		return err_no_memory(err);
 	if (r == -ERANGE)
 		return err_set(err, r, "CPU id above %u in list '%.100s'", CPUSET_MAX_ID, list);
 	if (r < 0)
@@ -90,11 +87,9 @@ static int64_t parse_word(const char *digits, size_t len)
 
 int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	size_t base = 0; /* id of the lowest bit of the word */
 
-	if (!set)
-		return err_no_memory(err);
 	for (const char *end = mask + strlen(mask); end > mask; base += 32) {
 		const char *comma = memrchr(mask, ',', (size_t)(end - mask));
 		const char *start = comma ? comma + 1 : mask;
@@ -108,8 +103,7 @@ int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err
 			if (base + bit > CPUSET_MAX_ID)
 				return err_set(err, -ERANGE, "CPU id above %u in mask '%.100s'",
 					CPUSET_MAX_ID, mask);
-			if (hwloc_bitmap_set(set, (unsigned)base + bit) < 0)
-				return err_no_memory(err);
+			cpuset_set(set, (unsigned)base + bit);
 		}
 		end = comma ? comma : mask;
 	}
@@ -122,7 +116,7 @@ char *cpuset_print(hwloc_const_bitmap_t set)
 	char *text = NULL;
 
 	if (hwloc_bitmap_list_asprintf(&text, set) < 0)
-		return NULL;
+		xalloc_failed();
 	return text;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Sets of CPU ids (and of NUMA node ids) are hwloc bitmaps: the scope guard and the strict list parser.
- * Depends on hwloc/bitmap.h only.
+ * Sets of CPU ids (and of NUMA node ids) are hwloc bitmaps: the scope guard, the strict list parser, and those functions of
+ * hwloc that allocate. hwloc's own return an error when memory runs out; these end the process.
  */
 #include <hwloc/bitmap.h>
 #include <stddef.h>
 
 #include "common/err.h"
+#include "common/xalloc.h"
 
 /* Ids above this are refused when a list is parsed; the kernel's own limit is NR_CPUS = 8192 on x86. */
 #define CPUSET_MAX_ID 65535u
@@ -18,11 +19,47 @@ static inline void cpuset_freep(hwloc_bitmap_t *set)
 	*set = NULL;
 }
 
+/* A new empty set, and a copy of a set. */
+static inline hwloc_bitmap_t cpuset_new(void)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	if (!set)
+		xalloc_failed();
+	return set;
+}
+
+static inline hwloc_bitmap_t cpuset_dup(hwloc_const_bitmap_t from)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_dup(from);
+
+	if (!set)
+		xalloc_failed();
+	return set;
+}
+
+/* hwloc_bitmap_OPERATION(), which reports an error only when memory runs out. */
+#define CPUSET_OPERATION(operation, parameters, arguments)       \
+	static inline void cpuset_##operation parameters         \
+	{                                                        \
+		if (hwloc_bitmap_##operation arguments < 0)      \
+			xalloc_failed();                         \
+	}
+CPUSET_OPERATION(copy, (hwloc_bitmap_t to, hwloc_const_bitmap_t from), (to, from))
+CPUSET_OPERATION(or, (hwloc_bitmap_t to, hwloc_const_bitmap_t a, hwloc_const_bitmap_t b), (to, a, b))
+CPUSET_OPERATION(and, (hwloc_bitmap_t to, hwloc_const_bitmap_t a, hwloc_const_bitmap_t b), (to, a, b))
+CPUSET_OPERATION(andnot, (hwloc_bitmap_t to, hwloc_const_bitmap_t a, hwloc_const_bitmap_t b), (to, a, b))
+CPUSET_OPERATION(set, (hwloc_bitmap_t set, unsigned id), (set, id))
+CPUSET_OPERATION(set_range, (hwloc_bitmap_t set, unsigned first, unsigned last), (set, first, (int)last))
+CPUSET_OPERATION(clr, (hwloc_bitmap_t set, unsigned id), (set, id))
+CPUSET_OPERATION(only, (hwloc_bitmap_t set, unsigned id), (set, id))
+#undef CPUSET_OPERATION
+
 /*
  * Parse a list as the kubelet and the kernel write it: decimal ids and ranges, "0-3,8", "" = empty set.
  * No white space, no stride, no open range, no range that runs backwards.
  * *ret_set is a new bitmap that the caller owns. 0, -EINVAL (text not a list), -ERANGE (id above
- * CPUSET_MAX_ID), -ENOMEM; *ret_set is untouched on failure.
+ * CPUSET_MAX_ID); *ret_set is untouched on failure.
  */
 int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err);
 
@@ -33,8 +70,8 @@ int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err);
  */
 int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err);
 
-/* The same set as a list, "0-3,8"; "" for the empty set. A malloc'd string the caller owns, NULL = out of
- * memory. cpuset_parse(cpuset_print(s)) equals s. */
+/* The same set as a list, "0-3,8"; "" for the empty set. A malloc'd string the caller owns.
+ * cpuset_parse(cpuset_print(s)) equals s. */
 char *cpuset_print(hwloc_const_bitmap_t set);
 
 /* Number of ids in the set (0 for NULL). */

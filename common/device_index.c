@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/cpuset.h"
 
 void device_index_release(struct device_index *index)
 {
@@ -22,19 +23,16 @@ static int by_name(const void *va, const void *vb)
 	return r ? r : strcmp(a->id, b->id);
 }
 
-static int add_blocks(struct device_index *index, const struct device_block *blocks, size_t n)
+static void add_blocks(struct device_index *index, const struct device_block *blocks, size_t n)
 {
 	for (size_t b = 0; b < n; b++)
 		for (size_t i = 0; i < blocks[b].ids.n_items; i++) {
 			struct device_ref *ref =
 				vec_push(&index->items, &index->n_items, &index->items_size, sizeof(*ref));
 
-			if (!ref)
-				return -ENOMEM;
 			*ref = (struct device_ref){blocks[b].resource, blocks[b].ids.items[i],
 				blocks[b].nodes, blocks[b].nodes_unknown};
 		}
-	return 0;
 }
 
 static void sort(struct device_index *index)
@@ -54,70 +52,56 @@ static void sort_unique(struct device_index *index)
 	index->n_items = kept;
 }
 
-int device_index_held(const struct allocations *a, struct device_index *ret)
+void device_index_held(const struct allocations *a, struct device_index *ret)
 {
 	CLEANUP(device_index_release) struct device_index index = {0};
 
 	for (size_t i = 0; i < a->n_items; i++)
-		if (add_blocks(&index, a->items[i].devices, a->items[i].n_devices) < 0)
-			return -ENOMEM;
+		add_blocks(&index, a->items[i].devices, a->items[i].n_devices);
 	sort_unique(&index);
 	*ret = index;
 	index = (struct device_index){0};
-	return 0;
 }
 
-int device_index_registered(const struct allocations *a, struct device_index *ret)
+void device_index_registered(const struct allocations *a, struct device_index *ret)
 {
 	CLEANUP(device_index_release) struct device_index index = {0};
 
-	if (add_blocks(&index, a->registered, a->n_registered) < 0)
-		return -ENOMEM;
+	add_blocks(&index, a->registered, a->n_registered);
 	sort_unique(&index);
 	*ret = index;
 	index = (struct device_index){0};
-	return 0;
 }
 
-/* The blocks of sorted devices in which one may come several times. 0 or -ENOMEM. */
-static int unite(const struct device_index *index, struct device_block **blocks, size_t *n, size_t *size)
+/* The blocks of sorted devices in which one may come several times. */
+static void unite(const struct device_index *index, struct device_block **blocks, size_t *n, size_t *size)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
-	int r = nodes ? 0 : -ENOMEM;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
-	for (size_t i = 0; i < index->n_items && r == 0; i++) {
+	for (size_t i = 0; i < index->n_items; i++) {
 		const struct device_ref *d = &index->items[i];
 
-		if (hwloc_bitmap_or(nodes, nodes, d->nodes) < 0)
-			return -ENOMEM;
+		cpuset_or(nodes, nodes, d->nodes);
 		if (i + 1 < index->n_items && by_name(d, &d[1]) == 0)
 			continue;
-		r = device_blocks_add(blocks, n, size, d->resource, nodes, d->nodes_unknown, d->id);
+		device_blocks_add(blocks, n, size, d->resource, nodes, d->nodes_unknown, d->id);
 		hwloc_bitmap_zero(nodes);
 	}
-	return r;
 }
 
-int device_blocks_unite(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size)
+void device_blocks_unite(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size)
 {
 	CLEANUP(device_index_release) struct device_index index = {0};
 	struct device_block *united = NULL;
 	size_t n = 0, size = 0;
-	int r = add_blocks(&index, *blocks, *n_blocks);
 
-	if (r == 0) {
-		sort(&index);
-		r = unite(&index, &united, &n, &size);
-	}
-	if (r < 0) {
-		device_blocks_free(united, n);
-		return r;
-	}
+	add_blocks(&index, *blocks, *n_blocks);
+	sort(&index);
+	unite(&index, &united, &n, &size);
 	device_blocks_free(*blocks, *n_blocks);
 	*blocks = united;
 	*n_blocks = n;
 	*blocks_size = size;
-	return 0;
 }
 
 size_t device_index_run(const struct device_index *index, const char *resource, size_t *ret_end)

@@ -21,18 +21,17 @@ struct device_index {
 
 void device_index_release(struct device_index *index);
 
-/* Every device that some container or pod holds. 0 or -ENOMEM; `ret` (zeroed) is untouched on failure. */
-int device_index_held(const struct allocations *a, struct device_index *ret);
+/* Every device that some container or pod holds. */
+void device_index_held(const struct allocations *a, struct device_index *ret);
 
 /* Every healthy device of every plugin. Returns as device_index_held(). */
-int device_index_registered(const struct allocations *a, struct device_index *ret);
+void device_index_registered(const struct allocations *a, struct device_index *ret);
 
 /*
  * Make one block for each set of NUMA nodes of blocks that list a device once for each of its nodes, as the
- * kubelet's pod-resources API does (cm/container_manager.go, containerDevicesFromResourceDeviceInstances). 0
- * or -ENOMEM (blocks unchanged).
+ * kubelet's pod-resources API does (cm/container_manager.go, containerDevicesFromResourceDeviceInstances).
  */
-int device_blocks_unite(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size);
+void device_blocks_unite(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size);
 
 /* Where the devices of a resource begin; *ret_end is behind the last of them. */
 size_t device_index_run(const struct device_index *index, const char *resource, size_t *ret_end);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/err.h"
 
-#include <errno.h>
 #include <stdarg.h>
 
 #include "common/text.h"
@@ -37,9 +36,4 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 		err->text[n] = '\0';
 	text_one_line(err->text);
 	return code;
-}
-
-int err_no_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "out of memory");
 }

@@ -22,6 +22,3 @@ __attribute__((format(printf, 3, 4))) int err_set(struct err *err, int code, con
 
 /* Put "context: " in front of the text that a callee left. Returns `code`. */
 __attribute__((format(printf, 3, 4))) int err_wrap(struct err *err, int code, const char *fmt, ...);
-
-/* Say that memory ran out. Returns -ENOMEM. */
-int err_no_memory(struct err *err);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/xalloc.h"
+
 void inventory_init(struct inventory *inv)
 {
 	memset(inv, 0, sizeof(*inv));
@@ -19,9 +21,7 @@ static char **names_copy(const char *const *names, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		text_size += strlen(names[i]) + 1;
-	copy = malloc((n + 1) * sizeof(*copy) + text_size);
-	if (!copy)
-		return NULL;
+	copy = xmalloc((n + 1) * sizeof(*copy) + text_size);
 	text = (char *)(copy + n + 1);
 	for (size_t i = 0; i < n; i++) {
 		size_t size = strlen(names[i]) + 1;
@@ -42,20 +42,15 @@ void inventory_release(struct inventory *inv)
 	inventory_init(inv);
 }
 
-int inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources)
+void inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources)
 {
 	struct inventory fresh = {.n_nodes = n_nodes, .n_resources = n_resources, .topology = inv->topology};
 
-	fresh.nodes = calloc(n_nodes + 1, sizeof(*fresh.nodes));
+	fresh.nodes = xcalloc(n_nodes + 1, sizeof(*fresh.nodes));
 	fresh.resources = names_copy(resources, n_resources);
-	fresh.amounts = calloc(n_nodes * n_resources + 1, sizeof(*fresh.amounts));
-	fresh.costs = calloc(n_nodes * n_nodes + 1, sizeof(*fresh.costs));
-	if (!fresh.nodes || !fresh.resources || !fresh.amounts || !fresh.costs) {
-		inventory_release(&fresh);
-		return -ENOMEM;
-	}
+	fresh.amounts = xcalloc(n_nodes * n_resources + 1, sizeof(*fresh.amounts));
+	fresh.costs = xcalloc(n_nodes * n_nodes + 1, sizeof(*fresh.costs));
 	*inv = fresh;
-	return 0;
 }
 
 int inventory_resource(const struct inventory *inv, const char *name)

@@ -37,9 +37,9 @@ void inventory_release(struct inventory *inv);
 
 /*
  * Make room: `n_nodes` nodes, the `n_resources` names (copied; the caller sorts and makes them unique), all
- * amounts absent, all costs unknown. `inv` must be as after inventory_init(). 0 or -ENOMEM (inv unchanged).
+ * amounts absent, all costs unknown. `inv` must be as after inventory_init().
  */
-int inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources);
+void inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources);
 
 /* Position of a resource name, or -1. */
 int inventory_resource(const struct inventory *inv, const char *name);

@@ -7,6 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 void machine_init(struct machine *m)
 {
@@ -80,24 +82,20 @@ static size_t cpu_index(const struct machine *m, unsigned id)
 }
 
 /* Put a CPU into its socket's set; the sockets are in order of appearance. */
-static int add_to_socket(struct machine *m, const struct cpu *cpu)
+static void add_to_socket(struct machine *m, const struct cpu *cpu)
 {
 	struct socket_info *socket = NULL;
 
-	for (size_t i = 0; i < m->n_sockets && !socket; i++) {
+	for (size_t i = 0; i < m->n_sockets && !socket; i++)
 		if (m->sockets[i].id == cpu->socket)
 			socket = &m->sockets[i];
-	}
 	if (!socket) {
-		if (vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets)) < 0)
-			return -ENOMEM;
+		vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets));
 		socket = &m->sockets[m->n_sockets];
-		*socket = (struct socket_info){.id = cpu->socket, .cpus = hwloc_bitmap_alloc()};
-		if (!socket->cpus)
-			return -ENOMEM;
+		*socket = (struct socket_info){.id = cpu->socket, .cpus = cpuset_new()};
 		m->n_sockets++;
 	}
-	return hwloc_bitmap_set(socket->cpus, cpu->id) < 0 ? -ENOMEM : 0;
+	cpuset_set(socket->cpus, cpu->id);
 }
 
 /* The socket that all CPUs of a node lie on, or MACHINE_NONE. */
@@ -132,15 +130,13 @@ static void fill_uncore(struct machine *m, const size_t *threads, const size_t *
 	}
 }
 
-static int derive_uncore(struct machine *m)
+static void derive_uncore(struct machine *m)
 {
 	size_t n_ids = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 0;
-	CLEANUP(freep) size_t *threads = calloc(n_ids + 1, sizeof(*threads));
-	CLEANUP(freep) size_t *cores = calloc(m->n_nodes + 1, sizeof(*cores));
-	CLEANUP(freep) struct cpu **order = calloc(m->n_cpus + 1, sizeof(struct cpu *));
+	CLEANUP(freep) size_t *threads = xcalloc(n_ids + 1, sizeof(*threads));
+	CLEANUP(freep) size_t *cores = xcalloc(m->n_nodes + 1, sizeof(*cores));
+	CLEANUP(freep) struct cpu **order = xcalloc(m->n_cpus + 1, sizeof(struct cpu *));
 
-	if (!threads || !cores || !order)
-		return -ENOMEM;
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		const struct cpu *cpu = &m->cpus[i];
 		int node = cpu->numa < 0 ? -1 : machine_node_index(m, (unsigned)cpu->numa);
@@ -150,22 +146,19 @@ static int derive_uncore(struct machine *m)
 			cores[node]++;
 	}
 	fill_uncore(m, threads, cores, order);
-	return 0;
 }
 
-static int derive_sockets(struct machine *m)
+static void derive_sockets(struct machine *m)
 {
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		const struct cpu *cpu = &m->cpus[i];
 
-		if (hwloc_bitmap_set(m->online, cpu->id) < 0)
-			return -ENOMEM;
-		if (cpu->socket != MACHINE_NONE && add_to_socket(m, cpu) < 0)
-			return -ENOMEM;
+		cpuset_set(m->online, cpu->id);
+		if (cpu->socket != MACHINE_NONE)
+			add_to_socket(m, cpu);
 	}
 	if (m->n_sockets > 0)
 		qsort(m->sockets, m->n_sockets, sizeof(*m->sockets), by_socket_id);
-	return 0;
 }
 
 /* The kubelet lists node directories by name (node0, node1, node10, node2), and the last to claim a CPU has
@@ -179,7 +172,7 @@ static bool listed_after(unsigned node, unsigned other)
 	return strcmp(a, b) > 0;
 }
 
-static int derive_nodes(struct machine *m)
+static void derive_nodes(struct machine *m)
 {
 	for (size_t i = 0; i < m->n_cpus; i++)
 		m->cpus[i].numa = MACHINE_NONE;
@@ -187,9 +180,8 @@ static int derive_nodes(struct machine *m)
 		struct numa_node *node = &m->nodes[i];
 
 		if (!node->cpus)
-			node->cpus = hwloc_bitmap_dup(m->online);
-		if (!node->cpus || hwloc_bitmap_and(node->cpus, node->cpus, m->online) < 0)
-			return -ENOMEM;
+			node->cpus = cpuset_dup(m->online);
+		cpuset_and(node->cpus, node->cpus, m->online);
 		node->socket = socket_of(m, node);
 		for (int id = hwloc_bitmap_first(node->cpus); id >= 0;
 			id = hwloc_bitmap_next(node->cpus, id)) {
@@ -199,7 +191,6 @@ static int derive_nodes(struct machine *m)
 				cpu->numa = (int)node->id;
 		}
 	}
-	return 0;
 }
 
 /* CPUs of one core, for the kubelet, beside each other; those without a NUMA node or a name are alone. */
@@ -223,13 +214,11 @@ static int by_core_name_and_id(const void *a, const void *b)
 	return r != 0 ? r : by_cpu_id(*(const struct cpu *const *)a, *(const struct cpu *const *)b);
 }
 
-static int derive_cores(struct machine *m)
+static void derive_cores(struct machine *m)
 {
-	CLEANUP(freep) struct cpu **order = calloc(m->n_cpus + 1, sizeof(struct cpu *));
+	CLEANUP(freep) struct cpu **order = xcalloc(m->n_cpus + 1, sizeof(struct cpu *));
 	unsigned first = 0;
 
-	if (!order)
-		return -ENOMEM;
 	m->n_cores = 0;
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		order[i] = &m->cpus[i];
@@ -243,41 +232,32 @@ static int derive_cores(struct machine *m)
 		if (order[i]->core_name.known && order[i]->numa != MACHINE_NONE)
 			order[i]->core = first;
 	}
-	return 0;
 }
 
-int machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
+void machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
 {
-	hwloc_bitmap_t set = hwloc_bitmap_dup(m->nodes[node].cpus);
+	hwloc_bitmap_t set = cpuset_dup(m->nodes[node].cpus);
 
-	if (!set)
-		return -ENOMEM;
 	for (int id = hwloc_bitmap_first(set); id >= 0; id = hwloc_bitmap_next(set, id)) {
 		const struct cpu *cpu = machine_cpu(m, (unsigned)id);
 
-		if (cpu && cpu->numa != (int)m->nodes[node].id && hwloc_bitmap_clr(set, (unsigned)id) < 0) {
-			hwloc_bitmap_free(set);
-			return -ENOMEM;
-		}
+		if (cpu && cpu->numa != (int)m->nodes[node].id)
+			cpuset_clr(set, (unsigned)id);
 	}
 	*ret = set;
-	return 0;
 }
 
-int machine_counted_cpus(const struct machine *m, hwloc_bitmap_t *ret)
+void machine_counted_cpus(const struct machine *m, hwloc_bitmap_t *ret)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 
-	if (!set)
-		return -ENOMEM;
 	for (size_t i = 0; i < m->n_cpus; i++)
-		if (m->cpus[i].numa != MACHINE_NONE && hwloc_bitmap_set(set, m->cpus[i].id) < 0)
-			return -ENOMEM;
+		if (m->cpus[i].numa != MACHINE_NONE)
+			cpuset_set(set, m->cpus[i].id);
 	*ret = TAKE(set);
-	return 0;
 }
 
-int machine_derive(struct machine *m)
+void machine_derive(struct machine *m)
 {
 	bool memory_told = m->memory_bytes > 0;
 
@@ -286,12 +266,13 @@ int machine_derive(struct machine *m)
 	if (m->n_nodes > 0)
 		qsort(m->nodes, m->n_nodes, sizeof(*m->nodes), by_node_id);
 	hwloc_bitmap_free(m->online);
-	m->online = hwloc_bitmap_alloc();
-	if (!m->online || derive_sockets(m) < 0 || derive_nodes(m) < 0 || derive_cores(m) < 0)
-		return -ENOMEM;
+	m->online = cpuset_new();
+	derive_sockets(m);
+	derive_nodes(m);
+	derive_cores(m);
 	for (size_t i = 0; i < m->n_nodes && !memory_told; i++)
 		m->memory_bytes += m->nodes[i].memory_bytes;
-	return derive_uncore(m);
+	derive_uncore(m);
 }
 
 int machine_node_index(const struct machine *m, unsigned id)
@@ -323,50 +304,44 @@ unsigned machine_distance(const struct machine *m, size_t from, size_t to)
 
 /* ---- copying */
 
-/* A copy of n items of `size` bytes; NULL = out of memory, never for none. */
+/* A copy of n items of `size` bytes, never for none. */
 static void *array_copy(const void *from, size_t n, size_t size)
 {
-	void *copy = calloc(n + 1, size);
+	void *copy = xcalloc(n + 1, size);
 
-	if (copy && n > 0)
+	if (n > 0)
 		memcpy(copy, from, n * size);
 	return copy;
 }
 
-static int copy_sets(const struct machine *from, struct machine *m)
+static void copy_sets(const struct machine *from, struct machine *m)
 {
 	for (size_t i = 0; i < from->n_nodes; i++) {
 		const struct numa_node *node = &from->nodes[i];
 		struct numa_node *copy = &m->nodes[m->n_nodes++];
 
 		*copy = *node;
-		copy->cpus = hwloc_bitmap_dup(node->cpus);
+		copy->cpus = cpuset_dup(node->cpus);
 		copy->pools = array_copy(node->pools, node->n_pools, sizeof(*node->pools));
 		copy->pools_size = node->n_pools;
-		if (!copy->cpus || !copy->pools)
-			return -ENOMEM;
 	}
 	for (size_t i = 0; i < from->n_sockets; i++) {
 		struct socket_info *copy = &m->sockets[m->n_sockets++];
 
 		copy->id = from->sockets[i].id;
-		copy->cpus = hwloc_bitmap_dup(from->sockets[i].cpus);
-		if (!copy->cpus)
-			return -ENOMEM;
+		copy->cpus = cpuset_dup(from->sockets[i].cpus);
 	}
-	m->online = hwloc_bitmap_dup(from->online);
-	m->offline = hwloc_bitmap_dup(from->offline);
-	return m->online && m->offline ? 0 : -ENOMEM;
+	m->online = cpuset_dup(from->online);
+	m->offline = cpuset_dup(from->offline);
 }
 
-int machine_copy(const struct machine *from, struct machine *ret)
+void machine_copy(const struct machine *from, struct machine *ret)
 {
 	struct machine m = *from;
-	int r = -ENOMEM;
 
 	m.cpus = array_copy(from->cpus, from->n_cpus, sizeof(*from->cpus));
-	m.nodes = calloc(from->n_nodes + 1, sizeof(*from->nodes));
-	m.sockets = calloc(from->n_sockets + 1, sizeof(*from->sockets));
+	m.nodes = xcalloc(from->n_nodes + 1, sizeof(*from->nodes));
+	m.sockets = xcalloc(from->n_sockets + 1, sizeof(*from->sockets));
 	m.distances = NULL;
 	if (from->distances)
 		m.distances =
@@ -376,12 +351,6 @@ int machine_copy(const struct machine *from, struct machine *ret)
 	m.nodes_size = m.n_nodes;
 	m.sockets_size = m.n_sockets;
 	m.n_nodes = m.n_sockets = 0;
-	if (m.cpus && m.nodes && m.sockets && (m.distances || !from->distances))
-		r = copy_sets(from, &m);
-	if (r < 0) {
-		machine_release(&m);
-		return r;
-	}
+	copy_sets(from, &m);
 	*ret = m;
-	return 0;
 }

@@ -74,8 +74,8 @@ struct machine {
 void machine_init(struct machine *m);
 void machine_release(struct machine *m); /* free what it owns; the struct is as after init */
 
-/* A copy that shares nothing. 0 or -ENOMEM; `ret` (as after machine_init()) is untouched on failure. */
-int machine_copy(const struct machine *from, struct machine *ret);
+/* A copy that shares nothing. 0; `ret` (as after machine_init()) is untouched on failure. */
+void machine_copy(const struct machine *from, struct machine *ret);
 
 /*
  * Bring cpus[] and nodes[] into their order and fill what follows from them.
@@ -93,9 +93,9 @@ int machine_copy(const struct machine *from, struct machine *ret);
  * getUncoreCacheID): an L3 whose CPUs are as many as the NUMA node's cores times this core's threads is the
  * node's and not an uncore cache. Then the socket id replaces it, as it does where no L3 id is known.
  *
- * 0; -ENOMEM, with `m` still releasable.
+ * 0, with `m` still releasable.
  */
-int machine_derive(struct machine *m);
+void machine_derive(struct machine *m);
 
 /* Position of NUMA node `id` in nodes[], or -1. */
 int machine_node_index(const struct machine *m, unsigned id);
@@ -106,9 +106,9 @@ const struct cpu *machine_cpu(const struct machine *m, unsigned id);
 /* SLIT distance between two positions of nodes[], 0 = unknown. */
 unsigned machine_distance(const struct machine *m, size_t from, size_t to);
 
-/* The CPUs of all NUMA nodes: for the kubelet there are no others. *ret is a new bitmap the caller owns. 0 or -ENOMEM. */
-int machine_counted_cpus(const struct machine *m, hwloc_bitmap_t *ret);
+/* The CPUs of all NUMA nodes: for the kubelet there are no others. *ret is a new bitmap the caller owns. */
+void machine_counted_cpus(const struct machine *m, hwloc_bitmap_t *ret);
 
 /* The CPUs that belong to the node at this position: nodes[].cpus without those that belong to another node
- * that lists them too. *ret is a new bitmap the caller owns. 0 or -ENOMEM. */
-int machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret);
+ * that lists them too. *ret is a new bitmap the caller owns. */
+void machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret);

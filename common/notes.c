@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/notes.h"
 
-#include <errno.h>
 #include <stdarg.h>
 
 #include "common/text.h"
+#include "common/xalloc.h"
 
 void notes_init(struct notes *n)
 {
@@ -19,28 +19,21 @@ void notes_release(struct notes *n)
 
 void notes_add(struct notes *n, const char *fmt, ...)
 {
-	char *line = NULL;
+	char *line;
 	va_list ap;
-	int len;
 
 	if (!n)
 		return;
 	va_start(ap, fmt);
-	len = vasprintf(&line, fmt, ap);
+	line = xvasprintf(fmt, ap);
 	va_end(ap);
-	if (len < 0)
-		line = NULL;
-	else
-		text_one_line(line);
-	if (strv_take(&n->lines, line) < 0)
-		n->error = -ENOMEM;
+	text_one_line(line);
+	strv_take(&n->lines, line);
 }
 
 void notes_move(struct notes *n, struct notes *from, const char *prefix)
 {
 	for (size_t i = 0; i < from->lines.n_items; i++)
 		notes_add(n, "%s: %s", prefix, from->lines.items[i]);
-	if (n && from->error)
-		n->error = from->error;
 	notes_release(from);
 }

@@ -8,7 +8,6 @@
 
 struct notes {
 	struct strv lines;
-	int error; /* 0 or -ENOMEM: sticky, a note was lost */
 };
 
 void notes_init(struct notes *n);

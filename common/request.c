@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 const char *const qos_class_names[QOS_COUNT] = {"", "BestEffort", "Burstable", "Guaranteed"};
 
@@ -40,14 +41,10 @@ void pod_request_release(struct pod_request *p)
 
 struct container_request *pod_request_add(struct pod_request *p, enum container_kind kind, const char *name)
 {
-	CLEANUP(freep) char *copy = strdup(name);
+	CLEANUP(freep) char *copy = xstrdup(name);
 	struct container_request *c;
 
-	if (!copy)
-		return NULL;
 	c = vec_push(&p->containers, &p->n_containers, &p->containers_size, sizeof(*c));
-	if (!c)
-		return NULL;
 	c->name = TAKE(copy);
 	c->kind = kind;
 	return c;
@@ -93,35 +90,30 @@ bool resource_list_equal(const struct resource_list *a, const struct resource_li
 	return equal;
 }
 
-int resource_list_set(struct resource_list *l, const char *name, struct quantity q)
+void resource_list_set(struct resource_list *l, const char *name, struct quantity q)
 {
 	CLEANUP(freep) char *copy = NULL;
 	size_t at = lower_bound(l, l->n_items, name);
 
 	if (at < l->n_items && !strcmp(l->items[at].name, name)) {
 		l->items[at].quantity = q;
-		return 0;
+		return;
 	}
-	copy = strdup(name);
-	if (!copy || !vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*l->items)))
-		return -ENOMEM;
+	copy = xstrdup(name);
+	vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*l->items));
 	memmove(l->items + at + 1, l->items + at, (l->n_items - 1 - at) * sizeof(*l->items));
 	l->items[at] = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
-	return 0;
 }
 
 /* ---- many items at once */
 
-int resource_list_append(struct resource_list *l, const char *name, struct quantity q)
+void resource_list_append(struct resource_list *l, const char *name, struct quantity q)
 {
-	CLEANUP(freep) char *copy = strdup(name);
+	CLEANUP(freep) char *copy = xstrdup(name);
 	struct resource_quantity *item =
 		copy ? vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*item)) : NULL;
 
-	if (!item)
-		return -ENOMEM;
 	*item = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
-	return 0;
 }
 
 /* Merge two sorted neighbours, of n and m items. Equal names keep their order. */
@@ -151,13 +143,11 @@ static void merge_sort(struct resource_quantity *items, size_t n, struct resourc
 		merge_neighbours(items, half, n - half, scratch);
 }
 
-int resource_list_sort(struct resource_list *l)
+void resource_list_sort(struct resource_list *l)
 {
-	CLEANUP(freep) struct resource_quantity *scratch = malloc((l->n_items / 2 + 1) * sizeof(*scratch));
+	CLEANUP(freep) struct resource_quantity *scratch = xmalloc((l->n_items / 2 + 1) * sizeof(*scratch));
 	size_t kept = 0;
 
-	if (!scratch)
-		return -ENOMEM;
 	merge_sort(l->items, l->n_items, scratch);
 	for (size_t i = 0; i < l->n_items; i++) {
 		if (kept > 0 && !strcmp(l->items[kept - 1].name, l->items[i].name))
@@ -165,44 +155,35 @@ int resource_list_sort(struct resource_list *l)
 		l->items[kept++] = l->items[i];
 	}
 	l->n_items = kept;
-	return 0;
 }
 
-/* The items from `n` on, which are sorted among themselves, take their places. 0 or -ENOMEM (they are removed). */
-static int place_appended(struct resource_list *l, size_t n)
+/* The items from `n` on, which are sorted among themselves, take their places. */
+static void place_appended(struct resource_list *l, size_t n)
 {
 	size_t m = l->n_items - n;
 	struct resource_quantity *scratch;
 
 	if (n == 0 || m == 0 || strcmp(l->items[n - 1].name, l->items[n].name) < 0)
-		return 0;
-	scratch = malloc(m * sizeof(*scratch));
-	if (scratch) {
-		merge_neighbours(l->items, n, m, scratch);
-		free(scratch);
-		return 0;
-	}
-	while (l->n_items > n)
-		free(l->items[--l->n_items].name);
-	return -ENOMEM;
+		return;
+	scratch = xmalloc(m * sizeof(*scratch));
+	merge_neighbours(l->items, n, m, scratch);
+	free(scratch);
 }
 
-int resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge)
+void resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge)
 {
 	size_t n = l->n_items;
-	int r = 0, placed;
 
-	for (size_t i = 0; i < more->n_items && r == 0; i++) {
+	for (size_t i = 0; i < more->n_items; i++) {
 		const struct resource_quantity *item = &more->items[i];
 		size_t at = lower_bound(l, n, item->name);
 
 		if (at < n && !strcmp(l->items[at].name, item->name))
 			l->items[at].quantity = merge(&l->items[at].quantity, item->quantity);
 		else
-			r = resource_list_append(l, item->name, merge(NULL, item->quantity));
+			resource_list_append(l, item->name, merge(NULL, item->quantity));
 	}
-	placed = place_appended(l, n);
-	return r < 0 ? r : placed;
+	place_appended(l, n);
 }
 
 static struct quantity add(const struct quantity *old, struct quantity more)
@@ -217,7 +198,7 @@ static struct quantity subtract(const struct quantity *old, struct quantity more
 	return more;
 }
 
-int resource_list_add(struct resource_list *l, const struct resource_list *more, int sign)
+void resource_list_add(struct resource_list *l, const struct resource_list *more, int sign)
 {
-	return resource_list_merge(l, more, sign < 0 ? subtract : add);
+	resource_list_merge(l, more, sign < 0 ? subtract : add);
 }

@@ -61,30 +61,29 @@ struct pod_request {
 void pod_request_init(struct pod_request *p);
 void pod_request_release(struct pod_request *p);
 
-/* Append an empty container, to be filled in place. NULL = out of memory. */
+/* Append an empty container, to be filled in place. */
 struct container_request *pod_request_add(struct pod_request *p, enum container_kind kind, const char *name);
 
 void resource_list_release(struct resource_list *l);
 
-/* Set `name` to `q` (replacing), keeping the order. 0 or -ENOMEM. */
-int resource_list_set(struct resource_list *l, const char *name, struct quantity q);
+/* Set `name` to `q` (replacing), keeping the order. */
+void resource_list_set(struct resource_list *l, const char *name, struct quantity q);
 
 /*
  * Build a list from many items in any order, in n log n steps: append each item, then sort. Of items with one name, the
- * last one stays. Between the two calls the list may only be appended to, sorted or released. 0 or -ENOMEM.
+ * last one stays. Between the two calls the list may only be appended to, sorted or released.
  */
-int resource_list_append(struct resource_list *l, const char *name, struct quantity q);
-int resource_list_sort(struct resource_list *l);
+void resource_list_append(struct resource_list *l, const char *name, struct quantity q);
+void resource_list_sort(struct resource_list *l);
 
 /* The quantity of a name in the merged list, from the list's (NULL when it does not have the name) and the other's. */
 typedef struct quantity resource_merge_fn(const struct quantity *old, struct quantity more);
 
-/* Merge `more` into the list: each of its names gets the quantity that `merge` returns. 0 or -ENOMEM (a part of the
- * names may be merged). */
-int resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge);
+/* Merge `more` into the list: each of its names gets the quantity that `merge` returns. */
+void resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge);
 
-/* Add the amounts of `more`, or subtract them when `sign` is -1. 0 or -ENOMEM (a part of them may be added). */
-int resource_list_add(struct resource_list *l, const struct resource_list *more, int sign);
+/* Add the amounts of `more`, or subtract them when `sign` is -1. */
+void resource_list_add(struct resource_list *l, const struct resource_list *more, int sign);
 
 /* Whether both have the same names with the same amounts, however they are written. */
 bool resource_list_equal(const struct resource_list *a, const struct resource_list *b);

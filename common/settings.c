@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/xalloc.h"
+
 const char *const cpu_manager_policy_names[] = {"unknown", "none", "static"};
 const char *const memory_manager_policy_names[] = {"unknown", "None", "Static"};
 const char *const topology_manager_policy_names[] = {
@@ -96,13 +98,10 @@ void settings_release(struct settings *s)
 	settings_init(s);
 }
 
-int settings_set_from(struct settings *s, enum setting what, const char *from)
+void settings_set_from(struct settings *s, enum setting what, const char *from)
 {
-	char *copy = strdup(from);
+	char *copy = xstrdup(from);
 
-	if (!copy)
-		return -ENOMEM;
 	free(s->from[what]);
 	s->from[what] = copy;
-	return 0;
 }

@@ -135,5 +135,5 @@ void settings_release(struct settings *s);
  */
 int settings_parse_release(const char *text, unsigned *ret, struct err *err);
 
-/* Record where a value came from (replaces an earlier text). 0 or -ENOMEM. */
-int settings_set_from(struct settings *s, enum setting what, const char *from);
+/* Record where a value came from (replaces an earlier text). */
+void settings_set_from(struct settings *s, enum setting what, const char *from);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "common/text.h"
+#include "common/xalloc.h"
 
 char strbuf_empty[1];
 
@@ -34,7 +35,6 @@ int strbuf_error(const struct strbuf *sb)
 static bool strbuf_reserve(struct strbuf *sb, size_t more)
 {
 	size_t need, size;
-	char *text;
 
 	if (sb->error)
 		return false;
@@ -48,12 +48,7 @@ static bool strbuf_reserve(struct strbuf *sb, size_t more)
 	size = sb->size + sb->size / 2;
 	if (size < need)
 		size = need < 64 ? 64 : need;
-	text = realloc(sb->size > 0 ? sb->text : NULL, size);
-	if (!text) {
-		sb->error = -ENOMEM;
-		return false;
-	}
-	sb->text = text;
+	sb->text = xreallocarray(sb->size > 0 ? sb->text : NULL, size, 1);
 	sb->size = size;
 	return true;
 }
@@ -113,7 +108,7 @@ char *strbuf_detach(struct strbuf *sb)
 
 	if (sb->error)
 		return NULL;
-	text = sb->size > 0 ? sb->text : strdup("");
+	text = sb->size > 0 ? sb->text : xstrdup("");
 	sb->text = strbuf_empty;
 	sb->len = sb->size = 0;
 	return text;

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * A growing string with a maximum given at the start. `text` is always a valid C string (never NULL) and
- * `len` its length; the text may hold NUL bytes when it came from a file. Depends on libc only.
+ * `len` its length; the text may hold NUL bytes when it came from a file.
  *
  * Appends after a failure are no-ops, so a long render is checked once, at the end, with strbuf_error().
  */
@@ -14,7 +14,7 @@ struct strbuf {
 	size_t len;
 	size_t size; /* bytes allocated, 0 while `text` is the static empty string */
 	size_t max;  /* bytes `len` may reach */
-	int error;   /* 0, -ENOMEM or -EFBIG: sticky */
+	int error;   /* 0 or -EFBIG: sticky */
 };
 
 extern char strbuf_empty[1];
@@ -37,5 +37,5 @@ void strbuf_addch(struct strbuf *sb, char c);
 void strbuf_add_one_line(struct strbuf *sb, const char *s); /* as text_one_line() leaves it */
 __attribute__((format(printf, 2, 3))) void strbuf_addf(struct strbuf *sb, const char *fmt, ...);
 
-/* The text as a malloc'd string that the caller owns; the buffer is empty afterwards. NULL on error. */
+/* The text as a malloc'd string that the caller owns; the buffer is empty afterwards. NULL after a failure. */
 char *strbuf_detach(struct strbuf *sb);

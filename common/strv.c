@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/strv.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 void strv_release(struct strv *v)
 {
@@ -15,26 +15,22 @@ void strv_release(struct strv *v)
 	*v = (struct strv){0};
 }
 
-int strv_take(struct strv *v, char *text)
+void strv_take(struct strv *v, char *text)
 {
-	char **slot = text ? vec_push(&v->items, &v->n_items, &v->items_size, sizeof(*slot)) : NULL;
+	char **slot = vec_push(&v->items, &v->n_items, &v->items_size, sizeof(*slot));
 
-	if (!slot) {
-		free(text);
-		return -ENOMEM;
-	}
 	*slot = text;
-	return 0;
 }
 
-int strv_push(struct strv *v, const char *text)
+void strv_push(struct strv *v, const char *text)
 {
-	return strv_take(v, strdup(text));
+	strv_take(v, xstrdup(text));
 }
 
-int strv_push_new(struct strv *v, const char *text)
+void strv_push_new(struct strv *v, const char *text)
 {
-	return strv_contains(v, text) ? 0 : strv_push(v, text);
+	if (!strv_contains(v, text))
+		strv_push(v, text);
 }
 
 bool strv_contains(const struct strv *v, const char *text)

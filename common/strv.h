@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * strv: a growing list of owned strings. Depends on libc only.
+ * strv: a growing list of owned strings.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,15 +15,14 @@ struct strv {
 /* Free the strings and the list; `v` is empty and may be used again. An empty list needs no release. */
 void strv_release(struct strv *v);
 
-/* Append a string, which is the list's from now on; it is freed on failure. NULL, as an allocation that failed
- * left it, is a failure. 0 or -ENOMEM (list unchanged). */
-int strv_take(struct strv *v, char *text);
+/* Append a string, which the list owns from then on. */
+void strv_take(struct strv *v, char *text);
 
-/* Append a copy. 0 or -ENOMEM (list unchanged). */
-int strv_push(struct strv *v, const char *text);
+/* Append a copy. */
+void strv_push(struct strv *v, const char *text);
 
-/* Append a copy unless the list has such a string. 0 or -ENOMEM (list unchanged). */
-int strv_push_new(struct strv *v, const char *text);
+/* Append a copy unless the list has such a string. */
+void strv_push_new(struct strv *v, const char *text);
 
 bool strv_contains(const struct strv *v, const char *text);
 

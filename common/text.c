@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/text.h"
 
-#include <errno.h>
 #include <stdarg.h>
+
+#include "common/xalloc.h"
 
 void text_addf(char *text, size_t size, const char *fmt, ...)
 {
@@ -106,13 +107,10 @@ bool text_parse_bool(const char *text, bool *ret)
 	return false;
 }
 
-int text_set(char **owned, const char *value)
+void text_set(char **owned, const char *value)
 {
-	char *copy = strdup(value);
+	char *copy = xstrdup(value);
 
-	if (!copy)
-		return -ENOMEM;
 	free(*owned);
 	*owned = copy;
-	return 0;
 }

@@ -30,8 +30,8 @@ bool text_same_but_numbers(const char *a, const char *b);
  * untouched). */
 bool text_parse_bool(const char *text, bool *ret);
 
-/* Replace an owned string (or NULL) by a copy of `value`. 0 or -ENOMEM (*owned unchanged). */
-int text_set(char **owned, const char *value);
+/* Replace an owned string (or NULL) by a copy of `value`. */
+void text_set(char **owned, const char *value);
 
 /* The text, or "" for none. */
 static inline const char *text_or_empty(const char *text)

@@ -58,18 +58,16 @@ static const char *lacking(const struct admission_node *node, const struct pod_r
 	return found ? name_in_pod(pod, found) : NULL;
 }
 
-int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
+void admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	struct admission a = {0};
-	int r = kubelet_judge(node->kubelet, node->ws, pod, qos, &a.managers);
 
+	kubelet_judge(node->kubelet, node->ws, pod, qos, &a.managers);
 	/* What is too much to be judged is too much to be added up. */
-	if (r == 0 && !a.managers.beyond_limit)
-		r = request_of_node(pod, &wanted);
-	if (r < 0)
-		return r;
+	if (!a.managers.beyond_limit)
+		request_of_node(pod, &wanted);
 	a.answer = a.managers.answer;
 	a.short_of = lacking(node, pod, &wanted, true, &a);
 	if (a.short_of)
@@ -79,7 +77,6 @@ int admission_judge(const struct admission_node *node, const struct pod_request 
 	if (a.unsure_of)
 		a.answer = KUBELET_UNKNOWN;
 	*ret = a;
-	return 0;
 }
 
 size_t admission_limit(
@@ -116,18 +113,17 @@ int admission_copies(const struct admission_node *node, const struct pod_request
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	struct admission_copies copies = {0};
 	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
-	int r = request_of_node(pod, &wanted);
+	request_of_node(pod, &wanted);
 	size_t limit = admission_limit(node, pod, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), most;
 	uint64_t steps = 0;
 
-	if (r < 0)
-		return r;
 	most = copies_by_amounts(node, &wanted, limit);
 	for (size_t i = 0; i < most && verdict.answer == KUBELET_ADMITS; i++) {
-		r = i == 0 ? kubelet_judge(node->kubelet, node->ws, pod, qos, &verdict)
-			   : kubelet_judge_next(node->kubelet, node->ws, pod, qos, &verdict);
-		if (r < 0)
-			return r; /* GCOVR_EXCL_LINE: the workspace has grown for this pod before */
+		if (i == 0)
+			kubelet_judge(node->kubelet, node->ws, pod, qos, &verdict);
+		else
+			kubelet_judge_next(node->kubelet, node->ws, pod, qos,
+				&verdict); /* GCOVR_EXCL_LINE: the workspace has grown for this pod before */
 		copies.n += verdict.answer == KUBELET_ADMITS;
 		steps += kubelet_workspace_steps(node->ws);
 		if (steps > ADMISSION_WORK_MAX)

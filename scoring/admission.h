@@ -33,9 +33,9 @@ struct admission {
  * Admitted when the managers admit and the node has the amounts; a pod that the node has too little for is
  * rejected also where the managers' verdict is not known. The kubelet asks the managers first, so that where
  * both reject theirs is the reason in the pod's status. A pod that is admitted only if some of the unsure
- * amount is free gets no answer. 0 or -ENOMEM.
+ * amount is free gets no answer.
  */
-int admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
+void admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission *ret);
 
 /*
@@ -62,7 +62,7 @@ struct admission_copies {
 };
 
 /* How many such pods the node admits one after the other, as if no init container of the earlier ones had
- * finished. 0 or -ENOMEM. */
+ * finished. */
 int admission_copies(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission_copies *ret);
 
@@ -83,8 +83,7 @@ struct admission_nearest {
  * Memory is tried at every amount where the managers' decision can change: what sets of NUMA nodes hold or
  * have free, less what other containers of the pod ask for.
  *
- * `pod` is changed meanwhile and the same again afterwards. 0 or -ENOMEM (the pod then keeps a changed
- * amount).
+ * `pod` is changed meanwhile and the same again afterwards.
  */
 int admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
 	struct admission_nearest *ret);

@@ -53,18 +53,15 @@ static void make_distinct(struct amounts *a)
 	a->n_items = kept;
 }
 
-static int add_amount(struct amounts *a, qty_t amount)
+static void add_amount(struct amounts *a, qty_t amount)
 {
 	qty_t *item = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*item));
 
-	if (!item)
-		return -ENOMEM;
 	*item = amount;
-	return 0;
 }
 
 /* What sets of NUMA nodes hold and have free of one type of memory, and the whole node's share. */
-static int limits_of_memory(const struct search *s, const char *name, struct amounts *ret)
+static void limits_of_memory(const struct search *s, const char *name, struct amounts *ret)
 {
 	const struct memory_manager *mm = &s->node->kubelet->memory;
 	const struct resource_quantity *free = resource_list_find(s->node->free, name);
@@ -72,33 +69,30 @@ static int limits_of_memory(const struct search *s, const char *name, struct amo
 	struct node_mask_walk walk;
 	size_t type = 0;
 	uint64_t mask;
-	int r = 0;
 
 	if (free)
-		r = add_amount(ret, free->quantity.nano - (overhead ? overhead->quantity.nano : 0));
+		add_amount(ret, free->quantity.nano - (overhead ? overhead->quantity.nano : 0));
 	while (type < mm->n_types && strcmp(mm->types[type], name) != 0)
 		type++;
 	if (type == mm->n_types)
-		return r;
+		return;
 	node_mask_walk_start(&walk, mm->nodes);
-	while (r == 0 && node_mask_walk_next(&walk, &mask)) {
+	while (node_mask_walk_next(&walk, &mask)) {
 		struct memory_amount sum = memory_manager_sum(mm, &mm->now, type, mask);
 
-		r = add_amount(ret, (qty_t)sum.allocatable * QTY_UNIT);
-		if (r == 0)
-			r = add_amount(ret, (qty_t)sum.free * QTY_UNIT);
+		add_amount(ret, (qty_t)sum.allocatable * QTY_UNIT);
+		add_amount(ret, (qty_t)sum.free * QTY_UNIT);
 	}
 	make_distinct(ret);
-	return r;
 }
 
 /* Every sum of what some other containers ask for; false when they are too many to choose from. */
-static int sums_of_others(struct search *s, size_t container, const char *name, struct amounts *ret)
+static void sums_of_others(struct search *s, size_t container, const char *name, struct amounts *ret)
 {
 	size_t n_others = 0;
-	int r = add_amount(ret, 0);
 
-	for (size_t i = 0; i < s->pod->n_containers && r == 0; i++) {
+	add_amount(ret, 0);
+	for (size_t i = 0; i < s->pod->n_containers; i++) {
 		const struct resource_quantity *q = resource_list_find(&s->pod->containers[i].requests, name);
 		size_t n = ret->n_items;
 
@@ -108,11 +102,10 @@ static int sums_of_others(struct search *s, size_t container, const char *name, 
 			s->best.complete = false;
 			break;
 		}
-		for (size_t k = 0; k < n && r == 0; k++)
-			r = add_amount(ret, qty_add(ret->items[k], q->quantity.nano));
+		for (size_t k = 0; k < n; k++)
+			add_amount(ret, qty_add(ret->items[k], q->quantity.nano));
 	}
 	make_distinct(ret);
-	return r;
 }
 
 /* The step in which a resource can be asked for: pages, bytes. */
@@ -139,51 +132,47 @@ static bool is_full(struct amounts *a)
 }
 
 /* Every amount below `from` at which a decision can change. */
-static int amounts_of_memory(
+static void amounts_of_memory(
 	struct search *s, size_t container, const char *name, qty_t from, struct amounts *ret)
 {
 	CLEANUP(amounts_release) struct amounts limits = {0}, others = {0};
 	qty_t step = step_of(name);
 	bool full = false;
-	int r = limits_of_memory(s, name, &limits);
 
-	if (r == 0)
-		r = sums_of_others(s, container, name, &others);
-	for (size_t i = 0; i < limits.n_items && r == 0 && !full; i++)
-		for (size_t k = 0; k < others.n_items && r == 0 && !full; k++) {
+	limits_of_memory(s, name, &limits);
+	sums_of_others(s, container, name, &others);
+	for (size_t i = 0; i < limits.n_items && !full; i++)
+		for (size_t k = 0; k < others.n_items && !full; k++) {
 			qty_t amount = limits.items[i] - others.items[k];
 
 			amount -= amount % step;
 			if (amount <= 0 || amount >= from)
 				continue;
 			full = is_full(ret);
-			r = add_amount(ret, amount);
+			add_amount(ret, amount);
 		}
 	if (full)
 		s->best.complete = false; /* GCOVR_EXCL_LINE: see is_full() */
 	make_distinct(ret);
-	return r;
 }
 
 /* from - 1, ..., 1, without those that no node has that many of. */
-static int amounts_in_units(const struct search *s, const char *name, qty_t from, struct amounts *ret)
+static void amounts_in_units(const struct search *s, const char *name, qty_t from, struct amounts *ret)
 {
 	const struct kubelet *k = s->node->kubelet;
 	const struct resource_quantity *free = resource_list_find(s->node->free, name);
 	qty_t units = (from - 1) / QTY_UNIT, most = (qty_t)k->topology.n_cpus + (qty_t)k->devices.n_devices;
-	int r = 0;
 
 	if (free && free->quantity.nano / QTY_UNIT > most)
 		most = free->quantity.nano / QTY_UNIT;
 	if (units > most)
 		units = most;
-	for (; units > 0 && r == 0; units--)
-		r = add_amount(ret, units * QTY_UNIT);
-	return r;
+	for (; units > 0; units--)
+		add_amount(ret, units * QTY_UNIT);
 }
 
 /* Set the request, and the limit where it is the same. */
-static int set_amount(struct container_request *c, const char *name, qty_t from, qty_t to)
+static void set_amount(struct container_request *c, const char *name, qty_t from, qty_t to)
 {
 	struct resource_list *lists[] = {&c->requests, &c->limits};
 
@@ -195,10 +184,9 @@ static int set_amount(struct container_request *c, const char *name, qty_t from,
 			continue;
 		new = q->quantity;
 		new.nano = to;
-		if (resource_list_set(lists[i], name, new) < 0)
-			return -ENOMEM; /* GCOVR_EXCL_LINE: the name is there, so nothing is allocated */
+		resource_list_set(lists[i], name,
+			new); /* GCOVR_EXCL_LINE: the name is there, so nothing is allocated */
 	}
-	return 0;
 }
 
 /* Is lowering `from` to `to` a smaller part than the best so far? Each pair in the resource's own steps. */
@@ -213,13 +201,12 @@ static bool is_nearer(const struct search *s, const char *name, qty_t from, qty_
 }
 
 /* Judge the amounts from the largest on, as long as one could become the best. */
-static int try_amounts(
+static void try_amounts(
 	struct search *s, size_t container, const struct resource_quantity *q, const struct amounts *amounts)
 {
 	struct container_request *c = &s->pod->containers[container];
 	qty_t from = q->quantity.nano, now = from;
 	const char *name = q->name;
-	int r = 0;
 
 	for (size_t i = 0; i < amounts->n_items && is_nearer(s, name, from, amounts->items[i]); i++) {
 		struct admission a;
@@ -229,12 +216,9 @@ static int try_amounts(
 			break;
 		}
 		s->judged++;
-		r = set_amount(c, name, now, amounts->items[i]);
+		set_amount(c, name, now, amounts->items[i]);
 		now = amounts->items[i];
-		if (r == 0)
-			r = admission_judge(s->node, s->pod, s->qos, &a);
-		if (r < 0)
-			return r;
+		admission_judge(s->node, s->pod, s->qos, &a);
 		s->steps += kubelet_workspace_steps(s->node->ws);
 		if (a.answer == KUBELET_UNKNOWN)
 			s->best.complete = false;
@@ -247,23 +231,22 @@ static int try_amounts(
 		s->best.to = now;
 		break;
 	}
-	return set_amount(c, name, now, from);
+	set_amount(c, name, now, from);
 }
 
-static int try_resource(struct search *s, size_t container, const struct resource_quantity *q)
+static void try_resource(struct search *s, size_t container, const struct resource_quantity *q)
 {
 	const struct container_request *c = &s->pod->containers[container];
 	CLEANUP(amounts_release) struct amounts amounts = {0};
 	bool exclusive = !strcmp(q->name, "cpu") && kubelet_exclusive_cpus(c, s->qos) > 0;
-	int r;
 
 	if (q->quantity.nano <= 0)
-		return 0;
+		return;
 	if (exclusive || device_inventory_find(s->node->kubelet->devices.inventory, q->name))
-		r = amounts_in_units(s, q->name, q->quantity.nano, &amounts);
+		amounts_in_units(s, q->name, q->quantity.nano, &amounts);
 	else
-		r = amounts_of_memory(s, container, q->name, q->quantity.nano, &amounts);
-	return r < 0 ? r : try_amounts(s, container, q, &amounts);
+		amounts_of_memory(s, container, q->name, q->quantity.nano, &amounts);
+	try_amounts(s, container, q, &amounts);
 }
 
 int admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
@@ -277,10 +260,7 @@ int admission_nearest(const struct admission_node *node, struct pod_request *pod
 
 	for (size_t i = 0; i < pod->n_containers; i++)
 		for (size_t k = 0; k < pod->containers[i].requests.n_items; k++) {
-			int r = try_resource(&s, i, &pod->containers[i].requests.items[k]);
-
-			if (r < 0)
-				return r;
+			try_resource(&s, i, &pod->containers[i].requests.items[k]);
 		}
 	*ret = s.best;
 	return 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/xalloc.h"
+
 #define MAX_NODES COMBINATION_MAX_NODES
 
 uint64_t combination_first(unsigned size)
@@ -320,9 +322,7 @@ int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint6
 	if (n > MAX_NODES)
 		return -E2BIG;
 	/* One block, written before it is read: a single question costs less than clearing it. */
-	s = malloc(sizeof(*s) + n * sizeof(*s->blocks) + (3 * n * n + n) * sizeof(*memory));
-	if (!s)
-		return -ENOMEM;
+	s = xmalloc(sizeof(*s) + n * sizeof(*s->blocks) + (3 * n * n + n) * sizeof(*memory));
 	memory = (uint64_t *)&s->blocks[n];
 	*ret = (struct distances){.n = (unsigned)n, .work_limit = work_limit, .scratch = s};
 	ret->pair = memory;
@@ -350,14 +350,16 @@ int distances_keep(struct distances_kept *kept, const unsigned *costs, size_t n,
 	if (kept->costs && kept->distances.n == n && (n == 0 || memcmp(kept->costs, costs, bytes) == 0))
 		return 0;
 	distances_kept_release(kept);
-	copy = malloc(bytes + 1);
-	r = copy ? distances_init(&kept->distances, costs, n, DISTANCES_WORK_LIMIT) : -ENOMEM;
+	copy = xmalloc(bytes + 1);
+	r = distances_init(&kept->distances, costs, n, DISTANCES_WORK_LIMIT);
 	if (r < 0) {
 		free(copy);
 		return r;
 	}
-	if (n > 0) /* without nodes there may be no matrix */
+	if (n > 0) {
+		/* without nodes there may be no matrix */
 		memcpy(copy, costs, bytes);
+	}
 	kept->costs = copy;
 	return 0;
 }

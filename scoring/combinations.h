@@ -43,7 +43,7 @@ struct distances {
 /*
  * Take a cost matrix: costs[from * n + to], 0 = unknown. `work_limit` bounds the steps of distances_search() for
  * one size, and twice it those for all sizes; beyond it low < high says that the least sum is not known. 0; -E2BIG
- * (n > COMBINATION_MAX_NODES); -ENOMEM. *ret is untouched on failure, else the caller releases it.
+ * (n > COMBINATION_MAX_NODES). *ret is untouched on failure, else the caller releases it.
  */
 int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint64_t work_limit);
 void distances_release(struct distances *d);

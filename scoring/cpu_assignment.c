@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 /* Where an array of the workspace goes when the block is laid out. */
 struct layout {
@@ -88,22 +89,18 @@ struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t)
 	bool numa_first = t->levels[CPU_LEVEL_SOCKET].n >= t->levels[CPU_LEVEL_NUMA].n;
 	enum cpu_level high = numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET;
 	enum cpu_level low = numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA;
-	CLEANUP(freep) uint32_t *seen = calloc(t->levels[low].n + 1, sizeof(*seen));
-	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = calloc(1, sizeof(*ws));
+	CLEANUP(freep) uint32_t *seen = xcalloc(t->levels[low].n + 1, sizeof(*seen));
+	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = xcalloc(1, sizeof(*ws));
 	struct layout layout = {0};
 	struct listing listing;
 
-	if (!ws || !seen)
-		return NULL;
 	ws->topology = t;
 	ws->unlimited.limit = UINT64_MAX;
 	ws->work = &ws->unlimited;
 	ws->numa_first = numa_first;
 	listing = list_within(t, low, high, seen);
 	lay_out_workspace(ws, &layout, listing);
-	layout.block = ws->block = calloc(1, layout.bytes);
-	if (!ws->block)
-		return NULL;
+	layout.block = ws->block = xcalloc(1, layout.bytes);
 	layout.bytes = 0;
 	lay_out_workspace(ws, &layout, listing);
 	return TAKE(ws);

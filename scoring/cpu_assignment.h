@@ -44,7 +44,7 @@ struct cpu_take {
 /* Scratch memory for taking, made once for a topology; one user at a time. */
 struct cpu_workspace;
 
-struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t); /* NULL = out of memory */
+struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t);
 void cpu_workspace_free(struct cpu_workspace *ws);
 void cpu_workspace_freep(struct cpu_workspace **ws);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 const char *cpu_manager_options_conflict(const struct cpu_manager_options *options,
 	enum topology_manager_policy policy, const struct cpu_topology *t)
@@ -40,16 +42,14 @@ static struct cpu_take_rules take_rules(const struct cpu_topology *t,
 
 #define RESERVED_WORK_MAX ((uint64_t)16 << 20) /* steps to choose the reserved CPUs */
 
-/* reserved[] = the CPUs the kubelet reserves when only their number is configured. 0, -ENOMEM, or -E2BIG: choosing them
+/* reserved[] = the CPUs the kubelet reserves when only their number is configured. 0 or -E2BIG: choosing them
  * takes too many steps. */
 static int pick_reserved(struct cpu_manager *cm, size_t n)
 {
 	struct work work = {.limit = RESERVED_WORK_MAX};
 	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = cpu_workspace_new(cm->topology);
-	CLEANUP(freep) bool *all = calloc(cm->topology->n_cpus + 1, sizeof(*all));
+	CLEANUP(freep) bool *all = xcalloc(cm->topology->n_cpus + 1, sizeof(*all));
 
-	if (!ws || !all)
-		return -ENOMEM;
 	cpu_workspace_count_in(ws, &work);
 	memset(all, true, cm->topology->n_cpus * sizeof(*all));
 	return cpu_take(ws, &cm->rules, all, n, cm->reserved).status == CPU_TAKE_UNKNOWN ? -E2BIG : 0;
@@ -57,14 +57,11 @@ static int pick_reserved(struct cpu_manager *cm, size_t n)
 
 static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	CLEANUP(freep) char *text = NULL;
 
-	if (!set || cpu_set_to_bitmap(cm->topology, cm->reserved, set) < 0)
-		return -ENOMEM;
+	cpu_set_to_bitmap(cm->topology, cm->reserved, set);
 	text = cpuset_print(set);
-	if (!text)
-		return -ENOMEM;
 	return err_set(err, -EINVAL,
 		"unable to reserve the required amount of CPUs (size of %s did not equal %zu)", text,
 		n_wanted);
@@ -92,11 +89,9 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 	cm->options = *options;
 	cm->rules = take_rules(t, options, *version);
 	cm->cpus_per_core = cpu_topology_average(t, CPU_LEVEL_CORE);
-	cm->reserved = calloc(t->n_cpus + 1, sizeof(*cm->reserved));
-	cm->reserved_physical = calloc(t->n_cpus + 1, sizeof(*cm->reserved_physical));
-	if (!cm->reserved || !cm->reserved_physical)
-		r = -ENOMEM;
-	else if (reserved && !hwloc_bitmap_iszero(reserved))
+	cm->reserved = xcalloc(t->n_cpus + 1, sizeof(*cm->reserved));
+	cm->reserved_physical = xcalloc(t->n_cpus + 1, sizeof(*cm->reserved_physical));
+	if (reserved && !hwloc_bitmap_iszero(reserved))
 		cpu_set_from_bitmap(t, reserved, cm->reserved);
 	else
 		r = pick_reserved(cm, n_reserved);

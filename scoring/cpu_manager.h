@@ -40,7 +40,7 @@ size_t cpu_manager_reserved_count(qty_t reserved_cpu);
 
 /*
  * `reserved` is reservedSystemCPUs (NULL = not given; then the kubelet picks n_reserved CPUs itself, with
- * the options in force). 0; -ENOMEM; -EINVAL with the kubelet's reason when it would not start: conflicting
+ * the options in force). 0; -EINVAL with the kubelet's reason when it would not start: conflicting
  * options, or n_reserved CPUs cannot be reserved.
  */
 int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,

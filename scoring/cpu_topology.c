@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
+
 static int level_id(const struct cpu *cpu, enum cpu_level level)
 {
 	switch (level) {
@@ -79,17 +83,15 @@ static bool count_elements(struct cpu_topology *t, enum cpu_level level, const i
 }
 
 /* Fill one level from the ids its CPUs have, ids[i] being CPU i's. */
-static int init_level(struct cpu_topology *t, enum cpu_level level, const int *ids)
+static void init_level(struct cpu_topology *t, enum cpu_level level, const int *ids)
 {
 	struct cpu_elements *e = &t->levels[level];
 	size_t n = t->n_cpus;
 
-	e->ids = calloc(n + 1, sizeof(*e->ids));
-	e->of = calloc(n + 1, sizeof(*e->of));
-	e->first = calloc(n + 2, sizeof(*e->first));
-	e->cpus = calloc(n + 1, sizeof(*e->cpus));
-	if (!e->ids || !e->of || !e->first || !e->cpus)
-		return -ENOMEM;
+	e->ids = xcalloc(n + 1, sizeof(*e->ids));
+	e->of = xcalloc(n + 1, sizeof(*e->of));
+	e->first = xcalloc(n + 2, sizeof(*e->first));
+	e->cpus = xcalloc(n + 1, sizeof(*e->cpus));
 	if (!count_elements(t, level, ids))
 		sort_elements(t, level, ids);
 	for (size_t i = 0; i < n; i++)
@@ -99,21 +101,18 @@ static int init_level(struct cpu_topology *t, enum cpu_level level, const int *i
 		e->first[x] += e->first[x - 1];
 	for (size_t i = 0; i < n; i++)
 		e->cpus[e->first[e->of[i] + 1]++] = (uint32_t)i;
-	return 0;
 }
 
 int cpu_topology_init(struct cpu_topology *t, const struct machine *m)
 {
-	int *ids = NULL, r = -ENOMEM;
+	CLEANUP(freep) int *ids = NULL;
 	size_t n = 0;
 
 	memset(t, 0, sizeof(*t));
 	if (m->n_cpus > UINT16_MAX)
 		return -E2BIG;
-	ids = calloc(m->n_cpus + 1, sizeof(*ids));
-	t->ids = calloc(m->n_cpus + 1, sizeof(*t->ids));
-	if (!ids || !t->ids)
-		goto out;
+	ids = xcalloc(m->n_cpus + 1, sizeof(*ids));
+	t->ids = xcalloc(m->n_cpus + 1, sizeof(*t->ids));
 	for (size_t i = 0; i < m->n_cpus; i++)
 		if (m->cpus[i].numa != MACHINE_NONE)
 			t->ids[t->n_cpus++] = m->cpus[i].id;
@@ -122,15 +121,9 @@ int cpu_topology_init(struct cpu_topology *t, const struct machine *m)
 		for (size_t i = 0; i < m->n_cpus; i++)
 			if (m->cpus[i].numa != MACHINE_NONE)
 				ids[n++] = level_id(&m->cpus[i], level);
-		r = init_level(t, level, ids);
-		if (r < 0)
-			goto out;
+		init_level(t, level, ids);
 	}
-out:
-	free(ids);
-	if (r < 0)
-		cpu_topology_release(t);
-	return r;
+	return 0;
 }
 
 void cpu_topology_release(struct cpu_topology *t)
@@ -161,13 +154,12 @@ size_t cpu_set_from_bitmap(const struct cpu_topology *t, hwloc_const_bitmap_t bi
 	return n;
 }
 
-int cpu_set_to_bitmap(const struct cpu_topology *t, const bool *set, hwloc_bitmap_t bitmap)
+void cpu_set_to_bitmap(const struct cpu_topology *t, const bool *set, hwloc_bitmap_t bitmap)
 {
 	hwloc_bitmap_zero(bitmap);
 	for (size_t i = 0; i < t->n_cpus; i++)
-		if (set[i] && hwloc_bitmap_set(bitmap, t->ids[i]) < 0)
-			return -ENOMEM;
-	return 0;
+		if (set[i])
+			cpuset_set(bitmap, t->ids[i]);
 }
 
 size_t cpu_set_size(const struct cpu_topology *t, const bool *set)

@@ -29,7 +29,7 @@ struct cpu_topology {
 };
 
 /*
- * CPUs outside every NUMA node are left out, as the kubelet never sees them. 0; -ENOMEM; -E2BIG with more
+ * CPUs outside every NUMA node are left out, as the kubelet never sees them. 0; -E2BIG with more
  * than 65535 CPUs. *t is released on failure.
  */
 int cpu_topology_init(struct cpu_topology *t, const struct machine *m);
@@ -50,7 +50,7 @@ long cpu_element_find(const struct cpu_topology *t, enum cpu_level level, int id
 /* set[] = the bitmap's CPUs. Returns how many of the bitmap's ids are CPUs of the topology. */
 size_t cpu_set_from_bitmap(const struct cpu_topology *t, hwloc_const_bitmap_t bitmap, bool *set);
 
-/* The set as ids. 0 or -ENOMEM. */
-int cpu_set_to_bitmap(const struct cpu_topology *t, const bool *set, hwloc_bitmap_t bitmap);
+/* The set as ids. */
+void cpu_set_to_bitmap(const struct cpu_topology *t, const bool *set, hwloc_bitmap_t bitmap);
 
 size_t cpu_set_size(const struct cpu_topology *t, const bool *set);

@@ -7,6 +7,7 @@
 
 #include "common/vec.h"
 #include "scoring/node_mask.h"
+#include "common/xalloc.h"
 
 void device_inventory_init(struct device_inventory *inventory)
 {
@@ -49,38 +50,30 @@ const struct device_resource *device_inventory_find(
 		       : NULL;
 }
 
-/* Insert a resource without devices. 0 or -ENOMEM. */
-static int insert_resource(struct device_inventory *inventory, size_t at, const char *name)
+/* Insert a resource without devices. */
+static void insert_resource(struct device_inventory *inventory, size_t at, const char *name)
 {
-	char *copy = strdup(name);
+	char *copy = xstrdup(name);
 	struct device_resource *items;
 
-	if (!copy || !vec_push(&inventory->resources, &inventory->n_resources, &inventory->resources_size,
-			     sizeof(*inventory->resources))) {
-		free(copy);
-		return -ENOMEM;
-	}
+	vec_push(&inventory->resources, &inventory->n_resources, &inventory->resources_size,
+		sizeof(*inventory->resources));
 	items = inventory->resources;
 	memmove(items + at + 1, items + at, (inventory->n_resources - 1 - at) * sizeof(*items));
 	items[at] = (struct device_resource){.name = copy};
-	return 0;
 }
 
-int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
+void device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
 {
 	size_t at = lower_bound(inventory, name);
 	struct device_resource *resource;
 	struct device *slot;
 
-	if ((at == inventory->n_resources || strcmp(inventory->resources[at].name, name) != 0) &&
-		insert_resource(inventory, at, name) < 0)
-		return -ENOMEM;
+	if ((at == inventory->n_resources || strcmp(inventory->resources[at].name, name) != 0))
+		insert_resource(inventory, at, name);
 	resource = &inventory->resources[at];
 	slot = vec_push(&resource->devices, &resource->n_devices, &resource->devices_size, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
 	*slot = device;
-	return 0;
 }
 
 static int compare_masks(const void *a, const void *b)
@@ -121,7 +114,7 @@ static size_t find_groups(
 	return n;
 }
 
-int device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
+void device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
 	const struct kubelet_version *version)
 {
 	size_t n = inventory->n_resources, n_devices = 0, n_groups = 0;
@@ -131,15 +124,11 @@ int device_manager_init(struct device_manager *dm, const struct device_inventory
 	*dm = (struct device_manager){.inventory = inventory,
 		.nodes = nodes,
 		.n_devices = n_devices,
-		.first = calloc(n + 1, sizeof(*dm->first)),
-		.first_group = calloc(n + 1, sizeof(*dm->first_group)),
-		.group_of = calloc(n_devices + 1, sizeof(*dm->group_of)),
-		.group_nodes = calloc(n_devices + 1, sizeof(*dm->group_nodes)),
+		.first = xcalloc(n + 1, sizeof(*dm->first)),
+		.first_group = xcalloc(n + 1, sizeof(*dm->first_group)),
+		.group_of = xcalloc(n_devices + 1, sizeof(*dm->group_of)),
+		.group_nodes = xcalloc(n_devices + 1, sizeof(*dm->group_nodes)),
 		.hints_on_every_node = version->device_hints_on_every_node};
-	if (!dm->first || !dm->first_group || !dm->group_of || !dm->group_nodes) {
-		device_manager_release(dm);
-		return -ENOMEM;
-	}
 	for (size_t r = 0; r < n; r++) {
 		const struct device_resource *resource = &inventory->resources[r];
 		size_t own = find_groups(dm, resource, dm->first[r], n_groups);
@@ -149,7 +138,6 @@ int device_manager_init(struct device_manager *dm, const struct device_inventory
 		dm->first_group[r + 1] = n_groups;
 		dm->most_groups = own > dm->most_groups ? own : dm->most_groups;
 	}
-	return 0;
 }
 
 void device_manager_release(struct device_manager *dm)
@@ -166,15 +154,11 @@ size_t device_manager_groups(const struct device_manager *dm, size_t r)
 	return dm->first_group[r + 1] - dm->first_group[r];
 }
 
-int device_books_init(struct device_books *books, const struct device_manager *dm)
+void device_books_init(struct device_books *books, const struct device_manager *dm)
 {
-	*books = (struct device_books){.allocated = calloc(dm->n_devices + 1, sizeof(bool)),
-		.reusable = calloc(dm->n_devices + 1, sizeof(bool)),
-		.groups = calloc(dm->most_groups + 1, sizeof(*books->groups))};
-	if (books->allocated && books->reusable && books->groups)
-		return 0;
-	device_books_release(books);
-	return -ENOMEM;
+	*books = (struct device_books){.allocated = xcalloc(dm->n_devices + 1, sizeof(bool)),
+		.reusable = xcalloc(dm->n_devices + 1, sizeof(bool)),
+		.groups = xcalloc(dm->most_groups + 1, sizeof(*books->groups))};
 }
 
 void device_books_release(struct device_books *books)

@@ -37,8 +37,8 @@ struct device_inventory {
 void device_inventory_init(struct device_inventory *inventory);
 void device_inventory_release(struct device_inventory *inventory);
 
-/* Append a device to a resource, which is inserted when it is new. 0 or -ENOMEM. */
-int device_inventory_add(struct device_inventory *inventory, const char *name, struct device device);
+/* Append a device to a resource, which is inserted when it is new. */
+void device_inventory_add(struct device_inventory *inventory, const char *name, struct device device);
 
 /* The resource, or NULL. */
 const struct device_resource *device_inventory_find(
@@ -62,8 +62,7 @@ struct device_manager {
 	bool hints_on_every_node;                 /* struct kubelet_version */
 };
 
-/* 0 or -ENOMEM. */
-int device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
+void device_manager_init(struct device_manager *dm, const struct device_inventory *inventory, uint64_t nodes,
 	const struct kubelet_version *version);
 void device_manager_release(struct device_manager *dm);
 
@@ -76,7 +75,7 @@ struct device_books {
 	struct device_group *groups; /* scratch */
 };
 
-int device_books_init(struct device_books *books, const struct device_manager *dm);
+void device_books_init(struct device_books *books, const struct device_manager *dm);
 void device_books_release(struct device_books *books);
 void device_books_reset(struct device_books *books, const struct device_manager *dm);
 

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "scoring/kubelet_workspace.h"
+#include "common/xalloc.h"
 
 /* One policy being found out. */
 struct finding {
@@ -16,20 +17,17 @@ struct finding {
 	struct exclusive_cpus_admitted *ret;
 };
 
-static int add(struct finding *f, size_t n)
+static void add(struct finding *f, size_t n)
 {
 	struct exclusive_cpus_admitted *a = f->ret;
 	struct exclusive_cpu_range *range;
 
 	if (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].last + f->step == n) {
 		a->ranges[a->n_ranges - 1].last = n;
-		return 0;
+		return;
 	}
 	range = vec_push(&a->ranges, &a->n_ranges, &a->ranges_size, sizeof(*range));
-	if (!range)
-		return -ENOMEM;
 	*range = (struct exclusive_cpu_range){.first = n, .last = n};
-	return 0;
 }
 
 /* All elements of the level have as many CPUs as the average. */
@@ -80,16 +78,15 @@ static bool nodes_give_any_number(const struct cpu_manager *cm)
 }
 
 /* The number is admitted when the hints satisfy the policy, and these follow from sums over NUMA nodes. */
-static int find_by_numbers(struct finding *f, const bool *available, size_t total)
+static void find_by_numbers(struct finding *f, const bool *available, size_t total)
 {
 	const struct cpu_manager *cm = &f->k->cpu;
 	enum topology_manager_policy policy = f->k->rules.policy;
 	struct cpu_widths widths;
-	int r = 0;
 
 	if (policy != TOPOLOGY_MANAGER_NONE)
 		cpu_manager_widths(cm, available, &widths);
-	for (size_t n = f->step; n <= total && r == 0; n += f->step) {
+	for (size_t n = f->step; n <= total; n += f->step) {
 		unsigned n_nodes;
 		bool preferred = policy == TOPOLOGY_MANAGER_NONE ||
 				 cpu_manager_has_preferred(cm, &widths, n, &n_nodes);
@@ -99,50 +96,46 @@ static int find_by_numbers(struct finding *f, const bool *available, size_t tota
 			preferred = false;
 		if (topology_policy_admits(policy, preferred) &&
 			cpu_manager_check_smt(cm, f->k->shared, n, &physical) == CPU_SMT_ALIGNED)
-			r = add(f, n);
+			add(f, n);
 	}
-	return r;
 }
 
 /* A pod of one container that asks for n CPUs. */
-static int make_pod(size_t n, struct pod_request *ret)
+static void make_pod(size_t n, struct pod_request *ret)
 {
 	pod_request_init(ret);
-	if (!pod_request_add(ret, CONTAINER_APP, ""))
-		return -ENOMEM;
-	return resource_list_set(&ret->containers[0].requests, "cpu", quantity_from_units((int64_t)n));
+	pod_request_add(ret, CONTAINER_APP, "");
+	resource_list_set(&ret->containers[0].requests, "cpu", quantity_from_units((int64_t)n));
 }
 
 /* The kubelet's verdict on each number. More than the `total` available can only be admitted where busy CPUs are taken. */
-static int find_by_trying(struct finding *f, size_t total)
+static void find_by_trying(struct finding *f, size_t total)
 {
 	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	CLEANUP(pod_request_release) struct pod_request pod;
 	struct resource_list *requests;
-	int r = make_pod(1, &pod);
 
-	if (r == 0)
-		r = kubelet_workspace_new(f->k, &ws);
-	if (r < 0 || !ws)
-		return r;
+	make_pod(1, &pod);
+	kubelet_workspace_new(f->k, &ws);
+	if (!ws)
+		return;
 	ws->counting = nodes_give_any_number(&f->k->cpu);
 	if (!ws->counting)
 		total = f->k->topology.n_cpus;
 	requests = &pod.containers[0].requests;
-	for (size_t n = f->step; n <= total && r == 0; n += f->step) {
+	for (size_t n = f->step; n <= total; n += f->step) {
 		struct kubelet_verdict verdict;
 
 		requests->items[0].quantity = quantity_from_units((int64_t)n);
-		r = kubelet_judge(f->k, ws, &pod, QOS_GUARANTEED, &verdict);
-		if (r == 0 && verdict.answer == KUBELET_UNKNOWN) {
+		kubelet_judge(f->k, ws, &pod, QOS_GUARANTEED, &verdict);
+		if (verdict.answer == KUBELET_UNKNOWN) {
 			f->ret->unknown = verdict.reason;
 			f->ret->n_ranges = 0;
-			return 0;
+			return;
 		}
-		if (r == 0 && verdict.answer == KUBELET_ADMITS)
-			r = add(f, n);
+		if (verdict.answer == KUBELET_ADMITS)
+			add(f, n);
 	}
-	return r;
 }
 
 /* The reason why no verdict on exclusive CPUs is possible, or NULL. */
@@ -157,19 +150,19 @@ static const struct err *unknown(const struct kubelet *k)
 }
 
 /* The ranges and what they follow from, into `ret`, which says why where they are not known. */
-static int find(const struct kubelet *k, bool *available, struct exclusive_cpus_admitted *ret)
+static void find(const struct kubelet *k, bool *available, struct exclusive_cpus_admitted *ret)
 {
 	struct finding f = {.k = k, .step = 1, .ret = ret};
 	size_t n_nodes = k->topology.levels[CPU_LEVEL_NUMA].n, total;
 
 	if (unknown(k)) {
 		ret->unknown = *unknown(k);
-		return 0;
+		return;
 	}
 	if (!k->cpu_static) {
 		err_set(&ret->unknown, 0,
 			"the CPU manager's policy is none: no container gets exclusive CPUs");
-		return 0;
+		return;
 	}
 	if (k->cpu.options.full_pcpus_only && k->cpu.cpus_per_core > 1)
 		f.step = k->cpu.cpus_per_core;
@@ -178,23 +171,24 @@ static int find(const struct kubelet *k, bool *available, struct exclusive_cpus_
 		err_set(&ret->unknown, 0,
 			"distributing CPUs over %zu NUMA nodes has too many outcomes (at most %u)", n_nodes,
 			EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES);
-		return 0;
+		return;
 	}
 	total = cpu_manager_available(&k->cpu, k->shared, available);
-	return numbers_suffice(&k->cpu) ? find_by_numbers(&f, available, total) : find_by_trying(&f, total);
+	if (!numbers_suffice(&k->cpu)) {
+		find_by_trying(&f, total);
+		return;
+	}
+	find_by_numbers(&f, available, total);
 }
 
-int exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret)
+void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret)
 {
 	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted found = {.step = 1};
-	CLEANUP(freep) bool *available = calloc(k->topology.n_cpus + 1, sizeof(*available));
-	int r = available ? find(k, available, &found) : -ENOMEM;
+	CLEANUP(freep) bool *available = xcalloc(k->topology.n_cpus + 1, sizeof(*available));
 
-	if (r < 0)
-		return r;
+	find(k, available, &found);
 	*ret = found;
 	found = (struct exclusive_cpus_admitted){0};
-	return 0;
 }
 
 void exclusive_cpus_admitted_release(struct exclusive_cpus_admitted *a)
@@ -228,39 +222,36 @@ static bool cores_are_whole(const struct cpu_topology *t, const bool *available)
 }
 
 /* The smallest pods, until one is refused. */
-static int usable_by_trying(
+static void usable_by_trying(
 	const struct kubelet *k, struct kubelet_workspace *ws, size_t n, size_t *ret_usable)
 {
 	CLEANUP(pod_request_release) struct pod_request pod;
 	struct kubelet_verdict verdict = {.answer = KUBELET_REJECTS};
 	size_t usable = 0;
-	int r = make_pod(n, &pod);
 
-	if (r == 0)
-		r = kubelet_judge(k, ws, &pod, QOS_GUARANTEED, &verdict);
-	while (r == 0 && verdict.answer == KUBELET_ADMITS) {
+	make_pod(n, &pod);
+	kubelet_judge(k, ws, &pod, QOS_GUARANTEED, &verdict);
+	while (verdict.answer == KUBELET_ADMITS) {
 		usable += n;
-		r = kubelet_judge_next(k, ws, &pod, QOS_GUARANTEED, &verdict);
+		kubelet_judge_next(k, ws, &pod, QOS_GUARANTEED, &verdict);
 	}
 	*ret_usable = usable;
-	return r;
 }
 
-int exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
+void exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
 	const struct exclusive_cpus_admitted *a, size_t *ret)
 {
-	CLEANUP(freep) bool *available = calloc(k->topology.n_cpus + 1, sizeof(*available));
+	CLEANUP(freep) bool *available = xcalloc(k->topology.n_cpus + 1, sizeof(*available));
 	size_t total;
 
-	if (!available)
-		return -ENOMEM;
 	total = cpu_manager_available(&k->cpu, k->shared, available);
 	if (a->n_ranges > 0 &&
 		!(numbers_suffice(&k->cpu) && a->ranges[0].first == a->step &&
-			(!k->cpu.options.full_pcpus_only || cores_are_whole(&k->topology, available))))
-		return usable_by_trying(k, ws, a->ranges[0].first, ret);
+			(!k->cpu.options.full_pcpus_only || cores_are_whole(&k->topology, available)))) {
+		usable_by_trying(k, ws, a->ranges[0].first, ret);
+		return;
+	}
 	*ret = a->n_ranges > 0 ? total : 0;
-	return 0;
 }
 
 void exclusive_cpus_limit(struct exclusive_cpus_admitted *a, size_t most)

@@ -23,9 +23,9 @@ struct exclusive_cpus_admitted {
  * takes too long and the ranges are not known. */
 #define EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES 8u
 
-/* 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it. The scope plays no part, but has to be
+/* *ret is to be released. The scope plays no part, but has to be
  * known: one container gets the same in either. */
-int exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret);
+void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret);
 void exclusive_cpus_admitted_release(struct exclusive_cpus_admitted *a);
 
 /* The largest number admitted that is not above `most`, 0 = there is none. */
@@ -33,10 +33,9 @@ size_t exclusive_cpus_largest(const struct exclusive_cpus_admitted *a, size_t mo
 
 /*
  * How many CPUs the smallest pods admitted would hold together, one after the other until the kubelet refuses one:
- * what of the free CPUs is of use at all. `a` is what exclusive_cpus_find() gave for `k`, and known. 0 or
- * -ENOMEM.
+ * what of the free CPUs is of use at all. `a` is what exclusive_cpus_find() gave for `k`, and known.
  */
-int exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
+void exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
 	const struct exclusive_cpus_admitted *a, size_t *ret);
 
 /* Take the numbers above `most` out: the managers would admit them, but the whole node has not that many left

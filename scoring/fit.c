@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/resource_name.h"
+#include "common/xalloc.h"
 
 #define MAX_NODES COMBINATION_MAX_NODES
 
@@ -80,18 +81,16 @@ static void fill_amounts(struct fit_space *s)
 
 /* The scratch and all arrays in one block that is written before it is read: clearing it would cost more than a
  * request does. What needs the widest alignment lies in front. */
-static bool allocate(struct fit_space *s)
+static void allocate(struct fit_space *s)
 {
 	size_t n = s->n_nodes, n_needs = s->n_resources + 1, stride = n + 1;
 	size_t amounts = s->n_resources * (n + 1) + stride * n_needs + n_needs * (n + stride * stride);
 	size_t words = s->n_resources + n;
-	qty_t *at = malloc(amounts * sizeof(*at) + n_needs * sizeof(struct need) + sizeof(*s->scratch) +
-			   words * sizeof(uint64_t) + n * sizeof(*s->by_id));
+	qty_t *at = xmalloc(amounts * sizeof(*at) + n_needs * sizeof(struct need) + sizeof(*s->scratch) +
+			    words * sizeof(uint64_t) + n * sizeof(*s->by_id));
 	struct need *needs = (struct need *)(at + amounts);
 	struct fit_scratch *f = (struct fit_scratch *)(needs + n_needs);
 
-	if (!at)
-		return false;
 	s->scratch = f;
 	s->present = (uint64_t *)(f + 1);
 	s->same_id = s->present + s->n_resources;
@@ -106,7 +105,6 @@ static bool allocate(struct fit_space *s)
 		needs[q].amount = at;
 		needs[q].top = at + n;
 	}
-	return true;
 }
 
 int fit_space_init(struct fit_space *ret, const struct inventory *inv, struct distances *d)
@@ -119,8 +117,7 @@ int fit_space_init(struct fit_space *ret, const struct inventory *inv, struct di
 		return -EINVAL;
 	s.n_nodes = d->n;
 	s.n_resources = inv->n_resources;
-	if (!allocate(&s))
-		return -ENOMEM;
+	allocate(&s);
 	fill_ids(&s);
 	fill_amounts(&s);
 	*ret = s;

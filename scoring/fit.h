@@ -33,7 +33,7 @@ struct fit_space {
 /*
  * `inv` and `d` (of the inventory's costs) must outlive the space, unchanged except by distances_search(), which a
  * question calls that one NUMA node does not answer. 0; -E2BIG (more than COMBINATION_MAX_NODES nodes); -EINVAL (d
- * is of another number of nodes); -ENOMEM. *ret is untouched on failure, else the caller releases it.
+ * is of another number of nodes). *ret is untouched on failure, else the caller releases it.
  */
 int fit_space_init(struct fit_space *ret, const struct inventory *inv, struct distances *d);
 void fit_space_release(struct fit_space *s);

@@ -5,37 +5,37 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
-static int score_shape(struct fit_space *s, const struct request_shape *shape, enum strategy strategy,
+static void score_shape(struct fit_space *s, const struct request_shape *shape, enum strategy strategy,
 	struct shape_hint *ret)
 {
 	const struct topology_manager_config *topology = &s->inventory->topology;
 	CLEANUP(request_plan_release) struct request_plan plan = {0};
-	int r = request_plan_init(&plan, shape->pod);
 
-	if (r < 0)
-		return r;
+	request_plan_init(&plan, shape->pod);
 	ret->name = shape->name;
 	ret->fit = strategy_pod_fit(s, &plan, topology->scope);
 	ret->score = strategy == STRATEGY_LEAST_NUMA_NODES
 			     ? strategy_fit_score(&ret->fit, topology)
 			     : strategy_score(s, &plan, topology, strategy, NULL);
-	return 0;
 }
 
-static int fill(struct fit_hints *h, const struct fit_hints_input *input, struct fit_space *s)
+static void fill(struct fit_hints *h, const struct fit_hints_input *input, struct fit_space *s)
 {
-	int r = frontier_init(&h->frontier, s, &input->limits);
+	int r = 0;
 
-	if (r == 0 && input->kubelet)
-		r = exclusive_cpus_find(input->kubelet, &h->exclusive);
+	frontier_init(&h->frontier, s, &input->limits);
+	if (input->kubelet) {
+		exclusive_cpus_find(input->kubelet, &h->exclusive);
+		r = 0;
+	}
 	h->has_exclusive = r == 0 && input->kubelet;
 	s->work_limit = FIT_HINTS_WORK_LIMIT;
-	for (size_t i = 0; i < input->n_shapes && r == 0; i++) {
-		r = score_shape(s, &input->shapes[i], input->strategy, &h->shapes[i]);
+	for (size_t i = 0; i < input->n_shapes; i++) {
+		score_shape(s, &input->shapes[i], input->strategy, &h->shapes[i]);
 		h->n_shapes = i + 1;
 	}
-	return r;
 }
 
 int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)
@@ -47,14 +47,12 @@ int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)
 	CLEANUP(fit_hints_release) struct fit_hints h = {.inventory = input->inventory};
 	int r;
 
-	h.shapes = calloc(input->n_shapes + 1, sizeof(*h.shapes));
-	if (!h.shapes)
-		return -ENOMEM;
+	h.shapes = xcalloc(input->n_shapes + 1, sizeof(*h.shapes));
 	r = distances_keep(kept, input->inventory->costs, input->inventory->n_nodes, &distances);
 	if (r == 0)
 		r = fit_space_init(&space, input->inventory, distances);
 	if (r == 0)
-		r = fill(&h, input, &space);
+		fill(&h, input, &space);
 	if (r < 0)
 		return r;
 	*ret = h;

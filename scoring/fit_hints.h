@@ -48,7 +48,7 @@ struct fit_hints_input {
 #define FIT_HINTS_WORK_LIMIT 32768u
 
 /*
- * 0; -E2BIG (more than COMBINATION_MAX_NODES NUMA nodes); -ENOMEM. *ret is untouched on failure, else the
+ * 0; -E2BIG (more than COMBINATION_MAX_NODES NUMA nodes). *ret is untouched on failure, else the
  * caller releases it before the inventory and the shapes' names go.
  */
 int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input);

@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define MAX_NODES COMBINATION_MAX_NODES
 
@@ -38,7 +39,7 @@ struct making {
 	size_t candidates_size;
 	unsigned size; /* of the combinations being collected */
 	uint64_t work;
-	int error; /* 0; -E2BIG when a limit is met; -ENOMEM */
+	int error; /* 0; -E2BIG when a limit is met */
 };
 
 /* Position i can be replaced by j in any combination without losing an amount. */
@@ -88,10 +89,7 @@ static void add_candidate(struct making *m, uint64_t set, uint64_t sum)
 		m->error = -E2BIG;
 		return;
 	}
-	if (vec_grow(&m->candidates, &m->candidates_size, m->n_candidates + 1, sizeof(*m->candidates)) < 0) {
-		m->error = -ENOMEM;
-		return;
-	}
+	vec_grow(&m->candidates, &m->candidates_size, m->n_candidates + 1, sizeof(*m->candidates));
 	m->candidates[m->n_candidates] = (struct candidate){set, sum << ORDER_BITS | m->n_candidates};
 	m->n_candidates++;
 }
@@ -200,12 +198,9 @@ static void offer(struct making *m, const struct candidate *c)
 	uint64_t sketch;
 	qty_t *row;
 
-	if (vec_grow(&f->amounts, &f->amounts_size, (n_entries + 1) * n + 1, sizeof(*f->amounts)) < 0 ||
-		vec_grow(&f->entries, &f->entries_size, n_entries + 1, sizeof(*f->entries)) < 0 ||
-		vec_grow(&m->sketches, &m->sketches_size, n_entries + 1, sizeof(*m->sketches)) < 0) {
-		m->error = -ENOMEM;
-		return;
-	}
+	vec_grow(&f->amounts, &f->amounts_size, (n_entries + 1) * n + 1, sizeof(*f->amounts));
+	vec_grow(&f->entries, &f->entries_size, n_entries + 1, sizeof(*f->entries));
+	vec_grow(&m->sketches, &m->sketches_size, n_entries + 1, sizeof(*m->sketches));
 	row = f->amounts + n_entries * n;
 	fill_amounts(m->space, c->set, row);
 	sketch = sketch_of(m, row);
@@ -237,22 +232,19 @@ static int make(struct making *m)
 	return m->error;
 }
 
-int frontier_init(struct frontier *ret, const struct fit_space *s, const struct frontier_limits *limits)
+void frontier_init(struct frontier *ret, const struct fit_space *s, const struct frontier_limits *limits)
 {
 	CLEANUP(frontier_release) struct frontier f = {.inventory = s->inventory};
 	struct making m = {.space = s, .limits = limits, .frontier = &f};
 	int r;
 
-	f.wanted = calloc(s->n_resources + 1, sizeof(*f.wanted));
-	r = f.wanted ? make(&m) : -ENOMEM;
+	f.wanted = xcalloc(s->n_resources + 1, sizeof(*f.wanted));
+	r = make(&m);
 	free(m.candidates);
 	free(m.sketches);
-	if (r == -ENOMEM)
-		return r;
 	f.truncated = r < 0;
 	*ret = f;
 	f = (struct frontier){0};
-	return 0;
 }
 
 void frontier_release(struct frontier *f)

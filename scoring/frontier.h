@@ -63,10 +63,9 @@ struct frontier {
 };
 
 /*
- * The frontier of what is left in the space. 0 or -ENOMEM; *ret is untouched on failure, else the caller
- * releases it. The space is only read and may go.
+ * The frontier of what is left in the space. *ret is to be released. The space is only read and may go.
  */
-int frontier_init(struct frontier *ret, const struct fit_space *s, const struct frontier_limits *limits);
+void frontier_init(struct frontier *ret, const struct fit_space *s, const struct frontier_limits *limits);
 void frontier_release(struct frontier *f);
 
 static inline qty_t frontier_amount(const struct frontier *f, size_t entry, size_t resource)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "scoring/kubelet_workspace.h"
+#include "common/xalloc.h"
 
 const char *const kubelet_rejection_names[] = {
 	"", "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};
@@ -110,9 +111,7 @@ static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 	k->cpu_static = node->settings->cpu_manager == CPU_MANAGER_STATIC;
 	if (node->settings->cpu_manager == CPU_MANAGER_UNKNOWN)
 		UNKNOWN(&k->cpu_unknown, "the CPU manager's policy is not known");
-	k->shared = calloc(k->topology.n_cpus + 1, sizeof(*k->shared));
-	if (!k->shared)
-		return -ENOMEM;
+	k->shared = xcalloc(k->topology.n_cpus + 1, sizeof(*k->shared));
 	if (!k->cpu_static)
 		return 0;
 	if (node->settings->unknown_cpu_option)
@@ -201,13 +200,12 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	if (r == -E2BIG) {
 		UNKNOWN(&k->unknown, "%zu CPUs are too many", node->machine->n_cpus);
 		r = 0;
-	} else if (r == 0) {
+	} else if (r == 0)
 		r = init_cpu(k, node);
-	}
 	if (r == 0)
 		r = init_memory(k, node);
 	if (r == 0)
-		r = device_manager_init(
+		device_manager_init(
 			&k->devices, node->devices ? node->devices : &k->no_devices, k->nodes.all, &version);
 	if (r < 0) {
 		kubelet_release(k);
@@ -246,23 +244,18 @@ static void workspace_free(struct kubelet_workspace *ws)
 	free(ws);
 }
 
-int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret)
+void kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret)
 {
-	struct kubelet_workspace *ws = calloc(1, sizeof(*ws));
+	struct kubelet_workspace *ws = xcalloc(1, sizeof(*ws));
 	size_t n = k->topology.n_cpus + 1, n_resources = k->devices.inventory->n_resources + 1;
 	bool walkable = k->unknown.text[0] == '\0';
-	int r = -ENOMEM;
 
-	if (!ws)
-		return -ENOMEM;
 	ws->work.limit = KUBELET_WORK_MAX;
 	ws->cpu = cpu_workspace_new(&k->topology);
-	ws->sets = calloc(6 * n, sizeof(*ws->sets));
-	ws->demands = calloc(n_resources, sizeof(*ws->demands));
-	ws->peaks = calloc(n_resources, sizeof(*ws->peaks));
-	ws->asked = calloc(n_resources, sizeof(*ws->asked));
-	if (!ws->cpu || !ws->sets || !ws->demands || !ws->peaks || !ws->asked)
-		goto fail;
+	ws->sets = xcalloc(6 * n, sizeof(*ws->sets));
+	ws->demands = xcalloc(n_resources, sizeof(*ws->demands));
+	ws->peaks = xcalloc(n_resources, sizeof(*ws->peaks));
+	ws->asked = xcalloc(n_resources, sizeof(*ws->asked));
 	cpu_workspace_count_in(ws->cpu, &ws->work);
 	ws->shared = ws->sets;
 	ws->reusable = ws->sets + n;
@@ -270,18 +263,12 @@ int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **re
 	ws->taken = ws->sets + 3 * n;
 	ws->scratch[0] = ws->sets + 4 * n;
 	ws->scratch[1] = ws->sets + 5 * n;
-	if (memory_books_init(&ws->memory, &k->memory) < 0 ||
-		device_books_init(&ws->devices, &k->devices) < 0 ||
-		topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes)) < 0)
-		goto fail;
-	r = walkable ? topology_merge_init(&ws->merge, k->nodes.all, k->reach) : 0;
-	if (r == 0) {
-		*ret = ws;
-		return 0;
-	}
-fail:
-	workspace_free(ws);
-	return -ENOMEM;
+	memory_books_init(&ws->memory, &k->memory);
+	device_books_init(&ws->devices, &k->devices);
+	topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes));
+	if (walkable)
+		topology_merge_init(&ws->merge, k->nodes.all, k->reach);
+	*ret = ws;
 }
 
 void kubelet_workspace_limit(struct kubelet_workspace *ws, uint64_t steps)

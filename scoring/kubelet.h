@@ -47,7 +47,7 @@ struct kubelet {
 	struct err unknown, cpu_unknown, memory_unknown;
 };
 
-/* 0 or -ENOMEM. A node that is not fully known, or whose kubelet would not start, is not a failure: the
+/*  A node that is not fully known, or whose kubelet would not start, is not a failure: the
  * verdicts say so. */
 int kubelet_init(struct kubelet *k, const struct kubelet_node *node);
 void kubelet_release(struct kubelet *k);
@@ -86,7 +86,7 @@ struct kubelet_verdict {
 /* Memory to judge in, made for one kubelet; one user at a time. */
 struct kubelet_workspace;
 
-int kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret); /* 0 or -ENOMEM */
+void kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret);
 void kubelet_workspace_freep(struct kubelet_workspace **ws);
 
 /*
@@ -99,17 +99,17 @@ uint64_t kubelet_workspace_steps(const struct kubelet_workspace *ws);
 
 /*
  * The verdict on one pod. `qos` is the pod's class (without it the answer is unknown unless the pod asks for
- * devices alone). 0 or -ENOMEM. *ret points into the workspace and is valid until its next use. Allocates
+ * devices alone).  *ret points into the workspace and is valid until its next use. Allocates
  * nothing, except for a pod with more containers or memory types than any before.
  */
-int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);
 
 /*
  * The same for a pod that comes after the one this workspace was last asked about, which was admitted and
  * stays: as if no init container of it had finished yet.
  */
-int kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+void kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);
 
 /* Whether a device (by its position in resource `r` of the node's devices) is taken after the pods that this workspace

@@ -39,9 +39,9 @@ static bool afford(struct judgement *j, uint64_t steps)
 	return false;
 }
 
-/* Room for the placements, and a set of CPUs for each container that may get CPUs for itself. 0 or -ENOMEM; the verdict
+/* Room for the placements, and a set of CPUs for each container that may get CPUs for itself. 0; the verdict
  * is made when they are too many. */
-static int make_room(struct judgement *j, bool *ret_afforded)
+static void make_room(struct judgement *j, bool *ret_afforded)
 {
 	struct kubelet_workspace *ws = j->ws;
 	size_t n = j->pod->n_containers, n_sets = 0, bytes;
@@ -51,10 +51,9 @@ static int make_room(struct judgement *j, bool *ret_afforded)
 	bytes = n_sets * j->k->topology.n_cpus;
 	*ret_afforded = afford(j, bytes);
 	if (!*ret_afforded)
-		return 0;
-	if (vec_grow(&ws->placements, &ws->placements_size, n + 1, sizeof(*ws->placements)) < 0)
-		return -ENOMEM;
-	return vec_grow(&ws->cpus, &ws->cpus_size, bytes + 1, sizeof(*ws->cpus));
+		return;
+	vec_grow(&ws->placements, &ws->placements_size, n + 1, sizeof(*ws->placements));
+	vec_grow(&ws->cpus, &ws->cpus_size, bytes + 1, sizeof(*ws->cpus));
 }
 
 static void reject(struct judgement *j, enum kubelet_rejection rejection)
@@ -63,8 +62,8 @@ static void reject(struct judgement *j, enum kubelet_rejection rejection)
 	j->verdict->rejection = rejection;
 }
 
-/* What is demanded by a container, or by the pod when it is NULL. 0 or -ENOMEM. */
-static int make_demand(
+/* What is demanded by a container, or by the pod when it is NULL. */
+static void make_demand(
 	const struct judgement *j, const struct container_request *container, struct demand *ret)
 {
 	const struct memory_manager *mm = &j->k->memory;
@@ -80,9 +79,10 @@ static int make_demand(
 			      : memory_needs_of_pod(mm, j->pod, &j->ws->needs);
 		ret->memory = r == 0;
 	}
-	if (ret->memory)
-		r = memory_books_room(&j->ws->memory, j->ws->needs.n_items);
-	return r == -ENOMEM ? r : 0;
+	if (ret->memory) {
+		memory_books_room(&j->ws->memory, j->ws->needs.n_items);
+		r = 0;
+	}
 }
 
 /*
@@ -289,8 +289,8 @@ static bool asked_per_pod(const struct kubelet *k)
 	return k->scope == TOPOLOGY_SCOPE_POD && k->rules.policy != TOPOLOGY_MANAGER_NONE;
 }
 
-/* The containers one after the other. 0 or -ENOMEM; the verdict is made when something is rejected, or too much. */
-static int judge_containers(struct judgement *j)
+/* The containers one after the other. 0; the verdict is made when something is rejected, or too much. */
+static void judge_containers(struct judgement *j)
 {
 	bool per_pod = asked_per_pod(j->k),
 	     per_container = !per_pod && j->k->rules.policy != TOPOLOGY_MANAGER_NONE;
@@ -300,24 +300,22 @@ static int judge_containers(struct judgement *j)
 	bool admit = true;
 
 	if (per_pod) {
-		if (make_demand(j, NULL, &demand) < 0)
-			return -ENOMEM;
+		make_demand(j, NULL, &demand);
 		if (!afford(j, kubelet_merge_steps(j, &demand)))
-			return 0;
+			return;
 		hint = merge(j, &demand, &admit);
 	}
 	for (size_t i = 0; i < j->pod->n_containers && admit; i++) {
 		j->verdict->container = i;
-		if (make_demand(j, &j->pod->containers[i], &demand) < 0)
-			return -ENOMEM;
+		make_demand(j, &j->pod->containers[i], &demand);
 		if (per_container && !afford(j, kubelet_merge_steps(j, &demand)))
-			return 0;
+			return;
 		if (per_container)
 			hint = merge(j, &demand, &admit);
 		if (!admit)
 			break;
 		if (!place(j, i, &demand, hint, cpus))
-			return 0;
+			return;
 		if (demand.cpus > 0)
 			cpus += j->k->topology.n_cpus;
 		j->verdict->n_placements = i + 1;
@@ -327,7 +325,6 @@ static int judge_containers(struct judgement *j)
 		reject(j, KUBELET_TOPOLOGY_AFFINITY);
 		kubelet_explain_affinity(j, &demand);
 	}
-	return 0;
 }
 
 /* With PodLevelResourceManagers the managers place a pod with pod-level resources as a whole: scope_pod.go's
@@ -383,36 +380,32 @@ static bool can_judge(struct judgement *j)
 	return true;
 }
 
-static int judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+static void judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, bool from_start, struct kubelet_verdict *ret)
 {
 	struct kubelet_verdict verdict = {.answer = KUBELET_UNKNOWN};
 	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos, .verdict = &verdict};
 	bool afforded = false;
-	int r = 0;
 
 	begin(&j, from_start);
 	if (afford(&j, kubelet_reading_steps(&j)) && can_judge(&j))
-		r = make_room(&j, &afforded);
-	if (r == 0 && afforded)
-		r = judge_containers(&j);
-	if (r < 0)
-		return r;
+		make_room(&j, &afforded);
+	if (afforded)
+		judge_containers(&j);
 	verdict.placements = ws->placements;
 	*ret = verdict;
-	return 0;
 }
 
-int kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret)
 {
-	return judge(k, ws, pod, qos, true, ret);
+	judge(k, ws, pod, qos, true, ret);
 }
 
-int kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+void kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret)
 {
-	return judge(k, ws, pod, qos, false, ret);
+	judge(k, ws, pod, qos, false, ret);
 }
 
 void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, size_t *ret)

@@ -8,6 +8,7 @@
 #include "common/resource_name.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
 
 /* Position of the first type whose name is not below `name`. */
 static size_t lower_bound(const struct memory_manager *mm, const char *name)
@@ -33,15 +34,13 @@ static size_t find_type(const struct memory_manager *mm, const char *name)
 }
 
 /* The names of all types on any node, sorted. */
-static int collect_types(struct memory_manager *mm, const struct memory_state *state)
+static void collect_types(struct memory_manager *mm, const struct memory_state *state)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < state->n_nodes; i++)
 		n += state->nodes[i].n_tables;
-	mm->types = calloc(n + 1, sizeof(*mm->types));
-	if (!mm->types)
-		return -ENOMEM;
+	mm->types = xcalloc(n + 1, sizeof(*mm->types));
 	for (size_t i = 0; i < state->n_nodes; i++)
 		for (size_t k = 0; k < state->nodes[i].n_tables; k++) {
 			const char *name = state->nodes[i].tables[k].type;
@@ -53,17 +52,14 @@ static int collect_types(struct memory_manager *mm, const struct memory_state *s
 				(mm->n_types++ - at) * sizeof(*mm->types));
 			mm->types[at] = name;
 		}
-	return 0;
 }
 
 int memory_manager_init(struct memory_manager *mm, const struct memory_state *state)
 {
 	memset(mm, 0, sizeof(*mm));
 	mm->n_nodes = state->n_nodes;
-	if (collect_types(mm, state) < 0 || memory_books_init(&mm->now, mm) < 0) {
-		memory_manager_release(mm);
-		return -ENOMEM;
-	}
+	collect_types(mm, state);
+	memory_books_init(&mm->now, mm);
 	for (size_t i = 0; i < state->n_nodes; i++) {
 		const struct memory_node *node = &state->nodes[i];
 
@@ -89,18 +85,14 @@ void memory_manager_release(struct memory_manager *mm)
 	memset(mm, 0, sizeof(*mm));
 }
 
-int memory_books_init(struct memory_books *books, const struct memory_manager *mm)
+void memory_books_init(struct memory_books *books, const struct memory_manager *mm)
 {
 	unsigned n_walked = mm->n_nodes <= NODE_MASK_WALK_MAX ? (unsigned)mm->n_nodes : 0;
 
 	*books = (struct memory_books){
-		.amounts = calloc(mm->n_nodes * mm->n_types + 1, sizeof(*books->amounts)),
-		.use = calloc(mm->n_nodes + 1, sizeof(*books->use)),
-		.fits = calloc((size_t)1 << n_walked, 1)};
-	if (books->amounts && books->use && books->fits)
-		return 0;
-	memory_books_release(books);
-	return -ENOMEM;
+		.amounts = xcalloc(mm->n_nodes * mm->n_types + 1, sizeof(*books->amounts)),
+		.use = xcalloc(mm->n_nodes + 1, sizeof(*books->use)),
+		.fits = xcalloc((size_t)1 << n_walked, 1)};
 }
 
 void memory_books_release(struct memory_books *books)
@@ -126,9 +118,9 @@ void memory_books_reset(struct memory_books *books, const struct memory_manager 
 	memory_books_begin_pod(books);
 }
 
-int memory_books_room(struct memory_books *books, size_t n_needs)
+void memory_books_room(struct memory_books *books, size_t n_needs)
 {
-	return vec_grow(&books->reuse, &books->reuse_size, books->n_reuse + n_needs, sizeof(*books->reuse));
+	vec_grow(&books->reuse, &books->reuse_size, books->n_reuse + n_needs, sizeof(*books->reuse));
 }
 
 void memory_needs_release(struct memory_needs *needs)
@@ -138,14 +130,13 @@ void memory_needs_release(struct memory_needs *needs)
 	memset(needs, 0, sizeof(*needs));
 }
 
-/* Add a need of 0 bytes; NULL = out of memory. */
+/* Add a need of 0 bytes. */
 static struct memory_need *add_need(
 	const struct memory_manager *mm, struct memory_needs *needs, const char *name)
 {
 	struct memory_need *need;
 
-	if (vec_grow(&needs->items, &needs->items_size, needs->n_items + 1, sizeof(*needs->items)) < 0)
-		return NULL;
+	vec_grow(&needs->items, &needs->items_size, needs->n_items + 1, sizeof(*needs->items));
 	need = &needs->items[needs->n_items++];
 	*need = (struct memory_need){.name = name, .type = find_type(mm, name)};
 	return need;
@@ -178,8 +169,6 @@ int memory_needs_of_container(const struct memory_manager *mm, const struct cont
 		if (!is_memory(q->name))
 			continue;
 		need = add_need(mm, ret_needs, q->name);
-		if (!need)
-			return -ENOMEM;
 		if (!whole_bytes(q->quantity, &need->bytes))
 			return -EINVAL;
 	}
@@ -224,8 +213,7 @@ int memory_needs_of_pod(
 	bool ordered = true;
 
 	ret_needs->n_items = 0;
-	if (request_entries_fill(&ret_needs->entries, pod) < 0)
-		return -ENOMEM;
+	request_entries_fill(&ret_needs->entries, pod);
 	for (size_t i = 0, end; i < e->n_items; i = end) {
 		const char *name = e->items[i].item->name;
 		struct memory_need *need;
@@ -242,8 +230,6 @@ int memory_needs_of_pod(
 		if (container == pod->n_containers)
 			continue;
 		need = add_need(mm, ret_needs, name);
-		if (!need)
-			return -ENOMEM;
 		need->bytes = bytes;
 		need->container = container;
 		ordered = ordered && (ret_needs->n_items == 1 || by_container(need - 1, need) < 0);

@@ -52,14 +52,14 @@ struct memory_manager {
 };
 
 /*
- * From the kubelet's machine state, which must outlive the manager. 0; -ENOMEM; -ERANGE when an id exceeds
+ * From the kubelet's machine state, which must outlive the manager. 0; -ERANGE when an id exceeds
  * NODE_MASK_MAX_ID. A type that a node does not have counts as 0 there (the kubelet would crash).
  */
 int memory_manager_init(struct memory_manager *mm, const struct memory_state *state);
 void memory_manager_release(struct memory_manager *mm);
 
-/* A copy of the books to allocate in. 0 or -ENOMEM. */
-int memory_books_init(struct memory_books *books, const struct memory_manager *mm);
+/* A copy of the books to allocate in. */
+void memory_books_init(struct memory_books *books, const struct memory_manager *mm);
 void memory_books_release(struct memory_books *books);
 
 /* Make the books as they are now. */
@@ -68,8 +68,8 @@ void memory_books_reset(struct memory_books *books, const struct memory_manager 
 /* Go on with what is taken for another pod, which has none of the memory to reuse. */
 void memory_books_begin_pod(struct memory_books *books);
 
-/* Make room to reuse the memory of a container with this many needs, before it is allocated. 0 or -ENOMEM. */
-int memory_books_room(struct memory_books *books, size_t n_needs);
+/* Make room to reuse the memory of a container with this many needs, before it is allocated. */
+void memory_books_room(struct memory_books *books, size_t n_needs);
 
 /* What a container or pod asks for, one item a type. */
 struct memory_need {
@@ -88,7 +88,7 @@ struct memory_needs {
 
 void memory_needs_release(struct memory_needs *needs);
 
-/* Of one container: memory and hugepages of its requests. 0; -ENOMEM; -EINVAL when an amount is not a whole
+/* Of one container: memory and hugepages of its requests. 0; -EINVAL when an amount is not a whole
  * number of bytes (the kubelet then admits no such Guaranteed pod). */
 int memory_needs_of_container(const struct memory_manager *mm, const struct container_request *container,
 	struct memory_needs *ret_needs);

@@ -25,13 +25,10 @@ static struct quantity add(const struct quantity *old, struct quantity more)
 	return old ? quantity_add(*old, more) : more;
 }
 
-int request_default(struct pod_request *pod)
+void request_default(struct pod_request *pod)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < pod->n_containers && r == 0; i++)
-		r = resource_list_merge(&pod->containers[i].requests, &pod->containers[i].limits, keep);
-	return r;
+	for (size_t i = 0; i < pod->n_containers; i++)
+		resource_list_merge(&pod->containers[i].requests, &pod->containers[i].limits, keep);
 }
 
 /* What the QoS class looks at, cpu first, memory second. */
@@ -151,7 +148,7 @@ static size_t sort_entries(const struct pod_request *pod, size_t first, size_t e
 	return n + m;
 }
 
-int request_entries_fill(struct request_entries *e, const struct pod_request *pod)
+void request_entries_fill(struct request_entries *e, const struct pod_request *pod)
 {
 	size_t n = 0;
 
@@ -159,11 +156,9 @@ int request_entries_fill(struct request_entries *e, const struct pod_request *po
 	for (size_t i = 0; i < pod->n_containers; i++)
 		n += pod->containers[i].requests.n_items;
 	/* The second half is scratch memory. */
-	if (vec_grow(&e->items, &e->items_size, 2 * n + 1, sizeof(*e->items)) < 0)
-		return -ENOMEM;
+	vec_grow(&e->items, &e->items_size, 2 * n + 1, sizeof(*e->items));
 	if (pod->n_containers > 0)
 		e->n_items = sort_entries(pod, 0, pod->n_containers, e->items, e->items + n);
-	return 0;
 }
 
 size_t request_entries_end(const struct request_entries *e, size_t first)
@@ -185,22 +180,19 @@ void request_entries_release(struct request_entries *e)
 typedef struct quantity entries_fn(
 	const struct pod_request *pod, const struct request_entry *entries, size_t n);
 
-/* One item a name. 0 or -ENOMEM; *ret is untouched on failure. */
-static int list_by_name(const struct pod_request *pod, entries_fn *fn, struct resource_list *ret)
+/* One item a name. */
+static void list_by_name(const struct pod_request *pod, entries_fn *fn, struct resource_list *ret)
 {
 	CLEANUP(request_entries_release) struct request_entries e = {0};
 	CLEANUP(resource_list_release) struct resource_list list = {0};
-	int r = request_entries_fill(&e, pod);
 
-	for (size_t i = 0, end; i < e.n_items && r == 0; i = end) {
+	request_entries_fill(&e, pod);
+	for (size_t i = 0, end; i < e.n_items; i = end) {
 		end = request_entries_end(&e, i);
-		r = resource_list_append(&list, e.items[i].item->name, fn(pod, e.items + i, end - i));
+		resource_list_append(&list, e.items[i].item->name, fn(pod, e.items + i, end - i));
 	}
-	if (r < 0)
-		return r;
 	*ret = list;
 	list = (struct resource_list){0};
-	return 0;
 }
 
 /* The apps together, or one of the others where that is larger. */
@@ -226,18 +218,14 @@ static struct quantity plugin_amount(
 	return amount;
 }
 
-int request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret)
+void request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list sum = {0};
-	int r = list_by_name(pod, plugin_amount, &sum);
 
-	if (r == 0)
-		r = resource_list_merge(&sum, &pod->overhead, add);
-	if (r < 0)
-		return r;
+	list_by_name(pod, plugin_amount, &sum);
+	resource_list_merge(&sum, &pod->overhead, add);
 	*ret = sum;
 	sum = (struct resource_list){0};
-	return 0;
 }
 
 int64_t request_whole_cpus(qty_t amount)
@@ -279,20 +267,16 @@ static struct quantity peak_amount(
 	return amount;
 }
 
-int request_of_node(const struct pod_request *pod, struct resource_list *ret)
+void request_of_node(const struct pod_request *pod, struct resource_list *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list all = {0};
-	int r = list_by_name(pod, peak_amount, &all);
 
-	if (r == 0 && pod->has_pod_resources)
-		r = resource_list_merge(&all, &pod->pod_requests, replace);
-	if (r == 0)
-		r = resource_list_merge(&all, &pod->overhead, add);
-	if (r < 0)
-		return r;
+	list_by_name(pod, peak_amount, &all);
+	if (pod->has_pod_resources)
+		resource_list_merge(&all, &pod->pod_requests, replace);
+	resource_list_merge(&all, &pod->overhead, add);
 	*ret = all;
 	all = (struct resource_list){0};
-	return 0;
 }
 
 bool request_has_non_native(const struct pod_request *pod)
@@ -307,16 +291,13 @@ bool request_has_non_native(const struct pod_request *pod)
 	return false;
 }
 
-int request_plan_init(struct request_plan *ret, const struct pod_request *pod)
+void request_plan_init(struct request_plan *ret, const struct pod_request *pod)
 {
 	struct request_plan plan = {.pod = pod, .qos = request_qos(pod)};
-	int r = request_effective_scheduler(pod, &plan.effective);
 
-	if (r < 0)
-		return r;
+	request_effective_scheduler(pod, &plan.effective);
 	plan.has_non_native = request_has_non_native(pod);
 	*ret = plan;
-	return 0;
 }
 
 void request_plan_release(struct request_plan *plan)

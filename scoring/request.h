@@ -9,9 +9,9 @@
 
 /*
  * As the API server does when a pod is created: a container's missing request becomes its limit. To be called
- * once on pods that come from a manifest instead of from the API. 0 or -ENOMEM.
+ * once on pods that come from a manifest instead of from the API.
  */
-int request_default(struct pod_request *pod);
+void request_default(struct pod_request *pod);
 
 /*
  * The pod's QoS class: the one it carries, else computed from cpu and memory of all containers and init
@@ -46,9 +46,9 @@ struct request_entries {
 	size_t items_size;
 };
 
-/* Replace the entries by those of the pod, which must outlive them. 0 or -ENOMEM; allocates only when no pod before
+/* Replace the entries by those of the pod, which must outlive them. 0; allocates only when no pod before
  * had as many. */
-int request_entries_fill(struct request_entries *e, const struct pod_request *pod);
+void request_entries_fill(struct request_entries *e, const struct pod_request *pod);
 void request_entries_release(struct request_entries *e);
 
 /* The end of the run of entries with one name that begins at `first`. */
@@ -57,18 +57,17 @@ size_t request_entries_end(const struct request_entries *e, size_t first);
 /*
  * The request the scheduler plugin aligns in pod scope: per resource the larger of the largest init container
  * (sidecars count as such) and the sum of the app containers, plus the pod's overhead. Pod-level resources
- * play no part; resources of quantity 0 stay in. 0 or -ENOMEM; *ret is untouched on failure, else the caller
- * releases it.
+ * play no part; resources of quantity 0 stay in. *ret is to be released.
  */
-int request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret);
+void request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret);
 
 /*
  * What the pod takes of the node as a whole, for the scheduler and for the kubelet's last check (OutOfcpu and
  * the like): per resource the larger of (each init container plus the sidecars started before it) and (app
  * containers plus all sidecars); pod-level resources replace what they name; plus the overhead
- * (k8s.io/component-helpers/resource PodRequests). 0 or -ENOMEM; *ret as above.
+ * (k8s.io/component-helpers/resource PodRequests). 0; *ret as above.
  */
-int request_of_node(const struct pod_request *pod, struct resource_list *ret);
+void request_of_node(const struct pod_request *pod, struct resource_list *ret);
 
 /* The most of one thing that a pod's containers hold at one time: every init container runs beside the sidecars
  * started before it, the apps run beside all sidecars. Starts at {0}; containers are added in the pod's order. */
@@ -94,6 +93,6 @@ struct request_plan {
 	struct resource_list effective; /* as request_effective_scheduler() */
 };
 
-/* 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it. */
-int request_plan_init(struct request_plan *ret, const struct pod_request *pod);
+/* *ret is to be released. */
+void request_plan_init(struct request_plan *ret, const struct pod_request *pod);
 void request_plan_release(struct request_plan *plan);

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "scoring/node_mask.h"
+#include "common/xalloc.h"
 
-int topology_hints_init(struct topology_hints *hints, unsigned n_nodes)
+void topology_hints_init(struct topology_hints *hints, unsigned n_nodes)
 {
 	size_t size = (size_t)1 << (n_nodes < NODE_MASK_WALK_MAX ? n_nodes : NODE_MASK_WALK_MAX);
 
-	*hints = (struct topology_hints){.items = calloc(size, sizeof(*hints->items)), .items_size = size};
-	return hints->items ? 0 : -ENOMEM;
+	*hints = (struct topology_hints){.items = xcalloc(size, sizeof(*hints->items)), .items_size = size};
 }
 
 void topology_hints_release(struct topology_hints *hints)

@@ -25,8 +25,8 @@ struct topology_hints {
 	bool no_preference;
 };
 
-/* Room for the hints over every subset of `n_nodes` nodes (at most NODE_MASK_WALK_MAX). 0 or -ENOMEM. */
-int topology_hints_init(struct topology_hints *hints, unsigned n_nodes);
+/* Room for the hints over every subset of `n_nodes` nodes (at most NODE_MASK_WALK_MAX). */
+void topology_hints_init(struct topology_hints *hints, unsigned n_nodes);
 void topology_hints_release(struct topology_hints *hints);
 
 static inline void topology_hints_clear(struct topology_hints *hints)

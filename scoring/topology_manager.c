@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/xalloc.h"
+
 /* What is known of a mask while resources are added. */
 enum {
 	REACHED = 1,   /* some permutation so far ANDs to it */
@@ -116,14 +118,10 @@ int topology_merge_init(struct topology_merge *merge, uint64_t all, uint64_t rea
 	if (merge->bits > NODE_MASK_WALK_MAX)
 		return -E2BIG;
 	n = (size_t)1 << merge->bits;
-	merge->masks = calloc(n, sizeof(*merge->masks));
-	merge->counts = calloc(n, sizeof(*merge->counts));
-	merge->counts_b = calloc(n, sizeof(*merge->counts_b));
-	merge->state = calloc(n, 1);
-	if (!merge->masks || !merge->counts || !merge->counts_b || !merge->state) {
-		topology_merge_release(merge);
-		return -ENOMEM;
-	}
+	merge->masks = xcalloc(n, sizeof(*merge->masks));
+	merge->counts = xcalloc(n, sizeof(*merge->counts));
+	merge->counts_b = xcalloc(n, sizeof(*merge->counts_b));
+	merge->state = xcalloc(n, 1);
 	for (size_t i = 1; i < n; i++) {
 		size_t low = i & (~i + 1);
 		uint64_t nodes = reach;

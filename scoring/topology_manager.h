@@ -69,7 +69,7 @@ struct topology_merge {
 };
 
 /*
- * Make the tables. 0; -ENOMEM; -E2BIG when `reach` has too many nodes to walk (NODE_MASK_WALK_MAX, one less
+ * Make the tables. 0; -E2BIG when `reach` has too many nodes to walk (NODE_MASK_WALK_MAX, one less
  * when the machine has further nodes). `all` is the default affinity and must contain `reach`.
  */
 int topology_merge_init(struct topology_merge *merge, uint64_t all, uint64_t reach);

@@ -7,6 +7,6 @@
 
 /*
  * Decode strictly: the standard alphabet, padded to a multiple of four, no white space, the unused bits zero.
- * The bytes are appended to `out`. 0; -EINVAL (not base64, `out` then unchanged); -ENOMEM or -EFBIG.
+ * The bytes are appended to `out`. 0; -EINVAL (not base64, `out` then unchanged); -EFBIG.
  */
 int base64_decode(const char *text, struct strbuf *out);

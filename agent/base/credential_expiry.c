@@ -129,7 +129,7 @@ int certificate_expiry(const char *pem, struct credential_expiry *ret)
 	if (r == 0)
 		r = base64_decode(text.text, &bytes);
 	if (r < 0)
-		return r == -ENOMEM ? r : -EINVAL;
+		return -EINVAL;
 	return parse_certificate((struct der){(const unsigned char *)bytes.text, bytes.len}, ret) ? 0
 												  : -EINVAL;
 }
@@ -175,7 +175,7 @@ int token_expiry(const char *token, struct credential_expiry *ret)
 	if (r == 0)
 		r = json_parse(json.text, json.len, &claims, NULL);
 	if (r < 0)
-		return r == -ENOMEM ? r : -EINVAL;
+		return -EINVAL;
 	if (claims.kind != DOC_MAP)
 		return -EINVAL;
 	if (take_claim(&claims, "nbf", &v.from_s) < 0)

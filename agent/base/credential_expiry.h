@@ -12,9 +12,9 @@ struct credential_expiry {
 };
 
 /* notBefore and notAfter (RFC 5280, section 4.1.2.5) of the first certificate in a PEM text. 0; -EINVAL for
- * what is not a certificate; -ENOMEM. `ret` is untouched on failure. */
+ * what is not a certificate. `ret` is untouched on failure. */
 int certificate_expiry(const char *pem, struct credential_expiry *ret);
 
 /* The claims nbf, or else iat, and exp of a JSON Web Token (RFC 7519). 0; -EINVAL for a token of another
- * kind, which says nothing about itself; -ENOMEM. `ret` is untouched on failure. */
+ * kind, which says nothing about itself. `ret` is untouched on failure. */
 int token_expiry(const char *token, struct credential_expiry *ret);

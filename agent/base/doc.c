@@ -7,7 +7,9 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 static const char *const kind_names[DOC_KIND_COUNT] = {
 	"null", "a boolean", "a number", "a string", "a list", "a map"};
@@ -24,41 +26,29 @@ void doc_release(struct doc *d)
 
 struct doc *doc_add(struct doc *parent, const char *key)
 {
-	CLEANUP(freep) char *copy = key ? strdup(key) : NULL;
-	struct doc *child;
+	struct doc *child = vec_push(&parent->items, &parent->n_items, &parent->items_size, sizeof(*child));
 
-	if (!parent || (key && !copy))
-		return NULL;
-	child = vec_push(&parent->items, &parent->n_items, &parent->items_size, sizeof(*child));
-	if (!child)
-		return NULL;
-	child->key = TAKE(copy);
+	if (key)
+		child->key = xstrdup(key);
 	return child;
 }
 
-int doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len)
+void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len)
 {
-	char *copy = malloc(len + 1);
+	char *copy = xmalloc(len + 1);
 
-	if (!copy)
-		return -ENOMEM;
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	free(d->text);
 	d->text = copy;
 	d->kind = kind;
-	return 0;
 }
 
 static struct doc *add_scalar(struct doc *parent, const char *key, enum doc_kind kind, const char *text)
 {
 	struct doc *child = doc_add(parent, key);
 
-	if (child && doc_set_text(child, kind, text, strlen(text)) < 0) {
-		parent->n_items--;
-		doc_release(child);
-		return NULL;
-	}
+	doc_set_text(child, kind, text, strlen(text));
 	return child;
 }
 
@@ -66,8 +56,7 @@ struct doc *doc_add_map(struct doc *parent, const char *key)
 {
 	struct doc *child = doc_add(parent, key);
 
-	if (child)
-		child->kind = DOC_MAP;
+	child->kind = DOC_MAP;
 	return child;
 }
 
@@ -75,14 +64,13 @@ struct doc *doc_add_list(struct doc *parent, const char *key)
 {
 	struct doc *child = doc_add(parent, key);
 
-	if (child)
-		child->kind = DOC_LIST;
+	child->kind = DOC_LIST;
 	return child;
 }
 
 struct doc *doc_add_string(struct doc *parent, const char *key, const char *value)
 {
-	return value ? add_scalar(parent, key, DOC_STRING, value) : NULL;
+	return add_scalar(parent, key, DOC_STRING, text_or_empty(value));
 }
 
 struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value)
@@ -98,23 +86,21 @@ struct doc *doc_add_bool(struct doc *parent, const char *key, bool value)
 	return add_scalar(parent, key, DOC_BOOL, value ? "true" : "false");
 }
 
-int doc_copy(const struct doc *d, struct doc *ret)
+void doc_copy(const struct doc *d, struct doc *ret)
 {
 	CLEANUP(doc_release) struct doc copy = {.kind = d->kind};
 
-	if (d->text && doc_set_text(&copy, d->kind, d->text, strlen(d->text)) < 0)
-		return -ENOMEM;
+	if (d->text)
+		doc_set_text(&copy, d->kind, d->text, strlen(d->text));
 	DOC_FOREACH (item, d) {
 		struct doc *child = doc_add(&copy, item->key);
-		char *key = child ? child->key : NULL;
+		char *key = child->key;
 
-		if (!child || doc_copy(item, child) < 0)
-			return -ENOMEM;
+		doc_copy(item, child);
 		child->key = key;
 	}
 	*ret = copy;
 	copy = (struct doc)DOC_INIT;
-	return 0;
 }
 
 static const struct doc *find(const struct doc *map, const char *key, int (*cmp)(const char *, const char *))
@@ -198,10 +184,8 @@ static int compare_keys(const void *va, const void *vb)
 
 const struct doc **doc_sorted(const struct doc *map)
 {
-	const struct doc **sorted = malloc((map->n_items + 1) * sizeof(void *));
+	const struct doc **sorted = xmalloc((map->n_items + 1) * sizeof(void *));
 
-	if (!sorted)
-		return NULL;
 	for (size_t i = 0; i < map->n_items; i++)
 		sorted[i] = &map->items[i];
 	if (map->n_items > 1)

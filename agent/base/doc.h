@@ -40,23 +40,22 @@ struct doc {
 
 void doc_release(struct doc *d); /* free the children and texts; the value is null afterwards, its key too */
 
-/* ---- building: the child that was added, to be filled by the caller; NULL = out of memory. key NULL in a
- * list. A returned pointer is valid until the next child is added to the same parent. Every function accepts
- * a NULL parent and returns NULL, so that a long construction is checked once, by doc_ok(). */
+/* ---- building: the child that was added, to be filled by the caller. `key` is NULL in a list. The returned pointer is valid
+ * until the next child is added to the same parent. */
 struct doc *doc_add_map(struct doc *parent, const char *key);
 struct doc *doc_add_list(struct doc *parent, const char *key);
 struct doc *doc_add_string(struct doc *parent, const char *key, const char *value);
 struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value);
 struct doc *doc_add_bool(struct doc *parent, const char *key, bool value);
 
-/* Append an empty (null) child; `key` is copied. For readers. NULL = out of memory. */
+/* Append an empty (null) child; `key` is copied. For readers. */
 struct doc *doc_add(struct doc *parent, const char *key);
 
-/* Set a scalar's kind and text (copied, `len` bytes). 0 or -ENOMEM. */
-int doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len);
+/* Set a scalar's kind and text (copied, `len` bytes). */
+void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len);
 
-/* A deep copy, without the key of `d` itself. 0 or -ENOMEM (ret untouched). */
-int doc_copy(const struct doc *d, struct doc *ret);
+/* A deep copy, without the key of `d` itself. */
+void doc_copy(const struct doc *d, struct doc *ret);
 
 /* ---- reading: strict getters. NULL or an error when the member is absent or of another kind. */
 
@@ -77,5 +76,5 @@ int doc_int64(const struct doc *d, int64_t *ret);
 const char *doc_kind_name(const struct doc *d);
 
 /* The children of a map in byte order of their keys: a malloc'd array of n_items pointers into the map that
- * the caller frees, NULL = out of memory (never NULL for an empty map). */
+ * the caller frees. */
 const struct doc **doc_sorted(const struct doc *map);

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define FS_PATH_MAX ((size_t)2 * PATH_MAX) /* a root and a path below it */
 #define LINKS_MAX   40                     /* links followed on one path; the kernel's own limit */
@@ -207,8 +208,7 @@ static int read_fd(int fd, const char *name, struct strbuf *out, struct err *err
 		strbuf_add(out, chunk, (size_t)n);
 		r = strbuf_error(out);
 		if (r < 0) {
-			err_set(err, r, "'%s': %s", name,
-				r == -EFBIG ? "larger than allowed" : "out of memory");
+			err_set(err, r, "'%s': larger than allowed", name);
 			break;
 		}
 	}
@@ -298,20 +298,19 @@ static int collect_numbers(
 	DIR *dir, const char *prefix, const char *suffix, uint64_t **ret_numbers, size_t *ret_n)
 {
 	size_t n = 0, size = 8;
-	CLEANUP(freep) uint64_t *numbers = calloc(size, sizeof(*numbers));
+	CLEANUP(freep) uint64_t *numbers = xcalloc(size, sizeof(*numbers));
 	const struct dirent *entry;
 
-	for (errno = 0; numbers && (entry = readdir(dir)); errno = 0) {
+	for (errno = 0; (entry = readdir(dir)); errno = 0) {
 		uint64_t number;
 
 		if (!match_number(entry->d_name, prefix, suffix, &number))
 			continue;
-		if (vec_grow(&numbers, &size, n + 1, sizeof(*numbers)) < 0)
-			return -ENOMEM;
+		vec_grow(&numbers, &size, n + 1, sizeof(*numbers));
 		numbers[n++] = number;
 	}
-	if (!numbers || errno != 0)
-		return numbers ? -errno : -ENOMEM;
+	if (errno != 0)
+		return -errno;
 	qsort(numbers, n, sizeof(*numbers), by_number);
 	*ret_numbers = TAKE(numbers);
 	*ret_n = n;
@@ -346,8 +345,8 @@ static int collect_names(DIR *dir, struct strv *ret)
 	const struct dirent *entry;
 
 	for (errno = 0; (entry = readdir(dir)); errno = 0)
-		if (entry->d_name[0] != '.' && strv_push(ret, entry->d_name) < 0)
-			return -ENOMEM;
+		if (entry->d_name[0] != '.')
+			strv_push(ret, entry->d_name);
 	if (errno != 0)
 		return -errno;
 	strv_sort(ret);

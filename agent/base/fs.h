@@ -32,7 +32,7 @@ int fs_stat(const char *root, const char *path, struct stat *ret);
 /*
  * root + path with the links followed that are there by now, into the empty `out`: for what takes a path and
  * follows links by itself. "" as the root leaves that to the system. A '/' at the end stays. 0; -ELOOP,
- * -ENAMETOOLONG, -ENOMEM.
+ * -ENAMETOOLONG.
  */
 int fs_resolve(const char *root, const char *path, struct strbuf *out);
 

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/json.h"
 
+#include <cjson/cJSON.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <string.h>
+#include <strings.h>
 
-#include <cjson/cJSON.h>
-
-#include "agent/base/json_walk.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
+
+/* ---- documents */
 
 #define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53: from here on a double means several */
 
@@ -33,8 +38,10 @@ static int convert_large(const cJSON *j, struct numbers *numbers, struct doc *re
 		number = json_find_number(number.text + number.len, numbers->end);
 	numbers->at = number.text + number.len;
 	numbers->n_passed = 0;
-	if (isfinite(j->valuedouble) && json_piece_is_integer(number))
-		return doc_set_text(ret, DOC_NUMBER, number.text, number.len);
+	if (isfinite(j->valuedouble) && json_piece_is_integer(number)) {
+		doc_set_text(ret, DOC_NUMBER, number.text, number.len);
+		return 0;
+	}
 	return err_set(err, -ERANGE, "number too large to be held exactly");
 }
 
@@ -51,7 +58,8 @@ static int convert_number(const cJSON *j, struct numbers *numbers, struct doc *r
 		len = snprintf(text, sizeof(text), "%" PRId64, (int64_t)v);
 	else
 		len = snprintf(text, sizeof(text), nearbyint(v) == v ? "%.0f" : "%.17g", v);
-	return doc_set_text(ret, DOC_NUMBER, text, (size_t)len);
+	doc_set_text(ret, DOC_NUMBER, text, (size_t)len);
+	return 0;
 }
 
 /* Move j's content to `ret`: texts change their owner (cJSON allocates with malloc by default).
@@ -62,9 +70,10 @@ static int convert(cJSON *j, struct numbers *numbers, struct doc *ret, struct er
 
 	if (cJSON_IsNull(j))
 		return 0;
-	if (cJSON_IsBool(j))
-		return doc_set_text(
-			ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
+	if (cJSON_IsBool(j)) {
+		doc_set_text(ret, DOC_BOOL, cJSON_IsTrue(j) ? "true" : "false", cJSON_IsTrue(j) ? 4 : 5);
+		return 0;
+	}
 	if (cJSON_IsNumber(j))
 		return convert_number(j, numbers, ret, err);
 	if (cJSON_IsString(j)) {
@@ -78,8 +87,6 @@ static int convert(cJSON *j, struct numbers *numbers, struct doc *ret, struct er
 		struct doc *child = doc_add(ret, NULL);
 		int r;
 
-		if (!child)
-			return -ENOMEM;
 		if (ret->kind == DOC_MAP)
 			child->key = TAKE(item->string);
 		r = convert(item, numbers, child, err);
@@ -140,9 +147,7 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 		return err_set(err, -EINVAL, "JSON text has a NUL byte");
 	if (!is_utf8(text, len, &at))
 		return err_set(err, -EINVAL, "not valid JSON: no UTF-8 at line %zu", line_of(text, at));
-	copy = malloc(len + 1);
-	if (!copy)
-		return err_no_memory(err);
+	copy = xmalloc(len + 1);
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	j = cJSON_ParseWithLengthOpts(copy, len + 1, &end, 1);
@@ -156,8 +161,6 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 	}
 	numbers = (struct numbers){.at = copy, .end = copy + len};
 	r = convert(j, &numbers, &d, err);
-	if (r == -ENOMEM)
-		return err_no_memory(err);
 	if (r < 0)
 		return r;
 	*ret = d;
@@ -167,7 +170,7 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 
 static cJSON *to_cjson(const struct doc *d)
 {
-	CLEANUP(cjson_freep) cJSON *j = NULL;
+	cJSON *j;
 
 	switch (d->kind) {
 	case DOC_BOOL:
@@ -188,17 +191,11 @@ static cJSON *to_cjson(const struct doc *d)
 		return cJSON_CreateNull();
 	}
 	DOC_FOREACH (item, d) {
-		cJSON *child = j ? to_cjson(item) : NULL;
-
-		if (!child)
-			return NULL;
-		if (!(d->kind == DOC_MAP ? cJSON_AddItemToObject(j, item->key, child)
-					 : cJSON_AddItemToArray(j, child))) {
-			cJSON_Delete(child);
-			return NULL;
-		}
+		if (!(d->kind == DOC_MAP ? cJSON_AddItemToObject(j, item->key, to_cjson(item))
+					 : cJSON_AddItemToArray(j, to_cjson(item))))
+			xalloc_failed();
 	}
-	return TAKE(j);
+	return j;
 }
 
 /* Bytes that the text begins with and that stay as they are, whatever is around them. */
@@ -245,10 +242,9 @@ static int print(const struct doc *d, bool indent, struct strbuf *out)
 	CLEANUP(cjson_freep) cJSON *j = to_cjson(d);
 	CLEANUP(freep) char *text = NULL;
 
-	if (j)
-		text = indent ? cJSON_Print(j) : cJSON_PrintUnformatted(j);
+	text = indent ? cJSON_Print(j) : cJSON_PrintUnformatted(j);
 	if (!text)
-		return -ENOMEM;
+		xalloc_failed();
 	add_printed(out, text);
 	if (indent)
 		strbuf_addch(out, '\n');
@@ -322,4 +318,487 @@ void json_add_string(struct strbuf *out, const char *text)
 		text += n > 0 ? n : 1;
 	}
 	strbuf_addch(out, '"');
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static const char *skip_space(const char *at, const char *end)
+{
+	while (at < end && is_space(*at))
+		at++;
+	return at;
+}
+
+/* ---- strings and brackets */
+
+/* Outside of strings, the bytes that open or close something. */
+static const bool is_mark[256] = {['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
+
+/*
+ * Read on within a string. Returns the bytes read, with the quote that ends the string. memchr() is fastest for
+ * strings without a backslash; behind the first backslash every byte is looked at, so that the time stays linear.
+ */
+static size_t skip_in_string(struct json_nesting *n, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	if (!n->escaped) {
+		const char *quote = memchr(text, '"', len), *backslash;
+		size_t plain = quote ? (size_t)(quote - text) : len;
+
+		backslash = memchr(text, '\\', plain);
+		if (!backslash) {
+			n->in_string = !quote;
+			return quote ? plain + 1 : len;
+		}
+		i = (size_t)(backslash - text);
+	}
+	while (i < len && n->in_string) {
+		char ch = text[i++];
+
+		if (n->escaped)
+			n->escaped = false;
+		else if (ch == '\\')
+			n->escaped = true;
+		else if (ch == '"')
+			n->in_string = false;
+	}
+	return i;
+}
+
+/*
+ * Read on while the text is in a string or in more than `depth` brackets. Returns the bytes read. A bracket may be
+ * closed by a bracket of the other kind: json_parse() reports it.
+ */
+static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && (n->in_string || n->depth > depth)) {
+		if (n->in_string) {
+			i += skip_in_string(n, text + i, len - i);
+			continue;
+		}
+		while (i < len && !is_mark[(unsigned char)text[i]])
+			i++;
+		if (i == len)
+			break;
+		if (text[i] == '"')
+			n->in_string = true;
+		else if (text[i] == '{' || text[i] == '[')
+			n->depth++;
+		else
+			n->depth--;
+		i++;
+	}
+	return i;
+}
+
+/* Behind the string, map or list that begins at `at`, or NULL when it does not end. */
+static const char *skip_enclosed(const char *at, const char *end)
+{
+	struct json_nesting n = {.in_string = *at == '"', .depth = *at != '"'};
+
+	at += 1 + skip_nested(&n, 0, at + 1, (size_t)(end - at) - 1);
+	return n.in_string || n.depth > 0 ? NULL : at;
+}
+
+/* ---- a text in memory */
+
+/* Behind the value that begins at `at`, or NULL when there is none. */
+static const char *skip_value(const char *at, const char *end)
+{
+	const char *begin = at;
+
+	if (at == end)
+		return NULL;
+	if (*at == '"' || *at == '{' || *at == '[')
+		return skip_enclosed(at, end);
+	while (at < end && !is_space(*at) && !strchr(",:]}", *at))
+		at++;
+	return at > begin ? at : NULL;
+}
+
+bool json_walk_begin(struct json_walk *w, struct json_piece value, char open)
+{
+	if (value.len < 2 || *value.text != open)
+		return false;
+	*w = (struct json_walk){
+		.at = value.text + 1, .end = value.text + value.len, .close = open == '{' ? '}' : ']'};
+	return true;
+}
+
+int json_walk_next(struct json_walk *w, struct json_piece *ret_key, struct json_piece *ret_value)
+{
+	struct json_piece key;
+	const char *at = skip_space(w->at, w->end), *end;
+
+	w->at = at;
+	if (at < w->end && *at == w->close)
+		return 0;
+	if (w->begun) {
+		if (at == w->end || *at != ',')
+			return -EINVAL;
+		at = skip_space(at + 1, w->end);
+	}
+	if (ret_key) {
+		key.text = at;
+		at = at < w->end && *at == '"' ? skip_enclosed(at, w->end) : NULL;
+		if (!at)
+			return -EINVAL;
+		key.len = (size_t)(at - key.text);
+		at = skip_space(at, w->end);
+		if (at == w->end || *at != ':')
+			return -EINVAL;
+		at = skip_space(at + 1, w->end);
+		*ret_key = key;
+	}
+	end = skip_value(at, w->end);
+	if (!end)
+		return -EINVAL;
+	*ret_value = (struct json_piece){.text = at, .len = (size_t)(end - at)};
+	w->at = end;
+	w->begun = true;
+	return 1;
+}
+
+int json_walk_text(const char *text, size_t len, struct json_piece *ret)
+{
+	const char *end = text + len, *at = skip_space(text, end), *behind = skip_value(at, end);
+
+	if (!behind || skip_space(behind, end) != end)
+		return -EINVAL;
+	*ret = (struct json_piece){.text = at, .len = (size_t)(behind - at)};
+	return 0;
+}
+
+struct json_piece json_find_number(const char *at, const char *end)
+{
+	while (at && at < end && *at != '-' && !isdigit((unsigned char)*at))
+		at = *at == '"' ? skip_enclosed(at, end) : at + 1;
+	return at && at < end ? (struct json_piece){at, (size_t)(skip_value(at, end) - at)}
+			      : (struct json_piece){end, 0};
+}
+
+bool json_piece_is_null(struct json_piece p)
+{
+	return p.len == 4 && !memcmp(p.text, "null", 4);
+}
+
+bool json_piece_is_integer(struct json_piece p)
+{
+	size_t first = p.len > 0 && *p.text == '-' ? 1 : 0, i = first;
+
+	while (i < p.len && isdigit((unsigned char)p.text[i]))
+		i++;
+	return i == p.len && i > first && (p.text[first] != '0' || i == first + 1);
+}
+
+bool json_piece_is_key(struct json_piece p, const char *name)
+{
+	size_t len = strlen(name);
+
+	return p.len == len + 2 && !strncasecmp(p.text + 1, name, len);
+}
+
+/* A string with escapes or with more than ASCII. */
+static int copy_decoded(struct json_piece p, char *ret)
+{
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
+	int r = json_parse(p.text, p.len, &d, NULL);
+	size_t size;
+
+	if (r < 0)
+		return -EINVAL;
+	size = doc_string(&d) ? strlen(d.text) + 1 : 0;
+	if (size == 0 || size > p.len)
+		return -EINVAL;
+	memcpy(ret, d.text, size);
+	return (int)size;
+}
+
+int json_piece_string(struct json_piece p, char *ret)
+{
+	size_t len;
+
+	if (p.len < 2 || p.len > INT_MAX || *p.text != '"')
+		return -EINVAL;
+	len = json_plain_length(p.text + 1, p.text + p.len - 1);
+	if (len + 2 != p.len)
+		return copy_decoded(p, ret);
+	memcpy(ret, p.text + 1, len);
+	ret[len] = '\0';
+	return (int)len + 1;
+}
+
+/* ---- a text in pieces */
+
+enum state {
+	BETWEEN,     /* outside of every object */
+	DOCUMENT,    /* in an object, outside of its items */
+	FIRST_ITEM,  /* after the '[' of the items: expects an item or ']' */
+	NEXT_ITEM,   /* after a comma: expects an item */
+	BEHIND_ITEM, /* expects a comma or ']' */
+	ITEM,        /* in an item */
+};
+
+void json_stream_init(struct json_stream *s, json_stream_fn *fn, void *data)
+{
+	*s = (struct json_stream){
+		.fn = fn,
+		.data = data,
+		.text = STRBUF_INIT(JSON_STREAM_PART_MAX),
+		.around = STRBUF_INIT(JSON_STREAM_PART_MAX),
+		.list = DOC_INIT,
+		.line = 1,
+	};
+}
+
+void json_stream_release(struct json_stream *s)
+{
+	strbuf_release(&s->text);
+	strbuf_release(&s->around);
+	doc_release(&s->list);
+}
+
+/* ---- complete parts */
+
+/* -EFBIG: the part is too large. */
+static int parse_part(
+	const struct json_stream *s, enum json_stream_part what, struct doc *ret, struct err *err)
+{
+	const struct strbuf *text = what == JSON_STREAM_ITEM ? &s->text : &s->around;
+	int r = strbuf_error(text);
+
+	if (r == -EFBIG)
+		return err_set(err, r, "line %zu: an object of more than %zu bytes",
+			what == JSON_STREAM_ITEM ? s->begin_line : s->document_line, JSON_STREAM_PART_MAX);
+	r = json_parse(text->text, text->len, ret, err);
+	if (r < 0 && what == JSON_STREAM_ITEM)
+		return err_wrap(err, r, "item %zu, which begins at line %zu", s->n_items, s->begin_line);
+	return r < 0 && s->document_line > 1
+		       ? err_wrap(err, r, "the object that begins at line %zu", s->document_line)
+		       : r;
+}
+
+/* Hand a part to the caller. With `skip`, a part that cannot be parsed is skipped, unless the part is a List. */
+static int hand_over(struct json_stream *s, enum json_stream_part what, struct err *err)
+{
+	CLEANUP(doc_release) struct doc part = DOC_INIT;
+	struct err why = {""};
+	bool may_skip = s->skip && what != JSON_STREAM_LIST;
+	int r = parse_part(s, what, &part, may_skip ? &why : err);
+
+	if (r < 0 && may_skip) {
+		s->skip(s->data, &why);
+		return 0;
+	}
+	return r < 0 ? r : s->fn(what, &part, what == JSON_STREAM_ITEM ? &s->list : NULL, s->data, err);
+}
+
+static int end_document(struct json_stream *s, struct err *err)
+{
+	int r = hand_over(s, s->in_list ? JSON_STREAM_LIST : JSON_STREAM_DOCUMENT, err);
+
+	doc_release(&s->list);
+	strbuf_reset(&s->around);
+	s->state = BETWEEN;
+	return r;
+}
+
+/* The items begin: parse the members before them as s->list. */
+static int begin_items(struct json_stream *s, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(JSON_STREAM_PART_MAX);
+	int r;
+
+	if (s->in_list)
+		return err_set(err, -EINVAL, "line %zu: a List with two members 'items'", s->line);
+	strbuf_add(&text, s->around.text, s->around.len);
+	strbuf_addstr(&text, "]}");
+	r = strbuf_error(&text);
+	if (r == 0)
+		r = json_parse(text.text, text.len, &s->list, err);
+	s->in_list = true;
+	s->state = FIRST_ITEM;
+	s->n_items = 0;
+	return r;
+}
+
+/* ---- byte by byte: a List outside of its items, an object at depth 1 */
+
+static int open_document(struct json_stream *s, char ch, struct err *err)
+{
+	if (ch != '{')
+		return err_set(err, -EINVAL, "not valid JSON at line %zu: an object is expected", s->line);
+	s->state = DOCUMENT;
+	s->nesting.depth = 1;
+	s->in_list = s->is_items = false;
+	s->wants_key = true;
+	s->document_line = s->line;
+	strbuf_addch(&s->around, ch);
+	return 0;
+}
+
+/* A string at depth 1 has ended. */
+static void end_string(struct json_stream *s)
+{
+	static const char items[] = "\"items\"";
+
+	if (!s->wants_key)
+		return;
+	s->wants_key = false;
+	s->is_items = s->around.len - s->key == strlen(items) &&
+		      !memcmp(s->around.text + s->key, items, strlen(items));
+}
+
+/* At depth 1, outside of strings. */
+static int read_document(struct json_stream *s, char ch, struct err *err)
+{
+	strbuf_addch(&s->around, ch);
+	switch (ch) {
+	case '"':
+		s->nesting.in_string = true;
+		s->key = s->around.len - 1;
+		break;
+	case '[':
+		if (s->is_items)
+			return begin_items(s, err);
+		s->nesting.depth++;
+		break;
+	case '{':
+		s->nesting.depth++;
+		break;
+	case ',':
+		s->wants_key = true;
+		s->is_items = false;
+		break;
+	case ']':
+	case '}':
+		s->nesting.depth--;
+		return end_document(s, err);
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* Before or behind an item. */
+static int read_between_items(struct json_stream *s, char ch, struct err *err)
+{
+	if (ch == ',' && s->state == BEHIND_ITEM) {
+		s->state = NEXT_ITEM;
+	} else if (ch == ']' && s->state != NEXT_ITEM) {
+		strbuf_addch(&s->around, ch);
+		s->state = DOCUMENT;
+		s->nesting.depth = 1;
+	} else if (ch == '{' && s->state != BEHIND_ITEM) {
+		s->n_items++;
+		s->begin_line = s->line;
+		s->nesting.depth = 1;
+		s->state = ITEM;
+		strbuf_reset(&s->text);
+		strbuf_addch(&s->text, ch);
+	} else {
+		return err_set(err, -EINVAL,
+			"not valid JSON at line %zu: an object%s is expected in the List", s->line,
+			s->state == NEXT_ITEM    ? ""
+			: s->state == FIRST_ITEM ? " or ']'"
+						 : " after a comma, or ']',");
+	}
+	return 0;
+}
+
+static int read_byte(struct json_stream *s, char ch, struct err *err)
+{
+	s->line += ch == '\n';
+	if (s->state == DOCUMENT)
+		return read_document(s, ch, err);
+	if (is_space(ch))
+		return 0;
+	return s->state == BETWEEN ? open_document(s, ch, err) : read_between_items(s, ch, err);
+}
+
+/* ---- within strings and brackets: nearly all of the text */
+
+static size_t count_lines(const char *text, size_t len)
+{
+	const char *end = text + len;
+	size_t n = 0;
+
+	for (; (text = memchr(text, '\n', (size_t)(end - text))); text++)
+		n++;
+	return n;
+}
+
+static size_t read_nested(
+	struct json_stream *s, size_t depth, struct strbuf *out, const char *text, size_t len)
+{
+	size_t n = skip_nested(&s->nesting, depth, text, len);
+
+	s->line += count_lines(text, n);
+	strbuf_add(out, text, n);
+	return n;
+}
+
+/* In a string, or at a depth of 2 or more, of an object outside of its items. */
+static size_t read_in_document(struct json_stream *s, const char *text, size_t len)
+{
+	bool is_own_string = s->nesting.depth == 1;
+	size_t n = read_nested(s, 1, &s->around, text, len);
+
+	if (is_own_string && !s->nesting.in_string)
+		end_string(s);
+	return n;
+}
+
+/* A part that is too large is read to its end only if it can be skipped. */
+static bool can_read_on(const struct json_stream *s, const struct strbuf *text)
+{
+	int r = strbuf_error(text);
+
+	return r == 0 || (r == -EFBIG && s->skip);
+}
+
+int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct err *err)
+{
+	size_t i = 0;
+	int r = 0;
+
+	while (i < len && r == 0) {
+		if (s->state == ITEM) {
+			i += read_nested(s, 0, &s->text, text + i, len - i);
+			if (s->nesting.depth > 0 && can_read_on(s, &s->text))
+				break;
+			s->state = BEHIND_ITEM;
+			r = hand_over(s, JSON_STREAM_ITEM, err);
+			continue;
+		}
+		if (s->nesting.in_string || s->nesting.depth > 1)
+			i += read_in_document(s, text + i, len - i);
+		else
+			r = read_byte(s, text[i++], err);
+		if (r == 0 && !can_read_on(s, &s->around))
+			r = hand_over(s, JSON_STREAM_DOCUMENT, err);
+	}
+	return r;
+}
+
+int json_stream_end(struct json_stream *s, struct err *err)
+{
+	CLEANUP(doc_release) struct doc part = DOC_INIT;
+	int r;
+
+	if (s->state == BETWEEN)
+		return 0;
+	if (s->in_list)
+		return err_set(err, -EINVAL,
+			"not valid JSON: the text ends at line %zu within a List, %s %zu", s->line,
+			s->state == ITEM ? "in item" : "behind item", s->n_items);
+	/* The message of json_parse() says where the object stops. */
+	r = json_parse(s->around.text, s->around.len, &part, err);
+	return r < 0 ? r : err_set(err, -EINVAL, "not valid JSON: the text ends within an object");
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/hash.h"
+#include "common/xalloc.h"
 
 #define FIRST_SIZE 64u
 
@@ -43,30 +44,26 @@ void *name_table_find(const struct name_table *t, const char *name)
 	return t->size > 0 ? find(t, name, hash_of(name))->value : NULL;
 }
 
-static int grow(struct name_table *t)
+static void grow(struct name_table *t)
 {
 	struct name_table larger = {.size = t->size > 0 ? 2 * t->size : FIRST_SIZE, .n = t->n};
 
-	larger.entries = calloc(larger.size, sizeof(*larger.entries));
-	if (!larger.entries)
-		return -ENOMEM;
+	larger.entries = xcalloc(larger.size, sizeof(*larger.entries));
 	for (size_t i = 0; i < t->size; i++)
 		if (t->entries[i].name)
 			*find(&larger, t->entries[i].name, t->entries[i].hash) = t->entries[i];
 	free(t->entries);
 	*t = larger;
-	return 0;
 }
 
-int name_table_add(struct name_table *t, const char *name, void *value)
+void name_table_add(struct name_table *t, const char *name, void *value)
 {
 	uint64_t hash = hash_of(name);
 
-	if (2 * (t->n + 1) > t->size && grow(t) < 0)
-		return -ENOMEM;
+	if (2 * (t->n + 1) > t->size)
+		grow(t);
 	*find(t, name, hash) = (struct name_entry){.name = name, .hash = hash, .value = value};
 	t->n++;
-	return 0;
 }
 
 /* What lies behind the gap and belongs before it moves there. */

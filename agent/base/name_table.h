@@ -28,8 +28,8 @@ void name_table_release_values(struct name_table *t, void (*free_value)(void *va
 /* The value of that name, NULL = there is none. */
 void *name_table_find(const struct name_table *t, const char *name);
 
-/* Add a name that is not there. It is borrowed until it is removed, as the value is. 0 or -ENOMEM. */
-int name_table_add(struct name_table *t, const char *name, void *value);
+/* Add a name that is not there. It is borrowed until it is removed, as the value is. */
+void name_table_add(struct name_table *t, const char *name, void *value);
 
 /* Take a name out; nothing where there is none. */
 void name_table_remove(struct name_table *t, const char *name);

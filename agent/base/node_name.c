@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #define NODE_NAME_MAX 253
 
@@ -53,9 +54,7 @@ int node_name_find(const char *given, char **ret_name, struct err *err)
 	r = node_name_check(name, err);
 	if (r < 0)
 		return name == host ? err_wrap(err, r, "host name (--node-name sets another)") : r;
-	copy = strdup(name);
-	if (!copy)
-		return err_no_memory(err);
+	copy = xstrdup(name);
 	*ret_name = copy;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "agent/base/json.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define YAML_MAX_DEPTH      100
 #define YAML_MAX_ANCHORS    100u
@@ -158,7 +159,7 @@ static void reader_release(struct reader *rd)
 static int parser_error(const yaml_parser_t *parser, struct err *err)
 {
 	if (parser->error == YAML_MEMORY_ERROR)
-		return err_no_memory(err);
+		xalloc_failed();
 	return err_set(err, -EINVAL, "not valid YAML at line %zu, column %zu: %s",
 		parser->problem_mark.line + 1, parser->problem_mark.column + 1,
 		parser->problem ? parser->problem : "unknown problem");
@@ -198,12 +199,9 @@ static int add_anchor(
 		return 0;
 	if (rd->n_anchors >= YAML_MAX_ANCHORS || !may_copy(rd, d, 0))
 		return too_much(rd, event);
-	owned = strdup((const char *)name);
-	if (!owned || doc_copy(d, &copy) < 0)
-		return -ENOMEM;
+	owned = xstrdup((const char *)name);
+	doc_copy(d, &copy);
 	slot = vec_push(&rd->anchors, &rd->n_anchors, &rd->anchors_size, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
 	*slot = (struct anchor){.name = TAKE(owned), .value = copy};
 	copy = (struct doc)DOC_INIT;
 	return 0;
@@ -215,7 +213,6 @@ static int read_alias(struct reader *rd, const yaml_event_t *event, int depth, s
 	const char *name = (const char *)event->data.alias.anchor;
 	char *key = ret->key;
 	size_t i = rd->n_anchors;
-	int r;
 
 	while (i > 0 && strcmp(rd->anchors[i - 1].name, name) != 0)
 		i--;
@@ -224,9 +221,9 @@ static int read_alias(struct reader *rd, const yaml_event_t *event, int depth, s
 			event->start_mark.line + 1, name);
 	if (!may_copy(rd, &rd->anchors[i - 1].value, depth))
 		return too_much(rd, event);
-	r = doc_copy(&rd->anchors[i - 1].value, ret);
+	doc_copy(&rd->anchors[i - 1].value, ret);
 	ret->key = key;
-	return r;
+	return 0;
 }
 
 static int read_scalar(struct reader *rd, const yaml_event_t *event, struct doc *ret)
@@ -244,9 +241,12 @@ static int read_scalar(struct reader *rd, const yaml_event_t *event, struct doc 
 		kind = resolve(text, number, sizeof(number));
 	if (kind == DOC_NULL)
 		return 0;
-	if (kind == DOC_BOOL || kind == DOC_NUMBER)
-		return doc_set_text(ret, kind, number, strlen(number));
-	return doc_set_text(ret, DOC_STRING, text, len);
+	if (kind == DOC_BOOL || kind == DOC_NUMBER) {
+		doc_set_text(ret, kind, number, strlen(number));
+		return 0;
+	}
+	doc_set_text(ret, DOC_STRING, text, len);
+	return 0;
 }
 
 static int read_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret);
@@ -266,7 +266,7 @@ static int add_member(struct reader *rd, const yaml_event_t *event, struct doc *
 	if (r < 0)
 		return r;
 	*ret = doc_add(map, (const char *)event->data.scalar.value);
-	return *ret ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* The children, up to the event that ends the map or list. */
@@ -288,7 +288,7 @@ static int read_children(struct reader *rd, int depth, struct doc *ret)
 				r = next_event(rd, &value);
 		} else {
 			child = doc_add(ret, NULL);
-			r = child ? 0 : -ENOMEM;
+			r = 0;
 		}
 		if (r == 0)
 			r = read_node(rd, &value, depth + 1, child);
@@ -334,7 +334,7 @@ static int read_event(struct reader *rd, const yaml_event_t *event, struct doc *
 		return 0;
 	}
 	root = doc_add(list, NULL);
-	return root ? read_node(rd, event, 0, root) : -ENOMEM;
+	return read_node(rd, event, 0, root);
 }
 
 /* libyaml compares each tag directive with all before it, within one event. */
@@ -385,7 +385,7 @@ static int parse_documents(
 	if (r < 0)
 		return r;
 	if (!yaml_parser_initialize(&rd.parser))
-		return err_no_memory(err);
+		xalloc_failed();
 	yaml_parser_set_encoding(&rd.parser, YAML_UTF8_ENCODING); /* the one that is looked through above */
 	yaml_parser_set_input_string(&rd.parser, (const unsigned char *)text, len);
 	while (r == 0) {
@@ -401,7 +401,7 @@ static int parse_documents(
 		if (list->n_items == to->count)
 			break;
 	}
-	return r == -ENOMEM ? err_no_memory(err) : r;
+	return r;
 }
 
 /* The same as a list of at least one; -ENOENT when there is none. */
@@ -437,8 +437,6 @@ int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *er
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
 	struct doc *item = doc_add(&list, NULL);
 
-	if (!item)
-		return err_no_memory(err);
 	if (!parse_json(text, len, item))
 		return parse_some(text, len, SIZE_MAX, ret, err);
 	*ret = list;
@@ -561,7 +559,7 @@ int yaml_print(const struct doc *d, struct strbuf *out)
 
 	memset(&emitter, 0, sizeof(emitter));
 	if (!yaml_emitter_initialize(&emitter))
-		return -ENOMEM;
+		xalloc_failed();
 	yaml_emitter_set_output(&emitter, write_strbuf, out);
 	yaml_emitter_set_unicode(&emitter, 1);
 	yaml_emitter_set_width(&emitter, -1);
@@ -571,5 +569,7 @@ int yaml_print(const struct doc *d, struct strbuf *out)
 	     emit(&emitter, &event, yaml_stream_end_event_initialize(&event));
 	if (strbuf_error(out) < 0)
 		return strbuf_error(out);
-	return ok ? 0 : emitter.error == YAML_MEMORY_ERROR ? -ENOMEM : -EINVAL;
+	if (emitter.error == YAML_MEMORY_ERROR)
+		xalloc_failed();
+	return ok ? 0 : -EINVAL;
 }

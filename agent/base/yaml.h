@@ -9,7 +9,7 @@
 /*
  * Parse the first document of a YAML (or JSON) text. Plain scalars become null, bool or number by the YAML
  * core schema as Kubernetes reads it (sigs.k8s.io/yaml), quoted ones strings. Nesting ends at 100 levels, and
- * what anchors and aliases repeat at a million nodes of 100 anchors. 0; -EINVAL with line and column; -ENOMEM. *ret untouched on failure.
+ * what anchors and aliases repeat at a million nodes of 100 anchors. 0; -EINVAL with line and column. *ret untouched on failure.
  */
 int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err);
 
@@ -26,5 +26,5 @@ typedef int yaml_fn(struct doc *document, void *data, struct err *err);
  * returned. */
 int yaml_parse_each(const char *text, size_t len, yaml_fn *fn, void *data, struct err *err);
 
-/* Print as block YAML; strings that would read as something else are quoted. 0 or -ENOMEM/-EFBIG. */
+/* Print as block YAML; strings that would read as something else are quoted. 0 or -EFBIG. */
 int yaml_print(const struct doc *d, struct strbuf *out);

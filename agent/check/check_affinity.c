@@ -60,13 +60,13 @@ static bool requires_ours(const struct doc *spec)
 	return false;
 }
 
-/* Append "NAMESPACE/NAME" of each pod in a PodList that requires one. 0 or -ENOMEM. */
-static int pods_that_require(const struct doc *list, struct strv *ret)
+/* Append "NAMESPACE/NAME" of each pod in a PodList that requires one. */
+static void pods_that_require(const struct doc *list, struct strv *ret)
 {
 	const struct doc *items = doc_get(list, "items");
 
 	if (!items || items->kind != DOC_LIST)
-		return 0;
+		return;
 	DOC_FOREACH (pod, items) {
 		CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(NAME_BYTES);
 		const struct doc *metadata = doc_get(pod, "metadata");
@@ -76,10 +76,8 @@ static int pods_that_require(const struct doc *list, struct strv *ret)
 		if (!requires_ours(doc_get(pod, "spec")))
 			continue;
 		strbuf_addf(&name, "%.253s/%.253s", namespace ? namespace : "", own ? own : "");
-		if (strbuf_error(&name) < 0 || strv_push(ret, name.text) < 0)
-			return -ENOMEM;
+		strv_push(ret, name.text);
 	}
-	return 0;
 }
 
 /* Append an item that names some of them. */
@@ -93,15 +91,13 @@ static void report_pods(const struct strv *pods, struct check_report *report)
 		strbuf_addf(&text, "%s%s", i ? ", " : "", pods->items[i]);
 	if (pods->n_items > PODS_NAMED)
 		strbuf_addstr(&text, ", ...");
-	if (strbuf_error(&text) < 0)
-		report->error = -ENOMEM;
 	check_report_line(report, CHECK_WARN, "affinity", NULL, text.text,
 		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have lowered a label that they require");
 }
 
 /* The Node's pods, page by page; true when all were seen. */
 static bool list_pods(struct api_client *client, const char *node_name, int64_t until_ms,
-	struct api_response *response, struct strv *pods, struct check_report *report)
+	struct api_response *response, struct strv *pods)
 {
 	CLEANUP(strbuf_release) struct strbuf next = STRBUF_INIT(4096);
 
@@ -118,9 +114,9 @@ static bool list_pods(struct api_client *client, const char *node_name, int64_t 
 				response, NULL) < 0 ||
 			response->status != HTTP_OK)
 			return false;
-		if (json_parse(response->body.text, response->body.len, &list, NULL) == -ENOMEM ||
-			pods_that_require(&list, pods) < 0)
-			report->error = -ENOMEM;
+		if (json_parse(response->body.text, response->body.len, &list, NULL) < 0)
+			return false;
+		pods_that_require(&list, pods);
 		token = doc_string(doc_get(doc_get(&list, "metadata"), "continue"));
 		strbuf_reset(&next);
 		strbuf_addstr(&next, token ? token : "");
@@ -136,7 +132,7 @@ void check_affinity(
 	bool all;
 
 	api_response_init(&response);
-	all = list_pods(client, node_name, until_ms, &response, &pods, report);
+	all = list_pods(client, node_name, until_ms, &response, &pods);
 	api_response_release(&response);
 	if (pods.n_items > 0)
 		report_pods(&pods, report);

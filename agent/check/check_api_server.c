@@ -107,7 +107,8 @@ static bool send_body(struct check *c, const char *source, const char *method, c
 	const char *type, const struct strbuf *body)
 {
 	if (strbuf_error(body) < 0) {
-		c->report->error = -ENOMEM;
+		check_report_line(c->report, CHECK_FAIL, source, "too large",
+			"the request is longer than allowed", NULL);
 		return false;
 	}
 	return ask(c, source,
@@ -123,8 +124,8 @@ static struct doc parse_answer(struct check *c)
 {
 	struct doc answer = DOC_INIT;
 
-	if (json_parse(c->response.body.text, c->response.body.len, &answer, NULL) == -ENOMEM)
-		c->report->error = -ENOMEM;
+	if (json_parse(c->response.body.text, c->response.body.len, &answer, NULL) < 0)
+		return (struct doc)DOC_INIT;
 	return answer;
 }
 
@@ -192,9 +193,9 @@ static void report_server(struct check *c, const char *version, int64_t took_ms)
 	if (!item)
 		return;
 	item->state = "reached";
-	check_report_set(c->report, &item->path, "%s", server);
+	check_report_set(&item->path, "%s", server);
 	if (version)
-		check_report_set(c->report, &item->format, "%s", version);
+		check_report_set(&item->format, "%s", version);
 }
 
 static bool step_server(struct check *c)
@@ -302,8 +303,7 @@ static bool step_identity(struct check *c)
 	user = doc_string(doc_get(info, "username"));
 	if (!user)
 		return true;
-	if (text_set(&c->user, user) < 0)
-		c->report->error = -ENOMEM;
+	text_set(&c->user, user);
 	check_report_line(c->report, CHECK_OK, "identity", NULL, user, NULL);
 	return true;
 }
@@ -332,17 +332,16 @@ static void set_remedy_of_right(struct check *c, const struct right *right, stru
 	if (!item)
 		return;
 	if (!strcmp(right->group, VOLCANO))
-		check_report_set(
-			c->report, &item->remedy, "kubectl apply -f " MANIFESTS "/numatopology.yaml");
+		check_report_set(&item->remedy, "kubectl apply -f " MANIFESTS "/numatopology.yaml");
 	else if (c->is_node && *right->group == '\0')
-		check_report_set(c->report, &item->remedy,
+		check_report_set(&item->remedy,
 			"a node's identity may do so on its own Node only: name that by --node-name");
 	else if (c->is_node)
-		check_report_set(c->report, &item->remedy, "kubectl apply -f " MANIFESTS "/rbac-nodes.yaml");
+		check_report_set(&item->remedy, "kubectl apply -f " MANIFESTS "/rbac-nodes.yaml");
 	else if (!*user || !strcmp(user, "system:serviceaccount:nrtd:nrtd"))
-		check_report_set(c->report, &item->remedy, "kubectl apply -f " MANIFESTS "/rbac.yaml");
+		check_report_set(&item->remedy, "kubectl apply -f " MANIFESTS "/rbac.yaml");
 	else
-		check_report_set(c->report, &item->remedy,
+		check_report_set(&item->remedy,
 			"kubectl apply -f " MANIFESTS
 			"/rbac.yaml, then kubectl create clusterrolebinding NAME --clusterrole=nrtd --user=%s",
 			user);
@@ -508,11 +507,9 @@ static bool step_dry_run(struct check *c)
 	}
 	strbuf_addf(&nrt_path, PUBLISH_NRT_PATH "%s?" PUBLISH_MANAGER "&force=true&dryRun=All", c->node_name);
 	strbuf_addf(&node_path, PUBLISH_NODE_PATH "%s?" PUBLISH_MANAGER "&dryRun=All", c->node_name);
-	if (publish_object(c->nrt, c->node_name, c->node.uid, NULL, &object, NULL) < 0 ||
-		!doc_add_string(annotations, NRT_CONTENT_HASH, nrt_content_hash(c->nrt))) {
-		c->report->error = -ENOMEM;
+	if (publish_object(c->nrt, c->node_name, c->node.uid, NULL, &object, NULL) < 0)
 		return false;
-	}
+	doc_add_string(annotations, NRT_CONTENT_HASH, nrt_content_hash(c->nrt));
 	if ((!c->object_stays &&
 		    !dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object)) ||
 		!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch))

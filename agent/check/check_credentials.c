@@ -110,7 +110,7 @@ static void report_credentials(
 	if (!item || !path)
 		return;
 	item->state = "read";
-	check_report_set(report, &item->path, "%s", path);
+	check_report_set(&item->path, "%s", path);
 }
 
 bool check_credentials(

@@ -32,10 +32,8 @@ bool check_exporters(const struct doc *object, bool leaves_it, struct check_repo
 	CLEANUP(object_managers_release) struct object_managers m = {0};
 	struct check_item *item;
 
-	if (object_managers_read(object, applied_nrt.api_version, applied_nrt.sections, &m) < 0) {
-		report->error = -ENOMEM;
+	if (object_managers_read(object, applied_nrt.api_version, applied_nrt.sections, &m) < 0)
 		return leaves_it;
-	}
 	if (!m.rival[0]) {
 		check_report_line(
 			report, CHECK_OK, "exporters", NULL, "nobody else writes this node's object", NULL);
@@ -46,6 +44,6 @@ bool check_exporters(const struct doc *object, bool leaves_it, struct check_repo
 			  : "'%s' has written this node's object",
 		m.rival);
 	if (item && !leaves_it)
-		check_report_set(report, &item->remedy, "%s", remedy_of(m.rival));
+		check_report_set(&item->remedy, "%s", remedy_of(m.rival));
 	return leaves_it || m.foreign_version;
 }

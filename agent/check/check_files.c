@@ -86,16 +86,16 @@ const char *check_state_of(int r)
 	return r == -ENOENT || r == -ENOTDIR ? "absent" : r == -EACCES || r == -EPERM ? "denied" : "broken";
 }
 
-static void add_remedy(struct check_report *report, struct check_item *item, int r)
+static void add_remedy(struct check_item *item, int r)
 {
 	if (r == -ENOENT || r == -ENOTDIR)
-		check_report_set(report, &item->remedy,
+		check_report_set(&item->remedy,
 			"in a container mount the kubelet's root directory (the directory, not the file), and name it by --kubelet-root");
 	else if (r == -EACCES || r == -EPERM)
-		check_report_set(report, &item->remedy,
+		check_report_set(&item->remedy,
 			"only root may read it: run as root, or give the process CAP_DAC_READ_SEARCH");
 	else
-		check_report_set(report, &item->remedy,
+		check_report_set(&item->remedy,
 			"the kubelet would not start with it either: drain the node, stop the kubelet, remove the file, start it");
 }
 
@@ -146,13 +146,13 @@ static bool check_file(const struct kind *kind, const char *sysroot, const char 
 	if (!item)
 		return false;
 	item->state = r == 0 ? "read" : check_state_of(r);
-	check_report_set(report, &item->path, "%s%s", sysroot, path);
+	check_report_set(&item->path, "%s%s", sysroot, path);
 	set_age(sysroot, path, item);
 	format = read_format(kind, sysroot, path);
 	if (format > 0)
-		check_report_set(report, &item->format, "v%u", format);
+		check_report_set(&item->format, "v%u", format);
 	if (r < 0)
-		add_remedy(report, item, r);
+		add_remedy(item, r);
 	return r == 0;
 }
 
@@ -175,7 +175,7 @@ void check_files_spare(struct check_report *report)
 		if (!file || !item->state || strcmp(item->state, "absent") != 0)
 			continue;
 		item->level = CHECK_NOTE;
-		check_report_set(report, &item->text, "the pod-resources API reports who holds what");
+		check_report_set(&item->text, "the pod-resources API reports who holds what");
 		free(item->remedy);
 		item->remedy = NULL;
 	}

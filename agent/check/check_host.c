@@ -10,6 +10,7 @@
 #include "agent/observe/settings_text.h"
 #include "agent/render/nrt.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #define LINES_MAX (8u << 20)
 
@@ -26,7 +27,7 @@ static bool check_machine(const struct check_config *config, struct machine *m, 
 	if (r < 0) {
 		item = check_report_add(report, CHECK_FAIL, "machine", "%s", err.text);
 		if (item)
-			check_report_set(report, &item->remedy, "%s",
+			check_report_set(&item->remedy, "%s",
 				source.xml
 					? "give --machine an XML file that lstopo has written"
 					: "in a container mount the host's /sys read-only, at /sys or below the directory that --sysroot names");
@@ -86,7 +87,7 @@ static void check_settings(const struct settings *s, struct check_report *report
 	item = check_report_add(report, CHECK_WARN, "kubelet", "%s",
 		known > 0 ? "not all of its settings are known" : "none of its settings is known");
 	if (item)
-		check_report_set(report, &item->remedy,
+		check_report_set(&item->remedy,
 			"share the host's PID namespace so that its command line can be read, or name its configuration by --kubelet-config");
 }
 
@@ -106,7 +107,7 @@ static void check_process(
 	item = check_report_add(report, elsewhere ? CHECK_NOTE : CHECK_WARN, "kubelet",
 		"none is seen to run: what it is started with may be different from what files say");
 	if (item)
-		check_report_set(report, &item->remedy,
+		check_report_set(&item->remedy,
 			"start it; in a container mount the host's /proc and name it by --proc");
 }
 
@@ -118,8 +119,8 @@ static void check_reserved(const struct observation *o, struct check_report *rep
 		o->node.reserved.from);
 
 	if (item && !reserved)
-		check_report_set(report, &item->remedy,
-			"name them by --reserved-cpus, or let the pod-resources API be read");
+		check_report_set(
+			&item->remedy, "name them by --reserved-cpus, or let the pod-resources API be read");
 }
 
 /* What the static policies hand out must be known by someone. */
@@ -144,7 +145,7 @@ static void check_enough(const struct observation *o, struct check_report *repor
 		: cpus         ? "CPUs"
 			       : "memory");
 	if (item)
-		check_report_set(report, &item->remedy,
+		check_report_set(&item->remedy,
 			"make the state files or the pod-resources socket readable; one of them is enough");
 }
 
@@ -154,9 +155,7 @@ static void check_claims(const struct observation *o, struct check_report *repor
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = claims_cpus(claims);
 	CLEANUP(freep) char *text = cpus ? cpuset_print(cpus) : NULL;
 
-	if (!text)
-		report->error = -ENOMEM;
-	else if (claims->n_items > 0)
+	if (claims->n_items > 0)
 		check_report_add(report, CHECK_OK, "claims", "%zu of DRA drivers, with %s%s%s",
 			claims->n_items, *text ? "CPUs '" : "no CPU", text, *text ? "'" : "");
 }
@@ -183,13 +182,12 @@ static void check_observation(
 		check_report_add(report, CHECK_OK, "comparison", "API and state files agree");
 	check_enough(&o, report);
 	check_claims(&o, report);
-	if (nrt_render(&o.node, &config->nrt, ret_nrt, &o.notes) < 0)
-		report->error = -ENOMEM;
+	nrt_render(&o.node, &config->nrt, ret_nrt, &o.notes);
 	for (size_t i = 0; i < o.notes.lines.n_items; i++)
 		check_report_add(report, CHECK_WARN, "note", "%s", o.notes.lines.items[i]);
 }
 
-/* The kubelet's root directory, as an observation would find it; NULL = out of memory or it cannot. */
+/* The kubelet's root directory, as an observation would find it. */
 static char *find_root(const struct check_config *config)
 {
 	CLEANUP(settings_release) struct settings settings;
@@ -197,8 +195,8 @@ static char *find_root(const struct check_config *config)
 
 	settings_init(&settings);
 	if (observe_settings(&config->observe, &settings, &root, NULL, NULL) < 0)
-		root = strdup(config->observe.settings.kubelet_root ? config->observe.settings.kubelet_root
-								    : KUBELET_ROOT);
+		root = xstrdup(config->observe.settings.kubelet_root ? config->observe.settings.kubelet_root
+								     : KUBELET_ROOT);
 	return root;
 }
 
@@ -209,10 +207,6 @@ void check_host(const struct check_config *config, struct check_report *report, 
 	struct check_files files;
 
 	machine_init(&machine);
-	if (!root) {
-		report->error = -ENOMEM;
-		return;
-	}
 	if (!check_machine(config, &machine, report))
 		return;
 	check_libnuma(config, &machine, report);

@@ -6,6 +6,7 @@
 #include <numa.h>
 
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 
 #define LIBRARY "libnuma.so.1"
 
@@ -77,8 +78,8 @@ static bool copy_cpus(const struct library *lib, unsigned id, struct bitmask *ma
 	if (!mask || !set || lib->node_to_cpus((int)id, mask) < 0)
 		return false;
 	for (unsigned cpu = 0; cpu < mask->size; cpu++) {
-		if (lib->bitmask_isbitset(mask, cpu) && hwloc_bitmap_set(set, cpu) < 0)
-			return false;
+		if (lib->bitmask_isbitset(mask, cpu))
+			cpuset_set(set, cpu);
 	}
 	return true;
 }
@@ -86,7 +87,7 @@ static bool copy_cpus(const struct library *lib, unsigned id, struct bitmask *ma
 /* libnuma's CPUs of a node as one of our sets; NULL when it does not know or memory ran out. */
 static hwloc_bitmap_t node_cpus(const struct library *lib, unsigned id)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	struct bitmask *mask = lib->allocate_cpumask();
 	bool known = copy_cpus(lib, id, mask, set);
 

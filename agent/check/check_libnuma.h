@@ -15,7 +15,7 @@
  * does not know is not compared.
  *
  * Returns the number of differences, 0 for agreement; -ENODEV when libnuma sees no NUMA node, so that there is
- * nothing to compare, and -ENOENT when it cannot be loaded, both with the reason in `err`; -ENOMEM or -EFBIG from
+ * nothing to compare, and -ENOENT when it cannot be loaded, both with the reason in `err`; -EFBIG from
  * `differences`.
  */
 int libnuma_compare(const struct machine *m, struct strbuf *differences, struct err *err);

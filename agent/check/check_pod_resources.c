@@ -33,8 +33,8 @@ static void report_failure(struct check_report *report, const char *socket, int 
 	if (!item)
 		return;
 	item->state = absent || r == -EACCES || r == -EPERM ? check_state_of(r) : "fails";
-	check_report_set(report, &item->path, "%s", socket);
-	check_report_set(report, &item->remedy, "%s", remedy_of(r));
+	check_report_set(&item->path, "%s", socket);
+	check_report_set(&item->remedy, "%s", remedy_of(r));
 }
 
 static void report_answer(
@@ -47,13 +47,13 @@ static void report_answer(
 	if (!item)
 		return;
 	item->state = "read";
-	check_report_set(report, &item->path, "%s", socket);
-	check_report_set(report, &item->format, "v1");
+	check_report_set(&item->path, "%s", socket);
+	check_report_set(&item->format, "v1");
 	if (answer->allocatable_known)
 		return;
 	item = check_report_add(report, CHECK_WARN, source, "GetAllocatableResources is not offered");
 	if (item)
-		check_report_set(report, &item->remedy,
+		check_report_set(&item->remedy,
 			"before Kubernetes 1.23 the kubelet needs the feature gate KubeletPodResourcesGetAllocatable; state files and configuration are used instead");
 }
 
@@ -66,15 +66,15 @@ bool check_pod_resources(const struct observe_config *config, const char *kubele
 	CLEANUP(notes_release) struct notes notes = {0};
 	struct err err = {""};
 	double begin = clock_s(CLOCK_MONOTONIC);
-	int r = observe_socket(config, kubelet_root, &socket);
+	int r;
 
+	observe_socket(config, kubelet_root, &socket);
 	pod_resources_init(&answer);
-	if (r == 0 && !socket) {
+	if (!socket) {
 		check_report_add(report, CHECK_OK, source, "not asked");
 		return false;
 	}
-	if (r == 0)
-		r = pod_resources_client_new(socket, NULL, &client);
+	r = pod_resources_client_new(socket, NULL, &client);
 	if (r < 0) {
 		report->error = r;
 		return false;

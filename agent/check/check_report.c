@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 const char *const check_level_names[CHECK_LEVEL_COUNT] = {
 	[CHECK_OK] = "ok", [CHECK_NOTE] = "note", [CHECK_WARN] = "warn", [CHECK_FAIL] = "FAIL"};
@@ -24,15 +25,10 @@ void check_report_release(struct check_report *r)
 	*r = (struct check_report){0};
 }
 
-__attribute__((format(printf, 3, 0))) static void set_text(
-	struct check_report *r, char **slot, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void set_text(char **slot, const char *fmt, va_list ap)
 {
-	char *text = NULL;
+	char *text = xvasprintf(fmt, ap);
 
-	if (vasprintf(&text, fmt, ap) < 0) {
-		r->error = -ENOMEM;
-		return;
-	}
 	text_one_line(text);
 	free(*slot);
 	*slot = text;
@@ -44,25 +40,21 @@ struct check_item *check_report_add(
 	struct check_item *item = vec_push(&r->items, &r->n_items, &r->items_size, sizeof(*item));
 	va_list ap;
 
-	if (!item) {
-		r->error = -ENOMEM;
-		return NULL;
-	}
 	item->level = level;
 	item->source = source;
 	item->age_s = CHECK_NO_AGE;
 	va_start(ap, fmt);
-	set_text(r, &item->text, fmt, ap);
+	set_text(&item->text, fmt, ap);
 	va_end(ap);
 	return item;
 }
 
-void check_report_set(struct check_report *r, char **slot, const char *fmt, ...)
+void check_report_set(char **slot, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	set_text(r, slot, fmt, ap);
+	set_text(slot, fmt, ap);
 	va_end(ap);
 }
 
@@ -71,11 +63,9 @@ void check_report_line(struct check_report *r, enum check_level level, const cha
 {
 	struct check_item *item = check_report_add(r, level, source, "%s", text);
 
-	if (!item)
-		return;
 	item->state = state;
 	if (remedy)
-		check_report_set(r, &item->remedy, "%s", remedy);
+		check_report_set(&item->remedy, "%s", remedy);
 }
 
 enum check_level check_report_level(const struct check_report *r)
@@ -126,39 +116,41 @@ void check_report_text(const struct check_report *r, struct strbuf *out)
 	}
 }
 
-static bool add_text(struct doc *map, const char *key, const char *text)
+static void add_text(struct doc *map, const char *key, const char *text)
 {
-	return text ? doc_add_string(map, key, text) != NULL : doc_add(map, key) != NULL;
+	if (text)
+		doc_add_string(map, key, text);
+	else
+		doc_add(map, key);
 }
 
-static bool add_item(struct doc *list, const struct check_item *item)
+static void add_item(struct doc *list, const struct check_item *item)
 {
 	struct doc *map = doc_add_map(list, NULL);
 
-	return doc_add_string(
-		       map, "level", item->level == CHECK_FAIL ? "fail" : check_level_names[item->level]) &&
-	       doc_add_string(map, "source", item->source) && add_text(map, "path", item->path) &&
-	       add_text(map, "state", item->state) && add_text(map, "format", item->format) &&
-	       (item->age_s >= 0 ? doc_add_number(map, "ageSeconds", item->age_s)
-				 : doc_add(map, "ageSeconds")) &&
-	       add_text(map, "text", item->text) && add_text(map, "remedy", item->remedy);
+	doc_add_string(map, "level", item->level == CHECK_FAIL ? "fail" : check_level_names[item->level]);
+	doc_add_string(map, "source", item->source);
+	add_text(map, "path", item->path);
+	add_text(map, "state", item->state);
+	add_text(map, "format", item->format);
+	if (item->age_s >= 0)
+		doc_add_number(map, "ageSeconds", item->age_s);
+	else
+		doc_add(map, "ageSeconds");
+	add_text(map, "text", item->text);
+	add_text(map, "remedy", item->remedy);
 }
 
-int check_report_doc(const struct check_report *r, struct doc *ret)
+void check_report_doc(const struct check_report *r, struct doc *ret)
 {
 	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
 	enum check_level worst = check_report_level(r);
 	struct doc *list;
 
-	if (!doc_add_string(&top, "level", worst == CHECK_FAIL ? "fail" : check_level_names[worst]))
-		return -ENOMEM;
+	doc_add_string(&top, "level", worst == CHECK_FAIL ? "fail" : check_level_names[worst]);
 	list = doc_add_list(&top, "sources");
-	if (!list)
-		return -ENOMEM;
 	for (size_t i = 0; i < r->n_items; i++)
-		if (!add_item(list, &r->items[i]))
-			return -ENOMEM;
+		add_item(list, &r->items[i]);
 	*ret = top;
 	top = (struct doc)DOC_INIT;
-	return 0;
 }

@@ -36,13 +36,12 @@ struct check_report {
 	struct check_item *items;
 	size_t n_items;
 	size_t items_size;
-	int error; /* 0 or -ENOMEM, sticky */
+	int error; /* 0, sticky */
 };
 
 void check_report_release(struct check_report *r);
 
-/* Append an item with a text; its other members are the caller's to set. Valid until the next; NULL = out of
- * memory, which the report remembers. */
+/* Append an item with a text; its other members are the caller's to set. Valid until the next one. */
 __attribute__((format(printf, 4, 5))) struct check_item *check_report_add(
 	struct check_report *r, enum check_level level, const char *source, const char *fmt, ...);
 
@@ -51,8 +50,7 @@ void check_report_line(struct check_report *r, enum check_level level, const cha
 	const char *text, const char *remedy);
 
 /* Set a text of an item. `item` may be NULL, a failure is remembered. */
-__attribute__((format(printf, 3, 4))) void check_report_set(
-	struct check_report *r, char **slot, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void check_report_set(char **slot, const char *fmt, ...);
 
 /* A span of time as people say it: "90 s", "12 min", "5 h", "3 days". */
 void check_span(int64_t seconds, struct strbuf *out);
@@ -63,6 +61,5 @@ enum check_level check_report_level(const struct check_report *r);
 /* One line an item, a second for a remedy. */
 void check_report_text(const struct check_report *r, struct strbuf *out);
 
-/* {level, sources: [{level, source, path, state, format, ageSeconds, text, remedy}]}; null = there is none. 0
- * or -ENOMEM; `ret` is untouched on failure. */
-int check_report_doc(const struct check_report *r, struct doc *ret);
+/* {level, sources: [{level, source, path, state, format, ageSeconds, text, remedy}]}; null = there is none. */
+void check_report_doc(const struct check_report *r, struct doc *ret);

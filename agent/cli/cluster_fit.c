@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 static void row_release(struct cluster_fit_row *row)
 {
@@ -32,32 +33,34 @@ void cluster_fit_release(struct cluster_fit *fit)
 
 /* ---- one node */
 
-static int reject(struct cluster_fit_row *row, const char *rejection, const char *reason)
+static void reject(struct cluster_fit_row *row, const char *rejection, const char *reason)
 {
 	row->answer = KUBELET_REJECTS;
 	row->copies = (struct admission_copies){0};
 	row->any_node = false;
 	row->numa = 0;
-	return text_set(&row->rejection, rejection) < 0 ? -ENOMEM : text_set(&row->reason, reason);
+	text_set(&row->rejection, rejection);
+	text_set(&row->reason, reason);
 }
 
 /* What the Node and its pods decide: how many more pods there may be. */
-static int apply_room(const struct resource_list *free, struct cluster_fit_row *row)
+static void apply_room(const struct resource_list *free, struct cluster_fit_row *row)
 {
 	const struct resource_quantity *pods = resource_list_find(free, "pods");
 	size_t room = pods ? (size_t)(pods->quantity.nano / QTY_UNIT) : SIZE_MAX;
 
 	if (row->answer == KUBELET_REJECTS)
-		return 0;
-	if (room == 0)
-		return reject(row, "OutOfpods", "the node has as many pods as it may have");
+		return;
+	if (room == 0) {
+		reject(row, "OutOfpods", "the node has as many pods as it may have");
+		return;
+	}
 	if (row->copies.n > room)
 		row->copies = (struct admission_copies){.n = room};
-	return 0;
 }
 
 /* What schedulers decide, whatever the kubelet says. */
-static int apply_constraints(const struct cluster_fit *fit, struct cluster_fit_row *row)
+static void apply_constraints(const struct cluster_fit *fit, struct cluster_fit_row *row)
 {
 	const struct scheduling_constraints *sc = fit->constraints;
 	const char *bar = sc ? scheduling_constraints_violated(sc, row->name) : "";
@@ -66,10 +69,11 @@ static int apply_constraints(const struct cluster_fit *fit, struct cluster_fit_r
 		row->copies = (struct admission_copies){.n = 1};
 	if (!sc || scheduling_constraints_lets(sc, row->name))
 		row->room = row->copies.n;
-	return *bar && row->answer != KUBELET_REJECTS ? reject(row, FIT_UNSCHEDULABLE, bar) : 0;
+	if (*bar && row->answer != KUBELET_REJECTS)
+		reject(row, FIT_UNSCHEDULABLE, bar);
 }
 
-static int take_report(struct fit_report *report, struct cluster_fit_row *row)
+static void take_report(struct fit_report *report, struct cluster_fit_row *row)
 {
 	CLEANUP(strbuf_release) struct strbuf nearest = STRBUF_INIT(300);
 
@@ -85,8 +89,8 @@ static int take_report(struct fit_report *report, struct cluster_fit_row *row)
 		}
 	if (report->nearest.found)
 		fit_text_nearest(report, &nearest);
-	return text_set(&row->reason, report->reason.text) < 0 ? -ENOMEM
-							       : text_set(&row->nearest, nearest.text);
+	text_set(&row->reason, report->reason.text);
+	text_set(&row->nearest, nearest.text);
 }
 
 /* The answer to a node whose state is known, or estimated. */
@@ -97,41 +101,40 @@ static int ask(const struct cluster_fit *fit, const struct cluster_node *node, s
 	const struct cluster_use *use =
 		fit->usage ? cluster_usage_find(fit->usage, node->state.node_name) : NULL;
 	bool known = use && use->known;
-	int r = known ? cluster_use_free(use, &free) : 0;
+	int r;
 
+	if (known)
+		cluster_use_free(use, &free);
+	r = fit_report_make(&node->state, fit->pod, FIT_PLACEMENTS | FIT_COPIES | FIT_NEAREST,
+		known ? &free : NULL, &report);
 	if (r == 0)
-		r = fit_report_make(&node->state, fit->pod, FIT_PLACEMENTS | FIT_COPIES | FIT_NEAREST,
-			known ? &free : NULL, &report);
-	if (r == 0)
-		r = take_report(&report, row);
-	return r < 0 || !known ? r : apply_room(&free, row);
+		take_report(&report, row);
+	if (r == 0 && known)
+		apply_room(&free, row);
+	return r;
 }
 
-static int describe(const struct cluster_node *node, struct cluster_fit_row *row)
+static void describe(const struct cluster_node *node, struct cluster_fit_row *row)
 {
-	int r = text_set(&row->name, node->state.node_name);
-
+	text_set(&row->name, node->state.node_name);
 	row->basis = node->basis;
 	row->policy = node->state.settings.topology.policy;
 	row->scope = node->state.settings.topology.scope;
-	if (r == 0)
-		r = text_set(&row->exporter, node->exporter);
-	if (r == 0)
-		r = text_set(&row->why, node->why.text);
-	if (r == 0)
-		r = text_set(&row->rejection, "");
-	if (r == 0)
-		r = text_set(&row->reason, node->basis == CLUSTER_UNKNOWN ? node->why.text : "");
-	return r < 0 ? r : text_set(&row->nearest, "");
+	text_set(&row->exporter, node->exporter);
+	text_set(&row->why, node->why.text);
+	text_set(&row->rejection, "");
+	text_set(&row->reason, node->basis == CLUSTER_UNKNOWN ? node->why.text : "");
+	text_set(&row->nearest, "");
 }
 
-int cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node)
+void cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node)
 {
 	CLEANUP(row_release) struct cluster_fit_row row = {.answer = KUBELET_UNKNOWN};
 	struct cluster_fit_row *slot;
-	int r = describe(node, &row);
+	int r = 0;
 
-	if (r == 0 && node->basis != CLUSTER_UNKNOWN) {
+	describe(node, &row);
+	if (node->basis != CLUSTER_UNKNOWN) {
 		free(row.rejection);
 		row.rejection = NULL;
 		r = ask(fit, node, &row);
@@ -139,17 +142,14 @@ int cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node)
 	if (row.answer == KUBELET_UNKNOWN)
 		row.basis = CLUSTER_UNKNOWN;
 	if (r == 0)
-		r = apply_constraints(fit, &row);
+		apply_constraints(fit, &row);
 	slot = r == 0 ? vec_push(&fit->rows, &fit->n_rows, &fit->rows_size, sizeof(*slot)) : NULL;
-	if (!slot)
-		return -ENOMEM;
 	fit->n_admit += row.answer == KUBELET_ADMITS;
 	fit->n_unknown += row.answer == KUBELET_UNKNOWN;
 	fit->n_estimated += row.basis == CLUSTER_ESTIMATED;
 	fit->at_least = fit->at_least || row.copies.at_least || row.answer == KUBELET_UNKNOWN;
 	*slot = row;
 	row = (struct cluster_fit_row){0};
-	return 0;
 }
 
 /* ---- all of them */
@@ -167,18 +167,15 @@ static int compare_rows(const void *va, const void *vb)
 	return strverscmp(a->name, b->name);
 }
 
-static int place(struct cluster_fit *fit, struct copies_node *nodes, size_t replicas)
+static void place(struct cluster_fit *fit, struct copies_node *nodes, size_t replicas)
 {
 	struct scheduling_constraints none = {0};
 	bool complete;
-	int r;
 
 	for (size_t i = 0; i < fit->n_rows; i++)
 		nodes[i] = (struct copies_node){.name = fit->rows[i].name, .room = fit->rows[i].room};
-	r = copies_placement_find(
+	copies_placement_find(
 		fit->constraints ? fit->constraints : &none, nodes, fit->n_rows, replicas, &complete);
-	if (r < 0)
-		return r;
 	fit->at_least = fit->at_least || !complete;
 	fit->wanted = replicas;
 	fit->placed = fit->copies = 0;
@@ -187,16 +184,13 @@ static int place(struct cluster_fit *fit, struct copies_node *nodes, size_t repl
 		fit->placed += nodes[i].replicas;
 		fit->copies += nodes[i].placed;
 	}
-	return 0;
 }
 
-int cluster_fit_finish(struct cluster_fit *fit, size_t replicas)
+void cluster_fit_finish(struct cluster_fit *fit, size_t replicas)
 {
-	CLEANUP(freep) struct copies_node *nodes = calloc(fit->n_rows + 1, sizeof(*nodes));
+	CLEANUP(freep) struct copies_node *nodes = xcalloc(fit->n_rows + 1, sizeof(*nodes));
 
-	if (!nodes)
-		return -ENOMEM;
 	if (fit->n_rows > 1)
 		qsort(fit->rows, fit->n_rows, sizeof(*fit->rows), compare_rows);
-	return place(fit, nodes, replicas);
+	place(fit, nodes, replicas);
 }

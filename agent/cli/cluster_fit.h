@@ -43,13 +43,13 @@ void cluster_fit_release(struct cluster_fit *fit);
 
 /*
  * A row for the node. Where its Node and its pods are known the whole node's amounts are what they leave. A node that the
- * constraints keep the pod away from does not take the pod. 0 or -ENOMEM.
+ * constraints keep the pod away from does not take the pod.
  */
-int cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node);
+void cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node);
 
 /*
  * The order: nodes that admit the most copies first, then those whose answer is not known; then by name as people
  * sort it. And `replicas` are placed: in this order each node gets as many as it admits and as the constraints allow, which
- * takes the fewest nodes where no constraint spreads the copies. 0 or -ENOMEM.
+ * takes the fewest nodes where no constraint spreads the copies.
  */
-int cluster_fit_finish(struct cluster_fit *fit, size_t replicas);
+void cluster_fit_finish(struct cluster_fit *fit, size_t replicas);

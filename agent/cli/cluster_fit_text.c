@@ -11,68 +11,59 @@
 
 /* ---- the table */
 
-static int add_headings(const struct cluster_fit *fit, bool wide, struct table *t)
+static void add_headings(const struct cluster_fit *fit, bool wide, struct table *t)
 {
 	static const char *const first[] = {"NODE", "KUBELET", "COPIES"};
 	static const char *const more[] = {"POLICY", "SCOPE", "BASIS", "EXPORTER"};
-	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(first) && r == 0; i++)
-		r = table_add(t, first[i]);
-	if (r == 0 && fit->wanted > 0)
-		r = table_add(t, "REPLICAS");
-	if (r == 0)
-		r = table_add(t, "NUMA NODES");
-	for (size_t i = 0; i < ARRAY_SIZE(more) && wide && r == 0; i++)
-		r = table_add(t, more[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+		table_add(t, first[i]);
+	if (fit->wanted > 0)
+		table_add(t, "REPLICAS");
+	table_add(t, "NUMA NODES");
+	for (size_t i = 0; i < ARRAY_SIZE(more) && wide; i++)
+		table_add(t, more[i]);
 	t->n_columns = t->cells.n_items + 2;
-	if (r == 0)
-		r = table_add(t, "WOULD FIT");
-	return r < 0 ? r : table_add(t, "REASON");
+	table_add(t, "WOULD FIT");
+	table_add(t, "REASON");
 }
 
-static int add_numa(const struct cluster_fit_row *row, struct table *t)
+static void add_numa(const struct cluster_fit_row *row, struct table *t)
 {
 	char text[NODE_MASK_TEXT_MAX] = "";
 
 	if (row->numa)
 		node_mask_print(row->numa, text);
-	return table_add(t, row->answer == KUBELET_ADMITS && row->any_node ? "any" : text);
+	table_add(t, row->answer == KUBELET_ADMITS && row->any_node ? "any" : text);
 }
 
-static int add_setup(const struct cluster_fit_row *row, struct table *t)
+static void add_setup(const struct cluster_fit_row *row, struct table *t)
 {
-	int r = table_add(t, topology_manager_policy_names[row->policy]);
-
-	if (r == 0)
-		r = table_add(t, topology_manager_scope_names[row->scope]);
-	if (r == 0)
-		r = table_add(t, cluster_basis_names[row->basis]);
-	return r < 0 ? r : table_add(t, row->exporter);
+	table_add(t, topology_manager_policy_names[row->policy]);
+	table_add(t, topology_manager_scope_names[row->scope]);
+	table_add(t, cluster_basis_names[row->basis]);
+	table_add(t, row->exporter);
 }
 
-static int add_row(
+static void add_row(
 	const struct cluster_fit *fit, const struct cluster_fit_row *row, bool wide, struct table *t)
 {
 	char word[64];
-	int r = table_add(t, row->name);
 
+	table_add(t, row->name);
 	kubelet_word(row->answer, row->rejection, row->basis, word);
-	if (r == 0)
-		r = table_add(t, word);
-	if (r == 0)
-		r = row->answer == KUBELET_UNKNOWN
-			    ? table_add(t, "?")
-			    : table_addf(t, "%zu%s", row->copies.n, row->copies.at_least ? "+" : "");
-	if (r == 0 && fit->wanted > 0)
-		r = table_addf(t, "%zu", row->replicas);
-	if (r == 0)
-		r = add_numa(row, t);
-	if (r == 0 && wide)
-		r = add_setup(row, t);
-	if (r == 0)
-		r = table_add(t, row->nearest);
-	return r < 0 ? r : table_add(t, row->reason);
+	table_add(t, word);
+	if (row->answer == KUBELET_UNKNOWN)
+		table_add(t, "?");
+	else
+		table_addf(t, "%zu%s", row->copies.n, row->copies.at_least ? "+" : "");
+	if (fit->wanted > 0)
+		table_addf(t, "%zu", row->replicas);
+	add_numa(row, t);
+	if (wide)
+		add_setup(row, t);
+	table_add(t, row->nearest);
+	table_add(t, row->reason);
 }
 
 /* Where no node was asked there is no pod. */
@@ -108,12 +99,10 @@ static void add_totals(const struct cluster_fit *fit, struct strbuf *out)
 int cluster_fit_table(const struct cluster_fit *fit, bool wide, bool headings, struct strbuf *out)
 {
 	CLEANUP(table_release) struct table t = {0};
-	int r = add_headings(fit, wide, &t);
 
-	for (size_t i = 0; i < fit->n_rows && r == 0; i++)
-		r = add_row(fit, &fit->rows[i], wide, &t);
-	if (r < 0)
-		return r;
+	add_headings(fit, wide, &t);
+	for (size_t i = 0; i < fit->n_rows; i++)
+		add_row(fit, &fit->rows[i], wide, &t);
 	table_print(&t, headings, out);
 	if (headings)
 		add_totals(fit, out);
@@ -135,9 +124,9 @@ void cluster_fit_names(const struct cluster_fit *fit, struct strbuf *out)
 
 /* ---- the document */
 
-static bool add_number(struct doc *map, const char *key, size_t n)
+static void add_number(struct doc *map, const char *key, size_t n)
 {
-	return doc_add_number(map, key, (int64_t)n) != NULL;
+	doc_add_number(map, key, (int64_t)n);
 }
 
 static bool add_ids(struct doc *map, const struct cluster_fit_row *row)
@@ -145,62 +134,66 @@ static bool add_ids(struct doc *map, const struct cluster_fit_row *row)
 	struct doc *list = row->numa ? doc_add_list(map, "numaNodes") : doc_add(map, "numaNodes");
 
 	for (uint64_t left = row->numa; list && left; left &= left - 1)
-		if (!doc_add_number(list, NULL, __builtin_ctzll(left)))
-			return false;
+		doc_add_number(list, NULL, __builtin_ctzll(left));
 	return list != NULL;
 }
 
-static bool add_item(struct doc *list, const struct cluster_fit *fit, const struct cluster_fit_row *row)
+static void add_item(struct doc *list, const struct cluster_fit *fit, const struct cluster_fit_row *row)
 {
 	struct doc *map = doc_add_map(list, NULL);
 	bool known = row->answer != KUBELET_UNKNOWN;
 
-	return doc_add_string(map, "name", row->name) &&
-	       (known ? doc_add_bool(map, "admitted", row->answer == KUBELET_ADMITS)
-		      : doc_add(map, "admitted")) &&
-	       doc_add_string(map, "rejection", row->rejection) &&
-	       doc_add_string(map, "reason", row->reason) && doc_add_string(map, "nearest", row->nearest) &&
-	       add_ids(map, row) && add_number(map, "copies", row->copies.n) &&
-	       doc_add_bool(map, "copiesAtLeast", row->copies.at_least || !known) &&
-	       (fit->wanted > 0 ? add_number(map, "replicas", row->replicas)
-				: doc_add(map, "replicas") != NULL) &&
-	       doc_add_string(map, "basis", cluster_basis_names[row->basis]) &&
-	       doc_add_string(map, "why", row->why) && doc_add_string(map, "exporter", row->exporter) &&
-	       doc_add_string(map, "policy", topology_manager_policy_names[row->policy]) &&
-	       doc_add_string(map, "scope", topology_manager_scope_names[row->scope]);
+	doc_add_string(map, "name", row->name);
+	if (known)
+		doc_add_bool(map, "admitted", row->answer == KUBELET_ADMITS);
+	else
+		doc_add(map, "admitted");
+	doc_add_string(map, "rejection", row->rejection);
+	doc_add_string(map, "reason", row->reason);
+	doc_add_string(map, "nearest", row->nearest);
+	add_ids(map, row);
+	add_number(map, "copies", row->copies.n);
+	doc_add_bool(map, "copiesAtLeast", row->copies.at_least || !known);
+	if (fit->wanted > 0)
+		add_number(map, "replicas", row->replicas);
+	else
+		doc_add(map, "replicas");
+	doc_add_string(map, "basis", cluster_basis_names[row->basis]);
+	doc_add_string(map, "why", row->why);
+	doc_add_string(map, "exporter", row->exporter);
+	doc_add_string(map, "policy", topology_manager_policy_names[row->policy]);
+	doc_add_string(map, "scope", topology_manager_scope_names[row->scope]);
 }
 
-static bool add_all(const struct cluster_fit *fit, struct doc *top)
+static void add_all(const struct cluster_fit *fit, struct doc *top)
 {
 	struct doc *replicas, *unchecked, *items;
 
-	if (!add_number(top, "fits", fit->n_admit) || !add_number(top, "nodes", fit->n_rows) ||
-		!add_number(top, "unknown", fit->n_unknown) || !add_number(top, "copies", fit->copies) ||
-		!doc_add_bool(top, "copiesAtLeast", fit->at_least))
-		return false;
+	add_number(top, "fits", fit->n_admit);
+	add_number(top, "nodes", fit->n_rows);
+	add_number(top, "unknown", fit->n_unknown);
+	add_number(top, "copies", fit->copies);
+	doc_add_bool(top, "copiesAtLeast", fit->at_least);
 	replicas = fit->wanted > 0 ? doc_add_map(top, "replicas") : doc_add(top, "replicas");
-	if (!replicas || (fit->wanted > 0 && (!add_number(replicas, "wanted", fit->wanted) ||
-						     !add_number(replicas, "placed", fit->placed))))
-		return false;
+	if (fit->wanted > 0) {
+		add_number(replicas, "wanted", fit->wanted);
+		add_number(replicas, "placed", fit->placed);
+	}
 	unchecked = doc_add_list(top, "unchecked");
-	if (!unchecked || (has_claims(fit) && !doc_add_string(unchecked, NULL, "resourceClaims")))
-		return false;
-	if (fit->constraints && !not_looked_at_to_doc(&fit->constraints->not_looked_at, top))
-		return false;
+	if (has_claims(fit))
+		doc_add_string(unchecked, NULL, "resourceClaims");
+	if (fit->constraints)
+		not_looked_at_to_doc(&fit->constraints->not_looked_at, top);
 	items = doc_add_list(top, "items");
-	for (size_t i = 0; items && i < fit->n_rows; i++)
-		if (!add_item(items, fit, &fit->rows[i]))
-			return false;
-	return items != NULL;
+	for (size_t i = 0; i < fit->n_rows; i++)
+		add_item(items, fit, &fit->rows[i]);
 }
 
-int cluster_fit_to_doc(const struct cluster_fit *fit, struct doc *ret)
+void cluster_fit_to_doc(const struct cluster_fit *fit, struct doc *ret)
 {
 	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
 
-	if (!add_all(fit, &top))
-		return -ENOMEM;
+	add_all(fit, &top);
 	*ret = top;
 	top = (struct doc)DOC_INIT;
-	return 0;
 }

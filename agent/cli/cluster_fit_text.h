@@ -7,7 +7,7 @@
 
 /*
  * A row a node, and below the totals, unless `headings` is false. `wide`: how each node's kubelet is set up, on what
- * the answer rests and who wrote the object. 0 or -ENOMEM/-EFBIG.
+ * the answer rests and who wrote the object. 0 or -EFBIG.
  */
 int cluster_fit_table(const struct cluster_fit *fit, bool wide, bool headings, struct strbuf *out);
 
@@ -17,6 +17,6 @@ void cluster_fit_names(const struct cluster_fit *fit, struct strbuf *out);
 /*
  * {"fits", "nodes", "unknown", "copies", "copiesAtLeast", "replicas": null or {"wanted", "placed"}, "items": [{"name",
  * "admitted" (null = not known), "rejection", "reason", "nearest", "numaNodes" (ids; null = no affinity, or none
- * are needed), "copies", "copiesAtLeast", "replicas", "basis", "why", "exporter", "policy", "scope"}]}. 0 or -ENOMEM.
+ * are needed), "copies", "copiesAtLeast", "replicas", "basis", "why", "exporter", "policy", "scope"}]}.
  */
-int cluster_fit_to_doc(const struct cluster_fit *fit, struct doc *ret);
+void cluster_fit_to_doc(const struct cluster_fit *fit, struct doc *ret);

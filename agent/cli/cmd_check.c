@@ -19,12 +19,10 @@ static int print(const struct options *options, const struct check_report *repor
 	int r = report->error;
 
 	if (r == 0 && !strcmp(options->value[OPT_CHECK_OUTPUT], "json")) {
-		r = check_report_doc(report, &doc);
-		if (r == 0)
-			r = json_print(&doc, &text);
-	} else if (r == 0) {
+		check_report_doc(report, &doc);
+		r = json_print(&doc, &text);
+	} else if (r == 0)
 		check_report_text(report, &text);
-	}
 	return r < 0 ? r : output_text(&text);
 }
 

@@ -110,16 +110,14 @@ static int diff_numatopology(struct diff *d, const char *node_name, struct err *
 	return diff_object(d, &applied_numatopology, &d->numatopology, node_name, err);
 }
 
-static int diff_node(struct diff *d, const char *key, const struct doc *wanted)
+static void diff_node(struct diff *d, const char *key, const struct doc *wanted)
 {
 	CLEANUP(doc_release) struct doc held = {.kind = DOC_MAP};
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(64);
 
-	if (publish_keep_ours(doc_get(doc_get(&d->node, "metadata"), key), &held) < 0)
-		return -ENOMEM;
+	publish_keep_ours(doc_get(doc_get(&d->node, "metadata"), key), &held);
 	strbuf_addf(&path, "Node.metadata.%s", key);
 	d->n += doc_diff(path.text, &held, wanted, d->out);
-	return 0;
 }
 
 static int render(struct diff *d, struct observation *o)
@@ -127,12 +125,12 @@ static int render(struct diff *d, struct observation *o)
 	int r = nrt_render(&o->node, &d->render.nrt, &d->nrt, &o->notes);
 
 	if (r == 0 && d->render.numatopology)
-		r = numatopology_render(&o->node, &d->numatopology, &o->notes);
+		numatopology_render(&o->node, &d->numatopology, &o->notes);
 	if (r == 0)
 		r = hints_make(&d->render.hints, &o->node, nrt_content_hash(&d->nrt), &d->annotations,
 			&d->labels, &o->notes, NULL);
-	if (r == 0 && !doc_add_string(&d->annotations, NRT_CONTENT_HASH, nrt_content_hash(&d->nrt)))
-		r = -ENOMEM;
+	if (r == 0)
+		doc_add_string(&d->annotations, NRT_CONTENT_HASH, nrt_content_hash(&d->nrt));
 	return r;
 }
 
@@ -157,9 +155,9 @@ static int compare(const struct options *options, struct observation *o, struct 
 	if (r == 0 && d->node.kind != DOC_MAP)
 		return err_set(err, -ENOENT, "there is no Node '%s'", name);
 	if (r == 0)
-		r = diff_node(d, "annotations", &d->annotations);
+		diff_node(d, "annotations", &d->annotations);
 	if (r == 0)
-		r = diff_node(d, "labels", &d->labels);
+		diff_node(d, "labels", &d->labels);
 	return r < 0 ? r : strbuf_error(d->out);
 }
 

@@ -32,15 +32,13 @@ void command_log_settings(const struct settings *s)
 	}
 }
 
-static int add_copy(const struct doc *from, const char *key, struct doc *to)
+static void add_copy(const struct doc *from, const char *key, struct doc *to)
 {
 	struct doc *child = doc_add(to, key);
 	char *own = child ? child->key : NULL;
-	int r = child ? doc_copy(from, child) : -ENOMEM;
 
-	if (child)
-		child->key = own;
-	return r;
+	doc_copy(from, child);
+	child->key = own;
 }
 
 /* What the Node is to carry. */
@@ -65,8 +63,9 @@ static int render_hints(const struct options *options, struct observation *o, st
 	if (r < 0)
 		return r;
 	ret->kind = DOC_MAP;
-	r = add_copy(&annotations, "annotations", ret);
-	return r < 0 ? r : add_copy(&labels, "labels", ret);
+	add_copy(&annotations, "annotations", ret);
+	add_copy(&labels, "labels", ret);
+	return 0;
 }
 
 static int render(const struct options *options, struct observation *o, struct doc *ret)
@@ -74,12 +73,18 @@ static int render(const struct options *options, struct observation *o, struct d
 	const struct nrt_config object_config = stage_nrt(options);
 	const char *what = options->value[OPT_WHAT];
 
-	if (!strcmp(what, "machine"))
-		return machine_to_doc(&o->node.machine, ret);
-	if (!strcmp(what, "inventory"))
-		return inventory_to_doc(o, ret);
-	if (!strcmp(what, "numatopology"))
-		return numatopology_render(&o->node, ret, &o->notes);
+	if (!strcmp(what, "machine")) {
+		machine_to_doc(&o->node.machine, ret);
+		return 0;
+	}
+	if (!strcmp(what, "inventory")) {
+		inventory_to_doc(o, ret);
+		return 0;
+	}
+	if (!strcmp(what, "numatopology")) {
+		numatopology_render(&o->node, ret, &o->notes);
+		return 0;
+	}
 	return !strcmp(what, "hints") ? render_hints(options, o, ret)
 				      : nrt_render(&o->node, &object_config, ret, &o->notes);
 }

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/duration.h"
 #include "common/log.h"
+#include "common/xalloc.h"
 
 #define REJECTION_MS          30000u
 #define NAMESPACE_ASSUMED_MAX 1000u /* more pods than a scheduler binds in a few seconds */
@@ -49,9 +50,7 @@ static int read_lease(const char *text, struct setup *setup, struct err *err)
 		return 0;
 	if (!slash || slash == text || !slash[1] || strchr(slash + 1, '/'))
 		return err_set(err, -EINVAL, "--lease: '%.100s' is not NAMESPACE/NAME or none", text);
-	setup->namespace = strndup(text, (size_t)(slash - text));
-	if (!setup->namespace)
-		return err_no_memory(err);
+	setup->namespace = xstrndup(text, (size_t)(slash - text));
 	setup->config.lease_namespace = setup->namespace;
 	setup->config.lease_name = slash + 1;
 	return 0;

@@ -34,10 +34,10 @@ static int print(const struct options *options, const struct fit_report *report,
 	if (!strcmp(output, "text"))
 		fit_text(report, inv, &text);
 	else
-		r = fit_to_doc(report, &doc);
-	if (r == 0 && !strcmp(output, "json"))
+		fit_to_doc(report, &doc);
+	if (!strcmp(output, "json"))
 		r = json_print(&doc, &text);
-	else if (r == 0 && !strcmp(output, "yaml"))
+	else if (!strcmp(output, "yaml"))
 		r = yaml_print(&doc, &text);
 	return r < 0 ? r : output_text(&text);
 }
@@ -81,10 +81,11 @@ static int answer(struct asked *a)
 	struct node_state *node = &a->o.node;
 	const struct cluster_use *use = cluster_usage_find(&a->usage, node->node_name);
 	bool known = use && use->known;
-	int r = known ? cluster_use_free(use, &free) : 0;
+	int r;
 
-	if (r == 0)
-		r = fit_report_make(node, &a->picked->pod, FIT_ALL, known ? &free : NULL, &report);
+	if (known)
+		cluster_use_free(use, &free);
+	r = fit_report_make(node, &a->picked->pod, FIT_ALL, known ? &free : NULL, &report);
 	if (r == 0)
 		suggest_empty(a, &report);
 	if (r == 0)
@@ -180,10 +181,9 @@ static int read_request(struct asked *a, struct err *err)
 /* The pods of --without-pod end. */
 static int take_pods(struct asked *a, struct err *err)
 {
-	int r = excluded_pods_take(&a->gone, &a->o.node.allocations);
+	int r;
 
-	if (r < 0)
-		return err_no_memory(err);
+	excluded_pods_take(&a->gone, &a->o.node.allocations);
 	r = excluded_pods_check(&a->gone, err);
 	return r < 0 ? err_wrap(err, r, "%s", a->options->origin[OPT_WITHOUT_POD]) : 0;
 }
@@ -216,7 +216,7 @@ int command_fit(const struct options *options)
 	r = read_request(&a, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
-		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
+		return EXIT_USAGE;
 	}
 	if (option_set(options, OPT_NRT))
 		return fit_nrt(options, a.picked);

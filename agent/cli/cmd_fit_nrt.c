@@ -49,16 +49,17 @@ static void asked_release(struct asked *a)
 /* ---- the nodes */
 
 /* What schedulers decide about the one node. */
-static int apply_constraints(struct asked *a)
+static void apply_constraints(struct asked *a)
 {
 	const char *name = a->node.state.node_name;
 	const char *bar = scheduling_constraints_violated(&a->constraints, name);
 
-	if (*bar)
-		return fit_report_keep_away(&a->report, bar);
+	if (*bar) {
+		fit_report_keep_away(&a->report, bar);
+		return;
+	}
 	if (a->report.copies.n > 0 && copies_placement_one_each(&a->constraints, name))
 		a->report.copies = (struct admission_copies){.n = 1};
-	return 0;
 }
 
 static int ask_one(struct asked *a, struct cluster_node *node)
@@ -66,18 +67,22 @@ static int ask_one(struct asked *a, struct cluster_node *node)
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	const struct cluster_use *use = cluster_usage_find(&a->usage, node->state.node_name);
 	bool known = use && use->known;
-	int r = known ? cluster_use_free(use, &free) : 0;
+	int r;
 
+	if (known)
+		cluster_use_free(use, &free);
 	a->found = true;
 	a->node = *node;
 	*node = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
 	node_state_init(&node->state);
-	if (r == 0)
-		r = fit_report_make(&a->node.state, a->pod, FIT_ALL, known ? &free : NULL, &a->report);
+	r = fit_report_make(&a->node.state, a->pod, FIT_ALL, known ? &free : NULL, &a->report);
 	if (r == 0)
 		r = fit_pods_add_frees(
 			a->options, use, known ? &free : NULL, &a->node.state, a->pod, &a->report);
-	return r < 0 ? r : apply_constraints(a);
+	if (r < 0)
+		return r;
+	apply_constraints(a);
+	return 0;
 }
 
 /* The Pods say that one which is taken to be gone is here, and what it holds is not known. */
@@ -93,7 +98,7 @@ static void warn_held(const struct asked *a, const struct cluster_node *node)
 static int take_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct asked *a = data;
-	int r = 0;
+	int r;
 
 	if (a->only && (a->found || strcmp(a->only, node->state.node_name) != 0))
 		return 0;
@@ -102,11 +107,12 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 	if (r < 0)
 		return r;
 	warn_held(a, node);
-	r = cluster_node_without(node, &a->gone);
-	if (r < 0)
-		return err_no_memory(err);
-	r = a->only ? ask_one(a, node) : cluster_fit_add(&a->fit, node);
-	return r < 0 ? err_no_memory(err) : 0;
+	cluster_node_without(node, &a->gone);
+	if (a->only)
+		ask_one(a, node);
+	else
+		cluster_fit_add(&a->fit, node);
+	return 0;
 }
 
 /* ---- what is printed */
@@ -131,13 +137,11 @@ static int print_one(const struct asked *a)
 	int r = 0;
 
 	if (wants_doc(a->options)) {
-		r = fit_to_doc(&a->report, &doc);
-		if (r == 0 && (!doc_add_string(&doc, "basis", basis) ||
-				      !doc_add_string(&doc, "why", a->node.why.text) ||
-				      !not_looked_at_to_doc(&a->constraints.not_looked_at, &doc)))
-			r = -ENOMEM;
-		if (r == 0)
-			r = print_doc(a->options, &doc, &text);
+		fit_to_doc(&a->report, &doc);
+		doc_add_string(&doc, "basis", basis);
+		doc_add_string(&doc, "why", a->node.why.text);
+		not_looked_at_to_doc(&a->constraints.not_looked_at, &doc);
+		r = print_doc(a->options, &doc, &text);
 	} else {
 		fit_text(&a->report, &a->node.state.inventory, &text);
 		strbuf_addf(&text, "basis        %s%s", basis, a->node.why.text[0] ? ": " : "");
@@ -156,15 +160,13 @@ static int print_all(const struct asked *a)
 	int r = 0;
 
 	if (wants_doc(a->options)) {
-		r = cluster_fit_to_doc(&a->fit, &doc);
-		if (r == 0)
-			r = print_doc(a->options, &doc, &text);
-	} else if (!strcmp(output, "name")) {
+		cluster_fit_to_doc(&a->fit, &doc);
+		r = print_doc(a->options, &doc, &text);
+	} else if (!strcmp(output, "name"))
 		cluster_fit_names(&a->fit, &text);
-	} else {
+	else
 		r = cluster_fit_table(
 			&a->fit, !strcmp(output, "wide"), !option_set(a->options, OPT_NO_HEADERS), &text);
-	}
 	return r < 0 ? r : output_text(&text);
 }
 
@@ -211,8 +213,8 @@ static int ask(struct asked *a, struct err *err)
 
 	if (r == 0)
 		r = observe_local_usage(a->options, &a->usage, &a->constraints, err);
-	if (r == 0 && scheduling_constraints_finish(&a->constraints) < 0)
-		r = err_no_memory(err);
+	if (r == 0)
+		scheduling_constraints_finish(&a->constraints);
 	if (r == 0)
 		r = cluster_nodes_each(a->options->value[OPT_NRT], take_node, a, err);
 	observe_local_warn_rest(a->n_odd);
@@ -249,15 +251,15 @@ int fit_nrt(const struct options *options, const struct pod_template *pod)
 	a.usage.gone = &a.gone;
 	fit_pods_gone(options, &a.gone);
 	a.fit = (struct cluster_fit){.pod = &pod->pod, .usage = &a.usage, .constraints = &a.constraints};
-	r = scheduling_constraints_init(&a.constraints, pod->owner, pod->namespace, is_manifest(pod->owner));
+	scheduling_constraints_init(&a.constraints, pod->owner, pod->namespace, is_manifest(pod->owner));
 	a.constraints.only = a.only;
 	a.constraints.gone = &a.gone;
-	r = r < 0 ? err_no_memory(&err) : ask(&a, &err);
-	if (r == 0 && !a.only && cluster_fit_finish(&a.fit, wanted(options, pod)) < 0)
-		r = err_no_memory(&err);
+	r = ask(&a, &err);
+	if (r == 0 && !a.only)
+		cluster_fit_finish(&a.fit, wanted(options, pod));
 	if (r < 0) {
 		log_error("%s", err.text);
-		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
+		return EXIT_USAGE;
 	}
 	r = a.only ? print_one(&a) : print_all(&a);
 	if (r < 0) {

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 /* ---- the rows */
 
@@ -49,17 +50,18 @@ static int64_t age(const struct rows *rows, const struct cluster_node *node)
 }
 
 /* What the node's pods leave of it; nothing where there are as many as it may have. */
-static int limit(const struct rows *rows, struct node_admission *admission)
+static void limit(const struct rows *rows, struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	const struct cluster_use *use = cluster_usage_find(&rows->usage, admission->state->node_name);
 	const struct resource_quantity *room;
-	int r = use && use->known ? cluster_use_free(use, &free) : 0;
 
+	if (use && use->known)
+		cluster_use_free(use, &free);
 	room = resource_list_find(&free, "pods");
-	if (r == 0 && room && room->quantity.nano == 0)
-		r = resource_list_set(&free, "cpu", (struct quantity){0});
-	return r < 0 ? r : node_admission_limit(admission, &free);
+	if (room && room->quantity.nano == 0)
+		resource_list_set(&free, "cpu", (struct quantity){0});
+	node_admission_limit(admission, &free);
 }
 
 static int add_node(struct cluster_node *node, void *data, struct err *err)
@@ -67,30 +69,23 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct rows *rows = data;
 	struct list_row *row;
-	int r;
 
+	(void)err;
 	if (!rows->quiet)
 		observe_local_warn(node, &rows->n_odd);
 	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
-	if (!row)
-		return err_no_memory(err);
 	row->basis = node->basis;
 	row->age_s = age(rows, node);
-	row->name = strdup(node->state.node_name);
+	row->name = xstrdup(node->state.node_name);
 	row->exporter = TAKE(node->exporter);
-	r = row->name && row->exporter ? node_admission_init(&admission, &node->state) : -ENOMEM;
-	if (r == 0)
-		r = limit(rows, &admission);
-	if (r == 0)
-		r = list_row_fill(row, &admission, rows->shape);
-	if (r == 0 && node->basis == CLUSTER_UNKNOWN && !*row->unknown) {
-		free(row->unknown);
-		row->unknown = strdup(node->why.text);
-		r = row->unknown ? 0 : -ENOMEM;
-	}
-	if (r == 0 && *row->unknown)
+	node_admission_init(&admission, &node->state);
+	limit(rows, &admission);
+	list_row_fill(row, &admission, rows->shape);
+	if (node->basis == CLUSTER_UNKNOWN && !*row->unknown)
+		text_set(&row->unknown, node->why.text);
+	if (*row->unknown)
 		row->basis = CLUSTER_UNKNOWN;
-	return r < 0 ? err_no_memory(err) : 0;
+	return 0;
 }
 
 /* The rows in the order that is asked for, and their totals. What is wrong with the inputs is usage. */
@@ -119,7 +114,7 @@ static int read_rows(
 	if (r < 0)
 		return r;
 	list_sort(rows->items, rows->n_items, list_column_find(options->value[OPT_LIST_SORT]));
-	return list_totals(rows->items, rows->n_items, totals) < 0 ? err_no_memory(err) : 0;
+	return list_totals(rows->items, rows->n_items, totals);
 }
 
 /* ---- printing */
@@ -128,10 +123,10 @@ static int print_doc(
 	const struct rows *rows, const struct list_totals *totals, const char *output, struct strbuf *out)
 {
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	int r = list_to_doc(rows->items, rows->n_items, totals, &doc);
+	int r;
 
-	if (r == 0)
-		r = !strcmp(output, "json") ? json_print(&doc, out) : yaml_print(&doc, out);
+	list_to_doc(rows->items, rows->n_items, totals, &doc);
+	r = !strcmp(output, "json") ? json_print(&doc, out) : yaml_print(&doc, out);
 	if (r == 0)
 		text_lines(out->text, out->len);
 	return r;

@@ -10,6 +10,7 @@
 #include "agent/publish/target_stdout.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/xalloc.h"
 
 #define LOCK_FORMAT "/run/nrtd/%s.lock"
 
@@ -35,17 +36,16 @@ static void run_release(struct run *run)
 }
 
 /* Nothing is written in a dry run, so nobody has to wait for it. */
-static int find_lock(struct run *run, struct err *err)
+static void find_lock(struct run *run)
 {
 	const char *lock = run->options->value[OPT_LOCK];
 
 	if ((lock && !strcmp(lock, "none")) || option_set(run->options, OPT_DRY_RUN))
-		return 0;
+		return;
 	if (lock)
-		run->lock = strdup(lock);
-	else if (asprintf(&run->lock, LOCK_FORMAT, run->node_name) < 0)
-		run->lock = NULL;
-	return run->lock ? 0 : err_no_memory(err);
+		run->lock = xstrdup(lock);
+	else
+		run->lock = xasprintf(LOCK_FORMAT, run->node_name);
 }
 
 static int open_api(struct run *run, struct err *err)
@@ -57,13 +57,13 @@ static int open_api(struct run *run, struct err *err)
 }
 
 /* Without a Numatopology there are no series of it, which would never succeed. */
-static int open_metrics(struct run *run)
+static void open_metrics(struct run *run)
 {
 	struct metrics_labels labels = reconcile_labels;
 
 	if (!run->config.render.numatopology)
 		labels.targets.n = PUBLISH_NUMATOPOLOGY;
-	return metrics_new(&labels, &run->metrics);
+	metrics_new(&labels, &run->metrics);
 }
 
 static int prepare(struct run *run, struct err *err)
@@ -76,11 +76,11 @@ static int prepare(struct run *run, struct err *err)
 	if (r == 0)
 		r = stage_render(run->options, &c->render, err);
 	if (r == 0)
-		r = find_lock(run, err);
+		find_lock(run);
 	if (r == 0 && !option_set(run->options, OPT_DRY_RUN))
 		r = open_api(run, err);
 	if (r == 0)
-		r = open_metrics(run);
+		open_metrics(run);
 	return r;
 }
 

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/strv.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define SCORE_OUTPUT_MAX ((size_t)1 << 30)
 
@@ -34,17 +35,13 @@ static void weights_release(struct weights *w)
 	*w = (struct weights){0};
 }
 
-static int add_weight(struct weights *w, const char *name, size_t len, int64_t weight)
+static void add_weight(struct weights *w, const char *name, size_t len, int64_t weight)
 {
 	struct resource_weight *item;
 
-	if (strv_take(&w->names, strndup(name, len)) < 0)
-		return -ENOMEM;
+	strv_take(&w->names, xstrndup(name, len));
 	item = vec_push(&w->items, &w->n_items, &w->items_size, sizeof(*item));
-	if (!item)
-		return -ENOMEM;
 	*item = (struct resource_weight){.name = w->names.items[w->names.n_items - 1], .weight = weight};
-	return 0;
 }
 
 /* "cpu=2", one or several with commas between them. */
@@ -53,7 +50,7 @@ static int read_weights(const struct options *options, struct weights *ret, stru
 	const char *text;
 	size_t pos = 0;
 
-	while ((text = options_next(options, OPT_WEIGHT, &pos))) {
+	while ((text = options_next(options, OPT_WEIGHT, &pos)))
 		while (*text) {
 			size_t len = strcspn(text, "=,");
 			const char *number = text + len + (text[len] == '=');
@@ -65,11 +62,9 @@ static int read_weights(const struct options *options, struct weights *ret, stru
 			if (len == 0 || text[len] != '=' || errno || end == number || (*end && *end != ',') ||
 				n < 0 || n > 1000000)
 				return err_set(err, -EINVAL, "--weight: '%.100s' is not NAME=N", text);
-			if (add_weight(ret, text, len, n) < 0)
-				return err_no_memory(err);
+			add_weight(ret, text, len, n);
 			text = *end ? end + 1 : end;
 		}
-	}
 	return 0;
 }
 
@@ -99,14 +94,12 @@ static int print(const struct options *options, const struct score_report *repor
 	int r = 0;
 
 	if (!strcmp(output, "json") || !strcmp(output, "yaml")) {
-		r = score_to_doc(report, &doc);
-		if (r == 0)
-			r = !strcmp(output, "json") ? json_print(&doc, &text) : yaml_print(&doc, &text);
-	} else if (!strcmp(output, "name")) {
+		score_to_doc(report, &doc);
+		r = !strcmp(output, "json") ? json_print(&doc, &text) : yaml_print(&doc, &text);
+	} else if (!strcmp(output, "name"))
 		score_names(report, &text);
-	} else {
+	else
 		r = score_table(report, !strcmp(output, "wide"), !option_set(options, OPT_NO_HEADERS), &text);
-	}
 	return r < 0 ? r : output_text(&text);
 }
 
@@ -145,12 +138,13 @@ static int make(const struct options *options, struct pod_templates *pods, struc
 	if (r < 0)
 		return r;
 	options_of = how(options, weights);
-	if (score_report_init(report, pod, &options_of) < 0)
-		return err_no_memory(err);
+	score_report_init(report, pod, &options_of);
 	adding.report = report;
 	r = cluster_nodes_each(options->value[OPT_NRT], add_node, &adding, err);
 	observe_local_warn_rest(adding.n_odd);
-	return r == 0 && score_report_rank(report) < 0 ? err_no_memory(err) : r;
+	if (r == 0)
+		score_report_rank(report);
+	return r;
 }
 
 static int status_of(const struct score_report *report)
@@ -180,7 +174,7 @@ int command_score(const struct options *options)
 
 	if (r < 0) {
 		log_error("%s", err.text);
-		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
+		return EXIT_USAGE;
 	}
 	r = print(options, &report);
 	if (r < 0) {

@@ -66,12 +66,14 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct asked *a = data;
 
+	(void)err;
 	if (a->only && strcmp(a->only, node->state.node_name) != 0)
 		return 0;
 	a->found = true;
 	if (node->odd)
 		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
-	return why_report_add_node(&a->report, node) < 0 ? err_no_memory(err) : 0;
+	why_report_add_node(&a->report, node);
+	return 0;
 }
 
 static int read_objects(struct asked *a, struct err *err)
@@ -91,8 +93,8 @@ static int read_objects(struct asked *a, struct err *err)
 		a->report.events_known = true;
 		r = pod_events_read(options->value[OPT_EVENTS], &a->report.status, &a->report.events, err);
 	}
-	if (r == 0 && why_report_end_objects(&a->report) < 0)
-		r = err_no_memory(err);
+	if (r == 0)
+		why_report_end_objects(&a->report);
 	if (r == 0)
 		r = cluster_nodes_each(options->value[OPT_NRT], take_node, a, err);
 	if (r == 0 && a->only && !a->found)
@@ -132,12 +134,11 @@ static int print(const struct asked *a)
 	const char *output = a->options->value[OPT_WHY_OUTPUT];
 	int r;
 
-	if (!strcmp(output, "text")) {
+	if (!strcmp(output, "text"))
 		r = why_text(&a->report, &text);
-	} else {
-		r = why_to_doc(&a->report, &doc);
-		if (r == 0)
-			r = !strcmp(output, "json") ? json_print(&doc, &text) : yaml_print(&doc, &text);
+	else {
+		why_to_doc(&a->report, &doc);
+		r = !strcmp(output, "json") ? json_print(&doc, &text) : yaml_print(&doc, &text);
 	}
 	return r < 0 ? r : output_text(&text);
 }
@@ -150,7 +151,7 @@ int command_why(const struct options *options)
 
 	if (r < 0) {
 		log_error("%s", err.text);
-		return r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
+		return EXIT_USAGE;
 	}
 	r = print(&a);
 	if (r < 0) {

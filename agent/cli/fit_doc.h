@@ -19,6 +19,5 @@
  *   whatFrees   answer ("set", "none", "fits", "unknown"), pods (namespace, name, uid, cpus), smallest (of a set; false
  *               where the search gave up); null where it was not asked for
  *   unchecked   names of device resources that were not checked, and "resourceClaims" where the pod has them
- * 0 or -ENOMEM; `ret` is untouched on failure.
  */
-int fit_to_doc(const struct fit_report *report, struct doc *ret);
+void fit_to_doc(const struct fit_report *report, struct doc *ret);

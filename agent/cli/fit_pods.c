@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 void fit_pods_gone(const struct options *options, struct excluded_pods *ret)
 {
@@ -34,20 +35,17 @@ static void holders_release(struct holders *h)
 	free(h->stays);
 }
 
-static int holders_init(struct holders *h, size_t n)
+static void holders_init(struct holders *h, size_t n)
 {
-	h->pods = calloc(n + 1, sizeof(*h->pods));
-	h->requests = calloc(n + 1, sizeof(*h->requests));
-	h->stays = calloc(n + 1, sizeof(*h->stays));
-	return h->pods && h->requests && h->stays ? 0 : -ENOMEM;
+	h->pods = xcalloc(n + 1, sizeof(*h->pods));
+	h->requests = xcalloc(n + 1, sizeof(*h->requests));
+	h->stays = xcalloc(n + 1, sizeof(*h->stays));
 }
 
 /* The holders get their pods' names, and what the pods ask for is what comes free with them. */
-static int find_pods(const struct cluster_use *use, struct allocations *held, struct holders *h)
+static void find_pods(const struct cluster_use *use, struct allocations *held, struct holders *h)
 {
-	int r = 0;
-
-	for (size_t i = 0; use && i < held->n_items && r == 0; i++) {
+	for (size_t i = 0; use && i < held->n_items; i++) {
 		struct allocation *item = &held->items[i];
 		const struct cluster_pod *pod = cluster_use_pod(use, item);
 
@@ -55,13 +53,10 @@ static int find_pods(const struct cluster_use *use, struct allocations *held, st
 			continue;
 		h->pods[i] = pod;
 		h->requests[i] = &pod->requests;
-		r = text_set(&item->namespace, pod->namespace);
-		if (r == 0)
-			r = text_set(&item->pod, pod->name);
-		if (r == 0)
-			r = text_set(&item->pod_uid, pod->uid);
+		text_set(&item->namespace, pod->namespace);
+		text_set(&item->pod, pod->name);
+		text_set(&item->pod_uid, pod->uid);
 	}
-	return r;
 }
 
 /* Who has this priority or more stays, and who may have. */
@@ -86,15 +81,11 @@ int fit_pods_add_frees(const struct options *options, const struct cluster_use *
 	CLEANUP(holders_release) struct holders h = {0};
 	const char *below = options->value[OPT_BELOW_PRIORITY];
 	struct victims_known known = {.most = most};
-	int r;
 
 	if (!option_set(options, OPT_WHAT_FREES))
 		return 0;
-	r = holders_init(&h, state->allocations.n_items);
-	if (r == 0)
-		r = find_pods(use, &state->allocations, &h);
-	if (r < 0)
-		return r;
+	holders_init(&h, state->allocations.n_items);
+	find_pods(use, &state->allocations, &h);
 	known.requests = h.requests;
 	if (below) {
 		report->priority.asked = true;

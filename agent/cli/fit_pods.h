@@ -13,7 +13,7 @@ void fit_pods_gone(const struct options *options, struct excluded_pods *ret);
 /*
  * Add to the report which pods would have to go, by --what-frees and --below-priority, if that is asked for. `use` (NULL
  * = nothing is known) gives the holders in `state` their names, what they ask for of the shared pool, and their
- * priorities. `most` as for fit_report_make(). 0 or -ENOMEM.
+ * priorities. `most` as for fit_report_make().
  */
 int fit_pods_add_frees(const struct options *options, const struct cluster_use *use,
 	const struct resource_list *most, struct node_state *state, const struct pod_request *pod,

@@ -11,6 +11,8 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 static void container_release(struct fit_container *c)
 {
@@ -35,7 +37,7 @@ void fit_report_release(struct fit_report *report)
 
 /* ---- the pod without the devices that nothing is known about */
 
-static int copy_list(struct fit_report *report, const struct node_admission *admission,
+static void copy_list(struct fit_report *report, const struct node_admission *admission,
 	const struct resource_list *from, struct resource_list *to)
 {
 	for (size_t i = 0; i < from->n_items; i++) {
@@ -44,43 +46,32 @@ static int copy_list(struct fit_report *report, const struct node_admission *adm
 			resource_name_is_native(q->name)
 				? NODE_DEVICE_KNOWN
 				: node_kubelet_device(&admission->known, admission->state, q->name);
-		int r = 0;
 
 		if (device == NODE_DEVICE_KNOWN)
-			r = resource_list_set(to, q->name, q->quantity);
+			resource_list_set(to, q->name, q->quantity);
 		else if (device == NODE_DEVICE_UNKNOWN)
-			r = strv_push_new(&report->unchecked, q->name);
+			strv_push_new(&report->unchecked, q->name);
 		else if (!report->missing)
-			r = text_set(&report->missing, q->name);
-		if (r < 0)
-			return r;
+			text_set(&report->missing, q->name);
 	}
-	return 0;
 }
 
 /* Everything but devices that are not in the inventory; their names go to the report. */
-static int copy_pod(struct fit_report *report, const struct node_admission *admission,
+static void copy_pod(struct fit_report *report, const struct node_admission *admission,
 	const struct pod_request *from, struct pod_request *to)
 {
-	int r = 0;
-
 	to->qos = report->qos;
 	to->has_pod_resources = from->has_pod_resources;
-	for (size_t i = 0; i < from->n_containers && r == 0; i++) {
+	for (size_t i = 0; i < from->n_containers; i++) {
 		const struct container_request *c = &from->containers[i];
 		struct container_request *copy = pod_request_add(to, c->kind, c->name);
 
-		r = copy ? copy_list(report, admission, &c->requests, &copy->requests) : -ENOMEM;
-		if (r == 0)
-			r = copy_list(report, admission, &c->limits, &copy->limits);
+		copy_list(report, admission, &c->requests, &copy->requests);
+		copy_list(report, admission, &c->limits, &copy->limits);
 	}
-	if (r == 0)
-		r = copy_list(report, admission, &from->overhead, &to->overhead);
-	if (r == 0)
-		r = copy_list(report, admission, &from->pod_requests, &to->pod_requests);
-	if (r == 0)
-		r = copy_list(report, admission, &from->pod_limits, &to->pod_limits);
-	return r;
+	copy_list(report, admission, &from->overhead, &to->overhead);
+	copy_list(report, admission, &from->pod_requests, &to->pod_requests);
+	copy_list(report, admission, &from->pod_limits, &to->pod_limits);
 }
 
 /* ---- the kubelet's verdict */
@@ -99,10 +90,10 @@ static void question_release(struct question *q)
 }
 
 /* The managers' placement of an admitted pod. */
-static int take_placements(
+static void take_placements(
 	const struct question *q, const struct kubelet_verdict *v, struct fit_report *report)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 
 	for (size_t i = 0; i < q->pod.n_containers; i++) {
 		const struct kubelet_placement anywhere = {.hint.any_node = true};
@@ -110,19 +101,14 @@ static int take_placements(
 		struct fit_container *c = vec_push(
 			&report->containers, &report->n_containers, &report->containers_size, sizeof(*c));
 
-		if (!c || !set)
-			return -ENOMEM;
 		hwloc_bitmap_zero(set);
-		if (p->cpus && cpu_set_to_bitmap(&q->admission.kubelet.topology, p->cpus, set) < 0)
-			return -ENOMEM;
-		c->name = strdup(q->pod.containers[i].name);
+		if (p->cpus)
+			cpu_set_to_bitmap(&q->admission.kubelet.topology, p->cpus, set);
+		c->name = xstrdup(q->pod.containers[i].name);
 		c->cpus = cpuset_print(set);
 		c->hint = p->hint;
 		c->memory_nodes = p->memory_nodes;
-		if (!c->name || !c->cpus)
-			return -ENOMEM;
 	}
-	return 0;
 }
 
 static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
@@ -134,7 +120,7 @@ static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT
 		text);
 }
 
-static int explain_rejection(const struct question *q, const struct admission *a, struct fit_report *report)
+static void explain_rejection(const struct question *q, const struct admission *a, struct fit_report *report)
 {
 	const struct kubelet_verdict *v = &a->managers;
 	bool whole_pod = q->admission.settings.topology.scope == TOPOLOGY_SCOPE_POD &&
@@ -143,21 +129,20 @@ static int explain_rejection(const struct question *q, const struct admission *a
 
 	report->node_is_short = a->short_of != NULL;
 	if (v->answer == KUBELET_REJECTS) {
-		report->rejection = strdup(kubelet_rejection_names[v->rejection]);
+		report->rejection = xstrdup(kubelet_rejection_names[v->rejection]);
 		report->reason = v->reason;
 		if (q->pod.n_containers > 1 && !whole_pod)
 			err_wrap(&report->reason, 0, "container '%.60s'",
 				q->pod.containers[v->container].name);
-		return report->rejection ? 0 : -ENOMEM;
+		return;
 	}
 	/* Whether the managers, who are asked first, would refuse it too is not always known. */
 	snprintf(name, sizeof(name), "OutOf%.50s", a->short_of);
-	report->rejection = strdup(v->answer == KUBELET_UNKNOWN ? "" : name);
+	report->rejection = xstrdup(v->answer == KUBELET_UNKNOWN ? "" : name);
 	print_amount(a->short_of, a->wanted, wanted);
 	print_amount(a->short_of, a->free, free);
 	err_set(&report->reason, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted,
 		free);
-	return report->rejection ? 0 : -ENOMEM;
 }
 
 static void explain_unsure(const struct admission *a, struct err *reason)
@@ -183,8 +168,8 @@ static int find_nearest(struct question *q, struct fit_report *report)
 	n->resource = named ? named->name : "";
 	if (q->pod.n_containers == 1)
 		return 0;
-	report->nearest_container = strdup(q->pod.containers[n->container].name);
-	return report->nearest_container ? 0 : -ENOMEM;
+	report->nearest_container = xstrdup(q->pod.containers[n->container].name);
+	return 0;
 }
 
 /* ---- what an unknown Topology Manager setting would have decided */
@@ -200,7 +185,7 @@ static int ask_what_if(
 	int r = node_admission_what_if(&q->admission, config);
 
 	if (r == 0)
-		r = node_admission_judge(&q->admission, &q->pod, &a);
+		node_admission_judge(&q->admission, &q->pod, &a);
 	if (r == 0)
 		*ret = a.answer;
 	return r;
@@ -299,10 +284,11 @@ static bool devices_may_help(
 static int find_verdict(struct question *q, struct fit_report *report, struct admission *ret)
 {
 	bool agreed = false;
-	int r = node_admission_judge(&q->admission, &q->pod, ret);
+	int r;
 
-	if (r < 0 || ret->answer != KUBELET_UNKNOWN)
-		return r;
+	node_admission_judge(&q->admission, &q->pod, ret);
+	if (ret->answer != KUBELET_UNKNOWN)
+		return 0;
 	report->reason = ret->managers.reason;
 	if (ret->unsure_of)
 		explain_unsure(ret, &report->reason);
@@ -310,19 +296,19 @@ static int find_verdict(struct question *q, struct fit_report *report, struct ad
 	if (r < 0 || !agreed)
 		return r;
 	report->reason = (struct err){""};
-	r = node_admission_judge(&q->admission, &q->pod, ret);
-	if (r == 0 && ret->unsure_of)
+	node_admission_judge(&q->admission, &q->pod, ret);
+	if (ret->unsure_of)
 		explain_unsure(ret, &report->reason);
-	return r;
+	return 0;
 }
 
 /* The scheduler sends no such pod here; the kubelet itself would pass over what it has never heard of. */
-static int explain_missing(struct fit_report *report)
+static void explain_missing(struct fit_report *report)
 {
 	report->answer = KUBELET_REJECTS;
 	report->node_is_short = true;
 	err_set(&report->reason, 0, "this node has no %.100s", report->missing);
-	return text_set(&report->rejection, "");
+	text_set(&report->rejection, "");
 }
 
 static int judge(struct question *q, struct fit_report *report)
@@ -332,8 +318,10 @@ static int judge(struct question *q, struct fit_report *report)
 
 	if (r < 0)
 		return r;
-	if (report->missing)
-		return explain_missing(report);
+	if (report->missing) {
+		explain_missing(report);
+		return 0;
+	}
 	report->answer = a.answer;
 	if (devices_may_help(q, &a, report)) {
 		report->answer = KUBELET_UNKNOWN;
@@ -341,16 +329,17 @@ static int judge(struct question *q, struct fit_report *report)
 			"which devices are free is not known; without %.100s the pod does not fit: %.300s",
 			report->unchecked.items[0], a.managers.reason.text);
 	} else if (a.answer == KUBELET_REJECTS) {
-		r = explain_rejection(q, &a, report);
-		return r < 0 || !(q->parts & FIT_NEAREST) ? r : find_nearest(q, report);
+		explain_rejection(q, &a, report);
+		r = 0;
+		return r < 0 || !(q->parts & FIT_NEAREST) ? 0 : find_nearest(q, report);
 	}
-	report->rejection = strdup("");
-	if (!report->rejection)
-		return -ENOMEM;
+	report->rejection = xstrdup("");
 	if (report->answer == KUBELET_UNKNOWN)
 		return 0;
-	if (q->parts & FIT_PLACEMENTS)
-		r = take_placements(q, &a.managers, report);
+	if (q->parts & FIT_PLACEMENTS) {
+		take_placements(q, &a.managers, report);
+		r = 0;
+	}
 	if (r == 0 && q->parts & FIT_COPIES)
 		r = admission_copies(&q->admission.node, &q->pod, report->qos, &report->copies);
 	if (r == 0 && report->unchecked.n_items > 0) {
@@ -389,13 +378,12 @@ static int make(const struct node_state *node, const struct pod_request *pod, un
 	report->qos = request_qos(pod);
 	report->has_claims = pod->has_claims;
 	fit_explain_class(pod, &report->gap);
-	r = request_of_node(pod, &report->wanted);
-	if (r == 0)
-		r = node_admission_init(&q.admission, node);
+	request_of_node(pod, &report->wanted);
+	r = node_admission_init(&q.admission, node);
 	if (r == 0 && most)
-		r = node_admission_limit(&q.admission, most);
+		node_admission_limit(&q.admission, most);
 	if (r == 0)
-		r = copy_pod(report, &q.admission, pod, &q.pod);
+		copy_pod(report, &q.admission, pod, &q.pod);
 	if (r == 0)
 		r = judge(&q, report);
 	return r < 0 || !(parts & FIT_SCHEDULER) ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);
@@ -461,17 +449,16 @@ int fit_report_add_frees(const struct node_state *node, const struct pod_request
 	return 0;
 }
 
-int fit_report_keep_away(struct fit_report *report, const char *reason)
+void fit_report_keep_away(struct fit_report *report, const char *reason)
 {
 	struct err kubelet = report->reason;
 
 	if (report->answer == KUBELET_REJECTS) {
 		err_set(&report->reason, 0, "%.300s; schedulers keep the pod away: %.150s", kubelet.text,
 			reason);
-		return 0;
+		return;
 	}
-	if (text_set(&report->rejection, FIT_UNSCHEDULABLE) < 0)
-		return -ENOMEM;
+	text_set(&report->rejection, FIT_UNSCHEDULABLE);
 	err_set(&report->reason, 0, "%.300s", reason);
 	report->answer = KUBELET_REJECTS;
 	report->unschedulable = report->node_is_short = true;
@@ -480,5 +467,4 @@ int fit_report_keep_away(struct fit_report *report, const char *reason)
 		container_release(&report->containers[i]);
 	report->n_containers = 0;
 	report->copies = (struct admission_copies){0};
-	return 0;
 }

@@ -81,17 +81,17 @@ enum fit_part {
  * is one that the node does not have: the pod does not fit. Where it is not known which devices of a resource
  * are free, and on which NUMA nodes, a pod that asks for them is answered without them, and is unknown unless
  * that is rejected already. Where the Topology Manager's policy or scope is not known the reason says what
- * depends on it. 0 or -ENOMEM; `ret` (zeroed) is untouched on failure.
+ * depends on it.
  */
 int fit_report_make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
 	const struct resource_list *most, struct fit_report *ret);
 
 #define FIT_UNSCHEDULABLE "Unschedulable" /* the rejection where schedulers keep the pod away */
 
-/* Schedulers keep the pod away from the node, for this reason: it does not fit. 0 or -ENOMEM. */
-int fit_report_keep_away(struct fit_report *report, const char *reason);
+/* Schedulers keep the pod away from the node, for this reason: it does not fit. */
+void fit_report_keep_away(struct fit_report *report, const char *reason);
 
-/* Add which pods would have to go, where the pod of this report does not fit. `known` may be NULL. 0 or -ENOMEM. */
+/* Add which pods would have to go, where the pod of this report does not fit. `known` may be NULL. */
 int fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
 	const struct victims_known *known, struct fit_report *report);
 

@@ -35,9 +35,8 @@ int fit_scheduler_make(
 	*ret = (struct fit_scheduler){.known = false};
 	if (inv->n_nodes == 0 || inv->nodes[inv->n_nodes - 1].id > NRT_MAX_NODE_ID)
 		return 0;
-	r = request_plan_init(&plan, pod);
-	if (r == 0)
-		r = distances_init(&distances, inv->costs, inv->n_nodes, DISTANCES_WORK_LIMIT);
+	request_plan_init(&plan, pod);
+	r = distances_init(&distances, inv->costs, inv->n_nodes, DISTANCES_WORK_LIMIT);
 	if (r == 0)
 		r = fit_space_init(&space, inv, &distances);
 	if (r == 0)

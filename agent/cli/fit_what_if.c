@@ -9,20 +9,19 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 /* One K=V of --option. */
 static int set_option(struct settings *s, const char *text, struct err *err)
 {
 	const char *equals = strchr(text, '=');
-	CLEANUP(freep) char *name = equals ? strndup(text, (size_t)(equals - text)) : NULL;
+	CLEANUP(freep) char *name = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
 	bool *value;
 	char *end;
 	unsigned long n;
 
 	if (!equals)
 		return err_set(err, -EINVAL, "'%.60s' is not K=V", text);
-	if (!name)
-		return err_no_memory(err);
 	if (!strcmp(name, "max-allowable-numa-nodes")) {
 		errno = 0;
 		n = strtoul(equals + 1, &end, 10);

@@ -6,7 +6,7 @@
 #include "agent/cli/fit_report.h"
 #include "agent/cli/opts.h"
 
-/* The settings as --policy, --scope and --option ask for them. 0; -EINVAL with one line for a bad --option; -ENOMEM. */
+/* The settings as --policy, --scope and --option ask for them. 0; -EINVAL with one line for a bad --option. */
 int fit_what_if(const struct options *options, struct settings *s, struct err *err);
 
 /* The exit status of the answer; why there is none is logged. */

@@ -10,6 +10,6 @@
  * {"nodes": [{"name", "exporter", "ageSeconds", "basis", "reason", "topologyManager": {"policy", "scope"},
  * "cpus": {"free", "allocatable", "stranded"}, "largestPods": [of 1 NUMA node, of 2], "numaNodes": [{"id", "free",
  * "allocatable"}], "devices": {NAME: {"free", "healthy"}}}], "totals": {"nodes", "estimated", "cpus", "largestPods",
- * "devices"}}; null is what is not known, and the amounts of a NUMA node without CPUs. 0 or -ENOMEM.
+ * "devices"}}; null is what is not known, and the amounts of a NUMA node without CPUs.
  */
-int list_to_doc(const struct list_row *rows, size_t n, const struct list_totals *totals, struct doc *ret);
+void list_to_doc(const struct list_row *rows, size_t n, const struct list_totals *totals, struct doc *ret);

@@ -8,12 +8,10 @@ void not_looked_at_text(const struct strv *list, struct strbuf *out)
 			list->items[i], i + 1 == list->n_items ? "\n" : "");
 }
 
-bool not_looked_at_to_doc(const struct strv *list, struct doc *map)
+void not_looked_at_to_doc(const struct strv *list, struct doc *map)
 {
 	struct doc *items = doc_add_list(map, "notLookedAt");
 
-	for (size_t i = 0; items && i < list->n_items; i++)
-		if (!doc_add_string(items, NULL, list->items[i]))
-			return false;
-	return items;
+	for (size_t i = 0; i < list->n_items; i++)
+		doc_add_string(items, NULL, list->items[i]);
 }

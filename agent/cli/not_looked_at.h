@@ -10,5 +10,5 @@
 /* "not looked at, and schedulers do: volumes, ..." and a newline; nothing for an empty list. */
 void not_looked_at_text(const struct strv *list, struct strbuf *out);
 
-/* The member notLookedAt. False = out of memory. */
-bool not_looked_at_to_doc(const struct strv *list, struct doc *map);
+/* The member notLookedAt. */
+void not_looked_at_to_doc(const struct strv *list, struct doc *map);

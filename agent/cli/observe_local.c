@@ -59,8 +59,8 @@ static int take_object(enum object_kind kind, struct doc *object, void *data, st
 	struct usage_sink *sink = data;
 	int r = cluster_usage_add(sink->usage, kind, object, err);
 
-	if (r == 0 && sink->constraints && scheduling_constraints_add(sink->constraints, kind, object) < 0)
-		r = err_no_memory(err);
+	if (r == 0 && sink->constraints)
+		scheduling_constraints_add(sink->constraints, kind, object);
 	return r;
 }
 

@@ -7,6 +7,7 @@
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 /* The flags that make up a request, with the resource they ask for (NULL: the value names it). */
 static const struct request_flag {
@@ -25,14 +26,12 @@ static const struct request_flag {
 /* ---- from a file */
 
 /* Move the templates of `from` behind those of `to`. */
-static int append(struct pod_templates *to, struct pod_templates *from, struct err *err)
+static void append(struct pod_templates *to, struct pod_templates *from)
 {
-	if (vec_grow(&to->items, &to->items_size, to->n_items + from->n_items, sizeof(*to->items)) < 0)
-		return err_no_memory(err);
+	vec_grow(&to->items, &to->items_size, to->n_items + from->n_items, sizeof(*to->items));
 	for (size_t i = 0; i < from->n_items; i++)
 		to->items[to->n_items++] = from->items[i];
 	from->n_items = 0;
-	return 0;
 }
 
 /* The objects of a list, those of Lists in it too; `other` keeps why an object had no template. */
@@ -63,9 +62,8 @@ static int read_objects(const struct doc *list, const char *what, size_t *n_obje
 		}
 		if (r < 0)
 			return list->n_items == 1 ? r : err_wrap(err, r, "%s %zu", what, i);
-		r = append(ret, &found, err);
-		if (r < 0)
-			return r;
+		append(ret, &found);
+		r = 0;
 	}
 	return 0;
 }
@@ -123,8 +121,8 @@ static int read_flag(
 {
 	const char *equals = flag->resource ? NULL : strrchr(value, '=');
 	CLEANUP(freep)
-	char *name = equals           ? strndup(value, (size_t)(equals - value))
-		     : flag->resource ? strdup(flag->resource)
+	char *name = equals           ? xstrndup(value, (size_t)(equals - value))
+		     : flag->resource ? xstrdup(flag->resource)
 				      : NULL;
 	const char *text = equals ? equals + 1 : value;
 	struct quantity q = {0};
@@ -132,8 +130,6 @@ static int read_flag(
 
 	if (!flag->resource && (!equals || equals == value))
 		return err_set(err, -EINVAL, "'%.100s' is not %s", value, option_defs[flag->id].arg);
-	if (!name)
-		return err_no_memory(err);
 	if (flag->id == OPT_DEVICE && !strchr(name, '/'))
 		return err_set(err, -EINVAL,
 			"'%.100s' is not the name of a device resource, \"vendor.com/nic\"", name);
@@ -144,8 +140,8 @@ static int read_flag(
 		r = check_pages(flag, text, &q, err);
 	if (r < 0)
 		return r;
-	if (resource_list_set(&c->requests, name, q) < 0 || resource_list_set(&c->limits, name, q) < 0)
-		return err_no_memory(err);
+	resource_list_set(&c->requests, name, q);
+	resource_list_set(&c->limits, name, q);
 	return 0;
 }
 
@@ -173,15 +169,11 @@ static int read_flags(const struct options *options, struct pod_templates *ret, 
 	struct pod_template *t = vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*t));
 	struct container_request *c;
 
-	if (!t)
-		return err_no_memory(err);
 	pod_request_init(&t->pod);
 	t->replicas = 1;
 	t->pod.qos = QOS_GUARANTEED;
-	t->pod.name = strdup("request");
+	t->pod.name = xstrdup("request");
 	c = pod_request_add(&t->pod, CONTAINER_APP, "request");
-	if (!t->pod.name || !c)
-		return err_no_memory(err);
 	for (size_t i = 0; i < ARRAY_SIZE(request_flags); i++) {
 		int r = read_values(options, &request_flags[i], c, err);
 

@@ -21,7 +21,7 @@ bool pod_input_given(const struct options *options);
  * it asks for CPUs or memory alone.
  *
  * 0 (at least one template); -EINVAL, -ENOENT and others of open(2), -EFBIG, -ERANGE with one line that names
- * the file or flag; -ENOMEM. `ret` (zeroed) is untouched on failure.
+ * the file or flag. `ret` (zeroed) is untouched on failure.
  */
 int pod_input_read(const struct options *options, struct pod_templates *ret, struct err *err);
 

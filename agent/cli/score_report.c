@@ -11,6 +11,7 @@
 #include "common/vec.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
 
 /* ---- one node */
 
@@ -44,8 +45,9 @@ static int ask_plugin(struct score_report *report, const struct inventory *inv, 
 	row->passes = filter.verdict == FILTER_PASS;
 	for (enum strategy s = 0; s < STRATEGY_COUNT; s++)
 		row->scores[s] = strategy_score(&space, plan, &inv->topology, s, &report->options.weights);
-	r = text_set(&row->filter_reason, filter.reason);
-	return r < 0 ? r : text_set(&row->filter_detail, filter.detail[0] ? filter.detail : filter.reason);
+	text_set(&row->filter_reason, filter.reason);
+	text_set(&row->filter_detail, filter.detail[0] ? filter.detail : filter.reason);
+	return 0;
 }
 
 static unsigned whole(qty_t nano)
@@ -79,7 +81,8 @@ static int ask_volcano(
 		return r;
 	row->volcano_admits = result.admitted;
 	row->volcano_used = (unsigned)__builtin_popcountll(result.numa);
-	return text_set(&row->volcano_reason, result.reason);
+	text_set(&row->volcano_reason, result.reason);
+	return 0;
 }
 
 /* The verdict alone: where the containers would go and what else would fit is what `nrtd fit` says. */
@@ -91,8 +94,9 @@ static int ask_kubelet(
 
 	row->basis = node->basis;
 	if (node->basis == CLUSTER_UNKNOWN) {
-		r = text_set(&row->rejection, "");
-		return r < 0 ? r : text_set(&row->kubelet_reason, node->why.text);
+		text_set(&row->rejection, "");
+		text_set(&row->kubelet_reason, node->why.text);
+		return 0;
 	}
 	r = fit_report_make(&node->state, &report->pod->pod, 0, NULL, &fit);
 	if (r < 0)
@@ -101,7 +105,8 @@ static int ask_kubelet(
 	if (fit.answer == KUBELET_UNKNOWN)
 		row->basis = CLUSTER_UNKNOWN;
 	row->rejection = TAKE(fit.rejection);
-	return text_set(&row->kubelet_reason, fit.reason.text);
+	text_set(&row->kubelet_reason, fit.reason.text);
+	return 0;
 }
 
 /* ---- all of them */
@@ -117,11 +122,11 @@ static void row_release(struct score_row *row)
 	*row = (struct score_row){0};
 }
 
-int score_report_init(
+void score_report_init(
 	struct score_report *report, const struct pod_template *pod, const struct score_options *options)
 {
 	*report = (struct score_report){.pod = pod, .options = *options};
-	return request_plan_init(&report->plan, &pod->pod);
+	request_plan_init(&report->plan, &pod->pod);
 }
 
 void score_report_release(struct score_report *report)
@@ -138,40 +143,35 @@ int score_report_add(struct score_report *report, const struct cluster_node *nod
 {
 	CLEANUP(row_release) struct score_row row = {.volcano_score = SCORE_REPORT_NONE};
 	struct score_row *slot;
-	int r = text_set(&row.name, node->state.node_name);
+	int r;
 
-	if (r == 0)
-		r = ask_plugin(report, &node->state.inventory, &row);
+	text_set(&row.name, node->state.node_name);
+	r = ask_plugin(report, &node->state.inventory, &row);
 	if (r == 0)
 		r = ask_volcano(report, node, &row);
 	if (r == 0)
 		r = ask_kubelet(report, node, &row);
 	if (r == -E2BIG)
 		return err_set(err, r, "node '%s' has more than %u zones", row.name, COMBINATION_MAX_NODES);
-	slot = r == 0 ? vec_push(&report->rows, &report->n_rows, &report->rows_size, sizeof(*slot)) : NULL;
-	if (!slot)
-		return err_no_memory(err);
+	slot = vec_push(&report->rows, &report->n_rows, &report->rows_size, sizeof(*slot));
 	*slot = row;
 	row = (struct score_row){0};
 	return 0;
 }
 
-static int score_volcano(const struct score_report *report, struct score_row *rows, size_t n)
+static void score_volcano(const struct score_report *report, struct score_row *rows, size_t n)
 {
 	bool scored = volcano_scores_pod(report->plan.qos, report->pod->volcano_policy);
-	CLEANUP(freep) unsigned *used = calloc(n + 1, sizeof(*used));
-	CLEANUP(freep) int64_t *scores = calloc(n + 1, sizeof(*scores));
+	CLEANUP(freep) unsigned *used = xcalloc(n + 1, sizeof(*used));
+	CLEANUP(freep) int64_t *scores = xcalloc(n + 1, sizeof(*scores));
 	size_t n_admitted = 0, at = 0;
 
-	if (!used || !scores)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].volcano_admits)
 			used[n_admitted++] = rows[i].volcano_used;
 	volcano_scores(used, n_admitted, scored ? report->options.volcano_weight : 0, scores);
 	for (size_t i = 0; i < n; i++)
 		rows[i].volcano_score = rows[i].volcano_admits ? scores[at++] : SCORE_REPORT_NONE;
-	return 0;
 }
 
 int64_t score_row_score(const struct score_row *row, int strategy)
@@ -213,11 +213,9 @@ static int compare_rows(const void *va, const void *vb, void *data)
 	return r ? r : strverscmp(a->name, b->name);
 }
 
-int score_report_rank(struct score_report *report)
+void score_report_rank(struct score_report *report)
 {
-	int r = score_volcano(report, report->rows, report->n_rows);
-
-	if (r == 0 && report->n_rows > 1)
+	score_volcano(report, report->rows, report->n_rows);
+	if (report->n_rows > 1)
 		qsort_r(report->rows, report->n_rows, sizeof(*report->rows), compare_rows, &report->options);
-	return r;
 }

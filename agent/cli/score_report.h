@@ -53,23 +53,23 @@ struct score_report {
 	size_t rows_size;
 };
 
-/* The pod must outlive the report. 0 or -ENOMEM; `report` is to be released in either case. */
-int score_report_init(
+/* The pod must outlive the report. `report` is to be released. */
+void score_report_init(
 	struct score_report *report, const struct pod_template *pod, const struct score_options *options);
 void score_report_release(struct score_report *report);
 
 /*
  * A row for the node. One whose exporter does not publish the CPU manager's policy counts as static for Volcano,
- * which would else see none of them. 0; -E2BIG (more than 64 zones); -ENOMEM.
+ * which would else see none of them. 0; -E2BIG (more than 64 zones).
  */
 int score_report_add(struct score_report *report, const struct cluster_node *node, struct err *err);
 
 /*
  * Volcano's scores, which depend on all nodes; and the order. SCORE_SORT_RANK: first nodes whose kubelet admits the
  * pod, then those whose kubelet's answer is not known; within these nodes that the scheduler lets pass before others,
- * then the higher score, then the name as people sort it, node2 before node10. 0 or -ENOMEM.
+ * then the higher score, then the name as people sort it, node2 before node10.
  */
-int score_report_rank(struct score_report *report);
+void score_report_rank(struct score_report *report);
 
 /* The score that ranks the row. */
 int64_t score_row_score(const struct score_row *row, int strategy);

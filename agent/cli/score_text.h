@@ -12,7 +12,7 @@
 void kubelet_word(enum kubelet_answer answer, const char *rejection, enum cluster_basis basis, char ret[64]);
 
 /*
- * A row a node. `wide`: the scores of every strategy and Volcano's, the amounts in the reasons. 0 or -ENOMEM/-EFBIG.
+ * A row a node. `wide`: the scores of every strategy and Volcano's, the amounts in the reasons. 0 or -EFBIG.
  */
 int score_table(const struct score_report *report, bool wide, bool headings, struct strbuf *out);
 
@@ -24,6 +24,6 @@ void score_names(const struct score_report *report, struct strbuf *out);
  * "numaNodes": [ids] or null, "minDistance", "scores": {"LeastNUMANodes", "MostAllocated", "LeastAllocated",
  * "BalancedAllocation", "Volcano"}, "volcano": {"admitted", "reason"}}]}; answer is "admit", "reject" or
  * "unknown", basis "exact", "estimated" or "unknown". A score that is not known, and minDistance when it is
- * unknown, is null. 0 or -ENOMEM.
+ * unknown, is null.
  */
-int score_to_doc(const struct score_report *report, struct doc *ret);
+void score_to_doc(const struct score_report *report, struct doc *ret);

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/duration.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 /* Publications of changes: two at once, for the two ends of an admission, and two a second, however much changes. */
 #define CHANGE_INTERVAL_MS 550u /* in 10 s as many as one each 500 ms */
@@ -122,13 +123,11 @@ static bool is_shape_name(const char *name, size_t len)
 /* One "RESOURCE=QUANTITY" of `len` bytes. */
 static int add_amount(struct container_request *c, const char *text, size_t len, struct err *err)
 {
-	CLEANUP(freep) char *pair = strndup(text, len);
+	CLEANUP(freep) char *pair = xstrndup(text, len);
 	char *equals = pair ? strchr(pair, '=') : NULL;
 	struct quantity q;
 	int r;
 
-	if (!pair)
-		return err_no_memory(err);
 	if (!equals || equals == pair)
 		return err_set(err, -EINVAL, "'%.60s' is not RESOURCE=QUANTITY", pair);
 	*equals = '\0';
@@ -137,8 +136,8 @@ static int add_amount(struct container_request *c, const char *text, size_t len,
 	r = pod_resource_parse(pair, equals + 1, &q, err);
 	if (r < 0)
 		return r;
-	if (resource_list_set(&c->requests, pair, q) < 0 || resource_list_set(&c->limits, pair, q) < 0)
-		return err_no_memory(err);
+	resource_list_set(&c->requests, pair, q);
+	resource_list_set(&c->limits, pair, q);
 	return 0;
 }
 
@@ -156,13 +155,9 @@ static int add_shape(struct hints_config *config, const char *text, struct err *
 		if (strlen(config->shapes[i].name) == len && !memcmp(config->shapes[i].name, text, len))
 			return err_set(err, -EINVAL, "shape '%s' appears twice", config->shapes[i].name);
 	shape = vec_push(&config->shapes, &config->n_shapes, &config->pod_classes_size, sizeof(*shape));
-	if (!shape)
-		return err_no_memory(err);
 	pod_request_init(&shape->pod);
-	shape->name = strndup(text, len);
+	shape->name = xstrndup(text, len);
 	container = shape->name ? pod_request_add(&shape->pod, CONTAINER_APP, "shape") : NULL;
-	if (!container)
-		return err_no_memory(err);
 	shape->pod.qos = QOS_GUARANTEED;
 	for (const char *p = text + len; *p && r == 0;) {
 		p++;

@@ -29,7 +29,7 @@ struct nrt_config stage_nrt(const struct options *options);
 /*
  * What --shape, --shape-strategy, --fit-hints-max and --labels say. A shape is "NAME=RESOURCE=QUANTITY,...",
  * a Guaranteed pod of one container. 0; -EINVAL with one line (no name that an annotation can end in, a name
- * twice, a resource twice, a bad amount); -ENOMEM. `ret` is untouched on failure; else hints_config_release()
+ * twice, a resource twice, a bad amount). `ret` is untouched on failure; else hints_config_release()
  * releases it.
  */
 int stage_hints(const struct options *options, struct hints_config *ret, struct err *err);

@@ -8,42 +8,44 @@
 #include "agent/base/text_lines.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 void table_release(struct table *t)
 {
 	strv_release(&t->cells);
 }
 
-static int take(struct table *t, char *text)
+static void take(struct table *t, char *text)
 {
 	if (text)
 		text_one_line(text);
-	return strv_take(&t->cells, text);
+	strv_take(&t->cells, text);
 }
 
-int table_add(struct table *t, const char *text)
+void table_add(struct table *t, const char *text)
 {
-	return take(t, strdup(text && *text ? text : "-"));
+	take(t, xstrdup(text && *text ? text : "-"));
 }
 
-int table_addf(struct table *t, const char *fmt, ...)
+void table_addf(struct table *t, const char *fmt, ...)
 {
 	va_list ap;
 	char *text = NULL;
 	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = xvasprintf(fmt, ap);
+	n = 0;
 	va_end(ap);
-	return take(t, n < 0 ? NULL : text);
+	take(t, n < 0 ? NULL : text);
 }
 
 void table_print(const struct table *t, bool headings, struct strbuf *out)
 {
 	size_t first = headings ? 0 : t->n_columns;
-	CLEANUP(freep) size_t *widths = calloc(t->n_columns + 1, sizeof(*widths));
+	CLEANUP(freep) size_t *widths = xcalloc(t->n_columns + 1, sizeof(*widths));
 
-	for (size_t i = first; widths && i < t->cells.n_items; i++) {
+	for (size_t i = first; i < t->cells.n_items; i++) {
 		size_t width = text_width(t->cells.items[i]);
 
 		if (width > widths[i % t->n_columns])
@@ -54,7 +56,7 @@ void table_print(const struct table *t, bool headings, struct strbuf *out)
 		bool last = column + 1 == t->n_columns;
 
 		strbuf_addstr(out, t->cells.items[i]);
-		for (; widths && !last && width < widths[column] + 2; width++)
+		for (; !last && width < widths[column] + 2; width++)
 			strbuf_addch(out, ' ');
 		if (last)
 			strbuf_addch(out, '\n');

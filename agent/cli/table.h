@@ -15,9 +15,9 @@ struct table {
 
 void table_release(struct table *t);
 
-/* The next cell, on one line and with "-" for no text. 0 or -ENOMEM. */
-int table_add(struct table *t, const char *text);
-__attribute__((format(printf, 2, 3))) int table_addf(struct table *t, const char *fmt, ...);
+/* The next cell, on one line and with "-" for no text. */
+void table_add(struct table *t, const char *text);
+__attribute__((format(printf, 2, 3))) void table_addf(struct table *t, const char *fmt, ...);
 
 /* All rows, the headings if asked for. */
 void table_print(const struct table *t, bool headings, struct strbuf *out);

@@ -82,7 +82,7 @@ static int draw_once(const struct options *options, watching_fn *draw)
 	r = draw(options, &terminal, &text, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
-		return option_set(options, OPT_NRT) && r != -ENOMEM ? EXIT_USAGE : EXIT_FAILURE;
+		return option_set(options, OPT_NRT) ? EXIT_USAGE : EXIT_FAILURE;
 	}
 	r = output_write(text.text, text.len);
 	if (r < 0)

@@ -50,12 +50,13 @@ static void explain_alignment(const struct why_report *r, struct err *ret)
 }
 
 /* The pod's spec.nodeName is where a scheduler sent it, and keeps no other pod like it away. */
-static int add_constraints(struct why_report *r)
+static void add_constraints(struct why_report *r)
 {
 	struct scheduling_constraints *sc = &r->constraints;
-	int error = scheduling_constraints_init(sc, &r->object, r->status.namespace, false);
 
-	return error == 0 && r->pod->has_claims ? strv_push(&sc->not_looked_at, "resource claims") : error;
+	scheduling_constraints_init(sc, &r->object, r->status.namespace, false);
+	if (r->pod->has_claims)
+		strv_push(&sc->not_looked_at, "resource claims");
 }
 
 int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
@@ -64,8 +65,8 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 	int error = pod_status_read(pod, &r.status, err);
 
 	/* An item of a typed list has no kind of its own. */
-	if (error == 0 && !doc_get(pod, "kind") && !doc_add_string(pod, "kind", "Pod"))
-		return err_no_memory(err);
+	if (error == 0 && !doc_get(pod, "kind"))
+		doc_add_string(pod, "kind", "Pod");
 	if (error == 0)
 		error = pod_templates_from_doc(pod, &r.templates, err);
 	if (error < 0)
@@ -74,8 +75,7 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 			       : error;
 	r.pod = &r.templates.items[0].pod;
 	r.qos = request_qos(r.pod);
-	if (request_of_node(r.pod, &r.wanted) < 0)
-		return err_no_memory(err);
+	request_of_node(r.pod, &r.wanted);
 	fit_explain_class(r.pod, &r.gap);
 	explain_alignment(&r, &r.aligned);
 	r.object = *pod;
@@ -83,10 +83,8 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 	*ret = r;
 	r = (struct why_report){0};
 	ret->templates.items[0].owner = &ret->object;
-	if (add_constraints(ret) == 0)
-		return 0;
-	why_report_release(ret);
-	return err_no_memory(err);
+	add_constraints(ret);
+	return 0;
 }
 
 bool why_report_asks(const struct why_report *r)
@@ -101,17 +99,17 @@ int why_report_add_object(
 {
 	int error = cluster_usage_add(&r->usage, kind, object, err);
 
-	if (error == 0 && scheduling_constraints_add(&r->constraints, kind, object) < 0)
-		error = err_no_memory(err);
+	if (error == 0)
+		scheduling_constraints_add(&r->constraints, kind, object);
 	return error;
 }
 
-int why_report_end_objects(struct why_report *r)
+void why_report_end_objects(struct why_report *r)
 {
-	return scheduling_constraints_finish(&r->constraints);
+	scheduling_constraints_finish(&r->constraints);
 }
 
-int why_report_add_node(struct why_report *r, const struct cluster_node *node)
+void why_report_add_node(struct why_report *r, const struct cluster_node *node)
 {
 	const struct pod_status *status = &r->status;
 
@@ -119,14 +117,14 @@ int why_report_add_node(struct why_report *r, const struct cluster_node *node)
 		r->own_seen = true;
 		r->own_basis = node->basis;
 		pod_held_release(&r->held);
-		if (node->basis == CLUSTER_EXACT && pod_held_find(&node->state, &status->names, &r->held) < 0)
-			return -ENOMEM;
+		if (node->basis == CLUSTER_EXACT)
+			pod_held_find(&node->state, &status->names, &r->held);
 	}
 	if (!why_report_asks(r))
-		return 0;
+		return;
 	r->fit.pod = r->pod;
 	r->fit.usage = &r->usage;
-	return cluster_fit_add(&r->fit, node);
+	cluster_fit_add(&r->fit, node);
 }
 
 /* ---- all of them */

@@ -37,23 +37,22 @@ struct why_report {
 void why_report_release(struct why_report *r);
 
 /*
- * About this Pod, which is moved away. 0; -EINVAL with one line (what pod_templates_from_doc() refuses, no name);
- * -ENOMEM. `ret` may not be moved afterwards.
+ * About this Pod, which is moved away. 0; -EINVAL with one line (what pod_templates_from_doc() refuses, no name). `ret` may not be moved afterwards.
  */
 int why_report_init(struct why_report *ret, struct doc *pod, struct err *err);
 
 /* Nodes are asked: the pod does not have its node already. */
 bool why_report_asks(const struct why_report *r);
 
-/* Add a Node or a Pod: what the nodes have left, and what keeps the pod away. 0; -EINVAL with one line; -ENOMEM. */
+/* Add a Node or a Pod: what the nodes have left, and what keeps the pod away. 0; -EINVAL with one line. */
 int why_report_add_object(
 	struct why_report *r, enum object_kind kind, const struct doc *object, struct err *err);
 
-/* After the last object, before the first node. 0 or -ENOMEM. */
-int why_report_end_objects(struct why_report *r);
+/* After the last object, before the first node. */
+void why_report_end_objects(struct why_report *r);
 
-/* Ask a node. 0 or -ENOMEM. */
-int why_report_add_node(struct why_report *r, const struct cluster_node *node);
+/* Ask a node. */
+void why_report_add_node(struct why_report *r, const struct cluster_node *node);
 
 /* Count, and order the rows: the node that rejected it; those that take it, with the most room first; those that are not
  * known; that reject; that schedulers keep it away from. */

@@ -81,31 +81,29 @@ static int add_pod(const struct why_report *r, struct strbuf *out)
 
 /* ---- its node */
 
-static int add_cpus_and_nodes(const struct pod_held *held, struct strbuf *out)
+static void add_cpus_and_nodes(const struct pod_held *held, struct strbuf *out)
 {
 	CLEANUP(freep) char *cpus = cpuset_print(held->cpus);
 	CLEANUP(freep) char *numa = cpuset_print(held->numa);
 
-	if (!cpus || !numa)
-		return -ENOMEM;
 	strbuf_addf(out, "  it holds %s%s%s\n", *cpus ? "CPUs " : "no CPUs of its own", cpus,
 		*numa ? "" : ", on no NUMA node");
 	if (*numa)
 		strbuf_addf(out, "  it lies on NUMA node%s %s\n",
 			hwloc_bitmap_weight(held->numa) == 1 ? "" : "s", numa);
-	return 0;
 }
 
-static int add_held(const struct why_report *r, struct strbuf *out)
+static void add_held(const struct why_report *r, struct strbuf *out)
 {
-	if (r->held.found)
-		return add_cpus_and_nodes(&r->held, out);
+	if (r->held.found) {
+		add_cpus_and_nodes(&r->held, out);
+		return;
+	}
 	strbuf_addstr(
 		out, !r->own_seen ? "  what it holds there is not known: that node is not among those asked\n"
 		     : r->own_basis != CLUSTER_EXACT
 			     ? "  what it holds there is not known: the node's object has no node state\n"
 			     : "  it holds nothing there that is exclusive or on a NUMA node\n");
-	return 0;
 }
 
 static const struct cluster_fit_row *own_row(const struct why_report *r)
@@ -147,38 +145,32 @@ static void add_rejection(const struct why_report *r, struct strbuf *out)
 
 /* ---- the nodes */
 
-static int add_headings(const struct why_report *r, struct table *t)
+static void add_headings(const struct why_report *r, struct table *t)
 {
 	static const char *const names[] = {"NODE", "KUBELET", "NUMA NODES", "WOULD FIT", "REASON"};
-	int error = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names) && error == 0; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (i == 2 && r->usage.n_nodes > 0)
-			error = table_add(t, "KEPT AWAY BY");
-		if (error == 0)
-			error = table_add(t, names[i]);
+			table_add(t, "KEPT AWAY BY");
+		table_add(t, names[i]);
 	}
 	t->n_columns = t->cells.n_items;
-	return error;
 }
 
-static int add_row(const struct why_report *r, const struct cluster_fit_row *row, struct table *t)
+static void add_row(const struct why_report *r, const struct cluster_fit_row *row, struct table *t)
 {
 	char word[64], numa[NODE_MASK_TEXT_MAX] = "";
-	int error = table_add(t, row->name);
 
+	table_add(t, row->name);
 	kubelet_word(row->answer, row->rejection, row->basis, word);
 	if (row->numa)
 		node_mask_print(row->numa, numa);
-	if (error == 0)
-		error = table_add(t, word);
-	if (error == 0 && r->usage.n_nodes > 0)
-		error = table_add(t, why_report_violated(r, row->name));
-	if (error == 0)
-		error = table_add(t, row->answer == KUBELET_ADMITS && row->any_node ? "any" : numa);
-	if (error == 0)
-		error = table_add(t, row->nearest);
-	return error < 0 ? error : table_add(t, row->reason);
+	table_add(t, word);
+	if (r->usage.n_nodes > 0)
+		table_add(t, why_report_violated(r, row->name));
+	table_add(t, row->answer == KUBELET_ADMITS && row->any_node ? "any" : numa);
+	table_add(t, row->nearest);
+	table_add(t, row->reason);
 }
 
 /* "2 of 5 nodes' kubelets would take it (1 estimated), 1 has no answer,
@@ -201,19 +193,16 @@ static void add_totals(const struct why_report *r, struct strbuf *out)
 	not_looked_at_text(&r->constraints.not_looked_at, out);
 }
 
-static int add_nodes(const struct why_report *r, struct strbuf *out)
+static void add_nodes(const struct why_report *r, struct strbuf *out)
 {
 	CLEANUP(table_release) struct table t = {0};
-	int error = add_headings(r, &t);
 
-	for (size_t i = 0; i < r->fit.n_rows && error == 0; i++)
-		error = add_row(r, &r->fit.rows[i], &t);
-	if (error < 0)
-		return error;
+	add_headings(r, &t);
+	for (size_t i = 0; i < r->fit.n_rows; i++)
+		add_row(r, &r->fit.rows[i], &t);
 	add_totals(r, out);
 	strbuf_addch(out, '\n');
 	table_print(&t, true, out);
-	return 0;
 }
 
 /* ---- its events */
@@ -227,46 +216,38 @@ static int64_t age_of(const struct why_report *r, const struct pod_event *e)
 	return r->now_s > e->last_s ? r->now_s - e->last_s : 0;
 }
 
-static int add_event(const struct why_report *r, const struct pod_event *e, struct table *t)
+static void add_event(const struct why_report *r, const struct pod_event *e, struct table *t)
 {
 	char age[AGE_TEXT_MAX];
-	int error;
 
 	timestamp_print_age(age_of(r, e), age);
-	error = table_add(t, age);
-	if (error == 0)
-		error = table_addf(t, "%" PRIu64, e->count);
-	if (error == 0)
-		error = table_add(t, e->reason);
-	if (error == 0)
-		error = table_add(t, e->source);
-	return error < 0 ? error : table_add(t, e->message);
+	table_add(t, age);
+	table_addf(t, "%" PRIu64, e->count);
+	table_add(t, e->reason);
+	table_add(t, e->source);
+	table_add(t, e->message);
 }
 
-static int add_events(const struct why_report *r, struct strbuf *out)
+static void add_events(const struct why_report *r, struct strbuf *out)
 {
 	static const char *const names[] = {"LAST SEEN", "COUNT", "EVENT", "FROM", "MESSAGE"};
 	CLEANUP(table_release) struct table t = {.n_columns = ARRAY_SIZE(names)};
 	size_t n = r->events.n_items < EVENTS_MAX ? r->events.n_items : EVENTS_MAX;
-	int error = 0;
 
 	if (!r->events_known)
-		return 0;
+		return;
 	if (n == 0) {
 		strbuf_addstr(out, "\nno events: Kubernetes keeps them for an hour\n");
-		return 0;
+		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(names) && error == 0; i++)
-		error = table_add(&t, names[i]);
-	for (size_t i = 0; i < n && error == 0; i++)
-		error = add_event(r, &r->events.items[i], &t);
-	if (error < 0)
-		return error;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		table_add(&t, names[i]);
+	for (size_t i = 0; i < n; i++)
+		add_event(r, &r->events.items[i], &t);
 	strbuf_addch(out, '\n');
 	table_print(&t, true, out);
 	if (n < r->events.n_items)
 		strbuf_addf(out, "and %zu older\n", r->events.n_items - n);
-	return 0;
 }
 
 int why_text(const struct why_report *r, struct strbuf *out)
@@ -274,37 +255,38 @@ int why_text(const struct why_report *r, struct strbuf *out)
 	int error = add_pod(r, out);
 
 	if (error == 0 && !why_report_asks(r))
-		error = add_held(r, out);
+		add_held(r, out);
 	if (r->status.stage == POD_REJECTED)
 		add_rejection(r, out);
 	if (error == 0 && why_report_asks(r))
-		error = add_nodes(r, out);
+		add_nodes(r, out);
 	if (error == 0)
-		error = add_events(r, out);
+		add_events(r, out);
 	return error < 0 ? error : strbuf_error(out);
 }
 
 /* ---- the document */
 
-static bool add_count(struct doc *map, const char *key, bool known, size_t n)
+static void add_count(struct doc *map, const char *key, bool known, size_t n)
 {
-	return known ? doc_add_number(map, key, (int64_t)n) != NULL : doc_add(map, key) != NULL;
+	if (known)
+		doc_add_number(map, key, (int64_t)n);
+	else
+		doc_add(map, key);
 }
 
-static bool add_requests(struct doc *pod, const struct resource_list *wanted)
+static void add_requests(struct doc *pod, const struct resource_list *wanted)
 {
 	struct doc *map = doc_add_map(pod, "requests");
 	char text[QUANTITY_TEXT_MAX];
 
-	for (size_t i = 0; map && i < wanted->n_items; i++) {
+	for (size_t i = 0; i < wanted->n_items; i++) {
 		quantity_print(wanted->items[i].quantity, text);
-		if (!doc_add_string(map, wanted->items[i].name, text))
-			return false;
+		doc_add_string(map, wanted->items[i].name, text);
 	}
-	return map != NULL;
 }
 
-static bool add_pod_doc(const struct why_report *r, struct doc *top)
+static void add_pod_doc(const struct why_report *r, struct doc *top)
 {
 	struct doc *pod = doc_add_map(top, "pod");
 	const struct pod_status *f = &r->status;
@@ -322,10 +304,10 @@ static bool add_pod_doc(const struct why_report *r, struct doc *top)
 		{"schedulerMessage", f->scheduler},
 	};
 
-	for (size_t i = 0; pod && i < ARRAY_SIZE(texts); i++)
-		if (!doc_add_string(pod, texts[i][0], texts[i][1]))
-			return false;
-	return doc_add_bool(pod, "schedulingGates", f->gated) && add_requests(pod, &r->wanted);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		doc_add_string(pod, texts[i][0], texts[i][1]);
+	doc_add_bool(pod, "schedulingGates", f->gated);
+	add_requests(pod, &r->wanted);
 }
 
 static bool add_held_doc(const struct why_report *r, struct doc *top)
@@ -339,74 +321,73 @@ static bool add_held_doc(const struct why_report *r, struct doc *top)
 	ok = cpus && doc_add_string(held, "cpus", cpus);
 	list = doc_add_list(held, "numaNodes");
 	for (int id = hwloc_bitmap_first(r->held.numa); ok && id >= 0;
-		id = hwloc_bitmap_next(r->held.numa, id))
-		ok = doc_add_number(list, NULL, id) != NULL;
+		id = hwloc_bitmap_next(r->held.numa, id)) {
+		doc_add_number(list, NULL, id);
+		ok = true;
+	}
 	return ok && list;
 }
 
 /* The items of the nodes' fit, moved, each with what keeps the pod away. */
-static bool add_nodes_doc(const struct why_report *r, struct doc *top)
+static void add_nodes_doc(const struct why_report *r, struct doc *top)
 {
 	CLEANUP(doc_release) struct doc fit = DOC_INIT;
 	struct doc *nodes;
 	size_t at = 0;
 
-	if (cluster_fit_to_doc(&r->fit, &fit) < 0)
-		return false;
+	cluster_fit_to_doc(&r->fit, &fit);
 	nodes = doc_add_list(top, "nodes");
 	DOC_FOREACH (item, &fit) {
 		struct doc empty = {.kind = DOC_LIST, .key = item->key};
 
-		if (!nodes || strcmp(item->key, "items") != 0)
+		if (strcmp(item->key, "items") != 0)
 			continue;
 		nodes->items = item->items;
 		nodes->n_items = item->n_items;
 		nodes->items_size = item->items_size;
 		*item = empty;
 	}
-	if (nodes)
-		DOC_FOREACH (item, nodes)
-			if (!doc_add_string(item, "keptAway", why_report_violated(r, r->fit.rows[at++].name)))
-				return false;
-	return nodes != NULL;
+	DOC_FOREACH (item, nodes)
+		doc_add_string(item, "keptAway", why_report_violated(r, r->fit.rows[at++].name));
 }
 
-static bool add_event_doc(const struct why_report *r, const struct pod_event *e, struct doc *list)
+static void add_event_doc(const struct why_report *r, const struct pod_event *e, struct doc *list)
 {
 	struct doc *map = doc_add_map(list, NULL);
 	int64_t age = age_of(r, e);
 
-	return doc_add_string(map, "type", e->type) && doc_add_string(map, "reason", e->reason) &&
-	       doc_add_string(map, "message", e->message) && doc_add_string(map, "source", e->source) &&
-	       doc_add_number(map, "count", e->count > INT64_MAX ? INT64_MAX : (int64_t)e->count) &&
-	       add_count(map, "ageSeconds", age >= 0, (size_t)age);
+	doc_add_string(map, "type", e->type);
+	doc_add_string(map, "reason", e->reason);
+	doc_add_string(map, "message", e->message);
+	doc_add_string(map, "source", e->source);
+	doc_add_number(map, "count", e->count > INT64_MAX ? INT64_MAX : (int64_t)e->count);
+	add_count(map, "ageSeconds", age >= 0, (size_t)age);
 }
 
-static bool add_lists_doc(const struct why_report *r, struct doc *top)
+static void add_lists_doc(const struct why_report *r, struct doc *top)
 {
 	struct doc *events;
 
-	if (!not_looked_at_to_doc(&r->constraints.not_looked_at, top))
-		return false;
+	not_looked_at_to_doc(&r->constraints.not_looked_at, top);
 	events = r->events_known ? doc_add_list(top, "events") : doc_add(top, "events");
-	for (size_t i = 0; events && i < r->events.n_items; i++)
-		if (!add_event_doc(r, &r->events.items[i], events))
-			return false;
-	return events != NULL;
+	for (size_t i = 0; i < r->events.n_items; i++)
+		add_event_doc(r, &r->events.items[i], events);
 }
 
-int why_to_doc(const struct why_report *r, struct doc *ret)
+void why_to_doc(const struct why_report *r, struct doc *ret)
 {
 	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
 	bool asks = why_report_asks(r);
 
-	if (!add_pod_doc(r, &top) || !doc_add_string(&top, "alignment", r->aligned.text) ||
-		!doc_add_string(&top, "notGuaranteed", r->gap.text) || !add_held_doc(r, &top) ||
-		!add_count(&top, "takes", asks, r->takes) || !add_count(&top, "unknown", asks, r->unknown) ||
-		!add_count(&top, "estimated", asks, r->estimated) || !add_nodes_doc(r, &top) ||
-		!add_lists_doc(r, &top))
-		return -ENOMEM;
+	add_pod_doc(r, &top);
+	doc_add_string(&top, "alignment", r->aligned.text);
+	doc_add_string(&top, "notGuaranteed", r->gap.text);
+	add_held_doc(r, &top);
+	add_count(&top, "takes", asks, r->takes);
+	add_count(&top, "unknown", asks, r->unknown);
+	add_count(&top, "estimated", asks, r->estimated);
+	add_nodes_doc(r, &top);
+	add_lists_doc(r, &top);
 	*ret = top;
 	top = (struct doc)DOC_INIT;
-	return 0;
 }

@@ -5,7 +5,7 @@
 #include "agent/cli/why_report.h"
 #include "common/strbuf.h"
 
-/* What became of the pod, a table of the nodes where they are asked, and its events. 0 or -ENOMEM/-EFBIG. */
+/* What became of the pod, a table of the nodes where they are asked, and its events. 0 or -EFBIG. */
 int why_text(const struct why_report *r, struct strbuf *out);
 
 /*
@@ -14,6 +14,6 @@ int why_text(const struct why_report *r, struct strbuf *out);
  * "numaNodes": [ids]} or null, "takes", "unknown", "estimated", "nodes": [the items of cluster_fit_to_doc(), each
  * with "keptAway": what keeps the pod from it, or ""], "notLookedAt": [texts], "events": [{"type", "reason", "message",
  * "source", "count", "ageSeconds": or null}], or null where they were not read}. takes, unknown and estimated are null
- * and nodes is empty for a pod that has its node. 0 or -ENOMEM.
+ * and nodes is empty for a pod that has its node.
  */
-int why_to_doc(const struct why_report *r, struct doc *ret);
+void why_to_doc(const struct why_report *r, struct doc *ret);

@@ -82,13 +82,13 @@ static const char *find_exporter(const struct doc *object, const struct doc *met
 	return manager ? manager : "";
 }
 
-static int read_origin(const struct doc *object, struct cluster_node *n)
+static void read_origin(const struct doc *object, struct cluster_node *n)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *manager = last_manager(metadata, &n->written_s);
 
 	n->zones_written_s = cluster_zones_written_s(object);
-	return text_set(&n->exporter, find_exporter(object, metadata, manager));
+	text_set(&n->exporter, find_exporter(object, metadata, manager));
 }
 
 /* ---- what its kubelet would say */
@@ -125,8 +125,8 @@ static int read_estimate(const struct doc *object, const char *name, struct inve
 	return zone_state_make(name, &facts, ret, err);
 }
 
-/* The state; its inventory is that of the zones in any case. 0 or -ENOMEM. */
-static int read_state(
+/* The state; its inventory is that of the zones in any case. */
+static void read_state(
 	const struct doc *object, const char *name, struct inventory *inventory, struct cluster_node *n)
 {
 	const char *text = nrt_attribute(object, NODE_STATE_ATTRIBUTE);
@@ -134,14 +134,13 @@ static int read_state(
 	int r = text ? read_exact(text, &n->state, &why)
 		     : err_set(&n->why, -ENOENT, "the object has no node state");
 
-	if (r == -ENOMEM)
-		return r;
 	if (r == 0) {
 		n->basis = CLUSTER_EXACT;
 		inventory_release(&n->state.inventory);
 		n->state.inventory = *inventory;
 		inventory_init(inventory);
-		return text_set(&n->state.node_name, name);
+		text_set(&n->state.node_name, name);
+		return;
 	}
 	if (text) {
 		n->odd = true;
@@ -150,16 +149,14 @@ static int read_state(
 			why.text);
 	}
 	r = read_estimate(object, name, inventory, &n->state, &why);
-	if (r == -ENOMEM)
-		return r;
 	if (r == 0) {
 		n->basis = CLUSTER_ESTIMATED;
-		return 0;
+		return;
 	}
 	n->why = why;
 	n->state.inventory = *inventory;
 	inventory_init(inventory);
-	return text_set(&n->state.node_name, name);
+	text_set(&n->state.node_name, name);
 }
 
 int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err)
@@ -177,11 +174,8 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 	if (r < 0)
 		return err_wrap(err, r, "NodeResourceTopology '%.100s'", name);
 	n.cpu_manager = nrt_cpu_manager(object);
-	r = read_state(object, name, &inventory, &n);
-	if (r == 0)
-		r = read_origin(object, &n);
-	if (r < 0)
-		return err_no_memory(err);
+	read_state(object, name, &inventory, &n);
+	read_origin(object, &n);
 	*ret = n;
 	n = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
 	node_state_init(&n.state);
@@ -196,9 +190,10 @@ int cluster_node_without(struct cluster_node *n, struct excluded_pods *gone)
 	int r;
 
 	inventory_init(&inventory);
-	r = n->basis == CLUSTER_EXACT ? excluded_pods_take(gone, &state->allocations) : 0;
-	if (r < 0 || state->allocations.n_items == before)
-		return r;
+	if (n->basis == CLUSTER_EXACT)
+		excluded_pods_take(gone, &state->allocations);
+	if (state->allocations.n_items == before)
+		return 0;
 	r = inventory_build(&state->machine, &state->settings, &state->allocations, &state->claims,
 		state->reserved.cpus, &inventory, NULL);
 	if (r < 0)

@@ -38,7 +38,7 @@ void cluster_node_release(struct cluster_node *n);
 
 /*
  * Of an object of any exporter, v1alpha1 or v1alpha2. 0; -EINVAL with one line that names the node (no name, what
- * nrt_inventory() refuses); -ERANGE; -ENOMEM. `ret` is untouched on failure, else to be released.
+ * nrt_inventory() refuses); -ERANGE. `ret` is untouched on failure, else to be released.
  */
 int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err);
 
@@ -48,7 +48,7 @@ int64_t cluster_zones_written_s(const struct doc *object);
 
 /*
  * Take pods out as if they had ended, and count the zones again. Only an exact node is known to hold something of a pod;
- * others stay as they are. 0 or -ENOMEM (the node can then only be released).
+ * others stay as they are.
  */
 int cluster_node_without(struct cluster_node *n, struct excluded_pods *gone);
 

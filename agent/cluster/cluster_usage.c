@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
 
 static void use_free(void *item)
 {
@@ -45,7 +46,7 @@ const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, cons
 	return name_table_find(&u->by_name, name);
 }
 
-/* The node of that name, added if the name is new; NULL = out of memory. */
+/* The node of that name, added if the name is new. */
 static struct cluster_use *find_or_add(struct cluster_usage *u, const char *name)
 {
 	struct cluster_use *found = name_table_find(&u->by_name, name);
@@ -53,9 +54,9 @@ static struct cluster_use *find_or_add(struct cluster_usage *u, const char *name
 
 	if (found)
 		return found;
-	use = calloc(1, sizeof(*use));
-	if (!use || text_set(&use->name, name) < 0 || name_table_add(&u->by_name, use->name, use) < 0)
-		return NULL;
+	use = xcalloc(1, sizeof(*use));
+	text_set(&use->name, name);
+	name_table_add(&u->by_name, use->name, use);
 	return TAKE(use);
 }
 
@@ -76,10 +77,10 @@ int cluster_allocatable(const struct doc *node, struct resource_list *ret, struc
 
 		if (r < 0)
 			return err_wrap(err, r, "status.allocatable.%.60s", item->key);
-		if (resource_list_append(ret, item->key, q) < 0)
-			return err_no_memory(err);
+		resource_list_append(ret, item->key, q);
 	}
-	return resource_list_sort(ret) < 0 ? err_no_memory(err) : 0;
+	resource_list_sort(ret);
+	return 0;
 }
 
 static int add_node(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
@@ -87,8 +88,6 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 	struct cluster_use *use = find_or_add(u, name);
 	int r;
 
-	if (!use)
-		return err_no_memory(err);
 	u->n_nodes += !use->known;
 	use->known = true;
 	r = cluster_allocatable(object, &use->allocatable, err);
@@ -104,36 +103,31 @@ static bool has_ended(const struct doc *pod)
 	return phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
 }
 
-static int list_pod(struct cluster_use *use, const struct doc *object, struct resource_list *requests)
+static void list_pod(struct cluster_use *use, const struct doc *object, struct resource_list *requests)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *namespace = doc_string(doc_get(metadata, "namespace"));
 	struct cluster_pod *p = vec_push(&use->pods, &use->n_listed, &use->pods_size, sizeof(*p));
 
-	if (!p)
-		return -ENOMEM;
-	p->namespace = strdup(namespace ? namespace : "");
-	p->name = strdup(doc_string(doc_get(metadata, "name")));
-	p->uid = strdup(pod_names_kubelets_uid(metadata));
+	p->namespace = xstrdup(namespace ? namespace : "");
+	p->name = xstrdup(doc_string(doc_get(metadata, "name")));
+	p->uid = xstrdup(pod_names_kubelets_uid(metadata));
 	p->priority_known = pod_priority_read(object, &p->priority);
 	p->requests = *requests;
 	*requests = (struct resource_list){0};
-	if (!p->namespace || !p->name || !p->uid)
-		return -ENOMEM;
 	p->names = pod_names_of_object(metadata);
-	return 0;
 }
 
 /* The pod is taken to be gone; where one node is asked for, of that. */
-static int find_gone(const struct cluster_usage *u, const struct doc *metadata, const char *node, bool *ret)
+static void find_gone(const struct cluster_usage *u, const struct doc *metadata, const char *node, bool *ret)
 {
 	const char *namespace = doc_string(doc_get(metadata, "namespace"));
 	const char *uid = doc_string(doc_get(metadata, "uid"));
 
 	*ret = false;
 	if (!u->gone || (u->only && strcmp(u->only, node) != 0))
-		return 0;
-	return excluded_pods_find(u->gone, namespace ? namespace : "", doc_string(doc_get(metadata, "name")),
+		return;
+	excluded_pods_find(u->gone, namespace ? namespace : "", doc_string(doc_get(metadata, "name")),
 		uid ? uid : "", ret);
 }
 
@@ -153,16 +147,15 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", namespace ? namespace : "", name);
 	use = find_or_add(u, node);
-	if (!use || find_gone(u, doc_get(object, "metadata"), node, &gone) < 0)
-		return err_no_memory(err);
+	find_gone(u, doc_get(object, "metadata"), node, &gone);
 	use->has_gone |= gone;
 	if (gone)
 		return 0;
-	if (request_of_node(&template.pod, &wanted) < 0 || resource_list_add(&use->requested, &wanted, 1) < 0)
-		return err_no_memory(err);
+	request_of_node(&template.pod, &wanted);
+	resource_list_add(&use->requested, &wanted, 1);
 	use->n_pods++;
-	if (u->only && !strcmp(u->only, node) && list_pod(use, object, &wanted) < 0)
-		return err_no_memory(err);
+	if (u->only && !strcmp(u->only, node))
+		list_pod(use, object, &wanted);
 	return 0;
 }
 
@@ -196,7 +189,7 @@ const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const s
 
 /* ---- what is left */
 
-int cluster_use_free(const struct cluster_use *use, struct resource_list *ret)
+void cluster_use_free(const struct cluster_use *use, struct resource_list *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 
@@ -209,10 +202,8 @@ int cluster_use_free(const struct cluster_use *use, struct resource_list *ret)
 		struct quantity q = a->quantity;
 
 		q.nano = q.nano > held ? q.nano - held : 0;
-		if (resource_list_set(&free, a->name, q) < 0)
-			return -ENOMEM;
+		resource_list_set(&free, a->name, q);
 	}
 	*ret = free;
 	free = (struct resource_list){0};
-	return 0;
 }

@@ -46,13 +46,13 @@ void cluster_usage_release(struct cluster_usage *u);
 /*
  * Add a Node or a Pod. Of a Node its name and status.allocatable are looked at, of a Pod its requests, spec.nodeName,
  * spec.priority and status.phase; pods without a node, and those that have ended, are passed over. 0; -EINVAL with one line
- * for an object without a name, and for a quantity or a pod that cannot be read, with its name; -ENOMEM. After a failure `u`
+ * for an object without a name, and for a quantity or a pod that cannot be read, with its name. After a failure `u`
  * can only be released.
  */
 int cluster_usage_add(
 	struct cluster_usage *u, enum object_kind kind, const struct doc *object, struct err *err);
 
-/* status.allocatable of a Node into `ret`. 0; -EINVAL with one line; -ENOMEM (`ret` then holds a part). */
+/* status.allocatable of a Node into `ret`. 0; -EINVAL with one line. */
 int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err);
 
 /* The node of that name, or NULL. */
@@ -64,6 +64,6 @@ const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const s
 
 /*
  * So much of a known node can still be requested: allocatable less requested, 0 at least. A node has room for a number of
- * pods too; it is the resource "pods". 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it.
+ * pods too; it is the resource "pods". *ret is to be released.
  */
-int cluster_use_free(const struct cluster_use *use, struct resource_list *ret);
+void cluster_use_free(const struct cluster_use *use, struct resource_list *ret);

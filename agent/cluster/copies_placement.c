@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #define WORK_MAX 20000000u /* checks of a rule: below a second */
 
@@ -25,14 +26,12 @@ static void placing_release(struct placing *p)
 }
 
 /* Without Node objects each node is a domain, in the rules that are left. */
-static int find_domains(struct placing *p, const struct scheduling_constraints *sc)
+static void find_domains(struct placing *p, const struct scheduling_constraints *sc)
 {
 	size_t n_rules = sc->rules.n_items;
 
-	p->domains = calloc(p->n + 1, sizeof(*p->domains));
-	p->own = calloc(p->n + 1, (n_rules + 1) * sizeof(*p->own));
-	if (!p->domains || !p->own)
-		return -ENOMEM;
+	p->domains = xcalloc(p->n + 1, sizeof(*p->domains));
+	p->own = xcalloc(p->n + 1, (n_rules + 1) * sizeof(*p->own));
 	for (size_t i = 0; i < p->n; i++) {
 		const struct constrained_node *node = scheduling_constraints_node(sc, p->nodes[i].name);
 
@@ -43,9 +42,7 @@ static int find_domains(struct placing *p, const struct scheduling_constraints *
 			p->nodes[i].room = 0;
 	}
 	for (size_t at = 0; at < n_rules && !sc->nodes_known; at++)
-		if (domain_rule_domains(&p->rules->items[at], p->n) < 0)
-			return -ENOMEM;
-	return 0;
+		domain_rule_domains(&p->rules->items[at], p->n);
 }
 
 /* As many copies onto the node as it takes, before another node is looked at. */
@@ -64,13 +61,11 @@ static void fill_node(struct placing *p, size_t i)
 }
 
 /* The first copy of pods that have affinity to each other decides where all of them go. */
-static int place_first(struct placing *p, const struct domain_rule *rule, size_t at, bool one_each)
+static void place_first(struct placing *p, const struct domain_rule *rule, size_t at, bool one_each)
 {
-	CLEANUP(freep) size_t *room = calloc(rule->n_domains + 1, sizeof(*room));
+	CLEANUP(freep) size_t *room = xcalloc(rule->n_domains + 1, sizeof(*room));
 	size_t best = SIZE_MAX;
 
-	if (!room)
-		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
 		size_t domain = p->domains[i][at];
 
@@ -87,7 +82,6 @@ static int place_first(struct placing *p, const struct domain_rule *rule, size_t
 			if (p->placed > 0)
 				break;
 		}
-	return 0;
 }
 
 static void place_all(struct placing *p)
@@ -132,7 +126,7 @@ bool copies_placement_one_each(const struct scheduling_constraints *sc, const ch
 	return false;
 }
 
-static int place_together(struct placing *p)
+static void place_together(struct placing *p)
 {
 	bool one_each = false;
 	size_t at = 0;
@@ -142,22 +136,22 @@ static int place_together(struct placing *p)
 	while (at < p->rules->n_items && p->rules->items[at].kind != DOMAIN_TOGETHER)
 		at++;
 	if (at == p->rules->n_items || p->rules->items[at].total > 0)
-		return 0;
-	return place_first(p, &p->rules->items[at], at, one_each);
+		return;
+	place_first(p, &p->rules->items[at], at, one_each);
 }
 
-int copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,
+void copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,
 	size_t wanted, bool *ret_complete)
 {
 	CLEANUP(placing_release)
 	struct placing p = {.rules = &sc->rules, .nodes = nodes, .n = n, .wanted = wanted};
 
-	if (find_domains(&p, sc) < 0 || (p.rules->n_items > 0 && place_together(&p) < 0))
-		return -ENOMEM;
+	find_domains(&p, sc);
+	if (p.rules->n_items > 0)
+		place_together(&p);
 	if (p.rules->n_items > 0)
 		place_all(&p);
 	else
 		place_freely(&p);
 	*ret_complete = p.work < WORK_MAX;
-	return 0;
 }

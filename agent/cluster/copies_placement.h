@@ -17,9 +17,9 @@ struct copies_node {
  * Place copies one after the other until no node takes another one. Each goes to the first node in this order that has room
  * and that the constraints allow; the first of pods that have affinity to each other goes to the domain with the most room.
  * *ret_complete is false where the search ended early, after a bounded amount of work. Changes what the constraints count, so
- * it is called once. 0 or -ENOMEM.
+ * it is called once.
  */
-int copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,
+void copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,
 	size_t wanted, bool *ret_complete);
 
 /* No node takes a second copy, because of the pod's host ports or of its anti-affinity to its own copies. */

@@ -7,6 +7,7 @@
 
 #include "agent/cluster/label_match.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -239,7 +240,7 @@ static bool is_required_spread(const struct doc *constraint)
 	return !when || !strcmp(when, "DoNotSchedule");
 }
 
-static int add_rule(
+static void add_rule(
 	struct domain_rules *rules, enum domain_kind kind, const struct doc *term, struct strv *not_looked_at)
 {
 	const char *key = doc_string(doc_get(term, "topologyKey"));
@@ -248,24 +249,23 @@ static int add_rule(
 
 	if (kind == DOMAIN_APART || kind == DOMAIN_TOGETHER)
 		names_namespace(term, rules->namespace, "", &unknown);
-	if (unknown || rules->n_items == DOMAIN_RULES_MAX)
-		return strv_push_new(not_looked_at, domain_kind_names[kind]);
+	if (unknown || rules->n_items == DOMAIN_RULES_MAX) {
+		strv_push_new(not_looked_at, domain_kind_names[kind]);
+		return;
+	}
 	if (kind == DOMAIN_SPREAD)
 		read_spread(term, &rule);
 	rule.bit = (unsigned)rules->n_items;
 	rules->items[rules->n_items++] = rule;
-	return 0;
 }
 
-static int add_terms(struct domain_rules *rules, enum domain_kind kind, const struct doc *terms,
+static void add_terms(struct domain_rules *rules, enum domain_kind kind, const struct doc *terms,
 	struct strv *not_looked_at)
 {
 	if (is_list(terms))
 		DOC_FOREACH (term, terms)
-			if ((kind != DOMAIN_SPREAD || is_required_spread(term)) &&
-				add_rule(rules, kind, term, not_looked_at) < 0)
-				return -ENOMEM;
-	return 0;
+			if ((kind != DOMAIN_SPREAD || is_required_spread(term)))
+				add_rule(rules, kind, term, not_looked_at);
 }
 
 /* Which rules the pod itself matches. */
@@ -283,24 +283,18 @@ static void find_own(struct domain_rules *rules)
 	}
 }
 
-int domain_rules_init(
+void domain_rules_init(
 	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_looked_at)
 {
 	const struct doc *spec = doc_get(pod, "spec"), *affinity = doc_get(spec, "affinity");
-	int r;
 
 	*ret = (struct domain_rules){.pod = pod, .namespace = namespace};
-	r = add_terms(
-		ret, DOMAIN_APART, doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED), not_looked_at);
-	if (r == 0)
-		r = add_terms(ret, DOMAIN_TOGETHER, doc_get(doc_get(affinity, "podAffinity"), REQUIRED),
-			not_looked_at);
-	if (r == 0)
-		r = add_terms(ret, DOMAIN_SPREAD, doc_get(spec, "topologySpreadConstraints"), not_looked_at);
-	if (r == 0 && any_port(pod, is_port, NULL))
-		r = add_rule(ret, DOMAIN_PORTS, NULL, not_looked_at);
+	add_terms(ret, DOMAIN_APART, doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED), not_looked_at);
+	add_terms(ret, DOMAIN_TOGETHER, doc_get(doc_get(affinity, "podAffinity"), REQUIRED), not_looked_at);
+	add_terms(ret, DOMAIN_SPREAD, doc_get(spec, "topologySpreadConstraints"), not_looked_at);
+	if (any_port(pod, is_port, NULL))
+		add_rule(ret, DOMAIN_PORTS, NULL, not_looked_at);
 	find_own(ret);
-	return r;
 }
 
 static void rule_release(struct domain_rule *rule)
@@ -327,19 +321,16 @@ void domain_rules_remove(struct domain_rules *rules, size_t at)
 
 /* ---- domains */
 
-int domain_rule_domains(struct domain_rule *rule, size_t n)
+void domain_rule_domains(struct domain_rule *rule, size_t n)
 {
-	CLEANUP(freep) size_t *pods = calloc(n + 1, sizeof(*pods));
-	CLEANUP(freep) bool *eligible = calloc(n + 1, sizeof(*eligible));
+	CLEANUP(freep) size_t *pods = xcalloc(n + 1, sizeof(*pods));
+	CLEANUP(freep) bool *eligible = xcalloc(n + 1, sizeof(*eligible));
 
-	if (!pods || !eligible)
-		return -ENOMEM;
 	free(rule->pods);
 	free(rule->eligible);
 	rule->pods = TAKE(pods);
 	rule->eligible = TAKE(eligible);
 	rule->n_domains = n;
-	return 0;
 }
 
 void domain_rule_count(struct domain_rule *rule, size_t domain)

@@ -44,10 +44,9 @@ struct domain_rules {
 
 /*
  * The rules of a Pod or pod template (NULL = none), which is borrowed, as `namespace` is. What cannot be looked at, because
- * a term selects namespaces by labels or there are more than DOMAIN_RULES_MAX rules, goes to `not_looked_at`. 0 or
- * -ENOMEM; `ret` is to be released in either case.
+ * a term selects namespaces by labels or there are more than DOMAIN_RULES_MAX rules, goes to `not_looked_at`. `ret` is to be released.
  */
-int domain_rules_init(
+void domain_rules_init(
 	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_looked_at);
 void domain_rules_release(struct domain_rules *rules);
 
@@ -64,8 +63,8 @@ uint64_t domain_rules_match(const struct domain_rules *rules, const struct doc *
 bool domain_rules_selected(
 	const struct domain_rules *rules, const struct doc *owner, const struct doc *term, bool *ret_unknown);
 
-/* Make room for the rule's domains. 0 or -ENOMEM. */
-int domain_rule_domains(struct domain_rule *rule, size_t n);
+/* Make room for the rule's domains. */
+void domain_rule_domains(struct domain_rule *rule, size_t n);
 
 /* A pod that matches is in the domain (DOMAIN_NONE = in none). */
 void domain_rule_count(struct domain_rule *rule, size_t domain);

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
 
 /* ---- what is there */
 
@@ -16,13 +17,11 @@ static unsigned whole(qty_t nano)
 	return nano <= 0 ? 0 : nano / QTY_UNIT > UINT32_MAX ? UINT32_MAX : (unsigned)(nano / QTY_UNIT);
 }
 
-static int fill_numa(struct list_row *row, const struct inventory *inv)
+static void fill_numa(struct list_row *row, const struct inventory *inv)
 {
 	int cpu = inventory_resource(inv, "cpu");
 
-	row->numa = calloc(inv->n_nodes + 1, sizeof(*row->numa));
-	if (!row->numa)
-		return -ENOMEM;
+	row->numa = xcalloc(inv->n_nodes + 1, sizeof(*row->numa));
 	row->n_numa = inv->n_nodes;
 	for (size_t i = 0; i < inv->n_nodes; i++) {
 		struct list_numa *numa = &row->numa[i];
@@ -38,7 +37,6 @@ static int fill_numa(struct list_row *row, const struct inventory *inv)
 		row->free += numa->free;
 		row->allocatable += numa->allocatable;
 	}
-	return 0;
 }
 
 static int by_resource(const void *a, const void *b)
@@ -46,18 +44,14 @@ static int by_resource(const void *a, const void *b)
 	return strcmp(((const struct list_device *)a)->resource, ((const struct list_device *)b)->resource);
 }
 
-static int fill_devices(struct list_row *row, const struct device_inventory *devices)
+static void fill_devices(struct list_row *row, const struct device_inventory *devices)
 {
-	row->devices = calloc(devices->n_resources + 1, sizeof(*row->devices));
-	if (!row->devices)
-		return -ENOMEM;
+	row->devices = xcalloc(devices->n_resources + 1, sizeof(*row->devices));
 	for (size_t i = 0; i < devices->n_resources; i++) {
 		const struct device_resource *resource = &devices->resources[i];
 		struct list_device *device = &row->devices[i];
 
-		device->resource = strdup(resource->name);
-		if (!device->resource)
-			return -ENOMEM;
+		device->resource = xstrdup(resource->name);
 		row->n_devices++;
 		for (size_t d = 0; d < resource->n_devices; d++) {
 			device->healthy += resource->devices[d].healthy;
@@ -65,7 +59,6 @@ static int fill_devices(struct list_row *row, const struct device_inventory *dev
 		}
 	}
 	qsort(row->devices, row->n_devices, sizeof(*row->devices), by_resource);
-	return 0;
 }
 
 /* ---- what the kubelet would admit */
@@ -82,11 +75,12 @@ static int strand_by_shape(
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const struct resource_quantity *cpus;
 	struct pod_copies copies = {0};
-	int r = request_of_node(shape, &wanted);
+	int r;
 
+	request_of_node(shape, &wanted);
 	cpus = resource_list_find(&wanted, "cpu");
-	if (r < 0 || !cpus || cpus->quantity.nano <= 0)
-		return r;
+	if (!cpus || cpus->quantity.nano <= 0)
+		return 0;
 	r = pod_copies_find(admission, shape, &copies);
 	if (r == 0 && copies.known && !copies.at_least)
 		row->stranded = rest(row->free, whole(cpus->quantity.nano * (qty_t)copies.n));
@@ -97,30 +91,26 @@ static int fill_verdicts(
 	struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
 	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
-	int r = exclusive_cpus_find(&admission->kubelet, &admitted);
 
-	if (r < 0)
-		return r;
-	row->unknown = strdup(admitted.unknown.text);
-	if (!row->unknown)
-		return -ENOMEM;
+	exclusive_cpus_find(&admission->kubelet, &admitted);
+	row->unknown = xstrdup(admitted.unknown.text);
 	for (unsigned i = 0; i < LIST_LARGEST; i++)
 		row->largest[i].known = largest_pod(admission, &admitted, i + 1, &row->largest[i].n);
 	if (shape)
 		return strand_by_shape(row, admission, shape);
 	row->stranded.known = !*row->unknown;
-	return row->stranded.known ? largest_pod_stranded(admission, &admitted, &row->stranded.n) : 0;
+	if (row->stranded.known)
+		largest_pod_stranded(admission, &admitted, &row->stranded.n);
+	return 0;
 }
 
 int list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
-	int r = fill_numa(row, &admission->state->inventory);
-
+	fill_numa(row, &admission->state->inventory);
 	row->policy = admission->settings.topology.policy;
 	row->scope = admission->settings.topology.scope;
-	if (r == 0)
-		r = fill_devices(row, &admission->known.devices);
-	return r < 0 ? r : fill_verdicts(row, admission, shape);
+	fill_devices(row, &admission->known.devices);
+	return fill_verdicts(row, admission, shape);
 }
 
 static void devices_release(struct list_device *devices, size_t n)
@@ -142,36 +132,30 @@ void list_row_release(struct list_row *row)
 
 /* ---- totals */
 
-static int add_device(struct list_totals *t, const struct list_device *device)
+static void add_device(struct list_totals *t, const struct list_device *device)
 {
 	struct list_device *sum =
 		t->n_devices > 0 ? bsearch(device, t->devices, t->n_devices, sizeof(*t->devices), by_resource)
 				 : NULL;
 
 	if (!sum) {
-		char *resource = strdup(device->resource);
+		char *resource = xstrdup(device->resource);
 
 		sum = resource ? vec_push(&t->devices, &t->n_devices, &t->devices_size, sizeof(*t->devices))
 			       : NULL;
-		if (!sum) {
-			free(resource);
-			return -ENOMEM;
-		}
 		*sum = (struct list_device){resource, device->free, device->healthy};
 		qsort(t->devices, t->n_devices, sizeof(*t->devices), by_resource);
-		return 0;
+		return;
 	}
 	sum->free += device->free;
 	sum->healthy += device->healthy;
-	return 0;
 }
 
 int list_totals(const struct list_row *rows, size_t n, struct list_totals *ret)
 {
 	CLEANUP(list_totals_release) struct list_totals t = {.n_nodes = n};
-	int r = 0;
 
-	for (const struct list_row *row = rows; row < rows + n && r == 0; row++) {
+	for (const struct list_row *row = rows; row < rows + n; row++) {
 		t.n_estimated += row->basis == CLUSTER_ESTIMATED;
 		t.free += row->free;
 		t.allocatable += row->allocatable;
@@ -182,11 +166,9 @@ int list_totals(const struct list_row *rows, size_t n, struct list_totals *ret)
 			if (row->largest[i].n > t.largest[i].n)
 				t.largest[i].n = row->largest[i].n;
 		}
-		for (size_t d = 0; d < row->n_devices && r == 0; d++)
-			r = add_device(&t, &row->devices[d]);
+		for (size_t d = 0; d < row->n_devices; d++)
+			add_device(&t, &row->devices[d]);
 	}
-	if (r < 0)
-		return r;
 	*ret = t;
 	t = (struct list_totals){0};
 	return 0;

@@ -50,7 +50,7 @@ struct list_row {
  * the kubelet admits are placed one after the other; without a shape (NULL) pods of the fewest exclusive CPUs
  * that it admits. Not known for a shape that asks for no CPUs.
  *
- * 0 or -ENOMEM; the row is to be released in either case.
+ * 0; the row is to be released in either case.
  */
 int list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape);
 void list_row_release(struct list_row *row);
@@ -66,6 +66,6 @@ struct list_totals {
 	size_t devices_size;
 };
 
-/* 0 or -ENOMEM; *ret is untouched on failure, else the caller releases it. */
+/* *ret is to be released. */
 int list_totals(const struct list_row *rows, size_t n, struct list_totals *ret);
 void list_totals_release(struct list_totals *t);

@@ -8,6 +8,7 @@
 #include "agent/cluster/label_match.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 /* The text of a member, "" where there is none. */
 static const char *text_of(const struct doc *map, const char *key)
@@ -81,16 +82,14 @@ static bool find_untolerated(
 	return false;
 }
 
-static int find_taint(const struct doc *pod, const struct doc *node, bool bound, char **ret)
+static void find_taint(const struct doc *pod, const struct doc *node, bool bound, char **ret)
 {
 	struct taint taint;
 
 	if (!find_untolerated(pod, node, bound, &taint))
-		return 0;
-	return asprintf(ret, "taint %s%s%s:%s is not tolerated", taint.key, *taint.value ? "=" : "",
-		       taint.value, taint.effect) < 0
-		       ? -ENOMEM
-		       : 0;
+		return;
+	*ret = xasprintf("taint %s%s%s:%s is not tolerated", taint.key, *taint.value ? "=" : "", taint.value,
+		taint.effect);
 }
 
 bool node_constraints_tolerate(const struct doc *pod, const struct doc *node)
@@ -169,37 +168,34 @@ bool node_constraints_select(const struct doc *pod, const struct doc *node)
 	return !find_missing_label(pod, node) && affinity_matches(pod, node);
 }
 
-static int find_selector(const struct doc *pod, const struct doc *node, char **ret)
+static void find_selector(const struct doc *pod, const struct doc *node, char **ret)
 {
 	const struct doc *missing = find_missing_label(pod, node);
 
-	if (missing)
-		return asprintf(ret, "nodeSelector %s=%s does not match", missing->key,
-			       text_or_empty(missing->text)) < 0
-			       ? -ENOMEM
-			       : 0;
-	return affinity_matches(pod, node) ? 0 : text_set(ret, "node affinity does not match");
+	if (missing) {
+		*ret = xasprintf(
+			"nodeSelector %s=%s does not match", missing->key, text_or_empty(missing->text));
+		return;
+	}
+	if (!affinity_matches(pod, node))
+		text_set(ret, "node affinity does not match");
 }
 
-int node_constraints_violated(const struct doc *pod, const struct doc *node, bool bound, char **ret)
+void node_constraints_violated(const struct doc *pod, const struct doc *node, bool bound, char **ret)
 {
 	CLEANUP(freep) char *bar = NULL;
-	int r = 0;
 
 	if (!bound && is_cordoned(pod, node))
-		r = text_set(&bar, "cordoned");
-	if (r == 0 && !bar)
-		r = find_taint(pod, node, bound, &bar);
-	if (r == 0 && !bar && !bound && is_not_ready(pod, node))
-		r = text_set(&bar, "not ready");
-	if (r == 0 && !bar)
-		r = find_selector(pod, node, &bar);
-	if (r == 0 && !bar)
-		r = text_set(&bar, "");
-	if (r < 0)
-		return r;
+		text_set(&bar, "cordoned");
+	if (!bar)
+		find_taint(pod, node, bound, &bar);
+	if (!bar && !bound && is_not_ready(pod, node))
+		text_set(&bar, "not ready");
+	if (!bar)
+		find_selector(pod, node, &bar);
+	if (!bar)
+		text_set(&bar, "");
 	*ret = TAKE(bar);
-	return 0;
 }
 
 /* ---- what else there is */

@@ -11,9 +11,9 @@
  * "taint KEY=VALUE:EFFECT is not tolerated", "not ready", "nodeSelector KEY=VALUE does not match", "node affinity does not
  * match"; the first of these. `bound`: spec.nodeName names the node already, so no scheduler is asked, and the node's
  * kubelet looks at the labels and at taints with the effect NoExecute alone. *ret is malloc'd and the caller's, "" where
- * nothing keeps the pod away. 0 or -ENOMEM.
+ * nothing keeps the pod away.
  */
-int node_constraints_violated(const struct doc *pod, const struct doc *node, bool bound, char **ret);
+void node_constraints_violated(const struct doc *pod, const struct doc *node, bool bound, char **ret);
 
 /* The parts of it that topology spread constraints ask about: node selector and affinity; taints. */
 bool node_constraints_select(const struct doc *pod, const struct doc *node);

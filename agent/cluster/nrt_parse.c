@@ -56,8 +56,6 @@ static int collect_names(const struct doc *zones, struct names *names, size_t *r
 				return err_set(err, -EINVAL, "zone '%s': a resource without a name",
 					doc_string(doc_get(zone, "name")));
 			slot = vec_push(&names->items, &names->n_items, &names->items_size, sizeof(*slot));
-			if (!slot)
-				return err_no_memory(err);
 			*slot = name;
 		}
 	}
@@ -149,8 +147,7 @@ static int read_zones(const struct doc *zones, struct inventory *inv, struct err
 		return err_set(err, -EINVAL,
 			"%zu zones of type Node with %zu resources, %d and %d are supported", n_nodes,
 			names.n_items, MACHINE_MAX_NODES, NRT_MAX_RESOURCES);
-	if (inventory_shape(inv, n_nodes, names.items, names.n_items) < 0)
-		return err_no_memory(err);
+	inventory_shape(inv, n_nodes, names.items, names.n_items);
 	DOC_FOREACH (zone, zones)
 		if (nrt_zone_node(zone) >= 0)
 			inv->nodes[at++].id = (unsigned)nrt_zone_node(zone);

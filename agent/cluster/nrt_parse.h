@@ -12,7 +12,7 @@
 /*
  * The Node zones in the object's order, and its effective Topology Manager settings. Zones that are not of type
  * "Node" or not named node-<id> are passed over, as every reader does. 0; -EINVAL with one line (no zones, more than
- * MACHINE_MAX_NODES zones or NRT_MAX_RESOURCES resources, a bad quantity); -ERANGE (one too large); -ENOMEM. `ret`
+ * MACHINE_MAX_NODES zones or NRT_MAX_RESOURCES resources, a bad quantity); -ERANGE (one too large). `ret`
  * is untouched on failure.
  */
 int nrt_inventory(const struct doc *object, struct inventory *ret, struct err *err);

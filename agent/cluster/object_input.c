@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/json_walk.h"
+#include "agent/base/json.h"
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
 
@@ -178,8 +178,6 @@ static int read_yaml(int fd, char *chunk, ssize_t n, struct sink *sink, struct e
 		strbuf_add(&text, chunk, (size_t)n);
 		if (strbuf_error(&text) == -EFBIG)
 			return err_set(err, -EFBIG, "larger than allowed");
-		if (strbuf_error(&text) < 0)
-			return err_no_memory(err);
 	}
 	return n < 0 ? (int)n : yaml_parse_each(text.text, text.len, take_yaml, sink, err);
 }

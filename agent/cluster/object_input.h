@@ -17,7 +17,7 @@ typedef int object_fn(enum object_kind kind, struct doc *object, void *data, str
  * Call `fn` for every object. `kinds` has bit 1 << kind for each kind that may be there; a file without any
  * NodeResourceTopology is refused where that is one of them. JSON is read in pieces: no more than one object of
  * it is in memory. 0; -EINVAL with one line (not such objects, or broken: file and reason); -errno of open(2) and
- * read(2); -ENOMEM; what `fn` returned, its text behind the file's name.
+ * read(2); what `fn` returned, its text behind the file's name.
  */
 int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *data, struct err *err);
 

@@ -7,6 +7,8 @@
 #include "agent/cluster/nrt_parse.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define SOCKET_PREFIX "socket-"
 #define SOCKET_MAX    65535
@@ -125,7 +127,7 @@ static int socket_id(const struct doc *zones, const char *name)
 }
 
 /* The socket with this id has these CPUs too. */
-static int add_socket(struct machine *m, int id, hwloc_const_bitmap_t cpus)
+static void add_socket(struct machine *m, int id, hwloc_const_bitmap_t cpus)
 {
 	struct socket_info *s = NULL;
 
@@ -134,12 +136,10 @@ static int add_socket(struct machine *m, int id, hwloc_const_bitmap_t cpus)
 			s = &m->sockets[i];
 	if (!s) {
 		s = vec_push(&m->sockets, &m->n_sockets, &m->sockets_size, sizeof(*s));
-		if (!s)
-			return -ENOMEM;
 		s->id = id;
-		s->cpus = hwloc_bitmap_alloc();
+		s->cpus = cpuset_new();
 	}
-	return s->cpus && hwloc_bitmap_or(s->cpus, s->cpus, cpus) == 0 ? 0 : -ENOMEM;
+	cpuset_or(s->cpus, s->cpus, cpus);
 }
 
 static int socket_of_cpu(const struct machine *m, unsigned id)
@@ -174,13 +174,12 @@ static int add_zone(struct observation *o, const struct doc *zones, const struct
 	if (r < 0)
 		return r;
 	socket = socket_id(zones, node >= 0 ? parent : name);
-	if (hwloc_bitmap_or(all, all, cpus) < 0 || (socket >= 0 && add_socket(m, socket, cpus) < 0))
-		return -ENOMEM;
+	cpuset_or(all, all, cpus);
+	if (socket >= 0)
+		add_socket(m, socket, cpus);
 	if (node < 0)
 		return 0;
 	slot = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
 	slot->id = (unsigned)node;
 	slot->cpus = TAKE(cpus);
 	return 0;
@@ -204,7 +203,7 @@ static void finish_nodes(struct observation *o, const struct doc *zones)
 }
 
 /* The costs, unless only those of a NUMA node to itself are known. */
-static int copy_distances(const struct inventory *inv, struct machine *m)
+static void copy_distances(const struct inventory *inv, struct machine *m)
 {
 	size_t n = inv->n_nodes;
 	bool told = false;
@@ -212,20 +211,17 @@ static int copy_distances(const struct inventory *inv, struct machine *m)
 	for (size_t i = 0; i < n * n; i++)
 		told = told || (i / n != i % n && inv->costs[i] != INVENTORY_COST_UNKNOWN);
 	if (!told)
-		return 0;
-	m->distances = calloc(n * n, sizeof(*m->distances));
-	if (!m->distances)
-		return -ENOMEM;
+		return;
+	m->distances = xcalloc(n * n, sizeof(*m->distances));
 	memcpy(m->distances, inv->costs, n * n * sizeof(*m->distances));
-	return 0;
 }
 
 /* The inventory is there already; its nodes are the first zones. */
 static int make_machine(const struct doc *zones, struct observation *o, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t all = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = cpuset_new();
 	struct machine *m = &o->node.machine;
-	int r = all ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < zones->n_items; i++)
 		r = add_zone(o, zones, &zones->items[i], all, err);
@@ -234,20 +230,17 @@ static int make_machine(const struct doc *zones, struct observation *o, struct e
 	for (int id = hwloc_bitmap_first(all); id >= 0; id = hwloc_bitmap_next(all, id)) {
 		struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
 
-		if (!cpu)
-			return -ENOMEM;
 		*cpu = (struct cpu){.id = (unsigned)id,
 			.core = (unsigned)id,
 			.socket = socket_of_cpu(m, (unsigned)id),
 			.numa = MACHINE_NONE,
 			.l3 = MACHINE_NONE};
 	}
-	r = machine_derive(m);
-	if (r < 0)
-		return r;
+	machine_derive(m);
 	m->n_cores = 0;
 	finish_nodes(o, zones);
-	return copy_distances(&o->node.inventory, m);
+	copy_distances(&o->node.inventory, m);
+	return 0;
 }
 
 /* ---- amounts and settings */
@@ -267,7 +260,7 @@ static int check_amounts(const struct inventory *inv, struct err *err)
 	return 0;
 }
 
-static int read_settings(const struct doc *object, struct settings *s)
+static void read_settings(const struct doc *object, struct settings *s)
 {
 	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
 	size_t n = nrt_attributes(object, attributes);
@@ -285,11 +278,8 @@ static int read_settings(const struct doc *object, struct settings *s)
 		if (!text)
 			continue;
 		free(*text);
-		*text = strdup(attributes[i].value);
-		if (!*text)
-			return -ENOMEM;
+		*text = xstrdup(attributes[i].value);
 	}
-	return 0;
 }
 
 static void note_unknowns(struct observation *o)
@@ -319,8 +309,8 @@ static int read_inventory(const struct doc *object, const char *name, struct obs
 	r = nrt_inventory(object, &o->node.inventory, err);
 	if (r < 0)
 		return err_wrap(err, r, "NodeResourceTopology '%s'", name);
-	o->node.node_name = strdup(name);
-	return o->node.node_name ? 0 : err_no_memory(err);
+	o->node.node_name = xstrdup(name);
+	return 0;
 }
 
 /* With a name and with zones, as read_inventory() has seen to. */
@@ -332,15 +322,14 @@ static int read_rest(
 	if (r == 0)
 		r = make_machine(zones, o, err);
 	if (r == 0)
-		r = read_settings(object, &o->node.settings);
+		read_settings(object, &o->node.settings);
 	if (r == 0 && o->node.settings.cpu_manager == CPU_MANAGER_NONE) {
 		/* Then no CPU is kept from anybody. */
-		o->node.reserved.cpus = hwloc_bitmap_alloc();
-		r = o->node.reserved.cpus ? 0 : -ENOMEM;
+		o->node.reserved.cpus = cpuset_new();
 	}
 	if (r == 0)
 		note_unknowns(o);
-	return r == 0 && o->notes.error < 0 ? -ENOMEM : r;
+	return r;
 }
 
 int observe_nrt(struct doc *object, struct observation *ret, struct err *err)
@@ -360,8 +349,6 @@ int observe_nrt(struct doc *object, struct observation *ret, struct err *err)
 	if (r < 0)
 		return r;
 	r = read_rest(object, zones, &o, err);
-	if (r == -ENOMEM)
-		return err_no_memory(err);
 	if (r < 0)
 		return err_wrap(err, r, "NodeResourceTopology '%s'", o.node.node_name);
 	*ret = o;

@@ -18,6 +18,6 @@
  *
  * 0; -EINVAL with one line (no zones, a zone that appears twice, a bad list of CPUs, a bad or negative
  * quantity, what nrt_inventory() refuses); -ERANGE (a quantity too large, a CPU of MACHINE_MAX_CPUS or
- * above); -ENOMEM. `ret` is untouched on failure.
+ * above). `ret` is untouched on failure.
  */
 int observe_nrt(struct doc *object, struct observation *ret, struct err *err);

@@ -86,28 +86,27 @@ static int64_t read_time(const struct doc *object)
 	return last;
 }
 
-static int set(char **owned, const struct doc *text)
+static void set(char **owned, const struct doc *text)
 {
 	const char *value = doc_string(text);
 
-	return text_set(owned, value ? value : "");
+	text_set(owned, value ? value : "");
 }
 
-static int read_event(const struct doc *object, struct pod_event *e)
+static void read_event(const struct doc *object, struct pod_event *e)
 {
 	const struct doc *source = doc_get(either(object, "source", "deprecatedSource"), "component");
 	const char *reporter = doc_string(either(object, "reportingComponent", "reportingController"));
-	int r = set(&e->type, doc_get(object, "type"));
 
-	if (r == 0)
-		r = set(&e->reason, doc_get(object, "reason"));
-	if (r == 0)
-		r = set(&e->message, either(object, "message", "note"));
-	if (r == 0)
-		r = reporter && *reporter ? text_set(&e->source, reporter) : set(&e->source, source);
+	set(&e->type, doc_get(object, "type"));
+	set(&e->reason, doc_get(object, "reason"));
+	set(&e->message, either(object, "message", "note"));
+	if (reporter && *reporter)
+		text_set(&e->source, reporter);
+	else
+		set(&e->source, source);
 	e->count = read_count(object);
 	e->last_s = read_time(object);
-	return r;
 }
 
 /* ---- all of them */
@@ -128,15 +127,13 @@ static int take_object(enum object_kind kind, struct doc *object, void *data, st
 	struct reading *reading = data;
 	struct pod_event *slot;
 
+	(void)err;
 	(void)kind;
 	if (!is_about(object, reading->pod))
 		return 0;
-	if (read_event(object, &e) < 0)
-		return err_no_memory(err);
+	read_event(object, &e);
 	slot = vec_push(
 		&reading->events.items, &reading->events.n_items, &reading->events.items_size, sizeof(*slot));
-	if (!slot)
-		return err_no_memory(err);
 	*slot = e;
 	e = (struct pod_event){0};
 	return 0;

@@ -14,5 +14,4 @@ struct pod_held {
 
 void pod_held_release(struct pod_held *h);
 
-/* 0 or -ENOMEM; `ret` is untouched on failure. */
-int pod_held_find(const struct node_state *state, const struct pod_names *names, struct pod_held *ret);
+void pod_held_find(const struct node_state *state, const struct pod_names *names, struct pod_held *ret);

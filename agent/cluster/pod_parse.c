@@ -8,6 +8,7 @@
 #include "common/resource_name.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
 
 #define VOLCANO_POLICY "volcano.sh/numa-topology-policy"
 
@@ -70,10 +71,10 @@ static int read_list(const struct doc *map, struct resource_list *ret, struct er
 			r = err_set(err, -EINVAL, "a quantity is expected, not %s", doc_kind_name(item));
 		if (r < 0)
 			return err_wrap(err, r, "%.100s", item->key);
-		if (resource_list_append(ret, item->key, q) < 0)
-			return err_no_memory(err);
+		resource_list_append(ret, item->key, q);
 	}
-	return resource_list_sort(ret) < 0 ? err_no_memory(err) : 0;
+	resource_list_sort(ret);
+	return 0;
 }
 
 /* `resources` of a container or of a pod. */
@@ -119,8 +120,6 @@ static int read_container(const struct doc *item, bool init, struct pod_request 
 		: restart && !strcmp(restart, "Always") ? CONTAINER_SIDECAR
 							: CONTAINER_INIT,
 		name ? name : "");
-	if (!c)
-		return err_no_memory(err);
 	return read_resources(doc_get(item, "resources"), &c->requests, &c->limits, err);
 }
 
@@ -198,20 +197,14 @@ static int add_template(const struct doc *owner, const char *name, uint64_t repl
 	struct pod_template *slot;
 	int r;
 
-	t.pod.name = strdup(name ? name : "");
-	if (!t.pod.name)
-		return err_no_memory(err);
+	t.pod.name = xstrdup(name ? name : "");
 	t.pod.qos = read_qos(owner);
 	t.volcano_policy = volcano_policy(doc_get(owner, "metadata"), task);
 	r = read_spec(doc_get(owner, "spec"), &t.pod, err);
 	if (r < 0)
 		return err_wrap(err, r, "spec");
-	r = request_default(&t.pod);
-	if (r < 0)
-		return err_no_memory(err);
+	request_default(&t.pod);
 	slot = vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*slot));
-	if (!slot)
-		return err_no_memory(err);
 	*slot = t;
 	t = (struct pod_template){0};
 	return 0;
@@ -398,9 +391,7 @@ static int hold_resize_back(struct pod_request *pod, const struct doc *status, s
 
 	if (!is_resize_pending(status))
 		return 0;
-	statuses = calloc(count_statuses(apps) + count_statuses(inits) + 1, sizeof(*statuses));
-	if (!statuses)
-		return err_no_memory(err);
+	statuses = xcalloc(count_statuses(apps) + count_statuses(inits) + 1, sizeof(*statuses));
 	n = add_statuses(apps, statuses);
 	n += add_statuses(inits, statuses + n);
 	qsort(statuses, n, sizeof(*statuses), by_container);

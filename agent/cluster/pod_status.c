@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 const char *const pod_stage_names[POD_STAGE_COUNT] = {"waits", "bound", "rejected", "runs", "ended"};
 
@@ -59,15 +60,15 @@ static enum pod_stage find_stage(const struct doc *status, const struct pod_stat
 
 /* ---- the texts */
 
-static int set(char **owned, const struct doc *map, const char *key)
+static void set(char **owned, const struct doc *map, const char *key)
 {
 	const char *text = doc_string(doc_get(map, key));
 
-	return text_set(owned, text ? text : "");
+	text_set(owned, text ? text : "");
 }
 
 /* What the scheduler says for as long as it finds no node. */
-static int read_scheduler(const struct doc *status, struct pod_status *f)
+static void read_scheduler(const struct doc *status, struct pod_status *f)
 {
 	const struct doc *conditions = doc_get(status, "conditions");
 	const struct doc *found = NULL;
@@ -80,42 +81,37 @@ static int read_scheduler(const struct doc *status, struct pod_status *f)
 			if (type && value && !strcmp(type, "PodScheduled") && !strcmp(value, "False"))
 				found = condition;
 		}
-	return set(&f->scheduler, found, "message");
+	set(&f->scheduler, found, "message");
 }
 
-static int read_owner(const struct doc *metadata, struct pod_status *f)
+static void read_owner(const struct doc *metadata, struct pod_status *f)
 {
 	const struct doc *owners = doc_get(metadata, "ownerReferences");
 	const struct doc *first =
 		owners && owners->kind == DOC_LIST && owners->n_items > 0 ? &owners->items[0] : NULL;
 	const char *kind = doc_string(doc_get(first, "kind")), *name = doc_string(doc_get(first, "name"));
 
-	if (!kind || !name)
-		return text_set(&f->owner, "");
-	return asprintf(&f->owner, "%s '%s'", kind, name) < 0 ? -ENOMEM : 0;
+	if (!kind || !name) {
+		text_set(&f->owner, "");
+		return;
+	}
+	f->owner = xasprintf("%s '%s'", kind, name);
 }
 
-static int read_texts(
+static void read_texts(
 	const struct doc *metadata, const struct doc *spec, const struct doc *status, struct pod_status *f)
 {
 	const char *namespace = doc_string(doc_get(metadata, "namespace"));
-	int r = text_set(&f->namespace, namespace && *namespace ? namespace : "default");
 
-	if (r == 0)
-		r = set(&f->name, metadata, "name");
-	if (r == 0)
-		r = set(&f->uid, metadata, "uid");
-	if (r == 0)
-		r = set(&f->node, spec, "nodeName");
-	if (r == 0)
-		r = set(&f->phase, status, "phase");
-	if (r == 0)
-		r = set(&f->reason, status, "reason");
-	if (r == 0)
-		r = set(&f->message, status, "message");
-	if (r == 0)
-		r = read_scheduler(status, f);
-	return r < 0 ? r : read_owner(metadata, f);
+	text_set(&f->namespace, namespace && *namespace ? namespace : "default");
+	set(&f->name, metadata, "name");
+	set(&f->uid, metadata, "uid");
+	set(&f->node, spec, "nodeName");
+	set(&f->phase, status, "phase");
+	set(&f->reason, status, "reason");
+	set(&f->message, status, "message");
+	read_scheduler(status, f);
+	read_owner(metadata, f);
 }
 
 int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *err)
@@ -124,8 +120,7 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 	const struct doc *spec = doc_get(pod, "spec"), *status = doc_get(pod, "status");
 	const struct doc *gates = doc_get(spec, "schedulingGates");
 
-	if (read_texts(doc_get(pod, "metadata"), spec, status, &f) < 0)
-		return err_no_memory(err);
+	read_texts(doc_get(pod, "metadata"), spec, status, &f);
 	if (!*f.name)
 		return err_set(err, -EINVAL, "a Pod without a name");
 	f.names = pod_names_of_object(doc_get(pod, "metadata"));

@@ -32,5 +32,5 @@ struct pod_status {
 
 void pod_status_release(struct pod_status *f);
 
-/* Of a Pod. 0; -EINVAL with one line: it has no name; -ENOMEM. `ret` is untouched on failure. */
+/* Of a Pod. 0; -EINVAL with one line: it has no name. `ret` is untouched on failure. */
 int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *err);

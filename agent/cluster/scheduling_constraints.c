@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define PAIR_MAX 1024 /* bytes of KEY=VALUE: the API server allows 317 and 63 */
 
@@ -43,22 +44,20 @@ void scheduling_constraints_release(struct scheduling_constraints *sc)
 	*sc = (struct scheduling_constraints){0};
 }
 
-int scheduling_constraints_init(
+void scheduling_constraints_init(
 	struct scheduling_constraints *ret, const struct doc *pod, const char *namespace, bool bound)
 {
 	const char *node = text_of(doc_get(pod, "spec"), "nodeName");
-	int r;
 
 	*ret = (struct scheduling_constraints){.pod = pod, .bound = bound && *node ? node : NULL};
-	r = domain_rules_init(
+	domain_rules_init(
 		&ret->rules, pod, namespace && *namespace ? namespace : "default", &ret->not_looked_at);
 	/* No scheduler is asked about a pod that is bound, and kubelets look at its host ports alone. */
 	for (size_t i = ret->rules.n_items; ret->bound && i-- > 0;)
 		if (ret->rules.items[i].kind != DOMAIN_PORTS)
 			domain_rules_remove(&ret->rules, i);
-	if (r == 0 && pod_has_volumes(pod))
-		r = strv_push(&ret->not_looked_at, "volumes");
-	return r;
+	if (pod_has_volumes(pod))
+		strv_push(&ret->not_looked_at, "volumes");
 }
 
 /* ---- objects */
@@ -77,32 +76,32 @@ const struct constrained_node *scheduling_constraints_node(
 	return place ? &sc->nodes[(uintptr_t)place - 1] : NULL;
 }
 
-static int find_violated(
+static void find_violated(
 	const struct scheduling_constraints *sc, const struct doc *node, const char *name, char **ret)
 {
-	if (sc->bound && strcmp(sc->bound, name) != 0)
-		return asprintf(ret, "spec.nodeName is %s", sc->bound) < 0 ? -ENOMEM : 0;
-	return node_constraints_violated(sc->pod, node, sc->bound, ret);
+	if (sc->bound && strcmp(sc->bound, name) != 0) {
+		*ret = xasprintf("spec.nodeName is %s", sc->bound);
+		return;
+	}
+	node_constraints_violated(sc->pod, node, sc->bound, ret);
 }
 
-static int add_node(struct scheduling_constraints *sc, const struct doc *object, const char *name)
+static void add_node(struct scheduling_constraints *sc, const struct doc *object, const char *name)
 {
 	const struct doc *labels = doc_get(doc_get(object, "metadata"), "labels");
 	struct constrained_node *node;
 
 	if (scheduling_constraints_node(sc, name))
-		return 0;
+		return;
 	node = vec_push(&sc->nodes, &sc->n_nodes, &sc->nodes_size, sizeof(*node));
-	if (!node)
-		return -ENOMEM;
 	node->labels = (struct doc)DOC_INIT;
 	node->selected = node_constraints_select(sc->pod, object);
 	node->tolerated = node_constraints_tolerate(sc->pod, object);
-	if (text_set(&node->name, name) < 0 || find_violated(sc, object, name, &node->bar) < 0)
-		return -ENOMEM;
-	if (labels && labels->kind == DOC_MAP && doc_copy(labels, &node->labels) < 0)
-		return -ENOMEM;
-	return name_table_add(&sc->by_name, node->name, place_value(sc->n_nodes));
+	text_set(&node->name, name);
+	find_violated(sc, object, name, &node->bar);
+	if (labels && labels->kind == DOC_MAP)
+		doc_copy(labels, &node->labels);
+	name_table_add(&sc->by_name, node->name, place_value(sc->n_nodes));
 }
 
 static bool has_ended(const struct doc *pod)
@@ -113,37 +112,34 @@ static bool has_ended(const struct doc *pod)
 }
 
 /* What the pod's own anti-affinity keeps the new one away from. */
-static int add_terms(struct scheduling_constraints *sc, const struct doc *pod, const char *node)
+static void add_terms(struct scheduling_constraints *sc, const struct doc *pod, const char *node)
 {
 	const struct doc *affinity = doc_get(doc_get(pod, "spec"), "affinity");
 	const struct doc *terms = doc_get(
 		doc_get(affinity, "podAntiAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
 
 	if (sc->bound || !terms || terms->kind != DOC_LIST)
-		return 0;
+		return;
 	DOC_FOREACH (term, terms) {
 		struct constrained_term *slot;
 
 		if (!domain_rules_selected(&sc->rules, pod, term, &sc->selects_by_namespaces))
 			continue;
 		slot = vec_push(&sc->terms, &sc->n_terms, &sc->terms_size, sizeof(*slot));
-		if (!slot || text_set(&slot->node, node) < 0 ||
-			text_set(&slot->key, text_of(term, "topologyKey")) < 0)
-			return -ENOMEM;
+		text_set(&slot->node, node);
+		text_set(&slot->key, text_of(term, "topologyKey"));
 	}
-	return 0;
 }
 
-static int see_node(struct scheduling_constraints *sc, const char *node)
+static void see_node(struct scheduling_constraints *sc, const char *node)
 {
 	if (name_table_find(&sc->pod_nodes_seen, node))
-		return 0;
-	if (strv_push(&sc->pod_nodes, node) < 0)
-		return -ENOMEM;
-	return name_table_add(&sc->pod_nodes_seen, sc->pod_nodes.items[sc->pod_nodes.n_items - 1], sc);
+		return;
+	strv_push(&sc->pod_nodes, node);
+	name_table_add(&sc->pod_nodes_seen, sc->pod_nodes.items[sc->pod_nodes.n_items - 1], sc);
 }
 
-static int add_pod(struct scheduling_constraints *sc, const struct doc *object, const char *name)
+static void add_pod(struct scheduling_constraints *sc, const struct doc *object, const char *name)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *node = text_of(doc_get(object, "spec"), "nodeName");
@@ -153,34 +149,33 @@ static int add_pod(struct scheduling_constraints *sc, const struct doc *object, 
 
 	sc->pods_known = true;
 	if (!*node || has_ended(object))
-		return 0;
-	if (sc->gone && excluded_pods_find(sc->gone, text_of(metadata, "namespace"), name,
-				text_of(metadata, "uid"), &gone) < 0)
-		return -ENOMEM;
+		return;
+	if (sc->gone)
+		excluded_pods_find(
+			sc->gone, text_of(metadata, "namespace"), name, text_of(metadata, "uid"), &gone);
 	if (gone)
-		return 0;
-	if (see_node(sc, node) < 0 || add_terms(sc, object, node) < 0)
-		return -ENOMEM;
+		return;
+	see_node(sc, node);
+	add_terms(sc, object, node);
 	mask = domain_rules_match(&sc->rules, object);
 	if (mask == 0)
-		return 0;
+		return;
 	slot = vec_push(&sc->matches, &sc->n_matches, &sc->matches_size, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
 	slot->mask = mask;
-	return text_set(&slot->node, node);
+	text_set(&slot->node, node);
 }
 
-int scheduling_constraints_add(
+void scheduling_constraints_add(
 	struct scheduling_constraints *sc, enum object_kind kind, const struct doc *object)
 {
 	const char *name = text_of(doc_get(object, "metadata"), "name");
 
 	if (!*name)
-		return 0;
-	return kind == OBJECT_NODE  ? add_node(sc, object, name)
-	       : kind == OBJECT_POD ? add_pod(sc, object, name)
-				    : 0;
+		return;
+	if (kind == OBJECT_NODE)
+		add_node(sc, object, name);
+	else if (kind == OBJECT_POD)
+		add_pod(sc, object, name);
 }
 
 /* ---- what the objects do not show */
@@ -200,7 +195,7 @@ static bool is_of_node(const struct domain_rule *rule)
 }
 
 /* The rule cannot be judged in full; where it can be judged in part, it stays. */
-static int limit_rule(struct scheduling_constraints *sc, size_t at, bool complete)
+static void limit_rule(struct scheduling_constraints *sc, size_t at, bool complete)
 {
 	const struct domain_rule *rule = &sc->rules.items[at];
 	bool apart = rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS;
@@ -209,30 +204,26 @@ static int limit_rule(struct scheduling_constraints *sc, size_t at, bool complet
 				    : apart && is_of_node(rule);
 
 	if (whole)
-		return 0;
-	if (strv_push_new(&sc->not_looked_at, domain_kind_names[rule->kind]) < 0)
-		return -ENOMEM;
+		return;
+	strv_push_new(&sc->not_looked_at, domain_kind_names[rule->kind]);
 	if (!part)
 		domain_rules_remove(&sc->rules, at);
-	return 0;
 }
 
-static int limit_rules(struct scheduling_constraints *sc)
+static void limit_rules(struct scheduling_constraints *sc)
 {
 	bool complete = is_complete(sc);
-	int r = 0;
 
 	sc->nodes_known = sc->n_nodes > 0;
 	sc->pods_known = sc->pods_known && sc->nodes_known;
 	if (!sc->nodes_known)
-		r = strv_push(&sc->not_looked_at, "labels, taints and cordons of the nodes (--nodes)");
+		strv_push(&sc->not_looked_at, "labels, taints and cordons of the nodes (--nodes)");
 	else if (!sc->pods_known && !sc->bound)
-		r = strv_push(&sc->not_looked_at, "anti-affinity of other pods (--pods)");
+		strv_push(&sc->not_looked_at, "anti-affinity of other pods (--pods)");
 	else if (!sc->bound && (!complete || sc->selects_by_namespaces))
-		r = strv_push(&sc->not_looked_at, "anti-affinity of some other pods");
-	for (size_t i = sc->rules.n_items; i-- > 0 && r == 0;)
-		r = limit_rule(sc, i, complete);
-	return r;
+		strv_push(&sc->not_looked_at, "anti-affinity of some other pods");
+	for (size_t i = sc->rules.n_items; i-- > 0;)
+		limit_rule(sc, i, complete);
 }
 
 /* ---- domains */
@@ -245,7 +236,7 @@ static const char *domain_of(const struct domain_rule *rule, const struct constr
 	return !value && !strcmp(text_or_empty(rule->key), DOMAIN_HOST_LABEL) ? node->name : value;
 }
 
-static int find_domains(struct scheduling_constraints *sc, size_t at)
+static void find_domains(struct scheduling_constraints *sc, size_t at)
 {
 	CLEANUP(name_table_release) struct name_table domains = {0};
 	struct domain_rule *rule = &sc->rules.items[at];
@@ -258,11 +249,10 @@ static int find_domains(struct scheduling_constraints *sc, size_t at)
 		node->domains[at] = found ? (size_t)(uintptr_t)found - 1 : DOMAIN_NONE;
 		if (!value || found)
 			continue;
-		if (name_table_add(&domains, value, place_value(domains.n + 1)) < 0)
-			return -ENOMEM;
+		name_table_add(&domains, value, place_value(domains.n + 1));
 		node->domains[at] = domains.n - 1;
 	}
-	return domain_rule_domains(rule, domains.n);
+	domain_rule_domains(rule, domains.n);
 }
 
 /* What topology spread counts on the node is part of its domain. */
@@ -294,18 +284,13 @@ static void count_pods(struct scheduling_constraints *sc)
 	domain_rules_finish(&sc->rules);
 }
 
-static int make_domains(struct scheduling_constraints *sc)
+static void make_domains(struct scheduling_constraints *sc)
 {
-	for (size_t i = 0; i < sc->n_nodes; i++) {
-		sc->nodes[i].domains = calloc(sc->rules.n_items + 1, sizeof(*sc->nodes[i].domains));
-		if (!sc->nodes[i].domains)
-			return -ENOMEM;
-	}
+	for (size_t i = 0; i < sc->n_nodes; i++)
+		sc->nodes[i].domains = xcalloc(sc->rules.n_items + 1, sizeof(*sc->nodes[i].domains));
 	for (size_t at = 0; at < sc->rules.n_items; at++)
-		if (find_domains(sc, at) < 0)
-			return -ENOMEM;
+		find_domains(sc, at);
 	count_pods(sc);
-	return 0;
 }
 
 /* ---- bars */
@@ -319,7 +304,7 @@ static const char *print_pair(const char *key, const char *value, char ret[PAIR_
 }
 
 /* The topology pairs where terms of other pods do not let the pod go. */
-static int find_pairs(const struct scheduling_constraints *sc, struct strv *pairs, struct name_table *table)
+static void find_pairs(const struct scheduling_constraints *sc, struct strv *pairs, struct name_table *table)
 {
 	char pair[PAIR_MAX];
 
@@ -330,19 +315,17 @@ static int find_pairs(const struct scheduling_constraints *sc, struct strv *pair
 
 		if (!value || name_table_find(table, print_pair(term->key, value, pair)))
 			continue;
-		if (strv_push(pairs, pair) < 0 ||
-			name_table_add(table, pairs->items[pairs->n_items - 1], table) < 0)
-			return -ENOMEM;
+		strv_push(pairs, pair);
+		name_table_add(table, pairs->items[pairs->n_items - 1], table);
 	}
-	return 0;
 }
 
-static int bar_by_pairs(struct constrained_node *node, const struct name_table *pairs)
+static void bar_by_pairs(struct constrained_node *node, const struct name_table *pairs)
 {
 	char pair[PAIR_MAX];
 
 	if (node->labels.kind != DOC_MAP || pairs->n == 0)
-		return 0;
+		return;
 	DOC_FOREACH (label, &node->labels) {
 		const char *value = doc_string(label);
 
@@ -350,63 +333,55 @@ static int bar_by_pairs(struct constrained_node *node, const struct name_table *
 			continue;
 		free(node->bar);
 		node->bar = NULL;
-		return asprintf(&node->bar, "anti-affinity of another pod in %s", pair) < 0 ? -ENOMEM : 0;
+		node->bar = xasprintf("anti-affinity of another pod in %s", pair);
+		return;
 	}
-	return 0;
 }
 
-static int explain_rule(const struct domain_rule *rule, const struct constrained_node *node, char **ret)
+static void explain_rule(const struct domain_rule *rule, const struct constrained_node *node, char **ret)
 {
 	const char *name = domain_kind_names[rule->kind], *value = domain_of(rule, node);
-	char *text = NULL;
-	int n;
+	char *text;
 
 	if (rule->kind == DOMAIN_PORTS)
-		n = asprintf(&text, "host ports are taken");
+		text = xasprintf("host ports are taken");
 	else if (!value)
-		n = asprintf(&text, "%s: the node has no label %s", name, rule->key);
+		text = xasprintf("%s: the node has no label %s", name, rule->key);
 	else if (rule->kind == DOMAIN_SPREAD)
-		n = asprintf(
-			&text, "topology spread: the maximum skew of %s is reached in %s", rule->key, value);
+		text = xasprintf(
+			"topology spread: the maximum skew of %s is reached in %s", rule->key, value);
 	else
-		n = asprintf(&text, "%s: %s in %s=%s", name,
+		text = xasprintf("%s: %s in %s=%s", name,
 			rule->kind == DOMAIN_APART ? "a matching pod" : "no matching pod", rule->key, value);
-	if (n < 0)
-		return -ENOMEM;
 	free(*ret);
 	*ret = text;
-	return 0;
 }
 
-static int make_bars(struct scheduling_constraints *sc)
+static void make_bars(struct scheduling_constraints *sc)
 {
 	CLEANUP(strv_release) struct strv pairs = {0};
 	CLEANUP(name_table_release) struct name_table table = {0};
 
-	if (find_pairs(sc, &pairs, &table) < 0)
-		return -ENOMEM;
+	find_pairs(sc, &pairs, &table);
 	for (size_t i = 0; i < sc->n_nodes; i++) {
 		struct constrained_node *node = &sc->nodes[i];
 		int at;
 
-		if (!*node->bar && bar_by_pairs(node, &table) < 0)
-			return -ENOMEM;
+		if (!*node->bar)
+			bar_by_pairs(node, &table);
 		at = *node->bar ? -1 : domain_rules_check(&sc->rules, node->domains);
-		if (at >= 0 && explain_rule(&sc->rules.items[at], node, &node->bar) < 0)
-			return -ENOMEM;
+		if (at >= 0)
+			explain_rule(&sc->rules.items[at], node, &node->bar);
 		node->for_now = at >= 0 && sc->rules.items[at].kind == DOMAIN_SPREAD &&
 				node->domains[at] != DOMAIN_NONE;
 	}
-	return 0;
 }
 
-int scheduling_constraints_finish(struct scheduling_constraints *sc)
+void scheduling_constraints_finish(struct scheduling_constraints *sc)
 {
-	int r = limit_rules(sc);
-
-	if (r == 0)
-		r = make_domains(sc);
-	return r < 0 ? r : make_bars(sc);
+	limit_rules(sc);
+	make_domains(sc);
+	make_bars(sc);
 }
 
 const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node)

@@ -52,18 +52,18 @@ struct scheduling_constraints {
 
 /*
  * Constraints of a Pod or pod template in the namespace (NULL or "" = default). `bound`: spec.nodeName is the user's own wish,
- * and not what a scheduler wrote there. 0 or -ENOMEM; `ret` is to be released in either case. It may not be moved after this.
+ * and not what a scheduler wrote there. `ret` is to be released. It may not be moved after this.
  */
-int scheduling_constraints_init(
+void scheduling_constraints_init(
 	struct scheduling_constraints *ret, const struct doc *pod, const char *namespace, bool bound);
 void scheduling_constraints_release(struct scheduling_constraints *sc);
 
-/* Add a Node or a Pod; objects without a name, pods without a node and pods that have ended are passed over. 0 or -ENOMEM. */
-int scheduling_constraints_add(
+/* Add a Node or a Pod; objects without a name, pods without a node and pods that have ended are passed over. */
+void scheduling_constraints_add(
 	struct scheduling_constraints *sc, enum object_kind kind, const struct doc *object);
 
-/* After the last object. 0 or -ENOMEM (the constraints can then only be released). */
-int scheduling_constraints_finish(struct scheduling_constraints *sc);
+/* After the last object. */
+void scheduling_constraints_finish(struct scheduling_constraints *sc);
 
 /*
  * What keeps the first copy away from the node: what node_constraints_violated() says, "pod anti-affinity with KEY=VALUE", "there is no such

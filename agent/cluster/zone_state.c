@@ -6,6 +6,8 @@
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 /* Whole units of one resource in one zone; available <= allocatable <= capacity. */
 struct units {
@@ -75,9 +77,7 @@ static int zones_init(struct zones *z, const struct zone_facts *facts, struct er
 	uint64_t cpus = 0;
 
 	*z = (struct zones){.facts = facts, .inv = inv, .cpu = inventory_resource(inv, "cpu")};
-	z->order = calloc(inv->n_nodes + 1, sizeof(*z->order));
-	if (!z->order)
-		return err_no_memory(err);
+	z->order = xcalloc(inv->n_nodes + 1, sizeof(*z->order));
 	for (size_t i = 0; i < inv->n_nodes; i++)
 		if (!is_empty(inv, i))
 			z->order[z->n++] = i;
@@ -99,20 +99,18 @@ static int zones_init(struct zones *z, const struct zone_facts *facts, struct er
 
 /* ---- CPUs */
 
-static int add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned node)
+static void add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned node)
 {
 	struct machine *m = &s->machine;
 	struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
 
-	if (!cpu)
-		return -ENOMEM;
 	*cpu = (struct cpu){
 		.id = id, .core = core, .socket = (int)node, .numa = MACHINE_NONE, .l3 = MACHINE_NONE};
-	return hwloc_bitmap_set(m->nodes[m->n_nodes - 1].cpus, id) < 0 ? -ENOMEM : 0;
+	cpuset_set(m->nodes[m->n_nodes - 1].cpus, id);
 }
 
 /* One NUMA node: its first CPUs are reserved, its last ones available. */
-static int add_node(
+static void add_node(
 	const struct zones *z, size_t at, unsigned *next, struct node_state *s, hwloc_bitmap_t held)
 {
 	const struct units u = units_of(z->inv, at, z->cpu);
@@ -120,49 +118,43 @@ static int add_node(
 	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
 	unsigned core = 0;
 
-	if (!node)
-		return -ENOMEM;
 	node->id = z->inv->nodes[at].id;
-	node->cpus = hwloc_bitmap_alloc();
+	node->cpus = cpuset_new();
 	node->memory_bytes = units_of(z->inv, at, inventory_resource(z->inv, "memory")).capacity;
-	for (uint64_t i = 0; i < u.capacity && node->cpus; i++) {
+	for (uint64_t i = 0; i < u.capacity; i++) {
 		bool reserved = i < u.capacity - u.allocatable, free = i >= u.capacity - u.available;
 		unsigned id = (*next)++;
 
 		if (i % 2 == 0 || !z->facts->full_pcpus_only)
 			core = id;
-		if (add_cpu(s, id, core, node->id) < 0 ||
-			(reserved && hwloc_bitmap_set(s->reserved.cpus, id) < 0) ||
-			((reserved || free) && hwloc_bitmap_set(s->allocations.shared, id) < 0) ||
-			(!reserved && !free && hwloc_bitmap_set(held, id) < 0))
-			return -ENOMEM;
+		add_cpu(s, id, core, node->id);
+		if (reserved)
+			cpuset_set(s->reserved.cpus, id);
+		if ((reserved || free))
+			cpuset_set(s->allocations.shared, id);
+		if (!reserved && !free)
+			cpuset_set(held, id);
 	}
-	return node->cpus ? 0 : -ENOMEM;
 }
 
 /* The costs between NUMA nodes. */
-static int copy_distances(const struct zones *z, struct machine *m)
+static void copy_distances(const struct zones *z, struct machine *m)
 {
-	m->distances = calloc(z->n * z->n + 1, sizeof(*m->distances));
-	if (!m->distances)
-		return -ENOMEM;
+	m->distances = xcalloc(z->n * z->n + 1, sizeof(*m->distances));
 	for (size_t i = 0; i < z->n; i++)
 		for (size_t j = 0; j < z->n; j++)
 			m->distances[i * z->n + j] =
 				z->inv->costs[z->order[i] * z->inv->n_nodes + z->order[j]];
-	return 0;
 }
 
-static int make_machine(const struct zones *z, struct node_state *s, hwloc_bitmap_t held)
+static void make_machine(const struct zones *z, struct node_state *s, hwloc_bitmap_t held)
 {
 	unsigned next = 0;
-	int r = 0;
 
-	for (size_t i = 0; i < z->n && r == 0; i++)
-		r = add_node(z, z->order[i], &next, s, held);
-	if (r == 0)
-		r = machine_derive(&s->machine);
-	return r == 0 ? copy_distances(z, &s->machine) : r;
+	for (size_t i = 0; i < z->n; i++)
+		add_node(z, z->order[i], &next, s, held);
+	machine_derive(&s->machine);
+	copy_distances(z, &s->machine);
 }
 
 /* ---- memory */
@@ -196,37 +188,32 @@ static bool looks_static(const struct zones *z)
 	return false;
 }
 
-static int add_table(struct memory_node *node, const char *type, struct units u)
+static void add_table(struct memory_node *node, const char *type, struct units u)
 {
 	struct memory_table *t = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
 
-	if (!t)
-		return -ENOMEM;
-	*t = (struct memory_table){.type = strdup(type),
+	*t = (struct memory_table){.type = xstrdup(type),
 		.total = u.capacity,
 		.system_reserved = u.capacity - u.allocatable,
 		.allocatable = u.allocatable,
 		.reserved = u.allocatable - u.available,
 		.free = u.available};
 	node->assignments += t->reserved > 0;
-	return t->type ? 0 : -ENOMEM;
 }
 
-static int add_block(struct allocation *holder, const char *type, uint64_t bytes, unsigned node)
+static void add_block(struct allocation *holder, const char *type, uint64_t bytes, unsigned node)
 {
 	struct memory_block *b;
 
 	if (bytes == 0)
-		return 0;
+		return;
 	b = vec_push(&holder->memory, &holder->n_memory, &holder->memory_size, sizeof(*b));
-	if (!b)
-		return -ENOMEM;
-	*b = (struct memory_block){.type = strdup(type), .bytes = bytes, .nodes = hwloc_bitmap_alloc()};
-	return b->type && b->nodes && hwloc_bitmap_set(b->nodes, node) == 0 ? 0 : -ENOMEM;
+	*b = (struct memory_block){.type = xstrdup(type), .bytes = bytes, .nodes = cpuset_new()};
+	cpuset_set(b->nodes, node);
 }
 
 /* The memory manager's tables: a NUMA node whose memory is held is one that is used by itself. */
-static int make_memory(const struct zones *z, struct node_state *s, struct allocation *holder)
+static void make_memory(const struct zones *z, struct node_state *s, struct allocation *holder)
 {
 	struct memory_state *m = &s->allocations.memory;
 
@@ -235,43 +222,36 @@ static int make_memory(const struct zones *z, struct node_state *s, struct alloc
 		unsigned id = z->inv->nodes[z->order[i]].id;
 		struct memory_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
 
-		if (!node)
-			return -ENOMEM;
 		node->id = id;
-		node->cells = hwloc_bitmap_alloc();
-		if (!node->cells || hwloc_bitmap_set(node->cells, id) < 0)
-			return -ENOMEM;
+		node->cells = cpuset_new();
+		cpuset_set(node->cells, id);
 		for (size_t r = 0; r < z->inv->n_resources; r++) {
 			const char *type = z->inv->resources[r];
 			struct units u = units_of(z->inv, z->order[i], (int)r);
 
-			if (is_memory(type) &&
-				(add_table(node, type, u) < 0 ||
-					add_block(holder, type, u.allocatable - u.available, id) < 0))
-				return -ENOMEM;
+			if (is_memory(type)) {
+				add_table(node, type, u);
+				add_block(holder, type, u.allocatable - u.available, id);
+			}
 		}
 	}
-	return 0;
 }
 
 /* ---- devices */
 
-static int add_device(struct node_state *s, struct allocation *holder, const char *resource, unsigned node,
+static void add_device(struct node_state *s, struct allocation *holder, const char *resource, unsigned node,
 	uint64_t i, bool held)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 	struct allocations *a = &s->allocations;
 	char id[48];
 
-	if (!nodes || hwloc_bitmap_set(nodes, node) < 0)
-		return -ENOMEM;
+	cpuset_set(nodes, node);
 	snprintf(id, sizeof(id), "node-%u/%llu", node, (unsigned long long)i);
-	if (device_blocks_add(
-		    &a->registered, &a->n_registered, &a->registered_size, resource, nodes, false, id) < 0)
-		return -ENOMEM;
-	return !held ? 0
-		     : device_blocks_add(&holder->devices, &holder->n_devices, &holder->devices_size,
-			       resource, nodes, false, id);
+	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, nodes, false, id);
+	if (held)
+		device_blocks_add(&holder->devices, &holder->n_devices, &holder->devices_size, resource,
+			nodes, false, id);
 }
 
 static int make_devices(
@@ -291,9 +271,8 @@ static int make_devices(
 				return err_set(err, -ERANGE, "%.100s: %llu devices, at most %d are supported",
 					name, (unsigned long long)all, ZONE_STATE_MAX_DEVICES);
 			for (uint64_t d = 0; d < u.allocatable; d++)
-				if (add_device(s, holder, name, z->inv->nodes[z->order[i]].id, d,
-					    d >= u.available) < 0)
-					return -ENOMEM;
+				add_device(
+					s, holder, name, z->inv->nodes[z->order[i]].id, d, d >= u.available);
 		}
 	}
 	return 0;
@@ -338,24 +317,19 @@ static void make_settings(const struct zones *z, struct node_state *s)
 
 static int make(const struct zones *z, struct node_state *s, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t held = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t held = cpuset_new();
 	struct allocation *holder = allocations_add(&s->allocations);
-	int r;
 
 	s->allocations.cpus_known = true;
-	s->allocations.shared = hwloc_bitmap_alloc();
-	s->reserved = (struct reserved_cpus){
-		.cpus = hwloc_bitmap_alloc(), .observed = true, .from = strdup("the zones")};
-	if (!held || !holder || !s->allocations.shared || !s->reserved.cpus || !s->reserved.from)
-		return -ENOMEM;
-	r = make_machine(z, s, held);
-	if (r == 0)
-		make_settings(z, s);
-	if (r == 0 && hwloc_bitmap_copy(holder->cpus, held) < 0)
-		r = -ENOMEM;
-	if (r == 0 && s->settings.memory_manager == MEMORY_MANAGER_STATIC)
-		r = make_memory(z, s, holder);
-	return r == 0 ? make_devices(z, s, holder, err) : r;
+	s->allocations.shared = cpuset_new();
+	s->reserved =
+		(struct reserved_cpus){.cpus = cpuset_new(), .observed = true, .from = xstrdup("the zones")};
+	make_machine(z, s, held);
+	make_settings(z, s);
+	cpuset_copy(holder->cpus, held);
+	if (s->settings.memory_manager == MEMORY_MANAGER_STATIC)
+		make_memory(z, s, holder);
+	return make_devices(z, s, holder, err);
 }
 
 int zone_state_make(
@@ -368,10 +342,10 @@ int zone_state_make(
 	node_state_init(&s);
 	if (r < 0)
 		return r;
-	s.node_name = strdup(node_name);
-	r = s.node_name ? make(&zones, &s, err) : -ENOMEM;
+	s.node_name = xstrdup(node_name);
+	r = make(&zones, &s, err);
 	if (r < 0)
-		return r == -ENOMEM ? err_no_memory(err) : r;
+		return r;
 	s.inventory = *facts->inventory;
 	inventory_init(facts->inventory);
 	*ret = s;

@@ -28,7 +28,7 @@ struct zone_facts {
  * are not available: Static cannot run without a reservation, and no other policy takes memory from a zone.
  *
  * The inventory moves to `ret`. 0; -EINVAL (a NUMA node appears twice); -ERANGE (more than MACHINE_MAX_CPUS CPUs or
- * ZONE_STATE_MAX_DEVICES devices), with one line; -ENOMEM. `ret` and the inventory are untouched on failure.
+ * ZONE_STATE_MAX_DEVICES devices), with one line. `ret` and the inventory are untouched on failure.
  */
 int zone_state_make(
 	const char *node_name, const struct zone_facts *facts, struct node_state *ret, struct err *err);

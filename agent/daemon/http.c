@@ -13,6 +13,7 @@
 #include "agent/daemon/http_clients.h"
 #include "agent/daemon/http_workers.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #ifndef MHD_HTTP_CONTENT_TOO_LARGE /* before 0.9.74 */
 #define MHD_HTTP_CONTENT_TOO_LARGE MHD_HTTP_PAYLOAD_TOO_LARGE
@@ -246,23 +247,20 @@ static void request_free(struct request *q)
 	free(q);
 }
 
-/* NULL = out of memory. */
+/* */
 static struct request *request_new(struct front *f, struct MHD_Connection *connection, const char *path)
 {
 	size_t body_max = f->server->options.body_max;
-	struct request *q = calloc(1, sizeof(*q));
+	struct request *q = xcalloc(1, sizeof(*q));
 
-	if (!q)
-		return NULL;
 	q->front = f;
 	q->connection = connection;
 	q->body = (struct strbuf)STRBUF_INIT(body_max);
 	q->answer = (struct answer){.status = MHD_HTTP_OK,
 		.content_type = CONTENT_TYPE,
 		.text = STRBUF_INIT(TEXT_MAX + body_max)};
-	q->path = strdup(path);
-	if (q->path)
-		return q;
+	q->path = xstrdup(path);
+	return q;
 	request_free(q);
 	return NULL;
 }
@@ -492,11 +490,9 @@ static struct MHD_Daemon *start_daemon(struct front *f, int fd, const struct htt
 static int front_start(
 	const struct http_server *s, const struct http_tls *tls, struct front **ret, struct err *err)
 {
-	CLEANUP(front_freep) struct front *f = calloc(1, sizeof(*f));
+	CLEANUP(front_freep) struct front *f = xcalloc(1, sizeof(*f));
 	CLEANUP(closep) int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 
-	if (!f)
-		return err_no_memory(err);
 	http_jobs_init(&f->jobs);
 	f->server = s;
 	if (fd < 0)
@@ -506,7 +502,7 @@ static int front_start(
 		/* It has closed the socket on most of its ways to fail. */
 		if (fcntl(fd, F_GETFD) < 0)
 			fd = -1;
-		return err_set(err, -ENOMEM, "HTTP: cannot start the server's thread");
+		return err_set(err, -EAGAIN, "HTTP: cannot start the server's thread");
 	}
 	fd = -1; /* the library's now */
 	*ret = TAKE(f);
@@ -516,11 +512,9 @@ static int front_start(
 int http_server_start(const char *address, uint16_t port, const struct http_options *options,
 	const struct http_callbacks *callbacks, void *ctx, struct http_server **ret, struct err *err)
 {
-	CLEANUP(http_server_freep) struct http_server *s = calloc(1, sizeof(*s));
+	CLEANUP(http_server_freep) struct http_server *s = xcalloc(1, sizeof(*s));
 	int r;
 
-	if (!s)
-		return err_no_memory(err);
 	s->fd = -1;
 	s->callbacks = *callbacks;
 	if (options)

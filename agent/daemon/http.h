@@ -46,7 +46,7 @@ struct http_server;
  * Start serving on a numeric address; port 0 takes a free one. `options` NULL = plain HTTP, idle for 2 s at most. The
  * callbacks and options are copied, not the paths of files, and the callbacks get `ctx`. Every signal stays with the
  * threads of the caller. *ret is the caller's, to be ended by http_server_free(). 0; -errno with one line: a library
- * is not there (-ENOENT), no such address, port in use, a file that cannot be read or used (http_tls.h), out of memory.
+ * is not there (-ENOENT), no such address, port in use, a file that cannot be read or used (http_tls.h).
  */
 int http_server_start(const char *address, uint16_t port, const struct http_options *options,
 	const struct http_callbacks *callbacks, void *ctx, struct http_server **ret, struct err *err);

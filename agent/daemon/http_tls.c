@@ -10,6 +10,7 @@
 
 #include "agent/base/fs.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #define LIBRARY "libgnutls.so.30"
 
@@ -29,7 +30,7 @@ void http_tls_release(struct http_tls *t)
 
 int http_tls_read(const struct http_tls_files *files, struct http_tls *t, struct err *err)
 {
-	int r = 0;
+	int r;
 
 	if (!files->certificate != !files->key)
 		return err_set(
@@ -125,7 +126,7 @@ int http_tls_check(const struct http_tls *t, const struct http_tls_files *files,
 	if (r < 0)
 		return r;
 	if (lib.certificate_allocate_credentials(&credentials) < 0)
-		return err_no_memory(err);
+		xalloc_failed();
 	r = try_credentials(&lib, credentials, t, files, err);
 	lib.certificate_free_credentials(credentials);
 	return r;

@@ -7,6 +7,7 @@
 
 #include "agent/base/thread.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 struct http_workers {
 	pthread_mutex_t lock; /* of what follows */
@@ -46,17 +47,13 @@ static void *work(void *arg)
 
 int http_workers_start(unsigned n, struct http_workers **ret)
 {
-	CLEANUP(http_workers_freep) struct http_workers *w = calloc(1, sizeof(*w));
+	CLEANUP(http_workers_freep) struct http_workers *w = xcalloc(1, sizeof(*w));
 	int r = 0;
 
-	if (!w)
-		return -ENOMEM;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
 	w->last = &w->first;
-	w->threads = calloc(n, sizeof(*w->threads));
-	if (!w->threads)
-		return -ENOMEM;
+	w->threads = xcalloc(n, sizeof(*w->threads));
 	while (w->n_threads < n && r == 0) {
 		r = thread_start(&w->threads[w->n_threads], work, w);
 		w->n_threads += r == 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 static int busy(int fd, const char *path, struct err *err)
 {
@@ -38,11 +39,9 @@ static int cannot_open(const char *path, struct err *err)
 
 static int make_folder(const char *path, struct err *err)
 {
-	CLEANUP(freep) char *folder = strdup(path);
+	CLEANUP(freep) char *folder = xstrdup(path);
 	char *slash = folder ? strrchr(folder, '/') : NULL;
 
-	if (!folder)
-		return err_no_memory(err);
 	if (!slash || slash == folder)
 		return 0;
 	*slash = '\0';

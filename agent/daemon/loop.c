@@ -227,18 +227,17 @@ static void note_health(struct loop *l, const struct reconcile_result *result, u
 	pthread_mutex_unlock(&l->health.lock);
 }
 
-static int watch_files(struct loop *l, const struct reconcile_result *result)
+static void watch_files(struct loop *l, const struct reconcile_result *result)
 {
 	struct err err = {""};
 	bool changed = false;
 
 	if (result->files.n_items == 0 || !l->watch)
-		return 0;
+		return;
 	if (watch_set(l->watch, &result->files, &changed, &err) < 0)
 		log_warning("%s", err.text);
 	if (changed)
 		mark(l, CAUSE_FILES);
-	return 0;
 }
 
 /* Nothing pings the watchdog while a run has outlived all its deadlines. */

@@ -10,6 +10,7 @@
 #include "agent/daemon/node_gauges.h"
 #include "agent/daemon/process_stats.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #define GAUGES_MAX (1u << 20)
 
@@ -85,12 +86,10 @@ static size_t n_series(const struct metrics *m, enum metric metric)
 	return n_values(m, metric, 0) * n_values(m, metric, 1);
 }
 
-int metrics_new(const struct metrics_labels *labels, struct metrics **ret)
+void metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 {
-	CLEANUP(metrics_freep) struct metrics *m = calloc(1, sizeof(*m));
+	CLEANUP(metrics_freep) struct metrics *m = xcalloc(1, sizeof(*m));
 
-	if (!m)
-		return -ENOMEM;
 	pthread_mutex_init(&m->lock, NULL);
 	process_stats_init(&m->process);
 	m->inventory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
@@ -103,15 +102,12 @@ int metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 	for (enum metric i = 0; i < METRIC_COUNT; i++) {
 		size_t n = n_series(m, i);
 
-		m->values[i] = calloc(n, sizeof(*m->values[i]));
-		m->histograms[i] = calloc(families[i].kind == HISTOGRAM ? n : 1, sizeof(*m->histograms[i]));
-		if (!m->values[i] || !m->histograms[i])
-			return -ENOMEM;
+		m->values[i] = xcalloc(n, sizeof(*m->values[i]));
+		m->histograms[i] = xcalloc(families[i].kind == HISTOGRAM ? n : 1, sizeof(*m->histograms[i]));
 	}
 	for (size_t i = 0; i < m->labels[TARGET].n; i++)
 		m->values[METRIC_LAST_SUCCESS][i] = -INFINITY; /* the time of the last success */
 	*ret = TAKE(m);
-	return 0;
 }
 
 void metrics_free(struct metrics *m)

@@ -43,9 +43,9 @@ struct metrics_labels {
 
 struct metrics;
 
-/* All at 0, nothing known of any source. *ret is the caller's, to be freed by metrics_free(). 0 or -ENOMEM.
+/* All at 0, nothing known of any source. *ret is the caller's, to be freed by metrics_free().
  */
-int metrics_new(const struct metrics_labels *labels, struct metrics **ret);
+void metrics_new(const struct metrics_labels *labels, struct metrics **ret);
 void metrics_free(struct metrics *m);
 
 static inline void metrics_freep(struct metrics **m)
@@ -66,7 +66,7 @@ void metrics_set_source(struct metrics *m, unsigned source, unsigned state);
 /* A publication to the target succeeded at `now`, in seconds of a clock that never goes back. */
 void metrics_succeeded(struct metrics *m, unsigned target, double now);
 
-/* What each NUMA node has and has left, instead of what it was. 0; -ENOMEM, -EFBIG (nothing changed). */
+/* What each NUMA node has and has left, instead of what it was. 0, -EFBIG (nothing changed). */
 int metrics_set_inventory(struct metrics *m, const struct inventory *inv);
 
 /* What the node can still take, with the names of the shapes; as metrics_set_inventory(). */
@@ -83,5 +83,5 @@ struct metrics_moment {
 	bool ready;         /* what /readyz answers */
 };
 
-/* Append the text: every family with its HELP and TYPE, and those of process_stats.h. 0; -ENOMEM, -EFBIG. */
+/* Append the text: every family with its HELP and TYPE, and those of process_stats.h. 0, -EFBIG. */
 int metrics_render(struct metrics *m, const struct metrics_moment *now, struct strbuf *out);

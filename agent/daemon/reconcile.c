@@ -23,6 +23,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "scoring/kubelet_version.h"
+#include "common/xalloc.h"
 
 #define PICTURE_MAX (64u << 20)
 
@@ -86,13 +87,14 @@ static int add_file(struct reconcile_result *ret, const char *root, const char *
 {
 	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(PATH_MAX);
 	const char *name = strrchr(path, '/');
-	CLEANUP(freep) char *folder = strndup(path, name ? (size_t)(name - path) : 0);
-	int r = folder ? fs_resolve(root, folder, &full) : -ENOMEM;
+	CLEANUP(freep) char *folder = xstrndup(path, name ? (size_t)(name - path) : 0);
+	int r = fs_resolve(root, folder, &full);
 
 	strbuf_addstr(&full, name ? name : path);
 	if (r < 0 || strbuf_error(&full) < 0)
 		return r < 0 ? r : strbuf_error(&full);
-	return strv_push_new(&ret->files, full.text);
+	strv_push_new(&ret->files, full.text);
+	return 0;
 }
 
 static int add_cdi_dir(const struct observe_config *config, struct reconcile_result *ret)
@@ -114,8 +116,9 @@ static int list_files(
 		STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE, STATE_CLAIMS_FILE, pods};
 	const char *sysroot = config->sysroot;
 	CLEANUP(freep) char *socket = NULL;
-	int r = observe_socket(config, o->kubelet_root, &socket);
+	int r = 0;
 
+	observe_socket(config, o->kubelet_root, &socket);
 	for (size_t i = 0; i < ARRAY_SIZE(states) && r == 0; i++) {
 		char path[PATH_MAX];
 
@@ -167,8 +170,8 @@ static int look(struct reconciler *r, struct observation *o, struct reconcile_re
 	metrics_set_source(r->metrics, RECONCILE_POD_RESOURCES, source_state(o->from_api, o->api_kept));
 	for (unsigned i = 0; i < o->contradictions; i++)
 		metrics_count(r->metrics, METRIC_DISAGREEMENTS, 0, 0);
-	e = metrics_set_inventory(r->metrics, &o->node.inventory);
-	return e < 0 ? err_no_memory(&ret->err) : 0;
+	metrics_set_inventory(r->metrics, &o->node.inventory);
+	return 0;
 }
 
 /* ---- score and render */
@@ -178,10 +181,10 @@ static int picture_hash(struct observation *o, const char *nrt_hash, uint64_t *r
 {
 	CLEANUP(doc_release) struct doc picture = DOC_INIT;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(PICTURE_MAX);
-	int r = inventory_to_doc(o, &picture);
+	int r;
 
-	if (r == 0)
-		r = json_print_compact(&picture, &text);
+	inventory_to_doc(o, &picture);
+	r = json_print_compact(&picture, &text);
 	if (r < 0)
 		return r;
 	*ret = hash_bytes(nrt_hash, strlen(nrt_hash),
@@ -282,12 +285,12 @@ static int render_and_publish(
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT, numatopology = DOC_INIT;
 	bool told = o->node.settings.kubelet_minor > 0;
 	unsigned minor = r->kubelet_minor > 0 ? r->kubelet_minor : KUBELET_MINOR_RECORDED;
-	int e = nrt_render(&o->node, &r->config->render.nrt, &nrt, &o->notes);
+	int e;
 
-	if (e == 0 && r->config->render.numatopology)
-		e = numatopology_render(&o->node, &numatopology, &o->notes);
-	if (e < 0)
-		return err_set(&ret->err, e, "cannot render the object: %s", strerror(-e));
+	nrt_render(&o->node, &r->config->render.nrt, &nrt, &o->notes);
+
+	if (r->config->render.numatopology)
+		numatopology_render(&o->node, &numatopology, &o->notes);
 	if (!told)
 		observation_set_release(o, minor);
 	e = refresh_hints(r, o, nrt_content_hash(&nrt), &ret->err);

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define EVENTS                                                                                          \
 	(IN_CREATE | IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | \
@@ -33,10 +34,8 @@ struct watch {
 
 int watch_new(struct watch **ret, struct err *err)
 {
-	struct watch *w = calloc(1, sizeof(*w));
+	struct watch *w = xcalloc(1, sizeof(*w));
 
-	if (!w)
-		return err_no_memory(err);
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->fd < 0) {
 		int r = -errno;
@@ -75,22 +74,17 @@ int watch_fd(const struct watch *w)
 	return w->fd;
 }
 
-static int add_entry(struct watch *w, int wd, const char *name, size_t len, bool on_the_way)
+static void add_entry(struct watch *w, int wd, const char *name, size_t len, bool on_the_way)
 {
-	CLEANUP(freep) char *copy = strndup(name, len);
+	CLEANUP(freep) char *copy = xstrndup(name, len);
 	struct entry *entry;
 
-	if (!copy)
-		return -ENOMEM;
 	for (size_t i = 0; i < w->n_entries; i++)
 		if (w->entries[i].wd == wd && !strcmp(w->entries[i].name, copy) &&
 			w->entries[i].on_the_way == on_the_way)
-			return 0;
+			return;
 	entry = vec_push(&w->entries, &w->n_entries, &w->entries_size, sizeof(*entry));
-	if (!entry)
-		return -ENOMEM;
 	*entry = (struct entry){.wd = wd, .name = TAKE(copy), .on_the_way = on_the_way};
-	return 0;
 }
 
 /* Watch the file's folder, or the nearest one above it that is there. */
@@ -112,9 +106,8 @@ static int arm(struct watch *w, const char *file, struct err *err)
 		path[slash] = '\0';
 		wd = inotify_add_watch(w->fd, path, EVENTS);
 		if (wd >= 0) {
-			int r = add_entry(w, wd, file + slash, end - slash, on_the_way);
-
-			return r < 0 ? err_no_memory(err) : 0;
+			add_entry(w, wd, file + slash, end - slash, on_the_way);
+			return 0;
 		}
 		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 			return err_set(err, -errno, "cannot watch '%.200s': %s%s", path, strerror(errno),
@@ -164,8 +157,7 @@ int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, stru
 	drop_entries(w, false);
 	strv_release(&w->files);
 	for (size_t i = 0; i < files->n_items; i++)
-		if (strv_push(&w->files, files->items[i]) < 0)
-			return err_no_memory(err);
+		strv_push(&w->files, files->items[i]);
 	return arm_all(w, err);
 }
 

@@ -29,7 +29,7 @@ int watch_fd(const struct watch *w);
 /*
  * Watch these `n` files (absolute paths, copied) instead of those before. A path that ends in '/' means
  * every file in that folder. *ret_changed is set when the files are others than before or a folder is watched
- * again, so that something may have happened unseen. 0; -ENOMEM; -ENOSPC (the system's limit of watches) with
+ * again, so that something may have happened unseen. 0; -ENOSPC (the system's limit of watches) with
  * one line: then what can be watched is.
  */
 int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, struct err *err);

@@ -8,6 +8,7 @@
 
 #include "agent/base/thread.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 struct worker {
 	pthread_t thread;
@@ -53,11 +54,9 @@ static void *work(void *arg)
 
 int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *err)
 {
-	struct worker *w = calloc(1, sizeof(*w));
+	struct worker *w = xcalloc(1, sizeof(*w));
 	int r;
 
-	if (!w)
-		return err_no_memory(err);
 	w->reconciler = reconciler;
 	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = w->fd < 0 ? -errno : 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/xalloc.h"
+
 #define NO_NODE      "the extender knows no Node or NodeResourceTopology object of this name"
 #define OTHER_POLICY "the node's policy is not that of the pod's annotation volcano.sh/numa-topology-policy"
 
@@ -14,17 +16,15 @@ void candidates_release(struct candidates *c)
 	*c = (struct candidates){0};
 }
 
-int candidates_init(struct candidates *c, struct cluster_cache *cache, struct extender_args *args,
+void candidates_init(struct candidates *c, struct cluster_cache *cache, struct extender_args *args,
 	struct verb_answer *answer)
 {
-	*c = (struct candidates){.unknown = calloc(args->n_names + 1, sizeof(*c->unknown))};
-	answer->verdicts = calloc(args->n_names + 1, sizeof(*answer->verdicts));
-	answer->scores = calloc(args->n_names + 1, sizeof(*answer->scores));
-	answer->nodes = calloc(args->n_names + 1, sizeof(struct node_info *));
-	if (!c->unknown || !answer->verdicts || !answer->scores || !answer->nodes)
-		return -ENOMEM;
+	*c = (struct candidates){.unknown = xcalloc(args->n_names + 1, sizeof(*c->unknown))};
+	answer->verdicts = xcalloc(args->n_names + 1, sizeof(*answer->verdicts));
+	answer->scores = xcalloc(args->n_names + 1, sizeof(*answer->scores));
+	answer->nodes = xcalloc(args->n_names + 1, sizeof(struct node_info *));
 	answer->counts.n_nodes = args->n_names;
-	return pod_classes_take(&cache->classes, &args->pod.template.pod, &answer->class);
+	pod_classes_take(&cache->classes, &args->pod.template.pod, &answer->class);
 }
 
 static enum strategy strategy_of(const struct verb_config *config)
@@ -49,7 +49,7 @@ static int judge_node(struct cluster_cache *cache, const struct verb_config *con
 	const struct extender_pod *pod, struct pod_class *class, struct candidate *c,
 	struct extender_verdict *ret)
 {
-	int r = 0;
+	int r;
 
 	*ret = (struct extender_verdict){NULL, false};
 	if (!c->node) {

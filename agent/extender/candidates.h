@@ -22,13 +22,13 @@ struct candidates {
 
 void candidates_release(struct candidates *c);
 
-/* Prepares `answer` for the nodes of `args`; the pod's requests move to answer->class. 0 or -ENOMEM. */
-int candidates_init(struct candidates *c, struct cluster_cache *cache, struct extender_args *args,
+/* Prepares `answer` for the nodes of `args`; the pod's requests move to answer->class. */
+void candidates_init(struct candidates *c, struct cluster_cache *cache, struct extender_args *args,
 	struct verb_answer *answer);
 
 /*
  * Writes the verdict and the score of each node to `answer`. Calls verdict_confirm() for each admitting node if config->all
- * is set, else only for nodes that are better than all nodes before them. 0 or -ENOMEM.
+ * is set, else only for nodes that are better than all nodes before them.
  */
 int candidates_judge(struct candidates *c, struct cluster_cache *cache, const struct verb_config *config,
 	const struct extender_args *args, struct verb_answer *answer);

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define NAMESPACE_SIZE 64
 #define ENDED_MS       120000u /* the maximum delay of an object that reports a pod */
@@ -138,19 +139,18 @@ struct node_info *cache_find_node(const struct cluster_cache *cache, const char 
 	return name_table_find(&cache->nodes_by_name, name);
 }
 
-static int find_slot(struct cluster_cache *cache, size_t *ret)
+static void find_slot(struct cluster_cache *cache, size_t *ret)
 {
 	for (size_t i = 0; i < cache->n_nodes; i++)
 		if (!cache->nodes[i]) {
 			*ret = i;
-			return 0;
+			return;
 		}
 	*ret = cache->n_nodes;
-	return vec_push(&cache->nodes, &cache->n_nodes, &cache->nodes_size, sizeof(*cache->nodes)) ? 0
-												   : -ENOMEM;
+	vec_push(&cache->nodes, &cache->n_nodes, &cache->nodes_size, sizeof(*cache->nodes));
 }
 
-/* NULL = out of memory. */
+/* */
 static struct node_info *find_or_add(struct cluster_cache *cache, const char *name)
 {
 	CLEANUP(node_freep) struct node_info *node = NULL;
@@ -158,10 +158,10 @@ static struct node_info *find_or_add(struct cluster_cache *cache, const char *na
 
 	if (found)
 		return found;
-	node = calloc(1, sizeof(*node));
-	if (!node || text_set(&node->name, name) < 0 || find_slot(cache, &node->slot) < 0 ||
-		name_table_add(&cache->nodes_by_name, node->name, node) < 0)
-		return NULL;
+	node = xcalloc(1, sizeof(*node));
+	text_set(&node->name, name);
+	find_slot(cache, &node->slot);
+	name_table_add(&cache->nodes_by_name, node->name, node);
 	cache->nodes[node->slot] = node;
 	bump_version(cache, node);
 	return TAKE(node);
@@ -215,7 +215,7 @@ static void forget_ended(struct node_info *node, uint64_t now_ms)
 }
 
 /* What the node's object reports for the pod, now or later, counts as free. */
-static int remember_ended(
+static void remember_ended(
 	struct cluster_cache *cache, struct node_info *node, const struct pod_names *names, uint64_t now_ms)
 {
 	struct ended_pod *slot;
@@ -225,14 +225,11 @@ static int remember_ended(
 		memmove(&node->ended[0], &node->ended[1], node->n_ended * sizeof(node->ended[0]));
 	}
 	slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
 	bump_freed_version(cache, node);
 	*slot = (struct ended_pod){.names = *names,
 		.version = cache->version,
 		.ended_ms = now_ms,
 		.reported = is_reported(node, names)};
-	return 0;
 }
 
 /* ---- assumed pods per namespace */
@@ -246,30 +243,22 @@ static const char *namespace_of(const struct pod_info *pod, char buffer[NAMESPAC
 
 static struct namespace_info *add_namespace(struct cluster_cache *cache, const char *name)
 {
-	CLEANUP(freep) struct namespace_info *ns = calloc(1, sizeof(*ns));
+	CLEANUP(freep) struct namespace_info *ns = xcalloc(1, sizeof(*ns));
 
-	if (!ns || !(ns->name = strdup(name)))
-		return NULL;
-	if (name_table_add(&cache->namespaces, ns->name, ns) < 0) {
-		free(ns->name);
-		return NULL;
-	}
+	ns->name = xstrdup(name);
+	name_table_add(&cache->namespaces, ns->name, ns);
 	return TAKE(ns);
 }
 
-/* 0 or -ENOMEM. */
-static int count_assumed(struct cluster_cache *cache, const struct pod_info *pod)
+static void count_assumed(struct cluster_cache *cache, const struct pod_info *pod)
 {
 	char name[NAMESPACE_SIZE];
 	struct namespace_info *ns = name_table_find(&cache->namespaces, namespace_of(pod, name));
 
 	if (!ns)
 		ns = add_namespace(cache, name);
-	if (!ns)
-		return -ENOMEM;
 	ns->n_assumed++;
 	cache->n_assumed++;
-	return 0;
 }
 
 static void uncount_assumed(struct cluster_cache *cache, const struct pod_info *pod)
@@ -295,23 +284,18 @@ bool cache_namespace_is_full(const struct cluster_cache *cache, const char *name
 
 /* ---- pods on nodes */
 
-static int add_to_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
+static void add_to_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
 {
 	struct pod_info **slot = vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*slot));
 
-	if (!slot)
-		return -ENOMEM;
-	if ((!pod->bound && count_assumed(cache, pod) < 0) ||
-		resource_list_add(&node->requested, &pod->class->wanted, 1) < 0) {
-		node->n_pods--;
-		return -ENOMEM;
-	}
+	if (!pod->bound)
+		count_assumed(cache, pod);
+	resource_list_add(&node->requested, &pod->class->wanted, 1);
 	*slot = pod;
 	pod->node = node;
 	bump_version_for(cache, node, pod);
 	pod->placed_version = cache->version;
 	pod->admitted_version = pod->admitted ? cache->version : 0;
-	return 0;
 }
 
 /* Does not allocate, so it cannot fail. */
@@ -347,43 +331,35 @@ static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 
 /* The pod holds nothing from now on, whatever its node's object reports. After the end of a mirror pod its static pod may
  * continue to run. */
-static int end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
+static void end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
 {
-	int r = pod->bound && is_managed(pod) ? remember_ended(cache, pod->node, &pod->names, now_ms) : 0;
-
-	if (r == 0)
-		remove_pod(cache, pod);
-	return r;
+	if (pod->bound && is_managed(pod))
+		remember_ended(cache, pod->node, &pod->names, now_ms);
+	remove_pod(cache, pod);
 }
 
-/* A new string; NULL = out of memory. */
+/* A new string. */
 static char *full_name_of(const char *namespace, const char *name)
 {
 	char *text = NULL;
 
-	return asprintf(&text, "%s/%s", namespace, name) < 0 ? NULL : text;
+	text = xasprintf("%s/%s", namespace, name);
+	return text;
 }
 
 /* Adds a copy of `init` with these names; init->class moves to the copy on success. */
-static int add_pod(struct cluster_cache *cache, const char *uid, const char *full_name,
+static void add_pod(struct cluster_cache *cache, const char *uid, const char *full_name,
 	const struct pod_info *init, struct node_info *node)
 {
-	CLEANUP(pod_freep) struct pod_info *pod = calloc(1, sizeof(*pod));
+	CLEANUP(pod_freep) struct pod_info *pod = xcalloc(1, sizeof(*pod));
 
-	if (!pod)
-		return -ENOMEM;
 	*pod = *init;
-	pod->uid = strdup(uid);
-	pod->full_name = strdup(full_name);
-	if (!pod->uid || !pod->full_name || name_table_add(&cache->pods_by_uid, pod->uid, pod) < 0)
-		return -ENOMEM;
-	if (add_to_node(cache, pod, node) < 0) {
-		name_table_remove(&cache->pods_by_uid, pod->uid);
-		return -ENOMEM;
-	}
+	pod->uid = xstrdup(uid);
+	pod->full_name = xstrdup(full_name);
+	name_table_add(&cache->pods_by_uid, pod->uid, pod);
+	add_to_node(cache, pod, node);
 	cache->n_pods++;
 	TAKE(pod);
-	return 0;
 }
 
 /* ---- assumed pods */
@@ -396,7 +372,7 @@ static uint64_t assume_ms(const struct cluster_cache *cache, const struct assume
 	return request->has_volumes && ms < ASSUME_VOLUMES_MS ? ASSUME_VOLUMES_MS : ms;
 }
 
-int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
+void cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
 	struct node_info *node, uint64_t now_ms, struct pod_info **ret)
 {
 	CLEANUP(freep) char *full_name = NULL;
@@ -409,17 +385,13 @@ int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *r
 	*ret = NULL;
 	if ((cached && cached->bound) || (!cached && pending_pods_is_deleted(&cache->pending, request->uid,
 							     request->resource_version)))
-		return 0;
+		return;
 	cache_forget_pod(cache, request->uid);
 	full_name = full_name_of(request->namespace, request->name);
-	if (!full_name)
-		return -ENOMEM;
 	init.names = pod_names_of(request->uid, request->namespace, request->name);
-	if (add_pod(cache, request->uid, full_name, &init, node) < 0)
-		return -ENOMEM;
+	add_pod(cache, request->uid, full_name, &init, node);
 	request->class->users++;
 	*ret = find_pod(cache, request->uid);
-	return 0;
 }
 
 void cache_forget_pod(struct cluster_cache *cache, const char *uid)
@@ -528,12 +500,8 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	r = cluster_node_read(object, &read, err);
 	if (r < 0)
 		return r;
-	if (reported_index_init(&reported, &read.state.allocations) < 0 ||
-		known_resources_of_state(&cache->classes.known, &read.state, &node->resources[CACHE_NRT]) <
-			0) {
-		cluster_node_release(&read);
-		return err_no_memory(err);
-	}
+	reported_index_init(&reported, &read.state.allocations);
+	known_resources_of_state(&cache->classes.known, &read.state, &node->resources[CACHE_NRT]);
 	if (read.odd)
 		log_warning("node '%s': %s", node->name, read.why.text);
 	node->object_ms = node->has_object ? now_ms : 0;
@@ -561,8 +529,7 @@ static int update_node(
 		return err_wrap(err, r, "Node '%.60s'", node->name);
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* kubelets write their Node every few minutes */
-	if (known_resources_of_node(&cache->classes.known, &allocatable, &node->resources[CACHE_NODE]) < 0)
-		return err_no_memory(err);
+	known_resources_of_node(&cache->classes.known, &allocatable, &node->resources[CACHE_NODE]);
 	resource_list_release(&node->allocatable);
 	node->allocatable = allocatable;
 	allocatable = (struct resource_list){0};
@@ -586,7 +553,7 @@ static const char *find_manager_reason(const char *reason)
 }
 
 /* Keeps pods of this class away from the node for config.rejection_ms, if the extender had assumed the pod there. */
-static int note_rejection(
+static void note_rejection(
 	struct cluster_cache *cache, struct pod_info *pod, const char *reason, uint64_t now_ms)
 {
 	struct node_info *node = pod->node;
@@ -596,18 +563,15 @@ static int note_rejection(
 	cache->n_rejected++;
 	log_warning("the kubelet of node '%s' rejected pod '%s': %s", node->name, pod->full_name, reason);
 	if (!pod->assumed)
-		return 0;
+		return;
 	broken_assumptions_count(&cache->broken_assumptions, reason);
 	if (!known)
-		return 0;
+		return;
 	rejection =
 		vec_push(&node->rejections, &node->n_rejections, &node->rejections_size, sizeof(*rejection));
-	if (!rejection)
-		return -ENOMEM;
 	*rejection = (struct node_rejection){
 		.class = pod->class, .reason = known, .expires_ms = now_ms + cache->config.rejection_ms};
 	pod->class->users++;
-	return 0;
 }
 
 static int64_t started_at(const struct doc *object)
@@ -633,35 +597,32 @@ static void note_admission(
 }
 
 /* The pod was resized. */
-static int change_class(struct cluster_cache *cache, struct pod_info *pod, struct pod_class *class)
+static void change_class(struct cluster_cache *cache, struct pod_info *pod, struct pod_class *class)
 {
 	struct resource_list *requested = &pod->node->requested;
 
-	if (resource_list_add(requested, &class->wanted, 1) < 0)
-		return -ENOMEM;
+	resource_list_add(requested, &class->wanted, 1);
 	pod_class_subtract(pod->class, requested);
 	bump_freed_version(cache, pod->node);
 	pod_classes_drop(&cache->classes, pod->class);
 	pod->class = class;
 	pod_info_forget_held(pod);
-	return 0;
 }
 
 /* Updates a pod that has kept its node. `class` moves to the pod on success. */
-static int update_pod(
+static void update_pod(
 	struct cluster_cache *cache, struct pod_info *cached, struct pod_class *class, uint64_t now_ms)
 {
 	if (cached->class == class)
 		pod_classes_drop(&cache->classes, class);
-	else if (change_class(cache, cached, class) < 0)
-		return -ENOMEM;
+	else
+		change_class(cache, cached, class);
 	if (!cached->bound) {
 		uncount_assumed(cache, cached);
 		cached->bound = cached->assumed = true;
 		cached->bound_ms = now_ms;
 	}
 	cached->list_number = cache->list_number[CACHE_POD];
-	return 0;
 }
 
 /* Adds or updates a pod that has a node. */
@@ -682,22 +643,19 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", status->namespace, status->name);
-	if (pod_classes_take(&cache->classes, &template.pod, &init.class) < 0)
-		return err_no_memory(err);
+	pod_classes_take(&cache->classes, &template.pod, &init.class);
 	if (keeps_node) {
-		r = update_pod(cache, cached, init.class, now_ms);
+		update_pod(cache, cached, init.class, now_ms);
+		r = 0;
 	} else {
 		pod_priority_read(object, &init.priority);
 		if (cached)
 			remove_pod(cache, cached);
 		node = find_or_add(cache, status->node);
 		full_name = full_name_of(status->namespace, status->name);
-		r = node && full_name ? add_pod(cache, status->uid, full_name, &init, node) : -ENOMEM;
+		add_pod(cache, status->uid, full_name, &init, node);
+		r = 0;
 		cached = find_pod(cache, status->uid);
-	}
-	if (r < 0) {
-		pod_classes_drop(&cache->classes, init.class);
-		return err_no_memory(err);
 	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (started_at(object) > 0 || status->stage == POD_RUNS)
@@ -718,15 +676,16 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 		pending_pods_remove(&cache->pending, status.uid);
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED) {
 		if (cached && cached->bound && status.stage == POD_REJECTED)
-			r = note_rejection(cache, cached, status.reason, now_ms);
-		if (cached && r == 0)
-			r = end_pod(cache, cached, now_ms);
-		return r < 0 ? err_no_memory(err) : 0;
+			note_rejection(cache, cached, status.reason, now_ms);
+		if (cached)
+			end_pod(cache, cached, now_ms);
+		return 0;
 	}
 	if (!*status.node) {
 		if (cached)
 			cached->list_number = cache->list_number[CACHE_POD];
-		return pending_pods_add(&cache->pending, status.uid) < 0 ? err_no_memory(err) : 0;
+		pending_pods_add(&cache->pending, status.uid);
+		return 0;
 	}
 	return place_pod(cache, object, &status, now_ms, err);
 }
@@ -750,8 +709,6 @@ int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *
 	if (!name || !*name)
 		return err_set(err, -EINVAL, "an object has no name");
 	node = find_or_add(cache, name);
-	if (!node)
-		return err_no_memory(err);
 	node->list_number[kind] = cache->list_number[kind];
 	r = kind == CACHE_NRT ? update_nrt(cache, node, object, now_ms, err)
 			      : update_node(cache, node, object, err);
@@ -778,8 +735,8 @@ static void forget_object(struct cluster_cache *cache, struct node_info *node, e
 	drop_if_empty(cache, node);
 }
 
-int cache_delete(struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms,
-	struct err *err)
+void cache_delete(
+	struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *name = doc_string(doc_get(metadata, "name")), *uid = doc_string(doc_get(metadata, "uid"));
@@ -792,7 +749,8 @@ int cache_delete(struct cluster_cache *cache, enum cache_kind kind, const struct
 		pending_pods_advance(&cache->pending, version_of(object));
 	if (uid && kind == CACHE_POD)
 		pending_pods_remove(&cache->pending, uid);
-	return pod && end_pod(cache, pod, now_ms) < 0 ? err_no_memory(err) : 0;
+	if (pod)
+		end_pod(cache, pod, now_ms);
 }
 
 void cache_skip(struct cluster_cache *cache, enum cache_kind kind)
@@ -821,30 +779,23 @@ static bool is_unlisted(const struct cluster_cache *cache, const struct pod_info
 }
 
 /* Removing the last pod may free the node, so the node is accessed by its slot. */
-static int end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t version, uint64_t now_ms)
+static void end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t version, uint64_t now_ms)
 {
-	int r = 0;
-
-	for (size_t i = cache->nodes[slot]->n_pods; i > 0 && r == 0; i--)
+	for (size_t i = cache->nodes[slot]->n_pods; i > 0; i--)
 		if (is_unlisted(cache, cache->nodes[slot]->pods[i - 1], version))
-			r = end_pod(cache, cache->nodes[slot]->pods[i - 1], now_ms);
-	return r;
+			end_pod(cache, cache->nodes[slot]->pods[i - 1], now_ms);
 }
 
-int cache_list_end(
-	struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms, struct err *err)
+void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < cache->n_nodes && r == 0; i++) {
+	for (size_t i = 0; i < cache->n_nodes; i++) {
 		if (!cache->nodes[i])
 			continue;
 		if (kind == CACHE_POD)
-			r = end_unlisted(cache, i, version, now_ms);
+			end_unlisted(cache, i, version, now_ms);
 		else if (cache->nodes[i]->list_number[kind] < cache->list_number[kind])
 			forget_object(cache, cache->nodes[i], kind);
 	}
-	if (kind == CACHE_POD && r == 0)
+	if (kind == CACHE_POD)
 		pending_pods_list_end(&cache->pending, version);
-	return r < 0 ? err_no_memory(err) : 0;
 }

@@ -144,18 +144,16 @@ void cache_release(struct cluster_cache *cache);
  */
 void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind);
 
-/* `version` is the list's resource_version_parse(), 0 = not known. 0 or -ENOMEM. */
-int cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms,
-	struct err *err);
+/* `version` is the list's resource_version_parse(), 0 = not known. */
+void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms);
 
 /*
- * Applies an added, modified or deleted object. 0; -EINVAL with one line that names the object (its previous content stays);
- * -ENOMEM.
+ * Applies an added, modified or deleted object. 0; -EINVAL with one line that names the object (its previous content stays).
  */
 int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *object, uint64_t now_ms,
 	struct err *err);
-int cache_delete(struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms,
-	struct err *err);
+void cache_delete(
+	struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms);
 
 /* Notes that an unreadable object was skipped. */
 void cache_skip(struct cluster_cache *cache, enum cache_kind kind);
@@ -176,8 +174,8 @@ struct assume_request {
 bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid);
 
 /* Assumes the pod on the node, in place of an earlier assumption. *ret is NULL for a bound pod, which keeps its node, and for
- * a pod that is known to be deleted. 0 or -ENOMEM. */
-int cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
+ * a pod that is known to be deleted. */
+void cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
 	struct node_info *node, uint64_t now_ms, struct pod_info **ret);
 
 /* Forgets the pod if it is assumed. */

@@ -79,21 +79,24 @@ static int on_begin(void *ctx)
 {
 	struct feed *feed = ctx;
 
-	return server_list_begin(feed->server, feed->kind);
+	server_list_begin(feed->server, feed->kind);
+	return 0;
 }
 
 static int on_object(void *ctx, struct doc *object)
 {
 	struct feed *feed = ctx;
 
-	return server_update(feed->server, feed->kind, object);
+	server_update(feed->server, feed->kind, object);
+	return 0;
 }
 
 static int on_deleted(void *ctx, struct doc *object)
 {
 	struct feed *feed = ctx;
 
-	return server_delete(feed->server, feed->kind, object);
+	server_delete(feed->server, feed->kind, object);
+	return 0;
 }
 
 static void on_skip(void *ctx, const struct err *why)
@@ -107,7 +110,8 @@ static int on_end(void *ctx, const char *version)
 {
 	struct feed *feed = ctx;
 
-	return server_list_end(feed->server, feed->kind, resource_version_parse(version));
+	server_list_end(feed->server, feed->kind, resource_version_parse(version));
+	return 0;
 }
 
 static void on_alive(void *ctx)
@@ -194,9 +198,8 @@ static int64_t step_lease(struct extender *x)
 	if (*state.holder && (!x->holder || strcmp(x->holder, state.holder) != 0))
 		log_info("the lease '%s' is held by '%s'%s", x->config->lease_name, state.holder,
 			state.held ? " (this replica)" : "");
-	if (text_set(&x->holder, state.holder) < 0 ||
-		server_set_leader(x->server, state.holder, state.url) < 0)
-		log_warning("%s", strerror(ENOMEM));
+	text_set(&x->holder, state.holder);
+	server_set_leader(x->server, state.holder, state.url);
 	return state.call_again_ms;
 }
 
@@ -220,7 +223,8 @@ static bool is_healthy(void *ctx, struct strbuf *line)
 {
 	const struct extender *x = ctx;
 
-	return server_healthy(x->server, line);
+	server_healthy(x->server, line);
+	return true;
 }
 
 static bool is_ready(void *ctx, struct strbuf *line)
@@ -299,8 +303,7 @@ static int start(struct extender *x, struct err *err)
 	if (r < 0)
 		return r;
 	server.work_ms = WORK_MS;
-	if (server_new(&server, x->lease, &x->server) < 0)
-		return err_no_memory(err);
+	server_new(&server, x->lease, &x->server);
 	if (x->config->nrt)
 		r = server_load(x->server, x->config->nrt, err);
 	else

@@ -7,6 +7,7 @@
 #include "agent/base/json.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 /* ---- the pod */
 
@@ -23,7 +24,7 @@ static char *copy_text(const struct doc *d)
 {
 	const char *text = doc_string(d);
 
-	return strdup(text ? text : "");
+	return xstrdup(text ? text : "");
 }
 
 static bool has_volumes(const struct doc *spec)
@@ -49,8 +50,6 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	p.uid = copy_text(doc_get(metadata, "uid"));
 	p.namespace = copy_text(doc_get(metadata, "namespace"));
 	p.name = copy_text(doc_get(metadata, "name"));
-	if (!p.uid || !p.namespace || !p.name)
-		return err_no_memory(err);
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = has_volumes(doc_get(pod, "spec"));
@@ -84,14 +83,11 @@ static void pieces_release(struct pieces *p)
 	*p = (struct pieces){0};
 }
 
-static int add_piece(struct pieces *p, struct json_piece piece, struct err *err)
+static void add_piece(struct pieces *p, struct json_piece piece)
 {
 	struct json_piece *slot = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*slot));
 
-	if (!slot)
-		return err_no_memory(err);
 	*slot = piece;
-	return 0;
 }
 
 static int read_list(struct json_piece list, const char *name, struct pieces *ret, struct err *err)
@@ -105,9 +101,8 @@ static int read_list(struct json_piece list, const char *name, struct pieces *re
 	if (!json_walk_begin(&walk, list, '['))
 		return err_set(err, -EINVAL, "%s: a list is expected", name);
 	while ((r = json_walk_next(&walk, NULL, &value)) > 0) {
-		r = add_piece(ret, value, err);
-		if (r < 0)
-			return r;
+		add_piece(ret, value);
+		r = 0;
 	}
 	return r < 0 ? err_set(err, r, "%s[%zu]: not valid JSON", name, ret->n_items) : 0;
 }
@@ -134,14 +129,11 @@ static int find_names(const struct pieces *nodes, struct pieces *ret, struct err
 {
 	for (size_t i = 0; i < nodes->n_items; i++) {
 		struct json_piece metadata, name;
-		int r;
 
 		if (find_member(nodes->items[i], "metadata", &metadata) < 0 || !metadata.text ||
 			find_member(metadata, "name", &name) < 0 || !name.text)
 			return err_set(err, -EINVAL, "Nodes.items[%zu]: the Node has no name", i);
-		r = add_piece(ret, name, err);
-		if (r < 0)
-			return r;
+		add_piece(ret, name);
 	}
 	return 0;
 }
@@ -165,15 +157,11 @@ static int copy_names(const struct pieces *names, struct extender_args *a, struc
 
 	for (size_t i = 0; i < names->n_items; i++)
 		size += names->items[i].len;
-	a->texts = at = malloc(size);
-	a->names = calloc(names->n_items + 1, sizeof(*a->names));
-	if (!at || !a->names)
-		return err_no_memory(err);
+	a->texts = at = xmalloc(size);
+	a->names = xcalloc(names->n_items + 1, sizeof(*a->names));
 	for (size_t i = 0; i < names->n_items; i++) {
 		int n = json_piece_string(names->items[i], at);
 
-		if (n == -ENOMEM)
-			return err_no_memory(err);
 		if (n <= 1)
 			return err_set(err, -EINVAL, "node %zu has no name", i);
 		a->names[i] = at;
@@ -225,8 +213,8 @@ static int read_args(const struct members *m, struct extender_args *a, struct er
 		r = read_pod_text(m->pod, &a->pod, err);
 	if (r < 0 || !whole)
 		return r;
-	a->nodes = nodes.items ? TAKE(nodes.items) : calloc(1, sizeof(*a->nodes));
-	return a->nodes ? 0 : err_no_memory(err);
+	a->nodes = nodes.items ? TAKE(nodes.items) : xcalloc(1, sizeof(*a->nodes));
+	return 0;
 }
 
 int extender_args_parse(const char *text, size_t len, struct extender_args *ret, struct err *err)
@@ -373,18 +361,14 @@ static int read_victims(const struct doc *node, bool whole, struct extender_vict
 
 	if (node->kind != DOC_MAP || (violations && doc_int64(violations, &v->pdb_violations) < 0))
 		return err_set(err, -EINVAL, "the victims of node '%.100s' are not valid", node->key);
-	v->node = strdup(node->key);
-	v->uids = calloc(n + 1, sizeof(*v->uids));
-	if (!v->node || !v->uids)
-		return err_no_memory(err);
+	v->node = xstrdup(node->key);
+	v->uids = xcalloc(n + 1, sizeof(*v->uids));
 	while (v->n_uids < n) {
 		const char *uid = uid_of(&pods->items[v->n_uids], whole);
 
 		if (!uid)
 			return err_set(err, -EINVAL, "a victim on node '%.100s' has no UID", node->key);
-		v->uids[v->n_uids] = strdup(uid);
-		if (!v->uids[v->n_uids])
-			return err_no_memory(err);
+		v->uids[v->n_uids] = xstrdup(uid);
 		v->n_uids++;
 	}
 	return 0;
@@ -398,9 +382,7 @@ static int read_preemption(struct doc *args, struct extender_preemption *p, stru
 
 	if (whole)
 		nodes = doc_get_fold(args, "NodeNameToVictims");
-	p->items = calloc(nodes ? nodes->n_items + 1 : 1, sizeof(*p->items));
-	if (!p->items)
-		return err_no_memory(err);
+	p->items = xcalloc(nodes ? nodes->n_items + 1 : 1, sizeof(*p->items));
 	if (nodes && nodes->kind != DOC_MAP && nodes->kind != DOC_NULL)
 		return err_set(err, -EINVAL, "victims: a map is expected, not %s", doc_kind_name(nodes));
 	if (nodes)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/json_walk.h"
+#include "agent/base/json.h"
 #include "agent/cluster/pod_parse.h"
 #include "common/err.h"
 #include "common/strbuf.h"
@@ -37,7 +37,7 @@ struct extender_args {
 };
 
 /*
- * 0; -EINVAL with one line: invalid JSON, no pod, a pod that pod_template_from_pod() rejects, or a node without a name; -ENOMEM.
+ * 0; -EINVAL with one line: invalid JSON, no pod, a pod that pod_template_from_pod() rejects, or a node without a name.
  * `ret` is untouched on failure, else to be released. Of Nodes.items only the names are read.
  */
 int extender_args_parse(const char *text, size_t len, struct extender_args *ret, struct err *err);
@@ -53,7 +53,7 @@ struct extender_verdict {
 /*
  * Prints an ExtenderFilterResult. The passing nodes are in NodeNames, or in Nodes if the request has Nodes; this list is never
  * null. Items of Nodes are copied unchanged. FailedNodes and FailedAndUnresolvableNodes contain the reasons if no node passes;
- * else they are empty, because schedulers do not use them then. 0; -ENOMEM or -EFBIG of `out`.
+ * else they are empty, because schedulers do not use them then. 0; -EFBIG of `out`.
  */
 int extender_filter_print(
 	const struct extender_args *args, const struct extender_verdict *verdicts, struct strbuf *out);

@@ -5,20 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/xalloc.h"
+
 #define ORDERS_MAX 24u /* 4!: four pods of different classes */
 
-int in_flight_init(struct in_flight_pods *p, const struct node_state *state, const bool *excluded, size_t max)
+void in_flight_init(
+	struct in_flight_pods *p, const struct node_state *state, const bool *excluded, size_t max)
 {
 	*p = (struct in_flight_pods){0};
 	if (max == 0)
-		return 0;
-	p->order = calloc(max, sizeof(*p->order));
-	p->trial = calloc(max + 1, sizeof(*p->trial));
-	if (!p->order || !p->trial || projected_state_init(&p->base, state, excluded) < 0)
-		return -ENOMEM;
+		return;
+	p->order = xcalloc(max, sizeof(*p->order));
+	p->trial = xcalloc(max + 1, sizeof(*p->trial));
+	projected_state_init(&p->base, state, excluded);
 	p->state = p->base.state;
 	p->state.allocations = p->base.view;
-	return 0;
 }
 
 void in_flight_release(struct in_flight_pods *p)
@@ -43,15 +44,17 @@ static int try_order(struct in_flight_pods *p, size_t n, struct work_limit *work
 {
 	const struct kubelet *k = &p->admission.kubelet;
 	struct kubelet_verdict v = {.answer = KUBELET_ADMITS};
-	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0 && v.answer == KUBELET_ADMITS; i++)
-		r = !work_limit_has_time(work) ? -ETIME
-		    : i == 0
-			    ? kubelet_judge(k, p->admission.ws, &p->trial[i]->pod, p->trial[i]->qos, &v)
-			    : kubelet_judge_next(k, p->admission.ws, &p->trial[i]->pod, p->trial[i]->qos, &v);
+	for (size_t i = 0; i < n && v.answer == KUBELET_ADMITS; i++) {
+		if (!work_limit_has_time(work))
+			return -ETIME;
+		if (i == 0)
+			kubelet_judge(k, p->admission.ws, &p->trial[i]->pod, p->trial[i]->qos, &v);
+		else
+			kubelet_judge_next(k, p->admission.ws, &p->trial[i]->pod, p->trial[i]->qos, &v);
+	}
 	*ret = v.answer == KUBELET_ADMITS;
-	return r;
+	return 0;
 }
 
 static void swap(const struct pod_class **a, const struct pod_class **b)
@@ -113,7 +116,7 @@ int in_flight_admit_alone(
 	int r = work_limit_goes_on(work) ? ensure_admission(p) : -ETIME;
 
 	if (r == 0)
-		r = kubelet_judge(&p->admission.kubelet, p->admission.ws, &class->pod, class->qos, &v);
+		kubelet_judge(&p->admission.kubelet, p->admission.ws, &class->pod, class->qos, &v);
 	if (r == 0)
 		*ret = v.answer == KUBELET_ADMITS;
 	return r;

@@ -27,24 +27,23 @@ struct in_flight_pods {
 
 /*
  * Prepares for up to `max` pods on a node of this state, which must outlive `p` unchanged. Items with excluded[i] set do not
- * count. 0 or -ENOMEM; to be released in either case. Not to be moved.
+ * count. To be released. Not to be moved.
  */
-int in_flight_init(
+void in_flight_init(
 	struct in_flight_pods *p, const struct node_state *state, const bool *excluded, size_t max);
 void in_flight_release(struct in_flight_pods *p);
 
 /* Adds a pod. Add the admitted pods first, in the order of their admission. The pod class is borrowed. */
 void in_flight_add(struct in_flight_pods *p, const struct pod_class *class, bool admitted);
 
-/* Whether the kubelet admits the pod class with no other pod in flight. 0; -ETIME or -ENOMEM as in_flight_admit(). */
+/* Whether the kubelet admits the pod class with no other pod in flight. 0; -ETIME as in_flight_admit(). */
 int in_flight_admit_alone(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);
 
 /*
  * Whether the kubelet admits the pod class and all in-flight pods in every order of the pods that are not admitted yet, behind
  * the admitted pods. Schedulers bind pods concurrently, so pods reach the kubelet in another order than they were assumed. *ret
- * is false if there are too many orders to try, or if unknown_start is set. 0; -ETIME when the work limit is reached first;
- * -ENOMEM.
+ * is false if there are too many orders to try, or if unknown_start is set. 0; -ETIME when the work limit is reached first.
  */
 int in_flight_admit(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);

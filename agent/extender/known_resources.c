@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 struct known_resource {
 	size_t n_objects; /* with this resource */
@@ -41,26 +42,20 @@ static void sort_unique(struct strv *v)
 
 /* ---- the names of all objects */
 
-static int count_name(struct known_resources *k, const char *name)
+static void count_name(struct known_resources *k, const char *name)
 {
 	struct known_resource *known = name_table_find(&k->by_name, name);
 	size_t len = strlen(name);
 
 	if (known) {
 		known->n_objects++;
-		return 0;
+		return;
 	}
-	known = malloc(sizeof(*known) + len + 1);
-	if (!known)
-		return -ENOMEM;
+	known = xmalloc(sizeof(*known) + len + 1);
 	known->n_objects = 1;
 	memcpy(known->name, name, len + 1);
-	if (name_table_add(&k->by_name, known->name, known) < 0) {
-		free(known);
-		return -ENOMEM;
-	}
+	name_table_add(&k->by_name, known->name, known);
 	k->version++;
-	return 0;
 }
 
 static void uncount_name(struct known_resources *k, const char *name)
@@ -82,42 +77,34 @@ void known_resources_forget(struct known_resources *k, struct strv *counted)
 }
 
 /* `names` move to `counted` on success. */
-static int replace_names(struct known_resources *k, struct strv *names, struct strv *counted)
+static void replace_names(struct known_resources *k, struct strv *names, struct strv *counted)
 {
 	for (size_t i = 0; i < names->n_items; i++)
-		if (count_name(k, names->items[i]) < 0) {
-			while (i > 0)
-				uncount_name(k, names->items[--i]);
-			return -ENOMEM;
-		}
+		count_name(k, names->items[i]);
 	known_resources_forget(k, counted);
 	*counted = *names;
 	*names = (struct strv){0};
-	return 0;
 }
 
-int known_resources_of_node(
+void known_resources_of_node(
 	struct known_resources *k, const struct resource_list *allocatable, struct strv *counted)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 
 	for (size_t i = 0; i < allocatable->n_items; i++)
-		if (strv_push(&names, allocatable->items[i].name) < 0)
-			return -ENOMEM;
-	return replace_names(k, &names, counted);
+		strv_push(&names, allocatable->items[i].name);
+	replace_names(k, &names, counted);
 }
 
-int known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *counted)
+void known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *counted)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	const struct allocations *a = &state->allocations;
 
 	for (size_t i = 0; i < state->inventory.n_resources; i++)
-		if (strv_push(&names, state->inventory.resources[i]) < 0)
-			return -ENOMEM;
+		strv_push(&names, state->inventory.resources[i]);
 	for (size_t i = 0; i < a->n_registered; i++)
-		if (strv_push(&names, a->registered[i].resource) < 0)
-			return -ENOMEM;
+		strv_push(&names, a->registered[i].resource);
 	sort_unique(&names);
-	return replace_names(k, &names, counted);
+	replace_names(k, &names, counted);
 }

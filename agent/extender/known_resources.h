@@ -22,10 +22,11 @@ void known_resources_release(struct known_resources *k);
 bool known_resources_has(const struct known_resources *k, const char *name);
 
 /* Replaces `counted`, the names of an object's previous version, by its current names: a Node's status.allocatable, or a
- * NodeResourceTopology's zones and registered devices. 0; -ENOMEM (nothing changes). */
-int known_resources_of_node(
+ * NodeResourceTopology's zones and registered devices. 0. */
+void known_resources_of_node(
 	struct known_resources *k, const struct resource_list *allocatable, struct strv *counted);
-int known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *counted);
+void known_resources_of_state(
+	struct known_resources *k, const struct node_state *state, struct strv *counted);
 
 /* Removes the names of a deleted object; `counted` is empty afterwards. */
 void known_resources_forget(struct known_resources *k, struct strv *counted);

@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define DURATION_S   15u
 #define RETRY_MS     2000u
@@ -59,19 +60,19 @@ static struct doc *member(struct doc *map, const char *key)
 	return found ? found : doc_add(map, key);
 }
 
-static int set(struct doc *map, const char *key, enum doc_kind kind, const char *text)
+static void set(struct doc *map, const char *key, enum doc_kind kind, const char *text)
 {
 	struct doc *m = member(map, key);
 
-	return m ? doc_set_text(m, kind, text, strlen(text)) : -ENOMEM;
+	doc_set_text(m, kind, text, strlen(text));
 }
 
-static int set_number(struct doc *map, const char *key, int64_t value)
+static void set_number(struct doc *map, const char *key, int64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	return set(map, key, DOC_NUMBER, text);
+	set(map, key, DOC_NUMBER, text);
 }
 
 static int64_t number_of(const struct doc *map, const char *key, int64_t otherwise)
@@ -82,44 +83,36 @@ static int64_t number_of(const struct doc *map, const char *key, int64_t otherwi
 }
 
 /* Sets the holder in `object`. "" releases the lease: the duration becomes 1 s. */
-static int set_holder(const struct lease *l, const char *holder, struct doc *object)
+static void set_holder(const struct lease *l, const char *holder, struct doc *object)
 {
 	struct doc *spec = member(object, "spec");
 	bool taken = *holder && strcmp(holder, l->holder) != 0;
 	int64_t transitions = number_of(spec, "leaseTransitions", 0);
 	struct timespec t;
 	char time[TIMESTAMP_MICRO_MAX];
-	int r = spec ? 0 : -ENOMEM;
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	timestamp_print_micro((int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000, time);
-	if (r == 0)
-		spec->kind = DOC_MAP;
-	if (r == 0)
-		r = set(spec, "holderIdentity", DOC_STRING, holder);
-	if (r == 0)
-		r = set_number(spec, "leaseDurationSeconds", *holder ? l->options.duration_s : 1);
-	if (r == 0 && (taken || !*holder))
-		r = set(spec, "acquireTime", DOC_STRING, time);
-	if (r == 0)
-		r = set(spec, "renewTime", DOC_STRING, time);
+	spec->kind = DOC_MAP;
+	set(spec, "holderIdentity", DOC_STRING, holder);
+	set_number(spec, "leaseDurationSeconds", *holder ? l->options.duration_s : 1);
+	if ((taken || !*holder))
+		set(spec, "acquireTime", DOC_STRING, time);
+	set(spec, "renewTime", DOC_STRING, time);
 	/* The first acquisition is not a transition. */
-	return r == 0 ? set_number(spec, "leaseTransitions", transitions + (taken && l->spec)) : r;
+	set_number(spec, "leaseTransitions", transitions + (taken && l->spec));
 }
 
-static int new_object(const struct lease *l, struct doc *object)
+static void new_object(const struct lease *l, struct doc *object)
 {
 	struct doc *metadata;
 
 	object->kind = DOC_MAP;
-	if (!doc_add_string(object, "apiVersion", "coordination.k8s.io/v1") ||
-		!doc_add_string(object, "kind", "Lease"))
-		return -ENOMEM;
+	doc_add_string(object, "apiVersion", "coordination.k8s.io/v1");
+	doc_add_string(object, "kind", "Lease");
 	metadata = doc_add_map(object, "metadata");
-	return doc_add_string(metadata, "name", l->name) &&
-			       doc_add_string(metadata, "namespace", l->namespace)
-		       ? 0
-		       : -ENOMEM;
+	doc_add_string(metadata, "name", l->name);
+	doc_add_string(metadata, "namespace", l->namespace);
 }
 
 static void forget(struct lease *l)
@@ -144,14 +137,13 @@ static int observe(struct lease *l, struct err *err)
 	if (doc_get(&object, "spec"))
 		r = json_print_compact(doc_get(&object, "spec"), &spec);
 	holder = doc_string(doc_get(doc_get(&object, "spec"), "holderIdentity"));
-	if (r == 0)
-		r = text_set(&l->holder, holder ? holder : "");
-	if (r == 0 && (!l->spec || strcmp(l->spec, spec.text) != 0)) {
-		l->observed_ms = now(l);
-		r = text_set(&l->spec, spec.text);
-	}
 	if (r < 0)
-		return err_no_memory(err);
+		return err_set(err, r, "lease '%s/%s': its spec is too large", l->namespace, l->name);
+	text_set(&l->holder, holder ? holder : "");
+	if (!l->spec || strcmp(l->spec, spec.text) != 0) {
+		l->observed_ms = now(l);
+		text_set(&l->spec, spec.text);
+	}
 	doc_release(&l->object);
 	l->object = object;
 	object = (struct doc)DOC_INIT;
@@ -168,8 +160,10 @@ static int send_request(struct lease *l, struct api_client *client, const char *
 	struct api_request request = {.method = method, .path = path};
 
 	if (body) {
-		if (json_print_compact(body, &text) < 0)
-			return err_no_memory(err);
+		int r = json_print_compact(body, &text);
+
+		if (r < 0)
+			return err_set(err, r, "lease '%s/%s' is too large", l->namespace, l->name);
 		request.content_type = "application/json";
 		request.body = text.text;
 		request.body_len = text.len;
@@ -198,12 +192,13 @@ static int write_held(struct lease *l, struct err *err)
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	bool first = l->object.kind == DOC_NULL;
 	int64_t from = now(l);
-	int r = first ? new_object(l, &object) : doc_copy(&l->object, &object);
+	int r;
 
-	if (r == 0)
-		r = set_holder(l, l->identity, &object);
-	if (r < 0)
-		return err_no_memory(err);
+	if (first)
+		new_object(l, &object);
+	else
+		doc_copy(&l->object, &object);
+	set_holder(l, l->identity, &object);
 	r = send_request(l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
 	if (r < 0)
 		return r;
@@ -324,11 +319,8 @@ int lease_step_down(struct lease *l, struct err *err)
 	atomic_store(&l->until, NO_TIME);
 	if (!held)
 		return 0;
-	r = doc_copy(&l->object, &object);
-	if (r == 0)
-		r = set_holder(l, "", &object);
-	if (r < 0)
-		return err_no_memory(err);
+	doc_copy(&l->object, &object);
+	set_holder(l, "", &object);
 	/* l->client may be cancelled by now. */
 	r = api_client_new(l->credentials, &how, &client, err);
 	if (r == 0)
@@ -344,7 +336,7 @@ static int64_t boottime_ms(void *data)
 	return clock_ms(CLOCK_BOOTTIME);
 }
 
-static int take_options(struct lease *l, const struct lease_options *options, struct err *err)
+static void take_options(struct lease *l, const struct lease_options *options)
 {
 	l->options = *options;
 	if (!l->options.duration_s)
@@ -355,30 +347,26 @@ static int take_options(struct lease *l, const struct lease_options *options, st
 		l->options.retry_ms = RETRY_MS;
 	if (!l->options.clock)
 		l->options.clock = boottime_ms;
-	if (text_set(&l->namespace, options->namespace) < 0 || text_set(&l->name, options->name) < 0 ||
-		asprintf(&l->identity, options->url ? "%s@%s" : "%s", options->identity, options->url) < 0 ||
-		text_set(&l->holder, "") < 0 ||
-		asprintf(&l->folder, "/apis/coordination.k8s.io/v1/namespaces/%s/leases", l->namespace) < 0 ||
-		asprintf(&l->path, "%s/%s", l->folder, l->name) < 0)
-		return err_no_memory(err);
-	return 0;
+	text_set(&l->namespace, options->namespace);
+	text_set(&l->name, options->name);
+	l->identity = xasprintf(options->url ? "%s@%s" : "%s", options->identity, options->url);
+	text_set(&l->holder, "");
+	l->folder = xasprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases", l->namespace);
+	l->path = xasprintf("%s/%s", l->folder, l->name);
 }
 
 int lease_new(const struct lease_options *options, const struct credentials_options *credentials,
 	const atomic_bool *cancel, struct lease **ret, struct err *err)
 {
-	CLEANUP(lease_freep) struct lease *l = calloc(1, sizeof(*l));
+	CLEANUP(lease_freep) struct lease *l = xcalloc(1, sizeof(*l));
 	struct api_client_options how = {.cancel = cancel};
 	int r;
 
-	if (!l)
-		return err_no_memory(err);
 	api_response_init(&l->response);
 	atomic_store(&l->until, NO_TIME);
-	r = take_options(l, options, err);
+	take_options(l, options);
 	how.total_ms = l->options.deadline_ms / 2;
-	if (r == 0)
-		r = credentials_new(credentials, &l->credentials, err);
+	r = credentials_new(credentials, &l->credentials, err);
 	if (r == 0)
 		r = api_client_new(l->credentials, &how, &l->client, err);
 	if (r < 0)

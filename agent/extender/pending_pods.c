@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 struct pending_pod {
 	char *uid;
@@ -69,23 +70,20 @@ void pending_pods_skip(struct pending_pods *p)
 
 static struct pending_pod *add_pending(struct pending_pods *p, const char *uid)
 {
-	CLEANUP(pending_pod_freep) struct pending_pod *pod = calloc(1, sizeof(*pod));
+	CLEANUP(pending_pod_freep) struct pending_pod *pod = xcalloc(1, sizeof(*pod));
 
-	if (!pod || !(pod->uid = strdup(uid)) || name_table_add(&p->by_uid, pod->uid, pod) < 0)
-		return NULL;
+	pod->uid = xstrdup(uid);
+	name_table_add(&p->by_uid, pod->uid, pod);
 	return TAKE(pod);
 }
 
-int pending_pods_add(struct pending_pods *p, const char *uid)
+void pending_pods_add(struct pending_pods *p, const char *uid)
 {
 	struct pending_pod *pod = name_table_find(&p->by_uid, uid);
 
 	if (!pod)
 		pod = add_pending(p, uid);
-	if (!pod)
-		return -ENOMEM;
 	pod->list_number = p->list_number;
-	return 0;
 }
 
 void pending_pods_remove(struct pending_pods *p, const char *uid)

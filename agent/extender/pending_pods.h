@@ -31,8 +31,8 @@ void pending_pods_advance(struct pending_pods *p, uint64_t version);
 /* An unreadable Pod was skipped. Until the next list, any pod that is not tracked may be the skipped Pod. */
 void pending_pods_skip(struct pending_pods *p);
 
-/* Adds a pod that has no node. 0 or -ENOMEM. */
-int pending_pods_add(struct pending_pods *p, const char *uid);
+/* Adds a pod that has no node. */
+void pending_pods_add(struct pending_pods *p, const char *uid);
 
 /* Removes a pod that got a node, ended or was deleted. A pod that was not added is ignored. */
 void pending_pods_remove(struct pending_pods *p, const char *uid);

@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
 
 static void clear_verdicts(struct pod_class *class)
 {
@@ -203,7 +204,7 @@ static void drop_unknown(struct resource_list *list, struct unknown *u)
 	list->n_items = kept;
 	if (kept == 0)
 		resource_list_release(list);
-	smaller = kept > 0 && kept < list->items_size ? reallocarray(list->items, kept, sizeof(*smaller))
+	smaller = kept > 0 && kept < list->items_size ? xreallocarray(list->items, kept, sizeof(*smaller))
 						      : NULL;
 	if (smaller) {
 		list->items = smaller;
@@ -262,20 +263,18 @@ static size_t bytes_of_pod(const struct pod_request *pod)
 #define WANTED_MAX (QTY_MAX >> 20)
 
 /* Replaces the request of a too large pod by its node-level request, as pod-level resources. */
-static int keep_node_level_request(struct pod_request *pod)
+static void keep_node_level_request(struct pod_request *pod)
 {
 	struct pod_request whole = {
 		.qos = request_qos(pod), .has_pod_resources = true, .has_claims = pod->has_claims};
 
-	if (request_of_node(pod, &whole.pod_requests) < 0)
-		return -ENOMEM;
+	request_of_node(pod, &whole.pod_requests);
 	pod_request_release(pod);
 	*pod = whole;
-	pod->name = strdup("");
-	return pod->name ? 0 : -ENOMEM;
+	pod->name = xstrdup("");
 }
 
-static int fill_class(struct pod_class *class, struct pod_request *pod)
+static void fill_class(struct pod_class *class, struct pod_request *pod)
 {
 	struct resource_list *wanted = &class->wanted;
 
@@ -285,14 +284,12 @@ static int fill_class(struct pod_class *class, struct pod_request *pod)
 	class->cpus = kubelet_pod_exclusive_cpus(&class->pod, class->qos);
 	class->aligned =
 		class->aligned || class->qos == QOS_GUARANTEED || request_has_non_native(&class->pod);
-	if (request_of_node(&class->pod, wanted) < 0)
-		return -ENOMEM;
+	request_of_node(&class->pod, wanted);
 	for (size_t i = 0; i < wanted->n_items; i++)
 		if (wanted->items[i].quantity.nano > WANTED_MAX)
 			wanted->items[i].quantity.nano = WANTED_MAX;
-	class->known = calloc(wanted->n_items + 1, sizeof(*class->known));
+	class->known = xcalloc(wanted->n_items + 1, sizeof(*class->known));
 	class->bytes = sizeof(*class) + bytes_of_list(wanted) + bytes_of_pod(&class->pod);
-	return class->known ? 0 : -ENOMEM;
 }
 
 /* `key` has the hash of `pod`. NULL = no class. */
@@ -307,29 +304,28 @@ static struct pod_class *find_class(
 	return found ? *found : NULL;
 }
 
-int pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_class **ret)
+void pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_class **ret)
 {
-	CLEANUP(pod_class_freep) struct pod_class *class = calloc(1, sizeof(*class));
+	CLEANUP(pod_class_freep) struct pod_class *class = xcalloc(1, sizeof(*class));
 	struct pod_class *found;
 
-	if (!class || text_set(&pod->name, "") < 0)
-		return -ENOMEM;
+	text_set(&pod->name, "");
 	drop_unknown_names(&s->known, pod);
 	class->hash = hash_pod(pod);
 	class->too_large = bytes_of_pod(pod) > CLASSES_BYTES_MAX;
 	class->aligned = class->too_large && request_has_non_native(pod);
-	if (class->too_large && keep_node_level_request(pod) < 0)
-		return -ENOMEM;
+	if (class->too_large)
+		keep_node_level_request(pod);
 	found = find_class(s, class, pod);
 	if (!found) {
-		if (fill_class(class, pod) < 0 || !tsearch(class, &s->by_content, by_content))
-			return -ENOMEM;
+		fill_class(class, pod);
+		if (!tsearch(class, &s->by_content, by_content))
+			xalloc_failed();
 		s->n++;
 		found = TAKE(class);
 	}
 	*ret = found;
 	found->users++;
-	return 0;
 }
 
 /* Does not allocate: the names are in the list already. Names with an amount of 0 are removed, or they would accumulate. */
@@ -421,7 +417,7 @@ static struct pod_class **find_judged_entry(struct pod_classes *s)
 	return found;
 }
 
-int pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t n_nodes)
+void pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t n_nodes)
 {
 	struct pod_class **entry;
 
@@ -433,5 +429,5 @@ int pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t
 			forget_verdicts(*entry);
 		*entry = class;
 	}
-	return vec_grow(&class->verdicts, &class->verdicts_size, n_nodes, sizeof(*class->verdicts));
+	vec_grow(&class->verdicts, &class->verdicts_size, n_nodes, sizeof(*class->verdicts));
 }

@@ -77,13 +77,13 @@ struct pod_classes {
 void pod_classes_release(struct pod_classes *s);
 
 /*
- * Finds or adds the class of a pod, whose content moves out of `pod`, and adds a reference. 0 or -ENOMEM.
+ * Finds or adds the class of a pod, whose content moves out of `pod`, and adds a reference.
  *
  * A pod may request tens of thousands of resources that no node has. The kubelet ignores an extended resource that its Node
  * does not have, and rejects the pod for the first other such resource. The class therefore keeps only the first
  * CLASSES_UNKNOWN_MAX names of either kind, in case a node gets them while the pod is in flight.
  */
-int pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_class **ret);
+void pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_class **ret);
 
 /* Subtracts the node-level request of one pod of the class from a sum that includes the pod. */
 void pod_class_subtract(const struct pod_class *class, struct resource_list *requested);
@@ -92,5 +92,5 @@ void pod_class_subtract(const struct pod_class *class, struct resource_list *req
 void pod_classes_drop(struct pod_classes *s, struct pod_class *class);
 
 /* Makes room for verdicts on n_nodes nodes and discards verdicts made before known_resources changed. If CLASSES_JUDGED classes
- * have verdicts already, the least recently requested class loses its verdicts. 0 or -ENOMEM. */
-int pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t n_nodes);
+ * have verdicts already, the least recently requested class loses its verdicts. */
+void pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t n_nodes);

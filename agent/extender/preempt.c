@@ -7,6 +7,7 @@
 #include "agent/extender/verbs.h"
 #include "agent/extender/verdicts.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 /* A node's pods that are to be evicted. */
 struct eviction {
@@ -21,17 +22,14 @@ static void eviction_release(struct eviction *e)
 	free(e->added);
 }
 
-static int eviction_init(
+static void eviction_init(
 	struct eviction *e, const struct node_info *node, const struct extender_victims *victims)
 {
-	*e = (struct eviction){.evicted = calloc(node->n_pods + 1, sizeof(*e->evicted)),
-		.added = calloc(node->n_pods + 1, sizeof(*e->added))};
-	if (!e->evicted || !e->added)
-		return -ENOMEM;
+	*e = (struct eviction){.evicted = xcalloc(node->n_pods + 1, sizeof(*e->evicted)),
+		.added = xcalloc(node->n_pods + 1, sizeof(*e->added))};
 	for (size_t i = 0; i < node->n_pods; i++)
 		for (size_t k = 0; k < victims->n_uids; k++)
 			e->evicted[i] = e->evicted[i] || !strcmp(node->pods[i]->uid, victims->uids[k]);
-	return 0;
 }
 
 /* The index of the remaining pod of the lowest priority below `below`; node->n_pods = no such pod. */
@@ -51,21 +49,16 @@ static size_t find_lowest(const struct node_info *node, const bool *evicted, int
 	return found;
 }
 
-static int add_victim(struct extender_victims *v, const char *uid)
+static void add_victim(struct extender_victims *v, const char *uid)
 {
-	char **uids = reallocarray(v->uids, v->n_uids + 1, sizeof(*uids));
+	char **uids = xreallocarray(v->uids, v->n_uids + 1, sizeof(*uids));
 
-	if (!uids)
-		return -ENOMEM;
 	v->uids = uids;
-	uids[v->n_uids] = strdup(uid);
-	if (!uids[v->n_uids])
-		return -ENOMEM;
+	uids[v->n_uids] = xstrdup(uid);
 	v->n_uids++;
 	/* The extender does not read PodDisruptionBudgets. A violation per added victim makes the scheduler prefer nodes whose
 	 * victims the scheduler itself has chosen. */
 	v->pdb_violations += v->pdb_violations < INT64_MAX;
-	return 0;
 }
 
 /* Removes each added victim whose eviction is not necessary, last added first. */
@@ -109,21 +102,21 @@ static int try_node(struct cluster_cache *cache, const struct node_info *node, c
 	int32_t priority, struct extender_victims *victims, enum kubelet_answer *ret)
 {
 	CLEANUP(eviction_release) struct eviction e = {0};
-	int r = eviction_init(&e, node, victims);
+	int r;
 
-	if (r == 0 && verdict_lacks(class, node)) {
+	eviction_init(&e, node, victims);
+	if (verdict_lacks(class, node)) {
 		*ret = KUBELET_REJECTS;
 		return 0;
 	}
-	if (r == 0)
-		r = add_until_admitted(cache, node, class, priority, &e, ret);
+	r = add_until_admitted(cache, node, class, priority, &e, ret);
 	if (r < 0 || *ret == KUBELET_REJECTS)
 		return r;
 	if (*ret == KUBELET_ADMITS)
 		r = reprieve(cache, node, class, &e);
 	for (size_t i = 0; i < e.n_added && r == 0; i++)
 		if (e.evicted[e.added[i]])
-			r = add_victim(victims, node->pods[e.added[i]]->uid);
+			add_victim(victims, node->pods[e.added[i]]->uid);
 	return r;
 }
 

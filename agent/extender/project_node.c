@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 /* Exporters that poll the kubelet report a pod within this time after its start. */
 #define ESTIMATE_LAG_MS 3000u
@@ -66,28 +67,26 @@ static bool zones_include(const struct node_info *node, const struct pod_info *p
 	return node->object_ms > 0 && pod->bound_ms > 0 && node->object_ms >= pod->bound_ms + ESTIMATE_LAG_MS;
 }
 
-static int count_own(const struct node_info *node, const struct own_items *own, struct reported_amounts *ret)
+static void count_own(const struct node_info *node, const struct own_items *own, struct reported_amounts *ret)
 {
-	return reported_amounts_count(&node->reported, &node->object.state.allocations, own->by_uid,
-		own->n_by_uid, own->by_name, own->n_by_name, ret);
+	reported_amounts_count(&node->reported, &node->object.state.allocations, own->by_uid, own->n_by_uid,
+		own->by_name, own->n_by_name, ret);
 }
 
-/* How much of the pod the object reports. 0 or -ENOMEM. */
-static int find_reported(const struct node_info *node, const struct pod_info *pod,
+/* How much of the pod the object reports. */
+static void find_reported(const struct node_info *node, const struct pod_info *pod,
 	const struct own_items *own, enum reported *ret)
 {
 	CLEANUP(reported_amounts_release) struct reported_amounts amounts = {0};
 
 	if (node->object.basis == CLUSTER_ESTIMATED) {
 		*ret = zones_include(node, pod) ? REPORTED_ALL : REPORTED_NOTHING;
-		return 0;
+		return;
 	}
-	if (count_own(node, own, &amounts) < 0)
-		return -ENOMEM;
+	count_own(node, own, &amounts);
 	*ret = reported_compare(&node->reported, &node->object.state, pod->class, &amounts);
 	if (*ret == REPORTED_PART && pod->admitted && node->object_ms >= pod->admitted_ms + SETTLED_MS)
 		*ret = REPORTED_ALL;
-	return 0;
 }
 
 /* The kubelet's managers assign nothing to the pod, so no object will report the pod. */
@@ -119,17 +118,16 @@ static void node_plan_release(struct node_plan *plan)
 	free(plan->pods);
 }
 
-static int plan_pod(const struct node_info *node, struct pod_info *pod, bool is_removed,
+static void plan_pod(const struct node_info *node, struct pod_info *pod, bool is_removed,
 	struct node_plan *plan, struct pod_plan *ret)
 {
 	enum reported reported;
 
 	*ret = (struct pod_plan){.added = false};
 	if (!pod->class->aligned || pod->mirror || pod->class->too_large)
-		return 0;
+		return;
 	ret->own = find_own(node, &pod->names, plan->claimed);
-	if (find_reported(node, pod, &ret->own, &reported) < 0)
-		return -ENOMEM;
+	find_reported(node, pod, &ret->own, &reported);
 	ret->is_partial = reported == REPORTED_PART;
 	if (pod->held_is_rest && !(ret->is_partial && plan->adds_rest))
 		pod_info_forget_held(pod);
@@ -139,74 +137,65 @@ static int plan_pod(const struct node_info *node, struct pod_info *pod, bool is_
 	plan->n_added += ret->added;
 	if (is_removed || (ret->is_partial && !plan->adds_rest))
 		mark_excluded(&ret->own, plan->excluded);
-	return 0;
 }
 
-/* without[i] belongs to node->pods[i], and `without` may be NULL. 0 or -ENOMEM; to be released in either case. */
-static int plan_node(const struct node_info *node, const bool *without, bool adds_rest, struct node_plan *ret)
+/* without[i] belongs to node->pods[i], and `without` may be NULL. To be released. */
+static void plan_node(
+	const struct node_info *node, const bool *without, bool adds_rest, struct node_plan *ret)
 {
 	const struct allocations *a = &node->object.state.allocations;
-	int r = 0;
 
-	*ret = (struct node_plan){.excluded = calloc(a->n_items + 1, sizeof(*ret->excluded)),
-		.claimed = calloc(a->n_items + 1, sizeof(*ret->claimed)),
-		.pods = calloc(node->n_pods + 1, sizeof(*ret->pods)),
+	*ret = (struct node_plan){.excluded = xcalloc(a->n_items + 1, sizeof(*ret->excluded)),
+		.claimed = xcalloc(a->n_items + 1, sizeof(*ret->claimed)),
+		.pods = xcalloc(node->n_pods + 1, sizeof(*ret->pods)),
 		.removes_none = !without,
 		.adds_rest = adds_rest};
-	if (!ret->excluded || !ret->claimed || !ret->pods)
-		return -ENOMEM;
-	for (size_t i = 0; i < node->n_pods && r == 0; i++)
-		r = plan_pod(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
+	for (size_t i = 0; i < node->n_pods; i++)
+		plan_pod(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
 	/* After the node's pods, so that an ended pod does not claim the items of a remaining pod. */
 	for (size_t i = 0; i < node->n_ended; i++) {
 		struct own_items own = find_own(node, &node->ended[i].names, ret->claimed);
 
 		mark_excluded(&own, ret->excluded);
 	}
-	return r;
 }
 
 /* ---- what the kubelet will assign to pods that the object does not report */
 
-/* What the kubelet assigns to a pod with this request; NULL = the kubelet rejects the pod. 0 or -ENOMEM. */
-static int admit_request(struct node_admission *admission, const struct pod_request *pod, enum qos_class qos,
+/* What the kubelet assigns to a pod with this request; NULL = the kubelet rejects the pod. */
+static void admit_request(struct node_admission *admission, const struct pod_request *pod, enum qos_class qos,
 	struct allocation **ret)
 {
-	CLEANUP(freep) struct allocation *held = calloc(1, sizeof(*held));
+	CLEANUP(freep) struct allocation *held = xcalloc(1, sizeof(*held));
 	struct kubelet_verdict v;
-	int r = held ? kubelet_judge(&admission->kubelet, admission->ws, pod, qos, &v) : -ENOMEM;
 
+	kubelet_judge(&admission->kubelet, admission->ws, pod, qos, &v);
 	*ret = NULL;
-	if (r < 0 || v.answer != KUBELET_ADMITS)
-		return r;
-	r = projected_state_item(admission, pod, &v, held);
-	if (r == 0)
-		*ret = TAKE(held);
-	return r;
+	if (v.answer != KUBELET_ADMITS)
+		return;
+	projected_state_item(admission, pod, &v, held);
+	*ret = TAKE(held);
 }
 
-/* `held` moves to the pod, also on failure. 0 or -ENOMEM. */
-static int set_held(struct pod_info *pod, struct allocation *held)
+/* `held` moves to the pod, also on failure. */
+static void set_held(struct pod_info *pod, struct allocation *held)
 {
 	pod_info_forget_held(pod);
 	pod->held = held;
-	if (text_set(&held->pod_uid, pod->names.uid) == 0 && text_set(&held->pod, pod->names.pod) == 0)
-		return 0;
-	pod_info_forget_held(pod);
-	return -ENOMEM;
+	text_set(&held->pod_uid, pod->names.uid);
+	text_set(&held->pod, pod->names.pod);
 }
 
-static int admit_rest(struct node_admission *admission, const struct node_info *node,
+static void admit_rest(struct node_admission *admission, const struct node_info *node,
 	const struct pod_info *pod, const struct own_items *own, struct allocation **ret)
 {
 	CLEANUP(reported_amounts_release) struct reported_amounts amounts = {0};
 	CLEANUP(pod_request_release) struct pod_request rest;
-	int r = count_own(node, own, &amounts);
 
+	count_own(node, own, &amounts);
 	pod_request_init(&rest);
-	if (r == 0)
-		r = reported_rest(&node->reported, &node->object.state, pod->class, &amounts, &rest);
-	return r < 0 ? r : admit_request(admission, &rest, rest.qos, ret);
+	reported_rest(&node->reported, &node->object.state, pod->class, &amounts, &rest);
+	admit_request(admission, &rest, rest.qos, ret);
 }
 
 /* Sets pod->held to what the kubelet assigns after the pods in `before`; nothing if the kubelet rejects the pod. */
@@ -221,14 +210,17 @@ static int place_pod(const struct projected_state *before, const struct node_inf
 
 	state.allocations = before->view;
 	r = node_admission_init(&admission, &state);
-	if (r == 0)
-		r = is_rest ? admit_rest(&admission, node, pod, &pod_plan->own, &held)
-			    : admit_request(&admission, &pod->class->pod, pod->class->qos, &held);
-	if (r < 0 || !held)
+	if (r < 0)
 		return r;
-	r = set_held(pod, held);
-	pod->held_is_rest = r == 0 && is_rest;
-	return r;
+	if (is_rest)
+		admit_rest(&admission, node, pod, &pod_plan->own, &held);
+	else
+		admit_request(&admission, &pod->class->pod, pod->class->qos, &held);
+	if (!held)
+		return 0;
+	set_held(pod, held);
+	pod->held_is_rest = is_rest;
+	return 0;
 }
 
 /* A rejection stays valid until something on the node becomes free. */
@@ -254,7 +246,9 @@ static int add_placed_pod(struct cluster_cache *cache, struct projected_state *o
 		if (r == 0 && !pod->held && can_cache)
 			pod->rejected_version = cache->version;
 	}
-	return r < 0 || !pod->held ? r : projected_state_add(o, pod->held);
+	if (r == 0 && pod->held)
+		projected_state_add(o, pod->held);
+	return r;
 }
 
 /* ---- whether a computed placement contains the reported part */
@@ -308,13 +302,13 @@ static bool has_items(const struct node_info *node, const struct pod_info *pod, 
 /* ---- the projection */
 
 /* Limits the admission to allocatable minus requested of the Node object, if any. */
-static int limit_to_node(struct projected_node *o, const struct node_info *node, const bool *without)
+static void limit_to_node(struct projected_node *o, const struct node_info *node, const bool *without)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
-	int r = resource_list_add(&requestable, &node->allocatable, 1);
 
+	resource_list_add(&requestable, &node->allocatable, 1);
 	if (!node->has_node)
-		return 0;
+		return;
 	for (size_t i = 0; i < requestable.n_items; i++) {
 		struct resource_quantity *q = &requestable.items[i];
 		qty_t held = resource_list_amount(&node->requested, q->name);
@@ -324,15 +318,16 @@ static int limit_to_node(struct projected_node *o, const struct node_info *node,
 				held -= resource_list_amount(&node->pods[k]->class->wanted, q->name);
 		q->quantity.nano = q->quantity.nano > held ? q->quantity.nano - held : 0;
 	}
-	return r < 0 ? r : node_admission_limit(&o->admission, &requestable);
+	node_admission_limit(&o->admission, &requestable);
 }
 
 /* Adds the pods of the plan. *ret_matches: the placement of every partially reported pod contains its reported part. */
 static int add_placed_pods(struct cluster_cache *cache, struct projected_node *o,
 	const struct node_info *node, const struct node_plan *plan, bool *ret_matches)
 {
-	int r = projected_state_init(&o->node, &node->object.state, plan->excluded);
+	int r = 0;
 
+	projected_state_init(&o->node, &node->object.state, plan->excluded);
 	*ret_matches = true;
 	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
 		const struct pod_plan *c = &plan->pods[i];
@@ -349,29 +344,31 @@ static int add_placed_pods(struct cluster_cache *cache, struct projected_node *o
 /*
  * Builds the projection of a node whose object has a state, without the pods whose without[i] is set. A partially reported pod
  * is being admitted: first the whole pod is placed again from its requests. If the placement does not contain the reported
- * part, the reported part counts as held and only the rest is placed. 0, -ETIME or -ENOMEM; `o` and `plan` are to be released in
+ * part, the reported part counts as held and only the rest is placed. 0 or -ETIME; `o` and `plan` are to be released in
  * either case.
  */
 static int build_projection(struct cluster_cache *cache, struct projected_node *o,
 	const struct node_info *node, const bool *without, struct node_plan *plan)
 {
 	bool matches;
-	int r = plan_node(node, without, false, plan);
+	int r;
 
-	if (r == 0)
-		r = add_placed_pods(cache, o, node, plan, &matches);
+	plan_node(node, without, false, plan);
+	r = add_placed_pods(cache, o, node, plan, &matches);
 	if (r == 0 && !matches) {
 		projected_state_release(&o->node);
 		node_plan_release(plan);
-		r = plan_node(node, without, true, plan);
-		if (r == 0)
-			r = add_placed_pods(cache, o, node, plan, &matches);
+		plan_node(node, without, true, plan);
+		r = add_placed_pods(cache, o, node, plan, &matches);
 	}
 	if (r == 0)
 		r = projected_state_finish(&o->node);
 	if (r == 0)
 		r = node_admission_init(&o->admission, &o->node.state);
-	return r < 0 ? r : limit_to_node(o, node, without);
+	if (r < 0)
+		return r;
+	limit_to_node(o, node, without);
+	return 0;
 }
 
 static bool is_in_flight(const struct node_info *node, const struct node_plan *plan, size_t i)
@@ -413,7 +410,7 @@ static bool is_start_unknown(const struct node_info *node, const struct node_pla
 }
 
 /* Removes pods from the plan that the kubelet rejects even as the only in-flight pod. Else any user could block a node by binding
- * a pod larger than the node. 0, -ETIME or -ENOMEM. */
+ * a pod larger than the node. 0 or -ETIME. */
 static int leave_out_rejected(struct cluster_cache *cache, struct projected_node *o,
 	const struct node_info *node, struct node_plan *plan)
 {
@@ -435,14 +432,14 @@ static int leave_out_rejected(struct cluster_cache *cache, struct projected_node
 	return r;
 }
 
-/* Adds the in-flight pods, admitted pods first. 0, -ETIME or -ENOMEM. */
+/* Adds the in-flight pods, admitted pods first. 0 or -ETIME. */
 static int collect_in_flight(struct cluster_cache *cache, struct projected_node *o,
 	const struct node_info *node, struct node_plan *plan)
 {
-	int r = in_flight_init(&o->in_flight, &node->object.state, plan->excluded, plan->n_added);
+	int r;
 
-	if (r == 0)
-		r = leave_out_rejected(cache, o, node, plan);
+	in_flight_init(&o->in_flight, &node->object.state, plan->excluded, plan->n_added);
+	r = leave_out_rejected(cache, o, node, plan);
 	o->in_flight.unknown_start = is_start_unknown(node, plan);
 	for (unsigned pass = 0; pass < 2 && r == 0; pass++)
 		for (size_t i = 0; i < node->n_pods; i++) {
@@ -475,8 +472,8 @@ int project_node(struct cluster_cache *cache, const struct node_info *node, stru
 	*ret = projected_nodes_find(&cache->projected, node->slot, node->version, node->amounts_version);
 	if (*ret)
 		return 0;
-	o = calloc(1, sizeof(*o));
-	r = o ? build_projection(cache, o, node, NULL, &plan) : -ENOMEM;
+	o = xcalloc(1, sizeof(*o));
+	r = build_projection(cache, o, node, NULL, &plan);
 	if (r == 0)
 		r = collect_in_flight(cache, o, node, &plan);
 	if (r < 0)
@@ -510,13 +507,14 @@ int project_assume_pod(struct cluster_cache *cache, const struct assume_request 
 	cache->work = (struct work_limit){0};
 	r = project_node_possible(node) ? project_node(cache, node, &o) : 0;
 	if (r == 0 && project_node_possible(node))
-		r = request->class->too_large
-			    ? 0
-			    : admit_request(&o->admission, &request->class->pod, request->class->qos, &held);
+		if (!request->class->too_large)
+			admit_request(&o->admission, &request->class->pod, request->class->qos, &held);
 	if (r == 0)
-		r = cache_assume_pod(cache, request, node, now_ms, &pod);
-	if (r == 0 && held && pod)
-		return set_held(pod, held);
+		cache_assume_pod(cache, request, node, now_ms, &pod);
+	if (r == 0 && held && pod) {
+		set_held(pod, held);
+		return 0;
+	}
 	if (held)
 		allocation_release(held);
 	free(held);

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "agent/base/json_walk.h"
+#include "agent/base/json.h"
 #include "agent/base/thread.h"
 #include "agent/publish/api_client.h"
 #include "agent/publish/backoff.h"
@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define PAGE             500u
 #define WATCH_S          300u
@@ -85,8 +86,9 @@ static int end_page(struct reflector *r, const struct doc *list, struct err *err
 		return err_set(err, -EBADMSG, "the API server's answer is not a list");
 	r->page_ended = true;
 	free(TAKE(r->next));
-	if (text_set(&r->version, version) < 0 || (next && *next && text_set(&r->next, next) < 0))
-		return err_no_memory(err);
+	text_set(&r->version, version);
+	if (next && *next)
+		text_set(&r->next, next);
 	return 0;
 }
 
@@ -126,11 +128,9 @@ static int on_error_event(struct reflector *r, const struct doc *status, struct 
 static int on_change(struct reflector *r, const char *type, struct doc *object, struct err *err)
 {
 	const char *given = doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion"));
-	CLEANUP(freep) char *version = given ? strdup(given) : NULL; /* the callback may modify the object */
+	CLEANUP(freep) char *version = given ? xstrdup(given) : NULL; /* the callback may modify the object */
 	int x = 0;
 
-	if (given && !version)
-		return err_no_memory(err);
 	if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED"))
 		x = deliver(r, r->events.object, object, &r->counts.events, err);
 	else if (!strcmp(type, "DELETED"))
@@ -140,7 +140,7 @@ static int on_change(struct reflector *r, const char *type, struct doc *object, 
 	else
 		x = err_set(err, -EBADMSG, "unknown event type '%.40s'", type);
 	/* Without a version a later watch continues after the previous event. */
-	if (x < 0 || !version)
+	if (x < 0)
 		return x;
 	free(r->version);
 	r->version = TAKE(version);
@@ -427,17 +427,15 @@ static void reflector_releasep(struct reflector **r)
 	reflector_release(*r);
 }
 
-static int take_options(struct reflector *r, const struct reflector_options *options, struct err *err)
+static void take_options(struct reflector *r, const struct reflector_options *options)
 {
-	if (text_set(&r->path, options->path) < 0 ||
-		text_set(&r->query, options->query ? options->query : "") < 0)
-		return err_no_memory(err);
+	text_set(&r->path, options->path);
+	text_set(&r->query, options->query ? options->query : "");
 	r->name = strrchr(r->path, '/') + 1;
 	r->options.random = options->random ? options->random : backoff_random;
 	r->options.page = options->page ? options->page : PAGE;
 	r->options.watch_s = options->watch_s ? options->watch_s : WATCH_S;
 	r->options.idle_ms = options->idle_ms ? options->idle_ms : IDLE_MS;
-	return 0;
 }
 
 int reflector_new(const struct reflector_options *options, const struct credentials_options *credentials,
@@ -445,18 +443,15 @@ int reflector_new(const struct reflector_options *options, const struct credenti
 	struct err *err)
 {
 	const struct api_client_options how = {.cancel = cancel};
-	CLEANUP(reflector_releasep) struct reflector *r = calloc(1, sizeof(*r));
+	CLEANUP(reflector_releasep) struct reflector *r = xcalloc(1, sizeof(*r));
 	int x;
 
-	if (!r)
-		return err_no_memory(err);
 	api_response_init(&r->response);
 	r->events = *events;
 	r->ctx = ctx;
 	r->cancel = cancel;
-	x = take_options(r, options, err);
-	if (x == 0)
-		x = credentials_new(credentials, &r->credentials, err);
+	take_options(r, options);
+	x = credentials_new(credentials, &r->credentials, err);
 	if (x == 0)
 		x = api_client_new(r->credentials, &how, &r->client, err);
 	if (x < 0)

@@ -3,7 +3,7 @@
 /*
  * Lists and watches all objects of one kind, in its own thread, and recovers from all failures.
  *
- * Only one object is in memory at a time. The thread runs until it is cancelled. Depends on agent/base/json_walk.h and
+ * Only one object is in memory at a time. The thread runs until it is cancelled. Depends on agent/base/json.h and
  * agent/publish/api_client.h.
  */
 #include <stdatomic.h>

@@ -7,6 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/resource_name.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 /* ---- the index */
 
@@ -38,15 +40,13 @@ static void collect_plugins(struct reported_index *index, const struct allocatio
 	index->n_plugins = n;
 }
 
-int reported_index_init(struct reported_index *ret, const struct allocations *a)
+void reported_index_init(struct reported_index *ret, const struct allocations *a)
 {
 	CLEANUP(reported_index_release)
-	struct reported_index index = {.by_uid = calloc(a->n_items + 1, sizeof(*index.by_uid)),
-		.by_name = calloc(a->n_items + 1, sizeof(*index.by_name)),
-		.plugins = calloc(a->n_registered + 1, sizeof(*index.plugins))};
+	struct reported_index index = {.by_uid = xcalloc(a->n_items + 1, sizeof(*index.by_uid)),
+		.by_name = xcalloc(a->n_items + 1, sizeof(*index.by_name)),
+		.plugins = xcalloc(a->n_registered + 1, sizeof(*index.plugins))};
 
-	if (!index.by_uid || !index.by_name || !index.plugins)
-		return -ENOMEM;
 	for (size_t i = 0; i < a->n_items; i++) {
 		const struct allocation *item = &a->items[i];
 
@@ -60,7 +60,6 @@ int reported_index_init(struct reported_index *ret, const struct allocations *a)
 	collect_plugins(&index, a);
 	*ret = index;
 	index = (struct reported_index){0};
-	return 0;
 }
 
 void reported_index_release(struct reported_index *index)
@@ -115,37 +114,34 @@ static void count_devices(
 		devices[found - index->plugins] += block->ids.n_items;
 }
 
-static int count_items(const struct reported_index *index, const struct allocations *a,
+static void count_items(const struct reported_index *index, const struct allocations *a,
 	const struct reported_key *keys, size_t n, hwloc_bitmap_t cpus, struct reported_amounts *ret)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct allocation *item = &a->items[keys[i].item];
 
-		if (hwloc_bitmap_or(cpus, cpus, item->cpus) < 0)
-			return -ENOMEM;
+		cpuset_or(cpus, cpus, item->cpus);
 		ret->memory = ret->memory || item->n_memory > 0;
 		for (size_t k = 0; k < item->n_devices; k++)
 			count_devices(index, &item->devices[k], ret->devices);
 	}
 	ret->n_items += n;
-	return 0;
 }
 
-int reported_amounts_count(const struct reported_index *index, const struct allocations *a,
+void reported_amounts_count(const struct reported_index *index, const struct allocations *a,
 	const struct reported_key *keys, size_t n, const struct reported_key *more, size_t m,
 	struct reported_amounts *ret)
 {
 	CLEANUP(reported_amounts_release)
-	struct reported_amounts amounts = {.devices = calloc(index->n_plugins + 1, sizeof(*amounts.devices))};
-	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	struct reported_amounts amounts = {
+		.devices = xcalloc(index->n_plugins + 1, sizeof(*amounts.devices))};
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
 
-	if (!amounts.devices || !cpus || count_items(index, a, keys, n, cpus, &amounts) < 0 ||
-		count_items(index, a, more, m, cpus, &amounts) < 0)
-		return -ENOMEM;
+	count_items(index, a, keys, n, cpus, &amounts);
+	count_items(index, a, more, m, cpus, &amounts);
 	amounts.cpus = cpuset_size(cpus);
 	*ret = amounts;
 	amounts = (struct reported_amounts){0};
-	return 0;
 }
 
 void reported_amounts_release(struct reported_amounts *amounts)
@@ -191,42 +187,42 @@ enum reported reported_compare(const struct reported_index *index, const struct 
 	return REPORTED_ALL;
 }
 
-/* Sets the request and the limit. 0 or -ENOMEM. */
-static int add_amount(struct container_request *c, const char *name, qty_t nano, enum quantity_format format)
+/* Sets the request and the limit. */
+static void add_amount(struct container_request *c, const char *name, qty_t nano, enum quantity_format format)
 {
 	const struct quantity q = {.nano = nano, .format = format};
-	int r = nano > 0 ? resource_list_set(&c->requests, name, q) : 0;
+	int r = 0;
 
-	return r < 0 || nano == 0 ? r : resource_list_set(&c->limits, name, q);
+	if (nano > 0)
+		resource_list_set(&c->requests, name, q);
+	if (!(r < 0 || nano == 0))
+		resource_list_set(&c->limits, name, q);
 }
 
-int reported_rest(const struct reported_index *index, const struct node_state *state,
+void reported_rest(const struct reported_index *index, const struct node_state *state,
 	const struct pod_class *class, const struct reported_amounts *amounts, struct pod_request *ret)
 {
 	CLEANUP(pod_request_release) struct pod_request pod = {.qos = class->qos};
 	struct container_request *c = pod_request_add(&pod, CONTAINER_APP, "rest");
-	int r = c && (pod.name = strdup("")) ? 0 : -ENOMEM;
 
-	if (r == 0 && lacks_cpus(state, class, amounts))
-		r = add_amount(
-			c, "cpu", (qty_t)(class->cpus - amounts->cpus) * QTY_UNIT, QUANTITY_DECIMAL_SI);
-	if (r == 0 && lacks_memory(state, class, amounts))
-		for (size_t i = 0; i < class->wanted.n_items && r == 0; i++) {
+	pod.name = xstrdup("");
+
+	if (lacks_cpus(state, class, amounts))
+		add_amount(c, "cpu", (qty_t)(class->cpus - amounts->cpus) * QTY_UNIT, QUANTITY_DECIMAL_SI);
+	if (lacks_memory(state, class, amounts))
+		for (size_t i = 0; i < class->wanted.n_items; i++) {
 			const struct resource_quantity *q = &class->wanted.items[i];
 
 			if (!strcmp(q->name, "memory") || resource_name_is_hugepages(q->name))
-				r = add_amount(c, q->name, q->quantity.nano, q->quantity.format);
+				add_amount(c, q->name, q->quantity.nano, q->quantity.format);
 		}
-	for (size_t i = 0; i < index->n_plugins && r == 0; i++) {
+	for (size_t i = 0; i < index->n_plugins; i++) {
 		size_t wanted = devices_wanted(class, index->plugins[i]);
 
 		if (wanted > amounts->devices[i])
-			r = add_amount(c, index->plugins[i], (qty_t)(wanted - amounts->devices[i]) * QTY_UNIT,
+			add_amount(c, index->plugins[i], (qty_t)(wanted - amounts->devices[i]) * QTY_UNIT,
 				QUANTITY_DECIMAL_SI);
 	}
-	if (r < 0)
-		return r;
 	*ret = pod;
 	pod_request_init(&pod);
-	return 0;
 }

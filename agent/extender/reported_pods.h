@@ -23,8 +23,7 @@ struct reported_index {
 	size_t n_plugins;
 };
 
-/* 0 or -ENOMEM; `ret` is untouched on failure. */
-int reported_index_init(struct reported_index *ret, const struct allocations *a);
+void reported_index_init(struct reported_index *ret, const struct allocations *a);
 void reported_index_release(struct reported_index *index);
 
 /* The *ret_n items with the pod's UID; none for a mirror pod. */
@@ -46,9 +45,9 @@ struct reported_amounts {
 	size_t *devices; /* per plugin of the index */
 };
 
-/* Sums the n items at `keys` and the m items at `more`; CPUs in both count once. 0 or -ENOMEM (*ret untouched); to be released by
+/* Sums the n items at `keys` and the m items at `more`; CPUs in both count once. to be released by
  * reported_amounts_release(). */
-int reported_amounts_count(const struct reported_index *index, const struct allocations *a,
+void reported_amounts_count(const struct reported_index *index, const struct allocations *a,
 	const struct reported_key *keys, size_t n, const struct reported_key *more, size_t m,
 	struct reported_amounts *ret);
 void reported_amounts_release(struct reported_amounts *amounts);
@@ -64,7 +63,7 @@ enum reported reported_compare(const struct reported_index *index, const struct 
 
 /*
  * The part of the pod class's request that the amounts do not cover, as a pod of one container: exclusive CPUs, devices, and the
- * whole memory if none is reported. 0 or -ENOMEM; `ret` is untouched on failure, else to be released by pod_request_release().
+ * whole memory if none is reported. `ret` is to be released by pod_request_release().
  */
-int reported_rest(const struct reported_index *index, const struct node_state *state,
+void reported_rest(const struct reported_index *index, const struct node_state *state,
 	const struct pod_class *class, const struct reported_amounts *amounts, struct pod_request *ret);

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 static const char *const kind_names[CACHE_KIND_COUNT] = {"NodeResourceTopologies", "Nodes", "Pods"};
 static const char *const kind_labels[CACHE_KIND_COUNT] = {"noderesourcetopologies", "nodes", "pods"};
@@ -46,22 +47,19 @@ static uint64_t now_ms(void)
 	return (uint64_t)clock_ms(CLOCK_BOOTTIME);
 }
 
-int server_new(const struct server_config *config, const struct lease *lease, struct server **ret)
+void server_new(const struct server_config *config, const struct lease *lease, struct server **ret)
 {
-	CLEANUP(server_freep) struct server *s = calloc(1, sizeof(*s));
+	CLEANUP(server_freep) struct server *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->state_lock, NULL);
 	s->config = *config;
 	process_stats_init(&s->process);
 	s->lease = lease;
-	if (text_set(&s->holder, "") < 0 || text_set(&s->url, "") < 0)
-		return -ENOMEM;
+	text_set(&s->holder, "");
+	text_set(&s->url, "");
 	cache_init(&s->cache, &config->cache);
 	*ret = TAKE(s);
-	return 0;
 }
 
 void server_free(struct server *s)
@@ -90,11 +88,10 @@ static void unlock(pthread_mutex_t **lock)
 
 /* ---- cache updates */
 
-int server_list_begin(struct server *s, enum cache_kind kind)
+void server_list_begin(struct server *s, enum cache_kind kind)
 {
 	LOCKED(s);
 	cache_list_begin(&s->cache, kind);
-	return 0;
 }
 
 static void note_skipped(struct server *s, enum cache_kind kind, const struct err *why)
@@ -112,45 +109,32 @@ void server_skip(struct server *s, enum cache_kind kind, const struct err *why)
 	note_skipped(s, kind, why);
 }
 
-/* Turns a failure about one unreadable object into 0, so that the reflector continues. The lock is held. */
-static int skip_if_unreadable(struct server *s, enum cache_kind kind, int r, const struct err *err)
+void server_update(struct server *s, enum cache_kind kind, struct doc *object)
 {
-	if (r == -ENOMEM || r == 0)
-		return r;
+	struct err err = {""};
+	LOCKED(s);
+
+	if (cache_update(&s->cache, kind, object, now_ms(), &err) == 0)
+		return;
 	cache_skip(&s->cache, kind);
-	note_skipped(s, kind, err);
-	return 0;
+	note_skipped(s, kind, &err);
 }
 
-int server_update(struct server *s, enum cache_kind kind, struct doc *object)
+void server_delete(struct server *s, enum cache_kind kind, const struct doc *object)
 {
-	struct err err = {""};
 	LOCKED(s);
 
-	return skip_if_unreadable(s, kind, cache_update(&s->cache, kind, object, now_ms(), &err), &err);
+	cache_delete(&s->cache, kind, object, now_ms());
 }
 
-int server_delete(struct server *s, enum cache_kind kind, const struct doc *object)
+void server_list_end(struct server *s, enum cache_kind kind, uint64_t version)
 {
-	struct err err = {""};
-	LOCKED(s);
-
-	return skip_if_unreadable(s, kind, cache_delete(&s->cache, kind, object, now_ms(), &err), &err);
-}
-
-int server_list_end(struct server *s, enum cache_kind kind, uint64_t version)
-{
-	struct err err = {""};
-	int r;
-
 	{
 		LOCKED(s);
-		r = skip_if_unreadable(
-			s, kind, cache_list_end(&s->cache, kind, version, now_ms(), &err), &err);
+		cache_list_end(&s->cache, kind, version, now_ms());
 	}
 	STATE_LOCKED(s);
 	s->listed[kind] = true;
-	return r;
 }
 
 void server_api_alive(struct server *s, enum cache_kind kind)
@@ -228,14 +212,13 @@ static const char *forward_url(const struct server *s)
 	return s->lease && !lease_held(s->lease) && *s->url ? s->url : NULL;
 }
 
-int server_set_leader(struct server *s, const char *holder, const char *url)
+void server_set_leader(struct server *s, const char *holder, const char *url)
 {
 	STATE_LOCKED(s);
 
-	if (text_set(&s->holder, holder) < 0 || text_set(&s->url, url ? url : "") < 0)
-		return -ENOMEM;
+	text_set(&s->holder, holder);
+	text_set(&s->url, url ? url : "");
 	text_one_line(s->holder);
-	return 0;
 }
 
 bool server_has_lists(struct server *s)
@@ -245,11 +228,10 @@ bool server_has_lists(struct server *s)
 	return s->from_file || (s->listed[CACHE_NRT] && s->listed[CACHE_NODE] && s->listed[CACHE_POD]);
 }
 
-bool server_healthy(void *ctx, struct strbuf *line)
+void server_healthy(void *ctx, struct strbuf *line)
 {
 	(void)ctx;
 	strbuf_addf(line, "ok");
-	return true;
 }
 
 bool server_ready(void *ctx, struct strbuf *line)
@@ -369,11 +351,10 @@ static enum result reply_filter(
 	LOCKED(s);
 
 	if (passes_stale(s)) {
-		answer.verdicts = calloc(args->n_names + 1, sizeof(*answer.verdicts));
-		result = answer.verdicts ? RESULT_STALE : RESULT_FAILED;
-	} else {
+		answer.verdicts = xcalloc(args->n_names + 1, sizeof(*answer.verdicts));
+		result = RESULT_STALE;
+	} else
 		result = answer_filter(s, args, request, &answer);
-	}
 	if (result != RESULT_FAILED && extender_filter_print(args, answer.verdicts, reply) < 0)
 		result = RESULT_FAILED;
 	verb_answer_release(&answer, &s->cache);
@@ -397,12 +378,12 @@ static enum result reply_prioritize(
 	enum result result;
 	LOCKED(s);
 
-	if (passes_stale(s)) { /* the same score for each node */
-		answer.scores = calloc(args->n_names + 1, sizeof(*answer.scores));
-		result = answer.scores ? RESULT_STALE : RESULT_FAILED;
-	} else {
+	if (passes_stale(s)) {
+		/* the same score for each node */
+		answer.scores = xcalloc(args->n_names + 1, sizeof(*answer.scores));
+		result = RESULT_STALE;
+	} else
 		result = answer_prioritize(s, args, request, &answer);
-	}
 	if (result != RESULT_FAILED && extender_priorities_print(args, answer.scores, reply) < 0)
 		result = RESULT_FAILED;
 	verb_answer_release(&answer, &s->cache);
@@ -414,10 +395,9 @@ static enum result answer_preempt(
 {
 	struct verb_counts counts = {0};
 	struct pod_class *class;
-	int r = pod_classes_take(&s->cache.classes, &args->pod.template.pod, &class);
+	int r;
 
-	if (r < 0)
-		return RESULT_FAILED;
+	pod_classes_take(&s->cache.classes, &args->pod.template.pod, &class);
 	begin_work(s, request);
 	r = extender_preempt(&s->cache, &s->config.verbs, args, class, &counts);
 	if (r == 0)
@@ -449,7 +429,7 @@ static enum result handle_preempt(struct server *s, const char *body, size_t len
 	const struct request request = {.pod = &args.pod, .n_nodes = args.n_items, .begun_ns = begun_ns};
 
 	if (r < 0)
-		return r == -ENOMEM ? RESULT_FAILED : RESULT_BAD;
+		return RESULT_BAD;
 	return reply_preempt(s, &args, &request, reply);
 }
 
@@ -464,7 +444,7 @@ static enum result handle_verb(
 		return handle_preempt(s, body, len, request.begun_ns, reply, err);
 	r = extender_args_parse(body, len, &args, err);
 	if (r < 0)
-		return r == -ENOMEM ? RESULT_FAILED : RESULT_BAD;
+		return RESULT_BAD;
 	request.n_nodes = args.n_names;
 	return verb == VERB_FILTER ? reply_filter(s, &args, &request, reply)
 				   : reply_prioritize(s, &args, &request, reply);

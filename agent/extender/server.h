@@ -29,8 +29,8 @@ struct server_config {
 struct server;
 
 /* With a `lease`, which must outlive the server, only the replica that holds the lease answers; other replicas forward requests
- * to the holder. `lease` NULL = no other replicas. Free *ret with server_free(). 0 or -ENOMEM. */
-int server_new(const struct server_config *config, const struct lease *lease, struct server **ret);
+ * to the holder. `lease` NULL = no other replicas. Free *ret with server_free(). */
+void server_new(const struct server_config *config, const struct lease *lease, struct server **ret);
 void server_free(struct server *s);
 
 static inline void server_freep(struct server **s)
@@ -42,17 +42,17 @@ static inline void server_freep(struct server **s)
 /* Fills the cache from a file, a directory or standard input instead of an API server. Returns as object_input_read(). */
 int server_load(struct server *s, const char *path, struct err *err);
 
-/* ---- cache updates, from any thread. An unreadable object is logged and skipped. 0 or -ENOMEM. */
+/* ---- cache updates, from any thread. An unreadable object is logged and skipped. */
 
-int server_list_begin(struct server *s, enum cache_kind kind);
-int server_update(struct server *s, enum cache_kind kind, struct doc *object);
-int server_delete(struct server *s, enum cache_kind kind, const struct doc *object);
+void server_list_begin(struct server *s, enum cache_kind kind);
+void server_update(struct server *s, enum cache_kind kind, struct doc *object);
+void server_delete(struct server *s, enum cache_kind kind, const struct doc *object);
 
 /* An object that cannot be parsed was skipped. */
 void server_skip(struct server *s, enum cache_kind kind, const struct err *why);
 
 /* `version` as for cache_list_end(). */
-int server_list_end(struct server *s, enum cache_kind kind, uint64_t version);
+void server_list_end(struct server *s, enum cache_kind kind, uint64_t version);
 
 /* The API server has sent something about this kind. */
 void server_api_alive(struct server *s, enum cache_kind kind);
@@ -61,15 +61,15 @@ void server_api_alive(struct server *s, enum cache_kind kind);
 bool server_has_lists(struct server *s);
 
 /* Sets the identity of the lease's holder ("" = none), and the holder's URL if the holder is another replica (NULL = not known).
- * From any thread. 0 or -ENOMEM. */
-int server_set_leader(struct server *s, const char *holder, const char *url);
+ * From any thread. */
+void server_set_leader(struct server *s, const char *holder, const char *url);
 
 /* Expires assumed pods and logs changes of readiness. To be called about once a second. */
 void server_tick(struct server *s);
 
 /* ---- callbacks of struct http_callbacks. server_healthy() and server_ready() never wait for a request under way. */
 
-bool server_healthy(void *ctx, struct strbuf *line);
+void server_healthy(void *ctx, struct strbuf *line);
 
 /* Ready: a list of each kind was complete, this replica holds the lease or can forward requests, and the cache is not stale unless
  * stale_open is set. */

@@ -16,7 +16,7 @@ enum result {
 	RESULT_BAD,           /* the request cannot be parsed */
 	RESULT_STALE,         /* stale cache, incomplete lists, or no holder of the lease */
 	RESULT_FORWARDED,     /* redirected to the replica that holds the lease */
-	RESULT_FAILED,        /* out of memory */
+	RESULT_FAILED,        /* the answer is larger than allowed */
 	RESULT_COUNT
 };
 

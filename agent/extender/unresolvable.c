@@ -8,17 +8,15 @@
 #include "agent/extender/verdicts.h"
 #include "agent/model/projected_state.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 static int project_without_pods(const struct node_state *state, struct projected_state *ret)
 {
-	CLEANUP(freep) bool *excluded = malloc(state->allocations.n_items + 1);
-	int r = excluded ? 0 : -ENOMEM;
+	CLEANUP(freep) bool *excluded = xmalloc(state->allocations.n_items + 1);
 
-	if (r == 0) {
-		memset(excluded, true, state->allocations.n_items + 1);
-		r = projected_state_init(ret, state, excluded);
-	}
-	return r < 0 ? r : projected_state_finish(ret);
+	memset(excluded, true, state->allocations.n_items + 1);
+	projected_state_init(ret, state, excluded);
+	return projected_state_finish(ret);
 }
 
 int unresolvable_rejects(const struct node_info *node, const struct pod_class *class, bool *ret)
@@ -35,9 +33,9 @@ int unresolvable_rejects(const struct node_info *node, const struct pod_class *c
 	if (r == 0)
 		r = node_admission_init(&admission, &projected.state);
 	if (r == 0 && node->has_node)
-		r = node_admission_limit(&admission, &node->allocatable);
+		node_admission_limit(&admission, &node->allocatable);
 	if (r == 0)
-		r = node_admission_judge(&admission, &class->pod, &a);
+		node_admission_judge(&admission, &class->pod, &a);
 	if (r < 0)
 		return r;
 	/* For the first container, and for the whole pod, free resources never turn an admission into a rejection. */

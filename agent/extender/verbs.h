@@ -47,8 +47,7 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
  * marks the nodes on which preemption cannot help.
  *
  * Nodes with equal scores are ordered by the fewest free CPUs on the chosen NUMA nodes, then by the fewest free CPUs on the
- * node, then by name. This order preserves the largest aligned capacity. 0 or -ENOMEM; `ret` (zeroed) is to be released in
- * either case.
+ * node, then by name. This order preserves the largest aligned capacity. `ret` is to be released.
  */
 int extender_filter(struct cluster_cache *cache, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);
@@ -61,7 +60,7 @@ int extender_prioritize(struct cluster_cache *cache, const struct verb_config *c
  * Answers /preempt for a pod of the pod class. Moves the nodes whose kubelets admit the pod after the eviction of the victims
  * to the first ret->n_passing places of args->items. All other nodes follow, including the nodes not judged before the work
  * limit. If the scheduler's victims do not suffice, adds pods of lower priority, lowest priority first, and only pods whose
- * eviction is necessary. Each added victim counts as a PodDisruptionBudget violation. 0 or -ENOMEM.
+ * eviction is necessary. Each added victim counts as a PodDisruptionBudget violation.
  */
 int extender_preempt(struct cluster_cache *cache, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret);

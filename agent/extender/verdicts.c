@@ -10,6 +10,7 @@
 #include "common/resource_name.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
 
 /* ---- the score */
 
@@ -65,11 +66,11 @@ static int score_zones(struct distances_kept *kept, const struct inventory *inv,
 	struct distances *d;
 	CLEANUP(fit_space_release) struct fit_space space = {0};
 	struct topology_manager_config topology = inv->topology;
-	int r = request_plan_init(&plan, &class->pod);
+	int r;
 
+	request_plan_init(&plan, &class->pod);
 	topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
-	if (r == 0)
-		r = distances_keep(kept, inv->costs, inv->n_nodes, &d);
+	r = distances_keep(kept, inv->costs, inv->n_nodes, &d);
 	if (r == 0)
 		r = fit_space_init(&space, inv, d);
 	if (r == 0)
@@ -83,11 +84,11 @@ static int score_verdict(struct cluster_cache *cache, struct projected_node *o, 
 	const struct kubelet *k = &o->admission.kubelet;
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
 	uint64_t nodes = assigned_numa_nodes(k, class, managers);
-	CLEANUP(freep) size_t *free_cpus = calloc(numa->n + 1, sizeof(*free_cpus));
+	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
 	const struct inventory *inv = &o->node.inventory;
 	unsigned max_numa_nodes = inv->topology.max_numa_nodes;
 	bool closest;
-	int r = free_cpus ? is_closest(&cache->distances, inv, nodes, &closest) : -ENOMEM;
+	int r = is_closest(&cache->distances, inv, nodes, &closest);
 
 	if (r < 0)
 		return r;
@@ -108,26 +109,22 @@ static int score_verdict(struct cluster_cache *cache, struct projected_node *o, 
 /* ---- the verdict */
 
 /* The kubelet's sentence if the managers reject the pod, else the insufficient resource. */
-static int explain(const struct admission *a, const struct pod_class *class, char **ret)
+static void explain(const struct admission *a, const struct pod_class *class, char **ret)
 {
 	const char *container = a->managers.container<class->pod.n_containers &&class->pod.n_containers> 1
 					? class->pod.containers[a->managers.container].name
 					: "";
 	const char *resource = a->short_of ? a->short_of : a->unsure_of;
 	const char *claims = class->pod.has_claims ? "; resourceClaims are not evaluated" : "";
-	int n;
 
 	if (a->managers.reason.text[0])
-		n = asprintf(
-			ret, "%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text, claims);
+		*ret = xasprintf(
+			"%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text, claims);
 	else if (resource)
-		n = asprintf(ret, "%s %s%s", a->short_of ? "insufficient" : "perhaps insufficient", resource,
-			claims);
+		*ret = xasprintf(
+			"%s %s%s", a->short_of ? "insufficient" : "perhaps insufficient", resource, claims);
 	else
-		n = asprintf(ret, "unknown%s", claims);
-	if (n < 0)
-		*ret = NULL;
-	return n < 0 ? -ENOMEM : 0;
+		*ret = xasprintf("unknown%s", claims);
 }
 
 static const struct node_rejection *find_rejection(
@@ -161,13 +158,15 @@ static int judge_state(struct cluster_cache *cache, const struct node_info *node
 	int r = project_node(cache, node, &o);
 
 	if (r == 0)
-		r = node_admission_judge(&o->admission, &class->pod, &a);
+		node_admission_judge(&o->admission, &class->pod, &a);
 	if (r < 0)
 		return r;
 	v->answer = a.answer;
 	v->by_amounts = a.answer != a.managers.answer;
-	if (a.answer != KUBELET_ADMITS)
-		return explain(&a, class, &v->reason);
+	if (a.answer != KUBELET_ADMITS) {
+		explain(&a, class, &v->reason);
+		return 0;
+	}
 	return score_verdict(cache, o, class, &a.managers, strategy, v);
 }
 
@@ -176,35 +175,30 @@ static int judge(struct cluster_cache *cache, const struct node_info *node, stru
 {
 	const struct node_rejection *rejection = find_rejection(node, class);
 	const char *lacks = verdict_lacks(class, node);
-	int r;
 
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
 	if (rejection) {
 		v->answer = KUBELET_REJECTS;
-		r = asprintf(&v->reason, "the kubelet has recently rejected a pod with the same requests: %s",
+		v->reason = xasprintf("the kubelet has recently rejected a pod with the same requests: %s",
 			rejection->reason);
-		if (r < 0)
-			v->reason = NULL;
-		return r < 0 ? -ENOMEM : 0;
+		return 0;
 	}
 	if (lacks) {
 		v->answer = KUBELET_REJECTS;
-		r = asprintf(&v->reason, "insufficient %s", lacks);
-		if (r < 0)
-			v->reason = NULL;
-		return r < 0 ? -ENOMEM : 0;
+		v->reason = xasprintf("insufficient %s", lacks);
+		return 0;
 	}
 	if (class->too_large) {
 		v->answer = KUBELET_UNKNOWN;
-		v->reason = strdup("the pod has too many containers and resources to be judged");
-		return v->reason ? 0 : -ENOMEM;
+		v->reason = xstrdup("the pod has too many containers and resources to be judged");
+		return 0;
 	}
 	if (project_node_possible(node))
 		return judge_state(cache, node, class, strategy, v);
 	v->answer = KUBELET_UNKNOWN;
-	v->reason = strdup(
+	v->reason = xstrdup(
 		node->has_object ? node->object.why.text : "the node has no NodeResourceTopology object");
-	return v->reason ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* ---- cached verdicts */
@@ -253,8 +247,7 @@ int verdict_of(struct cluster_cache *cache, struct pod_class *class, struct node
 	struct verdict *slot, fresh = {.version = node->version};
 	int r;
 
-	if (pod_classes_make_room(&cache->classes, class, cache->n_nodes) < 0)
-		return -ENOMEM;
+	pod_classes_make_room(&cache->classes, class, cache->n_nodes);
 	slot = &class->verdicts[node->slot];
 	if (!is_valid(slot, node, class)) {
 		r = work_limit_goes_on(&cache->work) ? judge(cache, node, class, strategy, &fresh) : -ETIME;
@@ -291,9 +284,7 @@ int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const 
 	if (r < 0)
 		return r == -ETIME ? 0 : r;
 	if (!in_every_order) {
-		v->reason = strdup("depends on the start order of pods already assigned to the node");
-		if (!v->reason)
-			return -ENOMEM;
+		v->reason = xstrdup("depends on the start order of pods already assigned to the node");
 		v->answer = KUBELET_REJECTS;
 	}
 	v->confirmed = true;
@@ -314,7 +305,7 @@ int verdict_without(struct cluster_cache *cache, const struct pod_class *class, 
 	r = work_limit_goes_on(&cache->work) ? project_node_without(cache, node, excluded, &o) : -ETIME;
 	cache->work.advanced = true; /* one answer per request, although it is not cached */
 	if (r == 0)
-		r = node_admission_judge(&o.admission, &class->pod, &a);
+		node_admission_judge(&o.admission, &class->pod, &a);
 	if (r == 0)
 		*ret = a.answer;
 	return r;

@@ -15,14 +15,13 @@
  *
  * After the work limit is reached, cached verdicts are still returned. For all other nodes the answer is unknown, with
  * `unreached` set, and is not cached: the next request continues there. *ret is valid until the next call for the pod class.
- * 0 or -ENOMEM.
  */
 int verdict_of(struct cluster_cache *cache, struct pod_class *class, struct node_info *node,
 	enum strategy strategy, const struct verdict **ret);
 
 /*
  * Turns an admitting verdict, just returned by verdict_of(), into a rejection if the kubelet admits the pod class only in some
- * orders of the in-flight pods: in_flight_admit(). Costs more than the verdict. *ret is as from verdict_of(). 0 or -ENOMEM.
+ * orders of the in-flight pods: in_flight_admit(). Costs more than the verdict. *ret is as from verdict_of().
  */
 int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const struct node_info *node,
 	const struct verdict **ret);
@@ -36,7 +35,7 @@ const char *verdict_lacks(const struct pod_class *class, const struct node_info 
 
 /*
  * The kubelet's answer to the pod class after the eviction of some of the node's pods: excluded[i] belongs to node->pods[i],
- * and `excluded` may be NULL. 0; -ETIME when the work limit is reached first; -ENOMEM.
+ * and `excluded` may be NULL. 0; -ETIME when the work limit is reached first.
  */
 int verdict_without(struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node,
 	const bool *excluded, enum kubelet_answer *ret);

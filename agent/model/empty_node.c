@@ -8,6 +8,8 @@
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 /* The CPU manager's default set of a kubelet without a state file (policy_static.go, validateState). */
 static int find_shared(struct node_state *node, struct err *err)
@@ -16,14 +18,12 @@ static int find_shared(struct node_state *node, struct err *err)
 	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = NULL;
 	int r;
 
-	if (machine_counted_cpus(&node->machine, &shared) < 0)
-		return err_no_memory(err);
+	machine_counted_cpus(&node->machine, &shared);
 	r = inventory_reserved_cpus(&node->machine, &node->settings, &reserved, err);
 	if (r < 0)
 		return r;
-	if (node->settings.cpu_options.strict_cpu_reservation && reserved.cpus &&
-		hwloc_bitmap_andnot(shared, shared, reserved.cpus) < 0)
-		return err_no_memory(err);
+	if (node->settings.cpu_options.strict_cpu_reservation && reserved.cpus)
+		cpuset_andnot(shared, shared, reserved.cpus);
 	node->allocations.shared = TAKE(shared);
 	return 0;
 }
@@ -40,54 +40,47 @@ static uint64_t without_reserved(const struct settings *s, unsigned node, const 
 }
 
 /* One block: the type's allocatable bytes on the node. */
-static int add_block(
+static void add_block(
 	struct allocation *blocks, const struct settings *s, unsigned node, const char *type, uint64_t total)
 {
 	struct memory_block *block =
 		vec_push(&blocks->memory, &blocks->n_memory, &blocks->memory_size, sizeof(*block));
 
-	if (!block)
-		return -ENOMEM;
-	block->type = strdup(type);
-	block->nodes = hwloc_bitmap_alloc();
+	block->type = xstrdup(type);
+	block->nodes = cpuset_new();
 	block->bytes = without_reserved(s, node, type, total);
-	return block->type && block->nodes && hwloc_bitmap_only(block->nodes, node) == 0 ? 0 : -ENOMEM;
+	cpuset_only(block->nodes, node);
 }
 
-static int add_blocks(struct allocation *blocks, const struct settings *s, const struct numa_node *node)
+static void add_blocks(struct allocation *blocks, const struct settings *s, const struct numa_node *node)
 {
 	uint64_t pages = 0;
-	int r = 0;
 
-	for (size_t i = 0; i < node->n_pools && r == 0; i++) {
+	for (size_t i = 0; i < node->n_pools; i++) {
 		uint64_t bytes = node->pools[i].page_bytes * node->pools[i].pages;
 		char type[RESOURCE_NAME_HUGEPAGES_SIZE];
 
 		resource_name_of_hugepages(node->pools[i].page_bytes, type);
 		pages += bytes;
-		r = add_block(blocks, s, node->id, type, bytes);
+		add_block(blocks, s, node->id, type, bytes);
 	}
-	if (r == 0)
-		r = add_block(blocks, s, node->id, "memory",
-			node->memory_bytes > pages ? node->memory_bytes - pages : 0);
-	return r;
+	add_block(blocks, s, node->id, "memory", node->memory_bytes > pages ? node->memory_bytes - pages : 0);
 }
 
-static int find_memory(struct node_state *node)
+static void find_memory(struct node_state *node)
 {
 	CLEANUP(allocation_release) struct allocation blocks = {0};
 	uint64_t over;
-	int r = 0;
+	int r;
 
 	if (node->settings.memory_manager != MEMORY_MANAGER_STATIC)
-		return 0;
-	for (size_t i = 0; i < node->machine.n_nodes && r == 0; i++)
-		r = add_blocks(&blocks, &node->settings, &node->machine.nodes[i]);
-	if (r == 0)
-		r = memory_state_from_blocks(&node->machine, blocks.memory, blocks.n_memory,
-			&node->allocations, &node->allocations.memory, &over);
+		return;
+	for (size_t i = 0; i < node->machine.n_nodes; i++)
+		add_blocks(&blocks, &node->settings, &node->machine.nodes[i]);
+	memory_state_from_blocks(&node->machine, blocks.memory, blocks.n_memory, &node->allocations,
+		&node->allocations.memory, &over);
+	r = 0;
 	node->allocations.memory_known = r == 0;
-	return r;
 }
 
 int empty_node_make(struct node_state *node, struct err *err)
@@ -107,7 +100,7 @@ int empty_node_make(struct node_state *node, struct err *err)
 	allocations_release(&before);
 	claims_release(&node->claims);
 	r = find_shared(node, err);
-	if (r == 0 && find_memory(node) < 0)
-		r = err_no_memory(err);
+	if (r == 0)
+		find_memory(node);
 	return r;
 }

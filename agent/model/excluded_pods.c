@@ -8,6 +8,7 @@
 #include "agent/model/node_state_codec.h"
 #include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 /* What is known of the pod is a name and a UID, or the hashes of these; `asked` is any of the four. */
 static bool is_named(const char *asked, const char *namespace, const char *name, const char *uid)
@@ -51,26 +52,23 @@ static bool has(struct excluded_pods *g, const char *namespace, const char *name
 	return is;
 }
 
-int excluded_pods_find(
+void excluded_pods_find(
 	struct excluded_pods *g, const char *namespace, const char *name, const char *uid, bool *ret_is_gone)
 {
 	bool is = has(g, namespace, name, uid);
 
-	if (is && *uid && strv_push_new(&g->uids, uid) < 0)
-		return -ENOMEM;
+	if (is && *uid)
+		strv_push_new(&g->uids, uid);
 	*ret_is_gone = is;
-	return 0;
 }
 
-int excluded_pods_take(struct excluded_pods *g, struct allocations *a)
+void excluded_pods_take(struct excluded_pods *g, struct allocations *a)
 {
-	CLEANUP(freep) bool *gone = calloc(a->n_items + 1, sizeof(*gone));
+	CLEANUP(freep) bool *gone = xcalloc(a->n_items + 1, sizeof(*gone));
 
-	if (!gone)
-		return -ENOMEM;
 	for (size_t i = 0; i < a->n_items; i++)
 		gone[i] = has(g, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
-	return allocations_give_back(a, gone);
+	allocations_give_back(a, gone);
 }
 
 int excluded_pods_check(const struct excluded_pods *g, struct err *err)

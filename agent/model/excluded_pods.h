@@ -20,17 +20,15 @@ struct excluded_pods {
 void excluded_pods_release(struct excluded_pods *g);
 
 /*
- * Whether the pod, as its object has it, is one of them; that one counts as found, and from here on also by its UID. 0
- * or -ENOMEM.
+ * Whether the pod, as its object has it, is one of them; that one counts as found, and from here on also by its UID.
  */
-int excluded_pods_find(
+void excluded_pods_find(
 	struct excluded_pods *g, const char *namespace, const char *name, const char *uid, bool *ret_is_gone);
 
 /*
- * Take them out as if they had ended, and give back what they held. For a state that is not modelled yet. 0 or -ENOMEM
- * (the allocations can then only be released).
+ * Take them out as if they had ended, and give back what they held. For a state that is not modelled yet.
  */
-int excluded_pods_take(struct excluded_pods *g, struct allocations *a);
+void excluded_pods_take(struct excluded_pods *g, struct allocations *a);
 
 /* 0; -ENOENT with one line for a name that was not found. */
 int excluded_pods_check(const struct excluded_pods *g, struct err *err);

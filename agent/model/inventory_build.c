@@ -9,40 +9,34 @@
 #include "common/resource_name.h"
 #include "common/strv.h"
 #include "scoring/cpu_manager.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define DISTANCE_SELF 10u /* ACPI's SLIT: a node's distance to itself */
 
-static int reserved_set(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const char *from)
+static void reserved_set(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const char *from)
 {
-	char *text = strdup(from);
+	char *text = xstrdup(from);
 
-	if (!text) {
-		hwloc_bitmap_free(cpus);
-		return -ENOMEM;
-	}
 	*ret = (struct reserved_cpus){.cpus = cpus, .from = text};
-	return 0;
 }
 
 /* The kubelet's own choice of n CPUs, under the options in force. */
 static int reserve_by_count(
 	const struct machine *m, const struct settings *s, size_t n, hwloc_bitmap_t *ret, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	CLEANUP(cpu_topology_release) struct cpu_topology topology = {0};
 	CLEANUP(cpu_manager_release) struct cpu_manager manager = {0};
 	const struct kubelet_version version = kubelet_version_of(s->kubelet_minor);
 	int r;
 
-	err_no_memory(err);
-	if (!set)
-		return -ENOMEM;
 	r = cpu_topology_init(&topology, m);
 	if (r == 0)
 		r = cpu_manager_init(
 			&manager, &topology, &s->cpu_options, s->topology.policy, &version, NULL, n, err);
 	if (r == 0)
-		r = cpu_set_to_bitmap(&topology, manager.reserved, set);
+		cpu_set_to_bitmap(&topology, manager.reserved, set);
 	if (r == 0)
 		*ret = TAKE(set);
 	return r;
@@ -59,8 +53,9 @@ static int reserved_as_listed(
 		return err_set(err, -EINVAL, "%s: reserved CPUs '%s' are not all online on this machine",
 			s->from[SETTING_RESERVED_SYSTEM_CPUS], text ? text : "");
 	}
-	set = hwloc_bitmap_dup(s->reserved_system_cpus);
-	return set ? reserved_set(ret, set, s->from[SETTING_RESERVED_SYSTEM_CPUS]) : -ENOMEM;
+	set = cpuset_dup(s->reserved_system_cpus);
+	reserved_set(ret, set, s->from[SETTING_RESERVED_SYSTEM_CPUS]);
+	return 0;
 }
 
 int inventory_reserved_cpus(
@@ -73,16 +68,20 @@ int inventory_reserved_cpus(
 	if (s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus))
 		return reserved_as_listed(m, s, ret, err);
 	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_cpu_known && n == 0)) {
-		set = hwloc_bitmap_alloc();
-		return set ? reserved_set(ret, set, "nothing reserves a CPU as a whole") : -ENOMEM;
+		set = cpuset_new();
+		reserved_set(ret, set, "nothing reserves a CPU as a whole");
+		return 0;
 	}
-	if (s->cpu_manager != CPU_MANAGER_STATIC || !s->reserved_cpu_known)
-		return reserved_set(ret, NULL,
+	if (s->cpu_manager != CPU_MANAGER_STATIC || !s->reserved_cpu_known) {
+		reserved_set(ret, NULL,
 			"neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
+		return 0;
+	}
 	r = reserve_by_count(m, s, n, &set, err);
 	if (r < 0)
 		return err_wrap(err, r, "reserving %zu CPUs as the kubelet would", n);
-	return reserved_set(ret, set, "the kubelet's choice for kubeReserved and systemReserved");
+	reserved_set(ret, set, "the kubelet's choice for kubeReserved and systemReserved");
+	return 0;
 }
 
 /* ---- devices */
@@ -98,14 +97,12 @@ static void device_books_release(struct device_books *d)
 	device_index_release(&d->held);
 }
 
-static int device_books_init(struct device_books *d, const struct allocations *a)
+static void device_books_init(struct device_books *d, const struct allocations *a)
 {
-	int r;
-
 	if (!a->registered_known)
-		return 0;
-	r = device_index_registered(a, &d->registered);
-	return r < 0 ? r : device_index_held(a, &d->held);
+		return;
+	device_index_registered(a, &d->registered);
+	device_index_held(a, &d->held);
 }
 
 static bool has_affinity(const struct machine *m, const struct device_ref *device)
@@ -118,41 +115,34 @@ static bool has_affinity(const struct machine *m, const struct device_ref *devic
 
 /* ---- resource names: cpu, memory, every hugepage size of any node, devices with affinity; sorted */
 
-static int add_device_names(const struct machine *m, const struct device_index *devices, struct strv *names)
+static void add_device_names(const struct machine *m, const struct device_index *devices, struct strv *names)
 {
 	const char *last = "";
-	int r = 0;
 
-	for (size_t i = 0; i < devices->n_items && r == 0; i++) {
+	for (size_t i = 0; i < devices->n_items; i++) {
 		const char *resource = devices->items[i].resource;
 
 		if (!strcmp(resource, last) || !has_affinity(m, &devices->items[i]))
 			continue;
-		r = strv_push_new(names, resource);
+		strv_push_new(names, resource);
 		last = resource;
 	}
-	return r;
 }
 
-static int collect_names(const struct machine *m, const struct device_books *devices, struct strv *names)
+static void collect_names(const struct machine *m, const struct device_books *devices, struct strv *names)
 {
 	char name[RESOURCE_NAME_HUGEPAGES_SIZE];
-	int r = strv_push_new(names, "cpu");
 
-	if (r == 0)
-		r = strv_push_new(names, "memory");
+	strv_push_new(names, "cpu");
+	strv_push_new(names, "memory");
 	for (size_t i = 0; i < m->n_nodes; i++)
-		for (size_t p = 0; r == 0 && p < m->nodes[i].n_pools; p++) {
+		for (size_t p = 0; p < m->nodes[i].n_pools; p++) {
 			resource_name_of_hugepages(m->nodes[i].pools[p].page_bytes, name);
-			r = strv_push_new(names, name);
+			strv_push_new(names, name);
 		}
-	if (r == 0)
-		r = add_device_names(m, &devices->registered, names);
-	if (r == 0)
-		r = add_device_names(m, &devices->held, names);
-	if (r == 0)
-		strv_sort(names);
-	return r;
+	add_device_names(m, &devices->registered, names);
+	add_device_names(m, &devices->held, names);
+	strv_sort(names);
 }
 
 /* ---- amounts */
@@ -195,41 +185,36 @@ static void cpu_books_release(struct cpu_books *b)
 	hwloc_bitmap_free(b->known);
 }
 
-static int cpu_books_init(struct cpu_books *b, const struct settings *s, const struct allocations *a,
+static void cpu_books_init(struct cpu_books *b, const struct settings *s, const struct allocations *a,
 	const struct claims *claims)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(claims);
 
 	b->taken = allocations_exclusive_cpus(a);
-	if (!b->taken || !of_claims)
-		return -ENOMEM;
 	if (s->cpu_manager == CPU_MANAGER_STATIC && a->cpus_known && a->shared) {
-		b->known = hwloc_bitmap_dup(a->shared);
-		if (!b->known || hwloc_bitmap_or(b->known, b->known, b->taken) < 0)
-			return -ENOMEM;
+		b->known = cpuset_dup(a->shared);
+		cpuset_or(b->known, b->known, b->taken);
 	}
-	return hwloc_bitmap_or(b->taken, b->taken, of_claims) < 0 ? -ENOMEM : 0;
+	cpuset_or(b->taken, b->taken, of_claims);
 }
 
 /* CPUs are counted by set, so one that is both reserved and held is subtracted once. */
-static int fill_cpu(
+static void fill_cpu(
 	const struct machine *m, size_t at, const struct cpu_books *cpus, struct inventory_amount *amount)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t usable = NULL;
 	size_t capacity, allocatable;
-	int r = machine_own_cpus(m, at, &usable);
 
-	if (r < 0)
-		return r;
+	machine_own_cpus(m, at, &usable);
 	capacity = cpuset_size(usable);
 	if (capacity == 0)
-		return 0;
-	if ((cpus->reserved && hwloc_bitmap_andnot(usable, usable, cpus->reserved) < 0) ||
-		(cpus->known && hwloc_bitmap_and(usable, usable, cpus->known) < 0))
-		return -ENOMEM;
+		return;
+	if (cpus->reserved)
+		cpuset_andnot(usable, usable, cpus->reserved);
+	if (cpus->known)
+		cpuset_and(usable, usable, cpus->known);
 	allocatable = cpuset_size(usable);
 	set_amount(amount, capacity, allocatable, allocatable - count_both(usable, cpus->taken));
-	return 0;
 }
 
 static uint64_t reserved_memory(const struct settings *s, unsigned node, const char *type)
@@ -301,7 +286,7 @@ bool inventory_free_pages(const struct machine *m, const struct settings *s, con
 	return known;
 }
 
-static int fill_node(const struct machine *m, size_t at, const struct settings *s,
+static void fill_node(const struct machine *m, size_t at, const struct settings *s,
 	const struct allocations *a, const struct claims *claims, const struct cpu_books *cpus,
 	struct inventory *inv)
 {
@@ -326,7 +311,7 @@ static int fill_node(const struct machine *m, size_t at, const struct settings *
 		fill_memory(s, state, node->id, "memory", node->memory_bytes, hugepages, amount);
 		subtract_claims(claims, "memory", node->id, amount);
 	}
-	return fill_cpu(m, at, cpus, inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
+	fill_cpu(m, at, cpus, inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu")));
 }
 
 /* Count a device on each of its NUMA nodes. */
@@ -457,20 +442,14 @@ int inventory_build(const struct machine *m, const struct settings *s, const str
 	CLEANUP(device_books_release) struct device_books devices = {0};
 	CLEANUP(inventory_release) struct inventory inv;
 	CLEANUP(cpu_books_release) struct cpu_books cpus = {.reserved = reserved};
-	int r;
 
 	inventory_init(&inv);
-	r = device_books_init(&devices, a);
-	if (r == 0)
-		r = cpu_books_init(&cpus, s, a, claims);
-	if (r == 0)
-		r = collect_names(m, &devices, &names);
-	if (r == 0)
-		r = inventory_shape(&inv, m->n_nodes, (const char *const *)names.items, names.n_items);
-	for (size_t i = 0; r == 0 && i < m->n_nodes; i++)
-		r = fill_node(m, i, s, a, claims, &cpus, &inv);
-	if (r < 0)
-		return r;
+	device_books_init(&devices, a);
+	cpu_books_init(&cpus, s, a, claims);
+	collect_names(m, &devices, &names);
+	inventory_shape(&inv, m->n_nodes, (const char *const *)names.items, names.n_items);
+	for (size_t i = 0; i < m->n_nodes; i++)
+		fill_node(m, i, s, a, claims, &cpus, &inv);
 	for (size_t i = 0; i < inv.n_resources; i++)
 		fill_devices(m, &devices, &inv, i);
 	fill_costs(m, &inv);

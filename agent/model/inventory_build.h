@@ -9,7 +9,7 @@
 /*
  * The reserved CPUs: reservedSystemCPUs where given; under the static policy with kubeReserved and
  * systemReserved, the CPUs that the kubelet's own algorithm takes; none under policy none. Otherwise unknown.
- * 0; -EINVAL (a reserved CPU that is not online), -ENOMEM. `ret` is untouched on failure.
+ * 0; -EINVAL (a reserved CPU that is not online). `ret` is untouched on failure.
  */
 int inventory_reserved_cpus(
 	const struct machine *m, const struct settings *s, struct reserved_cpus *ret, struct err *err);
@@ -39,7 +39,7 @@ bool inventory_free_pages(const struct machine *m, const struct settings *s, con
  *	             give by itself. Devices without affinity are nowhere.
  *
  * Costs are the SLIT distances; without them 10 on the diagonal and unknown elsewhere. Never below 0. What
- * is not known goes to `notes`. 0 or -ENOMEM; `ret` is untouched on failure.
+ * is not known goes to `notes`.
  */
 int inventory_build(const struct machine *m, const struct settings *s, const struct allocations *a,
 	const struct claims *claims, hwloc_const_bitmap_t reserved, struct inventory *ret,

@@ -52,14 +52,15 @@ bool largest_pod(const struct node_admission *admission, const struct exclusive_
 	return true;
 }
 
-int largest_pod_stranded(
+void largest_pod_stranded(
 	const struct node_admission *admission, const struct exclusive_cpus_admitted *admitted, size_t *ret)
 {
 	const struct inventory *inv = &admission->state->inventory;
 	int cpu = inventory_resource(inv, "cpu");
 	size_t usable, free = 0, limit = largest_pod_limit(admission);
-	int r = exclusive_cpus_usable(&admission->kubelet, admission->ws, admitted, &usable);
+	int r = 0;
 
+	exclusive_cpus_usable(&admission->kubelet, admission->ws, admitted, &usable);
 	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
 
@@ -67,7 +68,5 @@ int largest_pod_stranded(
 			free += (size_t)(amount->available / QTY_UNIT);
 	}
 	usable = r == 0 && usable < limit ? usable : limit;
-	if (r == 0)
-		*ret = free > usable ? free - usable : 0;
-	return r;
+	*ret = free > usable ? free - usable : 0;
 }

@@ -19,6 +19,6 @@ bool largest_pod(const struct node_admission *admission, const struct exclusive_
 size_t largest_pod_limit(const struct node_admission *admission);
 
 /* The free CPUs of the NUMA nodes that remain when as many of the smallest pods in `admitted`, which is known, are placed
- * as the kubelet admits one after the other. 0 or -ENOMEM. */
-int largest_pod_stranded(
+ * as the kubelet admits one after the other. */
+void largest_pod_stranded(
 	const struct node_admission *admission, const struct exclusive_cpus_admitted *admitted, size_t *ret);

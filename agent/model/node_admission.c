@@ -20,7 +20,7 @@ static int open_kubelet(struct node_admission *a)
 	node.settings = &a->settings;
 	r = kubelet_init(&a->kubelet, &node);
 	if (r == 0)
-		r = kubelet_workspace_new(&a->kubelet, &a->ws);
+		kubelet_workspace_new(&a->kubelet, &a->ws);
 	a->node = (struct admission_node){.kubelet = &a->kubelet,
 		.ws = a->ws,
 		.free = &a->free,
@@ -66,11 +66,10 @@ int node_admission_init(struct node_admission *a, const struct node_state *state
 
 	*a = (struct node_admission){
 		.state = state, .settings = state->settings, .work_limit = KUBELET_WORK_MAX};
-	r = node_kubelet_init(&a->known, state);
+	node_kubelet_init(&a->known, state);
+	r = node_free_amounts(state, &a->free, &a->unsure);
 	if (r == 0)
-		r = node_free_amounts(state, &a->free, &a->unsure);
-	if (r == 0)
-		r = node_kubelet_add_devices(&a->known, &a->free);
+		node_kubelet_add_devices(&a->known, &a->free);
 	if (r == 0)
 		r = add_pages(a);
 	if (r == 0)
@@ -97,12 +96,10 @@ int node_admission_what_if(struct node_admission *a, const struct topology_manag
 }
 
 /* The items of `most` that the state's own numbers do not undercut, and those that do as they are. */
-static int lower_to_own(
+static void lower_to_own(
 	const struct node_admission *a, const struct resource_list *most, struct resource_list *ret)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < most->n_items && r == 0; i++) {
+	for (size_t i = 0; i < most->n_items; i++) {
 		const char *name = most->items[i].name;
 		const struct resource_quantity *free = resource_list_find(&a->free, name);
 		qty_t unsure = resource_list_amount(&a->unsure, name);
@@ -111,9 +108,8 @@ static int lower_to_own(
 
 		if (own < q.nano)
 			q.nano = own;
-		r = resource_list_append(ret, name, q);
+		resource_list_append(ret, name, q);
 	}
-	return r;
 }
 
 static struct quantity replace(const struct quantity *old, struct quantity more)
@@ -123,25 +119,20 @@ static struct quantity replace(const struct quantity *old, struct quantity more)
 }
 
 /* Which holders are init containers does not matter where every pod's requests are known. */
-int node_admission_limit(struct node_admission *a, const struct resource_list *most)
+void node_admission_limit(struct node_admission *a, const struct resource_list *most)
 {
 	CLEANUP(resource_list_release) struct resource_list lowered = {0};
-	int r = lower_to_own(a, most, &lowered);
 
-	if (r == 0)
-		r = resource_list_merge(&a->free, &lowered, replace);
-	for (size_t i = 0; i < a->unsure.n_items && r == 0; i++)
+	lower_to_own(a, most, &lowered);
+	resource_list_merge(&a->free, &lowered, replace);
+	for (size_t i = 0; i < a->unsure.n_items; i++)
 		if (resource_list_find(most, a->unsure.items[i].name))
 			a->unsure.items[i].quantity.nano = 0;
-	return r;
 }
 
-int node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret)
+void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret)
 {
-	int r;
-
 	kubelet_workspace_limit(a->ws, a->work_limit);
-	r = admission_judge(&a->node, pod, request_qos(pod), ret);
+	admission_judge(&a->node, pod, request_qos(pod), ret);
 	a->steps = kubelet_workspace_steps(a->ws);
-	return r;
 }

@@ -20,19 +20,18 @@ struct node_admission {
 	struct admission_node node; /* for admission_copies() and admission_nearest(), after a judge */
 };
 
-/* 0 or -ENOMEM; `a` is then as {0}. The state must outlive it unchanged. Not to be moved. */
+/* 0; `a` is then as {0}. The state must outlive it unchanged. Not to be moved. */
 int node_admission_init(struct node_admission *a, const struct node_state *state);
 void node_admission_release(struct node_admission *a);
 
-/* From here on the Topology Manager is set up like this, whatever the node's settings say. 0 or -ENOMEM (`a` can
- * then only be released). */
+/* From here on the Topology Manager is set up like this, whatever the node's settings say. */
 int node_admission_what_if(struct node_admission *a, const struct topology_manager_config *config);
 
 /*
  * So much of the whole node can still be requested, as is known from elsewhere: what it has allocatable less what its
- * pods ask for, those of the shared pool too. The state's own numbers count where they are lower. 0 or -ENOMEM.
+ * pods ask for, those of the shared pool too. The state's own numbers count where they are lower.
  */
-int node_admission_limit(struct node_admission *a, const struct resource_list *most);
+void node_admission_limit(struct node_admission *a, const struct resource_list *most);
 
-/* The kubelet's answer to a pod of class request_qos(), as admission_judge(). 0 or -ENOMEM. */
-int node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret);
+/* The kubelet's answer to a pod of class request_qos(), as admission_judge(). */
+void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret);

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/kubelet.h"
+#include "common/cpuset.h"
 
 /* What pods hold of one resource, in units of it. */
 struct held {
@@ -28,14 +29,12 @@ static size_t pod_end(const struct allocations *a, size_t first)
 }
 
 /* A CPU that two pods hold counts for each, and one that is reserved counts too, as their requests do. */
-static int held_cpus(const struct node_state *node, struct held *ret)
+static void held_cpus(const struct node_state *node, struct held *ret)
 {
 	const struct allocations *a = &node->allocations;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t pod = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t pod = cpuset_new();
 
 	*ret = (struct held){0};
-	if (!pod)
-		return -ENOMEM;
 	for (size_t first = 0, end; first < a->n_items; first = end) {
 		size_t most = 0;
 
@@ -44,8 +43,7 @@ static int held_cpus(const struct node_state *node, struct held *ret)
 		for (size_t i = first; i < end; i++) {
 			size_t own = cpuset_size(a->items[i].cpus);
 
-			if (hwloc_bitmap_or(pod, pod, a->items[i].cpus) < 0)
-				return -ENOMEM;
+			cpuset_or(pod, pod, a->items[i].cpus);
 			most = own > most ? own : most;
 		}
 		ret->sum += cpuset_size(pod);
@@ -54,7 +52,6 @@ static int held_cpus(const struct node_state *node, struct held *ret)
 	/* A container that was resized keeps its CPUs, and the kubelet counts what it asks for now. */
 	if (kubelet_has_gate(&node->settings, KUBELET_RESIZE_CPUS))
 		ret->sure = 0;
-	return 0;
 }
 
 static uint64_t block_bytes(const struct allocation *item, const char *type)
@@ -112,20 +109,15 @@ static qty_t reserved_cpu(const struct node_state *node)
 }
 
 /* CPUs that the kubelet counts, less what the system reserves and what is held exclusively. */
-static int free_cpus(const struct node_state *node, qty_t *ret, qty_t *ret_unsure)
+static void free_cpus(const struct node_state *node, qty_t *ret, qty_t *ret_unsure)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = NULL;
 	struct held held;
-	int r = held_cpus(node, &held);
 
-	if (r < 0)
-		return r;
-	r = machine_counted_cpus(&node->machine, &all);
-	if (r < 0)
-		return r;
+	held_cpus(node, &held);
+	machine_counted_cpus(&node->machine, &all);
 	*ret = ((qty_t)cpuset_size(all) - (qty_t)held.sum) * QTY_UNIT - reserved_cpu(node);
 	*ret_unsure = unsure_of(held);
-	return 0;
 }
 
 qty_t node_free_eviction_threshold(const struct node_state *node)
@@ -163,7 +155,8 @@ static qty_t free_memory(const struct node_state *node)
 
 static int set(struct resource_list *list, const char *name, qty_t amount, enum quantity_format format)
 {
-	return resource_list_set(list, name, (struct quantity){.nano = amount, .format = format});
+	resource_list_set(list, name, (struct quantity){.nano = amount, .format = format});
+	return 0;
 }
 
 /* Memory or one hugepage size. */
@@ -179,10 +172,10 @@ int node_free_amounts(
 	const struct node_state *node, struct resource_list *ret, struct resource_list *ret_unsure)
 {
 	qty_t cpus, unsure;
-	int r = free_cpus(node, &cpus, &unsure);
+	int r;
 
-	if (r == 0)
-		r = set(ret, "cpu", cpus, QUANTITY_DECIMAL_SI);
+	free_cpus(node, &cpus, &unsure);
+	r = set(ret, "cpu", cpus, QUANTITY_DECIMAL_SI);
 	if (r == 0)
 		r = set(ret_unsure, "cpu", unsure, QUANTITY_DECIMAL_SI);
 	if (r == 0 && node->machine.memory_bytes > 0)

@@ -11,7 +11,7 @@
  * cpu and memory: the node's allocatable amounts (capacity less kubeReserved, systemReserved and evictionHard, as
  * the kubelet's GetNodeAllocatableReservation() and its node status have them) less what is held exclusively. An
  * upper bound: pods of the shared pool take of it too, which no file shows, and a reservation that is not known is
- * not subtracted. They are set in *ret. 0 or -ENOMEM (*ret then holds a part).
+ * not subtracted. They are set in *ret.
  *
  * ret_unsure: so much of them is held by containers that may be init containers, or may have been resized. The kubelet
  * counts the most that a pod needs at one time, and no file shows which of its containers have been init containers; of one

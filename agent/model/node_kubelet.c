@@ -31,17 +31,16 @@ static size_t resource_end(const struct device_index *index, size_t first, bool 
 	return end;
 }
 
-static int list_devices(const struct allocations *a, struct device_inventory *ret)
+static void list_devices(const struct allocations *a, struct device_inventory *ret)
 {
 	CLEANUP(device_index_release) struct device_index registered = {0};
 	CLEANUP(device_index_release) struct device_index held = {0};
 	CLEANUP(device_inventory_release) struct device_inventory inventory = {0};
-	int r = device_index_registered(a, &registered);
 	bool known = false;
 
-	if (r == 0)
-		r = device_index_held(a, &held);
-	for (size_t i = 0, end = 0; r == 0 && i < registered.n_items; i++) {
+	device_index_registered(a, &registered);
+	device_index_held(a, &held);
+	for (size_t i = 0, end = 0; i < registered.n_items; i++) {
 		const struct device_ref *d = &registered.items[i];
 		const struct device device = {.nodes = mask_of(d->nodes),
 			.healthy = true,
@@ -50,13 +49,10 @@ static int list_devices(const struct allocations *a, struct device_inventory *re
 		if (i == end)
 			end = resource_end(&registered, i, &known);
 		if (known)
-			r = device_inventory_add(&inventory, d->resource, device);
+			device_inventory_add(&inventory, d->resource, device);
 	}
-	if (r < 0)
-		return r;
 	*ret = inventory;
 	device_inventory_init(&inventory);
-	return 0;
 }
 
 /* ---- the kubelet */
@@ -75,13 +71,11 @@ static hwloc_const_bitmap_t shared_pool(const struct machine *m, const struct al
 	return m->online;
 }
 
-int node_kubelet_init(struct node_kubelet *ret, const struct node_state *state)
+void node_kubelet_init(struct node_kubelet *ret, const struct node_state *state)
 {
 	struct device_inventory devices = {0};
-	int r = list_devices(&state->allocations, &devices);
 
-	if (r < 0)
-		return r;
+	list_devices(&state->allocations, &devices);
 	ret->devices = devices;
 	ret->node = (struct kubelet_node){
 		.machine = &state->machine,
@@ -91,7 +85,6 @@ int node_kubelet_init(struct node_kubelet *ret, const struct node_state *state)
 		.memory = state->allocations.memory_known ? &state->allocations.memory : NULL,
 		.devices = &ret->devices,
 	};
-	return 0;
 }
 
 void node_kubelet_release(struct node_kubelet *k)
@@ -110,18 +103,15 @@ static size_t free_devices(const struct device_resource *resource)
 	return n;
 }
 
-int node_kubelet_add_devices(const struct node_kubelet *k, struct resource_list *ret)
+void node_kubelet_add_devices(const struct node_kubelet *k, struct resource_list *ret)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < k->devices.n_resources && r == 0; i++) {
+	for (size_t i = 0; i < k->devices.n_resources; i++) {
 		const struct device_resource *device = &k->devices.resources[i];
 		const struct quantity q = {
 			.nano = (qty_t)free_devices(device) * QTY_UNIT, .format = QUANTITY_DECIMAL_SI};
 
-		r = resource_list_set(ret, device->name, q);
+		resource_list_set(ret, device->name, q);
 	}
-	return r;
 }
 
 enum node_device node_kubelet_device(

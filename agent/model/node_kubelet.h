@@ -19,15 +19,14 @@ struct node_kubelet {
  * Reserved CPUs: those that a running kubelet reports; else the kubelet works them out from its settings, and
  * would not start where its policy needs some and there are none.
  *
- * 0 or -ENOMEM; `ret` is untouched on failure. The state must outlive it and stay where it is; `ret` may not
+ *  The state must outlive it and stay where it is; `ret` may not
  * be moved.
  */
-int node_kubelet_init(struct node_kubelet *ret, const struct node_state *state);
+void node_kubelet_init(struct node_kubelet *ret, const struct node_state *state);
 void node_kubelet_release(struct node_kubelet *k);
 
-/* Set for each device resource how many nobody holds, beside what node_free_amounts() gives. 0 or -ENOMEM (*ret
- * then holds a part). */
-int node_kubelet_add_devices(const struct node_kubelet *k, struct resource_list *ret);
+/* Set for each device resource how many nobody holds, beside what node_free_amounts() gives. */
+void node_kubelet_add_devices(const struct node_kubelet *k, struct resource_list *ret);
 
 /* What is known of a device resource that a pod names: which of its devices are free, and on which NUMA nodes. */
 enum node_device {

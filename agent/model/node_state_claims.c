@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define HASH_CHARS  (NODE_STATE_HASH_SIZE - 2) /* without '#' and the closing NUL */
 #define DRIVER_SIZE 128                        /* of what is written of a driver's name; it has 63 at most */
@@ -78,8 +79,7 @@ static void read_pods(struct token_reader *r, struct claim *c)
 		if (r->error)
 			return;
 		r->at += HASH_CHARS;
-		if (claim_add_pod(c, "", name) < 0)
-			token_reader_no_memory(r);
+		claim_add_pod(c, "", name);
 	}
 }
 
@@ -94,16 +94,10 @@ static void read_block(struct node_state_parser *p, struct claim *c)
 	if (r->error)
 		return;
 	block = vec_push(&c->memory, &c->n_memory, &c->memory_size, sizeof(*block));
-	if (!block) {
-		token_reader_no_memory(r);
-		return;
-	}
 	p->n_claim_blocks++;
 	block->bytes = bytes;
-	block->type = strdup(p->types.items[type]);
+	block->type = xstrdup(p->types.items[type]);
 	block->nodes = token_reader_set(r, MACHINE_MAX_NODES - 1);
-	if (!block->type || !block->nodes)
-		token_reader_no_memory(r);
 }
 
 static void read_devices(struct node_state_parser *p, struct claim *c)
@@ -118,8 +112,7 @@ static void read_devices(struct node_state_parser *p, struct claim *c)
 		char id[NODE_STATE_ID_SIZE];
 
 		node_state_id(i, id);
-		if (strv_push(&c->devices, id) < 0)
-			token_reader_no_memory(r);
+		strv_push(&c->devices, id);
 	}
 }
 
@@ -132,10 +125,7 @@ static void read_claim(struct node_state_parser *p)
 	token_reader_expect(r, ':');
 	if (r->error)
 		return;
-	if (!driver || claim_init(&c, driver, "", "", "") < 0) {
-		token_reader_no_memory(r);
-		return;
-	}
+	claim_init(&c, driver, "", "", "");
 	read_pods(r, &c);
 	token_reader_expect(r, ':');
 	if (r->error)
@@ -149,8 +139,8 @@ static void read_claim(struct node_state_parser *p)
 		read_block(p, &c);
 	if (!r->error && token_reader_skip(r, '*'))
 		read_devices(p, &c);
-	if (!r->error && claims_take(&p->state.claims, &c) < 0)
-		token_reader_no_memory(r);
+	if (!r->error)
+		claims_take(&p->state.claims, &c);
 }
 
 static void parse_claims(struct node_state_parser *p)

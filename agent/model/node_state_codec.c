@@ -8,6 +8,8 @@
 #include "agent/model/node_state_sections.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define VERSION 1
 
@@ -26,34 +28,29 @@ static void printer_release(struct node_state_printer *p)
 	device_index_release(&p->gone);
 }
 
-static int collect_types(const struct node_state *s, struct strv *types)
+static void collect_types(const struct node_state *s, struct strv *types)
 {
 	const struct allocations *a = &s->allocations;
-	int r = 0;
 
 	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++)
-		for (size_t t = 0; t < a->memory.nodes[i].n_tables && r == 0; t++)
-			r = strv_push_new(types, a->memory.nodes[i].tables[t].type);
+		for (size_t t = 0; t < a->memory.nodes[i].n_tables; t++)
+			strv_push_new(types, a->memory.nodes[i].tables[t].type);
 	for (size_t i = 0; i < a->n_items; i++)
-		for (size_t b = 0; b < a->items[i].n_memory && r == 0; b++)
-			r = strv_push_new(types, a->items[i].memory[b].type);
+		for (size_t b = 0; b < a->items[i].n_memory; b++)
+			strv_push_new(types, a->items[i].memory[b].type);
 	for (size_t i = 0; i < s->claims.n_items; i++)
-		for (size_t b = 0; b < s->claims.items[i].n_memory && r == 0; b++)
-			r = strv_push_new(types, s->claims.items[i].memory[b].type);
-	for (size_t i = 0; i < s->settings.n_memory_reservations && r == 0; i++)
-		r = strv_push_new(types, s->settings.memory_reservations[i].type);
+		for (size_t b = 0; b < s->claims.items[i].n_memory; b++)
+			strv_push_new(types, s->claims.items[i].memory[b].type);
+	for (size_t i = 0; i < s->settings.n_memory_reservations; i++)
+		strv_push_new(types, s->settings.memory_reservations[i].type);
 	strv_sort(types);
-	return r;
 }
 
-static int add_resources(const struct device_index *index, struct strv *resources)
+static void add_resources(const struct device_index *index, struct strv *resources)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < index->n_items && r == 0; i++)
+	for (size_t i = 0; i < index->n_items; i++)
 		if (i == 0 || strcmp(index->items[i].resource, index->items[i - 1].resource) != 0)
-			r = strv_push_new(resources, index->items[i].resource);
-	return r;
+			strv_push_new(resources, index->items[i].resource);
 }
 
 /* Those that are held are kept where they are not registered. */
@@ -77,23 +74,17 @@ static size_t find_devices(
 	return *at - *ret_first;
 }
 
-static int collect_devices(struct node_state_printer *p)
+static void collect_devices(struct node_state_printer *p)
 {
 	size_t at = 0, at_gone = 0;
-	int r = device_index_registered(&p->state->allocations, &p->registered);
 
-	if (r == 0)
-		r = device_index_held(&p->state->allocations, &p->gone);
-	if (r < 0)
-		return r;
+	device_index_registered(&p->state->allocations, &p->registered);
+	device_index_held(&p->state->allocations, &p->gone);
 	keep_gone(&p->registered, &p->gone);
-	r = add_resources(&p->registered, &p->resources);
-	if (r == 0)
-		r = add_resources(&p->gone, &p->resources);
+	add_resources(&p->registered, &p->resources);
+	add_resources(&p->gone, &p->resources);
 	strv_sort(&p->resources);
-	p->printed = calloc(p->resources.n_items + 1, sizeof(*p->printed));
-	if (r < 0 || !p->printed)
-		return -ENOMEM;
+	p->printed = xcalloc(p->resources.n_items + 1, sizeof(*p->printed));
 	for (size_t i = 0; i < p->resources.n_items; i++) {
 		struct printed_resource *d = &p->printed[i];
 		const char *name = p->resources.items[i];
@@ -101,7 +92,6 @@ static int collect_devices(struct node_state_printer *p)
 		d->n = find_devices(&p->registered, name, &at, &d->first);
 		d->n_gone = find_devices(&p->gone, name, &at_gone, &d->first_gone);
 	}
-	return 0;
 }
 
 static void print_section(const struct node_state_printer *p, const struct node_state_section *section)
@@ -120,12 +110,9 @@ int node_state_print(const struct node_state *state, struct strbuf *out)
 {
 	CLEANUP(printer_release) struct node_state_printer p = {.state = state, .out = out};
 	size_t start = out->len;
-	int r = collect_types(state, &p.types);
 
-	if (r == 0)
-		r = collect_devices(&p);
-	if (r < 0)
-		return r;
+	collect_types(state, &p.types);
+	collect_devices(&p);
 	strbuf_addf(out, "%d", VERSION);
 	for (size_t i = 0; i < ARRAY_SIZE(all_sections); i++)
 		for (const struct node_state_section *s = all_sections[i]; s->name && !out->error; s++)
@@ -182,12 +169,14 @@ static void parse_section(struct node_state_parser *p, const struct node_state_s
 }
 
 /* What a running kubelet may give to containers: all but what it reserves. */
-static int set_allocatable(struct node_state_parser *p)
+static void set_allocatable(struct node_state_parser *p)
 {
 	hwloc_bitmap_t *set = &p->state.allocatable_cpus;
-	int r = p->reserved ? machine_counted_cpus(&p->state.machine, set) : 0;
 
-	return r == 0 && p->reserved && hwloc_bitmap_andnot(*set, *set, p->reserved) < 0 ? -ENOMEM : r;
+	if (p->reserved)
+		machine_counted_cpus(&p->state.machine, set);
+	if (p->reserved)
+		cpuset_andnot(*set, *set, p->reserved);
 }
 
 static int parse_all(struct node_state_parser *p)
@@ -204,8 +193,8 @@ static int parse_all(struct node_state_parser *p)
 	if (*r->at)
 		token_reader_fail(r, "an unknown section, or one that is out of order");
 	node_state_finish_shared(p);
-	if (!r->error && set_allocatable(p) < 0)
-		token_reader_no_memory(r);
+	if (!r->error)
+		set_allocatable(p);
 	return r->error;
 }
 

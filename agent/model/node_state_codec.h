@@ -18,7 +18,7 @@
  * Append the text of a state as node_derive() left it. The same state gives the same bytes, and what was parsed
  * gives the text it was parsed from.
  *
- * 0; -ENOMEM; -EFBIG when it is longer than NODE_STATE_TEXT_MAX or than the buffer takes, or when something has no
+ * 0; -EFBIG when it is longer than NODE_STATE_TEXT_MAX or than the buffer takes, or when something has no
  * place in the text (an id or an amount beyond every machine's); `out` then holds a part.
  */
 int node_state_print(const struct node_state *state, struct strbuf *out);
@@ -31,6 +31,6 @@ int node_state_print(const struct node_state *state, struct strbuf *out);
  * it is the first of the two amounts (kube_reserved_cpu, kube_reserved_memory). Of an allocation, pod_uid and pod
  * are hashes as below ("" where not known), namespace is "" and container a number. Device ids are numbers.
  *
- * 0; -ENOTSUP: written by a newer version; -EINVAL: damaged; each with one line; -ENOMEM.
+ * 0; -ENOTSUP: written by a newer version; -EINVAL: damaged; each with one line.
  */
 int node_state_parse(const char *text, struct node_state *ret, struct err *err);

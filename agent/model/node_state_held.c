@@ -9,6 +9,8 @@
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define MAX_ASSIGNMENTS (UINT32_MAX / 2) /* a verdict counts on from there */
 
@@ -65,18 +67,17 @@ static void parse_unknown(struct node_state_parser *p)
 
 /* ---- the shared pool: nearly always the CPUs that are left over */
 
-/* All counted CPUs, less those that are held, and less those that are reserved. 0 or -ENOMEM. */
-static int leftover(const struct node_state *state, hwloc_const_bitmap_t reserved, hwloc_bitmap_t *ret)
+/* All counted CPUs, less those that are held, and less those that are reserved. */
+static void leftover(const struct node_state *state, hwloc_const_bitmap_t reserved, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = allocations_exclusive_cpus(&state->allocations);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
-	int r = held ? machine_counted_cpus(&state->machine, &set) : -ENOMEM;
 
-	if (r < 0 || hwloc_bitmap_andnot(set, set, held) < 0 ||
-		(reserved && hwloc_bitmap_andnot(set, set, reserved) < 0))
-		return -ENOMEM;
+	machine_counted_cpus(&state->machine, &set);
+	cpuset_andnot(set, set, held);
+	if (reserved)
+		cpuset_andnot(set, set, reserved);
 	*ret = TAKE(set);
-	return 0;
 }
 
 static bool print_shared(const struct node_state_printer *p)
@@ -89,9 +90,9 @@ static bool print_shared(const struct node_state_printer *p)
 
 	if (!shared)
 		return false;
-	if (leftover(s, NULL, &all) < 0 || leftover(s, reserved, &unreserved) < 0)
-		p->out->error = -ENOMEM;
-	else if (hwloc_bitmap_isequal(shared, all))
+	leftover(s, NULL, &all);
+	leftover(s, reserved, &unreserved);
+	if (hwloc_bitmap_isequal(shared, all))
 		strbuf_addstr(p->out, "rest");
 	else if (hwloc_bitmap_isequal(shared, unreserved))
 		strbuf_addstr(p->out, "unreserved");
@@ -114,9 +115,8 @@ void node_state_finish_shared(struct node_state_parser *p)
 {
 	hwloc_const_bitmap_t reserved = p->shared == PARSED_SHARED_UNRESERVED ? p->reserved : NULL;
 
-	if (!p->reader.error && p->shared != PARSED_SHARED_LISTED &&
-		leftover(&p->state, reserved, &p->state.allocations.shared) < 0)
-		token_reader_no_memory(&p->reader);
+	if (!p->reader.error && p->shared != PARSED_SHARED_LISTED)
+		leftover(&p->state, reserved, &p->state.allocations.shared);
 }
 
 /* ---- types of memory, named by small letters further on */
@@ -138,8 +138,8 @@ static void parse_types(struct node_state_parser *p)
 	do {
 		char *name = token_reader_name(r);
 
-		if (name && strv_take(types, name) < 0)
-			token_reader_no_memory(r);
+		if (name)
+			strv_take(types, name);
 		if (r->error)
 			return;
 		if (types->n_items > NODE_STATE_MAX_TYPES ||
@@ -189,12 +189,7 @@ static void parse_numa_reserved(struct node_state_parser *p)
 			return;
 		m = vec_push(&s->memory_reservations, &s->n_memory_reservations, &s->memory_reservations_size,
 			sizeof(*m));
-		if (m)
-			*m = (struct memory_reservation){.node = node, .type = strdup(p->types.items[type])};
-		if (!m || !m->type) {
-			token_reader_no_memory(r);
-			return;
-		}
+		*m = (struct memory_reservation){.node = node, .type = xstrdup(p->types.items[type])};
 		m->bytes = token_reader_quantity(r);
 	} while (!r->error && token_reader_skip(r, ','));
 }
@@ -312,16 +307,7 @@ static void read_table(struct node_state_parser *p, struct memory_node *node, co
 	if (r->error || token_reader_skip(r, '-'))
 		return;
 	t = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
-	if (!t) {
-		token_reader_no_memory(r);
-		return;
-	}
-	t->type = strdup(type);
-	if (!t->type) {
-		node->n_tables--;
-		token_reader_no_memory(r);
-		return;
-	}
+	t->type = xstrdup(type);
 	t->system_reserved = read_value(r, true, 0);
 	t->reserved = read_value(r, false, 0);
 	t->total = read_value(r, false, default_total(&p->state.machine, node->id, type));
@@ -336,19 +322,14 @@ static void read_memory_node(struct node_state_parser *p)
 		vec_push(&state->nodes, &state->n_nodes, &state->nodes_size, sizeof(*node));
 	struct token_reader *r = &p->reader;
 
-	if (!node) {
-		token_reader_no_memory(r);
-		return;
-	}
 	node->id = (unsigned)token_reader_number(r, MACHINE_MAX_NODES - 1);
 	if (state->n_nodes > 1 && state->nodes[state->n_nodes - 2].id >= node->id)
 		token_reader_fail(r, "NUMA nodes are not in ascending order");
-	if (token_reader_skip(r, '@')) {
+	if (token_reader_skip(r, '@'))
 		node->cells = token_reader_set(r, MACHINE_MAX_NODES - 1);
-	} else {
-		node->cells = hwloc_bitmap_alloc();
-		if (!node->cells || hwloc_bitmap_set(node->cells, node->id) < 0)
-			token_reader_no_memory(r);
+	else {
+		node->cells = cpuset_new();
+		cpuset_set(node->cells, node->id);
 	}
 	token_reader_expect(r, '*');
 	node->assignments = (unsigned)token_reader_number(r, MAX_ASSIGNMENTS);
@@ -419,42 +400,32 @@ static struct parsed_run *read_run(struct node_state_parser *p, size_t *ret_n)
 	bool unknown = token_reader_skip(r, '?'), none = token_reader_skip(r, '-');
 	uint64_t n;
 
-	if (!run) {
-		token_reader_no_memory(r);
-		return NULL;
-	}
 	run->nodes_unknown = unknown;
-	run->nodes = unknown || none ? hwloc_bitmap_alloc() : token_reader_set(r, MACHINE_MAX_NODES - 1);
+	run->nodes = unknown || none ? cpuset_new() : token_reader_set(r, MACHINE_MAX_NODES - 1);
 	n = token_reader_skip(r, '*') ? token_reader_number(r, NODE_STATE_MAX_DEVICES) : 1;
 	if (n == 0 || p->n_devices + n > NODE_STATE_MAX_DEVICES)
 		token_reader_fail(r, "no device, or more than %u", NODE_STATE_MAX_DEVICES);
-	else if (!run->nodes ||
-		 vec_grow(&p->run_of, &p->run_of_size, p->n_devices + n, sizeof(*p->run_of)) < 0)
-		token_reader_no_memory(r);
+	else
+		vec_grow(&p->run_of, &p->run_of_size, p->n_devices + n, sizeof(*p->run_of));
 	*ret_n = (size_t)n;
 	return r->error ? NULL : run;
 }
 
 /* The devices of a run are registered: a block of them, whose ids are their positions. */
-static int add_registered(
+static void add_registered(
 	struct allocations *a, const char *resource, const struct parsed_run *run, size_t first, size_t n)
 {
 	struct device_block *block =
 		vec_push(&a->registered, &a->n_registered, &a->registered_size, sizeof(*block));
 	char id[NODE_STATE_ID_SIZE];
-	int r = block ? 0 : -ENOMEM;
 
-	if (block) {
-		block->nodes_unknown = run->nodes_unknown;
-		block->resource = strdup(resource);
-		block->nodes = hwloc_bitmap_dup(run->nodes);
-		r = block->resource && block->nodes ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; i < n && r == 0; i++) {
+	block->nodes_unknown = run->nodes_unknown;
+	block->resource = xstrdup(resource);
+	block->nodes = cpuset_dup(run->nodes);
+	for (size_t i = 0; i < n; i++) {
 		node_state_id(first + i, id);
-		r = strv_push(&block->ids, id);
+		strv_push(&block->ids, id);
 	}
-	return r;
 }
 
 static void read_runs(struct node_state_parser *p, bool registered)
@@ -468,9 +439,8 @@ static void read_runs(struct node_state_parser *p, bool registered)
 
 		if (!run)
 			return;
-		if (registered &&
-			add_registered(&p->state.allocations, resource, run, p->n_devices - first, n) < 0)
-			token_reader_no_memory(&p->reader);
+		if (registered)
+			add_registered(&p->state.allocations, resource, run, p->n_devices - first, n);
 		for (size_t i = 0; i < n; i++)
 			p->run_of[p->n_devices++] = (uint32_t)(p->n_runs - 1);
 	} while (!p->reader.error && token_reader_skip(&p->reader, '/'));
@@ -482,8 +452,8 @@ static void read_resource(struct node_state_parser *p)
 	struct strv *names = &p->resources;
 	char *name = token_reader_name(r);
 
-	if (name && strv_take(names, name) < 0)
-		token_reader_no_memory(r);
+	if (name)
+		strv_take(names, name);
 	token_reader_expect(r, ':');
 	if (r->error)
 		return;
@@ -504,9 +474,7 @@ static void parse_devices(struct node_state_parser *p)
 {
 	uint64_t nodes = p->state.machine.n_nodes;
 
-	p->first_device = calloc(NODE_STATE_MAX_RESOURCES + 1, sizeof(*p->first_device));
-	if (!p->first_device)
-		token_reader_no_memory(&p->reader);
+	p->first_device = xcalloc(NODE_STATE_MAX_RESOURCES + 1, sizeof(*p->first_device));
 	do
 		read_resource(p);
 	while (!p->reader.error && token_reader_skip(&p->reader, '|'));

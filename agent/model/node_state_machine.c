@@ -9,6 +9,8 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define MAX_DISTANCE   65535u
 #define MAX_PAGE_SIZES 16u
@@ -58,9 +60,7 @@ static void parse_pages(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 
-	p->page_bytes = calloc(MAX_PAGE_SIZES, sizeof(*p->page_bytes));
-	if (!p->page_bytes)
-		token_reader_no_memory(r);
+	p->page_bytes = xcalloc(MAX_PAGE_SIZES, sizeof(*p->page_bytes));
 	do {
 		uint64_t size = token_reader_bytes(r), last = 0;
 
@@ -103,10 +103,6 @@ static void read_pool(struct token_reader *r, uint64_t page_bytes, struct numa_n
 		return;
 	pages = token_reader_number(r, UINT64_MAX / page_bytes);
 	pool = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*pool));
-	if (!pool) {
-		token_reader_no_memory(r);
-		return;
-	}
 	*pool = (struct hugepage_pool){.page_bytes = page_bytes, .pages = pages};
 }
 
@@ -123,14 +119,8 @@ static void read_node(struct node_state_parser *p)
 	if (r->error)
 		return;
 	node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
-	if (!node) {
-		token_reader_no_memory(r);
-		return;
-	}
 	node->id = id;
-	node->cpus = hwloc_bitmap_alloc();
-	if (!node->cpus)
-		token_reader_no_memory(r);
+	node->cpus = cpuset_new();
 	node->memory_bytes = token_reader_bytes(r);
 	for (size_t i = 0; i < p->n_page_sizes && !r->error; i++)
 		read_pool(r, p->page_bytes[i], node);
@@ -200,9 +190,7 @@ static void parse_distances(struct node_state_parser *p)
 	uint64_t left = 0;
 	unsigned distance = 0;
 
-	m->distances = calloc(m->n_nodes * m->n_nodes + 1, sizeof(*m->distances));
-	if (!m->distances)
-		token_reader_no_memory(r);
+	m->distances = xcalloc(m->n_nodes * m->n_nodes + 1, sizeof(*m->distances));
 	for (size_t i = 0; i < m->n_nodes && !r->error; i++)
 		for (size_t k = half ? i : 0; k < m->n_nodes && !r->error; k++) {
 			if (left == 0) {
@@ -304,11 +292,11 @@ static bool print_values(const struct node_state_printer *p, cpu_value_fn value)
 {
 	const struct machine *m = &p->state->machine;
 	struct cpu_values v = {.end = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 0};
-	CLEANUP(freep) int *of = malloc((v.end + 1) * sizeof(*of));
+	CLEANUP(freep) int *of = xmalloc((v.end + 1) * sizeof(*of));
 	const char *comma = "";
 
-	if (!of || v.end > MACHINE_MAX_CPUS) {
-		p->out->error = of ? -EFBIG : -ENOMEM;
+	if (v.end > MACHINE_MAX_CPUS) {
+		p->out->error = -EFBIG;
 		return false;
 	}
 	v.of = of;
@@ -394,10 +382,6 @@ static void add_cpu(struct node_state_parser *p, unsigned id, int value)
 	struct machine *m = &p->state.machine;
 	struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
 
-	if (!cpu) {
-		token_reader_no_memory(&p->reader);
-		return;
-	}
 	*cpu = (struct cpu){.id = id,
 		.core = (unsigned)value,
 		.socket = MACHINE_NONE,
@@ -482,8 +466,7 @@ static void set_numa(struct node_state_parser *p, unsigned id, int value)
 	if (p->reader.error)
 		return;
 	set_once(p, id, &cpu->numa, value);
-	if (hwloc_bitmap_set(m->nodes[at].cpus, id) < 0)
-		token_reader_no_memory(&p->reader);
+	cpuset_set(m->nodes[at].cpus, id);
 }
 
 /* machine_derive() makes an uncore cache of an L3 cache, which the text does not have; so it is kept there. */
@@ -517,11 +500,8 @@ void node_state_finish_machine(struct node_state_parser *p)
 
 	if (p->reader.error)
 		return;
-	m->offline = hwloc_bitmap_alloc();
-	if (!m->offline || machine_derive(m) < 0) {
-		token_reader_no_memory(&p->reader);
-		return;
-	}
+	m->offline = cpuset_new();
+	machine_derive(m);
 	m->memory_bytes = memory;
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		m->cpus[i].uncore = m->cpus[i].l3;

@@ -9,6 +9,8 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define HASH_CHARS (NODE_STATE_HASH_SIZE - 2) /* without '#' and the closing NUL */
 
@@ -40,32 +42,31 @@ static bool holds_something(const struct allocation *a)
 	return a->n_memory > 0 || a->n_devices > 0 || !hwloc_bitmap_iszero(a->cpus);
 }
 
-/* All that hold something, in the order of the text. A new array; NULL = out of memory. */
+/* All that hold something, in the order of the text. A new array. */
 static struct printed_item *sort_items(const struct allocations *a, size_t *ret_n)
 {
-	struct printed_item *items = calloc(a->n_items + 1, sizeof(*items));
+	struct printed_item *items = xcalloc(a->n_items + 1, sizeof(*items));
 	size_t n = 0;
 
-	for (size_t i = 0; items && i < a->n_items; i++)
+	for (size_t i = 0; i < a->n_items; i++)
 		if (holds_something(&a->items[i]))
 			items[n++] = (struct printed_item){pod_names_of_item(&a->items[i]), &a->items[i]};
-	if (items && n > 0)
+	if (n > 0)
 		qsort(items, n, sizeof(*items), by_hash);
 	*ret_n = n;
 	return items;
 }
 
-/* The NUMA nodes of the item's CPUs: where its memory is unless the text says otherwise. NULL = out of memory. */
+/* The NUMA nodes of the item's CPUs: where its memory is unless the text says otherwise. */
 static hwloc_bitmap_t nodes_of_cpus(const struct machine *m, const struct allocation *item)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
-	for (int id = hwloc_bitmap_first(item->cpus); id >= 0 && nodes;
-		id = hwloc_bitmap_next(item->cpus, id)) {
+	for (int id = hwloc_bitmap_first(item->cpus); id >= 0; id = hwloc_bitmap_next(item->cpus, id)) {
 		const struct cpu *cpu = machine_cpu(m, (unsigned)id);
 
-		if (cpu && cpu->numa != MACHINE_NONE && hwloc_bitmap_set(nodes, (unsigned)cpu->numa) < 0)
-			return NULL;
+		if (cpu && cpu->numa != MACHINE_NONE)
+			cpuset_set(nodes, (unsigned)cpu->numa);
 	}
 	return TAKE(nodes);
 }
@@ -76,8 +77,6 @@ static void add_blocks(const struct node_state_printer *p, const struct allocati
 
 	if (item->n_memory > 0)
 		near = nodes_of_cpus(&p->state->machine, item);
-	if (item->n_memory > 0 && !near)
-		p->out->error = -ENOMEM;
 	for (size_t i = 0; i < item->n_memory; i++) {
 		const struct memory_block *b = &item->memory[i];
 
@@ -85,7 +84,7 @@ static void add_blocks(const struct node_state_printer *p, const struct allocati
 		if (strcmp(b->type, "memory") != 0)
 			text_add_letters(p->out, 'a', node_state_type(p, b->type));
 		text_add_bytes(p->out, b->bytes);
-		if (!near || !hwloc_bitmap_isequal(near, b->nodes)) {
+		if (!hwloc_bitmap_isequal(near, b->nodes)) {
 			strbuf_addch(p->out, '@');
 			text_add_set(p->out, b->nodes, MACHINE_MAX_NODES - 1);
 		}
@@ -105,8 +104,8 @@ static size_t device_position(const struct node_state_printer *p, size_t resourc
 	return at ? d->n + (size_t)(at - p->gone.items) - d->first_gone : SIZE_MAX;
 }
 
-/* The devices of one resource; none: nothing. 0 or -ENOMEM. */
-static int add_devices(const struct node_state_printer *p, const struct allocation *item, size_t resource)
+/* The devices of one resource; none: nothing. */
+static void add_devices(const struct node_state_printer *p, const struct allocation *item, size_t resource)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 
@@ -116,32 +115,31 @@ static int add_devices(const struct node_state_printer *p, const struct allocati
 		if (strcmp(block->resource, p->resources.items[resource]) != 0)
 			continue;
 		if (!set)
-			set = hwloc_bitmap_alloc();
+			set = cpuset_new();
 		for (size_t i = 0; i < block->ids.n_items; i++) {
 			size_t at = device_position(p, resource, block->ids.items[i]);
 
-			if (!set || at == SIZE_MAX || hwloc_bitmap_set(set, (unsigned)at) < 0)
-				return -ENOMEM;
+			if (at == SIZE_MAX)
+				p->out->error = -EFBIG;
+			else {
+				/* the text would not say all that is held */
+				cpuset_set(set, (unsigned)at);
+			}
 		}
 	}
 	if (!set || hwloc_bitmap_iszero(set))
-		return 0;
+		return;
 	strbuf_addch(p->out, '/');
 	text_add_letters(p->out, 'A', resource);
 	text_add_set(p->out, set, NODE_STATE_MAX_DEVICES - 1);
-	return 0;
 }
 
 static void add_item(const struct node_state_printer *p, const struct allocation *item)
 {
-	int r = 0;
-
 	text_add_set(p->out, item->cpus, MACHINE_MAX_CPUS - 1);
 	add_blocks(p, item);
-	for (size_t i = 0; i < p->resources.n_items && item->n_devices > 0 && r == 0; i++)
-		r = add_devices(p, item, i);
-	if (r < 0)
-		p->out->error = r;
+	for (size_t i = 0; i < p->resources.n_items && item->n_devices > 0; i++)
+		add_devices(p, item, i);
 }
 
 static void add_hash(struct strbuf *out, const char *hash)
@@ -154,14 +152,10 @@ static bool print_pods(const struct node_state_printer *p)
 	size_t n;
 	CLEANUP(freep) struct printed_item *items = sort_items(&p->state->allocations, &n);
 
-	if (!items) {
-		p->out->error = -ENOMEM;
-		return false;
-	}
 	for (size_t i = 0; i < n; i++) {
-		if (i > 0 && same_pod(&items[i - 1], &items[i])) {
+		if (i > 0 && same_pod(&items[i - 1], &items[i]))
 			strbuf_addch(p->out, '+');
-		} else {
+		else {
 			strbuf_addstr(p->out, i > 0 ? "|" : "");
 			add_hash(p->out, items[i].names.uid);
 			add_hash(p->out, items[i].names.pod);
@@ -212,22 +206,16 @@ static void read_block(struct node_state_parser *p, struct allocation *item, hwl
 	if (r->error)
 		return;
 	block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
-	if (!block) {
-		token_reader_no_memory(r);
-		return;
-	}
 	block->bytes = bytes;
-	block->type = strdup(other ? p->types.items[type] : "memory");
+	block->type = xstrdup(other ? p->types.items[type] : "memory");
 	if (token_reader_skip(r, '@'))
 		block->nodes = token_reader_set(r, MACHINE_MAX_NODES - 1);
 	else
-		block->nodes = hwloc_bitmap_dup(near);
-	if (!block->type || !block->nodes)
-		token_reader_no_memory(r);
+		block->nodes = cpuset_dup(near);
 }
 
-/* Add a device to the item: to its last block where that is of the same run. 0 or -ENOMEM. */
-static int hold_device(
+/* Add a device to the item: to its last block where that is of the same run. */
+static void hold_device(
 	struct node_state_parser *p, struct allocation *item, size_t resource, size_t at, bool same)
 {
 	const struct parsed_run *run = &p->runs[p->run_of[p->first_device[resource] + at]];
@@ -236,17 +224,13 @@ static int hold_device(
 
 	if (!same) {
 		block = vec_push(&item->devices, &item->n_devices, &item->devices_size, sizeof(*block));
-		if (!block)
-			return -ENOMEM;
 		block->nodes_unknown = run->nodes_unknown;
-		block->resource = strdup(p->resources.items[resource]);
-		block->nodes = hwloc_bitmap_dup(run->nodes);
-		if (!block->resource || !block->nodes)
-			return -ENOMEM;
+		block->resource = xstrdup(p->resources.items[resource]);
+		block->nodes = cpuset_dup(run->nodes);
 	}
 	block = &item->devices[item->n_devices - 1];
 	node_state_id(at, id);
-	return strv_push(&block->ids, id);
+	strv_push(&block->ids, id);
 }
 
 static void read_devices(struct node_state_parser *p, struct allocation *item)
@@ -269,8 +253,7 @@ static void read_devices(struct node_state_parser *p, struct allocation *item)
 	for (int at = hwloc_bitmap_first(set); at >= 0 && !r->error; at = hwloc_bitmap_next(set, at)) {
 		bool same = last >= 0 && p->run_of[first + (size_t)last] == p->run_of[first + (size_t)at];
 
-		if (hold_device(p, item, resource, (size_t)at, same) < 0)
-			token_reader_no_memory(r);
+		hold_device(p, item, resource, (size_t)at, same);
 		last = at;
 	}
 }
@@ -284,18 +267,13 @@ static void read_container(struct node_state_parser *p, const char *uid, const c
 
 	node_state_id(n, name);
 	item = allocations_add_container(&p->state.allocations, uid, name);
-	if (!item || text_set(&item->pod, pod) < 0) {
-		token_reader_no_memory(r);
-		return;
-	}
+	text_set(&item->pod, pod);
 	hwloc_bitmap_free(item->cpus);
 	item->cpus = token_reader_set(r, MACHINE_MAX_CPUS - 1);
 	p->n_held_cpus += cpuset_size(item->cpus);
 	if (p->n_held_cpus > NODE_STATE_MAX_HELD)
 		token_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
 	near = r->error ? NULL : nodes_of_cpus(&p->state.machine, item);
-	if (!near)
-		token_reader_no_memory(r);
 	while (!r->error && token_reader_skip(r, '/'))
 		if (*r->at >= 'A' && *r->at <= 'Z')
 			read_devices(p, item);

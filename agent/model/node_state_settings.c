@@ -176,8 +176,8 @@ static void parse_gates(struct node_state_parser *p)
 	while (known && token_reader_skip(&p->reader, ','));
 	if (!known || strbuf_error(&text) < 0)
 		token_reader_fail(&p->reader, "an unknown feature gate");
-	else if (text_set(&p->state.settings.feature_gates_text, text.text) < 0)
-		token_reader_no_memory(&p->reader);
+	else
+		text_set(&p->state.settings.feature_gates_text, text.text);
 }
 
 /* ---- reservations */
@@ -211,8 +211,7 @@ static void parse_reserved_list(struct node_state_parser *p)
 	struct settings *s = &p->state.settings;
 
 	s->reserved_system_cpus = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
-	if (settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "the node state") < 0)
-		token_reader_no_memory(&p->reader);
+	settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "the node state");
 }
 
 static bool print_reserved_cpu(const struct node_state_printer *p)
@@ -253,8 +252,8 @@ static void parse_eviction(struct node_state_parser *p)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(QUANTITY_TEXT_MAX);
 
 	text_add_quantity(&text, token_reader_quantity(&p->reader));
-	if (!p->reader.error && text_set(&p->state.settings.eviction_hard_memory, text.text) < 0)
-		token_reader_no_memory(&p->reader);
+	if (!p->reader.error)
+		text_set(&p->state.settings.eviction_hard_memory, text.text);
 }
 
 const struct node_state_section node_state_settings_sections[] = {

@@ -28,15 +28,16 @@ int pod_copies_find(struct node_admission *admission, const struct pod_request *
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	struct admission_copies copies = {0};
 	struct admission first = {.answer = KUBELET_REJECTS};
-	int r = request_of_node(pod, &wanted);
+	int r = 0;
+	request_of_node(pod, &wanted);
 	enum node_device devices = devices_of(admission, &wanted);
 
 	*ret = (struct pod_copies){0};
-	if (r < 0 || devices == NODE_DEVICE_UNKNOWN)
-		return r;
+	if (devices == NODE_DEVICE_UNKNOWN)
+		return 0;
 	if (devices == NODE_DEVICE_KNOWN)
-		r = node_admission_judge(admission, pod, &first);
-	if (r == 0 && first.answer == KUBELET_ADMITS)
+		node_admission_judge(admission, pod, &first);
+	if (first.answer == KUBELET_ADMITS)
 		r = admission_copies(&admission->node, pod, request_qos(pod), &copies);
 	if (r == 0 && first.answer != KUBELET_UNKNOWN)
 		*ret = (struct pod_copies){.known = true, .at_least = copies.at_least, .n = copies.n};

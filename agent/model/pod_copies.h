@@ -11,5 +11,5 @@ struct pod_copies {
 	size_t n;
 };
 
-/* 0 copies where the first is rejected; not known where the kubelet's answer is not. 0 or -ENOMEM. */
+/* 0 copies where the first is rejected; not known where the kubelet's answer is not. */
 int pod_copies_find(struct node_admission *admission, const struct pod_request *pod, struct pod_copies *ret);

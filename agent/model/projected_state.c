@@ -13,13 +13,15 @@
 #include "common/resource_name.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
-int projected_state_init(struct projected_state *o, const struct node_state *state, const bool *gone)
+void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *gone)
 {
 	*o = (struct projected_state){.state = *state};
 	inventory_init(&o->inventory);
 	allocations_init(&o->view);
-	return allocations_view_without(&state->allocations, gone, &o->view);
+	allocations_view_without(&state->allocations, gone, &o->view);
 }
 
 void projected_state_release(struct projected_state *o)
@@ -34,8 +36,7 @@ static bool has_devices(const struct allocations *a, const struct device_block *
 {
 	CLEANUP(device_index_release) struct device_index held = {0};
 
-	if (device_index_held(a, &held) < 0)
-		return false;
+	device_index_held(a, &held);
 	for (size_t i = 0; i < block->ids.n_items; i++)
 		if (device_index_find(&held, block->resource, block->ids.items[i]))
 			return false;
@@ -72,21 +73,17 @@ bool projected_state_has_free(const struct projected_state *o, const struct allo
 	return true;
 }
 
-int projected_state_add(struct projected_state *o, const struct allocation *item)
+void projected_state_add(struct projected_state *o, const struct allocation *item)
 {
 	struct allocations *a = &o->view;
 	struct allocation *slot = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*slot));
 	uint64_t over = 0;
-	int r = slot ? 0 : -ENOMEM;
 
-	if (r < 0)
-		return r;
 	*slot = *item;
 	if (a->shared)
-		r = hwloc_bitmap_andnot(a->shared, a->shared, item->cpus) < 0 ? -ENOMEM : 0;
-	for (size_t i = 0; i < item->n_memory && r == 0; i++)
-		r = memory_state_charge(&a->memory, &item->memory[i], &over);
-	return r;
+		cpuset_andnot(a->shared, a->shared, item->cpus);
+	for (size_t i = 0; i < item->n_memory; i++)
+		memory_state_charge(&a->memory, &item->memory[i], &over);
 }
 
 int projected_state_finish(struct projected_state *o)
@@ -104,61 +101,52 @@ int projected_state_finish(struct projected_state *o)
 
 /* ---- an item of a verdict */
 
-static int take_cpus(const struct kubelet *k, const struct kubelet_verdict *v, hwloc_bitmap_t cpus)
+static void take_cpus(const struct kubelet *k, const struct kubelet_verdict *v, hwloc_bitmap_t cpus)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t some = hwloc_bitmap_alloc();
-	int r = some ? 0 : -ENOMEM;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t some = cpuset_new();
 
-	for (size_t i = 0; i < v->n_placements && r == 0; i++) {
+	for (size_t i = 0; i < v->n_placements; i++) {
 		if (!v->placements[i].cpus)
 			continue;
-		r = cpu_set_to_bitmap(&k->topology, v->placements[i].cpus, some);
-		if (r == 0 && hwloc_bitmap_or(cpus, cpus, some) < 0)
-			r = -ENOMEM;
+		cpu_set_to_bitmap(&k->topology, v->placements[i].cpus, some);
+		cpuset_or(cpus, cpus, some);
 	}
-	return r;
 }
 
 /* The node's devices that the workspace has taken and nobody had before. */
-static int take_devices(const struct node_admission *admission, struct allocation *item)
+static void take_devices(const struct node_admission *admission, struct allocation *item)
 {
 	const struct device_inventory *inventory = &admission->known.devices;
 	CLEANUP(device_index_release) struct device_index registered = {0};
-	int r = device_index_registered(&admission->state->allocations, &registered);
 
-	for (size_t k = 0; k < inventory->n_resources && r == 0; k++) {
+	device_index_registered(&admission->state->allocations, &registered);
+	for (size_t k = 0; k < inventory->n_resources; k++) {
 		const struct device_resource *resource = &inventory->resources[k];
 		size_t d = 0;
 
-		for (size_t i = 0; i < registered.n_items && d < resource->n_devices && r == 0; i++) {
+		for (size_t i = 0; i < registered.n_items && d < resource->n_devices; i++) {
 			const struct device_ref *ref = &registered.items[i];
 
 			if (strcmp(ref->resource, resource->name) != 0)
 				continue;
 			if (!resource->devices[d].allocated &&
 				kubelet_device_taken(&admission->kubelet, admission->ws, k, d))
-				r = device_blocks_add(&item->devices, &item->n_devices, &item->devices_size,
+				device_blocks_add(&item->devices, &item->n_devices, &item->devices_size,
 					ref->resource, ref->nodes, ref->nodes_unknown, ref->id);
 			d++;
 		}
 	}
-	return r;
 }
 
-static int add_memory(struct allocation *item, const char *type, uint64_t bytes, uint64_t nodes)
+static void add_memory(struct allocation *item, const char *type, uint64_t bytes, uint64_t nodes)
 {
 	struct memory_block *block =
 		vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
 
-	if (!block)
-		return -ENOMEM;
-	*block = (struct memory_block){.type = strdup(type), .bytes = bytes, .nodes = hwloc_bitmap_alloc()};
-	if (!block->type || !block->nodes)
-		return -ENOMEM;
+	*block = (struct memory_block){.type = xstrdup(type), .bytes = bytes, .nodes = cpuset_new()};
 	for (unsigned id = 0; id <= NODE_MASK_MAX_ID; id++)
-		if (nodes >> id & 1 && hwloc_bitmap_set(block->nodes, id) < 0)
-			return -ENOMEM;
-	return 0;
+		if (nodes >> id & 1)
+			cpuset_set(block->nodes, id);
 }
 
 /* Memory of one type that a container was given. */
@@ -206,11 +194,10 @@ static uint64_t charged(const struct pod_request *pod, const struct given *given
 }
 
 /* One type of memory: a block for each set of NUMA nodes, in the order in which the containers were given them. */
-static int take_type(const struct pod_request *pod, const struct kubelet_verdict *v,
+static void take_type(const struct pod_request *pod, const struct kubelet_verdict *v,
 	const struct request_entry *entries, size_t n, struct given *given, struct allocation *item)
 {
 	size_t n_given = 0, n_sets = 0;
-	int r = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t container = entries[i].container;
@@ -230,52 +217,39 @@ static int take_type(const struct pod_request *pod, const struct kubelet_verdict
 	}
 	if (n_sets > 1)
 		qsort(given, n_sets, sizeof(*given), by_container);
-	for (size_t i = 0; i < n_sets && r == 0; i++)
+	for (size_t i = 0; i < n_sets; i++)
 		if (given[i].bytes > 0)
-			r = add_memory(item, entries[0].item->name, given[i].bytes, given[i].nodes);
-	return r;
+			add_memory(item, entries[0].item->name, given[i].bytes, given[i].nodes);
 }
 
-static int take_memory(
+static void take_memory(
 	const struct pod_request *pod, const struct kubelet_verdict *v, struct allocation *item)
 {
 	CLEANUP(request_entries_release) struct request_entries e = {0};
 	CLEANUP(freep) struct given *given = NULL;
-	int r = request_entries_fill(&e, pod);
 
-	if (r == 0) {
-		given = calloc(e.n_items + 1, sizeof(*given));
-		r = given ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0, end; i < e.n_items && r == 0; i = end) {
+	request_entries_fill(&e, pod);
+	given = xcalloc(e.n_items + 1, sizeof(*given));
+	for (size_t i = 0, end; i < e.n_items; i = end) {
 		const char *type = e.items[i].item->name;
 
 		end = request_entries_end(&e, i);
 		if (!strcmp(type, "memory") || resource_name_is_hugepages(type))
-			r = take_type(pod, v, e.items + i, end - i, given, item);
+			take_type(pod, v, e.items + i, end - i, given, item);
 	}
-	return r;
 }
 
-int projected_state_item(const struct node_admission *admission, const struct pod_request *pod,
+void projected_state_item(const struct node_admission *admission, const struct pod_request *pod,
 	const struct kubelet_verdict *verdict, struct allocation *ret)
 {
 	CLEANUP(allocations_release) struct allocations own;
 	struct allocation *item;
-	int r;
 
 	allocations_init(&own);
 	item = allocations_add(&own);
-	if (!item)
-		return -ENOMEM;
-	r = take_cpus(&admission->kubelet, verdict, item->cpus);
-	if (r == 0)
-		r = take_devices(admission, item);
-	if (r == 0)
-		r = take_memory(pod, verdict, item);
-	if (r < 0)
-		return r;
+	take_cpus(&admission->kubelet, verdict, item->cpus);
+	take_devices(admission, item);
+	take_memory(pod, verdict, item);
 	*ret = *item;
 	own.n_items = 0;
-	return 0;
 }

@@ -14,24 +14,23 @@ struct projected_state {
 
 /*
  * The state without the items whose gone[i] is set. It must outlive `ret` unchanged. Nothing else is done before
- * projected_state_finish(). 0 or -ENOMEM; to be released in either case.
+ * projected_state_finish(). To be released.
  */
-int projected_state_init(struct projected_state *o, const struct node_state *state, const bool *gone);
+void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *gone);
 void projected_state_release(struct projected_state *o);
 
 /* Whether nobody has what the item has: its CPUs are in the shared pool, its devices and its memory free. */
 bool projected_state_has_free(const struct projected_state *o, const struct allocation *item);
 
-/* Add the item, which is borrowed. 0 or -ENOMEM. */
-int projected_state_add(struct projected_state *o, const struct allocation *item);
+/* Add the item, which is borrowed. */
+void projected_state_add(struct projected_state *o, const struct allocation *item);
 
-/* Work out what follows, the inventory; nothing is added behind it. 0 or -ENOMEM. */
+/* Work out what follows, the inventory; nothing is added behind it. */
 int projected_state_finish(struct projected_state *o);
 
 /*
  * What a pod holds once it is admitted: one item of all its containers, of `verdict`, which `admission` has just given on
- * it. Names are "". What an init container leaves to others is counted once. 0 or -ENOMEM; `ret` is written on success
- * only, and is then to be released by allocation_release().
+ * it. Names are "". What an init container leaves to others is counted once. `ret` is to be released by allocation_release().
  */
-int projected_state_item(const struct node_admission *admission, const struct pod_request *pod,
+void projected_state_item(const struct node_admission *admission, const struct pod_request *pod,
 	const struct kubelet_verdict *verdict, struct allocation *ret);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 
 static void stop(struct token_reader *r, int error)
 {
@@ -28,12 +29,6 @@ void token_reader_fail(struct token_reader *r, const char *fmt, ...)
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	stop(r, err_set(r->err, -EINVAL, "byte %zu of the node state, %s: %s", at, r->section, what));
-}
-
-void token_reader_no_memory(struct token_reader *r)
-{
-	if (!r->error)
-		stop(r, err_no_memory(r->err));
 }
 
 bool token_reader_skip(struct token_reader *r, char c)
@@ -128,21 +123,18 @@ static void read_range(struct token_reader *r, unsigned max_id, long *last, hwlo
 	}
 	if (!r->error && (end < first || stride == 0 || (long)first <= *last))
 		token_reader_fail(r, "a set is not in ascending order");
-	if (!r->error && stride == 1 && hwloc_bitmap_set_range(set, first, (int)end) < 0)
-		token_reader_no_memory(r);
+	if (!r->error && stride == 1)
+		cpuset_set_range(set, first, end);
 	for (unsigned id = first; !r->error && stride > 1 && id <= end; id += stride)
-		if (hwloc_bitmap_set(set, id) < 0)
-			token_reader_no_memory(r);
+		cpuset_set(set, id);
 	*last = (long)end;
 }
 
 hwloc_bitmap_t token_reader_set(struct token_reader *r, unsigned max_id)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	long last = -1;
 
-	if (!set)
-		token_reader_no_memory(r);
 	if (*r->at < '0' || *r->at > '9')
 		return r->error ? NULL : TAKE(set);
 	do
@@ -229,8 +221,6 @@ char *token_reader_name(struct token_reader *r)
 	if (r->error)
 		return NULL;
 	text = strbuf_detach(&name);
-	if (!text)
-		token_reader_no_memory(r);
 	return text;
 }
 

@@ -18,7 +18,7 @@
 struct token_reader {
 	const char *start, *at;
 	const char *section; /* what is being read, for messages */
-	int error;           /* 0, -EINVAL or -ENOMEM: sticky */
+	int error;           /* 0 or -EINVAL: sticky */
 	struct err *err;
 };
 

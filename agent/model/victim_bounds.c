@@ -9,6 +9,7 @@
 #include "common/resource_name.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
 
 #define MAX_PLACES 512 /* of one need; where there are more sets of NUMA nodes it is left out */
 
@@ -25,12 +26,10 @@ static struct victim_place *add_place(struct victim_bounds *b, qty_t missing)
 {
 	struct victim_place *p = vec_push(&b->places, &b->n_places, &b->places_size, sizeof(*p));
 
-	if (!p)
-		return NULL;
 	p->need = b->n_needs;
 	p->missing = missing;
-	p->frees = calloc(b->n_holders + 1, sizeof(*p->frees));
-	return p->frees ? p : NULL;
+	p->frees = xcalloc(b->n_holders + 1, sizeof(*p->frees));
+	return p;
 }
 
 /* ---- what a holder has */
@@ -69,7 +68,7 @@ static qty_t units_of(const struct allocations *a, const struct holder *h, const
 
 /* ---- the node as a whole */
 
-static int need_of_node(struct victim_bounds *b, const struct node_admission *admission,
+static void need_of_node(struct victim_bounds *b, const struct node_admission *admission,
 	const struct resource_quantity *wanted, const struct holder *holders)
 {
 	const struct resource_quantity *free = resource_list_find(&admission->free, wanted->name);
@@ -77,16 +76,13 @@ static int need_of_node(struct victim_bounds *b, const struct node_admission *ad
 	struct victim_place *p;
 
 	if (!free || wanted->quantity.nano == 0)
-		return 0;
+		return;
 	p = add_place(b, wanted->quantity.nano - free->quantity.nano - (unsure ? unsure->quantity.nano : 0));
-	if (!p)
-		return -ENOMEM;
 	for (size_t h = 0; h < b->n_holders; h++)
 		p->frees[h] = !strcmp(wanted->name, "cpu") ? (qty_t)holders[h].cpus * QTY_UNIT
 							   : units_of(&admission->state->allocations,
 								     &holders[h], wanted->name, -1);
 	b->n_needs++;
-	return 0;
 }
 
 /* ---- NUMA nodes that are to be few */
@@ -114,30 +110,26 @@ static void cpu_table_release(struct cpu_table *t)
 	free(t->held);
 }
 
-static int cpu_table_init(
+static void cpu_table_init(
 	struct cpu_table *t, const struct node_admission *admission, const struct holder *holders, size_t n)
 {
 	const struct machine *m = &admission->state->machine;
 	const struct allocations *a = &admission->state->allocations;
 
 	*t = (struct cpu_table){.n_nodes = m->n_nodes,
-		.all = calloc(m->n_nodes + 1, sizeof(*t->all)),
-		.free = calloc(m->n_nodes + 1, sizeof(*t->free)),
-		.held = calloc(m->n_nodes * n + 1, sizeof(*t->held))};
-	if (!t->all || !t->free || !t->held)
-		return -ENOMEM;
+		.all = xcalloc(m->n_nodes + 1, sizeof(*t->all)),
+		.free = xcalloc(m->n_nodes + 1, sizeof(*t->free)),
+		.held = xcalloc(m->n_nodes * n + 1, sizeof(*t->held))};
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t own = NULL;
 
-		if (machine_own_cpus(m, i, &own) < 0)
-			return -ENOMEM;
+		machine_own_cpus(m, i, &own);
 		t->all[i] = count_in(own, own, NULL);
 		t->free[i] = count_in(admission->known.node.shared, own, admission->state->reserved.cpus);
 		for (size_t h = 0; h < n; h++)
 			for (size_t k = holders[h].first; k < holders[h].end; k++)
 				t->held[i * n + h] += count_in(a->items[k].cpus, own, NULL);
 	}
-	return 0;
 }
 
 static int descending(const void *va, const void *vb)
@@ -148,36 +140,29 @@ static int descending(const void *va, const void *vb)
 }
 
 /* How few NUMA nodes could have so many CPUs, if all were free; 0 = all together have not. */
-static int fewest_nodes(const struct cpu_table *t, qty_t cpus, size_t *ret)
+static void fewest_nodes(const struct cpu_table *t, qty_t cpus, size_t *ret)
 {
-	CLEANUP(freep) qty_t *sizes = calloc(t->n_nodes + 1, sizeof(*sizes));
+	CLEANUP(freep) qty_t *sizes = xcalloc(t->n_nodes + 1, sizeof(*sizes));
 	size_t n = 0;
 
-	if (!sizes)
-		return -ENOMEM;
 	memcpy(sizes, t->all, t->n_nodes * sizeof(*sizes));
 	qsort(sizes, t->n_nodes, sizeof(*sizes), descending);
 	while (n < t->n_nodes && cpus > 0)
 		cpus -= sizes[n++];
 	*ret = cpus > 0 ? 0 : n;
-	return 0;
 }
 
 /* A place for each set of `width` NUMA nodes. */
-static int add_cpu_places(struct victim_bounds *b, const struct cpu_table *t, qty_t cpus, size_t width)
+static void add_cpu_places(struct victim_bounds *b, const struct cpu_table *t, qty_t cpus, size_t width)
 {
-	CLEANUP(freep) size_t *at = calloc(width + 1, sizeof(*at));
+	CLEANUP(freep) size_t *at = xcalloc(width + 1, sizeof(*at));
 	size_t k = 0;
 
-	if (!at)
-		return -ENOMEM;
 	for (size_t i = 0; i < width; i++)
 		at[i] = i;
 	for (;;) {
 		struct victim_place *p = add_place(b, 0);
 
-		if (!p)
-			return -ENOMEM;
 		p->missing = cpus * QTY_UNIT;
 		for (size_t i = 0; i < width; i++) {
 			p->missing -= t->free[at[i]] * QTY_UNIT;
@@ -187,7 +172,7 @@ static int add_cpu_places(struct victim_bounds *b, const struct cpu_table *t, qt
 		for (k = width; k > 0 && at[k - 1] == t->n_nodes - width + k - 1;)
 			k--;
 		if (k == 0)
-			return 0;
+			return;
 		for (at[k - 1]++; k < width; k++)
 			at[k] = at[k - 1] + 1;
 	}
@@ -203,41 +188,39 @@ static size_t sets_of(size_t n, size_t width)
 }
 
 /* The exclusive CPUs of one merge of hints, where these have to be on as few NUMA nodes as possible. */
-static int need_of_cpus(struct victim_bounds *b, const struct node_admission *admission,
+static void need_of_cpus(struct victim_bounds *b, const struct node_admission *admission,
 	const struct cpu_table *t, size_t cpus)
 {
 	size_t width = 1;
-	int r = 0;
 
 	if (admission->settings.topology.policy == TOPOLOGY_MANAGER_RESTRICTED)
-		r = fewest_nodes(t, (qty_t)cpus, &width);
-	if (r < 0 || cpus == 0 || width == 0 || sets_of(t->n_nodes, width) > MAX_PLACES)
-		return r;
-	r = add_cpu_places(b, t, (qty_t)cpus, width);
+		fewest_nodes(t, (qty_t)cpus, &width);
+	if (cpus == 0 || width == 0 || sets_of(t->n_nodes, width) > MAX_PLACES)
+		return;
+	add_cpu_places(b, t, (qty_t)cpus, width);
 	b->n_needs++;
-	return r;
 }
 
-static int needs_of_cpus(struct victim_bounds *b, const struct node_admission *admission,
+static void needs_of_cpus(struct victim_bounds *b, const struct node_admission *admission,
 	const struct pod_request *pod, const struct holder *holders)
 {
 	CLEANUP(cpu_table_release) struct cpu_table t = {0};
 	enum qos_class qos = request_qos(pod);
-	int r = 0;
 
 	if (admission->settings.cpu_manager != CPU_MANAGER_STATIC ||
 		admission->settings.cpu_options.align_by_socket || !admission->known.node.shared)
-		return 0;
-	r = cpu_table_init(&t, admission, holders, b->n_holders);
-	if (r == 0 && admission->settings.topology.scope == TOPOLOGY_SCOPE_POD)
-		return need_of_cpus(b, admission, &t, kubelet_pod_exclusive_cpus(pod, qos));
-	for (size_t i = 0; i < pod->n_containers && r == 0; i++)
-		r = need_of_cpus(b, admission, &t, kubelet_exclusive_cpus(&pod->containers[i], qos));
-	return r;
+		return;
+	cpu_table_init(&t, admission, holders, b->n_holders);
+	if (admission->settings.topology.scope == TOPOLOGY_SCOPE_POD) {
+		need_of_cpus(b, admission, &t, kubelet_pod_exclusive_cpus(pod, qos));
+		return;
+	}
+	for (size_t i = 0; i < pod->n_containers; i++)
+		need_of_cpus(b, admission, &t, kubelet_exclusive_cpus(&pod->containers[i], qos));
 }
 
 /* Memory of one container on one NUMA node. */
-static int needs_of_memory(struct victim_bounds *b, const struct node_admission *admission,
+static void needs_of_memory(struct victim_bounds *b, const struct node_admission *admission,
 	const struct container_request *c, const struct holder *holders)
 {
 	const struct memory_state *m = &admission->state->allocations.memory;
@@ -253,39 +236,33 @@ static int needs_of_memory(struct victim_bounds *b, const struct node_admission 
 			struct victim_place *p =
 				add_place(b, q->quantity.nano - (table ? (qty_t)table->free * QTY_UNIT : 0));
 
-			if (!p)
-				return -ENOMEM;
 			for (size_t h = 0; h < b->n_holders; h++)
 				p->frees[h] = units_of(&admission->state->allocations, &holders[h], q->name,
 					(int)m->nodes[k].id);
 		}
 		b->n_needs++;
 	}
-	return 0;
 }
 
 /* ---- all of them */
 
-int victim_bounds_init(struct victim_bounds *b, const struct node_admission *admission,
+void victim_bounds_init(struct victim_bounds *b, const struct node_admission *admission,
 	const struct pod_request *pod, const struct holder *holders, size_t n_holders)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	enum topology_manager_policy policy = admission->settings.topology.policy;
 	bool memory = admission->kubelet.memory_static && admission->state->allocations.memory_known &&
 		      policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && request_qos(pod) == QOS_GUARANTEED;
-	int r = request_of_node(pod, &wanted);
 
+	request_of_node(pod, &wanted);
 	b->n_holders = n_holders;
-	b->most = calloc(n_holders + 1, sizeof(*b->most));
-	if (!b->most)
-		return -ENOMEM;
-	for (size_t i = 0; i < wanted.n_items && r == 0; i++)
-		r = need_of_node(b, admission, &wanted.items[i], holders);
-	if (r == 0 && (policy == TOPOLOGY_MANAGER_RESTRICTED || policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE))
-		r = needs_of_cpus(b, admission, pod, holders);
-	for (size_t i = 0; i < pod->n_containers && r == 0 && memory; i++)
-		r = needs_of_memory(b, admission, &pod->containers[i], holders);
-	return r;
+	b->most = xcalloc(n_holders + 1, sizeof(*b->most));
+	for (size_t i = 0; i < wanted.n_items; i++)
+		need_of_node(b, admission, &wanted.items[i], holders);
+	if ((policy == TOPOLOGY_MANAGER_RESTRICTED || policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE))
+		needs_of_cpus(b, admission, pod, holders);
+	for (size_t i = 0; i < pod->n_containers && memory; i++)
+		needs_of_memory(b, admission, &pod->containers[i], holders);
 }
 
 bool victim_bounds_concern(const struct victim_bounds *b, size_t holder)

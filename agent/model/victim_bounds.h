@@ -29,8 +29,7 @@ struct victim_bounds {
 	qty_t *most; /* scratch */
 };
 
-/* 0 or -ENOMEM (`b`, zeroed before, is to be released in any case). */
-int victim_bounds_init(struct victim_bounds *b, const struct node_admission *admission,
+void victim_bounds_init(struct victim_bounds *b, const struct node_admission *admission,
 	const struct pod_request *pod, const struct holder *holders, size_t n_holders);
 void victim_bounds_release(struct victim_bounds *b);
 

@@ -13,6 +13,8 @@
 #include "common/strbuf.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 void victims_release(struct victims *w)
 {
@@ -101,17 +103,16 @@ static void add_cpus(
 }
 
 /* What the holder's kind is: all that a verdict could see of what it frees. */
-static int find_kind(const struct search *s, struct holder *h)
+static void find_kind(const struct search *s, struct holder *h)
 {
 	const struct node_state *state = s->state;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 20);
 
-	for (size_t i = h->first; i < h->end && cpus; i++) {
+	for (size_t i = h->first; i < h->end; i++) {
 		const struct allocation *item = &state->allocations.items[i];
 
-		if (hwloc_bitmap_or(cpus, cpus, item->cpus) < 0)
-			return -ENOMEM;
+		cpuset_or(cpus, cpus, item->cpus);
 		for (size_t b = 0; b < item->n_memory; b++) {
 			strbuf_addf(&text, "%s %llu", item->memory[b].type,
 				(unsigned long long)item->memory[b].bytes);
@@ -123,12 +124,9 @@ static int find_kind(const struct search *s, struct holder *h)
 			add_set(&text, "@", item->devices[b].nodes);
 		}
 	}
-	if (!cpus)
-		return -ENOMEM;
 	h->cpus = cpuset_size(cpus);
 	add_cpus(&text, &state->machine, s->core_sizes, cpus);
-	h->kind = strbuf_error(&text) == 0 ? strdup(text.text) : NULL;
-	return h->kind ? 0 : -ENOMEM;
+	h->kind = strbuf_error(&text) == 0 ? xstrdup(text.text) : NULL;
 }
 
 /* Few CPUs first; within a kind by name. */
@@ -150,15 +148,13 @@ static int by_cpus(const void *va, const void *vb, void *data)
 	return c ? c : strcmp(x->pod_uid, y->pod_uid);
 }
 
-static int list_holders(struct search *s)
+static void list_holders(struct search *s)
 {
 	const bool *stays = s->known.stays;
 	const struct allocations *a = &s->state->allocations;
 	const struct machine *m = &s->state->machine;
 
-	s->core_sizes = calloc(m->n_cpus ? m->cpus[m->n_cpus - 1].id + 1 : 1, sizeof(*s->core_sizes));
-	if (!s->core_sizes)
-		return -ENOMEM;
+	s->core_sizes = xcalloc(m->n_cpus ? m->cpus[m->n_cpus - 1].id + 1 : 1, sizeof(*s->core_sizes));
 	for (size_t i = 0; i < m->n_cpus; i++)
 		s->core_sizes[m->cpus[i].core]++;
 	for (size_t first = 0, end; first < a->n_items; first = end) {
@@ -171,24 +167,18 @@ static int list_holders(struct search *s)
 		if (stay)
 			continue;
 		h = vec_push(&s->holders, &s->n_holders, &s->holders_size, sizeof(*h));
-		if (!h)
-			return -ENOMEM;
 		h->first = first;
 		h->end = end;
-		if (find_kind(s, h) < 0)
-			return -ENOMEM;
+		find_kind(s, h);
 	}
-	return 0;
 }
 
 /* Only those that have something of what is asked for, in their order. */
-static int pick_holders(struct search *s, const struct node_admission *admission)
+static void pick_holders(struct search *s, const struct node_admission *admission)
 {
 	size_t kept = 0;
-	int r = victim_bounds_init(&s->bounds, admission, s->pod, s->holders, s->n_holders);
 
-	if (r < 0)
-		return r;
+	victim_bounds_init(&s->bounds, admission, s->pod, s->holders, s->n_holders);
 	for (size_t i = 0; i < s->n_holders; i++) {
 		struct holder h = s->holders[i];
 
@@ -201,30 +191,27 @@ static int pick_holders(struct search *s, const struct node_admission *admission
 	if (kept > 0)
 		qsort_r(s->holders, kept, sizeof(*s->holders), by_cpus, s);
 	victim_bounds_release(&s->bounds);
-	return victim_bounds_init(&s->bounds, admission, s->pod, s->holders, kept);
+	victim_bounds_init(&s->bounds, admission, s->pod, s->holders, kept);
 }
 
-static int search_init(struct search *s, const struct node_admission *admission)
+static void search_init(struct search *s, const struct node_admission *admission)
 {
-	int r = list_holders(s);
-
-	if (r == 0)
-		r = pick_holders(s, admission);
-	s->gone = calloc(s->state->allocations.n_items + 1, sizeof(*s->gone));
-	s->chosen = calloc(s->n_holders + 1, sizeof(*s->chosen));
-	s->best = calloc(s->n_holders + 1, sizeof(*s->best));
-	return r < 0 || !s->gone || !s->chosen || !s->best ? -ENOMEM : 0;
+	list_holders(s);
+	pick_holders(s, admission);
+	s->gone = xcalloc(s->state->allocations.n_items + 1, sizeof(*s->gone));
+	s->chosen = xcalloc(s->n_holders + 1, sizeof(*s->chosen));
+	s->best = xcalloc(s->n_holders + 1, sizeof(*s->best));
 }
 
 /* ---- the kubelet, asked on the node without the chosen pods */
 
 /* What can be requested of the whole node once the chosen pods are gone. */
-static int limit_without(const struct search *s, struct node_admission *admission)
+static void limit_without(const struct search *s, struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list most = {0};
 	int r = 0;
 
-	for (size_t i = 0; s->known.most && i < s->known.most->n_items && r == 0; i++) {
+	for (size_t i = 0; s->known.most && i < s->known.most->n_items; i++) {
 		const struct resource_quantity *q = &s->known.most->items[i];
 		struct quantity left = q->quantity;
 
@@ -236,9 +223,11 @@ static int limit_without(const struct search *s, struct node_admission *admissio
 
 			left.nano = qty_add(left.nano, more ? more->quantity.nano : 0);
 		}
-		r = resource_list_set(&most, q->name, left);
+		resource_list_set(&most, q->name, left);
+		r = 0;
 	}
-	return r < 0 || !s->known.most ? r : node_admission_limit(admission, &most);
+	if (!(r < 0 || !s->known.most))
+		node_admission_limit(admission, &most);
 }
 
 static int ask_without(const struct search *s, enum kubelet_answer *ret)
@@ -249,20 +238,20 @@ static int ask_without(const struct search *s, enum kubelet_answer *ret)
 	const struct node_state *state = s->state;
 	struct node_state without = *state; /* borrows */
 	struct admission a;
-	int r = allocations_view_without(&state->allocations, s->gone, &view);
+	int r;
 
+	allocations_view_without(&state->allocations, s->gone, &view);
 	inventory_init(&inventory);
-	if (r == 0)
-		r = inventory_build(&state->machine, &state->settings, &view, &state->claims,
-			state->reserved.cpus, &inventory, NULL);
+	r = inventory_build(&state->machine, &state->settings, &view, &state->claims, state->reserved.cpus,
+		&inventory, NULL);
 	without.allocations = view;
 	without.inventory = inventory;
 	if (r == 0)
 		r = node_admission_init(&admission, &without);
 	if (r == 0)
-		r = limit_without(s, &admission);
+		limit_without(s, &admission);
 	if (r == 0)
-		r = node_admission_judge(&admission, s->pod, &a);
+		node_admission_judge(&admission, s->pod, &a);
 	if (r == 0)
 		*ret = a.answer;
 	return r;
@@ -382,7 +371,7 @@ static int by_name(const void *va, const void *vb)
 	return c ? c : strcmp(a->uid, b->uid);
 }
 
-static int take_best(const struct search *s, struct victims *w)
+static void take_best(const struct search *s, struct victims *w)
 {
 	for (size_t h = 0; h < s->n_holders; h++) {
 		const struct allocation *item = &s->state->allocations.items[s->holders[h].first];
@@ -391,33 +380,27 @@ static int take_best(const struct search *s, struct victims *w)
 		if (!s->best[h])
 			continue;
 		p = vec_push(&w->pods, &w->n_pods, &w->pods_size, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		*p = (struct freed_pod){.namespace = strdup(item->namespace),
-			.name = strdup(item->pod),
-			.uid = strdup(item->pod_uid),
+		*p = (struct freed_pod){.namespace = xstrdup(item->namespace),
+			.name = xstrdup(item->pod),
+			.uid = xstrdup(item->pod_uid),
 			.cpus = s->holders[h].cpus};
-		if (!p->namespace || !p->name || !p->uid)
-			return -ENOMEM;
 	}
 	w->cpus = s->best_cpus;
 	if (w->n_pods > 0)
 		qsort(w->pods, w->n_pods, sizeof(*w->pods), by_name);
-	return 0;
 }
 
 /* The pod asks for a device that is not known, which verdicts pass over. */
-static int is_in_part_unknown(const struct search *s, const struct node_admission *admission, bool *ret)
+static void is_in_part_unknown(const struct search *s, const struct node_admission *admission, bool *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
-	int r = request_of_node(s->pod, &wanted);
 
+	request_of_node(s->pod, &wanted);
 	*ret = false;
-	for (size_t i = 0; i < wanted.n_items && r == 0; i++)
+	for (size_t i = 0; i < wanted.n_items; i++)
 		*ret = *ret || (!resource_name_is_native(wanted.items[i].name) &&
 				       node_kubelet_device(&admission->known, s->state,
 					       wanted.items[i].name) == NODE_DEVICE_UNKNOWN);
-	return r;
 }
 
 /* Whether some set is enough, by the verdict without all who may go. A device that verdicts pass over can make the
@@ -426,10 +409,11 @@ static int begin(struct search *s, const struct node_admission *admission, enum 
 {
 	enum kubelet_answer answer = KUBELET_REJECTS;
 	bool in_part = false;
-	int r = is_in_part_unknown(s, admission, &in_part);
+	int r = 0;
 
+	is_in_part_unknown(s, admission, &in_part);
 	memset(s->chosen, 1, s->n_holders * sizeof(*s->chosen));
-	if (r == 0 && s->n_holders > 0)
+	if (s->n_holders > 0)
 		r = ask_chosen(s, &answer);
 	if (answer == KUBELET_UNKNOWN || (in_part && (answer == KUBELET_ADMITS || s->pod->n_containers > 1)))
 		*ret = VICTIMS_UNKNOWN;
@@ -441,10 +425,10 @@ static int begin(struct search *s, const struct node_admission *admission, enum 
 /* The node rejects the pod. */
 static int search(struct search *s, const struct node_admission *admission, struct victims *w)
 {
-	int r = search_init(s, admission);
+	int r;
 
-	if (r == 0)
-		r = begin(s, admission, &w->answer);
+	search_init(s, admission);
+	r = begin(s, admission, &w->answer);
 	if (r == 0 && w->answer == VICTIMS_SET) {
 		keep_best(s);
 		r = shrink(s, true);
@@ -453,7 +437,7 @@ static int search(struct search *s, const struct node_admission *admission, stru
 		if (r == 0)
 			r = find(s);
 		if (r == 0)
-			r = take_best(s, w);
+			take_best(s, w);
 	}
 	w->gave_up = s->gave_up;
 	w->movable = s->n_holders;
@@ -469,9 +453,9 @@ static int ask_now(const struct search *s, enum kubelet_answer *ret)
 	int r = node_admission_init(&admission, s->state);
 
 	if (r == 0 && s->known.most)
-		r = node_admission_limit(&admission, s->known.most);
+		node_admission_limit(&admission, s->known.most);
 	if (r == 0)
-		r = node_admission_judge(&admission, s->pod, &a);
+		node_admission_judge(&admission, s->pod, &a);
 	if (r == 0)
 		*ret = a.answer;
 	return r;

@@ -55,8 +55,6 @@ struct victims_known {
  * It is first asked whether the node without all of them admits the pod. A kubelet that would reject a pod on the
  * emptier node and admit it on the fuller one, which happens to pods of several containers, gets no set then. A
  * pod that asks for a device resource whose free devices are not known gets none either: the answer is not known.
- *
- * 0 or -ENOMEM; `ret` (zeroed) is untouched on failure.
  */
 int victims_find(const struct node_state *state, const struct pod_request *pod,
 	const struct victims_known *known, struct victims *ret);

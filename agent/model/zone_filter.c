@@ -6,6 +6,7 @@
 
 #include "agent/observe/allocations_ended.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 static bool is_excluded(const struct zone_filter *filter, const char *name)
 {
@@ -45,26 +46,22 @@ static bool counts(const struct zone_filter *filter, const struct allocation *it
 	return !*item->pod || item->named_by_logs || is_named(filter, item->namespace);
 }
 
-int zone_filter_claims(const struct zone_filter *filter, const struct claims *all, struct claims *ret)
+void zone_filter_claims(const struct zone_filter *filter, const struct claims *all, struct claims *ret)
 {
-	struct claims some = {.items = calloc(all->n_items + 1, sizeof(*some.items))};
+	struct claims some = {.items = xcalloc(all->n_items + 1, sizeof(*some.items))};
 
-	if (!some.items)
-		return -ENOMEM;
 	for (size_t i = 0; i < all->n_items; i++)
 		if (!*all->items[i].namespace || is_named(filter, all->items[i].namespace))
 			some.items[some.n_items++] = all->items[i];
 	*ret = some;
-	return 0;
 }
 
-int zone_filter_view(const struct zone_filter *filter, const struct allocations *all, struct allocations *ret)
+void zone_filter_view(
+	const struct zone_filter *filter, const struct allocations *all, struct allocations *ret)
 {
-	CLEANUP(freep) bool *gone = calloc(all->n_items + 1, sizeof(*gone));
+	CLEANUP(freep) bool *gone = xcalloc(all->n_items + 1, sizeof(*gone));
 
-	if (!gone)
-		return -ENOMEM;
 	for (size_t i = 0; i < all->n_items; i++)
 		gone[i] = !counts(filter, &all->items[i]);
-	return allocations_view_without(all, gone, ret);
+	allocations_view_without(all, gone, ret);
 }

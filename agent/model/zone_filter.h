@@ -24,11 +24,10 @@ void zone_filter_resources(const struct zone_filter *filter, struct inventory *i
 /*
  * The allocations, reduced to what counts as held: items of the namespaces that are asked for, and those
  * whose pod's namespace is unknown (what is certainly taken is never shown as free). Memory that the
- * other pods hold is given back to the machine state. A view as allocations_view_without() makes it. 0 or -ENOMEM.
+ * other pods hold is given back to the machine state. A view as allocations_view_without() makes it.
  */
-int zone_filter_view(
+void zone_filter_view(
 	const struct zone_filter *filter, const struct allocations *all, struct allocations *ret);
 
-/* The same of claims, by their own namespaces. What is in the list is borrowed: the caller frees ret->items. 0 or
- * -ENOMEM. */
-int zone_filter_claims(const struct zone_filter *filter, const struct claims *all, struct claims *ret);
+/* The same of claims, by their own namespaces. What is in the list is borrowed: the caller frees ret->items. */
+void zone_filter_claims(const struct zone_filter *filter, const struct claims *all, struct claims *ret);

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/device_index.h"
 #include "common/strbuf.h"
+#include "common/cpuset.h"
 
 /* Four times as long each time: what is being written takes a moment, or a slow disk. */
 #define READ_AGAIN_NS   2000000L
@@ -72,27 +73,23 @@ static void source_snapshot_release(struct source_snapshot *m)
 }
 
 /* The API's blocks as the memory manager's state. */
-static int complete_memory(const struct machine *machine, struct pod_resources *api, struct notes *notes)
+static void complete_memory(const struct machine *machine, struct pod_resources *api, struct notes *notes)
 {
 	uint64_t over = 0;
-	int r;
 
 	if (!api->allocatable_known || api->n_allocatable_memory == 0)
-		return 0;
-	r = memory_state_from_blocks(machine, api->allocatable_memory, api->n_allocatable_memory, &api->held,
+		return;
+	memory_state_from_blocks(machine, api->allocatable_memory, api->n_allocatable_memory, &api->held,
 		&api->held.memory, &over);
-	if (r < 0)
-		return r;
 	api->held.memory_known = true;
 	if (over > 0)
 		notes_add(notes,
 			"the pod-resources API lists %llu bytes of memory more than its NUMA nodes have",
 			(unsigned long long)over);
-	return 0;
 }
 
 /* The API's answer as allocations: what is registered, the memory manager's state. */
-static int complete_api(const struct machine *machine, struct source_snapshot *m)
+static void complete_api(const struct machine *machine, struct source_snapshot *m)
 {
 	struct pod_resources *api = &m->api;
 	struct allocations *held = &api->held;
@@ -106,7 +103,7 @@ static int complete_api(const struct machine *machine, struct source_snapshot *m
 		held->registered_size = api->allocatable_devices_size;
 		api->n_allocatable_devices = api->allocatable_devices_size = 0;
 	}
-	return complete_memory(machine, api, &m->api_notes);
+	complete_memory(machine, api, &m->api_notes);
 }
 
 /* The kubelet puts another file in the place of one. */
@@ -142,7 +139,7 @@ static bool is_written(const struct state_files *then, const struct state_files 
 	return false;
 }
 
-static int read_files(const struct allocations_query *q, struct state_texts *last, struct source_snapshot *m)
+static void read_files(const struct allocations_query *q, struct state_texts *last, struct source_snapshot *m)
 {
 	int r;
 
@@ -156,7 +153,6 @@ static int read_files(const struct allocations_query *q, struct state_texts *las
 		last->settings = q->settings;
 	m->others = last && last->settings != q->settings;
 	m->files_r = r > 0 ? 0 : r;
-	return r == -ENOMEM ? r : 0;
 }
 
 /* ---- without the pods that have ended */
@@ -209,56 +205,50 @@ static void note_ages(const struct allocations_query *q, struct source_snapshot 
  * gives back what a pod has while no kubelet runs, or one that was started with other settings has not said yet
  * what it has.
  */
-static int leave_out_ended(const struct allocations_query *q, struct source_snapshot *m)
+static void leave_out_ended(const struct allocations_query *q, struct source_snapshot *m)
 {
 	CLEANUP(pod_evidence_release) struct pod_evidence e = {0};
 	CLEANUP(pods_seen_release) struct pods_seen once = {0};
 	struct pods_seen *seen = q->seen ? q->seen : &once;
 	struct pods_listed listed = {.api = &m->api.held, .pods = m->api.pods, .n_pods = m->api.n_pods};
 	bool by_api = m->api_r == 0 || (m->api_kept && !m->moved_on);
-	int r;
 
 	if (m->files_r < 0)
-		return 0;
-	r = pod_evidence_read(q->sysroot, q->kubelet_root, &e, &m->files_notes);
-	if (r < 0)
-		return r;
+		return;
+	pod_evidence_read(q->sysroot, q->kubelet_root, &e, &m->files_notes);
 	note_ages(q, m);
 	listed.young = m->api_r == 0 ? m->young : q->files_then && q->files_then->young;
 	e.fresh = m->fresh;
 	e.settled = !m->unsettled;
 	e.unattended = m->api_r < 0 && (q->down || m->others);
-	r = pods_seen_update(seen, &e, &m->files);
+	pods_seen_update(seen, &e, &m->files);
 	e.seen = seen;
-	if (r < 0)
-		return r;
-	if (by_api)
-		return allocations_end_by_api(&m->files, &listed, &e);
-	r = allocations_end_by_files(&m->files, &e);
-	return r < 0 ? r : pod_evidence_name(&e, &m->files);
+	if (by_api) {
+		allocations_end_by_api(&m->files, &listed, &e);
+		return;
+	}
+	allocations_end_by_files(&m->files, &e);
+	pod_evidence_name(&e, &m->files);
 }
 
-static int read_snapshot(const struct allocations_query *q, struct source_snapshot *m)
+static void read_snapshot(const struct allocations_query *q, struct source_snapshot *m)
 {
-	int r = 0;
-
 	source_snapshot_release(m);
 	*m = (struct source_snapshot){.files_r = -ENOENT, .api_r = -ENOENT, .before = look_at_files(q)};
 	pod_resources_init(&m->api);
 	note_ages(q, m);
 	if (q->files)
-		r = read_files(q, q->last, m);
-	if (r == 0 && q->api)
+		read_files(q, q->last, m);
+	if (q->api)
 		m->api_r = pod_resources_read(q->api, q->machine, &m->api, &m->api_notes, &m->api_err);
 	if (m->api_r == 0)
-		m->api_r = complete_api(q->machine, m);
-	if (r == 0 && m->api_r == 0)
-		r = leave_out_ended(q, m);
+		complete_api(q->machine, m);
+	if (m->api_r == 0)
+		leave_out_ended(q, m);
 	if (m->api_r == 0 && q->files_then) {
 		*q->files_then = m->before;
 		q->files_then->young = m->young;
 	}
-	return m->api_r == -ENOMEM ? -ENOMEM : r;
 }
 
 /* ---- again, while it is being written */
@@ -268,9 +258,10 @@ static bool cpus_are_missing(const struct machine *machine, const struct allocat
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = allocations_exclusive_cpus(files);
 
-	return all && files->shared && !hwloc_bitmap_iszero(files->shared) &&
-	       hwloc_bitmap_or(all, all, files->shared) == 0 &&
-	       !hwloc_bitmap_isincluded(machine->online, all);
+	if (!files->shared || hwloc_bitmap_iszero(files->shared))
+		return false;
+	cpuset_or(all, all, files->shared);
+	return !hwloc_bitmap_isincluded(machine->online, all);
 }
 
 static bool just_written(const struct allocations_query *q)
@@ -287,22 +278,20 @@ static bool just_written(const struct allocations_query *q)
 	return age >= 0 && age < JUST_WRITTEN_NS;
 }
 
-/* Number of contradictions, which are in `text`; -ENOMEM. */
+/* Number of contradictions, which are in `text`. */
 static int contradictions(const struct source_snapshot *m, struct strbuf *text)
 {
 	strbuf_reset(text);
 	return m->files_r == 0 && m->api_r == 0 ? cross_check(&m->api.held, &m->files, text) : 0;
 }
 
-/* The files read again. Number of contradictions; -ENOMEM. */
+/* The files read again. Number of contradictions. */
 static int read_files_again(const struct allocations_query *q, struct state_texts *last,
 	struct source_snapshot *m, struct strbuf *text)
 {
-	int r = read_files(q, last, m);
-
-	if (r == 0)
-		r = leave_out_ended(q, m);
-	return r < 0 ? r : contradictions(m, text);
+	read_files(q, last, m);
+	leave_out_ended(q, m);
+	return contradictions(m, text);
 }
 
 /*
@@ -321,16 +310,16 @@ static int forget_gone(
 static int read_settled(const struct allocations_query *q, struct source_snapshot *m, struct strbuf *text)
 {
 	for (int again = 0;; again++) {
-		int n, r = read_snapshot(q, m);
-		const struct timespec pause = {
-			.tv_nsec = m->api_r == -EBUSY ? BUSY_PAUSE_NS : READ_AGAIN_NS << 2 * again};
+		struct timespec pause = {.tv_nsec = READ_AGAIN_NS << 2 * again};
 		bool halfway;
+		int n;
 
-		if (r < 0)
-			return r;
+		read_snapshot(q, m);
+		if (m->api_r == -EBUSY)
+			pause.tv_nsec = BUSY_PAUSE_NS;
 		n = contradictions(m, text);
 		halfway = m->files_r == 0 && cpus_are_missing(q->machine, &m->files) && just_written(q);
-		if (n < 0 || again == READ_AGAIN_MAX || (n == 0 && !halfway && m->api_r != -EBUSY))
+		if (again == READ_AGAIN_MAX || (n == 0 && !halfway && m->api_r != -EBUSY))
 			return n > 0 && m->gone ? forget_gone(q, n, m, text) : n;
 		nanosleep(&pause, NULL);
 	}
@@ -338,19 +327,17 @@ static int read_settled(const struct allocations_query *q, struct source_snapsho
 
 /* ---- what it said last */
 
-/* 0 or -ENOMEM. */
-static int recall(const struct allocations_query *q, struct source_snapshot *m)
+static void recall(const struct allocations_query *q, struct source_snapshot *m)
 {
 	int r;
 
 	if (m->api_r == 0 || !q->api || !q->files_then || !q->files_then->known)
-		return 0;
+		return;
 	r = pod_resources_recall(q->api, q->machine, &m->api, &m->api_notes, NULL);
 	if (r == 0)
-		r = complete_api(q->machine, m);
+		complete_api(q->machine, m);
 	m->api_kept = r == 0;
 	m->moved_on = is_written(q->files_then, &m->before);
-	return r == -ENOMEM ? r : 0;
 }
 
 /* ---- together */
@@ -471,10 +458,9 @@ int allocations_read(const struct allocations_query *q, struct allocations_answe
 	int n = read_settled(q, &m, &text), r;
 
 	allocations_answer_init(&a);
-	if (n < 0)
-		return err_no_memory(err);
-	if (recall(q, &m) < 0 || (m.api_r < 0 && leave_out_ended(q, &m) < 0))
-		return err_no_memory(err);
+	recall(q, &m);
+	if (m.api_r < 0)
+		leave_out_ended(q, &m);
 	r = judge_failures(q, &m, notes, err);
 	if (r < 0)
 		return r;
@@ -482,8 +468,7 @@ int allocations_read(const struct allocations_query *q, struct allocations_answe
 		notes_add(notes, "the pod-resources API and the state files disagree: %s", text.text);
 	notes_move(notes, &m.api_notes, "pod-resources");
 	a.contradictions = (unsigned)n;
-	if (put_together(&m, &a) < 0)
-		return err_no_memory(err);
+	put_together(&m, &a);
 	for (size_t i = 0; i < m.files_notes.lines.n_items; i++)
 		notes_add(notes, "%s", m.files_notes.lines.items[i]);
 	*ret = a;

@@ -7,80 +7,70 @@
 #include "agent/observe/memory_blocks.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 /* ---- giving back */
 
 /* What the item held becomes free. */
-static int take_back(const struct allocation *item, hwloc_bitmap_t shared, struct memory_state *memory)
+static void take_back(const struct allocation *item, hwloc_bitmap_t shared, struct memory_state *memory)
 {
-	int r = shared ? hwloc_bitmap_or(shared, shared, item->cpus) : 0;
-
-	for (size_t b = 0; r == 0 && b < item->n_memory; b++)
-		r = memory_state_give_back(memory, &item->memory[b]);
-	return r < 0 ? -ENOMEM : 0;
+	if (shared)
+		cpuset_or(shared, shared, item->cpus);
+	for (size_t b = 0; b < item->n_memory; b++)
+		memory_state_give_back(memory, &item->memory[b]);
 }
 
-int allocations_give_back(struct allocations *a, const bool *ended)
+void allocations_give_back(struct allocations *a, const bool *ended)
 {
 	for (size_t i = 0; i < a->n_items; i++)
-		if (ended[i] && take_back(&a->items[i], a->shared, &a->memory) < 0)
-			return -ENOMEM;
+		if (ended[i])
+			take_back(&a->items[i], a->shared, &a->memory);
 	for (size_t i = a->n_items; i > 0; i--)
 		if (ended[i - 1])
 			allocations_remove(a, i - 1);
-	return 0;
 }
 
 /* ---- the same as a view */
 
-static int copy_memory(const struct memory_state *from, struct memory_state *to)
+static void copy_memory(const struct memory_state *from, struct memory_state *to)
 {
-	to->nodes = calloc(from->n_nodes + 1, sizeof(*to->nodes));
-	if (!to->nodes)
-		return -ENOMEM;
+	to->nodes = xcalloc(from->n_nodes + 1, sizeof(*to->nodes));
 	for (size_t i = 0; i < from->n_nodes; i++) {
 		const struct memory_node *node = &from->nodes[i];
 		struct memory_node *copy = &to->nodes[to->n_nodes++];
 
 		*copy = (struct memory_node){.id = node->id, .assignments = node->assignments};
-		copy->cells = node->cells ? hwloc_bitmap_dup(node->cells) : NULL;
-		copy->tables = calloc(node->n_tables + 1, sizeof(*copy->tables));
-		if ((node->cells && !copy->cells) || !copy->tables)
-			return -ENOMEM;
+		copy->cells = node->cells ? cpuset_dup(node->cells) : NULL;
+		copy->tables = xcalloc(node->n_tables + 1, sizeof(*copy->tables));
 		for (size_t t = 0; t < node->n_tables; t++) {
 			copy->tables[t] = node->tables[t];
 			copy->n_tables = t + 1;
-			copy->tables[t].type = strdup(node->tables[t].type);
-			if (!copy->tables[t].type)
-				return -ENOMEM;
+			copy->tables[t].type = xstrdup(node->tables[t].type);
 		}
 	}
-	return 0;
 }
 
-int allocations_view_without(const struct allocations *all, const bool *gone, struct allocations *ret)
+void allocations_view_without(const struct allocations *all, const bool *gone, struct allocations *ret)
 {
 	CLEANUP(memory_state_release) struct memory_state memory;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = all->shared ? hwloc_bitmap_dup(all->shared) : NULL;
-	CLEANUP(freep) struct allocation *items = calloc(all->n_items + 1, sizeof(*items));
+	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = all->shared ? cpuset_dup(all->shared) : NULL;
+	CLEANUP(freep) struct allocation *items = xcalloc(all->n_items + 1, sizeof(*items));
 	size_t n = 0;
 
 	memory_state_init(&memory);
-	if (!items || (all->shared && !shared) || copy_memory(&all->memory, &memory) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < all->n_items; i++) {
+	copy_memory(&all->memory, &memory);
+	for (size_t i = 0; i < all->n_items; i++)
 		if (!gone[i])
 			items[n++] = all->items[i];
-		else if (take_back(&all->items[i], shared, &memory) < 0)
-			return -ENOMEM;
-	}
+		else
+			take_back(&all->items[i], shared, &memory);
 	*ret = *all;
 	ret->items = TAKE(items);
 	ret->shared = TAKE(shared);
 	ret->n_items = ret->items_size = n;
 	ret->memory = memory;
 	memory_state_init(&memory);
-	return 0;
 }
 
 void allocations_view_release(struct allocations *view)
@@ -93,15 +83,13 @@ void allocations_view_release(struct allocations *view)
 
 /* ---- by the files */
 
-int allocations_end_by_files(struct allocations *files, const struct pod_evidence *e)
+void allocations_end_by_files(struct allocations *files, const struct pod_evidence *e)
 {
-	CLEANUP(freep) bool *ended = calloc(files->n_items + 1, sizeof(*ended));
+	CLEANUP(freep) bool *ended = xcalloc(files->n_items + 1, sizeof(*ended));
 
-	if (!ended)
-		return -ENOMEM;
 	for (size_t i = 0; i < files->n_items; i++)
 		ended[i] = pod_evidence_gone(e, files->items[i].pod_uid);
-	return allocations_give_back(files, ended);
+	allocations_give_back(files, ended);
 }
 
 /* ---- by the API */
@@ -120,7 +108,7 @@ static bool is_listed(const struct pods_listed *l, const struct pod_log *log)
 }
 
 /* Items of the named pod get the UID; false when they have another. */
-static int set_uid(struct allocations *api, const struct pod_log *log, bool *ret_is)
+static void set_uid(struct allocations *api, const struct pod_log *log, bool *ret_is)
 {
 	*ret_is = true;
 	for (size_t i = 0; i < api->n_items; i++) {
@@ -130,10 +118,9 @@ static int set_uid(struct allocations *api, const struct pod_log *log, bool *ret
 			continue;
 		if (*item->pod_uid && strcmp(item->pod_uid, log->uid) != 0)
 			*ret_is = false;
-		else if (!*item->pod_uid && text_set(&item->pod_uid, log->uid) < 0)
-			return -ENOMEM;
+		else if (!*item->pod_uid)
+			text_set(&item->pod_uid, log->uid);
 	}
-	return 0;
 }
 
 static bool holds_something(const struct allocation *item)
@@ -177,37 +164,35 @@ static bool may_be_listed(const struct pods_listed *l, const struct allocations 
 	return false;
 }
 
-static int has_ended(const struct pods_listed *l, const struct allocations *files, const char *uid,
+static void has_ended(const struct pods_listed *l, const struct allocations *files, const char *uid,
 	const struct pod_evidence *e, bool *ret)
 {
 	const struct pod_log *log = pod_evidence_log(e, uid);
 	bool is = false;
-	int r = 0;
 
 	*ret = false;
 	if (!*uid || allocations_pod_with(l->api, uid))
-		return 0;
+		return;
 	if (log && is_listed(l, log))
-		r = set_uid(l->api, log, &is);
-	if (r < 0 || is)
-		return r;
+		set_uid(l->api, log, &is);
+	if (is)
+		return;
 	if (l->young || (!log && may_be_listed(l, files, uid, e)))
 		*ret = pod_evidence_gone(e, uid);
 	else
 		*ret = true;
-	return 0;
 }
 
-int allocations_end_by_api(
+void allocations_end_by_api(
 	struct allocations *files, const struct pods_listed *l, const struct pod_evidence *e)
 {
-	CLEANUP(freep) bool *ended = calloc(files->n_items + 1, sizeof(*ended));
-	int r = ended ? allocations_find_uids(l->api, files, e) : -ENOMEM;
+	CLEANUP(freep) bool *ended = xcalloc(files->n_items + 1, sizeof(*ended));
 
-	for (size_t i = 0; i < files->n_items && r == 0; i++)
+	allocations_find_uids(l->api, files, e);
+	for (size_t i = 0; i < files->n_items; i++)
 		if (i > 0 && !strcmp(files->items[i].pod_uid, files->items[i - 1].pod_uid))
 			ended[i] = ended[i - 1];
 		else
-			r = has_ended(l, files, files->items[i].pod_uid, e, &ended[i]);
-	return r == 0 ? allocations_give_back(files, ended) : r;
+			has_ended(l, files, files->items[i].pod_uid, e, &ended[i]);
+	allocations_give_back(files, ended);
 }

@@ -13,22 +13,22 @@
  * Take the items out whose pod has ended (ended[i] belongs to items[i]) and give back what they held, as the
  * kubelet's managers do (removeStaleState): CPUs to the shared pool; of each memory block what its NUMA nodes
  * have reserved, in ascending order (memorymanager policy_static.go, RemoveContainer), so that the state of a
- * group of nodes is the kubelet's own. 0 or -ENOMEM.
+ * group of nodes is the kubelet's own.
  */
-int allocations_give_back(struct allocations *a, const bool *ended);
+void allocations_give_back(struct allocations *a, const bool *ended);
 
 /*
  * The same as a view: `all` is unchanged, and *ret borrows everything from it but the items array, the shared pool
- * and the memory state. allocations_view_release() frees these. 0 or -ENOMEM (*ret untouched).
+ * and the memory state. allocations_view_release() frees these.
  */
-int allocations_view_without(const struct allocations *all, const bool *gone, struct allocations *ret);
+void allocations_view_without(const struct allocations *all, const bool *gone, struct allocations *ret);
 void allocations_view_release(struct allocations *view);
 
 /*
  * By the files alone: a pod has ended when the kubelet has forgotten it (pod_evidence_gone()). A pod that is
- * completed and not deleted looks like a running one. 0 or -ENOMEM.
+ * completed and not deleted looks like a running one.
  */
-int allocations_end_by_files(struct allocations *files, const struct pod_evidence *e);
+void allocations_end_by_files(struct allocations *files, const struct pod_evidence *e);
 
 /* What the API says about pods, and how far it can be relied on. */
 struct pods_listed {
@@ -44,7 +44,7 @@ struct pods_listed {
  * containers hold (allocations_find_uids()), then by its logs. A pod whose name stays unknown may be a listed
  * one that holds something by ordinary init containers only, because these are not listed. A pod that a kubelet
  * does not list just after its start may be listed soon. Both have ended only when the kubelet has forgotten
- * them. 0 or -ENOMEM.
+ * them.
  */
-int allocations_end_by_api(
+void allocations_end_by_api(
 	struct allocations *files, const struct pods_listed *listed, const struct pod_evidence *e);

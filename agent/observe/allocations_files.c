@@ -10,6 +10,7 @@
 #include "agent/observe/state_memory.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
+#include "common/xalloc.h"
 
 void state_policies_release(struct state_policies *p)
 {
@@ -41,7 +42,7 @@ struct reading {
 	struct err *err;
 };
 
-/* kubelet_root/name, NULL = out of memory. */
+/* kubelet_root/name. */
 static char *path_of(const struct reading *rd, const char *name)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
@@ -55,19 +56,13 @@ static int read_state(const struct reading *rd, const struct state_kind *kind, c
 	struct kubelet_state *ret, char **ret_path)
 {
 	CLEANUP(freep) char *path = path_of(rd, name);
-	int r = path ? state_read(kind, rd->sysroot, path, rd->machine, last, ret, rd->notes, rd->err)
-		     : err_no_memory(rd->err);
+	int r = state_read(kind, rd->sysroot, path, rd->machine, last, ret, rd->notes, rd->err);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	*rd->gone = *rd->gone || r > 0;
 	*ret_path = TAKE(path);
 	return 1;
-}
-
-static int merge(const struct reading *rd, struct kubelet_state *state)
-{
-	return allocations_merge(rd->allocations, &state->allocations) < 0 ? err_no_memory(rd->err) : 0;
 }
 
 static int read_cpus(const struct reading *rd)
@@ -81,7 +76,7 @@ static int read_cpus(const struct reading *rd)
 	rd->allocations->shared = TAKE(state.allocations.shared);
 	rd->allocations->cpus_known = true;
 	rd->policies->cpu = TAKE(state.policy);
-	return merge(rd, &state);
+	return allocations_merge(rd->allocations, &state.allocations);
 }
 
 static int read_memory(const struct reading *rd)
@@ -96,7 +91,7 @@ static int read_memory(const struct reading *rd)
 	memory_state_init(&state.allocations.memory);
 	rd->allocations->memory_known = state.allocations.memory_known;
 	rd->policies->memory = TAKE(state.policy);
-	return merge(rd, &state);
+	return allocations_merge(rd->allocations, &state.allocations);
 }
 
 static int read_devices(const struct reading *rd)
@@ -109,19 +104,17 @@ static int read_devices(const struct reading *rd)
 	if (r <= 0)
 		return r;
 	rd->allocations->devices_known = true;
-	if (device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations) < 0)
-		return err_no_memory(rd->err);
-	return merge(rd, &state);
+	device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations);
+	return allocations_merge(rd->allocations, &state.allocations);
 }
 
 /* What another kubelet's files said says nothing of this one's. */
-static int keep_of_root(struct state_texts *last, const char *kubelet_root)
+static void keep_of_root(struct state_texts *last, const char *kubelet_root)
 {
 	if (!last || (last->root && !strcmp(last->root, kubelet_root)))
-		return 0;
+		return;
 	state_texts_release(last);
-	last->root = strdup(kubelet_root);
-	return last->root ? 0 : -ENOMEM;
+	last->root = xstrdup(kubelet_root);
 }
 
 int allocations_from_files(const char *sysroot, const char *kubelet_root, const struct machine *machine,
@@ -132,8 +125,10 @@ int allocations_from_files(const char *sysroot, const char *kubelet_root, const 
 	CLEANUP(state_policies_release) struct state_policies policies = {0};
 	bool gone = false;
 	const struct reading rd = {sysroot, kubelet_root, machine, last, &gone, &a, &policies, notes, err};
-	int r = keep_of_root(last, kubelet_root) < 0 ? err_no_memory(err) : read_cpus(&rd);
+	int r;
 
+	keep_of_root(last, kubelet_root);
+	r = read_cpus(&rd);
 	if (r == 0)
 		r = read_memory(&rd);
 	if (r == 0 && last)
@@ -154,7 +149,7 @@ int allocations_from_files(const char *sysroot, const char *kubelet_root, const 
 /* ---- against the settings */
 
 /* *policy is the setting's place in `names`, 0 = unknown; then it becomes the file's. */
-static int check_policy(struct settings *s, enum setting what, const char *const *names, size_t count,
+static void check_policy(struct settings *s, enum setting what, const char *const *names, size_t count,
 	const char *in_file, const char *path, int *policy, struct notes *notes)
 {
 	int found = settings_name_index(names, count, in_file);
@@ -162,28 +157,30 @@ static int check_policy(struct settings *s, enum setting what, const char *const
 	if (found < 0) {
 		notes_add(notes, "%s: policyName '%.100s' is not a value of %s", path, in_file,
 			setting_names[what]);
-		return 0;
+		return;
 	}
 	if (*policy == 0) {
 		*policy = found;
-		return settings_set_from(s, what, path);
+		settings_set_from(s, what, path);
+		return;
 	}
 	if (*policy != found)
 		notes_add(notes, "%s was written under %s '%s', but %s says '%s': was the kubelet restarted?",
 			path, setting_names[what], in_file, s->from[what] ? s->from[what] : "another source",
 			names[*policy]);
-	return 0;
 }
 
 int settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes)
 {
 	int cpu = (int)s->cpu_manager, memory = (int)s->memory_manager, r = 0;
 
-	if (policies->cpu)
-		r = check_policy(s, SETTING_CPU_MANAGER_POLICY, cpu_manager_policy_names,
+	if (policies->cpu) {
+		check_policy(s, SETTING_CPU_MANAGER_POLICY, cpu_manager_policy_names,
 			CPU_MANAGER_POLICY_COUNT, policies->cpu, policies->cpu_path, &cpu, notes);
+		r = 0;
+	}
 	if (r == 0 && policies->memory)
-		r = check_policy(s, SETTING_MEMORY_MANAGER_POLICY, memory_manager_policy_names,
+		check_policy(s, SETTING_MEMORY_MANAGER_POLICY, memory_manager_policy_names,
 			MEMORY_MANAGER_POLICY_COUNT, policies->memory, policies->memory_path, &memory, notes);
 	if (r < 0)
 		return r;

@@ -54,6 +54,6 @@ int allocations_from_files(const char *sysroot, const char *kubelet_root, const 
 /*
  * Compare the policies in the state files with the settings. Where the settings do not know a policy, it is
  * taken from the file (from = its path); where both know and differ, that is noted, and the settings stay. A
- * name in the file that is not a policy is noted. 0 or -ENOMEM.
+ * name in the file that is not a policy is noted.
  */
 int settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes);

@@ -7,6 +7,8 @@
 #include "common/device_index.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 /* Both report this container when they have one device of it in common: pods share none. */
 static bool share_a_device(const struct allocation *a, const struct allocation *b)
@@ -36,14 +38,11 @@ static bool same_pod(const struct allocation *a, const struct allocation *b)
 	return !strcmp(a->namespace, b->namespace) && !strcmp(a->pod, b->pod);
 }
 
-static int set_uid(struct allocations *api, const struct allocation *of, const char *uid)
+static void set_uid(struct allocations *api, const struct allocation *of, const char *uid)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < api->n_items && r == 0; i++)
+	for (size_t i = 0; i < api->n_items; i++)
 		if (same_pod(&api->items[i], of) && !*api->items[i].pod_uid)
-			r = text_set(&api->items[i].pod_uid, uid);
-	return r;
+			text_set(&api->items[i].pod_uid, uid);
 }
 
 const struct allocation *allocations_pod_with(const struct allocations *api, const char *uid)
@@ -65,17 +64,14 @@ static bool is_of_another(const struct allocations *api, const struct allocation
 	       (log && (strcmp(log->namespace, item->namespace) != 0 || strcmp(log->name, item->pod) != 0));
 }
 
-static int find_uids_by_proof(
+static void find_uids_by_proof(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
-	int r = 0;
-
 	for (size_t i = 0; i < api->n_items; i++)
-		for (size_t f = 0; f < files->n_items && r == 0 && !*api->items[i].pod_uid; f++)
+		for (size_t f = 0; f < files->n_items && !*api->items[i].pod_uid; f++)
 			if (same_container(&api->items[i], &files->items[f]) &&
 				!is_of_another(api, &api->items[i], files->items[f].pod_uid, e))
-				r = set_uid(api, &api->items[i], files->items[f].pod_uid);
-	return r;
+				set_uid(api, &api->items[i], files->items[f].pod_uid);
 }
 
 /* ---- pods that hold memory alone: several may hold the same */
@@ -225,73 +221,60 @@ static size_t list_file_pods(const struct allocations *api, const struct allocat
 }
 
 /* As many pods of the API as can be get the UID of one that holds the same; of those with most weight. */
-static int find_uids_by_memory(
+static void find_uids_by_memory(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
-	CLEANUP(freep) struct file_pod *pods = calloc(files->n_items + 1, sizeof(*pods));
+	CLEANUP(freep) struct file_pod *pods = xcalloc(files->n_items + 1, sizeof(*pods));
 	CLEANUP(pairing_release)
 	struct pairing p = {.api = api,
 		.files = files,
-		.holders = calloc(api->n_items + 1, sizeof(*p.holders)),
-		.tried = calloc(api->n_items + 1, sizeof(*p.tried))};
+		.holders = xcalloc(api->n_items + 1, sizeof(*p.holders)),
+		.tried = xcalloc(api->n_items + 1, sizeof(*p.tried))};
 	size_t n;
-	int r = 0;
 
-	if (!pods || !p.holders || !p.tried)
-		return -ENOMEM;
 	n = list_file_pods(api, files, e, pods);
 	for (size_t k = 0; k < n; k++) {
 		memset(p.tried, 0, api->n_items * sizeof(*p.tried));
 		place(&p, &pods[k]);
 	}
-	for (size_t i = 0; i < api->n_items && r == 0; i++)
+	for (size_t i = 0; i < api->n_items; i++)
 		if (p.holders[i])
-			r = set_uid(api, &api->items[i], files->items[p.holders[i]->first].pod_uid);
-	return r;
+			set_uid(api, &api->items[i], files->items[p.holders[i]->first].pod_uid);
 }
 
-int allocations_find_uids(
+void allocations_find_uids(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
-	int r = find_uids_by_proof(api, files, e);
-
-	return r == 0 ? find_uids_by_memory(api, files, e) : r;
+	find_uids_by_proof(api, files, e);
+	find_uids_by_memory(api, files, e);
 }
 
 /* ---- what only the files list */
 
-static int copy_devices(const struct allocation *from, const struct device_index *but, struct allocation *to)
+static void copy_devices(const struct allocation *from, const struct device_index *but, struct allocation *to)
 {
-	int r = 0;
-
 	for (size_t b = 0; b < from->n_devices; b++) {
 		const struct device_block *block = &from->devices[b];
 
-		for (size_t i = 0; i < block->ids.n_items && r == 0; i++)
+		for (size_t i = 0; i < block->ids.n_items; i++)
 			if (!device_index_find(but, block->resource, block->ids.items[i]))
-				r = device_blocks_add(&to->devices, &to->n_devices, &to->devices_size,
+				device_blocks_add(&to->devices, &to->n_devices, &to->devices_size,
 					block->resource, block->nodes, block->nodes_unknown,
 					block->ids.items[i]);
 	}
-	return r;
 }
 
-static int copy_memory(const struct allocation *from, struct allocation *to)
+static void copy_memory(const struct allocation *from, struct allocation *to)
 {
 	for (size_t i = 0; i < from->n_memory; i++) {
 		const struct memory_block *block = &from->memory[i];
 		struct memory_block *copy =
 			vec_push(&to->memory, &to->n_memory, &to->memory_size, sizeof(*copy));
 
-		if (!copy)
-			return -ENOMEM;
-		*copy = (struct memory_block){.type = strdup(block->type),
+		*copy = (struct memory_block){.type = xstrdup(block->type),
 			.bytes = block->bytes,
-			.nodes = hwloc_bitmap_dup(block->nodes)};
-		if (!copy->type || !copy->nodes)
-			return -ENOMEM;
+			.nodes = cpuset_dup(block->nodes)};
 	}
-	return 0;
 }
 
 /* Every pod of the API that holds memory has its UID: none of them is another of the files. */
@@ -339,24 +322,21 @@ static bool lacks_memory(const struct joining *j, const struct allocation *file)
 }
 
 /* What the API does not list of one container. */
-static int add_rest(
+static void add_rest(
 	const struct joining *j, const struct allocation *file, bool memory, struct allocations *rest)
 {
 	struct allocation *item = allocations_add_container(rest, file->pod_uid, file->container);
 	const struct allocation *pod = allocations_pod_with(j->api, file->pod_uid);
-	int r;
 
-	if (!item || hwloc_bitmap_andnot(item->cpus, file->cpus, j->cpus) < 0)
-		return -ENOMEM;
+	cpuset_andnot(item->cpus, file->cpus, j->cpus);
 	item->unlisted = true;
-	r = copy_devices(file, &j->devices, item);
-	if (r == 0 && memory)
-		r = copy_memory(file, item);
-	if (r == 0 && pod)
-		r = text_set(&item->namespace, pod->namespace);
-	if (r == 0 && pod)
-		r = text_set(&item->pod, pod->pod);
-	return r;
+	copy_devices(file, &j->devices, item);
+	if (memory)
+		copy_memory(file, item);
+	if (pod)
+		text_set(&item->namespace, pod->namespace);
+	if (pod)
+		text_set(&item->pod, pod->pod);
 }
 
 static bool lists_all_but_memory(const struct joining *j, const struct allocation *file)
@@ -377,13 +357,13 @@ int allocations_join(struct allocations *api, const struct allocations *files, b
 		.all_holders_known = knows_all_holders(api),
 		.memory = memory};
 	CLEANUP(allocations_release) struct allocations rest = {0};
-	int r = j.cpus ? device_index_held(api, &j.devices) : -ENOMEM;
 
-	for (size_t f = 0; f < files->n_items && r == 0; f++) {
+	device_index_held(api, &j.devices);
+	for (size_t f = 0; f < files->n_items; f++) {
 		bool lacks = lacks_memory(&j, &files->items[f]);
 
 		if (lacks || !lists_all_but_memory(&j, &files->items[f]))
-			r = add_rest(&j, &files->items[f], lacks, &rest);
+			add_rest(&j, &files->items[f], lacks, &rest);
 	}
-	return r == 0 ? allocations_merge(api, &rest) : r;
+	return allocations_merge(api, &rest);
 }

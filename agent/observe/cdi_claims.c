@@ -15,6 +15,8 @@
 #include "common/resource_name.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define CPUS   "DRA_CPUSET_"
 #define MEMORY "DRAMEMORY_"
@@ -42,28 +44,25 @@ struct device {
 	struct err *err;
 };
 
-static int add_cdi(const struct device *d, struct claim *claim)
+static void add_cdi(const struct device *d, struct claim *claim)
 {
 	char *name = NULL;
 
-	if (asprintf(&name, "%s=%s", d->kind, d->name) < 0)
-		return -ENOMEM;
-	return strv_take(&claim->cdi, name);
+	name = xasprintf("%s=%s", d->kind, d->name);
+	strv_take(&claim->cdi, name);
 }
 
 static struct claim *claim_of(const struct device *d, const char *uid, size_t len)
 {
-	CLEANUP(freep) char *copy = strndup(uid, len);
+	CLEANUP(freep) char *copy = xstrndup(uid, len);
 	CLEANUP(claim_release) struct claim fresh = {0};
 
-	if (!copy)
-		return NULL;
 	for (size_t i = d->first; i < d->claims->n_items; i++)
 		if (!strcmp(d->claims->items[i].uid, copy))
 			return &d->claims->items[i];
-	if (claim_init(&fresh, d->kind, copy, "", "") < 0 || add_cdi(d, &fresh) < 0 ||
-		claims_take(d->claims, &fresh) < 0)
-		return NULL;
+	claim_init(&fresh, d->kind, copy, "", "");
+	add_cdi(d, &fresh);
+	claims_take(d->claims, &fresh);
 	return &d->claims->items[d->claims->n_items - 1];
 }
 
@@ -82,7 +81,8 @@ static int read_cpus(const struct device *d, const char *key, const char *value)
 	if (len == strlen(CPUS))
 		return err_set(d->err, -EINVAL, "it names no claim");
 	claim = claim_of(d, key + strlen(CPUS), len - strlen(CPUS));
-	return claim && hwloc_bitmap_or(claim->cpus, claim->cpus, cpus) == 0 ? 0 : err_no_memory(d->err);
+	cpuset_or(claim->cpus, claim->cpus, cpus);
+	return 0;
 }
 
 /* "numanode:0,size:16Mi" */
@@ -113,7 +113,7 @@ static int parse_amount(const char *value, unsigned *ret_node, uint64_t *ret_byt
 }
 
 /* Two devices of a driver may give one claim memory on the same NUMA node. */
-static int add_memory(struct claim *claim, const char *type, unsigned node, uint64_t bytes)
+static void add_memory(struct claim *claim, const char *type, unsigned node, uint64_t bytes)
 {
 	struct memory_block *block = NULL;
 
@@ -122,16 +122,12 @@ static int add_memory(struct claim *claim, const char *type, unsigned node, uint
 			block = &claim->memory[i];
 	if (!block) {
 		block = vec_push(&claim->memory, &claim->n_memory, &claim->memory_size, sizeof(*block));
-		if (!block)
-			return -ENOMEM;
-		block->type = strdup(type);
-		block->nodes = hwloc_bitmap_alloc();
-		if (!block->type || !block->nodes || hwloc_bitmap_set(block->nodes, node) < 0)
-			return -ENOMEM;
+		block->type = xstrdup(type);
+		block->nodes = cpuset_new();
+		cpuset_set(block->nodes, node);
 	}
 	if (__builtin_add_overflow(block->bytes, bytes, &block->bytes))
 		block->bytes = UINT64_MAX;
-	return 0;
 }
 
 /* DRAMEMORY_<UID>_memory=..., DRAMEMORY_<UID>_hugepages_2Mi=...; ..._NUMANodes=0,1 repeats the nodes. */
@@ -146,9 +142,7 @@ static int read_memory(const struct device *d, const char *key, const char *valu
 
 	if (!what || what >= value || what == uid)
 		return err_set(d->err, -EINVAL, "it names no claim");
-	type = strndup(what + 1, (size_t)(value - what) - 2);
-	if (!type)
-		return err_no_memory(d->err);
+	type = xstrndup(what + 1, (size_t)(value - what) - 2);
 	if (!strcmp(type, "NUMANodes"))
 		return 0;
 	for (char *c = type; *c; c++)
@@ -159,23 +153,23 @@ static int read_memory(const struct device *d, const char *key, const char *valu
 	if (r < 0)
 		return r;
 	claim = claim_of(d, uid, (size_t)(what - uid));
-	return claim && add_memory(claim, type, node, bytes) == 0 ? 0 : err_no_memory(d->err);
+	add_memory(claim, type, node, bytes);
+	return 0;
 }
 
 static int read_variable(const struct device *d, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	bool cpus = !strncmp(text, CPUS, strlen(CPUS)), memory = !strncmp(text, MEMORY, strlen(MEMORY));
-	int r = 0;
+	int r;
 
 	if (!cpus && !memory)
 		return 0;
 	if (!equals)
 		return err_set(d->err, -EINVAL, "'%.100s' has no value", text);
 	r = cpus ? read_cpus(d, text, equals + 1) : read_memory(d, text, equals + 1);
-	return r < 0 && r != -ENOMEM
-		       ? err_wrap(d->err, r, "%.*s", (int)(equals - text < 100 ? equals - text : 100), text)
-		       : r;
+	return r < 0 ? err_wrap(d->err, r, "%.*s", (int)(equals - text < 100 ? equals - text : 100), text)
+		     : r;
 }
 
 static int read_device(const struct doc *doc, const char *kind, struct claims *ret, struct err *err)
@@ -197,7 +191,7 @@ static int read_device(const struct doc *doc, const char *kind, struct claims *r
 			     : err_set(err, -EINVAL, "env holds %s", doc_kind_name(item));
 
 		if (r < 0)
-			return r == -ENOMEM ? r : err_wrap(err, r, "device '%.100s'", name);
+			return err_wrap(err, r, "device '%.100s'", name);
 	}
 	return 0;
 }
@@ -273,19 +267,13 @@ static const char *said_last(const struct reading *rd, const char *name)
 	return NULL;
 }
 
-static int keep(struct reading *rd, const char *name, const char *text)
+static void keep(struct reading *rd, const char *name, const char *text)
 {
-	struct cdi_text fresh = {strdup(name), strdup(text)}, *slot = NULL;
+	struct cdi_text fresh = {xstrdup(name), xstrdup(text)}, *slot = NULL;
 
 	if (fresh.name && fresh.text)
 		slot = vec_push(&rd->now.items, &rd->now.n_items, &rd->now.items_size, sizeof(*slot));
-	if (!slot) {
-		free(fresh.name);
-		free(fresh.text);
-		return -ENOMEM;
-	}
 	*slot = fresh;
-	return 0;
 }
 
 /* What the text says, all or nothing. */
@@ -295,8 +283,11 @@ static int take_text(struct reading *rd, const char *name, const char *text, siz
 	int r = cdi_claims_parse(text, len, ends_with(name, ".yaml"), &some, err);
 
 	for (size_t i = 0; i < some.n_items && r == 0; i++)
-		r = claims_take(&rd->claims, &some.items[i]);
-	return r < 0 ? r : keep(rd, name, text);
+		claims_take(&rd->claims, &some.items[i]);
+	if (r < 0)
+		return r;
+	keep(rd, name, text);
+	return 0;
 }
 
 /* The file cannot be understood, for the reason in `why`. */
@@ -327,7 +318,7 @@ static int read_file(struct reading *rd, const char *name)
 		return 0;
 	if (r == 0)
 		r = take_text(rd, name, text.text, text.len, &why);
-	return r < 0 && r != -ENOMEM ? take_last(rd, name, r, &why) : r;
+	return r < 0 ? take_last(rd, name, r, &why) : r;
 }
 
 static int read_files(struct reading *rd)
@@ -351,9 +342,9 @@ int cdi_claims_read(const char *root, const char *dir, struct cdi_texts *last, s
 	int r = read_files(&rd);
 
 	if (r == 0)
-		r = claims_unite(&rd.claims);
+		claims_unite(&rd.claims);
 	if (r < 0)
-		return r == -ENOMEM ? err_no_memory(err) : r;
+		return r;
 	if (last) {
 		cdi_texts_release(last);
 		*last = rd.now;
@@ -374,18 +365,20 @@ static struct claim *claim_with(struct claims *claims, size_t n, const char *cdi
 	return NULL;
 }
 
-int cdi_claims_join(struct claims *claims, struct claims *specs)
+void cdi_claims_join(struct claims *claims, struct claims *specs)
 {
 	size_t n = claims->n_items;
-	int r = 0;
 
-	for (size_t i = 0; i < specs->n_items && r == 0; i++) {
+	for (size_t i = 0; i < specs->n_items; i++) {
 		struct claim *spec = &specs->items[i], *known = NULL;
 
 		if (spec->cdi.n_items > 0)
 			known = claim_with(claims, n, spec->cdi.items[0]);
-		r = known ? claim_give(known, spec) : claims_take(claims, spec);
+		if (known)
+			claim_give(known, spec);
+		else
+			claims_take(claims, spec);
 	}
 	claims_release(specs);
-	return r < 0 ? r : claims_unite(claims);
+	claims_unite(claims);
 }

@@ -29,7 +29,7 @@ void cdi_texts_release(struct cdi_texts *t);
 /*
  * The claims of one spec file's text, appended: driver is the kind of CDI device; what neither variable says stays
  * empty. Devices without such a variable are passed over. 0; -EINVAL with one line: no spec, or a value of such a
- * variable that cannot be understood (`ret` may then hold some); -ENOMEM.
+ * variable that cannot be understood (`ret` may then hold some).
  */
 int cdi_claims_parse(const char *text, size_t len, bool yaml, struct claims *ret, struct err *err);
 
@@ -44,7 +44,6 @@ int cdi_claims_read(const char *root, const char *dir, struct cdi_texts *last, s
 
 /*
  * Complete claims that the kubelet names by what `specs` has of their CDI devices; those of no CDI device that the
- * kubelet names are appended: a driver prepares a claim before its pod starts. `specs` is empty afterwards. 0 or
- * -ENOMEM (both are then to be released).
+ * kubelet names are appended: a driver prepares a claim before its pod starts. `specs` is empty afterwards.
  */
-int cdi_claims_join(struct claims *claims, struct claims *specs);
+void cdi_claims_join(struct claims *claims, struct claims *specs);

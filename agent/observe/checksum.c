@@ -8,6 +8,7 @@
 #include "agent/base/base64.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/xalloc.h"
 
 #define BYTES_MAX (64u << 20) /* one decoded value; the files themselves are capped far below */
 
@@ -103,7 +104,7 @@ static int render_cpuset(struct dump *d, const struct doc *value)
 	int r = cpuset_parse(is_null(value) ? "" : value->kind == DOC_STRING ? value->text : "?", &set, NULL);
 
 	if (r < 0)
-		return r == -ENOMEM ? r : -EINVAL;
+		return -EINVAL;
 	add(d, "{elems:(map[int]struct {})map[");
 	for (int id = hwloc_bitmap_first(set); id >= 0; id = hwloc_bitmap_next(set, id)) {
 		add(d, separator);
@@ -147,11 +148,9 @@ static int compare_int_entries(const void *va, const void *vb)
 
 static int render_int_map(struct dump *d, const struct doc *value, const struct go_type *type)
 {
-	CLEANUP(freep) struct int_entry *entries = calloc(value->n_items + 1, sizeof(*entries));
+	CLEANUP(freep) struct int_entry *entries = xcalloc(value->n_items + 1, sizeof(*entries));
 	int r = 0;
 
-	if (!entries)
-		return -ENOMEM;
 	for (size_t i = 0; i < value->n_items && r == 0; i++) {
 		entries[i].value = &value->items[i];
 		r = checksum_integer_key(value->items[i].key, &entries[i].key);
@@ -182,8 +181,6 @@ static int render_map(struct dump *d, const struct doc *value, const struct go_t
 	if (type->kind == GO_INT_MAP)
 		return render_int_map(d, value, type);
 	sorted = doc_sorted(value);
-	if (!sorted)
-		return -ENOMEM;
 	add(d, "map[");
 	for (size_t i = 0; i < value->n_items; i++) {
 		add(d, i > 0 ? " " : "");

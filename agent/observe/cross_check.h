@@ -17,6 +17,6 @@
  * were left out (allocations_ended.h). What the API lists the files must have. What is registered and what is
  * allocatable must be equal. Parts that one of them does not report are not compared.
  *
- * The number of contradictions, or -ENOMEM.
+ * The number of contradictions,.
  */
 int cross_check(const struct allocations *api, const struct allocations *files, struct strbuf *out);

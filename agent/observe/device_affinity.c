@@ -8,6 +8,7 @@
 #include "agent/base/fs.h"
 #include "common/cleanup.h"
 #include "common/device_index.h"
+#include "common/cpuset.h"
 
 #define PCI_ID_SIZE 16
 #define SYSFS_MAX   64 /* bytes of a numa_node file */
@@ -41,7 +42,7 @@ static bool pci_address(const char *id, char ret[PCI_ID_SIZE])
 	       snprintf(ret, PCI_ID_SIZE, "%04lx:%02lx:%02lx.%lx", domain, bus, slot, function) < PCI_ID_SIZE;
 }
 
-/* 0 and the nodes of a PCI device; -ENOENT when sysfs does not say, -ENOMEM. */
+/* 0 and the nodes of a PCI device; -ENOENT when sysfs does not say. */
 static int read_pci(
 	const char *sysroot, const struct machine *machine, const char *address, hwloc_bitmap_t nodes)
 {
@@ -53,7 +54,7 @@ static int read_pci(
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", address);
 	r = fs_read(sysroot, path, &text, NULL);
 	if (r < 0)
-		return r == -ENOMEM ? r : -ENOENT;
+		return -ENOENT;
 	node = strtol(text.text, &end, 10);
 	if (end == text.text || (*end && *end != '\n') || node >= MACHINE_MAX_NODES)
 		return -ENOENT;
@@ -61,7 +62,8 @@ static int read_pci(
 		return 0;
 	if (machine && machine_node_index(machine, (unsigned)node) < 0)
 		return -ENOENT;
-	return hwloc_bitmap_set(nodes, (unsigned)node) < 0 ? -ENOMEM : 0;
+	cpuset_set(nodes, (unsigned)node);
+	return 0;
 }
 
 /* What is the same for every device. */
@@ -72,48 +74,42 @@ struct reading {
 	struct allocations *to;
 };
 
-/* Nodes of one device into the empty set `nodes`. 0, -ENOENT when nothing is known, -ENOMEM. */
+/* Nodes of one device into the empty set `nodes`. 0, -ENOENT when nothing is known. */
 static int find_nodes(const struct reading *rd, const char *resource, const char *id, hwloc_bitmap_t nodes)
 {
 	const struct device_ref *held = device_index_find(rd->held, resource, id);
 	char address[PCI_ID_SIZE];
 
-	if (held && !held->nodes_unknown)
-		return hwloc_bitmap_copy(nodes, held->nodes) < 0 ? -ENOMEM : 0;
+	if (held && !held->nodes_unknown) {
+		cpuset_copy(nodes, held->nodes);
+		return 0;
+	}
 	return pci_address(id, address) ? read_pci(rd->sysroot, rd->machine, address, nodes) : -ENOENT;
 }
 
-static int add_registration(const struct reading *rd, const struct device_registration *reg)
+static void add_registration(const struct reading *rd, const struct device_registration *reg)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 	struct allocations *to = rd->to;
 
-	if (!nodes)
-		return -ENOMEM;
 	for (size_t i = 0; i < reg->ids.n_items; i++) {
 		int r;
 
 		hwloc_bitmap_zero(nodes);
 		r = find_nodes(rd, reg->resource, reg->ids.items[i], nodes);
-		if (r == -ENOMEM)
-			return r;
-		if (device_blocks_add(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
-			    nodes, r < 0, reg->ids.items[i]) < 0)
-			return -ENOMEM;
+		device_blocks_add(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
+			nodes, r < 0, reg->ids.items[i]);
 	}
-	return 0;
 }
 
-int device_affinity_fill(const char *sysroot, const struct machine *machine,
+void device_affinity_fill(const char *sysroot, const struct machine *machine,
 	const struct kubelet_state *checkpoint, struct allocations *ret)
 {
 	CLEANUP(device_index_release) struct device_index held = {0};
 	const struct reading rd = {sysroot, machine, &held, ret};
-	int r = device_index_held(&checkpoint->allocations, &held);
 
-	for (size_t i = 0; r == 0 && i < checkpoint->n_registered; i++)
-		r = add_registration(&rd, &checkpoint->registered[i]);
-	if (r == 0)
-		ret->registered_known = true;
-	return r;
+	device_index_held(&checkpoint->allocations, &held);
+	for (size_t i = 0; i < checkpoint->n_registered; i++)
+		add_registration(&rd, &checkpoint->registered[i]);
+	ret->registered_known = true;
 }

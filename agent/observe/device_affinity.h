@@ -12,7 +12,7 @@
  * Fill ret->registered from the checkpoint's registrations. A device that is held has the nodes its entry
  * names; one whose id is a PCI address (also a virtual function's, with or without the domain) those of
  * sysroot + /sys/bus/pci/devices/ID/numa_node, where -1 means no affinity; of the others the nodes are unknown.
- * `ret` must have none registered. 0 or -ENOMEM.
+ * `ret` must have none registered.
  */
-int device_affinity_fill(const char *sysroot, const struct machine *machine,
+void device_affinity_fill(const char *sysroot, const struct machine *machine,
 	const struct kubelet_state *checkpoint, struct allocations *ret);

@@ -6,18 +6,16 @@
 #include "agent/observe/discover_hwloc.h"
 #include "agent/observe/discover_kernel.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 
 /* Offline: present, not in the list of those online, and not loaded where there is no such list. */
-static int set_offline(struct machine *m, struct kernel_cpus *cpus)
+static void set_offline(struct machine *m, struct kernel_cpus *cpus)
 {
 	m->offline = TAKE(cpus->present);
-	if (cpus->online && hwloc_bitmap_andnot(m->offline, m->offline, cpus->online) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->n_cpus; i++) {
-		if (hwloc_bitmap_clr(m->offline, m->cpus[i].id) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+	if (cpus->online)
+		cpuset_andnot(m->offline, m->offline, cpus->online);
+	for (size_t i = 0; i < m->n_cpus; i++)
+		cpuset_clr(m->offline, m->cpus[i].id);
 }
 
 /* Without NUMA in the kernel the kubelet makes a NUMA node of each package and gives it the package's id. */
@@ -42,8 +40,8 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 	if (r == 0)
 		r = kernel_read_cores(root, m, err);
 	name_single_node(m);
-	if (r == 0 && set_offline(m, &cpus) < 0)
-		r = err_no_memory(err);
+	if (r == 0)
+		set_offline(m, &cpus);
 	return r;
 }
 
@@ -69,8 +67,7 @@ int machine_discover(const struct machine_source *source, struct machine *ret, s
 		r = discover_tree(root_of(source), &m, err);
 	if (r < 0)
 		return r;
-	if (machine_derive(&m) < 0)
-		return err_no_memory(err);
+	machine_derive(&m);
 	*ret = m;
 	machine_init(&m);
 	return 0;

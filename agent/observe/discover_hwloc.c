@@ -20,6 +20,8 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define DISTANCE_MAX 65535u
 
@@ -45,7 +47,9 @@ static int set_variable(const char *name, const char *value, struct err *err)
 		return 0;
 	if (thread_any())
 		return err_set(err, -EBUSY, "%s is to be set before a thread is started", name);
-	return (value ? setenv(name, value, 1) : unsetenv(name)) < 0 ? err_no_memory(err) : 0;
+	if ((value ? setenv(name, value, 1) : unsetenv(name)) < 0)
+		xalloc_failed();
+	return 0;
 }
 
 int discover_hwloc_prepare(const char *root, struct err *err)
@@ -95,7 +99,7 @@ static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
 
 	if (hwloc_topology_init(&topology) < 0)
-		return err_no_memory(err);
+		xalloc_failed();
 	if (hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
@@ -149,17 +153,14 @@ static int add_cpu(const char *root, struct machine *m, const struct hwloc_obj *
 	if (pu->os_index >= MACHINE_MAX_CPUS)
 		return err_set(err, -ERANGE, "CPU %u: an id of %d or above is not supported", pu->os_index,
 			MACHINE_MAX_CPUS);
-	for (const struct hwloc_obj *obj = pu->parent; obj; obj = obj->parent) {
+	for (const struct hwloc_obj *obj = pu->parent; obj; obj = obj->parent)
 		if (obj->type == HWLOC_OBJ_CORE)
 			core = obj;
 		else if (obj->type == HWLOC_OBJ_PACKAGE)
 			package = obj;
 		else if (obj->type == HWLOC_OBJ_L3CACHE)
 			l3 = obj;
-	}
 	cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
-	if (!cpu)
-		return err_no_memory(err);
 	*cpu = (struct cpu){.id = pu->os_index,
 		.core = core ? (unsigned)hwloc_bitmap_first(core->cpuset) : pu->os_index,
 		.socket = package ? os_id(package) : MACHINE_NONE,
@@ -172,21 +173,17 @@ static int add_cpu(const char *root, struct machine *m, const struct hwloc_obj *
 /* No CPU twice, and every core named by one of them: a file may say otherwise. */
 static int check_ids(const struct machine *m, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
 
-	if (!ids)
-		return err_no_memory(err);
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		if (hwloc_bitmap_isset(ids, m->cpus[i].id))
 			return err_set(err, -EINVAL, "CPU %u appears twice", m->cpus[i].id);
-		if (hwloc_bitmap_set(ids, m->cpus[i].id) < 0)
-			return err_no_memory(err);
+		cpuset_set(ids, m->cpus[i].id);
 	}
-	for (size_t i = 0; i < m->n_cpus; i++) {
+	for (size_t i = 0; i < m->n_cpus; i++)
 		if (!hwloc_bitmap_isset(ids, m->cpus[i].core))
 			return err_set(err, -EINVAL, "the core of CPU %u holds a CPU that does not exist",
 				m->cpus[i].id);
-	}
 	return 0;
 }
 
@@ -274,8 +271,6 @@ static int add_pools(struct numa_node *node, const struct hwloc_numanode_attr_s 
 			return err_set(
 				err, -ERANGE, "NUMA node %u: more hugepages than there can be", node->id);
 		added = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*added));
-		if (!added)
-			return err_no_memory(err);
 		*added = pool;
 	}
 	return 0;
@@ -297,14 +292,10 @@ static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *e
 		if (!obj)
 			continue;
 		node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
-		if (!node)
-			return err_no_memory(err);
 		*node = (struct numa_node){.id = (unsigned)id,
 			.socket = MACHINE_NONE,
-			.cpus = hwloc_bitmap_alloc(),
+			.cpus = cpuset_new(),
 			.memory_bytes = obj->attr->numanode.local_memory};
-		if (!node->cpus)
-			return err_no_memory(err);
 		if (node->memory_bytes > INT64_MAX)
 			return err_set(err, -ERANGE, "NUMA node %d: more memory than there can be", id);
 		r = add_pools(node, &obj->attr->numanode, err);
@@ -324,7 +315,7 @@ static const struct hwloc_obj *default_node(const struct hwloc_obj *pu)
 	return NULL;
 }
 
-static int place_cpus(struct machine *m, hwloc_topology_t topology, struct err *err)
+static void place_cpus(struct machine *m, hwloc_topology_t topology)
 {
 	hwloc_obj_t pu = NULL;
 
@@ -332,10 +323,9 @@ static int place_cpus(struct machine *m, hwloc_topology_t topology, struct err *
 		const struct hwloc_obj *obj = default_node(pu);
 		int node = obj ? machine_node_index(m, obj->os_index) : -1;
 
-		if (node >= 0 && hwloc_bitmap_set(m->nodes[node].cpus, pu->os_index) < 0)
-			return err_no_memory(err);
+		if (node >= 0)
+			cpuset_set(m->nodes[node].cpus, pu->os_index);
 	}
-	return 0;
 }
 
 static int copy_distances(struct machine *m, const struct hwloc_distances_s *matrix, struct err *err)
@@ -366,8 +356,8 @@ static int add_distances(struct machine *m, hwloc_topology_t topology, struct er
 
 	if (hwloc_distances_get_by_name(topology, "NUMALatency", &n, &matrix, 0) < 0 || n == 0 || !matrix)
 		return 0;
-	m->distances = calloc(m->n_nodes * m->n_nodes, sizeof(*m->distances));
-	r = m->distances ? copy_distances(m, matrix, err) : err_no_memory(err);
+	m->distances = xcalloc(m->n_nodes * m->n_nodes, sizeof(*m->distances));
+	r = copy_distances(m, matrix, err);
 	hwloc_distances_release(topology, matrix);
 	return r;
 }
@@ -379,10 +369,8 @@ static int add_offline(struct machine *m, hwloc_topology_t topology, struct err 
 	if (hwloc_bitmap_last(all) >= MACHINE_MAX_CPUS || hwloc_bitmap_weight(all) < 0)
 		return err_set(err, -ERANGE, "CPU %d: an id of %d or above is not supported",
 			hwloc_bitmap_last(all), MACHINE_MAX_CPUS);
-	m->offline = hwloc_bitmap_dup(all);
-	if (!m->offline ||
-		hwloc_bitmap_andnot(m->offline, m->offline, hwloc_topology_get_topology_cpuset(topology)) < 0)
-		return err_no_memory(err);
+	m->offline = cpuset_dup(all);
+	cpuset_andnot(m->offline, m->offline, hwloc_topology_get_topology_cpuset(topology));
 	return 0;
 }
 
@@ -550,7 +538,7 @@ int discover_hwloc_xml(const char *path, struct machine *m, struct err *err)
 	if (r == 0)
 		r = add_nodes(m, topology, err);
 	if (r == 0)
-		r = place_cpus(m, topology, err);
+		place_cpus(m, topology);
 	if (r == 0)
 		r = add_distances(m, topology, err);
 	return r < 0 ? err_wrap(err, r, "%s", path) : 0;

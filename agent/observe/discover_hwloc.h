@@ -12,7 +12,7 @@
  * hwloc 2 has no call for some of this: set HWLOC_* variables in the environment of the process, which stay set,
  * for the tree below `root` or, "", the running system or a file. A variable of the caller's environment never
  * changes a result. The functions below do it themselves, as long as there is no thread. 0; -EBUSY when there
- * is one and a variable is not as it has to be (agent/base/thread.h says why); -ENOMEM.
+ * is one and a variable is not as it has to be (agent/base/thread.h says why).
  */
 int discover_hwloc_prepare(const char *root, struct err *err);
 

@@ -11,6 +11,8 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define CPU_DIR  "/sys/devices/system/cpu"
 #define NODE_DIR "/sys/devices/system/node"
@@ -115,8 +117,6 @@ static int parse_set(struct reader *rd, bool mask, unsigned limit, hwloc_bitmap_
 
 	if (r == -EINVAL)
 		return bad(rd, r, mask ? "not a mask" : "not a list", rd->text.text);
-	if (r == -ENOMEM)
-		return err_no_memory(&rd->err);
 	if (r == -ERANGE || hwloc_bitmap_last(set) >= (int)limit)
 		return err_set(&rd->err, -ERANGE, "'%s%s': an id of %u or above is not supported", rd->root,
 			rd->path, limit);
@@ -149,13 +149,9 @@ static int list_ids(
 	if (n > 0 && ids[n - 1] >= limit)
 		return err_set(&rd->err, -ERANGE, "'%s%s/%s%llu': an id of %u or above is not supported",
 			rd->root, dir, prefix, (unsigned long long)ids[n - 1], limit);
-	set = hwloc_bitmap_alloc();
-	for (size_t i = 0; set && i < n; i++) {
-		if (hwloc_bitmap_set(set, (unsigned)ids[i]) < 0)
-			return err_no_memory(&rd->err);
-	}
-	if (!set)
-		return err_no_memory(&rd->err);
+	set = cpuset_new();
+	for (size_t i = 0; i < n; i++)
+		cpuset_set(set, (unsigned)ids[i]);
 	*ret = TAKE(set);
 	return 0;
 }
@@ -230,8 +226,6 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 			__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
 			return bad(rd, -ERANGE, "more memory than there can be", rd->text.text);
 		added = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*added));
-		if (!added)
-			return err_no_memory(&rd->err);
 		*added = pool;
 	}
 	return 0;
@@ -241,8 +235,7 @@ static struct numa_node *add_node(struct machine *m, unsigned id)
 {
 	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
 
-	if (node)
-		*node = (struct numa_node){.id = id, .socket = MACHINE_NONE};
+	*node = (struct numa_node){.id = id, .socket = MACHINE_NONE};
 	return node;
 }
 
@@ -276,8 +269,6 @@ static int read_node(struct reader *rd, struct machine *m, unsigned id)
 	char path[64];
 	int r;
 
-	if (!node)
-		return err_no_memory(&rd->err);
 	r = read_node_cpus(rd, id, &node->cpus);
 	if (r < 0)
 		return r;
@@ -317,9 +308,7 @@ static int read_distances(
 	unsigned values[MACHINE_MAX_NODES];
 	bool told = false;
 
-	m->distances = calloc(m->n_nodes * m->n_nodes, sizeof(*m->distances));
-	if (!m->distances)
-		return err_no_memory(&rd->err);
+	m->distances = xcalloc(m->n_nodes * m->n_nodes, sizeof(*m->distances));
 	for (size_t from = 0; from < m->n_nodes; from++) {
 		hwloc_const_bitmap_t columns = online;
 		int r = read_text(rd, NODE_DIR "/node%u/distance", m->nodes[from].id), id = -1;
@@ -356,8 +345,6 @@ static int read_single_node(struct reader *rd, struct machine *m)
 {
 	struct numa_node *node = add_node(m, 0);
 
-	if (!node)
-		return err_no_memory(&rd->err);
 	node->memory_bytes = m->memory_bytes;
 	return read_pools(rd, "/sys/kernel/mm/hugepages", node);
 }

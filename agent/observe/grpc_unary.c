@@ -15,6 +15,7 @@
 #include "agent/base/fs.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/xalloc.h"
 
 #define PREFIX_LEN   5u /* of a gRPC message: compressed or not, and four bytes of length */
 #define WINDOW       ((int32_t)(1u << 30))
@@ -193,7 +194,7 @@ static void disconnect(struct grpc_channel *c)
 	c->fd = -1;
 }
 
-static int start_session(struct grpc_channel *c)
+static void start_session(struct grpc_channel *c)
 {
 	/* No table of headers to keep for us, nothing pushed, and windows that never hold a reply up. */
 	static const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0},
@@ -202,7 +203,7 @@ static int start_session(struct grpc_channel *c)
 	int r;
 
 	if (nghttp2_session_callbacks_new(&callbacks) != 0)
-		return -ENOMEM;
+		xalloc_failed();
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
@@ -211,8 +212,7 @@ static int start_session(struct grpc_channel *c)
 	if (r != 0 ||
 		nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, settings, ARRAY_SIZE(settings)) != 0 ||
 		nghttp2_session_set_local_window_size(c->session, NGHTTP2_FLAG_NONE, 0, WINDOW) != 0)
-		return -ENOMEM;
-	return 0;
+		xalloc_failed();
 }
 
 static int connect_socket(struct grpc_channel *c)
@@ -234,7 +234,8 @@ static int connect_socket(struct grpc_channel *c)
 		return -errno;
 	c->dev = st.st_dev;
 	c->ino = st.st_ino;
-	return start_session(c);
+	start_session(c);
+	return 0;
 }
 
 /* The peer closed the connection, said that it will, or another socket is in its place. */
@@ -278,24 +279,19 @@ static int ensure_connected(struct grpc_channel *c, bool *ret_fresh, struct err 
 	return 0;
 }
 
-static int channel_new(struct grpc_channel **ret)
+static void channel_new(struct grpc_channel **ret)
 {
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
+	*ret = xcalloc(1, sizeof(**ret));
 	(*ret)->address.sun_family = AF_UNIX;
 	(*ret)->fd = -1;
 	(*ret)->call = no_call;
-	return 0;
 }
 
 int grpc_channel_new(const char *socket, const atomic_bool *cancel, struct grpc_channel **ret)
 {
 	CLEANUP(grpc_channel_freep) struct grpc_channel *c = NULL;
-	int r = channel_new(&c);
 
-	if (r < 0)
-		return r;
+	channel_new(&c);
 	if (strlen(socket) >= sizeof(c->address.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(c->address.sun_path, socket, strlen(socket) + 1);
@@ -307,12 +303,11 @@ int grpc_channel_new(const char *socket, const atomic_bool *cancel, struct grpc_
 int grpc_channel_new_connected(int fd, struct grpc_channel **ret)
 {
 	CLEANUP(grpc_channel_freep) struct grpc_channel *c = NULL;
-	int r = channel_new(&c);
 
-	if (r == 0)
-		r = fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : start_session(c);
-	if (r < 0)
-		return r;
+	channel_new(&c);
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return -errno;
+	start_session(c);
 	c->fd = fd;
 	*ret = TAKE(c);
 	return 0;
@@ -363,7 +358,7 @@ static int submit(struct grpc_channel *c, const char *method)
 	const nghttp2_data_provider body = {.source.ptr = &c->call, .read_callback = on_read};
 
 	c->call.stream = nghttp2_submit_request(c->session, NULL, headers, ARRAY_SIZE(headers), &body, NULL);
-	return c->call.stream < 0 ? -ENOMEM : 0;
+	return c->call.stream < 0 ? -EPROTO : 0;
 }
 
 /* Send what there is to send until the socket takes no more. 0 or -errno. */
@@ -379,7 +374,7 @@ static int send_some(struct grpc_channel *c, struct strbuf *pending)
 				return n < 0 ? -EPROTO : 0;
 			strbuf_add(pending, data, (size_t)n);
 			if (strbuf_error(pending) < 0)
-				return -ENOMEM;
+				return strbuf_error(pending);
 		}
 		n = send(c->fd, pending->text, pending->len, MSG_NOSIGNAL);
 		if (n < 0)
@@ -411,10 +406,8 @@ static int receive_some(struct grpc_channel *c, uint8_t *buf)
 static int run(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 {
 	CLEANUP(strbuf_release) struct strbuf pending = STRBUF_INIT(REQUEST_MAX * 4);
-	CLEANUP(freep) uint8_t *buf = malloc(READ_SIZE);
+	CLEANUP(freep) uint8_t *buf = xmalloc(READ_SIZE);
 
-	if (!buf)
-		return -ENOMEM;
 	while (!c->call.closed) {
 		int left = ms_until(deadline), wait = c->cancel && left > SLICE_MS ? SLICE_MS : left;
 		struct pollfd p = {.fd = c->fd, .events = POLLIN};
@@ -510,7 +503,9 @@ static int prepare(
 	call->reply.max = max_reply + PREFIX_LEN;
 	strbuf_add(&call->request, prefix, sizeof(prefix));
 	strbuf_add(&call->request, request, len);
-	return strbuf_error(&call->request) < 0 ? strbuf_error(&call->request) : submit(c, method);
+	if (strbuf_error(&call->request) < 0)
+		return strbuf_error(&call->request);
+	return submit(c, method);
 }
 
 int grpc_call(struct grpc_channel *c, const char *method, const void *request, size_t len, size_t max_reply,

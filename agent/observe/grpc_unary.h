@@ -25,7 +25,7 @@ enum grpc_status {
 struct grpc_channel;
 
 /* Nothing is opened yet. A raised `cancel` (NULL = none; it must outlive the channel) ends a call under way.
- * 0; -ENAMETOOLONG (longer than a socket's path can be), -ENOMEM. */
+ * 0; -ENAMETOOLONG (longer than a socket's path can be). */
 int grpc_channel_new(const char *socket, const atomic_bool *cancel, struct grpc_channel **ret);
 /* The same over `fd`, a connected stream socket that the channel closes; it is never opened again. */
 int grpc_channel_new_connected(int fd, struct grpc_channel **ret);
@@ -53,7 +53,7 @@ void grpc_reply_release(struct grpc_reply *reply);
  *
  * 0 when the peer answered, with any status. Otherwise one line in `err` that names the socket: -ENOENT (no
  * socket), -EACCES, -ECONNREFUSED (nobody listens), -ECONNRESET (the peer went away), -ETIMEDOUT, -ECANCELED,
- * -EMSGSIZE (the reply is over the cap), -EPROTO (no gRPC server, or the reply is cut off), -ENOMEM; *ret is
+ * -EMSGSIZE (the reply is over the cap), -EPROTO (no gRPC server, or the reply is cut off); *ret is
  * then untouched.
  */
 int grpc_call(struct grpc_channel *c, const char *method, const void *request, size_t len, size_t max_reply,

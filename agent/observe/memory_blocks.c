@@ -6,6 +6,8 @@
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 static struct memory_node *node_of(struct memory_state *state, unsigned id)
 {
@@ -23,16 +25,13 @@ static struct memory_table *table_of(struct memory_node *node, const char *type)
 	return NULL;
 }
 
-static int add_table(struct memory_node *node, const char *type, uint64_t total)
+static void add_table(struct memory_node *node, const char *type, uint64_t total)
 {
 	struct memory_table *table =
 		vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*table));
 
-	if (!table)
-		return -ENOMEM;
 	table->total = total;
-	table->type = strdup(type);
-	return table->type ? 0 : -ENOMEM;
+	table->type = xstrdup(type);
 }
 
 static int by_type(const void *a, const void *b)
@@ -40,26 +39,21 @@ static int by_type(const void *a, const void *b)
 	return strcmp(((const struct memory_table *)a)->type, ((const struct memory_table *)b)->type);
 }
 
-static int add_node(struct memory_state *state, const struct numa_node *from)
+static void add_node(struct memory_state *state, const struct numa_node *from)
 {
 	struct memory_node *node =
 		vec_push(&state->nodes, &state->n_nodes, &state->nodes_size, sizeof(*node));
-	int r;
 
-	if (!node)
-		return -ENOMEM;
 	node->id = from->id;
-	node->cells = hwloc_bitmap_alloc();
-	r = node->cells ? add_table(node, "memory", from->memory_bytes) : -ENOMEM;
-	for (size_t i = 0; i < from->n_pools && r == 0; i++) {
+	node->cells = cpuset_new();
+	add_table(node, "memory", from->memory_bytes);
+	for (size_t i = 0; i < from->n_pools; i++) {
 		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
 		resource_name_of_hugepages(from->pools[i].page_bytes, name);
-		r = add_table(node, name, from->pools[i].page_bytes * from->pools[i].pages);
+		add_table(node, name, from->pools[i].page_bytes * from->pools[i].pages);
 	}
-	if (r == 0)
-		qsort(node->tables, node->n_tables, sizeof(*node->tables), by_type);
-	return r;
+	qsort(node->tables, node->n_tables, sizeof(*node->tables), by_type);
 }
 
 static void set_allocatable(struct memory_state *state, const struct memory_block *block)
@@ -92,7 +86,7 @@ static void set_reserved(struct memory_node *node)
 	}
 }
 
-int memory_state_charge(struct memory_state *state, const struct memory_block *block, uint64_t *over)
+void memory_state_charge(struct memory_state *state, const struct memory_block *block, uint64_t *over)
 {
 	uint64_t left = block->bytes;
 
@@ -109,15 +103,13 @@ int memory_state_charge(struct memory_state *state, const struct memory_block *b
 		left -= part;
 		node->assignments++;
 		if (!node->cells)
-			node->cells = hwloc_bitmap_alloc();
-		if (!node->cells || hwloc_bitmap_copy(node->cells, block->nodes) < 0)
-			return -ENOMEM;
+			node->cells = cpuset_new();
+		cpuset_copy(node->cells, block->nodes);
 	}
 	*over += left;
-	return 0;
 }
 
-int memory_state_give_back(struct memory_state *state, const struct memory_block *block)
+void memory_state_give_back(struct memory_state *state, const struct memory_block *block)
 {
 	uint64_t left = block->bytes;
 
@@ -128,9 +120,8 @@ int memory_state_give_back(struct memory_state *state, const struct memory_block
 
 		if (!node)
 			continue;
-		if (node->assignments > 0 && --node->assignments == 0 && node->cells &&
-			hwloc_bitmap_only(node->cells, (unsigned)id) < 0)
-			return -ENOMEM;
+		if (node->assignments > 0 && --node->assignments == 0 && node->cells)
+			cpuset_only(node->cells, (unsigned)id);
 		if (!table)
 			continue;
 		part = table->reserved < left ? table->reserved : left;
@@ -138,47 +129,37 @@ int memory_state_give_back(struct memory_state *state, const struct memory_block
 		table->free += part;
 		left -= part;
 	}
-	return 0;
 }
 
 /* Blocks on one node first: what they leave is what groups can have. */
-static int charge_all(struct memory_state *state, const struct allocations *held, bool groups, uint64_t *over)
+static void charge_all(
+	struct memory_state *state, const struct allocations *held, bool groups, uint64_t *over)
 {
-	int r = 0;
-
 	for (size_t i = 0; i < held->n_items; i++)
-		for (size_t b = 0; b < held->items[i].n_memory && r == 0; b++) {
+		for (size_t b = 0; b < held->items[i].n_memory; b++) {
 			const struct memory_block *block = &held->items[i].memory[b];
 
 			if (!hwloc_bitmap_iszero(block->nodes) && (cpuset_size(block->nodes) > 1) == groups)
-				r = memory_state_charge(state, block, over);
+				memory_state_charge(state, block, over);
 		}
-	return r;
 }
 
-int memory_state_from_blocks(const struct machine *machine, const struct memory_block *allocatable,
+void memory_state_from_blocks(const struct machine *machine, const struct memory_block *allocatable,
 	size_t n_allocatable, const struct allocations *held, struct memory_state *ret, uint64_t *ret_over)
 {
 	CLEANUP(memory_state_release) struct memory_state state;
 	uint64_t over = 0;
-	int r = 0;
 
 	memory_state_init(&state);
-	for (size_t i = 0; i < machine->n_nodes && r == 0; i++)
-		r = add_node(&state, &machine->nodes[i]);
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < machine->n_nodes; i++)
+		add_node(&state, &machine->nodes[i]);
 	for (size_t i = 0; i < n_allocatable; i++)
 		set_allocatable(&state, &allocatable[i]);
 	for (size_t i = 0; i < state.n_nodes; i++)
 		set_reserved(&state.nodes[i]);
-	r = charge_all(&state, held, false, &over);
-	if (r == 0)
-		r = charge_all(&state, held, true, &over);
-	if (r < 0)
-		return r;
+	charge_all(&state, held, false, &over);
+	charge_all(&state, held, true, &over);
 	*ret_over = over;
 	*ret = state;
 	memory_state_init(&state);
-	return 0;
 }

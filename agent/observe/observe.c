@@ -11,6 +11,8 @@
 #include "agent/observe/state_claims.h"
 #include "common/cleanup.h"
 #include "scoring/kubelet_version.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define READ_AGAIN_MAX 2 /* a kubelet came or went in between */
 
@@ -74,7 +76,8 @@ static int read_machine(
 			return r;
 		sources->machine_known = true;
 	}
-	return machine_copy(&sources->machine, ret) < 0 ? err_no_memory(err) : 0;
+	machine_copy(&sources->machine, ret);
+	return 0;
 }
 
 static int read_settings(
@@ -115,16 +118,14 @@ static uint64_t add_text(const char *text, uint64_t hash)
 }
 
 /* A number for which managers allocate, and what is reserved: with another one the same allocations leave another
- * rest. 0 or -ENOMEM. */
-static int number_of(const struct settings *s, uint64_t *ret)
+ * rest. */
+static void number_of(const struct settings *s, uint64_t *ret)
 {
 	CLEANUP(freep) char *cpus = s->reserved_system_cpus ? cpuset_print(s->reserved_system_cpus) : NULL;
 	const qty_t reserved[] = {(qty_t)s->cpu_manager, (qty_t)s->memory_manager, s->kube_reserved_cpu,
 		s->system_reserved_cpu, s->kube_reserved_memory, s->system_reserved_memory};
 	uint64_t hash = hash_bytes(reserved, sizeof(reserved), 0);
 
-	if (s->reserved_system_cpus && !cpus)
-		return -ENOMEM;
 	hash = add_text(cpus, hash);
 	hash = add_text(s->eviction_hard_memory, hash);
 	for (size_t i = 0; i < s->n_memory_reservations; i++) {
@@ -134,12 +135,11 @@ static int number_of(const struct settings *s, uint64_t *ret)
 		hash = add_text(m->type, hash_bytes(amount, sizeof(amount), hash));
 	}
 	*ret = hash;
-	return 0;
 }
 
 #define UNIX_SCHEME "unix://"
 
-int observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret)
+void observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret)
 {
 	const char *value = config->pod_resources;
 	bool elsewhere = *config->sysroot || config->machine_xml;
@@ -147,18 +147,15 @@ int observe_socket(const struct observe_config *config, const char *kubelet_root
 
 	if (!strcmp(value, "none") || (!strcmp(value, "auto") && elsewhere)) {
 		*ret = NULL;
-		return 0;
+		return;
 	}
 	if (!strncmp(value, UNIX_SCHEME, strlen(UNIX_SCHEME)))
 		value += strlen(UNIX_SCHEME);
 	if (strcmp(value, "auto") != 0)
-		socket = strdup(value);
-	else if (asprintf(&socket, "%s/pod-resources/kubelet.sock", kubelet_root) < 0)
-		socket = NULL;
-	if (!socket)
-		return -ENOMEM;
+		socket = xstrdup(value);
+	else
+		socket = xasprintf("%s/pod-resources/kubelet.sock", kubelet_root);
 	*ret = socket;
-	return 0;
 }
 
 /* The client for the socket, kept while that stays the same. */
@@ -166,10 +163,11 @@ static int open_api(struct sources *sources, const struct observe_config *config
 {
 	CLEANUP(freep) char *socket = NULL;
 	struct pod_resources_client *client = NULL;
-	int r = observe_socket(config, kubelet_root, &socket);
+	int r = 0;
 
-	if (r < 0 || (socket && sources->socket && !strcmp(socket, sources->socket)))
-		return r;
+	observe_socket(config, kubelet_root, &socket);
+	if ((socket && sources->socket && !strcmp(socket, sources->socket)))
+		return 0;
 	if (socket)
 		r = pod_resources_client_new(socket, sources->cancel, &client);
 	if (r < 0)
@@ -184,24 +182,22 @@ static int open_api(struct sources *sources, const struct observe_config *config
 
 /* The managers' policies, where nothing else has them: the API lists what is allocatable of CPUs and memory
  * under the static policies only. */
-static int settings_from_api(struct settings *s, const struct pod_resources *api)
+static void settings_from_api(struct settings *s, const struct pod_resources *api)
 {
 	static const char from[] = "the pod-resources API";
-	int r = 0;
 
 	if (!api->allocatable_known)
-		return 0;
+		return;
 	if (s->cpu_manager == CPU_MANAGER_UNKNOWN) {
 		s->cpu_manager =
 			hwloc_bitmap_iszero(api->allocatable_cpus) ? CPU_MANAGER_NONE : CPU_MANAGER_STATIC;
-		r = settings_set_from(s, SETTING_CPU_MANAGER_POLICY, from);
+		settings_set_from(s, SETTING_CPU_MANAGER_POLICY, from);
 	}
-	if (r == 0 && s->memory_manager == MEMORY_MANAGER_UNKNOWN) {
+	if (s->memory_manager == MEMORY_MANAGER_UNKNOWN) {
 		s->memory_manager =
 			api->n_allocatable_memory > 0 ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
-		r = settings_set_from(s, SETTING_MEMORY_MANAGER_POLICY, from);
+		settings_set_from(s, SETTING_MEMORY_MANAGER_POLICY, from);
 	}
-	return r;
 }
 
 /* Which CPUs are allocatable is not taken from an answer that was given under other settings. */
@@ -241,9 +237,9 @@ static int read_allocations(
 
 	allocations_answer_init(&a);
 	if (r == 0)
-		r = number_of(&o->node.settings, &q.settings);
+		number_of(&o->node.settings, &q.settings);
 	if (r < 0)
-		return err_no_memory(err);
+		return err_set(err, r, "cannot use the pod-resources socket: %s", strerror(-r));
 	q.api = sources->api;
 	q.socket = sources->socket;
 	r = allocations_read(&q, &a, &o->notes, err);
@@ -251,11 +247,11 @@ static int read_allocations(
 		return r;
 	if (!a.api_kept)
 		sources->api_settings = q.settings;
-	r = settings_check_state(&o->node.settings, &a.policies, &o->notes);
-	if (r == 0 && a.from_api)
-		r = settings_from_api(&o->node.settings, &a.api);
+	settings_check_state(&o->node.settings, &a.policies, &o->notes);
+	if (a.from_api)
+		settings_from_api(&o->node.settings, &a.api);
 	take_answer(&a, sources->api_settings != q.settings, o);
-	return r < 0 ? err_no_memory(err) : 0;
+	return 0;
 }
 
 /* ---- claims */
@@ -290,8 +286,8 @@ static const char *cpu_driver(const struct observe_config *config, const struct 
 	return cpu_driver_registered(config->sysroot, o->kubelet_root) ? CPU_DRIVER : NULL;
 }
 
-/* Neither the kubelet's CPU manager nor a driver knows what the other has given out. 0 or -ENOMEM. */
-static int note_two_managers(const struct observe_config *config, struct observation *o)
+/* Neither the kubelet's CPU manager nor a driver knows what the other has given out. */
+static void note_two_managers(const struct observe_config *config, struct observation *o)
 {
 	const char *driver =
 		o->node.settings.cpu_manager == CPU_MANAGER_STATIC ? cpu_driver(config, o) : NULL;
@@ -300,18 +296,14 @@ static int note_two_managers(const struct observe_config *config, struct observa
 	CLEANUP(freep) char *text = NULL;
 
 	if (!driver)
-		return 0;
+		return;
 	both = claims_cpus(&o->node.claims);
 	held = allocations_exclusive_cpus(&o->node.allocations);
-	if (!both || !held || hwloc_bitmap_and(both, both, held) < 0)
-		return -ENOMEM;
+	cpuset_and(both, both, held);
 	text = cpuset_print(both);
-	if (!text)
-		return -ENOMEM;
 	notes_add(&o->notes,
 		"the kubelet's CPU manager (policy 'static') and the DRA driver '%.100s' both give out CPUs, and neither knows of the other's%s%s%s; set cpuManagerPolicy to 'none'",
 		driver, *text ? ": CPUs " : "", text, *text ? " are given out twice" : "");
-	return 0;
 }
 
 /* The same of memory. */
@@ -336,18 +328,16 @@ static int read_claims(
 	int r = 0;
 
 	/* An older kubelet's API has no claims. */
-	if (config->state_files && o->node.claims.n_items == 0 &&
-		state_claims_read(config->sysroot, o->kubelet_root, &o->node.claims, &o->notes) < 0)
-		return err_no_memory(err);
+	if (config->state_files && o->node.claims.n_items == 0)
+		state_claims_read(config->sysroot, o->kubelet_root, &o->node.claims, &o->notes);
 	if (config->cdi_dir)
 		r = cdi_claims_read(config->sysroot, config->cdi_dir, &sources->cdi, &specs, &o->notes, err);
 	if (r < 0)
 		return r;
-	r = cdi_claims_join(&o->node.claims, &specs);
-	if (r == 0)
-		r = note_two_managers(config, o);
+	cdi_claims_join(&o->node.claims, &specs);
+	note_two_managers(config, o);
 	note_two_memory_managers(o);
-	return r < 0 ? err_no_memory(err) : 0;
+	return 0;
 }
 
 /* Every step; what was read before a failure stays in `o` for its owner to release. */
@@ -374,8 +364,7 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 	CLEANUP(pods_seen_release) struct pods_seen seen = {0};
 
 	observation_init(&o);
-	if (pods_seen_copy(&sources->pods_seen, &seen) < 0)
-		return err_no_memory(err);
+	pods_seen_copy(&sources->pods_seen, &seen);
 	for (int again = 0;; again++) {
 		int r = read_all(sources, config, &o, err);
 
@@ -386,8 +375,7 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 			break;
 		observation_release(&o);
 		pods_seen_release(&sources->pods_seen);
-		if (pods_seen_copy(&seen, &sources->pods_seen) < 0)
-			return err_no_memory(err);
+		pods_seen_copy(&seen, &sources->pods_seen);
 	}
 	*ret = o;
 	observation_init(&o);

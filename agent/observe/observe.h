@@ -81,8 +81,8 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 int observe(const struct observe_config *config, struct observation *ret, struct err *err);
 
 /* The pod-resources socket that is meant, for a kubelet with this root; *ret is the caller's, NULL = none is
- * to be asked. 0 or -ENOMEM. */
-int observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret);
+ * to be asked. */
+void observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret);
 
 /* The kubelet's settings and root directory; see settings_find(). */
 int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,

@@ -15,6 +15,7 @@
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 static void pod_log_release(struct pod_log *l)
 {
@@ -47,12 +48,11 @@ static int parse_admitted(struct pod_evidence *e, const struct strbuf *text, str
 	if (r < 0 || !entries)
 		return r;
 	DOC_FOREACH (entry, entries)
-		if (strv_push(&e->admitted, entry->key) < 0)
-			return -ENOMEM;
+		strv_push(&e->admitted, entry->key);
 	return 0;
 }
 
-static int read_admitted(
+static void read_admitted(
 	const char *sysroot, const char *kubelet_root, struct pod_evidence *e, struct notes *notes)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(ADMITTED_PODS_MAX);
@@ -63,15 +63,12 @@ static int read_admitted(
 	snprintf(path, sizeof(path), "%.3000s/" ADMITTED_PODS_FILE, kubelet_root);
 	r = fs_read(sysroot, path, &text, &err);
 	if (r == -ENOENT)
-		return 0;
+		return;
 	if (r == 0)
 		r = parse_admitted(e, &text, &err);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		notes_add(notes, "%.3000s: %s; which pods were admitted is not known", path, err.text);
 	e->admitted_known = r == 0;
-	return 0;
 }
 
 /* ---- the folders of logs */
@@ -84,61 +81,45 @@ static void closedirp(DIR **dir)
 }
 
 /* NAMESPACE_NAME_UID; neither part has the separator in it. */
-static int add_log(struct pod_evidence *e, const char *folder)
+static void add_log(struct pod_evidence *e, const char *folder)
 {
 	const char *name = strchr(folder, '_'), *uid = name ? strchr(name + 1, '_') : NULL;
 	struct pod_log log, *slot;
 
 	if (!uid || !uid[1])
-		return 0;
-	log = (struct pod_log){.uid = strdup(uid + 1),
-		.namespace = strndup(folder, (size_t)(name - folder)),
-		.name = strndup(name + 1, (size_t)(uid - name - 1))};
-	slot = log.uid && log.namespace && log.name
-		       ? vec_push(&e->logs, &e->n_logs, &e->logs_size, sizeof(*slot))
-		       : NULL;
-	if (!slot) {
-		pod_log_release(&log);
-		return -ENOMEM;
-	}
+		return;
+	log = (struct pod_log){.uid = xstrdup(uid + 1),
+		.namespace = xstrndup(folder, (size_t)(name - folder)),
+		.name = xstrndup(name + 1, (size_t)(uid - name - 1))};
+	slot = vec_push(&e->logs, &e->n_logs, &e->logs_size, sizeof(*slot));
 	*slot = log;
-	return 0;
 }
 
-static int read_logs(const char *sysroot, struct pod_evidence *e)
+static void read_logs(const char *sysroot, struct pod_evidence *e)
 {
 	CLEANUP(closep) int fd = fs_open(sysroot, POD_LOGS_FOLDER, O_RDONLY | O_DIRECTORY);
 	CLEANUP(closedirp) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
-	int r = 0;
 
 	if (dir)
 		fd = -1; /* it is the folder's now */
-	while (r == 0 && dir && (entry = readdir(dir)))
-		r = add_log(e, entry->d_name);
-	return r;
+	while (dir && (entry = readdir(dir)))
+		add_log(e, entry->d_name);
 }
 
-int pod_evidence_read(
+void pod_evidence_read(
 	const char *sysroot, const char *kubelet_root, struct pod_evidence *ret, struct notes *notes)
 {
 	CLEANUP(pod_evidence_release) struct pod_evidence e = {.sysroot = sysroot};
 	char path[PATH_MAX];
-	int r = read_admitted(sysroot, kubelet_root, &e, notes);
 
-	if (r == 0)
-		r = read_logs(sysroot, &e);
-	if (r < 0)
-		return r;
+	read_admitted(sysroot, kubelet_root, &e, notes);
+	read_logs(sysroot, &e);
 	snprintf(path, sizeof(path), "%.3000s/" PODS_FOLDER, kubelet_root);
-	if (fs_exists(sysroot, path)) {
-		e.folders = strdup(path);
-		if (!e.folders)
-			return -ENOMEM;
-	}
+	if (fs_exists(sysroot, path))
+		e.folders = xstrdup(path);
 	*ret = e;
 	e = (struct pod_evidence){0};
-	return 0;
 }
 
 /* ---- folders */
@@ -170,23 +151,18 @@ void pods_seen_release(struct pods_seen *s)
 	*s = (struct pods_seen){0};
 }
 
-int pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret)
+void pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret)
 {
 	CLEANUP(pods_seen_release) struct pods_seen copy = {0};
 
 	for (size_t i = 0; i < s->n_pods; i++) {
 		struct pod_seen *slot = vec_push(&copy.pods, &copy.n_pods, &copy.pods_size, sizeof(*slot));
 
-		if (!slot)
-			return -ENOMEM;
 		*slot = s->pods[i];
-		slot->uid = strdup(s->pods[i].uid);
-		if (!slot->uid)
-			return -ENOMEM;
+		slot->uid = xstrdup(s->pods[i].uid);
 	}
 	*ret = copy;
 	copy = (struct pods_seen){0};
-	return 0;
 }
 
 static const struct pod_seen *find_seen(const struct pods_seen *s, const char *uid)
@@ -197,7 +173,7 @@ static const struct pod_seen *find_seen(const struct pods_seen *s, const char *u
 	return NULL;
 }
 
-int pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const struct allocations *files)
+void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const struct allocations *files)
 {
 	CLEANUP(pods_seen_release) struct pods_seen now = {0};
 
@@ -210,21 +186,14 @@ int pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const st
 		if (find_seen(&now, uid) || (!before && folder != FOLDER_THERE && !e->fresh))
 			continue;
 		slot = vec_push(&now.pods, &now.n_pods, &now.pods_size, sizeof(*slot));
-		if (!slot)
-			return -ENOMEM;
 		slot->had_folder = folder == FOLDER_THERE || (before && before->had_folder);
 		slot->ended = folder != FOLDER_THERE && before && before->ended;
 		slot->ended = slot->ended || (slot->had_folder && folder == FOLDER_ABSENT && !e->unattended);
-		slot->uid = strdup(uid);
-		if (!slot->uid) {
-			now.n_pods--;
-			return -ENOMEM;
-		}
+		slot->uid = xstrdup(uid);
 	}
 	pods_seen_release(s);
 	*s = now;
 	now = (struct pods_seen){0};
-	return 0;
 }
 
 bool pod_evidence_gone(const struct pod_evidence *e, const char *uid)
@@ -264,7 +233,7 @@ static const struct pod_log *only_log(const struct pod_evidence *e, const char *
 	return found;
 }
 
-int pod_evidence_name(const struct pod_evidence *e, struct allocations *files)
+void pod_evidence_name(const struct pod_evidence *e, struct allocations *files)
 {
 	for (size_t i = 0; i < files->n_items; i++) {
 		struct allocation *item = &files->items[i];
@@ -272,11 +241,10 @@ int pod_evidence_name(const struct pod_evidence *e, struct allocations *files)
 
 		if (!log || !*log->namespace || !*log->name)
 			continue;
-		if (text_set(&item->namespace, log->namespace) < 0 || text_set(&item->pod, log->name) < 0)
-			return -ENOMEM;
+		text_set(&item->namespace, log->namespace);
+		text_set(&item->pod, log->name);
 		item->named_by_logs = true;
 	}
-	return 0;
 }
 
 bool pod_evidence_has_logs(const struct pod_evidence *e, const char *namespace, const char *name)

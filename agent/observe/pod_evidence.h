@@ -45,8 +45,8 @@ struct pods_seen {
 
 void pods_seen_release(struct pods_seen *s);
 
-/* `ret` must be empty. 0 or -ENOMEM; it is then empty. */
-int pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret);
+/* `ret` must be empty. 0; it is then empty. */
+void pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret);
 
 /* Zeroed shows nothing, so no pod is gone. */
 struct pod_evidence {
@@ -66,12 +66,12 @@ struct pod_evidence {
 
 void pod_evidence_release(struct pod_evidence *e);
 
-/* Look below sysroot. A file that cannot be used is a note. 0 or -ENOMEM; *ret is untouched on failure. */
-int pod_evidence_read(
+/* Look below sysroot. A file that cannot be used is a note. */
+void pod_evidence_read(
 	const char *sysroot, const char *kubelet_root, struct pod_evidence *ret, struct notes *notes);
 
-/* Bring what was seen up to date with the state files' pods and their folders. 0 or -ENOMEM. */
-int pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const struct allocations *files);
+/* Bring what was seen up to date with the state files' pods and their folders. */
+void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const struct allocations *files);
 
 /*
  * The kubelet has forgotten the pod, or has never admitted it: pods have folders here, there is certainly
@@ -85,8 +85,8 @@ bool pod_evidence_gone(const struct pod_evidence *e, const char *uid);
 /* The pod's name by its logs, or NULL. */
 const struct pod_log *pod_evidence_log(const struct pod_evidence *e, const char *uid);
 
-/* Name each pod whose UID exactly one folder of logs has: the state files know no names. 0 or -ENOMEM. */
-int pod_evidence_name(const struct pod_evidence *e, struct allocations *files);
+/* Name each pod whose UID exactly one folder of logs has: the state files know no names. */
+void pod_evidence_name(const struct pod_evidence *e, struct allocations *files);
 
 /* Some pod of this name has logs. */
 bool pod_evidence_has_logs(const struct pod_evidence *e, const char *namespace, const char *name);

@@ -12,6 +12,8 @@
 #include "common/device_index.h"
 #include "common/clock.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define SERVICE      "/v1.PodResourcesLister/"
 #define PAUSE_MIN_MS 100u
@@ -45,7 +47,7 @@ struct conversion {
 };
 
 /* The NUMA nodes into the empty set `nodes`; it stays empty when there are none or one of them cannot be. */
-static int convert_nodes(struct conversion *c, const Podresources__TopologyInfo *topology, const char *what,
+static void convert_nodes(struct conversion *c, const Podresources__TopologyInfo *topology, const char *what,
 	hwloc_bitmap_t nodes)
 {
 	for (size_t i = 0; topology && i < topology->n_nodes; i++) {
@@ -58,12 +60,10 @@ static int convert_nodes(struct conversion *c, const Podresources__TopologyInfo 
 				snprintf(c->stranger_of, sizeof(c->stranger_of), "%s", what);
 			}
 			hwloc_bitmap_zero(nodes);
-			return 0;
+			return;
 		}
-		if (hwloc_bitmap_set(nodes, (unsigned)id) < 0)
-			return err_no_memory(c->err);
+		cpuset_set(nodes, (unsigned)id);
 	}
-	return 0;
 }
 
 static int convert_cpus(
@@ -72,108 +72,89 @@ static int convert_cpus(
 	for (size_t i = 0; i < n; i++) {
 		if (ids[i] < 0 || ids[i] >= MACHINE_MAX_CPUS)
 			return err_set(c->err, -EINVAL, "%.200s: %" PRId64 " is not a CPU", holder, ids[i]);
-		if (hwloc_bitmap_set(cpus, (unsigned)ids[i]) < 0)
-			return err_no_memory(c->err);
+		cpuset_set(cpus, (unsigned)ids[i]);
 	}
 	return 0;
 }
 
-static int convert_memory(struct conversion *c, Podresources__ContainerMemory *const *from, size_t n,
+static void convert_memory(struct conversion *c, Podresources__ContainerMemory *const *from, size_t n,
 	struct memory_block **blocks, size_t *n_blocks, size_t *size)
 {
 	for (size_t i = 0; i < n; i++) {
-		CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
-		CLEANUP(freep) char *type = strdup(text_or_empty(from[i]->memory_type));
+		CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
+		CLEANUP(freep) char *type = xstrdup(text_or_empty(from[i]->memory_type));
 		struct memory_block *block;
-		int r = nodes && type ? convert_nodes(c, from[i]->topology,
-						text_or_empty(from[i]->memory_type), nodes)
-				      : err_no_memory(c->err);
 
-		if (r < 0)
-			return r;
+		convert_nodes(c, from[i]->topology, text_or_empty(from[i]->memory_type), nodes);
 		block = vec_push(blocks, n_blocks, size, sizeof(*block));
-		if (!block)
-			return err_no_memory(c->err);
 		block->type = TAKE(type);
 		block->bytes = from[i]->size;
 		block->nodes = TAKE(nodes);
 	}
-	return 0;
 }
 
-static int convert_devices(struct conversion *c, Podresources__ContainerDevices *const *from, size_t n,
+static void convert_devices(struct conversion *c, Podresources__ContainerDevices *const *from, size_t n,
 	struct device_block **blocks, size_t *n_blocks, size_t *size)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *resource = text_or_empty(from[i]->resource_name);
-		CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
-		int r = nodes ? convert_nodes(c, from[i]->topology, resource, nodes) : err_no_memory(c->err);
+		CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
-		if (r < 0)
-			return r;
+		convert_nodes(c, from[i]->topology, resource, nodes);
 		for (size_t d = 0; d < from[i]->n_device_ids; d++)
-			if (device_blocks_add(blocks, n_blocks, size, resource, nodes, false,
-				    from[i]->device_ids[d]) < 0)
-				return err_no_memory(c->err);
+			device_blocks_add(
+				blocks, n_blocks, size, resource, nodes, false, from[i]->device_ids[d]);
 	}
 	/* A device that is near several NUMA nodes comes once for each of them. */
-	return device_blocks_unite(blocks, n_blocks, size) < 0 ? err_no_memory(c->err) : 0;
+	device_blocks_unite(blocks, n_blocks, size);
 }
 
-static int set_text(const struct conversion *c, char **to, const char *text)
+static void set_text(char **to, const char *text)
 {
-	char *copy = strdup(text_or_empty(text));
+	char *copy = xstrdup(text_or_empty(text));
 
-	if (!copy)
-		return err_no_memory(c->err);
 	free(*to);
 	*to = copy;
-	return 0;
 }
 
-static struct allocation *add_item(struct conversion *c, struct allocations *held,
-	const Podresources__PodResources *pod, const char *container)
+static struct allocation *add_item(
+	struct allocations *held, const Podresources__PodResources *pod, const char *container)
 {
 	struct allocation *item = allocations_add(held);
 
-	if (!item || set_text(c, &item->namespace, pod->namespace_) < 0 ||
-		set_text(c, &item->pod, pod->name) < 0 || set_text(c, &item->container, container) < 0) {
-		err_no_memory(c->err);
-		return NULL;
-	}
+	text_set(&item->namespace, text_or_empty(pod->namespace_));
+	text_set(&item->pod, text_or_empty(pod->name));
+	text_set(&item->container, text_or_empty(container));
 	return item;
 }
 
 static int convert_container(struct conversion *c, const Podresources__PodResources *pod,
 	const Podresources__ContainerResources *from, struct allocations *held)
 {
-	struct allocation *item = add_item(c, held, pod, from->name);
+	struct allocation *item = add_item(held, pod, from->name);
 	char holder[256];
 	int r;
 
-	if (!item)
-		return -ENOMEM;
 	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s', container '%.60s'", item->namespace, item->pod,
 		item->container);
 	r = convert_cpus(c, from->cpu_ids, from->n_cpu_ids, holder, item->cpus);
 	if (r == 0)
-		r = convert_memory(
+		convert_memory(
 			c, from->memory, from->n_memory, &item->memory, &item->n_memory, &item->memory_size);
 	if (r == 0)
-		r = convert_devices(c, from->devices, from->n_devices, &item->devices, &item->n_devices,
+		convert_devices(c, from->devices, from->n_devices, &item->devices, &item->n_devices,
 			&item->devices_size);
 	return r;
 }
 
 /* What the pod holds as a whole and none of its containers (items from `first` on) names. */
-static int subtract_containers(
-	const struct conversion *c, const struct allocations *held, size_t first, struct allocation *whole)
+static void subtract_containers(const struct allocations *held, size_t first, struct allocation *whole)
 {
 	for (size_t i = first; i < held->n_items; i++) {
 		const struct allocation *item = &held->items[i];
 
-		if (item != whole && hwloc_bitmap_andnot(whole->cpus, whole->cpus, item->cpus) < 0)
-			return err_no_memory(c->err);
+		if (item != whole)
+			cpuset_andnot(whole->cpus, whole->cpus, item->cpus);
 		for (size_t m = 0; item != whole && m < item->n_memory; m++)
 			for (size_t w = 0; w < whole->n_memory; w++) {
 				struct memory_block *block = &whole->memory[w];
@@ -193,7 +174,6 @@ static int subtract_containers(
 		hwloc_bitmap_free(whole->memory[w].nodes);
 		whole->memory[w] = whole->memory[--whole->n_memory];
 	}
-	return 0;
 }
 
 static int convert_pod_level(
@@ -205,15 +185,16 @@ static int convert_pod_level(
 
 	if (pod->n_cpu_ids == 0 && pod->n_memory == 0)
 		return 0;
-	whole = add_item(c, held, pod, "");
-	if (!whole)
-		return -ENOMEM;
+	whole = add_item(held, pod, "");
 	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s'", whole->namespace, whole->pod);
 	r = convert_cpus(c, pod->cpu_ids, pod->n_cpu_ids, holder, whole->cpus);
 	if (r == 0)
-		r = convert_memory(
+		convert_memory(
 			c, pod->memory, pod->n_memory, &whole->memory, &whole->n_memory, &whole->memory_size);
-	return r < 0 ? r : subtract_containers(c, held, first, whole);
+	if (r < 0)
+		return r;
+	subtract_containers(held, first, whole);
+	return 0;
 }
 
 static bool is_exclusive(const struct allocation *item)
@@ -239,9 +220,8 @@ static int convert_pod(struct conversion *c, const Podresources__PodResources *p
 
 		if (r < 0)
 			return r;
-		if (pod_resources_claims(pod->containers[i], text_or_empty(pod->namespace_),
-			    text_or_empty(pod->name), &ret->claims) < 0)
-			return err_no_memory(c->err);
+		pod_resources_claims(pod->containers[i], text_or_empty(pod->namespace_),
+			text_or_empty(pod->name), &ret->claims);
 	}
 	return convert_pod_level(c, pod, first, held);
 }
@@ -252,14 +232,10 @@ static int add_pod(struct conversion *c, const Podresources__PodResources *pod, 
 	struct pod_ref *ref = vec_push(&ret->pods, &ret->n_pods, &ret->pods_size, sizeof(*ref));
 	int r;
 
-	if (!ref)
-		return err_no_memory(c->err);
 	*ref = (struct pod_ref){NULL, NULL, false};
-	r = set_text(c, &ref->namespace, pod->namespace_);
-	if (r == 0)
-		r = set_text(c, &ref->name, pod->name);
-	if (r == 0)
-		r = convert_pod(c, pod, ret);
+	set_text(&ref->namespace, pod->namespace_);
+	set_text(&ref->name, pod->name);
+	r = convert_pod(c, pod, ret);
 	for (size_t i = first; i < ret->held.n_items; i++)
 		ref->exclusive = ref->exclusive || is_exclusive(&ret->held.items[i]);
 	return r;
@@ -290,8 +266,8 @@ static int parse_list(struct conversion *c, const void *bytes, size_t len, struc
 	for (size_t i = 0; i < list->n_pod_resources && r == 0; i++)
 		r = add_pod(c, list->pod_resources[i], ret);
 	podresources__list_pod_resources_response__free_unpacked(list, NULL);
-	if (r == 0 && claims_unite(&ret->claims) < 0)
-		r = err_no_memory(c->err);
+	if (r == 0)
+		claims_unite(&ret->claims);
 	ret->held.cpus_known = ret->held.devices_known = true;
 	allocations_sort(&ret->held);
 	return r;
@@ -302,15 +278,13 @@ static int convert_allocatable(struct conversion *c, const Podresources__Allocat
 {
 	int r;
 
-	ret->allocatable_cpus = hwloc_bitmap_alloc();
-	if (!ret->allocatable_cpus)
-		return err_no_memory(c->err);
+	ret->allocatable_cpus = cpuset_new();
 	r = convert_cpus(c, from->cpu_ids, from->n_cpu_ids, "GetAllocatableResources", ret->allocatable_cpus);
 	if (r == 0)
-		r = convert_memory(c, from->memory, from->n_memory, &ret->allocatable_memory,
+		convert_memory(c, from->memory, from->n_memory, &ret->allocatable_memory,
 			&ret->n_allocatable_memory, &ret->allocatable_memory_size);
 	if (r == 0)
-		r = convert_devices(c, from->devices, from->n_devices, &ret->allocatable_devices,
+		convert_devices(c, from->devices, from->n_devices, &ret->allocatable_devices,
 			&ret->n_allocatable_devices, &ret->allocatable_devices_size);
 	ret->allocatable_known = r == 0;
 	return r;
@@ -357,14 +331,12 @@ struct pod_resources_client {
 
 int pod_resources_client_new(const char *socket, const atomic_bool *cancel, struct pod_resources_client **ret)
 {
-	CLEANUP(pod_resources_client_freep) struct pod_resources_client *c = calloc(1, sizeof(*c));
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *c = xcalloc(1, sizeof(*c));
 	int r;
 
-	if (!c)
-		return -ENOMEM;
 	c->list = c->allocatable = (struct strbuf)STRBUF_INIT(POD_RESOURCES_REPLY_MAX);
-	c->socket = strdup(socket);
-	r = c->socket ? grpc_channel_new(socket, cancel, &c->channel) : -ENOMEM;
+	c->socket = xstrdup(socket);
+	r = grpc_channel_new(socket, cancel, &c->channel);
 	if (r == 0)
 		*ret = TAKE(c);
 	return r;

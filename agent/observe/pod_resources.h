@@ -47,7 +47,7 @@ void pod_resources_release(struct pod_resources *p);
 struct pod_resources_client;
 
 /* Nothing is opened yet. A raised `cancel` (NULL = none; it must outlive the client) ends a call under way.
- * 0; -ENAMETOOLONG, -ENOMEM. */
+ * 0; -ENAMETOOLONG. */
 int pod_resources_client_new(
 	const char *socket, const atomic_bool *cancel, struct pod_resources_client **ret);
 void pod_resources_client_free(struct pod_resources_client *c);
@@ -58,14 +58,13 @@ void pod_resources_client_freep(struct pod_resources_client **c);
  * checked) does not have is noted and taken for no affinity. 0; as grpc_call(); -EBUSY (the kubelet's rate
  * limit: not asked again until a pause that doubles from 100 ms to 5 s is over), -EOPNOTSUPP (the kubelet has
  * no such call), -EAGAIN (it answers with another failure), -EBADMSG (the bytes are not such a message), -EINVAL
- * (a CPU id that cannot be), -ENOMEM; with one line that names socket and call. `ret` (as after
+ * (a CPU id that cannot be); with one line that names socket and call. `ret` (as after
  * pod_resources_init()) is untouched on failure.
  */
 int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 
-/* What pod_resources_read() gave last, for as long as the kubelet does not answer. 0; -ENOENT: it never has;
- * -ENOMEM. */
+/* What pod_resources_read() gave last, for as long as the kubelet does not answer. 0; -ENOENT: it never has. */
 int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 

@@ -8,33 +8,29 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 
-static int convert(const Podresources__DynamicResource *of, const Podresources__ClaimResource *from,
+static void convert(const Podresources__DynamicResource *of, const Podresources__ClaimResource *from,
 	const char *namespace, const char *pod, struct claims *ret)
 {
 	CLEANUP(claim_release) struct claim claim = {0};
-	int r = claim_init(&claim, text_or_empty(from->driver_name), "", text_or_empty(of->claim_namespace),
-		text_or_empty(of->claim_name));
 
-	if (r == 0)
-		r = claim_add_pod(&claim, namespace, pod);
-	if (r == 0)
-		r = claim_add_device(&claim, text_or_empty(from->pool_name), text_or_empty(from->device_name),
-			text_or_empty(from->share_id));
-	for (size_t i = 0; i < from->n_cdi_devices && r == 0; i++)
-		r = strv_push(&claim.cdi, text_or_empty(from->cdi_devices[i]->name));
-	return r < 0 ? r : claims_take(ret, &claim);
+	claim_init(&claim, text_or_empty(from->driver_name), "", text_or_empty(of->claim_namespace),
+		text_or_empty(of->claim_name));
+	claim_add_pod(&claim, namespace, pod);
+	claim_add_device(&claim, text_or_empty(from->pool_name), text_or_empty(from->device_name),
+		text_or_empty(from->share_id));
+	for (size_t i = 0; i < from->n_cdi_devices; i++)
+		strv_push(&claim.cdi, text_or_empty(from->cdi_devices[i]->name));
+	claims_take(ret, &claim);
 }
 
 int pod_resources_claims(const Podresources__ContainerResources *container, const char *namespace,
 	const char *pod, struct claims *ret)
 {
-	int r = 0;
-
 	for (size_t i = 0; i < container->n_dynamic_resources; i++) {
 		const Podresources__DynamicResource *of = container->dynamic_resources[i];
 
-		for (size_t k = 0; k < of->n_claim_resources && r == 0; k++)
-			r = convert(of, of->claim_resources[k], namespace, pod, ret);
+		for (size_t k = 0; k < of->n_claim_resources; k++)
+			convert(of, of->claim_resources[k], namespace, pod, ret);
 	}
-	return r;
+	return 0;
 }

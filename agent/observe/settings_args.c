@@ -61,10 +61,11 @@ int kubelet_args_add(
 			return err_set(err, -EINVAL, "%s: --%.100s has no value", source, name);
 		strbuf_addf(&from, "--%.*s of %s", (int)len, name, source);
 		if (strbuf_error(&from) < 0)
-			return err_no_memory(err);
-		if (path)
-			r = text_set(path, value) < 0 ? err_no_memory(err) : 0;
-		else
+			return err_set(err, strbuf_error(&from), "longer than allowed");
+		if (path) {
+			text_set(path, value);
+			r = 0;
+		} else
 			r = settings_raw_flag(&a->flags, (enum setting)what, value, from.text, err);
 		if (r < 0)
 			return r;
@@ -99,24 +100,21 @@ static void unquote(const char **p, const char *ends, struct strbuf *out)
 	}
 }
 
-static int split(const char *text, struct strv *words)
+static void split(const char *text, struct strv *words)
 {
 	for (text += strspn(text, BLANKS); *text; text += strspn(text, BLANKS)) {
 		CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(TEXT_MAX);
 
 		unquote(&text, BLANKS, &word);
-		if (strv_take(words, strbuf_detach(&word)) < 0)
-			return -ENOMEM;
+		strv_take(words, strbuf_detach(&word));
 	}
-	return 0;
 }
 
 static int add_words(struct kubelet_args *a, const char *text, const char *source, struct err *err)
 {
 	CLEANUP(strv_release) struct strv words = {0};
 
-	if (split(text, &words) < 0)
-		return err_no_memory(err);
+	split(text, &words);
 	return kubelet_args_add(a, (const char *const *)words.items, words.n_items, source, err);
 }
 
@@ -145,7 +143,7 @@ int kubelet_args_add_env(
 		p += name + 1;
 		unquote(&p, "\n", &value);
 		if (strbuf_error(&value) < 0)
-			return err_no_memory(err);
+			return err_set(err, strbuf_error(&value), "longer than allowed");
 		if (wanted)
 			r = add_words(a, value.text, source, err);
 	}
@@ -192,7 +190,7 @@ int kubelet_args_add_file(struct kubelet_args *a, const char *text, size_t len, 
 	if (strbuf_error(&lines) == 0)
 		expand(lines.text, variables, &expanded);
 	if (strbuf_error(&lines) < 0 || strbuf_error(&expanded) < 0)
-		return err_no_memory(err);
+		return err_set(err, -EFBIG, "longer than allowed");
 	return add_words(a, expanded.text, source, err);
 }
 
@@ -208,7 +206,7 @@ static int add_k3s_argument(
 			doc_kind_name(item));
 	strbuf_addf(&word, "%s%s", strncmp(text, "--", 2) ? "--" : "", text);
 	if (strbuf_error(&word) < 0)
-		return err_no_memory(err);
+		return err_set(err, strbuf_error(&word), "longer than allowed");
 	words[0] = word.text;
 	return kubelet_args_add(a, words, 1, source, err);
 }

@@ -19,7 +19,7 @@ void kubelet_args_release(struct kubelet_args *a);
 /*
  * Add the flags among `words` ("--k=v", or "--k" and "v"), later ones beating earlier ones; flags that no
  * setting is for are skipped. `source` says whose they are, for errors and origins: "kubelet (pid 7)". 0;
- * -EINVAL (a flag without its value, or malformed); -ENOMEM.
+ * -EINVAL (a flag without its value, or malformed).
  */
 int kubelet_args_add(struct kubelet_args *a, const char *const *words, size_t n_words, const char *source,
 	struct err *err);

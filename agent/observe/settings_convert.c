@@ -106,14 +106,12 @@ static int options_text(const struct conversion *c, const struct doc *map, char 
 	if (!map || map->n_items == 0)
 		return 0;
 	sorted = doc_sorted(map);
-	if (!sorted)
-		return err_no_memory(c->err);
 	for (size_t i = 0; i < map->n_items; i++)
 		strbuf_addf(&text, "%s%s=%s", i > 0 ? "," : "", sorted[i]->key, sorted[i]->text);
 	if (strbuf_error(&text) == -EFBIG)
 		return err_set(c->err, -EINVAL, "longer than %d bytes", TEXT_MAX);
 	*ret = strbuf_detach(&text);
-	return *ret ? 0 : err_no_memory(c->err);
+	return 0;
 }
 
 /* A map, or NULL, whose values are all of `kind`. */
@@ -138,7 +136,7 @@ static int not_a_boolean(const struct conversion *c, const struct doc *option)
 }
 
 /* What it does is not known: the verdicts of a kubelet that has it set are not known. `kind`: what a person calls it. */
-static int unknown_option(const struct conversion *c, enum setting what, const char *kind,
+static void unknown_option(const struct conversion *c, enum setting what, const char *kind,
 	const struct doc *option, char **ret_first)
 {
 	bool on = true;
@@ -146,17 +144,19 @@ static int unknown_option(const struct conversion *c, enum setting what, const c
 	notes_add(c->notes, "%s: %s: %s '%.100s' is not known", c->from, setting_names[what], kind,
 		option->key);
 	if ((text_parse_bool(option->text, &on) && !on) || *ret_first)
-		return 0;
-	return text_set(ret_first, option->key) < 0 ? err_no_memory(c->err) : 0;
+		return;
+	text_set(ret_first, option->key);
 }
 
 static int convert_cpu_option(const struct conversion *c, const struct doc *option)
 {
 	bool *value = cpu_manager_option(&c->s->cpu_options, option->key);
 
-	if (!value)
-		return unknown_option(
+	if (!value) {
+		unknown_option(
 			c, SETTING_CPU_MANAGER_POLICY_OPTIONS, "option", option, &c->s->unknown_cpu_option);
+		return 0;
+	}
 	return text_parse_bool(option->text, value) ? 0 : not_a_boolean(c, option);
 }
 
@@ -186,9 +186,11 @@ static int convert_topology_option(const struct conversion *c, const struct doc 
 {
 	if (!strcmp(option->key, "max-allowable-numa-nodes"))
 		return convert_max_numa_nodes(c, option);
-	if (strcmp(option->key, "prefer-closest-numa-nodes") != 0)
-		return unknown_option(c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, "option", option,
+	if (strcmp(option->key, "prefer-closest-numa-nodes") != 0) {
+		unknown_option(c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, "option", option,
 			&c->s->unknown_topology_option);
+		return 0;
+	}
 	return text_parse_bool(option->text, &c->s->topology.prefer_closest_numa_nodes)
 		       ? 0
 		       : not_a_boolean(c, option);
@@ -209,7 +211,7 @@ static int convert_feature_gates(const struct conversion *c, const struct doc *v
 
 	for (size_t i = 0; r == 0 && value && i < value->n_items; i++)
 		if (!feature_gate_is_known(value->items[i].key))
-			r = unknown_option(c, SETTING_FEATURE_GATES, "gate", &value->items[i],
+			unknown_option(c, SETTING_FEATURE_GATES, "gate", &value->items[i],
 				&c->s->unknown_feature_gate);
 	return r < 0 ? r : options_text(c, value, &c->s->feature_gates_text);
 }
@@ -291,7 +293,8 @@ static int convert_eviction(const struct conversion *c, const struct doc *value)
 		r = parse_amount(c, "memory.available", text, &amount);
 	if (r < 0)
 		return r;
-	return text_set(&c->s->eviction_hard_memory, text) < 0 ? err_no_memory(c->err) : 0;
+	text_set(&c->s->eviction_hard_memory, text);
+	return 0;
 }
 
 static int add_reservation(const struct conversion *c, unsigned node, const struct doc *limit)
@@ -313,11 +316,10 @@ static int add_reservation(const struct conversion *c, unsigned node, const stru
 		return r;
 	m = vec_push(
 		&s->memory_reservations, &s->n_memory_reservations, &s->memory_reservations_size, sizeof(*m));
-	if (!m)
-		return err_no_memory(c->err);
 	m->node = node;
 	m->bytes = bytes;
-	return text_set(&m->type, limit->key) < 0 ? err_no_memory(c->err) : 0;
+	text_set(&m->type, limit->key);
+	return 0;
 }
 
 static int add_node(const struct conversion *c, const struct doc *item)
@@ -405,14 +407,12 @@ int settings_convert(const struct settings_raw *raw, bool defaults, struct setti
 		r = converters[what](&c, value);
 		if (r < 0)
 			return err_wrap(err, r, "%s: %s", c.from, setting_names[what]);
-		if (settings_set_from(&s, what, c.from) < 0)
-			return err_no_memory(c.err);
+		settings_set_from(&s, what, c.from);
 	}
 	if (raw->unknown_field) {
 		notes_add(notes, "%s: field '%.100s' is not known", raw->unknown_field_from,
 			raw->unknown_field);
-		if (text_set(&s.unknown_field, raw->unknown_field) < 0)
-			return err_no_memory(err);
+		text_set(&s.unknown_field, raw->unknown_field);
 	}
 	s.reserved_cpu_known = s.from[SETTING_KUBE_RESERVED] && s.from[SETTING_SYSTEM_RESERVED];
 	*ret = s;

@@ -9,6 +9,7 @@
 #include "agent/base/fs.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
+#include "common/xalloc.h"
 
 #define MAX_FILES 4
 
@@ -143,7 +144,7 @@ static int add_sizing(struct kubelet_args *a, const char *text, const char *sour
 					line + len);
 		}
 	if (strbuf_error(&flag) < 0)
-		return err_no_memory(err);
+		return err_set(err, strbuf_error(&flag), "longer than allowed");
 	words[0] = flag.text;
 	return flag.len ? kubelet_args_add(a, words, 1, source, err) : 0;
 }
@@ -198,14 +199,17 @@ static int add_directory(
 	r = glob(pattern.text, 0, NULL, &names);
 	if (r == GLOB_NOMATCH)
 		return 0;
+	if (r == GLOB_NOSPACE)
+		xalloc_failed();
 	if (r != 0)
-		return err_set(err, r == GLOB_NOSPACE ? -ENOMEM : -EIO, "cannot list '%s'", pattern.text);
+		return err_set(err, -EIO, "cannot list '%s'", pattern.text);
 	for (size_t i = 0; i < names.gl_pathc; i++) {
 		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(2 * PATH_MAX);
 
 		strbuf_addf(&path, "%s%s", dir, names.gl_pathv[i] + dir_len);
 		r = strbuf_error(&path);
-		r = r < 0 ? err_set(err, r, "out of memory") : add_file(a, file, sysroot, path.text, err);
+		r = r < 0 ? err_set(err, r, "%s%s: the path is too long", dir, names.gl_pathv[i] + dir_len)
+			  : add_file(a, file, sysroot, path.text, err);
 		if (r < 0)
 			return r;
 	}
@@ -213,12 +217,11 @@ static int add_directory(
 }
 
 /* What the flags do not name, where the distribution's own is there. */
-static int default_path(char **path, const char *own, const char *sysroot, struct err *err)
+static void default_path(char **path, const char *own, const char *sysroot)
 {
 	if (*path || !own || !fs_exists(sysroot, own))
-		return 0;
-	*path = strdup(own);
-	return *path ? 0 : err_no_memory(err);
+		return;
+	*path = xstrdup(own);
 }
 
 int distribution_args(
@@ -232,8 +235,8 @@ int distribution_args(
 			r = add_directory(ret, &d->files[i], sysroot, err);
 	}
 	if (r == 0)
-		r = default_path(&ret->config, d->config, sysroot, err);
+		default_path(&ret->config, d->config, sysroot);
 	if (r == 0)
-		r = default_path(&ret->config_dir, d->config_dir, sysroot, err);
+		default_path(&ret->config_dir, d->config_dir, sysroot);
 	return r;
 }

@@ -114,11 +114,13 @@ static int visit(const FTSENT *entry, size_t dir_len, const char *root, const ch
 	case FTS_SLNONE:
 		if (!is_drop_in(entry->fts_name))
 			return 0;
-		if (files && strv_push(files, path.text) < 0)
-			return err_no_memory(err);
+		if (files)
+			strv_push(files, path.text);
 		return read_one(root, path.text, true, raw, err);
 	case FTS_D:
-		return files && strv_push(files, path.text) < 0 ? err_no_memory(err) : 0;
+		if (files)
+			strv_push(files, path.text);
+		return 0;
 	default:
 		return 0;
 	}

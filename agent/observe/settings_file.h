@@ -12,7 +12,7 @@
 /*
  * Lay the KubeletConfiguration in a text over `raw`, as the configuration file (evictionHard's defaults with
  * it) or as a drop-in. Fields without a setting are ignored. 0; -EINVAL when it is not a
- * KubeletConfiguration of kubelet.config.k8s.io/v1beta1; -ENOMEM. Errors begin with `from`.
+ * KubeletConfiguration of kubelet.config.k8s.io/v1beta1. Errors begin with `from`.
  */
 int settings_file_parse(const char *text, size_t len, bool drop_in, const char *from,
 	struct settings_raw *raw, struct err *err);

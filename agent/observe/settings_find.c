@@ -11,6 +11,7 @@
 #include "agent/observe/settings_proc.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
+#include "common/xalloc.h"
 
 void settings_finding_release(struct settings_finding *f)
 {
@@ -29,8 +30,8 @@ static int read_config(struct settings_finding *f, const char *root, const char 
 	int r = config ? settings_file_read(root, config, &f->raw, err)
 		       : settings_raw_default_eviction(&f->raw, false, err);
 
-	if (r == 0 && config && strv_push(&f->files, config) < 0)
-		r = err_no_memory(err);
+	if (r == 0 && config)
+		strv_push(&f->files, config);
 	if (r == 0 && config_dir)
 		r = settings_dropins_read(root, config_dir, &f->raw, &f->files, err);
 	if (r == 0)
@@ -52,7 +53,7 @@ static int find_root_dir(const char *sysroot, const struct kubelet_process *proc
 		return r;
 	strbuf_addf(&path, "%s%s", process->root + strlen(sysroot), absolute);
 	f->root_dir = strbuf_detach(&path);
-	return f->root_dir ? 0 : err_no_memory(err);
+	return 0;
 }
 
 /* The running kubelet. */
@@ -89,9 +90,7 @@ static int read_distribution(const char *sysroot, struct settings_finding *f, st
 	r = distribution_args(d, sysroot, &args, err);
 	if (r < 0)
 		return r;
-	f->root_dir = args.root_dir ? TAKE(args.root_dir) : strdup(distribution_root_dir(d));
-	if (!f->root_dir)
-		return err_no_memory(err);
+	f->root_dir = args.root_dir ? TAKE(args.root_dir) : xstrdup(distribution_root_dir(d));
 	return read_config(f, sysroot, args.config, args.config_dir, &args, err);
 }
 
@@ -162,9 +161,7 @@ static int read_kubelet(const char *sysroot, const struct kubelet_process *proce
 	f->pid = process->pid;
 	f->start = process->start;
 	f->start_time = process->start_time;
-	f->files_root = strdup(process->root);
-	if (!f->files_root)
-		return err_no_memory(err);
+	f->files_root = xstrdup(process->root);
 	f->changed = changed_file(f) != NULL;
 	return 0;
 }
@@ -249,10 +246,10 @@ static int convert(const struct settings_finding *f, const struct settings_overr
 	struct settings *ret, char **ret_root, struct notes *notes, struct err *err)
 {
 	CLEANUP(freep)
-	char *root = strdup(overrides->kubelet_root ? overrides->kubelet_root
-			    : f->root_dir           ? f->root_dir
-						    : KUBELET_ROOT);
-	int r = root ? settings_convert(&f->raw, f->found, ret, notes, err) : err_no_memory(err);
+	char *root = xstrdup(overrides->kubelet_root ? overrides->kubelet_root
+			     : f->root_dir           ? f->root_dir
+						     : KUBELET_ROOT);
+	int r = settings_convert(&f->raw, f->found, ret, notes, err);
 
 	if (r == 0)
 		*ret_root = TAKE(root);

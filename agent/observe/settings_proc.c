@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define CMDLINE_MAX \
 	(2u << 20) /* bytes; the kernel's own limit on arguments is a quarter of the stack's, 2 MiB */
@@ -50,17 +51,15 @@ static size_t program_words(const char *line, size_t len)
 		       : 0;
 }
 
-static int split_words(const char *line, size_t len, size_t skip, struct kubelet_process *p)
+static void split_words(const char *line, size_t len, size_t skip, struct kubelet_process *p)
 {
 	for (const char *word = line; word < line + len; word += strlen(word) + 1) {
 		if (skip > 0) {
 			skip--;
 			continue;
 		}
-		if (strv_push(&p->words, word) < 0)
-			return -ENOMEM;
+		strv_push(&p->words, word);
 	}
-	return 0;
 }
 
 /* ---- where its paths lead */
@@ -109,11 +108,11 @@ static char *find_root(const struct view *v, unsigned pid)
 	if (!link || !inside)
 		return NULL;
 	if (v->elsewhere)
-		return strdup(v->sysroot);
+		return xstrdup(v->sysroot);
 	if (*v->sysroot)
-		return strdup(lstat(link, &theirs) == 0 && S_ISDIR(theirs.st_mode) ? link : v->sysroot);
+		return xstrdup(lstat(link, &theirs) == 0 && S_ISDIR(theirs.st_mode) ? link : v->sysroot);
 	if (stat(inside, &theirs) < 0 || same_view(pid, &theirs))
-		return strdup("");
+		return xstrdup("");
 	return TAKE(link);
 }
 
@@ -124,13 +123,12 @@ static char *find_cwd(const struct view *v, unsigned pid)
 	char target[PATH_MAX];
 	ssize_t n = link ? readlink(link, target, sizeof(target)) : -1;
 
-	return n > 0 && (size_t)n < sizeof(target) && target[0] == '/' ? strndup(target, (size_t)n) : NULL;
+	return n > 0 && (size_t)n < sizeof(target) && target[0] == '/' ? xstrndup(target, (size_t)n) : NULL;
 }
 
 int kubelet_process_path(const struct kubelet_process *p, const char *path, char **ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf absolute = STRBUF_INIT(2 * PATH_MAX);
-	char *text;
 
 	if (*path != '/' && !p->cwd)
 		return err_set(err, -EINVAL,
@@ -139,10 +137,10 @@ int kubelet_process_path(const struct kubelet_process *p, const char *path, char
 	if (*path != '/')
 		strbuf_addf(&absolute, "%s/", p->cwd);
 	strbuf_addstr(&absolute, path);
-	text = strbuf_detach(&absolute);
-	if (!text)
-		return err_no_memory(err);
-	*ret = text;
+	if (strbuf_error(&absolute) < 0)
+		return err_set(
+			err, -ENAMETOOLONG, "kubelet (pid %u): the path '%.200s' is too long", p->pid, path);
+	*ret = strbuf_detach(&absolute);
 	return 0;
 }
 
@@ -265,10 +263,9 @@ static void find_start(const struct view *v, struct kubelet_process *p)
 
 /* ---- looking through /proc */
 
-/* 1 and *ret filled when the process is a kubelet, 0 when not, or -ENOMEM. *why becomes the reason when it
+/* 1 and *ret filled when the process is a kubelet, 0 when not,. *why becomes the reason when it
  * is one by its name only. */
-static int look_at(
-	const struct view *v, unsigned pid, struct kubelet_process *ret, const char **why, struct err *err)
+static int look_at(const struct view *v, unsigned pid, struct kubelet_process *ret, const char **why)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(CMDLINE_MAX);
 	CLEANUP(kubelet_process_release) struct kubelet_process p = {.pid = pid};
@@ -279,8 +276,6 @@ static int look_at(
 	snprintf(path, sizeof(path), "%s/%u/cmdline", v->dir, pid);
 	/* A process that is gone, is another user's or has a boundless command line is not the kubelet. */
 	r = fs_read(v->root, path, &line, NULL);
-	if (r == -ENOMEM)
-		return err_no_memory(err);
 	if (r < 0 || line.len == 0)
 		return 0;
 	skip = program_words(line.text, line.len);
@@ -292,8 +287,7 @@ static int look_at(
 	p.root = find_root(v, pid);
 	p.cwd = find_cwd(v, pid);
 	find_start(v, &p);
-	if (!p.root || split_words(line.text, line.len, skip, &p) < 0)
-		return err_no_memory(err);
+	split_words(line.text, line.len, skip, &p);
 	kubelet_process_release(ret);
 	*ret = p;
 	kubelet_process_init(&p);
@@ -320,19 +314,16 @@ static void found_release(struct found *f)
 	free(f->items);
 }
 
-static int add_found(struct found *f, struct kubelet_process *p)
+static void add_found(struct found *f, struct kubelet_process *p)
 {
 	struct kubelet_process *slot;
 
 	for (size_t i = 0; i < f->n_items; i++)
 		if (same_command(&f->items[i], p))
-			return 0;
+			return;
 	slot = vec_push(&f->items, &f->n_items, &f->items_size, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
 	*slot = *p;
 	kubelet_process_init(p);
-	return 0;
 }
 
 static struct view view_of(const char *sysroot, const char *proc)
@@ -371,11 +362,11 @@ int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_p
 		CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
 		const char *why = NULL;
 
-		r = look_at(&view, (unsigned)pids[i], &p, &why, err);
+		r = look_at(&view, (unsigned)pids[i], &p, &why);
 		if (r < 0)
 			return r;
-		if (r > 0 && add_found(&found, &p) < 0)
-			return err_no_memory(err);
+		if (r > 0)
+			add_found(&found, &p);
 		if (why && !reason) {
 			refused = (unsigned)pids[i];
 			reason = why;

@@ -43,5 +43,5 @@ int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_p
 bool kubelet_process_runs(const char *sysroot, const char *proc, unsigned pid, uint64_t start);
 
 /* The absolute form, below `root`, of a path in the process's flags; a new string the caller owns. 0; -EINVAL
- * (a relative path, and the working directory is unknown); -ENOMEM. */
+ * (a relative path, and the working directory is unknown). */
 int kubelet_process_path(const struct kubelet_process *p, const char *path, char **ret, struct err *err);

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define TEXT_MAX 65536 /* bytes of an origin */
 #define KEYS_MAX 1024u /* keys of one map; the kubelet knows some 200 feature gates */
@@ -71,45 +72,40 @@ int settings_flag_find(const char *name, size_t len)
 /* ---- origins */
 
 /* A value that several sources made names them all, in their order. */
-static int add_from(struct settings_raw *raw, enum setting what, const char *from)
+static void add_from(struct settings_raw *raw, enum setting what, const char *from)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 	const char *had = raw->from[what];
 	size_t len;
 
-	if (!had)
-		return text_set(&raw->from[what], from);
+	if (!had) {
+		text_set(&raw->from[what], from);
+		return;
+	}
 	len = strlen(from);
 	if (strlen(had) >= len && !strcmp(had + strlen(had) - len, from))
-		return 0;
+		return;
 	strbuf_addf(&text, "%s, %s", had, from);
-	return strbuf_error(&text) < 0 ? -ENOMEM : text_set(&raw->from[what], text.text);
+	text_set(&raw->from[what], text.text);
 }
 
 /* ---- documents */
 
-static int copy_value(const struct doc *from, struct doc *to)
+static void copy_value(const struct doc *from, struct doc *to)
 {
 	doc_release(to);
 	to->kind = from->kind;
-	if (from->text) {
-		int r = doc_set_text(to, from->kind, from->text, strlen(from->text));
-
-		if (r < 0)
-			return r;
-	}
+	if (from->text)
+		doc_set_text(to, from->kind, from->text, strlen(from->text));
 	DOC_FOREACH (item, from) {
 		struct doc *child = doc_add(to, item->key);
 		CLEANUP(doc_release) struct doc copy = DOC_INIT;
-		int r = child ? copy_value(item, &copy) : -ENOMEM;
 
-		if (r < 0)
-			return r;
+		copy_value(item, &copy);
 		copy.key = TAKE(child->key);
 		*child = copy;
 		copy = (struct doc)DOC_INIT;
 	}
-	return 0;
 }
 
 static void remove_key(struct doc *map, const char *key)
@@ -138,16 +134,13 @@ static int set_key(struct doc *map, const struct doc *value, struct err *err)
 	CLEANUP(doc_release) struct doc copy = DOC_INIT;
 	struct doc *child;
 
-	if (copy_value(value, &copy) < 0)
-		return err_no_memory(err);
+	copy_value(value, &copy);
 	remove_key(map, value->key);
 	if (value->kind == DOC_NULL)
 		return 0;
 	if (map->n_items >= KEYS_MAX)
 		return err_set(err, -EINVAL, "more than %u keys", KEYS_MAX);
 	child = doc_add(map, value->key);
-	if (!child)
-		return err_no_memory(err);
 	copy.key = TAKE(child->key);
 	*child = copy;
 	copy = (struct doc)DOC_INIT;
@@ -172,7 +165,8 @@ static int merge_maps(struct settings_raw *raw, enum setting what, const struct 
 
 	if (r < 0)
 		return r;
-	return add_from(raw, what, from) < 0 ? err_no_memory(err) : 0;
+	add_from(raw, what, from);
+	return 0;
 }
 
 static int replace(struct settings_raw *raw, enum setting what, const struct doc *value, const char *from,
@@ -185,10 +179,10 @@ static int replace(struct settings_raw *raw, enum setting what, const struct doc
 	copy.kind = value->kind;
 	if (value->kind == DOC_MAP)
 		r = merge_keys(&copy, value, err);
-	else if (copy_value(value, &copy) < 0)
-		r = err_no_memory(err);
-	if (r == 0 && text_set(&raw->from[what], from) < 0)
-		r = err_no_memory(err);
+	else
+		copy_value(value, &copy);
+	if (r == 0)
+		text_set(&raw->from[what], from);
 	if (r < 0)
 		return r;
 	doc_release(&raw->values[what]);
@@ -198,23 +192,19 @@ static int replace(struct settings_raw *raw, enum setting what, const struct doc
 }
 
 /* Remember a field that no kubelet is known to have. */
-static int note_field(struct settings_raw *raw, const struct doc *field, const char *from, struct err *err)
+static void note_field(struct settings_raw *raw, const struct doc *field, const char *from)
 {
 	if (raw->unknown_field || field->kind == DOC_NULL || config_field_is_known(field->key))
-		return 0;
-	raw->unknown_field = strdup(field->key);
-	raw->unknown_field_from = strdup(from);
-	return raw->unknown_field && raw->unknown_field_from ? 0 : err_no_memory(err);
+		return;
+	raw->unknown_field = xstrdup(field->key);
+	raw->unknown_field_from = xstrdup(from);
 }
 
 int settings_raw_merge(
 	struct settings_raw *raw, const struct doc *config, bool drop_in, const char *from, struct err *err)
 {
 	for (size_t i = 0; i < config->n_items; i++) {
-		int r = note_field(raw, &config->items[i], from, err);
-
-		if (r < 0)
-			return r;
+		note_field(raw, &config->items[i], from);
 	}
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
 		const struct doc *value = doc_get(config, setting_names[what]);
@@ -225,11 +215,10 @@ int settings_raw_merge(
 		if (value->kind == DOC_NULL) {
 			doc_release(&raw->values[what]);
 			freep(&raw->from[what]);
-		} else if (drop_in && value->kind == DOC_MAP && raw->values[what].kind == DOC_MAP) {
+		} else if (drop_in && value->kind == DOC_MAP && raw->values[what].kind == DOC_MAP)
 			r = merge_maps(raw, what, value, from, err);
-		} else {
+		else
 			r = replace(raw, what, value, from, err);
-		}
 		if (r < 0)
 			return err_wrap(err, r, "%s: %s", from, setting_names[what]);
 	}
@@ -243,8 +232,7 @@ int settings_raw_default_eviction(struct settings_raw *raw, bool merge, struct e
 
 	if (have->kind != DOC_NULL && (!merge || doc_get(have, "memory.available")))
 		return 0;
-	if (!doc_add_string(&thresholds, "memory.available", SETTINGS_EVICTION_DEFAULT))
-		return err_no_memory(err);
+	doc_add_string(&thresholds, "memory.available", SETTINGS_EVICTION_DEFAULT);
 	if (have->kind == DOC_MAP)
 		return merge_maps(raw, SETTING_EVICTION_HARD, &thresholds, SETTINGS_KUBELET_DEFAULT, err);
 	return replace(raw, SETTING_EVICTION_HARD, &thresholds, SETTINGS_KUBELET_DEFAULT, err);
@@ -303,12 +291,11 @@ static int add_pair(struct doc *map, char *pair, char separator, enum shape shap
 	value = trim(value);
 	if (shape == SHAPE_GATES && !text_parse_bool(value, &on))
 		return err_set(err, -EINVAL, "%.100s: '%.100s' is not a boolean", key, value);
-	item.key = strdup(key);
-	if (!item.key)
-		return err_no_memory(err);
-	if (shape == SHAPE_GATES ? doc_set_text(&item, DOC_BOOL, on ? "true" : "false", on ? 4 : 5) < 0
-				 : doc_set_text(&item, DOC_STRING, value, strlen(value)) < 0)
-		return err_no_memory(err);
+	item.key = xstrdup(key);
+	if (shape == SHAPE_GATES)
+		doc_set_text(&item, DOC_BOOL, on ? "true" : "false", on ? 4 : 5);
+	else
+		doc_set_text(&item, DOC_STRING, value, strlen(value));
 	return set_key(map, &item, err);
 }
 
@@ -340,10 +327,9 @@ static int add_reservations(struct doc *list, char *text, struct err *err)
 		*limits++ = '\0';
 		item = doc_add_map(list, NULL);
 		number = item ? doc_add(item, "numaNode") : NULL;
-		if (!number || doc_set_text(number, DOC_NUMBER, part, strlen(part)) < 0)
-			return err_no_memory(err);
+		doc_set_text(number, DOC_NUMBER, part, strlen(part));
 		map = doc_add_map(item, "limits");
-		r = map ? add_pairs(map, limits, SHAPE_PAIRS, err) : err_no_memory(err);
+		r = add_pairs(map, limits, SHAPE_PAIRS, err);
 		if (r < 0)
 			return r;
 	}
@@ -353,16 +339,14 @@ static int add_reservations(struct doc *list, char *text, struct err *err)
 int settings_raw_flag(
 	struct settings_raw *raw, enum setting what, const char *text, const char *from, struct err *err)
 {
-	CLEANUP(freep) char *copy = strdup(text);
+	CLEANUP(freep) char *copy = xstrdup(text);
 	struct doc *value = &raw->values[what];
 	enum shape shape = flags[what].shape;
 	int r = 0;
 
-	if (!copy)
-		return err_no_memory(err);
-	if (shape == SHAPE_TEXT) {
-		r = doc_set_text(value, DOC_STRING, text, strlen(text)) < 0 ? err_no_memory(err) : 0;
-	} else if (shape == SHAPE_NODE_LIST) {
+	if (shape == SHAPE_TEXT)
+		doc_set_text(value, DOC_STRING, text, strlen(text));
+	else if (shape == SHAPE_NODE_LIST) {
 		value->kind = DOC_LIST;
 		r = add_reservations(value, copy, err);
 	} else {
@@ -371,9 +355,12 @@ int settings_raw_flag(
 	}
 	if (r < 0)
 		return err_wrap(err, r, "%s", from);
-	if (shape == SHAPE_TEXT)
-		r = text_set(&raw->from[what], from);
-	else
-		r = add_from(raw, what, from);
-	return r < 0 ? err_no_memory(err) : 0;
+	if (shape == SHAPE_TEXT) {
+		text_set(&raw->from[what], from);
+		r = 0;
+	} else {
+		add_from(raw, what, from);
+		r = 0;
+	}
+	return 0;
 }

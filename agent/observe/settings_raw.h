@@ -29,7 +29,7 @@ int settings_flag_find(const char *name, size_t len);
 /*
  * Take a flag's text as its setting's value. Maps ("k=v,k=v", "k<v" for eviction-hard) and reserved-memory
  * ("0:memory=1Gi;1:...") add to what earlier flags in `raw` gave, anything else replaces it. 0; -EINVAL
- * (malformed, the error begins with `from`); -ENOMEM. `raw` keeps what it had on failure, or a part of the
+ * (malformed, the error begins with `from`). `raw` keeps what it had on failure, or a part of the
  * map.
  */
 int settings_raw_flag(
@@ -37,8 +37,7 @@ int settings_raw_flag(
 
 /*
  * Lay a KubeletConfiguration's fields over what is there. A field of `config` replaces; in a drop-in maps are
- * merged key by key, and null takes a field or a key away (RFC 7396, as the kubelet merges). 0, -EINVAL,
- * -ENOMEM.
+ * merged key by key, and null takes a field or a key away (RFC 7396, as the kubelet merges). 0, -EINVAL.
  */
 int settings_raw_merge(
 	struct settings_raw *raw, const struct doc *config, bool drop_in, const char *from, struct err *err);
@@ -46,13 +45,13 @@ int settings_raw_merge(
 /*
  * The kubelet's default thresholds where no evictionHard is given; where one is, those that it does not set
  * if `merge` (mergeDefaultEvictionSettings). The kubelet does this between its configuration file and the
- * drop-ins. 0 or -ENOMEM.
+ * drop-ins.
  */
 int settings_raw_default_eviction(struct settings_raw *raw, bool merge, struct err *err);
 
 /*
  * Lay flags over configuration: what `over` has replaces what `raw` has, but featureGates are merged gate by
- * gate. `over` is empty afterwards. 0 or -ENOMEM.
+ * gate. `over` is empty afterwards.
  */
 int settings_raw_overlay(struct settings_raw *raw, struct settings_raw *over, struct err *err);
 
@@ -62,7 +61,7 @@ int settings_raw_overlay(struct settings_raw *raw, struct settings_raw *over, st
 /*
  * Make settings of the values. Where one is not given it is the kubelet's default (from = "kubelet default")
  * if `defaults`, else unknown. Options that this version does not know are noted and kept in the text. 0;
- * -EINVAL with "FROM: FIELD: what is wrong"; -ENOMEM. `ret` must be as after settings_init() and is untouched
+ * -EINVAL with "FROM: FIELD: what is wrong". `ret` must be as after settings_init() and is untouched
  * on failure.
  */
 int settings_convert(const struct settings_raw *raw, bool defaults, struct settings *ret, struct notes *notes,

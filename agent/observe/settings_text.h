@@ -4,5 +4,5 @@
 #include "common/settings.h"
 
 /* The value of a known setting ("static", "0-1", "cpu=500m,memory=1Gi"), "" for an empty one; a new string
- * that the caller owns. NULL = out of memory. */
+ * that the caller owns. */
 char *settings_text(const struct settings *s, enum setting what);

@@ -32,42 +32,38 @@ static int read_device(const struct doc *device, struct claim *claim, struct err
 		r = state_member(device, "CDIDeviceIDs", DOC_LIST, &cdi, err);
 	if (r < 0)
 		return r;
-	r = claim_add_device(claim, pool, name, share);
-	for (size_t i = 0; cdi && i < cdi->n_items && r == 0; i++)
+	claim_add_device(claim, pool, name, share);
+	for (size_t i = 0; cdi && i < cdi->n_items; i++)
 		if (doc_string(&cdi->items[i]))
-			r = strv_push(&claim->cdi, cdi->items[i].text);
-	return r < 0 ? err_no_memory(err) : 0;
+			strv_push(&claim->cdi, cdi->items[i].text);
+	return 0;
 }
 
-static int add_pods(const struct reading *rd, const struct doc *uids, struct claim *claim)
+static void add_pods(const struct reading *rd, const struct doc *uids, struct claim *claim)
 {
-	int r = 0;
-
-	for (size_t i = 0; uids && i < uids->n_items && r == 0; i++) {
+	for (size_t i = 0; uids && i < uids->n_items; i++) {
 		const struct pod_log *log = pod_evidence_log(rd->evidence, uids->items[i].key);
 
 		if (log)
-			r = claim_add_pod(claim, log->namespace, log->name);
+			claim_add_pod(claim, log->namespace, log->name);
 	}
-	return r < 0 ? err_no_memory(rd->err) : 0;
 }
 
 static int read_driver(const struct reading *rd, const struct doc *driver, const struct doc *pods)
 {
 	CLEANUP(claim_release) struct claim claim = {0};
 	const struct doc *devices = NULL;
-	int r = claim_init(&claim, driver->key, rd->uid, rd->namespace, rd->name);
+	int r;
 
-	if (r < 0)
-		return err_no_memory(rd->err);
+	claim_init(&claim, driver->key, rd->uid, rd->namespace, rd->name);
 	r = driver->kind == DOC_MAP ? state_member(driver, "Devices", DOC_LIST, &devices, rd->err) : 0;
 	for (size_t i = 0; devices && i < devices->n_items && r == 0; i++)
 		if (devices->items[i].kind == DOC_MAP)
 			r = read_device(&devices->items[i], &claim, rd->err);
 	if (r == 0)
-		r = add_pods(rd, pods, &claim);
-	if (r == 0 && devices && claims_take(rd->claims, &claim) < 0)
-		r = err_no_memory(rd->err);
+		add_pods(rd, pods, &claim);
+	if (r == 0 && devices)
+		claims_take(rd->claims, &claim);
 	return r;
 }
 
@@ -103,8 +99,8 @@ int state_claims_parse(
 		r = state_member(state_file_content(&file), "ClaimInfoStateList", DOC_LIST, &list, err);
 	for (size_t i = 0; list && i < list->n_items && r == 0; i++)
 		r = read_claim(&rd, &list->items[i]);
-	if (r == 0 && claims_unite(&claims) < 0)
-		r = err_no_memory(err);
+	if (r == 0)
+		claims_unite(&claims);
 	if (r < 0)
 		return r;
 	*ret = claims;
@@ -112,7 +108,7 @@ int state_claims_parse(
 	return 0;
 }
 
-int state_claims_read(const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes)
+void state_claims_read(const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATE_CLAIMS_MAX);
 	CLEANUP(pod_evidence_release) struct pod_evidence evidence = {0};
@@ -123,12 +119,11 @@ int state_claims_read(const char *sysroot, const char *kubelet_root, struct clai
 	snprintf(path, sizeof(path), "%.3000s/" STATE_CLAIMS_FILE, kubelet_root);
 	r = fs_read(sysroot, path, &text, &err);
 	if (r == -ENOENT)
-		return 0;
+		return;
 	if (r == 0)
-		r = pod_evidence_read(sysroot, kubelet_root, &evidence, NULL);
+		pod_evidence_read(sysroot, kubelet_root, &evidence, NULL);
 	if (r == 0)
 		r = state_claims_parse(text.text, text.len, &evidence, ret, &err);
-	if (r < 0 && r != -ENOMEM)
+	if (r < 0)
 		notes_add(notes, "%.3000s: %s; the names of claims are not known", path, err.text);
-	return r == -ENOMEM ? r : 0;
 }

@@ -16,11 +16,11 @@
 
 /*
  * The claims of the file's text, united. Pods are those whose names the logs in `e` show. 0; -EINVAL, -ERANGE, -EFBIG
- * with one line; -ENOMEM; `ret` (empty) is untouched then.
+ * with one line; `ret` (empty) is untouched then.
  */
 int state_claims_parse(
 	const char *text, size_t len, const struct pod_evidence *e, struct claims *ret, struct err *err);
 
-/* The same of the file below sysroot + kubelet_root. Without a file there are no claims; a broken one is a note. 0 or
- * -ENOMEM; `ret` (empty) is untouched then. */
-int state_claims_read(const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes);
+/* The same of the file below sysroot + kubelet_root. Without a file there are no claims; a broken one is a note. 0; `ret` (empty) is untouched then. */
+void state_claims_read(
+	const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes);

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/cpuset.h"
 
 /* ---- the Go structs the checksum is taken over */
 
@@ -64,11 +65,11 @@ static int parse_cpus(struct reader *rd, const struct doc *list, hwloc_bitmap_t 
 	return cpuset_parse(list->text, ret, rd->err);
 }
 
-static int add_item(struct reader *rd, const char *pod_uid, const char *container, hwloc_const_bitmap_t cpus)
+static void add_item(struct reader *rd, const char *pod_uid, const char *container, hwloc_const_bitmap_t cpus)
 {
 	struct allocation *item = allocations_add_container(&rd->state->allocations, pod_uid, container);
 
-	return item && hwloc_bitmap_copy(item->cpus, cpus) == 0 ? 0 : err_no_memory(rd->err);
+	cpuset_copy(item->cpus, cpus);
 }
 
 /* "pod 'uid', container 'name'"; v1 has container ids only, a pod as a whole no container. */
@@ -82,27 +83,23 @@ static void print_holder(const struct allocation *item, char text[160])
 }
 
 /* CPUs of `item` that are somebody else's too. */
-static int add_clash(
+static void add_clash(
 	struct reader *rd, const struct allocation *item, hwloc_const_bitmap_t cpus, const char *what)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t both = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = cpuset_new();
 	CLEANUP(freep) char *list = NULL;
 	char holder[160];
 
 	if (rd->n_clashes++ > 0)
-		return 0;
-	if (!both || hwloc_bitmap_and(both, item->cpus, cpus) < 0)
-		return err_no_memory(rd->err);
+		return;
+	cpuset_and(both, item->cpus, cpus);
 	list = cpuset_print(both);
-	if (!list)
-		return err_no_memory(rd->err);
 	print_holder(item, holder);
 	err_set(&rd->clash, 0, "CPUs %.60s of %s are %s", list, holder, what);
-	return 0;
 }
 
 /* The item from `first` on, one pod's, holds CPUs that a pod before holds. */
-static int add_double(struct reader *rd, const struct allocation *item, size_t first)
+static void add_double(struct reader *rd, const struct allocation *item, size_t first)
 {
 	const struct allocations *a = &rd->state->allocations;
 	char holder[160], what[180];
@@ -112,9 +109,9 @@ static int add_double(struct reader *rd, const struct allocation *item, size_t f
 			continue;
 		print_holder(&a->items[i], holder);
 		snprintf(what, sizeof(what), "held by %s too", holder);
-		return add_clash(rd, item, a->items[i].cpus, what);
+		add_clash(rd, item, a->items[i].cpus, what);
+		return;
 	}
-	return 0;
 }
 
 /*
@@ -125,17 +122,16 @@ static int add_double(struct reader *rd, const struct allocation *item, size_t f
 static int take(struct reader *rd, size_t first)
 {
 	const struct allocations *a = &rd->state->allocations;
-	int r = 0;
 
-	for (size_t i = first; i < a->n_items && r == 0; i++) {
+	for (size_t i = first; i < a->n_items; i++) {
 		if (hwloc_bitmap_intersects(a->items[i].cpus, rd->default_set))
-			r = add_clash(rd, &a->items[i], rd->default_set, "in the default set too");
-		if (r == 0 && hwloc_bitmap_intersects(a->items[i].cpus, rd->taken))
-			r = add_double(rd, &a->items[i], first);
+			add_clash(rd, &a->items[i], rd->default_set, "in the default set too");
+		if (hwloc_bitmap_intersects(a->items[i].cpus, rd->taken))
+			add_double(rd, &a->items[i], first);
 	}
-	for (size_t i = first; i < a->n_items && r == 0; i++)
-		r = hwloc_bitmap_or(rd->taken, rd->taken, a->items[i].cpus) < 0 ? err_no_memory(rd->err) : 0;
-	return r;
+	for (size_t i = first; i < a->n_items; i++)
+		cpuset_or(rd->taken, rd->taken, a->items[i].cpus);
+	return 0;
 }
 
 /* The pod's set in podEntries; NULL when the pod has none. Items without a UID are version 1's, of any pod. */
@@ -159,18 +155,16 @@ static int pod_cpus(
 }
 
 /* A container of a pod that holds `whole`. CPUs beyond it are held, too. */
-static int add_part(struct reader *rd, const char *pod_uid, const char *container, hwloc_bitmap_t cpus,
+static void add_part(struct reader *rd, const char *pod_uid, const char *container, hwloc_bitmap_t cpus,
 	hwloc_const_bitmap_t whole)
 {
 	const struct allocations *a = &rd->state->allocations;
-	int r;
 
 	if (hwloc_bitmap_isincluded(cpus, whole))
-		return 0;
-	if (hwloc_bitmap_andnot(cpus, cpus, whole) < 0)
-		return err_no_memory(rd->err);
-	r = add_item(rd, pod_uid, container, cpus);
-	return r < 0 ? r : add_clash(rd, &a->items[a->n_items - 1], cpus, "not among the pod's");
+		return;
+	cpuset_andnot(cpus, cpus, whole);
+	add_item(rd, pod_uid, container, cpus);
+	add_clash(rd, &a->items[a->n_items - 1], cpus, "not among the pod's");
 }
 
 /* One pod's containers. `whole` is its set in podEntries, or NULL. */
@@ -184,9 +178,10 @@ static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 		int r = parse_cpus(rd, container, &cpus);
 
-		if (r == 0)
-			r = whole ? add_part(rd, pod->key, container->key, cpus, whole)
-				  : add_item(rd, pod->key, container->key, cpus);
+		if (r == 0 && whole)
+			add_part(rd, pod->key, container->key, cpus, whole);
+		else if (r == 0)
+			add_item(rd, pod->key, container->key, cpus);
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
 	}
@@ -227,7 +222,7 @@ static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, co
 		if (r == 0 && is_released(rd, doc_get(entries, pod->key), whole))
 			continue;
 		if (r == 0)
-			r = add_item(rd, pod->key, "", whole);
+			add_item(rd, pod->key, "", whole);
 		if (r == 0)
 			r = take(rd, first);
 		if (r < 0)
@@ -245,7 +240,7 @@ static int read_entries_v1(struct reader *rd, const struct doc *entries)
 		int r = parse_cpus(rd, container, &cpus);
 
 		if (r == 0)
-			r = add_item(rd, "", container->key, cpus);
+			add_item(rd, "", container->key, cpus);
 		if (r == 0)
 			r = take(rd, first);
 		if (r < 0)
@@ -275,9 +270,8 @@ static int read_content(struct reader *rd, const struct doc *content)
 		return r;
 	if (!*policy)
 		return err_set(rd->err, -EINVAL, "no policyName");
-	rd->taken = hwloc_bitmap_alloc();
-	if (text_set(&rd->state->policy, policy) < 0 || !rd->taken)
-		return err_no_memory(rd->err);
+	rd->taken = cpuset_new();
+	text_set(&rd->state->policy, policy);
 	r = cpuset_parse(list, &rd->default_set, rd->err);
 	if (r < 0)
 		return err_wrap(rd->err, r, "defaultCpuSet");
@@ -295,21 +289,18 @@ static int read_content(struct reader *rd, const struct doc *content)
 /* All CPUs named must be the machine's. */
 static int check_machine(struct reader *rd, const struct machine *machine, struct notes *notes)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t left = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t left = cpuset_new();
 	CLEANUP(freep) char *list = NULL;
 	bool exist;
 
-	if (!left || hwloc_bitmap_or(left, rd->taken, rd->default_set) < 0 ||
-		hwloc_bitmap_andnot(left, left, machine->online) < 0)
-		return err_no_memory(rd->err);
+	cpuset_or(left, rd->taken, rd->default_set);
+	cpuset_andnot(left, left, machine->online);
 	if (hwloc_bitmap_iszero(left))
 		return 0;
 	exist = machine->offline && hwloc_bitmap_isincluded(left, machine->offline);
-	if (machine->offline && !exist && hwloc_bitmap_andnot(left, left, machine->offline) < 0)
-		return err_no_memory(rd->err);
+	if (machine->offline && !exist)
+		cpuset_andnot(left, left, machine->offline);
 	list = cpuset_print(left);
-	if (!list)
-		return err_no_memory(rd->err);
 	if (!exist)
 		return err_set(rd->err, -EINVAL, "CPUs %.200s do not exist on this machine", list);
 	notes_add(notes, "CPUs %.200s are offline", list);

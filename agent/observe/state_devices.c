@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/cpuset.h"
 
 #define NO_AFFINITY (-1) /* the key of devices whose plugin names no NUMA node */
 
@@ -77,8 +78,6 @@ static int list_ids(const struct doc *ids, int node, struct listing *listing, st
 		if (!doc_string(id))
 			return err_set(err, -EINVAL, "a device id expected, not %s", doc_kind_name(id));
 		item = vec_push(&listing->items, &listing->n_items, &listing->items_size, sizeof(*item));
-		if (!item)
-			return err_no_memory(err);
 		*item = (struct listed){.id = id->text, .node = node};
 	}
 	return 0;
@@ -128,26 +127,22 @@ static int list_devices(const struct doc *devices, const struct machine *machine
 }
 
 /* One block for each set of NUMA nodes that devices of the listing (sorted by id) have. */
-static int add_devices(struct allocation *item, const char *resource, const struct listing *listing)
+static void add_devices(struct allocation *item, const char *resource, const struct listing *listing)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
-	if (!nodes)
-		return -ENOMEM;
 	for (size_t i = 0; i < listing->n_items; i++) {
 		const struct listed *device = &listing->items[i];
 		bool last = i + 1 == listing->n_items || strcmp(device->id, device[1].id) != 0;
 
-		if (device->node != NO_AFFINITY && hwloc_bitmap_set(nodes, (unsigned)device->node) < 0)
-			return -ENOMEM;
+		if (device->node != NO_AFFINITY)
+			cpuset_set(nodes, (unsigned)device->node);
 		if (!last)
 			continue;
-		if (device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, resource, nodes,
-			    false, device->id) < 0)
-			return -ENOMEM;
+		device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, resource, nodes,
+			false, device->id);
 		hwloc_bitmap_zero(nodes);
 	}
-	return 0;
 }
 
 static int read_entry(const struct doc *d, const struct machine *machine, struct allocations *a,
@@ -179,7 +174,8 @@ static int read_entry(const struct doc *d, const struct machine *machine, struct
 	if (r < 0)
 		return err_wrap(err, r, "DeviceIDs");
 	item = allocations_add_container(a, pod, container);
-	return item && add_devices(item, resource, &listing) == 0 ? 0 : err_no_memory(err);
+	add_devices(item, resource, &listing);
+	return 0;
 }
 
 static int read_entries(const struct doc *entries, const struct machine *machine, struct allocations *a,
@@ -194,7 +190,8 @@ static int read_entries(const struct doc *entries, const struct machine *machine
 			return err_wrap(err, r, "PodDeviceEntries[%td]", d - entries->items);
 	}
 	/* An entry is one resource of a container; an item is all of it. */
-	return allocations_merge(a, &listed) < 0 ? err_no_memory(err) : 0;
+	allocations_merge(a, &listed);
+	return 0;
 }
 
 /* ---- all entries */
@@ -224,19 +221,16 @@ static void holdings_release(struct holdings *h)
 	free(h->items);
 }
 
-static int collect_holdings(const struct allocation *item, struct holdings *all)
+static void collect_holdings(const struct allocation *item, struct holdings *all)
 {
 	for (size_t b = 0; b < item->n_devices; b++)
 		for (size_t i = 0; i < item->devices[b].ids.n_items; i++) {
 			struct holding *h =
 				vec_push(&all->items, &all->n_items, &all->items_size, sizeof(*h));
 
-			if (!h)
-				return -ENOMEM;
 			*h = (struct holding){
 				item->devices[b].resource, item->devices[b].ids.items[i], item->pod_uid};
 		}
-	return 0;
 }
 
 /* Two containers of one pod may hold a device (an init container's is handed on), two pods may not. */
@@ -245,8 +239,7 @@ static int check_holders(const struct allocations *a, struct err *err)
 	CLEANUP(holdings_release) struct holdings all = {0};
 
 	for (size_t i = 0; i < a->n_items; i++)
-		if (collect_holdings(&a->items[i], &all) < 0)
-			return err_no_memory(err);
+		collect_holdings(&a->items[i], &all);
 	if (all.n_items > 1)
 		qsort(all.items, all.n_items, sizeof(*all.items), compare_holdings);
 	for (size_t i = 1; i < all.n_items; i++) {
@@ -268,11 +261,9 @@ static int read_registration(const struct doc *d, struct device_registration *re
 
 	if (r < 0)
 		return r;
-	if (text_set(&reg->resource, d->key) < 0)
-		return err_no_memory(err);
+	text_set(&reg->resource, d->key);
 	for (size_t i = 0; i < listing.n_items; i++)
-		if (strv_push(&reg->ids, listing.items[i].id) < 0)
-			return err_no_memory(err);
+		strv_push(&reg->ids, listing.items[i].id);
 	strv_sort(&reg->ids);
 	return 0;
 }
@@ -281,12 +272,10 @@ static int read_registered(const struct doc *registered, struct kubelet_state *s
 {
 	CLEANUP(freep) const struct doc **sorted = doc_sorted(registered);
 
-	if (!sorted)
-		return err_no_memory(err);
 	for (size_t i = 0; i < registered->n_items; i++) {
 		struct device_registration *reg = vec_push(
 			&state->registered, &state->n_registered, &state->registered_size, sizeof(*reg));
-		int r = reg ? read_registration(sorted[i], reg, err) : err_no_memory(err);
+		int r = read_registration(sorted[i], reg, err);
 
 		if (r < 0)
 			return err_wrap(err, r, "RegisteredDevices: %.100s", sorted[i]->key);

@@ -22,6 +22,6 @@ extern const struct state_kind state_devices;
 
 /*
  * The checksum of a parsed file, whose content was found well formed, and in `text` (unless NULL) what it is
- * taken over. 0; -EINVAL (the content is not what the kubelet writes), -ENOMEM, -EFBIG.
+ * taken over. 0; -EINVAL (the content is not what the kubelet writes), -EFBIG.
  */
 int state_devices_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);

@@ -8,6 +8,8 @@
 #include "agent/base/fs.h"
 #include "agent/base/json.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 void state_file_release(struct state_file *f)
 {
@@ -30,8 +32,6 @@ static int check_keys(const struct doc *d, struct err *err)
 	if (d->kind != DOC_MAP)
 		return 0;
 	sorted = doc_sorted(d);
-	if (!sorted)
-		return err_no_memory(err);
 	for (size_t i = 1; i < d->n_items; i++)
 		if (!strcmp(sorted[i - 1]->key, sorted[i]->key))
 			return err_set(err, -EINVAL, "key '%.100s' appears twice", sorted[i]->key);
@@ -195,16 +195,13 @@ int state_numa_nodes(const struct doc *map, const char *name, hwloc_bitmap_t *re
 
 	if (r < 0)
 		return r;
-	nodes = hwloc_bitmap_alloc();
-	if (!nodes)
-		return err_no_memory(err);
+	nodes = cpuset_new();
 	for (size_t i = 0; list && i < list->n_items; i++) {
 		uint64_t id;
 
 		if (doc_uint64(&list->items[i], &id) < 0 || id >= MACHINE_MAX_NODES)
 			return err_set(err, -EINVAL, "%s: not a list of NUMA node ids", name);
-		if (hwloc_bitmap_set(nodes, (unsigned)id) < 0)
-			return err_no_memory(err);
+		cpuset_set(nodes, (unsigned)id);
 	}
 	*ret = TAKE(nodes);
 	return 0;
@@ -250,13 +247,11 @@ static int read_text(const char *root, const char *path, char **last, struct str
 	if (r == -ENOENT && last && *last) {
 		strbuf_addstr(text, *last);
 		notes_add(notes, "it is gone; what it said last counts until it is there again");
-		return strbuf_error(text) < 0 ? err_set(err, -ENOMEM, "out of memory") : 1;
+		return strbuf_error(text) < 0 ? err_set(err, strbuf_error(text), "longer than allowed") : 1;
 	}
 	if (r < 0 || !last)
 		return r;
-	copy = strdup(text->text);
-	if (!copy)
-		return err_set(err, -ENOMEM, "out of memory");
+	copy = xstrdup(text->text);
 	free(*last);
 	*last = copy;
 	return 0;

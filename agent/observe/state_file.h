@@ -54,7 +54,7 @@ struct state_kind {
 
 /*
  * Parse the text of a file. What is checked against `machine` (NULL = nothing), and what is no more than a note,
- * is said with each kind. 0; -EINVAL or -ERANGE with what is wrong and where; -EFBIG; -ENOMEM. *ret is untouched
+ * is said with each kind. 0; -EINVAL or -ERANGE with what is wrong and where; -EFBIG. *ret is untouched
  * on failure.
  */
 int state_parse(const struct state_kind *kind, const char *text, size_t len, const struct machine *machine,
@@ -74,7 +74,7 @@ void state_file_release(struct state_file *f);
 /*
  * Parse a state file's text. Refused: more than `max` bytes, an empty text, a byte order mark, what is not
  * exactly one JSON object, a key twice in one object (Go cannot write that, and which one counts would be a
- * guess). 0, -EFBIG, -EINVAL, -ERANGE (a number no double holds exactly), -ENOMEM; *ret is untouched on
+ * guess). 0, -EFBIG, -EINVAL, -ERANGE (a number no double holds exactly); *ret is untouched on
  * failure.
  */
 int state_file_parse(const char *text, size_t len, size_t max, struct state_file *ret, struct err *err);
@@ -85,7 +85,7 @@ const struct doc *state_file_content(const struct state_file *f);
 /*
  * The checksum of `content`, or of the `data` string where there is one, looked for as checksum_find() does.
  * The text it is taken over is put into `text` unless that is NULL. 0, -EINVAL (the content does not have one
- * of the shapes), -ENOMEM, -EFBIG. Call it after the content was found well formed.
+ * of the shapes), -EFBIG. Call it after the content was found well formed.
  */
 int state_file_checksum(const struct state_file *f, const struct doc *content,
 	const struct checksum_shape *shapes, size_t n_shapes, struct strbuf *text,
@@ -109,5 +109,5 @@ int state_string(const struct doc *map, const char *name, const char **ret, stru
 int state_uint64(const struct doc *map, const char *name, uint64_t *ret, struct err *err);
 
 /* A list of NUMA node ids (0 to MACHINE_MAX_NODES - 1); the empty set when absent. *ret is the caller's. 0,
- * -EINVAL, -ENOMEM. */
+ * -EINVAL. */
 int state_numa_nodes(const struct doc *map, const char *name, hwloc_bitmap_t *ret, struct err *err);

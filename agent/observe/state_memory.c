@@ -107,15 +107,12 @@ static int read_tables(const struct doc *memory_map, struct memory_node *node, s
 {
 	CLEANUP(freep) const struct doc **sorted = doc_sorted(memory_map);
 
-	if (!sorted ||
-		vec_grow(&node->tables, &node->tables_size, memory_map->n_items, sizeof(*node->tables)) < 0)
-		return err_no_memory(err);
+	vec_grow(&node->tables, &node->tables_size, memory_map->n_items, sizeof(*node->tables));
 	for (size_t i = 0; i < memory_map->n_items; i++) {
 		struct memory_table *table = &node->tables[node->n_tables];
 		int r;
 
-		if (text_set(&table->type, sorted[i]->key) < 0)
-			return err_no_memory(err);
+		text_set(&table->type, sorted[i]->key);
 		node->n_tables++;
 		r = read_table(sorted[i], table, err);
 		if (r < 0)
@@ -154,8 +151,7 @@ static int compare_nodes(const void *va, const void *vb)
 
 static int read_machine_state(const struct doc *nodes, struct memory_state *state, struct err *err)
 {
-	if (vec_grow(&state->nodes, &state->nodes_size, nodes->n_items, sizeof(*state->nodes)) < 0)
-		return err_no_memory(err);
+	vec_grow(&state->nodes, &state->nodes_size, nodes->n_items, sizeof(*state->nodes));
 	DOC_FOREACH (d, nodes) {
 		struct memory_node *node = &state->nodes[state->n_nodes++];
 		int64_t id;
@@ -186,8 +182,7 @@ static int read_block(const struct doc *d, struct allocation *item, struct err *
 
 	if (d->kind != DOC_MAP)
 		return not_an_object(d, err);
-	if (vec_grow(&item->memory, &item->memory_size, item->n_memory + 1, sizeof(*item->memory)) < 0)
-		return err_no_memory(err);
+	vec_grow(&item->memory, &item->memory_size, item->n_memory + 1, sizeof(*item->memory));
 	block = &item->memory[item->n_memory++];
 	r = state_string(d, "type", &type, err);
 	if (r == 0)
@@ -196,7 +191,8 @@ static int read_block(const struct doc *d, struct allocation *item, struct err *
 		r = state_numa_nodes(d, "numaAffinity", &block->nodes, err);
 	if (r < 0)
 		return r;
-	return text_set(&block->type, type) < 0 ? err_no_memory(err) : 0;
+	text_set(&block->type, type);
+	return 0;
 }
 
 static int read_blocks(const struct doc *blocks, struct allocations *a, const char *pod_uid,
@@ -209,8 +205,6 @@ static int read_blocks(const struct doc *blocks, struct allocations *a, const ch
 	if (blocks->kind != DOC_LIST)
 		return err_set(err, -EINVAL, "a list expected, not %s", doc_kind_name(blocks));
 	item = allocations_add_container(a, pod_uid, container);
-	if (!item)
-		return err_no_memory(err);
 	DOC_FOREACH (d, blocks) {
 		int r = read_block(d, item, err);
 
@@ -417,8 +411,7 @@ static int read_content(const struct doc *content, const struct machine *machine
 		return r;
 	if (!*policy)
 		return err_set(err, -EINVAL, "no policyName");
-	if (text_set(&state->policy, policy) < 0)
-		return err_no_memory(err);
+	text_set(&state->policy, policy);
 	r = nodes ? read_machine_state(nodes, &a->memory, err) : 0;
 	if (r < 0)
 		return err_wrap(err, r, "machineState");

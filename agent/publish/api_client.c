@@ -17,6 +17,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define CURL_LIBRARY "libcurl.so.4"
 #define URL_MAX      8192u
@@ -115,7 +116,7 @@ static CURLcode set_text(struct api_client *c, CURLoption option, const char *va
 /* A PEM text, copied; NULL takes the option back. */
 static CURLcode set_blob(struct api_client *c, CURLoption option, const char *pem)
 {
-	CLEANUP(freep) char *copy = pem ? strdup(pem) : NULL;
+	CLEANUP(freep) char *copy = pem ? xstrdup(pem) : NULL;
 	struct curl_blob blob = {.data = copy, .len = copy ? strlen(copy) : 0, .flags = CURL_BLOB_COPY};
 
 	if (pem && !copy)
@@ -275,12 +276,10 @@ static CURLcode set_fixed(struct api_client *c)
 int api_client_new(struct credentials *credentials, const struct api_client_options *options,
 	struct api_client **ret, struct err *err)
 {
-	CLEANUP(api_client_freep) struct api_client *c = calloc(1, sizeof(*c));
+	CLEANUP(api_client_freep) struct api_client *c = xcalloc(1, sizeof(*c));
 	CURLcode code;
 	int r;
 
-	if (!c)
-		return err_no_memory(err);
 	c->server = (struct strbuf)STRBUF_INIT(URL_MAX);
 	c->base = (struct strbuf)STRBUF_INIT(URL_MAX);
 	c->credentials = credentials;
@@ -298,10 +297,8 @@ int api_client_new(struct credentials *credentials, const struct api_client_opti
 	if (code != CURLE_OK)
 		return err_set(err, -ENOSYS, "cannot start libcurl: %s", c->curl.easy_strerror(code));
 	c->easy = c->curl.easy_init();
-	if (!c->easy) {
-		c->curl.global_cleanup();
-		return err_no_memory(err);
-	}
+	if (!c->easy)
+		xalloc_failed();
 	code = set_fixed(c);
 	if (code != CURLE_OK)
 		return err_set(err, -ENOSYS, "cannot set up libcurl: %s", c->curl.easy_strerror(code));
@@ -425,9 +422,10 @@ static int use_access(struct api_client *c, struct err *err)
 	code = use_server(c, &access);
 	if (code == CURLE_OK)
 		code = use_identity(c, &access);
+	if (code == CURLE_OUT_OF_MEMORY)
+		xalloc_failed();
 	if (code != CURLE_OK)
-		return err_set(err, code == CURLE_OUT_OF_MEMORY ? -ENOMEM : -EINVAL,
-			"cannot use these credentials: %s", c->curl.easy_strerror(code));
+		return err_set(err, -EINVAL, "cannot use these credentials: %s", c->curl.easy_strerror(code));
 	c->generation = access.generation;
 	c->certificate_until_s = until(access.certificate);
 	return 0;
@@ -435,25 +433,26 @@ static int use_access(struct api_client *c, struct err *err)
 
 /* ---- a request */
 
-static bool add_header(struct api_client *c, struct curl_slist **list, const char *name, const char *value)
+static void add_header(struct api_client *c, struct curl_slist **list, const char *name, const char *value)
 {
 	CLEANUP(freep) char *line = NULL;
 	struct curl_slist *longer;
 
-	if (asprintf(&line, "%s%s", name, value) < 0)
-		return false;
+	line = xasprintf("%s%s", name, value);
 	longer = c->curl.slist_append(*list, line);
-	if (longer)
-		*list = longer;
-	return longer != NULL;
+	if (!longer)
+		xalloc_failed();
+	*list = longer;
 }
 
-static bool add_headers(struct api_client *c, const struct api_request *request, struct curl_slist **list)
+static void add_headers(struct api_client *c, const struct api_request *request, struct curl_slist **list)
 {
-	return add_header(c, list, "Accept: ", request->accept ? request->accept : "application/json") &&
-	       add_header(c, list, "Expect:", "") &&
-	       (!request->content_type || add_header(c, list, "Content-Type: ", request->content_type)) &&
-	       (!c->host_header[0] || add_header(c, list, c->host_header, ""));
+	add_header(c, list, "Accept: ", request->accept ? request->accept : "application/json");
+	add_header(c, list, "Expect:", "");
+	if (request->content_type)
+		add_header(c, list, "Content-Type: ", request->content_type);
+	if (c->host_header[0])
+		add_header(c, list, c->host_header, "");
 }
 
 static CURLcode set_request(
@@ -496,10 +495,11 @@ static int to_errno(const struct api_client *c, CURLcode code)
 		{CURLE_RECV_ERROR, -ECONNRESET},
 		{CURLE_GOT_NOTHING, -ECONNRESET},
 		{CURLE_PARTIAL_FILE, -ECONNRESET},
-		{CURLE_OUT_OF_MEMORY, -ENOMEM},
 	};
 	long os_error = 0;
 
+	if (code == CURLE_OUT_OF_MEMORY)
+		xalloc_failed();
 	if (c->too_large)
 		return -EFBIG;
 	if (c->stream.r < 0)
@@ -507,7 +507,7 @@ static int to_errno(const struct api_client *c, CURLcode code)
 	if (c->stream.idle)
 		return -ETIMEDOUT;
 	if (code == CURLE_WRITE_ERROR)
-		return -ENOMEM;
+		return -EIO;
 	if (code == CURLE_COULDNT_CONNECT) {
 		c->curl.easy_getinfo(c->easy, CURLINFO_OS_ERRNO, &os_error);
 		return os_error == ENETUNREACH || os_error == EHOSTUNREACH ? -EHOSTUNREACH : -ECONNREFUSED;
@@ -554,7 +554,8 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 		.idle_ms = fn ? request->idle_ms : 0,
 		.moved_ms = clock_ms(CLOCK_MONOTONIC)};
 	c->error[0] = '\0';
-	code = add_headers(c, request, &headers) ? set_request(c, request, headers) : CURLE_OUT_OF_MEMORY;
+	add_headers(c, request, &headers);
+	code = set_request(c, request, headers);
 	if (code == CURLE_OK)
 		code = c->curl.easy_perform(c->easy);
 	c->curl.easy_setopt(c->easy, CURLOPT_HTTPHEADER, NULL);

@@ -63,7 +63,7 @@ struct api_client;
 
 /*
  * A client that acts with `credentials`, which must outlive it. Nothing is sent yet. *ret is the caller's, to
- * be freed by api_client_free(). 0; -ENOMEM; -ENOSYS when libcurl cannot be loaded.
+ * be freed by api_client_free(). 0; -ENOSYS when libcurl cannot be loaded.
  */
 int api_client_new(struct credentials *credentials, const struct api_client_options *options,
 	struct api_client **ret, struct err *err);

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 const struct applied_kind applied_nrt = {
 	.object = PUBLISH_NRT,
@@ -23,14 +24,10 @@ const struct applied_kind applied_numatopology = {
 	.sections = (const char *const[]){"spec", NULL},
 };
 
-int applied_init(struct applied *a, const struct applied_kind *kind, const char *node_name)
+void applied_init(struct applied *a, const struct applied_kind *kind, const char *node_name)
 {
 	*a = (struct applied){.kind = kind};
-	if (asprintf(&a->path, "%s%s", kind->prefix, node_name) < 0) {
-		a->path = NULL;
-		return -ENOMEM;
-	}
-	return 0;
+	a->path = xasprintf("%s%s", kind->prefix, node_name);
 }
 
 void applied_release(struct applied *a)
@@ -131,11 +128,8 @@ static enum publish_outcome forget_managers(
 	struct doc *metadata = doc_add_map(&patch, "metadata");
 	enum publish_outcome outcome;
 
-	if (!doc_add_map(doc_add_list(metadata, "managedFields"), NULL) ||
-		!doc_add_string(metadata, "resourceVersion", a->resource_version)) {
-		err_no_memory(err);
-		return PUBLISH_FAILED;
-	}
+	doc_add_map(doc_add_list(metadata, "managedFields"), NULL);
+	doc_add_string(metadata, "resourceVersion", a->resource_version);
 	outcome = publish_send_doc(
 		io, a->kind->object, "PATCH", a->path, "application/merge-patch+json", &patch, err);
 	if (outcome != PUBLISH_WRITTEN)
@@ -159,11 +153,7 @@ static enum publish_outcome apply(struct applied *a, struct publish_io *io, cons
 		return outcome;
 	if (publish_object(want, io->node_name, node_uid, a->resource_version, &object, err) < 0)
 		return PUBLISH_FAILED;
-	if (asprintf(&path, "%s?" PUBLISH_MANAGER "&force=true", a->path) < 0) {
-		path = NULL;
-		err_no_memory(err);
-		return PUBLISH_FAILED;
-	}
+	path = xasprintf("%s?" PUBLISH_MANAGER "&force=true", a->path);
 	/* Whatever comes of it: what was written before may be replaced. */
 	free(TAKE(a->written_hash));
 	outcome = publish_send_doc(
@@ -209,10 +199,8 @@ enum publish_outcome applied_write(struct applied *a, struct publish_io *io, con
 		if (outcome == PUBLISH_WRITTEN)
 			outcome = apply(a, io, want, node_uid, now_ms, err);
 	}
-	if (outcome == PUBLISH_WRITTEN && text_set(&a->written_hash, hash) < 0) {
-		err_no_memory(err);
-		return PUBLISH_FAILED;
-	}
+	if (outcome == PUBLISH_WRITTEN)
+		text_set(&a->written_hash, hash);
 	return outcome;
 }
 
@@ -238,10 +226,8 @@ static int add_preconditions(const struct publish_io *io, struct doc *body, stru
 	if (r < 0)
 		return err_wrap(err, -EPROTO, "the API server's answer");
 	metadata = doc_get(&object, "metadata");
-	if (!doc_add_string(preconditions, "uid", doc_string(doc_get(metadata, "uid"))) ||
-		!doc_add_string(
-			preconditions, "resourceVersion", doc_string(doc_get(metadata, "resourceVersion"))))
-		return err_set(err, -EPROTO, "the API server's answer is not an object, or out of memory");
+	doc_add_string(preconditions, "uid", doc_string(doc_get(metadata, "uid")));
+	doc_add_string(preconditions, "resourceVersion", doc_string(doc_get(metadata, "resourceVersion")));
 	return 0;
 }
 

@@ -43,8 +43,8 @@ struct applied {
 	struct contention contention;
 };
 
-/* The one of that node. 0 or -ENOMEM. */
-int applied_init(struct applied *a, const struct applied_kind *kind, const char *node_name);
+/* The one of that node. */
+void applied_init(struct applied *a, const struct applied_kind *kind, const char *node_name);
 void applied_release(struct applied *a);
 
 /* What was seen and written is not known any more; contention is. */

@@ -10,6 +10,7 @@
 #include "agent/publish/credentials_exec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define TOKEN_MAX ((size_t)64 * 1024)
 #define EARLY_S   10 /* a plugin is asked again this long before what it gave expires */
@@ -98,8 +99,6 @@ static int content_update(
 	if (memchr(text.text, '\0', text.len))
 		return err_set(err, -EINVAL, "'%s' is not text", path);
 	fresh = strbuf_detach(&text);
-	if (!fresh)
-		return err_no_memory(err);
 	*changed |= !c->text || strcmp(c->text, fresh) != 0;
 	free(c->text);
 	*c = (struct content){.text = fresh,
@@ -110,14 +109,14 @@ static int content_update(
 	return 0;
 }
 
-/* The directory part of a path, "." where it has none. NULL = out of memory. */
+/* The directory part of a path, "." where it has none. */
 static char *directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	if (!slash)
-		return strdup(".");
-	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+		return xstrdup(".");
+	return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
 /* Without white space around it; what is left has to be fit for a header of HTTP. */
@@ -150,8 +149,6 @@ static int read_config(struct credentials *c, struct credentials_config *ret, st
 	if (!c->path)
 		return 0;
 	dir = directory_of(c->path);
-	if (!dir)
-		return err_no_memory(err);
 	r = kubeconfig_parse(c->file.text, strlen(c->file.text), dir, c->context, ret, err);
 	if (r == 0 && ret->token) {
 		r = check_token(ret->token, err);
@@ -189,9 +186,9 @@ static char *first_existing(const char *list)
 
 	for (const char *at = list; *at;) {
 		size_t len = strcspn(at, ":");
-		CLEANUP(freep) char *path = strndup(at, len);
+		CLEANUP(freep) char *path = xstrndup(at, len);
 
-		if (!path || (len > 0 && fs_exists("", path))) {
+		if ((len > 0 && fs_exists("", path))) {
 			free(first);
 			return TAKE(path);
 		}
@@ -206,34 +203,28 @@ static int find(const struct credentials_options *options, struct credentials *c
 {
 	const char *list = getenv("KUBECONFIG"), *host = getenv("KUBERNETES_SERVICE_HOST");
 
-	if (options->api_server && text_set(&c->api_server, options->api_server) < 0)
-		return err_no_memory(err);
-	if (options->context && text_set(&c->context, options->context) < 0)
-		return err_no_memory(err);
-	if (options->kubeconfig) {
-		if (text_set(&c->path, options->kubeconfig) < 0)
-			return err_no_memory(err);
-	} else if (list && list[strspn(list, ":")]) {
+	if (options->api_server)
+		text_set(&c->api_server, options->api_server);
+	if (options->context)
+		text_set(&c->context, options->context);
+	if (options->kubeconfig)
+		text_set(&c->path, options->kubeconfig);
+	else if (list && list[strspn(list, ":")])
 		c->path = first_existing(list);
-		if (!c->path)
-			return err_no_memory(err);
-	} else if (host && *host) {
+	else if (host && *host)
 		c->in_cluster = true;
-	} else if (!c->api_server) {
+	else if (!c->api_server)
 		return err_set(err, -ENOKEY,
 			"no credentials for the API server: give --kubeconfig FILE or KUBECONFIG, or run in a pod with a service account (KUBERNETES_SERVICE_HOST is not set)");
-	}
 	return 0;
 }
 
 int credentials_new(const struct credentials_options *options, struct credentials **ret, struct err *err)
 {
-	CLEANUP(credentials_freep) struct credentials *c = calloc(1, sizeof(*c));
+	CLEANUP(credentials_freep) struct credentials *c = xcalloc(1, sizeof(*c));
 	bool changed = false;
 	int r;
 
-	if (!c)
-		return err_no_memory(err);
 	c->plugin.expires_s = INT64_MAX;
 	r = find(options, c, err);
 	if (r == 0 && c->path)

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define DATA_MAX            ((size_t)1 << 20)
 #define SERVICE_ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -46,7 +47,8 @@ static int take_string(const struct doc *map, const char *key, char **ret, struc
 		return err_set(err, -EINVAL, "%s is %s, not a string", key, doc_kind_name(d));
 	if (!*text)
 		return 0;
-	return text_set(ret, text) < 0 ? err_no_memory(err) : 0;
+	text_set(ret, text);
+	return 0;
 }
 
 /* Base64 of a text file; line breaks within it are allowed, as Go's decoder does. */
@@ -64,13 +66,11 @@ static int take_data(const struct doc *map, const char *key, char **ret, struct 
 			text[len++] = *p;
 	text[len] = '\0';
 	r = base64_decode(text, &bytes);
-	if (r == -ENOMEM)
-		return err_no_memory(err);
 	if (r < 0 || memchr(bytes.text, '\0', bytes.len))
 		return err_set(err, -EINVAL, "%s is not the base64 of a PEM text", key);
 	free(*ret);
 	*ret = strbuf_detach(&bytes);
-	return *ret ? 0 : err_no_memory(err);
+	return 0;
 }
 
 /* A path; relative ones are relative to `dir`. */
@@ -84,8 +84,8 @@ static int take_path(const struct doc *map, const char *key, const char *dir, ch
 		return r;
 	if (path[0] == '/')
 		joined = TAKE(path);
-	else if (asprintf(&joined, "%s/%s", dir, path) < 0)
-		return err_no_memory(err);
+	else
+		joined = xasprintf("%s/%s", dir, path);
 	free(*ret);
 	*ret = joined;
 	return 0;
@@ -177,8 +177,8 @@ int credentials_config_set_server(struct credentials_config *c, const char *url,
 	while (len > 0 && url[len - 1] == '/')
 		len--;
 	free(c->server);
-	c->server = strndup(url, len);
-	return c->server ? 0 : err_no_memory(err);
+	c->server = xstrndup(url, len);
+	return 0;
 }
 
 /* ---- credential plugin */
@@ -194,8 +194,7 @@ static int take_args(const struct doc *exec, struct exec_config *ret, struct err
 
 		if (!text)
 			return err_set(err, -EINVAL, "args has %s, not a string", doc_kind_name(item));
-		if (strv_push(&ret->args, text) < 0)
-			return err_no_memory(err);
+		strv_push(&ret->args, text);
 	}
 	return args->kind == DOC_LIST ? 0 : err_set(err, -EINVAL, "args is not a list");
 }
@@ -215,10 +214,8 @@ static int take_env(const struct doc *exec, struct exec_config *ret, struct err 
 
 		if (!name || !*name || strchr(name, '=') || !value)
 			return err_set(err, -EINVAL, "env has an entry without name and value");
-		if (asprintf(&both, "%s=%s", name, value) < 0)
-			both = NULL;
-		if (strv_take(&ret->env, both) < 0)
-			return err_no_memory(err);
+		both = xasprintf("%s=%s", name, value);
+		strv_take(&ret->env, both);
 	}
 	return 0;
 }
@@ -361,8 +358,8 @@ int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *
 	if (!context || !*context)
 		return err_set(err, -EINVAL, "no kubeconfig: there is no current-context");
 	r = take_context(&file, context, dir, ret, err);
-	if (r == 0 && text_set(&ret->context, context) < 0)
-		r = err_no_memory(err);
+	if (r == 0)
+		text_set(&ret->context, context);
 	if (r < 0)
 		credentials_config_release(ret);
 	return r;
@@ -380,12 +377,10 @@ int service_account_config(
 		return err_set(
 			err, -ENOENT, "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
 	credentials_config_init(ret);
-	if (asprintf(&url, strchr(host, ':') ? "https://[%s]:%s" : "https://%s:%s", host, port) < 0 ||
-		asprintf(&ret->token_file, "%s" SERVICE_ACCOUNT_DIR "/token", root) < 0 ||
-		asprintf(&ret->ca_file, "%s" SERVICE_ACCOUNT_DIR "/ca.crt", root) < 0)
-		r = err_no_memory(err);
-	else
-		r = credentials_config_set_server(ret, url, err);
+	url = xasprintf(strchr(host, ':') ? "https://[%s]:%s" : "https://%s:%s", host, port);
+	ret->token_file = xasprintf("%s" SERVICE_ACCOUNT_DIR "/token", root);
+	ret->ca_file = xasprintf("%s" SERVICE_ACCOUNT_DIR "/ca.crt", root);
+	r = credentials_config_set_server(ret, url, err);
 	if (r < 0)
 		credentials_config_release(ret);
 	return r;

@@ -42,15 +42,14 @@ void credentials_config_release(struct credentials_config *c);
  * insecure-skip-tls-verify (nrtd would hand its token to whoever answers), auth-provider (removed in
  * Kubernetes 1.26: use exec), user names with passwords (removed in 1.19), impersonation, plugins that want a
  * terminal or provideClusterInfo, http:// to a host that is not this one. Unknown members are passed over, as
- * kubectl does. 0; -EINVAL with one line; -ENOMEM. *ret is as after init on failure.
+ * kubectl does. 0; -EINVAL with one line. *ret is as after init on failure.
  */
 int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *context,
 	struct credentials_config *ret, struct err *err);
 
 /*
  * The service account of a pod: `root` + /var/run/secrets/kubernetes.io/serviceaccount and the two variables'
- * values (an IPv6 address gets its brackets). 0; -ENOENT when host or port is NULL or empty; -EINVAL;
- * -ENOMEM.
+ * values (an IPv6 address gets its brackets). 0; -ENOENT when host or port is NULL or empty; -EINVAL.
  */
 int service_account_config(const char *root, const char *host, const char *port,
 	struct credentials_config *ret, struct err *err);

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/strbuf.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define OUTPUT_MAX ((size_t)1 << 20)
 #define SLICE_MS   20u /* how long a raised cancel flag may go unseen */
@@ -29,11 +30,12 @@ void exec_credential_release(struct exec_credential *c)
 
 /* ---- what it printed */
 
-static int take(const struct doc *status, const char *key, char **ret)
+static void take(const struct doc *status, const char *key, char **ret)
 {
 	const char *text = doc_string(doc_get(status, key));
 
-	return text && *text ? text_set(ret, text) : 0;
+	if (text && *text)
+		text_set(ret, text);
 }
 
 int exec_credential_parse(
@@ -55,14 +57,11 @@ int exec_credential_parse(
 	expires = doc_string(doc_get(status, "expirationTimestamp"));
 	if (expires && timestamp_parse(expires, &c.expires_s) < 0)
 		return err_set(err, -EINVAL, "expirationTimestamp is not a time");
-	r = take(status, "token", &c.token);
-	if (r == 0)
-		r = take(status, "clientCertificateData", &c.certificate);
-	if (r == 0)
-		r = take(status, "clientKeyData", &c.key);
-	if (r < 0)
-		err_no_memory(err);
-	else if (!c.certificate != !c.key)
+	take(status, "token", &c.token);
+	r = 0;
+	take(status, "clientCertificateData", &c.certificate);
+	take(status, "clientKeyData", &c.key);
+	if (!c.certificate != !c.key)
 		r = err_set(err, -EINVAL, "it gave a certificate without key or a key without certificate");
 	else if (!c.token && !c.certificate)
 		r = err_set(err, -EINVAL, "it gave neither token nor certificate");
@@ -88,7 +87,7 @@ static bool overridden(const char *entry, char *const *list, size_t n)
 }
 
 /* nrtd's environment without what the plugin's replaces, the plugin's, `info`. The array is the caller's, its
- * texts are not. NULL = out of memory. */
+ * texts are not. */
 static char **make_environment(const struct exec_config *config, char *info)
 {
 	size_t n = 0, at = 0;
@@ -96,9 +95,7 @@ static char **make_environment(const struct exec_config *config, char *info)
 
 	while (environ[n])
 		n++;
-	all = calloc(n + config->env.n_items + 2, sizeof(*all));
-	if (!all)
-		return NULL;
+	all = xcalloc(n + config->env.n_items + 2, sizeof(*all));
 	for (size_t i = 0; i < n; i++)
 		if (!overridden(environ[i], config->env.items, config->env.n_items) &&
 			!overridden(environ[i], &info, 1))
@@ -144,19 +141,16 @@ static int spawn(const struct exec_config *config, char **argv, char **env, int 
 
 static int start(const struct exec_config *config, int output, pid_t *ret, struct err *err)
 {
-	CLEANUP(freep) char **argv = calloc(config->args.n_items + 2, sizeof(*argv));
+	CLEANUP(freep) char **argv = xcalloc(config->args.n_items + 2, sizeof(*argv));
 	CLEANUP(freep) char **env = NULL;
 	CLEANUP(freep) char *info = NULL;
 	int r;
 
-	if (asprintf(&info,
-		    "KUBERNETES_EXEC_INFO={\"kind\":\"ExecCredential\",\"apiVersion\":\"%s\",\"spec\":{\"interactive\":false}}",
-		    config->api_version) < 0)
-		info = NULL;
+	info = xasprintf(
+		"KUBERNETES_EXEC_INFO={\"kind\":\"ExecCredential\",\"apiVersion\":\"%s\",\"spec\":{\"interactive\":false}}",
+		config->api_version);
 	if (info)
 		env = make_environment(config, info);
-	if (!argv || !env)
-		return err_no_memory(err);
 	argv[0] = config->command;
 	for (size_t i = 0; i < config->args.n_items; i++)
 		argv[i + 1] = config->args.items[i];

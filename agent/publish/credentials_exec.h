@@ -25,8 +25,7 @@ void exec_credential_release(struct exec_credential *c);
 
 /*
  * Read what a plugin printed: an ExecCredential of the version it was asked for with a status that holds a
- * token or a certificate with its key. 0; -EINVAL with one line, in which nothing of the output is quoted;
- * -ENOMEM.
+ * token or a certificate with its key. 0; -EINVAL with one line, in which nothing of the output is quoted.
  */
 int exec_credential_parse(
 	const char *text, size_t len, const char *api_version, struct exec_credential *ret, struct err *err);

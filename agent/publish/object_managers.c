@@ -114,7 +114,7 @@ int object_managers_read(const struct doc *object, const char *api_version, cons
 	int r = entries && entries->kind == DOC_LIST ? read_entries(entries, api_version, sections, &m) : 0;
 
 	if (r == 0 && version)
-		r = text_set(&m.resource_version, version);
+		text_set(&m.resource_version, version);
 	if (r < 0)
 		return r;
 	*ret = m;

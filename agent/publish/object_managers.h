@@ -24,7 +24,7 @@ void object_managers_release(struct object_managers *m);
  * Read `object`, an object or its PartialObjectMetadata. `api_version` is what nrtd writes, "GROUP/VERSION"; `sections` are
  * the members that it writes ("zones", "spec"), ended by NULL. An apply holds a field until another manager gives it
  * another value (Kubernetes documentation, Server-Side Apply, "Field management"). Where the server says nothing of
- * managers nobody is known. 0 or -ENOMEM.
+ * managers nobody is known.
  */
 int object_managers_read(const struct doc *object, const char *api_version, const char *const *sections,
 	struct object_managers *ret);

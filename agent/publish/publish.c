@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define REFRESH_MS       600000u
 #define REFRESH_PERCENT  10u
@@ -58,11 +59,10 @@ static uint64_t random_bits(const struct publisher *p)
 	return p->options.random(p->options.random_data);
 }
 
-static int init_objects(struct publisher *p)
+static void init_objects(struct publisher *p)
 {
-	int r = applied_init(&p->nrt, &applied_nrt, p->node_name);
-
-	return r < 0 ? r : applied_init(&p->numatopology, &applied_numatopology, p->node_name);
+	applied_init(&p->nrt, &applied_nrt, p->node_name);
+	applied_init(&p->numatopology, &applied_numatopology, p->node_name);
 }
 
 static void init_turns(struct publisher *p)
@@ -83,9 +83,7 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 
 	if (r < 0)
 		return r;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return err_no_memory(err);
+	p = xcalloc(1, sizeof(*p));
 	api_response_init(&p->io.response);
 	node_metadata_init(&p->node);
 	p->options = *options;
@@ -96,10 +94,9 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 	if (!p->options.refresh_ms)
 		p->options.refresh_ms = REFRESH_MS;
 	init_turns(p);
-	if (text_set(&p->node_name, options->node_name) < 0 ||
-		asprintf(&p->node_path, PUBLISH_NODE_PATH "%s", options->node_name) < 0 ||
-		init_objects(p) < 0)
-		return err_no_memory(err);
+	text_set(&p->node_name, options->node_name);
+	p->node_path = xasprintf(PUBLISH_NODE_PATH "%s", options->node_name);
+	init_objects(p);
 	p->io.client = client;
 	p->io.node_name = p->options.node_name = p->node_name;
 	*ret = TAKE(p);
@@ -144,7 +141,7 @@ static enum publish_outcome take_node(struct publisher *p, struct err *err)
 	int r = node_metadata_parse(p->io.response.body.text, p->io.response.body.len, &node, err);
 
 	if (r < 0)
-		return r == -ENOMEM ? PUBLISH_FAILED : PUBLISH_SERVER_ERROR;
+		return PUBLISH_SERVER_ERROR;
 	/* Another Node of the same name: the object's owner is gone. */
 	if (!p->node.uid || strcmp(p->node.uid, node.uid) != 0)
 		forget_objects(p);
@@ -171,10 +168,7 @@ static enum publish_outcome write_node(struct publisher *p, const struct doc *pa
 	CLEANUP(freep) char *path = NULL;
 	enum publish_outcome outcome;
 
-	if (asprintf(&path, "%s?" PUBLISH_MANAGER, p->node_path) < 0) {
-		err_no_memory(err);
-		return PUBLISH_FAILED;
-	}
+	path = xasprintf("%s?" PUBLISH_MANAGER, p->node_path);
 	outcome = publish_send_doc(
 		&p->io, PUBLISH_NODE, "PATCH", path, "application/merge-patch+json", patch, err);
 	/* Whatever the reason, what is known of the Node may be out of date: look first next time. */
@@ -348,11 +342,8 @@ static enum publish_outcome step_node(
 	enum publish_outcome outcome;
 	int r = node_metadata_wanted(request, &want, err);
 
-	if (r == 0) {
-		r = node_metadata_patch(&p->node, &want, &patch);
-		if (r < 0)
-			err_no_memory(err);
-	}
+	if (r == 0)
+		node_metadata_patch(&p->node, &want, &patch);
 	if (r < 0) {
 		settle(p, PUBLISH_NODE, PUBLISH_FAILED);
 		return PUBLISH_FAILED;
@@ -475,8 +466,7 @@ static int strip_node(struct publisher *p, struct err *err)
 	outcome = read_node(p, err);
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome == PUBLISH_NOT_FOUND ? 0 : publish_errno(outcome);
-	if (node_metadata_patch(&p->node, &none, &patch) < 0)
-		return err_no_memory(err);
+	node_metadata_patch(&p->node, &none, &patch);
 	return patch.n_items == 0 ? 0 : publish_errno(write_node(p, &patch, err));
 }
 

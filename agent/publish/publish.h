@@ -50,7 +50,7 @@ struct publisher_options {
 struct publisher;
 
 /* A publisher that knows nothing yet of what is there. `client` must outlive it; the options are copied. *ret
- * is the caller's, to be freed by publisher_free(). 0; -EINVAL for a node name no Node can have; -ENOMEM. */
+ * is the caller's, to be freed by publisher_free(). 0; -EINVAL for a node name no Node can have. */
 int publisher_new(struct api_client *client, const struct publisher_options *options, struct publisher **ret,
 	struct err *err);
 void publisher_free(struct publisher *p);

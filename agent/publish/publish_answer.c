@@ -145,8 +145,8 @@ enum publish_outcome publish_no_answer(int r)
 	case EHOSTUNREACH:
 	case EPROTO:
 		return PUBLISH_UNREACHABLE;
-	case ENOMEM:
 	case EFBIG:
+	case EIO:
 	case ENOSYS:
 		return PUBLISH_FAILED;
 	default:

@@ -27,15 +27,13 @@ static bool is_ours(const char *key)
 	return !strncmp(key, PUBLISH_PREFIX, strlen(PUBLISH_PREFIX));
 }
 
-int publish_keep_ours(const struct doc *map, struct doc *ret)
+void publish_keep_ours(const struct doc *map, struct doc *ret)
 {
 	if (!map || map->kind != DOC_MAP)
-		return 0;
+		return;
 	DOC_FOREACH (item, map)
-		if (is_ours(item->key) && doc_string(item) && item == doc_get(map, item->key) &&
-			!doc_add_string(ret, item->key, item->text))
-			return -ENOMEM;
-	return 0;
+		if (is_ours(item->key) && doc_string(item) && item == doc_get(map, item->key))
+			doc_add_string(ret, item->key, item->text);
 }
 
 unsigned node_kubelet_minor(const struct doc *node)
@@ -53,25 +51,18 @@ int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret,
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	const struct doc *metadata;
 	const char *uid;
-	int r = json_parse(text, len, &object, err);
 
-	if (r == -ENOMEM)
-		return r;
+	if (json_parse(text, len, &object, NULL) < 0)
+		return err_set(err, -EPROTO, "the API server's answer is not a Node");
 	metadata = doc_get(&object, "metadata");
 	uid = doc_string(doc_get(metadata, "uid"));
 	if (!uid || !*uid)
 		return err_set(err, -EPROTO, "the API server's answer is not a Node");
 	node_metadata_init(ret);
 	ret->kubelet_minor = node_kubelet_minor(&object);
-	r = text_set(&ret->uid, uid);
-	if (r == 0)
-		r = publish_keep_ours(doc_get(metadata, "annotations"), &ret->annotations);
-	if (r == 0)
-		r = publish_keep_ours(doc_get(metadata, "labels"), &ret->labels);
-	if (r < 0) {
-		node_metadata_release(ret);
-		return err_no_memory(err);
-	}
+	text_set(&ret->uid, uid);
+	publish_keep_ours(doc_get(metadata, "annotations"), &ret->annotations);
+	publish_keep_ours(doc_get(metadata, "labels"), &ret->labels);
 	return 0;
 }
 
@@ -83,8 +74,7 @@ static int add_wanted(const struct doc *map, struct doc *ret, struct err *err)
 		if (!item->key || !is_ours(item->key) || !doc_string(item))
 			return err_set(err, -EINVAL, "'%.100s' is not a text under " PUBLISH_PREFIX,
 				item->key ? item->key : "");
-		if (!doc_add_string(ret, item->key, item->text))
-			return err_no_memory(err);
+		doc_add_string(ret, item->key, item->text);
 	}
 	return 0;
 }
@@ -97,88 +87,77 @@ int node_metadata_wanted(const struct publish_request *request, struct node_meta
 	r = add_wanted(request->annotations, &ret->annotations, err);
 	if (r == 0)
 		r = add_wanted(request->labels, &ret->labels, err);
-	if (r == 0 && (ret->annotations.n_items || ret->labels.n_items) &&
-		!doc_add_string(&ret->annotations, NRT_CONTENT_HASH, request->content_hash))
-		r = err_no_memory(err);
+	if (r == 0 && (ret->annotations.n_items || ret->labels.n_items))
+		doc_add_string(&ret->annotations, NRT_CONTENT_HASH, request->content_hash);
 	if (r < 0)
 		node_metadata_release(ret);
 	return r;
 }
 
 /* Add to `ret` what makes `have` into `want`: other values, and null for what is to vanish. */
-static int add_changes(const struct doc *have, const struct doc *want, struct doc *ret)
+static void add_changes(const struct doc *have, const struct doc *want, struct doc *ret)
 {
 	DOC_FOREACH (item, want) {
 		const char *now = doc_string(doc_get(have, item->key));
 
-		if ((!now || strcmp(now, item->text) != 0) && !doc_add_string(ret, item->key, item->text))
-			return -ENOMEM;
+		if ((!now || strcmp(now, item->text) != 0))
+			doc_add_string(ret, item->key, item->text);
 	}
 	DOC_FOREACH (item, have)
-		if (!doc_get(want, item->key) && !doc_add(ret, item->key))
-			return -ENOMEM;
-	return 0;
+		if (!doc_get(want, item->key))
+			doc_add(ret, item->key);
 }
 
-static int add_section(struct doc *metadata, const char *name, const struct doc *have, const struct doc *want)
+static void add_section(
+	struct doc *metadata, const char *name, const struct doc *have, const struct doc *want)
 {
 	struct doc *section = doc_add_map(metadata, name);
-	int r = section ? add_changes(have, want, section) : -ENOMEM;
 
-	if (r == 0 && section->n_items == 0) {
+	add_changes(have, want, section);
+	if (section->n_items == 0) {
 		doc_release(section);
 		metadata->n_items--;
 	}
-	return r;
 }
 
-int node_metadata_patch(const struct node_metadata *have, const struct node_metadata *want, struct doc *ret)
+void node_metadata_patch(const struct node_metadata *have, const struct node_metadata *want, struct doc *ret)
 {
 	CLEANUP(doc_release) struct doc patch = {.kind = DOC_MAP};
 	struct doc *metadata = doc_add_map(&patch, "metadata");
-	int r = metadata ? add_section(metadata, "annotations", &have->annotations, &want->annotations)
-			 : -ENOMEM;
 
-	if (r == 0)
-		r = add_section(metadata, "labels", &have->labels, &want->labels);
-	if (r < 0)
-		return r;
+	add_section(metadata, "annotations", &have->annotations, &want->annotations);
+	add_section(metadata, "labels", &have->labels, &want->labels);
 	if (metadata->n_items == 0) {
 		*ret = (struct doc){.kind = DOC_MAP};
-		return 0;
+		return;
 	}
-	if (!doc_add_string(metadata, "uid", have->uid))
-		return -ENOMEM;
+	doc_add_string(metadata, "uid", have->uid);
 	*ret = patch;
 	patch = (struct doc)DOC_INIT;
-	return 0;
 }
 
-static int add_owner(struct doc *metadata, const char *node_name, const char *node_uid)
+static void add_owner(struct doc *metadata, const char *node_name, const char *node_uid)
 {
 	struct doc *owner = doc_add_map(doc_add_list(metadata, "ownerReferences"), NULL);
 
-	return doc_add_string(owner, "apiVersion", "v1") && doc_add_string(owner, "kind", "Node") &&
-			       doc_add_string(owner, "name", node_name) &&
-			       doc_add_string(owner, "uid", node_uid)
-		       ? 0
-		       : -ENOMEM;
+	doc_add_string(owner, "apiVersion", "v1");
+	doc_add_string(owner, "kind", "Node");
+	doc_add_string(owner, "name", node_name);
+	doc_add_string(owner, "uid", node_uid);
 }
 
 int publish_object(const struct doc *from, const char *node_name, const char *node_uid,
 	const char *resource_version, struct doc *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	int r = doc_copy(from, &object);
 
-	if (r < 0)
-		return err_no_memory(err);
+	doc_copy(from, &object);
 	DOC_FOREACH (item, &object) {
 		if (strcmp(item->key, "metadata") != 0 || item->kind != DOC_MAP)
 			continue;
-		if (add_owner(item, node_name, node_uid) < 0 ||
-			(resource_version && !doc_add_string(item, "resourceVersion", resource_version)))
-			return err_no_memory(err);
+		add_owner(item, node_name, node_uid);
+		if (resource_version)
+			doc_add_string(item, "resourceVersion", resource_version);
 		*ret = object;
 		object = (struct doc)DOC_INIT;
 		return 0;

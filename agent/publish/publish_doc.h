@@ -31,11 +31,11 @@ void node_metadata_init(struct node_metadata *m);
 void node_metadata_release(struct node_metadata *m);
 
 /* Copy the texts of a map (the Node's annotations or labels; NULL = there are none) whose keys are under
- * nrtd.dev/ to `ret`, a map. 0 or -ENOMEM. */
-int publish_keep_ours(const struct doc *map, struct doc *ret);
+ * nrtd.dev/ to `ret`, a map. */
+void publish_keep_ours(const struct doc *map, struct doc *ret);
 
 /* From the JSON of a Node (or of its PartialObjectMetadata, which has no release). 0; -EPROTO with one
- * line; -ENOMEM. */
+ * line. */
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err);
 
 /* N when the Node's kubelet is of release 1.N; 0 when it does not say, or nothing that can be read. */
@@ -44,16 +44,16 @@ unsigned node_kubelet_minor(const struct doc *node);
 /*
  * What the Node is to have: the request's annotations and labels, and with any of them the annotation
  * nrtd.dev/content-hash. Maps; ret->uid is NULL. 0; -EINVAL for a key that is not under nrtd.dev/ or a value
- * that is not a string; -ENOMEM.
+ * that is not a string.
  */
 int node_metadata_wanted(const struct publish_request *request, struct node_metadata *ret, struct err *err);
 
 /* The merge patch from `have` to `want`: {"metadata": {...}}, or a map without items when they are the same.
- * The uid of `have` is in it, so that a Node created again in between is not changed by mistake. 0 or -ENOMEM.
+ * The uid of `have` is in it, so that a Node created again in between is not changed by mistake.
  */
-int node_metadata_patch(const struct node_metadata *have, const struct node_metadata *want, struct doc *ret);
+void node_metadata_patch(const struct node_metadata *have, const struct node_metadata *want, struct doc *ret);
 
 /* The object to apply: a copy of `from` with an ownerReference to the Node and, unless NULL, the version it is to replace.
- * 0; -EINVAL when it has no metadata; -ENOMEM. */
+ * 0; -EINVAL when it has no metadata. */
 int publish_object(const struct doc *from, const char *node_name, const char *node_uid,
 	const char *resource_version, struct doc *ret, struct err *err);

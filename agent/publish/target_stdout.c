@@ -36,32 +36,28 @@ static int print_change(const struct doc *doc, uint64_t *last, enum publish_outc
 	return 0;
 }
 
-static int copy_map(const struct doc *from, const char *key, struct doc *metadata)
+static void copy_map(const struct doc *from, const char *key, struct doc *metadata)
 {
 	struct doc *map;
 
 	if (!from || from->n_items == 0)
-		return 0;
+		return;
 	map = doc_add_map(metadata, key);
 	DOC_FOREACH (item, from)
-		if (!doc_add_string(map, item->key, item->text))
-			return -ENOMEM;
-	return 0;
+		doc_add_string(map, item->key, item->text);
 }
 
-static int node_doc(const char *name, const struct publish_request *request, struct doc *ret)
+static void node_doc(const char *name, const struct publish_request *request, struct doc *ret)
 {
 	struct doc *metadata;
 
 	ret->kind = DOC_MAP;
-	if (!doc_add_string(ret, "apiVersion", "v1") || !doc_add_string(ret, "kind", "Node"))
-		return -ENOMEM;
+	doc_add_string(ret, "apiVersion", "v1");
+	doc_add_string(ret, "kind", "Node");
 	metadata = doc_add_map(ret, "metadata");
-	if (!doc_add_string(metadata, "name", name) ||
-		copy_map(request->annotations, "annotations", metadata) < 0 ||
-		copy_map(request->labels, "labels", metadata) < 0)
-		return -ENOMEM;
-	return 0;
+	doc_add_string(metadata, "name", name);
+	copy_map(request->annotations, "annotations", metadata);
+	copy_map(request->labels, "labels", metadata);
 }
 
 static int publish(void *ctx, const struct publish_request *request, uint64_t now_ms,
@@ -80,7 +76,7 @@ static int publish(void *ctx, const struct publish_request *request, uint64_t no
 	if (r == 0 && request->numatopology)
 		r = print_change(request->numatopology, &state->numatopology, &ret->numatopology, err);
 	if (r == 0)
-		r = node_doc(state->node_name, request, &node);
+		node_doc(state->node_name, request, &node);
 	if (r == 0)
 		r = print_change(&node, &state->node, &ret->node, err);
 	ret->current = r == 0;

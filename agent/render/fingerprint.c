@@ -6,6 +6,7 @@
 
 #include "agent/base/hash.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #define PREFIX "pfp0v001"
 
@@ -29,15 +30,13 @@ static int compare_hashes(const void *va, const void *vb)
 	return (*a > *b) - (*a < *b);
 }
 
-int fingerprint_pods(
+void fingerprint_pods(
 	const struct pod_ref *pods, size_t n_pods, enum fingerprint_method method, char ret[FINGERPRINT_SIZE])
 {
-	CLEANUP(freep) uint64_t *hashes = calloc(n_pods + 1, sizeof(*hashes));
+	CLEANUP(freep) uint64_t *hashes = xcalloc(n_pods + 1, sizeof(*hashes));
 	char text[HASH_TEXT_SIZE];
 	size_t n = 0;
 
-	if (!hashes)
-		return -ENOMEM;
 	for (size_t i = 0; i < n_pods; i++)
 		if (method == FINGERPRINT_ALL || pods[i].exclusive)
 			hashes[n++] = pod_hash(&pods[i]);
@@ -46,5 +45,4 @@ int fingerprint_pods(
 		hashes[i] = htole64(hashes[i]);
 	hash_text(hashes, n * sizeof(*hashes), text);
 	snprintf(ret, FINGERPRINT_SIZE, PREFIX "%s", text);
-	return 0;
 }

@@ -27,7 +27,7 @@ extern const char *const fingerprint_method_names[FINGERPRINT_METHOD_COUNT];
 /*
  * Fingerprint of the pods, under FINGERPRINT_WITH_EXCLUSIVE_RESOURCES of those that hold something
  * exclusively. Their order does not matter; no pods at all have a fingerprint too. `method` must not be
- * FINGERPRINT_NONE. 0 or -ENOMEM; `ret` is untouched on failure.
+ * FINGERPRINT_NONE.
  */
-int fingerprint_pods(const struct pod_ref *pods, size_t n_pods, enum fingerprint_method method,
+void fingerprint_pods(const struct pod_ref *pods, size_t n_pods, enum fingerprint_method method,
 	char ret[FINGERPRINT_SIZE]);

@@ -7,34 +7,32 @@
 #include "agent/base/json.h"
 #include "common/cleanup.h"
 
-/* The functions below return false when out of memory. */
-
-static bool add_null(struct doc *parent, const char *key)
-{
-	return doc_add(parent, key) != NULL;
-}
-
 /* A name, or null for the one that means "unknown". */
-static bool add_name(struct doc *map, const char *key, unsigned value, const char *const *names)
+static void add_name(struct doc *map, const char *key, unsigned value, const char *const *names)
 {
-	return value == 0 ? add_null(map, key) : doc_add_string(map, key, names[value]) != NULL;
+	if (value == 0)
+		doc_add(map, key);
+	else
+		doc_add_string(map, key, names[value]);
 }
 
-static bool add_topology_manager(struct doc *parent, const struct topology_manager_config *config)
+static void add_topology_manager(struct doc *parent, const struct topology_manager_config *config)
 {
 	struct doc *map = doc_add_map(parent, "topologyManager");
 
-	return add_name(map, "policy", config->policy, topology_manager_policy_names) &&
-	       add_name(map, "scope", config->scope, topology_manager_scope_names) &&
-	       doc_add_number(map, "maxNUMANodes", config->max_numa_nodes) &&
-	       doc_add_bool(map, "preferClosestNUMANodes", config->prefer_closest_numa_nodes);
+	add_name(map, "policy", config->policy, topology_manager_policy_names);
+	add_name(map, "scope", config->scope, topology_manager_scope_names);
+	doc_add_number(map, "maxNUMANodes", config->max_numa_nodes);
+	doc_add_bool(map, "preferClosestNUMANodes", config->prefer_closest_numa_nodes);
 }
 
-static bool add_min_distance(struct doc *map, enum fit_min_distance min_distance)
+static void add_min_distance(struct doc *map, enum fit_min_distance min_distance)
 {
-	if (min_distance == FIT_MIN_DISTANCE_UNKNOWN)
-		return add_null(map, "minDistance");
-	return doc_add_bool(map, "minDistance", min_distance == FIT_MIN_DISTANCE_YES) != NULL;
+	if (min_distance == FIT_MIN_DISTANCE_UNKNOWN) {
+		doc_add(map, "minDistance");
+		return;
+	}
+	doc_add_bool(map, "minDistance", min_distance == FIT_MIN_DISTANCE_YES);
 }
 
 /* Some NUMA node has the resource. A name that none has is left out of the table: a request of such names
@@ -47,39 +45,35 @@ static bool is_anywhere(const struct inventory *inv, size_t resource)
 	return false;
 }
 
-static bool add_resources(struct doc *parent, const struct inventory *inv)
+static void add_resources(struct doc *parent, const struct inventory *inv)
 {
 	struct doc *list = doc_add_list(parent, "resources");
-	bool ok = list != NULL;
 
-	for (size_t r = 0; r < inv->n_resources && ok; r++)
+	for (size_t r = 0; r < inv->n_resources; r++)
 		if (is_anywhere(inv, r))
-			ok = doc_add_string(list, NULL, inv->resources[r]) != NULL;
-	return ok;
+			doc_add_string(list, NULL, inv->resources[r]);
 }
 
 /* The ids of the positions, ascending, each once. */
-static bool add_ids(struct doc *map, const struct inventory *inv, uint64_t positions)
+static void add_ids(struct doc *map, const struct inventory *inv, uint64_t positions)
 {
 	struct doc *list = doc_add_list(map, "numaNodes");
 
-	while (list && positions) {
+	while (positions) {
 		unsigned least = inv->nodes[__builtin_ctzll(positions)].id;
 
 		for (uint64_t rest = positions; rest; rest &= rest - 1)
 			if (inv->nodes[__builtin_ctzll(rest)].id < least)
 				least = inv->nodes[__builtin_ctzll(rest)].id;
-		if (!doc_add_number(list, NULL, least))
-			return false;
+		doc_add_number(list, NULL, least);
 		for (uint64_t rest = positions; rest; rest &= rest - 1)
 			if (inv->nodes[__builtin_ctzll(rest)].id == least)
 				positions &= ~(rest & (~rest + 1));
 	}
-	return list != NULL;
 }
 
 /* A plain number, "30.5", whose digits are exact. */
-static bool add_amount(struct doc *list, qty_t nano)
+static void add_amount(struct doc *list, qty_t nano)
 {
 	struct doc *number = doc_add(list, NULL);
 	char text[64];
@@ -91,53 +85,55 @@ static bool add_amount(struct doc *list, qty_t nano)
 		while (text[len - 1] == '0')
 			len--;
 	}
-	return number && doc_set_text(number, DOC_NUMBER, text, (size_t)len) == 0;
+	doc_set_text(number, DOC_NUMBER, text, (size_t)len);
 }
 
-static bool add_amounts(struct doc *map, const struct frontier *f, size_t entry)
+static void add_amounts(struct doc *map, const struct frontier *f, size_t entry)
 {
 	struct doc *list = doc_add_list(map, "available");
-	bool ok = list != NULL;
 
-	for (size_t r = 0; r < f->inventory->n_resources && ok; r++) {
+	for (size_t r = 0; r < f->inventory->n_resources; r++) {
 		qty_t amount = frontier_amount(f, entry, r);
 
-		if (is_anywhere(f->inventory, r))
-			ok = amount == FRONTIER_ABSENT ? add_null(list, NULL) : add_amount(list, amount);
+		if (!is_anywhere(f->inventory, r))
+			continue;
+		if (amount == FRONTIER_ABSENT)
+			doc_add(list, NULL);
+		else
+			add_amount(list, amount);
 	}
-	return ok;
 }
 
-static bool add_fits(struct doc *parent, const struct frontier *f)
+static void add_fits(struct doc *parent, const struct frontier *f)
 {
 	struct doc *list = doc_add_list(parent, "fits");
-	bool ok = list != NULL;
 
-	for (size_t i = 0; i < f->n_entries && ok; i++) {
+	for (size_t i = 0; i < f->n_entries; i++) {
 		struct doc *map = doc_add_map(list, NULL);
 
-		ok = add_ids(map, f->inventory, f->entries[i].nodes) &&
-		     add_min_distance(map, f->entries[i].min_distance) && add_amounts(map, f, i);
+		add_ids(map, f->inventory, f->entries[i].nodes);
+		add_min_distance(map, f->entries[i].min_distance);
+		add_amounts(map, f, i);
 	}
-	return ok && doc_add_bool(parent, "truncated", f->truncated);
+	doc_add_bool(parent, "truncated", f->truncated);
 }
 
-static bool add_exclusive_cpus(struct doc *parent, const struct exclusive_cpus_admitted *a)
+static void add_exclusive_cpus(struct doc *parent, const struct exclusive_cpus_admitted *a)
 {
 	struct doc *map = doc_add_map(parent, "exclusiveCPUs"), *list;
-	bool ok = doc_add_number(map, "step", a->step) != NULL;
 
-	if (a->unknown.text[0] != '\0')
-		return ok && add_null(map, "ranges");
+	doc_add_number(map, "step", a->step);
+	if (a->unknown.text[0] != '\0') {
+		doc_add(map, "ranges");
+		return;
+	}
 	list = doc_add_list(map, "ranges");
-	for (size_t i = 0; i < a->n_ranges && list; i++) {
+	for (size_t i = 0; i < a->n_ranges; i++) {
 		struct doc *pair = doc_add_list(list, NULL);
 
-		if (!doc_add_number(pair, NULL, (int64_t)a->ranges[i].first) ||
-			!doc_add_number(pair, NULL, (int64_t)a->ranges[i].last))
-			return false;
+		doc_add_number(pair, NULL, (int64_t)a->ranges[i].first);
+		doc_add_number(pair, NULL, (int64_t)a->ranges[i].last);
 	}
-	return ok && list;
 }
 
 /* A member that is there. */
@@ -150,7 +146,7 @@ static struct doc *member(struct doc *map, const char *key)
 	return item;
 }
 
-/* The length of the compact JSON. 0 or -ENOMEM. */
+/* The length of the compact JSON. */
 static int measure(const struct doc *d, size_t *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SIZE_MAX);
@@ -179,9 +175,10 @@ static int shorten(struct doc *d, size_t max_size, struct err *err)
 		doc_release(&fits->items[--fits->n_items]);
 		size -= less + (fits->n_items > 0); /* and its comma */
 		size -= strlen(truncated->text) - strlen("true");
-		r = doc_set_text(truncated, DOC_BOOL, "true", strlen("true"));
+		doc_set_text(truncated, DOC_BOOL, "true", strlen("true"));
+		r = 0;
 	}
-	return r == -ENOMEM ? err_no_memory(err) : r;
+	return r;
 }
 
 int fit_hints_to_doc(
@@ -190,10 +187,13 @@ int fit_hints_to_doc(
 	CLEANUP(doc_release) struct doc d = {.kind = DOC_MAP};
 	int r;
 
-	if (!doc_add_number(&d, "version", FIT_HINTS_VERSION) || !doc_add_string(&d, "nrt", nrt_hash) ||
-		!add_topology_manager(&d, &h->inventory->topology) || !add_resources(&d, h->inventory) ||
-		!add_fits(&d, &h->frontier) || (h->has_exclusive && !add_exclusive_cpus(&d, &h->exclusive)))
-		return err_no_memory(err);
+	doc_add_number(&d, "version", FIT_HINTS_VERSION);
+	doc_add_string(&d, "nrt", nrt_hash);
+	add_topology_manager(&d, &h->inventory->topology);
+	add_resources(&d, h->inventory);
+	add_fits(&d, &h->frontier);
+	if (h->has_exclusive)
+		add_exclusive_cpus(&d, &h->exclusive);
 	r = shorten(&d, max_size, err);
 	if (r < 0)
 		return r;

@@ -29,7 +29,7 @@
 
 /*
  * The document whose compact JSON has at most `max_size` bytes: entries are left out from the end of fits
- * until it fits. 0; -EFBIG when it is too large without any entry; -ENOMEM. `ret` is untouched on failure.
+ * until it fits. 0; -EFBIG when it is too large without any entry. `ret` is untouched on failure.
  */
 int fit_hints_to_doc(
 	const struct fit_hints *h, const char *nrt_hash, size_t max_size, struct doc *ret, struct err *err);

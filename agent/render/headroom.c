@@ -5,6 +5,7 @@
 
 #include "agent/model/largest_pod.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 void headroom_release(struct headroom *r)
 {
@@ -12,20 +13,19 @@ void headroom_release(struct headroom *r)
 	*r = (struct headroom){0};
 }
 
-static int find_exclusive(const struct node_admission *admission, struct headroom *headroom)
+static void find_exclusive(const struct node_admission *admission, struct headroom *headroom)
 {
 	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
-	int r = exclusive_cpus_find(&admission->kubelet, &admitted);
 
-	if (r < 0)
-		return r;
+	exclusive_cpus_find(&admission->kubelet, &admitted);
 	for (unsigned i = 0; i < admission->state->inventory.n_nodes && i < HINTS_MAX_NUMA_LABELS; i++) {
 		if (!largest_pod(admission, &admitted, i + 1, &headroom->max_exclusive[i]))
 			break;
 		headroom->n_max++;
 	}
 	headroom->stranded_known = !*admitted.unknown.text;
-	return headroom->stranded_known ? largest_pod_stranded(admission, &admitted, &headroom->stranded) : 0;
+	if (headroom->stranded_known)
+		largest_pod_stranded(admission, &admitted, &headroom->stranded);
 }
 
 int headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret)
@@ -36,10 +36,9 @@ int headroom_find(const struct hints_config *c, const struct node_state *node, s
 
 	if (r < 0)
 		return r;
-	r = find_exclusive(&admission, &headroom);
-	headroom.copies = calloc(c->n_shapes + 1, sizeof(*headroom.copies));
-	if (!headroom.copies)
-		return -ENOMEM;
+	find_exclusive(&admission, &headroom);
+	r = 0;
+	headroom.copies = xcalloc(c->n_shapes + 1, sizeof(*headroom.copies));
 	for (; headroom.n_copies < c->n_shapes && r == 0; headroom.n_copies++)
 		r = pod_copies_find(
 			&admission, &c->shapes[headroom.n_copies].pod, &headroom.copies[headroom.n_copies]);

@@ -16,6 +16,6 @@ struct headroom {
 	size_t n_copies;
 };
 
-/* Of the shapes of `c`. 0 or -ENOMEM; `ret` is untouched on failure, else the caller releases it. */
+/* Of the shapes of `c`. `ret` is to be released. */
 int headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret);
 void headroom_release(struct headroom *r);

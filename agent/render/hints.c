@@ -9,6 +9,7 @@
 #include "agent/render/fit_hints_doc.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define SCORE_PREFIX "nrtd.dev/fit-score."
 
@@ -46,11 +47,12 @@ static int add_fit_hints(const struct hints_config *c, const struct fit_hints *h
 		r = json_print_compact(&doc, &text);
 	if (r < 0)
 		return r;
-	return doc_add_string(annotations, FIT_HINTS_ANNOTATION, text.text) ? 0 : -ENOMEM;
+	doc_add_string(annotations, FIT_HINTS_ANNOTATION, text.text);
+	return 0;
 }
 
 /* What each shape's score says of the node; 0 where the kubelet would refuse it, whatever the score says. */
-static int add_scores(const struct hints_config *c, const struct fit_hints *h,
+static void add_scores(const struct hints_config *c, const struct fit_hints *h,
 	struct node_admission *admission, struct doc *annotations)
 {
 	for (size_t i = 0; i < h->n_shapes; i++) {
@@ -58,23 +60,19 @@ static int add_scores(const struct hints_config *c, const struct fit_hints *h,
 		int score = shape->score;
 		struct admission a;
 		char key[128], text[16];
-		int r = node_admission_judge(admission, &c->shapes[i].pod, &a);
 
-		if (r < 0)
-			return r;
+		node_admission_judge(admission, &c->shapes[i].pod, &a);
 		if (a.answer == KUBELET_REJECTS || shape->fit.verdict == FIT_NONE)
 			score = 0;
 		else if (shape->fit.verdict == FIT_UNKNOWN || score == SCORE_UNKNOWN)
 			continue;
 		snprintf(key, sizeof(key), SCORE_PREFIX "%s", shape->name);
 		snprintf(text, sizeof(text), "%d", score);
-		if (!doc_add_string(annotations, key, text))
-			return -ENOMEM;
+		doc_add_string(annotations, key, text);
 	}
-	return 0;
 }
 
-static int add_labels(const struct fit_hints *h, const struct node_admission *admission, struct doc *labels)
+static void add_labels(const struct fit_hints *h, const struct node_admission *admission, struct doc *labels)
 {
 	size_t n;
 
@@ -85,16 +83,14 @@ static int add_labels(const struct fit_hints *h, const struct node_admission *ad
 			break;
 		snprintf(key, sizeof(key), HINTS_LABEL_PREFIX "%u-numa", i);
 		snprintf(text, sizeof(text), "%zu", n);
-		if (!doc_add_string(labels, key, text))
-			return -ENOMEM;
+		doc_add_string(labels, key, text);
 	}
-	return 0;
 }
 
 static int compute(const struct hints_config *c, const struct node_admission *admission,
 	struct distances_kept *kept, struct fit_hints *ret)
 {
-	CLEANUP(freep) struct request_shape *shapes = calloc(c->n_shapes + 1, sizeof(*shapes));
+	CLEANUP(freep) struct request_shape *shapes = xcalloc(c->n_shapes + 1, sizeof(*shapes));
 	const struct fit_hints_input input = {
 		.inventory = &admission->state->inventory,
 		.kubelet = &admission->kubelet,
@@ -106,8 +102,6 @@ static int compute(const struct hints_config *c, const struct node_admission *ad
 	};
 	int r;
 
-	if (!shapes)
-		return -ENOMEM;
 	for (size_t i = 0; i < c->n_shapes; i++)
 		shapes[i] = (struct request_shape){.name = c->shapes[i].name, .pod = &c->shapes[i].pod};
 	r = fit_hints_init(ret, &input);
@@ -130,9 +124,9 @@ int hints_make(const struct hints_config *c, const struct node_state *node, cons
 	if (r == 0) {
 		r = add_fit_hints(c, &h, nrt_hash, &annotations, notes);
 		if (r == 0)
-			r = add_scores(c, &h, &admission, &annotations);
+			add_scores(c, &h, &admission, &annotations);
 		if (r == 0 && c->labels)
-			r = add_labels(&h, &admission, &labels);
+			add_labels(&h, &admission, &labels);
 		fit_hints_release(&h);
 	} else if (r == -E2BIG) {
 		notes_add(notes, "fit hints are left out: %zu NUMA nodes are too many",

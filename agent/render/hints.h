@@ -35,7 +35,7 @@ void hints_config_release(struct hints_config *c);
  * fit-score.<shape> is "0" where the pod does not fit or the kubelet would refuse it, and left out where the
  * score is not known; a label is left out where the number is not known. What is not known at all goes to
  * `notes`. `kept` has what is worked out of the machine's distances, from one call to the next; NULL = it is worked
- * out again. 0 or -ENOMEM; the outputs are untouched on failure.
+ * out again. 0; the outputs are untouched on failure.
  */
 int hints_make(const struct hints_config *c, const struct node_state *node, const char *nrt_hash,
 	struct doc *ret_annotations, struct doc *ret_labels, struct notes *notes,

@@ -13,5 +13,4 @@
 #include "agent/base/doc.h"
 #include "agent/observe/observe.h"
 
-/* 0 or -ENOMEM; `ret` is untouched on failure. */
-int inventory_to_doc(const struct observation *o, struct doc *ret);
+void inventory_to_doc(const struct observation *o, struct doc *ret);

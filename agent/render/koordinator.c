@@ -7,6 +7,8 @@
 
 #include "agent/base/json.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 /* A CPU's socket and core by their numbers on the machine, from 0 on. */
 struct place {
@@ -15,10 +17,10 @@ struct place {
 
 static struct place *number_places(const struct machine *m)
 {
-	struct place *places = calloc(m->n_cpus + 1, sizeof(*places));
+	struct place *places = xcalloc(m->n_cpus + 1, sizeof(*places));
 	unsigned sockets = 0, cores = 0;
 
-	for (size_t i = 0; places && i < m->n_cpus; i++) {
+	for (size_t i = 0; i < m->n_cpus; i++) {
 		const struct cpu *cpu = &m->cpus[i], *first = machine_cpu(m, cpu->hardware_core);
 		size_t same = i && cpu->socket == m->cpus[i - 1].socket ? i - 1 : 0;
 
@@ -30,7 +32,7 @@ static struct place *number_places(const struct machine *m)
 	return places;
 }
 
-/* Append the document's text to the map, if it fits. 0, -EFBIG or -ENOMEM. */
+/* Append the document's text to the map, if it fits. 0 or -EFBIG. */
 static int add_text(struct doc *map, const char *key, const struct doc *value, size_t *left)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(*left);
@@ -39,7 +41,8 @@ static int add_text(struct doc *map, const char *key, const struct doc *value, s
 	if (r < 0)
 		return r;
 	*left -= text.len;
-	return doc_add_string(map, key, text.text) ? 0 : -ENOMEM;
+	doc_add_string(map, key, text.text);
+	return 0;
 }
 
 /* ---- the CPUs */
@@ -55,32 +58,29 @@ static int add_topology(const struct machine *m, const struct place *places, str
 		if (m->cpus[i].numa == MACHINE_NONE)
 			continue;
 		map = doc_add_map(detail, NULL);
-		if (!doc_add_number(map, "id", m->cpus[i].id) ||
-			!doc_add_number(map, "core", places[i].core) ||
-			!doc_add_number(map, "socket", places[i].socket) ||
-			!doc_add_number(map, "node", m->cpus[i].numa))
-			return -ENOMEM;
+		doc_add_number(map, "id", m->cpus[i].id);
+		doc_add_number(map, "core", places[i].core);
+		doc_add_number(map, "socket", places[i].socket);
+		doc_add_number(map, "node", m->cpus[i].numa);
 	}
-	return detail ? add_text(ret, KOORDINATOR_CPU_TOPOLOGY, &top, left) : -ENOMEM;
+	return add_text(ret, KOORDINATOR_CPU_TOPOLOGY, &top, left);
 }
 
 /* ---- the kubelet */
 
 /* "full-pcpus-only=true,..." as a map. */
-static int add_options(struct doc *top, const char *text)
+static void add_options(struct doc *top, const char *text)
 {
 	struct doc *map = doc_add_map(top, "options");
 
-	for (size_t len; map && *text; text += len + (text[len] != '\0')) {
-		CLEANUP(freep) char *pair = strndup(text, len = strcspn(text, ","));
+	for (size_t len; *text; text += len + (text[len] != '\0')) {
+		CLEANUP(freep) char *pair = xstrndup(text, len = strcspn(text, ","));
 		char *equals = pair ? strchr(pair, '=') : NULL;
 
 		if (equals)
 			*equals = '\0';
-		if (!pair || !doc_add_string(map, pair, equals ? equals + 1 : ""))
-			return -ENOMEM;
+		doc_add_string(map, pair, equals ? equals + 1 : "");
 	}
-	return map ? 0 : -ENOMEM;
 }
 
 static int add_policy(const struct node_state *node, struct doc *ret, size_t *left)
@@ -90,35 +90,36 @@ static int add_policy(const struct node_state *node, struct doc *ret, size_t *le
 
 	if (s->cpu_manager == CPU_MANAGER_UNKNOWN)
 		return 0;
-	if (!doc_add_string(&top, "policy", cpu_manager_policy_names[s->cpu_manager]) ||
-		(s->cpu_options_text && add_options(&top, s->cpu_options_text) < 0))
-		return -ENOMEM;
+	doc_add_string(&top, "policy", cpu_manager_policy_names[s->cpu_manager]);
+	if (s->cpu_options_text)
+		add_options(&top, s->cpu_options_text);
 	if (s->cpu_manager == CPU_MANAGER_STATIC) {
 		CLEANUP(freep) char *reserved = cpuset_print(node->reserved.cpus);
 
-		if (!reserved || !doc_add_string(&top, "reservedCPUs", reserved))
-			return -ENOMEM;
+		doc_add_string(&top, "reservedCPUs", reserved);
 	}
 	return add_text(ret, KOORDINATOR_CPU_MANAGER_POLICY, &top, left);
 }
 
 /* ---- who holds what */
 
-static int add_pod(struct doc *list, const struct allocation *a, hwloc_const_bitmap_t cpus)
+static void add_pod(struct doc *list, const struct allocation *a, hwloc_const_bitmap_t cpus)
 {
 	const char *namespace = a->named_by_logs ? "" : a->namespace, *name = a->named_by_logs ? "" : a->pod;
 	CLEANUP(freep) char *text = cpuset_print(cpus), *uid = NULL;
 	struct doc *map = doc_add_map(list, NULL);
-	int n = *a->pod_uid ? asprintf(&uid, "%s", a->pod_uid)
-			    : asprintf(&uid, "%s/%s", a->namespace, a->pod);
 
-	if (n < 0)
-		uid = NULL;
-	if (!text || !uid || (*namespace && !doc_add_string(map, "namespace", namespace)) ||
-		(*name && !doc_add_string(map, "name", name)) || !doc_add_string(map, "uid", uid) ||
-		!doc_add_string(map, "cpuset", text) || !doc_add_bool(map, "managedByKubelet", true))
-		return -ENOMEM;
-	return 0;
+	if (*a->pod_uid)
+		uid = xasprintf("%s", a->pod_uid);
+	else
+		uid = xasprintf("%s/%s", a->namespace, a->pod);
+	if (*namespace)
+		doc_add_string(map, "namespace", namespace);
+	if (*name)
+		doc_add_string(map, "name", name);
+	doc_add_string(map, "uid", uid);
+	doc_add_string(map, "cpuset", text);
+	doc_add_bool(map, "managedByKubelet", true);
 }
 
 static int add_pods(const struct allocations *a, struct doc *ret, size_t *left)
@@ -126,14 +127,13 @@ static int add_pods(const struct allocations *a, struct doc *ret, size_t *left)
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
 
 	for (size_t i = 0, next; i < a->n_items; i = next) {
-		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
 
 		for (next = i; next < a->n_items && allocation_same_pod(&a->items[i], &a->items[next]);
 			next++)
-			if (!cpus || hwloc_bitmap_or(cpus, cpus, a->items[next].cpus) < 0)
-				return -ENOMEM;
-		if (!hwloc_bitmap_iszero(cpus) && add_pod(&list, &a->items[i], cpus) < 0)
-			return -ENOMEM;
+			cpuset_or(cpus, cpus, a->items[next].cpus);
+		if (!hwloc_bitmap_iszero(cpus))
+			add_pod(&list, &a->items[i], cpus);
 	}
 	return add_text(ret, KOORDINATOR_POD_CPU_ALLOCS, &list, left);
 }
@@ -154,44 +154,38 @@ static int compare_pools(const void *va, const void *vb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-static int add_pool(
+static void add_pool(
 	struct doc *list, const struct machine *m, const struct pool *pool, hwloc_const_bitmap_t exclusive)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 	CLEANUP(freep) char *text = NULL;
 	struct doc *map;
-	int r = machine_own_cpus(m, pool->node, &cpus);
 
-	if (r < 0)
-		return r;
-	if (hwloc_bitmap_andnot(cpus, cpus, exclusive) < 0)
-		return -ENOMEM;
+	machine_own_cpus(m, pool->node, &cpus);
+	cpuset_andnot(cpus, cpus, exclusive);
 	if (hwloc_bitmap_iszero(cpus))
-		return 0;
+		return;
 	text = cpuset_print(cpus);
 	map = text ? doc_add_map(list, NULL) : NULL;
-	if (!doc_add_number(map, "socket", pool->socket) ||
-		!doc_add_number(map, "node", m->nodes[pool->node].id) || !doc_add_string(map, "cpuset", text))
-		return -ENOMEM;
-	return 0;
+	doc_add_number(map, "socket", pool->socket);
+	doc_add_number(map, "node", m->nodes[pool->node].id);
+	doc_add_string(map, "cpuset", text);
 }
 
 /* The NUMA nodes that have CPUs, by socket and number. *ret has room for all of them. */
-static int sort_pools(const struct machine *m, const struct place *places, struct pool *ret, size_t *ret_n)
+static void sort_pools(const struct machine *m, const struct place *places, struct pool *ret, size_t *ret_n)
 {
 	*ret_n = 0;
 	for (unsigned node = 0; node < m->n_nodes; node++) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 		const struct cpu *cpu;
 
-		if (machine_own_cpus(m, node, &cpus) < 0)
-			return -ENOMEM;
+		machine_own_cpus(m, node, &cpus);
 		cpu = hwloc_bitmap_iszero(cpus) ? NULL : machine_cpu(m, (unsigned)hwloc_bitmap_first(cpus));
 		if (cpu)
 			ret[(*ret_n)++] = (struct pool){places[cpu - m->cpus].socket, node};
 	}
 	qsort(ret, *ret_n, sizeof(*ret), compare_pools);
-	return 0;
 }
 
 /*
@@ -202,18 +196,17 @@ static int add_pools(const struct node_state *node, const struct place *places, 
 {
 	const struct machine *m = &node->machine;
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
-	CLEANUP(freep) struct pool *pools = calloc(m->n_nodes + 1, sizeof(*pools));
+	CLEANUP(freep) struct pool *pools = xcalloc(m->n_nodes + 1, sizeof(*pools));
 	CLEANUP(cpuset_freep) hwloc_bitmap_t taken = allocations_exclusive_cpus(&node->allocations);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
 	size_t n;
-	int r = pools && taken && of_claims ? sort_pools(m, places, pools, &n) : -ENOMEM;
+	int r;
 
-	if (r == 0 && hwloc_bitmap_or(taken, taken, of_claims) < 0)
-		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_pool(&list, m, &pools[i], taken);
-	if (r == 0)
-		r = add_text(ret, KOORDINATOR_SHARED_POOLS, &list, left);
+	sort_pools(m, places, pools, &n);
+	cpuset_or(taken, taken, of_claims);
+	for (size_t i = 0; i < n; i++)
+		add_pool(&list, m, &pools[i], taken);
+	r = add_text(ret, KOORDINATOR_SHARED_POOLS, &list, left);
 	return r < 0 ? r : add_text(ret, KOORDINATOR_BE_SHARED_POOLS, &list, left);
 }
 
@@ -233,7 +226,7 @@ static int render(const struct node_state *node, struct doc *ret)
 {
 	CLEANUP(freep) struct place *places = number_places(&node->machine);
 	size_t left = KOORDINATOR_MAX_BYTES;
-	int r = places ? add_topology(&node->machine, places, ret, &left) : -ENOMEM;
+	int r = add_topology(&node->machine, places, ret, &left);
 
 	if (r == 0)
 		r = add_policy(node, ret, &left);

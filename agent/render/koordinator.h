@@ -32,6 +32,6 @@
  *
  * The map is empty, and it is noted why, where it is not known who holds CPUs or which are reserved (the plugin would bind
  * pods to CPUs that others have; without cpu-topology it binds none), and where all of it is longer than
- * KOORDINATOR_MAX_BYTES. 0 or -ENOMEM; `ret` is untouched on failure.
+ * KOORDINATOR_MAX_BYTES.
  */
 int koordinator_render(const struct node_state *node, struct doc *ret, struct notes *notes);

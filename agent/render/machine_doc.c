@@ -15,10 +15,10 @@ static const struct doc *add_set(struct doc *map, const char *key, hwloc_const_b
 {
 	CLEANUP(freep) char *text = cpuset_print(set);
 
-	return text ? doc_add_string(map, key, text) : NULL;
+	return doc_add_string(map, key, text);
 }
 
-static int add_cpus(const struct machine *m, struct doc *top)
+static void add_cpus(const struct machine *m, struct doc *top)
 {
 	struct doc *list = doc_add_list(top, "cpus");
 
@@ -26,60 +26,55 @@ static int add_cpus(const struct machine *m, struct doc *top)
 		const struct cpu *cpu = &m->cpus[i];
 		struct doc *map = doc_add_map(list, NULL);
 
-		if (!doc_add_number(map, "id", cpu->id) || !doc_add_number(map, "core", cpu->core) ||
-			(cpu->hardware_core != cpu->core &&
-				!doc_add_number(map, "hardwareCore", cpu->hardware_core)) ||
-			!add_id(map, "socket", cpu->socket) || !add_id(map, "numaNode", cpu->numa) ||
-			!add_id(map, "l3Cache", cpu->l3) || !add_id(map, "uncoreCache", cpu->uncore))
-			return -ENOMEM;
+		doc_add_number(map, "id", cpu->id);
+		doc_add_number(map, "core", cpu->core);
+		if (cpu->hardware_core != cpu->core)
+			doc_add_number(map, "hardwareCore", cpu->hardware_core);
+		add_id(map, "socket", cpu->socket);
+		add_id(map, "numaNode", cpu->numa);
+		add_id(map, "l3Cache", cpu->l3);
+		add_id(map, "uncoreCache", cpu->uncore);
 	}
-	return list ? 0 : -ENOMEM;
 }
 
-static int add_sockets(const struct machine *m, struct doc *top)
+static void add_sockets(const struct machine *m, struct doc *top)
 {
 	struct doc *list = doc_add_list(top, "sockets");
 
 	for (size_t i = 0; i < m->n_sockets; i++) {
 		struct doc *map = doc_add_map(list, NULL);
 
-		if (!add_id(map, "id", m->sockets[i].id) || !add_set(map, "cpus", m->sockets[i].cpus))
-			return -ENOMEM;
+		add_id(map, "id", m->sockets[i].id);
+		add_set(map, "cpus", m->sockets[i].cpus);
 	}
-	return list ? 0 : -ENOMEM;
 }
 
-static int add_node(const struct numa_node *node, struct doc *list)
+static void add_node(const struct numa_node *node, struct doc *list)
 {
 	struct doc *map = doc_add_map(list, NULL), *pools;
 
-	if (!doc_add_number(map, "id", node->id) || !add_id(map, "socket", node->socket) ||
-		!add_set(map, "cpus", node->cpus) ||
-		!doc_add_number(map, "memoryBytes", (int64_t)node->memory_bytes))
-		return -ENOMEM;
+	doc_add_number(map, "id", node->id);
+	add_id(map, "socket", node->socket);
+	add_set(map, "cpus", node->cpus);
+	doc_add_number(map, "memoryBytes", (int64_t)node->memory_bytes);
 	pools = doc_add_list(map, "hugepages");
 	for (size_t i = 0; i < node->n_pools; i++) {
 		struct doc *pool = doc_add_map(pools, NULL);
 
-		if (!doc_add_number(pool, "pageBytes", (int64_t)node->pools[i].page_bytes) ||
-			!doc_add_number(pool, "pages", (int64_t)node->pools[i].pages))
-			return -ENOMEM;
+		doc_add_number(pool, "pageBytes", (int64_t)node->pools[i].page_bytes);
+		doc_add_number(pool, "pages", (int64_t)node->pools[i].pages);
 	}
-	return pools ? 0 : -ENOMEM;
 }
 
-static int add_nodes(const struct machine *m, struct doc *top)
+static void add_nodes(const struct machine *m, struct doc *top)
 {
 	struct doc *list = doc_add_list(top, "numaNodes");
 
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		if (add_node(&m->nodes[i], list) < 0)
-			return -ENOMEM;
-	}
-	return list ? 0 : -ENOMEM;
+	for (size_t i = 0; i < m->n_nodes; i++)
+		add_node(&m->nodes[i], list);
 }
 
-static int add_distances(const struct machine *m, struct doc *top)
+static void add_distances(const struct machine *m, struct doc *top)
 {
 	struct doc *rows = doc_add_list(top, "distances");
 
@@ -89,21 +84,21 @@ static int add_distances(const struct machine *m, struct doc *top)
 		for (size_t to = 0; to < m->n_nodes; to++) {
 			unsigned distance = machine_distance(m, from, to);
 
-			if (!(distance == 0 ? doc_add(row, NULL) : doc_add_number(row, NULL, distance)))
-				return -ENOMEM;
+			if (distance == 0)
+				doc_add(row, NULL);
+			else
+				doc_add_number(row, NULL, distance);
 		}
-		if (!row)
-			return -ENOMEM;
 	}
-	return rows ? 0 : -ENOMEM;
 }
 
-int machine_to_doc(const struct machine *m, struct doc *ret)
+void machine_to_doc(const struct machine *m, struct doc *ret)
 {
 	ret->kind = DOC_MAP;
-	if (add_cpus(m, ret) < 0 || !add_set(ret, "offlineCPUs", m->offline) || add_sockets(m, ret) < 0 ||
-		!doc_add_number(ret, "memoryBytes", (int64_t)m->memory_bytes) || add_nodes(m, ret) < 0 ||
-		add_distances(m, ret) < 0)
-		return -ENOMEM;
-	return 0;
+	add_cpus(m, ret);
+	add_set(ret, "offlineCPUs", m->offline);
+	add_sockets(m, ret);
+	doc_add_number(ret, "memoryBytes", (int64_t)m->memory_bytes);
+	add_nodes(m, ret);
+	add_distances(m, ret);
 }

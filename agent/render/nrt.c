@@ -19,25 +19,28 @@ static void zone_name(char name[NAME_MAX_BYTES], const char *prefix, int id)
 	snprintf(name, NAME_MAX_BYTES, "%s-%d", prefix, id);
 }
 
-static int add_attribute(struct doc *list, const char *name, const char *value)
+static void add_attribute(struct doc *list, const char *name, const char *value)
 {
 	struct doc *map = doc_add_map(list, NULL);
 
-	return doc_add_string(map, "name", name) && doc_add_string(map, "value", value) ? 0 : -ENOMEM;
+	doc_add_string(map, "name", name);
+	doc_add_string(map, "value", value);
 }
 
 /* The same of the object, whose list is there. */
-static int add_object_attribute(struct doc *object, const char *name, const char *value)
+static void add_object_attribute(struct doc *object, const char *name, const char *value)
 {
 	DOC_FOREACH (item, object)
-		if (!strcmp(item->key, "attributes"))
-			return add_attribute(item, name, value);
-	return -ENOMEM;
+		if (!strcmp(item->key, "attributes")) {
+			add_attribute(item, name, value);
+			return;
+		}
 }
 
-static int add_attribute_if(struct doc *list, bool known, const char *name, const char *value)
+static void add_attribute_if(struct doc *list, bool known, const char *name, const char *value)
 {
-	return known && value ? add_attribute(list, name, value) : 0;
+	if (known && value)
+		add_attribute(list, name, value);
 }
 
 /* ---- object attributes */
@@ -51,42 +54,33 @@ unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones)
 	return max > MAX_NODES_CAP && zones <= MAX_NODES_CAP ? MAX_NODES_CAP : max;
 }
 
-static int add_max_numa_nodes(struct doc *list, const struct settings *s, unsigned zones)
+static void add_max_numa_nodes(struct doc *list, const struct settings *s, unsigned zones)
 {
 	unsigned max = nrt_max_numa_nodes(s, zones);
 	char text[NAME_MAX_BYTES];
 
 	if (max == TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
-		return 0;
+		return;
 	snprintf(text, sizeof(text), "%u", max);
-	return add_attribute(list, "topologyManagerMaxNUMANodes", text);
+	add_attribute(list, "topologyManagerMaxNUMANodes", text);
 }
 
-static int add_settings_attributes(struct doc *list, const struct settings *s, unsigned zones)
+static void add_settings_attributes(struct doc *list, const struct settings *s, unsigned zones)
 {
 	bool topology = s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN;
 	enum topology_manager_scope scope =
 		s->topology.scope == TOPOLOGY_SCOPE_POD ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
-	int r = add_attribute_if(
-		list, topology, "topologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
 
-	if (r == 0)
-		r = add_attribute_if(
-			list, topology, "topologyManagerScope", topology_manager_scope_names[scope]);
-	if (r == 0)
-		r = add_max_numa_nodes(list, s, zones);
-	if (r == 0)
-		r = add_attribute_if(
-			list, topology, "topologyManagerPolicyOptions", s->topology_options_text);
-	if (r == 0)
-		r = add_attribute_if(list, s->cpu_manager != CPU_MANAGER_UNKNOWN, "cpuManagerPolicy",
-			cpu_manager_policy_names[s->cpu_manager]);
-	if (r == 0)
-		r = add_attribute_if(list, true, "cpuManagerPolicyOptions", s->cpu_options_text);
-	if (r == 0)
-		r = add_attribute_if(list, s->memory_manager != MEMORY_MANAGER_UNKNOWN, "memoryManagerPolicy",
-			memory_manager_policy_names[s->memory_manager]);
-	return r;
+	add_attribute_if(
+		list, topology, "topologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
+	add_attribute_if(list, topology, "topologyManagerScope", topology_manager_scope_names[scope]);
+	add_max_numa_nodes(list, s, zones);
+	add_attribute_if(list, topology, "topologyManagerPolicyOptions", s->topology_options_text);
+	add_attribute_if(list, s->cpu_manager != CPU_MANAGER_UNKNOWN, "cpuManagerPolicy",
+		cpu_manager_policy_names[s->cpu_manager]);
+	add_attribute_if(list, true, "cpuManagerPolicyOptions", s->cpu_options_text);
+	add_attribute_if(list, s->memory_manager != MEMORY_MANAGER_UNKNOWN, "memoryManagerPolicy",
+		memory_manager_policy_names[s->memory_manager]);
 }
 
 /* ---- who is on the node */
@@ -123,7 +117,6 @@ static int find_identity(const struct node_state *node, enum fingerprint_method 
 	struct identity *ret, struct notes *notes)
 {
 	const char *method = fingerprint_method_names[fingerprint];
-	int r;
 
 	if (fingerprint == FINGERPRINT_NONE)
 		return 0;
@@ -138,26 +131,21 @@ static int find_identity(const struct node_state *node, enum fingerprint_method 
 			"fingerprint method '%s' without the memory manager's policy Static: schedulers count every Guaranteed pod that asks for memory, but the kubelet does not report them",
 			method);
 	ret->method = fingerprint;
-	r = fingerprint_pods(node->pods, node->n_pods, fingerprint, ret->fingerprint);
-	return r < 0 ? r : find_placement(node, zones, &ret->placement, notes);
+	fingerprint_pods(node->pods, node->n_pods, fingerprint, ret->fingerprint);
+	return find_placement(node, zones, &ret->placement, notes);
 }
 
-static int add_attributes(
+static void add_attributes(
 	struct doc *object, const struct node_state *node, const struct identity *id, unsigned zones)
 {
 	struct doc *list = doc_add_list(object, "attributes");
 	bool pods = *id->fingerprint != '\0';
-	int r = list ? add_settings_attributes(list, &node->settings, zones) : -ENOMEM;
 
-	if (r == 0)
-		r = add_attribute_if(list, pods, FINGERPRINT_ATTRIBUTE, id->fingerprint);
-	if (r == 0)
-		r = add_attribute_if(
-			list, pods, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[id->method]);
-	if (r == 0)
-		r = add_attribute_if(list, *id->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,
-			id->placement.metadata);
-	return r;
+	add_settings_attributes(list, &node->settings, zones);
+	add_attribute_if(list, pods, FINGERPRINT_ATTRIBUTE, id->fingerprint);
+	add_attribute_if(list, pods, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[id->method]);
+	add_attribute_if(
+		list, *id->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE, id->placement.metadata);
 }
 
 /* ---- what decides the kubelet's verdict */
@@ -173,33 +161,33 @@ static int add_node_state(struct doc *object, const struct node_state *node, str
 			NODE_STATE_TEXT_MAX);
 		return 0;
 	}
-	return r < 0 ? r : add_object_attribute(object, NODE_STATE_ATTRIBUTE, text.text);
+	if (r < 0)
+		return r;
+	add_object_attribute(object, NODE_STATE_ATTRIBUTE, text.text);
+	return 0;
 }
 
 /* further: a map of annotations. */
-static int add_metadata(
+static void add_metadata(
 	struct doc *object, const char *node_name, const struct identity *id, const struct doc *further)
 {
 	struct doc *metadata = doc_add_map(object, "metadata"), *annotations;
 
-	if (!doc_add_string(metadata, "name", node_name))
-		return -ENOMEM;
+	doc_add_string(metadata, "name", node_name);
 	if (!*id->fingerprint && !further->n_items)
-		return 0;
+		return;
 	annotations = doc_add_map(metadata, "annotations");
-	if (*id->fingerprint && !doc_add_string(annotations, FINGERPRINT_ANNOTATION, id->fingerprint))
-		return -ENOMEM;
+	if (*id->fingerprint)
+		doc_add_string(annotations, FINGERPRINT_ANNOTATION, id->fingerprint);
 	DOC_FOREACH (item, further)
-		if (!doc_add_string(annotations, item->key, item->text))
-			return -ENOMEM;
-	return 0;
+		doc_add_string(annotations, item->key, item->text);
 }
 
 /*
  * The deprecated field. Readers of entry 0 (scheduler-plugins, KAI) take the "...Level" names, Koordinator
  * scans for the plain ones, so two entries serve both.
  */
-static int add_topology_policies(struct doc *object, const struct settings *s)
+static void add_topology_policies(struct doc *object, const struct settings *s)
 {
 	static const char *const entries[TOPOLOGY_MANAGER_POLICY_COUNT][3] = {
 		[TOPOLOGY_MANAGER_NONE] = {"None", "None", NULL},
@@ -214,34 +202,31 @@ static int add_topology_policies(struct doc *object, const struct settings *s)
 	struct doc *list;
 
 	if (s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
-		return 0;
+		return;
 	list = doc_add_list(object, "topologyPolicies");
-	if (!doc_add_string(list, NULL, names[s->topology.scope == TOPOLOGY_SCOPE_POD]))
-		return -ENOMEM;
-	return names[2] && !doc_add_string(list, NULL, names[2]) ? -ENOMEM : 0;
+	doc_add_string(list, NULL, names[s->topology.scope == TOPOLOGY_SCOPE_POD]);
+	if (names[2])
+		doc_add_string(list, NULL, names[2]);
 }
 
 /* ---- zones */
 
 /* vector: the placement's, or NULL. */
-static int add_zone_attributes(struct doc *zone, hwloc_const_bitmap_t cpus, const char *vector)
+static void add_zone_attributes(struct doc *zone, hwloc_const_bitmap_t cpus, const char *vector)
 {
 	CLEANUP(freep) char *text = NULL;
 	bool any = !hwloc_bitmap_iszero(cpus);
 	struct doc *list;
-	int r;
 
 	if (!any && !vector)
-		return 0;
+		return;
 	list = doc_add_list(zone, "attributes");
 	text = cpuset_print(cpus);
-	if (!text)
-		return -ENOMEM;
-	r = add_attribute_if(list, any, "cpus", text);
-	return r < 0 ? r : add_attribute_if(list, true, PLACEMENT_VECTOR_ATTRIBUTE, vector);
+	add_attribute_if(list, any, "cpus", text);
+	add_attribute_if(list, true, PLACEMENT_VECTOR_ATTRIBUTE, vector);
 }
 
-static int add_costs(struct doc *zone, const struct inventory *inv, size_t from)
+static void add_costs(struct doc *zone, const struct inventory *inv, size_t from)
 {
 	struct doc *list = doc_add_list(zone, "costs");
 
@@ -254,23 +239,22 @@ static int add_costs(struct doc *zone, const struct inventory *inv, size_t from)
 			continue;
 		zone_name(name, "node", (int)inv->nodes[to].id);
 		map = doc_add_map(list, NULL);
-		if (!doc_add_string(map, "name", name) || !doc_add_number(map, "value", cost))
-			return -ENOMEM;
+		doc_add_string(map, "name", name);
+		doc_add_number(map, "value", cost);
 	}
-	return list ? 0 : -ENOMEM;
 }
 
-static bool add_quantity(struct doc *map, const char *key, qty_t nano)
+static void add_quantity(struct doc *map, const char *key, qty_t nano)
 {
 	struct quantity q = {.nano = nano, .format = QUANTITY_DECIMAL_SI};
 	char text[QUANTITY_TEXT_MAX];
 
 	quantity_print(q, text);
-	return doc_add_string(map, key, text);
+	doc_add_string(map, key, text);
 }
 
 /* all_cpus: the reserved CPUs are among the allocatable ones. */
-static int add_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
+static void add_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
 {
 	struct doc *list = doc_add_list(zone, "resources");
 
@@ -282,13 +266,11 @@ static int add_resources(struct doc *zone, const struct inventory *inv, size_t n
 		if (!amount->present)
 			continue;
 		map = doc_add_map(list, NULL);
-		if (!doc_add_string(map, "name", inv->resources[i]) ||
-			!add_quantity(map, "capacity", amount->capacity) ||
-			!add_quantity(map, "allocatable", all ? amount->capacity : amount->allocatable) ||
-			!add_quantity(map, "available", amount->available))
-			return -ENOMEM;
+		doc_add_string(map, "name", inv->resources[i]);
+		add_quantity(map, "capacity", amount->capacity);
+		add_quantity(map, "allocatable", all ? amount->capacity : amount->allocatable);
+		add_quantity(map, "available", amount->available);
 	}
-	return list ? 0 : -ENOMEM;
 }
 
 static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const char *type)
@@ -297,31 +279,30 @@ static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const
 	char name[NAME_MAX_BYTES];
 
 	zone_name(name, prefix, id);
-	return doc_add_string(zone, "name", name) && doc_add_string(zone, "type", type) ? zone : NULL;
+	doc_add_string(zone, "name", name);
+	doc_add_string(zone, "type", type);
+	return zone;
 }
 
-static int add_node_zone(struct doc *zones, const struct node_state *node, const struct placement *placement,
+static void add_node_zone(struct doc *zones, const struct node_state *node, const struct placement *placement,
 	bool all_cpus, unsigned id)
 {
 	const struct machine *m = &node->machine;
 	struct doc *zone = add_zone(zones, "node", (int)id, "Node");
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
-	int at = machine_node_index(m, id), r;
+	int at = machine_node_index(m, id);
 	char parent[NAME_MAX_BYTES];
 
-	if (!zone || at < 0)
-		return zone ? 0 : -ENOMEM;
+	if (at < 0)
+		return;
 	if (m->nodes[at].socket != MACHINE_NONE) {
 		zone_name(parent, "socket", m->nodes[at].socket);
-		if (!doc_add_string(zone, "parent", parent))
-			return -ENOMEM;
+		doc_add_string(zone, "parent", parent);
 	}
-	r = machine_own_cpus(m, (size_t)at, &cpus);
-	if (r == 0)
-		r = add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
-	if (r == 0)
-		r = add_costs(zone, &node->inventory, (size_t)at);
-	return r < 0 ? r : add_resources(zone, &node->inventory, (size_t)at, all_cpus);
+	machine_own_cpus(m, (size_t)at, &cpus);
+	add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
+	add_costs(zone, &node->inventory, (size_t)at);
+	add_resources(zone, &node->inventory, (size_t)at, all_cpus);
 }
 
 /* Number of Node zones: the highest id that can be published, plus one. */
@@ -339,21 +320,19 @@ static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 	return zones;
 }
 
-static int add_zones(struct doc *object, const struct node_state *node, const struct placement *placement,
+static void add_zones(struct doc *object, const struct node_state *node, const struct placement *placement,
 	bool all_cpus, unsigned n_zones)
 {
 	const struct machine *m = &node->machine;
 	struct doc *zones = doc_add_list(object, "zones");
-	int r = zones ? 0 : -ENOMEM;
 
-	for (unsigned id = 0; r == 0 && id < n_zones; id++)
-		r = add_node_zone(zones, node, placement, all_cpus, id);
-	for (size_t i = 0; r == 0 && i < m->n_sockets; i++) {
+	for (unsigned id = 0; id < n_zones; id++)
+		add_node_zone(zones, node, placement, all_cpus, id);
+	for (size_t i = 0; i < m->n_sockets; i++) {
 		struct doc *zone = add_zone(zones, "socket", m->sockets[i].id, "Socket");
 
-		r = zone ? add_zone_attributes(zone, m->sockets[i].cpus, NULL) : -ENOMEM;
+		add_zone_attributes(zone, m->sockets[i].cpus, NULL);
 	}
-	return r;
 }
 
 /* ---- the object */
@@ -367,7 +346,8 @@ static int add_content_hash(struct doc *object)
 	if (r < 0)
 		return r;
 	hash_text(text.text, text.len, hash);
-	return add_object_attribute(object, NRT_CONTENT_HASH, hash);
+	add_object_attribute(object, NRT_CONTENT_HASH, hash);
+	return 0;
 }
 
 int nrt_render(
@@ -383,18 +363,17 @@ int nrt_render(
 		r = koordinator_render(node, &koordinator, notes);
 	if (r < 0)
 		return r;
-	if (!doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2") ||
-		!doc_add_string(&object, "kind", "NodeResourceTopology"))
-		return -ENOMEM;
-	r = add_metadata(&object, node->node_name, &id, &koordinator);
-	if (r == 0 && config->deprecated_policies)
-		r = add_topology_policies(&object, &node->settings);
-	if (r == 0)
-		r = add_attributes(&object, node, &id, n_zones);
-	if (r == 0 && config->node_state)
+	doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2");
+	doc_add_string(&object, "kind", "NodeResourceTopology");
+	add_metadata(&object, node->node_name, &id, &koordinator);
+	r = 0;
+	if (config->deprecated_policies)
+		add_topology_policies(&object, &node->settings);
+	add_attributes(&object, node, &id, n_zones);
+	if (config->node_state)
 		r = add_node_state(&object, node, notes);
 	if (r == 0)
-		r = add_zones(&object, node, &id.placement, koordinator.n_items > 0, n_zones);
+		add_zones(&object, node, &id.placement, koordinator.n_items > 0, n_zones);
 	if (r == 0)
 		r = add_content_hash(&object);
 	if (r < 0)

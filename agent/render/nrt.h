@@ -39,7 +39,6 @@ unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones);
  *     allocatable with the reserved ones, unless the annotations are left out;
  *   - the last attribute, nrtd.dev/content-hash, is the XXH64 of the object's compact JSON without that
  *     attribute.
- * 0 or -ENOMEM; `ret` is untouched on failure.
  */
 int nrt_render(
 	const struct node_state *node, const struct nrt_config *config, struct doc *ret, struct notes *notes);

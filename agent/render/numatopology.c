@@ -7,112 +7,94 @@
 
 #include "agent/model/node_kubelet.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
-static int add_policies(const struct settings *s, struct doc *spec)
+static void add_policies(const struct settings *s, struct doc *spec)
 {
 	struct doc *map = doc_add_map(spec, "policies");
 
-	if (!map ||
-		(s->cpu_manager != CPU_MANAGER_UNKNOWN &&
-			!doc_add_string(map, "CPUManagerPolicy", cpu_manager_policy_names[s->cpu_manager])) ||
-		(s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN &&
-			!doc_add_string(map, "TopologyManagerPolicy",
-				topology_manager_policy_names[s->topology.policy])))
-		return -ENOMEM;
-	return 0;
+	if (s->cpu_manager != CPU_MANAGER_UNKNOWN)
+		doc_add_string(map, "CPUManagerPolicy", cpu_manager_policy_names[s->cpu_manager]);
+	if (s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN)
+		doc_add_string(
+			map, "TopologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
 }
 
-/* What the shared pool has beside the reserved CPUs and those of claims: a new bitmap, NULL = not known. 0 or -ENOMEM. */
-static int find_free(const struct node_state *node, hwloc_bitmap_t *ret)
+/* What the shared pool has beside the reserved CPUs and those of claims: a new bitmap, NULL = not known. */
+static void find_free(const struct node_state *node, hwloc_bitmap_t *ret)
 {
 	CLEANUP(node_kubelet_release) struct node_kubelet kubelet = {0};
 	CLEANUP(cpuset_freep) hwloc_bitmap_t free = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
-	int r = node_kubelet_init(&kubelet, node);
 
+	node_kubelet_init(&kubelet, node);
 	*ret = NULL;
-	if (r < 0 || !kubelet.node.shared || !node->reserved.cpus)
-		return r;
-	r = machine_counted_cpus(&node->machine, &free);
-	if (r == 0 && (!of_claims || hwloc_bitmap_and(free, free, kubelet.node.shared) < 0 ||
-			      hwloc_bitmap_andnot(free, free, of_claims) < 0 ||
-			      hwloc_bitmap_andnot(free, free, node->reserved.cpus) < 0))
-		r = -ENOMEM;
-	if (r == 0)
-		*ret = TAKE(free);
-	return r;
+	if (!kubelet.node.shared || !node->reserved.cpus)
+		return;
+	machine_counted_cpus(&node->machine, &free);
+	cpuset_and(free, free, kubelet.node.shared);
+	cpuset_andnot(free, free, of_claims);
+	cpuset_andnot(free, free, node->reserved.cpus);
+	*ret = TAKE(free);
 }
 
-static int add_resources(const struct node_state *node, size_t n_cpus, struct doc *spec, struct notes *notes)
+static void add_resources(const struct node_state *node, size_t n_cpus, struct doc *spec, struct notes *notes)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t free = NULL;
 	CLEANUP(freep) char *text = NULL;
 	struct doc *resources, *cpu;
-	int r = find_free(node, &free);
 
-	if (r < 0)
-		return r;
+	find_free(node, &free);
 	if (!free)
 		notes_add(notes, "numares has no free CPU: it is not known which CPUs are free");
-	text = free ? cpuset_print(free) : strdup("");
+	text = free ? cpuset_print(free) : xstrdup("");
 	resources = text ? doc_add_map(spec, "numares") : NULL;
 	cpu = doc_add_map(resources, "cpu");
-	if (!cpu || !doc_add_string(cpu, "allocatable", text) ||
-		!doc_add_number(cpu, "capacity", (int64_t)n_cpus))
-		return -ENOMEM;
-	return 0;
+	doc_add_string(cpu, "allocatable", text);
+	doc_add_number(cpu, "capacity", (int64_t)n_cpus);
 }
 
-static int add_cpu(const struct cpu *cpu, struct doc *detail)
+static void add_cpu(const struct cpu *cpu, struct doc *detail)
 {
 	struct doc *map;
 	char id[16];
 
 	snprintf(id, sizeof(id), "%u", cpu->id);
 	map = doc_add_map(detail, id);
-	if (!map || !doc_add_number(map, "numa", cpu->numa) ||
-		!doc_add_number(map, "socket", cpu->socket == MACHINE_NONE ? 0 : cpu->socket) ||
-		!doc_add_number(map, "core", cpu->core))
-		return -ENOMEM;
-	return 0;
+	doc_add_number(map, "numa", cpu->numa);
+	doc_add_number(map, "socket", cpu->socket == MACHINE_NONE ? 0 : cpu->socket);
+	doc_add_number(map, "core", cpu->core);
 }
 
 /* As for the kubelet, there are no other CPUs than those of NUMA nodes. */
-static int add_detail(const struct machine *m, struct doc *spec, size_t *ret_n)
+static void add_detail(const struct machine *m, struct doc *spec, size_t *ret_n)
 {
 	struct doc *detail = doc_add_map(spec, "cpuDetail");
-	int r = detail ? 0 : -ENOMEM;
 
 	*ret_n = 0;
-	for (size_t i = 0; i < m->n_cpus && r == 0; i++) {
+	for (size_t i = 0; i < m->n_cpus; i++) {
 		if (m->cpus[i].numa == MACHINE_NONE)
 			continue;
-		r = add_cpu(&m->cpus[i], detail);
+		add_cpu(&m->cpus[i], detail);
 		(*ret_n)++;
 	}
-	return r;
 }
 
-int numatopology_render(const struct node_state *node, struct doc *ret, struct notes *notes)
+void numatopology_render(const struct node_state *node, struct doc *ret, struct notes *notes)
 {
 	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
 	struct doc *spec;
 	size_t n_cpus;
-	int r;
 
-	if (!doc_add_string(&top, "apiVersion", "nodeinfo.volcano.sh/v1alpha1") ||
-		!doc_add_string(&top, "kind", "Numatopology") ||
-		!doc_add_string(doc_add_map(&top, "metadata"), "name", node->node_name))
-		return -ENOMEM;
+	doc_add_string(&top, "apiVersion", "nodeinfo.volcano.sh/v1alpha1");
+	doc_add_string(&top, "kind", "Numatopology");
+	doc_add_string(doc_add_map(&top, "metadata"), "name", node->node_name);
 	spec = doc_add_map(&top, "spec");
-	if (add_policies(&node->settings, spec) < 0 ||
-		!doc_add_string(doc_add_map(spec, "resReserved"), "cpu", "0") ||
-		add_detail(&node->machine, spec, &n_cpus) < 0)
-		return -ENOMEM;
-	r = add_resources(node, n_cpus, spec, notes);
-	if (r < 0)
-		return r;
+	add_policies(&node->settings, spec);
+	doc_add_string(doc_add_map(spec, "resReserved"), "cpu", "0");
+	add_detail(&node->machine, spec, &n_cpus);
+	add_resources(node, n_cpus, spec, notes);
 	*ret = top;
 	top = (struct doc){.kind = DOC_NULL};
-	return 0;
 }

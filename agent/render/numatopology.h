@@ -19,6 +19,5 @@
  * Where it is not known which CPUs are free, numares has none, which is noted: the plugin then sends no pod there that wants
  * a policy. It is never absent, because Volcano's scheduler ends with a panic when it disappears from an object.
  *
- * 0 or -ENOMEM; `ret` is untouched on failure.
  */
-int numatopology_render(const struct node_state *node, struct doc *ret, struct notes *notes);
+void numatopology_render(const struct node_state *node, struct doc *ret, struct notes *notes);

@@ -6,6 +6,7 @@
 #include "agent/base/hash.h"
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/xalloc.h"
 
 #define HASHED_MAX (64u << 10)
 #define VECTOR_MAX (1u << 20)
@@ -133,7 +134,7 @@ static int add_container(const struct allocation *a, const struct machine *m, un
 	c.node = (unsigned)node;
 	r = placement_hash(a->namespace, a->pod, a->container, &c.hash);
 	if (r < 0)
-		return err_no_memory(err);
+		return err_set(err, r, "the name of pod '%.60s/%.60s' is too long", a->namespace, a->pod);
 	list[(*n)++] = c;
 	return 0;
 }
@@ -204,15 +205,13 @@ int placement_encode(const struct allocations *a, const struct machine *m, unsig
 	struct placement *ret, struct err *err)
 {
 	CLEANUP(placement_release) struct placement p = {.n_nodes = n_nodes};
-	CLEANUP(freep) struct container *list = calloc(a->n_items + 1, sizeof(*list));
-	CLEANUP(freep) size_t *counts = calloc(n_nodes + 1u, sizeof(*counts));
+	CLEANUP(freep) struct container *list = xcalloc(a->n_items + 1, sizeof(*list));
+	CLEANUP(freep) size_t *counts = xcalloc(n_nodes + 1u, sizeof(*counts));
 	unsigned busiest;
 	size_t n = 0;
 	int r = 0;
 
-	p.vectors = calloc(n_nodes + 1u, sizeof(*p.vectors));
-	if (!list || !counts || !p.vectors)
-		return err_no_memory(err);
+	p.vectors = xcalloc(n_nodes + 1u, sizeof(*p.vectors));
 	for (size_t i = 0; r == 0 && i < a->n_items; i++)
 		if (*a->items[i].container && !a->items[i].unlisted)
 			r = add_container(&a->items[i], m, n_nodes, list, &n, err);
@@ -227,8 +226,6 @@ int placement_encode(const struct allocations *a, const struct machine *m, unsig
 		if (node == busiest || counts[node] == 0)
 			continue;
 		p.vectors[node] = make_vector(list, n, node);
-		if (!p.vectors[node])
-			return err_no_memory(err);
 	}
 	snprintf(p.metadata, sizeof(p.metadata), "npv0v001::ve=leb89::cc=%zu::nn=%u::bn=%u", n, n_nodes,
 		busiest);

@@ -32,12 +32,12 @@ void placement_release(struct placement *p);
  * API: readers count the containers that the API lists. It means something only under the Topology Manager's
  * policy single-numa-node, which the caller checks. 0; -EINVAL with the reason (a container on several nodes
  * or on an unknown one, a source without names): then nothing may be published, because readers take
- * the whole or nothing; -ENOMEM. `ret` is untouched on failure.
+ * the whole or nothing. `ret` is untouched on failure.
  */
 int placement_encode(const struct allocations *a, const struct machine *m, unsigned n_nodes,
 	struct placement *ret, struct err *err);
 
-/* The number the containers of these names are sorted by. 0 or -ENOMEM. */
+/* The number the containers of these names are sorted by. */
 int placement_hash(const char *namespace, const char *pod, const char *container, uint64_t *ret);
 
 /* Append one number as LEB89: printable characters that neither JSON nor XML escapes. */

@@ -84,10 +84,7 @@ void canvas_put(struct canvas *c, size_t row, size_t col, unsigned glyph, enum c
 	if (col >= c->width)
 		return;
 	if (row >= c->height) {
-		if (vec_grow(&c->cells, &c->cells_size, (row + 1) * c->width, sizeof(*c->cells)) < 0) {
-			c->error = -ENOMEM;
-			return;
-		}
+		vec_grow(&c->cells, &c->cells_size, (row + 1) * c->width, sizeof(*c->cells));
 		c->height = row + 1;
 	}
 	c->cells[row * c->width + col] =

@@ -80,7 +80,7 @@ struct canvas {
 	size_t height; /* rows drawn so far */
 	struct canvas_cell *cells;
 	size_t cells_size;
-	int error; /* 0 or -ENOMEM: sticky, something was not drawn */
+	int error; /* 0 or -EFBIG: sticky, something was not drawn */
 };
 
 void canvas_init(struct canvas *c, size_t width);
@@ -112,6 +112,5 @@ const char *canvas_glyph_text(unsigned glyph, bool utf8, char buffer[2]);
 /* The parameters of the control sequence that sets a style (ECMA-48 SGR): "0;1;38;5;33". */
 const char *canvas_style_sgr(enum canvas_style style);
 
-/* All rows, each closed by a newline, without trailing spaces; nothing of `out` is lost on failure. 0,
- * -ENOMEM or -EFBIG. */
+/* All rows, each closed by a newline, without trailing spaces; nothing of `out` is lost on failure. 0 or -EFBIG. */
 int canvas_print(const struct canvas *c, bool colour, bool utf8, struct strbuf *out);

@@ -273,8 +273,6 @@ static void draw_line(struct canvas *c, size_t at, const struct table *t, const 
 			draw_text(
 				c, at, col, t, column, row ? style_of(row, column) : STYLE_STRONG, cell.text);
 		col += t->widths[column] + GAP;
-		if (strbuf_error(&cell) == -ENOMEM)
-			c->error = -ENOMEM;
 	}
 }
 

@@ -15,7 +15,7 @@ struct list_look {
 
 /*
  * Draw the table on a canvas, which gets as wide as the table is. Columns are as wide as what is in them. "~" is
- * before numbers that are estimated, "-" is what is not known. 0 or -ENOMEM.
+ * before numbers that are estimated, "-" is what is not known.
  */
 int list_text_draw(const struct list_row *rows, size_t n, const struct list_totals *totals,
 	const struct list_look *look, struct canvas *c);

@@ -10,6 +10,8 @@
 #include "common/resource_name.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
+#include "common/cpuset.h"
 
 #define LINE_MAX_BYTES \
 	(1u << 20) /* of one line of text; a CPU list of every second of 8192 CPUs has 25 KiB */
@@ -67,19 +69,16 @@ static enum show_kind kind_of(const char *name)
 	return !strcmp(name, "memory") || resource_name_is_hugepages(name) ? SHOW_BYTES : SHOW_DEVICES;
 }
 
-static int add_resource(struct show_view *v, const char *name)
+static void add_resource(struct show_view *v, const char *name)
 {
 	struct show_resource *r;
 
 	for (size_t i = 0; i < v->n_resources; i++)
 		if (!strcmp(v->resources[i].name, name))
-			return 0;
+			return;
 	r = vec_push(&v->resources, &v->n_resources, &v->resources_size, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
 	r->name = name;
 	r->kind = kind_of(name);
-	return 0;
 }
 
 /* 0 for memory, so that it comes before the hugepages. */
@@ -110,55 +109,50 @@ static const char *base_name(const char *name)
 }
 
 /* A device goes by the part behind its vendor, unless two have the same. */
-static int label_device(const struct show_view *v, struct show_resource *r)
+static void label_device(const struct show_view *v, struct show_resource *r)
 {
 	const char *label = base_name(r->name);
 
 	for (size_t i = 0; i < v->n_resources; i++)
 		if (&v->resources[i] != r && !strcmp(base_name(v->resources[i].name), base_name(r->name)))
 			label = r->name;
-	r->label = strdup(label);
-	r->short_label = strdup(label);
-	return r->label && r->short_label ? 0 : -ENOMEM;
+	r->label = xstrdup(label);
+	r->short_label = xstrdup(label);
 }
 
-static int label_resource(const struct show_view *v, struct show_resource *r)
+static void label_resource(const struct show_view *v, struct show_resource *r)
 {
-	if (r->kind == SHOW_DEVICES)
-		return label_device(v, r);
-	if (resource_name_is_hugepages(r->name)) {
-		r->short_label = strdup(strchr(r->name, '-') + 1);
-		if (!r->short_label || asprintf(&r->label, "%s pages", r->short_label) < 0) {
-			r->label = NULL;
-			return -ENOMEM;
-		}
-		return 0;
+	if (r->kind == SHOW_DEVICES) {
+		label_device(v, r);
+		return;
 	}
-	r->label = strdup(r->name);
-	r->short_label = strdup(r->kind == SHOW_CPUS ? r->name : "mem");
-	return r->label && r->short_label ? 0 : -ENOMEM;
+	if (resource_name_is_hugepages(r->name)) {
+		r->short_label = xstrdup(strchr(r->name, '-') + 1);
+		r->label = xasprintf("%s pages", r->short_label);
+		return;
+	}
+	r->label = xstrdup(r->name);
+	r->short_label = xstrdup(r->kind == SHOW_CPUS ? r->name : "mem");
 }
 
 /* What the inventory counts and what pods hold; hugepage pools without a page on any node are left out. */
-static int fill_resources(struct show_view *v, const struct observation *o)
+static void fill_resources(struct show_view *v, const struct observation *o)
 {
 	const struct inventory *inv = &o->node.inventory;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < inv->n_resources; i++)
+	for (size_t i = 0; i < inv->n_resources; i++)
 		if (!resource_name_is_hugepages(inv->resources[i]) || has_any(inv, i))
-			r = add_resource(v, inv->resources[i]);
+			add_resource(v, inv->resources[i]);
 	for (size_t i = 0; i < o->node.allocations.n_items; i++) {
 		const struct allocation *a = &o->node.allocations.items[i];
 
-		for (size_t d = 0; r == 0 && d < a->n_devices; d++)
-			r = add_resource(v, a->devices[d].resource);
+		for (size_t d = 0; d < a->n_devices; d++)
+			add_resource(v, a->devices[d].resource);
 	}
 	if (v->n_resources > 0)
 		qsort(v->resources, v->n_resources, sizeof(*v->resources), by_kind);
-	for (size_t i = 0; r == 0 && i < v->n_resources; i++)
-		r = label_resource(v, &v->resources[i]);
-	return r;
+	for (size_t i = 0; i < v->n_resources; i++)
+		label_resource(v, &v->resources[i]);
 }
 
 /* ---- NUMA nodes and their sockets */
@@ -207,19 +201,16 @@ static bool has_socket(const struct machine *m, int id)
 }
 
 /* lstopo counts sockets in the order of their CPUs. A source may have sockets without CPUs. */
-static int order_sockets(const struct machine *m, struct places *p)
+static void order_sockets(const struct machine *m, struct places *p)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (m->nodes[i].socket >= 0 && !has_socket(m, m->nodes[i].socket))
-			return 0;
-	p->sockets = calloc(m->n_sockets + 1, sizeof(*p->sockets));
-	if (!p->sockets)
-		return -ENOMEM;
+			return;
+	p->sockets = xcalloc(m->n_sockets + 1, sizeof(*p->sockets));
 	for (size_t i = 0; i < m->n_sockets; i++)
 		p->sockets[p->n_sockets++] = &m->sockets[i];
 	if (p->n_sockets > 0)
 		qsort(p->sockets, p->n_sockets, sizeof(*p->sockets), by_first_cpu);
-	return 0;
 }
 
 static unsigned logical_socket(const struct places *p, int id)
@@ -230,29 +221,22 @@ static unsigned logical_socket(const struct places *p, int id)
 	return (unsigned)id;
 }
 
-static int add_place(
+static void add_place(
 	struct places *p, const struct machine *m, int id, int socket, hwloc_const_bitmap_t cpus, size_t row)
 {
 	struct place *place = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*place));
 
-	if (!place)
-		return -ENOMEM;
-	*place = (struct place){.id = id, .cpus = cpus, .row = row, .sockets = hwloc_bitmap_alloc()};
-	if (!place->sockets)
-		return -ENOMEM;
+	*place = (struct place){.id = id, .cpus = cpus, .row = row, .sockets = cpuset_new()};
 	for (int c = hwloc_bitmap_first(cpus); c >= 0; c = hwloc_bitmap_next(cpus, c)) {
 		const struct cpu *cpu = machine_cpu(m, (unsigned)c);
 
-		if (cpu && cpu->socket >= 0 &&
-			hwloc_bitmap_set(place->sockets, logical_socket(p, cpu->socket)) < 0)
-			return -ENOMEM;
+		if (cpu && cpu->socket >= 0)
+			cpuset_set(place->sockets, logical_socket(p, cpu->socket));
 	}
 	/* A source without CPUs may still have the socket. */
-	if (hwloc_bitmap_iszero(place->sockets) && socket >= 0 &&
-		hwloc_bitmap_set(place->sockets, logical_socket(p, socket)) < 0)
-		return -ENOMEM;
+	if (hwloc_bitmap_iszero(place->sockets) && socket >= 0)
+		cpuset_set(place->sockets, logical_socket(p, socket));
 	place->socket = hwloc_bitmap_iszero(place->sockets) ? INT_MAX : hwloc_bitmap_first(place->sockets);
-	return 0;
 }
 
 static int by_socket(const void *va, const void *vb)
@@ -268,71 +252,59 @@ static int by_socket(const void *va, const void *vb)
 	return (unsigned)a->id < (unsigned)b->id ? -1 : (unsigned)a->id > (unsigned)b->id;
 }
 
-static int find_places(const struct observation *o, struct places *ret)
+static void find_places(const struct observation *o, struct places *ret)
 {
 	const struct machine *m = &o->node.machine;
-	int r = order_sockets(m, ret);
 
-	ret->homeless = hwloc_bitmap_alloc();
-	if (!ret->homeless)
-		return -ENOMEM;
+	order_sockets(m, ret);
+	ret->homeless = cpuset_new();
 	for (size_t i = 0; i < m->n_cpus; i++)
-		if (m->cpus[i].numa == MACHINE_NONE && hwloc_bitmap_set(ret->homeless, m->cpus[i].id) < 0)
-			return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < m->n_nodes; i++)
-		r = add_place(ret, m, (int)m->nodes[i].id, m->nodes[i].socket, m->nodes[i].cpus,
+		if (m->cpus[i].numa == MACHINE_NONE)
+			cpuset_set(ret->homeless, m->cpus[i].id);
+	for (size_t i = 0; i < m->n_nodes; i++)
+		add_place(ret, m, (int)m->nodes[i].id, m->nodes[i].socket, m->nodes[i].cpus,
 			i < o->node.inventory.n_nodes ? i : SIZE_MAX);
-	if (r == 0 && !hwloc_bitmap_iszero(ret->homeless))
-		r = add_place(ret, m, MACHINE_NONE, MACHINE_NONE, ret->homeless, SIZE_MAX);
-	if (r == 0 && ret->n_items > 0)
+	if (!hwloc_bitmap_iszero(ret->homeless))
+		add_place(ret, m, MACHINE_NONE, MACHINE_NONE, ret->homeless, SIZE_MAX);
+	if (ret->n_items > 0)
 		qsort(ret->items, ret->n_items, sizeof(*ret->items), by_socket);
-	return r;
 }
 
-/* "socket 0"; where logical index and id differ both, as lstopo writes them: "socket L#1 (P#36)". NULL = out of memory. */
+/* "socket 0"; where logical index and id differ both, as lstopo writes them: "socket L#1 (P#36)". */
 static char *title_of(const struct places *p, hwloc_const_bitmap_t sockets)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = hwloc_bitmap_alloc();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
 	CLEANUP(freep) char *indexes = cpuset_print(sockets), *id_list = NULL;
 	const char *plural = cpuset_size(sockets) > 1 ? "s" : "";
-	char *title = NULL;
 
-	for (int i = hwloc_bitmap_first(sockets); ids && i >= 0; i = hwloc_bitmap_next(sockets, i)) {
+	for (int i = hwloc_bitmap_first(sockets); i >= 0; i = hwloc_bitmap_next(sockets, i)) {
 		int id = p->n_sockets > 0 ? p->sockets[i]->id : i;
 
-		if (hwloc_bitmap_set(ids, (unsigned)id) < 0)
-			return NULL;
+		cpuset_set(ids, (unsigned)id);
 	}
-	id_list = ids ? cpuset_print(ids) : NULL;
-	if (!indexes || !id_list)
-		return NULL;
-	if (hwloc_bitmap_isequal(ids, sockets)
-			? asprintf(&title, "socket%s %s", plural, indexes) < 0
-			: asprintf(&title, "socket%s L#%s (P#%s)", plural, indexes, id_list) < 0)
-		return NULL;
-	return title;
+	id_list = cpuset_print(ids);
+	return hwloc_bitmap_isequal(ids, sockets)
+		       ? xasprintf("socket%s %s", plural, indexes)
+		       : xasprintf("socket%s L#%s (P#%s)", plural, indexes, id_list);
 }
 
 /* The group of the place's sockets: the last one, or a new one. */
-static int add_to_group(struct show_view *v, const struct machine *m, const struct places *p, size_t at)
+static void add_to_group(struct show_view *v, const struct machine *m, const struct places *p, size_t at)
 {
 	const struct place *place = &p->items[at];
 	struct show_group *g;
 
 	if (at > 0 && hwloc_bitmap_isequal(place->sockets, p->items[at - 1].sockets)) {
 		v->groups[v->n_groups - 1].n_nodes++;
-		return 0;
+		return;
 	}
 	g = vec_push(&v->groups, &v->n_groups, &v->groups_size, sizeof(*g));
-	if (!g)
-		return -ENOMEM;
 	g->first = at;
 	g->n_nodes = 1;
 	if (place->socket == INT_MAX)
-		g->title = strdup(m->n_sockets > 0 ? "no socket" : "sockets not known");
+		g->title = xstrdup(m->n_sockets > 0 ? "no socket" : "sockets not known");
 	else
 		g->title = title_of(p, place->sockets);
-	return g->title ? 0 : -ENOMEM;
 }
 
 /* ---- CPUs */
@@ -380,13 +352,11 @@ static void rank_l3(struct show_node *node)
 	}
 }
 
-static int fill_cpus(struct show_view *v, const struct observation *o, const int *holder_of,
+static void fill_cpus(struct show_view *v, const struct observation *o, const int *holder_of,
 	hwloc_const_bitmap_t cpus, struct show_node *node)
 {
 	node->cpu_list = cpuset_print(cpus);
-	node->cpus = calloc(cpuset_size(cpus) + 1, sizeof(*node->cpus));
-	if (!node->cpu_list || !node->cpus)
-		return -ENOMEM;
+	node->cpus = xcalloc(cpuset_size(cpus) + 1, sizeof(*node->cpus));
 	for (int id = hwloc_bitmap_first(cpus); id >= 0; id = hwloc_bitmap_next(cpus, id)) {
 		const struct cpu *cpu = machine_cpu(&o->node.machine, (unsigned)id);
 		struct show_cpu *c = &node->cpus[node->n_cpus];
@@ -405,17 +375,14 @@ static int fill_cpus(struct show_view *v, const struct observation *o, const int
 	v->l3_borders = v->l3_borders || (node->n_cpus > 0 && node->cpus[0].l3 != MACHINE_NONE);
 	if (node->n_cpus > 1)
 		qsort(node->cpus, node->n_cpus, sizeof(*node->cpus), by_core);
-	return 0;
 }
 
-/* The holder of each CPU id up to the highest one; the caller frees it. NULL = out of memory. */
+/* The holder of each CPU id up to the highest one; the caller frees it. */
 static int *map_holders(const struct show_view *v, const struct machine *m)
 {
 	size_t n = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 1;
-	int *map = malloc(n * sizeof(*map));
+	int *map = xmalloc(n * sizeof(*map));
 
-	if (!map)
-		return NULL;
 	for (size_t id = 0; id < n; id++)
 		map[id] = SHOW_NOBODY;
 	for (size_t h = 0; h < v->n_holders; h++)
@@ -425,42 +392,34 @@ static int *map_holders(const struct show_view *v, const struct machine *m)
 	return map;
 }
 
-static int fill_amounts(
+static void fill_amounts(
 	const struct show_view *v, const struct observation *o, size_t row, struct show_node *node)
 {
-	node->amounts = calloc(v->n_resources + 1, sizeof(*node->amounts));
-	node->devices = calloc(v->n_resources + 1, sizeof(*node->devices));
-	if (!node->amounts || !node->devices)
-		return -ENOMEM;
+	node->amounts = xcalloc(v->n_resources + 1, sizeof(*node->amounts));
+	node->devices = xcalloc(v->n_resources + 1, sizeof(*node->devices));
 	for (size_t i = 0; row != SIZE_MAX && i < v->n_resources; i++) {
 		int at = inventory_resource(&o->node.inventory, v->resources[i].name);
 
 		if (at >= 0)
 			node->amounts[i] = *inventory_amount(&o->node.inventory, row, (size_t)at);
 	}
-	return 0;
 }
 
-static int fill_nodes(struct show_view *v, const struct observation *o)
+static void fill_nodes(struct show_view *v, const struct observation *o)
 {
 	CLEANUP(places_release) struct places places = {0};
 	CLEANUP(freep) int *holder_of = map_holders(v, &o->node.machine);
-	int r = holder_of ? find_places(o, &places) : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && i < places.n_items; i++) {
+	find_places(o, &places);
+	for (size_t i = 0; i < places.n_items; i++) {
 		const struct place *place = &places.items[i];
 		struct show_node *node = vec_push(&v->nodes, &v->n_nodes, &v->nodes_size, sizeof(*node));
 
-		if (!node)
-			return -ENOMEM;
 		node->id = place->id;
-		r = add_to_group(v, &o->node.machine, &places, i);
-		if (r == 0)
-			r = fill_amounts(v, o, place->row, node);
-		if (r == 0)
-			r = fill_cpus(v, o, holder_of, place->cpus, node);
+		add_to_group(v, &o->node.machine, &places, i);
+		fill_amounts(v, o, place->row, node);
+		fill_cpus(v, o, holder_of, place->cpus, node);
 	}
-	return r;
 }
 
 /* ---- the lines of text */
@@ -482,7 +441,7 @@ static size_t count_cpus(const struct observation *o)
 	return show_max(o->node.machine.n_cpus, sum > 0 ? (size_t)(sum / QTY_UNIT) : 0);
 }
 
-static int fill_machine_line(struct show_view *v, const struct observation *o)
+static void fill_machine_line(struct show_view *v, const struct observation *o)
 {
 	const struct machine *m = &o->node.machine;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
@@ -499,7 +458,6 @@ static int fill_machine_line(struct show_view *v, const struct observation *o)
 	if (bytes > 0)
 		strbuf_addf(&out, "%s%s memory", out.len > 0 ? ", " : "", memory);
 	v->machine = strbuf_detach(&out);
-	return v->machine ? 0 : -ENOMEM;
 }
 
 static void add_options(struct strbuf *out, const char *options)
@@ -508,7 +466,7 @@ static void add_options(struct strbuf *out, const char *options)
 		strbuf_addf(out, " (%s)", options);
 }
 
-static int fill_kubelet_line(struct show_view *v, const struct settings *s)
+static void fill_kubelet_line(struct show_view *v, const struct settings *s)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
 
@@ -519,32 +477,22 @@ static int fill_kubelet_line(struct show_view *v, const struct settings *s)
 	add_options(&out, s->topology_options_text);
 	strbuf_addf(&out, ", scope %s", topology_manager_scope_names[s->topology.scope]);
 	v->kubelet = strbuf_detach(&out);
-	return v->kubelet ? 0 : -ENOMEM;
 }
 
-static int fill_lines(struct show_view *v, const struct observation *o)
+static void fill_lines(struct show_view *v, const struct observation *o)
 {
-	int r = fill_machine_line(v, o);
-
-	if (r == 0)
-		r = fill_kubelet_line(v, &o->node.settings);
-	if (r < 0)
-		return r;
+	fill_machine_line(v, o);
+	fill_kubelet_line(v, &o->node.settings);
 	v->n_offline = cpuset_size(o->node.machine.offline);
 	v->states[SHOW_OFFLINE] = v->n_offline > 0;
-	v->offline = o->node.machine.offline ? cpuset_print(o->node.machine.offline) : strdup("");
-	if (o->node.reserved.cpus) {
+	v->offline = o->node.machine.offline ? cpuset_print(o->node.machine.offline) : xstrdup("");
+	if (o->node.reserved.cpus)
 		v->reserved = cpuset_print(o->node.reserved.cpus);
-		if (!v->reserved)
-			return -ENOMEM;
-	}
-	return v->offline ? 0 : -ENOMEM;
 }
 
 int show_view(const struct observation *o, struct show_view *ret)
 {
 	CLEANUP(show_view_release) struct show_view v;
-	int r;
 
 	show_view_init(&v);
 	v.node_name = o->node.node_name;
@@ -554,17 +502,11 @@ int show_view(const struct observation *o, struct show_view *ret)
 	v.distance_nodes = o->node.machine.nodes;
 	v.n_distances =
 		o->node.machine.distances && o->node.machine.n_nodes > 1 ? o->node.machine.n_nodes : 0;
-	r = fill_resources(&v, o);
-	if (r == 0)
-		r = show_holders_fill(&v, &o->node.allocations, &o->node.claims);
-	if (r == 0)
-		r = fill_nodes(&v, o);
-	if (r == 0)
-		r = show_devices_fill(&v);
-	if (r == 0)
-		r = fill_lines(&v, o);
-	if (r < 0)
-		return r;
+	fill_resources(&v, o);
+	show_holders_fill(&v, &o->node.allocations, &o->node.claims);
+	fill_nodes(&v, o);
+	show_devices_fill(&v);
+	fill_lines(&v, o);
 	*ret = v;
 	show_view_init(&v);
 	return 0;

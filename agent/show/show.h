@@ -10,8 +10,7 @@ void show_view_init(struct show_view *v);
 void show_view_release(struct show_view *v);
 
 /*
- * The view of an observation, from which it borrows names, distances and notes: `o` must outlive it. 0 or
- * -ENOMEM; `ret` is untouched on failure.
+ * The view of an observation, from which it borrows names, distances and notes: `o` must outlive it.
  *
  * A CPU is exclusive when an allocation has it, else reserved, else shared when the shared pool has it or the
  * CPU manager's policy is none; what remains is unknown. One pod is one holder, whatever its containers.

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
+#include "common/cpuset.h"
 
 #define LINE_MAX_BYTES (1u << 20)
 #define SHORT_UID      8 /* characters of a pod's UID that are shown where its name is not known */
@@ -75,7 +76,7 @@ static bool same_nodes(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
 	return a == b || (a && b && hwloc_bitmap_isequal(a, b));
 }
 
-static int add_part(struct parts *p, const char *what, hwloc_const_bitmap_t nodes, uint64_t amount)
+static void add_part(struct parts *p, const char *what, hwloc_const_bitmap_t nodes, uint64_t amount)
 {
 	struct part *part;
 
@@ -85,13 +86,10 @@ static int add_part(struct parts *p, const char *what, hwloc_const_bitmap_t node
 			continue;
 		if (__builtin_add_overflow(part->amount, amount, &part->amount))
 			part->amount = UINT64_MAX;
-		return 0;
+		return;
 	}
 	part = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*part));
-	if (!part)
-		return -ENOMEM;
 	*part = (struct part){.what = what, .nodes = nodes, .amount = amount};
-	return 0;
 }
 
 static void add_nodes(struct strbuf *out, hwloc_const_bitmap_t nodes)
@@ -101,10 +99,7 @@ static void add_nodes(struct strbuf *out, hwloc_const_bitmap_t nodes)
 	if (!nodes || hwloc_bitmap_iszero(nodes))
 		return;
 	list = cpuset_print(nodes);
-	if (list)
-		strbuf_addf(out, " on node%s %s", cpuset_size(nodes) > 1 ? "s" : "", list);
-	else
-		out->error = -ENOMEM;
+	strbuf_addf(out, " on node%s %s", cpuset_size(nodes) > 1 ? "s" : "", list);
 }
 
 /* The containers of a pod may name the same device: the kubelet hands an init container's on. */
@@ -134,20 +129,17 @@ static size_t count_devices(const struct show_holder *h, const struct device_blo
 	return n;
 }
 
-static int collect_parts(const struct show_holder *h, struct parts *memory, struct parts *devices)
+static void collect_parts(const struct show_holder *h, struct parts *memory, struct parts *devices)
 {
-	int r = 0;
-
 	for (size_t i = 0; i < h->n_items; i++) {
 		const struct allocation *a = &h->items[i];
 
-		for (size_t k = 0; r == 0 && k < a->n_memory; k++)
-			r = add_part(memory, a->memory[k].type, a->memory[k].nodes, a->memory[k].bytes);
-		for (size_t k = 0; r == 0 && k < a->n_devices; k++)
-			r = add_part(devices, a->devices[k].resource, a->devices[k].nodes,
+		for (size_t k = 0; k < a->n_memory; k++)
+			add_part(memory, a->memory[k].type, a->memory[k].nodes, a->memory[k].bytes);
+		for (size_t k = 0; k < a->n_devices; k++)
+			add_part(devices, a->devices[k].resource, a->devices[k].nodes,
 				count_devices(h, &a->devices[k]));
 	}
-	return r;
 }
 
 static void add_cpus(struct strbuf *out, hwloc_const_bitmap_t cpus)
@@ -155,9 +147,7 @@ static void add_cpus(struct strbuf *out, hwloc_const_bitmap_t cpus)
 	CLEANUP(freep) char *list = cpuset_print(cpus);
 	size_t n = cpuset_size(cpus);
 
-	if (!list)
-		out->error = -ENOMEM;
-	else if (n > 0)
+	if (n > 0)
 		strbuf_addf(out, "%zu %s %s", n, n > 1 ? "CPUs" : "CPU", list);
 }
 
@@ -179,8 +169,7 @@ static char *holds_text(const struct show_holder *h)
 	CLEANUP(parts_release) struct parts memory = {0};
 	CLEANUP(parts_release) struct parts devices = {0};
 
-	if (collect_parts(h, &memory, &devices) < 0)
-		return NULL;
+	collect_parts(h, &memory, &devices);
 	add_cpus(&out, h->cpus);
 	add_memory(&out, &memory);
 	for (size_t i = 0; i < devices.n_items; i++) {
@@ -206,23 +195,17 @@ static int by_first_cpu(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
-static int add_holder(struct show_view *v, const struct allocation *items, size_t n_items)
+static void add_holder(struct show_view *v, const struct allocation *items, size_t n_items)
 {
 	struct show_holder *h = vec_push(&v->holders, &v->n_holders, &v->holders_size, sizeof(*h));
 
-	if (!h)
-		return -ENOMEM;
 	h->items = items;
 	h->n_items = n_items;
-	h->cpus = hwloc_bitmap_alloc();
-	if (!h->cpus)
-		return -ENOMEM;
+	h->cpus = cpuset_new();
 	for (size_t i = 0; i < n_items; i++)
-		if (hwloc_bitmap_or(h->cpus, h->cpus, items[i].cpus) < 0)
-			return -ENOMEM;
+		cpuset_or(h->cpus, h->cpus, items[i].cpus);
 	h->name = name_of(h);
 	h->holds = holds_text(h);
-	return h->name && h->holds ? 0 : -ENOMEM;
 }
 
 /* ---- claims */
@@ -254,8 +237,7 @@ static char *claim_holds(const struct claim *c)
 
 	add_cpus(&out, c->cpus);
 	for (size_t i = 0; i < c->n_memory; i++)
-		if (add_part(&memory, c->memory[i].type, c->memory[i].nodes, c->memory[i].bytes) < 0)
-			return NULL;
+		add_part(&memory, c->memory[i].type, c->memory[i].nodes, c->memory[i].bytes);
 	add_memory(&out, &memory);
 	for (size_t i = 0; i < c->devices.n_items; i++)
 		strbuf_addf(&out, "%s%s",
@@ -266,19 +248,16 @@ static char *claim_holds(const struct claim *c)
 	return strbuf_detach(&out);
 }
 
-static int add_claim(struct show_view *v, const struct claim *c)
+static void add_claim(struct show_view *v, const struct claim *c)
 {
 	struct show_holder *h = vec_push(&v->holders, &v->n_holders, &v->holders_size, sizeof(*h));
 
-	if (!h)
-		return -ENOMEM;
-	h->cpus = hwloc_bitmap_dup(c->cpus);
+	h->cpus = cpuset_dup(c->cpus);
 	h->name = claim_name(c);
 	h->holds = claim_holds(c);
-	return h->cpus && h->name && h->holds ? 0 : -ENOMEM;
 }
 
-int show_holders_fill(struct show_view *v, const struct allocations *a, const struct claims *claims)
+void show_holders_fill(struct show_view *v, const struct allocations *a, const struct claims *claims)
 {
 	for (size_t first = 0, end; first < a->n_items; first = end) {
 		bool any = false;
@@ -286,17 +265,15 @@ int show_holders_fill(struct show_view *v, const struct allocations *a, const st
 		for (end = first; end < a->n_items && allocation_same_pod(&a->items[first], &a->items[end]);
 			end++)
 			any = any || holds_something(&a->items[end]);
-		if (any && add_holder(v, &a->items[first], end - first) < 0)
-			return -ENOMEM;
+		if (any)
+			add_holder(v, &a->items[first], end - first);
 	}
 	for (size_t i = 0; i < claims->n_items; i++)
-		if (add_claim(v, &claims->items[i]) < 0)
-			return -ENOMEM;
+		add_claim(v, &claims->items[i]);
 	if (v->n_holders > 0)
 		qsort(v->holders, v->n_holders, sizeof(*v->holders), by_first_cpu);
 	for (size_t i = 0; i < v->n_holders; i++)
 		v->holders[i].key = i < sizeof(SHOW_KEYS) - 1 ? SHOW_KEYS[i] : SHOW_KEY_MORE;
-	return 0;
 }
 
 char show_key(const struct show_view *v, int holder, char nobody)
@@ -315,45 +292,36 @@ static struct show_devices *devices_at(struct show_view *v, int node, const char
 	return NULL;
 }
 
-static int place_devices(struct show_devices *devices, size_t holder, size_t n)
+static void place_devices(struct show_devices *devices, size_t holder, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		int *slot = vec_push(
 			&devices->holders, &devices->n_holders, &devices->holders_size, sizeof(*slot));
 
-		if (!slot)
-			return -ENOMEM;
 		*slot = (int)holder;
 	}
-	return 0;
 }
 
 /* As the inventory has it, a device near several nodes is on each of them. */
-static int place_block(struct show_view *v, size_t holder, const struct device_block *block)
+static void place_block(struct show_view *v, size_t holder, const struct device_block *block)
 {
 	size_t n = count_devices(&v->holders[holder], block);
-	int r = 0;
 
-	for (int id = hwloc_bitmap_first(block->nodes); id >= 0 && r == 0;
-		id = hwloc_bitmap_next(block->nodes, id)) {
+	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
 		struct show_devices *devices = devices_at(v, id, block->resource);
 
 		if (devices)
-			r = place_devices(devices, holder, n);
+			place_devices(devices, holder, n);
 	}
-	return r;
 }
 
-int show_devices_fill(struct show_view *v)
+void show_devices_fill(struct show_view *v)
 {
-	int r = 0;
-
 	for (size_t h = 0; h < v->n_holders; h++)
 		for (size_t i = 0; i < v->holders[h].n_items; i++) {
 			const struct allocation *a = &v->holders[h].items[i];
 
-			for (size_t d = 0; r == 0 && d < a->n_devices; d++)
-				r = place_block(v, h, &a->devices[d]);
+			for (size_t d = 0; d < a->n_devices; d++)
+				place_block(v, h, &a->devices[d]);
 		}
-	return r;
 }

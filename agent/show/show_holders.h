@@ -6,15 +6,15 @@
 #include "agent/show/show_view.h"
 #include "common/claim.h"
 
-/* holders[], sorted and with their keys. 0 or -ENOMEM; what was made stays in `v`. */
-int show_holders_fill(struct show_view *v, const struct allocations *a, const struct claims *claims);
+/* holders[], sorted and with their keys. 0; what was made stays in `v`. */
+void show_holders_fill(struct show_view *v, const struct allocations *a, const struct claims *claims);
 void show_holders_release(struct show_view *v);
 
 /*
  * nodes[].devices, after holders[], resources[] and nodes[] are there. Devices that are near several NUMA
- * nodes or none are in the holder's text only. 0 or -ENOMEM.
+ * nodes or none are in the holder's text only.
  */
-int show_devices_fill(struct show_view *v);
+void show_devices_fill(struct show_view *v);
 
 /* The key of a holder, or `nobody` for SHOW_NOBODY. */
 char show_key(const struct show_view *v, int holder, char nobody);

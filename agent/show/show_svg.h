@@ -13,6 +13,6 @@
 /*
  * One SVG document of `width` pixels (SHOW_SVG_MIN_WIDTH at least), complete in itself: no scripts, no fonts
  * or pictures from elsewhere. It brings its own background, light or dark as its reader prefers. Patterns and
- * letters show everything that colours show. 0, -ENOMEM, or -EFBIG when `out` is too small.
+ * letters show everything that colours show. 0 or -EFBIG when `out` is too small.
  */
 int show_svg(const struct show_view *v, size_t width, struct strbuf *out);

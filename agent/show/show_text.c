@@ -8,6 +8,7 @@
 #include "agent/show/show_text_matrix.h"
 #include "agent/base/text_lines.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 #define LABEL_WIDTH   9  /* of the lines that begin with a label */
 #define TILE_WIDTH    35 /* least width of a NUMA node */
@@ -478,13 +479,11 @@ static size_t draw_lists(struct canvas *c, size_t row, const struct show_view *v
 
 int show_text_draw(const struct show_view *v, bool colour, struct canvas *c)
 {
-	CLEANUP(freep) bool *resources = calloc(v->n_resources + 1, sizeof(*resources));
+	CLEANUP(freep) bool *resources = xcalloc(v->n_resources + 1, sizeof(*resources));
 	struct lines lines = {.resources = resources};
 	struct layout l = lay_out(v, c->width);
 	size_t row = draw_head(c, 0, v) + 1;
 
-	if (!resources)
-		return -ENOMEM;
 	row = draw_groups(c, row, &l, &lines, v);
 	row = draw_legend(c, row, v);
 	if (v->n_holders > 0 || v->n_distances > 0)

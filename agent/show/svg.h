@@ -29,5 +29,5 @@ struct svg_page {
 	const struct strbuf *body;        /* elements, drawn on a rectangle of class "page" */
 };
 
-/* 0, -ENOMEM, or -EFBIG when a buffer is too small. */
+/* 0 or -EFBIG when a buffer is too small. */
 int svg_document(const struct svg_page *page, struct strbuf *out);

@@ -35,6 +35,6 @@ extern const char terminal_leave[];
 
 /*
  * A text as one frame over what is on the screen, line over line, so that nothing flickers. Of more lines
- * than `height` the last one that fits says how many are not shown. 0, -ENOMEM or -EFBIG.
+ * than `height` the last one that fits says how many are not shown. 0 or -EFBIG.
  */
 int terminal_frame(const char *text, size_t height, struct strbuf *out);

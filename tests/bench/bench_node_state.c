@@ -36,7 +36,6 @@ static void add_pod(struct node_state *node, size_t i)
 	free(item->pod_uid);
 	require(asprintf(&item->pod_uid, "f5c1ffa3-6f1d-4d0a-8a5f-9d0f7f5a%04zx", i) > 0);
 	block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
-	require(block != NULL);
 	block->type = strdup("memory");
 	block->bytes = 1ull << 30;
 	block->nodes = hwloc_bitmap_alloc();
@@ -51,7 +50,6 @@ static void add_memory(struct node_state *node, size_t i)
 	struct memory_node *to = vec_push(&state->nodes, &state->n_nodes, &state->nodes_size, sizeof(*to));
 	struct memory_table *table;
 
-	require(to != NULL);
 	to->id = node->machine.nodes[i].id;
 	to->cells = hwloc_bitmap_alloc();
 	to->assignments = N_PODS / 8;

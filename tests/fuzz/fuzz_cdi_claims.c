@@ -25,11 +25,12 @@ static void check_united(struct claims *claims)
 	CLEANUP(cpuset_freep) hwloc_bitmap_t after = NULL;
 	size_t n;
 
-	fuzz_require(claims_unite(claims) == 0);
+	claims_unite(claims);
 	n = claims->n_items;
 	after = claims_cpus(claims);
 	fuzz_require(hwloc_bitmap_isequal(before, after));
-	fuzz_require(claims_unite(claims) == 0 && claims->n_items == n);
+	claims_unite(claims);
+	fuzz_require(claims->n_items == n);
 }
 
 static void try(const uint8_t *data, size_t size, bool yaml)
@@ -46,9 +47,8 @@ static void try(const uint8_t *data, size_t size, bool yaml)
 	check_united(&claims);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	try(data, size, false);
 	try(data, size, true);
-	return 0;
 }

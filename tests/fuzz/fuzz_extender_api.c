@@ -76,7 +76,7 @@ static void check_preemption(const struct extender_preemption *p)
 		     json_parse(out.text, out.len, &reply, NULL) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(extender_preemption_release) struct extender_preemption preemption = {.items = NULL};
 	CLEANUP(extender_args_release) struct extender_args args = {.names = NULL};
@@ -94,5 +94,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_preemption(&preemption);
 	else
 		fuzz_check_line(err.text);
-	return 0;
 }

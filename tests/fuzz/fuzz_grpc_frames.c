@@ -30,18 +30,17 @@ static bool call(struct grpc_channel *channel, int peer, const uint8_t *data, si
 	return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(grpc_channel_freep) struct grpc_channel *channel = NULL;
 	size_t first;
 	int fds[2];
 
 	if (!fuzz_split(&data, &size, &first))
-		return 0;
+		return;
 	fuzz_require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
 	fuzz_require(grpc_channel_new_connected(fds[0], &channel) == 0);
 	if (call(channel, fds[1], data, first))
 		call(channel, fds[1], data + first, size - first);
 	close(fds[1]);
-	return 0;
 }

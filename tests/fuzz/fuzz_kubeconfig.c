@@ -21,7 +21,7 @@ static void check(const struct credentials_config *c)
 		fuzz_require(strchr(c->exec.env.items[i], '=') != NULL);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char marker[] = "# context\n";
 	CLEANUP(credentials_config_release) struct credentials_config config;
@@ -40,5 +40,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check_line(err.text);
 	else
 		check(&config);
-	return 0;
 }

@@ -56,7 +56,7 @@ static void check(const struct pod_resources *p)
 	check_devices(p->allocatable_devices, p->n_allocatable_devices);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pod_resources p;
 	CLEANUP(notes_release) struct notes notes = {0};
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t first;
 
 	if (!fuzz_split(&data, &size, &first))
-		return 0;
+		return;
 	pod_resources_init(&p);
 	if (pod_resources_parse(data, first, first < size ? data + first : NULL, size - first, NULL, &p,
 		    &notes, &err) < 0) {
@@ -75,5 +75,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(&p);
 	}
 	pod_resources_release(&p);
-	return 0;
 }

@@ -50,7 +50,7 @@ static void check(const struct settings *s)
 	fuzz_require(s->kube_reserved_cpu >= 0 && s->system_reserved_memory >= 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
 	CLEANUP(settings_release) struct settings s;
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	settings_init(&s);
 	if (size == 0)
-		return 0;
+		return;
 	text = strndup((const char *)data + 1, size - 1);
 	fuzz_require(text != NULL);
 	if (strchr("eak", data[0]) && data[0])
@@ -75,5 +75,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 		check(&s);
 	fuzz_check_notes(&notes);
-	return 0;
 }

@@ -5,7 +5,7 @@
 #include "agent/observe/state_claims.h"
 #include "common/cleanup.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct pod_evidence nothing = {.sysroot = ""};
 	CLEANUP(claims_release) struct claims claims = {0};
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (state_claims_parse((const char *)data, size, &nothing, &claims, &err) < 0) {
 		fuzz_require(*err.text != '\0' && claims.n_items == 0);
-		return 0;
+		return;
 	}
 	for (size_t i = 0; i < claims.n_items; i++) {
 		const struct claim *c = &claims.items[i];
@@ -21,5 +21,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_require(c->driver && c->uid && c->namespace && c->name && c->n_pods == 0);
 		fuzz_require(hwloc_bitmap_iszero(c->cpus) && c->n_memory == 0);
 	}
-	return 0;
 }

@@ -24,7 +24,7 @@ static void check_disjoint(const struct allocations *a)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
@@ -33,10 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (state_parse(&state_cpu, (const char *)data, size, NULL, &s, &notes, &err) < 0) {
 		fuzz_check_line(err.text);
 		fuzz_require(!s.policy && s.allocations.n_items == 0);
-		return 0;
+		return;
 	}
 	fuzz_check_notes(&notes);
 	fuzz_require(s.allocations.cpus_known);
 	check_disjoint(&s.allocations);
-	return 0;
 }

@@ -20,7 +20,7 @@ static void check_nodes(const struct memory_state *state)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(kubelet_state_release) struct kubelet_state s = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
@@ -29,9 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (state_parse(&state_memory, (const char *)data, size, NULL, &s, &notes, &err) < 0) {
 		fuzz_check_line(err.text);
 		fuzz_require(!s.policy && s.allocations.n_items == 0);
-		return 0;
+		return;
 	}
 	fuzz_check_notes(&notes);
 	check_nodes(&s.allocations.memory);
-	return 0;
 }

@@ -18,7 +18,7 @@ static void check(int r, const struct credential_expiry *v)
 				now_s < v->until_s || check_validity_level(v, renewed, now_s) == CHECK_FAIL);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(freep) char *text = strndup((const char *)data, size);
 	struct credential_expiry v = {7, 8};
@@ -27,5 +27,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(certificate_expiry(text, &v), &v);
 	v = (struct credential_expiry){7, 8};
 	check(token_expiry(text, &v), &v);
-	return 0;
 }

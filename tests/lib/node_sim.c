@@ -35,9 +35,8 @@ static void add_nics(struct node_state *s, const struct node_sim_setup *setup)
 			for (unsigned j = 0; j < setup->near; j++)
 				hwloc_bitmap_set(nodes, s->machine.nodes[(i + j) % s->machine.n_nodes].id);
 			snprintf(id, sizeof(id), "nic%zu.%u", i, k);
-			assert_int_equal(device_blocks_add(&a->registered, &a->n_registered,
-						 &a->registered_size, NIC, nodes, false, id),
-				0);
+			device_blocks_add(
+				&a->registered, &a->n_registered, &a->registered_size, NIC, nodes, false, id);
 		}
 	a->registered_known = a->devices_known = true;
 }
@@ -66,9 +65,7 @@ static void add_memory(struct node_state *s, const struct node_sim_setup *setup)
 	}
 	blocks[0].bytes = setup->machine.memory_bytes - (setup->pages_1gi + 1) * GIB;
 	blocks[1].bytes = setup->pages_1gi * GIB;
-	assert_int_equal(memory_state_from_blocks(
-				 &s->machine, blocks, 2, &s->allocations, &s->allocations.memory, &over),
-		0);
+	memory_state_from_blocks(&s->machine, blocks, 2, &s->allocations, &s->allocations.memory, &over);
 	hwloc_bitmap_free(blocks[0].nodes);
 	hwloc_bitmap_free(blocks[1].nodes);
 	s->allocations.memory_known = true;
@@ -177,10 +174,8 @@ static void take_nics(struct node_state *s, const struct container_request *c,
 
 				if ((near == 1 && !is_near) || is_held(a, block->ids.items[d]))
 					continue;
-				assert_int_equal(device_blocks_add(&item->devices, &item->n_devices,
-							 &item->devices_size, NIC, block->nodes, false,
-							 block->ids.items[d]),
-					0);
+				device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, NIC,
+					block->nodes, false, block->ids.items[d]);
 				left--;
 			}
 	assert_true(left == 0);
@@ -199,10 +194,10 @@ static void begin(struct node_sim *sim, const struct cpu_topology *topology, con
 			allocations_add_container(&s->allocations, name, pod->containers[i].name);
 
 		assert_non_null(item);
-		assert_int_equal(text_set(&item->namespace, "default"), 0);
-		assert_int_equal(text_set(&item->pod, name), 0);
+		text_set(&item->namespace, "default");
+		text_set(&item->pod, name);
 		if (p->cpus)
-			assert_int_equal(cpu_set_to_bitmap(topology, p->cpus, item->cpus), 0);
+			cpu_set_to_bitmap(topology, p->cpus, item->cpus);
 		hwloc_bitmap_andnot(s->allocations.shared, s->allocations.shared, item->cpus);
 		take_memory(s, &pod->containers[i], p->memory_nodes, item);
 		take_nics(s, &pod->containers[i], &p->hint, item);
@@ -219,7 +214,7 @@ bool node_sim_begin(struct node_sim *sim, const char *text)
 
 	pod_from_text(&pod, text);
 	assert_int_equal(node_admission_init(&admission, &sim->state), 0);
-	assert_int_equal(node_admission_judge(&admission, &pod, &a), 0);
+	node_admission_judge(&admission, &pod, &a);
 	admitted = a.answer == KUBELET_ADMITS;
 	if (admitted) {
 		begin(sim, &admission.kubelet.topology, &pod, &a.managers);
@@ -238,6 +233,6 @@ void node_sim_end(struct node_sim *sim, size_t item)
 	assert_non_null(ended);
 	for (size_t i = 0; i < a->n_items; i++)
 		ended[i] = !strcmp(a->items[i].pod_uid, a->items[item].pod_uid);
-	assert_int_equal(allocations_give_back(a, ended), 0);
+	allocations_give_back(a, ended);
 	model(&sim->state);
 }

@@ -98,8 +98,6 @@ int eviction_simulate(struct inventory *inv, const struct eviction_victim *victi
 	CLEANUP(freep) qty_t *added = calloc(n + 1, sizeof(*added));
 	bool any = false;
 
-	if (!added)
-		return -ENOMEM;
 	for (size_t i = 0; i < n_victims; i++)
 		if (add_victim(inv, &victims[i], added))
 			any = true;
@@ -138,9 +136,7 @@ static int check_init(struct check *c, const struct cpu_manager *cm, const struc
 		.known = a->shared ? hwloc_bitmap_dup(a->shared) : hwloc_bitmap_alloc(),
 		.reserved = hwloc_bitmap_alloc(),
 		.overlap = hwloc_bitmap_alloc()};
-	if (!c->all || !c->known || !c->reserved || !c->overlap ||
-		cpu_set_to_bitmap(t, cm->reserved, c->reserved) < 0)
-		return -ENOMEM;
+	cpu_set_to_bitmap(t, cm->reserved, c->reserved);
 	for (size_t i = 0; i < t->n_cpus; i++)
 		if (!(cm->options.strict_cpu_reservation && cm->reserved[i]) &&
 			hwloc_bitmap_set(c->all, t->ids[i]) < 0)
@@ -152,11 +148,10 @@ static int check_init(struct check *c, const struct cpu_manager *cm, const struc
 }
 
 /* Two sets as text, both or neither. */
-static int print_sets(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b, char **ret_a, char **ret_b)
+static void print_sets(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b, char **ret_a, char **ret_b)
 {
 	*ret_a = cpuset_print(a);
 	*ret_b = cpuset_print(b);
-	return *ret_a && *ret_b ? 0 : -ENOMEM;
 }
 
 static int check_reserved(
@@ -169,16 +164,14 @@ static int check_reserved(
 	if (cm->options.strict_cpu_reservation) {
 		if (hwloc_bitmap_iszero(c->overlap))
 			return 0;
-		if (print_sets(c->overlap, shared, &one, &two) < 0)
-			return -ENOMEM;
+		print_sets(c->overlap, shared, &one, &two);
 		return err_set(err, -EINVAL,
 			"some of strictly reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", one,
 			two);
 	}
 	if (hwloc_bitmap_isequal(c->overlap, c->reserved))
 		return 0;
-	if (print_sets(c->reserved, shared, &one, &two) < 0)
-		return -ENOMEM;
+	print_sets(c->reserved, shared, &one, &two);
 	return err_set(
 		err, -EINVAL, "not all reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", one, two);
 }
@@ -191,16 +184,14 @@ static int check_assignments(const struct check *c, const struct allocations *a,
 	for (size_t i = 0; i < a->n_items; i++) {
 		if (!hwloc_bitmap_intersects(a->shared, a->items[i].cpus))
 			continue;
-		if (print_sets(a->items[i].cpus, a->shared, &one, &two) < 0)
-			return -ENOMEM;
+		print_sets(a->items[i].cpus, a->shared, &one, &two);
 		return err_set(err, -EINVAL,
 			"pod: %s, container: %s cpuset: \"%s\" overlaps with default cpuset \"%s\"",
 			a->items[i].pod_uid, a->items[i].container, one, two);
 	}
 	if (hwloc_bitmap_isequal(c->known, c->all))
 		return 0;
-	if (print_sets(c->all, c->known, &one, &two) < 0)
-		return -ENOMEM;
+	print_sets(c->all, c->known, &one, &two);
 	return err_set(err, -EINVAL,
 		"current set of available CPUs \"%s\" doesn't match with CPUs in state \"%s\"", one, two);
 }

@@ -54,7 +54,7 @@ int eviction_simulate(struct inventory *inv, const struct eviction_victim *victi
 /*
  * validateState(): what the kubelet makes of a cpu_manager_state file when it starts. shared[] is set to the
  * shared pool it goes on with: the file's, or all CPUs (without the strictly reserved) for an empty one.
- * 0, or -EINVAL with the kubelet's words ("not all reserved cpus: ..."); -ENOMEM. A NULL a->shared is empty.
+ * 0, or -EINVAL with the kubelet's words ("not all reserved cpus: ..."). A NULL a->shared is empty.
  */
 int cpu_manager_check_state(
 	const struct cpu_manager *cm, const struct allocations *a, bool *shared, struct err *err);

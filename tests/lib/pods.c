@@ -21,10 +21,9 @@ static void add_amount(struct container_request *container, char *word)
 
 	need(equals != NULL, word);
 	*equals = '\0';
-	need(quantity_parse(equals + 1, &q, NULL) == 0 &&
-			resource_list_set(&container->requests, word, q) == 0 &&
-			resource_list_set(&container->limits, word, q) == 0,
-		word);
+	need(quantity_parse(equals + 1, &q, NULL) == 0, word);
+	resource_list_set(&container->requests, word, q);
+	resource_list_set(&container->limits, word, q);
 }
 
 static struct container_request *add_container(struct pod_request *pod, const char *word)

@@ -7,9 +7,9 @@
 
 static void add_texts(struct claim *c, const char *pod, const char *device, const char *cdi)
 {
-	assert_int_equal(claim_add_pod(c, "ns", pod), 0);
-	assert_int_equal(strv_push(&c->devices, device), 0);
-	assert_int_equal(strv_push(&c->cdi, cdi), 0);
+	claim_add_pod(c, "ns", pod);
+	strv_push(&c->devices, device);
+	strv_push(&c->cdi, cdi);
 }
 
 static void one_claim_of_one_driver_is_one(void **state)
@@ -23,7 +23,7 @@ static void one_claim_of_one_driver_is_one(void **state)
 	add_texts(test_add_claim(&claims, "d", "u1", "1-2", "memory", 9, 0), "p", "n/a", "k=b");
 	add_texts(test_add_claim(&claims, "d", "u1", "", "memory", 7, 0), "q", "n/b", "k=a");
 	add_texts(test_add_claim(&claims, "c", "u1", "", "memory", 7, 1), "q", "n/b", "k=a");
-	assert_int_equal(claims_unite(&claims), 0);
+	claims_unite(&claims);
 	test_claims_text(&claims, &got);
 	test_assert_text("united", got.text,
 		"c u1 pods ns/q memory 7@1 devices n/b cdi k=a;"

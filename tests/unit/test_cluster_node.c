@@ -197,7 +197,7 @@ static void nodes_are_ranked(void **state)
 
 	(void)state;
 	make_pod("4", &pods);
-	assert_int_equal(score_report_init(&report, &pods.items[0], &how), 0);
+	score_report_init(&report, &pods.items[0], &how);
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 		CLEANUP(cluster_node_release) struct cluster_node node;
@@ -216,7 +216,7 @@ static void nodes_are_ranked(void **state)
 			report.rows[i].passes = true;
 			report.rows[i].scores[STRATEGY_LEAST_NUMA_NODES] = 50;
 		}
-	assert_int_equal(score_report_rank(&report), 0);
+	score_report_rank(&report);
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
 		test_assert_text("rank", report.rows[i].name, want[i]);
 	assert_true(score_row_takes(&report.rows[0], STRATEGY_LEAST_NUMA_NODES));

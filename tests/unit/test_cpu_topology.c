@@ -66,7 +66,7 @@ static void ids_may_have_holes(void **state)
 	assert_int_equal(cpuset_parse("2,8,90", &set, NULL), 0);
 	assert_int_equal(cpu_set_from_bitmap(&t, set, flags), 2);
 	assert_int_equal(cpu_set_size(&t, flags), 2);
-	assert_int_equal(cpu_set_to_bitmap(&t, flags, set), 0);
+	cpu_set_to_bitmap(&t, flags, set);
 	assert_int_equal(cpuset_size(set), 2);
 	assert_false(hwloc_bitmap_isset(set, 8));
 	assert_int_equal(cpu_set_from_bitmap(&t, NULL, flags), 0);

@@ -41,7 +41,7 @@ static void machines_equal_their_golden_file(void **state)
 
 		machine_init(&m);
 		discover(test_machine_tree(machines[i]), &m);
-		assert_int_equal(machine_to_doc(&m, &doc), 0);
+		machine_to_doc(&m, &doc);
 		assert_int_equal(yaml_print(&doc, &text), 0);
 		snprintf(name, sizeof(name), "machines/%s.machine.yaml", machines[i]);
 		test_assert_golden(name, text.text);
@@ -90,7 +90,7 @@ static void cores_are_counted_as_the_kubelet_does(void **state)
 	}
 	machine_init(&hidden);
 	discover(test_machine_tree("hidden-node"), &hidden);
-	assert_int_equal(machine_counted_cpus(&hidden, &counted), 0);
+	machine_counted_cpus(&hidden, &counted);
 	list = cpuset_print(counted);
 	test_assert_text("counted", list, "0-7");
 }
@@ -182,7 +182,7 @@ static void hybrid_cores_are_counted_as_the_kubelet_does(void **state)
 	for (unsigned i = 0; i < 6; i++)
 		m.cpus[i] = (struct cpu){
 			.id = 5 - i, .core = 5 - i < 4 ? (5 - i) & ~1u : 5 - i, .socket = 7, .l3 = 3};
-	assert_int_equal(machine_derive(&m), 0);
+	machine_derive(&m);
 	assert_int_equal(m.n_cores, 4);
 	assert_int_equal(m.nodes[0].socket, 7);
 	for (unsigned i = 0; i < 6; i++) {
@@ -207,7 +207,7 @@ static void overlapping_nodes_keep_what_they_claim(void **state)
 	for (size_t i = 0; i < m.n_nodes; i++) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t own = NULL;
 
-		assert_int_equal(machine_own_cpus(&m, i, &own), 0);
+		machine_own_cpus(&m, i, &own);
 		assert_int_equal(cpuset_size(own), i == 2 ? m.n_cpus : 0);
 	}
 }

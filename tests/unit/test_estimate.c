@@ -77,7 +77,7 @@ static void copy_inventory(const struct inventory *from, struct inventory *ret)
 	size_t n = from->n_nodes;
 
 	inventory_init(ret);
-	assert_int_equal(inventory_shape(ret, n, (const char *const *)from->resources, from->n_resources), 0);
+	inventory_shape(ret, n, (const char *const *)from->resources, from->n_resources);
 	memcpy(ret->nodes, from->nodes, n * sizeof(*ret->nodes));
 	memcpy(ret->amounts, from->amounts, n * from->n_resources * sizeof(*ret->amounts));
 	memcpy(ret->costs, from->costs, n * n * sizeof(*ret->costs));
@@ -99,7 +99,7 @@ static enum kubelet_answer ask(struct node_admission *admission, const char *tex
 	struct admission a;
 
 	pod_from_text(&pod, text);
-	assert_int_equal(node_admission_judge(admission, &pod, &a), 0);
+	node_admission_judge(admission, &pod, &a);
 	pod_request_release(&pod);
 	return a.answer;
 }

@@ -58,7 +58,7 @@ static void find_all(struct exclusive_cpus *ret, struct fixture *f)
 
 		f->settings.topology.policy = policy;
 		assert_int_equal(kubelet_init(&k, &f->node), 0);
-		assert_int_equal(exclusive_cpus_find(&k, &ret->policies[policy]), 0);
+		exclusive_cpus_find(&k, &ret->policies[policy]);
 		kubelet_release(&k);
 	}
 	f->settings.topology = own;
@@ -226,16 +226,14 @@ static void compare(struct fixture *f, const struct exclusive_cpus *e, enum topo
 
 	f->settings.topology.policy = policy;
 	assert_int_equal(kubelet_init(&k, &f->node), 0);
-	assert_int_equal(kubelet_workspace_new(&k, &ws), 0);
+	kubelet_workspace_new(&k, &ws);
 	pod_request_init(&pod);
 	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
 	for (size_t n = 1; n <= f->machine.n_cpus + 2; n++) {
 		struct kubelet_verdict verdict;
 
-		assert_int_equal(resource_list_set(
-					 &pod.containers[0].requests, "cpu", quantity_from_units((int64_t)n)),
-			0);
-		assert_int_equal(kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict), 0);
+		resource_list_set(&pod.containers[0].requests, "cpu", quantity_from_units((int64_t)n));
+		kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict);
 		counts[verdict.answer]++;
 		if (verdict.answer == KUBELET_UNKNOWN)
 			assert_true(a->unknown.text[0] != '\0' && a->n_ranges == 0);
@@ -258,18 +256,17 @@ static void compare_usable(struct fixture *f, const struct exclusive_cpus_admitt
 	size_t held = 0, usable;
 
 	assert_int_equal(kubelet_init(&k, &f->node), 0);
-	assert_int_equal(kubelet_workspace_new(&k, &ws), 0);
+	kubelet_workspace_new(&k, &ws);
 	pod_request_init(&pod);
 	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
-	assert_int_equal(resource_list_set(&pod.containers[0].requests, "cpu",
-				 quantity_from_units(a->n_ranges > 0 ? (int64_t)a->ranges[0].first : 1)),
-		0);
-	assert_int_equal(kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict), 0);
+	resource_list_set(&pod.containers[0].requests, "cpu",
+		quantity_from_units(a->n_ranges > 0 ? (int64_t)a->ranges[0].first : 1));
+	kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict);
 	while (a->n_ranges > 0 && verdict.answer == KUBELET_ADMITS) {
 		held += a->step;
-		assert_int_equal(kubelet_judge_next(&k, ws, &pod, QOS_GUARANTEED, &verdict), 0);
+		kubelet_judge_next(&k, ws, &pod, QOS_GUARANTEED, &verdict);
 	}
-	assert_int_equal(exclusive_cpus_usable(&k, ws, a, &usable), 0);
+	exclusive_cpus_usable(&k, ws, a, &usable);
 	if (held != usable)
 		fail_msg("policy %s: small pods hold %zu CPUs, not %zu",
 			topology_manager_policy_names[k.rules.policy], held, usable);

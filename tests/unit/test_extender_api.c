@@ -8,7 +8,6 @@
 #include "agent/base/json.h"
 #include "agent/extender/extender_api.h"
 #include "common/cleanup.h"
-#include "tests/lib/scarce_memory.h"
 
 #define REPLY_MAX (1u << 20)
 #define POD                                                                                               \
@@ -362,41 +361,6 @@ static void a_bad_preemption_request_is_one_line(void **state)
 	}
 }
 
-/* Each allocation fails in turn: -ENOMEM, and nothing is left. */
-static void out_of_memory_is_reported(void **state)
-{
-	static const char args[] = "{\"Pod\":" POD ",\"NodeNames\":[\"a\",\"\\u0062\"]}";
-	static const char whole[] =
-		"{\"Pod\":" POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}";
-	static const char victims[] =
-		"{\"Pod\":" POD ",\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"a\"}]}}}";
-
-	(void)state;
-	if (!scarce_memory_works())
-		test_skip("another allocator");
-	for (unsigned kind = 0; kind < 3; kind++) {
-		int r = -ENOMEM;
-
-		for (unsigned long refuse = 1; r < 0; refuse++) {
-			struct extender_args a = {.names = NULL};
-			struct extender_preemption p = {.items = NULL};
-			long alive = n_alive;
-
-			n_allocations = 0;
-			refused_one = refuse;
-			r = kind == 0   ? extender_args_parse(args, strlen(args), &a, NULL)
-			    : kind == 1 ? extender_args_parse(whole, strlen(whole), &a, NULL)
-					: extender_preemption_parse(victims, strlen(victims), &p, NULL);
-			refused_one = 0;
-			/* cJSON does not say whether memory or the text was the reason. */
-			assert_true(r == 0 || r == -ENOMEM || r == -EINVAL);
-			extender_args_release(&a);
-			extender_preemption_release(&p);
-			assert_int_equal(n_alive, alive);
-		}
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,7 +376,6 @@ int main(void)
 		cmocka_unit_test(both_forms_of_victims_are_read),
 		cmocka_unit_test(no_victims_are_an_empty_map),
 		cmocka_unit_test(a_bad_preemption_request_is_one_line),
-		cmocka_unit_test(out_of_memory_is_reported),
 	};
 
 	return cmocka_run_group_tests_name("extender_api", tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void assert_fingerprint(const char *list, enum fingerprint_method method,
 	char got[FINGERPRINT_SIZE];
 	size_t n = parse_pods(storage, pods);
 
-	assert_int_equal(fingerprint_pods(pods, n, method, got), 0);
+	fingerprint_pods(pods, n, method, got);
 	test_assert_text(list, got, want);
 }
 
@@ -92,7 +92,7 @@ static void the_order_of_pods_does_not_matter(void **state)
 				(unsigned)(test_random(&seed) % 9));
 			pods[i] = (struct pod_ref){.namespace = namespaces[i], .name = names[i]};
 		}
-		assert_int_equal(fingerprint_pods(pods, n, FINGERPRINT_ALL, first), 0);
+		fingerprint_pods(pods, n, FINGERPRINT_ALL, first);
 		for (size_t i = n; i-- > 1;) {
 			size_t other = test_random(&seed) % (i + 1);
 			struct pod_ref swap = pods[i];
@@ -100,10 +100,10 @@ static void the_order_of_pods_does_not_matter(void **state)
 			pods[i] = pods[other];
 			pods[other] = swap;
 		}
-		assert_int_equal(fingerprint_pods(pods, n, FINGERPRINT_ALL, again), 0);
+		fingerprint_pods(pods, n, FINGERPRINT_ALL, again);
 		test_assert_text("shuffled", again, first);
 		pods[n - 1].name = (char[]){"another"};
-		assert_int_equal(fingerprint_pods(pods, n, FINGERPRINT_ALL, again), 0);
+		fingerprint_pods(pods, n, FINGERPRINT_ALL, again);
 		assert_string_not_equal(again, first);
 	}
 }
@@ -134,7 +134,7 @@ static void the_upstream_list_has_its_fingerprint(void **state)
 		pods[n++] = (struct pod_ref){
 			.namespace = doc_get(item, "namespace")->text, .name = doc_get(item, "name")->text};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(fingerprint_pods(pods, cases[i].n, FINGERPRINT_ALL, got), 0);
+		fingerprint_pods(pods, cases[i].n, FINGERPRINT_ALL, got);
 		test_assert_text("the first pods", got, cases[i].want);
 	}
 }

@@ -208,9 +208,8 @@ static void random_request(uint64_t *random, struct resource_list *request, size
 	uint64_t most = 1 + test_random(random) % (4 * n);
 
 	for (size_t r = 0; r < count; r++)
-		assert_int_equal(resource_list_set(request, names[r],
-					 quantity_from_units((int64_t)(test_random(random) % most))),
-			0);
+		resource_list_set(
+			request, names[r], quantity_from_units((int64_t)(test_random(random) % most)));
 }
 
 static void search_equals_the_plain_one(void **state)

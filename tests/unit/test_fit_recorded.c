@@ -71,7 +71,7 @@ static void read_machine(const struct doc *topology, const struct doc *distances
 	DOC_FOREACH (row, distances)
 		DOC_FOREACH (distance, row)
 			m->distances[at++] = number(distance);
-	assert_int_equal(machine_derive(m), 0);
+	machine_derive(m);
 	/* The recorded ids are those of uncore caches. */
 	for (size_t i = 0; i < m->n_cpus; i++)
 		m->cpus[i].uncore = m->cpus[i].l3;
@@ -157,7 +157,7 @@ static size_t check_case(const struct doc *topologies, const struct doc *c)
 	f.pod.qos = QOS_GUARANTEED;
 	container = pod_request_add(&f.pod, CONTAINER_APP, "c");
 	assert_non_null(container);
-	assert_int_equal(resource_list_set(&container->requests, "cpu", cpus), 0);
+	resource_list_set(&container->requests, "cpu", cpus);
 	DOC_FOREACH (want, need(c, "policies")) {
 		read_policy(want->key, &f.node.settings);
 		if (!agrees(&f, c, want))

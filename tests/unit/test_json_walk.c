@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/base/json_walk.h"
 #include "common/cleanup.h"
 
 #define TEXT_MAX (80u << 20)

@@ -27,7 +27,7 @@ static int begin(void **state)
 
 	assert_non_null(sim);
 	node_sim_init(sim, &setup);
-	assert_int_equal(text_set(&sim->state.node_name, "node-a"), 0);
+	text_set(&sim->state.node_name, "node-a");
 	*state = sim;
 	return 0;
 }
@@ -108,7 +108,7 @@ static void the_kubelets_policy_and_reserved_cpus(void **state)
 
 	check(&sim->state, KOORDINATOR_CPU_MANAGER_POLICY,
 		"{\"policy\":\"static\",\"reservedCPUs\":\"0,4\"}");
-	assert_int_equal(text_set(&s->cpu_options_text, "align-by-socket=false,full-pcpus-only=true"), 0);
+	text_set(&s->cpu_options_text, "align-by-socket=false,full-pcpus-only=true");
 	check(&sim->state, KOORDINATOR_CPU_MANAGER_POLICY,
 		"{\"policy\":\"static\",\"options\":{\"align-by-socket\":\"false\",\"full-pcpus-only\":\"true\"},"
 		"\"reservedCPUs\":\"0,4\"}");
@@ -133,11 +133,11 @@ static void pods_with_exclusive_cpus(void **state)
 		"[{\"namespace\":\"default\",\"name\":\"p0\",\"uid\":\"p0\",\"cpuset\":\"1,5\",\"managedByKubelet\":true}]");
 	first = &sim->state.allocations.items[0];
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(text_set(&first[i].pod_uid, ""), 0);
+		text_set(&first[i].pod_uid, "");
 	check(&sim->state, KOORDINATOR_POD_CPU_ALLOCS,
 		"[{\"namespace\":\"default\",\"name\":\"p0\",\"uid\":\"default/p0\",\"cpuset\":\"1,5\",\"managedByKubelet\":true}]");
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(text_set(&first[i].pod_uid, "u"), 0);
+		text_set(&first[i].pod_uid, "u");
 		first[i].named_by_logs = true;
 	}
 	check(&sim->state, KOORDINATOR_POD_CPU_ALLOCS,

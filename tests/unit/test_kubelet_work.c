@@ -37,8 +37,8 @@ static void ask(struct container_request *c, const char *name, uint64_t amount)
 {
 	struct quantity q = {.nano = (qty_t)amount * QTY_UNIT};
 
-	assert_int_equal(resource_list_append(&c->requests, name, q), 0);
-	assert_int_equal(resource_list_append(&c->limits, name, q), 0);
+	resource_list_append(&c->requests, name, q);
+	resource_list_append(&c->limits, name, q);
 }
 
 /* n containers, each with that many sizes of hugepages, or extended resources, beside cpu and memory. */
@@ -58,14 +58,14 @@ static void make_pod(struct pod_request *pod, enum container_kind kind, size_t n
 			snprintf(name, sizeof(name), "%s%zu%s", prefix, 2 * k, *prefix == 'h' ? "Mi" : "");
 			ask(c, name, amount);
 		}
-		assert_int_equal(resource_list_sort(&c->requests), 0);
-		assert_int_equal(resource_list_sort(&c->limits), 0);
+		resource_list_sort(&c->requests);
+		resource_list_sort(&c->limits);
 	}
 }
 
 static uint64_t steps_of(struct kubelet_fixture *f, const struct pod_request *pod, enum kubelet_answer want)
 {
-	assert_int_equal(kubelet_judge(&f->k, f->ws, pod, pod->qos, &f->verdict), 0);
+	kubelet_judge(&f->k, f->ws, pod, pod->qos, &f->verdict);
 	if (f->verdict.answer != want)
 		fail_msg("%d, not %d: %s", f->verdict.answer, want, f->verdict.reason.text);
 	assert_int_equal(
@@ -106,9 +106,8 @@ static void many_names_are_read_once(void **state)
 		struct kubelet_fixture f;
 
 		init(&f, 4, scopes[i], 1);
-		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic2",
-					 (struct device){.nodes = 1, .healthy = true}),
-			0);
+		device_inventory_add(
+			&f.devices, "vendor.com/nic2", (struct device){.nodes = 1, .healthy = true});
 		kubelet_fixture_ready(&f);
 		make_pod(&hugepages, CONTAINER_APP, 44, 500, "hugepages-", 2 << 20);
 		steps_of(&f, &hugepages, KUBELET_REJECTS);
@@ -156,11 +155,8 @@ static void what_is_beyond_the_limit_is_unknown(void **state)
 	make_pod(&many, CONTAINER_APP, 5000, 0, "", 0);
 	make_pod(&exclusive, CONTAINER_INIT, 5000, 0, "", 0);
 	for (size_t i = 0; i < exclusive.n_containers; i++) {
-		assert_int_equal(
-			resource_list_set(&exclusive.containers[i].requests, "cpu", quantity_from_units(1)),
-			0);
-		assert_int_equal(
-			resource_list_set(&exclusive.containers[i].limits, "cpu", quantity_from_units(1)), 0);
+		resource_list_set(&exclusive.containers[i].requests, "cpu", quantity_from_units(1));
+		resource_list_set(&exclusive.containers[i].limits, "cpu", quantity_from_units(1));
 	}
 	assert_true(steps_of(&f, &many, KUBELET_UNKNOWN) > KUBELET_WORK_MAX);
 	test_assert_text("reason", f.verdict.reason.text,
@@ -226,7 +222,7 @@ static void reserved_cpus_that_take_too_long_are_unknown(void **state)
 	f.node.reserved = NULL;
 	kubelet_fixture_ready(&f);
 	pod_from_text(&pod, "app cpu=4 memory=1Gi");
-	assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
+	kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict);
 	assert_int_equal(f.verdict.answer, KUBELET_UNKNOWN);
 	test_assert_text("reason", f.verdict.reason.text, "choosing 2003 reserved CPUs takes too many steps");
 	pod_request_release(&pod);
@@ -249,9 +245,8 @@ static void no_limit_changes_an_answer(void **state)
 		f.settings.cpu_options.distribute_cpus_across_numa = options[o];
 		f.settings.cpu_options.prefer_align_cpus_by_uncorecache = !options[o];
 		for (unsigned i = 0; i < 4; i++)
-			assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
-						 (struct device){.nodes = 1u << i, .healthy = true}),
-				0);
+			device_inventory_add(&f.devices, "vendor.com/nic",
+				(struct device){.nodes = 1u << i, .healthy = true});
 		kubelet_fixture_ready(&f);
 		for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 			enum kubelet_answer answer;
@@ -261,14 +256,13 @@ static void no_limit_changes_an_answer(void **state)
 			pod_from_text(&pod, texts[i]);
 			pod.qos = QOS_GUARANTEED;
 			kubelet_workspace_limit(f.ws, UINT64_MAX);
-			assert_int_equal(kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
+			kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict);
 			answer = f.verdict.answer;
 			all = kubelet_workspace_steps(f.ws);
 			assert_int_not_equal(answer, KUBELET_UNKNOWN);
 			for (uint64_t limit = 0; limit <= all; limit += 1 + all / 50) {
 				kubelet_workspace_limit(f.ws, limit);
-				assert_int_equal(
-					kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict), 0);
+				kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict);
 				assert_true(
 					f.verdict.answer == answer || f.verdict.answer == KUBELET_UNKNOWN);
 				assert_int_equal(f.verdict.reason.text[0] == '\0',
@@ -293,9 +287,8 @@ static void devices_in_many_groups(void **state)
 	(void)state;
 	init(&f, 4, TOPOLOGY_SCOPE_CONTAINER, 1);
 	for (unsigned i = 0; i < 7096; i++)
-		assert_int_equal(device_inventory_add(&f.devices, "vendor.com/nic",
-					 (struct device){.nodes = 1 + i % 255, .healthy = true}),
-			0);
+		device_inventory_add(
+			&f.devices, "vendor.com/nic", (struct device){.nodes = 1 + i % 255, .healthy = true});
 	kubelet_fixture_ready(&f);
 	assert_int_equal(device_manager_groups(&f.k.devices, 0), 255);
 	pod_from_text(&pod, "app cpu=2 memory=1Gi vendor.com/nic=7000");

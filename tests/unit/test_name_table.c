@@ -27,7 +27,7 @@ static void names_come_and_go(void **state)
 		if (there[i])
 			name_table_remove(&t, names[i]);
 		else
-			assert_int_equal(name_table_add(&t, names[i], names[i]), 0);
+			name_table_add(&t, names[i], names[i]);
 		there[i] = !there[i];
 		n += there[i] ? 1 : (size_t)-1;
 		assert_int_equal(t.n, n);
@@ -59,7 +59,7 @@ static void values_are_released_once_each(void **state)
 	name_table_release_values(&t, count);
 	for (size_t i = 0; i < N_NAMES; i++) {
 		snprintf(names[i], sizeof(names[i]), "pod-%zu", i);
-		assert_int_equal(name_table_add(&t, names[i], &n_released[i]), 0);
+		name_table_add(&t, names[i], &n_released[i]);
 	}
 	name_table_remove(&t, names[7]);
 	name_table_release_values(&t, count);

@@ -35,10 +35,10 @@ static void claims_come_back(void **state)
 	(void)state;
 	observation_of_picture(&o);
 	c = test_add_claim(&o.node.claims, "dra.cpu", "a", "2-3", NULL, 0, 0);
-	assert_int_equal(claim_add_pod(c, "ns", "p"), 0);
+	claim_add_pod(c, "ns", "p");
 	c = test_add_claim(&o.node.claims, "dra.memory", "b", "", "memory", 1ull << 30, 0);
-	assert_int_equal(strv_push(&c->devices, "n/a"), 0);
-	assert_int_equal(strv_push(&c->devices, "n/b"), 0);
+	strv_push(&c->devices, "n/a");
+	strv_push(&c->devices, "n/b");
 	node_state_complete(&o.node);
 	text = print(&o.node);
 	at = strstr(text, ";claims=");

@@ -352,12 +352,12 @@ static void two_pods(struct world *w)
 
 		*cpu = (struct cpu){.id = id, .core = id, .socket = (int)id / 2, .l3 = MACHINE_NONE};
 	}
-	assert_int_equal(machine_derive(&w->node.machine), 0);
+	machine_derive(&w->node.machine);
 	for (unsigned i = 0; i < 2; i++) {
 		struct allocation *a = allocations_add_container(&w->node.allocations, "u1", containers[i]);
 
-		assert_int_equal(text_set(&a->namespace, "namespace1"), 0);
-		assert_int_equal(text_set(&a->pod, "pod1"), 0);
+		text_set(&a->namespace, "namespace1");
+		text_set(&a->pod, "pod1");
 		hwloc_bitmap_set(a->cpus, i * 2);
 	}
 	w->pods[0] = (struct pod_ref){strdup("namespace1"), strdup("pod1"), true};

@@ -34,7 +34,7 @@ static void world_init(struct world *w, unsigned n_nodes)
 
 		*cpu = (struct cpu){.id = id, .core = id, .socket = MACHINE_NONE, .l3 = MACHINE_NONE};
 	}
-	assert_int_equal(machine_derive(m), 0);
+	machine_derive(m);
 }
 
 static void world_release(struct world *w)
@@ -48,8 +48,8 @@ static struct allocation *add(struct world *w, const char *namespace, const char
 	struct allocation *a = allocations_add_container(&w->held, "", container);
 
 	assert_non_null(a);
-	assert_int_equal(text_set(&a->namespace, namespace), 0);
-	assert_int_equal(text_set(&a->pod, pod), 0);
+	text_set(&a->namespace, namespace);
+	text_set(&a->pod, pod);
 	return a;
 }
 
@@ -266,7 +266,7 @@ static struct device_block *add_device(struct allocation *a, int node)
 	struct device_block *d = vec_push(&a->devices, &a->n_devices, &a->devices_size, sizeof(*d));
 
 	*d = (struct device_block){.resource = strdup("vendor.com/nic"), .nodes = hwloc_bitmap_alloc()};
-	assert_int_equal(strv_push(&d->ids, "d0"), 0);
+	strv_push(&d->ids, "d0");
 	if (node >= 0)
 		hwloc_bitmap_set(d->nodes, (unsigned)node);
 	return d;

@@ -309,7 +309,7 @@ static void odd_machines_have_their_groups(void **state)
 	assert_int_equal(hwloc_bitmap_clr_range(m->nodes[1].cpus, 0, -1), 0);
 	assert_int_equal(hwloc_bitmap_set_range(m->nodes[0].cpus, 2, 5), 0);
 	assert_int_equal(hwloc_bitmap_clr_range(m->nodes[0].cpus, 0, 1), 0);
-	assert_int_equal(machine_derive(m), 0);
+	machine_derive(m);
 	w->o.node.node_name = strdup("odd");
 	look(w);
 	assert_int_equal(w->v.n_groups, 2);

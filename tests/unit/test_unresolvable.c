@@ -66,8 +66,7 @@ static void check(struct extender_cluster *c, const struct extender_cluster *emp
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		bool never = !extender_cluster_admits(empty, i, text);
 
-		if (a.counts.n_passing > 0 ? a.verdicts[i].unresolvable
-					   : a.verdicts[i].unresolvable && !never)
+		if (a.verdicts[i].unresolvable && (a.counts.n_passing > 0 || !never))
 			fail_msg("%s: preemption would help on %s", text, c->names[i]);
 		if (a.counts.n_passing == 0 && never && !strchr(text, ';') && !a.verdicts[i].unresolvable)
 			fail_msg("%s: preemption would not help on %s (%s)", text, c->names[i],

@@ -51,18 +51,17 @@ static int filter(const struct extender_args *args, struct strbuf *reply)
 {
 	CLEANUP(freep) struct extender_verdict *verdicts = calloc(args->n_names + 1, sizeof(*verdicts));
 	CLEANUP(freep) char **reasons = calloc(args->n_names + 1, sizeof(*reasons));
-	int r = verdicts && reasons ? 0 : -ENOMEM;
+	int r;
 
-	for (size_t i = 0; r == 0 && i < args->n_names; i++) {
+	for (size_t i = 0; i < args->n_names; i++) {
 		bool never = begins(args->names[i], "never");
 
 		if (never || begins(args->names[i], "no"))
 			reasons[i] = backwards(args->names[i]);
 		verdicts[i] = (struct extender_verdict){reasons[i], never};
 	}
-	if (r == 0)
-		r = extender_filter_print(args, verdicts, reply);
-	for (size_t i = 0; reasons && i < args->n_names; i++)
+	r = extender_filter_print(args, verdicts, reply);
+	for (size_t i = 0; i < args->n_names; i++)
 		free(reasons[i]);
 	return r;
 }
@@ -73,7 +72,7 @@ static int prioritize(const struct extender_args *args, struct strbuf *reply)
 
 	for (size_t i = 0; scores && i < args->n_names; i++)
 		scores[i] = (int)(strlen(args->names[i]) % (EXTENDER_SCORE_MAX + 1));
-	return scores ? extender_priorities_print(args, scores, reply) : -ENOMEM;
+	return extender_priorities_print(args, scores, reply);
 }
 
 /* UID NAMESPACE/NAME PRIORITY CONTAINERS NODES, and each container's cpu in thousandths of a millionth. */
@@ -103,8 +102,6 @@ static int preempt(const char *body, size_t len, struct strbuf *reply, struct er
 	if (r < 0)
 		return r;
 	left = calloc(p.n_items + 1, sizeof(*left));
-	if (!left)
-		return -ENOMEM;
 	for (size_t i = 0; i < p.n_items; i++) {
 		if (begins(p.items[i].node, "no"))
 			continue;

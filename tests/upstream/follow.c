@@ -25,42 +25,44 @@ static void on_signal(int signal)
 	atomic_store(&cancel, true);
 }
 
-static int say(const char *what, const struct doc *object)
+static void say(const char *what, const struct doc *object)
 {
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 
 	printf("%s%s%s\n", what, object ? " " : "", name ? name : "");
 	fflush(stdout);
-	return 0;
 }
 
 static int on_begin(void *ctx)
 {
 	(void)ctx;
-	return say("begin", NULL);
+	say("begin", NULL);
+	return 0;
 }
 
 static int on_object(void *ctx, struct doc *object)
 {
 	unsigned long *left = ctx;
-	int r = say("object", object);
 
+	say("object", object);
 	if (*left > 0 && --*left == 0)
 		raise(SIGSTOP);
-	return r;
+	return 0;
 }
 
 static int on_gone(void *ctx, struct doc *object)
 {
 	(void)ctx;
-	return say("gone", object);
+	say("gone", object);
+	return 0;
 }
 
 static int on_end(void *ctx, const char *version)
 {
 	(void)ctx;
 	(void)version;
-	return say("end", NULL);
+	say("end", NULL);
+	return 0;
 }
 
 static void on_skip(void *ctx, const struct err *why)
@@ -128,7 +130,7 @@ static int take_part(
 			say(was_held ? "not held" : "held", NULL);
 		was_held = lease_held(lease);
 	}
-	return lease_give_up(lease, err);
+	return lease_step_down(lease, err);
 }
 
 int main(int argc, char **argv)

@@ -70,7 +70,7 @@ static int judge(char **argv, struct strbuf *out, struct err *err)
 	if (r == 0)
 		r = fit_report_make(&node, &pods.items[0].pod, FIT_ALL, NULL, &report);
 	if (r == 0)
-		r = fit_to_doc(&report, &doc);
+		fit_to_doc(&report, &doc);
 	return r < 0 ? r : json_print(&doc, out);
 }
 

@@ -272,8 +272,7 @@ static void read_devices(const vj *c, struct device_inventory *ret, uint64_t *re
 			device.nodes = node_mask_of(vj_unsigned(numa));
 		VJ_FOREACH (name, vj_get(c, "allocated"))
 			device.allocated = device.allocated || !strcmp(vj_string(name), vj_key(numa));
-		if (device_inventory_add(ret, "resource", device) < 0)
-			vj_die(c, "out of memory");
+		device_inventory_add(ret, "resource", device);
 		*ret_nodes |= device.nodes;
 	}
 }
@@ -303,8 +302,8 @@ static void device_hints(const struct device_inventory *inventory, uint64_t node
 	struct device_books books;
 	bool held[64] = {false};
 
-	if (device_manager_init(&dm, inventory, nodes, &version) < 0 || device_books_init(&books, &dm) < 0)
-		vj_die(c, "out of memory");
+	device_manager_init(&dm, inventory, nodes, &version);
+	device_books_init(&books, &dm);
 	device_books_reset(&books, &dm);
 	VJ_FOREACH (device, vj_need(c, "devices_numa")) {
 		if (i == ARRAY_SIZE(held))
@@ -334,17 +333,14 @@ static void run_device_hints(struct vectors_run *run, const vj *root, const vj *
 
 	(void)root;
 	read_devices(c, &inventory, &with_devices);
-	if (topology_hints_init(&hints, node_mask_count(nodes)) < 0)
-		vj_die(c, "out of memory");
+	topology_hints_init(&hints, node_mask_count(nodes));
 	device_hints(&inventory, nodes, c, true, &hints);
 	kv_check_hints(run, "hints of 1.35", &hints, want);
 	device_hints(&inventory, nodes, c, false, &hints);
-	if (!same_hints(&hints, want)) {
-		if (nodes & ~with_devices)
-			vectors_explain(run, "kubelet up to 1.35: device hints on nodes without a device");
-		else
-			kv_check_hints(run, "hints", &hints, want);
-	}
+	if (!same_hints(&hints, want) && (nodes & ~with_devices))
+		vectors_explain(run, "kubelet up to 1.35: device hints on nodes without a device");
+	else
+		kv_check_hints(run, "hints", &hints, want);
 	topology_hints_release(&hints);
 	device_inventory_release(&inventory);
 }
@@ -361,8 +357,8 @@ static void run_device_allocation(struct vectors_run *run, const vj *root, const
 
 	(void)root;
 	read_devices(c, &inventory, &nodes);
-	if (device_manager_init(&dm, &inventory, nodes, &version) < 0 || device_books_init(&books, &dm) < 0)
-		vj_die(c, "out of memory");
+	device_manager_init(&dm, &inventory, nodes, &version);
+	device_books_init(&books, &dm);
 	device_books_reset(&books, &dm);
 	if (device_manager_allocate(&dm, &books, 0, vj_unsigned(vj_need(c, "request")), hint, CONTAINER_APP,
 		    &available) != DEVICE_TAKE_OK)
@@ -426,13 +422,11 @@ static void run_memory_hints(struct vectors_run *run, const vj *root, const vj *
 	pod_request_init(&pod);
 	container = pod_request_add(&pod, CONTAINER_APP, "c");
 	kv_memory_state(vj_get(c, "machine_state"), &state);
-	if (!container || memory_manager_init(&mm, &state) < 0 ||
-		topology_hints_init(&hints, (unsigned)state.n_nodes) < 0)
-		vj_die(c, "out of memory");
-	VJ_FOREACH (bytes, vj_get(c, "request")) {
-		if (resource_list_set(&container->requests, vj_key(bytes), vj_quantity(bytes)) < 0)
-			vj_die(c, "out of memory");
-	}
+	if (memory_manager_init(&mm, &state) < 0)
+		vj_die(c, "a state that is too large");
+	topology_hints_init(&hints, (unsigned)state.n_nodes);
+	VJ_FOREACH (bytes, vj_get(c, "request"))
+		resource_list_set(&container->requests, vj_key(bytes), vj_quantity(bytes));
 	if (memory_needs_of_container(&mm, container, &needs) < 0)
 		vectors_differ(run, "the request is not understood");
 	if (guaranteed && needs.n_items == 0)

@@ -35,8 +35,6 @@ static bool make_policy(const vj *root, const vj *c, struct kv_policy *p, struct
 	bool picked = given && !strncmp(vj_string(given), "count", 5);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = list ? vj_cpuset(list) : hwloc_bitmap_alloc();
 
-	if (!reserved)
-		vj_die(c, "out of memory");
 	read_machine(root, c, &p->machine);
 	return kv_policy_init(p,
 		vj_get(c, "options") ? kv_cpu_options(vj_get(c, "options")) : (struct cpu_manager_options){0},
@@ -208,12 +206,10 @@ static void run_static_start(struct vectors_run *run, const vj *root, const vj *
 	struct err err = {""};
 
 	allocations_init(&a);
-	VJ_FOREACH (pod, vj_need(c, "assignments")) {
+	VJ_FOREACH (pod, vj_need(c, "assignments"))
 		VJ_FOREACH (container, pod) {
 			struct allocation *item = allocations_add(&a);
 
-			if (!item)
-				vj_die(c, "out of memory");
 			free(item->pod_uid);
 			free(item->container);
 			item->pod_uid = strdup(vj_key(pod));
@@ -221,7 +217,6 @@ static void run_static_start(struct vectors_run *run, const vj *root, const vj *
 			hwloc_bitmap_free(item->cpus);
 			item->cpus = vj_cpuset(container);
 		}
-	}
 	a.shared = vj_cpuset(vj_need(c, "default"));
 	if (!make_policy(root, c, &p, &err)) {
 		const char *text = refused ? vj_string(refused) : "";
@@ -244,8 +239,7 @@ static void add_container(struct pod_request *pod, enum container_kind kind, uns
 {
 	struct container_request *container = pod_request_add(pod, kind, "c");
 
-	if (!container || resource_list_set(&container->requests, "cpu", quantity_from_units(cpus)) < 0)
-		vj_die(NULL, "out of memory");
+	resource_list_set(&container->requests, "cpu", quantity_from_units(cpus));
 }
 
 /* set[] = the CPUs of the placements first..last-1. */
@@ -286,9 +280,9 @@ static void run_static_reuse(struct vectors_run *run, const vj *root, const vj *
 	settings.topology.policy = TOPOLOGY_MANAGER_NONE;
 	node.machine = &p.machine;
 	node.reserved = reserved;
-	if (kubelet_init(&k, &node) < 0 || kubelet_workspace_new(&k, &ws) < 0 ||
-		kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict) < 0)
-		vj_die(c, "out of memory");
+	kubelet_init(&k, &node);
+	kubelet_workspace_new(&k, &ws);
+	kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict);
 	if (verdict.answer != KUBELET_ADMITS || verdict.n_placements != pod.n_containers)
 		vj_die(c, "not admitted: %s", verdict.reason.text);
 	kv_read_set(&p.topology, vj_need(c, "default_before"), p.shared);
@@ -363,8 +357,7 @@ static void run_hints(struct vectors_run *run, const vj *root, const vj *c)
 	struct kv_policy p = {0};
 
 	need_policy(root, c, &p);
-	if (topology_hints_init(&hints, (unsigned)p.machine.n_nodes) < 0)
-		vj_die(c, "out of memory");
+	topology_hints_init(&hints, (unsigned)p.machine.n_nodes);
 	kv_read_set(&p.topology, allocated ? allocated : vj_need(c, "available"), p.available);
 	if (allocated)
 		cpu_manager_hints_again(&p.manager, p.available, n, &hints);

@@ -4,12 +4,6 @@
 #include "common/cleanup.h"
 #include "common/vec.h"
 
-static void need(const void *p)
-{
-	if (!p)
-		vj_die(NULL, "out of memory");
-}
-
 static int find_socket(const struct machine *m, int id)
 {
 	for (size_t i = 0; i < m->n_sockets; i++)
@@ -24,8 +18,7 @@ void kv_add_node(struct machine *m, unsigned id, int socket)
 
 	if (machine_node_index(m, id) >= 0)
 		return;
-	if (vec_grow(&m->nodes, &m->nodes_size, m->n_nodes + 1, sizeof(*m->nodes)) < 0)
-		need(NULL);
+	vec_grow(&m->nodes, &m->nodes_size, m->n_nodes + 1, sizeof(*m->nodes));
 	for (; at > 0 && m->nodes[at - 1].id > id; at--)
 		m->nodes[at] = m->nodes[at - 1];
 	m->nodes[at] = (struct numa_node){.id = id, .socket = socket};
@@ -39,9 +32,8 @@ void kv_add_cpu(struct machine *m, unsigned id, unsigned core, int socket, int n
 	for (size_t i = 0; i < m->n_cpus; i++)
 		new_core = new_core && m->cpus[i].core != core;
 	m->n_cores += new_core;
-	if (vec_grow(&m->cpus, &m->cpus_size, m->n_cpus + 1, sizeof(*m->cpus)) < 0 ||
-		vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets)) < 0)
-		need(NULL);
+	vec_grow(&m->cpus, &m->cpus_size, m->n_cpus + 1, sizeof(*m->cpus));
+	vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets));
 	m->cpus[m->n_cpus++] = (struct cpu){
 		.id = id, .core = core, .socket = socket, .numa = numa, .l3 = uncore, .uncore = uncore};
 	if (find_socket(m, socket) < 0)
@@ -56,7 +48,6 @@ void kv_set_distances(struct machine *m, const vj *rows)
 	if (vj_count(rows) != m->n_nodes)
 		vj_die(rows, "not one row of distances for each of %zu NUMA nodes", m->n_nodes);
 	m->distances = calloc(m->n_nodes * m->n_nodes + 1, sizeof(*m->distances));
-	need(m->distances);
 	VJ_FOREACH (row, rows) {
 		if (vj_count(row) != m->n_nodes)
 			vj_die(row, "not a distance to each of %zu NUMA nodes", m->n_nodes);
@@ -117,7 +108,6 @@ void kv_hints(const vj *list, struct topology_hints *ret)
 	size_t n = vj_count(list);
 
 	*ret = (struct topology_hints){.items = calloc(n + 1, sizeof(*ret->items)), .items_size = n};
-	need(ret->items);
 	ret->no_preference = vj_is_null(list);
 	VJ_FOREACH (item, list) {
 		struct topology_hint *hint = &ret->items[ret->n_items++];
@@ -179,7 +169,6 @@ struct topology_rules kv_rules(const char *text, const struct topology_nodes *no
 	struct topology_rules rules = {.nodes = nodes, .prefer_closest = plus != NULL};
 	int policy;
 
-	need(name);
 	policy = settings_name_index(topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, name);
 	if (policy < 0 || (plus && strcmp(plus, "+prefer-closest-numa-nodes") != 0))
 		vj_die(NULL, "unknown Topology Manager policy '%s'", text);
@@ -222,16 +211,13 @@ bool kv_policy_init(struct kv_policy *p, struct cpu_manager_options options, hwl
 	const struct kubelet_version version = {0};
 
 	if (cpu_topology_init(&p->topology, &p->machine) < 0)
-		need(NULL);
+		vj_die(NULL, "too many CPUs");
 	if (cpu_manager_init(&p->manager, &p->topology, &options, TOPOLOGY_MANAGER_UNKNOWN, &version,
 		    reserved, n_reserved, err) < 0)
 		return false;
 	p->ws = cpu_workspace_new(&p->topology);
-	need(p->ws);
-	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		*sets[i] = calloc(p->topology.n_cpus + 1, sizeof(bool));
-		need(*sets[i]);
-	}
 	return true;
 }
 
@@ -308,7 +294,8 @@ void kv_check_cpus(struct vectors_run *run, const char *what, const struct cpu_t
 	CLEANUP(cpuset_freep) hwloc_bitmap_t want_set = NULL;
 	CLEANUP(freep) char *text = NULL;
 
-	if (!got_set || cpu_set_to_bitmap(t, got, got_set) < 0 || cpuset_parse(want, &want_set, NULL) < 0)
+	cpu_set_to_bitmap(t, got, got_set);
+	if (cpuset_parse(want, &want_set, NULL) < 0)
 		vj_die(NULL, "%s: cannot compare with '%s'", what, want);
 	if (hwloc_bitmap_isequal(got_set, want_set))
 		return;

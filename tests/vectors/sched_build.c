@@ -15,7 +15,7 @@ struct resource_list list_from_map(const vj *map)
 	struct resource_list list = {0};
 
 	VJ_FOREACH (q, map)
-		need_memory(resource_list_set(&list, vj_key(q), vj_quantity(q)));
+		resource_list_set(&list, vj_key(q), vj_quantity(q));
 	return list;
 }
 
@@ -62,10 +62,9 @@ void zones_from_nrt(struct zones *zones, const vj *list)
 		VJ_FOREACH (r, vj_get(json, "resources")) {
 			const char *resource = vj_string(vj_need(r, "name"));
 
-			need_memory(resource_list_set(
-				&zone->available, resource, vj_quantity(vj_need(r, "available"))));
-			need_memory(resource_list_set(
-				&zone->allocatable, resource, vj_quantity(vj_need(r, "allocatable"))));
+			resource_list_set(&zone->available, resource, vj_quantity(vj_need(r, "available")));
+			resource_list_set(
+				&zone->allocatable, resource, vj_quantity(vj_need(r, "allocatable")));
 		}
 		VJ_FOREACH (cost, vj_get(json, "costs")) {
 			int to = nrt_zone_id(vj_string(vj_need(cost, "name")));
@@ -105,12 +104,12 @@ void node_init(struct node *node, const struct zones *zones)
 	inventory_init(&node->inv);
 	for (size_t i = 0; i < zones->n; i++)
 		for (size_t j = 0; j < zones->items[i].available.n_items; j++)
-			need_memory(resource_list_set(
-				&names, zones->items[i].available.items[j].name, (struct quantity){0}));
+			resource_list_set(
+				&names, zones->items[i].available.items[j].name, (struct quantity){0});
 	list = calloc(names.n_items + 1, sizeof(*list));
 	for (size_t i = 0; list && i < names.n_items; i++)
 		list[i] = names.items[i].name;
-	need_memory(list ? inventory_shape(&node->inv, zones->n, list, names.n_items) : -1);
+	inventory_shape(&node->inv, zones->n, list, names.n_items);
 	free(list);
 	for (size_t i = 0; i < zones->n; i++) {
 		const struct zone *zone = &zones->items[i];

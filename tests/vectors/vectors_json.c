@@ -34,8 +34,7 @@ static int add_doc(struct vj_file *f, const char *text, const char **ret_end)
 {
 	cJSON *doc;
 
-	if (vec_grow(&f->docs, &f->docs_size, f->n_docs + 1, sizeof(*f->docs)) < 0)
-		return -ENOMEM;
+	vec_grow(&f->docs, &f->docs_size, f->n_docs + 1, sizeof(*f->docs));
 	doc = cJSON_ParseWithOpts(text, ret_end, false);
 	if (!doc)
 		return -EINVAL;
@@ -236,13 +235,10 @@ hwloc_bitmap_t vj_ids(const vj *list_of_ids)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
-	if (!set)
-		vj_die(list_of_ids, "out of memory");
 	if (!vj_is_list(list_of_ids))
 		vj_die(list_of_ids, "not a list of ids");
-	VJ_FOREACH (id, list_of_ids) {
+	VJ_FOREACH (id, list_of_ids)
 		if (hwloc_bitmap_set(set, vj_unsigned(id)) < 0)
 			vj_die(list_of_ids, "out of memory");
-	}
 	return set;
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void xalloc_failed(void)
+{
+	static const char line[] = "nrtd: out of memory\n";
+
+	/* stdio might allocate. Where standard error cannot be written nobody can be told. */
+	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
+		abort();
+	abort();
+}
+
+static void *checked(void *p)
+{
+	if (!p)
+		xalloc_failed();
+	return p;
+}
+
+void *xmalloc(size_t size)
+{
+	return checked(malloc(size > 0 ? size : 1));
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	return checked(n > 0 && size > 0 ? calloc(n, size) : calloc(1, 1));
+}
+
+void *xreallocarray(void *p, size_t n, size_t size)
+{
+	return checked(n > 0 && size > 0 ? reallocarray(p, n, size) : realloc(p, 1));
+}
+
+char *xstrdup(const char *text)
+{
+	return checked(strdup(text));
+}
+
+char *xstrndup(const char *text, size_t len)
+{
+	return checked(strndup(text, len));
+}
+
+char *xvasprintf(const char *fmt, va_list ap)
+{
+	char *text = NULL;
+
+	return checked(vasprintf(&text, fmt, ap) < 0 ? NULL : text);
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	return text;
+}
