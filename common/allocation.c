@@ -54,13 +54,10 @@ void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *b
 			block = b;
 	}
 	if (!block) {
-		struct device_block fresh = {.resource = xstrdup(resource),
+		block = vec_push(blocks, n_blocks, blocks_size, sizeof(*block));
+		*block = (struct device_block){.resource = xstrdup(resource),
 			.nodes = cpuset_dup(nodes),
 			.nodes_unknown = nodes_unknown};
-
-		if (fresh.resource && fresh.nodes)
-			block = vec_push(blocks, n_blocks, blocks_size, sizeof(*block));
-		*block = fresh;
 	}
 	strv_push(&block->ids, id);
 }

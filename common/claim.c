@@ -49,14 +49,12 @@ void claims_release(struct claims *c)
 void claim_add_pod(struct claim *c, const char *namespace, const char *name)
 {
 	const struct pod_ref *last = c->n_pods > 0 ? &c->pods[c->n_pods - 1] : NULL;
-	struct pod_ref fresh, *pod;
+	struct pod_ref *pod;
 
 	if (last && !strcmp(last->namespace, namespace) && !strcmp(last->name, name))
 		return;
-	fresh = (struct pod_ref){.namespace = xstrdup(namespace), .name = xstrdup(name)};
-	pod = fresh.namespace && fresh.name ? vec_push(&c->pods, &c->n_pods, &c->pods_size, sizeof(*pod))
-					    : NULL;
-	*pod = fresh;
+	pod = vec_push(&c->pods, &c->n_pods, &c->pods_size, sizeof(*pod));
+	*pod = (struct pod_ref){.namespace = xstrdup(namespace), .name = xstrdup(name)};
 }
 
 void claim_add_device(struct claim *c, const char *pool, const char *device, const char *share)
@@ -93,7 +91,7 @@ static int claim_cmp(const void *va, const void *vb)
 
 static void add_memory(struct claim *c, const struct memory_block *block)
 {
-	struct memory_block fresh, *slot;
+	struct memory_block *slot;
 
 	for (size_t i = 0; i < c->n_memory; i++) {
 		struct memory_block *b = &c->memory[i];
@@ -104,11 +102,9 @@ static void add_memory(struct claim *c, const struct memory_block *block)
 			b->bytes = block->bytes;
 		return;
 	}
-	fresh = (struct memory_block){
+	slot = vec_push(&c->memory, &c->n_memory, &c->memory_size, sizeof(*slot));
+	*slot = (struct memory_block){
 		.type = xstrdup(block->type), .bytes = block->bytes, .nodes = cpuset_dup(block->nodes)};
-	slot = fresh.type && fresh.nodes ? vec_push(&c->memory, &c->n_memory, &c->memory_size, sizeof(*slot))
-					 : NULL;
-	*slot = fresh;
 }
 
 void claim_give(struct claim *c, const struct claim *from)

@@ -39,11 +39,11 @@ static inline hwloc_bitmap_t cpuset_dup(hwloc_const_bitmap_t from)
 }
 
 /* hwloc_bitmap_OPERATION(), which reports an error only when memory runs out. */
-#define CPUSET_OPERATION(operation, parameters, arguments)       \
-	static inline void cpuset_##operation parameters         \
-	{                                                        \
-		if (hwloc_bitmap_##operation arguments < 0)      \
-			xalloc_failed();                         \
+#define CPUSET_OPERATION(operation, parameters, arguments)  \
+	static inline void cpuset_##operation parameters    \
+	{                                                   \
+		if (hwloc_bitmap_##operation arguments < 0) \
+			xalloc_failed();                    \
 	}
 CPUSET_OPERATION(copy, (hwloc_bitmap_t to, hwloc_const_bitmap_t from), (to, from))
 CPUSET_OPERATION(or, (hwloc_bitmap_t to, hwloc_const_bitmap_t a, hwloc_const_bitmap_t b), (to, a, b))

@@ -109,11 +109,9 @@ void resource_list_set(struct resource_list *l, const char *name, struct quantit
 
 void resource_list_append(struct resource_list *l, const char *name, struct quantity q)
 {
-	CLEANUP(freep) char *copy = xstrdup(name);
-	struct resource_quantity *item =
-		copy ? vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*item)) : NULL;
+	struct resource_quantity *item = vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*item));
 
-	*item = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
+	*item = (struct resource_quantity){.name = xstrdup(name), .quantity = q};
 }
 
 /* Merge two sorted neighbours, of n and m items. Equal names keep their order. */

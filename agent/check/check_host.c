@@ -153,7 +153,7 @@ static void check_claims(const struct observation *o, struct check_report *repor
 {
 	const struct claims *claims = &o->node.claims;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = claims_cpus(claims);
-	CLEANUP(freep) char *text = cpus ? cpuset_print(cpus) : NULL;
+	CLEANUP(freep) char *text = cpuset_print(cpus);
 
 	if (claims->n_items > 0)
 		check_report_add(report, CHECK_OK, "claims", "%zu of DRA drivers, with %s%s%s",

@@ -143,7 +143,7 @@ void cluster_fit_add(struct cluster_fit *fit, const struct cluster_node *node)
 		row.basis = CLUSTER_UNKNOWN;
 	if (r == 0)
 		apply_constraints(fit, &row);
-	slot = r == 0 ? vec_push(&fit->rows, &fit->n_rows, &fit->rows_size, sizeof(*slot)) : NULL;
+	slot = vec_push(&fit->rows, &fit->n_rows, &fit->rows_size, sizeof(*slot));
 	fit->n_admit += row.answer == KUBELET_ADMITS;
 	fit->n_unknown += row.answer == KUBELET_UNKNOWN;
 	fit->n_estimated += row.basis == CLUSTER_ESTIMATED;

@@ -120,16 +120,14 @@ static int read_flag(
 	const struct request_flag *flag, const char *value, struct container_request *c, struct err *err)
 {
 	const char *equals = flag->resource ? NULL : strrchr(value, '=');
-	CLEANUP(freep)
-	char *name = equals           ? xstrndup(value, (size_t)(equals - value))
-		     : flag->resource ? xstrdup(flag->resource)
-				      : NULL;
+	CLEANUP(freep) char *name = NULL;
 	const char *text = equals ? equals + 1 : value;
 	struct quantity q = {0};
 	int r;
 
 	if (!flag->resource && (!equals || equals == value))
 		return err_set(err, -EINVAL, "'%.100s' is not %s", value, option_defs[flag->id].arg);
+	name = flag->resource ? xstrdup(flag->resource) : xstrndup(value, (size_t)(equals - value));
 	if (flag->id == OPT_DEVICE && !strchr(name, '/'))
 		return err_set(err, -EINVAL,
 			"'%.100s' is not the name of a device resource, \"vendor.com/nic\"", name);

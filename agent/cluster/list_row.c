@@ -141,8 +141,7 @@ static void add_device(struct list_totals *t, const struct list_device *device)
 	if (!sum) {
 		char *resource = xstrdup(device->resource);
 
-		sum = resource ? vec_push(&t->devices, &t->n_devices, &t->devices_size, sizeof(*t->devices))
-			       : NULL;
+		sum = vec_push(&t->devices, &t->n_devices, &t->devices_size, sizeof(*t->devices));
 		*sum = (struct list_device){resource, device->free, device->healthy};
 		qsort(t->devices, t->n_devices, sizeof(*t->devices), by_resource);
 		return;

@@ -269,11 +269,10 @@ static const char *said_last(const struct reading *rd, const char *name)
 
 static void keep(struct reading *rd, const char *name, const char *text)
 {
-	struct cdi_text fresh = {xstrdup(name), xstrdup(text)}, *slot = NULL;
+	struct cdi_text *slot =
+		vec_push(&rd->now.items, &rd->now.n_items, &rd->now.items_size, sizeof(*slot));
 
-	if (fresh.name && fresh.text)
-		slot = vec_push(&rd->now.items, &rd->now.n_items, &rd->now.items_size, sizeof(*slot));
-	*slot = fresh;
+	*slot = (struct cdi_text){xstrdup(name), xstrdup(text)};
 }
 
 /* What the text says, all or nothing. */

@@ -167,7 +167,7 @@ void pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret)
 
 static const struct pod_seen *find_seen(const struct pods_seen *s, const char *uid)
 {
-	for (size_t i = 0; s && i < s->n_pods; i++)
+	for (size_t i = 0; i < s->n_pods; i++)
 		if (!strcmp(s->pods[i].uid, uid))
 			return &s->pods[i];
 	return NULL;
@@ -198,7 +198,7 @@ void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const s
 
 bool pod_evidence_gone(const struct pod_evidence *e, const char *uid)
 {
-	const struct pod_seen *seen = find_seen(e->seen, uid);
+	const struct pod_seen *seen = e->seen ? find_seen(e->seen, uid) : NULL;
 
 	if (find_folder(e, uid) != FOLDER_ABSENT)
 		return false;

@@ -127,7 +127,8 @@ static void bench_judge(const char *name, const char *text)
 	pod_from_text(&pod, text);
 	if (kubelet_init(&k,
 		    &(struct kubelet_node){
-			    .machine = &m, .settings = &settings, .shared = m.online, .reserved = reserved}) < 0)
+			    .machine = &m, .settings = &settings, .shared = m.online, .reserved = reserved}) <
+		0)
 		abort();
 	kubelet_workspace_new(&k, &ws);
 	start = now_ns();
