@@ -69,7 +69,7 @@ void device_inventory_add(struct device_inventory *inventory, const char *name, 
 	struct device_resource *resource;
 	struct device *slot;
 
-	if ((at == inventory->n_resources || strcmp(inventory->resources[at].name, name) != 0))
+	if (at == inventory->n_resources || strcmp(inventory->resources[at].name, name) != 0)
 		insert_resource(inventory, at, name);
 	resource = &inventory->resources[at];
 	slot = vec_push(&resource->devices, &resource->n_devices, &resource->devices_size, sizeof(*slot));

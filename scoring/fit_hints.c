@@ -23,14 +23,10 @@ static void score_shape(struct fit_space *s, const struct request_shape *shape, 
 
 static void fill(struct fit_hints *h, const struct fit_hints_input *input, struct fit_space *s)
 {
-	int r = 0;
-
 	frontier_init(&h->frontier, s, &input->limits);
-	if (input->kubelet) {
+	h->has_exclusive = input->kubelet;
+	if (h->has_exclusive)
 		exclusive_cpus_find(input->kubelet, &h->exclusive);
-		r = 0;
-	}
-	h->has_exclusive = r == 0 && input->kubelet;
 	s->work_limit = FIT_HINTS_WORK_LIMIT;
 	for (size_t i = 0; i < input->n_shapes; i++) {
 		score_shape(s, &input->shapes[i], input->strategy, &h->shapes[i]);

@@ -67,22 +67,16 @@ static void make_demand(
 	const struct judgement *j, const struct container_request *container, struct demand *ret)
 {
 	const struct memory_manager *mm = &j->k->memory;
-	int r = 0;
-
 	*ret = (struct demand){.container = container};
 	kubelet_demand_devices(j, container);
 	if (j->cpu)
 		ret->cpus = container ? kubelet_exclusive_cpus(container, j->qos)
 				      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
-	if (j->memory) {
-		r = container ? memory_needs_of_container(mm, container, &j->ws->needs)
-			      : memory_needs_of_pod(mm, j->pod, &j->ws->needs);
-		ret->memory = r == 0;
-	}
-	if (ret->memory) {
+	if (j->memory)
+		ret->memory = (container ? memory_needs_of_container(mm, container, &j->ws->needs)
+					 : memory_needs_of_pod(mm, j->pod, &j->ws->needs)) == 0;
+	if (ret->memory)
 		memory_books_room(&j->ws->memory, j->ws->needs.n_items);
-		r = 0;
-	}
 }
 
 /*

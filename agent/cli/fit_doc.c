@@ -131,7 +131,7 @@ static void add_frees(const struct victims *w, const struct fit_priority *priori
 	add_priority(priority, map);
 }
 
-static bool add_all(const struct fit_report *report, struct doc *top)
+static void add_all(const struct fit_report *report, struct doc *top)
 {
 	bool counted = report->answer != KUBELET_UNKNOWN || report->rest_fits;
 	struct doc *unchecked;
@@ -154,9 +154,8 @@ static bool add_all(const struct fit_report *report, struct doc *top)
 	unchecked = doc_add_list(top, "unchecked");
 	for (size_t i = 0; i < report->unchecked.n_items; i++)
 		doc_add_string(unchecked, NULL, report->unchecked.items[i]);
-	if (report->has_claims && !doc_add_string(unchecked, NULL, "resourceClaims"))
-		return false;
-	return true;
+	if (report->has_claims)
+		doc_add_string(unchecked, NULL, "resourceClaims");
 }
 
 void fit_to_doc(const struct fit_report *report, struct doc *ret)

@@ -106,12 +106,9 @@ static void add_totals(struct doc *parent, const struct list_totals *t)
 void list_to_doc(const struct list_row *rows, size_t n, const struct list_totals *totals, struct doc *ret)
 {
 	struct doc d = {.kind = DOC_MAP}, *list = doc_add_list(&d, "nodes");
-	bool ok = list != NULL;
 
-	for (size_t i = 0; i < n && ok; i++) {
+	for (size_t i = 0; i < n; i++)
 		add_row(list, &rows[i]);
-		ok = true;
-	}
 	add_totals(&d, totals);
 	*ret = d;
 }

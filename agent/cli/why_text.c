@@ -310,22 +310,21 @@ static void add_pod_doc(const struct why_report *r, struct doc *top)
 	add_requests(pod, &r->wanted);
 }
 
-static bool add_held_doc(const struct why_report *r, struct doc *top)
+static void add_held_doc(const struct why_report *r, struct doc *top)
 {
-	CLEANUP(freep) char *cpus = r->held.found ? cpuset_print(r->held.cpus) : NULL;
-	struct doc *held = r->held.found ? doc_add_map(top, "held") : doc_add(top, "held"), *list;
-	bool ok;
+	CLEANUP(freep) char *cpus = NULL;
+	struct doc *held, *list;
 
-	if (!r->held.found)
-		return held != NULL;
-	ok = cpus && doc_add_string(held, "cpus", cpus);
-	list = doc_add_list(held, "numaNodes");
-	for (int id = hwloc_bitmap_first(r->held.numa); ok && id >= 0;
-		id = hwloc_bitmap_next(r->held.numa, id)) {
-		doc_add_number(list, NULL, id);
-		ok = true;
+	if (!r->held.found) {
+		doc_add(top, "held");
+		return;
 	}
-	return ok && list;
+	cpus = cpuset_print(r->held.cpus);
+	held = doc_add_map(top, "held");
+	doc_add_string(held, "cpus", cpus);
+	list = doc_add_list(held, "numaNodes");
+	for (int id = hwloc_bitmap_first(r->held.numa); id >= 0; id = hwloc_bitmap_next(r->held.numa, id))
+		doc_add_number(list, NULL, id);
 }
 
 /* The items of the nodes' fit, moved, each with what keeps the pod away. */

@@ -264,7 +264,7 @@ static void add_terms(struct domain_rules *rules, enum domain_kind kind, const s
 {
 	if (is_list(terms))
 		DOC_FOREACH (term, terms)
-			if ((kind != DOMAIN_SPREAD || is_required_spread(term)))
+			if (kind != DOMAIN_SPREAD || is_required_spread(term))
 				add_rule(rules, kind, term, not_looked_at);
 }
 

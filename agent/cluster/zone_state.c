@@ -130,7 +130,7 @@ static void add_node(
 		add_cpu(s, id, core, node->id);
 		if (reserved)
 			cpuset_set(s->reserved.cpus, id);
-		if ((reserved || free))
+		if (reserved || free)
 			cpuset_set(s->allocations.shared, id);
 		if (!reserved && !free)
 			cpuset_set(held, id);

@@ -644,17 +644,15 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", status->namespace, status->name);
 	pod_classes_take(&cache->classes, &template.pod, &init.class);
-	if (keeps_node) {
+	if (keeps_node)
 		update_pod(cache, cached, init.class, now_ms);
-		r = 0;
-	} else {
+	else {
 		pod_priority_read(object, &init.priority);
 		if (cached)
 			remove_pod(cache, cached);
 		node = find_or_add(cache, status->node);
 		full_name = full_name_of(status->namespace, status->name);
 		add_pod(cache, status->uid, full_name, &init, node);
-		r = 0;
 		cached = find_pod(cache, status->uid);
 	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */

@@ -96,7 +96,7 @@ static void set_holder(const struct lease *l, const char *holder, struct doc *ob
 	spec->kind = DOC_MAP;
 	set(spec, "holderIdentity", DOC_STRING, holder);
 	set_number(spec, "leaseDurationSeconds", *holder ? l->options.duration_s : 1);
-	if ((taken || !*holder))
+	if (taken || !*holder)
 		set(spec, "acquireTime", DOC_STRING, time);
 	set(spec, "renewTime", DOC_STRING, time);
 	/* The first acquisition is not a transition. */

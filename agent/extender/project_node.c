@@ -506,9 +506,8 @@ int project_assume_pod(struct cluster_cache *cache, const struct assume_request 
 
 	cache->work = (struct work_limit){0};
 	r = project_node_possible(node) ? project_node(cache, node, &o) : 0;
-	if (r == 0 && project_node_possible(node))
-		if (!request->class->too_large)
-			admit_request(&o->admission, &request->class->pod, request->class->qos, &held);
+	if (r == 0 && project_node_possible(node) && !request->class->too_large)
+		admit_request(&o->admission, &request->class->pod, request->class->qos, &held);
 	if (r == 0)
 		cache_assume_pod(cache, request, node, now_ms, &pod);
 	if (r == 0 && held && pod) {

@@ -191,12 +191,11 @@ enum reported reported_compare(const struct reported_index *index, const struct 
 static void add_amount(struct container_request *c, const char *name, qty_t nano, enum quantity_format format)
 {
 	const struct quantity q = {.nano = nano, .format = format};
-	int r = 0;
 
-	if (nano > 0)
-		resource_list_set(&c->requests, name, q);
-	if (!(r < 0 || nano == 0))
-		resource_list_set(&c->limits, name, q);
+	if (nano == 0)
+		return;
+	resource_list_set(&c->requests, name, q);
+	resource_list_set(&c->limits, name, q);
 }
 
 void reported_rest(const struct reported_index *index, const struct node_state *state,
@@ -206,7 +205,6 @@ void reported_rest(const struct reported_index *index, const struct node_state *
 	struct container_request *c = pod_request_add(&pod, CONTAINER_APP, "rest");
 
 	pod.name = xstrdup("");
-
 	if (lacks_cpus(state, class, amounts))
 		add_amount(c, "cpu", (qty_t)(class->cpus - amounts->cpus) * QTY_UNIT, QUANTITY_DECIMAL_SI);
 	if (lacks_memory(state, class, amounts))

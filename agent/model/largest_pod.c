@@ -58,7 +58,6 @@ void largest_pod_stranded(
 	const struct inventory *inv = &admission->state->inventory;
 	int cpu = inventory_resource(inv, "cpu");
 	size_t usable, free = 0, limit = largest_pod_limit(admission);
-	int r = 0;
 
 	exclusive_cpus_usable(&admission->kubelet, admission->ws, admitted, &usable);
 	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
@@ -67,6 +66,6 @@ void largest_pod_stranded(
 		if (amount->present && amount->available > 0)
 			free += (size_t)(amount->available / QTY_UNIT);
 	}
-	usable = r == 0 && usable < limit ? usable : limit;
+	usable = usable < limit ? usable : limit;
 	*ret = free > usable ? free - usable : 0;
 }

@@ -259,7 +259,7 @@ void victim_bounds_init(struct victim_bounds *b, const struct node_admission *ad
 	b->most = xcalloc(n_holders + 1, sizeof(*b->most));
 	for (size_t i = 0; i < wanted.n_items; i++)
 		need_of_node(b, admission, &wanted.items[i], holders);
-	if ((policy == TOPOLOGY_MANAGER_RESTRICTED || policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE))
+	if (policy == TOPOLOGY_MANAGER_RESTRICTED || policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE)
 		needs_of_cpus(b, admission, pod, holders);
 	for (size_t i = 0; i < pod->n_containers && memory; i++)
 		needs_of_memory(b, admission, &pod->containers[i], holders);

@@ -209,9 +209,10 @@ static void search_init(struct search *s, const struct node_admission *admission
 static void limit_without(const struct search *s, struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list most = {0};
-	int r = 0;
 
-	for (size_t i = 0; s->known.most && i < s->known.most->n_items; i++) {
+	if (!s->known.most)
+		return;
+	for (size_t i = 0; i < s->known.most->n_items; i++) {
 		const struct resource_quantity *q = &s->known.most->items[i];
 		struct quantity left = q->quantity;
 
@@ -224,10 +225,8 @@ static void limit_without(const struct search *s, struct node_admission *admissi
 			left.nano = qty_add(left.nano, more ? more->quantity.nano : 0);
 		}
 		resource_list_set(&most, q->name, left);
-		r = 0;
 	}
-	if (!(r < 0 || !s->known.most))
-		node_admission_limit(admission, &most);
+	node_admission_limit(admission, &most);
 }
 
 static int ask_without(const struct search *s, enum kubelet_answer *ret)

@@ -172,18 +172,14 @@ static void check_policy(struct settings *s, enum setting what, const char *cons
 
 int settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes)
 {
-	int cpu = (int)s->cpu_manager, memory = (int)s->memory_manager, r = 0;
+	int cpu = (int)s->cpu_manager, memory = (int)s->memory_manager;
 
-	if (policies->cpu) {
+	if (policies->cpu)
 		check_policy(s, SETTING_CPU_MANAGER_POLICY, cpu_manager_policy_names,
 			CPU_MANAGER_POLICY_COUNT, policies->cpu, policies->cpu_path, &cpu, notes);
-		r = 0;
-	}
-	if (r == 0 && policies->memory)
+	if (policies->memory)
 		check_policy(s, SETTING_MEMORY_MANAGER_POLICY, memory_manager_policy_names,
 			MEMORY_MANAGER_POLICY_COUNT, policies->memory, policies->memory_path, &memory, notes);
-	if (r < 0)
-		return r;
 	s->cpu_manager = (enum cpu_manager_policy)cpu;
 	s->memory_manager = (enum memory_manager_policy)memory;
 	return 0;

@@ -166,7 +166,7 @@ static int open_api(struct sources *sources, const struct observe_config *config
 	int r = 0;
 
 	observe_socket(config, kubelet_root, &socket);
-	if ((socket && sources->socket && !strcmp(socket, sources->socket)))
+	if (socket && sources->socket && !strcmp(socket, sources->socket))
 		return 0;
 	if (socket)
 		r = pod_resources_client_new(socket, sources->cancel, &client);

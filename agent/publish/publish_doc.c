@@ -100,7 +100,7 @@ static void add_changes(const struct doc *have, const struct doc *want, struct d
 	DOC_FOREACH (item, want) {
 		const char *now = doc_string(doc_get(have, item->key));
 
-		if ((!now || strcmp(now, item->text) != 0))
+		if (!now || strcmp(now, item->text) != 0)
 			doc_add_string(ret, item->key, item->text);
 	}
 	DOC_FOREACH (item, have)
