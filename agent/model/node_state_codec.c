@@ -152,11 +152,36 @@ static int check_version(struct token_reader *r)
 	return r->error;
 }
 
+/* Bytes of the name at `text`, 0 where there is none. */
+static size_t section_name_length(const char *text)
+{
+	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz-");
+
+	return text[len] == '=' ? len : 0;
+}
+
+/* Sections that newer versions mark with a '?' decide nothing about admission. */
+static void skip_marked_sections(struct token_reader *r)
+{
+	r->section = "optional";
+	while (!r->error && r->at[0] == ';' && r->at[1] == '?') {
+		size_t len = section_name_length(r->at + 2);
+
+		if (len == 0)
+			token_reader_fail(r, "the name is missing");
+		else
+			r->at += 3 + len + strcspn(r->at + 3 + len, ";");
+	}
+}
+
 static void parse_section(struct node_state_parser *p, const struct node_state_section *section)
 {
 	struct token_reader *r = &p->reader;
 	size_t len = strlen(section->name);
 
+	skip_marked_sections(r);
+	if (r->error)
+		return;
 	r->section = section->name;
 	if (*r->at == ';' && !strncmp(r->at + 1, section->name, len) && r->at[len + 1] == '=') {
 		r->at += len + 2;
@@ -179,6 +204,18 @@ static void set_allocatable(struct node_state_parser *p)
 		cpuset_andnot(*set, *set, p->reserved);
 }
 
+/* Whether the name at `text` is that of a section. */
+static bool is_known(const char *text)
+{
+	size_t len = section_name_length(text);
+
+	for (size_t i = 0; i < ARRAY_SIZE(all_sections); i++)
+		for (const struct node_state_section *s = all_sections[i]; s->name; s++)
+			if (strlen(s->name) == len && !strncmp(s->name, text, len))
+				return true;
+	return false;
+}
+
 static int parse_all(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
@@ -189,7 +226,11 @@ static int parse_all(struct node_state_parser *p)
 		if (all_sections[i] == node_state_machine_sections)
 			node_state_finish_machine(p);
 	}
+	skip_marked_sections(r);
 	r->section = "end";
+	if (!r->error && *r->at == ';' && section_name_length(r->at + 1) > 0 && !is_known(r->at + 1))
+		return err_set(r->err, -ENOTSUP, "the section '%.*s' is not known",
+			(int)section_name_length(r->at + 1), r->at + 1);
 	if (*r->at)
 		token_reader_fail(r, "an unknown section, or one that is out of order");
 	node_state_finish_shared(p);

@@ -31,6 +31,9 @@ int node_state_print(const struct node_state *state, struct strbuf *out);
  * it is the first of the two amounts (kube_reserved_cpu, kube_reserved_memory). Of an allocation, pod_uid and pod
  * are hashes as below ("" where not known), namespace is "" and container a number. Device ids are numbers.
  *
+ * Sections of the form ";?NAME=VALUE" are skipped: newer versions add sections that decide nothing about admission in this form. A
+ * section that decides has no '?', so that older readers do not take the text.
+ *
  * 0; -ENOTSUP: written by a newer version; -EINVAL: damaged; each with one line.
  */
 int node_state_parse(const char *text, struct node_state *ret, struct err *err);

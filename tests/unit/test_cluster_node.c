@@ -119,6 +119,36 @@ static void a_node_state_is_exact(void **state)
 	assert_int_equal(node.state.allocations.n_items, o.node.allocations.n_items);
 }
 
+/* A section of a newer nrtd that decides nothing leaves the node exact, one that decides makes it an estimate. */
+static void sections_of_a_newer_version(void **state)
+{
+	static const struct {
+		const char *section, *why;
+		enum cluster_basis basis;
+	} cases[] = {
+		{";?pcie=1", "", CLUSTER_EXACT},
+		{";pcie=1", "its node state is of a newer version of nrtd: the section 'pcie' is not known",
+			CLUSTER_ESTIMATED},
+	};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+	CLEANUP(observation_release) struct observation o;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_picture(&o);
+	assert_int_equal(node_state_print(&o.node, &text), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf attribute = STRBUF_INIT(TEXT_MAX);
+		CLEANUP(cluster_node_release) struct cluster_node node;
+
+		strbuf_addf(&attribute, ", {name: nrtd.dev/node-state, value: '%s%s'}", text.text,
+			cases[i].section);
+		read_one("", attribute.text, &node);
+		assert_int_equal(node.basis, cases[i].basis);
+		test_assert_text("why", node.why.text, cases[i].why);
+	}
+}
+
 /* Nobody is gone, or nobody knows what he holds: valgrind sees what is released then. */
 static void a_node_without_nobody_is_the_same(void **state)
 {
@@ -234,6 +264,7 @@ int main(void)
 		cmocka_unit_test(an_exporter_is_known_by_what_it_writes),
 		cmocka_unit_test(a_node_is_judged_by_what_there_is),
 		cmocka_unit_test(a_node_state_is_exact),
+		cmocka_unit_test(sections_of_a_newer_version),
 		cmocka_unit_test(a_node_without_nobody_is_the_same),
 		cmocka_unit_test(an_error_names_the_node),
 		cmocka_unit_test(nodes_are_ranked),

@@ -499,6 +499,64 @@ static void a_newer_version_is_not_damage(void **state)
 
 /* ---- names */
 
+/* `text` with `section` before the byte at `at`. */
+static char *with_section(const char *text, size_t at, const char *section)
+{
+	struct strbuf out = STRBUF_INIT(2 * NODE_STATE_TEXT_MAX);
+
+	strbuf_add(&out, text, at);
+	strbuf_addstr(&out, section);
+	strbuf_addstr(&out, text + at);
+	return strbuf_detach(&out);
+}
+
+static void marked_sections_are_skipped(void **state)
+{
+	static const struct {
+		const char *section;
+		int want;
+		bool anywhere; /* else only at the end; elsewhere the text is damaged as well, or out of order */
+	} cases[] = {
+		{";?pcie=0a/1b", 0, true},
+		{";?=1;?pcie=1", -EINVAL, true},
+		{";?pcie", -EINVAL, true},
+		{";?PCIe=1", -EINVAL, true},
+		{";pcie=1", -ENOTSUP, false},
+		{";kubelet=1", -EINVAL, false},
+	};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(freep) char *text = NULL;
+	size_t n = 0;
+
+	(void)state;
+	make_example(&o);
+	text = print(&o.node);
+	for (size_t at = strcspn(text, ";");; at += 1 + strcspn(text + at + 1, ";"), n++) {
+		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+			CLEANUP(freep) char *more = with_section(text, at, cases[i].section);
+			CLEANUP(freep) char *again = NULL;
+			struct node_state parsed;
+			struct err err = {""};
+			int r = node_state_parse(more, &parsed, &err);
+
+			if (cases[i].anywhere || text[at] == '\0')
+				assert_int_equal(r, cases[i].want);
+			else
+				assert_true(r < 0);
+			if (r < 0) {
+				assert_one_line(more, &err);
+				continue;
+			}
+			again = print(&parsed);
+			assert_string_equal(again, text);
+			node_state_release(&parsed);
+		}
+		if (text[at] == '\0')
+			break;
+	}
+	assert_true(n > 10);
+}
+
 static void hashes_are_the_documented_ones(void **state)
 {
 	char a[NODE_STATE_HASH_SIZE], b[NODE_STATE_HASH_SIZE];
@@ -525,6 +583,7 @@ int main(void)
 		cmocka_unit_test(what_is_unknown_is_not_printed),
 		cmocka_unit_test(levels_that_are_not_nested_stay_in_their_place),
 		cmocka_unit_test(a_newer_version_is_not_damage),
+		cmocka_unit_test(marked_sections_are_skipped),
 		cmocka_unit_test(hashes_are_the_documented_ones),
 	};
 
