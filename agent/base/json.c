@@ -14,6 +14,80 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
+/* ---- strings and brackets */
+
+/* Outside of strings, the bytes that open or close something. */
+static const bool is_mark[256] = {['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
+
+/*
+ * Read on within a string. Returns the bytes read, with the quote that ends the string. memchr() is fastest for
+ * strings without a backslash; behind the first backslash every byte is looked at, so that the time stays linear.
+ */
+static size_t skip_in_string(struct json_nesting *n, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	if (!n->escaped) {
+		const char *quote = memchr(text, '"', len), *backslash;
+		size_t plain = quote ? (size_t)(quote - text) : len;
+
+		backslash = memchr(text, '\\', plain);
+		if (!backslash) {
+			n->in_string = !quote;
+			return quote ? plain + 1 : len;
+		}
+		i = (size_t)(backslash - text);
+	}
+	while (i < len && n->in_string) {
+		char ch = text[i++];
+
+		if (n->escaped)
+			n->escaped = false;
+		else if (ch == '\\')
+			n->escaped = true;
+		else if (ch == '"')
+			n->in_string = false;
+	}
+	return i;
+}
+
+/*
+ * Read on while the text is in a string or in more than `depth` brackets. Returns the bytes read. A bracket may be
+ * closed by a bracket of the other kind: json_parse() reports it.
+ */
+static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && (n->in_string || n->depth > depth)) {
+		if (n->in_string) {
+			i += skip_in_string(n, text + i, len - i);
+			continue;
+		}
+		while (i < len && !is_mark[(unsigned char)text[i]])
+			i++;
+		if (i == len)
+			break;
+		if (text[i] == '"')
+			n->in_string = true;
+		else if (text[i] == '{' || text[i] == '[')
+			n->depth++;
+		else
+			n->depth--;
+		i++;
+	}
+	return i;
+}
+
+/* Behind the string, map or list that begins at `at`, or NULL when it does not end. */
+static const char *skip_enclosed(const char *at, const char *end)
+{
+	struct json_nesting n = {.in_string = *at == '"', .depth = *at != '"'};
+
+	at += 1 + skip_nested(&n, 0, at + 1, (size_t)(end - at) - 1);
+	return n.in_string || n.depth > 0 ? NULL : at;
+}
+
 /* ---- documents */
 
 #define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53: from here on a double means several */
@@ -29,17 +103,38 @@ struct numbers {
 	size_t n_passed; /* behind `at`, and converted already */
 };
 
+/* Move to the end of the next number of the text. Returns the number's start: numbers->end if there is no number. */
+static const char *next_number(struct numbers *numbers)
+{
+	const char *at = numbers->at;
+
+	while (at && at < numbers->end && *at != '-' && !isdigit((unsigned char)*at))
+		at = *at == '"' ? skip_enclosed(at, numbers->end) : at + 1;
+	if (!at)
+		at = numbers->end;
+	numbers->at = at + strspn(at, "+-.0123456789Ee");
+	return at;
+}
+
+/* Whether a number is written without a fraction, an exponent and leading zeros. */
+static bool is_integer(const char *number, const char *end)
+{
+	const char *digits = number + (*number == '-'), *at = digits;
+
+	while (at < end && isdigit((unsigned char)*at))
+		at++;
+	return at == end && end > digits && (*digits != '0' || end == digits + 1);
+}
+
 /* cJSON makes a double of every number; an integer too large for a double is taken from the text. */
 static int convert_large(const cJSON *j, struct numbers *numbers, struct doc *ret, struct err *err)
 {
-	struct json_piece number = {numbers->at, 0};
+	const char *number = next_number(numbers);
 
-	for (size_t i = 0; i <= numbers->n_passed; i++)
-		number = json_find_number(number.text + number.len, numbers->end);
-	numbers->at = number.text + number.len;
-	numbers->n_passed = 0;
-	if (isfinite(j->valuedouble) && json_piece_is_integer(number)) {
-		doc_set_text(ret, DOC_NUMBER, number.text, number.len);
+	for (; numbers->n_passed > 0; numbers->n_passed--)
+		number = next_number(numbers);
+	if (isfinite(j->valuedouble) && is_integer(number, numbers->at)) {
+		doc_set_text(ret, DOC_NUMBER, number, (size_t)(numbers->at - number));
 		return 0;
 	}
 	return err_set(err, -ERANGE, "number too large to be held exactly");
@@ -281,7 +376,8 @@ static bool is_plain(const char *text)
 		       EACH_BYTE(0x80)) == 0;
 }
 
-size_t json_plain_length(const char *text, const char *end)
+/* The bytes up to `end` that a JSON string holds as they are: printable ASCII, no quote, no backslash. */
+static size_t plain_length(const char *text, const char *end)
 {
 	const char *p = text;
 
@@ -298,7 +394,7 @@ void json_add_string(struct strbuf *out, const char *text)
 
 	strbuf_addch(out, '"');
 	while (*text) {
-		size_t n = json_plain_length(text, end);
+		size_t n = plain_length(text, end);
 
 		strbuf_add(out, text, n);
 		text += n;
@@ -330,80 +426,6 @@ static const char *skip_space(const char *at, const char *end)
 	while (at < end && is_space(*at))
 		at++;
 	return at;
-}
-
-/* ---- strings and brackets */
-
-/* Outside of strings, the bytes that open or close something. */
-static const bool is_mark[256] = {['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
-
-/*
- * Read on within a string. Returns the bytes read, with the quote that ends the string. memchr() is fastest for
- * strings without a backslash; behind the first backslash every byte is looked at, so that the time stays linear.
- */
-static size_t skip_in_string(struct json_nesting *n, const char *text, size_t len)
-{
-	size_t i = 0;
-
-	if (!n->escaped) {
-		const char *quote = memchr(text, '"', len), *backslash;
-		size_t plain = quote ? (size_t)(quote - text) : len;
-
-		backslash = memchr(text, '\\', plain);
-		if (!backslash) {
-			n->in_string = !quote;
-			return quote ? plain + 1 : len;
-		}
-		i = (size_t)(backslash - text);
-	}
-	while (i < len && n->in_string) {
-		char ch = text[i++];
-
-		if (n->escaped)
-			n->escaped = false;
-		else if (ch == '\\')
-			n->escaped = true;
-		else if (ch == '"')
-			n->in_string = false;
-	}
-	return i;
-}
-
-/*
- * Read on while the text is in a string or in more than `depth` brackets. Returns the bytes read. A bracket may be
- * closed by a bracket of the other kind: json_parse() reports it.
- */
-static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text, size_t len)
-{
-	size_t i = 0;
-
-	while (i < len && (n->in_string || n->depth > depth)) {
-		if (n->in_string) {
-			i += skip_in_string(n, text + i, len - i);
-			continue;
-		}
-		while (i < len && !is_mark[(unsigned char)text[i]])
-			i++;
-		if (i == len)
-			break;
-		if (text[i] == '"')
-			n->in_string = true;
-		else if (text[i] == '{' || text[i] == '[')
-			n->depth++;
-		else
-			n->depth--;
-		i++;
-	}
-	return i;
-}
-
-/* Behind the string, map or list that begins at `at`, or NULL when it does not end. */
-static const char *skip_enclosed(const char *at, const char *end)
-{
-	struct json_nesting n = {.in_string = *at == '"', .depth = *at != '"'};
-
-	at += 1 + skip_nested(&n, 0, at + 1, (size_t)(end - at) - 1);
-	return n.in_string || n.depth > 0 ? NULL : at;
 }
 
 /* ---- a text in memory */
@@ -475,26 +497,9 @@ int json_walk_text(const char *text, size_t len, struct json_piece *ret)
 	return 0;
 }
 
-struct json_piece json_find_number(const char *at, const char *end)
-{
-	while (at && at < end && *at != '-' && !isdigit((unsigned char)*at))
-		at = *at == '"' ? skip_enclosed(at, end) : at + 1;
-	return at && at < end ? (struct json_piece){at, (size_t)(skip_value(at, end) - at)}
-			      : (struct json_piece){end, 0};
-}
-
 bool json_piece_is_null(struct json_piece p)
 {
 	return p.len == 4 && !memcmp(p.text, "null", 4);
-}
-
-bool json_piece_is_integer(struct json_piece p)
-{
-	size_t first = p.len > 0 && *p.text == '-' ? 1 : 0, i = first;
-
-	while (i < p.len && isdigit((unsigned char)p.text[i]))
-		i++;
-	return i == p.len && i > first && (p.text[first] != '0' || i == first + 1);
 }
 
 bool json_piece_is_key(struct json_piece p, const char *name)
@@ -526,7 +531,7 @@ int json_piece_string(struct json_piece p, char *ret)
 
 	if (p.len < 2 || p.len > INT_MAX || *p.text != '"')
 		return -EINVAL;
-	len = json_plain_length(p.text + 1, p.text + p.len - 1);
+	len = plain_length(p.text + 1, p.text + p.len - 1);
 	if (len + 2 != p.len)
 		return copy_decoded(p, ret);
 	memcpy(ret, p.text + 1, len);

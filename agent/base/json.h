@@ -15,8 +15,9 @@
 /* ---- documents */
 
 /*
- * Parse one JSON text; nothing but white space may follow it. 0; -EINVAL with the place of the error;
- * -ERANGE for a number of 2^53 or more that is not written as a plain integer (those are exact at any size). *ret untouched on failure, else the caller releases it.
+ * Parse one JSON text; nothing but white space may follow it. 0; -EINVAL with the place of the error; -ERANGE for a
+ * number of 2^53 or more that is not written as a plain integer (plain integers are exact at any size). *ret is
+ * untouched on failure, else the caller releases it.
  */
 int json_parse(const char *text, size_t len, struct doc *ret, struct err *err);
 
@@ -29,9 +30,6 @@ int json_print_compact(const struct doc *d, struct strbuf *out);
 /* Append a string with its quotes. Control characters are escaped, also those that a terminal would take for its
  * own; what is not UTF-8 becomes U+FFFD, as in Go. */
 void json_add_string(struct strbuf *out, const char *text);
-
-/* The number of bytes up to `end` that a JSON string holds as they are: printable ASCII, no quote, no backslash. */
-size_t json_plain_length(const char *text, const char *end);
 
 /* ---- a text in memory: for long lists of which only a part of each element is read */
 
@@ -60,14 +58,7 @@ int json_walk_next(struct json_walk *w, struct json_piece *ret_key, struct json_
 /* The only value of a text. 0; -EINVAL: none, or something follows the value. */
 int json_walk_text(const char *text, size_t len, struct json_piece *ret);
 
-/* The first number from `at` on that is not in a string; without bytes, at `end`, when there is none. The text up
- * to `end` is valid JSON, and `at` is not within a value. */
-struct json_piece json_find_number(const char *at, const char *end);
-
 bool json_piece_is_null(struct json_piece p);
-
-/* Whether a number is written as an integer: without a fraction, an exponent or leading zeros. */
-bool json_piece_is_integer(struct json_piece p);
 
 /* Whether a key, with its quotes, is `name`, ignoring case as Go's encoding/json does. */
 bool json_piece_is_key(struct json_piece p, const char *name);

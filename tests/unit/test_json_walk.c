@@ -117,34 +117,6 @@ static void keys_are_compared_ignoring_case(void **state)
 	assert_false(json_piece_is_null((struct json_piece){"nul", 3}));
 }
 
-static void numbers_are_found(void **state)
-{
-	static const char text[] =
-		"{\"1\\\"-2\":[3,-4.5e+6],\"a\":18446744073709551616 ,\"b\":[[0]],\"c\":\"7\"}";
-	static const struct {
-		const char *number;
-		bool is_integer;
-	} want[] = {{"3", true}, {"-4.5e+6", false}, {"18446744073709551616", true}, {"0", true}};
-	const char *end = text + strlen(text);
-	struct json_piece p = {text, 0};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
-		p = json_find_number(p.text + p.len, end);
-		assert_int_equal(p.len, strlen(want[i].number));
-		assert_memory_equal(p.text, want[i].number, p.len);
-		assert_int_equal(json_piece_is_integer(p), want[i].is_integer);
-	}
-	p = json_find_number(p.text + p.len, end);
-	assert_int_equal(p.len, 0);
-	assert_ptr_equal(p.text, end);
-	assert_false(json_piece_is_integer(p));
-	assert_false(json_piece_is_integer((struct json_piece){"-", 1}));
-	assert_false(json_piece_is_integer((struct json_piece){"01", 2}));
-	assert_false(json_piece_is_integer((struct json_piece){"-00", 3}));
-	assert_true(json_piece_is_integer((struct json_piece){"-10", 3}));
-}
-
 /* ---- a text in pieces */
 
 /* Each part as a line: what it is, the List's kind, the part. */
@@ -407,7 +379,6 @@ int main(void)
 		cmocka_unit_test(values_are_found),
 		cmocka_unit_test(strings_are_decoded),
 		cmocka_unit_test(keys_are_compared_ignoring_case),
-		cmocka_unit_test(numbers_are_found),
 		cmocka_unit_test(parts_are_cut_out),
 		cmocka_unit_test(bad_objects_are_passed_over),
 		cmocka_unit_test(large_objects_are_passed_over),
