@@ -376,14 +376,15 @@ static bool is_plain(const char *text)
 		       EACH_BYTE(0x80)) == 0;
 }
 
-/* The bytes up to `end` that a JSON string holds as they are: printable ASCII, no quote, no backslash. */
+/* The bytes up to `end` that a JSON string holds as they are: printable ASCII, no quote, no backslash. At `end` is a
+ * quote or a NUL. */
 static size_t plain_length(const char *text, const char *end)
 {
 	const char *p = text;
 
 	while (end - p >= 8 && is_plain(p))
 		p += 8;
-	while (p < end && *p >= ' ' && *p <= '~' && *p != '"' && *p != '\\')
+	while (*p >= ' ' && *p <= '~' && *p != '"' && *p != '\\')
 		p++;
 	return (size_t)(p - text);
 }
@@ -529,7 +530,7 @@ int json_piece_string(struct json_piece p, char *ret)
 {
 	size_t len;
 
-	if (p.len < 2 || p.len > INT_MAX || *p.text != '"')
+	if (p.len < 2 || p.len > INT_MAX || *p.text != '"' || p.text[p.len - 1] != '"')
 		return -EINVAL;
 	len = plain_length(p.text + 1, p.text + p.len - 1);
 	if (len + 2 != p.len)
