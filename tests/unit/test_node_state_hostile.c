@@ -63,7 +63,8 @@ static void hostile_texts_are_refused_with_a_word(void **state)
 		{HEAD CPUS ";pods=??:0/a1@0", "pods: a letter is missing"},
 		{HEAD CPUS ";pods=?short:0", "pods: a hash of 6 characters is missing"},
 		{HEAD CPUS ";pods=?aaaaab:0|?aaaaaa:1", "pods: pods are not in ascending order"},
-		{HEAD CPUS ";pods=??:0;more=1", "end: an unknown section"},
+		{HEAD CPUS ";pods=??:0;More=1", "end: an unknown section"},
+		{HEAD CPUS ";?More=1", "optional: the name is missing"},
 		{HEAD CPUS ";ram=1", "end: an unknown section"},
 	};
 

@@ -63,10 +63,10 @@ show $node metadata annotations nrtd.dev/content-hash
 -> "$two"
 nrt $work/one.json
 publish nrtd.dev/fit-hints=y
--> nrt=deferred node=deferred again=+500
+-> nrt=written node=written current again=+540000
 advance 500
 publish nrtd.dev/fit-hints=y
--> nrt=written node=written current again=+539500
+-> nrt=unchanged node=unchanged current again=+539500
 show $node metadata annotations nrtd.dev/content-hash
 -> "$one"
 publish nrtd.dev/fit-hints=a
