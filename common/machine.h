@@ -74,13 +74,14 @@ struct machine {
 void machine_init(struct machine *m);
 void machine_release(struct machine *m); /* free what it owns; the struct is as after init */
 
-/* A copy that shares nothing. 0; `ret` (as after machine_init()) is untouched on failure. */
+/* A copy that shares nothing. `ret` must be as after machine_init(). */
 void machine_copy(const struct machine *from, struct machine *ret);
 
 /*
  * Bring cpus[] and nodes[] into their order and fill what follows from them.
  *
- * Wants of cpus[] id, core (the id of one of them, by thread siblings), core_name, socket and l3, of nodes[] all but socket, with cpus as
+ * Wants of cpus[] id, core (the id of one of them, by thread siblings), core_name, socket and l3, of nodes[] all but socket,
+ * with cpus as
  * the source lists them: CPUs that are not online are taken out, NULL means every CPU; memory_bytes may
  * be 0 for unknown. Fills memory_bytes, online, sockets, n_cores, each node's socket, each CPU's numa,
  * hardware_core, core and uncore. Where several nodes list a CPU it belongs to the last of them in the order of their names, as for

@@ -46,8 +46,7 @@ struct request_entries {
 	size_t items_size;
 };
 
-/* Replace the entries by those of the pod, which must outlive them. 0; allocates only when no pod before
- * had as many. */
+/* Replace the entries by those of the pod, which must outlive them. Allocates only when no pod before had as many. */
 void request_entries_fill(struct request_entries *e, const struct pod_request *pod);
 void request_entries_release(struct request_entries *e);
 
@@ -65,7 +64,7 @@ void request_effective_scheduler(const struct pod_request *pod, struct resource_
  * What the pod takes of the node as a whole, for the scheduler and for the kubelet's last check (OutOfcpu and
  * the like): per resource the larger of (each init container plus the sidecars started before it) and (app
  * containers plus all sidecars); pod-level resources replace what they name; plus the overhead
- * (k8s.io/component-helpers/resource PodRequests). 0; *ret as above.
+ * (k8s.io/component-helpers/resource PodRequests). *ret as above.
  */
 void request_of_node(const struct pod_request *pod, struct resource_list *ret);
 

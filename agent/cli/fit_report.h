@@ -77,7 +77,8 @@ enum fit_part {
 
 /*
  * The report on a pod, with these parts; the members of others are as zeroed. `most`: so much, and no more, of
- * the whole node can still be requested, where that is known from elsewhere; NULL = it is not. A device resource that no plugin has registered, where the registered ones are known,
+ * the whole node can still be requested, where that is known from elsewhere; NULL = it is not. A device resource that no
+ * plugin has registered, where the registered ones are known,
  * is one that the node does not have: the pod does not fit. Where it is not known which devices of a resource
  * are free, and on which NUMA nodes, a pod that asks for them is answered without them, and is unknown unless
  * that is rejected already. Where the Topology Manager's policy or scope is not known the reason says what

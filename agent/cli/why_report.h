@@ -37,7 +37,8 @@ struct why_report {
 void why_report_release(struct why_report *r);
 
 /*
- * About this Pod, which is moved away. 0; -EINVAL with one line (what pod_templates_from_doc() refuses, no name). `ret` may not be moved afterwards.
+ * About this Pod, which is moved away. 0; -EINVAL with one line (what pod_templates_from_doc() refuses, no name). `ret` may
+ * not be moved afterwards.
  */
 int why_report_init(struct why_report *ret, struct doc *pod, struct err *err);
 

@@ -44,7 +44,8 @@ struct domain_rules {
 
 /*
  * The rules of a Pod or pod template (NULL = none), which is borrowed, as `namespace` is. What cannot be looked at, because
- * a term selects namespaces by labels or there are more than DOMAIN_RULES_MAX rules, goes to `not_looked_at`. `ret` is to be released.
+ * a term selects namespaces by labels or there are more than DOMAIN_RULES_MAX rules, goes to `not_looked_at`. `ret` is to be
+ * released.
  */
 void domain_rules_init(
 	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_looked_at);

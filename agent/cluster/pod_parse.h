@@ -32,7 +32,8 @@ void pod_templates_release(struct pod_templates *t);
 
 /*
  * Read every pod template of an object, in its order. Requests that a container leaves out become its limits,
- * as the API server does. The templates point into the object, which is to outlive them. 0; -ENOENT (an object of a kind that has no pod template); -EINVAL with one line
+ * as the API server does. The templates point into the object, which is to outlive them. 0; -ENOENT (an object of a kind that
+ * has no pod template); -EINVAL with one line
  * that names the member: no Kubernetes object, no containers, a quantity that is none or negative, a resource
  * name the API would refuse. `ret` (zeroed) is untouched on failure.
  */

@@ -66,7 +66,8 @@ void scheduling_constraints_add(
 void scheduling_constraints_finish(struct scheduling_constraints *sc);
 
 /*
- * What keeps the first copy away from the node: what node_constraints_violated() says, "pod anti-affinity with KEY=VALUE", "there is no such
+ * What keeps the first copy away from the node: what node_constraints_violated() says, "pod anti-affinity with KEY=VALUE",
+ * "there is no such
  * Node" where other nodes have Node objects; "" = nothing that is known. Valid as long as the constraints.
  */
 const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node);

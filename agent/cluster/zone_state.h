@@ -20,7 +20,8 @@ struct zone_facts {
 /*
  * Make a state that the zones would show. Each CPU is a core (under full-pcpus-only each two), each NUMA node a
  * socket, and each zone's devices are near that NUMA node alone. As many CPUs, bytes and devices are free as the zones
- * have available, by ids of no meaning; one nameless container holds the rest of what is allocatable. Zones that have nothing are left out,
+ * have available, by ids of no meaning; one nameless container holds the rest of what is allocatable. Zones that have nothing
+ * are left out,
  * since they fill gaps in the ids. The kubelet is of the newest release; it reserves what is not allocatable.
  *
  * A CPU manager that is not known is taken for static where the Topology Manager aligns or full-pcpus-only is set,

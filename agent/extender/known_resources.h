@@ -22,7 +22,7 @@ void known_resources_release(struct known_resources *k);
 bool known_resources_has(const struct known_resources *k, const char *name);
 
 /* Replaces `counted`, the names of an object's previous version, by its current names: a Node's status.allocatable, or a
- * NodeResourceTopology's zones and registered devices. 0. */
+ * NodeResourceTopology's zones and registered devices. */
 void known_resources_of_node(
 	struct known_resources *k, const struct resource_list *allocatable, struct strv *counted);
 void known_resources_of_state(

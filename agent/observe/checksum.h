@@ -61,7 +61,8 @@ struct checksum_match {
  * Look for a rendering of `content` whose checksum is `stored`: every shape under each of its names, and
  * every map of the outermost struct that is empty both as "map[]" and as "<nil>" (the writer decides which,
  * and the file does not say). The text that matched, else the first one, is put into `text` unless that is
- * NULL. 0; -EINVAL when a value does not fit the shape (keys that are not integers, bad base64, bad CPU list); -EFBIG (`text` too small). The content must have been checked for duplicate keys.
+ * NULL. 0; -EINVAL when a value does not fit the shape (keys that are not integers, bad base64, bad CPU list); -EFBIG (`text`
+ * too small). The content must have been checked for duplicate keys.
  */
 int checksum_find(const struct doc *content, const struct checksum_shape *shapes, size_t n_shapes,
 	uint64_t stored, struct strbuf *text, struct checksum_match *ret);

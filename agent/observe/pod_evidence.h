@@ -45,7 +45,7 @@ struct pods_seen {
 
 void pods_seen_release(struct pods_seen *s);
 
-/* `ret` must be empty. 0; it is then empty. */
+/* `ret` must be empty. */
 void pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret);
 
 /* Zeroed shows nothing, so no pod is gone. */

@@ -21,6 +21,6 @@
 int state_claims_parse(
 	const char *text, size_t len, const struct pod_evidence *e, struct claims *ret, struct err *err);
 
-/* The same of the file below sysroot + kubelet_root. Without a file there are no claims; a broken one is a note. 0; `ret` (empty) is untouched then. */
+/* The same of the file below sysroot + kubelet_root. Without a file there are no claims; a broken one is a note. */
 void state_claims_read(
 	const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes);

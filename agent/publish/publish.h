@@ -63,7 +63,8 @@ static inline void publisher_freep(struct publisher **p)
 
 /*
  * Bring the API server to `request`, as far as rate limits and backoff allow at `now_ms` (a clock that never
- * goes back, CLOCK_MONOTONIC in milliseconds). Blocks for as long as the requests take, 100 s at most. *ret is always filled. 0; -errno when something failed that this call tried, with one line that says
+ * goes back, CLOCK_MONOTONIC in milliseconds). Blocks for as long as the requests take, 100 s at most. *ret is always filled.
+ * 0; -errno when something failed that this call tried, with one line that says
  * what is missing and what to do about it (the caller logs it; the retry is in ret->call_again_ms). A call
  * during a backoff tries nothing and gives 0.
  */

@@ -14,5 +14,5 @@
 #include "agent/base/doc.h"
 #include "common/machine.h"
 
-/* Write `m` into `ret`, an empty document. 0; on failure `ret` is still to be released. */
+/* Write `m` into `ret`, an empty document. */
 void machine_to_doc(const struct machine *m, struct doc *ret);

@@ -6,7 +6,7 @@
 #include "agent/show/show_view.h"
 #include "common/claim.h"
 
-/* holders[], sorted and with their keys. 0; what was made stays in `v`. */
+/* holders[], sorted and with their keys. */
 void show_holders_fill(struct show_view *v, const struct allocations *a, const struct claims *claims);
 void show_holders_release(struct show_view *v);
 
