@@ -164,7 +164,7 @@ static void allocation_absorb(struct allocation *to, struct allocation *from)
 	to->unlisted = to->unlisted && from->unlisted;
 }
 
-int allocations_merge(struct allocations *a, struct allocations *from)
+void allocations_merge(struct allocations *a, struct allocations *from)
 {
 	size_t kept = 0;
 
@@ -185,7 +185,6 @@ int allocations_merge(struct allocations *a, struct allocations *from)
 		a->items[kept++] = a->items[i];
 	}
 	a->n_items = kept;
-	return 0;
 }
 
 hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a)

@@ -92,7 +92,7 @@ void allocations_remove(struct allocations *a, size_t at);
  * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,
  * memory and devices appended. `a` is sorted then and `from` has no items; other members stay. 0.
  */
-int allocations_merge(struct allocations *a, struct allocations *from);
+void allocations_merge(struct allocations *a, struct allocations *from);
 
 /* Whether both are known by the same UID and name. A pod's items follow each other. */
 bool allocation_same_pod(const struct allocation *a, const struct allocation *b);

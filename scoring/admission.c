@@ -107,23 +107,22 @@ static size_t copies_by_amounts(
 	return (size_t)copies;
 }
 
-int admission_copies(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
+void admission_copies(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission_copies *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	struct admission_copies copies = {0};
 	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
-	request_of_node(pod, &wanted);
 	size_t limit = admission_limit(node, pod, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), most;
 	uint64_t steps = 0;
 
+	request_of_node(pod, &wanted);
 	most = copies_by_amounts(node, &wanted, limit);
 	for (size_t i = 0; i < most && verdict.answer == KUBELET_ADMITS; i++) {
 		if (i == 0)
 			kubelet_judge(node->kubelet, node->ws, pod, qos, &verdict);
 		else
-			kubelet_judge_next(node->kubelet, node->ws, pod, qos,
-				&verdict); /* GCOVR_EXCL_LINE: the workspace has grown for this pod before */
+			kubelet_judge_next(node->kubelet, node->ws, pod, qos, &verdict);
 		copies.n += verdict.answer == KUBELET_ADMITS;
 		steps += kubelet_workspace_steps(node->ws);
 		if (steps > ADMISSION_WORK_MAX)
@@ -132,5 +131,4 @@ int admission_copies(const struct admission_node *node, const struct pod_request
 	copies.at_least =
 		copies.n == limit || steps > ADMISSION_WORK_MAX || verdict.answer == KUBELET_UNKNOWN;
 	*ret = copies;
-	return 0;
 }

@@ -63,7 +63,7 @@ struct admission_copies {
 
 /* How many such pods the node admits one after the other, as if no init container of the earlier ones had
  * finished. */
-int admission_copies(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
+void admission_copies(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission_copies *ret);
 
 /* A container's amount of one resource, lowered. */
@@ -85,5 +85,5 @@ struct admission_nearest {
  *
  * `pod` is changed meanwhile and the same again afterwards.
  */
-int admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
+void admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
 	struct admission_nearest *ret);

@@ -100,7 +100,7 @@ static bool find_reserved(const struct kubelet_node *node, hwloc_const_bitmap_t 
 	return s->reserved_cpu_known;
 }
 
-static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
+static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 {
 	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
 	hwloc_const_bitmap_t reserved;
@@ -113,7 +113,7 @@ static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->cpu_unknown, "the CPU manager's policy is not known");
 	k->shared = xcalloc(k->topology.n_cpus + 1, sizeof(*k->shared));
 	if (!k->cpu_static)
-		return 0;
+		return;
 	if (node->settings->unknown_cpu_option)
 		UNKNOWN(&k->cpu_unknown, "what the CPU manager's option '%.60s' does is not known",
 			node->settings->unknown_cpu_option);
@@ -122,42 +122,34 @@ static int init_cpu(struct kubelet *k, const struct kubelet_node *node)
 	if (!node->shared)
 		UNKNOWN(&k->cpu_unknown, "the CPU manager's shared pool is not known");
 	if (k->cpu_unknown.text[0])
-		return 0;
+		return;
 	if (n_reserved == 0 && !node->reserved)
 		UNKNOWN(&k->unknown, "the kubelet would not start: policy static needs reserved CPUs");
 	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy, &version,
 		reserved, n_reserved, &err);
-	if (r == -EINVAL) {
-		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
-		return 0;
-	}
-	if (r == -E2BIG) {
+	if (r == -E2BIG)
 		UNKNOWN(&k->cpu_unknown, "%s", err.text);
-		return 0;
-	}
-	cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
-	return r;
+	else if (r < 0)
+		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
+	else
+		cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
 }
 
-static int init_memory(struct kubelet *k, const struct kubelet_node *node)
+static void init_memory(struct kubelet *k, const struct kubelet_node *node)
 {
-	int r;
-
 	k->memory_static = node->settings->memory_manager == MEMORY_MANAGER_STATIC;
 	if (node->settings->memory_manager == MEMORY_MANAGER_UNKNOWN)
 		UNKNOWN(&k->memory_unknown, "the memory manager's policy is not known");
 	else if (k->memory_static && (!node->memory || node->memory->n_nodes == 0))
 		UNKNOWN(&k->memory_unknown, "the memory manager's state is not known");
 	if (!k->memory_static || k->memory_unknown.text[0])
-		return 0;
-	r = memory_manager_init(&k->memory, node->memory);
-	if (r == -ERANGE)
+		return;
+	if (memory_manager_init(&k->memory, node->memory) < 0)
 		UNKNOWN(&k->memory_unknown, "a NUMA node id in the memory manager's state exceeds %d",
 			NODE_MASK_MAX_ID);
-	else if (r == 0 && k->memory.n_nodes > NODE_MASK_WALK_MAX)
+	else if (k->memory.n_nodes > NODE_MASK_WALK_MAX)
 		UNKNOWN(&k->memory_unknown, "memory on %zu NUMA nodes has too many combinations (at most %d)",
 			k->memory.n_nodes, NODE_MASK_WALK_MAX);
-	return r == -ERANGE ? 0 : r;
 }
 
 /* The nodes hints can name, and whether their combinations can be walked. */
@@ -181,10 +173,9 @@ static void init_reach(struct kubelet *k)
 			node_mask_count(k->reach), NODE_MASK_WALK_MAX);
 }
 
-int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
+void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 {
 	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
-	int r;
 
 	memset(k, 0, sizeof(*k));
 	k->pod_level_managers = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_MANAGERS);
@@ -196,23 +187,14 @@ int kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 			"what the field '%.60s' of the kubelet's configuration does is not known",
 			node->settings->unknown_field);
 	init_topology(k, node);
-	r = cpu_topology_init(&k->topology, node->machine);
-	if (r == -E2BIG) {
+	if (cpu_topology_init(&k->topology, node->machine) < 0)
 		UNKNOWN(&k->unknown, "%zu CPUs are too many", node->machine->n_cpus);
-		r = 0;
-	} else if (r == 0)
-		r = init_cpu(k, node);
-	if (r == 0)
-		r = init_memory(k, node);
-	if (r == 0)
-		device_manager_init(
-			&k->devices, node->devices ? node->devices : &k->no_devices, k->nodes.all, &version);
-	if (r < 0) {
-		kubelet_release(k);
-		return r;
-	}
+	else
+		init_cpu(k, node);
+	init_memory(k, node);
+	device_manager_init(
+		&k->devices, node->devices ? node->devices : &k->no_devices, k->nodes.all, &version);
 	init_reach(k);
-	return 0;
 }
 
 void kubelet_release(struct kubelet *k)

@@ -49,7 +49,7 @@ struct kubelet {
 
 /*  A node that is not fully known, or whose kubelet would not start, is not a failure: the
  * verdicts say so. */
-int kubelet_init(struct kubelet *k, const struct kubelet_node *node);
+void kubelet_init(struct kubelet *k, const struct kubelet_node *node);
 void kubelet_release(struct kubelet *k);
 
 enum kubelet_answer { KUBELET_UNKNOWN, KUBELET_ADMITS, KUBELET_REJECTS, KUBELET_ANSWER_COUNT };

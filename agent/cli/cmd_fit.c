@@ -89,7 +89,7 @@ static int answer(struct asked *a)
 	if (r == 0)
 		suggest_empty(a, &report);
 	if (r == 0)
-		r = fit_pods_add_frees(a->options, use, known ? &free : NULL, node, &a->picked->pod, &report);
+		fit_pods_add_frees(a->options, use, known ? &free : NULL, node, &a->picked->pod, &report);
 	if (r < 0) {
 		log_error("out of memory");
 		return EXIT_FAILURE;

@@ -77,8 +77,7 @@ static int ask_one(struct asked *a, struct cluster_node *node)
 	node_state_init(&node->state);
 	r = fit_report_make(&a->node.state, a->pod, FIT_ALL, known ? &free : NULL, &a->report);
 	if (r == 0)
-		r = fit_pods_add_frees(
-			a->options, use, known ? &free : NULL, &a->node.state, a->pod, &a->report);
+		fit_pods_add_frees(a->options, use, known ? &free : NULL, &a->node.state, a->pod, &a->report);
 	if (r < 0)
 		return r;
 	apply_constraints(a);

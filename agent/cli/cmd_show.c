@@ -53,10 +53,10 @@ static int draw(const struct options *options, const struct observation *o, cons
 	int r;
 
 	show_view_init(&view);
-	r = show_view(o, &view);
-	if (r == 0 && !strcmp(options->value[OPT_SHOW_OUTPUT], "svg"))
+	show_view(o, &view);
+	if (!strcmp(options->value[OPT_SHOW_OUTPUT], "svg"))
 		r = show_svg(&view, width, out);
-	else if (r == 0)
+	else
 		r = show_text(&view, terminal->width, terminal->colour, terminal->utf8, out);
 	return r < 0 ? err_set(err, r, "cannot draw: %s", strerror(-r)) : 0;
 }

@@ -74,7 +74,7 @@ static void hold_back(const struct allocations *held, struct holders *h, struct 
 	}
 }
 
-int fit_pods_add_frees(const struct options *options, const struct cluster_use *use,
+void fit_pods_add_frees(const struct options *options, const struct cluster_use *use,
 	const struct resource_list *most, struct node_state *state, const struct pod_request *pod,
 	struct fit_report *report)
 {
@@ -83,7 +83,7 @@ int fit_pods_add_frees(const struct options *options, const struct cluster_use *
 	struct victims_known known = {.most = most};
 
 	if (!option_set(options, OPT_WHAT_FREES))
-		return 0;
+		return;
 	holders_init(&h, state->allocations.n_items);
 	find_pods(use, &state->allocations, &h);
 	known.requests = h.requests;
@@ -93,5 +93,5 @@ int fit_pods_add_frees(const struct options *options, const struct cluster_use *
 		hold_back(&state->allocations, &h, &report->priority);
 		known.stays = h.stays;
 	}
-	return fit_report_add_frees(state, pod, &known, report);
+	fit_report_add_frees(state, pod, &known, report);
 }

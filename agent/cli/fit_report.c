@@ -156,20 +156,19 @@ static void explain_unsure(const struct admission *a, struct err *reason)
 		a->unsure_of, wanted, free);
 }
 
-static int find_nearest(struct question *q, struct fit_report *report)
+static void find_nearest(struct question *q, struct fit_report *report)
 {
 	struct admission_nearest *n = &report->nearest;
 	const struct resource_quantity *named;
-	int r = admission_nearest(&q->admission.node, &q->pod, report->qos, n);
 
-	if (r < 0 || !n->found)
-		return r;
+	admission_nearest(&q->admission.node, &q->pod, report->qos, n);
+	if (!n->found)
+		return;
 	named = resource_list_find(&report->wanted, n->resource);
 	n->resource = named ? named->name : "";
 	if (q->pod.n_containers == 1)
-		return 0;
+		return;
 	report->nearest_container = xstrdup(q->pod.containers[n->container].name);
-	return 0;
 }
 
 /* ---- what an unknown Topology Manager setting would have decided */
@@ -178,17 +177,14 @@ static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "is not known und
 	[KUBELET_ADMITS] = "fits under",
 	[KUBELET_REJECTS] = "does not fit under"};
 
-static int ask_what_if(
+static void ask_what_if(
 	struct question *q, const struct topology_manager_config *config, enum kubelet_answer *ret)
 {
 	struct admission a;
-	int r = node_admission_what_if(&q->admission, config);
 
-	if (r == 0)
-		node_admission_judge(&q->admission, &q->pod, &a);
-	if (r == 0)
-		*ret = a.answer;
-	return r;
+	node_admission_what_if(&q->admission, config);
+	node_admission_judge(&q->admission, &q->pod, &a);
+	*ret = a.answer;
 }
 
 /* "; fits under none, best-effort; does not fit under restricted, single-numa-node" */
@@ -212,20 +208,17 @@ static void print_answers(
 }
 
 /* The answer under both scopes, if it is the same. */
-static int ask_both_scopes(
+static void ask_both_scopes(
 	struct question *q, struct topology_manager_config config, enum kubelet_answer *ret)
 {
 	enum kubelet_answer other = KUBELET_UNKNOWN;
-	int r;
 
 	config.scope = TOPOLOGY_SCOPE_CONTAINER;
-	r = ask_what_if(q, &config, ret);
+	ask_what_if(q, &config, ret);
 	config.scope = TOPOLOGY_SCOPE_POD;
-	if (r == 0)
-		r = ask_what_if(q, &config, &other);
-	if (r == 0 && other != *ret)
+	ask_what_if(q, &config, &other);
+	if (other != *ret)
 		*ret = KUBELET_UNKNOWN;
-	return r;
 }
 
 /*
@@ -244,16 +237,14 @@ static int explain_unknown(struct question *q, struct fit_report *report, bool *
 	struct err unknown = report->reason;
 
 	for (size_t i = 1; i < n && (by_policy || by_scope); i++) {
-		int r;
-
 		if (by_policy)
 			config.policy = (enum topology_manager_policy)i;
 		else
 			config.scope = (enum topology_manager_scope)i;
-		r = by_policy && by_scope ? ask_both_scopes(q, config, &answers[i])
-					  : ask_what_if(q, &config, &answers[i]);
-		if (r < 0)
-			return r;
+		if (by_policy && by_scope)
+			ask_both_scopes(q, config, &answers[i]);
+		else
+			ask_what_if(q, &config, &answers[i]);
 		settles = settles || answers[i] != KUBELET_UNKNOWN;
 	}
 	if (!settles)
@@ -261,7 +252,8 @@ static int explain_unknown(struct question *q, struct fit_report *report, bool *
 	if (!by_policy && answers[TOPOLOGY_SCOPE_CONTAINER] == answers[TOPOLOGY_SCOPE_POD]) {
 		*ret_agreed = true;
 		config.scope = TOPOLOGY_SCOPE_CONTAINER;
-		return ask_what_if(q, &config, &answers[0]);
+		ask_what_if(q, &config, &answers[0]);
+		return 0;
 	}
 	print_answers(
 		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
@@ -330,19 +322,18 @@ static int judge(struct question *q, struct fit_report *report)
 			report->unchecked.items[0], a.managers.reason.text);
 	} else if (a.answer == KUBELET_REJECTS) {
 		explain_rejection(q, &a, report);
-		r = 0;
-		return r < 0 || !(q->parts & FIT_NEAREST) ? 0 : find_nearest(q, report);
+		if (q->parts & FIT_NEAREST)
+			find_nearest(q, report);
+		return 0;
 	}
 	report->rejection = xstrdup("");
 	if (report->answer == KUBELET_UNKNOWN)
 		return 0;
-	if (q->parts & FIT_PLACEMENTS) {
+	if (q->parts & FIT_PLACEMENTS)
 		take_placements(q, &a.managers, report);
-		r = 0;
-	}
-	if (r == 0 && q->parts & FIT_COPIES)
-		r = admission_copies(&q->admission.node, &q->pod, report->qos, &report->copies);
-	if (r == 0 && report->unchecked.n_items > 0) {
+	if (q->parts & FIT_COPIES)
+		admission_copies(&q->admission.node, &q->pod, report->qos, &report->copies);
+	if (report->unchecked.n_items > 0) {
 		report->answer = KUBELET_UNKNOWN;
 		report->rest_fits = true;
 		err_set(&report->reason, 0,
@@ -379,13 +370,11 @@ static int make(const struct node_state *node, const struct pod_request *pod, un
 	report->has_claims = pod->has_claims;
 	fit_explain_class(pod, &report->gap);
 	request_of_node(pod, &report->wanted);
-	r = node_admission_init(&q.admission, node);
-	if (r == 0 && most)
+	node_admission_init(&q.admission, node);
+	if (most)
 		node_admission_limit(&q.admission, most);
-	if (r == 0)
-		copy_pod(report, &q.admission, pod, &q.pod);
-	if (r == 0)
-		r = judge(&q, report);
+	copy_pod(report, &q.admission, pod, &q.pod);
+	r = judge(&q, report);
 	return r < 0 || !(parts & FIT_SCHEDULER) ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);
 }
 
@@ -438,15 +427,16 @@ int fit_report_make(const struct node_state *node, const struct pod_request *pod
 	return 0;
 }
 
-int fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
+void fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
 	const struct victims_known *known, struct fit_report *report)
 {
-	if (report->answer == KUBELET_REJECTS && !report->missing)
-		return victims_find(node, pod, known, &report->frees);
+	if (report->answer == KUBELET_REJECTS && !report->missing) {
+		victims_find(node, pod, known, &report->frees);
+		return;
+	}
 	report->frees.answer = report->missing                    ? VICTIMS_NO_SET
 			       : report->answer == KUBELET_ADMITS ? VICTIMS_NOTHING
 								  : VICTIMS_UNKNOWN;
-	return 0;
 }
 
 void fit_report_keep_away(struct fit_report *report, const char *reason)

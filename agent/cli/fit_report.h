@@ -93,7 +93,7 @@ int fit_report_make(const struct node_state *node, const struct pod_request *pod
 void fit_report_keep_away(struct fit_report *report, const char *reason);
 
 /* Add which pods would have to go, where the pod of this report does not fit. `known` may be NULL. */
-int fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
+void fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
 	const struct victims_known *known, struct fit_report *report);
 
 /* What keeps a Burstable pod from being Guaranteed, as struct fit_report has it; else *ret is left as it is. */

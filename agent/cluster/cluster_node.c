@@ -182,26 +182,22 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 	return 0;
 }
 
-int cluster_node_without(struct cluster_node *n, struct excluded_pods *gone)
+void cluster_node_without(struct cluster_node *n, struct excluded_pods *gone)
 {
 	CLEANUP(inventory_release) struct inventory inventory;
 	struct node_state *state = &n->state;
 	size_t before = state->allocations.n_items;
-	int r;
 
 	inventory_init(&inventory);
 	if (n->basis == CLUSTER_EXACT)
 		excluded_pods_take(gone, &state->allocations);
 	if (state->allocations.n_items == before)
-		return 0;
-	r = inventory_build(&state->machine, &state->settings, &state->allocations, &state->claims,
+		return;
+	inventory_build(&state->machine, &state->settings, &state->allocations, &state->claims,
 		state->reserved.cpus, &inventory, NULL);
-	if (r < 0)
-		return r;
 	inventory_release(&state->inventory);
 	state->inventory = inventory;
 	inventory_init(&inventory);
-	return 0;
 }
 
 /* ---- all of them */

@@ -50,7 +50,7 @@ int64_t cluster_zones_written_s(const struct doc *object);
  * Take pods out as if they had ended, and count the zones again. Only an exact node is known to hold something of a pod;
  * others stay as they are.
  */
-int cluster_node_without(struct cluster_node *n, struct excluded_pods *gone);
+void cluster_node_without(struct cluster_node *n, struct excluded_pods *gone);
 
 /* Called with one node, which it may take parts away from. 0, or -errno that ends the reading. */
 typedef int cluster_node_fn(struct cluster_node *node, void *data, struct err *err);

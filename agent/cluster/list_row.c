@@ -69,25 +69,23 @@ static struct list_number rest(size_t free, size_t used)
 }
 
 /* The free CPUs that copies of the shape leave. */
-static int strand_by_shape(
+static void strand_by_shape(
 	struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const struct resource_quantity *cpus;
 	struct pod_copies copies = {0};
-	int r;
 
 	request_of_node(shape, &wanted);
 	cpus = resource_list_find(&wanted, "cpu");
 	if (!cpus || cpus->quantity.nano <= 0)
-		return 0;
-	r = pod_copies_find(admission, shape, &copies);
-	if (r == 0 && copies.known && !copies.at_least)
+		return;
+	pod_copies_find(admission, shape, &copies);
+	if (copies.known && !copies.at_least)
 		row->stranded = rest(row->free, whole(cpus->quantity.nano * (qty_t)copies.n));
-	return r;
 }
 
-static int fill_verdicts(
+static void fill_verdicts(
 	struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
 	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
@@ -96,21 +94,22 @@ static int fill_verdicts(
 	row->unknown = xstrdup(admitted.unknown.text);
 	for (unsigned i = 0; i < LIST_LARGEST; i++)
 		row->largest[i].known = largest_pod(admission, &admitted, i + 1, &row->largest[i].n);
-	if (shape)
-		return strand_by_shape(row, admission, shape);
+	if (shape) {
+		strand_by_shape(row, admission, shape);
+		return;
+	}
 	row->stranded.known = !*row->unknown;
 	if (row->stranded.known)
 		largest_pod_stranded(admission, &admitted, &row->stranded.n);
-	return 0;
 }
 
-int list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
+void list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
 	fill_numa(row, &admission->state->inventory);
 	row->policy = admission->settings.topology.policy;
 	row->scope = admission->settings.topology.scope;
 	fill_devices(row, &admission->known.devices);
-	return fill_verdicts(row, admission, shape);
+	fill_verdicts(row, admission, shape);
 }
 
 static void devices_release(struct list_device *devices, size_t n)
@@ -150,7 +149,7 @@ static void add_device(struct list_totals *t, const struct list_device *device)
 	sum->healthy += device->healthy;
 }
 
-int list_totals(const struct list_row *rows, size_t n, struct list_totals *ret)
+void list_totals(const struct list_row *rows, size_t n, struct list_totals *ret)
 {
 	CLEANUP(list_totals_release) struct list_totals t = {.n_nodes = n};
 
@@ -170,7 +169,6 @@ int list_totals(const struct list_row *rows, size_t n, struct list_totals *ret)
 	}
 	*ret = t;
 	t = (struct list_totals){0};
-	return 0;
 }
 
 void list_totals_release(struct list_totals *t)

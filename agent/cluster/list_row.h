@@ -50,9 +50,9 @@ struct list_row {
  * the kubelet admits are placed one after the other; without a shape (NULL) pods of the fewest exclusive CPUs
  * that it admits. Not known for a shape that asks for no CPUs.
  *
- * 0; the row is to be released in either case.
+ * The caller releases the row.
  */
-int list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape);
+void list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape);
 void list_row_release(struct list_row *row);
 
 /* What all nodes have together. */
@@ -67,5 +67,5 @@ struct list_totals {
 };
 
 /* *ret is to be released. */
-int list_totals(const struct list_row *rows, size_t n, struct list_totals *ret);
+void list_totals(const struct list_row *rows, size_t n, struct list_totals *ret);
 void list_totals_release(struct list_totals *t);

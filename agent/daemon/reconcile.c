@@ -254,14 +254,17 @@ static int publish(struct reconciler *r, const struct doc *nrt, const struct doc
 	return e;
 }
 
-/* For the metrics. After publishing, since nobody waits for it. Without memory it is tried again in the next run. */
+/* For the metrics. After publishing, since nobody waits for it. */
 static void measure_headroom(struct reconciler *r, const struct observation *o)
 {
 	CLEANUP(headroom_release) struct headroom headroom = {0};
 	const struct hints_config *shapes = &r->config->render.hints;
 
-	if (!r->headroom_known && headroom_find(shapes, &o->node, &headroom) == 0)
-		r->headroom_known = metrics_set_headroom(r->metrics, &headroom, shapes) == 0;
+	if (r->headroom_known)
+		return;
+	headroom_find(shapes, &o->node, &headroom);
+	metrics_set_headroom(r->metrics, &headroom, shapes);
+	r->headroom_known = true;
 }
 
 static void describe(const struct observation *o, struct reconcile_result *ret)

@@ -88,8 +88,10 @@ int extender_filter(struct cluster_cache *cache, const struct verb_config *confi
 	pass_unknown(config, c.unknown, ret);
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
-	if (ret->counts.n_passing == 0)
-		return unresolvable_mark(cache, ret->nodes, args->n_names, ret->class, ret->verdicts);
+	if (ret->counts.n_passing == 0) {
+		unresolvable_mark(cache, ret->nodes, args->n_names, ret->class, ret->verdicts);
+		return 0;
+	}
 	if (config->all || !passes_only_best(ret, &c.best))
 		return 0;
 	if (cache_namespace_is_full(cache, args->pod.namespace, args->pod.uid)) {

@@ -101,25 +101,24 @@ static bool too_many_orders(const struct pod_class *const *order, size_t n)
 	return orders > ORDERS_MAX;
 }
 
-static int ensure_admission(struct in_flight_pods *p)
+static void ensure_admission(struct in_flight_pods *p)
 {
-	int r = p->has_admission ? 0 : node_admission_init(&p->admission, &p->state);
-
-	p->has_admission = p->has_admission || r == 0;
-	return r;
+	if (!p->has_admission)
+		node_admission_init(&p->admission, &p->state);
+	p->has_admission = true;
 }
 
 int in_flight_admit_alone(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret)
 {
 	struct kubelet_verdict v;
-	int r = work_limit_goes_on(work) ? ensure_admission(p) : -ETIME;
 
-	if (r == 0)
-		kubelet_judge(&p->admission.kubelet, p->admission.ws, &class->pod, class->qos, &v);
-	if (r == 0)
-		*ret = v.answer == KUBELET_ADMITS;
-	return r;
+	if (!work_limit_goes_on(work))
+		return -ETIME;
+	ensure_admission(p);
+	kubelet_judge(&p->admission.kubelet, p->admission.ws, &class->pod, class->qos, &v);
+	*ret = v.answer == KUBELET_ADMITS;
+	return 0;
 }
 
 int in_flight_admit(
@@ -136,7 +135,7 @@ int in_flight_admit(
 	qsort(p->trial + p->n_admitted, n - p->n_admitted, sizeof(*p->trial), by_address);
 	*ret = !too_many_orders(p->trial + p->n_admitted, n - p->n_admitted);
 	if (*ret)
-		r = ensure_admission(p);
+		ensure_admission(p);
 	while (r == 0 && *ret) {
 		r = try_order(p, n, work, ret);
 		if (r == 0 && *ret && !next_order(p->trial + p->n_admitted, n - p->n_admitted))

@@ -7,8 +7,7 @@ int extender_prioritize(struct cluster_cache *cache, const struct verb_config *c
 	struct extender_args *args, struct verb_answer *ret)
 {
 	CLEANUP(candidates_release) struct candidates c = {0};
-	int r = 0;
 
 	candidates_init(&c, cache, args, ret);
-	return r < 0 || !ret->class->aligned ? 0 : candidates_judge(&c, cache, config, args, ret);
+	return ret->class->aligned ? candidates_judge(&c, cache, config, args, ret) : 0;
 }

@@ -199,28 +199,24 @@ static void admit_rest(struct node_admission *admission, const struct node_info 
 }
 
 /* Sets pod->held to what the kubelet assigns after the pods in `before`; nothing if the kubelet rejects the pod. */
-static int place_pod(const struct projected_state *before, const struct node_info *node, struct pod_info *pod,
-	const struct pod_plan *pod_plan, bool adds_rest)
+static void place_pod(const struct projected_state *before, const struct node_info *node,
+	struct pod_info *pod, const struct pod_plan *pod_plan, bool adds_rest)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct node_state state = before->state;
 	struct allocation *held = NULL;
 	bool is_rest = pod_plan->is_partial && adds_rest;
-	int r;
 
 	state.allocations = before->view;
-	r = node_admission_init(&admission, &state);
-	if (r < 0)
-		return r;
+	node_admission_init(&admission, &state);
 	if (is_rest)
 		admit_rest(&admission, node, pod, &pod_plan->own, &held);
 	else
 		admit_request(&admission, &pod->class->pod, pod->class->qos, &held);
 	if (!held)
-		return 0;
+		return;
 	set_held(pod, held);
 	pod->held_is_rest = is_rest;
-	return 0;
 }
 
 /* A rejection stays valid until something on the node becomes free. */
@@ -235,20 +231,22 @@ static int add_placed_pod(struct cluster_cache *cache, struct projected_state *o
 	const struct node_plan *plan)
 {
 	bool can_cache = plan->removes_none && !(pod_plan->is_partial && plan->adds_rest);
-	int r = 0;
 
 	if (pod->held && !projected_state_has_free(o, pod->held))
 		pod_info_forget_held(pod);
 	if (!pod->held && !(can_cache && is_known_rejected(node, pod->rejected_version))) {
-		r = work_limit_goes_on(&cache->work) ? place_pod(o, node, pod, pod_plan, plan->adds_rest)
-						     : -ETIME;
+		bool has_time = work_limit_goes_on(&cache->work);
+
 		cache->work.advanced = true;
-		if (r == 0 && !pod->held && can_cache)
+		if (!has_time)
+			return -ETIME;
+		place_pod(o, node, pod, pod_plan, plan->adds_rest);
+		if (!pod->held && can_cache)
 			pod->rejected_version = cache->version;
 	}
-	if (r == 0 && pod->held)
+	if (pod->held)
 		projected_state_add(o, pod->held);
-	return r;
+	return 0;
 }
 
 /* ---- whether a computed placement contains the reported part */
@@ -362,9 +360,9 @@ static int build_projection(struct cluster_cache *cache, struct projected_node *
 		r = add_placed_pods(cache, o, node, plan, &matches);
 	}
 	if (r == 0)
-		r = projected_state_finish(&o->node);
+		projected_state_finish(&o->node);
 	if (r == 0)
-		r = node_admission_init(&o->admission, &o->node.state);
+		node_admission_init(&o->admission, &o->node.state);
 	if (r < 0)
 		return r;
 	limit_to_node(o, node, without);

@@ -10,40 +10,34 @@
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
-static int project_without_pods(const struct node_state *state, struct projected_state *ret)
+static void project_without_pods(const struct node_state *state, struct projected_state *ret)
 {
 	CLEANUP(freep) bool *excluded = xmalloc(state->allocations.n_items + 1);
 
 	memset(excluded, true, state->allocations.n_items + 1);
 	projected_state_init(ret, state, excluded);
-	return projected_state_finish(ret);
+	projected_state_finish(ret);
 }
 
-int unresolvable_rejects(const struct node_info *node, const struct pod_class *class, bool *ret)
+void unresolvable_rejects(const struct node_info *node, const struct pod_class *class, bool *ret)
 {
 	CLEANUP(projected_state_release) struct projected_state projected = {0};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct admission a;
-	int r;
 
 	*ret = verdict_lacks(class, node) != NULL;
 	if (*ret || !node->has_object || node->object.basis != CLUSTER_EXACT)
-		return 0;
-	r = project_without_pods(&node->object.state, &projected);
-	if (r == 0)
-		r = node_admission_init(&admission, &projected.state);
-	if (r == 0 && node->has_node)
+		return;
+	project_without_pods(&node->object.state, &projected);
+	node_admission_init(&admission, &projected.state);
+	if (node->has_node)
 		node_admission_limit(&admission, &node->allocatable);
-	if (r == 0)
-		node_admission_judge(&admission, &class->pod, &a);
-	if (r < 0)
-		return r;
+	node_admission_judge(&admission, &class->pod, &a);
 	/* For the first container, and for the whole pod, free resources never turn an admission into a rejection. */
 	*ret = a.answer == KUBELET_REJECTS && (a.short_of || a.managers.container == 0);
-	return 0;
 }
 
-int unresolvable_mark(struct cluster_cache *cache, struct node_info *const *nodes, size_t n,
+void unresolvable_mark(struct cluster_cache *cache, struct node_info *const *nodes, size_t n,
 	struct pod_class *class, struct extender_verdict *verdicts)
 {
 	unsigned n_judged = 0;
@@ -57,13 +51,9 @@ int unresolvable_mark(struct cluster_cache *cache, struct node_info *const *node
 			continue;
 		if (!v->unresolvable_known && n_judged++ < UNRESOLVABLE_MAX &&
 			work_limit_goes_on(&cache->work)) {
-			int r = unresolvable_rejects(node, class, &v->unresolvable);
-
-			if (r < 0)
-				return r;
+			unresolvable_rejects(node, class, &v->unresolvable);
 			v->unresolvable_known = cache->work.advanced = true;
 		}
 		verdicts[i].unresolvable = verdicts[i].unresolvable || v->unresolvable;
 	}
-	return 0;
 }

@@ -14,11 +14,11 @@
  * NUMA nodes satisfies the request, or the node does not have a resource. *ret is false if that is not certain: the verdict is
  * an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
  */
-int unresolvable_rejects(const struct node_info *node, const struct pod_class *class, bool *ret);
+void unresolvable_rejects(const struct node_info *node, const struct pod_class *class, bool *ret);
 
 /*
  * Sets verdicts[i].unresolvable for each of the n nodes on which preemption cannot help; none of the nodes passes. nodes[i] is
  * NULL for a node that is not in the cache. The results are cached with the pod class's verdicts.
  */
-int unresolvable_mark(struct cluster_cache *cache, struct node_info *const *nodes, size_t n,
+void unresolvable_mark(struct cluster_cache *cache, struct node_info *const *nodes, size_t n,
 	struct pod_class *class, struct extender_verdict *verdicts);

@@ -71,7 +71,6 @@ static void find_memory(struct node_state *node)
 {
 	CLEANUP(allocation_release) struct allocation blocks = {0};
 	uint64_t over;
-	int r;
 
 	if (node->settings.memory_manager != MEMORY_MANAGER_STATIC)
 		return;
@@ -79,8 +78,7 @@ static void find_memory(struct node_state *node)
 		add_blocks(&blocks, &node->settings, &node->machine.nodes[i]);
 	memory_state_from_blocks(&node->machine, blocks.memory, blocks.n_memory, &node->allocations,
 		&node->allocations.memory, &over);
-	r = 0;
-	node->allocations.memory_known = r == 0;
+	node->allocations.memory_known = true;
 }
 
 int empty_node_make(struct node_state *node, struct err *err)

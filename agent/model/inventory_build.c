@@ -434,7 +434,7 @@ static void note_unknowns(const struct machine *m, const struct settings *s, con
 				a->memory.nodes[i].id);
 }
 
-int inventory_build(const struct machine *m, const struct settings *s, const struct allocations *a,
+void inventory_build(const struct machine *m, const struct settings *s, const struct allocations *a,
 	const struct claims *claims, hwloc_const_bitmap_t reserved, struct inventory *ret,
 	struct notes *notes)
 {
@@ -458,5 +458,4 @@ int inventory_build(const struct machine *m, const struct settings *s, const str
 		note_unknowns(m, s, a, hold_cpus(claims), reserved, notes);
 	*ret = inv;
 	inventory_init(&inv);
-	return 0;
 }

@@ -41,6 +41,6 @@ bool inventory_free_pages(const struct machine *m, const struct settings *s, con
  * Costs are the SLIT distances; without them 10 on the diagonal and unknown elsewhere. Never below 0. What
  * is not known goes to `notes`.
  */
-int inventory_build(const struct machine *m, const struct settings *s, const struct allocations *a,
+void inventory_build(const struct machine *m, const struct settings *s, const struct allocations *a,
 	const struct claims *claims, hwloc_const_bitmap_t reserved, struct inventory *ret,
 	struct notes *notes);

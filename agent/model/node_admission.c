@@ -12,71 +12,59 @@ static void close_kubelet(struct node_admission *a)
 	kubelet_release(&a->kubelet);
 }
 
-static int open_kubelet(struct node_admission *a)
+static void open_kubelet(struct node_admission *a)
 {
 	struct kubelet_node node = a->known.node;
-	int r;
 
 	node.settings = &a->settings;
-	r = kubelet_init(&a->kubelet, &node);
-	if (r == 0)
-		kubelet_workspace_new(&a->kubelet, &a->ws);
+	kubelet_init(&a->kubelet, &node);
+	kubelet_workspace_new(&a->kubelet, &a->ws);
 	a->node = (struct admission_node){.kubelet = &a->kubelet,
 		.ws = a->ws,
 		.free = &a->free,
 		.unsure = &a->unsure,
 		.all_pages = true};
-	return r;
 }
 
 #define MAX_ZONE_PAGES 64 /* sizes of hugepages in the zones; machines have four at most */
 
 /* The pages of a size that is not listed yet. */
-static int add_pages_of(struct node_admission *a, const char *name)
+static void add_pages_of(struct node_admission *a, const char *name)
 {
-	return resource_list_find(&a->free, name) ? 0 : node_free_pages(a->state, name, &a->free, &a->unsure);
+	if (!resource_list_find(&a->free, name))
+		node_free_pages(a->state, name, &a->free, &a->unsure);
 }
 
 /* The free hugepages of each size that the node has. */
-static int add_pages(struct node_admission *a)
+static void add_pages(struct node_admission *a)
 {
 	const struct machine *m = &a->state->machine;
 	const struct inventory *zones = &a->state->inventory;
 	size_t left = MAX_ZONE_PAGES;
-	int r = 0;
 
 	for (size_t i = 0; i < m->n_nodes; i++)
-		for (size_t p = 0; p < m->nodes[i].n_pools && r == 0; p++) {
+		for (size_t p = 0; p < m->nodes[i].n_pools; p++) {
 			char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
 			resource_name_of_hugepages(m->nodes[i].pools[p].page_bytes, name);
-			r = add_pages_of(a, name);
+			add_pages_of(a, name);
 		}
-	for (size_t i = 0; i < zones->n_resources && r == 0 && left > 0; i++)
+	for (size_t i = 0; i < zones->n_resources && left > 0; i++)
 		if (resource_name_is_hugepages(zones->resources[i])) {
-			r = add_pages_of(a, zones->resources[i]);
+			add_pages_of(a, zones->resources[i]);
 			left--;
 		}
-	return r;
 }
 
-int node_admission_init(struct node_admission *a, const struct node_state *state)
+void node_admission_init(struct node_admission *a, const struct node_state *state)
 {
-	int r;
-
 	*a = (struct node_admission){
 		.state = state, .settings = state->settings, .work_limit = KUBELET_WORK_MAX};
 	node_kubelet_init(&a->known, state);
-	r = node_free_amounts(state, &a->free, &a->unsure);
-	if (r == 0)
-		node_kubelet_add_devices(&a->known, &a->free);
-	if (r == 0)
-		r = add_pages(a);
-	if (r == 0)
-		r = open_kubelet(a);
-	if (r < 0)
-		node_admission_release(a);
-	return r;
+	node_free_amounts(state, &a->free, &a->unsure);
+	node_kubelet_add_devices(&a->known, &a->free);
+	add_pages(a);
+	open_kubelet(a);
 }
 
 void node_admission_release(struct node_admission *a)
@@ -88,11 +76,11 @@ void node_admission_release(struct node_admission *a)
 	*a = (struct node_admission){0};
 }
 
-int node_admission_what_if(struct node_admission *a, const struct topology_manager_config *config)
+void node_admission_what_if(struct node_admission *a, const struct topology_manager_config *config)
 {
 	close_kubelet(a);
 	a->settings.topology = *config;
-	return open_kubelet(a);
+	open_kubelet(a);
 }
 
 /* The items of `most` that the state's own numbers do not undercut, and those that do as they are. */

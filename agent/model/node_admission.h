@@ -20,12 +20,12 @@ struct node_admission {
 	struct admission_node node; /* for admission_copies() and admission_nearest(), after a judge */
 };
 
-/* 0; `a` is then as {0}. The state must outlive it unchanged. Not to be moved. */
-int node_admission_init(struct node_admission *a, const struct node_state *state);
+/* `state` must outlive `a` unchanged. `a` must not be moved. */
+void node_admission_init(struct node_admission *a, const struct node_state *state);
 void node_admission_release(struct node_admission *a);
 
 /* From here on the Topology Manager is set up like this, whatever the node's settings say. */
-int node_admission_what_if(struct node_admission *a, const struct topology_manager_config *config);
+void node_admission_what_if(struct node_admission *a, const struct topology_manager_config *config);
 
 /*
  * So much of the whole node can still be requested, as is known from elsewhere: what it has allocatable less what its

@@ -51,30 +51,25 @@ static void find_shared(struct node_state *node)
 	node->allocations.shared = TAKE(shared);
 }
 
-static int count_zones(const struct derive_config *config, struct node_state *node, struct notes *notes)
+static void count_zones(const struct derive_config *config, struct node_state *node, struct notes *notes)
 {
 	CLEANUP(allocations_view_release) struct allocations view = {0};
 	CLEANUP(freep) struct claim *some = NULL;
 	struct claims claims = node->claims; /* borrowed */
 	const struct zone_filter *filter = &config->filter;
 	bool filtered = filter->n_namespaces > 0;
-	int r = 0;
 
-	if (filtered)
-		zone_filter_view(filter, &node->allocations, &view);
 	if (filtered) {
+		zone_filter_view(filter, &node->allocations, &view);
 		zone_filter_claims(filter, &node->claims, &claims);
-		some = r == 0 ? claims.items : NULL;
+		some = claims.items;
 	}
-	r = inventory_build(&node->machine, &node->settings, filtered ? &view : &node->allocations, &claims,
+	inventory_build(&node->machine, &node->settings, filtered ? &view : &node->allocations, &claims,
 		node->reserved.cpus, &node->inventory, notes);
-	if (r < 0)
-		return r;
 	if (filtered && !node->pods_known)
 		notes_add(notes, "%s: no source reports the pods' namespaces; all pods count",
 			filter->namespaces_from);
 	zone_filter_resources(filter, &node->inventory);
-	return 0;
 }
 
 int node_derive(
@@ -85,6 +80,6 @@ int node_derive(
 	if (r == 0)
 		find_shared(node);
 	if (r == 0)
-		r = count_zones(config, node, notes);
+		count_zones(config, node, notes);
 	return r;
 }

@@ -153,45 +153,43 @@ static qty_t free_memory(const struct node_state *node)
 	       node_free_eviction_threshold(node) - (qty_t)held_bytes(node, "memory").sum * QTY_UNIT;
 }
 
-static int set(struct resource_list *list, const char *name, qty_t amount, enum quantity_format format)
+static void set_amount(
+	struct resource_list *list, const char *name, qty_t amount, enum quantity_format format)
 {
 	resource_list_set(list, name, (struct quantity){.nano = amount, .format = format});
-	return 0;
 }
 
 /* Memory or one hugepage size. */
-static int set_bytes(const struct node_state *node, const char *name, qty_t free, struct resource_list *ret,
+static void set_bytes(const struct node_state *node, const char *name, qty_t free, struct resource_list *ret,
 	struct resource_list *ret_unsure)
 {
-	int r = set(ret, name, free, QUANTITY_BINARY_SI);
-
-	return r < 0 ? r : set(ret_unsure, name, unsure_of(held_bytes(node, name)), QUANTITY_BINARY_SI);
+	set_amount(ret, name, free, QUANTITY_BINARY_SI);
+	set_amount(ret_unsure, name, unsure_of(held_bytes(node, name)), QUANTITY_BINARY_SI);
 }
 
-int node_free_amounts(
+void node_free_amounts(
 	const struct node_state *node, struct resource_list *ret, struct resource_list *ret_unsure)
 {
 	qty_t cpus, unsure;
-	int r;
 
 	free_cpus(node, &cpus, &unsure);
-	r = set(ret, "cpu", cpus, QUANTITY_DECIMAL_SI);
-	if (r == 0)
-		r = set(ret_unsure, "cpu", unsure, QUANTITY_DECIMAL_SI);
-	if (r == 0 && node->machine.memory_bytes > 0)
-		r = set_bytes(node, "memory", free_memory(node), ret, ret_unsure);
-	return r;
+	set_amount(ret, "cpu", cpus, QUANTITY_DECIMAL_SI);
+	set_amount(ret_unsure, "cpu", unsure, QUANTITY_DECIMAL_SI);
+	if (node->machine.memory_bytes > 0)
+		set_bytes(node, "memory", free_memory(node), ret, ret_unsure);
 }
 
-int node_free_pages(const struct node_state *node, const char *name, struct resource_list *ret,
+void node_free_pages(const struct node_state *node, const char *name, struct resource_list *ret,
 	struct resource_list *ret_unsure)
 {
 	int resource = inventory_resource(&node->inventory, name);
 	qty_t sum = 0;
 
-	if (inventory_free_pages(&node->machine, &node->settings, &node->allocations, name, &sum))
-		return set_bytes(node, name, sum, ret, ret_unsure);
+	if (inventory_free_pages(&node->machine, &node->settings, &node->allocations, name, &sum)) {
+		set_bytes(node, name, sum, ret, ret_unsure);
+		return;
+	}
 	for (size_t i = 0; i < node->inventory.n_nodes && resource >= 0; i++)
 		sum = qty_add(sum, inventory_amount(&node->inventory, i, (size_t)resource)->available);
-	return set_bytes(node, name, sum, ret, ret_unsure);
+	set_bytes(node, name, sum, ret, ret_unsure);
 }

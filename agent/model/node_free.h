@@ -17,12 +17,12 @@
  * counts the most that a pod needs at one time, and no file shows which of its containers have been init containers; of one
  * that was resized it counts what it asks for now, and its managers keep what it had.
  */
-int node_free_amounts(
+void node_free_amounts(
 	const struct node_state *node, struct resource_list *ret, struct resource_list *ret_unsure);
 
 /* The same for the hugepages of this name ("hugepages-1Gi"); 0 where the node has none. They are the machine's, whatever
  * the zones leave out; the zones' where nothing else is known of the machine. */
-int node_free_pages(const struct node_state *node, const char *name, struct resource_list *ret,
+void node_free_pages(const struct node_state *node, const char *name, struct resource_list *ret,
 	struct resource_list *ret_unsure);
 
 /* What evictionHard keeps free of memory.available, in nano-units of a byte: an amount, or a share of the machine's

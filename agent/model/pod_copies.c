@@ -23,23 +23,22 @@ static enum node_device devices_of(const struct node_admission *admission, const
 	return worst;
 }
 
-int pod_copies_find(struct node_admission *admission, const struct pod_request *pod, struct pod_copies *ret)
+void pod_copies_find(struct node_admission *admission, const struct pod_request *pod, struct pod_copies *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	struct admission_copies copies = {0};
 	struct admission first = {.answer = KUBELET_REJECTS};
-	int r = 0;
-	request_of_node(pod, &wanted);
-	enum node_device devices = devices_of(admission, &wanted);
+	enum node_device devices;
 
 	*ret = (struct pod_copies){0};
+	request_of_node(pod, &wanted);
+	devices = devices_of(admission, &wanted);
 	if (devices == NODE_DEVICE_UNKNOWN)
-		return 0;
+		return;
 	if (devices == NODE_DEVICE_KNOWN)
 		node_admission_judge(admission, pod, &first);
 	if (first.answer == KUBELET_ADMITS)
-		r = admission_copies(&admission->node, pod, request_qos(pod), &copies);
-	if (r == 0 && first.answer != KUBELET_UNKNOWN)
+		admission_copies(&admission->node, pod, request_qos(pod), &copies);
+	if (first.answer != KUBELET_UNKNOWN)
 		*ret = (struct pod_copies){.known = true, .at_least = copies.at_least, .n = copies.n};
-	return r;
 }

@@ -12,4 +12,4 @@ struct pod_copies {
 };
 
 /* 0 copies where the first is rejected; not known where the kubelet's answer is not. */
-int pod_copies_find(struct node_admission *admission, const struct pod_request *pod, struct pod_copies *ret);
+void pod_copies_find(struct node_admission *admission, const struct pod_request *pod, struct pod_copies *ret);

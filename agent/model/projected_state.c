@@ -86,17 +86,15 @@ void projected_state_add(struct projected_state *o, const struct allocation *ite
 		memory_state_charge(&a->memory, &item->memory[i], &over);
 }
 
-int projected_state_finish(struct projected_state *o)
+void projected_state_finish(struct projected_state *o)
 {
 	const struct node_state *s = &o->state;
-	int r;
 
 	allocations_sort(&o->view);
-	r = inventory_build(
+	inventory_build(
 		&s->machine, &s->settings, &o->view, &s->claims, s->reserved.cpus, &o->inventory, NULL);
 	o->state.allocations = o->view;
 	o->state.inventory = o->inventory;
-	return r;
 }
 
 /* ---- an item of a verdict */

@@ -26,7 +26,7 @@ bool projected_state_has_free(const struct projected_state *o, const struct allo
 void projected_state_add(struct projected_state *o, const struct allocation *item);
 
 /* Work out what follows, the inventory; nothing is added behind it. */
-int projected_state_finish(struct projected_state *o);
+void projected_state_finish(struct projected_state *o);
 
 /*
  * What a pod holds once it is admitted: one item of all its containers, of `verdict`, which `admission` has just given on

@@ -229,7 +229,7 @@ static void limit_without(const struct search *s, struct node_admission *admissi
 	node_admission_limit(admission, &most);
 }
 
-static int ask_without(const struct search *s, enum kubelet_answer *ret)
+static void ask_without(const struct search *s, enum kubelet_answer *ret)
 {
 	CLEANUP(allocations_view_release) struct allocations view = {0};
 	CLEANUP(inventory_release) struct inventory inventory;
@@ -237,45 +237,37 @@ static int ask_without(const struct search *s, enum kubelet_answer *ret)
 	const struct node_state *state = s->state;
 	struct node_state without = *state; /* borrows */
 	struct admission a;
-	int r;
 
 	allocations_view_without(&state->allocations, s->gone, &view);
 	inventory_init(&inventory);
-	r = inventory_build(&state->machine, &state->settings, &view, &state->claims, state->reserved.cpus,
+	inventory_build(&state->machine, &state->settings, &view, &state->claims, state->reserved.cpus,
 		&inventory, NULL);
 	without.allocations = view;
 	without.inventory = inventory;
-	if (r == 0)
-		r = node_admission_init(&admission, &without);
-	if (r == 0)
-		limit_without(s, &admission);
-	if (r == 0)
-		node_admission_judge(&admission, s->pod, &a);
-	if (r == 0)
-		*ret = a.answer;
-	return r;
+	node_admission_init(&admission, &without);
+	limit_without(s, &admission);
+	node_admission_judge(&admission, s->pod, &a);
+	*ret = a.answer;
 }
 
 /* The verdict without the chosen pods. */
-static int ask_chosen(struct search *s, enum kubelet_answer *ret)
+static void ask_chosen(struct search *s, enum kubelet_answer *ret)
 {
 	memset(s->gone, 0, s->state->allocations.n_items * sizeof(*s->gone));
 	for (size_t h = 0; h < s->n_holders; h++)
 		for (size_t i = s->holders[h].first; i < s->holders[h].end && s->chosen[h]; i++)
 			s->gone[i] = true;
 	s->verdicts++;
-	return ask_without(s, ret);
+	ask_without(s, ret);
 }
 
 /* Whether the chosen pods are enough. */
-static int try(struct search *s, bool *ret)
+static void try(struct search *s, bool *ret)
 {
 	enum kubelet_answer answer;
-	int r = ask_chosen(s, &answer);
 
-	if (r == 0)
-		*ret = answer == KUBELET_ADMITS;
-	return r;
+	ask_chosen(s, &answer);
+	*ret = answer == KUBELET_ADMITS;
 }
 
 static void keep_best(struct search *s)
@@ -297,19 +289,18 @@ static bool is_better(const struct search *s, size_t size, size_t cpus)
 }
 
 /* From all pods, which are enough, let back in who can stay: those with few CPUs first, or with many. */
-static int shrink(struct search *s, bool few_first)
+static void shrink(struct search *s, bool few_first)
 {
 	size_t n = s->n_holders, size = 0, cpus = 0;
-	int r = 0;
 
 	memset(s->chosen, 1, n * sizeof(*s->chosen));
-	for (size_t i = 0; i < n && r == 0; i++) {
+	for (size_t i = 0; i < n; i++) {
 		size_t h = few_first ? i : n - 1 - i;
 		bool enough = false;
 
 		s->chosen[h] = false;
 		if (victim_bounds_allow(&s->bounds, s->chosen, 0, 0))
-			r = try(s, &enough);
+			try(s, &enough);
 		s->chosen[h] = !enough;
 		size += !enough;
 		cpus += enough ? 0 : s->holders[h].cpus;
@@ -317,15 +308,12 @@ static int shrink(struct search *s, bool few_first)
 	if (is_better(s, size, cpus))
 		keep_best(s);
 	memset(s->chosen, 0, n * sizeof(*s->chosen));
-	return r;
 }
 
 /* Sets of `size` pods: the chosen ones, which hold `cpus`, and `picks` more of those from `from` on. */
-static int walk(struct search *s, size_t size, size_t picks, size_t from, size_t cpus)
+static void walk(struct search *s, size_t size, size_t picks, size_t from, size_t cpus)
 {
-	int r = 0;
-
-	for (size_t h = from; h + picks <= s->n_holders && r == 0 && !s->gave_up; h++) {
+	for (size_t h = from; h + picks <= s->n_holders && !s->gave_up; h++) {
 		const struct holder *holder = &s->holders[h];
 		bool enough = false;
 
@@ -339,25 +327,21 @@ static int walk(struct search *s, size_t size, size_t picks, size_t from, size_t
 		else if (!victim_bounds_allow(&s->bounds, s->chosen, h + 1, picks - 1))
 			;
 		else if (picks > 1)
-			r = walk(s, size, picks - 1, h + 1, cpus + holder->cpus);
+			walk(s, size, picks - 1, h + 1, cpus + holder->cpus);
 		else
-			r = try(s, &enough);
+			try(s, &enough);
 		if (enough)
 			keep_best(s);
 		s->chosen[h] = false;
 	}
-	return r;
 }
 
 /* Small sets first, until one is found; sets of its size are all looked at. */
-static int find(struct search *s)
+static void find(struct search *s)
 {
-	int r = 0;
-
-	for (size_t size = 1; size <= s->n_best && r == 0 && !s->gave_up; size++)
+	for (size_t size = 1; size <= s->n_best && !s->gave_up; size++)
 		if (victim_bounds_allow(&s->bounds, s->chosen, 0, size))
-			r = walk(s, size, size, 0, 0);
-	return r;
+			walk(s, size, size, 0, 0);
 }
 
 static int by_name(const void *va, const void *vb)
@@ -404,63 +388,52 @@ static void is_in_part_unknown(const struct search *s, const struct node_admissi
 
 /* Whether some set is enough, by the verdict without all who may go. A device that verdicts pass over can make the
  * answer no, and of a pod with several containers also yes: one goes elsewhere and leaves another its room. */
-static int begin(struct search *s, const struct node_admission *admission, enum victims_answer *ret)
+static void begin(struct search *s, const struct node_admission *admission, enum victims_answer *ret)
 {
 	enum kubelet_answer answer = KUBELET_REJECTS;
 	bool in_part = false;
-	int r = 0;
 
 	is_in_part_unknown(s, admission, &in_part);
 	memset(s->chosen, 1, s->n_holders * sizeof(*s->chosen));
 	if (s->n_holders > 0)
-		r = ask_chosen(s, &answer);
+		ask_chosen(s, &answer);
 	if (answer == KUBELET_UNKNOWN || (in_part && (answer == KUBELET_ADMITS || s->pod->n_containers > 1)))
 		*ret = VICTIMS_UNKNOWN;
 	else
 		*ret = answer == KUBELET_ADMITS ? VICTIMS_SET : VICTIMS_NO_SET;
-	return r;
 }
 
 /* The node rejects the pod. */
-static int search(struct search *s, const struct node_admission *admission, struct victims *w)
+static void search(struct search *s, const struct node_admission *admission, struct victims *w)
 {
-	int r;
-
 	search_init(s, admission);
-	r = begin(s, admission, &w->answer);
-	if (r == 0 && w->answer == VICTIMS_SET) {
+	begin(s, admission, &w->answer);
+	if (w->answer == VICTIMS_SET) {
 		keep_best(s);
-		r = shrink(s, true);
-		if (r == 0)
-			r = shrink(s, false);
-		if (r == 0)
-			r = find(s);
-		if (r == 0)
-			take_best(s, w);
+		shrink(s, true);
+		shrink(s, false);
+		find(s);
+		take_best(s, w);
 	}
 	w->gave_up = s->gave_up;
 	w->movable = s->n_holders;
 	w->verdicts = s->verdicts;
-	return r;
 }
 
 /* The verdict on the node as it is. */
-static int ask_now(const struct search *s, enum kubelet_answer *ret)
+static void ask_now(const struct search *s, enum kubelet_answer *ret)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct admission a;
-	int r = node_admission_init(&admission, s->state);
 
-	if (r == 0 && s->known.most)
+	node_admission_init(&admission, s->state);
+	if (s->known.most)
 		node_admission_limit(&admission, s->known.most);
-	if (r == 0)
-		node_admission_judge(&admission, s->pod, &a);
-	if (r == 0)
-		*ret = a.answer;
-	return r;
+	node_admission_judge(&admission, s->pod, &a);
+	*ret = a.answer;
 }
 
-int victims_find(const struct node_state *state, const struct pod_request *pod,
+void victims_find(const struct node_state *state, const struct pod_request *pod,
 	const struct victims_known *known, struct victims *ret)
 {
 	CLEANUP(victims_release) struct victims w = {0};
@@ -468,21 +441,15 @@ int victims_find(const struct node_state *state, const struct pod_request *pod,
 	/* The bounds are of what is held exclusively, so what is known beside the state does not limit them. */
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	enum kubelet_answer answer = KUBELET_UNKNOWN;
-	int r = node_admission_init(&admission, state);
 
+	node_admission_init(&admission, state);
 	if (known)
 		s.known = *known;
-	if (r == 0)
-		r = ask_now(&s, &answer);
-	if (r < 0)
-		return r;
+	ask_now(&s, &answer);
 	if (answer == KUBELET_REJECTS)
-		r = search(&s, &admission, &w);
+		search(&s, &admission, &w);
 	else
 		w.answer = answer == KUBELET_ADMITS ? VICTIMS_NOTHING : VICTIMS_UNKNOWN;
-	if (r < 0)
-		return r;
 	*ret = w;
 	w = (struct victims){0};
-	return 0;
 }

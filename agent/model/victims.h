@@ -56,5 +56,5 @@ struct victims_known {
  * emptier node and admit it on the fuller one, which happens to pods of several containers, gets no set then. A
  * pod that asks for a device resource whose free devices are not known gets none either: the answer is not known.
  */
-int victims_find(const struct node_state *state, const struct pod_request *pod,
+void victims_find(const struct node_state *state, const struct pod_request *pod,
 	const struct victims_known *known, struct victims *ret);

@@ -399,7 +399,7 @@ static void take_state(struct allocations *api, struct allocations *files, bool 
 		take_registered(api, files);
 }
 
-static int put_together(struct source_snapshot *m, struct allocations_answer *a)
+static void put_together(struct source_snapshot *m, struct allocations_answer *a)
 {
 	a->from_files = m->files_r == 0 &&
 			(m->files.cpus_known || m->files.devices_known || m->policies.memory != NULL);
@@ -409,7 +409,7 @@ static int put_together(struct source_snapshot *m, struct allocations_answer *a)
 	m->policies = (struct state_policies){0};
 	if (!a->from_api) {
 		move_allocations(&a->all, &m->files);
-		return 0;
+		return;
 	}
 	if (a->from_files && m->moved_on) {
 		/* The kubelet goes on without its API: its files say who holds what, the API which devices there
@@ -418,16 +418,13 @@ static int put_together(struct source_snapshot *m, struct allocations_answer *a)
 		move_allocations(&m->api.held, &m->files);
 	} else if (a->from_files) {
 		bool memory = files_know_memory(&m->api.held, &m->files);
-		int r = allocations_join(&m->api.held, &m->files, memory);
 
-		if (r < 0)
-			return r;
+		allocations_join(&m->api.held, &m->files, memory);
 		take_state(&m->api.held, &m->files, memory);
 	}
 	move_allocations(&a->all, &m->api.held);
 	a->api = m->api;
 	pod_resources_init(&m->api);
-	return 0;
 }
 
 /* What to say of sources that failed. 0, or -errno when that leaves none. */

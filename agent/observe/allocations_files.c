@@ -76,7 +76,8 @@ static int read_cpus(const struct reading *rd)
 	rd->allocations->shared = TAKE(state.allocations.shared);
 	rd->allocations->cpus_known = true;
 	rd->policies->cpu = TAKE(state.policy);
-	return allocations_merge(rd->allocations, &state.allocations);
+	allocations_merge(rd->allocations, &state.allocations);
+	return 0;
 }
 
 static int read_memory(const struct reading *rd)
@@ -91,7 +92,8 @@ static int read_memory(const struct reading *rd)
 	memory_state_init(&state.allocations.memory);
 	rd->allocations->memory_known = state.allocations.memory_known;
 	rd->policies->memory = TAKE(state.policy);
-	return allocations_merge(rd->allocations, &state.allocations);
+	allocations_merge(rd->allocations, &state.allocations);
+	return 0;
 }
 
 static int read_devices(const struct reading *rd)
@@ -105,7 +107,8 @@ static int read_devices(const struct reading *rd)
 		return r;
 	rd->allocations->devices_known = true;
 	device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations);
-	return allocations_merge(rd->allocations, &state.allocations);
+	allocations_merge(rd->allocations, &state.allocations);
+	return 0;
 }
 
 /* What another kubelet's files said says nothing of this one's. */
@@ -170,7 +173,7 @@ static void check_policy(struct settings *s, enum setting what, const char *cons
 			names[*policy]);
 }
 
-int settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes)
+void settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes)
 {
 	int cpu = (int)s->cpu_manager, memory = (int)s->memory_manager;
 
@@ -182,5 +185,4 @@ int settings_check_state(struct settings *s, const struct state_policies *polici
 			MEMORY_MANAGER_POLICY_COUNT, policies->memory, policies->memory_path, &memory, notes);
 	s->cpu_manager = (enum cpu_manager_policy)cpu;
 	s->memory_manager = (enum memory_manager_policy)memory;
-	return 0;
 }

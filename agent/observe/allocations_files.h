@@ -56,4 +56,4 @@ int allocations_from_files(const char *sysroot, const char *kubelet_root, const 
  * taken from the file (from = its path); where both know and differ, that is noted, and the settings stay. A
  * name in the file that is not a policy is noted.
  */
-int settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes);
+void settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes);

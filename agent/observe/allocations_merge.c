@@ -349,7 +349,7 @@ static bool lists_all_but_memory(const struct joining *j, const struct allocatio
 	return hwloc_bitmap_isincluded(file->cpus, j->cpus);
 }
 
-int allocations_join(struct allocations *api, const struct allocations *files, bool memory)
+void allocations_join(struct allocations *api, const struct allocations *files, bool memory)
 {
 	CLEANUP(joining_release)
 	struct joining j = {.api = api,
@@ -365,5 +365,5 @@ int allocations_join(struct allocations *api, const struct allocations *files, b
 		if (lacks || !lists_all_but_memory(&j, &files->items[f]))
 			add_rest(&j, &files->items[f], lacks, &rest);
 	}
-	return allocations_merge(api, &rest);
+	allocations_merge(api, &rest);
 }

@@ -23,4 +23,4 @@ const struct allocation *allocations_pod_with(const struct allocations *a, const
  * where the UID is known in `api`. Of memory only where `memory` says that the files' state of it counts: what an init
  * container keeps is its pod's.
  */
-int allocations_join(struct allocations *api, const struct allocations *files, bool memory);
+void allocations_join(struct allocations *api, const struct allocations *files, bool memory);

@@ -23,7 +23,7 @@ static void convert(const Podresources__DynamicResource *of, const Podresources_
 	claims_take(ret, &claim);
 }
 
-int pod_resources_claims(const Podresources__ContainerResources *container, const char *namespace,
+void pod_resources_claims(const Podresources__ContainerResources *container, const char *namespace,
 	const char *pod, struct claims *ret)
 {
 	for (size_t i = 0; i < container->n_dynamic_resources; i++) {
@@ -32,5 +32,4 @@ int pod_resources_claims(const Podresources__ContainerResources *container, cons
 		for (size_t k = 0; k < of->n_claim_resources; k++)
 			convert(of, of->claim_resources[k], namespace, pod, ret);
 	}
-	return 0;
 }

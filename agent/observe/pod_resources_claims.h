@@ -10,5 +10,5 @@
  * Append what a container of this pod uses, one entry a claim and device, for claims_unite(). The kubelet lists a
  * device with the CDI devices of those before it too.
  */
-int pod_resources_claims(const Podresources__ContainerResources *container, const char *namespace,
+void pod_resources_claims(const Podresources__ContainerResources *container, const char *namespace,
 	const char *pod, struct claims *ret);

@@ -119,7 +119,7 @@ static void add_double(struct reader *rd, const struct allocation *item, size_t 
  * hand one out twice where cores have different numbers of CPUs (scoring/DEFECTS.md, K21), and once the first
  * holder is gone it is in the default set, too.
  */
-static int take(struct reader *rd, size_t first)
+static void take(struct reader *rd, size_t first)
 {
 	const struct allocations *a = &rd->state->allocations;
 
@@ -131,7 +131,6 @@ static int take(struct reader *rd, size_t first)
 	}
 	for (size_t i = first; i < a->n_items; i++)
 		cpuset_or(rd->taken, rd->taken, a->items[i].cpus);
-	return 0;
 }
 
 /* The pod's set in podEntries; NULL when the pod has none. Items without a UID are version 1's, of any pod. */
@@ -186,7 +185,8 @@ static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
 	}
 	/* Within a pod containers may share CPUs: those of an init container are handed on. */
-	return take(rd, first);
+	take(rd, first);
+	return 0;
 }
 
 /* entries of v2 to v4: pod -> container -> CPUs. */
@@ -224,7 +224,7 @@ static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, co
 		if (r == 0)
 			add_item(rd, pod->key, "", whole);
 		if (r == 0)
-			r = take(rd, first);
+			take(rd, first);
 		if (r < 0)
 			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
 	}
@@ -242,7 +242,7 @@ static int read_entries_v1(struct reader *rd, const struct doc *entries)
 		if (r == 0)
 			add_item(rd, "", container->key, cpus);
 		if (r == 0)
-			r = take(rd, first);
+			take(rd, first);
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
 	}

@@ -28,23 +28,17 @@ static void find_exclusive(const struct node_admission *admission, struct headro
 		largest_pod_stranded(admission, &admitted, &headroom->stranded);
 }
 
-int headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret)
+void headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret)
 {
 	CLEANUP(headroom_release) struct headroom headroom = {0};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
-	int r = node_admission_init(&admission, node);
 
-	if (r < 0)
-		return r;
+	node_admission_init(&admission, node);
 	find_exclusive(&admission, &headroom);
-	r = 0;
 	headroom.copies = xcalloc(c->n_shapes + 1, sizeof(*headroom.copies));
-	for (; headroom.n_copies < c->n_shapes && r == 0; headroom.n_copies++)
-		r = pod_copies_find(
+	for (; headroom.n_copies < c->n_shapes; headroom.n_copies++)
+		pod_copies_find(
 			&admission, &c->shapes[headroom.n_copies].pod, &headroom.copies[headroom.n_copies]);
-	if (r < 0)
-		return r;
 	*ret = headroom;
 	headroom = (struct headroom){0};
-	return 0;
 }

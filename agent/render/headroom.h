@@ -17,5 +17,5 @@ struct headroom {
 };
 
 /* Of the shapes of `c`. `ret` is to be released. */
-int headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret);
+void headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret);
 void headroom_release(struct headroom *r);

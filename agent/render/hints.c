@@ -117,10 +117,10 @@ int hints_make(const struct hints_config *c, const struct node_state *node, cons
 	CLEANUP(doc_release) struct doc labels = {.kind = DOC_MAP};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct fit_hints h;
-	int r = node_admission_init(&admission, node);
+	int r;
 
-	if (r == 0)
-		r = compute(c, &admission, kept, &h);
+	node_admission_init(&admission, node);
+	r = compute(c, &admission, kept, &h);
 	if (r == 0) {
 		r = add_fit_hints(c, &h, nrt_hash, &annotations, notes);
 		if (r == 0)

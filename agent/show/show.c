@@ -490,7 +490,7 @@ static void fill_lines(struct show_view *v, const struct observation *o)
 		v->reserved = cpuset_print(o->node.reserved.cpus);
 }
 
-int show_view(const struct observation *o, struct show_view *ret)
+void show_view(const struct observation *o, struct show_view *ret)
 {
 	CLEANUP(show_view_release) struct show_view v;
 
@@ -509,5 +509,4 @@ int show_view(const struct observation *o, struct show_view *ret)
 	fill_lines(&v, o);
 	*ret = v;
 	show_view_init(&v);
-	return 0;
 }

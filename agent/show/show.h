@@ -15,4 +15,4 @@ void show_view_release(struct show_view *v);
  * A CPU is exclusive when an allocation has it, else reserved, else shared when the shared pool has it or the
  * CPU manager's policy is none; what remains is unknown. One pod is one holder, whatever its containers.
  */
-int show_view(const struct observation *o, struct show_view *ret);
+void show_view(const struct observation *o, struct show_view *ret);

@@ -87,7 +87,6 @@ static int run(const struct bench *b)
 
 	inventory_init(&inv);
 	inventory_shape(&inv, b->n_nodes, names, N_RESOURCES);
-	r = 0;
 	fill_inventory(&inv, b);
 	for (size_t i = 0; i < N_RESOURCES; i++)
 		resource_list_set(&request, names[i], quantity_from_units(b->wanted_percent[i]));

@@ -122,7 +122,6 @@ static int run(const struct bench *b)
 
 	inventory_init(&inv);
 	inventory_shape(&inv, b->n_nodes, names, N_RESOURCES);
-	r = 0;
 	fill_inventory(&inv, b);
 	r = distances_init(&distances, inv.costs, inv.n_nodes, DISTANCES_WORK_LIMIT);
 	if (r == 0)
@@ -178,7 +177,7 @@ static int run_ranges(const struct ranges_bench *b)
 		struct kubelet k;
 
 		if (r == 0)
-			r = kubelet_init(&k, &node);
+			kubelet_init(&k, &node);
 		if (r == 0) {
 			exclusive_cpus_find(&k, &a);
 			kubelet_release(&k);

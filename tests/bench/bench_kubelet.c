@@ -125,11 +125,9 @@ static void bench_judge(const char *name, const char *text)
 	settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
 	settings.topology.scope = TOPOLOGY_SCOPE_CONTAINER;
 	pod_from_text(&pod, text);
-	if (kubelet_init(&k,
-		    &(struct kubelet_node){
-			    .machine = &m, .settings = &settings, .shared = m.online, .reserved = reserved}) <
-		0)
-		abort();
+	kubelet_init(
+		&k, &(struct kubelet_node){
+			    .machine = &m, .settings = &settings, .shared = m.online, .reserved = reserved});
 	kubelet_workspace_new(&k, &ws);
 	start = now_ns();
 	do {

@@ -99,8 +99,8 @@ static void fill(struct list_row *row, const struct observation *o)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 
-	assert_int_equal(node_admission_init(&admission, &o->node), 0);
-	assert_int_equal(list_row_fill(row, &admission, NULL), 0);
+	node_admission_init(&admission, &o->node);
+	list_row_fill(row, &admission, NULL);
 }
 
 static void name_row(struct list_row *row, const char *name, const char *exporter, int64_t age_s)

@@ -403,8 +403,8 @@ void node_state_assert_same_verdicts(
 	CLEANUP(node_admission_release) struct node_admission x;
 	CLEANUP(node_admission_release) struct node_admission y;
 
-	assert_int_equal(node_admission_init(&x, a), 0);
-	assert_int_equal(node_admission_init(&y, b), 0);
+	node_admission_init(&x, a);
+	node_admission_init(&y, b);
 	for (size_t i = 0; i < n; i++) {
 		CLEANUP(pod_request_release) struct pod_request pod = {0};
 

@@ -151,7 +151,7 @@ static void draw_show(const char *dir)
 
 	observation_of_picture(&o);
 	show_view_init(&v);
-	assert_int_equal(show_view(&o, &v), 0);
+	show_view(&o, &v);
 	assert_int_equal(show_text(&v, 80, false, true, &out), 0);
 	write_picture(dir, "show.txt", &out);
 	assert_int_equal(show_svg(&v, SHOW_SVG_WIDTH, &out), 0);
@@ -171,7 +171,7 @@ static void draw_list(const char *dir)
 	struct list_row rows[TEST_LIST_PICTURE];
 
 	test_list_picture(rows);
-	assert_int_equal(list_totals(rows, TEST_LIST_PICTURE, &totals), 0);
+	list_totals(rows, TEST_LIST_PICTURE, &totals);
 	assert_int_equal(list_text_draw(rows, TEST_LIST_PICTURE, &totals, &look, &c), 0);
 	terminal_svg(&c, "kubectl numa top", &out);
 	write_picture(dir, "list-terminal.svg", &out);

@@ -99,8 +99,8 @@ static void nearest_requests(void **state)
 		size_t container;
 		int64_t to; /* thousandths */
 	} cases[] = {
-		/* 7 + 8 CPUs are free. */
-		{"app cpu=16 memory=1500", TOPOLOGY_MANAGER_RESTRICTED, "1-15", "15", "cpu", 0, 15000},
+		/* 7 + 8 CPUs are free. */ {
+			"app cpu=16 memory=1500", TOPOLOGY_MANAGER_RESTRICTED, "1-15", "15", "cpu", 0, 15000},
 		{"app cpu=9 memory=1", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "1-15", "15", "cpu", 0, 8000},
 		/* 3 + 4 CPUs are free, and a node has 8: 5 to 7 would have to lie on one. */
 		{"app cpu=8 memory=1", TOPOLOGY_MANAGER_RESTRICTED, "0-2,4-7", "7", "cpu", 0, 4000},
@@ -128,7 +128,7 @@ static void nearest_requests(void **state)
 		set_free(&f, "cpu", cases[i].free_cpu);
 		pod_from_text(&f.pod, cases[i].pod);
 		open_kubelet(&f);
-		assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n), 0);
+		admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
 		assert_true(n.complete);
 		if (n.found != (cases[i].resource != NULL))
 			fail_msg("%s: found %d", cases[i].pod, n.found);
@@ -240,7 +240,7 @@ static void copies_are_pods_one_after_the_other(void **state)
 		random_node(&f, &random);
 		random_pod(&f, &random, false);
 		open_kubelet(&f);
-		assert_int_equal(admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies), 0);
+		admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies);
 		for (; plain < 100; plain++) {
 			kubelet_judge(&f.on.k, f.on.ws, &f.pod, QOS_GUARANTEED, &v);
 			if (v.answer != KUBELET_ADMITS)
@@ -269,11 +269,11 @@ static void copies_end_at_the_amounts_or_the_limit(void **state)
 	f.on.settings.memory_manager = MEMORY_MANAGER_NONE;
 	pod_from_text(&f.pod, "app cpu=300m memory=1");
 	open_kubelet(&f);
-	assert_int_equal(admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies), 0);
+	admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies);
 	assert_int_equal(copies.n, ADMISSION_COPIES_MAX);
 	assert_true(copies.at_least);
 	set_free(&f, "cpu", "16");
-	assert_int_equal(admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies), 0);
+	admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies);
 	assert_int_equal(copies.n, 53);
 	assert_false(copies.at_least);
 	fixture_release(&f);
@@ -296,7 +296,7 @@ static void work_is_limited(void **state)
 	assert_int_equal(admission_limit(&f.node, &f.pod, ADMISSION_NEAREST_MAX, 11), 4096 >> 7);
 	assert_int_equal(admission_limit(&f.node, &f.pod, ADMISSION_NEAREST_MAX, 1), 4096 >> 8);
 	assert_int_equal(admission_limit(&f.node, &f.pod, 10, 1), 1);
-	assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n), 0);
+	admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
 	assert_false(n.complete);
 	assert_false(n.found);
 	fixture_release(&f);
@@ -315,7 +315,7 @@ static void nearest_of_an_unknown_kubelet(void **state)
 	set_free(&f, "cpu", "17");
 	pod_from_text(&f.pod, "app cpu=30 memory=0");
 	open_kubelet(&f);
-	assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n), 0);
+	admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
 	assert_false(n.found);
 	assert_false(n.complete);
 	fixture_release(&f);
@@ -372,7 +372,7 @@ static void nearest_is_what_a_plain_search_finds(void **state)
 		admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
 		if (a.answer == KUBELET_REJECTS) {
 			want = search_plainly(&f);
-			assert_int_equal(admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &got), 0);
+			admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &got);
 			assert_true(got.complete);
 			if (got.found != want.found || got.to != want.to || got.container != want.container ||
 				(want.found && strcmp(got.resource, want.resource) != 0))

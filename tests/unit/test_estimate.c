@@ -116,8 +116,8 @@ static void compare(const struct node_sim *sim, const struct kind *k, unsigned m
 	struct node_admission exact, estimate;
 
 	estimate_of(&sim->state, k->says_so, &zones);
-	assert_int_equal(node_admission_init(&exact, &sim->state), 0);
-	assert_int_equal(node_admission_init(&estimate, &zones), 0);
+	node_admission_init(&exact, &sim->state);
+	node_admission_init(&estimate, &zones);
 	for (unsigned i = 0; i < ASKED; i++) {
 		enum kubelet_answer is, guess;
 

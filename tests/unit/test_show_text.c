@@ -16,7 +16,7 @@ static char *draw(const struct observation *o, size_t width, bool colour, bool u
 	struct strbuf out = STRBUF_INIT(TEXT_MAX);
 
 	show_view_init(&v);
-	assert_int_equal(show_view(o, &v), 0);
+	show_view(o, &v);
 	assert_int_equal(show_text(&v, width, colour, utf8, &out), 0);
 	return strbuf_detach(&out);
 }
@@ -239,9 +239,8 @@ static void large_machines_stay_readable(void **state)
 		synthetic_machine(&shapes[i], &o.node.machine);
 		o.node.node_name = strdup("large");
 		o.node.settings.cpu_manager = CPU_MANAGER_NONE;
-		assert_int_equal(inventory_build(&o.node.machine, &o.node.settings, &o.node.allocations,
-					 &o.node.claims, NULL, &o.node.inventory, NULL),
-			0);
+		inventory_build(&o.node.machine, &o.node.settings, &o.node.allocations, &o.node.claims, NULL,
+			&o.node.inventory, NULL);
 		text = draw(&o, 80, false, false);
 		assert_fits("large", text, 80);
 		for (const char *p = text; *p; p++)
