@@ -50,7 +50,7 @@ NRTD_CFLAGS += -fanalyzer -Wno-analyzer-malloc-leak
 endif
 
 # What a person waits for, and what itself waits for the kernel or a server, is made small; the rest is made fast.
-SMALL := $(addprefix agent/,observe/% publish/% daemon/% show/% check/% cli/%)
+SMALL := $(addprefix agent/,node/observe/% node/publish/% node/run/% node/check/% kube/% http/% report/% cli/%)
 optimized = $(if $(filter $(SMALL),$<),$(CFLAGS:-O2=-Os),$(CFLAGS))
 # The loader of glibc 2.36 reads a table of relocations that is a twentieth as large; of 2023's linkers those for x86 write it.
 # PACK_RELOCATIONS= for a program that is to run with an older one.
@@ -70,8 +70,8 @@ LIBC_LIBS := -lm -ldl -lpthread -lutil
 
 # ---- what there is
 MAIN := agent/cli/main.c
-SRC := $(filter-out $(MAIN),$(sort $(wildcard common/*.c scoring/*.c agent/*.c agent/*/*.c)))
-PROTO := $(sort $(wildcard agent/*.proto agent/*/*.proto))
+SRC := $(filter-out $(MAIN),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
+PROTO := $(sort $(wildcard agent/*/*.proto agent/node/*/*.proto))
 OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))

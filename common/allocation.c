@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cpuset.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "common/cpuset.h"
 
 void allocations_init(struct allocations *a)
 {

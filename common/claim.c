@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "common/cpuset.h"
 
 void claim_init(
 	struct claim *ret, const char *driver, const char *uid, const char *namespace, const char *name)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/vec.h"
 #include "common/cpuset.h"
+#include "common/vec.h"
 
 void device_index_release(struct device_index *index)
 {

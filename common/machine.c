@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "common/cpuset.h"
 
 void machine_init(struct machine *m)
 {

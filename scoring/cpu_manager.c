@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/xalloc.h"
 #include "common/cpuset.h"
+#include "common/xalloc.h"
 
 const char *cpu_manager_options_conflict(const struct cpu_manager_options *options,
 	enum topology_manager_policy policy, const struct cpu_topology *t)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/xalloc.h"
 #include "common/cpuset.h"
+#include "common/xalloc.h"
 
 static int level_id(const struct cpu *cpu, enum cpu_level level)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/vec.h"
-#include "scoring/node_mask.h"
 #include "common/xalloc.h"
+#include "scoring/node_mask.h"
 
 void device_inventory_init(struct device_inventory *inventory)
 {

@@ -7,8 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
-#include "scoring/kubelet_workspace.h"
 #include "common/xalloc.h"
+#include "scoring/kubelet_workspace.h"
 
 /* One policy being found out. */
 struct finding {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/kubelet_workspace.h"
 #include "common/xalloc.h"
+#include "scoring/kubelet_workspace.h"
 
 const char *const kubelet_rejection_names[] = {
 	"", "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};

@@ -7,8 +7,8 @@
 
 #include "common/resource_name.h"
 #include "common/vec.h"
-#include "scoring/request.h"
 #include "common/xalloc.h"
+#include "scoring/request.h"
 
 /* Position of the first type whose name is not below `name`. */
 static size_t lower_bound(const struct memory_manager *mm, const char *name)

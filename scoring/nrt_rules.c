@@ -6,7 +6,8 @@
 
 #include "scoring/combinations.h"
 
-#define ZONE_PREFIX "node-"
+#define ZONE_PREFIX   "node-"
+#define MAX_NODES_CAP 50u /* scheduler-plugins gives no distance bonus when the value passes 50 */
 
 /* Go's strconv.Atoi: optional sign, then digits only, within int64 (its least value apart). */
 static bool parse_go_int(const char *text, int64_t *ret)
@@ -98,4 +99,13 @@ struct topology_manager_config nrt_topology_manager(const char *const *policies,
 	nrt_apply_policies(&config, policies, n_policies);
 	nrt_apply_attributes(&config, attributes, n_attributes);
 	return config;
+}
+
+unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones)
+{
+	unsigned max = s->topology.max_numa_nodes > zones ? s->topology.max_numa_nodes : zones;
+
+	if (s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
+		return TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
+	return max > MAX_NODES_CAP && zones <= MAX_NODES_CAP ? MAX_NODES_CAP : max;
 }

@@ -15,6 +15,8 @@ struct nrt_attribute {
 	const char *name, *value;
 };
 
+#define NRT_MAX_NODE_ID 63u /* readers keep NUMA ids in 64-bit masks and crash or skip beyond */
+
 /* The NUMA node id in a zone's or a cost's name, "node-3": 0..63, or -1 when the name has none (also
  * "node--1", "numa-0", ids above 63). A sign and leading zeros are accepted, as the plugin does. */
 int nrt_zone_id(const char *name);
@@ -33,3 +35,6 @@ void nrt_apply_policies(
 	struct topology_manager_config *config, const char *const *policies, size_t n_policies);
 void nrt_apply_attributes(
 	struct topology_manager_config *config, const struct nrt_attribute *attributes, size_t n_attributes);
+
+/* What the plugin divides a score by for a node with this many Node zones: at least the number of zones. */
+unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones);

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "scoring/node_mask.h"
 #include "common/xalloc.h"
+#include "scoring/node_mask.h"
 
 void topology_hints_init(struct topology_hints *hints, unsigned n_nodes)
 {

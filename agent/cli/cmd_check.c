@@ -4,9 +4,9 @@
 
 #include "agent/base/json.h"
 #include "agent/base/output.h"
-#include "agent/check/check_api_server.h"
-#include "agent/check/check_host.h"
 #include "agent/cli/stage_config.h"
+#include "agent/node/check/check_api_server.h"
+#include "agent/node/check/check_host.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

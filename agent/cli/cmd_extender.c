@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "agent/cli/stage_config.h"
-#include "agent/daemon/loop.h"
 #include "agent/extender/extender.h"
+#include "agent/node/run/loop.h"
 #include "common/cleanup.h"
 #include "common/duration.h"
 #include "common/log.h"

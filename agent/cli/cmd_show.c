@@ -8,9 +8,9 @@
 #include "agent/cli/watching.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
-#include "agent/show/show.h"
-#include "agent/show/show_svg.h"
-#include "agent/show/show_text.h"
+#include "agent/report/show.h"
+#include "agent/report/show_svg.h"
+#include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -25,7 +25,7 @@ static int look_at_object(const struct options *options, struct observation *ret
 
 	if (r < 0)
 		return r;
-	r = observe_nrt(&object, ret, err);
+	r = observe_nrt(&object, &ret->node, &ret->notes, err);
 	return r < 0 ? err_wrap(err, r, "%.100s", strcmp(path, "-") != 0 ? path : "standard input") : 0;
 }
 
@@ -53,7 +53,7 @@ static int draw(const struct options *options, const struct observation *o, cons
 	int r;
 
 	show_view_init(&view);
-	show_view(o, &view);
+	show_view(&o->node, &o->notes, &view);
 	if (!strcmp(options->value[OPT_SHOW_OUTPUT], "svg"))
 		r = show_svg(&view, width, out);
 	else

@@ -8,7 +8,7 @@
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
-#include "agent/cli/why_text.h"
+#include "agent/report/why_text.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

@@ -3,9 +3,9 @@
 /*
  * What both ways of `nrtd fit` take from Pod objects: who may go, and who is gone.
  */
-#include "agent/cli/fit_report.h"
 #include "agent/cli/opts.h"
 #include "agent/cluster/cluster_usage.h"
+#include "agent/report/fit_report.h"
 
 /* The pods of --without-pod. */
 void fit_pods_gone(const struct options *options, struct excluded_pods *ret);

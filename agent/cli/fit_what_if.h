@@ -3,8 +3,8 @@
 /*
  * What both ways of `nrtd fit` share: the settings as asked for, and the exit status of an answer.
  */
-#include "agent/cli/fit_report.h"
 #include "agent/cli/opts.h"
+#include "agent/report/fit_report.h"
 
 /* The settings as --policy, --scope and --option ask for them. 0; -EINVAL with one line for a bad --option. */
 int fit_what_if(const struct options *options, struct settings *s, struct err *err);

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "agent/cli/stage_config.h"
-#include "common/log.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 
 /* The kubelet's files and its socket are for root only. */
 static int add_remedy(int r, struct err *err)

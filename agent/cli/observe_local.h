@@ -7,7 +7,7 @@
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/scheduling_constraints.h"
-#include "agent/observe/observe.h"
+#include "agent/node/observe/observe.h"
 
 /* With --nrt a machine is looked at by its object: -EINVAL with one line when a flag names another source for it. */
 int check_nrt_conflicts(const struct options *options, struct err *err);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/show/show_text.h"
+#include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/duration.h"

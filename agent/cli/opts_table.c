@@ -4,8 +4,8 @@
 
 #include "agent/base/node_name.h"
 #include "agent/cli/opts_check.h"
-#include "agent/daemon/http.h"
 #include "agent/extender/extender.h"
+#include "agent/http/http.h"
 
 #define ON(command) (1u << COMMAND_##command)
 #define ALL         ((1u << COMMAND_COUNT) - 1)

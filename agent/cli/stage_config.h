@@ -6,13 +6,13 @@
  * Texts in a configuration belong to the command line or the environment, and lists to struct stage_lists,
  * which must outlive it.
  */
-#include "agent/check/check_host.h"
 #include "agent/cli/opts.h"
-#include "agent/daemon/loop.h"
-#include "agent/model/node_derive.h"
-#include "agent/observe/observe.h"
-#include "agent/publish/target_api.h"
-#include "agent/render/render.h"
+#include "agent/node/check/check_host.h"
+#include "agent/node/observe/observe.h"
+#include "agent/node/publish/target_api.h"
+#include "agent/node/render/render.h"
+#include "agent/node/run/loop.h"
+#include "agent/state/node_derive.h"
 
 /* The values of the flags that repeat. */
 struct stage_lists {

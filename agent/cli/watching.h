@@ -4,7 +4,7 @@
  * What a command draws: once, or with --watch again and again until a signal ends it.
  */
 #include "agent/cli/opts.h"
-#include "agent/show/terminal.h"
+#include "agent/report/terminal.h"
 
 /* Append one picture for this terminal to `out`. 0, or -errno with one line in `err`: under --watch that takes the
  * picture's place, for what cannot be read now may be readable the next time. */

@@ -9,8 +9,8 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
-#include "scoring/request.h"
 #include "common/xalloc.h"
+#include "scoring/request.h"
 
 static void use_free(void *item)
 {

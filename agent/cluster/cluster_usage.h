@@ -6,8 +6,8 @@
  */
 #include "agent/base/name_table.h"
 #include "agent/cluster/object_input.h"
-#include "agent/model/excluded_pods.h"
-#include "agent/model/pod_names.h"
+#include "agent/state/excluded_pods.h"
+#include "agent/state/pod_names.h"
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/request.h"

@@ -6,12 +6,29 @@
 
 #include "agent/cluster/nrt_parse.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "common/cpuset.h"
 
 #define SOCKET_PREFIX "socket-"
 #define SOCKET_MAX    65535
+
+struct seen {
+	struct node_state node;
+	struct notes notes;
+};
+
+static void seen_init(struct seen *o)
+{
+	node_state_init(&o->node);
+	o->notes = (struct notes){0};
+}
+
+static void seen_release(struct seen *o)
+{
+	node_state_release(&o->node);
+	notes_release(&o->notes);
+}
 
 /* ---- zones */
 
@@ -153,8 +170,8 @@ static int socket_of_cpu(const struct machine *m, unsigned id)
 /* ---- the machine */
 
 /* One zone's part: a NUMA node, a socket, and their CPUs added to `all`. */
-static int add_zone(struct observation *o, const struct doc *zones, const struct doc *zone,
-	hwloc_bitmap_t all, struct err *err)
+static int add_zone(
+	struct seen *o, const struct doc *zones, const struct doc *zone, hwloc_bitmap_t all, struct err *err)
 {
 	const char *name = doc_string(doc_get(zone, "name")), *parent = doc_string(doc_get(zone, "parent"));
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
@@ -186,7 +203,7 @@ static int add_zone(struct observation *o, const struct doc *zones, const struct
 }
 
 /* What no derivation can know: the socket of a NUMA node whose CPUs are unknown, its memory. */
-static void finish_nodes(struct observation *o, const struct doc *zones)
+static void finish_nodes(struct seen *o, const struct doc *zones)
 {
 	int memory = inventory_resource(&o->node.inventory, "memory");
 
@@ -217,7 +234,7 @@ static void copy_distances(const struct inventory *inv, struct machine *m)
 }
 
 /* The inventory is there already; its nodes are the first zones. */
-static int make_machine(const struct doc *zones, struct observation *o, struct err *err)
+static int make_machine(const struct doc *zones, struct seen *o, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = cpuset_new();
 	struct machine *m = &o->node.machine;
@@ -282,7 +299,7 @@ static void read_settings(const struct doc *object, struct settings *s)
 	}
 }
 
-static void note_unknowns(struct observation *o)
+static void note_unknowns(struct seen *o)
 {
 	size_t silent = 0;
 
@@ -300,7 +317,7 @@ static void note_unknowns(struct observation *o)
 /* ---- all of it */
 
 /* The name and the amounts, by the reader that `nrtd score` has. */
-static int read_inventory(const struct doc *object, const char *name, struct observation *o, struct err *err)
+static int read_inventory(const struct doc *object, const char *name, struct seen *o, struct err *err)
 {
 	int r;
 
@@ -314,8 +331,7 @@ static int read_inventory(const struct doc *object, const char *name, struct obs
 }
 
 /* With a name and with zones, as read_inventory() has seen to. */
-static int read_rest(
-	const struct doc *object, const struct doc *zones, struct observation *o, struct err *err)
+static int read_rest(const struct doc *object, const struct doc *zones, struct seen *o, struct err *err)
 {
 	int r = check_amounts(&o->node.inventory, err);
 
@@ -332,14 +348,14 @@ static int read_rest(
 	return r;
 }
 
-int observe_nrt(struct doc *object, struct observation *ret, struct err *err)
+int observe_nrt(struct doc *object, struct node_state *ret, struct notes *ret_notes, struct err *err)
 {
-	CLEANUP(observation_release) struct observation o;
+	CLEANUP(seen_release) struct seen o;
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 	struct doc *zones = zones_of(object);
 	int r;
 
-	observation_init(&o);
+	seen_init(&o);
 	if (!zones)
 		return err_set(err, -EINVAL, "NodeResourceTopology '%s': no zones in it", name ? name : "");
 	r = arrange_zones(zones, err);
@@ -351,7 +367,8 @@ int observe_nrt(struct doc *object, struct observation *ret, struct err *err)
 	r = read_rest(object, zones, &o, err);
 	if (r < 0)
 		return err_wrap(err, r, "NodeResourceTopology '%s'", o.node.node_name);
-	*ret = o;
-	observation_init(&o);
+	*ret = o.node;
+	*ret_notes = o.notes;
+	seen_init(&o);
 	return 0;
 }

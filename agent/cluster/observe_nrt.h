@@ -5,7 +5,9 @@
  * at a machine from afar. The object is of v1alpha1 or v1alpha2.
  */
 #include "agent/base/doc.h"
-#include "agent/observe/observe.h"
+#include "common/err.h"
+#include "common/node_state.h"
+#include "common/notes.h"
 
 /*
  * Of `object`, which is taken apart, to `ret`.
@@ -20,4 +22,4 @@
  * quantity, what nrt_inventory() refuses); -ERANGE (a quantity too large, a CPU of MACHINE_MAX_CPUS or
  * above). `ret` is untouched on failure.
  */
-int observe_nrt(struct doc *object, struct observation *ret, struct err *err);
+int observe_nrt(struct doc *object, struct node_state *ret, struct notes *ret_notes, struct err *err);

@@ -3,7 +3,7 @@
 /*
  * What a pod holds exclusively on its node, and on which NUMA nodes, by the node's state.
  */
-#include "agent/model/pod_names.h"
+#include "agent/state/pod_names.h"
 #include "common/node_state.h"
 
 struct pod_held {

@@ -7,8 +7,8 @@
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
-#include "scoring/request.h"
 #include "common/xalloc.h"
+#include "scoring/request.h"
 
 #define VOLCANO_POLICY "volcano.sh/numa-topology-policy"
 

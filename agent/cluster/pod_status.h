@@ -4,7 +4,7 @@
  * What became of a pod, as its object says: whether it waits, was rejected by a kubelet, runs or has ended.
  */
 #include "agent/base/doc.h"
-#include "agent/model/pod_names.h"
+#include "agent/state/pod_names.h"
 #include "common/err.h"
 
 enum pod_stage {

@@ -4,9 +4,9 @@
  * Which nodes kube-scheduler keeps one pod away from, whatever their kubelets say. Judged by Node and Pod objects.
  */
 #include "agent/base/name_table.h"
-#include "agent/cluster/object_input.h"
 #include "agent/cluster/domain_rules.h"
-#include "agent/model/excluded_pods.h"
+#include "agent/cluster/object_input.h"
+#include "agent/state/excluded_pods.h"
 
 /* A node with a Node object; without any Node objects one that was asked about. */
 struct constrained_node {

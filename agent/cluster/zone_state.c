@@ -4,10 +4,10 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "common/cpuset.h"
 
 /* Whole units of one resource in one zone; available <= allocatable <= capacity. */
 struct units {

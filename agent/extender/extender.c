@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/exposition.h"
 #include "agent/base/thread.h"
 #include "agent/cluster/pod_parse.h"
-#include "agent/extender/lease.h"
-#include "agent/extender/reflector.h"
+#include "agent/http/exposition.h"
+#include "agent/kube/lease.h"
+#include "agent/kube/reflector.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

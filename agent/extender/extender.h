@@ -5,9 +5,9 @@
  */
 #include <stdatomic.h>
 
-#include "agent/daemon/http.h"
 #include "agent/extender/server.h"
-#include "agent/publish/credentials.h"
+#include "agent/http/http.h"
+#include "agent/kube/credentials.h"
 #include "common/err.h"
 
 #define EXTENDER_LISTEN_DEFAULT "127.0.0.1:8096"

@@ -11,7 +11,7 @@
 
 #include "agent/extender/pod_class.h"
 #include "agent/extender/work_limit.h"
-#include "agent/model/projected_state.h"
+#include "agent/state/projected_state.h"
 
 struct in_flight_pods {
 	const struct pod_class *

@@ -11,8 +11,8 @@
 #include "common/resource_name.h"
 #include "common/text.h"
 #include "common/vec.h"
-#include "scoring/request.h"
 #include "common/xalloc.h"
+#include "scoring/request.h"
 
 static void clear_verdicts(struct pod_class *class)
 {

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "agent/extender/in_flight_pods.h"
-#include "agent/model/node_admission.h"
-#include "agent/model/projected_state.h"
+#include "agent/state/node_admission.h"
+#include "agent/state/projected_state.h"
 
 /* Borrows from the node. After the node's version changes, only projected_node_release() may be called. */
 struct projected_node {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/resource_name.h"
 #include "common/xalloc.h"
-#include "common/cpuset.h"
 
 /* ---- the index */
 

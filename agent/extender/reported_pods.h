@@ -8,7 +8,7 @@
 
 #include "agent/cluster/cluster_node.h"
 #include "agent/extender/pod_class.h"
-#include "agent/model/pod_names.h"
+#include "agent/state/pod_names.h"
 
 struct reported_key {
 	const char *name; /* the item's pod UID or pod name */

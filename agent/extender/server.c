@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/exposition.h"
 #include "agent/cluster/object_input.h"
-#include "agent/daemon/process_stats.h"
 #include "agent/extender/skipped_objects.h"
 #include "agent/extender/stats.h"
 #include "agent/extender/work_limit.h"
+#include "agent/http/exposition.h"
+#include "agent/http/process_stats.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

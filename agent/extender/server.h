@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
-#include "agent/extender/verbs.h"
 #include "agent/extender/cluster_cache.h"
-#include "agent/extender/lease.h"
+#include "agent/extender/verbs.h"
+#include "agent/kube/lease.h"
 #include "common/err.h"
 #include "common/strbuf.h"
 

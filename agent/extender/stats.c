@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/exposition.h"
+#include "agent/http/exposition.h"
 
 const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/extender/verdicts.h"
-#include "agent/model/projected_state.h"
+#include "agent/state/projected_state.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 

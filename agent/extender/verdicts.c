@@ -8,9 +8,9 @@
 #include "agent/extender/project_node.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
+#include "common/xalloc.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
-#include "common/xalloc.h"
 
 /* ---- the score */
 

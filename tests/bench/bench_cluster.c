@@ -8,12 +8,12 @@
 #include <stdio.h>
 
 #include "agent/base/json.h"
-#include "agent/cli/cluster_fit.h"
 #include "agent/cluster/nrt_parse.h"
-#include "agent/model/node_derive.h"
-#include "agent/model/node_admission.h"
-#include "agent/model/node_state_codec.h"
-#include "agent/render/nrt.h"
+#include "agent/node/render/nrt.h"
+#include "agent/report/cluster_fit.h"
+#include "agent/state/node_admission.h"
+#include "agent/state/node_derive.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
 #include "tests/lib/pods.h"

@@ -5,8 +5,8 @@
  */
 #include <time.h>
 
-#include "agent/observe/discover.h"
-#include "agent/observe/discover_hwloc.h"
+#include "agent/node/observe/discover.h"
+#include "agent/node/observe/discover_hwloc.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
 

@@ -4,8 +4,8 @@
  * NAME: N us (goal G us, ok|missed)
  */
 
-#include "agent/model/node_derive.h"
-#include "agent/model/node_state_codec.h"
+#include "agent/state/node_derive.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/vec.h"

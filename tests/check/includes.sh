@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # includes.sh: the include graph between folders as a table (a row includes a column), held to the order of the list
-# tests/check/folders: a folder includes itself and those before it. Then circles between modules. A module is a .c, its
+# tests/check/folders: a folder includes itself and those before it, and the cluster half nothing of
+# agent/node/. Then circles between modules. A module is a .c, its
 # .h, and a header whose comment says "Inside of X.h". Run from the top of the tree.
 set -eu
 here=$(dirname "$0")
@@ -24,6 +25,8 @@ awk '
 		if (!(from in rank)) bad($1 ": " from " is not in tests/check/folders")
 		else if (!(to in rank)) bad($1 ": " to " is not in tests/check/folders")
 		else if (rank[to] > rank[from]) bad($1 " includes " $2 ": " to " comes after " from)
+		else if (from ~ /^agent\/(cluster|extender|report)\// && to ~ /^agent\/node\//)
+			bad($1 " includes " $2 ": the cluster half uses nothing of the node half")
 		used[from]; used[to]
 		count[from, to]++
 	}

@@ -18,7 +18,7 @@ done
 
 # LIBRARY HEADER: the number of files that may include it is one.
 for header in hwloc.h numa.h cjson/cJSON.h yaml.h xxhash.h microhttpd.h gnutls/gnutls.h nghttp2/nghttp2.h curl/curl.h systemd/sd-event.h; do
-	users=$(grep -lE "^#include <$header>" common/*.[ch] scoring/*.[ch] agent/*.[ch] agent/*/*.[ch] 2>/dev/null | sort)
+	users=$(grep -lE "^#include <$header>" common/*.[ch] scoring/*.[ch] agent/*/*.[ch] agent/*/*/*.[ch] 2>/dev/null | sort)
 	n=$(printf '%s\n' "$users" | grep -c .) || true
 	[ "$n" -le 1 ] || bad "<$header> is included by $n files: $(echo "$users" | tr '\n' ' ')"
 done

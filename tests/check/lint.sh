@@ -28,7 +28,7 @@ shell() { shellcheck $scripts; }
 manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
 spec() { rpmlint --strict --config packaging/rpmlint.toml packaging/nrtd.spec; }
 headers() {
-	make -s build/gen/agent/observe/pod_resources.pb-c.h || return 1
+	make -s build/gen/agent/node/observe/pod_resources.pb-c.h || return 1
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	printf '%s\n' "$sources" | grep '\.h$' | FLAGS=$(pkg-config --cflags hwloc libcjson cmocka) each sh -c '
 		status=0

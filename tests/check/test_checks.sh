@@ -9,7 +9,7 @@ status=0
 
 # A tree in which every check is content.
 fresh() {
-	rm -rf "$work/tree" && mkdir -p "$work/tree"/{common,scoring,agent/base,agent/model,agent/cli,build} && cd "$work/tree" || exit 1
+	rm -rf "$work/tree" && mkdir -p "$work/tree"/{common,scoring,agent/base,agent/cli,build} && cd "$work/tree" || exit 1
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n/* Numbers. */\nint number(void);\n' >common/number.h
 	printf '#include "common/number.h"\nint number(void)\n{\n\treturn 1;\n}\n' >common/number.c
 	printf '/* Files. */\nint file(void);\n' >agent/base/file.h
@@ -47,6 +47,8 @@ content "$checks/symbols.sh"
 
 fresh && echo '#include "agent/cli/main.h"' >>agent/base/file.c
 refused "agent/base/file includes agent/cli/main: agent/cli/ comes after agent/base/" "$checks/includes.sh"
+fresh && mkdir -p agent/cluster agent/node/run && echo '#include "agent/node/run/loop.h"' >agent/cluster/cache.c
+refused "agent/cluster/cache includes agent/node/run/loop: the cluster half uses nothing of the node half" "$checks/includes.sh"
 fresh && echo '#include "common/number.h"' >agent/old.c
 refused "agent/old: agent/ is not in tests/check/folders" "$checks/includes.sh"
 fresh && mkdir agent/attic && echo '#include "common/number.h"' >agent/attic/old.c

@@ -5,10 +5,10 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/publish/credentials_exec.h"
 #include "agent/base/json.h"
-#include "agent/publish/publish_answer.h"
-#include "agent/publish/publish_doc.h"
+#include "agent/kube/credentials_exec.h"
+#include "agent/kube/publish_answer.h"
+#include "agent/node/publish/publish_doc.h"
 #include "common/cleanup.h"
 
 #define PATCH_MAX ((size_t)64 << 20)

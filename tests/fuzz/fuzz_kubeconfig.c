@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/publish/credentials_config.h"
+#include "agent/kube/credentials_config.h"
 #include "common/cleanup.h"
 
 /* One of a text and a file at most, and a secret only for a server that proves who it is. */

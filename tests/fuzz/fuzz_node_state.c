@@ -7,9 +7,9 @@
 
 #include <errno.h>
 
-#include "agent/model/node_derive.h"
-#include "agent/model/node_admission.h"
-#include "agent/model/node_state_codec.h"
+#include "agent/state/node_admission.h"
+#include "agent/state/node_derive.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "scoring/strategies.h"
 

@@ -9,11 +9,11 @@
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
-#include "agent/model/node_admission.h"
-#include "agent/cli/score_text.h"
-#include "agent/show/show.h"
-#include "agent/show/show_svg.h"
-#include "agent/show/show_text.h"
+#include "agent/report/score_text.h"
+#include "agent/report/show.h"
+#include "agent/report/show_svg.h"
+#include "agent/report/show_text.h"
+#include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 
@@ -210,13 +210,13 @@ static void show(const char *path, uint8_t how)
 	observation_init(&o);
 	show_view_init(&view);
 	if (r == 0)
-		r = observe_nrt(&object, &o, &err);
+		r = observe_nrt(&object, &o.node, &o.notes, &err);
 	if (r < 0) {
 		fuzz_check_line(err.text);
 		return;
 	}
 	fuzz_check_notes(&o.notes);
-	show_view(&o, &view);
+	show_view(&o.node, &o.notes, &view);
 	if (how & 1) {
 		fuzz_require(show_svg(&view, SHOW_SVG_MIN_WIDTH + how * 8u, &out) == 0);
 		check_svg(&out);

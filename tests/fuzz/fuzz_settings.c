@@ -5,9 +5,9 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/observe/settings_args.h"
-#include "agent/observe/settings_file.h"
-#include "agent/observe/settings_text.h"
+#include "agent/node/observe/settings_args.h"
+#include "agent/node/observe/settings_file.h"
+#include "agent/node/observe/settings_text.h"
 #include "common/cleanup.h"
 
 static int read_files(

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/extender_cluster.h"
 
-#include "agent/model/node_admission.h"
-#include "agent/model/node_free.h"
-#include "agent/render/nrt.h"
+#include "agent/node/render/nrt.h"
+#include "agent/state/node_admission.h"
+#include "agent/state/node_free.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/pods.h"

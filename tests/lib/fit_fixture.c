@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/fit_fixture.h"
 
-#include "agent/model/inventory_build.h"
+#include "agent/state/inventory_build.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 

@@ -3,7 +3,7 @@
 /*
  * A node as observed, a pod, and the report on it.
  */
-#include "agent/cli/fit_report.h"
+#include "agent/report/fit_report.h"
 
 struct fit_fixture {
 	struct node_state node;

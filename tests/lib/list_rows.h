@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* A few rows of `nrtd list`, for the tests of what is made of them. */
-#include "agent/cluster/list_row.h"
+#include "agent/report/list_row.h"
 
 #define TEST_LIST_ROWS 5
 

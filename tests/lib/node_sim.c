@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/node_sim.h"
 
-#include "agent/model/inventory_build.h"
-#include "agent/model/node_admission.h"
-#include "agent/observe/allocations_ended.h"
-#include "agent/observe/memory_blocks.h"
+#include "agent/state/give_back.h"
+#include "agent/state/inventory_build.h"
+#include "agent/state/memory_blocks.h"
+#include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/text.h"

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "agent/model/inventory_build.h"
-#include "agent/model/node_derive.h"
-#include "agent/model/node_admission.h"
+#include "agent/state/inventory_build.h"
+#include "agent/state/node_admission.h"
+#include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/claims.h"

@@ -5,7 +5,7 @@
  */
 #include <stdatomic.h>
 
-#include "agent/publish/publish.h"
+#include "agent/node/publish/publish.h"
 #include "tests/lib/api_server.h"
 
 /* What a test holds: the server and a publisher that speaks to it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/settings.h"
 
-#include "agent/observe/settings_text.h"
+#include "agent/node/observe/settings_text.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 

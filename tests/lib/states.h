@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* What the tests of the state files share: allocations as text, and a machine by lists of ids. */
-#include "agent/observe/state_file.h"
+#include "agent/node/observe/state_file.h"
 #include "common/allocation.h"
 #include "common/machine.h"
 #include "common/notes.h"

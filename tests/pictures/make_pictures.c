@@ -4,11 +4,11 @@
  * and DIR/show-terminal.svg and DIR/list-terminal.svg, the coloured text of `nrtd show` and `nrtd list` as a dark terminal
  * has it.
  */
-#include "agent/show/list_text.h"
-#include "agent/show/show.h"
-#include "agent/show/show_svg.h"
-#include "agent/show/show_text.h"
-#include "agent/show/svg.h"
+#include "agent/report/list_text.h"
+#include "agent/report/show.h"
+#include "agent/report/show_svg.h"
+#include "agent/report/show_text.h"
+#include "agent/report/svg.h"
 #include "common/cleanup.h"
 #include "tests/lib/list_rows.h"
 #include "tests/lib/observations.h"
@@ -151,7 +151,7 @@ static void draw_show(const char *dir)
 
 	observation_of_picture(&o);
 	show_view_init(&v);
-	show_view(&o, &v);
+	show_view(&o.node, &o.notes, &v);
 	assert_int_equal(show_text(&v, 80, false, true, &out), 0);
 	write_picture(dir, "show.txt", &out);
 	assert_int_equal(show_svg(&v, SHOW_SVG_WIDTH, &out), 0);

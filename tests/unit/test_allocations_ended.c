@@ -5,9 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/observe/allocations_ended.h"
-#include "agent/observe/allocations_merge.h"
-#include "agent/observe/state_memory.h"
+#include "agent/node/observe/allocations_ended.h"
+#include "agent/node/observe/allocations_merge.h"
+#include "agent/node/observe/state_memory.h"
+#include "agent/state/give_back.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

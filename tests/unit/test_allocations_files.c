@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/observe/allocations_files.h"
+#include "agent/node/observe/allocations_files.h"
 #include "common/cleanup.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/states.h"

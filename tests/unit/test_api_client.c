@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "agent/publish/api_client.h"
+#include "agent/kube/api_client.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/api_server.h"

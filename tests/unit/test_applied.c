@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "agent/publish/object_managers.h"
+#include "agent/kube/object_managers.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/observe/cdi_claims.h"
+#include "agent/node/observe/cdi_claims.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/states.h"

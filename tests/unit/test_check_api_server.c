@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/json.h"
-#include "agent/check/check_api_server.h"
+#include "agent/node/check/check_api_server.h"
 #include "common/cleanup.h"
 #include "tests/lib/api_server.h"
 

@@ -5,10 +5,10 @@
 
 #include "agent/base/base64.h"
 #include "agent/base/json.h"
-#include "agent/observe/checksum.h"
-#include "agent/observe/state_cpu.h"
-#include "agent/observe/state_devices.h"
-#include "agent/observe/state_memory.h"
+#include "agent/node/observe/checksum.h"
+#include "agent/node/observe/state_cpu.h"
+#include "agent/node/observe/state_devices.h"
+#include "agent/node/observe/state_memory.h"
 #include "common/cleanup.h"
 
 typedef int checksum_fn(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "agent/base/json.h"
-#include "agent/cli/cluster_fit_text.h"
 #include "agent/cluster/nrt_parse.h"
-#include "agent/model/node_state_codec.h"
-#include "agent/render/nrt.h"
+#include "agent/node/render/nrt.h"
+#include "agent/report/cluster_fit_text.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"

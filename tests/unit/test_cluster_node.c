@@ -8,9 +8,9 @@
 #include <errno.h>
 
 #include "agent/base/yaml.h"
-#include "agent/cli/score_report.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/model/node_state_codec.h"
+#include "agent/report/score_report.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 

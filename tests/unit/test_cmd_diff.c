@@ -9,8 +9,9 @@
 #include "agent/cli/commands.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
-#include "agent/render/hints.h"
-#include "agent/render/nrt.h"
+#include "agent/node/render/hints.h"
+#include "agent/node/render/nrt.h"
+#include "agent/state/content_hash.h"
 #include "common/cleanup.h"
 #include "tests/lib/api_server.h"
 

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "agent/check/check_api_server.h"
-#include "agent/check/check_credentials.h"
+#include "agent/node/check/check_api_server.h"
+#include "agent/node/check/check_credentials.h"
 #include "common/cleanup.h"
 
 #define BEGIN "-----BEGIN CERTIFICATE-----\n"

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "agent/base/fs.h"
-#include "agent/publish/credentials.h"
-#include "agent/publish/credentials_config.h"
-#include "agent/publish/credentials_exec.h"
+#include "agent/kube/credentials.h"
+#include "agent/kube/credentials_config.h"
+#include "agent/kube/credentials_exec.h"
 #include "common/cleanup.h"
 
 #define EXEC_V1 "client.authentication.k8s.io/v1"

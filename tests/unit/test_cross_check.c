@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/observe/allocations_merge.h"
-#include "agent/observe/cross_check.h"
+#include "agent/node/observe/allocations_merge.h"
+#include "agent/node/observe/cross_check.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

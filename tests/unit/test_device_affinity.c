@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/observe/device_affinity.h"
+#include "agent/node/observe/device_affinity.h"
 #include "common/cleanup.h"
 #include "common/device_index.h"
 #include "tests/lib/states.h"

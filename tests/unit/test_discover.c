@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "agent/base/yaml.h"
-#include "agent/observe/discover.h"
-#include "agent/observe/discover_kernel.h"
-#include "agent/render/machine_doc.h"
+#include "agent/node/observe/discover.h"
+#include "agent/node/observe/discover_kernel.h"
+#include "agent/node/render/machine_doc.h"
 #include "common/cleanup.h"
 #include "tests/lib/sysfs.h"
 

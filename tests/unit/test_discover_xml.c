@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agent/base/yaml.h"
-#include "agent/observe/discover.h"
-#include "agent/render/machine_doc.h"
+#include "agent/node/observe/discover.h"
+#include "agent/node/render/machine_doc.h"
 #include "common/cleanup.h"
 
 /* The machine as text. */

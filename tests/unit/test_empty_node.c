@@ -4,7 +4,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "agent/model/empty_node.h"
+#include "agent/state/empty_node.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/node_sim.h"

@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/cluster/zone_state.h"
-#include "agent/model/node_admission.h"
+#include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"

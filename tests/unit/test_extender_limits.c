@@ -10,7 +10,7 @@
 #include "agent/extender/server.h"
 #include "agent/extender/skipped_objects.h"
 #include "agent/extender/work_limit.h"
-#include "agent/render/nrt.h"
+#include "agent/node/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/extender/server.h"
-#include "agent/render/nrt.h"
+#include "agent/node/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/node_sim.h"

@@ -2,8 +2,8 @@
 #include "tests/lib/test.h"
 
 #include "agent/base/json.h"
-#include "agent/cli/fit_doc.h"
-#include "agent/cli/fit_text.h"
+#include "agent/report/fit_doc.h"
+#include "agent/report/fit_text.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/render/hints.h"
+#include "agent/node/render/hints.h"
 
 #include <errno.h>
 
 #include "agent/base/json.h"
 #include "agent/cli/stage_config.h"
-#include "agent/render/headroom.h"
+#include "agent/node/render/headroom.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"

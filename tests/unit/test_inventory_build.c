@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "agent/model/inventory_build.h"
+#include "agent/state/inventory_build.h"
 #include "common/claim.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The annotations that Koordinator's scheduler reads, and the zones beside them. */
-#include "agent/render/koordinator.h"
+#include "agent/node/render/koordinator.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/json.h"
-#include "agent/render/nrt.h"
+#include "agent/node/render/nrt.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/claims.h"

@@ -5,8 +5,8 @@
 #include "tests/lib/test.h"
 
 #include "scoring/kubelet.h"
-#include "tests/lib/pods.h"
 #include "tests/lib/count_allocations.h"
+#include "tests/lib/pods.h"
 #include "tests/lib/synthetic.h"
 
 /* Sanitizers and valgrind put their own allocator in place. */

@@ -9,7 +9,7 @@
 
 #include "agent/base/json.h"
 #include "agent/base/timestamp.h"
-#include "agent/extender/lease.h"
+#include "agent/kube/lease.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/api_server.h"

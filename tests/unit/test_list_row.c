@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cluster/list_row.h"
+#include "agent/report/list_row.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"

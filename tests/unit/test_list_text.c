@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/show/list_text.h"
+#include "agent/report/list_text.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/list_rows.h"

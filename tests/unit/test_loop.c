@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "agent/cli/stage_config.h"
-#include "agent/daemon/loop.h"
-#include "agent/daemon/resident.h"
+#include "agent/node/run/loop.h"
+#include "agent/node/run/resident.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

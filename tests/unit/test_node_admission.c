@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/model/node_admission.h"
+#include "agent/state/node_admission.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"

@@ -4,7 +4,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "agent/model/node_free.h"
+#include "agent/state/node_free.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/vec.h"

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "agent/model/node_state_codec.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/node_states.h"

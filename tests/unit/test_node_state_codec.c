@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "agent/model/node_derive.h"
-#include "agent/model/node_state_codec.h"
-#include "agent/observe/allocations_ended.h"
+#include "agent/state/give_back.h"
+#include "agent/state/node_derive.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/node_states.h"

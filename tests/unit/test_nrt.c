@@ -3,8 +3,9 @@
 
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
-#include "agent/model/inventory_build.h"
-#include "agent/render/nrt.h"
+#include "agent/node/render/nrt.h"
+#include "agent/state/content_hash.h"
+#include "agent/state/inventory_build.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

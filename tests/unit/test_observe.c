@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/observe/observe.h"
+#include "agent/node/observe/observe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/observe/discover.h"
-#include "agent/model/node_derive.h"
-#include "agent/render/nrt.h"
 #include "agent/base/yaml.h"
+#include "agent/node/observe/discover.h"
+#include "agent/node/render/nrt.h"
+#include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"

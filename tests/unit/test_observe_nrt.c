@@ -5,11 +5,11 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/render/nrt.h"
 #include "agent/cluster/observe_nrt.h"
-#include "agent/show/show.h"
-#include "agent/show/show_svg.h"
-#include "agent/show/show_text.h"
+#include "agent/node/render/nrt.h"
+#include "agent/report/show.h"
+#include "agent/report/show_svg.h"
+#include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 
@@ -34,7 +34,7 @@ static void an_object_tells_what_was_published(void **state)
 	observation_init(&again);
 	observation_of_picture(&o);
 	render(&o, &object);
-	assert_int_equal(observe_nrt(&object, &again, NULL), 0);
+	assert_int_equal(observe_nrt(&object, &again.node, &again.notes, NULL), 0);
 	n = a->n_nodes;
 	test_assert_text("name", again.node.node_name, "worker-7");
 	assert_int_equal(b->n_nodes, n);
@@ -76,7 +76,7 @@ static void an_object_without_cpus_says_so(void **state)
 	(void)state;
 	observation_init(&o);
 	assert_int_equal(json_parse(text, sizeof(text) - 1, &object, NULL), 0);
-	assert_int_equal(observe_nrt(&object, &o, NULL), 0);
+	assert_int_equal(observe_nrt(&object, &o.node, &o.notes, NULL), 0);
 	assert_int_equal(o.notes.lines.n_items, 2);
 	test_assert_text("note", o.notes.lines.items[1],
 		"zones without the attribute 'cpus': their CPUs are counted, not drawn");
@@ -140,7 +140,7 @@ static void draw(const struct observation *o)
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(16u << 20);
 
 	show_view_init(&v);
-	show_view(o, &v);
+	show_view(&o->node, &o->notes, &v);
 	assert_int_equal(show_text(&v, 80, true, true, &out), 0);
 	assert_int_equal(show_svg(&v, SHOW_SVG_WIDTH, &out), 0);
 }
@@ -164,7 +164,7 @@ static void a_damaged_object_is_drawn_or_refused(void **state)
 		render(&o, &object);
 		for (size_t hits = 1 + test_random(&seed) % 3; hits > 0; hits--)
 			damage(&object, &seed);
-		r = observe_nrt(&object, &seen, &err);
+		r = observe_nrt(&object, &seen.node, &seen.notes, &err);
 		if (r == 0) {
 			draw(&seen);
 			drawn++;
@@ -204,7 +204,7 @@ static void cpus_are_limited(void **state)
 		attribute = doc_add_map(attributes, NULL);
 		assert_non_null(doc_add_string(attribute, "name", "cpus"));
 		assert_non_null(doc_add_string(attribute, "value", lists[i]));
-		assert_int_equal(observe_nrt(&object, &o, &err), i == 0 ? 0 : -ERANGE);
+		assert_int_equal(observe_nrt(&object, &o.node, &o.notes, &err), i == 0 ? 0 : -ERANGE);
 		assert_int_equal(i == 1,
 			strstr(err.text, "CPU 8192: an id of 8192 or above is not supported") != NULL);
 	}
@@ -223,7 +223,7 @@ static int observe_one(const char *amounts, const char *socket, struct observati
 		socket, socket, amounts);
 	assert_int_equal(json_parse(text, strlen(text), &object, NULL), 0);
 	observation_init(ret);
-	return observe_nrt(&object, ret, err);
+	return observe_nrt(&object, &ret->node, &ret->notes, err);
 }
 
 #define AMOUNTS "\"capacity\":\"4\",\"allocatable\":\"4\",\"available\":\"4\""

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/observe/observe.h"
+#include "agent/node/observe/observe.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 

@@ -8,9 +8,9 @@
 #include <inttypes.h>
 
 #include "agent/base/json.h"
-#include "agent/cli/fit_report.h"
-#include "agent/model/node_derive.h"
-#include "agent/render/hints.h"
+#include "agent/node/render/hints.h"
+#include "agent/report/fit_report.h"
+#include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/pods.h"

@@ -5,7 +5,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/base/yaml.h"
-#include "agent/model/pod_names.h"
+#include "agent/state/pod_names.h"
 #include "common/cleanup.h"
 
 /* An item as the node has it, and the same as a reader of the published state has it. */

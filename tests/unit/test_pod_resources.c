@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/observe/pod_resources.h"
+#include "agent/node/observe/pod_resources.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/grpc_server.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/model/projected_state.h"
+#include "agent/state/projected_state.h"
 
 #include "common/cleanup.h"
 #include "scoring/request.h"

@@ -16,10 +16,10 @@
 #include <curl/curlver.h>
 
 #include "agent/base/json.h"
-#include "agent/publish/api_client.h"
-#include "agent/publish/publish.h"
-#include "agent/publish/publish_answer.h"
-#include "agent/publish/publish_doc.h"
+#include "agent/kube/api_client.h"
+#include "agent/kube/publish_answer.h"
+#include "agent/node/publish/publish.h"
+#include "agent/node/publish/publish_doc.h"
 #include "common/cleanup.h"
 #include "tests/lib/publisher_bench.h"
 

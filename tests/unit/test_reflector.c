@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/extender/reflector.h"
+#include "agent/kube/reflector.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/daemon/schedule.h"
+#include "agent/node/run/schedule.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/test.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/observe/settings_args.h"
+#include "agent/node/observe/settings_args.h"
 #include "common/cleanup.h"
 
 enum file_kind { KIND_ENV, KIND_ARGS, KIND_K3S };

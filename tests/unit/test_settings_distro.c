@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/observe/settings_find.h"
+#include "agent/node/observe/settings_find.h"
 #include "common/cleanup.h"
 #include "tests/lib/kubelet_tree.h"
 #include "tests/lib/settings.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/observe/settings_file.h"
+#include "agent/node/observe/settings_file.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/settings.h"

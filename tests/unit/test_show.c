@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/show/show.h"
-#include "agent/show/show_amount.h"
-#include "agent/show/show_holders.h"
+#include "agent/report/show.h"
+#include "agent/report/show_amount.h"
+#include "agent/report/show_holders.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/observations.h"
@@ -39,7 +39,7 @@ static int teardown(void **state)
 static void look(struct world *w)
 {
 	show_view_release(&w->v);
-	show_view(&w->o, &w->v);
+	show_view(&w->o.node, &w->o.notes, &w->v);
 }
 
 /* The states of a node's CPUs, letters for the exclusive ones. */

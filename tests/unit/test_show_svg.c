@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/show/show.h"
-#include "agent/show/show_svg.h"
-#include "agent/show/show_svg_parts.h"
-#include "agent/show/svg.h"
+#include "agent/report/show.h"
+#include "agent/report/show_svg.h"
+#include "agent/report/show_svg_parts.h"
+#include "agent/report/svg.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 
@@ -16,7 +16,7 @@ static char *draw(const struct observation *o, size_t width)
 	struct strbuf out = STRBUF_INIT(PICTURE_MAX);
 
 	show_view_init(&v);
-	show_view(o, &v);
+	show_view(&o->node, &o->notes, &v);
 	assert_int_equal(show_svg(&v, width, &out), 0);
 	return strbuf_detach(&out);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/show/show.h"
-#include "agent/show/show_text.h"
+#include "agent/report/show.h"
+#include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/synthetic.h"
@@ -16,7 +16,7 @@ static char *draw(const struct observation *o, size_t width, bool colour, bool u
 	struct strbuf out = STRBUF_INIT(TEXT_MAX);
 
 	show_view_init(&v);
-	show_view(o, &v);
+	show_view(&o->node, &o->notes, &v);
 	assert_int_equal(show_text(&v, width, colour, utf8, &out), 0);
 	return strbuf_detach(&out);
 }

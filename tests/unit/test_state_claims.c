@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/observe/state_claims.h"
+#include "agent/node/observe/state_claims.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/states.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/observe/state_devices.h"
+#include "agent/node/observe/state_devices.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/cli/table.h"
+#include "agent/report/table.h"
 #include "common/cleanup.h"
 
 static void columns_are_as_wide_as_what_is_in_them(void **state)

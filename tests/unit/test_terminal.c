@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/base/text_lines.h"
-#include "agent/show/terminal.h"
+#include "agent/report/terminal.h"
 #include "common/cleanup.h"
 
 static const char *const variables[] = {"COLUMNS", "NO_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"};

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-#include "agent/model/excluded_pods.h"
-#include "agent/model/node_admission.h"
-#include "agent/model/node_state_codec.h"
-#include "agent/model/victims.h"
-#include "agent/observe/allocations_ended.h"
+#include "agent/state/excluded_pods.h"
+#include "agent/state/give_back.h"
+#include "agent/state/node_admission.h"
+#include "agent/state/node_state_codec.h"
+#include "agent/state/victims.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/node_sim.h"

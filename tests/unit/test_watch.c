@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/daemon/watch.h"
+#include "agent/node/run/watch.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "agent/base/yaml.h"
-#include "agent/cli/why_text.h"
-#include "agent/model/node_derive.h"
-#include "agent/model/node_state_codec.h"
+#include "agent/report/why_text.h"
+#include "agent/state/node_derive.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
 

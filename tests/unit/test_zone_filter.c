@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/model/zone_filter.h"
-#include "agent/observe/allocations_ended.h"
+#include "agent/state/give_back.h"
+#include "agent/state/zone_filter.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/cluster/zone_state.h"
-#include "agent/model/node_admission.h"
+#include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "scoring/nrt_rules.h"
 #include "tests/lib/nodes.h"

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/extender/lease.h"
-#include "agent/extender/reflector.h"
+#include "agent/kube/lease.h"
+#include "agent/kube/reflector.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

@@ -20,8 +20,8 @@
 
 #include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/publish/publish.h"
-#include "agent/render/nrt.h"
+#include "agent/node/publish/publish.h"
+#include "agent/state/content_hash.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 

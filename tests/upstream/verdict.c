@@ -9,10 +9,10 @@
 
 #include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/cli/fit_doc.h"
 #include "agent/cluster/pod_parse.h"
-#include "agent/model/node_derive.h"
-#include "agent/model/node_state_codec.h"
+#include "agent/report/fit_doc.h"
+#include "agent/state/node_derive.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 
 #define MAX_BYTES (1u << 20)

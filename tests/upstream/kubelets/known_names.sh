@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# known_names.sh: add the feature gates and configuration fields of every pinned kubelet to agent/observe/known_names.c. A name
+# known_names.sh: add the feature gates and configuration fields of every pinned kubelet to agent/node/observe/known_names.c. A name
 # stays when a later release drops it. The names that are new are printed.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")"
-file=$(cd ../../.. && pwd)/agent/observe/known_names.c
+file=$(cd ../../.. && pwd)/agent/node/observe/known_names.c
 bin=$(cd ../../.. && pwd)/build/upstream
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

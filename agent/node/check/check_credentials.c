@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/check/check_credentials.h"
+
+#include <errno.h>
+
+#include "agent/node/check/check_files.h"
+#include "common/cleanup.h"
+
+/* A credential that was just issued, by a clock a little ahead of this one, is not a fault. */
+static bool is_early(const struct credential_expiry *v, int64_t now_s)
+{
+	return v->from_s > now_s && v->from_s - now_s > CHECK_EXPIRY_LEEWAY_S;
+}
+
+enum check_level check_validity_level(const struct credential_expiry *v, bool renewed, int64_t now_s)
+{
+	bool bounded = v->from_s != INT64_MIN && v->from_s < v->until_s;
+
+	if (now_s >= v->until_s || is_early(v, now_s))
+		return CHECK_FAIL;
+	if (v->until_s == INT64_MAX)
+		return CHECK_OK;
+	if (!renewed)
+		return v->until_s - now_s < CHECK_EXPIRY_WARN_S ? CHECK_WARN : CHECK_OK;
+	return bounded && v->until_s - now_s < (v->until_s - v->from_s) / 100 * CHECK_EXPIRY_PERCENT
+		       ? CHECK_WARN
+		       : CHECK_OK;
+}
+
+static void report_validity(struct check_report *report, const char *source,
+	const struct credential_expiry *v, bool renewed, int64_t now_s)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(256);
+	enum check_level level = check_validity_level(v, renewed, now_s);
+	bool early = is_early(v, now_s), late = now_s >= v->until_s;
+	time_t edge = (time_t)(early ? v->from_s : v->until_s);
+	struct tm tm = {0};
+	char stamp[32] = "";
+
+	if (!early && v->until_s == INT64_MAX) {
+		check_report_line(report, level, source, NULL, "valid without an expiry date", NULL);
+		return;
+	}
+	gmtime_r(&edge, &tm);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	strbuf_addf(&text, "%s %s, ",
+		early  ? "not valid before"
+		: late ? "expired at"
+		       : "valid until",
+		stamp);
+	check_span(early ? v->from_s - now_s : late ? now_s - v->until_s : v->until_s - now_s, &text);
+	strbuf_addstr(&text, late ? " ago" : " from now");
+	check_report_line(report, level, source, late ? "expired" : NULL, text.text,
+		level == CHECK_OK ? NULL
+		: early           ? "set the clock, or use another credential"
+		: renewed
+			? "it was not renewed: the kubelet renews a pod's token and a node's certificate"
+			: "put a new one into the kubeconfig, or name a file that is renewed (tokenFile, client-certificate)");
+}
+
+static void report_validities(
+	struct check_report *report, const struct api_access *access, const struct credentials_origin *origin)
+{
+	int64_t now_s = (int64_t)time(NULL);
+	struct credential_expiry v;
+	int r = access->certificate ? certificate_expiry(access->certificate, &v) : -ENODATA;
+
+	if (r == 0)
+		report_validity(report, "certificate", &v, origin->certificate_file || origin->plugin, now_s);
+	else if (r == -EINVAL)
+		check_report_line(report, CHECK_FAIL, "certificate", "broken",
+			"the client certificate is not PEM",
+			"client-certificate must hold a text from BEGIN CERTIFICATE to END CERTIFICATE");
+	if (access->token && token_expiry(access->token, &v) == 0)
+		report_validity(report, "token", &v, origin->token_file || origin->plugin, now_s);
+}
+
+static const char *remedy_of_credentials(int r)
+{
+	switch (-r) {
+	case EACCES:
+	case EPERM:
+		return "run as root, or let this user read it";
+	case ENOENT:
+	case ENOTDIR:
+		return "name the right file by --kubeconfig; in a pod automountServiceAccountToken must not be false";
+	case ETIMEDOUT:
+	case EIO:
+		return "run the credential plugin by hand: it must print an ExecCredential within 10 s";
+	default:
+		return "repair the file; kubectl config view --kubeconfig FILE shows what it holds";
+	}
+}
+
+static void report_credentials(
+	struct check_report *report, const struct api_access *access, const struct credentials_origin *origin)
+{
+	const char *path = origin->kubeconfig ? origin->kubeconfig : origin->token_file;
+	struct check_item *item = check_report_add(report, CHECK_OK, "credentials", "%s%s%s%s",
+		origin->kubeconfig   ? "context '"
+		: origin->token_file ? "the pod's service account"
+				     : "none",
+		origin->kubeconfig ? origin->context : "", origin->kubeconfig ? "', " : "",
+		!origin->kubeconfig   ? ""
+		: origin->plugin      ? "by a credential plugin"
+		: access->token       ? "a token"
+		: access->certificate ? "a client certificate"
+				      : "neither token nor certificate");
+
+	if (!item || !path)
+		return;
+	item->state = "read";
+	check_report_set(&item->path, "%s", path);
+}
+
+bool check_credentials(
+	const struct credentials_options *who, struct check_report *report, struct credentials **ret)
+{
+	CLEANUP(credentials_freep) struct credentials *c = NULL;
+	struct credentials_origin origin;
+	struct api_access access;
+	struct err err = {""};
+	int r = credentials_new(who, &c, &err);
+
+	if (r == -ENOKEY) {
+		check_report_line(report, CHECK_NOTE, "credentials", "absent",
+			"none are given, so no API server is asked; only run and diff need them",
+			"give --kubeconfig FILE (on many nodes /etc/kubernetes/kubelet.conf), or run in a pod with a service account");
+		return false;
+	}
+	if (r == 0)
+		r = credentials_access(c, NULL, &access, &err);
+	if (r < 0) {
+		check_report_line(report, CHECK_FAIL, "credentials", check_state_of(r), err.text,
+			remedy_of_credentials(r));
+		return false;
+	}
+	credentials_origin(c, &origin);
+	report_credentials(report, &access, &origin);
+	report_validities(report, &access, &origin);
+	*ret = TAKE(c);
+	return true;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/observe/cdi_claims.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/json.h"
+#include "agent/base/yaml.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/machine.h"
+#include "common/quantity.h"
+#include "common/resource_name.h"
+#include "common/strbuf.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define CPUS   "DRA_CPUSET_"
+#define MEMORY "DRAMEMORY_"
+
+/* Files of these drivers' are named so; another driver's are recognised by the variables in them. */
+static const char *const names[] = {"dra.cpu", "dra.memory", "dra.k8s.io-cpu", "dra.k8s.io-memory"};
+
+void cdi_texts_release(struct cdi_texts *t)
+{
+	for (size_t i = 0; i < t->n_items; i++) {
+		free(t->items[i].name);
+		free(t->items[i].text);
+	}
+	free(t->items);
+	*t = (struct cdi_texts){0};
+}
+
+/* ---- one file */
+
+/* A device of a spec, whose claims are in `claims` from `first` on. */
+struct device {
+	const char *kind, *name;
+	struct claims *claims;
+	size_t first;
+	struct err *err;
+};
+
+static void add_cdi(const struct device *d, struct claim *claim)
+{
+	char *name = NULL;
+
+	name = xasprintf("%s=%s", d->kind, d->name);
+	strv_take(&claim->cdi, name);
+}
+
+static struct claim *claim_of(const struct device *d, const char *uid, size_t len)
+{
+	CLEANUP(freep) char *copy = xstrndup(uid, len);
+	CLEANUP(claim_release) struct claim fresh = {0};
+
+	for (size_t i = d->first; i < d->claims->n_items; i++)
+		if (!strcmp(d->claims->items[i].uid, copy))
+			return &d->claims->items[i];
+	claim_init(&fresh, d->kind, copy, "", "");
+	add_cdi(d, &fresh);
+	claims_take(d->claims, &fresh);
+	return &d->claims->items[d->claims->n_items - 1];
+}
+
+/* DRA_CPUSET_<UID>=0-3 */
+static int read_cpus(const struct device *d, const char *key, const char *value)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	size_t len = (size_t)(value - key) - 1;
+	struct claim *claim;
+	int r = cpuset_parse(value, &cpus, d->err);
+
+	if (r == 0 && hwloc_bitmap_last(cpus) >= (int)MACHINE_MAX_CPUS)
+		r = err_set(d->err, -EINVAL, "%d is not a CPU", hwloc_bitmap_last(cpus));
+	if (r < 0)
+		return r;
+	if (len == strlen(CPUS))
+		return err_set(d->err, -EINVAL, "it names no claim");
+	claim = claim_of(d, key + strlen(CPUS), len - strlen(CPUS));
+	cpuset_or(claim->cpus, claim->cpus, cpus);
+	return 0;
+}
+
+/* "numanode:0,size:16Mi" */
+static int parse_amount(const char *value, unsigned *ret_node, uint64_t *ret_bytes, struct err *err)
+{
+	static const char node[] = "numanode:", size[] = ",size:";
+	const char *at = value + strlen(node);
+	char *end = NULL;
+	struct quantity q;
+	unsigned long id;
+	int r;
+
+	if (strncmp(value, node, strlen(node)) != 0 || *at < '0' || *at > '9')
+		return err_set(err, -EINVAL, "'%.100s' is not numanode:N,size:Q", value);
+	id = strtoul(at, &end, 10);
+	if (id >= MACHINE_MAX_NODES)
+		return err_set(err, -EINVAL, "%lu is not a NUMA node", id);
+	if (strncmp(end, size, strlen(size)) != 0)
+		return err_set(err, -EINVAL, "'%.100s' is not numanode:N,size:Q", value);
+	r = quantity_parse(end + strlen(size), &q, err);
+	if (r < 0)
+		return r;
+	if (q.nano < 0 || q.nano % QTY_UNIT != 0 || q.nano / QTY_UNIT > INT64_MAX)
+		return err_set(err, -EINVAL, "'%.100s' is not a number of bytes", end + strlen(size));
+	*ret_node = (unsigned)id;
+	*ret_bytes = (uint64_t)(q.nano / QTY_UNIT);
+	return 0;
+}
+
+/* Two devices of a driver may give one claim memory on the same NUMA node. */
+static void add_memory(struct claim *claim, const char *type, unsigned node, uint64_t bytes)
+{
+	struct memory_block *block = NULL;
+
+	for (size_t i = 0; i < claim->n_memory; i++)
+		if (!strcmp(claim->memory[i].type, type) && hwloc_bitmap_isset(claim->memory[i].nodes, node))
+			block = &claim->memory[i];
+	if (!block) {
+		block = vec_push(&claim->memory, &claim->n_memory, &claim->memory_size, sizeof(*block));
+		block->type = xstrdup(type);
+		block->nodes = cpuset_new();
+		cpuset_set(block->nodes, node);
+	}
+	if (__builtin_add_overflow(block->bytes, bytes, &block->bytes))
+		block->bytes = UINT64_MAX;
+}
+
+/* DRAMEMORY_<UID>_memory=..., DRAMEMORY_<UID>_hugepages_2Mi=...; ..._NUMANodes=0,1 repeats the nodes. */
+static int read_memory(const struct device *d, const char *key, const char *value)
+{
+	const char *uid = key + strlen(MEMORY), *what = strchr(uid, '_');
+	CLEANUP(freep) char *type = NULL;
+	struct claim *claim;
+	uint64_t bytes = 0;
+	unsigned node = 0;
+	int r;
+
+	if (!what || what >= value || what == uid)
+		return err_set(d->err, -EINVAL, "it names no claim");
+	type = xstrndup(what + 1, (size_t)(value - what) - 2);
+	if (!strcmp(type, "NUMANodes"))
+		return 0;
+	for (char *c = type; *c; c++)
+		*c = *c == '_' ? '-' : *c;
+	if (strcmp(type, "memory") != 0 && !resource_name_is_hugepages(type))
+		return err_set(d->err, -EINVAL, "'%.100s' is not a kind of memory", type);
+	r = parse_amount(value, &node, &bytes, d->err);
+	if (r < 0)
+		return r;
+	claim = claim_of(d, uid, (size_t)(what - uid));
+	add_memory(claim, type, node, bytes);
+	return 0;
+}
+
+static int read_variable(const struct device *d, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	bool cpus = !strncmp(text, CPUS, strlen(CPUS)), memory = !strncmp(text, MEMORY, strlen(MEMORY));
+	int r;
+
+	if (!cpus && !memory)
+		return 0;
+	if (!equals)
+		return err_set(d->err, -EINVAL, "'%.100s' has no value", text);
+	r = cpus ? read_cpus(d, text, equals + 1) : read_memory(d, text, equals + 1);
+	return r < 0 ? err_wrap(d->err, r, "%.*s", (int)(equals - text < 100 ? equals - text : 100), text)
+		     : r;
+}
+
+static int read_device(const struct doc *doc, const char *kind, struct claims *ret, struct err *err)
+{
+	const struct doc *env = doc_get(doc_get(doc, "containerEdits"), "env");
+	const char *name = doc_string(doc_get(doc, "name"));
+	const struct device d = {kind, name, ret, ret->n_items, err};
+
+	if (doc->kind != DOC_MAP || !name)
+		return err_set(err, -EINVAL, "a device without name");
+	if (!env || env->kind == DOC_NULL)
+		return 0;
+	if (env->kind != DOC_LIST)
+		return err_set(err, -EINVAL, "device '%.100s': env: a list is expected, not %s", name,
+			doc_kind_name(env));
+	DOC_FOREACH (item, env) {
+		const char *text = doc_string(item);
+		int r = text ? read_variable(&d, text)
+			     : err_set(err, -EINVAL, "env holds %s", doc_kind_name(item));
+
+		if (r < 0)
+			return err_wrap(err, r, "device '%.100s'", name);
+	}
+	return 0;
+}
+
+static int read_spec(const struct doc *spec, struct claims *ret, struct err *err)
+{
+	const struct doc *devices = doc_get(spec, "devices");
+	const char *kind = doc_string(doc_get(spec, "kind"));
+
+	if (spec->kind != DOC_MAP || !kind)
+		return err_set(err, -EINVAL, "not a CDI spec: it has no kind");
+	if (!devices || devices->kind == DOC_NULL)
+		return 0;
+	if (devices->kind != DOC_LIST)
+		return err_set(err, -EINVAL, "devices: a list is expected, not %s", doc_kind_name(devices));
+	DOC_FOREACH (device, devices) {
+		int r = read_device(device, kind, ret, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int cdi_claims_parse(const char *text, size_t len, bool yaml, struct claims *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc spec = DOC_INIT;
+	int r;
+
+	if (len == 0)
+		return err_set(err, -EINVAL, "the file is empty");
+	r = yaml ? yaml_parse(text, len, &spec, err) : json_parse(text, len, &spec, err);
+	return r < 0 ? r : read_spec(&spec, ret, err);
+}
+
+/* ---- all files */
+
+struct reading {
+	const char *root, *dir;
+	struct cdi_texts *last; /* NULL = not kept */
+	struct cdi_texts now;
+	struct claims claims;
+	struct notes *notes;
+	struct err *err;
+};
+
+static void reading_release(struct reading *rd)
+{
+	cdi_texts_release(&rd->now);
+	claims_release(&rd->claims);
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), n = strlen(suffix);
+
+	return len > n && !strcmp(name + len - n, suffix);
+}
+
+static bool is_theirs(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static const char *said_last(const struct reading *rd, const char *name)
+{
+	for (size_t i = 0; rd->last && i < rd->last->n_items; i++)
+		if (!strcmp(rd->last->items[i].name, name))
+			return rd->last->items[i].text;
+	return NULL;
+}
+
+static void keep(struct reading *rd, const char *name, const char *text)
+{
+	struct cdi_text *slot =
+		vec_push(&rd->now.items, &rd->now.n_items, &rd->now.items_size, sizeof(*slot));
+
+	*slot = (struct cdi_text){xstrdup(name), xstrdup(text)};
+}
+
+/* What the text says, all or nothing. */
+static int take_text(struct reading *rd, const char *name, const char *text, size_t len, struct err *err)
+{
+	CLEANUP(claims_release) struct claims some = {0};
+	int r = cdi_claims_parse(text, len, ends_with(name, ".yaml"), &some, err);
+
+	for (size_t i = 0; i < some.n_items && r == 0; i++)
+		claims_take(&rd->claims, &some.items[i]);
+	if (r < 0)
+		return r;
+	keep(rd, name, text);
+	return 0;
+}
+
+/* The file cannot be understood, for the reason in `why`. */
+static int take_last(struct reading *rd, const char *name, int e, const struct err *why)
+{
+	const char *text = said_last(rd, name);
+
+	if (!text)
+		return err_set(rd->err, e, "%.200s/%.200s: %.300s; what its claims hold is not known",
+			rd->dir, name, why->text);
+	notes_add(rd->notes, "%s/%s: %s; what it said last still holds", rd->dir, name, why->text);
+	return take_text(rd, name, text, strlen(text), rd->err);
+}
+
+static int read_file(struct reading *rd, const char *name)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CDI_SPEC_MAX);
+	char path[PATH_MAX];
+	struct err why = {""};
+	int r;
+
+	snprintf(path, sizeof(path), "%.3500s/%.300s", rd->dir, name);
+	r = fs_read(rd->root, path, &text, &why);
+	if (r == -ENOENT || (r == -EFBIG && !is_theirs(name)))
+		return 0; /* gone meanwhile; another driver's */
+	if (r == 0 && !is_theirs(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
+		!memmem(text.text, text.len, MEMORY, strlen(MEMORY)))
+		return 0;
+	if (r == 0)
+		r = take_text(rd, name, text.text, text.len, &why);
+	return r < 0 ? take_last(rd, name, r, &why) : r;
+}
+
+static int read_files(struct reading *rd)
+{
+	CLEANUP(strv_release) struct strv files = {0};
+	int r = fs_list(rd->root, rd->dir, &files, rd->err);
+
+	if (r == -ENOENT)
+		return 0;
+	for (size_t i = 0; i < files.n_items && r == 0; i++)
+		if (ends_with(files.items[i], ".json") || ends_with(files.items[i], ".yaml"))
+			r = read_file(rd, files.items[i]);
+	return r;
+}
+
+int cdi_claims_read(const char *root, const char *dir, struct cdi_texts *last, struct claims *ret,
+	struct notes *notes, struct err *err)
+{
+	CLEANUP(reading_release)
+	struct reading rd = {.root = root, .dir = dir, .last = last, .notes = notes, .err = err};
+	int r = read_files(&rd);
+
+	if (r == 0)
+		claims_unite(&rd.claims);
+	if (r < 0)
+		return r;
+	if (last) {
+		cdi_texts_release(last);
+		*last = rd.now;
+		rd.now = (struct cdi_texts){0};
+	}
+	*ret = rd.claims;
+	rd.claims = (struct claims){0};
+	return 0;
+}
+
+/* ---- with what the kubelet names */
+
+static struct claim *claim_with(struct claims *claims, size_t n, const char *cdi)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strv_contains(&claims->items[i].cdi, cdi))
+			return &claims->items[i];
+	return NULL;
+}
+
+void cdi_claims_join(struct claims *claims, struct claims *specs)
+{
+	size_t n = claims->n_items;
+
+	for (size_t i = 0; i < specs->n_items; i++) {
+		struct claim *spec = &specs->items[i], *known = NULL;
+
+		if (spec->cdi.n_items > 0)
+			known = claim_with(claims, n, spec->cdi.items[0]);
+		if (known)
+			claim_give(known, spec);
+		else
+			claims_take(claims, spec);
+	}
+	claims_release(specs);
+	claims_unite(claims);
+}

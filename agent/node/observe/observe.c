@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/observe/observe.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/hash.h"
+#include "agent/base/node_name.h"
+#include "agent/node/observe/discover.h"
+#include "agent/node/observe/state_claims.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/xalloc.h"
+#include "scoring/kubelet_version.h"
+
+#define READ_AGAIN_MAX 2 /* a kubelet came or went in between */
+
+void observation_init(struct observation *o)
+{
+	memset(o, 0, sizeof(*o));
+	node_state_init(&o->node);
+	notes_init(&o->notes);
+}
+
+void observation_release(struct observation *o)
+{
+	node_state_release(&o->node);
+	free(o->kubelet_root);
+	notes_release(&o->notes);
+	observation_init(o);
+}
+
+void sources_release(struct sources *s)
+{
+	sources_forget_machine(s);
+	state_texts_release(&s->state_files);
+	pods_seen_release(&s->pods_seen);
+	cdi_texts_release(&s->cdi);
+	free(s->socket);
+	pod_resources_client_free(s->api);
+	settings_finding_release(&s->settings);
+	*s = (struct sources){.cancel = s->cancel};
+}
+
+void sources_forget_machine(struct sources *s)
+{
+	if (s->machine_known)
+		machine_release(&s->machine);
+	s->machine_known = false;
+}
+
+static struct machine_source machine_source(const struct observe_config *config)
+{
+	return (struct machine_source){.root = config->sysroot, .xml = config->machine_xml};
+}
+
+int observe_prepare(const struct observe_config *config, struct err *err)
+{
+	const struct machine_source source = machine_source(config);
+
+	return machine_prepare(&source, err);
+}
+
+static int read_machine(
+	struct sources *sources, const struct observe_config *config, struct machine *ret, struct err *err)
+{
+	const struct machine_source source = machine_source(config);
+
+	if (!sources->machine_known) {
+		int r;
+
+		machine_init(&sources->machine);
+		r = machine_discover(&source, &sources->machine, err);
+		if (r < 0)
+			return r;
+		sources->machine_known = true;
+	}
+	machine_copy(&sources->machine, ret);
+	return 0;
+}
+
+static int read_settings(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
+{
+	int r = settings_find(config->sysroot, &config->settings, &sources->settings, &o->node.settings,
+		&o->kubelet_root, &o->settings_kept, &o->notes, err);
+
+	if (r == 0)
+		observation_set_release(o, config->kubelet_minor);
+	return r;
+}
+
+void observation_set_release(struct observation *o, unsigned minor)
+{
+	o->node.settings.kubelet_minor = minor;
+	if (minor > KUBELET_MINOR_COMPARED)
+		notes_add(&o->notes,
+			"the kubelet's release, 1.%u, is newer than 1.%u, the newest that was compared: it may decide in other ways",
+			minor, KUBELET_MINOR_COMPARED);
+}
+
+int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,
+	struct notes *notes, struct err *err)
+{
+	int r = settings_find(config->sysroot, &config->settings, NULL, ret, ret_root, NULL, notes, err);
+
+	if (r == 0)
+		ret->kubelet_minor = config->kubelet_minor;
+	return r;
+}
+
+/* ---- allocations */
+
+static uint64_t add_text(const char *text, uint64_t hash)
+{
+	return text ? hash_bytes(text, strlen(text) + 1, hash) : hash + 1;
+}
+
+/* A number for which managers allocate, and what is reserved: with another one the same allocations leave another
+ * rest. */
+static void number_of(const struct settings *s, uint64_t *ret)
+{
+	CLEANUP(freep) char *cpus = s->reserved_system_cpus ? cpuset_print(s->reserved_system_cpus) : NULL;
+	const qty_t reserved[] = {(qty_t)s->cpu_manager, (qty_t)s->memory_manager, s->kube_reserved_cpu,
+		s->system_reserved_cpu, s->kube_reserved_memory, s->system_reserved_memory};
+	uint64_t hash = hash_bytes(reserved, sizeof(reserved), 0);
+
+	hash = add_text(cpus, hash);
+	hash = add_text(s->eviction_hard_memory, hash);
+	for (size_t i = 0; i < s->n_memory_reservations; i++) {
+		const struct memory_reservation *m = &s->memory_reservations[i];
+		const qty_t amount[] = {(qty_t)m->node, m->bytes};
+
+		hash = add_text(m->type, hash_bytes(amount, sizeof(amount), hash));
+	}
+	*ret = hash;
+}
+
+#define UNIX_SCHEME "unix://"
+
+void observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret)
+{
+	const char *value = config->pod_resources;
+	bool elsewhere = *config->sysroot || config->machine_xml;
+	char *socket = NULL;
+
+	if (!strcmp(value, "none") || (!strcmp(value, "auto") && elsewhere)) {
+		*ret = NULL;
+		return;
+	}
+	if (!strncmp(value, UNIX_SCHEME, strlen(UNIX_SCHEME)))
+		value += strlen(UNIX_SCHEME);
+	if (strcmp(value, "auto") != 0)
+		socket = xstrdup(value);
+	else
+		socket = xasprintf("%s/pod-resources/kubelet.sock", kubelet_root);
+	*ret = socket;
+}
+
+/* The client for the socket, kept while that stays the same. */
+static int open_api(struct sources *sources, const struct observe_config *config, const char *kubelet_root)
+{
+	CLEANUP(freep) char *socket = NULL;
+	struct pod_resources_client *client = NULL;
+	int r = 0;
+
+	observe_socket(config, kubelet_root, &socket);
+	if (socket && sources->socket && !strcmp(socket, sources->socket))
+		return 0;
+	if (socket)
+		r = pod_resources_client_new(socket, sources->cancel, &client);
+	if (r < 0)
+		return r;
+	pod_resources_client_free(sources->api);
+	free(sources->socket);
+	sources->api = client;
+	sources->files_then.known = false;
+	sources->socket = TAKE(socket);
+	return 0;
+}
+
+/* The managers' policies, where nothing else has them: the API lists what is allocatable of CPUs and memory
+ * under the static policies only. */
+static void settings_from_api(struct settings *s, const struct pod_resources *api)
+{
+	static const char from[] = "the pod-resources API";
+
+	if (!api->allocatable_known)
+		return;
+	if (s->cpu_manager == CPU_MANAGER_UNKNOWN) {
+		s->cpu_manager =
+			hwloc_bitmap_iszero(api->allocatable_cpus) ? CPU_MANAGER_NONE : CPU_MANAGER_STATIC;
+		settings_set_from(s, SETTING_CPU_MANAGER_POLICY, from);
+	}
+	if (s->memory_manager == MEMORY_MANAGER_UNKNOWN) {
+		s->memory_manager =
+			api->n_allocatable_memory > 0 ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
+		settings_set_from(s, SETTING_MEMORY_MANAGER_POLICY, from);
+	}
+}
+
+/* Which CPUs are allocatable is not taken from an answer that was given under other settings. */
+static void take_answer(struct allocations_answer *a, bool other_settings, struct observation *o)
+{
+	o->from_files = a->from_files;
+	o->from_api = a->from_api;
+	o->api_kept = a->api_kept;
+	o->contradictions = a->contradictions;
+	o->node.allocations = a->all;
+	allocations_init(&a->all);
+	o->node.pods_known = a->from_api;
+	o->node.pods = TAKE(a->api.pods);
+	o->node.n_pods = a->api.n_pods;
+	o->node.pods_size = a->api.pods_size;
+	a->api.n_pods = a->api.pods_size = 0;
+	o->node.claims = a->api.claims;
+	a->api.claims = (struct claims){0};
+	if (a->from_api && a->api.allocatable_known && !other_settings)
+		o->node.allocatable_cpus = TAKE(a->api.allocatable_cpus);
+}
+
+static int read_allocations(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
+{
+	CLEANUP(allocations_answer_release) struct allocations_answer a;
+	struct allocations_query q = {.sysroot = config->sysroot,
+		.kubelet_root = o->kubelet_root,
+		.files = config->state_files,
+		.api_named = config->pod_resources_named,
+		.files_then = &sources->files_then,
+		.last = &sources->state_files,
+		.seen = &sources->pods_seen,
+		.down = settings_kubelet_is_down(&sources->settings),
+		.machine = &o->node.machine};
+	int r = open_api(sources, config, o->kubelet_root);
+
+	allocations_answer_init(&a);
+	if (r == 0)
+		number_of(&o->node.settings, &q.settings);
+	if (r < 0)
+		return err_set(err, r, "cannot use the pod-resources socket: %s", strerror(-r));
+	q.api = sources->api;
+	q.socket = sources->socket;
+	r = allocations_read(&q, &a, &o->notes, err);
+	if (r < 0)
+		return r;
+	if (!a.api_kept)
+		sources->api_settings = q.settings;
+	settings_check_state(&o->node.settings, &a.policies, &o->notes);
+	if (a.from_api)
+		settings_from_api(&o->node.settings, &a.api);
+	take_answer(&a, sources->api_settings != q.settings, o);
+	return 0;
+}
+
+/* ---- claims */
+
+#define CPU_DRIVER "dra.cpu"
+#define REGISTRY   "plugins_registry"
+#define REGISTERED "-reg.sock" /* dra.cpu-reg.sock, or with something in between while it is updated */
+
+static bool cpu_driver_registered(const char *sysroot, const char *kubelet_root)
+{
+	CLEANUP(strv_release) struct strv names = {0};
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.3000s/" REGISTRY, kubelet_root);
+	if (fs_list(sysroot, path, &names, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < names.n_items; i++)
+		if (!strncmp(names.items[i], CPU_DRIVER, strlen(CPU_DRIVER)) &&
+			strstr(names.items[i], REGISTERED))
+			return true;
+	return false;
+}
+
+/* The driver of a claim that holds CPUs, or one that may give some out. NULL = there is none. */
+static const char *cpu_driver(const struct observe_config *config, const struct observation *o)
+{
+	const struct claims *claims = &o->node.claims;
+
+	for (size_t i = 0; i < claims->n_items; i++)
+		if (!hwloc_bitmap_iszero(claims->items[i].cpus))
+			return claims->items[i].driver;
+	return cpu_driver_registered(config->sysroot, o->kubelet_root) ? CPU_DRIVER : NULL;
+}
+
+/* Neither the kubelet's CPU manager nor a driver knows what the other has given out. */
+static void note_two_managers(const struct observe_config *config, struct observation *o)
+{
+	const char *driver =
+		o->node.settings.cpu_manager == CPU_MANAGER_STATIC ? cpu_driver(config, o) : NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
+	CLEANUP(freep) char *text = NULL;
+
+	if (!driver)
+		return;
+	both = claims_cpus(&o->node.claims);
+	held = allocations_exclusive_cpus(&o->node.allocations);
+	cpuset_and(both, both, held);
+	text = cpuset_print(both);
+	notes_add(&o->notes,
+		"the kubelet's CPU manager (policy 'static') and the DRA driver '%.100s' both give out CPUs, and neither knows of the other's%s%s%s; set cpuManagerPolicy to 'none'",
+		driver, *text ? ": CPUs " : "", text, *text ? " are given out twice" : "");
+}
+
+/* The same of memory. */
+static void note_two_memory_managers(struct observation *o)
+{
+	const struct claims *claims = &o->node.claims;
+
+	for (size_t i = 0; i < claims->n_items && o->node.settings.memory_manager == MEMORY_MANAGER_STATIC;
+		i++)
+		if (claims->items[i].n_memory > 0) {
+			notes_add(&o->notes,
+				"the kubelet's memory manager (policy 'Static') and the DRA driver '%.100s' both give out memory, and neither knows of the other's; set memoryManagerPolicy to 'None'",
+				claims->items[i].driver);
+			return;
+		}
+}
+
+static int read_claims(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
+{
+	CLEANUP(claims_release) struct claims specs = {0};
+	int r = 0;
+
+	/* An older kubelet's API has no claims. */
+	if (config->state_files && o->node.claims.n_items == 0)
+		state_claims_read(config->sysroot, o->kubelet_root, &o->node.claims, &o->notes);
+	if (config->cdi_dir)
+		r = cdi_claims_read(config->sysroot, config->cdi_dir, &sources->cdi, &specs, &o->notes, err);
+	if (r < 0)
+		return r;
+	cdi_claims_join(&o->node.claims, &specs);
+	note_two_managers(config, o);
+	note_two_memory_managers(o);
+	return 0;
+}
+
+/* Every step; what was read before a failure stays in `o` for its owner to release. */
+static int read_all(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
+{
+	int r = node_name_find(config->node_name, &o->node.node_name, err);
+
+	if (r == 0)
+		r = read_machine(sources, config, &o->node.machine, err);
+	if (r == 0)
+		r = read_settings(sources, config, o, err);
+	if (r == 0)
+		r = read_allocations(sources, config, o, err);
+	if (r == 0)
+		r = read_claims(sources, config, o, err);
+	return r;
+}
+
+int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,
+	struct err *err)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(pods_seen_release) struct pods_seen seen = {0};
+
+	observation_init(&o);
+	pods_seen_copy(&sources->pods_seen, &seen);
+	for (int again = 0;; again++) {
+		int r = read_all(sources, config, &o, err);
+
+		if (r < 0)
+			return r;
+		if (again == READ_AGAIN_MAX ||
+			settings_kubelet_is_same(config->sysroot, &config->settings, &sources->settings))
+			break;
+		observation_release(&o);
+		pods_seen_release(&sources->pods_seen);
+		pods_seen_copy(&seen, &sources->pods_seen);
+	}
+	*ret = o;
+	observation_init(&o);
+	return 0;
+}
+
+int observe(const struct observe_config *config, struct observation *ret, struct err *err)
+{
+	CLEANUP(sources_release) struct sources sources = {0};
+
+	return observe_with(&sources, config, ret, err);
+}

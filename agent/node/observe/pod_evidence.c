@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/observe/pod_evidence.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/fs.h"
+#include "agent/node/observe/state_file.h"
+#include "common/cleanup.h"
+#include "common/strbuf.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+static void pod_log_release(struct pod_log *l)
+{
+	free(l->uid);
+	free(l->namespace);
+	free(l->name);
+}
+
+void pod_evidence_release(struct pod_evidence *e)
+{
+	free(e->folders);
+	strv_release(&e->admitted);
+	for (size_t i = 0; i < e->n_logs; i++)
+		pod_log_release(&e->logs[i]);
+	free(e->logs);
+	*e = (struct pod_evidence){0};
+}
+
+/* ---- the file of admitted pods */
+
+/* `data` is a string that holds {"entries": {UID: ...}}. */
+static int parse_admitted(struct pod_evidence *e, const struct strbuf *text, struct err *err)
+{
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	const struct doc *entries = NULL;
+	int r = state_file_parse(text->text, text->len, ADMITTED_PODS_MAX, &file, err);
+
+	if (r == 0)
+		r = state_member(state_file_content(&file), "entries", DOC_MAP, &entries, err);
+	if (r < 0 || !entries)
+		return r;
+	DOC_FOREACH (entry, entries)
+		strv_push(&e->admitted, entry->key);
+	return 0;
+}
+
+static void read_admitted(
+	const char *sysroot, const char *kubelet_root, struct pod_evidence *e, struct notes *notes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(ADMITTED_PODS_MAX);
+	char path[PATH_MAX];
+	struct err err = {""};
+	int r;
+
+	snprintf(path, sizeof(path), "%.3000s/" ADMITTED_PODS_FILE, kubelet_root);
+	r = fs_read(sysroot, path, &text, &err);
+	if (r == -ENOENT)
+		return;
+	if (r == 0)
+		r = parse_admitted(e, &text, &err);
+	if (r < 0)
+		notes_add(notes, "%.3000s: %s; which pods were admitted is not known", path, err.text);
+	e->admitted_known = r == 0;
+}
+
+/* ---- the folders of logs */
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+	*dir = NULL;
+}
+
+/* NAMESPACE_NAME_UID; neither part has the separator in it. */
+static void add_log(struct pod_evidence *e, const char *folder)
+{
+	const char *name = strchr(folder, '_'), *uid = name ? strchr(name + 1, '_') : NULL;
+	struct pod_log log, *slot;
+
+	if (!uid || !uid[1])
+		return;
+	log = (struct pod_log){.uid = xstrdup(uid + 1),
+		.namespace = xstrndup(folder, (size_t)(name - folder)),
+		.name = xstrndup(name + 1, (size_t)(uid - name - 1))};
+	slot = vec_push(&e->logs, &e->n_logs, &e->logs_size, sizeof(*slot));
+	*slot = log;
+}
+
+static void read_logs(const char *sysroot, struct pod_evidence *e)
+{
+	CLEANUP(closep) int fd = fs_open(sysroot, POD_LOGS_FOLDER, O_RDONLY | O_DIRECTORY);
+	CLEANUP(closedirp) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+
+	if (dir)
+		fd = -1; /* it is the folder's now */
+	while (dir && (entry = readdir(dir)))
+		add_log(e, entry->d_name);
+}
+
+void pod_evidence_read(
+	const char *sysroot, const char *kubelet_root, struct pod_evidence *ret, struct notes *notes)
+{
+	CLEANUP(pod_evidence_release) struct pod_evidence e = {.sysroot = sysroot};
+	char path[PATH_MAX];
+
+	read_admitted(sysroot, kubelet_root, &e, notes);
+	read_logs(sysroot, &e);
+	snprintf(path, sizeof(path), "%.3000s/" PODS_FOLDER, kubelet_root);
+	if (fs_exists(sysroot, path))
+		e.folders = xstrdup(path);
+	*ret = e;
+	e = (struct pod_evidence){0};
+}
+
+/* ---- folders */
+
+enum folder { FOLDER_ABSENT, FOLDER_THERE, FOLDER_UNKNOWN };
+
+static enum folder find_folder(const struct pod_evidence *e, const char *uid)
+{
+	char path[PATH_MAX];
+
+	if (!e->folders || !*uid || strchr(uid, '/') || strlen(uid) > NAME_MAX)
+		return FOLDER_UNKNOWN;
+	snprintf(path, sizeof(path), "%.3500s/%s", e->folders, uid);
+	if (fs_is_absent(e->sysroot, path))
+		return FOLDER_ABSENT;
+	return fs_exists(e->sysroot, path) ? FOLDER_THERE : FOLDER_UNKNOWN;
+}
+
+static void pod_seen_free(struct pod_seen *pods, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(pods[i].uid);
+	free(pods);
+}
+
+void pods_seen_release(struct pods_seen *s)
+{
+	pod_seen_free(s->pods, s->n_pods);
+	*s = (struct pods_seen){0};
+}
+
+void pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret)
+{
+	CLEANUP(pods_seen_release) struct pods_seen copy = {0};
+
+	for (size_t i = 0; i < s->n_pods; i++) {
+		struct pod_seen *slot = vec_push(&copy.pods, &copy.n_pods, &copy.pods_size, sizeof(*slot));
+
+		*slot = s->pods[i];
+		slot->uid = xstrdup(s->pods[i].uid);
+	}
+	*ret = copy;
+	copy = (struct pods_seen){0};
+}
+
+static const struct pod_seen *find_seen(const struct pods_seen *s, const char *uid)
+{
+	for (size_t i = 0; i < s->n_pods; i++)
+		if (!strcmp(s->pods[i].uid, uid))
+			return &s->pods[i];
+	return NULL;
+}
+
+void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const struct allocations *files)
+{
+	CLEANUP(pods_seen_release) struct pods_seen now = {0};
+
+	for (size_t i = 0; i < files->n_items; i++) {
+		const char *uid = files->items[i].pod_uid;
+		const struct pod_seen *before = find_seen(s, uid);
+		enum folder folder = find_folder(e, uid);
+		struct pod_seen *slot;
+
+		if (find_seen(&now, uid) || (!before && folder != FOLDER_THERE && !e->fresh))
+			continue;
+		slot = vec_push(&now.pods, &now.n_pods, &now.pods_size, sizeof(*slot));
+		slot->had_folder = folder == FOLDER_THERE || (before && before->had_folder);
+		slot->ended = folder != FOLDER_THERE && before && before->ended;
+		slot->ended = slot->ended || (slot->had_folder && folder == FOLDER_ABSENT && !e->unattended);
+		slot->uid = xstrdup(uid);
+	}
+	pods_seen_release(s);
+	*s = now;
+	now = (struct pods_seen){0};
+}
+
+bool pod_evidence_gone(const struct pod_evidence *e, const char *uid)
+{
+	const struct pod_seen *seen = e->seen ? find_seen(e->seen, uid) : NULL;
+
+	if (find_folder(e, uid) != FOLDER_ABSENT)
+		return false;
+	if (seen && seen->had_folder)
+		return seen->ended;
+	if (e->settled && e->admitted_known && !strv_contains(&e->admitted, uid))
+		return true;
+	return !e->fresh && !(seen && e->admitted_known);
+}
+
+/* ---- logs */
+
+const struct pod_log *pod_evidence_log(const struct pod_evidence *e, const char *uid)
+{
+	for (size_t i = 0; i < e->n_logs; i++)
+		if (!strcmp(e->logs[i].uid, uid))
+			return &e->logs[i];
+	return NULL;
+}
+
+static const struct pod_log *only_log(const struct pod_evidence *e, const char *uid)
+{
+	const struct pod_log *found = NULL;
+
+	for (size_t i = 0; i < e->n_logs; i++) {
+		if (strcmp(e->logs[i].uid, uid) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = &e->logs[i];
+	}
+	return found;
+}
+
+void pod_evidence_name(const struct pod_evidence *e, struct allocations *files)
+{
+	for (size_t i = 0; i < files->n_items; i++) {
+		struct allocation *item = &files->items[i];
+		const struct pod_log *log = only_log(e, item->pod_uid);
+
+		if (!log || !*log->namespace || !*log->name)
+			continue;
+		text_set(&item->namespace, log->namespace);
+		text_set(&item->pod, log->name);
+		item->named_by_logs = true;
+	}
+}
+
+bool pod_evidence_has_logs(const struct pod_evidence *e, const char *namespace, const char *name)
+{
+	for (size_t i = 0; i < e->n_logs; i++)
+		if (!strcmp(e->logs[i].namespace, namespace) && !strcmp(e->logs[i].name, name))
+			return true;
+	return false;
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/observe/pod_resources.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "agent/node/observe/grpc_unary.h"
+#include "agent/node/observe/pod_resources.pb-c.h"
+#include "agent/node/observe/pod_resources_claims.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/cpuset.h"
+#include "common/device_index.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define SERVICE      "/v1.PodResourcesLister/"
+#define PAUSE_MIN_MS 100u
+#define PAUSE_MAX_MS 5000u
+
+void pod_resources_init(struct pod_resources *p)
+{
+	memset(p, 0, sizeof(*p));
+}
+
+void pod_resources_release(struct pod_resources *p)
+{
+	allocations_release(&p->held);
+	claims_release(&p->claims);
+	pod_refs_free(p->pods, p->n_pods);
+	hwloc_bitmap_free(p->allocatable_cpus);
+	memory_blocks_free(p->allocatable_memory, p->n_allocatable_memory);
+	device_blocks_free(p->allocatable_devices, p->n_allocatable_devices);
+	pod_resources_init(p);
+}
+
+/* ---- messages to model */
+
+struct conversion {
+	const struct machine *machine;
+	struct err *err;
+	/* NUMA nodes that the machine does not have: how often, and the first. */
+	unsigned strangers;
+	int64_t stranger;
+	char stranger_of[100];
+};
+
+/* The NUMA nodes into the empty set `nodes`; it stays empty when there are none or one of them cannot be. */
+static void convert_nodes(struct conversion *c, const Podresources__TopologyInfo *topology, const char *what,
+	hwloc_bitmap_t nodes)
+{
+	for (size_t i = 0; topology && i < topology->n_nodes; i++) {
+		int64_t id = topology->nodes[i]->id;
+
+		if (id < 0 || id >= MACHINE_MAX_NODES ||
+			(c->machine && machine_node_index(c->machine, (unsigned)id) < 0)) {
+			if (c->strangers++ == 0) {
+				c->stranger = id;
+				snprintf(c->stranger_of, sizeof(c->stranger_of), "%s", what);
+			}
+			hwloc_bitmap_zero(nodes);
+			return;
+		}
+		cpuset_set(nodes, (unsigned)id);
+	}
+}
+
+static int convert_cpus(
+	const struct conversion *c, const int64_t *ids, size_t n, const char *holder, hwloc_bitmap_t cpus)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ids[i] < 0 || ids[i] >= MACHINE_MAX_CPUS)
+			return err_set(c->err, -EINVAL, "%.200s: %" PRId64 " is not a CPU", holder, ids[i]);
+		cpuset_set(cpus, (unsigned)ids[i]);
+	}
+	return 0;
+}
+
+static void convert_memory(struct conversion *c, Podresources__ContainerMemory *const *from, size_t n,
+	struct memory_block **blocks, size_t *n_blocks, size_t *size)
+{
+	for (size_t i = 0; i < n; i++) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
+		CLEANUP(freep) char *type = xstrdup(text_or_empty(from[i]->memory_type));
+		struct memory_block *block;
+
+		convert_nodes(c, from[i]->topology, text_or_empty(from[i]->memory_type), nodes);
+		block = vec_push(blocks, n_blocks, size, sizeof(*block));
+		block->type = TAKE(type);
+		block->bytes = from[i]->size;
+		block->nodes = TAKE(nodes);
+	}
+}
+
+static void convert_devices(struct conversion *c, Podresources__ContainerDevices *const *from, size_t n,
+	struct device_block **blocks, size_t *n_blocks, size_t *size)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *resource = text_or_empty(from[i]->resource_name);
+		CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
+
+		convert_nodes(c, from[i]->topology, resource, nodes);
+		for (size_t d = 0; d < from[i]->n_device_ids; d++)
+			device_blocks_add(
+				blocks, n_blocks, size, resource, nodes, false, from[i]->device_ids[d]);
+	}
+	/* A device that is near several NUMA nodes comes once for each of them. */
+	device_blocks_unite(blocks, n_blocks, size);
+}
+
+static void set_text(char **to, const char *text)
+{
+	char *copy = xstrdup(text_or_empty(text));
+
+	free(*to);
+	*to = copy;
+}
+
+static struct allocation *add_item(
+	struct allocations *held, const Podresources__PodResources *pod, const char *container)
+{
+	struct allocation *item = allocations_add(held);
+
+	text_set(&item->namespace, text_or_empty(pod->namespace_));
+	text_set(&item->pod, text_or_empty(pod->name));
+	text_set(&item->container, text_or_empty(container));
+	return item;
+}
+
+static int convert_container(struct conversion *c, const Podresources__PodResources *pod,
+	const Podresources__ContainerResources *from, struct allocations *held)
+{
+	struct allocation *item = add_item(held, pod, from->name);
+	char holder[256];
+	int r;
+
+	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s', container '%.60s'", item->namespace, item->pod,
+		item->container);
+	r = convert_cpus(c, from->cpu_ids, from->n_cpu_ids, holder, item->cpus);
+	if (r == 0)
+		convert_memory(
+			c, from->memory, from->n_memory, &item->memory, &item->n_memory, &item->memory_size);
+	if (r == 0)
+		convert_devices(c, from->devices, from->n_devices, &item->devices, &item->n_devices,
+			&item->devices_size);
+	return r;
+}
+
+/* What the pod holds as a whole and none of its containers (items from `first` on) names. */
+static void subtract_containers(const struct allocations *held, size_t first, struct allocation *whole)
+{
+	for (size_t i = first; i < held->n_items; i++) {
+		const struct allocation *item = &held->items[i];
+
+		if (item != whole)
+			cpuset_andnot(whole->cpus, whole->cpus, item->cpus);
+		for (size_t m = 0; item != whole && m < item->n_memory; m++)
+			for (size_t w = 0; w < whole->n_memory; w++) {
+				struct memory_block *block = &whole->memory[w];
+
+				if (strcmp(block->type, item->memory[m].type) != 0 ||
+					!hwloc_bitmap_isequal(block->nodes, item->memory[m].nodes))
+					continue;
+				block->bytes -= block->bytes < item->memory[m].bytes ? block->bytes
+										     : item->memory[m].bytes;
+				break;
+			}
+	}
+	for (size_t w = whole->n_memory; w-- > 0;) {
+		if (whole->memory[w].bytes > 0)
+			continue;
+		free(whole->memory[w].type);
+		hwloc_bitmap_free(whole->memory[w].nodes);
+		whole->memory[w] = whole->memory[--whole->n_memory];
+	}
+}
+
+static int convert_pod_level(
+	struct conversion *c, const Podresources__PodResources *pod, size_t first, struct allocations *held)
+{
+	struct allocation *whole;
+	char holder[256];
+	int r;
+
+	if (pod->n_cpu_ids == 0 && pod->n_memory == 0)
+		return 0;
+	whole = add_item(held, pod, "");
+	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s'", whole->namespace, whole->pod);
+	r = convert_cpus(c, pod->cpu_ids, pod->n_cpu_ids, holder, whole->cpus);
+	if (r == 0)
+		convert_memory(
+			c, pod->memory, pod->n_memory, &whole->memory, &whole->n_memory, &whole->memory_size);
+	if (r < 0)
+		return r;
+	subtract_containers(held, first, whole);
+	return 0;
+}
+
+static bool is_exclusive(const struct allocation *item)
+{
+	if (!hwloc_bitmap_iszero(item->cpus))
+		return true;
+	for (size_t i = 0; i < item->n_memory; i++)
+		if (!hwloc_bitmap_iszero(item->memory[i].nodes))
+			return true;
+	for (size_t i = 0; i < item->n_devices; i++)
+		if (!hwloc_bitmap_iszero(item->devices[i].nodes))
+			return true;
+	return false;
+}
+
+static int convert_pod(struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
+{
+	struct allocations *held = &ret->held;
+	size_t first = held->n_items;
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		int r = convert_container(c, pod, pod->containers[i], held);
+
+		if (r < 0)
+			return r;
+		pod_resources_claims(pod->containers[i], text_or_empty(pod->namespace_),
+			text_or_empty(pod->name), &ret->claims);
+	}
+	return convert_pod_level(c, pod, first, held);
+}
+
+static int add_pod(struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
+{
+	size_t first = ret->held.n_items;
+	struct pod_ref *ref = vec_push(&ret->pods, &ret->n_pods, &ret->pods_size, sizeof(*ref));
+	int r;
+
+	*ref = (struct pod_ref){NULL, NULL, false};
+	set_text(&ref->namespace, pod->namespace_);
+	set_text(&ref->name, pod->name);
+	r = convert_pod(c, pod, ret);
+	for (size_t i = first; i < ret->held.n_items; i++)
+		ref->exclusive = ref->exclusive || is_exclusive(&ret->held.items[i]);
+	return r;
+}
+
+static void note_strangers(const struct conversion *c, struct notes *notes)
+{
+	if (c->strangers > 0)
+		notes_add(notes,
+			"the pod-resources API names NUMA node %" PRId64
+			" for '%s', which this machine does not have; %u such answers count as no affinity",
+			c->stranger, c->stranger_of, c->strangers);
+}
+
+static int bad_message(struct err *err, const char *what)
+{
+	return err_set(err, -EBADMSG, "%s: the reply is not a valid message", what);
+}
+
+static int parse_list(struct conversion *c, const void *bytes, size_t len, struct pod_resources *ret)
+{
+	Podresources__ListPodResourcesResponse *list =
+		podresources__list_pod_resources_response__unpack(NULL, len, bytes);
+	int r = 0;
+
+	if (!list)
+		return bad_message(c->err, "List");
+	for (size_t i = 0; i < list->n_pod_resources && r == 0; i++)
+		r = add_pod(c, list->pod_resources[i], ret);
+	podresources__list_pod_resources_response__free_unpacked(list, NULL);
+	if (r == 0)
+		claims_unite(&ret->claims);
+	ret->held.cpus_known = ret->held.devices_known = true;
+	allocations_sort(&ret->held);
+	return r;
+}
+
+static int convert_allocatable(struct conversion *c, const Podresources__AllocatableResourcesResponse *from,
+	struct pod_resources *ret)
+{
+	int r;
+
+	ret->allocatable_cpus = cpuset_new();
+	r = convert_cpus(c, from->cpu_ids, from->n_cpu_ids, "GetAllocatableResources", ret->allocatable_cpus);
+	if (r == 0)
+		convert_memory(c, from->memory, from->n_memory, &ret->allocatable_memory,
+			&ret->n_allocatable_memory, &ret->allocatable_memory_size);
+	if (r == 0)
+		convert_devices(c, from->devices, from->n_devices, &ret->allocatable_devices,
+			&ret->n_allocatable_devices, &ret->allocatable_devices_size);
+	ret->allocatable_known = r == 0;
+	return r;
+}
+
+int pod_resources_parse(const void *list, size_t list_len, const void *allocatable, size_t allocatable_len,
+	const struct machine *machine, struct pod_resources *ret, struct notes *notes, struct err *err)
+{
+	CLEANUP(pod_resources_release) struct pod_resources p = {0};
+	struct conversion c = {.machine = machine, .err = err};
+	Podresources__AllocatableResourcesResponse *message = NULL;
+	int r;
+
+	if (allocatable) {
+		message = podresources__allocatable_resources_response__unpack(
+			NULL, allocatable_len, allocatable);
+		if (!message)
+			return bad_message(err, "GetAllocatableResources");
+	}
+	r = parse_list(&c, list, list_len, &p);
+	if (r == 0 && message)
+		r = convert_allocatable(&c, message, &p);
+	if (message)
+		podresources__allocatable_resources_response__free_unpacked(message, NULL);
+	if (r < 0)
+		return r;
+	note_strangers(&c, notes);
+	*ret = p;
+	pod_resources_init(&p);
+	return 0;
+}
+
+/* ---- calls */
+
+struct pod_resources_client {
+	struct grpc_channel *channel;
+	char *socket;
+	unsigned pause_ms; /* the last pause that the kubelet's rate limit cost */
+	int64_t not_before;
+	/* The last answers that were complete. */
+	bool answered, allocatable_answered;
+	struct strbuf list, allocatable;
+};
+
+int pod_resources_client_new(const char *socket, const atomic_bool *cancel, struct pod_resources_client **ret)
+{
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *c = xcalloc(1, sizeof(*c));
+	int r;
+
+	c->list = c->allocatable = (struct strbuf)STRBUF_INIT(POD_RESOURCES_REPLY_MAX);
+	c->socket = xstrdup(socket);
+	r = grpc_channel_new(socket, cancel, &c->channel);
+	if (r == 0)
+		*ret = TAKE(c);
+	return r;
+}
+
+void pod_resources_client_free(struct pod_resources_client *c)
+{
+	if (!c)
+		return;
+	grpc_channel_free(c->channel);
+	strbuf_release(&c->list);
+	strbuf_release(&c->allocatable);
+	free(c->socket);
+	free(c);
+}
+
+void pod_resources_client_freep(struct pod_resources_client **c)
+{
+	pod_resources_client_free(*c);
+	*c = NULL;
+}
+
+/* The kubelet lets 100 calls a second through, for all its clients together. */
+static void back_off(struct pod_resources_client *c)
+{
+	c->pause_ms = c->pause_ms == 0 ? PAUSE_MIN_MS : 2 * c->pause_ms;
+	if (c->pause_ms > PAUSE_MAX_MS)
+		c->pause_ms = PAUSE_MAX_MS;
+	c->not_before = clock_ms(CLOCK_MONOTONIC) + c->pause_ms;
+}
+
+/* A kubelet has calls behind feature gates, and says so without a status of its own. */
+static bool is_disabled(const struct grpc_reply *reply)
+{
+	return reply->status == GRPC_UNKNOWN && strstr(reply->text.text, "disabled");
+}
+
+static int status_error(const struct pod_resources_client *c, const char *call,
+	const struct grpc_reply *reply, struct err *err)
+{
+	const char *why = reply->text.text;
+
+	switch (is_disabled(reply) ? GRPC_UNIMPLEMENTED : reply->status) {
+	case GRPC_UNIMPLEMENTED:
+		return err_set(err, -EOPNOTSUPP, "%s: this kubelet has no %s: %.200s", c->socket, call, why);
+	case GRPC_RESOURCE_EXHAUSTED:
+		return err_set(err, -EBUSY, "%s: the kubelet's rate limit refused %s; next try in %u ms",
+			c->socket, call, c->pause_ms);
+	case GRPC_DEADLINE_EXCEEDED:
+		return err_set(err, -ETIMEDOUT, "%s: %s ran out of time: %.200s", c->socket, call, why);
+	case GRPC_NOT_FOUND:
+		return err_set(err, -ENOENT, "%s: %s: not found: %.200s", c->socket, call, why);
+	case GRPC_UNAVAILABLE:
+		return err_set(
+			err, -EAGAIN, "%s: the kubelet is not ready for %s: %.200s", c->socket, call, why);
+	default:
+		return err_set(err, -EAGAIN, "%s: %s failed with gRPC status %d: %.200s", c->socket, call,
+			reply->status, why);
+	}
+}
+
+static int call(struct pod_resources_client *c, const char *name, const void *request, size_t len,
+	struct grpc_reply *reply, struct err *err)
+{
+	char method[64];
+	int r;
+
+	if (clock_ms(CLOCK_MONOTONIC) < c->not_before)
+		return err_set(err, -EBUSY,
+			"%s: the kubelet's rate limit refused the last call; next try in %" PRId64 " ms",
+			c->socket, c->not_before - clock_ms(CLOCK_MONOTONIC));
+	snprintf(method, sizeof(method), SERVICE "%s", name);
+	r = grpc_call(c->channel, method, request, len, POD_RESOURCES_REPLY_MAX, POD_RESOURCES_DEADLINE_MS,
+		reply, err);
+	if (r < 0)
+		return r;
+	if (reply->status == GRPC_RESOURCE_EXHAUSTED)
+		back_off(c);
+	else
+		c->pause_ms = 0;
+	return reply->status == GRPC_OK ? 0 : status_error(c, name, reply, err);
+}
+
+int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
+	struct pod_resources *ret, struct notes *notes, struct err *err)
+{
+	if (!c->answered)
+		return err_set(err, -ENOENT, "%s has not answered before", c->socket);
+	return pod_resources_parse(c->list.text, c->list.len,
+		c->allocatable_answered ? c->allocatable.text : NULL, c->allocatable.len, machine, ret, notes,
+		err);
+}
+
+/* What is kept is what could be made sense of. */
+static void keep_answers(struct pod_resources_client *c, struct strbuf *list, struct strbuf *allocatable)
+{
+	strbuf_release(&c->list);
+	strbuf_release(&c->allocatable);
+	c->answered = true;
+	c->allocatable_answered = allocatable != NULL;
+	c->list = *list;
+	*list = (struct strbuf)STRBUF_INIT(0);
+	if (allocatable) {
+		c->allocatable = *allocatable;
+		*allocatable = (struct strbuf)STRBUF_INIT(0);
+	}
+}
+
+int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
+	struct pod_resources *ret, struct notes *notes, struct err *err)
+{
+	CLEANUP(grpc_reply_release) struct grpc_reply list = GRPC_REPLY_INIT;
+	CLEANUP(grpc_reply_release) struct grpc_reply allocatable = GRPC_REPLY_INIT;
+	bool all;
+	int r = call(c, "List", "", 0, &list, err);
+
+	if (r < 0)
+		return r;
+	r = call(c, "GetAllocatableResources", "", 0, &allocatable, err);
+	if (r < 0 && r != -EOPNOTSUPP)
+		return r;
+	all = r == 0;
+	r = pod_resources_parse(list.message.text, list.message.len, all ? allocatable.message.text : NULL,
+		allocatable.message.len, machine, ret, notes, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", c->socket);
+	keep_answers(c, &list.message, all ? &allocatable.message : NULL);
+	return 0;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/observe/settings_find.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "agent/base/fs.h"
+#include "agent/node/observe/settings_args.h"
+#include "agent/node/observe/settings_distro.h"
+#include "agent/node/observe/settings_file.h"
+#include "agent/node/observe/settings_proc.h"
+#include "common/cleanup.h"
+#include "common/strbuf.h"
+#include "common/xalloc.h"
+
+void settings_finding_release(struct settings_finding *f)
+{
+	settings_raw_release(&f->raw);
+	free(f->root_dir);
+	free(f->files_root);
+	strv_release(&f->files);
+	*f = (struct settings_finding){.found = false};
+}
+
+/* Configuration file, drop-ins and flags, as the kubelet lays them over one another. The paths are below
+ * `root`. */
+static int read_config(struct settings_finding *f, const char *root, const char *config,
+	const char *config_dir, struct kubelet_args *args, struct err *err)
+{
+	int r = config ? settings_file_read(root, config, &f->raw, err)
+		       : settings_raw_default_eviction(&f->raw, false, err);
+
+	if (r == 0 && config)
+		strv_push(&f->files, config);
+	if (r == 0 && config_dir)
+		r = settings_dropins_read(root, config_dir, &f->raw, &f->files, err);
+	if (r == 0)
+		r = settings_raw_overlay(&f->raw, &args->flags, err);
+	f->found = r == 0;
+	return r;
+}
+
+/* Its --root-dir, or the default one, as a path below the sysroot that leads to where the process sees it. */
+static int find_root_dir(const char *sysroot, const struct kubelet_process *process, const char *root_dir,
+	struct settings_finding *f, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(2 * PATH_MAX);
+	CLEANUP(freep) char *absolute = NULL;
+	int r = kubelet_process_path(
+		process, root_dir && *root_dir ? root_dir : KUBELET_ROOT, &absolute, err);
+
+	if (r < 0)
+		return r;
+	strbuf_addf(&path, "%s%s", process->root + strlen(sysroot), absolute);
+	f->root_dir = strbuf_detach(&path);
+	return 0;
+}
+
+/* The running kubelet. */
+static int read_process(const char *sysroot, const struct kubelet_process *process,
+	struct settings_finding *f, struct err *err)
+{
+	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
+	CLEANUP(freep) char *config = NULL;
+	CLEANUP(freep) char *config_dir = NULL;
+	char source[64];
+	int r;
+
+	snprintf(source, sizeof(source), "kubelet (pid %u)", process->pid);
+	r = kubelet_args_add(
+		&args, (const char *const *)process->words.items, process->words.n_items, source, err);
+	if (r == 0 && args.config && *args.config)
+		r = kubelet_process_path(process, args.config, &config, err);
+	if (r == 0 && args.config_dir && *args.config_dir)
+		r = kubelet_process_path(process, args.config_dir, &config_dir, err);
+	if (r == 0)
+		r = find_root_dir(sysroot, process, args.root_dir, f, err);
+	return r < 0 ? r : read_config(f, process->root, config, config_dir, &args, err);
+}
+
+/* The usual places. */
+static int read_distribution(const char *sysroot, struct settings_finding *f, struct err *err)
+{
+	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
+	const struct distribution *d = distribution_find(sysroot);
+	int r;
+
+	if (!d)
+		return 0;
+	r = distribution_args(d, sysroot, &args, err);
+	if (r < 0)
+		return r;
+	f->root_dir = args.root_dir ? TAKE(args.root_dir) : xstrdup(distribution_root_dir(d));
+	return read_config(f, sysroot, args.config, args.config_dir, &args, err);
+}
+
+/* A kubelet's root directory that was named has its configuration in it, where kubeadm put it there. */
+static int read_root(
+	const char *sysroot, const char *kubelet_root, struct settings_finding *f, struct err *err)
+{
+	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
+	CLEANUP(strbuf_release) struct strbuf config = STRBUF_INIT(PATH_MAX);
+	CLEANUP(strbuf_release) struct strbuf flags = STRBUF_INIT(PATH_MAX);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
+	int r;
+
+	strbuf_addf(&config, "%s/config.yaml", kubelet_root);
+	strbuf_addf(&flags, "%s/kubeadm-flags.env", kubelet_root);
+	if (strbuf_error(&config) < 0 || strbuf_error(&flags) < 0)
+		return err_set(err, -ENAMETOOLONG, "path too long: '%.200s'", kubelet_root);
+	if (!fs_exists(sysroot, config.text))
+		return 0;
+	r = fs_exists(sysroot, flags.text) ? fs_read(sysroot, flags.text, &text, err) : 0;
+	if (r == 0)
+		r = kubelet_args_add_env(&args, text.text, text.len, flags.text, err);
+	return r < 0 ? r : read_config(f, sysroot, config.text, NULL, &args, err);
+}
+
+static int add_overrides(
+	const struct settings_overrides *overrides, struct settings_raw *raw, struct err *err)
+{
+	CLEANUP(settings_raw_release) struct settings_raw explicit;
+
+	settings_raw_init(&explicit);
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		const char *value = overrides->settings[what].value;
+		const char *from = overrides->settings[what].from;
+		int r = value ? settings_raw_flag(&explicit, what, value, from, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return settings_raw_overlay(raw, &explicit, err);
+}
+
+/* ---- the kubelet that ran last */
+
+static const char *changed_file(const struct settings_finding *f)
+{
+	/* Both times are whole seconds: within one of them nobody can say what was first. */
+	for (size_t i = 0; f->start_time > 0 && i < f->files.n_items; i++) {
+		struct stat st;
+		int r = fs_stat(f->files_root, f->files.items[i], &st);
+
+		if (r == -ENOENT || (r == 0 && st.st_ctim.tv_sec > f->start_time + 1))
+			return f->files.items[i];
+	}
+	return NULL;
+}
+
+/* What the process was started with; in the place of `last` where that is kept. */
+static int read_kubelet(const char *sysroot, const struct kubelet_process *process,
+	const struct settings_overrides *overrides, struct settings_finding *f, struct err *err)
+{
+	int r = read_process(sysroot, process, f, err);
+
+	if (r == 0)
+		r = add_overrides(overrides, &f->raw, err);
+	if (r < 0)
+		return r;
+	f->pid = process->pid;
+	f->start = process->start;
+	f->start_time = process->start_time;
+	f->files_root = xstrdup(process->root);
+	f->changed = changed_file(f) != NULL;
+	return 0;
+}
+
+static void note_changed(const struct settings_finding *f, struct notes *notes)
+{
+	const char *file = changed_file(f);
+
+	if (f->changed && file)
+		notes_add(notes,
+			"'%s' changed after the kubelet (pid %u) started, which may run with other settings: restart it",
+			file, f->pid);
+	else if (file)
+		notes_add(notes,
+			"'%s' changed after the kubelet (pid %u) started: until it is restarted, the settings from before hold",
+			file, f->pid);
+}
+
+/* ---- all sources */
+
+/* Where no kubelet runs that could be asked. */
+static int read_elsewhere(const char *sysroot, const struct settings_overrides *overrides,
+	struct settings_finding *f, struct err *err)
+{
+	int r = 0;
+
+	if (overrides->kubelet_root && strcmp(overrides->kubelet_root, KUBELET_ROOT) != 0)
+		r = read_root(sysroot, overrides->kubelet_root, f, err);
+	return r < 0 || f->found ? r : read_distribution(sysroot, f, err);
+}
+
+/* Whether it is the process that the finding is of. */
+static bool same_process(const struct settings_finding *f, const struct kubelet_process *p)
+{
+	return p->start > 0 && p->pid == f->pid && p->start == f->start;
+}
+
+/* No kubelet runs, or `n`, and `process` is one of them; what ran before, if it is known, still counts. */
+static void note_number(const struct settings_finding *last, int n, const struct kubelet_process *process,
+	struct notes *notes)
+{
+	if (n == 0 && last)
+		notes_add(notes, "the kubelet (pid %u) does not run: its settings still count", last->pid);
+	if (n > 1)
+		notes_add(notes,
+			"%d kubelets run here (the first is pid %u), and it is not known which one is this node's%s: name its configuration with --kubelet-config",
+			n, process->pid, last ? "; the settings of the one before still count" : "");
+}
+
+/* Fill `f`; or leave it empty and set *ret_last, because what `last` (NULL = none) has still holds, of a kubelet
+ * that runs unless *ret_kept. */
+static int look(const char *sysroot, const struct settings_overrides *overrides,
+	const struct settings_finding *last, struct settings_finding *f, bool *ret_last, bool *ret_kept,
+	struct notes *notes, struct err *err)
+{
+	CLEANUP(kubelet_process_release) struct kubelet_process process = {0};
+	CLEANUP(kubelet_args_release) struct kubelet_args none = {0};
+	int n, r = 0;
+
+	if (overrides->kubelet_config) {
+		r = read_config(f, sysroot, overrides->kubelet_config, NULL, &none, err);
+		return r < 0 ? r : add_overrides(overrides, &f->raw, err);
+	}
+	n = kubelet_process_find(sysroot, overrides->proc, &process, notes, err);
+	if (n < 0)
+		return n;
+	f->n_running = (unsigned)n;
+	note_number(last, n, &process, notes);
+	if (last && (n != 1 || same_process(last, &process))) {
+		*ret_last = true;
+		*ret_kept = n != 1;
+		return 0;
+	}
+	if (n == 1)
+		return read_kubelet(sysroot, &process, overrides, f, err);
+	if (n == 0)
+		r = read_elsewhere(sysroot, overrides, f, err);
+	return r < 0 ? r : add_overrides(overrides, &f->raw, err);
+}
+
+static int convert(const struct settings_finding *f, const struct settings_overrides *overrides,
+	struct settings *ret, char **ret_root, struct notes *notes, struct err *err)
+{
+	CLEANUP(freep)
+	char *root = xstrdup(overrides->kubelet_root ? overrides->kubelet_root
+			     : f->root_dir           ? f->root_dir
+						     : KUBELET_ROOT);
+	int r = settings_convert(&f->raw, f->found, ret, notes, err);
+
+	if (r == 0)
+		*ret_root = TAKE(root);
+	return r;
+}
+
+int settings_find(const char *sysroot, const struct settings_overrides *overrides,
+	struct settings_finding *last, struct settings *ret, char **ret_root, bool *ret_kept,
+	struct notes *notes, struct err *err)
+{
+	CLEANUP(settings_finding_release) struct settings_finding f = {.found = false};
+	bool from_last = false, kept = false;
+	int r = look(sysroot, overrides, last && last->pid ? last : NULL, &f, &from_last, &kept, notes, err);
+
+	if (r == 0)
+		r = convert(from_last ? last : &f, overrides, ret, ret_root, notes, err);
+	if (r < 0)
+		return r;
+	if (!kept)
+		note_changed(from_last ? last : &f, notes);
+	if (ret_kept)
+		*ret_kept = kept;
+	if (last)
+		last->n_running = f.n_running;
+	if (last && f.pid) {
+		settings_finding_release(last);
+		*last = f;
+		f = (struct settings_finding){.found = false};
+	}
+	return 0;
+}
+
+/* ---- whose it is */
+
+bool settings_kubelet_is_down(const struct settings_finding *last)
+{
+	return last->pid > 0 && last->n_running == 0;
+}
+
+bool settings_kubelet_is_same(
+	const char *sysroot, const struct settings_overrides *overrides, const struct settings_finding *last)
+{
+	CLEANUP(kubelet_process_release) struct kubelet_process process = {0};
+
+	if (last->pid == 0 || last->n_running > 1 || overrides->kubelet_config)
+		return true;
+	if (last->n_running == 1)
+		return kubelet_process_runs(sysroot, overrides->proc, last->pid, last->start);
+	return kubelet_process_find(sysroot, overrides->proc, &process, NULL, NULL) <= 0;
+}

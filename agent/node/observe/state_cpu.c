@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/observe/state_cpu.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/text.h"
+
+/* ---- the Go structs the checksum is taken over */
+
+static const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
+static const struct go_type go_checksum = {.kind = GO_ZERO, .name = "checksum.Checksum"};
+static const struct go_type go_cpuset = {.kind = GO_CPUSET, .name = "cpuset.CPUSet"};
+static const struct go_type go_map_string = {
+	.kind = GO_MAP, .name = "map[string]string", .element = &go_string};
+static const struct go_type go_map_map_string = {
+	.kind = GO_MAP, .name = "map[string]map[string]string", .element = &go_map_string};
+
+static const struct go_field pod_entry_fields[] = {{"CPUSet", "cpuSet", &go_cpuset}};
+static const struct go_type go_pod_entry = {.kind = GO_STRUCT,
+	.name = "state.PodEntry",
+	.fields = pod_entry_fields,
+	.n_fields = ARRAY_SIZE(pod_entry_fields)};
+static const struct go_type go_pod_entries = {
+	.kind = GO_MAP, .name = "state.PodCPUAssignments", .element = &go_pod_entry};
+
+static const struct go_field v1_fields[] = {{"PolicyName", "policyName", &go_string},
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_string},
+	{"Checksum", "checksum", &go_checksum}};
+static const struct go_field v2_fields[] = {{"PolicyName", "policyName", &go_string},
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
+	{"Checksum", "checksum", &go_checksum}};
+static const struct go_field v3_fields[] = {{"PolicyName", "policyName", &go_string},
+	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
+	{"PodEntries", "podEntries", &go_pod_entries}, {"Checksum", "checksum", &go_checksum}};
+static const struct go_type go_v1 = {
+	.kind = GO_STRUCT, .fields = v1_fields, .n_fields = ARRAY_SIZE(v1_fields)};
+static const struct go_type go_v2 = {
+	.kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
+static const struct go_type go_v3 = {
+	.kind = GO_STRUCT, .fields = v3_fields, .n_fields = ARRAY_SIZE(v3_fields)};
+
+/* Each version of the struct has been the plain one once, and kubelets since hash the older ones under that
+ * name, so that an older kubelet can read the file. */
+static const char *const names[] = {"*state.CPUManagerCheckpoint", "*state.CPUManagerCheckpointV1",
+	"*state.CPUManagerCheckpointV2", "*state.CPUManagerCheckpointV3", NULL};
+
+/* ---- reading */
+
+/* What is being put together, and what is known on the way. */
+struct reader {
+	struct kubelet_state *state;
+	hwloc_bitmap_t default_set;
+	hwloc_bitmap_t taken; /* held by the pods read so far */
+	struct err clash;     /* the first place where the content contradicts itself */
+	size_t n_clashes;
+	struct err *err;
+};
+
+static int parse_cpus(struct reader *rd, const struct doc *list, hwloc_bitmap_t *ret)
+{
+	if (list->kind != DOC_STRING)
+		return err_set(rd->err, -EINVAL, "a CPU list expected, not %s", doc_kind_name(list));
+	return cpuset_parse(list->text, ret, rd->err);
+}
+
+static void add_item(struct reader *rd, const char *pod_uid, const char *container, hwloc_const_bitmap_t cpus)
+{
+	struct allocation *item = allocations_add_container(&rd->state->allocations, pod_uid, container);
+
+	cpuset_copy(item->cpus, cpus);
+}
+
+/* "pod 'uid', container 'name'"; v1 has container ids only, a pod as a whole no container. */
+static void print_holder(const struct allocation *item, char text[160])
+{
+	bool pod = *item->pod_uid, container = *item->container;
+
+	snprintf(text, 160, "%s%.50s%s%s%s%.70s%s", pod ? "pod '" : "", item->pod_uid, pod ? "'" : "",
+		pod && container ? ", " : "", container ? "container '" : "", item->container,
+		container ? "'" : "");
+}
+
+/* CPUs of `item` that are somebody else's too. */
+static void add_clash(
+	struct reader *rd, const struct allocation *item, hwloc_const_bitmap_t cpus, const char *what)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = cpuset_new();
+	CLEANUP(freep) char *list = NULL;
+	char holder[160];
+
+	if (rd->n_clashes++ > 0)
+		return;
+	cpuset_and(both, item->cpus, cpus);
+	list = cpuset_print(both);
+	print_holder(item, holder);
+	err_set(&rd->clash, 0, "CPUs %.60s of %s are %s", list, holder, what);
+}
+
+/* The item from `first` on, one pod's, holds CPUs that a pod before holds. */
+static void add_double(struct reader *rd, const struct allocation *item, size_t first)
+{
+	const struct allocations *a = &rd->state->allocations;
+	char holder[160], what[180];
+
+	for (size_t i = 0; i < first; i++) {
+		if (!hwloc_bitmap_intersects(a->items[i].cpus, item->cpus))
+			continue;
+		print_holder(&a->items[i], holder);
+		snprintf(what, sizeof(what), "held by %s too", holder);
+		add_clash(rd, item, a->items[i].cpus, what);
+		return;
+	}
+}
+
+/*
+ * The items from `first` on are one pod's. Their CPUs should be nobody else's; a kubelet can nevertheless
+ * hand one out twice where cores have different numbers of CPUs (scoring/DEFECTS.md, K21), and once the first
+ * holder is gone it is in the default set, too.
+ */
+static void take(struct reader *rd, size_t first)
+{
+	const struct allocations *a = &rd->state->allocations;
+
+	for (size_t i = first; i < a->n_items; i++) {
+		if (hwloc_bitmap_intersects(a->items[i].cpus, rd->default_set))
+			add_clash(rd, &a->items[i], rd->default_set, "in the default set too");
+		if (hwloc_bitmap_intersects(a->items[i].cpus, rd->taken))
+			add_double(rd, &a->items[i], first);
+	}
+	for (size_t i = first; i < a->n_items; i++)
+		cpuset_or(rd->taken, rd->taken, a->items[i].cpus);
+}
+
+/* The pod's set in podEntries; NULL when the pod has none. Items without a UID are version 1's, of any pod. */
+static int pod_cpus(
+	struct reader *rd, const struct doc *pod_entries, const char *pod_uid, hwloc_bitmap_t *ret)
+{
+	const struct doc *entry = doc_get(pod_entries, pod_uid), *list;
+	int r;
+
+	*ret = NULL;
+	if (!*pod_uid)
+		return err_set(rd->err, -EINVAL, "its UID is empty");
+	if (!entry)
+		return 0;
+	if (entry->kind != DOC_MAP)
+		return err_set(rd->err, -EINVAL, "an object expected, not %s", doc_kind_name(entry));
+	r = state_member(entry, "cpuSet", DOC_STRING, &list, rd->err);
+	if (r < 0)
+		return r;
+	return cpuset_parse(list ? list->text : "", ret, rd->err);
+}
+
+/* A container of a pod that holds `whole`. CPUs beyond it are held, too. */
+static void add_part(struct reader *rd, const char *pod_uid, const char *container, hwloc_bitmap_t cpus,
+	hwloc_const_bitmap_t whole)
+{
+	const struct allocations *a = &rd->state->allocations;
+
+	if (hwloc_bitmap_isincluded(cpus, whole))
+		return;
+	cpuset_andnot(cpus, cpus, whole);
+	add_item(rd, pod_uid, container, cpus);
+	add_clash(rd, &a->items[a->n_items - 1], cpus, "not among the pod's");
+}
+
+/* One pod's containers. `whole` is its set in podEntries, or NULL. */
+static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const_bitmap_t whole)
+{
+	size_t first = rd->state->allocations.n_items;
+
+	if (pod->kind != DOC_MAP)
+		return err_set(rd->err, -EINVAL, "an object expected, not %s", doc_kind_name(pod));
+	DOC_FOREACH (container, pod) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+		int r = parse_cpus(rd, container, &cpus);
+
+		if (r == 0 && whole)
+			add_part(rd, pod->key, container->key, cpus, whole);
+		else if (r == 0)
+			add_item(rd, pod->key, container->key, cpus);
+		if (r < 0)
+			return err_wrap(rd->err, r, "container '%.100s'", container->key);
+	}
+	/* Within a pod containers may share CPUs: those of an init container are handed on. */
+	take(rd, first);
+	return 0;
+}
+
+/* entries of v2 to v4: pod -> container -> CPUs. */
+static int read_entries(struct reader *rd, const struct doc *entries, const struct doc *pod_entries)
+{
+	DOC_FOREACH (pod, entries) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
+		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
+
+		if (r == 0)
+			r = read_containers(rd, pod, whole);
+		if (r < 0)
+			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
+	}
+	return 0;
+}
+
+/* The kubelet releases a pod in three writes: its last container goes, its CPUs come back to the default set,
+ * its own entry goes. This is the state after the second. */
+static bool is_released(const struct reader *rd, const struct doc *containers, hwloc_const_bitmap_t whole)
+{
+	return (!containers || containers->n_items == 0) && !hwloc_bitmap_iszero(whole) &&
+	       hwloc_bitmap_isincluded(whole, rd->default_set);
+}
+
+static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, const struct doc *entries)
+{
+	DOC_FOREACH (pod, pod_entries) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
+		size_t first = rd->state->allocations.n_items;
+		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
+
+		if (r == 0 && is_released(rd, doc_get(entries, pod->key), whole))
+			continue;
+		if (r == 0)
+			add_item(rd, pod->key, "", whole);
+		if (r == 0)
+			take(rd, first);
+		if (r < 0)
+			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
+	}
+	return 0;
+}
+
+/* entries of v1: container id -> CPUs. */
+static int read_entries_v1(struct reader *rd, const struct doc *entries)
+{
+	DOC_FOREACH (container, entries) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+		size_t first = rd->state->allocations.n_items;
+		int r = parse_cpus(rd, container, &cpus);
+
+		if (r == 0)
+			add_item(rd, "", container->key, cpus);
+		if (r == 0)
+			take(rd, first);
+		if (r < 0)
+			return err_wrap(rd->err, r, "container '%.100s'", container->key);
+	}
+	return 0;
+}
+
+static bool is_v1(const struct doc *entries)
+{
+	return entries && entries->n_items > 0 && entries->items[0].kind == DOC_STRING;
+}
+
+static int read_content(struct reader *rd, const struct doc *content)
+{
+	const struct doc *entries, *pod_entries;
+	const char *policy, *list;
+	int r = state_string(content, "policyName", &policy, rd->err);
+
+	if (r == 0)
+		r = state_string(content, "defaultCpuSet", &list, rd->err);
+	if (r == 0)
+		r = state_member(content, "entries", DOC_MAP, &entries, rd->err);
+	if (r == 0)
+		r = state_member(content, "podEntries", DOC_MAP, &pod_entries, rd->err);
+	if (r < 0)
+		return r;
+	if (!*policy)
+		return err_set(rd->err, -EINVAL, "no policyName");
+	rd->taken = cpuset_new();
+	text_set(&rd->state->policy, policy);
+	r = cpuset_parse(list, &rd->default_set, rd->err);
+	if (r < 0)
+		return err_wrap(rd->err, r, "defaultCpuSet");
+	/* podEntries first, so that a fault in it is found where it is reported. */
+	r = pod_entries ? read_pod_entries(rd, pod_entries, entries) : 0;
+	if (r < 0)
+		return err_wrap(rd->err, r, "podEntries");
+	if (is_v1(entries))
+		r = read_entries_v1(rd, entries);
+	else if (entries)
+		r = read_entries(rd, entries, pod_entries);
+	return r < 0 ? err_wrap(rd->err, r, "entries") : 0;
+}
+
+/* All CPUs named must be the machine's. */
+static int check_machine(struct reader *rd, const struct machine *machine, struct notes *notes)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t left = cpuset_new();
+	CLEANUP(freep) char *list = NULL;
+	bool exist;
+
+	cpuset_or(left, rd->taken, rd->default_set);
+	cpuset_andnot(left, left, machine->online);
+	if (hwloc_bitmap_iszero(left))
+		return 0;
+	exist = machine->offline && hwloc_bitmap_isincluded(left, machine->offline);
+	if (machine->offline && !exist)
+		cpuset_andnot(left, left, machine->offline);
+	list = cpuset_print(left);
+	if (!exist)
+		return err_set(rd->err, -EINVAL, "CPUs %.200s do not exist on this machine", list);
+	notes_add(notes, "CPUs %.200s are offline", list);
+	return 0;
+}
+
+int state_cpu_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+{
+	const struct doc *content = state_file_content(file);
+	const struct doc *entries = doc_get_fold(content, "entries");
+	const struct doc *pod_entries = doc_get_fold(content, "podEntries");
+	struct checksum_shape shapes[3];
+	size_t n = 0;
+
+	/* Only the maps that are not empty show which struct it was. */
+	if (!pod_entries || pod_entries->n_items == 0) {
+		if (!is_v1(entries))
+			shapes[n++] = (struct checksum_shape){&go_v2, names};
+		if (is_v1(entries) || !entries || entries->n_items == 0)
+			shapes[n++] = (struct checksum_shape){&go_v1, names};
+	}
+	if (!is_v1(entries))
+		shapes[n++] = (struct checksum_shape){&go_v3, names};
+	return state_file_checksum(file, content, shapes, n, text, ret);
+}
+
+/* What contradicts itself counts only where the checksum says that the kubelet wrote it so. */
+static int check_clashes(struct reader *rd, const struct checksum_match *match, struct notes *notes)
+{
+	if (rd->n_clashes == 0)
+		return 0;
+	if (!match->matches)
+		return err_set(rd->err, -EINVAL, "%s", rd->clash.text);
+	if (rd->n_clashes == 1)
+		notes_add(notes, "%s", rd->clash.text);
+	else
+		notes_add(notes, "%s; %zu more are like that", rd->clash.text, rd->n_clashes - 1);
+	return 0;
+}
+
+static void reader_release(struct reader *rd)
+{
+	hwloc_bitmap_free(rd->default_set);
+	hwloc_bitmap_free(rd->taken);
+}
+
+static int read_file(const struct state_file *file, const struct machine *machine,
+	struct kubelet_state *state, struct notes *notes, struct err *err)
+{
+	CLEANUP(reader_release) struct reader rd = {.state = state, .err = err};
+	struct checksum_match match;
+	int r = read_content(&rd, state_file_content(file));
+
+	if (r == 0 && machine)
+		r = check_machine(&rd, machine, notes);
+	if (r < 0)
+		return r;
+	r = state_cpu_checksum(file, NULL, &match);
+	if (r < 0)
+		return err_set(err, r, "cannot take the checksum of this content");
+	r = check_clashes(&rd, &match, notes);
+	if (r < 0)
+		return r;
+	state_file_verify(file, &match, notes);
+	/* Policy none keeps no pool: its empty default set does not mean that nothing is shared. */
+	if (!hwloc_bitmap_iszero(rd.default_set) || strcmp(state->policy, "none") != 0)
+		state->allocations.shared = TAKE(rd.default_set);
+	state->allocations.cpus_known = true;
+	allocations_sort(&state->allocations);
+	return 0;
+}
+
+const struct state_kind state_cpu = {.max = STATE_CPU_FILE_MAX, .read = read_file};

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/observe/state_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <strings.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/json.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/xalloc.h"
+
+void state_file_release(struct state_file *f)
+{
+	doc_release(&f->top);
+	doc_release(&f->data);
+	*f = (struct state_file)STATE_FILE_INIT;
+}
+
+/* No object at any depth has a key twice. */
+static int check_keys(const struct doc *d, struct err *err)
+{
+	CLEANUP(freep) const struct doc **sorted = NULL;
+
+	DOC_FOREACH (item, d) {
+		int r = check_keys(item, err);
+
+		if (r < 0)
+			return r;
+	}
+	if (d->kind != DOC_MAP)
+		return 0;
+	sorted = doc_sorted(d);
+	for (size_t i = 1; i < d->n_items; i++)
+		if (!strcmp(sorted[i - 1]->key, sorted[i]->key))
+			return err_set(err, -EINVAL, "key '%.100s' appears twice", sorted[i]->key);
+	return 0;
+}
+
+static int parse_object(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
+	int r;
+
+	if (len == 0)
+		return err_set(err, -EINVAL, "empty");
+	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
+		return err_set(err, -EINVAL, "begins with a byte order mark, not with JSON");
+	r = json_parse(text, len, &d, err);
+	if (r < 0)
+		return r;
+	if (d.kind != DOC_MAP)
+		return err_set(err, -EINVAL, "an object expected, not %s", doc_kind_name(&d));
+	r = check_keys(&d, err);
+	if (r < 0)
+		return r;
+	*ret = d;
+	d = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* The member in whatever spelling, or NULL; an error when there are two spellings of it. */
+static int find_member(const struct doc *map, const char *name, const struct doc **ret, struct err *err)
+{
+	const struct doc *found = NULL;
+
+	DOC_FOREACH (item, map) {
+		if (strcasecmp(item->key, name) != 0)
+			continue;
+		if (found)
+			return err_set(
+				err, -EINVAL, "'%s' appears twice, also as '%s'", found->key, item->key);
+		found = item;
+	}
+	*ret = found;
+	return 0;
+}
+
+int state_member(
+	const struct doc *map, const char *name, enum doc_kind kind, const struct doc **ret, struct err *err)
+{
+	const struct doc *found;
+	struct doc wanted = {.kind = kind};
+	int r = find_member(map, name, &found, err);
+
+	if (r < 0)
+		return r;
+	if (found && found->kind == DOC_NULL)
+		found = NULL;
+	if (found && found->kind != kind)
+		return err_set(err, -EINVAL, "%s: %s expected, not %s", name, doc_kind_name(&wanted),
+			doc_kind_name(found));
+	*ret = found;
+	return 0;
+}
+
+int state_file_parse(const char *text, size_t len, size_t max, struct state_file *ret, struct err *err)
+{
+	CLEANUP(state_file_release) struct state_file f = STATE_FILE_INIT;
+	const struct doc *data, *sum;
+	int r;
+
+	if (len > max)
+		return err_set(err, -EFBIG, "larger than the %zu bytes allowed", max);
+	r = parse_object(text, len, &f.top, err);
+	if (r < 0)
+		return r;
+	f.checksum_member = "checksum";
+	r = find_member(&f.top, "data", &data, err);
+	if (r < 0)
+		return r;
+	if (doc_string(data)) {
+		r = parse_object(data->text, strlen(data->text), &f.data, err);
+		if (r < 0)
+			return err_wrap(err, r, "data");
+		r = state_member(&f.top, "dataChecksum", DOC_NUMBER, &sum, err);
+		if (r < 0)
+			return r;
+		if (sum)
+			f.checksum_member = "dataChecksum";
+	}
+	r = state_uint64(&f.top, f.checksum_member, &f.checksum, err);
+	if (r < 0)
+		return r;
+	*ret = f;
+	f = (struct state_file)STATE_FILE_INIT;
+	return 0;
+}
+
+const struct doc *state_file_content(const struct state_file *f)
+{
+	return f->data.kind == DOC_MAP ? &f->data : &f->top;
+}
+
+int state_file_checksum(const struct state_file *f, const struct doc *content,
+	const struct checksum_shape *shapes, size_t n_shapes, struct strbuf *text, struct checksum_match *ret)
+{
+	const char *data;
+
+	if (f->data.kind != DOC_MAP)
+		return checksum_find(content, shapes, n_shapes, f->checksum, text, ret);
+	data = doc_get_fold(&f->top, "data")->text;
+	if (text) {
+		strbuf_addstr(text, "(string)");
+		strbuf_addstr(text, data);
+		if (strbuf_error(text) < 0)
+			return strbuf_error(text);
+	}
+	ret->computed = checksum_data(data);
+	ret->matches = ret->computed == f->checksum;
+	return 0;
+}
+
+bool state_file_verify(const struct state_file *f, const struct checksum_match *match, struct notes *notes)
+{
+	if (f->checksum == 0 || match->matches)
+		return true;
+	notes_add(notes, "%s is %" PRIu64 ", but that of the content is %" PRIu32, f->checksum_member,
+		f->checksum, match->computed);
+	return false;
+}
+
+int state_string(const struct doc *map, const char *name, const char **ret, struct err *err)
+{
+	const struct doc *member;
+	int r = state_member(map, name, DOC_STRING, &member, err);
+
+	if (r < 0)
+		return r;
+	*ret = member ? member->text : "";
+	return 0;
+}
+
+int state_uint64(const struct doc *map, const char *name, uint64_t *ret, struct err *err)
+{
+	const struct doc *member;
+	uint64_t value = 0;
+	int r = state_member(map, name, DOC_NUMBER, &member, err);
+
+	if (r < 0)
+		return r;
+	if (member && doc_uint64(member, &value) < 0)
+		return err_set(
+			err, -EINVAL, "%s: an integer from 0 on expected, not %.50s", name, member->text);
+	*ret = value;
+	return 0;
+}
+
+int state_numa_nodes(const struct doc *map, const char *name, hwloc_bitmap_t *ret, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = NULL;
+	const struct doc *list;
+	int r = state_member(map, name, DOC_LIST, &list, err);
+
+	if (r < 0)
+		return r;
+	nodes = cpuset_new();
+	for (size_t i = 0; list && i < list->n_items; i++) {
+		uint64_t id;
+
+		if (doc_uint64(&list->items[i], &id) < 0 || id >= MACHINE_MAX_NODES)
+			return err_set(err, -EINVAL, "%s: not a list of NUMA node ids", name);
+		cpuset_set(nodes, (unsigned)id);
+	}
+	*ret = TAKE(nodes);
+	return 0;
+}
+
+/* ---- a file of one kind */
+
+void kubelet_state_release(struct kubelet_state *s)
+{
+	free(s->policy);
+	allocations_release(&s->allocations);
+	for (size_t i = 0; i < s->n_registered; i++) {
+		strv_release(&s->registered[i].ids);
+		free(s->registered[i].resource);
+	}
+	free(s->registered);
+	*s = (struct kubelet_state){0};
+}
+
+int state_parse(const struct state_kind *kind, const char *text, size_t len, const struct machine *machine,
+	struct kubelet_state *ret, struct notes *notes, struct err *err)
+{
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
+	int r = state_file_parse(text, len, kind->max, &file, err);
+
+	if (r == 0)
+		r = kind->read(&file, machine, &state, notes, err);
+	if (r < 0)
+		return r;
+	*ret = state;
+	state = (struct kubelet_state){0};
+	return 0;
+}
+
+/* Read, or recall, the text. */
+static int read_text(const char *root, const char *path, char **last, struct strbuf *text,
+	struct notes *notes, struct err *err)
+{
+	int r = fs_read(root, path, text, err);
+	char *copy;
+
+	if (r == -ENOENT && last && *last) {
+		strbuf_addstr(text, *last);
+		notes_add(notes, "it is gone; what it said last counts until it is there again");
+		return strbuf_error(text) < 0 ? err_set(err, strbuf_error(text), "longer than allowed") : 1;
+	}
+	if (r < 0 || !last)
+		return r;
+	copy = xstrdup(text->text);
+	free(*last);
+	*last = copy;
+	return 0;
+}
+
+int state_read(const struct state_kind *kind, const char *root, const char *path,
+	const struct machine *machine, char **last, struct kubelet_state *ret, struct notes *notes,
+	struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(kind->max);
+	CLEANUP(notes_release) struct notes own = {0};
+	int gone = read_text(root, path, last, &text, &own, err), r;
+
+	if (gone < 0)
+		return gone;
+	r = state_parse(kind, text.text, text.len, machine, ret, &own, err);
+	notes_move(notes, &own, path);
+	return r < 0 ? err_wrap(err, r, "%s%s", root, path) : gone;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/publish/publish_doc.h"
+
+#include <errno.h>
+
+#include "agent/base/json.h"
+#include "agent/state/content_hash.h"
+#include "common/cleanup.h"
+#include "common/settings.h"
+#include "common/text.h"
+
+void node_metadata_init(struct node_metadata *m)
+{
+	*m = (struct node_metadata){.annotations = {.kind = DOC_MAP}, .labels = {.kind = DOC_MAP}};
+}
+
+void node_metadata_release(struct node_metadata *m)
+{
+	free(m->uid);
+	doc_release(&m->annotations);
+	doc_release(&m->labels);
+	node_metadata_init(m);
+}
+
+static bool is_ours(const char *key)
+{
+	return !strncmp(key, PUBLISH_PREFIX, strlen(PUBLISH_PREFIX));
+}
+
+void publish_keep_ours(const struct doc *map, struct doc *ret)
+{
+	if (!map || map->kind != DOC_MAP)
+		return;
+	DOC_FOREACH (item, map)
+		if (is_ours(item->key) && doc_string(item) && item == doc_get(map, item->key))
+			doc_add_string(ret, item->key, item->text);
+}
+
+unsigned node_kubelet_minor(const struct doc *node)
+{
+	const struct doc *info = doc_get(doc_get(node, "status"), "nodeInfo");
+	const char *release = doc_string(doc_get(info, "kubeletVersion"));
+	struct err err;
+	unsigned minor;
+
+	return release && settings_parse_release(release, &minor, &err) == 0 ? minor : 0;
+}
+
+int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	const struct doc *metadata;
+	const char *uid;
+
+	if (json_parse(text, len, &object, NULL) < 0)
+		return err_set(err, -EPROTO, "the API server's answer is not a Node");
+	metadata = doc_get(&object, "metadata");
+	uid = doc_string(doc_get(metadata, "uid"));
+	if (!uid || !*uid)
+		return err_set(err, -EPROTO, "the API server's answer is not a Node");
+	node_metadata_init(ret);
+	ret->kubelet_minor = node_kubelet_minor(&object);
+	text_set(&ret->uid, uid);
+	publish_keep_ours(doc_get(metadata, "annotations"), &ret->annotations);
+	publish_keep_ours(doc_get(metadata, "labels"), &ret->labels);
+	return 0;
+}
+
+static int add_wanted(const struct doc *map, struct doc *ret, struct err *err)
+{
+	if (!map)
+		return 0;
+	DOC_FOREACH (item, map) {
+		if (!item->key || !is_ours(item->key) || !doc_string(item))
+			return err_set(err, -EINVAL, "'%.100s' is not a text under " PUBLISH_PREFIX,
+				item->key ? item->key : "");
+		doc_add_string(ret, item->key, item->text);
+	}
+	return 0;
+}
+
+int node_metadata_wanted(const struct publish_request *request, struct node_metadata *ret, struct err *err)
+{
+	int r;
+
+	node_metadata_init(ret);
+	r = add_wanted(request->annotations, &ret->annotations, err);
+	if (r == 0)
+		r = add_wanted(request->labels, &ret->labels, err);
+	if (r == 0 && (ret->annotations.n_items || ret->labels.n_items))
+		doc_add_string(&ret->annotations, NRT_CONTENT_HASH, request->content_hash);
+	if (r < 0)
+		node_metadata_release(ret);
+	return r;
+}
+
+/* Add to `ret` what makes `have` into `want`: other values, and null for what is to vanish. */
+static void add_changes(const struct doc *have, const struct doc *want, struct doc *ret)
+{
+	DOC_FOREACH (item, want) {
+		const char *now = doc_string(doc_get(have, item->key));
+
+		if (!now || strcmp(now, item->text) != 0)
+			doc_add_string(ret, item->key, item->text);
+	}
+	DOC_FOREACH (item, have)
+		if (!doc_get(want, item->key))
+			doc_add(ret, item->key);
+}
+
+static void add_section(
+	struct doc *metadata, const char *name, const struct doc *have, const struct doc *want)
+{
+	struct doc *section = doc_add_map(metadata, name);
+
+	add_changes(have, want, section);
+	if (section->n_items == 0) {
+		doc_release(section);
+		metadata->n_items--;
+	}
+}
+
+void node_metadata_patch(const struct node_metadata *have, const struct node_metadata *want, struct doc *ret)
+{
+	CLEANUP(doc_release) struct doc patch = {.kind = DOC_MAP};
+	struct doc *metadata = doc_add_map(&patch, "metadata");
+
+	add_section(metadata, "annotations", &have->annotations, &want->annotations);
+	add_section(metadata, "labels", &have->labels, &want->labels);
+	if (metadata->n_items == 0) {
+		*ret = (struct doc){.kind = DOC_MAP};
+		return;
+	}
+	doc_add_string(metadata, "uid", have->uid);
+	*ret = patch;
+	patch = (struct doc)DOC_INIT;
+}
+
+static void add_owner(struct doc *metadata, const char *node_name, const char *node_uid)
+{
+	struct doc *owner = doc_add_map(doc_add_list(metadata, "ownerReferences"), NULL);
+
+	doc_add_string(owner, "apiVersion", "v1");
+	doc_add_string(owner, "kind", "Node");
+	doc_add_string(owner, "name", node_name);
+	doc_add_string(owner, "uid", node_uid);
+}
+
+int publish_object(const struct doc *from, const char *node_name, const char *node_uid,
+	const char *resource_version, struct doc *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+	doc_copy(from, &object);
+	DOC_FOREACH (item, &object) {
+		if (strcmp(item->key, "metadata") != 0 || item->kind != DOC_MAP)
+			continue;
+		add_owner(item, node_name, node_uid);
+		if (resource_version)
+			doc_add_string(item, "resourceVersion", resource_version);
+		*ret = object;
+		object = (struct doc)DOC_INIT;
+		return 0;
+	}
+	return err_set(err, -EINVAL, "the object has no metadata");
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/publish/target_stdout.h"
+
+#include <errno.h>
+
+#include "agent/base/hash.h"
+#include "agent/base/output.h"
+#include "agent/base/yaml.h"
+#include "common/cleanup.h"
+
+#define TEXT_MAX (16u << 20)
+
+/* Print the document if it differs from the one before. */
+static int print_change(const struct doc *doc, uint64_t *last, enum publish_outcome *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+	uint64_t hash;
+	int r;
+
+	/* The end is marked: a reader of a pipe sees that all of the document has come. */
+	strbuf_addstr(&text, "---\n");
+	r = yaml_print(doc, &text);
+	strbuf_addstr(&text, "...\n");
+	if (r == 0)
+		r = strbuf_error(&text);
+	if (r < 0)
+		return err_set(err, r, "cannot print: %s", strerror(-r));
+	hash = hash_bytes(text.text, text.len, 0);
+	*ret = hash == *last ? PUBLISH_UNCHANGED : PUBLISH_WRITTEN;
+	if (hash == *last)
+		return 0;
+	r = output_write(text.text, text.len);
+	if (r < 0)
+		return err_set(err, r, "cannot print: %s", strerror(-r));
+	*last = hash;
+	return 0;
+}
+
+static void copy_map(const struct doc *from, const char *key, struct doc *metadata)
+{
+	struct doc *map;
+
+	if (!from || from->n_items == 0)
+		return;
+	map = doc_add_map(metadata, key);
+	DOC_FOREACH (item, from)
+		doc_add_string(map, item->key, item->text);
+}
+
+static void node_doc(const char *name, const struct publish_request *request, struct doc *ret)
+{
+	struct doc *metadata;
+
+	ret->kind = DOC_MAP;
+	doc_add_string(ret, "apiVersion", "v1");
+	doc_add_string(ret, "kind", "Node");
+	metadata = doc_add_map(ret, "metadata");
+	doc_add_string(metadata, "name", name);
+	copy_map(request->annotations, "annotations", metadata);
+	copy_map(request->labels, "labels", metadata);
+}
+
+static int publish(void *ctx, const struct publish_request *request, uint64_t now_ms,
+	struct publish_result *ret, struct err *err)
+{
+	struct target_stdout *state = ctx;
+	CLEANUP(doc_release) struct doc node = DOC_INIT;
+	int r;
+
+	(void)now_ms;
+	*ret = (struct publish_result){.nrt = request->nrt ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
+		.node = PUBLISH_FAILED,
+		.numatopology = request->numatopology ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
+		.call_again_ms = UINT64_MAX};
+	r = request->nrt ? print_change(request->nrt, &state->nrt, &ret->nrt, err) : 0;
+	if (r == 0 && request->numatopology)
+		r = print_change(request->numatopology, &state->numatopology, &ret->numatopology, err);
+	if (r == 0)
+		node_doc(state->node_name, request, &node);
+	if (r == 0)
+		r = print_change(&node, &state->node, &ret->node, err);
+	ret->current = r == 0;
+	return r;
+}
+
+static void forget(void *ctx)
+{
+	struct target_stdout *state = ctx;
+
+	state->nrt = state->node = state->numatopology = 0;
+}
+
+struct target target_stdout(struct target_stdout *state)
+{
+	return (struct target){.ctx = state, .publish = publish, .forget = forget};
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/render/inventory_doc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "agent/node/observe/settings_text.h"
+#include "common/cleanup.h"
+
+/* A string, or null when there is none. */
+static void add_text(struct doc *map, const char *key, const char *text)
+{
+	if (text)
+		doc_add_string(map, key, text);
+	else
+		doc_add(map, key);
+}
+
+static void add_set(struct doc *map, const char *key, hwloc_const_bitmap_t set)
+{
+	CLEANUP(freep) char *text = set ? cpuset_print(set) : NULL;
+
+	add_text(map, key, text);
+}
+
+static void add_bytes(struct doc *map, const char *key, uint64_t bytes)
+{
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%" PRIu64, bytes);
+	struct doc *d = doc_add(map, key);
+
+	doc_set_text(d, DOC_NUMBER, text, (size_t)n);
+}
+
+static void add_amount(struct doc *map, const char *key, qty_t nano)
+{
+	struct quantity q = {.nano = nano, .format = QUANTITY_DECIMAL_SI};
+	char text[QUANTITY_TEXT_MAX];
+
+	quantity_print(q, text);
+	doc_add_string(map, key, text);
+}
+
+static void add_settings(struct doc *top, const struct settings *s)
+{
+	struct doc *list = doc_add_list(top, "settings");
+
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
+		struct doc *map = doc_add_map(list, NULL);
+
+		doc_add_string(map, "name", setting_names[what]);
+		add_text(map, "value", value);
+		add_text(map, "from", s->from[what]);
+	}
+}
+
+static void add_node(struct doc *list, const struct inventory *inv, size_t at)
+{
+	struct doc *node = doc_add_map(list, NULL), *resources, *costs;
+
+	doc_add_number(node, "id", inv->nodes[at].id);
+	resources = doc_add_list(node, "resources");
+	for (size_t i = 0; i < inv->n_resources; i++) {
+		const struct inventory_amount *amount = inventory_amount(inv, at, i);
+		struct doc *map;
+
+		if (!amount->present)
+			continue;
+		map = doc_add_map(resources, NULL);
+		doc_add_string(map, "name", inv->resources[i]);
+		add_amount(map, "capacity", amount->capacity);
+		add_amount(map, "allocatable", amount->allocatable);
+		add_amount(map, "available", amount->available);
+	}
+	costs = doc_add_list(node, "costs");
+	for (size_t to = 0; to < inv->n_nodes; to++)
+		doc_add_number(costs, NULL, inv->costs[at * inv->n_nodes + to]);
+}
+
+static void add_texts(struct doc *map, const char *key, const struct strv *texts)
+{
+	struct doc *list = doc_add_list(map, key);
+
+	for (size_t i = 0; i < texts->n_items; i++)
+		doc_add_string(list, NULL, texts->items[i]);
+}
+
+static void add_memory_blocks(struct doc *map, const struct memory_block *blocks, size_t n)
+{
+	struct doc *list = doc_add_list(map, "memory");
+
+	for (size_t i = 0; i < n; i++) {
+		struct doc *block = doc_add_map(list, NULL);
+
+		doc_add_string(block, "type", blocks[i].type);
+		add_bytes(block, "bytes", blocks[i].bytes);
+		add_set(block, "numaNodes", blocks[i].nodes);
+	}
+}
+
+static void add_device_blocks(struct doc *map, const struct allocation *a)
+{
+	struct doc *list = doc_add_list(map, "devices");
+
+	for (size_t i = 0; i < a->n_devices; i++) {
+		struct doc *block = doc_add_map(list, NULL);
+
+		doc_add_string(block, "resource", a->devices[i].resource);
+		add_set(block, "numaNodes", a->devices[i].nodes);
+		add_texts(block, "ids", &a->devices[i].ids);
+	}
+}
+
+static void add_allocations(struct doc *top, const struct allocations *all)
+{
+	struct doc *list = doc_add_list(top, "allocations");
+
+	for (size_t i = 0; i < all->n_items; i++) {
+		const struct allocation *a = &all->items[i];
+		struct doc *map = doc_add_map(list, NULL);
+
+		doc_add_string(map, "podUID", a->pod_uid);
+		doc_add_string(map, "namespace", a->namespace);
+		doc_add_string(map, "pod", a->pod);
+		doc_add_string(map, "container", a->container);
+		add_set(map, "cpus", a->cpus);
+		add_memory_blocks(map, a->memory, a->n_memory);
+		add_device_blocks(map, a);
+	}
+}
+
+static void add_pods(struct doc *map, const struct claim *c)
+{
+	struct doc *list = doc_add_list(map, "pods");
+
+	for (size_t i = 0; i < c->n_pods; i++) {
+		struct doc *pod = doc_add_map(list, NULL);
+
+		doc_add_string(pod, "namespace", c->pods[i].namespace);
+		doc_add_string(pod, "name", c->pods[i].name);
+	}
+}
+
+static void add_claims(struct doc *top, const struct claims *claims)
+{
+	struct doc *list = doc_add_list(top, "claims");
+
+	for (size_t i = 0; i < claims->n_items; i++) {
+		const struct claim *c = &claims->items[i];
+		struct doc *map = doc_add_map(list, NULL);
+
+		doc_add_string(map, "driver", c->driver);
+		doc_add_string(map, "uid", c->uid);
+		doc_add_string(map, "namespace", c->namespace);
+		doc_add_string(map, "name", c->name);
+		add_pods(map, c);
+		add_set(map, "cpus", c->cpus);
+		add_memory_blocks(map, c->memory, c->n_memory);
+		add_texts(map, "devices", &c->devices);
+		add_texts(map, "cdiDevices", &c->cdi);
+	}
+}
+
+void inventory_to_doc(const struct observation *o, struct doc *ret)
+{
+	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
+	struct doc *reserved, *nodes;
+
+	doc_add_string(&top, "node", o->node.node_name);
+	doc_add_string(&top, "kubeletRoot", o->kubelet_root);
+	add_settings(&top, &o->node.settings);
+	reserved = doc_add_map(&top, "reservedCPUs");
+	add_set(reserved, "cpus", o->node.reserved.cpus);
+	add_text(reserved, "from", o->node.reserved.from);
+	add_set(&top, "sharedCPUs", o->node.allocations.shared);
+	nodes = doc_add_list(&top, "numaNodes");
+	for (size_t i = 0; i < o->node.inventory.n_nodes; i++)
+		add_node(nodes, &o->node.inventory, i);
+	add_allocations(&top, &o->node.allocations);
+	add_claims(&top, &o->node.claims);
+	*ret = top;
+	top = (struct doc)DOC_INIT;
+}

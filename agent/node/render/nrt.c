@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/render/nrt.h"
+
+#include <errno.h>
+
+#include "agent/base/hash.h"
+#include "agent/base/json.h"
+#include "agent/node/render/koordinator.h"
+#include "agent/node/render/placement.h"
+#include "agent/state/content_hash.h"
+#include "agent/state/node_state_codec.h"
+#include "common/cleanup.h"
+#include "scoring/nrt_rules.h"
+
+#define NRT_TEXT_MAX   (16u << 20)
+#define NAME_MAX_BYTES 32
+
+static void zone_name(char name[NAME_MAX_BYTES], const char *prefix, int id)
+{
+	snprintf(name, NAME_MAX_BYTES, "%s-%d", prefix, id);
+}
+
+static void add_attribute(struct doc *list, const char *name, const char *value)
+{
+	struct doc *map = doc_add_map(list, NULL);
+
+	doc_add_string(map, "name", name);
+	doc_add_string(map, "value", value);
+}
+
+/* The same of the object, whose list is there. */
+static void add_object_attribute(struct doc *object, const char *name, const char *value)
+{
+	DOC_FOREACH (item, object)
+		if (!strcmp(item->key, "attributes")) {
+			add_attribute(item, name, value);
+			return;
+		}
+}
+
+static void add_attribute_if(struct doc *list, bool known, const char *name, const char *value)
+{
+	if (known && value)
+		add_attribute(list, name, value);
+}
+
+/* ---- object attributes */
+
+static void add_max_numa_nodes(struct doc *list, const struct settings *s, unsigned zones)
+{
+	unsigned max = nrt_max_numa_nodes(s, zones);
+	char text[NAME_MAX_BYTES];
+
+	if (max == TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
+		return;
+	snprintf(text, sizeof(text), "%u", max);
+	add_attribute(list, "topologyManagerMaxNUMANodes", text);
+}
+
+static void add_settings_attributes(struct doc *list, const struct settings *s, unsigned zones)
+{
+	bool topology = s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN;
+	enum topology_manager_scope scope =
+		s->topology.scope == TOPOLOGY_SCOPE_POD ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+
+	add_attribute_if(
+		list, topology, "topologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
+	add_attribute_if(list, topology, "topologyManagerScope", topology_manager_scope_names[scope]);
+	add_max_numa_nodes(list, s, zones);
+	add_attribute_if(list, topology, "topologyManagerPolicyOptions", s->topology_options_text);
+	add_attribute_if(list, s->cpu_manager != CPU_MANAGER_UNKNOWN, "cpuManagerPolicy",
+		cpu_manager_policy_names[s->cpu_manager]);
+	add_attribute_if(list, true, "cpuManagerPolicyOptions", s->cpu_options_text);
+	add_attribute_if(list, s->memory_manager != MEMORY_MANAGER_UNKNOWN, "memoryManagerPolicy",
+		memory_manager_policy_names[s->memory_manager]);
+}
+
+/* ---- who is on the node */
+
+/* What is published of the pods; the empty text and no vectors where that is nothing. */
+struct identity {
+	enum fingerprint_method method;
+	char fingerprint[FINGERPRINT_SIZE];
+	struct placement placement;
+};
+
+static void identity_release(struct identity *id)
+{
+	placement_release(&id->placement);
+}
+
+static int find_placement(
+	const struct node_state *node, unsigned zones, struct placement *ret, struct notes *notes)
+{
+	struct err err = {""};
+	int r;
+
+	if (node->settings.topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE || zones == 0)
+		return 0;
+	r = placement_encode(&node->allocations, &node->machine, zones, ret, &err);
+	if (r == -EINVAL) {
+		notes_add(notes, "the placement of containers is left out: %s", err.text);
+		return 0;
+	}
+	return r;
+}
+
+static int find_identity(const struct node_state *node, enum fingerprint_method fingerprint, unsigned zones,
+	struct identity *ret, struct notes *notes)
+{
+	const char *method = fingerprint_method_names[fingerprint];
+
+	if (fingerprint == FINGERPRINT_NONE)
+		return 0;
+	if (!node->pods_known) {
+		notes_add(notes,
+			"the pods' fingerprint is left out: only the pod-resources API reports the pods' names");
+		return 0;
+	}
+	if (fingerprint == FINGERPRINT_WITH_EXCLUSIVE_RESOURCES &&
+		node->settings.memory_manager != MEMORY_MANAGER_STATIC)
+		notes_add(notes,
+			"fingerprint method '%s' without the memory manager's policy Static: schedulers count every Guaranteed pod that asks for memory, but the kubelet does not report them",
+			method);
+	ret->method = fingerprint;
+	fingerprint_pods(node->pods, node->n_pods, fingerprint, ret->fingerprint);
+	return find_placement(node, zones, &ret->placement, notes);
+}
+
+static void add_attributes(
+	struct doc *object, const struct node_state *node, const struct identity *id, unsigned zones)
+{
+	struct doc *list = doc_add_list(object, "attributes");
+	bool pods = *id->fingerprint != '\0';
+
+	add_settings_attributes(list, &node->settings, zones);
+	add_attribute_if(list, pods, FINGERPRINT_ATTRIBUTE, id->fingerprint);
+	add_attribute_if(list, pods, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[id->method]);
+	add_attribute_if(
+		list, *id->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE, id->placement.metadata);
+}
+
+/* ---- what decides the kubelet's verdict */
+
+static int add_node_state(struct doc *object, const struct node_state *node, struct notes *notes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
+	int r = node_state_print(node, &text);
+
+	if (r == -EFBIG) {
+		notes_add(notes,
+			"the node state is left out: it is longer than %u bytes, or an id in it is too large",
+			NODE_STATE_TEXT_MAX);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	add_object_attribute(object, NODE_STATE_ATTRIBUTE, text.text);
+	return 0;
+}
+
+/* further: a map of annotations. */
+static void add_metadata(
+	struct doc *object, const char *node_name, const struct identity *id, const struct doc *further)
+{
+	struct doc *metadata = doc_add_map(object, "metadata"), *annotations;
+
+	doc_add_string(metadata, "name", node_name);
+	if (!*id->fingerprint && !further->n_items)
+		return;
+	annotations = doc_add_map(metadata, "annotations");
+	if (*id->fingerprint)
+		doc_add_string(annotations, FINGERPRINT_ANNOTATION, id->fingerprint);
+	DOC_FOREACH (item, further)
+		doc_add_string(annotations, item->key, item->text);
+}
+
+/*
+ * The deprecated field. Readers of entry 0 (scheduler-plugins, KAI) take the "...Level" names, Koordinator
+ * scans for the plain ones, so two entries serve both.
+ */
+static void add_topology_policies(struct doc *object, const struct settings *s)
+{
+	static const char *const entries[TOPOLOGY_MANAGER_POLICY_COUNT][3] = {
+		[TOPOLOGY_MANAGER_NONE] = {"None", "None", NULL},
+		[TOPOLOGY_MANAGER_BEST_EFFORT] = {"BestEffortContainerLevel", "BestEffortPodLevel",
+			"BestEffort"},
+		[TOPOLOGY_MANAGER_RESTRICTED] = {"RestrictedContainerLevel", "RestrictedPodLevel",
+			"Restricted"},
+		[TOPOLOGY_MANAGER_SINGLE_NUMA_NODE] = {"SingleNUMANodeContainerLevel",
+			"SingleNUMANodePodLevel", NULL},
+	};
+	const char *const *names = entries[s->topology.policy];
+	struct doc *list;
+
+	if (s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
+		return;
+	list = doc_add_list(object, "topologyPolicies");
+	doc_add_string(list, NULL, names[s->topology.scope == TOPOLOGY_SCOPE_POD]);
+	if (names[2])
+		doc_add_string(list, NULL, names[2]);
+}
+
+/* ---- zones */
+
+/* vector: the placement's, or NULL. */
+static void add_zone_attributes(struct doc *zone, hwloc_const_bitmap_t cpus, const char *vector)
+{
+	CLEANUP(freep) char *text = NULL;
+	bool any = !hwloc_bitmap_iszero(cpus);
+	struct doc *list;
+
+	if (!any && !vector)
+		return;
+	list = doc_add_list(zone, "attributes");
+	text = cpuset_print(cpus);
+	add_attribute_if(list, any, "cpus", text);
+	add_attribute_if(list, true, PLACEMENT_VECTOR_ATTRIBUTE, vector);
+}
+
+static void add_costs(struct doc *zone, const struct inventory *inv, size_t from)
+{
+	struct doc *list = doc_add_list(zone, "costs");
+
+	for (size_t to = 0; to < inv->n_nodes; to++) {
+		unsigned cost = inv->costs[from * inv->n_nodes + to];
+		char name[NAME_MAX_BYTES];
+		struct doc *map;
+
+		if (cost == INVENTORY_COST_UNKNOWN || inv->nodes[to].id > NRT_MAX_NODE_ID)
+			continue;
+		zone_name(name, "node", (int)inv->nodes[to].id);
+		map = doc_add_map(list, NULL);
+		doc_add_string(map, "name", name);
+		doc_add_number(map, "value", cost);
+	}
+}
+
+static void add_quantity(struct doc *map, const char *key, qty_t nano)
+{
+	struct quantity q = {.nano = nano, .format = QUANTITY_DECIMAL_SI};
+	char text[QUANTITY_TEXT_MAX];
+
+	quantity_print(q, text);
+	doc_add_string(map, key, text);
+}
+
+/* all_cpus: the reserved CPUs are among the allocatable ones. */
+static void add_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
+{
+	struct doc *list = doc_add_list(zone, "resources");
+
+	for (size_t i = 0; i < inv->n_resources; i++) {
+		const struct inventory_amount *amount = inventory_amount(inv, node, i);
+		bool all = all_cpus && !strcmp(inv->resources[i], "cpu");
+		struct doc *map;
+
+		if (!amount->present)
+			continue;
+		map = doc_add_map(list, NULL);
+		doc_add_string(map, "name", inv->resources[i]);
+		add_quantity(map, "capacity", amount->capacity);
+		add_quantity(map, "allocatable", all ? amount->capacity : amount->allocatable);
+		add_quantity(map, "available", amount->available);
+	}
+}
+
+static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const char *type)
+{
+	struct doc *zone = doc_add_map(zones, NULL);
+	char name[NAME_MAX_BYTES];
+
+	zone_name(name, prefix, id);
+	doc_add_string(zone, "name", name);
+	doc_add_string(zone, "type", type);
+	return zone;
+}
+
+static void add_node_zone(struct doc *zones, const struct node_state *node, const struct placement *placement,
+	bool all_cpus, unsigned id)
+{
+	const struct machine *m = &node->machine;
+	struct doc *zone = add_zone(zones, "node", (int)id, "Node");
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	int at = machine_node_index(m, id);
+	char parent[NAME_MAX_BYTES];
+
+	if (at < 0)
+		return;
+	if (m->nodes[at].socket != MACHINE_NONE) {
+		zone_name(parent, "socket", m->nodes[at].socket);
+		doc_add_string(zone, "parent", parent);
+	}
+	machine_own_cpus(m, (size_t)at, &cpus);
+	add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
+	add_costs(zone, &node->inventory, (size_t)at);
+	add_resources(zone, &node->inventory, (size_t)at, all_cpus);
+}
+
+/* Number of Node zones: the highest id that can be published, plus one. */
+static unsigned count_node_zones(const struct machine *m, struct notes *notes)
+{
+	unsigned zones = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		if (m->nodes[i].id <= NRT_MAX_NODE_ID)
+			zones = m->nodes[i].id + 1;
+		else
+			notes_add(notes, "NUMA node %u is left out: schedulers know ids up to %u only",
+				m->nodes[i].id, NRT_MAX_NODE_ID);
+	}
+	return zones;
+}
+
+static void add_zones(struct doc *object, const struct node_state *node, const struct placement *placement,
+	bool all_cpus, unsigned n_zones)
+{
+	const struct machine *m = &node->machine;
+	struct doc *zones = doc_add_list(object, "zones");
+
+	for (unsigned id = 0; id < n_zones; id++)
+		add_node_zone(zones, node, placement, all_cpus, id);
+	for (size_t i = 0; i < m->n_sockets; i++) {
+		struct doc *zone = add_zone(zones, "socket", m->sockets[i].id, "Socket");
+
+		add_zone_attributes(zone, m->sockets[i].cpus, NULL);
+	}
+}
+
+/* ---- the object */
+
+static int add_content_hash(struct doc *object)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NRT_TEXT_MAX);
+	char hash[HASH_TEXT_SIZE];
+	int r = json_print_compact(object, &text);
+
+	if (r < 0)
+		return r;
+	hash_text(text.text, text.len, hash);
+	add_object_attribute(object, NRT_CONTENT_HASH, hash);
+	return 0;
+}
+
+int nrt_render(
+	const struct node_state *node, const struct nrt_config *config, struct doc *ret, struct notes *notes)
+{
+	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
+	CLEANUP(identity_release) struct identity id = {0};
+	CLEANUP(doc_release) struct doc koordinator = DOC_INIT;
+	unsigned n_zones = count_node_zones(&node->machine, notes);
+	int r = find_identity(node, config->fingerprint, n_zones, &id, notes);
+
+	if (r == 0 && config->koordinator)
+		r = koordinator_render(node, &koordinator, notes);
+	if (r < 0)
+		return r;
+	doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2");
+	doc_add_string(&object, "kind", "NodeResourceTopology");
+	add_metadata(&object, node->node_name, &id, &koordinator);
+	r = 0;
+	if (config->deprecated_policies)
+		add_topology_policies(&object, &node->settings);
+	add_attributes(&object, node, &id, n_zones);
+	if (config->node_state)
+		r = add_node_state(&object, node, notes);
+	if (r == 0)
+		add_zones(&object, node, &id.placement, koordinator.n_items > 0, n_zones);
+	if (r == 0)
+		r = add_content_hash(&object);
+	if (r < 0)
+		return r;
+	*ret = object;
+	object = (struct doc)DOC_INIT;
+	return 0;
+}

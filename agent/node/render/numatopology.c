@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/render/numatopology.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/state/node_kubelet.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/xalloc.h"
+
+static void add_policies(const struct settings *s, struct doc *spec)
+{
+	struct doc *map = doc_add_map(spec, "policies");
+
+	if (s->cpu_manager != CPU_MANAGER_UNKNOWN)
+		doc_add_string(map, "CPUManagerPolicy", cpu_manager_policy_names[s->cpu_manager]);
+	if (s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN)
+		doc_add_string(
+			map, "TopologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
+}
+
+/* What the shared pool has beside the reserved CPUs and those of claims: a new bitmap, NULL = not known. */
+static void find_free(const struct node_state *node, hwloc_bitmap_t *ret)
+{
+	CLEANUP(node_kubelet_release) struct node_kubelet kubelet = {0};
+	CLEANUP(cpuset_freep) hwloc_bitmap_t free = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
+
+	node_kubelet_init(&kubelet, node);
+	*ret = NULL;
+	if (!kubelet.node.shared || !node->reserved.cpus)
+		return;
+	machine_counted_cpus(&node->machine, &free);
+	cpuset_and(free, free, kubelet.node.shared);
+	cpuset_andnot(free, free, of_claims);
+	cpuset_andnot(free, free, node->reserved.cpus);
+	*ret = TAKE(free);
+}
+
+static void add_resources(const struct node_state *node, size_t n_cpus, struct doc *spec, struct notes *notes)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t free = NULL;
+	CLEANUP(freep) char *text = NULL;
+	struct doc *resources, *cpu;
+
+	find_free(node, &free);
+	if (!free)
+		notes_add(notes, "numares has no free CPU: it is not known which CPUs are free");
+	text = free ? cpuset_print(free) : xstrdup("");
+	resources = text ? doc_add_map(spec, "numares") : NULL;
+	cpu = doc_add_map(resources, "cpu");
+	doc_add_string(cpu, "allocatable", text);
+	doc_add_number(cpu, "capacity", (int64_t)n_cpus);
+}
+
+static void add_cpu(const struct cpu *cpu, struct doc *detail)
+{
+	struct doc *map;
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", cpu->id);
+	map = doc_add_map(detail, id);
+	doc_add_number(map, "numa", cpu->numa);
+	doc_add_number(map, "socket", cpu->socket == MACHINE_NONE ? 0 : cpu->socket);
+	doc_add_number(map, "core", cpu->core);
+}
+
+/* As for the kubelet, there are no other CPUs than those of NUMA nodes. */
+static void add_detail(const struct machine *m, struct doc *spec, size_t *ret_n)
+{
+	struct doc *detail = doc_add_map(spec, "cpuDetail");
+
+	*ret_n = 0;
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		if (m->cpus[i].numa == MACHINE_NONE)
+			continue;
+		add_cpu(&m->cpus[i], detail);
+		(*ret_n)++;
+	}
+}
+
+void numatopology_render(const struct node_state *node, struct doc *ret, struct notes *notes)
+{
+	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
+	struct doc *spec;
+	size_t n_cpus;
+
+	doc_add_string(&top, "apiVersion", "nodeinfo.volcano.sh/v1alpha1");
+	doc_add_string(&top, "kind", "Numatopology");
+	doc_add_string(doc_add_map(&top, "metadata"), "name", node->node_name);
+	spec = doc_add_map(&top, "spec");
+	add_policies(&node->settings, spec);
+	doc_add_string(doc_add_map(spec, "resReserved"), "cpu", "0");
+	add_detail(&node->machine, spec, &n_cpus);
+	add_resources(node, n_cpus, spec, notes);
+	*ret = top;
+	top = (struct doc){.kind = DOC_NULL};
+}

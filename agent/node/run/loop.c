@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/run/loop.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+
+#include "agent/node/run/lock.h"
+#include "agent/node/run/resident.h"
+#include "agent/node/run/schedule.h"
+#include "agent/node/run/uevents.h"
+#include "agent/node/run/watch.h"
+#include "agent/node/run/worker.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/text.h"
+
+#define TICK_MS       1000u   /* the lock and the HTTP address are tried again, the worker is looked at */
+#define RUN_MAX_MS    150000u /* more than all deadlines of one run together */
+#define STALE_MAX_MS  60000u  /* failing for longer than this is not ready any more */
+#define HEARTBEAT_MS  10000u
+#define ACCURACY_US   1000u
+#define REPEAT_LOG_MS 60000u
+
+enum cause { CAUSE_START, CAUSE_FILES, CAUSE_TIMER, CAUSE_RELOAD, CAUSE_HARDWARE };
+
+/* What the HTTP server's thread reads. */
+struct health {
+	pthread_mutex_t lock;
+	uint64_t heartbeat; /* when the loop was last seen working */
+	bool worker_stuck, waiting, published;
+	uint64_t failing_since; /* 0 = it is not */
+	struct err reason;      /* why it is, as last said */
+};
+
+/* A failure that was logged. */
+struct said {
+	struct err err;
+	uint64_t at;
+};
+
+struct loop {
+	const struct loop_config *config;
+	sd_event *event;
+	sd_event_source *timer, *tick;
+	struct schedule schedule;
+	struct watch *watch;
+	struct worker *worker;
+	struct http_server *http;
+	struct health health;
+	int lock_fd, uevents_fd;
+	bool forget, ready, reloading, http_failed, lock_waited;
+	bool asked;                 /* a run has sent a request since resident memory was given back */
+	uint64_t since;             /* first sign of the change that the run under way answers */
+	bool changed;               /* the run answers one */
+	uint64_t run_at;            /* beginning of the run under way */
+	bool failing, recovery_due; /* since the last success; and it was logged */
+	struct err last_error;
+	struct said said[4];
+};
+
+static uint64_t now_ms(void)
+{
+	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
+}
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+	return value > 0 ? value : otherwise;
+}
+
+/* ---- what /healthz, /readyz and /metrics say; in the HTTP server's thread */
+
+static bool healthy(void *ctx, struct strbuf *line)
+{
+	struct loop *l = ctx;
+	bool late, stuck;
+
+	pthread_mutex_lock(&l->health.lock);
+	late = now_ms() - l->health.heartbeat > HEARTBEAT_MS;
+	stuck = l->health.worker_stuck;
+	pthread_mutex_unlock(&l->health.lock);
+	strbuf_addstr(line, late ? "the loop is stuck" : stuck ? "a run does not end" : "ok");
+	return !late && !stuck;
+}
+
+static bool ready(void *ctx, struct strbuf *line)
+{
+	struct loop *l = ctx;
+	struct err reason;
+	uint64_t failing;
+	bool published, waiting, ok;
+
+	pthread_mutex_lock(&l->health.lock);
+	published = l->health.published;
+	waiting = l->health.waiting;
+	failing = l->health.failing_since ? now_ms() - l->health.failing_since : 0;
+	reason = l->health.reason;
+	pthread_mutex_unlock(&l->health.lock);
+	ok = published && failing <= or_default(l->config->stale_ms, STALE_MAX_MS);
+	if (ok)
+		strbuf_addstr(line, "ok");
+	else if (waiting)
+		strbuf_addstr(line, "another nrtd publishes for this node");
+	else if (!published)
+		strbuf_addstr(line, "nothing is published yet");
+	else
+		strbuf_addf(
+			line, "what is published is %" PRIu64 " s behind: %s", failing / 1000, reason.text);
+	return ok;
+}
+
+static int metrics(void *ctx, struct strbuf *text)
+{
+	struct loop *l = ctx;
+
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+	const struct metrics_moment now = {.monotonic_s = (double)now_ms() / 1000,
+		.wall_s = clock_s(CLOCK_REALTIME),
+		.ready = ready(l, &line)};
+
+	return metrics_render(l->config->metrics, &now, text);
+}
+
+/* ---- runs */
+
+static void mark(struct loop *l, enum cause cause)
+{
+	metrics_count(l->config->metrics, METRIC_DIRTY_MARKS, cause, 0);
+	schedule_mark(&l->schedule, now_ms());
+}
+
+static int arm(sd_event_source *timer, uint64_t at_ms)
+{
+	int r = sd_event_source_set_time(timer, at_ms > UINT64_MAX / 1000 ? UINT64_MAX : at_ms * 1000);
+
+	return r < 0 ? r
+		     : sd_event_source_set_enabled(
+			       timer, at_ms == SCHEDULE_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
+/* Begin a run when one is due, and wake up when the next one is. */
+static int proceed(struct loop *l)
+{
+	uint64_t now = now_ms();
+
+	if (!l->worker)
+		return 0;
+	if (schedule_due(&l->schedule) <= now) {
+		l->changed = l->schedule.marked;
+		schedule_start(&l->schedule, now, &l->since);
+		l->run_at = now;
+		worker_run(l->worker, l->forget, now);
+		l->forget = false;
+	}
+	return arm(l->timer, schedule_due(&l->schedule));
+}
+
+static bool wrote_object(const struct reconcile_result *result)
+{
+	return result->publish.nrt == PUBLISH_WRITTEN || result->publish.numatopology == PUBLISH_WRITTEN;
+}
+
+/* The same failure is logged when it begins and once a minute, however often it comes and goes and others with it. */
+static void log_failure(struct loop *l, const struct err *err, uint64_t now)
+{
+	struct said *oldest = &l->said[0];
+
+	l->failing = true;
+	for (size_t i = 0; i < ARRAY_SIZE(l->said); i++) {
+		struct said *s = &l->said[i];
+
+		if (s->at && now - s->at < REPEAT_LOG_MS && text_same_but_numbers(err->text, s->err.text))
+			return;
+		oldest = s->at < oldest->at ? s : oldest;
+	}
+	log_error("%s", err->text);
+	*oldest = (struct said){*err, now};
+	l->last_error = *err;
+	l->recovery_due = true;
+}
+
+static void say_outcome(struct loop *l, const struct reconcile_result *result, uint64_t now)
+{
+	bool current = result->observed && result->publish.current;
+
+	if (result->err.text[0]) {
+		log_failure(l, &result->err, now);
+	} else if (current) {
+		if (l->recovery_due)
+			log_info("recovered from: %s", l->last_error.text);
+		l->failing = l->recovery_due = false;
+	}
+	if (wrote_object(result))
+		log_info("published after_ms=%" PRIu64, now - l->since);
+	/* Between two attempts the reason of the first still holds. */
+	if (!current && l->failing)
+		sd_notifyf(0, "STATUS=%.150s", l->last_error.text);
+	else
+		sd_notifyf(0, "STATUS=%s", result->status);
+	/* A run that began before SIGHUP does not answer it. */
+	if (current && !l->forget && (!l->ready || l->reloading)) {
+		sd_notify(0, "READY=1");
+		l->ready = true;
+		l->reloading = false;
+	}
+}
+
+static void note_health(struct loop *l, const struct reconcile_result *result, uint64_t now)
+{
+	bool failed = result->err.text[0] != '\0';
+
+	pthread_mutex_lock(&l->health.lock);
+	if (result->observed && result->publish.nrt <= PUBLISH_WRITTEN && !failed)
+		l->health.published = l->health.published || result->publish.current || wrote_object(result);
+	/* A run that waits for the end of a backoff fails in nothing and mends nothing. */
+	if (result->observed && result->publish.current)
+		l->health.failing_since = 0;
+	else if (failed && l->health.failing_since == 0)
+		l->health.failing_since = now;
+	if (failed)
+		l->health.reason = result->err;
+	pthread_mutex_unlock(&l->health.lock);
+}
+
+static void watch_files(struct loop *l, const struct reconcile_result *result)
+{
+	struct err err = {""};
+	bool changed = false;
+
+	if (result->files.n_items == 0 || !l->watch)
+		return;
+	if (watch_set(l->watch, &result->files, &changed, &err) < 0)
+		log_warning("%s", err.text);
+	if (changed)
+		mark(l, CAUSE_FILES);
+}
+
+/* Nothing pings the watchdog while a run has outlived all its deadlines. */
+static void look_at_worker(struct loop *l, uint64_t now)
+{
+	bool stuck = l->schedule.running && now - l->run_at > or_default(l->config->run_max_ms, RUN_MAX_MS);
+
+	if (stuck == (sd_event_get_watchdog(l->event) > 0))
+		sd_event_set_watchdog(l->event, !stuck);
+	pthread_mutex_lock(&l->health.lock);
+	l->health.heartbeat = now;
+	l->health.worker_stuck = stuck;
+	pthread_mutex_unlock(&l->health.lock);
+}
+
+static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+	CLEANUP(reconcile_result_release) struct reconcile_result result = {0};
+	struct loop *l = user;
+	uint64_t now = now_ms();
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	if (!worker_take(l->worker, &result))
+		return 0;
+	schedule_end(&l->schedule, wrote_object(&result), result.call_again_ms);
+	look_at_worker(l, now);
+	l->asked = l->asked || result.publish.nrt > PUBLISH_DEFERRED ||
+		   result.publish.node > PUBLISH_DEFERRED || result.publish.numatopology > PUBLISH_DEFERRED;
+	if (wrote_object(&result) && l->changed)
+		metrics_observe(l->config->metrics, METRIC_CHANGE_SECONDS, 0,
+			(double)(result.published_ms - l->since) / 1000);
+	note_health(l, &result, now);
+	say_outcome(l, &result, now);
+	watch_files(l, &result);
+	return proceed(l);
+}
+
+/* ---- events */
+
+static int on_files(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+	struct loop *l = user;
+	struct err err = {""};
+	bool changed = false;
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	if (watch_read(l->watch, &changed, &err) < 0)
+		log_warning("%s", err.text);
+	if (changed)
+		mark(l, CAUSE_FILES);
+	return proceed(l);
+}
+
+static int on_uevents(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+	struct loop *l = user;
+	struct err err = {""};
+	bool changed = false;
+	int r = uevents_read(fd, &changed, &err);
+
+	(void)source;
+	(void)events;
+	if (r < 0) {
+		log_warning("%s; changed hardware is found by polling", err.text);
+		return r; /* it is not asked any more */
+	}
+	if (changed)
+		mark(l, CAUSE_HARDWARE);
+	return proceed(l);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *user)
+{
+	struct loop *l = user;
+
+	(void)source;
+	(void)usec;
+	if (!l->schedule.marked)
+		metrics_count(l->config->metrics, METRIC_DIRTY_MARKS, CAUSE_TIMER, 0);
+	return proceed(l);
+}
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
+{
+	struct loop *l = user;
+
+	(void)source;
+	(void)info;
+	log_info("SIGHUP: everything is read again");
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now_ms() * 1000);
+	l->reloading = l->forget = true;
+	mark(l, CAUSE_RELOAD);
+	return proceed(l);
+}
+
+static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
+{
+	struct loop *l = user;
+
+	(void)source;
+	log_info("signal %u: ending", info->ssi_signo);
+	sd_notify(0, "STOPPING=1");
+	atomic_store(l->config->cancel, true);
+	return sd_event_exit(l->event, 0);
+}
+
+/* ---- the lock and the HTTP endpoint, which may have to wait for another nrtd of this node */
+
+static int begin_work(struct loop *l)
+{
+	struct err err = {""};
+	int r = worker_new(l->config->reconciler, &l->worker, &err);
+
+	if (r == 0)
+		r = sd_event_add_io(l->event, NULL, worker_fd(l->worker), EPOLLIN, on_run_ended, l);
+	if (r < 0) {
+		log_error("%s", err.text[0] ? err.text : strerror(-r));
+		return r;
+	}
+	mark(l, CAUSE_START);
+	return proceed(l);
+}
+
+static int try_lock(struct loop *l)
+{
+	struct err err = {""};
+	int r = l->config->lock ? lock_try(l->config->lock, &l->lock_fd, &err) : 0;
+
+	if (r == -EWOULDBLOCK) {
+		if (!l->lock_waited)
+			log_warning("waiting: %s", err.text);
+		l->lock_waited = true;
+		sd_notifyf(0, "STATUS=waiting: %s", err.text);
+	} else if (r < 0) {
+		log_error("%s", err.text);
+		return r;
+	}
+	pthread_mutex_lock(&l->health.lock);
+	l->health.waiting = r < 0;
+	pthread_mutex_unlock(&l->health.lock);
+	return r < 0 ? 0 : begin_work(l);
+}
+
+static void try_http(struct loop *l)
+{
+	static const struct http_callbacks callbacks = {
+		.healthy = healthy, .ready = ready, .metrics = metrics};
+	const struct http_listen *listen = &l->config->http;
+	struct err err = {""};
+
+	if (listen->off || l->http)
+		return;
+	if (http_server_start(listen->address, listen->port, NULL, &callbacks, l, &l->http, &err) < 0) {
+		if (!l->http_failed)
+			log_warning("%s; trying again", err.text);
+		l->http_failed = true;
+		return;
+	}
+	l->http_failed = false;
+	log_info("serving /healthz, /readyz and /metrics address='%s' port=%u", listen->address,
+		http_server_port(l->http));
+}
+
+/* Where no inotify instance was left when it began, one may be now. */
+static int try_watch(struct loop *l)
+{
+	struct err err = {""};
+	int r;
+
+	if (l->watch || watch_new(&l->watch, &err) < 0)
+		return 0;
+	r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
+	if (r < 0)
+		return r;
+	log_info("files are watched from now on");
+	if (l->worker)
+		mark(l, CAUSE_FILES); /* the run finds which */
+	return proceed(l);
+}
+
+/* A request touches a third of what is resident, and one after the other twice as much. It is given back between two
+ * runs, also where changes never end. */
+static void give_back(struct loop *l)
+{
+	if (!l->asked || l->schedule.running)
+		return;
+	resident_trim();
+	l->asked = false;
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *user)
+{
+	struct loop *l = user;
+	uint64_t now = now_ms(), wait = TICK_MS;
+	int r = 0;
+
+	(void)usec;
+	look_at_worker(l, now);
+	give_back(l);
+	if (!l->worker)
+		r = try_lock(l);
+	if (r == 0)
+		r = try_watch(l);
+	if (r < 0)
+		return sd_event_exit(l->event, r);
+	try_http(l);
+	/* Seldom once nothing is waited for: an idle process should not wake up every second. */
+	if (l->worker && !l->http_failed)
+		wait = or_default(l->config->look_ms, HEARTBEAT_MS / 2);
+	r = sd_event_source_set_time(source, (now + wait) * 1000);
+	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* ---- set-up */
+
+static int set_signals(int how)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	return -pthread_sigmask(how, &signals, NULL);
+}
+
+int loop_hold_signals(void)
+{
+	return set_signals(SIG_BLOCK);
+}
+
+int loop_open_signals(void)
+{
+	return set_signals(SIG_UNBLOCK);
+}
+
+static int add_sources(struct loop *l)
+{
+	int r = loop_hold_signals();
+
+	if (r == 0)
+		r = sd_event_default(&l->event);
+	if (r >= 0)
+		r = sd_event_add_signal(l->event, NULL, SIGTERM, on_stop, l);
+	if (r >= 0)
+		r = sd_event_add_signal(l->event, NULL, SIGINT, on_stop, l);
+	if (r >= 0)
+		r = sd_event_add_signal(l->event, NULL, SIGHUP, on_reload, l);
+	if (r >= 0 && l->watch)
+		r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
+	if (r >= 0 && l->uevents_fd >= 0)
+		r = sd_event_add_io(l->event, NULL, l->uevents_fd, EPOLLIN, on_uevents, l);
+	if (r >= 0)
+		r = sd_event_add_time(
+			l->event, &l->timer, CLOCK_MONOTONIC, UINT64_MAX, ACCURACY_US, on_timer, l);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_add_time(l->event, &l->tick, CLOCK_MONOTONIC, 0, ACCURACY_US, on_tick, l);
+	if (r >= 0)
+		r = sd_event_set_watchdog(l->event, true);
+	return r < 0 ? r : 0;
+}
+
+static void loop_release(struct loop *l)
+{
+	/* Their threads first: they use what follows. */
+	http_server_free(l->http);
+	worker_free(l->worker);
+	watch_free(l->watch);
+	sd_event_source_unref(l->timer);
+	sd_event_source_unref(l->tick);
+	sd_event_unref(l->event);
+	closep(&l->uevents_fd);
+	lock_release(l->config->lock, &l->lock_fd);
+	pthread_mutex_destroy(&l->health.lock);
+}
+
+int loop_run(const struct loop_config *config, struct err *err)
+{
+	CLEANUP(loop_release)
+	struct loop l = {
+		.config = config,
+		.schedule = {.coalesce_ms = config->coalesce_ms,
+			.changes = config->changes,
+			.poll_ms = config->poll_ms,
+			.again_at = SCHEDULE_NEVER},
+		.health = {.lock = PTHREAD_MUTEX_INITIALIZER, .heartbeat = now_ms()},
+		.lock_fd = -1,
+		.uevents_fd = -1,
+	};
+	int r = observe_prepare(&config->reconciler->config->observe, err); /* no thread runs yet */
+
+	if (r < 0)
+		return r;
+	r = watch_new(&l.watch, err);
+	/* A user has few inotify instances, and on a node full of containers they are all root's. */
+	if (r == -EMFILE)
+		log_warning(
+			"%s (fs.inotify.max_user_instances); changes are found by polling until there is one, poll_ms=%" PRIu64,
+			err->text, config->poll_ms);
+	else if (r < 0)
+		return r;
+	l.uevents_fd = uevents_open(err);
+	if (l.uevents_fd < 0)
+		log_info("%s; changed hardware is found by polling", err->text);
+	r = add_sources(&l);
+	if (r >= 0)
+		r = sd_event_loop(l.event);
+	return r < 0 ? err_set(err, r, "the event loop failed: %s", strerror(-r)) : 0;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/run/metrics.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+
+#include "agent/http/exposition.h"
+#include "agent/http/process_stats.h"
+#include "agent/node/run/node_gauges.h"
+#include "common/cleanup.h"
+#include "common/xalloc.h"
+
+#define GAUGES_MAX (1u << 20)
+
+/* ---- the families */
+
+enum label { NO_LABEL, TARGET, RESULT, SOURCE, STATE, CAUSE, LABEL_COUNT };
+
+static const char *const label_names[LABEL_COUNT] = {
+	[TARGET] = "target",
+	[RESULT] = "result",
+	[SOURCE] = "source",
+	[STATE] = "state",
+	[CAUSE] = "cause",
+};
+
+struct family {
+	const char *name, *help;
+	enum exposition_kind kind;
+	enum label labels[2];
+};
+
+static const struct family families[METRIC_COUNT] = {
+	[METRIC_PUBLISHES] = {"nrtd_publishes_total", "Attempts to publish, by target and result.", COUNTER,
+		{TARGET, RESULT}},
+	[METRIC_PUBLISH_SECONDS] = {"nrtd_publish_duration_seconds",
+		"Time that publishing to the API server took.", HISTOGRAM, {TARGET}},
+	[METRIC_OBSERVE_SECONDS] = {"nrtd_observe_duration_seconds",
+		"Time that reading every source once took.", HISTOGRAM, {NO_LABEL}},
+	[METRIC_CHANGE_SECONDS] = {"nrtd_change_to_publish_seconds",
+		"Time from the first sign of a change to its publication.", HISTOGRAM, {NO_LABEL}},
+	[METRIC_SOURCE_STATE] = {"nrtd_source_state",
+		"1 for the state that a source is in, 0 for the others.", GAUGE, {SOURCE, STATE}},
+	[METRIC_LAST_SUCCESS] = {"nrtd_last_success_timestamp_seconds",
+		"When the target was last known to be up to date, in seconds since 1970, 0 before the first time.",
+		GAUGE, {TARGET}},
+	[METRIC_DIRTY_MARKS] = {"nrtd_dirty_marks_total",
+		"Signs that what is published may be out of date, by cause.", COUNTER, {CAUSE}},
+	[METRIC_DISAGREEMENTS] = {"nrtd_source_disagreements_total",
+		"How often two sources contradicted each other.", COUNTER, {NO_LABEL}},
+};
+
+static const double bounds[] = {
+	0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
+
+#define N_BOUNDS ARRAY_SIZE(bounds)
+
+struct histogram {
+	uint64_t counts[N_BOUNDS + 1]; /* in (bounds[i - 1], bounds[i]]; the last is above all bounds */
+	double sum;
+};
+
+struct metrics {
+	pthread_mutex_t lock;
+	struct metric_names labels[LABEL_COUNT];
+	double *values[METRIC_COUNT]; /* counters and gauges: n of label 1 rows of n of label 2 */
+	struct histogram *histograms[METRIC_COUNT];
+	struct process_stats process;
+	struct strbuf inventory, headroom; /* the families of node_gauges.h, printed when they change */
+	int64_t certificate_until_s;       /* 0 = there is none */
+};
+
+/* ---- life */
+
+static size_t n_values(const struct metrics *m, enum metric metric, unsigned which)
+{
+	enum label label = families[metric].labels[which];
+
+	return label == NO_LABEL ? 1 : m->labels[label].n;
+}
+
+static size_t n_series(const struct metrics *m, enum metric metric)
+{
+	return n_values(m, metric, 0) * n_values(m, metric, 1);
+}
+
+void metrics_new(const struct metrics_labels *labels, struct metrics **ret)
+{
+	CLEANUP(metrics_freep) struct metrics *m = xcalloc(1, sizeof(*m));
+
+	pthread_mutex_init(&m->lock, NULL);
+	process_stats_init(&m->process);
+	m->inventory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->headroom = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->labels[TARGET] = labels->targets;
+	m->labels[RESULT] = labels->results;
+	m->labels[SOURCE] = labels->sources;
+	m->labels[STATE] = labels->states;
+	m->labels[CAUSE] = labels->causes;
+	for (enum metric i = 0; i < METRIC_COUNT; i++) {
+		size_t n = n_series(m, i);
+
+		m->values[i] = xcalloc(n, sizeof(*m->values[i]));
+		m->histograms[i] = xcalloc(families[i].kind == HISTOGRAM ? n : 1, sizeof(*m->histograms[i]));
+	}
+	for (size_t i = 0; i < m->labels[TARGET].n; i++)
+		m->values[METRIC_LAST_SUCCESS][i] = -INFINITY; /* the time of the last success */
+	*ret = TAKE(m);
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	for (enum metric i = 0; i < METRIC_COUNT; i++) {
+		free(m->values[i]);
+		free(m->histograms[i]);
+	}
+	strbuf_release(&m->inventory);
+	strbuf_release(&m->headroom);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+/* ---- measuring */
+
+static size_t series(const struct metrics *m, enum metric metric, unsigned label1, unsigned label2)
+{
+	assert(metric < METRIC_COUNT);
+	assert(label1 < n_values(m, metric, 0) && label2 < n_values(m, metric, 1));
+	return label1 * n_values(m, metric, 1) + label2;
+}
+
+void metrics_count(struct metrics *m, enum metric metric, unsigned label1, unsigned label2)
+{
+	size_t at = series(m, metric, label1, label2);
+
+	pthread_mutex_lock(&m->lock);
+	m->values[metric][at] += 1;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void metrics_observe(struct metrics *m, enum metric metric, unsigned label1, double seconds)
+{
+	struct histogram *h = &m->histograms[metric][series(m, metric, label1, 0)];
+	size_t bucket = 0;
+
+	assert(families[metric].kind == HISTOGRAM);
+	seconds = seconds > 0 ? seconds : 0;
+	while (bucket < N_BOUNDS && seconds > bounds[bucket])
+		bucket++;
+	pthread_mutex_lock(&m->lock);
+	h->counts[bucket]++;
+	h->sum += seconds;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void metrics_set_source(struct metrics *m, unsigned source, unsigned state)
+{
+	size_t row = series(m, METRIC_SOURCE_STATE, source, 0);
+
+	pthread_mutex_lock(&m->lock);
+	for (unsigned i = 0; i < m->labels[STATE].n; i++)
+		m->values[METRIC_SOURCE_STATE][row + i] = i == state;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void metrics_succeeded(struct metrics *m, unsigned target, double now)
+{
+	size_t at = series(m, METRIC_LAST_SUCCESS, target, 0);
+
+	pthread_mutex_lock(&m->lock);
+	m->values[METRIC_LAST_SUCCESS][at] = now;
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* `text` moves to *slot. */
+static int replace(struct metrics *m, struct strbuf *slot, struct strbuf *text)
+{
+	struct strbuf old;
+
+	if (strbuf_error(text) < 0)
+		return strbuf_error(text);
+	pthread_mutex_lock(&m->lock);
+	old = *slot;
+	*slot = *text;
+	pthread_mutex_unlock(&m->lock);
+	*text = old;
+	return 0;
+}
+
+int metrics_set_inventory(struct metrics *m, const struct inventory *inv)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	node_gauges_print_inventory(inv, &text);
+	return replace(m, &m->inventory, &text);
+}
+
+int metrics_set_headroom(
+	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	node_gauges_print_headroom(headroom, shapes, &text);
+	return replace(m, &m->headroom, &text);
+}
+
+void metrics_set_certificate(struct metrics *m, int64_t until_s)
+{
+	pthread_mutex_lock(&m->lock);
+	m->certificate_until_s = until_s;
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- the text */
+
+/* "name" and the labels of a series, with "le" where that is not NULL, up to the space before the value. */
+static void add_series(struct strbuf *out, const struct metrics *m, enum metric metric, const char *suffix,
+	size_t at, const char *le)
+{
+	const struct family *f = &families[metric];
+	size_t columns = n_values(m, metric, 1);
+	const size_t index[2] = {at / columns, at % columns};
+	const char *separator = "{";
+
+	strbuf_addf(out, "%s%s", f->name, suffix);
+	for (unsigned i = 0; i < 2; i++) {
+		if (f->labels[i] == NO_LABEL)
+			continue;
+		strbuf_addstr(out, separator);
+		exposition_label(out, label_names[f->labels[i]], m->labels[f->labels[i]].names[index[i]]);
+		separator = ",";
+	}
+	if (le)
+		strbuf_addf(out, "%sle=\"%s\"", separator, le);
+	strbuf_addstr(out, f->labels[0] != NO_LABEL || le ? "} " : " ");
+}
+
+static void add_histogram(struct strbuf *out, const struct metrics *m, enum metric metric, size_t at)
+{
+	const struct histogram *h = &m->histograms[metric][at];
+	uint64_t below = 0;
+
+	for (size_t i = 0; i <= N_BOUNDS; i++) {
+		char le[32] = "+Inf";
+
+		if (i < N_BOUNDS)
+			snprintf(le, sizeof(le), "%g", bounds[i]);
+		below += h->counts[i];
+		add_series(out, m, metric, "_bucket", at, le);
+		strbuf_addf(out, "%llu\n", (unsigned long long)below);
+	}
+	add_series(out, m, metric, "_sum", at, NULL);
+	exposition_number(out, h->sum);
+	strbuf_addch(out, '\n');
+	add_series(out, m, metric, "_count", at, NULL);
+	strbuf_addf(out, "%llu\n", (unsigned long long)below);
+}
+
+/* A clock that was set since then has no part in it: the age counts. */
+static double success_time(const struct metrics_moment *now, double value)
+{
+	return isinf(value) ? 0 : floor((now->wall_s - (now->monotonic_s - value)) * 1000 + 0.5) / 1000;
+}
+
+static void add_family(
+	struct strbuf *out, const struct metrics *m, enum metric metric, const struct metrics_moment *now)
+{
+	const struct family *f = &families[metric];
+
+	exposition_head(out, f->name, f->help, f->kind);
+	for (size_t i = 0; i < n_series(m, metric); i++) {
+		double value = m->values[metric][i];
+
+		if (f->kind == HISTOGRAM) {
+			add_histogram(out, m, metric, i);
+			continue;
+		}
+		add_series(out, m, metric, "", i, NULL);
+		exposition_number(out, metric == METRIC_LAST_SUCCESS ? success_time(now, value) : value);
+		strbuf_addch(out, '\n');
+	}
+}
+
+int metrics_render(struct metrics *m, const struct metrics_moment *now, struct strbuf *out)
+{
+	process_stats_print(&m->process, out);
+	exposition_one(out, "nrtd_ready", "1 while /readyz answers 200, else 0.", GAUGE, now->ready);
+	pthread_mutex_lock(&m->lock);
+	for (enum metric i = 0; i < METRIC_COUNT; i++)
+		add_family(out, m, i, now);
+	strbuf_addstr(out, m->inventory.text ? m->inventory.text : "");
+	strbuf_addstr(out, m->headroom.text ? m->headroom.text : "");
+	exposition_certificate(out, "client", m->certificate_until_s);
+	pthread_mutex_unlock(&m->lock);
+	return strbuf_error(out);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/run/reconcile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/hash.h"
+#include "agent/base/json.h"
+#include "agent/kube/backoff.h"
+#include "agent/node/observe/hardware_signature.h"
+#include "agent/node/observe/pod_evidence.h"
+#include "agent/node/observe/settings_find.h"
+#include "agent/node/observe/state_claims.h"
+#include "agent/node/observe/state_cpu.h"
+#include "agent/node/observe/state_devices.h"
+#include "agent/node/observe/state_memory.h"
+#include "agent/node/render/inventory_doc.h"
+#include "agent/node/render/nrt.h"
+#include "agent/node/render/numatopology.h"
+#include "agent/state/content_hash.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "scoring/kubelet_version.h"
+
+#define PICTURE_MAX (64u << 20)
+
+static const char *const source_names[] = {[RECONCILE_SETTINGS] = "kubelet-settings",
+	[RECONCILE_STATE_FILES] = "state-files",
+	[RECONCILE_POD_RESOURCES] = "pod-resources"};
+static const char *const state_names[] = {"absent", "ok", "kept"};
+static const char *const cause_names[] = {"start", "files", "timer", "reload", "hardware"};
+
+const struct metrics_labels reconcile_labels = {
+	.targets = {publish_object_names, PUBLISH_OBJECT_COUNT},
+	.results = {publish_outcome_names, PUBLISH_OUTCOME_COUNT},
+	.sources = {source_names, ARRAY_SIZE(source_names)},
+	.states = {state_names, ARRAY_SIZE(state_names)},
+	.causes = {cause_names, ARRAY_SIZE(cause_names)},
+};
+
+void reconciler_release(struct reconciler *r)
+{
+	sources_release(&r->sources);
+	doc_release(&r->annotations);
+	doc_release(&r->labels);
+	distances_kept_release(&r->distances);
+}
+
+void reconcile_result_release(struct reconcile_result *r)
+{
+	strv_release(&r->files);
+	*r = (struct reconcile_result){0};
+}
+
+/* ---- observe */
+
+/* The machine is discovered again only when a cheap look says that it is another. */
+static void look_at_hardware(struct reconciler *r)
+{
+	uint64_t signature = hardware_signature(r->config->observe.sysroot);
+
+	if (r->sources.machine_known && signature != r->signature)
+		log_info("the hardware changed: CPUs, memory or hugepages came or went");
+	if (signature != r->signature)
+		sources_forget_machine(&r->sources);
+	r->signature = signature;
+}
+
+/* Log the notes of a run unless they are those of the run before. */
+static void log_new_notes(struct reconciler *r, const struct notes *notes)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < notes->lines.n_items; i++)
+		hash = hash_bytes(notes->lines.items[i], strlen(notes->lines.items[i]), hash + 1);
+	if (hash == r->noted)
+		return;
+	r->noted = hash;
+	log_notes(notes);
+}
+
+/* As the watch is to see it: links below the root lead the system, which knows no root, out of it. */
+static int add_file(struct reconcile_result *ret, const char *root, const char *path)
+{
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(PATH_MAX);
+	const char *name = strrchr(path, '/');
+	CLEANUP(freep) char *folder = xstrndup(path, name ? (size_t)(name - path) : 0);
+	int r = fs_resolve(root, folder, &full);
+
+	strbuf_addstr(&full, name ? name : path);
+	if (r < 0 || strbuf_error(&full) < 0)
+		return r < 0 ? r : strbuf_error(&full);
+	strv_push_new(&ret->files, full.text);
+	return 0;
+}
+
+static int add_cdi_dir(const struct observe_config *config, struct reconcile_result *ret)
+{
+	char path[PATH_MAX];
+
+	if (!config->cdi_dir)
+		return 0;
+	snprintf(path, sizeof(path), "%.4000s/", config->cdi_dir);
+	return add_file(ret, config->sysroot, path);
+}
+
+/* The kubelet's state, its socket, the claims, and the files its settings were found in. */
+static int list_files(
+	const struct observe_config *config, const struct observation *o, struct reconcile_result *ret)
+{
+	static const char pods[] = PODS_FOLDER "/";
+	static const char *const states[] = {
+		STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE, STATE_CLAIMS_FILE, pods};
+	const char *sysroot = config->sysroot;
+	CLEANUP(freep) char *socket = NULL;
+	int r = 0;
+
+	observe_socket(config, o->kubelet_root, &socket);
+	for (size_t i = 0; i < ARRAY_SIZE(states) && r == 0; i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.3000s/%s", o->kubelet_root, states[i]);
+		r = add_file(ret, sysroot, path);
+	}
+	if (r == 0 && socket && *socket == '/')
+		r = add_file(ret, "", socket);
+	if (r == 0)
+		r = add_cdi_dir(config, ret);
+	for (size_t i = 0; i < SETTING_COUNT && r == 0; i++)
+		if (o->node.settings.from[i] && *o->node.settings.from[i] == '/')
+			r = add_file(ret, sysroot, o->node.settings.from[i]);
+	return r;
+}
+
+/* Before a run has found which files matter: whatever the kubelet keeps in its folder, and the claims. */
+static void list_folder(struct reconciler *r, struct reconcile_result *ret)
+{
+	const char *root = r->config->observe.settings.kubelet_root;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.3000s/", root ? root : KUBELET_ROOT);
+	add_file(ret, r->config->observe.sysroot, path); /* else the backoff's next run looks again */
+	add_cdi_dir(&r->config->observe, ret);
+}
+
+/* Index into reconcile_labels.states. */
+static unsigned source_state(bool known, bool kept)
+{
+	return known ? 1 + kept : 0;
+}
+
+static int look(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
+{
+	double start = clock_s(CLOCK_MONOTONIC);
+	int e;
+
+	look_at_hardware(r);
+	e = observe_with(&r->sources, &r->config->observe, o, &ret->err);
+	if (e == 0)
+		e = node_derive(&r->config->model, &o->node, &o->notes, &ret->err);
+	if (e < 0)
+		return e;
+	metrics_observe(r->metrics, METRIC_OBSERVE_SECONDS, 0, clock_s(CLOCK_MONOTONIC) - start);
+	metrics_set_source(r->metrics, RECONCILE_SETTINGS,
+		source_state(o->node.settings.cpu_manager != CPU_MANAGER_UNKNOWN, o->settings_kept));
+	metrics_set_source(r->metrics, RECONCILE_STATE_FILES, source_state(o->from_files, false));
+	metrics_set_source(r->metrics, RECONCILE_POD_RESOURCES, source_state(o->from_api, o->api_kept));
+	for (unsigned i = 0; i < o->contradictions; i++)
+		metrics_count(r->metrics, METRIC_DISAGREEMENTS, 0, 0);
+	metrics_set_inventory(r->metrics, &o->node.inventory);
+	return 0;
+}
+
+/* ---- score and render */
+
+/* A number for everything the hints are computed from. */
+static int picture_hash(struct observation *o, const char *nrt_hash, uint64_t *ret)
+{
+	CLEANUP(doc_release) struct doc picture = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(PICTURE_MAX);
+	int r;
+
+	inventory_to_doc(o, &picture);
+	r = json_print_compact(&picture, &text);
+	if (r < 0)
+		return r;
+	*ret = hash_bytes(nrt_hash, strlen(nrt_hash),
+		hash_bytes(text.text, text.len, 1 + o->node.settings.kubelet_minor));
+	return 0;
+}
+
+/* The hints of what was observed; those of the last run where that was the same. */
+static int refresh_hints(struct reconciler *r, struct observation *o, const char *nrt_hash, struct err *err)
+{
+	struct doc annotations, labels;
+	uint64_t hash = 0;
+	int e = picture_hash(o, nrt_hash, &hash);
+
+	if (e == 0 && hash != r->hints_of) {
+		e = hints_make(&r->config->render.hints, &o->node, nrt_hash, &annotations, &labels, &o->notes,
+			&r->distances);
+		if (e == 0) {
+			doc_release(&r->annotations);
+			doc_release(&r->labels);
+			r->annotations = annotations;
+			r->labels = labels;
+			r->hints_of = hash;
+			r->headroom_known = false;
+		}
+	}
+	return e < 0 ? err_set(err, e, "cannot compute the fit hints: %s", strerror(-e)) : 0;
+}
+
+/* ---- publish */
+
+static void count_outcome(
+	struct reconciler *r, enum publish_object object, enum publish_outcome outcome, uint64_t now_ms)
+{
+	if (outcome == PUBLISH_DEFERRED)
+		return;
+	metrics_count(r->metrics, METRIC_PUBLISHES, (unsigned)object, (unsigned)outcome);
+	if (outcome == PUBLISH_WRITTEN || outcome == PUBLISH_UNCHANGED)
+		metrics_succeeded(r->metrics, (unsigned)object, (double)now_ms / 1000);
+}
+
+static int publish(struct reconciler *r, const struct doc *nrt, const struct doc *numatopology,
+	unsigned kubelet_minor, uint64_t now_ms, struct reconcile_result *ret)
+{
+	const struct render_config *wanted = &r->config->render;
+	const struct publish_request request = {.nrt = wanted->others_nrt ? NULL : nrt,
+		.content_hash = nrt_content_hash(nrt),
+		.numatopology = wanted->numatopology ? numatopology : NULL,
+		.annotations = &r->annotations,
+		.labels = &r->labels,
+		.kubelet_minor = kubelet_minor};
+	double start = clock_s(CLOCK_MONOTONIC);
+	int e;
+
+	e = r->target.publish(r->target.ctx, &request, now_ms, &ret->publish, &ret->err);
+	if (ret->publish.nrt != PUBLISH_UNCHANGED && ret->publish.nrt != PUBLISH_DEFERRED &&
+		ret->publish.nrt != PUBLISH_CONTENDED)
+		metrics_observe(
+			r->metrics, METRIC_PUBLISH_SECONDS, PUBLISH_NRT, clock_s(CLOCK_MONOTONIC) - start);
+	if (!wanted->others_nrt)
+		count_outcome(r, PUBLISH_NRT, ret->publish.nrt, now_ms);
+	count_outcome(r, PUBLISH_NODE, ret->publish.node, now_ms);
+	if (wanted->numatopology)
+		count_outcome(r, PUBLISH_NUMATOPOLOGY, ret->publish.numatopology, now_ms);
+	metrics_set_certificate(r->metrics, ret->publish.certificate_until_s);
+	ret->call_again_ms = ret->publish.call_again_ms;
+	return e;
+}
+
+/* For the metrics. After publishing, since nobody waits for it. */
+static void measure_headroom(struct reconciler *r, const struct observation *o)
+{
+	CLEANUP(headroom_release) struct headroom headroom = {0};
+	const struct hints_config *shapes = &r->config->render.hints;
+
+	if (r->headroom_known)
+		return;
+	headroom_find(shapes, &o->node, &headroom);
+	metrics_set_headroom(r->metrics, &headroom, shapes);
+	r->headroom_known = true;
+}
+
+static void describe(const struct observation *o, struct reconcile_result *ret)
+{
+	int cpu = inventory_resource(&o->node.inventory, "cpu");
+	qty_t free = 0;
+
+	for (size_t i = 0; i < o->node.inventory.n_nodes && cpu >= 0; i++)
+		free += inventory_amount(&o->node.inventory, i, (size_t)cpu)->available;
+	if (ret->err.text[0])
+		snprintf(ret->status, sizeof(ret->status), "%.150s", ret->err.text);
+	else
+		snprintf(ret->status, sizeof(ret->status), "%s: %zu NUMA nodes, %" PRId64 " CPUs available",
+			o->node.node_name, o->node.inventory.n_nodes, (int64_t)(free / QTY_UNIT));
+}
+
+/* The steps after observing. 0 or -errno with one line in ret->err. */
+static int render_and_publish(
+	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
+{
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT, numatopology = DOC_INIT;
+	bool told = o->node.settings.kubelet_minor > 0;
+	unsigned minor = r->kubelet_minor > 0 ? r->kubelet_minor : KUBELET_MINOR_RECORDED;
+	int e;
+
+	nrt_render(&o->node, &r->config->render.nrt, &nrt, &o->notes);
+
+	if (r->config->render.numatopology)
+		numatopology_render(&o->node, &numatopology, &o->notes);
+	if (!told)
+		observation_set_release(o, minor);
+	e = refresh_hints(r, o, nrt_content_hash(&nrt), &ret->err);
+	if (e == 0)
+		e = publish(r, &nrt, &numatopology, told ? 0 : minor, now_ms, ret);
+	if (ret->publish.kubelet_minor > 0)
+		r->kubelet_minor = ret->publish.kubelet_minor;
+	return e;
+}
+
+void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconcile_result *ret)
+{
+	CLEANUP(observation_release) struct observation o;
+	int e;
+
+	observation_init(&o);
+	ret->call_again_ms = UINT64_MAX;
+	if (forget) {
+		/* What the kubelet said it says again, or it still holds. */
+		sources_forget_machine(&r->sources);
+		r->noted = r->hints_of = 0;
+		r->target.forget(r->target.ctx);
+	}
+	e = look(r, &o, ret);
+	if (e == 0) {
+		ret->err = (struct err){""}; /* what failed on the way */
+		e = list_files(&r->config->observe, &o, ret);
+	}
+	if (e < 0) {
+		r->failures++;
+		if (!r->observed)
+			list_folder(r, ret);
+		ret->call_again_ms = now_ms + backoff_ms(r->failures, hash_bytes(&now_ms, sizeof(now_ms), 0));
+		snprintf(ret->status, sizeof(ret->status), "%.150s", ret->err.text);
+		return;
+	}
+	r->failures = 0;
+	ret->observed = r->observed = true;
+	e = render_and_publish(r, &o, now_ms, ret);
+	ret->published_ms = (uint64_t)clock_ms(CLOCK_MONOTONIC);
+	if (e < 0 && ret->call_again_ms == UINT64_MAX)
+		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;
+	measure_headroom(r, &o);
+	log_new_notes(r, &o.notes);
+	describe(&o, ret);
+}

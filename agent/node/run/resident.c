@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/run/resident.h"
+
+#include <link.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Segments the program may write to are left alone: they hold relocations, also where they are read-only by
+ * now. An object with relocations in its text is left alone as a whole. */
+static int drop_pages(struct dl_phdr_info *object, size_t size, void *data)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	(void)size;
+	(void)data;
+	for (size_t i = 0; i < object->dlpi_phnum; i++) {
+		if (object->dlpi_phdr[i].p_type != PT_DYNAMIC)
+			continue;
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers */
+		for (const ElfW(Dyn) *d = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+			d->d_tag != DT_NULL; d++)
+			if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && (d->d_un.d_val & DF_TEXTREL)))
+				return 0;
+	}
+	for (size_t i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		uintptr_t first = (object->dlpi_addr + p->p_vaddr) & ~(page - 1);
+		uintptr_t end = (object->dlpi_addr + p->p_vaddr + p->p_filesz) & ~(page - 1);
+
+		/* It may fail for what is not a file (the vDSO); then the pages stay, which does no harm. */
+		if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) && end > first)
+			/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+			(void)madvise((void *)first, end - first, MADV_DONTNEED);
+	}
+	return 0;
+}
+
+void resident_trim(void)
+{
+	malloc_trim(0);
+	dl_iterate_phdr(drop_pages, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/run/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "agent/base/thread.h"
+#include "common/cleanup.h"
+#include "common/xalloc.h"
+
+struct worker {
+	pthread_t thread;
+	int fd;
+	struct reconciler *reconciler; /* the thread's */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	/* Below: by the lock. */
+	bool wanted, stop, ended;
+	bool forget;
+	uint64_t now_ms;
+	struct reconcile_result result;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->stop) {
+		struct reconcile_result result = {0};
+		bool forget = w->forget;
+		uint64_t now_ms = w->now_ms, one = 1;
+
+		if (!w->wanted) {
+			pthread_cond_wait(&w->wake, &w->lock);
+			continue;
+		}
+		w->wanted = false;
+		pthread_mutex_unlock(&w->lock);
+		reconcile(w->reconciler, forget, now_ms, &result);
+		pthread_mutex_lock(&w->lock);
+		reconcile_result_release(&w->result);
+		w->result = result;
+		w->ended = true;
+		/* Never full: the loop reads it after each run. */
+		while (write(w->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *err)
+{
+	struct worker *w = xcalloc(1, sizeof(*w));
+	int r;
+
+	w->reconciler = reconciler;
+	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = w->fd < 0 ? -errno : 0;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->wake, NULL);
+	if (r == 0)
+		r = thread_start(&w->thread, work, w);
+	if (r == 0) {
+		*ret = w;
+		return 0;
+	}
+	closep(&w->fd);
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+	return err_set(err, r, "cannot start a thread: %s", strerror(-r));
+}
+
+void worker_free(struct worker *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+	thread_join(w->thread);
+	reconcile_result_release(&w->result);
+	close(w->fd);
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+int worker_fd(const struct worker *w)
+{
+	return w->fd;
+}
+
+void worker_run(struct worker *w, bool forget, uint64_t now_ms)
+{
+	pthread_mutex_lock(&w->lock);
+	w->wanted = true;
+	w->forget = forget;
+	w->now_ms = now_ms;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+bool worker_take(struct worker *w, struct reconcile_result *ret)
+{
+	uint64_t count;
+	bool ended;
+
+	while (read(w->fd, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
+	pthread_mutex_lock(&w->lock);
+	ended = w->ended;
+	if (ended) {
+		*ret = w->result;
+		w->result = (struct reconcile_result){0};
+		w->ended = false;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return ended;
+}

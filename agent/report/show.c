@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/report/show.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "agent/report/show_amount.h"
+#include "agent/report/show_holders.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/resource_name.h"
+#include "common/strbuf.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define LINE_MAX_BYTES \
+	(1u << 20) /* of one line of text; a CPU list of every second of 8192 CPUs has 25 KiB */
+
+void show_view_init(struct show_view *v)
+{
+	*v = (struct show_view){0};
+}
+
+static void node_release(struct show_node *n, size_t n_resources)
+{
+	for (size_t i = 0; n->devices && i < n_resources; i++)
+		free(n->devices[i].holders);
+	free(n->devices);
+	free(n->amounts);
+	free(n->cpus);
+	free(n->cpu_list);
+}
+
+void show_view_release(struct show_view *v)
+{
+	for (size_t i = 0; i < v->n_nodes; i++)
+		node_release(&v->nodes[i], v->n_resources);
+	for (size_t i = 0; i < v->n_groups; i++)
+		free(v->groups[i].title);
+	for (size_t i = 0; i < v->n_resources; i++) {
+		free(v->resources[i].label);
+		free(v->resources[i].short_label);
+	}
+	show_holders_release(v);
+	free(v->nodes);
+	free(v->groups);
+	free(v->resources);
+	free(v->machine);
+	free(v->kubelet);
+	free(v->reserved);
+	free(v->offline);
+	show_view_init(v);
+}
+
+/* ---- resources */
+
+static bool has_any(const struct inventory *inv, size_t resource)
+{
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		if (inventory_amount(inv, i, resource)->capacity > 0)
+			return true;
+	return false;
+}
+
+static enum show_kind kind_of(const char *name)
+{
+	if (!strcmp(name, "cpu"))
+		return SHOW_CPUS;
+	return !strcmp(name, "memory") || resource_name_is_hugepages(name) ? SHOW_BYTES : SHOW_DEVICES;
+}
+
+static void add_resource(struct show_view *v, const char *name)
+{
+	struct show_resource *r;
+
+	for (size_t i = 0; i < v->n_resources; i++)
+		if (!strcmp(v->resources[i].name, name))
+			return;
+	r = vec_push(&v->resources, &v->n_resources, &v->resources_size, sizeof(*r));
+	r->name = name;
+	r->kind = kind_of(name);
+}
+
+/* 0 for memory, so that it comes before the hugepages. */
+static qty_t page_size(const struct show_resource *r)
+{
+	struct quantity q = {0};
+
+	if (resource_name_is_hugepages(r->name) && quantity_parse(strchr(r->name, '-') + 1, &q, NULL) < 0)
+		return QTY_MAX;
+	return q.nano;
+}
+
+static int by_kind(const void *va, const void *vb)
+{
+	const struct show_resource *a = va, *b = vb;
+	qty_t x = page_size(a), y = page_size(b);
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return x != y ? (x < y ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+static const char *base_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+/* A device goes by the part behind its vendor, unless two have the same. */
+static void label_device(const struct show_view *v, struct show_resource *r)
+{
+	const char *label = base_name(r->name);
+
+	for (size_t i = 0; i < v->n_resources; i++)
+		if (&v->resources[i] != r && !strcmp(base_name(v->resources[i].name), base_name(r->name)))
+			label = r->name;
+	r->label = xstrdup(label);
+	r->short_label = xstrdup(label);
+}
+
+static void label_resource(const struct show_view *v, struct show_resource *r)
+{
+	if (r->kind == SHOW_DEVICES) {
+		label_device(v, r);
+		return;
+	}
+	if (resource_name_is_hugepages(r->name)) {
+		r->short_label = xstrdup(strchr(r->name, '-') + 1);
+		r->label = xasprintf("%s pages", r->short_label);
+		return;
+	}
+	r->label = xstrdup(r->name);
+	r->short_label = xstrdup(r->kind == SHOW_CPUS ? r->name : "mem");
+}
+
+/* What the inventory counts and what pods hold; hugepage pools without a page on any node are left out. */
+static void fill_resources(struct show_view *v, const struct node_state *state)
+{
+	const struct inventory *inv = &state->inventory;
+
+	for (size_t i = 0; i < inv->n_resources; i++)
+		if (!resource_name_is_hugepages(inv->resources[i]) || has_any(inv, i))
+			add_resource(v, inv->resources[i]);
+	for (size_t i = 0; i < state->allocations.n_items; i++) {
+		const struct allocation *a = &state->allocations.items[i];
+
+		for (size_t d = 0; d < a->n_devices; d++)
+			add_resource(v, a->devices[d].resource);
+	}
+	if (v->n_resources > 0)
+		qsort(v->resources, v->n_resources, sizeof(*v->resources), by_kind);
+	for (size_t i = 0; i < v->n_resources; i++)
+		label_resource(v, &v->resources[i]);
+}
+
+/* ---- NUMA nodes and their sockets */
+
+/* The place of a node in the picture. */
+struct place {
+	int id;
+	int socket;                /* lowest of its CPUs' sockets by logical index, INT_MAX = none */
+	hwloc_bitmap_t sockets;    /* all of them */
+	hwloc_const_bitmap_t cpus; /* borrowed */
+	size_t row;                /* in the inventory; SIZE_MAX = none */
+};
+
+struct places {
+	struct place *items;
+	size_t n_items;
+	size_t items_size;
+	hwloc_bitmap_t homeless;            /* CPUs outside every NUMA node */
+	const struct socket_info **sockets; /* by logical index, borrowed */
+	size_t n_sockets;                   /* 0 = a socket's id serves as its index */
+};
+
+static void places_release(struct places *p)
+{
+	for (size_t i = 0; i < p->n_items; i++)
+		hwloc_bitmap_free(p->items[i].sockets);
+	free(p->items);
+	free(p->sockets);
+	hwloc_bitmap_free(p->homeless);
+}
+
+static int by_first_cpu(const void *va, const void *vb)
+{
+	const struct socket_info *const *a = va, *const *b = vb;
+	int x = hwloc_bitmap_first((*a)->cpus), y = hwloc_bitmap_first((*b)->cpus);
+
+	return (x > y) - (x < y);
+}
+
+static bool has_socket(const struct machine *m, int id)
+{
+	for (size_t i = 0; i < m->n_sockets; i++)
+		if (m->sockets[i].id == id)
+			return true;
+	return false;
+}
+
+/* lstopo counts sockets in the order of their CPUs. A source may have sockets without CPUs. */
+static void order_sockets(const struct machine *m, struct places *p)
+{
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (m->nodes[i].socket >= 0 && !has_socket(m, m->nodes[i].socket))
+			return;
+	p->sockets = xcalloc(m->n_sockets + 1, sizeof(*p->sockets));
+	for (size_t i = 0; i < m->n_sockets; i++)
+		p->sockets[p->n_sockets++] = &m->sockets[i];
+	if (p->n_sockets > 0)
+		qsort(p->sockets, p->n_sockets, sizeof(*p->sockets), by_first_cpu);
+}
+
+static unsigned logical_socket(const struct places *p, int id)
+{
+	for (unsigned i = 0; i < p->n_sockets; i++)
+		if (p->sockets[i]->id == id)
+			return i;
+	return (unsigned)id;
+}
+
+static void add_place(
+	struct places *p, const struct machine *m, int id, int socket, hwloc_const_bitmap_t cpus, size_t row)
+{
+	struct place *place = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*place));
+
+	*place = (struct place){.id = id, .cpus = cpus, .row = row, .sockets = cpuset_new()};
+	for (int c = hwloc_bitmap_first(cpus); c >= 0; c = hwloc_bitmap_next(cpus, c)) {
+		const struct cpu *cpu = machine_cpu(m, (unsigned)c);
+
+		if (cpu && cpu->socket >= 0)
+			cpuset_set(place->sockets, logical_socket(p, cpu->socket));
+	}
+	/* A source without CPUs may still have the socket. */
+	if (hwloc_bitmap_iszero(place->sockets) && socket >= 0)
+		cpuset_set(place->sockets, logical_socket(p, socket));
+	place->socket = hwloc_bitmap_iszero(place->sockets) ? INT_MAX : hwloc_bitmap_first(place->sockets);
+}
+
+static int by_socket(const void *va, const void *vb)
+{
+	const struct place *a = va, *b = vb;
+	int r = hwloc_bitmap_compare(a->sockets, b->sockets);
+
+	if (a->socket != b->socket)
+		return a->socket < b->socket ? -1 : 1;
+	if (r != 0)
+		return r;
+	/* The CPUs outside every node, whose id is -1, come last. */
+	return (unsigned)a->id < (unsigned)b->id ? -1 : (unsigned)a->id > (unsigned)b->id;
+}
+
+static void find_places(const struct node_state *state, struct places *ret)
+{
+	const struct machine *m = &state->machine;
+
+	order_sockets(m, ret);
+	ret->homeless = cpuset_new();
+	for (size_t i = 0; i < m->n_cpus; i++)
+		if (m->cpus[i].numa == MACHINE_NONE)
+			cpuset_set(ret->homeless, m->cpus[i].id);
+	for (size_t i = 0; i < m->n_nodes; i++)
+		add_place(ret, m, (int)m->nodes[i].id, m->nodes[i].socket, m->nodes[i].cpus,
+			i < state->inventory.n_nodes ? i : SIZE_MAX);
+	if (!hwloc_bitmap_iszero(ret->homeless))
+		add_place(ret, m, MACHINE_NONE, MACHINE_NONE, ret->homeless, SIZE_MAX);
+	if (ret->n_items > 0)
+		qsort(ret->items, ret->n_items, sizeof(*ret->items), by_socket);
+}
+
+/* "socket 0"; where logical index and id differ both, as lstopo writes them: "socket L#1 (P#36)". */
+static char *title_of(const struct places *p, hwloc_const_bitmap_t sockets)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
+	CLEANUP(freep) char *indexes = cpuset_print(sockets), *id_list = NULL;
+	const char *plural = cpuset_size(sockets) > 1 ? "s" : "";
+
+	for (int i = hwloc_bitmap_first(sockets); i >= 0; i = hwloc_bitmap_next(sockets, i)) {
+		int id = p->n_sockets > 0 ? p->sockets[i]->id : i;
+
+		cpuset_set(ids, (unsigned)id);
+	}
+	id_list = cpuset_print(ids);
+	return hwloc_bitmap_isequal(ids, sockets)
+		       ? xasprintf("socket%s %s", plural, indexes)
+		       : xasprintf("socket%s L#%s (P#%s)", plural, indexes, id_list);
+}
+
+/* The group of the place's sockets: the last one, or a new one. */
+static void add_to_group(struct show_view *v, const struct machine *m, const struct places *p, size_t at)
+{
+	const struct place *place = &p->items[at];
+	struct show_group *g;
+
+	if (at > 0 && hwloc_bitmap_isequal(place->sockets, p->items[at - 1].sockets)) {
+		v->groups[v->n_groups - 1].n_nodes++;
+		return;
+	}
+	g = vec_push(&v->groups, &v->n_groups, &v->groups_size, sizeof(*g));
+	g->first = at;
+	g->n_nodes = 1;
+	if (place->socket == INT_MAX)
+		g->title = xstrdup(m->n_sockets > 0 ? "no socket" : "sockets not known");
+	else
+		g->title = title_of(p, place->sockets);
+}
+
+/* ---- CPUs */
+
+static int by_core(const void *va, const void *vb)
+{
+	const struct show_cpu *a = va, *b = vb;
+
+	if (a->l3_rank != b->l3_rank)
+		return a->l3_rank < b->l3_rank ? -1 : 1;
+	if (a->core != b->core)
+		return a->core < b->core ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static enum show_state state_of(const struct node_state *state, unsigned id, int holder)
+{
+	if (holder != SHOW_NOBODY)
+		return SHOW_EXCLUSIVE;
+	if (state->reserved.cpus && hwloc_bitmap_isset(state->reserved.cpus, id))
+		return SHOW_RESERVED;
+	if (state->settings.cpu_manager == CPU_MANAGER_NONE ||
+		(state->allocations.shared && hwloc_bitmap_isset(state->allocations.shared, id)))
+		return SHOW_SHARED;
+	return SHOW_UNKNOWN;
+}
+
+/* L3 caches in the order of their CPUs, which come in ascending order. Those of a node that has one are of no interest. */
+static void rank_l3(struct show_node *node)
+{
+	size_t n = 0;
+	bool known = true;
+
+	for (size_t i = 0; i < node->n_cpus; i++) {
+		size_t first = 0;
+
+		while (node->cpus[first].l3 != node->cpus[i].l3)
+			first++;
+		node->cpus[i].l3_rank = first < i ? node->cpus[first].l3_rank : n++;
+		known = known && node->cpus[i].l3 != MACHINE_NONE;
+	}
+	for (size_t i = 0; i < node->n_cpus && (n < 2 || !known); i++) {
+		node->cpus[i].l3 = MACHINE_NONE;
+		node->cpus[i].l3_rank = 0;
+	}
+}
+
+static void fill_cpus(struct show_view *v, const struct node_state *state, const int *holder_of,
+	hwloc_const_bitmap_t cpus, struct show_node *node)
+{
+	node->cpu_list = cpuset_print(cpus);
+	node->cpus = xcalloc(cpuset_size(cpus) + 1, sizeof(*node->cpus));
+	for (int id = hwloc_bitmap_first(cpus); id >= 0; id = hwloc_bitmap_next(cpus, id)) {
+		const struct cpu *cpu = machine_cpu(&state->machine, (unsigned)id);
+		struct show_cpu *c = &node->cpus[node->n_cpus];
+
+		if (!cpu)
+			continue;
+		*c = (struct show_cpu){.id = cpu->id,
+			.core = cpu->hardware_core,
+			.l3 = cpu->l3,
+			.holder = holder_of[cpu->id]};
+		c->state = state_of(state, c->id, c->holder);
+		v->states[c->state] = true;
+		node->n_cpus++;
+	}
+	rank_l3(node);
+	v->l3_borders = v->l3_borders || (node->n_cpus > 0 && node->cpus[0].l3 != MACHINE_NONE);
+	if (node->n_cpus > 1)
+		qsort(node->cpus, node->n_cpus, sizeof(*node->cpus), by_core);
+}
+
+/* The holder of each CPU id up to the highest one; the caller frees it. */
+static int *map_holders(const struct show_view *v, const struct machine *m)
+{
+	size_t n = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 1;
+	int *map = xmalloc(n * sizeof(*map));
+
+	for (size_t id = 0; id < n; id++)
+		map[id] = SHOW_NOBODY;
+	for (size_t h = 0; h < v->n_holders; h++)
+		for (int id = hwloc_bitmap_first(v->holders[h].cpus); id >= 0 && (size_t)id < n;
+			id = hwloc_bitmap_next(v->holders[h].cpus, id))
+			map[id] = (int)h;
+	return map;
+}
+
+static void fill_amounts(
+	const struct show_view *v, const struct node_state *state, size_t row, struct show_node *node)
+{
+	node->amounts = xcalloc(v->n_resources + 1, sizeof(*node->amounts));
+	node->devices = xcalloc(v->n_resources + 1, sizeof(*node->devices));
+	for (size_t i = 0; row != SIZE_MAX && i < v->n_resources; i++) {
+		int at = inventory_resource(&state->inventory, v->resources[i].name);
+
+		if (at >= 0)
+			node->amounts[i] = *inventory_amount(&state->inventory, row, (size_t)at);
+	}
+}
+
+static void fill_nodes(struct show_view *v, const struct node_state *state)
+{
+	CLEANUP(places_release) struct places places = {0};
+	CLEANUP(freep) int *holder_of = map_holders(v, &state->machine);
+
+	find_places(state, &places);
+	for (size_t i = 0; i < places.n_items; i++) {
+		const struct place *place = &places.items[i];
+		struct show_node *node = vec_push(&v->nodes, &v->n_nodes, &v->nodes_size, sizeof(*node));
+
+		node->id = place->id;
+		add_to_group(v, &state->machine, &places, i);
+		fill_amounts(v, state, place->row, node);
+		fill_cpus(v, state, holder_of, place->cpus, node);
+	}
+}
+
+/* ---- the lines of text */
+
+static void add_count(struct strbuf *out, size_t n, const char *one, const char *many)
+{
+	if (n > 0)
+		strbuf_addf(out, "%s%zu %s", out->len > 0 ? ", " : "", n, n == 1 ? one : many);
+}
+
+/* CPUs that the machine lists, or that are counted only. */
+static size_t count_cpus(const struct node_state *state)
+{
+	int cpu = inventory_resource(&state->inventory, "cpu");
+	qty_t sum = 0;
+
+	for (size_t i = 0; cpu >= 0 && i < state->inventory.n_nodes; i++)
+		sum = qty_add(sum, inventory_amount(&state->inventory, i, (size_t)cpu)->capacity);
+	return show_max(state->machine.n_cpus, sum > 0 ? (size_t)(sum / QTY_UNIT) : 0);
+}
+
+static void fill_machine_line(struct show_view *v, const struct node_state *state)
+{
+	const struct machine *m = &state->machine;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
+	char memory[SHOW_AMOUNT_SIZE];
+	qty_t bytes = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		bytes = qty_add(bytes, (qty_t)m->nodes[i].memory_bytes * QTY_UNIT);
+	show_amount_text(SHOW_BYTES, bytes, memory);
+	add_count(&out, m->n_sockets, "socket", "sockets");
+	add_count(&out, m->n_nodes, "NUMA node", "NUMA nodes");
+	add_count(&out, m->n_cores, "core", "cores");
+	add_count(&out, count_cpus(state), "CPU", "CPUs");
+	if (bytes > 0)
+		strbuf_addf(&out, "%s%s memory", out.len > 0 ? ", " : "", memory);
+	v->machine = strbuf_detach(&out);
+}
+
+static void add_options(struct strbuf *out, const char *options)
+{
+	if (options && *options)
+		strbuf_addf(out, " (%s)", options);
+}
+
+static void fill_kubelet_line(struct show_view *v, const struct settings *s)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
+
+	strbuf_addf(&out, "CPU manager %s", cpu_manager_policy_names[s->cpu_manager]);
+	add_options(&out, s->cpu_options_text);
+	strbuf_addf(&out, ", memory manager %s", memory_manager_policy_names[s->memory_manager]);
+	strbuf_addf(&out, ", topology manager %s", topology_manager_policy_names[s->topology.policy]);
+	add_options(&out, s->topology_options_text);
+	strbuf_addf(&out, ", scope %s", topology_manager_scope_names[s->topology.scope]);
+	v->kubelet = strbuf_detach(&out);
+}
+
+static void fill_lines(struct show_view *v, const struct node_state *state)
+{
+	fill_machine_line(v, state);
+	fill_kubelet_line(v, &state->settings);
+	v->n_offline = cpuset_size(state->machine.offline);
+	v->states[SHOW_OFFLINE] = v->n_offline > 0;
+	v->offline = state->machine.offline ? cpuset_print(state->machine.offline) : xstrdup("");
+	if (state->reserved.cpus)
+		v->reserved = cpuset_print(state->reserved.cpus);
+}
+
+void show_view(const struct node_state *state, const struct notes *notes, struct show_view *ret)
+{
+	CLEANUP(show_view_release) struct show_view v;
+
+	show_view_init(&v);
+	v.node_name = state->node_name;
+	v.cores_known = state->machine.n_cores > 0;
+	v.notes = notes;
+	v.distances = state->machine.distances;
+	v.distance_nodes = state->machine.nodes;
+	v.n_distances = state->machine.distances && state->machine.n_nodes > 1 ? state->machine.n_nodes : 0;
+	fill_resources(&v, state);
+	show_holders_fill(&v, &state->allocations, &state->claims);
+	fill_nodes(&v, state);
+	show_devices_fill(&v);
+	fill_lines(&v, state);
+	*ret = v;
+	show_view_init(&v);
+}

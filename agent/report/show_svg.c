@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/report/show_svg.h"
+
+#include <errno.h>
+
+#include "agent/base/text_lines.h"
+#include "agent/report/show_amount.h"
+#include "agent/report/show_holders.h"
+#include "agent/report/show_svg_parts.h"
+#include "common/cleanup.h"
+
+#define MARGIN      24  /* pixels from the edge to what is drawn */
+#define PAD         14  /* within a socket and a NUMA node */
+#define GAP         12  /* between two of them */
+#define TILE_WIDTH  280 /* least width of a NUMA node */
+#define DENSE_NODES 16  /* where there are more, they have this one: */
+#define DENSE_WIDTH 176
+#define CELL        16 /* of a CPU */
+#define DENSE_CELL  12
+#define CELL_GAP    2
+#define CORE_GAP    6
+#define L3_GAP      12 /* between L3 caches of a NUMA node, with their borders */
+#define L3_PAD      3  /* from a border to the CPUs within */
+#define BAR_HEIGHT  10
+#define TITLE_MAX   256
+#define BODY_MAX    (64u << 20)
+
+/*
+ * Colours: light first, dark where the reader's setting says so. The pods' six keep a contrast of 4.5 to 1
+ * with their white letters and differ without red and green.
+ */
+static const char style_sheet[] =
+	"<style>\n"
+	"text{font:12px sans-serif;fill:#1f2328}\n"
+	".mono,.n{font:11px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace}\n"
+	".title{font:bold 20px sans-serif}.h{font:bold 13px sans-serif}.strong{font-weight:bold}\n"
+	".faint{fill:#59636e}.r{text-anchor:end}.n{text-anchor:middle}\n"
+	".key{font:bold 11px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;text-anchor:middle;fill:#fff}"
+	".small{font-size:9px}\n"
+	".page{rx:8px}.socket{rx:6px}.node{rx:5px}.free,.held,.reserved,.unknown,.h0,.h1,.h2,.h3,.h4,.h5{rx:2px}\n"
+	".page{fill:#fff;stroke:#d1d9e0}.socket{fill:#f6f8fa;stroke:#d1d9e0}.node{fill:#fff;stroke:#d1d9e0}\n"
+	".free{fill:#e3f4ec;stroke:#3d8b68}.held{fill:#57779a;stroke:#57779a}\n"
+	".reserved{fill:url(#nrtd-reserved);stroke:#6e7781}.hatch{stroke:#6e7781;stroke-width:2}\n"
+	".l3{fill:none;stroke:#8c959f;rx:4px}\n"
+	".unknown{fill:none;stroke:#6e7781;stroke-dasharray:2 2}\n"
+	".note{fill:#9a4a00}\n"
+	".h0{fill:#0969b8}.h1{fill:#b84a00}.h2{fill:#8d4b9e}.h3{fill:#7a6200}.h4{fill:#00708a}.h5{fill:#b0305c}\n"
+	".d0{fill:#e3f6fb}.d1{fill:#b3d7f2}.d2{fill:#6cb0e4}.d3{fill:#1f6fb2}.d4{fill:#0b3d73}\n"
+	".dark{fill:#10243a}.light{fill:#fff}\n"
+	"@media (prefers-color-scheme:dark){\n"
+	"text{fill:#e6edf3}.faint{fill:#9198a1}.note{fill:#f0a35c}.key,.light{fill:#fff}.dark{fill:#10243a}\n"
+	".page{fill:#0d1117;stroke:#3d444d}.socket{fill:#151b23;stroke:#3d444d}.node{fill:#0d1117;stroke:#3d444d}\n"
+	".free{fill:#12352a;stroke:#3fa37a}.held{fill:#6d8fb5;stroke:#6d8fb5}\n"
+	".unknown,.reserved,.hatch{stroke:#9198a1}.l3{stroke:#656c76}\n"
+	"}\n"
+	"</style>\n"
+	"<defs><pattern id=\"nrtd-reserved\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+	"<path class=\"hatch\" d=\"M1 0V5\"/></pattern></defs>\n";
+
+/* How the NUMA nodes are laid out; the same for all. */
+struct layout {
+	bool dense;
+	size_t cell;
+	size_t columns;
+	size_t tile_width; /* with its padding */
+	size_t frames;     /* sockets beside each other; 1 unless all their NUMA nodes are on one line */
+	size_t frame_width;
+	size_t label_width;
+};
+
+static struct layout lay_out(const struct show_view *v, size_t width)
+{
+	struct layout l = {.dense = v->n_nodes > DENSE_NODES};
+	size_t nodes = 1, least = l.dense ? DENSE_WIDTH : TILE_WIDTH, label = 0, most;
+
+	l.cell = l.dense ? DENSE_CELL : CELL;
+	for (size_t i = 0; i < v->n_groups; i++)
+		nodes = show_max(nodes, v->groups[i].n_nodes);
+	for (size_t i = 0; i < v->n_resources; i++)
+		label = show_max(
+			label, text_width(l.dense ? v->resources[i].short_label : v->resources[i].label));
+	l.label_width = show_min(label, 14) * SVG_CHAR_WIDTH + 8;
+	most = show_max(1, show_min(nodes, (width - 2 * PAD + GAP) / (least + GAP)));
+	l.columns = show_spread(nodes, most);
+	l.frames = 1;
+	if (l.columns == nodes && v->n_groups > 0) {
+		most = (width + GAP) / (nodes * (least + GAP) - GAP + 2 * PAD + GAP);
+		l.frames = show_spread(v->n_groups, show_max(1, show_min(v->n_groups, most)));
+	}
+	l.frame_width = (width + GAP) / l.frames - GAP;
+	l.tile_width = (l.frame_width - 2 * PAD + GAP) / l.columns - GAP;
+	return l;
+}
+
+/* ---- CPUs */
+
+static void cpu_title(const struct show_view *v, const struct show_cpu *cpu, char title[TITLE_MAX])
+{
+	const char *use =
+		cpu->state == SHOW_EXCLUSIVE ? v->holders[cpu->holder].name : show_state_names[cpu->state];
+
+	char core[32] = "", l3[32] = "";
+
+	if (v->cores_known)
+		snprintf(core, sizeof(core), ", core %u", cpu->core);
+	if (cpu->l3 != MACHINE_NONE)
+		snprintf(l3, sizeof(l3), ", L3 cache %d", cpu->l3);
+	snprintf(title, TITLE_MAX, "CPU %u%s%s: %s", cpu->id, core, l3, use);
+}
+
+/* Where a cell is: right of the left edge, and the line's y. */
+struct cursor {
+	size_t left, y;
+};
+
+/* On to cpus[at], of the same L3 cache as the one before. A core stays on one line where it fits. */
+static void advance(
+	const struct layout *l, const struct show_node *node, size_t at, size_t width, struct cursor *c)
+{
+	bool first = node->cpus[at].core != node->cpus[at - 1].core;
+	size_t core = first ? show_core_size(node, at) * (l->cell + CELL_GAP) - CELL_GAP : l->cell;
+
+	c->left += l->cell + (first ? CORE_GAP : CELL_GAP);
+	if (c->left + core > width) {
+		c->left = 0;
+		c->y += l->cell + CORE_GAP;
+	}
+}
+
+/* The L3 cache that begins at cpus[at], from the left edge on: its width and height. */
+static struct svg_box measure_l3(
+	const struct layout *l, const struct show_node *node, size_t at, size_t width)
+{
+	struct cursor c = {0};
+	size_t most = l->cell;
+
+	while (++at < node->n_cpus && !show_is_l3_first(node, at)) {
+		advance(l, node, at, width, &c);
+		most = show_max(most, c.left + l->cell);
+	}
+	return (struct svg_box){0, 0, most, c.y + l->cell};
+}
+
+/* Returns the y below them; without `out` it only measures. Each L3 cache is on one line, or on lines of its own. */
+static size_t draw_cpus(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
+	const struct show_view *v, const struct show_node *node)
+{
+	struct svg_box l3 = {0};
+	struct cursor c = {.y = y};
+
+	for (size_t i = 0; i < node->n_cpus; i++) {
+		const struct show_cpu *cpu = &node->cpus[i];
+		char title[TITLE_MAX];
+
+		if (!show_is_l3_first(node, i)) {
+			advance(l, node, i, width, &c);
+		} else {
+			bool tall = l3.height > l->cell;
+
+			l3 = measure_l3(l, node, i, width);
+			c.left += i > 0 ? l->cell + L3_GAP : 0;
+			if (i > 0 && (tall || c.left + l3.width > width))
+				c = (struct cursor){0, c.y + l->cell + L3_GAP};
+			if (out && cpu->l3 != MACHINE_NONE)
+				svg_rect(out,
+					(struct svg_box){x + c.left - L3_PAD, c.y - L3_PAD,
+						l3.width + 2 * L3_PAD, l3.height + 2 * L3_PAD},
+					"l3", NULL);
+		}
+		if (!out)
+			continue;
+		cpu_title(v, cpu, title);
+		if (cpu->state == SHOW_EXCLUSIVE)
+			svg_cell(out, x + c.left, c.y, l->cell, svg_holder_class(cpu->holder),
+				show_key(v, cpu->holder, 0), title);
+		else
+			svg_cell(out, x + c.left, c.y, l->cell, svg_state_class(cpu->state), 0, title);
+	}
+	return node->n_cpus > 0 ? c.y + l->cell + CORE_GAP : c.y;
+}
+
+/* ---- memory, hugepages, devices */
+
+static void draw_bar(
+	struct strbuf *out, size_t x, size_t y, size_t width, const struct inventory_amount *amount)
+{
+	struct show_bar bar = show_bar(amount, width);
+	struct svg_box box = {x, y, width, BAR_HEIGHT};
+
+	svg_rect(out, box, "free", NULL);
+	box.width = bar.reserved;
+	if (bar.reserved > 0)
+		svg_rect(out, box, "reserved", NULL);
+	box.x += bar.reserved;
+	box.width = bar.held;
+	if (bar.held > 0)
+		svg_rect(out, box, "held", NULL);
+}
+
+static void draw_devices(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
+	const struct show_view *v, const struct show_node *node, size_t at)
+{
+	const struct show_devices *devices = &node->devices[at];
+	const struct inventory_amount *amount = &node->amounts[at];
+	size_t pitch = l->cell - 2 + CELL_GAP, room = (width + CELL_GAP) / pitch;
+	size_t available = 0, reserved = 0, nameless = 0, i;
+
+	if (amount->present && amount->available > 0)
+		available = (size_t)show_min((size_t)(amount->available / QTY_UNIT), room);
+	if (amount->present && amount->capacity > amount->allocatable)
+		reserved = show_min((size_t)((amount->capacity - amount->allocatable) / QTY_UNIT), room);
+	if (amount->present && amount->allocatable > amount->available)
+		nameless = show_min((size_t)((amount->allocatable - amount->available) / QTY_UNIT), room);
+	nameless = nameless > devices->n_holders ? nameless - devices->n_holders : 0;
+	if (reserved + devices->n_holders + nameless + available > room) {
+		if (amount->present)
+			draw_bar(out, x, y + 4, width, amount);
+		return;
+	}
+	for (i = 0; i < reserved; i++, x += pitch)
+		svg_cell(out, x, y + 1, l->cell - 2, "reserved", 0, "not allocatable");
+	for (i = 0; i < devices->n_holders; i++, x += pitch)
+		svg_cell(out, x, y + 1, l->cell - 2, svg_holder_class(devices->holders[i]),
+			show_key(v, devices->holders[i], 0), v->holders[devices->holders[i]].name);
+	for (i = 0; i < nameless; i++, x += pitch)
+		svg_cell(out, x, y + 1, l->cell - 2, "held", 0, "held");
+	for (i = 0; i < available; i++, x += pitch)
+		svg_cell(out, x, y + 1, l->cell - 2, "free", 0, "available");
+}
+
+static void draw_resource(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
+	const struct show_view *v, const struct show_node *node, size_t at)
+{
+	const struct show_resource *r = &v->resources[at];
+	const struct inventory_amount *amount = &node->amounts[at];
+	size_t bar = width - l->label_width - (l->dense ? 7u : 17u) * SVG_CHAR_WIDTH;
+	char text[SHOW_AMOUNTS_SIZE];
+
+	svg_text(out, x, y + 13, "mono faint", l->dense ? r->short_label : r->label);
+	show_amounts_text(v, node, at, l->dense, text);
+	svg_text(out, x + width, y + 13, "mono r", text);
+	if (r->kind == SHOW_DEVICES)
+		draw_devices(out, x + l->label_width, y, bar, l, v, node, at);
+	else if (amount->capacity > 0)
+		draw_bar(out, x + l->label_width, y + 4, bar, amount);
+}
+
+/* ---- NUMA nodes and sockets */
+
+static size_t node_height(const struct show_view *v, const struct layout *l, const struct show_node *node)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < v->n_resources; i++)
+		lines += show_has_line(v, node, i);
+	return draw_cpus(NULL, 0, 0, l->tile_width - 2 * PAD, l, v, node) + 2 * PAD + SVG_LINE +
+	       lines * SVG_LINE;
+}
+
+static void draw_node_head(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
+	const struct show_view *v, const struct show_node *node)
+{
+	char text[SHOW_AMOUNTS_SIZE], id[32];
+	size_t room, used;
+
+	show_cpus_text(v, node, l->dense, text);
+	if (node->id == MACHINE_NONE) {
+		svg_text(out, x, y + 13, "h", l->dense ? "no NUMA" : "outside every NUMA node");
+		return;
+	}
+	snprintf(id, sizeof(id), "NUMA %d", node->id);
+	svg_text(out, x, y + 13, "h", id);
+	svg_text(out, x + width, y + 13, "mono r", text);
+	used = text_width(id) * 9 + 8;
+	room = width > used + (text_width(text) + 1) * SVG_CHAR_WIDTH
+		       ? (width - used) / SVG_CHAR_WIDTH - text_width(text) - 1
+		       : 0;
+	if (room < 4 || l->dense)
+		return;
+	if (text_width(node->cpu_list) > room)
+		snprintf(text, sizeof(text), "%.*s...", (int)show_min(room - 3, sizeof(text) - 4),
+			node->cpu_list);
+	else
+		snprintf(text, sizeof(text), "%s", node->cpu_list);
+	svg_text(out, x + used, y + 13, "mono faint", text);
+}
+
+static void draw_node(struct strbuf *out, struct svg_box box, const struct layout *l,
+	const struct show_view *v, const struct show_node *node)
+{
+	size_t x = box.x + PAD, y = box.y + PAD - 4, width = box.width - 2 * PAD;
+
+	svg_rect(out, box, "node", NULL);
+	draw_node_head(out, x, y, width, l, v, node);
+	y = draw_cpus(out, x, y + SVG_LINE + 4, width, l, v, node) + 4;
+	for (size_t i = 0; i < v->n_resources; i++)
+		if (show_has_line(v, node, i)) {
+			draw_resource(out, x, y, width, l, v, node, i);
+			y += SVG_LINE;
+		}
+}
+
+/* The height of a line of NUMA nodes, `first` of the group being the first of them. */
+static size_t line_height(
+	const struct show_view *v, const struct layout *l, const struct show_group *group, size_t first)
+{
+	size_t height = 0;
+
+	for (size_t i = first; i < group->n_nodes && i < first + l->columns; i++)
+		height = show_max(height, node_height(v, l, &v->nodes[group->first + i]));
+	return height;
+}
+
+static size_t group_height(const struct show_view *v, const struct layout *l, const struct show_group *group)
+{
+	size_t height = PAD + SVG_LINE + 2;
+
+	for (size_t first = 0; first < group->n_nodes; first += l->columns)
+		height += line_height(v, l, group, first) + GAP;
+	return height - GAP + PAD;
+}
+
+static void draw_group(struct strbuf *out, struct svg_box frame, const struct layout *l,
+	const struct show_view *v, const struct show_group *group)
+{
+	size_t y = frame.y + PAD + SVG_LINE + 2;
+
+	svg_rect(out, frame, "socket", NULL);
+	svg_text(out, frame.x + PAD, frame.y + PAD + 11, "h", group->title);
+	for (size_t first = 0; first < group->n_nodes; first += l->columns) {
+		struct svg_box box = {frame.x + PAD, y, l->tile_width, line_height(v, l, group, first)};
+
+		for (size_t i = first; i < group->n_nodes && i < first + l->columns; i++) {
+			draw_node(out, box, l, v, &v->nodes[group->first + i]);
+			box.x += l->tile_width + GAP;
+		}
+		y += box.height + GAP;
+	}
+}
+
+/* Returns the y below them. */
+static size_t draw_groups(struct strbuf *out, size_t y, size_t width, const struct show_view *v)
+{
+	const struct layout l = lay_out(v, width);
+
+	for (size_t first = 0; first < v->n_groups; first += l.frames) {
+		struct svg_box frame = {MARGIN, y, l.frame_width, 0};
+
+		for (size_t i = first; i < v->n_groups && i < first + l.frames; i++)
+			frame.height = show_max(frame.height, group_height(v, &l, &v->groups[i]));
+		for (size_t i = first; i < v->n_groups && i < first + l.frames; i++) {
+			draw_group(out, frame, &l, v, &v->groups[i]);
+			frame.x += l.frame_width + GAP;
+		}
+		y += frame.height + GAP;
+	}
+	return y;
+}
+
+/* ---- the whole */
+
+static size_t draw_head(struct strbuf *out, size_t y, size_t width, const struct show_view *v)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(BODY_MAX);
+
+	svg_text(out, MARGIN, y + 18, "title", v->node_name);
+	y = svg_paragraph(out, MARGIN, y + 28, width, "mono", v->machine);
+	y = svg_paragraph(out, MARGIN, y, width, "mono", v->kubelet);
+	strbuf_addf(&line, "reserved CPUs %s", v->reserved ? v->reserved : "are not known");
+	if (!v->reserved || *v->reserved)
+		y = svg_paragraph(out, MARGIN, y, width, "mono", line.text);
+	strbuf_reset(&line);
+	strbuf_addf(&line, "offline CPUs %s", v->offline);
+	if (v->n_offline > 0)
+		y = svg_paragraph(out, MARGIN, y, width, "mono", line.text);
+	return y + 8;
+}
+
+static size_t draw_body(struct strbuf *out, size_t width, const struct show_view *v)
+{
+	size_t inner = width - 2 * MARGIN, matrix = svg_matrix_width(v, inner), y, below;
+
+	y = draw_head(out, MARGIN, inner, v);
+	y = draw_groups(out, y, inner, v);
+	y = svg_legend(out, MARGIN, y, inner, v) + GAP + 6;
+	if (v->n_holders > 0 && matrix > 0 && inner >= matrix + 2 * MARGIN + 320) {
+		below = svg_matrix(out, width - MARGIN - matrix, y, inner, v);
+		y = show_max(below, svg_holders(out, MARGIN, y, inner - matrix - 2 * MARGIN, v));
+	} else {
+		y = svg_holders(out, MARGIN, y, inner, v);
+		y = svg_matrix(out, MARGIN, y + (v->n_holders > 0 ? GAP : 0), inner, v);
+	}
+	y += v->notes->lines.n_items > 0 ? GAP : 0;
+	for (size_t i = 0; i < v->notes->lines.n_items; i++)
+		y = svg_paragraph(out, MARGIN, y, inner, "mono note", v->notes->lines.items[i]);
+	return y + MARGIN - 4;
+}
+
+/* The text for a reader who does not see the picture. */
+static void describe(struct strbuf *out, const struct show_view *v)
+{
+	strbuf_addstr(out, v->machine);
+	strbuf_addstr(out, ". ");
+	strbuf_addstr(out, v->kubelet);
+	strbuf_addstr(out, ". Available of allocatable:");
+	for (size_t n = 0; n < v->n_nodes; n++) {
+		strbuf_addf(out, " NUMA node %d:", v->nodes[n].id);
+		for (size_t i = 0; i < v->n_resources; i++) {
+			char text[SHOW_AMOUNTS_SIZE];
+
+			show_amounts_text(v, &v->nodes[n], i, false, text);
+			if (!*text)
+				continue;
+			strbuf_addch(out, ' ');
+			strbuf_addstr(out, v->resources[i].label);
+			strbuf_addf(out, " %s;", text);
+		}
+	}
+}
+
+int show_svg(const struct show_view *v, size_t width, struct strbuf *out)
+{
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
+	CLEANUP(strbuf_release) struct strbuf title = STRBUF_INIT(BODY_MAX);
+	CLEANUP(strbuf_release) struct strbuf description = STRBUF_INIT(BODY_MAX);
+	struct svg_page page = {.style = style_sheet, .body = &body, .description = &description};
+
+	page.width = show_max(width, SHOW_SVG_MIN_WIDTH);
+	page.height = draw_body(&body, page.width, v);
+	strbuf_addf(&title, "NUMA topology of %s", v->node_name);
+	describe(&description, v);
+	page.title = title.text;
+	return strbuf_error(&title) < 0 ? strbuf_error(&title) : svg_document(&page, out);
+}

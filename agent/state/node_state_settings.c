@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kubelet's settings as sections of the node state. */
+#include "agent/state/node_state_sections.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/state/node_free.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "scoring/kubelet.h"
+
+#define GATES_MAX 256u /* twice all of them */
+
+#define MAX_RELEASE    1000u
+#define PREFER_CLOSEST "prefer-closest-numa-nodes"
+
+static const char *const cpu_options[] = {"full-pcpus-only", "distribute-cpus-across-numa", "align-by-socket",
+	"distribute-cpus-across-cores", "strict-cpu-reservation", "prefer-align-cpus-by-uncorecache"};
+
+/* ---- policies */
+
+static bool print_kubelet(const struct node_state_printer *p)
+{
+	strbuf_addf(p->out, "%u", p->state->settings.kubelet_minor);
+	return p->state->settings.kubelet_minor > 0;
+}
+
+static void parse_kubelet(struct node_state_parser *p)
+{
+	p->state.settings.kubelet_minor = (unsigned)token_reader_number(&p->reader, MAX_RELEASE);
+}
+
+static void add_policy(struct strbuf *out, const char *const *names, int policy)
+{
+	strbuf_addstr(out, policy == 0 ? "?" : names[policy]);
+}
+
+/* A policy's position in its table of names, 0 for "?". */
+static int read_policy(struct token_reader *r, const char *const *names, size_t count)
+{
+	CLEANUP(freep) char *name = token_reader_skip(r, '?') ? NULL : token_reader_name(r);
+	int policy = name ? settings_name_index(names, count, name) : 0;
+
+	if (policy < 0)
+		token_reader_fail(r, "an unknown policy");
+	return policy < 0 ? 0 : policy;
+}
+
+static bool print_cpu(const struct node_state_printer *p)
+{
+	struct settings s = p->state->settings;
+
+	add_policy(p->out, cpu_manager_policy_names, (int)s.cpu_manager);
+	for (size_t i = 0; i < ARRAY_SIZE(cpu_options); i++)
+		if (*cpu_manager_option(&s.cpu_options, cpu_options[i]))
+			strbuf_addf(p->out, ",%s", cpu_options[i]);
+	/* A reader that does not know it says so; one that does is a later nrtd. */
+	if (s.cpu_manager == CPU_MANAGER_STATIC && s.unknown_cpu_option) {
+		strbuf_addch(p->out, ',');
+		text_add_name(p->out, s.unknown_cpu_option);
+	}
+	return true;
+}
+
+static void parse_cpu(struct node_state_parser *p)
+{
+	struct settings *s = &p->state.settings;
+	struct token_reader *r = &p->reader;
+
+	s->cpu_manager =
+		(enum cpu_manager_policy)read_policy(r, cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT);
+	while (!r->error && token_reader_skip(r, ',')) {
+		CLEANUP(freep) char *name = token_reader_name(r);
+		bool *option = name ? cpu_manager_option(&s->cpu_options, name) : NULL;
+
+		if (option)
+			*option = true;
+		else
+			token_reader_fail(r, "an unknown option");
+	}
+}
+
+static bool print_memory(const struct node_state_printer *p)
+{
+	add_policy(p->out, memory_manager_policy_names, (int)p->state->settings.memory_manager);
+	return true;
+}
+
+static void parse_memory(struct node_state_parser *p)
+{
+	p->state.settings.memory_manager = (enum memory_manager_policy)read_policy(
+		&p->reader, memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT);
+}
+
+/* A kubelet may be set up with any number; beyond this one all mean the same. */
+static unsigned most_max_numa_nodes(const struct topology_manager_config *t)
+{
+	return t->max_numa_nodes < TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES
+		       ? t->max_numa_nodes
+		       : TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES;
+}
+
+static bool print_topology(const struct node_state_printer *p)
+{
+	const struct topology_manager_config *t = &p->state->settings.topology;
+
+	add_policy(p->out, topology_manager_policy_names, (int)t->policy);
+	strbuf_addch(p->out, ',');
+	add_policy(p->out, topology_manager_scope_names, (int)t->scope);
+	strbuf_addf(p->out, ",%u%s", most_max_numa_nodes(t),
+		t->prefer_closest_numa_nodes ? "," PREFER_CLOSEST : "");
+	if (t->policy != TOPOLOGY_MANAGER_NONE && p->state->settings.unknown_topology_option) {
+		strbuf_addch(p->out, ',');
+		text_add_name(p->out, p->state->settings.unknown_topology_option);
+	}
+	return true;
+}
+
+static void parse_topology(struct node_state_parser *p)
+{
+	struct topology_manager_config *t = &p->state.settings.topology;
+	struct token_reader *r = &p->reader;
+
+	t->policy = (enum topology_manager_policy)read_policy(
+		r, topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT);
+	token_reader_expect(r, ',');
+	t->scope = (enum topology_manager_scope)read_policy(
+		r, topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT);
+	token_reader_expect(r, ',');
+	t->max_numa_nodes = (unsigned)token_reader_number(r, TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES);
+	t->prefer_closest_numa_nodes = token_reader_skip_word(r, "," PREFER_CLOSEST);
+	if (token_reader_skip(r, ','))
+		token_reader_fail(r, "an unknown option");
+}
+
+static bool print_gates(const struct node_state_printer *p)
+{
+	const struct settings *s = &p->state->settings;
+	const char *unknown = s->unknown_feature_gate, *comma = "";
+
+	if (!unknown && s->kubelet_minor > KUBELET_MINOR_COMPARED)
+		unknown = s->unknown_field;
+	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++) {
+		if (!kubelet_has_gate(s, i))
+			continue;
+		strbuf_addf(p->out, "%s%s", comma, kubelet_gate_names[i]);
+		comma = ",";
+	}
+	/* As an option that is not known. */
+	if (unknown) {
+		strbuf_addstr(p->out, comma);
+		text_add_name(p->out, unknown);
+	}
+	return *comma || unknown;
+}
+
+static bool read_gate(struct token_reader *r, struct strbuf *text)
+{
+	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++) {
+		if (!token_reader_skip_word(r, kubelet_gate_names[i]))
+			continue;
+		strbuf_addf(text, "%s%s=true", text->len > 0 ? "," : "", kubelet_gate_names[i]);
+		return true;
+	}
+	return false;
+}
+
+static void parse_gates(struct node_state_parser *p)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GATES_MAX);
+	bool known;
+
+	do
+		known = read_gate(&p->reader, &text);
+	while (known && token_reader_skip(&p->reader, ','));
+	if (!known || strbuf_error(&text) < 0)
+		token_reader_fail(&p->reader, "an unknown feature gate");
+	else
+		text_set(&p->state.settings.feature_gates_text, text.text);
+}
+
+/* ---- reservations */
+
+/* Only what a running kubelet reports: the rest follows from the settings. */
+static bool print_reserved_observed(const struct node_state_printer *p)
+{
+	if (p->state->reserved.observed)
+		text_add_set(p->out, p->state->reserved.cpus, MACHINE_MAX_CPUS - 1);
+	return p->state->reserved.observed;
+}
+
+static void parse_reserved_observed(struct node_state_parser *p)
+{
+	p->reserved = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
+}
+
+/* An empty list is none. */
+static bool print_reserved_list(const struct node_state_printer *p)
+{
+	hwloc_const_bitmap_t list = p->state->settings.reserved_system_cpus;
+	bool any = list && !hwloc_bitmap_iszero(list);
+
+	if (any)
+		text_add_set(p->out, list, MACHINE_MAX_CPUS - 1);
+	return any;
+}
+
+static void parse_reserved_list(struct node_state_parser *p)
+{
+	struct settings *s = &p->state.settings;
+
+	s->reserved_system_cpus = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
+	settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "the node state");
+}
+
+static bool print_reserved_cpu(const struct node_state_printer *p)
+{
+	const struct settings *s = &p->state->settings;
+
+	text_add_quantity(p->out, s->kube_reserved_cpu + s->system_reserved_cpu);
+	return s->reserved_cpu_known;
+}
+
+static void parse_reserved_cpu(struct node_state_parser *p)
+{
+	p->state.settings.kube_reserved_cpu = token_reader_quantity(&p->reader);
+	p->state.settings.reserved_cpu_known = true;
+}
+
+static bool print_reserved_memory(const struct node_state_printer *p)
+{
+	qty_t sum = p->state->settings.kube_reserved_memory + p->state->settings.system_reserved_memory;
+
+	text_add_quantity(p->out, sum);
+	return sum != 0;
+}
+
+static void parse_reserved_memory(struct node_state_parser *p)
+{
+	p->state.settings.kube_reserved_memory = token_reader_quantity(&p->reader);
+}
+
+static bool print_eviction(const struct node_state_printer *p)
+{
+	text_add_quantity(p->out, node_free_eviction_threshold(p->state));
+	return p->state->settings.eviction_hard_memory != NULL;
+}
+
+static void parse_eviction(struct node_state_parser *p)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(QUANTITY_TEXT_MAX);
+
+	text_add_quantity(&text, token_reader_quantity(&p->reader));
+	if (!p->reader.error)
+		text_set(&p->state.settings.eviction_hard_memory, text.text);
+}
+
+const struct node_state_section node_state_settings_sections[] = {
+	{"kubelet", false, print_kubelet, parse_kubelet},
+	{"cpu", true, print_cpu, parse_cpu},
+	{"memory", true, print_memory, parse_memory},
+	{"topology", true, print_topology, parse_topology},
+	{"gates", false, print_gates, parse_gates},
+	{"reserved", false, print_reserved_observed, parse_reserved_observed},
+	{"reserved-cpus", false, print_reserved_list, parse_reserved_list},
+	{"reserved-cpu", false, print_reserved_cpu, parse_reserved_cpu},
+	{"reserved-memory", false, print_reserved_memory, parse_reserved_memory},
+	{"eviction", false, print_eviction, parse_eviction},
+	{0},
+};
