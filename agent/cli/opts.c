@@ -9,21 +9,23 @@
 #include "common/text.h"
 
 const struct command_def command_defs[COMMAND_COUNT] = {
-	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology"},
+	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology object"},
 	[COMMAND_RUN] = {"run",
-		"keep this node's NodeResourceTopology and fit hints on the API server up to date"},
-	[COMMAND_DIFF] = {"diff", "compare what the API server holds with what run would write"},
+		"publish this node's NodeResourceTopology object and fit hints, and keep both up to date"},
+	[COMMAND_DIFF] = {"diff", "compare the published objects with what nrtd run would write"},
 	[COMMAND_EXTENDER] = {"extender",
 		"tell a stock kube-scheduler which nodes' kubelets would admit a pod"},
 	[COMMAND_CHECK] = {"check",
-		"say what would stop nrtd on this host, in order, and what to do about it"},
-	[COMMAND_FIT] = {"fit", "say whether a pod fits this machine, where it would land, and if not why"},
-	[COMMAND_SHOW] = {"show", "draw the machine and who holds what of it"},
+		"diagnose what prevents nrtd from running on this host, with a remedy for each problem"},
+	[COMMAND_FIT] = {"fit",
+		"tell whether this machine's kubelet would admit a pod, on which NUMA nodes, or why not"},
+	[COMMAND_SHOW] = {"show",
+		"draw the machine's NUMA topology, and which pods hold its CPUs, memory and devices"},
 	[COMMAND_COMPLETION] = {"completion", "print a completion script for a shell"},
 	[COMMAND_LIST] = {"list",
-		"show what each of many nodes has free, by their NodeResourceTopology objects"},
-	[COMMAND_SCORE] = {"score", "rank nodes for a pod by their NodeResourceTopology objects"},
-	[COMMAND_WHY] = {"why", "say what became of a pod, and which nodes' kubelets would take it"},
+		"list the free CPUs and devices of nodes, from their NodeResourceTopology objects"},
+	[COMMAND_SCORE] = {"score", "rank nodes for a pod, from their NodeResourceTopology objects"},
+	[COMMAND_WHY] = {"why", "explain why a pod is pending or was rejected, per node"},
 };
 
 /* `text` is one of the words of "a|b|c". */
