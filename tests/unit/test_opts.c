@@ -341,7 +341,7 @@ static void the_manual_names_every_flag(void **state)
 	}
 }
 
-/* The release that is taken for one that is not known, in the help and in the manual. */
+/* The release that commands assume by default is in the help and in the manual. */
 static void the_release_is_the_newest_recorded(void **state)
 {
 	CLEANUP(freep) char *manual = test_read_file(test_fixture("../../man/nrtd.8"), NULL);
@@ -350,7 +350,7 @@ static void the_release_is_the_newest_recorded(void **state)
 	(void)state;
 	snprintf(text, sizeof(text), "else 1.%u)", KUBELET_MINOR_RECORDED);
 	assert_non_null(strstr(option_defs[OPT_KUBELET_VERSION].help, text));
-	snprintf(text, sizeof(text), "the newest that is known, 1.%u.", KUBELET_MINOR_RECORDED);
+	snprintf(text, sizeof(text), "the other commands use 1.%u.", KUBELET_MINOR_RECORDED);
 	assert_non_null(strstr(manual, text));
 }
 
