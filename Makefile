@@ -69,8 +69,8 @@ TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 LIBC_LIBS := -lm -ldl -lpthread -lutil
 
 # ---- what there is
-MAIN := agent/cli/main.c
-SRC := $(filter-out $(MAIN),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
+MAINS := $(sort $(wildcard agent/cli/main_*.c))
+SRC := $(filter-out $(MAINS),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
 PROTO := $(sort $(wildcard agent/*/*.proto agent/node/*/*.proto))
 OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
@@ -83,7 +83,8 @@ SERVER := $(B)/tests/scenario/pod_resources
 CMOCKA_PROGRAMS := $(UNIT) $(PICTURES) $(SERVER)
 PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict \
 	$(B)/tests/upstream/extender_api
-PROGRAMS := $(B)/nrtd $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
+PRODUCT := $(B)/nrtd $(B)/nrtd-extender
+PROGRAMS := $(PRODUCT) $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
@@ -109,7 +110,7 @@ test:
 
 ##daily all: build nrtd, and build/vectors, which replays decisions of the real Kubernetes code
 ##daily DEVELOPER=1 all: turn warnings into errors; other variables: CC, CFLAGS, CCACHE, V=1 (print commands)
-all: $(B)/nrtd $(if $(VECTORS_OBJ),$(B)/vectors)
+all: $(PRODUCT) $(if $(VECTORS_OBJ),$(B)/vectors)
 
 ##daily lint: check formatting, spelling, manuals, layers; run clang-tidy and gcc -fanalyzer
 lint:
@@ -165,7 +166,8 @@ $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/nrtd: $(MAIN:%.c=$(B)/%.o)
+$(B)/nrtd: $(B)/agent/cli/main_nrtd.o
+$(B)/nrtd-extender: $(B)/agent/cli/main_extender.o
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)

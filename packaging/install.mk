@@ -13,19 +13,19 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
 
-# The nrtd that writes the completions: built for the machine that builds.
-SELF := $(B)/nrtd
+# The programs that write their completions: built for the machine that builds.
+SELF := $(B)
 ifdef CROSS
-SELF := build/self/nrtd
-$(SELF): FORCE
+SELF := build/self
+build/self/nrtd build/self/nrtd-extender: FORCE
 	@$(MAKE) --no-print-directory ARCH= B=$(@D) CFLAGS=-O0 $@
 endif
 ##release install: install into DESTDIR and PREFIX (default: /usr/local)
 .PHONY: install
-install: all $(SELF)
+install: all $(SELF)/nrtd $(SELF)/nrtd-extender
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc \
 		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR) $(DESTDIR)$(SELINUXDIR)
-	install -m 755 $(B)/nrtd $(DESTDIR)$(SBINDIR)/nrtd
+	install -m 755 $(B)/nrtd $(B)/nrtd-extender $(DESTDIR)$(SBINDIR)/
 	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
 	install -m 644 README.md MIGRATING.md $(DESTDIR)$(DOCDIR)/
@@ -39,6 +39,6 @@ install: all $(SELF)
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
 	install -m 644 packaging/kubernetes/monitoring/dashboard.json packaging/monitoring/rules.yaml $(DESTDIR)$(MANIFESTDIR)/monitoring/
 	install -m 644 packaging/selinux/nrtd.cil $(DESTDIR)$(SELINUXDIR)/
-	$(SELF) completion bash >$(DESTDIR)$(BASHCOMPDIR)/nrtd
-	$(SELF) completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_nrtd
-	$(SELF) completion fish >$(DESTDIR)$(FISHCOMPDIR)/nrtd.fish
+	for p in nrtd nrtd-extender; do \
+		$(SELF)/$$p completion bash >$(DESTDIR)$(BASHCOMPDIR)/$$p && $(SELF)/$$p completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_$$p && \
+		$(SELF)/$$p completion fish >$(DESTDIR)$(FISHCOMPDIR)/$$p.fish || exit 1; done

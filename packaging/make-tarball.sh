@@ -24,7 +24,7 @@ licence_of() {
 # libraries: all but glibc's, with a line for each package
 libraries() {
 	mkdir -p "$tree/lib" "$licences/common"
-	packaging/container/closure.sh build/tarball/nrtd "" "$arch" >build/closure
+	packaging/container/closure.sh "build/tarball/nrtd build/tarball/nrtd-extender" "" "$arch" >build/closure
 	grep -v ' libc6 ' build/closure >build/bundled
 	cut -d ' ' -f 1 build/bundled | xargs cp -L -t "$tree/lib"
 	cut -d ' ' -f 2- build/bundled | sort -u >build/packages
@@ -54,10 +54,10 @@ inside() {
 	# The libraries of Debian have no path of their own to others: an RPATH, which holds for those that they load too, and
 	# not the newer RUNPATH. No table of relocations that glibc before 2.36 does not know.
 	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS=
-	LD_RUN_PATH="\$ORIGIN/../lib" make -j"$(nproc)" "$@" build/tarball/nrtd
+	LD_RUN_PATH="\$ORIGIN/../lib" make -j"$(nproc)" "$@" build/tarball/nrtd build/tarball/nrtd-extender
 	make install "$@" DESTDIR="$tree" PREFIX= BINDIR=/bin SBINDIR=/bin \
 		MANDIR=/share/man DOCDIR=/share/doc/nrtd SYSTEMDUNITDIR=/share/nrtd SYSCONFDIR=/share/nrtd
-	"$triplet-strip" "$tree/bin/nrtd"
+	"$triplet-strip" "$tree/bin/nrtd" "$tree/bin/nrtd-extender"
 	mv "$tree/share/nrtd/default/nrtd" "$tree/share/nrtd/nrtd.default"
 	rmdir "$tree/share/nrtd/default"
 	# man(1) does not look there

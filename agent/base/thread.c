@@ -33,3 +33,24 @@ bool thread_any(void)
 {
 	return atomic_load(&threads) > 0;
 }
+
+static int mask_daemon_signals(int how)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	return -pthread_sigmask(how, &signals, NULL);
+}
+
+int signals_hold(void)
+{
+	return mask_daemon_signals(SIG_BLOCK);
+}
+
+int signals_release(void)
+{
+	return mask_daemon_signals(SIG_UNBLOCK);
+}

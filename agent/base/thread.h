@@ -16,3 +16,12 @@ void thread_join(pthread_t thread);
  * list that a getenv(3) of another thread, in any library, may be reading.
  */
 bool thread_any(void);
+
+/*
+ * From here on SIGTERM, SIGINT and SIGHUP wait for the daemon's event loop. To be called before anything else: by default
+ * these signals end the process, and the first process of a container would never receive them. 0 or -errno.
+ */
+int signals_hold(void);
+
+/* Takes signals_hold() back, for a command that is not a daemon. 0 or -errno. */
+int signals_release(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd completion: the script for a shell. */
+/* completion: prints the script for a shell. */
 #include "agent/cli/commands.h"
 
 #include "agent/base/output.h"
@@ -15,11 +15,11 @@ int command_completion(const struct options *options)
 	int r;
 
 	if (!strcmp(options->value[OPT_SHELL], "zsh"))
-		completion_zsh(&text);
+		completion_zsh(options->program, &text);
 	else if (!strcmp(options->value[OPT_SHELL], "fish"))
-		completion_fish(&text);
+		completion_fish(options->program, &text);
 	else
-		completion_bash(&text);
+		completion_bash(options->program, &text);
 	r = strbuf_error(&text);
 	if (r == 0)
 		r = output_write(text.text, text.len);

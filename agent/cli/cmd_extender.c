@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd extender: serve the requests of kube-scheduler. */
+/* nrtd-extender: serve the requests of kube-scheduler. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-#include "agent/cli/stage_config.h"
+#include "agent/base/thread.h"
+#include "agent/cli/opts.h"
 #include "agent/extender/extender.h"
-#include "agent/node/run/loop.h"
 #include "common/cleanup.h"
 #include "common/duration.h"
 #include "common/log.h"
@@ -59,12 +59,13 @@ static int read_lease(const char *text, struct setup *setup, struct err *err)
 static int read_config(const struct options *options, struct setup *setup, struct err *err)
 {
 	struct extender_config *c = &setup->config;
-	const char *strategy = options->value[OPT_EXTENDER_STRATEGY];
-	struct publish_config publish = stage_publish(options);
+	const char *strategy = options->value[OPT_STRATEGY];
 	int r;
 
 	c->nrt = options->value[OPT_NRT];
-	c->credentials = publish.credentials;
+	c->credentials = (struct credentials_options){.kubeconfig = options->value[OPT_KUBECONFIG],
+		.context = options->value[OPT_CONTEXT],
+		.api_server = options->value[OPT_API_SERVER]};
 	c->tls = (struct http_tls_files){.certificate = options->value[OPT_TLS_CERT],
 		.key = options->value[OPT_TLS_KEY],
 		.client_ca = options->value[OPT_TLS_CLIENT_CA]};
@@ -80,7 +81,7 @@ static int read_config(const struct options *options, struct setup *setup, struc
 		.stale_open = is(options, OPT_STALE, "open"),
 		.log_answers = option_set(options, OPT_VERBOSE),
 	};
-	r = http_listen_parse(options->value[OPT_EXTENDER_HTTP], &c->http, err);
+	r = http_listen_parse(options->value[OPT_HTTP], &c->http, err);
 	if (r == 0 && c->http.off)
 		r = err_set(err, -EINVAL, "--http: none is not possible, the extender must listen");
 	if (r == 0)
@@ -100,7 +101,7 @@ int command_extender(const struct options *options)
 
 	log_set_level(LOG_LEVEL_INFO);
 	signal(SIGPIPE, SIG_IGN); /* writing to a closed connection returns an error */
-	r = loop_hold_signals();
+	r = signals_hold();
 	if (r == 0)
 		r = read_config(options, &setup, &err);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "agent/base/node_name.h"
+#include "agent/base/thread.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/publish/target_stdout.h"
 #include "common/cleanup.h"
@@ -110,14 +111,14 @@ int command_run(const struct options *options)
 
 	log_set_level(LOG_LEVEL_INFO);
 	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
-	r = loop_hold_signals();
+	r = signals_hold();
 	if (r == 0)
 		r = prepare(&run, &err);
 	if (r == 0 && option_set(options, OPT_CLEANUP)) {
 		if (!run.api.publisher)
 			r = err_set(&err, -EINVAL, "--cleanup and --dry-run exclude each other");
 		else
-			r = loop_open_signals(); /* it may end at any point, to be run again */
+			r = signals_release(); /* it may end at any point, to be run again */
 		if (r == 0)
 			r = publisher_cleanup(run.api.publisher, run.config.render.numatopology, &err);
 	} else if (r == 0) {

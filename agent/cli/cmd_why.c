@@ -113,8 +113,8 @@ static int ask(struct asked *a, struct err *err)
 
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
 		if (!option_set(a->options, needed[i]))
-			return err_set(err, -EINVAL, "%s FILE (%s) is needed", option_defs[needed[i]].flag,
-				i == 0 ? "the Pod" : "the nodes");
+			return err_set(err, -EINVAL, "%s FILE (%s) is needed",
+				options_def(a->options, needed[i])->flag, i == 0 ? "the Pod" : "the nodes");
 	r = options_stdin_once(a->options, files, ARRAY_SIZE(files), err);
 	if (r == 0)
 		r = read_pod(a, err);

@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cli/completion.h"
 
-#include "agent/cli/opts.h"
+#include "common/cleanup.h"
+
+/* The flags of one command. */
+#define FOREACH_OPTION(def, program, cmd)                                         \
+	for (const struct option_def *def = (program)->options; def->flag; def++) \
+		if (def->commands & 1u << (cmd)->id)
+
+/* The commands, which have names, and what the program does without one, which has none. */
+#define FOREACH_COMMAND(c, program) for (const struct command_def *c = (program)->commands; c->run; c++)
+
+static bool has_commands(const struct program *program)
+{
+	return *program->commands->name;
+}
+
+/* "nrtd_extender", for a shell function. */
+static void add_function_name(struct strbuf *out, const struct program *program)
+{
+	strbuf_addch(out, '_');
+	for (const char *p = program->name; *p; p++)
+		strbuf_addch(out, *p == '-' ? '_' : *p);
+}
 
 /* The values "a|b|c" with another separator. */
 static void add_values(struct strbuf *out, const char *values, char separator)
@@ -10,36 +31,34 @@ static void add_values(struct strbuf *out, const char *values, char separator)
 		strbuf_addch(out, *values == '|' ? separator : *values);
 }
 
-static bool is_flag_of(enum command c, enum option_id id)
+static void add_flags(struct strbuf *out, const struct program *program, const struct command_def *c)
 {
-	return option_defs[id].commands & 1u << c;
-}
-
-static void add_flags(struct strbuf *out, enum command c)
-{
-	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		if (!is_flag_of(c, id))
-			continue;
-		if (option_defs[id].word) {
-			add_values(out, option_defs[id].values, ' ');
+	FOREACH_OPTION (def, program, c) {
+		if (def->word) {
+			add_values(out, def->values, ' ');
 			strbuf_addch(out, ' ');
 		}
-		strbuf_addf(out, "%s ", option_defs[id].flag);
-		if (option_defs[id].letter)
-			strbuf_addf(out, "-%c ", option_defs[id].letter);
+		strbuf_addf(out, "%s ", def->flag);
+		if (def->letter)
+			strbuf_addf(out, "-%c ", def->letter);
 	}
+}
+
+static void add_names(struct strbuf *out, const struct program *program)
+{
+	FOREACH_COMMAND (c, program)
+		if (*c->name)
+			strbuf_addf(out, "%s ", c->name);
 }
 
 /* ---- bash */
 
 /* "dump:--output|dump:-o) ...": what may follow a flag of a command. */
-static void add_bash_values(struct strbuf *out, enum command c, enum option_id id)
+static void add_bash_values(struct strbuf *out, const struct command_def *c, const struct option_def *def)
 {
-	const struct option_def *def = &option_defs[id];
-
-	strbuf_addf(out, "\t%s:%s", command_defs[c].name, def->flag);
+	strbuf_addf(out, "\t%s:%s", c->name, def->flag);
 	if (def->letter)
-		strbuf_addf(out, " | %s:-%c", command_defs[c].name, def->letter);
+		strbuf_addf(out, " | %s:-%c", c->name, def->letter);
 	strbuf_addstr(out, ")\n\t\tCOMPREPLY=(");
 	if (def->values) {
 		strbuf_addstr(out, "$(compgen -W \"");
@@ -51,33 +70,50 @@ static void add_bash_values(struct strbuf *out, enum command c, enum option_id i
 	strbuf_addstr(out, ")\n\t\treturn\n\t\t;;\n");
 }
 
-void completion_bash(struct strbuf *out)
+/* The script calls the command `command`; a word that is none is "". */
+static void add_bash_command(struct strbuf *out, const struct program *program)
 {
-	strbuf_addstr(out, "# bash completion for nrtd, written by 'nrtd completion bash'\n"
-			   "_nrtd() {\n"
-			   "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-			   "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-			   "\t\tCOMPREPLY=($(compgen -W \"");
-	for (enum command c = 0; c < COMMAND_COUNT; c++)
-		strbuf_addf(out, "%s ", command_defs[c].name);
-	strbuf_addstr(out, "help version --help --version\" -- \"$cur\"))\n"
-			   "\t\treturn\n"
-			   "\tfi\n"
-			   "\tcase ${COMP_WORDS[1]}:$prev in\n");
-	for (enum command c = 0; c < COMMAND_COUNT; c++)
-		for (enum option_id id = 0; id < OPT_COUNT; id++)
-			if (is_flag_of(c, id) && option_defs[id].arg && !option_defs[id].implied)
-				add_bash_values(out, c, id);
-	strbuf_addstr(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
-		strbuf_addf(out, "\t%s) COMPREPLY=($(compgen -W \"", command_defs[c].name);
-		add_flags(out, c);
+	if (has_commands(program)) {
+		strbuf_addstr(out, "\tlocal command=${COMP_WORDS[1]}\n"
+				   "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+				   "\t\tCOMPREPLY=($(compgen -W \"");
+		add_names(out, program);
+		strbuf_addstr(out, "help version --help --version\" -- \"$cur\"))\n"
+				   "\t\treturn\n"
+				   "\tfi\n");
+		return;
+	}
+	strbuf_addstr(out, "\tlocal command=\n");
+	FOREACH_COMMAND (c, program)
+		if (*c->name)
+			strbuf_addf(
+				out, "\t[ \"${COMP_WORDS[1]}\" != %s ] || command=%s\n", c->name, c->name);
+}
+
+void completion_bash(const struct program *program, struct strbuf *out)
+{
+	strbuf_addf(out, "# bash completion for %s, written by '%s completion bash'\n", program->name,
+		program->name);
+	add_function_name(out, program);
+	strbuf_addstr(out, "() {\n"
+			   "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n");
+	add_bash_command(out, program);
+	strbuf_addstr(out, "\tcase $command:$prev in\n");
+	FOREACH_COMMAND (c, program)
+		FOREACH_OPTION (def, program, c)
+			if (def->arg && !def->implied)
+				add_bash_values(out, c, def);
+	strbuf_addstr(out, "\tesac\n\tcase $command in\n");
+	FOREACH_COMMAND (c, program) {
+		strbuf_addf(out, "\t%s) COMPREPLY=($(compgen -W \"", *c->name ? c->name : "\"\"");
+		add_flags(out, program, c);
 		strbuf_addstr(out, "\" -- \"$cur\")) ;;\n");
 	}
 	strbuf_addstr(out, "\thelp) COMPREPLY=($(compgen -W \"");
-	for (enum command c = 0; c < COMMAND_COUNT; c++)
-		strbuf_addf(out, "%s ", command_defs[c].name);
-	strbuf_addstr(out, "\" -- \"$cur\")) ;;\n\tesac\n}\ncomplete -o filenames -F _nrtd nrtd\n");
+	add_names(out, program);
+	strbuf_addstr(out, "\" -- \"$cur\")) ;;\n\tesac\n}\ncomplete -o filenames -F ");
+	add_function_name(out, program);
+	strbuf_addf(out, " %s\n", program->name);
 }
 
 /* ---- zsh */
@@ -115,41 +151,57 @@ static void add_zsh_flag(struct strbuf *out, const struct option_def *def, const
 	strbuf_addstr(out, "' \\\n");
 }
 
-void completion_zsh(struct strbuf *out)
+static void add_zsh_commands(struct strbuf *out, const struct program *program)
 {
-	strbuf_addstr(out, "#compdef nrtd\n# zsh completion for nrtd, written by 'nrtd completion zsh'\n"
-			   "_nrtd() {\n"
-			   "\tif ((CURRENT == 2)); then\n"
-			   "\t\tlocal -a commands=(\n");
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
-		strbuf_addf(out, "\t\t\t'%s:", command_defs[c].name);
-		add_zsh_text(out, command_defs[c].help);
+	strbuf_addstr(out, "\tif ((CURRENT == 2)); then\n\t\tlocal -a commands=(\n");
+	FOREACH_COMMAND (c, program) {
+		strbuf_addf(out, "\t\t\t'%s:", c->name);
+		add_zsh_text(out, c->help);
 		strbuf_addstr(out, "'\n");
 	}
 	strbuf_addstr(out,
-		"\t\t\t'help:print the commands, or the flags of one'\n\t\t\t'version:print the version'\n");
-	strbuf_addstr(out,
-		"\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
-		"\tlocal command=${words[2]}\n\tshift words\n\t((CURRENT--))\n\tcase $command in\n");
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
-		strbuf_addf(out, "\t%s)\n\t\t_arguments \\\n", command_defs[c].name);
-		for (enum option_id id = 0; id < OPT_COUNT; id++) {
-			const char letter[] = {'-', option_defs[id].letter, '\0'};
+		"\t\t\t'help:print the commands, or the flags of one'\n\t\t\t'version:print the version'\n"
+		"\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n");
+}
 
-			if (!is_flag_of(c, id))
-				continue;
-			add_zsh_flag(out, &option_defs[id], option_defs[id].flag);
-			if (letter[1])
-				add_zsh_flag(out, &option_defs[id], letter);
-			if (!option_defs[id].word)
-				continue;
-			strbuf_addf(out, "\t\t\t'1:%s:(", option_defs[id].arg);
-			add_values(out, option_defs[id].values, ' ');
-			strbuf_addstr(out, ")' \\\n");
-		}
-		strbuf_addstr(out, "\t\t\t&& return\n\t\t;;\n");
+static void add_zsh_flags(struct strbuf *out, const struct program *program, const struct command_def *c)
+{
+	strbuf_addf(out, "\t%s)\n\t\t_arguments \\\n", *c->name ? c->name : "*");
+	FOREACH_OPTION (def, program, c) {
+		const char letter[] = {'-', def->letter, '\0'};
+
+		add_zsh_flag(out, def, def->flag);
+		if (letter[1])
+			add_zsh_flag(out, def, letter);
+		if (!def->word)
+			continue;
+		strbuf_addf(out, "\t\t\t'1:%s:(", def->arg);
+		add_values(out, def->values, ' ');
+		strbuf_addstr(out, ")' \\\n");
 	}
-	strbuf_addstr(out, "\tesac\n}\n_nrtd \"$@\"\n");
+	strbuf_addstr(out, "\t\t\t&& return\n\t\t;;\n");
+}
+
+void completion_zsh(const struct program *program, struct strbuf *out)
+{
+	strbuf_addf(out, "#compdef %s\n# zsh completion for %s, written by '%s completion zsh'\n",
+		program->name, program->name, program->name);
+	add_function_name(out, program);
+	strbuf_addstr(out, "() {\n");
+	if (has_commands(program))
+		add_zsh_commands(out, program);
+	strbuf_addf(out, "\tlocal command=${words[2]}\n%s\tcase $command in\n",
+		has_commands(program) ? "\tshift words\n\t((CURRENT--))\n" : "");
+	/* A name first: the pattern of no command matches everything. */
+	FOREACH_COMMAND (c, program)
+		if (*c->name)
+			add_zsh_flags(out, program, c);
+	FOREACH_COMMAND (c, program)
+		if (!*c->name)
+			add_zsh_flags(out, program, c);
+	strbuf_addstr(out, "\tesac\n}\n");
+	add_function_name(out, program);
+	strbuf_addstr(out, " \"$@\"\n");
 }
 
 /* ---- fish */
@@ -166,10 +218,19 @@ static void add_fish_text(struct strbuf *out, const char *text)
 	strbuf_addch(out, '\'');
 }
 
-static void add_fish_flag(struct strbuf *out, enum command c, const struct option_def *def)
+/* "complete -c nrtd -n '__fish_seen_subcommand_from fit'" */
+static void begin_fish(struct strbuf *out, const struct program *program, const struct command_def *c)
 {
-	strbuf_addf(out, "complete -c nrtd -n '__fish_seen_subcommand_from %s' -l %s", command_defs[c].name,
-		def->flag + 2);
+	strbuf_addf(out, "complete -c %s", program->name);
+	if (*c->name)
+		strbuf_addf(out, " -n '__fish_seen_subcommand_from %s'", c->name);
+}
+
+static void add_fish_flag(struct strbuf *out, const struct program *program, const struct command_def *c,
+	const struct option_def *def)
+{
+	begin_fish(out, program, c);
+	strbuf_addf(out, " -l %s", def->flag + 2);
 	if (def->letter)
 		strbuf_addf(out, " -s %c", def->letter);
 	if (def->values) {
@@ -184,27 +245,36 @@ static void add_fish_flag(struct strbuf *out, enum command c, const struct optio
 	strbuf_addch(out, '\n');
 	if (!def->word)
 		return;
-	strbuf_addf(out, "complete -c nrtd -n '__fish_seen_subcommand_from %s' -a '", command_defs[c].name);
+	begin_fish(out, program, c);
+	strbuf_addstr(out, " -a '");
 	add_values(out, def->values, ' ');
 	strbuf_addstr(out, "'\n");
 }
 
-void completion_fish(struct strbuf *out)
+static void add_fish_words(struct strbuf *out, const struct program *program)
 {
-	strbuf_addstr(out,
-		"# fish completion for nrtd, written by 'nrtd completion fish'\n"
-		"complete -c nrtd -f\n"
-		"complete -c nrtd -n __fish_use_subcommand -l help -s h -d 'print the commands'\n"
-		"complete -c nrtd -n __fish_use_subcommand -l version -d 'print the version'\n"
-		"complete -c nrtd -n __fish_use_subcommand -a help -d 'print the commands, or the flags of one'\n"
-		"complete -c nrtd -n __fish_use_subcommand -a version -d 'print the version'\n");
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
-		strbuf_addf(out, "complete -c nrtd -n __fish_use_subcommand -a %s -d ", command_defs[c].name);
-		add_fish_text(out, command_defs[c].help);
-		strbuf_addf(out, "\ncomplete -c nrtd -n '__fish_seen_subcommand_from help' -a %s\n",
-			command_defs[c].name);
-		for (enum option_id id = 0; id < OPT_COUNT; id++)
-			if (is_flag_of(c, id))
-				add_fish_flag(out, c, &option_defs[id]);
+	static const char *const words[][2] = {{"-l help -s h", "print the commands"},
+		{"-l version", "print the version"}, {"-a help", "print the commands, or the flags of one"},
+		{"-a version", "print the version"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		strbuf_addf(out, "complete -c %s -n __fish_use_subcommand %s -d '%s'\n", program->name,
+			words[i][0], words[i][1]);
+	FOREACH_COMMAND (c, program) {
+		strbuf_addf(out, "complete -c %s -n __fish_use_subcommand -a %s -d ", program->name, c->name);
+		add_fish_text(out, c->help);
+		strbuf_addf(out, "\ncomplete -c %s -n '__fish_seen_subcommand_from help' -a %s\n",
+			program->name, c->name);
 	}
+}
+
+void completion_fish(const struct program *program, struct strbuf *out)
+{
+	strbuf_addf(out, "# fish completion for %s, written by '%s completion fish'\ncomplete -c %s -f\n",
+		program->name, program->name, program->name);
+	if (has_commands(program))
+		add_fish_words(out, program);
+	FOREACH_COMMAND (c, program)
+		FOREACH_OPTION (def, program, c)
+			add_fish_flag(out, program, c, def);
 }

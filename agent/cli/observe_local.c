@@ -24,13 +24,13 @@ int check_nrt_conflicts(const struct options *options, struct err *err)
 {
 	const unsigned machine = 1u << COMMAND_SHOW | 1u << COMMAND_DUMP | 1u << COMMAND_FIT;
 
-	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		if (id == OPT_NODE_NAME || id == OPT_VERBOSE ||
-			(option_defs[id].commands & machine) != machine)
+	for (const struct option_def *def = options->program->options; def->flag; def++) {
+		if (def->id == OPT_NODE_NAME || def->id == OPT_VERBOSE ||
+			(def->commands & machine) != machine)
 			continue;
-		if (options->origin[id])
+		if (options->origin[def->id])
 			return err_set(err, -EINVAL, "%s and %s exclude each other", options->origin[OPT_NRT],
-				options->origin[id]);
+				options->origin[def->id]);
 	}
 	return 0;
 }

@@ -5,28 +5,25 @@
 #include <getopt.h>
 #include <stdint.h>
 
+#include "agent/base/output.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/text.h"
 
-const struct command_def command_defs[COMMAND_COUNT] = {
-	[COMMAND_DUMP] = {"dump", "print this machine's NodeResourceTopology object"},
-	[COMMAND_RUN] = {"run",
-		"publish this node's NodeResourceTopology object and fit hints, and keep both up to date"},
-	[COMMAND_DIFF] = {"diff", "compare the published objects with what nrtd run would write"},
-	[COMMAND_EXTENDER] = {"extender",
-		"tell a stock kube-scheduler which nodes' kubelets would admit a pod"},
-	[COMMAND_CHECK] = {"check",
-		"diagnose what prevents nrtd from running on this host, with a remedy for each problem"},
-	[COMMAND_FIT] = {"fit",
-		"tell whether this machine's kubelet would admit a pod, on which NUMA nodes, or why not"},
-	[COMMAND_SHOW] = {"show",
-		"draw the machine's NUMA topology, and which pods hold its CPUs, memory and devices"},
-	[COMMAND_COMPLETION] = {"completion", "print a completion script for a shell"},
-	[COMMAND_LIST] = {"list",
-		"list the free CPUs and devices of nodes, from their NodeResourceTopology objects"},
-	[COMMAND_SCORE] = {"score", "rank nodes for a pod, from their NodeResourceTopology objects"},
-	[COMMAND_WHY] = {"why", "explain why a pod is pending or was rejected, per node"},
-};
+/* The flags of a command; before a command is known (NULL) every flag of the program. */
+#define FOREACH_OPTION(def, program, cmd)                                         \
+	for (const struct option_def *def = (program)->options; def->flag; def++) \
+		if (!(cmd) || def->commands & 1u << (cmd)->id)
+
+#define FOREACH_COMMAND(c, program) for (const struct command_def *c = (program)->commands; c->run; c++)
+
+const struct option_def *options_def(const struct options *o, enum option_id id)
+{
+	FOREACH_OPTION (def, o->program, o->command)
+		if (def->id == id)
+			return def;
+	return NULL;
+}
 
 /* `text` is one of the words of "a|b|c". */
 static bool among(const char *text, const char *values)
@@ -39,10 +36,10 @@ static bool among(const char *text, const char *values)
 	return false;
 }
 
-static int set_value(
-	struct options *o, enum option_id id, const char *value, const char *origin, struct err *err)
+static int set_value(struct options *o, const struct option_def *def, const char *value, const char *origin,
+	struct err *err)
 {
-	const struct option_def *def = &option_defs[id];
+	enum option_id id = def->id;
 
 	if (def->values && !among(value, def->values))
 		return err_set(err, -EINVAL, "%s: '%.100s' is not one of %s", origin, value, def->values);
@@ -71,79 +68,69 @@ const char *options_next(const struct options *o, enum option_id id, size_t *pos
 }
 
 /* A flag without value, from the environment: true and false as Go's ParseBool reads them; "" is false. */
-static int set_switch(
-	struct options *o, enum option_id id, const char *text, const char *origin, struct err *err)
+static int set_switch(struct options *o, const struct option_def *def, const char *text, const char *origin,
+	struct err *err)
 {
 	bool on = false;
 
 	if (*text && !text_parse_bool(text, &on))
 		return err_set(err, -EINVAL, "%s: '%.100s' is not true or false", origin, text);
-	return on ? set_value(o, id, "true", origin, err) : 0;
+	return on ? set_value(o, def, "true", origin, err) : 0;
+}
+
+/* Also of flags that the command does not take: a stage's configuration has them. */
+static void set_fallbacks(struct options *o)
+{
+	const struct command_def *every = NULL;
+
+	FOREACH_OPTION (def, o->program, every)
+		o->value[def->id] = def->fallback;
+	FOREACH_OPTION (def, o->program, o->command)
+		o->value[def->id] = def->fallback;
 }
 
 /* A daemon is started by a unit or a manifest, where a variable is easier to set than a flag. */
-static bool is_daemon(enum command command)
-{
-	return command == COMMAND_RUN || command == COMMAND_EXTENDER;
-}
-
-static void set_fallbacks(struct options *o)
-{
-	for (enum option_id id = 0; id < OPT_COUNT; id++)
-		o->value[id] = option_defs[id].fallback;
-}
-
 static int read_environment(struct options *o, struct err *err)
 {
-	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		const struct option_def *def = &option_defs[id];
+	FOREACH_OPTION (def, o->program, o->command) {
 		const char *text = def->env ? getenv(def->env) : NULL;
 		int r;
 
-		if (!text || !(def->commands & 1u << o->command))
+		if (!text)
 			continue;
-		r = def->arg ? set_value(o, id, text, def->env, err) : set_switch(o, id, text, def->env, err);
+		r = def->arg ? set_value(o, def, text, def->env, err)
+			     : set_switch(o, def, text, def->env, err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-/* Before a command is known (COMMAND_COUNT) every flag is. */
-static bool takes(enum command command, enum option_id id)
-{
-	return command == COMMAND_COUNT || option_defs[id].commands & 1u << command;
-}
-
 /* A flag replaces all that the environment gave. */
-static void forget_environment(struct options *o, enum option_id id)
+static void forget_environment(struct options *o, const struct option_def *def)
 {
 	size_t kept = 0;
 
-	if (o->origin[id] != option_defs[id].env)
+	if (o->origin[def->id] != def->env)
 		return;
 	for (size_t i = 0; i < o->n_repeated; i++)
-		if (o->repeated[i].id != id)
+		if (o->repeated[i].id != def->id)
 			o->repeated[kept++] = o->repeated[i];
 	o->n_repeated = kept;
 }
 
-/* getopt_long's tables for one command; `val` of a long option is its option_id + 256. */
-static void make_tables(enum command command, struct option *longs, char *letters)
+/* getopt_long's tables for one command; `val` of a long option is 256 plus its place in the program's table. */
+static void make_tables(const struct options *o, struct option *longs, char *letters)
 {
 	size_t n = 0;
 
 	*letters++ = ':';
-	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		const struct option_def *def = &option_defs[id];
-
-		if (!takes(command, id))
-			continue;
+	FOREACH_OPTION (def, o->program, o->command) {
 		longs[n++] = (struct option){.name = def->flag + 2,
 			.has_arg = def->implied ? optional_argument
 				   : def->arg   ? required_argument
 						: no_argument,
-			.val = (int)id + 256};
+			.val = (int)(def - o->program->options) + 256};
 		if (!def->letter)
 			continue;
 		*letters++ = def->letter;
@@ -154,14 +141,14 @@ static void make_tables(enum command command, struct option *longs, char *letter
 	*letters = '\0';
 }
 
-static enum option_id option_of(enum command command, int val)
+static const struct option_def *option_of(const struct options *o, int val)
 {
 	if (val >= 256)
-		return (enum option_id)(val - 256);
-	for (enum option_id id = 0; id < OPT_COUNT; id++)
-		if (option_defs[id].letter == val && takes(command, id))
-			return id;
-	return OPT_COUNT;
+		return &o->program->options[val - 256];
+	FOREACH_OPTION (def, o->program, o->command)
+		if (def->letter == val)
+			return def;
+	return NULL;
 }
 
 /* ---- what was meant */
@@ -206,34 +193,33 @@ static void guess_name(const char *word, const char *name, struct guess *best)
 		*best = (struct guess){.name = name, .distance = d};
 }
 
-static int unknown_flag(enum command command, const char *word, struct err *err)
+static int unknown_flag(const struct options *o, const char *word, struct err *err)
 {
 	struct guess best = {0};
 
-	for (enum option_id id = 0; id < OPT_COUNT; id++)
-		if (takes(command, id))
-			guess_name(word, option_defs[id].flag, &best);
+	FOREACH_OPTION (def, o->program, o->command)
+		guess_name(word, def->flag, &best);
 	if (best.name)
 		return err_set(err, -EINVAL, "unknown flag '%s'; did you mean %s?", word, best.name);
 	return err_set(err, -EINVAL, "unknown flag '%s'", word);
 }
 
-static int unknown_command(const char *word, struct err *err)
+static int unknown_command(const struct program *program, const char *word, struct err *err)
 {
 	struct guess best = {0};
 
-	for (enum command c = 0; c < COMMAND_COUNT; c++)
-		guess_name(word, command_defs[c].name, &best);
+	FOREACH_COMMAND (c, program)
+		guess_name(word, c->name, &best);
 	guess_name(word, "help", &best);
 	guess_name(word, "version", &best);
 	if (best.name)
 		return err_set(err, -EINVAL, "unknown command '%s'; did you mean %s?", word, best.name);
-	return err_set(err, -EINVAL, "unknown command '%s'; try 'nrtd --help'", word);
+	return err_set(err, -EINVAL, "unknown command '%s'; try '%s --help'", word, program->name);
 }
 
 /* ---- flags */
 
-static int flag_error(enum command command, int argc, char **argv, int c, struct err *err)
+static int flag_error(const struct options *o, int argc, char **argv, int c, struct err *err)
 {
 	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 
@@ -243,23 +229,16 @@ static int flag_error(enum command command, int argc, char **argv, int c, struct
 	if (c == ':' || optopt >= 256)
 		return err_set(err, -EINVAL,
 			c == ':' ? "flag '%s' needs a value" : "flag '%s' takes no value", word);
-	return unknown_flag(command, word, err);
+	return unknown_flag(o, word, err);
 }
 
-static const char *without_value(enum option_id id)
-{
-	return option_defs[id].implied ? option_defs[id].implied : "true";
-}
-
-/* The value of the flag that takes one so, once. */
+/* The value of the first flag that may be given as a word and has no value yet. */
 static int set_word(struct options *o, const char *word, struct err *err)
 {
-	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		const struct option_def *def = &option_defs[id];
-
-		if (o->command != COMMAND_COUNT && def->word && takes(o->command, id) && !o->origin[id])
-			return set_value(o, id, word, def->flag, err);
-	}
+	if (o->command)
+		FOREACH_OPTION (def, o->program, o->command)
+			if (def->word && !o->origin[def->id])
+				return set_value(o, def, word, def->flag, err);
 	return err_set(err, -EINVAL, "unexpected word '%s'", word);
 }
 
@@ -269,18 +248,20 @@ static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 	char letters[2 * OPT_COUNT + 2];
 	int c;
 
-	make_tables(o->command, longs, letters);
+	make_tables(o, longs, letters);
 	optind = 0; /* begin again, also behind an error within a word */
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		enum option_id id;
+		const struct option_def *def;
 		int r;
 
 		if (c == '?' || c == ':')
-			return flag_error(o->command, argc, argv, c, err);
-		id = option_of(o->command, c);
-		forget_environment(o, id);
-		r = set_value(o, id, optarg ? optarg : without_value(id), option_defs[id].flag, err);
+			return flag_error(o, argc, argv, c, err);
+		def = option_of(o, c);
+		if (!def)
+			return unknown_flag(o, argv[optind - 1], err);
+		forget_environment(o, def);
+		r = set_value(o, def, optarg ? optarg : def->implied ? def->implied : "true", def->flag, err);
 		if (r < 0)
 			return r;
 	}
@@ -293,13 +274,12 @@ static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 	return 0;
 }
 
-static enum command command_of(const char *word)
+static const struct command_def *command_of(const struct program *program, const char *word)
 {
-	enum command c = 0;
-
-	while (c < COMMAND_COUNT && strcmp(word, command_defs[c].name) != 0)
-		c++;
-	return c;
+	FOREACH_COMMAND (c, program)
+		if (!strcmp(word, c->name))
+			return c;
+	return NULL;
 }
 
 /* "help", "help COMMAND" and "version": 1, and `o` is complete; 0 for anything else; -EINVAL. */
@@ -313,49 +293,59 @@ static int read_word_for_flag(int argc, char **argv, struct options *o, struct e
 	if (argc > (help ? 3 : 2))
 		return err_set(err, -EINVAL, "unexpected word '%s'", argv[help ? 3 : 2]);
 	if (argc == 3)
-		o->command = command_of(argv[2]);
-	if (argc == 3 && o->command == COMMAND_COUNT)
-		return unknown_command(argv[2], err);
+		o->command = command_of(o->program, argv[2]);
+	if (argc == 3 && !o->command)
+		return unknown_command(o->program, argv[2], err);
 	o->value[id] = "true";
-	o->origin[id] = option_defs[id].flag;
+	o->origin[id] = "";
 	return 1;
 }
 
-int options_parse(int argc, char **argv, struct options *ret, struct err *err)
+/* The command of argv[1], or what the program does without one; NULL = neither. */
+static const struct command_def *find_command(const struct program *program, int argc, char **argv)
 {
-	struct options o = {.command = COMMAND_COUNT};
-	int r;
+	const struct command_def *command = argc < 2 ? NULL : command_of(program, argv[1]);
 
-	if (argc < 2)
-		return err_set(err, -EINVAL, "no command; try 'nrtd --help'");
-	r = read_word_for_flag(argc, argv, &o, err);
+	return command ? command : command_of(program, "");
+}
+
+int options_parse(const struct program *program, int argc, char **argv, struct options *ret, struct err *err)
+{
+	struct options o = {.program = program};
+	int r = argc < 2 ? 0 : read_word_for_flag(argc, argv, &o, err);
+
 	if (r < 0)
 		return r;
 	if (r > 0) {
 		*ret = o;
 		return 0;
 	}
-	o.command = command_of(argv[1]);
-	if (o.command == COMMAND_COUNT && argv[1][0] != '-')
-		return unknown_command(argv[1], err);
-	if (o.command != COMMAND_COUNT) {
+	o.command = find_command(program, argc, argv);
+	if (!o.command && argc < 2)
+		return err_set(err, -EINVAL, "no command; try '%s --help'", program->name);
+	if (!o.command && argv[1][0] != '-')
+		return unknown_command(program, argv[1], err);
+	if (o.command) {
 		set_fallbacks(&o);
-		r = is_daemon(o.command) ? read_environment(&o, err) : 0;
+		r = o.command->daemon ? read_environment(&o, err) : 0;
 		if (r < 0)
 			return r;
-		argc--;
-		argv++;
+		if (*o.command->name) {
+			argc--;
+			argv++;
+		}
 	}
 	r = read_flags(argc, argv, &o, err);
 	if (r < 0)
 		return r;
-	if (o.command == COMMAND_COUNT && !option_set(&o, OPT_HELP) && !option_set(&o, OPT_VERSION))
-		return err_set(err, -EINVAL, "a command must come before '%s'; try 'nrtd --help'", argv[1]);
+	if (!o.command && !option_set(&o, OPT_HELP) && !option_set(&o, OPT_VERSION))
+		return err_set(err, -EINVAL, "a command must come before '%s'; try '%s --help'", argv[1],
+			program->name);
 	*ret = o;
 	return 0;
 }
 
-static void help_option(enum command command, const struct option_def *def, struct strbuf *out)
+static void help_option(const struct command_def *command, const struct option_def *def, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf left = STRBUF_INIT(512);
 
@@ -376,28 +366,35 @@ static void help_option(enum command command, const struct option_def *def, stru
 		strbuf_addf(out, " (without a value %s)", def->implied);
 	if (def->fallback && *def->fallback)
 		strbuf_addf(out, " (default %s)", def->fallback);
-	if (def->env && is_daemon(command))
+	if (def->env && command->daemon)
 		strbuf_addf(out, " {%s}", def->env);
 	strbuf_addch(out, '\n');
 }
 
-void options_help(enum command command, struct strbuf *out)
+static void help_command(const struct program *program, const struct command_def *command, struct strbuf *out)
 {
-	if (command == COMMAND_COUNT) {
-		strbuf_addstr(out, "nrtd: a node's NUMA topology for Kubernetes schedulers\n\n"
-				   "usage: nrtd COMMAND [FLAG...]\n\ncommands:\n");
-		for (enum command c = 0; c < COMMAND_COUNT; c++)
-			strbuf_addf(out, "  %-12s%s\n", command_defs[c].name, command_defs[c].help);
-		strbuf_addf(out, "  %-12s%s\n", "help", "print this, or the flags of a command");
-		strbuf_addf(out, "  %-12s%s\n", "version", option_defs[OPT_VERSION].help);
-		strbuf_addstr(out, "\n'nrtd COMMAND --help' lists its flags. Manual: nrtd(8).\n");
+	strbuf_addf(out, "%s%s%s: %s\n\nflags%s:\n", program->name, *command->name ? " " : "", command->name,
+		command->help, command->daemon ? ", with the environment variable of each in braces" : "");
+	FOREACH_OPTION (def, program, command)
+		help_option(command, def, out);
+}
+
+void options_help(const struct program *program, const struct command_def *command, struct strbuf *out)
+{
+	if (!command)
+		command = command_of(program, "");
+	if (command) {
+		help_command(program, command, out);
 		return;
 	}
-	strbuf_addf(out, "nrtd %s: %s\n\nflags%s:\n", command_defs[command].name, command_defs[command].help,
-		is_daemon(command) ? ", with the environment variable of each in braces" : "");
-	for (enum option_id id = 0; id < OPT_COUNT; id++)
-		if (option_defs[id].commands & 1u << command)
-			help_option(command, &option_defs[id], out);
+	strbuf_addf(out, "%s: %s\n\nusage: %s %s\n\ncommands:\n", program->name, program->summary,
+		program->name, program->usage);
+	FOREACH_COMMAND (c, program)
+		strbuf_addf(out, "  %-12s%s\n", c->name, c->help);
+	strbuf_addf(out, "  %-12s%s\n", "help", "print this, or the flags of a command");
+	strbuf_addf(out, "  %-12s%s\n", "version", "print the version");
+	strbuf_addf(
+		out, "\n'%s COMMAND --help' lists its flags. Manual: %s.\n", program->name, program->manual);
 }
 
 int options_stdin_once(const struct options *o, const enum option_id *ids, size_t n_ids, struct err *err)
@@ -413,4 +410,37 @@ int options_stdin_once(const struct options *o, const enum option_id *ids, size_
 		first = o->origin[ids[i]];
 	}
 	return 0;
+}
+
+static int print_help(const struct options *options)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+
+	options_help(options->program, options->command, &text);
+	return strbuf_error(&text) == 0 && output_write(text.text, text.len) == 0 ? EXIT_SUCCESS
+										  : EXIT_FAILURE;
+}
+
+static int print_version(const struct program *program)
+{
+	return printf("%s " NRTD_VERSION "\n", program->name) > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS
+											 : EXIT_FAILURE;
+}
+
+int program_main(const struct program *program, int argc, char **argv)
+{
+	struct options options;
+	struct err err = {""};
+
+	if (options_parse(program, argc, argv, &options, &err) < 0) {
+		log_error("%s", err.text);
+		return 2;
+	}
+	if (option_set(&options, OPT_HELP))
+		return print_help(&options);
+	if (option_set(&options, OPT_VERSION))
+		return print_version(program);
+	if (option_set(&options, OPT_VERBOSE))
+		log_set_level(LOG_LEVEL_INFO);
+	return options.command->run(&options);
 }

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/strbuf.h"
 
+/* The commands of all programs. */
 enum command {
 	COMMAND_DUMP,
 	COMMAND_CHECK,
@@ -98,12 +99,10 @@ enum option_id {
 	OPT_WHY_OUTPUT,
 	OPT_LIST_OUTPUT,
 	OPT_LIST_SORT,
-	OPT_EXTENDER_HTTP,
 	OPT_TLS_CERT,
 	OPT_TLS_KEY,
 	OPT_TLS_CLIENT_CA,
 	OPT_ANSWER,
-	OPT_EXTENDER_STRATEGY,
 	OPT_UNKNOWN,
 	OPT_ASSUME_TIMEOUT,
 	OPT_MAX_STALE,
@@ -124,28 +123,42 @@ enum option_id {
 };
 
 struct option_def {
-	const char *flag;  /* "--output" */
-	char letter;       /* short flag, or 0 */
-	bool repeats;      /* may be given several times; options_next() gives them all */
-	bool word;         /* its value may be given as a word of its own, without the flag */
-	unsigned commands; /* bit 1 << COMMAND_x for each command that takes it */
-	const char *env;   /* NRTD_..., read by the daemons `nrtd run` and `nrtd extender` only; or NULL */
-	const char *arg;   /* what the value is called in help, NULL = the flag takes none */
-	const char
-		*implied; /* value when the flag is given without one, "--watch" or "--watch=5"; else NULL */
-	const char *values;                               /* "yaml|json": the only values accepted, or NULL */
-	int (*check)(const char *value, struct err *err); /* refuses other values; NULL = any text will do */
+	enum option_id id;
+	const char *flag;    /* "--output"; NULL ends a table */
+	char letter;         /* short flag, or 0 */
+	bool repeats;        /* may be given several times; options_next() gives each value */
+	bool word;           /* the value may be a word without the flag */
+	unsigned commands;   /* bit 1 << COMMAND_x for each command that takes the flag */
+	const char *env;     /* environment variable, read by daemons only; or NULL */
+	const char *arg;     /* the value's name in help, NULL = the flag takes none */
+	const char *implied; /* value of a flag without one, "--watch" or "--watch=5"; else NULL */
+	const char *values;  /* "yaml|json": the only values accepted, or NULL */
+	int (*check)(const char *value, struct err *err); /* rejects bad values; NULL = any text */
 	const char *fallback; /* value when neither flag nor environment gives one, or NULL */
 	const char *help;
 };
 
+struct options;
+
 struct command_def {
-	const char *name;
+	enum command id;
+	const char *name; /* "fit"; "" = what the program does without a command */
 	const char *help;
+	bool daemon;                               /* reads the environment */
+	int (*run)(const struct options *options); /* returns the exit status */
 };
 
-extern const struct option_def option_defs[OPT_COUNT];
-extern const struct command_def command_defs[COMMAND_COUNT];
+/* One program: its commands and its flags. */
+struct program {
+	const char *name;                   /* "nrtd" */
+	const char *summary;                /* one line without full stop */
+	const char *usage;                  /* behind the name */
+	const char *manual;                 /* "nrtd(8)" */
+	const struct command_def *commands; /* until run is NULL */
+	const struct option_def *options;   /* until flag is NULL */
+};
+
+extern const struct program program_nrtd, program_extender;
 
 #define OPTIONS_MAX_REPEATED 64
 
@@ -155,7 +168,8 @@ struct option_value {
 };
 
 struct options {
-	enum command command;
+	const struct program *program;
+	const struct command_def *command; /* NULL = the program as a whole: --help or --version */
 	const char *value[OPT_COUNT];  /* points into argv, the environment or the table; NULL = not given */
 	const char *origin[OPT_COUNT]; /* the flag or the environment variable; NULL for the fallback */
 	struct option_value
@@ -171,7 +185,7 @@ struct options {
  * value, a stray word. `ret` is written only on success and points into argv and the
  * environment.
  */
-int options_parse(int argc, char **argv, struct options *ret, struct err *err);
+int options_parse(const struct program *program, int argc, char **argv, struct options *ret, struct err *err);
 
 static inline bool option_set(const struct options *o, enum option_id id)
 {
@@ -184,5 +198,11 @@ const char *options_next(const struct options *o, enum option_id id, size_t *pos
 /* At most one of these may name standard input ("-"), which is read once. 0; -EINVAL with one line. */
 int options_stdin_once(const struct options *o, const enum option_id *ids, size_t n_ids, struct err *err);
 
-/* Help for `nrtd` as a whole (COMMAND_COUNT) or for one command. */
-void options_help(enum command command, struct strbuf *out);
+/* The command's flag with this id; NULL = it has none. */
+const struct option_def *options_def(const struct options *o, enum option_id id);
+
+/* Help for the program as a whole (`command` is NULL) or for one command. */
+void options_help(const struct program *program, const struct command_def *command, struct strbuf *out);
+
+/* From argv to the exit status: parses, runs the command, prints help and version. */
+int program_main(const struct program *program, int argc, char **argv);

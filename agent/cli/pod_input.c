@@ -116,8 +116,8 @@ static int check_pages(const struct request_flag *flag, const char *text, struct
 }
 
 /* One flag's value into the container. */
-static int read_flag(
-	const struct request_flag *flag, const char *value, struct container_request *c, struct err *err)
+static int read_flag(const struct option_def *def, const struct request_flag *flag, const char *value,
+	struct container_request *c, struct err *err)
 {
 	const char *equals = flag->resource ? NULL : strrchr(value, '=');
 	CLEANUP(freep) char *name = NULL;
@@ -126,7 +126,7 @@ static int read_flag(
 	int r;
 
 	if (!flag->resource && (!equals || equals == value))
-		return err_set(err, -EINVAL, "'%.100s' is not %s", value, option_defs[flag->id].arg);
+		return err_set(err, -EINVAL, "'%.100s' is not %s", value, def->arg);
 	name = flag->resource ? xstrdup(flag->resource) : xstrndup(value, (size_t)(equals - value));
 	if (flag->id == OPT_DEVICE && !strchr(name, '/'))
 		return err_set(err, -EINVAL,
@@ -147,17 +147,18 @@ static int read_flag(
 static int read_values(const struct options *options, const struct request_flag *flag,
 	struct container_request *c, struct err *err)
 {
+	const struct option_def *def = options_def(options, flag->id);
 	const char *value = options->value[flag->id];
 	size_t pos = 0;
 
-	if (option_defs[flag->id].repeats)
+	if (def->repeats)
 		value = options_next(options, flag->id, &pos);
 	while (value) {
-		int r = read_flag(flag, value, c, err);
+		int r = read_flag(def, flag, value, c, err);
 
 		if (r < 0)
 			return err_wrap(err, r, "%s", options->origin[flag->id]);
-		value = option_defs[flag->id].repeats ? options_next(options, flag->id, &pos) : NULL;
+		value = def->repeats ? options_next(options, flag->id, &pos) : NULL;
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Runs nrtd extender: watches the API server or reads a file, and serves scheduler requests.
+ * Runs nrtd-extender: watches the API server or reads a file, and serves scheduler requests.
  */
 #include <stdatomic.h>
 
@@ -26,7 +26,7 @@ struct extender_config {
 };
 
 /*
- * Runs until SIGTERM or SIGINT, which must be blocked by loop_hold_signals(). Sets `cancel` on exit, which cancels requests to
+ * Runs until SIGTERM or SIGINT, which must be blocked by signals_hold(). Sets `cancel` on exit, which cancels requests to
  * the API server. 0, or -errno with one line if the extender cannot start.
  */
 int extender_run(const struct extender_config *config, atomic_bool *cancel, struct err *err);

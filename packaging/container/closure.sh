@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# closure.sh PROGRAM DIR [ARCH]: put PROGRAM into DIR/usr/sbin with every shared library it loads, those it opens while it runs
+# closure.sh PROGRAMS DIR [ARCH]: put PROGRAMS (one word, with spaces) into DIR/usr/sbin with every shared library they load, those they open while they run
 # included, and the loader, where the loader looks for them; and what they are into DIR/usr/share/sbom (packaging/sbom.sh).
 # The libraries of another ARCH than this machine's are those of build/sysroot/ARCH.
-# closure.sh PROGRAM "" [ARCH]: print a line for each of them: where it is, and "PACKAGE VERSION ARCHITECTURE SOURCE
+# closure.sh PROGRAMS "" [ARCH]: print a line for each of them: where it is, and "PACKAGE VERSION ARCHITECTURE SOURCE
 # SOURCE-VERSION" of the Debian package that has it.
+# shellcheck disable=SC2086 # PROGRAMS is a list
 set -eu
-program=$1
+programs=$1
 dir=${2:-}
 # shellcheck disable=SC2046 # words
 set -- $(packaging/arch.sh "${3:-}")
@@ -15,9 +16,9 @@ root=
 [ "$arch" = "$(packaging/arch.sh | cut -d' ' -f1)" ] || root=build/sysroot/$arch
 
 # needed FILE: the names of the libraries it is linked with
-needed() { readelf -d "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
-# what the program opens by name: strings that end with the name of a library (linkers make one of two with the same end)
-opened() { strings -n 6 "$program" | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$' || true; }
+needed() { readelf -d "$@" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
+# what the programs open by name: strings that end with the name of a library (linkers make one of two with the same end)
+opened() { strings -n 6 $programs | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$' || true; }
 # place NAME: where the loader finds the library
 place() {
 	for folder in "/lib/$triplet" "/usr/lib/$triplet" /lib64 /lib; do
@@ -34,8 +35,8 @@ package() {
 	query --show --showformat '${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}\n' "${name%: *}"
 }
 
-paths=$(readelf -l "$program" | sed -nE 's/.*program interpreter: ([^]]*)\].*/\1/p')
-queue=$(needed "$program" && opened)
+paths=$(readelf -l $programs | sed -nE 's/.*program interpreter: ([^]]*)\].*/\1/p' | sort -u)
+queue=$(needed $programs && opened)
 while [ -n "$queue" ]; do
 	next=
 	for name in $queue; do
@@ -58,8 +59,8 @@ for path in $paths; do
 	mkdir -p "$dir$(dirname "$path")"
 	cp -L "$root$path" "$dir$path"
 done
-cp "$program" "$dir/usr/sbin/nrtd"
-"${root:+$triplet-}strip" "$dir/usr/sbin/nrtd"
+cp $programs "$dir/usr/sbin/"
+"${root:+$triplet-}strip" "$dir/usr/sbin/"*
 printf 'root:x:0:0:root:/:/\nnobody:x:65532:65532:nobody:/:/\n' >"$dir/etc/passwd"
 packages=$(for path in $paths; do package "$path"; done)
 echo "$packages" | sort -u | packaging/sbom.sh "$arch" >"$dir/usr/share/sbom/nrtd.cdx.json"

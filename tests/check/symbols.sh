@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# symbols.sh: what the objects of the product say of one another. A public function or table that nrtd is linked without,
+# symbols.sh: what the objects of the product say of one another. A public function or table that every program is linked without,
 # and that its own file does not use, is called by tests alone or by nobody. Then circles of calls between files.
-# B names the build folder, which has nrtd with its symbols.
+# B names the build folder, which has the programs with their symbols.
 set -eu
 export LC_ALL=C
 B=${B:-build}
@@ -11,7 +11,7 @@ status=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# SYMBOL REASON: nrtd is linked without it, and it is public all the same.
+# SYMBOL REASON: no program is linked with it, and it is public all the same.
 sort >"$work/excused" <<'END'
 canvas_style_sgr make_pictures draws with the colours that the terminal gets
 frontier_find what a reader of the annotation does: the table is held to fit_required() by it
@@ -25,14 +25,16 @@ while read -r source; do
 	nm -g "$B/${source%.c}.o" | awk -v module="${source%.c}" 'NF == 3 {print "has", module, $3} NF == 2 && $1 == "U" {print "wants", module, $2}'
 done <"$work/sources" >"$work/symbols"
 
-nm --defined-only "$B/nrtd" | awk '{print $NF}' | sort -u >"$work/linked"
+for program in nrtd nrtd-extender; do
+	[ ! -e "$B/$program" ] || nm --defined-only "$B/$program"
+done | awk '{print $NF}' | sort -u >"$work/linked"
 awk '$1 == "has" {print $3, $2}' "$work/symbols" | sort | join -v 1 - "$work/linked" >"$work/dropped"
 join -v 1 "$work/dropped" "$work/excused" >"$work/unexcused"
 while read -r symbol module; do
 	# Without comments; inlined into its own file it is in use.
 	uses=$(${CC:-cc} -fpreprocessed -dD -E -P "$module.c" 2>/dev/null | grep -owF "$symbol" | wc -l)
 	[ "$uses" -le 1 ] || continue
-	echo "symbols: $module.c: nrtd does not call $symbol" >&2
+	echo "symbols: $module.c: no program calls $symbol" >&2
 	status=1
 done <"$work/unexcused"
 if [ "$here" = tests/check ] && join -v 1 "$work/excused" "$work/dropped" | grep .; then

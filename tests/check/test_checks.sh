@@ -62,7 +62,7 @@ fresh && printf '/* Texts. */\n' >agent/base/text.h
 refused "+  text.h " "$checks/map.sh" --check
 
 fresh && printf 'int forgotten(void)\n{\n\treturn 2;\n}\n' >>agent/base/file.c && compile
-refused "agent/base/file.c: nrtd does not call forgotten" "$checks/symbols.sh"
+refused "agent/base/file.c: no program calls forgotten" "$checks/symbols.sh"
 fresh && printf '#include "agent/base/file.h"\nint number(void)\n{\n\treturn file() + 2;\n}\n' >common/number.c && compile
 refused "common/number" "$checks/symbols.sh"
 

@@ -65,7 +65,7 @@ static void check_constraints(const struct pod_template *t)
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
-	struct options options = {.command = COMMAND_FIT};
+	struct options options = {.program = &program_nrtd};
 	const struct pod_template *first = NULL;
 	struct err err = {""};
 

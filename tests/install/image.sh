@@ -57,9 +57,9 @@ names_of() { readelf -dl "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p; s/.*prog
 closure() {
 	local file
 	{
-		printf 'nrtd\npasswd\nnrtd.cdx.json\n'
+		printf 'nrtd\nnrtd-extender\npasswd\nnrtd.cdx.json\n'
 		find "$root" -type f -not -name passwd -not -name "*.json" | while read -r file; do names_of "$file"; done
-		strings -n 6 "$root/usr/sbin/nrtd" | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$'
+		strings -n 6 "$root/usr/sbin/nrtd" "$root/usr/sbin/nrtd-extender" | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$'
 	} | sort -u >"$work/asked"
 	find "$root" -type f -printf '%f\n' | sort >"$work/there"
 	diff "$work/asked" "$work/there"
@@ -69,7 +69,7 @@ one_program() { # nothing but the program can be executed, and no file is anythi
 	find "$root" -not -type f -not -type d | grep . && return 1
 	while read -r file; do
 		case $file in
-		*/usr/sbin/nrtd | *.so.* | */etc/passwd | */usr/share/sbom/nrtd.cdx.json) ;;
+		*/usr/sbin/nrtd | */usr/sbin/nrtd-extender | *.so.* | */etc/passwd | */usr/share/sbom/nrtd.cdx.json) ;;
 		*) echo "${file#"$root"}" && return 1 ;;
 		esac
 	done < <(find "$root" -type f)

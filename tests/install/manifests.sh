@@ -131,7 +131,7 @@ nrtd_takes_them() {
 		echo '{"policyName":"static","defaultCpuSet":"0-31","checksum":0}' >"$root/data/kubelet/cpu_manager_state" || return 1
 	mapfile -t args < <(arguments "$work/all.yaml")
 	[ ${#args[@]} -gt 10 ] || return 1
-	timeout 3 "$B/nrtd" "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1
+	timeout 3 "$B/nrtd-extender" "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1
 	for text in 'kind: Numatopology' 'nrtd.dev/fit-score.small' 'nrtd.dev/fit-score.network' 'max-exclusive-cpus.1-numa'; do
 		grep -qF "$text" "$work/published" || { echo "no $text" && tail -n 5 "$work/published" && return 1; }
 	done
@@ -225,7 +225,7 @@ extender_runs() {
 		sed "s#/tls/#$work/tls/#; s#0\.0\.0\.0:#127.0.0.1:#")
 	token=$(kubectl create token nrtd-extender -n tools) && kubectl config view --raw -o json |
 		jq --arg token "$token" '.users[].user = {token: $token}' >"$work/extender.kubeconfig" || return 1
-	"$B/nrtd" "${args[@]}" --kubeconfig "$work/extender.kubeconfig" 2>"$work/extender.log" &
+	"$B/nrtd-extender" "${args[@]}" --kubeconfig "$work/extender.kubeconfig" 2>"$work/extender.log" &
 	extender=$!
 	for _ in $(seq 300); do
 		[ "$(curl -sk -o /dev/null -w '%{http_code}' https://127.0.0.1:18096/readyz)" = 200 ] && break

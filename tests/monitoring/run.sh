@@ -113,7 +113,7 @@ start_agents() {
 start_extender() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=any -addext subjectAltName=DNS:any -days 90 \
 		-keyout "$work/tls.key" -out "$work/tls.crt" 2>/dev/null
-	"$B/nrtd" extender --kubeconfig="$work/cluster/admin.kubeconfig" --http=127.0.0.1:$port --advertise=127.0.0.1 --lease=nrtd/nrtd-extender \
+	"$B/nrtd-extender" --kubeconfig="$work/cluster/admin.kubeconfig" --http=127.0.0.1:$port --advertise=127.0.0.1 --lease=nrtd/nrtd-extender \
 		--assume-timeout=3s --tls-cert="$work/tls.crt" --tls-key="$work/tls.key" 2>"$work/extender.log" &
 	pids+=($!)
 	questions "$1" &

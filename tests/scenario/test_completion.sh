@@ -3,7 +3,7 @@
 # The scripts of `nrtd completion`, in the shells themselves as far as they are here: what is offered where. B names the
 # build folder.
 set -u
-nrtd=$(realpath "${B:-build}/nrtd")
+nrtd=$(realpath "${B:-build}/nrtd") extender=$nrtd-extender
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -36,7 +36,22 @@ check "bash: flags" "--cpus --output -o" "$(offered fit -)"
 check "bash: values" "text svg" "$(offered show -o "")"
 check "bash: shells" "bash zsh fish" "$(offered completion "")"
 check "bash: help" "fit show" "$(offered help "")"
+for shell in bash zsh fish; do
+	"$extender" completion $shell >"$dir/extender.$shell" || failed=1
+done
+# shellcheck source=/dev/null
+source "$dir/extender.bash"
+offered_by_extender() {
+	COMP_WORDS=(nrtd-extender "$@")
+	COMP_CWORD=$#
+	COMPREPLY=()
+	_nrtd_extender
+	printf '%s\n' "${COMPREPLY[@]}"
+}
+check "bash: flags of a program without commands" "--http --lease" "$(offered_by_extender --)"
+check "bash: values of a program without commands" "best all" "$(offered_by_extender --answer "")"
 if command -v zsh >/dev/null; then
+	if zsh -n "$dir/extender.zsh"; then echo "ok zsh reads the extender's script"; else echo "not ok zsh: extender" && failed=1; fi
 	if zsh -n "$dir/zsh"; then echo "ok zsh reads its script"; else echo "not ok zsh" && failed=1; fi
 else
 	echo "skipped: zsh is not here"
@@ -48,6 +63,8 @@ if command -v fish >/dev/null; then
 	check "fish: values" "text svg" "$(offered "nrtd show --output ")"
 	check "fish: shells" "bash zsh fish" "$(offered "nrtd completion ")"
 	check "fish: help" "fit show" "$(offered "nrtd help ")"
+	offered() { fish --no-config -c "source $dir/extender.fish; complete -C '$1'" | cut -f 1; }
+	check "fish: flags of a program without commands" "--http --lease" "$(offered "nrtd-extender --")"
 else
 	echo "skipped: fish is not here"
 fi

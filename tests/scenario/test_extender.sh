@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nrtd extender: a scheduler's questions over HTTP, answered from a file.
+# nrtd-extender: a scheduler's questions over HTTP, answered from a file.
 # shellcheck disable=SC2317 # functions called by name
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -19,7 +19,7 @@ done >"$dir/nodes.yaml"
 
 # start FLAG...: the extender, on $port
 start() {
-	"$B/nrtd" extender --nrt "$dir/nodes.yaml" --http 127.0.0.1:"$port" -v "$@" 2>"$dir/log" &
+	"$B/nrtd-extender" --nrt "$dir/nodes.yaml" --http 127.0.0.1:"$port" -v "$@" 2>"$dir/log" &
 	pid=$!
 	for _ in $(seq 300); do
 		curl -sf "127.0.0.1:$port/readyz" >"$dir/out" 2>"$dir/err" && return 0
@@ -98,12 +98,12 @@ ask filter b 6 node-9
 check "an unknown node is refused" says '"node-9":"the extender knows no Node or NodeResourceTopology object of this name"'
 check "it ends" stop
 
-"$B/nrtd" extender --nrt "$dir/none.yaml" >"$dir/out" 2>&1
+"$B/nrtd-extender" --nrt "$dir/none.yaml" >"$dir/out" 2>&1
 check "a file that is not there is named" says "$dir/none.yaml"
-"$B/nrtd" extender --nrt "$dir/nodes.yaml" --lease a/b >"$dir/out" 2>&1
+"$B/nrtd-extender" --nrt "$dir/nodes.yaml" --lease a/b >"$dir/out" 2>&1
 check "a file needs no lease" says '--lease and --nrt exclude each other'
-"$B/nrtd" extender --nrt "$dir/nodes.yaml" --lease b >"$dir/out" 2>&1
+"$B/nrtd-extender" --nrt "$dir/nodes.yaml" --lease b >"$dir/out" 2>&1
 check "a lease has a namespace" says "'b' is not NAMESPACE/NAME"
-"$B/nrtd" extender --nrt "$dir/nodes.yaml" --advertise '[::1]' >"$dir/out" 2>&1
+"$B/nrtd-extender" --nrt "$dir/nodes.yaml" --advertise '[::1]' >"$dir/out" 2>&1
 check "an address has no brackets" says "'[::1]' is not a numeric address"
 exit $failed

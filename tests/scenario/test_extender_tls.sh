@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nrtd extender by HTTPS: clients show a certificate, the kubelet's probes need none, and new files are used.
+# nrtd-extender by HTTPS: clients show a certificate, the kubelet's probes need none, and new files are used.
 # shellcheck disable=SC2317 # functions called by name
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -63,7 +63,7 @@ ends_with() { # the metrics have the end of this certificate
 refuses() { # refuses TEXT FLAG...
 	text=$1
 	shift
-	! "$B/nrtd" extender --nrt "$dir/nodes.yaml" --http "127.0.0.1:$port" "$@" 2>"$dir/err" && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$text" "$dir/err"
+	! "$B/nrtd-extender" --nrt "$dir/nodes.yaml" --http "127.0.0.1:$port" "$@" 2>"$dir/err" && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$text" "$dir/err"
 }
 
 check "certificates are made" certificates
@@ -73,7 +73,7 @@ port=$((24000 + $$ % 4000)) # scripts run at the same time: each has ports of it
 check "a certificate without its key is one line" refuses "given together" --tls-cert "$dir/tls.crt"
 check "a key of another certificate too" refuses "tls.crt' and key" --tls-cert "$dir/tls.crt" --tls-key "$dir/second.key"
 check "and a file that is not there" refuses "nowhere.crt" --tls-cert "$dir/nowhere.crt" --tls-key "$dir/tls.key"
-"$B/nrtd" extender --nrt "$dir/nodes.yaml" --http "127.0.0.1:$port" --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key" \
+"$B/nrtd-extender" --nrt "$dir/nodes.yaml" --http "127.0.0.1:$port" --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key" \
 	--tls-client-ca "$dir/client-ca.crt" 2>"$dir/log" &
 pid=$!
 check "it is ready, which a client without a certificate sees" ready

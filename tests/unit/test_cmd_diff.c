@@ -38,7 +38,7 @@ static void set_options(struct world *w, unsigned port)
 
 	snprintf(w->sysroot, sizeof(w->sysroot), "%s", test_machine_tree("without-numa"));
 	snprintf(w->server, sizeof(w->server), "http://127.0.0.1:%u", port);
-	if (options_parse(ARRAY_SIZE(argv), argv, &w->options, &err) < 0)
+	if (options_parse(&program_nrtd, ARRAY_SIZE(argv), argv, &w->options, &err) < 0)
 		fail_msg("%s", err.text);
 }
 

@@ -12,7 +12,7 @@
 
 static int read_config(const char *const *shapes, bool labels, struct hints_config *ret, struct err *err)
 {
-	struct options options = {.command = COMMAND_RUN};
+	struct options options = {.program = &program_nrtd};
 
 	options.value[OPT_SHAPE_STRATEGY] = "LeastNUMANodes";
 	options.value[OPT_FIT_HINTS_MAX] = "16384";

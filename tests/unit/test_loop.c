@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/thread.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/run/loop.h"
 #include "agent/node/run/resident.h"
@@ -206,7 +207,7 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 		test_machine_tree("seed-2s-32cpu"));
 	for (char *word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	if (options_parse(argc, argv, &b->options, &err) < 0 ||
+	if (options_parse(&program_nrtd, argc, argv, &b->options, &err) < 0 ||
 		stage_hints(&b->options, &b->reconcile.render.hints, &err) < 0)
 		fail_msg("%s", err.text);
 	b->reconcile.observe = stage_observe(&b->options);
@@ -410,7 +411,7 @@ int main(void)
 	};
 
 	/* Not by the test: where one fails, cmocka restores the signals it had before. */
-	if (loop_hold_signals() < 0)
+	if (signals_hold() < 0)
 		return 1;
 	return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }

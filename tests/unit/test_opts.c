@@ -10,8 +10,14 @@
 
 #define WORDS_MAX 8
 
-/* Parse "nrtd" followed by the words of a line. */
-static int parse(const char *line, struct options *ret, struct err *err)
+static const struct program *const programs[] = {&program_nrtd, &program_extender};
+
+#define FOREACH_COMMAND(c, program) for (const struct command_def *c = (program)->commands; c->run; c++)
+
+#define FOREACH_OPTION(def, program) for (const struct option_def *def = (program)->options; def->flag; def++)
+
+/* Parse the program's name followed by the words of a line. */
+static int parse_for(const struct program *program, const char *line, struct options *ret, struct err *err)
 {
 	static char text[256];
 	char *argv[WORDS_MAX + 2] = {(char[]){"nrtd"}};
@@ -22,15 +28,21 @@ static int parse(const char *line, struct options *ret, struct err *err)
 	for (char *word = strtok_r(text, " ", &save); word && argc <= WORDS_MAX;
 		word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	return options_parse(argc, argv, ret, err);
+	return options_parse(program, argc, argv, ret, err);
+}
+
+static int parse(const char *line, struct options *ret, struct err *err)
+{
+	return parse_for(&program_nrtd, line, ret, err);
 }
 
 static int clean_environment(void **state)
 {
 	(void)state;
-	for (enum option_id id = 0; id < OPT_COUNT; id++)
-		if (option_defs[id].env)
-			unsetenv(option_defs[id].env);
+	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
+		FOREACH_OPTION (def, programs[p])
+			if (def->env)
+				unsetenv(def->env);
 	return 0;
 }
 
@@ -40,7 +52,7 @@ static void flags_set_values(void **state)
 
 	(void)state;
 	assert_int_equal(parse("dump -o json --what=machine -v --reserved-cpus 0-1", &o, NULL), 0);
-	assert_int_equal(o.command, COMMAND_DUMP);
+	assert_int_equal(o.command->id, COMMAND_DUMP);
 	test_assert_text("output", o.value[OPT_OUTPUT], "json");
 	test_assert_text("origin", o.origin[OPT_OUTPUT], "--output");
 	test_assert_text("what", o.value[OPT_WHAT], "machine");
@@ -109,38 +121,44 @@ static void the_environment_stands_between_flag_and_fallback(void **state)
 	test_assert_text("message", err.text,
 		"NRTD_FINGERPRINT: 'some' is not one of all|with-exclusive-resources|none");
 	/* The extender has no flag --fingerprint. */
-	assert_int_equal(parse("extender", &o, NULL), 0);
+	assert_int_equal(parse_for(&program_extender, "", &o, NULL), 0);
 	setenv("NRTD_VERBOSE", "maybe", 1);
-	assert_int_equal(parse("extender", &o, &err), -EINVAL);
+	assert_int_equal(parse_for(&program_extender, "", &o, &err), -EINVAL);
 	test_assert_text("message", err.text, "NRTD_VERBOSE: 'maybe' is not true or false");
 }
 
-static bool is_daemon(enum command c)
+static unsigned daemons(const struct program *program)
 {
-	return c == COMMAND_RUN || c == COMMAND_EXTENDER;
+	unsigned mask = 0;
+
+	FOREACH_COMMAND (c, program)
+		mask |= c->daemon ? 1u << c->id : 0;
+	return mask;
 }
 
 /* Only a daemon's flag has a variable, and other commands ignore the variable, whatever is in it. */
 static void only_daemons_read_the_environment(void **state)
 {
 	(void)state;
-	for (enum option_id id = 0; id < OPT_COUNT; id++) {
-		if (!option_defs[id].env)
-			continue;
-		if (!(option_defs[id].commands & (1u << COMMAND_RUN | 1u << COMMAND_EXTENDER)))
-			fail_msg("'%s' is no daemon's and has a variable", option_defs[id].flag);
-		setenv(option_defs[id].env, "maybe", 1);
-	}
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
-		struct options o;
-		struct err err = {""};
-		int r = parse(command_defs[c].name, &o, &err);
+	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
+		FOREACH_OPTION (def, programs[p]) {
+			if (!def->env)
+				continue;
+			if (!(def->commands & daemons(programs[p])))
+				fail_msg("'%s' is no daemon's and has a variable", def->flag);
+			setenv(def->env, "maybe", 1);
+		}
+	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
+		FOREACH_COMMAND (c, programs[p]) {
+			struct options o;
+			struct err err = {""};
+			int r = parse_for(programs[p], c->name, &o, &err);
 
-		assert_int_equal(r, is_daemon(c) ? -EINVAL : 0);
-		for (enum option_id id = 0; id < OPT_COUNT && r == 0; id++)
-			if (o.origin[id])
-				fail_msg("'%s' has a value from '%s'", command_defs[c].name, o.origin[id]);
-	}
+			assert_int_equal(r, c->daemon ? -EINVAL : 0);
+			for (enum option_id id = 0; id < OPT_COUNT && r == 0; id++)
+				if (o.origin[id])
+					fail_msg("'%s' has a value from '%s'", c->name, o.origin[id]);
+		}
 }
 
 /* "--watch" and "--watch=5"; the word after it is no value. */
@@ -170,11 +188,11 @@ static void words_for_flags(void **state)
 
 	(void)state;
 	assert_int_equal(parse("help", &o, NULL), 0);
-	assert_true(o.command == COMMAND_COUNT && option_set(&o, OPT_HELP));
+	assert_true(!o.command && option_set(&o, OPT_HELP));
 	assert_int_equal(parse("help fit", &o, NULL), 0);
-	assert_true(o.command == COMMAND_FIT && option_set(&o, OPT_HELP));
+	assert_true(o.command->id == COMMAND_FIT && option_set(&o, OPT_HELP));
 	assert_int_equal(parse("version", &o, NULL), 0);
-	assert_true(o.command == COMMAND_COUNT && option_set(&o, OPT_VERSION) && !option_set(&o, OPT_HELP));
+	assert_true(!o.command && option_set(&o, OPT_VERSION) && !option_set(&o, OPT_HELP));
 	assert_int_equal(parse("completion", &o, NULL), 0);
 	test_assert_text("shell", o.value[OPT_SHELL], "bash");
 	assert_int_equal(parse("completion zsh", &o, NULL), 0);
@@ -189,13 +207,13 @@ static void the_list_of_commands_has_columns(void **state)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
 
 	(void)state;
-	options_help(COMMAND_COUNT, &text);
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
+	options_help(&program_nrtd, NULL, &text);
+	FOREACH_COMMAND (c, &program_nrtd) {
 		char line[256];
 
-		snprintf(line, sizeof(line), "\n  %-12s%s\n", command_defs[c].name, command_defs[c].help);
+		snprintf(line, sizeof(line), "\n  %-12s%s\n", c->name, c->help);
 		assert_non_null(strstr(text.text, line));
-		assert_true(strlen(command_defs[c].name) < 12);
+		assert_true(strlen(c->name) < 12);
 	}
 	assert_non_null(strstr(text.text, "\n  help "));
 	assert_non_null(strstr(text.text, "\n  version "));
@@ -261,84 +279,87 @@ static void help_and_version_need_no_command(void **state)
 
 	(void)state;
 	assert_int_equal(parse("--help", &o, NULL), 0);
-	assert_int_equal(o.command, COMMAND_COUNT);
+	assert_null(o.command);
 	assert_true(option_set(&o, OPT_HELP));
 	assert_int_equal(parse("dump --help", &o, NULL), 0);
-	assert_int_equal(o.command, COMMAND_DUMP);
+	assert_int_equal(o.command->id, COMMAND_DUMP);
 }
 
 /* Some option with this flag is the command's. */
-static bool is_flag_of(enum command c, const char *flag)
+static bool is_flag_of(const struct program *program, const struct command_def *c, const char *flag)
 {
-	for (enum option_id id = 0; id < OPT_COUNT; id++)
-		if (option_defs[id].commands & 1u << c && !strcmp(option_defs[id].flag, flag))
+	FOREACH_OPTION (def, program)
+		if (def->commands & 1u << c->id && !strcmp(def->flag, flag))
 			return true;
 	return false;
+}
+
+static void check_help(const struct program *program, const struct command_def *c)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+
+	options_help(program, c, &text);
+	FOREACH_OPTION (def, program) {
+		bool own = def->commands & 1u << c->id;
+		char left[128];
+
+		/* "--memory QUANTITY", which "--memory-manager-policy POLICY" does not hold. */
+		snprintf(left, sizeof(left), "%s%s%s", def->flag,
+			def->implied ? "[="
+			: def->arg   ? " "
+				     : "",
+			def->arg ? def->arg : "");
+		if (is_flag_of(program, c, def->flag) != (strstr(text.text, left) != NULL) ||
+			(own && def->env && c->daemon != (strstr(text.text, def->env) != NULL)))
+			fail_msg("help of '%s %s' and flag '%s'", program->name, c->name, def->flag);
+	}
 }
 
 static void help_names_every_flag_and_variable(void **state)
 {
 	(void)state;
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
-
-		options_help(c, &text);
-		for (enum option_id id = 0; id < OPT_COUNT; id++) {
-			const struct option_def *def = &option_defs[id];
-			bool own = def->commands & 1u << c;
-			char left[128];
-
-			/* "--memory QUANTITY", which "--memory-manager-policy POLICY" does not hold. */
-			snprintf(left, sizeof(left), "%s%s%s", def->flag,
-				def->implied ? "[="
-				: def->arg   ? " "
-					     : "",
-				def->arg ? def->arg : "");
-			if (is_flag_of(c, def->flag) != (strstr(text.text, left) != NULL) ||
-				(own && def->env && is_daemon(c) != (strstr(text.text, def->env) != NULL)))
-				fail_msg("help of '%s' and flag '%s'", command_defs[c].name, def->flag);
-		}
-	}
+	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
+		FOREACH_COMMAND (c, programs[p])
+			check_help(programs[p], c);
 }
 
-/* The text of a command's manual: its own page, or nrtd(8) for those that have none. */
-static char *manual_of(enum command c)
+/* The text of a manual page of the repository; NULL where there is none. */
+static char *page(const char *program, const char *command, int section)
 {
-	char name[64];
+	char name[96];
 
-	snprintf(name, sizeof(name), "../../man/nrtd-%s.1", command_defs[c].name);
-	return test_read_file(
-		access(test_fixture(name), R_OK) == 0 ? test_fixture(name) : test_fixture("../../man/nrtd.8"),
-		NULL);
+	snprintf(name, sizeof(name), "../../man/%s%s%s.%d", program, *command ? "-" : "", command, section);
+	return access(test_fixture(name), R_OK) == 0 ? test_read_file(test_fixture(name), NULL) : NULL;
 }
 
-/* Every flag, and every variable of a daemon, is in the manual of each command that takes it, or in nrtd(8): ".It Fl -flag"
- * in mdoc. */
+/* Every flag, and every variable of a daemon, is in the command's page or in the program's: ".It Fl -flag" in mdoc. */
+static void check_manual(const struct program *program, const struct command_def *c)
+{
+	CLEANUP(freep) char *own = page(program->name, c->name, 1);
+	CLEANUP(freep) char *common = page(program->name, "", program == &program_nrtd ? 8 : 1);
+	char item[128];
+
+	assert_non_null(common);
+	FOREACH_OPTION (def, program) {
+		if (!(def->commands & 1u << c->id))
+			continue;
+		snprintf(item, sizeof(item), "Fl -%s", def->flag + 2);
+		if (!(own && strstr(own, item)) && !strstr(common, item))
+			fail_msg("the manual of '%s %s' lacks '%s'", program->name, c->name, item);
+		if (def->env && c->daemon && !(own && strstr(own, def->env)) && !strstr(common, def->env))
+			fail_msg("the manual of '%s %s' lacks '%s'", program->name, c->name, def->env);
+	}
+	snprintf(item, sizeof(item), ".It Cm %s", c->name);
+	if (*c->name && !strstr(common, item))
+		fail_msg("the manual of '%s' lacks '%s'", program->name, item);
+}
+
 static void the_manual_names_every_flag(void **state)
 {
-	CLEANUP(freep) char *common = test_read_file(test_fixture("../../man/nrtd.8"), NULL);
-
 	(void)state;
-	for (enum command c = 0; c < COMMAND_COUNT; c++) {
-		CLEANUP(freep) char *manual = manual_of(c);
-		char item[128];
-
-		for (enum option_id id = 0; id < OPT_COUNT; id++) {
-			const struct option_def *def = &option_defs[id];
-
-			if (!(def->commands & 1u << c))
-				continue;
-			snprintf(item, sizeof(item), "Fl -%s", def->flag + 2);
-			if (!strstr(manual, item) && !strstr(common, item))
-				fail_msg("the manual of '%s' lacks '%s'", command_defs[c].name, item);
-			if (def->env && is_daemon(c) && !strstr(manual, def->env) &&
-				!strstr(common, def->env))
-				fail_msg("the manual of '%s' lacks '%s'", command_defs[c].name, def->env);
-		}
-		snprintf(item, sizeof(item), ".It Cm %s", command_defs[c].name);
-		if (!strstr(common, item))
-			fail_msg("man/nrtd.8 lacks '%s'", item);
-	}
+	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
+		FOREACH_COMMAND (c, programs[p])
+			check_manual(programs[p], c);
 }
 
 /* The release that commands assume by default is in the help and in the manual. */
@@ -349,7 +370,9 @@ static void the_release_is_the_newest_recorded(void **state)
 
 	(void)state;
 	snprintf(text, sizeof(text), "else 1.%u)", KUBELET_MINOR_RECORDED);
-	assert_non_null(strstr(option_defs[OPT_KUBELET_VERSION].help, text));
+	FOREACH_OPTION (def, &program_nrtd)
+		if (def->id == OPT_KUBELET_VERSION)
+			assert_non_null(strstr(def->help, text));
 	snprintf(text, sizeof(text), "the other commands use 1.%u.", KUBELET_MINOR_RECORDED);
 	assert_non_null(strstr(manual, text));
 }

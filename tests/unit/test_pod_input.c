@@ -20,7 +20,7 @@ static void parse(const char *line, struct options *ret)
 	for (char *word = strtok_r(text, " ", &save); word && argc <= WORDS_MAX;
 		word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	assert_int_equal(options_parse(argc, argv, ret, NULL), 0);
+	assert_int_equal(options_parse(&program_nrtd, argc, argv, ret, NULL), 0);
 }
 
 static int read_line(const char *line, struct pod_templates *ret, struct err *err)
@@ -261,8 +261,8 @@ int main(void)
 		cmocka_unit_test(one_template_is_picked),
 	};
 
-	for (enum option_id id = 0; id < OPT_COUNT; id++)
-		if (option_defs[id].env)
-			unsetenv(option_defs[id].env);
+	for (const struct option_def *def = program_nrtd.options; def->flag; def++)
+		if (def->env)
+			unsetenv(def->env);
 	return cmocka_run_group_tests_name("pod_input", tests, NULL, NULL);
 }

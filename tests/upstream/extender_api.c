@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extender_api [CERTIFICATE KEY CLIENT-CA]: serves the extender API as `nrtd extender` does, for tests/upstream/cmd/extenderapi.
+ * extender_api [CERTIFICATE KEY CLIENT-CA]: serves the extender API as `nrtd-extender` does, for tests/upstream/cmd/extenderapi.
  *
  * Listens on a free port, prints the port, and runs until its standard input ends. The answers depend only on names: a node whose
  * name begins with "no" does not pass, with its reversed name as the reason; a node whose name begins with "never" is unresolvable;

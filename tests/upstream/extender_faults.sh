@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# extender_faults.sh: `nrtd extender` beside the real API server, which is killed, forgets, and comes back; objects that go;
+# extender_faults.sh: `nrtd-extender` beside the real API server, which is killed, forgets, and comes back; objects that go;
 # replicas that end. B names the build folder.
 # shellcheck disable=SC2317 # functions called by name
 set -u
@@ -33,7 +33,7 @@ begin() {
 	name=$1
 	shift
 	port=$((port + 1))
-	"$B/nrtd" extender --kubeconfig "$admin" --http "127.0.0.1:$port" --advertise 127.0.0.1 --unknown fail "$@" 2>"$dir/$name.log" &
+	"$B/nrtd-extender" --kubeconfig "$admin" --http "127.0.0.1:$port" --advertise 127.0.0.1 --unknown fail "$@" 2>"$dir/$name.log" &
 	pid=$!
 	pids="$pids $pid"
 }

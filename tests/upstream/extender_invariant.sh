@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# extender_invariant.sh [OPTION...]: `nrtd extender` with three nodes whose kubelets are the real managers, through the
+# extender_invariant.sh [OPTION...]: `nrtd-extender` with three nodes whose kubelets are the real managers, through the
 # sequences of testdata/extenderinvariant and then through random steps. OPTIONs are those of extenderinvariant (-seeds 60
 # -steps 600, -seed N, -first N, -seeds 0 -replay FOLDER -verbose). B names the build folder.
 set -u

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tenant.sh [OPTION...]: what a user with the role edit can do to `nrtd extender` and to other users' pods, with the real
+# tenant.sh [OPTION...]: what a user with the role edit can do to `nrtd-extender` and to other users' pods, with the real
 # kube-apiserver and the kubelet's managers. OPTIONs are those of tenant (-only NAME, -nodes 500, -short, -slack 5). B names the build
 # folder.
 set -u

@@ -8,6 +8,7 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
+#include "agent/base/thread.h"
 #include "agent/node/run/lock.h"
 #include "agent/node/run/resident.h"
 #include "agent/node/run/schedule.h"
@@ -457,30 +458,9 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 
 /* ---- set-up */
 
-static int set_signals(int how)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGHUP);
-	return -pthread_sigmask(how, &signals, NULL);
-}
-
-int loop_hold_signals(void)
-{
-	return set_signals(SIG_BLOCK);
-}
-
-int loop_open_signals(void)
-{
-	return set_signals(SIG_UNBLOCK);
-}
-
 static int add_sources(struct loop *l)
 {
-	int r = loop_hold_signals();
+	int r = signals_hold();
 
 	if (r == 0)
 		r = sd_event_default(&l->event);

@@ -24,14 +24,6 @@ struct loop_config {
 };
 
 /*
- * From here on SIGTERM, SIGINT and SIGHUP wait for loop_run(). To be called before anything else: by default
- * they would end the process, and the first process of a container would never see them. loop_open_signals()
- * takes it back, for what is not a daemon. 0 or -errno.
- */
-int loop_hold_signals(void);
-int loop_open_signals(void);
-
-/*
  * Run until SIGTERM or SIGINT. SIGHUP reads everything again. Talks to the service manager where NOTIFY_SOCKET
  * says so: READY after the first publication, RELOADING, STOPPING, STATUS, and the watchdog while loop and
  * worker work. 0, or -errno with one line when it cannot start.

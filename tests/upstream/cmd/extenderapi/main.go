@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// extenderapi sends requests with the scheduler's own extender client to the server of `nrtd extender` (build/tests/upstream/extender_api).
+// extenderapi sends requests with the scheduler's own extender client to the server of `nrtd-extender` (build/tests/upstream/extender_api).
 // The server must parse the pods, nodes and victims exactly, and the client must parse the answers; over HTTP, and over HTTPS with and
 // without a valid client certificate. A redirected request must reach the other server completely.
 package main

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // extenderinvariant takes three nodes, whose kubelets are the real managers, and the objects of a small API server in this
-// process through random steps, and asks `nrtd extender` on the way as a scheduler does: no pod that it sends to a node is
+// process through random steps, and asks `nrtd-extender` on the way as a scheduler does: no pod that it sends to a node is
 // rejected there unless the extender could not know better, no assumed pod outlives its pod, and once nothing moves every
 // verdict is the managers'.
 package main

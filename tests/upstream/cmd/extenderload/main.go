@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// extenderload sends requests to `nrtd extender --nrt FILE` for one pod at a time, as a scheduler does: filter, then prioritize with the
+// extenderload sends requests to `nrtd-extender --nrt FILE` for one pod at a time, as a scheduler does: filter, then prioritize with the
 // passing nodes. It prints the time per request with many nodes that already run pods, and nrtd's memory.
 package main
 
@@ -49,7 +49,7 @@ func main() {
 	flag.StringVar(&l.machine, "machine", "", "folder of the machine that every node is")
 	flag.IntVar(&l.pods, "pods", 2000, "pods to ask about")
 	flag.IntVar(&l.bound, "bound", 20, "Burstable pods that each node has; with them there are Nodes")
-	flag.StringVar(&l.answer, "answer", "best", "nrtd extender's --answer")
+	flag.StringVar(&l.answer, "answer", "best", "nrtd-extender's --answer")
 	flag.Uint64Var(&l.seed, "seed", 1, "random seed")
 	counts := flag.String("nodes", "500,5000", "numbers of nodes, one after the other")
 	flag.Parse()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // tenant has a user with the role edit create pods at every limit that the API server has, and measures how that affects the
-// requests for another user's pods that `nrtd extender` answers. It prints a table, and as its last line how many checks
+// requests for another user's pods that `nrtd-extender` answers. It prints a table, and as its last line how many checks
 // passed and failed.
 package main
 

@@ -31,7 +31,7 @@ const (
 	rssLimit    = 200 << 20        // bytes that a replica may have
 )
 
-// replica is one `nrtd extender`.
+// replica is one `nrtd-extender`.
 type replica struct {
 	*view
 	number     int
@@ -68,7 +68,7 @@ func newReplica(s *apiServer, nrtd, dir string, number, replicas int) (*replica,
 		return nil, err
 	}
 	// No assumed pod expires during a run: a pod stops being assumed when it is bound, ends or is deleted.
-	r.flags = []string{"extender", "--kubeconfig", kubeconfig, "--http", r.address, "--unknown", "fail", "--assume-timeout", "10m"}
+	r.flags = []string{"--kubeconfig", kubeconfig, "--http", r.address, "--unknown", "fail", "--assume-timeout", "10m"}
 	if replicas > 1 {
 		r.flags = append(r.flags, "--lease", "default/nrtd", "--advertise", "127.0.0.1")
 	}
@@ -82,7 +82,7 @@ func (r *replica) start(instance int) error {
 	}
 	defer log.Close()
 	r.forget()
-	r.process = exec.Command(r.nrtd, r.flags...)
+	r.process = exec.Command(r.nrtd+"-extender", r.flags...)
 	r.process.Stderr = log
 	r.process.Env = append(os.Environ(), "HWLOC_HIDE_ERRORS=2")
 	r.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package extenderinvariant runs `nrtd extender` in a cluster of three nodes with the kubelet's real managers through random steps, sends
+// Package extenderinvariant runs `nrtd-extender` in a cluster of three nodes with the kubelet's real managers through random steps, sends
 // requests as a scheduler does, and compares each answer with the kubelets' decisions.
 package extenderinvariant
 

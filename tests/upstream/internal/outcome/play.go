@@ -41,8 +41,8 @@ type Driver struct {
 	Tries     int           // after so many refusals nobody makes another pod
 	Drain     time.Duration // how long pods may wait after the last burst
 	Share     float64       // of the CPUs, memory and devices that is asked for at most
-	Replicas  int           // of nrtd extender
-	Kill      bool          // nrtd extender is killed in the middle of the run and started again
+	Replicas  int           // of nrtd-extender
+	Kill      bool          // nrtd-extender is killed in the middle of the run and started again
 	runs      int
 }
 
@@ -131,7 +131,7 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	for _, e := range p.extenders {
 		rss, err := e.RSS()
 		if err != nil {
-			return nil, fmt.Errorf("nrtd extender: %w: %s", err, e.said())
+			return nil, fmt.Errorf("nrtd-extender: %w: %s", err, e.said())
 		}
 		result.ExtenderRSS = max(result.ExtenderRSS, rss)
 	}
@@ -367,10 +367,10 @@ func (p *play) settle(ctx context.Context, since int, longest time.Duration) err
 // finish has a pod end by itself.
 func (p *play) finish(pod *v1.Pod) { p.nodes[pod.Spec.NodeName].finish(pod) }
 
-// lease is what several replicas of `nrtd extender` hold one after the other.
+// lease is what several replicas of `nrtd-extender` hold one after the other.
 const lease = metav1.NamespaceDefault + "/nrtd-extender"
 
-// startExtender starts `nrtd extender` where the way has it; of several replicas one answers.
+// startExtender starts `nrtd-extender` where the way has it; of several replicas one answers.
 func (p *play) startExtender(ctx context.Context) (err error) {
 	if !p.way.Extender {
 		return nil
@@ -414,7 +414,7 @@ func (p *play) killExtender() error {
 	}
 	e := p.service.holder()
 	if e == nil {
-		return errors.New("no nrtd extender holds the lease")
+		return errors.New("no nrtd-extender holds the lease")
 	}
 	e.Stop()
 	return e.Start()

@@ -118,7 +118,7 @@ func stopScheduler(p *process) (s Searches, err error) {
 	return s, err
 }
 
-// Extender is one `nrtd extender`.
+// Extender is one `nrtd-extender`.
 type Extender struct {
 	*process
 	nrtd    string
@@ -150,7 +150,7 @@ func StartExtender(ctx context.Context, nrtd, log string, flags ...string) (*Ext
 
 // Start starts it on its address, again if need be.
 func (e *Extender) Start() error {
-	started, err := start(e.log, e.nrtd, append([]string{"extender", "--http", e.address}, e.flags...)...)
+	started, err := start(e.log, e.nrtd+"-extender", append([]string{"--http", e.address}, e.flags...)...)
 	if err == nil {
 		e.process = started
 	}
@@ -194,7 +194,7 @@ func (e *Extender) holdsLease() bool {
 func (e *Extender) await(ctx context.Context) error {
 	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, readyTimeout, true, func(context.Context) (bool, error) { return e.ready(), nil })
 	if err != nil {
-		return fmt.Errorf("nrtd extender is not ready: %w: %s", err, e.said())
+		return fmt.Errorf("nrtd-extender is not ready: %w: %s", err, e.said())
 	}
 	return nil
 }

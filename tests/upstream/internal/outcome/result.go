@@ -111,7 +111,7 @@ func ratio(a, b int) float64 {
 	return float64(a) / float64(b)
 }
 
-// mostRefused is the maximum number of rejected pods per 1000 bound with nrtd extender.
+// mostRefused is the maximum number of rejected pods per 1000 bound with nrtd-extender.
 const mostRefused = 1.0
 
 // Judge checks the extender's goals: almost no rejected pods, and at least as many placed pods as without the extender.
@@ -122,11 +122,11 @@ func Judge(results []*Result) (wrong []string) {
 			continue
 		}
 		if refused := ours.PerThousand(); refused > mostRefused {
-			wrong = append(wrong, fmt.Sprintf("%s: kubelets refused %.1f of 1000 pods that nrtd extender had chosen a node for (%s), at most %.0f are right",
+			wrong = append(wrong, fmt.Sprintf("%s: kubelets refused %.1f of 1000 pods that nrtd-extender had chosen a node for (%s), at most %.0f are right",
 				workload.Name, refused, ours.Reasons(), mostRefused))
 		}
 		if theirs != nil && ours.Placed < theirs.Placed {
-			wrong = append(wrong, fmt.Sprintf("%s: %d pods placed with nrtd extender, %d without", workload.Name, ours.Placed, theirs.Placed))
+			wrong = append(wrong, fmt.Sprintf("%s: %d pods placed with nrtd-extender, %d without", workload.Name, ours.Placed, theirs.Placed))
 		}
 	}
 	return wrong

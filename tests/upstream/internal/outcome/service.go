@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// service sends each connection to a replica of `nrtd extender` that is ready, one after the other, as a Service of
+// service sends each connection to a replica of `nrtd-extender` that is ready, one after the other, as a Service of
 // Kubernetes does. One that is there stays with its replica.
 type service struct {
 	net.Listener

@@ -16,7 +16,7 @@ type Way struct {
 	Title string
 	// Flags are what `nrtd run` gets more than its defaults.
 	Flags []string
-	// Extender: `nrtd extender` runs beside the scheduler.
+	// Extender: `nrtd-extender` runs beside the scheduler.
 	Extender bool
 	// hints: the scheduler needs what nrtd writes to Nodes.
 	hints    bool
@@ -69,7 +69,7 @@ var Ways = []Way{
 		}},
 	{Name: "passthrough", Title: "NodeResourceTopologyMatch, no cache", profiles: fmt.Sprintf(match, 0)},
 	{Name: "overreserve", Title: "NodeResourceTopologyMatch, cache", profiles: fmt.Sprintf(match, 5)},
-	{Name: "extender", Title: "nrtd extender", profiles: stock, Extender: true},
+	{Name: "extender", Title: "nrtd-extender", profiles: stock, Extender: true},
 }
 
 // WaysNamed are some of them; the name of one that has several budgets means all of these.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tenant has an ordinary user of a real API server do what it allows him, while `nrtd extender` answers questions
+// Package tenant has an ordinary user of a real API server do what it allows him, while `nrtd-extender` answers questions
 // about another user's pods.
 package tenant
 
