@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The lines of dashboard.table (jq -Rn) as a Grafana dashboard. Six numbers or three graphs are side by side.
+# Converts dashboard.table (read with jq -Rn) to a Grafana dashboard. A row of the screen has six numbers or three graphs.
 def datasource: {type: "prometheus", uid: "${datasource}"};
 def table: [inputs | select(test("^(#|$)") | not) | split("\t")];
 def width: if .type == "row" then 24 elif .type == "stat" then 4 else 8 end;
@@ -22,7 +22,7 @@ def panel:
 def panels:
 	reduce table[] as $line ([];
 		if $line[0] == "+" then .[-1] |= (.targets += [target($line[3]; $line[4])]) else . + [$line | panel] end);
-# Left to right, a line of panels as high as its first.
+# Places panels from left to right. Every panel on a line has the height of the first panel of the line.
 def placed:
 	reduce panels[] as $p ({x: 0, y: 0, high: 0, list: []};
 		(if .x + ($p | width) > 24 or (.high > 0 and .high != ($p | height)) then .y += .high | .x = 0 | .high = 0 else . end)
