@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # make.sh [FOLDER]: generate two files in FOLDER (default: packaging/kubernetes/monitoring): from rules.yaml a PrometheusRule object for
-# the Prometheus Operator, and from dashboard.table the Grafana dashboard. The chart's files/ link to
-# rules.yaml and to the dashboard. Needs jq.
+# the Prometheus Operator, and from dashboard.table the Grafana dashboard. The chart's files/ link to rules.yaml and to the dashboard.
+# Needs jq.
 set -eu
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)

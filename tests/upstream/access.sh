@@ -64,9 +64,9 @@ ok "the policy holds" until_denied write agent-node-a node-b
 
 for who in agent kubelet; do
 	ok "$who writes its own object" write $who-node-a node-a
-	refused "$who writes another's object" "agent of node node-a may not write what is of node-b" write $who-node-a node-b
+	refused "$who writes another's object" "agent of node node-a may not write objects of node-b" write $who-node-a node-b
 	ok "the other $who writes it" write $who-node-b node-b
-	refused "$who deletes another's object" "may not write what is of node-b" \
+	refused "$who deletes another's object" "may not write objects of node-b" \
 		as $who-node-a delete noderesourcetopology node-b
 	ok "$who deletes its own object" as $who-node-a delete noderesourcetopology node-a
 done
@@ -87,7 +87,7 @@ ok "own annotation" annotate agent-node-a node-a nrtd.dev/fit-score.x=1
 ok "own annotation, changed" annotate agent-node-a node-a nrtd.dev/fit-score.x=2
 ok "own annotation, removed" annotate agent-node-a node-a nrtd.dev/fit-score.x-
 ok "own label" as agent-node-a label node node-a --overwrite --field-manager nrtd nrtd.dev/max-exclusive-cpus.1-numa=4
-refused "another Node's annotation" "may not write what is of node-b" annotate agent-node-a node-b nrtd.dev/fit-score.x=1
+refused "another Node's annotation" "may not write objects of node-b" annotate agent-node-a node-b nrtd.dev/fit-score.x=1
 ok "an annotation that is not ours" as admin annotate node node-a --overwrite example.com/x=1
 refused "a foreign annotation, changed" "only annotations under nrtd.dev/" annotate agent-node-a node-a example.com/x=2
 refused "a foreign annotation, removed" "only annotations under nrtd.dev/" annotate agent-node-a node-a example.com/x-
@@ -106,7 +106,7 @@ refused "the finalizer, removed" "$bookkeeping" patch agent-node-a '{"finalizers
 ok "own annotation beside it" annotate agent-node-a node-a nrtd.dev/fit-score.x=3
 ok "the finalizer is gone" patch admin '{"finalizers":null}'
 refused "an owner" "$bookkeeping" patch agent-node-a "{\"ownerReferences\":[$owner]}"
-others="may not change the managedFields of others"
+others="may not change the managedFields of other managers"
 refused "managedFields, emptied" "$others" patch agent-node-a '{"managedFields":[{}]}'
 refused "managedFields, written" "$others" patch agent-node-a '{"managedFields":[{"manager":"nrtd","operation":"Update",
 	"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{"f:kubernetes.io/hostname":{}}}}}]}'
@@ -161,7 +161,7 @@ for node in node-a node-b; do
 	sed "s/token: .*/token: $(cat "$work/out")/" "$dir/agent-$node.kubeconfig" >"$work/overlay-$node.kubeconfig"
 done
 ok "the overlay's policy holds" until_denied write_overlay node-a node-b
-another="agent of node node-a may not write what is of node-b"
+another="agent of node node-a may not write objects of node-b"
 ok "the overlay's agent writes its own object" write_overlay node-a node-a
 refused "the overlay's agent writes another's object" "$another" write_overlay node-a node-b
 ok "the other agent of the overlay writes it" write_overlay node-b node-b

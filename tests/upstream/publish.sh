@@ -236,7 +236,7 @@ END
 
 steps "another node's Numatopology" "$dir/agent-node-b.kubeconfig" node-a <<END
 agent PATCH $volcano/node-a?fieldManager=nrtd application/apply-patch+yaml {"apiVersion":"nodeinfo.volcano.sh/v1alpha1","kind":"Numatopology","metadata":{"name":"node-a"},"spec":{"policies":{"TopologyManagerPolicy":"none"}}}
--> 403 numatopologies.nodeinfo.volcano.sh "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write what is of node-a
+-> 403 numatopologies.nodeinfo.volcano.sh "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write objects of node-a
 END
 
 steps "a CRD that goes away and comes back" "$agent" node-a <<END
@@ -318,7 +318,7 @@ END
 steps "another node's objects" "$dir/agent-node-b.kubeconfig" node-a <<END
 nrt $work/one.json
 publish nrtd.dev/fit-hints=z
--> nrt=forbidden node=deferred again=+1 error: an admission policy refuses the NodeResourceTopology object of 'node-a': does nrtd run on that node? --node-name must be the one its token is bound to: noderesourcetopologies.topology.node.k8s.io "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write what is of node-a
+-> nrt=forbidden node=deferred again=+1 error: an admission policy refuses the NodeResourceTopology object of 'node-a': does nrtd run on that node? --node-name must be the one its token is bound to: noderesourcetopologies.topology.node.k8s.io "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write objects of node-a
 END
 
 # A kubeconfig whose token the server refuses, and what takes its place while the publisher holds it.

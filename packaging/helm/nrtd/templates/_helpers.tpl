@@ -2,7 +2,7 @@
 {{- define "nrtd.app" -}}
 {{ .Values.nameOverride | default "nrtd" }}
 {{- end }}
-{{- /* The name of every object but the service account: the release's, made recognisable where it is not. */}}
+{{- /* The name of every object except the service account: the release's name, with nrtd.app appended if the name does not contain it. */}}
 {{- define "nrtd.name" -}}
 {{ $app := include "nrtd.app" . -}}
 {{ if .Values.fullnameOverride }}{{ .Values.fullnameOverride }}
