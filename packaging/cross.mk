@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ---- the compiler for another architecture
-# ARCH=arm64, ppc64le or s390x: Debian's cross compilers and libraries build nrtd, and QEMU runs the tests. Only an ARCH of the
-# command line counts: in the environment, other programs use that name.
+# ARCH=arm64, ppc64le or s390x: build nrtd with Debian's cross compilers and libraries, and run the tests with QEMU. Only ARCH on make's
+# command line counts, because other programs use an environment variable of this name.
 CROSS :=
 ifneq ($(origin ARCH),command line)
 ARCH :=

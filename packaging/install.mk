@@ -13,8 +13,8 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
 
-# The programs that write their completions: built for the machine that builds.
-SELF := $(B)
+# The nrtd that generates the completions runs on the build machine.
+SELF := $(B)/nrtd
 ifdef CROSS
 SELF := build/self
 build/self/nrtd build/self/nrtd-extender: FORCE

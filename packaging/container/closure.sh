@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# closure.sh PROGRAMS DIR [ARCH]: put PROGRAMS (one word, with spaces) into DIR/usr/sbin with every shared library they load, those they open while they run
-# included, and the loader, where the loader looks for them; and what they are into DIR/usr/share/sbom (packaging/sbom.sh).
-# The libraries of another ARCH than this machine's are those of build/sysroot/ARCH.
-# closure.sh PROGRAMS "" [ARCH]: print a line for each of them: where it is, and "PACKAGE VERSION ARCHITECTURE SOURCE
-# SOURCE-VERSION" of the Debian package that has it.
-# shellcheck disable=SC2086 # PROGRAMS is a list
+# closure.sh PROGRAM DIR [ARCH]: copy PROGRAM to DIR/usr/sbin, and the loader and every shared library that PROGRAM loads, also at run time,
+# to the directories below DIR where the loader searches. Writes the list of their packages to DIR/usr/share/sbom (packaging/sbom.sh).
+# For another ARCH than this machine's, the libraries are in build/sysroot/ARCH.
+# closure.sh PROGRAM "" [ARCH]: print a line for each library: its path, and "PACKAGE VERSION ARCHITECTURE SOURCE SOURCE-VERSION" of its
+# Debian package.
 set -eu
 programs=$1
 dir=${2:-}
@@ -15,11 +14,12 @@ arch=$1 triplet=$3
 root=
 [ "$arch" = "$(packaging/arch.sh | cut -d' ' -f1)" ] || root=build/sysroot/$arch
 
-# needed FILE: the names of the libraries it is linked with
-needed() { readelf -d "$@" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
-# what the programs open by name: strings that end with the name of a library (linkers make one of two with the same end)
-opened() { strings -n 6 $programs | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$' || true; }
-# place NAME: where the loader finds the library
+# needed FILE: print the names of the libraries that FILE is linked with
+needed() { readelf -d "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
+# print the libraries that the program opens at run time: strings that end with the name of a library (linkers merge strings with a
+# common end)
+opened() { strings -n 6 "$program" | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$' || true; }
+# place NAME: print the path where the loader finds the library
 place() {
 	for folder in "/lib/$triplet" "/usr/lib/$triplet" /lib64 /lib; do
 		[ ! -e "$root$folder/$1" ] || { echo "$folder/$1" && return; }
@@ -29,7 +29,7 @@ place() {
 }
 query() { dpkg-query --admindir="${root:+$PWD/$root}/var/lib/dpkg" "$@"; }
 # shellcheck disable=SC2016 # dpkg's own placeholders
-# package PATH: of the Debian package that has it, under /usr or not
+# package PATH: print the Debian package that contains the file, with or without /usr in its path
 package() {
 	name=$(query --search "$1" 2>/dev/null || query --search "/usr$1" 2>/dev/null || query --search "${1#/usr}")
 	query --show --showformat '${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}\n' "${name%: *}"
