@@ -68,7 +68,7 @@ check "asks for nothing else" test ! -e "$dir/record.rest"
 FORBID='Error from server (Forbidden): nodes is forbidden'
 plugin fit --cpus 4 -o name
 check "who may not list Nodes has an answer" test "$status" -eq 0 -a "$(wc -l <"$dir/out")" -eq 2
-check "and a line" grep -qxF "kubectl-numa: the answer is without nodes: $FORBID" "$dir/err"
+check "and a line" grep -qxF "kubectl-numa: the answer omits nodes: $FORBID" "$dir/err"
 FORBID=''
 plugin fit --cpus 500
 check "fit: no node" test "$status" -eq 3
@@ -149,7 +149,7 @@ check "and says why" grep -qx "kubectl-numa: no such node: 'node-1'" "$dir/err"
 rm "$RECORD.gone"
 KUBECTL=$dir/absent
 plugin show 2s-snc4
-says "no kubectl" 1 "'$dir/absent' is not there: it finds the cluster"
+says "no kubectl" 1 "cannot find '$dir/absent': install kubectl, which connects to the cluster"
 plugin --help
 check "--help needs neither" test "$status" -eq 0 -a -s "$dir/out"
 # As krew and the tarball install it: the two in one folder, and a link to the plugin in PATH.

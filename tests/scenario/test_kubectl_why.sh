@@ -53,7 +53,7 @@ check "that node alone" test "$(grep -c keptAway "$dir/out")" -eq 1
 
 FORBID="events nodes" plugin why p -n x
 check "who may not list them has an answer" grep -q '^2 of 2 nodes would take it' "$dir/out"
-check "and a line for each" test "$(grep -c '^kubectl-numa: the answer is without [a-z]*: Error from server (Forbidden)' "$dir/err")" -eq 2
+check "and a line for each" test "$(grep -c '^kubectl-numa: the answer omits [a-z]*: Error from server (Forbidden)' "$dir/err")" -eq 2
 check "no Pods without Nodes" test -z "$(grep ' pods ' "$dir/record")"
 # says NAME STATUS LINE: what the plugin ended with, and its one line
 says() {
@@ -67,7 +67,7 @@ says "no objects" 1 "Error from server (Forbidden): $nrt is forbidden"
 plugin why
 says "no pod is named" 2 "name the pod first: kubectl numa why POD [NODE] [FLAG...]"
 plugin why p node-1 node-2
-says "two nodes" 2 "why is asked of one pod, and of one node at most"
+says "two nodes" 2 "why takes one pod and at most one node"
 plugin why p --context
 says "a flag without value" 2 "flag '--context' needs a value"
 plugin why p -o

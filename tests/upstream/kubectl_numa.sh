@@ -105,12 +105,12 @@ refuse "a node without object" 1 \
 	"node 'node-a' has no NodeResourceTopology object: is an exporter, such as nrtd, running there?" show node-a
 refuse "no such context" 1 "Error in configuration: context was not found for specified context: west" show cxl --context west
 refuse "no node named" 2 "name the node first: kubectl numa show NODE [FLAG...]" show
-refuse "unknown command" 2 "unknown command 'draw', there are 'top', 'show', 'fit', 'score' and 'why'" draw
+refuse "unknown command" 2 "unknown command 'draw': the commands are 'top', 'show', 'fit', 'score' and 'why'" draw
 refuse "a flag without value" 2 "flag '--context' needs a value" show cxl --context
 numa --help
 check "--help" grep -q '^usage: kubectl numa top' "$work/out"
 NRTD=nrtd-is-absent numa show cxl
-check "no nrtd" grep -qx "kubectl-numa: 'nrtd-is-absent' is not there: it is needed on this machine too" "$work/err"
+check "no nrtd" grep -qx "kubectl-numa: cannot find 'nrtd-is-absent': install nrtd on this machine, too" "$work/err"
 kubectl __complete numa show '' >"$work/out" 2>"$work/err"
 check "completion names the nodes" grep -qx cxl "$work/out"
 kubectl __complete numa top cxl '' >"$work/out" 2>"$work/err"
