@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh GROUP [ARCH]: install what a build, the tests, the checks, the packages and their tests, other releases'
-# roots, virtual machines, the container image or the manifests need and this machine does not have. ARCH, for build and test: to cross-build
-# for another architecture (packaging/arch.sh), and to run its tests under QEMU.
-# As root that is one line of the package manager, shown before it runs; else the line is shown and the exit status is 1.
-# build and test know apt-get, dnf, zypper, apk and pacman, rpm the first three, the other groups apt-get.
+# install-deps.sh GROUP [ARCH]: install the missing packages that a group of make targets needs (build, tests, checks, packages and their
+# tests, roots of other releases, virtual machines, the container image, the manifests). ARCH, with build and test only: also install the
+# packages for cross-building for another architecture (packaging/arch.sh) and for running its tests under QEMU.
+# As root the script prints the command of the package manager and runs it. As another user it prints the command and exits with 1.
+# The groups build and test support apt-get, dnf, zypper, apk and pacman; rpm supports apt-get, dnf and zypper; the others apt-get.
 set -eu
 cd "${0%/*}/.."
 
-# What to look for, and the Debian package that brings it: .pc module, command, or file.
+# Requirements as NAME=PACKAGE: a pkg-config module, a command or a file, and the Debian package that has it.
 modules="hwloc=libhwloc-dev libcjson=libcjson-dev yaml-0.1=libyaml-dev libxxhash=libxxhash-dev
 libnghttp2=libnghttp2-dev libprotobuf-c=libprotobuf-c-dev libcurl=libcurl4-openssl-dev libsystemd=libsystemd-dev
 libmicrohttpd=libmicrohttpd-dev gnutls=libgnutls28-dev"
@@ -42,7 +42,7 @@ lstopo-no-graphics=hwloc-nox"
 	files="$files /usr/lib/debug/.build-id=libc6-dbg"
 	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
 codespell=codespell shellcheck=shellcheck rpmlint=rpmlint rpm=rpm gcovr=gcovr"
-	# clang's runtime for the fuzz targets; the compiler says where it looks for it.
+	# clang's runtime for the fuzz targets; clang prints its path.
 	[ "$1" = test ] || files="$files $(clang -print-file-name="libclang_rt.fuzzer-$(uname -m 2>/dev/null).a" 2>/dev/null || :)=libclang-rt-dev"
 	;;
 deb)
@@ -54,7 +54,7 @@ rpm)
 	commands="$commands git=git rpmbuild=rpm find-debuginfo=debugedit eu-strip=elfutils bzip2=bzip2 lstopo-no-graphics=hwloc-nox"
 	;;
 packages) commands="$commands lintian=lintian rpmlint=rpmlint faketime=faketime" ;;
-# words of their own: with them come servers
+# separate groups, because their packages install servers
 promtool) commands="$commands promtool=prometheus prometheus=prometheus jq=jq curl=curl openssl=openssl" ;;
 registry) commands="$commands docker-registry=docker-registry" ;;
 ccache) commands="$commands ccache=ccache" ;;
@@ -75,8 +75,8 @@ case $manager:$1 in apt-get:* | *:build | *:test | dnf:rpm | zypper:rpm) ;; *) m
 case $manager:$1 in dnf:rpm | zypper:rpm) files="$files /usr/lib/rpm/macros.d/macros.systemd=" ;; esac
 cross=
 if [ -n "${2:-}" ] && [ "$2" != "$(packaging/arch.sh | cut -d' ' -f1)" ]; then
-	case $1 in build | test) ;; *) echo "install-deps.sh: '$1' is not for other architectures" >&2 && exit 2 ;; esac
-	[ "$manager" = apt-get ] || { echo "install-deps.sh: only Debian and Ubuntu have what cross-builds" >&2 && exit 1; }
+	case $1 in build | test) ;; *) echo "install-deps.sh: '$1' takes no ARCH: only build and test do" >&2 && exit 2 ;; esac
+	[ "$manager" = apt-get ] || { echo "install-deps.sh: cross-building requires Debian or Ubuntu" >&2 && exit 1; }
 	cross=$2
 	names=$(packaging/arch.sh "$cross")
 	# shellcheck disable=SC2086 # words
@@ -84,14 +84,14 @@ if [ -n "${2:-}" ] && [ "$2" != "$(packaging/arch.sh | cut -d' ' -f1)" ]; then
 	commands="$commands $4-gcc=gcc-$(echo "$4" | tr _ -)"
 	[ "$1" = build ] || commands="$commands qemu-$5-static=qemu-user-static"
 	sysroot="libc6-dev libnuma-dev libcmocka-dev $(for m in $modules; do echo "${m#*=}"; done)"
-	modules='' files='' # of this machine
+	modules='' files='' # not needed on this machine
 fi
 
-# add KIND NAME PACKAGE: to what is missing. PACKAGE is Debian's; dnf and apk know what a package provides by the module's or the
-# command's own name, zypper by the module's.
+# add KIND NAME PACKAGE: append a package to $missing. PACKAGE is Debian's name. dnf and apk find packages by the module's or the command's
+# name, zypper by the module's name.
 missing=""
 add() {
-	case $manager:$2 in dnf:find-debuginfo | dnf:eu-strip | zypper:find-debuginfo | zypper:eu-strip) return 0 ;; esac # come with rpmbuild
+	case $manager:$2 in dnf:find-debuginfo | dnf:eu-strip | zypper:find-debuginfo | zypper:eu-strip) return 0 ;; esac # dependencies of rpmbuild
 	case $manager:$1 in
 	apt-get:* | none:*) set -- "$3" ;;
 	dnf:module | zypper:module) set -- "pkgconfig($2)" ;;
@@ -104,7 +104,7 @@ add() {
 		*/numa.h) set -- "pkgconfig(numa)" ;;
 		*/stdio.h) set -- glibc-devel ;;
 		*/macros.systemd) set -- systemd-rpm-macros ;;
-		*) return 0 ;; # others are Debian's
+		*) return 0 ;; # only Debian needs the other files
 		esac
 		;;
 	apk:file)
@@ -119,8 +119,8 @@ add() {
 	esac
 	case " $missing " in *" $1 "*) ;; *) missing="$missing $1" ;; esac
 }
-# package_name MODULE-OR-COMMAND: Arch Linux's package of it, and openSUSE's of a command. RPM itself makes pkgconfig(X) of X.pc;
-# openSUSE Tumbleweed's packages of 2023 have the names. The names for dnf, apk and pacman were not tried on their systems.
+# package_name MODULE-OR-COMMAND: print the package of Arch Linux, or for a command the package of openSUSE. RPM provides pkgconfig(X) for
+# X.pc. The names were checked against openSUSE Tumbleweed's packages of 2023; those for dnf, apk and pacman are untested.
 package_name() {
 	case $1 in
 	libcjson) echo cjson ;;
@@ -149,7 +149,7 @@ done
 missing=${missing# }
 
 quietly() { DEBIAN_FRONTEND=noninteractive "$@" >/dev/null; }
-# install_missing: without a question
+# install_missing: install the missing packages without asking
 # shellcheck disable=SC2086 # words
 install_missing() {
 	case $manager in
@@ -159,16 +159,16 @@ install_missing() {
 	apk) line="apk add $missing" ;;
 	pacman) line="pacman -S --noconfirm --needed $missing" ;;
 	*)
-		echo "install-deps.sh: what these packages of Debian hold is missing, and apt-get is not here: $missing" >&2
+		echo "install-deps.sh: no supported package manager found; install the equivalent of these Debian packages: $missing" >&2
 		exit 1
 		;;
 	esac
 	if [ "$(id -u)" -ne 0 ]; then
-		echo "nrtd needs more packages; run as root: $line" >&2
+		echo "install-deps.sh: packages are missing; run as root: $line" >&2
 		exit 1
 	fi
 	echo "$line" >&2
-	# That one of apt's sources cannot be reached matters if a package is missing then.
+	# Ignore errors of apt-get update: an unreachable source matters only if a package cannot be installed.
 	if [ "$manager" != apt-get ]; then
 		$line
 	elif ! quietly $line 2>/dev/null; then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# krew.sh FOLDER URL: print the manifest by which krew installs `kubectl numa` from the tarballs for each architecture that are
-# in FOLDER and will be found below URL: `kubectl krew install --manifest=numa.yaml`, or a krew index.
+# krew.sh FOLDER URL: print the krew manifest of `kubectl numa`, for the tarballs in FOLDER, which will be published below URL. Use the
+# manifest with `kubectl krew install --manifest=numa.yaml` or in a krew index.
 set -eu
 folder=$1 url=${2%/}
 version=$(sed -n 's/^VERSION := //p' "$(dirname "$0")/../Makefile")
@@ -17,19 +17,19 @@ spec:
   homepage: https://nrtd.dev
   shortDescription: Show NUMA topology, and which node admits a pod
   description: |
-    Reads the cluster's NodeResourceTopology objects. It lists what the nodes
-    have free in each NUMA node, draws one of them, says which kubelets would
-    admit a pod and which would refuse it with TopologyAffinityError, ranks
-    the nodes for a pod, and says what became of one.
+    Reads the cluster's NodeResourceTopology objects. Lists the free resources
+    of each NUMA node, draws a node, lists the nodes whose kubelets would admit
+    a pod and those that would reject it with TopologyAffinityError, ranks the
+    nodes for a pod, and explains why a pod is pending or was rejected.
   caveats: |
-    An exporter has to publish NodeResourceTopology objects: nrtd, or another.
-    It runs on Linux with glibc.
+    Requires an exporter, such as nrtd, that publishes NodeResourceTopology
+    objects. Runs on Linux with glibc.
   platforms:
 END
 for archive in "$folder/nrtd-$version"-linux-*.tar.gz; do
 	[ -e "$archive" ] || { echo "krew.sh: '$folder' has no nrtd-$version-linux-*.tar.gz" >&2 && exit 1; }
 	arch=$(basename "${archive##*-linux-}" .tar.gz)
-	case $arch in *-* | s390x) continue ;; esac # one with the libraries of another release; no platform of krew's
+	case $arch in *-* | s390x) continue ;; esac # *-*: with the libraries of another release; krew does not support s390x
 	cat <<END
     - selector:
         matchLabels: {os: linux, arch: $arch}

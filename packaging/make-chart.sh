@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make-chart.sh OUT: pack the committed tree's Helm chart into OUT, with the files that it has as links; the same commit and the
-# same helm give the same bytes. helm is $HELM, or that of PATH, or built from its Go module.
-# `helm push OUT/nrtd-VERSION.tgz oci://REGISTRY/FOLDER` brings it to a registry.
+# make-chart.sh OUT: pack the committed tree's Helm chart into OUT, with its links replaced by files. Reproducible: the same commit and the
+# same helm give the same bytes. helm is $HELM, helm in PATH, or built from its Go module.
+# To upload the chart to a registry: `helm push OUT/nrtd-VERSION.tgz oci://REGISTRY/FOLDER`.
 set -eu
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
@@ -14,9 +14,9 @@ trap 'rm -rf "$work"' EXIT
 
 mkdir "$work/tree" "$work/chart"
 git archive HEAD packaging | tar -x -C "$work/tree"
-# helm names every link that it follows, on stderr
+# helm prints every link that it follows on stderr
 "$helm" package "$work/tree/packaging/helm/nrtd" -d "$work" >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }
-# Packed again: helm writes the time of now.
+# Pack again with reproducible times, because helm writes the current time.
 tar -x -C "$work/chart" -f "$work/nrtd-$version.tgz"
 tar -c --sort=name --mtime="@$(packaging/source-date.sh)" --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r -C "$work/chart" nrtd |
 	gzip -n -9 >"$out/nrtd-$version.tgz"

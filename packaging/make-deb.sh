@@ -15,7 +15,7 @@ version=$(sed -n 's/^VERSION := //p' Makefile)
 mv packaging/debian debian
 packaged=$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 if [ "$version" != "${packaged%-*}" ]; then
-	echo "make-deb.sh: the Makefile says version $version, packaging/debian/changelog $packaged" >&2
+	echo "make-deb.sh: the Makefile has version $version, but packaging/debian/changelog has $packaged" >&2
 	exit 1
 fi
 dpkg-buildpackage -us -uc -b >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }

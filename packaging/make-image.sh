@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make-image.sh OUT [ARCH...]: the container image of the committed tree for each ARCH (default: all that packaging/arch.sh
-# knows), as one OCI archive OUT/nrtd-VERSION.oci.tar, the same bytes for the same commit and the same Debian packages, and
-# each image's bill of materials beside it. It is cross-built; buildah is $BUILDAH, BUILD_OPTIONS are for its build. The layer
-# with Debian's packages is used again for a day, FIXES_OF.
-# Push it by `skopeo copy --all oci-archive:OUT/nrtd-VERSION.oci.tar docker://REGISTRY/nrtd:VERSION`.
+# make-image.sh OUT [ARCH...]: build the container image of the committed tree for each ARCH (default: every architecture of
+# packaging/arch.sh) into one OCI archive, OUT/nrtd-VERSION.oci.tar, and write the SBOM of each image beside it. Reproducible: the same
+# commit and the same Debian packages give the same bytes. The images are cross-built with $BUILDAH (default: buildah) and its
+# BUILD_OPTIONS. The layer with Debian's packages is cached for one day, FIXES_OF.
+# To push the images: `skopeo copy --all oci-archive:OUT/nrtd-VERSION.oci.tar docker://REGISTRY/nrtd:VERSION`.
 set -eu
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
@@ -19,7 +19,7 @@ name=localhost/nrtd-release-$$
 clean_up() {
 	$buildah manifest rm "$name" >/dev/null 2>&1 || :
 	# shellcheck disable=SC2086 # words
-	# What was there before stays: the same image may have another name.
+	# Keep the images that existed before: the same image may have another name.
 	[ ! -e "$work/ids" ] || grep -vxFf "$work/before" "$work/ids" | xargs -r $buildah rmi --force >/dev/null || :
 	rm -rf "$work"
 }
@@ -39,7 +39,7 @@ for arch; do
 done
 $buildah manifest push --all "$name" "oci:$work/layout:$version" >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }
 tar -C "$work/layout" --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode=u+rw,go=r,a+X -cf "$work/image.tar" .
-# Each image is one layer. The bill in it names the architecture.
+# Each image is one layer. The SBOM in the layer names the architecture.
 for blob in "$work"/layout/blobs/sha256/*; do
 	tar -xOf "$blob" usr/share/sbom/nrtd.cdx.json >"$work/bill" 2>/dev/null || continue
 	mv "$work/bill" "$out/nrtd-$version-image-$(sed -n 's/.*"nrtd:architecture", "value": "\([^"]*\)".*/\1/p' "$work/bill").cdx.json"

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make-release.sh OUT [ARCH...]: from the committed tree make all that a release has, in OUT, which is replaced when all of it is
-# there: the source, the Debian and the RPM packages of this machine's architecture, the tarballs and the images for each ARCH
-# (default: all that packaging/arch.sh knows) with their bills of materials, the Helm chart, the krew manifest if RELEASE_URL
-# says where the files will be found, and SHA256SUMS. The same commit, the same Debian packages and the same helm give the
-# same bytes. doc/release.md says how to sign it. BUILDAH and BUILD_OPTIONS are make-image.sh's.
+# make-release.sh OUT [ARCH...]: build all files of a release from the committed tree, and replace OUT when all are complete: the source,
+# the Debian and the RPM packages for this machine's architecture, the tarballs and the images for each ARCH (default: every architecture
+# of packaging/arch.sh) with their SBOMs, the Helm chart, SHA256SUMS, and with RELEASE_URL, the URL of the published files, the krew
+# manifest. Reproducible: the same commit, the same Debian packages and the same helm give the same bytes. doc/release.md explains how to
+# sign a release. For BUILDAH and BUILD_OPTIONS see make-image.sh.
 set -eu
 out=$1
 shift
 [ $# -gt 0 ] || set -- amd64 arm64 ppc64le s390x
 if [ -e "$out" ] && [ ! -e "$out/SHA256SUMS" ]; then
-	echo "make-release.sh: '$out' is something else than a release" >&2
+	echo "make-release.sh: '$out' exists and is not a release: remove it or choose another directory" >&2
 	exit 1
 fi
 mkdir -p "$out.new"
@@ -19,7 +19,7 @@ out=${new%.new}
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^VERSION := //p' Makefile)
 find "$new" -mindepth 1 -delete
-[ -z "$(git status --porcelain --untracked-files=no)" ] || echo "make-release.sh: what is not committed is not in the release" >&2
+[ -z "$(git status --porcelain --untracked-files=no)" ] || echo "make-release.sh: warning: uncommitted changes are not in the release" >&2
 
 packaging/make-source.sh "$new"
 packaging/make-deb.sh "$new"
@@ -33,7 +33,7 @@ packaging/make-image.sh "$new" "$@"
 if [ -n "${RELEASE_URL:-}" ]; then
 	packaging/krew.sh "$new" "$RELEASE_URL" >"$new/numa.yaml"
 else
-	echo "make-release.sh: no krew manifest, because RELEASE_URL does not say where the files will be found" >&2
+	echo "make-release.sh: no krew manifest: set RELEASE_URL to the URL of the published files" >&2
 fi
 (cd "$new" && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >"$new.sums" && mv "$new.sums" SHA256SUMS)
 rm -rf "$out"

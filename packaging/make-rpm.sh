@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make-rpm.sh OUT [OPTION...]: build the RPM packages of the committed tree and their source into OUT.
-# OPTIONs are rpmbuild's, such as "--without check".
+# make-rpm.sh OUT [OPTION...]: build the RPM packages and the source package of the committed tree into OUT.
+# OPTIONs are passed to rpmbuild, such as "--without check".
 set -eu
-umask 022 # the source package has its files' modes
+umask 022 # the source package keeps the files' modes
 out=$1
 shift
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,15 +16,15 @@ git -C "$top" show HEAD:packaging/nrtd.spec >"$work/nrtd.spec"
 version=$(git -C "$top" show HEAD:Makefile | sed -n 's/^VERSION := //p')
 packaged=$(sed -n 's/^Version: *//p' "$work/nrtd.spec")
 if [ "$version" != "$packaged" ]; then
-	echo "make-rpm.sh: the Makefile says version $version, packaging/nrtd.spec $packaged" >&2
+	echo "make-rpm.sh: the Makefile has version $version, but packaging/nrtd.spec has $packaged" >&2
 	exit 1
 fi
 "$top/packaging/make-source.sh" "$work/SOURCES"
-# Where rpm itself is not an RPM package, its database knows no library and it has no macros of systemd; install-deps.sh has asked
-# pkg-config for the same libraries.
+# On systems that are not built of RPM packages, rpm's database has no libraries and rpm lacks systemd's macros. install-deps.sh has
+# checked the same libraries with pkg-config.
 rpm -q --quiet rpm 2>/dev/null || set -- --nodeps --load "$top/packaging/rpm.macros" "$@"
 {
-	# The source package has the text of its spec with every macro expanded, so it gets a folder that is everywhere the same.
+	# The source package contains its spec with all macros expanded, so the build directory must have the same name everywhere.
 	(cd "$work" && rpmbuild -bs --define "_topdir ." "$@" nrtd.spec) &&
 		rpmbuild --rebuild --define "_topdir $work" "$@" "$work"/SRPMS/nrtd-*.src.rpm
 } >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make-source.sh OUT: the source of the committed tree as OUT/nrtd-VERSION.tar.gz, the same bytes for the same commit whatever the
-# user's git is set to.
+# make-source.sh OUT: pack the source of the committed tree as OUT/nrtd-VERSION.tar.gz. Reproducible: the same commit gives the same bytes
+# with any git configuration.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 makefile=$(git -C "$top" show HEAD:Makefile)

@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # make-tarball.sh OUT [ARCH]: build the committed tree for ARCH (default: this machine's) with the libraries of Debian 12, the oldest
-# release that Debian still fixes for every ARCH, and pack both into OUT/nrtd-VERSION-linux-ARCH.tar.gz.
-# The same commit and the same libraries give the same bytes: times are those of source-date.sh. Needs what root.sh needs.
-# make-tarball.sh inside ARCH: the part that runs in the root of that release, in the source tree; prepares ./tarball.
+# release that Debian still maintains for every ARCH, and pack nrtd and the libraries into OUT/nrtd-VERSION-linux-ARCH.tar.gz.
+# Reproducible: the same commit and the same libraries give the same bytes; source-date.sh sets the times. Needs root and debootstrap.
+# make-tarball.sh inside ARCH: prepare ./tarball in the source tree; runs in the root of Debian 12.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 names=$("$top/packaging/arch.sh" "${2:-}")
 arch=${names%% *}
 
-# glibc_of FILE...: the newest version of glibc's symbols that they ask for
+# glibc_of FILE...: print the newest version of glibc's symbols that the files require
 glibc_of() { "$triplet-objdump" -T "$@" | grep -oE 'GLIBC_[0-9.]+' | tr -dc '0-9.\n' | sort -uV | tail -n 1; }
 
-# licence_of PACKAGE: its own, and the texts that it names
+# licence_of PACKAGE: copy the package's copyright file and the licence texts that it refers to
 licence_of() {
 	cp "$sysroot/usr/share/doc/$1/copyright" "$licences/$1"
 	grep -ohE '/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]' "$licences/$1" | sort -u | while read -r text; do
@@ -21,7 +21,7 @@ licence_of() {
 	done
 }
 
-# libraries: all but glibc's, with a line for each package
+# libraries: copy all libraries except glibc's, and write a line per package
 libraries() {
 	mkdir -p "$tree/lib" "$licences/common"
 	packaging/container/closure.sh "build/tarball/nrtd build/tarball/nrtd-extender" "" "$arch" >build/closure
@@ -51,8 +51,8 @@ inside() {
 	ln -s /var/cache/sysroot build/sysroot
 	SYSROOT_FRESH=1 packaging/install-deps.sh build "$arch"
 	[ ! -e "build/sysroot/$arch" ] || sysroot=build/sysroot/$arch
-	# The libraries of Debian have no path of their own to others: an RPATH, which holds for those that they load too, and
-	# not the newer RUNPATH. No table of relocations that glibc before 2.36 does not know.
+	# Debian's libraries have no search path for other libraries. So nrtd gets an RPATH, which also applies to the libraries that these
+	# load, and not a RUNPATH, which does not. PACK_RELOCATIONS= builds for glibc before 2.36, too.
 	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS=
 	LD_RUN_PATH="\$ORIGIN/../lib" make -j"$(nproc)" "$@" build/tarball/nrtd build/tarball/nrtd-extender
 	make install "$@" DESTDIR="$tree" PREFIX= BINDIR=/bin SBINDIR=/bin \
@@ -60,7 +60,7 @@ inside() {
 	"$triplet-strip" "$tree/bin/nrtd" "$tree/bin/nrtd-extender"
 	mv "$tree/share/nrtd/default/nrtd" "$tree/share/nrtd/nrtd.default"
 	rmdir "$tree/share/nrtd/default"
-	# man(1) does not look there
+	# Replace man:nrtd(8) in the unit, because man(1) does not search PREFIX.
 	sed 's#/bin/nrtd run#@PREFIX@/bin/nrtd run#; s#man:nrtd(8)#file:@PREFIX@/share/doc/nrtd/README.md#' "$tree/share/nrtd/nrtd.service" >"$tree/share/nrtd/nrtd.service.in"
 	rm "$tree/share/nrtd/nrtd.service"
 	libraries
@@ -84,7 +84,7 @@ git -C "$top" archive HEAD | tar -x -C "$source"
 	cat "$source.log" >&2
 	exit 1
 }
-grep -E '^     (without|not the)' "$source.log" >&2 || : # fixes that could not be fetched
+grep -E '^     (without|not the)' "$source.log" >&2 || : # messages about security fixes that could not be fetched
 rm -f "$source.log"
 mkdir -p "$1"
 name=nrtd-$version-linux-$arch.tar.gz

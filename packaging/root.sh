@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# root.sh make RELEASE [build|units]: make build/roots/RELEASE, the least system of a Debian or Ubuntu release (bullseye, jammy,
-# ...), or build/roots/RELEASE-build, the same with what install-deps.sh installs by that word and with the security fixes of today,
-# and print its path. What has been made is used again.
-# root.sh make RELEASE NAME PACKAGE...: build/roots/RELEASE-NAME, the least system with these packages; made again for others.
-# root.sh enter ROOT COMMAND...: run the command in that root, with this machine's /dev and /sys, with processes and a /tmp of
-# its own, and with this machine's folder ROOT_MOUNT, if there is one, as /mnt.
-# Needs root and debootstrap; Ubuntu's archive is UBUNTU_MIRROR.
+# root.sh make RELEASE: create build/roots/RELEASE, a minimal system of a Debian or Ubuntu release (bullseye, jammy, ...), and print its
+# path. An existing root is reused.
+# root.sh make RELEASE build|units: create or update build/roots/RELEASE-build, a minimal system with the packages of that group of
+# install-deps.sh and with today's security fixes, and print its path.
+# root.sh make RELEASE NAME PACKAGE...: create build/roots/RELEASE-NAME, a minimal system with these packages. It is recreated when the
+# list of packages changes.
+# root.sh enter ROOT COMMAND...: run the command in a root, with this machine's /dev and /sys, with separate processes and /tmp, and with
+# this machine's directory ROOT_MOUNT, if set, as /mnt.
+# Needs root and debootstrap; UBUNTU_MIRROR is Ubuntu's archive.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 roots=$top/build/roots
@@ -31,7 +33,7 @@ enter() {
 			DEBIAN_FRONTEND=noninteractive "$@"' sh "$@"
 }
 
-# script RELEASE: how debootstrap makes it; one of Ubuntu's that is newer than debootstrap is made as the one before
+# script RELEASE: print the path of debootstrap's script for the release; for noble, if debootstrap does not know it, jammy's script
 script() {
 	if [ "$1" = noble ] && [ ! -e "/usr/share/debootstrap/scripts/$1" ]; then
 		set -- jammy
@@ -40,7 +42,7 @@ script() {
 }
 is_ubuntu() { grep -q ubuntu "$(script "$1")"; }
 
-# ubuntu_keyring: this machine's, or the one that Debian 13 has a package of
+# ubuntu_keyring: print the path of Ubuntu's keyring: this machine's, or the keyring from Debian 13's package
 ubuntu_keyring() {
 	[ ! -e "/$ubuntu_keys" ] || { echo "/$ubuntu_keys" && return; }
 	[ -e "$roots/keyring/$ubuntu_keys" ] || {
@@ -72,7 +74,7 @@ make_least() {
 	mv "$roots/$release.new" "$roots/$release"
 }
 
-# security RELEASE: where its security fixes are
+# security RELEASE: print the sources.list line of the release's security archive
 security() {
 	if is_ubuntu "$1"; then
 		echo "deb $ubuntu $1-security main universe"
@@ -81,8 +83,8 @@ security() {
 	fi
 }
 
-# upgrade RELEASE ROOT: the security fixes of all. An archive that has ended may have lost a package that it lists; what cannot be
-# fetched remains as it was, and a line says so.
+# upgrade RELEASE ROOT: install the security fixes of all packages. The archive of an old release may lack a package that it lists; such a
+# package keeps its version, with a message.
 upgrade() {
 	sources=$2/etc/apt/sources.list.d/security.list
 	security "$1" >"$sources"
@@ -95,7 +97,7 @@ upgrade() {
 		apt-get -y --fix-missing dist-upgrade || :; apt-get check; apt-get clean' "$1" || return 1
 	enter "$2" apt list --upgradable | sed -n 's/^\([^/]*\)\/.*/     its security fix cannot be fetched: \1/p' >&3
 }
-# make_new_build RELEASE: the packages that a build needs
+# make_new_build RELEASE: create the root with the packages that a build needs
 make_new_build() {
 	root=$roots/$1-build
 	rm -rf "$root" "$root.new"

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# sbom.sh ARCH: from lines "PACKAGE VERSION ARCHITECTURE SOURCE SOURCE-VERSION" of Debian packages, those of the libraries that come
-# with nrtd, print a software bill of materials: CycloneDX 1.5 in JSON, the same bytes for the same lines and source date. Scanners
-# look for the source package, which advisories are about, as the qualifier upstream, and for the system.
-# DISTRO names what the packages are of (default: debian-12).
+# sbom.sh ARCH: print the SBOM of nrtd and its bundled libraries: CycloneDX 1.5 in JSON. Standard input has a line "PACKAGE VERSION
+# ARCHITECTURE SOURCE SOURCE-VERSION" for each Debian package. Reproducible: the same lines and source date give the same bytes.
+# Advisories are about source packages: scanners find the source package in the qualifier upstream, and the system in its component.
+# DISTRO is the packages' distribution (default: debian-12).
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^VERSION := //p' Makefile)
 stamp=$(date -u -d "@$(packaging/source-date.sh)" +%Y-%m-%dT%H:%M:%SZ)
 awk -v arch="$1" -v version="$version" -v stamp="$stamp" -v distro="${DISTRO:-debian-12}" '
-	# what a package URL does not take as it is
+	# escape the characters that a package URL does not permit
 	function escaped(s) { gsub(/%/, "%25", s); gsub(/@/, "%40", s); gsub(/\+/, "%2B", s); gsub(/:/, "%3A", s); gsub(/~/, "%7E", s); return s }
 	BEGIN {
 		split(distro, d, "-")

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# source-date.sh: print when the source was last changed, in seconds since 1970: SOURCE_DATE_EPOCH if it is set, else the time
-# of the last commit, else, without git, that of the last entry of the Debian package's changelog.
-# What is built twice from the same source has this time in it, and not the clock's.
+# source-date.sh: print the time of the last change of the source, in seconds since 1970: SOURCE_DATE_EPOCH if it is set, else the time of
+# the last commit, else, without git, the time of the last entry of the Debian package's changelog. Reproducible builds use this time
+# instead of the current time.
 set -eu
 cd "$(dirname "$0")/.."
 if [ -n "${SOURCE_DATE_EPOCH:-}" ]; then

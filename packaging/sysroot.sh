@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# sysroot.sh ARCH PACKAGE...: unpack Debian's packages for ARCH, and those that they depend on, into build/sysroot/ARCH, once,
-# from where this machine's apt has its own. Nothing of them is installed or run; dpkg-query --admindir knows them.
-# An archive may have lost what it lists. Then a package is that of the release, without its update, and a line says so, each time.
-# With SYSROOT_FRESH they are unpacked again if the archive has others now.
+# sysroot.sh ARCH PACKAGE...: unpack Debian's packages for ARCH and their dependencies into build/sysroot/ARCH, from the archives of this
+# machine's apt. An existing sysroot is reused. No package is installed, and none of its programs run; dpkg-query --admindir reads the
+# list of packages.
+# If the archive lacks an update that it lists, the package is the release's, without the update, with a message at each run.
+# With SYSROOT_FRESH, packages are unpacked again when the archive has other versions.
 set -eu
 cd "$(dirname "$0")/.."
 arch=$1
 shift
 root=build/sysroot/$arch
-# as_it_is: what is there is used
+# as_it_is: use the existing sysroot, and repeat its messages
 as_it_is() {
 	cat "$root/without" >&2
 	exit
@@ -22,7 +23,7 @@ mkdir -p build/sysroot
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# apt ARG...: apt-get for that architecture, with lists, a cache and installed packages (none) of its own
+# apt ARG...: run apt-get for the architecture, with separate lists, a separate cache and an empty list of installed packages
 mkdir -p "$work/lists/partial" "$work/archives/partial"
 touch "$work/status" "$work/preferences" "$work/without" "$work/log"
 cat >"$work/apt.conf" <<END
@@ -38,17 +39,17 @@ fail() {
 	exit 1
 }
 
-# without WHAT: said at once, unless what is there may be used
+# without WHAT: record a message about missing updates, and print it unless the existing sysroot may still be used
 without() {
 	echo "     without $*" >>"$work/without"
 	[ -n "$there" ] || echo "     without $*" >&2
 }
-# sources: the archives that apt has read, as lines of a sources.list
+# sources: print the archives whose lists apt has, as lines of a sources.list
 # shellcheck disable=SC2016 # apt's own placeholders
 sources() { apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u; }
 sources >"$work/sources.list"
 [ -s "$work/sources.list" ] || fail "apt's configuration names no Debian archive that it has read (apt-get update)"
-[ -n "$there" ] || echo "     $* for $arch and what they need, into $root" >&2
+[ -n "$there" ] || echo "     unpacking $* for $arch and their dependencies into $root" >&2
 if ! apt update || grep -q '^[EW]: .*Failed to fetch' "$work/log"; then
 	if [ -n "$there" ]; then
 		echo "     not the packages of today, because apt cannot read its archives" >&2
@@ -58,7 +59,7 @@ if ! apt update || grep -q '^[EW]: .*Failed to fetch' "$work/log"; then
 	sed -i '/^deb [^ ]* [^ ]*-/d' "$work/sources.list"
 	apt update || fail "apt-get update"
 fi
-# The security archive of an old release has fewer architectures than the release. apt does not mind.
+# The security archive of an old release has fewer architectures than the release; apt ignores this.
 APT_CONFIG=$work/apt.conf sources | comm -23 "$work/sources.list" - | while read -r _ _ suite _; do
 	without "$suite, which has nothing for $arch"
 done
@@ -84,7 +85,7 @@ rm -rf "$root"
 info=$root/var/lib/dpkg/info
 mkdir -p "$info"
 echo 1 >"$info/format"
-# for dpkg-query: what each package says of itself, and its files
+# for dpkg-query: the control data and the list of files of each package
 for deb in "$work"/archives/*.deb; do
 	dpkg-deb --extract "$deb" "$root"
 	{ dpkg-deb --field "$deb" && printf 'Status: install ok unpacked\n\n'; } >>"$root/var/lib/dpkg/status"
@@ -92,7 +93,7 @@ for deb in "$work"/archives/*.deb; do
 	dpkg-deb --fsys-tarfile "$deb" | tar --list | sed 's#^\.##; s#/$##; s#^$#/.#' \
 		>"$info/$(dpkg-deb --show --showformat '${Package}:${Architecture}' "$deb").list"
 done
-# Links that begin at / would leave the tree.
+# Absolute links would leave the tree: make them relative.
 find "$root" -type l -lname '/*' | while read -r link; do
 	ln -sfnr "$root$(readlink "$link")" "$link"
 done
