@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds, tests and checks nrtd. `make help` lists the targets, also those of the included makefiles.
+# Builds, tests and checks nrtd. `make help` lists the targets of all makefiles.
 
 VERSION := 0.1.0
 
 include packaging/cross.mk
-# ccache keeps objects from earlier builds, also of other folders. CCACHE= does without; so does a CC of one's own.
+# ccache reuses objects of earlier builds, also of other directories. CCACHE= or setting CC turns it off.
 ifeq ($(origin CCACHE),undefined)
 CCACHE := $(if $(filter default file,$(origin CC)),$(shell command -v ccache))
 endif
@@ -14,7 +14,7 @@ CFLAGS ?= -O2 -g
 LIBS := hwloc libcjson yaml-0.1 libxxhash libnghttp2 libprotobuf-c libcurl libsystemd libmicrohttpd
 TEST_LIBS := cmocka
 
-# ---- variants: each set of knobs builds in its own folder; without knobs in build/
+# ---- variants: each combination of CROSS, SANITIZE, COVERAGE and ANALYZE builds in its own directory; the default is build/
 empty :=
 comma := ,
 variant := $(if $(CROSS),-$(ARCH))$(if $(SANITIZE),-san-$(subst $(comma),-,$(SANITIZE)))$(if $(COVERAGE),-cov)$(if $(ANALYZE),-analyze)
@@ -23,7 +23,7 @@ B := build$(if $(variant),/variant$(variant))
 NRTD_CPPFLAGS = -I. -I$(B)/gen -D_GNU_SOURCE -DNRTD_VERSION='"$(VERSION)"' -include common/banned.h
 NRTD_CFLAGS = -std=gnu11 -fstack-protector-strong -fPIE -ffunction-sections -fdata-sections -Wall -Wextra
 NRTD_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -Wl,--gc-sections
-# libnuma, which nrtd check loads, calls these in place of its own.
+# nrtd check loads libnuma, which calls these functions of nrtd instead of libnuma's.
 NRTD_LDFLAGS += -Wl,--export-dynamic-symbol=numa_error -Wl,--export-dynamic-symbol=numa_warn
 WERROR := -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wold-style-definition \
 	-Wmissing-prototypes -Wredundant-decls -Wpointer-arith -Wcast-qual -Wcast-align=strict -Wwrite-strings \
@@ -36,24 +36,23 @@ else
 NRTD_CPPFLAGS += $(if $(findstring -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)
 endif
 ifdef COVERAGE
-# Threads count what they reach: an update that is lost makes a branch's number negative, which gcovr refuses.
+# Atomic counters: a lost update of a thread makes a branch's counter negative, which gcovr rejects.
 NRTD_CFLAGS += --coverage -fprofile-update=atomic -O0
 NRTD_LDFLAGS += --coverage
 else
-# The same bytes in whatever folder it is built: what describes it to a debugger begins with "." (gcov needs the whole name).
+# Reproducible in any directory: paths in the debug information begin with "." (not with COVERAGE: gcov needs the full path).
 NRTD_CFLAGS += -ffile-prefix-map=$(CURDIR)=.
 endif
 ifdef ANALYZE
-# gcc 12 loses sight of a pointer stored in an array whose index it does not know and calls it a leak; valgrind and
-# LeakSanitizer gate leaks.
+# gcc 12 reports a false leak for a pointer stored in an array at an unknown index; valgrind and LeakSanitizer check for leaks.
 NRTD_CFLAGS += -fanalyzer -Wno-analyzer-malloc-leak
 endif
 
-# What a person waits for, and what itself waits for the kernel or a server, is made small; the rest is made fast.
+# -Os for commands and for I/O-bound code, -O2 for the rest.
 SMALL := $(addprefix agent/,node/observe/% node/publish/% node/run/% node/check/% kube/% http/% report/% cli/%)
 optimized = $(if $(filter $(SMALL),$<),$(CFLAGS:-O2=-Os),$(CFLAGS))
-# The loader of glibc 2.36 reads a table of relocations that is a twentieth as large; of 2023's linkers those for x86 write it.
-# PACK_RELOCATIONS= for a program that is to run with an older one.
+# Packed relocations have a twentieth of the size. They require glibc 2.36 or later at run time, and a linker that writes them (in 2023 only
+# those for x86). To run with an older glibc, build with PACK_RELOCATIONS=.
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 PACK_RELOCATIONS := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
 	awk -F '[ .]' '$$2 > 2 || $$3 >= 36 { print "-Wl,-z,pack-relative-relocs" }')
@@ -65,12 +64,12 @@ LIB_LIBS := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
 TEST_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(TEST_LIBS) 2>/dev/null)
 TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 
-# Parts of glibc: on their own before 2.34.
+# Separate libraries before glibc 2.34.
 LIBC_LIBS := -lm -ldl -lpthread -lutil
 
-# ---- what there is
-MAINS := $(sort $(wildcard agent/cli/main_*.c))
-SRC := $(filter-out $(MAINS),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
+# ---- sources, objects and programs
+MAIN := agent/cli/main.c
+SRC := $(filter-out $(MAIN),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
 PROTO := $(sort $(wildcard agent/*/*.proto agent/node/*/*.proto))
 OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
@@ -78,7 +77,7 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit
 VECTORS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/vectors/*.c)))
 BENCH := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))
 PICTURES := $(B)/tests/pictures/make_pictures
-# Programs of one source file: the tests' with cmocka, the others without.
+# Programs with a single source file: tests link cmocka, the others do not.
 SERVER := $(B)/tests/scenario/pod_resources
 CMOCKA_PROGRAMS := $(UNIT) $(PICTURES) $(SERVER)
 PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict \
@@ -89,7 +88,7 @@ PROGRAMS := $(PRODUCT) $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
-# What run, test and coverage build, they build with every CPU, unless -j says how many.
+# run, test and coverage build with one job per CPU unless -j is given.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .DEFAULT_GOAL := all
 .PHONY: all run test units check check-unit coverage lint nightly map clean help
@@ -117,7 +116,7 @@ lint:
 	@packaging/install-deps.sh lint
 	@tests/check/lint.sh
 
-##judges nightly: run the tests that are too long for the gate (root, Debian, QEMU, Go; NIGHTLY="arm64")
+##judges nightly: run the tests that are too long for .ci/run (root, Debian, QEMU, Go; NIGHTLY="arm64")
 nightly:
 	@tests/nightly.sh
 
@@ -125,22 +124,22 @@ nightly:
 map:
 	@tests/check/map.sh
 
-# "##PART TARGET: text" above a rule, in any of the makefiles, is a line of `make help`.
+# A line "##PART TARGET: text" in any makefile becomes a line of `make help`.
 help:
 	@awk 'sub(/^##/, "") { part = $$1; at = index($$0, ": "); name = substr($$0, length(part) + 2, at - length(part) - 2); \
 		text[part] = text[part] sprintf("  %-18s %s\n", name, substr($$0, at + 2)) } \
-		END { printf "make [VARIABLE=VALUE] TARGET. In parentheses: requirements; variables.\n\ndaily:\n%s\njudges, which compare with real code or measure:\n%s\nrelease:\n%s", \
+		END { printf "make [VARIABLE=VALUE] TARGET. In parentheses: requirements; variables.\n\ndaily:\n%s\ncomparisons with the real Kubernetes code, and measurements:\n%s\nrelease:\n%s", \
 		text["daily"], text["judges"], text["release"] }' $(makefiles)
 
-# ---- flags file: a change of flags rebuilds
+# ---- flags file: a change of the flags rebuilds the objects
 FLAGS := $(CC) $(CFLAGS) $(SMALL) $(WERROR) $(NRTD_CFLAGS) $(NRTD_CPPFLAGS) $(NRTD_LDFLAGS) $(LDFLAGS) $(LIB_CFLAGS) $(LIB_LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@
 .PHONY: FORCE
 
-# Warnings do not change machine code, so builds with and without DEVELOPER share a folder. $(B)/unchecked lists the objects that were
-# compiled without the warnings; DEVELOPER compiles these again.
+# Warnings do not change machine code, so builds with and without DEVELOPER share a directory. $(B)/unchecked lists the objects that were
+# compiled without warnings; a build with DEVELOPER compiles these objects again.
 ifdef DEVELOPER
 warnings := $(WERROR)
 $(shell [ ! -e $(B)/unchecked ] || { xargs rm -f <$(B)/unchecked && rm $(B)/unchecked; })
@@ -152,7 +151,7 @@ $(B)/%.o: %.c $(B)/flags
 	$(Q)$(CCACHE) $(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(if $(filter tests/%,$<),$(TEST_CFLAGS)) $(NRTD_CFLAGS) $(warnings) \
 		$(optimized) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
-# ---- protobuf messages: generated code is not held to our warnings
+# ---- protobuf messages: generated code is compiled without warnings
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 	@mkdir -p $(@D)
 	$(call say,PROTOC)
@@ -185,7 +184,7 @@ $(MACHINES): $(wildcard tests/fixtures/machines/*.spec tests/fixtures/machines/m
 $(UNIT): | $(MACHINES)
 
 units: $(UNIT) $(SERVER)
-# The benchmarks are built so that they do not rot.
+# check also builds the benchmarks, so that they stay buildable.
 ##daily check: run the tests of make test without installing packages
 ##daily SANITIZE=address,undefined check: run the same tests under ASan and UBSan
 check: all units $(BENCH)

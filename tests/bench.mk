@@ -8,6 +8,6 @@ bench:
 run-bench: all $(BENCH) $(MACHINES)
 	@B=$(B) tests/bench/run.sh
 
-##daily pictures: draw the pictures of doc/examples.md, man/pictures
+##daily pictures: draw the pictures of doc/examples.md into man/pictures
 pictures: $(PICTURES) $(MACHINES)
 	$< man/pictures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fuzz targets need clang; objects of their own, with coverage and both sanitizers. New inputs stay in build/.
+# Fuzz targets need clang. They use separate objects, with coverage and both sanitizers. New inputs stay in build/.
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 30

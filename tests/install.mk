@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ---- virtual machines whose NUMA layout is chosen (tests/vm)
+# ---- virtual machines with chosen NUMA layouts (tests/vm)
 .PHONY: vm-test run-vm-test
 ##judges vm-test: run nrtd in virtual machines with chosen NUMA layouts (x86_64, QEMU)
 vm-test:
@@ -8,9 +8,9 @@ vm-test:
 run-vm-test: $(B)/nrtd
 	@B=$(B) tests/vm/run.sh
 
-# ---- what clusters install (tests/install)
+# ---- container image, manifests and chart (tests/install)
 .PHONY: image-test images-test manifests-test
-##release image-test: build the container image and run it as the DaemonSet's pod, by runc (root, Go)
+##release image-test: build the container image and run it as the DaemonSet's pod with runc (root, Go)
 ##release images-test: build the images of image-all twice, compare the bytes, run them under QEMU (root)
 ##judges manifests-test: apply the manifests and the Helm chart to a real API server (Go)
 image-test images-test manifests-test:
@@ -24,17 +24,17 @@ image-test images-test manifests-test:
 install-test:
 	@tests/install/systemd.sh
 
-# ---- packages and archives of the committed tree, and the systems that it is built on (tests/install)
-# RELEASES and ARCHS: only these
+# ---- packages and archives of the committed tree, and the systems that nrtd is built on (tests/install)
+# RELEASES and ARCHS limit a test to these releases and architectures.
 .PHONY: rpm-test releases-test managers-test release-test
 ##release rpm-test: install and run the RPM packages under a booted systemd (root, Debian, Go)
 ##release releases-test: build, and run the unit tests, on other distributions (root, Debian; RELEASES="trixie")
 ##release managers-test: run install-deps.sh with the real dnf and zypper (root, Debian)
-##release release-test: run make release twice, compare, sign, push, install (root, Debian, Go; ARCHS="amd64")
+##release release-test: run make release twice, compare the bytes, sign, push, install (root, Debian, Go; ARCHS)
 rpm-test releases-test managers-test release-test:
 	@tests/install/$(@:-test=).sh
 
-# ---- the AppArmor profile, and the SELinux module, in virtual machines whose kernels have them (tests/install)
+# ---- the AppArmor profile and the SELinux module, in virtual machines (tests/install)
 .PHONY: apparmor-test selinux-test
 ##release apparmor-test: run the service in its AppArmor profile, in a virtual machine (x86_64, QEMU)
 ##release selinux-test: test the SELinux module in enforcing virtual machines (root, Debian, x86_64, QEMU)
@@ -43,13 +43,13 @@ apparmor-test selinux-test:
 	@$(MAKE) --no-print-directory $(B)/nrtd $(B)/tests/scenario/pod_resources
 	@B=$(B) tests/install/$(@:-test=).sh
 
-# ---- a virtual machine with systemd, containerd and a real kubelet (tests/node); NODE_STEPS: groups of them
+# ---- a virtual machine with systemd, containerd and a real kubelet (tests/node); NODE_STEPS: groups of steps
 .PHONY: node-test
 ##judges node-test: compare nrtd with a real kubelet's cgroups in a virtual machine (root, Debian, QEMU, Go)
 node-test:
 	@tests/node/run.sh $(NODE_STEPS)
 
-# ---- rules and dashboard over a real Prometheus that scrapes agents and an extender (tests/monitoring)
+# ---- rules and dashboard on a real Prometheus that scrapes agents and an extender (tests/monitoring)
 .PHONY: monitoring-test
 ##judges monitoring-test: run the queries of rules and dashboard on a real Prometheus (Go)
 monitoring-test:
@@ -57,13 +57,13 @@ monitoring-test:
 	@$(MAKE) --no-print-directory $(B)/nrtd
 	@B=$(B) tests/monitoring/run.sh
 
-# ---- doc/recipes, by their own commands (tests/recipes); RECIPES: names
+# ---- the commands of doc/recipes (tests/recipes); RECIPES: names of recipes
 .PHONY: recipes-test
 ##judges recipes-test: run the commands of doc/recipes (root, Go; RECIPES="NAME ...")
 recipes-test: $(B)/nrtd
 	@B=$(B) tests/recipes/run.sh $(RECIPES)
 
-# ---- the archive with its libraries, in the least systems of several releases (tests/install); ROOTS: their names
+# ---- the tarball with its libraries, in minimal systems of several releases (tests/install); ROOTS: names of releases
 .PHONY: tarball-test
 ##release tarball-test: build the tarball twice, run it on several distributions (root, Debian, QEMU, Go; ROOTS)
 tarball-test:

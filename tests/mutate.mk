@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# ---- wrong programs, which the tests have to notice (tests/check/mutate.sh)
+# ---- mutation tests: the tests must detect wrong code (tests/check/mutate.sh)
 .PHONY: mutate
 ##judges mutate: break the code on purpose; the tests must fail (MUTANTS=200 PART=scoring)
 mutate:
 	@tests/check/mutate.sh
 
-# Programs that load the library, and before it another one, for a mutant of one of its files.
+# Programs that load nrtd's code as a shared library, and before it libmutant.so, which replaces one source file by a mutant.
 SHARED_PROGRAMS := $(patsubst $(B)/%,$(B)/shared/%,$(UNIT) $(B)/nrtd $(B)/vectors)
 .PHONY: shared mutant-commands
 shared: $(SHARED_PROGRAMS)
@@ -24,7 +24,7 @@ $(SHARED_PROGRAMS): $(B)/shared/libnrtd.so $(B)/shared/libmutant.so
 	$(call say,LINK)
 	$(Q)$(CC) -pie $(filter -fsanitize%,$(NRTD_LDFLAGS)) -o $@ $(filter %.o,$^) -Wl,--no-as-needed -L$(B)/shared -lmutant -lnrtd \
 		$(LIB_LIBS) $(TEST_LDLIBS) $(LIBC_LIBS)
-# How a file is compiled, and linked to be libmutant.so: two lines.
+# Prints two lines: the command that compiles a file, and the command that links libmutant.so.
 mutant-commands:
 	@printf '%s\n' '$(subst ','\'',$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(NRTD_CFLAGS) $(CFLAGS) -w -c)' \
 		'$(subst ','\'',$(CC) -shared $(filter -fsanitize%,$(NRTD_LDFLAGS)))'

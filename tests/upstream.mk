@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ---- the real Kubernetes code, by Go (tests/upstream)
+# ---- comparisons with the real Kubernetes code; they need Go (tests/upstream)
 .PHONY: conformance
 ##judges conformance: compare with the real Kubernetes code (Go; CASES=1000 SEED=1 SHORT=1 RELEASE=1.37)
 conformance: all $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict $(B)/tests/upstream/extender_api \
@@ -23,12 +23,12 @@ bench-peers: all
 	@B=$(B) tests/upstream/peers.sh
 
 .PHONY: volcano
-##judges volcano: compare with Volcano's plugin numaaware on random nodes (Go; VOLCANO="-cases 10000")
+##judges volcano: compare with Volcano's plugin numa-aware on random nodes (Go; VOLCANO="-cases 10000")
 volcano: all
 	@B=$(B) tests/upstream/volcano.sh $(VOLCANO)
 
 .PHONY: volcano-scheduler
-##judges volcano-scheduler: let the whole Volcano scheduler place the pods of Volcano's documentation (Go)
+##judges volcano-scheduler: schedule the pods of Volcano's documentation with Volcano's scheduler (Go)
 volcano-scheduler: all
 	@B=$(B) tests/upstream/volcano_scheduler.sh
 
@@ -42,19 +42,19 @@ volcano-exporter: all
 koordinator: all
 	@B=$(B) tests/upstream/koordinator.sh $(KOORDINATOR)
 
-# OUTCOME: options, as "-seeds 3 -workloads cpus"
+# OUTCOME: options, such as "-seeds 3 -workloads cpus"
 .PHONY: outcome
-##judges outcome: count the pods that kubelets reject, per way to schedule (Go; OUTCOME="-seeds 3")
+##judges outcome: count the pods that kubelets reject, per kind of scheduling (Go; OUTCOME="-seeds 3")
 outcome: all
 	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)
 
-# EXTENDER_INVARIANT: options, as "-seeds 60 -steps 600"
+# EXTENDER_INVARIANT: options, such as "-seeds 60 -steps 600"
 .PHONY: extender-invariant
 ##judges extender-invariant: compare the extender with three real kubelets (Go; EXTENDER_INVARIANT="-seeds 60")
 extender-invariant: all
 	@B=$(B) tests/upstream/extender_invariant.sh $(EXTENDER_INVARIANT)
 
-# SCALE: numbers of agents and options, as "30,300 -churn 1m"; SHORT=1
+# SCALE: numbers of agents and options, such as "30,300 -churn 1m"; SHORT=1
 .PHONY: scale
 ##judges scale: measure one API server with up to 1000 nodes (root, Go; an hour; SCALE=30 SHORT=1)
 scale: all
@@ -65,7 +65,7 @@ scale: all
 bench-extender: all
 	@B=$(B) tests/upstream/extender_load.sh
 
-# TENANT: options, as "-only containers -nodes 500"
+# TENANT: options, such as "-only containers -nodes 500"
 .PHONY: tenant-test
 ##judges tenant-test: measure what one tenant's pods cost other tenants (Go; TENANT="-nodes 500")
 tenant-test: all
