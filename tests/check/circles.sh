@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# circles.sh TITLE: fail when the graph on standard input, one "FROM TO" a line, has a circle; each is printed under TITLE.
+# circles.sh TITLE: print the circles of a graph under TITLE, and fail if there are any. Standard input has one edge "FROM TO" per line.
 set -u
 circles=$(tsort 2>&1 >/dev/null) && exit 0
 echo "$1:" >&2

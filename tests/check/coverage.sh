@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of `make coverage` reached: a table for the scoring core, totals for the rest. The scoring core must be
-# reached whole; scoring/COVERAGE.md gives the reason for each branch that is not.
+# Prints the coverage of `make coverage`: a table for scoring/, totals for common/ and agent/. Fails if the tests do not reach every line of
+# scoring/; scoring/COVERAGE.md gives the reason for each excluded line and branch.
 set -eu
 objects=build/variant-cov
 gcovr -r . --object-directory "$objects" --filter 'common/' --filter 'agent/' --print-summary "$objects" | tail -n 3

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# includes.sh: the include graph between folders as a table (a row includes a column), held to the order of the list
-# tests/check/folders: a folder includes itself and those before it, and the cluster half nothing of
-# agent/node/. Then circles between modules. A module is a .c, its
-# .h, and a header whose comment says "Inside of X.h". Run from the top of the tree.
+# includes.sh: print the includes between folders as a table (a row includes a column), and fail if an include breaks a rule. A folder may
+# include itself and the folders before it in tests/check/folders. agent/cluster, agent/extender and agent/report may not include
+# agent/node/. Modules may not include each other in a circle; a module is a .c, its .h, and the headers whose comment says "Inside of X.h".
+# Run the script from the top of the tree.
 set -eu
 here=$(dirname "$0")
 status=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# FROM TO: files without their suffix, one line an include
+# One line "FROM TO" per include, with file names without suffix.
 find common scoring agent -name '*.[ch]' -exec grep -HE '^#include "(common|scoring|agent)/' {} + |
 	sed -E 's/\.[ch]:#include "/ /; s/\.(pb-c\.)?h".*//' >"$work/includes"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The direction rule (includes.sh); a third-party library in one file of agent/ only; scoring's objects call nothing but
-# memory, string, sorting and bitmap functions. B names the build folder.
+# Checks the direction of includes (includes.sh), that only one file includes each third-party library, and that objects of scoring/ call
+# only memory, string, sorting and bitmap functions. B is the build directory.
 # shellcheck disable=SC2046 # lists of file names without spaces
 set -eu
 B=${B:-build}
@@ -16,18 +16,18 @@ for f in scoring/*.[ch]; do
 	! grep -nE '^#include <(stdio|time|unistd|fcntl|sys/|pthread)' "$f" || bad "$f: scoring does I/O or reads a clock"
 done
 
-# LIBRARY HEADER: the number of files that may include it is one.
+# Only one file may include each of these headers.
 for header in hwloc.h numa.h cjson/cJSON.h yaml.h xxhash.h microhttpd.h gnutls/gnutls.h nghttp2/nghttp2.h curl/curl.h systemd/sd-event.h; do
 	users=$(grep -lE "^#include <$header>" common/*.[ch] scoring/*.[ch] agent/*/*.[ch] agent/*/*/*.[ch] 2>/dev/null | sort)
 	n=$(printf '%s\n' "$users" | grep -c .) || true
 	[ "$n" -le 1 ] || bad "<$header> is included by $n files: $(echo "$users" | tr '\n' ' ')"
 done
 
-# Undefined symbols of scoring must stay inside this list (and our own).
+# Objects of scoring/ may call only these functions and nrtd's own.
 allowed='^(mem(cpy|move|set|cmp|chr)|str(len|cmp|ncmp|chr|rchr|str|dup|ndup)|malloc|calloc|realloc|free|qsort|bsearch|abs|'
 allowed=$allowed'(l)?round|floor|ceil|sqrt|fabs|hwloc_bitmap_[a-z_]*|__stack_chk_fail|__(mem(cpy|move|set)|v?snprintf)_chk|v?snprintf|'
 allowed=$allowed'_GLOBAL_OFFSET_TABLE_|__(u|)(div|mod|divmod)ti[34]|__popcountdi2|__assert_fail|__asan_.*|__ubsan_.*|__gcov_.*)$'
-objects() { find "$@" -name '*.c' | sed "s|^|$B/|; s|c\$|o|"; } # of the sources: a moved file leaves its object behind
+objects() { find "$@" -name '*.c' | sed "s|^|$B/|; s|c\$|o|"; } # objects of present sources only: a moved file leaves its object behind
 [ -e "$B/nrtd" ] || exit $status
 ours=$(nm --defined-only -g $(objects scoring common) | awk 'NF == 3 {print $3}' | sort -u)
 for o in $(objects scoring); do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every check that needs no running program, fast ones first. Each prints its name; the first line of a failure
-# says what to do. Exit status 1 if any failed.
+# Runs all static checks, fast ones first, and prints the name and result of each. The first line of a failure says what to do. Exits with
+# 1 if a check failed.
 # shellcheck disable=SC2046,SC2086,SC2317 # lists of file names without spaces; functions called by name
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -20,7 +20,7 @@ sources=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 scripts=$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run 'packaging/kubectl*')
 code=$(printf '%s\n' "$sources" | grep -E '^(common|scoring|agent)/.*\.c$')
 
-# each COMMAND...: COMMAND for some files of standard input at a time, on every CPU
+# each COMMAND...: run COMMAND for 12 files of standard input at a time, one job per CPU
 each() { xargs -P "$(nproc)" -n 12 "$@"; }
 format() { clang-format --dry-run --Werror $sources; }
 spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts README.md HACKING.md MIGRATING.md doc man scoring/*.md; }
@@ -46,7 +46,7 @@ lengths() {
 		END { exit !bad }'
 }
 help() { ! make -s help | awk 'length > 110 { print "over 110 characters: " $0; bad = 1 } END { exit !(bad || NR < 50) }'; }
-# In the folder of make test: after make test DEVELOPER=1, nothing is compiled again.
+# Uses the same build directory as make test: after make test DEVELOPER=1, this compiles nothing again.
 build() { make -s -j"$(nproc)" DEVELOPER=1 all units; }
 map() { tests/check/map.sh --check; }
 symbols() { tests/check/symbols.sh; }

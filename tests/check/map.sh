@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# map.sh [--check]: write HACKING.md's map of the modules between its two markers; with --check say what is out of date.
-# A module is a header, or a C file without one. Its line is the first sentence of the comment at its head, to the colon
-# where it is long.
+# map.sh [--check]: update the map of modules between the markers in HACKING.md. With --check, print the differences and fail if the map is
+# out of date. A module is a header, or a C file without a header. Its line is the first sentence of the comment at the head of the file; a
+# sentence that is too long ends at its first colon.
 set -eu
-LENGTH=100 # of a sentence at most
+LENGTH=100 # maximum length of a sentence
 begin='<!-- make map: begin -->'
 end='<!-- make map: end -->'
 
-# The line of one module; a failure says what its file lacks.
+# line FILE: print the line of a module, or fail with a message about the comment.
 line() {
 	awk -v length_max="$LENGTH" '
 		function fail(why) { print FILENAME ": " why >"/dev/stderr"; failed = 1; exit 1 }
@@ -28,14 +28,14 @@ line() {
 			name = part[n]
 			stem = name
 			sub(/\.[ch]$/, "", stem)
-			if (text == "") fail("no comment at its head says what the module is")
+			if (text == "") fail("no comment at its head: add one that says what the module does")
 			first = text
 			if (index(first, stem ": ") == 1) first = toupper(substr(first, length(stem) + 3, 1)) substr(first, length(stem) + 4)
 			if (match(first, /[.?]( |$)/)) first = substr(first, 1, RSTART - 1)
 			if (length(first) > length_max && match(first, /: /) > 20) first = substr(first, 1, RSTART - 1)
 			sub(/:$/, "", first)
 			if (length(first) > length_max)
-				fail("the first sentence has " length(first) " characters, " length_max " allowed: " first)
+				fail("the first sentence has " length(first) " characters, but at most " length_max " are allowed: " first)
 			printf "  %-22s %s\n", name, first
 		}' "$1"
 }

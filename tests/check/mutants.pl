@@ -1,9 +1,10 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
-# mutants.pl list SEED FILE...: every change of one token that could be wrong, in an order that SEED decides; each line has
-# file, offset, length and the new token, separated by tabs.
-# mutants.pl show|apply FILE OFFSET LENGTH NEW: "LINE: old line => new line"; the changed text.
-# Left out are comments, texts, the preprocessor's lines, and what stands for memory that ran out, which no test makes.
+# mutants.pl list SEED FILE...: print every change of one token that could break the code, in a random order chosen by SEED. Each line has
+# the file, the offset, the length and the new token, separated by tabs.
+# mutants.pl show FILE OFFSET LENGTH NEW: print "LINE: old line => new line".
+# mutants.pl apply FILE OFFSET LENGTH NEW: print the changed file.
+# The changes exclude comments, strings, preprocessor lines, and code for running out of memory, which no test causes.
 use strict;
 use warnings;
 
@@ -21,7 +22,7 @@ sub text_of {
 	return scalar <$in>;
 }
 
-# The lines that end in memory that ran out, and the condition before them.
+# Returns the lines that handle running out of memory, and the conditions before them.
 sub untestable {
 	my @lines = split /\n/, $_[0];
 	my %left_out;
@@ -70,7 +71,7 @@ my ($mode, @arguments) = @ARGV;
 if ($mode eq 'list') {
 	my $state = shift @arguments;
 	my @all = map { mutants($_) } @arguments;
-	for (my $i = $#all; $i > 0; $i--) { # the same on every machine, unlike rand
+	for (my $i = $#all; $i > 0; $i--) { # unlike rand, gives the same order on every machine
 		$state = ($state * 1103515245 + 12345) & 0x7fffffff;
 		my $j = ($state >> 8) % ($i + 1);
 		@all[$i, $j] = @all[$j, $i];
@@ -90,6 +91,6 @@ if ($mode eq 'apply') {
 	my $old_line = $old_lines[$number - 1];
 	my $new_line = (split /\n/, $text, -1)[$number - 1];
 	s/^\s+|\s+$//g for $old_line, $new_line, @old_lines;
-	$new_line = "$old_lines[$number - 2] $new_line" if $number > 1 && length $old_line < 20; # of which there may be many
+	$new_line = "$old_lines[$number - 2] $new_line" if $number > 1 && length $old_line < 20; # short lines may not be unique
 	print "$number: $old_line => $new_line\n";
 }

@@ -1,16 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make mutate: programs that are wrong on purpose, in a copy of the tracked files below build/mutate; the tests have to
-# fail. First a mutation for each row of tests/scenario/recovery.md, from recovery.mutations beside it: the row's own test
-# has to fail. Then, with MUTANTS=N, random changes of one token in PART=scoring or agent (default: both) or in folders and
-# files below them, drawn by SEED, until N have been tried: the unit tests that link the file, the recorded decisions and
-# the commands' scripts, up to the first that fails. Those that survive are listed, but for the ones that
-# mutants.equivalent explains.
-# A row is killed when its test fails in a check of its own (not in a crash) and, in a script, no other fails before it.
-# What failed is printed. ROW='The extender*' tries those rows alone. JOBS is the number of mutants at a time. What was
-# found is kept in build/mutate while neither the sources nor the tests change, so an interrupted run goes on. The rows
-# that tests/upstream/run.sh shows share one control plane; they and those of other scripts there are skipped without Go.
-# The last line is "N killed, N survived".
+# make mutate: break the code on purpose, in a copy of the tracked files below build/mutate, and check that tests fail.
+# First, for each row of tests/scenario/recovery.md, apply the row's mutation from recovery.mutations: the row's own test must fail.
+# Then, with MUTANTS=N, try N random changes of one token, chosen by SEED, in PART (scoring, agent, or folders and files below them;
+# default: "scoring agent"). For each change run the unit tests that link the file, the recorded decisions and the commands' scripts, until
+# one fails. The script lists the mutants that survive, except those that mutants.equivalent explains.
+# A row counts as killed if its test fails in a check (not in a crash) and, in a script, no other check fails before. The script prints the
+# failed check. ROW='The extender*' tries only the rows that match. JOBS is the number of parallel mutants. build/mutate caches results
+# until the sources or the tests change, so an interrupted run can continue. The rows of tests/upstream/run.sh share one control plane;
+# without Go the script skips these rows and the rows of other scripts in tests/upstream. The last line is "N killed, N survived".
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2 CMOCKA_MESSAGE_OUTPUT=stdout MALLOC_PERTURB_=173
 cd "$(dirname "$0")/../.." || exit 1
@@ -19,7 +17,7 @@ rows=tests/scenario/recovery.mutations
 equivalent=$top/tests/check/mutants.equivalent
 work=$top/build/mutate
 tree=$work/tree
-shared=build/mutant # in the tree: what loads the library
+shared=build/mutant # in the tree: the programs that load nrtd's code as a shared library
 scripts="dump fit score show check list why hints extender completion documents"
 killed=0
 survived=0
@@ -29,7 +27,7 @@ trap 'exit 1' INT TERM
 
 # ---- the copy
 
-# copy: what is tracked, only what changed, so that make builds only that
+# copy: copy the tracked files that changed, so that make builds only these again
 copy() {
 	mkdir -p "$tree"
 	git ls-files --cached --others --exclude-standard | while read -r file; do
@@ -41,13 +39,13 @@ copy() {
 	done
 	state=$(cd "$tree" && find agent common scoring tests Makefile -path tests/check -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
 }
-# source_of NAME: a file is named without its folder
+# source_of NAME: print the path of a source file
 source_of() {
 	local found
 	found=$(cd "$tree" && find agent common scoring -name "$1")
 	[ "$(wc -l <<<"$found")" -eq 1 ] && [ -n "$found" ] && echo "$found"
 }
-# known NAME: what an earlier run found about it
+# known NAME: print the result of an earlier run
 known() { [ -e "$work/known" ] && sed -n "s/^$state	//p" "$work/known" | awk -F '\t' -v name="$1" '$1 == name { print $2; exit }'; }
 note() { printf '%s\t%s\t%s\n' "$state" "$1" "$2" >>"$work/known"; } # note NAME RESULT
 count() { # count NAME RESULT
@@ -61,12 +59,12 @@ count() { # count NAME RESULT
 # ---- the rows
 
 list_rows() { sed -n '/^[^#[:space:]]/p' "$rows"; }
-# mutation ROW: its lines, FILE EXPRESSION
+# mutation ROW: print the row's mutations, one "FILE EXPRESSION" per line
 mutation() { awk -v row="$1" '/^[^#[:space:]]/ { here = $0 == row } here && /^\t/ { print substr($0, 2) }' "$rows"; }
-# shown_by ROW: FILE: NAME of its test
+# shown_by ROW: print the row's test as "FILE: NAME"
 shown_by() { awk -F ' [|] ' -v row="| $1" '$1 == row { sub(/ \|$/, "", $4); print $4 }' tests/scenario/recovery.md; }
 
-# mutate ROW: change the copy; 1 when the mutation changes nothing any more
+# mutate ROW: apply the row's mutation to the copy; returns 1 if the mutation no longer changes anything
 mutate() {
 	local file expression path
 	while read -r file expression; do
@@ -76,7 +74,7 @@ mutate() {
 		cat "$work/changed" >"$tree/$path"
 		changed+=("$path")
 	done < <(mutation "$1")
-	[ ${#changed[@]} -gt 0 ] || { echo "$1: it has no mutation"; return 1; }
+	[ ${#changed[@]} -gt 0 ] || { echo "$1: recovery.mutations has no mutation for this row"; return 1; }
 }
 restore() {
 	for path in "${changed[@]}"; do
@@ -84,7 +82,7 @@ restore() {
 	done
 	changed=()
 }
-# run_test FILE NAME: in the copy, into $work/log; 2 when it does not compile
+# run_test FILE NAME: run the test in the copy, with its output in $work/log; returns 2 if the copy does not compile
 run_test() {
 	local program
 	case $1 in
@@ -100,7 +98,7 @@ run_test() {
 	esac
 	[ $? -ne 124 ] || echo "not ok (it does not end)" >>"$work/log"
 }
-# passes FILE NAME: when nothing is wrong, the test is there, and of a unit test it alone is run
+# passes FILE NAME: without a mutation the test exists and passes, and the filter of a unit test matches this test only
 passes() {
 	case $1 in
 	*.c)
@@ -114,7 +112,7 @@ passes() {
 		;;
 	esac
 }
-# fails FILE NAME: the test fails, by a check of its own before any other of its script; prints the first that failed
+# fails FILE NAME: the test fails in a check, and no other check of its script fails before; prints the first failed check
 fails() {
 	run_test "$1" "$2" || { tail -n 5 "$work/log" && return 2; }
 	case $1 in
@@ -130,14 +128,14 @@ fails() {
 	esac
 }
 
-# try_row ROW: with the test of its own
+# try_row ROW: apply the row's mutation and run the row's test
 try_row() {
 	local row=$1 shown result why
 	result=$(known "$row")
 	if [ -z "$result" ]; then
 		shown=$(shown_by "$row")
 		if ! passes "${shown%%: *}" "${shown#*: }"; then
-			result="its test does not pass when nothing is wrong"
+			result="its test fails without the mutation"
 		elif mutate "$row"; then
 			why=$(fails "${shown%%: *}" "${shown#*: }")
 			case $? in
@@ -154,7 +152,7 @@ try_row() {
 	count "$row" "$result"
 }
 
-# try_upstream ROW...: with one control plane. Each mutant is a program of its own beside the managers.
+# try_upstream ROW...: try the rows with one control plane. Each mutant is a separate nrtd, which runs beside the kubelet's managers.
 try_upstream() {
 	local row result status=0 n=0 left=()
 	for row; do
@@ -179,7 +177,7 @@ try_upstream() {
 		shown=$(shown_by "$row")
 		build/upstream/rundaemon -cluster "$work/cluster" -machines "$tree/build/fixtures/machines" -nrtd "$work/upstream/nrtd" \
 			-only recovery -slack 3 -rows "${row:+${shown#*: }}" >"$work/log" 2>&1
-		if [ -z "$row" ]; then # what is right has to pass
+		if [ -z "$row" ]; then # without a mutation every test must pass
 			! grep '^not ok' "$work/log" || return 1
 			continue
 		fi
@@ -192,7 +190,7 @@ try_upstream() {
 	tests/upstream/cluster.sh stop "$work/cluster"
 }
 
-# with_go: the control plane can be built; it is not built again in the copy, where Go would take it for another program
+# with_go: build the control plane, and link it into the copy; there Go would build it again, because the path differs
 with_go() {
 	tests/upstream/build.sh controlplane && mkdir -p "$tree/build" && ln -sfn "$top/build/upstream" "$tree/build/upstream" &&
 		export UPSTREAM_BUILT=1
@@ -216,8 +214,8 @@ try_rows() {
 
 # ---- random mutants
 
-# programs_of FILE SCRATCH: the unit tests that link it, the one of its name first, then the quick ones; and how long one
-# may take
+# programs_of FILE SCRATCH: print the unit tests that link the file, each with its time limit in seconds: the test with the file's name
+# first, then the others, fast ones first
 programs_of() {
 	local base seconds program
 	base=test_$(basename "$1" .c)
@@ -227,19 +225,19 @@ programs_of() {
 			[ -z "$(comm -12 "$2/symbols" "$work/symbols/$program" | head -n 1)" ] || echo "$program $((20 + 5 * seconds))"
 		done
 }
-# look_at_programs: what each unit test links, and how long it takes when nothing is wrong
+# look_at_programs: record the symbols that each unit test links, and its time without a mutation
 look_at_programs() {
 	local path program begin
 	mkdir -p "$work/symbols"
 	for path in "$tree/$shared"/tests/unit/test_*; do
 		case $path in *.o | *.d) continue ;; esac
 		program=$(basename "$path")
-		[ -e "$tree/tests/unit/$program.c" ] || continue # of before
+		[ -e "$tree/tests/unit/$program.c" ] || continue # the source was removed
 		[ "$path" -ot "$work/symbols/$program" ] || nm --defined-only "$path" | awk '$2 ~ /[TDBR]/ { print $3 }' | sort >"$work/symbols/$program"
 		begin=$SECONDS
 		[ "$state" = "$(cat "$work/timed" 2>/dev/null)" ] && continue
 		if (cd "$tree" && LD_LIBRARY_PATH=$tree/$shared/shared twice "$work" 600 "$shared/shared/tests/unit/$program"); then
-			echo "$program fails when nothing is wrong"
+			echo "$program fails without a mutation"
 			tail -n 20 "$work/log"
 			exit 1
 		fi
@@ -249,13 +247,13 @@ look_at_programs() {
 	echo "$state" >"$work/timed"
 }
 
-# look_at_scripts: they pass when nothing is wrong; else they would kill every mutant
+# look_at_scripts: check that the scripts pass without a mutation; otherwise they would kill every mutant
 look_at_scripts() {
 	local program
 	[ "$state" != "$(cat "$work/passed" 2>/dev/null)" ] || return 0
 	for program in $scripts; do
 		if (cd "$tree" && B=$shared/shared LD_LIBRARY_PATH=$tree/$shared/shared twice "$work" 600 "tests/scenario/test_$program.sh"); then
-			echo "test_$program.sh fails when nothing is wrong"
+			echo "test_$program.sh fails without a mutation"
 			grep '^not ok' "$work/log"
 			exit 1
 		fi
@@ -263,13 +261,13 @@ look_at_scripts() {
 	echo "$state" >"$work/passed"
 }
 
-# twice SCRATCH SECONDS COMMAND...: it fails, and not because others use the machine
+# twice SCRATCH SECONDS COMMAND...: the command fails twice, so the failure is not caused by other load on the machine
 twice() {
 	local scratch=$1 seconds=$2
 	shift 2
 	! timeout -k 5 "$seconds" "$@" >"$scratch/log" 2>&1 </dev/null && ! timeout -k 5 "$seconds" "$@" >"$scratch/log" 2>&1 </dev/null
 }
-# try_mutant SLOT FILE OFFSET LENGTH NEW: prints "killed by ...", "survived" or "does not compile"
+# try_mutant SLOT FILE OFFSET LENGTH NEW: print "killed by ...", "survived" or "does not compile"
 try_mutant() {
 	local slot=$work/$1 file=$2 program seconds
 	mkdir -p "$slot"
@@ -290,7 +288,7 @@ try_mutant() {
 	echo survived
 }
 
-# explained FILE "OLD => NEW": it is in the list of those that change nothing that matters
+# explained FILE "OLD => NEW": mutants.equivalent lists the change
 explained() { [ -e "$equivalent" ] && grep -qxF "$1: $2" "$equivalent"; }
 
 worker() { # worker SLOT JOBS PART: every JOBS-th mutant

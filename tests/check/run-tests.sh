@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run-tests.sh [unit|scripts]: run the unit test programs and the scripts of tests/scenario; the last line is
-# "N passed, N failed". B names the build folder, RUNNER a command put in front of each unit test program (valgrind),
-# JOBS how many programs and scripts run at a time (default: one a CPU). One that runs for a quarter of an hour has failed.
+# run-tests.sh [unit|scripts]: run the unit test programs and the scripts of tests/scenario (default: both). The last line is
+# "N passed, N failed". B is the build directory, RUNNER a command prepended to each unit test program (such as valgrind), JOBS the number
+# of parallel programs and scripts (default: one per CPU). A program or script fails after 15 minutes.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2 CMOCKA_MESSAGE_OUTPUT=stdout
 B=${B:-build}
@@ -13,7 +13,7 @@ logs=$(mktemp -d)
 memory=
 trap 'rm -rf "$logs" ${memory:+"$memory"}' EXIT
 
-# count NAME STATUS: a program's cmocka lines, or the "ok"/"not ok" lines of a script
+# count NAME STATUS: count the results of a program (cmocka's lines) or of a script (lines "ok" and "not ok")
 count() {
 	log=$logs/$1
 	p=$(grep -cE '^(\[       OK \]|ok )' "$log")
@@ -32,15 +32,15 @@ count() {
 	grep -E '^skipped:' "$log" | sort | uniq -c | sed 's/^ *\([0-9]*\) /     \1 x /'
 }
 
-# Thousands of small files are made many times as fast in memory. The tests write programs there, which noexec forbids,
-# and up to 20 MB for each job; a container may have 64 MB for all.
+# Use memory for temporary files, because creating thousands of small files is many times as fast there. The tests also execute programs
+# there, which noexec forbids, and each job needs up to 20 MB; a container may have only 64 MB in total.
 free=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
 if [ -z "${TMPDIR:-}" ] && [ "${free:-0}" -gt 1000000 ] && memory=$(mktemp -d -p /dev/shm); then
 	chmod 1777 "$memory"
 	printf '#!/bin/sh\n' >"$memory/probe" && chmod +x "$memory/probe"
 	! "$memory/probe" 2>/dev/null || export TMPDIR="$memory"
 fi
-# The scripts first: the longest of all is one.
+# The scripts first, because the longest test is a script.
 {
 	[ "$what" = unit ] || ls -S tests/scenario/test_*.sh
 	[ "$what" = scripts ] || find "$B/tests/unit" -name 'test_*' ! -name '*.*' | sort

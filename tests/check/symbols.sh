@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# symbols.sh: what the objects of the product say of one another. A public function or table that every program is linked without,
-# and that its own file does not use, is called by tests alone or by nobody. Then circles of calls between files.
-# B names the build folder, which has the programs with their symbols.
+# symbols.sh: fail if nrtd does not use a public function or table, or if files call each other in a circle. A symbol is unused if the
+# linker dropped it from nrtd and its own file does not use it: only tests call it, or nothing does. B is the build directory, with an
+# nrtd that is not stripped.
 set -eu
 export LC_ALL=C
 B=${B:-build}
@@ -11,12 +11,12 @@ status=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# SYMBOL REASON: no program is linked with it, and it is public all the same.
+# SYMBOL REASON: exceptions, which are public although nrtd does not use them.
 sort >"$work/excused" <<'END'
-canvas_style_sgr make_pictures draws with the colours that the terminal gets
-frontier_find what a reader of the annotation does: the table is held to fit_required() by it
-grpc_channel_new_connected the fuzz target talks over a pair of sockets
-log_set_sink tests hear what is logged
+canvas_style_sgr make_pictures draws with the terminal's colours
+frontier_find tests look amounts up as a reader of the annotation does, and compare the table with fit_required()
+grpc_channel_new_connected the fuzz target communicates over a pair of sockets
+log_set_sink tests check the log lines
 END
 
 find common scoring agent -name '*.c' | sort >"$work/sources"
@@ -31,14 +31,14 @@ done | awk '{print $NF}' | sort -u >"$work/linked"
 awk '$1 == "has" {print $3, $2}' "$work/symbols" | sort | join -v 1 - "$work/linked" >"$work/dropped"
 join -v 1 "$work/dropped" "$work/excused" >"$work/unexcused"
 while read -r symbol module; do
-	# Without comments; inlined into its own file it is in use.
+	# Count uses in the file without comments: a function that is inlined into its own file is in use.
 	uses=$(${CC:-cc} -fpreprocessed -dD -E -P "$module.c" 2>/dev/null | grep -owF "$symbol" | wc -l)
 	[ "$uses" -le 1 ] || continue
 	echo "symbols: $module.c: no program calls $symbol" >&2
 	status=1
 done <"$work/unexcused"
 if [ "$here" = tests/check ] && join -v 1 "$work/excused" "$work/dropped" | grep .; then
-	echo "symbols: these need no excuse" >&2
+	echo "symbols: nrtd uses these symbols, or they do not exist: remove them from the list of exceptions" >&2
 	status=1
 fi
 

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_checks.sh: each check of this folder has to fail on a small tree that breaks its rule, and name the file.
+# test_checks.sh: test that each check of this folder fails on a small tree that breaks its rule, and names the file.
 set -u
 checks=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
 
-# A tree in which every check is content.
+# fresh: create a tree that passes every check.
 fresh() {
 	rm -rf "$work/tree" && mkdir -p "$work/tree"/{common,scoring,agent/base,agent/cli,build} && cd "$work/tree" || exit 1
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n/* Numbers. */\nint number(void);\n' >common/number.h
@@ -25,17 +25,17 @@ compile() {
 	done < <(find common scoring agent -name '*.c')
 	find build -name '*.o' -exec cc -Wl,--gc-sections -o build/nrtd {} +
 }
-# content CHECK, refused TEXT CHECK: what the check has to say of the tree
+# content CHECK: the check must pass. refused TEXT CHECK: the check must fail and print TEXT.
 content() {
 	"$@" >"$work/log" 2>&1 && return
-	echo "$*: refuses a tree without fault" && cat "$work/log"
+	echo "$*: fails on a correct tree" && cat "$work/log"
 	status=1
 }
 refused() {
 	local text=$1
 	shift
 	if "$@" >"$work/log" 2>&1 || ! grep -qF "$text" "$work/log"; then
-		echo "$*: does not say '$text'" && cat "$work/log"
+		echo "$*: does not fail with '$text'" && cat "$work/log"
 		status=1
 	fi
 }
@@ -69,17 +69,17 @@ refused "common/number" "$checks/symbols.sh"
 fresh && { printf 'int file(void)\n{\n\tint n = 0;\n\n' && yes '	n += 1;' | head -n 80 && printf '\treturn n;\n}\n'; } >agent/base/file.c
 refused "readability-function-size" clang-tidy --quiet --config-file "$checks/../../.clang-tidy" agent/base/file.c -- -I.
 
-# A file that passed is checked again when a header that it includes has changed; one that failed is checked every time.
+# tidy.sh checks a file that passed again when an included header has changed, and a file that failed every time.
 # shellcheck disable=SC2317 # called by name
 tidy() { FLAGS=-I. TIDY_CACHE=$work/passes "$checks/tidy.sh" agent/base/file.c; }
 fresh && cp "$checks/../../.clang-tidy" . && content tidy
-[ "$(find "$work/passes" -type f | wc -l)" -eq 1 ] || { echo "tidy.sh does not keep a pass" && status=1; }
+[ "$(find "$work/passes" -type f | wc -l)" -eq 1 ] || { echo "tidy.sh does not cache a pass" && status=1; }
 content tidy
 { printf 'static inline int many(void)\n{\n\tint n = 0;\n\n' && yes '	n += 1;' | head -n 80 && printf '\treturn n;\n}\n'; } >>common/number.h
 refused "readability-function-size" tidy
 refused "readability-function-size" tidy
 
-# Where nothing is installed, what the checks need is named.
+# On a system without any tools, install-deps.sh must name the packages that the checks need.
 for tool in clang-format clang-tidy libclang-rt-dev shellcheck; do
 	refused "$tool" env PATH="$work/nothing" /bin/sh "$checks/../../packaging/install-deps.sh" lint
 done

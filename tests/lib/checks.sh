@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# A script of checks: each is a line, "ok" or "FAIL" with the end of what was printed; tally prints the last line. The script
-# has made the folder $work. Where all checks are of one thing among several, $subject names it.
-# shellcheck disable=SC2154 # $work is the script's
+# Functions for scripts of checks. Each check prints a line "ok" or "FAIL", after a failure with the end of the command's output; tally
+# prints the last line. The script must create the directory $work. $subject, if set, precedes the names of checks.
+# shellcheck disable=SC2154 # the script sets $work
 passed=0
 failed=0
 
-# skip REASON: nothing of it can be checked here, or nothing more
+# skip REASON: end the script, because it cannot run its checks, or no more of them, on this machine
 skip() {
 	echo "skipped: $*"
 	[ $((passed + failed)) -eq 0 ] || echo "$passed passed, $failed failed"
@@ -23,7 +23,7 @@ result() {
 		echo "FAIL ${subject:+$subject: }$1"
 	fi
 }
-# check NAME COMMAND...: it succeeds
+# check NAME COMMAND...: the command must succeed
 check() {
 	local name=$1 status=0
 	shift
@@ -31,7 +31,7 @@ check() {
 	result "$name" $status
 	[ $status -eq 0 ] || tail -n 25 "$work/out" | sed 's/^/	/'
 }
-# eventually SECONDS COMMAND...: it succeeds within that time
+# eventually SECONDS COMMAND...: repeat the command until it succeeds; fail after that time
 eventually() {
 	local until=$((SECONDS + $1 + 1))
 	shift
@@ -40,7 +40,7 @@ eventually() {
 		sleep 0.1
 	done
 }
-# tally: how many checks passed, and status 1 if one failed
+# tally: print how many checks passed and failed; returns 1 if one failed
 tally() {
 	echo "$passed passed, $failed failed"
 	[ "$failed" -eq 0 ]

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# emulate.sh ARCH COMMAND...: COMMAND where the kernel runs ARCH's programs by qemu-user-static, and their libraries, those of
-# build/sysroot/ARCH, are beside this machine's own. Only COMMAND sees the libraries; the kernel knows QEMU until it boots.
-# RUNNER names QEMU for the tests. Without COMMAND the kernel knows QEMU then.
+# emulate.sh ARCH [COMMAND...]: register qemu-user-static for ARCH's programs with the kernel, until the next boot, and run COMMAND with the
+# libraries of build/sysroot/ARCH added to this machine's. Only COMMAND sees these libraries. RUNNER names QEMU for the tests.
 set -eu
 cd "$(dirname "$0")/../.."
 arch=$1
@@ -11,7 +10,7 @@ qemu=qemu-$(packaging/arch.sh "$arch" | cut -d' ' -f4)
 formats=/proc/sys/fs/binfmt_misc
 if [ ! -e "$formats/$qemu" ]; then
 	[ -e $formats/register ] || mount -t binfmt_misc binfmt_misc $formats ||
-		{ echo "emulate.sh: this kernel has no binfmt_misc, or this is not root: it cannot run $arch's programs" >&2 && exit 1; }
+		{ echo "emulate.sh: cannot run $arch's programs: root and a kernel with binfmt_misc are required" >&2 && exit 1; }
 	cat "/usr/lib/binfmt.d/$qemu.conf" >$formats/register
 fi
 [ $# -gt 0 ] || exit 0

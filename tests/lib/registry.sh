@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# A container registry on the loopback, on a port that the kernel chooses. Sourced; $work is the script's.
+# Starts a container registry on the loopback interface, on a port that the kernel chooses. Source this file; the script sets $work.
 # shellcheck disable=SC2034,SC2154
 
-# start_registry: its process is $registry_PID, it is at $registry
+# start_registry: start the registry; sets $registry_PID to its process and $registry to its address
 start_registry() {
 	printf 'version: 0.1\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "127.0.0.1:0"}\n' "$work/registry" >"$work/registry.yaml"
 	docker-registry serve "$work/registry.yaml" >"$work/registry.log" 2>&1 &

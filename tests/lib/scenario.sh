@@ -1,19 +1,20 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# What scenario tests share: a scratch folder, results of checks, and a node. Sourced; the test ends with `exit $failed`.
-# shellcheck disable=SC2034 # the tests use it
+# Shared functions of scenario tests: a scratch directory $dir, results of checks, and an example node. Source this file; the test ends
+# with `exit $failed`.
+# shellcheck disable=SC2034 # the tests use $failed
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 
 ok() { echo "ok $1"; }
-not_ok() { # NAME [FILE that shows why]
+not_ok() { # NAME [FILE with the reason]
 	echo "not ok $1"
 	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2"
 	failed=1
 }
 
-# The command's success; what was printed last ($dir/out, $dir/err) is shown when it fails.
+# The command must succeed; after a failure the check prints $dir/out and $dir/err.
 check() { # NAME COMMAND...
 	check_name=$1
 	shift
@@ -25,7 +26,7 @@ check() { # NAME COMMAND...
 	fi
 }
 
-# The node of the manuals: 32 CPUs on two NUMA nodes, CPU 0 reserved, two containers of nine CPUs.
+# The example node of the manuals: 32 CPUs on two NUMA nodes, CPU 0 reserved, two containers with nine CPUs each.
 example_node() { # FOLDER
 	cp -r build/fixtures/machines/seed-2s-32cpu "$1"
 	mkdir -p "$1/var/lib/kubelet"

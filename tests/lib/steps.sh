@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Steps of a run that takes long: `.ci/run`, the gate, and tests/nightly.sh. Sourced from the top of the tree; the last line
-# that it prints is "N passed, N failed".
+# Functions for runs of many steps: `.ci/run`, the gate, and tests/nightly.sh. Source this file from the top of the tree; summary's last
+# line is "N passed, N failed".
 export LC_ALL=C
 passed=0
 failed=0
@@ -9,8 +9,8 @@ steps=$(mktemp -d)
 trap 'rm -rf "$steps"' EXIT
 touch "$steps/failures" "$steps/skipped" "$steps/times"
 
-# step NAME COMMAND...: its output is shown; its own "N passed, N failed" line is added up, else it counts as one, or as none where
-# all of it was skipped. What failed, what was skipped and the seconds are kept for the end.
+# step NAME COMMAND...: run and show the command, and add the numbers of its last "N passed, N failed" line. A command without such a line
+# counts as one, or as none if it was skipped. Failures, skipped parts and the seconds are kept for the summary.
 step() {
 	local name=$1 status p f start=$SECONDS
 	shift
@@ -38,11 +38,11 @@ step() {
 	} >>"$steps/failures"
 }
 
-# summary: what was skipped and what failed, the time of each step, the sum. False when something failed.
+# summary: print the skipped parts, the failures, the time of each step, and the sum. Returns 1 if something failed.
 summary() {
-	[ ! -s "$steps/skipped" ] || { printf '\nWhat was skipped:\n' && awk '!seen[$0]++' "$steps/skipped"; }
-	[ ! -s "$steps/failures" ] || { printf '\nWhat failed:\n' && cat "$steps/failures"; }
-	printf '\nThe steps, %d s:\n' "$SECONDS"
+	[ ! -s "$steps/skipped" ] || { printf '\nSkipped:\n' && awk '!seen[$0]++' "$steps/skipped"; }
+	[ ! -s "$steps/failures" ] || { printf '\nFailed:\n' && cat "$steps/failures"; }
+	printf '\nSteps, %d s:\n' "$SECONDS"
 	cat "$steps/times"
 	printf '\n%d passed, %d failed\n' "$passed" "$failed"
 	[ "$failed" -eq 0 ]
