@@ -68,8 +68,8 @@ TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 LIBC_LIBS := -lm -ldl -lpthread -lutil
 
 # ---- sources, objects and programs
-MAIN := agent/cli/main.c
-SRC := $(filter-out $(MAIN),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
+MAINS := $(sort $(wildcard agent/cli/main_*.c))
+SRC := $(filter-out $(MAINS),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
 PROTO := $(sort $(wildcard agent/*/*.proto agent/node/*/*.proto))
 OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))

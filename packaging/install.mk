@@ -13,8 +13,8 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
 
-# The nrtd that generates the completions runs on the build machine.
-SELF := $(B)/nrtd
+# The programs that generate their completions run on the build machine.
+SELF := $(B)
 ifdef CROSS
 SELF := build/self
 build/self/nrtd build/self/nrtd-extender: FORCE

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# closure.sh PROGRAM DIR [ARCH]: copy PROGRAM to DIR/usr/sbin, and the loader and every shared library that PROGRAM loads, also at run time,
-# to the directories below DIR where the loader searches. Writes the list of their packages to DIR/usr/share/sbom (packaging/sbom.sh).
+# closure.sh PROGRAMS DIR [ARCH]: copy PROGRAMS (one argument, with spaces) to DIR/usr/sbin, and the loader and every shared library that
+# the programs load, also at run time, to the directories below DIR where the loader searches. Writes the list of their packages to DIR/usr/share/sbom (packaging/sbom.sh).
 # For another ARCH than this machine's, the libraries are in build/sysroot/ARCH.
-# closure.sh PROGRAM "" [ARCH]: print a line for each library: its path, and "PACKAGE VERSION ARCHITECTURE SOURCE SOURCE-VERSION" of its
+# closure.sh PROGRAMS "" [ARCH]: print a line for each library: its path, and "PACKAGE VERSION ARCHITECTURE SOURCE SOURCE-VERSION" of its
 # Debian package.
+# shellcheck disable=SC2086 # PROGRAMS is a list
 set -eu
 programs=$1
 dir=${2:-}
@@ -15,10 +16,10 @@ root=
 [ "$arch" = "$(packaging/arch.sh | cut -d' ' -f1)" ] || root=build/sysroot/$arch
 
 # needed FILE: print the names of the libraries that FILE is linked with
-needed() { readelf -d "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
-# print the libraries that the program opens at run time: strings that end with the name of a library (linkers merge strings with a
+needed() { readelf -d "$@" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
+# print the libraries that the programs open at run time: strings that end with the name of a library (linkers merge strings with a
 # common end)
-opened() { strings -n 6 "$program" | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$' || true; }
+opened() { strings -n 6 $programs | grep -oE 'lib[a-z0-9_-]+\.so\.[0-9]+$' || true; }
 # place NAME: print the path where the loader finds the library
 place() {
 	for folder in "/lib/$triplet" "/usr/lib/$triplet" /lib64 /lib; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# symbols.sh: fail if nrtd does not use a public function or table, or if files call each other in a circle. A symbol is unused if the
-# linker dropped it from nrtd and its own file does not use it: only tests call it, or nothing does. B is the build directory, with an
-# nrtd that is not stripped.
+# symbols.sh: fail if no program uses a public function or table, or if files call each other in a circle. A symbol is unused if the
+# linker dropped it from every program and its own file does not use it: only tests call it, or nothing does. B is the build directory, with
+# programs that are not stripped.
 set -eu
 export LC_ALL=C
 B=${B:-build}
@@ -11,7 +11,7 @@ status=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# SYMBOL REASON: exceptions, which are public although nrtd does not use them.
+# SYMBOL REASON: exceptions, which are public although no program uses them.
 sort >"$work/excused" <<'END'
 canvas_style_sgr make_pictures draws with the terminal's colours
 frontier_find tests look amounts up as a reader of the annotation does, and compare the table with fit_required()
@@ -38,7 +38,7 @@ while read -r symbol module; do
 	status=1
 done <"$work/unexcused"
 if [ "$here" = tests/check ] && join -v 1 "$work/excused" "$work/dropped" | grep .; then
-	echo "symbols: nrtd uses these symbols, or they do not exist: remove them from the list of exceptions" >&2
+	echo "symbols: a program uses these symbols, or they do not exist: remove them from the list of exceptions" >&2
 	status=1
 fi
 
