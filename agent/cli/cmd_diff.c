@@ -9,7 +9,7 @@
 #include "agent/base/output.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
-#include "agent/node/publish/publish_doc.h"
+#include "agent/node/publish/node_metadata.h"
 #include "agent/node/render/hints.h"
 #include "agent/node/render/nrt.h"
 #include "agent/node/render/numatopology.h"
@@ -84,7 +84,7 @@ static void diff_annotations(struct diff *d, const struct doc *held, const struc
 }
 
 /* All that nrtd writes of an object: its annotations and its sections. */
-static int diff_object(struct diff *d, const struct applied_kind *kind, const struct doc *wanted,
+static int diff_object(struct diff *d, const struct apply_kind *kind, const struct doc *wanted,
 	const char *node_name, struct err *err)
 {
 	CLEANUP(doc_release) struct doc held = DOC_INIT;
@@ -104,11 +104,11 @@ static int diff_object(struct diff *d, const struct applied_kind *kind, const st
 static int diff_numatopology(struct diff *d, const char *node_name, struct err *err)
 {
 	CLEANUP(doc_release) struct doc group = DOC_INIT;
-	int r = fetch(d->api.client, PUBLISH_NUMATOPOLOGY_GROUP, "", &group, err);
+	int r = fetch(d->api.client, APPLY_NUMATOPOLOGY_GROUP, "", &group, err);
 
 	if (r < 0 || (group.kind != DOC_MAP && d->publish.numatopology_if_served))
 		return r;
-	return diff_object(d, &applied_numatopology, &d->numatopology, node_name, err);
+	return diff_object(d, &apply_numatopology, &d->numatopology, node_name, err);
 }
 
 static void diff_node(struct diff *d, const char *key, const struct doc *wanted)
@@ -116,7 +116,7 @@ static void diff_node(struct diff *d, const char *key, const struct doc *wanted)
 	CLEANUP(doc_release) struct doc held = {.kind = DOC_MAP};
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(64);
 
-	publish_keep_ours(doc_get(doc_get(&d->node, "metadata"), key), &held);
+	node_metadata_keep_own(doc_get(doc_get(&d->node, "metadata"), key), &held);
 	strbuf_addf(&path, "Node.metadata.%s", key);
 	d->n += doc_diff(path.text, &held, wanted, d->out);
 }
@@ -150,7 +150,7 @@ static int compare(const struct options *options, struct observation *o, struct 
 	if (r == 0)
 		r = render(d, o);
 	if (r == 0 && !d->render.others_nrt)
-		r = diff_object(d, &applied_nrt, &d->nrt, name, err);
+		r = diff_object(d, &apply_nrt, &d->nrt, name, err);
 	if (r == 0 && d->render.numatopology)
 		r = diff_numatopology(d, name, err);
 	if (r == 0 && d->node.kind != DOC_MAP)

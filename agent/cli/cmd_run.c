@@ -8,7 +8,7 @@
 #include "agent/base/node_name.h"
 #include "agent/base/thread.h"
 #include "agent/cli/stage_config.h"
-#include "agent/node/publish/target_stdout.h"
+#include "agent/node/publish/target.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/xalloc.h"

@@ -9,7 +9,7 @@
 #include "agent/cli/opts.h"
 #include "agent/node/check/check_host.h"
 #include "agent/node/observe/observe.h"
-#include "agent/node/publish/target_api.h"
+#include "agent/node/publish/target.h"
 #include "agent/node/render/render.h"
 #include "agent/node/run/loop.h"
 #include "agent/state/node_derive.h"

@@ -11,7 +11,7 @@
 
 #include "agent/http/http_clients.h"
 #include "agent/http/http_workers.h"
-#include "agent/kube/credential_expiry.h"
+#include "agent/kube/credentials.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
@@ -585,10 +585,5 @@ uint16_t http_server_port(const struct http_server *s)
 
 int64_t http_server_certificate_until(const struct http_server *s)
 {
-	struct credential_expiry credential_expiry;
-
-	return s->tls.certificate.len > 0 &&
-			       certificate_expiry(s->tls.certificate.text, &credential_expiry) == 0
-		       ? credential_expiry.until_s
-		       : 0;
+	return certificate_until_s(s->tls.certificate.text);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcurl is loaded when the first client is made: with what it depends on it costs 3 ms and 6 MiB at the
- * start of every process, and most commands never speak to the API server. Types come from its header, so a
- * function that changes breaks the build; a library without one of them is refused when loaded.
+ * libcurl is loaded by the first client: with its dependencies it would cost every process 3 ms and 6 MiB at its start, and most
+ * commands send no request. The types are those of its header, so a changed function breaks the build; a library that lacks a
+ * function is rejected when it is loaded.
  */
 #include "agent/kube/api_client.h"
 
@@ -13,7 +13,7 @@
 #define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS, which every version has */
 #include <curl/curl.h>
 
-#include "agent/kube/credential_expiry.h"
+#include "agent/base/json.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
@@ -38,15 +38,15 @@ struct curl_functions {
 #undef X
 };
 
-/* Where the body of a 2xx goes. */
+/* The receiver of a 2xx body. */
 struct stream {
-	api_stream_fn *fn; /* NULL: into the reply, as every other body */
+	api_stream_fn *fn; /* NULL: the body is stored in the reply */
 	void *data;
 	struct err *err;
-	int r;            /* what fn returned; after a failure it is not called again */
-	int64_t idle_ms;  /* 0 = never ends for that */
-	int64_t moved_ms; /* when something came, by the monotonic clock */
-	bool idle;        /* ended for that */
+	int r;               /* return value of fn, which is not called again after a failure */
+	int64_t idle_ms;     /* 0 = no limit */
+	int64_t received_ms; /* when data was last received, by the monotonic clock */
+	bool idle;           /* idle_ms has passed without data */
 };
 
 struct api_client {
@@ -54,18 +54,19 @@ struct api_client {
 	CURL *easy;
 	struct credentials *credentials;
 	struct api_client_options options;
-	struct strbuf server;  /* as last used */
-	struct strbuf base;    /* what paths are added to: the server, by its TLS name where it has one */
-	char host_header[512]; /* "Host: ..." where base has another name; else "" */
+	CURLcode code;        /* first error since the setters below began */
+	struct strbuf server; /* URL as last used */
+	struct strbuf base;   /* prefix of request paths: the server's URL, with its TLS name if it has one */
+	char host_header[512]; /* "Host: ..." if `base` has another name; otherwise "" */
 	struct curl_slist *connect_to;
-	int ca_fd; /* what set_ca() keeps open; -1 = nothing */
+	int ca_fd; /* file that set_ca_file() keeps open; -1 = none */
 	int64_t certificate_until_s;
-	uint64_t generation;  /* of the credentials the handle is set to; 0 = none yet */
-	struct strbuf *reply; /* of the request under way */
+	uint64_t generation;  /* of the credentials in use; 0 = none yet */
+	struct strbuf *reply; /* of the current request */
 	size_t reply_max;
 	bool too_large;
-	struct stream stream; /* of the request under way */
-	int64_t date_s;       /* of its answer, by the server's clock; -1 = none */
+	struct stream stream; /* of the current request */
+	int64_t date_s;       /* Date of its response; -1 = none */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -80,9 +81,27 @@ void api_response_release(struct api_response *r)
 	strbuf_release(&r->body);
 }
 
-static int load(struct curl_functions *ret, struct err *err)
+void api_response_message(const struct api_response *r, char ret[API_MESSAGE_MAX])
 {
-	/* Never unloaded: OpenSSL leaves a handler for the end of the process. */
+	CLEANUP(doc_release) struct doc status = DOC_INIT;
+	const char *text = r->body.text;
+	size_t len = r->body.len;
+
+	if (json_parse(text, len, &status, NULL) == 0) {
+		text = doc_string(doc_get(&status, "message"));
+		len = text ? strlen(text) : 0;
+	} else {
+		while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+			len--;
+		text = len > 0 ? text : NULL;
+	}
+	snprintf(ret, API_MESSAGE_MAX, "%.*s", text && len < API_MESSAGE_MAX ? (int)len : API_MESSAGE_MAX,
+		text ? text : "(no message)");
+}
+
+static int load_curl(struct curl_functions *ret, struct err *err)
+{
+	/* Never unloaded: OpenSSL registers a handler for the end of the process. */
 	void *library = dlopen(CURL_LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 	const char *missing = NULL;
 
@@ -101,60 +120,73 @@ static int load(struct curl_functions *ret, struct err *err)
 	return missing ? err_set(err, -ENOSYS, CURL_LIBRARY " has no curl_%s", missing) : 0;
 }
 
-/* ---- options: what they take is checked by these functions' parameters; a library older than the header may not know one */
+/* ---- options: these functions check the types of the values, and keep the first error in c->code */
 
-static CURLcode set_long(struct api_client *c, CURLoption option, long value)
+static void keep_error(struct api_client *c, CURLcode code)
 {
-	return c->curl.easy_setopt(c->easy, option, value);
+	if (c->code == CURLE_OK)
+		c->code = code;
 }
 
-static CURLcode set_text(struct api_client *c, CURLoption option, const char *value)
+static void set_long(struct api_client *c, CURLoption option, long value)
 {
-	return c->curl.easy_setopt(c->easy, option, value);
+	keep_error(c, c->curl.easy_setopt(c->easy, option, value));
 }
 
-/* A PEM text, copied; NULL takes the option back. */
+static void set_pointer(struct api_client *c, CURLoption option, const void *value)
+{
+	keep_error(c, c->curl.easy_setopt(c->easy, option, value));
+}
+
+static void set_text(struct api_client *c, CURLoption option, const char *value)
+{
+	set_pointer(c, option, value);
+}
+
+/* A PEM text, copied; NULL resets the option. A library older than the header may not know the option. */
 static CURLcode set_blob(struct api_client *c, CURLoption option, const char *pem)
 {
 	CLEANUP(freep) char *copy = pem ? xstrdup(pem) : NULL;
 	struct curl_blob blob = {.data = copy, .len = copy ? strlen(copy) : 0, .flags = CURL_BLOB_COPY};
 
-	if (pem && !copy)
-		return CURLE_OUT_OF_MEMORY;
 	return c->curl.easy_setopt(c->easy, option, pem ? &blob : NULL);
 }
 
-/* The CA as a file: libcurl before 7.77 reads it at each connection. It is in memory, by the name of its descriptor. */
-static CURLcode set_ca_file(struct api_client *c, const char *pem)
+/* The CA as a file, which libcurl before 7.77 reads for each connection: a memory file, named by its descriptor. */
+static void set_ca_file(struct api_client *c, const char *pem)
 {
 	CLEANUP(closep) int fd = pem ? memfd_create("ca", MFD_CLOEXEC) : -1;
 	char path[sizeof("/proc/self/fd/") + 10] = "";
-	CURLcode code = CURLE_OK;
 
-	if (pem && (fd < 0 || write(fd, pem, strlen(pem)) != (ssize_t)strlen(pem)))
-		return CURLE_OUT_OF_MEMORY;
+	if (pem && (fd < 0 || write(fd, pem, strlen(pem)) != (ssize_t)strlen(pem))) {
+		keep_error(c, CURLE_OUT_OF_MEMORY);
+		return;
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (pem || c->ca_fd >= 0)
-		code = set_text(c, CURLOPT_CAINFO, pem ? path : NULL);
-	if (code == CURLE_OK) {
-		closep(&c->ca_fd);
-		c->ca_fd = fd;
-		fd = -1;
-	}
-	return code;
+		set_text(c, CURLOPT_CAINFO, pem ? path : NULL);
+	closep(&c->ca_fd);
+	c->ca_fd = fd;
+	fd = -1;
 }
 
-/* The CA as PEM text; NULL takes it back. */
-static CURLcode set_ca(struct api_client *c, const char *pem)
+/* The CA as PEM text; NULL resets it. */
+static void set_ca(struct api_client *c, const char *pem)
 {
 #if LIBCURL_VERSION_NUM >= 0x074d00
 	CURLcode code = set_blob(c, CURLOPT_CAINFO_BLOB, pem);
 
-	if (code != CURLE_UNKNOWN_OPTION)
-		return code == CURLE_OK && pem ? set_text(c, CURLOPT_CAINFO, NULL) : code;
+	if (code != CURLE_UNKNOWN_OPTION) {
+		keep_error(c, code);
+		if (pem)
+			set_text(c, CURLOPT_CAINFO, NULL);
+		return;
+	}
 #endif
-	return set_ca_file(c, pem);
+	set_ca_file(c, pem);
 }
+
+/* ---- callbacks */
 
 static bool is_streamed(const struct api_client *c)
 {
@@ -166,7 +198,7 @@ static bool is_streamed(const struct api_client *c)
 	return status >= 200 && status < 300;
 }
 
-static size_t hand_on(struct api_client *c, const char *piece, size_t len)
+static size_t pass_to_stream(struct api_client *c, const char *piece, size_t len)
 {
 	c->stream.r = c->stream.fn(piece, len, c->stream.data, c->stream.err);
 	return c->stream.r < 0 ? 0 : len;
@@ -176,9 +208,9 @@ static size_t on_data(char *data, size_t size, size_t n, void *client)
 {
 	struct api_client *c = client;
 
-	c->stream.moved_ms = clock_ms(CLOCK_MONOTONIC);
+	c->stream.received_ms = clock_ms(CLOCK_MONOTONIC);
 	if (is_streamed(c))
-		return hand_on(c, data, size * n);
+		return pass_to_stream(c, data, size * n);
 	if (c->reply->len + size * n > c->reply_max) {
 		c->too_large = true;
 		return 0;
@@ -187,8 +219,8 @@ static size_t on_data(char *data, size_t size, size_t n, void *client)
 	return strbuf_error(c->reply) < 0 ? 0 : size * n;
 }
 
-/* The server's time, from the header Date; curl_easy_header() is younger than the oldest libcurl. */
-static void note_date(struct api_client *c, const char *line, size_t len)
+/* Reads the server's time from the Date header. The oldest supported libcurl has no curl_easy_header(). */
+static void read_date(struct api_client *c, const char *line, size_t len)
 {
 	static const char name[] = "Date:";
 	char date[64];
@@ -203,15 +235,15 @@ static void note_date(struct api_client *c, const char *line, size_t len)
 	c->date_s = (int64_t)c->curl.getdate(date, NULL);
 }
 
-/* A line of the answer's head; the last one is empty. */
+/* A header line of the response; the last one is empty. */
 static size_t on_header(char *data, size_t size, size_t n, void *client)
 {
 	struct api_client *c = client;
 
-	c->stream.moved_ms = clock_ms(CLOCK_MONOTONIC);
-	note_date(c, data, size * n);
+	c->stream.received_ms = clock_ms(CLOCK_MONOTONIC);
+	read_date(c, data, size * n);
 	if (size * n == 2 && !memcmp(data, "\r\n", 2) && is_streamed(c))
-		hand_on(c, "", 0);
+		pass_to_stream(c, "", 0);
 	return c->stream.r < 0 ? 0 : size * n;
 }
 
@@ -221,11 +253,11 @@ static int on_progress(void *client, curl_off_t a, curl_off_t b, curl_off_t d, c
 
 	(void)a, (void)b, (void)d, (void)e;
 	c->stream.idle =
-		c->stream.idle_ms && clock_ms(CLOCK_MONOTONIC) - c->stream.moved_ms >= c->stream.idle_ms;
+		c->stream.idle_ms && clock_ms(CLOCK_MONOTONIC) - c->stream.received_ms >= c->stream.idle_ms;
 	return c->stream.idle || (c->options.cancel && atomic_load(c->options.cancel));
 }
 
-static CURLcode set_fixed(struct api_client *c)
+static void set_fixed(struct api_client *c)
 {
 	const struct {
 		CURLoption option;
@@ -238,39 +270,26 @@ static CURLcode set_fixed(struct api_client *c)
 		{CURLOPT_FOLLOWLOCATION, 0},
 		{CURLOPT_NOSIGNAL, 1},
 		{CURLOPT_NOPROGRESS, 0},
-		{CURLOPT_SUPPRESS_CONNECT_HEADERS, 1}, /* a proxy's */
+		{CURLOPT_SUPPRESS_CONNECT_HEADERS, 1}, /* of a proxy */
 		{CURLOPT_MAXCONNECTS, 1},
 		{CURLOPT_TCP_KEEPALIVE, 1},
 		{CURLOPT_CONNECTTIMEOUT_MS, (long)c->options.connect_ms},
 	};
-	CURLcode code = CURLE_OK;
 
-	for (size_t i = 0; code == CURLE_OK && i < ARRAY_SIZE(options); i++)
-		code = set_long(c, options[i].option, options[i].value);
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		set_long(c, options[i].option, options[i].value);
 #if LIBCURL_VERSION_NUM >= 0x075700
-	if (code == CURLE_OK) {
-		code = set_long(c, CURLOPT_QUICK_EXIT, 1); /* do not wait for a resolver that hangs */
-		if (code == CURLE_UNKNOWN_OPTION)
-			code = CURLE_OK; /* older ones wait */
-	}
+	/* Do not wait for a hanging resolver. An older library does not know the option, and waits. */
+	(void)c->curl.easy_setopt(c->easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
-	if (code == CURLE_OK)
-		code = set_text(c, CURLOPT_USERAGENT, "nrtd/" NRTD_VERSION);
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->error);
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_data);
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_WRITEDATA, (void *)c);
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header);
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_HEADERDATA, (void *)c);
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_XFERINFODATA, (void *)c);
-	return code;
+	set_text(c, CURLOPT_USERAGENT, "nrtd/" NRTD_VERSION);
+	set_pointer(c, CURLOPT_ERRORBUFFER, c->error);
+	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_data));
+	set_pointer(c, CURLOPT_WRITEDATA, c);
+	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header));
+	set_pointer(c, CURLOPT_HEADERDATA, c);
+	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress));
+	set_pointer(c, CURLOPT_XFERINFODATA, c);
 }
 
 int api_client_new(struct credentials *credentials, const struct api_client_options *options,
@@ -290,7 +309,7 @@ int api_client_new(struct credentials *credentials, const struct api_client_opti
 	if (!c->options.total_ms)
 		c->options.total_ms = API_CLIENT_TOTAL_MS;
 	c->reply_max = options->reply_max ? options->reply_max : API_CLIENT_REPLY_MAX;
-	r = load(&c->curl, err);
+	r = load_curl(&c->curl, err);
 	if (r < 0)
 		return r;
 	code = c->curl.global_init(CURL_GLOBAL_DEFAULT);
@@ -299,9 +318,9 @@ int api_client_new(struct credentials *credentials, const struct api_client_opti
 	c->easy = c->curl.easy_init();
 	if (!c->easy)
 		xalloc_failed();
-	code = set_fixed(c);
-	if (code != CURLE_OK)
-		return err_set(err, -ENOSYS, "cannot set up libcurl: %s", c->curl.easy_strerror(code));
+	set_fixed(c);
+	if (c->code != CURLE_OK)
+		return err_set(err, -ENOSYS, "cannot set up libcurl: %s", c->curl.easy_strerror(c->code));
 	*ret = TAKE(c);
 	return 0;
 }
@@ -323,7 +342,7 @@ void api_client_free(struct api_client *c)
 
 /* ---- the server and the credentials */
 
-/* Bytes of the "HOST:PORT" that an URL without scheme begins with; *ret_host are those of HOST. */
+/* Length of the "HOST:PORT" at the beginning of a URL without scheme; *ret_host is the length of HOST. */
 static size_t authority_len(const char *url, size_t *ret_host)
 {
 	size_t len = strcspn(url, "/"), host = url[0] == '[' ? strcspn(url, "]") + 1 : strcspn(url, ":/");
@@ -333,10 +352,10 @@ static size_t authority_len(const char *url, size_t *ret_host)
 }
 
 /*
- * A name for TLS that is not the URL's host: the URL then has that name, CONNECT_TO says where it is, and the
- * header Host is what it would have been.
+ * For a TLS name that is not the URL's host: the URL gets the TLS name, CONNECT_TO the address, and the Host header the
+ * original host.
  */
-static CURLcode use_tls_name(struct api_client *c, const struct api_access *access)
+static void use_tls_name(struct api_client *c, const struct api_access *access)
 {
 	CLEANUP(strbuf_release) struct strbuf route = STRBUF_INIT(URL_MAX);
 	const char *authority = access->server + strlen("https://");
@@ -347,16 +366,15 @@ static CURLcode use_tls_name(struct api_client *c, const struct api_access *acce
 	strbuf_addf(&c->base, "https://%s:%.*s%s", access->tls_server_name, port_len, port, authority + len);
 	strbuf_addf(&route, "::%.*s:%.*s", (int)host, authority, port_len, port);
 	snprintf(c->host_header, sizeof(c->host_header), "Host: %.*s", (int)len, authority);
-	if (strbuf_error(&route) < 0)
-		return CURLE_OUT_OF_MEMORY;
-	c->connect_to = c->curl.slist_append(NULL, route.text);
-	return c->connect_to ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+	if (strbuf_error(&route) == 0)
+		c->connect_to = c->curl.slist_append(NULL, route.text);
+	if (!c->connect_to)
+		keep_error(c, CURLE_OUT_OF_MEMORY);
 }
 
-static CURLcode use_server(struct api_client *c, const struct api_access *access)
+static void use_server(struct api_client *c, const struct api_access *access)
 {
 	bool https = !strncmp(access->server, "https://", 8);
-	CURLcode code = CURLE_OK;
 
 	strbuf_reset(&c->server);
 	strbuf_reset(&c->base);
@@ -365,69 +383,49 @@ static CURLcode use_server(struct api_client *c, const struct api_access *access
 	c->curl.slist_free_all(c->connect_to);
 	c->connect_to = NULL;
 	if (https && access->tls_server_name)
-		code = use_tls_name(c, access);
+		use_tls_name(c, access);
 	else
 		strbuf_addstr(&c->base, access->server);
-	if (code == CURLE_OK && (strbuf_error(&c->server) < 0 || strbuf_error(&c->base) < 0))
-		code = CURLE_OUT_OF_MEMORY;
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_CONNECT_TO, c->connect_to);
-	if (code == CURLE_OK)
-		code = set_long(c, CURLOPT_PROTOCOLS, https ? CURLPROTO_HTTPS : CURLPROTO_HTTP);
-	if (code == CURLE_OK)
-		code = set_text(c, CURLOPT_PROXY, access->proxy);
-	/* A proxy that the kubeconfig names is meant, whatever NO_PROXY says. */
-	if (code == CURLE_OK)
-		code = set_text(c, CURLOPT_NOPROXY, access->proxy ? "" : NULL);
-	return code;
+	if (strbuf_error(&c->server) < 0 || strbuf_error(&c->base) < 0)
+		keep_error(c, CURLE_OUT_OF_MEMORY);
+	set_pointer(c, CURLOPT_CONNECT_TO, c->connect_to);
+	set_long(c, CURLOPT_PROTOCOLS, https ? CURLPROTO_HTTPS : CURLPROTO_HTTP);
+	set_text(c, CURLOPT_PROXY, access->proxy);
+	/* A proxy in the kubeconfig has priority over NO_PROXY. */
+	set_text(c, CURLOPT_NOPROXY, access->proxy ? "" : NULL);
 }
 
-static int64_t until(const char *certificate)
+/* If the credentials have a CA, the system's CAs are not trusted; otherwise libcurl's defaults apply. */
+static void use_identity(struct api_client *c, const struct api_access *access)
 {
-	struct credential_expiry credential_expiry;
-
-	return certificate && certificate_expiry(certificate, &credential_expiry) == 0
-		       ? credential_expiry.until_s
-		       : 0;
+	set_ca(c, access->ca);
+	if (access->ca)
+		set_text(c, CURLOPT_CAPATH, NULL);
+	keep_error(c, set_blob(c, CURLOPT_SSLCERT_BLOB, access->certificate));
+	keep_error(c, set_blob(c, CURLOPT_SSLKEY_BLOB, access->key));
+	set_long(c, CURLOPT_HTTPAUTH, access->token ? (long)CURLAUTH_BEARER : CURLAUTH_NONE);
+	set_text(c, CURLOPT_XOAUTH2_BEARER, access->token);
 }
 
-/* With a CA of its own the system's are not trusted; without one libcurl's defaults stay. */
-static CURLcode use_identity(struct api_client *c, const struct api_access *access)
-{
-	CURLcode code = set_ca(c, access->ca);
-
-	if (code == CURLE_OK && access->ca)
-		code = set_text(c, CURLOPT_CAPATH, NULL);
-	if (code == CURLE_OK)
-		code = set_blob(c, CURLOPT_SSLCERT_BLOB, access->certificate);
-	if (code == CURLE_OK)
-		code = set_blob(c, CURLOPT_SSLKEY_BLOB, access->key);
-	if (code == CURLE_OK)
-		code = set_long(c, CURLOPT_HTTPAUTH, access->token ? (long)CURLAUTH_BEARER : CURLAUTH_NONE);
-	if (code == CURLE_OK)
-		code = set_text(c, CURLOPT_XOAUTH2_BEARER, access->token);
-	return code;
-}
-
-/* Set the handle to the credentials that hold now. */
+/* Configures the handle with the current credentials. */
 static int use_access(struct api_client *c, struct err *err)
 {
 	struct api_access access;
 	int r = credentials_access(c->credentials, c->options.cancel, &access, err);
-	CURLcode code;
 
 	if (r < 0 || access.generation == c->generation)
 		return r;
 	c->generation = 0;
-	code = use_server(c, &access);
-	if (code == CURLE_OK)
-		code = use_identity(c, &access);
-	if (code == CURLE_OUT_OF_MEMORY)
+	c->code = CURLE_OK;
+	use_server(c, &access);
+	use_identity(c, &access);
+	if (c->code == CURLE_OUT_OF_MEMORY)
 		xalloc_failed();
-	if (code != CURLE_OK)
-		return err_set(err, -EINVAL, "cannot use these credentials: %s", c->curl.easy_strerror(code));
+	if (c->code != CURLE_OK)
+		return err_set(
+			err, -EINVAL, "cannot use these credentials: %s", c->curl.easy_strerror(c->code));
 	c->generation = access.generation;
-	c->certificate_until_s = until(access.certificate);
+	c->certificate_until_s = certificate_until_s(access.certificate);
 	return 0;
 }
 
@@ -435,11 +433,9 @@ static int use_access(struct api_client *c, struct err *err)
 
 static void add_header(struct api_client *c, struct curl_slist **list, const char *name, const char *value)
 {
-	CLEANUP(freep) char *line = NULL;
-	struct curl_slist *longer;
+	CLEANUP(freep) char *line = xasprintf("%s%s", name, value);
+	struct curl_slist *longer = c->curl.slist_append(*list, line);
 
-	line = xasprintf("%s%s", name, value);
-	longer = c->curl.slist_append(*list, line);
 	if (!longer)
 		xalloc_failed();
 	*list = longer;
@@ -455,30 +451,24 @@ static void add_headers(struct api_client *c, const struct api_request *request,
 		add_header(c, list, c->host_header, "");
 }
 
-static CURLcode set_request(
-	struct api_client *c, const struct api_request *request, struct curl_slist *headers)
+static void set_request(
+	struct api_client *c, const struct api_request *request, const struct curl_slist *headers)
 {
 	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(URL_MAX);
-	CURLcode code;
 
 	strbuf_addf(&url, "%s%s", c->base.text, request->path);
 	if (strbuf_error(&url) < 0)
-		return CURLE_URL_MALFORMAT;
-	code = set_text(c, CURLOPT_URL, url.text);
-	if (code == CURLE_OK)
-		code = set_long(c, CURLOPT_TIMEOUT_MS, c->stream.fn ? 0 : (long)c->options.total_ms);
-	/* HTTPGET takes back the body of the request before this one. */
-	if (code == CURLE_OK)
-		code = set_long(c, CURLOPT_HTTPGET, 1);
-	if (code == CURLE_OK && request->body)
-		code = set_long(c, CURLOPT_POSTFIELDSIZE, (long)request->body_len);
-	if (code == CURLE_OK && request->body)
-		code = set_text(c, CURLOPT_POSTFIELDS, request->body);
-	if (code == CURLE_OK)
-		code = set_text(c, CURLOPT_CUSTOMREQUEST, request->method);
-	if (code == CURLE_OK)
-		code = c->curl.easy_setopt(c->easy, CURLOPT_HTTPHEADER, headers);
-	return code;
+		keep_error(c, CURLE_URL_MALFORMAT);
+	set_text(c, CURLOPT_URL, url.text);
+	set_long(c, CURLOPT_TIMEOUT_MS, c->stream.fn ? 0 : (long)c->options.total_ms);
+	/* HTTPGET resets the body of the previous request. */
+	set_long(c, CURLOPT_HTTPGET, 1);
+	if (request->body) {
+		set_long(c, CURLOPT_POSTFIELDSIZE, (long)request->body_len);
+		set_text(c, CURLOPT_POSTFIELDS, request->body);
+	}
+	set_text(c, CURLOPT_CUSTOMREQUEST, request->method);
+	set_pointer(c, CURLOPT_HTTPHEADER, headers);
 }
 
 static int to_errno(const struct api_client *c, CURLcode code)
@@ -518,7 +508,7 @@ static int to_errno(const struct api_client *c, CURLcode code)
 	return -EPROTO;
 }
 
-static int describe(const struct api_client *c, CURLcode code, struct err *err)
+static int set_error(const struct api_client *c, CURLcode code, struct err *err)
 {
 	int r = to_errno(c, code);
 
@@ -541,7 +531,6 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 	struct curl_slist *headers = NULL;
 	long status = 0;
 	curl_off_t wait = 0;
-	CURLcode code;
 
 	strbuf_reset(&response->body);
 	response->body.max = c->reply_max;
@@ -552,16 +541,17 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 		.data = data,
 		.err = err,
 		.idle_ms = fn ? request->idle_ms : 0,
-		.moved_ms = clock_ms(CLOCK_MONOTONIC)};
+		.received_ms = clock_ms(CLOCK_MONOTONIC)};
 	c->error[0] = '\0';
 	add_headers(c, request, &headers);
-	code = set_request(c, request, headers);
-	if (code == CURLE_OK)
-		code = c->curl.easy_perform(c->easy);
+	c->code = CURLE_OK;
+	set_request(c, request, headers);
+	if (c->code == CURLE_OK)
+		c->code = c->curl.easy_perform(c->easy);
 	c->curl.easy_setopt(c->easy, CURLOPT_HTTPHEADER, NULL);
 	c->curl.slist_free_all(headers);
-	if (code != CURLE_OK)
-		return describe(c, code, err);
+	if (c->code != CURLE_OK)
+		return set_error(c, c->code, err);
 	c->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	c->curl.easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &wait);
 	response->status = (int)status;

@@ -3,20 +3,20 @@
 
 #include <sys/random.h>
 
-static uint64_t longest(unsigned failures)
+static uint64_t limit_ms(unsigned failures)
 {
-	uint64_t most = BACKOFF_BASE_MS;
+	uint64_t limit = BACKOFF_BASE_MS;
 
-	while (failures-- > 1 && most < BACKOFF_MAX_MS)
-		most *= 2;
-	return most < BACKOFF_MAX_MS ? most : BACKOFF_MAX_MS;
+	while (failures-- > 1 && limit < BACKOFF_MAX_MS)
+		limit *= 2;
+	return limit < BACKOFF_MAX_MS ? limit : BACKOFF_MAX_MS;
 }
 
 uint64_t backoff_after_ms(unsigned failures, int retry_after_s, uint64_t random)
 {
-	uint64_t asked = retry_after_s > 0 ? (uint64_t)retry_after_s * 1000 : 0, most = longest(failures);
+	uint64_t asked = retry_after_s > 0 ? (uint64_t)retry_after_s * 1000 : 0, limit = limit_ms(failures);
 
-	return asked + 1 + random % (asked / 2 > most ? asked / 2 : most);
+	return asked + 1 + random % (asked / 2 > limit ? asked / 2 : limit);
 }
 
 uint64_t backoff_ms(unsigned failures, uint64_t random)

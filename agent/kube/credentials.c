@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/kube/credentials.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "agent/base/fs.h"
-#include "agent/kube/credentials_config.h"
-#include "agent/kube/credentials_exec.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
-#define TOKEN_MAX ((size_t)64 * 1024)
-#define EARLY_S   10 /* a plugin is asked again this long before what it gave expires */
+#define TOKEN_MAX  ((size_t)64 * 1024)
+#define OUTPUT_MAX ((size_t)1 << 20)
+#define EARLY_S    10  /* the plugin runs again this long before its credential expires */
+#define SLICE_MS   20u /* how often a wait checks for cancellation */
 
-/* A file's content, and what shows that it is a different file now. */
+/* A file's content, and the file status that shows whether it has changed. */
 struct content {
 	char *text; /* NULL = not read yet */
 	dev_t device;
@@ -29,7 +35,7 @@ struct credentials {
 	char *path;       /* kubeconfig file; NULL = none */
 	char *context;
 	bool in_cluster;
-	bool refused;        /* by the server, since the last credentials_access() */
+	bool refused;        /* by the API server, since the last credentials_access() */
 	struct content file; /* the kubeconfig */
 	struct credentials_config config;
 	struct content ca, certificate, key, token;
@@ -76,10 +82,10 @@ static bool is_same_file(const struct content *c, const struct stat *st)
 }
 
 /*
- * Read the file again if it is another one than before, or `anyway`. *changed is set when its content is
- * another. The state is taken before the content, so that a change in between is seen next time.
+ * Reads the file again if its status has changed, or if `anyway`. Sets *changed if the content differs. The status is read
+ * before the content, so a change in between is noticed by the next call.
  */
-static int content_update(
+static int read_if_changed(
 	struct content *c, const char *path, size_t max, bool anyway, bool *changed, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(max);
@@ -87,17 +93,15 @@ static int content_update(
 	char *fresh;
 	int r;
 
-	if (stat(path, &st) < 0) {
-		r = -errno;
-		return err_set(err, r, "cannot open '%s': %s", path, strerror(-r));
-	}
+	if (stat(path, &st) < 0)
+		return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
 	if (is_same_file(c, &st) && !anyway)
 		return 0;
 	r = fs_read("", path, &text, err);
 	if (r < 0)
 		return r;
 	if (memchr(text.text, '\0', text.len))
-		return err_set(err, -EINVAL, "'%s' is not text", path);
+		return err_set(err, -EINVAL, "'%s' is not a text file", path);
 	fresh = strbuf_detach(&text);
 	*changed |= !c->text || strcmp(c->text, fresh) != 0;
 	free(c->text);
@@ -119,23 +123,7 @@ static char *directory_of(const char *path)
 	return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
-/* Without white space around it; what is left has to be fit for a header of HTTP. */
-static int check_token(char *token, struct err *err)
-{
-	size_t len = strlen(token), blank = strspn(token, " \t\r\n");
-
-	while (len > blank && isspace((unsigned char)token[len - 1]))
-		token[--len] = '\0';
-	memmove(token, token + blank, len - blank + 1);
-	if (!*token)
-		return err_set(err, -EINVAL, "the token is empty");
-	for (const char *p = token; *p; p++)
-		if (*p <= ' ' || *p > '~')
-			return err_set(err, -EINVAL, "the token has characters that a token cannot have");
-	return 0;
-}
-
-/* ---- where they are */
+/* ---- configuration */
 
 static int read_config(struct credentials *c, struct credentials_config *ret, struct err *err)
 {
@@ -145,20 +133,20 @@ static int read_config(struct credentials *c, struct credentials_config *ret, st
 	if (c->in_cluster)
 		return service_account_config(
 			"", getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT"), ret, err);
-	credentials_config_init(ret);
+	*ret = (struct credentials_config){0};
 	if (!c->path)
 		return 0;
 	dir = directory_of(c->path);
 	r = kubeconfig_parse(c->file.text, strlen(c->file.text), dir, c->context, ret, err);
 	if (r == 0 && ret->token) {
-		r = check_token(ret->token, err);
+		r = credentials_trim_token(ret->token, err);
 		if (r < 0)
 			credentials_config_release(ret);
 	}
 	return r < 0 ? err_wrap(err, r, "'%.200s'", c->path) : 0;
 }
 
-/* Read what says where everything is. On failure what was known stays, and the next call tries again. */
+/* Reads the configuration. On failure the previous configuration stays, and the next call tries again. */
 static int load_config(struct credentials *c, struct err *err)
 {
 	struct credentials_config config;
@@ -178,8 +166,7 @@ static int load_config(struct credentials *c, struct err *err)
 	return 0;
 }
 
-/* The first file of a list such as $KUBECONFIG that exists; where none does the first, so that the error
- * names it. */
+/* The first existing file of a list such as $KUBECONFIG; if none exists, the first name, so that the error names it. */
 static char *first_existing(const char *list)
 {
 	char *first = NULL;
@@ -188,7 +175,7 @@ static char *first_existing(const char *list)
 		size_t len = strcspn(at, ":");
 		CLEANUP(freep) char *path = xstrndup(at, len);
 
-		if ((len > 0 && fs_exists("", path))) {
+		if (len > 0 && fs_exists("", path)) {
 			free(first);
 			return TAKE(path);
 		}
@@ -199,7 +186,7 @@ static char *first_existing(const char *list)
 	return first;
 }
 
-static int find(const struct credentials_options *options, struct credentials *c, struct err *err)
+static int find_config(const struct credentials_options *options, struct credentials *c, struct err *err)
 {
 	const char *list = getenv("KUBECONFIG"), *host = getenv("KUBERNETES_SERVICE_HOST");
 
@@ -226,9 +213,9 @@ int credentials_new(const struct credentials_options *options, struct credential
 	int r;
 
 	c->plugin.expires_s = INT64_MAX;
-	r = find(options, c, err);
+	r = find_config(options, c, err);
 	if (r == 0 && c->path)
-		r = content_update(&c->file, c->path, FS_FILE_MAX, false, &changed, err);
+		r = read_if_changed(&c->file, c->path, FS_FILE_MAX, false, &changed, err);
 	if (r == 0)
 		r = load_config(c, err);
 	if (r < 0)
@@ -238,17 +225,207 @@ int credentials_new(const struct credentials_options *options, struct credential
 	return 0;
 }
 
-/* ---- what holds now */
+/* ---- running a plugin */
+
+/* Whether the list sets the variable of `entry` ("NAME=VALUE"). */
+static bool is_overridden(const char *entry, char *const *list, size_t n)
+{
+	size_t len = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(entry, list[i], len))
+			return true;
+	return false;
+}
+
+/* nrtd's environment, overridden by the plugin's `env` and by `info`. The caller owns the array but not its texts. */
+static char **make_environment(const struct exec_config *config, char *info)
+{
+	size_t n = 0, at = 0;
+	char **all;
+
+	while (environ[n])
+		n++;
+	all = xcalloc(n + config->env.n_items + 2, sizeof(*all));
+	for (size_t i = 0; i < n; i++)
+		if (!is_overridden(environ[i], config->env.items, config->env.n_items) &&
+			!is_overridden(environ[i], &info, 1))
+			all[at++] = environ[i];
+	for (size_t i = 0; i < config->env.n_items; i++)
+		all[at++] = config->env.items[i];
+	all[at] = info;
+	return all;
+}
+
+static int spawn(const struct exec_config *config, char **argv, char **env, int output, pid_t *ret)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	int r;
+
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attributes);
+	if (r) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -r;
+	}
+	sigemptyset(&none);
+	sigfillset(&all);
+	/* Its own process group, to be killed as a whole; default signal handling. */
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(
+		&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (r == 0)
+		r = posix_spawnp(ret, config->command, &actions, &attributes, argv, env);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+static int start_plugin(const struct exec_config *config, int output, pid_t *ret, struct err *err)
+{
+	CLEANUP(freep) char **argv = xcalloc(config->args.n_items + 2, sizeof(*argv));
+	CLEANUP(freep)
+	char *info = xasprintf(
+		"KUBERNETES_EXEC_INFO={\"kind\":\"ExecCredential\",\"apiVersion\":\"%s\",\"spec\":{\"interactive\":false}}",
+		config->api_version);
+	CLEANUP(freep) char **env = make_environment(config, info);
+	int r;
+
+	argv[0] = config->command;
+	for (size_t i = 0; i < config->args.n_items; i++)
+		argv[i + 1] = config->args.items[i];
+	r = spawn(config, argv, env, output, ret);
+	return r < 0 ? err_set(err, r, "%s%s%s", strerror(-r), config->install_hint ? "; " : "",
+			       config->install_hint ? config->install_hint : "")
+		     : 0;
+}
+
+/* Waits SLICE_MS for data or the end of the pipe. 1 = readable; 0 = not yet. */
+static int wait_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int n = poll(&p, 1, SLICE_MS);
+
+	return n < 0 && errno != EINTR ? -errno : n > 0;
+}
+
+static int read_output(
+	int fd, int64_t deadline, const atomic_bool *cancel, struct strbuf *out, struct err *err)
+{
+	char chunk[4096];
+
+	for (;;) {
+		ssize_t n;
+		int r = wait_readable(fd);
+
+		if (r < 0)
+			return err_set(err, r, "%s", strerror(-r));
+		if (cancel && atomic_load(cancel))
+			return err_set(err, -ECANCELED, "cancelled");
+		if (clock_ms(CLOCK_MONOTONIC) >= deadline)
+			return err_set(err, -ETIMEDOUT, "no answer in time");
+		if (r == 0)
+			continue;
+		n = read(fd, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, -errno, "%s", strerror(errno));
+		if (n == 0)
+			return 0;
+		strbuf_add(out, chunk, (size_t)n);
+		if (strbuf_error(out) < 0)
+			return err_set(err, strbuf_error(out), "its output is too large");
+	}
+}
+
+/* Waits for the end of the process, which may be later than the end of its output. */
+static int wait_for_exit(
+	pid_t pid, int64_t deadline, const atomic_bool *cancel, int *ret_status, struct err *err)
+{
+	const struct timespec slice = {.tv_nsec = (long)SLICE_MS * 1000000 / 10};
+
+	for (;;) {
+		pid_t done = waitpid(pid, ret_status, WNOHANG);
+
+		if (done == pid)
+			return 0;
+		if (done < 0 && errno != EINTR)
+			return err_set(err, -errno, "cannot wait for it: %s", strerror(errno));
+		if (cancel && atomic_load(cancel))
+			return err_set(err, -ECANCELED, "cancelled");
+		if (clock_ms(CLOCK_MONOTONIC) >= deadline)
+			return err_set(err, -ETIMEDOUT, "it did not end in time");
+		nanosleep(&slice, NULL);
+	}
+}
+
+static int check_status(int status, struct err *err)
+{
+	if (WIFSIGNALED(status))
+		return err_set(err, -EIO, "ended by signal %d", WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		return err_set(err, -EIO, "failed with exit status %d", WEXITSTATUS(status));
+	return 0;
+}
+
+static int run_plugin(const struct exec_config *config, unsigned deadline_ms, const atomic_bool *cancel,
+	struct strbuf *output, struct err *err)
+{
+	CLEANUP(closep) int from = -1;
+	int64_t deadline = clock_ms(CLOCK_MONOTONIC) + deadline_ms;
+	int pipe_fds[2], status = 0, r;
+	pid_t pid;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	from = pipe_fds[0];
+	r = start_plugin(config, pipe_fds[1], &pid, err);
+	close(pipe_fds[1]);
+	if (r < 0)
+		return r;
+	r = read_output(from, deadline, cancel, output, err);
+	if (r == 0)
+		r = wait_for_exit(pid, deadline, cancel, &status, err);
+	if (r < 0) {
+		kill(-pid, SIGKILL);
+		(void)TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
+		return r;
+	}
+	return check_status(status, err);
+}
+
+int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, const atomic_bool *cancel,
+	struct exec_credential *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT(OUTPUT_MAX);
+	int r = run_plugin(config, deadline_ms, cancel, &output, err);
+
+	if (r == 0)
+		r = exec_credential_parse(output.text, output.len, config->api_version, ret, err);
+	return r < 0 ? err_wrap(err, r, "credential plugin '%.100s'", config->command) : 0;
+}
+
+/* ---- current credentials */
 
 static int update_token(struct credentials *c, bool anyway, bool *changed, struct err *err)
 {
 	bool fresh = false;
-	int r = content_update(&c->token, c->config.token_file, TOKEN_MAX, anyway, &fresh, err);
+	int r = read_if_changed(&c->token, c->config.token_file, TOKEN_MAX, anyway, &fresh, err);
 
 	if (r < 0 || !fresh)
 		return r;
 	*changed = true;
-	r = check_token(c->token.text, err);
+	r = credentials_trim_token(c->token.text, err);
 	if (r == 0)
 		return 0;
 	content_release(&c->token);
@@ -269,7 +446,7 @@ static int update_files(struct credentials *c, bool anyway, bool *changed, struc
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
 		if (files[i].path)
-			r = content_update(
+			r = read_if_changed(
 				files[i].content, files[i].path, FS_FILE_MAX, anyway, changed, err);
 	return r < 0 || !c->config.token_file ? r : update_token(c, anyway, changed, err);
 }
@@ -285,7 +462,7 @@ static int update_plugin(
 	r = exec_credential_run(&c->config.exec, EXEC_DEADLINE_MS, cancel, &fresh, err);
 	if (r < 0)
 		return r;
-	if (fresh.token && check_token(fresh.token, err) < 0) {
+	if (fresh.token && credentials_trim_token(fresh.token, err) < 0) {
 		exec_credential_release(&fresh);
 		return err_wrap(err, -EINVAL, "credential plugin '%.100s'", c->config.exec.command);
 	}
@@ -296,20 +473,20 @@ static int update_plugin(
 	return 0;
 }
 
-static int update(struct credentials *c, const atomic_bool *cancel, bool *changed, struct err *err)
+static int update_all(struct credentials *c, const atomic_bool *cancel, bool *changed, struct err *err)
 {
-	bool anyway = c->refused, other = false;
+	bool anyway = c->refused, config_changed = false;
 	int r;
 
 	if (c->path) {
-		r = content_update(&c->file, c->path, FS_FILE_MAX, anyway, &other, err);
-		if (r == 0 && other)
+		r = read_if_changed(&c->file, c->path, FS_FILE_MAX, anyway, &config_changed, err);
+		if (r == 0 && config_changed)
 			r = load_config(c, err);
 		if (r < 0) {
 			content_release(&c->file);
 			return r;
 		}
-		*changed |= other;
+		*changed |= config_changed;
 	}
 	r = update_files(c, anyway, changed, err);
 	if (r == 0 && c->config.exec.command)
@@ -317,7 +494,7 @@ static int update(struct credentials *c, const atomic_bool *cancel, bool *change
 	return r;
 }
 
-static const char *either(const char *text, const char *otherwise)
+static const char *first_of(const char *text, const char *otherwise)
 {
 	return text ? text : otherwise;
 }
@@ -326,7 +503,7 @@ int credentials_access(
 	struct credentials *c, const atomic_bool *cancel, struct api_access *ret, struct err *err)
 {
 	bool changed = false;
-	int r = update(c, cancel, &changed, err);
+	int r = update_all(c, cancel, &changed, err);
 
 	if (changed)
 		c->generation++;
@@ -334,11 +511,11 @@ int credentials_access(
 		return r;
 	c->refused = false;
 	*ret = (struct api_access){.server = c->config.server,
-		.ca = either(c->config.ca, c->ca.text),
+		.ca = first_of(c->config.ca, c->ca.text),
 		.certificate =
-			either(c->plugin.certificate, either(c->config.certificate, c->certificate.text)),
-		.key = either(c->plugin.key, either(c->config.key, c->key.text)),
-		.token = either(c->plugin.token, either(c->config.token, c->token.text)),
+			first_of(c->plugin.certificate, first_of(c->config.certificate, c->certificate.text)),
+		.key = first_of(c->plugin.key, first_of(c->config.key, c->key.text)),
+		.token = first_of(c->plugin.token, first_of(c->config.token, c->token.text)),
 		.tls_server_name = c->config.tls_server_name,
 		.proxy = c->config.proxy,
 		.generation = c->generation};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Where the API server is and who nrtd is to it: a kubeconfig file or the service account of a pod. What
- * files hold is read again when they change, so that rotated tokens and certificates are taken up without a
- * restart.
+ * Credentials for the API server, from a kubeconfig file or a pod's service account. credentials.c reads files and runs
+ * credential plugins; changed files are read again, so rotated tokens and certificates need no restart. credentials_parse.c
+ * parses the texts: kubeconfig, plugin output, certificates and tokens.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,34 +11,35 @@
 #include <stdint.h>
 
 #include "common/err.h"
+#include "common/strv.h"
 
-/* How to reach the API server. All texts are owned by the struct credentials that it came from. */
+/* How to reach the API server. All texts are owned by the struct credentials that returned them. */
 struct api_access {
-	const char *server;          /* "https://10.0.0.1:6443/prefix", without a slash at the end */
-	const char *ca;              /* PEM certificates to trust; NULL = those of the system */
+	const char *server;          /* "https://10.0.0.1:6443/prefix", without a trailing slash */
+	const char *ca;              /* PEM certificates to trust; NULL = the system's */
 	const char *certificate;     /* PEM client certificate, or NULL */
-	const char *key;             /* PEM key of it, or NULL */
+	const char *key;             /* its PEM key, or NULL */
 	const char *token;           /* bearer token, or NULL */
-	const char *tls_server_name; /* name to check the server's certificate against; NULL = the URL's */
+	const char *tls_server_name; /* name in the server's certificate; NULL = the URL's host */
 	const char *proxy;           /* URL of the proxy; NULL = as the environment says */
-	uint64_t generation;         /* another number whenever any of the above is another */
+	uint64_t generation;         /* changes whenever another member changes */
 };
 
 struct credentials_options {
-	const char *api_server; /* --api-server: URL that replaces the one found; NULL = as found */
-	const char *kubeconfig; /* --kubeconfig: file; NULL = as below */
+	const char *api_server; /* --api-server: URL that replaces the configured URL; NULL = as configured */
+	const char *kubeconfig; /* --kubeconfig: file; NULL = see credentials_new() */
 	const char *context;    /* --context; NULL = the file's current-context */
 };
 
 struct credentials;
 
 /*
- * Find the credentials: the file `kubeconfig`; else the first file of the list $KUBECONFIG that exists (files
- * of a list are not merged); else the service account of the pod this runs in, when KUBERNETES_SERVICE_HOST
- * is set. ~/.kube/config is not looked at: a daemon does not act with a person's rights unless asked to.
+ * Finds the credentials: the file `kubeconfig`; otherwise the first existing file of the list $KUBECONFIG (files of a list are
+ * not merged); otherwise the pod's service account, if KUBERNETES_SERVICE_HOST is set. Does not read ~/.kube/config: a daemon
+ * uses a person's rights only on request.
  *
- * *ret is the caller's, to be freed by credentials_free(). 0; -ENOKEY when there are none; -EINVAL for a
- * file that is wrong or uses what is not supported; what reading files gives.
+ * The caller owns *ret and frees it with credentials_free(). 0; -ENOKEY without credentials; -EINVAL for a file that is
+ * malformed or uses an unsupported feature; the errors of fs_read().
  */
 int credentials_new(const struct credentials_options *options, struct credentials **ret, struct err *err);
 void credentials_free(struct credentials *c);
@@ -50,25 +51,119 @@ static inline void credentials_freep(struct credentials **c)
 }
 
 /*
- * What holds now: files that changed are read again, a credential plugin is run when what it gave is expired
- * or was refused. Running one ends early with -ECANCELED when *cancel becomes true (`cancel` may be NULL).
- * *ret is valid until the next call. 0; -ETIMEDOUT (plugin); -EINVAL and what reading files gives, `ret` then
- * untouched.
+ * Returns the current credentials. Reads changed files again, and runs the credential plugin if its credential has expired or
+ * was rejected. Running the plugin ends early with -ECANCELED when *cancel becomes true (`cancel` may be NULL). *ret is valid
+ * until the next call. 0; -ETIMEDOUT (plugin); -EINVAL; the errors of fs_read(); `ret` is untouched on failure.
  */
 int credentials_access(
 	struct credentials *c, const atomic_bool *cancel, struct api_access *ret, struct err *err);
 
-/* Where they come from, for a person; names only, owned by the struct credentials. NULL = no such thing. */
+/* Where the credentials come from, to be printed; names only, owned by the struct credentials. NULL = not used. */
 struct credentials_origin {
 	const char *kubeconfig, *context; /* NULL: a pod's service account, or only an --api-server */
-	const char *certificate_file;     /* where others renew what it holds */
-	const char *token_file;
-	const char *plugin; /* command of the credential plugin */
+	const char *certificate_file;     /* renewed by others */
+	const char *token_file;           /* renewed by others */
+	const char *plugin;               /* command of the credential plugin */
 };
 
 /* Valid until the next credentials_access(). */
 void credentials_origin(const struct credentials *c, struct credentials_origin *ret);
 
-/* The API server refused them (401): the next credentials_access() reads every file and runs the plugin again.
- */
+/* The API server rejected the credentials (401): the next credentials_access() reads every file and runs the plugin again. */
 void credentials_refused(struct credentials *c);
+
+/* ---- configuration */
+
+/* A credential plugin. */
+struct exec_config {
+	char *command; /* path or name; NULL = no plugin */
+	struct strv args;
+	struct strv env;    /* "NAME=VALUE", added to nrtd's own environment */
+	char *api_version;  /* "client.authentication.k8s.io/v1" or ".../v1beta1" */
+	char *install_hint; /* printed when the command does not exist; or NULL */
+};
+
+/* What a kubeconfig or a pod's environment configures. At most one of each pair of text and file is set; NULL = not given.
+ * Paths are absolute, or relative to nrtd's working directory if the path of the kubeconfig is. */
+struct credentials_config {
+	char *context; /* of the kubeconfig; or NULL */
+	char *server;  /* URL without a trailing slash */
+	char *tls_server_name, *proxy;
+	char *ca, *ca_file;
+	char *certificate, *certificate_file;
+	char *key, *key_file;
+	char *token, *token_file;
+	struct exec_config exec;
+};
+
+void credentials_config_release(struct credentials_config *c);
+
+/*
+ * Parses the cluster and the user of a context of a kubeconfig file. `dir` is the file's directory, to which its paths are
+ * relative; context NULL = current-context. Rejected, each with its reason: insecure-skip-tls-verify (any server could read the
+ * token), auth-provider (removed in Kubernetes 1.26: use exec), user names with passwords (removed in 1.19), impersonation,
+ * plugins that require a terminal or provideClusterInfo, http:// to another host. Ignores unknown members, as kubectl
+ * does. 0; -EINVAL with one line. *ret is zeroed on failure.
+ */
+int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *context,
+	struct credentials_config *ret, struct err *err);
+
+/*
+ * The configuration of a pod's service account: the files in `root` + /var/run/secrets/kubernetes.io/serviceaccount and the
+ * values of KUBERNETES_SERVICE_HOST and _PORT (an IPv6 address gets brackets). 0; -ENOENT if host or port is NULL or empty;
+ * -EINVAL.
+ */
+int service_account_config(const char *root, const char *host, const char *port,
+	struct credentials_config *ret, struct err *err);
+
+/* Sets the server's URL. 0; -EINVAL for a URL that kubeconfig_parse() rejects, or if `c` has a token or key and the URL is not
+ * https://. */
+int credentials_config_set_server(struct credentials_config *c, const char *url, struct err *err);
+
+/* Removes surrounding white space from a token. -EINVAL if it then cannot be sent in an HTTP header. */
+int credentials_trim_token(char *token, struct err *err);
+
+/* ---- credential plugins: client.authentication.k8s.io/v1 and v1beta1 */
+
+#define EXEC_DEADLINE_MS 10000u
+
+/* A plugin's credential. Owned texts, NULL = not given. */
+struct exec_credential {
+	char *token;
+	char *certificate, *key; /* PEM; both or none */
+	int64_t expires_s;       /* seconds since 1970, INT64_MAX = no expiry given */
+};
+
+void exec_credential_release(struct exec_credential *c);
+
+/*
+ * Parses a plugin's output: an ExecCredential of the requested version whose status has a token, or a certificate and its
+ * key. 0; -EINVAL with one line that does not quote the output.
+ */
+int exec_credential_parse(
+	const char *text, size_t len, const char *api_version, struct exec_credential *ret, struct err *err);
+
+/*
+ * Runs the plugin without a terminal and with an empty standard input; its stderr is nrtd's. Kills the plugin's process group
+ * after `deadline_ms` (-ETIMEDOUT) or when *cancel becomes true (-ECANCELED; `cancel` may be NULL). 0; -ENOENT if the command
+ * does not exist; -EIO if the plugin failed; the errors of exec_credential_parse(). The caller owns *ret; untouched on failure.
+ */
+int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, const atomic_bool *cancel,
+	struct exec_credential *ret, struct err *err);
+
+/* ---- expiry, as certificates and tokens state it. Verifies nothing: only the API server decides. */
+
+struct credential_expiry {
+	int64_t from_s, until_s; /* seconds since 1970; INT64_MIN and INT64_MAX if not stated */
+};
+
+/* notBefore and notAfter (RFC 5280, section 4.1.2.5) of the first certificate in a PEM text. 0; -EINVAL if it is not a
+ * certificate. `ret` is untouched on failure. */
+int certificate_expiry(const char *pem, struct credential_expiry *ret);
+
+/* When a PEM certificate expires, in seconds since 1970; 0 if `pem` is NULL or not a certificate. */
+int64_t certificate_until_s(const char *pem);
+
+/* The claims nbf (otherwise iat) and exp of a JSON Web Token (RFC 7519). 0; -EINVAL for an opaque token. `ret` is untouched on
+ * failure. */
+int token_expiry(const char *token, struct credential_expiry *ret);

@@ -11,7 +11,7 @@
 #include "agent/base/timestamp.h"
 #include "agent/kube/api_client.h"
 #include "agent/kube/backoff.h"
-#include "agent/kube/publish_answer.h"
+
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
@@ -173,10 +173,10 @@ static int send_request(struct lease *l, struct api_client *client, const char *
 
 static int denied(const struct lease *l, struct err *err)
 {
-	char message[PUBLISH_MESSAGE_MAX];
+	char message[API_MESSAGE_MAX];
 	int status = l->response.status;
 
-	publish_message(l->response.body.text, l->response.body.len, message);
+	api_response_message(&l->response, message);
 	return err_set(err, status == HTTP_FORBIDDEN || status == HTTP_UNAUTHORIZED ? -EACCES : -EIO,
 		"the API server answers %d for lease '%s/%s': %s", status, l->namespace, l->name, message);
 }

@@ -13,7 +13,7 @@
 #include "agent/base/thread.h"
 #include "agent/kube/api_client.h"
 #include "agent/kube/backoff.h"
-#include "agent/kube/publish_answer.h"
+
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -122,7 +122,7 @@ static int on_error_event(struct reflector *r, const struct doc *status, struct 
 		code = 500;
 	r->error_code = (int)code;
 	return err_set(err, -EREMOTEIO, "the API server ended the watch (%d): %.*s", r->error_code,
-		PUBLISH_MESSAGE_MAX, message ? message : "(no message)");
+		API_MESSAGE_MAX, message ? message : "(no message)");
 }
 
 static int on_change(struct reflector *r, const char *type, struct doc *object, struct err *err)
@@ -221,11 +221,18 @@ static enum outcome by_status(int status)
 
 static enum outcome by_errno(int x)
 {
-	enum publish_outcome outcome = publish_no_answer(x);
-
-	return outcome == PUBLISH_CANCELLED                                   ? OUTCOME_CANCELLED
-	       : outcome == PUBLISH_TIMEOUT || outcome == PUBLISH_UNREACHABLE ? OUTCOME_AWAY
-									      : OUTCOME_BROKEN;
+	switch (-x) {
+	case ECANCELED:
+		return OUTCOME_CANCELLED;
+	case ECONNREFUSED:
+	case ECONNRESET:
+	case EHOSTUNREACH:
+	case EPROTO:
+	case ETIMEDOUT:
+		return OUTCOME_AWAY;
+	default:
+		return OUTCOME_BROKEN;
+	}
 }
 
 static void begin_attempt(struct reflector *r, bool in_watch)
@@ -241,7 +248,7 @@ static enum outcome request(struct reflector *r, const char *path, json_stream_f
 {
 	CLEANUP(json_stream_release) struct json_stream stream;
 	struct api_request get = {.method = "GET", .path = path, .idle_ms = r->options.idle_ms};
-	char message[PUBLISH_MESSAGE_MAX];
+	char message[API_MESSAGE_MAX];
 	int x;
 
 	json_stream_init(&stream, fn, r);
@@ -252,7 +259,7 @@ static enum outcome request(struct reflector *r, const char *path, json_stream_f
 	if (x < 0)
 		return by_errno(x);
 	if (!r->opened) {
-		publish_message(r->response.body.text, r->response.body.len, message);
+		api_response_message(&r->response, message);
 		err_set(err, 0, "the API server answers %d: %s", r->response.status, message);
 		return by_status(r->response.status);
 	}

@@ -6,9 +6,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/base/json.h"
-#include "agent/kube/credentials_exec.h"
-#include "agent/kube/publish_answer.h"
-#include "agent/node/publish/publish_doc.h"
+#include "agent/kube/credentials.h"
+#include "agent/node/publish/publish.h"
 #include "common/cleanup.h"
 
 #define PATCH_MAX ((size_t)64 << 20)
@@ -31,7 +30,7 @@ static void read_node(const char *text, size_t len)
 	}
 	fuzz_require(have.uid && *have.uid);
 	DOC_FOREACH (item, &have.annotations)
-		fuzz_require(!strncmp(item->key, PUBLISH_PREFIX, strlen(PUBLISH_PREFIX)));
+		fuzz_require(!strncmp(item->key, NODE_METADATA_PREFIX, strlen(NODE_METADATA_PREFIX)));
 	node_metadata_patch(&have, &have, &same);
 	fuzz_require(same.n_items == 0);
 	node_metadata_patch(&have, &nothing, &patch);
@@ -60,9 +59,15 @@ static void read_credential(const char *text, size_t len)
 
 static void read_answer(int status, const char *text, size_t len)
 {
+	CLEANUP(api_response_release) struct api_response response;
+
+	api_response_init(&response);
+	response.status = status;
+	response.body.max = SIZE_MAX;
+	strbuf_add(&response.body, text, len);
 	for (enum publish_object object = 0; object < PUBLISH_OBJECT_COUNT; object++) {
 		struct err err = {""};
-		enum publish_outcome outcome = publish_answer(object, "node-a", status, text, len, &err);
+		enum publish_outcome outcome = publish_classify(object, "node-a", &response, &err);
 
 		fuzz_require((unsigned)outcome < PUBLISH_OUTCOME_COUNT);
 		fuzz_require((outcome == PUBLISH_WRITTEN) == (status >= 200 && status < 300));

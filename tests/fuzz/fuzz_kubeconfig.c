@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/kube/credentials_config.h"
+#include "agent/kube/credentials.h"
 #include "common/cleanup.h"
 
 /* One of a text and a file at most, and a secret only for a server that proves who it is. */
@@ -24,12 +24,12 @@ static void check(const struct credentials_config *c)
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char marker[] = "# context\n";
-	CLEANUP(credentials_config_release) struct credentials_config config;
+	CLEANUP(credentials_config_release) struct credentials_config config = {0};
 	CLEANUP(freep) char *context = NULL;
 	const char *text = (const char *)data, *at = memmem(data, size, marker, strlen(marker));
 	struct err err = {""};
 
-	credentials_config_init(&config);
+
 	if (at) {
 		context = strndup(text, (size_t)(at - text));
 		fuzz_require(context != NULL);

@@ -11,8 +11,6 @@
 
 #include "agent/base/fs.h"
 #include "agent/kube/credentials.h"
-#include "agent/kube/credentials_config.h"
-#include "agent/kube/credentials_exec.h"
 #include "common/cleanup.h"
 
 #define EXEC_V1 "client.authentication.k8s.io/v1"

@@ -17,9 +17,7 @@
 
 #include "agent/base/json.h"
 #include "agent/kube/api_client.h"
-#include "agent/kube/publish_answer.h"
 #include "agent/node/publish/publish.h"
-#include "agent/node/publish/publish_doc.h"
 #include "common/cleanup.h"
 #include "tests/lib/publisher_bench.h"
 
@@ -417,9 +415,13 @@ static void answers_say_what_to_do(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct err err = {""};
-		enum publish_outcome outcome = publish_answer(
-			cases[i].object, "n", cases[i].status, cases[i].body, strlen(cases[i].body), &err);
+		CLEANUP(api_response_release) struct api_response response;
+		enum publish_outcome outcome;
 
+		api_response_init(&response);
+		response.status = cases[i].status;
+		strbuf_addstr(&response.body, cases[i].body);
+		outcome = publish_classify(cases[i].object, "n", &response, &err);
 		test_assert_text(cases[i].says, publish_outcome_names[outcome],
 			publish_outcome_names[cases[i].outcome]);
 		if (!strstr(err.text, cases[i].says))

@@ -5,7 +5,7 @@
 
 #include "agent/base/json.h"
 #include "agent/base/node_name.h"
-#include "agent/kube/object_managers.h"
+
 #include "agent/node/check/check_affinity.h"
 #include "agent/node/check/check_credentials.h"
 #include "agent/node/check/check_exporters.h"
@@ -216,8 +216,7 @@ static bool step_server(struct check *c)
 		return true;
 	}
 	if (c->response.status == HTTP_UNAUTHORIZED) {
-		publish_answer(PUBLISH_NODE, c->node_name, HTTP_UNAUTHORIZED, c->response.body.text,
-			c->response.body.len, &err);
+		publish_classify(PUBLISH_NODE, c->node_name, &c->response, &err);
 		check_report_line(c->report, CHECK_FAIL, "API server", "refused", err.text,
 			"use credentials that this cluster has issued and that have not expired");
 		report_clock(c, from_ms, to_ms);
@@ -425,8 +424,7 @@ static bool step_node(struct check *c)
 	strbuf_addf(&path, PUBLISH_NODE_PATH "%s", c->node_name);
 	if (!get(c, "Node", path.text))
 		return false;
-	if (publish_answer(PUBLISH_NODE, c->node_name, c->response.status, c->response.body.text,
-		    c->response.body.len, &err) == PUBLISH_WRITTEN &&
+	if (publish_classify(PUBLISH_NODE, c->node_name, &c->response, &err) == PUBLISH_WRITTEN &&
 		node_metadata_parse(c->response.body.text, c->response.body.len, &c->node, &err) == 0) {
 		CLEANUP(doc_release) struct doc node = parse_answer(c);
 
@@ -460,7 +458,7 @@ static bool step_exporters(struct check *c)
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 
-	strbuf_addf(&path, PUBLISH_NRT_PATH "%s", c->node_name);
+	strbuf_addf(&path, APPLY_NRT_PATH "%s", c->node_name);
 	if (c->cannot_write || !c->node.uid)
 		return true;
 	if (!get(c, "exporters", path.text))
@@ -485,8 +483,7 @@ static bool dry_run(struct check *c, enum publish_object object, const char *pat
 	json_print_compact(doc, &body);
 	if (!send_body(c, "dry run", "PATCH", path, type, &body))
 		return false;
-	if (publish_answer(object, c->node_name, c->response.status, c->response.body.text,
-		    c->response.body.len, &err) == PUBLISH_WRITTEN)
+	if (publish_classify(object, c->node_name, &c->response, &err) == PUBLISH_WRITTEN)
 		return true;
 	check_report_line(c->report, CHECK_FAIL, "dry run", "refused", err.text, NULL);
 	return false;
@@ -505,9 +502,10 @@ static bool step_dry_run(struct check *c)
 			NULL);
 		return false;
 	}
-	strbuf_addf(&nrt_path, PUBLISH_NRT_PATH "%s?" PUBLISH_MANAGER "&force=true&dryRun=All", c->node_name);
-	strbuf_addf(&node_path, PUBLISH_NODE_PATH "%s?" PUBLISH_MANAGER "&dryRun=All", c->node_name);
-	if (publish_object(c->nrt, c->node_name, c->node.uid, NULL, &object, NULL) < 0)
+	strbuf_addf(
+		&nrt_path, APPLY_NRT_PATH "%s?" PUBLISH_MANAGER_QUERY "&force=true&dryRun=All", c->node_name);
+	strbuf_addf(&node_path, PUBLISH_NODE_PATH "%s?" PUBLISH_MANAGER_QUERY "&dryRun=All", c->node_name);
+	if (apply_make_object(c->nrt, c->node_name, c->node.uid, NULL, &object, NULL) < 0)
 		return false;
 	doc_add_string(annotations, NRT_CONTENT_HASH, nrt_content_hash(c->nrt));
 	if ((!c->object_stays &&

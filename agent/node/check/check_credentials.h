@@ -5,7 +5,6 @@
  */
 #include <stdbool.h>
 
-#include "agent/kube/credential_expiry.h"
 #include "agent/kube/credentials.h"
 #include "agent/node/check/check_report.h"
 

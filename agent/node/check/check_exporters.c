@@ -3,8 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/kube/object_managers.h"
-#include "agent/node/publish/applied.h"
+#include "agent/node/publish/apply.h"
 #include "common/cleanup.h"
 
 static const char *remedy_of(const char *manager)
@@ -29,15 +28,15 @@ static const char *remedy_of(const char *manager)
 
 bool check_exporters(const struct doc *object, bool leaves_it, struct check_report *report)
 {
-	CLEANUP(object_managers_release) struct object_managers m = {0};
+	CLEANUP(managed_fields_release) struct managed_fields m = {0};
 	struct check_item *item;
 
-	if (object_managers_read(object, applied_nrt.api_version, applied_nrt.sections, &m) < 0)
+	if (managed_fields_read(object, &apply_nrt, &m) < 0)
 		return leaves_it;
 	if (!m.rival[0]) {
 		check_report_line(
 			report, CHECK_OK, "exporters", NULL, "nobody else writes this node's object", NULL);
-		return leaves_it || m.foreign_version;
+		return leaves_it || m.other_version;
 	}
 	item = check_report_add(report, leaves_it ? CHECK_OK : CHECK_WARN, "exporters",
 		leaves_it ? "'%s' writes this node's object, and nrtd leaves it alone"
@@ -45,5 +44,5 @@ bool check_exporters(const struct doc *object, bool leaves_it, struct check_repo
 		m.rival);
 	if (item && !leaves_it)
 		check_report_set(&item->remedy, "%s", remedy_of(m.rival));
-	return leaves_it || m.foreign_version;
+	return leaves_it || m.other_version;
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "agent/kube/object_managers.h"
 #include "agent/node/publish/publish.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -24,7 +23,7 @@ static enum verdict ask(
 {
 	struct api_response response;
 	enum verdict verdict = UNKNOWN;
-	char message[PUBLISH_MESSAGE_MAX];
+	char message[API_MESSAGE_MAX];
 
 	if (clock_ms(CLOCK_MONOTONIC) > c->until_ms) {
 		err_set(why, 0, "not asked: the earlier answers took too long");
@@ -38,7 +37,7 @@ static enum verdict ask(
 			    .body = body,
 			    .body_len = strlen(body)},
 		    &response, why) == 0) {
-		publish_message(response.body.text, response.body.len, message);
+		api_response_message(&response, message);
 		if (response.status >= 200 && response.status < 300)
 			verdict = ALLOWED;
 		else if (response.status == HTTP_FORBIDDEN)
@@ -87,13 +86,14 @@ void check_own_node(const struct own_node_check *c, struct check_report *report)
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
 	const char *allowed = "the API server lets this identity write the objects of other nodes";
 	struct err why = {""};
-	enum verdict verdict = ask(c, PUBLISH_NRT_PATH NO_NODE "?" PUBLISH_MANAGER "&force=true&dryRun=All",
-		"application/apply-patch+yaml", another_nodes_object, &why);
+	enum verdict verdict =
+		ask(c, APPLY_NRT_PATH NO_NODE "?" PUBLISH_MANAGER_QUERY "&force=true&dryRun=All",
+			"application/apply-patch+yaml", another_nodes_object, &why);
 
 	if (verdict == DENIED && !c->is_node) {
 		allowed =
 			"the API server lets this identity write annotations of the Node that are not nrtd's";
-		strbuf_addf(&path, PUBLISH_NODE_PATH "%s?" PUBLISH_MANAGER "&dryRun=All", c->node_name);
+		strbuf_addf(&path, PUBLISH_NODE_PATH "%s?" PUBLISH_MANAGER_QUERY "&dryRun=All", c->node_name);
 		verdict = ask(c, path.text, "application/merge-patch+json", foreign_annotation, &why);
 	}
 	report_verdict(c, verdict, allowed, &why, report);

@@ -8,8 +8,6 @@
 #include "agent/base/json.h"
 #include "agent/base/node_name.h"
 #include "agent/kube/backoff.h"
-#include "agent/kube/object_managers.h"
-#include "agent/node/publish/applied.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
@@ -20,25 +18,24 @@
 #define NODE_INTERVAL_MS 5000u
 #define NODE_BURST       12u
 #define OBJECT_MAX       ((size_t)1 << 20)
-#define CALL_MS          30000u /* after so long a call begins with no further object */
+#define CALL_MS          30000u /* after this time a call starts with no further object */
 
-/* What keeps a thing from being written at once. */
-struct turn {
-	uint64_t not_before_ms; /* backoff, or what Retry-After said */
-	unsigned failures;      /* in a row */
+/* The backoff of one object. */
+struct retry {
+	uint64_t not_before_ms; /* end of the backoff or of Retry-After */
+	unsigned failures;      /* consecutive */
 };
 
 struct publisher {
 	struct publish_io io;
 	struct publisher_options options;
 	char *node_name, *node_path;
-	struct turn turns[PUBLISH_OBJECT_COUNT];
+	struct retry retries[PUBLISH_OBJECT_COUNT];
 	struct budget node_writes;
-	struct applied nrt, numatopology;
-	bool numatopology_served,
-		numatopology_absent; /* where that decides: as last seen, both false = not known */
-	bool node_known;             /* `node` was read and no refresh is due */
-	struct node_metadata node;   /* as last seen; without uid = never */
+	struct apply nrt, numatopology;
+	bool numatopology_served, numatopology_absent; /* with numatopology_if_served; both false = unknown */
+	bool node_known;                               /* `node` was read and no refresh is due */
+	struct node_metadata node;                     /* as last read; without UID = not read yet */
 	uint64_t refresh_at_ms;
 };
 
@@ -61,15 +58,15 @@ static uint64_t random_bits(const struct publisher *p)
 
 static void init_objects(struct publisher *p)
 {
-	applied_init(&p->nrt, &applied_nrt, p->node_name);
-	applied_init(&p->numatopology, &applied_numatopology, p->node_name);
+	apply_init(&p->nrt, &apply_nrt, p->node_name);
+	apply_init(&p->numatopology, &apply_numatopology, p->node_name);
 }
 
-static void init_turns(struct publisher *p)
+static void init_limits(struct publisher *p)
 {
 	const struct publisher_options *o = &p->options;
 
-	memset(p->turns, 0, sizeof(p->turns));
+	memset(p->retries, 0, sizeof(p->retries));
 	p->node_writes =
 		(struct budget){.interval_ms = o->node_interval_ms ? o->node_interval_ms : NODE_INTERVAL_MS,
 			.burst = o->node_burst ? o->node_burst : NODE_BURST};
@@ -93,7 +90,7 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 		p->options.clock = monotonic_ms;
 	if (!p->options.refresh_ms)
 		p->options.refresh_ms = REFRESH_MS;
-	init_turns(p);
+	init_limits(p);
 	text_set(&p->node_name, options->node_name);
 	p->node_path = xasprintf(PUBLISH_NODE_PATH "%s", options->node_name);
 	init_objects(p);
@@ -109,18 +106,17 @@ void publisher_free(struct publisher *p)
 		return;
 	api_response_release(&p->io.response);
 	node_metadata_release(&p->node);
-	applied_release(&p->nrt);
-	applied_release(&p->numatopology);
+	apply_release(&p->nrt);
+	apply_release(&p->numatopology);
 	free(p->node_name);
 	free(p->node_path);
 	free(p);
 }
 
-/* Nothing is known of what is there. */
 static void forget_objects(struct publisher *p)
 {
-	applied_forget(&p->nrt);
-	applied_forget(&p->numatopology);
+	apply_forget(&p->nrt);
+	apply_forget(&p->numatopology);
 	p->nrt.contention = p->numatopology.contention = (struct contention){0};
 	p->numatopology_served = p->numatopology_absent = false;
 }
@@ -129,24 +125,24 @@ void publisher_forget(struct publisher *p)
 {
 	p->node_known = false;
 	forget_objects(p);
-	init_turns(p);
+	init_limits(p);
 }
 
 /* ---- the Node */
 
-/* Take over the Node that the last answer holds. */
-static enum publish_outcome take_node(struct publisher *p, struct err *err)
+/* Stores the Node of the last response. */
+static enum publish_outcome store_node(struct publisher *p, struct err *err)
 {
 	struct node_metadata node;
 	int r = node_metadata_parse(p->io.response.body.text, p->io.response.body.len, &node, err);
 
 	if (r < 0)
 		return PUBLISH_SERVER_ERROR;
-	/* Another Node of the same name: the object's owner is gone. */
+	/* Another Node of the same name: the objects' owner is gone. */
 	if (!p->node.uid || strcmp(p->node.uid, node.uid) != 0)
 		forget_objects(p);
 	if (node.kubelet_minor == 0)
-		node.kubelet_minor = p->node.kubelet_minor; /* the answer to a write has metadata only */
+		node.kubelet_minor = p->node.kubelet_minor; /* the response to a write has only metadata */
 	node_metadata_release(&p->node);
 	p->node = node;
 	p->node_known = true;
@@ -160,51 +156,49 @@ static enum publish_outcome read_node(struct publisher *p, struct err *err)
 
 	if (outcome == PUBLISH_NOT_FOUND)
 		node_metadata_release(&p->node);
-	return outcome == PUBLISH_WRITTEN ? take_node(p, err) : outcome;
+	return outcome == PUBLISH_WRITTEN ? store_node(p, err) : outcome;
 }
 
 static enum publish_outcome write_node(struct publisher *p, const struct doc *patch, struct err *err)
 {
-	CLEANUP(freep) char *path = NULL;
-	enum publish_outcome outcome;
-
-	path = xasprintf("%s?" PUBLISH_MANAGER, p->node_path);
-	outcome = publish_send_doc(
+	CLEANUP(freep) char *path = xasprintf("%s?" PUBLISH_MANAGER_QUERY, p->node_path);
+	enum publish_outcome outcome = publish_send_doc(
 		&p->io, PUBLISH_NODE, "PATCH", path, "application/merge-patch+json", patch, err);
-	/* Whatever the reason, what is known of the Node may be out of date: look first next time. */
+
+	/* After any failure p->node may be out of date: the next call reads the Node first. */
 	if (outcome != PUBLISH_WRITTEN)
 		p->node_known = false;
-	return outcome == PUBLISH_WRITTEN ? take_node(p, err) : outcome;
+	return outcome == PUBLISH_WRITTEN ? store_node(p, err) : outcome;
 }
 
 /* ---- when */
 
-/* The daemon's schedule limits how often the objects are written. */
+/* Only writes of the Node have a rate limit here: struct schedule limits those of the objects. */
 static uint64_t allowed_at(const struct publisher *p, enum publish_object object)
 {
-	uint64_t spaced = object == PUBLISH_NODE ? budget_at(&p->node_writes) : 0;
+	uint64_t budget = object == PUBLISH_NODE ? budget_at(&p->node_writes) : 0;
 
-	return spaced > p->turns[object].not_before_ms ? spaced : p->turns[object].not_before_ms;
+	return budget > p->retries[object].not_before_ms ? budget : p->retries[object].not_before_ms;
 }
 
-/* It is there as it is wanted. */
+/* The API server has what was requested. */
 static bool is_settled(enum publish_outcome outcome)
 {
 	return outcome == PUBLISH_UNCHANGED || outcome == PUBLISH_WRITTEN;
 }
 
-/* It says nothing about the object: the server would do the same to any other request. */
+/* The failure does not depend on the object: every request would fail. */
 static bool concerns_all(enum publish_outcome outcome)
 {
 	return outcome == PUBLISH_UNREACHABLE || outcome == PUBLISH_TIMEOUT || outcome == PUBLISH_THROTTLED;
 }
 
-/* Note what became of a request: success ends a backoff, failure begins or lengthens one. It is counted from
- * now, which after a deadline is long after the call began. */
-static void settle(struct publisher *p, enum publish_object object, enum publish_outcome outcome)
+/* Success ends the object's backoff, a failure starts or extends it. The backoff counts from the current time, which after a
+ * deadline is long after the beginning of the call. */
+static void update_backoff(struct publisher *p, enum publish_object object, enum publish_outcome outcome)
 {
 	bool asks = outcome == PUBLISH_THROTTLED || outcome == PUBLISH_SERVER_ERROR;
-	struct turn *t = &p->turns[object];
+	struct retry *t = &p->retries[object];
 
 	if (is_settled(outcome)) {
 		t->failures = 0;
@@ -216,18 +210,18 @@ static void settle(struct publisher *p, enum publish_object object, enum publish
 		p->options.clock(p->options.clock_data) +
 		backoff_after_ms(t->failures, asks ? p->io.response.retry_after_s : 0, random_bits(p));
 	for (size_t i = 0; i < PUBLISH_OBJECT_COUNT && concerns_all(outcome); i++)
-		if (p->turns[i].not_before_ms < t->not_before_ms)
-			p->turns[i].not_before_ms = t->not_before_ms;
+		if (p->retries[i].not_before_ms < t->not_before_ms)
+			p->retries[i].not_before_ms = t->not_before_ms;
 }
 
-static bool waits(const struct publisher *p, enum publish_object object, uint64_t now_ms)
+static bool is_waiting(const struct publisher *p, enum publish_object object, uint64_t now_ms)
 {
 	return now_ms < allowed_at(p, object);
 }
 
 /* ---- the steps of publisher_publish() */
 
-/* The first interval is any part of a whole one: nodes that start together do not refresh together. */
+/* The first interval is a random part of a whole interval, so that nodes that start together do not refresh together. */
 static uint64_t refresh_interval(const struct publisher *p)
 {
 	uint64_t random = random_bits(p), whole = p->options.refresh_ms;
@@ -235,7 +229,7 @@ static uint64_t refresh_interval(const struct publisher *p)
 	return p->refresh_at_ms ? backoff_spread_ms(whole, REFRESH_PERCENT, random) : whole - random % whole;
 }
 
-static void refresh_object(struct applied *a, uint64_t now_ms)
+static void refresh_object(struct apply *a, uint64_t now_ms)
 {
 	free(TAKE(a->written_hash));
 	contention_refresh(&a->contention, now_ms);
@@ -252,56 +246,56 @@ static void step_refresh(struct publisher *p, uint64_t now_ms)
 	p->refresh_at_ms = now_ms + refresh_interval(p);
 }
 
-/* The Node has to be read before anything else: the object refers to its uid. */
+/* The Node is read first: the objects refer to its UID. */
 static enum publish_outcome step_read(struct publisher *p, uint64_t now_ms, struct err *err)
 {
 	enum publish_outcome outcome;
 
 	if (p->node_known)
 		return PUBLISH_UNCHANGED;
-	if (now_ms < p->turns[PUBLISH_NODE].not_before_ms)
+	if (now_ms < p->retries[PUBLISH_NODE].not_before_ms)
 		return PUBLISH_DEFERRED;
 	outcome = read_node(p, err);
-	settle(p, PUBLISH_NODE, outcome);
+	update_backoff(p, PUBLISH_NODE, outcome);
 	return outcome == PUBLISH_WRITTEN ? PUBLISH_UNCHANGED : outcome;
 }
 
-/* Bring one object to `want`; NULL = it is not nrtd's business. */
-static enum publish_outcome step_object(struct publisher *p, struct applied *a, const struct doc *want,
+/* Writes one object; NULL = another exporter writes it. */
+static enum publish_outcome step_object(struct publisher *p, struct apply *a, const struct doc *want,
 	const char *hash, uint64_t now_ms, struct err *err)
 {
 	bool written = a->written_hash && hash && !strcmp(a->written_hash, hash);
 	enum publish_outcome outcome = PUBLISH_UNCHANGED;
 
-	if (!want || (written && now_ms < contention_look_at(&a->contention, a->at_ms)))
+	if (!want || (written && now_ms < contention_check_at(&a->contention, a->at_ms)))
 		return PUBLISH_UNCHANGED;
-	if (!p->node.uid || waits(p, a->kind->object, now_ms))
+	if (!p->node.uid || is_waiting(p, a->kind->object, now_ms))
 		return PUBLISH_DEFERRED;
 	if (written)
-		outcome = applied_look(a, &p->io, now_ms, err);
+		outcome = apply_check(a, &p->io, now_ms, err);
 	if (outcome == PUBLISH_UNCHANGED && !(written && a->written_hash))
-		outcome = applied_write(a, &p->io, want, hash, p->node.uid, now_ms, err);
+		outcome = apply_write(a, &p->io, want, hash, p->node.uid, now_ms, err);
 	if (outcome != PUBLISH_CONTENDED)
-		settle(p, a->kind->object, outcome);
+		update_backoff(p, a->kind->object, outcome);
 	return outcome;
 }
 
-/* Look whether the API server knows such objects, once for each refresh. */
+/* Checks once per refresh whether the API server serves Numatopologies. */
 static enum publish_outcome step_served(struct publisher *p, uint64_t now_ms, struct err *err)
 {
-	const struct api_request request = {.method = "GET", .path = PUBLISH_NUMATOPOLOGY_GROUP};
+	const struct api_request request = {.method = "GET", .path = APPLY_NUMATOPOLOGY_GROUP};
 	enum publish_outcome outcome;
 
 	if (!p->options.numatopology_if_served || p->numatopology_served || p->numatopology_absent)
 		return PUBLISH_UNCHANGED;
-	if (waits(p, PUBLISH_NUMATOPOLOGY, now_ms))
+	if (is_waiting(p, PUBLISH_NUMATOPOLOGY, now_ms))
 		return PUBLISH_DEFERRED;
 	outcome = publish_send(&p->io, PUBLISH_NUMATOPOLOGY, &request, err);
 	p->numatopology_served = outcome == PUBLISH_WRITTEN;
 	p->numatopology_absent = outcome == PUBLISH_NOT_FOUND;
 	if (p->numatopology_served || p->numatopology_absent)
 		return PUBLISH_UNCHANGED;
-	settle(p, PUBLISH_NUMATOPOLOGY, outcome);
+	update_backoff(p, PUBLISH_NUMATOPOLOGY, outcome);
 	return outcome;
 }
 
@@ -321,7 +315,7 @@ static enum publish_outcome step_numatopology(
 	r = json_print_compact(want->numatopology, &text);
 	if (r < 0) {
 		err_set(err, r, "cannot print the Numatopology object: %s", strerror(-r));
-		settle(p, PUBLISH_NUMATOPOLOGY, PUBLISH_FAILED);
+		update_backoff(p, PUBLISH_NUMATOPOLOGY, PUBLISH_FAILED);
 		return PUBLISH_FAILED;
 	}
 	hash_text(text.text, text.len, hash);
@@ -340,50 +334,47 @@ static enum publish_outcome step_node(
 	CLEANUP(node_metadata_release) struct node_metadata want;
 	CLEANUP(doc_release) struct doc patch = DOC_INIT;
 	enum publish_outcome outcome;
-	int r = node_metadata_wanted(request, &want, err);
 
-	if (r == 0)
-		node_metadata_patch(&p->node, &want, &patch);
-	if (r < 0) {
-		settle(p, PUBLISH_NODE, PUBLISH_FAILED);
+	if (node_metadata_wanted(request->annotations, request->labels, request->content_hash, &want, err) <
+		0) {
+		update_backoff(p, PUBLISH_NODE, PUBLISH_FAILED);
 		return PUBLISH_FAILED;
 	}
+	node_metadata_patch(&p->node, &want, &patch);
 	if (patch.n_items == 0)
 		return PUBLISH_UNCHANGED;
-	if (is_for_another_kubelet(p, request))
-		return PUBLISH_DEFERRED;
-	if (waits(p, PUBLISH_NODE, now_ms))
+	if (is_for_another_kubelet(p, request) || is_waiting(p, PUBLISH_NODE, now_ms))
 		return PUBLISH_DEFERRED;
 	outcome = write_node(p, &patch, err);
-	settle(p, PUBLISH_NODE, outcome);
+	update_backoff(p, PUBLISH_NODE, outcome);
 	if (outcome == PUBLISH_WRITTEN)
 		budget_take(&p->node_writes, now_ms);
 	return outcome;
 }
 
-/* When a call would have something to do for an object that is wanted. */
-static uint64_t next_of(
-	const struct publisher *p, const struct applied *a, enum publish_outcome done, uint64_t now_ms)
+/* When a call has work to do for a requested object. */
+static uint64_t next_write(
+	const struct publisher *p, const struct apply *a, enum publish_outcome done, uint64_t now_ms)
 {
 	if (done == PUBLISH_CONTENDED)
 		return p->refresh_at_ms;
 	if (!is_settled(done))
 		return p->node.uid ? allowed_at(p, a->kind->object) : UINT64_MAX;
-	return a->written_hash ? contention_look_at(&a->contention, a->at_ms) : now_ms;
+	return a->written_hash ? contention_check_at(&a->contention, a->at_ms) : now_ms;
 }
 
-/* The earliest time at which a call would have something to do. */
+/* The earliest time at which a call has work to do. */
 static uint64_t next_call(const struct publisher *p, const struct publish_request *want,
 	const struct publish_result *done, uint64_t now_ms)
 {
 	uint64_t at[] = {p->refresh_at_ms, UINT64_MAX, UINT64_MAX, UINT64_MAX}, ret = UINT64_MAX;
 
 	if (want->nrt)
-		at[1] = next_of(p, &p->nrt, done->nrt, now_ms);
+		at[1] = next_write(p, &p->nrt, done->nrt, now_ms);
 	if (want->numatopology && !p->numatopology_absent)
-		at[2] = next_of(p, &p->numatopology, done->numatopology, now_ms);
+		at[2] = next_write(p, &p->numatopology, done->numatopology, now_ms);
 	if (!p->node_known)
-		at[3] = p->turns[PUBLISH_NODE].not_before_ms;
+		at[3] = p->retries[PUBLISH_NODE].not_before_ms;
 	else if (!is_settled(done->node) && (is_settled(done->nrt) || done->nrt == PUBLISH_CONTENDED))
 		at[3] = allowed_at(p, PUBLISH_NODE);
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
@@ -391,18 +382,18 @@ static uint64_t next_call(const struct publisher *p, const struct publish_reques
 	return ret < now_ms ? now_ms : ret;
 }
 
-static bool is_there(const struct applied *a, const struct doc *want, enum publish_outcome outcome)
+static bool is_current(const struct apply *a, const struct doc *want, enum publish_outcome outcome)
 {
 	return is_settled(outcome) && (!want || a->written_hash);
 }
 
-/* A slow server does not make one call of many: the rest comes with the next. */
+/* With a slow server the call ends, and the next call continues. */
 static bool has_time(const struct publisher *p, uint64_t begun_ms)
 {
 	return p->options.clock(p->options.clock_data) - begun_ms < CALL_MS;
 }
 
-/* What failed, in the order of the objects; that nrtd gives way last. */
+/* The first failure in the order of the objects; contention only if nothing else failed. */
 static int first_failure(
 	const struct publish_result *result, const struct err errs[PUBLISH_OBJECT_COUNT], struct err *err)
 {
@@ -437,26 +428,26 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 			p, &p->nrt, request->nrt, request->content_hash, now_ms, &errs[PUBLISH_NRT]);
 	if (result.nrt != PUBLISH_CANCELLED && has_time(p, begun_ms))
 		result.numatopology = step_numatopology(p, request, now_ms, &errs[PUBLISH_NUMATOPOLOGY]);
-	/* The Node's metadata name the object they belong to, so that has to be there. */
+	/* The Node's metadata refers to the NRT object, so the object is written first. */
 	if (result.node == PUBLISH_UNCHANGED)
 		result.node =
 			(is_settled(result.nrt) || result.nrt == PUBLISH_CONTENDED) && has_time(p, begun_ms)
 				? step_node(p, request, now_ms, &errs[PUBLISH_NODE])
 				: PUBLISH_DEFERRED;
 
-	/* A write's answer may have shown that the Node is another one; then the object has to follow. */
-	result.current = is_there(&p->nrt, request->nrt, result.nrt) && is_settled(result.node) &&
+	/* The response to a write may have shown another Node; then the objects have to be written again. */
+	result.current = is_current(&p->nrt, request->nrt, result.nrt) && is_settled(result.node) &&
 			 (p->numatopology_absent ||
-				 is_there(&p->numatopology, request->numatopology, result.numatopology));
+				 is_current(&p->numatopology, request->numatopology, result.numatopology));
 	result.call_again_ms = next_call(p, request, &result, now_ms);
 	result.kubelet_minor = p->node.kubelet_minor;
 	*ret = result;
 	return first_failure(&result, errs, err);
 }
 
-/* ---- taking it away again */
+/* ---- cleanup */
 
-static int strip_node(struct publisher *p, struct err *err)
+static int remove_node_metadata(struct publisher *p, struct err *err)
 {
 	CLEANUP(node_metadata_release) struct node_metadata none;
 	CLEANUP(doc_release) struct doc patch = DOC_INIT;
@@ -472,12 +463,12 @@ static int strip_node(struct publisher *p, struct err *err)
 
 int publisher_cleanup(struct publisher *p, bool numatopology, struct err *err)
 {
-	int r = strip_node(p, err);
+	int r = remove_node_metadata(p, err);
 
 	publisher_forget(p);
 	if (r == 0)
-		r = applied_delete(&p->nrt, &p->io, err);
+		r = apply_delete(&p->nrt, &p->io, err);
 	if (r == 0 && numatopology)
-		r = applied_delete(&p->numatopology, &p->io, err);
+		r = apply_delete(&p->numatopology, &p->io, err);
 	return r;
 }

@@ -1,56 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What nrtd keeps true on the API server for its node: the NodeResourceTopology object, Volcano's Numatopology where
- * that is asked for, and the annotations and labels of the Node under nrtd.dev/. A publisher remembers what it last wrote
- * and when; it keeps no queue: the caller calls with its newest state, whenever that may have changed and when the last
- * call asked for it.
+ * Publishes to the API server: the NodeResourceTopology object, Volcano's Numatopology object if requested, and the annotations
+ * and labels of the Node under nrtd.dev/. A publisher remembers what it last wrote and when. It has no queue: the caller calls
+ * with the newest state whenever that may have changed, and at the time that the last call returned.
  *
- * The objects are written by server-side apply (field manager nrtd, forced: nrtd owns their lists whole; see applied.h) and
- * carry an ownerReference to the Node. A refresh applies them once more: one request both finds and repairs whatever was
- * edited or deleted, and an apply that changes nothing makes the API server write nothing (no new resourceVersion, no
- * event for watchers). Where another program keeps rewriting an object nrtd gives way (contention.h). The Node's metadata
- * is read at the start and at each refresh, and changed by a merge patch that names keys under nrtd.dev/ only, null for
- * those that are to vanish.
+ * Objects are written by server-side apply (apply.h: field manager nrtd, forced, because nrtd owns the lists as a whole) with an
+ * ownerReference to the Node. A refresh applies them again: one request finds and repairs any edit or deletion, and the API
+ * server writes nothing for an apply without changes (no new resourceVersion, no watch event). The Node's metadata is read at
+ * the start and at each refresh, and written by a merge patch that contains only keys under nrtd.dev/, with null for removed
+ * keys.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/kube/api_client.h"
-#include "agent/kube/publish_answer.h"
-#include "agent/node/publish/applied.h"
-#include "agent/node/publish/publish_doc.h"
-#include "common/err.h"
+#include "agent/node/publish/apply.h"
+#include "agent/node/publish/node_metadata.h"
 
 #define PUBLISH_NODE_PATH "/api/v1/nodes/"
 
-/* What a call did. */
+/* What is to be published. Borrowed for the call. */
+struct publish_request {
+	const struct doc *nrt;          /* the object of nrt_render(); NULL = another exporter writes it */
+	const char *content_hash;       /* of `nrt` (nrt_content_hash()) */
+	const struct doc *numatopology; /* the object of numatopology_render(); NULL = none */
+	const struct doc *annotations;  /* map of strings with keys under nrtd.dev/; NULL = none */
+	const struct doc *labels;       /* the same */
+	/* The annotations are for a kubelet of release 1.N, and are not written to a Node with another release. 0 = for any
+	 * release. */
+	unsigned kubelet_minor;
+};
+
+/* The result of a call. */
 struct publish_result {
 	enum publish_outcome nrt, node, numatopology;
-	bool current;                /* everything wanted is on the API server */
-	unsigned kubelet_minor;      /* the Node's kubelet is of release 1.N; 0 = not known */
-	int64_t certificate_until_s; /* the client certificate ends, in seconds since 1970; 0 = there is none */
-	uint64_t call_again_ms;      /* call at this time at the latest, changed or not (clock of `now_ms`) */
+	bool current;           /* the API server has all that was requested */
+	unsigned kubelet_minor; /* the Node's kubelet has release 1.N; 0 = unknown */
+	int64_t certificate_until_s; /* expiry of the client certificate, in seconds since 1970; 0 = no certificate */
+	uint64_t call_again_ms; /* call again by this time, with or without changes (clock of `now_ms`) */
 };
 
 struct publisher_options {
 	const char *node_name;
 	uint64_t
-		refresh_ms; /* 0 = 10 min; each is 10 % shorter to 10 % longer by chance, the first any part of it */
-	uint64_t node_interval_ms;   /* writes of the Node: so many at once, then one in this time; 0 = 5 s */
-	unsigned node_burst;         /* so many; 0 = 12 */
-	bool numatopology_if_served; /* write a Numatopology only where the API server knows them */
-	uint64_t (*random)(void *data); /* 64 random bits; NULL = the kernel's */
+		refresh_ms; /* 0 = 10 min; varied by +-10 %; the first refresh is after a random part of it */
+	uint64_t node_interval_ms; /* rate limit of Node writes: node_burst, then one per interval; 0 = 5 s */
+	unsigned node_burst;       /* 0 = 12 */
+	bool numatopology_if_served;    /* write a Numatopology only if the API server serves them */
+	uint64_t (*random)(void *data); /* 64 random bits; NULL = backoff_random() */
 	void *random_data;
-	uint64_t (*clock)(void *data); /* milliseconds, as now_ms is; NULL = CLOCK_MONOTONIC */
+	uint64_t (*clock)(void *data); /* milliseconds, same clock as now_ms; NULL = CLOCK_MONOTONIC */
 	void *clock_data;
 };
 
 struct publisher;
 
-/* A publisher that knows nothing yet of what is there. `client` must outlive it; the options are copied. *ret
- * is the caller's, to be freed by publisher_free(). 0; -EINVAL for a node name no Node can have. */
+/* Creates a publisher that knows nothing of the API server's state yet. `client` must outlive the publisher; the options are
+ * copied. The caller owns *ret and frees it with publisher_free(). 0; -EINVAL for an invalid Node name. */
 int publisher_new(struct api_client *client, const struct publisher_options *options, struct publisher **ret,
 	struct err *err);
 void publisher_free(struct publisher *p);
@@ -62,22 +69,20 @@ static inline void publisher_freep(struct publisher **p)
 }
 
 /*
- * Bring the API server to `request`, as far as rate limits and backoff allow at `now_ms` (a clock that never
- * goes back, CLOCK_MONOTONIC in milliseconds). Blocks for as long as the requests take, 100 s at most. *ret is always filled.
- * 0; -errno when something failed that this call tried, with one line that says
- * what is missing and what to do about it (the caller logs it; the retry is in ret->call_again_ms). A call
- * during a backoff tries nothing and gives 0.
+ * Publishes `request`, as far as rate limits and backoff allow at `now_ms` (milliseconds of CLOCK_MONOTONIC). Blocks while the
+ * requests last, at most 100 s. Always fills *ret. 0; -errno if a request of this call failed, with one line that says what is
+ * missing and what to do (the caller logs the line; ret->call_again_ms is the time of the retry). A call during a backoff sends
+ * nothing and returns 0.
  */
 int publisher_publish(struct publisher *p, const struct publish_request *request, uint64_t now_ms,
 	struct publish_result *ret, struct err *err);
 
-/* Forget what was written and every rate limit and backoff: the next call reads and writes everything
- * (SIGHUP, the kubelet registered the Node again). Counts stay. */
+/* Forgets what was written and all rate limits and backoffs: the next call reads and writes everything (after SIGHUP, or when
+ * the kubelet has registered the Node again). */
 void publisher_forget(struct publisher *p);
 
 /*
- * Take away what nrtd has put there: the Node's annotations and labels under nrtd.dev/, the NRT object and with
- * `numatopology` the Numatopology, where they are nrtd's and nobody else's. What is not there is fine. 0; -errno with one
- * line.
+ * Removes what nrtd has published: the Node's annotations and labels under nrtd.dev/, the NRT object and, with `numatopology`,
+ * the Numatopology object, if only nrtd owns them. Missing objects are no error. 0; -errno with one line.
  */
 int publisher_cleanup(struct publisher *p, bool numatopology, struct err *err);

@@ -1,13 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Where the object and the Node's metadata go: the API server or standard output.
+ * Where the objects and the Node's metadata are written: to the API server, or to standard output.
  */
+#include <stdatomic.h>
+
 #include "agent/node/publish/publish.h"
 
 struct target {
 	void *ctx;
 	int (*publish)(void *ctx, const struct publish_request *request, uint64_t now_ms,
 		struct publish_result *ret, struct err *err);
-	void (*forget)(void *ctx); /* what was written is not known any more */
+	void (*forget)(void *ctx); /* forgets what was written */
 };
+
+/* ---- the API server */
+
+struct publish_config {
+	struct credentials_options credentials;
+	uint64_t refresh_ms, node_interval_ms; /* as in struct publisher_options */
+	unsigned node_burst;
+	bool numatopology_if_served;
+	const atomic_bool *cancel; /* ends the current request when it becomes true; NULL = never */
+};
+
+struct target_api {
+	struct credentials *credentials;
+	struct api_client *client;
+	struct publisher *publisher;
+};
+
+void target_api_release(struct target_api *t);
+
+/* Creates credentials, client and publisher for this node; sends nothing yet. 0 or -errno with one line; in both cases the
+ * caller releases `ret`, which must be zeroed. */
+int target_api_open(
+	const struct publish_config *config, const char *node_name, struct target_api *ret, struct err *err);
+
+struct target target_api(struct target_api *t);
+
+/* ---- standard output: one YAML document per change, of each object and of the Node's metadata */
+
+struct target_stdout {
+	const char *node_name;
+	uint64_t nrt, node, numatopology; /* hashes of the last printed documents, 0 = none */
+};
+
+struct target target_stdout(struct target_stdout *state);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-#include "agent/kube/object_managers.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 
@@ -51,6 +50,7 @@ static void expect_version(const struct bench *b, size_t request, const char *ve
 static void managers_are_read(void **state)
 {
 	static const char *const sections[] = {"zones", "attributes", NULL};
+	static const struct apply_kind kind = {.api_version = "g/v2", .sections = sections};
 	static const struct {
 		const char *managers, *rival;
 		bool ours;
@@ -74,20 +74,20 @@ static void managers_are_read(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(object_managers_release) struct object_managers m = {0};
+		CLEANUP(managed_fields_release) struct managed_fields m = {0};
 		char text[2000];
 		struct doc object;
 
 		snprintf(text, sizeof(text), OBJECT("7", "%s"), cases[i].managers);
 		object = bench_doc(text);
-		assert_int_equal(object_managers_read(&object, "g/v2", sections, &m), 0);
+		assert_int_equal(managed_fields_read(&object, &kind, &m), 0);
 		test_assert_text(cases[i].managers, m.rival, cases[i].rival);
 		assert_string_equal(m.resource_version, "7");
-		assert_int_equal(m.ours != 0, cases[i].ours);
+		assert_int_equal(m.own_hash != 0, cases[i].ours);
 		if (i == 1)
-			whole = m.ours;
+			whole = m.own_hash;
 		if (cases[i].ours) /* a field less is another number */
-			assert_int_equal(m.ours == whole, i != 4);
+			assert_int_equal(m.own_hash == whole, i != 4);
 		doc_release(&object);
 	}
 }

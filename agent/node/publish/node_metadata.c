@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/publish/publish_doc.h"
+#include "agent/node/publish/node_metadata.h"
 
 #include <errno.h>
 
@@ -22,17 +22,17 @@ void node_metadata_release(struct node_metadata *m)
 	node_metadata_init(m);
 }
 
-static bool is_ours(const char *key)
+static bool is_own_key(const char *key)
 {
-	return !strncmp(key, PUBLISH_PREFIX, strlen(PUBLISH_PREFIX));
+	return !strncmp(key, NODE_METADATA_PREFIX, strlen(NODE_METADATA_PREFIX));
 }
 
-void publish_keep_ours(const struct doc *map, struct doc *ret)
+void node_metadata_keep_own(const struct doc *map, struct doc *ret)
 {
 	if (!map || map->kind != DOC_MAP)
 		return;
 	DOC_FOREACH (item, map)
-		if (is_ours(item->key) && doc_string(item) && item == doc_get(map, item->key))
+		if (is_own_key(item->key) && doc_string(item) && item == doc_get(map, item->key))
 			doc_add_string(ret, item->key, item->text);
 }
 
@@ -61,40 +61,43 @@ int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret,
 	node_metadata_init(ret);
 	ret->kubelet_minor = node_kubelet_minor(&object);
 	text_set(&ret->uid, uid);
-	publish_keep_ours(doc_get(metadata, "annotations"), &ret->annotations);
-	publish_keep_ours(doc_get(metadata, "labels"), &ret->labels);
+	node_metadata_keep_own(doc_get(metadata, "annotations"), &ret->annotations);
+	node_metadata_keep_own(doc_get(metadata, "labels"), &ret->labels);
 	return 0;
 }
 
-static int add_wanted(const struct doc *map, struct doc *ret, struct err *err)
+static int copy_wanted(const struct doc *map, struct doc *ret, struct err *err)
 {
 	if (!map)
 		return 0;
 	DOC_FOREACH (item, map) {
-		if (!item->key || !is_ours(item->key) || !doc_string(item))
-			return err_set(err, -EINVAL, "'%.100s' is not a text under " PUBLISH_PREFIX,
+		if (!item->key || !is_own_key(item->key) || !doc_string(item))
+			return err_set(err, -EINVAL, "'%.100s' is not a text under " NODE_METADATA_PREFIX,
 				item->key ? item->key : "");
 		doc_add_string(ret, item->key, item->text);
 	}
 	return 0;
 }
 
-int node_metadata_wanted(const struct publish_request *request, struct node_metadata *ret, struct err *err)
+int node_metadata_wanted(const struct doc *annotations, const struct doc *labels, const char *content_hash,
+	struct node_metadata *ret, struct err *err)
 {
 	int r;
 
 	node_metadata_init(ret);
-	r = add_wanted(request->annotations, &ret->annotations, err);
+	r = copy_wanted(annotations, &ret->annotations, err);
 	if (r == 0)
-		r = add_wanted(request->labels, &ret->labels, err);
-	if (r == 0 && (ret->annotations.n_items || ret->labels.n_items))
-		doc_add_string(&ret->annotations, NRT_CONTENT_HASH, request->content_hash);
-	if (r < 0)
+		r = copy_wanted(labels, &ret->labels, err);
+	if (r < 0) {
 		node_metadata_release(ret);
-	return r;
+		return r;
+	}
+	if (ret->annotations.n_items || ret->labels.n_items)
+		doc_add_string(&ret->annotations, NRT_CONTENT_HASH, content_hash);
+	return 0;
 }
 
-/* Add to `ret` what makes `have` into `want`: other values, and null for what is to vanish. */
+/* Adds the changes from `have` to `want`: new values, and null for removed keys. */
 static void add_changes(const struct doc *have, const struct doc *want, struct doc *ret)
 {
 	DOC_FOREACH (item, want) {
@@ -134,33 +137,4 @@ void node_metadata_patch(const struct node_metadata *have, const struct node_met
 	doc_add_string(metadata, "uid", have->uid);
 	*ret = patch;
 	patch = (struct doc)DOC_INIT;
-}
-
-static void add_owner(struct doc *metadata, const char *node_name, const char *node_uid)
-{
-	struct doc *owner = doc_add_map(doc_add_list(metadata, "ownerReferences"), NULL);
-
-	doc_add_string(owner, "apiVersion", "v1");
-	doc_add_string(owner, "kind", "Node");
-	doc_add_string(owner, "name", node_name);
-	doc_add_string(owner, "uid", node_uid);
-}
-
-int publish_object(const struct doc *from, const char *node_name, const char *node_uid,
-	const char *resource_version, struct doc *ret, struct err *err)
-{
-	CLEANUP(doc_release) struct doc object = DOC_INIT;
-
-	doc_copy(from, &object);
-	DOC_FOREACH (item, &object) {
-		if (strcmp(item->key, "metadata") != 0 || item->kind != DOC_MAP)
-			continue;
-		add_owner(item, node_name, node_uid);
-		if (resource_version)
-			doc_add_string(item, "resourceVersion", resource_version);
-		*ret = object;
-		object = (struct doc)DOC_INIT;
-		return 0;
-	}
-	return err_set(err, -EINVAL, "the object has no metadata");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/publish/target_stdout.h"
+#include "agent/node/publish/target.h"
 
 #include <errno.h>
 
@@ -10,14 +10,66 @@
 
 #define TEXT_MAX (16u << 20)
 
-/* Print the document if it differs from the one before. */
+/* ---- the API server */
+
+void target_api_release(struct target_api *t)
+{
+	publisher_free(t->publisher);
+	api_client_free(t->client);
+	credentials_free(t->credentials);
+	*t = (struct target_api){0};
+}
+
+int target_api_open(
+	const struct publish_config *config, const char *node_name, struct target_api *ret, struct err *err)
+{
+	const struct api_client_options how = {.cancel = config->cancel};
+	const struct publisher_options what = {.node_name = node_name,
+		.refresh_ms = config->refresh_ms,
+		.node_interval_ms = config->node_interval_ms,
+		.node_burst = config->node_burst,
+		.numatopology_if_served = config->numatopology_if_served};
+	int r = credentials_new(&config->credentials, &ret->credentials, err);
+
+	if (r == 0)
+		r = api_client_new(ret->credentials, &how, &ret->client, err);
+	if (r == 0)
+		r = publisher_new(ret->client, &what, &ret->publisher, err);
+	return r;
+}
+
+static int publish_api(void *ctx, const struct publish_request *request, uint64_t now_ms,
+	struct publish_result *ret, struct err *err)
+{
+	const struct target_api *t = ctx;
+	int r = publisher_publish(t->publisher, request, now_ms, ret, err);
+
+	ret->certificate_until_s = api_client_certificate_until(t->client);
+	return r;
+}
+
+static void forget_api(void *ctx)
+{
+	const struct target_api *t = ctx;
+
+	publisher_forget(t->publisher);
+}
+
+struct target target_api(struct target_api *t)
+{
+	return (struct target){.ctx = t, .publish = publish_api, .forget = forget_api};
+}
+
+/* ---- standard output */
+
+/* Prints the document if it differs from the previous one. */
 static int print_change(const struct doc *doc, uint64_t *last, enum publish_outcome *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 	uint64_t hash;
 	int r;
 
-	/* The end is marked: a reader of a pipe sees that all of the document has come. */
+	/* The end marker shows the reader of a pipe that the document is complete. */
 	strbuf_addstr(&text, "---\n");
 	r = yaml_print(doc, &text);
 	strbuf_addstr(&text, "...\n");
@@ -47,7 +99,7 @@ static void copy_map(const struct doc *from, const char *key, struct doc *metada
 		doc_add_string(map, item->key, item->text);
 }
 
-static void node_doc(const char *name, const struct publish_request *request, struct doc *ret)
+static void make_node_doc(const char *name, const struct publish_request *request, struct doc *ret)
 {
 	struct doc *metadata;
 
@@ -60,7 +112,7 @@ static void node_doc(const char *name, const struct publish_request *request, st
 	copy_map(request->labels, "labels", metadata);
 }
 
-static int publish(void *ctx, const struct publish_request *request, uint64_t now_ms,
+static int print_changes(void *ctx, const struct publish_request *request, uint64_t now_ms,
 	struct publish_result *ret, struct err *err)
 {
 	struct target_stdout *state = ctx;
@@ -75,15 +127,15 @@ static int publish(void *ctx, const struct publish_request *request, uint64_t no
 	r = request->nrt ? print_change(request->nrt, &state->nrt, &ret->nrt, err) : 0;
 	if (r == 0 && request->numatopology)
 		r = print_change(request->numatopology, &state->numatopology, &ret->numatopology, err);
-	if (r == 0)
-		node_doc(state->node_name, request, &node);
-	if (r == 0)
+	if (r == 0) {
+		make_node_doc(state->node_name, request, &node);
 		r = print_change(&node, &state->node, &ret->node, err);
+	}
 	ret->current = r == 0;
 	return r;
 }
 
-static void forget(void *ctx)
+static void forget_stdout(void *ctx)
 {
 	struct target_stdout *state = ctx;
 
@@ -92,5 +144,5 @@ static void forget(void *ctx)
 
 struct target target_stdout(struct target_stdout *state)
 {
-	return (struct target){.ctx = state, .publish = publish, .forget = forget};
+	return (struct target){.ctx = state, .publish = print_changes, .forget = forget_stdout};
 }
