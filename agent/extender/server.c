@@ -12,7 +12,6 @@
 #include "agent/extender/stats.h"
 #include "agent/extender/work_limit.h"
 #include "agent/http/exposition.h"
-#include "agent/http/process_stats.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

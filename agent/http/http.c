@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/http/http.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 
 #include <microhttpd.h>
 
-#include "agent/http/http_clients.h"
 #include "agent/http/http_workers.h"
 #include "agent/kube/credentials.h"
 #include "common/cleanup.h"
@@ -28,15 +28,183 @@
 #define POST_PIECE_BYTES   ((size_t)64 << 10)
 #define POST_STACK_BYTES   ((size_t)1 << 20)
 #define WORKERS            4u
-#define SEND_MS            1000u /* so long a server that ends waits for clients to take their answers */
+#define SEND_MS            1000u /* how long a server that ends waits for clients to receive their responses */
 #define TLS_PRIORITIES     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define CONTENT_TYPE       "text/plain; charset=utf-8"
 #define CONTENT_TYPE_JSON  "application/json"
 #define CONTENT_TYPE_PROM  "text/plain; version=0.0.4; charset=utf-8"
+#define BACKLOG            128
+#define CLIENTS_KEPT       48u
+#define CLIENTS_MAX        64u /* libmicrohttpd accepts several before it closes one */
 #define LIBRARY            "libmicrohttpd.so.12"
 #define LIBRARY_REMEDY     "install libmicrohttpd, or give --http=off"
 
-/* ---- the library; the types of its functions are those of its header */
+/* ---- the listen address */
+
+static int parse_port(const char *text, uint16_t *ret)
+{
+	unsigned long port;
+	char *end;
+
+	errno = 0;
+	port = strtoul(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || port == 0 || port > UINT16_MAX)
+		return -EINVAL;
+	*ret = (uint16_t)port;
+	return 0;
+}
+
+int http_listen_parse(const char *text, struct http_listen *ret, struct err *err)
+{
+	const char *colon = strrchr(text, ':');
+	bool v6 = *text == '[';
+	struct http_listen l = {.off = !strcmp(text, "off")};
+	struct in6_addr parsed;
+	size_t len;
+
+	if (l.off) {
+		*ret = l;
+		return 0;
+	}
+	if (!colon || parse_port(colon + 1, &l.port) < 0)
+		return err_set(err, -EINVAL, "'%.100s' is not ADDRESS:PORT or 'off'", text);
+	len = (size_t)(colon - text);
+	if (v6 && text[len - 1] == ']') {
+		text++;
+		len -= 2;
+	}
+	if (len >= sizeof(l.address))
+		return err_set(err, -EINVAL, "'%.100s' is not an address", text);
+	memcpy(l.address, text, len);
+	if (inet_pton(v6 ? AF_INET6 : AF_INET, l.address, &parsed) != 1)
+		return err_set(err, -EINVAL,
+			"'%.100s' is not a numeric address; IPv6 addresses are in brackets", l.address);
+	*ret = l;
+	return 0;
+}
+
+int http_listen_check(const char *text, struct err *err)
+{
+	struct http_listen ignored;
+
+	return http_listen_parse(text, &ignored, err);
+}
+
+int http_listen_check_address(const char *text, struct err *err)
+{
+	struct in6_addr parsed;
+
+	if (inet_pton(AF_INET, text, &parsed) == 1 || inet_pton(AF_INET6, text, &parsed) == 1)
+		return 0;
+	return err_set(err, -EINVAL, "'%.100s' is not a numeric address", text);
+}
+
+/* A listening socket, which the caller closes, or -errno with one line. */
+static int open_socket(const char *address, uint16_t port, bool *ret_v6, struct err *err)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	bool is_v6 = inet_pton(AF_INET6, address, &v6.sin6_addr) == 1;
+	const void *sockaddr = is_v6 ? (const void *)&v6 : &v4;
+	CLEANUP(closep) int fd = -1;
+	int on = 1, r;
+
+	if (!is_v6 && inet_pton(AF_INET, address, &v4.sin_addr) != 1)
+		return err_set(err, -EINVAL, "HTTP: '%.100s' is not a numeric address", address);
+	fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+		bind(fd, sockaddr, is_v6 ? sizeof(v6) : sizeof(v4)) < 0 || listen(fd, BACKLOG) < 0)
+		return err_set(
+			err, -errno, "HTTP: cannot listen on %s port %u: %s", address, port, strerror(errno));
+	*ret_v6 = is_v6;
+	r = fd;
+	fd = -1;
+	return r;
+}
+
+static uint16_t socket_port(int fd)
+{
+	struct sockaddr_in6 a = {0}; /* sin_port of struct sockaddr_in is at the same place */
+	socklen_t len = sizeof(a);
+
+	return getsockname(fd, (struct sockaddr *)&a, &len) < 0 ? 0 : ntohs(a.sin6_port);
+}
+
+/* ---- connected clients: if there are too many, the longest idle one is disconnected, so that nobody blocks the kubelet's probes */
+
+struct client {
+	bool open;
+	bool known;      /* has presented a valid client certificate */
+	int fd;          /* -1 = being disconnected */
+	uint64_t number; /* the lowest is idle for the longest */
+};
+
+/* Initially zeroed. */
+struct clients {
+	struct client items[CLIENTS_MAX];
+	size_t n; /* without those being disconnected */
+	uint64_t n_uses;
+};
+
+static void mark_disconnected(struct clients *c, struct client *client)
+{
+	client->fd = -1;
+	c->n--;
+}
+
+/* A client without a certificate is disconnected before any client with one. */
+static bool is_dropped_before(const struct client *a, const struct client *b)
+{
+	return a->known != b->known ? b->known : a->number < b->number;
+}
+
+/* The library sees the end of the input and closes the connection. */
+static void disconnect_oldest(struct clients *c)
+{
+	struct client *oldest = NULL;
+
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &c->items[i];
+
+		if (client->open && client->fd >= 0 && (!oldest || is_dropped_before(client, oldest)))
+			oldest = client;
+	}
+	if (!oldest)
+		return;
+	shutdown(oldest->fd, SHUT_RDWR);
+	mark_disconnected(c, oldest);
+}
+
+/* May disconnect the oldest client. NULL = CLIENTS_MAX connections have not been closed yet. */
+static struct client *add_client(struct clients *c, int fd)
+{
+	size_t i = 0;
+
+	if (c->n >= CLIENTS_KEPT)
+		disconnect_oldest(c);
+	while (i < CLIENTS_MAX && c->items[i].open)
+		i++;
+	if (i == CLIENTS_MAX)
+		return NULL;
+	c->items[i] = (struct client){.open = true, .fd = fd, .number = c->n_uses++};
+	c->n++;
+	return &c->items[i];
+}
+
+/* A client that sends a scheduler's requests is disconnected last. */
+static void touch_client(struct clients *c, struct client *client)
+{
+	client->number = c->n_uses++;
+}
+
+static void remove_client(struct clients *c, struct client *client)
+{
+	if (client->fd >= 0)
+		mark_disconnected(c, client);
+	client->open = false;
+}
+
+/* ---- libmicrohttpd; the types of its functions are those of its header */
 
 struct library {
 	void *handle;
@@ -55,7 +223,7 @@ struct library {
 
 #define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "MHD_" #name))
 
-/* RTLD_NODELETE: once loaded it stays, as the libraries behind it register things with each other. */
+/* RTLD_NODELETE: the library stays loaded, because its dependencies register callbacks with each other. */
 static int library_load(struct library *ret, struct err *err)
 {
 	struct library lib = {.handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
@@ -81,55 +249,54 @@ struct http_server {
 	void *ctx;
 	uint16_t port;
 	bool v6;
-	int fd; /* listens; the library has duplicates of it */
+	int fd; /* listening; each instance has a duplicate */
 	struct http_tls tls;
-	struct front *front;
-	struct http_workers *workers; /* where POST is taken: they answer it, and /metrics */
+	struct instance *instance;
+	struct http_workers *workers; /* with a `post`: they answer POST and /metrics */
 };
 
-/* What one start of the library serves. */
-struct front {
+/* One running instance of libmicrohttpd; a change of the TLS files starts another. */
+struct instance {
 	const struct http_server *server;
 	struct MHD_Daemon *daemon;
-	struct http_clients clients;
-	size_t body_bytes; /* of all bodies under way */
+	struct clients clients;
+	size_t body_bytes; /* of all current requests */
 	struct http_jobs jobs;
 };
 
-/* ---- connections: all of this runs in the library's thread */
+/* ---- connections: these functions run in the library's thread */
 
-/* A connection begins, or has ended and its socket is about to be closed. */
-static void notice(void *data, struct MHD_Connection *connection, void **context,
+/* A connection was accepted, or has ended and its socket is about to be closed. */
+static void on_connection(void *data, struct MHD_Connection *connection, void **context,
 	enum MHD_ConnectionNotificationCode what)
 {
-	struct front *f = data;
+	struct instance *in = data;
 	const union MHD_ConnectionInfo *info;
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*context)
-			http_clients_remove(&f->clients, *context);
+			remove_client(&in->clients, *context);
 		return;
 	}
-	info = f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
-		*context = http_clients_add(&f->clients, info->connect_fd);
+		*context = add_client(&in->clients, info->connect_fd);
 }
 
-static struct http_client *client_of(const struct front *f, struct MHD_Connection *connection)
+static struct client *client_of(const struct instance *in, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
-		f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return info ? info->socket_context : NULL;
 }
 
-/* ---- answering */
+/* ---- responses */
 
-/* What is answered, before the library knows of it. */
 struct answer {
 	unsigned status;
 	const char *content_type;
-	bool allow; /* say which methods there are */
+	bool allow; /* with the Allow header */
 	struct strbuf text;
 };
 
@@ -201,42 +368,43 @@ static enum MHD_Result send_answer(
 	return r;
 }
 
-/* ---- what the workers answer: POST, whose body is kept until it has ended, and /metrics */
+/* ---- requests for the workers: POST, after its body is complete, and /metrics */
 
 struct request {
 	struct http_job job;
-	struct front *front;
+	struct instance *instance;
 	struct MHD_Connection *connection;
 	char *path;
 	struct strbuf body;
-	bool stranger; /* nothing is kept, and it is answered 403 at its end: who still sends would not see an earlier one */
-	size_t n_dropped;    /* bytes */
-	bool begun, is_post; /* a worker has it, or has answered it */
+	bool forbidden; /* the body is discarded, and 403 sent after it: a client that is still sending would miss an earlier response */
+	size_t n_dropped; /* bytes of the body */
+	bool begun;       /* a worker answers the request, or has answered it */
+	bool is_post;
 	struct answer answer;
 };
 
-static bool client_is_known(const struct front *f, struct MHD_Connection *connection)
+static bool client_is_known(const struct instance *in, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info;
-	struct http_client *c = client_of(f, connection);
+	struct client *c = client_of(in, connection);
 	bool known;
 
-	if (!f->server->options.tls.client_ca || (c && c->known))
+	if (!in->server->options.tls.client_ca || (c && c->known))
 		return true;
-	info = f->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	known = info && http_tls_client_is_known(info->tls_session);
 	if (c)
 		c->known = known;
 	return known;
 }
 
-/* As it says of itself; a body in chunks does not. */
-static bool is_too_large(const struct front *f, struct MHD_Connection *connection)
+/* By its Content-Length, which a chunked body does not have. */
+static bool is_too_large(const struct instance *in, struct MHD_Connection *connection)
 {
-	const char *text = f->server->lib.lookup_connection_value(
+	const char *text = in->server->lib.lookup_connection_value(
 		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
-	return text && strtoull(text, NULL, 10) > f->server->options.body_max;
+	return text && strtoull(text, NULL, 10) > in->server->options.body_max;
 }
 
 static void request_free(struct request *q)
@@ -247,13 +415,12 @@ static void request_free(struct request *q)
 	free(q);
 }
 
-/* */
-static struct request *request_new(struct front *f, struct MHD_Connection *connection, const char *path)
+static struct request *request_new(struct instance *in, struct MHD_Connection *connection, const char *path)
 {
-	size_t body_max = f->server->options.body_max;
+	size_t body_max = in->server->options.body_max;
 	struct request *q = xcalloc(1, sizeof(*q));
 
-	q->front = f;
+	q->instance = in;
 	q->connection = connection;
 	q->body = (struct strbuf)STRBUF_INIT(body_max);
 	q->answer = (struct answer){.status = MHD_HTTP_OK,
@@ -261,8 +428,6 @@ static struct request *request_new(struct front *f, struct MHD_Connection *conne
 		.text = STRBUF_INIT(TEXT_MAX + body_max)};
 	q->path = xstrdup(path);
 	return q;
-	request_free(q);
-	return NULL;
 }
 
 static void answer_post(const struct http_server *s, struct request *q)
@@ -278,109 +443,105 @@ static void answer_post(const struct http_server *s, struct request *q)
 		a->content_type = CONTENT_TYPE_JSON;
 }
 
-/* In a worker. Once it goes on the connection may end, and the request with it. */
+/* In a worker. After resume_connection() the connection may end and free the request. */
 static void run_request(struct http_job *job)
 {
 	struct request *q = (struct request *)(void *)job;
-	struct front *f = q->front;
+	struct instance *in = q->instance;
 
 	if (q->is_post)
-		answer_post(f->server, q);
+		answer_post(in->server, q);
 	else
-		answer_metrics(f->server, &q->answer);
-	f->server->lib.resume_connection(q->connection);
-	http_jobs_end(&f->jobs);
+		answer_metrics(in->server, &q->answer);
+	in->server->lib.resume_connection(q->connection);
+	http_jobs_end(&in->jobs);
 }
 
-/* The connection waits until a worker has the answer, and then calls again. */
-static enum MHD_Result begin_job(struct front *f, struct request *q)
+/* Suspends the connection until a worker has answered; then the library calls handle() again. */
+static enum MHD_Result begin_job(struct instance *in, struct request *q)
 {
-	if (!http_jobs_begin(&f->jobs))
+	if (!http_jobs_begin(&in->jobs))
 		return MHD_NO;
 	q->begun = true;
 	q->job.run = run_request;
-	f->server->lib.suspend_connection(q->connection);
-	http_workers_add(f->server->workers, &q->job);
+	in->server->lib.suspend_connection(q->connection);
+	http_workers_add(in->server->workers, &q->job);
 	return MHD_YES;
 }
 
-/* Refused before the body comes where it is too large, or begun. The scheduler's connections are old. */
+/* The headers of a POST: a too large body is rejected before it is received. */
 static enum MHD_Result begin_post(
-	struct front *f, struct MHD_Connection *connection, const char *path, void **request)
+	struct instance *in, struct MHD_Connection *connection, const char *path, void **request)
 {
 	CLEANUP(release_answer)
 	struct answer a = {.status = MHD_HTTP_CONTENT_TOO_LARGE,
 		.content_type = CONTENT_TYPE,
 		.text = STRBUF_INIT(TEXT_MAX)};
-	struct http_client *client = client_of(f, connection);
+	struct client *client = client_of(in, connection);
 	struct request *q;
 
 	if (client)
-		http_clients_use(&f->clients, client);
-	if (is_too_large(f, connection)) {
-		strbuf_addf(&a.text, "at most %zu bytes\n", f->server->options.body_max);
-		return send_answer(f->server, connection, &a);
+		touch_client(&in->clients, client);
+	if (is_too_large(in, connection)) {
+		strbuf_addf(&a.text, "at most %zu bytes\n", in->server->options.body_max);
+		return send_answer(in->server, connection, &a);
 	}
-	q = request_new(f, connection, path);
-	if (!q)
-		return MHD_NO;
+	q = request_new(in, connection, path);
 	q->is_post = true;
-	q->stranger = !client_is_known(f, connection);
+	q->forbidden = !client_is_known(in, connection);
 	*request = q;
 	return MHD_YES;
 }
 
-static enum MHD_Result add_body(struct front *f, struct request *q, const char *body, size_t *len)
+static enum MHD_Result add_body(struct instance *in, struct request *q, const char *body, size_t *len)
 {
-	if (q->stranger) {
+	if (q->forbidden) {
 		q->n_dropped += *len;
 		*len = 0;
-		return q->n_dropped > f->server->options.body_max ? MHD_NO : MHD_YES;
+		return q->n_dropped > in->server->options.body_max ? MHD_NO : MHD_YES;
 	}
-	if (f->body_bytes + *len > 2 * f->server->options.body_max)
+	if (in->body_bytes + *len > 2 * in->server->options.body_max)
 		return MHD_NO;
 	strbuf_add(&q->body, body, *len);
 	if (strbuf_error(&q->body) < 0)
 		return MHD_NO;
-	f->body_bytes += *len;
+	in->body_bytes += *len;
 	*len = 0;
 	return MHD_YES;
 }
 
-static enum MHD_Result handle_post(struct front *f, struct MHD_Connection *connection, const char *path,
+static enum MHD_Result handle_post(struct instance *in, struct MHD_Connection *connection, const char *path,
 	const char *body, size_t *body_len, void **request)
 {
 	struct request *q = *request;
 
 	if (!q)
-		return begin_post(f, connection, path, request);
+		return begin_post(in, connection, path, request);
 	if (*body_len > 0)
-		return add_body(f, q, body, body_len);
-	if (q->stranger) {
+		return add_body(in, q, body, body_len);
+	if (q->forbidden) {
 		q->answer.status = MHD_HTTP_FORBIDDEN;
 		strbuf_addstr(&q->answer.text, "no certificate of the client CA\n");
 	} else if (!q->begun) {
-		return begin_job(f, q);
+		return begin_job(in, q);
 	}
-	return send_answer(f->server, connection, &q->answer);
+	return send_answer(in->server, connection, &q->answer);
 }
 
 static enum MHD_Result handle_metrics(
-	struct front *f, struct MHD_Connection *connection, const char *path, void **request)
+	struct instance *in, struct MHD_Connection *connection, const char *path, void **request)
 {
-	struct request *q = *request != f ? *request : request_new(f, connection, path);
+	struct request *q = *request != in ? *request : request_new(in, connection, path);
 
-	if (!q)
-		return MHD_NO;
 	*request = q;
-	return q->begun ? send_answer(f->server, connection, &q->answer) : begin_job(f, q);
+	return q->begun ? send_answer(in->server, connection, &q->answer) : begin_job(in, q);
 }
 
-/* A request has been answered, or its connection ends. */
-static void completed(
+/* A request was answered, or its connection has ended. */
+static void on_completed(
 	void *data, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how)
 {
-	struct front *f = data;
+	struct instance *in = data;
 	struct request *q = *request;
 
 	(void)connection;
@@ -388,63 +549,61 @@ static void completed(
 	*request = NULL;
 	if (!q || (void *)q == data)
 		return;
-	f->body_bytes -= q->body.len;
+	in->body_bytes -= q->body.len;
 	if (q->begun)
-		http_jobs_sent(&f->jobs);
+		http_jobs_sent(&in->jobs);
 	request_free(q);
 }
 
-/* Called when a request's headers are there, then for each piece of its body, then at its end. MHD_NO closes
- * the connection. */
+/* Called after a request's headers, after each piece of its body, and at its end. MHD_NO closes the connection. */
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
-	struct front *f = data;
+	struct instance *in = data;
 	bool readable = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
 	CLEANUP(release_answer)
 	struct answer a = {
 		.status = MHD_HTTP_OK, .content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX)};
 
 	if (strncmp(version, "HTTP/1.", strlen("HTTP/1.")) != 0)
-		return MHD_NO; /* libmicrohttpd before 0.9.74 takes another word too */
-	if (f->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path))
-		return handle_post(f, connection, path, body, body_len, request);
+		return MHD_NO; /* libmicrohttpd before 0.9.74 accepts other words */
+	if (in->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path))
+		return handle_post(in, connection, path, body, body_len, request);
 	if (!*request && readable) {
 		*request = data;
 		return MHD_YES;
 	}
 	if (*body_len > 0)
-		return MHD_NO; /* no request of ours has a body */
-	if (f->server->workers && readable && !strcmp(path, "/metrics"))
-		return handle_metrics(f, connection, path, request);
-	answer_path(f->server, path, readable, &a);
-	return send_answer(f->server, connection, &a);
+		return MHD_NO; /* a GET has no body */
+	if (in->server->workers && readable && !strcmp(path, "/metrics"))
+		return handle_metrics(in, connection, path, request);
+	answer_path(in->server, path, readable, &a);
+	return send_answer(in->server, connection, &a);
 }
 
 /* ---- life */
 
-static void front_free(struct front *f)
+static void instance_free(struct instance *in)
 {
-	if (!f)
+	if (!in)
 		return;
-	if (f->daemon) {
-		CLEANUP(closep) int fd = f->server->lib.quiesce_daemon(f->daemon);
+	if (in->daemon) {
+		CLEANUP(closep) int fd = in->server->lib.quiesce_daemon(in->daemon);
 
-		http_jobs_drain(&f->jobs, SEND_MS);
-		f->server->lib.stop_daemon(f->daemon);
+		http_jobs_drain(&in->jobs, SEND_MS);
+		in->server->lib.stop_daemon(in->daemon);
 	}
-	http_jobs_release(&f->jobs);
-	free(f);
+	http_jobs_release(&in->jobs);
+	free(in);
 }
 
-static void front_freep(struct front **f)
+static void instance_freep(struct instance **in)
 {
-	front_free(*f);
-	*f = NULL;
+	instance_free(*in);
+	*in = NULL;
 }
 
-/* What differs with TLS. */
-static void add_tls(const struct http_tls *tls, char *priorities, struct MHD_OptionItem *items)
+static void add_tls_options(const struct http_tls *tls, char *priorities, struct MHD_OptionItem *items)
 {
 	size_t n = 0;
 
@@ -458,10 +617,10 @@ static void add_tls(const struct http_tls *tls, char *priorities, struct MHD_Opt
 	items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 }
 
-/* The library's thread inherits the signal mask: signals are the business of the caller's threads. */
-static struct MHD_Daemon *start_daemon(struct front *f, int fd, const struct http_tls *tls)
+/* The library's thread inherits the signal mask: it must handle no signals. */
+static struct MHD_Daemon *start_daemon(struct instance *in, int fd, const struct http_tls *tls)
 {
-	const struct http_server *s = f->server;
+	const struct http_server *s = in->server;
 	bool posts = s->callbacks.post != NULL;
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (s->v6 ? MHD_USE_IPv6 : 0u) |
 			 (posts ? (unsigned)MHD_ALLOW_SUSPEND_RESUME : 0u) |
@@ -472,12 +631,12 @@ static struct MHD_Daemon *start_daemon(struct front *f, int fd, const struct htt
 	struct MHD_Daemon *daemon;
 	sigset_t all, before;
 
-	add_tls(tls, priorities, items);
+	add_tls_options(tls, priorities, items);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	daemon = s->lib.start_daemon(flags, 0, NULL, NULL, handle, f, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, HTTP_CLIENTS_MAX, MHD_OPTION_NOTIFY_CONNECTION, notice, f,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, f, MHD_OPTION_CONNECTION_TIMEOUT, idle,
+	daemon = s->lib.start_daemon(flags, 0, NULL, NULL, handle, in, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX, MHD_OPTION_NOTIFY_CONNECTION, on_connection, in,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, in, MHD_OPTION_CONNECTION_TIMEOUT, idle,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, posts ? POST_BYTES : CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, posts ? POST_PIECE_BYTES : PIECE_BYTES,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_STACK_SIZE,
@@ -486,26 +645,25 @@ static struct MHD_Daemon *start_daemon(struct front *f, int fd, const struct htt
 	return daemon;
 }
 
-/* Serve on the server's socket with what is in `tls`. */
-static int front_start(
-	const struct http_server *s, const struct http_tls *tls, struct front **ret, struct err *err)
+static int instance_start(
+	const struct http_server *s, const struct http_tls *tls, struct instance **ret, struct err *err)
 {
-	CLEANUP(front_freep) struct front *f = xcalloc(1, sizeof(*f));
+	CLEANUP(instance_freep) struct instance *in = xcalloc(1, sizeof(*in));
 	CLEANUP(closep) int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 
-	http_jobs_init(&f->jobs);
-	f->server = s;
+	http_jobs_init(&in->jobs);
+	in->server = s;
 	if (fd < 0)
 		return err_set(err, -errno, "HTTP: cannot listen: %s", strerror(errno));
-	f->daemon = start_daemon(f, fd, tls);
-	if (!f->daemon) {
-		/* It has closed the socket on most of its ways to fail. */
+	in->daemon = start_daemon(in, fd, tls);
+	if (!in->daemon) {
+		/* On most errors the library has closed the socket. */
 		if (fcntl(fd, F_GETFD) < 0)
 			fd = -1;
 		return err_set(err, -EAGAIN, "HTTP: cannot start the server's thread");
 	}
-	fd = -1; /* the library's now */
-	*ret = TAKE(f);
+	fd = -1; /* owned by the library */
+	*ret = TAKE(in);
 	return 0;
 }
 
@@ -528,14 +686,14 @@ int http_server_start(const char *address, uint16_t port, const struct http_opti
 		r = http_tls_check(&s->tls, &s->options.tls, err);
 	if (r < 0)
 		return r;
-	s->fd = http_listen_open(address, port, &s->v6, err);
+	s->fd = open_socket(address, port, &s->v6, err);
 	if (s->fd < 0)
 		return s->fd;
-	s->port = http_listen_port(s->fd);
+	s->port = socket_port(s->fd);
 	r = callbacks->post ? http_workers_start(WORKERS, &s->workers) : 0;
 	if (r < 0)
 		return err_set(err, r, "HTTP: cannot start a thread: %s", strerror(-r));
-	r = front_start(s, &s->tls, &s->front, err);
+	r = instance_start(s, &s->tls, &s->instance, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE(s);
@@ -545,7 +703,7 @@ int http_server_start(const char *address, uint16_t port, const struct http_opti
 int http_server_renew(struct http_server *s, struct err *err)
 {
 	CLEANUP(http_tls_release) struct http_tls tls;
-	struct front *front = NULL;
+	struct instance *instance = NULL;
 	int r;
 
 	http_tls_init(&tls);
@@ -554,11 +712,11 @@ int http_server_renew(struct http_server *s, struct err *err)
 		return r;
 	r = http_tls_check(&tls, &s->options.tls, err);
 	if (r == 0)
-		r = front_start(s, &tls, &front, err);
+		r = instance_start(s, &tls, &instance, err);
 	if (r < 0)
 		return r;
-	front_free(s->front);
-	s->front = front;
+	instance_free(s->instance);
+	s->instance = instance;
 	http_tls_release(&s->tls);
 	s->tls = tls;
 	http_tls_init(&tls);
@@ -569,7 +727,7 @@ void http_server_free(struct http_server *s)
 {
 	if (!s)
 		return;
-	front_free(s->front);
+	instance_free(s->instance);
 	http_workers_free(s->workers);
 	closep(&s->fd);
 	http_tls_release(&s->tls);

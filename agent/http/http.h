@@ -1,64 +1,117 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The HTTP endpoint: GET and HEAD of /healthz, /readyz and /metrics, POST where the caller takes it.
- * libmicrohttpd serves it in a thread of its own, and http.c is the only file that includes it; the library is loaded
- * when the server starts, because it and the libraries behind it would cost every command more than a millisecond at
- * start.
+ * Serves HTTP: GET and HEAD of /healthz, /readyz and /metrics, and POST if the caller handles it.
+ *
+ * libmicrohttpd serves connections in its own thread. Only http.c includes libmicrohttpd, and only http_tls.c includes GnuTLS.
+ * Both libraries are loaded when the server starts, because with their dependencies they would cost every command more than a
+ * millisecond at its start.
  */
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/http/http_listen.h"
-#include "agent/http/http_tls.h"
 #include "common/err.h"
 #include "common/strbuf.h"
 
+/* ---- the listen address */
+
+#define HTTP_LISTEN_DEFAULT "127.0.0.1:8095"
+
+/* The value of --http. */
+struct http_listen {
+	bool off;
+	char address[INET6_ADDRSTRLEN]; /* without brackets */
+	uint16_t port;
+};
+
+/* Parses "127.0.0.1:8095", "[::1]:8095" or "off"; addresses are numeric. 0 or -EINVAL; `ret` is untouched on failure. */
+int http_listen_parse(const char *text, struct http_listen *ret, struct err *err);
+
+/* The same, to check the value of an option. */
+int http_listen_check(const char *text, struct err *err);
+
+/* Checks the value of an option that is only an address: numeric, without brackets. */
+int http_listen_check_address(const char *text, struct err *err);
+
+/* ---- TLS: http_tls.c */
+
+/* Paths of PEM files, each NULL if not used. */
+struct http_tls_files {
+	const char *certificate; /* with its intermediate certificates; NULL = plain HTTP */
+	const char *key;
+	const char *client_ca; /* signs the certificates of clients; NULL = clients need no certificate */
+};
+
+/* The contents of the files; empty without a file. */
+struct http_tls {
+	struct strbuf certificate, key, client_ca;
+};
+
+void http_tls_init(struct http_tls *t);
+void http_tls_release(struct http_tls *t);
+
 /*
- * The first two are called in the server's thread, so they take a lock for what the rest of the process changes; they must not
- * block. Where there is a `post`, it and `metrics` are called in threads of their own, several at the same time.
+ * Reads the files into `t`, which must be initialized. Without a certificate `t` stays empty. 0; -EINVAL: a certificate without
+ * a key or a key without a certificate, or a client CA without both; the errors of fs_read(). The error names the file.
+ */
+int http_tls_read(const struct http_tls_files *files, struct http_tls *t, struct err *err);
+
+bool http_tls_equal(const struct http_tls *a, const struct http_tls *b);
+
+/* Checks that the files fit together. 0; -EINVAL with one line that names the files; -ENOENT without GnuTLS. */
+int http_tls_check(const struct http_tls *t, const struct http_tls_files *files, struct err *err);
+
+/* Whether the client of a GnuTLS session (gnutls_session_t) has presented a client certificate that is valid now and signed by
+ * the session's CA. */
+bool http_tls_client_is_known(void *session);
+
+/* ---- the server */
+
+/*
+ * The first two are called in the server's thread: they lock what other threads change, and must not block. With a `post`, it
+ * and `metrics` are called in worker threads, concurrently.
  */
 struct http_callbacks {
-	bool (*healthy)(void *ctx, struct strbuf *line); /* the process works; `line` says why not, or "ok" */
-	bool (*ready)(void *ctx, struct strbuf *line);   /* what is published is there and fresh */
-	int (*metrics)(void *ctx, struct strbuf *text);  /* 0 or -errno */
+	bool (*healthy)(
+		void *ctx, struct strbuf *line);       /* the process works; `line` gets the reason or "ok" */
+	bool (*ready)(void *ctx, struct strbuf *line); /* the published state exists and is recent */
+	int (*metrics)(void *ctx, struct strbuf *text); /* 0 or -errno */
 	/*
-	 * A POST to another path than the three, with its whole body (and a NUL behind it). Returns the HTTP status;
-	 * `reply` goes out as application/json; with 307 it is the URL that the client is to ask instead. NULL = there is no
-	 * such path.
+	 * A POST to any other path, with its whole body (NUL-terminated). Returns the HTTP status; `reply` is sent as
+	 * application/json, with 307 as the URL to redirect to. NULL = such paths do not exist.
 	 */
 	int (*post)(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);
 };
 
 struct http_options {
-	/*
-	 * With a client CA only a client that shows a certificate of it is answered a POST (403 otherwise). GET is
-	 * answered to everybody: the kubelet's probes have no certificate.
-	 */
+	/* With a client CA, a POST requires a certificate signed by it (403 otherwise). A GET does not: the kubelet's probes have
+	 * no certificate. */
 	struct http_tls_files tls;
-	unsigned idle_seconds; /* after which a connection ends; 0 = 2. Go's clients keep one for 90 s. */
-	size_t body_max;       /* bytes of a POST's body; all bodies under way together have twice that */
+	unsigned
+		idle_seconds; /* an idle connection is closed after this time; 0 = 2. Go's clients keep one for 90 s. */
+	size_t body_max; /* limit of a POST's body in bytes; the limit of all concurrent bodies is twice this */
 };
 
 struct http_server;
 
 /*
- * Start serving on a numeric address; port 0 takes a free one. `options` NULL = plain HTTP, idle for 2 s at most. The
- * callbacks and options are copied, not the paths of files, and the callbacks get `ctx`. Every signal stays with the
- * threads of the caller. *ret is the caller's, to be ended by http_server_free(). 0; -errno with one line: a library
- * is not there (-ENOENT), no such address, port in use, a file that cannot be read or used (http_tls.h).
+ * Starts serving on a numeric address; port 0 selects a free port. `options` NULL = plain HTTP with an idle time of 2 s. Copies
+ * the callbacks and options, but not the paths of files; passes `ctx` to the callbacks. The server's threads handle no
+ * signals. The caller owns *ret and frees it with http_server_free(). 0; -errno with one line: a library is missing (-ENOENT),
+ * no such address, port in use, the errors of http_tls_read() and http_tls_check().
  */
 int http_server_start(const char *address, uint16_t port, const struct http_options *options,
 	const struct http_callbacks *callbacks, void *ctx, struct http_server **ret, struct err *err);
 
 /*
- * Read the files of TLS again. Where something in them has changed, new connections get it, and the old ones end; an
- * answer under way is finished. To be called now and then. 1 when they have changed; 0; -errno as from
- * http_server_start(), and the server goes on with what it has.
+ * Reads the TLS files again; to be called periodically. If they have changed, new connections use the new files and old
+ * connections are closed after their current response. 1 if the files have changed; 0; -errno as from http_server_start(), and
+ * the server continues with the old files.
  */
 int http_server_renew(struct http_server *s, struct err *err);
 
-/* Finish the answer under way, close every connection, end the thread. NULL is fine. */
+/* Finishes current responses, closes every connection and ends the threads. Accepts NULL. */
 void http_server_free(struct http_server *s);
 
 static inline void http_server_freep(struct http_server **s)
@@ -67,9 +120,9 @@ static inline void http_server_freep(struct http_server **s)
 	*s = NULL;
 }
 
-/* When its certificate ends, in seconds since 1970; 0 = it has none, or none that is read. Not while another thread calls
+/* When the server's certificate expires, in seconds since 1970; 0 without a readable certificate. Not concurrently with
  * http_server_renew(). */
 int64_t http_server_certificate_until(const struct http_server *s);
 
-/* The port it listens on. */
+/* The port the server listens on. */
 uint16_t http_server_port(const struct http_server *s);

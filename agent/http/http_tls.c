@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/http/http_tls.h"
+#include "agent/http/http.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,18 +47,18 @@ int http_tls_read(const struct http_tls_files *files, struct http_tls *t, struct
 	return r < 0 ? err_wrap(err, r, "HTTP") : 0;
 }
 
-static bool same(const struct strbuf *a, const struct strbuf *b)
+static bool is_equal(const struct strbuf *a, const struct strbuf *b)
 {
 	return a->len == b->len && !memcmp(a->text, b->text, a->len);
 }
 
 bool http_tls_equal(const struct http_tls *a, const struct http_tls *b)
 {
-	return same(&a->certificate, &b->certificate) && same(&a->key, &b->key) &&
-	       same(&a->client_ca, &b->client_ca);
+	return is_equal(&a->certificate, &b->certificate) && is_equal(&a->key, &b->key) &&
+	       is_equal(&a->client_ca, &b->client_ca);
 }
 
-/* ---- the library; the types of its functions are those of its header */
+/* ---- GnuTLS; the types of its functions are those of its header */
 
 struct library {
 	void *handle;
@@ -95,7 +95,7 @@ static gnutls_datum_t datum(const struct strbuf *text)
 	return (gnutls_datum_t){.data = (unsigned char *)text->text, .size = (unsigned)text->len};
 }
 
-static int try_credentials(const struct library *lib, gnutls_certificate_credentials_t credentials,
+static int check_credentials(const struct library *lib, gnutls_certificate_credentials_t credentials,
 	const struct http_tls *t, const struct http_tls_files *files, struct err *err)
 {
 	gnutls_datum_t certificate = datum(&t->certificate), key = datum(&t->key),
@@ -127,7 +127,7 @@ int http_tls_check(const struct http_tls *t, const struct http_tls_files *files,
 		return r;
 	if (lib.certificate_allocate_credentials(&credentials) < 0)
 		xalloc_failed();
-	r = try_credentials(&lib, credentials, t, files, err);
+	r = check_credentials(&lib, credentials, t, files, err);
 	lib.certificate_free_credentials(credentials);
 	return r;
 }

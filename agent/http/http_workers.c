@@ -10,15 +10,15 @@
 #include "common/xalloc.h"
 
 struct http_workers {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t changed;
-	struct http_job *first, **last; /* that nobody has begun */
+	struct http_job *first, **last; /* not started */
 	bool ends;
 	pthread_t *threads;
 	unsigned n_threads;
 };
 
-/* The next job, NULL = there will be none. */
+/* The next job; NULL = the workers end. */
 static struct http_job *wait_for_job(struct http_workers *w)
 {
 	struct http_job *job;
@@ -35,7 +35,7 @@ static struct http_job *wait_for_job(struct http_workers *w)
 	return job;
 }
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
 	struct http_workers *w = arg;
 	struct http_job *job;
@@ -55,7 +55,7 @@ int http_workers_start(unsigned n, struct http_workers **ret)
 	w->last = &w->first;
 	w->threads = xcalloc(n, sizeof(*w->threads));
 	while (w->n_threads < n && r == 0) {
-		r = thread_start(&w->threads[w->n_threads], work, w);
+		r = thread_start(&w->threads[w->n_threads], run_worker, w);
 		w->n_threads += r == 0;
 	}
 	if (r < 0)

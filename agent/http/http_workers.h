@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Threads that work out what an HTTP server answers: the thread of its connections never waits.
+ * Threads that compute an HTTP server's responses, so that the thread of its connections never waits.
  */
 
 #include <pthread.h>
@@ -9,21 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Something to be done. It is the caller's, and must live until `run` is called. */
+/* A unit of work. Owned by the caller; must live until `run` is called. */
 struct http_job {
 	void (*run)(struct http_job *job);
-	struct http_job *next; /* of http_workers.c */
+	struct http_job *next; /* private to http_workers.c */
 };
 
 struct http_workers;
 
-/* *ret is the caller's. 0 or -errno. */
+/* Starts `n` threads. The caller owns *ret. 0 or -errno. */
 int http_workers_start(unsigned n, struct http_workers **ret);
 
-/* The job is run once, by one of the threads, after those that were added before have begun. */
+/* Runs the job once, in one of the threads, after the jobs that were added before have started. */
 void http_workers_add(struct http_workers *w, struct http_job *job);
 
-/* Wait for the end of all jobs and threads. NULL is fine. */
+/* Waits for the end of all jobs and threads. Accepts NULL. */
 void http_workers_free(struct http_workers *w);
 
 static inline void http_workers_freep(struct http_workers **w)
@@ -32,22 +32,22 @@ static inline void http_workers_freep(struct http_workers **w)
 	*w = NULL;
 }
 
-/* The jobs of one part of a server that may end before the workers do. */
+/* The jobs of one part of a server, which may end before the workers do. */
 struct http_jobs {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t changed;
 	bool ends;
-	size_t n_begun;  /* and not ended */
-	size_t n_unsent; /* these, and answers that were not sent yet */
+	size_t n_begun;  /* jobs that have not ended */
+	size_t n_unsent; /* jobs whose response was not sent yet, including n_begun */
 };
 
 void http_jobs_init(struct http_jobs *j);
 void http_jobs_release(struct http_jobs *j);
 
-/* One more. False once they are drained: it must not be added to the workers then. */
+/* Counts a job. False after http_jobs_drain(): then the job must not be added to the workers. */
 bool http_jobs_begin(struct http_jobs *j);
-void http_jobs_end(struct http_jobs *j);  /* the last thing that its `run` does */
-void http_jobs_sent(struct http_jobs *j); /* its answer is sent, or the client has gone */
+void http_jobs_end(struct http_jobs *j);  /* the last call of the job's `run` */
+void http_jobs_sent(struct http_jobs *j); /* its response was sent, or the client has disconnected */
 
-/* No job begins any more. Wait until all have ended, and up to `ms` until their answers are sent. */
+/* Allows no further job. Waits until all jobs have ended, and up to `ms` until their responses are sent. */
 void http_jobs_drain(struct http_jobs *j, unsigned ms);

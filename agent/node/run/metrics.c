@@ -7,7 +7,6 @@
 #include <pthread.h>
 
 #include "agent/http/exposition.h"
-#include "agent/http/process_stats.h"
 #include "agent/node/run/node_gauges.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
