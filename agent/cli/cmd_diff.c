@@ -10,9 +10,7 @@
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/publish/node_metadata.h"
-#include "agent/node/render/hints.h"
-#include "agent/node/render/nrt.h"
-#include "agent/node/render/numatopology.h"
+#include "agent/node/render/render.h"
 #include "agent/state/content_hash.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -121,18 +119,14 @@ static void diff_node(struct diff *d, const char *key, const struct doc *wanted)
 	d->n += doc_diff(path.text, &held, wanted, d->out);
 }
 
-static int render(struct diff *d, struct observation *o)
+static void render(struct diff *d, struct observation *o)
 {
-	int r = nrt_render(&o->node, &d->render.nrt, &d->nrt, &o->notes);
-
-	if (r == 0 && d->render.numatopology)
+	nrt_render(&o->node, &d->render.nrt, &d->nrt, &o->notes);
+	if (d->render.numatopology)
 		numatopology_render(&o->node, &d->numatopology, &o->notes);
-	if (r == 0)
-		r = hints_make(&d->render.hints, &o->node, nrt_content_hash(&d->nrt), &d->annotations,
-			&d->labels, &o->notes, NULL);
-	if (r == 0)
-		doc_add_string(&d->annotations, NRT_CONTENT_HASH, nrt_content_hash(&d->nrt));
-	return r;
+	hints_make(&d->render.hints, &o->node, nrt_content_hash(&d->nrt), &d->annotations, &d->labels,
+		&o->notes, NULL);
+	doc_add_string(&d->annotations, NRT_CONTENT_HASH, nrt_content_hash(&d->nrt));
 }
 
 static int compare(const struct options *options, struct observation *o, struct diff *d, struct err *err)
@@ -147,9 +141,10 @@ static int compare(const struct options *options, struct observation *o, struct 
 		r = fetch(d->api.client, PUBLISH_NODE_PATH, name, &d->node, err);
 	if (r == 0 && o->node.settings.kubelet_minor == 0)
 		observation_set_release(o, node_kubelet_minor(&d->node)); /* as nrtd run does */
-	if (r == 0)
-		r = render(d, o);
-	if (r == 0 && !d->render.others_nrt)
+	if (r < 0)
+		return r;
+	render(d, o);
+	if (!d->render.others_nrt)
 		r = diff_object(d, &apply_nrt, &d->nrt, name, err);
 	if (r == 0 && d->render.numatopology)
 		r = diff_numatopology(d, name, err);

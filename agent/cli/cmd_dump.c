@@ -10,11 +10,8 @@
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/observe/settings_text.h"
-#include "agent/node/render/hints.h"
-#include "agent/node/render/inventory_doc.h"
-#include "agent/node/render/machine_doc.h"
-#include "agent/node/render/nrt.h"
-#include "agent/node/render/numatopology.h"
+#include "agent/node/render/dump_doc.h"
+#include "agent/node/render/render.h"
 #include "agent/state/content_hash.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -57,12 +54,8 @@ static int render_hints(const struct options *options, struct observation *o, st
 		log_error("%s", err.text);
 		return r;
 	}
-	r = nrt_render(&o->node, &object_config, &nrt, &o->notes);
-	if (r == 0)
-		r = hints_make(
-			&config, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes, NULL);
-	if (r < 0)
-		return r;
+	nrt_render(&o->node, &object_config, &nrt, &o->notes);
+	hints_make(&config, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes, NULL);
 	ret->kind = DOC_MAP;
 	add_copy(&annotations, "annotations", ret);
 	add_copy(&labels, "labels", ret);
@@ -86,8 +79,10 @@ static int render(const struct options *options, struct observation *o, struct d
 		numatopology_render(&o->node, ret, &o->notes);
 		return 0;
 	}
-	return !strcmp(what, "hints") ? render_hints(options, o, ret)
-				      : nrt_render(&o->node, &object_config, ret, &o->notes);
+	if (!strcmp(what, "hints"))
+		return render_hints(options, o, ret);
+	nrt_render(&o->node, &object_config, ret, &o->notes);
+	return 0;
 }
 
 static int print(const struct options *options, const struct doc *doc)

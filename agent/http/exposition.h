@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Prints metrics in the text format of Prometheus, version 0.0.4, and the metrics that every nrtd process has. Errors stay in the
- * strbuf.
+ * Prints metrics in the text format of Prometheus, version 0.0.4. Includes the metrics that every nrtd process has. Errors stay in
+ * the strbuf.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 
 #include "agent/base/json.h"
 #include "agent/cluster/nrt_parse.h"
-#include "agent/node/render/nrt.h"
+#include "agent/node/render/render.h"
 #include "agent/report/cluster_fit.h"
 #include "agent/state/node_admission.h"
 #include "agent/state/node_derive.h"
@@ -76,7 +76,8 @@ static void make_object(struct node_state *node, const char *name, struct doc *r
 
 	free(node->node_name);
 	node->node_name = strdup(name);
-	check(node->node_name && nrt_render(node, &config, ret, NULL) == 0);
+	check(node->node_name);
+	nrt_render(node, &config, ret, NULL);
 	if (nrt_attribute(ret, NODE_STATE_ATTRIBUTE))
 		return;
 	DOC_FOREACH (member, ret)

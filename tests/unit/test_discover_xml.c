@@ -10,7 +10,7 @@
 
 #include "agent/base/yaml.h"
 #include "agent/node/observe/discover.h"
-#include "agent/node/render/machine_doc.h"
+#include "agent/node/render/dump_doc.h"
 #include "common/cleanup.h"
 
 /* The machine as text. */

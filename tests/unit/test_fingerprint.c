@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/base/json.h"
-#include "agent/node/render/fingerprint.h"
+#include "agent/node/render/pod_attributes.h"
 #include "common/cleanup.h"
 
 #define PODS_MAX 320

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/node/render/fit_hints_doc.h"
+#include "agent/node/render/render.h"
 #include "common/cleanup.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/synthetic.h"

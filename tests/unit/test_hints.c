@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/render/hints.h"
+#include "agent/node/render/render.h"
 
 #include <errno.h>
 
 #include "agent/base/json.h"
 #include "agent/cli/stage_config.h"
-#include "agent/node/render/headroom.h"
+#include "agent/node/render/render.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"
@@ -48,8 +48,7 @@ static void hints_of_node(const char *const *shapes, struct hints_config *config
 	observation_init(o);
 	observe_node(o);
 	assert_int_equal(read_config(shapes, true, config, &err), 0);
-	assert_int_equal(
-		hints_make(config, &o->node, "0123456789abcdef", annotations, labels, &o->notes, NULL), 0);
+	hints_make(config, &o->node, "0123456789abcdef", annotations, labels, &o->notes, NULL);
 }
 
 static void a_node_carries_its_hints(void **state)
@@ -93,7 +92,7 @@ static void check_scores(const struct observation *o, const char *small, const c
 	CLEANUP(doc_release) struct doc labels = DOC_INIT;
 
 	assert_int_equal(read_config(shapes, false, &config, NULL), 0);
-	assert_int_equal(hints_make(&config, &o->node, "x", &annotations, &labels, NULL, NULL), 0);
+	hints_make(&config, &o->node, "x", &annotations, &labels, NULL, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const char *got = value_of(&annotations, keys[i]);
 
@@ -133,7 +132,7 @@ static void labels_are_off_by_default(void **state)
 	observation_init(&o);
 	observe_node(&o);
 	assert_int_equal(read_config(none, false, &config, NULL), 0);
-	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL, NULL), 0);
+	hints_make(&config, &o.node, "x", &annotations, &labels, NULL, NULL);
 	assert_int_equal(labels.n_items, 0);
 	assert_int_equal(annotations.n_items, 1);
 	hints_config_release(&config);
@@ -153,7 +152,7 @@ static void many_numa_nodes_have_a_label_each_up_to_a_limit(void **state)
 	observation_of_kubelet("16-nodes", "0", NULL, 0, &o);
 	o.node.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
 	assert_int_equal(read_config(none, true, &config, NULL), 0);
-	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, NULL, NULL), 0);
+	hints_make(&config, &o.node, "x", &annotations, &labels, NULL, NULL);
 	assert_int_equal(labels.n_items, HINTS_MAX_NUMA_LABELS);
 }
 
@@ -170,7 +169,7 @@ static void hints_that_are_too_large_are_left_out(void **state)
 	observe_node(&o);
 	assert_int_equal(read_config(shapes, true, &config, NULL), 0);
 	config.max_size = 32;
-	assert_int_equal(hints_make(&config, &o.node, "x", &annotations, &labels, &o.notes, NULL), 0);
+	hints_make(&config, &o.node, "x", &annotations, &labels, &o.notes, NULL);
 	assert_int_equal(annotations.n_items, 1);
 	test_assert_text("small", value_of(&annotations, "nrtd.dev/fit-score.small"), "94");
 	assert_int_equal(labels.n_items, 2);

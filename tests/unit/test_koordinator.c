@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The annotations that Koordinator's scheduler reads, and the zones beside them. */
-#include "agent/node/render/koordinator.h"
+#include "agent/node/render/render.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/json.h"
-#include "agent/node/render/nrt.h"
+#include "agent/node/render/render.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/claims.h"
@@ -45,7 +45,7 @@ static void check(const struct node_state *node, const char *key, const char *wa
 	CLEANUP(doc_release) struct doc map = DOC_INIT;
 	const char *got;
 
-	assert_int_equal(koordinator_render(node, &map, NULL), 0);
+	koordinator_render(node, &map, NULL);
 	got = doc_string(doc_get(&map, key));
 	if (want)
 		test_assert_text(key, got, want);
@@ -61,7 +61,7 @@ static void check_none(const struct node_state *node, const char *why)
 	CLEANUP(notes_release) struct notes notes;
 
 	notes_init(&notes);
-	assert_int_equal(koordinator_render(node, &map, &notes), 0);
+	koordinator_render(node, &map, &notes);
 	assert_int_equal(map.n_items, 0);
 	test_notes_text(&notes, &noted);
 	strbuf_addf(&want, "Koordinator's annotations are left out: %s", why);
@@ -231,9 +231,9 @@ static void reserved_cpus_are_allocatable_beside_the_annotations(void **state)
 
 		sim->state.allocations.cpus_known = known;
 		config.koordinator = false;
-		assert_int_equal(nrt_render(&sim->state, &config, &plain, NULL), 0);
+		nrt_render(&sim->state, &config, &plain, NULL);
 		config.koordinator = true;
-		assert_int_equal(nrt_render(&sim->state, &config, &with, NULL), 0);
+		nrt_render(&sim->state, &config, &with, NULL);
 		assert_null(doc_get(doc_get(&plain, "metadata"), "annotations"));
 		assert_string_equal(cpu_amount(&plain, "allocatable"), "2");
 		assert_string_equal(cpu_amount(&with, "allocatable"), known ? "4" : "2");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The object that Volcano's scheduler reads. */
-#include "agent/node/render/numatopology.h"
+#include "agent/node/render/render.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "agent/base/json.h"
-#include "agent/node/render/hints.h"
+#include "agent/node/render/render.h"
 #include "agent/report/fit_report.h"
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
@@ -111,7 +111,7 @@ static size_t compare(const struct observation *o, const char *what, size_t *kno
 	CLEANUP(doc_release) struct doc hints = DOC_INIT;
 	const char *text;
 
-	assert_int_equal(hints_make(&config, &o->node, "x", &annotations, &labels, NULL, NULL), 0);
+	hints_make(&config, &o->node, "x", &annotations, &labels, NULL, NULL);
 	text = doc_string(doc_get(&annotations, "nrtd.dev/fit-hints"));
 	assert_non_null(text);
 	assert_int_equal(json_parse(text, strlen(text), &hints, NULL), 0);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "agent/node/render/placement.h"
+#include "agent/node/render/pod_attributes.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

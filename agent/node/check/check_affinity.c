@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/base/json.h"
-#include "agent/node/render/hints.h"
+#include "agent/node/render/render.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/strbuf.h"

@@ -8,7 +8,7 @@
 #include "agent/node/check/check_pod_resources.h"
 #include "agent/node/observe/discover.h"
 #include "agent/node/observe/settings_text.h"
-#include "agent/node/render/nrt.h"
+#include "agent/node/render/render.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 

@@ -6,7 +6,7 @@
 #include "agent/kube/credentials.h"
 #include "agent/node/check/check_report.h"
 #include "agent/node/observe/observe.h"
-#include "agent/node/render/nrt.h"
+#include "agent/node/render/render.h"
 #include "agent/state/node_derive.h"
 
 struct check_config {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/render/hints.h"
-
+/* The Node's annotations and labels with precomputed fits, and the node's headroom for metrics. */
 #include <errno.h>
+#include <inttypes.h>
 
 #include "agent/base/json.h"
-#include "agent/node/render/fit_hints_doc.h"
+#include "agent/node/render/render.h"
 #include "agent/state/largest_pod.h"
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
@@ -13,9 +13,7 @@
 
 #define SCORE_PREFIX "nrtd.dev/fit-score."
 
-/* ---- what the operator wants */
-
-static void shape_release(struct hint_shape *s)
+static void release_shape(struct hint_shape *s)
 {
 	free(s->name);
 	pod_request_release(&s->pod);
@@ -24,34 +22,220 @@ static void shape_release(struct hint_shape *s)
 void hints_config_release(struct hints_config *c)
 {
 	for (size_t i = 0; i < c->n_shapes; i++)
-		shape_release(&c->shapes[i]);
+		release_shape(&c->shapes[i]);
 	free(c->shapes);
 	*c = (struct hints_config){0};
 }
 
-/* ---- what the Node carries */
+/* ---- the document of the annotation fit-hints */
 
-static int add_fit_hints(const struct hints_config *c, const struct fit_hints *h, const char *nrt_hash,
-	struct doc *annotations, struct notes *notes)
+/* A name; null for the value 0, "unknown". */
+static void add_name(struct doc *map, const char *key, unsigned value, const char *const *names)
 {
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(c->max_size);
-	struct err err = {""};
-	int r = fit_hints_to_doc(h, nrt_hash, c->max_size, &doc, &err);
+	if (value == 0)
+		doc_add(map, key);
+	else
+		doc_add_string(map, key, names[value]);
+}
 
-	if (r == -EFBIG) {
-		notes_add(notes, "fit hints are left out: %s", err.text);
-		return 0;
+static void add_topology_manager(struct doc *parent, const struct topology_manager_config *config)
+{
+	struct doc *map = doc_add_map(parent, "topologyManager");
+
+	add_name(map, "policy", config->policy, topology_manager_policy_names);
+	add_name(map, "scope", config->scope, topology_manager_scope_names);
+	doc_add_number(map, "maxNUMANodes", config->max_numa_nodes);
+	doc_add_bool(map, "preferClosestNUMANodes", config->prefer_closest_numa_nodes);
+}
+
+static void add_min_distance(struct doc *map, enum fit_min_distance min_distance)
+{
+	if (min_distance == FIT_MIN_DISTANCE_UNKNOWN) {
+		doc_add(map, "minDistance");
+		return;
 	}
-	if (r == 0)
-		r = json_print_compact(&doc, &text);
-	if (r < 0)
-		return r;
-	doc_add_string(annotations, FIT_HINTS_ANNOTATION, text.text);
+	doc_add_bool(map, "minDistance", min_distance == FIT_MIN_DISTANCE_YES);
+}
+
+/* Whether any NUMA node has the resource. Other resources are omitted: a request of these alone needs no NUMA node. */
+static bool is_on_any_node(const struct inventory *inv, size_t resource)
+{
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		if (inventory_amount(inv, i, resource)->present)
+			return true;
+	return false;
+}
+
+static void add_resources(struct doc *parent, const struct inventory *inv)
+{
+	struct doc *list = doc_add_list(parent, "resources");
+
+	for (size_t r = 0; r < inv->n_resources; r++)
+		if (is_on_any_node(inv, r))
+			doc_add_string(list, NULL, inv->resources[r]);
+}
+
+/* The ids of the NUMA nodes at these positions, ascending, without duplicates. */
+static void add_ids(struct doc *map, const struct inventory *inv, uint64_t positions)
+{
+	struct doc *list = doc_add_list(map, "numaNodes");
+
+	while (positions) {
+		unsigned lowest = inv->nodes[__builtin_ctzll(positions)].id;
+
+		for (uint64_t rest = positions; rest; rest &= rest - 1)
+			if (inv->nodes[__builtin_ctzll(rest)].id < lowest)
+				lowest = inv->nodes[__builtin_ctzll(rest)].id;
+		doc_add_number(list, NULL, lowest);
+		for (uint64_t rest = positions; rest; rest &= rest - 1)
+			if (inv->nodes[__builtin_ctzll(rest)].id == lowest)
+				positions &= ~(rest & (~rest + 1));
+	}
+}
+
+/* An exact decimal number, "30.5". */
+static void add_amount(struct doc *list, qty_t nano)
+{
+	struct doc *number = doc_add(list, NULL);
+	char text[64];
+	int len = snprintf(text, sizeof(text), "%" PRId64, (int64_t)(nano / QTY_UNIT));
+
+	if (nano % QTY_UNIT != 0) {
+		len += snprintf(
+			text + len, sizeof(text) - (size_t)len, ".%09" PRId64, (int64_t)(nano % QTY_UNIT));
+		while (text[len - 1] == '0')
+			len--;
+	}
+	doc_set_text(number, DOC_NUMBER, text, (size_t)len);
+}
+
+static void add_amounts(struct doc *map, const struct frontier *f, size_t entry)
+{
+	struct doc *list = doc_add_list(map, "available");
+
+	for (size_t r = 0; r < f->inventory->n_resources; r++) {
+		qty_t amount = frontier_amount(f, entry, r);
+
+		if (!is_on_any_node(f->inventory, r))
+			continue;
+		if (amount == FRONTIER_ABSENT)
+			doc_add(list, NULL);
+		else
+			add_amount(list, amount);
+	}
+}
+
+static void add_fits(struct doc *parent, const struct frontier *f)
+{
+	struct doc *list = doc_add_list(parent, "fits");
+
+	for (size_t i = 0; i < f->n_entries; i++) {
+		struct doc *map = doc_add_map(list, NULL);
+
+		add_ids(map, f->inventory, f->entries[i].nodes);
+		add_min_distance(map, f->entries[i].min_distance);
+		add_amounts(map, f, i);
+	}
+	doc_add_bool(parent, "truncated", f->truncated);
+}
+
+static void add_exclusive_cpus(struct doc *parent, const struct exclusive_cpus_admitted *a)
+{
+	struct doc *map = doc_add_map(parent, "exclusiveCPUs"), *list;
+
+	doc_add_number(map, "step", a->step);
+	if (a->unknown.text[0] != '\0') {
+		doc_add(map, "ranges");
+		return;
+	}
+	list = doc_add_list(map, "ranges");
+	for (size_t i = 0; i < a->n_ranges; i++) {
+		struct doc *pair = doc_add_list(list, NULL);
+
+		doc_add_number(pair, NULL, (int64_t)a->ranges[i].first);
+		doc_add_number(pair, NULL, (int64_t)a->ranges[i].last);
+	}
+}
+
+/* A member that exists. */
+static struct doc *get_member(struct doc *map, const char *key)
+{
+	struct doc *item = map->items;
+
+	while (strcmp(item->key, key) != 0)
+		item++;
+	return item;
+}
+
+static size_t json_len(const struct doc *d)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SIZE_MAX);
+
+	json_print_compact(d, &text);
+	return text.len;
+}
+
+/* Removes entries from the end until the compact JSON has at most `max_size` bytes. */
+static int shorten(struct doc *d, size_t max_size, struct err *err)
+{
+	struct doc *fits = get_member(d, "fits"), *truncated = get_member(d, "truncated");
+	size_t size = json_len(d);
+
+	while (size > max_size) {
+		const struct doc *last;
+
+		if (fits->n_items == 0)
+			return err_set(err, -EFBIG,
+				"fit hints: %zu bytes without any fit, at most %zu are allowed", size,
+				max_size);
+		last = &fits->items[fits->n_items - 1];
+		size -= json_len(last) + (fits->n_items > 1); /* and its comma */
+		doc_release(&fits->items[--fits->n_items]);
+		size -= strlen(truncated->text) - strlen("true");
+		doc_set_text(truncated, DOC_BOOL, "true", strlen("true"));
+	}
 	return 0;
 }
 
-/* What each shape's score says of the node; 0 where the kubelet would refuse it, whatever the score says. */
+int fit_hints_to_doc(
+	const struct fit_hints *h, const char *nrt_hash, size_t max_size, struct doc *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc d = {.kind = DOC_MAP};
+	int r;
+
+	doc_add_number(&d, "version", FIT_HINTS_VERSION);
+	doc_add_string(&d, "nrt", nrt_hash);
+	add_topology_manager(&d, &h->inventory->topology);
+	add_resources(&d, h->inventory);
+	add_fits(&d, &h->frontier);
+	if (h->has_exclusive)
+		add_exclusive_cpus(&d, &h->exclusive);
+	r = shorten(&d, max_size, err);
+	if (r < 0)
+		return r;
+	*ret = d;
+	d = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* ---- annotations and labels */
+
+static void add_fit_hints(const struct hints_config *c, const struct fit_hints *h, const char *nrt_hash,
+	struct doc *annotations, struct notes *notes)
+{
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SIZE_MAX);
+	struct err err = {""};
+
+	if (fit_hints_to_doc(h, nrt_hash, c->max_size, &doc, &err) < 0) {
+		notes_add(notes, "fit hints are left out: %s", err.text);
+		return;
+	}
+	json_print_compact(&doc, &text);
+	doc_add_string(annotations, FIT_HINTS_ANNOTATION, text.text);
+}
+
+/* Each shape's score; 0 if the kubelet would reject the shape. */
 static void add_scores(const struct hints_config *c, const struct fit_hints *h,
 	struct node_admission *admission, struct doc *annotations)
 {
@@ -87,7 +271,7 @@ static void add_labels(const struct fit_hints *h, const struct node_admission *a
 	}
 }
 
-static int compute(const struct hints_config *c, const struct node_admission *admission,
+static int compute_hints(const struct hints_config *c, const struct node_admission *admission,
 	struct distances_kept *kept, struct fit_hints *ret)
 {
 	CLEANUP(freep) struct request_shape *shapes = xcalloc(c->n_shapes + 1, sizeof(*shapes));
@@ -110,33 +294,60 @@ static int compute(const struct hints_config *c, const struct node_admission *ad
 	return r;
 }
 
-int hints_make(const struct hints_config *c, const struct node_state *node, const char *nrt_hash,
+void hints_make(const struct hints_config *c, const struct node_state *node, const char *nrt_hash,
 	struct doc *ret_annotations, struct doc *ret_labels, struct notes *notes, struct distances_kept *kept)
 {
-	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
-	CLEANUP(doc_release) struct doc labels = {.kind = DOC_MAP};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct fit_hints h;
-	int r;
 
+	*ret_annotations = *ret_labels = (struct doc){.kind = DOC_MAP};
 	node_admission_init(&admission, node);
-	r = compute(c, &admission, kept, &h);
-	if (r == 0) {
-		r = add_fit_hints(c, &h, nrt_hash, &annotations, notes);
-		if (r == 0)
-			add_scores(c, &h, &admission, &annotations);
-		if (r == 0 && c->labels)
-			add_labels(&h, &admission, &labels);
-		fit_hints_release(&h);
-	} else if (r == -E2BIG) {
+	if (compute_hints(c, &admission, kept, &h) < 0) {
 		notes_add(notes, "fit hints are left out: %zu NUMA nodes are too many",
 			node->inventory.n_nodes);
-		r = 0;
+		return;
 	}
-	if (r < 0)
-		return r;
-	*ret_annotations = annotations;
-	*ret_labels = labels;
-	annotations = labels = (struct doc)DOC_INIT;
-	return 0;
+	add_fit_hints(c, &h, nrt_hash, ret_annotations, notes);
+	add_scores(c, &h, &admission, ret_annotations);
+	if (c->labels)
+		add_labels(&h, &admission, ret_labels);
+	fit_hints_release(&h);
+}
+
+/* ---- headroom */
+
+void headroom_release(struct headroom *r)
+{
+	free(r->copies);
+	*r = (struct headroom){0};
+}
+
+static void find_exclusive(const struct node_admission *admission, struct headroom *headroom)
+{
+	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
+
+	exclusive_cpus_find(&admission->kubelet, &admitted);
+	for (unsigned i = 0; i < admission->state->inventory.n_nodes && i < HINTS_MAX_NUMA_LABELS; i++) {
+		if (!largest_pod(admission, &admitted, i + 1, &headroom->max_exclusive[i]))
+			break;
+		headroom->n_max++;
+	}
+	headroom->stranded_known = !*admitted.unknown.text;
+	if (headroom->stranded_known)
+		largest_pod_stranded(admission, &admitted, &headroom->stranded);
+}
+
+void headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret)
+{
+	CLEANUP(headroom_release) struct headroom headroom = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+
+	node_admission_init(&admission, node);
+	find_exclusive(&admission, &headroom);
+	headroom.copies = xcalloc(c->n_shapes + 1, sizeof(*headroom.copies));
+	for (; headroom.n_copies < c->n_shapes; headroom.n_copies++)
+		pod_copies_find(
+			&admission, &c->shapes[headroom.n_copies].pod, &headroom.copies[headroom.n_copies]);
+	*ret = headroom;
+	headroom = (struct headroom){0};
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/render/koordinator.h"
-
+/* Koordinator's annotations of the NodeResourceTopology object. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/base/json.h"
+#include "agent/node/render/render.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/xalloc.h"
 
-/* A CPU's socket and core by their numbers on the machine, from 0 on. */
+/* A CPU's socket and core, numbered on the machine from 0. */
 struct place {
 	unsigned socket, core;
 };
@@ -32,7 +32,7 @@ static struct place *number_places(const struct machine *m)
 	return places;
 }
 
-/* Append the document's text to the map, if it fits. 0 or -EFBIG. */
+/* Adds the document's text to the map if it fits in *left. 0 or -EFBIG. */
 static int add_text(struct doc *map, const char *key, const struct doc *value, size_t *left)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(*left);
@@ -75,7 +75,7 @@ static void add_options(struct doc *top, const char *text)
 
 	for (size_t len; *text; text += len + (text[len] != '\0')) {
 		CLEANUP(freep) char *pair = xstrndup(text, len = strcspn(text, ","));
-		char *equals = pair ? strchr(pair, '=') : NULL;
+		char *equals = strchr(pair, '=');
 
 		if (equals)
 			*equals = '\0';
@@ -101,18 +101,16 @@ static int add_policy(const struct node_state *node, struct doc *ret, size_t *le
 	return add_text(ret, KOORDINATOR_CPU_MANAGER_POLICY, &top, left);
 }
 
-/* ---- who holds what */
+/* ---- allocations */
 
 static void add_pod(struct doc *list, const struct allocation *a, hwloc_const_bitmap_t cpus)
 {
 	const char *namespace = a->named_by_logs ? "" : a->namespace, *name = a->named_by_logs ? "" : a->pod;
-	CLEANUP(freep) char *text = cpuset_print(cpus), *uid = NULL;
+	CLEANUP(freep) char *text = cpuset_print(cpus);
+	CLEANUP(freep)
+	char *uid = *a->pod_uid ? xstrdup(a->pod_uid) : xasprintf("%s/%s", a->namespace, a->pod);
 	struct doc *map = doc_add_map(list, NULL);
 
-	if (*a->pod_uid)
-		uid = xasprintf("%s", a->pod_uid);
-	else
-		uid = xasprintf("%s/%s", a->namespace, a->pod);
 	if (*namespace)
 		doc_add_string(map, "namespace", namespace);
 	if (*name)
@@ -138,10 +136,10 @@ static int add_pods(const struct allocations *a, struct doc *ret, size_t *left)
 	return add_text(ret, KOORDINATOR_POD_CPU_ALLOCS, &list, left);
 }
 
-/* ---- what nobody holds */
+/* ---- shared pools */
 
 struct pool {
-	unsigned socket; /* its number, of the node's first CPU */
+	unsigned socket; /* number of the first CPU's socket */
 	unsigned node;   /* position on the machine */
 };
 
@@ -166,13 +164,13 @@ static void add_pool(
 	if (hwloc_bitmap_iszero(cpus))
 		return;
 	text = cpuset_print(cpus);
-	map = text ? doc_add_map(list, NULL) : NULL;
+	map = doc_add_map(list, NULL);
 	doc_add_number(map, "socket", pool->socket);
 	doc_add_number(map, "node", m->nodes[pool->node].id);
 	doc_add_string(map, "cpuset", text);
 }
 
-/* The NUMA nodes that have CPUs, by socket and number. *ret has room for all of them. */
+/* The NUMA nodes with CPUs, ordered by socket and number. `ret` must have space for all NUMA nodes. */
 static void sort_pools(const struct machine *m, const struct place *places, struct pool *ret, size_t *ret_n)
 {
 	*ret_n = 0;
@@ -188,10 +186,8 @@ static void sort_pools(const struct machine *m, const struct place *places, stru
 	qsort(ret, *ret_n, sizeof(*ret), compare_pools);
 }
 
-/*
- * Both pools are alike: koordlet takes pods that its scheduler has bound to CPUs out of the one or out of both, and only the
- * API server knows these.
- */
+/* Both pools are equal: koordlet removes pods that its scheduler has bound to CPUs from one or both pools, but only the API server
+ * knows these pods. */
 static int add_pools(const struct node_state *node, const struct place *places, struct doc *ret, size_t *left)
 {
 	const struct machine *m = &node->machine;
@@ -210,8 +206,8 @@ static int add_pools(const struct node_state *node, const struct place *places, 
 	return r < 0 ? r : add_text(ret, KOORDINATOR_BE_SHARED_POOLS, &list, left);
 }
 
-/* What is not known, or NULL. */
-static const char *missing(const struct node_state *node)
+/* The reason why the annotations would be wrong, or NULL. */
+static const char *find_unknown(const struct node_state *node)
 {
 	if (node->settings.cpu_manager == CPU_MANAGER_NONE)
 		return NULL;
@@ -222,7 +218,7 @@ static const char *missing(const struct node_state *node)
 		       : NULL;
 }
 
-static int render(const struct node_state *node, struct doc *ret)
+static int render_all(const struct node_state *node, struct doc *ret)
 {
 	CLEANUP(freep) struct place *places = number_places(&node->machine);
 	size_t left = KOORDINATOR_MAX_BYTES;
@@ -235,23 +231,18 @@ static int render(const struct node_state *node, struct doc *ret)
 	return r < 0 ? r : add_pools(node, places, ret, &left);
 }
 
-int koordinator_render(const struct node_state *node, struct doc *ret, struct notes *notes)
+void koordinator_render(const struct node_state *node, struct doc *ret, struct notes *notes)
 {
 	CLEANUP(doc_release) struct doc map = {.kind = DOC_MAP};
-	const char *why = missing(node);
-	int r = why ? 0 : render(node, &map);
+	const char *why = find_unknown(node);
 
-	if (r == -EFBIG) {
+	if (!why && render_all(node, &map) < 0)
 		why = "they are longer than an object's annotations may be";
-		doc_release(&map);
-		map.kind = DOC_MAP;
-		r = 0;
-	}
-	if (r < 0)
-		return r;
-	if (why)
+	if (why) {
 		notes_add(notes, "Koordinator's annotations are left out: %s", why);
+		*ret = (struct doc){.kind = DOC_MAP};
+		return;
+	}
 	*ret = map;
 	map = (struct doc)DOC_INIT;
-	return 0;
 }

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/render/nrt.h"
-
+/* The NodeResourceTopology object. */
 #include <errno.h>
 
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
-#include "agent/node/render/koordinator.h"
-#include "agent/node/render/placement.h"
+#include "agent/node/render/render.h"
 #include "agent/state/content_hash.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "scoring/nrt_rules.h"
 
-#define NRT_TEXT_MAX   (16u << 20)
 #define NAME_MAX_BYTES 32
 
-static void zone_name(char name[NAME_MAX_BYTES], const char *prefix, int id)
+static void print_zone_name(char name[NAME_MAX_BYTES], const char *prefix, int id)
 {
 	snprintf(name, NAME_MAX_BYTES, "%s-%d", prefix, id);
 }
@@ -28,7 +25,7 @@ static void add_attribute(struct doc *list, const char *name, const char *value)
 	doc_add_string(map, "value", value);
 }
 
-/* The same of the object, whose list is there. */
+/* Adds to the object's existing list of attributes. */
 static void add_object_attribute(struct doc *object, const char *name, const char *value)
 {
 	DOC_FOREACH (item, object)
@@ -75,110 +72,96 @@ static void add_settings_attributes(struct doc *list, const struct settings *s, 
 		memory_manager_policy_names[s->memory_manager]);
 }
 
-/* ---- who is on the node */
+/* ---- the node's pods */
 
-/* What is published of the pods; the empty text and no vectors where that is nothing. */
-struct identity {
+/* An empty text and no vectors are not published. */
+struct pod_attributes {
 	enum fingerprint_method method;
 	char fingerprint[FINGERPRINT_SIZE];
 	struct placement placement;
 };
 
-static void identity_release(struct identity *id)
+static void pod_attributes_release(struct pod_attributes *pods)
 {
-	placement_release(&id->placement);
+	placement_release(&pods->placement);
 }
 
-static int find_placement(
+static void find_placement(
 	const struct node_state *node, unsigned zones, struct placement *ret, struct notes *notes)
 {
 	struct err err = {""};
-	int r;
 
 	if (node->settings.topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE || zones == 0)
-		return 0;
-	r = placement_encode(&node->allocations, &node->machine, zones, ret, &err);
-	if (r == -EINVAL) {
+		return;
+	if (placement_encode(&node->allocations, &node->machine, zones, ret, &err) < 0)
 		notes_add(notes, "the placement of containers is left out: %s", err.text);
-		return 0;
-	}
-	return r;
 }
 
-static int find_identity(const struct node_state *node, enum fingerprint_method fingerprint, unsigned zones,
-	struct identity *ret, struct notes *notes)
+static void find_pod_attributes(const struct node_state *node, enum fingerprint_method method, unsigned zones,
+	struct pod_attributes *ret, struct notes *notes)
 {
-	const char *method = fingerprint_method_names[fingerprint];
-
-	if (fingerprint == FINGERPRINT_NONE)
-		return 0;
+	if (method == FINGERPRINT_NONE)
+		return;
 	if (!node->pods_known) {
 		notes_add(notes,
 			"the pods' fingerprint is left out: only the pod-resources API reports the pods' names");
-		return 0;
+		return;
 	}
-	if (fingerprint == FINGERPRINT_WITH_EXCLUSIVE_RESOURCES &&
+	if (method == FINGERPRINT_WITH_EXCLUSIVE_RESOURCES &&
 		node->settings.memory_manager != MEMORY_MANAGER_STATIC)
 		notes_add(notes,
 			"fingerprint method '%s' without the memory manager's policy Static: schedulers count every Guaranteed pod that asks for memory, but the kubelet does not report them",
-			method);
-	ret->method = fingerprint;
-	fingerprint_pods(node->pods, node->n_pods, fingerprint, ret->fingerprint);
-	return find_placement(node, zones, &ret->placement, notes);
+			fingerprint_method_names[method]);
+	ret->method = method;
+	fingerprint_pods(node->pods, node->n_pods, method, ret->fingerprint);
+	find_placement(node, zones, &ret->placement, notes);
 }
 
 static void add_attributes(
-	struct doc *object, const struct node_state *node, const struct identity *id, unsigned zones)
+	struct doc *object, const struct node_state *node, const struct pod_attributes *pods, unsigned zones)
 {
 	struct doc *list = doc_add_list(object, "attributes");
-	bool pods = *id->fingerprint != '\0';
+	bool known = *pods->fingerprint != '\0';
 
 	add_settings_attributes(list, &node->settings, zones);
-	add_attribute_if(list, pods, FINGERPRINT_ATTRIBUTE, id->fingerprint);
-	add_attribute_if(list, pods, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[id->method]);
-	add_attribute_if(
-		list, *id->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE, id->placement.metadata);
+	add_attribute_if(list, known, FINGERPRINT_ATTRIBUTE, pods->fingerprint);
+	add_attribute_if(list, known, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[pods->method]);
+	add_attribute_if(list, *pods->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,
+		pods->placement.metadata);
 }
 
-/* ---- what decides the kubelet's verdict */
+/* ---- node state and metadata */
 
-static int add_node_state(struct doc *object, const struct node_state *node, struct notes *notes)
+static void add_node_state(struct doc *object, const struct node_state *node, struct notes *notes)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
-	int r = node_state_print(node, &text);
 
-	if (r == -EFBIG) {
+	if (node_state_print(node, &text) < 0)
 		notes_add(notes,
 			"the node state is left out: it is longer than %u bytes, or an id in it is too large",
 			NODE_STATE_TEXT_MAX);
-		return 0;
-	}
-	if (r < 0)
-		return r;
-	add_object_attribute(object, NODE_STATE_ATTRIBUTE, text.text);
-	return 0;
+	else
+		add_object_attribute(object, NODE_STATE_ATTRIBUTE, text.text);
 }
 
-/* further: a map of annotations. */
+/* `more`: a map of annotations. */
 static void add_metadata(
-	struct doc *object, const char *node_name, const struct identity *id, const struct doc *further)
+	struct doc *object, const char *node_name, const struct pod_attributes *pods, const struct doc *more)
 {
 	struct doc *metadata = doc_add_map(object, "metadata"), *annotations;
 
 	doc_add_string(metadata, "name", node_name);
-	if (!*id->fingerprint && !further->n_items)
+	if (!*pods->fingerprint && !more->n_items)
 		return;
 	annotations = doc_add_map(metadata, "annotations");
-	if (*id->fingerprint)
-		doc_add_string(annotations, FINGERPRINT_ANNOTATION, id->fingerprint);
-	DOC_FOREACH (item, further)
+	if (*pods->fingerprint)
+		doc_add_string(annotations, FINGERPRINT_ANNOTATION, pods->fingerprint);
+	DOC_FOREACH (item, more)
 		doc_add_string(annotations, item->key, item->text);
 }
 
-/*
- * The deprecated field. Readers of entry 0 (scheduler-plugins, KAI) take the "...Level" names, Koordinator
- * scans for the plain ones, so two entries serve both.
- */
+/* The deprecated field. scheduler-plugins and KAI read the "...Level" names in entry 0, Koordinator searches the plain names, so
+ * the list has both. */
 static void add_topology_policies(struct doc *object, const struct settings *s)
 {
 	static const char *const entries[TOPOLOGY_MANAGER_POLICY_COUNT][3] = {
@@ -203,7 +186,7 @@ static void add_topology_policies(struct doc *object, const struct settings *s)
 
 /* ---- zones */
 
-/* vector: the placement's, or NULL. */
+/* `vector`: of the placement, or NULL. */
 static void add_zone_attributes(struct doc *zone, hwloc_const_bitmap_t cpus, const char *vector)
 {
 	CLEANUP(freep) char *text = NULL;
@@ -229,7 +212,7 @@ static void add_costs(struct doc *zone, const struct inventory *inv, size_t from
 
 		if (cost == INVENTORY_COST_UNKNOWN || inv->nodes[to].id > NRT_MAX_NODE_ID)
 			continue;
-		zone_name(name, "node", (int)inv->nodes[to].id);
+		print_zone_name(name, "node", (int)inv->nodes[to].id);
 		map = doc_add_map(list, NULL);
 		doc_add_string(map, "name", name);
 		doc_add_number(map, "value", cost);
@@ -245,7 +228,7 @@ static void add_quantity(struct doc *map, const char *key, qty_t nano)
 	doc_add_string(map, key, text);
 }
 
-/* all_cpus: the reserved CPUs are among the allocatable ones. */
+/* `all_cpus`: the allocatable CPUs include the reserved ones. */
 static void add_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
 {
 	struct doc *list = doc_add_list(zone, "resources");
@@ -270,7 +253,7 @@ static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const
 	struct doc *zone = doc_add_map(zones, NULL);
 	char name[NAME_MAX_BYTES];
 
-	zone_name(name, prefix, id);
+	print_zone_name(name, prefix, id);
 	doc_add_string(zone, "name", name);
 	doc_add_string(zone, "type", type);
 	return zone;
@@ -288,7 +271,7 @@ static void add_node_zone(struct doc *zones, const struct node_state *node, cons
 	if (at < 0)
 		return;
 	if (m->nodes[at].socket != MACHINE_NONE) {
-		zone_name(parent, "socket", m->nodes[at].socket);
+		print_zone_name(parent, "socket", m->nodes[at].socket);
 		doc_add_string(zone, "parent", parent);
 	}
 	machine_own_cpus(m, (size_t)at, &cpus);
@@ -297,7 +280,7 @@ static void add_node_zone(struct doc *zones, const struct node_state *node, cons
 	add_resources(zone, &node->inventory, (size_t)at, all_cpus);
 }
 
-/* Number of Node zones: the highest id that can be published, plus one. */
+/* The highest id that can be published, plus one. */
 static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 {
 	unsigned zones = 0;
@@ -329,48 +312,36 @@ static void add_zones(struct doc *object, const struct node_state *node, const s
 
 /* ---- the object */
 
-static int add_content_hash(struct doc *object)
+static void add_content_hash(struct doc *object)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NRT_TEXT_MAX);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SIZE_MAX);
 	char hash[HASH_TEXT_SIZE];
-	int r = json_print_compact(object, &text);
 
-	if (r < 0)
-		return r;
+	json_print_compact(object, &text);
 	hash_text(text.text, text.len, hash);
 	add_object_attribute(object, NRT_CONTENT_HASH, hash);
-	return 0;
 }
 
-int nrt_render(
+void nrt_render(
 	const struct node_state *node, const struct nrt_config *config, struct doc *ret, struct notes *notes)
 {
-	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
-	CLEANUP(identity_release) struct identity id = {0};
+	CLEANUP(pod_attributes_release) struct pod_attributes pods = {0};
 	CLEANUP(doc_release) struct doc koordinator = DOC_INIT;
 	unsigned n_zones = count_node_zones(&node->machine, notes);
-	int r = find_identity(node, config->fingerprint, n_zones, &id, notes);
+	struct doc object = {.kind = DOC_MAP};
 
-	if (r == 0 && config->koordinator)
-		r = koordinator_render(node, &koordinator, notes);
-	if (r < 0)
-		return r;
+	find_pod_attributes(node, config->fingerprint, n_zones, &pods, notes);
+	if (config->koordinator)
+		koordinator_render(node, &koordinator, notes);
 	doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2");
 	doc_add_string(&object, "kind", "NodeResourceTopology");
-	add_metadata(&object, node->node_name, &id, &koordinator);
-	r = 0;
+	add_metadata(&object, node->node_name, &pods, &koordinator);
 	if (config->deprecated_policies)
 		add_topology_policies(&object, &node->settings);
-	add_attributes(&object, node, &id, n_zones);
+	add_attributes(&object, node, &pods, n_zones);
 	if (config->node_state)
-		r = add_node_state(&object, node, notes);
-	if (r == 0)
-		add_zones(&object, node, &id.placement, koordinator.n_items > 0, n_zones);
-	if (r == 0)
-		r = add_content_hash(&object);
-	if (r < 0)
-		return r;
+		add_node_state(&object, node, notes);
+	add_zones(&object, node, &pods.placement, koordinator.n_items > 0, n_zones);
+	add_content_hash(&object);
 	*ret = object;
-	object = (struct doc)DOC_INIT;
-	return 0;
 }

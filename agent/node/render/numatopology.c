@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/render/numatopology.h"
-
+/* The Numatopology object of Volcano. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/node/render/render.h"
 #include "agent/state/node_kubelet.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
@@ -21,7 +21,7 @@ static void add_policies(const struct settings *s, struct doc *spec)
 			map, "TopologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
 }
 
-/* What the shared pool has beside the reserved CPUs and those of claims: a new bitmap, NULL = not known. */
+/* The shared pool without the reserved CPUs and those of claims: a new bitmap, NULL = unknown. */
 static void find_free(const struct node_state *node, hwloc_bitmap_t *ret)
 {
 	CLEANUP(node_kubelet_release) struct node_kubelet kubelet = {0};
@@ -49,7 +49,7 @@ static void add_resources(const struct node_state *node, size_t n_cpus, struct d
 	if (!free)
 		notes_add(notes, "numares has no free CPU: it is not known which CPUs are free");
 	text = free ? cpuset_print(free) : xstrdup("");
-	resources = text ? doc_add_map(spec, "numares") : NULL;
+	resources = doc_add_map(spec, "numares");
 	cpu = doc_add_map(resources, "cpu");
 	doc_add_string(cpu, "allocatable", text);
 	doc_add_number(cpu, "capacity", (int64_t)n_cpus);
@@ -67,7 +67,7 @@ static void add_cpu(const struct cpu *cpu, struct doc *detail)
 	doc_add_number(map, "core", cpu->core);
 }
 
-/* As for the kubelet, there are no other CPUs than those of NUMA nodes. */
+/* Like the kubelet, only the CPUs of NUMA nodes. */
 static void add_detail(const struct machine *m, struct doc *spec, size_t *ret_n)
 {
 	struct doc *detail = doc_add_map(spec, "cpuDetail");

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/node/render/headroom.h"
+#include "agent/node/render/render.h"
 #include "common/inventory.h"
 #include "common/strbuf.h"
 

@@ -3,7 +3,7 @@
 /*
  * What a node has and can still take, as families of gauges: by NUMA node and resource, and for whole pods.
  */
-#include "agent/node/render/headroom.h"
+#include "agent/node/render/render.h"
 #include "common/inventory.h"
 #include "common/strbuf.h"
 

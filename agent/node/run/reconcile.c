@@ -16,17 +16,14 @@
 #include "agent/node/observe/state_cpu.h"
 #include "agent/node/observe/state_devices.h"
 #include "agent/node/observe/state_memory.h"
-#include "agent/node/render/inventory_doc.h"
-#include "agent/node/render/nrt.h"
-#include "agent/node/render/numatopology.h"
+#include "agent/node/render/dump_doc.h"
+#include "agent/node/render/render.h"
 #include "agent/state/content_hash.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
-
-#define PICTURE_MAX (64u << 20)
 
 static const char *const source_names[] = {[RECONCILE_SETTINGS] = "kubelet-settings",
 	[RECONCILE_STATE_FILES] = "state-files",
@@ -177,42 +174,31 @@ static int look(struct reconciler *r, struct observation *o, struct reconcile_re
 
 /* ---- score and render */
 
-/* A number for everything the hints are computed from. */
-static int picture_hash(struct observation *o, const char *nrt_hash, uint64_t *ret)
+/* A hash of everything that the hints are computed from. */
+static uint64_t hash_observation(struct observation *o, const char *nrt_hash)
 {
-	CLEANUP(doc_release) struct doc picture = DOC_INIT;
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(PICTURE_MAX);
-	int r;
+	CLEANUP(doc_release) struct doc inventory = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SIZE_MAX);
 
-	inventory_to_doc(o, &picture);
-	r = json_print_compact(&picture, &text);
-	if (r < 0)
-		return r;
-	*ret = hash_bytes(nrt_hash, strlen(nrt_hash),
+	inventory_to_doc(o, &inventory);
+	json_print_compact(&inventory, &text);
+	return hash_bytes(nrt_hash, strlen(nrt_hash),
 		hash_bytes(text.text, text.len, 1 + o->node.settings.kubelet_minor));
-	return 0;
 }
 
-/* The hints of what was observed; those of the last run where that was the same. */
-static int refresh_hints(struct reconciler *r, struct observation *o, const char *nrt_hash, struct err *err)
+/* Computes the hints, unless the last run observed the same. */
+static void refresh_hints(struct reconciler *r, struct observation *o, const char *nrt_hash)
 {
-	struct doc annotations, labels;
-	uint64_t hash = 0;
-	int e = picture_hash(o, nrt_hash, &hash);
+	uint64_t hash = hash_observation(o, nrt_hash);
 
-	if (e == 0 && hash != r->hints_of) {
-		e = hints_make(&r->config->render.hints, &o->node, nrt_hash, &annotations, &labels, &o->notes,
-			&r->distances);
-		if (e == 0) {
-			doc_release(&r->annotations);
-			doc_release(&r->labels);
-			r->annotations = annotations;
-			r->labels = labels;
-			r->hints_of = hash;
-			r->headroom_known = false;
-		}
-	}
-	return e < 0 ? err_set(err, e, "cannot compute the fit hints: %s", strerror(-e)) : 0;
+	if (hash == r->hints_of)
+		return;
+	doc_release(&r->annotations);
+	doc_release(&r->labels);
+	hints_make(&r->config->render.hints, &o->node, nrt_hash, &r->annotations, &r->labels, &o->notes,
+		&r->distances);
+	r->hints_of = hash;
+	r->headroom_known = false;
 }
 
 /* ---- publish */
@@ -297,9 +283,8 @@ static int render_and_publish(
 		numatopology_render(&o->node, &numatopology, &o->notes);
 	if (!told)
 		observation_set_release(o, minor);
-	e = refresh_hints(r, o, nrt_content_hash(&nrt), &ret->err);
-	if (e == 0)
-		e = publish(r, &nrt, &numatopology, told ? 0 : minor, now_ms, ret);
+	refresh_hints(r, o, nrt_content_hash(&nrt));
+	e = publish(r, &nrt, &numatopology, told ? 0 : minor, now_ms, ret);
 	if (ret->publish.kubelet_minor > 0)
 		r->kubelet_minor = ret->publish.kubelet_minor;
 	return e;

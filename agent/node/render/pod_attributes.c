@@ -1,18 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/render/placement.h"
+#include "agent/node/render/pod_attributes.h"
 
+#include <endian.h>
 #include <errno.h>
 
 #include "agent/base/hash.h"
 #include "common/cleanup.h"
-#include "common/err.h"
 #include "common/xalloc.h"
 
-#define HASHED_MAX (64u << 10)
-#define VECTOR_MAX (1u << 20)
-#define NO_NODE    (-1)
+#define FINGERPRINT_PREFIX "pfp0v001"
+#define HASHED_MAX         (64u << 10)
+#define VECTOR_MAX         (1u << 20)
+#define NO_NODE            (-1)
 
-/* ---- LEB89: 64 characters that end a number, 25 that continue one */
+/* ---- fingerprint */
+
+const char *const fingerprint_method_names[FINGERPRINT_METHOD_COUNT] = {
+	[FINGERPRINT_NONE] = "none",
+	[FINGERPRINT_ALL] = "all",
+	[FINGERPRINT_WITH_EXCLUSIVE_RESOURCES] = "with-exclusive-resources",
+};
+
+static uint64_t hash_pod(const struct pod_ref *pod)
+{
+	uint64_t seed = hash_bytes(pod->namespace, strlen(pod->namespace), 0);
+
+	return hash_bytes(pod->name, strlen(pod->name), seed);
+}
+
+static int compare_hashes(const void *va, const void *vb)
+{
+	const uint64_t *a = va, *b = vb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+void fingerprint_pods(
+	const struct pod_ref *pods, size_t n_pods, enum fingerprint_method method, char ret[FINGERPRINT_SIZE])
+{
+	CLEANUP(freep) uint64_t *hashes = xcalloc(n_pods + 1, sizeof(*hashes));
+	char text[HASH_TEXT_SIZE];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_pods; i++)
+		if (method == FINGERPRINT_ALL || pods[i].exclusive)
+			hashes[n++] = hash_pod(&pods[i]);
+	qsort(hashes, n, sizeof(*hashes), compare_hashes);
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = htole64(hashes[i]);
+	hash_text(hashes, n * sizeof(*hashes), text);
+	snprintf(ret, FINGERPRINT_SIZE, FINGERPRINT_PREFIX "%s", text);
+}
+
+/* ---- placement: LEB89, 64 characters that end a number, 25 that continue one */
 
 #define LEB89_TERMINALS     64u
 #define LEB89_CONTINUATIONS 25u
@@ -43,7 +83,7 @@ void placement_leb89(uint32_t value, struct strbuf *out)
 	strbuf_addch(out, leb89_alphabet[value]);
 }
 
-/* ---- containers */
+/* ---- placement: containers */
 
 struct container {
 	uint64_t hash;
@@ -66,13 +106,13 @@ int placement_hash(const char *namespace, const char *pod, const char *container
 	return 0;
 }
 
-static int refuse(const struct allocation *a, const char *why, struct err *err)
+static int set_error(const struct allocation *a, const char *why, struct err *err)
 {
 	return err_set(
 		err, -EINVAL, "container '%s' of pod '%s/%s' %s", a->container, a->namespace, a->pod, why);
 }
 
-/* The node of the CPUs; NO_NODE when there are none. */
+/* The node of the CPUs; NO_NODE without CPUs. */
 static int node_of_cpus(const struct allocation *a, const struct machine *m, int *ret, struct err *err)
 {
 	int node = NO_NODE;
@@ -81,26 +121,26 @@ static int node_of_cpus(const struct allocation *a, const struct machine *m, int
 		const struct cpu *cpu = machine_cpu(m, (unsigned)id);
 
 		if (!cpu || cpu->numa == MACHINE_NONE)
-			return refuse(a, "holds a CPU of no NUMA node", err);
+			return set_error(a, "holds a CPU of no NUMA node", err);
 		if (node != NO_NODE && node != cpu->numa)
-			return refuse(a, "holds CPUs of several NUMA nodes", err);
+			return set_error(a, "holds CPUs of several NUMA nodes", err);
 		node = cpu->numa;
 	}
 	*ret = node;
 	return 0;
 }
 
-/* The single node of a block that has one. */
+/* The only node of a block. */
 static int node_of_block(
 	const struct allocation *a, hwloc_const_bitmap_t nodes, const char *why, int *ret, struct err *err)
 {
 	if (hwloc_bitmap_weight(nodes) != 1)
-		return refuse(a, why, err);
+		return set_error(a, why, err);
 	*ret = hwloc_bitmap_first(nodes);
 	return 0;
 }
 
-/* Where the container lies, NO_NODE when that is not known. */
+/* The container's node; NO_NODE if it is unknown. */
 static int container_node(const struct allocation *a, const struct machine *m, int *ret, struct err *err)
 {
 	if (!hwloc_bitmap_iszero(a->cpus))
@@ -117,7 +157,7 @@ static int container_node(const struct allocation *a, const struct machine *m, i
 	return 0;
 }
 
-/* Append the container to `list` if it lies somewhere. */
+/* Appends the container to `list` if it has a node. */
 static int add_container(const struct allocation *a, const struct machine *m, unsigned n_nodes,
 	struct container *list, size_t *n, struct err *err)
 {
@@ -128,7 +168,7 @@ static int add_container(const struct allocation *a, const struct machine *m, un
 	if (r < 0 || node == NO_NODE)
 		return r;
 	if ((unsigned)node >= n_nodes || machine_node_index(m, (unsigned)node) < 0)
-		return refuse(a, "lies on a NUMA node that is not published", err);
+		return set_error(a, "lies on a NUMA node that is not published", err);
 	if (!*a->namespace || !*a->pod || a->named_by_logs)
 		return err_set(err, -EINVAL, "the names of the pods that hold something are not known");
 	c.node = (unsigned)node;
@@ -146,15 +186,15 @@ static int compare_containers(const void *va, const void *vb)
 	return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/* A container that is listed twice counts once; it must lie on one node. */
-static int unite_twins(struct container *list, size_t *n, struct err *err)
+/* A container that is listed twice counts once, and must be on one node. */
+static int remove_duplicates(struct container *list, size_t *n, struct err *err)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *n; i++) {
 		if (kept > 0 && list[kept - 1].hash == list[i].hash) {
 			if (list[kept - 1].node != list[i].node)
-				return refuse(list[i].allocation, "is listed on several NUMA nodes", err);
+				return set_error(list[i].allocation, "is listed on several NUMA nodes", err);
 			continue;
 		}
 		list[kept++] = list[i];
@@ -163,10 +203,10 @@ static int unite_twins(struct container *list, size_t *n, struct err *err)
 	return 0;
 }
 
-/* ---- vectors */
+/* ---- placement: vectors */
 
-/* The node with the most containers, the lowest of them; 0 where there are none. */
-static unsigned busiest_node(const struct container *list, size_t n, unsigned n_nodes, size_t *counts)
+/* The lowest node with the most containers. Counts the containers per node in `counts`. */
+static unsigned find_busiest_node(const struct container *list, size_t n, unsigned n_nodes, size_t *counts)
 {
 	unsigned busiest = 0;
 
@@ -178,7 +218,7 @@ static unsigned busiest_node(const struct container *list, size_t n, unsigned n_
 	return busiest;
 }
 
-/* The numbers of one node's containers: the first, then the steps from each to the next. */
+/* The numbers of one node's containers: the first, then the differences. */
 static char *make_vector(const struct container *list, size_t n, unsigned node)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(VECTOR_MAX);
@@ -218,10 +258,10 @@ int placement_encode(const struct allocations *a, const struct machine *m, unsig
 	if (r < 0)
 		return r;
 	qsort(list, n, sizeof(*list), compare_containers);
-	r = unite_twins(list, &n, err);
+	r = remove_duplicates(list, &n, err);
 	if (r < 0)
 		return r;
-	busiest = busiest_node(list, n, n_nodes, counts);
+	busiest = find_busiest_node(list, n, n_nodes, counts);
 	for (unsigned node = 0; node < n_nodes; node++) {
 		if (node == busiest || counts[node] == 0)
 			continue;

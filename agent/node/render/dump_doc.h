@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The documents of `nrtd dump`: the machine and the inventory.
+ */
+#include "agent/base/doc.h"
+#include "agent/node/observe/observe.h"
+
+/*
+ * `nrtd dump --what machine`: the whole machine. `ret` must be empty.
+ *
+ *	cpus            online CPUs by id: {id, core, socket, numaNode, l3Cache, uncoreCache}
+ *	offlineCPUs     list of CPU ids as text, "4,8-11"
+ *	sockets         by id: {id, cpus}, cpus as text
+ *	numaNodes       by id: {id, socket, cpus, memoryBytes, hugepages}; hugepages by size: {pageBytes, pages}
+ *	distances       one row and one column per NUMA node, in that order; [] if the machine has none
+ *
+ * An id or a distance that the machine does not report is null.
+ */
+void machine_to_doc(const struct machine *m, struct doc *ret);
+
+/*
+ * `nrtd dump --what inventory`: what the object is rendered from. nrtd(8) documents the fields:
+ *
+ *	node, kubeletRoot
+ *	settings      [{name, value, from}] in the order of enum setting; value and from are null if unknown
+ *	reservedCPUs  {cpus, from}; cpus null = unknown
+ *	sharedCPUs    the shared pool as a list, null = unknown
+ *	numaNodes     [{id, resources: [{name, capacity, allocatable, available}], costs: [...]}]
+ *	allocations   [{podUID, namespace, pod, container, cpus, memory: [...], devices: [...]}]
+ */
+void inventory_to_doc(const struct observation *o, struct doc *ret);
