@@ -225,7 +225,7 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 		.coalesce_ms = 5,
 		.changes = {.interval_ms = 10, .burst = 1},
 		.poll_ms = 50,
-		.look_ms = 50,
+		.check_ms = 50,
 		.run_max_ms = 300,
 		.stale_ms = 300};
 	open_notify(b);

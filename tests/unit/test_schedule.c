@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/run/schedule.h"
+#include "agent/node/run/worker.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
@@ -7,7 +7,7 @@
 static const struct schedule fresh = {.coalesce_ms = 50,
 	.changes = {.interval_ms = 500, .burst = 2},
 	.poll_ms = 10000,
-	.again_at = SCHEDULE_NEVER};
+	.requested_at = SCHEDULE_NEVER};
 
 static void run(struct schedule *s, uint64_t at, uint64_t again_at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/run/uevents.h"
+#include "agent/node/run/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
-static int busy(int fd, const char *path, struct err *err)
+static int set_busy(int fd, const char *path, struct err *err)
 {
 	char pid[16];
 	ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
@@ -24,8 +24,8 @@ static int busy(int fd, const char *path, struct err *err)
 		err, -EWOULDBLOCK, "'%.200s' is held by another nrtd%s%s", path, *pid ? ", pid " : "", pid);
 }
 
-/* What this process may not open is taken for held when it is another user's: whoever made it removes it. */
-static int cannot_open(const char *path, struct err *err)
+/* Another user's file that may not be opened counts as held: its owner removes it. */
+static int set_cannot_open(const char *path, struct err *err)
 {
 	int r = -errno;
 	struct stat st;
@@ -40,7 +40,7 @@ static int cannot_open(const char *path, struct err *err)
 static int make_folder(const char *path, struct err *err)
 {
 	CLEANUP(freep) char *folder = xstrdup(path);
-	char *slash = folder ? strrchr(folder, '/') : NULL;
+	char *slash = strrchr(folder, '/');
 
 	if (!slash || slash == folder)
 		return 0;
@@ -51,8 +51,8 @@ static int make_folder(const char *path, struct err *err)
 	return 0;
 }
 
-/* The locked file is still the one of that name; its last holder may have removed it in between. */
-static bool still_there(int fd, const char *path)
+/* Whether the locked file still has this name: its last holder may have removed it in between. */
+static bool is_same_file(int fd, const char *path)
 {
 	struct stat locked, named;
 
@@ -60,15 +60,15 @@ static bool still_there(int fd, const char *path)
 	       locked.st_ino == named.st_ino;
 }
 
-/* Only for people to read: where it cannot be written (a full file system) the lock is as good without it. */
-static void leave_pid(int fd)
+/* For people only: the lock works without the process id, which may not be writable (full file system). */
+static void write_pid(int fd)
 {
 	char pid[16];
 	int n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
-	bool left = ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)n, 0) == n;
+	bool written = ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)n, 0) == n;
 
-	/* A part of it would name another process. */
-	if (!left && ftruncate(fd, 0) < 0)
+	/* A truncated number would be another process. */
+	if (!written && ftruncate(fd, 0) < 0)
 		return;
 }
 
@@ -83,13 +83,13 @@ int lock_try(const char *path, int *ret_fd, struct err *err)
 		closep(&fd);
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 		if (fd < 0)
-			return cannot_open(path, err);
+			return set_cannot_open(path, err);
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-			return errno == EWOULDBLOCK ? busy(fd, path, err)
+			return errno == EWOULDBLOCK ? set_busy(fd, path, err)
 						    : err_set(err, -errno, "cannot lock '%.200s': %s", path,
 							      strerror(errno));
-	} while (!still_there(fd, path));
-	leave_pid(fd);
+	} while (!is_same_file(fd, path));
+	write_pid(fd);
 	*ret_fd = fd;
 	fd = -1;
 	return 0;
@@ -99,7 +99,7 @@ void lock_release(const char *path, int *fd)
 {
 	if (*fd < 0)
 		return;
-	/* While it is still held, so that nobody else's is removed. A file that stays is locked by nobody. */
+	/* Before unlocking, so that no other process's file is removed. If the file remains, nobody has locked it. */
 	(void)unlink(path);
 	closep(fd);
 }

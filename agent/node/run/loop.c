@@ -11,8 +11,7 @@
 #include "agent/base/thread.h"
 #include "agent/node/run/lock.h"
 #include "agent/node/run/resident.h"
-#include "agent/node/run/schedule.h"
-#include "agent/node/run/uevents.h"
+
 #include "agent/node/run/watch.h"
 #include "agent/node/run/worker.h"
 #include "common/cleanup.h"
@@ -20,26 +19,25 @@
 #include "common/log.h"
 #include "common/text.h"
 
-#define TICK_MS       1000u   /* the lock and the HTTP address are tried again, the worker is looked at */
-#define RUN_MAX_MS    150000u /* more than all deadlines of one run together */
-#define STALE_MAX_MS  60000u  /* failing for longer than this is not ready any more */
+#define TICK_MS       1000u /* interval of retrying the lock and the HTTP address, and of checking the worker */
+#define RUN_MAX_MS    150000u /* more than the sum of one run's deadlines */
+#define STALE_MAX_MS  60000u  /* after failing for this time nrtd is not ready */
 #define HEARTBEAT_MS  10000u
 #define ACCURACY_US   1000u
 #define REPEAT_LOG_MS 60000u
 
 enum cause { CAUSE_START, CAUSE_FILES, CAUSE_TIMER, CAUSE_RELOAD, CAUSE_HARDWARE };
 
-/* What the HTTP server's thread reads. */
+/* Read by the HTTP server's thread. */
 struct health {
 	pthread_mutex_t lock;
-	uint64_t heartbeat; /* when the loop was last seen working */
+	uint64_t heartbeat; /* when the loop last ran */
 	bool worker_stuck, waiting, published;
-	uint64_t failing_since; /* 0 = it is not */
-	struct err reason;      /* why it is, as last said */
+	uint64_t failing_since; /* 0 = not failing */
+	struct err reason;      /* the last failure */
 };
 
-/* A failure that was logged. */
-struct said {
+struct logged_failure {
 	struct err err;
 	uint64_t at;
 };
@@ -55,13 +53,13 @@ struct loop {
 	struct health health;
 	int lock_fd, uevents_fd;
 	bool forget, ready, reloading, http_failed, lock_waited;
-	bool asked;                 /* a run has sent a request since resident memory was given back */
-	uint64_t since;             /* first sign of the change that the run under way answers */
-	bool changed;               /* the run answers one */
-	uint64_t run_at;            /* beginning of the run under way */
-	bool failing, recovery_due; /* since the last success; and it was logged */
+	bool trim_due;              /* a run has sent a request since memory was last trimmed */
+	uint64_t since;             /* first sign of the change that the current run answers */
+	bool changed;               /* the current run answers a change */
+	uint64_t run_at;            /* beginning of the current run */
+	bool failing, recovery_due; /* since the last success; and the failure was logged */
 	struct err last_error;
-	struct said said[4];
+	struct logged_failure logged[4];
 };
 
 static uint64_t now_ms(void)
@@ -74,9 +72,9 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 	return value > 0 ? value : otherwise;
 }
 
-/* ---- what /healthz, /readyz and /metrics say; in the HTTP server's thread */
+/* ---- /healthz, /readyz and /metrics, in the HTTP server's thread */
 
-static bool healthy(void *ctx, struct strbuf *line)
+static bool is_healthy(void *ctx, struct strbuf *line)
 {
 	struct loop *l = ctx;
 	bool late, stuck;
@@ -89,7 +87,7 @@ static bool healthy(void *ctx, struct strbuf *line)
 	return !late && !stuck;
 }
 
-static bool ready(void *ctx, struct strbuf *line)
+static bool is_ready(void *ctx, struct strbuf *line)
 {
 	struct loop *l = ctx;
 	struct err reason;
@@ -115,27 +113,26 @@ static bool ready(void *ctx, struct strbuf *line)
 	return ok;
 }
 
-static int metrics(void *ctx, struct strbuf *text)
+static int print_metrics(void *ctx, struct strbuf *text)
 {
 	struct loop *l = ctx;
-
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 	const struct metrics_moment now = {.monotonic_s = (double)now_ms() / 1000,
 		.wall_s = clock_s(CLOCK_REALTIME),
-		.ready = ready(l, &line)};
+		.ready = is_ready(l, &line)};
 
 	return metrics_render(l->config->metrics, &now, text);
 }
 
 /* ---- runs */
 
-static void mark(struct loop *l, enum cause cause)
+static void mark_changed(struct loop *l, enum cause cause)
 {
 	metrics_count(l->config->metrics, METRIC_DIRTY_MARKS, cause, 0);
 	schedule_mark(&l->schedule, now_ms());
 }
 
-static int arm(sd_event_source *timer, uint64_t at_ms)
+static int set_timer(sd_event_source *timer, uint64_t at_ms)
 {
 	int r = sd_event_source_set_time(timer, at_ms > UINT64_MAX / 1000 ? UINT64_MAX : at_ms * 1000);
 
@@ -144,8 +141,8 @@ static int arm(sd_event_source *timer, uint64_t at_ms)
 			       timer, at_ms == SCHEDULE_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* Begin a run when one is due, and wake up when the next one is. */
-static int proceed(struct loop *l)
+/* Starts a run if one is due, and sets the timer for the next one. */
+static int run_if_due(struct loop *l)
 {
 	uint64_t now = now_ms();
 
@@ -158,7 +155,7 @@ static int proceed(struct loop *l)
 		worker_run(l->worker, l->forget, now);
 		l->forget = false;
 	}
-	return arm(l->timer, schedule_due(&l->schedule));
+	return set_timer(l->timer, schedule_due(&l->schedule));
 }
 
 static bool wrote_object(const struct reconcile_result *result)
@@ -166,26 +163,26 @@ static bool wrote_object(const struct reconcile_result *result)
 	return result->publish.nrt == PUBLISH_WRITTEN || result->publish.numatopology == PUBLISH_WRITTEN;
 }
 
-/* The same failure is logged when it begins and once a minute, however often it comes and goes and others with it. */
+/* Logs a failure when it begins and then once a minute, even if it alternates with other failures. */
 static void log_failure(struct loop *l, const struct err *err, uint64_t now)
 {
-	struct said *oldest = &l->said[0];
+	struct logged_failure *oldest = &l->logged[0];
 
 	l->failing = true;
-	for (size_t i = 0; i < ARRAY_SIZE(l->said); i++) {
-		struct said *s = &l->said[i];
+	for (size_t i = 0; i < ARRAY_SIZE(l->logged); i++) {
+		struct logged_failure *s = &l->logged[i];
 
 		if (s->at && now - s->at < REPEAT_LOG_MS && text_same_but_numbers(err->text, s->err.text))
 			return;
 		oldest = s->at < oldest->at ? s : oldest;
 	}
 	log_error("%s", err->text);
-	*oldest = (struct said){*err, now};
+	*oldest = (struct logged_failure){*err, now};
 	l->last_error = *err;
 	l->recovery_due = true;
 }
 
-static void say_outcome(struct loop *l, const struct reconcile_result *result, uint64_t now)
+static void report_result(struct loop *l, const struct reconcile_result *result, uint64_t now)
 {
 	bool current = result->observed && result->publish.current;
 
@@ -198,12 +195,12 @@ static void say_outcome(struct loop *l, const struct reconcile_result *result, u
 	}
 	if (wrote_object(result))
 		log_info("published after_ms=%" PRIu64, now - l->since);
-	/* Between two attempts the reason of the first still holds. */
+	/* Between two attempts the error of the first one is still current. */
 	if (!current && l->failing)
 		sd_notifyf(0, "STATUS=%.150s", l->last_error.text);
 	else
 		sd_notifyf(0, "STATUS=%s", result->status);
-	/* A run that began before SIGHUP does not answer it. */
+	/* A run that began before SIGHUP is not its answer. */
 	if (current && !l->forget && (!l->ready || l->reloading)) {
 		sd_notify(0, "READY=1");
 		l->ready = true;
@@ -211,14 +208,14 @@ static void say_outcome(struct loop *l, const struct reconcile_result *result, u
 	}
 }
 
-static void note_health(struct loop *l, const struct reconcile_result *result, uint64_t now)
+static void update_health(struct loop *l, const struct reconcile_result *result, uint64_t now)
 {
 	bool failed = result->err.text[0] != '\0';
 
 	pthread_mutex_lock(&l->health.lock);
 	if (result->observed && result->publish.nrt <= PUBLISH_WRITTEN && !failed)
 		l->health.published = l->health.published || result->publish.current || wrote_object(result);
-	/* A run that waits for the end of a backoff fails in nothing and mends nothing. */
+	/* A run during a backoff neither fails nor recovers. */
 	if (result->observed && result->publish.current)
 		l->health.failing_since = 0;
 	else if (failed && l->health.failing_since == 0)
@@ -238,11 +235,11 @@ static void watch_files(struct loop *l, const struct reconcile_result *result)
 	if (watch_set(l->watch, &result->files, &changed, &err) < 0)
 		log_warning("%s", err.text);
 	if (changed)
-		mark(l, CAUSE_FILES);
+		mark_changed(l, CAUSE_FILES);
 }
 
-/* Nothing pings the watchdog while a run has outlived all its deadlines. */
-static void look_at_worker(struct loop *l, uint64_t now)
+/* Stops pinging the watchdog while a run exceeds its maximum duration. */
+static void check_worker(struct loop *l, uint64_t now)
 {
 	bool stuck = l->schedule.running && now - l->run_at > or_default(l->config->run_max_ms, RUN_MAX_MS);
 
@@ -266,16 +263,17 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	if (!worker_take(l->worker, &result))
 		return 0;
 	schedule_end(&l->schedule, wrote_object(&result), result.call_again_ms);
-	look_at_worker(l, now);
-	l->asked = l->asked || result.publish.nrt > PUBLISH_DEFERRED ||
-		   result.publish.node > PUBLISH_DEFERRED || result.publish.numatopology > PUBLISH_DEFERRED;
+	check_worker(l, now);
+	l->trim_due = l->trim_due || result.publish.nrt > PUBLISH_DEFERRED ||
+		      result.publish.node > PUBLISH_DEFERRED ||
+		      result.publish.numatopology > PUBLISH_DEFERRED;
 	if (wrote_object(&result) && l->changed)
 		metrics_observe(l->config->metrics, METRIC_CHANGE_SECONDS, 0,
 			(double)(result.published_ms - l->since) / 1000);
-	note_health(l, &result, now);
-	say_outcome(l, &result, now);
+	update_health(l, &result, now);
+	report_result(l, &result, now);
 	watch_files(l, &result);
-	return proceed(l);
+	return run_if_due(l);
 }
 
 /* ---- events */
@@ -292,8 +290,8 @@ static int on_files(sd_event_source *source, int fd, uint32_t events, void *user
 	if (watch_read(l->watch, &changed, &err) < 0)
 		log_warning("%s", err.text);
 	if (changed)
-		mark(l, CAUSE_FILES);
-	return proceed(l);
+		mark_changed(l, CAUSE_FILES);
+	return run_if_due(l);
 }
 
 static int on_uevents(sd_event_source *source, int fd, uint32_t events, void *user)
@@ -307,11 +305,11 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t events, void *us
 	(void)events;
 	if (r < 0) {
 		log_warning("%s; changed hardware is found by polling", err.text);
-		return r; /* it is not asked any more */
+		return r; /* disables the event source */
 	}
 	if (changed)
-		mark(l, CAUSE_HARDWARE);
-	return proceed(l);
+		mark_changed(l, CAUSE_HARDWARE);
+	return run_if_due(l);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *user)
@@ -322,7 +320,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *user)
 	(void)usec;
 	if (!l->schedule.marked)
 		metrics_count(l->config->metrics, METRIC_DIRTY_MARKS, CAUSE_TIMER, 0);
-	return proceed(l);
+	return run_if_due(l);
 }
 
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
@@ -334,8 +332,8 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 	log_info("SIGHUP: everything is read again");
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now_ms() * 1000);
 	l->reloading = l->forget = true;
-	mark(l, CAUSE_RELOAD);
-	return proceed(l);
+	mark_changed(l, CAUSE_RELOAD);
+	return run_if_due(l);
 }
 
 static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
@@ -349,9 +347,9 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info,
 	return sd_event_exit(l->event, 0);
 }
 
-/* ---- the lock and the HTTP endpoint, which may have to wait for another nrtd of this node */
+/* ---- the lock and the HTTP endpoint, which may have to wait for the end of another nrtd of this node */
 
-static int begin_work(struct loop *l)
+static int start_worker(struct loop *l)
 {
 	struct err err = {""};
 	int r = worker_new(l->config->reconciler, &l->worker, &err);
@@ -362,8 +360,8 @@ static int begin_work(struct loop *l)
 		log_error("%s", err.text[0] ? err.text : strerror(-r));
 		return r;
 	}
-	mark(l, CAUSE_START);
-	return proceed(l);
+	mark_changed(l, CAUSE_START);
+	return run_if_due(l);
 }
 
 static int try_lock(struct loop *l)
@@ -383,13 +381,13 @@ static int try_lock(struct loop *l)
 	pthread_mutex_lock(&l->health.lock);
 	l->health.waiting = r < 0;
 	pthread_mutex_unlock(&l->health.lock);
-	return r < 0 ? 0 : begin_work(l);
+	return r < 0 ? 0 : start_worker(l);
 }
 
 static void try_http(struct loop *l)
 {
 	static const struct http_callbacks callbacks = {
-		.healthy = healthy, .ready = ready, .metrics = metrics};
+		.healthy = is_healthy, .ready = is_ready, .metrics = print_metrics};
 	const struct http_listen *listen = &l->config->http;
 	struct err err = {""};
 
@@ -406,7 +404,7 @@ static void try_http(struct loop *l)
 		http_server_port(l->http));
 }
 
-/* Where no inotify instance was left when it began, one may be now. */
+/* An inotify instance may have become available since the start. */
 static int try_watch(struct loop *l)
 {
 	struct err err = {""};
@@ -419,18 +417,18 @@ static int try_watch(struct loop *l)
 		return r;
 	log_info("files are watched from now on");
 	if (l->worker)
-		mark(l, CAUSE_FILES); /* the run finds which */
-	return proceed(l);
+		mark_changed(l, CAUSE_FILES); /* the run finds the files to watch */
+	return run_if_due(l);
 }
 
-/* A request touches a third of what is resident, and one after the other twice as much. It is given back between two
- * runs, also where changes never end. */
-static void give_back(struct loop *l)
+/* A request touches a third of the resident memory, consecutive requests twice as much. The memory is released between runs, even
+ * if changes never end. */
+static void trim_memory(struct loop *l)
 {
-	if (!l->asked || l->schedule.running)
+	if (!l->trim_due || l->schedule.running)
 		return;
 	resident_trim();
-	l->asked = false;
+	l->trim_due = false;
 }
 
 static int on_tick(sd_event_source *source, uint64_t usec, void *user)
@@ -440,8 +438,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 	int r = 0;
 
 	(void)usec;
-	look_at_worker(l, now);
-	give_back(l);
+	check_worker(l, now);
+	trim_memory(l);
 	if (!l->worker)
 		r = try_lock(l);
 	if (r == 0)
@@ -449,9 +447,9 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 	if (r < 0)
 		return sd_event_exit(l->event, r);
 	try_http(l);
-	/* Seldom once nothing is waited for: an idle process should not wake up every second. */
+	/* Less often if nothing has to be retried: an idle process should not wake up every second. */
 	if (l->worker && !l->http_failed)
-		wait = or_default(l->config->look_ms, HEARTBEAT_MS / 2);
+		wait = or_default(l->config->check_ms, HEARTBEAT_MS / 2);
 	r = sd_event_source_set_time(source, (now + wait) * 1000);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -488,7 +486,7 @@ static int add_sources(struct loop *l)
 
 static void loop_release(struct loop *l)
 {
-	/* Their threads first: they use what follows. */
+	/* First the threads, which use the other members. */
 	http_server_free(l->http);
 	worker_free(l->worker);
 	watch_free(l->watch);
@@ -508,7 +506,7 @@ int loop_run(const struct loop_config *config, struct err *err)
 		.schedule = {.coalesce_ms = config->coalesce_ms,
 			.changes = config->changes,
 			.poll_ms = config->poll_ms,
-			.again_at = SCHEDULE_NEVER},
+			.requested_at = SCHEDULE_NEVER},
 		.health = {.lock = PTHREAD_MUTEX_INITIALIZER, .heartbeat = now_ms()},
 		.lock_fd = -1,
 		.uevents_fd = -1,
@@ -518,7 +516,7 @@ int loop_run(const struct loop_config *config, struct err *err)
 	if (r < 0)
 		return r;
 	r = watch_new(&l.watch, err);
-	/* A user has few inotify instances, and on a node full of containers they are all root's. */
+	/* Inotify instances are limited per user, and on a node with many containers root may have none left. */
 	if (r == -EMFILE)
 		log_warning(
 			"%s (fs.inotify.max_user_instances); changes are found by polling until there is one, poll_ms=%" PRIu64,

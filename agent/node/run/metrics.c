@@ -7,7 +7,6 @@
 #include <pthread.h>
 
 #include "agent/http/exposition.h"
-#include "agent/node/run/node_gauges.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
@@ -25,13 +24,23 @@ static const char *const label_names[LABEL_COUNT] = {
 	[CAUSE] = "cause",
 };
 
-struct family {
-	const char *name, *help;
-	enum exposition_kind kind;
-	enum label labels[2];
+/* The families after those of enum metric, whose values are set as a whole. */
+enum {
+	READY = METRIC_COUNT,
+	RESOURCE_CAPACITY,
+	RESOURCE_ALLOCATABLE,
+	RESOURCE_AVAILABLE,
+	MAX_EXCLUSIVE_CPUS,
+	STRANDED_CPUS,
+	SHAPE_COPIES,
+	FAMILY_COUNT
 };
 
-static const struct family families[METRIC_COUNT] = {
+static const struct family {
+	const char *name, *help;
+	enum exposition_kind kind;
+	enum label labels[2]; /* of the families of enum metric */
+} families[FAMILY_COUNT] = {
 	[METRIC_PUBLISHES] = {"nrtd_publishes_total", "Attempts to publish, by target and result.", COUNTER,
 		{TARGET, RESULT}},
 	[METRIC_PUBLISH_SECONDS] = {"nrtd_publish_duration_seconds",
@@ -49,6 +58,23 @@ static const struct family families[METRIC_COUNT] = {
 		"Signs that what is published may be out of date, by cause.", COUNTER, {CAUSE}},
 	[METRIC_DISAGREEMENTS] = {"nrtd_source_disagreements_total",
 		"How often two sources contradicted each other.", COUNTER, {NO_LABEL}},
+	[READY] = {"nrtd_ready", "1 while /readyz answers 200, else 0.", GAUGE, {NO_LABEL}},
+	[RESOURCE_CAPACITY] = {"nrtd_resource_capacity",
+		"What a NUMA node has of a resource: CPUs, bytes of memory and hugepages, devices.", GAUGE,
+		{NO_LABEL}},
+	[RESOURCE_ALLOCATABLE] = {"nrtd_resource_allocatable", "What of it is for pods.", GAUGE, {NO_LABEL}},
+	[RESOURCE_AVAILABLE] = {"nrtd_resource_available",
+		"What a NUMA node has left of a resource: CPUs, bytes of memory and hugepages, devices.",
+		GAUGE, {NO_LABEL}},
+	[MAX_EXCLUSIVE_CPUS] = {"nrtd_max_exclusive_cpus",
+		"The most exclusive CPUs that a container gets now from that many NUMA nodes or fewer.",
+		GAUGE, {NO_LABEL}},
+	[STRANDED_CPUS] = {"nrtd_stranded_cpus",
+		"Free CPUs that remain when the smallest pods with exclusive CPUs have filled the node.",
+		GAUGE, {NO_LABEL}},
+	[SHAPE_COPIES] = {"nrtd_shape_copies",
+		"Pods of a --shape that the kubelet would admit now, one after the other, up to 1000.", GAUGE,
+		{NO_LABEL}},
 };
 
 static const double bounds[] = {
@@ -57,18 +83,19 @@ static const double bounds[] = {
 #define N_BOUNDS ARRAY_SIZE(bounds)
 
 struct histogram {
-	uint64_t counts[N_BOUNDS + 1]; /* in (bounds[i - 1], bounds[i]]; the last is above all bounds */
+	uint64_t counts[N_BOUNDS + 1]; /* in (bounds[i - 1], bounds[i]]; the last one: above all bounds */
 	double sum;
 };
 
 struct metrics {
 	pthread_mutex_t lock;
 	struct metric_names labels[LABEL_COUNT];
-	double *values[METRIC_COUNT]; /* counters and gauges: n of label 1 rows of n of label 2 */
+	double *values
+		[METRIC_COUNT]; /* counters and gauges: a row per value of label 1, a column per value of label 2 */
 	struct histogram *histograms[METRIC_COUNT];
 	struct process_stats process;
-	struct strbuf inventory, headroom; /* the families of node_gauges.h, printed when they change */
-	int64_t certificate_until_s;       /* 0 = there is none */
+	struct strbuf inventory, headroom; /* their families, printed when they change */
+	int64_t certificate_until_s;       /* 0 = no certificate */
 };
 
 /* ---- life */
@@ -175,8 +202,8 @@ void metrics_succeeded(struct metrics *m, unsigned target, double now)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* `text` moves to *slot. */
-static int replace(struct metrics *m, struct strbuf *slot, struct strbuf *text)
+/* Moves `text` to *slot. 0 or -EFBIG. */
+static int replace_text(struct metrics *m, struct strbuf *slot, struct strbuf *text)
 {
 	struct strbuf old;
 
@@ -190,12 +217,70 @@ static int replace(struct metrics *m, struct strbuf *slot, struct strbuf *text)
 	return 0;
 }
 
+static void add_head(struct strbuf *out, size_t family)
+{
+	exposition_head(out, families[family].name, families[family].help, families[family].kind);
+}
+
+static void add_one(struct strbuf *out, size_t family, double value)
+{
+	exposition_one(out, families[family].name, families[family].help, families[family].kind, value);
+}
+
+static qty_t quantity_of(const struct inventory_amount *a, size_t family)
+{
+	return family == RESOURCE_CAPACITY      ? a->capacity
+	       : family == RESOURCE_ALLOCATABLE ? a->allocatable
+						: a->available;
+}
+
+static void print_inventory(const struct inventory *inv, struct strbuf *out)
+{
+	for (size_t family = RESOURCE_CAPACITY; family <= RESOURCE_AVAILABLE; family++) {
+		add_head(out, family);
+		for (size_t i = 0; i < inv->n_nodes * inv->n_resources; i++) {
+			const struct inventory_amount *a = &inv->amounts[i];
+
+			if (!a->present)
+				continue;
+			strbuf_addf(out, "%s{numa_node=\"%u\",", families[family].name,
+				inv->nodes[i / inv->n_resources].id);
+			exposition_label(out, "resource", inv->resources[i % inv->n_resources]);
+			strbuf_addstr(out, "} ");
+			exposition_number(out, (double)quantity_of(a, family) / (double)QTY_UNIT);
+			strbuf_addch(out, '\n');
+		}
+	}
+}
+
+/* Unknown values have no series. */
+static void print_headroom(
+	const struct headroom *headroom, const struct hints_config *shapes, struct strbuf *out)
+{
+	if (headroom->n_max > 0)
+		add_head(out, MAX_EXCLUSIVE_CPUS);
+	for (unsigned i = 0; i < headroom->n_max; i++)
+		strbuf_addf(out, "%s{numa_nodes=\"%u\"} %zu\n", families[MAX_EXCLUSIVE_CPUS].name, i + 1,
+			headroom->max_exclusive[i]);
+	if (headroom->stranded_known)
+		add_one(out, STRANDED_CPUS, (double)headroom->stranded);
+	if (headroom->n_copies > 0)
+		add_head(out, SHAPE_COPIES);
+	for (size_t i = 0; i < headroom->n_copies; i++) {
+		if (!headroom->copies[i].known)
+			continue;
+		strbuf_addf(out, "%s{", families[SHAPE_COPIES].name);
+		exposition_label(out, "shape", shapes->shapes[i].name);
+		strbuf_addf(out, "} %zu\n", headroom->copies[i].n);
+	}
+}
+
 int metrics_set_inventory(struct metrics *m, const struct inventory *inv)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
-	node_gauges_print_inventory(inv, &text);
-	return replace(m, &m->inventory, &text);
+	print_inventory(inv, &text);
+	return replace_text(m, &m->inventory, &text);
 }
 
 int metrics_set_headroom(
@@ -203,8 +288,8 @@ int metrics_set_headroom(
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
-	node_gauges_print_headroom(headroom, shapes, &text);
-	return replace(m, &m->headroom, &text);
+	print_headroom(headroom, shapes, &text);
+	return replace_text(m, &m->headroom, &text);
 }
 
 void metrics_set_certificate(struct metrics *m, int64_t until_s)
@@ -214,9 +299,9 @@ void metrics_set_certificate(struct metrics *m, int64_t until_s)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* ---- the text */
+/* ---- printing */
 
-/* "name" and the labels of a series, with "le" where that is not NULL, up to the space before the value. */
+/* The name and the labels of a series, with the label `le` unless NULL, up to the space before the value. */
 static void add_series(struct strbuf *out, const struct metrics *m, enum metric metric, const char *suffix,
 	size_t at, const char *le)
 {
@@ -259,7 +344,7 @@ static void add_histogram(struct strbuf *out, const struct metrics *m, enum metr
 	strbuf_addf(out, "%llu\n", (unsigned long long)below);
 }
 
-/* A clock that was set since then has no part in it: the age counts. */
+/* Computed from the age, so that a change of the wall clock has no effect. */
 static double success_time(const struct metrics_moment *now, double value)
 {
 	return isinf(value) ? 0 : floor((now->wall_s - (now->monotonic_s - value)) * 1000 + 0.5) / 1000;
@@ -268,13 +353,11 @@ static double success_time(const struct metrics_moment *now, double value)
 static void add_family(
 	struct strbuf *out, const struct metrics *m, enum metric metric, const struct metrics_moment *now)
 {
-	const struct family *f = &families[metric];
-
-	exposition_head(out, f->name, f->help, f->kind);
+	add_head(out, metric);
 	for (size_t i = 0; i < n_series(m, metric); i++) {
 		double value = m->values[metric][i];
 
-		if (f->kind == HISTOGRAM) {
+		if (families[metric].kind == HISTOGRAM) {
 			add_histogram(out, m, metric, i);
 			continue;
 		}
@@ -287,7 +370,7 @@ static void add_family(
 int metrics_render(struct metrics *m, const struct metrics_moment *now, struct strbuf *out)
 {
 	process_stats_print(&m->process, out);
-	exposition_one(out, "nrtd_ready", "1 while /readyz answers 200, else 0.", GAUGE, now->ready);
+	add_one(out, READY, now->ready);
 	pthread_mutex_lock(&m->lock);
 	for (enum metric i = 0; i < METRIC_COUNT; i++)
 		add_family(out, m, i, now);

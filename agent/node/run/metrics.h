@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What the daemon counts and measures, as the text that Prometheus reads (exposition format 0.0.4). The
- * families are a table in metrics.c; whoever measures gives the values of their labels by index into the name
- * lists of metrics_new(), so that every series exists from the start, at 0. Each function takes the struct's
- * lock: the HTTP server's thread renders while others count. Depends on
- * common/, agent/base, agent/render and node_gauges.h only.
+ * The metrics of `nrtd run`: counts and measures, and prints them for Prometheus.
+ *
+ * All families are in one table in metrics.c. Callers pass label values as indexes into the name lists of metrics_new(), so that
+ * every series exists from the start, with the value 0. Every function locks: the HTTP server's thread prints while other threads
+ * count.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -14,12 +14,13 @@
 #include "common/inventory.h"
 #include "common/strbuf.h"
 
+/* The families that callers count or measure. */
 enum metric {
 	METRIC_PUBLISHES,       /* counter, labels target and result */
-	METRIC_PUBLISH_SECONDS, /* histogram, label target: one request */
+	METRIC_PUBLISH_SECONDS, /* histogram, label target: one publication */
 	METRIC_OBSERVE_SECONDS, /* histogram: reading every source once */
 	METRIC_CHANGE_SECONDS,  /* histogram: from the first sign of a change to its publication */
-	METRIC_SOURCE_STATE,    /* gauge, labels source and state: 1 for the state it is in */
+	METRIC_SOURCE_STATE,    /* gauge, labels source and state: 1 for the current state */
 	METRIC_LAST_SUCCESS,    /* gauge, label target, set by metrics_succeeded() */
 	METRIC_DIRTY_MARKS,     /* counter, label cause */
 	METRIC_DISAGREEMENTS,   /* counter: two sources contradicted each other */
@@ -32,19 +33,18 @@ struct metric_names {
 	size_t n;
 };
 
-/* The lists live as long as the struct metrics; each has one name at least. */
+/* The lists must outlive the struct metrics; each has at least one name. */
 struct metrics_labels {
 	struct metric_names targets; /* "nrt", "node" */
 	struct metric_names results; /* of publishing: "written", "unchanged", ... */
 	struct metric_names sources; /* "pod-resources", "cpu_manager_state", ... */
 	struct metric_names states;  /* of a source: "ok", "absent", "broken", ... */
-	struct metric_names causes; /* what marks the published state as out of date: "watch", "timer", ... */
+	struct metric_names causes;  /* of dirty marks: "watch", "timer", ... */
 };
 
 struct metrics;
 
-/* All at 0, nothing known of any source. *ret is the caller's, to be freed by metrics_free().
- */
+/* All values 0, all sources in no state. The caller owns *ret and frees it with metrics_free(). */
 void metrics_new(const struct metrics_labels *labels, struct metrics **ret);
 void metrics_free(struct metrics *m);
 
@@ -54,34 +54,34 @@ static inline void metrics_freep(struct metrics **m)
 	*m = NULL;
 }
 
-/* Add one to a counter. The labels in the order above, 0 for those the family does not have. */
+/* Increments a counter. Labels in the order above, 0 for labels that the family does not have. */
 void metrics_count(struct metrics *m, enum metric metric, unsigned label1, unsigned label2);
 
-/* Put a duration into a histogram. A negative one counts as 0. */
+/* Adds a duration to a histogram. A negative duration counts as 0. */
 void metrics_observe(struct metrics *m, enum metric metric, unsigned label1, double seconds);
 
-/* The source is in this state now, and in none of the others. */
+/* Sets the state of a source. */
 void metrics_set_source(struct metrics *m, unsigned source, unsigned state);
 
-/* A publication to the target succeeded at `now`, in seconds of a clock that never goes back. */
+/* A publication to the target succeeded at `now`, in monotonic seconds. */
 void metrics_succeeded(struct metrics *m, unsigned target, double now);
 
-/* What each NUMA node has and has left, instead of what it was. 0, -EFBIG (nothing changed). */
+/* Sets what each NUMA node has and has free. 0, -EFBIG (nothing changed). */
 int metrics_set_inventory(struct metrics *m, const struct inventory *inv);
 
-/* What the node can still take, with the names of the shapes; as metrics_set_inventory(). */
+/* Sets the node's headroom, with the names of the shapes. 0, -EFBIG (nothing changed). */
 int metrics_set_headroom(
 	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes);
 
-/* When the client certificate ends that the API server is shown, in seconds since 1970; 0 = there is none. */
+/* Sets when the client certificate expires, in seconds since 1970; 0 = no certificate. */
 void metrics_set_certificate(struct metrics *m, int64_t until_s);
 
-/* What is so when the text is made. */
+/* State at the time of printing. */
 struct metrics_moment {
 	double monotonic_s; /* of the clock of metrics_succeeded() */
 	double wall_s;      /* since 1970 */
-	bool ready;         /* what /readyz answers */
+	bool ready;         /* /readyz answers 200 */
 };
 
-/* Append the text: every family with its HELP and TYPE, and those of process_stats.h. 0, -EFBIG. */
+/* Appends every family with its HELP and TYPE, and those of process_stats_print(). 0, -EFBIG. */
 int metrics_render(struct metrics *m, const struct metrics_moment *now, struct strbuf *out);

@@ -55,8 +55,8 @@ void reconcile_result_release(struct reconcile_result *r)
 
 /* ---- observe */
 
-/* The machine is discovered again only when a cheap look says that it is another. */
-static void look_at_hardware(struct reconciler *r)
+/* Discovers the machine again only if a cheap signature of the hardware has changed. */
+static void check_hardware(struct reconciler *r)
 {
 	uint64_t signature = hardware_signature(r->config->observe.sysroot);
 
@@ -67,20 +67,20 @@ static void look_at_hardware(struct reconciler *r)
 	r->signature = signature;
 }
 
-/* Log the notes of a run unless they are those of the run before. */
+/* Logs the notes of a run unless they equal those of the last run. */
 static void log_new_notes(struct reconciler *r, const struct notes *notes)
 {
 	uint64_t hash = 0;
 
 	for (size_t i = 0; i < notes->lines.n_items; i++)
 		hash = hash_bytes(notes->lines.items[i], strlen(notes->lines.items[i]), hash + 1);
-	if (hash == r->noted)
+	if (hash == r->logged_notes)
 		return;
-	r->noted = hash;
+	r->logged_notes = hash;
 	log_notes(notes);
 }
 
-/* As the watch is to see it: links below the root lead the system, which knows no root, out of it. */
+/* Resolves links relative to `root`, because inotify would follow them out of `root`. */
 static int add_file(struct reconcile_result *ret, const char *root, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(PATH_MAX);
@@ -105,7 +105,7 @@ static int add_cdi_dir(const struct observe_config *config, struct reconcile_res
 	return add_file(ret, config->sysroot, path);
 }
 
-/* The kubelet's state, its socket, the claims, and the files its settings were found in. */
+/* The kubelet's state files, its socket, the claims, and the files of its settings. */
 static int list_files(
 	const struct observe_config *config, const struct observation *o, struct reconcile_result *ret)
 {
@@ -133,14 +133,15 @@ static int list_files(
 	return r;
 }
 
-/* Before a run has found which files matter: whatever the kubelet keeps in its folder, and the claims. */
+/* Before the first observation: all files in the kubelet's folder, and the claims. */
 static void list_folder(struct reconciler *r, struct reconcile_result *ret)
 {
 	const char *root = r->config->observe.settings.kubelet_root;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%.3000s/", root ? root : KUBELET_ROOT);
-	add_file(ret, r->config->observe.sysroot, path); /* else the backoff's next run looks again */
+	add_file(ret, r->config->observe.sysroot,
+		path); /* on failure the next run after the backoff tries again */
 	add_cdi_dir(&r->config->observe, ret);
 }
 
@@ -150,12 +151,12 @@ static unsigned source_state(bool known, bool kept)
 	return known ? 1 + kept : 0;
 }
 
-static int look(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
+static int observe_node(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
 {
 	double start = clock_s(CLOCK_MONOTONIC);
 	int e;
 
-	look_at_hardware(r);
+	check_hardware(r);
 	e = observe_with(&r->sources, &r->config->observe, o, &ret->err);
 	if (e == 0)
 		e = node_derive(&r->config->model, &o->node, &o->notes, &ret->err);
@@ -224,9 +225,8 @@ static int publish(struct reconciler *r, const struct doc *nrt, const struct doc
 		.labels = &r->labels,
 		.kubelet_minor = kubelet_minor};
 	double start = clock_s(CLOCK_MONOTONIC);
-	int e;
+	int e = r->target.publish(r->target.ctx, &request, now_ms, &ret->publish, &ret->err);
 
-	e = r->target.publish(r->target.ctx, &request, now_ms, &ret->publish, &ret->err);
 	if (ret->publish.nrt != PUBLISH_UNCHANGED && ret->publish.nrt != PUBLISH_DEFERRED &&
 		ret->publish.nrt != PUBLISH_CONTENDED)
 		metrics_observe(
@@ -241,7 +241,7 @@ static int publish(struct reconciler *r, const struct doc *nrt, const struct doc
 	return e;
 }
 
-/* For the metrics. After publishing, since nobody waits for it. */
+/* For the metrics; after publishing, which should not wait for it. */
 static void measure_headroom(struct reconciler *r, const struct observation *o)
 {
 	CLEANUP(headroom_release) struct headroom headroom = {0};
@@ -254,7 +254,7 @@ static void measure_headroom(struct reconciler *r, const struct observation *o)
 	r->headroom_known = true;
 }
 
-static void describe(const struct observation *o, struct reconcile_result *ret)
+static void print_status(const struct observation *o, struct reconcile_result *ret)
 {
 	int cpu = inventory_resource(&o->node.inventory, "cpu");
 	qty_t free = 0;
@@ -268,23 +268,22 @@ static void describe(const struct observation *o, struct reconcile_result *ret)
 			o->node.node_name, o->node.inventory.n_nodes, (int64_t)(free / QTY_UNIT));
 }
 
-/* The steps after observing. 0 or -errno with one line in ret->err. */
+/* 0 or -errno with one line in ret->err. */
 static int render_and_publish(
 	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
 {
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT, numatopology = DOC_INIT;
-	bool told = o->node.settings.kubelet_minor > 0;
+	bool minor_known = o->node.settings.kubelet_minor > 0;
 	unsigned minor = r->kubelet_minor > 0 ? r->kubelet_minor : KUBELET_MINOR_RECORDED;
 	int e;
 
 	nrt_render(&o->node, &r->config->render.nrt, &nrt, &o->notes);
-
 	if (r->config->render.numatopology)
 		numatopology_render(&o->node, &numatopology, &o->notes);
-	if (!told)
+	if (!minor_known)
 		observation_set_release(o, minor);
 	refresh_hints(r, o, nrt_content_hash(&nrt));
-	e = publish(r, &nrt, &numatopology, told ? 0 : minor, now_ms, ret);
+	e = publish(r, &nrt, &numatopology, minor_known ? 0 : minor, now_ms, ret);
 	if (ret->publish.kubelet_minor > 0)
 		r->kubelet_minor = ret->publish.kubelet_minor;
 	return e;
@@ -298,14 +297,14 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 	observation_init(&o);
 	ret->call_again_ms = UINT64_MAX;
 	if (forget) {
-		/* What the kubelet said it says again, or it still holds. */
+		/* The kubelet's last answers stay valid until it answers again. */
 		sources_forget_machine(&r->sources);
-		r->noted = r->hints_of = 0;
+		r->logged_notes = r->hints_of = 0;
 		r->target.forget(r->target.ctx);
 	}
-	e = look(r, &o, ret);
+	e = observe_node(r, &o, ret);
 	if (e == 0) {
-		ret->err = (struct err){""}; /* what failed on the way */
+		ret->err = (struct err){""}; /* of a source that had an alternative */
 		e = list_files(&r->config->observe, &o, ret);
 	}
 	if (e < 0) {
@@ -324,5 +323,5 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;
 	measure_headroom(r, &o);
 	log_new_notes(r, &o.notes);
-	describe(&o, ret);
+	print_status(&o, ret);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * reconcile: observe -> model -> score -> render -> diff -> publish, in one straight function. Everything
- * that a run needs from the run before is in struct reconciler; one user at a time.
+ * Runs observe -> model -> score -> render -> diff -> publish, in one straight function. struct reconciler has everything that a
+ * run needs from earlier runs; one run at a time.
  */
 #include "agent/node/observe/observe.h"
 #include "agent/node/publish/target.h"
@@ -11,7 +11,7 @@
 #include "agent/state/node_derive.h"
 #include "common/strv.h"
 
-/* What every run works by. */
+/* The configuration of every run. */
 struct reconcile_config {
 	struct observe_config observe;
 	struct derive_config model;
@@ -21,7 +21,7 @@ struct reconcile_config {
 /* Indexes into reconcile_labels.sources and .states. */
 enum reconcile_source { RECONCILE_SETTINGS, RECONCILE_STATE_FILES, RECONCILE_POD_RESOURCES };
 
-/* The metrics' label values that reconcile() and loop.c give by index; causes are loop.c's. */
+/* The metrics' label values that reconcile() and loop.c pass by index; the causes are loop.c's. */
 extern const struct metrics_labels reconcile_labels;
 
 struct reconciler {
@@ -29,34 +29,34 @@ struct reconciler {
 	struct target target;
 	struct metrics *metrics;
 	struct sources sources;
-	uint64_t signature; /* of the hardware when it was discovered */
-	uint64_t noted;     /* hash of the notes that were logged last */
-	/* The hints as computed last, and of what. */
+	uint64_t signature;    /* of the hardware when the machine was discovered */
+	uint64_t logged_notes; /* hash of the last logged notes */
+	/* The last hints, and the hash of what they were computed from. */
 	uint64_t hints_of;
 	struct doc annotations, labels;
-	bool headroom_known;             /* the metrics have what the node can still take, as of then */
-	struct distances_kept distances; /* of the machine, for them */
+	bool headroom_known;             /* the metrics have the headroom of the same state as the hints */
+	struct distances_kept distances; /* cache for the hints */
 	bool observed;                   /* at least once */
-	unsigned failures;               /* of observing, in a row */
-	unsigned kubelet_minor;          /* as the Node said; 0 = it has not */
+	unsigned failures;               /* of observing, consecutive */
+	unsigned kubelet_minor;          /* as the Node reports it; 0 = unknown */
 };
 
 void reconciler_release(struct reconciler *r);
 
 struct reconcile_result {
-	bool observed; /* false: a source failed; what was published stays */
+	bool observed; /* false: a source failed, nothing was published */
 	struct publish_result publish;
-	struct err err;         /* what failed, "" = nothing */
-	uint64_t call_again_ms; /* run at this time at the latest */
+	struct err err;         /* the failure, "" = none */
+	uint64_t call_again_ms; /* run again by this time */
 	uint64_t published_ms;  /* when publishing ended, on the monotonic clock */
-	struct strv files;      /* whose change is worth a run; as watch_set() takes them */
+	struct strv files;      /* files whose change requires a run, for watch_set() */
 	char status[160];       /* one line for people */
 };
 
 void reconcile_result_release(struct reconcile_result *r);
 
 /*
- * One run at `now_ms` (CLOCK_MONOTONIC). `forget` reads and writes everything again. Blocks as long as the
- * sources and the API server take, within their deadlines. *ret (zeroed) is always filled.
+ * One run at `now_ms` (CLOCK_MONOTONIC). `forget` reads and writes everything again. Blocks while sources and API server need,
+ * within their deadlines. Always fills *ret, which must be zeroed.
  */
 void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconcile_result *ret);

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Segments the program may write to are left alone: they hold relocations, also where they are read-only by
- * now. An object with relocations in its text is left alone as a whole. */
+/* Skips writable segments: they contain relocations, even if they are now read-only. Skips an object with relocations in its text
+ * as a whole. */
 static int drop_pages(struct dl_phdr_info *object, size_t size, void *data)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -29,7 +29,7 @@ static int drop_pages(struct dl_phdr_info *object, size_t size, void *data)
 		uintptr_t first = (object->dlpi_addr + p->p_vaddr) & ~(page - 1);
 		uintptr_t end = (object->dlpi_addr + p->p_vaddr + p->p_filesz) & ~(page - 1);
 
-		/* It may fail for what is not a file (the vDSO); then the pages stay, which does no harm. */
+		/* May fail for a segment without a file (the vDSO); then its pages stay. */
 		if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) && end > first)
 			/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
 			(void)madvise((void *)first, end - first, MADV_DONTNEED);

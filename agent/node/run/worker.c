@@ -10,20 +10,81 @@
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
+#define EARLY_DIVISOR 10u /* of the coalescing time, after the first run that published nothing */
+
+/* ---- when a run is due */
+
+void schedule_mark(struct schedule *s, uint64_t now)
+{
+	if (s->marked)
+		return;
+	s->marked = true;
+	s->marked_at = now;
+}
+
+static uint64_t max_of(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t of_two = a > b ? a : b;
+
+	return of_two > c ? of_two : c;
+}
+
+static uint64_t coalescing_time(const struct schedule *s)
+{
+	return s->idle_runs == 1 ? s->coalesce_ms / EARLY_DIVISOR : s->coalesce_ms;
+}
+
+uint64_t schedule_due(const struct schedule *s)
+{
+	uint64_t due = SCHEDULE_NEVER;
+
+	if (s->running)
+		return SCHEDULE_NEVER;
+	if (!s->has_run)
+		return 0;
+	if (s->marked)
+		due = max_of(s->marked_at, s->last_run + coalescing_time(s), budget_at(&s->changes));
+	if (s->poll_ms > 0 && s->last_run + s->poll_ms < due)
+		due = s->last_run + s->poll_ms;
+	return s->requested_at < due ? s->requested_at : due;
+}
+
+void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since)
+{
+	*ret_since = s->marked ? s->marked_at : now;
+	if (!s->has_run || now - s->last_run > 2 * s->coalesce_ms)
+		s->idle_runs = 0;
+	s->marked = false;
+	s->running = s->has_run = true;
+	s->last_run = now;
+	s->requested_at = SCHEDULE_NEVER;
+}
+
+void schedule_end(struct schedule *s, bool published, uint64_t again_at)
+{
+	if (published)
+		budget_take(&s->changes, s->last_run);
+	s->idle_runs = published ? 0 : s->idle_runs + 1;
+	s->running = false;
+	s->requested_at = again_at;
+}
+
+/* ---- the thread */
+
 struct worker {
 	pthread_t thread;
 	int fd;
-	struct reconciler *reconciler; /* the thread's */
+	struct reconciler *reconciler; /* used only by the thread */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	/* Below: by the lock. */
+	/* The members below are protected by `lock`. */
 	bool wanted, stop, ended;
 	bool forget;
 	uint64_t now_ms;
 	struct reconcile_result result;
 };
 
-static void *work(void *arg)
+static void *run_thread(void *arg)
 {
 	struct worker *w = arg;
 
@@ -44,7 +105,7 @@ static void *work(void *arg)
 		reconcile_result_release(&w->result);
 		w->result = result;
 		w->ended = true;
-		/* Never full: the loop reads it after each run. */
+		/* Never blocks: the loop reads it after each run. */
 		while (write(w->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 			;
 	}
@@ -63,7 +124,7 @@ int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *e
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
 	if (r == 0)
-		r = thread_start(&w->thread, work, w);
+		r = thread_start(&w->thread, run_thread, w);
 	if (r == 0) {
 		*ret = w;
 		return 0;

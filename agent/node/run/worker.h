@@ -1,31 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * worker: the thread that reconciles, one run at a time. No source and no API server can hold up signals, the
- * watchdog or the HTTP endpoint.
+ * Decides when the next run of reconcile() is due, and runs it in its own thread. So no source and no API server can delay
+ * signals, the watchdog or the HTTP endpoint.
  */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/budget.h"
 #include "agent/node/run/reconcile.h"
+
+/* ---- when a run is due. Marks report that something may have changed; runs answer marks. Times are monotonic milliseconds. */
+
+#define SCHEDULE_NEVER UINT64_MAX
+
+struct schedule {
+	uint64_t coalesce_ms;  /* marks within this time after the beginning of a run are answered together */
+	struct budget changes; /* of runs that publish a change */
+	uint64_t poll_ms;      /* a run is due at least this often; 0 = no polling */
+	bool marked, running;
+	uint64_t marked_at; /* the first mark that no run has answered */
+	uint64_t last_run;  /* beginning of the last run; valid if has_run */
+	bool has_run;
+	unsigned
+		idle_runs; /* runs in a row that published nothing, each less than 2 * coalesce_ms after the last */
+	uint64_t requested_at; /* when the last run asked to run again, SCHEDULE_NEVER = not */
+};
+
+/* Something may have changed. */
+void schedule_mark(struct schedule *s, uint64_t now);
+
+/*
+ * When the next run is due; SCHEDULE_NEVER during a run. The first mark is answered at once: while a pod is admitted, every file
+ * that the kubelet writes reduces what is free, so a state between two writes is closer to the truth than what is published.
+ * Later marks are coalesced. A run that publishes nothing was too early for the change that its mark announced (the kubelet
+ * writes released CPUs before it assigns them to a pod), and the next run is due soon after it.
+ */
+uint64_t schedule_due(const struct schedule *s);
+
+/* A run begins; it answers every earlier mark. *ret_since is the time of the first of these marks, `now` without marks. */
+void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since);
+
+/* The run has ended; `published` if it published a change; a further run is due at `again_at`. */
+void schedule_end(struct schedule *s, bool published, uint64_t again_at);
+
+/* ---- the thread */
 
 struct worker;
 
-/* Start the thread; every signal stays with the caller's. The reconciler is the worker's alone until
- * worker_free(). 0 or -errno with one line. */
+/* Starts the thread, which handles no signals. Only the worker may use the reconciler until worker_free(). 0 or -errno with one
+ * line. */
 int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *err);
 
-/* End the thread after the run under way, which the caller has cancelled. */
+/* Ends the thread after the current run, which the caller has cancelled. */
 void worker_free(struct worker *w);
-
-static inline void worker_freep(struct worker **w)
-{
-	worker_free(*w);
-	*w = NULL;
-}
 
 /* Readable when a run has ended. */
 int worker_fd(const struct worker *w);
 
-/* Begin a run; none may be under way. */
+/* Begins a run. The previous run must have ended. */
 void worker_run(struct worker *w, bool forget, uint64_t now_ms);
 
-/* Take the result of the run that has ended; the caller releases it. False while there is none. */
+/* The result of the run that has ended; the caller releases it. False without a result. */
 bool worker_take(struct worker *w, struct reconcile_result *ret);
