@@ -5,8 +5,7 @@
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/cli/stage_config.h"
-#include "agent/node/check/check_api_server.h"
-#include "agent/node/check/check_host.h"
+#include "agent/node/check/check.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -16,12 +15,12 @@ static int print(const struct options *options, const struct check_report *repor
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CHECK_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	int r = report->error;
+	int r = 0;
 
-	if (r == 0 && !strcmp(options->value[OPT_CHECK_OUTPUT], "json")) {
+	if (!strcmp(options->value[OPT_CHECK_OUTPUT], "json")) {
 		check_report_doc(report, &doc);
 		r = json_print(&doc, &text);
-	} else if (r == 0)
+	} else
 		check_report_text(report, &text);
 	return r < 0 ? r : output_text(&text);
 }

@@ -7,7 +7,7 @@
  * which must outlive it.
  */
 #include "agent/cli/opts.h"
-#include "agent/node/check/check_host.h"
+#include "agent/node/check/check.h"
 #include "agent/node/observe/observe.h"
 #include "agent/node/publish/target.h"
 #include "agent/node/render/render.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/check/check_credentials.h"
+#include "agent/node/check/check.h"
 #include "common/cleanup.h"
 
 /* What is refused leaves the answer alone; what is taken can be judged at any time, and has ended at its end.
@@ -15,7 +15,7 @@ static void check(int r, const struct credential_expiry *v)
 	for (int64_t now_s = 0; now_s < INT64_C(300000000000); now_s += INT64_C(10000000000))
 		for (int renewed = 0; renewed < 2; renewed++)
 			fuzz_require(
-				now_s < v->until_s || check_validity_level(v, renewed, now_s) == CHECK_FAIL);
+				now_s < v->until_s || check_expiry_level(v, renewed, now_s) == CHECK_FAIL);
 }
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

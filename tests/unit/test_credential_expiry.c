@@ -3,8 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/node/check/check_api_server.h"
-#include "agent/node/check/check_credentials.h"
+#include "agent/node/check/check.h"
 #include "common/cleanup.h"
 
 #define BEGIN "-----BEGIN CERTIFICATE-----\n"
@@ -267,7 +266,7 @@ static void an_end_that_is_near_is_judged(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		if (check_validity_level(&cases[i].v, cases[i].renewed, 1000000) != cases[i].level)
+		if (check_expiry_level(&cases[i].v, cases[i].renewed, 1000000) != cases[i].level)
 			fail_msg("case %zu is not %s", i, check_level_names[cases[i].level]);
 }
 

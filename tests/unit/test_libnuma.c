@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/node/check/check_libnuma.h"
+#include "agent/node/check/check.h"
 #include "agent/node/observe/discover.h"
 #include "common/cleanup.h"
 

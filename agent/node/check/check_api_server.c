@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/check/check_api_server.h"
-
+/* Checks the API server: what would prevent nrtd from publishing. */
 #include <errno.h>
 
 #include "agent/base/json.h"
 #include "agent/base/node_name.h"
-
-#include "agent/node/check/check_affinity.h"
-#include "agent/node/check/check_credentials.h"
-#include "agent/node/check/check_exporters.h"
-#include "agent/node/check/check_own_node.h"
+#include "agent/node/check/check.h"
 #include "agent/node/publish/publish.h"
 #include "agent/state/content_hash.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
 
-#define CONNECT_MS   2000u
-#define REQUEST_MS   3000u
-#define ALL_MS       5000
-#define BODY_MAX     ((size_t)1 << 20)
-#define GROUP        "topology.node.k8s.io"
-#define RESOURCE     "noderesourcetopologies"
-#define VOLCANO      "nodeinfo.volcano.sh"
-#define VERSION      "v1alpha2"
-#define REVIEWS_PATH "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-#define WHOAMI_PATH  "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-#define MANIFESTS    "packaging/kubernetes"
+#define CONNECT_MS    2000u
+#define REQUEST_MS    3000u
+#define ALL_MS        5000
+#define BODY_MAX      ((size_t)1 << 20)
+#define GROUP         "topology.node.k8s.io"
+#define RESOURCE      "noderesourcetopologies"
+#define VOLCANO       "nodeinfo.volcano.sh"
+#define VERSION       "v1alpha2"
+#define REVIEWS_PATH  "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+#define WHOAMI_PATH   "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+#define MANIFESTS     "packaging/kubernetes"
+#define PODS_NAMED    3u
+#define PODS_PER_PAGE "40" /* a page is about half a megabyte */
+#define NAME_BYTES    1024u
+#define NO_NODE       "nrtd-check.invalid" /* RFC 2606 reserves the name: no Node has it */
 
 static const char apply_crd[] = "kubectl apply --server-side -k " MANIFESTS "/crd";
 
@@ -40,13 +39,13 @@ struct check {
 	struct api_client *client;
 	struct api_response response;
 	int64_t begun_ms;
-	char *user;        /* who the API server says we are; NULL = it does not say */
+	char *user;        /* nrtd's name on the API server; NULL = unknown */
 	bool is_node;      /* a kubelet's identity */
-	bool cannot_write; /* something was found without which a write is refused */
+	bool cannot_write; /* something that every write requires is missing */
 	bool cannot_read_node;
-	bool object_stays;         /* nrtd leaves the object to others, or has to clear it first */
-	bool labelled;             /* the Node has labels of nrtd's that affinity may name */
-	struct node_metadata node; /* uid NULL = not read */
+	bool skip_object; /* nrtd does not write the object, or would have to clear its managedFields first */
+	bool labelled;    /* the Node has labels of nrtd, which affinities may require */
+	struct node_metadata node; /* UID NULL = not read */
 };
 
 static void check_release(struct check *c)
@@ -60,6 +59,11 @@ static void check_release(struct check *c)
 }
 
 /* ---- requests */
+
+static bool is_out_of_time(const struct check *c)
+{
+	return clock_ms(CLOCK_MONOTONIC) - c->begun_ms > ALL_MS;
+}
 
 static const char *remedy_of_no_answer(int r)
 {
@@ -78,13 +82,13 @@ static const char *remedy_of_no_answer(int r)
 	}
 }
 
-/* Send it. False: no answer, or no time left to ask; the item `source` says so. */
-static bool ask(struct check *c, const char *source, const struct api_request *request)
+/* Sends a request. False: no response, or no time left, with an item of `source`. */
+static bool send_request(struct check *c, const char *source, const struct api_request *request)
 {
 	struct err err = {""};
 	int r;
 
-	if (clock_ms(CLOCK_MONOTONIC) - c->begun_ms > ALL_MS) {
+	if (is_out_of_time(c)) {
 		check_report_line(c->report, CHECK_WARN, source, "slow",
 			"not asked: the earlier answers took too long",
 			"look at the API server's load and the network path to it");
@@ -99,7 +103,7 @@ static bool ask(struct check *c, const char *source, const struct api_request *r
 
 static bool get(struct check *c, const char *source, const char *path)
 {
-	return ask(
+	return send_request(
 		c, source, &(struct api_request){.method = "GET", .path = path, .accept = API_METADATA_ONLY});
 }
 
@@ -111,7 +115,7 @@ static bool send_body(struct check *c, const char *source, const char *method, c
 			"the request is longer than allowed", NULL);
 		return false;
 	}
-	return ask(c, source,
+	return send_request(c, source,
 		&(struct api_request){.method = method,
 			.path = path,
 			.content_type = type,
@@ -119,14 +123,13 @@ static bool send_body(struct check *c, const char *source, const char *method, c
 			.body_len = body->len});
 }
 
-/* The answer's document; null when it is none. */
-static struct doc parse_answer(struct check *c)
+/* The response's document; null if it is not JSON. */
+static struct doc parse_response(const struct check *c)
 {
-	struct doc answer = DOC_INIT;
+	struct doc response = DOC_INIT;
 
-	if (json_parse(c->response.body.text, c->response.body.len, &answer, NULL) < 0)
-		return (struct doc)DOC_INIT;
-	return answer;
+	json_parse(c->response.body.text, c->response.body.len, &response, NULL);
+	return response;
 }
 
 /* ---- credentials */
@@ -157,8 +160,7 @@ enum check_level check_clock_level(int64_t ahead_ms)
 					      : CHECK_OK;
 }
 
-/* The header Date has whole seconds, so half a second is added; the answer came in the middle of the request.
- */
+/* The Date header has whole seconds, so half a second is added; the response is assumed in the middle of the request. */
 static void report_clock(struct check *c, int64_t from_ms, int64_t to_ms)
 {
 	int64_t ahead_ms = (from_ms + to_ms) / 2 - (c->response.date_s * 1000 + 500);
@@ -173,7 +175,7 @@ static void report_clock(struct check *c, int64_t from_ms, int64_t to_ms)
 	if (level == CHECK_OK)
 		strbuf_addstr(&text, "agrees with the API server's");
 	else {
-		check_span((ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000, &text);
+		check_duration((ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000, &text);
 		strbuf_addf(&text, " %s the API server's", ahead_ms < 0 ? "behind" : "ahead of");
 	}
 	check_report_line(c->report, level, "clock", NULL, text.text,
@@ -190,8 +192,6 @@ static void report_server(struct check *c, const char *version, int64_t took_ms)
 			strncmp(server, "https:", 6) != 0 ? "no TLS" : "its certificate is trusted",
 			(long long)took_ms);
 
-	if (!item)
-		return;
 	item->state = "reached";
 	check_report_set(&item->path, "%s", server);
 	if (version)
@@ -208,7 +208,7 @@ static bool step_server(struct check *c)
 	if (!get(c, "API server", "/version"))
 		return false;
 	to_ms = clock_ms(CLOCK_REALTIME);
-	answer = parse_answer(c);
+	answer = parse_response(c);
 	version = doc_string(doc_get(&answer, "gitVersion"));
 	if (c->response.status == HTTP_FORBIDDEN || (c->response.status == HTTP_OK && version)) {
 		report_server(c, version, to_ms - from_ms);
@@ -230,7 +230,7 @@ static bool step_server(struct check *c)
 	return false;
 }
 
-/* ---- what is on the server */
+/* ---- the CRD and the identity */
 
 static bool serves_version(const struct doc *group, struct strbuf *all)
 {
@@ -264,7 +264,7 @@ static bool step_crd(struct check *c)
 		return true;
 	}
 	if (c->response.status == HTTP_OK)
-		group = parse_answer(c);
+		group = parse_response(c);
 	if (serves_version(&group, &versions)) {
 		err_set(&err, 0, GROUP " serves %s", versions.text);
 		check_report_line(c->report, CHECK_OK, "CRD", "served", err.text, NULL);
@@ -280,7 +280,7 @@ static bool step_crd(struct check *c)
 	return true;
 }
 
-/* Who the server takes us for. Before Kubernetes 1.28 it does not say, and then there is no item. */
+/* nrtd's name on the API server. Before Kubernetes 1.28 the API server does not report it, and there is no item. */
 static bool step_identity(struct check *c)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(256);
@@ -291,7 +291,7 @@ static bool step_identity(struct check *c)
 	strbuf_addstr(&body, "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}");
 	if (!send_body(c, "identity", "POST", WHOAMI_PATH, "application/json", &body))
 		return false;
-	review = parse_answer(c);
+	review = parse_response(c);
 	info = doc_get(doc_get(&review, "status"), "userInfo");
 	if (c->response.status != HTTP_CREATED || !info || info->kind != DOC_MAP)
 		return true;
@@ -311,7 +311,7 @@ static bool step_identity(struct check *c)
 
 static const struct right {
 	const char *group, *resource, *verb;
-	enum check_level missing; /* how bad that is */
+	enum check_level missing; /* level of the item if it is missing */
 	const char *what_for;
 } rights[] = {
 	{GROUP, RESOURCE, "create", CHECK_FAIL, "nrtd run"},
@@ -328,8 +328,6 @@ static void set_remedy_of_right(struct check *c, const struct right *right, stru
 {
 	const char *user = c->user ? c->user : "";
 
-	if (!item)
-		return;
 	if (!strcmp(right->group, VOLCANO))
 		check_report_set(&item->remedy, "kubectl apply -f " MANIFESTS "/numatopology.yaml");
 	else if (c->is_node && *right->group == '\0')
@@ -353,15 +351,13 @@ static void report_missing(struct check *c, const struct right *right, const cha
 		right->group, right->what_for, *reason ? ": " : "", reason);
 
 	set_remedy_of_right(c, right, item);
-	if (item)
-		item->state = "missing";
+	item->state = "missing";
 	c->cannot_write |= right->missing == CHECK_FAIL && strcmp(right->group, VOLCANO) != 0;
 	c->cannot_read_node |= *right->group == '\0' && !strcmp(right->verb, "get");
 }
 
-/* 1 = granted, 0 = missing; -ENODATA = the server does not say, -EIO = it does not answer: an item says so.
- */
-static int ask_right(struct check *c, const struct right *right)
+/* 1 = granted; 0 = missing; -ENODATA = unknown; -EIO = no response; 0 and errors have an item. */
+static int check_right(struct check *c, const struct right *right)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1024);
 	CLEANUP(doc_release) struct doc review = DOC_INIT;
@@ -375,7 +371,7 @@ static int ask_right(struct check *c, const struct right *right)
 		right->group, right->resource, right->verb, c->node_name);
 	if (!send_body(c, "right", "POST", REVIEWS_PATH, "application/json", &body))
 		return -EIO;
-	review = parse_answer(c);
+	review = parse_response(c);
 	allowed = doc_get(doc_get(&review, "status"), "allowed");
 	if (c->response.status != HTTP_CREATED || !allowed || allowed->kind != DOC_BOOL) {
 		err_set(&err, 0, "not known: " REVIEWS_PATH " answers with status %d", c->response.status);
@@ -396,9 +392,9 @@ static bool step_rights(struct check *c)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
 		bool wanted = c->config->numatopology || strcmp(rights[i].group, VOLCANO) != 0;
-		int r = wanted ? ask_right(c, &rights[i]) : 0;
+		int r = wanted ? check_right(c, &rights[i]) : 0;
 
-		/* What it refuses without saying so, the dry run shows. */
+		/* After -ENODATA the dry run shows what is denied. */
 		if (r < 0)
 			return r == -ENODATA;
 		if (r == 0)
@@ -414,6 +410,53 @@ static bool step_rights(struct check *c)
 	return true;
 }
 
+/* ---- the Node */
+
+static bool is_own_label(const char *label)
+{
+	return label && !strncmp(label, HINTS_LABEL_PREFIX, strlen(HINTS_LABEL_PREFIX));
+}
+
+static bool has_own_label(const struct doc *node)
+{
+	const struct doc *labels = doc_get(doc_get(node, "metadata"), "labels");
+
+	if (labels && labels->kind == DOC_MAP)
+		DOC_FOREACH (label, labels)
+			if (is_own_label(label->key))
+				return true;
+	return false;
+}
+
+static bool term_requires_own_label(const struct doc *term)
+{
+	const struct doc *expressions = doc_get(term, "matchExpressions");
+
+	if (expressions && expressions->kind == DOC_LIST)
+		DOC_FOREACH (expression, expressions)
+			if (is_own_label(doc_string(doc_get(expression, "key"))))
+				return true;
+	return false;
+}
+
+static bool requires_own_label(const struct doc *spec)
+{
+	const struct doc *selector = doc_get(spec, "nodeSelector"),
+			 *affinity = doc_get(doc_get(spec, "affinity"), "nodeAffinity"),
+			 *terms = doc_get(doc_get(affinity, "requiredDuringSchedulingIgnoredDuringExecution"),
+				 "nodeSelectorTerms");
+
+	if (selector && selector->kind == DOC_MAP)
+		DOC_FOREACH (label, selector)
+			if (is_own_label(label->key))
+				return true;
+	if (terms && terms->kind == DOC_LIST)
+		DOC_FOREACH (term, terms)
+			if (term_requires_own_label(term))
+				return true;
+	return false;
+}
+
 static bool step_node(struct check *c)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
@@ -426,9 +469,9 @@ static bool step_node(struct check *c)
 		return false;
 	if (publish_classify(PUBLISH_NODE, c->node_name, &c->response, &err) == PUBLISH_WRITTEN &&
 		node_metadata_parse(c->response.body.text, c->response.body.len, &c->node, &err) == 0) {
-		CLEANUP(doc_release) struct doc node = parse_answer(c);
+		CLEANUP(doc_release) struct doc node = parse_response(c);
 
-		c->labelled = check_affinity_labelled(&node);
+		c->labelled = has_own_label(&node);
 		err_set(&err, 0, "'%s' is registered", c->node_name);
 		check_report_line(c->report, CHECK_OK, "Node", "registered", err.text, NULL);
 		return true;
@@ -442,21 +485,139 @@ static bool step_node(struct check *c)
 	return true;
 }
 
-/* ---- pods that require nrtd's labels */
+/* ---- affinity: pods that require nrtd's labels. A kubelet that restarts admits running pods again, and rejects those that require a
+ * label which their own CPUs have lowered. */
+
+/* Appends "NAMESPACE/NAME" of each pod of a PodList that requires a label of nrtd. */
+static void add_requiring_pods(const struct doc *list, struct strv *ret)
+{
+	const struct doc *items = doc_get(list, "items");
+
+	if (!items || items->kind != DOC_LIST)
+		return;
+	DOC_FOREACH (pod, items) {
+		CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(NAME_BYTES);
+		const struct doc *metadata = doc_get(pod, "metadata");
+		const char *namespace = doc_string(doc_get(metadata, "namespace")),
+			   *own = doc_string(doc_get(metadata, "name"));
+
+		if (!requires_own_label(doc_get(pod, "spec")))
+			continue;
+		strbuf_addf(&name, "%.253s/%.253s", namespace ? namespace : "", own ? own : "");
+		strv_push(ret, name.text);
+	}
+}
+
+static void report_requiring_pods(const struct strv *pods, struct check_report *report)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+
+	strbuf_addf(&text, "%zu %s nrtd's labels: ", pods->n_items,
+		pods->n_items == 1 ? "pod requires one of" : "pods require");
+	for (size_t i = 0; i < pods->n_items && i < PODS_NAMED; i++)
+		strbuf_addf(&text, "%s%s", i ? ", " : "", pods->items[i]);
+	if (pods->n_items > PODS_NAMED)
+		strbuf_addstr(&text, ", ...");
+	check_report_line(report, CHECK_WARN, "affinity", NULL, text.text,
+		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have lowered a label that they require");
+}
+
+/* Reads the Node's pods page by page. True if all were read. */
+static bool list_requiring_pods(struct check *c, struct strv *pods)
+{
+	CLEANUP(strbuf_release) struct strbuf next = STRBUF_INIT(4096);
+
+	do {
+		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(8192);
+		CLEANUP(doc_release) struct doc list = DOC_INIT;
+		const char *token;
+
+		strbuf_addf(&path,
+			"/api/v1/pods?limit=" PODS_PER_PAGE "&fieldSelector=spec.nodeName%%3D%s%s%s",
+			c->node_name, next.len > 0 ? "&continue=" : "", next.text);
+		if (strbuf_error(&path) < 0 || is_out_of_time(c) ||
+			api_client_request(c->client,
+				&(struct api_request){.method = "GET", .path = path.text}, &c->response,
+				NULL) < 0 ||
+			c->response.status != HTTP_OK ||
+			json_parse(c->response.body.text, c->response.body.len, &list, NULL) < 0)
+			return false;
+		add_requiring_pods(&list, pods);
+		token = doc_string(doc_get(doc_get(&list, "metadata"), "continue"));
+		strbuf_reset(&next);
+		strbuf_addstr(&next, token ? token : "");
+	} while (next.len > 0 && strbuf_error(&next) == 0);
+	return strbuf_error(&next) == 0;
+}
 
 static bool step_affinity(struct check *c)
 {
-	if (c->labelled)
-		check_affinity(c->client, c->node_name, c->begun_ms + ALL_MS, c->report);
+	CLEANUP(strv_release) struct strv pods = {0};
+	bool all;
+
+	if (!c->labelled)
+		return true;
+	all = list_requiring_pods(c, &pods);
+	if (pods.n_items > 0)
+		report_requiring_pods(&pods, c->report);
+	else if (all)
+		check_report_line(
+			c->report, CHECK_OK, "affinity", NULL, "no pod requires nrtd's labels", NULL);
+	else
+		check_report_line(c->report, CHECK_NOTE, "affinity", NULL,
+			"the Node's pods cannot be listed: whether one requires nrtd's labels is not known",
+			NULL);
 	return true;
 }
 
-/* ---- others that write the object */
+/* ---- other exporters that write this node's object */
+
+static const char *remedy_of_exporter(const char *manager)
+{
+	static const struct {
+		const char *manager, *remedy;
+	} known[] = {
+		{"koordlet",
+			"that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false"},
+		{"node-feature-discovery-topology-updater",
+			"that is NFD's: uninstall its topology-updater (in its chart topologyUpdater.enable=false)"},
+		{"nfd-topology-updater",
+			"that is NFD's: uninstall its topology-updater (in its chart topologyUpdater.enable=false)"},
+		{"resource-topology-exporter", "uninstall the resource-topology-exporter"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(manager, known[i].manager))
+			return known[i].remedy;
+	return "if it still runs, stop it: of two exporters of one object each overwrites the other";
+}
+
+static void report_exporters(struct check *c, const struct doc *object)
+{
+	CLEANUP(managed_fields_release) struct managed_fields m = {0};
+	bool others = c->config->others_nrt; /* --coexist: another exporter writes the object */
+	struct check_item *item;
+
+	c->skip_object = others;
+	if (managed_fields_read(object, &apply_nrt, &m) < 0)
+		return;
+	c->skip_object |= m.other_version;
+	if (!m.rival[0]) {
+		check_report_line(c->report, CHECK_OK, "exporters", NULL,
+			"nobody else writes this node's object", NULL);
+		return;
+	}
+	item = check_report_add(c->report, others ? CHECK_OK : CHECK_WARN, "exporters",
+		others ? "'%s' writes this node's object, and nrtd leaves it alone"
+		       : "'%s' has written this node's object",
+		m.rival);
+	if (!others)
+		check_report_set(&item->remedy, "%s", remedy_of_exporter(m.rival));
+}
 
 static bool step_exporters(struct check *c)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
-	CLEANUP(doc_release) struct doc object = DOC_INIT;
 
 	strbuf_addf(&path, APPLY_NRT_PATH "%s", c->node_name);
 	if (c->cannot_write || !c->node.uid)
@@ -464,22 +625,23 @@ static bool step_exporters(struct check *c)
 	if (!get(c, "exporters", path.text))
 		return false;
 	if (c->response.status == HTTP_OK) {
-		object = parse_answer(c);
-		c->object_stays = check_exporters(&object, c->config->others_nrt, c->report);
+		CLEANUP(doc_release) struct doc object = parse_response(c);
+
+		report_exporters(c, &object);
 	}
 	return true;
 }
 
-/* ---- the last word: admission */
+/* ---- dry runs of nrtd's writes */
 
-/* A write that the server judges as any other but does not keep. False: refused, or no answer. */
+/* False: the write would be rejected, or there was no response. */
 static bool dry_run(struct check *c, enum publish_object object, const char *path, const char *type,
 	const struct doc *doc)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
 	struct err err = {""};
 
-	/* A failure stays in `body`. */
+	/* An error stays in `body`. */
 	json_print_compact(doc, &body);
 	if (!send_body(c, "dry run", "PATCH", path, type, &body))
 		return false;
@@ -508,31 +670,107 @@ static bool step_dry_run(struct check *c)
 	if (apply_make_object(c->nrt, c->node_name, c->node.uid, NULL, &object, NULL) < 0)
 		return false;
 	doc_add_string(annotations, NRT_CONTENT_HASH, nrt_content_hash(c->nrt));
-	if ((!c->object_stays &&
+	if ((!c->skip_object &&
 		    !dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object)) ||
 		!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch))
 		return false;
 	check_report_line(c->report, CHECK_OK, "dry run", NULL,
-		c->object_stays ? "the API server would take the Node's annotations"
-				: "the API server would take the object and the Node's annotations",
+		c->skip_object ? "the API server would take the Node's annotations"
+			       : "the API server would take the object and the Node's annotations",
 		NULL);
 	return true;
 }
 
-/* ---- what other nodes' agents may do to this one's objects */
+/* ---- own node: whether the API server restricts this identity to its own node's objects. Dry runs of two writes that the admission
+ * policy nrtd-own-node denies: the object of another node, which does not exist, and an annotation of this Node that is not under
+ * nrtd.dev/. A kubelet may write other annotations, so for a kubelet's identity only the first write is tried. */
+
+static const char another_nodes_object[] =
+	"{\"apiVersion\":\"topology.node.k8s.io/v1alpha2\",\"kind\":\"NodeResourceTopology\","
+	"\"metadata\":{\"name\":\"" NO_NODE "\"},\"zones\":[]}";
+static const char foreign_annotation[] =
+	"{\"metadata\":{\"annotations\":{\"" NO_NODE "/check\":\"may not be written\"}}}";
+
+enum verdict { DENIED, ALLOWED, UNKNOWN };
+
+static enum verdict try_foreign_write(
+	struct check *c, const char *path, const char *type, const char *body, struct err *why)
+{
+	const struct api_request request = {.method = "PATCH",
+		.path = path,
+		.content_type = type,
+		.body = body,
+		.body_len = strlen(body)};
+	char message[API_MESSAGE_MAX];
+
+	if (is_out_of_time(c)) {
+		err_set(why, 0, "not asked: the earlier answers took too long");
+		return UNKNOWN;
+	}
+	if (api_client_request(c->client, &request, &c->response, why) < 0)
+		return UNKNOWN;
+	if (c->response.status >= 200 && c->response.status < 300)
+		return ALLOWED;
+	if (c->response.status == HTTP_FORBIDDEN)
+		return DENIED;
+	api_response_message(&c->response, message);
+	err_set(why, 0, "not known: the API server answers %d to the dry run: %s", c->response.status,
+		message);
+	return UNKNOWN;
+}
+
+static const char *remedy_of_unrestricted(const struct check *c)
+{
+	static const char account[] = "system:serviceaccount:";
+
+	if (c->is_node)
+		return "kubectl apply -f packaging/kubernetes/admission-policy.yaml";
+	if (c->user && strncmp(c->user, account, strlen(account)) != 0)
+		return "the admission policy restricts service accounts and nodes: give nrtd the token of its pod, or the kubelet's kubeconfig";
+	return "kubectl apply -k packaging/kubernetes, or your overlay of it (in the chart admissionPolicy.create=true): it brings the admission policy, and write-own-node on agents.nrtd.dev for the agent's ClusterRole";
+}
+
+static void report_own_node(struct check *c, enum verdict verdict, const char *allowed, const struct err *why)
+{
+	switch (verdict) {
+	case DENIED:
+		check_report_line(c->report, CHECK_OK, "own node", "restricted",
+			c->is_node
+				? "the API server denies this identity other nodes' objects"
+				: "the API server denies this identity other nodes' objects and others' annotations",
+			NULL);
+		break;
+	case ALLOWED:
+		check_report_line(c->report, CHECK_WARN, "own node", "unrestricted", allowed,
+			remedy_of_unrestricted(c));
+		break;
+	case UNKNOWN:
+		check_report_line(c->report, CHECK_NOTE, "own node", "unknown", why->text, NULL);
+		break;
+	}
+}
 
 static bool step_own_node(struct check *c)
 {
-	check_own_node(&(struct own_node_check){.client = c->client,
-			       .node_name = c->node_name,
-			       .user = c->user,
-			       .is_node = c->is_node,
-			       .until_ms = c->begun_ms + ALL_MS},
-		c->report);
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
+	const char *allowed = "the API server lets this identity write the objects of other nodes";
+	struct err why = {""};
+	enum verdict verdict = try_foreign_write(c,
+		APPLY_NRT_PATH NO_NODE "?" PUBLISH_MANAGER_QUERY "&force=true&dryRun=All",
+		"application/apply-patch+yaml", another_nodes_object, &why);
+
+	if (verdict == DENIED && !c->is_node) {
+		allowed =
+			"the API server lets this identity write annotations of the Node that are not nrtd's";
+		strbuf_addf(&path, PUBLISH_NODE_PATH "%s?" PUBLISH_MANAGER_QUERY "&dryRun=All", c->node_name);
+		verdict = try_foreign_write(
+			c, path.text, "application/merge-patch+json", foreign_annotation, &why);
+	}
+	report_own_node(c, verdict, allowed, &why);
 	return true;
 }
 
-/* In the order in which they stop nrtd; false = no later one can be asked. */
+/* In the order in which failures stop nrtd; false = no later step is possible. */
 static bool (*const steps[])(struct check *c) = {
 	step_credentials,
 	step_server,
@@ -555,7 +793,7 @@ void check_api_server(const struct check_config *config, const struct doc *nrt, 
 
 	api_response_init(&c.response);
 	node_metadata_init(&c.node);
-	/* A name that no Node can have is an item of the observation already. */
+	/* The observation has an item for an invalid Node name. */
 	if (node_name_find(config->observe.node_name, &c.node_name, &err) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && steps[i](&c); i++)

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/check/check_credentials.h"
-
+/* The credentials for the API server, and when they expire. */
 #include <errno.h>
 
-#include "agent/node/check/check_files.h"
+#include "agent/node/check/check.h"
 #include "common/cleanup.h"
 
-/* A credential that was just issued, by a clock a little ahead of this one, is not a fault. */
-static bool is_early(const struct credential_expiry *v, int64_t now_s)
+/* With a tolerance for a credential that was just issued by a clock slightly ahead of the local one. */
+static bool is_early(const struct credential_expiry *expiry, int64_t now_s)
 {
-	return v->from_s > now_s && v->from_s - now_s > CHECK_EXPIRY_LEEWAY_S;
+	return expiry->from_s > now_s && expiry->from_s - now_s > CHECK_EXPIRY_LEEWAY_S;
 }
 
-enum check_level check_validity_level(const struct credential_expiry *v, bool renewed, int64_t now_s)
+enum check_level check_expiry_level(const struct credential_expiry *expiry, bool renewed, int64_t now_s)
 {
-	bool bounded = v->from_s != INT64_MIN && v->from_s < v->until_s;
+	bool bounded = expiry->from_s != INT64_MIN && expiry->from_s < expiry->until_s;
 
-	if (now_s >= v->until_s || is_early(v, now_s))
+	if (now_s >= expiry->until_s || is_early(expiry, now_s))
 		return CHECK_FAIL;
-	if (v->until_s == INT64_MAX)
+	if (expiry->until_s == INT64_MAX)
 		return CHECK_OK;
 	if (!renewed)
-		return v->until_s - now_s < CHECK_EXPIRY_WARN_S ? CHECK_WARN : CHECK_OK;
-	return bounded && v->until_s - now_s < (v->until_s - v->from_s) / 100 * CHECK_EXPIRY_PERCENT
+		return expiry->until_s - now_s < CHECK_EXPIRY_WARN_S ? CHECK_WARN : CHECK_OK;
+	return bounded && expiry->until_s - now_s <
+				       (expiry->until_s - expiry->from_s) / 100 * CHECK_EXPIRY_PERCENT
 		       ? CHECK_WARN
 		       : CHECK_OK;
 }
 
-static void report_validity(struct check_report *report, const char *source,
-	const struct credential_expiry *v, bool renewed, int64_t now_s)
+static void report_expiry(struct check_report *report, const char *source,
+	const struct credential_expiry *expiry, bool renewed, int64_t now_s)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(256);
-	enum check_level level = check_validity_level(v, renewed, now_s);
-	bool early = is_early(v, now_s), late = now_s >= v->until_s;
-	time_t edge = (time_t)(early ? v->from_s : v->until_s);
+	enum check_level level = check_expiry_level(expiry, renewed, now_s);
+	bool early = is_early(expiry, now_s), late = now_s >= expiry->until_s;
+	time_t edge = (time_t)(early ? expiry->from_s : expiry->until_s);
 	struct tm tm = {0};
 	char stamp[32] = "";
 
-	if (!early && v->until_s == INT64_MAX) {
+	if (!early && expiry->until_s == INT64_MAX) {
 		check_report_line(report, level, source, NULL, "valid without an expiry date", NULL);
 		return;
 	}
@@ -48,7 +48,10 @@ static void report_validity(struct check_report *report, const char *source,
 		: late ? "expired at"
 		       : "valid until",
 		stamp);
-	check_span(early ? v->from_s - now_s : late ? now_s - v->until_s : v->until_s - now_s, &text);
+	check_duration(early  ? expiry->from_s - now_s
+		       : late ? now_s - expiry->until_s
+			      : expiry->until_s - now_s,
+		&text);
 	strbuf_addstr(&text, late ? " ago" : " from now");
 	check_report_line(report, level, source, late ? "expired" : NULL, text.text,
 		level == CHECK_OK ? NULL
@@ -58,21 +61,22 @@ static void report_validity(struct check_report *report, const char *source,
 			: "put a new one into the kubeconfig, or name a file that is renewed (tokenFile, client-certificate)");
 }
 
-static void report_validities(
+static void report_expiries(
 	struct check_report *report, const struct api_access *access, const struct credentials_origin *origin)
 {
 	int64_t now_s = (int64_t)time(NULL);
-	struct credential_expiry v;
-	int r = access->certificate ? certificate_expiry(access->certificate, &v) : -ENODATA;
+	struct credential_expiry expiry;
+	int r = access->certificate ? certificate_expiry(access->certificate, &expiry) : -ENODATA;
 
 	if (r == 0)
-		report_validity(report, "certificate", &v, origin->certificate_file || origin->plugin, now_s);
+		report_expiry(
+			report, "certificate", &expiry, origin->certificate_file || origin->plugin, now_s);
 	else if (r == -EINVAL)
 		check_report_line(report, CHECK_FAIL, "certificate", "broken",
 			"the client certificate is not PEM",
 			"client-certificate must hold a text from BEGIN CERTIFICATE to END CERTIFICATE");
-	if (access->token && token_expiry(access->token, &v) == 0)
-		report_validity(report, "token", &v, origin->token_file || origin->plugin, now_s);
+	if (access->token && token_expiry(access->token, &expiry) == 0)
+		report_expiry(report, "token", &expiry, origin->token_file || origin->plugin, now_s);
 }
 
 static const char *remedy_of_credentials(int r)
@@ -107,20 +111,20 @@ static void report_credentials(
 		: access->certificate ? "a client certificate"
 				      : "neither token nor certificate");
 
-	if (!item || !path)
-		return;
-	item->state = "read";
-	check_report_set(&item->path, "%s", path);
+	if (path) {
+		item->state = "read";
+		check_report_set(&item->path, "%s", path);
+	}
 }
 
 bool check_credentials(
-	const struct credentials_options *who, struct check_report *report, struct credentials **ret)
+	const struct credentials_options *options, struct check_report *report, struct credentials **ret)
 {
 	CLEANUP(credentials_freep) struct credentials *c = NULL;
 	struct credentials_origin origin;
 	struct api_access access;
 	struct err err = {""};
-	int r = credentials_new(who, &c, &err);
+	int r = credentials_new(options, &c, &err);
 
 	if (r == -ENOKEY) {
 		check_report_line(report, CHECK_NOTE, "credentials", "absent",
@@ -137,7 +141,7 @@ bool check_credentials(
 	}
 	credentials_origin(c, &origin);
 	report_credentials(report, &access, &origin);
-	report_validities(report, &access, &origin);
+	report_expiries(report, &access, &origin);
 	*ret = TAKE(c);
 	return true;
 }

@@ -1,194 +1,470 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/check/check_host.h"
-
+/* Checks the host: the machine, and the kubelet's files, socket and settings. */
 #include <errno.h>
+#include <limits.h>
 
-#include "agent/node/check/check_files.h"
-#include "agent/node/check/check_libnuma.h"
-#include "agent/node/check/check_pod_resources.h"
+#include "agent/base/fs.h"
+#include "agent/node/check/check.h"
+#include "agent/node/observe/allocations_files.h"
 #include "agent/node/observe/discover.h"
 #include "agent/node/observe/settings_text.h"
-#include "agent/node/render/render.h"
+#include "agent/node/observe/state_cpu.h"
+#include "agent/node/observe/state_devices.h"
+#include "agent/node/observe/state_memory.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 
-#define LINES_MAX (8u << 20)
+#define DIFFERENCES_MAX (8u << 20)
+
+/* What the checks share. */
+struct host {
+	const struct check_config *config;
+	struct check_report *report;
+	struct doc *nrt; /* the object that would be published */
+	char *kubelet_root;
+	struct machine machine;
+	struct sources sources;
+	struct observation o;
+};
+
+static void host_release(struct host *h)
+{
+	observation_release(&h->o);
+	sources_release(&h->sources);
+	machine_release(&h->machine);
+	free(h->kubelet_root);
+}
 
 /* ---- the machine */
 
-static bool check_machine(const struct check_config *config, struct machine *m, struct check_report *report)
+static bool step_machine(struct host *h)
 {
 	const struct machine_source source = {
-		.root = config->observe.sysroot, .xml = config->observe.machine_xml};
-	struct check_item *item;
+		.root = h->config->observe.sysroot, .xml = h->config->observe.machine_xml};
+	const struct machine *m = &h->machine;
 	struct err err = {""};
-	int r = machine_discover(&source, m, &err);
 
-	if (r < 0) {
-		item = check_report_add(report, CHECK_FAIL, "machine", "%s", err.text);
-		if (item)
-			check_report_set(&item->remedy, "%s",
-				source.xml
-					? "give --machine an XML file that lstopo has written"
-					: "in a container mount the host's /sys read-only, at /sys or below the directory that --sysroot names");
+	if (machine_discover(&source, &h->machine, &err) < 0) {
+		check_report_line(h->report, CHECK_FAIL, "machine", NULL, err.text,
+			source.xml
+				? "give --machine an XML file that lstopo has written"
+				: "in a container mount the host's /sys read-only, at /sys or below the directory that --sysroot names");
 		return false;
 	}
-	check_report_add(report, CHECK_OK, "machine",
+	check_report_add(h->report, CHECK_OK, "machine",
 		"%zu packages, %zu NUMA nodes, %zu cores, %zu CPUs online, %zu offline, SLIT %s",
 		m->n_sockets, m->n_nodes, m->n_cores, m->n_cpus, cpuset_size(m->offline),
 		m->distances ? "known" : "not known");
 	return true;
 }
 
-/* libnuma sees the running system only. */
-static void check_libnuma(
-	const struct check_config *config, const struct machine *m, struct check_report *report)
+static bool step_libnuma(struct host *h)
 {
-	CLEANUP(strbuf_release) struct strbuf lines = STRBUF_INIT(LINES_MAX);
+	CLEANUP(strbuf_release) struct strbuf differences = STRBUF_INIT(DIFFERENCES_MAX);
 	struct err err = {""};
 	char *save = NULL;
 	int n;
 
-	if (*config->observe.sysroot || config->observe.machine_xml) {
+	if (*h->config->observe.sysroot || h->config->observe.machine_xml) {
 		check_report_add(
-			report, CHECK_OK, "libnuma", "not compared: it sees the running system only");
-		return;
+			h->report, CHECK_OK, "libnuma", "not compared: it sees the running system only");
+		return true;
 	}
-	n = libnuma_compare(m, &lines, &err);
+	n = libnuma_compare(&h->machine, &differences, &err);
 	if (n == 0)
-		check_report_add(report, CHECK_OK, "libnuma", "agrees on node ids, distances and CPU lists");
+		check_report_add(
+			h->report, CHECK_OK, "libnuma", "agrees on node ids, distances and CPU lists");
 	else if (n < 0)
-		check_report_add(report, CHECK_WARN, "libnuma", "not compared: %s",
+		check_report_add(h->report, CHECK_WARN, "libnuma", "not compared: %s",
 			n == -ENODEV || n == -ENOENT ? err.text : strerror(-n));
-	for (char *line = n > 0 ? strtok_r(lines.text, "\n", &save) : NULL; line;
+	for (char *line = n > 0 ? strtok_r(differences.text, "\n", &save) : NULL; line;
 		line = strtok_r(NULL, "\n", &save))
-		check_report_add(report, CHECK_FAIL, "libnuma", "%s", line);
+		check_report_add(h->report, CHECK_FAIL, "libnuma", "%s", line);
+	return true;
 }
 
-/* ---- the kubelet */
+/* ---- state files: formats, which the readers accept but do not report */
 
-static void check_settings(const struct settings *s, struct check_report *report)
+static bool has(const struct doc *map, const char *name)
 {
-	size_t known = 0;
+	const struct doc *member = map->kind == DOC_MAP ? doc_get_fold(map, name) : NULL;
+
+	return member && member->kind != DOC_NULL;
+}
+
+static unsigned format_of_cpus(const struct state_file *file)
+{
+	const struct doc *entries = doc_get_fold(&file->top, "entries");
+
+	if (file->data.kind != DOC_NULL)
+		return 4;
+	if (has(&file->top, "podEntries"))
+		return 3;
+	return entries && entries->n_items > 0 && entries->items[0].kind == DOC_STRING ? 1 : 2;
+}
+
+static unsigned format_of_memory(const struct state_file *file)
+{
+	if (file->data.kind != DOC_NULL)
+		return 3;
+	return has(&file->top, "podEntries") ? 2 : 1;
+}
+
+static unsigned format_of_devices(const struct state_file *file)
+{
+	const struct doc *data = doc_get_fold(&file->top, "Data");
+	const struct doc *entries = data ? doc_get_fold(data, "PodDeviceEntries") : NULL;
+	const struct doc *first = entries && entries->n_items > 0 ? &entries->items[0] : NULL;
+	const struct doc *ids = first && first->kind == DOC_MAP ? doc_get_fold(first, "DeviceIDs") : NULL;
+
+	return ids && ids->kind == DOC_LIST ? 1 : 2;
+}
+
+/* ---- state files: contents */
+
+static void print_cpus(const struct kubelet_state *state, struct strbuf *text)
+{
+	strbuf_addf(text, "policy '%s', %zu containers with exclusive CPUs", state->policy,
+		state->allocations.n_items);
+}
+
+static void print_memory(const struct kubelet_state *state, struct strbuf *text)
+{
+	strbuf_addf(
+		text, "policy '%s', %zu containers with memory", state->policy, state->allocations.n_items);
+}
+
+static void print_devices(const struct kubelet_state *state, struct strbuf *text)
+{
+	strbuf_addf(text, "%zu resources of device plugins, %zu containers with devices", state->n_registered,
+		state->allocations.n_items);
+}
+
+static const struct state_file_kind {
+	const char *file, *source;
+	const struct state_kind *state;
+	unsigned (*format)(const struct state_file *file);
+	void (*print)(const struct kubelet_state *state, struct strbuf *text);
+} state_files[] = {
+	{STATE_CPU_FILE, "CPU state", &state_cpu, format_of_cpus, print_cpus},
+	{STATE_MEMORY_FILE, "memory state", &state_memory, format_of_memory, print_memory},
+	{STATE_DEVICES_FILE, "device state", &state_devices, format_of_devices, print_devices},
+};
+
+/* ---- state files: items */
+
+static void add_remedy(struct check_item *item, int r)
+{
+	if (r == -ENOENT || r == -ENOTDIR)
+		check_report_set(&item->remedy,
+			"in a container mount the kubelet's root directory (the directory, not the file), and name it by --kubelet-root");
+	else if (r == -EACCES || r == -EPERM)
+		check_report_set(&item->remedy,
+			"only root may read it: run as root, or give the process CAP_DAC_READ_SEARCH");
+	else
+		check_report_set(&item->remedy,
+			"the kubelet would not start with it either: drain the node, stop the kubelet, remove the file, start it");
+}
+
+/* The file's format, or 0. */
+static unsigned read_format(const struct state_file_kind *kind, const char *sysroot, const char *path)
+{
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(kind->state->max);
+
+	if (fs_read(sysroot, path, &text, NULL) < 0 ||
+		state_file_parse(text.text, text.len, kind->state->max, &file, NULL) < 0)
+		return 0;
+	return kind->format(&file);
+}
+
+static void set_age(const char *sysroot, const char *path, struct check_item *item)
+{
+	struct stat st;
+	time_t now = time(NULL);
+
+	if (fs_stat(sysroot, path, &st) == 0)
+		item->age_s = now > st.st_mtime ? now - st.st_mtime : 0;
+}
+
+static void check_state_file(const struct host *h, const struct state_file_kind *kind)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
+	CLEANUP(notes_release) struct notes notes = {0};
+	const char *sysroot = h->config->observe.sysroot;
+	struct err err = {""};
+	char path[PATH_MAX];
 	struct check_item *item;
+	unsigned format;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%s", h->kubelet_root, kind->file);
+	r = state_read(kind->state, sysroot, path, &h->machine, NULL, &state, &notes, &err);
+	if (r == 0)
+		kind->print(&state, &text);
+	for (size_t i = 0; i < notes.lines.n_items; i++)
+		strbuf_addf(&text, "%s%s", text.len > 0 ? "; " : "", notes.lines.items[i]);
+	item = check_report_add(h->report, r < 0 || notes.lines.n_items > 0 ? CHECK_WARN : CHECK_OK,
+		kind->source, "%s",
+		r == 0                          ? text.text
+		: r == -ENOENT || r == -ENOTDIR ? ""
+						: err.text);
+	item->state = r == 0 ? "read" : check_state_of(r);
+	check_report_set(&item->path, "%s%s", sysroot, path);
+	set_age(sysroot, path, item);
+	format = read_format(kind, sysroot, path);
+	if (format > 0)
+		check_report_set(&item->format, "v%u", format);
+	if (r < 0)
+		add_remedy(item, r);
+}
+
+static bool step_state_files(struct host *h)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(state_files) && h->config->observe.state_files; i++)
+		check_state_file(h, &state_files[i]);
+	return true;
+}
+
+static bool is_state_file(const char *source)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(state_files); i++)
+		if (source == state_files[i].source)
+			return true;
+	return false;
+}
+
+/* The pod-resources API replaces absent state files: their warnings become notes. */
+static void excuse_absent_files(struct check_report *report)
+{
+	for (size_t i = 0; i < report->n_items; i++) {
+		struct check_item *item = &report->items[i];
+
+		if (!is_state_file(item->source) || !item->state || strcmp(item->state, "absent") != 0)
+			continue;
+		item->level = CHECK_NOTE;
+		check_report_set(&item->text, "the pod-resources API reports who holds what");
+		free(TAKE(item->remedy));
+	}
+}
+
+/* ---- the pod-resources API */
+
+static const char pod_resources[] = "pod-resources";
+
+static const char *remedy_of_socket(int r)
+{
+	switch (r) {
+	case -ENOENT:
+	case -ENOTDIR:
+		return "in a container mount the kubelet's pod-resources directory (the directory, not the socket) and name the socket by --pod-resources";
+	case -EACCES:
+	case -EPERM:
+		return "only root may use it: run as root, and allow it in SELinux or AppArmor";
+	case -ECONNREFUSED:
+		return "nobody listens: is the kubelet running? Mount the directory, not the socket, so that a restarted kubelet is found";
+	default:
+		return "is it the kubelet's pod-resources socket?";
+	}
+}
+
+static void report_failure(struct check_report *report, const char *socket, int r, const struct err *err)
+{
+	bool absent = r == -ENOENT || r == -ENOTDIR;
+	struct check_item *item =
+		check_report_add(report, CHECK_WARN, pod_resources, "%s", absent ? "" : err->text);
+
+	item->state = absent || r == -EACCES || r == -EPERM ? check_state_of(r) : "fails";
+	check_report_set(&item->path, "%s", socket);
+	check_report_set(&item->remedy, "%s", remedy_of_socket(r));
+}
+
+static void report_answer(
+	struct check_report *report, const char *socket, const struct pod_resources *answer, double ms)
+{
+	struct check_item *item = check_report_add(report, CHECK_OK, pod_resources,
+		"%zu pods, %zu containers hold something, answered in %.1f ms", answer->n_pods,
+		answer->held.n_items, ms);
+
+	item->state = "read";
+	check_report_set(&item->path, "%s", socket);
+	check_report_set(&item->format, "v1");
+	if (!answer->allocatable_known)
+		check_report_line(report, CHECK_WARN, pod_resources, NULL,
+			"GetAllocatableResources is not offered",
+			"before Kubernetes 1.23 the kubelet needs the feature gate KubeletPodResourcesGetAllocatable; state files and configuration are used instead");
+}
+
+static bool step_pod_resources(struct host *h)
+{
+	CLEANUP(freep) char *socket = NULL;
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *client = NULL;
+	CLEANUP(pod_resources_release) struct pod_resources answer;
+	CLEANUP(notes_release) struct notes notes = {0};
+	struct err err = {""};
+	double begin = clock_s(CLOCK_MONOTONIC);
+	int r;
+
+	observe_socket(&h->config->observe, h->kubelet_root, &socket);
+	pod_resources_init(&answer);
+	if (!socket) {
+		check_report_add(h->report, CHECK_OK, pod_resources, "not asked");
+		return true;
+	}
+	r = pod_resources_client_new(socket, NULL, &client);
+	if (r == 0)
+		r = pod_resources_read(client, &h->machine, &answer, &notes, &err);
+	if (r < 0) {
+		report_failure(h->report, socket, r, &err);
+		return true;
+	}
+	report_answer(h->report, socket, &answer, (clock_s(CLOCK_MONOTONIC) - begin) * 1e3);
+	excuse_absent_files(h->report);
+	return true;
+}
+
+/* ---- the observation */
+
+static bool step_observation(struct host *h)
+{
+	struct err err = {""};
+
+	if (observe_with(&h->sources, &h->config->observe, &h->o, &err) < 0 ||
+		node_derive(&h->config->model, &h->o.node, &h->o.notes, &err) < 0) {
+		check_report_add(h->report, CHECK_FAIL, "observation", "%s", err.text);
+		return false;
+	}
+	check_report_add(h->report, CHECK_OK, "node", "%s", h->o.node.node_name);
+	return true;
+}
+
+/* Only a running kubelet's settings are certain; its files may have changed. */
+static bool step_process(struct host *h)
+{
+	bool elsewhere = *h->config->observe.sysroot || h->config->observe.machine_xml;
+
+	if (h->config->observe.settings.kubelet_config)
+		return true;
+	if (h->sources.settings.pid)
+		check_report_add(h->report, CHECK_OK, "kubelet", "runs (pid %u)", h->sources.settings.pid);
+	else
+		check_report_line(h->report, elsewhere ? CHECK_NOTE : CHECK_WARN, "kubelet", NULL,
+			"none is seen to run: what it is started with may be different from what files say",
+			"start it; in a container mount the host's /proc and name it by --proc");
+	return true;
+}
+
+static bool step_settings(struct host *h)
+{
+	const struct settings *s = &h->o.node.settings;
+	size_t known = 0;
 
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
 		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
 
 		known += value != NULL;
 		if (value)
-			check_report_add(report, CHECK_OK, "setting", "%s = '%s' (%s)", setting_names[what],
-				value, s->from[what]);
+			check_report_add(h->report, CHECK_OK, "setting", "%s = '%s' (%s)",
+				setting_names[what], value, s->from[what]);
 		else
-			check_report_add(report, CHECK_WARN, "setting", "%s is unknown", setting_names[what]);
+			check_report_add(
+				h->report, CHECK_WARN, "setting", "%s is unknown", setting_names[what]);
 	}
-	if (known == SETTING_COUNT)
-		return;
-	item = check_report_add(report, CHECK_WARN, "kubelet", "%s",
-		known > 0 ? "not all of its settings are known" : "none of its settings is known");
-	if (item)
-		check_report_set(&item->remedy,
+	if (known < SETTING_COUNT)
+		check_report_line(h->report, CHECK_WARN, "kubelet", NULL,
+			known > 0 ? "not all of its settings are known" : "none of its settings is known",
 			"share the host's PID namespace so that its command line can be read, or name its configuration by --kubelet-config");
+	return true;
 }
 
-/* Only what a process runs with is sure; files may say something else by now. */
-static void check_process(
-	const struct check_config *config, const struct sources *sources, struct check_report *report)
+static bool step_reserved(struct host *h)
 {
-	bool elsewhere = *config->observe.sysroot || config->observe.machine_xml;
-	struct check_item *item;
-
-	if (config->observe.settings.kubelet_config)
-		return;
-	if (sources->settings.pid) {
-		check_report_add(report, CHECK_OK, "kubelet", "runs (pid %u)", sources->settings.pid);
-		return;
-	}
-	item = check_report_add(report, elsewhere ? CHECK_NOTE : CHECK_WARN, "kubelet",
-		"none is seen to run: what it is started with may be different from what files say");
-	if (item)
-		check_report_set(&item->remedy,
-			"start it; in a container mount the host's /proc and name it by --proc");
-}
-
-static void check_reserved(const struct observation *o, struct check_report *report)
-{
-	CLEANUP(freep) char *reserved = o->node.reserved.cpus ? cpuset_print(o->node.reserved.cpus) : NULL;
-	struct check_item *item = check_report_add(report, reserved ? CHECK_OK : CHECK_WARN, "reserved",
+	const struct node_state *node = &h->o.node;
+	CLEANUP(freep) char *reserved = node->reserved.cpus ? cpuset_print(node->reserved.cpus) : NULL;
+	struct check_item *item = check_report_add(h->report, reserved ? CHECK_OK : CHECK_WARN, "reserved",
 		"CPUs %s%s%s (%s)", reserved ? "'" : "", reserved ? reserved : "unknown", reserved ? "'" : "",
-		o->node.reserved.from);
+		node->reserved.from);
 
-	if (item && !reserved)
+	if (!reserved)
 		check_report_set(
 			&item->remedy, "name them by --reserved-cpus, or let the pod-resources API be read");
+	return true;
 }
 
-/* What the static policies hand out must be known by someone. */
-static void check_enough(const struct observation *o, struct check_report *report)
+static bool step_comparison(struct host *h)
 {
-	bool cpus = o->node.settings.cpu_manager == CPU_MANAGER_STATIC && !o->node.allocations.cpus_known;
+	if (h->o.from_files && h->o.from_api && h->o.contradictions == 0)
+		check_report_add(h->report, CHECK_OK, "comparison", "API and state files agree");
+	return true;
+}
+
+/* A source must report what the static policies assign. */
+static bool step_accounting(struct host *h)
+{
+	const struct node_state *node = &h->o.node;
+	bool cpus = node->settings.cpu_manager == CPU_MANAGER_STATIC && !node->allocations.cpus_known;
 	bool memory =
-		o->node.settings.memory_manager == MEMORY_MANAGER_STATIC && !o->node.allocations.memory_known;
+		node->settings.memory_manager == MEMORY_MANAGER_STATIC && !node->allocations.memory_known;
 	struct check_item *item;
 
 	if (!cpus && !memory) {
-		check_report_add(report, CHECK_OK, "accounting", "from %s",
-			o->from_files && o->from_api ? "the state files and the pod-resources API"
-			: o->from_api                ? "the pod-resources API"
-			: o->from_files              ? "the state files"
-					: "the hardware alone: what containers hold is not known");
-		return;
+		check_report_add(h->report, CHECK_OK, "accounting", "from %s",
+			h->o.from_files && h->o.from_api ? "the state files and the pod-resources API"
+			: h->o.from_api                  ? "the pod-resources API"
+			: h->o.from_files                ? "the state files"
+					  : "the hardware alone: what containers hold is not known");
+		return true;
 	}
-	item = check_report_add(report, CHECK_FAIL, "accounting",
+	item = check_report_add(h->report, CHECK_FAIL, "accounting",
 		"policy static, and no source reports which %s containers hold",
 		cpus && memory ? "CPUs and memory"
 		: cpus         ? "CPUs"
 			       : "memory");
-	if (item)
-		check_report_set(&item->remedy,
-			"make the state files or the pod-resources socket readable; one of them is enough");
+	check_report_set(&item->remedy,
+		"make the state files or the pod-resources socket readable; one of them is enough");
+	return true;
 }
 
-static void check_claims(const struct observation *o, struct check_report *report)
+static bool step_claims(struct host *h)
 {
-	const struct claims *claims = &o->node.claims;
+	const struct claims *claims = &h->o.node.claims;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = claims_cpus(claims);
 	CLEANUP(freep) char *text = cpuset_print(cpus);
 
 	if (claims->n_items > 0)
-		check_report_add(report, CHECK_OK, "claims", "%zu of DRA drivers, with %s%s%s",
+		check_report_add(h->report, CHECK_OK, "claims", "%zu of DRA drivers, with %s%s%s",
 			claims->n_items, *text ? "CPUs '" : "no CPU", text, *text ? "'" : "");
+	return true;
 }
 
-/* `ret_nrt` becomes the object that would be published; it stays null when there is none. */
-static void check_observation(
-	const struct check_config *config, struct check_report *report, struct doc *ret_nrt)
+static bool step_object(struct host *h)
 {
-	CLEANUP(observation_release) struct observation o;
-	CLEANUP(sources_release) struct sources sources = {.machine_known = false};
-	struct err err = {""};
-
-	observation_init(&o);
-	if (observe_with(&sources, &config->observe, &o, &err) < 0 ||
-		node_derive(&config->model, &o.node, &o.notes, &err) < 0) {
-		check_report_add(report, CHECK_FAIL, "observation", "%s", err.text);
-		return;
-	}
-	check_report_add(report, CHECK_OK, "node", "%s", o.node.node_name);
-	check_process(config, &sources, report);
-	check_settings(&o.node.settings, report);
-	check_reserved(&o, report);
-	if (o.from_files && o.from_api && o.contradictions == 0)
-		check_report_add(report, CHECK_OK, "comparison", "API and state files agree");
-	check_enough(&o, report);
-	check_claims(&o, report);
-	nrt_render(&o.node, &config->nrt, ret_nrt, &o.notes);
-	for (size_t i = 0; i < o.notes.lines.n_items; i++)
-		check_report_add(report, CHECK_WARN, "note", "%s", o.notes.lines.items[i]);
+	nrt_render(&h->o.node, &h->config->nrt, h->nrt, &h->o.notes);
+	for (size_t i = 0; i < h->o.notes.lines.n_items; i++)
+		check_report_add(h->report, CHECK_WARN, "note", "%s", h->o.notes.lines.items[i]);
+	return true;
 }
 
-/* The kubelet's root directory, as an observation would find it. */
-static char *find_root(const struct check_config *config)
+/* In the order of the report; false = no later step is possible. */
+static bool (*const steps[])(struct host *h) = {
+	step_machine,
+	step_libnuma,
+	step_state_files,
+	step_pod_resources,
+	step_observation,
+	step_process,
+	step_settings,
+	step_reserved,
+	step_comparison,
+	step_accounting,
+	step_claims,
+	step_object,
+};
+
+/* The kubelet's root directory, as the observation finds it. */
+static char *find_kubelet_root(const struct check_config *config)
 {
 	CLEANUP(settings_release) struct settings settings;
 	char *root = NULL;
@@ -202,17 +478,14 @@ static char *find_root(const struct check_config *config)
 
 void check_host(const struct check_config *config, struct check_report *report, struct doc *ret_nrt)
 {
-	CLEANUP(machine_release) struct machine machine;
-	CLEANUP(freep) char *root = find_root(config);
-	struct check_files files;
+	CLEANUP(host_release)
+	struct host h = {.config = config,
+		.report = report,
+		.nrt = ret_nrt,
+		.kubelet_root = find_kubelet_root(config)};
 
-	machine_init(&machine);
-	if (!check_machine(config, &machine, report))
-		return;
-	check_libnuma(config, &machine, report);
-	if (config->observe.state_files)
-		check_files(config->observe.sysroot, root, &machine, report, &files);
-	if (check_pod_resources(&config->observe, root, &machine, report))
-		check_files_spare(report);
-	check_observation(config, report, ret_nrt);
+	machine_init(&h.machine);
+	observation_init(&h.o);
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && steps[i](&h); i++)
+		;
 }

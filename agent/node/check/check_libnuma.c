@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/check/check_libnuma.h"
+/* Compares the discovered machine with libnuma. */
+#include "agent/node/check/check.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 #define LIBRARY "libnuma.so.1"
 
-/* The library; the types of its functions are those of its header. */
+/* libnuma; the types of its functions are those of its header. */
 struct library {
 	void *handle;
 	struct bitmask **nodes_ptr;
@@ -25,8 +26,8 @@ struct library {
 
 #define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "numa_" #name))
 
-/* The library reads the machine when it is loaded, so it is loaded here and not when nrtd starts. It stays, as it leaks
- * some of what it has read when it goes. */
+/* libnuma reads the machine when it is loaded, so it is not loaded when nrtd starts. It stays loaded, because it leaks memory when
+ * it is unloaded. */
 static int library_load(struct library *lib, struct err *err)
 {
 	lib->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -42,8 +43,8 @@ static int library_load(struct library *lib, struct err *err)
 }
 
 /*
- * libnuma calls these two in place of its own, which print to stderr and may exit: the linker exports them from the
- * program. Every call made here reports by its return value as well, so there is nothing left to do.
+ * libnuma calls these two functions, which the linker exports from the program, instead of its own, which print to stderr and may
+ * exit. They do nothing: every call here also reports errors by its return value.
  */
 void numa_error(char *where)
 {
@@ -75,16 +76,15 @@ static int compare_ids(const struct library *lib, const struct machine *m, struc
 
 static bool copy_cpus(const struct library *lib, unsigned id, struct bitmask *mask, hwloc_bitmap_t set)
 {
-	if (!mask || !set || lib->node_to_cpus((int)id, mask) < 0)
+	if (!mask || lib->node_to_cpus((int)id, mask) < 0)
 		return false;
-	for (unsigned cpu = 0; cpu < mask->size; cpu++) {
+	for (unsigned cpu = 0; cpu < mask->size; cpu++)
 		if (lib->bitmask_isbitset(mask, cpu))
 			cpuset_set(set, cpu);
-	}
 	return true;
 }
 
-/* libnuma's CPUs of a node as one of our sets; NULL when it does not know or memory ran out. */
+/* libnuma's CPUs of a node as a bitmap; NULL if they are unknown. */
 static hwloc_bitmap_t node_cpus(const struct library *lib, unsigned id)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
@@ -104,9 +104,8 @@ static int compare_cpus(const struct library *lib, const struct numa_node *node,
 
 	if (theirs && hwloc_bitmap_isequal(theirs, node->cpus))
 		return 0;
-	strbuf_addf(out, "NUMA node %u: CPUs '%s', libnuma says %s%s%s\n", node->id,
-		our_text ? our_text : "?", their_text ? "'" : "", their_text ? their_text : "nothing",
-		their_text ? "'" : "");
+	strbuf_addf(out, "NUMA node %u: CPUs '%s', libnuma says %s%s%s\n", node->id, our_text,
+		their_text ? "'" : "", their_text ? their_text : "nothing", their_text ? "'" : "");
 	return 1;
 }
 

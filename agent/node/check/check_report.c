@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/check/check_report.h"
+/* The report of `nrtd check`: items, and their text and JSON. */
+#include "agent/node/check/check.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -78,7 +79,12 @@ enum check_level check_report_level(const struct check_report *r)
 	return worst;
 }
 
-void check_span(int64_t seconds, struct strbuf *out)
+const char *check_state_of(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR ? "absent" : r == -EACCES || r == -EPERM ? "denied" : "broken";
+}
+
+void check_duration(int64_t seconds, struct strbuf *out)
 {
 	if (seconds < 120)
 		strbuf_addf(out, "%" PRId64 " s", seconds);
@@ -105,7 +111,7 @@ void check_report_text(const struct check_report *r, struct strbuf *out)
 			strbuf_addf(out, ", %s", item->format);
 		if (item->age_s >= 0) {
 			strbuf_addstr(out, ", written ");
-			check_span(item->age_s, out);
+			check_duration(item->age_s, out);
 			strbuf_addstr(out, " ago");
 		}
 		if (item->text && *item->text)
