@@ -28,7 +28,7 @@
 #define POST_PIECE_BYTES   ((size_t)64 << 10)
 #define POST_STACK_BYTES   ((size_t)1 << 20)
 #define WORKERS            4u
-#define SEND_MS            1000u /* how long a server that ends waits for clients to receive their responses */
+#define SEND_MS            1000u /* how long a server that ends waits for responses to be sent */
 #define TLS_PRIORITIES     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define CONTENT_TYPE       "text/plain; charset=utf-8"
 #define CONTENT_TYPE_JSON  "application/json"
@@ -130,7 +130,8 @@ static uint16_t socket_port(int fd)
 	return getsockname(fd, (struct sockaddr *)&a, &len) < 0 ? 0 : ntohs(a.sin6_port);
 }
 
-/* ---- connected clients: if there are too many, the longest idle one is disconnected, so that nobody blocks the kubelet's probes */
+/* ---- connected clients: if there are too many, the longest idle one is disconnected, so that nobody blocks
+ * the kubelet's probes */
 
 struct client {
 	bool open;
@@ -376,7 +377,9 @@ struct request {
 	struct MHD_Connection *connection;
 	char *path;
 	struct strbuf body;
-	bool forbidden; /* the body is discarded, and 403 sent after it: a client that is still sending would miss an earlier response */
+	/* The body is discarded, and 403 sent after it: a client that is still sending would miss an earlier
+	 * response. */
+	bool forbidden;
 	size_t n_dropped; /* bytes of the body */
 	bool begun;       /* a worker answers the request, or has answered it */
 	bool is_post;
@@ -555,7 +558,8 @@ static void on_completed(
 	request_free(q);
 }
 
-/* Called after a request's headers, after each piece of its body, and at its end. MHD_NO closes the connection. */
+/* Called after a request's headers, after each piece of its body, and at its end. MHD_NO closes the
+ * connection. */
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {

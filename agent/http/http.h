@@ -3,9 +3,9 @@
 /*
  * Serves HTTP: GET and HEAD of /healthz, /readyz and /metrics, and POST if the caller handles it.
  *
- * libmicrohttpd serves connections in its own thread. Only http.c includes libmicrohttpd, and only http_tls.c includes GnuTLS.
- * Both libraries are loaded when the server starts, because with their dependencies they would cost every command more than a
- * millisecond at its start.
+ * libmicrohttpd serves connections in its own thread. Only http.c includes libmicrohttpd, and only http_tls.c
+ * includes GnuTLS. Both libraries are loaded when the server starts, because with their dependencies they
+ * would cost every command more than a millisecond at its start.
  */
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -25,7 +25,8 @@ struct http_listen {
 	uint16_t port;
 };
 
-/* Parses "127.0.0.1:8095", "[::1]:8095" or "off"; addresses are numeric. 0 or -EINVAL; `ret` is untouched on failure. */
+/* Parses "127.0.0.1:8095", "[::1]:8095" or "off"; addresses are numeric. 0 or -EINVAL; `ret` is untouched on
+ * failure. */
 int http_listen_parse(const char *text, struct http_listen *ret, struct err *err);
 
 /* The same, to check the value of an option. */
@@ -52,25 +53,27 @@ void http_tls_init(struct http_tls *t);
 void http_tls_release(struct http_tls *t);
 
 /*
- * Reads the files into `t`, which must be initialized. Without a certificate `t` stays empty. 0; -EINVAL: a certificate without
- * a key or a key without a certificate, or a client CA without both; the errors of fs_read(). The error names the file.
+ * Reads the files into `t`, which must be initialized. Without a certificate `t` stays empty. 0; -EINVAL: a
+ * certificate without a key or a key without a certificate, or a client CA without both; the errors of
+ * fs_read(). The error names the file.
  */
 int http_tls_read(const struct http_tls_files *files, struct http_tls *t, struct err *err);
 
 bool http_tls_equal(const struct http_tls *a, const struct http_tls *b);
 
-/* Checks that the files fit together. 0; -EINVAL with one line that names the files; -ENOENT without GnuTLS. */
+/* Checks that the files fit together. 0; -EINVAL with one line that names the files; -ENOENT without
+ * GnuTLS. */
 int http_tls_check(const struct http_tls *t, const struct http_tls_files *files, struct err *err);
 
-/* Whether the client of a GnuTLS session (gnutls_session_t) has presented a client certificate that is valid now and signed by
- * the session's CA. */
+/* Whether the client of a GnuTLS session (gnutls_session_t) has presented a client certificate that is valid
+ * now and signed by the session's CA. */
 bool http_tls_client_is_known(void *session);
 
 /* ---- the server */
 
 /*
- * The first two are called in the server's thread: they lock what other threads change, and must not block. With a `post`, it
- * and `metrics` are called in worker threads, concurrently.
+ * The first two are called in the server's thread: they lock what other threads change, and must not block.
+ * With a `post`, it and `metrics` are called in worker threads, concurrently.
  */
 struct http_callbacks {
 	bool (*healthy)(
@@ -78,36 +81,37 @@ struct http_callbacks {
 	bool (*ready)(void *ctx, struct strbuf *line); /* the published state exists and is recent */
 	int (*metrics)(void *ctx, struct strbuf *text); /* 0 or -errno */
 	/*
-	 * A POST to any other path, with its whole body (NUL-terminated). Returns the HTTP status; `reply` is sent as
-	 * application/json, with 307 as the URL to redirect to. NULL = such paths do not exist.
+	 * A POST to any other path, with its whole body (NUL-terminated). Returns the HTTP status; `reply` is
+	 * sent as application/json, with 307 as the URL to redirect to. NULL = such paths do not exist.
 	 */
 	int (*post)(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);
 };
 
 struct http_options {
-	/* With a client CA, a POST requires a certificate signed by it (403 otherwise). A GET does not: the kubelet's probes have
-	 * no certificate. */
+	/* With a client CA, a POST requires a certificate signed by it (403 otherwise). A GET does not: the
+	 * kubelet's probes have no certificate. */
 	struct http_tls_files tls;
-	unsigned
-		idle_seconds; /* an idle connection is closed after this time; 0 = 2. Go's clients keep one for 90 s. */
-	size_t body_max; /* limit of a POST's body in bytes; the limit of all concurrent bodies is twice this */
+	/* An idle connection is closed after this time; 0 = 2. Go's clients keep connections for 90 s. */
+	unsigned idle_seconds;
+	size_t body_max; /* bytes of a POST's body; all concurrent bodies may have twice as many */
 };
 
 struct http_server;
 
 /*
- * Starts serving on a numeric address; port 0 selects a free port. `options` NULL = plain HTTP with an idle time of 2 s. Copies
- * the callbacks and options, but not the paths of files; passes `ctx` to the callbacks. The server's threads handle no
- * signals. The caller owns *ret and frees it with http_server_free(). 0; -errno with one line: a library is missing (-ENOENT),
- * no such address, port in use, the errors of http_tls_read() and http_tls_check().
+ * Starts serving on a numeric address; port 0 selects a free port. `options` NULL = plain HTTP with an idle
+ * time of 2 s. Copies the callbacks and options, but not the paths of files; passes `ctx` to the callbacks.
+ * The server's threads handle no signals. The caller owns *ret and frees it with http_server_free(). 0;
+ * -errno with one line: a library is missing (-ENOENT), no such address, port in use, the errors of
+ * http_tls_read() and http_tls_check().
  */
 int http_server_start(const char *address, uint16_t port, const struct http_options *options,
 	const struct http_callbacks *callbacks, void *ctx, struct http_server **ret, struct err *err);
 
 /*
- * Reads the TLS files again; to be called periodically. If they have changed, new connections use the new files and old
- * connections are closed after their current response. 1 if the files have changed; 0; -errno as from http_server_start(), and
- * the server continues with the old files.
+ * Reads the TLS files again; to be called periodically. If they have changed, new connections use the new
+ * files and old connections are closed after their current response. 1 if the files have changed; 0; -errno
+ * as from http_server_start(), and the server continues with the old files.
  */
 int http_server_renew(struct http_server *s, struct err *err);
 
@@ -120,8 +124,8 @@ static inline void http_server_freep(struct http_server **s)
 	*s = NULL;
 }
 
-/* When the server's certificate expires, in seconds since 1970; 0 without a readable certificate. Not concurrently with
- * http_server_renew(). */
+/* When the server's certificate expires, in seconds since 1970; 0 without a readable certificate. Not
+ * concurrently with http_server_renew(). */
 int64_t http_server_certificate_until(const struct http_server *s);
 
 /* The port the server listens on. */

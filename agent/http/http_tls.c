@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The TLS files of the HTTP server, checked by GnuTLS. */
+/* Reads and checks the TLS files of the HTTP server. */
 #include "agent/http/http.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcurl is loaded by the first client: with its dependencies it would cost every process 3 ms and 6 MiB at its start, and most
- * commands send no request. The types are those of its header, so a changed function breaks the build; a library that lacks a
- * function is rejected when it is loaded.
+ * libcurl is loaded by the first client: with its dependencies it would cost every process 3 ms and 6 MiB at
+ * its start, and most commands send no request. The types are those of its header, so a changed function
+ * breaks the build; a library that lacks a function is rejected when it is loaded.
  */
 #include "agent/kube/api_client.h"
 
@@ -152,7 +152,8 @@ static CURLcode set_blob(struct api_client *c, CURLoption option, const char *pe
 	return c->curl.easy_setopt(c->easy, option, pem ? &blob : NULL);
 }
 
-/* The CA as a file, which libcurl before 7.77 reads for each connection: a memory file, named by its descriptor. */
+/* The CA as a file, which libcurl before 7.77 reads for each connection: a memory file, named by its
+ * descriptor. */
 static void set_ca_file(struct api_client *c, const char *pem)
 {
 	CLEANUP(closep) int fd = pem ? memfd_create("ca", MFD_CLOEXEC) : -1;
@@ -352,8 +353,8 @@ static size_t authority_len(const char *url, size_t *ret_host)
 }
 
 /*
- * For a TLS name that is not the URL's host: the URL gets the TLS name, CONNECT_TO the address, and the Host header the
- * original host.
+ * For a TLS name that is not the URL's host: the URL gets the TLS name, CONNECT_TO the address, and the Host
+ * header the original host.
  */
 static void use_tls_name(struct api_client *c, const struct api_access *access)
 {

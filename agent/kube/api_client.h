@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Sends requests to the API server, one at a time, over one persistent connection. Only api_client.c includes libcurl.
+ * Sends requests to the API server, one at a time, over one persistent connection. Only api_client.c includes
+ * libcurl.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -66,8 +67,8 @@ void api_response_message(const struct api_response *r, char ret[API_MESSAGE_MAX
 struct api_client;
 
 /*
- * Creates a client that uses `credentials`, which must outlive the client. Sends nothing yet. The caller owns *ret and frees it
- * with api_client_free(). 0; -ENOSYS if libcurl cannot be loaded.
+ * Creates a client that uses `credentials`, which must outlive the client. Sends nothing yet. The caller owns
+ * *ret and frees it with api_client_free(). 0; -ENOSYS if libcurl cannot be loaded.
  */
 int api_client_new(struct credentials *credentials, const struct api_client_options *options,
 	struct api_client **ret, struct err *err);
@@ -80,26 +81,28 @@ static inline void api_client_freep(struct api_client **c)
 }
 
 /*
- * Sends a request and waits for its response. Always verifies the server's certificate. After a 401 the credentials are read
- * again; if they have changed, the request is sent once more.
+ * Sends a request and waits for its response. Always verifies the server's certificate. After a 401 the
+ * credentials are read again; if they have changed, the request is sent once more.
  *
- * 0: the server responded, with any status; `response` is filled. Without a response: -ECONNREFUSED, -EHOSTUNREACH (no route,
- * no such name), -ETIMEDOUT, -ECONNRESET (connection lost), -EPROTO (TLS; not HTTP), -EFBIG (body above the limit), -ECANCELED,
- * and the errors of credentials_access(). The text names the server, never a token.
+ * 0: the server responded, with any status; `response` is filled. Without a response: -ECONNREFUSED,
+ * -EHOSTUNREACH (no route, no such name), -ETIMEDOUT, -ECONNRESET (connection lost), -EPROTO (TLS; not HTTP),
+ * -EFBIG (body above the limit), -ECANCELED, and the errors of credentials_access(). The text names the
+ * server, never a token.
  */
 int api_client_request(struct api_client *c, const struct api_request *request, struct api_response *response,
 	struct err *err);
 
-/* Called without data when a 2xx response begins, and with each piece of its body. 0, or -errno, which ends the request. */
+/* Called without data when a 2xx response begins, and with each piece of its body. 0, or -errno, which ends
+ * the request. */
 typedef int api_stream_fn(const char *piece, size_t len, void *data, struct err *err);
 
 /*
- * As api_client_request(), for responses of any length and duration, such as a watch: passes the body of a 2xx response to `fn`
- * and stores any other body in `response`. total_ms does not apply, connect_ms does.
+ * As api_client_request(), for responses of any length and duration, such as a watch: passes the body of a
+ * 2xx response to `fn` and stores any other body in `response`. total_ms does not apply, connect_ms does.
  *
- * 0: the response is complete. Otherwise the errors of api_client_request(), -ETIMEDOUT also after request->idle_ms without
- * data, -ECONNRESET also for a truncated response; or the return value of `fn`, with its text. An error may follow any number
- * of pieces.
+ * 0: the response is complete. Otherwise the errors of api_client_request(), -ETIMEDOUT also after
+ * request->idle_ms without data, -ECONNRESET also for a truncated response; or the return value of `fn`, with
+ * its text. An error may follow any number of pieces.
  */
 int api_client_stream(struct api_client *c, const struct api_request *request, api_stream_fn *fn, void *data,
 	struct api_response *response, struct err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Exponential backoff with full jitter, after M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+ * Computes delays: exponential backoff with full jitter. (M. Brooker, "Exponential Backoff And Jitter", AWS
+ * Architecture Blog, 2015.)
  */
 #include <stdint.h>
 
@@ -9,14 +10,15 @@
 #define BACKOFF_MAX_MS  30000u
 
 /*
- * The delay after `failures` consecutive failures (at least 1): uniformly distributed over 1 ms to base * 2^(failures - 1), at
- * most BACKOFF_MAX_MS. `random` is 64 random bits.
+ * The delay after `failures` consecutive failures (at least 1): uniformly distributed over 1 ms to base *
+ * 2^(failures - 1), at most BACKOFF_MAX_MS. `random` is 64 random bits.
  */
 uint64_t backoff_ms(unsigned failures, uint64_t random);
 
 /*
- * The same for a server that sent Retry-After (0 or less: it did not): that delay, plus a random part of up to half of it or of
- * the backoff, whichever is more, so that clients that were sent away together do not return together.
+ * The same for a server that sent Retry-After (0 or less: it did not): that delay, plus a random part of up
+ * to half of it or of the backoff, whichever is more, so that clients that were sent away together do not
+ * return together.
  */
 uint64_t backoff_after_ms(unsigned failures, int retry_after_s, uint64_t random);
 

@@ -82,8 +82,8 @@ static bool is_same_file(const struct content *c, const struct stat *st)
 }
 
 /*
- * Reads the file again if its status has changed, or if `anyway`. Sets *changed if the content differs. The status is read
- * before the content, so a change in between is noticed by the next call.
+ * Reads the file again if its status has changed, or if `anyway`. Sets *changed if the content differs. The
+ * status is read before the content, so a change in between is noticed by the next call.
  */
 static int read_if_changed(
 	struct content *c, const char *path, size_t max, bool anyway, bool *changed, struct err *err)
@@ -166,7 +166,8 @@ static int load_config(struct credentials *c, struct err *err)
 	return 0;
 }
 
-/* The first existing file of a list such as $KUBECONFIG; if none exists, the first name, so that the error names it. */
+/* The first existing file of a list such as $KUBECONFIG; if none exists, the first name, so that the error
+ * names it. */
 static char *first_existing(const char *list)
 {
 	char *first = NULL;
@@ -238,7 +239,8 @@ static bool is_overridden(const char *entry, char *const *list, size_t n)
 	return false;
 }
 
-/* nrtd's environment, overridden by the plugin's `env` and by `info`. The caller owns the array but not its texts. */
+/* nrtd's environment, overridden by the plugin's `env` and by `info`. The caller owns the array but not its
+ * texts. */
 static char **make_environment(const struct exec_config *config, char *info)
 {
 	size_t n = 0, at = 0;

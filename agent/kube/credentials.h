@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Credentials for the API server, from a kubeconfig file or a pod's service account. credentials.c reads files and runs
- * credential plugins; changed files are read again, so rotated tokens and certificates need no restart. credentials_parse.c
- * parses the texts: kubeconfig, plugin output, certificates and tokens.
+ * Finds and renews the credentials for the API server: a kubeconfig file or a pod's service account.
+ * credentials.c reads files and runs credential plugins; changed files are read again, so rotated tokens and
+ * certificates need no restart. credentials_parse.c parses the texts: kubeconfig, plugin output, certificates
+ * and tokens.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,12 +35,12 @@ struct credentials_options {
 struct credentials;
 
 /*
- * Finds the credentials: the file `kubeconfig`; otherwise the first existing file of the list $KUBECONFIG (files of a list are
- * not merged); otherwise the pod's service account, if KUBERNETES_SERVICE_HOST is set. Does not read ~/.kube/config: a daemon
- * uses a person's rights only on request.
+ * Finds the credentials: the file `kubeconfig`; otherwise the first existing file of the list $KUBECONFIG
+ * (files of a list are not merged); otherwise the pod's service account, if KUBERNETES_SERVICE_HOST is set.
+ * Does not read ~/.kube/config: a daemon uses a person's rights only on request.
  *
- * The caller owns *ret and frees it with credentials_free(). 0; -ENOKEY without credentials; -EINVAL for a file that is
- * malformed or uses an unsupported feature; the errors of fs_read().
+ * The caller owns *ret and frees it with credentials_free(). 0; -ENOKEY without credentials; -EINVAL for a
+ * file that is malformed or uses an unsupported feature; the errors of fs_read().
  */
 int credentials_new(const struct credentials_options *options, struct credentials **ret, struct err *err);
 void credentials_free(struct credentials *c);
@@ -51,14 +52,16 @@ static inline void credentials_freep(struct credentials **c)
 }
 
 /*
- * Returns the current credentials. Reads changed files again, and runs the credential plugin if its credential has expired or
- * was rejected. Running the plugin ends early with -ECANCELED when *cancel becomes true (`cancel` may be NULL). *ret is valid
- * until the next call. 0; -ETIMEDOUT (plugin); -EINVAL; the errors of fs_read(); `ret` is untouched on failure.
+ * Returns the current credentials. Reads changed files again, and runs the credential plugin if its
+ * credential has expired or was rejected. Running the plugin ends early with -ECANCELED when *cancel becomes
+ * true (`cancel` may be NULL). *ret is valid until the next call. 0; -ETIMEDOUT (plugin); -EINVAL; the errors
+ * of fs_read(); `ret` is untouched on failure.
  */
 int credentials_access(
 	struct credentials *c, const atomic_bool *cancel, struct api_access *ret, struct err *err);
 
-/* Where the credentials come from, to be printed; names only, owned by the struct credentials. NULL = not used. */
+/* Where the credentials come from, to be printed; names only, owned by the struct credentials. NULL = not
+ * used. */
 struct credentials_origin {
 	const char *kubeconfig, *context; /* NULL: a pod's service account, or only an --api-server */
 	const char *certificate_file;     /* renewed by others */
@@ -69,7 +72,8 @@ struct credentials_origin {
 /* Valid until the next credentials_access(). */
 void credentials_origin(const struct credentials *c, struct credentials_origin *ret);
 
-/* The API server rejected the credentials (401): the next credentials_access() reads every file and runs the plugin again. */
+/* The API server rejected the credentials (401): the next credentials_access() reads every file and runs the
+ * plugin again. */
 void credentials_refused(struct credentials *c);
 
 /* ---- configuration */
@@ -83,8 +87,9 @@ struct exec_config {
 	char *install_hint; /* printed when the command does not exist; or NULL */
 };
 
-/* What a kubeconfig or a pod's environment configures. At most one of each pair of text and file is set; NULL = not given.
- * Paths are absolute, or relative to nrtd's working directory if the path of the kubeconfig is. */
+/* What a kubeconfig or a pod's environment configures. At most one of each pair of text and file is set; NULL
+ * = not given. Paths are absolute, or relative to nrtd's working directory if the path of the kubeconfig
+ * is. */
 struct credentials_config {
 	char *context; /* of the kubeconfig; or NULL */
 	char *server;  /* URL without a trailing slash */
@@ -99,25 +104,26 @@ struct credentials_config {
 void credentials_config_release(struct credentials_config *c);
 
 /*
- * Parses the cluster and the user of a context of a kubeconfig file. `dir` is the file's directory, to which its paths are
- * relative; context NULL = current-context. Rejected, each with its reason: insecure-skip-tls-verify (any server could read the
- * token), auth-provider (removed in Kubernetes 1.26: use exec), user names with passwords (removed in 1.19), impersonation,
- * plugins that require a terminal or provideClusterInfo, http:// to another host. Ignores unknown members, as kubectl
- * does. 0; -EINVAL with one line. *ret is zeroed on failure.
+ * Parses the cluster and the user of a context of a kubeconfig file. `dir` is the file's directory, to which
+ * its paths are relative; context NULL = current-context. Rejected, each with its reason:
+ * insecure-skip-tls-verify (any server could read the token), auth-provider (removed in Kubernetes 1.26: use
+ * exec), user names with passwords (removed in 1.19), impersonation, plugins that require a terminal or
+ * provideClusterInfo, http:// to another host. Ignores unknown members, as kubectl does. 0; -EINVAL with one
+ * line. *ret is zeroed on failure.
  */
 int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *context,
 	struct credentials_config *ret, struct err *err);
 
 /*
- * The configuration of a pod's service account: the files in `root` + /var/run/secrets/kubernetes.io/serviceaccount and the
- * values of KUBERNETES_SERVICE_HOST and _PORT (an IPv6 address gets brackets). 0; -ENOENT if host or port is NULL or empty;
- * -EINVAL.
+ * The configuration of a pod's service account: the files in `root` +
+ * /var/run/secrets/kubernetes.io/serviceaccount and the values of KUBERNETES_SERVICE_HOST and _PORT (an IPv6
+ * address gets brackets). 0; -ENOENT if host or port is NULL or empty; -EINVAL.
  */
 int service_account_config(const char *root, const char *host, const char *port,
 	struct credentials_config *ret, struct err *err);
 
-/* Sets the server's URL. 0; -EINVAL for a URL that kubeconfig_parse() rejects, or if `c` has a token or key and the URL is not
- * https://. */
+/* Sets the server's URL. 0; -EINVAL for a URL that kubeconfig_parse() rejects, or if `c` has a token or key
+ * and the URL is not https://. */
 int credentials_config_set_server(struct credentials_config *c, const char *url, struct err *err);
 
 /* Removes surrounding white space from a token. -EINVAL if it then cannot be sent in an HTTP header. */
@@ -137,16 +143,17 @@ struct exec_credential {
 void exec_credential_release(struct exec_credential *c);
 
 /*
- * Parses a plugin's output: an ExecCredential of the requested version whose status has a token, or a certificate and its
- * key. 0; -EINVAL with one line that does not quote the output.
+ * Parses a plugin's output: an ExecCredential of the requested version whose status has a token, or a
+ * certificate and its key. 0; -EINVAL with one line that does not quote the output.
  */
 int exec_credential_parse(
 	const char *text, size_t len, const char *api_version, struct exec_credential *ret, struct err *err);
 
 /*
- * Runs the plugin without a terminal and with an empty standard input; its stderr is nrtd's. Kills the plugin's process group
- * after `deadline_ms` (-ETIMEDOUT) or when *cancel becomes true (-ECANCELED; `cancel` may be NULL). 0; -ENOENT if the command
- * does not exist; -EIO if the plugin failed; the errors of exec_credential_parse(). The caller owns *ret; untouched on failure.
+ * Runs the plugin without a terminal and with an empty standard input; its stderr is nrtd's. Kills the
+ * plugin's process group after `deadline_ms` (-ETIMEDOUT) or when *cancel becomes true (-ECANCELED; `cancel`
+ * may be NULL). 0; -ENOENT if the command does not exist; -EIO if the plugin failed; the errors of
+ * exec_credential_parse(). The caller owns *ret; untouched on failure.
  */
 int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, const atomic_bool *cancel,
 	struct exec_credential *ret, struct err *err);
@@ -157,13 +164,13 @@ struct credential_expiry {
 	int64_t from_s, until_s; /* seconds since 1970; INT64_MIN and INT64_MAX if not stated */
 };
 
-/* notBefore and notAfter (RFC 5280, section 4.1.2.5) of the first certificate in a PEM text. 0; -EINVAL if it is not a
- * certificate. `ret` is untouched on failure. */
+/* notBefore and notAfter (RFC 5280, section 4.1.2.5) of the first certificate in a PEM text. 0; -EINVAL if it
+ * is not a certificate. `ret` is untouched on failure. */
 int certificate_expiry(const char *pem, struct credential_expiry *ret);
 
 /* When a PEM certificate expires, in seconds since 1970; 0 if `pem` is NULL or not a certificate. */
 int64_t certificate_until_s(const char *pem);
 
-/* The claims nbf (otherwise iat) and exp of a JSON Web Token (RFC 7519). 0; -EINVAL for an opaque token. `ret` is untouched on
- * failure. */
+/* The claims nbf (otherwise iat) and exp of a JSON Web Token (RFC 7519). 0; -EINVAL for an opaque token.
+ * `ret` is untouched on failure. */
 int token_expiry(const char *token, struct credential_expiry *ret);

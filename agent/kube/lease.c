@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows k8s.io/client-go/tools/leaderelection. Each write contains the resourceVersion that it replaces: if two replicas find
- * the Lease expired, one of them gets a conflict.
+ * Follows k8s.io/client-go/tools/leaderelection. Each write contains the resourceVersion that it replaces: if
+ * two replicas find the Lease expired, one of them gets a conflict.
  */
 #include "agent/kube/lease.h"
 
@@ -186,7 +186,8 @@ static bool succeeded(const struct lease *l)
 	return l->response.status == HTTP_OK || l->response.status == HTTP_CREATED;
 }
 
-/* Writes this replica as the holder, over the object last observed or as a new object. -EAGAIN on a conflict. */
+/* Writes this replica as the holder, over the object last observed or as a new object. -EAGAIN on a
+ * conflict. */
 static int write_held(struct lease *l, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -225,7 +226,8 @@ static int read_lease(struct lease *l, struct err *err)
 	return succeeded(l) ? observe(l, err) : denied(l, err);
 }
 
-/* Whether an earlier process of this replica holds the lease: the identities differ only in the number between '_' and '@'. */
+/* Whether an earlier process of this replica holds the lease: the identities differ only in the number
+ * between '_' and '@'. */
 static bool is_of_predecessor(const struct lease *l)
 {
 	const char *at = strrchr(l->identity, '@'), *holder_at = strrchr(l->holder, '@');
@@ -280,7 +282,8 @@ static int acquire_or_renew(struct lease *l, struct err *err)
 	return r == -EAGAIN ? 0 : r;
 }
 
-/* The URL follows the identity and an '@'. The URL is sent in a Location header, so only these characters are allowed. */
+/* The URL follows the identity and an '@'. The URL is sent in a Location header, so only these characters are
+ * allowed. */
 static const char *url_of(const char *holder)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/-[]";

@@ -3,9 +3,9 @@
 /*
  * Elects the replica that answers, through a Lease of coordination.k8s.io/v1 as in client-go.
  *
- * As in client-go, expiry counts from the local time at which a renewal was observed, not from the time in the Lease. The
- * clock is CLOCK_BOOTTIME, which is monotonic and includes suspend. Depends on agent/base/json.h and
- * agent/kube/api_client.h.
+ * As in client-go, expiry counts from the local time at which a renewal was observed, not from the time in
+ * the Lease. The clock is CLOCK_BOOTTIME, which is monotonic and includes suspend. Depends on
+ * agent/base/json.h and agent/kube/api_client.h.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -29,8 +29,9 @@ struct lease_options {
 struct lease;
 
 /*
- * Creates a lease with its own credentials and client; sends nothing yet. Copies the texts. `cancel` must live until lease_free();
- * when it is set, requests end. The caller owns *ret. 0; the errors of credentials_new() and api_client_new().
+ * Creates a lease with its own credentials and client; sends nothing yet. Copies the texts. `cancel` must
+ * live until lease_free(); when it is set, requests end. The caller owns *ret. 0; the errors of
+ * credentials_new() and api_client_new().
  */
 int lease_new(const struct lease_options *options, const struct credentials_options *credentials,
 	const atomic_bool *cancel, struct lease **ret, struct err *err);
@@ -50,16 +51,17 @@ struct lease_state {
 };
 
 /*
- * Acquires the lease if it is free or expired, or renews it if it is held. A lease held by a process of the same host and URL
- * counts as free: this process has replaced that process. Blocks for at most half of the deadline for each of three requests.
- * Always fills `ret`. 0; -errno with one line when the API server does not respond or denies the request: the lease may still
- * be held.
+ * Acquires the lease if it is free or expired, or renews it if it is held. A lease held by a process of the
+ * same host and URL counts as free: this process has replaced that process. Blocks for at most half of the
+ * deadline for each of three requests. Always fills `ret`. 0; -errno with one line when the API server does
+ * not respond or denies the request: the lease may still be held.
  */
 int lease_step(struct lease *l, struct lease_state *ret, struct err *err);
 
-/* Whether this replica holds the lease now; from any thread. Becomes false before another replica may take over. */
+/* Whether this replica holds the lease now; from any thread. Becomes false before another replica may take
+ * over. */
 bool lease_held(const struct lease *l);
 
-/* Releases the lease, so that another replica takes over immediately. Blocks for at most 1 s, even if *cancel is set. 0 also if
- * the lease was not held. */
+/* Releases the lease, so that another replica takes over immediately. Blocks for at most 1 s, even if *cancel
+ * is set. 0 also if the lease was not held. */
 int lease_step_down(struct lease *l, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread makes one request at a time: a list, or a watch that continues after the previous list or watch. The outcome
- * decides the next request and the delay before it.
+ * The thread makes one request at a time: a list, or a watch that continues after the previous list or watch.
+ * The outcome decides the next request and the delay before it.
  */
 #include "agent/kube/reflector.h"
 

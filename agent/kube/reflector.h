@@ -3,8 +3,8 @@
 /*
  * Lists and watches all objects of one kind, in its own thread, and recovers from all failures.
  *
- * Only one object is in memory at a time. The thread runs until it is cancelled. Depends on agent/base/json.h and
- * agent/kube/api_client.h.
+ * Only one object is in memory at a time. The thread runs until it is cancelled. Depends on agent/base/json.h
+ * and agent/kube/api_client.h.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -14,20 +14,21 @@
 #include "common/err.h"
 
 /*
- * Callbacks, called in the reflector's thread. After a return value of -errno the reflector waits and lists again. A callback may
- * modify the object. Objects of a list have no kind and no apiVersion for built-in kinds, because the API server omits them.
+ * Callbacks, called in the reflector's thread. After a return value of -errno the reflector waits and lists
+ * again. A callback may modify the object. Objects of a list have no kind and no apiVersion for built-in
+ * kinds, because the API server omits them.
  */
 struct reflector_events {
 	int (*begin)(void *ctx); /* a list begins; an earlier list may have been aborted */
 	int (*object)(void *ctx, struct doc *object);  /* listed, added or modified */
 	int (*deleted)(void *ctx, struct doc *object); /* the object's last state */
-	/* An object was skipped because it cannot be parsed or is too large. A new list would contain the same object, so the
-	 * reflector continues. */
+	/* An object was skipped because it cannot be parsed or is too large. A new list would contain the
+	 * same object, so the reflector continues. */
 	void (*skip)(void *ctx, const struct err *why);
 	/* The list of this resourceVersion is complete: objects not seen since `begin` do not exist. */
 	int (*end)(void *ctx, const char *version);
-	/* The API server has sent a page, an event, a bookmark, or the start or end of a watch. A healthy API server does so at least
-	 * every 90 s. */
+	/* The API server has sent a page, an event, a bookmark, or the start or end of a watch. A healthy API
+	 * server does so at least every 90 s. */
 	void (*alive)(void *ctx);
 };
 
@@ -54,9 +55,9 @@ struct reflector_counts {
 struct reflector;
 
 /*
- * Starts the thread, with its own client and credentials. Copies the options and the callbacks. `ctx` and `cancel` must live
- * until reflector_free(). The caller owns *ret. 0; the errors of credentials_new() and api_client_new(); -errno when no thread
- * can be started.
+ * Starts the thread, with its own client and credentials. Copies the options and the callbacks. `ctx` and
+ * `cancel` must live until reflector_free(). The caller owns *ret. 0; the errors of credentials_new() and
+ * api_client_new(); -errno when no thread can be started.
  */
 int reflector_new(const struct reflector_options *options, const struct credentials_options *credentials,
 	const struct reflector_events *events, void *ctx, const atomic_bool *cancel, struct reflector **ret,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Checks everything that nrtd needs, for `nrtd check`: the host, the kubelet, the credentials and the API server. Each check adds
- * items to a report, with the remedy of what is wrong.
+ * Checks everything that nrtd needs, for `nrtd check`: the host, the kubelet, the credentials and the API
+ * server. Each check adds items to a report, with the remedy of what is wrong.
  */
 #include <stdint.h>
 
@@ -88,19 +88,22 @@ struct check_config {
 /* *ret_nrt becomes the object that `nrtd run` would publish; it stays null if there is none. */
 void check_host(const struct check_config *config, struct check_report *report, struct doc *ret_nrt);
 
-/* ---- check_libnuma.c: libnuma's view of the running system. libnuma is never on the data path: it reads fixed paths and guesses
- * what it cannot read. Only check_libnuma.c includes numa.h; the library is loaded for the comparison, because loading takes 1 ms. */
+/* ---- check_libnuma.c: libnuma's view of the running system. libnuma is never on the data path: it reads
+ * fixed paths and guesses what it cannot read. Only check_libnuma.c includes numa.h; the library is loaded
+ * for the comparison, because loading takes 1 ms. */
 
 /*
- * Compares the NUMA node ids, their CPUs and their distances of `m`, discovered on the running system, with libnuma's. Appends one
- * line per difference, with a closing newline, to `differences`. Ignores distances that `m` does not know.
+ * Compares the NUMA node ids, their CPUs and their distances of `m`, discovered on the running system, with
+ * libnuma's. Appends one line per difference, with a closing newline, to `differences`. Ignores distances
+ * that `m` does not know.
  *
- * Returns the number of differences; -ENODEV if libnuma sees no NUMA node, -ENOENT if libnuma cannot be loaded, both with the
- * reason in `err`; -EFBIG from `differences`.
+ * Returns the number of differences; -ENODEV if libnuma sees no NUMA node, -ENOENT if libnuma cannot be
+ * loaded, both with the reason in `err`; -EFBIG from `differences`.
  */
 int libnuma_compare(const struct machine *m, struct strbuf *differences, struct err *err);
 
-/* ---- check_credentials.c: the credentials for the API server, and when they expire. Sends no request to the API server. */
+/* ---- check_credentials.c: the credentials for the API server, and when they expire. Sends no request to the
+ * API server. */
 
 #define CHECK_EXPIRY_WARN_S   86400
 #define CHECK_EXPIRY_LEEWAY_S 60 /* tolerance of the API server for the times in tokens */
@@ -111,9 +114,10 @@ bool check_credentials(
 	const struct credentials_options *options, struct check_report *report, struct credentials **ret);
 
 /*
- * The level of a credential with this expiry at this time. A credential that is not renewed (it is in the kubeconfig itself) is a
- * warning from a day before it expires; a renewed credential, if its renewal is overdue: a tenth of its lifetime is left. A pod's
- * token has a lifetime of one hour, and the kubelet renews it when a fifth is left.
+ * The level of a credential with this expiry at this time. A credential that is not renewed (it is in the
+ * kubeconfig itself) is a warning from a day before it expires; a renewed credential, if its renewal is
+ * overdue: a tenth of its lifetime is left. A pod's token has a lifetime of one hour, and the kubelet renews
+ * it when a fifth is left.
  */
 enum check_level check_expiry_level(const struct credential_expiry *expiry, bool renewed, int64_t now_s);
 
@@ -123,9 +127,9 @@ enum check_level check_expiry_level(const struct credential_expiry *expiry, bool
 #define CHECK_CLOCK_FAIL_MS 300000 /* Kubernetes' signer backdates certificates by this time */
 
 /*
- * Checks in the order in which failures stop nrtd, and stops when no later check is possible. Changes nothing on the API server:
- * writes are dry runs. `nrt` is the object that `nrtd run` would write, NULL if there is none. Takes at most about 5 s plus the
- * time of a credential plugin.
+ * Checks in the order in which failures stop nrtd, and stops when no later check is possible. Changes nothing
+ * on the API server: writes are dry runs. `nrt` is the object that `nrtd run` would write, NULL if there is
+ * none. Takes at most about 5 s plus the time of a credential plugin.
  */
 void check_api_server(const struct check_config *config, const struct doc *nrt, struct check_report *report);
 

@@ -160,7 +160,8 @@ enum check_level check_clock_level(int64_t ahead_ms)
 					      : CHECK_OK;
 }
 
-/* The Date header has whole seconds, so half a second is added; the response is assumed in the middle of the request. */
+/* The Date header has whole seconds, so half a second is added; the response is assumed in the middle of the
+ * request. */
 static void report_clock(struct check *c, int64_t from_ms, int64_t to_ms)
 {
 	int64_t ahead_ms = (from_ms + to_ms) / 2 - (c->response.date_s * 1000 + 500);
@@ -280,7 +281,8 @@ static bool step_crd(struct check *c)
 	return true;
 }
 
-/* nrtd's name on the API server. Before Kubernetes 1.28 the API server does not report it, and there is no item. */
+/* nrtd's name on the API server. Before Kubernetes 1.28 the API server does not report it, and there is no
+ * item. */
 static bool step_identity(struct check *c)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(256);
@@ -485,8 +487,8 @@ static bool step_node(struct check *c)
 	return true;
 }
 
-/* ---- affinity: pods that require nrtd's labels. A kubelet that restarts admits running pods again, and rejects those that require a
- * label which their own CPUs have lowered. */
+/* ---- affinity: pods that require nrtd's labels. A kubelet that restarts admits running pods again, and
+ * rejects those that require a label which their own CPUs have lowered. */
 
 /* Appends "NAMESPACE/NAME" of each pod of a PodList that requires a label of nrtd. */
 static void add_requiring_pods(const struct doc *list, struct strv *ret)
@@ -681,9 +683,10 @@ static bool step_dry_run(struct check *c)
 	return true;
 }
 
-/* ---- own node: whether the API server restricts this identity to its own node's objects. Dry runs of two writes that the admission
- * policy nrtd-own-node denies: the object of another node, which does not exist, and an annotation of this Node that is not under
- * nrtd.dev/. A kubelet may write other annotations, so for a kubelet's identity only the first write is tried. */
+/* ---- own node: whether the API server restricts this identity to its own node's objects. Dry runs of two
+ * writes that the admission policy nrtd-own-node denies: the object of another node, which does not exist,
+ * and an annotation of this Node that is not under nrtd.dev/. A kubelet may write other annotations, so for a
+ * kubelet's identity only the first write is tried. */
 
 static const char another_nodes_object[] =
 	"{\"apiVersion\":\"topology.node.k8s.io/v1alpha2\",\"kind\":\"NodeResourceTopology\","

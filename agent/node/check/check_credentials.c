@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The credentials for the API server, and when they expire. */
+/* Checks the credentials for the API server, and when they expire. */
 #include <errno.h>
 
 #include "agent/node/check/check.h"

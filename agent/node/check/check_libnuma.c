@@ -26,8 +26,8 @@ struct library {
 
 #define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "numa_" #name))
 
-/* libnuma reads the machine when it is loaded, so it is not loaded when nrtd starts. It stays loaded, because it leaks memory when
- * it is unloaded. */
+/* libnuma reads the machine when it is loaded, so it is not loaded when nrtd starts. It stays loaded, because
+ * it leaks memory when it is unloaded. */
 static int library_load(struct library *lib, struct err *err)
 {
 	lib->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -43,8 +43,8 @@ static int library_load(struct library *lib, struct err *err)
 }
 
 /*
- * libnuma calls these two functions, which the linker exports from the program, instead of its own, which print to stderr and may
- * exit. They do nothing: every call here also reports errors by its return value.
+ * libnuma calls these two functions, which the linker exports from the program, instead of its own, which
+ * print to stderr and may exit. They do nothing: every call here also reports errors by its return value.
  */
 void numa_error(char *where)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of `nrtd check`: items, and their text and JSON. */
+/* Collects the items of `nrtd check`, and prints them as text or JSON. */
 #include "agent/node/check/check.h"
 
 #include <errno.h>

@@ -88,7 +88,8 @@ static const char *time_of(const struct doc *entry)
 	return time ? time : "";
 }
 
-/* Makes the entry's manager the rival if it owns fields of the sections and changed them at `*latest` or later. */
+/* Makes the entry's manager the rival if it owns fields of the sections and changed them at `*latest` or
+ * later. */
 static void update_rival(
 	const struct doc *entry, const char *const *sections, const char **latest, struct managed_fields *ret)
 {
@@ -353,8 +354,8 @@ static enum publish_outcome send_apply(struct apply *a, struct publish_io *io, c
 	return PUBLISH_WRITTEN;
 }
 
-/* The object has changed since it was read, or is gone. After a write by a client of another API version the server fails
- * before it compares resourceVersions. */
+/* The object has changed since it was read, or is gone. After a write by a client of another API version the
+ * server fails before it compares resourceVersions. */
 static bool is_outdated(const struct apply *a, enum publish_outcome outcome, const struct err *err)
 {
 	return a->resource_version &&

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Writes a whole object by server-side apply and keeps nrtd its owner: the NRT object, the Numatopology object.
+ * Writes a whole object by server-side apply and keeps nrtd its owner: the NRT object, the Numatopology
+ * object.
  *
- * An apply is forced and contains the last observed resourceVersion, so the API server reports a write by another client in
- * between (409). The object's managedFields then show whether that client took over fields that nrtd had written.
+ * An apply is forced and contains the last observed resourceVersion, so the API server reports a write by
+ * another client in between (409). The object's managedFields then show whether that client took over fields
+ * that nrtd had written.
  *
- * Contention: two exporters of one object would overwrite each other forever, and each write wakes every scheduler. So nrtd
- * backs off after two rewrites within ten minutes: it does not write until the next refresh, then tries once, and backs off
- * again at the first rewrite. Ten minutes without a rewrite end the contention.
+ * Contention: two exporters of one object would overwrite each other forever, and each write wakes every
+ * scheduler. So nrtd backs off after two rewrites within ten minutes: it does not write until the next
+ * refresh, then tries once, and backs off again at the first rewrite. Ten minutes without a rewrite end the
+ * contention.
  *
- * A client of another API version (koordlet writes NodeResourceTopologies as v1alpha1) leaves an entry of that version in
- * managedFields, and the API server then fails every apply of a newer version (500, "failed to prune fields: ... field
- * not declared in schema"; seen with kube-apiserver 1.35.4). nrtd then clears managedFields and applies.
+ * A client of another API version (koordlet writes NodeResourceTopologies as v1alpha1) leaves an entry of
+ * that version in managedFields, and the API server then fails every apply of a newer version (500, "failed
+ * to prune fields: ... field not declared in schema"; seen with kube-apiserver 1.35.4). nrtd then clears
+ * managedFields and applies.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,9 +48,9 @@ struct apply_kind {
 extern const struct apply_kind apply_nrt, apply_numatopology;
 
 /*
- * Reads the managers of an object of this kind, or of its PartialObjectMetadata. An apply owns a field until another manager
- * gives the field another value (Kubernetes documentation, Server-Side Apply, "Field management"). Without managedFields no
- * manager is known. 0 or -EFBIG.
+ * Reads the managers of an object of this kind, or of its PartialObjectMetadata. An apply owns a field until
+ * another manager gives the field another value (Kubernetes documentation, Server-Side Apply, "Field
+ * management"). Without managedFields no manager is known. 0 or -EFBIG.
  */
 int managed_fields_read(const struct doc *object, const struct apply_kind *kind, struct managed_fields *ret);
 
@@ -99,22 +103,22 @@ void apply_release(struct apply *a);
 void apply_forget(struct apply *a);
 
 /*
- * Applies `want`, owned by the Node of that UID; `hash` is its content hash. PUBLISH_CONTENDED: another program writes the
- * object, and nrtd backs off until contention_refresh(). Every outcome but PUBLISH_WRITTEN sets one line in `err`. At most six
- * requests.
+ * Applies `want`, owned by the Node of that UID; `hash` is its content hash. PUBLISH_CONTENDED: another
+ * program writes the object, and nrtd backs off until contention_refresh(). Every outcome but PUBLISH_WRITTEN
+ * sets one line in `err`. At most six requests.
  */
 enum publish_outcome apply_write(struct apply *a, struct publish_io *io, const struct doc *want,
 	const char *hash, const char *node_uid, uint64_t now_ms, struct err *err);
 
-/* Checks whether nrtd still owns the object; if not, the object has to be applied again. As apply_write(), with
- * PUBLISH_UNCHANGED if nrtd owns the object. */
+/* Checks whether nrtd still owns the object; if not, the object has to be applied again. As apply_write(),
+ * with PUBLISH_UNCHANGED if nrtd owns the object. */
 enum publish_outcome apply_check(struct apply *a, struct publish_io *io, uint64_t now_ms, struct err *err);
 
-/* Deletes the object if only nrtd owns fields of it, and only in the version that was just read. A missing object is no
- * error. 0 or -errno with one line. */
+/* Deletes the object if only nrtd owns fields of it, and only in the version that was just read. A missing
+ * object is no error. 0 or -errno with one line. */
 int apply_delete(const struct apply *a, struct publish_io *io, struct err *err);
 
-/* The object to apply: a copy of `from` with an ownerReference to the Node and, unless NULL, the resourceVersion that it
- * replaces. 0; -EINVAL if `from` has no metadata. */
+/* The object to apply: a copy of `from` with an ownerReference to the Node and, unless NULL, the
+ * resourceVersion that it replaces. 0; -EINVAL if `from` has no metadata. */
 int apply_make_object(const struct doc *from, const char *node_name, const char *node_uid,
 	const char *resource_version, struct doc *ret, struct err *err);

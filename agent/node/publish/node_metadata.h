@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The annotations and labels of the Node under nrtd.dev/: parses a Node, and computes the merge patch to the wanted keys.
- * No I/O.
+ * Parses the Node's annotations and labels under nrtd.dev/ and computes patches of them. No I/O.
  */
 #include "agent/base/doc.h"
 #include "common/err.h"
@@ -19,22 +18,25 @@ struct node_metadata {
 void node_metadata_init(struct node_metadata *m);
 void node_metadata_release(struct node_metadata *m);
 
-/* Copies the entries under nrtd.dev/ of a map (the Node's annotations or labels; NULL = empty) to `ret`, a map. */
+/* Copies the entries under nrtd.dev/ of a map (the Node's annotations or labels; NULL = empty) to `ret`, a
+ * map. */
 void node_metadata_keep_own(const struct doc *map, struct doc *ret);
 
-/* Parses the JSON of a Node, or of its PartialObjectMetadata, which has no release. 0; -EPROTO with one line. */
+/* Parses the JSON of a Node, or of its PartialObjectMetadata, which has no release. 0; -EPROTO with one
+ * line. */
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err);
 
 /* N if the Node's kubelet has release 1.N; 0 if the release is missing or malformed. */
 unsigned node_kubelet_minor(const struct doc *node);
 
 /*
- * The metadata that the Node is to have: these annotations and labels (NULL = none) and, if there are any, the annotation
- * nrtd.dev/content-hash. ret->uid is NULL. 0; -EINVAL for a key that is not under nrtd.dev/ or a value that is not a string.
+ * The metadata that the Node is to have: these annotations and labels (NULL = none) and, if there are any,
+ * the annotation nrtd.dev/content-hash. ret->uid is NULL. 0; -EINVAL for a key that is not under nrtd.dev/ or
+ * a value that is not a string.
  */
 int node_metadata_wanted(const struct doc *annotations, const struct doc *labels, const char *content_hash,
 	struct node_metadata *ret, struct err *err);
 
-/* The merge patch from `have` to `want`: {"metadata": {...}}, or an empty map if they are equal. The patch contains the UID of
- * `have`, so that it does not change a Node that was created again in between. */
+/* The merge patch from `have` to `want`: {"metadata": {...}}, or an empty map if they are equal. The patch
+ * contains the UID of `have`, so that it does not change a Node that was created again in between. */
 void node_metadata_patch(const struct node_metadata *have, const struct node_metadata *want, struct doc *ret);

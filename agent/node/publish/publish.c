@@ -193,8 +193,8 @@ static bool concerns_all(enum publish_outcome outcome)
 	return outcome == PUBLISH_UNREACHABLE || outcome == PUBLISH_TIMEOUT || outcome == PUBLISH_THROTTLED;
 }
 
-/* Success ends the object's backoff, a failure starts or extends it. The backoff counts from the current time, which after a
- * deadline is long after the beginning of the call. */
+/* Success ends the object's backoff, a failure starts or extends it. The backoff counts from the current
+ * time, which after a deadline is long after the beginning of the call. */
 static void update_backoff(struct publisher *p, enum publish_object object, enum publish_outcome outcome)
 {
 	bool asks = outcome == PUBLISH_THROTTLED || outcome == PUBLISH_SERVER_ERROR;
@@ -221,7 +221,8 @@ static bool is_waiting(const struct publisher *p, enum publish_object object, ui
 
 /* ---- the steps of publisher_publish() */
 
-/* The first interval is a random part of a whole interval, so that nodes that start together do not refresh together. */
+/* The first interval is a random part of a whole interval, so that nodes that start together do not refresh
+ * together. */
 static uint64_t refresh_interval(const struct publisher *p)
 {
 	uint64_t random = random_bits(p), whole = p->options.refresh_ms;

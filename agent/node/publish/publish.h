@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Publishes to the API server: the NodeResourceTopology object, Volcano's Numatopology object if requested, and the annotations
- * and labels of the Node under nrtd.dev/. A publisher remembers what it last wrote and when. It has no queue: the caller calls
- * with the newest state whenever that may have changed, and at the time that the last call returned.
+ * Publishes a node's state to the API server: the NodeResourceTopology object, Volcano's Numatopology object
+ * if requested, and the annotations and labels of the Node under nrtd.dev/. A publisher remembers what it
+ * last wrote and when. It has no queue: the caller calls with the newest state whenever that may have
+ * changed, and at the time that the last call returned.
  *
- * Objects are written by server-side apply (apply.h: field manager nrtd, forced, because nrtd owns the lists as a whole) with an
- * ownerReference to the Node. A refresh applies them again: one request finds and repairs any edit or deletion, and the API
- * server writes nothing for an apply without changes (no new resourceVersion, no watch event). The Node's metadata is read at
- * the start and at each refresh, and written by a merge patch that contains only keys under nrtd.dev/, with null for removed
- * keys.
+ * Objects are written by server-side apply (apply.h: field manager nrtd, forced, because nrtd owns the lists
+ * as a whole) with an ownerReference to the Node. A refresh applies them again: one request finds and repairs
+ * any edit or deletion, and the API server writes nothing for an apply without changes (no new
+ * resourceVersion, no watch event). The Node's metadata is read at the start and at each refresh, and written
+ * by a merge patch that contains only keys under nrtd.dev/, with null for removed keys.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,17 +28,17 @@ struct publish_request {
 	const struct doc *numatopology; /* the object of numatopology_render(); NULL = none */
 	const struct doc *annotations;  /* map of strings with keys under nrtd.dev/; NULL = none */
 	const struct doc *labels;       /* the same */
-	/* The annotations are for a kubelet of release 1.N, and are not written to a Node with another release. 0 = for any
-	 * release. */
+	/* The annotations are for a kubelet of release 1.N, and are not written to a Node with another
+	 * release. 0 = for any release. */
 	unsigned kubelet_minor;
 };
 
 /* The result of a call. */
 struct publish_result {
 	enum publish_outcome nrt, node, numatopology;
-	bool current;           /* the API server has all that was requested */
-	unsigned kubelet_minor; /* the Node's kubelet has release 1.N; 0 = unknown */
-	int64_t certificate_until_s; /* expiry of the client certificate, in seconds since 1970; 0 = no certificate */
+	bool current;                /* the API server has all that was requested */
+	unsigned kubelet_minor;      /* the Node's kubelet has release 1.N; 0 = unknown */
+	int64_t certificate_until_s; /* the client certificate expires, in s since 1970; 0 = no certificate */
 	uint64_t call_again_ms; /* call again by this time, with or without changes (clock of `now_ms`) */
 };
 
@@ -56,8 +57,9 @@ struct publisher_options {
 
 struct publisher;
 
-/* Creates a publisher that knows nothing of the API server's state yet. `client` must outlive the publisher; the options are
- * copied. The caller owns *ret and frees it with publisher_free(). 0; -EINVAL for an invalid Node name. */
+/* Creates a publisher that knows nothing of the API server's state yet. `client` must outlive the publisher;
+ * the options are copied. The caller owns *ret and frees it with publisher_free(). 0; -EINVAL for an invalid
+ * Node name. */
 int publisher_new(struct api_client *client, const struct publisher_options *options, struct publisher **ret,
 	struct err *err);
 void publisher_free(struct publisher *p);
@@ -69,20 +71,21 @@ static inline void publisher_freep(struct publisher **p)
 }
 
 /*
- * Publishes `request`, as far as rate limits and backoff allow at `now_ms` (milliseconds of CLOCK_MONOTONIC). Blocks while the
- * requests last, at most 100 s. Always fills *ret. 0; -errno if a request of this call failed, with one line that says what is
- * missing and what to do (the caller logs the line; ret->call_again_ms is the time of the retry). A call during a backoff sends
- * nothing and returns 0.
+ * Publishes `request`, as far as rate limits and backoff allow at `now_ms` (milliseconds of CLOCK_MONOTONIC).
+ * Blocks while the requests last, at most 100 s. Always fills *ret. 0; -errno if a request of this call
+ * failed, with one line that says what is missing and what to do (the caller logs the line;
+ * ret->call_again_ms is the time of the retry). A call during a backoff sends nothing and returns 0.
  */
 int publisher_publish(struct publisher *p, const struct publish_request *request, uint64_t now_ms,
 	struct publish_result *ret, struct err *err);
 
-/* Forgets what was written and all rate limits and backoffs: the next call reads and writes everything (after SIGHUP, or when
- * the kubelet has registered the Node again). */
+/* Forgets what was written and all rate limits and backoffs: the next call reads and writes everything (after
+ * SIGHUP, or when the kubelet has registered the Node again). */
 void publisher_forget(struct publisher *p);
 
 /*
- * Removes what nrtd has published: the Node's annotations and labels under nrtd.dev/, the NRT object and, with `numatopology`,
- * the Numatopology object, if only nrtd owns them. Missing objects are no error. 0; -errno with one line.
+ * Removes what nrtd has published: the Node's annotations and labels under nrtd.dev/, the NRT object and,
+ * with `numatopology`, the Numatopology object, if only nrtd owns them. Missing objects are no error. 0;
+ * -errno with one line.
  */
 int publisher_cleanup(struct publisher *p, bool numatopology, struct err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Sends the publisher's requests and classifies the API server's responses: an outcome, and a message with the remedy.
+ * Sends the publisher's requests and classifies the API server's responses: an outcome, and a message with
+ * the remedy.
  */
 #include <stddef.h>
 
@@ -49,8 +50,8 @@ extern const char *const publish_object_titles[PUBLISH_OBJECT_COUNT];
 int publish_errno(enum publish_outcome outcome);
 
 /*
- * Classifies a response, which may be a Status object or the text of a proxy. PUBLISH_WRITTEN for 2xx; otherwise `err` has one
- * line with the cause and the remedy.
+ * Classifies a response, which may be a Status object or the text of a proxy. PUBLISH_WRITTEN for 2xx;
+ * otherwise `err` has one line with the cause and the remedy.
  */
 enum publish_outcome publish_classify(enum publish_object object, const char *node_name,
 	const struct api_response *response, struct err *err);
@@ -66,8 +67,8 @@ struct publish_io {
 enum publish_outcome publish_send(struct publish_io *io, enum publish_object object,
 	const struct api_request *request, struct err *err);
 
-/* The same with a document as body. If the server supports it, the response has only the object's metadata: a Node is tens of
- * kilobytes, mostly its status. */
+/* The same with a document as body. If the server supports it, the response has only the object's metadata: a
+ * Node is tens of kilobytes, mostly its status. */
 enum publish_outcome publish_send_doc(struct publish_io *io, enum publish_object object, const char *method,
 	const char *path, const char *content_type, const struct doc *doc, struct err *err);
 

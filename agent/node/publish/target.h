@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Where the objects and the Node's metadata are written: to the API server, or to standard output.
+ * Writes the objects and the Node's metadata to the API server or to standard output.
  */
 #include <stdatomic.h>
 
@@ -32,8 +32,8 @@ struct target_api {
 
 void target_api_release(struct target_api *t);
 
-/* Creates credentials, client and publisher for this node; sends nothing yet. 0 or -errno with one line; in both cases the
- * caller releases `ret`, which must be zeroed. */
+/* Creates credentials, client and publisher for this node; sends nothing yet. 0 or -errno with one line; in
+ * both cases the caller releases `ret`, which must be zeroed. */
 int target_api_open(
 	const struct publish_config *config, const char *node_name, struct target_api *ret, struct err *err);
 

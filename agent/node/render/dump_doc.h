@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The documents of `nrtd dump`: the machine and the inventory.
+ * Makes the documents of `nrtd dump`: the machine and the inventory.
  */
 #include "agent/base/doc.h"
 #include "agent/node/observe/observe.h"
@@ -12,7 +12,7 @@
  *	cpus            online CPUs by id: {id, core, socket, numaNode, l3Cache, uncoreCache}
  *	offlineCPUs     list of CPU ids as text, "4,8-11"
  *	sockets         by id: {id, cpus}, cpus as text
- *	numaNodes       by id: {id, socket, cpus, memoryBytes, hugepages}; hugepages by size: {pageBytes, pages}
+ *	numaNodes       by id: {id, socket, cpus, memoryBytes, hugepages: [{pageBytes, pages}] by size}
  *	distances       one row and one column per NUMA node, in that order; [] if the machine has none
  *
  * An id or a distance that the machine does not report is null.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Node's annotations and labels with precomputed fits, and the node's headroom for metrics. */
+/* Computes the Node's annotations and labels for schedulers, and the headroom for metrics. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -57,7 +57,8 @@ static void add_min_distance(struct doc *map, enum fit_min_distance min_distance
 	doc_add_bool(map, "minDistance", min_distance == FIT_MIN_DISTANCE_YES);
 }
 
-/* Whether any NUMA node has the resource. Other resources are omitted: a request of these alone needs no NUMA node. */
+/* Whether any NUMA node has the resource. Other resources are omitted: a request of these alone needs no NUMA
+ * node. */
 static bool is_on_any_node(const struct inventory *inv, size_t resource)
 {
 	for (size_t i = 0; i < inv->n_nodes; i++)

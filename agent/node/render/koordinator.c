@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Koordinator's annotations of the NodeResourceTopology object. */
+/* Renders Koordinator's annotations of the NodeResourceTopology object. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -186,8 +186,8 @@ static void sort_pools(const struct machine *m, const struct place *places, stru
 	qsort(ret, *ret_n, sizeof(*ret), compare_pools);
 }
 
-/* Both pools are equal: koordlet removes pods that its scheduler has bound to CPUs from one or both pools, but only the API server
- * knows these pods. */
+/* Both pools are equal: koordlet removes pods that its scheduler has bound to CPUs from one or both pools,
+ * but only the API server knows these pods. */
 static int add_pools(const struct node_state *node, const struct place *places, struct doc *ret, size_t *left)
 {
 	const struct machine *m = &node->machine;

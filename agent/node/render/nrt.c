@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NodeResourceTopology object. */
+/* Renders the NodeResourceTopology object. */
 #include <errno.h>
 
 #include "agent/base/hash.h"
@@ -160,8 +160,8 @@ static void add_metadata(
 		doc_add_string(annotations, item->key, item->text);
 }
 
-/* The deprecated field. scheduler-plugins and KAI read the "...Level" names in entry 0, Koordinator searches the plain names, so
- * the list has both. */
+/* The deprecated field. scheduler-plugins and KAI read the "...Level" names in entry 0, Koordinator searches
+ * the plain names, so the list has both. */
 static void add_topology_policies(struct doc *object, const struct settings *s)
 {
 	static const char *const entries[TOPOLOGY_MANAGER_POLICY_COUNT][3] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Numatopology object of Volcano. */
+/* Renders Volcano's Numatopology object. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

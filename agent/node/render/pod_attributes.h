@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The pods of a node as attributes of the NodeResourceTopology object: their fingerprint and their placement.
+ * Computes the NodeResourceTopology object's attributes of the node's pods: fingerprint and placement.
  *
- * Fingerprint (github.com/k8stopologyawareschedwg/podfingerprint, v001): the scheduler's cache computes the same over the pods it
- * knows, and uses a new object only when both are equal.
+ * Fingerprint (github.com/k8stopologyawareschedwg/podfingerprint, v001): the scheduler's cache computes the
+ * same over the pods it knows, and uses a new object only when both are equal.
  *
- * Placement (github.com/k8stopologyawareschedwg/numaplacement, npv0v001, vector encoding leb89): the NUMA node of each container,
- * which scheduler-plugins reads when it simulates preemption. Containers are numbered in the order of their hashes, and a NUMA
- * node's vector lists the numbers of its containers. The busiest node's vector is omitted, since the busiest node has all other
- * containers.
+ * Placement (github.com/k8stopologyawareschedwg/numaplacement, npv0v001, vector encoding leb89): the NUMA
+ * node of each container, which scheduler-plugins reads when it simulates preemption. Containers are numbered
+ * in the order of their hashes, and a NUMA node's vector lists the numbers of its containers. The busiest
+ * node's vector is omitted, since the busiest node has all other containers.
  */
 #include <stdint.h>
 
@@ -35,8 +35,9 @@ enum fingerprint_method {
 extern const char *const fingerprint_method_names[FINGERPRINT_METHOD_COUNT];
 
 /*
- * The fingerprint of the pods; under FINGERPRINT_WITH_EXCLUSIVE_RESOURCES only of those that hold something exclusively. The order
- * of the pods does not matter; no pods have a fingerprint too. `method` must not be FINGERPRINT_NONE.
+ * The fingerprint of the pods; under FINGERPRINT_WITH_EXCLUSIVE_RESOURCES only of those that hold something
+ * exclusively. The order of the pods does not matter; no pods have a fingerprint too. `method` must not be
+ * FINGERPRINT_NONE.
  */
 void fingerprint_pods(const struct pod_ref *pods, size_t n_pods, enum fingerprint_method method,
 	char ret[FINGERPRINT_SIZE]);
@@ -54,11 +55,12 @@ struct placement {
 void placement_release(struct placement *p);
 
 /*
- * Encodes the placement on NUMA node ids 0 to n_nodes - 1 (n_nodes >= 1). A container's node is that of its CPUs, otherwise of its
- * first device with a node, otherwise of its first memory block with a node. Ignores containers without any of these, what a pod
- * holds as a whole, and what the pod-resources API does not list: readers count the containers that the API lists. The caller
- * checks that the Topology Manager's policy is single-numa-node; otherwise the placement is meaningless. 0; -EINVAL with the
- * reason (a container on several nodes or on an unknown node, a source without names): then nothing may be published, because
+ * Encodes the placement on NUMA node ids 0 to n_nodes - 1 (n_nodes >= 1). A container's node is that of its
+ * CPUs, otherwise of its first device with a node, otherwise of its first memory block with a node. Ignores
+ * containers without any of these, what a pod holds as a whole, and what the pod-resources API does not list:
+ * readers count the containers that the API lists. The caller checks that the Topology Manager's policy is
+ * single-numa-node; otherwise the placement is meaningless. 0; -EINVAL with the reason (a container on
+ * several nodes or on an unknown node, a source without names): then nothing may be published, because
  * readers use all of it or nothing. `ret` is untouched on failure.
  */
 int placement_encode(const struct allocations *a, const struct machine *m, unsigned n_nodes,

@@ -24,18 +24,21 @@ struct nrt_config {
 
 /*
  * Renders the object, by rules that its readers require (DESIGN.md, "What is published"):
- *   - "Node" zones first, node-<id> for every id from 0 to the highest, ascending: an id that the machine does not have becomes
- *     a zone without resources, because readers index their zone list by id;
+ *   - "Node" zones first, node-<id> for every id from 0 to the highest, ascending: an id that the machine
+ *     does not have becomes a zone without resources, because readers index their zone list by id;
  *   - a NUMA node above NRT_MAX_NODE_ID cannot be published; it is omitted, with a note;
  *   - then one "Socket" zone per package, without resources, so that no reader counts resources twice;
  *   - each attribute once; unknown attributes are omitted;
- *   - the pods' fingerprint as attributes and annotation, unless the method is FINGERPRINT_NONE; omitted with a note if the pods
- *     are unknown;
- *   - with the fingerprint, under policy single-numa-node, the placement of containers; omitted with a note if it is unknown;
- *   - with config->node_state, the node state (agent/state/node_state_codec.h); omitted with a note if it is too long;
- *   - with config->koordinator, Koordinator's annotations; the zones' allocatable CPUs then include the reserved CPUs, unless the
- *     annotations are omitted;
- *   - the last attribute, nrtd.dev/content-hash, is the XXH64 of the object's compact JSON without that attribute.
+ *   - the pods' fingerprint as attributes and annotation, unless the method is FINGERPRINT_NONE; omitted with
+ *     a note if the pods are unknown;
+ *   - with the fingerprint, under policy single-numa-node, the placement of containers; omitted with a note
+ *     if it is unknown;
+ *   - with config->node_state, the node state (agent/state/node_state_codec.h); omitted with a note if it is
+ *     too long;
+ *   - with config->koordinator, Koordinator's annotations; the zones' allocatable CPUs then include the
+ *     reserved CPUs, unless the annotations are omitted;
+ *   - the last attribute, nrtd.dev/content-hash, is the XXH64 of the object's compact JSON without that
+ *     attribute.
  */
 void nrt_render(
 	const struct node_state *node, const struct nrt_config *config, struct doc *ret, struct notes *notes);
@@ -43,16 +46,17 @@ void nrt_render(
 /* ---- numatopology.c: the Numatopology object (nodeinfo.volcano.sh/v1alpha1) */
 
 /*
- * Renders the object for Volcano's plugin numa-aware (volcano.sh/volcano v1.15.0, pkg/scheduler/cache getNumaInfo,
- * pkg/scheduler/plugins/numaaware):
- *   - policies: CPUManagerPolicy and TopologyManagerPolicy in the kubelet's words; unknown policies are omitted;
+ * Renders the object for Volcano's plugin numa-aware (volcano.sh/volcano v1.15.0, pkg/scheduler/cache
+ * getNumaInfo, pkg/scheduler/plugins/numaaware):
+ *   - policies: CPUManagerPolicy and TopologyManagerPolicy in the kubelet's words; unknown policies are
+ *     omitted;
  *   - numares: the CPUs that a container can still get exclusively, and the number of the machine's CPUs;
- *   - cpuDetail: NUMA node, socket and core of each CPU. A core is named by its lowest CPU: the plugin requires names that are
- *     unique on the machine, and the kernel's are not;
- *   - resReserved: 0. The plugin would guess the reserved CPUs from their number, and numares does not contain them. The member is
- *     not omitted, because a value of an earlier exporter would remain.
- * If the free CPUs are unknown, numares has none, with a note: the plugin then places no pod with a policy there. numares is never
- * omitted, because Volcano's scheduler panics when it disappears from an object.
+ *   - cpuDetail: NUMA node, socket and core of each CPU. A core is named by its lowest CPU: the plugin
+ *     requires names that are unique on the machine, and the kernel's are not;
+ *   - resReserved: 0. The plugin would guess the reserved CPUs from their number, and numares does not
+ *     contain them. The member is not omitted, because a value of an earlier exporter would remain.
+ * If the free CPUs are unknown, numares has none, with a note: the plugin then places no pod with a policy
+ * there. numares is never omitted, because Volcano's scheduler panics when it disappears from an object.
  */
 void numatopology_render(const struct node_state *node, struct doc *ret, struct notes *notes);
 
@@ -68,21 +72,24 @@ void numatopology_render(const struct node_state *node, struct doc *ret, struct 
 
 /*
  * Renders the annotations as koordlet does for its scheduler's plugin NodeNUMAResource (koordinator v1.6.0,
- * pkg/koordlet/statesinformer/impl, pkg/scheduler/plugins/nodenumaresource/topology_options.go): *ret is a map of strings.
- *   - cpu-topology: NUMA node, socket and core of each CPU. Sockets and cores are numbered in the order of their first CPU,
- *     because the plugin takes CPUs in the order of these numbers. koordlet's source, lscpu, numbers in the same way, but starts
- *     again at each type of CPU;
+ * pkg/koordlet/statesinformer/impl, pkg/scheduler/plugins/nodenumaresource/topology_options.go): *ret is a
+ * map of strings.
+ *   - cpu-topology: NUMA node, socket and core of each CPU. Sockets and cores are numbered in the order of
+ *     their first CPU, because the plugin takes CPUs in the order of these numbers. koordlet's source, lscpu,
+ *     numbers in the same way, but starts again at each type of CPU;
  *   - cpu-manager-policy: the CPU manager's policy, its options, and under policy static the reserved CPUs;
- *   - pod-cpu-allocs: the pods with exclusive CPUs, by UID. The plugin ignores a pod without UID: if no source reports the UID,
- *     the value is NAMESPACE/NAME;
- *   - cpu-shared-pools, be-cpu-shared-pools: the CPUs of each NUMA node that no pod holds, including the reserved CPUs.
+ *   - pod-cpu-allocs: the pods with exclusive CPUs, by UID. The plugin ignores a pod without UID: if no
+ *     source reports the UID, the value is NAMESPACE/NAME;
+ *   - cpu-shared-pools, be-cpu-shared-pools: the CPUs of each NUMA node that no pod holds, including the
+ *     reserved CPUs.
  *
- * The plugin subtracts the CPUs of the first three from the CPUs that it may bind, and newer releases also from each zone's
- * allocatable CPUs. So the allocatable CPUs of such an object's zones must include the reserved CPUs, as koordlet's do; otherwise
- * the reserved CPUs would be subtracted twice.
+ * The plugin subtracts the CPUs of the first three from the CPUs that it may bind, and newer releases also
+ * from each zone's allocatable CPUs. So the allocatable CPUs of such an object's zones must include the
+ * reserved CPUs, as koordlet's do; otherwise the reserved CPUs would be subtracted twice.
  *
- * The map is empty, with a note, if it is unknown who holds CPUs or which CPUs are reserved (the plugin would bind pods to CPUs
- * that other pods hold; without cpu-topology it binds none), or if the annotations exceed KOORDINATOR_MAX_BYTES.
+ * The map is empty, with a note, if it is unknown who holds CPUs or which CPUs are reserved (the plugin would
+ * bind pods to CPUs that other pods hold; without cpu-topology it binds none), or if the annotations exceed
+ * KOORDINATOR_MAX_BYTES.
  */
 void koordinator_render(const struct node_state *node, struct doc *ret, struct notes *notes);
 
@@ -113,10 +120,10 @@ struct hints_config {
 void hints_config_release(struct hints_config *c);
 
 /*
- * The annotations and labels for the object with this content hash, as maps of strings. fit-score.<shape> is "0" if the pod does
- * not fit or the kubelet would reject it, and omitted if the score is unknown; a label is omitted if its number is unknown.
- * Omitted fit hints add a note. `kept` caches what is computed from the machine's distances between calls; NULL = no
- * cache.
+ * The annotations and labels for the object with this content hash, as maps of strings. fit-score.<shape> is
+ * "0" if the pod does not fit or the kubelet would reject it, and omitted if the score is unknown; a label is
+ * omitted if its number is unknown. Omitted fit hints add a note. `kept` caches what is computed from the
+ * machine's distances between calls; NULL = no cache.
  */
 void hints_make(const struct hints_config *c, const struct node_state *node, const char *nrt_hash,
 	struct doc *ret_annotations, struct doc *ret_labels, struct notes *notes,
@@ -128,19 +135,19 @@ void hints_make(const struct hints_config *c, const struct node_state *node, con
  *	version            2; readers ignore an unknown version
  *	nrt                content hash of the NodeResourceTopology object that the hints were computed from
  *	topologyManager    {policy, scope, maxNUMANodes, preferClosestNUMANodes}; policy, scope null = unknown
- *	resources          names of the resources of any NUMA node; a request of none of them needs no NUMA node, a request of
- *	                   some of them and of others fits nowhere
- *	fits               [{numaNodes, minDistance, available}]: the first entry that has every resource of a request in its
- *	                   amount (null: not even amount 0) is the request's fit; minDistance null = unknown; amounts are CPUs,
- *	                   bytes and devices
+ *	resources          names of the resources of any NUMA node; a request of none of them needs no NUMA
+ *	                   node, a request of some of them and of others fits nowhere
+ *	fits               [{numaNodes, minDistance, available}]: the first entry that has every resource of
+ *	                   a request in its amount (null: not even amount 0) is the request's fit;
+ *	                   minDistance null = unknown; amounts are CPUs, bytes and devices
  *	truncated          entries are missing at the end: a request that no entry covers may fit or not
- *	exclusiveCPUs      {step, ranges: [[first, last], ...] or null = unknown}: what the kubelet would admit now; omitted if
- *	                   nothing is known
+ *	exclusiveCPUs      {step, ranges: [[first, last], ...] or null = unknown}: what the kubelet would
+ *	                   admit now; omitted if nothing is known
  *
  * Version 1 had quantities as amounts, the ranges of three policies, and the shapes' scores.
  *
- * Its compact JSON has at most `max_size` bytes: entries are removed from the end of fits. 0; -EFBIG if it is too large without
- * any entry. `ret` is untouched on failure.
+ * Its compact JSON has at most `max_size` bytes: entries are removed from the end of fits. 0; -EFBIG if it is
+ * too large without any entry. `ret` is untouched on failure.
  */
 int fit_hints_to_doc(
 	const struct fit_hints *h, const char *nrt_hash, size_t max_size, struct doc *ret, struct err *err);

@@ -99,7 +99,8 @@ void lock_release(const char *path, int *fd)
 {
 	if (*fd < 0)
 		return;
-	/* Before unlocking, so that no other process's file is removed. If the file remains, nobody has locked it. */
+	/* Before unlocking, so that no other process's file is removed. If the file remains, nobody has
+	 * locked it. */
 	(void)unlink(path);
 	closep(fd);
 }

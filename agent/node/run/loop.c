@@ -19,7 +19,7 @@
 #include "common/log.h"
 #include "common/text.h"
 
-#define TICK_MS       1000u /* interval of retrying the lock and the HTTP address, and of checking the worker */
+#define TICK_MS       1000u /* interval of retries (lock, HTTP address) and of checks of the worker */
 #define RUN_MAX_MS    150000u /* more than the sum of one run's deadlines */
 #define STALE_MAX_MS  60000u  /* after failing for this time nrtd is not ready */
 #define HEARTBEAT_MS  10000u
@@ -421,8 +421,8 @@ static int try_watch(struct loop *l)
 	return run_if_due(l);
 }
 
-/* A request touches a third of the resident memory, consecutive requests twice as much. The memory is released between runs, even
- * if changes never end. */
+/* A request touches a third of the resident memory, consecutive requests twice as much. The memory is
+ * released between runs, even if changes never end. */
 static void trim_memory(struct loop *l)
 {
 	if (!l->trim_due || l->schedule.running)
@@ -516,7 +516,8 @@ int loop_run(const struct loop_config *config, struct err *err)
 	if (r < 0)
 		return r;
 	r = watch_new(&l.watch, err);
-	/* Inotify instances are limited per user, and on a node with many containers root may have none left. */
+	/* Inotify instances are limited per user, and on a node with many containers root may have none
+	 * left. */
 	if (r == -EMFILE)
 		log_warning(
 			"%s (fs.inotify.max_user_instances); changes are found by polling until there is one, poll_ms=%" PRIu64,

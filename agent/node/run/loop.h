@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The event loop of `nrtd run`. Event handlers mark changes and start the worker, which does the rest. Only loop.c includes
- * libsystemd.
+ * Runs the event loop of `nrtd run`. Event handlers mark changes and start the worker, which does the rest.
+ * Only loop.c includes libsystemd.
  */
 #include <stdatomic.h>
 
@@ -18,14 +18,14 @@ struct loop_config {
 	struct http_listen http;
 	uint64_t coalesce_ms, poll_ms; /* as in struct schedule */
 	struct budget changes;
-	/* For tests, 0 = the default: interval of checks of the worker, maximum duration of a run, how long failing runs may
-	 * leave /readyz at 200. */
+	/* For tests, 0 = the default: interval of checks of the worker, maximum duration of a run, how long
+	 * failing runs may leave /readyz at 200. */
 	uint64_t check_ms, run_max_ms, stale_ms;
 };
 
 /*
- * Runs until SIGTERM or SIGINT. SIGHUP reads everything again. Notifies the service manager if NOTIFY_SOCKET is set: READY after
- * the first publication, RELOADING, STOPPING, STATUS, and the watchdog while loop and worker work. 0, or -errno with one line if
- * it cannot start.
+ * Runs until SIGTERM or SIGINT. SIGHUP reads everything again. Notifies the service manager if NOTIFY_SOCKET
+ * is set: READY after the first publication, RELOADING, STOPPING, STATUS, and the watchdog while loop and
+ * worker work. 0, or -errno with one line if it cannot start.
  */
 int loop_run(const struct loop_config *config, struct err *err);

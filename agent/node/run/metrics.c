@@ -90,8 +90,7 @@ struct histogram {
 struct metrics {
 	pthread_mutex_t lock;
 	struct metric_names labels[LABEL_COUNT];
-	double *values
-		[METRIC_COUNT]; /* counters and gauges: a row per value of label 1, a column per value of label 2 */
+	double *values[METRIC_COUNT]; /* counters and gauges: rows of label 1, columns of label 2 */
 	struct histogram *histograms[METRIC_COUNT];
 	struct process_stats process;
 	struct strbuf inventory, headroom; /* their families, printed when they change */

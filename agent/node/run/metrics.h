@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The metrics of `nrtd run`: counts and measures, and prints them for Prometheus.
+ * Counts and measures for `nrtd run`, and prints the metrics for Prometheus.
  *
- * All families are in one table in metrics.c. Callers pass label values as indexes into the name lists of metrics_new(), so that
- * every series exists from the start, with the value 0. Every function locks: the HTTP server's thread prints while other threads
- * count.
+ * All families are in one table in metrics.c. Callers pass label values as indexes into the name lists of
+ * metrics_new(), so that every series exists from the start, with the value 0. Every function locks: the HTTP
+ * server's thread prints while other threads count.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Runs observe -> model -> score -> render -> diff -> publish, in one straight function. struct reconciler has everything that a
- * run needs from earlier runs; one run at a time.
+ * Runs observe -> model -> score -> render -> diff -> publish, in one straight function. struct reconciler
+ * has everything that a run needs from earlier runs; one run at a time.
  */
 #include "agent/node/observe/observe.h"
 #include "agent/node/publish/target.h"
@@ -56,7 +56,7 @@ struct reconcile_result {
 void reconcile_result_release(struct reconcile_result *r);
 
 /*
- * One run at `now_ms` (CLOCK_MONOTONIC). `forget` reads and writes everything again. Blocks while sources and API server need,
- * within their deadlines. Always fills *ret, which must be zeroed.
+ * One run at `now_ms` (CLOCK_MONOTONIC). `forget` reads and writes everything again. Blocks while sources and
+ * API server need, within their deadlines. Always fills *ret, which must be zeroed.
  */
 void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconcile_result *ret);

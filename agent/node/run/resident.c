@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Skips writable segments: they contain relocations, even if they are now read-only. Skips an object with relocations in its text
- * as a whole. */
+/* Skips writable segments: they contain relocations, even if they are now read-only. Skips an object with
+ * relocations in its text as a whole. */
 static int drop_pages(struct dl_phdr_info *object, size_t size, void *data)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

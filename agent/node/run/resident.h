@@ -5,7 +5,7 @@
  */
 
 /*
- * Releases free heap, and unmodified pages of programs and libraries. Loading a library or a TLS request touches many of these
- * pages; used pages are read again from the page cache.
+ * Releases free heap, and unmodified pages of programs and libraries. Loading a library or a TLS request
+ * touches many of these pages; used pages are read again from the page cache.
  */
 void resident_trim(void);

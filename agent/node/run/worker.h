@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Decides when the next run of reconcile() is due, and runs it in its own thread. So no source and no API server can delay
- * signals, the watchdog or the HTTP endpoint.
+ * Decides when the next run of reconcile() is due, and runs it in its own thread. So no source and no API
+ * server can delay signals, the watchdog or the HTTP endpoint.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,8 @@
 #include "agent/base/budget.h"
 #include "agent/node/run/reconcile.h"
 
-/* ---- when a run is due. Marks report that something may have changed; runs answer marks. Times are monotonic milliseconds. */
+/* ---- when a run is due. Marks report that something may have changed; runs answer marks. Times are
+ * monotonic milliseconds. */
 
 #define SCHEDULE_NEVER UINT64_MAX
 
@@ -22,8 +23,7 @@ struct schedule {
 	uint64_t marked_at; /* the first mark that no run has answered */
 	uint64_t last_run;  /* beginning of the last run; valid if has_run */
 	bool has_run;
-	unsigned
-		idle_runs; /* runs in a row that published nothing, each less than 2 * coalesce_ms after the last */
+	unsigned idle_runs;    /* consecutive runs that published nothing, while marks were coalesced */
 	uint64_t requested_at; /* when the last run asked to run again, SCHEDULE_NEVER = not */
 };
 
@@ -31,14 +31,16 @@ struct schedule {
 void schedule_mark(struct schedule *s, uint64_t now);
 
 /*
- * When the next run is due; SCHEDULE_NEVER during a run. The first mark is answered at once: while a pod is admitted, every file
- * that the kubelet writes reduces what is free, so a state between two writes is closer to the truth than what is published.
- * Later marks are coalesced. A run that publishes nothing was too early for the change that its mark announced (the kubelet
- * writes released CPUs before it assigns them to a pod), and the next run is due soon after it.
+ * When the next run is due; SCHEDULE_NEVER during a run. The first mark is answered at once: while a pod is
+ * admitted, every file that the kubelet writes reduces what is free, so a state between two writes is closer
+ * to the truth than what is published. Later marks are coalesced. A run that publishes nothing was too early
+ * for the change that its mark announced (the kubelet writes released CPUs before it assigns them to a pod),
+ * and the next run is due soon after it.
  */
 uint64_t schedule_due(const struct schedule *s);
 
-/* A run begins; it answers every earlier mark. *ret_since is the time of the first of these marks, `now` without marks. */
+/* A run begins; it answers every earlier mark. *ret_since is the time of the first of these marks, `now`
+ * without marks. */
 void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since);
 
 /* The run has ended; `published` if it published a change; a further run is due at `again_at`. */
@@ -48,8 +50,8 @@ void schedule_end(struct schedule *s, bool published, uint64_t again_at);
 
 struct worker;
 
-/* Starts the thread, which handles no signals. Only the worker may use the reconciler until worker_free(). 0 or -errno with one
- * line. */
+/* Starts the thread, which handles no signals. Only the worker may use the reconciler until worker_free(). 0
+ * or -errno with one line. */
 int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *err);
 
 /* Ends the thread after the current run, which the caller has cancelled. */
