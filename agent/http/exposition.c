@@ -66,7 +66,7 @@ void exposition_certificate(struct strbuf *out, const char *use, int64_t until_s
 
 	if (until_s == 0)
 		return;
-	exposition_head(out, name, "When the certificate that nrtd shows ends, by its use.", GAUGE);
+	exposition_head(out, name, "Unix time when the certificate expires, by its use.", GAUGE);
 	strbuf_addf(out, "%s{use=\"%s\"} %" PRId64 "\n", name, use, until_s);
 }
 

@@ -37,7 +37,7 @@ int http_tls_read(const struct http_tls_files *files, struct http_tls *t, struct
 		return err_set(
 			err, -EINVAL, "HTTP: a certificate and its key are given together or not at all");
 	if (files->client_ca && !files->certificate)
-		return err_set(err, -EINVAL, "HTTP: a client CA needs a certificate of the server too");
+		return err_set(err, -EINVAL, "HTTP: a client CA requires a server certificate");
 	if (!files->certificate)
 		return 0;
 	r = fs_read("", files->certificate, &t->certificate, err);

@@ -166,9 +166,11 @@ int credentials_config_set_server(struct credentials_config *c, const char *url,
 	if (strpbrk(host, "@?# \t\r\n"))
 		return err_set(err, -EINVAL, "server: the URL must not have a user name, a query or spaces");
 	if (http && !is_loopback(host))
-		return err_set(err, -EINVAL, "server '%.200s' is refused: http:// only to this host", url);
+		return err_set(err, -EINVAL,
+			"server '%.200s' is rejected: http:// is allowed only to this host", url);
 	if (http && has_secret(c))
-		return err_set(err, -EINVAL, "server '%.200s' is refused: credentials need https://", url);
+		return err_set(
+			err, -EINVAL, "server '%.200s' is rejected: credentials require https://", url);
 	while (len > 0 && url[len - 1] == '/')
 		len--;
 	free(c->server);
@@ -253,7 +255,7 @@ static int parse_cluster(
 		return err_set(err, -EINVAL, "there is no server");
 	if (r == 0 && is_set(cluster, "insecure-skip-tls-verify"))
 		return err_set(err, -EINVAL,
-			"insecure-skip-tls-verify is refused: the token would go to whoever answers; give certificate-authority-data");
+			"insecure-skip-tls-verify is rejected: any server could receive the token; set certificate-authority-data");
 	if (r == 0)
 		r = get_data_or_path(cluster, "certificate-authority", dir, &ret->ca, &ret->ca_file, err);
 	if (r == 0)

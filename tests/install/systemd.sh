@@ -63,7 +63,7 @@ test_reload() {
 	local pid
 	pid=$(unit MainPID)
 	check "reload" inside systemctl reload nrtd
-	check "it says so" eventually 5 says journal -- 'SIGHUP: everything is read again'
+	check "it says so" eventually 5 says journal -- 'SIGHUP: reading everything again'
 	check "and goes on" eventually 5 running
 	check "as the same process" says unit MainPID -- "$pid"
 	check "the journal has it as information" eventually 5 says journal -p info..info -- 'published after_ms=[0-9]+'

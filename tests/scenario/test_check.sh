@@ -28,8 +28,8 @@ said "^ +remedy: in a container mount the kubelet's root directory"
 said "^ok +pod-resources +not asked"
 said "^warn +setting +topologyManagerPolicy is unknown"
 said "^ok +accounting +from the hardware alone"
-said "^note +credentials +none are given, so no API server is asked"
-said "^note +kubelet +none is seen to run"
+said "^note +credentials +none are given, so the API server is not checked"
+said "^note +kubelet +none is running"
 
 # --- libnuma is loaded for its own check and not when nrtd starts
 mkdir "$dir/lib"

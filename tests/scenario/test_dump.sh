@@ -34,7 +34,7 @@ check "seven CPUs are left on each node" test "$n" -eq 2
 # --- without the pod-resources API nobody knows the pods: no fingerprint, and a warning unless none is wanted
 ! grep -q Fingerprint "$dir/out"
 check "no fingerprint without the pods' names" test $? -eq 0
-check "which is said" grep -q "fingerprint is left out" "$dir/err"
+check "which is said" grep -q "fingerprint is omitted" "$dir/err"
 "$nrtd" dump --sysroot "$dir/seed" --node-name n --fingerprint none >"$dir/again" 2>"$dir/err"
 same "the object without a fingerprint" "$dir/again" "$dir/out"
 ! grep -q fingerprint "$dir/err"

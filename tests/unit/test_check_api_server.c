@@ -58,12 +58,12 @@
 #define RIGHTS_OK \
 	"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch\n"
 #define NODE_OK "ok    Node           'node-a' is registered\n"
-#define TAKES   "ok    dry run        the API server would take the object and the Node's annotations\n"
+#define TAKES   "ok    dry run        the API server would accept the object and the Node's annotations\n"
 #define OWN_OK \
 	"ok    own node       the API server denies this identity other nodes' objects and others' annotations\n"
 #define DRY_OK       TAKES OWN_OK
-#define EXPORTERS_OK "ok    exporters      nobody else writes this node's object\n"
-#define NOT_TRIED    "note  dry run        not tried: it needs what is missing above\n"
+#define EXPORTERS_OK "ok    exporters      no other program writes this node's object\n"
+#define NOT_TRIED    "note  dry run        not tried: it requires what is missing above\n"
 #define REMEDY       "                     remedy: "
 
 /* Replace what differs from run to run: the URL by URL, the time that an answer took by N. */
@@ -214,8 +214,8 @@ static void pods_that_require_a_label_are_named(void **state)
 	expect("some", some, CHECK_WARN,
 		FOUND
 		"warn  affinity       2 pods require nrtd's labels: d/one, d/two\n" REMEDY
-		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have "
-		"lowered a label that they require\n" EXPORTERS_OK DRY_OK);
+		"prefer the label instead: a restarted kubelet rejects running pods that require a label which "
+		"their own CPUs have lowered\n" EXPORTERS_OK DRY_OK);
 	expect("none", none, CHECK_NOTE,
 		FOUND "ok    affinity       no pod requires nrtd's labels\n" EXPORTERS_OK DRY_OK);
 	expect("unseen", unseen, CHECK_NOTE,
@@ -293,7 +293,7 @@ static void other_exporters_are_named(void **state)
 	expect("rte", rte, CHECK_WARN,
 		NAMED("resource-topology-exporter") "uninstall the resource-topology-exporter\n" DRY_OK);
 	expect("somebody", somebody, CHECK_WARN,
-		NAMED("kubectl-edit") "if it still runs, stop it: of two exporters of one object each overwrites the other\n" DRY_OK);
+		NAMED("kubectl-edit") "if it still runs, stop it: two exporters of one object overwrite each other\n" DRY_OK);
 }
 
 /* What nrtd does not write, or not like this, is not tried. */
@@ -310,7 +310,7 @@ static void an_object_that_stays_is_not_tried(void **state)
 		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK
 		"warn  exporters      'koordlet' has written this node's object\n" REMEDY
 		"that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false\n"
-		"ok    dry run        the API server would take the Node's annotations\n" OWN_OK);
+		"ok    dry run        the API server would accept the Node's annotations\n" OWN_OK);
 }
 
 /* What must be denied is asked for: an admission policy that does not know this identity is a warning. */
@@ -412,7 +412,7 @@ static void what_is_not_there_is_named(void **state)
 		"warn  CRD            not known: /apis/topology.node.k8s.io answers with status 403\n"
 		"warn  right          not known: /apis/authorization.k8s.io/v1/"
 		"selfsubjectaccessreviews answers with status 403\n" NODE_OK
-		"FAIL  dry run        an admission policy refuses the Node of 'node-a': does nrtd run on "
+		"FAIL  dry run        an admission policy denies the Node of 'node-a': does nrtd run on "
 		"that node? --node-name must be the one its token is bound to: ValidatingAdmissionPolicy "
 		"'p' denied\n");
 	expect("answers of another kind", refused, CHECK_FAIL,
@@ -509,9 +509,8 @@ static void without_credentials_it_is_a_note(void **state)
 	test_assert_text("json", text.text,
 		"{\"level\":\"note\",\"sources\":[{\"level\":\"note\",\"source\":\"credentials\",\"path\":"
 		"null,"
-		"\"state\":\"absent\",\"format\":null,\"ageSeconds\":null,\"text\":\"none are given, so no "
-		"API "
-		"server is asked; only run and diff need them\",\"remedy\":\"give --kubeconfig FILE (on many "
+		"\"state\":\"absent\",\"format\":null,\"ageSeconds\":null,\"text\":\"none are given, so the API "
+		"server is not checked; only run and diff require them\",\"remedy\":\"give --kubeconfig FILE (on many "
 		"nodes /etc/kubernetes/kubelet.conf), or run in a pod with a service account\"}]}");
 }
 

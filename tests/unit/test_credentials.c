@@ -89,16 +89,15 @@ static void what_is_wrong_or_unsupported_is_said(void **state)
 		{"server: 'https://u:p@h'", "", NULL,
 			"cluster 'k': server: the URL must not have a user name, a query or spaces"},
 		{"server: 'http://h'", "", NULL,
-			"cluster 'k': server 'http://h' is refused: http:// only to this host"},
+			"cluster 'k': server 'http://h' is rejected: http:// is allowed only to this host"},
 		{"server: 'http://127.0.0.1.example.com'", "", NULL,
-			"cluster 'k': server 'http://127.0.0.1.example.com' is refused: http:// only to this "
-			"host"},
+			"cluster 'k': server 'http://127.0.0.1.example.com' is rejected: http:// is "
+			"allowed only to this host"},
 		{"server: 'http://localhost:1'", "token: t", NULL,
-			"cluster 'k': server 'http://localhost:1' is refused: credentials need https://"},
+			"cluster 'k': server 'http://localhost:1' is rejected: credentials require https://"},
 		{S ", insecure-skip-tls-verify: true", "", NULL,
-			"cluster 'k': insecure-skip-tls-verify is refused: the token would go to whoever "
-			"answers; give "
-			"certificate-authority-data"},
+			"cluster 'k': insecure-skip-tls-verify is rejected: any server could receive the "
+			"token; set certificate-authority-data"},
 		{S ", certificate-authority-data: '*'", "", NULL,
 			"cluster 'k': certificate-authority-data is not the base64 of a PEM text"},
 		{S, "auth-provider: {name: gcp}", NULL,

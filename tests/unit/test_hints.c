@@ -174,7 +174,7 @@ static void hints_that_are_too_large_are_left_out(void **state)
 	test_assert_text("small", value_of(&annotations, "nrtd.dev/fit-score.small"), "94");
 	assert_int_equal(labels.n_items, 2);
 	assert_int_equal(o.notes.lines.n_items, 1);
-	assert_non_null(strstr(o.notes.lines.items[0], "fit hints are left out: "));
+	assert_non_null(strstr(o.notes.lines.items[0], "fit hints are omitted: "));
 	assert_non_null(strstr(o.notes.lines.items[0], "at most 32 are allowed"));
 }
 

@@ -647,7 +647,7 @@ static void files_that_do_not_do_are_named(void **state)
 	} cases[] = {
 		{{certificate, NULL, NULL}, -EINVAL, "HTTP: a certificate and its key are given together"},
 		{{NULL, key, NULL}, -EINVAL, "HTTP: a certificate and its key are given together"},
-		{{NULL, NULL, ca}, -EINVAL, "HTTP: a client CA needs a certificate"},
+		{{NULL, NULL, ca}, -EINVAL, "HTTP: a client CA requires a server certificate"},
 		{{"/nowhere/x.pem", key, NULL}, -ENOENT, "/nowhere/x.pem"},
 		{{certificate, key, "/nowhere/x.pem"}, -ENOENT, "/nowhere/x.pem"},
 		{{junk, key, NULL}, -EINVAL, "junk"},

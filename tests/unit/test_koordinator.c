@@ -64,7 +64,7 @@ static void check_none(const struct node_state *node, const char *why)
 	koordinator_render(node, &map, &notes);
 	assert_int_equal(map.n_items, 0);
 	test_notes_text(&notes, &noted);
-	strbuf_addf(&want, "Koordinator's annotations are left out: %s", why);
+	strbuf_addf(&want, "Koordinator's annotations are omitted: %s", why);
 	assert_string_equal(noted.text, want.text);
 }
 
@@ -182,14 +182,14 @@ static void what_is_not_known_leaves_all_out(void **state)
 	struct node_sim *sim = *state;
 
 	sim->state.allocations.cpus_known = false;
-	check_none(&sim->state, "it is not known which pods hold CPUs");
+	check_none(&sim->state, "the pods that hold CPUs are unknown");
 	sim->state.settings.cpu_manager = CPU_MANAGER_NONE;
 	check(&sim->state, KOORDINATOR_POD_CPU_ALLOCS, "[]");
 	sim->state.settings.cpu_manager = CPU_MANAGER_STATIC;
 	sim->state.allocations.cpus_known = true;
 	reserved_cpus_release(&sim->state.reserved);
 	sim->state.reserved = (struct reserved_cpus){.cpus = NULL};
-	check_none(&sim->state, "it is not known which CPUs are reserved");
+	check_none(&sim->state, "the reserved CPUs are unknown");
 }
 
 /* The API server takes no more than 256 KiB. */
@@ -207,7 +207,7 @@ static void a_machine_may_be_too_large(void **state)
 
 	(void)state;
 	node_sim_init(&sim, &large);
-	check_none(&sim.state, "they are longer than an object's annotations may be");
+	check_none(&sim.state, "they exceed the API server's limit for annotations");
 	node_sim_release(&sim);
 }
 

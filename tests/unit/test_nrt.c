@@ -290,7 +290,7 @@ static void a_node_state_that_is_too_long_is_left_out(void **state)
 	assert_non_null(nrt_content_hash(&object));
 	assert_true(w->notes.lines.n_items > 0);
 	assert_non_null(
-		strstr(w->notes.lines.items[w->notes.lines.n_items - 1], "the node state is left out"));
+		strstr(w->notes.lines.items[w->notes.lines.n_items - 1], "the node state is omitted"));
 }
 
 static void the_maximum_of_numa_nodes_is_told_when_it_is_not_8(void **state)
@@ -426,7 +426,7 @@ static void no_pods_differ_from_unknown_pods(void **state)
 	assert_null(doc_get(doc_get(&unknown, "metadata"), "annotations"));
 	assert_int_equal(w->notes.lines.n_items, 1);
 	test_assert_text("note", w->notes.lines.items[0],
-		"the pods' fingerprint is left out: only the pod-resources API reports the pods' names");
+		"the pods' fingerprint is omitted: only the pod-resources API reports the pods' names");
 }
 
 static void exclusive_pods_need_the_memory_manager(void **state)
@@ -483,7 +483,7 @@ static void the_placement_is_told_under_single_numa_node(void **state)
 	assert_non_null(attribute(&broken, "nodeTopologyPodsFingerprint"));
 	assert_int_equal(w->notes.lines.n_items, 1);
 	test_assert_text("note", w->notes.lines.items[0],
-		"the placement of containers is left out: container 'a' of pod 'namespace1/pod1' holds CPUs "
+		"the placement of containers is omitted: container 'a' of pod 'namespace1/pod1' holds CPUs "
 		"of "
 		"several NUMA nodes");
 	release_pods(w);

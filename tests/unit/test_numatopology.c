@@ -79,7 +79,7 @@ static void what_is_not_known_is_not_free(void **state)
 	sim.state.reserved = (struct reserved_cpus){.cpus = NULL};
 	sim.state.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
 	check(&sim.state, "{\"policies\":{\"CPUManagerPolicy\":\"static\"}" RESERVED "," DETAIL FREE("") "}",
-		"numares has no free CPU: it is not known which CPUs are free");
+		"numares has no free CPU: the free CPUs are unknown");
 	node_sim_release(&sim);
 }
 

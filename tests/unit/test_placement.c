@@ -350,8 +350,8 @@ static void what_lies_on_no_one_node_is_refused(void **state)
 		[CPU_OF_NOWHERE] = "container 'c' of pod 'ns/p' holds a CPU of no NUMA node",
 		[DEVICE] = "container 'c' of pod 'ns/p' holds a device of several NUMA nodes",
 		[MEMORY] = "container 'c' of pod 'ns/p' holds memory of several NUMA nodes",
-		[DEVICE_ELSEWHERE] = "container 'c' of pod 'ns/p' lies on a NUMA node that is not published",
-		[NOT_PUBLISHED] = "container 'c' of pod 'ns/p' lies on a NUMA node that is not published",
+		[DEVICE_ELSEWHERE] = "container 'c' of pod 'ns/p' is on a NUMA node that is not published",
+		[NOT_PUBLISHED] = "container 'c' of pod 'ns/p' is on a NUMA node that is not published",
 		[NO_NAME] = "the names of the pods that hold something are not known",
 		/* Their list is the state files', which have init containers in it. */
 		[NAME_OF_LOGS] = "the names of the pods that hold something are not known",

@@ -124,7 +124,7 @@ static void keys_of_others_are_refused(void **state)
 	(void)state;
 	bench_open(&b, script, ARRAY_SIZE(script));
 	assert_int_equal(bench_publish(&b, "h1", "{\"example.com/a\":\"2\"}", 1000, &result, &err), -EBADMSG);
-	assert_string_equal(err.text, "'example.com/a' is not a text under nrtd.dev/");
+	assert_string_equal(err.text, "'example.com/a' is not a string with a key under nrtd.dev/");
 	assert_true(result.call_again_ms > 1000);
 	bench_close(&b);
 }
@@ -402,7 +402,7 @@ static void answers_say_what_to_do(void **state)
 			STATUS("create not allowed while custom resource definition is terminating"),
 			PUBLISH_NOT_FOUND, "apply the CRD"},
 		{PUBLISH_NODE, 422, STATUS("ValidatingAdmissionPolicy 'p' denied"), PUBLISH_FORBIDDEN,
-			"an admission policy refuses the Node"},
+			"an admission policy denies the Node"},
 		{PUBLISH_NODE, 422, STATUS("metadata.uid: immutable"), PUBLISH_CONFLICT, "was replaced"},
 		{PUBLISH_NRT, 422, STATUS("bad zone"), PUBLISH_REJECTED, "answers 422"},
 		{PUBLISH_NRT, 410, STATUS("gone"), PUBLISH_CONFLICT, "answers 410"},

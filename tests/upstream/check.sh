@@ -80,7 +80,7 @@ fi
 
 check "another node's agent" 1 "$dir/agent-node-b.kubeconfig" <<END
 ^ok +$rights
-^FAIL +dry run +an admission policy refuses .*the agent of node node-b may not write objects of node-a
+^FAIL +dry run +an admission policy denies .*the agent of node node-b may not write objects of node-a
 END
 check "another node's identity" 1 "$dir/kubelet-node-b.kubeconfig" <<END
 ^FAIL +right +missing: get nodes, for nrtd run

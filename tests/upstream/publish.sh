@@ -156,12 +156,12 @@ request PATCH $object?fieldManager=koordlet application/merge-patch+json {"zones
 -> 200
 advance 15000
 publish nrtd.dev/fit-hints=y
--> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd gives way until the next refresh; only one of them should run (nrtd(8), OTHER EXPORTERS)
+-> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd backs off until the next refresh; run only one of them (nrtd(8), OTHER EXPORTERS)
 version $object
 -> new version
 nrt $work/two.json
 publish nrtd.dev/fit-hints=y
--> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd gives way until the next refresh; only one of them should run (nrtd(8), OTHER EXPORTERS)
+-> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd backs off until the next refresh; run only one of them (nrtd(8), OTHER EXPORTERS)
 version $object
 -> same version
 show $object zones
@@ -318,7 +318,7 @@ END
 steps "another node's objects" "$dir/agent-node-b.kubeconfig" node-a <<END
 nrt $work/one.json
 publish nrtd.dev/fit-hints=z
--> nrt=forbidden node=deferred again=+1 error: an admission policy refuses the NodeResourceTopology object of 'node-a': does nrtd run on that node? --node-name must be the one its token is bound to: noderesourcetopologies.topology.node.k8s.io "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write objects of node-a
+-> nrt=forbidden node=deferred again=+1 error: an admission policy denies the NodeResourceTopology object of 'node-a': does nrtd run on that node? --node-name must be the one its token is bound to: noderesourcetopologies.topology.node.k8s.io "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write objects of node-a
 END
 
 # A kubeconfig whose token the server refuses, and what takes its place while the publisher holds it.

@@ -76,7 +76,7 @@ static const char *remedy_of_no_answer(int r)
 	case ECONNRESET:
 		return "does a firewall, a proxy (HTTPS_PROXY, NO_PROXY) or a network policy block the way?";
 	case EPROTO:
-		return "certificate-authority of the credentials must be the CA of this API server; a wrong clock fails certificates too";
+		return "certificate-authority of the credentials must be the CA of this API server; a wrong clock also makes certificates invalid";
 	default:
 		return NULL;
 	}
@@ -182,7 +182,7 @@ static void report_clock(struct check *c, int64_t from_ms, int64_t to_ms)
 	check_report_line(c->report, level, "clock", NULL, text.text,
 		level == CHECK_OK
 			? NULL
-			: "let chrony or systemd-timesyncd set the clock (timedatectl shows it); certificates and tokens are judged by it");
+			: "let chrony or systemd-timesyncd set the clock (timedatectl shows it); the validity of certificates and tokens depends on it");
 }
 
 static void report_server(struct check *c, const char *version, int64_t took_ms)
@@ -521,7 +521,7 @@ static void report_requiring_pods(const struct strv *pods, struct check_report *
 	if (pods->n_items > PODS_NAMED)
 		strbuf_addstr(&text, ", ...");
 	check_report_line(report, CHECK_WARN, "affinity", NULL, text.text,
-		"let them prefer the label: a kubelet that restarts refuses running pods whose own CPUs have lowered a label that they require");
+		"prefer the label instead: a restarted kubelet rejects running pods that require a label which their own CPUs have lowered");
 }
 
 /* Reads the Node's pods page by page. True if all were read. */
@@ -591,7 +591,7 @@ static const char *remedy_of_exporter(const char *manager)
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(manager, known[i].manager))
 			return known[i].remedy;
-	return "if it still runs, stop it: of two exporters of one object each overwrites the other";
+	return "if it still runs, stop it: two exporters of one object overwrite each other";
 }
 
 static void report_exporters(struct check *c, const struct doc *object)
@@ -606,11 +606,11 @@ static void report_exporters(struct check *c, const struct doc *object)
 	c->skip_object |= m.other_version;
 	if (!m.rival[0]) {
 		check_report_line(c->report, CHECK_OK, "exporters", NULL,
-			"nobody else writes this node's object", NULL);
+			"no other program writes this node's object", NULL);
 		return;
 	}
 	item = check_report_add(c->report, others ? CHECK_OK : CHECK_WARN, "exporters",
-		others ? "'%s' writes this node's object, and nrtd leaves it alone"
+		others ? "'%s' writes this node's object; nrtd does not"
 		       : "'%s' has written this node's object",
 		m.rival);
 	if (!others)
@@ -661,7 +661,7 @@ static bool step_dry_run(struct check *c)
 
 	if (c->cannot_write || !c->node.uid || !c->nrt) {
 		check_report_line(c->report, CHECK_NOTE, "dry run", NULL,
-			c->nrt ? "not tried: it needs what is missing above"
+			c->nrt ? "not tried: it requires what is missing above"
 			       : "not tried: there is nothing to publish",
 			NULL);
 		return false;
@@ -677,8 +677,8 @@ static bool step_dry_run(struct check *c)
 		!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch))
 		return false;
 	check_report_line(c->report, CHECK_OK, "dry run", NULL,
-		c->skip_object ? "the API server would take the Node's annotations"
-			       : "the API server would take the object and the Node's annotations",
+		c->skip_object ? "the API server would accept the Node's annotations"
+			       : "the API server would accept the object and the Node's annotations",
 		NULL);
 	return true;
 }

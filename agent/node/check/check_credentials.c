@@ -128,7 +128,7 @@ bool check_credentials(
 
 	if (r == -ENOKEY) {
 		check_report_line(report, CHECK_NOTE, "credentials", "absent",
-			"none are given, so no API server is asked; only run and diff need them",
+			"none are given, so the API server is not checked; only run and diff require them",
 			"give --kubeconfig FILE (on many nodes /etc/kubernetes/kubelet.conf), or run in a pod with a service account");
 		return false;
 	}

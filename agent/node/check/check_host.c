@@ -351,7 +351,7 @@ static bool step_process(struct host *h)
 		check_report_add(h->report, CHECK_OK, "kubelet", "runs (pid %u)", h->sources.settings.pid);
 	else
 		check_report_line(h->report, elsewhere ? CHECK_NOTE : CHECK_WARN, "kubelet", NULL,
-			"none is seen to run: what it is started with may be different from what files say",
+			"none is running: its settings are from files, which a running kubelet may not have read",
 			"start it; in a container mount the host's /proc and name it by --proc");
 	return true;
 }

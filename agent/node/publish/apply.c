@@ -258,7 +258,7 @@ static enum publish_outcome check_object(
 	if (own_hash && own_hash != m.own_hash)
 		note_rewrite(a, &m, now_ms);
 	else if (m.rival[0] && contention_add_rival(&a->contention, m.rival))
-		log_warning("%s was written by '%s': nrtd takes it over", a->path, m.rival);
+		log_warning("%s was written by '%s': nrtd overwrites it", a->path, m.rival);
 	return PUBLISH_WRITTEN;
 }
 
@@ -296,7 +296,7 @@ int apply_make_object(const struct doc *from, const char *node_name, const char 
 static enum publish_outcome set_contended(const struct apply *a, struct err *err)
 {
 	err_set(err, 0,
-		"'%s' keeps rewriting %s: nrtd gives way until the next refresh; only one of them should run (nrtd(8), OTHER EXPORTERS)",
+		"'%s' keeps rewriting %s: nrtd backs off until the next refresh; run only one of them (nrtd(8), OTHER EXPORTERS)",
 		a->contention.rival, a->path);
 	return PUBLISH_CONTENDED;
 }

@@ -72,7 +72,8 @@ static int copy_wanted(const struct doc *map, struct doc *ret, struct err *err)
 		return 0;
 	DOC_FOREACH (item, map) {
 		if (!item->key || !is_own_key(item->key) || !doc_string(item))
-			return err_set(err, -EINVAL, "'%.100s' is not a text under " NODE_METADATA_PREFIX,
+			return err_set(err, -EINVAL,
+				"'%.100s' is not a string with a key under " NODE_METADATA_PREFIX,
 				item->key ? item->key : "");
 		doc_add_string(ret, item->key, item->text);
 	}

@@ -68,7 +68,7 @@ static enum publish_outcome set_forbidden(
 {
 	if (is_policy(message))
 		err_set(err, 0,
-			"an admission policy refuses %s of '%.100s': does nrtd run on that node? --node-name must be the one its token is bound to: %s",
+			"an admission policy denies %s of '%.100s': does nrtd run on that node? --node-name must be the one its token is bound to: %s",
 			publish_object_titles[object], node, message);
 	else
 		err_set(err, 0,

@@ -229,7 +229,7 @@ static void add_fit_hints(const struct hints_config *c, const struct fit_hints *
 	struct err err = {""};
 
 	if (fit_hints_to_doc(h, nrt_hash, c->max_size, &doc, &err) < 0) {
-		notes_add(notes, "fit hints are left out: %s", err.text);
+		notes_add(notes, "fit hints are omitted: %s", err.text);
 		return;
 	}
 	json_print_compact(&doc, &text);
@@ -304,8 +304,8 @@ void hints_make(const struct hints_config *c, const struct node_state *node, con
 	*ret_annotations = *ret_labels = (struct doc){.kind = DOC_MAP};
 	node_admission_init(&admission, node);
 	if (compute_hints(c, &admission, kept, &h) < 0) {
-		notes_add(notes, "fit hints are left out: %zu NUMA nodes are too many",
-			node->inventory.n_nodes);
+		notes_add(
+			notes, "fit hints are omitted: %zu NUMA nodes are too many", node->inventory.n_nodes);
 		return;
 	}
 	add_fit_hints(c, &h, nrt_hash, ret_annotations, notes);

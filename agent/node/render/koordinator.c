@@ -212,9 +212,9 @@ static const char *find_unknown(const struct node_state *node)
 	if (node->settings.cpu_manager == CPU_MANAGER_NONE)
 		return NULL;
 	if (!node->allocations.cpus_known)
-		return "it is not known which pods hold CPUs";
+		return "the pods that hold CPUs are unknown";
 	return node->settings.cpu_manager == CPU_MANAGER_STATIC && !node->reserved.cpus
-		       ? "it is not known which CPUs are reserved"
+		       ? "the reserved CPUs are unknown"
 		       : NULL;
 }
 
@@ -237,9 +237,9 @@ void koordinator_render(const struct node_state *node, struct doc *ret, struct n
 	const char *why = find_unknown(node);
 
 	if (!why && render_all(node, &map) < 0)
-		why = "they are longer than an object's annotations may be";
+		why = "they exceed the API server's limit for annotations";
 	if (why) {
-		notes_add(notes, "Koordinator's annotations are left out: %s", why);
+		notes_add(notes, "Koordinator's annotations are omitted: %s", why);
 		*ret = (struct doc){.kind = DOC_MAP};
 		return;
 	}

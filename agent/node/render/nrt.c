@@ -94,7 +94,7 @@ static void find_placement(
 	if (node->settings.topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE || zones == 0)
 		return;
 	if (placement_encode(&node->allocations, &node->machine, zones, ret, &err) < 0)
-		notes_add(notes, "the placement of containers is left out: %s", err.text);
+		notes_add(notes, "the placement of containers is omitted: %s", err.text);
 }
 
 static void find_pod_attributes(const struct node_state *node, enum fingerprint_method method, unsigned zones,
@@ -104,7 +104,7 @@ static void find_pod_attributes(const struct node_state *node, enum fingerprint_
 		return;
 	if (!node->pods_known) {
 		notes_add(notes,
-			"the pods' fingerprint is left out: only the pod-resources API reports the pods' names");
+			"the pods' fingerprint is omitted: only the pod-resources API reports the pods' names");
 		return;
 	}
 	if (method == FINGERPRINT_WITH_EXCLUSIVE_RESOURCES &&
@@ -138,7 +138,7 @@ static void add_node_state(struct doc *object, const struct node_state *node, st
 
 	if (node_state_print(node, &text) < 0)
 		notes_add(notes,
-			"the node state is left out: it is longer than %u bytes, or an id in it is too large",
+			"the node state is omitted: it is longer than %u bytes, or an id in it is too large",
 			NODE_STATE_TEXT_MAX);
 	else
 		add_object_attribute(object, NODE_STATE_ATTRIBUTE, text.text);
@@ -289,7 +289,7 @@ static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 		if (m->nodes[i].id <= NRT_MAX_NODE_ID)
 			zones = m->nodes[i].id + 1;
 		else
-			notes_add(notes, "NUMA node %u is left out: schedulers know ids up to %u only",
+			notes_add(notes, "NUMA node %u is omitted: schedulers know only ids up to %u",
 				m->nodes[i].id, NRT_MAX_NODE_ID);
 	}
 	return zones;

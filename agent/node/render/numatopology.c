@@ -47,7 +47,7 @@ static void add_resources(const struct node_state *node, size_t n_cpus, struct d
 
 	find_free(node, &free);
 	if (!free)
-		notes_add(notes, "numares has no free CPU: it is not known which CPUs are free");
+		notes_add(notes, "numares has no free CPU: the free CPUs are unknown");
 	text = free ? cpuset_print(free) : xstrdup("");
 	resources = doc_add_map(spec, "numares");
 	cpu = doc_add_map(resources, "cpu");

@@ -168,7 +168,7 @@ static int add_container(const struct allocation *a, const struct machine *m, un
 	if (r < 0 || node == NO_NODE)
 		return r;
 	if ((unsigned)node >= n_nodes || machine_node_index(m, (unsigned)node) < 0)
-		return set_error(a, "lies on a NUMA node that is not published", err);
+		return set_error(a, "is on a NUMA node that is not published", err);
 	if (!*a->namespace || !*a->pod || a->named_by_logs)
 		return err_set(err, -EINVAL, "the names of the pods that hold something are not known");
 	c.node = (unsigned)node;

@@ -19,7 +19,7 @@
 #include "common/log.h"
 #include "common/text.h"
 
-#define TICK_MS       1000u /* interval of retries (lock, HTTP address) and of checks of the worker */
+#define TICK_MS       1000u   /* interval of retries (lock, HTTP address) and of checks of the worker */
 #define RUN_MAX_MS    150000u /* more than the sum of one run's deadlines */
 #define STALE_MAX_MS  60000u  /* after failing for this time nrtd is not ready */
 #define HEARTBEAT_MS  10000u
@@ -108,8 +108,8 @@ static bool is_ready(void *ctx, struct strbuf *line)
 	else if (!published)
 		strbuf_addstr(line, "nothing is published yet");
 	else
-		strbuf_addf(
-			line, "what is published is %" PRIu64 " s behind: %s", failing / 1000, reason.text);
+		strbuf_addf(line, "the published state is %" PRIu64 " s out of date: %s", failing / 1000,
+			reason.text);
 	return ok;
 }
 
@@ -304,7 +304,7 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t events, void *us
 	(void)source;
 	(void)events;
 	if (r < 0) {
-		log_warning("%s; changed hardware is found by polling", err.text);
+		log_warning("%s; polling for changed hardware", err.text);
 		return r; /* disables the event source */
 	}
 	if (changed)
@@ -329,7 +329,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 
 	(void)source;
 	(void)info;
-	log_info("SIGHUP: everything is read again");
+	log_info("SIGHUP: reading everything again");
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now_ms() * 1000);
 	l->reloading = l->forget = true;
 	mark_changed(l, CAUSE_RELOAD);
@@ -395,7 +395,7 @@ static void try_http(struct loop *l)
 		return;
 	if (http_server_start(listen->address, listen->port, NULL, &callbacks, l, &l->http, &err) < 0) {
 		if (!l->http_failed)
-			log_warning("%s; trying again", err.text);
+			log_warning("%s; retrying", err.text);
 		l->http_failed = true;
 		return;
 	}
@@ -415,7 +415,7 @@ static int try_watch(struct loop *l)
 	r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
 	if (r < 0)
 		return r;
-	log_info("files are watched from now on");
+	log_info("an inotify instance is available: watching files");
 	if (l->worker)
 		mark_changed(l, CAUSE_FILES); /* the run finds the files to watch */
 	return run_if_due(l);
@@ -520,13 +520,13 @@ int loop_run(const struct loop_config *config, struct err *err)
 	 * left. */
 	if (r == -EMFILE)
 		log_warning(
-			"%s (fs.inotify.max_user_instances); changes are found by polling until there is one, poll_ms=%" PRIu64,
+			"%s (fs.inotify.max_user_instances); polling for changes until one is available, poll_ms=%" PRIu64,
 			err->text, config->poll_ms);
 	else if (r < 0)
 		return r;
 	l.uevents_fd = uevents_open(err);
 	if (l.uevents_fd < 0)
-		log_info("%s; changed hardware is found by polling", err->text);
+		log_info("%s; polling for changed hardware", err->text);
 	r = add_sources(&l);
 	if (r >= 0)
 		r = sd_event_loop(l.event);

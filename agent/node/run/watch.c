@@ -199,8 +199,7 @@ int watch_read(struct watch *w, bool *ret_changed, struct err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN)
-			return err_set(
-				err, -errno, "cannot read what happened to files: %s", strerror(errno));
+			return err_set(err, -errno, "cannot read inotify events: %s", strerror(errno));
 		if (n <= 0)
 			break;
 		for (char *p = buf; p < buf + n;) {
