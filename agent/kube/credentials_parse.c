@@ -73,7 +73,7 @@ static int get_data(const struct doc *map, const char *key, char **ret, struct e
 	return 0;
 }
 
-/* A path; relative paths are relative to `dir`. */
+/* A path; relative paths are relative to `dir`, unless NULL. */
 static int get_path(const struct doc *map, const char *key, const char *dir, char **ret, struct err *err)
 {
 	CLEANUP(freep) char *path = NULL;
@@ -82,7 +82,7 @@ static int get_path(const struct doc *map, const char *key, const char *dir, cha
 	if (r < 0 || !path)
 		return r;
 	free(*ret);
-	*ret = path[0] == '/' ? TAKE(path) : xasprintf("%s/%s", dir, path);
+	*ret = path[0] == '/' || !dir ? TAKE(path) : xasprintf("%s/%s", dir, path);
 	return 0;
 }
 
@@ -220,7 +220,8 @@ static int parse_exec(const struct doc *exec, const char *dir, struct exec_confi
 	const char *mode = doc_string(doc_get(exec, "interactiveMode"));
 	const char *command = doc_string(doc_get(exec, "command"));
 	const char *version = doc_string(doc_get(exec, "apiVersion"));
-	int r;
+	/* A name without a slash is searched in PATH; a relative path is relative to the kubeconfig. */
+	bool is_relative = command && command[0] != '/' && strchr(command, '/');
 
 	if (!command || !*command)
 		return err_set(err, -EINVAL, "there is no command");
@@ -231,16 +232,12 @@ static int parse_exec(const struct doc *exec, const char *dir, struct exec_confi
 		return err_set(err, -EINVAL, "interactiveMode Always: nrtd has no terminal");
 	if (is_set(exec, "provideClusterInfo"))
 		return err_set(err, -EINVAL, "provideClusterInfo is not supported");
-	/* A name without a slash is searched in PATH; a relative path is relative to the kubeconfig. */
-	r = command[0] != '/' && strchr(command, '/') ? get_path(exec, "command", dir, &ret->command, err)
-						      : get_string(exec, "command", &ret->command, err);
-	if (r == 0)
-		r = get_string(exec, "apiVersion", &ret->api_version, err);
-	if (r == 0)
-		r = get_string(exec, "installHint", &ret->install_hint, err);
-	if (r == 0)
-		r = parse_args(exec, ret, err);
-	return r < 0 ? r : parse_env(exec, ret, err);
+	if (get_path(exec, "command", is_relative ? dir : NULL, &ret->command, err) < 0 ||
+		get_string(exec, "apiVersion", &ret->api_version, err) < 0 ||
+		get_string(exec, "installHint", &ret->install_hint, err) < 0 ||
+		parse_args(exec, ret, err) < 0)
+		return -EINVAL;
+	return parse_env(exec, ret, err);
 }
 
 /* ---- kubeconfig: cluster, user, context */
@@ -249,20 +246,19 @@ static int parse_cluster(
 	const struct doc *cluster, const char *dir, struct credentials_config *ret, struct err *err)
 {
 	CLEANUP(freep) char *server = NULL;
-	int r = get_string(cluster, "server", &server, err);
 
-	if (r == 0 && !server)
+	if (get_string(cluster, "server", &server, err) < 0)
+		return -EINVAL;
+	if (!server)
 		return err_set(err, -EINVAL, "there is no server");
-	if (r == 0 && is_set(cluster, "insecure-skip-tls-verify"))
+	if (is_set(cluster, "insecure-skip-tls-verify"))
 		return err_set(err, -EINVAL,
 			"insecure-skip-tls-verify is rejected: any server could receive the token; set certificate-authority-data");
-	if (r == 0)
-		r = get_data_or_path(cluster, "certificate-authority", dir, &ret->ca, &ret->ca_file, err);
-	if (r == 0)
-		r = get_string(cluster, "tls-server-name", &ret->tls_server_name, err);
-	if (r == 0)
-		r = get_string(cluster, "proxy-url", &ret->proxy, err);
-	return r < 0 ? r : credentials_config_set_server(ret, server, err);
+	if (get_data_or_path(cluster, "certificate-authority", dir, &ret->ca, &ret->ca_file, err) < 0 ||
+		get_string(cluster, "tls-server-name", &ret->tls_server_name, err) < 0 ||
+		get_string(cluster, "proxy-url", &ret->proxy, err) < 0)
+		return -EINVAL;
+	return credentials_config_set_server(ret, server, err);
 }
 
 static int reject_unsupported(const struct doc *user, struct err *err)
@@ -290,26 +286,21 @@ static int parse_user(
 	const struct doc *user, const char *dir, struct credentials_config *ret, struct err *err)
 {
 	const struct doc *exec = doc_get(user, "exec");
-	int r = reject_unsupported(user, err);
 
-	if (r == 0)
-		r = get_data_or_path(
-			user, "client-certificate", dir, &ret->certificate, &ret->certificate_file, err);
-	if (r == 0)
-		r = get_data_or_path(user, "client-key", dir, &ret->key, &ret->key_file, err);
-	/* The file has priority over the text, as in kubectl: the file is rotated. */
-	if (r == 0)
-		r = get_path(user, "tokenFile", dir, &ret->token_file, err);
-	if (r == 0 && !ret->token_file)
-		r = get_string(user, "token", &ret->token, err);
-	if (r < 0)
-		return r;
+	if (reject_unsupported(user, err) < 0 ||
+		get_data_or_path(user, "client-certificate", dir, &ret->certificate, &ret->certificate_file,
+			err) < 0 ||
+		get_data_or_path(user, "client-key", dir, &ret->key, &ret->key_file, err) < 0 ||
+		get_path(user, "tokenFile", dir, &ret->token_file, err) < 0)
+		return -EINVAL;
+	/* tokenFile has priority over token, as in kubectl: the file is rotated. */
+	if (!ret->token_file && get_string(user, "token", &ret->token, err) < 0)
+		return -EINVAL;
 	if ((ret->certificate || ret->certificate_file) != (ret->key || ret->key_file))
 		return err_set(err, -EINVAL, "client-certificate and client-key must be given together");
 	if (!exec || exec->kind == DOC_NULL || ret->token || ret->token_file)
 		return 0;
-	r = parse_exec(exec, dir, &ret->exec, err);
-	return r < 0 ? err_wrap(err, r, "exec") : 0;
+	return parse_exec(exec, dir, &ret->exec, err) < 0 ? err_wrap(err, -EINVAL, "exec") : 0;
 }
 
 static int parse_context(const struct doc *file, const char *name, const char *dir,
@@ -317,27 +308,24 @@ static int parse_context(const struct doc *file, const char *name, const char *d
 {
 	const struct doc *context, *cluster, *user;
 	const char *cluster_name, *user_name;
-	int r = find_named(file, "context", name, &context, err);
 
-	if (r < 0)
-		return r;
+	if (find_named(file, "context", name, &context, err) < 0)
+		return -EINVAL;
 	cluster_name = doc_string(doc_get(context, "cluster"));
 	user_name = doc_string(doc_get(context, "user"));
 	if (!cluster_name || !*cluster_name)
 		return err_set(err, -EINVAL, "context '%.100s' names no cluster", name);
 	if (user_name && *user_name) {
-		r = find_named(file, "user", user_name, &user, err);
-		if (r < 0)
-			return r;
-		r = parse_user(user, dir, ret, err);
-		if (r < 0)
-			return err_wrap(err, r, "user '%.100s'", user_name);
+		if (find_named(file, "user", user_name, &user, err) < 0)
+			return -EINVAL;
+		if (parse_user(user, dir, ret, err) < 0)
+			return err_wrap(err, -EINVAL, "user '%.100s'", user_name);
 	}
-	r = find_named(file, "cluster", cluster_name, &cluster, err);
-	if (r < 0)
-		return r;
-	r = parse_cluster(cluster, dir, ret, err);
-	return r < 0 ? err_wrap(err, r, "cluster '%.100s'", cluster_name) : 0;
+	if (find_named(file, "cluster", cluster_name, &cluster, err) < 0)
+		return -EINVAL;
+	if (parse_cluster(cluster, dir, ret, err) < 0)
+		return err_wrap(err, -EINVAL, "cluster '%.100s'", cluster_name);
+	return 0;
 }
 
 int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *context,

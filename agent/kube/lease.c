@@ -50,7 +50,7 @@ static bool is_ours(const struct lease *l)
 
 /* ---- the object */
 
-static struct doc *member(struct doc *map, const char *key)
+static struct doc *get_member(struct doc *map, const char *key)
 {
 	struct doc *found = NULL;
 
@@ -60,19 +60,19 @@ static struct doc *member(struct doc *map, const char *key)
 	return found ? found : doc_add(map, key);
 }
 
-static void set(struct doc *map, const char *key, enum doc_kind kind, const char *text)
+static void set_member(struct doc *map, const char *key, enum doc_kind kind, const char *text)
 {
-	struct doc *m = member(map, key);
+	struct doc *m = get_member(map, key);
 
 	doc_set_text(m, kind, text, strlen(text));
 }
 
-static void set_number(struct doc *map, const char *key, int64_t value)
+static void set_number_member(struct doc *map, const char *key, int64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	set(map, key, DOC_NUMBER, text);
+	set_member(map, key, DOC_NUMBER, text);
 }
 
 static int64_t number_of(const struct doc *map, const char *key, int64_t otherwise)
@@ -85,7 +85,7 @@ static int64_t number_of(const struct doc *map, const char *key, int64_t otherwi
 /* Sets the holder in `object`. "" releases the lease: the duration becomes 1 s. */
 static void set_holder(const struct lease *l, const char *holder, struct doc *object)
 {
-	struct doc *spec = member(object, "spec");
+	struct doc *spec = get_member(object, "spec");
 	bool taken = *holder && strcmp(holder, l->holder) != 0;
 	int64_t transitions = number_of(spec, "leaseTransitions", 0);
 	struct timespec t;
@@ -94,13 +94,13 @@ static void set_holder(const struct lease *l, const char *holder, struct doc *ob
 	clock_gettime(CLOCK_REALTIME, &t);
 	timestamp_print_micro((int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000, time);
 	spec->kind = DOC_MAP;
-	set(spec, "holderIdentity", DOC_STRING, holder);
-	set_number(spec, "leaseDurationSeconds", *holder ? l->options.duration_s : 1);
+	set_member(spec, "holderIdentity", DOC_STRING, holder);
+	set_number_member(spec, "leaseDurationSeconds", *holder ? l->options.duration_s : 1);
 	if (taken || !*holder)
-		set(spec, "acquireTime", DOC_STRING, time);
-	set(spec, "renewTime", DOC_STRING, time);
+		set_member(spec, "acquireTime", DOC_STRING, time);
+	set_member(spec, "renewTime", DOC_STRING, time);
 	/* The first acquisition is not a transition. */
-	set_number(spec, "leaseTransitions", transitions + (taken && l->spec));
+	set_number_member(spec, "leaseTransitions", transitions + (taken && l->spec));
 }
 
 static void new_object(const struct lease *l, struct doc *object)
@@ -123,7 +123,7 @@ static void forget(struct lease *l)
 }
 
 /* Stores the object of the last response. */
-static int observe(struct lease *l, struct err *err)
+static int store_object(struct lease *l, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	CLEANUP(strbuf_release) struct strbuf spec = STRBUF_INIT(BODY_MAX);
@@ -171,7 +171,7 @@ static int send_request(struct lease *l, struct api_client *client, const char *
 	return api_client_request(client, &request, &l->response, err);
 }
 
-static int denied(const struct lease *l, struct err *err)
+static int set_denied(const struct lease *l, struct err *err)
 {
 	char message[API_MESSAGE_MAX];
 	int status = l->response.status;
@@ -206,10 +206,10 @@ static int write_held(struct lease *l, struct err *err)
 	if (l->response.status == HTTP_CONFLICT || (!first && l->response.status == HTTP_NOT_FOUND))
 		return -EAGAIN;
 	if (!succeeded(l))
-		return denied(l, err);
+		return set_denied(l, err);
 	/* Other replicas count from their observation of this write, which is later than `from`. */
 	atomic_store(&l->until, from + (int64_t)l->options.deadline_ms);
-	return observe(l, err);
+	return store_object(l, err);
 }
 
 /* 0 also if the object does not exist. */
@@ -223,7 +223,7 @@ static int read_lease(struct lease *l, struct err *err)
 		forget(l);
 		return 0;
 	}
-	return succeeded(l) ? observe(l, err) : denied(l, err);
+	return succeeded(l) ? store_object(l, err) : set_denied(l, err);
 }
 
 /* Whether an earlier process of this replica holds the lease: the identities differ only in the number
@@ -328,7 +328,7 @@ int lease_step_down(struct lease *l, struct err *err)
 	r = api_client_new(l->credentials, &how, &client, err);
 	if (r == 0)
 		r = send_request(l, client, "PUT", l->path, &object, err);
-	return r == 0 && !succeeded(l) ? denied(l, err) : r;
+	return r == 0 && !succeeded(l) ? set_denied(l, err) : r;
 }
 
 /* ---- creation */

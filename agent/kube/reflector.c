@@ -244,7 +244,7 @@ static void begin_attempt(struct reflector *r, bool in_watch)
 }
 
 /* Sends one request and passes the response to `fn` in parts. */
-static enum outcome request(struct reflector *r, const char *path, json_stream_fn *fn, struct err *err)
+static enum outcome stream_request(struct reflector *r, const char *path, json_stream_fn *fn, struct err *err)
 {
 	CLEANUP(json_stream_release) struct json_stream stream;
 	struct api_request get = {.method = "GET", .path = path, .idle_ms = r->options.idle_ms};
@@ -279,7 +279,7 @@ static void add_escaped(struct strbuf *path, const char *name, const char *value
 	}
 }
 
-static enum outcome get(struct reflector *r, struct strbuf *path, json_stream_fn *fn, struct err *err)
+static enum outcome send_get(struct reflector *r, struct strbuf *path, json_stream_fn *fn, struct err *err)
 {
 	if (*r->query)
 		strbuf_addf(path, "&%s", r->query);
@@ -287,7 +287,7 @@ static enum outcome get(struct reflector *r, struct strbuf *path, json_stream_fn
 		err_set(err, 0, "the request would be longer than %u bytes", PATH_BYTES);
 		return OUTCOME_BROKEN;
 	}
-	return request(r, path->text, fn, err);
+	return stream_request(r, path->text, fn, err);
 }
 
 static enum outcome list_page(struct reflector *r, struct err *err)
@@ -299,14 +299,14 @@ static enum outcome list_page(struct reflector *r, struct err *err)
 	strbuf_addf(&path, "%s?limit=%u", r->path, r->options.page);
 	if (r->next)
 		add_escaped(&path, "continue", r->next);
-	outcome = get(r, &path, on_list_part, err);
+	outcome = send_get(r, &path, on_list_part, err);
 	if (outcome != OUTCOME_DONE || r->page_ended)
 		return outcome;
 	err_set(err, 0, "the API server's answer is empty");
 	return OUTCOME_BROKEN;
 }
 
-static enum outcome list(struct reflector *r, struct err *err)
+static enum outcome list_objects(struct reflector *r, struct err *err)
 {
 	enum outcome outcome;
 	int x;
@@ -330,7 +330,7 @@ static enum outcome list(struct reflector *r, struct err *err)
 	return outcome;
 }
 
-static enum outcome watch(struct reflector *r, struct err *err)
+static enum outcome watch_objects(struct reflector *r, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	int64_t from = clock_ms(CLOCK_MONOTONIC);
@@ -340,7 +340,7 @@ static enum outcome watch(struct reflector *r, struct err *err)
 	strbuf_addf(&path, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", r->path,
 		r->options.watch_s);
 	add_escaped(&path, "resourceVersion", r->version);
-	outcome = get(r, &path, on_event, err);
+	outcome = send_get(r, &path, on_event, err);
 	if (r->error_code)
 		return r->error_code == HTTP_GONE ? OUTCOME_EXPIRED : OUTCOME_REFUSED;
 	if (r->silent) {
@@ -399,13 +399,13 @@ static void handle_failure(struct reflector *r, enum outcome outcome, const stru
 	wait_ms(r, backoff_after_ms(r->failures, r->response.retry_after_s, r->options.random()));
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
 	struct reflector *r = arg;
 
 	while (!is_cancelled(r)) {
 		struct err err = {""};
-		enum outcome outcome = r->listed ? watch(r, &err) : list(r, &err);
+		enum outcome outcome = r->listed ? watch_objects(r, &err) : list_objects(r, &err);
 
 		if (outcome != OUTCOME_DONE && outcome != OUTCOME_CANCELLED)
 			handle_failure(r, outcome, &err);
@@ -463,7 +463,7 @@ int reflector_new(const struct reflector_options *options, const struct credenti
 		x = api_client_new(r->credentials, &how, &r->client, err);
 	if (x < 0)
 		return x;
-	x = thread_start(&r->thread, run, r);
+	x = thread_start(&r->thread, run_thread, r);
 	if (x < 0)
 		return err_set(err, x, "cannot start a thread: %s", strerror(-x));
 	*ret = TAKE(r);

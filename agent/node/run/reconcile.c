@@ -214,7 +214,7 @@ static void count_outcome(
 		metrics_succeeded(r->metrics, (unsigned)object, (double)now_ms / 1000);
 }
 
-static int publish(struct reconciler *r, const struct doc *nrt, const struct doc *numatopology,
+static int publish_objects(struct reconciler *r, const struct doc *nrt, const struct doc *numatopology,
 	unsigned kubelet_minor, uint64_t now_ms, struct reconcile_result *ret)
 {
 	const struct render_config *wanted = &r->config->render;
@@ -283,7 +283,7 @@ static int render_and_publish(
 	if (!minor_known)
 		observation_set_release(o, minor);
 	refresh_hints(r, o, nrt_content_hash(&nrt));
-	e = publish(r, &nrt, &numatopology, minor_known ? 0 : minor, now_ms, ret);
+	e = publish_objects(r, &nrt, &numatopology, minor_known ? 0 : minor, now_ms, ret);
 	if (ret->publish.kubelet_minor > 0)
 		r->kubelet_minor = ret->publish.kubelet_minor;
 	return e;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/run/worker.h"
-
-#include "common/cleanup.h"
 #include "tests/lib/test.h"
+
+#include "agent/node/run/worker.h"
+#include "common/cleanup.h"
 
 static const struct schedule fresh = {.coalesce_ms = 50,
 	.changes = {.interval_ms = 500, .burst = 2},
