@@ -154,7 +154,7 @@ static int add_shape(struct hints_config *config, const char *text, struct err *
 	for (size_t i = 0; i < config->n_shapes; i++)
 		if (strlen(config->shapes[i].name) == len && !memcmp(config->shapes[i].name, text, len))
 			return err_set(err, -EINVAL, "shape '%s' appears twice", config->shapes[i].name);
-	shape = vec_push(&config->shapes, &config->n_shapes, &config->pod_classes_size, sizeof(*shape));
+	shape = vec_push(&config->shapes, &config->n_shapes, &config->shapes_size, sizeof(*shape));
 	pod_request_init(&shape->pod);
 	shape->name = xstrndup(text, len);
 	container = shape->name ? pod_request_add(&shape->pod, CONTAINER_APP, "shape") : NULL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/http/http_workers.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 

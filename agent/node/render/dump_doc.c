@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/render/dump_doc.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "agent/node/observe/settings_text.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Renders the NodeResourceTopology object. */
-#include <errno.h>
 
 #include "agent/base/hash.h"
 #include "agent/base/json.h"

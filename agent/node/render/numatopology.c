@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Renders Volcano's Numatopology object. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -111,7 +111,7 @@ struct hint_shape {
 struct hints_config {
 	struct hint_shape *shapes;
 	size_t n_shapes;
-	size_t pod_classes_size;
+	size_t shapes_size;
 	enum strategy strategy; /* of fit-score.<shape> */
 	size_t max_size;        /* limit of the annotation fit-hints in bytes */
 	bool labels;

@@ -203,19 +203,18 @@ void metrics_succeeded(struct metrics *m, unsigned target, double now)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* Moves `text` to *slot. 0 or -EFBIG. */
-static int replace_text(struct metrics *m, struct strbuf *slot, struct strbuf *text)
+/* Moves `text` to *slot; a text above GAUGES_MAX leaves the old one. */
+static void replace_text(struct metrics *m, struct strbuf *slot, struct strbuf *text)
 {
 	struct strbuf old;
 
 	if (strbuf_error(text) < 0)
-		return strbuf_error(text);
+		return;
 	pthread_mutex_lock(&m->lock);
 	old = *slot;
 	*slot = *text;
 	pthread_mutex_unlock(&m->lock);
 	*text = old;
-	return 0;
 }
 
 static void add_head(struct strbuf *out, size_t family)
@@ -276,21 +275,21 @@ static void print_headroom(
 	}
 }
 
-int metrics_set_inventory(struct metrics *m, const struct inventory *inv)
+void metrics_set_inventory(struct metrics *m, const struct inventory *inv)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
 	print_inventory(inv, &text);
-	return replace_text(m, &m->inventory, &text);
+	replace_text(m, &m->inventory, &text);
 }
 
-int metrics_set_headroom(
+void metrics_set_headroom(
 	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
 	print_headroom(headroom, shapes, &text);
-	return replace_text(m, &m->headroom, &text);
+	replace_text(m, &m->headroom, &text);
 }
 
 void metrics_set_certificate(struct metrics *m, int64_t until_s)

@@ -66,11 +66,11 @@ void metrics_set_source(struct metrics *m, unsigned source, unsigned state);
 /* A publication to the target succeeded at `now`, in monotonic seconds. */
 void metrics_succeeded(struct metrics *m, unsigned target, double now);
 
-/* Sets what each NUMA node has and has free. 0, -EFBIG (nothing changed). */
-int metrics_set_inventory(struct metrics *m, const struct inventory *inv);
+/* Sets what each NUMA node has and has free. */
+void metrics_set_inventory(struct metrics *m, const struct inventory *inv);
 
-/* Sets the node's headroom, with the names of the shapes. 0, -EFBIG (nothing changed). */
-int metrics_set_headroom(
+/* Sets the node's headroom, with the names of the shapes. */
+void metrics_set_headroom(
 	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes);
 
 /* Sets when the client certificate expires, in seconds since 1970; 0 = no certificate. */
