@@ -9,6 +9,7 @@
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/observe_nrt.h"
+#include "agent/node/observe/observe.h"
 #include "agent/report/score_text.h"
 #include "agent/report/show.h"
 #include "agent/report/show_svg.h"
