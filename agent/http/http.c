@@ -207,35 +207,34 @@ static void remove_client(struct clients *c, struct client *client)
 
 /* ---- libmicrohttpd; the types of its functions are those of its header */
 
+/* clang-format off */
+#define MHD_FUNCTIONS(X)                                                                          \
+	X(start_daemon) X(quiesce_daemon) X(stop_daemon) X(create_response_from_buffer)           \
+	X(add_response_header) X(queue_response) X(destroy_response) X(get_connection_info)       \
+	X(lookup_connection_value) X(suspend_connection) X(resume_connection)
+/* clang-format on */
+
 struct library {
 	void *handle;
-	__typeof__(&MHD_start_daemon) start_daemon;
-	__typeof__(&MHD_quiesce_daemon) quiesce_daemon;
-	__typeof__(&MHD_stop_daemon) stop_daemon;
-	__typeof__(&MHD_create_response_from_buffer) create_response_from_buffer;
-	__typeof__(&MHD_add_response_header) add_response_header;
-	__typeof__(&MHD_queue_response) queue_response;
-	__typeof__(&MHD_destroy_response) destroy_response;
-	__typeof__(&MHD_get_connection_info) get_connection_info;
-	__typeof__(&MHD_lookup_connection_value) lookup_connection_value;
-	__typeof__(&MHD_suspend_connection) suspend_connection;
-	__typeof__(&MHD_resume_connection) resume_connection;
+#define X(name) __typeof__(&MHD_##name) name;
+	MHD_FUNCTIONS(X)
+#undef X
 };
-
-#define LOAD(lib, name) ((lib)->name = (__typeof__((lib)->name))dlsym((lib)->handle, "MHD_" #name))
 
 /* RTLD_NODELETE: the library stays loaded, because its dependencies register callbacks with each other. */
 static int library_load(struct library *ret, struct err *err)
 {
 	struct library lib = {.handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
+	bool complete = true;
 
 	if (!lib.handle)
 		return err_set(err, -ENOENT, "HTTP: %s; " LIBRARY_REMEDY, dlerror());
-	if (!LOAD(&lib, start_daemon) || !LOAD(&lib, quiesce_daemon) || !LOAD(&lib, stop_daemon) ||
-		!LOAD(&lib, create_response_from_buffer) || !LOAD(&lib, add_response_header) ||
-		!LOAD(&lib, queue_response) || !LOAD(&lib, destroy_response) ||
-		!LOAD(&lib, get_connection_info) || !LOAD(&lib, lookup_connection_value) ||
-		!LOAD(&lib, suspend_connection) || !LOAD(&lib, resume_connection)) {
+#define X(name)                                                           \
+	lib.name = (__typeof__(lib.name))dlsym(lib.handle, "MHD_" #name); \
+	complete = complete && lib.name;
+	MHD_FUNCTIONS(X)
+#undef X
+	if (!complete) {
 		dlclose(lib.handle);
 		return err_set(err, -ENOENT, "HTTP: a function is missing in " LIBRARY "; " LIBRARY_REMEDY);
 	}

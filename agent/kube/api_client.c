@@ -571,7 +571,7 @@ int api_client_stream(struct api_client *c, const struct api_request *request, a
 		r = perform(c, request, fn, data, response, err);
 	if (r < 0 || response->status != HTTP_UNAUTHORIZED)
 		return r;
-	credentials_refused(c->credentials);
+	credentials_rejected(c->credentials);
 	before = c->generation;
 	r = use_access(c, err);
 	return r < 0 || c->generation == before ? r : perform(c, request, fn, data, response, err);

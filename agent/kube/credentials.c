@@ -35,7 +35,7 @@ struct credentials {
 	char *path;       /* kubeconfig file; NULL = none */
 	char *context;
 	bool in_cluster;
-	bool refused;        /* by the API server, since the last credentials_access() */
+	bool rejected;       /* by the API server, since the last credentials_access() */
 	struct content file; /* the kubeconfig */
 	struct credentials_config config;
 	struct content ca, certificate, key, token;
@@ -477,7 +477,7 @@ static int update_plugin(
 
 static int update_all(struct credentials *c, const atomic_bool *cancel, bool *changed, struct err *err)
 {
-	bool anyway = c->refused, config_changed = false;
+	bool anyway = c->rejected, config_changed = false;
 	int r;
 
 	if (c->path) {
@@ -511,7 +511,7 @@ int credentials_access(
 		c->generation++;
 	if (r < 0)
 		return r;
-	c->refused = false;
+	c->rejected = false;
 	*ret = (struct api_access){.server = c->config.server,
 		.ca = first_of(c->config.ca, c->ca.text),
 		.certificate =
@@ -533,7 +533,7 @@ void credentials_origin(const struct credentials *c, struct credentials_origin *
 		.plugin = c->config.exec.command};
 }
 
-void credentials_refused(struct credentials *c)
+void credentials_rejected(struct credentials *c)
 {
-	c->refused = true;
+	c->rejected = true;
 }

@@ -74,7 +74,7 @@ void credentials_origin(const struct credentials *c, struct credentials_origin *
 
 /* The API server rejected the credentials (401): the next credentials_access() reads every file and runs the
  * plugin again. */
-void credentials_refused(struct credentials *c);
+void credentials_rejected(struct credentials *c);
 
 /* ---- configuration */
 

@@ -432,7 +432,7 @@ static void a_plugin_is_asked_again_when_its_answer_is_old_or_refused(void **sta
 		assert_string_equal(a.token, "1");
 	}
 	test_write_file(dir, "year", "2000");
-	credentials_refused(c);
+	credentials_rejected(c);
 	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
 	assert_string_equal(a.token, "2");
 	assert_int_equal(credentials_access(c, NULL, &a, &err), 0);
