@@ -29,7 +29,6 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data, *at = memmem(data, size, marker, strlen(marker));
 	struct err err = {""};
 
-
 	if (at) {
 		context = strndup(text, (size_t)(at - text));
 		fuzz_require(context != NULL);

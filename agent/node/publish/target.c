@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/publish/target.h"
 
-
 #include "agent/base/hash.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
