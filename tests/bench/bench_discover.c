@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "agent/node/observe/discover.h"
-#include "agent/node/observe/discover_hwloc.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/discover_hwloc.h"
+#include "agent/node/observe/discover.h"
 #include "common/cleanup.h"
 
 /*

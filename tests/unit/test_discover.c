@@ -8,7 +8,6 @@
 
 #include "agent/base/yaml.h"
 #include "agent/node/observe/discover.h"
-#include "agent/node/observe/discover_kernel.h"
 #include "agent/node/render/dump_doc.h"
 #include "common/cleanup.h"
 #include "tests/lib/sysfs.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/discover_hwloc.h"
+/* hwloc as a source of the machine's CPUs, and of a whole machine from hwloc's XML. */
+#include "agent/node/observe/discover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 
 #include "agent/base/fs.h"
 #include "agent/base/thread.h"
-#include "agent/node/observe/discover_kernel.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/strbuf.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/discover_kernel.h"
+/* What the kernel lists under sys/devices/system/{cpu,node}. */
+#include "agent/node/observe/discover.h"
 
 #include <ctype.h>
 #include <errno.h>

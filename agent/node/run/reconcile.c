@@ -9,7 +9,7 @@
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/kube/backoff.h"
-#include "agent/node/observe/hardware_signature.h"
+#include "agent/node/observe/discover.h"
 #include "agent/node/observe/pod_evidence.h"
 #include "agent/node/observe/settings_find.h"
 #include "agent/node/observe/state_claims.h"
