@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "agent/node/observe/state_cpu.h"
-#include "agent/node/observe/state_devices.h"
-#include "agent/node/observe/state_memory.h"
+#include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/test.h"

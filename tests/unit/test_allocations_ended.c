@@ -7,7 +7,7 @@
 
 #include "agent/node/observe/allocations_ended.h"
 #include "agent/node/observe/allocations_merge.h"
-#include "agent/node/observe/state_memory.h"
+#include "agent/node/observe/state_file.h"
 #include "agent/state/give_back.h"
 #include "common/cleanup.h"
 #include "common/text.h"

@@ -6,12 +6,8 @@
 #include "agent/base/base64.h"
 #include "agent/base/json.h"
 #include "agent/node/observe/checksum.h"
-#include "agent/node/observe/state_cpu.h"
-#include "agent/node/observe/state_devices.h"
-#include "agent/node/observe/state_memory.h"
+#include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
-
-typedef int checksum_fn(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);
 
 /* "(*state.CPUManagerCheckpointV2)" and "(*state.CPUManagerCheckpoint)" are names of one struct. */
 static void drop_version(char *text)
@@ -24,7 +20,8 @@ static void drop_version(char *text)
 }
 
 /* The stored checksum is found, over the text `want` (NULL = whatever). */
-static void check(const char *what, const char *json, checksum_fn *checksum, const char *want, bool matches)
+static void check(
+	const char *what, const char *json, const struct state_kind *kind, const char *want, bool matches)
 {
 	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 20);
@@ -34,7 +31,7 @@ static void check(const char *what, const char *json, checksum_fn *checksum, con
 
 	if (state_file_parse(json, strlen(json), 1u << 20, &file, &err) < 0)
 		fail_msg("%s: %s", what, err.text);
-	assert_int_equal(checksum(&file, &text, &match), 0);
+	assert_int_equal(kind->checksum(&file, &text, &match), 0);
 	if (file.checksum != 0 && match.matches != matches)
 		fail_msg("%s: checksum %llu, text %s", what, (unsigned long long)file.checksum, text.text);
 	if (file.checksum != 0)
@@ -112,17 +109,17 @@ static void recorded_files_render_alike(void **state)
 {
 	static const struct {
 		const char *name;
-		checksum_fn *checksum;
+		const struct state_kind *kind;
 	} cases[] = {
-		{"cpu_v1", state_cpu_checksum},
-		{"cpu_v2_many", state_cpu_checksum},
-		{"cpu_v2_none", state_cpu_checksum},
-		{"cpu_v2_two_pods", state_cpu_checksum},
-		{"cpu_v3_no_pod_level", state_cpu_checksum},
-		{"cpu_v3_pod_level", state_cpu_checksum},
-		{"device_v2", state_devices_checksum},
-		{"mem_v1", state_memory_checksum},
-		{"mem_v2", state_memory_checksum},
+		{"cpu_v1", &state_cpu},
+		{"cpu_v2_many", &state_cpu},
+		{"cpu_v2_none", &state_cpu},
+		{"cpu_v2_two_pods", &state_cpu},
+		{"cpu_v3_no_pod_level", &state_cpu},
+		{"cpu_v3_pod_level", &state_cpu},
+		{"device_v2", &state_devices},
+		{"mem_v1", &state_memory},
+		{"mem_v2", &state_memory},
 	};
 
 	(void)state;
@@ -136,15 +133,13 @@ static void recorded_files_render_alike(void **state)
 		snprintf(name, sizeof(name), "states/%s.dump.txt", cases[i].name);
 		text = test_read_file(test_fixture(name), NULL);
 		text[strcspn(text, "\n")] = '\0';
-		check(cases[i].name, json, cases[i].checksum, text, true);
+		check(cases[i].name, json, cases[i].kind, text, true);
 	}
 }
 
-static checksum_fn *checksum_of(const char *kind)
+static const struct state_kind *kind_of(const char *kind)
 {
-	return !strcmp(kind, "cpu")      ? state_cpu_checksum
-	       : !strcmp(kind, "memory") ? state_memory_checksum
-					 : state_devices_checksum;
+	return !strcmp(kind, "cpu") ? &state_cpu : !strcmp(kind, "memory") ? &state_memory : &state_devices;
 }
 
 /* Random files whose checksum go-spew's text gave: empty and absent maps, odd names, each version's struct.
@@ -161,7 +156,7 @@ static void random_files_match(void **state)
 
 		if (!line)
 			continue;
-		check(line, line, checksum_of(kind), NULL, true);
+		check(line, line, kind_of(kind), NULL, true);
 		n++;
 	}
 	assert_int_equal(n, 54);
@@ -175,11 +170,11 @@ static void a_changed_byte_is_noticed(void **state)
 	(void)state;
 	assert_non_null(digit);
 	digit[4] = '3';
-	check("changed", json, state_cpu_checksum, NULL, false);
+	check("changed", json, &state_cpu, NULL, false);
 }
 
 /* One section of the recorded cases of the kubelet's own tests and of real nodes. */
-static unsigned check_section(const struct doc *cases, const char *name, checksum_fn *checksum)
+static unsigned check_section(const struct doc *cases, const char *name, const struct state_kind *kind)
 {
 	const struct doc *section = doc_get(cases, name);
 	unsigned n = 0;
@@ -191,7 +186,7 @@ static unsigned check_section(const struct doc *cases, const char *name, checksu
 
 		assert_non_null(valid);
 		assert_int_equal(json_print_compact(doc_get(c, "file"), &json), 0);
-		check(json.text, json.text, checksum, doc_string(doc_get(c, "hashed_string")),
+		check(json.text, json.text, kind, doc_string(doc_get(c, "hashed_string")),
 			!strcmp(valid->text, "true"));
 		n++;
 	}
@@ -212,9 +207,9 @@ static void shared_cases_match(void **state)
 	text = test_read_file(path, &len);
 	if (json_parse(text, len, &cases, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(check_section(&cases, "cpu_manager_state", state_cpu_checksum), 32);
-	assert_int_equal(check_section(&cases, "memory_manager_state", state_memory_checksum), 8);
-	assert_int_equal(check_section(&cases, "kubelet_internal_checkpoint", state_devices_checksum), 1);
+	assert_int_equal(check_section(&cases, "cpu_manager_state", &state_cpu), 32);
+	assert_int_equal(check_section(&cases, "memory_manager_state", &state_memory), 8);
+	assert_int_equal(check_section(&cases, "kubelet_internal_checkpoint", &state_devices), 1);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/node/observe/state_cpu.h"
+#include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 
@@ -223,7 +223,7 @@ static void contradictions_of_the_kubelet_are_noted(void **state)
 
 		snprintf(text, sizeof(text), "%s}", cases[i].text);
 		assert_int_equal(state_file_parse(text, strlen(text), STATE_CPU_FILE_MAX, &file, NULL), 0);
-		assert_int_equal(state_cpu_checksum(&file, NULL, &match), 0);
+		assert_int_equal(state_cpu.checksum(&file, NULL, &match), 0);
 		snprintf(text, sizeof(text), "%s,\"checksum\":%u}", cases[i].text, (unsigned)match.computed);
 		check(text, strlen(text), 0, cases[i].want, cases[i].notes);
 	}

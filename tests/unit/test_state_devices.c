@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/node/observe/state_devices.h"
+#include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 

@@ -5,9 +5,7 @@
 #include <limits.h>
 
 #include "agent/node/observe/device_affinity.h"
-#include "agent/node/observe/state_cpu.h"
-#include "agent/node/observe/state_devices.h"
-#include "agent/node/observe/state_memory.h"
+#include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/xalloc.h"

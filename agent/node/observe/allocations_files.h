@@ -9,11 +9,6 @@
 #include "common/notes.h"
 #include "common/settings.h"
 
-/* Where the files are below the kubelet's root directory. */
-#define STATE_CPU_FILE     "cpu_manager_state"
-#define STATE_MEMORY_FILE  "memory_manager_state"
-#define STATE_DEVICES_FILE "device-plugins/kubelet_internal_checkpoint"
-
 /* What the files call the policies they were written under, and the paths of the files. NULL = no such file.
  */
 struct state_policies {

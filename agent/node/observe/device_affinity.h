@@ -4,7 +4,7 @@
  * On which NUMA nodes registered devices are, where only the device manager's checkpoint is there: it has
  * those of held devices alone.
  */
-#include "agent/node/observe/state_devices.h"
+#include "agent/node/observe/state_file.h"
 #include "common/allocation.h"
 #include "common/machine.h"
 

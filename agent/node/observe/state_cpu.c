@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/state_cpu.h"
+/* The CPU manager's state file, cpu_manager_state. */
+#include "agent/node/observe/state_file.h"
 
 #include <errno.h>
 
@@ -145,8 +146,6 @@ static int pod_cpus(
 		return err_set(rd->err, -EINVAL, "its UID is empty");
 	if (!entry)
 		return 0;
-	if (entry->kind != DOC_MAP)
-		return err_set(rd->err, -EINVAL, "an object expected, not %s", doc_kind_name(entry));
 	r = state_member(entry, "cpuSet", DOC_STRING, &list, rd->err);
 	if (r < 0)
 		return r;
@@ -170,13 +169,14 @@ static void add_part(struct reader *rd, const char *pod_uid, const char *contain
 static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const_bitmap_t whole)
 {
 	size_t first = rd->state->allocations.n_items;
+	int r = state_check_object(pod, rd->err);
 
-	if (pod->kind != DOC_MAP)
-		return err_set(rd->err, -EINVAL, "an object expected, not %s", doc_kind_name(pod));
+	if (r < 0)
+		return r;
 	DOC_FOREACH (container, pod) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
-		int r = parse_cpus(rd, container, &cpus);
 
+		r = parse_cpus(rd, container, &cpus);
 		if (r == 0 && whole)
 			add_part(rd, pod->key, container->key, cpus, whole);
 		else if (r == 0)
@@ -307,7 +307,7 @@ static int check_machine(struct reader *rd, const struct machine *machine, struc
 	return 0;
 }
 
-int state_cpu_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
 {
 	const struct doc *content = state_file_content(file);
 	const struct doc *entries = doc_get_fold(content, "entries");
@@ -358,7 +358,7 @@ static int read_file(const struct state_file *file, const struct machine *machin
 		r = check_machine(&rd, machine, notes);
 	if (r < 0)
 		return r;
-	r = state_cpu_checksum(file, NULL, &match);
+	r = compute_checksum(file, NULL, &match);
 	if (r < 0)
 		return err_set(err, r, "cannot take the checksum of this content");
 	r = check_clashes(&rd, &match, notes);
@@ -373,4 +373,5 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	return 0;
 }
 
-const struct state_kind state_cpu = {.max = STATE_CPU_FILE_MAX, .read = read_file};
+const struct state_kind state_cpu = {
+	.max = STATE_CPU_FILE_MAX, .read = read_file, .checksum = compute_checksum};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/state_devices.h"
+/* The device manager's state file, device-plugins/kubelet_internal_checkpoint. */
+#include "agent/node/observe/state_file.h"
 
 #include <errno.h>
 
@@ -153,11 +154,8 @@ static int read_entry(const struct doc *d, const struct machine *machine, struct
 	const char *pod, *container, *resource;
 	const struct doc *devices = doc_get_fold(d, "DeviceIDs"), *encoded;
 	struct allocation *item;
-	int r;
+	int r = state_string(d, "PodUID", &pod, err);
 
-	if (d->kind != DOC_MAP)
-		return err_set(err, -EINVAL, "an object expected, not %s", doc_kind_name(d));
-	r = state_string(d, "PodUID", &pod, err);
 	if (r == 0)
 		r = state_string(d, "ContainerName", &container, err);
 	if (r == 0)
@@ -297,7 +295,7 @@ static enum doc_kind devices_kind(const struct doc *entries)
 	return DOC_NULL;
 }
 
-int state_devices_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
 {
 	static const struct checksum_shape shapes[] = {{&go_data, names}, {&go_v1_data, names}};
 	const struct doc *data = doc_get_fold(&file->top, "Data");
@@ -311,7 +309,7 @@ int state_devices_checksum(const struct state_file *file, struct strbuf *text, s
 static int check_sum(const struct state_file *file, struct notes *notes, struct err *err)
 {
 	struct checksum_match match;
-	int r = state_devices_checksum(file, NULL, &match);
+	int r = compute_checksum(file, NULL, &match);
 
 	if (r < 0)
 		return err_set(err, r, "cannot take the checksum of this content");
@@ -344,4 +342,5 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	return r;
 }
 
-const struct state_kind state_devices = {.max = STATE_DEVICES_FILE_MAX, .read = read_file};
+const struct state_kind state_devices = {
+	.max = STATE_DEVICES_FILE_MAX, .read = read_file, .checksum = compute_checksum};

@@ -18,6 +18,11 @@ void state_file_release(struct state_file *f)
 	*f = (struct state_file)STATE_FILE_INIT;
 }
 
+int state_check_object(const struct doc *d, struct err *err)
+{
+	return d->kind == DOC_MAP ? 0 : err_set(err, -EINVAL, "an object expected, not %s", doc_kind_name(d));
+}
+
 /* No object at any depth has a key twice. */
 static int check_keys(const struct doc *d, struct err *err)
 {
@@ -50,9 +55,9 @@ static int parse_object(const char *text, size_t len, struct doc *ret, struct er
 	r = json_parse(text, len, &d, err);
 	if (r < 0)
 		return r;
-	if (d.kind != DOC_MAP)
-		return err_set(err, -EINVAL, "an object expected, not %s", doc_kind_name(&d));
-	r = check_keys(&d, err);
+	r = state_check_object(&d, err);
+	if (r == 0)
+		r = check_keys(&d, err);
 	if (r < 0)
 		return r;
 	*ret = d;
@@ -60,11 +65,14 @@ static int parse_object(const char *text, size_t len, struct doc *ret, struct er
 	return 0;
 }
 
-/* The member in whatever spelling, or NULL; an error when there are two spellings of it. */
+/* The member in whatever spelling, or NULL; an error when it appears in two spellings. */
 static int find_member(const struct doc *map, const char *name, const struct doc **ret, struct err *err)
 {
 	const struct doc *found = NULL;
+	int r = state_check_object(map, err);
 
+	if (r < 0)
+		return r;
 	DOC_FOREACH (item, map) {
 		if (strcasecmp(item->key, name) != 0)
 			continue;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What the kubelet's state files have in common: JSON written by Go's encoding/json, with a checksum, and in
- * the newest formats the content as a string within it (`data`). Depends on agent/ readers and common/ only.
+ * Reads the kubelet's state files: the CPU manager's, the memory manager's and the device manager's. Each
+ * is JSON written by Go's encoding/json, with a checksum; the newest formats hold the content as a string
+ * in the member `data`.
  */
 #include <stdbool.h>
 
@@ -15,17 +16,15 @@
 #include "common/notes.h"
 #include "common/strv.h"
 
-struct state_file {
-	struct doc top;              /* the file */
-	struct doc data;             /* what its `data` string holds; DOC_NULL in formats without one */
-	uint64_t checksum;           /* as stored, over `data` or the whole; 0 = the writer left it out */
-	const char *checksum_member; /* "checksum" or "dataChecksum", for messages */
-};
+/* Where the files are below the kubelet's root directory. */
+#define STATE_CPU_FILE     "cpu_manager_state"
+#define STATE_MEMORY_FILE  "memory_manager_state"
+#define STATE_DEVICES_FILE "device-plugins/kubelet_internal_checkpoint"
 
-#define STATE_FILE_INIT         \
-	{                       \
-		.top = DOC_INIT \
-	}
+/* Bytes. The device manager's file holds a plugin's whole answer for every container with devices. */
+#define STATE_CPU_FILE_MAX     (1024u * 1024u)
+#define STATE_MEMORY_FILE_MAX  (1024u * 1024u)
+#define STATE_DEVICES_FILE_MAX (8u * 1024u * 1024u)
 
 /* The healthy devices of one resource. The file does not say on which NUMA nodes they are. */
 struct device_registration {
@@ -33,7 +32,7 @@ struct device_registration {
 	struct strv ids; /* sorted */
 };
 
-/* What one of the files says, each in its own part; starts at {0}. */
+/* The content of one of the files, each in its own part; starts at {0}. */
 struct kubelet_state {
 	char *policy; /* policyName as written; NULL in the device manager's file, which has none */
 	struct allocations allocations;
@@ -44,60 +43,139 @@ struct kubelet_state {
 
 void kubelet_state_release(struct kubelet_state *s);
 
-/* One of the files: state_cpu, state_memory, state_devices. */
+struct state_file {
+	struct doc top;              /* the file */
+	struct doc data;             /* the parsed `data` string; DOC_NULL in formats without one */
+	uint64_t checksum;           /* as stored, over `data` or the whole; 0 = the writer omitted it */
+	const char *checksum_member; /* "checksum" or "dataChecksum", for messages */
+};
+
+#define STATE_FILE_INIT         \
+	{                       \
+		.top = DOC_INIT \
+	}
+
+/* A kind of state file. */
 struct state_kind {
 	size_t max; /* bytes */
-	/* What the parsed file says, if it is consistent. As state_parse(); `ret` may be half filled on failure. */
+	/* Convert the parsed file, if it is consistent. As state_parse(); `ret` may be half filled on
+	 * failure. */
 	int (*read)(const struct state_file *file, const struct machine *machine, struct kubelet_state *ret,
 		struct notes *notes, struct err *err);
+	/*
+	 * The checksum of a parsed file that read() accepted. The text under the checksum is put into
+	 * `text` unless that is NULL. 0; -EINVAL (the content is not what the kubelet writes), -EFBIG.
+	 */
+	int (*checksum)(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);
 };
 
 /*
- * Parse the text of a file. What is checked against `machine` (NULL = nothing), and what is no more than a note,
- * is said with each kind. 0; -EINVAL or -ERANGE with what is wrong and where; -EFBIG. *ret is untouched
+ * cpu_manager_state: the shared pool and the CPUs that containers hold exclusively. Formats v1 (kubelet
+ * 1.10) to v4 (1.37). Source of the formats and the rules: pkg/kubelet/cm/cpumanager/state/checkpoint.go,
+ * policy_static.go.
+ *
+ * policy is "none", "static", or what a foreign kubelet calls it. Of the allocations items, shared and
+ * cpus_known are filled, items in their order. shared is NULL under a policy "none" that writes no default
+ * set. v1 has container ids only: pod_uid is "" and container the id.
+ *
+ * A pod with an entry in podEntries holds those CPUs as a whole: it is one item with container "". Its
+ * containers' entries are parts of that set which may overlap (the pod's own shared pool is the entry of
+ * each container that runs in it): they make no items unless they exceed the set. A pod without containers
+ * whose CPUs are all in the default set again has been released and makes no item either.
+ *
+ * All CPUs must exist in `machine` (offline CPUs exist, with a note). CPUs in no set at all are legal: the
+ * kubelet writes the file twice per change, and strictly reserved CPUs are in no set. CPUs of different
+ * pods, and of the default set, should be disjoint, and a container's within its pod's. Where they are not,
+ * one note names the first CPUs and their holders if the checksum is right (some kubelets hand out a CPU
+ * twice on hybrid machines), and the content is rejected if it is wrong. A wrong checksum is a note when
+ * the content is consistent.
+ */
+extern const struct state_kind state_cpu;
+
+/*
+ * memory_manager_state: per NUMA node and memory type the reserved and free bytes, and the blocks that
+ * containers hold. Formats v1 (kubelet 1.21) to v3 (1.37). Source of the formats:
+ * pkg/kubelet/cm/memorymanager/state/{checkpoint,state}.go, policy_static.go.
+ *
+ * policy is "None" or "Static". Of the allocations items (with memory blocks), memory and memory_known are
+ * filled. memory_known is false under any policy but Static: only Static keeps a machine state. A block on
+ * several NUMA nodes does not say how much lies on each node: `memory` does. A pod with memoryBlocks in
+ * podEntries is one item with container "", and its containers' entries, which are parts of that item, make
+ * no items.
+ *
+ * The content is accepted only if it is consistent: all NUMA nodes named are in machineState and in
+ * `machine`, and per node and type reserved + free = allocatable and systemReserved + allocatable do not
+ * exceed total (nor does an amount that wrapped around below 0: a kubelet on a kernel without NUMA knows of
+ * no memory to reserve from, and there is a note). A wrong checksum is a note if the blocks also add up to
+ * the reserved bytes (between the kubelet's two writes per change they need not), else an error.
+ */
+extern const struct state_kind state_memory;
+
+/*
+ * device-plugins/kubelet_internal_checkpoint: which container holds which devices, and which devices are
+ * registered. Source of the format: pkg/kubelet/cm/devicemanager/checkpoint/checkpoint.go.
+ *
+ * Of the allocations items (with devices) and devices_known are filled, and `registered`. A container's
+ * devices of one resource are one block for each set of NUMA nodes, ids sorted; the file lists a device on
+ * several nodes under each of them. DeviceIDs may be a map from NUMA node ("-1" = no affinity) to ids, or,
+ * before kubelet 1.20, a plain list of ids without affinity. The content is accepted only if it is
+ * consistent: a device is held by one pod. A NUMA node that `machine` does not have is a note, and so is a
+ * wrong checksum.
+ */
+extern const struct state_kind state_devices;
+
+/*
+ * Parse the text of a file. What is checked against `machine` (NULL = nothing), and what is only a note, is
+ * documented with each kind. 0; -EINVAL or -ERANGE with what is wrong and where; -EFBIG. *ret is untouched
  * on failure.
  */
 int state_parse(const struct state_kind *kind, const char *text, size_t len, const struct machine *machine,
 	struct kubelet_state *ret, struct notes *notes, struct err *err);
 
 /*
- * The same for the file at root + path, errors and notes beginning with the path. `last` (NULL = not kept) is what the
- * file said when it was last read, the caller's, NULL at first: it is replaced; a file that was there and is gone says
- * it again, with a note. 0; 1 when it is gone and says it again; -ENOENT, -EACCES, ... as fs_read().
+ * Parse the file at root + path; errors and notes begin with the path. `last` (NULL = not kept) is the
+ * content at the last read, owned by the caller, NULL at first: it is replaced. A file that existed and is
+ * missing counts as it was, with a note. 0; 1 when the last content was used; -ENOENT, -EACCES, ... as
+ * fs_read().
  */
 int state_read(const struct state_kind *kind, const char *root, const char *path,
 	const struct machine *machine, char **last, struct kubelet_state *ret, struct notes *notes,
 	struct err *err);
 
+/* ---- for the readers of the kinds, and of the kubelet's other files with a checksum */
+
 void state_file_release(struct state_file *f);
 
 /*
- * Parse a state file's text. Refused: more than `max` bytes, an empty text, a byte order mark, what is not
- * exactly one JSON object, a key twice in one object (Go cannot write that, and which one counts would be a
- * guess). 0, -EFBIG, -EINVAL, -ERANGE (a number no double holds exactly); *ret is untouched on
+ * Parse a state file's text. Rejects more than `max` bytes, an empty text, a byte order mark, what is not
+ * exactly one JSON object, and a key twice in one object (Go cannot write that, and choosing one would be a
+ * guess). 0, -EFBIG, -EINVAL, -ERANGE (a number that no double holds exactly); *ret is untouched on
  * failure.
  */
 int state_file_parse(const char *text, size_t len, size_t max, struct state_file *ret, struct err *err);
 
-/* The object that counts: what `data` holds where there is one, else the file itself. */
+/* The parsed `data` string where there is one, else the file itself. */
 const struct doc *state_file_content(const struct state_file *f);
 
 /*
- * The checksum of `content`, or of the `data` string where there is one, looked for as checksum_find() does.
- * The text it is taken over is put into `text` unless that is NULL. 0, -EINVAL (the content does not have one
- * of the shapes), -EFBIG. Call it after the content was found well formed.
+ * The checksum of `content`, or of the `data` string where there is one, searched as checksum_find() does.
+ * The text under the checksum is put into `text` unless that is NULL. 0, -EINVAL (the content has none of
+ * the shapes), -EFBIG. Call it after the content was found well formed.
  */
 int state_file_checksum(const struct state_file *f, const struct doc *content,
 	const struct checksum_shape *shapes, size_t n_shapes, struct strbuf *text,
 	struct checksum_match *ret);
 
-/* Whether the stored checksum is right, or 0 and so unchecked, as for the kubelet. A wrong one is put into
- * `notes` with both sums. */
+/* Whether the stored checksum is right, or 0 and so unchecked, as for the kubelet. A wrong checksum is a
+ * note with both sums. */
 bool state_file_verify(const struct state_file *f, const struct checksum_match *match, struct notes *notes);
+
+/* 0; -EINVAL when it is not an object. */
+int state_check_object(const struct doc *d, struct err *err);
 
 /*
  * A member of an object, its name matched without regard to case as Go does. null counts as absent. *ret is
- * NULL when it is absent. 0; -EINVAL when it is of another kind than `kind`, or there in two spellings.
+ * NULL when the member is absent. 0; -EINVAL when it is not of `kind`, or appears in two spellings.
  */
 int state_member(
 	const struct doc *map, const char *name, enum doc_kind kind, const struct doc **ret, struct err *err);
@@ -105,9 +183,9 @@ int state_member(
 /* A string member; "" when absent. The text belongs to `map`. 0 or -EINVAL. */
 int state_string(const struct doc *map, const char *name, const char **ret, struct err *err);
 
-/* A member that is an integer from 0 on; 0 when absent. 0 or -EINVAL. */
+/* A member that is an integer >= 0; 0 when absent. 0 or -EINVAL. */
 int state_uint64(const struct doc *map, const char *name, uint64_t *ret, struct err *err);
 
-/* A list of NUMA node ids (0 to MACHINE_MAX_NODES - 1); the empty set when absent. *ret is the caller's. 0,
+/* A list of NUMA node ids (0 to MACHINE_MAX_NODES - 1); the empty set when absent. The caller owns *ret. 0 or
  * -EINVAL. */
 int state_numa_nodes(const struct doc *map, const char *name, hwloc_bitmap_t *ret, struct err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/state_memory.h"
+/* The memory manager's state file, memory_manager_state. */
+#include "agent/node/observe/state_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -68,19 +69,11 @@ static const char *const names[] = {"*state.MemoryManagerCheckpoint", "*state.Me
 
 /* ---- machineState */
 
-static int not_an_object(const struct doc *d, struct err *err)
-{
-	return err_set(err, -EINVAL, "an object expected, not %s", doc_kind_name(d));
-}
-
 static int read_table(const struct doc *d, struct memory_table *table, struct err *err)
 {
 	uint64_t sum;
-	int r;
+	int r = state_uint64(d, "total", &table->total, err);
 
-	if (d->kind != DOC_MAP)
-		return not_an_object(d, err);
-	r = state_uint64(d, "total", &table->total, err);
 	if (r == 0)
 		r = state_uint64(d, "systemReserved", &table->system_reserved, err);
 	if (r == 0)
@@ -125,11 +118,8 @@ static int read_node(const struct doc *d, struct memory_node *node, struct err *
 {
 	const struct doc *memory_map;
 	uint64_t assignments;
-	int r;
+	int r = state_uint64(d, "numberOfAssignments", &assignments, err);
 
-	if (d->kind != DOC_MAP)
-		return not_an_object(d, err);
-	r = state_uint64(d, "numberOfAssignments", &assignments, err);
 	if (r == 0)
 		r = state_member(d, "memoryMap", DOC_MAP, &memory_map, err);
 	if (r == 0)
@@ -180,8 +170,6 @@ static int read_block(const struct doc *d, struct allocation *item, struct err *
 	const char *type;
 	int r;
 
-	if (d->kind != DOC_MAP)
-		return not_an_object(d, err);
 	vec_grow(&item->memory, &item->memory_size, item->n_memory + 1, sizeof(*item->memory));
 	block = &item->memory[item->n_memory++];
 	r = state_string(d, "type", &type, err);
@@ -226,8 +214,6 @@ static int pod_blocks(
 		return err_set(err, -EINVAL, "its UID is empty");
 	if (!entry)
 		return 0;
-	if (entry->kind != DOC_MAP)
-		return not_an_object(entry, err);
 	r = state_member(entry, "memoryBlocks", DOC_LIST, &blocks, err);
 	if (r == 0 && blocks && blocks->n_items > 0)
 		*ret = blocks;
@@ -241,10 +227,10 @@ static int read_pod(
 	const struct doc *whole;
 	int r = pod_blocks(pod_entries, pod->key, &whole, err);
 
+	if (r == 0)
+		r = state_check_object(pod, err);
 	if (r < 0)
 		return r;
-	if (pod->kind != DOC_MAP)
-		return not_an_object(pod, err);
 	DOC_FOREACH (container, pod) {
 		r = read_blocks(container, whole ? &unused : a, pod->key, container->key, err);
 		if (r < 0)
@@ -426,7 +412,7 @@ static int read_content(const struct doc *content, const struct machine *machine
 	return r;
 }
 
-int state_memory_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
 {
 	static const struct checksum_shape shapes[] = {{&go_v1, names}, {&go_v2, names}};
 	const struct doc *content = state_file_content(file);
@@ -440,7 +426,7 @@ static int check_sum(
 	const struct state_file *file, const struct allocations *a, struct notes *notes, struct err *err)
 {
 	struct checksum_match match;
-	int r = state_memory_checksum(file, NULL, &match);
+	int r = compute_checksum(file, NULL, &match);
 
 	if (r < 0)
 		return err_set(err, r, "cannot take the checksum of this content");
@@ -468,4 +454,5 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	return 0;
 }
 
-const struct state_kind state_memory = {.max = STATE_MEMORY_FILE_MAX, .read = read_file};
+const struct state_kind state_memory = {
+	.max = STATE_MEMORY_FILE_MAX, .read = read_file, .checksum = compute_checksum};
