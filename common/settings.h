@@ -137,3 +137,7 @@ int settings_parse_release(const char *text, unsigned *ret, struct err *err);
 
 /* Record where a value came from (replaces an earlier text). */
 void settings_set_from(struct settings *s, enum setting what, const char *from);
+
+/* The value of a known setting as a person writes it ("static", "0-1", "cpu=500m,memory=1Gi"), "" for an empty
+ * one; a new string that the caller owns. */
+char *settings_text(const struct settings *s, enum setting what);

@@ -9,12 +9,12 @@
 #include "agent/base/yaml.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
-#include "agent/node/observe/settings_text.h"
 #include "agent/node/render/dump_doc.h"
 #include "agent/node/render/render.h"
 #include "agent/state/content_hash.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/settings.h"
 
 #define DUMP_MAX (256u << 20)
 

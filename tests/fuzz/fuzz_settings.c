@@ -5,26 +5,26 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/settings_args.h"
-#include "agent/node/observe/settings_file.h"
-#include "agent/node/observe/settings_text.h"
+#include "agent/node/observe/kubelet_args.h"
+#include "agent/node/observe/kubelet_config.h"
 #include "common/cleanup.h"
+#include "common/settings.h"
 
 static int read_files(
-	const char *text, size_t len, bool with_drop_in, struct settings_raw *raw, struct err *err)
+	const char *text, size_t len, bool with_drop_in, struct kubelet_config *config, struct err *err)
 {
 	static const char separator[] = "\n---\n";
 	const char *at = with_drop_in ? memmem(text, len, separator, strlen(separator)) : NULL;
 	size_t first = at ? (size_t)(at - text) : len;
-	int r = settings_file_parse(text, first, false, "config", raw, err);
+	int r = kubelet_config_parse(text, first, false, "config", config, err);
 
 	if (r < 0 || !at)
 		return r;
 	first += strlen(separator);
-	return settings_file_parse(text + first, len - first, true, "drop-in", raw, err);
+	return kubelet_config_parse(text + first, len - first, true, "drop-in", config, err);
 }
 
-static int read_flags(const char *text, size_t len, char kind, struct settings_raw *raw, struct err *err)
+static int read_flags(const char *text, size_t len, char kind, struct kubelet_config *config, struct err *err)
 {
 	static const char *const variables[] = {"SNAP_DATA", "/data", NULL};
 	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
@@ -36,7 +36,7 @@ static int read_flags(const char *text, size_t len, char kind, struct settings_r
 		r = kubelet_args_add_file(&args, text, len, variables, "args", err);
 	else
 		r = kubelet_args_add_k3s(&args, text, len, "k3s", err);
-	return r < 0 ? r : settings_raw_overlay(raw, &args.flags, err);
+	return r < 0 ? r : kubelet_config_overlay(config, &args.flags, err);
 }
 
 static void check(const struct settings *s)
@@ -52,7 +52,7 @@ static void check(const struct settings *s)
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
 	CLEANUP(settings_release) struct settings s;
 	CLEANUP(notes_release) struct notes notes = {0};
 	CLEANUP(freep) char *text = NULL;
@@ -65,11 +65,11 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = strndup((const char *)data + 1, size - 1);
 	fuzz_require(text != NULL);
 	if (strchr("eak", data[0]) && data[0])
-		r = read_flags(text, strlen(text), (char)data[0], &raw, &err);
+		r = read_flags(text, strlen(text), (char)data[0], &config, &err);
 	else
-		r = read_files((const char *)data + 1, size - 1, data[0] == 'd', &raw, &err);
+		r = read_files((const char *)data + 1, size - 1, data[0] == 'd', &config, &err);
 	if (r == 0)
-		r = settings_convert(&raw, data[0] % 2, &s, &notes, &err);
+		r = settings_convert(&config, data[0] % 2, &s, &notes, &err);
 	if (r < 0)
 		fuzz_check_line(err.text);
 	else

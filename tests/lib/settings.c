@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/settings.h"
 
-#include "agent/node/observe/settings_text.h"
 #include "common/cleanup.h"
+#include "common/settings.h"
 #include "tests/lib/test.h"
 
 char *test_setting_line(const struct settings *s, enum setting what)

@@ -7,12 +7,9 @@
 #include "agent/node/check/check.h"
 #include "agent/node/observe/allocations_files.h"
 #include "agent/node/observe/discover.h"
-#include "agent/node/observe/settings_text.h"
-#include "agent/node/observe/state_cpu.h"
-#include "agent/node/observe/state_devices.h"
-#include "agent/node/observe/state_memory.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/settings.h"
 #include "common/xalloc.h"
 
 #define DIFFERENCES_MAX (8u << 20)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/known_names.h"
+/* Feature gates and configuration fields of the kubelets that nrtd was compared with. */
+#include "agent/node/observe/kubelet_config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubelet settings as they are written, judged, into struct settings. */
-#include "agent/node/observe/settings_raw.h"
+/* Checks kubelet settings as written and converts them into struct settings. */
+#include "agent/node/observe/kubelet_config.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 
-#include "agent/node/observe/known_names.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/strbuf.h"
@@ -24,7 +23,7 @@ struct conversion {
 	struct err *err;
 };
 
-/* Takes the value of its setting, NULL = the kubelet's default. */
+/* Converts the value of a setting; NULL = the kubelet's default. Negative on failure. */
 typedef int convert_fn(const struct conversion *c, const struct doc *value);
 
 static int wrong_kind(const struct conversion *c, const char *wanted, const struct doc *value)
@@ -34,9 +33,9 @@ static int wrong_kind(const struct conversion *c, const char *wanted, const stru
 
 /* ---- names */
 
-/* "" is not given, too: the kubelet puts its default there. */
+/* The index of the value in `names`, or -EINVAL. "" is not given either: the kubelet then uses its default. */
 static int convert_name(const struct conversion *c, const struct doc *value, const char *const *names,
-	size_t count, int fallback, int *ret)
+	size_t count, int fallback)
 {
 	CLEANUP(strbuf_release) struct strbuf known = STRBUF_INIT(256);
 	int found = fallback;
@@ -45,10 +44,8 @@ static int convert_name(const struct conversion *c, const struct doc *value, con
 		return wrong_kind(c, "a string", value);
 	if (value && *value->text)
 		found = settings_name_index(names, count, value->text);
-	if (found >= 0) {
-		*ret = found;
-		return 0;
-	}
+	if (found >= 0)
+		return found;
 	for (size_t i = 1; i < count; i++)
 		strbuf_addf(&known, "%s%s", i > 1 ? ", " : "", names[i]);
 	return err_set(c->err, -EINVAL, "'%.100s' is not one of: %s", value->text, known.text);
@@ -56,42 +53,42 @@ static int convert_name(const struct conversion *c, const struct doc *value, con
 
 static int convert_cpu_policy(const struct conversion *c, const struct doc *value)
 {
-	int policy, r = convert_name(c, value, cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT,
-			    CPU_MANAGER_NONE, &policy);
+	int found =
+		convert_name(c, value, cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, CPU_MANAGER_NONE);
 
-	if (r == 0)
-		c->s->cpu_manager = (enum cpu_manager_policy)policy;
-	return r;
+	if (found >= 0)
+		c->s->cpu_manager = (enum cpu_manager_policy)found;
+	return found;
 }
 
 static int convert_memory_policy(const struct conversion *c, const struct doc *value)
 {
-	int policy, r = convert_name(c, value, memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT,
-			    MEMORY_MANAGER_NONE, &policy);
+	int found = convert_name(
+		c, value, memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT, MEMORY_MANAGER_NONE);
 
-	if (r == 0)
-		c->s->memory_manager = (enum memory_manager_policy)policy;
-	return r;
+	if (found >= 0)
+		c->s->memory_manager = (enum memory_manager_policy)found;
+	return found;
 }
 
 static int convert_topology_policy(const struct conversion *c, const struct doc *value)
 {
-	int policy, r = convert_name(c, value, topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT,
-			    TOPOLOGY_MANAGER_NONE, &policy);
+	int found = convert_name(c, value, topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT,
+		TOPOLOGY_MANAGER_NONE);
 
-	if (r == 0)
-		c->s->topology.policy = (enum topology_manager_policy)policy;
-	return r;
+	if (found >= 0)
+		c->s->topology.policy = (enum topology_manager_policy)found;
+	return found;
 }
 
 static int convert_scope(const struct conversion *c, const struct doc *value)
 {
-	int scope, r = convert_name(c, value, topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT,
-			   TOPOLOGY_SCOPE_CONTAINER, &scope);
+	int found = convert_name(
+		c, value, topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT, TOPOLOGY_SCOPE_CONTAINER);
 
-	if (r == 0)
-		c->s->topology.scope = (enum topology_manager_scope)scope;
-	return r;
+	if (found >= 0)
+		c->s->topology.scope = (enum topology_manager_scope)found;
+	return found;
 }
 
 /* ---- options */
@@ -386,18 +383,19 @@ static convert_fn *const converters[SETTING_COUNT] = {
 	[SETTING_FEATURE_GATES] = convert_feature_gates,
 };
 
-int settings_convert(const struct settings_raw *raw, bool defaults, struct settings *ret, struct notes *notes,
-	struct err *err)
+int settings_convert(const struct kubelet_config *config, bool defaults, struct settings *ret,
+	struct notes *notes, struct err *err)
 {
 	CLEANUP(settings_release) struct settings s;
 
 	settings_init(&s);
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
-		const struct doc *value = raw->values[what].kind == DOC_NULL ? NULL : &raw->values[what];
+		const struct doc *value =
+			config->values[what].kind == DOC_NULL ? NULL : &config->values[what];
 		const struct conversion c = {
 			.s = &s,
 			.notes = notes,
-			.from = value ? raw->from[what] : SETTINGS_KUBELET_DEFAULT,
+			.from = value ? config->from[what] : SETTINGS_KUBELET_DEFAULT,
 			.err = err,
 		};
 		int r;
@@ -409,10 +407,10 @@ int settings_convert(const struct settings_raw *raw, bool defaults, struct setti
 			return err_wrap(err, r, "%s: %s", c.from, setting_names[what]);
 		settings_set_from(&s, what, c.from);
 	}
-	if (raw->unknown_field) {
-		notes_add(notes, "%s: field '%.100s' is not known", raw->unknown_field_from,
-			raw->unknown_field);
-		text_set(&s.unknown_field, raw->unknown_field);
+	if (config->unknown_field) {
+		notes_add(notes, "%s: field '%.100s' is not known", config->unknown_field_from,
+			config->unknown_field);
+		text_set(&s.unknown_field, config->unknown_field);
 	}
 	s.reserved_cpu_known = s.from[SETTING_KUBE_RESERVED] && s.from[SETTING_SYSTEM_RESERVED];
 	*ret = s;

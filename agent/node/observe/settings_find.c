@@ -5,17 +5,16 @@
 #include <limits.h>
 
 #include "agent/base/fs.h"
-#include "agent/node/observe/settings_args.h"
-#include "agent/node/observe/settings_distro.h"
-#include "agent/node/observe/settings_file.h"
-#include "agent/node/observe/settings_proc.h"
+#include "agent/node/observe/kubelet_args.h"
+#include "agent/node/observe/kubelet_config.h"
+#include "agent/node/observe/kubelet_process.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/xalloc.h"
 
 void settings_finding_release(struct settings_finding *f)
 {
-	settings_raw_release(&f->raw);
+	kubelet_config_release(&f->config);
 	free(f->root_dir);
 	free(f->files_root);
 	strv_release(&f->files);
@@ -27,15 +26,15 @@ void settings_finding_release(struct settings_finding *f)
 static int read_config(struct settings_finding *f, const char *root, const char *config,
 	const char *config_dir, struct kubelet_args *args, struct err *err)
 {
-	int r = config ? settings_file_read(root, config, &f->raw, err)
-		       : settings_raw_default_eviction(&f->raw, false, err);
+	int r = config ? kubelet_config_read(root, config, &f->config, err)
+		       : kubelet_config_default_eviction(&f->config, err);
 
 	if (r == 0 && config)
 		strv_push(&f->files, config);
 	if (r == 0 && config_dir)
-		r = settings_dropins_read(root, config_dir, &f->raw, &f->files, err);
+		r = kubelet_config_read_dropins(root, config_dir, &f->config, &f->files, err);
 	if (r == 0)
-		r = settings_raw_overlay(&f->raw, &args->flags, err);
+		r = kubelet_config_overlay(&f->config, &args->flags, err);
 	f->found = r == 0;
 	return r;
 }
@@ -78,19 +77,14 @@ static int read_process(const char *sysroot, const struct kubelet_process *proce
 	return r < 0 ? r : read_config(f, process->root, config, config_dir, &args, err);
 }
 
-/* The usual places. */
 static int read_distribution(const char *sysroot, struct settings_finding *f, struct err *err)
 {
 	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
-	const struct distribution *d = distribution_find(sysroot);
-	int r;
+	int r = kubelet_args_read_distribution(sysroot, &args, err);
 
-	if (!d)
-		return 0;
-	r = distribution_args(d, sysroot, &args, err);
-	if (r < 0)
+	if (r <= 0)
 		return r;
-	f->root_dir = args.root_dir ? TAKE(args.root_dir) : xstrdup(distribution_root_dir(d));
+	f->root_dir = TAKE(args.root_dir);
 	return read_config(f, sysroot, args.config, args.config_dir, &args, err);
 }
 
@@ -117,20 +111,19 @@ static int read_root(
 }
 
 static int add_overrides(
-	const struct settings_overrides *overrides, struct settings_raw *raw, struct err *err)
+	const struct settings_overrides *overrides, struct kubelet_config *config, struct err *err)
 {
-	CLEANUP(settings_raw_release) struct settings_raw explicit;
+	CLEANUP(kubelet_config_release) struct kubelet_config explicit = {.unknown_field = NULL};
 
-	settings_raw_init(&explicit);
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
 		const char *value = overrides->settings[what].value;
 		const char *from = overrides->settings[what].from;
-		int r = value ? settings_raw_flag(&explicit, what, value, from, err) : 0;
+		int r = value ? kubelet_config_set_flag(&explicit, what, value, from, err) : 0;
 
 		if (r < 0)
 			return r;
 	}
-	return settings_raw_overlay(raw, &explicit, err);
+	return kubelet_config_overlay(config, &explicit, err);
 }
 
 /* ---- the kubelet that ran last */
@@ -155,7 +148,7 @@ static int read_kubelet(const char *sysroot, const struct kubelet_process *proce
 	int r = read_process(sysroot, process, f, err);
 
 	if (r == 0)
-		r = add_overrides(overrides, &f->raw, err);
+		r = add_overrides(overrides, &f->config, err);
 	if (r < 0)
 		return r;
 	f->pid = process->pid;
@@ -223,7 +216,7 @@ static int look(const char *sysroot, const struct settings_overrides *overrides,
 
 	if (overrides->kubelet_config) {
 		r = read_config(f, sysroot, overrides->kubelet_config, NULL, &none, err);
-		return r < 0 ? r : add_overrides(overrides, &f->raw, err);
+		return r < 0 ? r : add_overrides(overrides, &f->config, err);
 	}
 	n = kubelet_process_find(sysroot, overrides->proc, &process, notes, err);
 	if (n < 0)
@@ -239,7 +232,7 @@ static int look(const char *sysroot, const struct settings_overrides *overrides,
 		return read_kubelet(sysroot, &process, overrides, f, err);
 	if (n == 0)
 		r = read_elsewhere(sysroot, overrides, f, err);
-	return r < 0 ? r : add_overrides(overrides, &f->raw, err);
+	return r < 0 ? r : add_overrides(overrides, &f->config, err);
 }
 
 static int convert(const struct settings_finding *f, const struct settings_overrides *overrides,
@@ -249,7 +242,7 @@ static int convert(const struct settings_finding *f, const struct settings_overr
 	char *root = xstrdup(overrides->kubelet_root ? overrides->kubelet_root
 			     : f->root_dir           ? f->root_dir
 						     : KUBELET_ROOT);
-	int r = settings_convert(&f->raw, f->found, ret, notes, err);
+	int r = settings_convert(&f->config, f->found, ret, notes, err);
 
 	if (r == 0)
 		*ret_root = TAKE(root);

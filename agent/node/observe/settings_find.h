@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "agent/node/observe/settings_raw.h"
+#include "agent/node/observe/kubelet_config.h"
 #include "common/err.h"
 #include "common/notes.h"
 #include "common/settings.h"
@@ -30,9 +30,9 @@ struct settings_overrides {
  * empty.
  */
 struct settings_finding {
-	struct settings_raw raw; /* explicit values laid over */
-	char *root_dir;          /* NULL = unknown */
-	bool found;              /* a kubelet's configuration, so that the rest is the kubelet's defaults */
+	struct kubelet_config config; /* with the explicit values */
+	char *root_dir;               /* NULL = unknown */
+	bool found; /* a kubelet's configuration, so that the rest is the kubelet's defaults */
 	/* Of a running kubelet; pid 0 = the source is another. See struct kubelet_process. */
 	unsigned pid;
 	uint64_t start;

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "agent/node/observe/settings_text.h"
 #include "common/cleanup.h"
+#include "common/settings.h"
 
 /* A string, or null when there is none. */
 static void add_text(struct doc *map, const char *key, const char *text)

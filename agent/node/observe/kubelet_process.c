@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/settings_proc.h"
+#include "agent/node/observe/kubelet_process.h"
 
 #include <ctype.h>
 #include <errno.h>

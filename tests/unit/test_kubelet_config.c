@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/node/observe/settings_file.h"
+#include "agent/node/observe/kubelet_config.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/settings.h"
@@ -16,23 +16,23 @@
 
 static int convert(const char *text, bool defaults, struct settings *s, struct notes *notes, struct err *err)
 {
-	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
-	int r = settings_file_parse(text, strlen(text), false, "f", &raw, err);
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
+	int r = kubelet_config_parse(text, strlen(text), false, "f", &config, err);
 
-	return r < 0 ? r : settings_convert(&raw, defaults, s, notes, err);
+	return r < 0 ? r : settings_convert(&config, defaults, s, notes, err);
 }
 
 static void the_recorded_configuration(void **state)
 {
-	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
 	CLEANUP(settings_release) struct settings s;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(65536);
 	struct err err = {""};
 
 	(void)state;
 	settings_init(&s);
-	if (settings_file_read("tests/fixtures", "/kubelet/config.yaml", &raw, &err) < 0 ||
-		settings_convert(&raw, true, &s, NULL, &err) < 0)
+	if (kubelet_config_read("tests/fixtures", "/kubelet/config.yaml", &config, &err) < 0 ||
+		settings_convert(&config, true, &s, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	test_settings_text(&s, &text);
 	test_assert_text("config.yaml", text.text,
@@ -87,15 +87,16 @@ static void defaults_are_the_kubelets(void **state)
 
 static void without_defaults_the_rest_is_unknown(void **state)
 {
-	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
 	CLEANUP(settings_release) struct settings s;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(65536);
 
 	(void)state;
 	settings_init(&s);
-	assert_int_equal(
-		settings_raw_flag(&raw, SETTING_KUBE_RESERVED, "cpu=1500m, memory = 1G,", "here", NULL), 0);
-	assert_int_equal(settings_convert(&raw, false, &s, NULL, NULL), 0);
+	assert_int_equal(kubelet_config_set_flag(
+				 &config, SETTING_KUBE_RESERVED, "cpu=1500m, memory = 1G,", "here", NULL),
+		0);
+	assert_int_equal(settings_convert(&config, false, &s, NULL, NULL), 0);
 	test_settings_text(&s, &text);
 	test_assert_text("one", text.text, "kubeReserved=cpu=1500m,memory=1000000000 [here]\n");
 	assert_int_equal(s.cpu_manager, CPU_MANAGER_UNKNOWN);
@@ -301,16 +302,18 @@ static void maps_have_a_limit(void **state)
 
 static void drop_ins_merge_as_the_kubelet_merges(void **state)
 {
-	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
 	CLEANUP(settings_release) struct settings s;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(65536);
+	CLEANUP(strv_release) struct strv files = {0};
 	struct err err = {""};
 
 	(void)state;
 	settings_init(&s);
-	if (settings_file_read("tests/fixtures", "/kubelet/config.yaml", &raw, &err) < 0 ||
-		settings_dropins_read("tests/fixtures", "/kubelet/kubelet.conf.d", &raw, NULL, &err) < 0 ||
-		settings_convert(&raw, true, &s, NULL, &err) < 0)
+	if (kubelet_config_read("tests/fixtures", "/kubelet/config.yaml", &config, &err) < 0 ||
+		kubelet_config_read_dropins(
+			"tests/fixtures", "/kubelet/kubelet.conf.d", &config, &files, &err) < 0 ||
+		settings_convert(&config, true, &s, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	test_settings_text(&s, &text);
 	test_assert_text("drop-ins", text.text,
@@ -336,15 +339,15 @@ static void drop_ins_merge_as_the_kubelet_merges(void **state)
 static void drop_ins_keep_default_thresholds(void **state)
 {
 	static const char drop_in[] = HEAD "evictionHard: {nodefs.available: 5%}\n";
-	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
 	CLEANUP(settings_release) struct settings s;
 	CLEANUP(freep) char *line = NULL;
 
 	(void)state;
 	settings_init(&s);
-	assert_int_equal(settings_file_parse(HEAD, strlen(HEAD), false, "f", &raw, NULL), 0);
-	assert_int_equal(settings_file_parse(drop_in, strlen(drop_in), true, "d", &raw, NULL), 0);
-	assert_int_equal(settings_convert(&raw, true, &s, NULL, NULL), 0);
+	assert_int_equal(kubelet_config_parse(HEAD, strlen(HEAD), false, "f", &config, NULL), 0);
+	assert_int_equal(kubelet_config_parse(drop_in, strlen(drop_in), true, "d", &config, NULL), 0);
+	assert_int_equal(settings_convert(&config, true, &s, NULL, NULL), 0);
 	line = test_setting_line(&s, SETTING_EVICTION_HARD);
 	test_assert_text("evictionHard", line, "evictionHard=memory.available=100Mi [kubelet default, d]");
 }
@@ -352,16 +355,17 @@ static void drop_ins_keep_default_thresholds(void **state)
 static void bad_drop_ins_are_named(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
-	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
+	CLEANUP(strv_release) struct strv files = {0};
 	struct err err = {""};
 
 	(void)state;
-	assert_int_equal(settings_dropins_read(dir, "/none", &raw, NULL, &err), -ENOENT);
+	assert_int_equal(kubelet_config_read_dropins(dir, "/none", &config, &files, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/none': No such file or directory"));
 	test_write_file(dir, "conf.d/10-a.conf", HEAD);
 	test_write_file(dir, "conf.d/sub/20-b.conf", "cpuManagerPolicy: static\n");
 	test_write_file(dir, "conf.d/sub/README", "not read");
-	assert_int_equal(settings_dropins_read(dir, "/conf.d", &raw, NULL, &err), -EINVAL);
+	assert_int_equal(kubelet_config_read_dropins(dir, "/conf.d", &config, &files, &err), -EINVAL);
 	test_assert_text(
 		"error", err.text, "/conf.d/sub/20-b.conf: no KubeletConfiguration: apiVersion is absent");
 }
@@ -370,7 +374,7 @@ static void bad_drop_ins_are_named(void **state)
 static void drop_ins_below_a_relative_root_are_read(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
-	CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
 	CLEANUP(strv_release) struct strv files = {0};
 	CLEANUP(freep) char *before = getcwd(NULL, 0);
 	struct err err = {""};
@@ -380,7 +384,7 @@ static void drop_ins_below_a_relative_root_are_read(void **state)
 	test_write_file(dir, "root/conf.d/a/10.conf", HEAD);
 	test_write_file(dir, "root/conf.d/b/20.conf", HEAD);
 	assert_int_equal(chdir(dir), 0);
-	r = settings_dropins_read("root", "/conf.d", &raw, &files, &err);
+	r = kubelet_config_read_dropins("root", "/conf.d", &config, &files, &err);
 	assert_int_equal(chdir(before), 0);
 	if (r < 0)
 		fail_msg("%s", err.text);
@@ -417,23 +421,24 @@ static void flags_are_the_kubelets(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+		CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
 		CLEANUP(settings_release) struct settings s;
 		CLEANUP(freep) char *line = NULL;
-		int what = settings_flag_find(cases[i].flag, strlen(cases[i].flag));
+		int what = kubelet_config_find_flag(cases[i].flag, strlen(cases[i].flag));
 
 		settings_init(&s);
 		assert_in_range(what, 0, SETTING_COUNT - 1);
 		for (size_t t = 0; t < 2 && cases[i].texts[t]; t++)
-			assert_int_equal(
-				settings_raw_flag(&raw, (enum setting)what, cases[i].texts[t], "x", NULL), 0);
-		assert_int_equal(settings_convert(&raw, false, &s, NULL, NULL), 0);
+			assert_int_equal(kubelet_config_set_flag(
+						 &config, (enum setting)what, cases[i].texts[t], "x", NULL),
+				0);
+		assert_int_equal(settings_convert(&config, false, &s, NULL, NULL), 0);
 		line = test_setting_line(&s, (enum setting)what);
 		test_assert_text(cases[i].flag, line, cases[i].want);
 	}
-	assert_int_equal(settings_flag_find("cpu_manager_policy", 18), SETTING_CPU_MANAGER_POLICY);
-	assert_int_equal(settings_flag_find("cpu-manager-polic", 17), -1);
-	assert_int_equal(settings_flag_find("", 0), -1);
+	assert_int_equal(kubelet_config_find_flag("cpu_manager_policy", 18), SETTING_CPU_MANAGER_POLICY);
+	assert_int_equal(kubelet_config_find_flag("cpu-manager-polic", 17), -1);
+	assert_int_equal(kubelet_config_find_flag("", 0), -1);
 }
 
 static void malformed_flags_are_one_clear_line(void **state)
@@ -457,15 +462,15 @@ static void malformed_flags_are_one_clear_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(settings_raw_release) struct settings_raw raw = {0};
+		CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
 		CLEANUP(settings_release) struct settings s;
 		struct err err = {""};
 		int r;
 
 		settings_init(&s);
-		r = settings_raw_flag(&raw, cases[i].what, cases[i].text, "x", &err);
+		r = kubelet_config_set_flag(&config, cases[i].what, cases[i].text, "x", &err);
 		if (r == 0)
-			r = settings_convert(&raw, false, &s, NULL, &err);
+			r = settings_convert(&config, false, &s, NULL, &err);
 		assert_int_equal(r, -EINVAL);
 		test_assert_text(cases[i].text, err.text, cases[i].want);
 	}

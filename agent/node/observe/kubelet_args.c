@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/node/observe/kubelet_args.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/yaml.h"
+#include "common/cleanup.h"
+#include "common/strbuf.h"
+#include "common/strv.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define TEXT_MAX (1024u * 1024u) /* bytes of a line of arguments */
+#define BLANKS   " \t\r\n"
+
+void kubelet_args_release(struct kubelet_args *a)
+{
+	kubelet_config_release(&a->flags);
+	free(a->config);
+	free(a->config_dir);
+	free(a->root_dir);
+	*a = (struct kubelet_args){0};
+}
+
+/* ---- flags */
+
+/* Where the value of a flag that is a path goes, NULL when it is not one of those. */
+static char **path_flag(struct kubelet_args *a, const char *name, size_t len)
+{
+	const struct {
+		const char *name;
+		char **value;
+	} paths[] = {{"config", &a->config}, {"config-dir", &a->config_dir}, {"config_dir", &a->config_dir},
+		{"root-dir", &a->root_dir}, {"root_dir", &a->root_dir}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (strlen(paths[i].name) == len && !strncmp(paths[i].name, name, len))
+			return paths[i].value;
+	return NULL;
+}
+
+int kubelet_args_add(
+	struct kubelet_args *a, const char *const *words, size_t n_words, const char *source, struct err *err)
+{
+	for (size_t i = 0; i < n_words && strcmp(words[i], "--") != 0; i++) {
+		CLEANUP(strbuf_release) struct strbuf from = STRBUF_INIT(4096);
+		const char *name, *value;
+		size_t len;
+		char **path;
+		int what, r;
+
+		if (strncmp(words[i], "--", 2) != 0)
+			continue;
+		name = words[i] + 2;
+		len = strcspn(name, "=");
+		path = path_flag(a, name, len);
+		what = path ? -1 : kubelet_config_find_flag(name, len);
+		if (!path && what < 0)
+			continue;
+		value = name[len] ? name + len + 1 : i + 1 < n_words ? words[++i] : NULL;
+		if (!value)
+			return err_set(err, -EINVAL, "%s: --%.100s has no value", source, name);
+		strbuf_addf(&from, "--%.*s of %s", (int)len, name, source);
+		if (strbuf_error(&from) < 0)
+			return err_set(err, strbuf_error(&from), "longer than allowed");
+		if (path) {
+			text_set(path, value);
+			r = 0;
+		} else
+			r = kubelet_config_set_flag(&a->flags, (enum setting)what, value, from.text, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- words of a text */
+
+/*
+ * Read from *p to the next character of `ends` that is not quoted, dropping quotes and the backslashes that
+ * escape, and a backslash with the line's end behind it. *p is left at the end.
+ */
+static void unquote(const char **p, const char *ends, struct strbuf *out)
+{
+	char quote = '\0';
+
+	for (; **p && (quote || !strchr(ends, **p)); (*p)++) {
+		char c = **p;
+
+		if (quote && c == quote) {
+			quote = '\0';
+		} else if (!quote && (c == '"' || c == '\'')) {
+			quote = c;
+		} else if (c == '\\' && quote != '\'' && (*p)[1]) {
+			(*p)++;
+			if (**p != '\n')
+				strbuf_addch(out, **p);
+		} else {
+			strbuf_addch(out, c);
+		}
+	}
+}
+
+static void split(const char *text, struct strv *words)
+{
+	for (text += strspn(text, BLANKS); *text; text += strspn(text, BLANKS)) {
+		CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(TEXT_MAX);
+
+		unquote(&text, BLANKS, &word);
+		strv_take(words, strbuf_detach(&word));
+	}
+}
+
+static int add_words(struct kubelet_args *a, const char *text, const char *source, struct err *err)
+{
+	CLEANUP(strv_release) struct strv words = {0};
+
+	split(text, &words);
+	return kubelet_args_add(a, (const char *const *)words.items, words.n_items, source, err);
+}
+
+static int check_text(const char *text, size_t len, const char *source, struct err *err)
+{
+	return memchr(text, '\0', len) ? err_set(err, -EINVAL, "%s: has a NUL byte", source) : 0;
+}
+
+/* ---- files */
+
+int kubelet_args_add_env(
+	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err)
+{
+	int r = check_text(text, len, source, err);
+	const char *p = text;
+
+	for (p += strspn(p, BLANKS); r == 0 && *p; p += strspn(p, BLANKS)) {
+		CLEANUP(strbuf_release) struct strbuf value = STRBUF_INIT(TEXT_MAX);
+		size_t name = strcspn(p, "=\n");
+		bool wanted = !strncmp(p, "KUBELET_", 8) && p[name] == '=';
+
+		if (*p == '#' || *p == ';' || p[name] != '=') {
+			p += strcspn(p, "\n");
+			continue;
+		}
+		p += name + 1;
+		unquote(&p, "\n", &value);
+		if (strbuf_error(&value) < 0)
+			return err_set(err, strbuf_error(&value), "longer than allowed");
+		if (wanted)
+			r = add_words(a, value.text, source, err);
+	}
+	return r;
+}
+
+/* Put the values in for the variables. */
+static void expand(const char *text, const char *const *variables, struct strbuf *out)
+{
+	while (*text) {
+		bool braces = text[0] == '$' && text[1] == '{';
+		const char *name = text + (braces ? 2 : 1), *const *v = variables;
+		size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+
+		while (*text == '$' && *v && (strlen(*v) != len || strncmp(*v, name, len) != 0))
+			v += 2;
+		if (*text != '$' || !*v || (braces && name[len] != '}')) {
+			strbuf_addch(out, *text++);
+			continue;
+		}
+		strbuf_addstr(out, v[1]);
+		text = name + len + braces;
+	}
+}
+
+int kubelet_args_add_file(struct kubelet_args *a, const char *text, size_t len, const char *const *variables,
+	const char *source, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf lines = STRBUF_INIT(TEXT_MAX);
+	CLEANUP(strbuf_release) struct strbuf expanded = STRBUF_INIT(TEXT_MAX);
+	int r = check_text(text, len, source, err);
+
+	if (r < 0)
+		return r;
+	for (const char *p = text; *p; p += *p == '\n') {
+		size_t line = strcspn(p, "\n");
+
+		if (p[strspn(p, " \t")] != '#') {
+			strbuf_add(&lines, p, line);
+			strbuf_addch(&lines, '\n');
+		}
+		p += line;
+	}
+	if (strbuf_error(&lines) == 0)
+		expand(lines.text, variables, &expanded);
+	if (strbuf_error(&lines) < 0 || strbuf_error(&expanded) < 0)
+		return err_set(err, -EFBIG, "longer than allowed");
+	return add_words(a, expanded.text, source, err);
+}
+
+/* One "key=value" of kubelet-arg, with or without the flag's dashes. */
+static int add_k3s_argument(
+	struct kubelet_args *a, const struct doc *item, const char *source, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(TEXT_MAX);
+	const char *text = doc_string(item), *words[1];
+
+	if (!text)
+		return err_set(err, -EINVAL, "%s: kubelet-arg: a string expected, not %s", source,
+			doc_kind_name(item));
+	strbuf_addf(&word, "%s%s", strncmp(text, "--", 2) ? "--" : "", text);
+	if (strbuf_error(&word) < 0)
+		return err_set(err, strbuf_error(&word), "longer than allowed");
+	words[0] = word.text;
+	return kubelet_args_add(a, words, 1, source, err);
+}
+
+int kubelet_args_add_k3s(
+	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err)
+{
+	CLEANUP(doc_release) struct doc config = DOC_INIT;
+	const struct doc *set, *added;
+	int r = yaml_parse_first(text, len, &config, err);
+
+	if (r < 0 && r != -ENOENT)
+		return err_wrap(err, r, "%s", source);
+	set = doc_get(&config, "kubelet-arg");
+	added = doc_get(&config, "kubelet-arg+");
+	if (set)
+		kubelet_args_release(a);
+	for (int i = 0; i < 2; i++) {
+		const struct doc *list = i == 0 ? set : added;
+
+		r = 0;
+		if (!list || list->kind == DOC_NULL)
+			continue;
+		if (list->kind != DOC_LIST)
+			r = add_k3s_argument(a, list, source, err);
+		for (size_t n = 0; r == 0 && list->kind == DOC_LIST && n < list->n_items; n++)
+			r = add_k3s_argument(a, &list->items[n], source, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- where distributions put the kubelet's configuration */
+
+#define MAX_FILES 4
+
+enum format {
+	FORMAT_ENV,   /* environment file of the unit */
+	FORMAT_ARGS,  /* one flag a line */
+	FORMAT_K3S,   /* k3s' and RKE2's configuration, kubelet-arg in it; FILE.d/ *.yaml after it */
+	FORMAT_SIZING /* OpenShift's node sizing: SYSTEM_RESERVED_CPU=, SYSTEM_RESERVED_MEMORY= */
+};
+
+struct flag_file {
+	const char *path;
+	enum format format;
+};
+
+struct distribution {
+	const char *config;     /* KubeletConfiguration, or NULL */
+	const char *config_dir; /* drop-ins that the unit names, or NULL */
+	const char *root_dir;
+	struct flag_file files[MAX_FILES]; /* later ones beat earlier ones */
+	bool by_files;                     /* its flag files are its own, so that any of them shows it */
+	bool by_kind;                      /* elsewhere a file of that name is something else */
+};
+
+/* kubeadm's unit: "$KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS". */
+#define KUBEADM_FILES                                                                                     \
+	{                                                                                                 \
+		{"/var/lib/kubelet/kubeadm-flags.env", FORMAT_ENV}, {"/etc/default/kubelet", FORMAT_ENV}, \
+			{"/etc/sysconfig/kubelet", FORMAT_ENV},                                           \
+	}
+
+/* In order: the rows whose configuration cannot be another distribution's come first. */
+static const struct distribution distributions[] = {
+	/* k3s */
+	{.config_dir = "/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
+		.root_dir = KUBELET_ROOT,
+		.files = {{"/etc/rancher/k3s/config.yaml", FORMAT_K3S}},
+		.by_files = true},
+	/* RKE2 */
+	{.config_dir = "/var/lib/rancher/rke2/agent/etc/kubelet.conf.d",
+		.root_dir = KUBELET_ROOT,
+		.files = {{"/etc/rancher/rke2/config.yaml", FORMAT_K3S}},
+		.by_files = true},
+	/* MicroK8s */
+	{.root_dir = "/var/snap/microk8s/common/var/lib/kubelet",
+		.files = {{"/var/snap/microk8s/current/args/kubelet", FORMAT_ARGS}},
+		.by_files = true},
+	/* k0s */
+	{.config = "/var/lib/k0s/kubelet-config.yaml", .root_dir = "/var/lib/k0s/kubelet"},
+	/* EKS (nodeadm) */
+	{.config = "/etc/kubernetes/kubelet/config.json",
+		.config_dir = "/etc/kubernetes/kubelet/config.json.d",
+		.root_dir = KUBELET_ROOT},
+	/* EKS */
+	{.config = "/etc/kubernetes/kubelet/kubelet-config.json", .root_dir = KUBELET_ROOT},
+	/* Bottlerocket */
+	{.config = "/etc/kubernetes/kubelet/config", .root_dir = KUBELET_ROOT},
+	/* GKE */
+	{.config = "/home/kubernetes/kubelet-config.yaml",
+		.root_dir = KUBELET_ROOT,
+		.files = {{"/etc/default/kubelet", FORMAT_ENV}}},
+	/* AKS */
+	{.config = "/etc/default/kubeletconfig.json",
+		.root_dir = KUBELET_ROOT,
+		.files = {{"/etc/default/kubelet", FORMAT_ENV}}},
+	/* Talos */
+	{.config = "/etc/kubernetes/kubelet.yaml", .root_dir = KUBELET_ROOT},
+	/* kubeadm */
+	{.config = "/var/lib/kubelet/config.yaml", .root_dir = KUBELET_ROOT, .files = KUBEADM_FILES},
+	/* OpenShift; kubeadm and kubespray have a kubeconfig there */
+	{.config = "/etc/kubernetes/kubelet.conf",
+		.config_dir = "/etc/openshift/kubelet.conf.d",
+		.root_dir = KUBELET_ROOT,
+		.files = {{"/etc/node-sizing.env", FORMAT_SIZING}},
+		.by_kind = true},
+};
+
+/* One that cannot be read counts, so that this is reported. */
+static bool has_kind(const char *sysroot, const char *path)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
+	struct err err;
+
+	return fs_read(sysroot, path, &text, &err) < 0 || strstr(text.text, "KubeletConfiguration");
+}
+
+static bool is_here(const struct distribution *d, const char *sysroot)
+{
+	if (d->config)
+		return fs_exists(sysroot, d->config) && (!d->by_kind || has_kind(sysroot, d->config));
+	if (d->config_dir && fs_exists(sysroot, d->config_dir))
+		return true;
+	for (size_t i = 0; d->by_files && i < MAX_FILES && d->files[i].path; i++)
+		if (fs_exists(sysroot, d->files[i].path))
+			return true;
+	return false;
+}
+
+static const struct distribution *find_distribution(const char *sysroot)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++)
+		if (is_here(&distributions[i], sysroot))
+			return &distributions[i];
+	return NULL;
+}
+
+/* ---- flag files */
+
+/* OpenShift's unit passes --system-reserved=cpu=${SYSTEM_RESERVED_CPU},memory=${SYSTEM_RESERVED_MEMORY}. */
+static int add_sizing(struct kubelet_args *a, const char *text, const char *source, struct err *err)
+{
+	static const struct {
+		const char *variable, *resource;
+	} known[] = {{"SYSTEM_RESERVED_CPU=", "cpu"}, {"SYSTEM_RESERVED_MEMORY=", "memory"}};
+	CLEANUP(strbuf_release) struct strbuf flag = STRBUF_INIT(FS_FILE_MAX);
+	const char *words[1];
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+			size_t len = strlen(known[i].variable);
+			int value =
+				(int)strcspn(line + len * !strncmp(line, known[i].variable, len), "\n\r ");
+
+			if (!strncmp(line, known[i].variable, len))
+				strbuf_addf(&flag, "%s%s=%.*s",
+					flag.len ? "," : "--system-reserved=", known[i].resource, value,
+					line + len);
+		}
+	if (strbuf_error(&flag) < 0)
+		return err_set(err, strbuf_error(&flag), "longer than allowed");
+	words[0] = flag.text;
+	return flag.len ? kubelet_args_add(a, words, 1, source, err) : 0;
+}
+
+static int add_text(struct kubelet_args *a, const struct flag_file *file, const char *source,
+	const struct strbuf *text, struct err *err)
+{
+	static const char *const snap[] = {
+		"SNAP_COMMON", "/var/snap/microk8s/common", "SNAP_DATA", "/var/snap/microk8s/current", NULL};
+
+	switch (file->format) {
+	case FORMAT_ENV:
+		return kubelet_args_add_env(a, text->text, text->len, source, err);
+	case FORMAT_ARGS:
+		return kubelet_args_add_file(a, text->text, text->len, snap, source, err);
+	case FORMAT_K3S:
+		return kubelet_args_add_k3s(a, text->text, text->len, source, err);
+	case FORMAT_SIZING:
+	default:
+		return add_sizing(a, text->text, source, err);
+	}
+}
+
+/* A file that is not there says nothing. */
+static int add_file(struct kubelet_args *a, const struct flag_file *file, const char *sysroot,
+	const char *path, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
+	int r = fs_read(sysroot, path, &text, err);
+
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? r : add_text(a, file, path, &text, err);
+}
+
+/* sysroot + path + ".d/ *.yaml", in their order. */
+static int add_directory(
+	struct kubelet_args *a, const struct flag_file *file, const char *sysroot, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf pattern = STRBUF_INIT(2 * PATH_MAX);
+	CLEANUP(globfree) glob_t names = {0};
+	char dir[PATH_MAX];
+	size_t dir_len;
+	int r;
+
+	snprintf(dir, sizeof(dir), "%s.d", file->path);
+	r = fs_resolve(sysroot, dir, &pattern);
+	dir_len = pattern.len;
+	strbuf_addstr(&pattern, "/*.yaml");
+	if (r < 0 || strbuf_error(&pattern) < 0)
+		return err_set(err, r < 0 ? r : strbuf_error(&pattern), "cannot read '%s%s'", sysroot, dir);
+	r = glob(pattern.text, 0, NULL, &names);
+	if (r == GLOB_NOMATCH)
+		return 0;
+	if (r == GLOB_NOSPACE)
+		xalloc_failed();
+	if (r != 0)
+		return err_set(err, -EIO, "cannot list '%s'", pattern.text);
+	for (size_t i = 0; i < names.gl_pathc; i++) {
+		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(2 * PATH_MAX);
+
+		strbuf_addf(&path, "%s%s", dir, names.gl_pathv[i] + dir_len);
+		r = strbuf_error(&path);
+		r = r < 0 ? err_set(err, r, "%s%s: the path is too long", dir, names.gl_pathv[i] + dir_len)
+			  : add_file(a, file, sysroot, path.text, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int kubelet_args_read_distribution(const char *sysroot, struct kubelet_args *ret, struct err *err)
+{
+	const struct distribution *d = find_distribution(sysroot);
+
+	for (size_t i = 0; d && i < MAX_FILES && d->files[i].path; i++) {
+		int r = add_file(ret, &d->files[i], sysroot, d->files[i].path, err);
+
+		if (r == 0 && d->files[i].format == FORMAT_K3S)
+			r = add_directory(ret, &d->files[i], sysroot, err);
+		if (r < 0)
+			return r;
+	}
+	if (!d)
+		return 0;
+	if (!ret->config && d->config && fs_exists(sysroot, d->config))
+		ret->config = xstrdup(d->config);
+	if (!ret->config_dir && d->config_dir && fs_exists(sysroot, d->config_dir))
+		ret->config_dir = xstrdup(d->config_dir);
+	if (!ret->root_dir)
+		ret->root_dir = xstrdup(d->root_dir);
+	return 1;
+}
