@@ -8,7 +8,7 @@
 #include "agent/base/hash.h"
 #include "agent/base/node_name.h"
 #include "agent/node/observe/discover.h"
-#include "agent/node/observe/state_claims.h"
+#include "agent/node/observe/dra_claims.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/xalloc.h"

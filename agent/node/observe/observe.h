@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "agent/node/observe/allocations.h"
-#include "agent/node/observe/cdi_claims.h"
+#include "agent/node/observe/dra_claims.h"
 #include "agent/node/observe/settings_find.h"
 #include "common/node_state.h"
 #include "common/notes.h"

@@ -6,7 +6,6 @@
 
 #include "agent/node/observe/grpc_unary.h"
 #include "agent/node/observe/pod_resources.pb-c.h"
-#include "agent/node/observe/pod_resources_claims.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpuset.h"
@@ -109,14 +108,6 @@ static void convert_devices(struct conversion *c, Podresources__ContainerDevices
 	device_blocks_unite(blocks, n_blocks, size);
 }
 
-static void set_text(char **to, const char *text)
-{
-	char *copy = xstrdup(text_or_empty(text));
-
-	free(*to);
-	*to = copy;
-}
-
 static struct allocation *add_item(
 	struct allocations *held, const Podresources__PodResources *pod, const char *container)
 {
@@ -210,6 +201,37 @@ static bool is_exclusive(const struct allocation *item)
 	return false;
 }
 
+static void convert_claim(const Podresources__DynamicResource *from,
+	const Podresources__ClaimResource *resource, const Podresources__PodResources *pod,
+	struct claims *ret)
+{
+	CLEANUP(claim_release) struct claim claim = {0};
+
+	claim_init(&claim, text_or_empty(resource->driver_name), "", text_or_empty(from->claim_namespace),
+		text_or_empty(from->claim_name));
+	claim_add_pod(&claim, text_or_empty(pod->namespace_), text_or_empty(pod->name));
+	claim_add_device(&claim, text_or_empty(resource->pool_name), text_or_empty(resource->device_name),
+		text_or_empty(resource->share_id));
+	for (size_t i = 0; i < resource->n_cdi_devices; i++)
+		strv_push(&claim.cdi, text_or_empty(resource->cdi_devices[i]->name));
+	claims_take(ret, &claim);
+}
+
+/*
+ * Append the claims of a container (dynamic_resources), one entry per claim and device, for claims_unite().
+ * The kubelet lists a device with the CDI devices of those before it too.
+ */
+static void convert_claims(const Podresources__ContainerResources *container,
+	const Podresources__PodResources *pod, struct claims *ret)
+{
+	for (size_t i = 0; i < container->n_dynamic_resources; i++) {
+		const Podresources__DynamicResource *from = container->dynamic_resources[i];
+
+		for (size_t k = 0; k < from->n_claim_resources; k++)
+			convert_claim(from, from->claim_resources[k], pod, ret);
+	}
+}
+
 static int convert_pod(struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
 {
 	struct allocations *held = &ret->held;
@@ -220,8 +242,7 @@ static int convert_pod(struct conversion *c, const Podresources__PodResources *p
 
 		if (r < 0)
 			return r;
-		pod_resources_claims(pod->containers[i], text_or_empty(pod->namespace_),
-			text_or_empty(pod->name), &ret->claims);
+		convert_claims(pod->containers[i], pod, &ret->claims);
 	}
 	return convert_pod_level(c, pod, first, held);
 }
@@ -233,8 +254,8 @@ static int add_pod(struct conversion *c, const Podresources__PodResources *pod, 
 	int r;
 
 	*ref = (struct pod_ref){NULL, NULL, false};
-	set_text(&ref->namespace, pod->namespace_);
-	set_text(&ref->name, pod->name);
+	text_set(&ref->namespace, text_or_empty(pod->namespace_));
+	text_set(&ref->name, text_or_empty(pod->name));
 	r = convert_pod(c, pod, ret);
 	for (size_t i = first; i < ret->held.n_items; i++)
 		ref->exclusive = ref->exclusive || is_exclusive(&ret->held.items[i]);

@@ -5,10 +5,115 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/node/observe/cdi_claims.h"
+#include "agent/node/observe/dra_claims.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/states.h"
+
+/* As Go writes it: the content is a string within the file. */
+#define FILE_OF(list)                                                                                                  \
+	"{\"Data\":\"{\\\"kind\\\":\\\"DRACheckpoint\\\",\\\"apiVersion\\\":\\\"checkpoint.dra.kubelet.k8s.io/v1\\\"," \
+	"\\\"ClaimInfoStateList\\\":" list "}\",\"Checksum\":1}"
+#define CLAIM(uid, pods, drivers)                                        \
+	"{\\\"ClaimUID\\\":\\\"" uid "\\\",\\\"ClaimName\\\":\\\"c-" uid \
+	"\\\",\\\"Namespace\\\":\\\"ns\\\",\\\"PodUIDs\\\":{" pods "},\\\"DriverState\\\":{" drivers "}}"
+#define DRIVER(name, devices) "\\\"" name "\\\":{\\\"Devices\\\":" devices "}"
+#define PREPARED(name, cdi)                                           \
+	"{\\\"PoolName\\\":\\\"n\\\",\\\"DeviceName\\\":\\\"" name    \
+	"\\\",\\\"ShareID\\\":null,\\\"RequestNames\\\":[\\\"r\\\"]," \
+	"\\\"CDIDeviceIDs\\\":[\\\"" cdi "\\\"]}"
+#define SHARED                                                                                                          \
+	"{\\\"PoolName\\\":\\\"n\\\",\\\"DeviceName\\\":\\\"d\\\",\\\"ShareID\\\":\\\"s\\\",\\\"RequestNames\\\":null," \
+	"\\\"CDIDeviceIDs\\\":null}"
+#define POD(uid) "\\\"" uid "\\\":{}"
+
+static int parse(const char *text, char **ret, struct err *err)
+{
+	struct pod_log logs[] = {
+		{(char *)(uintptr_t) "p1", (char *)(uintptr_t) "ns", (char *)(uintptr_t) "web"},
+		{(char *)(uintptr_t) "p2", (char *)(uintptr_t) "ns", (char *)(uintptr_t) "db"}};
+	const struct pod_evidence e = {.logs = logs, .n_logs = ARRAY_SIZE(logs)};
+	CLEANUP(claims_release) struct claims claims = {0};
+	struct strbuf out = STRBUF_INIT(65536);
+	int r = state_claims_parse(text, strlen(text), &e, &claims, err);
+
+	test_claims_text(&claims, &out);
+	*ret = strbuf_detach(&out);
+	return r;
+}
+
+static void what_the_kubelet_writes_is_read(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{FILE_OF("[]"), ""},
+		{FILE_OF("null"), ""},
+		{FILE_OF("[" CLAIM(
+			 "u1", POD("p1"), DRIVER("dra.cpu", "[" PREPARED("cpu0", "k/cpu=claim-u1") "]")) "]"),
+			"dra.cpu u1 ns/c-u1 pods ns/web devices n/cpu0 cdi k/cpu=claim-u1;"},
+		/* Two drivers, two pods, and one whose name no log shows; a share; a driver that gives nothing. */
+		{FILE_OF("[" CLAIM("u2", POD("p2") "," POD("p1") "," POD("p9"),
+			 DRIVER("b", "[" SHARED "]") "," DRIVER(
+				 "a", "[" PREPARED("x", "k=x") "," PREPARED("y", "k=x") "]") "," DRIVER("c",
+				 "null")) "," CLAIM("u1", "", DRIVER("a", "[]")) "]"),
+			"a u1 ns/c-u1;a u2 ns/c-u2 pods ns/db,ns/web devices n/x,n/y cdi k=x;"
+			"b u2 ns/c-u2 pods ns/db,ns/web devices n/d/s;"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *got = NULL;
+		struct err err = {""};
+
+		if (parse(rows[i].text, &got, &err) < 0)
+			fail_msg("%s: %s", rows[i].text, err.text);
+		test_assert_text(rows[i].text, got, rows[i].want);
+	}
+}
+
+static void what_cannot_be_understood_is_refused(void **state)
+{
+	static const char *const rows[] = {"", "[]", "{", "{\"Data\":\"\"}",
+		"{\"Data\":\"[]\",\"Checksum\":1}", FILE_OF("{}"), FILE_OF("[5]"),
+		FILE_OF("[{\\\"ClaimUID\\\":5}]"), FILE_OF("[{\\\"PodUIDs\\\":[]}]"),
+		FILE_OF("[{\\\"DriverState\\\":[]}]"), FILE_OF("[" CLAIM("u", "", DRIVER("d", "{}")) "]"),
+		FILE_OF("[" CLAIM("u", "", DRIVER("d", "[{\\\"PoolName\\\":7}]")) "]"),
+		FILE_OF("[" CLAIM("u", "", DRIVER("d", "[{\\\"CDIDeviceIDs\\\":{}}]")) "]")};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *got = NULL;
+		struct err err = {""};
+
+		if (parse(rows[i], &got, &err) >= 0)
+			fail_msg("%s is accepted", rows[i]);
+		assert_string_not_equal(err.text, "");
+		test_assert_text(rows[i], got, "");
+	}
+}
+
+static void a_broken_file_is_a_note(void **state)
+{
+	char *dir = test_tmpdir();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		CLEANUP(claims_release) struct claims claims = {0};
+		CLEANUP(notes_release) struct notes notes = {0};
+		CLEANUP(strbuf_release) struct strbuf said = STRBUF_INIT(4096);
+
+		state_claims_read(dir, "/k", &claims, &notes);
+		assert_int_equal(claims.n_items, 0);
+		test_notes_text(&notes, &said);
+		if (i == 0)
+			test_assert_text("no file", said.text, "");
+		else
+			assert_non_null(strstr(said.text, "/k/dra_manager_state: "));
+		test_write_file(dir, "k/dra_manager_state", "{");
+	}
+	test_rmtree(&dir);
+}
 
 #define SPEC(kind, devices) "{\"cdiVersion\":\"0.8.0\",\"kind\":\"" kind "\",\"devices\":[" devices "]}"
 #define DEVICE(name, env)   "{\"name\":\"" name "\",\"containerEdits\":{\"env\":[" env "]}}"
@@ -18,7 +123,7 @@
 #define CPU_CDI             " cdi dra.k8s.io/cpu=claim-u1;"
 #define MEM_CDI             " cdi dra.k8s.io/memory=claim-u2;"
 
-static int parse(const char *text, bool yaml, char **ret, struct err *err)
+static int parse_spec(const char *text, bool yaml, char **ret, struct err *err)
 {
 	CLEANUP(claims_release) struct claims claims = {0};
 	struct strbuf out = STRBUF_INIT(65536);
@@ -62,7 +167,7 @@ static void what_the_drivers_write_is_read(void **state)
 		CLEANUP(freep) char *got = NULL;
 		struct err err = {""};
 
-		if (parse(rows[i].text, false, &got, &err) < 0)
+		if (parse_spec(rows[i].text, false, &got, &err) < 0)
 			fail_msg("%s: %s", rows[i].text, err.text);
 		test_assert_text(rows[i].text, got, rows[i].want);
 	}
@@ -75,11 +180,11 @@ static void yaml_is_read_too(void **state)
 	CLEANUP(freep) char *got = NULL;
 
 	(void)state;
-	assert_int_equal(parse(text, true, &got, NULL), 0);
+	assert_int_equal(parse_spec(text, true, &got, NULL), 0);
 	test_assert_text("YAML", got, "v.com/cpu x cpus 4-5 cdi v.com/cpu=c;");
 }
 
-static void what_cannot_be_understood_is_refused(void **state)
+static void a_spec_that_cannot_be_understood_is_refused(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -127,7 +232,7 @@ static void what_cannot_be_understood_is_refused(void **state)
 		CLEANUP(freep) char *got = NULL;
 		struct err err = {""};
 
-		if (parse(rows[i].text, false, &got, &err) >= 0)
+		if (parse_spec(rows[i].text, false, &got, &err) >= 0)
 			fail_msg("%s is accepted", rows[i].text);
 		assert_string_not_equal(err.text, "");
 		assert_null(strchr(err.text, '\n'));
@@ -318,9 +423,12 @@ static void the_kubelets_claims_get_what_the_files_say(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_kubelet_writes_is_read),
+		cmocka_unit_test(what_cannot_be_understood_is_refused),
+		cmocka_unit_test(a_broken_file_is_a_note),
 		cmocka_unit_test(what_the_drivers_write_is_read),
 		cmocka_unit_test(yaml_is_read_too),
-		cmocka_unit_test(what_cannot_be_understood_is_refused),
+		cmocka_unit_test(a_spec_that_cannot_be_understood_is_refused),
 		cmocka_unit_test(no_folder_is_no_claim),
 		cmocka_unit_test(files_of_other_drivers_are_passed_over),
 		cmocka_unit_test(a_claim_that_two_files_list_is_one),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/cdi_claims.h"
+#include "agent/node/observe/dra_claims.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +9,7 @@
 #include "agent/base/fs.h"
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
+#include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/machine.h"
@@ -21,8 +22,127 @@
 #define CPUS   "DRA_CPUSET_"
 #define MEMORY "DRAMEMORY_"
 
-/* Files of these drivers' are named so; another driver's are recognised by the variables in them. */
-static const char *const names[] = {"dra.cpu", "dra.memory", "dra.k8s.io-cpu", "dra.k8s.io-memory"};
+/* ---- the kubelet's file */
+
+/* The claim that is being read. */
+struct claim_reader {
+	const struct pod_evidence *evidence;
+	const char *uid, *namespace, *name;
+	struct claims *claims;
+	struct err *err;
+};
+
+static int read_prepared_device(const struct doc *device, struct claim *claim, struct err *err)
+{
+	const char *pool = NULL, *name = NULL, *share = NULL;
+	const struct doc *cdi = NULL;
+	int r = state_string(device, "PoolName", &pool, err);
+
+	if (r == 0)
+		r = state_string(device, "DeviceName", &name, err);
+	if (r == 0)
+		r = state_string(device, "ShareID", &share, err);
+	if (r == 0)
+		r = state_member(device, "CDIDeviceIDs", DOC_LIST, &cdi, err);
+	if (r < 0)
+		return r;
+	claim_add_device(claim, pool, name, share);
+	for (size_t i = 0; cdi && i < cdi->n_items; i++)
+		if (doc_string(&cdi->items[i]))
+			strv_push(&claim->cdi, cdi->items[i].text);
+	return 0;
+}
+
+static void add_pods(const struct claim_reader *rd, const struct doc *uids, struct claim *claim)
+{
+	for (size_t i = 0; uids && i < uids->n_items; i++) {
+		const struct pod_log *log = pod_evidence_log(rd->evidence, uids->items[i].key);
+
+		if (log)
+			claim_add_pod(claim, log->namespace, log->name);
+	}
+}
+
+static int read_driver(const struct claim_reader *rd, const struct doc *driver, const struct doc *pods)
+{
+	CLEANUP(claim_release) struct claim claim = {0};
+	const struct doc *devices = NULL;
+	int r;
+
+	claim_init(&claim, driver->key, rd->uid, rd->namespace, rd->name);
+	r = driver->kind == DOC_MAP ? state_member(driver, "Devices", DOC_LIST, &devices, rd->err) : 0;
+	for (size_t i = 0; devices && i < devices->n_items && r == 0; i++)
+		if (devices->items[i].kind == DOC_MAP)
+			r = read_prepared_device(&devices->items[i], &claim, rd->err);
+	if (r == 0)
+		add_pods(rd, pods, &claim);
+	if (r == 0 && devices)
+		claims_take(rd->claims, &claim);
+	return r;
+}
+
+static int read_claim(struct claim_reader *rd, const struct doc *claim)
+{
+	const struct doc *pods = NULL, *drivers = NULL;
+	int r = claim->kind == DOC_MAP ? state_string(claim, "ClaimUID", &rd->uid, rd->err)
+				       : err_set(rd->err, -EINVAL, "a claim is %s", doc_kind_name(claim));
+
+	if (r == 0)
+		r = state_string(claim, "Namespace", &rd->namespace, rd->err);
+	if (r == 0)
+		r = state_string(claim, "ClaimName", &rd->name, rd->err);
+	if (r == 0)
+		r = state_member(claim, "PodUIDs", DOC_MAP, &pods, rd->err);
+	if (r == 0)
+		r = state_member(claim, "DriverState", DOC_MAP, &drivers, rd->err);
+	for (size_t i = 0; drivers && i < drivers->n_items && r == 0; i++)
+		r = read_driver(rd, &drivers->items[i], pods);
+	return r;
+}
+
+int state_claims_parse(
+	const char *text, size_t len, const struct pod_evidence *e, struct claims *ret, struct err *err)
+{
+	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
+	CLEANUP(claims_release) struct claims claims = {0};
+	struct claim_reader rd = {.evidence = e, .claims = &claims, .err = err};
+	const struct doc *list = NULL;
+	int r = state_file_parse(text, len, STATE_CLAIMS_MAX, &file, err);
+
+	if (r == 0)
+		r = state_member(state_file_content(&file), "ClaimInfoStateList", DOC_LIST, &list, err);
+	for (size_t i = 0; list && i < list->n_items && r == 0; i++)
+		r = read_claim(&rd, &list->items[i]);
+	if (r < 0)
+		return r;
+	claims_unite(&claims);
+	*ret = claims;
+	claims = (struct claims){0};
+	return 0;
+}
+
+void state_claims_read(const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATE_CLAIMS_MAX);
+	CLEANUP(pod_evidence_release) struct pod_evidence evidence = {0};
+	char path[PATH_MAX];
+	struct err err = {""};
+	int r;
+
+	snprintf(path, sizeof(path), "%.3000s/" STATE_CLAIMS_FILE, kubelet_root);
+	r = fs_read(sysroot, path, &text, &err);
+	if (r == -ENOENT)
+		return;
+	if (r == 0)
+		pod_evidence_read(sysroot, kubelet_root, &evidence, NULL);
+	if (r == 0)
+		r = state_claims_parse(text.text, text.len, &evidence, ret, &err);
+	if (r < 0)
+		notes_add(notes, "%.3000s: %s; the names of claims are not known", path, err.text);
+}
+
+/* How these drivers name their files; other files are recognised by the variables in them. */
+static const char *const spec_prefixes[] = {"dra.cpu", "dra.memory", "dra.k8s.io-cpu", "dra.k8s.io-memory"};
 
 void cdi_texts_release(struct cdi_texts *t)
 {
@@ -34,7 +154,7 @@ void cdi_texts_release(struct cdi_texts *t)
 	*t = (struct cdi_texts){0};
 }
 
-/* ---- one file */
+/* ---- one CDI spec file */
 
 /* A device of a spec, whose claims are in `claims` from `first` on. */
 struct device {
@@ -44,15 +164,7 @@ struct device {
 	struct err *err;
 };
 
-static void add_cdi(const struct device *d, struct claim *claim)
-{
-	char *name = NULL;
-
-	name = xasprintf("%s=%s", d->kind, d->name);
-	strv_take(&claim->cdi, name);
-}
-
-static struct claim *claim_of(const struct device *d, const char *uid, size_t len)
+static struct claim *find_or_add_claim(const struct device *d, const char *uid, size_t len)
 {
 	CLEANUP(freep) char *copy = xstrndup(uid, len);
 	CLEANUP(claim_release) struct claim fresh = {0};
@@ -61,7 +173,7 @@ static struct claim *claim_of(const struct device *d, const char *uid, size_t le
 		if (!strcmp(d->claims->items[i].uid, copy))
 			return &d->claims->items[i];
 	claim_init(&fresh, d->kind, copy, "", "");
-	add_cdi(d, &fresh);
+	strv_take(&fresh.cdi, xasprintf("%s=%s", d->kind, d->name));
 	claims_take(d->claims, &fresh);
 	return &d->claims->items[d->claims->n_items - 1];
 }
@@ -80,7 +192,7 @@ static int read_cpus(const struct device *d, const char *key, const char *value)
 		return r;
 	if (len == strlen(CPUS))
 		return err_set(d->err, -EINVAL, "it names no claim");
-	claim = claim_of(d, key + strlen(CPUS), len - strlen(CPUS));
+	claim = find_or_add_claim(d, key + strlen(CPUS), len - strlen(CPUS));
 	cpuset_or(claim->cpus, claim->cpus, cpus);
 	return 0;
 }
@@ -152,7 +264,7 @@ static int read_memory(const struct device *d, const char *key, const char *valu
 	r = parse_amount(value, &node, &bytes, d->err);
 	if (r < 0)
 		return r;
-	claim = claim_of(d, uid, (size_t)(what - uid));
+	claim = find_or_add_claim(d, uid, (size_t)(what - uid));
 	add_memory(claim, type, node, bytes);
 	return 0;
 }
@@ -172,7 +284,7 @@ static int read_variable(const struct device *d, const char *text)
 		     : r;
 }
 
-static int read_device(const struct doc *doc, const char *kind, struct claims *ret, struct err *err)
+static int read_cdi_device(const struct doc *doc, const char *kind, struct claims *ret, struct err *err)
 {
 	const struct doc *env = doc_get(doc_get(doc, "containerEdits"), "env");
 	const char *name = doc_string(doc_get(doc, "name"));
@@ -208,7 +320,7 @@ static int read_spec(const struct doc *spec, struct claims *ret, struct err *err
 	if (devices->kind != DOC_LIST)
 		return err_set(err, -EINVAL, "devices: a list is expected, not %s", doc_kind_name(devices));
 	DOC_FOREACH (device, devices) {
-		int r = read_device(device, kind, ret, err);
+		int r = read_cdi_device(device, kind, ret, err);
 
 		if (r < 0)
 			return r;
@@ -227,9 +339,9 @@ int cdi_claims_parse(const char *text, size_t len, bool yaml, struct claims *ret
 	return r < 0 ? r : read_spec(&spec, ret, err);
 }
 
-/* ---- all files */
+/* ---- all CDI spec files */
 
-struct reading {
+struct cdi_reader {
 	const char *root, *dir;
 	struct cdi_texts *last; /* NULL = not kept */
 	struct cdi_texts now;
@@ -238,7 +350,7 @@ struct reading {
 	struct err *err;
 };
 
-static void reading_release(struct reading *rd)
+static void cdi_reader_release(struct cdi_reader *rd)
 {
 	cdi_texts_release(&rd->now);
 	claims_release(&rd->claims);
@@ -251,15 +363,15 @@ static bool ends_with(const char *name, const char *suffix)
 	return len > n && !strcmp(name + len - n, suffix);
 }
 
-static bool is_theirs(const char *name)
+static bool is_known_driver(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
+	for (size_t i = 0; i < ARRAY_SIZE(spec_prefixes); i++)
+		if (!strncmp(name, spec_prefixes[i], strlen(spec_prefixes[i])))
 			return true;
 	return false;
 }
 
-static const char *said_last(const struct reading *rd, const char *name)
+static const char *last_text(const struct cdi_reader *rd, const char *name)
 {
 	for (size_t i = 0; rd->last && i < rd->last->n_items; i++)
 		if (!strcmp(rd->last->items[i].name, name))
@@ -267,7 +379,7 @@ static const char *said_last(const struct reading *rd, const char *name)
 	return NULL;
 }
 
-static void keep(struct reading *rd, const char *name, const char *text)
+static void keep_text(struct cdi_reader *rd, const char *name, const char *text)
 {
 	struct cdi_text *slot =
 		vec_push(&rd->now.items, &rd->now.n_items, &rd->now.items_size, sizeof(*slot));
@@ -275,33 +387,33 @@ static void keep(struct reading *rd, const char *name, const char *text)
 	*slot = (struct cdi_text){xstrdup(name), xstrdup(text)};
 }
 
-/* What the text says, all or nothing. */
-static int take_text(struct reading *rd, const char *name, const char *text, size_t len, struct err *err)
+/* Add the claims of the text, all or nothing. */
+static int add_text(struct cdi_reader *rd, const char *name, const char *text, size_t len, struct err *err)
 {
 	CLEANUP(claims_release) struct claims some = {0};
 	int r = cdi_claims_parse(text, len, ends_with(name, ".yaml"), &some, err);
 
-	for (size_t i = 0; i < some.n_items && r == 0; i++)
-		claims_take(&rd->claims, &some.items[i]);
 	if (r < 0)
 		return r;
-	keep(rd, name, text);
+	for (size_t i = 0; i < some.n_items; i++)
+		claims_take(&rd->claims, &some.items[i]);
+	keep_text(rd, name, text);
 	return 0;
 }
 
-/* The file cannot be understood, for the reason in `why`. */
-static int take_last(struct reading *rd, const char *name, int e, const struct err *why)
+/* Add the last claims of a file that cannot be parsed, for the reason in `why`. */
+static int recall_text(struct cdi_reader *rd, const char *name, int e, const struct err *why)
 {
-	const char *text = said_last(rd, name);
+	const char *text = last_text(rd, name);
 
 	if (!text)
 		return err_set(rd->err, e, "%.200s/%.200s: %.300s; what its claims hold is not known",
 			rd->dir, name, why->text);
 	notes_add(rd->notes, "%s/%s: %s; what it said last still holds", rd->dir, name, why->text);
-	return take_text(rd, name, text, strlen(text), rd->err);
+	return add_text(rd, name, text, strlen(text), rd->err);
 }
 
-static int read_file(struct reading *rd, const char *name)
+static int read_file(struct cdi_reader *rd, const char *name)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CDI_SPEC_MAX);
 	char path[PATH_MAX];
@@ -310,17 +422,17 @@ static int read_file(struct reading *rd, const char *name)
 
 	snprintf(path, sizeof(path), "%.3500s/%.300s", rd->dir, name);
 	r = fs_read(rd->root, path, &text, &why);
-	if (r == -ENOENT || (r == -EFBIG && !is_theirs(name)))
+	if (r == -ENOENT || (r == -EFBIG && !is_known_driver(name)))
 		return 0; /* gone meanwhile; another driver's */
-	if (r == 0 && !is_theirs(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
+	if (r == 0 && !is_known_driver(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
 		!memmem(text.text, text.len, MEMORY, strlen(MEMORY)))
 		return 0;
 	if (r == 0)
-		r = take_text(rd, name, text.text, text.len, &why);
-	return r < 0 ? take_last(rd, name, r, &why) : r;
+		r = add_text(rd, name, text.text, text.len, &why);
+	return r < 0 ? recall_text(rd, name, r, &why) : r;
 }
 
-static int read_files(struct reading *rd)
+static int read_files(struct cdi_reader *rd)
 {
 	CLEANUP(strv_release) struct strv files = {0};
 	int r = fs_list(rd->root, rd->dir, &files, rd->err);
@@ -336,14 +448,13 @@ static int read_files(struct reading *rd)
 int cdi_claims_read(const char *root, const char *dir, struct cdi_texts *last, struct claims *ret,
 	struct notes *notes, struct err *err)
 {
-	CLEANUP(reading_release)
-	struct reading rd = {.root = root, .dir = dir, .last = last, .notes = notes, .err = err};
+	CLEANUP(cdi_reader_release)
+	struct cdi_reader rd = {.root = root, .dir = dir, .last = last, .notes = notes, .err = err};
 	int r = read_files(&rd);
 
-	if (r == 0)
-		claims_unite(&rd.claims);
 	if (r < 0)
 		return r;
+	claims_unite(&rd.claims);
 	if (last) {
 		cdi_texts_release(last);
 		*last = rd.now;
@@ -354,9 +465,9 @@ int cdi_claims_read(const char *root, const char *dir, struct cdi_texts *last, s
 	return 0;
 }
 
-/* ---- with what the kubelet names */
+/* ---- together with the claims that the kubelet names */
 
-static struct claim *claim_with(struct claims *claims, size_t n, const char *cdi)
+static struct claim *find_by_cdi_device(struct claims *claims, size_t n, const char *cdi)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strv_contains(&claims->items[i].cdi, cdi))
@@ -372,7 +483,7 @@ void cdi_claims_join(struct claims *claims, struct claims *specs)
 		struct claim *spec = &specs->items[i], *known = NULL;
 
 		if (spec->cdi.n_items > 0)
-			known = claim_with(claims, n, spec->cdi.items[0]);
+			known = find_by_cdi_device(claims, n, spec->cdi.items[0]);
 		if (known)
 			claim_give(known, spec);
 		else
