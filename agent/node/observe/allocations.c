@@ -6,9 +6,7 @@
 
 #include "agent/base/fs.h"
 #include "agent/base/hash.h"
-#include "agent/node/observe/allocations_ended.h"
 #include "agent/node/observe/allocations_merge.h"
-#include "agent/node/observe/cross_check.h"
 #include "agent/node/observe/state_file.h"
 #include "agent/state/memory_blocks.h"
 #include "common/cleanup.h"

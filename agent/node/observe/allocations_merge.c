@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/observe/allocations_merge.h"
 
-#include <errno.h>
+#include <inttypes.h>
 
+#include "agent/state/give_back.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/device_index.h"
@@ -10,7 +11,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-/* Both report this container when they have one device of it in common: pods share none. */
+/* The same container has a device in both reports: pods share no device. */
 static bool share_a_device(const struct allocation *a, const struct allocation *b)
 {
 	for (size_t i = 0; i < a->n_devices; i++)
@@ -23,7 +24,7 @@ static bool share_a_device(const struct allocation *a, const struct allocation *
 	return false;
 }
 
-/* CPUs and devices are held by one pod only, except the CPUs that a kubelet gives away twice. */
+/* CPUs and devices are held by one pod only, except CPUs that a kubelet hands out twice. */
 static bool same_container(const struct allocation *api, const struct allocation *file)
 {
 	if (strcmp(api->container, file->container) != 0)
@@ -33,35 +34,52 @@ static bool same_container(const struct allocation *api, const struct allocation
 	return share_a_device(api, file);
 }
 
+static bool is_of(const struct allocation *item, const char *namespace, const char *name)
+{
+	return !strcmp(item->namespace, namespace) && !strcmp(item->pod, name);
+}
+
 static bool same_pod(const struct allocation *a, const struct allocation *b)
 {
-	return !strcmp(a->namespace, b->namespace) && !strcmp(a->pod, b->pod);
+	return is_of(a, b->namespace, b->pod);
 }
 
-static void set_uid(struct allocations *api, const struct allocation *of, const char *uid)
+/* Set the UID of the named pod's items that have none; false when an item has another UID. */
+static bool set_uid(struct allocations *api, const char *namespace, const char *name, const char *uid)
 {
-	for (size_t i = 0; i < api->n_items; i++)
-		if (same_pod(&api->items[i], of) && !*api->items[i].pod_uid)
-			text_set(&api->items[i].pod_uid, uid);
+	bool same = true;
+
+	for (size_t i = 0; i < api->n_items; i++) {
+		struct allocation *item = &api->items[i];
+
+		if (!is_of(item, namespace, name))
+			continue;
+		if (!*item->pod_uid)
+			text_set(&item->pod_uid, uid);
+		else if (strcmp(item->pod_uid, uid) != 0)
+			same = false;
+	}
+	return same;
 }
 
-const struct allocation *allocations_pod_with(const struct allocations *api, const char *uid)
+/* The first item of the pod with this UID, or NULL, also for "". */
+static const struct allocation *find_pod(const struct allocations *a, const char *uid)
 {
-	for (size_t i = 0; i < api->n_items && *uid; i++)
-		if (!strcmp(api->items[i].pod_uid, uid))
-			return &api->items[i];
+	for (size_t i = 0; i < a->n_items && *uid; i++)
+		if (!strcmp(a->items[i].pod_uid, uid))
+			return &a->items[i];
 	return NULL;
 }
 
-/* The pod of the files that has this UID is another one: its logs name another, or the UID is another's by now. */
+/* The pod of the files with this UID is not the item's: its logs have another name, or the API's pod of
+ * that UID has. */
 static bool is_of_another(const struct allocations *api, const struct allocation *item, const char *uid,
 	const struct pod_evidence *e)
 {
-	const struct allocation *owner = allocations_pod_with(api, uid);
+	const struct allocation *owner = find_pod(api, uid);
 	const struct pod_log *log = pod_evidence_log(e, uid);
 
-	return (owner && !same_pod(owner, item)) ||
-	       (log && (strcmp(log->namespace, item->namespace) != 0 || strcmp(log->name, item->pod) != 0));
+	return (owner && !same_pod(owner, item)) || (log && !is_of(item, log->namespace, log->name));
 }
 
 static void find_uids_by_proof(
@@ -71,10 +89,11 @@ static void find_uids_by_proof(
 		for (size_t f = 0; f < files->n_items && !*api->items[i].pod_uid; f++)
 			if (same_container(&api->items[i], &files->items[f]) &&
 				!is_of_another(api, &api->items[i], files->items[f].pod_uid, e))
-				set_uid(api, &api->items[i], files->items[f].pod_uid);
+				set_uid(api, api->items[i].namespace, api->items[i].pod,
+					files->items[f].pod_uid);
 }
 
-/* ---- pods that hold memory alone: several may hold the same */
+/* ---- pods that hold only memory: several may hold the same */
 
 static const struct memory_block *find_block(const struct allocation *a, const struct memory_block *like)
 {
@@ -108,7 +127,8 @@ static size_t end_of_pod(const struct allocations *a, size_t i)
 	return end;
 }
 
-/* Each container of the API's pod at `i` holds the same in the files' pod at `f`; one holds memory. */
+/* Each container with memory of the API's pod at `i` holds the same in the files' pod at `f`; there is at
+ * least one. */
 static bool same_holdings(const struct allocations *api, size_t i, const struct allocations *files, size_t f)
 {
 	size_t end = end_of_pod(api, i), f_end = end_of_pod(files, f);
@@ -130,17 +150,17 @@ static bool same_holdings(const struct allocations *api, size_t i, const struct 
 	return any;
 }
 
-/* A pod of the files that may be one of the API's. */
+/* A pod of the files that may be a pod of the API. */
 struct file_pod {
 	size_t first;              /* its first item */
-	size_t weight;             /* of those that cannot all be listed the heavier are */
+	size_t weight;             /* heavier pods are paired first */
 	const struct pod_log *log; /* or NULL */
 };
 
-/* By the pod's first item in the API. */
+/* Arrays by the pod's first item in the API. */
 struct pairing {
 	const struct allocations *api, *files;
-	const struct file_pod **holders; /* which pod of the files it is, or NULL */
+	const struct file_pod **holders; /* the pod of the files that it is paired with, or NULL */
 	bool *tried;                     /* scratch */
 };
 
@@ -150,25 +170,25 @@ static void pairing_release(struct pairing *p)
 	free(p->tried);
 }
 
-static bool may_be(const struct pairing *p, size_t i, const struct file_pod *pod)
+static bool can_pair(const struct pairing *p, size_t i, const struct file_pod *pod)
 {
 	const struct allocation *item = &p->api->items[i];
 
-	if (pod->log &&
-		(strcmp(pod->log->namespace, item->namespace) != 0 || strcmp(pod->log->name, item->pod) != 0))
+	if (pod->log && !is_of(item, pod->log->namespace, pod->log->name))
 		return false;
 	return !*item->pod_uid && same_holdings(p->api, i, p->files, pod->first);
 }
 
-/* Find a pod of the API for this one; another that has it goes elsewhere, if it can. */
-static bool place(struct pairing *p, const struct file_pod *pod)
+/* Pair the pod of the files with a pod of the API. The pod that is paired with that one already is paired
+ * anew, if it can be (augmenting paths of bipartite matching). */
+static bool pair_pod(struct pairing *p, const struct file_pod *pod)
 {
 	for (size_t i = 0, end; i < p->api->n_items; i = end) {
 		end = end_of_pod(p->api, i);
-		if (p->tried[i] || !may_be(p, i, pod))
+		if (p->tried[i] || !can_pair(p, i, pod))
 			continue;
 		p->tried[i] = true;
-		if (!p->holders[i] || place(p, p->holders[i])) {
+		if (!p->holders[i] || pair_pod(p, p->holders[i])) {
 			p->holders[i] = pod;
 			return true;
 		}
@@ -177,10 +197,11 @@ static bool place(struct pairing *p, const struct file_pod *pod)
 }
 
 /*
- * A pod that the kubelet has not forgotten rather is listed than one that it has; then one with logs; then the one
- * with most containers: an init container's leftovers rather count as held.
+ * Which pods of the files are paired first: pods that the kubelet has not forgotten; then pods with logs;
+ * then those with the most containers, so that an init container's leftovers count as held.
  */
-static size_t weigh(const struct allocations *files, const struct file_pod *pod, const struct pod_evidence *e)
+static size_t pod_weight(
+	const struct allocations *files, const struct file_pod *pod, const struct pod_evidence *e)
 {
 	size_t weight = end_of_pod(files, pod->first) - pod->first;
 
@@ -200,7 +221,7 @@ static int by_weight(const void *va, const void *vb)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Those whose name is not known yet, the heaviest first. Room for `files->n_items` is in `ret`. */
+/* The pods whose name is not known yet, the heaviest first. `ret` has space for `files->n_items`. */
 static size_t list_file_pods(const struct allocations *api, const struct allocations *files,
 	const struct pod_evidence *e, struct file_pod *ret)
 {
@@ -209,10 +230,10 @@ static size_t list_file_pods(const struct allocations *api, const struct allocat
 	for (size_t f = 0; f < files->n_items; f = end_of_pod(files, f)) {
 		const char *uid = files->items[f].pod_uid;
 
-		if (!*uid || allocations_pod_with(api, uid))
+		if (!*uid || find_pod(api, uid))
 			continue;
 		ret[n] = (struct file_pod){.first = f, .log = pod_evidence_log(e, uid)};
-		ret[n].weight = weigh(files, &ret[n], e);
+		ret[n].weight = pod_weight(files, &ret[n], e);
 		n++;
 	}
 	if (n > 0)
@@ -220,7 +241,7 @@ static size_t list_file_pods(const struct allocations *api, const struct allocat
 	return n;
 }
 
-/* As many pods of the API as can be get the UID of one that holds the same; of those with most weight. */
+/* Pair as many pods as possible that hold the same memory, the heaviest pods of the files first. */
 static void find_uids_by_memory(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
@@ -235,11 +256,12 @@ static void find_uids_by_memory(
 	n = list_file_pods(api, files, e, pods);
 	for (size_t k = 0; k < n; k++) {
 		memset(p.tried, 0, api->n_items * sizeof(*p.tried));
-		place(&p, &pods[k]);
+		pair_pod(&p, &pods[k]);
 	}
 	for (size_t i = 0; i < api->n_items; i++)
 		if (p.holders[i])
-			set_uid(api, &api->items[i], files->items[p.holders[i]->first].pod_uid);
+			set_uid(api, api->items[i].namespace, api->items[i].pod,
+				files->items[p.holders[i]->first].pod_uid);
 }
 
 void allocations_find_uids(
@@ -249,7 +271,217 @@ void allocations_find_uids(
 	find_uids_by_memory(api, files, e);
 }
 
-/* ---- what only the files list */
+/* ---- pods that have ended */
+
+void allocations_end_by_files(struct allocations *files, const struct pod_evidence *e)
+{
+	CLEANUP(freep) bool *ended = xcalloc(files->n_items + 1, sizeof(*ended));
+
+	for (size_t i = 0; i < files->n_items; i++)
+		ended[i] = pod_evidence_gone(e, files->items[i].pod_uid);
+	allocations_give_back(files, ended);
+}
+
+static bool is_listed(const struct pods_listed *l, const struct pod_log *log)
+{
+	for (size_t i = 0; i < l->n_pods; i++)
+		if (!strcmp(l->pods[i].namespace, log->namespace) && !strcmp(l->pods[i].name, log->name))
+			return true;
+	return false;
+}
+
+static bool holds_something(const struct allocation *item)
+{
+	return item->n_memory > 0 || item->n_devices > 0 || !hwloc_bitmap_iszero(item->cpus);
+}
+
+/* The pod has a container of this name: the API would list it with its holdings. */
+static bool names_a_container(const struct allocations *files, const char *uid, const struct allocation *item)
+{
+	for (size_t i = 0; i < files->n_items; i++)
+		if (!strcmp(files->items[i].pod_uid, uid) &&
+			!strcmp(files->items[i].container, item->container))
+			return true;
+	return false;
+}
+
+/* The pod with this UID can be the listed pod of this name: it may hold something by init containers alone. */
+static bool can_be_listed_as(const struct pods_listed *l, const struct pod_ref *pod,
+	const struct allocations *files, const char *uid, const struct pod_evidence *e)
+{
+	if (pod_evidence_has_logs(e, pod->namespace, pod->name))
+		return false;
+	for (size_t i = 0; i < l->api->n_items; i++) {
+		const struct allocation *item = &l->api->items[i];
+
+		if (is_of(item, pod->namespace, pod->name) &&
+			(*item->pod_uid || holds_something(item) || names_a_container(files, uid, item)))
+			return false;
+	}
+	return true;
+}
+
+static bool can_be_listed(const struct pods_listed *l, const struct allocations *files, const char *uid,
+	const struct pod_evidence *e)
+{
+	for (size_t i = 0; i < l->n_pods; i++)
+		if (can_be_listed_as(l, &l->pods[i], files, uid, e))
+			return true;
+	return false;
+}
+
+static bool has_ended(const struct pods_listed *l, const struct allocations *files, const char *uid,
+	const struct pod_evidence *e)
+{
+	const struct pod_log *log = pod_evidence_log(e, uid);
+
+	if (!*uid || find_pod(l->api, uid))
+		return false;
+	if (log && is_listed(l, log) && set_uid(l->api, log->namespace, log->name, log->uid))
+		return false;
+	if (l->young || (!log && can_be_listed(l, files, uid, e)))
+		return pod_evidence_gone(e, uid);
+	return true;
+}
+
+void allocations_end_by_api(
+	struct allocations *files, const struct pods_listed *l, const struct pod_evidence *e)
+{
+	CLEANUP(freep) bool *ended = xcalloc(files->n_items + 1, sizeof(*ended));
+
+	allocations_find_uids(l->api, files, e);
+	for (size_t i = 0; i < files->n_items; i++)
+		ended[i] = i > 0 && !strcmp(files->items[i].pod_uid, files->items[i - 1].pod_uid)
+				   ? ended[i - 1]
+				   : has_ended(l, files, files->items[i].pod_uid, e);
+	allocations_give_back(files, ended);
+}
+
+/* ---- contradictions */
+
+static void separate(struct strbuf *out)
+{
+	if (out->len > 0)
+		strbuf_addstr(out, "; ");
+}
+
+static int check_cpus(const struct allocations *api, const struct allocations *files, struct strbuf *out)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t by_api = allocations_exclusive_cpus(api);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t by_files = allocations_exclusive_cpus(files);
+	CLEANUP(freep) char *one = cpuset_print(by_api);
+	CLEANUP(freep) char *two = cpuset_print(by_files);
+
+	if (!api->cpus_known || !files->cpus_known || hwloc_bitmap_isincluded(by_api, by_files))
+		return 0;
+	separate(out);
+	strbuf_addf(out, "CPUs held: '%s' by the API, '%s' by the files", one, two);
+	return 1;
+}
+
+/* Sums over the nodes: the API does not report how a block lies on several. */
+struct sums {
+	uint64_t allocatable, reserved;
+};
+
+static struct sums sum_type(const struct memory_state *state, const char *type)
+{
+	struct sums sum = {0, memory_state_reserved(state, type)};
+
+	for (size_t i = 0; i < state->n_nodes; i++) {
+		const struct memory_table *t = memory_node_table(&state->nodes[i], type);
+
+		sum.allocatable += t ? t->allocatable : 0;
+	}
+	return sum;
+}
+
+static int check_memory(const struct allocations *api, const struct allocations *files, struct strbuf *out)
+{
+	const struct memory_node *first = files->memory.n_nodes > 0 ? &files->memory.nodes[0] : NULL;
+	int n = 0;
+
+	if (!api->memory_known || !files->memory_known)
+		return 0;
+	for (size_t i = 0; first && i < first->n_tables; i++) {
+		const char *type = first->tables[i].type;
+		struct sums one = sum_type(&api->memory, type), two = sum_type(&files->memory, type);
+
+		if (one.allocatable != two.allocatable) {
+			separate(out);
+			strbuf_addf(out,
+				"%.60s allocatable: %" PRIu64 " by the API, %" PRIu64 " by the files", type,
+				one.allocatable, two.allocatable);
+			n++;
+		}
+		if (one.reserved > two.reserved) {
+			separate(out);
+			strbuf_addf(out, "%.60s held: %" PRIu64 " by the API, %" PRIu64 " by the files", type,
+				one.reserved, two.reserved);
+			n++;
+		}
+	}
+	return n;
+}
+
+/* The first of `a` that `b` does not have, and how many. */
+static const struct device_ref *missing(
+	const struct device_index *a, const struct device_index *b, size_t *ret_n)
+{
+	const struct device_ref *first = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!device_index_find(b, a->items[i].resource, a->items[i].id)) {
+			first = first ? first : &a->items[i];
+			(*ret_n)++;
+		}
+	return first;
+}
+
+static int report_missing(const struct device_index *a, const struct device_index *b, const char *what,
+	const char *in, const char *not_in, struct strbuf *out)
+{
+	size_t n;
+	const struct device_ref *first = missing(a, b, &n);
+
+	if (!first)
+		return 0;
+	separate(out);
+	strbuf_addf(out, "devices %s: %zu by %s and not by %s, '%.60s' of %.60s first", what, n, in, not_in,
+		first->id, first->resource);
+	return 1;
+}
+
+static int check_devices(const struct allocations *api, const struct allocations *files, struct strbuf *out)
+{
+	CLEANUP(device_index_release) struct device_index one = {0};
+	CLEANUP(device_index_release) struct device_index two = {0};
+	int n = 0;
+
+	device_index_held(api, &one);
+	device_index_held(files, &two);
+	if (api->devices_known && files->devices_known)
+		n += report_missing(&one, &two, "held", "the API", "the files", out);
+	if (!api->registered_known || !files->registered_known)
+		return n;
+	device_index_release(&one);
+	device_index_release(&two);
+	device_index_registered(api, &one);
+	device_index_registered(files, &two);
+	n += report_missing(&one, &two, "registered", "the API", "the files", out);
+	return n + report_missing(&two, &one, "registered", "the files", "the API", out);
+}
+
+int cross_check(const struct allocations *api, const struct allocations *files, struct strbuf *out)
+{
+	int cpus = check_cpus(api, files, out), memory = check_memory(api, files, out);
+	int devices = check_devices(api, files, out);
+
+	return cpus + memory + devices;
+}
+
+/* ---- holdings that only the files list */
 
 static void copy_devices(const struct allocation *from, const struct device_index *but, struct allocation *to)
 {
@@ -277,7 +509,7 @@ static void copy_memory(const struct allocation *from, struct allocation *to)
 	}
 }
 
-/* Every pod of the API that holds memory has its UID: none of them is another of the files. */
+/* Every pod of the API that holds memory has its UID: none of them is a further pod of the files. */
 static bool knows_all_holders(const struct allocations *api)
 {
 	for (size_t i = 0; i < api->n_items; i++)
@@ -286,13 +518,13 @@ static bool knows_all_holders(const struct allocations *api)
 	return true;
 }
 
-/* What the API lists. */
+/* The API's list, prepared for look-ups. */
 struct joining {
 	const struct allocations *api;
 	hwloc_bitmap_t cpus;
 	struct device_index devices;
 	bool all_holders_known; /* of memory */
-	bool memory;            /* that of the files counts */
+	bool memory;            /* the files' memory state counts */
 };
 
 static void joining_release(struct joining *j)
@@ -301,8 +533,8 @@ static void joining_release(struct joining *j)
 	device_index_release(&j->devices);
 }
 
-/* The API does not list the memory of this container, under no name: an init container keeps it, or the pod is being
- * admitted. */
+/* The API does not list the memory of this container under any name: an init container keeps it, or the pod
+ * is being admitted. */
 static bool lacks_memory(const struct joining *j, const struct allocation *file)
 {
 	bool listed = false;
@@ -321,22 +553,22 @@ static bool lacks_memory(const struct joining *j, const struct allocation *file)
 	return listed || j->all_holders_known;
 }
 
-/* What the API does not list of one container. */
+/* Add the holdings of one container that the API does not list. */
 static void add_rest(
 	const struct joining *j, const struct allocation *file, bool memory, struct allocations *rest)
 {
 	struct allocation *item = allocations_add_container(rest, file->pod_uid, file->container);
-	const struct allocation *pod = allocations_pod_with(j->api, file->pod_uid);
+	const struct allocation *pod = find_pod(j->api, file->pod_uid);
 
 	cpuset_andnot(item->cpus, file->cpus, j->cpus);
 	item->unlisted = true;
 	copy_devices(file, &j->devices, item);
 	if (memory)
 		copy_memory(file, item);
-	if (pod)
-		text_set(&item->namespace, pod->namespace);
-	if (pod)
-		text_set(&item->pod, pod->pod);
+	if (!pod)
+		return;
+	text_set(&item->namespace, pod->namespace);
+	text_set(&item->pod, pod->pod);
 }
 
 static bool lists_all_but_memory(const struct joining *j, const struct allocation *file)
