@@ -5,6 +5,7 @@
 
 #include "agent/node/observe/allocations_files.h"
 #include "common/cleanup.h"
+#include "common/device_index.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/states.h"
 
@@ -53,6 +54,7 @@ static void the_files_are_put_together(void **state)
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
 	CLEANUP(machine_release) struct machine machine;
 	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(state_policies_release) struct state_policies policies = {0};
 	CLEANUP(notes_release) struct notes notes = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(65536);
 	struct err err = {""};
@@ -62,7 +64,7 @@ static void the_files_are_put_together(void **state)
 	test_write_file(dir, "k/cpu_manager_state", cpus);
 	place(dir, "k/memory_manager_state", "mem_v1.json");
 	place(dir, "k/device-plugins/kubelet_internal_checkpoint", "device_v2.json");
-	if (allocations_from_files(dir, "/k", &machine, NULL, &a, NULL, &notes, &err) < 0)
+	if (allocations_from_files(dir, "/k", &machine, NULL, &a, &policies, &notes, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_true(a.cpus_known && a.memory_known && a.devices_known);
 	test_allocations_text(&a, &text);
@@ -97,13 +99,14 @@ static void a_broken_file_is_named(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(test_rmtree) char *dir = test_tmpdir();
 		CLEANUP(allocations_release) struct allocations a = {0};
+		CLEANUP(state_policies_release) struct state_policies policies = {0};
 		struct err err = {""};
 		char path[256];
 
 		snprintf(path, sizeof(path), "k/%s", cases[i].file);
 		test_write_file(dir, path, "{}");
 		assert_int_equal(
-			allocations_from_files(dir, "/k", NULL, NULL, &a, NULL, NULL, &err), -EINVAL);
+			allocations_from_files(dir, "/k", NULL, NULL, &a, &policies, NULL, &err), -EINVAL);
 		assert_non_null(strstr(err.text, dir));
 		test_assert_text(cases[i].file, err.text + strlen(dir), cases[i].want);
 		assert_int_equal(a.n_items, 0);
@@ -163,6 +166,62 @@ static void policies_that_differ_are_noted(void **state)
 	check_policies(&s, "static", NULL, "cpuManagerPolicy=static [/config.yaml]", "", "");
 }
 
+#define CHECKPOINT                                                                                          \
+	"{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"u\",\"ContainerName\":\"c\",\"ResourceName\":"      \
+	"\"v/nic\",\"DeviceIDs\":{\"1\":[\"0000:3b:02.1\"],\"-1\":[\"far\"]},\"AllocResp\":\"\"}],"         \
+	"\"RegisteredDevices\":{\"v/nic\":[\"0000:3b:02.1\",\"0000:3b:02.2\",\"0000:3b:02.3\",\"3b:02.4\"," \
+	"\"0000:3b:02.5\",\"0000:3b:02.6\",\"0000:3b:1f.7\",\"far\",\"gpu-0\",\"0000:3b:02.1x\"]}},"        \
+	"\"Checksum\":0}"
+
+static void the_node_is_the_holders_or_sysfs_or_unknown(void **state)
+{
+	static const struct {
+		const char *id;
+		int node; /* -1 = none */
+		bool unknown;
+	} cases[] = {
+		{"0000:3b:02.1", 1, false},
+		/* the holder's entry beats sysfs */ {"far", -1, false},
+		/* held, and its plugin tells no node */ {"0000:3b:02.2", 0, false},
+		{"0000:3b:02.3", -1, false},
+		/* -1 in sysfs */ {"3b:02.4", 1, false},
+		/* without the domain */ {"0000:3b:02.5", -1, true},
+		/* a node that this machine does not have */ {"0000:3b:02.6", -1, true},
+		/* no number */ {"0000:3b:1f.7", -1, true},
+		/* not in sysfs */ {"gpu-0", -1, true},
+		{"0000:3b:02.1x", -1, true},
+	};
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(kubelet_state_release) struct kubelet_state checkpoint = {0};
+	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(device_index_release) struct device_index index = {0};
+	struct err err = {""};
+
+	(void)state;
+	test_machine(&machine, "0-3", "", "0-1");
+	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.1/numa_node", "0\n");
+	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.2/numa_node", "0\n");
+	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.3/numa_node", "-1\n");
+	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.4/numa_node", "1\n");
+	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.5/numa_node", "7\n");
+	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.6/numa_node", "\n");
+	if (state_parse(&state_devices, CHECKPOINT, strlen(CHECKPOINT), &machine, &checkpoint, NULL, &err) <
+		0)
+		fail_msg("%s", err.text);
+	device_affinity_fill(dir, &machine, &checkpoint, &a);
+	assert_true(a.registered_known);
+	device_index_registered(&a, &index);
+	assert_int_equal(index.n_items, ARRAY_SIZE(cases));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct device_ref *d = device_index_find(&index, "v/nic", cases[i].id);
+
+		assert_non_null(d);
+		assert_int_equal(d->nodes_unknown, cases[i].unknown);
+		assert_int_equal(hwloc_bitmap_first(d->nodes), cases[i].node);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +230,7 @@ int main(void)
 		cmocka_unit_test(a_broken_file_is_named),
 		cmocka_unit_test(policies_fill_in_what_is_unknown),
 		cmocka_unit_test(policies_that_differ_are_noted),
+		cmocka_unit_test(the_node_is_the_holders_or_sysfs_or_unknown),
 	};
 
 	return cmocka_run_group_tests_name("allocations_files", tests, NULL, NULL);

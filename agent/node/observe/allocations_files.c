@@ -3,12 +3,17 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 
-#include "agent/node/observe/device_affinity.h"
-#include "agent/node/observe/state_file.h"
+#include "agent/base/fs.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/device_index.h"
 #include "common/strbuf.h"
 #include "common/xalloc.h"
+
+#define PCI_ID_SIZE 16
+#define SYSFS_MAX   64 /* bytes of a numa_node file */
 
 void state_policies_release(struct state_policies *p)
 {
@@ -28,11 +33,117 @@ void state_texts_release(struct state_texts *t)
 	*t = (struct state_texts){0};
 }
 
-/* What one call reads from, and puts together. */
-struct reading {
+/* ---- NUMA nodes of registered devices */
+
+/* A number of 1 to `digits` hexadecimal digits, up to the character `end`; NULL when there is none. */
+static const char *read_hex(const char *p, size_t digits, char end, unsigned long *ret)
+{
+	size_t n = strspn(p, "0123456789abcdefABCDEF");
+
+	if (n == 0 || n > digits || p[n] != end)
+		return NULL;
+	*ret = strtoul(p, NULL, 16);
+	return end ? p + n + 1 : p + n;
+}
+
+/* The PCI address with its domain ("0000:3b:02.1") of an id with or without a domain; false when it is not
+ * a PCI address. */
+static bool parse_pci_address(const char *id, char ret[PCI_ID_SIZE])
+{
+	const char *first = strchr(id, ':'), *p = id;
+	unsigned long domain = 0, bus, slot, function;
+
+	if (first && strchr(first + 1, ':'))
+		p = read_hex(p, 6, ':', &domain);
+	if (p)
+		p = read_hex(p, 2, ':', &bus);
+	if (p)
+		p = read_hex(p, 2, '.', &slot);
+	if (p)
+		p = read_hex(p, 1, '\0', &function);
+	return p && slot < 32 && function < 8 &&
+	       snprintf(ret, PCI_ID_SIZE, "%04lx:%02lx:%02lx.%lx", domain, bus, slot, function) < PCI_ID_SIZE;
+}
+
+/* Add the NUMA node of a PCI device, if it has one. -ENOENT when sysfs does not list it. */
+static int read_pci_node(
+	const char *sysroot, const struct machine *machine, const char *address, hwloc_bitmap_t nodes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SYSFS_MAX);
+	char path[PATH_MAX], *end;
+	long node;
+	int r;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", address);
+	r = fs_read(sysroot, path, &text, NULL);
+	if (r < 0)
+		return -ENOENT;
+	node = strtol(text.text, &end, 10);
+	if (end == text.text || (*end && *end != '\n') || node >= MACHINE_MAX_NODES)
+		return -ENOENT;
+	if (node < 0)
+		return 0;
+	if (machine && machine_node_index(machine, (unsigned)node) < 0)
+		return -ENOENT;
+	cpuset_set(nodes, (unsigned)node);
+	return 0;
+}
+
+struct device_reader {
+	const char *sysroot;
+	const struct machine *machine;
+	const struct device_index *held;
+	struct allocations *to;
+};
+
+/* Add the nodes of one device to the empty set `nodes`. 0; -ENOENT when they are unknown. */
+static int find_nodes(
+	const struct device_reader *rd, const char *resource, const char *id, hwloc_bitmap_t nodes)
+{
+	const struct device_ref *held = device_index_find(rd->held, resource, id);
+	char address[PCI_ID_SIZE];
+
+	if (held && !held->nodes_unknown) {
+		cpuset_copy(nodes, held->nodes);
+		return 0;
+	}
+	return parse_pci_address(id, address) ? read_pci_node(rd->sysroot, rd->machine, address, nodes)
+					      : -ENOENT;
+}
+
+static void add_registration(const struct device_reader *rd, const struct device_registration *reg)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
+	struct allocations *to = rd->to;
+
+	for (size_t i = 0; i < reg->ids.n_items; i++) {
+		int r;
+
+		hwloc_bitmap_zero(nodes);
+		r = find_nodes(rd, reg->resource, reg->ids.items[i], nodes);
+		device_blocks_add(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
+			nodes, r < 0, reg->ids.items[i]);
+	}
+}
+
+void device_affinity_fill(const char *sysroot, const struct machine *machine,
+	const struct kubelet_state *checkpoint, struct allocations *ret)
+{
+	CLEANUP(device_index_release) struct device_index held = {0};
+	const struct device_reader rd = {sysroot, machine, &held, ret};
+
+	device_index_held(&checkpoint->allocations, &held);
+	for (size_t i = 0; i < checkpoint->n_registered; i++)
+		add_registration(&rd, &checkpoint->registered[i]);
+	ret->registered_known = true;
+}
+
+/* ---- the three files */
+
+struct files_reader {
 	const char *sysroot, *kubelet_root;
 	const struct machine *machine;
-	struct state_texts *last; /* NULL = not kept */
+	struct state_texts *last;
 	bool *gone;
 	struct allocations *allocations;
 	struct state_policies *policies;
@@ -40,20 +151,11 @@ struct reading {
 	struct err *err;
 };
 
-/* kubelet_root/name. */
-static char *path_of(const struct reading *rd, const char *name)
-{
-	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
-
-	strbuf_addf(&path, "%s/%s", rd->kubelet_root, name);
-	return strbuf_detach(&path);
-}
-
 /* 1 and *ret_path when the file was read, 0 when there is none. */
-static int read_state(const struct reading *rd, const struct state_kind *kind, const char *name, char **last,
-	struct kubelet_state *ret, char **ret_path)
+static int read_state(const struct files_reader *rd, const struct state_kind *kind, const char *name,
+	char **last, struct kubelet_state *ret, char **ret_path)
 {
-	CLEANUP(freep) char *path = path_of(rd, name);
+	CLEANUP(freep) char *path = xasprintf("%s/%s", rd->kubelet_root, name);
 	int r = state_read(kind, rd->sysroot, path, rd->machine, last, ret, rd->notes, rd->err);
 
 	if (r < 0)
@@ -63,11 +165,10 @@ static int read_state(const struct reading *rd, const struct state_kind *kind, c
 	return 1;
 }
 
-static int read_cpus(const struct reading *rd)
+static int read_cpus(const struct files_reader *rd)
 {
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
-	int r = read_state(rd, &state_cpu, STATE_CPU_FILE, rd->last ? &rd->last->cpu : NULL, &state,
-		&rd->policies->cpu_path);
+	int r = read_state(rd, &state_cpu, STATE_CPU_FILE, &rd->last->cpu, &state, &rd->policies->cpu_path);
 
 	if (r <= 0)
 		return r;
@@ -78,11 +179,11 @@ static int read_cpus(const struct reading *rd)
 	return 0;
 }
 
-static int read_memory(const struct reading *rd)
+static int read_memory(const struct files_reader *rd)
 {
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
-	int r = read_state(rd, &state_memory, STATE_MEMORY_FILE, rd->last ? &rd->last->memory : NULL, &state,
-		&rd->policies->memory_path);
+	int r = read_state(
+		rd, &state_memory, STATE_MEMORY_FILE, &rd->last->memory, &state, &rd->policies->memory_path);
 
 	if (r <= 0)
 		return r;
@@ -94,12 +195,11 @@ static int read_memory(const struct reading *rd)
 	return 0;
 }
 
-static int read_devices(const struct reading *rd)
+static int read_devices(const struct files_reader *rd)
 {
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
 	CLEANUP(freep) char *path = NULL;
-	int r = read_state(
-		rd, &state_devices, STATE_DEVICES_FILE, rd->last ? &rd->last->devices : NULL, &state, &path);
+	int r = read_state(rd, &state_devices, STATE_DEVICES_FILE, &rd->last->devices, &state, &path);
 
 	if (r <= 0)
 		return r;
@@ -109,47 +209,42 @@ static int read_devices(const struct reading *rd)
 	return 0;
 }
 
-/* What another kubelet's files said says nothing of this one's. */
-static void keep_of_root(struct state_texts *last, const char *kubelet_root)
-{
-	if (!last || (last->root && !strcmp(last->root, kubelet_root)))
-		return;
-	state_texts_release(last);
-	last->root = xstrdup(kubelet_root);
-}
-
 int allocations_from_files(const char *sysroot, const char *kubelet_root, const struct machine *machine,
 	struct state_texts *last, struct allocations *ret, struct state_policies *ret_policies,
 	struct notes *notes, struct err *err)
 {
 	CLEANUP(allocations_release) struct allocations a = {0};
 	CLEANUP(state_policies_release) struct state_policies policies = {0};
+	CLEANUP(state_texts_release) struct state_texts once = {0};
+	struct state_texts *texts = last ? last : &once;
 	bool gone = false;
-	const struct reading rd = {sysroot, kubelet_root, machine, last, &gone, &a, &policies, notes, err};
+	const struct files_reader rd = {
+		sysroot, kubelet_root, machine, texts, &gone, &a, &policies, notes, err};
 	int r;
 
-	keep_of_root(last, kubelet_root);
+	if (!texts->root || strcmp(texts->root, kubelet_root) != 0) {
+		state_texts_release(texts);
+		texts->root = xstrdup(kubelet_root);
+	}
 	r = read_cpus(&rd);
 	if (r == 0)
 		r = read_memory(&rd);
-	if (r == 0 && last)
-		last->gone = gone;
-	if (r == 0)
-		r = read_devices(&rd);
+	if (r < 0)
+		return r;
+	texts->gone = gone;
+	r = read_devices(&rd);
 	if (r < 0)
 		return r;
 	*ret = a;
 	allocations_init(&a);
-	if (ret_policies) {
-		*ret_policies = policies;
-		policies = (struct state_policies){0};
-	}
+	*ret_policies = policies;
+	policies = (struct state_policies){0};
 	return gone;
 }
 
 /* ---- against the settings */
 
-/* *policy is the setting's place in `names`, 0 = unknown; then it becomes the file's. */
+/* *policy is the setting's index in `names`, 0 = unknown: then it is taken from the file. */
 static void check_policy(struct settings *s, enum setting what, const char *const *names, size_t count,
 	const char *in_file, const char *path, int *policy, struct notes *notes)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Allocations as the kubelet's three state files report them together.
+ * Reads allocations from the kubelet's three state files together.
  */
+#include "agent/node/observe/state_file.h"
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/machine.h"
 #include "common/notes.h"
 #include "common/settings.h"
 
-/* What the files call the policies they were written under, and the paths of the files. NULL = no such file.
- */
+/* The policies that the files were written under, and the paths of the files. NULL = no such file. */
 struct state_policies {
 	char *cpu, *cpu_path;
 	char *memory, *memory_path;
@@ -18,37 +18,46 @@ struct state_policies {
 
 void state_policies_release(struct state_policies *p);
 
-/* What the files below one root said when they were last read: for one who reads them again and again. Zeroed
- * is empty.
- */
+/* The content of the files below one root at the last read, for a caller that reads them repeatedly. Zeroed
+ * is empty. */
 struct state_texts {
 	char *root;
 	char *cpu, *memory, *devices; /* NULL = never read */
-	bool gone;         /* the file of CPUs or of memory is: a kubelet that starts writes both */
-	uint64_t settings; /* the reader's number for the kubelet's settings when they were there */
+	bool gone;         /* the file of CPUs or of memory is missing: a kubelet that starts writes both */
+	uint64_t settings; /* the caller's hash of the kubelet's settings while neither file was missing */
 };
 
 void state_texts_release(struct state_texts *t);
 
 /*
- * Read the state files below sysroot + kubelet_root ("/var/lib/kubelet"). A file that is not there leaves its
- * part unknown (cpus_known, memory_known, devices_known false), which is not the same as empty; any other
- * failure is an error that names the file. With `last` (NULL = nothing is kept) a file that was there at an
- * earlier call and is gone says what it said then, with a note: nobody has given back what it lists.
+ * Read the state files below sysroot + kubelet_root ("/var/lib/kubelet"). A missing file leaves its part
+ * unknown (cpus_known, memory_known, devices_known false), which is not the same as empty; any other
+ * failure is an error that names the file. With `last` (NULL = nothing is kept) a file that existed at an
+ * earlier call and is missing counts as it was, with a note: nobody has released what it lists.
  *
- * What the files list is not all held: they keep what pods held that have ended (allocations_ended.h).
+ * Not everything that the files list is held: they keep the holdings of ended pods
+ * (allocations_end_by_api()).
  *
- * `ret` must be as after allocations_init(); it and *ret_policies
- * (which may be NULL) are the caller's to release and untouched on failure. 0; 1 when a file that is gone has
- * spoken; -errno.
+ * `ret` must be as after allocations_init(); the caller releases `ret` and *ret_policies, which are
+ * untouched on failure. 0; 1 when the last content of a missing file was used; -errno.
  */
 int allocations_from_files(const char *sysroot, const char *kubelet_root, const struct machine *machine,
 	struct state_texts *last, struct allocations *ret, struct state_policies *ret_policies,
 	struct notes *notes, struct err *err);
 
 /*
- * Compare the policies in the state files with the settings. Where the settings do not know a policy, it is
- * taken from the file (from = its path); where both know and differ, that is noted, and the settings stay. A
- * name in the file that is not a policy is noted.
+ * Fill ret->registered from the registrations in the device manager's checkpoint, which lists the NUMA
+ * nodes of held devices only. A held device has the nodes of its entry; a device whose id is a PCI address
+ * (also a virtual function's, with or without the domain) has those in sysroot +
+ * /sys/bus/pci/devices/ID/numa_node, where -1 means no affinity; the nodes of other devices are unknown.
+ * `ret` must have no registered devices.
+ */
+void device_affinity_fill(const char *sysroot, const struct machine *machine,
+	const struct kubelet_state *checkpoint, struct allocations *ret);
+
+/*
+ * Compare the policies in the state files with the settings. A policy that the settings do not know is
+ * taken from the file (from = its path); where both know it and differ, a note says so, and the settings
+ * stay. A name in the file that is no policy is noted.
  */
 void settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes);
