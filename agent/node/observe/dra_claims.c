@@ -34,18 +34,13 @@ struct claim_reader {
 
 static int read_prepared_device(const struct doc *device, struct claim *claim, struct err *err)
 {
-	const char *pool = NULL, *name = NULL, *share = NULL;
-	const struct doc *cdi = NULL;
-	int r = state_string(device, "PoolName", &pool, err);
+	struct state_members m = {.map = device, .err = err};
+	const char *pool = state_string(&m, "PoolName"), *name = state_string(&m, "DeviceName");
+	const char *share = state_string(&m, "ShareID");
+	const struct doc *cdi = state_member(&m, "CDIDeviceIDs", DOC_LIST);
 
-	if (r == 0)
-		r = state_string(device, "DeviceName", &name, err);
-	if (r == 0)
-		r = state_string(device, "ShareID", &share, err);
-	if (r == 0)
-		r = state_member(device, "CDIDeviceIDs", DOC_LIST, &cdi, err);
-	if (r < 0)
-		return r;
+	if (m.r < 0)
+		return m.r;
 	claim_add_device(claim, pool, name, share);
 	for (size_t i = 0; cdi && i < cdi->n_items; i++)
 		if (doc_string(&cdi->items[i]))
@@ -66,38 +61,38 @@ static void add_pods(const struct claim_reader *rd, const struct doc *uids, stru
 static int read_driver(const struct claim_reader *rd, const struct doc *driver, const struct doc *pods)
 {
 	CLEANUP(claim_release) struct claim claim = {0};
-	const struct doc *devices = NULL;
-	int r;
+	struct state_members m = {.map = driver, .err = rd->err};
+	const struct doc *devices = driver->kind == DOC_MAP ? state_member(&m, "Devices", DOC_LIST) : NULL;
 
+	if (!devices)
+		return m.r;
 	claim_init(&claim, driver->key, rd->uid, rd->namespace, rd->name);
-	r = driver->kind == DOC_MAP ? state_member(driver, "Devices", DOC_LIST, &devices, rd->err) : 0;
-	for (size_t i = 0; devices && i < devices->n_items && r == 0; i++)
-		if (devices->items[i].kind == DOC_MAP)
-			r = read_prepared_device(&devices->items[i], &claim, rd->err);
-	if (r == 0)
-		add_pods(rd, pods, &claim);
-	if (r == 0 && devices)
-		claims_take(rd->claims, &claim);
-	return r;
+	DOC_FOREACH (device, devices) {
+		int r = device->kind == DOC_MAP ? read_prepared_device(device, &claim, rd->err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	add_pods(rd, pods, &claim);
+	claims_take(rd->claims, &claim);
+	return 0;
 }
 
 static int read_claim(struct claim_reader *rd, const struct doc *claim)
 {
-	const struct doc *pods = NULL, *drivers = NULL;
-	int r = claim->kind == DOC_MAP ? state_string(claim, "ClaimUID", &rd->uid, rd->err)
-				       : err_set(rd->err, -EINVAL, "a claim is %s", doc_kind_name(claim));
+	struct state_members m = {.map = claim, .err = rd->err};
+	const struct doc *pods, *drivers;
 
-	if (r == 0)
-		r = state_string(claim, "Namespace", &rd->namespace, rd->err);
-	if (r == 0)
-		r = state_string(claim, "ClaimName", &rd->name, rd->err);
-	if (r == 0)
-		r = state_member(claim, "PodUIDs", DOC_MAP, &pods, rd->err);
-	if (r == 0)
-		r = state_member(claim, "DriverState", DOC_MAP, &drivers, rd->err);
-	for (size_t i = 0; drivers && i < drivers->n_items && r == 0; i++)
-		r = read_driver(rd, &drivers->items[i], pods);
-	return r;
+	if (claim->kind != DOC_MAP)
+		return err_set(rd->err, -EINVAL, "a claim is %s", doc_kind_name(claim));
+	rd->uid = state_string(&m, "ClaimUID");
+	rd->namespace = state_string(&m, "Namespace");
+	rd->name = state_string(&m, "ClaimName");
+	pods = state_member(&m, "PodUIDs", DOC_MAP);
+	drivers = state_member(&m, "DriverState", DOC_MAP);
+	for (size_t i = 0; m.r == 0 && drivers && i < drivers->n_items; i++)
+		m.r = read_driver(rd, &drivers->items[i], pods);
+	return m.r;
 }
 
 int state_claims_parse(
@@ -106,15 +101,18 @@ int state_claims_parse(
 	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
 	CLEANUP(claims_release) struct claims claims = {0};
 	struct claim_reader rd = {.evidence = e, .claims = &claims, .err = err};
-	const struct doc *list = NULL;
+	struct state_members m = {.err = err};
+	const struct doc *list;
 	int r = state_file_parse(text, len, STATE_CLAIMS_MAX, &file, err);
 
-	if (r == 0)
-		r = state_member(state_file_content(&file), "ClaimInfoStateList", DOC_LIST, &list, err);
-	for (size_t i = 0; list && i < list->n_items && r == 0; i++)
-		r = read_claim(&rd, &list->items[i]);
 	if (r < 0)
 		return r;
+	m.map = state_file_content(&file);
+	list = state_member(&m, "ClaimInfoStateList", DOC_LIST);
+	for (size_t i = 0; m.r == 0 && list && i < list->n_items; i++)
+		m.r = read_claim(&rd, &list->items[i]);
+	if (m.r < 0)
+		return m.r;
 	claims_unite(&claims);
 	*ret = claims;
 	claims = (struct claims){0};

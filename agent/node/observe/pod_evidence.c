@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/observe/pod_evidence.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/base/fs.h"
 #include "agent/node/observe/state_file.h"
@@ -40,16 +37,17 @@ void pod_evidence_release(struct pod_evidence *e)
 static int parse_admitted(struct pod_evidence *e, const struct strbuf *text, struct err *err)
 {
 	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
-	const struct doc *entries = NULL;
+	struct state_members m = {.err = err};
+	const struct doc *entries;
 	int r = state_file_parse(text->text, text->len, ADMITTED_PODS_MAX, &file, err);
 
-	if (r == 0)
-		r = state_member(state_file_content(&file), "entries", DOC_MAP, &entries, err);
-	if (r < 0 || !entries)
+	if (r < 0)
 		return r;
-	DOC_FOREACH (entry, entries)
-		strv_push(&e->admitted, entry->key);
-	return 0;
+	m.map = state_file_content(&file);
+	entries = state_member(&m, "entries", DOC_MAP);
+	for (size_t i = 0; entries && i < entries->n_items; i++)
+		strv_push(&e->admitted, entries->items[i].key);
+	return m.r;
 }
 
 static void read_admitted(
@@ -73,38 +71,27 @@ static void read_admitted(
 
 /* ---- the folders of logs */
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-	*dir = NULL;
-}
-
 /* NAMESPACE_NAME_UID; neither part has the separator in it. */
 static void add_log(struct pod_evidence *e, const char *folder)
 {
 	const char *name = strchr(folder, '_'), *uid = name ? strchr(name + 1, '_') : NULL;
-	struct pod_log log, *slot;
+	struct pod_log *slot;
 
 	if (!uid || !uid[1])
 		return;
-	log = (struct pod_log){.uid = xstrdup(uid + 1),
+	slot = vec_push(&e->logs, &e->n_logs, &e->logs_size, sizeof(*slot));
+	*slot = (struct pod_log){.uid = xstrdup(uid + 1),
 		.namespace = xstrndup(folder, (size_t)(name - folder)),
 		.name = xstrndup(name + 1, (size_t)(uid - name - 1))};
-	slot = vec_push(&e->logs, &e->n_logs, &e->logs_size, sizeof(*slot));
-	*slot = log;
 }
 
 static void read_logs(const char *sysroot, struct pod_evidence *e)
 {
-	CLEANUP(closep) int fd = fs_open(sysroot, POD_LOGS_FOLDER, O_RDONLY | O_DIRECTORY);
-	CLEANUP(closedirp) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *entry;
+	CLEANUP(strv_release) struct strv folders = {0};
 
-	if (dir)
-		fd = -1; /* it is the folder's now */
-	while (dir && (entry = readdir(dir)))
-		add_log(e, entry->d_name);
+	fs_list(sysroot, POD_LOGS_FOLDER, &folders, NULL);
+	for (size_t i = 0; i < folders.n_items; i++)
+		add_log(e, folders.items[i]);
 }
 
 void pod_evidence_read(

@@ -135,21 +135,19 @@ static void take(struct reader *rd, size_t first)
 }
 
 /* The pod's set in podEntries; NULL when the pod has none. Items without a UID are version 1's, of any pod. */
-static int pod_cpus(
+static int read_pod_cpus(
 	struct reader *rd, const struct doc *pod_entries, const char *pod_uid, hwloc_bitmap_t *ret)
 {
-	const struct doc *entry = doc_get(pod_entries, pod_uid), *list;
-	int r;
+	struct state_members m = {.map = doc_get(pod_entries, pod_uid), .err = rd->err};
+	const char *list;
 
 	*ret = NULL;
 	if (!*pod_uid)
 		return err_set(rd->err, -EINVAL, "its UID is empty");
-	if (!entry)
+	if (!m.map)
 		return 0;
-	r = state_member(entry, "cpuSet", DOC_STRING, &list, rd->err);
-	if (r < 0)
-		return r;
-	return cpuset_parse(list ? list->text : "", ret, rd->err);
+	list = state_string(&m, "cpuSet");
+	return m.r < 0 ? m.r : cpuset_parse(list, ret, rd->err);
 }
 
 /* A container of a pod that holds `whole`. CPUs beyond it are held, too. */
@@ -194,7 +192,7 @@ static int read_entries(struct reader *rd, const struct doc *entries, const stru
 {
 	DOC_FOREACH (pod, entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
-		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
+		int r = read_pod_cpus(rd, pod_entries, pod->key, &whole);
 
 		if (r == 0)
 			r = read_containers(rd, pod, whole);
@@ -217,7 +215,7 @@ static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, co
 	DOC_FOREACH (pod, pod_entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
 		size_t first = rd->state->allocations.n_items;
-		int r = pod_cpus(rd, pod_entries, pod->key, &whole);
+		int r = read_pod_cpus(rd, pod_entries, pod->key, &whole);
 
 		if (r == 0 && is_released(rd, doc_get(entries, pod->key), whole))
 			continue;
@@ -256,18 +254,14 @@ static bool is_v1(const struct doc *entries)
 
 static int read_content(struct reader *rd, const struct doc *content)
 {
-	const struct doc *entries, *pod_entries;
-	const char *policy, *list;
-	int r = state_string(content, "policyName", &policy, rd->err);
+	struct state_members m = {.map = content, .err = rd->err};
+	const char *policy = state_string(&m, "policyName"), *list = state_string(&m, "defaultCpuSet");
+	const struct doc *entries = state_member(&m, "entries", DOC_MAP);
+	const struct doc *pod_entries = state_member(&m, "podEntries", DOC_MAP);
+	int r;
 
-	if (r == 0)
-		r = state_string(content, "defaultCpuSet", &list, rd->err);
-	if (r == 0)
-		r = state_member(content, "entries", DOC_MAP, &entries, rd->err);
-	if (r == 0)
-		r = state_member(content, "podEntries", DOC_MAP, &pod_entries, rd->err);
-	if (r < 0)
-		return r;
+	if (m.r < 0)
+		return m.r;
 	if (!*policy)
 		return err_set(rd->err, -EINVAL, "no policyName");
 	rd->taken = cpuset_new();

@@ -151,22 +151,18 @@ static int read_entry(const struct doc *d, const struct machine *machine, struct
 {
 	CLEANUP(listing_release) struct listing listing = {0};
 	CLEANUP(strbuf_release) struct strbuf response = STRBUF_INIT(STATE_DEVICES_FILE_MAX);
-	const char *pod, *container, *resource;
-	const struct doc *devices = doc_get_fold(d, "DeviceIDs"), *encoded;
+	struct state_members m = {.map = d, .err = err};
+	const struct doc *devices = doc_get_fold(d, "DeviceIDs");
+	const char *pod = state_string(&m, "PodUID"), *container = state_string(&m, "ContainerName");
+	const char *resource = state_string(&m, "ResourceName"), *encoded = state_string(&m, "AllocResp");
 	struct allocation *item;
-	int r = state_string(d, "PodUID", &pod, err);
+	int r;
 
-	if (r == 0)
-		r = state_string(d, "ContainerName", &container, err);
-	if (r == 0)
-		r = state_string(d, "ResourceName", &resource, err);
-	if (r == 0)
-		r = state_member(d, "AllocResp", DOC_STRING, &encoded, err);
-	if (r < 0)
-		return r;
+	if (m.r < 0)
+		return m.r;
 	if (!*pod || !*container || !*resource)
 		return err_set(err, -EINVAL, "PodUID, ContainerName or ResourceName is missing");
-	if (encoded && base64_decode(encoded->text, &response) < 0)
+	if (base64_decode(encoded, &response) < 0)
 		return err_set(err, -EINVAL, "AllocResp is not base64");
 	r = devices ? list_devices(devices, machine, &listing, notes, err) : 0;
 	if (r < 0)
@@ -320,18 +316,20 @@ static int check_sum(const struct state_file *file, struct notes *notes, struct 
 static int read_file(const struct state_file *file, const struct machine *machine,
 	struct kubelet_state *state, struct notes *notes, struct err *err)
 {
-	const struct doc *data, *entries, *registered;
-	int r = state_member(&file->top, "Data", DOC_MAP, &data, err);
+	struct state_members top = {.map = &file->top, .err = err}, m = {.err = err};
+	const struct doc *entries, *registered;
+	int r;
 
-	if (r < 0)
-		return r;
-	if (!data)
+	m.map = state_member(&top, "Data", DOC_MAP);
+	if (top.r < 0)
+		return top.r;
+	if (!m.map)
 		return err_set(err, -EINVAL, "no Data");
-	r = state_member(data, "PodDeviceEntries", DOC_LIST, &entries, err);
-	if (r == 0)
-		r = state_member(data, "RegisteredDevices", DOC_MAP, &registered, err);
-	if (r == 0 && entries)
-		r = read_entries(entries, machine, &state->allocations, notes, err);
+	entries = state_member(&m, "PodDeviceEntries", DOC_LIST);
+	registered = state_member(&m, "RegisteredDevices", DOC_MAP);
+	if (m.r < 0)
+		return m.r;
+	r = entries ? read_entries(entries, machine, &state->allocations, notes, err) : 0;
 	if (r == 0)
 		r = check_holders(&state->allocations, err);
 	if (r == 0 && registered)

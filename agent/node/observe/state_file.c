@@ -65,48 +65,79 @@ static int parse_object(const char *text, size_t len, struct doc *ret, struct er
 	return 0;
 }
 
-/* The member in whatever spelling, or NULL; an error when it appears in two spellings. */
-static int find_member(const struct doc *map, const char *name, const struct doc **ret, struct err *err)
+/* The member in any spelling, or NULL; fails when it appears in two spellings. */
+static const struct doc *find_member(struct state_members *m, const char *name)
 {
 	const struct doc *found = NULL;
-	int r = state_check_object(map, err);
 
-	if (r < 0)
-		return r;
-	DOC_FOREACH (item, map) {
+	if (m->r == 0)
+		m->r = state_check_object(m->map, m->err);
+	for (size_t i = 0; m->r == 0 && i < m->map->n_items; i++) {
+		const struct doc *item = &m->map->items[i];
+
 		if (strcasecmp(item->key, name) != 0)
 			continue;
 		if (found)
-			return err_set(
-				err, -EINVAL, "'%s' appears twice, also as '%s'", found->key, item->key);
+			m->r = err_set(
+				m->err, -EINVAL, "'%s' appears twice, also as '%s'", found->key, item->key);
 		found = item;
 	}
-	*ret = found;
-	return 0;
+	return m->r == 0 ? found : NULL;
 }
 
-int state_member(
-	const struct doc *map, const char *name, enum doc_kind kind, const struct doc **ret, struct err *err)
+const struct doc *state_member(struct state_members *m, const char *name, enum doc_kind kind)
 {
-	const struct doc *found;
-	struct doc wanted = {.kind = kind};
-	int r = find_member(map, name, &found, err);
+	const struct doc *found = find_member(m, name), wanted = {.kind = kind};
 
-	if (r < 0)
-		return r;
-	if (found && found->kind == DOC_NULL)
-		found = NULL;
-	if (found && found->kind != kind)
-		return err_set(err, -EINVAL, "%s: %s expected, not %s", name, doc_kind_name(&wanted),
-			doc_kind_name(found));
-	*ret = found;
-	return 0;
+	if (!found || found->kind == DOC_NULL)
+		return NULL;
+	if (found->kind == kind)
+		return found;
+	m->r = err_set(m->err, -EINVAL, "%s: %s expected, not %s", name, doc_kind_name(&wanted),
+		doc_kind_name(found));
+	return NULL;
+}
+
+const char *state_string(struct state_members *m, const char *name)
+{
+	const struct doc *member = state_member(m, name, DOC_STRING);
+
+	return member ? member->text : "";
+}
+
+uint64_t state_uint64(struct state_members *m, const char *name)
+{
+	const struct doc *member = state_member(m, name, DOC_NUMBER);
+	uint64_t value = 0;
+
+	if (member && doc_uint64(member, &value) < 0)
+		m->r = err_set(
+			m->err, -EINVAL, "%s: an integer from 0 on expected, not %.50s", name, member->text);
+	return value;
+}
+
+hwloc_bitmap_t state_numa_nodes(struct state_members *m, const char *name)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
+	const struct doc *list = state_member(m, name, DOC_LIST);
+
+	for (size_t i = 0; list && i < list->n_items; i++) {
+		uint64_t id;
+
+		if (doc_uint64(&list->items[i], &id) < 0 || id >= MACHINE_MAX_NODES) {
+			m->r = err_set(m->err, -EINVAL, "%s: not a list of NUMA node ids", name);
+			break;
+		}
+		cpuset_set(nodes, (unsigned)id);
+	}
+	return m->r == 0 ? TAKE(nodes) : NULL;
 }
 
 int state_file_parse(const char *text, size_t len, size_t max, struct state_file *ret, struct err *err)
 {
 	CLEANUP(state_file_release) struct state_file f = STATE_FILE_INIT;
-	const struct doc *data, *sum;
+	struct state_members m = {.map = &f.top, .err = err};
+	const struct doc *data;
 	int r;
 
 	if (len > max)
@@ -115,22 +146,17 @@ int state_file_parse(const char *text, size_t len, size_t max, struct state_file
 	if (r < 0)
 		return r;
 	f.checksum_member = "checksum";
-	r = find_member(&f.top, "data", &data, err);
-	if (r < 0)
-		return r;
+	data = find_member(&m, "data");
 	if (doc_string(data)) {
 		r = parse_object(data->text, strlen(data->text), &f.data, err);
 		if (r < 0)
 			return err_wrap(err, r, "data");
-		r = state_member(&f.top, "dataChecksum", DOC_NUMBER, &sum, err);
-		if (r < 0)
-			return r;
-		if (sum)
+		if (state_member(&m, "dataChecksum", DOC_NUMBER))
 			f.checksum_member = "dataChecksum";
 	}
-	r = state_uint64(&f.top, f.checksum_member, &f.checksum, err);
-	if (r < 0)
-		return r;
+	f.checksum = state_uint64(&m, f.checksum_member);
+	if (m.r < 0)
+		return m.r;
 	*ret = f;
 	f = (struct state_file)STATE_FILE_INIT;
 	return 0;
@@ -167,52 +193,6 @@ bool state_file_verify(const struct state_file *f, const struct checksum_match *
 	notes_add(notes, "%s is %" PRIu64 ", but that of the content is %" PRIu32, f->checksum_member,
 		f->checksum, match->computed);
 	return false;
-}
-
-int state_string(const struct doc *map, const char *name, const char **ret, struct err *err)
-{
-	const struct doc *member;
-	int r = state_member(map, name, DOC_STRING, &member, err);
-
-	if (r < 0)
-		return r;
-	*ret = member ? member->text : "";
-	return 0;
-}
-
-int state_uint64(const struct doc *map, const char *name, uint64_t *ret, struct err *err)
-{
-	const struct doc *member;
-	uint64_t value = 0;
-	int r = state_member(map, name, DOC_NUMBER, &member, err);
-
-	if (r < 0)
-		return r;
-	if (member && doc_uint64(member, &value) < 0)
-		return err_set(
-			err, -EINVAL, "%s: an integer from 0 on expected, not %.50s", name, member->text);
-	*ret = value;
-	return 0;
-}
-
-int state_numa_nodes(const struct doc *map, const char *name, hwloc_bitmap_t *ret, struct err *err)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = NULL;
-	const struct doc *list;
-	int r = state_member(map, name, DOC_LIST, &list, err);
-
-	if (r < 0)
-		return r;
-	nodes = cpuset_new();
-	for (size_t i = 0; list && i < list->n_items; i++) {
-		uint64_t id;
-
-		if (doc_uint64(&list->items[i], &id) < 0 || id >= MACHINE_MAX_NODES)
-			return err_set(err, -EINVAL, "%s: not a list of NUMA node ids", name);
-		cpuset_set(nodes, (unsigned)id);
-	}
-	*ret = TAKE(nodes);
-	return 0;
 }
 
 /* ---- a file of one kind */

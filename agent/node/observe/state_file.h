@@ -174,18 +174,24 @@ bool state_file_verify(const struct state_file *f, const struct checksum_match *
 int state_check_object(const struct doc *d, struct err *err);
 
 /*
- * A member of an object, its name matched without regard to case as Go does. null counts as absent. *ret is
- * NULL when the member is absent. 0; -EINVAL when it is not of `kind`, or appears in two spellings.
+ * Reads the members of one object, their names matched without regard to case as Go does. An absent member and null
+ * give the default. After the first failure `r` is -EINVAL, `err` says why, and every further read gives its default.
  */
-int state_member(
-	const struct doc *map, const char *name, enum doc_kind kind, const struct doc **ret, struct err *err);
+struct state_members {
+	const struct doc *map;
+	struct err *err;
+	int r;
+};
 
-/* A string member; "" when absent. The text belongs to `map`. 0 or -EINVAL. */
-int state_string(const struct doc *map, const char *name, const char **ret, struct err *err);
+/* A member of this kind, else NULL. It fails when the member is of another kind or appears in two spellings. */
+const struct doc *state_member(struct state_members *m, const char *name, enum doc_kind kind);
 
-/* A member that is an integer >= 0; 0 when absent. 0 or -EINVAL. */
-int state_uint64(const struct doc *map, const char *name, uint64_t *ret, struct err *err);
+/* A string, else "". The text belongs to the object. */
+const char *state_string(struct state_members *m, const char *name);
 
-/* A list of NUMA node ids (0 to MACHINE_MAX_NODES - 1); the empty set when absent. The caller owns *ret. 0 or
- * -EINVAL. */
-int state_numa_nodes(const struct doc *map, const char *name, hwloc_bitmap_t *ret, struct err *err);
+/* An integer >= 0, else 0. */
+uint64_t state_uint64(struct state_members *m, const char *name);
+
+/* A list of NUMA node ids (0 to MACHINE_MAX_NODES - 1) as a set that the caller owns, else the empty set; NULL on
+ * failure. */
+hwloc_bitmap_t state_numa_nodes(struct state_members *m, const char *name);

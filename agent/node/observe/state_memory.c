@@ -71,19 +71,16 @@ static const char *const names[] = {"*state.MemoryManagerCheckpoint", "*state.Me
 
 static int read_table(const struct doc *d, struct memory_table *table, struct err *err)
 {
+	struct state_members m = {.map = d, .err = err};
 	uint64_t sum;
-	int r = state_uint64(d, "total", &table->total, err);
 
-	if (r == 0)
-		r = state_uint64(d, "systemReserved", &table->system_reserved, err);
-	if (r == 0)
-		r = state_uint64(d, "allocatable", &table->allocatable, err);
-	if (r == 0)
-		r = state_uint64(d, "reserved", &table->reserved, err);
-	if (r == 0)
-		r = state_uint64(d, "free", &table->free, err);
-	if (r < 0)
-		return r;
+	table->total = state_uint64(&m, "total");
+	table->system_reserved = state_uint64(&m, "systemReserved");
+	table->allocatable = state_uint64(&m, "allocatable");
+	table->reserved = state_uint64(&m, "reserved");
+	table->free = state_uint64(&m, "free");
+	if (m.r < 0)
+		return m.r;
 	if (__builtin_add_overflow(table->reserved, table->free, &sum) || sum != table->allocatable)
 		return err_set(err, -EINVAL,
 			"reserved %" PRIu64 " and free %" PRIu64 " are not allocatable %" PRIu64,
@@ -116,16 +113,13 @@ static int read_tables(const struct doc *memory_map, struct memory_node *node, s
 
 static int read_node(const struct doc *d, struct memory_node *node, struct err *err)
 {
-	const struct doc *memory_map;
-	uint64_t assignments;
-	int r = state_uint64(d, "numberOfAssignments", &assignments, err);
+	struct state_members m = {.map = d, .err = err};
+	uint64_t assignments = state_uint64(&m, "numberOfAssignments");
+	const struct doc *memory_map = state_member(&m, "memoryMap", DOC_MAP);
 
-	if (r == 0)
-		r = state_member(d, "memoryMap", DOC_MAP, &memory_map, err);
-	if (r == 0)
-		r = state_numa_nodes(d, "cells", &node->cells, err);
-	if (r < 0)
-		return r;
+	node->cells = state_numa_nodes(&m, "cells");
+	if (m.r < 0)
+		return m.r;
 	if (assignments > UINT_MAX)
 		return err_set(err, -EINVAL, "numberOfAssignments: %" PRIu64 " is too many", assignments);
 	node->assignments = (unsigned)assignments;
@@ -166,21 +160,14 @@ static int read_machine_state(const struct doc *nodes, struct memory_state *stat
 
 static int read_block(const struct doc *d, struct allocation *item, struct err *err)
 {
-	struct memory_block *block;
-	const char *type;
-	int r;
+	struct state_members m = {.map = d, .err = err};
+	struct memory_block *block =
+		vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
 
-	vec_grow(&item->memory, &item->memory_size, item->n_memory + 1, sizeof(*item->memory));
-	block = &item->memory[item->n_memory++];
-	r = state_string(d, "type", &type, err);
-	if (r == 0)
-		r = state_uint64(d, "size", &block->bytes, err);
-	if (r == 0)
-		r = state_numa_nodes(d, "numaAffinity", &block->nodes, err);
-	if (r < 0)
-		return r;
-	text_set(&block->type, type);
-	return 0;
+	text_set(&block->type, state_string(&m, "type"));
+	block->bytes = state_uint64(&m, "size");
+	block->nodes = state_numa_nodes(&m, "numaAffinity");
+	return m.r;
 }
 
 static int read_blocks(const struct doc *blocks, struct allocations *a, const char *pod_uid,
@@ -202,22 +189,21 @@ static int read_blocks(const struct doc *blocks, struct allocations *a, const ch
 	return 0;
 }
 
-/* The blocks a pod holds as a whole, NULL when it has none (as the kubelet takes an empty list, too). */
-static int pod_blocks(
+/* The blocks that a pod holds as a whole, NULL when it has none (the kubelet treats an empty list alike). */
+static int find_pod_blocks(
 	const struct doc *pod_entries, const char *pod_uid, const struct doc **ret, struct err *err)
 {
-	const struct doc *entry = doc_get(pod_entries, pod_uid), *blocks;
-	int r;
+	struct state_members m = {.map = doc_get(pod_entries, pod_uid), .err = err};
+	const struct doc *blocks;
 
 	*ret = NULL;
 	if (!*pod_uid)
 		return err_set(err, -EINVAL, "its UID is empty");
-	if (!entry)
+	if (!m.map)
 		return 0;
-	r = state_member(entry, "memoryBlocks", DOC_LIST, &blocks, err);
-	if (r == 0 && blocks && blocks->n_items > 0)
-		*ret = blocks;
-	return r;
+	blocks = state_member(&m, "memoryBlocks", DOC_LIST);
+	*ret = blocks && blocks->n_items > 0 ? blocks : NULL;
+	return m.r;
 }
 
 static int read_pod(
@@ -225,7 +211,7 @@ static int read_pod(
 {
 	CLEANUP(allocations_release) struct allocations unused = {0};
 	const struct doc *whole;
-	int r = pod_blocks(pod_entries, pod->key, &whole, err);
+	int r = find_pod_blocks(pod_entries, pod->key, &whole, err);
 
 	if (r == 0)
 		r = state_check_object(pod, err);
@@ -255,7 +241,7 @@ static int read_pod_entries(const struct doc *pod_entries, struct allocations *a
 {
 	DOC_FOREACH (pod, pod_entries) {
 		const struct doc *whole;
-		int r = pod_blocks(pod_entries, pod->key, &whole, err);
+		int r = find_pod_blocks(pod_entries, pod->key, &whole, err);
 
 		if (r == 0 && whole)
 			r = read_blocks(whole, a, pod->key, "", err);
@@ -383,18 +369,15 @@ static int read_content(const struct doc *content, const struct machine *machine
 	struct err *err)
 {
 	struct allocations *a = &state->allocations;
-	const struct doc *nodes, *entries, *pod_entries;
-	const char *policy;
-	int r = state_string(content, "policyName", &policy, err);
+	struct state_members m = {.map = content, .err = err};
+	const char *policy = state_string(&m, "policyName");
+	const struct doc *nodes = state_member(&m, "machineState", DOC_MAP);
+	const struct doc *entries = state_member(&m, "entries", DOC_MAP);
+	const struct doc *pod_entries = state_member(&m, "podEntries", DOC_MAP);
+	int r;
 
-	if (r == 0)
-		r = state_member(content, "machineState", DOC_MAP, &nodes, err);
-	if (r == 0)
-		r = state_member(content, "entries", DOC_MAP, &entries, err);
-	if (r == 0)
-		r = state_member(content, "podEntries", DOC_MAP, &pod_entries, err);
-	if (r < 0)
-		return r;
+	if (m.r < 0)
+		return m.r;
 	if (!*policy)
 		return err_set(err, -EINVAL, "no policyName");
 	text_set(&state->policy, policy);
