@@ -55,7 +55,7 @@ says 'name: cpu, capacity: "16", allocatable: "16", available: "7"'
 says 'name: memory, .* available: "129922760704"'
 says 'name: hugepages-1Gi, .* available: "2147483648"'
 says 'claims=dra.k8s.io/cpu::9-11\|dra.k8s.io/memory::/'
-warns "both give out CPUs, and neither knows of the other's: CPUs 9 are given out twice"
+warns "both allocate CPUs and do not know each other's allocations: CPUs 9 are allocated twice"
 look 0 dump --cdi-dir none
 says 'name: cpu, capacity: "16", allocatable: "15", available: "6"'
 look 0 dump --cpu-manager-policy none --state-files none

@@ -595,9 +595,8 @@ static void the_socket_is_found_by_its_flag(void **state)
 		const struct observe_config config = {.pod_resources = cases[i].value,
 			.sysroot = cases[i].sysroot,
 			.machine_xml = cases[i].xml};
-		CLEANUP(freep) char *socket = NULL;
+		CLEANUP(freep) char *socket = observe_socket(&config, "/k");
 
-		observe_socket(&config, "/k", &socket);
 		test_assert_text(
 			cases[i].value, socket ? socket : "none", cases[i].want ? cases[i].want : "none");
 	}

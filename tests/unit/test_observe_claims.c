@@ -15,7 +15,7 @@
 #define SPEC                                                                                                            \
 	"{\"cdiVersion\":\"0.8.0\",\"kind\":\"dra.k8s.io/cpu\",\"devices\":[{\"name\":\"claim-u1\",\"containerEdits\":" \
 	"{\"env\":[\"DRA_CPUSET_u1=2-3\"]}}]}"
-#define BOTH "both give out CPUs, and neither knows of the other's"
+#define BOTH "both allocate CPUs and do not know each other's allocations"
 
 static const char list[] =
 	"1{1'p' 2'ns' 3{1'c' 5{2'cpus' 3'ns' 4{1{1'dra.k8s.io/cpu=claim-u1'} 2'dra.cpu' 3'n' 4'numa0'}}}} "
@@ -105,7 +105,7 @@ static void the_api_says_whose_the_cpus_are(void **state)
 		fail_msg("%s", w->err.text);
 	assert_claims(w, "dra.cpu u1 ns/cpus pods ns/p cpus 2-3 devices n/numa0 cdi dra.k8s.io/cpu=claim-u1;"
 			 "gpu.v.com  ns/gpu pods ns/q devices n/gpu-0 cdi v.com/gpu=0;");
-	assert_true(noted(w, "the DRA driver 'dra.cpu' " BOTH ": CPUs 2-3 are given out twice"));
+	assert_true(noted(w, "the DRA driver 'dra.cpu' " BOTH ": CPUs 2-3 are allocated twice"));
 	/* Its last answer holds while it does not answer. */
 	grpc_server_stop(server);
 	if (look(w) < 0)
@@ -133,7 +133,7 @@ static void files_alone_are_enough(void **state)
 
 static void memory_is_given_out_by_one(void **state)
 {
-	static const char said[] = "the DRA driver 'k/memory' both give out memory";
+	static const char said[] = "the DRA driver 'k/memory' both allocate memory";
 	struct world *w = *state;
 
 	test_write_file(w->dir, "var/run/cdi/dra.memory.json",

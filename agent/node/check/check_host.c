@@ -296,7 +296,7 @@ static void report_answer(
 
 static bool step_pod_resources(struct host *h)
 {
-	CLEANUP(freep) char *socket = NULL;
+	CLEANUP(freep) char *socket = observe_socket(&h->config->observe, h->kubelet_root);
 	CLEANUP(pod_resources_client_freep) struct pod_resources_client *client = NULL;
 	CLEANUP(pod_resources_release) struct pod_resources answer;
 	CLEANUP(notes_release) struct notes notes = {0};
@@ -304,7 +304,6 @@ static bool step_pod_resources(struct host *h)
 	double begin = clock_s(CLOCK_MONOTONIC);
 	int r;
 
-	observe_socket(&h->config->observe, h->kubelet_root, &socket);
 	pod_resources_init(&answer);
 	if (!socket) {
 		check_report_add(h->report, CHECK_OK, pod_resources, "not asked");

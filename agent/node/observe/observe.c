@@ -14,7 +14,7 @@
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
 
-#define READ_AGAIN_MAX 2 /* a kubelet came or went in between */
+#define READ_AGAIN_MAX 2 /* because a kubelet came or went meanwhile */
 
 void observation_init(struct observation *o)
 {
@@ -80,6 +80,15 @@ static int read_machine(
 	return 0;
 }
 
+void observation_set_release(struct observation *o, unsigned minor)
+{
+	o->node.settings.kubelet_minor = minor;
+	if (minor > KUBELET_MINOR_COMPARED)
+		notes_add(&o->notes,
+			"the kubelet's release 1.%u is newer than 1.%u, the newest that nrtd was compared with: it may decide differently",
+			minor, KUBELET_MINOR_COMPARED);
+}
+
 static int read_settings(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
@@ -89,15 +98,6 @@ static int read_settings(
 	if (r == 0)
 		observation_set_release(o, config->kubelet_minor);
 	return r;
-}
-
-void observation_set_release(struct observation *o, unsigned minor)
-{
-	o->node.settings.kubelet_minor = minor;
-	if (minor > KUBELET_MINOR_COMPARED)
-		notes_add(&o->notes,
-			"the kubelet's release, 1.%u, is newer than 1.%u, the newest that was compared: it may decide in other ways",
-			minor, KUBELET_MINOR_COMPARED);
 }
 
 int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,
@@ -117,9 +117,9 @@ static uint64_t add_text(const char *text, uint64_t hash)
 	return text ? hash_bytes(text, strlen(text) + 1, hash) : hash + 1;
 }
 
-/* A number for which managers allocate, and what is reserved: with another one the same allocations leave another
+/* A hash of the managers' policies and of the reservations: under others the same allocations leave another
  * rest. */
-static void number_of(const struct settings *s, uint64_t *ret)
+static uint64_t hash_reservations(const struct settings *s)
 {
 	CLEANUP(freep) char *cpus = s->reserved_system_cpus ? cpuset_print(s->reserved_system_cpus) : NULL;
 	const qty_t reserved[] = {(qty_t)s->cpu_manager, (qty_t)s->memory_manager, s->kube_reserved_cpu,
@@ -134,38 +134,31 @@ static void number_of(const struct settings *s, uint64_t *ret)
 
 		hash = add_text(m->type, hash_bytes(amount, sizeof(amount), hash));
 	}
-	*ret = hash;
+	return hash;
 }
 
 #define UNIX_SCHEME "unix://"
 
-void observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret)
+char *observe_socket(const struct observe_config *config, const char *kubelet_root)
 {
 	const char *value = config->pod_resources;
 	bool elsewhere = *config->sysroot || config->machine_xml;
-	char *socket = NULL;
 
-	if (!strcmp(value, "none") || (!strcmp(value, "auto") && elsewhere)) {
-		*ret = NULL;
-		return;
-	}
+	if (!strcmp(value, "none") || (!strcmp(value, "auto") && elsewhere))
+		return NULL;
 	if (!strncmp(value, UNIX_SCHEME, strlen(UNIX_SCHEME)))
 		value += strlen(UNIX_SCHEME);
-	if (strcmp(value, "auto") != 0)
-		socket = xstrdup(value);
-	else
-		socket = xasprintf("%s/pod-resources/kubelet.sock", kubelet_root);
-	*ret = socket;
+	return strcmp(value, "auto") != 0 ? xstrdup(value)
+					  : xasprintf("%s/pod-resources/kubelet.sock", kubelet_root);
 }
 
-/* The client for the socket, kept while that stays the same. */
+/* Make the client for the socket, unless there is one for the same socket. */
 static int open_api(struct sources *sources, const struct observe_config *config, const char *kubelet_root)
 {
-	CLEANUP(freep) char *socket = NULL;
+	CLEANUP(freep) char *socket = observe_socket(config, kubelet_root);
 	struct pod_resources_client *client = NULL;
 	int r = 0;
 
-	observe_socket(config, kubelet_root, &socket);
 	if (socket && sources->socket && !strcmp(socket, sources->socket))
 		return 0;
 	if (socket)
@@ -180,8 +173,8 @@ static int open_api(struct sources *sources, const struct observe_config *config
 	return 0;
 }
 
-/* The managers' policies, where nothing else has them: the API lists what is allocatable of CPUs and memory
- * under the static policies only. */
+/* Fill in the managers' policies that are unknown: the API lists allocatable CPUs and memory under the
+ * static policies only. */
 static void settings_from_api(struct settings *s, const struct pod_resources *api)
 {
 	static const char from[] = "the pod-resources API";
@@ -200,8 +193,8 @@ static void settings_from_api(struct settings *s, const struct pod_resources *ap
 	}
 }
 
-/* Which CPUs are allocatable is not taken from an answer that was given under other settings. */
-static void take_answer(struct allocations_answer *a, bool other_settings, struct observation *o)
+/* An answer that the API gave under other settings says nothing about the allocatable CPUs. */
+static void move_answer(struct allocations_answer *a, bool other_settings, struct observation *o)
 {
 	o->from_files = a->from_files;
 	o->from_api = a->from_api;
@@ -230,14 +223,13 @@ static int read_allocations(
 		.api_named = config->pod_resources_named,
 		.files_then = &sources->files_then,
 		.last = &sources->state_files,
+		.settings = hash_reservations(&o->node.settings),
 		.seen = &sources->pods_seen,
 		.down = settings_kubelet_is_down(&sources->settings),
 		.machine = &o->node.machine};
 	int r = open_api(sources, config, o->kubelet_root);
 
 	allocations_answer_init(&a);
-	if (r == 0)
-		number_of(&o->node.settings, &q.settings);
 	if (r < 0)
 		return err_set(err, r, "cannot use the pod-resources socket: %s", strerror(-r));
 	q.api = sources->api;
@@ -250,7 +242,7 @@ static int read_allocations(
 	settings_check_state(&o->node.settings, &a.policies, &o->notes);
 	if (a.from_api)
 		settings_from_api(&o->node.settings, &a.api);
-	take_answer(&a, sources->api_settings != q.settings, o);
+	move_answer(&a, sources->api_settings != q.settings, o);
 	return 0;
 }
 
@@ -260,7 +252,7 @@ static int read_allocations(
 #define REGISTRY   "plugins_registry"
 #define REGISTERED "-reg.sock" /* dra.cpu-reg.sock, or with something in between while it is updated */
 
-static bool cpu_driver_registered(const char *sysroot, const char *kubelet_root)
+static bool is_cpu_driver_registered(const char *sysroot, const char *kubelet_root)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	char path[PATH_MAX];
@@ -275,22 +267,22 @@ static bool cpu_driver_registered(const char *sysroot, const char *kubelet_root)
 	return false;
 }
 
-/* The driver of a claim that holds CPUs, or one that may give some out. NULL = there is none. */
-static const char *cpu_driver(const struct observe_config *config, const struct observation *o)
+/* The driver of a claim that holds CPUs, else a registered driver that may allocate some; or NULL. */
+static const char *find_cpu_driver(const struct observe_config *config, const struct observation *o)
 {
 	const struct claims *claims = &o->node.claims;
 
 	for (size_t i = 0; i < claims->n_items; i++)
 		if (!hwloc_bitmap_iszero(claims->items[i].cpus))
 			return claims->items[i].driver;
-	return cpu_driver_registered(config->sysroot, o->kubelet_root) ? CPU_DRIVER : NULL;
+	return is_cpu_driver_registered(config->sysroot, o->kubelet_root) ? CPU_DRIVER : NULL;
 }
 
-/* Neither the kubelet's CPU manager nor a driver knows what the other has given out. */
+/* The kubelet's CPU manager and a DRA driver do not know each other's allocations. */
 static void note_two_managers(const struct observe_config *config, struct observation *o)
 {
 	const char *driver =
-		o->node.settings.cpu_manager == CPU_MANAGER_STATIC ? cpu_driver(config, o) : NULL;
+		o->node.settings.cpu_manager == CPU_MANAGER_STATIC ? find_cpu_driver(config, o) : NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t both = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
 	CLEANUP(freep) char *text = NULL;
@@ -302,20 +294,21 @@ static void note_two_managers(const struct observe_config *config, struct observ
 	cpuset_and(both, both, held);
 	text = cpuset_print(both);
 	notes_add(&o->notes,
-		"the kubelet's CPU manager (policy 'static') and the DRA driver '%.100s' both give out CPUs, and neither knows of the other's%s%s%s; set cpuManagerPolicy to 'none'",
-		driver, *text ? ": CPUs " : "", text, *text ? " are given out twice" : "");
+		"the kubelet's CPU manager (policy 'static') and the DRA driver '%.100s' both allocate CPUs and do not know each other's allocations%s%s%s; set cpuManagerPolicy to 'none'",
+		driver, *text ? ": CPUs " : "", text, *text ? " are allocated twice" : "");
 }
 
-/* The same of memory. */
+/* The same for memory. */
 static void note_two_memory_managers(struct observation *o)
 {
 	const struct claims *claims = &o->node.claims;
 
-	for (size_t i = 0; i < claims->n_items && o->node.settings.memory_manager == MEMORY_MANAGER_STATIC;
-		i++)
+	if (o->node.settings.memory_manager != MEMORY_MANAGER_STATIC)
+		return;
+	for (size_t i = 0; i < claims->n_items; i++)
 		if (claims->items[i].n_memory > 0) {
 			notes_add(&o->notes,
-				"the kubelet's memory manager (policy 'Static') and the DRA driver '%.100s' both give out memory, and neither knows of the other's; set memoryManagerPolicy to 'None'",
+				"the kubelet's memory manager (policy 'Static') and the DRA driver '%.100s' both allocate memory and do not know each other's allocations; set memoryManagerPolicy to 'None'",
 				claims->items[i].driver);
 			return;
 		}
@@ -327,7 +320,7 @@ static int read_claims(
 	CLEANUP(claims_release) struct claims specs = {0};
 	int r = 0;
 
-	/* An older kubelet's API has no claims. */
+	/* The API of an older kubelet has no claims. */
 	if (config->state_files && o->node.claims.n_items == 0)
 		state_claims_read(config->sysroot, o->kubelet_root, &o->node.claims, &o->notes);
 	if (config->cdi_dir)
@@ -340,7 +333,7 @@ static int read_claims(
 	return 0;
 }
 
-/* Every step; what was read before a failure stays in `o` for its owner to release. */
+/* Every step. After a failure `o` holds what was read before. */
 static int read_all(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * observe: read every source once, in order, into one struct. Later stages never go back to a source.
+ * Reads every source on the node once, in order, into one struct. Later stages never read a source again.
  */
 #include <stdatomic.h>
 
@@ -11,78 +11,81 @@
 #include "common/node_state.h"
 #include "common/notes.h"
 
-/* What to read, and where. Borrowed texts, which the configuration's owner keeps. */
+/* Which sources to read, and where. The texts are borrowed from the configuration's owner. */
 struct observe_config {
 	const char *sysroot;     /* "" = this system */
 	const char *machine_xml; /* hwloc's XML instead of the hardware; NULL = none */
 	const char *node_name;   /* NULL = the host's name */
 	struct settings_overrides settings;
-	unsigned kubelet_minor;    /* the kubelet is of release 1.N; 0 = not known */
+	unsigned kubelet_minor;    /* the kubelet's release is 1.N; 0 = unknown */
 	const char *pod_resources; /* "auto", "none", a path or a unix:// URL */
-	bool pod_resources_named;  /* the user gave it: that it is not there is worth a note */
-	bool state_files;          /* read them */
-	const char *cdi_dir;       /* the folder of CDI spec files; NULL = do not read them */
+	bool pod_resources_named;  /* the user gave it: a missing socket is a note */
+	bool state_files;          /* read the kubelet's state files */
+	const char *cdi_dir;       /* the directory of CDI spec files; NULL = do not read them */
 };
 
-/* The facts of one node, and how they were found. */
+/* The facts of one node, and which sources they are from. */
 struct observation {
 	struct node_state node;
 	char *kubelet_root;        /* the kubelet's --root-dir, below the sysroot */
-	bool from_files, from_api; /* who reported what is handed out */
-	bool settings_kept;        /* of a kubelet that does not run now */
-	bool api_kept;             /* from_api, and the API does not answer now */
-	unsigned contradictions;   /* between the API and the state files; a note has them */
-	struct notes notes;        /* what to warn about, in the order it was met */
+	bool from_files, from_api; /* the sources of the allocations */
+	bool settings_kept;        /* the settings are those of a kubelet that is not running */
+	bool api_kept;             /* from_api, by the last answer of an API that does not answer now */
+	unsigned contradictions;   /* between the API and the state files; a note lists them */
+	struct notes notes;        /* warnings, in the order of reading */
 };
 
 void observation_init(struct observation *o);
-
-/* The kubelet's release is 1.`minor`, 0 = not known. One that is newer than all that were compared is noted. */
-void observation_set_release(struct observation *o, unsigned minor);
 void observation_release(struct observation *o);
 
+/* Set the kubelet's release, 1.`minor`; 0 = unknown. A release newer than all that nrtd was compared with
+ * is noted. */
+void observation_set_release(struct observation *o, unsigned minor);
+
 /*
- * What one who observes again and again keeps in between: the machine, the connection to the pod-resources API,
- * and what each source said last. A source that does not answer, or that the kubelet has not read again, counts
- * as it did. Zeroed is empty. Observations share nothing with it.
+ * What a caller that observes repeatedly keeps in between: the machine, the connection to the pod-resources
+ * API, and the last content of each source. A source that does not answer, or that the kubelet has not read
+ * again, counts as it was. Zeroed is empty. Observations share nothing with it.
  */
 struct sources {
 	struct settings_finding settings; /* of the kubelet that ran last */
-	uint64_t api_settings;         /* a number for what the kubelet reserved when the API answered last */
-	struct state_files files_then; /* what the state files were when the API answered last */
+	uint64_t api_settings;            /* hash of the kubelet's reservations when the API answered last */
+	struct state_files files_then;    /* the state files when the API answered last */
 	bool machine_known;
 	struct machine machine;
-	struct state_texts state_files; /* what they said last */
-	struct pods_seen pods_seen;     /* which of their pods have had a folder */
-	struct cdi_texts cdi;           /* what the CDI spec files said last */
-	char *socket;                   /* what `api` is a client of */
+	struct state_texts state_files; /* their last content */
+	struct pods_seen pods_seen;     /* which of their pods have had a directory */
+	struct cdi_texts cdi;           /* the last content of the CDI spec files */
+	char *socket;                   /* the socket of `api` */
 	struct pod_resources_client *api;
-	const atomic_bool *cancel; /* when raised, what the kubelet is asked ends; NULL = never */
+	const atomic_bool *cancel; /* when raised, calls to the kubelet end; NULL = never */
 };
 
 void sources_release(struct sources *s);
 
-/* What a process that observes in a thread does before it starts the first one: machine_prepare(). 0 or -errno. */
+/* For a process that observes in a thread: call before the first thread starts. As machine_prepare(). 0 or
+ * -errno. */
 int observe_prepare(const struct observe_config *config, struct err *err);
 
-/* Let the next observation discover the machine again: CPUs or memory came or went. */
+/* Make the next observation discover the machine again, because CPUs or memory came or went. */
 void sources_forget_machine(struct sources *s);
 
 /*
- * Name, machine, kubelet settings, allocations, claims. An absent source leaves its part unknown with a note; a
- * broken one is an error unless another reports the same. Settings and allocations are one kubelet's: when it
- * came or went meanwhile, all is read again, twice at most. 0 or -errno with one line in `err`; `ret` (as after
- * observation_init()) is untouched on failure.
+ * Read the node's name, the machine, the kubelet's settings, the allocations and the claims. A missing
+ * source leaves its part unknown, with a note; a broken source is an error unless another source reports
+ * the same. Settings and allocations are of one kubelet: when a kubelet came or went meanwhile, everything
+ * is read again, at most twice. 0 or -errno with one line in `err`; `ret` (as after observation_init()) is
+ * untouched on failure.
  */
 int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,
 	struct err *err);
 
-/* The same for one observation. */
+/* The same for a single observation. */
 int observe(const struct observe_config *config, struct observation *ret, struct err *err);
 
-/* The pod-resources socket that is meant, for a kubelet with this root; *ret is the caller's, NULL = none is
- * to be asked. */
-void observe_socket(const struct observe_config *config, const char *kubelet_root, char **ret);
+/* The path of the pod-resources socket of a kubelet with this root, a new string that the caller owns; NULL
+ * = the API is not to be asked. */
+char *observe_socket(const struct observe_config *config, const char *kubelet_root);
 
 /* The kubelet's settings and root directory; see settings_find(). */
 int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,

@@ -111,10 +111,9 @@ static int list_files(
 	static const char *const states[] = {
 		STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE, STATE_CLAIMS_FILE, pods};
 	const char *sysroot = config->sysroot;
-	CLEANUP(freep) char *socket = NULL;
+	CLEANUP(freep) char *socket = observe_socket(config, o->kubelet_root);
 	int r = 0;
 
-	observe_socket(config, o->kubelet_root, &socket);
 	for (size_t i = 0; i < ARRAY_SIZE(states) && r == 0; i++) {
 		char path[PATH_MAX];
 
