@@ -107,7 +107,7 @@ if [ -x "$server" ]; then by_api; else echo "skipped: $server is not built"; fi
 echo '{"kind":"dra.k8s.io/cpu","devices":[{"name":"claim-b","containerEdits":{"env":["DRA_CPUSET_b=most"]}}]}' >"$cdi/broken.json"
 for command in dump show; do
 	look 1 $command
-	warns '^nrtd: /var/run/cdi/broken.json: device .claim-b.: DRA_CPUSET_b: .*; what its claims hold is not known$'
+	warns '^nrtd: /var/run/cdi/broken.json: device .claim-b.: DRA_CPUSET_b: .*; the holdings of its claims are unknown$'
 	check "in one line" test "$(wc -l <"$dir/err")" -eq 1
 done
 look 1 check
@@ -153,7 +153,7 @@ until_printed "another claim" "$(free 3)"
 rm "$cdi/dra.k8s.io-cpu_claim-b.json"
 until_printed "a claim that is given back" "$(free 5)"
 printf '{"kind":' >"$cdi/dra.k8s.io-cpu_claim-a.json"
-until_printed "a broken spec file is named" "claim-a.json: not valid JSON.*; what it said last still holds"
+until_printed "a broken spec file is named" "claim-a.json: not valid JSON.*; its last content is still used"
 : >"$dir/out"
 cpus b 11-12
 until_printed "and says what it said last" "$(free 3)"
@@ -162,7 +162,7 @@ until_printed "until it is mended" "$(free 2)"
 stop
 printf '{"kind":' >"$cdi/dra.k8s.io-cpu_claim-a.json"
 start
-until_printed "a broken spec file at the start is named" "claim-a.json: not valid JSON.*; what its claims hold is not known"
+until_printed "a broken spec file at the start is named" "claim-a.json: not valid JSON.*; the holdings of its claims are unknown"
 check "and nothing is printed" test ! -s "$dir/out"
 cpus a 10,13
 until_printed "a spec file that is mended is read at once" "$(free 2)"

@@ -185,7 +185,7 @@ static void a_file_that_vanishes_counts_as_it_was(void **state)
 	assert_true(w->answer.from_files && w->answer.all.cpus_known);
 	assert_int_equal(w->answer.all.n_items, 1);
 	assert_int_equal(w->notes.lines.n_items, 1);
-	assert_non_null(strstr(w->notes.lines.items[0], "/k/cpu_manager_state: it is gone"));
+	assert_non_null(strstr(w->notes.lines.items[0], "/k/cpu_manager_state: the file is missing"));
 	test_write_file(w->dir, "k/cpu_manager_state", HALF);
 	allocations_answer_release(&w->answer);
 	assert_int_equal(allocations_read(&q, &w->answer, NULL, &w->err), 0);

@@ -354,7 +354,7 @@ static void a_broken_file_says_what_it_said_last(void **state)
 	assert_int_equal(look(&f), -EINVAL);
 	test_assert_text("nothing is known", f.err.text,
 		"/var/run/cdi/" CLAIM_FILE
-		": not valid JSON at line 1, byte 8; what its claims hold is not known");
+		": not valid JSON at line 1, byte 8; the holdings of its claims are unknown");
 	test_assert_text("nothing is half known", f.got.text, "");
 
 	write_spec(&f, CLAIM_FILE, CPU_ENV("\"DRA_CPUSET_u1=4\""));
@@ -365,7 +365,7 @@ static void a_broken_file_says_what_it_said_last(void **state)
 		test_assert_text("kept", f.got.text,
 			"dra.k8s.io/cpu u1 cpus 4" CPU_CDI "dra.k8s.io/memory u2 memory 1024@0" MEM_CDI);
 		assert_non_null(strstr(f.notes.text, "/var/run/cdi/" CLAIM_FILE ": "));
-		assert_non_null(strstr(f.notes.text, "; what it said last still holds"));
+		assert_non_null(strstr(f.notes.text, "; its last content is still used"));
 	}
 	drop_spec(&f, CLAIM_FILE);
 	assert_int_equal(look(&f), 0);

@@ -249,7 +249,7 @@ static void a_kubelet_that_is_killed_changes_nothing(void **state)
 		test_assert_text("killed", w->object.text, before);
 		assert_true(w->settings_kept && w->api_kept);
 		assert_has(&w->notes, "the kubelet (pid 7) does not run: its settings still count");
-		assert_has(&w->notes, "; what the API said last still holds");
+		assert_has(&w->notes, "; the API's last answer is still used");
 	}
 	/* Its socket is gone, too, and a file. */
 	remove_cpu_state(w);
@@ -257,7 +257,7 @@ static void a_kubelet_that_is_killed_changes_nothing(void **state)
 	w->config.pod_resources_named = false;
 	look(w);
 	test_assert_text("no socket", w->object.text, before);
-	assert_has(&w->notes, "; what the API said last still holds");
+	assert_has(&w->notes, "; the API's last answer is still used");
 }
 
 /* Init container i keeps CPU 3 for its pod; the API does not list it. */
@@ -277,7 +277,7 @@ static void a_file_that_is_gone_still_says_what_the_api_does_not(void **state)
 	for (int i = 0; i < 2; i++) {
 		look(w);
 		test_assert_text("gone", w->object.text, before);
-		assert_has(&w->notes, "cpu_manager_state: it is gone");
+		assert_has(&w->notes, "cpu_manager_state: the file is missing");
 	}
 	/* Until the API says otherwise: then nothing of it holds. */
 	stop_serving(w);
@@ -325,7 +325,7 @@ static void a_kubelet_that_comes_back_is_believed(void **state)
 		"2[1 2 3 " REST "] 1{1'v/nic' 2'a' " NODE_0 "} 3{1'memory' 2:130996502528 " NODE_0 "}");
 	look(w);
 	assert_false(w->settings_kept || w->api_kept);
-	assert_null(strstr(w->notes.text, "still holds"));
+	assert_null(strstr(w->notes.text, "still used"));
 	assert_has(&w->object, "{name: topologyManagerPolicy, value: restricted}");
 	assert_has(&w->object, "{name: v/nic, capacity: \"1\", allocatable: \"1\", available: \"0\"}");
 }

@@ -195,7 +195,7 @@ static void a_broken_file_ends_the_first_look_only(void **state)
 	test_write_file(w->dir, file, "{");
 	assert_int_equal(look(w), 0);
 	assert_claims(w, "dra.k8s.io/cpu u1 cpus 2-3 cdi dra.k8s.io/cpu=claim-u1;");
-	assert_true(noted(w, "what it said last still holds"));
+	assert_true(noted(w, "its last content is still used"));
 }
 
 int main(void)

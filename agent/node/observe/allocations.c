@@ -2,7 +2,6 @@
 #include "agent/node/observe/allocations.h"
 
 #include <errno.h>
-#include <limits.h>
 
 #include "agent/base/fs.h"
 #include "agent/base/hash.h"
@@ -13,20 +12,23 @@
 #include "common/cpuset.h"
 #include "common/device_index.h"
 #include "common/strbuf.h"
+#include "common/xalloc.h"
 
-/* Four times as long each time: what is being written takes a moment, or a slow disk. */
+/* Each pause is four times as long as the one before: a write takes a moment, or the disk is slow. */
 #define READ_AGAIN_NS   2000000L
 #define READ_AGAIN_MAX  3
-#define BUSY_PAUSE_NS   120000000L  /* what the kubelet's rate limit wants */
+#define BUSY_PAUSE_NS   120000000L  /* required by the kubelet's rate limit */
 #define JUST_WRITTEN_NS 100000000LL /* the kubelet's two writes of one change are no further apart */
 #define TEXT_MAX        (64u << 10)
 
-/* How long after a pod's allocations its folder is made at most, unless it has to wait. */
+/* A pod's directory is made at most this long after the pod's allocations, unless the pod has to wait. */
 #define FRESH_S 15
-/* How long after them it is in the file of admitted pods at most. */
+/* The pod is in the file of admitted pods at most this long after its allocations. */
 #define SETTLED_S 2
-/* How long after its start the kubelet may not know all its pods. */
+/* For this long after its start the kubelet may not know all its pods. */
 #define YOUNG_S 30
+
+static const char *const state_file_names[] = {STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE};
 
 void allocations_answer_init(struct allocations_answer *a)
 {
@@ -42,17 +44,18 @@ void allocations_answer_release(struct allocations_answer *a)
 	allocations_answer_init(a);
 }
 
-/* ---- one moment */
+/* ---- both sources at one moment */
 
-/* What both said, each with its own notes. r is 0, or why it did not say anything. */
+/* What each source reports, with its own notes. files_r and api_r are 0, or -errno of a source that does
+ * not report. */
 struct source_snapshot {
 	int files_r, api_r;
-	bool api_kept;             /* `api` is what it said last */
-	bool moved_on;             /* the files have changed since */
-	struct state_files before; /* what the files were before anybody was asked */
-	bool gone;                 /* a file that is not there any more has spoken */
-	bool others;               /* and what it said was said under other settings */
-	/* Before or after what they are of was read: the kubelet was started just now; a file is fresh, and not
+	bool api_kept;             /* `api` is its last answer */
+	bool files_changed;        /* since that answer */
+	struct state_files before; /* the files before any source was read */
+	bool file_missing;         /* the last content of a missing file was used */
+	bool other_settings;       /* and it was written under other settings */
+	/* Before or after the sources were read: the kubelet had just started; a file was fresh, or not
 	 * settled. */
 	bool young, fresh, unsettled;
 	struct allocations files;
@@ -71,7 +74,7 @@ static void source_snapshot_release(struct source_snapshot *m)
 	notes_release(&m->api_notes);
 }
 
-/* The API's blocks as the memory manager's state. */
+/* Make the memory manager's state from the API's blocks. */
 static void complete_memory(const struct machine *machine, struct pod_resources *api, struct notes *notes)
 {
 	uint64_t over = 0;
@@ -87,7 +90,7 @@ static void complete_memory(const struct machine *machine, struct pod_resources 
 			(unsigned long long)over);
 }
 
-/* The API's answer as allocations: what is registered, the memory manager's state. */
+/* Complete the API's allocations: the registered devices, the memory manager's state. */
 static void complete_api(const struct machine *machine, struct source_snapshot *m)
 {
 	struct pod_resources *api = &m->api;
@@ -105,31 +108,33 @@ static void complete_api(const struct machine *machine, struct source_snapshot *
 	complete_memory(machine, api, &m->api_notes);
 }
 
-/* The kubelet puts another file in the place of one. */
-static struct state_files look_at_files(const struct allocations_query *q)
+static bool stat_file(const struct allocations_query *q, const char *name, struct stat *ret)
 {
-	static const char *const names[] = {STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE};
+	CLEANUP(freep) char *path = xasprintf("%s/%s", q->kubelet_root, name);
+
+	return fs_stat(q->sysroot, path, ret) == 0;
+}
+
+/* The kubelet replaces a file when it writes it. */
+static struct state_files identify_files(const struct allocations_query *q)
+{
 	struct state_files now = {.known = true};
 
-	static_assert(ARRAY_SIZE(names) == ARRAY_SIZE(now.files), "one each");
-	for (size_t i = 0; q->files && i < ARRAY_SIZE(names); i++) {
-		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_MAX);
+	static_assert(ARRAY_SIZE(state_file_names) == ARRAY_SIZE(now.files), "one each");
+	for (size_t i = 0; q->files && i < ARRAY_SIZE(state_file_names); i++) {
 		struct stat st;
-		uint64_t parts[4];
 
-		strbuf_addf(&path, "%s/%s", q->kubelet_root, names[i]);
-		if (fs_stat(q->sysroot, path.text, &st) < 0)
-			continue;
-		parts[0] = st.st_ino;
-		parts[1] = (uint64_t)st.st_size;
-		parts[2] = (uint64_t)st.st_mtim.tv_sec;
-		parts[3] = (uint64_t)st.st_mtim.tv_nsec;
-		now.files[i] = hash_bytes(parts, sizeof(parts), i);
+		if (stat_file(q, state_file_names[i], &st)) {
+			const uint64_t parts[] = {st.st_ino, (uint64_t)st.st_size,
+				(uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec};
+
+			now.files[i] = hash_bytes(parts, sizeof(parts), i);
+		}
 	}
 	return now;
 }
 
-/* The kubelet has written one. That one has gone is not its doing: it counts as it was. */
+/* The kubelet has written a file. A missing file was not removed by the kubelet and does not count. */
 static bool is_written(const struct state_files *then, const struct state_files *now)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(now->files); i++)
@@ -147,26 +152,17 @@ static void read_files(const struct allocations_query *q, struct state_texts *la
 	notes_release(&m->files_notes);
 	r = allocations_from_files(q->sysroot, q->kubelet_root, q->machine, last, &m->files, &m->policies,
 		&m->files_notes, &m->files_err);
-	m->gone = r > 0;
+	m->file_missing = r > 0;
 	if (last && r >= 0 && !last->gone)
 		last->settings = q->settings;
-	m->others = last && last->settings != q->settings;
+	m->other_settings = last && last->settings != q->settings;
 	m->files_r = r > 0 ? 0 : r;
 }
 
 /* ---- without the pods that have ended */
 
-/* 0 when it is not known. */
-static time_t written(const char *sysroot, const char *root, const char *name)
-{
-	char path[2 * PATH_MAX];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "%.3000s%.200s", root, name);
-	return fs_stat(sysroot, path, &st) == 0 ? st.st_mtime : 0;
-}
-
-/* It may have been written in the last seconds: it is not there, or the clock may have been set back. */
+/* It may have been written in the last seconds; `at` may be in the future when the clock was set back. 0 =
+ * unknown. */
 static bool younger_than(time_t at, long seconds)
 {
 	time_t now = time(NULL);
@@ -174,43 +170,43 @@ static bool younger_than(time_t at, long seconds)
 	return at > 0 && (at > now || now - at < seconds);
 }
 
-/* When the kubelet last wrote one of its files; 0 when none is there. */
-static time_t files_written(const struct allocations_query *q)
+/* When the kubelet last wrote one of its files; 0 when there is none. */
+static time_t last_write(const struct allocations_query *q)
 {
-	static const char *const files[] = {
-		"/" STATE_CPU_FILE, "/" STATE_MEMORY_FILE, "/" STATE_DEVICES_FILE};
 	time_t last = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		time_t at = written(q->sysroot, q->kubelet_root, files[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(state_file_names); i++) {
+		struct stat st;
 
-		last = at > last ? at : last;
+		if (stat_file(q, state_file_names[i], &st) && st.st_mtime > last)
+			last = st.st_mtime;
 	}
 	return last;
 }
 
-/* Asked before and after reading, which may take long: what was read is of some moment in between. */
+/* Called before and after reading, which may take long: the sources show some moment in between. */
 static void note_ages(const struct allocations_query *q, struct source_snapshot *m)
 {
-	time_t last = files_written(q);
+	time_t last = last_write(q);
+	struct stat st;
 
-	m->young = m->young || (q->socket && younger_than(written("", q->socket, ""), YOUNG_S));
+	m->young = m->young ||
+		   (q->socket && fs_stat("", q->socket, &st) == 0 && younger_than(st.st_mtime, YOUNG_S));
 	m->fresh = m->fresh || younger_than(last, FRESH_S);
 	m->unsettled = m->unsettled || younger_than(last, SETTLED_S);
 }
 
 /*
- * By what the API lists, or listed last while the files have not changed; else by the files alone. Nobody
- * gives back what a pod has while no kubelet runs, or one that was started with other settings has not said yet
- * what it has.
+ * A pod has ended by the API's list, also by its last list while the files have not changed; else by the
+ * files alone. While no kubelet runs, no pod's resources are released, nor while a kubelet that was started
+ * with other settings has not reported its allocations yet.
  */
-static void leave_out_ended(const struct allocations_query *q, struct source_snapshot *m)
+static void remove_ended(const struct allocations_query *q, struct source_snapshot *m)
 {
 	CLEANUP(pod_evidence_release) struct pod_evidence e = {0};
 	CLEANUP(pods_seen_release) struct pods_seen once = {0};
 	struct pods_seen *seen = q->seen ? q->seen : &once;
 	struct pods_listed listed = {.api = &m->api.held, .pods = m->api.pods, .n_pods = m->api.n_pods};
-	bool by_api = m->api_r == 0 || (m->api_kept && !m->moved_on);
 
 	if (m->files_r < 0)
 		return;
@@ -219,10 +215,10 @@ static void leave_out_ended(const struct allocations_query *q, struct source_sna
 	listed.young = m->api_r == 0 ? m->young : q->files_then && q->files_then->young;
 	e.fresh = m->fresh;
 	e.settled = !m->unsettled;
-	e.unattended = m->api_r < 0 && (q->down || m->others);
+	e.unattended = m->api_r < 0 && (q->down || m->other_settings);
 	pods_seen_update(seen, &e, &m->files);
 	e.seen = seen;
-	if (by_api) {
+	if (m->api_r == 0 || (m->api_kept && !m->files_changed)) {
 		allocations_end_by_api(&m->files, &listed, &e);
 		return;
 	}
@@ -233,24 +229,24 @@ static void leave_out_ended(const struct allocations_query *q, struct source_sna
 static void read_snapshot(const struct allocations_query *q, struct source_snapshot *m)
 {
 	source_snapshot_release(m);
-	*m = (struct source_snapshot){.files_r = -ENOENT, .api_r = -ENOENT, .before = look_at_files(q)};
+	*m = (struct source_snapshot){.files_r = -ENOENT, .api_r = -ENOENT, .before = identify_files(q)};
 	pod_resources_init(&m->api);
 	note_ages(q, m);
 	if (q->files)
 		read_files(q, q->last, m);
 	if (q->api)
 		m->api_r = pod_resources_read(q->api, q->machine, &m->api, &m->api_notes, &m->api_err);
-	if (m->api_r == 0)
-		complete_api(q->machine, m);
-	if (m->api_r == 0)
-		leave_out_ended(q, m);
-	if (m->api_r == 0 && q->files_then) {
+	if (m->api_r < 0)
+		return;
+	complete_api(q->machine, m);
+	remove_ended(q, m);
+	if (q->files_then) {
 		*q->files_then = m->before;
 		q->files_then->young = m->young;
 	}
 }
 
-/* ---- again, while it is being written */
+/* ---- again, while the kubelet writes */
 
 /* CPUs that are neither in the shared pool nor held. */
 static bool cpus_are_missing(const struct machine *machine, const struct allocations *files)
@@ -265,40 +261,39 @@ static bool cpus_are_missing(const struct machine *machine, const struct allocat
 
 static bool just_written(const struct allocations_query *q)
 {
-	char path[PATH_MAX];
 	struct timespec now;
 	struct stat st;
 	long long age;
 
-	snprintf(path, sizeof(path), "%s/%s", q->kubelet_root, STATE_CPU_FILE);
-	if (fs_stat(q->sysroot, path, &st) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0)
+	if (!stat_file(q, STATE_CPU_FILE, &st) || clock_gettime(CLOCK_REALTIME, &now) < 0)
 		return false;
 	age = (now.tv_sec - st.st_mtim.tv_sec) * 1000000000LL + now.tv_nsec - st.st_mtim.tv_nsec;
 	return age >= 0 && age < JUST_WRITTEN_NS;
 }
 
-/* Number of contradictions, which are in `text`. */
-static int contradictions(const struct source_snapshot *m, struct strbuf *text)
+/* Put the contradictions into `text` and return their number. */
+static int find_contradictions(const struct source_snapshot *m, struct strbuf *text)
 {
 	strbuf_reset(text);
 	return m->files_r == 0 && m->api_r == 0 ? cross_check(&m->api.held, &m->files, text) : 0;
 }
 
-/* The files read again. Number of contradictions. */
+/* Read the files again. Returns the number of contradictions. */
 static int read_files_again(const struct allocations_query *q, struct state_texts *last,
 	struct source_snapshot *m, struct strbuf *text)
 {
 	read_files(q, last, m);
-	leave_out_ended(q, m);
-	return contradictions(m, text);
+	remove_ended(q, m);
+	return find_contradictions(m, text);
 }
 
 /*
- * The kubelet writes a file whole with each change, so that a file that was removed said what still holds: also
- * what the API does not list. Where the API contradicts it, it does not hold any more. `n` contradictions there are;
- * as many without that file are about something else, as the devices of a kubelet that has just started.
+ * The kubelet writes a file whole per change, so the last content of a removed file still holds, also where
+ * the API does not list it, unless the API contradicts it. There are `n` contradictions; if there are as
+ * many without that content, they are about something else, such as the devices of a kubelet that has just
+ * started.
  */
-static int forget_gone(
+static int forget_missing_file(
 	const struct allocations_query *q, int n, struct source_snapshot *m, struct strbuf *text)
 {
 	int without = read_files_again(q, NULL, m, text);
@@ -310,23 +305,23 @@ static int read_settled(const struct allocations_query *q, struct source_snapsho
 {
 	for (int again = 0;; again++) {
 		struct timespec pause = {.tv_nsec = READ_AGAIN_NS << 2 * again};
-		bool halfway;
+		bool half_written;
 		int n;
 
 		read_snapshot(q, m);
 		if (m->api_r == -EBUSY)
 			pause.tv_nsec = BUSY_PAUSE_NS;
-		n = contradictions(m, text);
-		halfway = m->files_r == 0 && cpus_are_missing(q->machine, &m->files) && just_written(q);
-		if (again == READ_AGAIN_MAX || (n == 0 && !halfway && m->api_r != -EBUSY))
-			return n > 0 && m->gone ? forget_gone(q, n, m, text) : n;
+		n = find_contradictions(m, text);
+		half_written = m->files_r == 0 && cpus_are_missing(q->machine, &m->files) && just_written(q);
+		if (again == READ_AGAIN_MAX || (n == 0 && !half_written && m->api_r != -EBUSY))
+			return n > 0 && m->file_missing ? forget_missing_file(q, n, m, text) : n;
 		nanosleep(&pause, NULL);
 	}
 }
 
-/* ---- what it said last */
+/* ---- the API's last answer */
 
-static void recall(const struct allocations_query *q, struct source_snapshot *m)
+static void recall_api(const struct allocations_query *q, struct source_snapshot *m)
 {
 	int r;
 
@@ -336,7 +331,7 @@ static void recall(const struct allocations_query *q, struct source_snapshot *m)
 	if (r == 0)
 		complete_api(q->machine, m);
 	m->api_kept = r == 0;
-	m->moved_on = is_written(q->files_then, &m->before);
+	m->files_changed = is_written(q->files_then, &m->before);
 }
 
 /* ---- together */
@@ -348,8 +343,8 @@ static void move_allocations(struct allocations *to, struct allocations *from)
 	allocations_init(from);
 }
 
-/* Which devices there are, if `from` says it. */
-static void take_registered(struct allocations *to, struct allocations *from)
+/* Move the registered devices, if `from` knows them. */
+static void move_registered(struct allocations *to, struct allocations *from)
 {
 	if (!from->registered_known)
 		return;
@@ -361,7 +356,7 @@ static void take_registered(struct allocations *to, struct allocations *from)
 	from->n_registered = from->registered_size = 0;
 }
 
-/* The API lists more of some type than the files, less what ended, have reserved. */
+/* The API lists more of some type than the files reserve without the ended pods. */
 static bool holds_more_memory(const struct allocations *api, const struct allocations *files)
 {
 	for (size_t i = 0; api->memory_known && i < api->memory.n_nodes; i++)
@@ -375,14 +370,14 @@ static bool holds_more_memory(const struct allocations *api, const struct alloca
 	return false;
 }
 
-/* The files report how memory lies in a group of NUMA nodes, and what init containers keep of it. */
+/* The files report how memory lies in a group of NUMA nodes, and the memory that init containers keep. */
 static bool files_know_memory(const struct allocations *api, const struct allocations *files)
 {
 	return files->memory_known && !holds_more_memory(api, files);
 }
 
-/* The items of `api` are complete; the files report more of the rest. */
-static void take_state(struct allocations *api, struct allocations *files, bool memory)
+/* The items of `api` are complete; the files know more about the rest. */
+static void move_state(struct allocations *api, struct allocations *files, bool memory)
 {
 	if (files->cpus_known) {
 		hwloc_bitmap_free(api->shared);
@@ -395,10 +390,10 @@ static void take_state(struct allocations *api, struct allocations *files, bool 
 		memory_state_init(&files->memory);
 	}
 	if (!api->registered_known)
-		take_registered(api, files);
+		move_registered(api, files);
 }
 
-static void put_together(struct source_snapshot *m, struct allocations_answer *a)
+static void combine_sources(struct source_snapshot *m, struct allocations_answer *a)
 {
 	a->from_files = m->files_r == 0 &&
 			(m->files.cpus_known || m->files.devices_known || m->policies.memory != NULL);
@@ -410,23 +405,23 @@ static void put_together(struct source_snapshot *m, struct allocations_answer *a
 		move_allocations(&a->all, &m->files);
 		return;
 	}
-	if (a->from_files && m->moved_on) {
-		/* The kubelet goes on without its API: its files say who holds what, the API which devices there
-		 * are. */
-		take_registered(&m->files, &m->api.held);
+	if (a->from_files && m->files_changed) {
+		/* The kubelet works and its API does not answer: holdings are from the files, devices from
+		 * the API. */
+		move_registered(&m->files, &m->api.held);
 		move_allocations(&m->api.held, &m->files);
 	} else if (a->from_files) {
 		bool memory = files_know_memory(&m->api.held, &m->files);
 
 		allocations_join(&m->api.held, &m->files, memory);
-		take_state(&m->api.held, &m->files, memory);
+		move_state(&m->api.held, &m->files, memory);
 	}
 	move_allocations(&a->all, &m->api.held);
 	a->api = m->api;
 	pod_resources_init(&m->api);
 }
 
-/* What to say of sources that failed. 0, or -errno when that leaves none. */
+/* Note the sources that failed. 0, or -errno when no source is left. */
 static int judge_failures(const struct allocations_query *q, const struct source_snapshot *m,
 	struct notes *notes, struct err *err)
 {
@@ -439,7 +434,7 @@ static int judge_failures(const struct allocations_query *q, const struct source
 	if (m->files_r < 0 && q->files)
 		notes_add(notes, "%s; the pod-resources API alone is used", m->files_err.text);
 	if (m->api_kept)
-		notes_add(notes, "%s; what the API said last still holds", m->api_err.text);
+		notes_add(notes, "%s; the API's last answer is still used", m->api_err.text);
 	else if (m->api_r < 0 && q->api && !absent)
 		notes_add(notes, "%s; the state files alone are used", m->api_err.text);
 	return 0;
@@ -454,9 +449,9 @@ int allocations_read(const struct allocations_query *q, struct allocations_answe
 	int n = read_settled(q, &m, &text), r;
 
 	allocations_answer_init(&a);
-	recall(q, &m);
+	recall_api(q, &m);
 	if (m.api_r < 0)
-		leave_out_ended(q, &m);
+		remove_ended(q, &m);
 	r = judge_failures(q, &m, notes, err);
 	if (r < 0)
 		return r;
@@ -464,7 +459,7 @@ int allocations_read(const struct allocations_query *q, struct allocations_answe
 		notes_add(notes, "the pod-resources API and the state files disagree: %s", text.text);
 	notes_move(notes, &m.api_notes, "pod-resources");
 	a.contradictions = (unsigned)n;
-	put_together(&m, &a);
+	combine_sources(&m, &a);
 	for (size_t i = 0; i < m.files_notes.lines.n_items; i++)
 		notes_add(notes, "%s", m.files_notes.lines.items[i]);
 	*ret = a;

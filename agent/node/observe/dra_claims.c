@@ -136,7 +136,7 @@ void state_claims_read(const char *sysroot, const char *kubelet_root, struct cla
 	if (r == 0)
 		r = state_claims_parse(text.text, text.len, &evidence, ret, &err);
 	if (r < 0)
-		notes_add(notes, "%.3000s: %s; the names of claims are not known", path, err.text);
+		notes_add(notes, "%.3000s: %s; the names of claims are unknown", path, err.text);
 }
 
 /* How these drivers name their files; other files are recognised by the variables in them. */
@@ -405,9 +405,9 @@ static int recall_text(struct cdi_reader *rd, const char *name, int e, const str
 	const char *text = last_text(rd, name);
 
 	if (!text)
-		return err_set(rd->err, e, "%.200s/%.200s: %.300s; what its claims hold is not known",
+		return err_set(rd->err, e, "%.200s/%.200s: %.300s; the holdings of its claims are unknown",
 			rd->dir, name, why->text);
-	notes_add(rd->notes, "%s/%s: %s; what it said last still holds", rd->dir, name, why->text);
+	notes_add(rd->notes, "%s/%s: %s; its last content is still used", rd->dir, name, why->text);
 	return add_text(rd, name, text, strlen(text), rd->err);
 }
 

@@ -225,7 +225,7 @@ int state_parse(const struct state_kind *kind, const char *text, size_t len, con
 	return 0;
 }
 
-/* Read, or recall, the text. */
+/* The file's text, or the last text of a missing file: then 1. */
 static int read_text(const char *root, const char *path, char **last, struct strbuf *text,
 	struct notes *notes, struct err *err)
 {
@@ -234,7 +234,7 @@ static int read_text(const char *root, const char *path, char **last, struct str
 
 	if (r == -ENOENT && last && *last) {
 		strbuf_addstr(text, *last);
-		notes_add(notes, "it is gone; what it said last counts until it is there again");
+		notes_add(notes, "the file is missing; its last content is used until it exists again");
 		return strbuf_error(text) < 0 ? err_set(err, strbuf_error(text), "longer than allowed") : 1;
 	}
 	if (r < 0 || !last)

@@ -112,7 +112,7 @@ topologyManagerPolicy: best-effort
 	unchanged := func(name string) {
 		b.recovered[name] = true
 		wrong := daemon.SameAs(before)(b.watch.Newest(node.Name).NodeResourceTopology)
-		said := node.Logged("still holds")
+		said := node.Logged("is still used")
 		b.check(wrong == "" && said, "recovery: "+name, "said: %v %s%s", said, wrong, logUnless(wrong == "" && said, node))
 	}
 	managers.Signal(syscall.SIGSTOP)
