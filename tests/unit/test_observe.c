@@ -248,7 +248,7 @@ static void a_kubelet_that_is_killed_changes_nothing(void **state)
 		look(w);
 		test_assert_text("killed", w->object.text, before);
 		assert_true(w->settings_kept && w->api_kept);
-		assert_has(&w->notes, "the kubelet (pid 7) does not run: its settings still count");
+		assert_has(&w->notes, "the kubelet (pid 7) is not running: its last settings are used");
 		assert_has(&w->notes, "; the API's last answer is still used");
 	}
 	/* Its socket is gone, too, and a file. */
@@ -523,15 +523,15 @@ static void a_file_counts_when_the_kubelet_has_read_it(void **state)
 	look(w);
 	test_assert_text("edited", w->object.text, before);
 	test_assert_text("notes", w->notes.text,
-		"'/etc/k.yaml' changed after the kubelet (pid 7) started: until it is restarted, the settings from "
-		"before hold");
+		"'/etc/k.yaml' changed after the kubelet (pid 7) started: the old settings apply until the "
+		"kubelet restarts");
 	/* One who comes later can only warn. */
 	machine_copy(&w->sources.machine, &fresh.machine);
 	look_with(w, &fresh);
 	assert_has(&w->object, "{name: cpuManagerPolicy, value: none}");
 	assert_has(&w->notes,
-		"'/etc/k.yaml' changed after the kubelet (pid 7) started, which may run with other settings: "
-		"restart it");
+		"'/etc/k.yaml' changed after the kubelet (pid 7) started: the kubelet may run with older "
+		"settings; restart it");
 	/* Restarted. */
 	write_kubelet(w, COMMAND, sizeof(COMMAND), 190, -40);
 	look(w);

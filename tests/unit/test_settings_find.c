@@ -236,13 +236,12 @@ static void only_the_hosts_own_is_the_kubelet(void **state)
 				write_proc_file(dir, "12", file == 0 ? "status" : "cgroup", text);
 		}
 		if (cases[i].reason)
-			assert_true(
-				asprintf(&want,
-					"cpuManagerPolicy=none [/var/lib/kubelet/config.yaml]\n"
-					"topologyManagerPolicy=none [kubelet default]\n"
-					"root /var/lib/kubelet\n"
-					"process 12 is called kubelet and is not taken for this node's: %s",
-					cases[i].reason) > 0);
+			assert_true(asprintf(&want,
+					    "cpuManagerPolicy=none [/var/lib/kubelet/config.yaml]\n"
+					    "topologyManagerPolicy=none [kubelet default]\n"
+					    "root /var/lib/kubelet\n"
+					    "process 12 is named kubelet but is not this node's kubelet: %s",
+					    cases[i].reason) > 0);
 		else
 			assert_true(
 				asprintf(&want,
@@ -288,7 +287,7 @@ static void several_kubelets_are_not_believed(void **state)
 	write_process(dir, "4", "kubelet --cpu-manager-policy=none");
 	test_check_find("two", dir, NULL, NULL, 0,
 		"root /var/lib/kubelet\n"
-		"2 kubelets run here (the first is pid 4), and it is not known which one is this node's: name its "
+		"2 kubelets run here (the first is pid 4), and nrtd cannot tell which is this node's: name its "
 		"configuration with --kubelet-config");
 }
 

@@ -15,20 +15,15 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define CMDLINE_MAX \
-	(2u << 20) /* bytes; the kernel's own limit on arguments is a quarter of the stack's, 2 MiB */
-
-static void kubelet_process_init(struct kubelet_process *p)
-{
-	memset(p, 0, sizeof(*p));
-}
+/* Bytes; the kernel's own limit on arguments is a quarter of the stack limit, 2 MiB. */
+#define CMDLINE_MAX (2u << 20)
 
 void kubelet_process_release(struct kubelet_process *p)
 {
 	strv_release(&p->words);
 	free(p->root);
 	free(p->cwd);
-	kubelet_process_init(p);
+	*p = (struct kubelet_process){0};
 }
 
 static const char *basename_of(const char *path)
@@ -38,9 +33,9 @@ static const char *basename_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* How many words name the program: 1 for kubelet, 2 for "hyperkube kubelet", 0 when it is neither. `line` is
- * a cmdline file of `len` bytes, ended by a NUL that is not counted. */
-static size_t program_words(const char *line, size_t len)
+/* Number of words that name the program: 1 for kubelet, 2 for "hyperkube kubelet", 0 for other programs.
+ * `line` is a cmdline file of `len` bytes, ended by a NUL that is not counted. */
+static size_t count_program_words(const char *line, size_t len)
 {
 	const char *second = line + strlen(line) + 1;
 
@@ -53,22 +48,20 @@ static size_t program_words(const char *line, size_t len)
 
 static void split_words(const char *line, size_t len, size_t skip, struct kubelet_process *p)
 {
-	for (const char *word = line; word < line + len; word += strlen(word) + 1) {
-		if (skip > 0) {
+	for (const char *word = line; word < line + len; word += strlen(word) + 1)
+		if (skip > 0)
 			skip--;
-			continue;
-		}
-		strv_push(&p->words, word);
-	}
+		else
+			strv_push(&p->words, word);
 }
 
-/* ---- where its paths lead */
+/* ---- its paths */
 
-/* Where to look: the folder root + dir that lists the processes, and what their paths are below. */
+/* The directory root + dir that lists the processes, and the root of their paths. */
 struct view {
 	const char *root, *dir;
 	const char *sysroot;
-	bool elsewhere; /* the folder was named: its processes' own roots are not entered */
+	bool elsewhere; /* the caller named the directory: the processes' own roots are not entered */
 };
 
 static char *proc_path(const struct view *v, unsigned pid, const char *name)
@@ -81,8 +74,8 @@ static char *proc_path(const struct view *v, unsigned pid, const char *name)
 	return strbuf_detach(&path);
 }
 
-/* Both processes are in one mount namespace and have one root directory: a path means the same to them. */
-static bool same_view(unsigned pid, const struct stat *theirs)
+/* The process shares our mount namespace and root directory: a path means the same to both. */
+static bool sees_our_files(unsigned pid, const struct stat *theirs)
 {
 	char link[64], their_ns[64], our_ns[64];
 	ssize_t theirs_len, ours_len;
@@ -96,8 +89,9 @@ static bool same_view(unsigned pid, const struct stat *theirs)
 }
 
 /*
- * Live, /proc/PID/root leads into the kubelet's own mount namespace; where that is ours, or may not be
- * entered, plain paths do. In a saved tree a link leads out of it, so only a directory there counts.
+ * Live, /proc/PID/root leads into the kubelet's own mount namespace; plain paths are used where that
+ * namespace is ours or may not be entered. In a saved tree a link would lead out of the tree, so only a
+ * directory counts.
  */
 static char *find_root(const struct view *v, unsigned pid)
 {
@@ -111,12 +105,12 @@ static char *find_root(const struct view *v, unsigned pid)
 		return xstrdup(v->sysroot);
 	if (*v->sysroot)
 		return xstrdup(lstat(link, &theirs) == 0 && S_ISDIR(theirs.st_mode) ? link : v->sysroot);
-	if (stat(inside, &theirs) < 0 || same_view(pid, &theirs))
+	if (stat(inside, &theirs) < 0 || sees_our_files(pid, &theirs))
 		return xstrdup("");
 	return TAKE(link);
 }
 
-/* NULL when it is not known. */
+/* NULL = unknown. */
 static char *find_cwd(const struct view *v, unsigned pid)
 {
 	CLEANUP(freep) char *link = proc_path(v, pid, "cwd");
@@ -144,10 +138,10 @@ int kubelet_process_path(const struct kubelet_process *p, const char *path, char
 	return 0;
 }
 
-/* ---- whose it is */
+/* ---- whether it is the node's kubelet */
 
-/* The value of a line "Name:<tab>value" of a status file; NULL = it has none. */
-static const char *status_value(const char *status, const char *name)
+/* The value of a line "Name:<tab>value" of a status file, or NULL. */
+static const char *find_status(const char *status, const char *name)
 {
 	for (const char *line = status; *line; line += strcspn(line, "\n"), line += *line == '\n')
 		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ':')
@@ -155,7 +149,7 @@ static const char *status_value(const char *status, const char *name)
 	return NULL;
 }
 
-/* How many numbers the line has, and whether the first two are 0. */
+/* The number of numbers on the line, and whether the first two are 0. */
 static size_t count_numbers(const char *value, bool *ret_zeros)
 {
 	size_t n = 0;
@@ -172,15 +166,15 @@ static size_t count_numbers(const char *value, bool *ret_zeros)
 	return n;
 }
 
-/* "pod" and a UID, as the cgroupfs driver calls a pod's group. */
+/* "pod" and a UID: the cgroupfs driver's name of a pod's group. */
 static bool is_pod_group(const char *name, size_t len)
 {
 	return len >= 3 + 32 && !strncmp(name, "pod", 3) && strspn(name + 3, "0123456789abcdef-_") >= 32;
 }
 
-/* Whether a cgroup file names a group below kubepods. From within a pod's cgroup namespace the path is a
- * relative one, and "kubepods" may be above what it shows. */
-static bool in_pod(const char *cgroup)
+/* Whether a cgroup file names a pod's group. Within a pod's cgroup namespace the path is relative and may
+ * omit "kubepods". */
+static bool is_in_pod(const char *cgroup)
 {
 	if (strstr(cgroup, "kubepods"))
 		return true;
@@ -190,9 +184,9 @@ static bool in_pod(const char *cgroup)
 	return false;
 }
 
-/* Why a process that is called kubelet is not the node's, NULL = it is. It may vanish under way: then what is
- * missing is the reason. */
-static const char *why_not(const struct view *v, unsigned pid)
+/* Why a process named kubelet is not the node's kubelet; NULL = it is. The file of a vanished process
+ * cannot be read. */
+static const char *find_objection(const struct view *v, unsigned pid)
 {
 	CLEANUP(strbuf_release) struct strbuf status = STRBUF_INIT(FS_FILE_MAX);
 	CLEANUP(strbuf_release) struct strbuf cgroup = STRBUF_INIT(FS_FILE_MAX);
@@ -206,19 +200,19 @@ static const char *why_not(const struct view *v, unsigned pid)
 	snprintf(path, sizeof(path), "%s/%u/cgroup", v->dir, pid);
 	if (fs_read(v->root, path, &cgroup, NULL) < 0)
 		return "its control group cannot be read";
-	uid = status_value(status.text, "Uid");
+	uid = find_status(status.text, "Uid");
 	if (!uid || count_numbers(uid, &root) < 2 || !root)
 		return "its user is not root";
-	ns = status_value(status.text, "NSpid");
+	ns = find_status(status.text, "NSpid");
 	if (ns && count_numbers(ns, &root) != 1)
 		return "it is in a PID namespace of its own";
-	return in_pod(cgroup.text) ? "it is in a pod" : NULL;
+	return is_in_pod(cgroup.text) ? "it is in a pod" : NULL;
 }
 
-/* ---- when it was started */
+/* ---- its start */
 
-/* Clock ticks between the boot and the start of the process; 0 = unknown. It is the 22nd field of the file, and
- * the second, the name in parentheses, may hold anything. */
+/* Clock ticks between the boot and the start of the process; 0 = unknown. This is the 22nd field of the
+ * file; the second field, the name in parentheses, may hold any character. */
 static uint64_t read_start(const struct view *v, unsigned pid)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
@@ -236,7 +230,7 @@ static uint64_t read_start(const struct view *v, unsigned pid)
 	return p ? strtoull(p, NULL, 10) : 0;
 }
 
-/* When the system was booted, by the clock as it is set now; 0 = unknown. */
+/* The time of the boot by the present clock; 0 = unknown. */
 static time_t read_boot_time(const struct view *v)
 {
 	static const char name[] = "\nbtime ";
@@ -261,37 +255,31 @@ static void find_start(const struct view *v, struct kubelet_process *p)
 	p->start_time = boot > 0 ? boot + (time_t)(p->start / (uint64_t)hz) : 0;
 }
 
-/* ---- looking through /proc */
+/* ---- searching /proc */
 
-/* 1 and *ret filled when the process is a kubelet, 0 when not,. *why becomes the reason when it
- * is one by its name only. */
-static int look_at(const struct view *v, unsigned pid, struct kubelet_process *ret, const char **why)
+/* True and *ret filled when the process is the node's kubelet. *why becomes the reason when only its name
+ * is. */
+static bool read_process(const struct view *v, unsigned pid, struct kubelet_process *ret, const char **why)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(CMDLINE_MAX);
-	CLEANUP(kubelet_process_release) struct kubelet_process p = {.pid = pid};
 	char path[64];
 	size_t skip;
-	int r;
 
 	snprintf(path, sizeof(path), "%s/%u/cmdline", v->dir, pid);
-	/* A process that is gone, is another user's or has a boundless command line is not the kubelet. */
-	r = fs_read(v->root, path, &line, NULL);
-	if (r < 0 || line.len == 0)
-		return 0;
-	skip = program_words(line.text, line.len);
+	/* A process that has vanished, is another user's or has an unlimited command line is not the
+	 * kubelet. */
+	if (fs_read(v->root, path, &line, NULL) < 0 || line.len == 0)
+		return false;
+	skip = count_program_words(line.text, line.len);
 	if (skip == 0)
-		return 0;
-	*why = why_not(v, pid);
+		return false;
+	*why = find_objection(v, pid);
 	if (*why)
-		return 0;
-	p.root = find_root(v, pid);
-	p.cwd = find_cwd(v, pid);
-	find_start(v, &p);
-	split_words(line.text, line.len, skip, &p);
-	kubelet_process_release(ret);
-	*ret = p;
-	kubelet_process_init(&p);
-	return 1;
+		return false;
+	*ret = (struct kubelet_process){.pid = pid, .root = find_root(v, pid), .cwd = find_cwd(v, pid)};
+	find_start(v, ret);
+	split_words(line.text, line.len, skip, ret);
+	return true;
 }
 
 /* Between fork and exec a child still has its parent's command line. */
@@ -314,7 +302,7 @@ static void found_release(struct found *f)
 	free(f->items);
 }
 
-static void add_found(struct found *f, struct kubelet_process *p)
+static void add_process(struct found *f, struct kubelet_process *p)
 {
 	struct kubelet_process *slot;
 
@@ -323,7 +311,7 @@ static void add_found(struct found *f, struct kubelet_process *p)
 			return;
 	slot = vec_push(&f->items, &f->n_items, &f->items_size, sizeof(*slot));
 	*slot = *p;
-	kubelet_process_init(p);
+	*p = (struct kubelet_process){0};
 }
 
 static struct view view_of(const char *sysroot, const char *proc)
@@ -350,7 +338,7 @@ int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_p
 	CLEANUP(freep) uint64_t *pids = NULL;
 	const struct view view = view_of(sysroot, proc);
 	size_t n_pids = 0;
-	unsigned refused = 0;
+	unsigned objected = 0;
 	const char *reason = NULL;
 	int r = fs_list_numbers(view.root, proc ? "/" : "/proc", "", "", &pids, &n_pids, NULL);
 
@@ -362,22 +350,19 @@ int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_p
 		CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
 		const char *why = NULL;
 
-		r = look_at(&view, (unsigned)pids[i], &p, &why);
-		if (r < 0)
-			return r;
-		if (r > 0)
-			add_found(&found, &p);
+		if (read_process(&view, (unsigned)pids[i], &p, &why))
+			add_process(&found, &p);
 		if (why && !reason) {
-			refused = (unsigned)pids[i];
 			reason = why;
+			objected = (unsigned)pids[i];
 		}
 	}
 	if (reason && found.n_items == 0)
-		notes_add(notes, "process %u is called kubelet and is not taken for this node's: %s", refused,
+		notes_add(notes, "process %u is named kubelet but is not this node's kubelet: %s", objected,
 			reason);
 	if (found.n_items > 0) {
 		*ret = found.items[0];
-		kubelet_process_init(&found.items[0]);
+		found.items[0] = (struct kubelet_process){0};
 	}
 	return (int)found.n_items;
 }

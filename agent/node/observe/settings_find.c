@@ -21,8 +21,7 @@ void settings_finding_release(struct settings_finding *f)
 	*f = (struct settings_finding){.found = false};
 }
 
-/* Configuration file, drop-ins and flags, as the kubelet lays them over one another. The paths are below
- * `root`. */
+/* Merge configuration file, drop-ins and flags. The paths are below `root`. */
 static int read_config(struct settings_finding *f, const char *root, const char *config,
 	const char *config_dir, struct kubelet_args *args, struct err *err)
 {
@@ -39,23 +38,20 @@ static int read_config(struct settings_finding *f, const char *root, const char 
 	return r;
 }
 
-/* Its --root-dir, or the default one, as a path below the sysroot that leads to where the process sees it. */
+/* The kubelet's --root-dir, or the default, as a path below the sysroot that leads to what the process sees
+ * there. */
 static int find_root_dir(const char *sysroot, const struct kubelet_process *process, const char *root_dir,
 	struct settings_finding *f, struct err *err)
 {
-	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(2 * PATH_MAX);
 	CLEANUP(freep) char *absolute = NULL;
 	int r = kubelet_process_path(
 		process, root_dir && *root_dir ? root_dir : KUBELET_ROOT, &absolute, err);
 
-	if (r < 0)
-		return r;
-	strbuf_addf(&path, "%s%s", process->root + strlen(sysroot), absolute);
-	f->root_dir = strbuf_detach(&path);
-	return 0;
+	if (r == 0)
+		f->root_dir = xasprintf("%s%s", process->root + strlen(sysroot), absolute);
+	return r;
 }
 
-/* The running kubelet. */
 static int read_process(const char *sysroot, const struct kubelet_process *process,
 	struct settings_finding *f, struct err *err)
 {
@@ -88,8 +84,8 @@ static int read_distribution(const char *sysroot, struct settings_finding *f, st
 	return read_config(f, sysroot, args.config, args.config_dir, &args, err);
 }
 
-/* A kubelet's root directory that was named has its configuration in it, where kubeadm put it there. */
-static int read_root(
+/* kubeadm puts the configuration into the kubelet's root directory. */
+static int read_kubeadm(
 	const char *sysroot, const char *kubelet_root, struct settings_finding *f, struct err *err)
 {
 	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
@@ -126,11 +122,11 @@ static int add_overrides(
 	return kubelet_config_overlay(config, &explicit, err);
 }
 
-/* ---- the kubelet that ran last */
+/* ---- the running kubelet and the last one */
 
 static const char *changed_file(const struct settings_finding *f)
 {
-	/* Both times are whole seconds: within one of them nobody can say what was first. */
+	/* Both times are whole seconds: within one second the order is unknown. */
 	for (size_t i = 0; f->start_time > 0 && i < f->files.n_items; i++) {
 		struct stat st;
 		int r = fs_stat(f->files_root, f->files.items[i], &st);
@@ -141,7 +137,7 @@ static const char *changed_file(const struct settings_finding *f)
 	return NULL;
 }
 
-/* What the process was started with; in the place of `last` where that is kept. */
+/* The settings that the process was started with. */
 static int read_kubelet(const char *sysroot, const struct kubelet_process *process,
 	const struct settings_overrides *overrides, struct settings_finding *f, struct err *err)
 {
@@ -165,57 +161,59 @@ static void note_changed(const struct settings_finding *f, struct notes *notes)
 
 	if (f->changed && file)
 		notes_add(notes,
-			"'%s' changed after the kubelet (pid %u) started, which may run with other settings: restart it",
+			"'%s' changed after the kubelet (pid %u) started: the kubelet may run with older settings; restart it",
 			file, f->pid);
 	else if (file)
 		notes_add(notes,
-			"'%s' changed after the kubelet (pid %u) started: until it is restarted, the settings from before hold",
+			"'%s' changed after the kubelet (pid %u) started: the old settings apply until the kubelet restarts",
 			file, f->pid);
 }
 
 /* ---- all sources */
 
-/* Where no kubelet runs that could be asked. */
-static int read_elsewhere(const char *sysroot, const struct settings_overrides *overrides,
+/* The sources for when no kubelet runs. */
+static int read_places(const char *sysroot, const struct settings_overrides *overrides,
 	struct settings_finding *f, struct err *err)
 {
 	int r = 0;
 
 	if (overrides->kubelet_root && strcmp(overrides->kubelet_root, KUBELET_ROOT) != 0)
-		r = read_root(sysroot, overrides->kubelet_root, f, err);
+		r = read_kubeadm(sysroot, overrides->kubelet_root, f, err);
 	return r < 0 || f->found ? r : read_distribution(sysroot, f, err);
 }
 
-/* Whether it is the process that the finding is of. */
+/* Whether the settings are those of this process. */
 static bool same_process(const struct settings_finding *f, const struct kubelet_process *p)
 {
 	return p->start > 0 && p->pid == f->pid && p->start == f->start;
 }
 
-/* No kubelet runs, or `n`, and `process` is one of them; what ran before, if it is known, still counts. */
+/* Note that not exactly one kubelet runs: `n` run, `process` is the first. The settings of `last`, if
+ * known, still count. */
 static void note_number(const struct settings_finding *last, int n, const struct kubelet_process *process,
 	struct notes *notes)
 {
 	if (n == 0 && last)
-		notes_add(notes, "the kubelet (pid %u) does not run: its settings still count", last->pid);
+		notes_add(
+			notes, "the kubelet (pid %u) is not running: its last settings are used", last->pid);
 	if (n > 1)
 		notes_add(notes,
-			"%d kubelets run here (the first is pid %u), and it is not known which one is this node's%s: name its configuration with --kubelet-config",
-			n, process->pid, last ? "; the settings of the one before still count" : "");
+			"%d kubelets run here (the first is pid %u), and nrtd cannot tell which is this node's%s: name its configuration with --kubelet-config",
+			n, process->pid, last ? "; the last kubelet's settings are used" : "");
 }
 
-/* Fill `f`; or leave it empty and set *ret_last, because what `last` (NULL = none) has still holds, of a kubelet
- * that runs unless *ret_kept. */
-static int look(const char *sysroot, const struct settings_overrides *overrides,
+/* Fill `f` from the first source; or leave it empty and set *ret_last when the settings of `last` (NULL =
+ * none) still hold, and *ret_kept when that kubelet does not run. */
+static int read_sources(const char *sysroot, const struct settings_overrides *overrides,
 	const struct settings_finding *last, struct settings_finding *f, bool *ret_last, bool *ret_kept,
 	struct notes *notes, struct err *err)
 {
 	CLEANUP(kubelet_process_release) struct kubelet_process process = {0};
-	CLEANUP(kubelet_args_release) struct kubelet_args none = {0};
+	CLEANUP(kubelet_args_release) struct kubelet_args no_args = {0};
 	int n, r = 0;
 
 	if (overrides->kubelet_config) {
-		r = read_config(f, sysroot, overrides->kubelet_config, NULL, &none, err);
+		r = read_config(f, sysroot, overrides->kubelet_config, NULL, &no_args, err);
 		return r < 0 ? r : add_overrides(overrides, &f->config, err);
 	}
 	n = kubelet_process_find(sysroot, overrides->proc, &process, notes, err);
@@ -231,11 +229,11 @@ static int look(const char *sysroot, const struct settings_overrides *overrides,
 	if (n == 1)
 		return read_kubelet(sysroot, &process, overrides, f, err);
 	if (n == 0)
-		r = read_elsewhere(sysroot, overrides, f, err);
+		r = read_places(sysroot, overrides, f, err);
 	return r < 0 ? r : add_overrides(overrides, &f->config, err);
 }
 
-static int convert(const struct settings_finding *f, const struct settings_overrides *overrides,
+static int convert_finding(const struct settings_finding *f, const struct settings_overrides *overrides,
 	struct settings *ret, char **ret_root, struct notes *notes, struct err *err)
 {
 	CLEANUP(freep)
@@ -255,10 +253,11 @@ int settings_find(const char *sysroot, const struct settings_overrides *override
 {
 	CLEANUP(settings_finding_release) struct settings_finding f = {.found = false};
 	bool from_last = false, kept = false;
-	int r = look(sysroot, overrides, last && last->pid ? last : NULL, &f, &from_last, &kept, notes, err);
+	int r = read_sources(
+		sysroot, overrides, last && last->pid ? last : NULL, &f, &from_last, &kept, notes, err);
 
 	if (r == 0)
-		r = convert(from_last ? last : &f, overrides, ret, ret_root, notes, err);
+		r = convert_finding(from_last ? last : &f, overrides, ret, ret_root, notes, err);
 	if (r < 0)
 		return r;
 	if (!kept)
@@ -274,8 +273,6 @@ int settings_find(const char *sysroot, const struct settings_overrides *override
 	}
 	return 0;
 }
-
-/* ---- whose it is */
 
 bool settings_kubelet_is_down(const struct settings_finding *last)
 {
