@@ -2,8 +2,6 @@
 #include "agent/node/observe/kubelet_args.h"
 
 #include <errno.h>
-#include <glob.h>
-#include <limits.h>
 #include <stdlib.h>
 
 #include "agent/base/fs.h"
@@ -28,8 +26,8 @@ void kubelet_args_release(struct kubelet_args *a)
 
 /* ---- flags */
 
-/* Where the value of a flag that is a path goes, NULL when it is not one of those. */
-static char **path_flag(struct kubelet_args *a, const char *name, size_t len)
+/* The member for the value of a flag that is a path, or NULL. */
+static char **find_path_flag(struct kubelet_args *a, const char *name, size_t len)
 {
 	const struct {
 		const char *name;
@@ -51,13 +49,13 @@ int kubelet_args_add(
 		const char *name, *value;
 		size_t len;
 		char **path;
-		int what, r;
+		int what, r = 0;
 
 		if (strncmp(words[i], "--", 2) != 0)
 			continue;
 		name = words[i] + 2;
 		len = strcspn(name, "=");
-		path = path_flag(a, name, len);
+		path = find_path_flag(a, name, len);
 		what = path ? -1 : kubelet_config_find_flag(name, len);
 		if (!path && what < 0)
 			continue;
@@ -67,10 +65,9 @@ int kubelet_args_add(
 		strbuf_addf(&from, "--%.*s of %s", (int)len, name, source);
 		if (strbuf_error(&from) < 0)
 			return err_set(err, strbuf_error(&from), "longer than allowed");
-		if (path) {
+		if (path)
 			text_set(path, value);
-			r = 0;
-		} else
+		else
 			r = kubelet_config_set_flag(&a->flags, (enum setting)what, value, from.text, err);
 		if (r < 0)
 			return r;
@@ -81,8 +78,8 @@ int kubelet_args_add(
 /* ---- words of a text */
 
 /*
- * Read from *p to the next character of `ends` that is not quoted, dropping quotes and the backslashes that
- * escape, and a backslash with the line's end behind it. *p is left at the end.
+ * Read from *p to the next unquoted character of `ends`, without quotes, escaping backslashes and escaped
+ * ends of line. *p is then that character.
  */
 static void unquote(const char **p, const char *ends, struct strbuf *out)
 {
@@ -105,7 +102,7 @@ static void unquote(const char **p, const char *ends, struct strbuf *out)
 	}
 }
 
-static void split(const char *text, struct strv *words)
+static void split_words(const char *text, struct strv *words)
 {
 	for (text += strspn(text, BLANKS); *text; text += strspn(text, BLANKS)) {
 		CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(TEXT_MAX);
@@ -119,7 +116,7 @@ static int add_words(struct kubelet_args *a, const char *text, const char *sourc
 {
 	CLEANUP(strv_release) struct strv words = {0};
 
-	split(text, &words);
+	split_words(text, &words);
 	return kubelet_args_add(a, (const char *const *)words.items, words.n_items, source, err);
 }
 
@@ -155,8 +152,8 @@ int kubelet_args_add_env(
 	return r;
 }
 
-/* Put the values in for the variables. */
-static void expand(const char *text, const char *const *variables, struct strbuf *out)
+/* Replace the variables by their values. */
+static void expand_variables(const char *text, const char *const *variables, struct strbuf *out)
 {
 	while (*text) {
 		bool braces = text[0] == '$' && text[1] == '{';
@@ -193,7 +190,7 @@ int kubelet_args_add_file(struct kubelet_args *a, const char *text, size_t len, 
 		p += line;
 	}
 	if (strbuf_error(&lines) == 0)
-		expand(lines.text, variables, &expanded);
+		expand_variables(lines.text, variables, &expanded);
 	if (strbuf_error(&lines) < 0 || strbuf_error(&expanded) < 0)
 		return err_set(err, -EFBIG, "longer than allowed");
 	return add_words(a, expanded.text, source, err);
@@ -265,9 +262,9 @@ struct distribution {
 	const char *config;     /* KubeletConfiguration, or NULL */
 	const char *config_dir; /* drop-ins that the unit names, or NULL */
 	const char *root_dir;
-	struct flag_file files[MAX_FILES]; /* later ones beat earlier ones */
-	bool by_files;                     /* its flag files are its own, so that any of them shows it */
-	bool by_kind;                      /* elsewhere a file of that name is something else */
+	struct flag_file files[MAX_FILES]; /* later files beat earlier files */
+	bool by_files;                     /* each of its flag files proves the distribution */
+	bool by_kind;                      /* other distributions have another kind of file of that name */
 };
 
 /* kubeadm's unit: "$KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS". */
@@ -277,7 +274,7 @@ struct distribution {
 			{"/etc/sysconfig/kubelet", FORMAT_ENV},                                           \
 	}
 
-/* In order: the rows whose configuration cannot be another distribution's come first. */
+/* In order: rows whose configuration cannot be another distribution's first. */
 static const struct distribution distributions[] = {
 	/* k3s */
 	{.config_dir = "/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
@@ -323,8 +320,8 @@ static const struct distribution distributions[] = {
 		.by_kind = true},
 };
 
-/* One that cannot be read counts, so that this is reported. */
-static bool has_kind(const char *sysroot, const char *path)
+/* A file that cannot be read counts, so that the failure is reported. */
+static bool is_kubelet_configuration(const char *sysroot, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
 	struct err err;
@@ -332,10 +329,11 @@ static bool has_kind(const char *sysroot, const char *path)
 	return fs_read(sysroot, path, &text, &err) < 0 || strstr(text.text, "KubeletConfiguration");
 }
 
-static bool is_here(const struct distribution *d, const char *sysroot)
+static bool is_installed(const struct distribution *d, const char *sysroot)
 {
 	if (d->config)
-		return fs_exists(sysroot, d->config) && (!d->by_kind || has_kind(sysroot, d->config));
+		return fs_exists(sysroot, d->config) &&
+		       (!d->by_kind || is_kubelet_configuration(sysroot, d->config));
 	if (d->config_dir && fs_exists(sysroot, d->config_dir))
 		return true;
 	for (size_t i = 0; d->by_files && i < MAX_FILES && d->files[i].path; i++)
@@ -347,7 +345,7 @@ static bool is_here(const struct distribution *d, const char *sysroot)
 static const struct distribution *find_distribution(const char *sysroot)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++)
-		if (is_here(&distributions[i], sysroot))
+		if (is_installed(&distributions[i], sysroot))
 			return &distributions[i];
 	return NULL;
 }
@@ -365,14 +363,12 @@ static int add_sizing(struct kubelet_args *a, const char *text, const char *sour
 
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
 		for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-			size_t len = strlen(known[i].variable);
-			int value =
-				(int)strcspn(line + len * !strncmp(line, known[i].variable, len), "\n\r ");
+			const char *value = line + strlen(known[i].variable);
 
-			if (!strncmp(line, known[i].variable, len))
+			if (!strncmp(line, known[i].variable, strlen(known[i].variable)))
 				strbuf_addf(&flag, "%s%s=%.*s",
-					flag.len ? "," : "--system-reserved=", known[i].resource, value,
-					line + len);
+					flag.len ? "," : "--system-reserved=", known[i].resource,
+					(int)strcspn(value, "\n\r "), value);
 		}
 	if (strbuf_error(&flag) < 0)
 		return err_set(err, strbuf_error(&flag), "longer than allowed");
@@ -399,7 +395,7 @@ static int add_text(struct kubelet_args *a, const struct flag_file *file, const 
 	}
 }
 
-/* A file that is not there says nothing. */
+/* A missing file is empty. */
 static int add_file(struct kubelet_args *a, const struct flag_file *file, const char *sysroot,
 	const char *path, struct err *err)
 {
@@ -411,38 +407,24 @@ static int add_file(struct kubelet_args *a, const struct flag_file *file, const 
 	return r < 0 ? r : add_text(a, file, path, &text, err);
 }
 
-/* sysroot + path + ".d/ *.yaml", in their order. */
+/* Add the files of the directory path + ".d" that end in ".yaml", ascending. A directory that cannot be
+ * read is empty. */
 static int add_directory(
 	struct kubelet_args *a, const struct flag_file *file, const char *sysroot, struct err *err)
 {
-	CLEANUP(strbuf_release) struct strbuf pattern = STRBUF_INIT(2 * PATH_MAX);
-	CLEANUP(globfree) glob_t names = {0};
-	char dir[PATH_MAX];
-	size_t dir_len;
-	int r;
+	CLEANUP(strv_release) struct strv names = {0};
+	CLEANUP(freep) char *dir = xasprintf("%s.d", file->path);
+	int r = fs_list(sysroot, dir, &names, NULL);
 
-	snprintf(dir, sizeof(dir), "%s.d", file->path);
-	r = fs_resolve(sysroot, dir, &pattern);
-	dir_len = pattern.len;
-	strbuf_addstr(&pattern, "/*.yaml");
-	if (r < 0 || strbuf_error(&pattern) < 0)
-		return err_set(err, r < 0 ? r : strbuf_error(&pattern), "cannot read '%s%s'", sysroot, dir);
-	r = glob(pattern.text, 0, NULL, &names);
-	if (r == GLOB_NOMATCH)
-		return 0;
-	if (r == GLOB_NOSPACE)
-		xalloc_failed();
-	if (r != 0)
-		return err_set(err, -EIO, "cannot list '%s'", pattern.text);
-	for (size_t i = 0; i < names.gl_pathc; i++) {
-		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(2 * PATH_MAX);
+	for (size_t i = 0; r == 0 && i < names.n_items; i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, names.items[i]);
+		size_t len = strlen(path);
 
-		strbuf_addf(&path, "%s%s", dir, names.gl_pathv[i] + dir_len);
-		r = strbuf_error(&path);
-		r = r < 0 ? err_set(err, r, "%s%s: the path is too long", dir, names.gl_pathv[i] + dir_len)
-			  : add_file(a, file, sysroot, path.text, err);
-		if (r < 0)
-			return r;
+		if (len > strlen(".yaml") && !strcmp(path + len - strlen(".yaml"), ".yaml")) {
+			r = add_file(a, file, sysroot, path, err);
+			if (r < 0)
+				return r;
+		}
 	}
 	return 0;
 }
