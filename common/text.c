@@ -114,3 +114,10 @@ void text_set(char **owned, const char *value)
 	free(*owned);
 	*owned = copy;
 }
+
+bool text_ends_with(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), n = strlen(suffix);
+
+	return len >= n && !strcmp(text + len - n, suffix);
+}

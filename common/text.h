@@ -33,6 +33,8 @@ bool text_parse_bool(const char *text, bool *ret);
 /* Replace an owned string (or NULL) by a copy of `value`. */
 void text_set(char **owned, const char *value);
 
+bool text_ends_with(const char *text, const char *suffix);
+
 /* The text, or "" for none. */
 static inline const char *text_or_empty(const char *text)
 {

@@ -16,6 +16,7 @@
 #include "common/quantity.h"
 #include "common/resource_name.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -354,13 +355,6 @@ static void cdi_reader_release(struct cdi_reader *rd)
 	claims_release(&rd->claims);
 }
 
-static bool ends_with(const char *name, const char *suffix)
-{
-	size_t len = strlen(name), n = strlen(suffix);
-
-	return len > n && !strcmp(name + len - n, suffix);
-}
-
 static bool is_known_driver(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(spec_prefixes); i++)
@@ -389,7 +383,7 @@ static void keep_text(struct cdi_reader *rd, const char *name, const char *text)
 static int add_text(struct cdi_reader *rd, const char *name, const char *text, size_t len, struct err *err)
 {
 	CLEANUP(claims_release) struct claims some = {0};
-	int r = cdi_claims_parse(text, len, ends_with(name, ".yaml"), &some, err);
+	int r = cdi_claims_parse(text, len, text_ends_with(name, ".yaml"), &some, err);
 
 	if (r < 0)
 		return r;
@@ -438,7 +432,7 @@ static int read_files(struct cdi_reader *rd)
 	if (r == -ENOENT)
 		return 0;
 	for (size_t i = 0; i < files.n_items && r == 0; i++)
-		if (ends_with(files.items[i], ".json") || ends_with(files.items[i], ".yaml"))
+		if (text_ends_with(files.items[i], ".json") || text_ends_with(files.items[i], ".yaml"))
 			r = read_file(rd, files.items[i]);
 	return r;
 }

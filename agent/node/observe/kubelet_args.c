@@ -407,24 +407,23 @@ static int add_file(struct kubelet_args *a, const struct flag_file *file, const 
 	return r < 0 ? r : add_text(a, file, path, &text, err);
 }
 
-/* Add the files of the directory path + ".d" that end in ".yaml", ascending. A directory that cannot be
- * read is empty. */
+/* Add the files of the directory path + ".d" that end in ".yaml", ascending. A directory that is missing
+ * or may not be read is empty. */
 static int add_directory(
 	struct kubelet_args *a, const struct flag_file *file, const char *sysroot, struct err *err)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	CLEANUP(freep) char *dir = xasprintf("%s.d", file->path);
-	int r = fs_list(sysroot, dir, &names, NULL);
+	int r = fs_list(sysroot, dir, &names, err);
 
-	for (size_t i = 0; r == 0 && i < names.n_items; i++) {
+	if (r < 0)
+		return r == -ENOENT || r == -ENOTDIR || r == -EACCES ? 0 : r;
+	for (size_t i = 0; i < names.n_items; i++) {
 		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, names.items[i]);
-		size_t len = strlen(path);
 
-		if (len > strlen(".yaml") && !strcmp(path + len - strlen(".yaml"), ".yaml")) {
-			r = add_file(a, file, sysroot, path, err);
-			if (r < 0)
-				return r;
-		}
+		r = text_ends_with(path, ".yaml") ? add_file(a, file, sysroot, path, err) : 0;
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

@@ -412,13 +412,6 @@ static int compare_names(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static bool is_drop_in(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len >= 5 && !strcmp(name + len - 5, ".conf");
-}
-
 /* Handle one entry of the directory `dir` below `root`; fts' own path of the directory has `dir_len` bytes. */
 static int visit_entry(const FTSENT *entry, size_t dir_len, const char *root, const char *dir,
 	struct kubelet_config *config, struct strv *files, struct err *err)
@@ -437,7 +430,7 @@ static int visit_entry(const FTSENT *entry, size_t dir_len, const char *root, co
 	case FTS_F:
 	case FTS_SL:
 	case FTS_SLNONE:
-		if (!is_drop_in(entry->fts_name))
+		if (!text_ends_with(entry->fts_name, ".conf"))
 			return 0;
 		strv_push(files, path.text);
 		return read_file(root, path.text, true, config, err);
