@@ -55,7 +55,7 @@ static void consistent_content_counts(void **state)
 			"p/c r w@ r x@0-1 r y@1 r z@0;", NULL},
 		/* A node that the machine does not have: no affinity, and a note. */
 		{FILE_OF(ENTRY("p", "c", "r", "{\"0\":[\"x\"],\"7\":[\"y\"]}")), "p/c r x@0 r y@;",
-			"NUMA node 7 does not exist on this machine; devices listed there count as near none"},
+			"NUMA node 7 does not exist on this machine; its devices count as without affinity"},
 		/* Several resources of a container are one item. */
 		{FILE_OF(ENTRY("q", "c", "r", "{\"0\":[\"1\"]}") "," ENTRY(
 			 "p", "c", "r", "{\"0\":[\"2\"]}") "," ENTRY("q", "c", "s", "{\"1\":[\"1\"]}")),

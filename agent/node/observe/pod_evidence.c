@@ -14,19 +14,15 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-static void pod_log_release(struct pod_log *l)
-{
-	free(l->uid);
-	free(l->namespace);
-	free(l->name);
-}
-
 void pod_evidence_release(struct pod_evidence *e)
 {
 	free(e->folders);
 	strv_release(&e->admitted);
-	for (size_t i = 0; i < e->n_logs; i++)
-		pod_log_release(&e->logs[i]);
+	for (size_t i = 0; i < e->n_logs; i++) {
+		free(e->logs[i].uid);
+		free(e->logs[i].namespace);
+		free(e->logs[i].name);
+	}
 	free(e->logs);
 	*e = (struct pod_evidence){0};
 }
@@ -65,13 +61,13 @@ static void read_admitted(
 	if (r == 0)
 		r = parse_admitted(e, &text, &err);
 	if (r < 0)
-		notes_add(notes, "%.3000s: %s; which pods were admitted is not known", path, err.text);
+		notes_add(notes, "%.3000s: %s; the admitted pods are unknown", path, err.text);
 	e->admitted_known = r == 0;
 }
 
-/* ---- the folders of logs */
+/* ---- log directories */
 
-/* NAMESPACE_NAME_UID; neither part has the separator in it. */
+/* NAMESPACE_NAME_UID; no part contains the separator. */
 static void add_log(struct pod_evidence *e, const char *folder)
 {
 	const char *name = strchr(folder, '_'), *uid = name ? strchr(name + 1, '_') : NULL;
@@ -97,19 +93,17 @@ static void read_logs(const char *sysroot, struct pod_evidence *e)
 void pod_evidence_read(
 	const char *sysroot, const char *kubelet_root, struct pod_evidence *ret, struct notes *notes)
 {
-	CLEANUP(pod_evidence_release) struct pod_evidence e = {.sysroot = sysroot};
 	char path[PATH_MAX];
 
-	read_admitted(sysroot, kubelet_root, &e, notes);
-	read_logs(sysroot, &e);
+	*ret = (struct pod_evidence){.sysroot = sysroot};
+	read_admitted(sysroot, kubelet_root, ret, notes);
+	read_logs(sysroot, ret);
 	snprintf(path, sizeof(path), "%.3000s/" PODS_FOLDER, kubelet_root);
 	if (fs_exists(sysroot, path))
-		e.folders = xstrdup(path);
-	*ret = e;
-	e = (struct pod_evidence){0};
+		ret->folders = xstrdup(path);
 }
 
-/* ---- folders */
+/* ---- pod directories */
 
 enum folder { FOLDER_ABSENT, FOLDER_THERE, FOLDER_UNKNOWN };
 
@@ -125,31 +119,22 @@ static enum folder find_folder(const struct pod_evidence *e, const char *uid)
 	return fs_exists(e->sysroot, path) ? FOLDER_THERE : FOLDER_UNKNOWN;
 }
 
-static void pod_seen_free(struct pod_seen *pods, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(pods[i].uid);
-	free(pods);
-}
-
 void pods_seen_release(struct pods_seen *s)
 {
-	pod_seen_free(s->pods, s->n_pods);
+	for (size_t i = 0; i < s->n_pods; i++)
+		free(s->pods[i].uid);
+	free(s->pods);
 	*s = (struct pods_seen){0};
 }
 
 void pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret)
 {
-	CLEANUP(pods_seen_release) struct pods_seen copy = {0};
-
 	for (size_t i = 0; i < s->n_pods; i++) {
-		struct pod_seen *slot = vec_push(&copy.pods, &copy.n_pods, &copy.pods_size, sizeof(*slot));
+		struct pod_seen *slot = vec_push(&ret->pods, &ret->n_pods, &ret->pods_size, sizeof(*slot));
 
 		*slot = s->pods[i];
 		slot->uid = xstrdup(s->pods[i].uid);
 	}
-	*ret = copy;
-	copy = (struct pods_seen){0};
 }
 
 static const struct pod_seen *find_seen(const struct pods_seen *s, const char *uid)

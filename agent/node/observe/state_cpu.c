@@ -8,7 +8,7 @@
 #include "common/cpuset.h"
 #include "common/text.h"
 
-/* ---- the Go structs the checksum is taken over */
+/* ---- the Go structs under the checksum */
 
 static const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
 static const struct go_type go_checksum = {.kind = GO_ZERO, .name = "checksum.Checksum"};
@@ -42,14 +42,14 @@ static const struct go_type go_v2 = {
 static const struct go_type go_v3 = {
 	.kind = GO_STRUCT, .fields = v3_fields, .n_fields = ARRAY_SIZE(v3_fields)};
 
-/* Each version of the struct has been the plain one once, and kubelets since hash the older ones under that
+/* Each version of the struct once had the plain name, and newer kubelets hash the older versions under that
  * name, so that an older kubelet can read the file. */
 static const char *const names[] = {"*state.CPUManagerCheckpoint", "*state.CPUManagerCheckpointV1",
 	"*state.CPUManagerCheckpointV2", "*state.CPUManagerCheckpointV3", NULL};
 
 /* ---- reading */
 
-/* What is being put together, and what is known on the way. */
+/* The state that is being read. */
 struct reader {
 	struct kubelet_state *state;
 	hwloc_bitmap_t default_set;
@@ -73,7 +73,7 @@ static void add_item(struct reader *rd, const char *pod_uid, const char *contain
 	cpuset_copy(item->cpus, cpus);
 }
 
-/* "pod 'uid', container 'name'"; v1 has container ids only, a pod as a whole no container. */
+/* "pod 'uid', container 'name'"; v1 has container ids only, a pod as a whole has no container. */
 static void print_holder(const struct allocation *item, char text[160])
 {
 	bool pod = *item->pod_uid, container = *item->container;
@@ -83,7 +83,7 @@ static void print_holder(const struct allocation *item, char text[160])
 		container ? "'" : "");
 }
 
-/* CPUs of `item` that are somebody else's too. */
+/* `item` shares `cpus` with another holder. */
 static void add_clash(
 	struct reader *rd, const struct allocation *item, hwloc_const_bitmap_t cpus, const char *what)
 {
@@ -99,8 +99,8 @@ static void add_clash(
 	err_set(&rd->clash, 0, "CPUs %.60s of %s are %s", list, holder, what);
 }
 
-/* The item from `first` on, one pod's, holds CPUs that a pod before holds. */
-static void add_double(struct reader *rd, const struct allocation *item, size_t first)
+/* `item`, of the pod whose items begin at `first`, shares CPUs with an earlier pod. */
+static void add_pod_clash(struct reader *rd, const struct allocation *item, size_t first)
 {
 	const struct allocations *a = &rd->state->allocations;
 	char holder[160], what[180];
@@ -116,11 +116,11 @@ static void add_double(struct reader *rd, const struct allocation *item, size_t 
 }
 
 /*
- * The items from `first` on are one pod's. Their CPUs should be nobody else's; a kubelet can nevertheless
- * hand one out twice where cores have different numbers of CPUs (scoring/DEFECTS.md, K21), and once the first
- * holder is gone it is in the default set, too.
+ * Take the CPUs of one pod, whose items begin at `first`. They should be held by no other pod; a kubelet
+ * can nevertheless hand out a CPU twice where cores have different numbers of CPUs (scoring/DEFECTS.md,
+ * K21), and once the first holder is gone the CPU is in the default set, too.
  */
-static void take(struct reader *rd, size_t first)
+static void take_cpus(struct reader *rd, size_t first)
 {
 	const struct allocations *a = &rd->state->allocations;
 
@@ -128,7 +128,7 @@ static void take(struct reader *rd, size_t first)
 		if (hwloc_bitmap_intersects(a->items[i].cpus, rd->default_set))
 			add_clash(rd, &a->items[i], rd->default_set, "in the default set too");
 		if (hwloc_bitmap_intersects(a->items[i].cpus, rd->taken))
-			add_double(rd, &a->items[i], first);
+			add_pod_clash(rd, &a->items[i], first);
 	}
 	for (size_t i = first; i < a->n_items; i++)
 		cpuset_or(rd->taken, rd->taken, a->items[i].cpus);
@@ -150,7 +150,7 @@ static int read_pod_cpus(
 	return m.r < 0 ? m.r : cpuset_parse(list, ret, rd->err);
 }
 
-/* A container of a pod that holds `whole`. CPUs beyond it are held, too. */
+/* A container of a pod that holds `whole`. CPUs outside `whole` are held, too. */
 static void add_part(struct reader *rd, const char *pod_uid, const char *container, hwloc_bitmap_t cpus,
 	hwloc_const_bitmap_t whole)
 {
@@ -182,8 +182,8 @@ static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
 	}
-	/* Within a pod containers may share CPUs: those of an init container are handed on. */
-	take(rd, first);
+	/* Containers of one pod may share CPUs: an init container's CPUs are reused. */
+	take_cpus(rd, first);
 	return 0;
 }
 
@@ -222,7 +222,7 @@ static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, co
 		if (r == 0)
 			add_item(rd, pod->key, "", whole);
 		if (r == 0)
-			take(rd, first);
+			take_cpus(rd, first);
 		if (r < 0)
 			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
 	}
@@ -240,7 +240,7 @@ static int read_entries_v1(struct reader *rd, const struct doc *entries)
 		if (r == 0)
 			add_item(rd, "", container->key, cpus);
 		if (r == 0)
-			take(rd, first);
+			take_cpus(rd, first);
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
 	}
@@ -269,7 +269,7 @@ static int read_content(struct reader *rd, const struct doc *content)
 	r = cpuset_parse(list, &rd->default_set, rd->err);
 	if (r < 0)
 		return err_wrap(rd->err, r, "defaultCpuSet");
-	/* podEntries first, so that a fault in it is found where it is reported. */
+	/* podEntries first, so that its errors are reported as its own. */
 	r = pod_entries ? read_pod_entries(rd, pod_entries, entries) : 0;
 	if (r < 0)
 		return err_wrap(rd->err, r, "podEntries");
@@ -280,7 +280,7 @@ static int read_content(struct reader *rd, const struct doc *content)
 	return r < 0 ? err_wrap(rd->err, r, "entries") : 0;
 }
 
-/* All CPUs named must be the machine's. */
+/* All CPUs must exist on the machine. */
 static int check_machine(struct reader *rd, const struct machine *machine, struct notes *notes)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t left = cpuset_new();
@@ -309,7 +309,7 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 	struct checksum_shape shapes[3];
 	size_t n = 0;
 
-	/* Only the maps that are not empty show which struct it was. */
+	/* Only maps that are not empty show which struct was hashed. */
 	if (!pod_entries || pod_entries->n_items == 0) {
 		if (!is_v1(entries))
 			shapes[n++] = (struct checksum_shape){&go_v2, names};
@@ -321,7 +321,7 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 	return state_file_checksum(file, content, shapes, n, text, ret);
 }
 
-/* What contradicts itself counts only where the checksum says that the kubelet wrote it so. */
+/* Contradictions are accepted only if the checksum proves that the kubelet wrote them. */
 static int check_clashes(struct reader *rd, const struct checksum_match *match, struct notes *notes)
 {
 	if (rd->n_clashes == 0)

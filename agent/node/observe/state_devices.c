@@ -10,9 +10,9 @@
 #include "common/text.h"
 #include "common/vec.h"
 
-#define NO_AFFINITY (-1) /* the key of devices whose plugin names no NUMA node */
+#define NO_AFFINITY (-1) /* the key of devices without NUMA affinity */
 
-/* ---- the Go structs the checksum is taken over */
+/* ---- the Go structs under the checksum */
 
 static const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
 static const struct go_type go_bytes = {.kind = GO_BYTES, .name = "[]uint8"};
@@ -50,7 +50,7 @@ static const char *const names[] = {"checkpoint.checkpointData", NULL};
 
 /* ---- one entry: a container's devices of one resource */
 
-/* A device and one of its NUMA nodes, as they are listed. */
+/* A device and one of its NUMA nodes, as listed. */
 struct listed {
 	const char *id;
 	int node; /* or NO_AFFINITY */
@@ -104,7 +104,7 @@ static int list_by_node(const struct doc *devices, const struct machine *machine
 			return err_set(err, -EINVAL, "'%.50s' is not a NUMA node id", ids->key);
 		if (machine && node >= 0 && machine_node_index(machine, (unsigned)node) < 0) {
 			notes_add(notes,
-				"NUMA node %d does not exist on this machine; devices listed there count as near none",
+				"NUMA node %d does not exist on this machine; its devices count as without affinity",
 				(int)node);
 			node = NO_AFFINITY;
 		}
@@ -115,7 +115,7 @@ static int list_by_node(const struct doc *devices, const struct machine *machine
 	return 0;
 }
 
-/* All of a DeviceIDs, sorted by id. */
+/* All devices of a DeviceIDs member, sorted by id. */
 static int list_devices(const struct doc *devices, const struct machine *machine, struct listing *listing,
 	struct notes *notes, struct err *err)
 {
@@ -127,7 +127,7 @@ static int list_devices(const struct doc *devices, const struct machine *machine
 	return r;
 }
 
-/* One block for each set of NUMA nodes that devices of the listing (sorted by id) have. */
+/* One block per set of NUMA nodes among the devices of the listing (sorted by id). */
 static void add_devices(struct allocation *item, const char *resource, const struct listing *listing)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
@@ -183,7 +183,7 @@ static int read_entries(const struct doc *entries, const struct machine *machine
 		if (r < 0)
 			return err_wrap(err, r, "PodDeviceEntries[%td]", d - entries->items);
 	}
-	/* An entry is one resource of a container; an item is all of it. */
+	/* An entry is one resource of a container; an item is the whole container. */
 	allocations_merge(a, &listed);
 	return 0;
 }
@@ -227,7 +227,7 @@ static void collect_holdings(const struct allocation *item, struct holdings *all
 		}
 }
 
-/* Two containers of one pod may hold a device (an init container's is handed on), two pods may not. */
+/* Two containers of one pod may hold a device (an init container's devices are reused), two pods may not. */
 static int check_holders(const struct allocations *a, struct err *err)
 {
 	CLEANUP(holdings_release) struct holdings all = {0};
@@ -279,7 +279,8 @@ static int read_registered(const struct doc *registered, struct kubelet_state *s
 
 /* ---- the file */
 
-/* The kind of the entries' DeviceIDs, a map or, before kubelet 1.20, a list. DOC_NULL when no entry shows it. */
+/* The kind of the entries' DeviceIDs: a map or, before kubelet 1.20, a list; DOC_NULL when no entry has
+ * one. */
 static enum doc_kind devices_kind(const struct doc *entries)
 {
 	DOC_FOREACH (entry, entries) {
@@ -302,7 +303,7 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 		file, data, kind == DOC_LIST ? &shapes[1] : shapes, kind == DOC_NULL ? 2 : 1, text, ret);
 }
 
-static int check_sum(const struct state_file *file, struct notes *notes, struct err *err)
+static int check_checksum(const struct state_file *file, struct notes *notes, struct err *err)
 {
 	struct checksum_match match;
 	int r = compute_checksum(file, NULL, &match);
@@ -335,7 +336,7 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	if (r == 0 && registered)
 		r = read_registered(registered, state, err);
 	if (r == 0)
-		r = check_sum(file, notes, err);
+		r = check_checksum(file, notes, err);
 	state->allocations.devices_known = r == 0;
 	return r;
 }

@@ -11,7 +11,7 @@
 #include "common/text.h"
 #include "common/vec.h"
 
-/* ---- the Go structs the checksum is taken over */
+/* ---- the Go structs under the checksum */
 
 static const struct go_type go_int = {.kind = GO_INTEGER, .name = "int"};
 static const struct go_type go_uint64 = {.kind = GO_INTEGER, .name = "uint64"};
@@ -63,7 +63,7 @@ static const struct go_type go_v1 = {
 static const struct go_type go_v2 = {
 	.kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
 
-/* Each version of the struct is or has been the plain one, and older ones are hashed under that name. */
+/* Each version of the struct has or once had the plain name, and older versions are hashed under that name. */
 static const char *const names[] = {"*state.MemoryManagerCheckpoint", "*state.MemoryManagerCheckpointV1",
 	"*state.MemoryManagerCheckpointV2", "*state.MemoryManagerCheckpointV3", NULL};
 
@@ -261,7 +261,7 @@ static const struct memory_node *find_node(const struct memory_state *state, uns
 			      : NULL;
 }
 
-/* Every node a block lies on has a table of its type. */
+/* Every NUMA node of the block has a table of its type. */
 static int check_block(const struct memory_state *state, const struct memory_block *block, struct err *err)
 {
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
@@ -306,8 +306,8 @@ static int check_entries(const struct allocations *a, struct err *err)
 	return 0;
 }
 
-/* Bytes of one type that all blocks hold together, UINT64_MAX where that is more than 64 bits hold. */
-static uint64_t held(const struct allocations *a, const char *type)
+/* Sum of the blocks of one type in bytes; UINT64_MAX on overflow. */
+static uint64_t sum_held(const struct allocations *a, const char *type)
 {
 	uint64_t sum = 0;
 
@@ -319,7 +319,7 @@ static uint64_t held(const struct allocations *a, const char *type)
 	return sum;
 }
 
-static uint64_t reserved(const struct memory_state *state, const char *type)
+static uint64_t sum_reserved(const struct memory_state *state, const char *type)
 {
 	uint64_t sum = 0;
 
@@ -332,18 +332,18 @@ static uint64_t reserved(const struct memory_state *state, const char *type)
 	return sum;
 }
 
-/* The blocks of every type are what machineState reserves of it. */
+/* The blocks of every type add up to the amount that machineState reserves. */
 static int check_sums(const struct allocations *a, struct err *err)
 {
 	for (size_t i = 0; i < a->memory.n_nodes; i++)
 		for (size_t t = 0; t < a->memory.nodes[i].n_tables; t++) {
 			const char *type = a->memory.nodes[i].tables[t].type;
 
-			if (held(a, type) != reserved(&a->memory, type))
+			if (sum_held(a, type) != sum_reserved(&a->memory, type))
 				return err_set(err, -EINVAL,
 					"containers hold %" PRIu64 " bytes of %.100s, but %" PRIu64
 					" are reserved",
-					held(a, type), type, reserved(&a->memory, type));
+					sum_held(a, type), type, sum_reserved(&a->memory, type));
 		}
 	return 0;
 }
@@ -384,7 +384,7 @@ static int read_content(const struct doc *content, const struct machine *machine
 	r = nodes ? read_machine_state(nodes, &a->memory, err) : 0;
 	if (r < 0)
 		return err_wrap(err, r, "machineState");
-	/* podEntries first, so that a fault in it is found where it is reported. */
+	/* podEntries first, so that its errors are reported as its own. */
 	r = pod_entries ? read_pod_entries(pod_entries, a, err) : 0;
 	if (r == 0 && entries)
 		r = read_entries(entries, pod_entries, a, err);
@@ -405,7 +405,7 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 	return state_file_checksum(file, content, pods ? &shapes[1] : shapes, pods ? 1 : 2, text, ret);
 }
 
-static int check_sum(
+static int check_checksum(
 	const struct state_file *file, const struct allocations *a, struct notes *notes, struct err *err)
 {
 	struct checksum_match match;
@@ -427,7 +427,7 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	int r = read_content(state_file_content(file), machine, state, err);
 
 	if (r == 0)
-		r = check_sum(file, &state->allocations, notes, err);
+		r = check_checksum(file, &state->allocations, notes, err);
 	if (r < 0)
 		return r;
 	note_wrapped(&state->allocations.memory, notes);
