@@ -56,7 +56,7 @@ static void with_threads_it_stays(void **state)
 
 	assert_int_equal(thread_start(*state, wait_for_it, NULL), 0);
 	assert_int_equal(discover(tree, &err), -EBUSY);
-	assert_string_equal(err.text, "HWLOC_FSROOT is to be set before a thread is started");
+	assert_string_equal(err.text, "HWLOC_FSROOT must be set before the first thread starts");
 	assert_null(getenv("HWLOC_FSROOT"));
 	sem_post(&done);
 	thread_join(*(pthread_t *)*state);

@@ -12,6 +12,9 @@
 
 #define BYTES_MAX (64u << 20) /* one decoded value; the files themselves are capped far below */
 
+const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
+const struct go_type go_checksum = {.kind = GO_ZERO, .name = "checksum.Checksum"};
+
 uint32_t checksum_fnv1a(uint32_t sum, const void *data, size_t len)
 {
 	const unsigned char *p = data;
@@ -45,7 +48,7 @@ int checksum_integer_key(const char *key, int64_t *ret)
 	return 0;
 }
 
-/* ---- the renderer: what is printed goes into the sum, and into `text` where somebody wants to see it */
+/* ---- the renderer: its output goes into the sum, and into `text` unless that is NULL */
 
 struct dump {
 	uint32_t sum;
@@ -204,7 +207,7 @@ static bool is_empty_map(const struct doc *value, const struct go_type *type)
 	return is_map(type) && (is_null(value) || (value->kind == DOC_MAP && value->n_items == 0));
 }
 
-/* nil_fields: as in struct dump, for this struct's own fields. */
+/* nil_fields: as in struct dump, for this struct's own fields; NULL = render empty maps as usual. */
 static int render_struct(
 	struct dump *d, const struct doc *value, const struct go_type *type, const unsigned *nil_fields)
 {
@@ -280,7 +283,7 @@ static int render(struct dump *d, const struct doc *value, const struct go_type 
 	}
 }
 
-/* ---- which rendering it was */
+/* ---- which rendering matches */
 
 static unsigned empty_maps(const struct doc *content, const struct go_type *type)
 {
@@ -308,8 +311,8 @@ struct rendering {
 	uint32_t sum;
 };
 
-/* Go through the names and empty maps of one shape: 1 = `stored` found (in *at), 0 = not, or an error. *first
- * is set to the first rendering tried unless it is already (its type is set). */
+/* Try the names and empty maps of one shape. 1 when a rendering matches `stored` (*at), 0 when none does,
+ * or -errno. *first is set to the first rendering, unless its type is set already. */
 static int search_shape(const struct doc *content, const struct checksum_shape *shape, uint64_t stored,
 	struct rendering *first, struct rendering *at)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The checksums of the kubelet's state files: FNV-1a (32 bits) over the text that go-spew's "%#v" makes of
- * the Go struct (k8s.io/utils/dump.ForHash, pkg/kubelet/checkpointmanager/checksum). The structs are
- * described by tables, one renderer turns a parsed file into that text. Depends on agent/base/doc.h only.
+ * Computes the checksums of the kubelet's state files: FNV-1a (32 bits) over the text that go-spew's "%#v"
+ * makes of the Go struct (k8s.io/utils/dump.ForHash, pkg/kubelet/checkpointmanager/checksum). Tables
+ * describe the structs, one renderer turns a parsed file into that text.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,8 +45,15 @@ struct go_field {
 	const struct go_type *type;
 };
 
-/* A struct that a checksum may have been taken over, and the names it has had
- * ("*state.CPUManagerCheckpoint"). */
+#define GO_STRUCT_OF(type_name, field_array)                                     \
+	{                                                                        \
+		.kind = GO_STRUCT, .name = (type_name), .fields = (field_array), \
+		.n_fields = ARRAY_SIZE(field_array)                              \
+	}
+
+extern const struct go_type go_string, go_checksum;
+
+/* A struct that may have been hashed, and the names that it has had ("*state.CPUManagerCheckpoint"). */
 struct checksum_shape {
 	const struct go_type *type;
 	const char *const *names; /* ends with NULL */
@@ -54,15 +61,15 @@ struct checksum_shape {
 
 struct checksum_match {
 	bool matches;
-	uint32_t computed; /* the sum that matches, else the first rendering's */
+	uint32_t computed; /* the sum that matches, else that of the first rendering */
 };
 
 /*
- * Look for a rendering of `content` whose checksum is `stored`: every shape under each of its names, and
- * every map of the outermost struct that is empty both as "map[]" and as "<nil>" (the writer decides which,
- * and the file does not say). The text that matched, else the first one, is put into `text` unless that is
- * NULL. 0; -EINVAL when a value does not fit the shape (keys that are not integers, bad base64, bad CPU list); -EFBIG (`text`
- * too small). The content must have been checked for duplicate keys.
+ * Search for a rendering of `content` whose checksum is `stored`: every shape under each of its names, and
+ * every empty map of the outermost struct both as "map[]" and as "<nil>" (the writer decides which, and the
+ * file does not show it). The text that matched, else the first text, is put into `text` unless that is
+ * NULL. 0; -EINVAL when a value does not fit the shape (keys that are not integers, bad base64, bad CPU
+ * list); -EFBIG (`text` too small). The content must have been checked for duplicate keys.
  */
 int checksum_find(const struct doc *content, const struct checksum_shape *shapes, size_t n_shapes,
 	uint64_t stored, struct strbuf *text, struct checksum_match *ret);

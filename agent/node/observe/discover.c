@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 
-/* Offline: present, not in the list of those online, and not loaded where there is no such list. */
+/* Offline CPUs: present, and not in the list of online CPUs, or not loaded where there is no such list. */
 static void set_offline(struct machine *m, struct kernel_cpus *cpus)
 {
 	m->offline = TAKE(cpus->present);
@@ -20,7 +20,7 @@ static void set_offline(struct machine *m, struct kernel_cpus *cpus)
 		cpuset_clr(m->offline, m->cpus[i].id);
 }
 
-/* Without NUMA in the kernel the kubelet makes a NUMA node of each package and gives it the package's id. */
+/* On a kernel without NUMA the kubelet makes a NUMA node of each package, with the package's id. */
 static void name_single_node(struct machine *m)
 {
 	int package = m->n_cpus > 0 ? m->cpus[0].socket : MACHINE_NONE;

@@ -25,10 +25,10 @@
 
 #define DISTANCE_MAX 65535u
 
-/* What a topology of XML may take to load; a thousand CPUs take 30 ms. */
+/* Limit for loading an XML topology; a thousand CPUs take 30 ms. */
 #define LOAD_SECONDS 10
-/* And in memory beyond what the process has: for each byte of the text, and for itself. hwloc makes bitmaps of
- * 512 MB where an id is 2^32 - 2. */
+/* Limit of the additional memory: per byte of the text, plus a constant. hwloc makes bitmaps of 512 MB for
+ * an id of 2^32 - 2. */
 #define LOAD_BYTES_EACH 16u
 #define LOAD_BYTES      (256u << 20)
 
@@ -46,7 +46,7 @@ static int set_variable(const char *name, const char *value, struct err *err)
 	if (value ? now && !strcmp(now, value) : !now)
 		return 0;
 	if (thread_any())
-		return err_set(err, -EBUSY, "%s is to be set before a thread is started", name);
+		return err_set(err, -EBUSY, "%s must be set before the first thread starts", name);
 	if ((value ? setenv(name, value, 1) : unsetenv(name)) < 0)
 		xalloc_failed();
 	return 0;
@@ -59,25 +59,28 @@ int discover_hwloc_prepare(const char *root, struct err *err)
 	} variables[] = {
 		{"HWLOC_FSROOT", *root ? root : NULL},  /* the other machine's files */
 		{"HWLOC_COMPONENTS", "linux,stop"},     /* no cpuid, PCI, synthetic, XML by variable */
-		{"HWLOC_PLUGINS_PATH", "/nonexistent"}, /* no plugin is looked for or loaded */
+		{"HWLOC_PLUGINS_PATH", "/nonexistent"}, /* no plugin is searched or loaded */
 		{"HWLOC_HIDE_ERRORS", "2"},             /* no warnings on stderr */
 		{"HWLOC_USE_NUMA_DISTANCES", "0"},      /* read by kernel_discover() */
 	};
 
-	int r = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		int r = set_variable(variables[i].name, variables[i].value, err);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(variables); i++)
-		r = set_variable(variables[i].name, variables[i].value, err);
-	return r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
-/* The library or the header is older than 2.8. What is loaded may be older than what nrtd was built with. */
+/* The library or the header is older than 2.8. The loaded library may be older than the one nrtd was built
+ * with. */
 static bool is_hwloc_old(void)
 {
 	return HWLOC_API_VERSION < 0x00020800 || hwloc_get_api_version() < 0x00020800;
 }
 
-/* What nobody reads here is not read from the machine either; an old hwloc still reads it. */
+/* Do not load what nrtd does not use; an old hwloc loads it anyway. */
 static unsigned long topology_flags(bool nodes)
 {
 	unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
@@ -92,8 +95,8 @@ static unsigned long topology_flags(bool nodes)
 	return flags;
 }
 
-/* A topology with the filters set; its source is still to be set and loaded. With `nodes`, groups are kept where
- * NUMA nodes hang on them (a socket cut into several). */
+/* A topology with its filters set, without a source. With `nodes`, groups that NUMA nodes are attached to
+ * are kept (a socket of several nodes). */
 static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
@@ -107,7 +110,7 @@ static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
 			nodes ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
 		hwloc_topology_set_flags(topology, topology_flags(nodes)) < 0)
-		return err_set(err, -EINVAL, "hwloc refuses its flags: %s", strerror(errno));
+		return err_set(err, -EINVAL, "hwloc rejects its flags: %s", strerror(errno));
 	*ret = TAKE(topology);
 	return 0;
 }
@@ -117,17 +120,18 @@ static int os_id(const struct hwloc_obj *obj)
 	return obj->os_index <= INT_MAX ? (int)obj->os_index : MACHINE_NONE;
 }
 
-/* Whether a cache's id is read for this CPU; hwloc before 2.6 knows none. */
-static bool is_id_read(const struct hwloc_obj *cache, const struct cpu *cpu)
+/* Whether the cache's id is read from this CPU's files; hwloc before 2.6 has no cache ids. */
+static bool must_read_cache_id(const struct hwloc_obj *cache, const struct cpu *cpu)
 {
 	return hwloc_bitmap_first(cache->cpuset) == (int)cpu->id ||
 	       (is_hwloc_old() && cache->os_index == HWLOC_UNKNOWN_INDEX);
 }
 
 /*
- * hwloc reads with tolerance: an id that is not a number becomes 0, a package or core whose masks contradict
- * others is dropped. So the id is read again for the first CPU of each package and L3 cache and for CPUs
- * without package, and the other files that a result rests on are checked where hwloc has read them. `root` NULL = no files (XML).
+ * hwloc is tolerant: an id that is not a number becomes 0, a package or core whose masks contradict others
+ * is dropped. So the id is read again for the first CPU of each package and L3 cache and for CPUs without
+ * package, and the other files that a result depends on are checked where hwloc has read them. `root` NULL
+ * = no files (XML).
  */
 static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *core,
 	const struct hwloc_obj *package, const struct hwloc_obj *l3, struct err *err)
@@ -138,7 +142,7 @@ static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *
 		return 0;
 	if (!package || hwloc_bitmap_first(package->cpuset) == (int)cpu->id)
 		r = kernel_read_socket(root, cpu->id, &cpu->socket, err);
-	if (r == 0 && l3 && is_id_read(l3, cpu))
+	if (r == 0 && l3 && must_read_cache_id(l3, cpu))
 		r = kernel_read_l3(root, cpu->id, &cpu->l3, err);
 	if (r == 0 && !core)
 		r = kernel_check_siblings(root, cpu->id, err);
@@ -170,7 +174,7 @@ static int add_cpu(const char *root, struct machine *m, const struct hwloc_obj *
 	return check_cpu(root, cpu, core, package, l3, err);
 }
 
-/* No CPU twice, and every core named by one of them: a file may say otherwise. */
+/* No CPU appears twice, and the CPU that names a core exists: an XML file may violate both. */
 static int check_ids(const struct machine *m, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
@@ -200,7 +204,7 @@ static int add_cpus(const char *root, struct machine *m, hwloc_topology_t topolo
 	return check_ids(m, err);
 }
 
-/* hwloc follows links out of the root, which would make a machine of two. */
+/* hwloc follows links out of the root, which would mix two machines. */
 static int check_links(const char *root, struct err *err)
 {
 	static const char *const folders[] = {"/sys/devices/system/cpu", "/sys/devices/system/node"};
@@ -225,8 +229,8 @@ static int check_links(const char *root, struct err *err)
 	return 0;
 }
 
-/* Of a tree that has no CPU's topology an old hwloc makes one CPU still. */
-static bool is_made_up(const char *root, hwloc_topology_t topology)
+/* An old hwloc invents a CPU for a tree without any CPU's topology. */
+static bool is_invented(const char *root, hwloc_topology_t topology)
 {
 	char path[64];
 
@@ -252,7 +256,7 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 		r = new_topology(false, &topology, err);
 	if (r < 0)
 		return r;
-	if (hwloc_topology_load(topology) < 0 || is_made_up(root, topology))
+	if (hwloc_topology_load(topology) < 0 || is_invented(root, topology))
 		return err_set(
 			err, -EINVAL, "hwloc finds no CPU topology in '%s/sys/devices/system/cpu'", root);
 	return add_cpus(root, m, topology, err);
@@ -262,7 +266,7 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 
 static int add_pools(struct numa_node *node, const struct hwloc_numanode_attr_s *memory, struct err *err)
 {
-	/* hwloc has sorted them by size; the first is the ordinary page. */
+	/* hwloc sorts page sizes ascending; the first is the ordinary page. */
 	for (unsigned i = 1; i < memory->page_types_len; i++) {
 		struct hugepage_pool *added, pool = {memory->page_types[i].size, memory->page_types[i].count};
 		uint64_t bytes;
@@ -305,8 +309,8 @@ static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *e
 	return 0;
 }
 
-/* The node that hwloc takes for a CPU's own. */
-static const struct hwloc_obj *default_node(const struct hwloc_obj *pu)
+/* The NUMA node that hwloc assigns to a CPU. */
+static const struct hwloc_obj *find_default_node(const struct hwloc_obj *pu)
 {
 	for (const struct hwloc_obj *obj = pu; obj; obj = obj->parent) {
 		if (obj->memory_first_child)
@@ -320,7 +324,7 @@ static void place_cpus(struct machine *m, hwloc_topology_t topology)
 	hwloc_obj_t pu = NULL;
 
 	while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu))) {
-		const struct hwloc_obj *obj = default_node(pu);
+		const struct hwloc_obj *obj = find_default_node(pu);
 		int node = obj ? machine_node_index(m, obj->os_index) : -1;
 
 		if (node >= 0)
@@ -381,7 +385,8 @@ static bool load_text(const char *text, size_t size, hwloc_topology_t topology)
 	       hwloc_topology_load(topology) == 0;
 }
 
-/* hwloc goes on where a bitmap cannot be made; the object keeps its id, and may be in none of hwloc's levels. */
+/* hwloc continues when it cannot allocate a bitmap; the object keeps its id and may be in none of hwloc's
+ * levels. */
 static bool has_small_ids(hwloc_topology_t topology, hwloc_obj_t parent)
 {
 	for (hwloc_obj_t obj = NULL; (obj = hwloc_get_next_child(topology, parent, obj));)
@@ -412,7 +417,7 @@ static bool ids_are_small(hwloc_topology_t topology)
 	       hwloc_bitmap_last(hwloc_topology_get_complete_nodeset(topology)) < MACHINE_MAX_NODES;
 }
 
-/* What hwloc has made of it, as it would write it itself. */
+/* Write the loaded topology as hwloc exports it. */
 static bool write_text(hwloc_topology_t topology, int fd)
 {
 	char *text;
@@ -426,7 +431,7 @@ static bool write_text(hwloc_topology_t topology, int fd)
 	return ok;
 }
 
-/* In the child: no handler of the parent's catches the crash, nothing is printed and no core written. */
+/* In the child: no handler of the parent catches a crash, nothing is printed and no core is written. */
 __attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_topology_t topology, int fd)
 {
 	static const int deadly[] = {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
@@ -453,10 +458,10 @@ __attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_
 }
 
 /*
- * hwloc follows what a file leaves out or mixes up until it crashes, and takes memory for what it then drops. So a
- * child loads it first, and writes what it got to `fd`; a child that does not come back with a topology within
- * LOAD_SECONDS, and within its memory, is the file's fault. 0; -EINVAL; -ERANGE for an id that is too large; -errno
- * where there is no child.
+ * hwloc crashes on some incomplete or contradictory files, and allocates memory for content that it then
+ * drops. So a child loads the file first and writes the result to `fd`; a child that does not return a
+ * topology within LOAD_SECONDS and its memory limit proves the file bad. 0; -EINVAL; -ERANGE for an id that
+ * is too large; -errno when no child can be started.
  */
 static int probe_text(const struct strbuf *text, hwloc_topology_t topology, int fd)
 {
@@ -476,7 +481,7 @@ static int probe_text(const struct strbuf *text, hwloc_topology_t topology, int 
 	return -EINVAL;
 }
 
-/* Load a text by way of a child. Returns as probe_text(). */
+/* Load a text through a child. Returns as probe_text(). */
 static int load_safely(const struct strbuf *text, hwloc_topology_t topology)
 {
 	CLEANUP(closep) int fd = memfd_create("machine", MFD_CLOEXEC);

@@ -24,11 +24,11 @@
 /* A distance is one byte in the ACPI tables; other firmware may have more. */
 #define DISTANCE_MAX 65535u
 
-/* The file being read; one buffer serves all of them. Missing optional files leave a text in `err` that is
- * nobody's error, so the caller's gets it only on failure. */
+/* The file being read; one buffer serves all files. A missing optional file leaves a text in `err` that is
+ * no error, so it is copied to the caller's only on failure. */
 struct reader {
 	const char *root;
-	int cpus;       /* CPU_DIR held open where many files of CPUs are read, else -1 */
+	int cpus;       /* CPU_DIR, open while many files of CPUs are read, else -1 */
 	char path[128]; /* below root */
 	struct strbuf text;
 	struct err err;
@@ -56,8 +56,8 @@ void kernel_cpus_release(struct kernel_cpus *c)
 	cpuset_freep(&c->online);
 }
 
-/* Read the file of this name without the white space at its end. Recorded files may close with a NUL byte:
- * what counts is the text in front of it. */
+/* Read the file of this name without trailing white space. Recorded files may end with a NUL byte: only the
+ * text before it counts. */
 __attribute__((format(printf, 2, 3))) static int read_text(struct reader *rd, const char *fmt, ...)
 {
 	va_list ap;
@@ -80,8 +80,8 @@ __attribute__((format(printf, 2, 3))) static int read_text(struct reader *rd, co
 	return 0;
 }
 
-/* Say that the file last read is not what it should be; `sample` is where reading stopped. */
-static int bad(struct reader *rd, int code, const char *what, const char *sample)
+/* Set the error for bad content in the file last read; `sample` is where parsing stopped. */
+static int fail_content(struct reader *rd, int code, const char *what, const char *sample)
 {
 	char shown[41];
 	size_t n = 0;
@@ -117,7 +117,7 @@ static int parse_set(struct reader *rd, bool mask, unsigned limit, hwloc_bitmap_
 	int r = mask ? cpuset_parse_mask(rd->text.text, &set, NULL) : cpuset_parse(rd->text.text, &set, NULL);
 
 	if (r == -EINVAL)
-		return bad(rd, r, mask ? "not a mask" : "not a list", rd->text.text);
+		return fail_content(rd, r, mask ? "not a mask" : "not a list", rd->text.text);
 	if (r == -ERANGE || hwloc_bitmap_last(set) >= (int)limit)
 		return err_set(&rd->err, -ERANGE, "'%s%s': an id of %u or above is not supported", rd->root,
 			rd->path, limit);
@@ -190,12 +190,12 @@ static int read_memory(struct reader *rd, const char *path, uint64_t *ret_bytes)
 	if (r == 0) {
 		p = strstr(rd->text.text, key);
 		if (!p)
-			return bad(rd, -EINVAL, "no line 'MemTotal'", rd->text.text);
+			return fail_content(rd, -EINVAL, "no line 'MemTotal'", rd->text.text);
 		p += strlen(key);
 		p += strspn(p, " \t");
 		r = parse_number(&p, INT64_MAX / 1024, &kb);
 		if (r < 0 || strncmp(p, " kB", 3) != 0)
-			return bad(rd, r < 0 ? r : -EINVAL, "MemTotal is not a number of kB", p);
+			return fail_content(rd, r < 0 ? r : -EINVAL, "MemTotal is not a number of kB", p);
 	}
 	*ret_bytes = kb * 1024;
 	return 0;
@@ -222,10 +222,10 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 		p = rd->text.text;
 		r = parse_number(&p, INT64_MAX, &pool.pages);
 		if (r < 0 || *p)
-			return bad(rd, r < 0 ? r : -EINVAL, "not a number of pages", rd->text.text);
+			return fail_content(rd, r < 0 ? r : -EINVAL, "not a number of pages", rd->text.text);
 		if (sizes[i] == 0 || __builtin_mul_overflow(sizes[i], 1024, &pool.page_bytes) ||
 			__builtin_mul_overflow(pool.page_bytes, pool.pages, &bytes) || bytes > INT64_MAX)
-			return bad(rd, -ERANGE, "more memory than there can be", rd->text.text);
+			return fail_content(rd, -ERANGE, "more memory than there can be", rd->text.text);
 		added = vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*added));
 		*added = pool;
 	}
@@ -240,7 +240,7 @@ static struct numa_node *add_node(struct machine *m, unsigned id)
 	return node;
 }
 
-/* The kubelet goes by the links alone, which every kernel has; many records of a machine are without them. */
+/* The kubelet uses only the links, which every kernel has; many recorded machines lack them. */
 static int read_node_cpus(struct reader *rd, unsigned id, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t links = NULL;
@@ -293,9 +293,9 @@ static int parse_row(struct reader *rd, unsigned *values, size_t *ret_n)
 		int r = parse_number(&p, DISTANCE_MAX, &value);
 
 		if (r < 0 || (*p && *p != ' '))
-			return bad(rd, r < 0 ? r : -EINVAL, "not a distance", start);
+			return fail_content(rd, r < 0 ? r : -EINVAL, "not a distance", start);
 		if (n == MACHINE_MAX_NODES)
-			return bad(rd, -ERANGE, "too many distances", start);
+			return fail_content(rd, -ERANGE, "too many distances", start);
 		values[n++] = (unsigned)value;
 	}
 	*ret_n = n;
@@ -307,7 +307,7 @@ static int read_distances(
 	struct reader *rd, struct machine *m, hwloc_const_bitmap_t online, hwloc_const_bitmap_t dirs)
 {
 	unsigned values[MACHINE_MAX_NODES];
-	bool told = false;
+	bool any_known = false;
 
 	m->distances = xcalloc(m->n_nodes * m->n_nodes, sizeof(*m->distances));
 	for (size_t from = 0; from < m->n_nodes; from++) {
@@ -333,10 +333,10 @@ static int read_distances(
 			if (to < 0)
 				continue;
 			m->distances[from * m->n_nodes + (size_t)to] = values[i];
-			told = told || values[i] != 0;
+			any_known = any_known || values[i] != 0;
 		}
 	}
-	if (!told)
+	if (!any_known)
 		freep(&m->distances);
 	return 0;
 }
@@ -397,7 +397,7 @@ static int parse_id(struct reader *rd, int *ret_id)
 	p += negative;
 	r = parse_number(&p, INT32_MAX, &id);
 	if (r < 0 || *p)
-		return bad(rd, r < 0 ? r : -EINVAL, "not an id", rd->text.text);
+		return fail_content(rd, r < 0 ? r : -EINVAL, "not an id", rd->text.text);
 	*ret_id = negative ? MACHINE_NONE : (int)id;
 	return 0;
 }
@@ -416,7 +416,7 @@ int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct e
 	return 0;
 }
 
-/* The id in a file of the CPU's topology folder; *ret stays where there is none. */
+/* The id in a file of the CPU's topology directory; *ret is untouched when there is none. */
 static int read_topology_id(struct reader *rd, unsigned cpu, const char *file, int *ret, bool *ret_known)
 {
 	int r = read_text(rd, CPU_DIR "/cpu%u/topology/%s", cpu, file);
@@ -447,7 +447,8 @@ int kernel_read_cores(const char *root, struct machine *m, struct err *err)
 	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
 	int r = 0;
 
-	rd.cpus = fs_open(root, CPU_DIR, O_PATH | O_DIRECTORY); /* no folder: each file is looked for */
+	rd.cpus = fs_open(root, CPU_DIR,
+		O_PATH | O_DIRECTORY); /* without the directory each file is opened by its path */
 	for (size_t i = 0; i < m->n_cpus && r == 0; i++)
 		r = read_core(&rd, &m->cpus[i]);
 	return r < 0 ? reader_fail(&rd, r, err) : 0;
@@ -458,7 +459,7 @@ int kernel_read_l3(const char *root, unsigned cpu, int *ret_l3, struct err *err)
 	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
 	int r = -ENOENT;
 
-	/* Nearly always index3. */
+	/* Almost always index3. */
 	for (unsigned i = 3; i < 13; i++) {
 		r = read_text(&rd, CPU_DIR "/cpu%u/cache/index%u/level", cpu, i % 10);
 		if (r == -ENOENT || (r == 0 && strcmp(rd.text.text, "3") != 0))

@@ -155,7 +155,7 @@ void cdi_texts_release(struct cdi_texts *t)
 
 /* ---- one CDI spec file */
 
-/* A device of a spec, whose claims are in `claims` from `first` on. */
+/* A device of a spec; its claims are in `claims` from index `first`. */
 struct device {
 	const char *kind, *name;
 	struct claims *claims;
@@ -223,7 +223,7 @@ static int parse_amount(const char *value, unsigned *ret_node, uint64_t *ret_byt
 	return 0;
 }
 
-/* Two devices of a driver may give one claim memory on the same NUMA node. */
+/* Two devices of one driver may give a claim memory on the same NUMA node. */
 static void add_memory(struct claim *claim, const char *type, unsigned node, uint64_t bytes)
 {
 	struct memory_block *block = NULL;
@@ -415,7 +415,7 @@ static int read_file(struct cdi_reader *rd, const char *name)
 	snprintf(path, sizeof(path), "%.3500s/%.300s", rd->dir, name);
 	r = fs_read(rd->root, path, &text, &why);
 	if (r == -ENOENT || (r == -EFBIG && !is_known_driver(name)))
-		return 0; /* gone meanwhile; another driver's */
+		return 0; /* removed meanwhile; another driver's */
 	if (r == 0 && !is_known_driver(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
 		!memmem(text.text, text.len, MEMORY, strlen(MEMORY)))
 		return 0;

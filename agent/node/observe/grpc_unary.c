@@ -23,9 +23,9 @@
 #define REQUEST_MAX  (64u << 10)
 #define MESSAGE_MAX  400u
 #define NOT_ANSWERED (-1)
-#define SLICE_MS     50 /* how long a raised cancel flag may go unseen */
+#define SLICE_MS     50 /* the longest delay until a raised cancel flag is seen */
 
-/* What is known of the call under way. */
+/* The call in progress. */
 struct call {
 	int32_t stream;
 	struct strbuf request; /* with the prefix, sent up to `sent` */
@@ -35,9 +35,9 @@ struct call {
 	bool is_grpc;
 	int status; /* NOT_ANSWERED until the trailers are there */
 	struct err text;
-	bool heard, closed;
-	uint32_t reset; /* why the stream was closed */
-	int error;      /* 0 or -errno met in a callback */
+	bool heard, closed; /* something of the reply has arrived; the stream is closed */
+	uint32_t reset;     /* why the stream was closed */
+	int error;          /* 0 or -errno met in a callback */
 };
 
 struct grpc_channel {
@@ -46,7 +46,7 @@ struct grpc_channel {
 	dev_t dev; /* of the socket when it was connected */
 	ino_t ino;
 	nghttp2_session *session;
-	const atomic_bool *cancel; /* NULL = nobody ends a call early */
+	const atomic_bool *cancel; /* NULL = calls cannot be cancelled */
 	struct call call;
 };
 
@@ -66,7 +66,7 @@ void grpc_reply_release(struct grpc_reply *reply)
 	*reply = (struct grpc_reply)GRPC_REPLY_INIT;
 }
 
-/* ---- what nghttp2 reports */
+/* ---- callbacks of nghttp2 */
 
 static ssize_t on_read(nghttp2_session *session, int32_t stream, uint8_t *buf, size_t len, uint32_t *flags,
 	nghttp2_data_source *source, void *user)
@@ -86,7 +86,7 @@ static ssize_t on_read(nghttp2_session *session, int32_t stream, uint8_t *buf, s
 	return (ssize_t)n;
 }
 
-static bool named(const uint8_t *name, size_t len, const char *want)
+static bool is_named(const uint8_t *name, size_t len, const char *want)
 {
 	return len == strlen(want) && !memcmp(name, want, len);
 }
@@ -145,13 +145,13 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	if (frame->hd.stream_id != call->stream)
 		return 0;
 	call->heard = true;
-	if (named(name, name_len, ":status"))
+	if (is_named(name, name_len, ":status"))
 		call->http_status = small_number(value, value_len);
-	else if (named(name, name_len, "content-type"))
+	else if (is_named(name, name_len, "content-type"))
 		call->is_grpc = value_len >= strlen(type) && !memcmp(value, type, strlen(type));
-	else if (named(name, name_len, "grpc-status"))
+	else if (is_named(name, name_len, "grpc-status"))
 		call->status = small_number(value, value_len);
-	else if (named(name, name_len, "grpc-message"))
+	else if (is_named(name, name_len, "grpc-message"))
 		decode_message(value, value_len, &call->text);
 	return 0;
 }
@@ -196,7 +196,7 @@ static void disconnect(struct grpc_channel *c)
 
 static void start_session(struct grpc_channel *c)
 {
-	/* No table of headers to keep for us, nothing pushed, and windows that never hold a reply up. */
+	/* No header table, no server push, and windows that never delay a reply. */
 	static const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0},
 		{NGHTTP2_SETTINGS_ENABLE_PUSH, 0}, {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW}};
 	nghttp2_session_callbacks *callbacks;
@@ -238,7 +238,7 @@ static int connect_socket(struct grpc_channel *c)
 	return 0;
 }
 
-/* The peer closed the connection, said that it will, or another socket is in its place. */
+/* The peer closed the connection, announced that it will, or the socket was replaced. */
 static bool is_stale(const struct grpc_channel *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN | POLLRDHUP};
@@ -254,7 +254,7 @@ static bool is_stale(const struct grpc_channel *c)
 	       (fs_stat("", c->address.sun_path, &st) < 0 || st.st_dev != c->dev || st.st_ino != c->ino);
 }
 
-static const char *name_of(const struct grpc_channel *c)
+static const char *socket_name(const struct grpc_channel *c)
 {
 	return c->address.sun_path[0] ? c->address.sun_path : "socket";
 }
@@ -267,12 +267,12 @@ static int ensure_connected(struct grpc_channel *c, bool *ret_fresh, struct err 
 	if (c->fd >= 0 && c->session && !is_stale(c))
 		return 0;
 	if (!c->address.sun_path[0])
-		return err_set(err, -ECONNRESET, "%s: the connection is closed", name_of(c));
+		return err_set(err, -ECONNRESET, "%s: the connection is closed", socket_name(c));
 	disconnect(c);
 	r = connect_socket(c);
 	if (r < 0) {
 		disconnect(c);
-		return err_set(err, r, "cannot connect to '%s': %s", name_of(c),
+		return err_set(err, r, "cannot connect to '%s': %s", socket_name(c),
 			r == -ECONNREFUSED ? "nobody listens on it" : strerror(-r));
 	}
 	*ret_fresh = true;
@@ -337,8 +337,8 @@ static int ms_until(int64_t deadline)
 	return left <= 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
-/* nghttp2 does not write to what it takes as not constant. */
-static nghttp2_nv header(const char *name, const char *value)
+/* nghttp2 takes pointers to non-const bytes and does not write to them. */
+static nghttp2_nv make_header(const char *name, const char *value)
 {
 	const union {
 		const char *text;
@@ -349,20 +349,20 @@ static nghttp2_nv header(const char *name, const char *value)
 		.name = n.bytes, .namelen = strlen(name), .value = v.bytes, .valuelen = strlen(value)};
 }
 
-static int submit(struct grpc_channel *c, const char *method)
+static int submit_request(struct grpc_channel *c, const char *method)
 {
-	const nghttp2_nv headers[] = {header(":method", "POST"), header(":scheme", "http"),
-		header(":path", method), header(":authority", "localhost"),
-		header("content-type", "application/grpc"), header("te", "trailers"),
-		header("user-agent", "nrtd/" NRTD_VERSION)};
+	const nghttp2_nv headers[] = {make_header(":method", "POST"), make_header(":scheme", "http"),
+		make_header(":path", method), make_header(":authority", "localhost"),
+		make_header("content-type", "application/grpc"), make_header("te", "trailers"),
+		make_header("user-agent", "nrtd/" NRTD_VERSION)};
 	const nghttp2_data_provider body = {.source.ptr = &c->call, .read_callback = on_read};
 
 	c->call.stream = nghttp2_submit_request(c->session, NULL, headers, ARRAY_SIZE(headers), &body, NULL);
 	return c->call.stream < 0 ? -EPROTO : 0;
 }
 
-/* Send what there is to send until the socket takes no more. 0 or -errno. */
-static int send_some(struct grpc_channel *c, struct strbuf *pending)
+/* Send pending bytes until the socket takes no more. 0 or -errno. */
+static int send_pending(struct grpc_channel *c, struct strbuf *pending)
 {
 	for (;;) {
 		const uint8_t *data;
@@ -384,8 +384,8 @@ static int send_some(struct grpc_channel *c, struct strbuf *pending)
 	}
 }
 
-/* Take what has arrived. 0 or -errno; the peer's end is -ECONNRESET. */
-static int receive_some(struct grpc_channel *c, uint8_t *buf)
+/* Process the bytes that have arrived. 0 or -errno; -ECONNRESET when the peer closed the connection. */
+static int receive_available(struct grpc_channel *c, uint8_t *buf)
 {
 	ssize_t used, n = recv(c->fd, buf, READ_SIZE, 0);
 
@@ -400,10 +400,10 @@ static int receive_some(struct grpc_channel *c, uint8_t *buf)
 }
 
 /*
- * Run the connection until the stream is closed. 0 or -errno. What is there already is read even when the
- * deadline has passed. *ret_broken: the stream is closed, but the connection is of no more use.
+ * Run the connection until the stream is closed. 0 or -errno. Bytes that have arrived are read even after
+ * the deadline. *ret_broken: the stream is closed, but the connection cannot be used again.
  */
-static int run(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
+static int run_call(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 {
 	CLEANUP(strbuf_release) struct strbuf pending = STRBUF_INIT(REQUEST_MAX * 4);
 	CLEANUP(freep) uint8_t *buf = xmalloc(READ_SIZE);
@@ -415,11 +415,11 @@ static int run(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 
 		if (c->cancel && atomic_load(c->cancel))
 			return -ECANCELED;
-		r = send_some(c, &pending);
-		/* A peer that went away may have answered before. */
+		r = send_pending(c, &pending);
+		/* A peer that closed the connection may have answered before. */
 		if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 			return r;
-		/* nghttp2 has refused what the peer sent: the stream's part of it, or all. */
+		/* nghttp2 has rejected the peer's data: the stream's part of it, or all. */
 		if (c->call.closed)
 			break;
 		if (r == 0 && !nghttp2_session_want_read(c->session))
@@ -429,39 +429,39 @@ static int run(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 		if (poll(&p, 1, wait) < 0 && errno != EINTR)
 			return -errno;
 		if (p.revents & (POLLIN | POLLHUP | POLLERR))
-			r = receive_some(c, buf);
+			r = receive_available(c, buf);
 		if (r < 0 && !c->call.closed)
 			return r;
 		if (left == 0 && !c->call.closed)
 			return -ETIMEDOUT;
 	}
-	/* The acknowledgements. The reply is whole; a peer may close after it. */
-	*ret_broken = send_some(c, &pending) < 0 || pending.len > 0;
+	/* Send the acknowledgements. The reply is complete; a peer may close the connection after it. */
+	*ret_broken = send_pending(c, &pending) < 0 || pending.len > 0;
 	return 0;
 }
 
-/* The reply of a call whose stream is closed. */
-static int take_reply(struct grpc_channel *c, struct grpc_reply *ret, struct err *err)
+/* Move the reply of a call whose stream is closed. */
+static int finish_call(struct grpc_channel *c, struct grpc_reply *ret, struct err *err)
 {
 	struct call *call = &c->call;
 	const uint8_t *p = (const uint8_t *)call->reply.text;
 	size_t len;
 
 	if (call->http_status != 200 || !call->is_grpc)
-		return err_set(err, -EPROTO, "%s: not a gRPC server (HTTP status %d)", name_of(c),
+		return err_set(err, -EPROTO, "%s: not a gRPC server (HTTP status %d)", socket_name(c),
 			call->http_status);
 	if (call->status < 0)
-		return err_set(err, -EPROTO, "%s: the reply ends without a status", name_of(c));
+		return err_set(err, -EPROTO, "%s: the reply ends without a status", socket_name(c));
 	if (call->status == GRPC_OK) {
 		if (call->reply.len < PREFIX_LEN)
-			return err_set(err, -EPROTO, "%s: the reply is cut off", name_of(c));
+			return err_set(err, -EPROTO, "%s: the reply is cut off", socket_name(c));
 		if (p[0] != 0)
 			return err_set(err, -EPROTO, "%s: the reply is compressed, which was not asked for",
-				name_of(c));
+				socket_name(c));
 		len = (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4];
 		if (len != call->reply.len - PREFIX_LEN)
-			return err_set(err, -EPROTO, "%s: the reply is cut off: %zu of %zu bytes", name_of(c),
-				call->reply.len - PREFIX_LEN, len);
+			return err_set(err, -EPROTO, "%s: the reply is cut off: %zu of %zu bytes",
+				socket_name(c), call->reply.len - PREFIX_LEN, len);
 		memmove(call->reply.text, call->reply.text + PREFIX_LEN, len);
 		call->reply.len = len;
 		grpc_reply_release(ret);
@@ -473,26 +473,26 @@ static int take_reply(struct grpc_channel *c, struct grpc_reply *ret, struct err
 	return 0;
 }
 
-static int explain(
+static int explain_failure(
 	const struct grpc_channel *c, int r, size_t max_reply, unsigned deadline_ms, struct err *err)
 {
 	switch (r) {
 	case -EFBIG:
-		return err_set(err, -EMSGSIZE, "%s: the reply is over %zu bytes", name_of(c), max_reply);
+		return err_set(err, -EMSGSIZE, "%s: the reply is over %zu bytes", socket_name(c), max_reply);
 	case -ETIMEDOUT:
-		return err_set(err, r, "%s: no reply within %u ms", name_of(c), deadline_ms);
+		return err_set(err, r, "%s: no reply within %u ms", socket_name(c), deadline_ms);
 	case -ECONNRESET:
 	case -EPIPE:
 		return err_set(err, -ECONNRESET, "%s: the connection was closed before the reply was whole",
-			name_of(c));
+			socket_name(c));
 	case -EPROTO:
-		return err_set(err, r, "%s: not an HTTP/2 server", name_of(c));
+		return err_set(err, r, "%s: not an HTTP/2 server", socket_name(c));
 	default:
-		return err_set(err, r, "%s: %s", name_of(c), strerror(-r));
+		return err_set(err, r, "%s: %s", socket_name(c), strerror(-r));
 	}
 }
 
-static int prepare(
+static int start_call(
 	struct grpc_channel *c, const char *method, const void *request, size_t len, size_t max_reply)
 {
 	const uint8_t prefix[PREFIX_LEN] = {
@@ -505,7 +505,7 @@ static int prepare(
 	strbuf_add(&call->request, request, len);
 	if (strbuf_error(&call->request) < 0)
 		return strbuf_error(&call->request);
-	return submit(c, method);
+	return submit_request(c, method);
 }
 
 int grpc_call(struct grpc_channel *c, const char *method, const void *request, size_t len, size_t max_reply,
@@ -519,10 +519,10 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 		r = ensure_connected(c, &fresh, err);
 		if (r < 0)
 			return r;
-		r = prepare(c, method, request, len, max_reply);
+		r = start_call(c, method, request, len, max_reply);
 		if (r == 0)
-			r = run(c, deadline, &broken);
-		/* The peer may have closed an idle connection just now, or have said that it would. */
+			r = run_call(c, deadline, &broken);
+		/* The peer may just have closed an idle connection, or announced that it would. */
 		again = (r == -ECONNRESET || r == -EPIPE ||
 				(r == 0 && c->call.reset == NGHTTP2_REFUSED_STREAM)) &&
 			!fresh && !c->call.heard && c->address.sun_path[0];
@@ -530,10 +530,10 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 			disconnect(c);
 	} while (again);
 	if (r == 0 && c->call.reset != NGHTTP2_NO_ERROR && c->call.status < 0)
-		r = err_set(err, -EPROTO, "%s: the call was reset: %s", name_of(c),
+		r = err_set(err, -EPROTO, "%s: the call was reset: %s", socket_name(c),
 			nghttp2_http2_strerror(c->call.reset));
 	else
-		r = r < 0 ? explain(c, r, max_reply, deadline_ms, err) : take_reply(c, ret, err);
+		r = r < 0 ? explain_failure(c, r, max_reply, deadline_ms, err) : finish_call(c, ret, err);
 	if (r < 0 || broken)
 		disconnect(c);
 	call_release(&c->call);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * grpc_unary: one gRPC call at a time over a unix socket, by HTTP/2 without TLS. The only file that knows
- * nghttp2. Whatever the peer sends is data to be checked: it ends a call with an error, never the process.
+ * Makes gRPC calls over a unix socket, one at a time, by HTTP/2 without TLS. The only file that includes
+ * nghttp2. Everything that the peer sends is checked: bad data ends a call with an error, never the
+ * process.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include "common/err.h"
 #include "common/strbuf.h"
 
-/* Statuses of gRPC that callers distinguish. */
+/* The gRPC statuses that callers distinguish. */
 enum grpc_status {
 	GRPC_OK = 0,
 	GRPC_UNKNOWN = 2,
@@ -35,7 +36,7 @@ void grpc_channel_freep(struct grpc_channel **c);
 struct grpc_reply {
 	struct strbuf message; /* the reply's bytes, when status is GRPC_OK */
 	int status;            /* enum grpc_status, or another number that gRPC defines */
-	struct err text;       /* the peer's words for a status that is not GRPC_OK */
+	struct err text;       /* the peer's message for a status other than GRPC_OK */
 };
 
 #define GRPC_REPLY_INIT                                 \
@@ -48,13 +49,13 @@ void grpc_reply_release(struct grpc_reply *reply);
 /*
  * Call `method` ("/package.Service/Method") with the `len` bytes of an encoded message, and wait for the
  * whole reply: at most `max_reply` bytes, at most `deadline_ms` milliseconds in all. A connection that the
- * peer has closed, or whose socket has been replaced since, is opened again first; the calls are ones that may
- * be repeated.
+ * peer has closed, or whose socket was replaced, is opened again first; such a call may be repeated, so it
+ * must be idempotent.
  *
  * 0 when the peer answered, with any status. Otherwise one line in `err` that names the socket: -ENOENT (no
- * socket), -EACCES, -ECONNREFUSED (nobody listens), -ECONNRESET (the peer went away), -ETIMEDOUT, -ECANCELED,
- * -EMSGSIZE (the reply is over the cap), -EPROTO (no gRPC server, or the reply is cut off); *ret is
- * then untouched.
+ * socket), -EACCES, -ECONNREFUSED (no listener), -ECONNRESET (the peer closed the connection), -ETIMEDOUT,
+ * -ECANCELED, -EMSGSIZE (the reply exceeds the limit), -EPROTO (no gRPC server, or the reply is cut off);
+ * *ret is then untouched.
  */
 int grpc_call(struct grpc_channel *c, const char *method, const void *request, size_t len, size_t max_reply,
 	unsigned deadline_ms, struct grpc_reply *ret, struct err *err);

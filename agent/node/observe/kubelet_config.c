@@ -196,8 +196,9 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 }
 
 /*
- * The kubelet's default thresholds where no evictionHard is given; where one is, those that it does not set if
- * `merge` (mergeDefaultEvictionSettings). The kubelet does this between its configuration file and the drop-ins.
+ * The kubelet's default thresholds where no evictionHard is given; where one is, those that it does not set
+ * if `merge` (mergeDefaultEvictionSettings). The kubelet does this between its configuration file and the
+ * drop-ins.
  */
 static int add_default_eviction(struct kubelet_config *config, bool merge, struct err *err)
 {

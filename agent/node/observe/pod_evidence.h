@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Finds out which pods exist on the node: by the kubelet's pod directories, its file of admitted pods and the
- * log directories. The state files do not show it: the kubelet removes ended pods from them when it next admits
- * a pod.
+ * Finds out which pods exist on the node: by the kubelet's pod directories, its file of admitted pods and
+ * the log directories. The state files do not show it: the kubelet removes ended pods from them when it
+ * next admits a pod.
  */
 #include <stdbool.h>
 #include <stddef.h>

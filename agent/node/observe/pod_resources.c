@@ -34,18 +34,18 @@ void pod_resources_release(struct pod_resources *p)
 	pod_resources_init(p);
 }
 
-/* ---- messages to model */
+/* ---- conversion of messages */
 
 struct conversion {
 	const struct machine *machine;
 	struct err *err;
-	/* NUMA nodes that the machine does not have: how often, and the first. */
-	unsigned strangers;
-	int64_t stranger;
-	char stranger_of[100];
+	/* NUMA nodes that the machine does not have: their number, the first, and its resource. */
+	unsigned n_foreign_nodes;
+	int64_t foreign_node;
+	char foreign_node_of[100];
 };
 
-/* The NUMA nodes into the empty set `nodes`; it stays empty when there are none or one of them cannot be. */
+/* Add the NUMA nodes to the empty set `nodes`, which stays empty when one of them does not exist. */
 static void convert_nodes(struct conversion *c, const Podresources__TopologyInfo *topology, const char *what,
 	hwloc_bitmap_t nodes)
 {
@@ -54,9 +54,9 @@ static void convert_nodes(struct conversion *c, const Podresources__TopologyInfo
 
 		if (id < 0 || id >= MACHINE_MAX_NODES ||
 			(c->machine && machine_node_index(c->machine, (unsigned)id) < 0)) {
-			if (c->strangers++ == 0) {
-				c->stranger = id;
-				snprintf(c->stranger_of, sizeof(c->stranger_of), "%s", what);
+			if (c->n_foreign_nodes++ == 0) {
+				c->foreign_node = id;
+				snprintf(c->foreign_node_of, sizeof(c->foreign_node_of), "%s", what);
 			}
 			hwloc_bitmap_zero(nodes);
 			return;
@@ -104,7 +104,7 @@ static void convert_devices(struct conversion *c, Podresources__ContainerDevices
 			device_blocks_add(
 				blocks, n_blocks, size, resource, nodes, false, from[i]->device_ids[d]);
 	}
-	/* A device that is near several NUMA nodes comes once for each of them. */
+	/* The kubelet lists a device once per NUMA node. */
 	device_blocks_unite(blocks, n_blocks, size);
 }
 
@@ -138,7 +138,7 @@ static int convert_container(struct conversion *c, const Podresources__PodResour
 	return r;
 }
 
-/* What the pod holds as a whole and none of its containers (items from `first` on) names. */
+/* Subtract from the pod's holdings as a whole what its containers (items from `first` on) list. */
 static void subtract_containers(const struct allocations *held, size_t first, struct allocation *whole)
 {
 	for (size_t i = first; i < held->n_items; i++) {
@@ -262,13 +262,13 @@ static int add_pod(struct conversion *c, const Podresources__PodResources *pod, 
 	return r;
 }
 
-static void note_strangers(const struct conversion *c, struct notes *notes)
+static void note_foreign_nodes(const struct conversion *c, struct notes *notes)
 {
-	if (c->strangers > 0)
+	if (c->n_foreign_nodes > 0)
 		notes_add(notes,
 			"the pod-resources API names NUMA node %" PRId64
 			" for '%s', which this machine does not have; %u such answers count as no affinity",
-			c->stranger, c->stranger_of, c->strangers);
+			c->foreign_node, c->foreign_node_of, c->n_foreign_nodes);
 }
 
 static int bad_message(struct err *err, const char *what)
@@ -332,7 +332,7 @@ int pod_resources_parse(const void *list, size_t list_len, const void *allocatab
 		podresources__allocatable_resources_response__free_unpacked(message, NULL);
 	if (r < 0)
 		return r;
-	note_strangers(&c, notes);
+	note_foreign_nodes(&c, notes);
 	*ret = p;
 	pod_resources_init(&p);
 	return 0;
@@ -343,7 +343,7 @@ int pod_resources_parse(const void *list, size_t list_len, const void *allocatab
 struct pod_resources_client {
 	struct grpc_channel *channel;
 	char *socket;
-	unsigned pause_ms; /* the last pause that the kubelet's rate limit cost */
+	unsigned pause_ms; /* the last pause for the kubelet's rate limit */
 	int64_t not_before;
 	/* The last answers that were complete. */
 	bool answered, allocatable_answered;
@@ -380,7 +380,7 @@ void pod_resources_client_freep(struct pod_resources_client **c)
 	*c = NULL;
 }
 
-/* The kubelet lets 100 calls a second through, for all its clients together. */
+/* The kubelet accepts 100 calls per second of all its clients together. */
 static void back_off(struct pod_resources_client *c)
 {
 	c->pause_ms = c->pause_ms == 0 ? PAUSE_MIN_MS : 2 * c->pause_ms;
@@ -389,7 +389,7 @@ static void back_off(struct pod_resources_client *c)
 	c->not_before = clock_ms(CLOCK_MONOTONIC) + c->pause_ms;
 }
 
-/* A kubelet has calls behind feature gates, and says so without a status of its own. */
+/* A call behind a feature gate that is off has no status of its own. */
 static bool is_disabled(const struct grpc_reply *reply)
 {
 	return reply->status == GRPC_UNKNOWN && strstr(reply->text.text, "disabled");
@@ -451,7 +451,7 @@ int pod_resources_recall(const struct pod_resources_client *c, const struct mach
 		err);
 }
 
-/* What is kept is what could be made sense of. */
+/* Keep answers that could be parsed. */
 static void keep_answers(struct pod_resources_client *c, struct strbuf *list, struct strbuf *allocatable)
 {
 	strbuf_release(&c->list);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The kubelet's pod-resources API: which pods there are, what each container holds, and what could be handed
- * out.
+ * Reads pods, holdings and allocatable resources from the kubelet's pod-resources API.
  */
 #include <stdatomic.h>
 
@@ -13,26 +12,25 @@
 #include "common/notes.h"
 #include "common/pod_ref.h"
 
-/* The kubelet's own client takes replies of this size, and as long as this. */
+/* The limits of the kubelet's own client. */
 #define POD_RESOURCES_REPLY_MAX   (16u << 20)
 #define POD_RESOURCES_DEADLINE_MS 2000u
 
 struct pod_resources {
 	/*
-	 * What each container holds; items without UID. A pod that holds CPUs or memory as a whole
-	 * (Kubernetes 1.37) has an item with container "" for what its containers do not name themselves.
-	 * cpus_known, devices_known. A device is listed once.
+	 * What each container holds; items have no UID. A pod that holds CPUs or memory as a whole
+	 * (Kubernetes 1.37) has an item with container "" for the part that its containers do not list.
+	 * cpus_known and devices_known are set. A device is listed once.
 	 */
 	struct allocations held;
-	struct claims claims; /* without UIDs, CPUs and memory, which the kubelet does not know; united */
-	struct pod_ref *pods; /* every pod on the node, whether it holds something or not */
+	struct claims claims; /* united; without UIDs, CPUs and memory, which the kubelet does not know */
+	struct pod_ref *pods; /* every pod on the node, also pods that hold nothing */
 	size_t n_pods;
 	size_t pods_size;
-	bool allocatable_known; /* false: the kubelet is too old to report what follows */
-	hwloc_bitmap_t
-		allocatable_cpus; /* online without the reserved ones; empty under CPU manager policy none */
+	bool allocatable_known;          /* false: the kubelet is too old to report the following members */
+	hwloc_bitmap_t allocatable_cpus; /* online and not reserved; empty under CPU manager policy none */
 	struct memory_block
-		*allocatable_memory; /* one a NUMA node and type; none under memory manager policy None */
+		*allocatable_memory; /* one per NUMA node and type; none under memory manager policy None */
 	size_t n_allocatable_memory;
 	size_t allocatable_memory_size;
 	struct device_block *allocatable_devices; /* every healthy device */
@@ -43,7 +41,7 @@ struct pod_resources {
 void pod_resources_init(struct pod_resources *p);
 void pod_resources_release(struct pod_resources *p);
 
-/* A connection, kept between calls, and when it may be used again after the kubelet asked for patience. */
+/* A connection, kept between calls, with the pause that the kubelet's rate limit requires. */
 struct pod_resources_client;
 
 /* Nothing is opened yet. A raised `cancel` (NULL = none; it must outlive the client) ends a call under way.
@@ -54,20 +52,22 @@ void pod_resources_client_free(struct pod_resources_client *c);
 void pod_resources_client_freep(struct pod_resources_client **c);
 
 /*
- * Ask for everything (List and GetAllocatableResources). A NUMA node that `machine` (NULL = not to be
- * checked) does not have is noted and taken for no affinity. 0; as grpc_call(); -EBUSY (the kubelet's rate
- * limit: not asked again until a pause that doubles from 100 ms to 5 s is over), -EOPNOTSUPP (the kubelet has
- * no such call), -EAGAIN (it answers with another failure), -EBADMSG (the bytes are not such a message), -EINVAL
- * (a CPU id that cannot be); with one line that names socket and call. `ret` (as after
- * pod_resources_init()) is untouched on failure.
+ * Ask for everything (List and GetAllocatableResources). A NUMA node that `machine` (NULL = not checked)
+ * does not have is noted and counts as no affinity. 0; as grpc_call(); -EBUSY (the kubelet's rate limit: no
+ * further call before a pause that doubles from 100 ms to 5 s), -EOPNOTSUPP (the kubelet has no such call),
+ * -EAGAIN (another failure of the kubelet), -EBADMSG (the bytes are not such a message), -EINVAL (an
+ * impossible CPU id); with one line that names socket and call. `ret` (as after pod_resources_init()) is
+ * untouched on failure.
  */
 int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 
-/* What pod_resources_read() gave last, for as long as the kubelet does not answer. 0; -ENOENT: it never has. */
+/* The last answer of pod_resources_read(), for use while the kubelet does not answer. 0; -ENOENT: there was
+ * none. */
 int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 
-/* The same from bytes: a ListPodResourcesResponse, and an AllocatableResourcesResponse (NULL = there is none). */
+/* The same from bytes: a ListPodResourcesResponse, and an AllocatableResourcesResponse (NULL = there is
+ * none). */
 int pod_resources_parse(const void *list, size_t list_len, const void *allocatable, size_t allocatable_len,
 	const struct machine *machine, struct pod_resources *ret, struct notes *notes, struct err *err);

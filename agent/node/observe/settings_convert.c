@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 
 #include "common/cleanup.h"
 #include "common/machine.h"
@@ -15,7 +14,7 @@
 #define TEXT_MAX     65536                         /* bytes of an option text */
 #define RESERVED_MAX ((qty_t)INT64_MAX * QTY_UNIT) /* as Quantity.Value() saturates */
 
-/* One setting on its way from text to value. */
+/* The conversion of one setting. */
 struct conversion {
 	struct settings *s;
 	struct notes *notes;
@@ -132,8 +131,8 @@ static int not_a_boolean(const struct conversion *c, const struct doc *option)
 	return err_set(c->err, -EINVAL, "%s: '%.100s' is not a boolean", option->key, option->text);
 }
 
-/* What it does is not known: the verdicts of a kubelet that has it set are not known. `kind`: what a person calls it. */
-static void unknown_option(const struct conversion *c, enum setting what, const char *kind,
+/* Note an option or gate (`kind`) whose effect is unknown. If it is on, the kubelet's verdicts are unknown. */
+static void note_unknown_option(const struct conversion *c, enum setting what, const char *kind,
 	const struct doc *option, char **ret_first)
 {
 	bool on = true;
@@ -150,7 +149,7 @@ static int convert_cpu_option(const struct conversion *c, const struct doc *opti
 	bool *value = cpu_manager_option(&c->s->cpu_options, option->key);
 
 	if (!value) {
-		unknown_option(
+		note_unknown_option(
 			c, SETTING_CPU_MANAGER_POLICY_OPTIONS, "option", option, &c->s->unknown_cpu_option);
 		return 0;
 	}
@@ -171,7 +170,7 @@ static int convert_max_numa_nodes(const struct conversion *c, const struct doc *
 	uint64_t max;
 	const struct doc number = {.kind = DOC_NUMBER, .text = option->text};
 
-	/* The kubelet refuses fewer than its default. */
+	/* The kubelet rejects fewer than its default. */
 	if (doc_uint64(&number, &max) < 0 || max < TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES || max > INT_MAX)
 		return err_set(c->err, -EINVAL, "%s: '%.100s' is not an integer from %u on", option->key,
 			option->text, TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
@@ -184,7 +183,7 @@ static int convert_topology_option(const struct conversion *c, const struct doc 
 	if (!strcmp(option->key, "max-allowable-numa-nodes"))
 		return convert_max_numa_nodes(c, option);
 	if (strcmp(option->key, "prefer-closest-numa-nodes") != 0) {
-		unknown_option(c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, "option", option,
+		note_unknown_option(c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, "option", option,
 			&c->s->unknown_topology_option);
 		return 0;
 	}
@@ -208,7 +207,7 @@ static int convert_feature_gates(const struct conversion *c, const struct doc *v
 
 	for (size_t i = 0; r == 0 && value && i < value->n_items; i++)
 		if (!feature_gate_is_known(value->items[i].key))
-			unknown_option(c, SETTING_FEATURE_GATES, "gate", &value->items[i],
+			note_unknown_option(c, SETTING_FEATURE_GATES, "gate", &value->items[i],
 				&c->s->unknown_feature_gate);
 	return r < 0 ? r : options_text(c, value, &c->s->feature_gates_text);
 }
@@ -219,11 +218,11 @@ static int convert_reserved_cpus(const struct conversion *c, const struct doc *v
 {
 	if (value && value->kind != DOC_STRING)
 		return wrong_kind(c, "a string", value);
-	/* "" is how the kubelet says that none are given. */
+	/* "" is the kubelet's default: none are given. */
 	return value && *value->text ? cpuset_parse(value->text, &c->s->reserved_system_cpus, c->err) : 0;
 }
 
-/* A quantity from 0 on. */
+/* A quantity >= 0. */
 static int parse_amount(const struct conversion *c, const char *name, const char *text, qty_t *ret)
 {
 	struct quantity q;
@@ -284,7 +283,7 @@ static int convert_eviction(const struct conversion *c, const struct doc *value)
 	if (value) {
 		text = doc_string(doc_get(value, "memory.available"));
 		if (!text)
-			text = "0"; /* setting other thresholds alone drops this one */
+			text = "0"; /* a map with only other thresholds drops this one */
 	}
 	if (!*text || !is_percentage(text))
 		r = parse_amount(c, "memory.available", text, &amount);
@@ -319,7 +318,7 @@ static int add_reservation(const struct conversion *c, unsigned node, const stru
 	return 0;
 }
 
-static int add_node(const struct conversion *c, const struct doc *item)
+static int add_reservations(const struct conversion *c, const struct doc *item)
 {
 	const struct doc *node = doc_get(item, "numaNode"), *limits = doc_get(item, "limits");
 	uint64_t id = 0;
@@ -355,7 +354,7 @@ static int convert_reserved_memory(const struct conversion *c, const struct doc 
 	if (value && value->kind != DOC_LIST)
 		return wrong_kind(c, "a list", value);
 	for (size_t i = 0; value && i < value->n_items; i++) {
-		int r = add_node(c, &value->items[i]);
+		int r = add_reservations(c, &value->items[i]);
 
 		if (r < 0)
 			return r;

@@ -10,8 +10,6 @@
 
 /* ---- the Go structs under the checksum */
 
-static const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
-static const struct go_type go_checksum = {.kind = GO_ZERO, .name = "checksum.Checksum"};
 static const struct go_type go_cpuset = {.kind = GO_CPUSET, .name = "cpuset.CPUSet"};
 static const struct go_type go_map_string = {
 	.kind = GO_MAP, .name = "map[string]string", .element = &go_string};
@@ -19,10 +17,7 @@ static const struct go_type go_map_map_string = {
 	.kind = GO_MAP, .name = "map[string]map[string]string", .element = &go_map_string};
 
 static const struct go_field pod_entry_fields[] = {{"CPUSet", "cpuSet", &go_cpuset}};
-static const struct go_type go_pod_entry = {.kind = GO_STRUCT,
-	.name = "state.PodEntry",
-	.fields = pod_entry_fields,
-	.n_fields = ARRAY_SIZE(pod_entry_fields)};
+static const struct go_type go_pod_entry = GO_STRUCT_OF("state.PodEntry", pod_entry_fields);
 static const struct go_type go_pod_entries = {
 	.kind = GO_MAP, .name = "state.PodCPUAssignments", .element = &go_pod_entry};
 
@@ -35,12 +30,9 @@ static const struct go_field v2_fields[] = {{"PolicyName", "policyName", &go_str
 static const struct go_field v3_fields[] = {{"PolicyName", "policyName", &go_string},
 	{"DefaultCPUSet", "defaultCpuSet", &go_string}, {"Entries", "entries", &go_map_map_string},
 	{"PodEntries", "podEntries", &go_pod_entries}, {"Checksum", "checksum", &go_checksum}};
-static const struct go_type go_v1 = {
-	.kind = GO_STRUCT, .fields = v1_fields, .n_fields = ARRAY_SIZE(v1_fields)};
-static const struct go_type go_v2 = {
-	.kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
-static const struct go_type go_v3 = {
-	.kind = GO_STRUCT, .fields = v3_fields, .n_fields = ARRAY_SIZE(v3_fields)};
+static const struct go_type go_v1 = GO_STRUCT_OF(NULL, v1_fields);
+static const struct go_type go_v2 = GO_STRUCT_OF(NULL, v2_fields);
+static const struct go_type go_v3 = GO_STRUCT_OF(NULL, v3_fields);
 
 /* Each version of the struct once had the plain name, and newer kubelets hash the older versions under that
  * name, so that an older kubelet can read the file. */

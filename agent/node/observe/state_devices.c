@@ -14,7 +14,6 @@
 
 /* ---- the Go structs under the checksum */
 
-static const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
 static const struct go_type go_bytes = {.kind = GO_BYTES, .name = "[]uint8"};
 static const struct go_type go_strings = {.kind = GO_LIST, .name = "[]string", .element = &go_string};
 static const struct go_type go_devices = {
@@ -28,10 +27,8 @@ static const struct go_field entry_fields[] = {{"PodUID", "PodUID", &go_string},
 static const struct go_field v1_entry_fields[] = {{"PodUID", "PodUID", &go_string},
 	{"ContainerName", "ContainerName", &go_string}, {"ResourceName", "ResourceName", &go_string},
 	{"DeviceIDs", "DeviceIDs", &go_strings}, {"AllocResp", "AllocResp", &go_bytes}};
-static const struct go_type go_entry = {
-	.kind = GO_STRUCT, .fields = entry_fields, .n_fields = ARRAY_SIZE(entry_fields)};
-static const struct go_type go_v1_entry = {
-	.kind = GO_STRUCT, .fields = v1_entry_fields, .n_fields = ARRAY_SIZE(v1_entry_fields)};
+static const struct go_type go_entry = GO_STRUCT_OF(NULL, entry_fields);
+static const struct go_type go_v1_entry = GO_STRUCT_OF(NULL, v1_entry_fields);
 static const struct go_type go_entries = {
 	.kind = GO_LIST, .name = "[]checkpoint.PodDevicesEntry", .element = &go_entry};
 static const struct go_type go_v1_entries = {
@@ -41,10 +38,8 @@ static const struct go_field data_fields[] = {{"PodDeviceEntries", "PodDeviceEnt
 	{"RegisteredDevices", "RegisteredDevices", &go_registered}};
 static const struct go_field v1_data_fields[] = {{"PodDeviceEntries", "PodDeviceEntries", &go_v1_entries},
 	{"RegisteredDevices", "RegisteredDevices", &go_registered}};
-static const struct go_type go_data = {
-	.kind = GO_STRUCT, .fields = data_fields, .n_fields = ARRAY_SIZE(data_fields)};
-static const struct go_type go_v1_data = {
-	.kind = GO_STRUCT, .fields = v1_data_fields, .n_fields = ARRAY_SIZE(v1_data_fields)};
+static const struct go_type go_data = GO_STRUCT_OF(NULL, data_fields);
+static const struct go_type go_v1_data = GO_STRUCT_OF(NULL, v1_data_fields);
 
 static const char *const names[] = {"checkpoint.checkpointData", NULL};
 

@@ -174,8 +174,9 @@ bool state_file_verify(const struct state_file *f, const struct checksum_match *
 int state_check_object(const struct doc *d, struct err *err);
 
 /*
- * Reads the members of one object, their names matched without regard to case as Go does. An absent member and null
- * give the default. After the first failure `r` is -EINVAL, `err` says why, and every further read gives its default.
+ * Reads the members of one object, their names matched without regard to case as Go does. An absent member
+ * and null give the default. After the first failure `r` is -EINVAL, `err` says why, and every further read
+ * gives its default.
  */
 struct state_members {
 	const struct doc *map;
@@ -183,7 +184,8 @@ struct state_members {
 	int r;
 };
 
-/* A member of this kind, else NULL. It fails when the member is of another kind or appears in two spellings. */
+/* A member of this kind, else NULL. It fails when the member is of another kind or appears in two
+ * spellings. */
 const struct doc *state_member(struct state_members *m, const char *name, enum doc_kind kind);
 
 /* A string, else "". The text belongs to the object. */
@@ -192,6 +194,6 @@ const char *state_string(struct state_members *m, const char *name);
 /* An integer >= 0, else 0. */
 uint64_t state_uint64(struct state_members *m, const char *name);
 
-/* A list of NUMA node ids (0 to MACHINE_MAX_NODES - 1) as a set that the caller owns, else the empty set; NULL on
- * failure. */
+/* A list of NUMA node ids (0 to MACHINE_MAX_NODES - 1) as a set that the caller owns, else the empty set;
+ * NULL on failure. */
 hwloc_bitmap_t state_numa_nodes(struct state_members *m, const char *name);

@@ -15,40 +15,34 @@
 
 static const struct go_type go_int = {.kind = GO_INTEGER, .name = "int"};
 static const struct go_type go_uint64 = {.kind = GO_INTEGER, .name = "uint64"};
-static const struct go_type go_string = {.kind = GO_STRING, .name = "string"};
 static const struct go_type go_resource = {.kind = GO_STRING, .name = "v1.ResourceName"};
-static const struct go_type go_checksum = {.kind = GO_ZERO, .name = "checksum.Checksum"};
 static const struct go_type go_ints = {.kind = GO_LIST, .name = "[]int", .element = &go_int};
 
 static const struct go_field table_fields[] = {{"TotalMemSize", "total", &go_uint64},
 	{"SystemReserved", "systemReserved", &go_uint64}, {"Allocatable", "allocatable", &go_uint64},
 	{"Reserved", "reserved", &go_uint64}, {"Free", "free", &go_uint64}};
-static const struct go_type go_table = {
-	.kind = GO_STRUCT, .fields = table_fields, .n_fields = ARRAY_SIZE(table_fields)};
+static const struct go_type go_table = GO_STRUCT_OF(NULL, table_fields);
 static const struct go_type go_table_pointer = {.kind = GO_POINTER, .element = &go_table};
 static const struct go_type go_memory_map = {
 	.kind = GO_MAP, .name = "map[v1.ResourceName]*state.MemoryTable", .element = &go_table_pointer};
 
 static const struct go_field node_fields[] = {{"NumberOfAssignments", "numberOfAssignments", &go_int},
 	{"MemoryMap", "memoryMap", &go_memory_map}, {"Cells", "cells", &go_ints}};
-static const struct go_type go_node = {
-	.kind = GO_STRUCT, .fields = node_fields, .n_fields = ARRAY_SIZE(node_fields)};
+static const struct go_type go_node = GO_STRUCT_OF(NULL, node_fields);
 static const struct go_type go_node_pointer = {.kind = GO_POINTER, .element = &go_node};
 static const struct go_type go_nodes = {
 	.kind = GO_INT_MAP, .name = "state.NUMANodeMap", .element = &go_node_pointer};
 
 static const struct go_field block_fields[] = {{"NUMAAffinity", "numaAffinity", &go_ints},
 	{"Type", "type", &go_resource}, {"Size", "size", &go_uint64}};
-static const struct go_type go_block = {
-	.kind = GO_STRUCT, .fields = block_fields, .n_fields = ARRAY_SIZE(block_fields)};
+static const struct go_type go_block = GO_STRUCT_OF(NULL, block_fields);
 static const struct go_type go_blocks = {.kind = GO_LIST, .name = "[]state.Block", .element = &go_block};
 static const struct go_type go_containers = {.kind = GO_MAP, .element = &go_blocks};
 static const struct go_type go_entries = {
 	.kind = GO_MAP, .name = "state.ContainerMemoryAssignments", .element = &go_containers};
 
 static const struct go_field pod_entry_fields[] = {{"MemoryBlocks", "memoryBlocks", &go_blocks}};
-static const struct go_type go_pod_entry = {
-	.kind = GO_STRUCT, .fields = pod_entry_fields, .n_fields = ARRAY_SIZE(pod_entry_fields)};
+static const struct go_type go_pod_entry = GO_STRUCT_OF(NULL, pod_entry_fields);
 static const struct go_type go_pod_entries = {
 	.kind = GO_MAP, .name = "state.PodMemoryAssignments", .element = &go_pod_entry};
 
@@ -58,10 +52,8 @@ static const struct go_field v1_fields[] = {{"PolicyName", "policyName", &go_str
 static const struct go_field v2_fields[] = {{"PolicyName", "policyName", &go_string},
 	{"MachineState", "machineState", &go_nodes}, {"Entries", "entries", &go_entries},
 	{"PodEntries", "podEntries", &go_pod_entries}, {"Checksum", "checksum", &go_checksum}};
-static const struct go_type go_v1 = {
-	.kind = GO_STRUCT, .fields = v1_fields, .n_fields = ARRAY_SIZE(v1_fields)};
-static const struct go_type go_v2 = {
-	.kind = GO_STRUCT, .fields = v2_fields, .n_fields = ARRAY_SIZE(v2_fields)};
+static const struct go_type go_v1 = GO_STRUCT_OF(NULL, v1_fields);
+static const struct go_type go_v2 = GO_STRUCT_OF(NULL, v2_fields);
 
 /* Each version of the struct has or once had the plain name, and older versions are hashed under that name. */
 static const char *const names[] = {"*state.MemoryManagerCheckpoint", "*state.MemoryManagerCheckpointV1",
