@@ -2,7 +2,7 @@
 #pragma once
 /*
  * inventory: machine + settings + allocations = per NUMA node and resource: capacity, allocatable, available.
- * The local one is made by agent/state/inventory_build.c; the same struct holds a foreign node's NRT, so that the scoring
+ * The local one is made by agent/state/node_derive.c; the same struct holds a foreign node's NRT, so that the scoring
  * core reads one thing. Depends on common/ only.
  */
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #include "agent/cli/stage_config.h"
 #include "agent/node/publish/node_metadata.h"
 #include "agent/node/render/render.h"
-#include "agent/state/content_hash.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

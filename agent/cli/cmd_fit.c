@@ -16,7 +16,7 @@
 #include "agent/cli/stage_config.h"
 #include "agent/report/fit_doc.h"
 #include "agent/report/fit_text.h"
-#include "agent/state/empty_node.h"
+#include "agent/state/projected_state.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -200,7 +200,8 @@ static int look_at_node(struct asked *a, struct err *err)
 	if (r == 0)
 		r = fit_what_if(a->options, &node->settings, err);
 	if (r == 0)
-		r = option_set(a->options, OPT_ASSUME_EMPTY) ? empty_node_make(node, err) : take_pods(a, err);
+		r = option_set(a->options, OPT_ASSUME_EMPTY) ? projected_state_empty(node, err)
+							     : take_pods(a, err);
 	return r < 0 ? r : node_derive(&model, node, &a->o.notes, err);
 }
 

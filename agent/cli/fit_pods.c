@@ -80,7 +80,7 @@ void fit_pods_add_frees(const struct options *options, const struct cluster_use 
 {
 	CLEANUP(holders_release) struct holders h = {0};
 	const char *below = options->value[OPT_BELOW_PRIORITY];
-	struct victims_known known = {.most = most};
+	struct victims_known known = {.requestable = most};
 
 	if (!option_set(options, OPT_WHAT_FREES))
 		return;

@@ -8,8 +8,6 @@
 #include "agent/cluster/nrt_parse.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/zone_state.h"
-#include "agent/state/content_hash.h"
-#include "agent/state/inventory_build.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
@@ -193,8 +191,7 @@ void cluster_node_without(struct cluster_node *n, struct excluded_pods *gone)
 		excluded_pods_take(gone, &state->allocations);
 	if (state->allocations.n_items == before)
 		return;
-	inventory_build(&state->machine, &state->settings, &state->allocations, &state->claims,
-		state->reserved.cpus, &inventory, NULL);
+	node_derive_inventory(state, &inventory, NULL);
 	inventory_release(&state->inventory);
 	state->inventory = inventory;
 	inventory_init(&inventory);

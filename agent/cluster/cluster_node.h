@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
-#include "agent/state/excluded_pods.h"
+#include "agent/state/pod_names.h"
 #include "common/err.h"
 #include "common/node_state.h"
 

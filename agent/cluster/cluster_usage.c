@@ -127,8 +127,8 @@ static void find_gone(const struct cluster_usage *u, const struct doc *metadata,
 	*ret = false;
 	if (!u->gone || (u->only && strcmp(u->only, node) != 0))
 		return;
-	excluded_pods_find(u->gone, namespace ? namespace : "", doc_string(doc_get(metadata, "name")),
-		uid ? uid : "", ret);
+	*ret = excluded_pods_find(
+		u->gone, namespace ? namespace : "", doc_string(doc_get(metadata, "name")), uid ? uid : "");
 }
 
 static int add_pod(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)

@@ -6,7 +6,6 @@
  */
 #include "agent/base/name_table.h"
 #include "agent/cluster/object_input.h"
-#include "agent/state/excluded_pods.h"
 #include "agent/state/pod_names.h"
 #include "common/allocation.h"
 #include "common/err.h"

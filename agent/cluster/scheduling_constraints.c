@@ -151,8 +151,8 @@ static void add_pod(struct scheduling_constraints *sc, const struct doc *object,
 	if (!*node || has_ended(object))
 		return;
 	if (sc->gone)
-		excluded_pods_find(
-			sc->gone, text_of(metadata, "namespace"), name, text_of(metadata, "uid"), &gone);
+		gone = excluded_pods_find(
+			sc->gone, text_of(metadata, "namespace"), name, text_of(metadata, "uid"));
 	if (gone)
 		return;
 	see_node(sc, node);

@@ -6,7 +6,7 @@
 #include "agent/base/name_table.h"
 #include "agent/cluster/domain_rules.h"
 #include "agent/cluster/object_input.h"
-#include "agent/state/excluded_pods.h"
+#include "agent/state/pod_names.h"
 
 /* A node with a Node object; without any Node objects one that was asked about. */
 struct constrained_node {

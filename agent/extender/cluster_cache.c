@@ -10,7 +10,7 @@
 #include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/pod_parse.h"
 #include "agent/cluster/pod_status.h"
-#include "agent/state/content_hash.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"

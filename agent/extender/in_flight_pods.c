@@ -19,7 +19,6 @@ void in_flight_init(
 	p->trial = xcalloc(max + 1, sizeof(*p->trial));
 	projected_state_init(&p->base, state, excluded);
 	p->state = p->base.state;
-	p->state.allocations = p->base.view;
 }
 
 void in_flight_release(struct in_flight_pods *p)

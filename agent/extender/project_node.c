@@ -203,12 +203,10 @@ static void place_pod(const struct projected_state *before, const struct node_in
 	struct pod_info *pod, const struct pod_plan *pod_plan, bool adds_rest)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
-	struct node_state state = before->state;
 	struct allocation *held = NULL;
 	bool is_rest = pod_plan->is_partial && adds_rest;
 
-	state.allocations = before->view;
-	node_admission_init(&admission, &state);
+	node_admission_init(&admission, &before->state);
 	if (is_rest)
 		admit_rest(&admission, node, pod, &pod_plan->own, &held);
 	else

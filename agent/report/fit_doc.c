@@ -116,7 +116,7 @@ static void add_frees(const struct victims *w, const struct fit_priority *priori
 	doc_add_string(map, "answer", words[w->answer]);
 	list = doc_add_list(map, "pods");
 	for (size_t i = 0; i < w->n_pods; i++) {
-		const struct freed_pod *p = &w->pods[i];
+		const struct victim *p = &w->pods[i];
 		struct doc *pod = doc_add_map(list, NULL);
 
 		doc_add_string(pod, "namespace", p->namespace);

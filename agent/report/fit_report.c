@@ -42,14 +42,11 @@ static void copy_list(struct fit_report *report, const struct node_admission *ad
 {
 	for (size_t i = 0; i < from->n_items; i++) {
 		const struct resource_quantity *q = &from->items[i];
-		enum node_device device =
-			resource_name_is_native(q->name)
-				? NODE_DEVICE_KNOWN
-				: node_kubelet_device(&admission->known, admission->state, q->name);
+		enum device_knowledge devices = node_admission_devices(admission, q->name);
 
-		if (device == NODE_DEVICE_KNOWN)
+		if (devices == DEVICES_KNOWN)
 			resource_list_set(to, q->name, q->quantity);
-		else if (device == NODE_DEVICE_UNKNOWN)
+		else if (devices == DEVICES_UNKNOWN)
 			strv_push_new(&report->unchecked, q->name);
 		else if (!report->missing)
 			text_set(&report->missing, q->name);

@@ -100,7 +100,7 @@ static void add_nearest(const struct fit_report *report, struct strbuf *out)
 }
 
 /* "default/web", "UID ..." or, of an object, a hash */
-static void add_pod(const struct freed_pod *p, struct strbuf *out)
+static void add_pod(const struct victim *p, struct strbuf *out)
 {
 	strbuf_addstr(out, "    ");
 	if (*p->name) {

@@ -3,8 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/state/largest_pod.h"
-#include "agent/state/pod_copies.h"
+#include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -80,7 +79,7 @@ static void strand_by_shape(
 	cpus = resource_list_find(&wanted, "cpu");
 	if (!cpus || cpus->quantity.nano <= 0)
 		return;
-	pod_copies_find(admission, shape, &copies);
+	node_admission_copies(admission, shape, &copies);
 	if (copies.known && !copies.at_least)
 		row->stranded = rest(row->free, whole(cpus->quantity.nano * (qty_t)copies.n));
 }
@@ -93,14 +92,15 @@ static void fill_verdicts(
 	exclusive_cpus_find(&admission->kubelet, &admitted);
 	row->unknown = xstrdup(admitted.unknown.text);
 	for (unsigned i = 0; i < LIST_LARGEST; i++)
-		row->largest[i].known = largest_pod(admission, &admitted, i + 1, &row->largest[i].n);
+		row->largest[i].known =
+			node_admission_largest(admission, &admitted, i + 1, &row->largest[i].n);
 	if (shape) {
 		strand_by_shape(row, admission, shape);
 		return;
 	}
 	row->stranded.known = !*row->unknown;
 	if (row->stranded.known)
-		largest_pod_stranded(admission, &admitted, &row->stranded.n);
+		row->stranded.n = node_admission_stranded_cpus(admission, &admitted);
 }
 
 void list_row_fill(struct list_row *row, struct node_admission *admission, const struct pod_request *shape)
@@ -108,7 +108,7 @@ void list_row_fill(struct list_row *row, struct node_admission *admission, const
 	fill_numa(row, &admission->state->inventory);
 	row->policy = admission->settings.topology.policy;
 	row->scope = admission->settings.topology.scope;
-	fill_devices(row, &admission->known.devices);
+	fill_devices(row, &admission->devices);
 	fill_verdicts(row, admission, shape);
 }
 

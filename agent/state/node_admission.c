@@ -1,41 +1,183 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/state/node_admission.h"
 
-#include "agent/state/node_free.h"
+#include <string.h>
+
+#include "agent/state/node_derive.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/device_index.h"
 #include "common/resource_name.h"
+#include "scoring/combinations.h"
+#include "scoring/cpu_manager.h"
+#include "scoring/kubelet.h"
+#include "scoring/node_mask.h"
 #include "scoring/request.h"
 
-static void close_kubelet(struct node_admission *a)
+/* ---- amounts of the whole node */
+
+/* What pods hold of one resource, in units of the resource. */
+struct held {
+	uint64_t sum;  /* of all containers */
+	uint64_t sure; /* of each pod only the most that one of its containers holds; the rest may be free */
+};
+
+/* The end of the pod whose first item is `first`: items are sorted by pod. */
+static size_t pod_end(const struct allocations *a, size_t first)
 {
-	kubelet_workspace_freep(&a->ws);
-	kubelet_release(&a->kubelet);
+	size_t end = first + 1;
+
+	/* Version 1 of the file knows containers only. */
+	while (end < a->n_items && *a->items[first].pod_uid &&
+		!strcmp(a->items[end].pod_uid, a->items[first].pod_uid))
+		end++;
+	return end;
 }
 
-static void open_kubelet(struct node_admission *a)
+/*
+ * A CPU that two pods hold counts for each, and a reserved CPU that a pod holds counts too, as the pods'
+ * requests do.
+ */
+static struct held held_cpus(const struct node_state *node)
 {
-	struct kubelet_node node = a->known.node;
+	const struct allocations *a = &node->allocations;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t pod = cpuset_new();
+	struct held held = {0};
 
-	node.settings = &a->settings;
-	kubelet_init(&a->kubelet, &node);
-	kubelet_workspace_new(&a->kubelet, &a->ws);
-	a->node = (struct admission_node){.kubelet = &a->kubelet,
-		.ws = a->ws,
-		.free = &a->free,
-		.unsure = &a->unsure,
-		.all_pages = true};
+	for (size_t first = 0, end; first < a->n_items; first = end) {
+		size_t most = 0;
+
+		end = pod_end(a, first);
+		hwloc_bitmap_zero(pod);
+		for (size_t i = first; i < end; i++) {
+			size_t own = cpuset_size(a->items[i].cpus);
+
+			cpuset_or(pod, pod, a->items[i].cpus);
+			most = own > most ? own : most;
+		}
+		held.sum += cpuset_size(pod);
+		held.sure += most;
+	}
+	/* A resized container keeps its CPUs, and the kubelet counts what the container asks for now. */
+	if (kubelet_has_gate(&node->settings, KUBELET_RESIZE_CPUS))
+		held.sure = 0;
+	return held;
+}
+
+static uint64_t block_bytes(const struct allocation *item, const char *type)
+{
+	uint64_t sum = 0;
+
+	for (size_t b = 0; b < item->n_memory; b++)
+		if (!strcmp(item->memory[b].type, type))
+			sum += item->memory[b].bytes;
+	return sum;
+}
+
+/* Memory, or hugepages of one size, that containers hold by the memory manager. */
+static struct held held_bytes(const struct node_state *node, const char *type)
+{
+	const struct allocations *a = &node->allocations;
+	struct held held = {0};
+
+	for (size_t first = 0, end; a->memory_known && first < a->n_items; first = end) {
+		uint64_t most = 0;
+
+		end = pod_end(a, first);
+		for (size_t i = first; i < end; i++) {
+			uint64_t bytes = block_bytes(&a->items[i], type);
+
+			held.sum += bytes;
+			most = bytes > most ? bytes : most;
+		}
+		held.sure += most;
+	}
+	if (!strcmp(type, "memory") && kubelet_has_gate(&node->settings, KUBELET_RESIZE_MEMORY))
+		held.sure = 0;
+	return held;
+}
+
+/*
+ * What the system reserves: the number of CPUs that reservedSystemCPUs lists, else kubeReserved plus
+ * systemReserved, which need not be whole CPUs. If the kubelet reports another number of CPUs than these
+ * make, they belong to another kubelet.
+ */
+static qty_t reserved_cpu(const struct node_state *node)
+{
+	const struct settings *s = &node->settings;
+	hwloc_const_bitmap_t set = node->reserved.observed ? node->reserved.cpus : s->reserved_system_cpus;
+	bool listed = s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus);
+	qty_t sum = s->kube_reserved_cpu + s->system_reserved_cpu;
+
+	if (s->reserved_cpu_known && !listed && (!set || cpuset_size(set) == cpu_manager_reserved_count(sum)))
+		return sum;
+	return set ? (qty_t)cpuset_size(set) * QTY_UNIT : 0;
+}
+
+/* The node's allocatable memory, which is not in hugepages. */
+static qty_t allocatable_memory(const struct node_state *node)
+{
+	const struct settings *s = &node->settings;
+	qty_t capacity = (qty_t)node->machine.memory_bytes * QTY_UNIT, hugepages = 0;
+
+	for (size_t i = 0; i < node->machine.n_nodes; i++) {
+		const struct numa_node *numa = &node->machine.nodes[i];
+
+		for (size_t p = 0; p < numa->n_pools; p++)
+			hugepages += (qty_t)(numa->pools[p].page_bytes * numa->pools[p].pages) * QTY_UNIT;
+	}
+	return capacity - hugepages - s->kube_reserved_memory - s->system_reserved_memory -
+	       node_derive_eviction_threshold(node);
+}
+
+static void set_amounts(
+	struct node_admission *a, const char *name, qty_t free, struct held held, enum quantity_format format)
+{
+	qty_t unsure = (qty_t)(held.sum - held.sure) * QTY_UNIT;
+
+	resource_list_set(&a->free, name, (struct quantity){.nano = free, .format = format});
+	resource_list_set(&a->unsure, name, (struct quantity){.nano = unsure, .format = format});
+}
+
+/* CPUs that the kubelet counts, minus what the system reserves and what is held exclusively. */
+static void add_cpus(struct node_admission *a)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = NULL;
+	struct held held = held_cpus(a->state);
+	qty_t free;
+
+	machine_counted_cpus(&a->state->machine, &all);
+	free = ((qty_t)cpuset_size(all) - (qty_t)held.sum) * QTY_UNIT - reserved_cpu(a->state);
+	set_amounts(a, "cpu", free, held, QUANTITY_DECIMAL_SI);
+}
+
+static void add_memory(struct node_admission *a)
+{
+	struct held held = held_bytes(a->state, "memory");
+
+	if (a->state->machine.memory_bytes > 0)
+		set_amounts(a, "memory", allocatable_memory(a->state) - (qty_t)held.sum * QTY_UNIT, held,
+			QUANTITY_BINARY_SI);
+}
+
+/* The hugepages of this name ("hugepages-1Gi"), unless they have been added. */
+static void add_pages_of(struct node_admission *a, const char *name)
+{
+	const struct inventory *zones = &a->state->inventory;
+	int resource = inventory_resource(zones, name);
+	qty_t free = 0;
+
+	if (resource_list_find(&a->free, name))
+		return;
+	if (!node_derive_free_pages(a->state, name, &free))
+		for (size_t i = 0; i < zones->n_nodes && resource >= 0; i++)
+			free = qty_add(free, inventory_amount(zones, i, (size_t)resource)->available);
+	set_amounts(a, name, free, held_bytes(a->state, name), QUANTITY_BINARY_SI);
 }
 
 #define MAX_ZONE_PAGES 64 /* sizes of hugepages in the zones; machines have four at most */
 
-/* The pages of a size that is not listed yet. */
-static void add_pages_of(struct node_admission *a, const char *name)
-{
-	if (!resource_list_find(&a->free, name))
-		node_free_pages(a->state, name, &a->free, &a->unsure);
-}
-
-/* The free hugepages of each size that the node has. */
+/* The hugepages of each size that the node has. */
 static void add_pages(struct node_admission *a)
 {
 	const struct machine *m = &a->state->machine;
@@ -56,13 +198,130 @@ static void add_pages(struct node_admission *a)
 		}
 }
 
+static void add_devices(struct node_admission *a)
+{
+	for (size_t i = 0; i < a->devices.n_resources; i++) {
+		const struct device_resource *resource = &a->devices.resources[i];
+		size_t n = 0;
+
+		for (size_t d = 0; d < resource->n_devices; d++)
+			n += resource->devices[d].healthy && !resource->devices[d].allocated;
+		resource_list_set(&a->free, resource->name, quantity_from_units((int64_t)n));
+	}
+}
+
+/* ---- devices */
+
+static uint64_t mask_of(hwloc_const_bitmap_t nodes)
+{
+	uint64_t mask = 0;
+
+	for (int id = hwloc_bitmap_first(nodes); id >= 0 && id <= NODE_MASK_MAX_ID;
+		id = hwloc_bitmap_next(nodes, id))
+		mask |= node_mask_of((unsigned)id);
+	return mask;
+}
+
+/*
+ * The end of the run of one resource's devices that begins at `first`; *ret_known: the NUMA nodes of all are
+ * known.
+ */
+static size_t resource_end(const struct device_index *index, size_t first, bool *ret_known)
+{
+	size_t end = first;
+
+	*ret_known = true;
+	for (; end < index->n_items && !strcmp(index->items[end].resource, index->items[first].resource);
+		end++)
+		*ret_known = *ret_known && !index->items[end].nodes_unknown;
+	return end;
+}
+
+static void list_devices(const struct allocations *a, struct device_inventory *ret)
+{
+	CLEANUP(device_index_release) struct device_index registered = {0};
+	CLEANUP(device_index_release) struct device_index held = {0};
+	CLEANUP(device_inventory_release) struct device_inventory inventory = {0};
+	bool known = false;
+
+	device_index_registered(a, &registered);
+	device_index_held(a, &held);
+	for (size_t i = 0, end = 0; i < registered.n_items; i++) {
+		const struct device_ref *d = &registered.items[i];
+		const struct device device = {.nodes = mask_of(d->nodes),
+			.healthy = true,
+			.allocated = device_index_find(&held, d->resource, d->id) != NULL};
+
+		if (i == end)
+			end = resource_end(&registered, i, &known);
+		if (known)
+			device_inventory_add(&inventory, d->resource, device);
+	}
+	*ret = inventory;
+	device_inventory_init(&inventory);
+}
+
+enum device_knowledge node_admission_devices(const struct node_admission *a, const char *resource)
+{
+	const struct allocations *all = &a->state->allocations;
+
+	if (resource_name_is_native(resource) || device_inventory_find(&a->devices, resource))
+		return DEVICES_KNOWN;
+	for (size_t i = 0; i < all->n_registered; i++)
+		if (!strcmp(all->registered[i].resource, resource))
+			return DEVICES_UNKNOWN;
+	return all->registered_known ? DEVICES_ABSENT : DEVICES_UNKNOWN;
+}
+
+/* ---- the kubelet */
+
+hwloc_const_bitmap_t node_shared_cpus(const struct node_state *state)
+{
+	const struct allocations *a = &state->allocations;
+
+	if (!a->cpus_known || (a->shared && !hwloc_bitmap_iszero(a->shared)))
+		return a->shared;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!hwloc_bitmap_iszero(a->items[i].cpus))
+			return a->shared;
+	return state->machine.online;
+}
+
+static void close_kubelet(struct node_admission *a)
+{
+	kubelet_workspace_freep(&a->ws);
+	kubelet_release(&a->kubelet);
+}
+
+static void open_kubelet(struct node_admission *a)
+{
+	const struct node_state *state = a->state;
+	const struct kubelet_node node = {
+		.machine = &state->machine,
+		.settings = &a->settings,
+		.shared = node_shared_cpus(state),
+		.reserved = state->reserved.observed ? state->reserved.cpus : NULL,
+		.memory = state->allocations.memory_known ? &state->allocations.memory : NULL,
+		.devices = &a->devices,
+	};
+
+	kubelet_init(&a->kubelet, &node);
+	kubelet_workspace_new(&a->kubelet, &a->ws);
+	a->node = (struct admission_node){.kubelet = &a->kubelet,
+		.ws = a->ws,
+		.free = &a->free,
+		.unsure = &a->unsure,
+		.all_pages = true};
+}
+
 void node_admission_init(struct node_admission *a, const struct node_state *state)
 {
 	*a = (struct node_admission){
 		.state = state, .settings = state->settings, .work_limit = KUBELET_WORK_MAX};
-	node_kubelet_init(&a->known, state);
-	node_free_amounts(state, &a->free, &a->unsure);
-	node_kubelet_add_devices(&a->known, &a->free);
+	list_devices(&state->allocations, &a->devices);
+	add_cpus(a);
+	add_memory(a);
+	add_devices(a);
 	add_pages(a);
 	open_kubelet(a);
 }
@@ -70,7 +329,7 @@ void node_admission_init(struct node_admission *a, const struct node_state *stat
 void node_admission_release(struct node_admission *a)
 {
 	close_kubelet(a);
-	node_kubelet_release(&a->known);
+	device_inventory_release(&a->devices);
 	resource_list_release(&a->free);
 	resource_list_release(&a->unsure);
 	*a = (struct node_admission){0};
@@ -83,15 +342,15 @@ void node_admission_what_if(struct node_admission *a, const struct topology_mana
 	open_kubelet(a);
 }
 
-/* The items of `most` that the state's own numbers do not undercut, and those that do as they are. */
+/* The items of `requestable`, lowered to the state's own amounts where these are lower. */
 static void lower_to_own(
-	const struct node_admission *a, const struct resource_list *most, struct resource_list *ret)
+	const struct node_admission *a, const struct resource_list *requestable, struct resource_list *ret)
 {
-	for (size_t i = 0; i < most->n_items; i++) {
-		const char *name = most->items[i].name;
+	for (size_t i = 0; i < requestable->n_items; i++) {
+		const char *name = requestable->items[i].name;
 		const struct resource_quantity *free = resource_list_find(&a->free, name);
 		qty_t unsure = resource_list_amount(&a->unsure, name);
-		struct quantity q = most->items[i].quantity;
+		struct quantity q = requestable->items[i].quantity;
 		qty_t own = !free ? QTY_MAX : qty_add(free->quantity.nano, unsure);
 
 		if (own < q.nano)
@@ -106,15 +365,15 @@ static struct quantity replace(const struct quantity *old, struct quantity more)
 	return more;
 }
 
-/* Which holders are init containers does not matter where every pod's requests are known. */
-void node_admission_limit(struct node_admission *a, const struct resource_list *most)
+/* Where every pod's requests are known, it does not matter which holders are init containers. */
+void node_admission_limit(struct node_admission *a, const struct resource_list *requestable)
 {
 	CLEANUP(resource_list_release) struct resource_list lowered = {0};
 
-	lower_to_own(a, most, &lowered);
+	lower_to_own(a, requestable, &lowered);
 	resource_list_merge(&a->free, &lowered, replace);
 	for (size_t i = 0; i < a->unsure.n_items; i++)
-		if (resource_list_find(most, a->unsure.items[i].name))
+		if (resource_list_find(requestable, a->unsure.items[i].name))
 			a->unsure.items[i].quantity.nano = 0;
 }
 
@@ -123,4 +382,105 @@ void node_admission_judge(struct node_admission *a, const struct pod_request *po
 	kubelet_workspace_limit(a->ws, a->work_limit);
 	admission_judge(&a->node, pod, request_qos(pod), ret);
 	a->steps = kubelet_workspace_steps(a->ws);
+}
+
+/* ---- copies of a pod, and the largest pod */
+
+/* What is known about the devices that are asked for: the worst of all. */
+static enum device_knowledge devices_of(const struct node_admission *a, const struct resource_list *wanted)
+{
+	enum device_knowledge worst = DEVICES_KNOWN;
+
+	for (size_t i = 0; i < wanted->n_items && worst != DEVICES_ABSENT; i++) {
+		enum device_knowledge devices = node_admission_devices(a, wanted->items[i].name);
+
+		if (devices != DEVICES_KNOWN)
+			worst = devices;
+	}
+	return worst;
+}
+
+void node_admission_copies(struct node_admission *a, const struct pod_request *pod, struct pod_copies *ret)
+{
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	struct admission_copies copies = {0};
+	struct admission first = {.answer = KUBELET_REJECTS};
+	enum device_knowledge devices;
+
+	*ret = (struct pod_copies){0};
+	request_of_node(pod, &wanted);
+	devices = devices_of(a, &wanted);
+	if (devices == DEVICES_UNKNOWN)
+		return;
+	if (devices == DEVICES_KNOWN)
+		node_admission_judge(a, pod, &first);
+	if (first.answer == KUBELET_ADMITS)
+		admission_copies(&a->node, pod, request_qos(pod), &copies);
+	if (first.answer != KUBELET_UNKNOWN)
+		*ret = (struct pod_copies){.known = true, .at_least = copies.at_least, .n = copies.n};
+}
+
+/* The most CPUs that are free on any `n_nodes` NUMA nodes, or fewer. */
+static size_t free_on(const struct inventory *inv, size_t cpu, unsigned n_nodes)
+{
+	qty_t most[COMBINATION_MAX_NODES] = {0}; /* the largest amounts, descending */
+	qty_t sum = 0;
+
+	if (n_nodes > COMBINATION_MAX_NODES)
+		n_nodes = COMBINATION_MAX_NODES;
+	for (size_t i = 0; i < inv->n_nodes; i++) {
+		const struct inventory_amount *amount = inventory_amount(inv, i, cpu);
+		qty_t rest = amount->present ? amount->available : 0;
+
+		for (unsigned at = 0; at < n_nodes && rest > 0; at++) {
+			qty_t before = most[at];
+
+			if (rest > before) {
+				most[at] = rest;
+				rest = before;
+			}
+		}
+	}
+	for (unsigned at = 0; at < n_nodes; at++)
+		sum = qty_add(sum, most[at]);
+	return (size_t)(sum / QTY_UNIT);
+}
+
+size_t node_admission_requestable_cpus(const struct node_admission *a)
+{
+	qty_t cpus = resource_list_amount(&a->free, "cpu") + resource_list_amount(&a->unsure, "cpu");
+
+	return cpus > 0 ? (size_t)(cpus / QTY_UNIT) : 0;
+}
+
+bool node_admission_largest(const struct node_admission *a, const struct exclusive_cpus_admitted *admitted,
+	unsigned n_nodes, size_t *ret)
+{
+	const struct inventory *inv = &a->state->inventory;
+	int cpu = inventory_resource(inv, "cpu");
+	size_t limit = node_admission_requestable_cpus(a), free;
+
+	if (cpu < 0 || admitted->unknown.text[0] || admitted->step == 0)
+		return false;
+	free = free_on(inv, (size_t)cpu, n_nodes);
+	*ret = exclusive_cpus_largest(admitted, free < limit ? free : limit);
+	return true;
+}
+
+size_t node_admission_stranded_cpus(
+	const struct node_admission *a, const struct exclusive_cpus_admitted *admitted)
+{
+	const struct inventory *inv = &a->state->inventory;
+	int cpu = inventory_resource(inv, "cpu");
+	size_t usable, free = 0, limit = node_admission_requestable_cpus(a);
+
+	exclusive_cpus_usable(&a->kubelet, a->ws, admitted, &usable);
+	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
+		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
+
+		if (amount->present && amount->available > 0)
+			free += (size_t)(amount->available / QTY_UNIT);
+	}
+	usable = usable < limit ? usable : limit;
+	return free > usable ? free - usable : 0;
 }

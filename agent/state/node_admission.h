@@ -1,37 +1,112 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A node's kubelet, ready to be asked about any number of pods: the one way from a node's state to verdicts. It
- * serves the commands, the hints and the view of a cluster.
+ * Decides which pods one node's kubelet admits, how many copies of a pod, and which is the largest pod. Every
+ * verdict on a node (commands, hints, the extender, plans and simulations) is asked of a struct
+ * node_admission, which is made from the node's state.
  */
-#include "agent/state/node_kubelet.h"
 #include "common/node_state.h"
 #include "scoring/admission.h"
+#include "scoring/exclusive_cpus.h"
 
 struct node_admission {
 	const struct node_state *state;
-	struct settings settings; /* a shallow copy, to ask what if */
-	struct node_kubelet known;
-	struct resource_list free, unsure; /* what pods can still ask of the whole node: node_free.h */
+	struct settings settings; /* a shallow copy, which node_admission_what_if() changes */
+
+	/*
+	 * Every registered device of each resource whose devices' NUMA nodes are all known (or known to be
+	 * none). Devices that a container holds are allocated.
+	 */
+	struct device_inventory devices;
+
+	/*
+	 * free: the amounts that pods can still request of the whole node, for the kubelet's last check
+	 * (OutOfcpu and the like). cpu and memory: the node's allocatable amounts (capacity minus
+	 * kubeReserved, systemReserved and evictionHard, as the kubelet's GetNodeAllocatableReservation() and
+	 * the node status have them) minus what is held exclusively. Upper bounds: pods of the shared pool
+	 * take from them too, which no file shows, and an unknown reservation is not subtracted. Hugepages:
+	 * every size that the node has, those of the machine whatever the zones omit, or those of the zones
+	 * where the machine's pools are unknown. Devices: those that no container holds.
+	 *
+	 * unsure: the part that is held by containers that may be init containers, or that may have been
+	 * resized. The kubelet counts the most that a pod needs at one time, and no file shows which of its
+	 * containers have been init containers. Of a resized container the kubelet counts what the container
+	 * asks for now, while its managers keep what the container had.
+	 */
+	struct resource_list free, unsure;
+
 	struct kubelet kubelet;
 	struct kubelet_workspace *ws;
-	uint64_t work_limit;        /* KUBELET_WORK_MAX at first; a caller may set it before a judge */
-	uint64_t steps;             /* that the last judge took */
 	struct admission_node node; /* for admission_copies() and admission_nearest(), after a judge */
+	uint64_t work_limit;        /* per judge; KUBELET_WORK_MAX unless the caller sets it */
+	uint64_t steps;             /* of the last judge */
 };
 
-/* `state` must outlive `a` unchanged. `a` must not be moved. */
+/*
+ * The kubelet's reserved CPUs are those that a running kubelet reports; else the kubelet derives them from
+ * its settings, and would not start if its policy needs some and there are none. `state` must outlive `a`
+ * unchanged. `a` must not be moved.
+ */
 void node_admission_init(struct node_admission *a, const struct node_state *state);
 void node_admission_release(struct node_admission *a);
 
-/* From here on the Topology Manager is set up like this, whatever the node's settings say. */
+/* Replace the Topology Manager's configuration for all later verdicts, whatever the node's settings are. */
 void node_admission_what_if(struct node_admission *a, const struct topology_manager_config *config);
 
 /*
- * So much of the whole node can still be requested, as is known from elsewhere: what it has allocatable less what its
- * pods ask for, those of the shared pool too. The state's own numbers count where they are lower.
+ * Limit what pods can request of the whole node to `requestable`: the node's allocatable amounts minus what
+ * all its pods request, including pods of the shared pool. Amounts of the node's state that are lower stay.
  */
-void node_admission_limit(struct node_admission *a, const struct resource_list *most);
+void node_admission_limit(struct node_admission *a, const struct resource_list *requestable);
 
 /* The kubelet's answer to a pod of class request_qos(), as admission_judge(). */
 void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret);
+
+/* What is known about the node's devices of one resource: which are free, and on which NUMA nodes. */
+enum device_knowledge {
+	DEVICES_KNOWN,
+	DEVICES_ABSENT, /* the node has none: no plugin has registered the resource */
+	DEVICES_UNKNOWN,
+	DEVICES_COUNT
+};
+
+/* Of native resources (cpu, memory, hugepages and the like), which are no devices, DEVICES_KNOWN. */
+enum device_knowledge node_admission_devices(const struct node_admission *a, const char *resource);
+
+/* How many copies of a pod the kubelet admits one after the other. */
+struct pod_copies {
+	bool known;
+	bool at_least; /* there may be more */
+	size_t n;
+};
+
+/* 0 copies if the first is rejected. Unknown if the kubelet's answer to the first is, or its devices are. */
+void node_admission_copies(struct node_admission *a, const struct pod_request *pod, struct pod_copies *ret);
+
+/*
+ * The exclusive CPUs of the largest pod on at most `n_nodes` NUMA nodes, a pod of one Guaranteed container
+ * that requests nothing else: the largest number in `admitted` (of the node's policy) that is free on so many
+ * NUMA nodes and on the node as a whole. 0 = no such pod is admitted. False if the number is unknown.
+ */
+bool node_admission_largest(const struct node_admission *a, const struct exclusive_cpus_admitted *admitted,
+	unsigned n_nodes, size_t *ret);
+
+/*
+ * Whole CPUs that can still be requested of the node, whatever its managers could do: a pod that requests
+ * more is rejected (OutOfcpu). What init containers may have held counts as free.
+ */
+size_t node_admission_requestable_cpus(const struct node_admission *a);
+
+/*
+ * The free CPUs of the NUMA nodes that remain after as many of the smallest pods in `admitted`, which is
+ * known, as the kubelet admits one after the other.
+ */
+size_t node_admission_stranded_cpus(
+	const struct node_admission *a, const struct exclusive_cpus_admitted *admitted);
+
+/*
+ * The CPU manager's shared pool: as its state says; every online CPU if policy none keeps no state and no
+ * container holds a CPU, because a kubelet that changes to static begins with that. NULL = unknown. Borrowed
+ * from `state`.
+ */
+hwloc_const_bitmap_t node_shared_cpus(const struct node_state *state);

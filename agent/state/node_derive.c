@@ -2,25 +2,100 @@
 #include "agent/state/node_derive.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <string.h>
 
-#include "agent/state/give_back.h"
-#include "agent/state/inventory_build.h"
+#include "agent/state/manager_state.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/device_index.h"
+#include "common/resource_name.h"
+#include "common/strv.h"
 #include "common/xalloc.h"
+#include "scoring/cpu_manager.h"
 
-/* The CPUs that the kubelet does not allocate, as it reports itself: it knows better than its configuration,
- * which may have been changed since it started. */
-static void reserved_as_reported(const struct node_state *node, struct reserved_cpus *ret)
+#define DISTANCE_SELF 10u /* ACPI's SLIT: a node's distance to itself */
+
+/* ---- reserved CPUs */
+
+static void set_reserved(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const char *from)
+{
+	*ret = (struct reserved_cpus){.cpus = cpus, .from = xstrdup(from)};
+}
+
+/* The kubelet's own choice of n CPUs, under the options in force. */
+static int reserve_by_count(const struct node_state *node, size_t n, hwloc_bitmap_t *ret, struct err *err)
+{
+	const struct settings *s = &node->settings;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
+	CLEANUP(cpu_topology_release) struct cpu_topology topology = {0};
+	CLEANUP(cpu_manager_release) struct cpu_manager manager = {0};
+	const struct kubelet_version version = kubelet_version_of(s->kubelet_minor);
+	int r;
+
+	r = cpu_topology_init(&topology, &node->machine);
+	if (r == 0)
+		r = cpu_manager_init(
+			&manager, &topology, &s->cpu_options, s->topology.policy, &version, NULL, n, err);
+	if (r < 0)
+		return r;
+	cpu_set_to_bitmap(&topology, manager.reserved, set);
+	*ret = TAKE(set);
+	return 0;
+}
+
+static int reserve_as_listed(const struct node_state *node, struct reserved_cpus *ret, struct err *err)
+{
+	const struct settings *s = &node->settings;
+
+	if (!hwloc_bitmap_isincluded(s->reserved_system_cpus, node->machine.online)) {
+		CLEANUP(freep) char *text = cpuset_print(s->reserved_system_cpus);
+
+		return err_set(err, -EINVAL, "%s: reserved CPUs '%s' are not all online on this machine",
+			s->from[SETTING_RESERVED_SYSTEM_CPUS], text ? text : "");
+	}
+	set_reserved(ret, cpuset_dup(s->reserved_system_cpus), s->from[SETTING_RESERVED_SYSTEM_CPUS]);
+	return 0;
+}
+
+int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpus *ret, struct err *err)
+{
+	const struct settings *s = &node->settings;
+	size_t n = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
+	hwloc_bitmap_t set = NULL;
+	int r;
+
+	if (s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus))
+		return reserve_as_listed(node, ret, err);
+	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_cpu_known && n == 0)) {
+		set_reserved(ret, cpuset_new(), "nothing reserves a CPU as a whole");
+		return 0;
+	}
+	if (s->cpu_manager != CPU_MANAGER_STATIC || !s->reserved_cpu_known) {
+		set_reserved(ret, NULL,
+			"neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
+		return 0;
+	}
+	r = reserve_by_count(node, n, &set, err);
+	if (r < 0)
+		return err_wrap(err, r, "reserving %zu CPUs as the kubelet would", n);
+	set_reserved(ret, set, "the kubelet's choice for kubeReserved and systemReserved");
+	return 0;
+}
+
+/*
+ * The CPUs that the kubelet does not allocate, as it reports them: it knows better than its configuration,
+ * which may have changed since it started.
+ */
+static void reserve_as_reported(const struct node_state *node, struct reserved_cpus *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
-	CLEANUP(freep) char *from = xstrdup("the pod-resources API");
 
 	machine_counted_cpus(&node->machine, &set);
 	cpuset_andnot(set, set, node->allocatable_cpus);
-	*ret = (struct reserved_cpus){.observed = true};
-	ret->cpus = TAKE(set);
-	ret->from = TAKE(from);
+	set_reserved(ret, TAKE(set), "the pod-resources API");
+	ret->observed = true;
 }
 
 static int find_reserved(const struct derive_config *config, struct node_state *node, struct err *err)
@@ -28,13 +103,15 @@ static int find_reserved(const struct derive_config *config, struct node_state *
 	bool reported = node->allocatable_cpus && !hwloc_bitmap_iszero(node->allocatable_cpus);
 
 	if (!reported || config->reserved_named)
-		return inventory_reserved_cpus(&node->machine, &node->settings, &node->reserved, err);
-	reserved_as_reported(node, &node->reserved);
+		return node_derive_reserved_cpus(node, &node->reserved, err);
+	reserve_as_reported(node, &node->reserved);
 	return 0;
 }
 
-/* Where no file has the shared pool: what is allocatable and not held, and unless they are kept apart what is
- * reserved. */
+/*
+ * The shared pool, if no file has it: the allocatable CPUs that are not held, plus the reserved CPUs unless
+ * strict-cpu-reservation is set.
+ */
 static void find_shared(struct node_state *node)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
@@ -51,25 +128,484 @@ static void find_shared(struct node_state *node)
 	node->allocations.shared = TAKE(shared);
 }
 
-static void count_zones(const struct derive_config *config, struct node_state *node, struct notes *notes)
+/* ---- reserved memory */
+
+qty_t node_derive_eviction_threshold(const struct node_state *node)
+{
+	struct quantity q;
+	const char *text = node->settings.eviction_hard_memory;
+	size_t len = text ? strlen(text) : 0;
+
+	if (len == 0)
+		return 0;
+	if (text[len - 1] == '%') { /* the kubelet holds the percentage in 32 bits */
+		float share = strtof(text, NULL) / 100;
+		double bytes = (double)(int64_t)node->machine.memory_bytes * (double)share;
+
+		return bytes >= 0 && bytes < (double)INT64_MAX ? (qty_t)(int64_t)bytes * QTY_UNIT : 0;
+	}
+	return quantity_parse(text, &q, NULL) == 0 ? q.nano : 0;
+}
+
+/* ---- devices */
+
+/* Registered and held devices; both empty if it is unknown which are registered. */
+struct known_devices {
+	struct device_index registered, held;
+};
+
+static void known_devices_release(struct known_devices *d)
+{
+	device_index_release(&d->registered);
+	device_index_release(&d->held);
+}
+
+static void known_devices_init(struct known_devices *d, const struct allocations *a)
+{
+	if (!a->registered_known)
+		return;
+	device_index_registered(a, &d->registered);
+	device_index_held(a, &d->held);
+}
+
+static bool has_affinity(const struct machine *m, const struct device_ref *device)
+{
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (hwloc_bitmap_isset(device->nodes, m->nodes[i].id))
+			return true;
+	return false;
+}
+
+/* ---- resource names: cpu, memory, every hugepage size of any node, devices with affinity; sorted */
+
+static void add_device_names(const struct machine *m, const struct device_index *devices, struct strv *names)
+{
+	const char *last = "";
+
+	for (size_t i = 0; i < devices->n_items; i++) {
+		const char *resource = devices->items[i].resource;
+
+		if (!strcmp(resource, last) || !has_affinity(m, &devices->items[i]))
+			continue;
+		strv_push_new(names, resource);
+		last = resource;
+	}
+}
+
+static void collect_names(const struct machine *m, const struct known_devices *devices, struct strv *names)
+{
+	char name[RESOURCE_NAME_HUGEPAGES_SIZE];
+
+	strv_push_new(names, "cpu");
+	strv_push_new(names, "memory");
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (size_t p = 0; p < m->nodes[i].n_pools; p++) {
+			resource_name_of_hugepages(m->nodes[i].pools[p].page_bytes, name);
+			strv_push_new(names, name);
+		}
+	add_device_names(m, &devices->registered, names);
+	add_device_names(m, &devices->held, names);
+	strv_sort(names);
+}
+
+/* ---- amounts */
+
+static size_t count_both(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
+{
+	size_t n = 0;
+	int id;
+
+	for (id = hwloc_bitmap_first(a); id >= 0; id = hwloc_bitmap_next(a, id))
+		n += hwloc_bitmap_isset(b, (unsigned)id) > 0;
+	return n;
+}
+
+static void set_amount(
+	struct inventory_amount *amount, uint64_t capacity, uint64_t allocatable, uint64_t available)
+{
+	if (available > allocatable)
+		available = allocatable;
+	if (capacity < allocatable)
+		capacity = allocatable;
+	*amount = (struct inventory_amount){
+		.present = true,
+		.capacity = (qty_t)capacity * QTY_UNIT,
+		.allocatable = (qty_t)allocatable * QTY_UNIT,
+		.available = (qty_t)available * QTY_UNIT,
+	};
+}
+
+/* Which CPUs the inventory counts. */
+struct cpu_sets {
+	hwloc_const_bitmap_t reserved; /* NULL = unknown */
+	hwloc_bitmap_t taken;          /* exclusively or by claims; a CPU of both counts once */
+	hwloc_bitmap_t known;          /* to the kubelet, which counts CPUs at its start; NULL = unknown */
+};
+
+static void cpu_sets_release(struct cpu_sets *sets)
+{
+	hwloc_bitmap_free(sets->taken);
+	hwloc_bitmap_free(sets->known);
+}
+
+static void cpu_sets_init(struct cpu_sets *sets, const struct node_state *node)
+{
+	const struct allocations *a = &node->allocations;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
+
+	sets->reserved = node->reserved.cpus;
+	sets->taken = allocations_exclusive_cpus(a);
+	if (node->settings.cpu_manager == CPU_MANAGER_STATIC && a->cpus_known && a->shared) {
+		sets->known = cpuset_dup(a->shared);
+		cpuset_or(sets->known, sets->known, sets->taken);
+	}
+	cpuset_or(sets->taken, sets->taken, of_claims);
+}
+
+/* CPUs are counted by set, so one that is both reserved and held is subtracted once. */
+static void fill_cpu(
+	const struct machine *m, size_t at, const struct cpu_sets *cpus, struct inventory_amount *amount)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t usable = NULL;
+	size_t capacity, allocatable;
+
+	machine_own_cpus(m, at, &usable);
+	capacity = cpuset_size(usable);
+	if (capacity == 0)
+		return;
+	if (cpus->reserved)
+		cpuset_andnot(usable, usable, cpus->reserved);
+	if (cpus->known)
+		cpuset_and(usable, usable, cpus->known);
+	allocatable = cpuset_size(usable);
+	set_amount(amount, capacity, allocatable, allocatable - count_both(usable, cpus->taken));
+}
+
+static uint64_t reserved_memory(const struct settings *s, unsigned node, const char *type)
+{
+	qty_t sum = 0;
+
+	for (size_t i = 0; i < s->n_memory_reservations; i++)
+		if (s->memory_reservations[i].node == node && !strcmp(s->memory_reservations[i].type, type))
+			sum += s->memory_reservations[i].bytes;
+	sum /= QTY_UNIT;
+	return sum > INT64_MAX ? INT64_MAX : (uint64_t)sum;
+}
+
+static const struct memory_node *find_memory_node(const struct allocations *a, unsigned node)
+{
+	for (size_t i = 0; a->memory_known && i < a->memory.n_nodes; i++)
+		if (a->memory.nodes[i].id == node)
+			return &a->memory.nodes[i];
+	return NULL;
+}
+
+static void subtract_claims(
+	const struct claims *claims, const char *type, unsigned node, struct inventory_amount *amount)
+{
+	qty_t bytes = (qty_t)claims_bytes(claims, type, node) * QTY_UNIT;
+
+	amount->available = bytes < amount->available ? amount->available - bytes : 0;
+}
+
+/*
+ * Memory or hugepages of one size on a NUMA node: as the memory manager's state says, else from the hardware
+ * and reservedMemory. `pages`: bytes of `capacity` that are set aside as hugepages.
+ */
+static void fill_memory(const struct node_state *node, unsigned numa, const char *type, uint64_t capacity,
+	uint64_t pages, struct inventory_amount *amount)
+{
+	const struct memory_node *state = find_memory_node(&node->allocations, numa);
+	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
+	uint64_t reserved =
+		(table ? table->system_reserved : reserved_memory(&node->settings, numa, type)) + pages;
+	uint64_t usable = capacity > reserved ? capacity - reserved : 0;
+
+	if (table && !memory_table_wrapped(table))
+		set_amount(amount, capacity, table->allocatable, table->free);
+	else if (table)
+		set_amount(amount, capacity, usable, usable > table->reserved ? usable - table->reserved : 0);
+	else
+		set_amount(amount, capacity, usable, usable);
+}
+
+bool node_derive_free_pages(const struct node_state *node, const char *name, qty_t *ret)
+{
+	const struct machine *m = &node->machine;
+	bool known = false;
+	qty_t sum = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (size_t p = 0; p < m->nodes[i].n_pools; p++) {
+			const struct hugepage_pool *pool = &m->nodes[i].pools[p];
+			struct inventory_amount amount = {0};
+			char own[RESOURCE_NAME_HUGEPAGES_SIZE];
+
+			resource_name_of_hugepages(pool->page_bytes, own);
+			if (strcmp(own, name) != 0)
+				continue;
+			known = true;
+			fill_memory(node, m->nodes[i].id, name, pool->page_bytes * pool->pages, 0, &amount);
+			sum = qty_add(sum, amount.available);
+		}
+	if (known)
+		*ret = sum;
+	return known;
+}
+
+static void fill_numa_node(
+	const struct node_state *node, size_t at, const struct cpu_sets *cpus, struct inventory *inv)
+{
+	const struct numa_node *numa = &node->machine.nodes[at];
+	struct inventory_amount *amount;
+	uint64_t hugepages = 0;
+
+	inv->nodes[at].id = numa->id;
+	for (size_t p = 0; p < numa->n_pools; p++) {
+		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
+		uint64_t bytes = numa->pools[p].page_bytes * numa->pools[p].pages;
+
+		resource_name_of_hugepages(numa->pools[p].page_bytes, name);
+		amount = inventory_amount(inv, at, (size_t)inventory_resource(inv, name));
+		fill_memory(node, numa->id, name, bytes, 0, amount);
+		subtract_claims(&node->claims, name, numa->id, amount);
+		hugepages += bytes;
+	}
+	if (numa->memory_bytes > 0) {
+		amount = inventory_amount(inv, at, (size_t)inventory_resource(inv, "memory"));
+		fill_memory(node, numa->id, "memory", numa->memory_bytes, hugepages, amount);
+		subtract_claims(&node->claims, "memory", numa->id, amount);
+	}
+	amount = inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu"));
+	fill_cpu(&node->machine, at, cpus, amount);
+}
+
+/* Count a device on each NUMA node that it is near. */
+static void count_device(const struct machine *m, struct inventory *inv, size_t resource,
+	hwloc_const_bitmap_t nodes, unsigned capacity, unsigned allocatable, unsigned available)
+{
+	for (size_t at = 0; at < m->n_nodes; at++) {
+		struct inventory_amount *amount = inventory_amount(inv, at, resource);
+
+		if (!hwloc_bitmap_isset(nodes, m->nodes[at].id))
+			continue;
+		amount->capacity += capacity * QTY_UNIT;
+		amount->allocatable += allocatable * QTY_UNIT;
+		amount->available += available * QTY_UNIT;
+	}
+}
+
+/*
+ * A device that is near several NUMA nodes counts on each of them, free or held: each node by itself could
+ * give it, as the kubelet's own hints have it. Held devices that are no longer healthy are capacity only.
+ */
+static void fill_devices(
+	const struct machine *m, const struct known_devices *devices, struct inventory *inv, size_t resource)
+{
+	const char *name = inv->resources[resource];
+	size_t end, held_end, first = device_index_run(&devices->registered, name, &end),
+			      held_first = device_index_run(&devices->held, name, &held_end);
+
+	if (first == end && held_first == held_end)
+		return; /* not a device */
+	for (size_t at = 0; at < m->n_nodes; at++)
+		*inventory_amount(inv, at, resource) = (struct inventory_amount){.present = true};
+	for (size_t i = first; i < end; i++) {
+		const struct device_ref *d = &devices->registered.items[i];
+
+		count_device(
+			m, inv, resource, d->nodes, 1, 1, !device_index_find(&devices->held, name, d->id));
+	}
+	for (size_t i = held_first; i < held_end; i++) {
+		const struct device_ref *d = &devices->held.items[i];
+
+		if (!device_index_find(&devices->registered, name, d->id))
+			count_device(m, inv, resource, d->nodes, 1, 0, 0);
+	}
+}
+
+static void fill_costs(const struct machine *m, struct inventory *inv)
+{
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (size_t j = 0; j < m->n_nodes; j++) {
+			unsigned d = machine_distance(m, i, j);
+
+			inv->costs[i * m->n_nodes + j] = d > 0    ? d
+							 : i == j ? DISTANCE_SELF
+								  : INVENTORY_COST_UNKNOWN;
+		}
+}
+
+/* One note per resource with devices whose NUMA nodes are unknown. */
+static void note_unplaced(const struct allocations *a, struct notes *notes)
+{
+	for (size_t i = 0; i < a->n_registered; i++) {
+		const struct device_block *b = &a->registered[i];
+		size_t all = 0;
+
+		for (size_t k = 0; b->nodes_unknown && k < a->n_registered; k++)
+			all += strcmp(a->registered[k].resource, b->resource) ? 0
+									      : a->registered[k].ids.n_items;
+		if (b->nodes_unknown)
+			notes_add(notes,
+				"%.100s: the NUMA nodes of %zu of %zu devices are not known without the pod-resources API; they are left out of the zones",
+				b->resource, b->ids.n_items, all);
+	}
+}
+
+/* Devices that pods hold, of plugins whose devices are unknown. */
+static void note_uncounted(const struct allocations *a, struct notes *notes)
+{
+	for (size_t i = 0; i < a->n_items; i++)
+		if (a->items[i].n_devices > 0) {
+			notes_add(notes, "which devices the plugins have is not known; devices are left out");
+			return;
+		}
+}
+
+static bool claims_hold_cpus(const struct claims *claims)
+{
+	for (size_t i = 0; i < claims->n_items; i++)
+		if (!hwloc_bitmap_iszero(claims->items[i].cpus))
+			return true;
+	return false;
+}
+
+/* What no source reported, as a reader of the object should know. */
+static void note_unknowns(const struct node_state *node, struct notes *notes)
+{
+	const struct settings *s = &node->settings;
+	const struct allocations *a = &node->allocations;
+
+	if (s->cpu_manager != CPU_MANAGER_STATIC && s->cpu_manager != CPU_MANAGER_NONE)
+		notes_add(notes,
+			"the kubelet's CPU manager policy is not known; allocatable is what the hardware has");
+	else if (s->cpu_manager == CPU_MANAGER_NONE)
+		notes_add(notes,
+			"CPU manager policy is 'none': no CPU is handed out exclusively, all%s count as available",
+			claims_hold_cpus(&node->claims) ? " but those that claims hold" : "");
+	if (s->cpu_manager == CPU_MANAGER_STATIC && !node->reserved.cpus)
+		notes_add(notes, "the reserved CPUs are not known; none is subtracted from allocatable");
+	if (s->cpu_manager == CPU_MANAGER_STATIC && !a->cpus_known)
+		notes_add(notes,
+			"no source reports which CPUs are held exclusively; none is subtracted from available");
+	if (s->memory_manager == MEMORY_MANAGER_STATIC && !a->memory_known)
+		notes_add(notes,
+			"no source reports which memory is held exclusively; none is subtracted from available");
+	if (a->devices_known && !a->registered_known)
+		note_uncounted(a, notes);
+	note_unplaced(a, notes);
+	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++)
+		if (machine_node_index(&node->machine, a->memory.nodes[i].id) < 0)
+			notes_add(notes,
+				"memory_manager_state names NUMA node %u, which this machine does not have",
+				a->memory.nodes[i].id);
+}
+
+void node_derive_inventory(const struct node_state *node, struct inventory *ret, struct notes *notes)
+{
+	const struct machine *m = &node->machine;
+	CLEANUP(strv_release) struct strv names = {0};
+	CLEANUP(known_devices_release) struct known_devices devices = {0};
+	CLEANUP(cpu_sets_release) struct cpu_sets cpus = {0};
+
+	known_devices_init(&devices, &node->allocations);
+	cpu_sets_init(&cpus, node);
+	collect_names(m, &devices, &names);
+	inventory_init(ret);
+	inventory_shape(ret, m->n_nodes, (const char *const *)names.items, names.n_items);
+	for (size_t i = 0; i < m->n_nodes; i++)
+		fill_numa_node(node, i, &cpus, ret);
+	for (size_t i = 0; i < ret->n_resources; i++)
+		fill_devices(m, &devices, ret, i);
+	fill_costs(m, ret);
+	ret->topology = node->settings.topology;
+	if (notes)
+		note_unknowns(node, notes);
+}
+
+/* ---- what the user excludes */
+
+static bool excludes(const struct zone_filter *filter, const char *resource)
+{
+	for (size_t i = 0; i < filter->n_resources; i++)
+		if (!strcmp(filter->resources[i], resource) ||
+			fnmatch(filter->resources[i], resource, 0) == 0)
+			return true;
+	return false;
+}
+
+static void filter_resources(const struct zone_filter *filter, struct inventory *inv)
+{
+	size_t n = inv->n_resources, kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (excludes(filter, inv->resources[i]))
+			continue;
+		for (size_t node = 0; node < inv->n_nodes; node++)
+			inv->amounts[node * n + kept] = inv->amounts[node * n + i];
+		inv->resources[kept++] = inv->resources[i];
+	}
+	/* Rows move in ascending order, so that a row never overwrites the next one. */
+	for (size_t node = 1; node < inv->n_nodes; node++)
+		memmove(&inv->amounts[node * kept], &inv->amounts[node * n], kept * sizeof(*inv->amounts));
+	inv->n_resources = kept;
+}
+
+static bool names_namespace(const struct zone_filter *filter, const char *namespace)
+{
+	for (size_t i = 0; i < filter->n_namespaces; i++)
+		if (!strcmp(filter->namespaces[i], namespace))
+			return true;
+	return false;
+}
+
+static bool counts(const struct zone_filter *filter, const struct allocation *item)
+{
+	return !*item->pod || item->named_by_logs || names_namespace(filter, item->namespace);
+}
+
+/* The claims that count; their array is new, its items are borrowed. */
+static struct claims filter_claims(const struct zone_filter *filter, const struct claims *all)
+{
+	struct claims some = {.items = xcalloc(all->n_items + 1, sizeof(*some.items))};
+
+	for (size_t i = 0; i < all->n_items; i++)
+		if (!*all->items[i].namespace || names_namespace(filter, all->items[i].namespace))
+			some.items[some.n_items++] = all->items[i];
+	return some;
+}
+
+/* A view without the items that do not count: their memory is given back to the machine state. */
+static void filter_allocations(
+	const struct zone_filter *filter, const struct allocations *all, struct allocations *ret)
+{
+	CLEANUP(freep) bool *excluded = xcalloc(all->n_items + 1, sizeof(*excluded));
+
+	for (size_t i = 0; i < all->n_items; i++)
+		excluded[i] = !counts(filter, &all->items[i]);
+	allocations_view_without(all, excluded, ret);
+}
+
+/* The inventory of what the filter leaves. */
+static void derive_zones(const struct zone_filter *filter, struct node_state *node, struct notes *notes)
 {
 	CLEANUP(allocations_view_release) struct allocations view = {0};
 	CLEANUP(freep) struct claim *some = NULL;
-	struct claims claims = node->claims; /* borrowed */
-	const struct zone_filter *filter = &config->filter;
+	struct node_state counted = *node; /* borrows */
 	bool filtered = filter->n_namespaces > 0;
 
 	if (filtered) {
-		zone_filter_view(filter, &node->allocations, &view);
-		zone_filter_claims(filter, &node->claims, &claims);
-		some = claims.items;
+		filter_allocations(filter, &node->allocations, &view);
+		counted.allocations = view;
+		counted.claims = filter_claims(filter, &node->claims);
+		some = counted.claims.items;
 	}
-	inventory_build(&node->machine, &node->settings, filtered ? &view : &node->allocations, &claims,
-		node->reserved.cpus, &node->inventory, notes);
+	node_derive_inventory(&counted, &node->inventory, notes);
 	if (filtered && !node->pods_known)
 		notes_add(notes, "%s: no source reports the pods' namespaces; all pods count",
 			filter->namespaces_from);
-	zone_filter_resources(filter, &node->inventory);
+	filter_resources(filter, &node->inventory);
 }
 
 int node_derive(
@@ -77,9 +613,9 @@ int node_derive(
 {
 	int r = find_reserved(config, node, err);
 
-	if (r == 0)
-		find_shared(node);
-	if (r == 0)
-		count_zones(config, node, notes);
-	return r;
+	if (r < 0)
+		return r;
+	find_shared(node);
+	derive_zones(&config->filter, node, notes);
+	return 0;
 }

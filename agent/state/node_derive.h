@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What follows from a node's facts: the reserved CPUs, the shared pool, the inventory. One way for every
- * command.
+ * Derives a node's reserved CPUs, shared pool and inventory from what was observed of the node. The inventory
+ * is what the zones show: machine + settings + allocations -> inventory. Pure accounting, no I/O. Every
+ * command uses it.
  */
-#include "agent/state/zone_filter.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/notes.h"
+
+/*
+ * What the user excludes from the zones: resources by name (--exclude-resources), and what pods of other
+ * namespaces hold (--namespace). Neither changes what the kubelet is known to have handed out, on which its
+ * verdicts and the pods' fingerprint rest. Borrowed texts; zeroed excludes nothing.
+ */
+struct zone_filter {
+	const char *const *resources; /* names or shell patterns of excluded resources */
+	size_t n_resources;
+	const char *const *namespaces; /* only what their pods hold counts; none = every pod counts */
+	size_t n_namespaces;
+	const char *namespaces_from; /* the flag that named them, for notes: "--namespace" */
+};
 
 struct derive_config {
 	bool reserved_named; /* the user named the reserved CPUs: no source knows better */
@@ -15,9 +28,57 @@ struct derive_config {
 };
 
 /*
- * Fill `node`'s reserved CPUs and inventory, and the shared pool where no file has it, from its other
- * members. What could not be found out goes to `notes`. 0 or -errno with one line in `err`; `node` then has
- * only facts and is still to be released.
+ * Fill the reserved CPUs and the inventory of `node`, and the shared pool if no file has it, from the other
+ * members.
+ *
+ * With a filter by namespaces, items of other namespaces do not count as held. Items of pods whose namespace
+ * is unknown count: what is certainly taken is never shown as free. Claims are filtered by their own
+ * namespaces.
+ *
+ * What is unknown goes to `notes`. 0; -EINVAL (a reserved CPU that is not online) or another -errno, with one
+ * line in `err`: `node` then has only facts and is still to be released.
  */
 int node_derive(
 	const struct derive_config *config, struct node_state *node, struct notes *notes, struct err *err);
+
+/*
+ * The reserved CPUs by the settings: reservedSystemCPUs if set; under the static policy with kubeReserved and
+ * systemReserved, the CPUs that the kubelet's own algorithm takes; none under policy none. Otherwise unknown.
+ * 0; -EINVAL (a reserved CPU that is not online). `ret` is untouched on failure.
+ */
+int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpus *ret, struct err *err);
+
+/*
+ * The inventory of a node whose reserved CPUs have been derived. Per NUMA node (ascending id) and resource:
+ *
+ *	cpu          capacity = online CPUs that belong to the node; allocatable = capacity without the
+ *	             reserved CPUs, and under the static policy without CPUs that are neither in the shared pool
+ *	             nor held: the kubelet does not know them (it counts CPUs at its start); available =
+ *	             allocatable without CPUs held exclusively or by a claim. Omitted on a node without CPUs.
+ *	memory       capacity = MemTotal; allocatable and available as the memory manager's machine state says;
+ *	             without that state, allocatable = available = MemTotal - hugepages - reservedMemory;
+ *	             available minus what claims hold. Omitted on a node without memory.
+ *	hugepages-*  the same for each pool, including pools of size 0.
+ *	devices      if the plugins' devices are known: every resource that has a device with an affinity, on
+ *	             every node. allocatable = the healthy devices near the node, available = those of them
+ *	             that no container holds, capacity = allocatable plus held devices that are no longer
+ *	             healthy. A device near several nodes counts on each of them, so that each number is
+ *	             exactly what the node could give by itself. Devices without affinity count nowhere.
+ *
+ * Costs are the SLIT distances; without them 10 on the diagonal and unknown elsewhere. Amounts are never
+ * below 0. What is unknown goes to `notes`, which may be NULL.
+ */
+void node_derive_inventory(const struct node_state *node, struct inventory *ret, struct notes *notes);
+
+/*
+ * Hugepages of this name ("hugepages-1Gi") that are free for the kubelet on all NUMA nodes together, in
+ * nano-units of a byte: as in the inventory, but without what claims hold, because the kubelet does not know
+ * claims. False if the machine has no pool of that size.
+ */
+bool node_derive_free_pages(const struct node_state *node, const char *name, qty_t *ret);
+
+/*
+ * What evictionHard keeps free of memory.available, in nano-units of a byte: an amount, or a percentage of
+ * the machine's memory. 0 if unknown.
+ */
+qty_t node_derive_eviction_threshold(const struct node_state *node);

@@ -14,8 +14,7 @@
 #define VERSION 1
 
 static const struct node_state_section *const all_sections[] = {node_state_settings_sections,
-	node_state_machine_sections, node_state_held_sections, node_state_pods_sections,
-	node_state_claims_sections};
+	node_state_machine_sections, node_state_held_sections, node_state_pods_sections};
 
 /* ---- printing */
 
@@ -25,7 +24,7 @@ static void printer_release(struct node_state_printer *p)
 	strv_release(&p->resources);
 	free(p->printed);
 	device_index_release(&p->registered);
-	device_index_release(&p->gone);
+	device_index_release(&p->held);
 }
 
 static void collect_types(const struct node_state *s, struct strv *types)
@@ -53,8 +52,8 @@ static void add_resources(const struct device_index *index, struct strv *resourc
 			strv_push_new(resources, index->items[i].resource);
 }
 
-/* Those that are held are kept where they are not registered. */
-static void keep_gone(const struct device_index *registered, struct device_index *held)
+/* Keep only held devices that are not registered. */
+static void remove_registered(const struct device_index *registered, struct device_index *held)
 {
 	size_t kept = 0;
 
@@ -64,8 +63,8 @@ static void keep_gone(const struct device_index *registered, struct device_index
 	held->n_items = kept;
 }
 
-/* Where the devices of `resource` begin, at or behind *at, which moves behind them; how many there are. */
-static size_t find_devices(
+/* Returns the number of devices of `resource`, which begin at *at; *at moves after them. */
+static size_t skip_devices(
 	const struct device_index *index, const char *resource, size_t *at, size_t *ret_first)
 {
 	*ret_first = *at;
@@ -76,21 +75,21 @@ static size_t find_devices(
 
 static void collect_devices(struct node_state_printer *p)
 {
-	size_t at = 0, at_gone = 0;
+	size_t at = 0, at_held = 0;
 
 	device_index_registered(&p->state->allocations, &p->registered);
-	device_index_held(&p->state->allocations, &p->gone);
-	keep_gone(&p->registered, &p->gone);
+	device_index_held(&p->state->allocations, &p->held);
+	remove_registered(&p->registered, &p->held);
 	add_resources(&p->registered, &p->resources);
-	add_resources(&p->gone, &p->resources);
+	add_resources(&p->held, &p->resources);
 	strv_sort(&p->resources);
 	p->printed = xcalloc(p->resources.n_items + 1, sizeof(*p->printed));
 	for (size_t i = 0; i < p->resources.n_items; i++) {
 		struct printed_resource *d = &p->printed[i];
 		const char *name = p->resources.items[i];
 
-		d->n = find_devices(&p->registered, name, &at, &d->first);
-		d->n_gone = find_devices(&p->gone, name, &at_gone, &d->first_gone);
+		d->n = skip_devices(&p->registered, name, &at, &d->first);
+		d->n_held = skip_devices(&p->held, name, &at_held, &d->first_held);
 	}
 }
 
@@ -152,7 +151,7 @@ static int check_version(struct token_reader *r)
 	return r->error;
 }
 
-/* Bytes of the name at `text`, 0 where there is none. */
+/* Bytes of the section name at `text`, 0 if there is none. */
 static size_t section_name_length(const char *text)
 {
 	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz-");
@@ -160,7 +159,7 @@ static size_t section_name_length(const char *text)
 	return text[len] == '=' ? len : 0;
 }
 
-/* Sections that newer versions mark with a '?' decide nothing about admission. */
+/* A '?' marks sections of newer versions that decide nothing about admission. */
 static void skip_marked_sections(struct token_reader *r)
 {
 	r->section = "optional";
@@ -193,19 +192,19 @@ static void parse_section(struct node_state_parser *p, const struct node_state_s
 		token_reader_fail(r, "more than a value");
 }
 
-/* What a running kubelet may give to containers: all but what it reserves. */
-static void set_allocatable(struct node_state_parser *p)
+/* The CPUs that a running kubelet may give to containers: all but those it reserves. */
+static void set_allocatable_cpus(struct node_state_parser *p)
 {
 	hwloc_bitmap_t *set = &p->state.allocatable_cpus;
 
-	if (p->reserved)
-		machine_counted_cpus(&p->state.machine, set);
-	if (p->reserved)
-		cpuset_andnot(*set, *set, p->reserved);
+	if (!p->reserved)
+		return;
+	machine_counted_cpus(&p->state.machine, set);
+	cpuset_andnot(*set, *set, p->reserved);
 }
 
 /* Whether the name at `text` is that of a section. */
-static bool is_known(const char *text)
+static bool is_known_section(const char *text)
 {
 	size_t len = section_name_length(text);
 
@@ -228,14 +227,14 @@ static int parse_all(struct node_state_parser *p)
 	}
 	skip_marked_sections(r);
 	r->section = "end";
-	if (!r->error && *r->at == ';' && section_name_length(r->at + 1) > 0 && !is_known(r->at + 1))
+	if (!r->error && *r->at == ';' && section_name_length(r->at + 1) > 0 && !is_known_section(r->at + 1))
 		return err_set(r->err, -ENOTSUP, "the section '%.*s' is not known",
 			(int)section_name_length(r->at + 1), r->at + 1);
 	if (*r->at)
 		token_reader_fail(r, "an unknown section, or one that is out of order");
 	node_state_finish_shared(p);
 	if (!r->error)
-		set_allocatable(p);
+		set_allocatable_cpus(p);
 	return r->error;
 }
 
@@ -250,11 +249,27 @@ int node_state_parse(const char *text, struct node_state *ret, struct err *err)
 	if (strnlen(text, NODE_STATE_TEXT_MAX + 1) > NODE_STATE_TEXT_MAX)
 		return err_set(err, -EINVAL, "the node state is longer than %u bytes", NODE_STATE_TEXT_MAX);
 	r = check_version(&p.reader);
-	if (r == 0)
-		r = parse_all(&p);
+	if (r < 0)
+		return r;
+	r = parse_all(&p);
 	if (r < 0)
 		return r;
 	*ret = p.state;
 	node_state_init(&p.state);
 	return 0;
+}
+
+const char *nrt_content_hash(const struct doc *nrt)
+{
+	const struct doc *attributes = doc_get(nrt, "attributes");
+
+	if (!attributes || attributes->kind != DOC_LIST)
+		return NULL;
+	DOC_FOREACH (item, attributes) {
+		const char *name = doc_string(doc_get(item, "name"));
+
+		if (name && !strcmp(name, NRT_CONTENT_HASH))
+			return doc_string(doc_get(item, "value"));
+	}
+	return NULL;
 }

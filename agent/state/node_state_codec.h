@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A node's state as one line of text, and back: the attribute nrtd.dev/node-state.
+ * Prints a node's state as one line of text, the attribute nrtd.dev/node-state, and parses it. Also finds the
+ * attribute nrtd.dev/content-hash.
  *
- * It carries all that decides what the node's kubelet admits, and no more (nrtd-object(7) has the grammar). A
- * state that was parsed is given to the same functions as the node's own, so it gives the same verdicts.
+ * The text has all that decides what the node's kubelet admits, and no more (nrtd-object(7) has the grammar).
+ * A parsed state goes to the same functions as the node's own state, so it gives the same verdicts.
  */
-#include "agent/state/node_state_names.h"
+#include "agent/base/doc.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/strbuf.h"
@@ -15,25 +16,32 @@
 #define NODE_STATE_TEXT_MAX  (64u << 10) /* bytes; a longer text is neither written nor read */
 
 /*
- * Append the text of a state as node_derive() left it. The same state gives the same bytes, and what was parsed
- * gives the text it was parsed from.
+ * Append the text of a state as node_derive() left it. The same state gives the same bytes, and a parsed
+ * state gives the text it was parsed from.
  *
- * 0; -EFBIG when it is longer than NODE_STATE_TEXT_MAX or than the buffer takes, or when something has no
- * place in the text (an id or an amount beyond every machine's); `out` then holds a part.
+ * 0; -EFBIG if the text is longer than NODE_STATE_TEXT_MAX or than the buffer takes, or if something has no
+ * representation in the text (an id or an amount beyond every machine's); `out` then holds a part.
  */
 int node_state_print(const struct node_state *state, struct strbuf *out);
 
 /*
- * The facts of a text, for node_derive() to complete. What the text does not know is unknown. `ret` is written on
- * success only, and is then to be released.
+ * Parse the facts of a text, which node_derive() completes. What the text does not know is unknown. `ret` is
+ * written on success only, and is then to be released.
  *
- * Not in it: the node's name, the list of pods, offline CPUs, where settings come from. Where only a sum decides,
- * it is the first of the two amounts (kube_reserved_cpu, kube_reserved_memory). Of an allocation, pod_uid and pod
- * are hashes as below ("" where not known), namespace is "" and container a number. Device ids are numbers.
+ * Omitted: the node's name, the list of pods, offline CPUs, and the sources of settings. Where only a sum
+ * decides, it is in the first of the two amounts (kube_reserved_cpu, kube_reserved_memory). Of an allocation,
+ * pod_uid and pod are hashes (pod_names.h; "" if unknown), namespace is "" and container a number. Device ids
+ * are numbers.
  *
- * Sections of the form ";?NAME=VALUE" are skipped: newer versions add sections that decide nothing about admission in this form. A
- * section that decides has no '?', so that older readers do not take the text.
+ * Sections of the form ";?NAME=VALUE" are skipped: newer versions add sections in this form if they decide
+ * nothing about admission. A section that decides has no '?', so that older readers reject the text.
  *
  * 0; -ENOTSUP: written by a newer version; -EINVAL: damaged; each with one line.
  */
 int node_state_parse(const char *text, struct node_state *ret, struct err *err);
+
+/* The attribute by which a reader recognizes an object's content: equal hashes, equal content. */
+#define NRT_CONTENT_HASH "nrtd.dev/content-hash"
+
+/* The attribute of a NodeResourceTopology object, NULL if it has none. Valid as long as the object. */
+const char *nrt_content_hash(const struct doc *nrt);

@@ -97,7 +97,7 @@ static bool print_shared(const struct node_state_printer *p)
 	else if (hwloc_bitmap_isequal(shared, unreserved))
 		strbuf_addstr(p->out, "unreserved");
 	else
-		text_add_set(p->out, shared, MACHINE_MAX_CPUS - 1);
+		token_add_set(p->out, shared, MACHINE_MAX_CPUS - 1);
 	return true;
 }
 
@@ -125,7 +125,7 @@ static bool print_types(const struct node_state_printer *p)
 {
 	for (size_t i = 0; i < p->types.n_items; i++) {
 		strbuf_addstr(p->out, i > 0 ? "," : "");
-		text_add_name(p->out, p->types.items[i]);
+		token_add_name(p->out, p->types.items[i]);
 	}
 	return p->types.n_items > 0;
 }
@@ -167,9 +167,9 @@ static bool print_numa_reserved(const struct node_state_printer *p)
 		const struct memory_reservation *m = &s->memory_reservations[i];
 
 		strbuf_addstr(p->out, i > 0 ? "," : "");
-		text_add_letters(p->out, 'a', node_state_type(p, m->type));
+		token_add_letters(p->out, 'a', node_state_type(p, m->type));
 		strbuf_addf(p->out, "%u:", m->node);
-		text_add_quantity(p->out, m->bytes);
+		token_add_quantity(p->out, m->bytes);
 	}
 	return s->n_memory_reservations > 0;
 }
@@ -240,7 +240,7 @@ static void add_values(struct strbuf *out, const uint64_t (*values)[2], size_t n
 	for (size_t i = 0; i < end; i++) {
 		strbuf_addstr(out, i > 0 ? "/" : "");
 		if (values[i][0] != values[i][1])
-			text_add_bytes(out, values[i][0]);
+			token_add_bytes(out, values[i][0]);
 	}
 }
 
@@ -265,7 +265,7 @@ static void add_memory_node(const struct node_state_printer *p, const struct mem
 		strbuf_addstr(p->out, "@");
 	else if (hwloc_bitmap_weight(node->cells) != 1 || !hwloc_bitmap_isset(node->cells, node->id)) {
 		strbuf_addch(p->out, '@');
-		text_add_set(p->out, node->cells, MACHINE_MAX_NODES - 1);
+		token_add_set(p->out, node->cells, MACHINE_MAX_NODES - 1);
 	}
 	strbuf_addf(p->out, "*%u", node->assignments);
 	for (size_t i = 0; i < p->types.n_items; i++) {
@@ -344,15 +344,24 @@ static void parse_memory_nodes(struct node_state_parser *p)
 	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
 }
 
-/* ---- devices: "vendor.com/nic:0*4/1*4!0", by NUMA nodes in the order of their ids; behind '!' those that are
- * held and not registered */
+/*
+ * ---- devices: "vendor.com/nic:0*4/1*4!0", by NUMA nodes in the order of their ids; behind '!' those that
+ * are held and not registered
+ */
+
+void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE])
+{
+	ret[NODE_STATE_ID_SIZE - 1] = '\0';
+	for (size_t i = NODE_STATE_ID_SIZE - 1; i > 0; i--, position /= 10)
+		ret[i - 1] = (char)('0' + position % 10);
+}
 
 static void add_run(struct strbuf *out, const struct device_ref *d, size_t n)
 {
 	if (d->nodes_unknown || hwloc_bitmap_iszero(d->nodes))
 		strbuf_addch(out, d->nodes_unknown ? '?' : '-');
 	else
-		text_add_set(out, d->nodes, MACHINE_MAX_NODES - 1);
+		token_add_set(out, d->nodes, MACHINE_MAX_NODES - 1);
 	if (n > 1)
 		strbuf_addf(out, "*%zu", n);
 }
@@ -381,12 +390,12 @@ static bool print_devices(const struct node_state_printer *p)
 		const struct printed_resource *d = &p->printed[i];
 
 		strbuf_addstr(p->out, i > 0 ? "|" : "");
-		text_add_name(p->out, p->resources.items[i]);
+		token_add_name(p->out, p->resources.items[i]);
 		strbuf_addch(p->out, ':');
 		add_runs(p->out, &p->registered, d->first, d->n);
-		if (d->n_gone > 0) {
+		if (d->n_held > 0) {
 			strbuf_addch(p->out, '!');
-			add_runs(p->out, &p->gone, d->first_gone, d->n_gone);
+			add_runs(p->out, &p->held, d->first_held, d->n_held);
 		}
 	}
 	return p->resources.n_items > 0;

@@ -20,7 +20,7 @@
 
 static bool print_ram(const struct node_state_printer *p)
 {
-	text_add_bytes(p->out, p->state->machine.memory_bytes);
+	token_add_bytes(p->out, p->state->machine.memory_bytes);
 	return true;
 }
 
@@ -51,7 +51,7 @@ static bool print_pages(const struct node_state_printer *p)
 
 	for (uint64_t size = first; size > 0; size = next_page_size(m, size)) {
 		strbuf_addstr(p->out, size == first ? "" : ",");
-		text_add_bytes(p->out, size);
+		token_add_bytes(p->out, size);
 	}
 	return first > 0;
 }
@@ -83,7 +83,7 @@ static bool print_nodes(const struct node_state_printer *p)
 		size_t k = 0;
 
 		strbuf_addf(p->out, "%s%u:", i > 0 ? "|" : "", node->id);
-		text_add_bytes(p->out, node->memory_bytes);
+		token_add_bytes(p->out, node->memory_bytes);
 		for (uint64_t size = next_page_size(m, 0); size > 0; size = next_page_size(m, size))
 			if (k < node->n_pools && node->pools[k].page_bytes == size)
 				strbuf_addf(p->out, ":%" PRIu64, node->pools[k++].pages);
@@ -287,7 +287,10 @@ static void add_run(struct strbuf *out, const struct cpu_run *run)
 		strbuf_addf(out, "+%d", run->step);
 }
 
-/* Of the runs that begin at the first CPU left the longest is taken, of equals the one with the smallest stride. */
+/*
+ * Of the runs that begin at the first CPU left the longest is taken, of equals the one with the smallest
+ * stride.
+ */
 static bool print_values(const struct node_state_printer *p, cpu_value_fn value)
 {
 	const struct machine *m = &p->state->machine;
@@ -469,7 +472,9 @@ static void set_numa(struct node_state_parser *p, unsigned id, int value)
 	cpuset_set(m->nodes[at].cpus, id);
 }
 
-/* machine_derive() makes an uncore cache of an L3 cache, which the text does not have; so it is kept there. */
+/*
+ * machine_derive() makes an uncore cache of an L3 cache, which the text does not have; so it is kept there.
+ */
 static void set_uncore(struct node_state_parser *p, unsigned id, int value)
 {
 	struct cpu *cpu = find_cpu(p, id);

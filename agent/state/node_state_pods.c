@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds what, as a section of the node state: pods by their hashes, containers in their order. */
+/*
+ * What pods and DRA claims hold, as sections of the node state: pods by their hashes, containers in their
+ * order.
+ */
 #include "agent/state/node_state_sections.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/state/pod_names.h"
@@ -12,9 +16,11 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define HASH_CHARS (NODE_STATE_HASH_SIZE - 2) /* without '#' and the closing NUL */
+#define HASH_CHARS  (POD_NAMES_HASH_SIZE - 2) /* without '#' and the closing NUL */
+#define DRIVER_SIZE 128                       /* of what is written of a driver's name; it has 63 at most */
+#define NO_DRIVER   "-"
 
-/* ---- writing */
+/* ---- printing pods */
 
 struct printed_item {
 	struct pod_names names;
@@ -42,7 +48,7 @@ static bool holds_something(const struct allocation *a)
 	return a->n_memory > 0 || a->n_devices > 0 || !hwloc_bitmap_iszero(a->cpus);
 }
 
-/* All that hold something, in the order of the text. A new array. */
+/* A new array of the items that hold something, in the order of the text. */
 static struct printed_item *sort_items(const struct allocations *a, size_t *ret_n)
 {
 	struct printed_item *items = xcalloc(a->n_items + 1, sizeof(*items));
@@ -57,7 +63,7 @@ static struct printed_item *sort_items(const struct allocations *a, size_t *ret_
 	return items;
 }
 
-/* The NUMA nodes of the item's CPUs: where its memory is unless the text says otherwise. */
+/* The NUMA nodes of the item's CPUs: the default of its memory's nodes. */
 static hwloc_bitmap_t nodes_of_cpus(const struct machine *m, const struct allocation *item)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
@@ -82,16 +88,19 @@ static void add_blocks(const struct node_state_printer *p, const struct allocati
 
 		strbuf_addch(p->out, '/');
 		if (strcmp(b->type, "memory") != 0)
-			text_add_letters(p->out, 'a', node_state_type(p, b->type));
-		text_add_bytes(p->out, b->bytes);
+			token_add_letters(p->out, 'a', node_state_type(p, b->type));
+		token_add_bytes(p->out, b->bytes);
 		if (!hwloc_bitmap_isequal(near, b->nodes)) {
 			strbuf_addch(p->out, '@');
-			text_add_set(p->out, b->nodes, MACHINE_MAX_NODES - 1);
+			token_add_set(p->out, b->nodes, MACHINE_MAX_NODES - 1);
 		}
 	}
 }
 
-/* The position of a held device among its resource's. */
+/*
+ * The position of a held device among the devices of its resource; SIZE_MAX = none, so the text would be
+ * incomplete.
+ */
 static size_t device_position(const struct node_state_printer *p, size_t resource, const char *id)
 {
 	const struct printed_resource *d = &p->printed[resource];
@@ -100,11 +109,11 @@ static size_t device_position(const struct node_state_printer *p, size_t resourc
 
 	if (at)
 		return (size_t)(at - p->registered.items) - d->first;
-	at = device_index_find(&p->gone, name, id);
-	return at ? d->n + (size_t)(at - p->gone.items) - d->first_gone : SIZE_MAX;
+	at = device_index_find(&p->held, name, id);
+	return at ? d->n + (size_t)(at - p->held.items) - d->first_held : SIZE_MAX;
 }
 
-/* The devices of one resource; none: nothing. */
+/* The devices of one resource that the item holds, if any. */
 static void add_devices(const struct node_state_printer *p, const struct allocation *item, size_t resource)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
@@ -121,22 +130,20 @@ static void add_devices(const struct node_state_printer *p, const struct allocat
 
 			if (at == SIZE_MAX)
 				p->out->error = -EFBIG;
-			else {
-				/* the text would not say all that is held */
+			else
 				cpuset_set(set, (unsigned)at);
-			}
 		}
 	}
 	if (!set || hwloc_bitmap_iszero(set))
 		return;
 	strbuf_addch(p->out, '/');
-	text_add_letters(p->out, 'A', resource);
-	text_add_set(p->out, set, NODE_STATE_MAX_DEVICES - 1);
+	token_add_letters(p->out, 'A', resource);
+	token_add_set(p->out, set, NODE_STATE_MAX_DEVICES - 1);
 }
 
 static void add_item(const struct node_state_printer *p, const struct allocation *item)
 {
-	text_add_set(p->out, item->cpus, MACHINE_MAX_CPUS - 1);
+	token_add_set(p->out, item->cpus, MACHINE_MAX_CPUS - 1);
 	add_blocks(p, item);
 	for (size_t i = 0; i < p->resources.n_items && item->n_devices > 0; i++)
 		add_devices(p, item, i);
@@ -166,32 +173,36 @@ static bool print_pods(const struct node_state_printer *p)
 	return n > 0;
 }
 
-/* ---- reading */
+/* ---- parsing pods */
 
-bool node_state_is_hash_digit(char c)
+static bool is_hash_digit(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
 	       c == '_';
 }
 
-/* "?" or a hash without its mark. */
-static void read_hash(struct token_reader *r, char ret[NODE_STATE_HASH_SIZE])
+/* The text has hashes without their '#'. */
+static void read_hash(struct token_reader *r, char ret[POD_NAMES_HASH_SIZE])
 {
 	size_t n = 0;
 
-	*ret = '\0';
-	if (token_reader_skip(r, '?'))
-		return;
-	while (n < HASH_CHARS && node_state_is_hash_digit(r->at[n]))
+	while (n < HASH_CHARS && is_hash_digit(r->at[n]))
 		n++;
+	*ret = '\0';
 	if (n < HASH_CHARS) {
 		token_reader_fail(r, "a hash of %d characters is missing", HASH_CHARS);
 		return;
 	}
-	ret[0] = '#';
-	memcpy(ret + 1, r->at, HASH_CHARS);
-	ret[HASH_CHARS + 1] = '\0';
+	snprintf(ret, POD_NAMES_HASH_SIZE, "#%.*s", HASH_CHARS, r->at);
 	r->at += HASH_CHARS;
+}
+
+/* A hash, or "?" for "". */
+static void read_optional_hash(struct token_reader *r, char ret[POD_NAMES_HASH_SIZE])
+{
+	*ret = '\0';
+	if (!token_reader_skip(r, '?'))
+		read_hash(r, ret);
 }
 
 /* near: the NUMA nodes of the item's CPUs. */
@@ -285,11 +296,11 @@ static void read_pod(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 	const struct allocations *a = &p->state.allocations;
-	char uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE];
+	char uid[POD_NAMES_HASH_SIZE], pod[POD_NAMES_HASH_SIZE];
 	size_t n = 0;
 
-	read_hash(r, uid);
-	read_hash(r, pod);
+	read_optional_hash(r, uid);
+	read_optional_hash(r, pod);
 	token_reader_expect(r, ':');
 	if (a->n_items > 0 && !r->error) {
 		const struct allocation *last = &a->items[a->n_items - 1];
@@ -312,7 +323,138 @@ static void parse_pods(struct node_state_parser *p)
 	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
 }
 
+/* ---- printing claims */
+
+static void add_claim_pod(struct strbuf *out, const struct pod_ref *pod)
+{
+	char hash[POD_NAMES_HASH_SIZE];
+
+	if (*pod->name == '#')
+		snprintf(hash, sizeof(hash), "%s", pod->name);
+	else
+		pod_names_hash_pod(pod->namespace, pod->name, hash);
+	strbuf_addstr(out, hash + 1);
+}
+
+static void add_claim(const struct node_state_printer *p, const struct claim *c)
+{
+	struct strbuf *out = p->out;
+	char driver[DRIVER_SIZE];
+
+	snprintf(driver, sizeof(driver), "%s", *c->driver ? c->driver : NO_DRIVER);
+	token_add_name(out, driver);
+	strbuf_addch(out, ':');
+	for (size_t i = 0; i < c->n_pods; i++)
+		add_claim_pod(out, &c->pods[i]);
+	strbuf_addch(out, ':');
+	token_add_set(out, c->cpus, MACHINE_MAX_CPUS - 1);
+	for (size_t i = 0; i < c->n_memory; i++) {
+		strbuf_addch(out, '/');
+		token_add_letters(out, 'a', node_state_type(p, c->memory[i].type));
+		token_add_bytes(out, c->memory[i].bytes);
+		strbuf_addch(out, '@');
+		token_add_set(out, c->memory[i].nodes, MACHINE_MAX_NODES - 1);
+	}
+	if (c->devices.n_items > 0)
+		strbuf_addf(out, "*%zu", c->devices.n_items);
+}
+
+static bool print_claims(const struct node_state_printer *p)
+{
+	const struct claims *claims = &p->state->claims;
+
+	for (size_t i = 0; i < claims->n_items; i++) {
+		strbuf_addstr(p->out, i > 0 ? "|" : "");
+		add_claim(p, &claims->items[i]);
+	}
+	return claims->n_items > 0;
+}
+
+/* ---- parsing claims */
+
+static void read_claim_pods(struct token_reader *r, struct claim *c)
+{
+	while (!r->error && *r->at && *r->at != ':') {
+		char name[POD_NAMES_HASH_SIZE];
+
+		read_hash(r, name);
+		if (!r->error)
+			claim_add_pod(c, "", name);
+	}
+}
+
+static void read_claim_block(struct node_state_parser *p, struct claim *c)
+{
+	struct token_reader *r = &p->reader;
+	size_t type = token_reader_letters(r, 'a', p->types.n_items);
+	uint64_t bytes = token_reader_bytes(r);
+	struct memory_block *block;
+
+	token_reader_expect(r, '@');
+	if (r->error)
+		return;
+	block = vec_push(&c->memory, &c->n_memory, &c->memory_size, sizeof(*block));
+	p->n_claim_blocks++;
+	block->bytes = bytes;
+	block->type = xstrdup(p->types.items[type]);
+	block->nodes = token_reader_set(r, MACHINE_MAX_NODES - 1);
+}
+
+static void read_claim_devices(struct node_state_parser *p, struct claim *c)
+{
+	struct token_reader *r = &p->reader;
+	uint64_t n = token_reader_number(r, NODE_STATE_MAX_DEVICES);
+
+	p->n_held += (size_t)n;
+	if (n == 0 || p->n_held > NODE_STATE_MAX_HELD)
+		token_reader_fail(r, "no device, or more than %u are held", NODE_STATE_MAX_HELD);
+	for (size_t i = 0; i < n && !r->error; i++) {
+		char id[NODE_STATE_ID_SIZE];
+
+		node_state_id(i, id);
+		strv_push(&c->devices, id);
+	}
+}
+
+static void read_claim(struct node_state_parser *p)
+{
+	struct token_reader *r = &p->reader;
+	CLEANUP(freep) char *driver = token_reader_name(r);
+	CLEANUP(claim_release) struct claim c = {0};
+
+	token_reader_expect(r, ':');
+	if (r->error)
+		return;
+	claim_init(&c, driver, "", "", "");
+	read_claim_pods(r, &c);
+	token_reader_expect(r, ':');
+	if (r->error)
+		return;
+	hwloc_bitmap_free(c.cpus);
+	c.cpus = token_reader_set(r, MACHINE_MAX_CPUS - 1);
+	p->n_held_cpus += cpuset_size(c.cpus);
+	if (p->n_held_cpus > NODE_STATE_MAX_HELD)
+		token_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
+	while (!r->error && token_reader_skip(r, '/'))
+		read_claim_block(p, &c);
+	if (!r->error && token_reader_skip(r, '*'))
+		read_claim_devices(p, &c);
+	if (!r->error)
+		claims_take(&p->state.claims, &c);
+}
+
+static void parse_claims(struct node_state_parser *p)
+{
+	do
+		read_claim(p);
+	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
+	if ((p->n_page_sizes + 2) * p->state.machine.n_nodes * (p->n_claim_blocks + p->state.claims.n_items) >
+		NODE_STATE_MAX_WORK)
+		token_reader_fail(&p->reader, "too many claims on too many NUMA nodes");
+}
+
 const struct node_state_section node_state_pods_sections[] = {
 	{"pods", false, print_pods, parse_pods},
+	{"claims", false, print_claims, parse_claims},
 	{0},
 };

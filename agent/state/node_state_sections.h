@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Inside of node_state_codec.h: the sections that the text consists of.
+ * The sections of the node state's text, for node_state_codec.c alone: it prints and parses each file's
+ * sections in turn.
  */
-#include "agent/state/node_state_names.h"
 #include "agent/state/token_reader.h"
 #include "common/device_index.h"
 #include "common/node_state.h"
 #include "common/strv.h"
 
-/* Hostile text must not cost more than a large node. */
+/* Limits, so that hostile text does not cost more than a large node. */
 #define NODE_STATE_MAX_TYPES     64u
 #define NODE_STATE_MAX_RESOURCES 1024u
 #define NODE_STATE_MAX_DEVICES   65536u
@@ -17,19 +17,22 @@
 #define NODE_STATE_MAX_AMOUNTS   (UINT64_C(1) << 18)          /* NUMA nodes x resources of the inventory */
 #define NODE_STATE_MAX_WORK      (UINT64_C(1) << 22) /* NUMA nodes x devices, or x page sizes x claims */
 
-/* Devices of one resource, by their positions in the text: the registered ones, then those that are only held. */
+/*
+ * Devices of one resource, by their positions in the text: registered devices, then devices that are only
+ * held.
+ */
 struct printed_resource {
 	size_t first, n;           /* in `registered` */
-	size_t first_gone, n_gone; /* in `gone` */
+	size_t first_held, n_held; /* in `held` */
 };
 
 struct node_state_printer {
 	const struct node_state *state;
 	struct strbuf *out;
-	struct strv types;                /* of memory, sorted */
-	struct strv resources;            /* of devices, sorted */
-	struct printed_resource *printed; /* as many */
-	struct device_index registered, gone;
+	struct strv types;                    /* of memory, sorted */
+	struct strv resources;                /* of devices, sorted */
+	struct printed_resource *printed;     /* as many */
+	struct device_index registered, held; /* `held`: those that are not registered */
 };
 
 /* Devices of one resource that follow each other on the same NUMA nodes. */
@@ -43,9 +46,9 @@ enum parsed_shared { PARSED_SHARED_LISTED, PARSED_SHARED_REST, PARSED_SHARED_UNR
 struct node_state_parser {
 	struct node_state state;
 	struct token_reader reader;
-	hwloc_bitmap_t reserved; /* as a running kubelet reports them; NULL = it does not */
+	hwloc_bitmap_t reserved; /* as a running kubelet reports them; NULL = not reported */
 	enum parsed_shared shared;
-	uint64_t *page_bytes; /* the hugepage sizes that follow */
+	uint64_t *page_bytes; /* hugepage sizes, in the order of the text */
 	size_t n_page_sizes;
 	struct strv types, resources;
 	size_t *first_device; /* per resource, and one behind the last: positions in run_of[] */
@@ -56,8 +59,8 @@ struct node_state_parser {
 };
 
 /*
- * One section. A printer appends its value; false: the section is left out. A parser reads one up to the ';' or the
- * end behind it. Failures are sticky in `out` and `reader`.
+ * print() appends the section's value; false: the section is omitted. parse() reads the value up to the ';'
+ * or the end after it. Failures are sticky in `out` and `reader`.
  */
 struct node_state_section {
 	const char *name;
@@ -66,24 +69,27 @@ struct node_state_section {
 	void (*parse)(struct node_state_parser *p);
 };
 
-/* In the order of the text; each ends with a section without name. */
+/* In the order of the text; each array ends with a section without a name. */
 extern const struct node_state_section node_state_settings_sections[];
 extern const struct node_state_section node_state_machine_sections[];
 extern const struct node_state_section node_state_held_sections[];
 extern const struct node_state_section node_state_pods_sections[];
-extern const struct node_state_section node_state_claims_sections[];
 
-/* All is known, unless a section says otherwise. */
+/* Before parsing: everything is known, unless a section says otherwise. */
 void node_state_know_all(struct node_state_parser *p);
 
-/* All of the machine's sections have been read: fill what follows from them. */
+/* After the machine's sections: derive the rest of the machine. */
 void node_state_finish_machine(struct node_state_parser *p);
 
-/* All sections have been read: the shared pool, where it is what is left over. */
+/* After all sections: set the shared pool if the text has it as the CPUs that are left over. */
 void node_state_finish_shared(struct node_state_parser *p);
 
-/* Whether a hash may have this character. */
-bool node_state_is_hash_digit(char c);
-
-/* Position of a memory type. */
+/* The position of a memory type among p->types. */
 size_t node_state_type(const struct node_state_printer *p, const char *name);
+
+/*
+ * The id of a device and the name of a container in a parsed state: their position, as text in the same
+ * order.
+ */
+#define NODE_STATE_ID_SIZE 7
+void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE]);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/state/node_free.h"
+#include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "scoring/kubelet.h"
@@ -58,7 +58,7 @@ static bool print_cpu(const struct node_state_printer *p)
 	/* A reader that does not know it says so; one that does is a later nrtd. */
 	if (s.cpu_manager == CPU_MANAGER_STATIC && s.unknown_cpu_option) {
 		strbuf_addch(p->out, ',');
-		text_add_name(p->out, s.unknown_cpu_option);
+		token_add_name(p->out, s.unknown_cpu_option);
 	}
 	return true;
 }
@@ -112,7 +112,7 @@ static bool print_topology(const struct node_state_printer *p)
 		t->prefer_closest_numa_nodes ? "," PREFER_CLOSEST : "");
 	if (t->policy != TOPOLOGY_MANAGER_NONE && p->state->settings.unknown_topology_option) {
 		strbuf_addch(p->out, ',');
-		text_add_name(p->out, p->state->settings.unknown_topology_option);
+		token_add_name(p->out, p->state->settings.unknown_topology_option);
 	}
 	return true;
 }
@@ -150,7 +150,7 @@ static bool print_gates(const struct node_state_printer *p)
 	/* As an option that is not known. */
 	if (unknown) {
 		strbuf_addstr(p->out, comma);
-		text_add_name(p->out, unknown);
+		token_add_name(p->out, unknown);
 	}
 	return *comma || unknown;
 }
@@ -186,7 +186,7 @@ static void parse_gates(struct node_state_parser *p)
 static bool print_reserved_observed(const struct node_state_printer *p)
 {
 	if (p->state->reserved.observed)
-		text_add_set(p->out, p->state->reserved.cpus, MACHINE_MAX_CPUS - 1);
+		token_add_set(p->out, p->state->reserved.cpus, MACHINE_MAX_CPUS - 1);
 	return p->state->reserved.observed;
 }
 
@@ -202,7 +202,7 @@ static bool print_reserved_list(const struct node_state_printer *p)
 	bool any = list && !hwloc_bitmap_iszero(list);
 
 	if (any)
-		text_add_set(p->out, list, MACHINE_MAX_CPUS - 1);
+		token_add_set(p->out, list, MACHINE_MAX_CPUS - 1);
 	return any;
 }
 
@@ -218,7 +218,7 @@ static bool print_reserved_cpu(const struct node_state_printer *p)
 {
 	const struct settings *s = &p->state->settings;
 
-	text_add_quantity(p->out, s->kube_reserved_cpu + s->system_reserved_cpu);
+	token_add_quantity(p->out, s->kube_reserved_cpu + s->system_reserved_cpu);
 	return s->reserved_cpu_known;
 }
 
@@ -232,7 +232,7 @@ static bool print_reserved_memory(const struct node_state_printer *p)
 {
 	qty_t sum = p->state->settings.kube_reserved_memory + p->state->settings.system_reserved_memory;
 
-	text_add_quantity(p->out, sum);
+	token_add_quantity(p->out, sum);
 	return sum != 0;
 }
 
@@ -243,7 +243,7 @@ static void parse_reserved_memory(struct node_state_parser *p)
 
 static bool print_eviction(const struct node_state_printer *p)
 {
-	text_add_quantity(p->out, node_free_eviction_threshold(p->state));
+	token_add_quantity(p->out, node_derive_eviction_threshold(p->state));
 	return p->state->settings.eviction_hard_memory != NULL;
 }
 
@@ -251,7 +251,7 @@ static void parse_eviction(struct node_state_parser *p)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(QUANTITY_TEXT_MAX);
 
-	text_add_quantity(&text, token_reader_quantity(&p->reader));
+	token_add_quantity(&text, token_reader_quantity(&p->reader));
 	if (!p->reader.error)
 		text_set(&p->state.settings.eviction_hard_memory, text.text);
 }

@@ -1,16 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/state/pod_names.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "agent/base/hash.h"
+#include "agent/state/manager_state.h"
+#include "common/cleanup.h"
+#include "common/xalloc.h"
+
+/* ---- hashes */
+
+/* Six bits per character, the highest first. */
+static void add_digits(uint64_t hash, char ret[POD_NAMES_HASH_SIZE])
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+	ret[0] = '#';
+	for (unsigned i = 1; i < POD_NAMES_HASH_SIZE - 1; i++)
+		ret[i] = digits[hash >> (64 - 6 * i) & 63];
+	ret[POD_NAMES_HASH_SIZE - 1] = '\0';
+}
+
+void pod_names_hash_uid(const char *uid, char ret[POD_NAMES_HASH_SIZE])
+{
+	add_digits(hash_bytes(uid, strlen(uid), 0), ret);
+}
+
+void pod_names_hash_pod(const char *namespace, const char *name, char ret[POD_NAMES_HASH_SIZE])
+{
+	char text[512]; /* Kubernetes allows 63 and 253 bytes */
+	int len = snprintf(text, sizeof(text), "%s/%s", namespace, name);
+
+	add_digits(hash_bytes(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1, 0), ret);
+}
+
+/* ---- names of a pod */
 
 struct pod_names pod_names_of(const char *uid, const char *namespace, const char *name)
 {
 	struct pod_names names = {.uid = ""};
 
 	if (*uid)
-		node_state_hash_uid(uid, names.uid);
-	node_state_hash_pod(namespace, name, names.pod);
+		pod_names_hash_uid(uid, names.uid);
+	pod_names_hash_pod(namespace, name, names.pod);
 	return names;
 }
 
@@ -40,27 +75,27 @@ struct pod_names pod_names_of_object(const struct doc *metadata)
 	return names;
 }
 
-/* A state that was parsed has hashes already; no UID and no name begins with their mark. "" stays. */
-static const char *hash_of_uid(const struct allocation *item, char buffer[NODE_STATE_HASH_SIZE])
+/* A parsed state has hashes already; no UID and no name begins with '#'. "" stays. */
+static const char *hash_of_uid(const struct allocation *item, char buffer[POD_NAMES_HASH_SIZE])
 {
 	if (!*item->pod_uid || *item->pod_uid == '#')
 		return item->pod_uid;
-	node_state_hash_uid(item->pod_uid, buffer);
+	pod_names_hash_uid(item->pod_uid, buffer);
 	return buffer;
 }
 
-static const char *hash_of_pod(const struct allocation *item, char buffer[NODE_STATE_HASH_SIZE])
+static const char *hash_of_pod(const struct allocation *item, char buffer[POD_NAMES_HASH_SIZE])
 {
 	if (!*item->pod || *item->pod == '#')
 		return item->pod;
-	node_state_hash_pod(item->namespace, item->pod, buffer);
+	pod_names_hash_pod(item->namespace, item->pod, buffer);
 	return buffer;
 }
 
 struct pod_names pod_names_of_item(const struct allocation *item)
 {
 	struct pod_names names = {.mirror = false};
-	char buffer[NODE_STATE_HASH_SIZE];
+	char buffer[POD_NAMES_HASH_SIZE];
 
 	snprintf(names.uid, sizeof(names.uid), "%s", hash_of_uid(item, buffer));
 	snprintf(names.pod, sizeof(names.pod), "%s", hash_of_pod(item, buffer));
@@ -69,7 +104,7 @@ struct pod_names pod_names_of_item(const struct allocation *item)
 
 bool pod_names_match(const struct pod_names *names, const struct allocation *item)
 {
-	char buffer[NODE_STATE_HASH_SIZE];
+	char buffer[POD_NAMES_HASH_SIZE];
 
 	if (names->mirror)
 		return *item->pod_uid && *item->pod && !strcmp(hash_of_uid(item, buffer), names->uid) &&
@@ -77,4 +112,75 @@ bool pod_names_match(const struct pod_names *names, const struct allocation *ite
 	if (*item->pod_uid && *names->uid)
 		return !strcmp(hash_of_uid(item, buffer), names->uid);
 	return *item->pod && !strcmp(hash_of_pod(item, buffer), names->pod);
+}
+
+/* ---- excluded pods */
+
+/* The pod has a name and a UID, or the hashes of these, or ""; `asked` is any of the four. */
+static bool is_asked(const char *asked, const char *namespace, const char *name, const char *uid)
+{
+	const char *slash = strchr(asked, '/');
+	char asked_namespace[256] = "", asked_pod[POD_NAMES_HASH_SIZE] = "";
+	char asked_uid[POD_NAMES_HASH_SIZE], own_pod[POD_NAMES_HASH_SIZE], own_uid[POD_NAMES_HASH_SIZE];
+
+	pod_names_hash_uid(asked, asked_uid);
+	pod_names_hash_uid(uid, own_uid);
+	pod_names_hash_pod(namespace, name, own_pod);
+	if (slash && (size_t)(slash - asked) < sizeof(asked_namespace)) {
+		memcpy(asked_namespace, asked, (size_t)(slash - asked));
+		pod_names_hash_pod(asked_namespace, slash + 1, asked_pod);
+	}
+	if (*uid && (!strcmp(uid, asked) || !strcmp(uid, asked_uid) || !strcmp(own_uid, asked)))
+		return true;
+	if (!*name)
+		return false;
+	return !strcmp(name, asked_pod) || (*name == '#' && !strcmp(name, asked)) ||
+	       !strcmp(own_pod, asked) ||
+	       (slash && !strcmp(namespace, asked_namespace) && !strcmp(name, slash + 1));
+}
+
+void excluded_pods_release(struct excluded_pods *g)
+{
+	strv_release(&g->uids);
+	*g = (struct excluded_pods){0};
+}
+
+/* Whether the pod is excluded; its name counts as found then. "" = unknown. */
+static bool is_excluded(struct excluded_pods *g, const char *namespace, const char *name, const char *uid)
+{
+	bool excluded = false;
+
+	for (size_t i = 0; i < g->n; i++)
+		if (is_asked(g->names[i], namespace, name, uid))
+			excluded = g->found[i] = true;
+	for (size_t i = 0; i < g->uids.n_items && !excluded; i++)
+		excluded = is_asked(g->uids.items[i], namespace, name, uid);
+	return excluded;
+}
+
+bool excluded_pods_find(struct excluded_pods *g, const char *namespace, const char *name, const char *uid)
+{
+	bool excluded = is_excluded(g, namespace, name, uid);
+
+	if (excluded && *uid)
+		strv_push_new(&g->uids, uid);
+	return excluded;
+}
+
+void excluded_pods_take(struct excluded_pods *g, struct allocations *a)
+{
+	CLEANUP(freep) bool *excluded = xcalloc(a->n_items + 1, sizeof(*excluded));
+
+	for (size_t i = 0; i < a->n_items; i++)
+		excluded[i] = is_excluded(g, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
+	allocations_give_back(a, excluded);
+}
+
+int excluded_pods_check(const struct excluded_pods *g, struct err *err)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (!g->found[i])
+			return err_set(
+				err, -ENOENT, "no pod '%.300s' holds anything exclusively", g->names[i]);
+	return 0;
 }

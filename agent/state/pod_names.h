@@ -1,34 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * How a pod of the API server is recognised among what a node's kubelet has handed out.
+ * Recognizes pods in a node's allocations: those of the API server, and those that the user excludes. Sources
+ * know a pod by its UID, by its namespace and name, or by hashes of these.
  */
 #include <stdbool.h>
 
 #include "agent/base/doc.h"
-#include "agent/state/node_state_names.h"
 #include "common/allocation.h"
+#include "common/err.h"
+#include "common/strv.h"
 
-/* As in a published state: hashes, which two pods may share by chance; "" = not known. */
+/*
+ * A hash, as pod_uid and pod of an allocation that was parsed: '#' (in the struct only) and 6 characters of
+ * the URL-safe base64 alphabet for the 36 highest bits of XXH64, the highest first; of the UID, and of
+ * "NAMESPACE/NAME". Two pods may share a hash by chance.
+ */
+#define POD_NAMES_HASH_SIZE 8
+void pod_names_hash_uid(const char *uid, char ret[POD_NAMES_HASH_SIZE]);
+void pod_names_hash_pod(const char *namespace, const char *name, char ret[POD_NAMES_HASH_SIZE]);
+
 struct pod_names {
-	char uid[NODE_STATE_HASH_SIZE], pod[NODE_STATE_HASH_SIZE];
-	/* A mirror pod: the API server's object of a static pod. Its UID here is the static pod's, from an annotation that
-	 * every user may write, so an item is the pod's only where UID and name both match. */
+	char uid[POD_NAMES_HASH_SIZE], pod[POD_NAMES_HASH_SIZE]; /* hashes; "" = unknown */
+	/*
+	 * A mirror pod: the API server's object of a static pod. `uid` is the static pod's, from an
+	 * annotation that every user may write, so an item belongs to the pod only if UID and name both
+	 * match.
+	 */
 	bool mirror;
 };
 
-/* `uid` is the kubelet's; "" = not known. */
+/* `uid` is the kubelet's; "" = unknown. */
 struct pod_names pod_names_of(const char *uid, const char *namespace, const char *name);
 
-/* Of the pod that has the item; what a state that was parsed has is taken as it is. */
+/* Of the pod that holds the item. Hashes of a parsed state are taken as they are. */
 struct pod_names pod_names_of_item(const struct allocation *item);
 
-/* Of a Pod object with this metadata. The kubelet's UID of a static pod is the hash of its file, which its mirror pod has as
- * the annotation kubernetes.io/config.mirror. */
+/*
+ * Of a Pod object with this metadata. The kubelet's UID of a static pod is the hash of its file, which its
+ * mirror pod has in the annotation kubernetes.io/config.mirror.
+ */
 struct pod_names pod_names_of_object(const struct doc *metadata);
 
-/* The UID that the kubelet has for the pod of this metadata, "" where there is none; valid as long as the object. */
+/* The UID that the kubelet has for the pod of this metadata, "" if none; valid as long as the object. */
 const char *pod_names_kubelets_uid(const struct doc *metadata);
 
-/* Whether the item is of the pod: by the UID where both have one, else by the name; of a mirror pod by both. */
+/* Whether the pod holds the item: by the UID if both have one, else by the name; for a mirror pod by both. */
 bool pod_names_match(const struct pod_names *names, const struct allocation *item);
+
+/*
+ * Pods that the user excludes ("as if they had ended"): by NAMESPACE/NAME, by UID, or by the hash of either.
+ * Zeroed = none.
+ */
+#define EXCLUDED_PODS_MAX 64
+struct excluded_pods {
+	const char *names[EXCLUDED_PODS_MAX]; /* borrowed */
+	bool found[EXCLUDED_PODS_MAX];        /* a source knows a pod of this name */
+	size_t n;
+	struct strv uids; /* of excluded pods whose Pod object was seen */
+};
+
+void excluded_pods_release(struct excluded_pods *g);
+
+/*
+ * Whether the pod of an object with these names is excluded. An excluded pod counts as found, and from then
+ * on its UID is recognized too.
+ */
+bool excluded_pods_find(struct excluded_pods *g, const char *namespace, const char *name, const char *uid);
+
+/*
+ * Remove the excluded pods from the allocations and give back what they held. The inventory must be derived
+ * after.
+ */
+void excluded_pods_take(struct excluded_pods *g, struct allocations *a);
+
+/* 0; -ENOENT with one line for a name that was not found. */
+int excluded_pods_check(const struct excluded_pods *g, struct err *err);

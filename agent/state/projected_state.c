@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/state/projected_state.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/state/give_back.h"
-#include "agent/state/inventory_build.h"
-#include "agent/state/memory_blocks.h"
+#include "agent/state/manager_state.h"
+#include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/device_index.h"
@@ -16,23 +14,22 @@
 #include "common/xalloc.h"
 #include "scoring/request.h"
 
-void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *gone)
+void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *excluded)
 {
 	*o = (struct projected_state){.state = *state};
 	inventory_init(&o->inventory);
-	allocations_init(&o->view);
-	allocations_view_without(&state->allocations, gone, &o->view);
+	allocations_view_without(&state->allocations, excluded, &o->state.allocations);
 }
 
 void projected_state_release(struct projected_state *o)
 {
-	allocations_view_release(&o->view);
+	allocations_view_release(&o->state.allocations);
 	inventory_release(&o->inventory);
 }
 
-/* ---- items */
+/* ---- what items hold */
 
-static bool has_devices(const struct allocations *a, const struct device_block *block)
+static bool has_free_devices(const struct allocations *a, const struct device_block *block)
 {
 	CLEANUP(device_index_release) struct device_index held = {0};
 
@@ -43,7 +40,7 @@ static bool has_devices(const struct allocations *a, const struct device_block *
 	return true;
 }
 
-static bool has_memory(const struct memory_state *state, const struct memory_block *block)
+static bool has_free_memory(const struct memory_state *state, const struct memory_block *block)
 {
 	uint64_t free = 0;
 
@@ -59,47 +56,42 @@ static bool has_memory(const struct memory_state *state, const struct memory_blo
 
 bool projected_state_has_free(const struct projected_state *o, const struct allocation *item)
 {
-	const struct allocations *a = &o->view;
+	const struct allocations *a = &o->state.allocations;
 
 	if (!hwloc_bitmap_iszero(item->cpus) &&
 		(!a->shared || !hwloc_bitmap_isincluded(item->cpus, a->shared)))
 		return false;
 	for (size_t i = 0; i < item->n_devices; i++)
-		if (!has_devices(a, &item->devices[i]))
+		if (!has_free_devices(a, &item->devices[i]))
 			return false;
 	for (size_t i = 0; i < item->n_memory; i++)
-		if (!has_memory(&a->memory, &item->memory[i]))
+		if (!has_free_memory(&a->memory, &item->memory[i]))
 			return false;
 	return true;
 }
 
 void projected_state_add(struct projected_state *o, const struct allocation *item)
 {
-	struct allocations *a = &o->view;
+	struct allocations *a = &o->state.allocations;
 	struct allocation *slot = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*slot));
-	uint64_t over = 0;
 
 	*slot = *item;
 	if (a->shared)
 		cpuset_andnot(a->shared, a->shared, item->cpus);
 	for (size_t i = 0; i < item->n_memory; i++)
-		memory_state_charge(&a->memory, &item->memory[i], &over);
+		memory_state_charge(&a->memory, &item->memory[i]);
 }
 
 void projected_state_finish(struct projected_state *o)
 {
-	const struct node_state *s = &o->state;
-
-	allocations_sort(&o->view);
-	inventory_build(
-		&s->machine, &s->settings, &o->view, &s->claims, s->reserved.cpus, &o->inventory, NULL);
-	o->state.allocations = o->view;
+	allocations_sort(&o->state.allocations);
+	node_derive_inventory(&o->state, &o->inventory, NULL);
 	o->state.inventory = o->inventory;
 }
 
-/* ---- an item of a verdict */
+/* ---- what an admitted pod will hold */
 
-static void take_cpus(const struct kubelet *k, const struct kubelet_verdict *v, hwloc_bitmap_t cpus)
+static void add_cpus(const struct kubelet *k, const struct kubelet_verdict *v, hwloc_bitmap_t cpus)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t some = cpuset_new();
 
@@ -111,10 +103,10 @@ static void take_cpus(const struct kubelet *k, const struct kubelet_verdict *v, 
 	}
 }
 
-/* The node's devices that the workspace has taken and nobody had before. */
-static void take_devices(const struct node_admission *admission, struct allocation *item)
+/* The devices of the node that the verdict took and that nobody held before. */
+static void add_devices(const struct node_admission *admission, struct allocation *item)
 {
-	const struct device_inventory *inventory = &admission->known.devices;
+	const struct device_inventory *inventory = &admission->devices;
 	CLEANUP(device_index_release) struct device_index registered = {0};
 
 	device_index_registered(&admission->state->allocations, &registered);
@@ -136,7 +128,7 @@ static void take_devices(const struct node_admission *admission, struct allocati
 	}
 }
 
-static void add_memory(struct allocation *item, const char *type, uint64_t bytes, uint64_t nodes)
+static void add_memory_block(struct allocation *item, const char *type, uint64_t bytes, uint64_t nodes)
 {
 	struct memory_block *block =
 		vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
@@ -147,22 +139,22 @@ static void add_memory(struct allocation *item, const char *type, uint64_t bytes
 			cpuset_set(block->nodes, id);
 }
 
-/* Memory of one type that a container was given. */
-struct given {
+/* Memory of one type that a container gets. */
+struct container_memory {
 	uint64_t nodes, bytes;
 	size_t container;
 };
 
 static int by_container(const void *a, const void *b)
 {
-	const struct given *x = a, *y = b;
+	const struct container_memory *x = a, *y = b;
 
 	return (x->container > y->container) - (x->container < y->container);
 }
 
 static int by_nodes(const void *a, const void *b)
 {
-	const struct given *x = a, *y = b;
+	const struct container_memory *x = a, *y = b;
 
 	if (x->nodes != y->nodes)
 		return x->nodes < y->nodes ? -1 : 1;
@@ -170,32 +162,33 @@ static int by_nodes(const void *a, const void *b)
 }
 
 /*
- * What is charged to one set of NUMA nodes: what the containers behind an init container have there comes out of the
- * memory of that.
+ * Bytes that one set of NUMA nodes is charged for `n` containers, in their order: containers after an init
+ * container use the memory of that init container first.
  */
-static uint64_t charged(const struct pod_request *pod, const struct given *given, size_t n)
+static uint64_t count_charged(const struct pod_request *pod, const struct container_memory *shares, size_t n)
 {
-	uint64_t most = 0, apps = 0, sum = 0;
+	uint64_t largest_init = 0, apps = 0, sum = 0;
 
 	for (size_t i = n; i-- > 0;) {
-		uint64_t less = most > apps ? most : apps, bytes = given[i].bytes;
+		uint64_t reused = largest_init > apps ? largest_init : apps, bytes = shares[i].bytes;
 
-		if (pod->containers[given[i].container].kind != CONTAINER_INIT) {
+		if (pod->containers[shares[i].container].kind != CONTAINER_INIT) {
 			apps += bytes;
 			sum += bytes;
 			continue;
 		}
-		most = bytes > most ? bytes : most;
-		sum += bytes > less ? bytes - less : 0;
+		largest_init = bytes > largest_init ? bytes : largest_init;
+		sum += bytes > reused ? bytes - reused : 0;
 	}
 	return sum;
 }
 
-/* One type of memory: a block for each set of NUMA nodes, in the order in which the containers were given them. */
-static void take_type(const struct pod_request *pod, const struct kubelet_verdict *v,
-	const struct request_entry *entries, size_t n, struct given *given, struct allocation *item)
+/* One type of memory: a block per set of NUMA nodes, in the order of the containers. */
+static void add_memory_type(const struct pod_request *pod, const struct kubelet_verdict *v,
+	const struct request_entry *entries, size_t n, struct container_memory *shares,
+	struct allocation *item)
 {
-	size_t n_given = 0, n_sets = 0;
+	size_t n_shares = 0, n_sets = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t container = entries[i].container;
@@ -203,37 +196,38 @@ static void take_type(const struct pod_request *pod, const struct kubelet_verdic
 		qty_t amount = entries[i].item->quantity.nano;
 
 		if (nodes && amount > 0)
-			given[n_given++] = (struct given){nodes, (uint64_t)(amount / QTY_UNIT), container};
+			shares[n_shares++] =
+				(struct container_memory){nodes, (uint64_t)(amount / QTY_UNIT), container};
 	}
-	if (n_given > 1)
-		qsort(given, n_given, sizeof(*given), by_nodes);
-	for (size_t i = 0, end; i < n_given; i = end) {
-		for (end = i + 1; end < n_given && given[end].nodes == given[i].nodes;)
+	if (n_shares > 1)
+		qsort(shares, n_shares, sizeof(*shares), by_nodes);
+	for (size_t i = 0, end; i < n_shares; i = end) {
+		for (end = i + 1; end < n_shares && shares[end].nodes == shares[i].nodes;)
 			end++;
-		given[n_sets++] =
-			(struct given){given[i].nodes, charged(pod, given + i, end - i), given[i].container};
+		shares[n_sets++] = (struct container_memory){
+			shares[i].nodes, count_charged(pod, shares + i, end - i), shares[i].container};
 	}
 	if (n_sets > 1)
-		qsort(given, n_sets, sizeof(*given), by_container);
+		qsort(shares, n_sets, sizeof(*shares), by_container);
 	for (size_t i = 0; i < n_sets; i++)
-		if (given[i].bytes > 0)
-			add_memory(item, entries[0].item->name, given[i].bytes, given[i].nodes);
+		if (shares[i].bytes > 0)
+			add_memory_block(item, entries[0].item->name, shares[i].bytes, shares[i].nodes);
 }
 
-static void take_memory(
+static void add_memory(
 	const struct pod_request *pod, const struct kubelet_verdict *v, struct allocation *item)
 {
 	CLEANUP(request_entries_release) struct request_entries e = {0};
-	CLEANUP(freep) struct given *given = NULL;
+	CLEANUP(freep) struct container_memory *shares = NULL;
 
 	request_entries_fill(&e, pod);
-	given = xcalloc(e.n_items + 1, sizeof(*given));
+	shares = xcalloc(e.n_items + 1, sizeof(*shares));
 	for (size_t i = 0, end; i < e.n_items; i = end) {
 		const char *type = e.items[i].item->name;
 
 		end = request_entries_end(&e, i);
 		if (!strcmp(type, "memory") || resource_name_is_hugepages(type))
-			take_type(pod, v, e.items + i, end - i, given, item);
+			add_memory_type(pod, v, e.items + i, end - i, shares, item);
 	}
 }
 
@@ -245,9 +239,102 @@ void projected_state_item(const struct node_admission *admission, const struct p
 
 	allocations_init(&own);
 	item = allocations_add(&own);
-	take_cpus(&admission->kubelet, verdict, item->cpus);
-	take_devices(admission, item);
-	take_memory(pod, verdict, item);
+	add_cpus(&admission->kubelet, verdict, item->cpus);
+	add_devices(admission, item);
+	add_memory(pod, verdict, item);
 	*ret = *item;
 	own.n_items = 0;
+}
+
+/* ---- the empty node */
+
+/* The CPU manager's default set of a kubelet without a state file (policy_static.go, validateState). */
+static int set_initial_shared(struct node_state *node, struct err *err)
+{
+	CLEANUP(reserved_cpus_release) struct reserved_cpus reserved = {0};
+	int r = node_derive_reserved_cpus(node, &reserved, err);
+
+	if (r < 0)
+		return r;
+	machine_counted_cpus(&node->machine, &node->allocations.shared);
+	if (node->settings.cpu_options.strict_cpu_reservation && reserved.cpus)
+		cpuset_andnot(node->allocations.shared, node->allocations.shared, reserved.cpus);
+	return 0;
+}
+
+/* `total` bytes of the type minus reservedMemory. */
+static uint64_t subtract_reserved(const struct settings *s, unsigned node, const char *type, uint64_t total)
+{
+	uint64_t reserved = 0;
+
+	for (size_t i = 0; i < s->n_memory_reservations; i++)
+		if (s->memory_reservations[i].node == node && !strcmp(s->memory_reservations[i].type, type))
+			reserved += (uint64_t)(s->memory_reservations[i].bytes / QTY_UNIT);
+	return total > reserved ? total - reserved : 0;
+}
+
+/* A block of the type's allocatable bytes on one NUMA node. */
+static void add_allocatable(
+	struct allocation *blocks, const struct settings *s, unsigned node, const char *type, uint64_t total)
+{
+	struct memory_block *block =
+		vec_push(&blocks->memory, &blocks->n_memory, &blocks->memory_size, sizeof(*block));
+
+	block->type = xstrdup(type);
+	block->nodes = cpuset_new();
+	block->bytes = subtract_reserved(s, node, type, total);
+	cpuset_only(block->nodes, node);
+}
+
+static void add_allocatable_of_node(
+	struct allocation *blocks, const struct settings *s, const struct numa_node *node)
+{
+	uint64_t pages = 0;
+
+	for (size_t i = 0; i < node->n_pools; i++) {
+		uint64_t bytes = node->pools[i].page_bytes * node->pools[i].pages;
+		char type[RESOURCE_NAME_HUGEPAGES_SIZE];
+
+		resource_name_of_hugepages(node->pools[i].page_bytes, type);
+		pages += bytes;
+		add_allocatable(blocks, s, node->id, type, bytes);
+	}
+	add_allocatable(
+		blocks, s, node->id, "memory", node->memory_bytes > pages ? node->memory_bytes - pages : 0);
+}
+
+static void set_initial_memory(struct node_state *node)
+{
+	CLEANUP(allocation_release) struct allocation blocks = {0};
+
+	if (node->settings.memory_manager != MEMORY_MANAGER_STATIC)
+		return;
+	for (size_t i = 0; i < node->machine.n_nodes; i++)
+		add_allocatable_of_node(&blocks, &node->settings, &node->machine.nodes[i]);
+	memory_state_from_blocks(&node->machine, blocks.memory, blocks.n_memory, &node->allocations,
+		&node->allocations.memory);
+	node->allocations.memory_known = true;
+}
+
+int projected_state_empty(struct node_state *node, struct err *err)
+{
+	struct allocations before = node->allocations, *now = &node->allocations;
+	int r;
+
+	allocations_init(now);
+	now->registered = before.registered;
+	now->n_registered = before.n_registered;
+	now->registered_size = before.registered_size;
+	now->registered_known = before.registered_known;
+	now->cpus_known = true;
+	now->devices_known = before.registered_known;
+	before.registered = NULL;
+	before.n_registered = before.registered_size = 0;
+	allocations_release(&before);
+	claims_release(&node->claims);
+	r = set_initial_shared(node, err);
+	if (r < 0)
+		return r;
+	set_initial_memory(node);
+	return 0;
 }

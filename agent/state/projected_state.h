@@ -1,36 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A node's state as it will be: without pods that have ended, and with pods that its kubelet will have admitted by then.
+ * Projects a node's state: without some pods, with further pods that its kubelet will have admitted, or
+ * empty.
  */
 #include "agent/state/node_admission.h"
+#include "common/err.h"
 #include "common/node_state.h"
 
 struct projected_state {
-	struct node_state state; /* borrows the node's own but what changes */
-	struct allocations view;
-	struct inventory inventory;
+	struct node_state state;    /* borrows from the node except allocations.items, .shared and .memory */
+	struct inventory inventory; /* of `state`, set by projected_state_finish() */
 };
 
 /*
- * The state without the items whose gone[i] is set. It must outlive `ret` unchanged. Nothing else is done before
- * projected_state_finish(). To be released.
+ * The state without the items whose excluded[i] is set. `state` must outlive `o` unchanged. Until
+ * projected_state_finish() the inventory is that of `state`.
  */
-void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *gone);
+void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *excluded);
 void projected_state_release(struct projected_state *o);
 
-/* Whether nobody has what the item has: its CPUs are in the shared pool, its devices and its memory free. */
+/*
+ * Whether all that the item holds is free: its CPUs are in the shared pool, its devices and memory not held.
+ */
 bool projected_state_has_free(const struct projected_state *o, const struct allocation *item);
 
-/* Add the item, which is borrowed. */
+/* Add the item, which is borrowed. Not after projected_state_finish(). */
 void projected_state_add(struct projected_state *o, const struct allocation *item);
 
-/* Work out what follows, the inventory; nothing is added behind it. */
+/* Derive the inventory from the items. */
 void projected_state_finish(struct projected_state *o);
 
 /*
- * What a pod holds once it is admitted: one item of all its containers, of `verdict`, which `admission` has just given on
- * it. Names are "". What an init container leaves to others is counted once. `ret` is to be released by allocation_release().
+ * What a pod holds once it is admitted: one item for all its containers, from the `verdict` that `admission`
+ * gave last. Names are "". What an init container leaves to later containers counts once. `ret` is to be
+ * released by allocation_release().
  */
 void projected_state_item(const struct node_admission *admission, const struct pod_request *pod,
 	const struct kubelet_verdict *verdict, struct allocation *ret);
+
+/*
+ * Empty a node whose machine and settings are known, before node_derive(): the node as its kubelet has it
+ * before the first pod, whatever the sources report. The shared pool is what the kubelet's CPU manager starts
+ * with; the memory manager's state follows from the hardware and reservedMemory. Registered devices stay, and
+ * nobody holds them; if they are unknown they stay unknown. 0; -errno with one line (the node can then only
+ * be released).
+ */
+int projected_state_empty(struct node_state *node, struct err *err);

@@ -96,7 +96,7 @@ uint64_t token_reader_bytes(struct token_reader *r)
 	return n << shift;
 }
 
-void text_add_bytes(struct strbuf *out, uint64_t bytes)
+void token_add_bytes(struct strbuf *out, uint64_t bytes)
 {
 	size_t unit = 0;
 
@@ -156,7 +156,7 @@ static size_t progression(hwloc_const_bitmap_t set, int first, int stride, int *
 	return n;
 }
 
-void text_add_set(struct strbuf *out, hwloc_const_bitmap_t set, unsigned max_id)
+void token_add_set(struct strbuf *out, hwloc_const_bitmap_t set, unsigned max_id)
 {
 	const char *comma = "";
 
@@ -200,7 +200,7 @@ static unsigned hex_digit(struct token_reader *r)
 
 char *token_reader_name(struct token_reader *r)
 {
-	CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(TEXT_NAME_MAX);
+	CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(TOKEN_NAME_MAX);
 	char *text;
 
 	while (is_plain(*r->at) || *r->at == '%') {
@@ -224,7 +224,7 @@ char *token_reader_name(struct token_reader *r)
 	return text;
 }
 
-void text_add_name(struct strbuf *out, const char *name)
+void token_add_name(struct strbuf *out, const char *name)
 {
 	for (; *name; name++)
 		if (is_plain(*name))
@@ -257,7 +257,7 @@ qty_t token_reader_quantity(struct token_reader *r)
 	return q.nano;
 }
 
-void text_add_quantity(struct strbuf *out, qty_t amount)
+void token_add_quantity(struct strbuf *out, qty_t amount)
 {
 	bool binary = amount >= 1024 * QTY_UNIT;
 	char text[QUANTITY_TEXT_MAX];
@@ -287,9 +287,9 @@ size_t token_reader_letters(struct token_reader *r, char first, size_t n)
 	return position;
 }
 
-void text_add_letters(struct strbuf *out, char first, size_t position)
+void token_add_letters(struct strbuf *out, char first, size_t position)
 {
 	if (position >= 26)
-		text_add_letters(out, first, position / 26);
+		token_add_letters(out, first, position / 26);
 	strbuf_addch(out, (char)(first + (char)(position % 26)));
 }

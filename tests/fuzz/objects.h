@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/state/node_state_names.h"
+#include "agent/state/pod_names.h"
 #include "common/strbuf.h"
 
 #define OBJECTS_NODES 4u /* "node-0" and on */
@@ -182,7 +182,7 @@ static inline void objects_pod(struct objects_input *in, struct strbuf *out, uns
 
 /* A pod of a node state: the hashes that name it there. */
 struct held {
-	char hashes[2 * NODE_STATE_HASH_SIZE];
+	char hashes[2 * POD_NAMES_HASH_SIZE];
 };
 
 static inline int by_hashes(const void *a, const void *b)
@@ -198,14 +198,14 @@ static inline void add_held(struct objects_input *in, struct strbuf *out)
 	size_t n = 0;
 
 	for (unsigned uid = 0; uid < OBJECTS_UIDS; uid++) {
-		char uid_text[8], name[8], by_uid[NODE_STATE_HASH_SIZE], by_name[NODE_STATE_HASH_SIZE];
+		char uid_text[8], name[8], by_uid[POD_NAMES_HASH_SIZE], by_name[POD_NAMES_HASH_SIZE];
 
 		if (!(who & 1u << uid))
 			continue;
 		snprintf(uid_text, sizeof(uid_text), "uid-%u", uid);
 		snprintf(name, sizeof(name), "pod-%u", uid);
-		node_state_hash_uid(uid_text, by_uid);
-		node_state_hash_pod("default", name, by_name);
+		pod_names_hash_uid(uid_text, by_uid);
+		pod_names_hash_pod("default", name, by_name);
 		snprintf(held[n++].hashes, sizeof(held->hashes), "%s%s", by_uid + 1, by_name + 1);
 	}
 	qsort(held, n, sizeof(*held), by_hashes);

@@ -3,7 +3,6 @@
 
 #include "agent/node/render/render.h"
 #include "agent/state/node_admission.h"
-#include "agent/state/node_free.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/pods.h"
@@ -73,19 +72,23 @@ void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t 
 
 void extender_cluster_report_node(struct extender_cluster *c, size_t node)
 {
-	CLEANUP(resource_list_release) struct resource_list free = {0}, unsure = {0};
+	static const char *const names[] = {"cpu", "memory"};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
 	struct doc *allocatable;
 	struct err err = {""};
 
-	node_free_amounts(&c->sims[node].state, &free, &unsure);
+	node_admission_init(&admission, &c->sims[node].state);
 	doc_add_string(doc_add_map(&object, "metadata"), "name", c->names[node]);
 	allocatable = doc_add_map(doc_add_map(&object, "status"), "allocatable");
-	for (size_t i = 0; i < free.n_items; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct resource_quantity *free = resource_list_find(&admission.free, names[i]);
 		char text[QUANTITY_TEXT_MAX];
 
-		quantity_print(free.items[i].quantity, text);
-		assert_non_null(doc_add_string(allocatable, free.items[i].name, text));
+		if (!free)
+			continue;
+		quantity_print(free->quantity, text);
+		assert_non_null(doc_add_string(allocatable, names[i], text));
 	}
 	if (cache_update(&c->cache, CACHE_NODE, &object, 0, &err) < 0)
 		fail_msg("%s", err.text);

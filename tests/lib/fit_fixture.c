@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/fit_fixture.h"
 
-#include "agent/state/inventory_build.h"
+#include "agent/state/node_derive.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 
@@ -42,8 +42,7 @@ void fit_fixture_report(struct fit_fixture *f)
 {
 	fit_report_release(&f->report);
 	inventory_release(&f->node.inventory);
-	inventory_build(&f->node.machine, &f->node.settings, &f->node.allocations, &f->node.claims,
-		f->node.reserved.cpus, &f->node.inventory, NULL);
+	node_derive_inventory(&f->node, &f->node.inventory, NULL);
 	assert_int_equal(fit_report_make(&f->node, &f->pod, FIT_ALL, NULL, &f->report), 0);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/node_sim.h"
 
-#include "agent/state/give_back.h"
-#include "agent/state/inventory_build.h"
-#include "agent/state/memory_blocks.h"
+#include "agent/state/manager_state.h"
 #include "agent/state/node_admission.h"
+#include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/text.h"
@@ -18,8 +17,7 @@
 static void model(struct node_state *s)
 {
 	inventory_release(&s->inventory);
-	inventory_build(&s->machine, &s->settings, &s->allocations, &s->claims, s->reserved.cpus,
-		&s->inventory, NULL);
+	node_derive_inventory(s, &s->inventory, NULL);
 }
 
 static void add_nics(struct node_state *s, const struct node_sim_setup *setup)
@@ -45,7 +43,6 @@ static void add_memory(struct node_state *s, const struct node_sim_setup *setup)
 {
 	char types[2][16] = {"memory", "hugepages-1Gi"};
 	struct memory_block blocks[2] = {{.type = types[0]}, {.type = types[1]}};
-	uint64_t over;
 
 	for (size_t i = 0; i < s->machine.n_nodes; i++) {
 		struct numa_node *node = &s->machine.nodes[i];
@@ -64,7 +61,7 @@ static void add_memory(struct node_state *s, const struct node_sim_setup *setup)
 	}
 	blocks[0].bytes = setup->machine.memory_bytes - (setup->pages_1gi + 1) * GIB;
 	blocks[1].bytes = setup->pages_1gi * GIB;
-	memory_state_from_blocks(&s->machine, blocks, 2, &s->allocations, &s->allocations.memory, &over);
+	memory_state_from_blocks(&s->machine, blocks, 2, &s->allocations, &s->allocations.memory);
 	hwloc_bitmap_free(blocks[0].nodes);
 	hwloc_bitmap_free(blocks[1].nodes);
 	s->allocations.memory_known = true;

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "agent/state/inventory_build.h"
 #include "agent/state/node_admission.h"
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
@@ -283,7 +282,7 @@ void node_state_complete(struct node_state *node)
 static bool can_reserve(const struct node_state *node)
 {
 	struct reserved_cpus reserved = {0};
-	int r = inventory_reserved_cpus(&node->machine, &node->settings, &reserved, NULL);
+	int r = node_derive_reserved_cpus(node, &reserved, NULL);
 
 	reserved_cpus_release(&reserved);
 	return r == 0;

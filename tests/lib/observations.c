@@ -63,10 +63,8 @@ static void read_machine(const char *name, struct observation *o)
 
 static void account(struct observation *o)
 {
-	assert_int_equal(
-		inventory_reserved_cpus(&o->node.machine, &o->node.settings, &o->node.reserved, NULL), 0);
-	inventory_build(&o->node.machine, &o->node.settings, &o->node.allocations, &o->node.claims,
-		o->node.reserved.cpus, &o->node.inventory, &o->notes);
+	assert_int_equal(node_derive_reserved_cpus(&o->node, &o->node.reserved, NULL), 0);
+	node_derive_inventory(&o->node, &o->node.inventory, &o->notes);
 }
 
 void observation_of_machine(const char *name, struct observation *ret)

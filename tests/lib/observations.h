@@ -5,7 +5,7 @@
  * hold. For the tests of `nrtd show` and its pictures.
  */
 #include "agent/node/observe/observe.h"
-#include "agent/state/inventory_build.h"
+#include "agent/state/node_derive.h"
 #include "common/strv.h"
 
 struct holding {

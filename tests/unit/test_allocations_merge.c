@@ -7,7 +7,7 @@
 
 #include "agent/node/observe/allocations_merge.h"
 #include "agent/node/observe/state_file.h"
-#include "agent/state/give_back.h"
+#include "agent/state/manager_state.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

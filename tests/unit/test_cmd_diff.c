@@ -10,7 +10,7 @@
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/render/render.h"
-#include "agent/state/content_hash.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/api_server.h"
 

@@ -107,11 +107,11 @@ static void an_item_without_a_uid_is_freed_only_by_its_pod(void **state)
 			  other[] = POD_OF("evil", "x1042", "u2");
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct allocation *item;
-	char one[NODE_STATE_HASH_SIZE], two[NODE_STATE_HASH_SIZE];
+	char one[POD_NAMES_HASH_SIZE], two[POD_NAMES_HASH_SIZE];
 
 	(void)state;
-	node_state_hash_pod("default", "p917170", one);
-	node_state_hash_pod("evil", "x1042", two);
+	pod_names_hash_pod("default", "p917170", one);
+	pod_names_hash_pod("evil", "x1042", two);
 	assert_string_equal(one, two);
 	extender_cluster_init_alike(&c, &plain);
 	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0));

@@ -3,9 +3,10 @@
 
 #include <errno.h>
 
-#include "agent/state/give_back.h"
+#include "agent/state/manager_state.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
+#include "agent/state/pod_names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/node_states.h"
@@ -36,10 +37,10 @@ static void give_back(struct node_state *node, const char *uid)
 {
 	struct allocations *a = &node->allocations;
 	CLEANUP(freep) bool *ended = calloc(a->n_items + 1, sizeof(*ended));
-	char hash[NODE_STATE_HASH_SIZE];
+	char hash[POD_NAMES_HASH_SIZE];
 
 	assert_non_null(ended);
-	node_state_hash_uid(uid, hash);
+	pod_names_hash_uid(uid, hash);
 	for (size_t i = 0; i < a->n_items; i++)
 		ended[i] = !strcmp(a->items[i].pod_uid, uid) || !strcmp(a->items[i].pod_uid, hash);
 	allocations_give_back(a, ended);
@@ -559,11 +560,11 @@ static void marked_sections_are_skipped(void **state)
 
 static void hashes_are_the_documented_ones(void **state)
 {
-	char a[NODE_STATE_HASH_SIZE], b[NODE_STATE_HASH_SIZE];
+	char a[POD_NAMES_HASH_SIZE], b[POD_NAMES_HASH_SIZE];
 
 	(void)state;
-	node_state_hash_uid("default/web-0", a);
-	node_state_hash_pod("default", "web-0", b);
+	pod_names_hash_uid("default/web-0", a);
+	pod_names_hash_pod("default", "web-0", b);
 	test_assert_text("hash", a, b);
 	test_assert_text("hash", a, "#-Q5jUP"); /* of f90e6350f..., as xxhsum prints it */
 }

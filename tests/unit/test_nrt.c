@@ -4,8 +4,8 @@
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
 #include "agent/node/render/render.h"
-#include "agent/state/content_hash.h"
-#include "agent/state/inventory_build.h"
+#include "agent/state/node_derive.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -60,8 +60,7 @@ static void add_node(struct world *w, unsigned id, int socket, int first_cpu, ui
 static void render(struct world *w, struct doc *ret)
 {
 	inventory_release(&w->node.inventory);
-	inventory_build(&w->node.machine, &w->node.settings, &w->node.allocations, &w->node.claims, NULL,
-		&w->node.inventory, NULL);
+	node_derive_inventory(&w->node, &w->node.inventory, NULL);
 	w->node.pods = w->pods;
 	nrt_render(&w->node, &w->config, ret, &w->notes);
 	w->node.pods = NULL;

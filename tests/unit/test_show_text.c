@@ -239,8 +239,7 @@ static void large_machines_stay_readable(void **state)
 		synthetic_machine(&shapes[i], &o.node.machine);
 		o.node.node_name = strdup("large");
 		o.node.settings.cpu_manager = CPU_MANAGER_NONE;
-		inventory_build(&o.node.machine, &o.node.settings, &o.node.allocations, &o.node.claims, NULL,
-			&o.node.inventory, NULL);
+		node_derive_inventory(&o.node, &o.node.inventory, NULL);
 		text = draw(&o, 80, false, false);
 		assert_fits("large", text, 80);
 		for (const char *p = text; *p; p++)

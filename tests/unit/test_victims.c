@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "agent/state/excluded_pods.h"
-#include "agent/state/give_back.h"
+#include "agent/state/manager_state.h"
 #include "agent/state/node_admission.h"
 #include "agent/state/node_state_codec.h"
+#include "agent/state/pod_names.h"
 #include "agent/state/victims.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -131,7 +131,7 @@ static void the_node_as_a_whole(void **state)
 {
 	struct resource_list most = {0}, small_pod = {0}, large_pod = {0};
 	const struct resource_list *requests[2] = {&small_pod, &large_pod};
-	const struct victims_known known = {.most = &most, .requests = requests};
+	const struct victims_known known = {.requestable = &most, .requests = requests};
 	struct victims w = {0};
 	struct pod_request pod;
 	struct node_sim sim;
@@ -219,7 +219,7 @@ static bool take(struct node_sim *sim, const char *name)
 
 static void pods_that_are_named_go(void **state)
 {
-	char pod[NODE_STATE_HASH_SIZE], uid[NODE_STATE_HASH_SIZE], full[NODE_STATE_HASH_SIZE];
+	char pod[POD_NAMES_HASH_SIZE], uid[POD_NAMES_HASH_SIZE], full[POD_NAMES_HASH_SIZE];
 	struct allocations *held;
 	struct node_sim sim;
 
@@ -237,14 +237,14 @@ static void pods_that_are_named_go(void **state)
 	assert_false(take(&sim, ""));
 	assert_int_equal(held->n_items, 4);
 	assert_true(take(&sim, "default/p0"));
-	node_state_hash_uid("p3", full); /* as --what-frees prints it of an object */
+	pod_names_hash_uid("p3", full); /* as --what-frees prints it of an object */
 	assert_true(take(&sim, full));
 	assert_int_equal(held->n_items, 2);
 	assert_int_equal(cpuset_size(held->shared), 13);
 	assert_frees(&sim, "app cpu=7 memory=1Gi", "nothing");
 	assert_frees(&sim, "app cpu=8 memory=1Gi", "p1 p2: 3 CPUs");
-	node_state_hash_pod("default", "p1", pod); /* as the object has them */
-	node_state_hash_uid("p2", uid);
+	pod_names_hash_pod("default", "p1", pod); /* as the object has them */
+	pod_names_hash_uid("p2", uid);
 	text_set(&held->items[0].pod, pod);
 	held->items[0].namespace[0] = held->items[0].pod_uid[0] = '\0';
 	text_set(&held->items[1].pod_uid, uid);

@@ -21,7 +21,7 @@
 #include "agent/base/fs.h"
 #include "agent/base/json.h"
 #include "agent/node/publish/publish.h"
-#include "agent/state/content_hash.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 

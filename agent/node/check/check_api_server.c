@@ -6,7 +6,7 @@
 #include "agent/base/node_name.h"
 #include "agent/node/check/check.h"
 #include "agent/node/publish/publish.h"
-#include "agent/state/content_hash.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"

@@ -7,7 +7,7 @@
 #include "agent/base/hash.h"
 #include "agent/node/observe/allocations_merge.h"
 #include "agent/node/observe/state_file.h"
-#include "agent/state/memory_blocks.h"
+#include "agent/state/manager_state.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/device_index.h"
@@ -77,12 +77,12 @@ static void source_snapshot_release(struct source_snapshot *m)
 /* Make the memory manager's state from the API's blocks. */
 static void complete_memory(const struct machine *machine, struct pod_resources *api, struct notes *notes)
 {
-	uint64_t over = 0;
+	uint64_t over;
 
 	if (!api->allocatable_known || api->n_allocatable_memory == 0)
 		return;
-	memory_state_from_blocks(machine, api->allocatable_memory, api->n_allocatable_memory, &api->held,
-		&api->held.memory, &over);
+	over = memory_state_from_blocks(
+		machine, api->allocatable_memory, api->n_allocatable_memory, &api->held, &api->held.memory);
 	api->held.memory_known = true;
 	if (over > 0)
 		notes_add(notes,

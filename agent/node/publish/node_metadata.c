@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/state/content_hash.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/text.h"

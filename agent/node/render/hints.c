@@ -5,7 +5,6 @@
 
 #include "agent/base/json.h"
 #include "agent/node/render/render.h"
-#include "agent/state/largest_pod.h"
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
@@ -264,7 +263,7 @@ static void add_labels(const struct fit_hints *h, const struct node_admission *a
 	for (unsigned i = 1; i <= h->inventory->n_nodes && i <= HINTS_MAX_NUMA_LABELS; i++) {
 		char key[64], text[24];
 
-		if (!largest_pod(admission, &h->exclusive, i, &n))
+		if (!node_admission_largest(admission, &h->exclusive, i, &n))
 			break;
 		snprintf(key, sizeof(key), HINTS_LABEL_PREFIX "%u-numa", i);
 		snprintf(text, sizeof(text), "%zu", n);
@@ -291,7 +290,7 @@ static int compute_hints(const struct hints_config *c, const struct node_admissi
 		shapes[i] = (struct request_shape){.name = c->shapes[i].name, .pod = &c->shapes[i].pod};
 	r = fit_hints_init(ret, &input);
 	if (r == 0)
-		exclusive_cpus_limit(&ret->exclusive, largest_pod_limit(admission));
+		exclusive_cpus_limit(&ret->exclusive, node_admission_requestable_cpus(admission));
 	return r;
 }
 
@@ -329,13 +328,13 @@ static void find_exclusive(const struct node_admission *admission, struct headro
 
 	exclusive_cpus_find(&admission->kubelet, &admitted);
 	for (unsigned i = 0; i < admission->state->inventory.n_nodes && i < HINTS_MAX_NUMA_LABELS; i++) {
-		if (!largest_pod(admission, &admitted, i + 1, &headroom->max_exclusive[i]))
+		if (!node_admission_largest(admission, &admitted, i + 1, &headroom->max_exclusive[i]))
 			break;
 		headroom->n_max++;
 	}
 	headroom->stranded_known = !*admitted.unknown.text;
 	if (headroom->stranded_known)
-		largest_pod_stranded(admission, &admitted, &headroom->stranded);
+		headroom->stranded = node_admission_stranded_cpus(admission, &admitted);
 }
 
 void headroom_find(const struct hints_config *c, const struct node_state *node, struct headroom *ret)
@@ -347,7 +346,7 @@ void headroom_find(const struct hints_config *c, const struct node_state *node, 
 	find_exclusive(&admission, &headroom);
 	headroom.copies = xcalloc(c->n_shapes + 1, sizeof(*headroom.copies));
 	for (; headroom.n_copies < c->n_shapes; headroom.n_copies++)
-		pod_copies_find(
+		node_admission_copies(
 			&admission, &c->shapes[headroom.n_copies].pod, &headroom.copies[headroom.n_copies]);
 	*ret = headroom;
 	headroom = (struct headroom){0};

@@ -4,7 +4,6 @@
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/node/render/render.h"
-#include "agent/state/content_hash.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "scoring/nrt_rules.h"

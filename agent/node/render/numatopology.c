@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/node/render/render.h"
-#include "agent/state/node_kubelet.h"
+#include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/xalloc.h"
@@ -23,16 +23,15 @@ static void add_policies(const struct settings *s, struct doc *spec)
 /* The shared pool without the reserved CPUs and those of claims: a new bitmap, NULL = unknown. */
 static void find_free(const struct node_state *node, hwloc_bitmap_t *ret)
 {
-	CLEANUP(node_kubelet_release) struct node_kubelet kubelet = {0};
 	CLEANUP(cpuset_freep) hwloc_bitmap_t free = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
+	hwloc_const_bitmap_t shared = node_shared_cpus(node);
 
-	node_kubelet_init(&kubelet, node);
 	*ret = NULL;
-	if (!kubelet.node.shared || !node->reserved.cpus)
+	if (!shared || !node->reserved.cpus)
 		return;
 	machine_counted_cpus(&node->machine, &free);
-	cpuset_and(free, free, kubelet.node.shared);
+	cpuset_and(free, free, shared);
 	cpuset_andnot(free, free, of_claims);
 	cpuset_andnot(free, free, node->reserved.cpus);
 	*ret = TAKE(free);

@@ -5,7 +5,7 @@
  */
 #include "agent/base/doc.h"
 #include "agent/node/render/pod_attributes.h"
-#include "agent/state/pod_copies.h"
+#include "agent/state/node_admission.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/notes.h"
@@ -158,7 +158,7 @@ struct headroom {
 		[HINTS_MAX_NUMA_LABELS]; /* on at most 1, 2, ... NUMA nodes; as in the Node's labels */
 	unsigned n_max;                  /* number of known values */
 	bool stranded_known;
-	size_t stranded;           /* CPUs: largest_pod_stranded() */
+	size_t stranded;           /* CPUs: node_admission_stranded_cpus() */
 	struct pod_copies *copies; /* of each shape, in their order */
 	size_t n_copies;
 };

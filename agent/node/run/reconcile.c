@@ -16,7 +16,7 @@
 #include "agent/node/observe/state_file.h"
 #include "agent/node/render/dump_doc.h"
 #include "agent/node/render/render.h"
-#include "agent/state/content_hash.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/state/memory_blocks.h"
+#include "agent/state/manager_state.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/states.h"
@@ -50,7 +50,7 @@ static void groups_are_filled_in_ascending_order_after_single_nodes(void **state
 	struct memory_block allocatable[] = {block("memory", 5 * GIB, "0"), block("memory", 8 * GIB, "1"),
 		block("memory", 8 * GIB, "2"), block("hugepages-1Gi", 2 * GIB, "0")};
 	const struct memory_table *pages;
-	uint64_t over = 1;
+	uint64_t over;
 
 	(void)state;
 	make_machine(&m);
@@ -58,7 +58,7 @@ static void groups_are_filled_in_ascending_order_after_single_nodes(void **state
 	hold(&held, "memory", 3 * GIB, "0-1");
 	hold(&held, "memory", 2 * GIB, "2");
 	hold(&held, "hugepages-1Gi", GIB, "0-1");
-	memory_state_from_blocks(&m, allocatable, ARRAY_SIZE(allocatable), &held, &s, &over);
+	over = memory_state_from_blocks(&m, allocatable, ARRAY_SIZE(allocatable), &held, &s);
 	assert_int_equal(over, 0);
 	assert_int_equal(s.n_nodes, 3);
 	assert_int_equal(left(&s, 0), 0);
@@ -83,13 +83,13 @@ static void what_finds_no_room_is_told(void **state)
 	CLEANUP(allocations_release) struct allocations held = {0};
 	CLEANUP(memory_state_release) struct memory_state s = {0};
 	struct memory_block allocatable = block("memory", 5 * GIB, "0");
-	uint64_t over = 0;
+	uint64_t over;
 
 	(void)state;
 	make_machine(&m);
 	hold(&held, "memory", 6 * GIB, "0");
 	hold(&held, "memory", GIB, ""); /* without a node it is nobody's */
-	memory_state_from_blocks(&m, &allocatable, 1, &held, &s, &over);
+	over = memory_state_from_blocks(&m, &allocatable, 1, &held, &s);
 	assert_int_equal(over, GIB);
 	assert_int_equal(left(&s, 0), 0);
 	assert_int_equal(left(&s, 1), 0);
