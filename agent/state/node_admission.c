@@ -241,7 +241,6 @@ static void list_devices(const struct allocations *a, struct device_inventory *r
 {
 	CLEANUP(device_index_release) struct device_index registered = {0};
 	CLEANUP(device_index_release) struct device_index held = {0};
-	CLEANUP(device_inventory_release) struct device_inventory inventory = {0};
 	bool known = false;
 
 	device_index_registered(a, &registered);
@@ -255,10 +254,8 @@ static void list_devices(const struct allocations *a, struct device_inventory *r
 		if (i == end)
 			end = resource_end(&registered, i, &known);
 		if (known)
-			device_inventory_add(&inventory, d->resource, device);
+			device_inventory_add(ret, d->resource, device);
 	}
-	*ret = inventory;
-	device_inventory_init(&inventory);
 }
 
 enum device_knowledge node_admission_devices(const struct node_admission *a, const char *resource)
@@ -386,8 +383,8 @@ void node_admission_judge(struct node_admission *a, const struct pod_request *po
 
 /* ---- copies of a pod, and the largest pod */
 
-/* What is known about the devices that are asked for: the worst of all. */
-static enum device_knowledge devices_of(const struct node_admission *a, const struct resource_list *wanted)
+/* What is known about the requested devices: the worst of all. */
+static enum device_knowledge find_devices(const struct node_admission *a, const struct resource_list *wanted)
 {
 	enum device_knowledge worst = DEVICES_KNOWN;
 
@@ -409,7 +406,7 @@ void node_admission_copies(struct node_admission *a, const struct pod_request *p
 
 	*ret = (struct pod_copies){0};
 	request_of_node(pod, &wanted);
-	devices = devices_of(a, &wanted);
+	devices = find_devices(a, &wanted);
 	if (devices == DEVICES_UNKNOWN)
 		return;
 	if (devices == DEVICES_KNOWN)
@@ -421,7 +418,7 @@ void node_admission_copies(struct node_admission *a, const struct pod_request *p
 }
 
 /* The most CPUs that are free on any `n_nodes` NUMA nodes, or fewer. */
-static size_t free_on(const struct inventory *inv, size_t cpu, unsigned n_nodes)
+static size_t find_most_free(const struct inventory *inv, size_t cpu, unsigned n_nodes)
 {
 	qty_t most[COMBINATION_MAX_NODES] = {0}; /* the largest amounts, descending */
 	qty_t sum = 0;
@@ -462,7 +459,7 @@ bool node_admission_largest(const struct node_admission *a, const struct exclusi
 
 	if (cpu < 0 || admitted->unknown.text[0] || admitted->step == 0)
 		return false;
-	free = free_on(inv, (size_t)cpu, n_nodes);
+	free = find_most_free(inv, (size_t)cpu, n_nodes);
 	*ret = exclusive_cpus_largest(admitted, free < limit ? free : limit);
 	return true;
 }

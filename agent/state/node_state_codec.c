@@ -189,7 +189,7 @@ static void parse_section(struct node_state_parser *p, const struct node_state_s
 		token_reader_fail(r, "the section is missing");
 	}
 	if (*r->at && *r->at != ';')
-		token_reader_fail(r, "more than a value");
+		token_reader_fail(r, "text after the value");
 }
 
 /* The CPUs that a running kubelet may give to containers: all but those it reserves. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is handed out, as sections of the node state: the shared pool, memory, devices. */
+/* The kubelet managers' state, as sections of the node state: the shared pool, memory, devices. */
 #include "agent/state/node_state_sections.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define MAX_ASSIGNMENTS (UINT32_MAX / 2) /* a verdict counts on from there */
+#define MAX_ASSIGNMENTS (UINT32_MAX / 2) /* verdicts add to the number */
 
-/* ---- what is not known at all */
+/* ---- unknown facts */
 
 struct fact {
 	const char *name;
@@ -62,13 +62,13 @@ static void parse_unknown(struct node_state_parser *p)
 			token_reader_fail(r, "an unknown word");
 		else
 			*(bool *)(base + facts[i].offset) = false;
-	} while (!r->error && token_reader_skip(r, ','));
+	} while (token_reader_skip(r, ','));
 }
 
-/* ---- the shared pool: nearly always the CPUs that are left over */
+/* ---- the shared pool: nearly always the rest of the CPUs */
 
-/* All counted CPUs, less those that are held, and less those that are reserved. */
-static void leftover(const struct node_state *state, hwloc_const_bitmap_t reserved, hwloc_bitmap_t *ret)
+/* The CPUs that the kubelet counts, minus held and reserved CPUs; `reserved` may be NULL. */
+static void find_rest(const struct node_state *state, hwloc_const_bitmap_t reserved, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = allocations_exclusive_cpus(&state->allocations);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
@@ -90,8 +90,8 @@ static bool print_shared(const struct node_state_printer *p)
 
 	if (!shared)
 		return false;
-	leftover(s, NULL, &all);
-	leftover(s, reserved, &unreserved);
+	find_rest(s, NULL, &all);
+	find_rest(s, reserved, &unreserved);
 	if (hwloc_bitmap_isequal(shared, all))
 		strbuf_addstr(p->out, "rest");
 	else if (hwloc_bitmap_isequal(shared, unreserved))
@@ -116,10 +116,10 @@ void node_state_finish_shared(struct node_state_parser *p)
 	hwloc_const_bitmap_t reserved = p->shared == PARSED_SHARED_UNRESERVED ? p->reserved : NULL;
 
 	if (!p->reader.error && p->shared != PARSED_SHARED_LISTED)
-		leftover(&p->state, reserved, &p->state.allocations.shared);
+		find_rest(&p->state, reserved, &p->state.allocations.shared);
 }
 
-/* ---- types of memory, named by small letters further on */
+/* ---- types of memory, which later sections name by small letters */
 
 static bool print_types(const struct node_state_printer *p)
 {
@@ -145,7 +145,7 @@ static void parse_types(struct node_state_parser *p)
 		if (types->n_items > NODE_STATE_MAX_TYPES ||
 			(types->n_items > 1 && strcmp(types->items[types->n_items - 2], name) >= 0))
 			token_reader_fail(r, "types are not in ascending order, or too many");
-	} while (!r->error && token_reader_skip(r, ','));
+	} while (token_reader_skip(r, ','));
 }
 
 size_t node_state_type(const struct node_state_printer *p, const char *name)
@@ -191,12 +191,12 @@ static void parse_numa_reserved(struct node_state_parser *p)
 			sizeof(*m));
 		*m = (struct memory_reservation){.node = node, .type = xstrdup(p->types.items[type])};
 		m->bytes = token_reader_quantity(r);
-	} while (!r->error && token_reader_skip(r, ','));
+	} while (token_reader_skip(r, ','));
 }
 
 /* ---- the memory manager's tables */
 
-/* What a table has in all unless the text says otherwise: what the machine's node has. */
+/* The default of a table's total: what the machine's node has. */
 static uint64_t default_total(const struct machine *m, unsigned id, const char *type)
 {
 	static const char hugepages[] = "hugepages-";
@@ -219,7 +219,7 @@ static uint64_t default_total(const struct machine *m, unsigned id, const char *
 	return 0;
 }
 
-/* All but what the system has and, of memory, what the hugepages have: as the kubelet counts. */
+/* As the kubelet counts: the total without what the system reserves, and for memory without the hugepages. */
 static uint64_t default_allocatable(const struct memory_node *node, const struct memory_table *t)
 {
 	uint64_t amount = t->total - t->system_reserved;
@@ -230,8 +230,8 @@ static uint64_t default_allocatable(const struct memory_node *node, const struct
 	return amount;
 }
 
-/* Values that differ from their defaults, '/' between them, none behind the last of these. */
-static void add_values(struct strbuf *out, const uint64_t (*values)[2], size_t n)
+/* Pairs of value and default, with '/' between them: only values that differ, up to the last of these. */
+static void print_values(struct strbuf *out, const uint64_t (*values)[2], size_t n)
 {
 	size_t end = n;
 
@@ -244,7 +244,7 @@ static void add_values(struct strbuf *out, const uint64_t (*values)[2], size_t n
 	}
 }
 
-static void add_table(
+static void print_table(
 	const struct node_state_printer *p, const struct memory_node *node, const struct memory_table *t)
 {
 	const uint64_t values[][2] = {
@@ -255,10 +255,10 @@ static void add_table(
 		{t->free, t->allocatable - t->reserved},
 	};
 
-	add_values(p->out, values, ARRAY_SIZE(values));
+	print_values(p->out, values, ARRAY_SIZE(values));
 }
 
-static void add_memory_node(const struct node_state_printer *p, const struct memory_node *node)
+static void print_memory_node(const struct node_state_printer *p, const struct memory_node *node)
 {
 	strbuf_addf(p->out, "%u", node->id);
 	if (!node->cells || hwloc_bitmap_iszero(node->cells))
@@ -273,7 +273,7 @@ static void add_memory_node(const struct node_state_printer *p, const struct mem
 
 		strbuf_addch(p->out, ':');
 		if (t)
-			add_table(p, node, t);
+			print_table(p, node, t);
 		else
 			strbuf_addch(p->out, '-');
 	}
@@ -285,12 +285,12 @@ static bool print_memory_nodes(const struct node_state_printer *p)
 
 	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++) {
 		strbuf_addstr(p->out, i > 0 ? "|" : "");
-		add_memory_node(p, &a->memory.nodes[i]);
+		print_memory_node(p, &a->memory.nodes[i]);
 	}
 	return a->memory_known && a->memory.n_nodes > 0;
 }
 
-/* The next of the values: `otherwise` where the text has none. */
+/* The next value, `otherwise` if the text omits it. */
 static uint64_t read_value(struct token_reader *r, bool first, uint64_t otherwise)
 {
 	if (!first && !token_reader_skip(r, '/'))
@@ -341,12 +341,12 @@ static void parse_memory_nodes(struct node_state_parser *p)
 {
 	do
 		read_memory_node(p);
-	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
+	while (token_reader_skip(&p->reader, '|'));
 }
 
 /*
- * ---- devices: "vendor.com/nic:0*4/1*4!0", by NUMA nodes in the order of their ids; behind '!' those that
- * are held and not registered
+ * ---- devices: "vendor.com/nic:0*4/1*4!0", by NUMA nodes in the order of their ids; after '!' held devices
+ * that are not registered
  */
 
 void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE])
@@ -356,7 +356,7 @@ void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE])
 		ret[i - 1] = (char)('0' + position % 10);
 }
 
-static void add_run(struct strbuf *out, const struct device_ref *d, size_t n)
+static void print_run(struct strbuf *out, const struct device_ref *d, size_t n)
 {
 	if (d->nodes_unknown || hwloc_bitmap_iszero(d->nodes))
 		strbuf_addch(out, d->nodes_unknown ? '?' : '-');
@@ -372,7 +372,7 @@ static bool same_nodes(const struct device_ref *a, const struct device_ref *b)
 	       (a->nodes_unknown || hwloc_bitmap_isequal(a->nodes, b->nodes));
 }
 
-static void add_runs(struct strbuf *out, const struct device_index *index, size_t first, size_t n)
+static void print_runs(struct strbuf *out, const struct device_index *index, size_t first, size_t n)
 {
 	for (size_t i = first, end; i < first + n; i = end) {
 		const struct device_ref *d = &index->items[i];
@@ -380,7 +380,7 @@ static void add_runs(struct strbuf *out, const struct device_index *index, size_
 		for (end = i + 1; end < first + n && same_nodes(d, &index->items[end]);)
 			end++;
 		strbuf_addstr(out, i > first ? "/" : "");
-		add_run(out, d, end - i);
+		print_run(out, d, end - i);
 	}
 }
 
@@ -392,16 +392,16 @@ static bool print_devices(const struct node_state_printer *p)
 		strbuf_addstr(p->out, i > 0 ? "|" : "");
 		token_add_name(p->out, p->resources.items[i]);
 		strbuf_addch(p->out, ':');
-		add_runs(p->out, &p->registered, d->first, d->n);
+		print_runs(p->out, &p->registered, d->first, d->n);
 		if (d->n_held > 0) {
 			strbuf_addch(p->out, '!');
-			add_runs(p->out, &p->held, d->first_held, d->n_held);
+			print_runs(p->out, &p->held, d->first_held, d->n_held);
 		}
 	}
 	return p->resources.n_items > 0;
 }
 
-/* One run; *ret_n devices. NULL after a failure. */
+/* A run of *ret_n devices, NULL after a failure. */
 static struct parsed_run *read_run(struct node_state_parser *p, size_t *ret_n)
 {
 	struct token_reader *r = &p->reader;
@@ -420,8 +420,8 @@ static struct parsed_run *read_run(struct node_state_parser *p, size_t *ret_n)
 	return r->error ? NULL : run;
 }
 
-/* The devices of a run are registered: a block of them, whose ids are their positions. */
-static void add_registered(
+/* A block of the run's devices, whose ids are their positions. */
+static void register_run(
 	struct allocations *a, const char *resource, const struct parsed_run *run, size_t first, size_t n)
 {
 	struct device_block *block =
@@ -449,10 +449,10 @@ static void read_runs(struct node_state_parser *p, bool registered)
 		if (!run)
 			return;
 		if (registered)
-			add_registered(&p->state.allocations, resource, run, p->n_devices - first, n);
+			register_run(&p->state.allocations, resource, run, p->n_devices - first, n);
 		for (size_t i = 0; i < n; i++)
 			p->run_of[p->n_devices++] = (uint32_t)(p->n_runs - 1);
-	} while (!p->reader.error && token_reader_skip(&p->reader, '/'));
+	} while (token_reader_skip(&p->reader, '/'));
 }
 
 static void read_resource(struct node_state_parser *p)
@@ -486,7 +486,7 @@ static void parse_devices(struct node_state_parser *p)
 	p->first_device = xcalloc(NODE_STATE_MAX_RESOURCES + 1, sizeof(*p->first_device));
 	do
 		read_resource(p);
-	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
+	while (token_reader_skip(&p->reader, '|'));
 	if (nodes * p->resources.n_items > NODE_STATE_MAX_AMOUNTS ||
 		nodes * p->n_devices > NODE_STATE_MAX_WORK)
 		token_reader_fail(&p->reader, "too many devices on too many NUMA nodes");

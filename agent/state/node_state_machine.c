@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine as sections of the node state. */
+/* The machine, as sections of the node state. */
 #include "agent/state/node_state_sections.h"
 
 #include <errno.h>
@@ -70,10 +70,10 @@ static void parse_pages(struct node_state_parser *p)
 			token_reader_fail(r, "page sizes are not in ascending order, or too many");
 		if (!r->error)
 			p->page_bytes[p->n_page_sizes++] = size;
-	} while (!r->error && token_reader_skip(r, ','));
+	} while (token_reader_skip(r, ','));
 }
 
-/* "0:65970284k:0:4": id, memory, and how many pages of each size, '-' where there is no pool. */
+/* "0:65970284k:0:4": id, memory, and the number of pages of each size, '-' if there is no pool. */
 static bool print_nodes(const struct node_state_printer *p)
 {
 	const struct machine *m = &p->state->machine;
@@ -132,7 +132,7 @@ static void parse_nodes(struct node_state_parser *p)
 		return;
 	do
 		read_node(p);
-	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
+	while (token_reader_skip(&p->reader, '|'));
 }
 
 /* ---- distances */
@@ -146,7 +146,7 @@ static bool is_symmetric(const struct machine *m)
 	return true;
 }
 
-static void add_distances(struct strbuf *out, unsigned distance, size_t n)
+static void print_distance_run(struct strbuf *out, unsigned distance, size_t n)
 {
 	if (n == 0)
 		return;
@@ -155,7 +155,7 @@ static void add_distances(struct strbuf *out, unsigned distance, size_t n)
 		strbuf_addf(out, "*%zu", n);
 }
 
-/* Row by row with run lengths: "10,12*3"; behind '~' without what is left of the diagonal. */
+/* Row by row with run lengths: "10,12*3"; after '~' each row begins at the diagonal. */
 static bool print_distances(const struct node_state_printer *p)
 {
 	const struct machine *m = &p->state->machine;
@@ -171,14 +171,14 @@ static bool print_distances(const struct node_state_printer *p)
 			unsigned distance = machine_distance(m, i, k);
 
 			if (n > 0 && distance != last) {
-				add_distances(p->out, last, n);
+				print_distance_run(p->out, last, n);
 				strbuf_addch(p->out, ',');
 				n = 0;
 			}
 			last = distance;
 			n++;
 		}
-	add_distances(p->out, last, n);
+	print_distance_run(p->out, last, n);
 	return true;
 }
 
@@ -199,7 +199,7 @@ static void parse_distances(struct node_state_parser *p)
 				distance = (unsigned)token_reader_number(r, MAX_DISTANCE);
 				left = token_reader_skip(r, '*') ? token_reader_number(r, UINT32_MAX) : 1;
 				if (left == 0)
-					token_reader_fail(r, "a distance for no pair of NUMA nodes");
+					token_reader_fail(r, "a distance that is repeated 0 times");
 			}
 			m->distances[i * m->n_nodes + k] = distance;
 			if (half)
@@ -210,39 +210,19 @@ static void parse_distances(struct node_state_parser *p)
 		token_reader_fail(r, "more distances than pairs of NUMA nodes");
 }
 
-/* ---- what belongs to each CPU: runs of "FIRST-LAST:STRIDE/BLOCK=VALUE+STEP" */
+/* ---- a number per CPU: runs of "FIRST-LAST:STRIDE/BLOCK=VALUE+STEP" */
 
-typedef int (*cpu_value_fn)(const struct cpu *cpu);
-
-static int core_of(const struct cpu *cpu)
-{
-	return (int)cpu->core;
-}
-
-static int socket_of(const struct cpu *cpu)
-{
-	return cpu->socket;
-}
-
-static int numa_of(const struct cpu *cpu)
-{
-	return cpu->numa;
-}
-
-static int uncore_of(const struct cpu *cpu)
-{
-	return cpu->uncore;
-}
-
-/* From the CPU `first` on, each `stride` ids further: `block` CPUs have `value`, the next block has
- * `value` + `step`, and so on for `n` CPUs. One block alone: `block` is `n`. */
+/*
+ * `n` CPUs, whose ids begin at `first` and are `stride` apart. The first `block` CPUs have `value`, the next
+ * block has `value` + `step`, and so on. A single block: `block` is `n`.
+ */
 struct cpu_run {
 	unsigned first, stride;
 	size_t n, block;
 	int value, step;
 };
 
-/* What is still to be written: by CPU id the value, or MACHINE_NONE. */
+/* By CPU id the value that is still to be printed, or MACHINE_NONE. */
 struct cpu_values {
 	int *of;
 	unsigned end; /* the last id + 1 */
@@ -255,7 +235,7 @@ static int value_at(const struct cpu_values *v, const struct cpu_run *run, size_
 	return id < v->end ? v->of[id] : MACHINE_NONE;
 }
 
-static struct cpu_run longest_of(const struct cpu_values *v, unsigned first, unsigned stride)
+static struct cpu_run find_longest_run(const struct cpu_values *v, unsigned first, unsigned stride)
 {
 	struct cpu_run run = {.first = first, .stride = stride, .value = v->of[first]};
 	int next;
@@ -273,7 +253,7 @@ static struct cpu_run longest_of(const struct cpu_values *v, unsigned first, uns
 	return run;
 }
 
-static void add_run(struct strbuf *out, const struct cpu_run *run)
+static void print_run(struct strbuf *out, const struct cpu_run *run)
 {
 	strbuf_addf(out, "%u", run->first);
 	if (run->n > 1)
@@ -288,10 +268,10 @@ static void add_run(struct strbuf *out, const struct cpu_run *run)
 }
 
 /*
- * Of the runs that begin at the first CPU left the longest is taken, of equals the one with the smallest
- * stride.
+ * Print this int member of every CPU. Of the runs that begin at the first remaining CPU the longest is
+ * printed, of equals the one with the smallest stride.
  */
-static bool print_values(const struct node_state_printer *p, cpu_value_fn value)
+static bool print_values(const struct node_state_printer *p, size_t member)
 {
 	const struct machine *m = &p->state->machine;
 	struct cpu_values v = {.end = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 0};
@@ -305,20 +285,23 @@ static bool print_values(const struct node_state_printer *p, cpu_value_fn value)
 	v.of = of;
 	for (unsigned id = 0; id < v.end; id++)
 		of[id] = MACHINE_NONE;
-	for (size_t i = 0; i < m->n_cpus; i++)
-		of[m->cpus[i].id] = value(&m->cpus[i]);
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		const int *value = (const void *)((const char *)&m->cpus[i] + member);
+
+		of[m->cpus[i].id] = *value;
+	}
 	for (unsigned id = 0; id < v.end; id++) {
 		struct cpu_run best = {0};
 
 		for (unsigned stride = 1; stride <= MAX_STRIDE && of[id] != MACHINE_NONE; stride++) {
-			struct cpu_run run = longest_of(&v, id, stride);
+			struct cpu_run run = find_longest_run(&v, id, stride);
 
 			best = run.n > best.n ? run : best;
 		}
 		if (best.n == 0)
 			continue;
 		strbuf_addstr(p->out, comma);
-		add_run(p->out, &best);
+		print_run(p->out, &best);
 		comma = ",";
 		for (size_t k = 0; k < best.n; k++)
 			of[id + k * best.stride] = MACHINE_NONE;
@@ -341,13 +324,13 @@ static struct cpu_run read_run(struct token_reader *r)
 	if (token_reader_skip(r, '+'))
 		run.step = (int)token_reader_number(r, INT_MAX);
 	if (last < run.first || run.stride == 0 || run.block == 0)
-		token_reader_fail(r, "a range of CPUs is not one");
+		token_reader_fail(r, "an invalid range of CPUs");
 	if (!r->error)
 		run.n = (last - run.first) / run.stride + 1;
 	return run;
 }
 
-/* Give `set` each CPU of the section and its value; no more CPUs than a machine has. */
+/* Call `set` for each CPU of the section with its value; for no more CPUs than a machine has. */
 static void read_values(
 	struct node_state_parser *p, void (*set)(struct node_state_parser *p, unsigned id, int value))
 {
@@ -370,14 +353,14 @@ static void read_values(
 				set(p, run.first + (unsigned)k * run.stride, (int)value);
 		}
 		left -= run.n;
-	} while (!r->error && token_reader_skip(r, ','));
+	} while (token_reader_skip(r, ','));
 }
 
 /* ---- cores: of every online CPU */
 
 static bool print_cores(const struct node_state_printer *p)
 {
-	return print_values(p, core_of);
+	return print_values(p, offsetof(struct cpu, core));
 }
 
 static void add_cpu(struct node_state_parser *p, unsigned id, int value)
@@ -418,69 +401,60 @@ static void parse_cores(struct node_state_parser *p)
 
 static bool print_sockets(const struct node_state_printer *p)
 {
-	return print_values(p, socket_of);
+	return print_values(p, offsetof(struct cpu, socket));
 }
 
 static bool print_numa(const struct node_state_printer *p)
 {
-	return print_values(p, numa_of);
+	return print_values(p, offsetof(struct cpu, numa));
 }
 
 static bool print_uncore(const struct node_state_printer *p)
 {
-	return print_values(p, uncore_of);
+	return print_values(p, offsetof(struct cpu, uncore));
 }
 
-/* The CPU, whose member `value` of it is not set yet; NULL after a failure. */
-static struct cpu *find_cpu(struct node_state_parser *p, unsigned id)
+/* Set this int member of a CPU, which must not be set yet. */
+static void set_member(struct node_state_parser *p, unsigned id, size_t member, int value)
 {
 	const struct machine *m = &p->state.machine;
 	const struct cpu *cpu = machine_cpu(m, id);
+	int *place;
 
-	if (cpu)
-		return &m->cpus[cpu - m->cpus];
-	token_reader_fail(&p->reader, "CPU %u is not among the cores", id);
-	return NULL;
-}
-
-static void set_once(struct node_state_parser *p, unsigned id, int *member, int value)
-{
-	if (*member != MACHINE_NONE)
+	if (!cpu) {
+		token_reader_fail(&p->reader, "CPU %u is not among the cores", id);
+		return;
+	}
+	place = (void *)((char *)&m->cpus[cpu - m->cpus] + member);
+	if (*place != MACHINE_NONE)
 		token_reader_fail(&p->reader, "CPU %u comes twice", id);
-	*member = value;
+	*place = value;
 }
 
 static void set_socket(struct node_state_parser *p, unsigned id, int value)
 {
-	struct cpu *cpu = find_cpu(p, id);
-
-	if (cpu)
-		set_once(p, id, &cpu->socket, value);
+	set_member(p, id, offsetof(struct cpu, socket), value);
 }
 
 static void set_numa(struct node_state_parser *p, unsigned id, int value)
 {
 	const struct machine *m = &p->state.machine;
 	int at = machine_node_index(m, (unsigned)value);
-	struct cpu *cpu = find_cpu(p, id);
 
+	set_member(p, id, offsetof(struct cpu, numa), value);
 	if (at < 0)
 		token_reader_fail(&p->reader, "there is no NUMA node %d", value);
-	if (p->reader.error)
-		return;
-	set_once(p, id, &cpu->numa, value);
-	cpuset_set(m->nodes[at].cpus, id);
+	else if (!p->reader.error)
+		cpuset_set(m->nodes[at].cpus, id);
 }
 
 /*
- * machine_derive() makes an uncore cache of an L3 cache, which the text does not have; so it is kept there.
+ * node_state_finish_machine() moves the value: until then it is in `l3`, which the text does not have,
+ * because machine_derive() computes `uncore` from it.
  */
 static void set_uncore(struct node_state_parser *p, unsigned id, int value)
 {
-	struct cpu *cpu = find_cpu(p, id);
-
-	if (cpu)
-		set_once(p, id, &cpu->l3, value);
+	set_member(p, id, offsetof(struct cpu, l3), value);
 }
 
 static void parse_sockets(struct node_state_parser *p)

@@ -77,7 +77,7 @@ static hwloc_bitmap_t nodes_of_cpus(const struct machine *m, const struct alloca
 	return TAKE(nodes);
 }
 
-static void add_blocks(const struct node_state_printer *p, const struct allocation *item)
+static void print_blocks(const struct node_state_printer *p, const struct allocation *item)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t near = NULL;
 
@@ -114,7 +114,7 @@ static size_t device_position(const struct node_state_printer *p, size_t resourc
 }
 
 /* The devices of one resource that the item holds, if any. */
-static void add_devices(const struct node_state_printer *p, const struct allocation *item, size_t resource)
+static void print_devices(const struct node_state_printer *p, const struct allocation *item, size_t resource)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 
@@ -141,15 +141,15 @@ static void add_devices(const struct node_state_printer *p, const struct allocat
 	token_add_set(p->out, set, NODE_STATE_MAX_DEVICES - 1);
 }
 
-static void add_item(const struct node_state_printer *p, const struct allocation *item)
+static void print_item(const struct node_state_printer *p, const struct allocation *item)
 {
 	token_add_set(p->out, item->cpus, MACHINE_MAX_CPUS - 1);
-	add_blocks(p, item);
+	print_blocks(p, item);
 	for (size_t i = 0; i < p->resources.n_items && item->n_devices > 0; i++)
-		add_devices(p, item, i);
+		print_devices(p, item, i);
 }
 
-static void add_hash(struct strbuf *out, const char *hash)
+static void print_hash(struct strbuf *out, const char *hash)
 {
 	strbuf_addstr(out, *hash ? hash + 1 : "?");
 }
@@ -164,11 +164,11 @@ static bool print_pods(const struct node_state_printer *p)
 			strbuf_addch(p->out, '+');
 		else {
 			strbuf_addstr(p->out, i > 0 ? "|" : "");
-			add_hash(p->out, items[i].names.uid);
-			add_hash(p->out, items[i].names.pod);
+			print_hash(p->out, items[i].names.uid);
+			print_hash(p->out, items[i].names.pod);
 			strbuf_addch(p->out, ':');
 		}
-		add_item(p, items[i].item);
+		print_item(p, items[i].item);
 	}
 	return n > 0;
 }
@@ -205,7 +205,7 @@ static void read_optional_hash(struct token_reader *r, char ret[POD_NAMES_HASH_S
 		read_hash(r, ret);
 }
 
-/* near: the NUMA nodes of the item's CPUs. */
+/* `near`: the NUMA nodes of the item's CPUs. */
 static void read_block(struct node_state_parser *p, struct allocation *item, hwloc_const_bitmap_t near)
 {
 	struct token_reader *r = &p->reader;
@@ -225,7 +225,7 @@ static void read_block(struct node_state_parser *p, struct allocation *item, hwl
 		block->nodes = cpuset_dup(near);
 }
 
-/* Add a device to the item: to its last block where that is of the same run. */
+/* Add a device to the item; `same`: to its last block, which is of the same run. */
 static void hold_device(
 	struct node_state_parser *p, struct allocation *item, size_t resource, size_t at, bool same)
 {
@@ -285,7 +285,7 @@ static void read_container(struct node_state_parser *p, const char *uid, const c
 	if (p->n_held_cpus > NODE_STATE_MAX_HELD)
 		token_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
 	near = r->error ? NULL : nodes_of_cpus(&p->state.machine, item);
-	while (!r->error && token_reader_skip(r, '/'))
+	while (token_reader_skip(r, '/'))
 		if (*r->at >= 'A' && *r->at <= 'Z')
 			read_devices(p, item);
 		else
@@ -313,19 +313,19 @@ static void read_pod(struct node_state_parser *p)
 		return;
 	do
 		read_container(p, uid, pod, n++);
-	while (!r->error && token_reader_skip(r, '+'));
+	while (token_reader_skip(r, '+'));
 }
 
 static void parse_pods(struct node_state_parser *p)
 {
 	do
 		read_pod(p);
-	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
+	while (token_reader_skip(&p->reader, '|'));
 }
 
 /* ---- printing claims */
 
-static void add_claim_pod(struct strbuf *out, const struct pod_ref *pod)
+static void print_claim_pod(struct strbuf *out, const struct pod_ref *pod)
 {
 	char hash[POD_NAMES_HASH_SIZE];
 
@@ -336,7 +336,7 @@ static void add_claim_pod(struct strbuf *out, const struct pod_ref *pod)
 	strbuf_addstr(out, hash + 1);
 }
 
-static void add_claim(const struct node_state_printer *p, const struct claim *c)
+static void print_claim(const struct node_state_printer *p, const struct claim *c)
 {
 	struct strbuf *out = p->out;
 	char driver[DRIVER_SIZE];
@@ -345,7 +345,7 @@ static void add_claim(const struct node_state_printer *p, const struct claim *c)
 	token_add_name(out, driver);
 	strbuf_addch(out, ':');
 	for (size_t i = 0; i < c->n_pods; i++)
-		add_claim_pod(out, &c->pods[i]);
+		print_claim_pod(out, &c->pods[i]);
 	strbuf_addch(out, ':');
 	token_add_set(out, c->cpus, MACHINE_MAX_CPUS - 1);
 	for (size_t i = 0; i < c->n_memory; i++) {
@@ -365,7 +365,7 @@ static bool print_claims(const struct node_state_printer *p)
 
 	for (size_t i = 0; i < claims->n_items; i++) {
 		strbuf_addstr(p->out, i > 0 ? "|" : "");
-		add_claim(p, &claims->items[i]);
+		print_claim(p, &claims->items[i]);
 	}
 	return claims->n_items > 0;
 }
@@ -435,9 +435,9 @@ static void read_claim(struct node_state_parser *p)
 	p->n_held_cpus += cpuset_size(c.cpus);
 	if (p->n_held_cpus > NODE_STATE_MAX_HELD)
 		token_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
-	while (!r->error && token_reader_skip(r, '/'))
+	while (token_reader_skip(r, '/'))
 		read_claim_block(p, &c);
-	if (!r->error && token_reader_skip(r, '*'))
+	if (token_reader_skip(r, '*'))
 		read_claim_devices(p, &c);
 	if (!r->error)
 		claims_take(&p->state.claims, &c);
@@ -447,7 +447,7 @@ static void parse_claims(struct node_state_parser *p)
 {
 	do
 		read_claim(p);
-	while (!p->reader.error && token_reader_skip(&p->reader, '|'));
+	while (token_reader_skip(&p->reader, '|'));
 	if ((p->n_page_sizes + 2) * p->state.machine.n_nodes * (p->n_claim_blocks + p->state.claims.n_items) >
 		NODE_STATE_MAX_WORK)
 		token_reader_fail(&p->reader, "too many claims on too many NUMA nodes");

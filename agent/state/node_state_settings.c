@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kubelet's settings as sections of the node state. */
+/* The kubelet's settings, as sections of the node state. */
 #include "agent/state/node_state_sections.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "common/text.h"
 #include "scoring/kubelet.h"
 
-#define GATES_MAX 256u /* twice all of them */
+#define GATES_MAX 256u /* bytes; twice the names of all gates */
 
 #define MAX_RELEASE    1000u
 #define PREFER_CLOSEST "prefer-closest-numa-nodes"
@@ -55,7 +55,7 @@ static bool print_cpu(const struct node_state_printer *p)
 	for (size_t i = 0; i < ARRAY_SIZE(cpu_options); i++)
 		if (*cpu_manager_option(&s.cpu_options, cpu_options[i]))
 			strbuf_addf(p->out, ",%s", cpu_options[i]);
-	/* A reader that does not know it says so; one that does is a later nrtd. */
+	/* A reader that does not know the option rejects the text; a later nrtd may know the option. */
 	if (s.cpu_manager == CPU_MANAGER_STATIC && s.unknown_cpu_option) {
 		strbuf_addch(p->out, ',');
 		token_add_name(p->out, s.unknown_cpu_option);
@@ -70,7 +70,7 @@ static void parse_cpu(struct node_state_parser *p)
 
 	s->cpu_manager =
 		(enum cpu_manager_policy)read_policy(r, cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT);
-	while (!r->error && token_reader_skip(r, ',')) {
+	while (token_reader_skip(r, ',')) {
 		CLEANUP(freep) char *name = token_reader_name(r);
 		bool *option = name ? cpu_manager_option(&s->cpu_options, name) : NULL;
 
@@ -93,8 +93,8 @@ static void parse_memory(struct node_state_parser *p)
 		&p->reader, memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT);
 }
 
-/* A kubelet may be set up with any number; beyond this one all mean the same. */
-static unsigned most_max_numa_nodes(const struct topology_manager_config *t)
+/* A kubelet accepts any number; all numbers above this limit mean the same. */
+static unsigned limit_max_numa_nodes(const struct topology_manager_config *t)
 {
 	return t->max_numa_nodes < TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES
 		       ? t->max_numa_nodes
@@ -108,7 +108,7 @@ static bool print_topology(const struct node_state_printer *p)
 	add_policy(p->out, topology_manager_policy_names, (int)t->policy);
 	strbuf_addch(p->out, ',');
 	add_policy(p->out, topology_manager_scope_names, (int)t->scope);
-	strbuf_addf(p->out, ",%u%s", most_max_numa_nodes(t),
+	strbuf_addf(p->out, ",%u%s", limit_max_numa_nodes(t),
 		t->prefer_closest_numa_nodes ? "," PREFER_CLOSEST : "");
 	if (t->policy != TOPOLOGY_MANAGER_NONE && p->state->settings.unknown_topology_option) {
 		strbuf_addch(p->out, ',');
@@ -147,7 +147,7 @@ static bool print_gates(const struct node_state_printer *p)
 		strbuf_addf(p->out, "%s%s", comma, kubelet_gate_names[i]);
 		comma = ",";
 	}
-	/* As an option that is not known. */
+	/* As an unknown option. */
 	if (unknown) {
 		strbuf_addstr(p->out, comma);
 		token_add_name(p->out, unknown);
@@ -182,7 +182,7 @@ static void parse_gates(struct node_state_parser *p)
 
 /* ---- reservations */
 
-/* Only what a running kubelet reports: the rest follows from the settings. */
+/* Only if a running kubelet reports them: else they follow from the settings. */
 static bool print_reserved_observed(const struct node_state_printer *p)
 {
 	if (p->state->reserved.observed)
@@ -195,7 +195,7 @@ static void parse_reserved_observed(struct node_state_parser *p)
 	p->reserved = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
 }
 
-/* An empty list is none. */
+/* An empty list is the same as none. */
 static bool print_reserved_list(const struct node_state_printer *p)
 {
 	hwloc_const_bitmap_t list = p->state->settings.reserved_system_cpus;

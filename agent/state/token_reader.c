@@ -111,7 +111,7 @@ void token_add_bytes(struct strbuf *out, uint64_t bytes)
 
 /* ---- sets */
 
-/* One id or range; each begins above the one before, which bounds the work. */
+/* One id or range. Each begins after the one before, which bounds the work. */
 static void read_range(struct token_reader *r, unsigned max_id, long *last, hwloc_bitmap_t set)
 {
 	unsigned first = (unsigned)token_reader_number(r, max_id), end = first, stride = 1;
@@ -139,12 +139,12 @@ hwloc_bitmap_t token_reader_set(struct token_reader *r, unsigned max_id)
 		return r->error ? NULL : TAKE(set);
 	do
 		read_range(r, max_id, &last, set);
-	while (!r->error && token_reader_skip(r, ','));
+	while (token_reader_skip(r, ','));
 	return r->error ? NULL : TAKE(set);
 }
 
-/* How many ids from `first` on are `stride` apart; *ret_last is the last of them. */
-static size_t progression(hwloc_const_bitmap_t set, int first, int stride, int *ret_last)
+/* The number of ids from `first` on that are `stride` apart; *ret_last: the last of them. */
+static size_t count_stride(hwloc_const_bitmap_t set, int first, int stride, int *ret_last)
 {
 	size_t n = 1;
 
@@ -164,7 +164,7 @@ void token_add_set(struct strbuf *out, hwloc_const_bitmap_t set, unsigned max_id
 		out->error = -EFBIG;
 	for (int id = hwloc_bitmap_first(set), last; id >= 0; id = hwloc_bitmap_next(set, last)) {
 		int stride = hwloc_bitmap_next(set, id) - id;
-		size_t n = progression(set, id, stride, &last);
+		size_t n = count_stride(set, id, stride, &last);
 
 		strbuf_addf(out, "%s%d", comma, id);
 		comma = ",";
@@ -201,7 +201,6 @@ static unsigned hex_digit(struct token_reader *r)
 char *token_reader_name(struct token_reader *r)
 {
 	CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(TOKEN_NAME_MAX);
-	char *text;
 
 	while (is_plain(*r->at) || *r->at == '%') {
 		unsigned c = (unsigned char)*r->at++;
@@ -218,10 +217,7 @@ char *token_reader_name(struct token_reader *r)
 		token_reader_fail(r, "a name is missing");
 	if (strbuf_error(&name) == -EFBIG)
 		token_reader_fail(r, "a name is too long");
-	if (r->error)
-		return NULL;
-	text = strbuf_detach(&name);
-	return text;
+	return r->error ? NULL : strbuf_detach(&name);
 }
 
 void token_add_name(struct strbuf *out, const char *name)
@@ -235,7 +231,7 @@ void token_add_name(struct strbuf *out, const char *name)
 
 /* ---- quantities */
 
-#define QUANTITY_MOST ((qty_t)(INT64_MAX / 2) * QTY_UNIT) /* sums of them are far from overflow */
+#define MAX_QUANTITY ((qty_t)(INT64_MAX / 2) * QTY_UNIT) /* sums are far from overflow */
 
 qty_t token_reader_quantity(struct token_reader *r)
 {
@@ -249,7 +245,7 @@ qty_t token_reader_quantity(struct token_reader *r)
 	}
 	memcpy(text, r->at, len);
 	text[len] = '\0';
-	if (quantity_parse(text, &q, NULL) < 0 || q.nano > QUANTITY_MOST || q.nano < 0) {
+	if (quantity_parse(text, &q, NULL) < 0 || q.nano > MAX_QUANTITY || q.nano < 0) {
 		token_reader_fail(r, "a quantity is missing, negative or too large");
 		return 0;
 	}
@@ -262,7 +258,7 @@ void token_add_quantity(struct strbuf *out, qty_t amount)
 	bool binary = amount >= 1024 * QTY_UNIT;
 	char text[QUANTITY_TEXT_MAX];
 
-	if ((amount > QUANTITY_MOST || amount < 0) && !out->error)
+	if ((amount > MAX_QUANTITY || amount < 0) && !out->error)
 		out->error = -EFBIG;
 	quantity_print((struct quantity){amount, binary ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI}, text);
 	strbuf_addstr(out, text);
@@ -280,7 +276,7 @@ size_t token_reader_letters(struct token_reader *r, char first, size_t n)
 	if (at == r->at)
 		token_reader_fail(r, "a letter is missing");
 	else if (position >= n)
-		token_reader_fail(r, "a letter names nothing");
+		token_reader_fail(r, "a letter is out of range");
 	if (r->error)
 		return 0;
 	r->at = at;

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "agent/state/manager_state.h"
 #include "agent/state/node_admission.h"
 #include "agent/state/node_state_codec.h"
 #include "agent/state/pod_names.h"
+#include "agent/state/projected_state.h"
 #include "agent/state/victims.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -299,23 +299,20 @@ static void make_pod(const struct kind *k, unsigned most, uint64_t *random, stru
 
 static bool admits_without(const struct node_state *state, const struct pod_request *pod, unsigned set)
 {
-	CLEANUP(allocations_view_release) struct allocations view = {0};
-	struct node_state without = *state;
-	struct node_admission admission;
+	CLEANUP(projected_state_release) struct projected_state without = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct admission a;
-	bool gone[64] = {false};
+	bool excluded[64] = {false};
 	unsigned at = 0;
 
 	for (size_t i = 0; i < state->allocations.n_items; i++) {
 		at += i > 0 &&
 		      strcmp(state->allocations.items[i].pod, state->allocations.items[i - 1].pod) != 0;
-		gone[i] = set >> at & 1;
+		excluded[i] = set >> at & 1;
 	}
-	allocations_view_without(&state->allocations, gone, &view);
-	without.allocations = view;
-	node_admission_init(&admission, &without);
+	projected_state_init(&without, state, excluded);
+	node_admission_init(&admission, &without.state);
 	node_admission_judge(&admission, pod, &a);
-	node_admission_release(&admission);
 	return a.answer == KUBELET_ADMITS;
 }
 
