@@ -425,12 +425,14 @@ static void print_cpus(
 		strbuf_addf(out, "%zu in %d.%d;", whole, last->numa, last->uncore);
 }
 
+#define KIND_MAX (1u << 20) /* bytes */
+
 /* The kind is a text of all that a verdict could see of what the holder frees. */
 static void find_kind(const struct search *s, struct holder *h)
 {
 	const struct node_state *state = s->state;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 20);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KIND_MAX);
 
 	for (size_t i = h->first; i < h->end; i++) {
 		const struct allocation *item = &state->allocations.items[i];
@@ -449,7 +451,11 @@ static void find_kind(const struct search *s, struct holder *h)
 	}
 	h->cpus = cpuset_size(cpus);
 	print_cpus(&text, &state->machine, s->core_sizes, cpus);
-	h->kind = strbuf_error(&text) == 0 ? xstrdup(text.text) : NULL;
+	if (strbuf_error(&text) < 0) { /* a kind of its own */
+		strbuf_reset(&text);
+		strbuf_addf(&text, "item %zu", h->first);
+	}
+	h->kind = strbuf_detach(&text);
 }
 
 /* Few CPUs first; within a kind by name. */

@@ -10,6 +10,7 @@
 #include "agent/state/victims.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/pods.h"
@@ -93,6 +94,28 @@ static void fewer_pods_before_fewer_cpus(void **state)
 	assert_frees(&sim, "app cpu=6 memory=1Gi", "p0: 7 CPUs");
 	assert_frees(&sim, "app cpu=3 memory=1Gi", "p1: 2 CPUs");
 	assert_frees(&sim, "app cpu=4 memory=1Gi", "p3: 3 CPUs");
+	node_sim_release(&sim);
+}
+
+/* Pods whose kinds are too long to compare are of different kinds. */
+static void pods_with_many_blocks(void **state)
+{
+	struct node_sim sim;
+
+	(void)state;
+	node_sim_init(&sim, &small);
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	assert_true(node_sim_begin(&sim, "app cpu=7 memory=1Gi"));
+	for (size_t i = 0; i < 2; i++)
+		for (unsigned b = 0; b < 100000; b++) {
+			struct allocation *item = &sim.state.allocations.items[i];
+			struct memory_block *block =
+				vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
+
+			*block = (struct memory_block){
+				.type = strdup("memory"), .nodes = hwloc_bitmap_alloc()};
+		}
+	assert_frees(&sim, "app cpu=6 memory=1Gi", "p1: 7 CPUs");
 	node_sim_release(&sim);
 }
 
@@ -412,6 +435,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_sets),
 		cmocka_unit_test(fewer_pods_before_fewer_cpus),
+		cmocka_unit_test(pods_with_many_blocks),
 		cmocka_unit_test(who_may_not_go),
 		cmocka_unit_test(the_node_as_a_whole),
 		cmocka_unit_test(a_verdict_that_is_not_known),
