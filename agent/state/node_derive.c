@@ -281,7 +281,7 @@ static void fill_cpu(
 	set_amount(amount, capacity, allocatable, allocatable - count_both(usable, cpus->taken));
 }
 
-static uint64_t reserved_memory(const struct settings *s, unsigned node, const char *type)
+uint64_t node_derive_reserved_memory(const struct settings *s, unsigned node, const char *type)
 {
 	qty_t sum = 0;
 
@@ -318,7 +318,8 @@ static void fill_memory(const struct node_state *node, unsigned numa, const char
 	const struct memory_node *state = find_memory_node(&node->allocations, numa);
 	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
 	uint64_t reserved =
-		(table ? table->system_reserved : reserved_memory(&node->settings, numa, type)) + pages;
+		(table ? table->system_reserved : node_derive_reserved_memory(&node->settings, numa, type)) +
+		pages;
 	uint64_t usable = capacity > reserved ? capacity - reserved : 0;
 
 	if (table && !memory_table_wrapped(table))
@@ -448,7 +449,7 @@ static void note_unplaced(const struct allocations *a, struct notes *notes)
 									      : a->registered[k].ids.n_items;
 		if (b->nodes_unknown)
 			notes_add(notes,
-				"%.100s: the NUMA nodes of %zu of %zu devices are not known without the pod-resources API; they are left out of the zones",
+				"%.100s: the NUMA nodes of %zu of %zu devices are not known without the pod-resources API; the zones omit them",
 				b->resource, b->ids.n_items, all);
 	}
 }
@@ -458,7 +459,8 @@ static void note_uncounted(const struct allocations *a, struct notes *notes)
 {
 	for (size_t i = 0; i < a->n_items; i++)
 		if (a->items[i].n_devices > 0) {
-			notes_add(notes, "which devices the plugins have is not known; devices are left out");
+			notes_add(
+				notes, "which devices the plugins have is not known; the zones omit devices");
 			return;
 		}
 }

@@ -77,6 +77,9 @@ void node_derive_inventory(const struct node_state *node, struct inventory *ret,
  */
 bool node_derive_free_pages(const struct node_state *node, const char *name, qty_t *ret);
 
+/* Bytes of the type ("memory", "hugepages-1Gi") that reservedMemory reserves on the NUMA node. */
+uint64_t node_derive_reserved_memory(const struct settings *s, unsigned node, const char *type);
+
 /*
  * What evictionHard keeps free of memory.available, in nano-units of a byte: an amount, or a percentage of
  * the machine's memory. 0 if unknown.

@@ -262,27 +262,17 @@ static int set_initial_shared(struct node_state *node, struct err *err)
 	return 0;
 }
 
-/* `total` bytes of the type minus reservedMemory. */
-static uint64_t subtract_reserved(const struct settings *s, unsigned node, const char *type, uint64_t total)
-{
-	uint64_t reserved = 0;
-
-	for (size_t i = 0; i < s->n_memory_reservations; i++)
-		if (s->memory_reservations[i].node == node && !strcmp(s->memory_reservations[i].type, type))
-			reserved += (uint64_t)(s->memory_reservations[i].bytes / QTY_UNIT);
-	return total > reserved ? total - reserved : 0;
-}
-
 /* A block of the type's allocatable bytes on one NUMA node. */
 static void add_allocatable(
 	struct allocation *blocks, const struct settings *s, unsigned node, const char *type, uint64_t total)
 {
+	uint64_t reserved = node_derive_reserved_memory(s, node, type);
 	struct memory_block *block =
 		vec_push(&blocks->memory, &blocks->n_memory, &blocks->memory_size, sizeof(*block));
 
 	block->type = xstrdup(type);
 	block->nodes = cpuset_new();
-	block->bytes = subtract_reserved(s, node, type, total);
+	block->bytes = total > reserved ? total - reserved : 0;
 	cpuset_only(block->nodes, node);
 }
 
