@@ -48,7 +48,7 @@ static const char *lacking(const struct admission_node *node, const struct pod_r
 		const struct resource_quantity *free = resource_list_find(node->free, item->name);
 		qty_t amount = item->quantity.nano;
 
-		if ((!free && !(node->all_pages && resource_name_is_hugepages(item->name))) || amount == 0 ||
+		if ((!free && !resource_name_is_hugepages(item->name)) || amount == 0 ||
 			amount <= free_of(node, free, most) || (found && rank(found) <= rank(item->name)))
 			continue;
 		found = item->name;

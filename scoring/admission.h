@@ -11,13 +11,14 @@
 struct admission_node {
 	const struct kubelet *kubelet;
 	struct kubelet_workspace *ws;
-	/* At most this much of the whole node can still be requested; what is not named here is not known and
-	 * not checked. */
+	/*
+	 * At most this much of the whole node can still be requested. Names every size of hugepages that the node
+	 * has; other resources that are not named are unknown and not checked.
+	 */
 	const struct resource_list *free;
 	/* So much more may be free, since what init containers held need not count any more. NULL = nothing.
 	 */
 	const struct resource_list *unsure;
-	bool all_pages; /* `free` names every size of hugepages that the node has */
 };
 
 struct admission {

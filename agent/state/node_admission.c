@@ -304,11 +304,8 @@ static void open_kubelet(struct node_admission *a)
 
 	kubelet_init(&a->kubelet, &node);
 	kubelet_workspace_new(&a->kubelet, &a->ws);
-	a->node = (struct admission_node){.kubelet = &a->kubelet,
-		.ws = a->ws,
-		.free = &a->free,
-		.unsure = &a->unsure,
-		.all_pages = true};
+	a->node = (struct admission_node){
+		.kubelet = &a->kubelet, .ws = a->ws, .free = &a->free, .unsure = &a->unsure};
 }
 
 void node_admission_init(struct node_admission *a, const struct node_state *state)

@@ -36,7 +36,7 @@ static void make_machine(struct machine *m)
 	*pool = (struct hugepage_pool){.page_bytes = GIB, .pages = 2};
 }
 
-/* What is left of memory on a node, in GiB. */
+/* The free memory of a NUMA node, in GiB. */
 static uint64_t left(const struct memory_state *s, size_t node)
 {
 	return memory_node_table(&s->nodes[node], "memory")->free / GIB;
@@ -77,7 +77,7 @@ static void groups_are_filled_in_ascending_order_after_single_nodes(void **state
 	}
 }
 
-static void what_finds_no_room_is_told(void **state)
+static void bytes_that_no_node_has_free_are_returned(void **state)
 {
 	CLEANUP(machine_release) struct machine m;
 	CLEANUP(allocations_release) struct allocations held = {0};
@@ -88,7 +88,7 @@ static void what_finds_no_room_is_told(void **state)
 	(void)state;
 	make_machine(&m);
 	hold(&held, "memory", 6 * GIB, "0");
-	hold(&held, "memory", GIB, ""); /* without a node it is nobody's */
+	hold(&held, "memory", GIB, ""); /* a block without a NUMA node does not count */
 	over = memory_state_from_blocks(&m, &allocatable, 1, &held, &s);
 	assert_int_equal(over, GIB);
 	assert_int_equal(left(&s, 0), 0);
@@ -101,7 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_are_filled_in_ascending_order_after_single_nodes),
-		cmocka_unit_test(what_finds_no_room_is_told),
+		cmocka_unit_test(bytes_that_no_node_has_free_are_returned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

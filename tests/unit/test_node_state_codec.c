@@ -9,6 +9,7 @@
 #include "agent/state/pod_names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "tests/lib/claims.h"
 #include "tests/lib/node_states.h"
 #include "tests/lib/observations.h"
 
@@ -558,6 +559,48 @@ static void marked_sections_are_skipped(void **state)
 	assert_true(n > 10);
 }
 
+/* What a reader of the object knows about claims: driver, pods, CPUs, memory, number of devices. */
+static void claims_come_back(void **state)
+{
+	static const char want[] = ";claims=dra.cpu:C_taog:2-3|dra.memory::/c1g@0*2";
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(freep) char *text = NULL, *again = NULL;
+	struct node_state parsed;
+	struct claim *c;
+	const char *at;
+
+	(void)state;
+	observation_of_picture(&o);
+	c = test_add_claim(&o.node.claims, "dra.cpu", "a", "2-3", NULL, 0, 0);
+	claim_add_pod(c, "ns", "p");
+	c = test_add_claim(&o.node.claims, "dra.memory", "b", "", "memory", 1ull << 30, 0);
+	strv_push(&c->devices, "n/a");
+	strv_push(&c->devices, "n/b");
+	node_state_complete(&o.node);
+	text = print(&o.node);
+	at = strstr(text, ";claims=");
+	assert_non_null(at);
+	test_assert_text("claims", at, want);
+	parse(text, &parsed);
+	again = print(&parsed);
+	test_assert_text("again", again, text);
+	assert_int_equal(parsed.claims.n_items, 2);
+	assert_int_equal(parsed.claims.items[1].devices.n_items, 2);
+	node_state_assert_same("claims", &o.node, &parsed);
+	node_state_release(&parsed);
+}
+
+static void a_node_without_claims_does_not_mention_them(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(freep) char *text = NULL;
+
+	(void)state;
+	observation_of_picture(&o);
+	text = print(&o.node);
+	assert_null(strstr(text, "claims"));
+}
+
 static void hashes_are_the_documented_ones(void **state)
 {
 	char a[POD_NAMES_HASH_SIZE], b[POD_NAMES_HASH_SIZE];
@@ -585,6 +628,8 @@ int main(void)
 		cmocka_unit_test(levels_that_are_not_nested_stay_in_their_place),
 		cmocka_unit_test(a_newer_version_is_not_damage),
 		cmocka_unit_test(marked_sections_are_skipped),
+		cmocka_unit_test(claims_come_back),
+		cmocka_unit_test(a_node_without_claims_does_not_mention_them),
 		cmocka_unit_test(hashes_are_the_documented_ones),
 	};
 

@@ -9,8 +9,9 @@
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 
-#define HEAD "1;cpu=static;memory=None;topology=none,?,8;ram=4k;nodes=0:4k"
-#define CPUS ";cores=0-1=0;sockets=0-1=0;numa=0-1=0;uncore=0-1=0"
+#define HEAD   "1;cpu=static;memory=None;topology=none,?,8;ram=4k;nodes=0:4k"
+#define CPUS   ";cores=0-1=0;sockets=0-1=0;numa=0-1=0;uncore=0-1=0"
+#define CLAIMS HEAD CPUS ";types=memory;claims="
 
 static void assert_one_line(const char *text, const struct err *err)
 {
@@ -66,6 +67,20 @@ static void hostile_texts_are_refused_with_a_word(void **state)
 		{HEAD CPUS ";pods=??:0;More=1", "end: an unknown section"},
 		{HEAD CPUS ";?More=1", "optional: the name is missing"},
 		{HEAD CPUS ";ram=1", "end: an unknown section"},
+		{CLAIMS "", "claims: "},
+		{CLAIMS "d", "claims: ':' is missing"},
+		{CLAIMS "d:", "claims: ':' is missing"},
+		{CLAIMS "d:short:", "claims: a hash of 6 characters is missing"},
+		{CLAIMS "d:abc", "claims: a hash of 6 characters is missing"},
+		{CLAIMS "d:abcdef:0-9999", "claims: 9999 is too large"},
+		{CLAIMS "d::/b1@0", "claims: a letter"},
+		{CLAIMS "d::/a1", "claims: '@' is missing"},
+		{CLAIMS "d::/a1@99999", "claims: 99999 is too large"},
+		{CLAIMS "d::*0", "claims: no device"},
+		{CLAIMS "d::*99999", "claims: 99999 is too large"},
+		{CLAIMS "d::*65536|d::*65536|d::*1", "claims: no device, or more than 131072 are held"},
+		{CLAIMS "d::0|", "claims: "},
+		{CLAIMS "d::0;pods=??:0", "end: an unknown section"},
 	};
 
 	(void)state;
