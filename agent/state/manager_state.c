@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource_name.h"
 #include "common/vec.h"
@@ -113,24 +112,18 @@ static void copy_memory(const struct memory_state *from, struct memory_state *to
 
 void allocations_view_without(const struct allocations *all, const bool *excluded, struct allocations *ret)
 {
-	CLEANUP(memory_state_release) struct memory_state memory;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = all->shared ? cpuset_dup(all->shared) : NULL;
-	CLEANUP(freep) struct allocation *items = xcalloc(all->n_items + 1, sizeof(*items));
-	size_t n = 0;
-
-	memory_state_init(&memory);
-	copy_memory(&all->memory, &memory);
-	for (size_t i = 0; i < all->n_items; i++)
-		if (!excluded[i])
-			items[n++] = all->items[i];
-		else
-			give_back_item(&all->items[i], shared, &memory);
 	*ret = *all;
-	ret->items = TAKE(items);
-	ret->shared = TAKE(shared);
-	ret->n_items = ret->items_size = n;
-	ret->memory = memory;
-	memory_state_init(&memory);
+	ret->items = xcalloc(all->n_items + 1, sizeof(*ret->items));
+	ret->n_items = 0;
+	ret->items_size = all->n_items;
+	ret->shared = all->shared ? cpuset_dup(all->shared) : NULL;
+	memory_state_init(&ret->memory);
+	copy_memory(&all->memory, &ret->memory);
+	for (size_t i = 0; i < all->n_items; i++)
+		if (excluded[i])
+			give_back_item(&all->items[i], ret->shared, &ret->memory);
+		else
+			ret->items[ret->n_items++] = all->items[i];
 }
 
 void allocations_view_release(struct allocations *view)
