@@ -197,7 +197,7 @@ static void set_reserved(struct memory_node *node)
 	}
 }
 
-/* The blocks on several NUMA nodes (`groups`), or those on one. Returns the bytes that no node had free. */
+/* Charge the blocks on several NUMA nodes (`groups`), or on one. Returns the bytes that no node had free. */
 static uint64_t charge_blocks(struct memory_state *state, const struct allocations *held, bool groups)
 {
 	uint64_t over = 0;

@@ -192,7 +192,7 @@ static void parse_section(struct node_state_parser *p, const struct node_state_s
 		token_reader_fail(r, "text after the value");
 }
 
-/* The CPUs that a running kubelet may give to containers: all but those it reserves. */
+/* The CPUs that a running kubelet may give to containers: all but its reserved CPUs. */
 static void set_allocatable_cpus(struct node_state_parser *p)
 {
 	hwloc_bitmap_t *set = &p->state.allocatable_cpus;

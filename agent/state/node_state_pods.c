@@ -17,7 +17,7 @@
 #include "common/xalloc.h"
 
 #define HASH_CHARS  (POD_NAMES_HASH_SIZE - 2) /* without '#' and the closing NUL */
-#define DRIVER_SIZE 128                       /* of what is written of a driver's name; it has 63 at most */
+#define DRIVER_SIZE 128 /* longer names are cut; a valid name has 63 characters at most */
 #define NO_DRIVER   "-"
 
 /* ---- printing pods */

@@ -32,7 +32,7 @@ struct node_state_printer {
 	struct strv types;                    /* of memory, sorted */
 	struct strv resources;                /* of devices, sorted */
 	struct printed_resource *printed;     /* as many */
-	struct device_index registered, held; /* `held`: those that are not registered */
+	struct device_index registered, held; /* `held` omits registered devices */
 };
 
 /* Devices of one resource that follow each other on the same NUMA nodes. */
@@ -51,7 +51,7 @@ struct node_state_parser {
 	uint64_t *page_bytes; /* hugepage sizes, in the order of the text */
 	size_t n_page_sizes;
 	struct strv types, resources;
-	size_t *first_device; /* per resource, and one behind the last: positions in run_of[] */
+	size_t *first_device; /* per resource, and one after the last: positions in run_of[] */
 	uint32_t *run_of;     /* per device: its run */
 	size_t n_devices, run_of_size, n_held, n_held_cpus, n_claim_blocks;
 	struct parsed_run *runs;
@@ -81,7 +81,7 @@ void node_state_know_all(struct node_state_parser *p);
 /* After the machine's sections: derive the rest of the machine. */
 void node_state_finish_machine(struct node_state_parser *p);
 
-/* After all sections: set the shared pool if the text has it as the CPUs that are left over. */
+/* After all sections: set the shared pool if the text has "rest" or "unreserved" instead of a list. */
 void node_state_finish_shared(struct node_state_parser *p);
 
 /* The position of a memory type among p->types. */

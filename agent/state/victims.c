@@ -334,7 +334,7 @@ static qty_t sum_largest(const struct bounds *b, const qty_t *frees, size_t from
 	return sum;
 }
 
-/* Whether the chosen holders plus any `picks` of those from `from` on may free enough. */
+/* Whether the chosen holders plus any `picks` holders from `from` on may free enough. */
 static bool bounds_allow(const struct bounds *b, const bool *chosen, size_t from, size_t picks)
 {
 	bool met = true;
@@ -619,7 +619,7 @@ static void shrink(struct search *s, bool few_first)
 	memset(s->chosen, 0, n * sizeof(*s->chosen));
 }
 
-/* Try sets of `size` pods: the chosen pods, which hold `cpus`, and `picks` more of those from `from` on. */
+/* Try sets of `size` pods: the chosen pods, which hold `cpus`, and `picks` more from `from` on. */
 static void try_sets(struct search *s, size_t size, size_t picks, size_t from, size_t cpus)
 {
 	for (size_t h = from; h + picks <= s->n_holders && !s->gave_up; h++) {
@@ -693,8 +693,9 @@ static bool has_unknown_device(const struct search *s, const struct node_admissi
 
 /*
  * Whether some set is enough, by the verdict without all candidates. A device that verdicts pass over can
- * turn an admission into a rejection. It can also turn the rejection of a pod of several containers into an
- * admission, because one container goes elsewhere and leaves its place to another.
+ * turn an admission into a rejection. For a pod of several containers, the device can also turn a rejection
+ * into an admission, because one container goes to other NUMA nodes and leaves its place to another
+ * container.
  */
 static enum victims_answer judge_without_all(struct search *s, const struct node_admission *admission)
 {

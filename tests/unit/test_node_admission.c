@@ -23,7 +23,7 @@ static void judge(
 	node_admission_judge(admission, pod, ret);
 }
 
-/* The node has none of them, whatever their sizes are called; and nothing is kept of the question. */
+/* The node has no hugepages of these sizes, and the judge keeps nothing of a question. */
 static void hugepages_that_the_node_does_not_have(void **state)
 {
 	CLEANUP(observation_release) struct observation o;
@@ -48,7 +48,7 @@ static void hugepages_that_the_node_does_not_have(void **state)
 	assert_int_equal(admission.free.n_items, n_free);
 }
 
-/* What is known from elsewhere counts where it is lower, for names that the state does not have too. */
+/* Requestable amounts count where they are lower, also for names that the state does not have. */
 static void limits_from_elsewhere(void **state)
 {
 	CLEANUP(observation_release) struct observation o;
@@ -71,7 +71,7 @@ static void limits_from_elsewhere(void **state)
 		assert_true(strcmp(admission.free.items[i - 1].name, admission.free.items[i].name) < 0);
 }
 
-/* A caller bounds each question, and learns what it took. */
+/* A caller limits the work of a question, and gets the number of its steps. */
 static void work_is_bounded_and_counted(void **state)
 {
 	CLEANUP(observation_release) struct observation o;
@@ -98,7 +98,9 @@ static void work_is_bounded_and_counted(void **state)
 	assert_int_equal(a.answer, KUBELET_ADMITS);
 }
 
-/* ---- what pods can request of the whole node: as much CPU as is allocatable, which need not be whole CPUs */
+/*
+ * ---- what pods can request of the whole node: as much CPU as is allocatable, which need not be whole CPUs
+ */
 
 /* Free of 16 CPUs, in thousandths. */
 static long free_millis(const char *list, const char *observed, long amount, const char *held)
@@ -138,7 +140,7 @@ static void reserved_by_an_amount(void **state)
 	assert_int_equal(free_millis(NULL, NULL, 0, NULL), 16000);
 	assert_int_equal(free_millis(NULL, NULL, 1250, NULL), 14750);
 	assert_int_equal(free_millis(NULL, NULL, 1250, "4-6"), 11750);
-	/* The kubelet keeps two CPUs for it; what pods may ask for is the amount's rest all the same. */
+	/* The kubelet reserves two whole CPUs; pods can request all but the amount. */
 	assert_int_equal(free_millis(NULL, "0-1", 1250, "4-6"), 11750);
 }
 
@@ -159,7 +161,7 @@ static void reserved_by_what_the_kubelet_reports(void **state)
 	assert_int_equal(free_millis(NULL, NULL, -1, NULL), 16000);
 }
 
-/* A pod that was resized asks for less than it holds: what it holds may be free. */
+/* A resized pod requests less than it holds: what it holds may be free. */
 static void resized_containers_leave_it_open(void **state)
 {
 	static const struct synthetic two = {

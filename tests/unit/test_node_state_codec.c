@@ -33,7 +33,10 @@ static void parse(const char *text, struct node_state *ret)
 	node_state_complete(ret);
 }
 
-/* Take the same pods away from both: the items of a text are in another order, so each is found by its hash. */
+/*
+ * Remove the same pod from either state: items of a text are in another order, so the pod is found by its
+ * hash.
+ */
 static void give_back(struct node_state *node, const char *uid)
 {
 	struct allocations *a = &node->allocations;
@@ -48,7 +51,7 @@ static void give_back(struct node_state *node, const char *uid)
 	node_state_complete(node);
 }
 
-/* What is read from the text is the node: now, and after a pod has gone. */
+/* The parsed state is the same as the node's: now, and after a pod has ended. */
 static void check(const char *what, struct node_state *node, size_t n_pods, uint64_t *seed)
 {
 	CLEANUP(freep) char *text = print(node);
@@ -202,7 +205,7 @@ static void the_manual_has_what_is_printed(void **state)
 	check("nrtd-object(7)", &o.node, 50, &seed);
 }
 
-/* ---- how long it is */
+/* ---- the length of the text */
 
 static int by_core(const void *va, const void *vb)
 {
@@ -250,7 +253,7 @@ static void set_amounts(struct observation *o)
 	}
 }
 
-/* `n` pods share all CPUs but the reserved ones; each holds memory, and each fourth a device. */
+/* `n` pods share all CPUs except the reserved CPUs; each holds memory, and every fourth a device. */
 static void fill(const char *machine, const char *reserved, size_t n, struct observation *o)
 {
 	CLEANUP(freep) struct holding *holdings = calloc(n, sizeof(*holdings));
@@ -292,7 +295,7 @@ static void fill(const char *machine, const char *reserved, size_t n, struct obs
 	node_state_complete(&o->node);
 }
 
-/* The limits of nrtd-object(7), and what an object may cost. */
+/* The limits of nrtd-object(7). */
 static void it_is_short(void **state)
 {
 	static const struct {
@@ -325,7 +328,7 @@ static void assert_one_line(const char *text, const struct err *err)
 		fail_msg("'%s' for %s", err->text, text);
 }
 
-/* Refused with one line, or a state that is sane: it is printed as it is read. */
+/* Rejected with one line, or a valid state: parsing what it prints gives the same text. */
 static bool try(const char *text)
 {
 	CLEANUP(freep) char *first = NULL;
@@ -347,7 +350,7 @@ static bool try(const char *text)
 	return true;
 }
 
-/* Sections that need not be there are at the end. */
+/* Optional sections are at the end. */
 static void every_prefix_is_refused_or_sane(void **state)
 {
 	CLEANUP(observation_release) struct observation o;
@@ -389,7 +392,7 @@ static void flipped_bytes_are_refused_or_sane(void **state)
 	assert_true(refused > n / 4 && refused < n);
 }
 
-/* Nobody takes the node for one whose kubelet has no such option. */
+/* No reader may take the kubelet for one without the option. */
 static void an_option_that_is_not_known_is_not_left_out(void **state)
 {
 	(void)state;
@@ -471,7 +474,10 @@ static void what_is_unknown_is_not_printed(void **state)
 	assert_string_equal(first.text, second.text);
 }
 
-/* Sockets, NUMA nodes and cores that lie across each other: their CPUs are listed several times. The sanitizers look. */
+/*
+ * Sockets, NUMA nodes and cores that lie across each other: their CPUs are listed several times. The
+ * sanitizers look.
+ */
 static void levels_that_are_not_nested_stay_in_their_place(void **state)
 {
 	static const char text[] =

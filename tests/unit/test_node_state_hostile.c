@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Node states from somebody else's object: what is damaged is refused, and no text costs much. */
+/* Node states from hostile objects: damaged texts are rejected, and no text costs much. */
 #include <errno.h>
 #include <string.h>
 
@@ -102,7 +102,7 @@ static void hostile_texts_are_refused_with_a_word(void **state)
 	}
 }
 
-/* Few bytes that stand for much are refused before they cost much. */
+/* Short texts for large states are rejected before they cost much. */
 static void short_texts_cost_little(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(2 * NODE_STATE_TEXT_MAX);
@@ -140,8 +140,10 @@ static void short_texts_cost_little(void **state)
 	assert_non_null(strstr(err.text, "too many claims on too many NUMA nodes"));
 }
 
-/* 32 000 runs of devices of which it is not known where each second one is: a thousand million comparisons, when each
- * run was compared with all others. */
+/*
+ * 32 000 runs of devices; the NUMA nodes of every second run are unknown. Comparing each run with all others
+ * took 10^9 comparisons.
+ */
 static void many_runs_of_devices_cost_little(void **state)
 {
 	static const struct derive_config config = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pod of the API server is recognised in what its kubelet has handed out: on the node, and in a published state.
+ * A pod of the API server is recognized in its node's allocations: on the node, and in a published state.
  */
 #include "tests/lib/test.h"
 
@@ -8,7 +8,7 @@
 #include "agent/state/pod_names.h"
 #include "common/cleanup.h"
 
-/* An item as the node has it, and the same as a reader of the published state has it. */
+/* Checks an item of the node, and the same item of its published state. */
 static void assert_match(
 	const struct pod_names *names, const char *uid, const char *namespace, const char *name, bool want)
 {
@@ -34,7 +34,9 @@ static void a_uid_decides_where_both_have_one(void **state)
 	assert_match(&names, "u1", "ns", "web-0", true);
 	assert_match(&names, "u1", "", "", true);
 	assert_match(&nameless, "u1", "ns", "web-0", true);
-	/* A pod of a StatefulSet was made again under its name, and the object still shows the one before. */
+	/*
+	 * A StatefulSet has recreated the pod under its name, and the object still reports the previous pod.
+	 */
 	assert_match(&names, "u0", "ns", "web-0", false);
 }
 
@@ -81,7 +83,7 @@ static struct pod_names names_of(const char *yaml)
 	return pod_names_of_object(&metadata);
 }
 
-/* Every user may write the annotation, and the name of a pod that exists is taken. */
+/* Every user may write the annotation, but no user can use the name of an existing pod. */
 static void a_mirror_pod_is_known_by_uid_and_name(void **state)
 {
 	const struct pod_names mirror = names_of("{uid: u9, namespace: kube-system, name: etcd-node-a,"

@@ -11,7 +11,7 @@
 
 #define GIB ((uint64_t)1 << 30)
 
-/* What the pod would hold on the node, and on which NUMA node the memory of each container. */
+/* Checks what the pod would hold: `cpus`, and memory blocks on `nodes`. */
 static void item_of(struct node_admission *admission, const char *text, struct allocation *ret,
 	const char *cpus, const char *const nodes[2])
 {
@@ -62,7 +62,7 @@ static void ask(struct container_request *c, const char *name, struct quantity q
 	resource_list_set(&c->limits, name, q);
 }
 
-/* Memory of init containers is used again by those behind them, and many containers are one block. */
+/* Later containers reuse the memory of init containers, and the memory of many containers is one block. */
 static void memory_of_many_containers_is_one_block(void **state)
 {
 	CLEANUP(observation_release) struct observation o;

@@ -119,7 +119,7 @@ static void pods_with_many_blocks(void **state)
 	node_sim_release(&sim);
 }
 
-/* Pods that stay are not proposed; without names there is nobody to propose. */
+/* Pods that stay, and pods without any name, are not victims. */
 static void who_may_not_go(void **state)
 {
 	CLEANUP(victims_release) struct victims w = {0};
@@ -149,7 +149,7 @@ static void who_may_not_go(void **state)
 	node_sim_release(&sim);
 }
 
-/* What pods ask for of the shared pool is known from elsewhere: so much of the node is taken too. */
+/* `requestable` also counts what pods of the shared pool request. */
 static void the_node_as_a_whole(void **state)
 {
 	struct resource_list most = {0}, small_pod = {0}, large_pod = {0};
@@ -194,7 +194,7 @@ static void a_verdict_that_is_not_known(void **state)
 	node_sim_release(&sim);
 }
 
-/* A device of which nothing is known may keep the pod out although nobody else is left. */
+/* An unknown device may keep the pod out of an empty node. */
 static void nobody_goes_for_a_device_that_is_not_known(void **state)
 {
 	struct node_sim sim;
@@ -207,12 +207,14 @@ static void nobody_goes_for_a_device_that_is_not_known(void **state)
 	assert_frees(&sim, "app cpu=4 memory=1Gi", "p1: 7 CPUs");
 	assert_frees(&sim, "app cpu=4 memory=1Gi v.com/other=1", "unknown");
 	assert_frees(&sim, "app cpu=9 memory=1Gi v.com/other=1", "no set");
-	/* It may send one container elsewhere, which leaves another its room. */
+	/*
+	 * The device may send one container to other NUMA nodes, which leaves its place to another container.
+	 */
 	assert_frees(&sim, "app cpu=9 memory=1Gi v.com/other=1; app cpu=1 memory=1Gi", "unknown");
 	node_sim_release(&sim);
 }
 
-/* The node is full of pods whatever the settings are; without them it depends on the settings. */
+/* The full node rejects the pod under all settings; the answer without its pods depends on the settings. */
 static void a_verdict_that_is_not_known_without_them(void **state)
 {
 	struct node_sim sim;
@@ -226,7 +228,7 @@ static void a_verdict_that_is_not_known_without_them(void **state)
 	node_sim_release(&sim);
 }
 
-/* Takes out the pod of that name, or by that hash or UID. Whether there was one. */
+/* Removes the pod of this name, hash or UID. Whether there was such a pod. */
 static bool take(struct node_sim *sim, const char *name)
 {
 	struct excluded_pods gone = {.names = {name}, .n = 1};
@@ -357,7 +359,7 @@ struct counts {
 	size_t most;
 };
 
-/* The same answer as from all subsets; what is found works on the node itself. */
+/* The answer is the same as from all subsets, and the node without the victims admits the pod. */
 static void compare(const struct node_sim *sim, unsigned n_pods, const char *text, struct counts *counts)
 {
 	CLEANUP(victims_release) struct victims w = {0};
