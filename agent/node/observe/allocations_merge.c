@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "agent/state/give_back.h"
+#include "agent/state/manager_state.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/device_index.h"
