@@ -33,6 +33,10 @@ struct doc {
 #define DOC_FOREACH(item, parent) \
 	for (struct doc *item = (parent)->items; item && item < (parent)->items + (parent)->n_items; item++)
 
+/* The items of a list; none if `list` is NULL or not a list. */
+#define DOC_FOREACH_ITEM(item, list) \
+	for (struct doc *item = doc_list_items(list); item && item < (list)->items + (list)->n_items; item++)
+
 #define DOC_INIT                 \
 	{                        \
 		.kind = DOC_NULL \
@@ -67,6 +71,20 @@ const struct doc *doc_get_fold(const struct doc *map, const char *key);
 
 /* A string's text, or NULL when d is NULL or no string. */
 const char *doc_string(const struct doc *d);
+
+/* The text of a string member, "" if the map has no such string. */
+static inline const char *doc_text(const struct doc *map, const char *key)
+{
+	const char *text = doc_string(doc_get(map, key));
+
+	return text ? text : "";
+}
+
+/* NULL if `d` is NULL, not a list, or an empty list. */
+static inline struct doc *doc_list_items(const struct doc *d)
+{
+	return d && d->kind == DOC_LIST && d->n_items > 0 ? d->items : NULL;
+}
 
 /* An integer in 0..UINT64_MAX / INT64 range. 0; -EINVAL when d is NULL, no number, or no such integer. */
 int doc_uint64(const struct doc *d, uint64_t *ret);

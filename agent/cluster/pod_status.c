@@ -5,36 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/timestamp.h"
+#include "agent/cluster/object_input.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 const char *const pod_stage_names[POD_STAGE_COUNT] = {"waits", "bound", "rejected", "runs", "ended"};
 
-void pod_status_release(struct pod_status *f)
+void pod_status_release(struct pod_status *s)
 {
-	free(f->namespace);
-	free(f->name);
-	free(f->uid);
-	free(f->node);
-	free(f->phase);
-	free(f->reason);
-	free(f->message);
-	free(f->scheduler);
-	free(f->owner);
-	*f = (struct pod_status){0};
+	free(s->namespace);
+	free(s->name);
+	free(s->uid);
+	free(s->node);
+	free(s->phase);
+	free(s->reason);
+	free(s->message);
+	free(s->scheduler);
+	free(s->owner);
+	*s = (struct pod_status){0};
 }
 
 /* ---- the stage */
 
-/* A container of this list runs, or has run. */
+/* Whether a container of this list runs or has run. */
 static bool has_started(const struct doc *status, const char *list)
 {
 	const struct doc *containers = doc_get(status, list);
 
-	if (!containers || containers->kind != DOC_LIST)
-		return false;
-	DOC_FOREACH (container, containers) {
+	DOC_FOREACH_ITEM (container, containers) {
 		const struct doc *state = doc_get(container, "state");
 		const struct doc *last = doc_get(container, "lastState");
 
@@ -44,89 +46,270 @@ static bool has_started(const struct doc *status, const char *list)
 	return false;
 }
 
-static enum pod_stage find_stage(const struct doc *status, const struct pod_status *f)
+static enum pod_stage find_stage(const struct doc *status, const struct pod_status *s)
 {
 	bool started =
 		has_started(status, "containerStatuses") || has_started(status, "initContainerStatuses");
 
-	if (!strcmp(f->phase, "Failed") && !started && *f->reason && *f->node)
+	if (!strcmp(s->phase, "Failed") && !started && *s->reason && *s->node)
 		return POD_REJECTED;
-	if (!strcmp(f->phase, "Failed") || !strcmp(f->phase, "Succeeded"))
+	if (!strcmp(s->phase, "Failed") || !strcmp(s->phase, "Succeeded"))
 		return POD_ENDED;
-	if (!strcmp(f->phase, "Running") || (started && *f->node))
+	if (!strcmp(s->phase, "Running") || (started && *s->node))
 		return POD_RUNS;
-	return *f->node ? POD_BOUND : POD_WAITS;
+	return *s->node ? POD_BOUND : POD_WAITS;
 }
 
 /* ---- the texts */
 
-static void set(char **owned, const struct doc *map, const char *key)
+static void read_scheduler_message(const struct doc *status, struct pod_status *s)
 {
-	const char *text = doc_string(doc_get(map, key));
+	const struct doc *conditions = doc_get(status, "conditions"), *found = NULL;
 
-	text_set(owned, text ? text : "");
+	DOC_FOREACH_ITEM (condition, conditions)
+		if (!strcmp(doc_text(condition, "type"), "PodScheduled") &&
+			!strcmp(doc_text(condition, "status"), "False"))
+			found = condition;
+	text_set(&s->scheduler, doc_text(found, "message"));
 }
 
-/* What the scheduler says for as long as it finds no node. */
-static void read_scheduler(const struct doc *status, struct pod_status *f)
+static void read_owner(const struct doc *metadata, struct pod_status *s)
 {
-	const struct doc *conditions = doc_get(status, "conditions");
-	const struct doc *found = NULL;
-
-	if (conditions && conditions->kind == DOC_LIST)
-		DOC_FOREACH (condition, conditions) {
-			const char *type = doc_string(doc_get(condition, "type"));
-			const char *value = doc_string(doc_get(condition, "status"));
-
-			if (type && value && !strcmp(type, "PodScheduled") && !strcmp(value, "False"))
-				found = condition;
-		}
-	set(&f->scheduler, found, "message");
-}
-
-static void read_owner(const struct doc *metadata, struct pod_status *f)
-{
-	const struct doc *owners = doc_get(metadata, "ownerReferences");
-	const struct doc *first =
-		owners && owners->kind == DOC_LIST && owners->n_items > 0 ? &owners->items[0] : NULL;
+	const struct doc *first = doc_list_items(doc_get(metadata, "ownerReferences"));
 	const char *kind = doc_string(doc_get(first, "kind")), *name = doc_string(doc_get(first, "name"));
 
-	if (!kind || !name) {
-		text_set(&f->owner, "");
-		return;
-	}
-	f->owner = xasprintf("%s '%s'", kind, name);
+	s->owner = kind && name ? xasprintf("%s '%s'", kind, name) : xstrdup("");
 }
 
 static void read_texts(
-	const struct doc *metadata, const struct doc *spec, const struct doc *status, struct pod_status *f)
+	const struct doc *metadata, const struct doc *spec, const struct doc *status, struct pod_status *s)
 {
-	const char *namespace = doc_string(doc_get(metadata, "namespace"));
+	const char *namespace = doc_text(metadata, "namespace");
 
-	text_set(&f->namespace, namespace && *namespace ? namespace : "default");
-	set(&f->name, metadata, "name");
-	set(&f->uid, metadata, "uid");
-	set(&f->node, spec, "nodeName");
-	set(&f->phase, status, "phase");
-	set(&f->reason, status, "reason");
-	set(&f->message, status, "message");
-	read_scheduler(status, f);
-	read_owner(metadata, f);
+	text_set(&s->namespace, *namespace ? namespace : "default");
+	text_set(&s->name, doc_text(metadata, "name"));
+	text_set(&s->uid, doc_text(metadata, "uid"));
+	text_set(&s->node, doc_text(spec, "nodeName"));
+	text_set(&s->phase, doc_text(status, "phase"));
+	text_set(&s->reason, doc_text(status, "reason"));
+	text_set(&s->message, doc_text(status, "message"));
+	read_scheduler_message(status, s);
+	read_owner(metadata, s);
 }
 
 int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *err)
 {
-	CLEANUP(pod_status_release) struct pod_status f = {0};
-	const struct doc *spec = doc_get(pod, "spec"), *status = doc_get(pod, "status");
-	const struct doc *gates = doc_get(spec, "schedulingGates");
+	const struct doc *metadata = doc_get(pod, "metadata"), *spec = doc_get(pod, "spec");
+	const struct doc *status = doc_get(pod, "status"), *gates = doc_get(spec, "schedulingGates");
+	struct pod_status s = {.gated = gates && gates->n_items > 0};
 
-	read_texts(doc_get(pod, "metadata"), spec, status, &f);
-	if (!*f.name)
+	if (!*doc_text(metadata, "name"))
 		return err_set(err, -EINVAL, "a Pod without a name");
-	f.names = pod_names_of_object(doc_get(pod, "metadata"));
-	f.gated = gates && gates->n_items > 0;
-	f.stage = find_stage(status, &f);
-	*ret = f;
-	f = (struct pod_status){0};
+	read_texts(metadata, spec, status, &s);
+	s.names = pod_names_of_object(metadata);
+	s.stage = find_stage(status, &s);
+	*ret = s;
 	return 0;
+}
+
+/* ---- one event */
+
+static void event_release(struct pod_event *e)
+{
+	free(e->type);
+	free(e->reason);
+	free(e->message);
+	free(e->source);
+}
+
+void pod_events_release(struct pod_events *e)
+{
+	for (size_t i = 0; i < e->n_items; i++)
+		event_release(&e->items[i]);
+	free(e->items);
+	*e = (struct pod_events){0};
+}
+
+/* The member `core` of v1, else the member `other` of events.k8s.io/v1. */
+static const struct doc *either(const struct doc *event, const char *core, const char *other)
+{
+	const struct doc *member = doc_get(event, core);
+
+	return member ? member : doc_get(event, other);
+}
+
+static bool is_about(const struct doc *event, const struct pod_status *pod)
+{
+	const struct doc *about = either(event, "involvedObject", "regarding");
+	const char *uid = doc_text(about, "uid");
+
+	return !strcmp(doc_text(about, "kind"), "Pod") && !strcmp(doc_text(about, "name"), pod->name) &&
+	       !strcmp(doc_text(about, "namespace"), pod->namespace) &&
+	       (!*uid || !*pod->uid || !strcmp(uid, pod->uid));
+}
+
+static uint64_t read_count(const struct doc *event)
+{
+	uint64_t n = 0, series = 0;
+
+	(void)doc_uint64(either(event, "count", "deprecatedCount"), &n);
+	(void)doc_uint64(doc_get(doc_get(event, "series"), "count"), &series);
+	n = series > n ? series : n;
+	return n > 0 ? n : 1;
+}
+
+/* The latest of the event's times. */
+static int64_t read_time(const struct doc *event)
+{
+	const struct doc *const times[] = {
+		doc_get(event, "eventTime"),
+		either(event, "firstTimestamp", "deprecatedFirstTimestamp"),
+		either(event, "lastTimestamp", "deprecatedLastTimestamp"),
+		doc_get(doc_get(event, "series"), "lastObservedTime"),
+	};
+	int64_t last = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		const char *text = doc_string(times[i]);
+		int64_t at;
+
+		if (text && timestamp_parse(text, &at) == 0 && at > last)
+			last = at;
+	}
+	return last;
+}
+
+static void read_event(const struct doc *event, struct pod_event *ret)
+{
+	const char *reporter =
+		text_or_empty(doc_string(either(event, "reportingComponent", "reportingController")));
+
+	text_set(&ret->type, doc_text(event, "type"));
+	text_set(&ret->reason, doc_text(event, "reason"));
+	text_set(&ret->message, text_or_empty(doc_string(either(event, "message", "note"))));
+	text_set(&ret->source,
+		*reporter ? reporter : doc_text(either(event, "source", "deprecatedSource"), "component"));
+	ret->count = read_count(event);
+	ret->last_s = read_time(event);
+}
+
+/* ---- all events */
+
+struct event_reader {
+	const struct pod_status *pod;
+	struct pod_events events;
+};
+
+static int add_event(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct event_reader *reader = data;
+	struct pod_events *events = &reader->events;
+
+	(void)err;
+	(void)kind;
+	if (is_about(object, reader->pod))
+		read_event(object, vec_push(&events->items, &events->n_items, &events->items_size,
+					   sizeof(*events->items)));
+	return 0;
+}
+
+static int by_text(const void *va, const void *vb)
+{
+	const struct pod_event *a = va, *b = vb;
+	int r = strcmp(a->reason, b->reason);
+
+	if (r == 0)
+		r = strcmp(a->message, b->message);
+	if (r == 0)
+		r = strcmp(a->source, b->source);
+	return r ? r : strcmp(a->type, b->type);
+}
+
+static int newest_first(const void *va, const void *vb)
+{
+	const struct pod_event *a = va, *b = vb;
+
+	if (a->last_s != b->last_s)
+		return a->last_s > b->last_s ? -1 : 1;
+	return by_text(a, b);
+}
+
+static void sort_events(struct pod_events *events, int (*compare)(const void *, const void *))
+{
+	if (events->n_items > 1)
+		qsort(events->items, events->n_items, sizeof(*events->items), compare);
+}
+
+/* Merges events of equal texts, which are neighbours. */
+static void merge_events(struct pod_events *events)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < events->n_items; i++) {
+		struct pod_event *e = &events->items[i];
+		struct pod_event *last = n > 0 ? &events->items[n - 1] : NULL;
+
+		if (!last || by_text(last, e) != 0) {
+			events->items[n++] = *e;
+			continue;
+		}
+		last->count = last->count > UINT64_MAX - e->count ? UINT64_MAX : last->count + e->count;
+		last->last_s = e->last_s > last->last_s ? e->last_s : last->last_s;
+		event_release(e);
+	}
+	events->n_items = n;
+}
+
+int pod_events_read(const char *path, const struct pod_status *pod, struct pod_events *ret, struct err *err)
+{
+	struct event_reader reader = {.pod = pod};
+	int r = object_input_read(path, 1u << OBJECT_EVENT, add_event, &reader, err);
+
+	if (r < 0) {
+		pod_events_release(&reader.events);
+		return r;
+	}
+	sort_events(&reader.events, by_text);
+	merge_events(&reader.events);
+	sort_events(&reader.events, newest_first);
+	*ret = reader.events;
+	return 0;
+}
+
+/* ---- resources */
+
+void pod_held_release(struct pod_held *h)
+{
+	hwloc_bitmap_free(h->cpus);
+	hwloc_bitmap_free(h->numa);
+	*h = (struct pod_held){0};
+}
+
+static void add_item(const struct machine *machine, const struct allocation *item, struct pod_held *h)
+{
+	cpuset_or(h->cpus, h->cpus, item->cpus);
+	for (size_t i = 0; i < item->n_memory; i++)
+		cpuset_or(h->numa, h->numa, item->memory[i].nodes);
+	for (size_t i = 0; i < item->n_devices; i++)
+		cpuset_or(h->numa, h->numa, item->devices[i].nodes);
+	for (int id = hwloc_bitmap_first(item->cpus); id >= 0; id = hwloc_bitmap_next(item->cpus, id)) {
+		const struct cpu *cpu = machine_cpu(machine, (unsigned)id);
+
+		if (cpu && cpu->numa != MACHINE_NONE)
+			cpuset_set(h->numa, (unsigned)cpu->numa);
+	}
+}
+
+void pod_held_find(const struct node_state *state, const struct pod_names *names, struct pod_held *ret)
+{
+	*ret = (struct pod_held){0};
+	for (size_t i = 0; i < state->allocations.n_items; i++) {
+		const struct allocation *item = &state->allocations.items[i];
+
+		if (!pod_names_match(names, item))
+			continue;
+		if (!ret->found)
+			*ret = (struct pod_held){.found = true, .cpus = cpuset_new(), .numa = cpuset_new()};
+		add_item(&state->machine, item, ret);
+	}
 }

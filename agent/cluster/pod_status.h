@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What became of a pod, as its object says: whether it waits, was rejected by a kubelet, runs or has ended.
+ * Reads a pod's status, its events, and what it holds on its node.
  */
+#include <stddef.h>
+#include <stdint.h>
+
 #include "agent/base/doc.h"
 #include "agent/state/pod_names.h"
 #include "common/err.h"
+#include "common/node_state.h"
 
 enum pod_stage {
-	POD_WAITS,    /* it has no node */
-	POD_BOUND,    /* it has a node, and no container of it has started */
-	POD_REJECTED, /* its node's kubelet did not admit it: it has failed, and no container ever started */
+	POD_WAITS,    /* the pod has no node */
+	POD_BOUND,    /* the pod has a node, and no container has started */
+	POD_REJECTED, /* by the node's kubelet: the pod has failed, and no container ever started */
 	POD_RUNS,
 	POD_ENDED,
 	POD_STAGE_COUNT
@@ -18,19 +22,58 @@ enum pod_stage {
 
 extern const char *const pod_stage_names[POD_STAGE_COUNT]; /* "waits", "bound", "rejected", "runs", "ended" */
 
-/* Texts are as in the object, "" where it has none. */
+/* Texts are those of the object, "" if omitted. */
 struct pod_status {
 	enum pod_stage stage;
-	char *namespace, *name, *uid;
-	struct pod_names names; /* by which its node's object shows it */
+	char *namespace, *name, *uid; /* namespace: "default" if omitted */
+	struct pod_names names;       /* the pod's names in the NodeResourceTopology object */
 	char *node;
-	char *phase, *reason, *message; /* of its status */
-	char *scheduler;                /* the message of its condition PodScheduled, while that is false */
-	char *owner;                    /* "ReplicaSet 'web-1'", what makes such a pod again */
-	bool gated;                     /* schedulers may not look at it yet: spec.schedulingGates */
+	char *phase, *reason, *message; /* status.* */
+	char *scheduler;                /* message of the condition PodScheduled while its status is False */
+	char *owner; /* "ReplicaSet 'web-1'": the first owner reference, whose controller would recreate the pod */
+	bool gated; /* spec.schedulingGates is set: schedulers ignore the pod */
 };
 
-void pod_status_release(struct pod_status *f);
+void pod_status_release(struct pod_status *s);
 
-/* Of a Pod. 0; -EINVAL with one line: it has no name. `ret` is untouched on failure. */
+/* Reads a Pod. 0; -EINVAL with one line if the Pod has no name. `ret` is untouched on failure. */
 int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *err);
+
+/* ---- events */
+
+/* An Event, of v1 or events.k8s.io/v1. Texts are those of the object, "" if omitted. */
+struct pod_event {
+	char *type;   /* "Normal", "Warning" */
+	char *reason; /* "FailedScheduling" */
+	char *message;
+	char *source;   /* the reporting component */
+	uint64_t count; /* occurrences, at least 1 */
+	int64_t last_s; /* last occurrence, in seconds since the epoch; 0 = not known */
+};
+
+struct pod_events {
+	struct pod_event *items; /* newest first; events that differ only in count and time are merged */
+	size_t n_items;
+	size_t items_size;
+};
+
+void pod_events_release(struct pod_events *e);
+
+/*
+ * Reads the pod's events from a file, a directory or standard input ("-"). An event belongs to the pod if namespace and name
+ * match, and the UIDs if both have one. Returns as object_input_read(). `ret` (zeroed) is untouched on failure.
+ */
+int pod_events_read(const char *path, const struct pod_status *pod, struct pod_events *ret, struct err *err);
+
+/* ---- resources */
+
+/* What a pod holds exclusively on its node, according to the node's state. */
+struct pod_held {
+	bool found;
+	hwloc_bitmap_t cpus; /* NULL unless found */
+	hwloc_bitmap_t numa; /* NUMA nodes of the CPUs, memory and devices; NULL unless found */
+};
+
+void pod_held_release(struct pod_held *h);
+
+void pod_held_find(const struct node_state *state, const struct pod_names *names, struct pod_held *ret);

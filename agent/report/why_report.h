@@ -5,8 +5,6 @@
  */
 #include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/object_input.h"
-#include "agent/cluster/pod_events.h"
-#include "agent/cluster/pod_held.h"
 #include "agent/cluster/pod_parse.h"
 #include "agent/cluster/pod_status.h"
 #include "agent/cluster/scheduling_constraints.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "agent/base/yaml.h"
-#include "agent/cluster/pod_events.h"
 #include "agent/cluster/pod_status.h"
 #include "common/cleanup.h"
 
