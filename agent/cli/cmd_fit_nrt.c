@@ -11,7 +11,7 @@
 #include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_what_if.h"
 #include "agent/cli/observe_local.h"
-#include "agent/cluster/copies_placement.h"
+#include "agent/cluster/scheduling_constraints.h"
 #include "agent/report/cluster_fit_text.h"
 #include "agent/report/fit_doc.h"
 #include "agent/report/fit_text.h"

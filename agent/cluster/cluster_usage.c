@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/cluster/pod_parse.h"
+#include "agent/cluster/pod_status.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -96,13 +97,6 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 
 /* ---- Pods */
 
-static bool has_ended(const struct doc *pod)
-{
-	const char *phase = doc_string(doc_get(doc_get(pod, "status"), "phase"));
-
-	return phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
-}
-
 static void list_pod(struct cluster_use *use, const struct doc *object, struct resource_list *requests)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
@@ -141,7 +135,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	bool gone;
 	int r;
 
-	if (!node || !*node || has_ended(object))
+	if (!node || !*node || pod_has_ended(object))
 		return 0;
 	r = pod_template_from_pod(object, &template, err);
 	if (r < 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cluster/copies_placement.h"
+/*
+ * Places copies of a pod on nodes, under its scheduling constraints.
+ */
+#include "agent/cluster/scheduling_constraints.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,25 +11,25 @@
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
-#define WORK_MAX 20000000u /* checks of a rule: below a second */
+#define WORK_MAX 20000000u /* rule checks: less than a second */
 
-struct placing {
+struct placement {
 	struct domain_rules *rules;
 	struct copies_node *nodes;
-	const size_t **domains; /* by node */
-	size_t *own;            /* domains of nodes without a Node object */
+	const size_t **domains; /* per node */
+	size_t *own;            /* memory for the domains of nodes without a Node object */
 	size_t n, wanted, placed;
 	size_t work;
 };
 
-static void placing_release(struct placing *p)
+static void placement_release(struct placement *p)
 {
 	free(p->domains);
 	free(p->own);
 }
 
-/* Without Node objects each node is a domain, in the rules that are left. */
-static void find_domains(struct placing *p, const struct scheduling_constraints *sc)
+/* Without Node objects each node is a domain of its own, for the rules that remain. */
+static void find_domains(struct placement *p, const struct scheduling_constraints *sc)
 {
 	size_t n_rules = sc->rules.n_items;
 
@@ -45,8 +48,8 @@ static void find_domains(struct placing *p, const struct scheduling_constraints 
 		domain_rule_domains(&p->rules->items[at], p->n);
 }
 
-/* As many copies onto the node as it takes, before another node is looked at. */
-static void fill_node(struct placing *p, size_t i)
+/* Places as many copies on the node as possible. */
+static void fill_node(struct placement *p, size_t i)
 {
 	struct copies_node *node = &p->nodes[i];
 
@@ -60,8 +63,8 @@ static void fill_node(struct placing *p, size_t i)
 	}
 }
 
-/* The first copy of pods that have affinity to each other decides where all of them go. */
-static void place_first(struct placing *p, const struct domain_rule *rule, size_t at, bool one_each)
+/* The first copy of pods with affinity to each other decides the domain of all copies. */
+static void place_first(struct placement *p, const struct domain_rule *rule, size_t at, bool one_each)
 {
 	CLEANUP(freep) size_t *room = xcalloc(rule->n_domains + 1, sizeof(*room));
 	size_t best = SIZE_MAX;
@@ -84,7 +87,7 @@ static void place_first(struct placing *p, const struct domain_rule *rule, size_
 		}
 }
 
-static void place_all(struct placing *p)
+static void place_all(struct placement *p)
 {
 	bool again = false;
 	size_t before;
@@ -98,7 +101,7 @@ static void place_all(struct placing *p)
 	} while (again && p->placed > before && p->work < WORK_MAX);
 }
 
-static void place_freely(struct placing *p)
+static void place_freely(struct placement *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct copies_node *node = &p->nodes[i];
@@ -126,7 +129,7 @@ bool copies_placement_one_each(const struct scheduling_constraints *sc, const ch
 	return false;
 }
 
-static void place_together(struct placing *p)
+static void place_together(struct placement *p)
 {
 	bool one_each = false;
 	size_t at = 0;
@@ -143,8 +146,8 @@ static void place_together(struct placing *p)
 void copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,
 	size_t wanted, bool *ret_complete)
 {
-	CLEANUP(placing_release)
-	struct placing p = {.rules = &sc->rules, .nodes = nodes, .n = n, .wanted = wanted};
+	CLEANUP(placement_release)
+	struct placement p = {.rules = &sc->rules, .nodes = nodes, .n = n, .wanted = wanted};
 
 	find_domains(&p, sc);
 	if (p.rules->n_items > 0)

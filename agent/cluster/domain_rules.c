@@ -14,11 +14,6 @@
 const char *const domain_kind_names[DOMAIN_KIND_COUNT] = {
 	"pod anti-affinity", "pod affinity", "topology spread", "host ports"};
 
-static bool is_list(const struct doc *d)
-{
-	return d && d->kind == DOC_LIST;
-}
-
 static bool is_given(const struct doc *d)
 {
 	return d && d->kind != DOC_NULL;
@@ -31,9 +26,9 @@ static const struct doc *labels_of(const struct doc *pod)
 
 static const char *namespace_of(const struct doc *pod)
 {
-	const char *namespace = doc_string(doc_get(doc_get(pod, "metadata"), "namespace"));
+	const char *namespace = doc_text(doc_get(pod, "metadata"), "namespace");
 
-	return namespace && *namespace ? namespace : "default";
+	return *namespace ? namespace : "default";
 }
 
 /* ---- host ports */
@@ -43,14 +38,12 @@ struct port {
 	uint64_t number;
 };
 
-/* With hostNetwork the API server makes each container port a host port. */
+/* Reads a host port; false if the port is none. With hostNetwork the API server makes each container port a host port. */
 static bool read_port(const struct doc *port, bool host_network, struct port *ret)
 {
-	const char *protocol = doc_string(doc_get(port, "protocol")),
-		   *ip = doc_string(doc_get(port, "hostIP"));
+	const char *protocol = doc_text(port, "protocol"), *ip = doc_text(port, "hostIP");
 
-	*ret = (struct port){
-		.protocol = protocol && *protocol ? protocol : "TCP", .ip = ip && *ip ? ip : "0.0.0.0"};
+	*ret = (struct port){.protocol = *protocol ? protocol : "TCP", .ip = *ip ? ip : "0.0.0.0"};
 	if (doc_uint64(doc_get(port, "hostPort"), &ret->number) == 0 && ret->number > 0)
 		return true;
 	return host_network && doc_uint64(doc_get(port, "containerPort"), &ret->number) == 0 &&
@@ -62,17 +55,9 @@ static bool is_true(const struct doc *d)
 	return d && d->kind == DOC_BOOL && !strcmp(d->text, "true");
 }
 
-/* Containers, and init containers that run as long as the pod. */
-static bool holds_ports(const struct doc *container, bool init)
-{
-	const char *restart = doc_string(doc_get(container, "restartPolicy"));
-
-	return is_list(doc_get(container, "ports")) && (!init || (restart && !strcmp(restart, "Always")));
-}
-
 typedef bool port_fn(const struct port *port, const void *data);
 
-/* Some host port of the pod for which `fn` is true. */
+/* Whether `fn` is true for a host port of the pod. Ordinary init containers hold no ports while the pod runs; sidecars do. */
 static bool any_port(const struct doc *pod, port_fn *fn, const void *data)
 {
 	static const char *const lists[] = {"initContainers", "containers"};
@@ -83,18 +68,20 @@ static bool any_port(const struct doc *pod, port_fn *fn, const void *data)
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		const struct doc *list = doc_get(spec, lists[i]);
 
-		if (!is_list(list))
-			continue;
-		DOC_FOREACH (container, list)
-			if (holds_ports(container, i == 0))
-				DOC_FOREACH (item, doc_get(container, "ports"))
-					if (read_port(item, host_network, &port) && fn(&port, data))
-						return true;
+		DOC_FOREACH_ITEM (container, list) {
+			const struct doc *ports = doc_get(container, "ports");
+
+			if (i == 0 && strcmp(doc_text(container, "restartPolicy"), "Always") != 0)
+				continue;
+			DOC_FOREACH_ITEM (item, ports)
+				if (read_port(item, host_network, &port) && fn(&port, data))
+					return true;
+		}
 	}
 	return false;
 }
 
-static bool is_port(const struct port *port, const void *data)
+static bool accept_port(const struct port *port, const void *data)
 {
 	(void)port;
 	(void)data;
@@ -116,34 +103,31 @@ static bool is_taken(const struct port *port, const void *pod)
 
 /* ---- terms of pod affinity */
 
-/* The namespace is one that the term names. *ret_unknown: a selector of namespaces' labels would have to decide. */
+/* Whether the term selects the namespace. *ret_unknown is set if that depends on labels of namespaces. */
 static bool names_namespace(const struct doc *term, const char *own, const char *namespace, bool *ret_unknown)
 {
 	const struct doc *names = doc_get(term, "namespaces"), *selector = doc_get(term, "namespaceSelector");
 
-	if (is_list(names))
-		DOC_FOREACH (name, names)
-			if (doc_string(name) && !strcmp(doc_string(name), namespace))
-				return true;
+	if (label_in(names, namespace))
+		return true;
 	if (is_given(selector)) {
 		*ret_unknown |= !label_selector_is_empty(selector);
 		return label_selector_is_empty(selector);
 	}
-	return (!is_list(names) || names->n_items == 0) && !strcmp(own, namespace);
+	return !doc_list_items(names) && !strcmp(own, namespace);
 }
 
-/* matchLabelKeys: the pod has the same value as `owner`, whose term it is; mismatchLabelKeys: another one. */
+/* Whether the labels have the same value as the term's pod `owner` per key (matchLabelKeys), or another value (mismatchLabelKeys). */
 static bool keys_match(const struct doc *keys, const struct doc *owner, const struct doc *labels, bool same)
 {
-	if (is_list(keys))
-		DOC_FOREACH (key, keys) {
-			const char *name = doc_string(key), *have, *want;
+	DOC_FOREACH_ITEM (key, keys) {
+		const char *name = doc_string(key), *have, *want;
 
-			want = name ? doc_string(doc_get(labels_of(owner), name)) : NULL;
-			have = want ? doc_string(doc_get(labels, name)) : NULL;
-			if (want && (have && !strcmp(want, have)) != same)
-				return false;
-		}
+		want = name ? doc_string(doc_get(labels_of(owner), name)) : NULL;
+		have = want ? doc_string(doc_get(labels, name)) : NULL;
+		if (want && (have && !strcmp(want, have)) != same)
+			return false;
+	}
 	return true;
 }
 
@@ -154,15 +138,14 @@ static bool term_matches(const struct doc *term, const struct doc *owner, const 
 	       keys_match(doc_get(term, "mismatchLabelKeys"), owner, labels, false);
 }
 
-/* No requirement in the selector, and none by matchLabelKeys. Topology spread then counts no pod. */
+/* Whether neither the selector nor matchLabelKeys has a requirement. Topology spread then counts no pod. */
 static bool selects_everything(const struct doc *term, const struct doc *owner)
 {
 	const struct doc *keys = doc_get(term, "matchLabelKeys");
 
-	if (is_list(keys))
-		DOC_FOREACH (key, keys)
-			if (doc_string(key) && doc_string(doc_get(labels_of(owner), doc_string(key))))
-				return false;
+	DOC_FOREACH_ITEM (key, keys)
+		if (doc_string(key) && doc_string(doc_get(labels_of(owner), doc_string(key))))
+			return false;
 	return label_selector_is_empty(doc_get(term, "labelSelector"));
 }
 
@@ -181,7 +164,7 @@ static bool rule_matches(const struct domain_rules *rules, const struct domain_r
 	       term_matches(rule->term, rules->pod, labels_of(pod));
 }
 
-static uint64_t match(const struct domain_rules *rules, const struct doc *pod, const char *namespace)
+static uint64_t match_rules(const struct domain_rules *rules, const struct doc *pod, const char *namespace)
 {
 	uint64_t mask = 0, together = 0;
 
@@ -192,13 +175,13 @@ static uint64_t match(const struct domain_rules *rules, const struct doc *pod, c
 		together |= rule->kind == DOMAIN_TOGETHER ? bit : 0;
 		mask |= rule_matches(rules, rule, pod, namespace) ? bit : 0;
 	}
-	/* Only a pod that matches all terms of the affinity counts for any of them. */
+	/* Only a pod that matches all terms of pod affinity counts for these terms. */
 	return (mask & together) == together ? mask : mask & ~together;
 }
 
 uint64_t domain_rules_match(const struct domain_rules *rules, const struct doc *pod)
 {
-	return match(rules, pod, namespace_of(pod));
+	return match_rules(rules, pod, namespace_of(pod));
 }
 
 bool domain_rules_selected(
@@ -262,16 +245,15 @@ static void add_rule(
 static void add_terms(struct domain_rules *rules, enum domain_kind kind, const struct doc *terms,
 	struct strv *not_looked_at)
 {
-	if (is_list(terms))
-		DOC_FOREACH (term, terms)
-			if (kind != DOMAIN_SPREAD || is_required_spread(term))
-				add_rule(rules, kind, term, not_looked_at);
+	DOC_FOREACH_ITEM (term, terms)
+		if (kind != DOMAIN_SPREAD || is_required_spread(term))
+			add_rule(rules, kind, term, not_looked_at);
 }
 
-/* Which rules the pod itself matches. */
+/* Sets `own` and `counts_own`. */
 static void find_own(struct domain_rules *rules)
 {
-	uint64_t mask = match(rules, rules->pod, rules->namespace);
+	uint64_t mask = match_rules(rules, rules->pod, rules->namespace);
 
 	for (size_t i = 0; i < rules->n_items; i++) {
 		struct domain_rule *rule = &rules->items[i];
@@ -292,7 +274,7 @@ void domain_rules_init(
 	add_terms(ret, DOMAIN_APART, doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED), not_looked_at);
 	add_terms(ret, DOMAIN_TOGETHER, doc_get(doc_get(affinity, "podAffinity"), REQUIRED), not_looked_at);
 	add_terms(ret, DOMAIN_SPREAD, doc_get(spec, "topologySpreadConstraints"), not_looked_at);
-	if (any_port(pod, is_port, NULL))
+	if (any_port(pod, accept_port, NULL))
 		add_rule(ret, DOMAIN_PORTS, NULL, not_looked_at);
 	find_own(ret);
 }
@@ -371,7 +353,7 @@ static bool spread_allows(const struct domain_rule *rule, size_t domain)
 	return pods <= least || pods - least <= rule->max_skew;
 }
 
-/* The first copy of pods that are to be together may go anywhere. */
+/* Whether the next copy is the first of pods with affinity to each other, which may go anywhere. */
 static bool is_first(const struct domain_rules *rules)
 {
 	for (size_t i = 0; i < rules->n_items; i++)

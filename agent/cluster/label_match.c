@@ -5,24 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_items(const struct doc *d, enum doc_kind kind)
+bool label_in(const struct doc *values, const char *text)
 {
-	return d && d->kind == kind && d->n_items > 0;
-}
+	DOC_FOREACH_ITEM (value, values) {
+		const char *string = doc_string(value);
 
-static bool is_one_of(const struct doc *values, const char *text)
-{
-	if (has_items(values, DOC_LIST))
-		DOC_FOREACH (value, values) {
-			const char *one = doc_string(value);
-
-			if (one && !strcmp(one, text))
-				return true;
-		}
+		if (string && !strcmp(string, text))
+			return true;
+	}
 	return false;
 }
 
-/* As strconv.ParseInt(text, 10, 64) reads it. */
+/* As Go's strconv.ParseInt(text, 10, 64). */
 static bool parse_integer(const char *text, int64_t *ret)
 {
 	const char *digits = text + (*text == '-' || *text == '+');
@@ -56,76 +50,47 @@ bool label_requirement_matches(const struct doc *requirement, const struct doc *
 	if (!key || !op)
 		return false;
 	if (!strcmp(op, "In"))
-		return have && is_one_of(values, have);
+		return have && label_in(values, have);
 	if (!strcmp(op, "NotIn"))
-		return has_items(values, DOC_LIST) && (!have || !is_one_of(values, have));
+		return doc_list_items(values) && (!have || !label_in(values, have));
 	if (!strcmp(op, "Exists"))
 		return have;
 	if (!strcmp(op, "DoesNotExist"))
 		return !have;
-	return has_items(values, DOC_LIST) && values->n_items == 1 &&
+	return doc_list_items(values) && values->n_items == 1 &&
 	       label_compares(have, op, doc_string(values->items));
 }
 
-bool label_selector_is_empty(const struct doc *selector)
+const struct doc *label_find_missing(const struct doc *equal, const struct doc *labels)
 {
-	return selector && selector->kind == DOC_MAP &&
-	       !has_items(doc_get(selector, "matchLabels"), DOC_MAP) &&
-	       !has_items(doc_get(selector, "matchExpressions"), DOC_LIST);
-}
-
-bool label_selector_matches(const struct doc *selector, const struct doc *labels)
-{
-	const struct doc *equal = doc_get(selector, "matchLabels"),
-			 *expressions = doc_get(selector, "matchExpressions");
-
-	if (!selector || selector->kind != DOC_MAP)
-		return false;
-	if (has_items(equal, DOC_MAP))
+	if (equal && equal->kind == DOC_MAP)
 		DOC_FOREACH (want, equal) {
 			const char *value = doc_string(want), *have = doc_string(doc_get(labels, want->key));
 
 			if (!value || !have || strcmp(value, have) != 0)
-				return false;
+				return want;
 		}
-	if (has_items(expressions, DOC_LIST))
-		DOC_FOREACH (requirement, expressions)
-			if (!label_requirement_matches(requirement, labels))
-				return false;
-	return true;
+	return NULL;
 }
 
-/* metadata.name is the only field, In and NotIn the only operators, of one value. */
-static bool field_matches(const struct doc *requirement, const struct doc *node)
+bool label_selector_is_empty(const struct doc *selector)
 {
-	const char *key = doc_string(doc_get(requirement, "key"));
-	const char *op = doc_string(doc_get(requirement, "operator"));
-	const struct doc *values = doc_get(requirement, "values");
-	const char *name = doc_string(doc_get(doc_get(node, "metadata"), "name"));
+	const struct doc *equal = doc_get(selector, "matchLabels");
 
-	if (!key || strcmp(key, "metadata.name") != 0 || !op || !name || !has_items(values, DOC_LIST) ||
-		values->n_items != 1)
-		return false;
-	if (!strcmp(op, "In"))
-		return is_one_of(values, name);
-	return !strcmp(op, "NotIn") && !is_one_of(values, name);
+	return selector && selector->kind == DOC_MAP &&
+	       !(equal && equal->kind == DOC_MAP && equal->n_items > 0) &&
+	       !doc_list_items(doc_get(selector, "matchExpressions"));
 }
 
-bool label_node_term_matches(const struct doc *term, const struct doc *node)
+bool label_selector_matches(const struct doc *selector, const struct doc *labels)
 {
-	const struct doc *fields = doc_get(term, "matchFields"),
-			 *expressions = doc_get(term, "matchExpressions");
-	const struct doc *labels = doc_get(doc_get(node, "metadata"), "labels");
+	const struct doc *expressions = doc_get(selector, "matchExpressions");
 
-	if (!has_items(fields, DOC_LIST) && !has_items(expressions, DOC_LIST))
+	if (!selector || selector->kind != DOC_MAP ||
+		label_find_missing(doc_get(selector, "matchLabels"), labels))
 		return false;
-	if (has_items(fields, DOC_LIST))
-		DOC_FOREACH (requirement, fields)
-			if (!field_matches(requirement, node))
-				return false;
-	if (has_items(expressions, DOC_LIST))
-		DOC_FOREACH (requirement, expressions)
-			if (!label_requirement_matches(requirement, labels))
-				return false;
+	DOC_FOREACH_ITEM (requirement, expressions)
+		if (!label_requirement_matches(requirement, labels))
+			return false;
 	return true;
 }

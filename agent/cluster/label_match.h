@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Whether an object's labels satisfy the selectors of the Kubernetes API.
+ * Matches labels against the selectors of the Kubernetes API.
+ *
+ * `labels` is metadata.labels; NULL = no labels.
  */
 #include "agent/base/doc.h"
 
 /*
- * One item of matchExpressions (key, operator, values) against metadata.labels (NULL = none). Gt and Lt compare integers.
- * False for an operator or a value that the API server would refuse.
+ * Whether the labels satisfy one item of matchExpressions: key, operator, values. Gt and Lt compare integers. False for an
+ * operator or a value that the API server would reject.
  */
 bool label_requirement_matches(const struct doc *requirement, const struct doc *labels);
 
-/* The operator Gt or Lt of two integers: `have` is greater (less) than `bound`. NULL is never an integer. */
+/* Whether the text is one of `values`, a list of strings. */
+bool label_in(const struct doc *values, const char *text);
+
+/* The operators Gt and Lt: whether the integer `have` is greater (less) than the integer `bound`. False if either text is not an
+ * integer; both may be NULL. */
 bool label_compares(const char *have, const char *op, const char *bound);
 
-/* A LabelSelector: all of matchLabels and of matchExpressions. NULL matches nothing, an empty selector everything. */
+/* The first item of `equal`, a map of labels such as matchLabels, that is not among `labels`. NULL = none is missing. */
+const struct doc *label_find_missing(const struct doc *equal, const struct doc *labels);
+
+/* Whether the labels match a LabelSelector. NULL matches nothing, an empty selector everything. */
 bool label_selector_matches(const struct doc *selector, const struct doc *labels);
 
-/* The LabelSelector is there and has no requirement. */
+/* Whether the LabelSelector is set and has no requirement. */
 bool label_selector_is_empty(const struct doc *selector);
-
-/*
- * Every item of matchFields and matchExpressions of one node selector term against a Node. A term without items matches
- * no node.
- */
-bool label_node_term_matches(const struct doc *term, const struct doc *node);

@@ -112,6 +112,13 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 	return 0;
 }
 
+bool pod_has_ended(const struct doc *pod)
+{
+	const char *phase = doc_text(doc_get(pod, "status"), "phase");
+
+	return !strcmp(phase, "Succeeded") || !strcmp(phase, "Failed");
+}
+
 /* ---- one event */
 
 static void event_release(struct pod_event *e)

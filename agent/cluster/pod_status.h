@@ -39,6 +39,9 @@ void pod_status_release(struct pod_status *s);
 /* Reads a Pod. 0; -EINVAL with one line if the Pod has no name. `ret` is untouched on failure. */
 int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *err);
 
+/* Whether the Pod's phase is Succeeded or Failed. */
+bool pod_has_ended(const struct doc *pod);
+
 /* ---- events */
 
 /* An Event, of v1 or events.k8s.io/v1. Texts are those of the object, "" if omitted. */

@@ -6,25 +6,189 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cluster/node_constraints.h"
+#include "agent/cluster/label_match.h"
+#include "agent/cluster/pod_status.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define PAIR_MAX 1024 /* bytes of KEY=VALUE: the API server allows 317 and 63 */
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define PAIR_MAX 1024 /* bytes of KEY=VALUE; the API server allows 317 for the key and 63 for the value */
 
-static const char *text_of(const struct doc *map, const char *key)
+/* ---- one node: taints (k8s.io/component-helpers/scheduling/corev1 Toleration.ToleratesTaint) */
+
+struct taint {
+	const char *key, *value, *effect;
+};
+
+/* The API server accepts Gt and Lt only with the feature gate TaintTolerationComparisonOperators. */
+static bool tolerates(const struct doc *toleration, const struct taint *taint)
 {
-	return text_or_empty(doc_string(doc_get(map, key)));
+	const char *key = doc_text(toleration, "key"), *effect = doc_text(toleration, "effect");
+	const char *op = doc_text(toleration, "operator");
+
+	if (*effect && strcmp(effect, taint->effect) != 0)
+		return false;
+	if (*key && strcmp(key, taint->key) != 0)
+		return false;
+	if (!*op || !strcmp(op, "Equal"))
+		return !strcmp(doc_text(toleration, "value"), taint->value);
+	return !strcmp(op, "Exists") || label_compares(taint->value, op, doc_text(toleration, "value"));
 }
+
+static bool is_tolerated(const struct doc *pod, const struct taint *taint)
+{
+	const struct doc *tolerations = doc_get(doc_get(pod, "spec"), "tolerations");
+
+	DOC_FOREACH_ITEM (toleration, tolerations)
+		if (tolerates(toleration, taint))
+			return true;
+	return false;
+}
+
+/* The first taint that the pod does not tolerate. The kubelet of a bound pod checks only NoExecute. */
+static bool find_untolerated(
+	const struct doc *pod, const struct doc *node, bool bound, struct taint *ret_taint)
+{
+	const struct doc *taints = doc_get(doc_get(node, "spec"), "taints");
+
+	DOC_FOREACH_ITEM (item, taints) {
+		const struct taint taint = {.key = doc_text(item, "key"),
+			.value = doc_text(item, "value"),
+			.effect = doc_text(item, "effect")};
+		bool counts =
+			!strcmp(taint.effect, "NoExecute") || (!bound && !strcmp(taint.effect, "NoSchedule"));
+
+		if (!counts || is_tolerated(pod, &taint))
+			continue;
+		*ret_taint = taint;
+		return true;
+	}
+	return false;
+}
+
+static bool is_cordoned(const struct doc *pod, const struct doc *node)
+{
+	static const struct taint cordon = {"node.kubernetes.io/unschedulable", "", "NoSchedule"};
+	const struct doc *unschedulable = doc_get(doc_get(node, "spec"), "unschedulable");
+
+	return unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true") &&
+	       !is_tolerated(pod, &cordon);
+}
+
+/* The node controller adds the taint to such a node a moment later. */
+static bool is_not_ready(const struct doc *pod, const struct doc *node)
+{
+	static const struct taint not_ready = {"node.kubernetes.io/not-ready", "", "NoSchedule"};
+	static const struct taint unreachable = {"node.kubernetes.io/unreachable", "", "NoSchedule"};
+	const struct doc *conditions = doc_get(doc_get(node, "status"), "conditions");
+
+	DOC_FOREACH_ITEM (condition, conditions)
+		if (!strcmp(doc_text(condition, "type"), "Ready")) {
+			const char *status = doc_text(condition, "status");
+
+			return strcmp(status, "True") != 0 &&
+			       !is_tolerated(pod, strcmp(status, "Unknown") ? &not_ready : &unreachable);
+		}
+	return false;
+}
+
+/* ---- one node: labels */
+
+/* matchFields: metadata.name is the only field, In and NotIn are the only operators, with one value. */
+static bool field_matches(const struct doc *requirement, const struct doc *node)
+{
+	const char *op = doc_text(requirement, "operator");
+	const struct doc *values = doc_get(requirement, "values");
+	const char *name = doc_string(doc_get(doc_get(node, "metadata"), "name"));
+
+	if (strcmp(doc_text(requirement, "key"), "metadata.name") != 0 || !name || !doc_list_items(values) ||
+		values->n_items != 1)
+		return false;
+	if (!strcmp(op, "In"))
+		return label_in(values, name);
+	return !strcmp(op, "NotIn") && !label_in(values, name);
+}
+
+/* Whether the Node matches every requirement of the node selector term. A term without requirements matches no node. */
+static bool term_matches(const struct doc *term, const struct doc *node)
+{
+	const struct doc *fields = doc_get(term, "matchFields"),
+			 *expressions = doc_get(term, "matchExpressions");
+	const struct doc *labels = doc_get(doc_get(node, "metadata"), "labels");
+
+	DOC_FOREACH_ITEM (requirement, fields)
+		if (!field_matches(requirement, node))
+			return false;
+	DOC_FOREACH_ITEM (requirement, expressions)
+		if (!label_requirement_matches(requirement, labels))
+			return false;
+	return doc_list_items(fields) || doc_list_items(expressions);
+}
+
+/* Whether the Node matches a term of the required node affinity, if any. */
+static bool affinity_matches(const struct doc *pod, const struct doc *node)
+{
+	const struct doc *required =
+		doc_get(doc_get(doc_get(doc_get(pod, "spec"), "affinity"), "nodeAffinity"), REQUIRED);
+	const struct doc *terms = doc_get(required, "nodeSelectorTerms");
+
+	if (!required || required->kind == DOC_NULL)
+		return true;
+	DOC_FOREACH_ITEM (term, terms)
+		if (term_matches(term, node))
+			return true;
+	return false;
+}
+
+static const struct doc *find_missing_label(const struct doc *pod, const struct doc *node)
+{
+	return label_find_missing(
+		doc_get(doc_get(pod, "spec"), "nodeSelector"), doc_get(doc_get(node, "metadata"), "labels"));
+}
+
+char *scheduling_constraints_of_node(const struct doc *pod, const struct doc *node, bool bound)
+{
+	const struct doc *missing;
+	struct taint taint;
+
+	if (!bound && is_cordoned(pod, node))
+		return xstrdup("cordoned");
+	if (find_untolerated(pod, node, bound, &taint))
+		return xasprintf("taint %s%s%s:%s is not tolerated", taint.key, *taint.value ? "=" : "",
+			taint.value, taint.effect);
+	if (!bound && is_not_ready(pod, node))
+		return xstrdup("not ready");
+	missing = find_missing_label(pod, node);
+	if (missing)
+		return xasprintf(
+			"nodeSelector %s=%s does not match", missing->key, text_or_empty(missing->text));
+	return xstrdup(affinity_matches(pod, node) ? "" : "node affinity does not match");
+}
+
+/* Whether the pod has volumes that not every node can mount; they are not evaluated. */
+static bool has_volumes(const struct doc *pod)
+{
+	static const char *const kinds[] = {"persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd",
+		"awsElasticBlockStore", "azureDisk", "gcePersistentDisk"};
+	const struct doc *volumes = doc_get(doc_get(pod, "spec"), "volumes");
+
+	DOC_FOREACH_ITEM (volume, volumes)
+		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+			if (doc_get(volume, kinds[i]))
+				return true;
+	return false;
+}
+
+/* ---- all nodes and pods */
 
 void scheduling_constraints_release(struct scheduling_constraints *sc)
 {
 	for (size_t i = 0; i < sc->n_nodes; i++) {
 		free(sc->nodes[i].name);
 		doc_release(&sc->nodes[i].labels);
-		free(sc->nodes[i].bar);
+		free(sc->nodes[i].violation);
 		free(sc->nodes[i].domains);
 	}
 	for (size_t i = 0; i < sc->n_matches; i++)
@@ -47,91 +211,76 @@ void scheduling_constraints_release(struct scheduling_constraints *sc)
 void scheduling_constraints_init(
 	struct scheduling_constraints *ret, const struct doc *pod, const char *namespace, bool bound)
 {
-	const char *node = text_of(doc_get(pod, "spec"), "nodeName");
+	const char *node = doc_text(doc_get(pod, "spec"), "nodeName");
 
 	*ret = (struct scheduling_constraints){.pod = pod, .bound = bound && *node ? node : NULL};
 	domain_rules_init(
 		&ret->rules, pod, namespace && *namespace ? namespace : "default", &ret->not_looked_at);
-	/* No scheduler is asked about a pod that is bound, and kubelets look at its host ports alone. */
+	/* No scheduler is involved for a bound pod, and kubelets check only its host ports. */
 	for (size_t i = ret->rules.n_items; ret->bound && i-- > 0;)
 		if (ret->rules.items[i].kind != DOMAIN_PORTS)
 			domain_rules_remove(&ret->rules, i);
-	if (pod_has_volumes(pod))
+	if (has_volumes(pod))
 		strv_push(&ret->not_looked_at, "volumes");
 }
 
 /* ---- objects */
 
-/* A place, counted from 1, as the value of a name: what it points to moves when the array grows. */
-static void *place_value(size_t place)
+/* An index plus 1 as the value of a name. A pointer would become invalid when the array grows. */
+static void *index_value(size_t number)
 {
-	return (void *)(uintptr_t)place; /* NOLINT(performance-no-int-to-ptr): it is read as a number */
+	return (void *)(uintptr_t)number; /* NOLINT(performance-no-int-to-ptr): never dereferenced */
 }
 
 const struct constrained_node *scheduling_constraints_node(
 	const struct scheduling_constraints *sc, const char *name)
 {
-	const void *place = name_table_find(&sc->by_name, name);
+	const void *number = name_table_find(&sc->by_name, name);
 
-	return place ? &sc->nodes[(uintptr_t)place - 1] : NULL;
-}
-
-static void find_violated(
-	const struct scheduling_constraints *sc, const struct doc *node, const char *name, char **ret)
-{
-	if (sc->bound && strcmp(sc->bound, name) != 0) {
-		*ret = xasprintf("spec.nodeName is %s", sc->bound);
-		return;
-	}
-	node_constraints_violated(sc->pod, node, sc->bound, ret);
+	return number ? &sc->nodes[(uintptr_t)number - 1] : NULL;
 }
 
 static void add_node(struct scheduling_constraints *sc, const struct doc *object, const char *name)
 {
 	const struct doc *labels = doc_get(doc_get(object, "metadata"), "labels");
 	struct constrained_node *node;
+	struct taint taint;
 
 	if (scheduling_constraints_node(sc, name))
 		return;
 	node = vec_push(&sc->nodes, &sc->n_nodes, &sc->nodes_size, sizeof(*node));
 	node->labels = (struct doc)DOC_INIT;
-	node->selected = node_constraints_select(sc->pod, object);
-	node->tolerated = node_constraints_tolerate(sc->pod, object);
+	node->selected = !find_missing_label(sc->pod, object) && affinity_matches(sc->pod, object);
+	node->tolerated = !find_untolerated(sc->pod, object, false, &taint);
 	text_set(&node->name, name);
-	find_violated(sc, object, name, &node->bar);
+	node->violation = sc->bound && strcmp(sc->bound, name) != 0
+				  ? xasprintf("spec.nodeName is %s", sc->bound)
+				  : scheduling_constraints_of_node(sc->pod, object, sc->bound);
 	if (labels && labels->kind == DOC_MAP)
 		doc_copy(labels, &node->labels);
-	name_table_add(&sc->by_name, node->name, place_value(sc->n_nodes));
+	name_table_add(&sc->by_name, node->name, index_value(sc->n_nodes));
 }
 
-static bool has_ended(const struct doc *pod)
-{
-	const char *phase = text_of(doc_get(pod, "status"), "phase");
-
-	return !strcmp(phase, "Succeeded") || !strcmp(phase, "Failed");
-}
-
-/* What the pod's own anti-affinity keeps the new one away from. */
+/* The terms of the pod's anti-affinity that select the constrained pod. */
 static void add_terms(struct scheduling_constraints *sc, const struct doc *pod, const char *node)
 {
 	const struct doc *affinity = doc_get(doc_get(pod, "spec"), "affinity");
-	const struct doc *terms = doc_get(
-		doc_get(affinity, "podAntiAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
+	const struct doc *terms = doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED);
 
-	if (sc->bound || !terms || terms->kind != DOC_LIST)
+	if (sc->bound)
 		return;
-	DOC_FOREACH (term, terms) {
+	DOC_FOREACH_ITEM (term, terms) {
 		struct constrained_term *slot;
 
 		if (!domain_rules_selected(&sc->rules, pod, term, &sc->selects_by_namespaces))
 			continue;
 		slot = vec_push(&sc->terms, &sc->n_terms, &sc->terms_size, sizeof(*slot));
 		text_set(&slot->node, node);
-		text_set(&slot->key, text_of(term, "topologyKey"));
+		text_set(&slot->key, doc_text(term, "topologyKey"));
 	}
 }
 
-static void see_node(struct scheduling_constraints *sc, const char *node)
+static void note_pod_node(struct scheduling_constraints *sc, const char *node)
 {
 	if (name_table_find(&sc->pod_nodes_seen, node))
 		return;
@@ -142,20 +291,20 @@ static void see_node(struct scheduling_constraints *sc, const char *node)
 static void add_pod(struct scheduling_constraints *sc, const struct doc *object, const char *name)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
-	const char *node = text_of(doc_get(object, "spec"), "nodeName");
+	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
 	struct constrained_match *slot;
 	bool gone = false;
 	uint64_t mask;
 
 	sc->pods_known = true;
-	if (!*node || has_ended(object))
+	if (!*node || pod_has_ended(object))
 		return;
 	if (sc->gone)
 		gone = excluded_pods_find(
-			sc->gone, text_of(metadata, "namespace"), name, text_of(metadata, "uid"));
+			sc->gone, doc_text(metadata, "namespace"), name, doc_text(metadata, "uid"));
 	if (gone)
 		return;
-	see_node(sc, node);
+	note_pod_node(sc, node);
 	add_terms(sc, object, node);
 	mask = domain_rules_match(&sc->rules, object);
 	if (mask == 0)
@@ -168,7 +317,7 @@ static void add_pod(struct scheduling_constraints *sc, const struct doc *object,
 void scheduling_constraints_add(
 	struct scheduling_constraints *sc, enum object_kind kind, const struct doc *object)
 {
-	const char *name = text_of(doc_get(object, "metadata"), "name");
+	const char *name = doc_text(doc_get(object, "metadata"), "name");
 
 	if (!*name)
 		return;
@@ -178,9 +327,9 @@ void scheduling_constraints_add(
 		add_pod(sc, object, name);
 }
 
-/* ---- what the objects do not show */
+/* ---- what the objects do not contain */
 
-/* All nodes of pods are known; and the objects are not those of one node, as for a question about it they may be. */
+/* Whether every node with pods has a Node object, and the objects are not only those of the node in question. */
 static bool is_complete(const struct scheduling_constraints *sc)
 {
 	for (size_t i = 0; i < sc->pod_nodes.n_items; i++)
@@ -189,19 +338,19 @@ static bool is_complete(const struct scheduling_constraints *sc)
 	return !sc->only || sc->n_nodes > 1;
 }
 
-static bool is_of_node(const struct domain_rule *rule)
+static bool is_per_node(const struct domain_rule *rule)
 {
 	return !rule->key || !strcmp(rule->key, DOMAIN_HOST_LABEL);
 }
 
-/* The rule cannot be judged in full; where it can be judged in part, it stays. */
+/* Notes a rule that cannot be evaluated completely, and removes a rule that cannot be evaluated even in part. */
 static void limit_rule(struct scheduling_constraints *sc, size_t at, bool complete)
 {
 	const struct domain_rule *rule = &sc->rules.items[at];
 	bool apart = rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS;
-	bool whole = sc->pods_known && (complete || (apart && is_of_node(rule)));
+	bool whole = sc->pods_known && (complete || (apart && is_per_node(rule)));
 	bool part = sc->nodes_known ? apart || (rule->kind == DOMAIN_SPREAD && complete)
-				    : apart && is_of_node(rule);
+				    : apart && is_per_node(rule);
 
 	if (whole)
 		return;
@@ -228,7 +377,7 @@ static void limit_rules(struct scheduling_constraints *sc)
 
 /* ---- domains */
 
-/* The value of the rule's label, NULL = the node is in no domain. */
+/* The node's domain, the value of the rule's label; NULL = no domain. */
 static const char *domain_of(const struct domain_rule *rule, const struct constrained_node *node)
 {
 	const char *value = rule->key ? doc_string(doc_get(&node->labels, rule->key)) : node->name;
@@ -249,13 +398,13 @@ static void find_domains(struct scheduling_constraints *sc, size_t at)
 		node->domains[at] = found ? (size_t)(uintptr_t)found - 1 : DOMAIN_NONE;
 		if (!value || found)
 			continue;
-		name_table_add(&domains, value, place_value(domains.n + 1));
+		name_table_add(&domains, value, index_value(domains.n + 1));
 		node->domains[at] = domains.n - 1;
 	}
 	domain_rule_domains(rule, domains.n);
 }
 
-/* What topology spread counts on the node is part of its domain. */
+/* Whether pods on the node count for the rule. */
 static bool counts(const struct scheduling_constraints *sc, const struct constrained_node *node, size_t at)
 {
 	const struct domain_rule *rule = &sc->rules.items[at];
@@ -284,7 +433,7 @@ static void count_pods(struct scheduling_constraints *sc)
 	domain_rules_finish(&sc->rules);
 }
 
-static void make_domains(struct scheduling_constraints *sc)
+static void find_all_domains(struct scheduling_constraints *sc)
 {
 	for (size_t i = 0; i < sc->n_nodes; i++)
 		sc->nodes[i].domains = xcalloc(sc->rules.n_items + 1, sizeof(*sc->nodes[i].domains));
@@ -293,9 +442,9 @@ static void make_domains(struct scheduling_constraints *sc)
 	count_pods(sc);
 }
 
-/* ---- bars */
+/* ---- violations */
 
-/* KEY=VALUE into `ret`, empty where it is too long. */
+/* KEY=VALUE in `ret`; "" if too long. */
 static const char *print_pair(const char *key, const char *value, char ret[PAIR_MAX])
 {
 	if (snprintf(ret, PAIR_MAX, "%s=%s", key, value) >= PAIR_MAX)
@@ -303,7 +452,7 @@ static const char *print_pair(const char *key, const char *value, char ret[PAIR_
 	return ret;
 }
 
-/* The topology pairs where terms of other pods do not let the pod go. */
+/* Collects the topology pairs from which anti-affinity terms of other pods exclude the pod. */
 static void find_pairs(const struct scheduling_constraints *sc, struct strv *pairs, struct name_table *table)
 {
 	char pair[PAIR_MAX];
@@ -320,7 +469,7 @@ static void find_pairs(const struct scheduling_constraints *sc, struct strv *pai
 	}
 }
 
-static void bar_by_pairs(struct constrained_node *node, const struct name_table *pairs)
+static void exclude_by_pairs(struct constrained_node *node, const struct name_table *pairs)
 {
 	char pair[PAIR_MAX];
 
@@ -331,9 +480,9 @@ static void bar_by_pairs(struct constrained_node *node, const struct name_table 
 
 		if (!value || !name_table_find(pairs, print_pair(label->key, value, pair)))
 			continue;
-		free(node->bar);
-		node->bar = NULL;
-		node->bar = xasprintf("anti-affinity of another pod in %s", pair);
+		free(node->violation);
+		node->violation = NULL;
+		node->violation = xasprintf("anti-affinity of another pod in %s", pair);
 		return;
 	}
 }
@@ -357,7 +506,7 @@ static void explain_rule(const struct domain_rule *rule, const struct constraine
 	*ret = text;
 }
 
-static void make_bars(struct scheduling_constraints *sc)
+static void find_violations(struct scheduling_constraints *sc)
 {
 	CLEANUP(strv_release) struct strv pairs = {0};
 	CLEANUP(name_table_release) struct name_table table = {0};
@@ -367,21 +516,21 @@ static void make_bars(struct scheduling_constraints *sc)
 		struct constrained_node *node = &sc->nodes[i];
 		int at;
 
-		if (!*node->bar)
-			bar_by_pairs(node, &table);
-		at = *node->bar ? -1 : domain_rules_check(&sc->rules, node->domains);
+		if (!*node->violation)
+			exclude_by_pairs(node, &table);
+		at = *node->violation ? -1 : domain_rules_check(&sc->rules, node->domains);
 		if (at >= 0)
-			explain_rule(&sc->rules.items[at], node, &node->bar);
-		node->for_now = at >= 0 && sc->rules.items[at].kind == DOMAIN_SPREAD &&
-				node->domains[at] != DOMAIN_NONE;
+			explain_rule(&sc->rules.items[at], node, &node->violation);
+		node->temporary = at >= 0 && sc->rules.items[at].kind == DOMAIN_SPREAD &&
+				  node->domains[at] != DOMAIN_NONE;
 	}
 }
 
 void scheduling_constraints_finish(struct scheduling_constraints *sc)
 {
 	limit_rules(sc);
-	make_domains(sc);
-	make_bars(sc);
+	find_all_domains(sc);
+	find_violations(sc);
 }
 
 const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node)
@@ -389,7 +538,7 @@ const char *scheduling_constraints_violated(const struct scheduling_constraints 
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 
 	if (found)
-		return found->bar;
+		return found->violation;
 	return sc->nodes_known ? "there is no such Node" : "";
 }
 
@@ -397,5 +546,5 @@ bool scheduling_constraints_lets(const struct scheduling_constraints *sc, const 
 {
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 
-	return found ? !*found->bar || found->for_now : !sc->nodes_known;
+	return found ? !*found->violation || found->temporary : !sc->nodes_known;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cluster/copies_placement.h"
+#include "agent/cluster/scheduling_constraints.h"
 #include "agent/report/fit_text.h"
 #include "common/cleanup.h"
 #include "common/text.h"

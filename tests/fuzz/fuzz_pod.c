@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "agent/cli/pod_input.h"
-#include "agent/cluster/copies_placement.h"
+#include "agent/cluster/scheduling_constraints.h"
 #include "common/cleanup.h"
 #include "scoring/request.h"
 

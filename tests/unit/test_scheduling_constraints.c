@@ -5,8 +5,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/base/yaml.h"
-#include "agent/cluster/copies_placement.h"
-#include "agent/cluster/node_constraints.h"
+#include "agent/cluster/scheduling_constraints.h"
 #include "common/cleanup.h"
 
 static void parse(const char *text, struct doc *ret)
@@ -137,7 +136,7 @@ static void nodes_keep_pods_away(void **state)
 		snprintf(text, sizeof(text), "{spec: %s}", cases[i].pod);
 		parse(text, &pod);
 		parse(cases[i].node, &node);
-		node_constraints_violated(&pod, &node, false, &bar);
+		bar = scheduling_constraints_of_node(&pod, &node, false);
 		test_assert_text(cases[i].node, bar, cases[i].bar);
 	}
 }
@@ -166,7 +165,7 @@ static void kubelets_look_at_less(void **state)
 		snprintf(text, sizeof(text), "{spec: %s}", cases[i].pod);
 		parse(text, &pod);
 		parse(cases[i].node, &node);
-		node_constraints_violated(&pod, &node, true, &bar);
+		bar = scheduling_constraints_of_node(&pod, &node, true);
 		test_assert_text(cases[i].node, bar, cases[i].bar);
 	}
 }
